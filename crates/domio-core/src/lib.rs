@@ -1,0 +1,24 @@
+//! What every other crate of domio shares: ids, time, sets of pcpus, topology, declared
+//! parameters and trace records.
+//!
+//! Nothing here depends on anything, allocates on a hot path or knows how a host works. A
+//! scheduling policy may use this crate and the contract of `domio-sched`, and nothing else.
+#![no_std]
+
+extern crate alloc;
+
+pub mod cpuset;
+pub mod id;
+pub mod params;
+pub mod record;
+pub mod time;
+pub mod topology;
+pub mod version;
+
+pub use cpuset::CpuSet;
+pub use id::{DomainId, PcpuId, VcpuId, VcpuName};
+pub use params::{ParamError, ParamKind, ParamSpec, ParamValues};
+pub use record::{Kind, NullSink, Record, Runstate, Sink};
+pub use time::{Duration, Instant};
+pub use topology::Topology;
+pub use version::XenVersion;

@@ -1,0 +1,253 @@
+//! Trace records: what a host tells about itself, simulated or recorded.
+//!
+//! The vocabulary is Xen's (xen-spec 7): runstate changes, switches, wakes, blocks and the
+//! policy's private events. One record is 32 bytes and holds no pointer, so that a host can emit
+//! millions a second and a reader can stream them. [`Kind`] documents what each field means.
+
+use crate::{DomainId, Instant, PcpuId, VcpuName};
+
+/// What a vcpu does (Xen's `RUNSTATE_*`, same numbers).
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[repr(u8)]
+pub enum Runstate {
+    /// Executes on a pcpu.
+    Running = 0,
+    /// Could execute but no pcpu executes it.
+    Runnable = 1,
+    /// Waits for an event.
+    Blocked = 2,
+    /// Paused, parked by a cap, or not brought up.
+    Offline = 3,
+}
+
+impl Runstate {
+    /// All four, by number.
+    pub const ALL: [Runstate; 4] = [
+        Runstate::Running,
+        Runstate::Runnable,
+        Runstate::Blocked,
+        Runstate::Offline,
+    ];
+
+    /// The runstate with Xen's number `n`.
+    #[inline]
+    pub const fn from_number(n: u8) -> Option<Self> {
+        match n {
+            0 => Some(Runstate::Running),
+            1 => Some(Runstate::Runnable),
+            2 => Some(Runstate::Blocked),
+            3 => Some(Runstate::Offline),
+            _ => None,
+        }
+    }
+
+    /// Lower-case English name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Runstate::Running => "running",
+            Runstate::Runnable => "runnable",
+            Runstate::Blocked => "blocked",
+            Runstate::Offline => "offline",
+        }
+    }
+}
+
+/// Kind of a [`Record`], and the meaning of its `detail` and `data`.
+///
+/// "ns" words saturate at `u32::MAX`; Xen's own 32-bit fields wrap instead, which a reader of real
+/// files has to live with.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[repr(u8)]
+pub enum Kind {
+    /// `vcpu` went from one runstate to another; `detail` = old << 4 | new (TRC_SCHED_RUNSTATE_CHANGE).
+    RunstateChange = 0,
+    /// `pcpu` went from `vcpu` to another, both runstates changing at this instant: `vcpu` from
+    /// running to `detail`, the other from runnable to running. `data` = next as a
+    /// [`VcpuName::word`], ns that `vcpu` ran, ns that next waited runnable, slice in ns
+    /// (`u32::MAX` for none). It stands for Xen's five records INFPREV, INFNEXT, SWITCH and two
+    /// RUNSTATE_CHANGE; idle vcpus go to runnable.
+    Switch = 1,
+    /// `vcpu` keeps running on `pcpu` after a scheduler pass; `data` = ns run so far, slice in ns
+    /// (TRC_SCHED_SWITCH_INFCONT and TRC_SCHED_CONTINUE_RUNNING).
+    Continue = 2,
+    /// `vcpu` was woken, by code running on `pcpu` (TRC_SCHED_WAKE).
+    Wake = 3,
+    /// `vcpu` blocked (TRC_SCHED_BLOCK).
+    Block = 4,
+    /// `vcpu` was put to sleep: paused or parked (TRC_SCHED_SLEEP).
+    Sleep = 5,
+    /// `vcpu` yielded (TRC_SCHED_YIELD).
+    Yield = 6,
+    /// A domain was created; `vcpu` = (domain, 0) (TRC_SCHED_DOM_ADD).
+    DomainAdd = 7,
+    /// A domain was destroyed; `vcpu` = (domain, 0) (TRC_SCHED_DOM_REM).
+    DomainRemove = 8,
+    /// A policy's private event: `detail` = number of words << 6 | event number (0 to 63),
+    /// `data` = the words. `vcpu.domain` = Xen's scheduler id (credit 0, credit2 1, arinc653 3,
+    /// rtds 4, null 5), so that the record stands for event 0x22000 | id << 9 | number.
+    Policy = 9,
+    /// Records were lost on `pcpu`; `data[0]` = how many (TRC_LOST_RECORDS).
+    Lost = 10,
+    /// Xen's TRC_SCHED_SWITCH_INFPREV as read from a real file: `vcpu` (index 0 before 4.8, where
+    /// only the domain is known), `data[0]` = ns ran.
+    InfPrev = 11,
+    /// Xen's TRC_SCHED_SWITCH_INFNEXT as read from a real file: `vcpu` (as for `InfPrev`),
+    /// `data` = ns waited, slice in ns.
+    InfNext = 12,
+    /// Xen's TRC_SCHED_SWITCH as read from a real file: `vcpu` = previous, `data[0]` = next as a
+    /// [`VcpuName::word`].
+    SwitchOnly = 13,
+    /// Any other record of a real file, kept as it came: `vcpu` unused, `data[0]` = event id,
+    /// `data[1..]` = the first three extra words, `detail` = number of extra words.
+    Other = 14,
+}
+
+/// One trace record. See [`Kind`] for what the fields mean.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(C)]
+pub struct Record {
+    /// When, in nanoseconds.
+    pub at: Instant,
+    /// The pcpu whose buffer holds the record.
+    pub pcpu: PcpuId,
+    /// What happened.
+    pub kind: Kind,
+    /// Small payload, see [`Kind`].
+    pub detail: u8,
+    /// The vcpu that it happened to.
+    pub vcpu: VcpuName,
+    /// Payload, see [`Kind`].
+    pub data: [u32; 4],
+}
+
+impl Record {
+    /// A record without payload.
+    #[inline]
+    pub const fn new(at: Instant, pcpu: PcpuId, kind: Kind, vcpu: VcpuName) -> Self {
+        Record {
+            at,
+            pcpu,
+            kind,
+            detail: 0,
+            vcpu,
+            data: [0; 4],
+        }
+    }
+
+    /// A runstate change of `vcpu`.
+    #[inline]
+    pub const fn runstate(
+        at: Instant,
+        pcpu: PcpuId,
+        vcpu: VcpuName,
+        old: Runstate,
+        new: Runstate,
+    ) -> Self {
+        let mut r = Record::new(at, pcpu, Kind::RunstateChange, vcpu);
+        r.detail = (old as u8) << 4 | new as u8;
+        r
+    }
+
+    /// A policy's private event number `event` (0 to 63) of scheduler `scheduler_id`, with up to
+    /// three words (more are cut off: `detail` has two bits for the count).
+    #[inline]
+    pub fn policy(at: Instant, pcpu: PcpuId, scheduler_id: u16, event: u8, words: &[u32]) -> Self {
+        let n = words.len().min(3);
+        let mut r = Record::new(
+            at,
+            pcpu,
+            Kind::Policy,
+            VcpuName::new(DomainId(scheduler_id), 0),
+        );
+        r.detail = (n as u8) << 6 | (event & 63);
+        r.data[..n].copy_from_slice(&words[..n]);
+        r
+    }
+
+    /// Old and new runstate of a [`Kind::RunstateChange`]; `None` for other kinds and for numbers
+    /// that Xen does not define.
+    #[inline]
+    pub const fn runstates(&self) -> Option<(Runstate, Runstate)> {
+        if self.kind as u8 != Kind::RunstateChange as u8 {
+            return None;
+        }
+        match (
+            Runstate::from_number(self.detail >> 4),
+            Runstate::from_number(self.detail & 15),
+        ) {
+            (Some(old), Some(new)) => Some((old, new)),
+            _ => None,
+        }
+    }
+
+    /// Event number and words of a [`Kind::Policy`] record.
+    #[inline]
+    pub fn policy_event(&self) -> Option<(u8, &[u32])> {
+        (self.kind == Kind::Policy)
+            .then(|| (self.detail & 63, &self.data[..(self.detail >> 6) as usize]))
+    }
+}
+
+/// Where a host puts its records.
+///
+/// Hosts are generic over it, so that a host without a trace pays nothing.
+pub trait Sink {
+    /// Whether records are wanted at all. A host skips the work of making them when not.
+    const ENABLED: bool = true;
+
+    /// Takes one record. Times never go back within one pcpu.
+    fn record(&mut self, record: &Record);
+}
+
+/// No trace wanted.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NullSink;
+
+impl Sink for NullSink {
+    const ENABLED: bool = false;
+
+    #[inline]
+    fn record(&mut self, _: &Record) {}
+}
+
+impl Sink for alloc::vec::Vec<Record> {
+    #[inline]
+    fn record(&mut self, record: &Record) {
+        self.push(*record);
+    }
+}
+
+impl<S: Sink> Sink for &mut S {
+    const ENABLED: bool = S::ENABLED;
+
+    #[inline]
+    fn record(&mut self, record: &Record) {
+        (**self).record(record);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_record_is_half_a_cache_line() {
+        assert_eq!(core::mem::size_of::<Record>(), 32);
+    }
+
+    #[test]
+    fn payloads_come_back() {
+        let v = VcpuName::new(DomainId(3), 1);
+        let r = Record::runstate(
+            Instant::ZERO,
+            PcpuId(0),
+            v,
+            Runstate::Running,
+            Runstate::Blocked,
+        );
+        assert_eq!(r.runstates(), Some((Runstate::Running, Runstate::Blocked)));
+        let p = Record::policy(Instant::ZERO, PcpuId(0), 0, 10, &[7, 8]);
+        assert_eq!(p.policy_event(), Some((10, &[7, 8][..])));
+        assert_eq!(p.runstates(), None);
+    }
+}

@@ -1,0 +1,1 @@
+//! Experiments, replications, the claims ledger and validation against recorded traces.

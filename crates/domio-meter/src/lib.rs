@@ -1,0 +1,1 @@
+//! Per-domain accounts and latency statistics, computed from a trace alone.

@@ -1,0 +1,1 @@
+//! TOML scenarios: parse, validate, build.

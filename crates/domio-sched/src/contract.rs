@@ -1,0 +1,198 @@
+//! The [`Scheduler`] trait: what a policy implements and what it may rely on.
+//!
+//! # Life of a vcpu
+//!
+//! ```text
+//! set_domain(d)                    parameters of the domain, before its first vcpu
+//! insert(v)  pick_pcpu(v)          v is known, not runnable yet; the host assigns the pcpu
+//! wake(v)                          v became runnable: queue it, tickle whoever should run it
+//!   schedule(p) -> Pick            softirq on p; v leaves the queue and runs
+//!     yielded(v)                   v asked to be passed over; schedule(p) follows
+//!   schedule(p)                    v is `prev`: still runnable (queue it again) or blocked (don't)
+//!   context_saved(v)               v's state is saved: another pcpu may run it from now on
+//!   pick_pcpu(v)  wake(v)          v was flagged to migrate: new pcpu, then an ordinary wake-up
+//! sleep(v)                         v was paused by the host: take it off the queue, or tickle its pcpu
+//! remove(v)                        v is gone; it is neither queued nor running
+//! ```
+//!
+//! Calls come one at a time, with time standing still inside a call. The order of simultaneous
+//! work is Xen's (xen-spec 0.2): timers first, then `schedule`.
+
+use crate::cx::Cx;
+use core::fmt;
+use domio_core::{DomainId, Duration, ParamSpec, ParamValues, PcpuId, VcpuId};
+
+/// Why a vcpu became runnable.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Wake {
+    /// It waited for an event (or was just created) and the event came.
+    Event,
+    /// The host's pause ended.
+    Unpause,
+    /// It moves to another pcpu (xen-spec 0.8): the policy sees migration as a wake-up.
+    Migrate,
+}
+
+/// Why the vcpu that ran until now stopped, as far as the host knows.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Stop {
+    /// Its time slice ended.
+    Slice,
+    /// It blocked, was paused, or is to migrate: it is not runnable.
+    NotRunnable,
+    /// It yielded.
+    Yielded,
+    /// Somebody tickled the pcpu.
+    Tickled,
+}
+
+/// Who ran until this pass.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Prev {
+    /// The vcpu, `None` when the pcpu idled.
+    pub vcpu: Option<VcpuId>,
+    /// Time since it was switched in (not since the last pass); zero when the pcpu idled.
+    pub ran: Duration,
+    /// Why this pass happens.
+    pub why: Stop,
+}
+
+/// A decision: who runs next on a pcpu, and for how long at most.
+///
+/// A valid pick is runnable, not running elsewhere, and allowed on the pcpu by its hard affinity.
+/// The host refuses any other and ends the run with a policy fault. Picking a vcpu that belongs to
+/// another pcpu moves it here.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Pick {
+    /// The vcpu to run; `None` to idle.
+    pub next: Option<VcpuId>,
+    /// When the host calls `schedule` again at the latest; `None` for no limit. Never zero.
+    pub time_slice: Option<Duration>,
+}
+
+impl Pick {
+    /// Idle until something happens.
+    pub const IDLE: Pick = Pick {
+        next: None,
+        time_slice: None,
+    };
+}
+
+/// What a policy needs from its host. A host that cannot give it refuses the policy by name.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Needs {
+    /// [`Cx::tickle`].
+    pub tickle: bool,
+    /// [`Cx::set_timer`].
+    pub timers: bool,
+    /// [`Cx::park`].
+    pub park: bool,
+}
+
+/// What a policy promises. The conformance suite holds it to these.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Promises {
+    /// No pcpu idles while a vcpu that it may run is runnable and belongs to it.
+    pub work_conserving: bool,
+    /// As `work_conserving`, for vcpus of any pcpu: an idle pcpu takes work from a busy one.
+    pub balances: bool,
+    /// Every runnable vcpu runs within a bounded time.
+    pub starvation_free: bool,
+    /// Burning domains share in proportion to the domain parameter `weight`.
+    pub weights: bool,
+    /// A domain stays under the domain parameter `cap` (percent of one pcpu).
+    pub caps: bool,
+}
+
+/// Everything that is to be known about a policy without running it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Descriptor {
+    /// Name in scenarios and on the command line.
+    pub name: &'static str,
+    /// One line.
+    pub summary: &'static str,
+    /// Where the rules come from.
+    pub source: &'static str,
+    /// Xen's scheduler id in trace records (credit 0, credit2 1, arinc653 3, rtds 4, null 5; 6 and
+    /// 7 for policies that Xen does not have).
+    pub trace_id: u16,
+    /// Parameters of the policy as a whole.
+    pub params: &'static [ParamSpec],
+    /// Parameters of each domain.
+    pub domain_params: &'static [ParamSpec],
+    /// What it needs.
+    pub needs: Needs,
+    /// What it promises.
+    pub promises: Promises,
+}
+
+/// A CPU scheduling policy. See the [module page](self) for the order of calls.
+///
+/// The host owns runstates, time accounting, affinity, timers and the trace. The policy owns its
+/// run queues and private tables, and touches only itself and the context.
+pub trait Scheduler: Send {
+    /// What this policy is.
+    fn descriptor(&self) -> &'static Descriptor;
+
+    /// `pcpu` joins, idle. Called for each pcpu in ascending order before anything else, and again
+    /// when one is plugged in later.
+    fn pcpu_online(&mut self, cx: &mut Cx<'_>, pcpu: PcpuId);
+
+    /// `pcpu` leaves. It idles, and no vcpu belongs to it any more.
+    fn pcpu_offline(&mut self, cx: &mut Cx<'_>, pcpu: PcpuId);
+
+    /// `domain` has these parameters from now on (values of [`Descriptor::domain_params`]).
+    /// Called before the first `insert` of a domain and whenever an operator changes them.
+    fn set_domain(&mut self, cx: &mut Cx<'_>, domain: DomainId, params: &ParamValues);
+
+    /// `vcpu` exists. It is not runnable: `wake` follows when it is. `cx.vcpu(vcpu)` has its name
+    /// and affinity already, but no pcpu: `pick_pcpu` follows at once.
+    fn insert(&mut self, cx: &mut Cx<'_>, vcpu: VcpuId);
+
+    /// `vcpu` is about to go. It is neither runnable, running nor queued.
+    fn remove(&mut self, cx: &mut Cx<'_>, vcpu: VcpuId);
+
+    /// Where `vcpu`, which is neither queued nor running, should go. Called after `insert`, when a
+    /// flagged migration is carried out, and when its affinity or pcpu goes away. The answer must
+    /// be online and in its hard affinity (the host guarantees that one exists).
+    fn pick_pcpu(&mut self, cx: &mut Cx<'_>, vcpu: VcpuId) -> PcpuId {
+        let allowed = cx.hard(vcpu) & cx.online();
+        allowed
+            .test_or_cycle(cx.vcpu(vcpu).pcpu)
+            .expect("the host keeps an allowed pcpu online")
+    }
+
+    /// `vcpu` became runnable on the pcpu that it belongs to. It may still be running there
+    /// (it blocked and was woken before the pass that would have switched it out), or be queued
+    /// already; the policy ignores the call then.
+    fn wake(&mut self, cx: &mut Cx<'_>, vcpu: VcpuId, why: Wake);
+
+    /// `vcpu` stopped being runnable without asking for it (paused by the host). If it is current
+    /// somewhere, tickle that pcpu; if it is queued, take it out.
+    fn sleep(&mut self, cx: &mut Cx<'_>, vcpu: VcpuId);
+
+    /// `vcpu`, which is current, yielded; a pass follows. Default: nothing, as in Xen before 4.1.
+    fn yielded(&mut self, cx: &mut Cx<'_>, vcpu: VcpuId) {
+        let _ = (cx, vcpu);
+    }
+
+    /// The scheduler softirq on `pcpu`: who runs next? `prev` is current until the answer is
+    /// carried out; if it is still runnable and not picked, the policy has queued it.
+    fn schedule(&mut self, cx: &mut Cx<'_>, pcpu: PcpuId, prev: Prev) -> Pick;
+
+    /// `vcpu` was switched out and its state is saved. Until then only the same pcpu can pick it.
+    fn context_saved(&mut self, cx: &mut Cx<'_>, vcpu: VcpuId) {
+        let _ = (cx, vcpu);
+    }
+
+    /// The timer `slot` that the policy set on `pcpu` expired, in the timer softirq there.
+    fn timer(&mut self, cx: &mut Cx<'_>, pcpu: PcpuId, slot: u8) {
+        let _ = (cx, pcpu, slot);
+    }
+
+    /// Writes the policy's state for people (Xen's debug key `r`).
+    ///
+    /// # Errors
+    /// Only those of `out`.
+    fn dump(&self, out: &mut dyn fmt::Write) -> fmt::Result;
+}

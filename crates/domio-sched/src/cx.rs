@@ -1,0 +1,319 @@
+//! [`Cx`]: everything that a policy can see of its host and ask of it.
+//!
+//! Reads come from [`Tables`], which the host keeps. Requests are appended to a list of
+//! [`Effect`]s, which the host carries out in order when the call returns. Two requests also show
+//! in the tables at once, because a policy goes on to act on them: [`Cx::park`] and
+//! [`Cx::unpark`].
+
+use alloc::vec::Vec;
+use domio_core::{CpuSet, Duration, Instant, PcpuId, Topology, VcpuId, VcpuName};
+
+/// Reasons for which a vcpu is not runnable (Xen's `_VPF_*` flags and pause counts), as bits.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Pause(u8);
+
+impl Pause {
+    /// Waits for an event. Set by block, cleared by wake.
+    pub const BLOCKED: u8 = 1;
+    /// Is to change its pcpu. Set by [`Cx::migrate`], cleared by the host when it has moved.
+    pub const MIGRATING: u8 = 2;
+    /// Not brought up yet, or shut down.
+    pub const DOWN: u8 = 4;
+    /// Paused by the policy (a cap). Set by [`Cx::park`], cleared by [`Cx::unpark`].
+    pub const PARKED: u8 = 8;
+    /// Paused by the operator.
+    pub const PAUSED: u8 = 16;
+
+    /// No reason: runnable.
+    pub const NONE: Pause = Pause(0);
+
+    /// The flags as bits.
+    #[inline]
+    pub const fn bits(self) -> u8 {
+        self.0
+    }
+
+    /// Whether `flag` is set.
+    #[inline]
+    pub const fn has(self, flag: u8) -> bool {
+        self.0 & flag != 0
+    }
+
+    /// Sets `flag`.
+    #[inline]
+    pub fn set(&mut self, flag: u8) {
+        self.0 |= flag;
+    }
+
+    /// Clears `flag`.
+    #[inline]
+    pub fn clear(&mut self, flag: u8) {
+        self.0 &= !flag;
+    }
+}
+
+/// What a policy sees of a vcpu.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct VcpuView {
+    /// Domain and index.
+    pub name: VcpuName,
+    /// The pcpu that it belongs to (Xen's `processor`): where it runs, ran last, or is queued.
+    pub pcpu: PcpuId,
+    /// Why it is not runnable.
+    pub pause: Pause,
+    /// Whether a pcpu holds its state (Xen's `is_running`): set when switched in, cleared when its
+    /// state is saved after the switch out.
+    pub on_pcpu: bool,
+}
+
+impl VcpuView {
+    /// Whether it wants to execute (it may be executing already).
+    #[inline]
+    pub const fn runnable(&self) -> bool {
+        self.pause.0 == 0
+    }
+}
+
+/// Where a vcpu may run and where it prefers to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Affinity {
+    /// It never runs elsewhere. Holds at least one online pcpu.
+    pub hard: CpuSet,
+    /// It prefers these (Xen 4.5 and later).
+    pub soft: CpuSet,
+}
+
+/// What a policy sees of a pcpu.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct PcpuView {
+    /// The vcpu that is current there, `None` when it idles.
+    pub current: Option<VcpuId>,
+}
+
+/// The host's tables, as far as a policy may read them. Owned and kept by the host.
+#[derive(Clone, Debug)]
+pub struct Tables {
+    /// By [`VcpuId`].
+    pub vcpus: Vec<VcpuView>,
+    /// By [`VcpuId`].
+    pub affinity: Vec<Affinity>,
+    /// By [`PcpuId`].
+    pub pcpus: Vec<PcpuView>,
+    /// Pcpus that take part in scheduling.
+    pub online: CpuSet,
+    /// How they share cores and sockets.
+    pub topology: Topology,
+}
+
+impl Tables {
+    /// Tables of a host of this shape, with no pcpu online and no vcpu.
+    pub fn new(topology: Topology) -> Self {
+        Tables {
+            vcpus: Vec::new(),
+            affinity: Vec::new(),
+            pcpus: alloc::vec![PcpuView::default(); topology.pcpus()],
+            online: CpuSet::EMPTY,
+            topology,
+        }
+    }
+}
+
+/// A request of a policy to its host.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Effect {
+    /// Raise the scheduler softirq on this pcpu (an IPI when it is another one).
+    Tickle(PcpuId),
+    /// Set timer `slot` of `pcpu` to expire at `at`, replacing its former time; `None` stops it.
+    Timer {
+        /// Where the timer's softirq runs.
+        pcpu: PcpuId,
+        /// Which of the policy's timers there.
+        slot: u8,
+        /// When, or never.
+        at: Option<Instant>,
+    },
+    /// This vcpu was parked: the tables show it, runstate and trace have to follow.
+    Park(VcpuId),
+    /// This vcpu was unparked, likewise.
+    Unpark(VcpuId),
+    /// This vcpu was flagged to migrate: once it is not running, pick its pcpu anew and wake it.
+    Migrate(VcpuId),
+    /// A private trace record.
+    Note {
+        /// Buffer that it goes to.
+        pcpu: PcpuId,
+        /// Event number within the policy's class, 0 to 63.
+        event: u8,
+        /// Number of words used.
+        len: u8,
+        /// The words.
+        words: [u32; 3],
+    },
+}
+
+/// A policy's view of its host during one call.
+pub struct Cx<'a> {
+    now: Instant,
+    tables: &'a mut Tables,
+    effects: &'a mut Vec<Effect>,
+    tracing: bool,
+}
+
+impl<'a> Cx<'a> {
+    /// Timer slots that each pcpu offers to the policy.
+    pub const TIMER_SLOTS: u8 = 4;
+
+    /// A context for one call at `now`; used by hosts. `tracing` tells whether notes are wanted.
+    #[inline]
+    pub fn new(
+        now: Instant,
+        tables: &'a mut Tables,
+        effects: &'a mut Vec<Effect>,
+        tracing: bool,
+    ) -> Self {
+        Cx {
+            now,
+            tables,
+            effects,
+            tracing,
+        }
+    }
+
+    /// The time of this call.
+    #[inline]
+    pub fn now(&self) -> Instant {
+        self.now
+    }
+
+    /// Number of pcpus, online or not.
+    #[inline]
+    pub fn pcpus(&self) -> usize {
+        self.tables.pcpus.len()
+    }
+
+    /// Pcpus that take part in scheduling.
+    #[inline]
+    pub fn online(&self) -> CpuSet {
+        self.tables.online
+    }
+
+    /// How pcpus share cores and sockets.
+    #[inline]
+    pub fn topology(&self) -> &Topology {
+        &self.tables.topology
+    }
+
+    /// The state of `vcpu`.
+    #[inline]
+    pub fn vcpu(&self, vcpu: VcpuId) -> &VcpuView {
+        &self.tables.vcpus[vcpu.index()]
+    }
+
+    /// Where `vcpu` may run.
+    #[inline]
+    pub fn hard(&self, vcpu: VcpuId) -> CpuSet {
+        self.tables.affinity[vcpu.index()].hard
+    }
+
+    /// Where `vcpu` prefers to run.
+    #[inline]
+    pub fn soft(&self, vcpu: VcpuId) -> CpuSet {
+        self.tables.affinity[vcpu.index()].soft
+    }
+
+    /// The vcpu that is current on `pcpu`, `None` when it idles.
+    #[inline]
+    pub fn current(&self, pcpu: PcpuId) -> Option<VcpuId> {
+        self.tables.pcpus[pcpu.index()].current
+    }
+
+    /// Whether `vcpu` is current on the pcpu that it belongs to.
+    #[inline]
+    pub fn is_current(&self, vcpu: VcpuId) -> bool {
+        self.current(self.vcpu(vcpu).pcpu) == Some(vcpu)
+    }
+
+    /// Asks for a scheduler pass on `pcpu`: at once when this call runs there, after an IPI
+    /// otherwise. Idempotent until the pass has begun.
+    #[inline]
+    pub fn tickle(&mut self, pcpu: PcpuId) {
+        self.effects.push(Effect::Tickle(pcpu));
+    }
+
+    /// Sets timer `slot` (below [`Cx::TIMER_SLOTS`]) of `pcpu` to `at`.
+    #[inline]
+    pub fn set_timer(&mut self, pcpu: PcpuId, slot: u8, at: Instant) {
+        assert!(
+            slot < Self::TIMER_SLOTS,
+            "a pcpu offers {} timer slots",
+            Self::TIMER_SLOTS
+        );
+        self.effects.push(Effect::Timer {
+            pcpu,
+            slot,
+            at: Some(at),
+        });
+    }
+
+    /// Sets timer `slot` of `pcpu` to `delay` from now.
+    #[inline]
+    pub fn set_timer_in(&mut self, pcpu: PcpuId, slot: u8, delay: Duration) {
+        self.set_timer(pcpu, slot, self.now + delay);
+    }
+
+    /// Stops timer `slot` of `pcpu`, if it is set.
+    #[inline]
+    pub fn stop_timer(&mut self, pcpu: PcpuId, slot: u8) {
+        self.effects.push(Effect::Timer {
+            pcpu,
+            slot,
+            at: None,
+        });
+    }
+
+    /// Pauses `vcpu` on the policy's behalf. It is not runnable from this moment. The host does
+    /// not call `sleep` for it: if it is current, tickle its pcpu; if it is queued, take it out.
+    pub fn park(&mut self, vcpu: VcpuId) {
+        self.tables.vcpus[vcpu.index()].pause.set(Pause::PARKED);
+        self.effects.push(Effect::Park(vcpu));
+    }
+
+    /// Ends [`Cx::park`]. Returns whether `vcpu` is runnable now; the host does not call `wake`
+    /// for it, so the policy queues it and tickles.
+    #[must_use]
+    pub fn unpark(&mut self, vcpu: VcpuId) -> bool {
+        let view = &mut self.tables.vcpus[vcpu.index()];
+        view.pause.clear(Pause::PARKED);
+        self.effects.push(Effect::Unpark(vcpu));
+        view.runnable()
+    }
+
+    /// Flags `vcpu`, which is current somewhere, to move: it is not runnable until the host has
+    /// asked `pick_pcpu` and called `wake` with [`crate::Wake::Migrate`]. Tickle its pcpu as well.
+    pub fn migrate(&mut self, vcpu: VcpuId) {
+        self.tables.vcpus[vcpu.index()].pause.set(Pause::MIGRATING);
+        self.effects.push(Effect::Migrate(vcpu));
+    }
+
+    /// Whether [`Cx::note`] is kept; lets a policy skip work for it.
+    #[inline]
+    pub fn tracing(&self) -> bool {
+        self.tracing
+    }
+
+    /// Writes a private trace record: event number `event` (0 to 63), at most three words.
+    #[inline]
+    pub fn note(&mut self, pcpu: PcpuId, event: u8, words: &[u32]) {
+        if self.tracing {
+            let len = words.len().min(3);
+            let mut kept = [0; 3];
+            kept[..len].copy_from_slice(&words[..len]);
+            self.effects.push(Effect::Note {
+                pcpu,
+                event,
+                len: len as u8,
+                words: kept,
+            });
+        }
+    }
+}

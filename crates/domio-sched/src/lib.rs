@@ -1,0 +1,21 @@
+//! The scheduler contract and every CPU scheduling policy of domio.
+//!
+//! A policy is one implementation of [`Scheduler`]. It sees the host through [`Cx`] alone, keeps
+//! its own state in tables indexed by [`domio_core::VcpuId`] and [`domio_core::PcpuId`], returns
+//! each decision as a [`Pick`] and asks for everything else through the context. The same policy
+//! runs in the simulator, in the conformance suite's tiny host and, later, on a real one.
+//!
+//! Start with [`round_robin`], the shortest whole policy.
+#![no_std]
+
+extern crate alloc;
+
+pub mod contract;
+pub mod cx;
+pub mod null;
+pub mod registry;
+pub mod round_robin;
+
+pub use contract::{Descriptor, Needs, Pick, Prev, Promises, Scheduler, Stop, Wake};
+pub use cx::{Affinity, Cx, Effect, Pause, PcpuView, Tables, VcpuView};
+pub use registry::{Policy, find, policies};

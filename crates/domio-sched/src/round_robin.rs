@@ -1,0 +1,155 @@
+//! Round robin: the shortest whole policy, and the one to copy from.
+//!
+//! One FIFO per pcpu. Whoever becomes runnable joins the tail; the head runs for one slice. A vcpu
+//! stays on the pcpu that it was given at insertion (the one with the fewest vcpus) until it is
+//! moved by affinity. No weights, no boost, no preemption on wake-up, no balancing.
+
+use crate::contract::{Descriptor, Needs, Pick, Prev, Promises, Scheduler, Wake};
+use crate::cx::Cx;
+use alloc::collections::VecDeque;
+use alloc::vec::Vec;
+use core::fmt;
+use domio_core::{DomainId, Duration, ParamKind, ParamSpec, ParamValues, PcpuId, Topology, VcpuId};
+
+/// What this policy is.
+pub static DESCRIPTOR: Descriptor = Descriptor {
+    name: "round-robin",
+    summary: "one FIFO per pcpu, fixed slice; the shortest example of a policy",
+    source: "domio",
+    trace_id: 6,
+    params: &[ParamSpec {
+        name: "tslice_ms",
+        unit: "ms",
+        kind: ParamKind::Int {
+            min: 1,
+            max: 1000,
+            or_zero: false,
+        },
+        default: 30,
+        doc: "Time that the head of the queue runs before it goes to the tail.",
+    }],
+    domain_params: &[],
+    needs: Needs {
+        tickle: true,
+        timers: false,
+        park: false,
+    },
+    promises: Promises {
+        work_conserving: true,
+        balances: false,
+        starvation_free: true,
+        weights: false,
+        caps: false,
+    },
+};
+
+/// The policy's state.
+pub struct RoundRobin {
+    time_slice: Duration,
+    /// By pcpu: runnable vcpus that do not run, next one first.
+    queues: Vec<VecDeque<VcpuId>>,
+    /// By pcpu: how many vcpus belong there.
+    population: Vec<u32>,
+    /// By vcpu: the pcpu that it is counted at.
+    home: Vec<Option<PcpuId>>,
+}
+
+impl RoundRobin {
+    /// A round-robin policy for a host of this shape.
+    pub fn new(params: &ParamValues, topology: &Topology) -> Self {
+        RoundRobin {
+            time_slice: Duration::from_millis(params.get(0) as u64),
+            queues: (0..topology.pcpus()).map(|_| VecDeque::new()).collect(),
+            population: alloc::vec![0; topology.pcpus()],
+            home: Vec::new(),
+        }
+    }
+
+    fn leave(&mut self, vcpu: VcpuId) {
+        if let Some(pcpu) = self.home[vcpu.index()].take() {
+            self.population[pcpu.index()] -= 1;
+        }
+    }
+}
+
+impl Scheduler for RoundRobin {
+    fn descriptor(&self) -> &'static Descriptor {
+        &DESCRIPTOR
+    }
+
+    fn pcpu_online(&mut self, _: &mut Cx<'_>, _: PcpuId) {}
+
+    fn pcpu_offline(&mut self, _: &mut Cx<'_>, pcpu: PcpuId) {
+        assert!(
+            self.queues[pcpu.index()].is_empty(),
+            "{pcpu} left with vcpus queued"
+        );
+    }
+
+    fn set_domain(&mut self, _: &mut Cx<'_>, _: DomainId, _: &ParamValues) {}
+
+    fn insert(&mut self, _: &mut Cx<'_>, vcpu: VcpuId) {
+        if self.home.len() <= vcpu.index() {
+            self.home.resize(vcpu.index() + 1, None);
+        }
+    }
+
+    fn remove(&mut self, _: &mut Cx<'_>, vcpu: VcpuId) {
+        self.leave(vcpu);
+    }
+
+    fn pick_pcpu(&mut self, cx: &mut Cx<'_>, vcpu: VcpuId) -> PcpuId {
+        self.leave(vcpu);
+        let pcpu = (cx.hard(vcpu) & cx.online())
+            .iter()
+            .min_by_key(|p| self.population[p.index()])
+            .expect("the host keeps an allowed pcpu online");
+        self.population[pcpu.index()] += 1;
+        self.home[vcpu.index()] = Some(pcpu);
+        pcpu
+    }
+
+    fn wake(&mut self, cx: &mut Cx<'_>, vcpu: VcpuId, _: Wake) {
+        let pcpu = cx.vcpu(vcpu).pcpu;
+        let queue = &mut self.queues[pcpu.index()];
+        if cx.is_current(vcpu) || queue.contains(&vcpu) {
+            return;
+        }
+        queue.push_back(vcpu);
+        if cx.current(pcpu).is_none() {
+            cx.tickle(pcpu);
+        }
+    }
+
+    fn sleep(&mut self, cx: &mut Cx<'_>, vcpu: VcpuId) {
+        let pcpu = cx.vcpu(vcpu).pcpu;
+        if cx.is_current(vcpu) {
+            cx.tickle(pcpu);
+        } else {
+            self.queues[pcpu.index()].retain(|v| *v != vcpu);
+        }
+    }
+
+    fn schedule(&mut self, cx: &mut Cx<'_>, pcpu: PcpuId, prev: Prev) -> Pick {
+        let queue = &mut self.queues[pcpu.index()];
+        if let Some(vcpu) = prev.vcpu
+            && cx.vcpu(vcpu).runnable()
+        {
+            queue.push_back(vcpu);
+        }
+        match queue.pop_front() {
+            Some(next) => Pick {
+                next: Some(next),
+                time_slice: Some(self.time_slice),
+            },
+            None => Pick::IDLE,
+        }
+    }
+
+    fn dump(&self, out: &mut dyn fmt::Write) -> fmt::Result {
+        for (pcpu, queue) in self.queues.iter().enumerate() {
+            writeln!(out, "p{pcpu}: {queue:?}")?;
+        }
+        Ok(())
+    }
+}

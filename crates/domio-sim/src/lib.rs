@@ -1,0 +1,1 @@
+//! The discrete-event engine: event queue, random streams, run loop.

@@ -1,0 +1,1 @@
+//! Trace files: own format, xentrace, Perfetto and CSV.

@@ -1,0 +1,1 @@
+//! The simulated host: pcpus, vcpus, domains, guests and their workloads.

@@ -1,0 +1,2 @@
+//! The domio command line.
+fn main() {}

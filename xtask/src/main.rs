@@ -1,0 +1,2 @@
+//! Project tasks: test, tidy, bench.
+fn main() {}
