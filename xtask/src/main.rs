@@ -1,2 +1,144 @@
-//! Project tasks: test, tidy, bench.
-fn main() {}
+//! Project tasks, run as `cargo xtask TASK`.
+//!
+//! `test` is what a change has to pass, on a laptop and in continuous integration alike. The other
+//! tasks are its parts, for when only one of them is of interest, and `bench`.
+
+mod bench;
+mod docs;
+mod test;
+mod tidy;
+
+use anyhow::{Context as _, Result, bail};
+use lexopt::prelude::*;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+const HELP: &str = "\
+Usage: cargo xtask TASK
+
+Tasks:
+  test [--quick]   everything that a change has to pass, with a closing table;
+                   --quick leaves out documentation and the published figures
+  tidy [--rules]   the project's own rules, see docs/ARCHITECTURE.md;
+                   --rules lists them
+  docs [--update]  runs every command that the documentation shows and compares
+                   its output; --update writes the new output into the pages
+  bench [--json] [--samples N] [NAME...]
+                   measures against a plain loop, in the same run
+
+Exit code: 0 for success, 1 for a failed check, 2 for \"could not run\".
+";
+
+/// A task as asked for on the command line.
+#[derive(Debug, PartialEq, Eq)]
+enum Task {
+    Help,
+    Test { quick: bool },
+    Tidy { list_rules: bool },
+    Docs { update: bool },
+    Bench(Vec<String>),
+}
+
+impl Task {
+    fn parse(mut args: lexopt::Parser) -> Result<Task> {
+        let name = match args.next()? {
+            None => return Ok(Task::Help),
+            Some(Long("help") | Short('h')) => return Ok(Task::Help),
+            Some(Value(name)) => name.string()?,
+            Some(other) => return Err(other.unexpected().into()),
+        };
+        if name == "bench" {
+            let words = args.raw_args()?.map(|word| word.string());
+            return Ok(Task::Bench(words.collect::<Result<_, _>>()?));
+        }
+        let mut task = match name.as_str() {
+            "test" => Task::Test { quick: false },
+            "tidy" => Task::Tidy { list_rules: false },
+            "docs" => Task::Docs { update: false },
+            "help" => Task::Help,
+            _ => bail!("no task is called \"{name}\"; `cargo xtask help` lists them"),
+        };
+        while let Some(arg) = args.next()? {
+            match (&mut task, &arg) {
+                (Task::Test { quick }, Long("quick")) => *quick = true,
+                (Task::Tidy { list_rules }, Long("rules")) => *list_rules = true,
+                (Task::Docs { update }, Long("update")) => *update = true,
+                (_, Long("help") | Short('h')) => return Ok(Task::Help),
+                _ => return Err(arg.unexpected().into()),
+            }
+        }
+        Ok(task)
+    }
+}
+
+fn main() -> ExitCode {
+    let outcome = Task::parse(lexopt::Parser::from_env()).and_then(run);
+    match outcome {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::from(1),
+        Err(error) => {
+            eprintln!("xtask: {error:#}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// Carries out a task; `false` when a check failed.
+fn run(task: Task) -> Result<bool> {
+    let root = root()?;
+    match task {
+        Task::Help => {
+            print!("{HELP}");
+            Ok(true)
+        }
+        Task::Test { quick } => test::run(&root, quick),
+        Task::Tidy { list_rules: true } => {
+            tidy::print_rules();
+            Ok(true)
+        }
+        Task::Tidy { list_rules: false } => tidy::run(&root),
+        Task::Docs { update } => docs::run(&root, update),
+        Task::Bench(args) => bench::run(&root, &args),
+    }
+}
+
+/// The repository that this program was built from.
+fn root() -> Result<PathBuf> {
+    let manifest = std::env::var_os("CARGO_MANIFEST_DIR")
+        .map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")), PathBuf::from);
+    let root = manifest.parent().unwrap_or(Path::new(".")).canonicalize();
+    root.with_context(|| format!("no repository around {}", manifest.display()))
+}
+
+/// The cargo that runs this program, or the one on `PATH`.
+fn cargo() -> std::ffi::OsString {
+    std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(line: &str) -> Result<Task> {
+        Task::parse(lexopt::Parser::from_args(line.split_whitespace()))
+    }
+
+    #[test]
+    fn tasks_and_their_flags_are_understood() {
+        assert_eq!(parse("").unwrap(), Task::Help);
+        assert_eq!(parse("test --help").unwrap(), Task::Help);
+        assert_eq!(parse("test").unwrap(), Task::Test { quick: false });
+        assert_eq!(parse("test --quick").unwrap(), Task::Test { quick: true });
+        assert_eq!(
+            parse("bench --samples 3 hold-1k").unwrap(),
+            Task::Bench(vec!["--samples".into(), "3".into(), "hold-1k".into()])
+        );
+    }
+
+    #[test]
+    fn wrong_lines_are_refused() {
+        for line in ["tset", "test quick", "tidy --quick", "docs README.md"] {
+            assert!(parse(line).is_err(), "{line}");
+        }
+    }
+}

@@ -100,6 +100,42 @@ pub enum Kind {
     /// Any other record of a real file, kept as it came: `vcpu` unused, `data[0]` = event id,
     /// `data[1..]` = the first three extra words, `detail` = number of extra words.
     Other = 14,
+    /// A job of a task inside the guest on `vcpu` was finished: `detail` = task number in that
+    /// vcpu, `data` = ns from release to completion (low, high word), ns of processor time that it
+    /// took (low, high word). Only simulated guests tell this; no record of Xen corresponds.
+    JobDone = 15,
+}
+
+impl Kind {
+    /// All kinds, by number.
+    pub const ALL: [Kind; 16] = [
+        Kind::RunstateChange,
+        Kind::Switch,
+        Kind::Continue,
+        Kind::Wake,
+        Kind::Block,
+        Kind::Sleep,
+        Kind::Yield,
+        Kind::DomainAdd,
+        Kind::DomainRemove,
+        Kind::Policy,
+        Kind::Lost,
+        Kind::InfPrev,
+        Kind::InfNext,
+        Kind::SwitchOnly,
+        Kind::Other,
+        Kind::JobDone,
+    ];
+
+    /// The kind with number `n`, as files hold it.
+    #[inline]
+    pub const fn from_number(n: u8) -> Option<Self> {
+        if (n as usize) < Kind::ALL.len() {
+            Some(Kind::ALL[n as usize])
+        } else {
+            None
+        }
+    }
 }
 
 /// One trace record. See [`Kind`] for what the fields mean.
@@ -180,6 +216,30 @@ impl Record {
         }
     }
 
+    /// The runstate changes that the record stands for, as vcpu, old and new runstate: one for
+    /// [`Kind::RunstateChange`], two for [`Kind::Switch`] in Xen's order (the vcpu that leaves
+    /// first), none for other kinds and for numbers that Xen does not define.
+    #[inline]
+    pub fn changes(&self) -> [Option<(VcpuName, Runstate, Runstate)>; 2] {
+        match self.kind {
+            Kind::RunstateChange => {
+                let change = self.runstates().map(|(old, new)| (self.vcpu, old, new));
+                [change, None]
+            }
+            Kind::Switch => match Runstate::from_number(self.detail) {
+                Some(left_to) => {
+                    let next = VcpuName::from_word(self.data[0]);
+                    [
+                        Some((self.vcpu, Runstate::Running, left_to)),
+                        Some((next, Runstate::Runnable, Runstate::Running)),
+                    ]
+                }
+                None => [None; 2],
+            },
+            _ => [None; 2],
+        }
+    }
+
     /// Event number and words of a [`Kind::Policy`] record.
     #[inline]
     pub fn policy_event(&self) -> Option<(u8, &[u32])> {
@@ -236,6 +296,15 @@ mod tests {
     }
 
     #[test]
+    fn kinds_are_listed_by_number() {
+        for (i, kind) in Kind::ALL.into_iter().enumerate() {
+            assert_eq!(kind as usize, i);
+            assert_eq!(Kind::from_number(i as u8), Some(kind));
+        }
+        assert_eq!(Kind::from_number(Kind::ALL.len() as u8), None);
+    }
+
+    #[test]
     fn payloads_come_back() {
         let v = VcpuName::new(DomainId(3), 1);
         let r = Record::runstate(
@@ -246,6 +315,24 @@ mod tests {
             Runstate::Blocked,
         );
         assert_eq!(r.runstates(), Some((Runstate::Running, Runstate::Blocked)));
+        assert_eq!(
+            r.changes(),
+            [Some((v, Runstate::Running, Runstate::Blocked)), None]
+        );
+        let mut switch = Record::new(Instant::ZERO, PcpuId(0), Kind::Switch, v);
+        switch.detail = Runstate::Blocked as u8;
+        switch.data[0] = VcpuName::idle(PcpuId(0)).word();
+        assert_eq!(switch.changes()[0], r.changes()[0]);
+        assert_eq!(
+            switch.changes()[1],
+            Some((
+                VcpuName::idle(PcpuId(0)),
+                Runstate::Runnable,
+                Runstate::Running
+            ))
+        );
+        switch.detail = 9;
+        assert_eq!(switch.changes(), [None; 2]);
         let p = Record::policy(Instant::ZERO, PcpuId(0), 0, 10, &[7, 8]);
         assert_eq!(p.policy_event(), Some((10, &[7, 8][..])));
         assert_eq!(p.runstates(), None);

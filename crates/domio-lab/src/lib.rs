@@ -1,1 +1,39 @@
 //! Experiments, replications, the claims ledger and validation against recorded traces.
+//!
+//! ```text
+//! claims.toml ─▶ Claims ─select─▶ ┐
+//!                                 ├─▶ reproduce ─▶ Ledger ─▶ tables, JSON, report
+//! Registry: Experiment, Check ──▶ ┘
+//! ```
+//!
+//! A [`Claim`] is one testable statement of a paper. An
+//! [`Experiment`] is a simulation that is repeated with another replication
+//! number each time and hands back one [`Sample`]. A [`Check`] reads the samples
+//! of one or several experiments and decides one claim. Each experiment runs once, however many
+//! claims read from it.
+//!
+//! Start with [`reproduce`](mod@reproduce).
+
+pub mod claims;
+pub mod compare;
+pub mod experiments;
+pub mod ledger;
+pub mod measure;
+pub mod observe;
+pub mod registry;
+pub mod replays;
+pub mod replicate;
+pub mod reproduce;
+pub mod sample;
+pub mod simulate;
+pub mod stats;
+pub mod tolerance;
+pub mod validate;
+
+pub use claims::{Claim, ClaimKind, Claims};
+pub use ledger::{Finding, Ledger, Measured, Verdict};
+pub use registry::{Check, Experiment, LabContext, Registry};
+pub use replicate::{Progress, Silent};
+pub use sample::{Sample, Samples};
+pub use stats::Estimate;
+pub use tolerance::Tolerance;

@@ -1,1 +1,25 @@
 //! Per-domain accounts and latency statistics, computed from a trace alone.
+//!
+//! [`Meter`] takes records one by one, from a file or straight from a simulated host, and makes a
+//! [`Summary`]: who ran, waited and was blocked for how long, how long a run lasted, and how long a
+//! woken vcpu waited for its pcpu. [`SummaryJson`] is what `domio trace summary --json` prints.
+//! [`Sampler`] gives the figures of each interval, as XenMon shows them. [`TraceChecker`] tells
+//! whether a trace can be true at all.
+//!
+//! All of them see records only, never a host: a trace of a real Xen host and a simulated one go
+//! through the same code.
+
+mod account;
+mod check;
+mod distribution;
+mod json;
+mod meter;
+mod sampler;
+mod summary;
+
+pub use check::{CheckReport, Finding, Problem, TraceChecker};
+pub use distribution::Quantiles;
+pub use json::{AccountJson, DomainJson, MicrosJson, PcpuJson, SummaryJson, VcpuJson};
+pub use meter::{EXACT_SAMPLES_MAX, Meter};
+pub use sampler::{DomainSample, Sample, Sampler};
+pub use summary::{Account, DomainSummary, PcpuSummary, Summary, VcpuSummary, jain_index};

@@ -1,1 +1,15 @@
 //! Terminal tables and the self-contained HTML report.
+//!
+//! [`text`] renders tables for a terminal, with colour codes that the caller strips where they are
+//! not wanted. [`html::page`] renders [`data::ReportData`] as one file that needs no network: style
+//! and pictures are inside it. Neither knows the simulator: whoever has figures fills the structs
+//! of [`data`], or takes a [`Ledger`](domio_lab::Ledger) or a
+//! [`Comparison`](domio_lab::compare::Comparison) from the laboratory.
+
+pub mod data;
+pub mod figure;
+pub mod html;
+pub mod observed;
+pub mod samples;
+pub mod svg;
+pub mod text;

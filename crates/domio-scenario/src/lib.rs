@@ -1,1 +1,59 @@
-//! TOML scenarios: parse, validate, build.
+//! Scenarios: TOML texts that say which machine, which policy and which domains a run has.
+//!
+//! ```text
+//! text --parse, validate--> Scenario --set, with--> Scenario --build--> Built --> simulation
+//!                               \-- plan(): plain data
+//! ```
+//!
+//! [`Scenario::parse`] reports everything that is wrong at once, each [`Problem`] with its place,
+//! what was expected and what to do. One table of keys drives the checks, [`schema()`] and
+//! [`reference()`]. Nothing here reads a file, except [`Scenario::load`].
+//!
+//! ```
+//! use domio_scenario::{NoReplay, Scenario};
+//!
+//! let text = r#"
+//!     run.duration_s = 1
+//!     scheduler.policy = "round-robin"
+//!     [[domain]]
+//!     name = "g"
+//!     count = 3
+//!     workload = "burn"
+//! "#;
+//! let mut scenario = Scenario::parse("burn3.toml", text.as_bytes(), domio_sched::policies())?;
+//! scenario.set("scheduler.tslice_ms", "10")?;
+//! let built = scenario.build(&NoReplay)?;
+//! assert_eq!(built.host.domains.len(), 3);
+//!
+//! let refused = scenario.with(&[("domain.g2.wieght", "512")]).unwrap_err();
+//! assert_eq!(refused.problems()[0].source, "--set");
+//! # Ok::<(), domio_scenario::ScenarioErrors>(())
+//! ```
+
+mod amount;
+mod build;
+mod check;
+mod examples;
+mod guests;
+mod keys;
+mod limits;
+mod overrides;
+mod plan;
+mod problem;
+mod reference;
+mod render;
+mod resolve;
+mod scenario;
+mod schema;
+mod source;
+mod suggest;
+mod value;
+
+pub use build::{Built, NoReplay, ReplaySource};
+pub use examples::{example, examples};
+pub use limits::{MAX_ACTIONS, MAX_BYTES, MAX_TASKS, MAX_VCPUS};
+pub use plan::{Plan, Replay};
+pub use problem::{Code, MAX_SHOWN, Problem, ScenarioErrors};
+pub use reference::reference;
+pub use scenario::Scenario;
+pub use schema::schema;

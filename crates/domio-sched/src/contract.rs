@@ -130,7 +130,9 @@ pub struct Descriptor {
 ///
 /// The host owns runstates, time accounting, affinity, timers and the trace. The policy owns its
 /// run queues and private tables, and touches only itself and the context.
-pub trait Scheduler: Send {
+///
+/// It is [`Any`](core::any::Any), so that a caller who knows the concrete policy can look into it.
+pub trait Scheduler: Send + core::any::Any {
     /// What this policy is.
     fn descriptor(&self) -> &'static Descriptor;
 

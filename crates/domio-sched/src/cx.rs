@@ -103,6 +103,8 @@ pub struct Tables {
     pub online: CpuSet,
     /// How they share cores and sockets.
     pub topology: Topology,
+    /// Steps that the policy has declared by [`Cx::work`] since the host last set this to zero.
+    pub work: u32,
 }
 
 impl Tables {
@@ -114,6 +116,7 @@ impl Tables {
             pcpus: alloc::vec![PcpuView::default(); topology.pcpus()],
             online: CpuSet::EMPTY,
             topology,
+            work: 0,
         }
     }
 }
@@ -209,10 +212,10 @@ impl<'a> Cx<'a> {
         &self.tables.vcpus[vcpu.index()]
     }
 
-    /// Where `vcpu` may run.
+    /// The online pcpus on which `vcpu` may run. Never empty.
     #[inline]
     pub fn hard(&self, vcpu: VcpuId) -> CpuSet {
-        self.tables.affinity[vcpu.index()].hard
+        self.tables.affinity[vcpu.index()].hard & self.tables.online
     }
 
     /// Where `vcpu` prefers to run.
@@ -293,6 +296,14 @@ impl<'a> Cx<'a> {
     pub fn migrate(&mut self, vcpu: VcpuId) {
         self.tables.vcpus[vcpu.index()].pause.set(Pause::MIGRATING);
         self.effects.push(Effect::Migrate(vcpu));
+    }
+
+    /// Declares work beyond a fixed amount: `steps` entries of a list were visited. A host that
+    /// knows the cost of a step lets time pass for it where that shows, before timers that the
+    /// same call sets relative to now.
+    #[inline]
+    pub fn work(&mut self, steps: u32) {
+        self.tables.work += steps;
     }
 
     /// Whether [`Cx::note`] is kept; lets a policy skip work for it.

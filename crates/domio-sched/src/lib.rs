@@ -10,7 +10,10 @@
 
 extern crate alloc;
 
+pub mod broken;
+pub mod conformance;
 pub mod contract;
+pub mod credit;
 pub mod cx;
 pub mod null;
 pub mod registry;

@@ -1,7 +1,7 @@
 //! The list of policies.
 
 use crate::contract::{Descriptor, Scheduler};
-use crate::{null, round_robin};
+use crate::{credit, null, round_robin};
 use alloc::boxed::Box;
 use domio_core::{ParamValues, Topology};
 
@@ -15,6 +15,10 @@ pub struct Policy {
 }
 
 static POLICIES: &[Policy] = &[
+    Policy {
+        descriptor: &credit::DESCRIPTOR,
+        make: |p, t| Box::new(credit::Credit::new(p, t)),
+    },
     Policy {
         descriptor: &round_robin::DESCRIPTOR,
         make: |p, t| Box::new(round_robin::RoundRobin::new(p, t)),

@@ -1,1 +1,45 @@
-//! Trace files: own format, xentrace, Perfetto and CSV.
+//! Trace files: read, written and exported.
+//!
+//! | format | reads | writes |
+//! |---|---|---|
+//! | own (`.domio`), see `docs/trace-format.md` | [`OwnReader`] | [`TraceWriter`] |
+//! | xentrace of Xen 3.2 and later | [`XentraceReader`] | [`XentraceWriter`] |
+//! | xentrace of Xen 3.0 and 3.1 | [`OldXentraceReader`] | |
+//! | Perfetto protobuf | | [`PerfettoWriter`] |
+//! | CSV | | [`CsvRecords`], [`CsvIntervals`] |
+//!
+//! Start with [`TraceReader`]: it recognises the format and streams
+//! [`Record`](domio_core::Record)s in the order of time. Every reader works in bounded memory,
+//! never panics on bad input, and says in its [`TraceError`] where the file went wrong and how much
+//! was read before. Every writer is a [`Sink`](domio_core::Sink), so that a simulated host can
+//! write to it directly.
+
+mod bytes;
+mod clock;
+mod csv_export;
+mod error;
+mod event;
+mod header;
+mod intervals;
+mod losses;
+mod merge;
+mod old;
+mod open;
+mod own;
+mod perfetto;
+mod xentrace;
+mod xentrace_write;
+
+pub use clock::{DEFAULT_TSC_HZ, TSC_HZ_MAX, TscClock};
+pub use csv_export::{CsvIntervals, CsvRecords};
+pub use error::{TraceError, TraceErrorKind};
+pub use header::{DomainInfo, TraceHeader, scenario_sha256};
+pub use intervals::{Interval, Intervals, VCPUS_MAX};
+pub use losses::Losses;
+pub use merge::MergeStats;
+pub use old::OldXentraceReader;
+pub use open::{Format, ReadOptions, TraceReader};
+pub use own::{OwnReader, TraceWriter};
+pub use perfetto::PerfettoWriter;
+pub use xentrace::XentraceReader;
+pub use xentrace_write::XentraceWriter;

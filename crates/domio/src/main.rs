@@ -1,2 +1,37 @@
 //! The domio command line.
-fn main() {}
+//!
+//! `args` is the flag table, from which help, man pages and completions come. `cmd` has one file
+//! a command. Data goes to standard output and messages to standard error. The exit status is 0 for
+//! success, 1 for a failed check and 2 for what could not be run.
+
+mod args;
+mod cmd;
+mod out;
+mod progress;
+mod suggest;
+
+use args::{Cli, Command};
+use clap::Parser;
+use out::Status;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    out::set_colour(cli.global.color);
+    out::exit_code(run(&cli))
+}
+
+fn run(cli: &Cli) -> anyhow::Result<Status> {
+    let global = &cli.global;
+    match &cli.command {
+        Command::Reproduce(args) => cmd::reproduce::run(args, global),
+        Command::Run(args) => cmd::run::run(args, global),
+        Command::Compare(args) => cmd::compare::run(args, global),
+        Command::Trace(command) => cmd::trace::run(command),
+        Command::Validate(args) => cmd::validate::run(args, global),
+        Command::Policy(command) => cmd::policy::run(command),
+        Command::Scenario(command) => cmd::scenario::run(command),
+        Command::Completions(args) => cmd::completions::run(args),
+        Command::Man(args) => cmd::man::run(args),
+    }
+}

@@ -1,0 +1,183 @@
+//! Samples, medians and the table.
+
+use crate::cases::Bench;
+use crate::memory::Peak;
+use std::time::Instant;
+
+/// Median speeds of a bench and of its baseline.
+pub struct Rates {
+    name: &'static str,
+    unit: &'static str,
+    /// Units a second.
+    rate: f64,
+    /// Units a second.
+    baseline: f64,
+    at_least: f64,
+}
+
+impl Rates {
+    /// How many times as fast as the baseline.
+    fn ratio(&self) -> f64 {
+        self.rate / self.baseline
+    }
+
+    /// Whether that is enough.
+    pub fn good(&self) -> bool {
+        self.ratio() >= self.at_least
+    }
+}
+
+/// Takes samples of a bench and of its baseline in turn, so that a machine that gets slower
+/// meanwhile slows both. Which of the two goes first alternates as well.
+pub fn measure(bench: &Bench, samples: usize) -> Rates {
+    // The first run of each fills caches and lets the processor clock up.
+    (bench.work)();
+    (bench.baseline)();
+    let (mut work, mut baseline) = (Vec::new(), Vec::new());
+    for i in 0..samples {
+        if i % 2 == 0 {
+            work.push(rate(bench.work));
+            baseline.push(rate(bench.baseline));
+        } else {
+            baseline.push(rate(bench.baseline));
+            work.push(rate(bench.work));
+        }
+    }
+    Rates {
+        name: bench.name,
+        unit: bench.unit,
+        rate: median(work),
+        baseline: median(baseline),
+        at_least: bench.at_least,
+    }
+}
+
+fn rate(work: fn() -> u64) -> f64 {
+    let start = Instant::now();
+    let units = work();
+    units as f64 / start.elapsed().as_secs_f64()
+}
+
+/// The middle one, or the mean of the two in the middle.
+fn median(mut samples: Vec<f64>) -> f64 {
+    samples.sort_by(f64::total_cmp);
+    let middle = samples.len() / 2;
+    if samples.len() % 2 == 1 {
+        samples[middle]
+    } else {
+        (samples[middle - 1] + samples[middle]) / 2.0
+    }
+}
+
+/// The figures for people.
+pub fn table(rates: &[Rates], peaks: &[Peak]) -> String {
+    let mut text = String::new();
+    if !rates.is_empty() {
+        text += &format!(
+            "{:<14} {:>18} {:>18} {:>7} {:>9}\n",
+            "bench", "million/s", "baseline", "ratio", "at least"
+        );
+    }
+    for r in rates {
+        let speed = format!("{:.2} {}", r.rate / 1e6, r.unit);
+        text += &format!(
+            "{:<14} {speed:>18} {:>18.2} {:>7.2} {:>9.2}  {}\n",
+            r.name,
+            r.baseline / 1e6,
+            r.ratio(),
+            r.at_least,
+            verdict(r.good())
+        );
+    }
+    if !peaks.is_empty() {
+        text += &format!("\n{:<14} {:>18} {:>18}\n", "memory", "peak MB", "at most");
+    }
+    for p in peaks {
+        let (peak, limit) = (p.bytes as f64 / 1e6, p.at_most as f64 / 1e6);
+        text += &format!(
+            "{:<14} {peak:>18.1} {limit:>18.1}  {}\n",
+            p.name,
+            verdict(p.good())
+        );
+    }
+    text
+}
+
+fn verdict(good: bool) -> &'static str {
+    if good { "pass" } else { "FAIL" }
+}
+
+/// The figures for programs.
+pub fn json(rates: &[Rates], peaks: &[Peak]) -> serde_json::Value {
+    let benches = rates.iter().map(|r| {
+        serde_json::json!({
+            "name": r.name,
+            "unit": r.unit,
+            "rate": r.rate,
+            "baseline_rate": r.baseline,
+            "ratio": r.ratio(),
+            "at_least": r.at_least,
+            "pass": r.good(),
+        })
+    });
+    let memory = peaks.iter().map(|p| {
+        serde_json::json!({
+            "name": p.name,
+            "bytes": p.bytes,
+            "at_most": p.at_most,
+            "pass": p.good(),
+        })
+    });
+    serde_json::json!({
+        "benches": benches.collect::<Vec<_>>(),
+        "memory": memory.collect::<Vec<_>>(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rates(rate: f64) -> Rates {
+        Rates {
+            name: "x",
+            unit: "events",
+            rate,
+            baseline: 2e6,
+            at_least: 1.5,
+        }
+    }
+
+    #[test]
+    fn medians() {
+        assert_eq!(median(vec![3.0, 1.0, 2.0]), 2.0);
+        assert_eq!(median(vec![4.0, 1.0, 2.0, 3.0]), 2.5);
+    }
+
+    #[test]
+    fn a_slow_bench_fails() {
+        assert!(rates(3e6).good());
+        assert!(!rates(2.9e6).good());
+        assert!(table(&[rates(2.9e6)], &[]).contains("1.45      1.50  FAIL"));
+        assert_eq!(json(&[rates(3e6)], &[])["benches"][0]["ratio"], 1.5);
+    }
+
+    #[test]
+    fn each_sample_runs_both_sides() {
+        use std::sync::atomic::{AtomicU64, Ordering};
+        static RUNS: AtomicU64 = AtomicU64::new(0);
+        fn count(runs: u64) -> u64 {
+            RUNS.fetch_add(runs, Ordering::Relaxed);
+            1
+        }
+        let bench = Bench {
+            name: "x",
+            unit: "runs",
+            work: || count(1),
+            baseline: || count(100),
+            at_least: 0.0,
+        };
+        assert!(measure(&bench, 5).good());
+        assert_eq!(RUNS.load(Ordering::Relaxed), 606);
+    }
+}

@@ -1,0 +1,558 @@
+//! The list of claims: what the papers state, as data.
+//!
+//! The file is TOML: a list of `[[claim]]` tables. Reading is strict, and every mistake is reported
+//! at once with its line. The list that ships with domio is [`Claims::shipped`].
+
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::ops::Range;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+/// Text of the list that ships with domio.
+pub const SHIPPED: &str = include_str!("../../../claims/claims.toml");
+
+/// Name of the shipped list in messages.
+const SHIPPED_NAME: &str = "claims.toml (shipped)";
+
+const KEYS: [&str; 6] = ["id", "where", "experiment", "kind", "expect", "tolerance"];
+
+/// How a claim is decided.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ClaimKind {
+    /// A printed figure; holds within the tolerance.
+    Value,
+    /// Stays under or over a printed limit.
+    Bound,
+    /// A comparison that must hold beyond the 95 % confidence interval.
+    Order,
+    /// A described behaviour over time or over a parameter.
+    Shape,
+}
+
+impl ClaimKind {
+    /// All four, in the order of the file's documentation.
+    pub const ALL: [ClaimKind; 4] = [
+        ClaimKind::Value,
+        ClaimKind::Bound,
+        ClaimKind::Order,
+        ClaimKind::Shape,
+    ];
+
+    /// The word in the file.
+    pub const fn name(self) -> &'static str {
+        match self {
+            ClaimKind::Value => "value",
+            ClaimKind::Bound => "bound",
+            ClaimKind::Order => "order",
+            ClaimKind::Shape => "shape",
+        }
+    }
+}
+
+/// One testable statement.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Claim {
+    /// Stable name: words joined by dots, the paper first ("ongaro.test1.sedf").
+    pub id: String,
+    /// Figure, table or section.
+    #[serde(rename = "where")]
+    pub place: String,
+    /// What is run, for people.
+    pub experiment: String,
+    /// How it is decided.
+    pub kind: ClaimKind,
+    /// The figure with its unit, or the comparison, for people.
+    pub expect: String,
+    /// How far a [`ClaimKind::Value`] may be off; `None` for the other kinds.
+    pub tolerance: Option<String>,
+}
+
+impl Claim {
+    /// The paper: the first word of the id.
+    pub fn paper(&self) -> &str {
+        self.id.split('.').next().unwrap_or(&self.id)
+    }
+
+    /// Whether `prefix` is the id, or its first words: "ongaro.test1" selects "ongaro.test1.sedf"
+    /// and not "ongaro.test12.sedf".
+    pub fn has_prefix(&self, prefix: &str) -> bool {
+        match self.id.strip_prefix(prefix) {
+            Some(rest) => rest.is_empty() || rest.starts_with('.'),
+            None => false,
+        }
+    }
+}
+
+/// One mistake in a claims file.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Mistake {
+    /// Line, from 1.
+    pub line: usize,
+    /// What is wrong and what is expected instead.
+    pub what: String,
+}
+
+/// Every mistake in a claims file, in the order of lines.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub struct ClaimsError {
+    /// Name of the file.
+    pub file: String,
+    /// What is wrong; at least one.
+    pub mistakes: Vec<Mistake>,
+}
+
+impl fmt::Display for ClaimsError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (i, mistake) in self.mistakes.iter().enumerate() {
+            let newline = if i == 0 { "" } else { "\n" };
+            let (file, line, what) = (&self.file, mistake.line, &mistake.what);
+            write!(f, "{newline}{file}:{line}: {what}")?;
+        }
+        Ok(())
+    }
+}
+
+/// A prefix that selects no claim.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub struct UnknownPrefix {
+    /// What was asked for.
+    pub prefix: String,
+    /// Ids or leading parts of ids that look like it, best first; may be empty.
+    pub near: Vec<String>,
+}
+
+impl fmt::Display for UnknownPrefix {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "no claim starts with \"{}\"", self.prefix)?;
+        if !self.near.is_empty() {
+            write!(f, "; near matches: {}", self.near.join(", "))?;
+        }
+        Ok(())
+    }
+}
+
+/// A list of claims, in the order of the file, each id once.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Claims {
+    list: Vec<Claim>,
+}
+
+impl Claims {
+    /// The list that ships with domio.
+    ///
+    /// # Panics
+    /// Never: a test reads it.
+    pub fn shipped() -> Self {
+        Claims::parse(SHIPPED_NAME, SHIPPED).expect("the shipped claims are valid")
+    }
+
+    /// Reads a list. `file` names the text in messages.
+    ///
+    /// # Errors
+    /// All mistakes at once: of TOML syntax, or else of content: unknown, missing, empty or wrongly typed keys, bad ids and
+    /// kinds, ids used twice, and a tolerance that is missing from a value or given to another kind.
+    pub fn parse(file: &str, text: &str) -> Result<Self, ClaimsError> {
+        let mut reader = Reader {
+            text,
+            mistakes: Vec::new(),
+        };
+        let list = reader.file();
+        if reader.mistakes.is_empty() {
+            return Ok(Claims { list });
+        }
+        reader.mistakes.sort_by_key(|m| m.line);
+        Err(ClaimsError {
+            file: file.to_owned(),
+            mistakes: reader.mistakes,
+        })
+    }
+
+    /// The claims, in the order of the file.
+    pub fn iter(&self) -> std::slice::Iter<'_, Claim> {
+        self.list.iter()
+    }
+
+    /// Number of claims.
+    pub fn len(&self) -> usize {
+        self.list.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.list.is_empty()
+    }
+
+    /// The claim called `id`.
+    pub fn find(&self, id: &str) -> Option<&Claim> {
+        self.list.iter().find(|c| c.id == id)
+    }
+
+    /// The claims that start with any of `prefixes` (see [`Claim::has_prefix`]), in the order of the
+    /// file, each once. All of them when `prefixes` is empty.
+    ///
+    /// # Errors
+    /// The first prefix that selects nothing.
+    pub fn select<S: AsRef<str>>(&self, prefixes: &[S]) -> Result<Vec<&Claim>, UnknownPrefix> {
+        if prefixes.is_empty() {
+            return Ok(self.list.iter().collect());
+        }
+        for prefix in prefixes {
+            let prefix = prefix.as_ref();
+            if !self.list.iter().any(|c| c.has_prefix(prefix)) {
+                return Err(UnknownPrefix {
+                    prefix: prefix.to_owned(),
+                    near: self.near(prefix),
+                });
+            }
+        }
+        let wanted = |c: &&Claim| prefixes.iter().any(|p| c.has_prefix(p.as_ref()));
+        Ok(self.list.iter().filter(wanted).collect())
+    }
+
+    /// Up to five possible prefixes that look like `wrong`, best first.
+    fn near(&self, wrong: &str) -> Vec<String> {
+        const ENOUGH: usize = 5;
+        const ALIKE: f64 = 0.75;
+        let wrong = wrong.trim_end_matches('.');
+        let mut scores: BTreeMap<&str, f64> = BTreeMap::new();
+        for claim in &self.list {
+            let ends = claim.id.match_indices('.').map(|(at, _)| at);
+            for end in ends.chain([claim.id.len()]) {
+                let part = &claim.id[..end];
+                let score = if !wrong.is_empty() && part.starts_with(wrong) {
+                    1.0
+                } else {
+                    strsim::normalized_damerau_levenshtein(part, wrong)
+                };
+                if score >= ALIKE {
+                    scores.insert(part, score);
+                }
+            }
+        }
+        let mut ranked: Vec<(&str, f64)> = scores.into_iter().collect();
+        ranked.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.len().cmp(&b.0.len())));
+        ranked
+            .into_iter()
+            .take(ENOUGH)
+            .map(|(part, _)| part.to_owned())
+            .collect()
+    }
+}
+
+/// Collects claims and mistakes from one text.
+struct Reader<'a> {
+    text: &'a str,
+    mistakes: Vec<Mistake>,
+}
+
+impl Reader<'_> {
+    fn mistake(&mut self, at: Range<usize>, what: impl Into<String>) {
+        let before = &self.text.as_bytes()[..at.start.min(self.text.len())];
+        let line = 1 + before.iter().filter(|b| **b == b'\n').count();
+        self.mistakes.push(Mistake {
+            line,
+            what: what.into(),
+        });
+    }
+
+    fn file(&mut self) -> Vec<Claim> {
+        let (table, errors) = DeTable::parse_recoverable(self.text);
+        for error in errors {
+            self.mistake(error.span().unwrap_or(0..0), error.message());
+        }
+        // What the parser recovered from broken lines would only give mistakes that are not there.
+        if !self.mistakes.is_empty() {
+            return Vec::new();
+        }
+        let mut list = Vec::new();
+        let mut seen: BTreeMap<String, usize> = BTreeMap::new();
+        for (key, value) in table.get_ref() {
+            if key.get_ref() != "claim" {
+                let what = format!("unknown key \"{}\"; expected [[claim]]", key.get_ref());
+                self.mistake(key.span(), what);
+                continue;
+            }
+            let DeValue::Array(tables) = value.get_ref() else {
+                self.mistake(value.span(), "\"claim\" is not a list; write [[claim]]");
+                continue;
+            };
+            for table in tables.iter() {
+                match table.get_ref() {
+                    DeValue::Table(fields) => {
+                        list.extend(self.claim(table.span(), fields, &mut seen));
+                    }
+                    _ => self.mistake(table.span(), "a claim is not a table; write [[claim]]"),
+                }
+            }
+        }
+        list
+    }
+
+    fn claim(
+        &mut self,
+        at: Range<usize>,
+        fields: &DeTable<'_>,
+        seen: &mut BTreeMap<String, usize>,
+    ) -> Option<Claim> {
+        for (key, _) in fields {
+            if !KEYS.contains(&key.get_ref().as_ref()) {
+                let what = format!(
+                    "unknown key \"{}\"; expected one of {}",
+                    key.get_ref(),
+                    KEYS.join(", ")
+                );
+                self.mistake(key.span(), what);
+            }
+        }
+        let id = self.text(&at, fields, "id");
+        if let Some((span, id)) = &id {
+            self.check_id(span.clone(), id, seen);
+        }
+        let place = self.text(&at, fields, "where");
+        let experiment = self.text(&at, fields, "experiment");
+        let expect = self.text(&at, fields, "expect");
+        let kind = self.kind(&at, fields);
+        let tolerance = self.tolerance(&at, fields, kind);
+        Some(Claim {
+            id: id?.1,
+            place: place?.1,
+            experiment: experiment?.1,
+            kind: kind?,
+            expect: expect?.1,
+            tolerance,
+        })
+    }
+
+    fn check_id(&mut self, at: Range<usize>, id: &str, seen: &mut BTreeMap<String, usize>) {
+        let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+        let words_ok = id.split('.').all(|w| !w.is_empty() && w.chars().all(plain));
+        if !words_ok || !id.contains('.') {
+            let what = format!(
+                "id \"{id}\" is not words of a-z, 0-9 and - joined by dots, the paper first"
+            );
+            self.mistake(at.clone(), what);
+        }
+        let line = 1 + self.text[..at.start].matches('\n').count();
+        if let Some(first) = seen.insert(id.to_owned(), line) {
+            self.mistake(
+                at,
+                format!("id \"{id}\" is used twice, first in line {first}"),
+            );
+            seen.insert(id.to_owned(), first);
+        }
+    }
+
+    fn kind(&mut self, at: &Range<usize>, fields: &DeTable<'_>) -> Option<ClaimKind> {
+        let (span, word) = self.text(at, fields, "kind")?;
+        let kind = ClaimKind::ALL.into_iter().find(|k| k.name() == word);
+        if kind.is_none() {
+            let words = ClaimKind::ALL.map(ClaimKind::name).join(", ");
+            self.mistake(span, format!("kind \"{word}\" is not one of {words}"));
+        }
+        kind
+    }
+
+    fn tolerance(
+        &mut self,
+        at: &Range<usize>,
+        fields: &DeTable<'_>,
+        kind: Option<ClaimKind>,
+    ) -> Option<String> {
+        if kind == Some(ClaimKind::Value) {
+            return Some(self.text(at, fields, "tolerance")?.1);
+        }
+        if let (Some(kind), Some(value)) = (kind, fields.get("tolerance")) {
+            let what = format!(
+                "tolerance belongs to kind \"value\", not \"{}\"; put the limit into expect",
+                kind.name()
+            );
+            self.mistake(value.span(), what);
+        }
+        None
+    }
+
+    /// The non-empty text under `key`, with its place.
+    fn text(
+        &mut self,
+        at: &Range<usize>,
+        fields: &DeTable<'_>,
+        key: &str,
+    ) -> Option<(Range<usize>, String)> {
+        let Some(value): Option<&Spanned<DeValue<'_>>> = fields.get(key) else {
+            self.mistake(at.clone(), format!("the claim has no \"{key}\""));
+            return None;
+        };
+        match value.get_ref() {
+            DeValue::String(text) if !text.trim().is_empty() => {
+                Some((value.span(), text.to_string()))
+            }
+            DeValue::String(_) => {
+                self.mistake(value.span(), format!("\"{key}\" is empty"));
+                None
+            }
+            other => {
+                let what = format!("\"{key}\" is not text but {}", other.type_str());
+                self.mistake(value.span(), what);
+                None
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn mistakes(text: &str) -> Vec<String> {
+        let error = Claims::parse("c.toml", text).unwrap_err();
+        error.to_string().lines().map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn the_shipped_list_is_valid() {
+        let claims = Claims::shipped();
+        assert_eq!(claims.len(), 97);
+        let papers: std::collections::BTreeSet<&str> = claims.iter().map(Claim::paper).collect();
+        let papers: Vec<&str> = papers.into_iter().collect();
+        assert_eq!(
+            papers,
+            ["boutcher", "cherkasova", "gupta", "ongaro", "zeng"]
+        );
+        let claim = claims.find("ongaro.fig4.boost").unwrap();
+        assert_eq!(claim.kind, ClaimKind::Value);
+        assert_eq!(claim.place, "Figure 4");
+        assert_eq!(claim.tolerance.as_deref(), Some("x2"));
+    }
+
+    #[test]
+    fn every_mistake_at_once_with_its_line() {
+        let text = r#"title = "x"
+[[claim]]
+id = "a.b"
+where = "Figure 1"
+experiment = "e"
+kind = "vallue"
+expect = "x"
+
+[[claim]]
+id = "a.b"
+where = ""
+experiment = 3
+kind = "order"
+expect = "x"
+tolerance = "x2"
+colour = "red"
+
+[[claim]]
+id = "Upper"
+where = "w"
+experiment = "e"
+kind = "value"
+"#;
+        assert_eq!(
+            mistakes(text),
+            [
+                "c.toml:1: unknown key \"title\"; expected [[claim]]",
+                "c.toml:6: kind \"vallue\" is not one of value, bound, order, shape",
+                "c.toml:10: id \"a.b\" is used twice, first in line 3",
+                "c.toml:11: \"where\" is empty",
+                "c.toml:12: \"experiment\" is not text but integer",
+                "c.toml:15: tolerance belongs to kind \"value\", not \"order\"; \
+                 put the limit into expect",
+                "c.toml:16: unknown key \"colour\"; expected one of id, where, experiment, kind, \
+                 expect, tolerance",
+                "c.toml:18: the claim has no \"expect\"",
+                "c.toml:18: the claim has no \"tolerance\"",
+                "c.toml:19: id \"Upper\" is not words of a-z, 0-9 and - joined by dots, \
+                 the paper first",
+            ]
+        );
+    }
+
+    #[test]
+    fn syntax_and_structure_mistakes_have_lines() {
+        let syntax = mistakes("[[claim]]\nid = \"a.b\nwhere = = 2\n");
+        assert!(syntax[0].starts_with("c.toml:2: "), "{syntax:?}");
+        assert!(
+            syntax.iter().any(|m| m.starts_with("c.toml:3: ")),
+            "{syntax:?}"
+        );
+        assert_eq!(
+            mistakes("claim = 1"),
+            ["c.toml:1: \"claim\" is not a list; write [[claim]]"]
+        );
+        assert_eq!(
+            mistakes("\nclaim = [1]"),
+            ["c.toml:2: a claim is not a table; write [[claim]]"]
+        );
+    }
+
+    #[test]
+    fn prefixes_are_whole_words() {
+        let claims = Claims::shipped();
+        let ids = |prefixes: &[&str]| -> Vec<String> {
+            let selected = claims.select(prefixes).unwrap();
+            selected.iter().map(|c| c.id.clone()).collect()
+        };
+        assert_eq!(ids(&[]).len(), 97);
+        assert_eq!(
+            ids(&["ongaro.test4"]),
+            ["ongaro.test4.orig", "ongaro.test4.tbs"]
+        );
+        let both = ids(&["zeng.table4", "ongaro.test3.tbs", "ongaro.test3"]);
+        assert_eq!(
+            both.iter().filter(|id| *id == "ongaro.test3.tbs").count(),
+            1
+        );
+        assert!(both[0].starts_with("ongaro."), "the order is the file's");
+        assert!(claims.select(&["ongaro.test56"]).is_ok());
+        assert!(
+            ids(&["ongaro.test5"])
+                .iter()
+                .all(|id| !id.contains("test56"))
+        );
+    }
+
+    #[test]
+    fn an_unknown_prefix_lists_near_matches() {
+        let claims = Claims::shipped();
+        let error = claims.select(&["ongaro", "ongraro.test1"]).unwrap_err();
+        assert_eq!(error.near[0], "ongaro.test1");
+        assert!(
+            error.to_string().starts_with(
+                "no claim starts with \"ongraro.test1\"; near matches: ongaro.test1, "
+            )
+        );
+        let cut = claims.select(&["zeng.tab"]).unwrap_err();
+        assert_eq!(cut.near[0], "zeng.table4");
+        let nothing = claims.select(&["quite something else"]).unwrap_err();
+        assert_eq!(
+            nothing.to_string(),
+            "no claim starts with \"quite something else\""
+        );
+        assert!(claims.select(&[""]).is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn bad_input_never_panics(text in "(\\[\\[claim\\]\\]|id|kind|=|\"|\n| |[a-z.]|é){0,40}") {
+            if let Err(error) = Claims::parse("f", &text) {
+                prop_assert!(!error.mistakes.is_empty());
+                let lines = text.matches('\n').count() + 1;
+                prop_assert!(error.mistakes.iter().all(|m| (1..=lines).contains(&m.line)));
+            }
+        }
+
+        #[test]
+        fn every_leading_part_of_an_id_selects_it(pick in 0usize..97, words in 1usize..4) {
+            let claims = Claims::shipped();
+            let claim = &claims.list[pick];
+            let prefix = claim.id.split('.').take(words).collect::<Vec<_>>().join(".");
+            prop_assert!(claims.select(&[prefix]).unwrap().contains(&claim));
+        }
+    }
+}

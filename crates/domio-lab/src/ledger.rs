@@ -1,0 +1,261 @@
+//! Verdicts on claims, and the ledger that collects them.
+
+use crate::claims::Claim;
+use crate::stats::Estimate;
+use serde::Serialize;
+use serde::ser::{SerializeStruct, Serializer};
+
+/// Whether a claim holds.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Verdict {
+    /// The measurement agrees with the paper.
+    Holds,
+    /// It does not, or the experiment could not be run.
+    Fails,
+    /// No check decides this claim yet.
+    NotImplemented,
+}
+
+impl Verdict {
+    /// All three, in the order of the summary.
+    pub const ALL: [Verdict; 3] = [Verdict::Holds, Verdict::Fails, Verdict::NotImplemented];
+
+    /// The word in JSON and tables.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Verdict::Holds => "holds",
+            Verdict::Fails => "fails",
+            Verdict::NotImplemented => "not-implemented",
+        }
+    }
+}
+
+/// What was measured for a claim.
+#[derive(Clone, PartialEq, Debug, Default, Serialize)]
+#[serde(untagged)]
+pub enum Measured {
+    /// Nothing.
+    #[default]
+    Nothing,
+    /// One figure.
+    Number(f64),
+    /// Several figures, in the order in which the claim names them.
+    Numbers(Vec<f64>),
+    /// A comparison or a behaviour, in words and figures.
+    Text(String),
+}
+
+impl From<f64> for Measured {
+    fn from(number: f64) -> Self {
+        Measured::Number(number)
+    }
+}
+
+impl From<Vec<f64>> for Measured {
+    fn from(numbers: Vec<f64>) -> Self {
+        Measured::Numbers(numbers)
+    }
+}
+
+impl From<String> for Measured {
+    fn from(text: String) -> Self {
+        Measured::Text(text)
+    }
+}
+
+impl From<&str> for Measured {
+    fn from(text: &str) -> Self {
+        Measured::Text(text.to_owned())
+    }
+}
+
+/// What a check found out about a claim.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Finding {
+    /// Whether the claim holds.
+    pub verdict: Verdict,
+    /// The measurement.
+    pub measured: Measured,
+    /// Unit of the figures ("ms", "Mb/s", "% of one pcpu"), empty for none.
+    pub unit: String,
+    /// 95 % confidence interval of a single figure.
+    pub ci95: Option<[f64; 2]>,
+    /// Replications behind the measurement.
+    pub replications: u32,
+    /// What a reader should know: how a shape was decided, why a claim fails. May be empty.
+    pub note: String,
+}
+
+impl Finding {
+    /// A decided claim. [`reproduce`](mod@crate::reproduce) fills in the number of replications when it is zero.
+    pub fn decided(holds: bool, measured: impl Into<Measured>, unit: &str) -> Self {
+        Finding {
+            verdict: if holds {
+                Verdict::Holds
+            } else {
+                Verdict::Fails
+            },
+            measured: measured.into(),
+            unit: unit.to_owned(),
+            ci95: None,
+            replications: 0,
+            note: String::new(),
+        }
+    }
+
+    /// A decided claim about one figure, with the interval of `estimate`.
+    pub fn estimated(holds: bool, estimate: Estimate, unit: &str) -> Self {
+        Finding {
+            ci95: estimate.ci95,
+            replications: estimate.n as u32,
+            ..Finding::decided(holds, estimate.mean, unit)
+        }
+    }
+
+    /// A claim that no check decides.
+    pub fn not_implemented() -> Self {
+        Finding {
+            verdict: Verdict::NotImplemented,
+            ..Finding::decided(false, Measured::Nothing, "")
+        }
+    }
+
+    /// The finding with this note.
+    pub fn note(self, note: impl Into<String>) -> Self {
+        Finding {
+            note: note.into(),
+            ..self
+        }
+    }
+}
+
+/// One claim and what was found out about it.
+///
+/// In JSON it has the keys `id`, `verdict`, `expected`, `measured`, `unit`, `ci95` (null for none),
+/// `replications`, and for readers `where`, `experiment`, `kind`, `tolerance` and `note`.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Entry {
+    /// The claim.
+    pub claim: Claim,
+    /// The finding.
+    pub finding: Finding,
+}
+
+impl Serialize for Entry {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let (claim, finding) = (&self.claim, &self.finding);
+        let mut out = serializer.serialize_struct("Entry", 12)?;
+        out.serialize_field("id", &claim.id)?;
+        out.serialize_field("verdict", &finding.verdict)?;
+        out.serialize_field("expected", &claim.expect)?;
+        out.serialize_field("measured", &finding.measured)?;
+        out.serialize_field("unit", &finding.unit)?;
+        out.serialize_field("ci95", &finding.ci95)?;
+        out.serialize_field("replications", &finding.replications)?;
+        out.serialize_field("where", &claim.place)?;
+        out.serialize_field("experiment", &claim.experiment)?;
+        out.serialize_field("kind", &claim.kind)?;
+        out.serialize_field("tolerance", &claim.tolerance)?;
+        out.serialize_field("note", &finding.note)?;
+        out.end()
+    }
+}
+
+/// Number of claims by verdict.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
+pub struct Summary {
+    /// Claims that hold.
+    pub holds: usize,
+    /// Claims that fail.
+    pub fails: usize,
+    /// Claims that no check decides.
+    pub not_implemented: usize,
+}
+
+/// The verdicts on a selection of claims, in the order of the claims file.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Ledger {
+    /// One entry a claim.
+    pub entries: Vec<Entry>,
+}
+
+impl Ledger {
+    /// Number of claims by verdict.
+    pub fn summary(&self) -> Summary {
+        let count = |verdict| {
+            let same = |e: &&Entry| e.finding.verdict == verdict;
+            self.entries.iter().filter(same).count()
+        };
+        Summary {
+            holds: count(Verdict::Holds),
+            fails: count(Verdict::Fails),
+            not_implemented: count(Verdict::NotImplemented),
+        }
+    }
+
+    /// Whether a claim that a check decides fails.
+    pub fn has_failures(&self) -> bool {
+        self.summary().fails > 0
+    }
+}
+
+impl Serialize for Ledger {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut out = serializer.serialize_struct("Ledger", 2)?;
+        out.serialize_field("claims", &self.entries)?;
+        out.serialize_field("summary", &self.summary())?;
+        out.end()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::claims::Claims;
+    use serde_json::json;
+
+    #[test]
+    fn json_has_the_promised_keys() {
+        let claims = Claims::shipped();
+        let claim = |id: &str| claims.find(id).unwrap().clone();
+        let estimate = Estimate::of(&[14.0, 14.5, 14.3]).unwrap();
+        let [low, high] = estimate.ci95.unwrap();
+        let ledger = Ledger {
+            entries: vec![
+                Entry {
+                    claim: claim("ongaro.fig2.cpu-fairness"),
+                    finding: Finding::estimated(true, estimate, "%"),
+                },
+                Entry {
+                    claim: claim("ongaro.test1.sedf"),
+                    finding: Finding::decided(false, vec![1.0, 2.5], "Mb/s").note("why"),
+                },
+                Entry {
+                    claim: claim("boutcher.cfq16"),
+                    finding: Finding::not_implemented(),
+                },
+            ],
+        };
+        let value = serde_json::to_value(&ledger).unwrap();
+        assert_eq!(
+            value["summary"],
+            json!({"holds": 1, "fails": 1, "not_implemented": 1})
+        );
+        assert_eq!(value["claims"][0]["verdict"], "holds");
+        assert_eq!(value["claims"][0]["ci95"], json!([low, high]));
+        assert_eq!(value["claims"][0]["replications"], 3);
+        assert_eq!(value["claims"][0]["measured"], json!(estimate.mean));
+        assert_eq!(
+            value["claims"][0]["expected"],
+            "each of the 7 equal-weight burning guests gets 1/7 of the processor"
+        );
+        assert_eq!(value["claims"][1]["measured"], json!([1.0, 2.5]));
+        assert_eq!(value["claims"][1]["unit"], "Mb/s");
+        assert_eq!(value["claims"][1]["note"], "why");
+        assert_eq!(value["claims"][2]["verdict"], "not-implemented");
+        assert_eq!(value["claims"][2]["measured"], json!(null));
+        assert_eq!(value["claims"][2]["ci95"], json!(null));
+        assert!(ledger.has_failures());
+    }
+}

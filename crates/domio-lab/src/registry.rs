@@ -1,0 +1,187 @@
+//! Which experiments exist, and which check decides which claim.
+
+use crate::claims::Claims;
+use crate::ledger::Finding;
+use crate::sample::{Sample, Samples};
+use std::collections::BTreeMap;
+
+/// What an experiment gets besides its replication number.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct LabContext {
+    /// Seed of the whole invocation. Replications differ by their number, never by the seed.
+    pub seed: u64,
+}
+
+type Run = dyn Fn(&LabContext, u32) -> Result<Sample, String> + Send + Sync;
+type Decide = dyn Fn(&Samples<'_>) -> Finding + Send + Sync;
+
+/// A simulation that is repeated, each time with another replication number.
+pub struct Experiment {
+    name: String,
+    replications: u32,
+    run: Box<Run>,
+}
+
+impl Experiment {
+    /// Name in checks, progress and messages.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Replications unless the user asks for another number.
+    pub fn replications(&self) -> u32 {
+        self.replications
+    }
+
+    /// Runs replication `replication`. The same seed and number give the same sample.
+    ///
+    /// # Errors
+    /// Why the run has no figures (a policy fault, a scenario that cannot be built), in one sentence.
+    pub fn run(&self, cx: &LabContext, replication: u32) -> Result<Sample, String> {
+        (self.run)(cx, replication)
+    }
+}
+
+/// What decides one claim.
+pub struct Check {
+    claim: String,
+    reads: Vec<String>,
+    decide: Box<Decide>,
+}
+
+impl Check {
+    /// Id of the claim.
+    pub fn claim(&self) -> &str {
+        &self.claim
+    }
+
+    /// Names of the experiments whose samples it reads.
+    pub fn reads(&self) -> &[String] {
+        &self.reads
+    }
+
+    /// Decides the claim from the samples of the experiments that it reads.
+    pub fn decide(&self, samples: &Samples<'_>) -> Finding {
+        (self.decide)(samples)
+    }
+}
+
+/// All experiments and checks. Mistakes in it are mistakes in domio's source, and panic.
+#[derive(Default)]
+pub struct Registry {
+    experiments: BTreeMap<String, Experiment>,
+    checks: BTreeMap<String, Check>,
+}
+
+impl Registry {
+    /// A registry without experiments: no claim is implemented.
+    pub fn new() -> Self {
+        Registry::default()
+    }
+
+    /// Adds the experiment `name`, repeated `replications` times by default.
+    ///
+    /// # Panics
+    /// When the name is taken or `replications` is zero.
+    pub fn experiment(
+        &mut self,
+        name: impl Into<String>,
+        replications: u32,
+        run: impl Fn(&LabContext, u32) -> Result<Sample, String> + Send + Sync + 'static,
+    ) {
+        let name = name.into();
+        assert!(replications > 0, "experiment {name} has no replications");
+        let experiment = Experiment {
+            name: name.clone(),
+            replications,
+            run: Box::new(run),
+        };
+        let taken = self.experiments.insert(name, experiment);
+        if let Some(taken) = taken {
+            panic!("experiment {} is registered twice", taken.name);
+        }
+    }
+
+    /// Adds the check of `claim`, which reads the experiments `reads`, all registered before it.
+    ///
+    /// # Panics
+    /// When the claim has a check already, or reads nothing or an experiment that is not there.
+    pub fn check(
+        &mut self,
+        claim: &str,
+        reads: &[&str],
+        decide: impl Fn(&Samples<'_>) -> Finding + Send + Sync + 'static,
+    ) {
+        assert!(!reads.is_empty(), "the check of {claim} reads nothing");
+        for name in reads {
+            assert!(
+                self.experiments.contains_key(*name),
+                "the check of {claim} reads {name}, which is not registered"
+            );
+        }
+        let check = Check {
+            claim: claim.to_owned(),
+            reads: reads.iter().map(|r| (*r).to_owned()).collect(),
+            decide: Box::new(decide),
+        };
+        let taken = self.checks.insert(claim.to_owned(), check);
+        assert!(taken.is_none(), "{claim} has two checks");
+    }
+
+    /// The experiment called `name`.
+    pub fn find(&self, name: &str) -> Option<&Experiment> {
+        self.experiments.get(name)
+    }
+
+    /// The check of the claim `id`.
+    pub fn check_of(&self, id: &str) -> Option<&Check> {
+        self.checks.get(id)
+    }
+
+    /// Ids of checks whose claim is not in `claims`: a renamed claim, most likely.
+    pub fn strays(&self, claims: &Claims) -> Vec<&str> {
+        let ids = self.checks.keys().map(String::as_str);
+        ids.filter(|id| claims.find(id).is_none()).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn with_burn() -> Registry {
+        let mut registry = Registry::new();
+        registry.experiment("burn", 3, |cx, n| {
+            Ok(Sample::new().with("x", cx.seed as f64 + f64::from(n)))
+        });
+        registry
+    }
+
+    #[test]
+    fn experiments_and_checks_are_found() {
+        let mut registry = with_burn();
+        registry.check("ongaro.fig2.cpu-fairness", &["burn"], |s| {
+            Finding::decided(true, s.values("burn", "x"), "%")
+        });
+        registry.check("ongaro.renamed", &["burn"], |_| Finding::not_implemented());
+        let sample = registry
+            .find("burn")
+            .unwrap()
+            .run(&LabContext { seed: 5 }, 2);
+        assert_eq!(sample.unwrap().get("x"), Some(7.0));
+        assert!(registry.check_of("zeng.fig5.p3").is_none());
+        assert_eq!(registry.strays(&Claims::shipped()), ["ongaro.renamed"]);
+    }
+
+    #[test]
+    #[should_panic(expected = "burn is registered twice")]
+    fn a_name_is_taken_once() {
+        with_burn().experiment("burn", 1, |_, _| Ok(Sample::new()));
+    }
+
+    #[test]
+    #[should_panic(expected = "reads brun, which is not registered")]
+    fn a_check_reads_registered_experiments() {
+        with_burn().check("a.b", &["brun"], |_| Finding::not_implemented());
+    }
+}

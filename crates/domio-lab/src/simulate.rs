@@ -1,0 +1,219 @@
+//! One replication of a scenario: simulate it, measure it, hand its trace on.
+
+use domio_core::{DomainId, Instant, Record, Sink};
+use domio_meter::{Meter, Summary};
+use domio_scenario::{Built, Scenario};
+use domio_sim::Outcome;
+use domio_trace::{DomainInfo, TraceHeader, scenario_sha256};
+use domio_vmm::Simulation;
+
+/// What one replication gave.
+#[derive(Debug)]
+pub struct Simulated<S> {
+    /// Figures of the measured time, without the warm-up.
+    pub summary: Summary,
+    /// The caller's sink, which got the records of the measured time.
+    pub sink: S,
+    /// Events delivered, warm-up included.
+    pub events: u64,
+}
+
+/// A run that did not get to its end.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("replication {replication} under {policy} ended early: {why}")]
+pub struct RunFault {
+    /// Name of the policy.
+    pub policy: &'static str,
+    /// Its number.
+    pub replication: u32,
+    /// What happened, and when.
+    pub why: String,
+    /// State of host and policy at that time, for people.
+    pub dump: String,
+}
+
+/// Simulates replication `replication` of `built`.
+///
+/// `sink` gets the records of the measured time, between two records for each vcpu that tell its
+/// runstate at the beginning and at the end.
+///
+/// # Errors
+/// When the policy breaks its contract or the run does not progress.
+pub fn simulate<S: Sink>(
+    built: &Built,
+    replication: u32,
+    sink: S,
+) -> Result<Simulated<S>, RunFault> {
+    let begin = Instant::ZERO + built.warmup;
+    let end = begin + built.duration;
+    let fault = |(why, dump)| RunFault {
+        policy: built.policy.descriptor.name,
+        replication,
+        why,
+        dump,
+    };
+    let recorder = Recorder {
+        meter: Meter::window(begin, end),
+        sink,
+        to_meter: true,
+        to_sink: false,
+    };
+    let mut simulation = Simulation::new(
+        &built.host,
+        built.scheduler(),
+        recorder,
+        built.seed,
+        replication,
+    );
+    run(&mut simulation, begin).map_err(fault)?;
+    mark(&mut simulation, begin);
+    let recorder = simulation.host_mut().sink_mut();
+    (recorder.to_meter, recorder.to_sink) = (true, true);
+    run(&mut simulation, end).map_err(fault)?;
+    mark(&mut simulation, end);
+    let events = simulation.events();
+    let recorder = simulation.into_sink();
+    Ok(Simulated {
+        summary: recorder.meter.finish_at(end),
+        sink: recorder.sink,
+        events,
+    })
+}
+
+/// Runs until `until`; when that fails, why and in which state.
+fn run<S: Sink>(
+    simulation: &mut Simulation<Recorder<S>>,
+    until: Instant,
+) -> Result<(), (String, String)> {
+    match simulation.run(until) {
+        Outcome::Completed { .. } => Ok(()),
+        other => Err((other.to_string(), simulation.host().dump())),
+    }
+}
+
+/// Tells the sink, and not the meter, every vcpu's runstate: to the meter, a record is a change.
+fn mark<S: Sink>(simulation: &mut Simulation<Recorder<S>>, now: Instant) {
+    let recorder = simulation.host_mut().sink_mut();
+    (recorder.to_meter, recorder.to_sink) = (false, true);
+    simulation.host_mut().mark(now);
+}
+
+struct Recorder<S> {
+    meter: Meter,
+    sink: S,
+    to_meter: bool,
+    to_sink: bool,
+}
+
+impl<S: Sink> Sink for Recorder<S> {
+    #[inline]
+    fn record(&mut self, record: &Record) {
+        if self.to_meter {
+            self.meter.record(record);
+        }
+        if S::ENABLED && self.to_sink {
+            self.sink.record(record);
+        }
+    }
+}
+
+/// Ids and names of the domains of `built`, in the order of creation.
+pub fn domains(built: &Built) -> Vec<(DomainId, String)> {
+    let domains = built.host.domains.iter();
+    domains.map(|d| (d.id, d.name.clone())).collect()
+}
+
+/// The header of a trace of `scenario`: all that the run is a function of.
+pub fn trace_header(scenario: &Scenario, built: &Built, replication: u32) -> TraceHeader {
+    let domains = built.host.domains.iter().map(|d| {
+        let param = |name| d.params.by_name(name).unwrap_or(0).max(0) as u32;
+        DomainInfo {
+            id: d.id.0,
+            name: d.name.clone(),
+            vcpus: d.vcpus.len() as u32,
+            weight: param("weight"),
+            cap: param("cap"),
+        }
+    });
+    TraceHeader {
+        scenario: scenario.name().to_owned(),
+        scenario_sha256: scenario_sha256(scenario.text().as_bytes()),
+        scenario_text: scenario.text().to_owned(),
+        overrides: scenario.overrides().map(str::to_owned).collect(),
+        seed: built.seed,
+        replication: u64::from(replication),
+        policy: built.policy.descriptor.name.to_owned(),
+        pcpus: built.host.topology.pcpus() as u32,
+        domains: domains.collect(),
+        ..TraceHeader::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::measure;
+    use domio_core::NullSink;
+    use domio_meter::TraceChecker;
+    use domio_scenario::NoReplay;
+
+    const TEXT: &str = r#"
+        run.warmup_ms = 500
+        run.duration_ms = 1500
+        scheduler.policy = "round-robin"
+        [[domain]]
+        name = "g"
+        count = 3
+        workload = "burn"
+    "#;
+
+    fn built(text: &str) -> (Scenario, Built) {
+        let scenario = Scenario::parse("t.toml", text.as_bytes(), domio_sched::policies()).unwrap();
+        let built = scenario.build(&NoReplay).unwrap();
+        (scenario, built)
+    }
+
+    #[test]
+    fn the_measured_time_is_the_duration() {
+        let (_, built) = built(TEXT);
+        let result = simulate(&built, 0, NullSink).unwrap();
+        assert_eq!(result.summary.seconds(), 1.5);
+        let sample = measure::sample(&result.summary, &domains(&built));
+        let share: f64 = ["g1", "g2", "g3"]
+            .map(|d| sample.get(&format!("{d}.share_pct")).unwrap())
+            .iter()
+            .sum();
+        assert!((99.0..=100.0).contains(&share), "{share}");
+        assert!(result.events > 0);
+    }
+
+    #[test]
+    fn the_trace_is_of_the_measured_time_and_gives_the_same_shares() {
+        let (scenario, built) = built(TEXT);
+        let result = simulate(&built, 3, Vec::new()).unwrap();
+        let begin = Instant::ZERO + built.warmup;
+        assert!(result.sink.iter().all(|r| r.at >= begin));
+        let (mut meter, mut checker) = (Meter::new(), TraceChecker::new());
+        for record in &result.sink {
+            meter.record(record);
+            checker.record(record);
+        }
+        let again = meter.finish();
+        assert_eq!(again.seconds(), 1.5);
+        for domain in &result.summary.domains {
+            let other = again.domain(domain.id).map_or(0, |d| d.total.running);
+            assert_eq!(other, domain.total.running, "{:?}", domain.id);
+        }
+        let header = trace_header(&scenario, &built, 3);
+        assert_eq!((header.replication, header.pcpus), (3, 1));
+        assert_eq!(header.domains[2].name, "g3");
+        assert_eq!(header.scenario_sha256.len(), 64);
+    }
+
+    #[test]
+    fn a_replication_repeats_itself() {
+        let (_, built) = built(TEXT);
+        let one = simulate(&built, 1, Vec::new()).unwrap().sink;
+        assert_eq!(one, simulate(&built, 1, Vec::new()).unwrap().sink);
+    }
+}

@@ -1,0 +1,201 @@
+//! Recorded beside simulated, and whether they agree.
+
+use super::estimate::{Settings, estimate};
+use super::recording::{Recording, RecordingError};
+use super::twin::Twin;
+use domio_core::{DomainId, Sink};
+use domio_meter::{Account, Meter, Summary};
+use domio_vmm::Profile;
+use serde::Serialize;
+
+/// How far a share may be off on one pcpu, in points of percent of a pcpu.
+pub const SHARE_POINTS: f64 = 1.0;
+/// The same on several pcpus, which the emulator runs in turn.
+pub const SHARE_POINTS_SMP: f64 = 3.0;
+/// How far the median run length may be off, relative.
+pub const RUN_P50: f64 = 0.10;
+/// How far the 95 % quantile of run lengths may be off, relative.
+pub const RUN_P95: f64 = 0.15;
+/// How far wake-to-run quantiles may be off, as a factor.
+pub const WAKE_FACTOR: f64 = 1.5;
+/// How far wake-to-run quantiles may be off in microseconds where that is wider.
+pub const WAKE_US: f64 = 20.0;
+/// How far the rate of context switches may be off, relative.
+pub const SWITCHES: f64 = 0.15;
+
+/// A figure of both sides; `None` where there is no sample.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
+pub struct Pair {
+    /// From the recording.
+    pub recorded: Option<f64>,
+    /// From the simulation.
+    pub simulated: Option<f64>,
+}
+
+/// Two quantiles of both sides, in microseconds.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
+pub struct Quantiles {
+    /// Median.
+    pub p50: Pair,
+    /// 95 % quantile.
+    pub p95: Pair,
+}
+
+/// One domain of a recording.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct DomainAgreement {
+    /// Xen's domid.
+    pub id: u16,
+    /// Name.
+    pub name: String,
+    /// Running time in percent of one pcpu.
+    pub share: Pair,
+    /// Lengths of runs.
+    pub run_us: Quantiles,
+    /// From wake-up to running.
+    pub wake_to_run_us: Quantiles,
+    /// Times that it was switched in, per second.
+    pub switches_per_s: Pair,
+    /// Whether every required figure is within its limit.
+    pub agrees: bool,
+    /// Which figures are not.
+    pub differs_in: Vec<&'static str>,
+}
+
+/// One recording.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Agreement {
+    /// Name of the recording.
+    pub name: String,
+    /// Whether every domain agrees.
+    pub agrees: bool,
+    /// Number of pcpus; over one, only shares are required to agree.
+    pub pcpus: u16,
+    /// Dispatches in the estimation window that the twin made as recorded, of how many.
+    pub matched: (usize, usize),
+    /// By domain.
+    pub domains: Vec<DomainAgreement>,
+}
+
+impl Agreement {
+    /// Simulates `recording` and compares.
+    ///
+    /// # Errors
+    /// [`RecordingError::Unusable`] when its description cannot be simulated.
+    pub fn check(recording: &Recording) -> Result<Agreement, RecordingError> {
+        let twin = Twin::new(recording, &Profile::XEN_4_17_EMULATED).map_err(|problem| {
+            RecordingError::Unusable {
+                name: recording.name.clone(),
+                problem,
+            }
+        })?;
+        let estimate = estimate(&twin, &recording.records, &Settings::default());
+        let simulated = measure(&twin.run(&estimate.hidden));
+        let recorded = measure(&recording.records);
+        let smp = recording.description.pcpus > 1;
+        let domains: Vec<DomainAgreement> = recording
+            .description
+            .domains
+            .iter()
+            .map(|d| compare(DomainId(d.id), &d.name, &recorded, &simulated, smp))
+            .collect();
+        Ok(Agreement {
+            name: recording.name.clone(),
+            agrees: domains.iter().all(|d| d.agrees),
+            pcpus: recording.description.pcpus,
+            matched: (estimate.matched, estimate.of),
+            domains,
+        })
+    }
+}
+
+fn measure(records: &[domio_core::Record]) -> Summary {
+    let mut meter = Meter::new();
+    for record in records {
+        meter.record(record);
+    }
+    meter.finish()
+}
+
+fn compare(
+    id: DomainId,
+    name: &str,
+    recorded: &Summary,
+    simulated: &Summary,
+    smp: bool,
+) -> DomainAgreement {
+    let account = |s: &Summary| s.domain(id).map(|d| d.total).unwrap_or_default();
+    let (a, b) = (account(recorded), account(simulated));
+    let pair = |f: &dyn Fn(&Account) -> Option<f64>| Pair {
+        recorded: f(&a),
+        simulated: f(&b),
+    };
+    let us = |ns: Option<u64>| ns.map(|ns| ns as f64 / 1e3);
+    let share = Pair {
+        recorded: Some(recorded.percent(a.running)),
+        simulated: Some(simulated.percent(b.running)),
+    };
+    let switches_per_s = Pair {
+        recorded: Some(recorded.per_second(a.executions)),
+        simulated: Some(simulated.per_second(b.executions)),
+    };
+    let run_us = Quantiles {
+        p50: pair(&|a| us(a.runs.p50)),
+        p95: pair(&|a| us(a.runs.p95)),
+    };
+    let wake_to_run_us = Quantiles {
+        p50: pair(&|a| us(a.wake_to_run.p50)),
+        p95: pair(&|a| us(a.wake_to_run.p95)),
+    };
+    let mut differs_in = Vec::new();
+    let mut require = |what, holds: bool| {
+        if !holds {
+            differs_in.push(what);
+        }
+    };
+    let points = if smp { SHARE_POINTS_SMP } else { SHARE_POINTS };
+    require("share", share.within(|r, s| (r - s).abs() <= points));
+    if !smp {
+        require("run_us.p50", run_us.p50.within_relative(RUN_P50));
+        require("run_us.p95", run_us.p95.within_relative(RUN_P95));
+        require(
+            "wake_to_run_us.p50",
+            wake_to_run_us.p50.within(near_in_time),
+        );
+        require(
+            "wake_to_run_us.p95",
+            wake_to_run_us.p95.within(near_in_time),
+        );
+        require("switches_per_s", switches_per_s.within_relative(SWITCHES));
+    }
+    DomainAgreement {
+        id: id.0,
+        name: name.to_owned(),
+        share,
+        run_us,
+        wake_to_run_us,
+        switches_per_s,
+        agrees: differs_in.is_empty(),
+        differs_in,
+    }
+}
+
+fn near_in_time(recorded: f64, simulated: f64) -> bool {
+    let factor = recorded.max(simulated) <= WAKE_FACTOR * recorded.min(simulated);
+    factor || (recorded - simulated).abs() <= WAKE_US
+}
+
+impl Pair {
+    /// Whether both sides have a value that satisfy `test`, or neither has one.
+    fn within(&self, test: impl Fn(f64, f64) -> bool) -> bool {
+        match (self.recorded, self.simulated) {
+            (Some(r), Some(s)) => test(r, s),
+            (None, None) => true,
+            _ => false,
+        }
+    }
+
+    fn within_relative(&self, limit: f64) -> bool {
+        self.within(|r, s| (r - s).abs() <= limit * r.abs())
+    }
+}

@@ -1,0 +1,214 @@
+//! What the recorded vcpus asked for: wake times, and processor demand between wake and block.
+//!
+//! A recording shows when a vcpu was running, not when its guest executed: from a cause (an
+//! interrupt, a timer) to the next vcpu's first instruction the hypervisor works, and Xen charges
+//! that time to whoever was current. The simulated host charges it in the same way, so it is taken
+//! out of the demand here; otherwise it would be paid twice. The lengths come from the records
+//! themselves where they show them, else from the hardware profile.
+
+use domio_core::{Duration, Instant, Kind, PcpuId, Record, Runstate, VcpuName};
+use domio_vmm::Profile;
+use domio_vmm::config::Demand;
+use std::collections::BTreeMap;
+
+/// Number of credit's SCHEDULE event, which it writes first in each pass (Xen 4.17).
+pub(super) const SCHEDULE: u8 = 9;
+
+/// The demand of every vcpu in `records`, with times counted from `origin`.
+///
+/// A vcpu that runs or waits when the trace begins has its first demand at time zero. Demand that
+/// the trace does not see the end of is without end.
+pub fn demands(
+    records: &[Record],
+    origin: Instant,
+    profile: &Profile,
+) -> BTreeMap<VcpuName, Vec<Demand>> {
+    let mut extraction = Extraction {
+        origin,
+        profile,
+        vcpus: BTreeMap::new(),
+        pcpus: Vec::new(),
+    };
+    for record in records {
+        extraction.take(record);
+    }
+    extraction.finish()
+}
+
+struct Extraction<'a> {
+    origin: Instant,
+    profile: &'a Profile,
+    vcpus: BTreeMap<VcpuName, Vcpu>,
+    pcpus: Vec<Pcpu>,
+}
+
+#[derive(Default)]
+struct Vcpu {
+    done: Vec<Demand>,
+    /// The demand under way: when it came and what it took so far.
+    open: Option<(Instant, Duration)>,
+    /// When guest code began to execute, if it does.
+    executes_from: Option<Instant>,
+    woken: Option<Instant>,
+    blocking: Option<Instant>,
+    seen: bool,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Pcpu {
+    /// First thing that took the pcpu from its guest since guest code executed last.
+    cause: Option<Instant>,
+    /// Time of the last scheduler pass.
+    pass: Option<Instant>,
+}
+
+impl Extraction<'_> {
+    fn pcpu(&mut self, pcpu: PcpuId) -> &mut Pcpu {
+        if self.pcpus.len() <= pcpu.index() {
+            self.pcpus.resize(pcpu.index() + 1, Pcpu::default());
+        }
+        &mut self.pcpus[pcpu.index()]
+    }
+
+    fn vcpu(&mut self, name: VcpuName) -> &mut Vcpu {
+        self.vcpus.entry(name).or_default()
+    }
+
+    fn take(&mut self, record: &Record) {
+        let at = record.at;
+        match record.kind {
+            Kind::Wake => {
+                self.vcpu(record.vcpu).woken = Some(at);
+                self.pcpu(record.pcpu).cause.get_or_insert(at);
+            }
+            Kind::Sleep => {
+                self.pcpu(record.pcpu).cause.get_or_insert(at);
+            }
+            Kind::Block => {
+                self.vcpu(record.vcpu).blocking = Some(at);
+                self.pcpu(record.pcpu).cause.get_or_insert(at);
+            }
+            Kind::Policy => {
+                if record
+                    .policy_event()
+                    .is_some_and(|(event, _)| event == SCHEDULE)
+                {
+                    let lead = self.profile.timer_to_pass;
+                    let pcpu = self.pcpu(record.pcpu);
+                    pcpu.pass = Some(at);
+                    pcpu.cause.get_or_insert(at.checked_sub(lead));
+                }
+            }
+            Kind::Continue => self.kept(record),
+            Kind::RunstateChange => self.runstate(record),
+            _ => {}
+        }
+    }
+
+    /// The same vcpu goes on after a pass: the time of the pass was not its guest's.
+    fn kept(&mut self, record: &Record) {
+        let cause = self.cause(record.pcpu, record.at);
+        let resumed = match self.pcpu(record.pcpu).pass.take() {
+            Some(pass) => (pass + self.profile.keep).max(record.at),
+            None => record.at,
+        };
+        let vcpu = self.vcpu(record.vcpu);
+        if let (Some(from), Some((_, work))) = (vcpu.executes_from, &mut vcpu.open) {
+            *work += cause.saturating_since(from);
+            vcpu.executes_from = Some(resumed);
+        }
+    }
+
+    /// When the guest on `pcpu` was interrupted for what ends at `at`.
+    fn cause(&mut self, pcpu: PcpuId, at: Instant) -> Instant {
+        self.pcpu(pcpu).cause.take().unwrap_or(at)
+    }
+
+    fn runstate(&mut self, record: &Record) {
+        let Some((old, new)) = record.runstates() else {
+            return;
+        };
+        if record.vcpu.is_idle() {
+            if old == Runstate::Running {
+                self.pcpu(record.pcpu).cause = None;
+            }
+            return;
+        }
+        let origin = self.origin;
+        if !self.vcpu(record.vcpu).seen {
+            let vcpu = self.vcpu(record.vcpu);
+            vcpu.seen = true;
+            if old <= Runstate::Runnable {
+                vcpu.open = Some((origin, Duration::ZERO));
+            }
+            if old == Runstate::Running {
+                vcpu.executes_from = Some(origin);
+            }
+        }
+        if old == Runstate::Running && new != Runstate::Running {
+            let cause = self.cause(record.pcpu, record.at);
+            let vcpu = self.vcpu(record.vcpu);
+            let end = match (new, vcpu.blocking.take()) {
+                (Runstate::Blocked, Some(at)) => at,
+                _ => cause,
+            };
+            if let (Some(from), Some((_, work))) = (vcpu.executes_from.take(), &mut vcpu.open) {
+                *work += end.saturating_since(from);
+            }
+        }
+        let vcpu = self.vcpu(record.vcpu);
+        match new {
+            Runstate::Running => {
+                if old != Runstate::Running {
+                    vcpu.executes_from = Some(record.at);
+                }
+                self.pcpu(record.pcpu).cause = None;
+            }
+            Runstate::Blocked => {
+                if let Some((at, work)) = vcpu.open.take() {
+                    vcpu.done.push(demand(at, work, origin));
+                }
+            }
+            Runstate::Runnable if old == Runstate::Blocked => {
+                let at = vcpu.woken.take().unwrap_or(record.at);
+                vcpu.open.get_or_insert((at, Duration::ZERO));
+            }
+            Runstate::Runnable | Runstate::Offline => {}
+        }
+    }
+
+    fn finish(self) -> BTreeMap<VcpuName, Vec<Demand>> {
+        let origin = self.origin;
+        let ended = |vcpu: Vcpu| {
+            let mut done = vcpu.done;
+            if let Some((at, _)) = vcpu.open {
+                done.push(demand(at, Duration::MAX, origin));
+            }
+            done
+        };
+        self.vcpus
+            .into_iter()
+            .map(|(name, vcpu)| (name, ended(vcpu)))
+            .collect()
+    }
+}
+
+fn demand(at: Instant, work: Duration, origin: Instant) -> Demand {
+    // A vcpu that was woken and blocked again without having executed still had something to do.
+    let work = work.max(Duration::from_nanos(1));
+    Demand {
+        at: Instant::ZERO + at.saturating_since(origin),
+        work,
+    }
+}
+
+/// Subtraction that stays at time zero.
+trait CheckedSub {
+    fn checked_sub(self, d: Duration) -> Instant;
+}
+
+impl CheckedSub for Instant {
+    fn checked_sub(self, d: Duration) -> Instant {
+        Instant::from_nanos(self.as_nanos().saturating_sub(d.as_nanos()))
+    }
+}

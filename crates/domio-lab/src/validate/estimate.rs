@@ -1,0 +1,178 @@
+//! Estimating what a trace does not show of its start: credits and priority classes.
+//!
+//! The credit scheduler never writes its credits into a trace, but its decisions depend on them.
+//! The estimate is the state from which the simulated twin makes the same dispatches as the
+//! recording for the longest time within an [estimation window](Settings::window) at its
+//! beginning. Only the state at one instant is estimated, from the beginning of the trace; no
+//! parameter of the model is, and what follows the window is the model's own.
+//!
+//! The search is a hill climb with neutral steps from a fixed seed: the same recording gives the
+//! same estimate on every machine.
+
+use super::twin::{Hidden, HiddenVcpu, Twin, dispatches};
+use domio_core::{Duration, Instant, Record, Runstate, VcpuName};
+use domio_sched::credit::Priority;
+use domio_sim::RandomStream;
+
+/// How hard to search.
+#[derive(Clone, Copy, Debug)]
+pub struct Settings {
+    /// How much of the recording may be looked at.
+    pub window: Duration,
+    /// Most simulations to make.
+    pub tries: u32,
+    /// How far apart two dispatches may be in time to count as the same.
+    pub tolerance: Duration,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Settings {
+            window: Duration::from_secs(3),
+            tries: 20_000,
+            tolerance: Duration::from_micros(500),
+        }
+    }
+}
+
+/// An estimate, and how well it explains the window.
+#[derive(Clone, Debug)]
+pub struct Estimate {
+    /// The state.
+    pub hidden: Hidden,
+    /// Dispatches of the window that the twin made in the same order and time.
+    pub matched: usize,
+    /// Dispatches in the window.
+    pub of: usize,
+}
+
+type Dispatches = Vec<Vec<(Instant, VcpuName)>>;
+
+/// Estimates the hidden state of the recording that `twin` and its `records` come from.
+pub fn estimate(twin: &Twin, records: &[Record], settings: &Settings) -> Estimate {
+    let recorded = dispatches(records, twin.start().pcpus.len());
+    let begin = twin.start().at;
+    let of = recorded
+        .iter()
+        .flatten()
+        .filter(|d| d.0.since(begin) <= settings.window)
+        .count();
+    let mut random = RandomStream::new(0, 0, "validate/estimate");
+    let mut best = first_guess(twin);
+    let mut matched = matching(twin, &best, &recorded, settings);
+    for _ in 0..settings.tries {
+        if matched == of {
+            break;
+        }
+        let next = neighbour(twin, &best, &mut random);
+        let found = matching(twin, &next, &recorded, settings);
+        if found >= matched {
+            best = next;
+            matched = found;
+        }
+    }
+    Estimate {
+        hidden: best,
+        matched,
+        of,
+    }
+}
+
+fn first_guess(twin: &Twin) -> Hidden {
+    let vcpus = twin
+        .start()
+        .vcpus
+        .iter()
+        .map(|v| {
+            let asleep = v.state >= Runstate::Blocked;
+            let priority = match v.boosted_at_wake {
+                Some(true) => Priority::Under,
+                // A sleeper that is not boosted when it wakes was boosted before, or is OVER.
+                Some(false) if asleep && v.active != Some(true) => Priority::Boost,
+                _ => Priority::Under,
+            };
+            HiddenVcpu {
+                credit: 0,
+                residual: 500_000,
+                priority,
+            }
+        })
+        .collect();
+    Hidden {
+        vcpus,
+        accounting_in: Duration::ZERO,
+    }
+}
+
+/// A state near `from`: one to three values differ.
+fn neighbour(twin: &Twin, from: &Hidden, random: &mut RandomStream) -> Hidden {
+    let mut next = from.clone();
+    let most = 10 * (twin.tslice().as_nanos() / 1_000_000) as i64;
+    for _ in 0..=random.below(3) {
+        if twin.start().accounting.is_none() && random.below(8) == 0 {
+            next.accounting_in = Duration::from_nanos(random.below(twin.tslice().as_nanos()));
+            continue;
+        }
+        let i = random.below(next.vcpus.len() as u64) as usize;
+        let v = &mut next.vcpus[i];
+        match random.below(8) {
+            0 => {
+                v.priority = match v.priority {
+                    Priority::Under => Priority::Over,
+                    Priority::Over if random.below(4) == 0 => Priority::Boost,
+                    _ => Priority::Under,
+                };
+            }
+            2 => v.residual = random.below(1_000_000) as u32,
+            1 => v.credit = random.below(2 * most as u64) as i64 - most,
+            _ => {
+                let step = 1 << random.below(8);
+                v.credit += random.below(2 * step + 1) as i64 - step as i64;
+            }
+        }
+        v.credit = v.credit.clamp(-2 * most, most);
+    }
+    next
+}
+
+/// How many dispatches the twin makes as recorded before the first that differs.
+fn matching(twin: &Twin, hidden: &Hidden, recorded: &Dispatches, settings: &Settings) -> usize {
+    const STEP: Duration = Duration::from_millis(200);
+    let mut simulation = twin.simulation(hidden, Vec::new());
+    let origin = twin.origin();
+    let begin = twin.start().at;
+    let end = origin + settings.window.min(twin.length());
+    let mut next = vec![0; recorded.len()];
+    let mut until = origin;
+    let mut matched = 0;
+    while until < end {
+        until = (until + STEP).min(end);
+        if !matches!(simulation.run(until), domio_sim::Outcome::Completed { .. }) {
+            break;
+        }
+        let simulated = dispatches(simulation.host_mut().sink_mut(), recorded.len());
+        simulation.host_mut().sink_mut().clear();
+        let mut first_difference = Instant::MAX;
+        for (p, list) in simulated.iter().enumerate() {
+            for (at, vcpu) in list {
+                let at = at.since(origin);
+                let same = recorded[p].get(next[p]).is_some_and(|(when, who)| {
+                    let when = when.since(begin);
+                    who == vcpu
+                        && at.saturating_sub(when) <= settings.tolerance
+                        && when.saturating_sub(at) <= settings.tolerance
+                });
+                if !same {
+                    first_difference = first_difference.min(Instant::ZERO + at);
+                    break;
+                }
+                next[p] += 1;
+                matched += 1;
+            }
+        }
+        if first_difference != Instant::MAX {
+            break;
+        }
+    }
+    matched
+}

@@ -1,0 +1,233 @@
+//! A recorded trace with the description of the host that it was recorded on.
+
+use domio_core::{Instant, Record};
+use domio_trace::{ReadOptions, TraceError, TraceReader};
+use serde::Deserialize;
+use std::path::{Path, PathBuf};
+
+/// What `scenario.json` says.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Description {
+    /// Release of Xen ("4.17.7").
+    pub xen: String,
+    /// Xen's name of the scheduler.
+    pub scheduler: String,
+    /// Number of pcpus.
+    pub pcpus: u16,
+    /// Ticks of the trace's clock in a second.
+    pub tsc_hz: u64,
+    /// Parameters of the scheduler, by the names of `xl sched-credit`.
+    #[serde(default)]
+    pub params: std::collections::BTreeMap<String, i64>,
+    /// Domains, dom0 included.
+    pub domains: Vec<DescribedDomain>,
+}
+
+/// A domain of a [`Description`].
+#[derive(Clone, Debug, Deserialize)]
+pub struct DescribedDomain {
+    /// Xen's domid.
+    pub id: u16,
+    /// Name.
+    pub name: String,
+    /// Number of vcpus.
+    #[serde(default = "one")]
+    pub vcpus: u16,
+    /// Weight; 256 when not given.
+    #[serde(default = "default_weight")]
+    pub weight: i64,
+    /// Cap in percent of one pcpu; 0, which means none, when not given.
+    #[serde(default)]
+    pub cap: i64,
+    /// What it does.
+    pub workload: DescribedWorkload,
+}
+
+/// What a recorded domain does.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum DescribedWorkload {
+    /// It never blocks.
+    Burn,
+    /// Its demand is in the trace.
+    Replay,
+}
+
+fn one() -> u16 {
+    1
+}
+
+fn default_weight() -> i64 {
+    256
+}
+
+/// A recording in memory.
+#[derive(Clone, Debug)]
+pub struct Recording {
+    /// Name of its folder.
+    pub name: String,
+    /// The host.
+    pub description: Description,
+    /// Every record, in order of time. Times are those of the trace's clock in nanoseconds.
+    pub records: Vec<Record>,
+}
+
+/// Why a recording could not be used.
+#[derive(Debug, thiserror::Error)]
+pub enum RecordingError {
+    /// A file could not be read.
+    #[error("cannot read {}", path.display())]
+    Io {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        source: std::io::Error,
+    },
+    /// `scenario.json` is not what it should be.
+    #[error(
+        "{} is not a description of a recording; expected an object with xen, scheduler, pcpus, \
+         tsc_hz, params and domains (id, name, vcpus, weight, cap, workload burn or replay)",
+        path.display()
+    )]
+    Description {
+        /// Which file.
+        path: PathBuf,
+        /// Where and why.
+        #[source]
+        source: serde_json::Error,
+    },
+    /// The trace is damaged.
+    #[error("cannot read the trace {}", path.display())]
+    Trace {
+        /// Which file.
+        path: PathBuf,
+        /// Where and why.
+        #[source]
+        source: Box<TraceError>,
+    },
+    /// The recording is of something that cannot be simulated.
+    #[error("{name}: {problem}")]
+    Unusable {
+        /// Name of the recording.
+        name: String,
+        /// What is wrong and what would be right.
+        problem: String,
+    },
+    /// No recording was found.
+    #[error(
+        "no recording in {}: expected folders that hold trace.bin and scenario.json",
+        path.display()
+    )]
+    None {
+        /// Where.
+        path: PathBuf,
+    },
+}
+
+impl Recording {
+    /// Reads the recording in folder `path` (`trace.bin` and `scenario.json`).
+    ///
+    /// # Errors
+    /// [`RecordingError`] when a file is missing or damaged, or holds no runstate record.
+    pub fn load(path: &Path) -> Result<Recording, RecordingError> {
+        let file = path.join("scenario.json");
+        let text = std::fs::read(&file).map_err(|source| RecordingError::Io {
+            path: file.clone(),
+            source,
+        })?;
+        let description: Description = serde_json::from_slice(&text)
+            .map_err(|source| RecordingError::Description { path: file, source })?;
+        let name = path.file_name().map_or_else(
+            || path.display().to_string(),
+            |name| name.to_string_lossy().into_owned(),
+        );
+        let file = path.join("trace.bin");
+        let broken = |source| RecordingError::Trace {
+            path: file.clone(),
+            source: Box::new(source),
+        };
+        let options = ReadOptions {
+            tsc_hz: Some(description.tsc_hz),
+            ..ReadOptions::default()
+        };
+        let mut reader = TraceReader::open(&file, &options).map_err(broken)?;
+        let mut records: Vec<Record> = Vec::new();
+        reader.copy_to(&mut records).map_err(broken)?;
+        let recording = Recording {
+            name,
+            description,
+            records,
+        };
+        recording.check()?;
+        Ok(recording)
+    }
+
+    /// Reads every recording below `path`, or the one that `path` itself is, by name.
+    ///
+    /// # Errors
+    /// As [`Recording::load`], and when there is none.
+    pub fn load_all(path: &Path) -> Result<Vec<Recording>, RecordingError> {
+        if path.join("trace.bin").is_file() {
+            return Ok(vec![Recording::load(path)?]);
+        }
+        let unreadable = |source| RecordingError::Io {
+            path: path.to_path_buf(),
+            source,
+        };
+        let mut folders = Vec::new();
+        for entry in std::fs::read_dir(path).map_err(unreadable)? {
+            let folder = entry.map_err(unreadable)?.path();
+            if folder.join("trace.bin").is_file() {
+                folders.push(folder);
+            }
+        }
+        folders.sort();
+        if folders.is_empty() {
+            return Err(RecordingError::None {
+                path: path.to_path_buf(),
+            });
+        }
+        folders
+            .iter()
+            .map(|folder| Recording::load(folder))
+            .collect()
+    }
+
+    /// Time of the first record.
+    pub fn begin(&self) -> Instant {
+        self.records[0].at
+    }
+
+    /// Time of the last record.
+    pub fn end(&self) -> Instant {
+        self.records[self.records.len() - 1].at
+    }
+
+    fn check(&self) -> Result<(), RecordingError> {
+        let unusable = |problem: String| {
+            Err(RecordingError::Unusable {
+                name: self.name.clone(),
+                problem,
+            })
+        };
+        if self.description.scheduler != "credit" {
+            return unusable(format!(
+                "recorded under the scheduler {:?}; expected \"credit\"",
+                self.description.scheduler
+            ));
+        }
+        if self.description.pcpus == 0 || self.description.pcpus > 256 {
+            return unusable(format!(
+                "{} pcpus; expected 1 to 256",
+                self.description.pcpus
+            ));
+        }
+        if !self.records.iter().any(|r| r.runstates().is_some()) {
+            return unusable(
+                "the trace holds no runstate record; record with xentrace -e 0x0002f000".into(),
+            );
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,295 @@
+//! The state in which a trace finds its host.
+//!
+//! A trace begins in mid-flight. What its records show of the state at that moment is read off
+//! here: who runs since when, who waits in which order, who sleeps, who is parked, when the tick
+//! and the accounting of the credit scheduler come. What they do not show, credits and priority
+//! classes, is left to [`super::twin`], which estimates them from the first part of the trace.
+
+use super::demand::SCHEDULE;
+use super::recording::Recording;
+use domio_core::{Duration, Instant, Kind, PcpuId, Record, Runstate, VcpuName};
+use domio_vmm::Profile;
+use std::collections::BTreeMap;
+
+/// Credit's private events (Xen 4.17) that tell something about its state.
+mod event {
+    pub const ACCOUNT_START: u8 = 2;
+    pub const ACCOUNT_STOP: u8 = 3;
+    pub const PICKED_CPU: u8 = 5;
+    pub const BOOST_START: u8 = 7;
+    pub const BOOST_END: u8 = 8;
+}
+
+/// What a trace shows of the state at its first record. All times are those of the trace.
+#[derive(Clone, Debug)]
+pub struct Start {
+    /// Time of the first record.
+    pub at: Instant,
+    /// By pcpu: who runs, since when, until when its slice lasts.
+    pub pcpus: Vec<StartPcpu>,
+    /// Vcpus that appear in the trace, in the order in which they are dispatched.
+    pub vcpus: Vec<StartVcpu>,
+    /// When accounting expires for the first time, if the trace shows any accounting.
+    pub accounting: Option<Instant>,
+    /// What has to be added to the trace's times so that multiples of the tick are those of
+    /// Xen's own clock.
+    pub clock_offset: Duration,
+}
+
+/// A pcpu in a [`Start`].
+#[derive(Clone, Copy, Debug, Default)]
+pub struct StartPcpu {
+    /// Who runs.
+    pub current: Option<VcpuName>,
+    /// When it was switched in (a saturated subtraction: never before the trace's clock began).
+    pub entered: Instant,
+    /// When its slice ends, if the trace shows it.
+    pub slice_end: Option<Instant>,
+    /// When its tick expires for the first time; `None` when the trace shows no tick.
+    pub tick: Option<Instant>,
+}
+
+/// A vcpu in a [`Start`].
+#[derive(Clone, Copy, Debug)]
+pub struct StartVcpu {
+    /// Which.
+    pub name: VcpuName,
+    /// Its runstate.
+    pub state: Runstate,
+    /// Where it is.
+    pub pcpu: PcpuId,
+    /// Since when it is in that state, as far as the trace shows.
+    pub since: Instant,
+    /// Whether it earns credit; `None` when the trace does not show it.
+    pub active: Option<bool>,
+    /// Whether its first wake-up boosted it, which tells that it was UNDER until then; `None`
+    /// when it is not woken.
+    pub boosted_at_wake: Option<bool>,
+    /// Offline because its domain was over its cap.
+    pub parked: bool,
+}
+
+impl Start {
+    /// Reads the state off `recording`.
+    pub fn observe(recording: &Recording, profile: &Profile, tslice: Duration) -> Start {
+        let at = recording.begin();
+        let tick = tick_period(tslice);
+        let pcpus = (0..recording.description.pcpus)
+            .map(|p| observe_pcpu(&recording.records, PcpuId(p), profile, tick, at))
+            .collect();
+        Start {
+            at,
+            pcpus,
+            vcpus: observe_vcpus(&recording.records, at),
+            accounting: first_accounting(&recording.records, profile, tslice, at),
+            clock_offset: clock_offset(&recording.records, profile, tick),
+        }
+    }
+}
+
+/// Credit's tick (xen-spec 3.4): a third of the slice, or all of it when that is under 3 ms, in
+/// whole microseconds.
+pub fn tick_period(tslice: Duration) -> Duration {
+    let tick = if tslice < Duration::from_millis(3) { tslice } else { tslice / 3 };
+    Duration::from_micros(tick.as_nanos() / 1_000)
+}
+
+fn observe_pcpu(
+    records: &[Record],
+    pcpu: PcpuId,
+    profile: &Profile,
+    tick: Duration,
+    begin: Instant,
+) -> StartPcpu {
+    let mut seen = StartPcpu::default();
+    let mine = || records.iter().filter(|r| r.pcpu == pcpu);
+    let first = mine().find(|r| {
+        r.kind == Kind::Continue
+            || r.runstates()
+                .is_some_and(|(old, _)| old == Runstate::Running)
+    });
+    if let Some(r) = first.filter(|r| !r.vcpu.is_idle()) {
+        seen.current = Some(r.vcpu);
+    }
+    let pass = mine().find(|r| is_event(r, &[SCHEDULE])).map(|r| r.at);
+    let ran = mine().find_map(|r| match r.kind {
+        Kind::InfPrev | Kind::Continue => Some(Duration::from_nanos(u64::from(r.data[0]))),
+        _ => None,
+    });
+    if let (Some(pass), Some(ran)) = (pass, ran) {
+        seen.entered = minus(pass, ran);
+        let provoked = mine()
+            .take_while(|r| r.at <= pass)
+            .any(|r| matches!(r.kind, Kind::Wake | Kind::Sleep | Kind::Block));
+        if !provoked {
+            seen.slice_end = Some(minus(pass, profile.timer_to_pass));
+        }
+    }
+    let first_tick = mine().find(|r| is_tick(r)).map(|r| r.at);
+    seen.tick = first_tick.map(|at| {
+        first_after(
+            minus(at, profile.tick_to_record),
+            tick + profile.timer_to_handler[0],
+            begin,
+        )
+    });
+    seen
+}
+
+fn observe_vcpus(records: &[Record], begin: Instant) -> Vec<StartVcpu> {
+    let mut order: Vec<VcpuName> = Vec::new();
+    let mut found: BTreeMap<VcpuName, StartVcpu> = BTreeMap::new();
+    let mut active: BTreeMap<VcpuName, bool> = BTreeMap::new();
+    let mut woken: BTreeMap<VcpuName, (Instant, bool)> = BTreeMap::new();
+    for r in records {
+        match r.kind {
+            Kind::Wake => {
+                woken.entry(r.vcpu).or_insert((r.at, false));
+            }
+            Kind::RunstateChange if !r.vcpu.is_idle() => {
+                let Some((old, new)) = r.runstates() else {
+                    continue;
+                };
+                found.entry(r.vcpu).or_insert(StartVcpu {
+                    name: r.vcpu,
+                    state: old,
+                    pcpu: r.pcpu,
+                    since: begin,
+                    active: None,
+                    boosted_at_wake: None,
+                    parked: old == Runstate::Offline,
+                });
+                let runs = new == Runstate::Running || old == Runstate::Running;
+                if runs && !order.contains(&r.vcpu) {
+                    order.push(r.vcpu);
+                }
+            }
+            Kind::Continue if !r.vcpu.is_idle() => {
+                found.entry(r.vcpu).or_insert(StartVcpu {
+                    name: r.vcpu,
+                    state: Runstate::Running,
+                    pcpu: r.pcpu,
+                    since: begin,
+                    active: None,
+                    boosted_at_wake: None,
+                    parked: false,
+                });
+                if !order.contains(&r.vcpu) {
+                    order.push(r.vcpu);
+                }
+            }
+            Kind::InfNext => {
+                if let Some(v) = found.get_mut(&r.vcpu)
+                    && v.since == begin
+                    && v.state == Runstate::Runnable
+                {
+                    let waited = Duration::from_nanos(u64::from(r.data[0]));
+                    v.since = minus(r.at, waited).min(begin);
+                }
+            }
+            Kind::Policy => {
+                let Some((event, words)) = r.policy_event() else {
+                    continue;
+                };
+                let &[domain, index, ..] = words else {
+                    continue;
+                };
+                let name = VcpuName::from_word(domain << 16 | index & 0xffff);
+                match event {
+                    event::BOOST_START => {
+                        if let Some(w) = woken.get_mut(&name)
+                            && r.at.saturating_since(w.0) < Duration::from_micros(5)
+                        {
+                            w.1 = true;
+                        }
+                    }
+                    event::ACCOUNT_START => {
+                        active.entry(name).or_insert(false);
+                    }
+                    event::ACCOUNT_STOP | event::PICKED_CPU => {
+                        active.entry(name).or_insert(true);
+                    }
+                    _ => {}
+                }
+            }
+            _ => {}
+        }
+    }
+    for (name, v) in &mut found {
+        v.active = active.get(name).copied();
+        v.boosted_at_wake = woken.get(name).map(|w| w.1);
+    }
+    // Those that never run come last.
+    let rest: Vec<VcpuName> = found
+        .keys()
+        .filter(|n| !order.contains(n))
+        .copied()
+        .collect();
+    order
+        .into_iter()
+        .chain(rest)
+        .map(|name| found[&name])
+        .collect()
+}
+
+/// When accounting expires first: from the first record that only accounting writes.
+fn first_accounting(
+    records: &[Record],
+    profile: &Profile,
+    tslice: Duration,
+    begin: Instant,
+) -> Option<Instant> {
+    let lateness = profile.timer_to_handler[1];
+    let mut previous: Option<&Record> = None;
+    for r in records {
+        let parking = r.runstates().is_some_and(|(old, new)| {
+            (old, new) == (Runstate::Offline, Runstate::Runnable)
+                && previous.is_some_and(|p| p.kind == Kind::Wake)
+        });
+        if parking || r.kind == Kind::Sleep || is_event(r, &[event::ACCOUNT_STOP]) {
+            return Some(first_after(minus(r.at, lateness), tslice + lateness, begin));
+        }
+        previous = Some(r);
+    }
+    None
+}
+
+/// How far the trace's clock is from Xen's, modulo the tick. A pcpu that leaves idle sets its tick
+/// to the next multiple of the tick on Xen's clock, so a tick after a gap shows it.
+fn clock_offset(records: &[Record], profile: &Profile, tick: Duration) -> Duration {
+    let mut last: BTreeMap<PcpuId, Instant> = BTreeMap::new();
+    for r in records.iter().filter(|r| is_tick(r)) {
+        if let Some(before) = last.insert(r.pcpu, r.at) {
+            let gap = r.at.saturating_since(before);
+            if gap > tick + profile.timer_slop + profile.timer_slop {
+                let expired = minus(r.at, profile.tick_to_record).as_nanos();
+                let period = tick.as_nanos();
+                return Duration::from_nanos((period - expired % period) % period);
+            }
+        }
+    }
+    Duration::ZERO
+}
+
+fn is_event(r: &Record, events: &[u8]) -> bool {
+    r.policy_event()
+        .is_some_and(|(event, _)| events.contains(&event))
+}
+
+/// Whether credit's tick wrote this record.
+pub(super) fn is_tick(r: &Record) -> bool {
+    is_event(
+        r,
+        &[event::PICKED_CPU, event::ACCOUNT_START, event::BOOST_END],
+    )
+}
+
+/// The first of the times `..., at - period, at, at + period, ...` that is not before `begin`.
+fn first_after(at: Instant, period: Duration, begin: Instant) -> Instant {
+    let steps = at.saturating_since(begin).as_nanos() / period.as_nanos();
+    (minus(at, period * steps)).max(begin)
+}
+
+fn minus(at: Instant, d: Duration) -> Instant {
+    Instant::from_nanos(at.as_nanos().saturating_sub(d.as_nanos()))
+}

@@ -1,0 +1,307 @@
+//! The simulated twin of a recording.
+
+use super::demand::demands;
+use super::kernel_tick::{KERNEL_TICK, kernel_ticks};
+use super::recording::{DescribedWorkload, Recording};
+use super::start::{Start, StartVcpu, tick_period};
+use domio_core::{
+    CpuSet, DomainId, Duration, Instant, Kind, ParamValues, Record, Runstate, Sink, Topology,
+    VcpuName, XenVersion,
+};
+use domio_sched::credit::{Credit, DESCRIPTOR, Priority, WarmVcpu};
+use domio_sched::{Cx, Scheduler};
+use domio_vmm::config::{
+    Demand, DomainConfig, GuestConfig, HostConfig, KernelTick, TaskConfig, VcpuConfig, Workload,
+};
+use domio_vmm::host::{AdoptedPcpu, AdoptedVcpu, Adoption};
+use domio_vmm::{Profile, Simulation};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// Simulated time at which a twin takes over, before the clock offset: long enough after zero
+/// that times before the trace's first record exist.
+const TAKE_OVER: Duration = Duration::from_secs(100);
+
+/// What a trace does not show of the policy's state, by vcpu of [`Start::vcpus`].
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Hidden {
+    /// Credits and priority classes.
+    pub vcpus: Vec<HiddenVcpu>,
+    /// When accounting expires first, after the take-over; only used when the trace does not show
+    /// it.
+    pub accounting_in: Duration,
+}
+
+/// See [`Hidden`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct HiddenVcpu {
+    /// Credit.
+    pub credit: i64,
+    /// What was burned beyond whole credits, in millionths of a credit.
+    pub residual: u32,
+    /// Priority class.
+    pub priority: Priority,
+}
+
+/// Everything that is needed to simulate a recording, any number of times.
+pub struct Twin {
+    config: HostConfig,
+    params: ParamValues,
+    start: Start,
+    /// Simulated time of the trace's first record.
+    origin: Instant,
+    length: Duration,
+    tslice: Duration,
+}
+
+impl Twin {
+    /// The twin of `recording` on a machine of `profile`.
+    ///
+    /// # Errors
+    /// A sentence that says what in the description cannot be simulated.
+    pub fn new(recording: &Recording, profile: &Profile) -> Result<Twin, String> {
+        let description = &recording.description;
+        let mut params = ParamValues::defaults(DESCRIPTOR.params);
+        for (name, value) in &description.params {
+            params
+                .set(name, *value)
+                .map_err(|e| format!("params.{name} = {value}: {e}"))?;
+        }
+        let tslice = Duration::from_millis(params.by_name("tslice_ms").unwrap_or(30) as u64);
+        let start = Start::observe(recording, profile, tslice);
+        let origin =
+            Instant::ZERO + TAKE_OVER + aligned(start.at, start.clock_offset, tick_period(tslice));
+        let ticks = kernel_ticks(&recording.records, profile, tslice);
+        let mut demand = demands(&recording.records, recording.begin(), profile);
+        let mut domains = Vec::new();
+        for domain in &description.domains {
+            let mut values = ParamValues::defaults(DESCRIPTOR.domain_params);
+            values
+                .set("weight", domain.weight)
+                .and_then(|()| values.set("cap", domain.cap))
+                .map_err(|e| format!("domain {}: {e}", domain.name))?;
+            let vcpus = (0..domain.vcpus)
+                .map(|index| {
+                    let name = VcpuName::new(DomainId(domain.id), index);
+                    let recorded = demand.remove(&name).unwrap_or_default();
+                    let tick = ticks.get(&name).map(|at| KernelTick {
+                        period: KERNEL_TICK,
+                        phase: origin + at.since(start.at) % KERNEL_TICK,
+                    });
+                    vcpu_config(domain.workload, &recorded, origin, tick)
+                })
+                .collect();
+            domains.push(DomainConfig {
+                id: DomainId(domain.id),
+                name: domain.name.clone(),
+                params: values,
+                guest: GuestConfig::IDEAL,
+                vcpus,
+                start: Instant::ZERO,
+                stop: None,
+            });
+        }
+        let known = |v: &StartVcpu| description.domains.iter().any(|d| d.id == v.name.domain.0);
+        if let Some(v) = start.vcpus.iter().find(|v| !known(v)) {
+            return Err(format!(
+                "the trace shows {}, whose domain scenario.json does not list",
+                v.name
+            ));
+        }
+        let topology = Topology::flat(description.pcpus).ok_or("no pcpus")?;
+        let config = HostConfig {
+            topology,
+            version: XenVersion::V4_17,
+            profile: *profile,
+            domains,
+            actions: Vec::new(),
+        };
+        let length = recording.end().since(recording.begin());
+        Ok(Twin {
+            config,
+            params,
+            start,
+            origin,
+            length,
+            tslice,
+        })
+    }
+
+    /// What the trace shows of the start.
+    pub fn start(&self) -> &Start {
+        &self.start
+    }
+
+    /// Simulated time of the trace's first record.
+    pub fn origin(&self) -> Instant {
+        self.origin
+    }
+
+    /// Length of the recording.
+    pub fn length(&self) -> Duration {
+        self.length
+    }
+
+    /// Credit's time slice.
+    pub fn tslice(&self) -> Duration {
+        self.tslice
+    }
+
+    /// A simulation that begins at the trace's first record with the given hidden state.
+    pub fn simulation<S: Sink>(&self, hidden: &Hidden, sink: S) -> Simulation<S> {
+        let credit = Box::new(Credit::new(&self.params, &self.config.topology));
+        let adoption = self.adoption();
+        let restore = |scheduler: &mut dyn Scheduler,
+                       cx: &mut Cx<'_>,
+                       find: &dyn Fn(VcpuName) -> domio_core::VcpuId| {
+            let any: &mut dyn std::any::Any = scheduler;
+            let credit = any.downcast_mut::<Credit>().expect("a twin runs credit");
+            let ticks: Vec<_> = (0u16..)
+                .zip(&self.start.pcpus)
+                .filter_map(|(p, s)| Some((domio_core::PcpuId(p), self.time(s.tick?))))
+                .collect();
+            let accounting = match self.start.accounting {
+                Some(at) => self.time(at),
+                None => self.origin + hidden.accounting_in,
+            };
+            let warm: Vec<_> = self
+                .start
+                .vcpus
+                .iter()
+                .zip(&hidden.vcpus)
+                .map(|(v, h)| WarmVcpu {
+                    vcpu: find(v.name),
+                    credit: h.credit,
+                    residual: h.residual,
+                    priority: h.priority,
+                    active: v.active.unwrap_or(false),
+                    parked: v.parked,
+                })
+                .collect();
+            credit.warm_start(cx, &ticks, accounting, &warm);
+        };
+        Simulation::adopted(&self.config, credit, sink, 0, &adoption, restore)
+    }
+
+    /// The records of a whole simulated run.
+    pub fn run(&self, hidden: &Hidden) -> Vec<Record> {
+        let mut simulation = self.simulation(hidden, Vec::new());
+        let end = self.origin + self.length;
+        let outcome = simulation.run(end);
+        assert!(
+            matches!(outcome, domio_sim::Outcome::Completed { .. }),
+            "a twin runs to its end: {outcome}"
+        );
+        simulation.into_sink()
+    }
+
+    fn time(&self, recorded: Instant) -> Instant {
+        self.origin + recorded.saturating_since(self.start.at)
+    }
+
+    /// As [`Twin::time`] for a time before the trace.
+    fn earlier(&self, recorded: Instant) -> Instant {
+        if recorded >= self.start.at {
+            self.time(recorded)
+        } else {
+            let before = self.start.at.since(recorded);
+            Instant::from_nanos(self.origin.as_nanos().saturating_sub(before.as_nanos()))
+        }
+    }
+
+    fn adoption(&self) -> Adoption {
+        Adoption {
+            at: self.origin,
+            vcpus: self
+                .start
+                .vcpus
+                .iter()
+                .map(|v| AdoptedVcpu {
+                    name: v.name,
+                    state: match v.state {
+                        // Only the pcpus' own word makes a vcpu current.
+                        Runstate::Running if !self.is_current(v.name) => Runstate::Runnable,
+                        state => state,
+                    },
+                    since: self.earlier(v.since),
+                    pcpu: v.pcpu,
+                    parked: v.parked,
+                })
+                .collect(),
+            pcpus: self
+                .start
+                .pcpus
+                .iter()
+                .map(|p| AdoptedPcpu {
+                    current: p.current,
+                    entered: self.earlier(p.entered),
+                    slice_end: Some(match p.slice_end {
+                        Some(at) => self.time(at),
+                        None => self.earlier(p.entered) + self.tslice,
+                    }),
+                })
+                .collect(),
+        }
+    }
+
+    fn is_current(&self, name: VcpuName) -> bool {
+        self.start.pcpus.iter().any(|p| p.current == Some(name))
+    }
+}
+
+/// The part of the origin that makes multiples of the tick in simulated time those of Xen's clock.
+fn aligned(begin: Instant, offset: Duration, tick: Duration) -> Duration {
+    let base = TAKE_OVER.as_nanos() % tick.as_nanos();
+    let wanted = (begin.as_nanos() + offset.as_nanos()) % tick.as_nanos();
+    Duration::from_nanos((wanted + tick.as_nanos() - base) % tick.as_nanos())
+}
+
+fn vcpu_config(
+    workload: DescribedWorkload,
+    recorded: &[Demand],
+    origin: Instant,
+    kernel_tick: Option<KernelTick>,
+) -> VcpuConfig {
+    let workload = match workload {
+        DescribedWorkload::Burn => Workload::Burn,
+        DescribedWorkload::Replay => {
+            let shifted: Vec<Demand> = recorded
+                .iter()
+                .map(|d| Demand {
+                    at: origin + d.at.since(Instant::ZERO),
+                    work: d.work,
+                })
+                .collect();
+            Workload::Replay(Arc::from(shifted))
+        }
+    };
+    VcpuConfig {
+        hard: CpuSet::ALL,
+        soft: CpuSet::ALL,
+        tasks: vec![TaskConfig::from(workload)],
+        kernel_tick,
+    }
+}
+
+/// Dispatches in `records`, by pcpu: when, and of whom.
+pub fn dispatches(records: &[Record], pcpus: usize) -> Vec<Vec<(Instant, VcpuName)>> {
+    let mut found = vec![Vec::new(); pcpus];
+    for r in records {
+        if matches!(r.kind, Kind::Switch | Kind::SwitchOnly)
+            && let Some(list) = found.get_mut(r.pcpu.index())
+        {
+            list.push((r.at, VcpuName::from_word(r.data[0])));
+        }
+    }
+    found
+}
+
+/// Names of the vcpus by which a caller may index [`Hidden::vcpus`].
+pub fn names(twin: &Twin) -> BTreeMap<VcpuName, usize> {
+    twin.start
+        .vcpus
+        .iter()
+        .enumerate()
+        .map(|(i, v)| (v.name, i))
+        .collect()
+}

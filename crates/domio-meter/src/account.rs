@@ -1,0 +1,172 @@
+//! One vcpu's books: where its time went.
+
+use domio_core::{PcpuId, Runstate, VcpuName};
+use domio_trace::Losses;
+
+use crate::distribution::Distribution;
+
+/// The part of the trace that counts, in nanoseconds: from `from` up to, not including, `to`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Window {
+    pub(crate) from: u64,
+    pub(crate) to: u64,
+}
+
+impl Window {
+    /// Length of the part of `start..end` that counts.
+    #[inline]
+    fn part(self, start: u64, end: u64) -> u64 {
+        end.min(self.to).saturating_sub(start.max(self.from))
+    }
+
+    /// Whether what happens at `at` counts.
+    #[inline]
+    pub(crate) fn holds(self, at: u64) -> bool {
+        (self.from..self.to).contains(&at)
+    }
+}
+
+/// Sums of a vcpu, in nanoseconds and counts.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Sums {
+    /// By runstate number.
+    pub(crate) state: [u64; 4],
+    /// Runnable after blocked, after running, after offline or nothing known.
+    pub(crate) waited_after_wake: u64,
+    pub(crate) waited_after_preempt: u64,
+    pub(crate) waited_other: u64,
+    /// Across lost records, or between records that contradict each other.
+    pub(crate) unknown: u64,
+    /// Times that it was put on a pcpu.
+    pub(crate) executions: u64,
+    /// Times that it was woken.
+    pub(crate) wakeups: u64,
+}
+
+/// What is known of one vcpu.
+#[derive(Debug)]
+pub(crate) struct VcpuBook {
+    pub(crate) name: VcpuName,
+    /// Time of its latest runstate record, and the state since then.
+    since: u64,
+    state: Runstate,
+    /// The state before `state`.
+    before: Runstate,
+    pcpu: PcpuId,
+    /// Losses that concerned it when the state started.
+    losses: u64,
+    /// Whether there was a record at all.
+    known: bool,
+    pub(crate) sums: Sums,
+    pub(crate) runs: Distribution,
+    pub(crate) wake_to_run: Distribution,
+}
+
+/// What a runstate change completed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Completed {
+    /// Time on the pcpu that ends now and counts, when the vcpu was running.
+    pub(crate) ran: Option<u64>,
+    /// Whether a sample was stored.
+    pub(crate) sampled: bool,
+}
+
+impl VcpuBook {
+    pub(crate) fn new(name: VcpuName) -> Self {
+        VcpuBook {
+            name,
+            since: 0,
+            state: Runstate::Offline,
+            before: Runstate::Offline,
+            pcpu: PcpuId(0),
+            losses: 0,
+            known: false,
+            sums: Sums::default(),
+            runs: Distribution::default(),
+            wake_to_run: Distribution::default(),
+        }
+    }
+
+    /// The vcpu goes from `old` to `new` at `at`.
+    #[inline]
+    pub(crate) fn change(
+        &mut self,
+        at: u64,
+        pcpu: PcpuId,
+        old: Runstate,
+        new: Runstate,
+        losses: &Losses,
+        window: Window,
+    ) -> Completed {
+        let mut completed = Completed::default();
+        if self.known {
+            let part = window.part(self.since, at);
+            if old != self.state || self.missed(losses) {
+                self.sums.unknown += part;
+            } else {
+                self.close(part);
+                completed.ran = (old == Runstate::Running).then_some(part);
+                if window.holds(at) {
+                    let length = at.saturating_sub(self.since);
+                    if old == Runstate::Running {
+                        completed.sampled = self.runs.add(length);
+                    } else if old == Runstate::Runnable
+                        && new == Runstate::Running
+                        && self.before == Runstate::Blocked
+                    {
+                        completed.sampled = self.wake_to_run.add(length);
+                    }
+                }
+            }
+        }
+        if window.holds(at) {
+            self.sums.executions += u64::from(new == Runstate::Running);
+            self.sums.wakeups += u64::from(old == Runstate::Blocked && new == Runstate::Runnable);
+        }
+        self.since = self.since.max(at);
+        self.before = old;
+        self.state = new;
+        self.pcpu = pcpu;
+        self.losses = losses.concerning(new, pcpu);
+        self.known = true;
+        completed
+    }
+
+    /// Adds `part` to the state that ends.
+    #[inline]
+    fn close(&mut self, part: u64) {
+        self.sums.state[self.state as usize] += part;
+        if self.state == Runstate::Runnable {
+            match self.before {
+                Runstate::Blocked => self.sums.waited_after_wake += part,
+                Runstate::Running => self.sums.waited_after_preempt += part,
+                Runstate::Runnable | Runstate::Offline => self.sums.waited_other += part,
+            }
+        }
+    }
+
+    /// Whether lost records may hide a change since the latest record.
+    fn missed(&self, losses: &Losses) -> bool {
+        losses.concerning(self.state, self.pcpu) != self.losses
+    }
+
+    /// The trace ends at `at` and the state with it; returns time on a pcpu as in
+    /// [`Completed::ran`], with that pcpu.
+    pub(crate) fn end(
+        &mut self,
+        at: u64,
+        losses: &Losses,
+        window: Window,
+    ) -> Option<(PcpuId, u64)> {
+        if !self.known {
+            return None;
+        }
+        let part = window.part(self.since, at);
+        if self.missed(losses) {
+            self.sums.unknown += part;
+            return None;
+        }
+        self.close(part);
+        (self.state == Runstate::Running).then_some((self.pcpu, part))
+    }
+}

@@ -1,0 +1,523 @@
+//! Can a trace be true? Observers that watch for what no host can do.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use domio_core::{Instant, Kind, PcpuId, Record, Runstate, Sink, VcpuName};
+use domio_trace::{Losses, VCPUS_MAX};
+
+/// Most findings that are kept; further ones are only counted.
+const FINDINGS_MAX: usize = 1000;
+
+/// Checks that a trace keeps the rules of a host: feed it every record, then call
+/// [`TraceChecker::finish`].
+///
+/// - Times never go back within a pcpu, nor for a vcpu.
+/// - A vcpu's old runstate is the new one of its record before, and the transition exists in Xen.
+/// - No vcpu runs on two pcpus, no two vcpus run on one pcpu, and a run ends where it began.
+/// - A vcpu's runstates sum exactly to the time between its first and its last record.
+///
+/// After [`Kind::Lost`] nothing is expected of what the missing records may have changed. After a
+/// finding, the record is believed, so that one wrong record does not condemn all that follow.
+#[derive(Debug, Default)]
+pub struct TraceChecker {
+    pcpus: Vec<PcpuState>,
+    vcpus: BTreeMap<u32, VcpuState>,
+    losses: Losses,
+    /// Number of the current record.
+    index: u64,
+    report: CheckReport,
+}
+
+/// What a trace check found.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct CheckReport {
+    /// Records checked.
+    pub records: u64,
+    /// Records that Xen dropped, as the trace says.
+    pub lost_records: u64,
+    /// Vcpus seen in runstate records.
+    pub vcpus: usize,
+    /// Pcpus seen.
+    pub pcpus: usize,
+    /// The first findings, 1000 at most.
+    pub findings: Vec<Finding>,
+    /// All findings.
+    pub total: u64,
+}
+
+impl CheckReport {
+    /// Whether nothing was found.
+    pub fn is_clean(&self) -> bool {
+        self.total == 0
+    }
+}
+
+/// One impossible thing.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Finding {
+    /// Number of the record, from 0.
+    pub record: u64,
+    /// Its time.
+    pub at: Instant,
+    /// Its pcpu.
+    pub pcpu: PcpuId,
+    /// What is wrong.
+    pub problem: Problem,
+}
+
+/// What can be wrong.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum Problem {
+    /// The record is earlier than the one before on the same pcpu.
+    PcpuTimeWentBack {
+        /// Time of the record before.
+        before: Instant,
+    },
+    /// The record is earlier than the one before of the same vcpu.
+    VcpuTimeWentBack {
+        /// The vcpu.
+        vcpu: VcpuName,
+        /// Time of the record before.
+        before: Instant,
+    },
+    /// A runstate number that Xen does not have.
+    UnknownRunstate {
+        /// The vcpu.
+        vcpu: VcpuName,
+        /// The record's detail.
+        detail: u8,
+    },
+    /// The old runstate is not the one that the vcpu had.
+    NotContiguous {
+        /// The vcpu.
+        vcpu: VcpuName,
+        /// The runstate that it had.
+        had: Runstate,
+        /// The old runstate of the record.
+        old: Runstate,
+    },
+    /// Xen has no such transition.
+    IllegalTransition {
+        /// The vcpu.
+        vcpu: VcpuName,
+        /// From.
+        old: Runstate,
+        /// To.
+        new: Runstate,
+    },
+    /// The vcpu starts to run, or stops, while it runs on another pcpu.
+    RunsElsewhere {
+        /// The vcpu.
+        vcpu: VcpuName,
+        /// Where it runs.
+        there: PcpuId,
+    },
+    /// The vcpu starts to run where another one runs.
+    PcpuTaken {
+        /// The vcpu that starts.
+        vcpu: VcpuName,
+        /// The vcpu that runs.
+        by: VcpuName,
+    },
+    /// The runstates do not sum to the time between first and last record.
+    SumsDiffer {
+        /// The vcpu.
+        vcpu: VcpuName,
+        /// Sum of its runstates, in nanoseconds.
+        sum: u64,
+        /// Time between its first and last record, in nanoseconds.
+        elapsed: u64,
+    },
+    /// More vcpus than any host has; further ones are not checked.
+    TooManyVcpus,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct PcpuState {
+    latest: Option<Instant>,
+    current: Option<VcpuName>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct VcpuState {
+    first: Instant,
+    since: Instant,
+    state: Runstate,
+    /// Losses that concerned it when the state started.
+    losses: u64,
+    /// Where it runs, when it does.
+    pcpu: PcpuId,
+    sums: [u64; 4],
+    /// Time across lost records, which has no runstate.
+    unknown: u64,
+}
+
+/// Whether Xen has the transition: a vcpu must be runnable before it runs, and only leaves the
+/// pcpu, is woken, paused or unpaused (xen-spec 0.5 to 0.7).
+const fn legal(old: Runstate, new: Runstate) -> bool {
+    use Runstate::{Blocked, Offline, Runnable, Running};
+    matches!(
+        (old, new),
+        (Running, Runnable | Blocked | Offline)
+            | (Runnable, Running | Offline)
+            | (Blocked, Runnable | Offline)
+            | (Offline, Runnable)
+    )
+}
+
+impl TraceChecker {
+    /// A checker that has seen nothing.
+    pub fn new() -> Self {
+        TraceChecker::default()
+    }
+
+    /// Checks the sums and returns all findings.
+    pub fn finish(mut self) -> CheckReport {
+        let vcpus = std::mem::take(&mut self.vcpus);
+        self.report.vcpus = vcpus.len();
+        self.report.pcpus = self.pcpus.iter().filter(|p| p.latest.is_some()).count();
+        for (word, v) in vcpus {
+            let sum = v.sums.into_iter().fold(v.unknown, u64::saturating_add);
+            let elapsed = v.since.saturating_since(v.first).as_nanos();
+            if sum != elapsed {
+                let problem = Problem::SumsDiffer {
+                    vcpu: VcpuName::from_word(word),
+                    sum,
+                    elapsed,
+                };
+                self.find(v.since, v.pcpu, problem);
+            }
+        }
+        self.report.records = self.index;
+        self.report
+    }
+
+    fn find(&mut self, at: Instant, pcpu: PcpuId, problem: Problem) {
+        self.report.total += 1;
+        if self.report.findings.len() < FINDINGS_MAX {
+            self.report.findings.push(Finding {
+                record: self.index,
+                at,
+                pcpu,
+                problem,
+            });
+        }
+    }
+
+    fn change(&mut self, at: Instant, pcpu: PcpuId, vcpu: VcpuName, old: Runstate, new: Runstate) {
+        if !legal(old, new) {
+            self.find(at, pcpu, Problem::IllegalTransition { vcpu, old, new });
+        }
+        let word = vcpu.word();
+        let Some(mut v) = self.vcpus.get(&word).copied() else {
+            self.first_change(at, pcpu, vcpu, new);
+            return;
+        };
+        if at < v.since {
+            let before = v.since;
+            self.find(at, pcpu, Problem::VcpuTimeWentBack { vcpu, before });
+        }
+        let length = at.saturating_since(v.since).as_nanos();
+        if self.losses.concerning(v.state, v.pcpu) == v.losses {
+            let sum = &mut v.sums[v.state as usize];
+            *sum = sum.saturating_add(length);
+            if v.state != old {
+                let had = v.state;
+                self.find(at, pcpu, Problem::NotContiguous { vcpu, had, old });
+            }
+            if v.state == Runstate::Running && v.pcpu != pcpu {
+                let there = v.pcpu;
+                self.find(at, pcpu, Problem::RunsElsewhere { vcpu, there });
+            }
+        } else {
+            v.unknown = v.unknown.saturating_add(length);
+        }
+        self.occupy(at, pcpu, vcpu, new, v.pcpu);
+        v.since = at;
+        v.state = new;
+        v.pcpu = pcpu;
+        v.losses = self.losses.concerning(new, pcpu);
+        self.vcpus.insert(word, v);
+    }
+
+    /// The first runstate change of `vcpu`: nothing was expected of it.
+    fn first_change(&mut self, at: Instant, pcpu: PcpuId, vcpu: VcpuName, new: Runstate) {
+        if self.vcpus.len() >= VCPUS_MAX {
+            self.find(at, pcpu, Problem::TooManyVcpus);
+            return;
+        }
+        let state = VcpuState {
+            first: at,
+            since: at,
+            state: new,
+            losses: self.losses.concerning(new, pcpu),
+            pcpu,
+            sums: [0; 4],
+            unknown: 0,
+        };
+        self.vcpus.insert(vcpu.word(), state);
+        self.occupy(at, pcpu, vcpu, new, pcpu);
+    }
+
+    /// Keeps who runs where, when `vcpu`, which was last seen at `was_on`, goes to `new`.
+    fn occupy(&mut self, at: Instant, pcpu: PcpuId, vcpu: VcpuName, new: Runstate, was_on: PcpuId) {
+        if let Some(p) = self.pcpus.get_mut(was_on.index())
+            && p.current == Some(vcpu)
+        {
+            p.current = None;
+        }
+        if new == Runstate::Running {
+            let taken = self.pcpus[pcpu.index()].current.replace(vcpu);
+            if let Some(by) = taken {
+                self.find(at, pcpu, Problem::PcpuTaken { vcpu, by });
+            }
+        }
+    }
+
+    fn lost(&mut self, pcpu: PcpuId, count: u32) {
+        self.report.lost_records += u64::from(count);
+        if let Some(p) = self.pcpus.get_mut(pcpu.index()) {
+            p.current = None;
+        }
+        self.losses.add(pcpu);
+    }
+}
+
+impl Sink for TraceChecker {
+    fn record(&mut self, record: &Record) {
+        let (at, pcpu) = (record.at, record.pcpu);
+        let index = pcpu.index();
+        if index >= self.pcpus.len() {
+            self.pcpus.resize(index + 1, PcpuState::default());
+        }
+        let before = self.pcpus[index].latest.replace(at);
+        if let Some(before) = before.filter(|b| at < *b) {
+            self.find(at, pcpu, Problem::PcpuTimeWentBack { before });
+        }
+        match record.kind {
+            Kind::Switch | Kind::RunstateChange => {
+                let changes = record.changes();
+                for (vcpu, old, new) in changes.into_iter().flatten() {
+                    self.change(at, pcpu, vcpu, old, new);
+                }
+                if changes[0].is_none() {
+                    let (vcpu, detail) = (record.vcpu, record.detail);
+                    self.find(at, pcpu, Problem::UnknownRunstate { vcpu, detail });
+                }
+            }
+            Kind::Lost => self.lost(pcpu, record.data[0]),
+            _ => {}
+        }
+        self.index += 1;
+    }
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Finding {
+            record, at, pcpu, ..
+        } = self;
+        write!(f, "record {record} at {at} on {pcpu}: {}", self.problem)
+    }
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Problem::PcpuTimeWentBack { before } => {
+                write!(f, "the record before on this pcpu is later, at {before}")
+            }
+            Problem::VcpuTimeWentBack { vcpu, before } => {
+                write!(f, "the record before of {vcpu} is later, at {before}")
+            }
+            Problem::UnknownRunstate { vcpu, detail } => {
+                write!(f, "{vcpu} has runstates {detail:#04x}, expected 0 to 3")
+            }
+            Problem::NotContiguous { vcpu, had, old } => {
+                write!(f, "{vcpu} leaves {}, but it was {}", old.name(), had.name())
+            }
+            Problem::IllegalTransition { vcpu, old, new } => write!(
+                f,
+                "{vcpu} goes from {} to {}, which Xen does not do",
+                old.name(),
+                new.name()
+            ),
+            Problem::RunsElsewhere { vcpu, there } => {
+                write!(f, "{vcpu} runs on {there} at this time")
+            }
+            Problem::PcpuTaken { vcpu, by } => {
+                write!(f, "{vcpu} starts to run where {by} runs")
+            }
+            Problem::SumsDiffer { vcpu, sum, elapsed } => write!(
+                f,
+                "the runstates of {vcpu} sum to {sum} ns, its time is {elapsed} ns"
+            ),
+            Problem::TooManyVcpus => write!(f, "more than {VCPUS_MAX} vcpus"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use Runstate::{Blocked, Offline, Runnable, Running};
+    use domio_core::DomainId;
+
+    fn vcpu(domain: u16) -> VcpuName {
+        VcpuName::new(DomainId(domain), 0)
+    }
+
+    /// Checks runstate changes given as time, pcpu, domain, old and new state.
+    fn check(changes: &[(u64, u16, u16, Runstate, Runstate)]) -> Vec<Problem> {
+        let mut checker = TraceChecker::new();
+        for &(at, pcpu, domain, old, new) in changes {
+            checker.record(&Record::runstate(
+                Instant::from_nanos(at),
+                PcpuId(pcpu),
+                vcpu(domain),
+                old,
+                new,
+            ));
+        }
+        let report = checker.finish();
+        assert_eq!(report.total, report.findings.len() as u64);
+        report.findings.into_iter().map(|f| f.problem).collect()
+    }
+
+    #[test]
+    fn a_sound_trace_is_clean() {
+        assert_eq!(
+            check(&[
+                (1, 0, 1, Blocked, Runnable),
+                (2, 0, 1, Runnable, Running),
+                (3, 1, 2, Runnable, Running),
+                (4, 0, 1, Running, Runnable),
+                (4, 0, 3, Runnable, Running),
+                (5, 1, 2, Running, Offline),
+                (6, 1, 1, Runnable, Running),
+                (7, 0, 2, Offline, Runnable),
+            ]),
+            []
+        );
+    }
+
+    #[test]
+    fn each_rule_is_checked() {
+        let v = vcpu(1);
+        assert_eq!(
+            check(&[(1, 0, 1, Blocked, Running)]),
+            [Problem::IllegalTransition {
+                vcpu: v,
+                old: Blocked,
+                new: Running
+            }]
+        );
+        assert_eq!(
+            check(&[(1, 0, 1, Blocked, Runnable), (2, 0, 1, Blocked, Offline)]),
+            [Problem::NotContiguous {
+                vcpu: v,
+                had: Runnable,
+                old: Blocked
+            }]
+        );
+        assert_eq!(
+            check(&[(1, 0, 1, Runnable, Running), (2, 1, 1, Running, Blocked)]),
+            [Problem::RunsElsewhere {
+                vcpu: v,
+                there: PcpuId(0)
+            }]
+        );
+        assert_eq!(
+            check(&[(1, 0, 1, Runnable, Running), (2, 0, 2, Runnable, Running)]),
+            [Problem::PcpuTaken {
+                vcpu: vcpu(2),
+                by: v
+            }]
+        );
+        assert_eq!(
+            check(&[(5, 0, 1, Offline, Runnable), (4, 0, 2, Offline, Runnable)]),
+            [Problem::PcpuTimeWentBack {
+                before: Instant::from_nanos(5)
+            }]
+        );
+        // Going back on another pcpu breaks the vcpu's sums too.
+        assert_eq!(
+            check(&[
+                (1, 0, 1, Offline, Runnable),
+                (9, 0, 1, Runnable, Offline),
+                (5, 1, 1, Offline, Runnable)
+            ]),
+            [
+                Problem::VcpuTimeWentBack {
+                    vcpu: v,
+                    before: Instant::from_nanos(9)
+                },
+                Problem::SumsDiffer {
+                    vcpu: v,
+                    sum: 8,
+                    elapsed: 4
+                }
+            ]
+        );
+    }
+
+    #[test]
+    fn lost_records_excuse_what_they_may_hide() {
+        let mut checker = TraceChecker::new();
+        let change = |at, pcpu, domain, old, new| {
+            Record::runstate(
+                Instant::from_nanos(at),
+                PcpuId(pcpu),
+                vcpu(domain),
+                old,
+                new,
+            )
+        };
+        checker.record(&change(1, 0, 1, Runnable, Running));
+        checker.record(&change(2, 1, 2, Runnable, Running));
+        let mut lost = Record::new(
+            Instant::from_nanos(3),
+            PcpuId(0),
+            Kind::Lost,
+            VcpuName::default(),
+        );
+        lost.data[0] = 4;
+        checker.record(&lost);
+        // Domain 1 left pcpu 0 in between.
+        checker.record(&change(4, 0, 3, Runnable, Running));
+        checker.record(&change(5, 0, 1, Blocked, Runnable));
+        // Domain 2 runs elsewhere: nothing excuses it.
+        checker.record(&change(6, 1, 2, Runnable, Running));
+        let report = checker.finish();
+        assert_eq!(report.lost_records, 4);
+        assert!(
+            report
+                .findings
+                .iter()
+                .all(|f| f.record == 5 && f.pcpu == PcpuId(1)),
+            "{:?}",
+            report.findings
+        );
+        assert!(!report.is_clean());
+    }
+
+    #[test]
+    fn findings_are_bounded() {
+        let wrong = [(1, 0, 1, Blocked, Running); 3000];
+        let mut checker = TraceChecker::new();
+        for (at, pcpu, domain, old, new) in wrong {
+            checker.record(&Record::runstate(
+                Instant::from_nanos(at),
+                PcpuId(pcpu),
+                vcpu(domain),
+                old,
+                new,
+            ));
+        }
+        let report = checker.finish();
+        assert_eq!(report.findings.len(), FINDINGS_MAX);
+        assert!(report.total > 3000);
+    }
+}

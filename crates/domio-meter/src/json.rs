@@ -1,0 +1,177 @@
+//! The JSON of `domio trace summary --json`.
+
+use serde::Serialize;
+
+use crate::{Account, Quantiles, Summary};
+
+/// A summary as JSON: times in nanoseconds (`_ns`), lengths in microseconds (`_us`), `null` where
+/// there is no sample.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct SummaryJson {
+    /// Measured time: from the first to the last runstate record.
+    pub seconds: f64,
+    /// Counts a second of the clock that the file's times were converted with.
+    pub tsc_hz: u64,
+    /// Records of all kinds.
+    pub records: u64,
+    /// Records that Xen dropped.
+    pub lost_records: u64,
+    /// By id; 32767 is the idle domain.
+    pub domains: Vec<DomainJson>,
+    /// By number.
+    pub pcpus: Vec<PcpuJson>,
+}
+
+/// A domain: sums over its vcpus, quantiles of their samples pooled.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct DomainJson {
+    /// Xen's domid.
+    pub id: u16,
+    /// The figures.
+    #[serde(flatten)]
+    pub account: AccountJson,
+    /// By index.
+    pub vcpus: Vec<VcpuJson>,
+}
+
+/// A vcpu.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct VcpuJson {
+    /// Index inside the domain.
+    pub index: u16,
+    /// The figures.
+    #[serde(flatten)]
+    pub account: AccountJson,
+}
+
+/// Figures of a domain or a vcpu, see [`Account`].
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct AccountJson {
+    /// On a pcpu.
+    pub running_ns: u64,
+    /// Runnable without a pcpu.
+    pub runnable_ns: u64,
+    /// Blocked.
+    pub blocked_ns: u64,
+    /// Paused or parked.
+    pub offline_ns: u64,
+    /// Not known, for lost records.
+    pub unknown_ns: u64,
+    /// Part of `runnable_ns` that followed a wake-up.
+    pub waited_after_wake_ns: u64,
+    /// Part of `runnable_ns` that followed a preemption.
+    pub waited_after_preempt_ns: u64,
+    /// The rest of `runnable_ns`.
+    pub waited_other_ns: u64,
+    /// `running_ns` in percent of one pcpu over the measured time.
+    pub share_percent: f64,
+    /// Times a second that it was put on a pcpu.
+    pub executions_per_second: f64,
+    /// Completed runs.
+    pub runs: u64,
+    /// Wake-ups that led to running.
+    pub wakes: u64,
+    /// Lengths of completed runs.
+    pub run_us: MicrosJson,
+    /// From wake-up to running.
+    pub wake_to_run_us: MicrosJson,
+}
+
+/// Quantiles in microseconds.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
+pub struct MicrosJson {
+    /// 5 % of the samples are below.
+    pub p5: Option<f64>,
+    /// The median.
+    pub p50: Option<f64>,
+    /// 95 % of the samples are below.
+    pub p95: Option<f64>,
+    /// 99 % of the samples are below.
+    pub p99: Option<f64>,
+    /// The largest sample.
+    pub max: Option<f64>,
+    /// Arithmetic mean.
+    pub mean: Option<f64>,
+    /// Whether the quantiles are samples themselves; otherwise they are right to 0.1 %.
+    pub exact: bool,
+}
+
+/// A pcpu.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
+pub struct PcpuJson {
+    /// Number.
+    pub id: u16,
+    /// A vcpu of a domain ran.
+    pub busy_ns: u64,
+    /// The idle vcpu ran.
+    pub idle_ns: u64,
+    /// Context switches to another vcpu, idle or not.
+    pub switches: u64,
+    /// The same, a second.
+    pub switches_per_second: f64,
+}
+
+impl SummaryJson {
+    /// `summary` of a file whose clock counts `tsc_hz` a second.
+    pub fn new(summary: &Summary, tsc_hz: u64) -> Self {
+        let domains = summary.domains.iter().map(|d| DomainJson {
+            id: d.id.0,
+            account: account(summary, &d.total),
+            vcpus: d
+                .vcpus
+                .iter()
+                .map(|v| VcpuJson {
+                    index: v.name.index,
+                    account: account(summary, &v.account),
+                })
+                .collect(),
+        });
+        let pcpus = summary.pcpus.iter().map(|p| PcpuJson {
+            id: p.id.0,
+            busy_ns: p.busy,
+            idle_ns: p.idle,
+            switches: p.switches,
+            switches_per_second: summary.per_second(p.switches),
+        });
+        SummaryJson {
+            seconds: summary.seconds(),
+            tsc_hz,
+            records: summary.records,
+            lost_records: summary.lost_records,
+            domains: domains.collect(),
+            pcpus: pcpus.collect(),
+        }
+    }
+}
+
+fn account(summary: &Summary, a: &Account) -> AccountJson {
+    AccountJson {
+        running_ns: a.running,
+        runnable_ns: a.runnable,
+        blocked_ns: a.blocked,
+        offline_ns: a.offline,
+        unknown_ns: a.unknown,
+        waited_after_wake_ns: a.waited_after_wake,
+        waited_after_preempt_ns: a.waited_after_preempt,
+        waited_other_ns: a.waited_other,
+        share_percent: summary.percent(a.running),
+        executions_per_second: summary.per_second(a.executions),
+        runs: a.runs.count,
+        wakes: a.wake_to_run.count,
+        run_us: micros(&a.runs),
+        wake_to_run_us: micros(&a.wake_to_run),
+    }
+}
+
+fn micros(q: &Quantiles) -> MicrosJson {
+    let us = |ns: Option<u64>| ns.map(|ns| ns as f64 / 1e3);
+    MicrosJson {
+        p5: us(q.p5),
+        p50: us(q.p50),
+        p95: us(q.p95),
+        p99: us(q.p99),
+        max: us(q.max),
+        mean: q.mean.map(|ns| ns / 1e3),
+        exact: q.exact,
+    }
+}

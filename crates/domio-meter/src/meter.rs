@@ -1,0 +1,333 @@
+//! The meter: records in, figures out.
+
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
+
+use domio_core::{DomainId, Instant, Kind, PcpuId, Record, Runstate, Sink, VcpuName};
+use domio_trace::{Losses, VCPUS_MAX};
+
+use crate::account::{VcpuBook, Window};
+use crate::distribution::Distribution;
+use crate::summary::{Account, DomainSummary, PcpuSummary, Summary, VcpuSummary};
+
+/// Samples, over all vcpus, up to which every one is kept as it is: 32 Mi, 128 MiB of memory
+/// (256 MiB while a list grows). Beyond, the longest lists are turned into histograms that are
+/// right to 0.1 %, as long as a list is so long that its histogram is smaller.
+pub const EXACT_SAMPLES_MAX: usize = 32 << 20;
+
+/// Samples from which a list takes more memory than a histogram of any likely range (256 KiB).
+const WORTH_COMPRESSING: usize = 1 << 16;
+
+/// Measures a trace: feed it every record, then call [`Meter::finish`].
+///
+/// Definitions:
+/// - The measured time goes from the first to the last runstate record. A vcpu's sums go from its
+///   own first to its own last runstate record, so that no state is guessed.
+/// - A run is a completed stay on a pcpu.
+/// - Wake to run is a completed stay in runnable that followed blocked and led to running.
+/// - After [`Kind::Lost`], and where the old state of a record is not the new state of the one
+///   before, time is unknown until the vcpu's next record and gives no sample.
+///
+/// [`Meter::window`] restricts all of it to a part of the trace; [`Meter::finish_at`] closes the
+/// open states at a known end.
+///
+/// [`Kind::Switch`] and Xen's pair of RUNSTATE_CHANGE records give the same figures. Memory is
+/// constant but for the samples ([`EXACT_SAMPLES_MAX`]) and some 300 bytes a vcpu.
+#[derive(Debug)]
+pub struct Meter {
+    window: Window,
+    books: Vec<VcpuBook>,
+    index: HashMap<u32, u32, BuildHasherDefault<WordHasher>>,
+    pcpus: Vec<PcpuBook>,
+    span: Option<(u64, u64)>,
+    samples: usize,
+    samples_max: usize,
+    /// Samples at which to make room next.
+    make_room_at: usize,
+    losses: Losses,
+    records: u64,
+    lost_records: u64,
+    ignored_records: u64,
+}
+
+/// Sums of one pcpu.
+#[derive(Clone, Copy, Debug, Default)]
+struct PcpuBook {
+    busy: u64,
+    idle: u64,
+    switches: u64,
+}
+
+impl PcpuBook {
+    /// Sums of several vcpus may exceed the time that there is in a damaged trace.
+    fn ran(&mut self, ns: u64, is_idle: bool) {
+        let sum = if is_idle {
+            &mut self.idle
+        } else {
+            &mut self.busy
+        };
+        *sum = sum.saturating_add(ns);
+    }
+}
+
+impl Default for Meter {
+    fn default() -> Self {
+        Meter::new()
+    }
+}
+
+impl Meter {
+    /// A meter for the whole trace.
+    pub fn new() -> Self {
+        Meter {
+            window: Window {
+                from: 0,
+                to: u64::MAX,
+            },
+            books: Vec::new(),
+            index: HashMap::default(),
+            pcpus: Vec::new(),
+            span: None,
+            samples: 0,
+            samples_max: EXACT_SAMPLES_MAX,
+            make_room_at: EXACT_SAMPLES_MAX,
+            losses: Losses::new(),
+            records: 0,
+            lost_records: 0,
+            ignored_records: 0,
+        }
+    }
+
+    /// A meter for the part of the trace from `from` up to, not including, `to`, for instance
+    /// without the warm-up. States that reach over an edge count with the part inside; runs and
+    /// wake-ups count, at full length, when they end inside.
+    ///
+    /// # Panics
+    /// When `to` is before `from`.
+    pub fn window(from: Instant, to: Instant) -> Self {
+        assert!(from <= to, "a window from {from} to {to}");
+        let mut meter = Meter::new();
+        meter.window = Window {
+            from: from.as_nanos(),
+            to: to.as_nanos(),
+        };
+        meter
+    }
+
+    /// The same meter with another bound than [`EXACT_SAMPLES_MAX`].
+    pub fn exact_samples_max(mut self, samples: usize) -> Self {
+        self.samples_max = samples;
+        self.make_room_at = samples;
+        self
+    }
+
+    #[inline]
+    fn change(&mut self, at: u64, pcpu: PcpuId, word: u32, old: Runstate, new: Runstate) {
+        let span = self.span.get_or_insert((at, at));
+        span.1 = span.1.max(at);
+        let Some(slot) = self.slot(word) else {
+            self.ignored_records += 1;
+            return;
+        };
+        let book = &mut self.books[slot];
+        let is_idle = book.name.is_idle();
+        let completed = book.change(at, pcpu, old, new, &self.losses, self.window);
+        self.samples += usize::from(completed.sampled);
+        if completed.ran.is_some() || new == Runstate::Running {
+            let counts = self.window.holds(at) && new == Runstate::Running;
+            let pcpu = self.pcpu(pcpu);
+            pcpu.switches += u64::from(counts);
+            let ran = completed.ran.unwrap_or(0);
+            pcpu.ran(ran, is_idle);
+        }
+        if self.samples > self.make_room_at {
+            self.make_room();
+        }
+    }
+
+    #[inline]
+    fn slot(&mut self, word: u32) -> Option<usize> {
+        if let Some(&slot) = self.index.get(&word) {
+            return Some(slot as usize);
+        }
+        self.new_slot(word)
+    }
+
+    #[cold]
+    fn new_slot(&mut self, word: u32) -> Option<usize> {
+        if self.books.len() >= VCPUS_MAX {
+            return None;
+        }
+        let slot = self.books.len();
+        self.index.insert(word, slot as u32);
+        self.books.push(VcpuBook::new(VcpuName::from_word(word)));
+        Some(slot)
+    }
+
+    #[inline]
+    fn pcpu(&mut self, pcpu: PcpuId) -> &mut PcpuBook {
+        let index = pcpu.index();
+        if index >= self.pcpus.len() {
+            self.pcpus.resize(index + 1, PcpuBook::default());
+        }
+        &mut self.pcpus[index]
+    }
+
+    /// Turns the longest lists of samples into histograms, where that saves memory.
+    #[cold]
+    fn make_room(&mut self) {
+        // A small bound is meant seriously, whatever it costs.
+        let worth = WORTH_COMPRESSING.min(self.samples_max / 8 + 1);
+        while self.samples > self.samples_max {
+            let longest = self
+                .books
+                .iter_mut()
+                .flat_map(|b| [&mut b.runs, &mut b.wake_to_run])
+                .max_by_key(|d| d.stored())
+                .filter(|d| d.stored() >= worth);
+            let Some(longest) = longest else {
+                break;
+            };
+            self.samples -= longest.stored();
+            longest.compress();
+        }
+        // Not at every sample again when all lists are short.
+        self.make_room_at = self.samples_max.max(self.samples + worth);
+    }
+
+    /// The figures up to the last runstate record.
+    pub fn finish(self) -> Summary {
+        let last = self.span.map_or(0, |(_, last)| last);
+        let end = last.min(self.window.to);
+        self.summarise(end)
+    }
+
+    /// The figures up to `end`, when it is known that nothing changed between the last record and
+    /// `end`: every vcpu stays in its state until then. For simulated hosts, which know when the
+    /// run was over.
+    pub fn finish_at(mut self, end: Instant) -> Summary {
+        let end = end.as_nanos().min(self.window.to);
+        for slot in 0..self.books.len() {
+            let book = &mut self.books[slot];
+            let is_idle = book.name.is_idle();
+            if let Some((pcpu, ran)) = book.end(end, &self.losses, self.window) {
+                self.pcpu(pcpu).ran(ran, is_idle);
+            }
+        }
+        self.summarise(end)
+    }
+
+    fn summarise(mut self, end: u64) -> Summary {
+        let first = self.span.map_or(0, |(first, _)| first);
+        self.books.sort_by_key(|b| b.name);
+        let mut domains: Vec<DomainSummary> = Vec::new();
+        for books in self
+            .books
+            .chunk_by_mut(|a, b| a.name.domain == b.name.domain)
+        {
+            domains.push(summarise_domain(books));
+        }
+        let pcpus = self.pcpus.iter().enumerate().map(|(i, p)| PcpuSummary {
+            id: PcpuId(i as u16),
+            busy: p.busy,
+            idle: p.idle,
+            switches: p.switches,
+        });
+        Summary {
+            start: Instant::from_nanos(first.max(self.window.from)),
+            end: Instant::from_nanos(end),
+            records: self.records,
+            lost_records: self.lost_records,
+            ignored_records: self.ignored_records,
+            domains,
+            pcpus: pcpus.collect(),
+        }
+    }
+}
+
+impl Sink for Meter {
+    #[inline]
+    fn record(&mut self, record: &Record) {
+        self.records += 1;
+        let at = record.at.as_nanos();
+        match record.kind {
+            Kind::Switch | Kind::RunstateChange => {
+                let changes = record.changes();
+                for (vcpu, old, new) in changes.into_iter().flatten() {
+                    self.change(at, record.pcpu, vcpu.word(), old, new);
+                }
+                self.ignored_records += u64::from(changes[0].is_none());
+            }
+            Kind::Lost => {
+                self.lost_records += u64::from(record.data[0]);
+                self.losses.add(record.pcpu);
+            }
+            _ => {}
+        }
+    }
+}
+
+/// `books` holds the vcpus of one domain.
+fn summarise_domain(books: &mut [VcpuBook]) -> DomainSummary {
+    let id = books.first().map_or(DomainId(0), |b| b.name.domain);
+    let mut total = Account::default();
+    let mut runs = Distribution::default();
+    let mut wake_to_run = Distribution::default();
+    let mut vcpus = Vec::with_capacity(books.len());
+    for book in books {
+        let account = account(book);
+        total.add_sums(&account);
+        runs.merge(&book.runs);
+        wake_to_run.merge(&book.wake_to_run);
+        vcpus.push(VcpuSummary {
+            name: book.name,
+            account,
+        });
+    }
+    total.runs = runs.quantiles();
+    total.wake_to_run = wake_to_run.quantiles();
+    DomainSummary { id, total, vcpus }
+}
+
+fn account(book: &mut VcpuBook) -> Account {
+    let sums = book.sums;
+    let [running, runnable, blocked, offline] = sums.state;
+    Account {
+        running,
+        runnable,
+        blocked,
+        offline,
+        unknown: sums.unknown,
+        waited_after_wake: sums.waited_after_wake,
+        waited_after_preempt: sums.waited_after_preempt,
+        waited_other: sums.waited_other,
+        executions: sums.executions,
+        wakeups: sums.wakeups,
+        runs: book.runs.quantiles(),
+        wake_to_run: book.wake_to_run.quantiles(),
+    }
+}
+
+/// Spreads a vcpu's trace word over the table. The default hasher is several times slower, and a
+/// trace cannot profit from choosing names that collide: [`VCPUS_MAX`] bounds the table.
+#[derive(Default)]
+struct WordHasher(u64);
+
+impl Hasher for WordHasher {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.write_u32(u32::from(*byte));
+        }
+    }
+
+    #[inline]
+    fn write_u32(&mut self, word: u32) {
+        // 2^64 / golden ratio; folding brings the good high bits down to where the table looks.
+        let spread = (self.0 ^ u64::from(word)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        self.0 = spread ^ spread >> 32;
+    }
+}

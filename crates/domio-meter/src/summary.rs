@@ -1,0 +1,178 @@
+//! What a meter found.
+
+use domio_core::{DomainId, Instant, PcpuId, VcpuName};
+
+use crate::Quantiles;
+
+/// The figures of a trace. Times are nanoseconds unless named otherwise.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Summary {
+    /// First runstate record, or start of the measured window when that is later.
+    pub start: Instant,
+    /// Last runstate record, or the end given.
+    pub end: Instant,
+    /// Records seen, of all kinds.
+    pub records: u64,
+    /// Records that Xen dropped, as the trace says.
+    pub lost_records: u64,
+    /// Runstate records left out, see [`VCPUS_MAX`](domio_trace::VCPUS_MAX); 0 in any real trace.
+    pub ignored_records: u64,
+    /// By domain id; the idle domain is one of them.
+    pub domains: Vec<DomainSummary>,
+    /// By number.
+    pub pcpus: Vec<PcpuSummary>,
+}
+
+/// Figures of one vcpu or of all vcpus of a domain together.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub struct Account {
+    /// On a pcpu ("gotten" in XenMon).
+    pub running: u64,
+    /// Runnable without a pcpu ("waited" in XenMon); the sum of the three parts below.
+    pub runnable: u64,
+    /// Blocked.
+    pub blocked: u64,
+    /// Paused or parked.
+    pub offline: u64,
+    /// Neither is known: records were lost or contradict each other.
+    pub unknown: u64,
+    /// Runnable since a wake-up.
+    pub waited_after_wake: u64,
+    /// Runnable since another vcpu took the pcpu.
+    pub waited_after_preempt: u64,
+    /// Runnable since an unpause, or since the trace began.
+    pub waited_other: u64,
+    /// Times that it was put on a pcpu.
+    pub executions: u64,
+    /// Times that it went from blocked to runnable.
+    pub wakeups: u64,
+    /// Lengths of completed runs.
+    pub runs: Quantiles,
+    /// From wake-up to running, for each wake-up that led there.
+    pub wake_to_run: Quantiles,
+}
+
+/// Figures of one domain.
+#[derive(Clone, PartialEq, Debug)]
+pub struct DomainSummary {
+    /// The domain.
+    pub id: DomainId,
+    /// Sums over its vcpus, and quantiles of their samples pooled.
+    pub total: Account,
+    /// By index.
+    pub vcpus: Vec<VcpuSummary>,
+}
+
+/// Figures of one vcpu.
+#[derive(Clone, PartialEq, Debug)]
+pub struct VcpuSummary {
+    /// The vcpu.
+    pub name: VcpuName,
+    /// Its figures.
+    pub account: Account,
+}
+
+/// Figures of one pcpu. What is left of the elapsed time is unknown (before its first and after
+/// its last switch, or records lost).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct PcpuSummary {
+    /// The pcpu.
+    pub id: PcpuId,
+    /// A vcpu of a domain ran.
+    pub busy: u64,
+    /// The idle vcpu ran.
+    pub idle: u64,
+    /// Context switches to another vcpu, idle or not.
+    pub switches: u64,
+}
+
+impl Account {
+    /// Adds times and counts of `other`, not its quantiles; times stop at `u64::MAX`, which only a
+    /// damaged trace reaches.
+    pub(crate) fn add_sums(&mut self, other: &Account) {
+        for (sum, part) in [
+            (&mut self.running, other.running),
+            (&mut self.runnable, other.runnable),
+            (&mut self.blocked, other.blocked),
+            (&mut self.offline, other.offline),
+            (&mut self.unknown, other.unknown),
+            (&mut self.waited_after_wake, other.waited_after_wake),
+            (&mut self.waited_after_preempt, other.waited_after_preempt),
+            (&mut self.waited_other, other.waited_other),
+            (&mut self.executions, other.executions),
+            (&mut self.wakeups, other.wakeups),
+        ] {
+            *sum = sum.saturating_add(part);
+        }
+    }
+}
+
+impl Summary {
+    /// Measured time in nanoseconds.
+    pub fn elapsed(&self) -> u64 {
+        self.end.saturating_since(self.start).as_nanos()
+    }
+
+    /// Measured time in seconds.
+    pub fn seconds(&self) -> f64 {
+        self.elapsed() as f64 / 1e9
+    }
+
+    /// The figures of domain `id`.
+    pub fn domain(&self, id: DomainId) -> Option<&DomainSummary> {
+        self.domains.iter().find(|d| d.id == id)
+    }
+
+    /// `ns` in percent of one pcpu over the measured time; 0 when that is empty.
+    pub fn percent(&self, ns: u64) -> f64 {
+        ratio(ns as f64 * 100.0, self.elapsed() as f64)
+    }
+
+    /// `count` per second of the measured time; 0 when that is empty.
+    pub fn per_second(&self, count: u64) -> f64 {
+        ratio(count as f64 * 1e9, self.elapsed() as f64)
+    }
+
+    /// Jain's index of the running times of the domains `ids` (1 when all are equal, 1/n when one
+    /// has it all); a domain that is not in the trace counts as 0.
+    pub fn jain(&self, ids: &[DomainId]) -> Option<f64> {
+        jain_index(
+            ids.iter()
+                .map(|id| self.domain(*id).map_or(0.0, |d| d.total.running as f64)),
+        )
+    }
+
+    /// Context switches of all pcpus.
+    pub fn switches(&self) -> u64 {
+        self.pcpus.iter().map(|p| p.switches).sum()
+    }
+}
+
+fn ratio(a: f64, b: f64) -> f64 {
+    if b > 0.0 { a / b } else { 0.0 }
+}
+
+/// Jain's fairness index, (sum x)^2 / (n sum x^2): 1 when all shares are equal, 1/n when one has it
+/// all. Divide shares by weights first where weights differ. `None` for no share or all zero.
+pub fn jain_index(shares: impl IntoIterator<Item = f64>) -> Option<f64> {
+    let (mut n, mut sum, mut squares) = (0.0, 0.0, 0.0);
+    for x in shares {
+        n += 1.0;
+        sum += x;
+        squares += x * x;
+    }
+    (squares > 0.0).then(|| sum * sum / (n * squares))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn jain_runs_from_one_hog_to_all_equal() {
+        assert_eq!(jain_index([5.0, 5.0, 5.0, 5.0]), Some(1.0));
+        assert_eq!(jain_index([8.0, 0.0, 0.0, 0.0]), Some(0.25));
+        assert_eq!(jain_index([0.0, 0.0]), None);
+        assert_eq!(jain_index([]), None);
+    }
+}

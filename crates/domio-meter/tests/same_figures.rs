@@ -1,0 +1,217 @@
+//! The meter's figures do not depend on how a trace is written down, and add up.
+
+#[path = "../../domio-trace/tests/common/mod.rs"]
+mod common;
+
+use common::host;
+use domio_core::{DomainId, Duration, Instant, Kind, PcpuId, Record, Runstate, Sink, VcpuName};
+use domio_meter::{DomainSample, Meter, Sampler, Summary, SummaryJson, TraceChecker};
+use domio_trace::{ReadOptions, TraceReader, XentraceWriter};
+use proptest::prelude::*;
+
+fn measure(mut meter: Meter, records: &[Record]) -> Summary {
+    for r in records {
+        meter.record(r);
+    }
+    meter.finish()
+}
+
+/// The same records with the number of records evened out: it differs between the two
+/// representations of a switch by design.
+fn figures(mut summary: Summary) -> Summary {
+    summary.records = 0;
+    summary
+}
+
+proptest! {
+    #[test]
+    fn both_representations_of_a_switch_agree(seed in any::<u64>(), pcpus in 1..5u16) {
+        let records = host(seed, pcpus, 3 * pcpus, 1500);
+        let mut w = XentraceWriter::new(Vec::new(), 1_000_000_000).unwrap();
+        for r in &records {
+            w.record(r);
+        }
+        let bytes = w.finish().unwrap();
+        let mut meter = Meter::new();
+        let mut reader = TraceReader::new(&bytes[..], &ReadOptions::default()).unwrap();
+        reader.copy_to(&mut meter).unwrap();
+        let ours = figures(measure(Meter::new(), &records));
+        prop_assert!(ours.domains.iter().any(|d| d.total.wake_to_run.count > 0));
+        prop_assert_eq!(figures(meter.finish()), ours);
+    }
+
+    #[test]
+    fn states_sum_to_the_time_of_each_vcpu(seed in any::<u64>(), pcpus in 1..5u16) {
+        let records = host(seed, pcpus, 3 * pcpus, 1500);
+        let mut checker = TraceChecker::new();
+        for r in &records {
+            checker.record(r);
+        }
+        let report = checker.finish();
+        prop_assert!(report.is_clean(), "{}", report.findings[0]);
+
+        let end = records.last().unwrap().at;
+        let mut meter = Meter::new();
+        for r in &records {
+            meter.record(r);
+        }
+        let summary = meter.finish_at(end);
+        for vcpu in summary.domains.iter().flat_map(|d| &d.vcpus) {
+            let a = &vcpu.account;
+            let first = records
+                .iter()
+                .find(|r| r.changes().into_iter().flatten().any(|(v, ..)| v == vcpu.name))
+                .unwrap();
+            prop_assert_eq!(
+                a.running + a.runnable + a.blocked + a.offline,
+                end.since(first.at).as_nanos()
+            );
+            prop_assert_eq!(
+                a.waited_after_wake + a.waited_after_preempt + a.waited_other,
+                a.runnable
+            );
+            prop_assert_eq!(a.unknown, 0);
+        }
+        // Every pcpu is busy or idle from its first switch on.
+        for pcpu in &summary.pcpus {
+            let first = records
+                .iter()
+                .find(|r| r.kind == Kind::Switch && r.pcpu == pcpu.id);
+            if let Some(first) = first {
+                prop_assert_eq!(pcpu.busy + pcpu.idle, end.since(first.at).as_nanos());
+            }
+        }
+    }
+
+    #[test]
+    fn two_windows_make_the_whole(seed in any::<u64>(), cut in 0..10_000_000_000u64) {
+        let records = host(seed, 2, 6, 1500);
+        let end = records.last().unwrap().at;
+        let cut = Instant::from_nanos(1_000_000_000 + cut % 700_000_000);
+        let [early, late, whole] = [
+            Meter::window(Instant::ZERO, cut),
+            Meter::window(cut, Instant::MAX),
+            Meter::new(),
+        ]
+        .map(|mut meter| {
+            for r in &records {
+                meter.record(r);
+            }
+            meter.finish_at(end)
+        });
+        for d in &whole.domains {
+            let (a, b) = (early.domain(d.id).unwrap(), late.domain(d.id).unwrap());
+            prop_assert_eq!(a.total.running + b.total.running, d.total.running);
+            prop_assert_eq!(a.total.blocked + b.total.blocked, d.total.blocked);
+            prop_assert_eq!(a.total.runs.count + b.total.runs.count, d.total.runs.count);
+            prop_assert_eq!(a.total.executions + b.total.executions, d.total.executions);
+        }
+        prop_assert_eq!(early.switches() + late.switches(), whole.switches());
+    }
+
+    #[test]
+    fn samples_sum_to_the_whole(seed in any::<u64>(), interval in 200_000..2_000_000_000u64) {
+        let records = host(seed, 2, 6, 1500);
+        let mut sampler = Sampler::new(Duration::from_nanos(interval));
+        let mut meter = Meter::new();
+        for r in &records {
+            sampler.record(r);
+            meter.record(r);
+        }
+        let whole = meter.finish_at(records.last().unwrap().at);
+        let samples: Vec<_> = sampler.finish().collect();
+        for d in &whole.domains {
+            let sum = |field: fn(&DomainSample) -> u64| -> u64 {
+                let of_domain = samples.iter().flat_map(|s| &s.domains).filter(|x| x.id == d.id);
+                of_domain.map(field).sum()
+            };
+            prop_assert_eq!(sum(|x| x.gotten), d.total.running);
+            prop_assert_eq!(sum(|x| x.waited), d.total.runnable);
+            prop_assert_eq!(sum(|x| x.blocked), d.total.blocked);
+            prop_assert_eq!(sum(|x| x.offline), d.total.offline);
+            prop_assert_eq!(sum(|x| x.executions), d.total.executions);
+            prop_assert_eq!(sum(|x| x.wakeups), d.total.wakeups);
+        }
+    }
+
+    #[test]
+    fn scaling_time_scales_the_figures(seed in any::<u64>()) {
+        let records = host(seed, 2, 5, 1000);
+        let halved: Vec<Record> = records
+            .iter()
+            .map(|r| Record { at: Instant::from_nanos(r.at.as_nanos() / 2), ..*r })
+            .collect();
+        let (a, b) = (measure(Meter::new(), &records), measure(Meter::new(), &halved));
+        for (a, b) in a.domains.iter().zip(&b.domains) {
+            prop_assert_eq!(a.total.running, 2 * b.total.running);
+            prop_assert_eq!(a.total.runs.p95, b.total.runs.p95.map(|ns| 2 * ns));
+        }
+    }
+}
+
+#[test]
+fn a_full_budget_of_samples_makes_histograms_that_are_near() {
+    let records = host(11, 2, 4, 20_000);
+    let exact = measure(Meter::new(), &records);
+    let near = measure(Meter::new().exact_samples_max(500), &records);
+    let mut compared = 0;
+    for (a, b) in exact.domains.iter().zip(&near.domains) {
+        assert_eq!(a.total.running, b.total.running);
+        assert_eq!(a.total.runs.count, b.total.runs.count);
+        let (x, y) = (a.total.runs.p50.unwrap(), b.total.runs.p50.unwrap());
+        assert!(x.abs_diff(y) <= x / 1000 + 1, "{x} {y}");
+        compared += usize::from(!b.total.runs.exact);
+    }
+    assert!(compared > 0);
+}
+
+#[test]
+fn lost_records_give_unknown_time_and_no_sample() {
+    let v = VcpuName::new(DomainId(1), 0);
+    let change = |ns, old, new| Record::runstate(Instant::from_nanos(ns), PcpuId(0), v, old, new);
+    let lost = |pcpu| {
+        let mut r = Record::new(Instant::from_nanos(150), PcpuId(pcpu), Kind::Lost, v);
+        r.data[0] = 3;
+        r
+    };
+    let run = |lost: Record| {
+        let records = [
+            change(100, Runstate::Runnable, Runstate::Running),
+            lost,
+            change(200, Runstate::Running, Runstate::Blocked),
+        ];
+        let summary = measure(Meter::new(), &records);
+        assert_eq!(summary.lost_records, 3);
+        let a = summary.domain(DomainId(1)).unwrap().total;
+        (a.running, a.unknown, a.runs.count)
+    };
+    assert_eq!(run(lost(0)), (0, 100, 0));
+    assert_eq!(run(lost(1)), (100, 0, 1), "a run is recorded where it runs");
+}
+
+#[test]
+fn an_empty_trace_has_no_figures_and_no_infinities() {
+    let json = serde_json::to_value(SummaryJson::new(&Meter::new().finish(), 1)).unwrap();
+    assert_eq!(json["seconds"], 0.0);
+    assert_eq!(json["domains"], serde_json::json!([]));
+}
+
+#[test]
+fn damaged_traces_do_no_harm() {
+    // Times at both ends of the scale, impossible states, every vcpu of a domain.
+    let mut meter = Meter::new();
+    let mut checker = TraceChecker::new();
+    for i in 0..200_000u64 {
+        let at = Instant::from_nanos(if i % 3 == 0 { u64::MAX - i } else { i });
+        let name = VcpuName::from_word((i % 90_000) as u32);
+        let mut r = Record::new(at, PcpuId(i as u16), Kind::RunstateChange, name);
+        r.detail = (i / 7) as u8;
+        r.kind = Kind::ALL[(i % 11) as usize];
+        meter.record(&r);
+        checker.record(&r);
+    }
+    let summary = meter.finish();
+    assert!(summary.ignored_records > 0);
+    assert_eq!(summary.records, 200_000);
+    assert!(!checker.finish().is_clean());
+}

@@ -1,0 +1,215 @@
+//! What a report shows.
+//!
+//! These structs know no simulator: whoever has figures fills them. Charts carry their units and
+//! their intervals, and the page adds the data table beneath each chart.
+
+use domio_core::Runstate;
+use domio_lab::{Estimate, Ledger};
+
+/// A whole report.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct ReportData {
+    /// Title of the page.
+    pub title: String,
+    /// What the report is about, one or two sentences; may be empty.
+    pub lead: String,
+    /// Where the figures come from, in the order shown: version, command, scenario, seed,
+    /// replications. A reader must be able to repeat the run from these.
+    pub provenance: Vec<(String, String)>,
+    /// Verdicts on the papers' claims.
+    pub ledger: Option<Ledger>,
+    /// One section an experiment or a question.
+    pub sections: Vec<Section>,
+}
+
+/// Charts that belong together.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Section {
+    /// Heading.
+    pub title: String,
+    /// Text below the heading; may be empty.
+    pub text: String,
+    /// Charts, in order.
+    pub figures: Vec<Figure>,
+}
+
+/// A chart with its caption.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Figure {
+    /// What is seen, one sentence.
+    pub caption: String,
+    /// The chart.
+    pub chart: Chart,
+}
+
+/// The kinds of chart.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Chart {
+    /// Bars with confidence intervals.
+    Bars(Bars),
+    /// Cumulative distributions.
+    Cdf(Cdf),
+    /// Who runs when.
+    Timeline(Timeline),
+    /// Figures without a picture.
+    Table(DataTable),
+}
+
+/// What an axis shows.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Quantity {
+    /// Name ("share of the processor").
+    pub name: String,
+    /// Unit ("%"), empty for none.
+    pub unit: String,
+}
+
+impl Quantity {
+    /// The quantity `name` in `unit`.
+    pub fn new(name: &str, unit: &str) -> Self {
+        Quantity {
+            name: name.to_owned(),
+            unit: unit.to_owned(),
+        }
+    }
+}
+
+/// Grouped bars: groups are domains, say, and series are policies.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Bars {
+    /// What the length of a bar is.
+    pub value: Quantity,
+    /// Names of the series: one bar of each in every group.
+    pub series: Vec<String>,
+    /// Groups, in order.
+    pub groups: Vec<BarGroup>,
+    /// A published or computed value to compare with, and what it is.
+    pub reference: Option<(String, f64)>,
+}
+
+/// The bars of one group.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct BarGroup {
+    /// Name of the group.
+    pub name: String,
+    /// By series: the bar, `None` where nothing was measured.
+    pub bars: Vec<Option<Estimate>>,
+}
+
+/// Cumulative distributions over a logarithmic axis.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Cdf {
+    /// What is distributed.
+    pub value: Quantity,
+    /// One curve each.
+    pub series: Vec<CdfSeries>,
+}
+
+/// One distribution.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct CdfSeries {
+    /// Name of the curve.
+    pub name: String,
+    /// Number of observations.
+    pub count: u64,
+    /// Steps: a value, and the fraction of observations that are at most that (0 to 1). Both rise.
+    pub steps: Vec<(f64, f64)>,
+}
+
+impl CdfSeries {
+    /// The distribution of `values`, of which those that are not finite are left out.
+    pub fn of(name: &str, values: &[f64]) -> Self {
+        let mut sorted: Vec<f64> = values.iter().copied().filter(|v| v.is_finite()).collect();
+        sorted.sort_by(f64::total_cmp);
+        let n = sorted.len();
+        let mut steps: Vec<(f64, f64)> = Vec::new();
+        for (i, value) in sorted.into_iter().enumerate() {
+            let fraction = (i + 1) as f64 / n as f64;
+            match steps.last_mut() {
+                Some(last) if last.0 == value => last.1 = fraction,
+                _ => steps.push((value, fraction)),
+            }
+        }
+        CdfSeries {
+            name: name.to_owned(),
+            count: n as u64,
+            steps,
+        }
+    }
+
+    /// The value at rank `floor(q * n)`, counted from 0, or the largest; `None` when there are no
+    /// observations. The same rule as in tables of the meter and the laboratory.
+    pub fn quantile(&self, q: f64) -> Option<f64> {
+        let at = self.steps.partition_point(|(_, fraction)| *fraction <= q);
+        self.steps.get(at).or(self.steps.last()).map(|(v, _)| *v)
+    }
+}
+
+/// Rows of spans over time: pcpus and what runs on them, or vcpus and their runstates.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Timeline {
+    /// First instant shown, in nanoseconds.
+    pub from_ns: u64,
+    /// Last instant shown, in nanoseconds; after `from_ns`.
+    pub until_ns: u64,
+    /// Names of the domains, which give spans their colours.
+    pub owners: Vec<String>,
+    /// Rows, from top to bottom.
+    pub rows: Vec<TimelineRow>,
+}
+
+/// One row of a timeline.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct TimelineRow {
+    /// Name of the pcpu or vcpu.
+    pub name: String,
+    /// Spans, by time, without overlap. Time that no span covers is idle.
+    pub spans: Vec<Span>,
+}
+
+/// A stretch of time in one state.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Span {
+    /// First instant, in nanoseconds.
+    pub from_ns: u64,
+    /// End, not included, in nanoseconds.
+    pub until_ns: u64,
+    /// Whose time it is: index into [`Timeline::owners`].
+    pub owner: usize,
+    /// The runstate. A row of a pcpu has running spans only.
+    pub state: Runstate,
+}
+
+/// A table of figures.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct DataTable {
+    /// Headings, with units in brackets.
+    pub head: Vec<String>,
+    /// Rows; the first cell of each names the row.
+    pub rows: Vec<Vec<String>>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_distribution_from_values() {
+        let cdf = CdfSeries::of("x", &[3.0, 1.0, f64::NAN, 3.0, 2.0]);
+        assert_eq!(cdf.steps, [(1.0, 0.25), (2.0, 0.5), (3.0, 1.0)]);
+        assert_eq!(cdf.count, 4);
+        assert_eq!(cdf.quantile(0.49), Some(2.0));
+        assert_eq!(cdf.quantile(0.5), Some(3.0));
+        assert_eq!(cdf.quantile(1.0), Some(3.0));
+        assert_eq!(CdfSeries::of("x", &[]).quantile(0.5), None);
+        let values: Vec<f64> = (0..37).map(|i| f64::from(i * i % 41)).collect();
+        let cdf = CdfSeries::of("x", &values);
+        for q in [0.0, 0.1, 0.25, 0.5, 0.9, 0.99, 1.0] {
+            assert_eq!(
+                cdf.quantile(q),
+                domio_lab::stats::quantile(&values, q),
+                "{q}"
+            );
+        }
+    }
+}

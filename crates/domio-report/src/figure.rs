@@ -1,0 +1,133 @@
+//! Figures as people read them: "14.29 ± 0.03", "0.27", "36600".
+
+use domio_lab::{Estimate, Measured};
+
+/// `value` with four significant digits, without an exponent between 0.001 and ten million, and
+/// without trailing zeros.
+pub fn number(value: f64) -> String {
+    if value == 0.0 {
+        return "0".to_owned();
+    }
+    if !value.is_finite() {
+        return value.to_string();
+    }
+    let size = value.abs();
+    if !(1e-3..1e7).contains(&size) {
+        return format!("{value:.2e}");
+    }
+    let decimals = (3 - size.log10().floor() as i32).max(0) as usize;
+    let text = format!("{value:.decimals$}");
+    match text.contains('.') {
+        true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
+        false => text,
+    }
+}
+
+/// An estimate: "14.29 ± 0.03", or the mean alone when there is no interval.
+///
+/// The interval has one significant digit, or two when the first is 1 or 2; the mean has as many
+/// decimals.
+pub fn estimate(estimate: &Estimate) -> String {
+    with_interval(estimate.mean, estimate.half_width())
+}
+
+/// `mean` with half the width of its interval, as [`estimate`].
+pub fn with_interval(mean: f64, half_width: Option<f64>) -> String {
+    match half_width {
+        None => number(mean),
+        Some(half) if half <= 0.0 || !half.is_finite() => format!("{} ± {half}", number(mean)),
+        Some(half) => {
+            let power = half.log10().floor() as i32;
+            let first = half / 10_f64.powi(power);
+            let digits = if first < 2.95 { 2 } else { 1 };
+            let decimals = (digits - 1 - power).clamp(0, 9) as usize;
+            format!("{mean:.decimals$} ± {half:.decimals$}")
+        }
+    }
+}
+
+/// What was measured for a claim, with its interval and its unit.
+pub fn measured(measured: &Measured, ci95: Option<[f64; 2]>, unit: &str) -> String {
+    let figures = match measured {
+        Measured::Nothing => return String::new(),
+        Measured::Text(text) => return text.clone(),
+        Measured::Number(mean) => with_interval(*mean, ci95.map(|[low, high]| (high - low) / 2.0)),
+        Measured::Numbers(list) => list
+            .iter()
+            .map(|n| number(*n))
+            .collect::<Vec<_>>()
+            .join(", "),
+    };
+    with_unit(&figures, unit)
+}
+
+/// `text` followed by `unit`, if there is one.
+pub fn with_unit(text: &str, unit: &str) -> String {
+    match unit {
+        "" => text.to_owned(),
+        unit => format!("{text} {unit}"),
+    }
+}
+
+/// A heading with its unit in brackets, if there is one.
+pub fn heading(title: &str, unit: &str) -> String {
+    match unit {
+        "" => title.to_owned(),
+        unit => format!("{title} [{unit}]"),
+    }
+}
+
+/// A heading with its unit below it, if there is one: narrow columns for terminals.
+pub fn two_lines(title: &str, unit: &str) -> String {
+    match unit {
+        "" => title.to_owned(),
+        unit => format!("{title}\n[{unit}]"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_have_four_digits() {
+        for (value, text) in [
+            (0.0, "0"),
+            (14.285_714, "14.29"),
+            (0.272_9, "0.2729"),
+            (0.001_2, "0.0012"),
+            (36_600.4, "36600"),
+            (-2.5, "-2.5"),
+            (100.0, "100"),
+            (1e-6, "1.00e-6"),
+            (2.5e9, "2.50e9"),
+            (f64::NAN, "NaN"),
+        ] {
+            assert_eq!(number(value), text);
+        }
+    }
+
+    #[test]
+    fn intervals_set_the_decimals() {
+        for (mean, half, text) in [
+            (14.285_714, Some(0.032), "14.29 ± 0.03"),
+            (14.285_714, Some(0.012), "14.286 ± 0.012"),
+            (36_600.4, Some(412.0), "36600 ± 412"),
+            (5.0, Some(0.0), "5 ± 0"),
+            (5.04, Some(0.3), "5.0 ± 0.3"),
+            (5.04, None, "5.04"),
+        ] {
+            assert_eq!(with_interval(mean, half), text);
+        }
+    }
+
+    #[test]
+    fn measurements_carry_their_unit() {
+        let show = |m: Measured| measured(&m, Some([1.0, 3.0]), "ms");
+        assert_eq!(show(Measured::Number(2.0)), "2.0 ± 1.0 ms");
+        assert_eq!(show(Measured::Numbers(vec![1.0, 2.5])), "1, 2.5 ms");
+        assert_eq!(show("bs is best".into()), "bs is best");
+        assert_eq!(show(Measured::Nothing), "");
+        assert_eq!(heading("latency", "ms"), "latency [ms]");
+    }
+}

@@ -1,0 +1,128 @@
+//! The report as one HTML file.
+//!
+//! The file asks for nothing from outside: no script, no font, no picture, and a policy in its head
+//! that forbids it. All text passes through the template engine, which escapes it.
+
+mod ledger;
+mod tables;
+
+use crate::data::{Chart, DataTable, Figure, ReportData, Section};
+use crate::svg;
+use maud::{DOCTYPE, Markup, PreEscaped, html};
+
+const STYLE: &str = include_str!("style.css");
+
+/// The page, from the doctype to the end.
+pub fn page(data: &ReportData) -> String {
+    let page = html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'";
+                meta name="generator" content="domio";
+                title { (data.title) }
+                style { (PreEscaped(STYLE)) }
+            }
+            body {
+                (svg::hatch_definitions())
+                header {
+                    h1 { (data.title) }
+                    @if !data.lead.is_empty() { p class="lead" { (prose(&data.lead)) } }
+                    (contents(data))
+                    (provenance(&data.provenance))
+                }
+                main {
+                    @if let Some(ledger) = &data.ledger { (ledger::section(ledger)) }
+                    @for (i, section) in data.sections.iter().enumerate() { (draw_section(i, section)) }
+                }
+            }
+        }
+    };
+    page.into_string()
+}
+
+fn contents(data: &ReportData) -> Markup {
+    html! {
+        @if data.sections.len() + usize::from(data.ledger.is_some()) > 1 {
+            nav aria-label="Contents" {
+                ul {
+                    @if data.ledger.is_some() { li { a href="#claims" { "Claims" } } }
+                    @for (i, section) in data.sections.iter().enumerate() {
+                        li { a href={ "#section-" (i + 1) } { (section.title) } }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Text in which words between backticks are code.
+fn prose(text: &str) -> Markup {
+    html! {
+        @for (i, part) in text.split('`').enumerate() {
+            @if i % 2 == 1 { code { (part) } } @else { (part) }
+        }
+    }
+}
+
+fn provenance(facts: &[(String, String)]) -> Markup {
+    html! {
+        @if !facts.is_empty() {
+            dl class="provenance" {
+                @for (name, fact) in facts { dt { (name) } dd { (fact) } }
+            }
+        }
+    }
+}
+
+fn draw_section(index: usize, section: &Section) -> Markup {
+    html! {
+        section id={ "section-" (index + 1) } {
+            h2 { (section.title) }
+            @if !section.text.is_empty() { p { (prose(&section.text)) } }
+            @for figure in &section.figures { (draw_figure(figure)) }
+        }
+    }
+}
+
+fn draw_figure(figure: &Figure) -> Markup {
+    let (picture, table) = match &figure.chart {
+        Chart::Bars(bars) => (Some(svg::bars::draw(bars)), tables::of_bars(bars)),
+        Chart::Cdf(cdf) => (Some(svg::cdf::draw(cdf)), tables::of_cdf(cdf)),
+        Chart::Timeline(line) => (Some(svg::timeline::draw(line)), tables::of_timeline(line)),
+        Chart::Table(table) => (None, table.clone()),
+    };
+    html! {
+        figure {
+            figcaption { (figure.caption) }
+            @match picture {
+                Some(picture) => {
+                    div class="scroll" { (picture) }
+                    // Open, so that the figures are on paper too.
+                    details open { summary { "Figures" } (draw_table(&table)) }
+                },
+                None => (draw_table(&table))
+            }
+        }
+    }
+}
+
+fn draw_table(table: &DataTable) -> Markup {
+    let class = |column: usize| (column > 0).then_some("figure");
+    html! {
+        div class="scroll" {
+            table {
+                thead { tr {
+                    @for (i, head) in table.head.iter().enumerate() { th scope="col" class=[class(i)] { (head) } }
+                } }
+                tbody {
+                    @for row in &table.rows {
+                        tr { @for (i, cell) in row.iter().enumerate() { td class=[class(i)] { (cell) } } }
+                    }
+                }
+            }
+        }
+    }
+}

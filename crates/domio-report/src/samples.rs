@@ -1,0 +1,245 @@
+//! Charts from samples of experiments, by the names of their values.
+//!
+//! Experiments whose names differ in the last word alone ("ongaro.test1.orig", "ongaro.test1.tb")
+//! make one section, with one series each. A value "d3.share_pct" belongs to group "d3" of the
+//! chart of "share", in the unit that the last word of the name stands for.
+
+use crate::data::{BarGroup, Bars, Chart, DataTable, Figure, Quantity, Section};
+use crate::figure;
+use crate::svg::COLOURS;
+use domio_lab::measure::{MEASURES, Measure};
+use domio_lab::{Estimate, Sample};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// One section for each family of experiments.
+pub fn sections(samples: &BTreeMap<String, Vec<Sample>>) -> Vec<Section> {
+    let mut families: BTreeMap<&str, Vec<(String, &[Sample])>> = BTreeMap::new();
+    for (name, samples) in samples {
+        let (family, member) = name.rsplit_once('.').unwrap_or((name, name));
+        let members = families.entry(family).or_default();
+        members.push((member.to_owned(), samples.as_slice()));
+    }
+    let section = |(family, members): (&str, Vec<(String, &[Sample])>)| Section {
+        title: family.to_owned(),
+        text: String::new(),
+        figures: figures(&members, &[]),
+    };
+    families.into_iter().map(section).collect()
+}
+
+/// Bars for every measure of groups, one series for each of `members`, and a table of the values
+/// that stand alone. Groups come in the order of `order`, and others after them.
+pub fn figures(members: &[(String, &[Sample])], order: &[String]) -> Vec<Figure> {
+    let mut groups: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    let mut alone: Vec<&str> = Vec::new();
+    let values = members
+        .iter()
+        .flat_map(|(_, s)| s.iter().flat_map(Sample::values));
+    let names: BTreeSet<&str> = values.map(|(name, _)| name).collect();
+    for name in names {
+        match name.rsplit_once('.') {
+            Some((group, measure)) => groups.entry(measure).or_default().push(group),
+            None => alone.push(name),
+        }
+    }
+    let mut groups: Vec<(&str, Vec<&str>)> = groups.into_iter().collect();
+    groups.sort_by_key(|(measure, _)| position(measure, MEASURES.iter().map(|m| m.key)));
+    let mut figures: Vec<Figure> = groups
+        .into_iter()
+        .map(|(measure, groups)| bars(measure, &in_order(groups, order), members))
+        .collect();
+    if !alone.is_empty() {
+        figures.push(table(&alone, members));
+    }
+    figures
+}
+
+/// One row a domain, one column a measure.
+pub fn table_of_domains(samples: &[Sample], domains: &[String]) -> DataTable {
+    let cell = |domain: &String, m: &Measure| match estimate(samples, &m.name(domain)) {
+        Some(estimate) => figure::estimate(&estimate),
+        None => "none".to_owned(),
+    };
+    let heads = MEASURES.iter().map(|m| figure::heading(m.title, m.unit));
+    let row = |domain: &String| {
+        let cells = MEASURES.iter().map(|m| cell(domain, m));
+        [domain.clone()].into_iter().chain(cells).collect()
+    };
+    DataTable {
+        head: ["domain".to_owned()].into_iter().chain(heads).collect(),
+        rows: domains.iter().map(row).collect(),
+    }
+}
+
+/// Where `name` is in `list`; those that are not come last.
+fn position<'a>(name: &str, mut list: impl Iterator<Item = &'a str>) -> usize {
+    list.position(|other| other == name).unwrap_or(usize::MAX)
+}
+
+/// Groups in the given order, else by the number at their end, so that d10 comes after d9.
+fn in_order<'a>(mut groups: Vec<&'a str>, order: &[String]) -> Vec<&'a str> {
+    groups.sort_by_key(|group| {
+        let given = position(group, order.iter().map(String::as_str));
+        let word = group.trim_end_matches(|c: char| c.is_ascii_digit());
+        let number: u64 = group[word.len()..].parse().unwrap_or(0);
+        (given, word.to_owned(), number)
+    });
+    groups
+}
+
+fn bars(measure: &str, groups: &[&str], members: &[(String, &[Sample])]) -> Figure {
+    let quantity = quantity(measure);
+    let estimate =
+        |group: &str, samples: &[Sample]| estimate(samples, &format!("{group}.{measure}"));
+    // The longer side makes the groups, so that colours suffice for the series.
+    let by_member = members.len() > COLOURS && groups.len() <= COLOURS;
+    let (series, groups) = if by_member {
+        let group = |(name, samples): &(String, &[Sample])| BarGroup {
+            name: name.clone(),
+            bars: groups.iter().map(|g| estimate(g, samples)).collect(),
+        };
+        let series: Vec<String> = groups.iter().map(|g| (*g).to_owned()).collect();
+        (series, members.iter().map(group).collect())
+    } else {
+        let group = |group: &&str| BarGroup {
+            name: (*group).to_owned(),
+            bars: members.iter().map(|(_, s)| estimate(group, s)).collect(),
+        };
+        let series: Vec<String> = members.iter().map(|(name, _)| name.clone()).collect();
+        (series, groups.iter().map(group).collect())
+    };
+    Figure {
+        caption: figure::heading(&quantity.name, &quantity.unit),
+        chart: Chart::Bars(Bars {
+            value: quantity,
+            series,
+            groups,
+            reference: None,
+        }),
+    }
+}
+
+fn table(names: &[&str], members: &[(String, &[Sample])]) -> Figure {
+    let heads = names.iter().map(|name| {
+        let Quantity { name, unit } = quantity(name);
+        figure::heading(&name, &unit)
+    });
+    let rows = members.iter().map(|(member, samples)| {
+        let cells = names.iter().map(|name| match estimate(samples, name) {
+            Some(estimate) => figure::estimate(&estimate),
+            None => String::new(),
+        });
+        [member.clone()].into_iter().chain(cells).collect()
+    });
+    Figure {
+        caption: "Other figures".to_owned(),
+        chart: Chart::Table(DataTable {
+            head: [String::new()].into_iter().chain(heads).collect(),
+            rows: rows.collect(),
+        }),
+    }
+}
+
+fn estimate(samples: &[Sample], name: &str) -> Option<Estimate> {
+    let values: Vec<f64> = samples.iter().filter_map(|s| s.get(name)).collect();
+    Estimate::of(&values)
+}
+
+/// Name and unit of a measure: of the laboratory's own list, or by the last word of the name.
+fn quantity(measure: &str) -> Quantity {
+    if let Some(known) = MEASURES.iter().find(|m| m.key == measure) {
+        return Quantity::new(known.title, known.unit);
+    }
+    const UNITS: [(&str, &str); 7] = [
+        ("_per_s", "1/s"),
+        ("_pct", "%"),
+        ("_mbps", "Mb/s"),
+        ("_us", "us"),
+        ("_ms", "ms"),
+        ("_ns", "ns"),
+        ("_s", "s"),
+    ];
+    let found = UNITS
+        .iter()
+        .find_map(|(end, unit)| Some((measure.strip_suffix(end)?, *unit)));
+    let (name, unit) = found.unwrap_or((measure, ""));
+    Quantity::new(&name.replace('_', " "), unit)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn samples(names: &[&str], value: f64) -> Vec<Sample> {
+        let one = |shift: f64| {
+            let sample = Sample::new().with("jain", 0.9);
+            names.iter().fold(sample, |s, n| s.with(n, value + shift))
+        };
+        vec![one(0.0), one(0.5)]
+    }
+
+    #[test]
+    fn families_become_sections_with_series() {
+        let domains: Vec<String> = (1..12).map(|i| format!("d{i}.rate_mbps")).collect();
+        let domains: Vec<&str> = domains.iter().map(String::as_str).collect();
+        let all = BTreeMap::from([
+            ("ongaro.test1.orig".to_owned(), samples(&domains, 3.0)),
+            ("ongaro.test1.tb".to_owned(), samples(&domains, 5.0)),
+            ("alone".to_owned(), samples(&[], 1.0)),
+        ]);
+        let sections = sections(&all);
+        let titles: Vec<&str> = sections.iter().map(|s| s.title.as_str()).collect();
+        assert_eq!(titles, ["alone", "ongaro.test1"]);
+        assert_eq!(sections[1].figures.len(), 2);
+        let Chart::Bars(bars) = &sections[1].figures[0].chart else {
+            panic!("no bars");
+        };
+        assert_eq!(bars.value, Quantity::new("rate", "Mb/s"));
+        assert_eq!(bars.series, ["orig", "tb"]);
+        assert_eq!(bars.groups[1].name, "d2", "numbers are in order");
+        assert_eq!(bars.groups[10].name, "d11");
+        assert_eq!(bars.groups[0].bars[1].unwrap().mean, 5.25);
+        assert!(matches!(sections[1].figures[1].chart, Chart::Table(_)));
+    }
+
+    #[test]
+    fn many_members_become_groups() {
+        let members: Vec<(String, Vec<Sample>)> = (0..11)
+            .map(|i| {
+                (
+                    format!("c{i}"),
+                    samples(&["d1.share_pct", "d2.share_pct"], 1.0),
+                )
+            })
+            .collect();
+        let members: Vec<(String, &[Sample])> = members
+            .iter()
+            .map(|(n, s)| (n.clone(), s.as_slice()))
+            .collect();
+        let figures = figures(&members, &[]);
+        let Chart::Bars(bars) = &figures[0].chart else {
+            panic!("no bars");
+        };
+        assert_eq!((bars.series.len(), bars.groups.len()), (2, 11));
+        assert_eq!(bars.value.unit, "% of one pcpu");
+    }
+
+    #[test]
+    fn measures_and_domains_keep_their_order() {
+        let names = ["web.wake_p50_us", "web.share_pct", "batch.share_pct"];
+        let samples = samples(&names, 2.0);
+        let order = ["web".to_owned(), "batch".to_owned()];
+        let figures = figures(&[("credit".to_owned(), &samples)], &order);
+        assert!(figures[0].caption.starts_with("share"));
+        let Chart::Bars(bars) = &figures[0].chart else {
+            panic!("no bars");
+        };
+        assert_eq!(
+            (&*bars.groups[0].name, &*bars.groups[1].name),
+            ("web", "batch")
+        );
+        let table = table_of_domains(&samples, &order);
+        assert_eq!(table.head.len(), 1 + MEASURES.len());
+        assert_eq!((&*table.rows[1][0], &*table.rows[1][5]), ("batch", "none"));
+    }
+}

@@ -1,0 +1,199 @@
+//! Pictures as SVG, coloured by the style sheet of the page.
+//!
+//! Nothing here names a colour: shapes carry classes (`c0` to `c7` for the series), so that one
+//! picture serves light, dark and printed pages. Series differ by hatching or dashes as well, for
+//! readers and printers without colour.
+
+pub mod bars;
+pub mod cdf;
+pub mod scale;
+pub mod timeline;
+
+use maud::{Markup, html};
+
+/// Width of every picture in its own units, which are about a pixel each.
+pub const WIDTH: f64 = 760.0;
+
+/// Number of colours and patterns; series beyond it start again.
+pub const COLOURS: usize = 8;
+
+/// Class that gives a shape the colour of series `index`.
+pub fn colour(index: usize) -> String {
+    format!("c{}", index % COLOURS)
+}
+
+/// About how wide `text` is at `size`. Fonts differ; this errs on the wide side.
+pub fn text_width(text: &str, size: f64) -> f64 {
+    let narrow = |c: char| {
+        matches!(
+            c,
+            'i' | 'j' | 'l' | 't' | 'f' | '.' | ',' | ' ' | '\'' | ':'
+        )
+    };
+    let wide = |c: char| c.is_uppercase() || matches!(c, 'm' | 'w' | '%' | '±') || !c.is_ascii();
+    let parts = text.chars().map(|c| match c {
+        c if narrow(c) => 0.34,
+        c if wide(c) => 0.78,
+        _ => 0.58,
+    });
+    size * parts.sum::<f64>()
+}
+
+/// `text`, cut with an ellipsis so that it fits into `width` at `size`.
+pub fn fit(text: &str, size: f64, width: f64) -> String {
+    if text_width(text, size) <= width {
+        return text.to_owned();
+    }
+    let mut cut: String = text.to_owned();
+    while cut.pop().is_some() {
+        let shown = format!("{}…", cut.trim_end());
+        if text_width(&shown, size) <= width {
+            return shown;
+        }
+    }
+    "…".to_owned()
+}
+
+/// A coordinate with one decimal: a tenth of a pixel is finer than any screen.
+pub fn at(x: f64) -> String {
+    let text = format!("{x:.1}");
+    match text.strip_suffix(".0") {
+        Some("-0") => "0".to_owned(),
+        Some(whole) => whole.to_owned(),
+        None => text,
+    }
+}
+
+/// How a legend shows a series.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Swatch {
+    /// A filled box, hatched.
+    Box,
+    /// A line, dashed.
+    Line,
+}
+
+/// Size of small text: ticks, legends, values.
+pub const SMALL: f64 = 12.0;
+
+/// Rows of a legend of `names` that starts at `left`, as (row, x) by name; and the number of rows.
+fn legend_places(names: &[String], left: f64) -> (Vec<(usize, f64)>, usize) {
+    let (mut row, mut x) = (0, left);
+    let mut places = Vec::new();
+    for name in names {
+        let width = 26.0 + text_width(name, SMALL) + 18.0;
+        if x > left && x + width > WIDTH {
+            row += 1;
+            x = left;
+        }
+        places.push((row, x));
+        x += width;
+    }
+    (places, if names.is_empty() { 0 } else { row + 1 })
+}
+
+/// Height of the legend of `names`; zero for fewer than two, which need none.
+pub fn legend_height(names: &[String], left: f64) -> f64 {
+    match names.len() {
+        0 | 1 => 0.0,
+        _ => legend_places(names, left).1 as f64 * 20.0 + 8.0,
+    }
+}
+
+/// The legend of `names`, from the top left; nothing for fewer than two.
+pub fn legend(names: &[String], left: f64, swatch: Swatch) -> Markup {
+    let (places, _) = legend_places(names, left);
+    html! {
+        @if names.len() > 1 {
+            g class="legend" {
+                @for (i, (name, (row, x))) in names.iter().zip(places).enumerate() {
+                    @let y = row as f64 * 20.0 + 10.0;
+                    @match swatch {
+                        Swatch::Box => {
+                            rect class={ "fill " (colour(i)) } x=(at(x)) y=(at(y - 6.0)) width="18" height="12" {}
+                            rect class="hatch" fill=(hatch(i)) x=(at(x)) y=(at(y - 6.0)) width="18" height="12" {}
+                        },
+                        Swatch::Line => line class={ "curve " (colour(i)) } x1=(at(x)) x2=(at(x + 20.0)) y1=(at(y)) y2=(at(y)) {}
+                    }
+                    text x=(at(x + 26.0)) y=(at(y + 4.0)) { (fit(name, SMALL, WIDTH - left - 40.0)) }
+                }
+            }
+        }
+    }
+}
+
+/// The `fill` that hatches a shape of series `index`; the first series stays plain.
+pub fn hatch(index: usize) -> String {
+    match index % COLOURS {
+        0 => "none".to_owned(),
+        i => format!("url(#hatch{i})"),
+    }
+}
+
+/// Definitions of the hatching patterns, once a page.
+pub fn hatch_definitions() -> Markup {
+    // Strokes in a cell of 6 x 6, for series 1 to 7.
+    const STROKES: [&str; COLOURS - 1] = [
+        "M-1,1 l2,-2 M0,6 l6,-6 M5,7 l2,-2",
+        "M-1,5 l2,2 M0,0 l6,6 M5,-1 l2,2",
+        "M0,3 h6",
+        "M3,0 v6",
+        "M0,0 l6,6 M0,6 l6,-6",
+        "M0,3 h6 M3,0 v6",
+        "M2.5,2.5 h1 v1 h-1 z",
+    ];
+    html! {
+        svg class="definitions" width="0" height="0" aria-hidden="true" focusable="false" {
+            defs {
+                @for (i, stroke) in STROKES.iter().enumerate() {
+                    pattern id={ "hatch" (i + 1) } width="6" height="6" patternUnits="userSpaceOnUse" {
+                        path class="stroke" d=(stroke) {}
+                    }
+                }
+                pattern id="waits" width="5" height="5" patternUnits="userSpaceOnUse" {
+                    path class="stroke" d="M-1,1 l2,-2 M0,5 l5,-5 M4,6 l2,-2" {}
+                }
+            }
+        }
+    }
+}
+
+/// The frame of a picture: its size, and `label` for readers who do not see it.
+pub fn picture(height: f64, label: &str, content: &Markup) -> Markup {
+    html! {
+        svg class="chart" viewBox={ "0 0 " (at(WIDTH)) " " (at(height)) } role="img" aria-label=(label) {
+            (content)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_is_cut_to_fit() {
+        assert_eq!(fit("credit", 12.0, 100.0), "credit");
+        let cut = fit("a very long name of a policy", 12.0, 80.0);
+        assert!(cut.ends_with('…') && text_width(&cut, 12.0) <= 80.0);
+        assert_eq!(fit("x", 12.0, 0.0), "…");
+    }
+
+    #[test]
+    fn coordinates_are_short() {
+        assert_eq!(at(3.0), "3");
+        assert_eq!(at(-0.01), "0");
+        assert_eq!(at(1.26), "1.3");
+    }
+
+    #[test]
+    fn a_legend_stays_inside_the_picture() {
+        let names: Vec<String> = (0..30).map(|i| format!("policy number {i}")).collect();
+        let (places, rows) = legend_places(&names, 10.0);
+        assert!(rows > 3);
+        for (name, (row, x)) in names.iter().zip(places) {
+            assert!(row < rows && x + 26.0 + text_width(name, SMALL) <= WIDTH);
+        }
+        assert_eq!(legend_height(&names[..1], 0.0), 0.0);
+    }
+}

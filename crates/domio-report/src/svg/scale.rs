@@ -1,0 +1,190 @@
+//! Axes: from values to places, and where the ticks go.
+
+/// From values to places along one direction of a picture.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Scale {
+    /// Value at the first place (its logarithm on a logarithmic axis).
+    low: f64,
+    /// Value at the last place.
+    high: f64,
+    first: f64,
+    last: f64,
+    log: bool,
+}
+
+/// One tick.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Tick {
+    /// Place in the picture.
+    pub place: f64,
+    /// What is written there; empty for a tick between labelled ones.
+    pub label: String,
+}
+
+impl Scale {
+    /// A linear axis for values from `low` to `high`, widened to round numbers, between the places
+    /// `first` and `last`. With `low == high` the axis gets a width of its own.
+    pub fn linear(low: f64, high: f64, first: f64, last: f64) -> Self {
+        let (low, high) = (low.min(high), low.max(high));
+        let high = if high > low {
+            high
+        } else {
+            low + low.abs().max(1.0)
+        };
+        let step = nice_step(high - low);
+        Scale {
+            low: (low / step + 1e-9).floor() * step,
+            high: (high / step - 1e-9).ceil() * step,
+            first,
+            last,
+            log: false,
+        }
+    }
+
+    /// An exact linear axis, for time.
+    pub fn exact(low: f64, high: f64, first: f64, last: f64) -> Self {
+        let high = if high > low { high } else { low + 1.0 };
+        Scale {
+            low,
+            high,
+            first,
+            last,
+            log: false,
+        }
+    }
+
+    /// A logarithmic axis that covers the positive values `low` to `high` with whole decades.
+    pub fn log(low: f64, high: f64, first: f64, last: f64) -> Self {
+        let decade = |v: f64| v.max(1e-12).log10();
+        let low = (decade(low) + 1e-9).floor();
+        let high = (decade(high) - 1e-9).ceil().max(low + 1.0);
+        Scale {
+            low,
+            high,
+            first,
+            last,
+            log: true,
+        }
+    }
+
+    /// The place of `value`. Values outside lie at the ends.
+    pub fn place(&self, value: f64) -> f64 {
+        let value = match self.log {
+            true if value > 0.0 => value.log10(),
+            true => self.low,
+            false => value,
+        };
+        let part = ((value - self.low) / (self.high - self.low)).clamp(0.0, 1.0);
+        self.first + part * (self.last - self.first)
+    }
+
+    /// The ticks, by value.
+    pub fn ticks(&self) -> Vec<Tick> {
+        if self.log {
+            return self.log_ticks();
+        }
+        let step = nice_step(self.high - self.low);
+        let decimals = (-step.log10().floor()).max(0.0) as usize;
+        let from = (self.low / step - 1e-9).ceil() as i64;
+        let until = (self.high / step + 1e-9).floor() as i64;
+        (from..=until)
+            .map(|i| i as f64 * step)
+            .map(|value| Tick {
+                place: self.place(value),
+                label: format!("{value:.decimals$}"),
+            })
+            .collect()
+    }
+
+    fn log_ticks(&self) -> Vec<Tick> {
+        let mut ticks = Vec::new();
+        let decades = self.low as i32..=self.high as i32;
+        // Labels of more decades than this would touch.
+        let every = (decades.clone().count() as i32 / 10).max(0) + 1;
+        for power in decades {
+            let value = 10_f64.powi(power);
+            let labelled = (power - self.low as i32) % every == 0;
+            ticks.push(Tick {
+                place: self.place(value),
+                label: if labelled {
+                    decade_label(power)
+                } else {
+                    String::new()
+                },
+            });
+            if power < self.high as i32 {
+                ticks.extend((2..10).map(|i| Tick {
+                    place: self.place(f64::from(i) * value),
+                    label: String::new(),
+                }));
+            }
+        }
+        ticks
+    }
+}
+
+fn decade_label(power: i32) -> String {
+    match power {
+        -4..=-1 => format!("{:.*}", power.unsigned_abs() as usize, 10_f64.powi(power)),
+        0..=5 => format!("{}", 10_u64.pow(power as u32)),
+        _ => format!("1e{power}"),
+    }
+}
+
+/// A step of 1, 2 or 5 times a power of ten that cuts `range` into four to ten parts.
+fn nice_step(range: f64) -> f64 {
+    let raw = range / 5.0;
+    let power = 10_f64.powf(raw.log10().floor());
+    let factor = match raw / power {
+        f if f <= 1.0 => 1.0,
+        f if f <= 2.0 => 2.0,
+        f if f <= 5.0 => 5.0,
+        _ => 10.0,
+    };
+    factor * power
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn labels(scale: Scale) -> Vec<String> {
+        let ticks = scale.ticks().into_iter().map(|t| t.label);
+        ticks.filter(|l| !l.is_empty()).collect()
+    }
+
+    #[test]
+    fn linear_axes_have_round_ticks() {
+        let scale = Scale::linear(0.0, 15.3, 100.0, 200.0);
+        assert_eq!(labels(scale), ["0", "5", "10", "15", "20"]);
+        assert_eq!(scale.place(10.0), 150.0);
+        assert_eq!(scale.place(99.0), 200.0);
+        assert_eq!(
+            labels(Scale::linear(0.0, 1.0, 0.0, 1.0)),
+            ["0.0", "0.2", "0.4", "0.6", "0.8", "1.0"]
+        );
+        assert!(labels(Scale::linear(0.0, 0.0, 0.0, 1.0)).len() > 1);
+    }
+
+    #[test]
+    fn logarithmic_axes_have_whole_decades() {
+        let scale = Scale::log(0.03, 40.0, 0.0, 400.0);
+        assert_eq!(labels(scale), ["0.01", "0.1", "1", "10", "100"]);
+        assert!((scale.place(1.0) - 200.0).abs() < 1e-9);
+        assert_eq!(scale.place(0.0), 0.0);
+        assert_eq!(labels(Scale::log(1.0, 1.0, 0.0, 1.0)), ["1", "10"]);
+        assert!(labels(Scale::log(1e-9, 1e9, 0.0, 1.0)).len() <= 11);
+    }
+
+    proptest! {
+        #[test]
+        fn ticks_rise_and_stay_inside(low in -1e6..1e6f64, width in 1e-3..1e6f64) {
+            let scale = Scale::linear(low, low + width, 0.0, 500.0);
+            let places: Vec<f64> = scale.ticks().iter().map(|t| t.place).collect();
+            prop_assert!((2..=14).contains(&places.len()), "{}", places.len());
+            prop_assert!(places.windows(2).all(|p| p[0] < p[1]));
+            prop_assert!(scale.place(low) <= scale.place(low + width));
+        }
+    }
+}

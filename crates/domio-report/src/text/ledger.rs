@@ -1,0 +1,91 @@
+//! The claims ledger as a table.
+
+use crate::figure;
+use crate::text::{Cell, Column, Table, Tone};
+use domio_lab::ledger::{Ledger, Summary, Verdict};
+
+/// The ledger: one row a claim, notes of failed claims and the summary below.
+pub fn render(ledger: &Ledger, width: Option<u16>) -> String {
+    let mut table = Table::new([
+        Column::words("claim").whole(),
+        Column::words("verdict").whole(),
+        Column::words("expected"),
+        Column::words("measured"),
+        Column::figures("n"),
+    ]);
+    for entry in &ledger.entries {
+        let (claim, finding) = (&entry.claim, &entry.finding);
+        let n = match finding.replications {
+            0 => String::new(),
+            n => n.to_string(),
+        };
+        table.row([
+            claim.id.as_str().into(),
+            Cell::new(finding.verdict.name(), tone(finding.verdict)),
+            claim.expect.as_str().into(),
+            figure::measured(&finding.measured, finding.ci95, &finding.unit).into(),
+            n.into(),
+        ]);
+    }
+    let mut text = table.render(width);
+    text.push('\n');
+    for entry in &ledger.entries {
+        if entry.finding.verdict == Verdict::Fails && !entry.finding.note.is_empty() {
+            text += &format!("{}: {}\n", entry.claim.id, entry.finding.note);
+        }
+    }
+    text + &summary(ledger.summary()) + "\n"
+}
+
+/// The summary in one line: "12 hold, 3 fail, 82 not implemented".
+pub fn summary(summary: Summary) -> String {
+    let Summary {
+        holds,
+        fails,
+        not_implemented,
+    } = summary;
+    format!("{holds} hold, {fails} fail, {not_implemented} not implemented")
+}
+
+fn tone(verdict: Verdict) -> Tone {
+    match verdict {
+        Verdict::Holds => Tone::Good,
+        Verdict::Fails => Tone::Bad,
+        Verdict::NotImplemented => Tone::Dim,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use domio_lab::ledger::{Entry, Finding};
+    use domio_lab::{Claims, Estimate};
+
+    #[test]
+    fn rows_notes_and_summary() {
+        let claims = Claims::shipped();
+        let entry = |id: &str, finding| Entry {
+            claim: claims.find(id).unwrap().clone(),
+            finding,
+        };
+        let estimate = Estimate::of(&[14.2, 14.3, 14.35]).unwrap();
+        let ledger = Ledger {
+            entries: vec![
+                entry(
+                    "ongaro.fig2.cpu-fairness",
+                    Finding::estimated(true, estimate, "%"),
+                ),
+                entry(
+                    "ongaro.test1.sedf",
+                    Finding::decided(false, "spread 60 Mb/s", "").note("wider than orig"),
+                ),
+                entry("boutcher.cfq16", Finding::not_implemented()),
+            ],
+        };
+        let text = render(&ledger, None);
+        assert!(text.contains("14.28 ± 0.19 %"), "{text}");
+        assert!(text.contains("\nongaro.test1.sedf: wider than orig\n"));
+        assert!(text.ends_with("\n1 hold, 1 fail, 1 not implemented\n"));
+        assert!(text.contains("not-implemented"));
+    }
+}

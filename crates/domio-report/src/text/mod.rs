@@ -1,0 +1,10 @@
+//! Tables for the terminal.
+
+pub mod agreement;
+pub mod compare;
+pub mod domains;
+pub mod ledger;
+pub mod summary;
+pub mod table;
+
+pub use table::{Cell, Column, Table, Tone};

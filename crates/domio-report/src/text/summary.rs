@@ -1,0 +1,103 @@
+//! The summary of one trace as tables.
+
+use crate::figure;
+use crate::text::{Cell, Column, Table, Tone};
+use domio_core::DomainId;
+use domio_meter::{AccountJson, SummaryJson};
+
+/// Domains, pcpus and what the trace covers. `name` gives the name of a domain, where one is known.
+pub fn render(
+    summary: &SummaryJson,
+    name: impl Fn(u16) -> Option<String>,
+    width: Option<u16>,
+) -> String {
+    let mut domains = Table::new([
+        Column::words("domain").whole(),
+        Column::figures("running\n[% of one pcpu]"),
+        Column::figures("runnable\n[% of time]"),
+        Column::figures("runs\n[1/s]"),
+        Column::figures("run, 50 %\n[us]"),
+        Column::figures("run, 95 %\n[us]"),
+        Column::figures("wake to run,\n50 % [us]"),
+        Column::figures("wake to run,\n95 % [us]"),
+    ]);
+    let real = |id: u16| id != DomainId::IDLE.0;
+    for domain in summary.domains.iter().filter(|d| real(d.id)) {
+        let id = DomainId(domain.id).to_string();
+        let title = match name(domain.id) {
+            Some(name) => format!("{id} {name}"),
+            None => id,
+        };
+        let figures = figures(summary, &domain.account).map(Cell::from);
+        domains.row([Cell::new(title, Tone::Strong)].into_iter().chain(figures));
+    }
+    let mut pcpus = Table::new([
+        Column::words("pcpu").whole(),
+        Column::figures("busy\n[% of time]"),
+        Column::figures("switches\n[1/s]"),
+    ]);
+    for pcpu in &summary.pcpus {
+        pcpus.row([
+            Cell::new(format!("p{}", pcpu.id), Tone::Strong),
+            percent(summary, pcpu.busy_ns).into(),
+            figure::number(pcpu.switches_per_second).into(),
+        ]);
+    }
+    let lost = match summary.lost_records {
+        0 => String::new(),
+        n => format!(", {n} more were lost when they were recorded"),
+    };
+    format!(
+        "{}\n{}\n{} records in {} s{lost}\n",
+        domains.render(width),
+        pcpus.render(width),
+        summary.records,
+        figure::number(summary.seconds)
+    )
+}
+
+fn percent(summary: &SummaryJson, ns: u64) -> String {
+    match summary.seconds > 0.0 {
+        true => format!("{:.2}", ns as f64 / summary.seconds / 1e7),
+        false => String::new(),
+    }
+}
+
+fn figures(summary: &SummaryJson, account: &AccountJson) -> [String; 7] {
+    let us = |value: Option<f64>| value.map_or("-".to_owned(), figure::number);
+    [
+        format!("{:.2}", account.share_percent),
+        percent(summary, account.runnable_ns),
+        figure::number(account.executions_per_second),
+        us(account.run_us.p50),
+        us(account.run_us.p95),
+        us(account.wake_to_run_us.p50),
+        us(account.wake_to_run_us.p95),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use domio_core::{Instant, PcpuId, Record, Runstate, Sink, VcpuName};
+    use domio_meter::Meter;
+
+    #[test]
+    fn domains_are_named_and_the_idle_one_is_not_shown() {
+        let mut meter = Meter::new();
+        let mut change = |ms: u64, vcpu, old, new| {
+            let at = Instant::from_nanos(ms * 1_000_000);
+            meter.record(&Record::runstate(at, PcpuId(0), vcpu, old, new));
+        };
+        let (guest, idle) = (VcpuName::new(DomainId(3), 0), VcpuName::idle(PcpuId(0)));
+        change(0, guest, Runstate::Runnable, Runstate::Running);
+        change(30, guest, Runstate::Running, Runstate::Blocked);
+        change(30, idle, Runstate::Runnable, Runstate::Running);
+        change(100, idle, Runstate::Running, Runstate::Runnable);
+        let summary = SummaryJson::new(&meter.finish(), 1_000_000_000);
+        let text = render(&summary, |id| (id == 3).then(|| "web".into()), None);
+        assert!(text.contains("d3 web") && text.contains("30.00"), "{text}");
+        assert!(!text.contains("idle"));
+        assert!(text.ends_with("4 records in 0.1 s\n"), "{text}");
+    }
+}

@@ -1,0 +1,334 @@
+//! A whole page from made-up figures: its structure, its escaping, and that it stands alone.
+//!
+//! Set `DOMIO_REPORT_DEMO` to a file name to have the page written there, to look at it.
+
+use domio_core::Runstate;
+use domio_lab::ledger::{Entry, Finding};
+use domio_lab::{Claims, Estimate, Ledger};
+use domio_report::data::{
+    BarGroup, Bars, Cdf, CdfSeries, Chart, DataTable, Figure, Quantity, ReportData, Section, Span,
+    Timeline, TimelineRow,
+};
+use domio_report::html::page;
+
+/// A repeatable sequence in 0 to 1 (multiplicative congruential, as in Park and Miller).
+struct Noise(u64);
+
+impl Noise {
+    fn next(&mut self) -> f64 {
+        self.0 = self.0 * 48_271 % 2_147_483_647;
+        self.0 as f64 / 2_147_483_647.0
+    }
+
+    fn estimate(&mut self, mean: f64, width: f64) -> Option<Estimate> {
+        let values: Vec<f64> = (0..10)
+            .map(|_| mean + width * (self.next() - 0.5))
+            .collect();
+        Estimate::of(&values)
+    }
+}
+
+fn ledger() -> Ledger {
+    let claims = Claims::shipped();
+    let mut noise = Noise(7);
+    let finding = |i: usize, noise: &mut Noise| match i % 4 {
+        0 => Finding::estimated(true, noise.estimate(14.3, 0.2).unwrap(), "% of one pcpu"),
+        1 => Finding::decided(
+            true,
+            "spread 1.42 with boost, 1.47 without: 3.4 % apart",
+            "",
+        ),
+        2 => Finding::decided(false, vec![23.1, 41.7, 188.2], "Mb/s")
+            .note("the slowest guest gets more than the paper's 23.9 Mb/s times two"),
+        _ => Finding::not_implemented(),
+    };
+    let entries = claims.iter().take(24).enumerate().map(|(i, claim)| Entry {
+        claim: claim.clone(),
+        finding: finding(i, &mut noise),
+    });
+    Ledger {
+        entries: entries.collect(),
+    }
+}
+
+fn shares() -> Chart {
+    let mut noise = Noise(3);
+    let groups = (0..8).map(|domain| BarGroup {
+        name: match domain {
+            0 => "Domain-0 (driver domain)".to_owned(),
+            n => format!("d{n} <burn & ping>"),
+        },
+        bars: vec![
+            noise.estimate(12.5, 1.0),
+            noise.estimate(12.5 + domain as f64 / 2.0, 0.3),
+            if domain == 3 {
+                None
+            } else {
+                noise.estimate(10.0, 6.0)
+            },
+        ],
+    });
+    Chart::Bars(Bars {
+        value: Quantity::new("share of the processor", "% of one pcpu"),
+        series: vec!["credit (Xen 3.1)".into(), "credit2".into(), "sedf".into()],
+        groups: groups.collect(),
+        reference: Some(("fair share of eight".into(), 12.5)),
+    })
+}
+
+fn many_series() -> Chart {
+    let mut noise = Noise(11);
+    let names = ["orig", "all-off", "t", "b", "s", "tb", "ts", "tbs"];
+    Chart::Bars(Bars {
+        value: Quantity::new("average ping latency", "ms"),
+        series: names.iter().map(|n| format!("configuration {n}")).collect(),
+        groups: vec![BarGroup {
+            name: "test 5, a guest that was started last and answers pings".into(),
+            bars: names.iter().map(|_| noise.estimate(60.0, 40.0)).collect(),
+        }],
+        reference: None,
+    })
+}
+
+fn latencies() -> Chart {
+    let mut noise = Noise(5);
+    let mut series = |name: &str, scale: f64, n: usize| {
+        let values: Vec<f64> = (0..n)
+            .map(|_| scale * (-(1.0 - noise.next()).ln()).powi(2) + 0.002)
+            .collect();
+        CdfSeries::of(name, &values)
+    };
+    Chart::Cdf(Cdf {
+        value: Quantity::new("time from wake to run", "ms"),
+        series: vec![
+            series("credit (Xen 3.1)", 8.0, 5000),
+            series("credit2", 0.4, 5000),
+            series("round-robin", 30.0, 400),
+        ],
+    })
+}
+
+fn timeline() -> Chart {
+    const END: u64 = 60_000_000;
+    let mut noise = Noise(9);
+    let owners: Vec<String> = (0..4).map(|n| format!("d{n}")).collect();
+    let mut pcpu = Vec::new();
+    let mut vcpus = vec![Vec::new(); owners.len()];
+    let (mut at, mut owner) = (0, 0);
+    while at < END {
+        let ran = (noise.next() * 4e6) as u64 + 100_000;
+        let span = |owner, state| Span {
+            from_ns: at,
+            until_ns: at + ran,
+            owner,
+            state,
+        };
+        let idle = noise.next() < 0.1;
+        for (n, spans) in vcpus.iter_mut().enumerate() {
+            spans.push(span(
+                n,
+                match n {
+                    _ if n == owner && !idle => Runstate::Running,
+                    2 => Runstate::Blocked,
+                    3 if at > END / 2 => Runstate::Offline,
+                    _ => Runstate::Runnable,
+                },
+            ));
+        }
+        if !idle {
+            pcpu.push(span(owner, Runstate::Running));
+        }
+        at += ran;
+        owner = (owner + 1 + (noise.next() * 2.0) as usize) % owners.len();
+    }
+    let row = |name: String, spans| TimelineRow { name, spans };
+    let mut rows = vec![row("p0".into(), pcpu)];
+    rows.extend(
+        vcpus
+            .into_iter()
+            .enumerate()
+            .map(|(n, spans)| row(format!("d{n}v0"), spans)),
+    );
+    Chart::Timeline(Timeline {
+        from_ns: 0,
+        until_ns: END,
+        owners,
+        rows,
+    })
+}
+
+fn demo() -> ReportData {
+    let figure = |caption: &str, chart| Figure {
+        caption: caption.into(),
+        chart,
+    };
+    ReportData {
+        title: "Demonstration <of> the report".into(),
+        lead: "Made-up figures: eight domains & three policies.".into(),
+        provenance: vec![
+            ("version".into(), "domio 0.1.0".into()),
+            ("command".into(), "domio reproduce ongaro --seed 1".into()),
+            ("seed".into(), "1".into()),
+            ("replications".into(), "10".into()),
+        ],
+        ledger: Some(ledger()),
+        sections: vec![
+            Section {
+                title: "Shares".into(),
+                text: "Who gets how much of the processor. \"Quoted\" & <marked>.".into(),
+                figures: vec![
+                    figure("Share of the processor by domain and policy", shares()),
+                    figure(
+                        "Average ping latency in eight configurations",
+                        many_series(),
+                    ),
+                ],
+            },
+            Section {
+                title: "Latency".into(),
+                text: String::new(),
+                figures: vec![figure("Time that a woken vcpu waits", latencies())],
+            },
+            Section {
+                title: "The first 60 ms".into(),
+                text: String::new(),
+                figures: vec![
+                    figure("What runs on p0, and what each vcpu does", timeline()),
+                    figure(
+                        "A table without a picture",
+                        Chart::Table(DataTable {
+                            head: vec!["policy".into(), "switches [1/s]".into()],
+                            rows: vec![vec!["credit".into(), "1204".into()]],
+                        }),
+                    ),
+                ],
+            },
+        ],
+    }
+}
+
+/// The page reduced to its tags with their classes, without pictures' shapes and repeated lines.
+fn outline(page: &str) -> String {
+    let mut out: Vec<String> = Vec::new();
+    let mut depth = 0_usize;
+    for tag in page.split('<').skip(1).filter_map(|t| t.split('>').next()) {
+        if tag.starts_with('/') {
+            depth = depth.saturating_sub(1);
+            continue;
+        }
+        let name = tag.split(' ').next().unwrap_or_default();
+        let shape = [
+            "rect", "line", "path", "text", "g", "title", "pattern", "defs",
+        ];
+        let lone = tag.starts_with('!') || ["meta", "input"].contains(&name);
+        if !shape.contains(&name) {
+            let class = tag
+                .split("class=\"")
+                .nth(1)
+                .and_then(|c| c.split('"').next());
+            let class = class
+                .map(|c| format!(".{}", c.replace(' ', ".")))
+                .unwrap_or_default();
+            let line = format!("{}{name}{class}", "  ".repeat(depth));
+            if out.last() != Some(&line) {
+                out.push(line);
+            }
+        }
+        depth += usize::from(!lone);
+    }
+    out.dedup();
+    let mut shown: Vec<String> = Vec::new();
+    for line in out {
+        let cell = ["td", "th", "small", "tr"]
+            .iter()
+            .any(|c| line.trim_start().starts_with(c));
+        if !(cell && shown.iter().rev().take(12).any(|s| *s == line)) {
+            shown.push(line);
+        }
+    }
+    shown.join("\n")
+}
+
+#[test]
+fn the_page_has_its_parts() {
+    let page = page(&demo());
+    if let Some(path) = std::env::var_os("DOMIO_REPORT_DEMO") {
+        std::fs::write(path, &page).expect("the demo file can be written");
+    }
+    insta::assert_snapshot!(outline(&page));
+}
+
+#[test]
+fn the_page_stands_alone() {
+    let page = page(&demo());
+    for outside in [
+        "http://", "https://", "src=", "@import", "<script", "url(\"", "url('",
+    ] {
+        assert!(!page.contains(outside), "the page refers to {outside}");
+    }
+    // Every url() is a pattern of the page itself.
+    for (at, _) in page.match_indices("url(") {
+        let target = page[at + 4..].split(')').next().unwrap();
+        let id = target.strip_prefix('#').expect("only ids of the page");
+        assert!(
+            page.contains(&format!("id=\"{id}\"")),
+            "{id} is not defined"
+        );
+    }
+}
+
+#[test]
+fn text_is_escaped_everywhere() {
+    let evil = "<b onload=\"x\">&'";
+    let mut data = demo();
+    data.title = evil.into();
+    data.lead = evil.into();
+    data.provenance.push((evil.into(), evil.into()));
+    for section in &mut data.sections {
+        section.title = evil.into();
+        section.text = evil.into();
+        for figure in &mut section.figures {
+            figure.caption = evil.into();
+            match &mut figure.chart {
+                Chart::Bars(bars) => {
+                    bars.series[0] = evil.into();
+                    bars.groups[0].name = evil.into();
+                    bars.value = Quantity::new(evil, evil);
+                    bars.reference = Some((evil.into(), 1.0));
+                }
+                Chart::Cdf(cdf) => {
+                    cdf.series[0].name = evil.into();
+                    cdf.value = Quantity::new(evil, evil);
+                }
+                Chart::Timeline(timeline) => {
+                    timeline.owners[0] = evil.into();
+                    timeline.rows[0].name = evil.into();
+                }
+                Chart::Table(table) => table.rows[0][0] = evil.into(),
+            }
+        }
+    }
+    let entry = &mut data.ledger.as_mut().unwrap().entries[0];
+    entry.claim.expect = evil.into();
+    entry.finding = Finding::decided(false, evil, evil).note(evil);
+    let page = page(&data);
+    assert!(!page.contains("<b onload"), "a tag slipped through");
+    for (at, _) in page.match_indices("b onload=") {
+        let before = &page[..at];
+        assert!(
+            before.ends_with("&lt;"),
+            "…{}",
+            &before[before.len() - 40..]
+        );
+    }
+    assert!(
+        !page.contains("onload=\"x"),
+        "a quotation mark slipped through"
+    );
+}
+
+#[test]
+fn an_empty_report_is_a_page() {
+    let page = page(&ReportData::default());
+    assert!(page.starts_with("<!DOCTYPE html>") && page.ends_with("</html>"));
+}

@@ -1,0 +1,104 @@
+//! From a validated scenario to what a simulator takes.
+
+use crate::plan::Replay;
+use crate::problem::{Code, Problem, Problems, ScenarioErrors};
+use crate::scenario::Scenario;
+use domio_core::{Duration, ParamValues};
+use domio_sched::{Policy, Scheduler};
+use domio_vmm::config::{Demand, HostConfig, Workload};
+use std::sync::Arc;
+
+/// Where the demands of replayed vcpus come from. The caller reads traces; this crate does not.
+pub trait ReplaySource {
+    /// The demands of the vcpu that `replay` names, in order of time.
+    ///
+    /// # Errors
+    /// Why there are none, one sentence without a full stop ("the trace has no vcpu d3v0").
+    fn demands(&self, replay: &Replay) -> Result<Arc<[Demand]>, String>;
+}
+
+/// A source without recordings, for scenarios without `replay`.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NoReplay;
+
+impl ReplaySource for NoReplay {
+    fn demands(&self, _: &Replay) -> Result<Arc<[Demand]>, String> {
+        Err("recordings cannot be replayed here".to_owned())
+    }
+}
+
+/// Everything that a simulation needs, owned and complete.
+#[derive(Clone)]
+pub struct Built {
+    /// The host with its domains, tasks and actions.
+    pub host: HostConfig,
+    /// The scheduling policy.
+    pub policy: Policy,
+    /// Values of its parameters.
+    pub params: ParamValues,
+    /// Time to simulate before measuring begins.
+    pub warmup: Duration,
+    /// Time to measure after it.
+    pub duration: Duration,
+    /// Seed of every random stream.
+    pub seed: u64,
+}
+
+impl Built {
+    /// A fresh scheduler for the host.
+    pub fn scheduler(&self) -> Box<dyn Scheduler> {
+        (self.policy.make)(&self.params, &self.host.topology)
+    }
+}
+
+impl Scenario {
+    /// Gets the recordings that the scenario wants and completes the host with them.
+    ///
+    /// # Errors
+    /// A problem for each recording that `source` refused, or whose demands are not in order of
+    /// time.
+    pub fn build(&self, source: &dyn ReplaySource) -> Result<Built, ScenarioErrors> {
+        let plan = self.plan();
+        let mut host = plan.host.clone();
+        let mut problems = Problems::default();
+        for replay in &plan.replays {
+            let ordered = |demands: Arc<[Demand]>| match demands.is_sorted_by_key(|d| d.at) {
+                true => Ok(demands),
+                false => Err("its demands are not in order of time".to_owned()),
+            };
+            match source.demands(replay).and_then(ordered) {
+                Ok(demands) => {
+                    let (domain, vcpu, task) = replay.at;
+                    host.domains[domain].vcpus[vcpu].tasks[task].workload =
+                        Workload::Replay(demands);
+                }
+                Err(why) => problems.push(
+                    Problem::new(
+                        Code::Replay,
+                        replay.span,
+                        format!(
+                            "vcpu {} of domain {} of `{}` cannot be replayed: {why}",
+                            replay.vcpu,
+                            replay.domain,
+                            crate::problem::quote(&replay.trace)
+                        ),
+                    )
+                    .key("trace")
+                    .found(crate::problem::quote(&replay.trace))
+                    .hint("the path is relative to the scenario's file"),
+                ),
+            }
+        }
+        match problems.finish(&self.sources) {
+            Some(errors) => Err(errors),
+            None => Ok(Built {
+                host,
+                policy: plan.policy,
+                params: plan.params,
+                warmup: plan.warmup,
+                duration: plan.duration,
+                seed: plan.seed,
+            }),
+        }
+    }
+}

@@ -1,0 +1,188 @@
+//! What to say about a key that does not exist where it stands.
+
+use super::{Cx, Fields, base, find_key, param_specs};
+use crate::amount::split_unit;
+use crate::keys::{ACTION, DOMAIN, HOST, Key, Kind, Params, ROOT, RUN, SCHEDULER, Section, TASK};
+use crate::problem::{Code, Problem, list, quote};
+use crate::suggest::did_you_mean;
+use crate::value::Entry;
+use domio_sched::Policy;
+
+impl Fields<'_> {
+    pub(super) fn unknown(&self, cx: &mut Cx<'_>, entry: &Entry, policy: Option<&Policy>) {
+        let written = entry.key.as_str();
+        let place = match self.section.header {
+            header if header == ROOT.header => "at the top level".to_owned(),
+            header => format!("in {header}"),
+        };
+        // With an unknown policy or workload nobody can tell what its keys are.
+        if self.undecided(cx, written, policy) {
+            return;
+        }
+        if cx.problems.only_count() {
+            return;
+        }
+        let allowed = self.allowed(None, policy);
+        let mut message = format!("unknown key `{}` {place}", quote(written));
+        let hint = self
+            .needs_unit(written)
+            .or_else(|| {
+                let (word, others) = self.other_variant(written)?;
+                message = format!("`{}` does not belong to `{word}`", quote(written));
+                Some(format!("it is a key of {others}"))
+            })
+            .or_else(|| {
+                let (policy, others) = self.other_policy(cx, written, policy)?;
+                message = format!(
+                    "the policy {policy} has no parameter `{}` here",
+                    quote(written)
+                );
+                Some(format!("{others} would"))
+            })
+            .or_else(|| {
+                // With the same unit, so that `perod_us` is near to `period_us`.
+                let unit = split_unit(written).and_then(|_| written.rsplit_once('_'));
+                let mut near = self.allowed(unit.map(|(_, unit)| unit), policy);
+                if policy.is_none() {
+                    near.extend(cx.policies.iter().flat_map(|q| {
+                        let specs = self.params_kinds().flat_map(|p| param_specs(p, Some(q)));
+                        specs.map(|s| s.name.to_owned())
+                    }));
+                }
+                did_you_mean(written, near.iter().map(String::as_str))
+            })
+            .or_else(|| self.elsewhere(cx, written, policy));
+        cx.push(
+            Problem::new(Code::UnknownKey, entry.key_span, message)
+                .key(self.key_path(written))
+                .found(quote(written))
+                .expected(format!(
+                    "one of: {}",
+                    list(allowed.iter().map(String::as_str))
+                ))
+                .maybe_hint(hint),
+        );
+    }
+
+    /// Whether `written` may be a key of a policy or variant that could not be determined.
+    fn undecided(&self, cx: &Cx<'_>, written: &str, policy: Option<&Policy>) -> bool {
+        let of_policy = policy.is_none()
+            && self
+                .params_kinds()
+                .any(|p| cx.policies.iter().any(|q| has_param(p, q, written)));
+        let selector_given = self
+            .section
+            .selector
+            .is_some_and(|s| self.section.keys.iter().any(|k| k.name == s));
+        let of_variant = self.variant.is_none()
+            && selector_given
+            && self.section.header != DOMAIN.header
+            && self.section.variants.iter().any(|v| {
+                find_key(v.keys, written).is_some()
+                    || cx.policies.iter().any(|q| has_param(v.params, q, written))
+            });
+        of_policy || of_variant
+    }
+
+    /// Every key that is allowed here; times in `unit` if there is one, else in their usual ones.
+    fn allowed(&self, unit: Option<&str>, policy: Option<&Policy>) -> Vec<String> {
+        let write = |k: &Key| match unit {
+            Some(unit) if k.has_unit() => format!("{}_{unit}", k.name),
+            _ => k.written(),
+        };
+        let own = self.variant.map_or(&[][..], |v| v.keys);
+        let params = self.params_kinds().flat_map(|p| param_specs(p, policy));
+        self.section
+            .keys
+            .iter()
+            .chain(own)
+            .map(write)
+            .chain(params.map(|s| s.name.to_owned()))
+            .collect()
+    }
+
+    fn needs_unit(&self, written: &str) -> Option<String> {
+        let own = self.variant.map_or(&[][..], |v| v.keys);
+        let key = self
+            .section
+            .keys
+            .iter()
+            .chain(own)
+            .find(|k| k.has_unit() && k.name == written)?;
+        Some(format!("a time ends in its unit: `{}`", key.written()))
+    }
+
+    /// The chosen variant's word, and those that have the key.
+    fn other_variant(&self, written: &str) -> Option<(String, String)> {
+        let chosen = match self.variant {
+            Some(v) => v.word.to_owned(),
+            None => format!(
+                "{} without a `{}`",
+                self.section.header, self.section.selector?
+            ),
+        };
+        let others: Vec<&str> = self
+            .section
+            .variants
+            .iter()
+            .filter(|v| {
+                find_key(v.keys, written).is_some() || v.keys.iter().any(|k| k.name == written)
+            })
+            .map(|v| v.word)
+            .collect();
+        (!others.is_empty()).then(|| {
+            (
+                chosen,
+                format!("{} {}", self.section.selector.unwrap_or(""), list(others)),
+            )
+        })
+    }
+
+    /// The chosen policy's name, and those that declare the parameter here.
+    fn other_policy<'p>(
+        &self,
+        cx: &Cx<'p>,
+        written: &str,
+        policy: Option<&'p Policy>,
+    ) -> Option<(&'p str, String)> {
+        let others: Vec<&str> = cx
+            .policies
+            .iter()
+            .filter(|q| self.params_kinds().any(|p| has_param(p, q, written)))
+            .map(|q| q.descriptor.name)
+            .collect();
+        (!others.is_empty()).then(|| (policy.map_or("", |p| p.descriptor.name), list(others)))
+    }
+
+    /// The table that the key belongs to.
+    fn elsewhere(&self, cx: &Cx<'_>, written: &str, policy: Option<&Policy>) -> Option<String> {
+        let sections: [&Section; 7] = [&RUN, &HOST, &SCHEDULER, &DOMAIN, &TASK, &ACTION, &ROOT];
+        sections
+            .iter()
+            .find(|s| {
+                let key = |keys: &'static [Key]| {
+                    find_key(keys, written).is_some()
+                        || keys
+                            .iter()
+                            .any(|k| k.name == base(written) && !matches!(k.kind, Kind::Section(_)))
+                };
+                key(s.keys)
+                    || s.variants.iter().any(|v| key(v.keys))
+                    || match policy {
+                        Some(q) => has_param(s.params, q, written),
+                        None => cx.policies.iter().any(|q| has_param(s.params, q, written)),
+                    }
+            })
+            .filter(|s| s.header != self.section.header)
+            .map(|s| match s.header {
+                header if header == ROOT.header => "it goes before the first table".to_owned(),
+                header => format!("it is a key of {header}"),
+            })
+    }
+}
+
+fn has_param(params: Params, policy: &Policy, written: &str) -> bool {
+    param_specs(params, Some(policy))
+        .iter()
+        .any(|s| s.name == written)
+}

@@ -1,0 +1,460 @@
+//! Checks one value against what its key holds.
+
+use super::{Checked, Cx};
+use crate::amount::{self, BadTime, UNITS};
+use crate::keys::{self, Key, Kind, LENGTHS, Words};
+use crate::limits::MAX_VCPUS;
+use crate::problem::{Code, Problem, list, quote};
+use crate::suggest::did_you_mean;
+use crate::value::{Node, Value};
+use domio_core::cpuset::MAX_PCPUS;
+use domio_core::{CpuSet, Duration, ParamKind, ParamSpec, PcpuId};
+use domio_vmm::config::Distribution;
+
+/// The value of `key` in `node`, if it is good. `unit` is the length of the unit that the key was
+/// written with.
+pub(super) fn key<'t>(
+    cx: &mut Cx<'_>,
+    key: &'static Key,
+    unit: Option<u64>,
+    node: &'t Node,
+    path: &str,
+) -> Option<Checked<'t>> {
+    match key.kind {
+        Kind::Text => text(cx, node, path, "a string").map(Checked::Text),
+        Kind::Name | Kind::DomainName => name(cx, node, path).map(Checked::Text),
+        Kind::Int { min, max } => int(cx, node, path, min, max, key.name).map(Checked::Int),
+        Kind::Time {
+            unit: usual,
+            min_ns,
+        } => time(cx, node, path, usual, unit.unwrap_or(1), min_ns).map(Checked::Time),
+        Kind::Lengths {
+            unit: usual,
+            min_ns,
+        } => lengths(cx, key, node, path, usual, unit, min_ns).map(Checked::Lengths),
+        Kind::Word(words) => word(cx, node, path, words).map(Checked::Text),
+        Kind::Pcpus => pcpus(cx, node, path).map(Checked::Pcpus),
+        Kind::Vcpu => vcpu(cx, node, path).map(Checked::Vcpu),
+        Kind::Guest => guest(cx, node, path),
+        Kind::Section(section) => match node.value {
+            Value::Table(_) => Some(Checked::Node(node)),
+            _ => wrong(
+                cx,
+                node,
+                path,
+                &format!("a table, {}", section.header),
+                None,
+            ),
+        },
+        Kind::Sections(section) => tables(cx, node, path, section.header),
+    }
+}
+
+/// The value of the declared parameter `spec`, if it is good.
+pub(super) fn param(
+    cx: &mut Cx<'_>,
+    spec: &'static ParamSpec,
+    node: &Node,
+    path: &str,
+) -> Option<i64> {
+    let range = spec.range().to_string();
+    let unit = if spec.unit.is_empty() {
+        String::new()
+    } else {
+        format!(" {}", spec.unit)
+    };
+    match spec.kind {
+        ParamKind::Int { .. } => match node.value {
+            Value::Int(i) => match i64::try_from(i).ok().filter(|i| spec.allows(*i)) {
+                Some(i) => Some(i),
+                None => out_of_range(cx, node, path, spec.name, &format!("{range}{unit}")),
+            },
+            _ => wrong(
+                cx,
+                node,
+                path,
+                &format!("a whole number, {range}{unit}"),
+                None,
+            ),
+        },
+        ParamKind::Flag => match (&node.value, cx.string(node).as_deref()) {
+            (Value::Flag(b), _) => Some(i64::from(*b)),
+            _ => wrong(cx, node, path, "true or false", None),
+        },
+        ParamKind::Choice(words) => {
+            let expected = format!("a string, {range}");
+            let Some(word) = cx.string(node) else {
+                let hint = quotes_hint(cx, node, words.iter().copied());
+                return wrong(cx, node, path, &expected, hint);
+            };
+            match words.iter().position(|w| *w == word) {
+                Some(i) => Some(i as i64),
+                None => {
+                    cx.push(
+                        Problem::new(
+                            Code::UnknownName,
+                            node.span,
+                            format!("`{}` is not a value of `{}`", quote(&word), spec.name),
+                        )
+                        .key(path)
+                        .found(quote(&word))
+                        .expected(range)
+                        .maybe_hint(did_you_mean(&word, words.iter().copied())),
+                    );
+                    None
+                }
+            }
+        }
+    }
+}
+
+fn wrong<T>(
+    cx: &mut Cx<'_>,
+    node: &Node,
+    path: &str,
+    expected: &str,
+    hint: Option<String>,
+) -> Option<T> {
+    let found = quote(cx.text(node.span));
+    let key = path.rsplit('.').next().unwrap_or(path).to_owned();
+    cx.push(
+        Problem::new(
+            Code::WrongType,
+            node.span,
+            format!(
+                "`{key}` is {}, not {}",
+                node.kind(),
+                expected.split(',').next().unwrap_or(expected)
+            ),
+        )
+        .key(path)
+        .found(found)
+        .expected(expected)
+        .maybe_hint(hint),
+    );
+    None
+}
+
+fn out_of_range<T>(
+    cx: &mut Cx<'_>,
+    node: &Node,
+    path: &str,
+    key: &str,
+    expected: &str,
+) -> Option<T> {
+    let found = quote(cx.text(node.span));
+    cx.push(
+        Problem::new(
+            Code::OutOfRange,
+            node.span,
+            format!("`{key}` is out of range: {found}"),
+        )
+        .key(path)
+        .found(found)
+        .expected(expected),
+    );
+    None
+}
+
+/// A hint for `version = 4.17`, where the number should have been a string.
+fn quotes_hint<'w>(
+    cx: &Cx<'_>,
+    node: &Node,
+    words: impl Iterator<Item = &'w str>,
+) -> Option<String> {
+    let found = cx.text(node.span);
+    let mut words = words;
+    words
+        .any(|w| w == found)
+        .then(|| format!("put it in quotes: \"{found}\""))
+}
+
+fn text(cx: &mut Cx<'_>, node: &Node, path: &str, expected: &str) -> Option<String> {
+    match cx.string(node) {
+        Some(s) => Some(s),
+        None => wrong(cx, node, path, expected, None),
+    }
+}
+
+fn name(cx: &mut Cx<'_>, node: &Node, path: &str) -> Option<String> {
+    let name = text(cx, node, path, "a string, a name")?;
+    if keys::is_name(&name) {
+        return Some(name);
+    }
+    cx.push(
+        Problem::new(
+            Code::OutOfRange,
+            node.span,
+            format!("`{}` is no name", quote(&name)),
+        )
+        .key(path)
+        .found(quote(&name))
+        .expected(keys::NAME_RULE),
+    );
+    None
+}
+
+fn int(cx: &mut Cx<'_>, node: &Node, path: &str, min: i64, max: i64, key: &str) -> Option<i64> {
+    let range = if max == i64::MAX {
+        format!("{min} or more")
+    } else {
+        format!("{min} to {max}")
+    };
+    match node.value {
+        Value::Int(i) if (i128::from(min)..=i128::from(max)).contains(&i) => Some(i as i64),
+        Value::Int(_) => out_of_range(cx, node, path, key, &range),
+        _ => wrong(cx, node, path, &format!("a whole number, {range}"), None),
+    }
+}
+
+fn time(
+    cx: &mut Cx<'_>,
+    node: &Node,
+    path: &str,
+    usual: &str,
+    unit_ns: u64,
+    min_ns: u64,
+) -> Option<Duration> {
+    let written = UNITS
+        .iter()
+        .find(|(_, ns)| *ns == unit_ns)
+        .map_or(usual, |(name, _)| name);
+    let range = keys::time_range(min_ns);
+    let found = quote(cx.text(node.span));
+    let why = match amount::time(node, unit_ns) {
+        Ok(d) if d.as_nanos() >= min_ns => return Some(d),
+        Ok(d) if d.is_zero() => format!("{found} is no time: it must be longer than nothing"),
+        Ok(d) => format!("{d} is too short"),
+        Err(BadTime::NotANumber) => {
+            let hint = match &node.value {
+                Value::Text(_) => Some(format!(
+                    "write the number alone; the unit is in the key (`_{written}`)"
+                )),
+                _ => None,
+            };
+            return wrong(cx, node, path, &format!("a number, {range}"), hint);
+        }
+        Err(BadTime::NotFinite) => format!("{found} is no time"),
+        Err(BadTime::Negative) => format!("a time cannot be negative: {found}"),
+        Err(BadTime::TooLong) => format!("{found} {written} is too long"),
+    };
+    cx.push(
+        Problem::new(Code::OutOfRange, node.span, why)
+            .key(path)
+            .found(found)
+            .expected(range),
+    );
+    None
+}
+
+fn lengths(
+    cx: &mut Cx<'_>,
+    key: &'static Key,
+    node: &Node,
+    path: &str,
+    usual: &str,
+    unit: Option<u64>,
+    min_ns: u64,
+) -> Option<Distribution> {
+    let name = key.name;
+    match (&node.value, unit) {
+        (Value::Table(table), None) => {
+            let fields = super::table(cx, table, node.span, &LENGTHS, path, None);
+            distribution(cx, &fields)
+        }
+        (Value::Table(_), Some(_)) => {
+            let hint =
+                format!("for a table write `{name} = {{ ... }}`: the keys inside carry the units");
+            wrong(cx, node, path, "a number, the constant time", Some(hint))
+        }
+        (_, Some(ns)) => time(cx, node, path, usual, ns, min_ns).map(Distribution::Constant),
+        (_, None) => {
+            let hint = format!("a constant needs its unit: `{}`", key.written());
+            wrong(
+                cx,
+                node,
+                path,
+                "a table, which describes a distribution",
+                Some(hint),
+            )
+        }
+    }
+}
+
+fn distribution(cx: &mut Cx<'_>, fields: &super::Fields<'_>) -> Option<Distribution> {
+    match fields.variant?.word {
+        "exponential" => Some(Distribution::Exponential(fields.time("mean")?)),
+        "normal" => Some(Distribution::Normal(
+            fields.time("mean")?,
+            fields.time("std")?,
+        )),
+        _ => {
+            let (low, high) = (fields.time("low")?, fields.time("high")?);
+            if low > high {
+                cx.push(
+                    Problem::new(
+                        Code::Conflict,
+                        fields.span("high"),
+                        format!("the longest time, {high}, is below the shortest, {low}"),
+                    )
+                    .key(fields.key_path("high"))
+                    .found(high.to_string())
+                    .expected(format!("at least {low}"))
+                    .related(fields.span("low"), "the shortest"),
+                );
+                return None;
+            }
+            Some(Distribution::Uniform(low, high))
+        }
+    }
+}
+
+fn word(cx: &mut Cx<'_>, node: &Node, path: &str, words: Words) -> Option<String> {
+    let known = words.all(cx.policies);
+    let Some(word) = cx.string(node) else {
+        let hint = quotes_hint(cx, node, known.iter().copied());
+        let expected = format!("a string, one of: {}", list(known.iter().copied()));
+        return wrong(cx, node, path, &expected, hint);
+    };
+    if known.contains(&word.as_str()) {
+        return Some(word);
+    }
+    let noun = match words {
+        Words::Of(_) => path.rsplit('.').next().unwrap_or(path),
+        _ => words.noun(),
+    };
+    let problem = Problem::new(
+        Code::UnknownName,
+        node.span,
+        format!("there is no {noun} `{}`", quote(&word)),
+    )
+    .key(path)
+    .found(quote(&word))
+    .expected(format!("one of: {}", list(known.iter().copied())))
+    .maybe_hint(did_you_mean(&word, known.iter().copied()));
+    cx.push(problem);
+    None
+}
+
+fn pcpus(cx: &mut Cx<'_>, node: &Node, path: &str) -> Option<CpuSet> {
+    const EXPECTED: &str = "pcpus, as [0, 1] or \"0-3,6\"";
+    let set = match &node.value {
+        Value::Array(items) => {
+            let mut set = CpuSet::EMPTY;
+            let before = items.len();
+            let max = MAX_PCPUS as i64 - 1;
+            let good = items
+                .iter()
+                .filter_map(|i| int(cx, i, path, 0, max, "a pcpu"))
+                .map(|p| set.insert(PcpuId(p as u16)))
+                .count();
+            if good < before {
+                return None;
+            }
+            set
+        }
+        _ => {
+            let Some(text) = cx.string(node) else {
+                return wrong(
+                    cx,
+                    node,
+                    path,
+                    EXPECTED,
+                    Some("a single pcpu is `[0]`".to_owned()),
+                );
+            };
+            match amount::pcpu_list(&text) {
+                Ok(set) => set,
+                Err(why) => {
+                    cx.push(
+                        Problem::new(Code::OutOfRange, node.span, why)
+                            .key(path)
+                            .found(quote(&text))
+                            .expected(EXPECTED)
+                            .hint("terms are `all`, `2`, `0-3`, or one of them after `^` to exclude it"),
+                    );
+                    return None;
+                }
+            }
+        }
+    };
+    if set.is_empty() {
+        cx.push(
+            Problem::new(Code::OutOfRange, node.span, "no pcpu is left to run on")
+                .key(path)
+                .found(quote(cx.text(node.span)))
+                .expected("at least one pcpu")
+                .hint("leave the key out for every pcpu"),
+        );
+        return None;
+    }
+    Some(set)
+}
+
+fn vcpu(cx: &mut Cx<'_>, node: &Node, path: &str) -> Option<Option<u16>> {
+    const EXPECTED: &str = "a whole number, the vcpu's index, or \"all\"";
+    match &node.value {
+        Value::Int(_) => {
+            int(cx, node, path, 0, MAX_VCPUS as i64 - 1, "vcpu").map(|i| Some(i as u16))
+        }
+        Value::Text(word) if word == "all" => Some(None),
+        _ => wrong(cx, node, path, EXPECTED, None),
+    }
+}
+
+fn guest<'t>(cx: &mut Cx<'_>, node: &'t Node, path: &str) -> Option<Checked<'t>> {
+    if let Value::Table(_) = node.value {
+        return Some(Checked::Node(node));
+    }
+    let known = keys::guest_names();
+    let Some(word) = cx.string(node) else {
+        let expected = format!("a string, one of: {}; or a table", list(known));
+        return wrong(cx, node, path, &expected, None);
+    };
+    if known.contains(&word.as_str()) {
+        return Some(Checked::Text(word));
+    }
+    cx.push(
+        Problem::new(
+            Code::UnknownName,
+            node.span,
+            format!("there is no guest `{}`", quote(&word)),
+        )
+        .key(path)
+        .found(quote(&word))
+        .expected(format!(
+            "one of: {}; or a table",
+            list(known.iter().copied())
+        ))
+        .maybe_hint(did_you_mean(&word, known)),
+    );
+    None
+}
+
+fn tables<'t>(cx: &mut Cx<'_>, node: &'t Node, path: &str, header: &str) -> Option<Checked<'t>> {
+    match &node.value {
+        Value::Array(items) if items.iter().all(|i| matches!(i.value, Value::Table(_))) => {
+            if items.is_empty() && !cx.partial {
+                cx.push(
+                    Problem::new(Code::MissingKey, node.span, "the list is empty")
+                        .key(path)
+                        .expected(format!("at least one {header}"))
+                        .hint(format!("write {header} tables, or leave the key out")),
+                );
+                return None;
+            }
+            Some(Checked::Node(node))
+        }
+        Value::Table(_) => {
+            let hint = format!("there can be several, so it takes two brackets: {header}");
+            wrong(cx, node, path, "an array of tables", Some(hint))
+        }
+        _ => wrong(
+            cx,
+            node,
+            path,
+            &format!("an array of tables, {header}"),
+            None,
+        ),
+    }
+}

@@ -1,0 +1,37 @@
+//! The shipped scenarios, part of the program.
+
+macro_rules! shipped {
+    ($($name:literal),* $(,)?) => {
+        &[$(($name, include_str!(concat!("../../../scenarios/", $name, ".toml")))),*]
+    };
+}
+
+static EXAMPLES: &[(&str, &str)] = shipped![
+    "burn7",
+    "weights-1-2-4",
+    "cap30",
+    "latency-guest",
+    "boost-rescues-ping",
+    "noisy-neighbour",
+    "mixed-guest",
+    "tick-dodger",
+    "ratelimit-tradeoff",
+    "smp-balance",
+    "pinning-gone-wrong",
+    "sockets-and-threads",
+    "hot-add",
+    "maintenance",
+];
+
+/// Every shipped scenario: its name and its text. They lie in the folder `scenarios` too.
+pub fn examples() -> &'static [(&'static str, &'static str)] {
+    EXAMPLES
+}
+
+/// The text of the shipped scenario called `name`.
+pub fn example(name: &str) -> Option<&'static str> {
+    EXAMPLES
+        .iter()
+        .find(|(n, _)| *n == name)
+        .map(|(_, text)| *text)
+}

@@ -1,0 +1,229 @@
+//! Tasks, their workloads, and times that are drawn.
+
+use super::Need::{Optional, Required};
+use super::{Kind, Need, Params, Section, US, Variant, Words, key, variant};
+use crate::limits::{MAX_DOMAIN_ID, MAX_VCPUS};
+
+pub(crate) static TASK: Section = Section {
+    header: "[[domain.task]]",
+    doc: "A task inside the guest. It demands processor time; only sleeping blocks it. The \
+          workload decides about further keys.",
+    keys: &[
+        key(
+            "workload",
+            Kind::Word(Words::Of(WORKLOADS)),
+            Required,
+            "What it does.",
+        ),
+        key(
+            "name",
+            Kind::Name,
+            Optional("the workload's, numbered where it is not the first"),
+            "Name, unique in the domain.",
+        ),
+        key(
+            "vcpu",
+            Kind::Vcpu,
+            Need::Int(0),
+            "Index of the vcpu that it lives on, or `\"all\"` for one such task on each.",
+        ),
+        key(
+            "priority",
+            Kind::Int {
+                min: -128,
+                max: 127,
+            },
+            Need::Int(0),
+            "Tasks of a higher priority run first; equal ones take turns.",
+        ),
+    ],
+    selector: Some("workload"),
+    variants: WORKLOADS,
+    params: Params::None,
+};
+
+pub(crate) static WORKLOADS: &[Variant] = &[
+    variant("burn", "Computes for ever.", &[]),
+    variant("idle", "Sleeps for ever.", &[]),
+    variant(
+        "periodic",
+        "Releases a job at `phase`, `phase` + `period` and so on; each computes for `burst`. Jobs \
+         that come while an earlier one is unfinished queue up.",
+        &[
+            key(
+                "period",
+                Kind::Time {
+                    unit: "ms",
+                    min_ns: US,
+                },
+                Required,
+                "Time between two releases.",
+            ),
+            key(
+                "phase",
+                Kind::Time {
+                    unit: "us",
+                    min_ns: 0,
+                },
+                Need::TimeNs(0),
+                "First release, after the domain's start.",
+            ),
+            key(
+                "burst",
+                Kind::Lengths {
+                    unit: "us",
+                    min_ns: 1,
+                },
+                Required,
+                "Processor time of a job.",
+            ),
+        ],
+    ),
+    variant(
+        "on-off",
+        "Computes for `on`, then sleeps for `off`, for ever.",
+        &[
+            key(
+                "on",
+                Kind::Lengths {
+                    unit: "ms",
+                    min_ns: US,
+                },
+                Required,
+                "Processor time of a burst.",
+            ),
+            key(
+                "off",
+                Kind::Lengths {
+                    unit: "ms",
+                    min_ns: US,
+                },
+                Required,
+                "Length of the sleep after it.",
+            ),
+        ],
+    ),
+    variant(
+        "compute",
+        "Computes for `work` in all, then sleeps for ever; the trace tells the turnaround.",
+        &[key(
+            "work",
+            Kind::Time {
+                unit: "ms",
+                min_ns: 1,
+            },
+            Required,
+            "Processor time.",
+        )],
+    ),
+    variant(
+        "replay",
+        "Demands what a vcpu demanded in a recorded trace: it is woken when that one was.",
+        &[
+            key(
+                "trace",
+                Kind::Text,
+                Required,
+                "Path of the trace, relative to the scenario's file.",
+            ),
+            key(
+                "trace_domain",
+                Kind::Int {
+                    min: 0,
+                    max: MAX_DOMAIN_ID,
+                },
+                Required,
+                "Id of the recorded domain.",
+            ),
+            key(
+                "trace_vcpu",
+                Kind::Int {
+                    min: 0,
+                    max: MAX_VCPUS as i64 - 1,
+                },
+                Need::Int(0),
+                "Index of the recorded vcpu in it.",
+            ),
+        ],
+    ),
+];
+
+pub(crate) static LENGTHS: Section = Section {
+    header: "burst = { ... }",
+    doc: "A length of time that is drawn anew each time. A key that takes one ends in a unit for \
+          a constant (`burst_us = 50`), and has no unit for a table: \
+          `burst = { distribution = \"exponential\", mean_us = 50 }`.",
+    keys: &[key(
+        "distribution",
+        Kind::Word(Words::Of(DISTRIBUTIONS)),
+        Required,
+        "Which one.",
+    )],
+    selector: Some("distribution"),
+    variants: DISTRIBUTIONS,
+    params: Params::None,
+};
+
+pub(crate) static DISTRIBUTIONS: &[Variant] = &[
+    variant(
+        "exponential",
+        "Many short ones, few long ones.",
+        &[key(
+            "mean",
+            Kind::Time {
+                unit: "us",
+                min_ns: 1,
+            },
+            Required,
+            "Mean.",
+        )],
+    ),
+    variant(
+        "uniform",
+        "Every length between two equally likely.",
+        &[
+            key(
+                "low",
+                Kind::Time {
+                    unit: "us",
+                    min_ns: 0,
+                },
+                Required,
+                "Shortest.",
+            ),
+            key(
+                "high",
+                Kind::Time {
+                    unit: "us",
+                    min_ns: 1,
+                },
+                Required,
+                "Longest; not below `low`.",
+            ),
+        ],
+    ),
+    variant(
+        "normal",
+        "Bell-shaped, cut off at zero.",
+        &[
+            key(
+                "mean",
+                Kind::Time {
+                    unit: "us",
+                    min_ns: 1,
+                },
+                Required,
+                "Mean.",
+            ),
+            key(
+                "std",
+                Kind::Time {
+                    unit: "us",
+                    min_ns: 0,
+                },
+                Required,
+                "Standard deviation.",
+            ),
+        ],
+    ),
+];

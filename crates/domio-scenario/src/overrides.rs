@@ -1,0 +1,499 @@
+//! Overrides: `--set key=value`, `--policy`, `--seed`.
+//!
+//! An override is one line of TOML, `key = value`, that is put into the document before it is
+//! checked again as a whole. So it gets the same validation, and its errors quote it.
+
+use crate::amount::split_unit;
+use crate::check;
+use crate::keys::{TASK, Variant};
+use crate::problem::{Code, Problem, Problems, ScenarioErrors, list, quote};
+use crate::resolve::MemberKey;
+use crate::scenario::{Draft, Scenario};
+use crate::source::{Source, Span};
+use crate::suggest::did_you_mean;
+use crate::value::{self, Entry, Node, Table, Value};
+use domio_core::ParamSpec;
+use domio_sched::Policy;
+use std::sync::Arc;
+
+impl Scenario {
+    /// Changes one key, as `--set` does; see [`Scenario::with`].
+    ///
+    /// # Errors
+    /// Whatever is wrong with the scenario then; it stays as it was.
+    pub fn set(&mut self, key: &str, value: &str) -> Result<(), ScenarioErrors> {
+        *self = self.with(&[(key, value)])?;
+        Ok(())
+    }
+
+    /// The scenario with some keys changed, all at once.
+    ///
+    /// A key is a path: `run.duration_s`, `scheduler.tslice_ms`, `seed`, `domain.NAME.weight`
+    /// (the name of a domain, of a group, or of one member of a group), `domain.NAME.task.TASK.period_ms`
+    /// (name or index of the task), `action.INDEX.at_ms`. A value is TOML; a string needs no
+    /// quotes. A time replaces the same time in another unit, a workload the old one with its keys.
+    ///
+    /// Another `scheduler.policy` drops the parameters that it does not have, or whose values it
+    /// does not allow, from the file and earlier overrides, with a notice.
+    ///
+    /// # Errors
+    /// Whatever is wrong with the scenario then.
+    pub fn with(&self, overrides: &[(&str, &str)]) -> Result<Scenario, ScenarioErrors> {
+        let mut draft = Draft {
+            sources: self.sources.clone(),
+            policies: Arc::clone(&self.policies),
+            root: self.root.clone(),
+            members: self.members.clone(),
+            swapped: self.swapped,
+            dropped: self.dropped.clone(),
+        };
+        let mut problems = Problems::default();
+        let first_new = draft.sources.len() as u32;
+        for (key, value) in overrides {
+            let source = draft.sources.len() as u32;
+            let text = format!("{key} = {}", as_toml(value));
+            draft.sources.push(Arc::new(Source::new(
+                "--set".to_owned(),
+                text.clone(),
+                true,
+            )));
+            let done = assignment(source, key, &text).and_then(|a| draft.assign(a));
+            if let Err(problem) = done {
+                problems.push(*problem);
+            }
+        }
+        if let Some(errors) = problems.finish(&draft.sources) {
+            return Err(errors);
+        }
+        draft.swap_policy(&self.plan().policy, first_new);
+        draft.finish(Problems::default(), Vec::new())
+    }
+}
+
+/// An override's path, and the entry that belongs at its end.
+struct Assignment {
+    path: Vec<(String, Span)>,
+    entry: Entry,
+}
+
+type Refused = Box<Problem>;
+
+/// `value` as TOML: itself if it is a value, else a string.
+fn as_toml(value: &str) -> String {
+    let value = value.trim();
+    if value::is_value(value) {
+        return value.to_owned();
+    }
+    let mut quoted = String::from("\"");
+    for c in value.chars() {
+        match c {
+            '"' | '\\' => quoted.extend(['\\', c]),
+            c if c.is_control() => quoted.push_str(&format!("\\u{:04x}", u32::from(c))),
+            c => quoted.push(c),
+        }
+    }
+    quoted.push('"');
+    quoted
+}
+
+/// Reads `text`, which is `key = value`.
+fn assignment(source: u32, key: &str, text: &str) -> Result<Assignment, Refused> {
+    let bad = || {
+        let span = Span::new(source, 0..key.len().max(1));
+        Problem::new(Code::Syntax, span, format!("`{}` is no key", quote(key)))
+            .found(quote(key))
+            .expected("names joined by dots, as `scheduler.tslice_ms`")
+    };
+    // Alone, the key tells how deep it goes; the value may be a table itself.
+    let (alone, errors) = value::read(source, &format!("{key} = 0"));
+    let plain = !key.contains(['=', '#', '\n', '\r', '[']);
+    let depth = depth(&alone);
+    let (root, more) = value::read(source, text);
+    if !plain || !errors.is_empty() || !more.is_empty() || depth == 0 {
+        return Err(Box::new(bad()));
+    }
+    let mut path = Vec::new();
+    let mut node = root;
+    loop {
+        let Value::Table(mut table) = node.value else {
+            return Err(Box::new(bad()));
+        };
+        let Some(entry) = table.entries.pop() else {
+            return Err(Box::new(bad()));
+        };
+        if path.len() + 1 == depth {
+            return Ok(Assignment { path, entry });
+        }
+        path.push((entry.key, entry.key_span));
+        node = entry.node;
+    }
+}
+
+/// Number of names in a document that is one dotted key.
+fn depth(node: &Node) -> usize {
+    match node.as_table().map(|t| &t.entries[..]) {
+        Some([entry]) => 1 + depth(&entry.node),
+        _ => 0,
+    }
+}
+
+/// Puts `entry` into `table`, instead of the same key or the same time in another unit. Another
+/// workload takes the place of the old one with all of its keys.
+pub(crate) fn put(table: &mut Table, entry: Entry) {
+    if entry.key == "workload" {
+        forget_workload(table, entry.node.as_text());
+    }
+    let name = |key: &str| split_unit(key).map_or(key, |(base, _)| base).to_owned();
+    // A drawn time has no unit, so `burst` and `burst_us` are the same key.
+    let own = name(&entry.key);
+    let timed = split_unit(&entry.key).is_some() || entry.node.as_table().is_some();
+    if timed {
+        table.entries.retain(|e| name(&e.key) != own);
+    }
+    table.put(entry);
+}
+
+/// Takes the keys of the workload in `table` out that `new` does not have.
+fn forget_workload(table: &mut Table, new: Option<&str>) {
+    let variant = |word: Option<&str>| TASK.variant(word?);
+    let old = variant(table.get("workload").and_then(|e| e.node.as_text()));
+    let name = |key: &str| split_unit(key).map_or(key, |(base, _)| base).to_owned();
+    let has = |v: Option<&Variant>, key: &str| {
+        v.is_some_and(|v| v.keys.iter().any(|k| k.name == key || k.name == name(key)))
+    };
+    table
+        .entries
+        .retain(|e| !has(old, &e.key) || has(variant(new), &e.key));
+}
+
+impl Draft {
+    /// Puts an override into the document.
+    fn assign(&mut self, assignment: Assignment) -> Result<(), Refused> {
+        let Assignment { path, entry } = assignment;
+        let Value::Table(root) = &mut self.root.value else {
+            return Ok(());
+        };
+        match path.first().map(|(name, _)| name.as_str()) {
+            Some("domain") => {
+                let Some((name, span)) = path.get(1) else {
+                    return Err(needs_name(&entry));
+                };
+                match find_domain(root, name, *span)? {
+                    Found::Domain(table) => match path.get(2).map(|(n, _)| n.as_str()) {
+                        Some("task") => {
+                            let Some((name, span)) = path.get(3) else {
+                                return Err(needs_name(&entry));
+                            };
+                            let task = element(table, "task", name, *span)?;
+                            put(descend(task, &path[4..])?, entry);
+                        }
+                        _ => put(descend(table, &path[2..])?, entry),
+                    },
+                    Found::Member => {
+                        if path.len() > 2 || ["name", "id", "count", "task"].contains(&&*entry.key)
+                        {
+                            let span = path.get(2).map_or(entry.key_span, |(_, s)| *s);
+                            return Err(shared(span, name));
+                        }
+                        self.members.push(MemberKey {
+                            member: name.clone(),
+                            entry,
+                        });
+                    }
+                }
+            }
+            Some("action") => {
+                let Some((name, span)) = path.get(1) else {
+                    return Err(needs_name(&entry));
+                };
+                let action = element(root, "action", name, *span)?;
+                put(descend(action, &path[2..])?, entry);
+            }
+            _ => put(descend(root, &path)?, entry),
+        }
+        Ok(())
+    }
+
+    /// If the policy is not `old` any more, takes the parameters out that the new one refuses;
+    /// those of overrides from `first_new` on stay, because they were meant for it.
+    fn swap_policy(&mut self, old: &Policy, first_new: u32) {
+        let name = self
+            .root
+            .as_table()
+            .and_then(|t| t.get("scheduler")?.node.as_table()?.get("policy"))
+            .map(|e| e.node.clone());
+        let Some(name) = name.as_ref().and_then(Node::as_text) else {
+            return;
+        };
+        let policies = Arc::clone(&self.policies);
+        let Some(new) = policies.iter().find(|p| p.descriptor.name == name) else {
+            return;
+        };
+        if new.descriptor.name == old.descriptor.name {
+            return;
+        }
+        self.swapped = true;
+        let mut filter = Filter {
+            sources: &self.sources,
+            policies: &policies,
+            new,
+            first_new,
+            notices: &mut self.dropped,
+        };
+        let Value::Table(root) = &mut self.root.value else {
+            return;
+        };
+        let (was, is) = (old.descriptor, new.descriptor);
+        if let Some(table) = root
+            .get_mut("scheduler")
+            .and_then(|e| as_table_mut(&mut e.node))
+        {
+            filter.table(table, was.params, is.params, "[scheduler]");
+        }
+        for table in tables_mut(root, "domain") {
+            let name = table
+                .get("name")
+                .and_then(|e| e.node.as_text())
+                .unwrap_or("")
+                .to_owned();
+            filter.table(
+                table,
+                was.domain_params,
+                is.domain_params,
+                &format!("domain {name}"),
+            );
+        }
+        self.members.retain(|m| {
+            filter.keep(
+                &m.entry,
+                was.domain_params,
+                is.domain_params,
+                &format!("domain {}", m.member),
+            )
+        });
+        for (i, table) in tables_mut(root, "action").into_iter().enumerate() {
+            filter.table(
+                table,
+                was.domain_params,
+                is.domain_params,
+                &format!("action {i}"),
+            );
+        }
+        // A `set` that has nothing left to set goes as a whole.
+        if let Some(Value::Array(items)) = root.get_mut("action").map(|e| &mut e.node.value) {
+            items.retain(|i| i.as_table().is_none_or(|t| !is_bare_set(t)));
+            if items.is_empty() {
+                root.remove("action");
+            }
+        }
+    }
+}
+
+/// Whether `table` is a `set` action without any parameter.
+fn is_bare_set(table: &Table) -> bool {
+    let is_set = table.get("do").and_then(|e| e.node.as_text()) == Some("set");
+    let known = |key: &str| key == "do" || key == "domain" || key.starts_with("at_");
+    is_set && table.entries.iter().all(|e| known(&e.key))
+}
+
+/// Takes parameters out that a new policy refuses.
+struct Filter<'a> {
+    sources: &'a [Arc<Source>],
+    policies: &'a [Policy],
+    new: &'a Policy,
+    first_new: u32,
+    notices: &'a mut Vec<String>,
+}
+
+impl Filter<'_> {
+    fn table(
+        &mut self,
+        table: &mut Table,
+        was: &[ParamSpec],
+        is: &'static [ParamSpec],
+        place: &str,
+    ) {
+        table
+            .entries
+            .retain(|entry| self.keep(entry, was, is, place));
+    }
+
+    fn keep(
+        &mut self,
+        entry: &Entry,
+        was: &[ParamSpec],
+        is: &'static [ParamSpec],
+        place: &str,
+    ) -> bool {
+        let old = was.iter().any(|s| s.name == entry.key);
+        if !old || entry.key_span.source >= self.first_new {
+            return true;
+        }
+        let policy = self.new.descriptor.name;
+        let why = match is.iter().find(|s| s.name == entry.key) {
+            None => format!("{policy} has no such parameter"),
+            Some(spec) if !check::allows(self.sources, self.policies, spec, &entry.node) => {
+                format!("{policy} takes {}", spec.range())
+            }
+            Some(_) => return true,
+        };
+        self.notices
+            .push(format!("{place}: `{}` is left out, {why}", entry.key));
+        false
+    }
+}
+
+fn as_table_mut(node: &mut Node) -> Option<&mut Table> {
+    match &mut node.value {
+        Value::Table(t) => Some(t),
+        _ => None,
+    }
+}
+
+fn tables_mut<'t>(root: &'t mut Table, key: &str) -> Vec<&'t mut Table> {
+    match root.get_mut(key).map(|e| &mut e.node.value) {
+        Some(Value::Array(items)) => items.iter_mut().filter_map(as_table_mut).collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// The table at `path` under `table`; missing ones are made.
+fn descend<'t>(
+    mut table: &'t mut Table,
+    path: &[(String, Span)],
+) -> Result<&'t mut Table, Refused> {
+    for (name, span) in path {
+        if table.get(name).is_none() {
+            let node = Node {
+                value: Value::Table(Table::default()),
+                span: *span,
+            };
+            table.put(Entry {
+                key: name.clone(),
+                key_span: *span,
+                node,
+            });
+        }
+        table = table
+            .get_mut(name)
+            .and_then(|e| as_table_mut(&mut e.node))
+            .ok_or_else(|| {
+                Box::new(
+                    Problem::new(
+                        Code::UnknownKey,
+                        *span,
+                        format!("`{}` has no keys of its own", quote(name)),
+                    )
+                    .key(quote(name))
+                    .found(quote(name))
+                    .expected("a table"),
+                )
+            })?;
+    }
+    Ok(table)
+}
+
+enum Found<'t> {
+    /// A domain, or a whole group.
+    Domain(&'t mut Table),
+    /// One member of a group.
+    Member,
+}
+
+fn find_domain<'t>(root: &'t mut Table, name: &str, span: Span) -> Result<Found<'t>, Refused> {
+    let tables = tables_mut(root, "domain");
+    let mut known = Vec::new();
+    let mut at = None;
+    let mut member = false;
+    for (i, table) in tables.iter().enumerate() {
+        let Some(own) = table.get("name").and_then(|e| e.node.as_text()) else {
+            continue;
+        };
+        known.push(own.to_owned());
+        if own == name {
+            at = Some(i);
+        }
+        let number = name
+            .strip_prefix(own)
+            .filter(|n| !n.starts_with('0'))
+            .and_then(|n| n.parse().ok());
+        if let (Some(number), Some(count)) = (number, table.get("count")) {
+            member |= matches!(count.node.value, Value::Int(n) if (1..=n).contains(&number));
+        }
+    }
+    if let Some(i) = at {
+        let table = tables.into_iter().nth(i).expect("found at this index");
+        return Ok(Found::Domain(table));
+    }
+    if member {
+        return Ok(Found::Member);
+    }
+    Err(unknown("domain", name, span, &known))
+}
+
+/// The table called `name`, or with that index, in the array of tables at `key`.
+fn element<'t>(
+    table: &'t mut Table,
+    key: &str,
+    name: &str,
+    span: Span,
+) -> Result<&'t mut Table, Refused> {
+    let tables = tables_mut(table, key);
+    let names: Vec<String> = tables
+        .iter()
+        .enumerate()
+        .map(
+            |(i, t)| match t.get("name").and_then(|e| e.node.as_text()) {
+                Some(name) => name.to_owned(),
+                None => i.to_string(),
+            },
+        )
+        .collect();
+    let index = names
+        .iter()
+        .position(|n| n == name)
+        .or_else(|| name.parse().ok());
+    match index.and_then(|i: usize| tables.into_iter().nth(i)) {
+        Some(found) => Ok(found),
+        None => Err(unknown(key, name, span, &names)),
+    }
+}
+
+fn unknown(what: &str, name: &str, span: Span, known: &[String]) -> Refused {
+    let words = || known.iter().map(String::as_str);
+    Box::new(
+        Problem::new(
+            Code::UnknownName,
+            span,
+            format!("there is no {what} `{}`", quote(name)),
+        )
+        .found(quote(name))
+        .expected(format!("one of: {}", list(words())))
+        .maybe_hint(did_you_mean(name, words())),
+    )
+}
+
+fn needs_name(entry: &Entry) -> Refused {
+    Box::new(
+        Problem::new(
+            Code::MissingKey,
+            entry.key_span,
+            format!("which one is `{}` of?", quote(&entry.key)),
+        )
+        .found(quote(&entry.key))
+        .expected("a name or index before the key, as `domain.g1.weight` or `action.0.at_ms`"),
+    )
+}
+
+fn shared(span: Span, member: &str) -> Refused {
+    Box::new(
+        Problem::new(
+            Code::Conflict,
+            span,
+            format!("`{}` shares this with its group", quote(member)),
+        )
+        .found(quote(member))
+        .expected("a parameter, an affinity, a time or a workload of the member alone")
+        .hint("set it for the whole group, by the group's name"),
+    )
+}

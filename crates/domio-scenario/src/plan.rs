@@ -1,0 +1,60 @@
+//! A validated scenario as plain data.
+
+use crate::source::Span;
+use domio_core::{Duration, ParamValues};
+use domio_sched::Policy;
+use domio_vmm::config::HostConfig;
+use std::fmt;
+
+/// What a scenario asks for, with every default filled in. Holds no trace of the text.
+#[derive(Clone)]
+pub struct Plan {
+    /// One line for people, if given.
+    pub title: Option<String>,
+    /// The story, if given.
+    pub description: Option<String>,
+    /// Seed of every random stream.
+    pub seed: u64,
+    /// Time that is simulated before measuring begins.
+    pub warmup: Duration,
+    /// Time that is measured after it, over zero.
+    pub duration: Duration,
+    /// The scheduling policy.
+    pub policy: Policy,
+    /// Values of the policy's parameters.
+    pub params: ParamValues,
+    /// The host. Tasks that replay a recording have no demands yet: see `replays`.
+    pub host: HostConfig,
+    /// The recordings that are wanted.
+    pub replays: Vec<Replay>,
+}
+
+/// A task whose demands come from a recorded trace.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Replay {
+    /// Path of the trace as the scenario writes it: relative to the scenario's file.
+    pub trace: String,
+    /// Id of the recorded domain.
+    pub domain: u16,
+    /// Index of the recorded vcpu in it.
+    pub vcpu: u16,
+    /// Indices of the task in [`HostConfig::domains`], its vcpus and their tasks.
+    pub(crate) at: (usize, usize, usize),
+    pub(crate) span: Span,
+}
+
+impl fmt::Debug for Plan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Plan")
+            .field("title", &self.title)
+            .field("description", &self.description)
+            .field("seed", &self.seed)
+            .field("warmup", &self.warmup)
+            .field("duration", &self.duration)
+            .field("policy", &self.policy.descriptor.name)
+            .field("params", &self.params)
+            .field("host", &self.host)
+            .field("replays", &self.replays)
+            .finish()
+    }
+}

@@ -1,0 +1,199 @@
+//! From the document to a [`Plan`]: checks every table, then what concerns several of them.
+
+mod action;
+mod domain;
+mod names;
+mod task;
+
+use crate::check::{self, Cx, Fields};
+use crate::keys::{HOST, ROOT, RUN, SCHEDULER};
+use crate::plan::Plan;
+use crate::problem::{Code, Problem};
+use crate::value::{Node, Table};
+use domio_core::cpuset::MAX_PCPUS;
+use domio_core::{ParamValues, Topology, XenVersion};
+use domio_sched::{Policy, credit};
+use domio_vmm::config::HostConfig;
+use domio_vmm::profile::Profile;
+
+/// A key of one member of a group of domains, set by an override.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) struct MemberKey {
+    /// Name of the member (`g3`).
+    pub member: String,
+    pub entry: crate::value::Entry,
+}
+
+/// Checks `root` and makes a plan of it. The plan is of use only if `cx` has no problem then.
+pub(crate) fn resolve(cx: &mut Cx<'_>, root: &Node, members: &[MemberKey]) -> Option<Plan> {
+    let empty = Table::default();
+    let table = root.as_table().unwrap_or(&empty);
+    let top = check::table(cx, table, root.span, &ROOT, "", None);
+
+    let run = section(cx, &top, "run", &RUN, None);
+    let host = section(cx, &top, "host", &HOST, None);
+    let policy = policy_of(cx, &top);
+    let scheduler = section(cx, &top, "scheduler", &SCHEDULER, policy.as_ref());
+    let topology = topology(cx, &host);
+    let params = policy.map(|p| {
+        let values = scheduler.values(ParamValues::defaults(p.descriptor.params));
+        params_agree(cx, &scheduler, &p, &values);
+        values
+    });
+
+    let resolved = domain::domains(cx, &top, policy.as_ref(), topology.as_ref(), members);
+    let actions = action::actions(cx, &top, policy.as_ref(), topology.as_ref(), &resolved);
+    let (duration, warmup) = (run.time("duration"), run.time("warmup"));
+    if let (Some(duration), Some(warmup)) = (duration, warmup) {
+        late(cx, duration + warmup, &resolved, &actions);
+    }
+
+    Some(Plan {
+        title: top.text("title"),
+        description: top.text("description"),
+        seed: u64::try_from(top.int("seed")?).ok()?,
+        warmup: warmup?,
+        duration: duration?,
+        policy: policy?,
+        params: params?,
+        host: HostConfig {
+            topology: topology?,
+            version: XenVersion::from_name(&host.text("xen")?)?,
+            profile: *Profile::by_name(&host.text("profile")?)?,
+            domains: resolved.domains.into_iter().map(|d| d.config).collect(),
+            actions,
+        },
+        replays: resolved.replays,
+    })
+}
+
+/// The fields of the table `name`, or of an empty one.
+fn section<'t>(
+    cx: &mut Cx<'_>,
+    top: &Fields<'t>,
+    name: &str,
+    section: &'static check::Section,
+    policy: Option<&Policy>,
+) -> Fields<'t> {
+    match top.node(name).and_then(|n| Some((n, n.as_table()?))) {
+        Some((node, table)) => check::table(cx, table, node.span, section, name, policy),
+        None => check::absent(section, name, top.header),
+    }
+}
+
+/// The policy that `[scheduler]` names, if it exists; its problems are reported with the table.
+fn policy_of(cx: &Cx<'_>, top: &Fields<'_>) -> Option<Policy> {
+    let name = top
+        .node("scheduler")?
+        .as_table()?
+        .get("policy")?
+        .node
+        .as_text()?;
+    cx.policies
+        .iter()
+        .find(|p| p.descriptor.name == name)
+        .copied()
+}
+
+fn topology(cx: &mut Cx<'_>, host: &Fields<'_>) -> Option<Topology> {
+    let count = |name| host.int(name).and_then(|n| u16::try_from(n).ok());
+    let (sockets, cores, threads) = (count("sockets")?, count("cores")?, count("threads")?);
+    let topology = Topology::new(sockets, cores, threads);
+    if topology.is_none() {
+        let pcpus = u64::from(sockets) * u64::from(cores) * u64::from(threads);
+        let culprit = ["cores", "sockets", "threads"]
+            .into_iter()
+            .find(|k| host.field(k).is_some());
+        let culprit = culprit.unwrap_or("cores");
+        cx.push(
+            Problem::new(
+                Code::Limit,
+                host.span(culprit),
+                format!("{sockets} x {cores} x {threads} are {pcpus} pcpus"),
+            )
+            .key(host.key_path(culprit))
+            .found(pcpus.to_string())
+            .expected(format!("{MAX_PCPUS} pcpus at most"))
+            .hint("`cores` counts per socket, and `threads` per core"),
+        );
+    }
+    topology
+}
+
+/// What no single range can tell about the policy's parameters.
+fn params_agree(cx: &mut Cx<'_>, scheduler: &Fields<'_>, policy: &Policy, values: &ParamValues) {
+    // Values that were refused are at their defaults here, so that they cannot clash.
+    let (culprit, why) = match policy.descriptor.name {
+        "credit" => match credit::validate(values) {
+            Err(credit::Invalid::NotInVersion {
+                name,
+                version,
+                since,
+            }) => (
+                name,
+                (
+                    format!("Xen {version} has no `{name}`"),
+                    format!("version {since} or later"),
+                    "leave it out, or choose a later `version`",
+                ),
+            ),
+            Err(credit::Invalid::RateLimitOverSlice {
+                ratelimit_us,
+                tslice_us,
+            }) => ("ratelimit_us", rate_over_slice(ratelimit_us, tslice_us)),
+            Ok(()) => return,
+        },
+        _ => match (values.by_name("ratelimit_us"), values.by_name("tslice_ms")) {
+            (Some(limit), Some(slice)) if limit > slice * 1000 => (
+                "ratelimit_us",
+                rate_over_slice(limit as u64, slice as u64 * 1000),
+            ),
+            _ => return,
+        },
+    };
+    let blamed = [culprit, "tslice_ms"]
+        .into_iter()
+        .find(|n| scheduler.param(n).is_some());
+    let span = blamed
+        .and_then(|n| scheduler.param(n))
+        .map_or(scheduler.header, |g| g.span);
+    let (message, expected, hint) = why;
+    cx.push(
+        Problem::new(Code::Conflict, span, message)
+            .key(scheduler.key_path(blamed.unwrap_or(culprit)))
+            .found(crate::problem::quote(cx.text(span)))
+            .expected(expected)
+            .hint(hint),
+    );
+}
+
+fn rate_over_slice(ratelimit_us: u64, tslice_us: u64) -> (String, String, &'static str) {
+    (
+        format!(
+            "the rate limit of {ratelimit_us} us is longer than the time slice of {tslice_us} us"
+        ),
+        format!("ratelimit_us of {tslice_us} at most"),
+        "Xen refuses it too: a vcpu may not be held longer than its slice",
+    )
+}
+
+/// Tells of what can never happen because the run is over before.
+fn late(
+    cx: &mut Cx<'_>,
+    end: domio_core::Duration,
+    resolved: &domain::Resolved,
+    actions: &[(domio_core::Instant, domio_vmm::config::Action)],
+) {
+    let end = domio_core::Instant::ZERO + end;
+    for domain in resolved.domains.iter().filter(|d| d.config.start >= end) {
+        cx.notices.push(format!(
+            "domain {} starts at {}, after the end of the run at {end}",
+            domain.config.name, domain.config.start
+        ));
+    }
+    for (at, _) in actions.iter().filter(|(at, _)| *at >= end) {
+        cx.notices.push(format!(
+            "an action at {at} comes after the end of the run at {end}"
+        ));
+    }
+}

@@ -1,0 +1,91 @@
+//! Names and ids of domains: which are taken, and by whom.
+
+use crate::check::Cx;
+use crate::limits::MAX_DOMAIN_ID;
+use crate::problem::{Code, Problem};
+use crate::source::Span;
+use std::collections::BTreeMap;
+
+/// Name of the control domain, as Xen's tools write it.
+const CONTROL_DOMAIN: &str = "Domain-0";
+
+/// Taken names and ids, each with the place where it was given.
+#[derive(Default)]
+pub(super) struct Names {
+    names: BTreeMap<String, Span>,
+    ids: BTreeMap<u16, Span>,
+    /// Lowest id that a guest without one might get.
+    next: u16,
+}
+
+impl Names {
+    /// Takes `name`, given at `span`; reports it when it is taken already.
+    pub fn take(&mut self, cx: &mut Cx<'_>, name: &str, span: Span, path: &str) {
+        match self.names.get(name) {
+            None => {
+                self.names.insert(name.to_owned(), span);
+            }
+            Some(first) => cx.push(
+                Problem::new(
+                    Code::Duplicate,
+                    span,
+                    format!("there are two domains `{name}`"),
+                )
+                .key(path)
+                .found(name)
+                .expected("a unique name")
+                .related(*first, "the first one")
+                .hint("the members of a group are called as the group, with numbers from 1"),
+            ),
+        }
+    }
+
+    /// Takes the ids from `first`, `count` of them, given at `span`.
+    pub fn take_ids(&mut self, cx: &mut Cx<'_>, first: i64, count: usize, span: Span, path: &str) {
+        if first + count as i64 - 1 > MAX_DOMAIN_ID {
+            cx.push(
+                Problem::new(
+                    Code::OutOfRange,
+                    span,
+                    format!("ids from {first} leave no room for {count} domains"),
+                )
+                .key(path)
+                .found(first.to_string())
+                .expected(format!("ids up to {MAX_DOMAIN_ID}")),
+            );
+            return;
+        }
+        for id in (first as u16..).take(count) {
+            if let Some(taken) = self.ids.insert(id, span) {
+                cx.push(
+                    Problem::new(
+                        Code::Duplicate,
+                        span,
+                        format!("the domain id {id} is taken"),
+                    )
+                    .key(path)
+                    .found(id.to_string())
+                    .expected("a unique id")
+                    .related(taken, "taken here")
+                    .hint("leave `id` out and the next free one is used"),
+                );
+                return;
+            }
+        }
+    }
+
+    /// An id for the domain called `name`, which has none of its own: 0 for the control domain,
+    /// else the lowest free one from 1.
+    pub fn free_id(&mut self, name: &str, span: Span) -> u16 {
+        let mut id = u16::from(name != CONTROL_DOMAIN);
+        if id == 1 || self.ids.contains_key(&0) {
+            id = self.next.max(1);
+            while self.ids.contains_key(&id) {
+                id += 1;
+            }
+            self.next = id + 1;
+        }
+        self.ids.insert(id, span);
+        id
+    }
+}

@@ -1,0 +1,194 @@
+//! Tasks: `[[domain.task]]`, or the workload of a domain itself.
+
+use crate::check::{self, Cx, Fields};
+use crate::keys::TASK;
+use crate::plan::Replay;
+use crate::problem::{Code, Problem};
+use crate::source::Span;
+use crate::value::Value;
+use domio_vmm::config::{TaskConfig, Workload};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// A task before it is given to its vcpus.
+#[derive(Clone)]
+pub(super) struct Task {
+    pub config: TaskConfig,
+    /// Index of its vcpu, `None` for one on each.
+    pub vcpu: Option<usize>,
+    /// The recording that it replays; its place among the tasks is not known yet.
+    pub replay: Option<Replay>,
+}
+
+/// The tasks of a domain with `vcpus` vcpus (if that is known).
+pub(super) fn tasks(cx: &mut Cx<'_>, domain: &Fields<'_>, vcpus: Option<usize>) -> Vec<Task> {
+    let listed = match domain.node("task").map(|n| &n.value) {
+        Some(Value::Array(nodes)) => &nodes[..],
+        _ => &[],
+    };
+    if let (Some(short), Some(long)) = (domain.field("workload"), domain.field("task")) {
+        cx.push(
+            Problem::new(
+                Code::Conflict,
+                short.key_span,
+                "the domain has both a `workload` and tasks",
+            )
+            .key(domain.key_path("workload"))
+            .expected("one of the two")
+            .related(long.key_span, "the tasks")
+            .hint("make the workload one more [[domain.task]]"),
+        );
+    }
+    let mut names = Names::default();
+    let mut tasks = Vec::new();
+    if let Some(task) = domain.variant.and_then(|_| own_task(domain)) {
+        tasks.push(task);
+    }
+    for (i, node) in listed.iter().enumerate() {
+        let path = format!("{}[{i}]", domain.key_path("task"));
+        let Some(table) = node.as_table() else {
+            continue;
+        };
+        let fields = check::table(cx, table, node.span, &TASK, &path, None);
+        if let Some(task) = task(cx, &fields, vcpus, &mut names) {
+            tasks.push(task);
+        }
+    }
+    for task in tasks.iter_mut().filter(|t| t.config.name.is_empty()) {
+        task.config.name = names.number(&task.config.workload);
+    }
+    tasks
+}
+
+/// The task of a domain that names its workload directly.
+fn own_task(domain: &Fields<'_>) -> Option<Task> {
+    let (workload, replay) = workload(domain)?;
+    Some(Task {
+        config: TaskConfig {
+            name: String::new(),
+            priority: 0,
+            workload,
+        },
+        vcpu: Some(0),
+        replay,
+    })
+}
+
+fn task(
+    cx: &mut Cx<'_>,
+    fields: &Fields<'_>,
+    vcpus: Option<usize>,
+    names: &mut Names,
+) -> Option<Task> {
+    let vcpu = match fields.field("vcpu") {
+        None => Some(Some(0)),
+        Some(_) => fields.vcpu("vcpu"),
+    };
+    if let (Some(Some(v)), Some(n)) = (vcpu, vcpus)
+        && usize::from(v) >= n
+    {
+        cx.push(
+            Problem::new(
+                Code::OutOfRange,
+                fields.span("vcpu"),
+                format!("the domain has no vcpu {v}"),
+            )
+            .key(fields.key_path("vcpu"))
+            .found(v.to_string())
+            .expected(format!("0 to {}, or \"all\"", n - 1))
+            .hint("vcpus are counted from 0; `vcpus` of the domain says how many there are"),
+        );
+        return None;
+    }
+    let given = fields.field("name").map(|f| (fields.text("name"), f.span));
+    let (workload, replay) = workload(fields)?;
+    let name = match given {
+        Some((name, span)) => names.take(cx, name?, span, fields),
+        // Named once all given names are known.
+        None => String::new(),
+    };
+    Some(Task {
+        config: TaskConfig {
+            name,
+            priority: fields.int("priority")? as i8,
+            workload,
+        },
+        vcpu: vcpu?.map(usize::from),
+        replay,
+    })
+}
+
+/// The workload that `fields` describe; a replay has no demands yet.
+fn workload(fields: &Fields<'_>) -> Option<(Workload, Option<Replay>)> {
+    let workload = match fields.variant?.word {
+        "burn" => Workload::Burn,
+        "idle" => Workload::Idle,
+        "periodic" => Workload::Periodic {
+            period: fields.time("period")?,
+            phase: fields.time("phase")?,
+            burst: fields.lengths("burst")?,
+        },
+        "on-off" => Workload::OnOff {
+            on: fields.lengths("on")?,
+            off: fields.lengths("off")?,
+        },
+        "compute" => Workload::Compute {
+            work: fields.time("work")?,
+        },
+        _ => {
+            let replay = Replay {
+                trace: fields.text("trace")?,
+                domain: fields.int("trace_domain")? as u16,
+                vcpu: fields.int("trace_vcpu")? as u16,
+                at: (0, 0, 0),
+                span: fields.span("trace"),
+            };
+            return Some((Workload::Replay(Arc::from([])), Some(replay)));
+        }
+    };
+    Some((workload, None))
+}
+
+/// Names of the tasks of one domain.
+#[derive(Default)]
+struct Names {
+    given: BTreeMap<String, Span>,
+    by_workload: BTreeMap<&'static str, u32>,
+}
+
+impl Names {
+    /// Takes a given name; reports it when it is taken already.
+    fn take(&mut self, cx: &mut Cx<'_>, name: String, span: Span, fields: &Fields<'_>) -> String {
+        if let Some(first) = self.given.insert(name.clone(), span) {
+            cx.push(
+                Problem::new(
+                    Code::Duplicate,
+                    span,
+                    format!("the domain has two tasks `{name}`"),
+                )
+                .key(fields.key_path("name"))
+                .found(&name)
+                .expected("a name that is unique in the domain")
+                .related(first, "the first one"),
+            );
+        }
+        name
+    }
+
+    /// A name for a task without one: its workload's, numbered from the second on.
+    fn number(&mut self, workload: &Workload) -> String {
+        let word = workload.name();
+        loop {
+            let n = self.by_workload.entry(word).or_insert(0);
+            *n += 1;
+            let name = if *n == 1 {
+                word.to_owned()
+            } else {
+                format!("{word}-{n}")
+            };
+            if !self.given.contains_key(&name) {
+                return name;
+            }
+        }
+    }
+}

@@ -1,0 +1,274 @@
+//! The JSON Schema of scenarios, made from the same tables that check them.
+//!
+//! It says of a document all that does not take two tables to see: keys, types, ranges, words,
+//! which keys a workload, an action or a policy has. What it lets through and
+//! [`crate::Scenario::parse`] refuses: pins to pcpus that the host has not, names that are given
+//! twice, caps above the vcpus, actions that are impossible at their time, times in two units.
+
+use crate::amount::{MAX_TIME, UNITS};
+use crate::check::param_specs;
+use crate::keys::{
+    self, ACTION, DOMAIN, GUEST, HOST, Key, Kind, LENGTHS, NAME_PATTERN, Need, Params, ROOT, RUN,
+    SCHEDULER, Section, TASK, Words,
+};
+use domio_core::cpuset::MAX_PCPUS;
+use domio_core::{ParamKind, ParamSpec};
+use domio_sched::Policy;
+use serde_json::{Map, Value as Json, json};
+
+/// Sets of pcpus in the notation of `xl`, as a pattern: terms joined by commas.
+const PCPUS_PATTERN: &str = r"^\s*\^?(all|\d+\s*(-\s*\d+)?)\s*(,\s*\^?(all|\d+\s*(-\s*\d+)?)\s*)*$";
+
+/// The JSON Schema (draft 2020-12) of scenarios that can ask for `policies`.
+///
+/// Where a policy decides about keys (`[scheduler]`, `[[domain]]`, `set` actions), the schema branches
+/// on its name.
+pub fn schema(policies: &[Policy]) -> Json {
+    let mut definitions = Map::new();
+    for section in [&RUN, &HOST, &GUEST, &TASK, &LENGTHS] {
+        definitions.insert(name_of(section), table(section, policies, None));
+    }
+    for policy in policies {
+        for section in [&SCHEDULER, &DOMAIN, &ACTION] {
+            let name = format!("{}-{}", name_of(section), policy.descriptor.name);
+            definitions.insert(name, table(section, policies, Some(policy)));
+        }
+    }
+    let mut root = table(&ROOT, policies, None);
+    let branches: Vec<Json> = policies.iter().map(branch).collect();
+    root["$schema"] = json!("https://json-schema.org/draft/2020-12/schema");
+    root["title"] = json!("domio scenario");
+    root["allOf"] = json!(branches);
+    root["$defs"] = Json::Object(definitions);
+    root
+}
+
+/// What follows when the scenario asks for `policy`.
+fn branch(policy: &Policy) -> Json {
+    let name = policy.descriptor.name;
+    let of = |section: &Section| json!({ "$ref": format!("#/$defs/{}-{name}", name_of(section)) });
+    let asks = json!({ "properties": { "policy": { "const": name } }, "required": ["policy"] });
+    json!({
+        "if": { "properties": { "scheduler": asks }, "required": ["scheduler"] },
+        "then": { "properties": {
+            "scheduler": of(&SCHEDULER),
+            "domain": { "items": of(&DOMAIN) },
+            "action": { "items": of(&ACTION) },
+        } },
+    })
+}
+
+/// Name of a section among the definitions.
+fn name_of(section: &Section) -> String {
+    let word = section.header.split(['=', '(']).next().unwrap_or("").trim();
+    let word = word
+        .trim_matches(['[', ']'])
+        .rsplit('.')
+        .next()
+        .unwrap_or("");
+    match word {
+        // The header shows one key of several that hold such a table.
+        "burst" => "lengths".to_owned(),
+        word => word.to_owned(),
+    }
+}
+
+fn table(section: &Section, policies: &[Policy], policy: Option<&Policy>) -> Json {
+    let mut all_of = Vec::new();
+    let mut properties = Map::new();
+    let mut required = Vec::new();
+    keys_into(
+        section.keys,
+        policies,
+        &mut properties,
+        &mut required,
+        &mut all_of,
+    );
+    let specs = param_specs(section.params, policy);
+    params_into(specs, &mut properties);
+    for variant in section.variants {
+        let selector = section.selector.unwrap_or("");
+        let (mut own, mut needed, mut then) = (Map::new(), vec![json!(selector)], Vec::new());
+        keys_into(variant.keys, policies, &mut own, &mut needed, &mut then);
+        // In a domain, a parameter of the policy has its name for itself.
+        own.retain(|name, _| !clashes(name, specs));
+        params_into(param_specs(variant.params, policy), &mut own);
+        let mut consequence = json!({ "properties": own, "required": needed });
+        if !then.is_empty() {
+            consequence["allOf"] = json!(then);
+        }
+        if variant.params == Params::Domain {
+            consequence["minProperties"] = json!(needed.len() + 2);
+        }
+        all_of.push(json!({
+            "if": { "properties": { selector: { "const": variant.word } }, "required": [selector] },
+            "then": consequence,
+        }));
+    }
+    let mut out = json!({
+        "type": "object",
+        "description": section.doc,
+        "properties": properties,
+        "unevaluatedProperties": false,
+    });
+    if !required.is_empty() {
+        out["required"] = json!(required);
+    }
+    if !all_of.is_empty() {
+        out["allOf"] = json!(all_of);
+    }
+    out
+}
+
+/// Whether a workload's key is the name of a parameter, whatever its unit.
+fn clashes(key: &str, specs: &[ParamSpec]) -> bool {
+    let base = |name: &str| {
+        crate::amount::split_unit(name)
+            .map_or(name, |(b, _)| b)
+            .to_owned()
+    };
+    specs.iter().any(|s| base(s.name) == base(key))
+}
+
+fn keys_into(
+    keys: &[Key],
+    policies: &[Policy],
+    properties: &mut Map<String, Json>,
+    required: &mut Vec<Json>,
+    all_of: &mut Vec<Json>,
+) {
+    for key in keys {
+        let names = names(key);
+        for (name, mut value) in names
+            .iter()
+            .map(|(n, unit)| (n, value(key, *unit, policies)))
+        {
+            value["description"] = json!(key.doc);
+            match key.need {
+                Need::Int(i) => value["default"] = json!(i),
+                Need::Word(word) => value["default"] = json!(word),
+                Need::TimeNs(0) => value["default"] = json!(0),
+                Need::TimeNs(_) | Need::Optional(_) | Need::Required => {}
+            }
+            properties.insert(name.clone(), value);
+        }
+        if matches!(key.need, Need::Required) {
+            match &names[..] {
+                [(only, _)] => required.push(json!(only)),
+                _ => {
+                    let one = names.iter().map(|(n, _)| json!({ "required": [n] }));
+                    all_of.push(json!({ "oneOf": one.collect::<Vec<_>>() }));
+                }
+            }
+        }
+    }
+}
+
+/// The names under which a key can be written, each with the length of its unit.
+fn names(key: &Key) -> Vec<(String, Option<u64>)> {
+    let timed = UNITS
+        .iter()
+        .map(|(unit, ns)| (format!("{}_{unit}", key.name), Some(*ns)));
+    match key.kind {
+        Kind::Time { .. } => timed.collect(),
+        Kind::Lengths { .. } => timed.chain([(key.name.to_owned(), None)]).collect(),
+        _ => vec![(key.name.to_owned(), None)],
+    }
+}
+
+fn value(key: &Key, unit: Option<u64>, policies: &[Policy]) -> Json {
+    match key.kind {
+        Kind::Text => json!({ "type": "string" }),
+        Kind::Name | Kind::DomainName => json!({ "type": "string", "pattern": NAME_PATTERN }),
+        Kind::Int { min, max } => json!({ "type": "integer", "minimum": min, "maximum": max }),
+        Kind::Time { min_ns, .. } => time(unit.unwrap_or(1), min_ns),
+        Kind::Lengths { min_ns, .. } => match unit {
+            Some(unit) => time(unit, min_ns),
+            None => json!({ "$ref": "#/$defs/lengths" }),
+        },
+        Kind::Word(words) => word(words, policies),
+        Kind::Pcpus => {
+            let pcpu = json!({ "type": "integer", "minimum": 0, "maximum": MAX_PCPUS - 1 });
+            json!({ "oneOf": [
+                { "type": "array", "items": pcpu, "minItems": 1 },
+                { "type": "string", "pattern": PCPUS_PATTERN },
+            ] })
+        }
+        Kind::Vcpu => {
+            let max = crate::MAX_VCPUS - 1;
+            json!({ "oneOf": [{ "type": "integer", "minimum": 0, "maximum": max }, { "const": "all" }] })
+        }
+        Kind::Guest => {
+            json!({ "oneOf": [{ "enum": keys::guest_names() }, { "$ref": "#/$defs/guest" }] })
+        }
+        // The policy decides about the other keys: see `branch`.
+        Kind::Section(section) if section.params != Params::None => {
+            let (mut properties, mut required) = (Map::new(), Vec::new());
+            keys_into(
+                section.keys,
+                policies,
+                &mut properties,
+                &mut required,
+                &mut Vec::new(),
+            );
+            json!({ "type": "object", "properties": properties, "required": required })
+        }
+        Kind::Section(section) => json!({ "$ref": format!("#/$defs/{}", name_of(section)) }),
+        Kind::Sections(section) => {
+            let by_policy = section.params != Params::None
+                || section.variants.iter().any(|v| v.params != Params::None);
+            let items = if by_policy {
+                json!({ "type": "object" })
+            } else {
+                json!({ "$ref": format!("#/$defs/{}", name_of(section)) })
+            };
+            json!({ "type": "array", "minItems": 1, "items": items })
+        }
+    }
+}
+
+fn time(unit_ns: u64, min_ns: u64) -> Json {
+    let max = MAX_TIME.as_nanos() / unit_ns;
+    match min_ns {
+        0 => json!({ "type": "number", "minimum": 0, "maximum": max }),
+        // A nanosecond, in whatever unit: what is shorter rounds to nothing.
+        _ => {
+            let min = min_ns as f64 / unit_ns as f64;
+            json!({ "type": "number", "minimum": min, "maximum": max })
+        }
+    }
+}
+
+fn word(words: Words, policies: &[Policy]) -> Json {
+    json!({ "enum": words.all(policies) })
+}
+
+fn params_into(specs: &[ParamSpec], properties: &mut Map<String, Json>) {
+    for spec in specs {
+        let mut value = match spec.kind {
+            ParamKind::Int {
+                min,
+                max,
+                or_zero: false,
+            } => {
+                json!({ "type": "integer", "minimum": min, "maximum": max })
+            }
+            ParamKind::Int {
+                min,
+                max,
+                or_zero: true,
+            } => {
+                json!({ "oneOf": [{ "const": 0 }, { "type": "integer", "minimum": min.max(1), "maximum": max }] })
+            }
+            ParamKind::Flag => json!({ "type": "boolean" }),
+            ParamKind::Choice(choices) => json!({ "enum": choices }),
+        };
+        value["description"] = json!(spec.doc);
+        value["default"] = match spec.kind {
+            ParamKind::Int { .. } => json!(spec.default),
+            ParamKind::Flag => json!(spec.default != 0),
+            ParamKind::Choice(choices) => json!(choices[spec.default as usize]),
+        };
+        properties.insert(spec.name.to_owned(), value);
+    }
+}

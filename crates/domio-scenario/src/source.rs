@@ -1,0 +1,130 @@
+//! Texts that a scenario came from (its file, and one for each override) and places in them.
+
+/// A stretch of one source, in bytes. Sources are limited to [`crate::MAX_BYTES`], so 32 bits do.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
+pub(crate) struct Span {
+    /// Index of the source.
+    pub source: u32,
+    /// First byte.
+    pub start: u32,
+    /// First byte after it.
+    pub end: u32,
+}
+
+impl Span {
+    pub fn new(source: u32, range: std::ops::Range<usize>) -> Self {
+        Span {
+            source,
+            start: range.start as u32,
+            end: range.end as u32,
+        }
+    }
+
+    /// The first byte of a source: for what concerns the whole file.
+    pub fn whole(source: u32) -> Self {
+        Span {
+            source,
+            start: 0,
+            end: 0,
+        }
+    }
+}
+
+/// One text with its name.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Source {
+    /// Path of the file, or `--set` for an override.
+    pub name: String,
+    /// The text; bytes that were no UTF-8 are replaced one by one, so that offsets stay true.
+    pub text: String,
+    /// Whether it is an override, whose values need no quotes.
+    pub is_override: bool,
+    /// Offset of the first byte of each line.
+    line_starts: Vec<u32>,
+}
+
+/// A place as people count: from 1, columns in characters.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Place {
+    pub line: usize,
+    pub column: usize,
+}
+
+impl Source {
+    pub fn new(name: String, text: String, is_override: bool) -> Self {
+        let line_starts = std::iter::once(0)
+            .chain(
+                text.bytes()
+                    .enumerate()
+                    .filter(|(_, b)| *b == b'\n')
+                    .map(|(i, _)| i as u32 + 1),
+            )
+            .collect();
+        Source {
+            name,
+            text,
+            is_override,
+            line_starts,
+        }
+    }
+
+    /// Index of the line (from 0) that holds the byte at `offset`.
+    pub fn line_of(&self, offset: usize) -> usize {
+        self.line_starts
+            .partition_point(|s| *s as usize <= offset)
+            .saturating_sub(1)
+    }
+
+    /// Where the line with this index starts; the end of the text for lines past the last.
+    pub fn line_start(&self, line: usize) -> usize {
+        self.line_starts
+            .get(line)
+            .map_or(self.text.len(), |s| *s as usize)
+    }
+
+    /// Line and column of the byte at `offset`.
+    pub fn place(&self, offset: usize) -> Place {
+        let offset = self.floor(offset);
+        let line = self.line_of(offset);
+        let column = self.text[self.line_start(line)..offset].chars().count() + 1;
+        Place {
+            line: line + 1,
+            column,
+        }
+    }
+
+    /// The text of `span`.
+    pub fn slice(&self, span: Span) -> &str {
+        let start = self.floor(span.start as usize);
+        &self.text[start..self.floor(span.end as usize).max(start)]
+    }
+
+    /// The nearest character boundary at or before `offset`.
+    pub fn floor(&self, offset: usize) -> usize {
+        self.text.floor_char_boundary(offset)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_count_lines_and_characters_from_one() {
+        let s = Source::new("f".into(), "ab\nçd = 1\n".into(), false);
+        assert_eq!(s.place(0), Place { line: 1, column: 1 });
+        assert_eq!(s.place(2), Place { line: 1, column: 3 });
+        assert_eq!(s.place(3), Place { line: 2, column: 1 });
+        assert_eq!(
+            s.place(5),
+            Place { line: 2, column: 2 },
+            "ç is two bytes, one column"
+        );
+        assert_eq!(
+            s.place(4),
+            Place { line: 2, column: 1 },
+            "inside a character: its start"
+        );
+        assert_eq!(s.place(999), Place { line: 3, column: 1 });
+    }
+}

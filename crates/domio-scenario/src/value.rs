@@ -1,0 +1,231 @@
+//! The TOML document as a tree with places, independent of the parser's types.
+
+use crate::source::Span;
+use toml::de::{DeTable, DeValue};
+
+/// A value and where it stands.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) struct Node {
+    pub value: Value,
+    pub span: Span,
+}
+
+/// A TOML value.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) enum Value {
+    Text(String),
+    /// Saturates at the ends of `i128`: such a number is out of every range anyway.
+    Int(i128),
+    Float(f64),
+    Flag(bool),
+    Datetime,
+    Array(Vec<Node>),
+    Table(Table),
+}
+
+/// A table; entries are in the order of their keys, which are unique.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub(crate) struct Table {
+    pub entries: Vec<Entry>,
+}
+
+/// A key with its value.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) struct Entry {
+    pub key: String,
+    pub key_span: Span,
+    pub node: Node,
+}
+
+impl Node {
+    pub fn as_table(&self) -> Option<&Table> {
+        match &self.value {
+            Value::Table(t) => Some(t),
+            _ => None,
+        }
+    }
+
+    pub fn as_text(&self) -> Option<&str> {
+        match &self.value {
+            Value::Text(s) => Some(s),
+            _ => None,
+        }
+    }
+
+    /// What kind of value it is, for people.
+    pub fn kind(&self) -> &'static str {
+        match self.value {
+            Value::Text(_) => "a string",
+            Value::Int(_) => "a whole number",
+            Value::Float(_) => "a number with a fraction",
+            Value::Flag(_) => "a boolean",
+            Value::Datetime => "a date",
+            Value::Array(_) => "an array",
+            Value::Table(_) => "a table",
+        }
+    }
+}
+
+impl Table {
+    pub fn get(&self, key: &str) -> Option<&Entry> {
+        self.entries.iter().find(|e| e.key == key)
+    }
+
+    pub fn get_mut(&mut self, key: &str) -> Option<&mut Entry> {
+        self.entries.iter_mut().find(|e| e.key == key)
+    }
+
+    /// Adds `entry`, or replaces the one of the same key.
+    pub fn put(&mut self, entry: Entry) {
+        match self.get_mut(&entry.key) {
+            Some(old) => *old = entry,
+            None => self.entries.push(entry),
+        }
+    }
+
+    pub fn remove(&mut self, key: &str) {
+        self.entries.retain(|e| e.key != key);
+    }
+}
+
+/// A syntax error as the parser tells it.
+pub(crate) struct SyntaxError {
+    pub message: String,
+    pub span: Span,
+}
+
+/// Reads `text`, which is source number `source`, as far as it can be understood.
+pub(crate) fn read(source: u32, text: &str) -> (Node, Vec<SyntaxError>) {
+    let (root, errors) = DeTable::parse_recoverable(text);
+    let errors: Vec<SyntaxError> = errors
+        .iter()
+        .map(|e| SyntaxError {
+            message: e.message().to_owned(),
+            span: Span::new(source, e.span().unwrap_or(0..0)),
+        })
+        .collect();
+    let value = match without_broken_keys(text, &errors) {
+        None => Value::Table(table(source, root.get_ref())),
+        Some(rest) => Value::Table(table(source, DeTable::parse_recoverable(&rest).0.get_ref())),
+    };
+    (
+        Node {
+            value,
+            span: Span::whole(source),
+        },
+        errors,
+    )
+}
+
+/// `text` with blanks for the lines that have errors, `None` if there are no such lines. The
+/// parser stops for good at a key without a value; this gets at what follows. Headers stay, or the
+/// keys after them would go to another table.
+fn without_broken_keys(text: &str, errors: &[SyntaxError]) -> Option<String> {
+    let mut bytes = text.as_bytes().to_vec();
+    let mut changed = false;
+    for error in errors {
+        let at = (error.span.start as usize).min(bytes.len());
+        let start = bytes[..at]
+            .iter()
+            .rposition(|b| *b == b'\n')
+            .map_or(0, |i| i + 1);
+        let end = bytes[at..]
+            .iter()
+            .position(|b| *b == b'\n')
+            .map_or(bytes.len(), |i| at + i);
+        let line = &mut bytes[start..end];
+        let first = line.iter().find(|b| !b.is_ascii_whitespace());
+        if first.is_some_and(|b| *b != b'[') {
+            line.fill(b' ');
+            changed = true;
+        }
+    }
+    changed.then(|| String::from_utf8(bytes).expect("whole lines were blanked"))
+}
+
+/// Whether `text` is one TOML value.
+pub(crate) fn is_value(text: &str) -> bool {
+    DeValue::parse(text).is_ok()
+}
+
+// The parser limits nesting, so recursion is bounded.
+fn table(source: u32, table: &DeTable<'_>) -> Table {
+    let entries = table
+        .iter()
+        .map(|(key, value)| Entry {
+            key: key.get_ref().to_string(),
+            key_span: Span::new(source, key.span()),
+            node: node(source, value.get_ref(), value.span()),
+        })
+        .collect();
+    Table { entries }
+}
+
+fn node(source: u32, value: &DeValue<'_>, range: std::ops::Range<usize>) -> Node {
+    let value = match value {
+        DeValue::String(s) => Value::Text(s.to_string()),
+        DeValue::Integer(i) => {
+            let saturated = if i.as_str().starts_with('-') {
+                i128::MIN
+            } else {
+                i128::MAX
+            };
+            Value::Int(i128::from_str_radix(i.as_str(), i.radix()).unwrap_or(saturated))
+        }
+        DeValue::Float(f) => Value::Float(f.as_str().parse().unwrap_or(f64::NAN)),
+        DeValue::Boolean(b) => Value::Flag(*b),
+        DeValue::Datetime(_) => Value::Datetime,
+        DeValue::Array(items) => Value::Array(
+            items
+                .iter()
+                .map(|i| node(source, i.get_ref(), i.span()))
+                .collect(),
+        ),
+        DeValue::Table(t) => Value::Table(table(source, t)),
+    };
+    Node {
+        value,
+        span: Span::new(source, range),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tables_point_at_their_headers_and_keys_at_themselves() {
+        let text = "a = 1\n[[d]]\nw = -9999999999999999999999999999999999999999999\n[[d]]\n";
+        let (root, errors) = read(0, text);
+        assert!(errors.is_empty());
+        let d = root.as_table().unwrap().get("d").unwrap();
+        let Value::Array(items) = &d.node.value else {
+            panic!("an array of tables")
+        };
+        assert_eq!(items.len(), 2);
+        let span = items[1].span;
+        assert!(text[span.start as usize..].starts_with("[[d]]"), "{span:?}");
+        let w = items[0].as_table().unwrap().get("w").unwrap();
+        assert_eq!(w.node.value, Value::Int(i128::MIN));
+    }
+
+    #[test]
+    fn what_follows_a_key_without_a_value_is_read() {
+        let (root, errors) = read(0, "[run]\nduration_s 10\nb = 3\n[[d]]\nn = 1\n");
+        assert_eq!(errors.len(), 1);
+        let root = root.as_table().unwrap();
+        let run = root.get("run").unwrap().node.as_table().unwrap();
+        assert_eq!(run.get("b").unwrap().node.value, Value::Int(3));
+        assert!(root.get("d").is_some());
+    }
+
+    #[test]
+    fn deep_nesting_is_an_error_and_no_overflow() {
+        for text in [
+            "a = ".to_owned() + &"[".repeat(100_000),
+            "a.".repeat(100_000) + "b = 1",
+        ] {
+            assert!(!read(0, &text).1.is_empty());
+        }
+    }
+}

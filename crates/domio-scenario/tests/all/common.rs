@@ -1,0 +1,91 @@
+//! What the tests share: policies that stand for those with parameters of an awkward kind.
+
+use domio_core::{ParamKind, ParamSpec};
+use domio_scenario::{Scenario, ScenarioErrors};
+use domio_sched::{Descriptor, Needs, Policy, Promises};
+
+/// As rtds: a domain parameter that is also the key of a workload.
+static RESERVING: Descriptor = Descriptor {
+    name: "reserving",
+    summary: "for tests",
+    source: "domio",
+    trace_id: 60,
+    params: &[],
+    domain_params: &[
+        int("period_us", 1, 100_000, 10_000),
+        int("budget_us", 1, 100_000, 4_000),
+    ],
+    needs: Needs {
+        tickle: true,
+        timers: false,
+        park: false,
+    },
+    promises: Promises {
+        work_conserving: true,
+        balances: false,
+        starvation_free: true,
+        weights: false,
+        caps: false,
+    },
+};
+
+/// Knows some of credit's parameters, in narrower ranges.
+static NARROW: Descriptor = Descriptor {
+    name: "narrow",
+    params: &[
+        int("tslice_ms", 1, 10, 10),
+        int("ratelimit_us", 0, 100_000, 1000),
+    ],
+    domain_params: &[int("weight", 1, 300, 256)],
+    ..RESERVING
+};
+
+const fn int(name: &'static str, min: i64, max: i64, default: i64) -> ParamSpec {
+    ParamSpec {
+        name,
+        unit: "",
+        kind: ParamKind::Int {
+            min,
+            max,
+            or_zero: false,
+        },
+        default,
+        doc: "For tests.",
+    }
+}
+
+/// The registered policies and the two above.
+pub fn policies() -> Vec<Policy> {
+    let some = domio_sched::find("round-robin").expect("a registered policy");
+    let with = |descriptor| Policy {
+        descriptor,
+        ..*some
+    };
+    domio_sched::policies()
+        .iter()
+        .copied()
+        .chain([with(&RESERVING), with(&NARROW)])
+        .collect()
+}
+
+pub fn parse(text: &str) -> Result<Scenario, ScenarioErrors> {
+    Scenario::parse("test.toml", text.as_bytes(), &policies())
+}
+
+/// A valid scenario with room for additions at the end.
+pub const BASE: &str = r#"
+[run]
+duration_s = 10
+[host]
+cores = 2
+[scheduler]
+policy = "credit"
+[[domain]]
+name = "a"
+workload = "burn"
+"#;
+
+/// The base with `more` after it.
+pub fn with(more: &str) -> String {
+    format!("{BASE}{more}")
+}

@@ -1,0 +1,282 @@
+//! Whatever the bytes: no panic, good errors, and only sound plans.
+
+use crate::common::policies;
+use domio_scenario::{MAX_SHOWN, NoReplay, Scenario, ScenarioErrors, examples, schema};
+use domio_vmm::config::{Action, Workload};
+use proptest::prelude::*;
+use std::collections::BTreeSet;
+use std::sync::LazyLock;
+
+static VALIDATOR: LazyLock<jsonschema::Validator> =
+    LazyLock::new(|| jsonschema::draft202012::new(&schema(&policies())).expect("a schema"));
+
+/// Pieces that a scenario is made of, and some that it should not be.
+const PIECES: &[&str] = &[
+    "\n",
+    " ",
+    "=",
+    "[",
+    "]",
+    "[[",
+    "]]",
+    "{",
+    "}",
+    ",",
+    ".",
+    "\"",
+    "'",
+    "\"\"\"",
+    "#",
+    "\\",
+    "-",
+    "_",
+    "0",
+    "1",
+    "2",
+    "7",
+    "-1",
+    "1e9",
+    "1e400",
+    "nan",
+    "inf",
+    "-inf",
+    "0x10",
+    "true",
+    "false",
+    "1979-05-27",
+    "99999999999999999999999999",
+    "9223372036854775807",
+    "4096",
+    "65535",
+    "32751",
+    "256",
+    "\u{feff}",
+    "\0",
+    "é",
+    "\u{202e}",
+    "\r\n",
+    "\t",
+    "\u{1b}[31m",
+    "\n[run]\n",
+    "\n[host]\n",
+    "\n[scheduler]\n",
+    "\n[[domain]]\n",
+    "\n[[domain.task]]\n",
+    "\n[[action]]\n",
+    "\nname = \"x\"\n",
+    "\ncount = 3\n",
+    "\ncount = 4096\n",
+    "\nid = 0\n",
+    "\nid = 32751\n",
+    "\nvcpus = 2\n",
+    "\nvcpus = 4096\n",
+    "\ncores = 4\n",
+    "\nthreads = 2\n",
+    "\npin = [0]\n",
+    "\npin = \"all,^0\"\n",
+    "\nsoft = \"1-3\"\n",
+    "\nstart_ms = 3\n",
+    "\nstop_ms = 7\n",
+    "\nweight = 512\n",
+    "\ncap = 50\n",
+    "\nworkload = \"burn\"\n",
+    "\nworkload = \"periodic\"\nperiod_us = 5\nburst_us = 2\n",
+    "\nworkload = \"compute\"\nwork_ms = 1\n",
+    "\nworkload = \"replay\"\ntrace = \"t\"\ntrace_domain = 0\n",
+    "\nvcpu = \"all\"\n",
+    "\nvcpu = 1\n",
+    "\nguest = \"linux-2.6.18\"\n",
+    "\nguest = { tick_ms = 4 }\n",
+    "\npolicy = \"null\"\n",
+    "\npolicy = \"reserving\"\n",
+    "\ntslice_ms = 1\n",
+    "\nratelimit_us = 0\n",
+    "\nversion = \"3.1\"\n",
+    "\n[[action]]\nat_ms = 1\ndo = \"pause\"\ndomain = \"x\"\n",
+    "\n[[action]]\nat_ms = 5\ndo = \"set\"\ndomain = \"g\"\nweight = 3\n",
+    "\n[[action]]\nat_ms = 5\ndo = \"pcpu-offline\"\npcpu = 1\n",
+    "\n[[action]]\nat_ms = 9\ndo = \"pcpu-online\"\npcpu = 1\n",
+    "\n[[action]]\nat_ms = 5\ndo = \"pin\"\ndomain = \"g1\"\npin = [1]\n",
+];
+
+/// A change to a text: cut this much at that place (both in per mille), then put a piece there.
+#[derive(Clone, Debug)]
+struct Edit {
+    at: usize,
+    cut: usize,
+    piece: usize,
+}
+
+fn edit() -> impl Strategy<Value = Edit> {
+    let cut = prop_oneof![4 => Just(0usize), 2 => 1usize..6, 1 => 0usize..200];
+    (0usize..1000, cut, 0..PIECES.len()).prop_map(|(at, cut, piece)| Edit { at, cut, piece })
+}
+
+fn mutated() -> impl Strategy<Value = Vec<u8>> {
+    (0..examples().len(), proptest::collection::vec(edit(), 1..6)).prop_map(|(which, edits)| {
+        let mut bytes = examples()[which].1.as_bytes().to_vec();
+        for edit in edits {
+            // At the start of a line half of the time: whole pieces fit there.
+            let mut at = bytes.len() * edit.at / 1000;
+            if edit.at % 2 == 0 {
+                at = bytes[..at].iter().rposition(|b| *b == b'\n').unwrap_or(0);
+            }
+            let end = (at + edit.cut).min(bytes.len());
+            bytes.splice(at..end, PIECES[edit.piece].bytes());
+        }
+        bytes
+    })
+}
+
+fn errors_are_good(errors: &ScenarioErrors, bytes: &[u8]) {
+    assert!(!errors.problems().is_empty() && errors.problems().len() <= MAX_SHOWN);
+    assert!(errors.total() >= errors.problems().len());
+    let lines = bytes.iter().filter(|b| **b == b'\n').count() + 1;
+    for p in errors.problems() {
+        assert!(!p.message.is_empty() && !p.source.is_empty(), "{p:?}");
+        assert!(
+            p.source != "f.toml" || (1..=lines).contains(&p.line),
+            "{p:?}"
+        );
+        assert!(p.column >= 1 && p.offset <= bytes.len(), "{p:?}");
+        assert!(!p.message.contains(['\n', '\u{1b}', '\0']), "{p:?}");
+    }
+    assert!(errors.render(false).contains("error"));
+    assert!(errors.render(true).len() >= errors.render(false).len());
+    assert_eq!(
+        errors.to_json()["errors"].as_array().map(Vec::len),
+        Some(errors.problems().len())
+    );
+}
+
+fn plan_is_sound(scenario: &Scenario) {
+    let plan = scenario.plan();
+    let host = &plan.host;
+    assert!(!plan.duration.is_zero() && !host.domains.is_empty());
+    let names: BTreeSet<_> = host.domains.iter().map(|d| &d.name).collect();
+    let ids: BTreeSet<_> = host.domains.iter().map(|d| d.id).collect();
+    assert_eq!(
+        (names.len(), ids.len()),
+        (host.domains.len(), host.domains.len())
+    );
+    let all = host.topology.all();
+    let replays = host
+        .domains
+        .iter()
+        .flat_map(|d| &d.vcpus)
+        .flat_map(|v| &v.tasks)
+        .filter(|t| matches!(t.workload, Workload::Replay(_)))
+        .count();
+    assert_eq!(replays, plan.replays.len());
+    for domain in &host.domains {
+        assert!(!domain.vcpus.is_empty() && domain.id.0 < 32_752);
+        assert!(domain.stop.is_none_or(|stop| stop > domain.start));
+        assert!(
+            domain
+                .vcpus
+                .iter()
+                .all(|v| v.hard.intersects(&all) && v.soft.intersects(&all))
+        );
+    }
+    assert!(host.actions.is_sorted_by_key(|(at, _)| *at));
+    let mut online = all;
+    for (_, action) in &host.actions {
+        match action {
+            Action::PcpuOffline(p) => {
+                assert!(online.contains(*p));
+                online.remove(*p);
+                assert!(!online.is_empty());
+            }
+            Action::PcpuOnline(p) => {
+                assert!(all.contains(*p) && !online.contains(*p));
+                online.insert(*p);
+            }
+            Action::Pin { hard, .. } => assert!(hard.intersects(&online)),
+            Action::Pause(_) | Action::Unpause(_) | Action::SetParams(..) => {}
+        }
+    }
+    match scenario.build(&NoReplay) {
+        Ok(built) => drop(built.scheduler()),
+        Err(errors) => assert_eq!(errors.total(), replays),
+    }
+}
+
+fn check(bytes: &[u8]) -> Option<Scenario> {
+    match Scenario::parse("f.toml", bytes, &policies()) {
+        Ok(scenario) => {
+            plan_is_sound(&scenario);
+            Some(scenario)
+        }
+        Err(errors) => {
+            errors_are_good(&errors, bytes);
+            None
+        }
+    }
+}
+
+proptest! {
+    #[test]
+    fn mutated_scenarios_are_refused_well_or_sound(bytes in mutated()) {
+        if check(&bytes).is_some() {
+            let text = std::str::from_utf8(&bytes).expect("the program took it");
+            let json: serde_json::Value = toml::from_str(text).expect("the program took it");
+            let refused: Vec<String> = VALIDATOR.iter_errors(&json).map(|e| e.to_string()).collect();
+            prop_assert!(refused.is_empty(), "the schema refuses what the program takes: {refused:?}\n{text}");
+        }
+    }
+
+    #[test]
+    fn random_bytes_are_refused_well(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
+        check(&bytes);
+    }
+
+    #[test]
+    fn random_pieces_are_refused_well(pieces in proptest::collection::vec(0..PIECES.len(), 0..40)) {
+        let text: String = pieces.iter().map(|p| PIECES[*p]).collect();
+        check(text.as_bytes());
+    }
+
+    #[test]
+    fn overrides_of_any_kind_are_refused_well_or_sound(
+        which in 0..examples().len(),
+        key in prop_oneof![
+            proptest::sample::select(vec![
+                "seed", "run.duration_s", "run", "host.cores", "host.threads", "scheduler.policy",
+                "scheduler.version", "scheduler.tslice_ms", "domain.g.weight", "domain.g1.weight",
+                "domain.g1.pin", "domain.burner2.workload", "domain.ping.task.0.period_ms",
+                "domain.ping.task.periodic.burst", "action.0.at_ms", "action", "domain", "domain.g",
+                "domain.old.count", "x.y.z.\"a b\"",
+            ]).prop_map(str::to_owned),
+            "\\PC{0,12}",
+        ],
+        value in prop_oneof![
+            proptest::sample::select(PIECES).prop_map(str::to_owned),
+            "\\PC{0,12}",
+            "[0-9]{1,4}",
+        ],
+    ) {
+        let (name, text) = examples()[which];
+        let scenario = Scenario::parse(name, text.as_bytes(), &policies()).expect("it is shipped");
+        match scenario.with(&[(&key, &value)]) {
+            Ok(changed) => plan_is_sound(&changed),
+            Err(errors) => {
+                prop_assert!(!errors.problems().is_empty());
+                errors.render(true);
+            }
+        }
+    }
+}
+
+/// The property above is worth something only if it meets both good and bad scenarios.
+#[test]
+fn mutations_often_stay_valid() {
+    use proptest::strategy::ValueTree;
+    let mut runner = proptest::test_runner::TestRunner::deterministic();
+    let valid = (0..200)
+        .filter(|_| check(&mutated().new_tree(&mut runner).expect("a value").current()).is_some())
+        .count();
+    assert!(
+        (10..190).contains(&valid),
+        "{valid} of 200 are valid: the property sees one side only"
+    );
+}

@@ -1,0 +1,107 @@
+//! Policies with one bug each, which the [conformance suite](crate::conformance) must catch.
+//!
+//! Every one is a plain FIFO policy but for one mistake of a kind that schedulers really had. Its
+//! documentation describes the mistake, and [`Bug::CAUGHT_BY`] names the checker that sees it; a
+//! test holds both to it. None of them is in the registry.
+
+pub mod fifo;
+pub mod order;
+pub mod placement;
+pub mod promises;
+pub mod queueing;
+
+use crate::contract::{Descriptor, Pick, Prev, Scheduler, Wake};
+use crate::cx::Cx;
+use core::fmt;
+use domio_core::{DomainId, ParamValues, PcpuId, Topology, VcpuId};
+use fifo::Fifo;
+
+/// One mistake: what differs from the FIFO policy. Every method does what that one does, unless
+/// the mistake is there.
+#[allow(missing_docs)] // the methods are those of `Scheduler`, with the correct policy as `fifo`
+pub trait Bug: Send + 'static {
+    /// Name of the checker that must catch it, one of [`crate::conformance::CHECKERS`].
+    const CAUGHT_BY: &'static str;
+
+    /// The descriptor: the FIFO policy's, unless the mistake is a promise that is not kept.
+    const DESCRIPTOR: &'static Descriptor = &fifo::DESCRIPTOR;
+
+    fn pick_pcpu(&mut self, fifo: &mut Fifo, cx: &mut Cx<'_>, vcpu: VcpuId) -> PcpuId {
+        fifo.pick_pcpu(cx, vcpu)
+    }
+
+    fn wake(&mut self, fifo: &mut Fifo, cx: &mut Cx<'_>, vcpu: VcpuId) {
+        fifo.wake(cx, vcpu);
+    }
+
+    fn sleep(&mut self, fifo: &mut Fifo, cx: &mut Cx<'_>, vcpu: VcpuId) {
+        fifo.sleep(cx, vcpu);
+    }
+
+    fn schedule(&mut self, fifo: &mut Fifo, cx: &mut Cx<'_>, pcpu: PcpuId, prev: Prev) -> Pick {
+        fifo.schedule(cx, pcpu, prev)
+    }
+
+    fn timer(&mut self, fifo: &mut Fifo, cx: &mut Cx<'_>, pcpu: PcpuId) {
+        let _ = (fifo, cx, pcpu);
+    }
+}
+
+/// The FIFO policy with a mistake.
+pub struct Broken<B> {
+    fifo: Fifo,
+    bug: B,
+}
+
+impl<B: Bug> Broken<B> {
+    /// The FIFO policy with `bug`, for a host of this shape.
+    pub fn new(bug: B, topology: &Topology) -> Self {
+        Broken {
+            fifo: Fifo::new(topology),
+            bug,
+        }
+    }
+}
+
+impl<B: Bug> Scheduler for Broken<B> {
+    fn descriptor(&self) -> &'static Descriptor {
+        B::DESCRIPTOR
+    }
+
+    fn pcpu_online(&mut self, _: &mut Cx<'_>, _: PcpuId) {}
+
+    fn pcpu_offline(&mut self, _: &mut Cx<'_>, _: PcpuId) {}
+
+    fn set_domain(&mut self, _: &mut Cx<'_>, _: DomainId, _: &ParamValues) {}
+
+    fn insert(&mut self, _: &mut Cx<'_>, _: VcpuId) {}
+
+    fn remove(&mut self, _: &mut Cx<'_>, _: VcpuId) {}
+
+    fn pick_pcpu(&mut self, cx: &mut Cx<'_>, vcpu: VcpuId) -> PcpuId {
+        self.bug.pick_pcpu(&mut self.fifo, cx, vcpu)
+    }
+
+    fn wake(&mut self, cx: &mut Cx<'_>, vcpu: VcpuId, _: Wake) {
+        self.bug.wake(&mut self.fifo, cx, vcpu);
+    }
+
+    fn sleep(&mut self, cx: &mut Cx<'_>, vcpu: VcpuId) {
+        self.bug.sleep(&mut self.fifo, cx, vcpu);
+    }
+
+    fn schedule(&mut self, cx: &mut Cx<'_>, pcpu: PcpuId, prev: Prev) -> Pick {
+        self.bug.schedule(&mut self.fifo, cx, pcpu, prev)
+    }
+
+    fn timer(&mut self, cx: &mut Cx<'_>, pcpu: PcpuId, _: u8) {
+        self.bug.timer(&mut self.fifo, cx, pcpu);
+    }
+
+    fn dump(&self, out: &mut dyn fmt::Write) -> fmt::Result {
+        writeln!(out, "{:?}", self.fifo.queues)
+    }
+}
+
+#[cfg(test)]
+mod tests;

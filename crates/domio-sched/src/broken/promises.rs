@@ -1,0 +1,56 @@
+//! Promises that are not kept.
+
+use super::Bug;
+use super::fifo::{self, Fifo};
+use crate::contract::{Descriptor, Pick, Prev, Promises};
+use crate::cx::Cx;
+use domio_core::{Duration, PcpuId};
+
+/// The promises of the FIFO policy, which are kept.
+const KEPT: Promises = Promises {
+    work_conserving: true,
+    balances: false,
+    starvation_free: true,
+    weights: false,
+    caps: false,
+};
+
+/// Promises shares by weight, and gives everybody the same slice in turn.
+#[derive(Default)]
+pub struct IgnoresWeights;
+
+impl Bug for IgnoresWeights {
+    const CAUGHT_BY: &'static str = "weights";
+    const DESCRIPTOR: &'static Descriptor = &fifo::promising(Promises {
+        weights: true,
+        ..KEPT
+    });
+}
+
+/// Promises caps, and enforces them by shorter slices only: who is alone gets the next slice at
+/// once.
+#[derive(Default)]
+pub struct OverrunsCaps;
+
+impl Bug for OverrunsCaps {
+    const CAUGHT_BY: &'static str = "caps";
+    const DESCRIPTOR: &'static Descriptor = &fifo::promising(Promises { caps: true, ..KEPT });
+
+    fn schedule(&mut self, fifo: &mut Fifo, cx: &mut Cx<'_>, pcpu: PcpuId, prev: Prev) -> Pick {
+        let mut pick = fifo.schedule(cx, pcpu, prev);
+        pick.time_slice = pick.time_slice.map(|_| Duration::from_millis(5));
+        pick
+    }
+}
+
+/// Promises to balance, and looks at its own queue alone.
+#[derive(Default)]
+pub struct NeverBalances;
+
+impl Bug for NeverBalances {
+    const CAUGHT_BY: &'static str = "balances";
+    const DESCRIPTOR: &'static Descriptor = &fifo::promising(Promises {
+        balances: true,
+        ..KEPT
+    });
+}

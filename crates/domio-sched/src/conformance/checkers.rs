@@ -1,0 +1,184 @@
+//! The checkers: observers of a boundary log.
+//!
+//! Each looks for one kind of misbehaviour and has a stable name. A checker that belongs to a
+//! promise ([`Promises`]) watches only policies that give it; some watch only scripts in which
+//! their question makes sense.
+
+mod safety;
+mod shares;
+mod waiting;
+
+use super::log::{LogEntry, Run};
+use super::script::Script;
+use super::world::World;
+use crate::contract::Promises;
+use alloc::boxed::Box;
+use alloc::string::String;
+use alloc::vec::Vec;
+use domio_core::Instant;
+
+/// What a checker is called and what it looks for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct CheckerInfo {
+    /// Stable name.
+    pub name: &'static str,
+    /// What it looks for.
+    pub doc: &'static str,
+}
+
+/// Every checker, in the order in which reports list them.
+pub const CHECKERS: &[CheckerInfo] = &[
+    info(
+        "one-pcpu-per-vcpu",
+        "a vcpu is picked while another pcpu holds its state",
+    ),
+    info(
+        "only-runnable-picked",
+        "a vcpu is picked that is blocked, paused, parked or migrating",
+    ),
+    info(
+        "affinity-respected",
+        "a vcpu is sent to a pcpu outside its hard affinity",
+    ),
+    info(
+        "quiet-after-removal",
+        "a vcpu is named before its insertion or after its removal",
+    ),
+    info("slice-positive", "a time slice is zero"),
+    info(
+        "bounded-rounds",
+        "the policy keeps itself busy at one instant, so that time stands still",
+    ),
+    info(
+        "survives-hotplug",
+        "a pcpu that is not online gets a vcpu, a pick or a timer",
+    ),
+    info(
+        "sleepers-stop",
+        "a vcpu that is no longer runnable stays on its pcpu",
+    ),
+    info(
+        "no-lost-wake-up",
+        "a runnable vcpu waits for a pcpu on which it ran before, and which idles, for 500 ms",
+    ),
+    info(
+        "work-conserving",
+        "promised: no pcpu idles while a runnable vcpu belongs to it, not even for a nanosecond",
+    ),
+    info(
+        "balances",
+        "promised: no pcpu idles for 100 ms on end while runnable vcpus wait elsewhere; watched \
+         where nobody's affinity is restricted",
+    ),
+    info(
+        "starvation-free",
+        "promised: no runnable vcpu waits for 3 s; watched where weights are within a factor of 8",
+    ),
+    info(
+        "weights",
+        "promised: burning domains of one vcpu each get their shares of one pcpu, to within a \
+         quarter of it, and no lighter domain gets more than a heavier one",
+    ),
+    info(
+        "caps",
+        "promised: burning domains never get more than their cap by over 150 ms for each vcpu",
+    ),
+    info(
+        DETERMINISTIC,
+        "the same script gives another log the second time",
+    ),
+];
+
+/// Name of the checker that compares two runs; all others look at one.
+pub(super) const DETERMINISTIC: &str = "deterministic";
+
+const fn info(name: &'static str, doc: &'static str) -> CheckerInfo {
+    CheckerInfo { name, doc }
+}
+
+/// An observer of one run.
+///
+/// A checker says what it found, once; it is not asked again in that run.
+trait Checker {
+    /// One of [`CHECKERS`].
+    fn name(&self) -> &'static str;
+
+    /// `entry` is next; `world` is the state before it.
+    fn entry(&mut self, world: &World, entry: &LogEntry) -> Option<String> {
+        let _ = (world, entry);
+        None
+    }
+
+    /// The host was as `world` says from `from` to `to`, and `to` is later.
+    fn lasting(&mut self, world: &World, from: Instant, to: Instant) -> Option<String> {
+        let _ = (world, from, to);
+        None
+    }
+
+    /// The run ended at `at`, not by a fault.
+    fn end(&mut self, at: Instant) -> Option<String> {
+        let _ = at;
+        None
+    }
+}
+
+/// What a checker found in a run: its name, when, what, and how many entries came before.
+pub(super) struct Found {
+    pub checker: &'static str,
+    pub at: Instant,
+    pub message: String,
+    pub entries: usize,
+}
+
+/// Has every checker that applies look at `run`.
+pub(super) fn observe(script: &Script, promises: &Promises, run: &Run) -> Vec<Found> {
+    let mut watching = applicable(script, promises);
+    let mut found = Vec::new();
+    let mut world = World::new(script.topology.pcpus(), script.vcpus.len());
+    let mut now = Instant::ZERO;
+    let mut ask = |watching: &mut Vec<Box<dyn Checker>>,
+                   at: Instant,
+                   entries: usize,
+                   question: &mut dyn FnMut(&mut dyn Checker) -> Option<String>| {
+        watching.retain_mut(|checker| match question(&mut **checker) {
+            None => true,
+            Some(message) => {
+                found.push(Found {
+                    checker: checker.name(),
+                    at,
+                    message,
+                    entries,
+                });
+                false
+            }
+        });
+    };
+    for (i, entry) in run.log.iter().enumerate() {
+        if entry.at > now {
+            ask(&mut watching, entry.at, i, &mut |c| {
+                c.lasting(&world, now, entry.at)
+            });
+            now = entry.at;
+        }
+        ask(&mut watching, now, i + 1, &mut |c| c.entry(&world, entry));
+        world.apply(entry);
+    }
+    if run.end > now {
+        ask(&mut watching, run.end, run.log.len(), &mut |c| {
+            c.lasting(&world, now, run.end)
+        });
+    }
+    if run.end == script.end {
+        ask(&mut watching, run.end, run.log.len(), &mut |c| {
+            c.end(run.end)
+        });
+    }
+    found
+}
+
+fn applicable(script: &Script, promises: &Promises) -> Vec<Box<dyn Checker>> {
+    let mut all = safety::all();
+    all.extend(waiting::all(script, promises));
+    all.extend(shares::all(script, promises));
+    all
+}

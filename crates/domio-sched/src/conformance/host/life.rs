@@ -1,0 +1,318 @@
+//! Lives of vcpus, guests and pcpus on the mini host: everything but the scheduler softirq.
+
+use super::{Call, Event, Fault, Host, Pcpu, Vcpu, What};
+use crate::conformance::script::{Action, Step};
+use crate::contract::Wake;
+use crate::cx::{Affinity, Cx, Pause};
+use domio_core::{CpuSet, DomainId, Duration, ParamValues, PcpuId, VcpuId};
+
+impl Host<'_> {
+    // ---- vcpus ------------------------------------------------------------------------------
+
+    pub(super) fn create(&mut self, v: VcpuId) {
+        let name = self.tables.vcpus[v.index()].name;
+        if !self.domains.iter().any(|(d, _)| *d == name.domain) {
+            let params = self.first_params(name.domain);
+            self.domains.push((name.domain, params));
+            self.set_domain(name.domain);
+        }
+        self.vcpus[v.index()].exists = true;
+        self.vcpus[v.index()].left = self.step_length(v);
+        let Affinity { hard, soft } = self.tables.affinity[v.index()];
+        // Its pcpus may have gone since the script was written.
+        self.set_affinity(v, self.widened(hard), soft);
+        self.call(|s, cx| s.insert(cx, v), |()| Call::Insert(v));
+        self.ask_for_pcpu(v);
+        self.set_pause(v, Pause::DOWN, false);
+        self.wake(v, Wake::Event);
+    }
+
+    pub(super) fn destroy(&mut self, v: VcpuId) {
+        if self.vcpus[v.index()].exists {
+            self.vcpus[v.index()].dying = true;
+            self.stop(v, Pause::DOWN);
+            self.remove_if_stopped(v);
+        }
+    }
+
+    pub(super) fn remove_if_stopped(&mut self, v: VcpuId) {
+        if self.vcpus[v.index()].dying && !self.tables.vcpus[v.index()].on_pcpu {
+            self.call(|s, cx| s.remove(cx, v), |()| Call::Remove(v));
+            self.cancel(Event::Timeout(v));
+            self.vcpus[v.index()] = Vcpu::default();
+        }
+    }
+
+    /// Takes `v` off its pcpu or queue for the reason `flag`.
+    fn stop(&mut self, v: VcpuId, flag: u8) {
+        let was_runnable = self.tables.vcpus[v.index()].runnable();
+        self.set_pause(v, flag, true);
+        if was_runnable {
+            self.call(|s, cx| s.sleep(cx, v), |()| Call::Sleep(v));
+        }
+    }
+
+    /// Ends the reason `flag`, and wakes `v` if that was the last one.
+    fn go_on(&mut self, v: VcpuId, flag: u8, why: Wake) {
+        if self.tables.vcpus[v.index()].pause.has(flag) {
+            self.set_pause(v, flag, false);
+            self.wake(v, why);
+        }
+    }
+
+    /// xen-spec 0.6.
+    fn wake(&mut self, v: VcpuId, why: Wake) {
+        if self.tables.vcpus[v.index()].runnable() {
+            self.call(|s, cx| s.wake(cx, v, why), |()| Call::Wake(v, why));
+        }
+    }
+
+    pub(super) fn send_event(&mut self, v: VcpuId) {
+        self.cancel(Event::Timeout(v));
+        if !self.vcpus[v.index()].exists {
+            return;
+        }
+        if self.tables.vcpus[v.index()].pause.has(Pause::BLOCKED) {
+            self.go_on(v, Pause::BLOCKED, Wake::Event);
+        } else {
+            self.vcpus[v.index()].event_pending = true;
+        }
+    }
+
+    /// Moves `v` because it may or shall not stay where it is.
+    fn relocate(&mut self, v: VcpuId) {
+        self.stop(v, Pause::MIGRATING);
+        self.migrate_if_stopped(v);
+    }
+
+    /// xen-spec 0.8.
+    pub(super) fn migrate_if_stopped(&mut self, v: VcpuId) {
+        let view = &self.tables.vcpus[v.index()];
+        if view.pause.has(Pause::MIGRATING) && !view.on_pcpu && !self.ended() {
+            self.ask_for_pcpu(v);
+            self.go_on(v, Pause::MIGRATING, Wake::Migrate);
+        }
+    }
+
+    fn ask_for_pcpu(&mut self, v: VcpuId) {
+        let pcpu = self.call(|s, cx| s.pick_pcpu(cx, v), |pcpu| Call::PickPcpu(v, *pcpu));
+        if !self.tables.online.contains(pcpu) {
+            self.fault(Fault::NotOnline(pcpu));
+        } else if !self.tables.affinity[v.index()].hard.contains(pcpu) {
+            self.fault(Fault::NotAllowed(pcpu, v));
+        } else {
+            self.assign(v, pcpu);
+        }
+    }
+
+    pub(super) fn assign(&mut self, v: VcpuId, pcpu: PcpuId) {
+        if self.tables.vcpus[v.index()].pcpu != pcpu {
+            self.tables.vcpus[v.index()].pcpu = pcpu;
+            self.note(What::Belongs(v, pcpu));
+        }
+    }
+
+    fn set_pause(&mut self, v: VcpuId, flag: u8, on: bool) {
+        let pause = &mut self.tables.vcpus[v.index()].pause;
+        if on {
+            pause.set(flag);
+        } else {
+            pause.clear(flag);
+        }
+        self.pause_changed(v);
+    }
+
+    pub(super) fn pause_changed(&mut self, v: VcpuId) {
+        let view = self.tables.vcpus[v.index()];
+        self.note(What::Paused(v, view.pause));
+        if view.runnable() {
+            self.resume(v);
+        } else {
+            self.suspend(v);
+        }
+    }
+
+    // ---- what guests do ---------------------------------------------------------------------
+
+    fn step_length(&self, v: VcpuId) -> Duration {
+        let steps = &self.script.vcpus[v.index()].steps;
+        match steps[self.vcpus[v.index()].step] {
+            Step::Run(length) => length,
+            Step::Burn => Duration::MAX,
+            Step::Block(_) | Step::Wait | Step::Yield | Step::Kick(_) => Duration::ZERO,
+        }
+    }
+
+    /// `v` executes from now on, if a pcpu holds it and nothing pauses it.
+    pub(super) fn resume(&mut self, v: VcpuId) {
+        let view = &self.tables.vcpus[v.index()];
+        let current = self.tables.pcpus[view.pcpu.index()].current == Some(v);
+        if current && view.runnable() && self.vcpus[v.index()].executes_since.is_none() {
+            self.vcpus[v.index()].executes_since = Some(self.now);
+            let ends = self.now.saturating_add(self.vcpus[v.index()].left);
+            self.add(ends, Event::StepEnds(v));
+        }
+    }
+
+    pub(super) fn suspend(&mut self, v: VcpuId) {
+        let vcpu = &mut self.vcpus[v.index()];
+        if let Some(since) = vcpu.executes_since.take() {
+            vcpu.left -= self.now.since(since);
+            self.cancel(Event::StepEnds(v));
+        }
+    }
+
+    /// `v` has finished a step of computing; goes on to the next one that takes time.
+    pub(super) fn step(&mut self, v: VcpuId) {
+        self.suspend(v);
+        let pcpu = self.tables.vcpus[v.index()].pcpu;
+        let steps = &self.script.vcpus[v.index()].steps;
+        let done = steps[self.vcpus[v.index()].step];
+        self.vcpus[v.index()].step = (self.vcpus[v.index()].step + 1) % steps.len();
+        self.vcpus[v.index()].left = self.step_length(v);
+        match done {
+            Step::Run(_) | Step::Burn => {}
+            Step::Block(timeout) => {
+                if self.block(v, pcpu) {
+                    self.add(self.now + timeout, Event::Timeout(v));
+                }
+            }
+            Step::Wait => {
+                self.block(v, pcpu);
+            }
+            Step::Yield => {
+                self.pcpus[pcpu.index()].yielded = true;
+                self.call(|s, cx| s.yielded(cx, v), |()| Call::Yielded(v));
+                // The guest is in the hypervisor until the pass lets it go on.
+                return self.raise_schedule(pcpu);
+            }
+            Step::Kick(whom) => self.send_event(whom),
+        }
+        self.resume(v);
+    }
+
+    /// xen-spec 0.7. Returns whether `v` does block.
+    fn block(&mut self, v: VcpuId, pcpu: PcpuId) -> bool {
+        if core::mem::take(&mut self.vcpus[v.index()].event_pending) {
+            return false;
+        }
+        self.set_pause(v, Pause::BLOCKED, true);
+        self.raise_schedule(pcpu);
+        true
+    }
+
+    // ---- what the operator does -------------------------------------------------------------
+
+    pub(super) fn operate(&mut self, action: Action) {
+        match action {
+            Action::Pause(v) => {
+                if self.vcpus[v.index()].exists {
+                    self.stop(v, Pause::PAUSED);
+                }
+            }
+            Action::Unpause(v) => self.go_on(v, Pause::PAUSED, Wake::Unpause),
+            Action::Kick(v) => self.send_event(v),
+            Action::Affinity { vcpu, hard, soft } => {
+                if self.vcpus[vcpu.index()].exists && hard.intersects(&self.tables.online) {
+                    self.set_affinity(vcpu, hard, soft);
+                    if !hard.contains(self.tables.vcpus[vcpu.index()].pcpu) {
+                        self.relocate(vcpu);
+                    }
+                }
+            }
+            Action::Offline(p) => self.take_offline(p),
+            Action::Online(p) => self.bring_online(p),
+            Action::Set(domain, name, value) => {
+                if let Some((_, params)) = self.domains.iter_mut().find(|(d, _)| *d == domain)
+                    && params.set(name, value).is_ok()
+                {
+                    self.set_domain(domain);
+                }
+            }
+        }
+    }
+
+    fn first_params(&self, domain: DomainId) -> ParamValues {
+        let mut params = ParamValues::defaults(self.policy.descriptor().domain_params);
+        let declared = self.script.domains.iter().find(|d| d.id == domain);
+        for (name, value) in declared.into_iter().flat_map(|d| &d.params) {
+            // What the policy does not know keeps its default, as `ScriptDomain::params` says.
+            let _ = params.set(name, *value);
+        }
+        params
+    }
+
+    fn set_domain(&mut self, domain: DomainId) {
+        let found = self.domains.iter().find(|(d, _)| *d == domain);
+        let params = found
+            .expect("a domain is listed before its parameters are set")
+            .1;
+        self.call(
+            |s, cx| s.set_domain(cx, domain, &params),
+            |()| Call::SetDomain(domain),
+        );
+    }
+
+    fn set_affinity(&mut self, v: VcpuId, hard: CpuSet, soft: CpuSet) {
+        self.tables.affinity[v.index()] = Affinity { hard, soft };
+        self.note(What::Affinity(v, hard, soft));
+    }
+
+    /// `hard`, or everything when no pcpu of it is online.
+    fn widened(&self, hard: CpuSet) -> CpuSet {
+        if hard.intersects(&self.tables.online) {
+            hard
+        } else {
+            CpuSet::ALL
+        }
+    }
+
+    pub(super) fn bring_online(&mut self, pcpu: PcpuId) {
+        if self.tables.online.contains(pcpu) || self.pcpus[pcpu.index()].leaving {
+            return;
+        }
+        self.tables.online.insert(pcpu);
+        self.note(What::Online(self.tables.online));
+        self.call(|s, cx| s.pcpu_online(cx, pcpu), |()| Call::PcpuOnline(pcpu));
+        self.raise_schedule(pcpu);
+    }
+
+    fn take_offline(&mut self, pcpu: PcpuId) {
+        if !self.tables.online.contains(pcpu) || self.tables.online.len() == 1 {
+            return;
+        }
+        self.tables.online.remove(pcpu);
+        self.pcpus[pcpu.index()].leaving = true;
+        self.note(What::Online(self.tables.online));
+        for v in (0..self.vcpus.len()).map(|i| VcpuId(i as u32)) {
+            if !self.vcpus[v.index()].exists {
+                continue;
+            }
+            let Affinity { hard, soft } = self.tables.affinity[v.index()];
+            if self.widened(hard) != hard {
+                self.set_affinity(v, self.widened(hard), soft);
+            }
+            if self.tables.vcpus[v.index()].pcpu == pcpu {
+                self.relocate(v);
+            }
+        }
+        self.leave_if_empty(pcpu);
+    }
+
+    pub(super) fn leave_if_empty(&mut self, pcpu: PcpuId) {
+        let idle = self.tables.pcpus[pcpu.index()].current.is_none();
+        if !self.pcpus[pcpu.index()].leaving || !idle || self.ended() {
+            return;
+        }
+        self.call(
+            |s, cx| s.pcpu_offline(cx, pcpu),
+            |()| Call::PcpuOffline(pcpu),
+        );
+        self.pcpus[pcpu.index()] = Pcpu::default();
+        self.cancel(Event::Schedule(pcpu));
+        self.cancel(Event::SliceEnds(pcpu));
+        for slot in 0..Cx::TIMER_SLOTS {
+            self.cancel(Event::Timer(pcpu, slot));
+        }
+    }
+}

@@ -1,0 +1,269 @@
+//! Hand-written scripts: the situations in which schedulers are known to fail.
+
+use super::script::{Action, Script, Step};
+use alloc::vec::Vec;
+use domio_core::{CpuSet, Duration, Instant, PcpuId, Topology, VcpuId};
+
+const fn ms(n: u64) -> Duration {
+    Duration::from_millis(n)
+}
+
+const fn us(n: u64) -> Duration {
+    Duration::from_micros(n)
+}
+
+/// Every hand-written script.
+pub fn scripts() -> Vec<Script> {
+    alloc::vec![
+        lone_burner(),
+        equal_burners(),
+        weighted_burners(),
+        capped_burner(),
+        capped_pair(),
+        sleepers_among_burners(),
+        ping_pong(),
+        yielders(),
+        woken_before_switched_out(),
+        more_pcpus_than_work(),
+        half_of_them_leave(),
+        pins(),
+        moving_affinity(),
+        pauses(),
+        comings_and_goings(),
+        hotplug(),
+    ]
+}
+
+fn on(name: &str, pcpus: u16, end: Duration) -> Script {
+    let topology = Topology::flat(pcpus).expect("the library uses one to eight pcpus");
+    Script::new(name, topology, Instant::ZERO + end)
+}
+
+fn lone_burner() -> Script {
+    let mut s = on("one burner on one pcpu", 1, ms(1000));
+    let d = s.domain(&[]);
+    s.vcpu(d, &[Step::Burn]);
+    s
+}
+
+fn equal_burners() -> Script {
+    let mut s = on("four equal burners on one pcpu", 1, ms(8000));
+    for _ in 0..4 {
+        let d = s.domain(&[]);
+        s.vcpu(d, &[Step::Burn]);
+    }
+    s
+}
+
+fn weighted_burners() -> Script {
+    let mut s = on(
+        "burners of weight 128, 256 and 1024 on one pcpu",
+        1,
+        ms(12_000),
+    );
+    for weight in [128, 256, 1024] {
+        let d = s.domain(&[("weight", weight)]);
+        s.vcpu(d, &[Step::Burn]);
+    }
+    s
+}
+
+fn capped_burner() -> Script {
+    let mut s = on("a burner capped at 50 % alone on one pcpu", 1, ms(5000));
+    let d = s.domain(&[("cap", 50)]);
+    s.vcpu(d, &[Step::Burn]);
+    s
+}
+
+fn capped_pair() -> Script {
+    let mut s = on(
+        "two vcpus capped at 60 % together, and a burner, on two pcpus",
+        2,
+        ms(5000),
+    );
+    let capped = s.domain(&[("cap", 60)]);
+    s.vcpu(capped, &[Step::Burn]);
+    s.vcpu(capped, &[Step::Burn]);
+    let free = s.domain(&[]);
+    s.vcpu(free, &[Step::Burn]);
+    s
+}
+
+fn sleepers_among_burners() -> Script {
+    let mut s = on("short sleepers among burners on two pcpus", 2, ms(6000));
+    for _ in 0..3 {
+        let d = s.domain(&[]);
+        s.vcpu(d, &[Step::Burn]);
+    }
+    let sleepers = s.domain(&[]);
+    for (run, block) in [(us(100), us(900)), (us(500), ms(3)), (ms(2), ms(11))] {
+        s.vcpu(sleepers, &[Step::Run(run), Step::Block(block)]);
+    }
+    s
+}
+
+fn ping_pong() -> Script {
+    let mut s = on("two vcpus wake each other beside a burner", 2, ms(4000));
+    let pair = s.domain(&[]);
+    s.vcpu(
+        pair,
+        &[Step::Run(us(200)), Step::Kick(VcpuId(1)), Step::Wait],
+    );
+    s.vcpu(
+        pair,
+        &[Step::Wait, Step::Run(us(300)), Step::Kick(VcpuId(0))],
+    );
+    let other = s.domain(&[]);
+    s.vcpu(other, &[Step::Burn]);
+    s
+}
+
+fn yielders() -> Script {
+    let mut s = on("vcpus that yield on one pcpu", 1, ms(4000));
+    let d = s.domain(&[]);
+    s.vcpu(d, &[Step::Run(us(700)), Step::Yield]);
+    s.vcpu(d, &[Step::Run(ms(4)), Step::Yield]);
+    s.vcpu(d, &[Step::Burn]);
+    s
+}
+
+/// The event comes at the instant of the block, sometimes before the pass (contract: `wake`).
+fn woken_before_switched_out() -> Script {
+    let mut s = on("woken at the very instant of the block", 1, ms(500));
+    let d = s.domain(&[]);
+    let v = s.vcpu(d, &[Step::Run(ms(10)), Step::Wait]);
+    s.vcpu(d, &[Step::Run(ms(5)), Step::Block(ms(5))]);
+    for n in 1..50 {
+        s.at(ms(10 * n), Action::Kick(v));
+    }
+    s
+}
+
+fn more_pcpus_than_work() -> Script {
+    let topology = Topology::new(2, 2, 2).expect("eight pcpus");
+    let mut s = Script::new(
+        "three burners and a sleeper on eight pcpus of two sockets",
+        topology,
+        Instant::ZERO + ms(2000),
+    );
+    let d = s.domain(&[]);
+    for _ in 0..3 {
+        s.vcpu(d, &[Step::Burn]);
+    }
+    s.vcpu(d, &[Step::Run(ms(3)), Step::Block(ms(4))]);
+    s
+}
+
+/// Whether placed in turn or in pairs, those who leave empty two pcpus.
+fn half_of_them_leave() -> Script {
+    let mut s = on("four of eight burners on four pcpus leave", 4, ms(2000));
+    let d = s.domain(&[]);
+    for n in 0..8 {
+        let v = s.vcpu(d, &[Step::Burn]);
+        if n % 4 < 2 {
+            s.vcpus[v.index()].stops = Some(Instant::ZERO + ms(1000));
+        }
+    }
+    s
+}
+
+fn pins() -> Script {
+    let mut s = on("three pinned to one pcpu of four, three free", 4, ms(5000));
+    let d = s.domain(&[]);
+    for _ in 0..3 {
+        let v = s.vcpu(d, &[Step::Run(ms(20)), Step::Block(ms(1))]);
+        s.vcpus[v.index()].hard = CpuSet::of(PcpuId(2));
+    }
+    for _ in 0..3 {
+        s.vcpu(d, &[Step::Burn]);
+    }
+    s
+}
+
+fn moving_affinity() -> Script {
+    let mut s = on(
+        "affinity that changes under running and queued vcpus",
+        3,
+        ms(3000),
+    );
+    let d = s.domain(&[]);
+    for _ in 0..4 {
+        s.vcpu(d, &[Step::Run(ms(7)), Step::Block(ms(2))]);
+    }
+    for n in 0..40 {
+        let vcpu = VcpuId((n % 4) as u32);
+        let hard = CpuSet::of(PcpuId((n % 3) as u16));
+        let soft = CpuSet::ALL;
+        s.at(ms(35 * n), Action::Affinity { vcpu, hard, soft });
+    }
+    let hard = CpuSet::ALL;
+    for v in 0..4 {
+        let vcpu = VcpuId(v);
+        let soft = CpuSet::ALL;
+        s.at(ms(1500), Action::Affinity { vcpu, hard, soft });
+    }
+    s
+}
+
+fn pauses() -> Script {
+    let mut s = on("pauses of running, queued and blocked vcpus", 2, ms(3000));
+    let d = s.domain(&[]);
+    for _ in 0..3 {
+        s.vcpu(d, &[Step::Burn]);
+    }
+    s.vcpu(d, &[Step::Run(ms(1)), Step::Block(ms(30))]);
+    for n in 0..40 {
+        let v = VcpuId((n % 4) as u32);
+        s.at(ms(20 + 50 * n), Action::Pause(v));
+        s.at(ms(45 + 50 * n), Action::Unpause(v));
+    }
+    s
+}
+
+fn comings_and_goings() -> Script {
+    let mut s = on("vcpus that come and go", 2, ms(4000));
+    let stays = s.domain(&[]);
+    s.vcpu(stays, &[Step::Burn]);
+    s.vcpu(stays, &[Step::Run(ms(3)), Step::Block(ms(3))]);
+    for n in 0..12u64 {
+        let d = s.domain(&[("weight", 512)]);
+        let steps: &[Step] = match n % 3 {
+            0 => &[Step::Burn],
+            1 => &[Step::Run(ms(2)), Step::Block(ms(9))],
+            _ => &[Step::Wait, Step::Run(ms(1))],
+        };
+        let v = s.vcpu(d, steps);
+        s.vcpus[v.index()].starts = Instant::ZERO + ms(200 * n);
+        s.vcpus[v.index()].stops = Some(Instant::ZERO + ms(200 * n + 700));
+    }
+    s
+}
+
+fn hotplug() -> Script {
+    let mut s = on("pcpus that leave and come back", 4, ms(4000));
+    let d = s.domain(&[]);
+    for _ in 0..4 {
+        s.vcpu(d, &[Step::Burn]);
+    }
+    s.vcpu(d, &[Step::Run(ms(2)), Step::Block(ms(5))]);
+    let pinned = s.vcpu(d, &[Step::Run(ms(4)), Step::Block(ms(4))]);
+    s.vcpus[pinned.index()].hard = CpuSet::of(PcpuId(3));
+    for n in 0..9 {
+        let pcpu = PcpuId(1 + (n % 3) as u16);
+        s.at(ms(100 + 300 * n), Action::Offline(pcpu));
+        s.at(ms(300 + 300 * n + 100 * (n % 4)), Action::Online(pcpu));
+    }
+    s
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_script_can_be_run() {
+        for script in scripts() {
+            assert_eq!(script.check(), Ok(()), "{}", script.name);
+        }
+    }
+}

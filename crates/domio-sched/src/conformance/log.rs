@@ -1,0 +1,326 @@
+//! The boundary log: every call, decision and effect between host and policy, and what the host
+//! did because of them.
+//!
+//! Logs of two runs compare with `==`; one entry prints as one line. The checkers see nothing
+//! else, so that whatever keeps such a log can be checked.
+
+use crate::contract::{Pick, Prev, Stop, Wake};
+use crate::cx::Pause;
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::fmt;
+use domio_core::{CpuSet, DomainId, Instant, PcpuId, VcpuId};
+
+/// One line of the log.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct LogEntry {
+    /// When.
+    pub at: Instant,
+    /// What.
+    pub what: What,
+}
+
+/// What happened.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum What {
+    /// A call of the policy, with its answer. The effects that it asked for follow.
+    Call(Call),
+    /// The policy tickled a pcpu.
+    Tickle(PcpuId),
+    /// The policy set or stopped (`None`) a timer.
+    Timer(PcpuId, u8, Option<Instant>),
+    /// The policy flagged a vcpu to migrate.
+    Migrate(VcpuId),
+    /// These are the pcpus that take part from now on.
+    Online(CpuSet),
+    /// These are the reasons for which a vcpu does not run from now on.
+    Paused(VcpuId, Pause),
+    /// A vcpu belongs to this pcpu from now on.
+    Belongs(VcpuId, PcpuId),
+    /// A vcpu has this hard and soft affinity from now on.
+    Affinity(VcpuId, CpuSet, CpuSet),
+    /// A pcpu switched from one vcpu (`None`: idle) to another.
+    Switch(PcpuId, Option<VcpuId>, Option<VcpuId>),
+    /// The host refused what the policy wanted, and ended the run.
+    Fault(Fault),
+}
+
+/// A call of the policy.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[allow(missing_docs)] // each is the method of `Scheduler` of that name, with its arguments
+pub enum Call {
+    PcpuOnline(PcpuId),
+    PcpuOffline(PcpuId),
+    SetDomain(DomainId),
+    Insert(VcpuId),
+    Remove(VcpuId),
+    PickPcpu(VcpuId, PcpuId),
+    Wake(VcpuId, Wake),
+    Sleep(VcpuId),
+    Yielded(VcpuId),
+    Schedule(PcpuId, Prev, Pick),
+    ContextSaved(VcpuId),
+    Timer(PcpuId, u8),
+}
+
+/// Why the host ended a run: something that no host could carry out.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Fault {
+    /// Picked a vcpu that is not runnable.
+    NotRunnable(PcpuId, VcpuId, Pause),
+    /// Picked a vcpu whose state another pcpu still holds.
+    RunsElsewhere(PcpuId, VcpuId),
+    /// Picked a vcpu for, or assigned it to, a pcpu outside its hard affinity.
+    NotAllowed(PcpuId, VcpuId),
+    /// Assigned a vcpu to, picked one for, or set a timer on a pcpu that is not online.
+    NotOnline(PcpuId),
+    /// Named a vcpu that does not exist yet or any more.
+    NoSuchVcpu(VcpuId),
+    /// Returned a time slice of zero.
+    ZeroSlice(PcpuId),
+    /// Asked for more and more work at one instant.
+    Endless(u32),
+}
+
+/// A finished run.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Run {
+    /// What happened, in order.
+    pub log: Vec<LogEntry>,
+    /// When the run ended: at the script's end, or at a fault.
+    pub end: Instant,
+    /// What the policy says of its state then ([`crate::Scheduler::dump`]).
+    pub dump: String,
+}
+
+impl Run {
+    /// Index of the first entry in which two runs differ; `None` when they are equal. The index
+    /// is that of the end of the shorter log when one is the start of the other.
+    pub fn first_difference(&self, other: &Run) -> Option<usize> {
+        let common = self.log.len().min(other.log.len());
+        (0..common)
+            .find(|i| self.log[*i] != other.log[*i])
+            .or((self.log.len() != other.log.len()).then_some(common))
+    }
+}
+
+/// A vcpu by its id.
+struct V(VcpuId);
+
+impl fmt::Display for V {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "v{}", self.0.0)
+    }
+}
+
+/// A vcpu or "idle".
+struct OrIdle(Option<VcpuId>);
+
+impl fmt::Display for OrIdle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Some(v) => V(v).fmt(f),
+            None => f.write_str("idle"),
+        }
+    }
+}
+
+/// A set of pcpus or "any".
+struct Set(CpuSet);
+
+impl fmt::Display for Set {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            CpuSet::ALL => f.write_str("any"),
+            set => write!(f, "{set:?}"),
+        }
+    }
+}
+
+/// The reasons of a pause, in words.
+struct Reasons(Pause);
+
+impl fmt::Display for Reasons {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let words = [
+            (Pause::BLOCKED, "blocked"),
+            (Pause::MIGRATING, "migrating"),
+            (Pause::DOWN, "down"),
+            (Pause::PARKED, "parked"),
+            (Pause::PAUSED, "paused"),
+        ];
+        if self.0 == Pause::NONE {
+            return f.write_str("runnable");
+        }
+        let mut comma = "";
+        for (flag, word) in words {
+            if self.0.has(flag) {
+                write!(f, "{comma}{word}")?;
+                comma = ", ";
+            }
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for LogEntry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.at, self.what)
+    }
+}
+
+impl fmt::Display for What {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            What::Call(call) => call.fmt(f),
+            What::Tickle(p) => write!(f, "    tickles {p}"),
+            What::Timer(p, slot, Some(at)) => write!(f, "    sets timer {slot} of {p} to {at}"),
+            What::Timer(p, slot, None) => write!(f, "    stops timer {slot} of {p}"),
+            What::Migrate(v) => write!(f, "    wants {} to migrate", V(v)),
+            What::Online(set) => write!(f, "  online: {}", Set(set)),
+            What::Paused(v, pause) => write!(f, "  {} is {}", V(v), Reasons(pause)),
+            What::Belongs(v, p) => write!(f, "  {} belongs to {p}", V(v)),
+            What::Affinity(v, hard, soft) => {
+                write!(
+                    f,
+                    "  {} may run on {}, prefers {}",
+                    V(v),
+                    Set(hard),
+                    Set(soft)
+                )
+            }
+            What::Switch(p, from, to) => {
+                write!(f, "  {p}: {} -> {}", OrIdle(from), OrIdle(to))
+            }
+            What::Fault(fault) => fault.fmt(f),
+        }
+    }
+}
+
+impl fmt::Display for Call {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Call::PcpuOnline(p) => write!(f, "pcpu_online({p})"),
+            Call::PcpuOffline(p) => write!(f, "pcpu_offline({p})"),
+            Call::SetDomain(d) => write!(f, "set_domain({d})"),
+            Call::Insert(v) => write!(f, "insert({})", V(v)),
+            Call::Remove(v) => write!(f, "remove({})", V(v)),
+            Call::PickPcpu(v, p) => write!(f, "pick_pcpu({}) = {p}", V(v)),
+            Call::Wake(v, why) => write!(f, "wake({}, {why:?})", V(v)),
+            Call::Sleep(v) => write!(f, "sleep({})", V(v)),
+            Call::Yielded(v) => write!(f, "yielded({})", V(v)),
+            Call::Schedule(p, prev, pick) => {
+                let why = match prev.why {
+                    Stop::Slice => "slice ended",
+                    Stop::NotRunnable => "not runnable",
+                    Stop::Yielded => "yielded",
+                    Stop::Tickled => "tickled",
+                };
+                write!(
+                    f,
+                    "schedule({p}, {} ran {}, {why})",
+                    OrIdle(prev.vcpu),
+                    prev.ran
+                )?;
+                write!(f, " = {}", OrIdle(pick.next))?;
+                match pick.time_slice {
+                    Some(slice) => write!(f, " for {slice}"),
+                    None => Ok(()),
+                }
+            }
+            Call::ContextSaved(v) => write!(f, "context_saved({})", V(v)),
+            Call::Timer(p, slot) => write!(f, "timer({p}, {slot})"),
+        }
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Fault::NotRunnable(p, v, why) => {
+                write!(f, "{} was picked for {p} but is {}", V(v), Reasons(why))
+            }
+            Fault::RunsElsewhere(p, v) => {
+                write!(
+                    f,
+                    "{} was picked for {p} but another pcpu holds its state",
+                    V(v)
+                )
+            }
+            Fault::NotAllowed(p, v) => {
+                write!(
+                    f,
+                    "{} was sent to {p}, which its hard affinity excludes",
+                    V(v)
+                )
+            }
+            Fault::NotOnline(p) => {
+                write!(
+                    f,
+                    "{p} is not online: it gets no vcpu, no pick and no timer"
+                )
+            }
+            Fault::NoSuchVcpu(v) => {
+                write!(f, "{} was named but does not exist (yet or any more)", V(v))
+            }
+            Fault::ZeroSlice(p) => {
+                write!(
+                    f,
+                    "the time slice for {p} is zero: it must be positive or none"
+                )
+            }
+            Fault::Endless(rounds) => {
+                write!(f, "{rounds} events at one instant: time would never go on")
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::string::ToString;
+    use domio_core::Duration;
+
+    #[test]
+    fn an_entry_is_one_readable_line() {
+        let prev = Prev {
+            vcpu: Some(VcpuId(3)),
+            ran: Duration::from_millis(30),
+            why: Stop::Slice,
+        };
+        let pick = Pick {
+            next: None,
+            time_slice: Some(Duration::from_micros(500)),
+        };
+        let entry = LogEntry {
+            at: Instant::from_nanos(40_000_000),
+            what: What::Call(Call::Schedule(PcpuId(1), prev, pick)),
+        };
+        assert_eq!(
+            entry.to_string(),
+            "0.040000000 s schedule(p1, v3 ran 30 ms, slice ended) = idle for 500 us"
+        );
+        let mut pause = Pause::NONE;
+        pause.set(Pause::BLOCKED);
+        pause.set(Pause::PARKED);
+        let text = What::Paused(VcpuId(2), pause).to_string();
+        assert_eq!(text, "  v2 is blocked, parked");
+    }
+
+    #[test]
+    fn runs_differ_where_the_first_entry_differs() {
+        let entry = |n| LogEntry {
+            at: Instant::from_nanos(n),
+            what: What::Tickle(PcpuId(0)),
+        };
+        let run = |times: &[u64]| Run {
+            log: times.iter().map(|t| entry(*t)).collect(),
+            end: Instant::ZERO,
+            dump: String::new(),
+        };
+        assert_eq!(run(&[1, 2]).first_difference(&run(&[1, 2])), None);
+        assert_eq!(run(&[1, 2]).first_difference(&run(&[1, 3])), Some(1));
+        assert_eq!(run(&[1, 2]).first_difference(&run(&[1])), Some(1));
+    }
+}

@@ -1,0 +1,224 @@
+//! The conformance suite: does a policy keep the contract and its own promises?
+//!
+//! One call runs a policy on the [mini host](host) under hand-written and random [scripts](Script),
+//! with [checkers](CHECKERS) watching the [boundary log](log). Whatever keeps a log of this form
+//! can be watched by them.
+//!
+//! # For the author of a policy
+//!
+//! ```
+//! use domio_core::ParamValues;
+//! use domio_sched::conformance;
+//! use domio_sched::round_robin::{DESCRIPTOR, RoundRobin};
+//!
+//! let params = ParamValues::defaults(DESCRIPTOR.params);
+//! let make = |topology: &_| Box::new(RoundRobin::new(&params, topology)) as _;
+//! let report = conformance::check(&make, 0..20);
+//! assert!(report.is_clean(), "{report}");
+//! ```
+//!
+//! A finding names the checker, the script and, if it was random, its seed. [`random::script`]
+//! with that seed gives the script again, and [`host::run`] its whole log; cut the script down by
+//! hand from there.
+//!
+//! Which checkers watch follows from [`Promises`](crate::Promises): a policy that promises less is
+//! asked less. [`crate::broken`] holds policies that must be caught, each by the checker that it
+//! names, which shows that the checkers see what they claim to see.
+
+pub mod checkers;
+pub mod exhaustive;
+pub mod host;
+pub mod library;
+pub mod log;
+pub mod random;
+pub mod rng;
+pub mod script;
+pub mod world;
+
+pub use checkers::{CHECKERS, CheckerInfo};
+pub use log::{Call, Fault, LogEntry, Run, What};
+pub use script::{Action, Script, ScriptDomain, ScriptError, ScriptVcpu, Step};
+
+use crate::contract::Scheduler;
+use alloc::boxed::Box;
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::fmt::{self, Write};
+use core::ops::Range;
+use domio_core::{Instant, Topology};
+
+/// Makes a policy for a host of the given shape. Called anew for every run.
+pub type Make<'a> = &'a dyn Fn(&Topology) -> Box<dyn Scheduler>;
+
+/// Entries of the log that a finding shows.
+const TAIL: usize = 30;
+
+/// One misbehaviour of a policy.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Finding {
+    /// Name of the checker, one of [`CHECKERS`].
+    pub checker: &'static str,
+    /// Name of the script.
+    pub script: String,
+    /// Its seed, when it was random.
+    pub seed: Option<u64>,
+    /// When it was seen.
+    pub at: Instant,
+    /// What was seen.
+    pub message: String,
+    /// The end of the log up to there, one entry a line.
+    pub log_tail: String,
+}
+
+/// What the suite found.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Report {
+    /// Scripts that were run (each twice).
+    pub scripts: usize,
+    /// Everything that was found: at most one finding for each checker and script.
+    pub findings: Vec<Finding>,
+}
+
+/// Runs the policy under every script of the [library] and the random ones of `seeds`.
+///
+/// A policy that panics takes the caller along: the message is its own.
+pub fn check(make: Make<'_>, seeds: Range<u64>) -> Report {
+    let mut report = Report::default();
+    let random = seeds.map(|seed| (random::script(seed), Some(seed)));
+    for (script, seed) in library::scripts()
+        .into_iter()
+        .map(|s| (s, None))
+        .chain(random)
+    {
+        report.add(make, &script, seed);
+    }
+    report
+}
+
+/// Runs the policy under every order of a few events ([`exhaustive`]), where [`check`] trusts to
+/// luck. What it finds is shown by a script of four events.
+pub fn check_exhaustively(make: Make<'_>) -> Report {
+    let mut report = Report::default();
+    for script in exhaustive::scripts() {
+        report.add(make, &script, None);
+    }
+    report
+}
+
+/// Runs the policy under one script, twice. `seed` is only passed on to the findings.
+///
+/// # Errors
+/// When the script makes no sense ([`Script::check`]).
+pub fn check_script(
+    make: Make<'_>,
+    script: &Script,
+    seed: Option<u64>,
+) -> Result<Vec<Finding>, ScriptError> {
+    let policy = make(&script.topology);
+    let promises = policy.descriptor().promises;
+    let run = host::run(script, policy)?;
+    let again = host::run(script, make(&script.topology))?;
+    let mut found = checkers::observe(script, &promises, &run);
+    if let Some(i) = run.first_difference(&again) {
+        found.push(difference(&run, &again, i));
+    }
+    let finding = |f: checkers::Found| Finding {
+        checker: f.checker,
+        script: script.name.clone(),
+        seed,
+        at: f.at,
+        message: f.message,
+        log_tail: tail(&run, f.entries),
+    };
+    Ok(found.into_iter().map(finding).collect())
+}
+
+fn difference(run: &Run, again: &Run, i: usize) -> checkers::Found {
+    let line = |run: &Run| match run.log.get(i) {
+        Some(entry) => alloc::format!("{entry}"),
+        None => String::from("nothing"),
+    };
+    checkers::Found {
+        checker: checkers::DETERMINISTIC,
+        at: run.log.get(i).map_or(run.end, |entry| entry.at),
+        message: alloc::format!(
+            "entry {i} was \"{}\" and is \"{}\" the second time",
+            line(run),
+            line(again)
+        ),
+        entries: run.log.len().min(i + 1),
+    }
+}
+
+fn tail(run: &Run, entries: usize) -> String {
+    let mut text = String::new();
+    for entry in &run.log[entries.saturating_sub(TAIL)..entries] {
+        writeln!(text, "{entry}").expect("a string takes any text");
+    }
+    text
+}
+
+impl Report {
+    /// Checks one more script, one of the suite's own.
+    fn add(&mut self, make: Make<'_>, script: &Script, seed: Option<u64>) {
+        let findings = check_script(make, script, seed);
+        self.findings
+            .extend(findings.expect("scripts of the suite itself can be run"));
+        self.scripts += 1;
+    }
+
+    /// Whether nothing was found.
+    pub fn is_clean(&self) -> bool {
+        self.findings.is_empty()
+    }
+
+    /// Names of the checkers that found something, each once, in the order of [`CHECKERS`].
+    pub fn checkers(&self) -> impl Iterator<Item = &'static str> + '_ {
+        let names = CHECKERS.iter().map(|c| c.name);
+        names.filter(|name| self.findings.iter().any(|f| f.checker == *name))
+    }
+}
+
+impl fmt::Display for Report {
+    /// A summary line; then, for each checker, its first finding in full and the number of others.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(
+            f,
+            "{} scripts, {} findings",
+            self.scripts,
+            self.findings.len()
+        )?;
+        for name in self.checkers() {
+            let mut mine = self.findings.iter().filter(|found| found.checker == name);
+            if let Some(first) = mine.next() {
+                write!(f, "{first}")?;
+            }
+            match mine.count() {
+                0 => {}
+                others => writeln!(f, "... and in {others} more scripts")?,
+            }
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{}: {} at {}, script \"{}\"",
+            self.checker, self.message, self.at, self.script
+        )?;
+        if let Some(seed) = self.seed {
+            write!(f, " (seed {seed})")?;
+        }
+        writeln!(f, "; the log up to there:")?;
+        for line in self.log_tail.lines() {
+            writeln!(f, "  {line}")?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,307 @@
+//! Random scripts, in the manner of swarm testing: each seed first decides which features its
+//! script has at all, so that rare combinations get scripts of their own.
+//!
+//! Times lie on coarse grids, so that coincidences (a wake-up at a tick, a block at the end of a
+//! slice) happen often.
+
+use super::rng::Rng;
+use super::script::{Action, Script, Step};
+use alloc::vec::Vec;
+use domio_core::{CpuSet, DomainId, Duration, Instant, PcpuId, Topology, VcpuId};
+
+/// Lengths of computing and blocking, in microseconds: around the constants of Xen's schedulers
+/// (a tick of 10 ms, a slice of 30 ms, a rate limit of 1 ms, timer floors of 100 and 500 us).
+const LENGTHS_US: &[u64] = &[
+    20, 50, 100, 130, 300, 500, 999, 1_000, 1_700, 3_000, 5_000, 9_500, 10_000, 10_500, 30_000,
+    70_000,
+];
+
+const WEIGHTS: &[i64] = &[32, 64, 128, 256, 256, 512, 1024, 4096];
+
+const CAPS: &[i64] = &[0, 0, 10, 25, 50, 80, 120];
+
+/// The random script of `seed`. Every seventh seed gives burners on one pcpu, whose shares can
+/// be foretold; every seventh after that gives capped burners.
+pub fn script(seed: u64) -> Script {
+    let mut rng = Rng::new(seed);
+    match seed % 7 {
+        0 => weighted(&mut rng),
+        1 => capped(&mut rng),
+        _ => Swarm::new(rng).script(),
+    }
+}
+
+fn weighted(rng: &mut Rng) -> Script {
+    let topology = Topology::flat(1).expect("one pcpu");
+    let mut script = Script::new(
+        "random weights",
+        topology,
+        Instant::from_nanos(9_000_000_000),
+    );
+    for _ in 0..rng.between(2, 5) {
+        let domain = script.domain(&[("weight", *rng.pick(&[128, 256, 384, 512, 1024]))]);
+        script.vcpu(domain, &[Step::Burn]);
+    }
+    script
+}
+
+fn capped(rng: &mut Rng) -> Script {
+    let topology = Topology::flat(rng.between(1, 4) as u16).expect("a few pcpus");
+    let mut script = Script::new("random caps", topology, Instant::from_nanos(4_000_000_000));
+    for _ in 0..rng.between(1, 4) {
+        let domain = script.domain(&[("cap", *rng.pick(CAPS)), ("weight", *rng.pick(WEIGHTS))]);
+        for _ in 0..rng.between(1, 3) {
+            script.vcpu(domain, &[Step::Burn]);
+        }
+    }
+    script
+}
+
+/// Which features a script has.
+struct Swarm {
+    rng: Rng,
+    end: Duration,
+    weights: bool,
+    caps: bool,
+    affinity: bool,
+    soft: bool,
+    lives: bool,
+    pauses: bool,
+    hotplug: bool,
+    changes: bool,
+    kicks: bool,
+}
+
+impl Swarm {
+    fn new(mut rng: Rng) -> Self {
+        let end = Duration::from_millis(*rng.pick(&[300, 1000, 1000, 2500]));
+        let mut feature = || rng.one_in(3);
+        Swarm {
+            end,
+            weights: feature(),
+            caps: feature(),
+            affinity: feature(),
+            soft: feature(),
+            lives: feature(),
+            pauses: feature(),
+            hotplug: feature(),
+            changes: feature(),
+            kicks: feature(),
+            rng,
+        }
+    }
+
+    fn script(mut self) -> Script {
+        let topology = self.topology();
+        let mut script = Script::new("random", topology, Instant::ZERO + self.end);
+        let pcpus = script.topology.pcpus() as u64;
+        let vcpus_max = self.rng.between(1, 2 * pcpus + 3);
+        while (script.vcpus.len() as u64) < vcpus_max {
+            let domain = self.domain(&mut script);
+            for _ in 0..self.rng.between(1, 4) {
+                self.vcpu(&mut script, domain, vcpus_max);
+            }
+            if self.lives && self.rng.one_in(2) {
+                self.lives(&mut script, domain);
+            }
+        }
+        // Kicks go to vcpus of the whole script, so they are known only now.
+        let all = script.vcpus.len() as u64;
+        for v in &mut script.vcpus {
+            for step in &mut v.steps {
+                if let Step::Kick(whom) = step {
+                    *whom = VcpuId(self.rng.below(all) as u32);
+                }
+            }
+        }
+        self.actions(&mut script);
+        script
+    }
+
+    fn topology(&mut self) -> Topology {
+        let shapes = [
+            (1, 1, 1),
+            (1, 1, 2),
+            (1, 2, 2),
+            (2, 1, 2),
+            (2, 2, 1),
+            (2, 2, 2),
+            (2, 4, 1),
+        ];
+        let (sockets, cores, threads) = match self.rng.one_in(2) {
+            true => *self.rng.pick(&shapes),
+            false => (1, self.rng.between(1, 8) as u16, 1),
+        };
+        Topology::new(sockets, cores, threads).expect("a few pcpus")
+    }
+
+    fn domain(&mut self, script: &mut Script) -> DomainId {
+        let mut params = Vec::new();
+        if self.weights {
+            params.push(("weight", *self.rng.pick(WEIGHTS)));
+        }
+        if self.caps {
+            params.push(("cap", *self.rng.pick(CAPS)));
+        }
+        script.domain(&params)
+    }
+
+    fn vcpu(&mut self, script: &mut Script, domain: DomainId, vcpus_max: u64) {
+        if script.vcpus.len() as u64 == vcpus_max {
+            return;
+        }
+        let steps = self.steps();
+        let pcpus = script.topology.pcpus();
+        let id = script.vcpu(domain, &steps);
+        let vcpu = &mut script.vcpus[id.index()];
+        if self.affinity && self.rng.one_in(2) {
+            vcpu.hard = some_pcpus(&mut self.rng, pcpus);
+        }
+        if self.soft && self.rng.one_in(2) {
+            vcpu.soft = some_pcpus(&mut self.rng, pcpus);
+        }
+    }
+
+    /// All vcpus of a domain come at once, as domains are built; they may go one by one.
+    fn lives(&mut self, script: &mut Script, domain: DomainId) {
+        let starts = self.rng.below(self.end.as_nanos() / 1_000_000);
+        let starts = Instant::ZERO + Duration::from_millis(starts);
+        for vcpu in script.vcpus.iter_mut().filter(|v| v.name.domain == domain) {
+            vcpu.starts = starts;
+            if self.rng.one_in(2) {
+                vcpu.stops = Some(starts + Duration::from_millis(self.rng.between(1, 500)));
+            }
+        }
+    }
+
+    fn length(&mut self) -> Duration {
+        Duration::from_micros(*self.rng.pick(LENGTHS_US))
+    }
+
+    /// Long enough that a whole script of it does not become a storm of passes.
+    fn longer(&mut self) -> Duration {
+        Duration::from_micros(*self.rng.pick(&LENGTHS_US[4..]))
+    }
+
+    fn steps(&mut self) -> Vec<Step> {
+        match self.rng.below(6) {
+            0 | 1 => alloc::vec![Step::Burn],
+            2 => alloc::vec![Step::Run(self.length()), Step::Block(self.longer())],
+            3 => alloc::vec![Step::Run(self.longer()), Step::Yield],
+            _ => self.mixed_steps(),
+        }
+    }
+
+    fn mixed_steps(&mut self) -> Vec<Step> {
+        let mut steps = alloc::vec![Step::Run(self.longer())];
+        for _ in 0..self.rng.between(1, 6) {
+            let step = match self.rng.below(if self.kicks { 6 } else { 4 }) {
+                0 | 1 => Step::Run(self.length()),
+                2 => Step::Block(self.length()),
+                3 => Step::Yield,
+                4 => Step::Wait,
+                _ => Step::Kick(VcpuId(0)),
+            };
+            steps.push(step);
+        }
+        steps
+    }
+
+    fn actions(&mut self, script: &mut Script) {
+        let pcpus = script.topology.pcpus();
+        let kinds = [self.pauses, self.hotplug, self.changes, self.kicks];
+        let Some(count) = kinds.contains(&true).then(|| self.rng.between(1, 30)) else {
+            return;
+        };
+        let mut actions = Vec::new();
+        for _ in 0..count {
+            let grid = *self.rng.pick(&[100, 1_000, 10_000]);
+            let at = self.rng.below(self.end.as_nanos() / 1_000 / grid) * grid;
+            let at = Duration::from_micros(at);
+            let vcpu = VcpuId(self.rng.below(script.vcpus.len() as u64) as u32);
+            let pcpu = PcpuId(self.rng.below(pcpus as u64) as u16);
+            let later = at + self.length();
+            if self.pauses && self.rng.one_in(2) {
+                actions.push((at, Action::Pause(vcpu)));
+                actions.push((later, Action::Unpause(vcpu)));
+            }
+            if self.hotplug && self.rng.one_in(3) {
+                actions.push((at, Action::Offline(pcpu)));
+                actions.push((later, Action::Online(pcpu)));
+            }
+            if self.changes && self.rng.one_in(2) {
+                actions.push((at, self.change(script, vcpu)));
+            }
+            if self.kicks && self.rng.one_in(2) {
+                actions.push((at, Action::Kick(vcpu)));
+            }
+        }
+        for (at, action) in actions {
+            script.at(at, action);
+        }
+    }
+
+    fn change(&mut self, script: &Script, vcpu: VcpuId) -> Action {
+        let domain = script.vcpus[vcpu.index()].name.domain;
+        let pcpus = script.topology.pcpus();
+        match self.rng.below(3) {
+            0 if self.weights => Action::Set(domain, "weight", *self.rng.pick(WEIGHTS)),
+            1 if self.caps => Action::Set(domain, "cap", *self.rng.pick(CAPS)),
+            _ => Action::Affinity {
+                vcpu,
+                hard: match self.rng.one_in(2) {
+                    true => some_pcpus(&mut self.rng, pcpus),
+                    false => CpuSet::ALL,
+                },
+                soft: CpuSet::ALL,
+            },
+        }
+    }
+}
+
+/// At least one of the first `pcpus`.
+fn some_pcpus(rng: &mut Rng, pcpus: usize) -> CpuSet {
+    let mut set = CpuSet::of(PcpuId(rng.below(pcpus as u64) as u16));
+    for _ in 0..rng.below(pcpus as u64) {
+        set.insert(PcpuId(rng.below(pcpus as u64) as u16));
+    }
+    set
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_seed_gives_a_script_that_can_be_run_and_gives_it_again() {
+        for seed in 0..2_000 {
+            let one = script(seed);
+            assert_eq!(one.check(), Ok(()), "seed {seed}");
+            assert_eq!(one, script(seed), "seed {seed}");
+        }
+    }
+
+    #[test]
+    fn every_kind_of_step_and_action_occurs() {
+        let all: Vec<Script> = (0..500).map(script).collect();
+        let steps = |wanted: fn(&Step) -> bool| {
+            all.iter()
+                .any(|s| s.vcpus.iter().any(|v| v.steps.iter().any(wanted)))
+        };
+        assert!(steps(|s| matches!(s, Step::Burn)));
+        assert!(steps(|s| matches!(s, Step::Block(_))));
+        assert!(steps(|s| matches!(s, Step::Wait)));
+        assert!(steps(|s| matches!(s, Step::Yield)));
+        assert!(steps(|s| matches!(s, Step::Kick(v) if v.0 > 0)));
+        let actions = |wanted: fn(&Action) -> bool| {
+            all.iter().any(|s| s.actions.iter().any(|(_, a)| wanted(a)))
+        };
+        assert!(actions(|a| matches!(a, Action::Pause(_))));
+        assert!(actions(|a| matches!(a, Action::Offline(_))));
+        assert!(actions(|a| matches!(a, Action::Set(..))));
+        assert!(actions(|a| matches!(a, Action::Affinity { .. })));
+        assert!(actions(|a| matches!(a, Action::Kick(_))));
+        assert!(all.iter().any(|s| s.topology.threads_per_core() > 1));
+        assert!(all.iter().any(|s| s.topology.sockets() > 1));
+    }
+}

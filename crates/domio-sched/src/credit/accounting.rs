@@ -1,0 +1,322 @@
+//! Debit and grant of credit (xen-spec 3.1 "Tick" and "acct", 3.2, 3.4).
+//!
+//! Sums are in `i64`. Xen's are in 32 bits and overflow when the host's credit times the weight of
+//! a domain's active vcpus passes 2^32 (28 pcpus, 8 vcpus of the highest weight); that is not
+//! reproduced.
+
+use super::params::{CREDITS_PER_MS, CREDITS_PER_TICK};
+use super::rules::Debit;
+use super::state::{NIL, Priority, flag};
+use super::{Credit, event};
+use crate::contract::Wake;
+use crate::cx::Cx;
+use domio_core::{DomainId, Instant, PcpuId, VcpuId};
+
+const NS_PER_MS: i64 = 1_000_000;
+pub(super) const NS_PER_CREDIT: i64 = NS_PER_MS / CREDITS_PER_MS;
+
+/// `ceil(a / b)` of numbers that are not negative.
+#[inline]
+fn div_up(a: i64, b: i64) -> i64 {
+    (a + b - 1) / b
+}
+
+impl Credit {
+    /// Debits `vcpu`, which is current, for its time since the last debit.
+    #[inline]
+    pub(super) fn burn(&mut self, vcpu: VcpuId, now: Instant) {
+        let rule = self.rules.debit;
+        let v = &mut self.vcpus[vcpu.index()];
+        let delta = now.as_nanos() as i64 - v.start;
+        if delta <= 0 {
+            return;
+        }
+        let credits = match rule {
+            Debit::Sampled => return,
+            Debit::Rounded => (delta * CREDITS_PER_MS + NS_PER_MS / 2) / NS_PER_MS,
+            Debit::Residual => {
+                // The start moves by whole credits only, so that the remainder counts again next
+                // time; the start then gets ahead of time, and the loop evens out (test vector 6).
+                let value = delta * CREDITS_PER_MS + i64::from(v.residual);
+                v.residual = (value % NS_PER_MS) as u32;
+                value / NS_PER_MS
+            }
+        };
+        v.credit -= credits;
+        v.start += credits * NS_PER_CREDIT;
+    }
+
+    /// The tick of `pcpu`.
+    pub(super) fn tick(&mut self, cx: &mut Cx<'_>, pcpu: PcpuId) {
+        let p = pcpu.index();
+        self.pcpus[p].ticks = self.pcpus[p].ticks.wrapping_add(1);
+        let current = cx.current(pcpu);
+        if let Some(vcpu) = current {
+            self.tick_current(cx, pcpu, vcpu);
+        }
+        if !self.rules.accounting_timer
+            && self.master == Some(pcpu)
+            && self.pcpus[p]
+                .ticks
+                .is_multiple_of(self.settings.ticks_per_tslice)
+        {
+            self.account(cx, pcpu);
+        }
+        if self.pcpus[p].sorted != self.sort_epoch {
+            cx.work(self.pcpus[p].runnable);
+            self.sort(pcpu);
+        }
+        // An idle pcpu of 3.4 and later goes back to its idle loop, which stops the tick.
+        let on = current.is_some() || !self.rules.idle_stops_tick;
+        self.pcpus[p].ticking = on;
+        if on {
+            cx.set_timer_in(pcpu, super::TICK, self.settings.tick);
+        }
+    }
+
+    /// Xen's `csched_vcpu_acct`: `vcpu` was found running at the tick of `pcpu`.
+    fn tick_current(&mut self, cx: &mut Cx<'_>, pcpu: PcpuId, vcpu: VcpuId) {
+        let v = &mut self.vcpus[vcpu.index()];
+        if v.priority == Priority::Boost {
+            v.priority = Priority::Under;
+            event::boost_end(cx, pcpu, vcpu);
+        }
+        match self.rules.debit {
+            Debit::Sampled => self.vcpus[vcpu.index()].credit -= CREDITS_PER_TICK,
+            Debit::Rounded | Debit::Residual => self.burn(vcpu, cx.now()),
+        }
+        if !self.vcpus[vcpu.index()].has(flag::ACTIVE) {
+            self.activate(vcpu);
+            let count = self.domain_of(vcpu).active_count;
+            event::account_start(cx, pcpu, vcpu, count);
+        } else if self.choose_pcpu(cx, pcpu, vcpu, pcpu, false) != pcpu {
+            cx.migrate(vcpu);
+            cx.tickle(pcpu);
+        }
+    }
+
+    fn domain_of(&self, vcpu: VcpuId) -> &super::state::Domain {
+        &self.domains[self.vcpus[vcpu.index()].domain as usize]
+    }
+
+    /// Share of `domain` in [`Credit::weight`] while it has `count` active vcpus.
+    pub(super) fn weight_in_sum(&self, domain: usize, count: u32) -> i64 {
+        let weight = self.domains[domain].weight;
+        match (self.rules.weight_per_vcpu, count) {
+            (_, 0) => 0,
+            (true, n) => weight * i64::from(n),
+            (false, _) => weight,
+        }
+    }
+
+    /// Puts `vcpu` at the head of its domain's active list and, if it is the first there, the
+    /// domain at the head of the list of active domains.
+    pub(super) fn activate(&mut self, vcpu: VcpuId) {
+        let domain = self.vcpus[vcpu.index()].domain;
+        let d = &mut self.domains[domain as usize];
+        let next = core::mem::replace(&mut d.active_head, vcpu.0);
+        d.active_count += 1;
+        let count = d.active_count;
+        let v = &mut self.vcpus[vcpu.index()];
+        v.set(flag::ACTIVE);
+        v.active_prev = NIL;
+        v.active_next = next;
+        if next != NIL {
+            self.vcpus[next as usize].active_prev = vcpu.0;
+        }
+        self.weight += self.weight_in_sum(domain as usize, count)
+            - self.weight_in_sum(domain as usize, count - 1);
+        if count == 1 {
+            self.link_domain(domain);
+        }
+    }
+
+    /// Undoes [`Credit::activate`].
+    pub(super) fn deactivate(&mut self, vcpu: VcpuId) {
+        let v = &mut self.vcpus[vcpu.index()];
+        v.clear(flag::ACTIVE);
+        let (domain, prev, next) = (v.domain, v.active_prev, v.active_next);
+        match prev {
+            NIL => self.domains[domain as usize].active_head = next,
+            p => self.vcpus[p as usize].active_next = next,
+        }
+        if next != NIL {
+            self.vcpus[next as usize].active_prev = prev;
+        }
+        let d = &mut self.domains[domain as usize];
+        d.active_count -= 1;
+        let count = d.active_count;
+        self.weight += self.weight_in_sum(domain as usize, count)
+            - self.weight_in_sum(domain as usize, count + 1);
+        if count == 0 {
+            self.unlink_domain(domain);
+        }
+    }
+
+    fn link_domain(&mut self, domain: u16) {
+        let next = core::mem::replace(&mut self.active_domains, u32::from(domain));
+        let d = &mut self.domains[domain as usize];
+        d.prev = NIL;
+        d.next = next;
+        if next != NIL {
+            self.domains[next as usize].prev = u32::from(domain);
+        }
+    }
+
+    fn unlink_domain(&mut self, domain: u16) {
+        let d = &self.domains[domain as usize];
+        let (prev, next) = (d.prev, d.next);
+        match prev {
+            NIL => self.active_domains = next,
+            p => self.domains[p as usize].next = next,
+        }
+        if next != NIL {
+            self.domains[next as usize].prev = prev;
+        }
+    }
+
+    /// Accounting, on the master `pcpu`: every active domain gets its share of the host's credit
+    /// for one period, every active vcpu its part of that and a new priority.
+    pub(super) fn account(&mut self, cx: &mut Cx<'_>, pcpu: PcpuId) {
+        let total_weight = self.weight;
+        if total_weight == 0 {
+            self.balance = 0;
+            return;
+        }
+        // What is owed to the host comes on top, so that the balance gets back to zero.
+        let debt = (-self.balance).max(0);
+        let mut credit = self.credit_per_period() + debt;
+        let mut weight_left = total_weight;
+        let mut balance = 0;
+        let mut someone_short = false;
+
+        let mut at = self.active_domains;
+        while at != NIL {
+            let domain = at as u16;
+            let d = self.domains[domain as usize];
+            // Read before anything moves: the domain may go to the head, or leave.
+            let next = d.next;
+            let count = i64::from(d.active_count);
+            let weight = self.weight_in_sum(domain as usize, d.active_count);
+            weight_left -= weight;
+            // Its sums and the three things that are done to each of its vcpus.
+            cx.work(4 * d.active_count);
+
+            let mut peak = count * self.settings.credits_per_tslice;
+            if debt > 0 {
+                peak += div_up(debt * weight, total_weight);
+            }
+            let mut cap_per_vcpu = 0;
+            if d.cap != 0 {
+                let cap = div_up(d.cap * self.settings.credits_per_tslice, 100);
+                peak = peak.min(cap);
+                cap_per_vcpu = div_up(cap, count);
+            }
+            let mut fair = div_up(credit * weight, total_weight);
+            if fair < peak {
+                someone_short = true;
+            } else {
+                if weight_left != 0 {
+                    // Others get what this one cannot use.
+                    credit += div_up((fair - peak) * total_weight, weight_left);
+                }
+                if someone_short {
+                    // It comes first next time, so that those before it get its surplus too.
+                    self.unlink_domain(domain);
+                    self.link_domain(domain);
+                }
+                fair = peak;
+            }
+            balance += self.grant(cx, pcpu, &d, div_up(fair, count), cap_per_vcpu);
+            at = next;
+        }
+        self.balance = balance;
+        self.sort_epoch = self.sort_epoch.wrapping_add(1);
+    }
+
+    /// Credit of the pcpus online for one accounting period.
+    fn credit_per_period(&self) -> i64 {
+        i64::from(self.online) * self.settings.credits_per_tslice
+    }
+
+    /// Gives every active vcpu of `domain` `grant` credits and a new priority; parks those under
+    /// minus `cap` credits, if the domain has a cap. Returns the sum of their credits.
+    fn grant(
+        &mut self,
+        cx: &mut Cx<'_>,
+        here: PcpuId,
+        domain: &super::state::Domain,
+        grant: i64,
+        cap: i64,
+    ) -> i64 {
+        let bound = self.settings.credits_per_tslice;
+        let mut sum = 0;
+        let mut at = domain.active_head;
+        while at != NIL {
+            let vcpu = VcpuId(at);
+            let v = &mut self.vcpus[at as usize];
+            at = v.active_next;
+            v.credit += grant;
+            if v.credit < 0 {
+                v.priority = Priority::Over;
+                let park = domain.cap != 0 && v.credit < -cap && !v.has(flag::PARKED);
+                v.credit = v.credit.max(-bound);
+                sum += v.credit;
+                if park {
+                    self.park(cx, vcpu);
+                }
+            } else {
+                // This ends a boost as well.
+                v.priority = Priority::Under;
+                if v.has(flag::PARKED) {
+                    self.unpark(cx, here, vcpu);
+                }
+                let v = &mut self.vcpus[vcpu.index()];
+                if v.credit > bound {
+                    v.credit = if self.rules.keep_half {
+                        v.credit / 2
+                    } else {
+                        0
+                    };
+                    sum += v.credit;
+                    self.deactivate(vcpu);
+                    let count = self.domain_of(vcpu).active_count;
+                    event::account_stop(cx, here, vcpu, count);
+                } else {
+                    sum += v.credit;
+                }
+            }
+        }
+        sum
+    }
+
+    /// Pauses `vcpu`: its domain is over its cap.
+    fn park(&mut self, cx: &mut Cx<'_>, vcpu: VcpuId) {
+        self.vcpus[vcpu.index()].set(flag::PARKED);
+        cx.park(vcpu);
+        self.take_off(cx, vcpu);
+    }
+
+    /// Ends the pause of `vcpu`. The mark shows the wake-up that it deserves no boost, if the
+    /// release clears it in the right order.
+    fn unpark(&mut self, cx: &mut Cx<'_>, here: PcpuId, vcpu: VcpuId) {
+        if self.rules.boost_unparked {
+            self.vcpus[vcpu.index()].clear(flag::PARKED);
+        }
+        if cx.unpark(vcpu) {
+            self.wake_up(cx, here, vcpu, Wake::Unpause);
+        }
+        self.vcpus[vcpu.index()].clear(flag::PARKED);
+    }
+
+    /// Changes the parameters of `domain`; those that are active count with the new weight from
+    /// now on.
+    pub(super) fn adjust(&mut self, domain: DomainId, weight: i64, cap: i64) {
+        let d = domain.index();
+        let count = self.domains[d].active_count;
+        self.weight -= self.weight_in_sum(d, count);
+        self.domains[d].weight = weight;
+        self.domains[d].cap = cap;
+        self.weight += self.weight_in_sum(d, count);
+    }
+}

@@ -1,0 +1,137 @@
+//! Taking work from other pcpus (xen-spec 3.1 "load_balance", 3.3, 3.4).
+
+use super::state::Priority;
+use super::wake::Step;
+use super::{Credit, event};
+use crate::cx::Cx;
+use domio_core::{CpuSet, PcpuId, VcpuId};
+
+impl Credit {
+    /// Looks for a vcpu on another pcpu that deserves to run on `pcpu` rather than what heads the
+    /// queue there, of priority `than`, and takes it out of its queue.
+    pub(super) fn steal(
+        &mut self,
+        cx: &mut Cx<'_>,
+        pcpu: PcpuId,
+        than: Priority,
+    ) -> Option<VcpuId> {
+        let own = &self.pcpus[pcpu.index()];
+        // Whoever queues anywhere queues here: spare the search, which could only fail. When it
+        // leaves records of its checks, it must be made.
+        let all_here = own.head == own.tail && self.queued == u32::from(own.head != super::NIL);
+        if (all_here && !cx.tracing()) || !cx.online().contains(pcpu) {
+            return None;
+        }
+        if self.rules.steal_by_node {
+            self.steal_by_node(cx, pcpu, than)
+        } else {
+            self.steal_round(cx, pcpu, than)
+        }
+    }
+
+    /// Until 4.2: every busy pcpu once, beginning after `pcpu`.
+    fn steal_round(&mut self, cx: &mut Cx<'_>, pcpu: PcpuId, than: Priority) -> Option<VcpuId> {
+        let mut workers = cx.online() & !self.idlers;
+        workers.remove(pcpu);
+        let mut peer = pcpu;
+        while let Some(next) = workers.cycle(peer) {
+            peer = next;
+            workers.remove(peer);
+            event::steal_check(cx, pcpu, peer, true);
+            let stolen = self.steal_from(cx, peer, pcpu, than, Step::Hard);
+            if stolen.is_some() {
+                return stolen;
+            }
+        }
+        None
+    }
+
+    /// Since 4.3: node by node, beginning with that of `pcpu`; since 4.5 first for vcpus that
+    /// prefer `pcpu`, then for any that may run there.
+    fn steal_by_node(&mut self, cx: &mut Cx<'_>, pcpu: PcpuId, than: Priority) -> Option<VcpuId> {
+        let nodes = cx.topology().sockets();
+        let own_node = cx.topology().socket_of(pcpu);
+        let mut workers = cx.online() & !self.idlers;
+        workers.remove(pcpu);
+        if workers.is_empty() {
+            return None;
+        }
+        let steps = [Step::Soft, Step::Hard];
+        for step in &steps[usize::from(!self.rules.soft_affinity)..] {
+            for i in 0..nodes {
+                let node = (own_node + i) % nodes;
+                let workers = workers & *cx.topology().node(node);
+                if let Some(stolen) = self.steal_in_node(cx, pcpu, than, *step, node, &workers) {
+                    return Some(stolen);
+                }
+            }
+        }
+        None
+    }
+
+    fn steal_in_node(
+        &mut self,
+        cx: &mut Cx<'_>,
+        pcpu: PcpuId,
+        than: Priority,
+        step: Step,
+        node: usize,
+        workers: &CpuSet,
+    ) -> Option<VcpuId> {
+        let first = if self.rules.balance_bias {
+            workers.cycle(self.balance_bias[node])?
+        } else {
+            workers.first()?
+        };
+        let mut peer = first;
+        loop {
+            let search = !self.rules.count_runnable || self.pcpus[peer.index()].runnable > 1;
+            event::steal_check(cx, pcpu, peer, search);
+            if search {
+                let stolen = self.steal_from(cx, peer, pcpu, than, step);
+                if stolen.is_some() {
+                    self.balance_bias[node] = peer;
+                    return stolen;
+                }
+            }
+            peer = workers.cycle(peer).unwrap_or(first);
+            if peer == first {
+                return None;
+            }
+        }
+    }
+
+    /// The first vcpu in the queue of `peer`, among those of higher priority than `than`, that
+    /// may and should run on `pcpu`. A peer that idles is left alone: it is about to look itself.
+    fn steal_from(
+        &mut self,
+        cx: &mut Cx<'_>,
+        peer: PcpuId,
+        pcpu: PcpuId,
+        than: Priority,
+        step: Step,
+    ) -> Option<VcpuId> {
+        cx.current(peer)?;
+        let found = self
+            .queue(peer)
+            .take_while(|v| self.vcpus[v.index()].priority > than)
+            .find(|&v| {
+                // Whoever is still in the peer's switch cannot move.
+                !cx.vcpu(v).on_pcpu
+                    && self
+                        .affinity(cx, v, step)
+                        .is_some_and(|set| set.contains(pcpu))
+                    && !self.is_cache_hot(cx, v)
+            })?;
+        event::stolen(cx, pcpu, peer, found);
+        self.dequeue_runnable(found);
+        // It runs here without going through this queue.
+        self.pcpus[pcpu.index()].runnable += 1;
+        Some(found)
+    }
+
+    fn is_cache_hot(&self, cx: &Cx<'_>, vcpu: VcpuId) -> bool {
+        let delay = self.settings.migration_delay.as_nanos();
+        delay != 0 && cx.now().as_nanos() - self.vcpus[vcpu.index()].last_ran < delay
+    }
+}

@@ -1,0 +1,368 @@
+//! Credit: Xen's proportional share scheduler, from 3.1 (2007) to 4.17 (2022).
+//!
+//! A vcpu has credit. Running costs 10 credits a millisecond; every 30 ms the active vcpus get the
+//! host's credit in proportion to the weights of their domains. Whoever has credit left is UNDER
+//! and runs before those who are OVER; whoever wakes while UNDER is BOOSTed, and preempts both
+//! until a tick finds it running. Each pcpu has a run queue, and takes work from the others when
+//! it has none with credit of its own.
+//!
+//! One implementation serves every release: [`rules`] tells what changed and when. The pages
+//! follow xen-spec section 3; names are Xen's where it has one.
+//!
+//! | page | holds |
+//! |---|---|
+//! | [`rules`] | the differences between releases |
+//! | `params` | parameters, their check, what follows from them |
+//! | `state`, `runq` | private tables; the run queues and their order |
+//! | `accounting` | debit at tick and pass, grant every period, caps |
+//! | `wake` | boost, tickling |
+//! | `balance`, `pick` | stealing work; choosing a pcpu |
+//! | `warm` | reading the state, and starting from a recorded one |
+//! | `event` | private trace records |
+
+mod accounting;
+mod balance;
+mod event;
+mod params;
+mod pick;
+pub mod rules;
+mod runq;
+mod state;
+mod wake;
+mod warm;
+
+#[cfg(test)]
+mod tests;
+
+pub use params::{DESCRIPTOR, Invalid, validate};
+pub use state::Priority;
+pub use warm::WarmVcpu;
+
+use crate::contract::{Descriptor, Pick, Prev, Scheduler, Wake};
+use crate::cx::Cx;
+use alloc::vec::Vec;
+use core::fmt;
+use domio_core::{CpuSet, DomainId, Duration, Instant, ParamValues, PcpuId, Topology, VcpuId};
+use params::Settings;
+use rules::{RateLimit, Rules};
+use state::{Domain, NIL, Pcpu, Vcpu, flag};
+
+/// Timer slot of the tick, on each pcpu.
+const TICK: u8 = 0;
+/// Timer slot of accounting, on the master pcpu (3.4 and later).
+const ACCOUNTING: u8 = 1;
+/// A vcpu that ran for less than this and goes on gets a slice of this length. Xen's
+/// `CSCHED_MIN_TIMER` is the plain number 100, meant as microseconds but compared with nanoseconds:
+/// recorded 4.17 traces have slices of 929.540 us after 70.460 us at a limit of 1 ms.
+const MIN_SLICE: Duration = Duration::from_nanos(100);
+
+/// The policy's state.
+pub struct Credit {
+    rules: Rules,
+    settings: Settings,
+    /// By vcpu.
+    vcpus: Vec<Vcpu>,
+    /// By pcpu.
+    pcpus: Vec<Pcpu>,
+    /// By domain.
+    domains: Vec<Domain>,
+    /// Pcpus whose last pass ended in idling and, since 4.9, that were not tickled after it.
+    idlers: CpuSet,
+    /// By node: where the last search for work to steal ended.
+    balance_bias: Vec<PcpuId>,
+    /// Vcpus in all run queues together.
+    queued: u32,
+    /// First of the list of active domains.
+    active_domains: u32,
+    /// Sum of the weights of the active domains, or of their active vcpus (4.1).
+    weight: i64,
+    /// Sum of the credits of the active vcpus after the last accounting.
+    balance: i64,
+    /// Number of pcpus online.
+    online: u32,
+    /// The pcpu that does the accounting: the first one online.
+    master: Option<PcpuId>,
+    /// When the accounting timer expires.
+    accounting_at: Instant,
+    /// Number of accountings that changed priorities.
+    sort_epoch: u32,
+    /// Xen's clock minus the host's; ticks resume at multiples of their period in Xen's.
+    clock_phase: Duration,
+}
+
+impl Credit {
+    /// A credit policy for a host of this shape.
+    ///
+    /// What [`validate`] refuses is repaired as Xen does at boot: a parameter that the release
+    /// lacks has the fixed value of that release, a rate limit over the time slice is cut to it.
+    pub fn new(params: &ParamValues, topology: &Topology) -> Self {
+        let (rules, settings) = Settings::new(params);
+        Credit {
+            rules,
+            settings,
+            vcpus: Vec::new(),
+            pcpus: alloc::vec![Pcpu::OFFLINE; topology.pcpus()],
+            domains: Vec::new(),
+            idlers: CpuSet::EMPTY,
+            balance_bias: alloc::vec![PcpuId(0); topology.sockets()],
+            queued: 0,
+            active_domains: NIL,
+            weight: 0,
+            balance: 0,
+            online: 0,
+            master: None,
+            accounting_at: Instant::ZERO,
+            sort_epoch: 0,
+            clock_phase: Duration::ZERO,
+        }
+    }
+
+    /// The rules in force.
+    pub fn rules(&self) -> &Rules {
+        &self.rules
+    }
+
+    /// The first multiple of the tick period, by Xen's clock, after `now`.
+    fn next_tick(&self, now: Instant) -> Instant {
+        let period = self.settings.tick;
+        let xen_now = Duration::from_nanos(now.as_nanos()) + self.clock_phase;
+        now + (period - xen_now % period)
+    }
+
+    /// Whether `vcpu`, which is current and ran for `ran`, goes on because of the rate limit, and
+    /// for how long.
+    #[inline]
+    fn protected(&self, vcpu: VcpuId, ran: Duration) -> Option<Duration> {
+        let limit = self.settings.ratelimit;
+        if ran >= limit
+            || (self.rules.yield_beats_ratelimit && self.vcpus[vcpu.index()].has(flag::YIELD))
+        {
+            return None;
+        }
+        match self.rules.ratelimit {
+            RateLimit::None => None,
+            RateLimit::Whole => Some(limit),
+            // Xen looks at the time that it ran, not at the time that is left.
+            RateLimit::Remaining if ran < MIN_SLICE => Some(MIN_SLICE),
+            RateLimit::Remaining => Some(limit - ran),
+        }
+    }
+
+    /// The vcpu that runs next on `pcpu`, out of every queue; `None` to idle.
+    #[inline]
+    fn next(&mut self, cx: &mut Cx<'_>, pcpu: PcpuId) -> Option<VcpuId> {
+        let head = self.pcpus[pcpu.index()].head;
+        let priority = self.head_priority(pcpu);
+        if priority <= Priority::Over
+            && let Some(stolen) = self.steal(cx, pcpu, priority)
+        {
+            return Some(stolen);
+        }
+        if head == NIL {
+            return None;
+        }
+        self.dequeue(VcpuId(head));
+        Some(VcpuId(head))
+    }
+
+    /// Stops the tick of `pcpu` when it begins to idle, and restarts it when that ends.
+    #[inline]
+    fn follow_idleness(&mut self, cx: &mut Cx<'_>, pcpu: PcpuId, idled: bool, idles: bool) {
+        if !self.rules.idle_stops_tick {
+            return;
+        }
+        if idles {
+            if self.pcpus[pcpu.index()].ticking {
+                self.pcpus[pcpu.index()].ticking = false;
+                cx.stop_timer(pcpu, TICK);
+            }
+        } else if idled {
+            self.pcpus[pcpu.index()].ticking = true;
+            let at = self.next_tick(cx.now());
+            cx.set_timer(pcpu, TICK, at);
+        }
+    }
+}
+
+impl Scheduler for Credit {
+    fn descriptor(&self) -> &'static Descriptor {
+        &DESCRIPTOR
+    }
+
+    fn pcpu_online(&mut self, cx: &mut Cx<'_>, pcpu: PcpuId) {
+        let node = cx.topology().socket_of(pcpu);
+        let mut others = *cx.topology().node(node) & cx.online();
+        others.remove(pcpu);
+        if others.is_empty() {
+            self.balance_bias[node] = pcpu;
+        }
+        self.online += 1;
+        if self.master.is_none() {
+            self.master = Some(pcpu);
+            if self.rules.accounting_timer {
+                self.accounting_at = cx.now() + self.settings.tslice;
+                cx.set_timer(pcpu, ACCOUNTING, self.accounting_at);
+            }
+        }
+        cx.set_timer_in(pcpu, TICK, self.settings.tick);
+        self.idlers.insert(pcpu);
+        self.pcpus[pcpu.index()] = Pcpu {
+            sorted: self.sort_epoch,
+            idle_bias: PcpuId(cx.pcpus() as u16 - 1),
+            ticking: true,
+            ..Pcpu::OFFLINE
+        };
+    }
+
+    fn pcpu_offline(&mut self, cx: &mut Cx<'_>, pcpu: PcpuId) {
+        assert!(
+            self.pcpus[pcpu.index()].runnable == 0 && self.pcpus[pcpu.index()].head == NIL,
+            "{pcpu} left with vcpus runnable there"
+        );
+        let mut rest = cx.online();
+        rest.remove(pcpu);
+        self.online -= 1;
+        self.idlers.remove(pcpu);
+        if self.master == Some(pcpu) {
+            self.master = rest.first();
+            if self.rules.accounting_timer {
+                cx.stop_timer(pcpu, ACCOUNTING);
+                if let Some(master) = self.master {
+                    cx.set_timer(master, ACCOUNTING, self.accounting_at);
+                }
+            }
+        }
+        let node = cx.topology().socket_of(pcpu);
+        if self.balance_bias[node] == pcpu
+            && let Some(other) = (rest & *cx.topology().node(node)).first()
+        {
+            self.balance_bias[node] = other;
+        }
+        self.pcpus[pcpu.index()].ticking = false;
+        cx.stop_timer(pcpu, TICK);
+    }
+
+    fn set_domain(&mut self, _: &mut Cx<'_>, domain: DomainId, params: &ParamValues) {
+        if self.domains.len() <= domain.index() {
+            self.domains.resize(domain.index() + 1, Domain::UNKNOWN);
+        }
+        self.adjust(domain, params.get(params::WEIGHT), params.get(params::CAP));
+    }
+
+    fn insert(&mut self, cx: &mut Cx<'_>, vcpu: VcpuId) {
+        if self.vcpus.len() <= vcpu.index() {
+            self.vcpus.resize(vcpu.index() + 1, Vcpu::ABSENT);
+        }
+        self.vcpus[vcpu.index()] = Vcpu {
+            domain: cx.vcpu(vcpu).name.domain.0,
+            flags: flag::PRESENT | flag::UNPLACED,
+            ..Vcpu::ABSENT
+        };
+    }
+
+    fn remove(&mut self, cx: &mut Cx<'_>, vcpu: VcpuId) {
+        assert!(
+            !self.vcpus[vcpu.index()].queued(),
+            "a vcpu leaves while it is queued"
+        );
+        if self.vcpus[vcpu.index()].has(flag::PARKED) {
+            // Whether it could run now is of no interest any more.
+            let _ = cx.unpark(vcpu);
+        }
+        if self.vcpus[vcpu.index()].has(flag::ACTIVE) {
+            self.deactivate(vcpu);
+            let v = &self.vcpus[vcpu.index()];
+            let count = self.domains[v.domain as usize].active_count;
+            let here = cx.vcpu(vcpu).pcpu;
+            event::account_stop(cx, here, vcpu, count);
+        }
+        self.vcpus[vcpu.index()] = Vcpu::ABSENT;
+    }
+
+    fn pick_pcpu(&mut self, cx: &mut Cx<'_>, vcpu: VcpuId) -> PcpuId {
+        let placed = !self.vcpus[vcpu.index()].has(flag::UNPLACED);
+        let from = if placed {
+            cx.vcpu(vcpu).pcpu
+        } else {
+            self.first_pcpu(cx, vcpu)
+        };
+        let v = &mut self.vcpus[vcpu.index()];
+        v.clear(flag::UNPLACED);
+        self.domains[v.domain as usize].placed_last = Some(vcpu);
+        if !placed && !self.rules.own_placement {
+            return from;
+        }
+        v.set(flag::MIGRATING);
+        self.choose_pcpu(cx, from, vcpu, from, true)
+    }
+
+    fn wake(&mut self, cx: &mut Cx<'_>, vcpu: VcpuId, why: Wake) {
+        // Which pcpu the waker runs on is not known; see the page of this policy.
+        let here = cx.vcpu(vcpu).pcpu;
+        self.wake_up(cx, here, vcpu, why);
+    }
+
+    fn sleep(&mut self, cx: &mut Cx<'_>, vcpu: VcpuId) {
+        self.take_off(cx, vcpu);
+    }
+
+    fn yielded(&mut self, _: &mut Cx<'_>, vcpu: VcpuId) {
+        if self.rules.yield_flag {
+            self.vcpus[vcpu.index()].set(flag::YIELD);
+        }
+    }
+
+    fn schedule(&mut self, cx: &mut Cx<'_>, pcpu: PcpuId, prev: Prev) -> Pick {
+        event::schedule(cx, pcpu, prev.vcpu.is_none());
+        let now = cx.now();
+        let ns = now.as_nanos();
+        if let Some(vcpu) = prev.vcpu {
+            self.burn(vcpu, now);
+            let runnable = cx.vcpu(vcpu).runnable();
+            if runnable && let Some(time_slice) = self.protected(vcpu, prev.ran) {
+                event::ratelimit(cx, pcpu, vcpu, prev.ran);
+                return Pick {
+                    next: Some(vcpu),
+                    time_slice: Some(time_slice),
+                };
+            }
+            let v = &mut self.vcpus[vcpu.index()];
+            v.start -= ns as i64;
+            v.last_ran = ns;
+            if runnable {
+                self.enqueue(pcpu, vcpu);
+            } else {
+                self.pcpus[pcpu.index()].runnable -= 1;
+            }
+            self.vcpus[vcpu.index()].clear(flag::YIELD);
+        }
+        let next = self.next(cx, pcpu);
+        match next {
+            Some(vcpu) => {
+                self.idlers.remove(pcpu);
+                self.vcpus[vcpu.index()].start += ns as i64;
+            }
+            None => self.idlers.insert(pcpu),
+        }
+        self.follow_idleness(cx, pcpu, prev.vcpu.is_none(), next.is_none());
+        let no_slice = next.is_none() && self.rules.idle_has_no_slice;
+        Pick {
+            next,
+            time_slice: (!no_slice).then_some(self.settings.tslice),
+        }
+    }
+
+    fn timer(&mut self, cx: &mut Cx<'_>, pcpu: PcpuId, slot: u8) {
+        if slot == TICK {
+            self.tick(cx, pcpu);
+        } else {
+            self.account(cx, pcpu);
+            self.accounting_at = cx.now() + self.settings.tslice;
+            cx.set_timer(pcpu, ACCOUNTING, self.accounting_at);
+        }
+    }
+
+    fn dump(&self, out: &mut dyn fmt::Write) -> fmt::Result {
+        self.describe(out)
+    }
+}

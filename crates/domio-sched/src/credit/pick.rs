@@ -1,0 +1,160 @@
+//! Choosing a pcpu for a vcpu (xen-spec 3.1 "cpu_pick", 3.2 to 3.4, 0.10).
+
+use super::state::{NIL, flag};
+use super::wake::Step;
+use super::{Credit, event};
+use crate::cx::{Cx, Pause};
+use domio_core::{CpuSet, PcpuId, VcpuId};
+
+impl Credit {
+    /// The best pcpu for `vcpu`, which belongs to `from`: an idle one that it may use, as far as
+    /// possible from the busy ones, else its own. `commit` tells that the vcpu goes there; at the
+    /// tick it is only a question.
+    pub(super) fn choose_pcpu(
+        &mut self,
+        cx: &mut Cx<'_>,
+        here: PcpuId,
+        vcpu: VcpuId,
+        from: PcpuId,
+        commit: bool,
+    ) -> PcpuId {
+        let mut chosen = from;
+        let mut bias_of = None;
+        let mut others = self.idlers & cx.hard(vcpu);
+        others.remove(from);
+        if others.is_empty() && cx.hard(vcpu).contains(from) {
+            // The usual case on a busy host: nowhere to go.
+            event::picked(cx, here, vcpu, from);
+            return from;
+        }
+        for step in [Step::Soft, Step::Hard] {
+            let Some(affinity) = self.affinity(cx, vcpu, step) else {
+                continue;
+            };
+            let candidates = affinity & cx.online();
+            let own = candidates
+                .test_or_cycle(from)
+                .expect("a vcpu has an online pcpu in its affinity");
+            let idlers = self.idle_for(cx, own, from);
+            chosen = self.spread(cx, own, candidates & idlers, &idlers, &mut bias_of);
+            if idlers.contains(chosen) {
+                break;
+            }
+        }
+        if commit
+            && self.rules.idle_bias
+            && let Some(p) = bias_of
+        {
+            self.pcpus[p.index()].idle_bias = chosen;
+        }
+        event::picked(cx, here, vcpu, chosen);
+        chosen
+    }
+
+    /// Pcpus that count as idle in the search: those that idle, and `own` if nobody but the vcpu
+    /// in question keeps it busy. `from` is where that vcpu belongs.
+    fn idle_for(&self, cx: &Cx<'_>, own: PcpuId, from: PcpuId) -> CpuSet {
+        let mut idlers = self.idlers & cx.online();
+        if !self.rules.pick_checks_own_queue || (own == from && self.pcpus[own.index()].head == NIL)
+        {
+            idlers.insert(own);
+        }
+        idlers
+    }
+
+    /// From `own`, goes to ever better pcpus of `candidates`, all of which are idle: to a core
+    /// with more idle threads in the same socket, to a socket with more idle pcpus otherwise.
+    fn spread(
+        &self,
+        cx: &Cx<'_>,
+        own: PcpuId,
+        mut candidates: CpuSet,
+        idlers: &CpuSet,
+        bias_of: &mut Option<PcpuId>,
+    ) -> PcpuId {
+        let topology = cx.topology();
+        let mut chosen = own;
+        if self.rules.pick_checks_own_queue && !candidates.contains(chosen) {
+            // Start from an idle one, if there is any: next to an idle sibling, a busy thread
+            // would look as good as that.
+            chosen = candidates.cycle(chosen).unwrap_or(chosen);
+        }
+        candidates.remove(chosen);
+        while let Some(next) = candidates.cycle(chosen) {
+            let same_socket = topology.socket_of(chosen) == topology.socket_of(next);
+            let (ours, theirs, factor) = if same_socket {
+                (topology.siblings(chosen), topology.siblings(next), 1)
+            } else {
+                let factor = self.rules.cross_socket_factor as usize;
+                (topology.socket(chosen), topology.socket(next), factor)
+            };
+            let (ours, theirs) = (*idlers & *ours, *idlers & *theirs);
+            let better = if self.settings.smt_power_savings {
+                ours.len() > theirs.len()
+            } else {
+                ours.len() * factor < theirs.len()
+            };
+            if !better {
+                candidates &= !theirs;
+            } else if self.rules.idle_bias {
+                *bias_of = Some(next);
+                let bias = self.pcpus[next.index()].idle_bias;
+                chosen = (theirs & candidates)
+                    .cycle(bias)
+                    .expect("the better pcpu is itself a candidate");
+                candidates &= !*topology.siblings(chosen);
+            } else {
+                chosen = next;
+                candidates.remove(chosen);
+            }
+        }
+        chosen
+    }
+
+    /// Where the search for the first pcpu of `vcpu` begins: for vcpu 0 of a domain at the lowest
+    /// pcpu (since 4.13) or at the emptiest one, for the others after the one placed before.
+    pub(super) fn first_pcpu(&self, cx: &Cx<'_>, vcpu: VcpuId) -> PcpuId {
+        let domain = &self.domains[self.vcpus[vcpu.index()].domain as usize];
+        let start = match domain.placed_last {
+            Some(before) if cx.vcpu(vcpu).name.index != 0 => {
+                cx.online().cycle(cx.vcpu(before).pcpu)
+            }
+            _ if self.rules.first_vcpu_at_lowest => cx.online().first(),
+            _ => Some(self.emptiest_pcpu(cx)),
+        };
+        start
+            .and_then(|p| cx.hard(vcpu).test_or_cycle(p))
+            .expect("a vcpu has an online pcpu in its affinity")
+    }
+
+    /// The pcpu with the fewest vcpus: not one that shares a core with the lowest pcpu unless
+    /// all others have more, with hyperthreads never the first of a core, the highest of equals.
+    fn emptiest_pcpu(&self, cx: &Cx<'_>) -> PcpuId {
+        let mut population = alloc::vec![0_u32; cx.pcpus()];
+        for (i, v) in self.vcpus.iter().enumerate() {
+            if v.has(flag::PRESENT) && !v.has(flag::UNPLACED) {
+                let view = cx.vcpu(VcpuId(i as u32));
+                if !view.pause.has(Pause::DOWN) {
+                    population[view.pcpu.index()] += 1;
+                }
+            }
+        }
+        let online = cx.online();
+        let lowest = online.first().expect("some pcpu is online");
+        let siblings = |pcpu: PcpuId| *cx.topology().siblings(pcpu) & online;
+        let mut excluded = siblings(lowest);
+        let mut best = excluded.iter().nth(1).unwrap_or(lowest);
+        for pcpu in online.iter() {
+            let core = siblings(pcpu);
+            let is_primary = core.len() > 1 && core.first() == Some(pcpu);
+            if excluded.contains(pcpu) || is_primary {
+                continue;
+            }
+            excluded |= core;
+            if population[pcpu.index()] <= population[best.index()] {
+                best = pcpu;
+            }
+        }
+        best
+    }
+}

@@ -1,0 +1,175 @@
+//! What changed in the credit scheduler between Xen 3.1 and 4.17, one rule per change.
+//!
+//! Each field of [`Rules`] names one behaviour and the first release that has it. The table is
+//! xen-spec 3.2 to 3.4; the commit that made a change is in brackets where it is known. Code asks
+//! for a rule, never for a release.
+
+use domio_core::XenVersion;
+use domio_core::XenVersion::{V3_4, V4_0, V4_1, V4_2, V4_3, V4_5, V4_7, V4_8, V4_9, V4_11, V4_13};
+
+/// How running is paid for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Debit {
+    /// Whoever runs at the tick pays for the whole tick (until 3.4).
+    Sampled,
+    /// Time since the last debit, rounded to the nearest 0.1 ms, the error carried on in the start
+    /// time (4.0).
+    Rounded,
+    /// The same, with the remainder kept apart \[cf0c29d1a9\] (4.3).
+    Residual,
+}
+
+/// For how long a vcpu that ran less than the rate limit may go on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum RateLimit {
+    /// There is no rate limit (until 4.1).
+    None,
+    /// A whole rate limit more \[d0ac87b3c0, 64908a0466\] (4.2).
+    Whole,
+    /// What is left of it (4.8).
+    Remaining,
+}
+
+/// Whether a vcpu that is preempted although some pcpu idles is sent to another pcpu.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum KickAway {
+    /// No: a wake-up preempts and wakes idle pcpus at once (until 4.2).
+    Never,
+    /// Always \[ebce2d836c\] (4.3).
+    Always,
+    /// When an idle pcpu is in its own hard affinity (4.7).
+    IfItFits,
+    /// When an idle pcpu is in the hard affinity of the vcpu that woke, of which there is none at
+    /// that point: never, in effect (4.13).
+    DeadTest,
+}
+
+/// The rules of one release.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Rules {
+    /// The release.
+    pub version: XenVersion,
+    /// 3.4: accounting has its own timer on the master pcpu. Before: every third tick there.
+    pub accounting_timer: bool,
+    /// 3.4: the tick of a pcpu stops while it idles and comes back at a multiple of its period.
+    pub idle_stops_tick: bool,
+    /// 3.4: a pass that ends in idling sets no slice timer.
+    pub idle_has_no_slice: bool,
+    /// 3.4: a vcpu that ran less than the migration delay ago is not stolen.
+    pub migration_delay: bool,
+    /// 3.4: the tunable that packs vcpus on few cores.
+    pub smt_power_savings: bool,
+    /// 4.0, 4.3: see [`Debit`].
+    pub debit: Debit,
+    /// 4.0: among equally good idle pcpus the one after the last choice is taken.
+    pub idle_bias: bool,
+    /// 4.1: a domain's weight counts once for each active vcpu \[3a37d430ce\]. Before: once.
+    pub weight_per_vcpu: bool,
+    /// 4.1: a vcpu that stops earning keeps half its credit \[c92d5f4e0f\]. Before: none.
+    pub keep_half: bool,
+    /// 4.1: a vcpu that yields goes behind one vcpu of lower priority \[5fc9f5ef6c\].
+    pub yield_flag: bool,
+    /// 4.1: a wake-up wakes one idle pcpu \[e4434634c4\]. Before: all of them.
+    pub tickle_one: bool,
+    /// 4.1: to change sockets, the other must have this many times as many idle pcpus
+    /// \[6d6b9b99aa\]: 2. Before: 1.
+    pub cross_socket_factor: u32,
+    /// 4.2: the time slice can be set. Before: 30 ms.
+    pub tslice_tunable: bool,
+    /// 4.2, 4.8: see [`RateLimit`].
+    pub ratelimit: RateLimit,
+    /// 4.3: a wake-up prefers an idle pcpu to preempting \[ebce2d836c\].
+    pub tickle_prefers_idlers: bool,
+    /// 4.3, 4.7, 4.13: see [`KickAway`].
+    pub kick_away: KickAway,
+    /// 4.3: when a pcpu is chosen, the vcpu's own counts as idle only if nobody queues there, and
+    /// an idle one is preferred to it. Before: it always counts as idle.
+    pub pick_checks_own_queue: bool,
+    /// 4.3: stealing looks at the pcpus of its own NUMA node first, then at the other nodes.
+    pub steal_by_node: bool,
+    /// 4.3 to 4.11: the parked mark was cleared before the vcpu was unpaused, so that it was
+    /// boosted; put right in 4.13 \[5c8c0ae7c4\].
+    pub boost_unparked: bool,
+    /// 4.5: soft affinity.
+    pub soft_affinity: bool,
+    /// Until 4.5: waking on another pcpu after a migration boosts \[removed by 66c7449a4d, 4.7\].
+    pub boost_migrated: bool,
+    /// 4.8: a yield ends the running vcpu's turn in spite of the rate limit.
+    pub yield_beats_ratelimit: bool,
+    /// 4.8: a new vcpu's pcpu is chosen as for a migration. Before: the host's rule (xen-spec
+    /// 0.10) alone.
+    pub own_placement: bool,
+    /// 4.9: a pcpu with at most one runnable vcpu is not searched for work to steal.
+    pub count_runnable: bool,
+    /// 4.9: the search in a node begins after the pcpu where the last one ended.
+    pub balance_bias: bool,
+    /// 4.9: a pcpu that was tickled no longer counts as idle.
+    pub tickled_leave_idlers: bool,
+    /// 4.11: a vcpu pinned to one idle pcpu wakes that one without looking further.
+    pub pinned_fast_path: bool,
+    /// 4.13: the search for a new domain's first pcpu begins at the lowest one. Before: at the
+    /// one with the fewest vcpus.
+    pub first_vcpu_at_lowest: bool,
+}
+
+impl Rules {
+    /// The rules of `version`. 3.0 counts as 3.1, whose scheduler it has (3.0.4).
+    pub const fn of(version: XenVersion) -> Self {
+        // `PartialOrd` cannot be used in a constant; the discriminants are in order of time.
+        const fn since(version: XenVersion, first: XenVersion) -> bool {
+            version as u8 >= first as u8
+        }
+        let v = version;
+        Rules {
+            version,
+            accounting_timer: since(v, V3_4),
+            idle_stops_tick: since(v, V3_4),
+            idle_has_no_slice: since(v, V3_4),
+            migration_delay: since(v, V3_4),
+            smt_power_savings: since(v, V3_4),
+            debit: if since(v, V4_3) {
+                Debit::Residual
+            } else if since(v, V4_0) {
+                Debit::Rounded
+            } else {
+                Debit::Sampled
+            },
+            idle_bias: since(v, V4_0),
+            weight_per_vcpu: since(v, V4_1),
+            keep_half: since(v, V4_1),
+            yield_flag: since(v, V4_1),
+            tickle_one: since(v, V4_1),
+            cross_socket_factor: if since(v, V4_1) { 2 } else { 1 },
+            tslice_tunable: since(v, V4_2),
+            ratelimit: if since(v, V4_8) {
+                RateLimit::Remaining
+            } else if since(v, V4_2) {
+                RateLimit::Whole
+            } else {
+                RateLimit::None
+            },
+            tickle_prefers_idlers: since(v, V4_3),
+            kick_away: if since(v, V4_13) {
+                KickAway::DeadTest
+            } else if since(v, V4_7) {
+                KickAway::IfItFits
+            } else if since(v, V4_3) {
+                KickAway::Always
+            } else {
+                KickAway::Never
+            },
+            pick_checks_own_queue: since(v, V4_3),
+            steal_by_node: since(v, V4_3),
+            boost_unparked: since(v, V4_3) && !since(v, V4_13),
+            soft_affinity: since(v, V4_5),
+            boost_migrated: !since(v, V4_7),
+            yield_beats_ratelimit: since(v, V4_8),
+            own_placement: since(v, V4_8),
+            count_runnable: since(v, V4_9),
+            balance_bias: since(v, V4_9),
+            tickled_leave_idlers: since(v, V4_9),
+            pinned_fast_path: since(v, V4_11),
+            first_vcpu_at_lowest: since(v, V4_13),
+        }
+    }
+}

@@ -1,0 +1,183 @@
+//! Versions, parameters and their check.
+
+use super::super::params::{Settings, VERSIONS};
+use super::super::rules::{Debit, KickAway, RateLimit};
+use super::super::{DESCRIPTOR, Invalid, validate};
+use super::*;
+use alloc::string::ToString;
+
+fn values(version: &str, params: &[(&str, i64)]) -> ParamValues {
+    let mut values = ParamValues::defaults(DESCRIPTOR.params);
+    values.choose("version", version).unwrap();
+    for (name, value) in params {
+        values.set(name, *value).unwrap();
+    }
+    values
+}
+
+#[test]
+fn the_default_is_4_17_with_xens_settings() {
+    let (rules, settings) = Settings::new(&ParamValues::defaults(DESCRIPTOR.params));
+    assert_eq!(rules.version, XenVersion::V4_17);
+    assert_eq!((settings.tslice, settings.tick), (ms(30), ms(10)));
+    assert_eq!(settings.credits_per_tslice, 300);
+    assert_eq!(settings.ratelimit, ms(1));
+    assert!(settings.boost && settings.preempt && !settings.runq_sort);
+    let domain = ParamValues::defaults(DESCRIPTOR.domain_params);
+    assert_eq!(
+        (domain.by_name("weight"), domain.by_name("cap")),
+        (Some(256), Some(0))
+    );
+}
+
+#[test]
+fn every_version_names_a_release_in_order() {
+    let versions: Vec<_> = VERSIONS
+        .iter()
+        .map(|v| XenVersion::from_name(v).unwrap())
+        .collect();
+    assert!(versions.is_sorted_by(|a, b| a < b));
+    assert_eq!(versions.last(), Some(&XenVersion::V4_17));
+    for name in VERSIONS {
+        let (rules, _) = Settings::new(&values(name, &[]));
+        assert_eq!(rules.version.name(), *name);
+    }
+}
+
+/// First release with a rule.
+type Change = (fn(&Rules) -> bool, &'static str);
+
+#[test]
+fn each_rule_begins_with_its_release() {
+    let changes: &[Change] = &[
+        (|r| r.accounting_timer, "3.4"),
+        (|r| r.idle_stops_tick, "3.4"),
+        (|r| r.idle_has_no_slice, "3.4"),
+        (|r| r.migration_delay, "3.4"),
+        (|r| r.smt_power_savings, "3.4"),
+        (|r| r.debit != Debit::Sampled, "4.0"),
+        (|r| r.idle_bias, "4.0"),
+        (|r| r.weight_per_vcpu, "4.1"),
+        (|r| r.keep_half, "4.1"),
+        (|r| r.yield_flag, "4.1"),
+        (|r| r.tickle_one, "4.1"),
+        (|r| r.cross_socket_factor == 2, "4.1"),
+        (|r| r.tslice_tunable, "4.2"),
+        (|r| r.ratelimit != RateLimit::None, "4.2"),
+        (|r| r.debit == Debit::Residual, "4.3"),
+        (|r| r.tickle_prefers_idlers, "4.3"),
+        (|r| r.kick_away != KickAway::Never, "4.3"),
+        (|r| r.pick_checks_own_queue, "4.3"),
+        (|r| r.steal_by_node, "4.3"),
+        (|r| r.soft_affinity, "4.5"),
+        (|r| !r.boost_migrated, "4.7"),
+        (
+            |r| matches!(r.kick_away, KickAway::IfItFits | KickAway::DeadTest),
+            "4.7",
+        ),
+        (|r| r.ratelimit == RateLimit::Remaining, "4.8"),
+        (|r| r.yield_beats_ratelimit, "4.8"),
+        (|r| r.own_placement, "4.8"),
+        (|r| r.count_runnable, "4.9"),
+        (|r| r.balance_bias, "4.9"),
+        (|r| r.tickled_leave_idlers, "4.9"),
+        (|r| r.pinned_fast_path, "4.11"),
+        (|r| r.kick_away == KickAway::DeadTest, "4.13"),
+        (|r| r.first_vcpu_at_lowest, "4.13"),
+    ];
+    for (has, since) in changes {
+        let since = XenVersion::from_name(since).unwrap();
+        for version in XenVersion::ALL {
+            assert_eq!(
+                has(&Rules::of(version)),
+                version >= since,
+                "{version}, {since}"
+            );
+        }
+    }
+    for version in XenVersion::ALL {
+        let regression = version >= XenVersion::V4_3 && version < XenVersion::V4_13;
+        assert_eq!(Rules::of(version).boost_unparked, regression, "{version}");
+    }
+}
+
+#[test]
+fn a_short_slice_has_one_tick() {
+    for (tslice, ticks, tick) in [(1, 1, 1000), (2, 1, 2000), (3, 3, 1000), (4, 3, 1333)] {
+        let (_, s) = Settings::new(&values("4.17", &[("tslice_ms", tslice)]));
+        assert_eq!(
+            (s.ticks_per_tslice, s.tick),
+            (ticks, us(tick)),
+            "{tslice} ms"
+        );
+        assert_eq!(s.credits_per_tslice, 10 * tslice);
+    }
+}
+
+#[test]
+fn what_a_release_lacks_is_refused_or_fixed() {
+    for (version, name, value, since) in [
+        ("4.1", "tslice_ms", 5, XenVersion::V4_2),
+        ("4.1", "ratelimit_us", 0, XenVersion::V4_2),
+        ("3.1", "migration_delay_us", 500, XenVersion::V3_4),
+        ("3.1", "smt_power_savings", 1, XenVersion::V3_4),
+    ] {
+        let params = values(version, &[(name, value)]);
+        let refused = validate(&params).unwrap_err();
+        let version = XenVersion::from_name(version).unwrap();
+        assert_eq!(
+            refused,
+            Invalid::NotInVersion {
+                name,
+                version,
+                since
+            }
+        );
+        let (_, settings) = Settings::new(&params);
+        let (_, fixed) = Settings::new(&values(version.name(), &[]));
+        assert_eq!(settings, fixed, "{name} has no effect in {version}");
+        assert!(validate(&values(since.name(), &[(name, value)])).is_ok());
+    }
+    let (_, settings) = Settings::new(&values("4.0", &[]));
+    assert_eq!(
+        (settings.tslice, settings.ratelimit),
+        (ms(30), Duration::ZERO)
+    );
+}
+
+#[test]
+fn a_rate_limit_over_the_slice_is_refused_or_cut() {
+    let params = values("4.17", &[("tslice_ms", 5), ("ratelimit_us", 5001)]);
+    let refused = validate(&params).unwrap_err();
+    assert_eq!(
+        refused.to_string(),
+        "ratelimit_us is 5001, but must not be longer than the time slice of 5000 us: lower it \
+         or raise tslice_ms"
+    );
+    assert_eq!(Settings::new(&params).1.ratelimit, ms(5));
+    assert!(validate(&values("4.17", &[("tslice_ms", 5), ("ratelimit_us", 5000)])).is_ok());
+    // 1 ms is the default rate limit: a slice of 1 ms is just possible.
+    assert!(validate(&values("4.17", &[("tslice_ms", 1)])).is_ok());
+    assert!(
+        validate(&values("3.1", &[])).is_ok(),
+        "3.1 has no rate limit to compare"
+    );
+}
+
+#[test]
+fn a_refusal_tells_what_to_do() {
+    let refused = validate(&values("3.1", &[("migration_delay_us", 1)])).unwrap_err();
+    assert_eq!(
+        refused.to_string(),
+        "migration_delay_us does not exist in Xen 3.1: leave it at its default, or choose \
+         version 3.4 or later"
+    );
+}
+
+#[test]
+fn the_registry_has_it() {
+    let policy = crate::find("credit").expect("credit is a policy");
+    let params = ParamValues::defaults(policy.descriptor.params);
+    let made = (policy.make)(&params, &Topology::flat(2).unwrap());
+    assert_eq!(made.descriptor().trace_id, 0);
+}

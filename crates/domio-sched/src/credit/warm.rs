@@ -1,0 +1,261 @@
+//! Looking at the state, and starting from a given one.
+//!
+//! A recorded trace begins in the middle: credits, priorities and timers have values that no empty
+//! start gives. [`Credit::warm_start`] sets them, so that a run can continue a recording.
+
+use super::accounting::NS_PER_CREDIT;
+use super::state::{NIL, Priority, flag};
+use super::{ACCOUNTING, Credit, TICK};
+use crate::cx::Cx;
+use core::fmt;
+use domio_core::{Duration, Instant, PcpuId, VcpuId};
+
+/// State of one vcpu at a warm start.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct WarmVcpu {
+    /// Which.
+    pub vcpu: VcpuId,
+    /// Its credit now.
+    pub credit: i64,
+    /// What it has burned beyond whole credits, in nanoseconds times 10: 0 to 999,999. Zero in
+    /// releases before 4.3, which do not keep it.
+    pub residual: u32,
+    /// Its priority, not idle.
+    pub priority: Priority,
+    /// Whether it earns credit.
+    pub active: bool,
+    /// Whether it is paused because of its domain's cap.
+    pub parked: bool,
+}
+
+impl Credit {
+    /// Sets the state as if the host had run before. For use once the pcpus are online, the
+    /// domains known and the vcpus inserted and placed, when the host's tables already show who is
+    /// current and who is runnable, and before the first pass.
+    ///
+    /// `ticks` are the pcpus whose tick is set, and when it expires; on all others it is stopped.
+    /// `accounting` is when the next accounting comes: a timer of its own since 3.4, before that
+    /// the master's first tick that is not earlier. Of `vcpus`, those that are runnable but not
+    /// current are queued where they belong in the order given, and the active lists of each
+    /// domain, and of domains, are in that order too. Vcpus that are not named keep their state.
+    ///
+    /// The balance of the last accounting is reckoned from the credits of the active vcpus and from
+    /// what has been burned since, as if those pcpus that are busy now had been busy all the time;
+    /// [`Credit::set_balance`] corrects that.
+    ///
+    /// # Panics
+    /// When a vcpu is named twice or was never inserted.
+    pub fn warm_start(
+        &mut self,
+        cx: &mut Cx<'_>,
+        ticks: &[(PcpuId, Instant)],
+        accounting: Instant,
+        vcpus: &[WarmVcpu],
+    ) {
+        for warm in vcpus {
+            self.warm_vcpu(cx, warm);
+        }
+        // Lists grow at the head.
+        for warm in vcpus.iter().rev().filter(|w| w.active) {
+            self.activate(warm.vcpu);
+        }
+        let left: i64 = vcpus.iter().filter(|w| w.active).map(|w| w.credit).sum();
+        self.balance = left + self.burned_in_period(cx, accounting);
+        self.warm_pcpus(cx, ticks);
+        self.warm_accounting(cx, ticks, accounting);
+    }
+
+    /// What the pcpus that are busy now burn from the last accounting until now, if they were busy
+    /// all the time.
+    fn burned_in_period(&self, cx: &Cx<'_>, accounting: Instant) -> i64 {
+        let online = cx.online();
+        let busy = online.iter().filter(|p| cx.current(*p).is_some()).count();
+        let to_go = accounting.saturating_since(cx.now());
+        let gone = self.settings.tslice.saturating_sub(to_go);
+        busy as i64 * gone.as_nanos() as i64 / NS_PER_CREDIT
+    }
+
+    fn warm_vcpu(&mut self, cx: &mut Cx<'_>, warm: &WarmVcpu) {
+        let i = warm.vcpu.index();
+        assert!(
+            self.vcpus.get(i).is_some_and(|v| v.has(flag::PRESENT)),
+            "a vcpu of the warm start was never inserted"
+        );
+        if self.vcpus[i].has(flag::ACTIVE) {
+            self.deactivate(warm.vcpu);
+        }
+        if self.vcpus[i].queued() {
+            self.dequeue_runnable(warm.vcpu);
+        }
+        if warm.parked && !self.vcpus[i].has(flag::PARKED) {
+            cx.park(warm.vcpu);
+        }
+        let current = cx.is_current(warm.vcpu);
+        let v = &mut self.vcpus[i];
+        v.credit = warm.credit;
+        v.residual = warm.residual;
+        v.priority = warm.priority;
+        v.clear(flag::YIELD | flag::MIGRATING | flag::PARKED);
+        if warm.parked {
+            v.set(flag::PARKED);
+        }
+        v.start = if current {
+            cx.now().as_nanos() as i64
+        } else {
+            0
+        };
+        if !current && cx.vcpu(warm.vcpu).runnable() {
+            let pcpu = cx.vcpu(warm.vcpu).pcpu;
+            self.link_before(pcpu, warm.vcpu.0, NIL);
+        }
+    }
+
+    fn warm_pcpus(&mut self, cx: &mut Cx<'_>, ticks: &[(PcpuId, Instant)]) {
+        for pcpu in cx.online().iter() {
+            let busy = cx.current(pcpu).is_some();
+            let waiting = self.queue(pcpu).count() as u32;
+            if busy {
+                self.idlers.remove(pcpu);
+            } else {
+                self.idlers.insert(pcpu);
+            }
+            let tick = ticks.iter().find(|(p, _)| *p == pcpu);
+            let p = &mut self.pcpus[pcpu.index()];
+            p.runnable = waiting + u32::from(busy);
+            p.sorted = self.sort_epoch;
+            p.ticking = tick.is_some();
+            match tick {
+                Some((_, at)) => cx.set_timer(pcpu, TICK, *at),
+                None => cx.stop_timer(pcpu, TICK),
+            }
+        }
+    }
+
+    fn warm_accounting(
+        &mut self,
+        cx: &mut Cx<'_>,
+        ticks: &[(PcpuId, Instant)],
+        accounting: Instant,
+    ) {
+        let Some(master) = self.master else {
+            return;
+        };
+        if self.rules.accounting_timer {
+            self.accounting_at = accounting;
+            cx.set_timer(master, ACCOUNTING, accounting);
+        } else if let Some((_, tick)) = ticks.iter().find(|(p, _)| *p == master) {
+            // The tick after `before` others is to be one that accounts.
+            let wait = accounting.saturating_since(*tick).as_nanos();
+            let before = wait.div_ceil(self.settings.tick.as_nanos());
+            let period = u64::from(self.settings.ticks_per_tslice);
+            let count = period - (before + 1) % period;
+            self.pcpus[master.index()].ticks = count as u32;
+        }
+    }
+
+    /// Sets the sum of credits that the last accounting left, by which the next one corrects what
+    /// it grants if it is negative.
+    pub fn set_balance(&mut self, balance: i64) {
+        self.balance = balance;
+    }
+
+    /// Sets how far Xen's clock is ahead of the host's. A tick that stopped while its pcpu idled
+    /// comes back at a multiple of its period by Xen's clock (3.4 and later), so that a run that
+    /// continues a recording needs the difference modulo that period. Zero at first.
+    pub fn set_clock_phase(&mut self, ahead: Duration) {
+        self.clock_phase = ahead;
+    }
+
+    /// Credit of `vcpu`, as of its last debit. 10 credits are a millisecond.
+    pub fn credit(&self, vcpu: VcpuId) -> i64 {
+        self.vcpus[vcpu.index()].credit
+    }
+
+    /// Time burned by `vcpu` beyond its last whole credit, in nanoseconds times 10 (since 4.3).
+    pub fn residual(&self, vcpu: VcpuId) -> u32 {
+        self.vcpus[vcpu.index()].residual
+    }
+
+    /// Priority of `vcpu`.
+    pub fn priority(&self, vcpu: VcpuId) -> Priority {
+        self.vcpus[vcpu.index()].priority
+    }
+
+    /// Whether `vcpu` earns credit.
+    pub fn is_active(&self, vcpu: VcpuId) -> bool {
+        self.vcpus[vcpu.index()].has(flag::ACTIVE)
+    }
+
+    /// Whether `vcpu` is paused because of its domain's cap.
+    pub fn is_parked(&self, vcpu: VcpuId) -> bool {
+        self.vcpus[vcpu.index()].has(flag::PARKED)
+    }
+
+    /// Sum of credits that the last accounting left.
+    pub fn balance(&self) -> i64 {
+        self.balance
+    }
+
+    /// The vcpus that queue on `pcpu`, the next one first.
+    pub fn run_queue(&self, pcpu: PcpuId) -> impl Iterator<Item = VcpuId> + '_ {
+        self.queue(pcpu)
+    }
+
+    /// Domains that earn credit, in the order in which accounting visits them.
+    pub fn active_domains(&self) -> impl Iterator<Item = domio_core::DomainId> + '_ {
+        let mut at = self.active_domains;
+        core::iter::from_fn(move || {
+            let domain = (at != NIL).then_some(domio_core::DomainId(at as u16))?;
+            at = self.domains[domain.index()].next;
+            Some(domain)
+        })
+    }
+
+    pub(super) fn describe(&self, out: &mut dyn fmt::Write) -> fmt::Result {
+        writeln!(
+            out,
+            "credit {}: {} pcpus, weight {}, balance {}, slice {}, tick {}, ratelimit {}",
+            self.rules.version,
+            self.online,
+            self.weight,
+            self.balance,
+            self.settings.tslice,
+            self.settings.tick,
+            self.settings.ratelimit,
+        )?;
+        for (i, p) in self.pcpus.iter().enumerate() {
+            let pcpu = PcpuId(i as u16);
+            let idle = if self.idlers.contains(pcpu) {
+                ", idle"
+            } else {
+                ""
+            };
+            writeln!(out, "{pcpu}: {} runnable{idle}", p.runnable)?;
+            for v in self.queue(pcpu) {
+                write!(out, "  queued ")?;
+                self.describe_vcpu(out, v)?;
+            }
+        }
+        for domain in self.active_domains() {
+            let d = &self.domains[domain.index()];
+            writeln!(out, "{domain}: weight {}, cap {}", d.weight, d.cap)?;
+            let mut at = d.active_head;
+            while at != NIL {
+                write!(out, "  active ")?;
+                self.describe_vcpu(out, VcpuId(at))?;
+                at = self.vcpus[at as usize].active_next;
+            }
+        }
+        Ok(())
+    }
+
+    fn describe_vcpu(&self, out: &mut dyn fmt::Write, vcpu: VcpuId) -> fmt::Result {
+        let v = &self.vcpus[vcpu.index()];
+        let parked = if v.has(flag::PARKED) { ", parked" } else { "" };
+        writeln!(
+            out,
+            "vcpu {} of d{}: {:?}, credit {}{parked}",
+            vcpu.0, v.domain, v.priority, v.credit
+        )
+    }
+}

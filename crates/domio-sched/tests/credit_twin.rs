@@ -1,0 +1,162 @@
+//! Credit decides as its slow twin does: equal boundary logs on hand-written and random scripts,
+//! for each epoch and for random parameters.
+
+mod twin;
+
+use core::fmt::Write;
+use domio_core::{ParamValues, Topology};
+use domio_sched::conformance::rng::Rng;
+use domio_sched::conformance::{Call, Run, Script, What, host, library, random};
+use domio_sched::{Scheduler, find};
+use twin::TwinCredit;
+
+const EPOCHS: [&str; 4] = ["3.1", "3.4", "4.0", "4.17"];
+
+const BETWEEN: [&str; 9] = [
+    "4.1", "4.2", "4.3", "4.5", "4.7", "4.8", "4.9", "4.11", "4.13",
+];
+
+/// Random scripts for each epoch. The twin is slow, and the thousands of the long test found
+/// nothing that these do not.
+const SEEDS: u64 = 84;
+
+/// The releases between the epochs, which share nearly all of their rules with a neighbour, get
+/// fewer.
+const SEEDS_BETWEEN: u64 = 21;
+
+fn params(version: &str) -> ParamValues {
+    let credit = find("credit").expect("credit is in the registry");
+    let mut params = ParamValues::defaults(credit.descriptor.params);
+    params.choose("version", version).expect("a known release");
+    params
+}
+
+/// Parameters as an operator might set them; the defaults for even seeds.
+fn random_params(version: &str, seed: u64) -> ParamValues {
+    let mut params = params(version);
+    if !seed.is_multiple_of(2) {
+        let mut rng = Rng::new(seed);
+        let mut set = |name, values: &[i64]| {
+            let value = *rng.pick(values);
+            params.set(name, value).expect("a value in range");
+        };
+        set("tslice_ms", &[2, 5, 10, 30, 50]);
+        set("ratelimit_us", &[0, 100, 500, 1_000, 2_000]);
+        set("migration_delay_us", &[0, 0, 100, 1_000, 10_000]);
+        set("smt_power_savings", &[0, 0, 1]);
+    }
+    params
+}
+
+/// A run, without what has no effect: stopping a timer that is not set.
+fn run(script: &Script, make: impl Fn(&Topology) -> Box<dyn Scheduler>) -> Run {
+    let mut run = host::run(script, make(&script.topology)).expect("a sound script");
+    let mut set = Vec::new();
+    run.log.retain(|entry| match entry.what {
+        What::Timer(pcpu, slot, at) => {
+            let was_set = set.contains(&(pcpu, slot));
+            set.retain(|s| *s != (pcpu, slot));
+            if at.is_some() {
+                set.push((pcpu, slot));
+            }
+            was_set || at.is_some()
+        }
+        What::Call(Call::Timer(pcpu, slot)) => {
+            set.retain(|s| *s != (pcpu, slot));
+            true
+        }
+        _ => true,
+    });
+    run
+}
+
+/// Runs both; `None` when they agree, else a report for people.
+fn difference(script: &Script, params: &ParamValues) -> Option<String> {
+    let credit = find("credit").expect("credit is in the registry");
+    let both = |script: &Script| {
+        let one = run(script, |t| (credit.make)(params, t));
+        let two = run(script, |t| Box::new(TwinCredit::new(params, t)));
+        (one, two)
+    };
+    let (one, two) = both(script);
+    let i = one.first_difference(&two)?;
+    let mut text = format!("they differ at entry {i}:\n");
+    for entry in &one.log[i.saturating_sub(40)..i] {
+        writeln!(text, "{entry}").unwrap();
+    }
+    for (who, run) in [("credit", &one), ("twin", &two)] {
+        for entry in run.log.iter().skip(i).take(4) {
+            writeln!(text, "{who}: {entry}").unwrap();
+        }
+    }
+    let at = |run: &Run| run.log.get(i).map_or(run.end, |entry| entry.at);
+    let mut before = script.clone();
+    before.end = at(&one).min(at(&two));
+    let (one, two) = both(&before);
+    writeln!(
+        text,
+        "before that instant credit was:\n{}\nand its twin:\n{}",
+        one.dump, two.dump
+    )
+    .unwrap();
+    Some(text)
+}
+
+fn agree(version: &str, seeds: core::ops::Range<u64>) {
+    for seed in seeds {
+        let params = random_params(version, seed);
+        if let Some(text) = difference(&random::script(seed), &params) {
+            panic!("credit {version}, seed {seed}: {text}");
+        }
+    }
+}
+
+fn agree_on_hand_written(version: &str) {
+    for script in library::scripts() {
+        if let Some(text) = difference(&script, &params(version)) {
+            panic!("credit {version}, script \"{}\": {text}", script.name);
+        }
+    }
+}
+
+#[test]
+fn on_hand_written_scripts() {
+    for version in EPOCHS.into_iter().chain(BETWEEN) {
+        agree_on_hand_written(version);
+    }
+}
+
+#[test]
+fn epoch_a_3_1() {
+    agree("3.1", 0..SEEDS);
+}
+
+#[test]
+fn epoch_b_3_4() {
+    agree("3.4", 0..SEEDS);
+}
+
+#[test]
+fn epoch_b_4_0() {
+    agree("4.0", 0..SEEDS);
+}
+
+#[test]
+fn epoch_c_4_17() {
+    agree("4.17", 0..SEEDS);
+}
+
+#[test]
+fn between_the_epochs() {
+    for version in BETWEEN {
+        agree(version, 0..SEEDS_BETWEEN);
+    }
+}
+
+#[test]
+#[ignore = "takes minutes: run it after a change of credit"]
+fn on_thousands_of_scripts() {
+    for version in EPOCHS.into_iter().chain(BETWEEN) {
+        agree(version, 10_000..11_000);
+    }
+}

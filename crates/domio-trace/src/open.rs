@@ -1,0 +1,309 @@
+//! Recognises the format of a trace file.
+
+use std::fmt::Write as _;
+use std::fs::File;
+use std::io::{Chain, Cursor, Read};
+use std::path::Path;
+
+use domio_core::{Record, Sink};
+
+use crate::event::CPU_CHANGE_HEADER;
+use crate::merge::HELD_MAX;
+use crate::old::{OldLayout, probe};
+use crate::own::MAGIC;
+use crate::{
+    DEFAULT_TSC_HZ, MergeStats, OldXentraceReader, OwnReader, TraceError, TraceErrorKind,
+    TraceHeader, XentraceReader,
+};
+
+/// Bytes that are looked at to tell the format.
+const LOOK: usize = 1024;
+
+/// The formats that [`TraceReader`] knows.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Format {
+    /// domio's own.
+    Own,
+    /// xentrace since Xen 3.2.
+    Xentrace,
+    /// xentrace of a 64-bit Xen 3.0 or 3.1.
+    Xentrace3Lp64,
+    /// xentrace of a 32-bit Xen 3.0 or 3.1.
+    Xentrace3Ilp32,
+}
+
+impl Format {
+    /// All formats.
+    pub const ALL: [Format; 4] = [
+        Format::Own,
+        Format::Xentrace,
+        Format::Xentrace3Lp64,
+        Format::Xentrace3Ilp32,
+    ];
+
+    /// Name on the command line.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Format::Own => "domio",
+            Format::Xentrace => "xentrace",
+            Format::Xentrace3Lp64 => "xentrace3-64",
+            Format::Xentrace3Ilp32 => "xentrace3-32",
+        }
+    }
+
+    /// The format with that name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Format::ALL.into_iter().find(|f| f.name() == name)
+    }
+}
+
+/// How to read a trace.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ReadOptions {
+    /// The format; `None` to recognise it.
+    pub format: Option<Format>,
+    /// Counts a second of the time stamp counter in xentrace files, which do not tell it; `None`
+    /// for [`DEFAULT_TSC_HZ`]. Own traces hold nanoseconds and ignore it.
+    pub tsc_hz: Option<u64>,
+    /// Most records held back to bring the cpus' streams of a xentrace file into order.
+    pub held_max: usize,
+}
+
+impl Default for ReadOptions {
+    fn default() -> Self {
+        ReadOptions {
+            format: None,
+            tsc_hz: None,
+            held_max: HELD_MAX,
+        }
+    }
+}
+
+impl ReadOptions {
+    pub(crate) fn tsc_hz(&self) -> u64 {
+        self.tsc_hz.unwrap_or(DEFAULT_TSC_HZ)
+    }
+}
+
+/// An input whose first bytes were looked at.
+type Looked<R> = Chain<Cursor<Vec<u8>>, R>;
+
+/// Streams the records of a trace in any known format, in the order of time.
+///
+/// `R` needs no buffer of its own. As an iterator it ends after the last record or the first error.
+pub struct TraceReader<R>(Inner<R>);
+
+enum Inner<R> {
+    Own(OwnReader<Looked<R>>),
+    Xentrace(XentraceReader<Looked<R>>),
+    Old(OldXentraceReader<Looked<R>>, Format),
+}
+
+impl TraceReader<File> {
+    /// Opens the file at `path`.
+    ///
+    /// # Errors
+    /// As [`TraceReader::new`], and when the file cannot be opened.
+    pub fn open(path: &Path, options: &ReadOptions) -> Result<Self, TraceError> {
+        let file = File::open(path).map_err(|e| TraceErrorKind::Io(e).at(0))?;
+        TraceReader::new(file, options)
+    }
+}
+
+impl<R: Read> TraceReader<R> {
+    /// Looks at the start of `read` and prepares to stream it.
+    ///
+    /// # Errors
+    /// [`TraceErrorKind::Empty`] and [`TraceErrorKind::Foreign`] for what is not a trace, and what
+    /// the format's own reader says of its start.
+    pub fn new(mut read: R, options: &ReadOptions) -> Result<Self, TraceError> {
+        let mut start = Vec::with_capacity(LOOK);
+        read.by_ref()
+            .take(LOOK as u64)
+            .read_to_end(&mut start)
+            .map_err(|e| TraceErrorKind::Io(e).at(0))?;
+        let format = match options.format {
+            Some(format) => format,
+            None => recognise(&start)?,
+        };
+        let read = Cursor::new(start).chain(read);
+        let old = |read, layout| {
+            OldXentraceReader::new(read, layout, options).map(|r| Inner::Old(r, format))
+        };
+        Ok(TraceReader(match format {
+            Format::Own => Inner::Own(OwnReader::new(read)?),
+            Format::Xentrace => Inner::Xentrace(XentraceReader::new(read, options)?),
+            Format::Xentrace3Lp64 => old(read, OldLayout::Lp64)?,
+            Format::Xentrace3Ilp32 => old(read, OldLayout::Ilp32)?,
+        }))
+    }
+
+    /// The format of the file.
+    pub fn format(&self) -> Format {
+        match &self.0 {
+            Inner::Own(_) => Format::Own,
+            Inner::Xentrace(_) => Format::Xentrace,
+            Inner::Old(_, format) => *format,
+        }
+    }
+
+    /// Where the trace comes from; only own traces tell.
+    pub fn header(&self) -> Option<&TraceHeader> {
+        match &self.0 {
+            Inner::Own(r) => Some(r.header()),
+            Inner::Xentrace(_) | Inner::Old(..) => None,
+        }
+    }
+
+    /// Counts a second of the file's clock. Times of records are nanoseconds in any case.
+    pub fn tsc_hz(&self) -> u64 {
+        match &self.0 {
+            Inner::Own(r) => r.header().tsc_hz,
+            Inner::Xentrace(r) => r.tsc_hz(),
+            Inner::Old(r, _) => r.tsc_hz(),
+        }
+    }
+
+    /// What merging the cpus' streams had to do so far; nothing for own traces.
+    pub fn merge_stats(&self) -> MergeStats {
+        match &self.0 {
+            Inner::Own(_) => MergeStats::default(),
+            Inner::Xentrace(r) => r.merge_stats(),
+            Inner::Old(r, _) => r.merge_stats(),
+        }
+    }
+
+    /// The next record, `None` after the last. After an error there is no more.
+    ///
+    /// # Errors
+    /// A [`TraceError`] where the file is damaged or ends too early; all whole records before that
+    /// place are handed out first.
+    #[inline]
+    pub fn next_record(&mut self) -> Result<Option<Record>, TraceError> {
+        match &mut self.0 {
+            Inner::Own(r) => r.next_record(),
+            Inner::Xentrace(r) => r.next_record(),
+            Inner::Old(r, _) => r.next_record(),
+        }
+    }
+
+    /// Hands every record that is left to `sink` and returns how many those were.
+    ///
+    /// # Errors
+    /// As [`TraceReader::next_record`]; `sink` has got all records before the error.
+    pub fn copy_to(&mut self, sink: &mut impl Sink) -> Result<u64, TraceError> {
+        let mut n = 0;
+        while let Some(record) = self.next_record()? {
+            sink.record(&record);
+            n += 1;
+        }
+        Ok(n)
+    }
+}
+
+impl<R: Read> Iterator for TraceReader<R> {
+    type Item = Result<Record, TraceError>;
+
+    #[inline]
+    fn next(&mut self) -> Option<Self::Item> {
+        self.next_record().transpose()
+    }
+}
+
+fn recognise(start: &[u8]) -> Result<Format, TraceError> {
+    if start.is_empty() {
+        return Err(TraceErrorKind::Empty.at(0));
+    }
+    let xentrace = CPU_CHANGE_HEADER.to_le_bytes();
+    // A shorter file is a cut one, which the format's reader tells better than "foreign".
+    if start[..start.len().min(MAGIC.len())] == MAGIC[..start.len().min(MAGIC.len())] {
+        return Ok(Format::Own);
+    }
+    if start[..start.len().min(4)] == xentrace[..start.len().min(4)] {
+        return Ok(Format::Xentrace);
+    }
+    match probe(start).map_err(|k| k.at(0))? {
+        Some(OldLayout::Lp64) => Ok(Format::Xentrace3Lp64),
+        Some(OldLayout::Ilp32) => Ok(Format::Xentrace3Ilp32),
+        None => Err(foreign(start)),
+    }
+}
+
+/// The error for a file that starts with `start`, with a guess at what it is.
+pub(crate) fn foreign(start: &[u8]) -> TraceError {
+    let mut found = String::new();
+    for byte in &start[..start.len().min(12)] {
+        let space = if found.is_empty() { "" } else { " " };
+        write!(found, "{space}{byte:02x}").expect("writing to a string cannot fail");
+    }
+    let hint = match start {
+        [0x1f, 0x8b, ..] => "; this is a gzip file: unpack it first",
+        [0x28, 0xb5, 0x2f, 0xfd, ..] => "; this is a zstd file: unpack it first",
+        [0xfd, b'7', b'z', b'X', b'Z', ..] => "; this is an xz file: unpack it first",
+        [0x20, 0x01, 0xf0, 0x03, ..] => "; this is a xentrace file of a big-endian host",
+        [0x7f, b'E', b'L', b'F', ..] => "; this is a program",
+        [b'{' | b'[', ..] => "; this looks like JSON",
+        [b'P', b'A', b'R', b'1', ..] => "; this is a Parquet file",
+        _ if !start.is_empty()
+            && start
+                .iter()
+                .all(|b| b.is_ascii_graphic() || b.is_ascii_whitespace()) =>
+        {
+            "; this looks like text"
+        }
+        _ => "",
+    };
+    TraceErrorKind::Foreign { found, hint }.at(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn error(bytes: &[u8]) -> String {
+        match TraceReader::new(bytes, &ReadOptions::default()) {
+            Ok(r) => panic!("taken for {:?}", r.format()),
+            Err(e) => e.to_string(),
+        }
+    }
+
+    #[test]
+    fn what_is_not_a_trace_is_refused_with_a_reason() {
+        assert!(error(b"").contains("is empty"));
+        assert!(error(b"name = \"burn\"\n").contains("looks like text"));
+        assert!(error(&[0x1f, 0x8b, 8, 0]).contains("gzip"));
+        assert!(error(&[0x20, 0x01, 0xf0, 0x03]).contains("big-endian"));
+        assert!(error(&[0; 4096]).contains("starts with 00 00 00"));
+        assert!(error(&[0xff; 4096]).contains("expected a domio trace"));
+    }
+
+    #[test]
+    fn a_cut_start_is_a_cut_file() {
+        assert!(error(&MAGIC[..3]).contains("ends inside the preamble"));
+        let mut reader = TraceReader::new(&[0x03, 0xf0][..], &ReadOptions::default()).unwrap();
+        assert!(reader.next_record().unwrap_err().is_truncation());
+    }
+
+    #[test]
+    fn a_named_format_is_not_guessed() {
+        let options = ReadOptions {
+            format: Some(Format::Xentrace3Ilp32),
+            ..ReadOptions::default()
+        };
+        let mut reader = TraceReader::new(&[0; 35][..], &options).unwrap();
+        assert!(reader.next_record().unwrap_err().is_truncation());
+        for f in Format::ALL {
+            assert_eq!(Format::from_name(f.name()), Some(f));
+        }
+    }
+
+    #[test]
+    fn an_impossible_clock_is_refused() {
+        let options = ReadOptions {
+            tsc_hz: Some(0),
+            ..ReadOptions::default()
+        };
+        let start = CPU_CHANGE_HEADER.to_le_bytes();
+        assert!(TraceReader::new(&start[..], &options).is_err());
+    }
+}

@@ -1,0 +1,253 @@
+//! Reads own traces.
+
+use std::io::Read;
+
+use domio_core::{Instant, Record};
+
+use super::pack::{FIXED, unpack};
+use super::{
+    BLOCK_HEAD, BLOCK_MAX, BLOCK_TAG, END_MARK, END_TAG, HEADER_MAX, MAGIC, PREAMBLE, VERSION,
+};
+use crate::bytes::{ByteStream, u32_at, u64_at};
+use crate::{TraceError, TraceErrorKind, TraceHeader};
+
+/// Streams an own trace in the order in which it was written; at most one block (64 KiB) is in
+/// memory.
+pub struct OwnReader<R> {
+    bytes: ByteStream<R>,
+    header: TraceHeader,
+    /// What is left of the current block.
+    block: Block,
+    records: u64,
+    last: Option<Instant>,
+    ended: bool,
+}
+
+/// The rest of the block that is being handed out.
+#[derive(Default)]
+struct Block {
+    bytes: usize,
+    count: u32,
+    before: u64,
+}
+
+impl<R: Read> OwnReader<R> {
+    /// Reads the header.
+    ///
+    /// # Errors
+    /// Any [`TraceError`], [`TraceErrorKind::Foreign`] unless the file starts as an own trace does.
+    pub fn new(read: R) -> Result<Self, TraceError> {
+        let mut bytes = ByteStream::new(read);
+        let header = read_header(&mut bytes)?;
+        Ok(OwnReader {
+            bytes,
+            header,
+            block: Block::default(),
+            records: 0,
+            last: None,
+            ended: false,
+        })
+    }
+
+    /// Where the trace comes from.
+    pub fn header(&self) -> &TraceHeader {
+        &self.header
+    }
+
+    /// The next record, `None` after the last. After an error there is no more.
+    ///
+    /// # Errors
+    /// A [`TraceError`] where the file is damaged or ends without an end mark.
+    #[inline]
+    pub fn next_record(&mut self) -> Result<Option<Record>, TraceError> {
+        while self.block.count == 0 {
+            if self.ended {
+                return Ok(None);
+            }
+            if let Err(e) = self.next_block() {
+                self.ended = true;
+                return Err(e.after(self.records, self.last));
+            }
+        }
+        let bytes = &self.bytes.buffered()[..self.block.bytes];
+        let Some((record, length)) = unpack(bytes, self.block.before) else {
+            self.ended = true;
+            self.block.count = 0;
+            let kind = TraceErrorKind::Damaged {
+                what: "a packed record",
+                expected: "a known kind and as many bytes as it says",
+                found: format!("{:02x?}", &bytes[..bytes.len().min(FIXED)]),
+            };
+            return Err(kind.at(self.bytes.offset()).after(self.records, self.last));
+        };
+        self.bytes.consume(length);
+        self.block.bytes -= length;
+        self.block.count -= 1;
+        self.block.before = record.at.as_nanos();
+        self.records += 1;
+        self.last = Some(record.at);
+        Ok(Some(record))
+    }
+
+    /// Reads the head of the next block and checks the block, or the end mark.
+    fn next_block(&mut self) -> Result<(), TraceError> {
+        let offset = self.bytes.offset();
+        if self.block.bytes != 0 {
+            return Err(TraceErrorKind::Damaged {
+                what: "a block of records",
+                expected: "as many bytes as its records use",
+                found: format!("{} bytes more", self.block.bytes),
+            }
+            .at(offset));
+        }
+        let io = |e| TraceErrorKind::Io(e).at(offset);
+        let head = self.bytes.fill(BLOCK_HEAD).map_err(io)?;
+        if head.len() < 4 {
+            return Err(
+                truncated("the part between two blocks, before the end mark", 4, head).at(offset),
+            );
+        }
+        match u32_at(head, 0) {
+            END_TAG => return self.end_mark(),
+            BLOCK_TAG => {}
+            tag => {
+                return Err(TraceErrorKind::Damaged {
+                    what: "the start of a block",
+                    expected: "\"recs\" or \"ends\"",
+                    found: format!("{tag:#010x}"),
+                }
+                .at(offset));
+            }
+        }
+        if head.len() < BLOCK_HEAD {
+            return Err(truncated("the head of a block", BLOCK_HEAD, head).at(offset));
+        }
+        let sum = u32_at(head, 4);
+        let length = u32_at(head, 8) as usize;
+        let count = u32_at(head, 12);
+        let base = u64_at(head, 16);
+        if length > BLOCK_MAX || count == 0 || count as usize * FIXED > length {
+            return Err(TraceErrorKind::Damaged {
+                what: "the head of a block",
+                expected: "1 record or more of 12 bytes or more in 65536 bytes or less",
+                found: format!("{count} records in {length} bytes"),
+            }
+            .at(offset));
+        }
+        let whole = self.bytes.fill(BLOCK_HEAD + length).map_err(io)?;
+        if whole.len() < BLOCK_HEAD + length {
+            return Err(truncated("a block of records", BLOCK_HEAD + length, whole).at(offset));
+        }
+        check_sum(&whole[8..BLOCK_HEAD + length], sum, "a block of records")
+            .map_err(|k| k.at(offset))?;
+        self.bytes.consume(BLOCK_HEAD);
+        self.block = Block {
+            bytes: length,
+            count,
+            before: base,
+        };
+        Ok(())
+    }
+
+    fn end_mark(&mut self) -> Result<(), TraceError> {
+        let offset = self.bytes.offset();
+        let mark = self
+            .bytes
+            .fill(END_MARK + 1)
+            .map_err(|e| TraceErrorKind::Io(e).at(offset))?;
+        if mark.len() < END_MARK {
+            return Err(truncated("the end mark", END_MARK, mark).at(offset));
+        }
+        check_sum(&mark[8..END_MARK], u32_at(mark, 4), "the end mark").map_err(|k| k.at(offset))?;
+        let count = u64_at(mark, 8);
+        if count != self.records {
+            return Err(TraceErrorKind::Damaged {
+                what: "the end mark",
+                expected: "the number of records in the file",
+                found: format!("{count} instead of {}", self.records),
+            }
+            .at(offset));
+        }
+        if mark.len() > END_MARK {
+            return Err(TraceErrorKind::Damaged {
+                what: "the end of the file",
+                expected: "nothing behind the end mark",
+                found: "more bytes".to_owned(),
+            }
+            .at(offset + END_MARK as u64));
+        }
+        self.bytes.consume(END_MARK);
+        self.ended = true;
+        Ok(())
+    }
+}
+
+fn read_header<R: Read>(bytes: &mut ByteStream<R>) -> Result<TraceHeader, TraceError> {
+    let io = |e| TraceErrorKind::Io(e).at(0);
+    let start = bytes.fill(PREAMBLE).map_err(io)?;
+    let known = start.len().min(MAGIC.len());
+    if start.is_empty() {
+        return Err(TraceErrorKind::Empty.at(0));
+    }
+    if start[..known] != MAGIC[..known] {
+        return Err(crate::open::foreign(start));
+    }
+    if start.len() < PREAMBLE {
+        return Err(truncated("the preamble", PREAMBLE, start).at(0));
+    }
+    let version = u16::from_le_bytes([start[MAGIC.len()], start[MAGIC.len() + 1]]);
+    if version != VERSION {
+        return Err(TraceErrorKind::Version {
+            found: version,
+            known: VERSION,
+        }
+        .at(MAGIC.len() as u64));
+    }
+    let length = u32_at(start, MAGIC.len() + 2) as usize;
+    let sum = u32_at(start, MAGIC.len() + 6);
+    if length > HEADER_MAX {
+        return Err(TraceErrorKind::Damaged {
+            what: "the length of the header",
+            expected: "16 MiB or less",
+            found: format!("{length} bytes"),
+        }
+        .at(MAGIC.len() as u64 + 2));
+    }
+    let whole = bytes.fill(PREAMBLE + length).map_err(io)?;
+    if whole.len() < PREAMBLE + length {
+        return Err(truncated("the header", PREAMBLE + length, whole).at(0));
+    }
+    let json = &whole[PREAMBLE..PREAMBLE + length];
+    let at = PREAMBLE as u64;
+    check_sum(json, sum, "the header").map_err(|k| k.at(at))?;
+    let header = serde_json::from_slice(json).map_err(|e| {
+        TraceErrorKind::Damaged {
+            what: "the header",
+            expected: "JSON with the fields of a trace header",
+            found: e.to_string(),
+        }
+        .at(at)
+    })?;
+    bytes.consume(PREAMBLE + length);
+    Ok(header)
+}
+
+fn truncated(what: &'static str, expected: usize, found: &[u8]) -> TraceErrorKind {
+    TraceErrorKind::Truncated {
+        what,
+        expected: expected as u64,
+        found: found.len() as u64,
+    }
+}
+
+fn check_sum(bytes: &[u8], stored: u32, what: &'static str) -> Result<(), TraceErrorKind> {
+    let sum = crc32fast::hash(bytes);
+    if sum == stored {
+        return Ok(());
+    }
+    Err(TraceErrorKind::Damaged {
+        what,
+        expected: "bytes that match the stored CRC-32",
+        found: format!("{sum:08x} instead of {stored:08x}"),
+    })
+}

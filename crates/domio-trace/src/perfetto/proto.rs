@@ -1,0 +1,115 @@
+//! The few messages of Perfetto's trace format that are written, with its field numbers
+//! (`protos/perfetto/trace` in Perfetto's sources).
+
+use prost::Message;
+
+/// A whole file.
+#[derive(Clone, PartialEq, Message)]
+pub(super) struct Trace {
+    #[prost(message, repeated, tag = "1")]
+    pub(super) packets: Vec<TracePacket>,
+}
+
+/// `TracePacket`. The descriptors, events and states are alternatives: at most one is set.
+#[derive(Clone, PartialEq, Message)]
+pub(super) struct TracePacket {
+    /// Nanoseconds.
+    #[prost(uint64, optional, tag = "8")]
+    pub(super) timestamp: Option<u64>,
+    /// `trusted_packet_sequence_id`
+    #[prost(uint32, optional, tag = "10")]
+    pub(super) sequence: Option<u32>,
+    #[prost(message, optional, tag = "11")]
+    pub(super) track_event: Option<TrackEvent>,
+    #[prost(uint32, optional, tag = "13")]
+    pub(super) sequence_flags: Option<u32>,
+    #[prost(message, optional, tag = "60")]
+    pub(super) track_descriptor: Option<TrackDescriptor>,
+    /// `generic_kernel_task_state_event`
+    #[prost(message, optional, tag = "117")]
+    pub(super) task_state: Option<TaskStateEvent>,
+}
+
+/// `TrackDescriptor`
+#[derive(Clone, PartialEq, Message)]
+pub(super) struct TrackDescriptor {
+    #[prost(uint64, required, tag = "1")]
+    pub(super) uuid: u64,
+    #[prost(string, optional, tag = "2")]
+    pub(super) name: Option<String>,
+    #[prost(message, optional, tag = "3")]
+    pub(super) process: Option<ProcessDescriptor>,
+    #[prost(message, optional, tag = "4")]
+    pub(super) thread: Option<ThreadDescriptor>,
+    #[prost(uint64, optional, tag = "5")]
+    pub(super) parent_uuid: Option<u64>,
+    #[prost(int32, optional, tag = "11")]
+    pub(super) child_ordering: Option<i32>,
+    #[prost(int32, optional, tag = "12")]
+    pub(super) sibling_order_rank: Option<i32>,
+}
+
+/// `ProcessDescriptor`
+#[derive(Clone, PartialEq, Message)]
+pub(super) struct ProcessDescriptor {
+    #[prost(int32, required, tag = "1")]
+    pub(super) pid: i32,
+    #[prost(string, required, tag = "6")]
+    pub(super) process_name: String,
+}
+
+/// `ThreadDescriptor`
+#[derive(Clone, PartialEq, Message)]
+pub(super) struct ThreadDescriptor {
+    #[prost(int32, required, tag = "1")]
+    pub(super) pid: i32,
+    #[prost(int32, required, tag = "2")]
+    pub(super) tid: i32,
+    #[prost(string, required, tag = "5")]
+    pub(super) thread_name: String,
+}
+
+/// `TrackEvent`
+#[derive(Clone, PartialEq, Message)]
+pub(super) struct TrackEvent {
+    #[prost(message, repeated, tag = "4")]
+    pub(super) annotations: Vec<DebugAnnotation>,
+    #[prost(int32, required, tag = "9")]
+    pub(super) r#type: i32,
+    /// `track_uuid`
+    #[prost(uint64, required, tag = "11")]
+    pub(super) track: u64,
+    #[prost(string, optional, tag = "23")]
+    pub(super) name: Option<String>,
+}
+
+/// `DebugAnnotation`
+#[derive(Clone, PartialEq, Message)]
+pub(super) struct DebugAnnotation {
+    #[prost(uint64, required, tag = "3")]
+    pub(super) uint_value: u64,
+    #[prost(string, required, tag = "10")]
+    pub(super) name: String,
+}
+
+/// `GenericKernelTaskStateEvent`
+#[derive(Clone, PartialEq, Message)]
+pub(super) struct TaskStateEvent {
+    #[prost(int32, required, tag = "1")]
+    pub(super) cpu: i32,
+    #[prost(string, required, tag = "2")]
+    pub(super) comm: String,
+    #[prost(int64, required, tag = "3")]
+    pub(super) tid: i64,
+    #[prost(int32, required, tag = "4")]
+    pub(super) state: i32,
+}
+
+/// `GenericKernelTaskStateEvent.TaskStateEnum`, as far as used.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum TaskState {
+    Runnable = 2,
+    Running = 3,
+    InterruptibleSleep = 4,
+    Stopped = 6,
+}

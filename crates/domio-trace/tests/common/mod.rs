@@ -1,0 +1,115 @@
+//! A small host that behaves, for tests: it wakes, blocks, pauses and switches vcpus at random and
+//! writes what Xen would.
+
+use domio_core::{DomainId, Instant, Kind, PcpuId, Record, Runstate, VcpuName};
+
+/// A random number generator that needs no crate: xorshift64*.
+pub struct Random(u64);
+
+impl Random {
+    pub fn new(seed: u64) -> Self {
+        Random(seed.wrapping_mul(2).wrapping_add(1))
+    }
+
+    pub fn next(&mut self) -> u64 {
+        self.0 ^= self.0 >> 12;
+        self.0 ^= self.0 << 25;
+        self.0 ^= self.0 >> 27;
+        self.0.wrapping_mul(0x2545_f491_4f6c_dd1d)
+    }
+
+    /// Below `n`.
+    pub fn below(&mut self, n: u64) -> u64 {
+        self.next() % n
+    }
+}
+
+struct Vcpu {
+    name: VcpuName,
+    state: Runstate,
+    since: u64,
+}
+
+/// Records of `steps` steps of a host with `pcpus` pcpus and `vcpus` vcpus, two to a domain. All
+/// vcpus start blocked, all pcpus idle. Times are even, so that a test can halve them.
+pub fn host(seed: u64, pcpus: u16, vcpus: u16, steps: usize) -> Vec<Record> {
+    let mut random = Random::new(seed);
+    let mut out = Vec::new();
+    let mut now = 1_000_000_000;
+    let mut table: Vec<Vcpu> = (0..vcpus)
+        .map(|i| Vcpu {
+            name: VcpuName::new(DomainId(i / 2), i % 2),
+            state: Runstate::Blocked,
+            since: now,
+        })
+        .collect();
+    // What runs on each pcpu, and since when; `None` is idle.
+    let mut current: Vec<(Option<usize>, u64)> = vec![(None, now); usize::from(pcpus)];
+    for _ in 0..steps {
+        now += 2 * random.below(1_000_000);
+        let at = Instant::from_nanos(now);
+        let pcpu = PcpuId(random.below(pcpus.into()) as u16);
+        if random.below(2) == 0 {
+            let i = random.below(vcpus.into()) as usize;
+            let v = &mut table[i];
+            if v.state == Runstate::Blocked || v.state == Runstate::Offline {
+                out.push(Record::new(at, pcpu, Kind::Wake, v.name));
+                let change = Record::runstate(at, pcpu, v.name, v.state, Runstate::Runnable);
+                out.push(change);
+                v.state = Runstate::Runnable;
+                v.since = now;
+            }
+            continue;
+        }
+        let (prev, ran_since) = current[pcpu.index()];
+        let runnable: Vec<usize> = (0..table.len())
+            .filter(|&i| table[i].state == Runstate::Runnable)
+            .collect();
+        let left_to = match (prev, random.below(4)) {
+            (None, _) => Runstate::Runnable,
+            (Some(_), 0) => Runstate::Blocked,
+            (Some(_), 1) => Runstate::Offline,
+            (Some(_), _) => Runstate::Runnable,
+        };
+        let next = match runnable.len() {
+            0 if left_to == Runstate::Runnable => prev,
+            0 => None,
+            n => Some(runnable[random.below(n as u64) as usize]),
+        };
+        let ran = (now - ran_since) as u32;
+        let slice = 30_000_000;
+        let idle = VcpuName::idle(pcpu);
+        let prev_name = prev.map_or(idle, |i| table[i].name);
+        if next == prev {
+            let mut r = Record::new(at, pcpu, Kind::Continue, prev_name);
+            r.data = [ran, slice, 0, 0];
+            out.push(r);
+            continue;
+        }
+        match left_to {
+            Runstate::Blocked => out.push(Record::new(at, pcpu, Kind::Block, prev_name)),
+            Runstate::Offline => out.push(Record::new(at, pcpu, Kind::Sleep, prev_name)),
+            Runstate::Running | Runstate::Runnable => {}
+        }
+        let mut r = Record::new(at, pcpu, Kind::Switch, prev_name);
+        r.detail = left_to as u8;
+        r.data = match next {
+            Some(i) => {
+                let waited = (now - table[i].since) as u32;
+                [table[i].name.word(), ran, waited, slice]
+            }
+            None => [idle.word(), ran, 0, u32::MAX],
+        };
+        out.push(r);
+        if let Some(i) = prev {
+            table[i].state = left_to;
+            table[i].since = now;
+        }
+        if let Some(i) = next {
+            table[i].state = Runstate::Running;
+            table[i].since = now;
+        }
+        current[pcpu.index()] = (next, now);
+    }
+    out
+}

@@ -1,0 +1,234 @@
+//! What a simulated host is made of: plain data, validated by whoever builds it.
+
+use crate::profile::Profile;
+use alloc::string::String;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use domio_core::{CpuSet, DomainId, Duration, Instant, ParamValues, PcpuId, Topology, XenVersion};
+
+/// A host with everything that runs on it.
+#[derive(Clone, Debug)]
+pub struct HostConfig {
+    /// Sockets, cores, threads.
+    pub topology: Topology,
+    /// The release whose softirq order, timer slop and trace order the host follows. The policy
+    /// has a version of its own.
+    pub version: XenVersion,
+    /// What things cost.
+    pub profile: Profile,
+    /// Domains, in the order in which they are created; ids are unique.
+    pub domains: Vec<DomainConfig>,
+    /// What an operator does during the run, in order of time.
+    pub actions: Vec<(Instant, Action)>,
+}
+
+/// A domain.
+#[derive(Clone, Debug)]
+pub struct DomainConfig {
+    /// Xen's domid, below 32752.
+    pub id: DomainId,
+    /// Name for people, unique on the host.
+    pub name: String,
+    /// The policy's parameters of the domain (weight, cap).
+    pub params: ParamValues,
+    /// The operating system inside.
+    pub guest: GuestConfig,
+    /// Its vcpus, at least one.
+    pub vcpus: Vec<VcpuConfig>,
+    /// When it is created; zero for before the run starts.
+    pub start: Instant,
+    /// When it is destroyed, if ever.
+    pub stop: Option<Instant>,
+}
+
+/// A vcpu and the tasks that live on it.
+#[derive(Clone, Debug)]
+pub struct VcpuConfig {
+    /// Pcpus that it may run on; at least one exists.
+    pub hard: CpuSet,
+    /// Pcpus that it prefers.
+    pub soft: CpuSet,
+    /// Tasks of the guest that run on this vcpu, in the order of creation; none means idle.
+    pub tasks: Vec<TaskConfig>,
+    /// The tick that the guest's kernel gives itself with a one-shot timer while the vcpu has
+    /// something to run; `None` for none.
+    pub kernel_tick: Option<KernelTick>,
+}
+
+/// The tick of a guest kernel: Linux with paravirt_ops stops Xen's periodic tick and programs a
+/// one-shot timer for the next multiple of its own tick while it is busy (`CONFIG_NO_HZ_IDLE`).
+///
+/// Xen sees a timer on the pcpu, which by the timer slop (xen-spec 0.3) delays others.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct KernelTick {
+    /// 1 / `CONFIG_HZ`: 4 ms in Debian's kernels.
+    pub period: Duration,
+    /// Time of one tick; all others are multiples of the period away.
+    pub phase: Instant,
+}
+
+/// The small operating system inside a guest.
+///
+/// It has three levels on each vcpu: interrupts run first, then softirqs, then tasks. Costs are
+/// processor time of the vcpu.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct GuestConfig {
+    /// Period of the tick that Xen sends while the vcpu runs (xen-spec 0.9: 10 ms for a
+    /// paravirtual guest that keeps Xen's default); `None` for a tickless guest that has stopped
+    /// it, as Linux with paravirt_ops does.
+    pub tick: Option<Duration>,
+    /// Time that the interrupt handler of a timer or tick takes.
+    pub irq_cost: Duration,
+    /// Time that the timer softirq takes, which wakes tasks.
+    pub softirq_cost: Duration,
+    /// How long a task runs before another of the same priority gets its turn.
+    pub task_slice: Duration,
+}
+
+/// A task inside a guest.
+#[derive(Clone, Debug)]
+pub struct TaskConfig {
+    /// Name for people.
+    pub name: String,
+    /// Tasks of a higher priority run first; equal ones take turns.
+    pub priority: i8,
+    /// What it does.
+    pub workload: Workload,
+}
+
+/// What a task demands from the processor. It demands processor time; only sleeping blocks it.
+#[derive(Clone, Debug)]
+pub enum Workload {
+    /// Computes for ever.
+    Burn,
+    /// Sleeps for ever.
+    Idle,
+    /// Releases a job at `phase`, `phase + period`, ...; each computes for a time drawn from
+    /// `burst`. Jobs that come while an earlier one is unfinished queue up.
+    Periodic {
+        /// Time between releases, over zero.
+        period: Duration,
+        /// Time of the first release after the guest's start.
+        phase: Duration,
+        /// Processor time of a job.
+        burst: Distribution,
+    },
+    /// Computes for a time drawn from `on`, then sleeps for a time drawn from `off`, for ever.
+    OnOff {
+        /// Processor time of a burst.
+        on: Distribution,
+        /// Length of the sleep after it.
+        off: Distribution,
+    },
+    /// Computes for a time drawn from `burst`, then yields the processor (as a guest does that spins
+    /// on a lock), for ever.
+    Yielding {
+        /// Processor time between two yields.
+        burst: Distribution,
+    },
+    /// Computes for `work` in all, then sleeps for ever; the trace tells the turnaround.
+    Compute {
+        /// Processor time, over zero.
+        work: Duration,
+    },
+    /// The demand of a recorded vcpu.
+    Replay(Arc<[Demand]>),
+}
+
+/// One step of a replayed vcpu: at `at` it is woken and then has `work` to do.
+///
+/// Wake times are absolute, so that a slower host does not slow the world outside it down. When
+/// the earlier work is not done by then, the new work is added to it and the vcpu does not block.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Demand {
+    /// Time of the wake-up since the start of the run.
+    pub at: Instant,
+    /// Processor time until it blocks; [`Duration::MAX`] when the recording shows no block.
+    pub work: Duration,
+}
+
+/// How a length of time is drawn. All parameters are processor time or real time in nanoseconds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Distribution {
+    /// Always this.
+    Constant(Duration),
+    /// Uniform between two values, both included.
+    Uniform(Duration, Duration),
+    /// Exponential with this mean.
+    Exponential(Duration),
+    /// Normal with mean and standard deviation, cut off at zero.
+    Normal(Duration, Duration),
+}
+
+/// What an operator can do to a running host.
+#[derive(Clone, Debug)]
+pub enum Action {
+    /// `xl pause`.
+    Pause(DomainId),
+    /// `xl unpause`.
+    Unpause(DomainId),
+    /// `xl sched-credit -d` and its like: new parameters for a domain.
+    SetParams(DomainId, ParamValues),
+    /// `xl vcpu-pin`: new affinity for one vcpu.
+    Pin {
+        /// Domain.
+        domain: DomainId,
+        /// Index of the vcpu in it.
+        vcpu: u16,
+        /// New hard affinity; at least one pcpu of it is online.
+        hard: CpuSet,
+        /// New soft affinity.
+        soft: CpuSet,
+    },
+    /// `xen-hptool cpu-offline`: the pcpu leaves; not the last one.
+    PcpuOffline(PcpuId),
+    /// `xen-hptool cpu-online`.
+    PcpuOnline(PcpuId),
+}
+
+impl GuestConfig {
+    /// A guest without any overhead of its own.
+    pub const IDEAL: GuestConfig = GuestConfig {
+        tick: None,
+        irq_cost: Duration::ZERO,
+        softirq_cost: Duration::ZERO,
+        task_slice: Duration::from_millis(100),
+    };
+}
+
+impl VcpuConfig {
+    /// A vcpu that may run anywhere and has these workloads as tasks of equal priority.
+    pub fn anywhere(workloads: impl IntoIterator<Item = Workload>) -> Self {
+        VcpuConfig {
+            hard: CpuSet::ALL,
+            soft: CpuSet::ALL,
+            tasks: workloads.into_iter().map(TaskConfig::from).collect(),
+            kernel_tick: None,
+        }
+    }
+}
+
+impl From<Workload> for TaskConfig {
+    fn from(workload: Workload) -> Self {
+        TaskConfig {
+            name: String::from(workload.name()),
+            priority: 0,
+            workload,
+        }
+    }
+}
+
+impl Workload {
+    /// The word for it in scenarios.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Workload::Burn => "burn",
+            Workload::Idle => "idle",
+            Workload::Periodic { .. } => "periodic",
+            Workload::OnOff { .. } => "on-off",
+            Workload::Yielding { .. } => "yield",
+            Workload::Compute { .. } => "compute",
+            Workload::Replay(_) => "replay",
+        }
+    }
+}

@@ -1,0 +1,297 @@
+//! The small operating system on one vcpu: interrupts, softirqs, tasks.
+//!
+//! A guest knows nothing of pcpus or scheduling. The host tells it how long it executed
+//! ([`Guest::executed`]), delivers interrupts ([`Guest::interrupt`]) and asks what it does next
+//! ([`Guest::step`]). Interrupt work runs before softirq work, softirq work before tasks; within
+//! the tasks the highest priority runs, and equals take turns of
+//! [`GuestConfig::task_slice`](crate::config::GuestConfig::task_slice).
+
+use crate::config::{GuestConfig, KernelTick, VcpuConfig};
+use crate::task::{AfterJob, Finished, Task};
+use alloc::string::String;
+use alloc::vec::Vec;
+use domio_core::{Duration, Instant};
+
+/// What the guest does next.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Step {
+    /// Executes for this long before it has to be asked again; [`Duration::MAX`] for ever.
+    Run(Duration),
+    /// Nothing to do: blocks until an interrupt comes.
+    Block,
+    /// Gives the pcpu away, though it has more to do.
+    Yield,
+}
+
+/// What the guest executes at the moment.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Level {
+    /// Interrupt handlers.
+    Irq,
+    /// Deferred interrupt work: wakes tasks.
+    Softirq,
+    /// The task with this index.
+    Task(usize),
+    /// Nothing.
+    Idle,
+}
+
+/// A job that was finished, for the trace.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Job {
+    /// Index of the task.
+    pub task: u8,
+    /// When it was released and what it took.
+    pub finished: Finished,
+}
+
+/// One vcpu's guest.
+#[derive(Clone, Debug)]
+pub struct Guest {
+    config: GuestConfig,
+    tasks: Vec<Task>,
+    level: Level,
+    /// An interrupt was delivered and its handler has not begun.
+    pending: bool,
+    /// Work left in interrupt handlers.
+    irq_left: Duration,
+    /// Softirq work is due or under way.
+    softirq_due: bool,
+    softirq_left: Duration,
+    /// How long the current task has executed since it got its turn.
+    turn: Duration,
+    /// Earliest time at which a task wants to be woken; [`Instant::MAX`] for never.
+    task_wake: Instant,
+    kernel_tick: Option<KernelTick>,
+    /// Next kernel tick while a task is ready; [`Instant::MAX`] for none.
+    tick_at: Instant,
+}
+
+impl Guest {
+    /// A guest that starts at `start`. `stream` names the random streams of its tasks: it is
+    /// called with the index of each task that draws.
+    pub fn new(
+        config: GuestConfig,
+        vcpu: &VcpuConfig,
+        start: Instant,
+        mut stream: impl FnMut(usize) -> domio_sim::RandomStream,
+    ) -> Self {
+        let tasks: Vec<Task> = vcpu
+            .tasks
+            .iter()
+            .enumerate()
+            .map(|(i, t)| Task::new(t, start, stream(i)))
+            .collect();
+        let mut guest = Guest {
+            config,
+            tasks,
+            level: Level::Idle,
+            pending: false,
+            irq_left: Duration::ZERO,
+            softirq_due: false,
+            softirq_left: Duration::ZERO,
+            turn: Duration::ZERO,
+            task_wake: Instant::MAX,
+            kernel_tick: vcpu.kernel_tick,
+            tick_at: Instant::MAX,
+        };
+        guest.find_task_wake();
+        guest.set_tick(start);
+        guest
+    }
+
+    /// Earliest time at which the guest wants a timer interrupt; [`Instant::MAX`] for never.
+    #[inline]
+    pub fn next_wake(&self) -> Instant {
+        self.task_wake.min(self.tick_at)
+    }
+
+    /// Whether it replays a recording, whose wake-up times are to the point.
+    pub fn replays(&self) -> bool {
+        self.tasks.iter().any(Task::replays)
+    }
+
+    /// Whether an interrupt waits to be handled.
+    #[inline]
+    pub fn has_pending(&self) -> bool {
+        self.pending
+    }
+
+    /// Delivers an interrupt. Its handler runs when the vcpu executes next.
+    #[inline]
+    pub fn interrupt(&mut self) {
+        self.pending = true;
+    }
+
+    /// The vcpu executed for `time` since the last [`Guest::step`] or call of this.
+    ///
+    /// # Panics
+    /// When `time` is more than the step allowed: the host's accounting is wrong then.
+    #[inline]
+    pub fn executed(&mut self, time: Duration) {
+        match self.level {
+            Level::Task(task) => {
+                self.tasks[task].execute(time);
+                self.turn += time;
+            }
+            Level::Irq => self.irq_left -= time,
+            Level::Softirq => self.softirq_left -= time,
+            Level::Idle => assert!(time.is_zero(), "an idle guest executed for {time}"),
+        }
+    }
+
+    /// What the vcpu does from `now` on. Finished jobs are appended to `jobs`.
+    pub fn step(&mut self, now: Instant, jobs: &mut Vec<Job>) -> Step {
+        if self.pending {
+            self.pending = false;
+            self.irq_left += self.config.irq_cost;
+            if !self.softirq_due {
+                self.softirq_due = true;
+                self.softirq_left = self.config.softirq_cost;
+            }
+        }
+        if !self.irq_left.is_zero() {
+            self.level = Level::Irq;
+            return Step::Run(self.irq_left);
+        }
+        if self.softirq_due {
+            if !self.softirq_left.is_zero() {
+                self.level = Level::Softirq;
+                return Step::Run(self.softirq_left);
+            }
+            self.softirq_due = false;
+            self.wake_tasks(now);
+        }
+        self.step_tasks(now, jobs)
+    }
+
+    /// Wakes the tasks whose time has come.
+    fn wake_tasks(&mut self, now: Instant) {
+        if self.task_wake <= now {
+            for task in &mut self.tasks {
+                task.wake_due(now);
+            }
+            self.find_task_wake();
+        }
+        if self.tick_at <= now {
+            self.set_tick(now);
+        }
+    }
+
+    /// Programs the first kernel tick after `now`, or none when no task is ready.
+    fn set_tick(&mut self, now: Instant) {
+        self.tick_at = match self.kernel_tick {
+            Some(KernelTick { period, phase }) if self.tasks.iter().any(Task::ready) => {
+                if phase > now {
+                    phase
+                } else {
+                    phase + period * (now.since(phase).as_nanos() / period.as_nanos() + 1)
+                }
+            }
+            _ => Instant::MAX,
+        };
+    }
+
+    fn find_task_wake(&mut self) {
+        self.task_wake = self
+            .tasks
+            .iter()
+            .map(Task::wakes_at)
+            .min()
+            .unwrap_or(Instant::MAX);
+    }
+
+    fn step_tasks(&mut self, now: Instant, jobs: &mut Vec<Job>) -> Step {
+        loop {
+            let current = match self.level {
+                Level::Task(task) => Some(task),
+                _ => None,
+            };
+            let Some(task) = self.choose(current) else {
+                self.level = Level::Idle;
+                self.tick_at = Instant::MAX;
+                return Step::Block;
+            };
+            if current != Some(task) {
+                self.turn = Duration::ZERO;
+                self.level = Level::Task(task);
+            }
+            if self.tick_at == Instant::MAX && self.kernel_tick.is_some() {
+                self.set_tick(now);
+            }
+            let left = self.tasks[task].left();
+            if left.is_zero() {
+                match self.tasks[task].finish(now) {
+                    AfterJob::Report(finished) => jobs.push(Job {
+                        task: task as u8,
+                        finished,
+                    }),
+                    AfterJob::Quiet => {}
+                    AfterJob::Yield => return Step::Yield,
+                }
+                self.find_task_wake();
+                continue;
+            }
+            return Step::Run(if self.has_rival(task) {
+                left.min(self.config.task_slice.saturating_sub(self.turn))
+            } else {
+                left
+            });
+        }
+    }
+
+    /// The task to execute: the highest priority; among equals the current one until its turn is
+    /// over, else the next one after it.
+    fn choose(&mut self, current: Option<usize>) -> Option<usize> {
+        if self.tasks.len() == 1 {
+            return self.tasks[0].ready().then_some(0);
+        }
+        let top = self
+            .tasks
+            .iter()
+            .filter(|t| t.ready())
+            .map(Task::priority)
+            .max()?;
+        let eligible = |t: &Task| t.ready() && t.priority() == top;
+        if let Some(at) = current
+            && eligible(&self.tasks[at])
+        {
+            if self.turn < self.config.task_slice {
+                return Some(at);
+            }
+            self.turn = Duration::ZERO;
+        }
+        let n = self.tasks.len();
+        let start = current.map_or(0, |at| at + 1);
+        (0..n)
+            .map(|i| (start + i) % n)
+            .find(|i| eligible(&self.tasks[*i]))
+    }
+
+    /// Whether another ready task has the same priority as `task`.
+    fn has_rival(&self, task: usize) -> bool {
+        self.tasks.len() > 1
+            && self
+                .tasks
+                .iter()
+                .enumerate()
+                .any(|(i, t)| i != task && t.ready() && t.priority() == self.tasks[task].priority())
+    }
+
+    /// Writes the state of the guest for people.
+    pub fn describe(&self) -> String {
+        let mut text = String::new();
+        for task in &self.tasks {
+            if !text.is_empty() {
+                text.push_str(", ");
+            }
+            text.push_str(task.name());
+            text.push_str(if task.ready() {
+                " (ready)"
+            } else {
+                " (asleep)"
+            });
+        }
+        text
+    }
+}

@@ -1,0 +1,262 @@
+//! Creation and destruction of domains, what an operator does, and pcpu hotplug.
+
+use super::{Cause, Event, Host, Queue, Vcpu};
+use crate::config::Action;
+use crate::guest::Guest;
+use alloc::format;
+use alloc::vec::Vec;
+use domio_core::{
+    CpuSet, DomainId, Duration, Instant, Kind, PcpuId, Record, Runstate, Sink, VcpuId, VcpuName,
+};
+use domio_sched::{Affinity, Pause, VcpuView, Wake};
+use domio_sim::RandomStream;
+
+impl<S: Sink> Host<S> {
+    pub(super) fn create_domain(&mut self, queue: &mut Queue, index: usize, now: Instant) {
+        let on = self.create_vcpus(queue, index, now);
+        // The toolstack unpauses the domain when it is complete.
+        for vcpu in self.domains[index].vcpus.clone() {
+            self.tables.vcpus[vcpu.index()].pause.clear(Pause::DOWN);
+            self.wake(queue, vcpu, on, now, Wake::Event);
+        }
+    }
+
+    /// Creates the domain with its vcpus, none of them runnable. Returns the pcpu that did it.
+    pub(super) fn create_vcpus(&mut self, queue: &mut Queue, index: usize, now: Instant) -> PcpuId {
+        let config = self.domains[index].config.clone();
+        let on = self
+            .tables
+            .online
+            .first()
+            .expect("a host has a pcpu online");
+        self.trace(Record::new(
+            now,
+            on,
+            Kind::DomainAdd,
+            VcpuName::new(config.id, 0),
+        ));
+        self.ask(queue, on, now, Cause::Operator, |s, cx| {
+            s.set_domain(cx, config.id, &config.params)
+        });
+        for i in 0..config.vcpus.len() {
+            let vcpu = self.create_vcpu(queue, index, i as u16, now);
+            self.ask(queue, on, now, Cause::Operator, |s, cx| s.insert(cx, vcpu));
+            self.place(queue, vcpu, on, now);
+        }
+        self.domains[index].alive = true;
+        on
+    }
+
+    fn create_vcpu(
+        &mut self,
+        queue: &mut Queue,
+        domain: usize,
+        index: u16,
+        now: Instant,
+    ) -> VcpuId {
+        let vcpu = VcpuId(self.vcpus.len() as u32);
+        let config = &self.domains[domain].config;
+        let name = VcpuName::new(config.id, index);
+        let settings = &config.vcpus[index as usize];
+        let (seed, replication) = (self.seed, self.replication);
+        let guest = Guest::new(config.guest, settings, now, |task| {
+            let component = format!("{}/vcpu{index}/task{task}", config.name);
+            RandomStream::new(seed, replication, &component)
+        });
+        let hard = settings.hard & self.tables.topology.all();
+        let mut pause = Pause::NONE;
+        pause.set(Pause::DOWN);
+        self.tables.vcpus.push(VcpuView {
+            name,
+            pcpu: PcpuId(0),
+            pause,
+            on_pcpu: false,
+        });
+        self.tables.affinity.push(Affinity {
+            hard,
+            soft: settings.soft,
+        });
+        let tick = Self::new_tick(queue, vcpu, config.guest.tick, now);
+        self.vcpus.push(Vcpu {
+            name,
+            state: Runstate::Offline,
+            since: now,
+            times: [Duration::ZERO; 4],
+            created: now,
+            guest,
+            timer_at: Instant::MAX,
+            timer: queue.timer(Event::GuestTimer(vcpu)),
+            tick,
+            ran_on: None,
+            alive: true,
+        });
+        self.domains[domain].vcpus.push(vcpu);
+        vcpu
+    }
+
+    pub(super) fn destroy_domain(&mut self, queue: &mut Queue, index: usize, now: Instant) {
+        if !self.domains[index].alive {
+            return;
+        }
+        let vcpus = self.domains[index].vcpus.clone();
+        let id = self.domains[index].config.id;
+        // Pausing comes first; a vcpu that a pcpu still holds is waited for.
+        let mut held = false;
+        for &vcpu in &vcpus {
+            let view = self.tables.vcpus[vcpu.index()];
+            if !view.pause.has(Pause::DOWN) {
+                self.pause(queue, vcpu, Pause::DOWN, view.pcpu, now);
+            }
+            held |= self.tables.vcpus[vcpu.index()].on_pcpu;
+        }
+        if held {
+            let settle = self.profile.ipi
+                + self.profile.ipi_to_pass
+                + self.profile.wake_to_pass
+                + self.profile.switch;
+            queue.post(now + settle, Event::Destroy(index as u32));
+            return;
+        }
+        for &vcpu in &vcpus {
+            let pcpu = self.tables.vcpus[vcpu.index()].pcpu;
+            self.ask(queue, pcpu, now, Cause::Operator, |s, cx| {
+                s.remove(cx, vcpu)
+            });
+            let state = self.vcpus[vcpu.index()].state;
+            if state != Runstate::Offline {
+                self.change(vcpu, Runstate::Offline, pcpu, now);
+            }
+            let v = &mut self.vcpus[vcpu.index()];
+            v.alive = false;
+            queue.disarm(v.timer);
+            self.stop_tick(queue, vcpu);
+        }
+        self.domains[index].alive = false;
+        let on = self
+            .tables
+            .online
+            .first()
+            .expect("a host has a pcpu online");
+        self.trace(Record::new(
+            now,
+            on,
+            Kind::DomainRemove,
+            VcpuName::new(id, 0),
+        ));
+    }
+
+    pub(super) fn operator(&mut self, queue: &mut Queue, action: usize, now: Instant) {
+        match self.actions[action].1.clone() {
+            Action::Pause(domain) => {
+                for vcpu in self.vcpus_of(domain) {
+                    let view = self.tables.vcpus[vcpu.index()];
+                    if !view.pause.has(Pause::PAUSED) {
+                        self.pause(queue, vcpu, Pause::PAUSED, view.pcpu, now);
+                    }
+                }
+            }
+            Action::Unpause(domain) => {
+                for vcpu in self.vcpus_of(domain) {
+                    let pcpu = self.tables.vcpus[vcpu.index()].pcpu;
+                    self.unpause(queue, vcpu, Pause::PAUSED, pcpu, now);
+                }
+            }
+            Action::SetParams(domain, params) => {
+                if let Some(d) = self.domains.iter_mut().find(|d| d.config.id == domain) {
+                    d.config.params = params;
+                    if d.alive {
+                        let on = self
+                            .tables
+                            .online
+                            .first()
+                            .expect("a host has a pcpu online");
+                        self.ask(queue, on, now, Cause::Operator, |s, cx| {
+                            s.set_domain(cx, domain, &params)
+                        });
+                    }
+                }
+            }
+            Action::Pin {
+                domain,
+                vcpu,
+                hard,
+                soft,
+            } => {
+                let target = self.vcpus_of(domain).get(vcpu as usize).copied();
+                if let Some(vcpu) = target {
+                    self.pin(queue, vcpu, hard & self.tables.topology.all(), soft, now);
+                }
+            }
+            Action::PcpuOffline(pcpu) => self.pcpu_offline(queue, pcpu, now),
+            Action::PcpuOnline(pcpu) => self.pcpu_online(queue, pcpu, now),
+        }
+    }
+
+    fn vcpus_of(&self, domain: DomainId) -> Vec<VcpuId> {
+        self.domains
+            .iter()
+            .find(|d| d.alive && d.config.id == domain)
+            .map_or_else(Vec::new, |d| d.vcpus.clone())
+    }
+
+    /// Takes `pcpu` out: its vcpus move elsewhere, breaking their affinity where nothing else is
+    /// left (as Xen does), and the policy is told once it idles. The last pcpu stays.
+    fn pcpu_offline(&mut self, queue: &mut Queue, pcpu: PcpuId, now: Instant) {
+        if !self.tables.online.contains(pcpu) || self.tables.online.len() == 1 {
+            return;
+        }
+        self.raise(queue, pcpu, now, Cause::Operator);
+        self.tables.online.remove(pcpu);
+        self.pcpu(pcpu).leaving = true;
+        for i in 0..self.vcpus.len() {
+            if !self.vcpus[i].alive {
+                continue;
+            }
+            let affinity = &mut self.tables.affinity[i];
+            if !affinity.hard.intersects(&self.tables.online) {
+                affinity.hard = CpuSet::ALL & self.tables.topology.all();
+            }
+            if self.tables.vcpus[i].pcpu == pcpu {
+                self.leave_pcpu(queue, VcpuId(i as u32), now);
+            }
+        }
+        self.finish_leaving(queue, pcpu, now);
+    }
+
+    /// As `move_away`, for a vcpu whose pcpu is offline already: nobody may tickle that one.
+    fn leave_pcpu(&mut self, queue: &mut Queue, vcpu: VcpuId, now: Instant) {
+        let view = self.tables.vcpus[vcpu.index()];
+        if view.on_pcpu {
+            // Its pass was raised before the pcpu left.
+            self.tables.vcpus[vcpu.index()].pause.set(Pause::MIGRATING);
+        } else {
+            self.move_away(queue, vcpu, now);
+        }
+    }
+
+    /// Tells the policy that `pcpu` has left, when it is on its way out and idles.
+    pub(super) fn finish_leaving(&mut self, queue: &mut Queue, pcpu: PcpuId, now: Instant) {
+        if self.pcpu(pcpu).leaving && self.tables.pcpus[pcpu.index()].current.is_none() {
+            self.pcpu(pcpu).leaving = false;
+            self.ask(queue, pcpu, now, Cause::Operator, |s, cx| {
+                s.pcpu_offline(cx, pcpu)
+            });
+            for slot in 0..self.pcpu(pcpu).policy.len() {
+                let timer = self.pcpu(pcpu).policy[slot];
+                queue.disarm(timer);
+            }
+        }
+    }
+
+    fn pcpu_online(&mut self, queue: &mut Queue, pcpu: PcpuId, now: Instant) {
+        if self.tables.online.contains(pcpu) || self.pcpu(pcpu).leaving {
+            return;
+        }
+        self.tables.online.insert(pcpu);
+        self.ask(queue, pcpu, now, Cause::Operator, |s, cx| {
+            s.pcpu_online(cx, pcpu)
+        });
+        // It looks for work, as a pcpu that comes up does.
+        self.raise(queue, pcpu, now, Cause::Operator);
+    }
+}

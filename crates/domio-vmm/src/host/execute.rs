@@ -1,0 +1,260 @@
+//! Guests executing, blocking and being interrupted.
+
+use super::{Cause, Event, Host, Phase, Queue, Tick};
+use crate::guest::Step;
+use domio_core::{Duration, Instant, Kind, PcpuId, Record, Sink, VcpuId, VcpuName, XenVersion};
+use domio_sched::Pause;
+
+/// Period of the guest tick that Xen up to 3.0 sends to whoever runs (xen-spec 0.9).
+pub(super) const HOST_TICK: Duration = Duration::from_millis(10);
+
+impl<S: Sink> Host<S> {
+    /// The current vcpu of `pcpu` executes guest code from `from` (now or a little later) on.
+    pub(super) fn go(&mut self, queue: &mut Queue, pcpu: PcpuId, from: Instant) {
+        let Some(vcpu) = self.tables.pcpus[pcpu.index()].current else {
+            return;
+        };
+        let p = &mut self.pcpus[pcpu.index()];
+        p.exec_from = from;
+        if from > queue.now() {
+            // What it does is decided when it gets there: an interrupt may come first.
+            let done = p.done;
+            queue.arm(done, from);
+            return;
+        }
+        self.next_step(queue, pcpu, vcpu, from);
+    }
+
+    fn next_step(&mut self, queue: &mut Queue, pcpu: PcpuId, vcpu: VcpuId, now: Instant) {
+        let v = &mut self.vcpus[vcpu.index()];
+        let step = v.guest.step(now, &mut self.jobs);
+        if !self.jobs.is_empty() {
+            self.report_jobs(pcpu, vcpu, now);
+        }
+        self.set_guest_timer(queue, vcpu, now);
+        match step {
+            Step::Run(Duration::MAX) => {}
+            Step::Run(time) => {
+                let done = self.pcpus[pcpu.index()].done;
+                queue.arm(done, now + time);
+            }
+            Step::Block => self.block(queue, pcpu, vcpu, now),
+            Step::Yield => {
+                self.trace(Record::new(
+                    now,
+                    pcpu,
+                    Kind::Yield,
+                    self.vcpus[vcpu.index()].name,
+                ));
+                self.ask(queue, pcpu, now, Cause::Yield, |s, cx| s.yielded(cx, vcpu));
+                self.raise(queue, pcpu, now, Cause::Yield);
+            }
+        }
+    }
+
+    pub(super) fn guest_done(&mut self, queue: &mut Queue, pcpu: PcpuId, now: Instant) {
+        let Some(vcpu) = self.tables.pcpus[pcpu.index()].current else {
+            return;
+        };
+        let p = &mut self.pcpus[pcpu.index()];
+        let time = now.since(p.exec_from);
+        p.exec_from = now;
+        if !time.is_zero() {
+            self.vcpus[vcpu.index()].guest.executed(time);
+        }
+        self.next_step(queue, pcpu, vcpu, now);
+    }
+
+    /// The hypervisor takes over on `pcpu`: the guest has executed up to `now`.
+    #[inline]
+    pub(super) fn halt(&mut self, queue: &mut Queue, pcpu: PcpuId, now: Instant) {
+        let p = &mut self.pcpus[pcpu.index()];
+        if p.exec_from == Instant::MAX {
+            return;
+        }
+        let time = now.saturating_since(p.exec_from);
+        p.exec_from = Instant::MAX;
+        queue.disarm(p.done);
+        if !time.is_zero()
+            && let Some(vcpu) = self.tables.pcpus[pcpu.index()].current
+        {
+            self.vcpus[vcpu.index()].guest.executed(time);
+        }
+    }
+
+    /// The block hypercall (xen-spec 0.7).
+    fn block(&mut self, queue: &mut Queue, pcpu: PcpuId, vcpu: VcpuId, now: Instant) {
+        self.tables.vcpus[vcpu.index()].pause.set(Pause::BLOCKED);
+        self.trace(Record::new(
+            now,
+            pcpu,
+            Kind::Block,
+            self.vcpus[vcpu.index()].name,
+        ));
+        self.raise(queue, pcpu, now, Cause::Block);
+    }
+
+    fn report_jobs(&mut self, pcpu: PcpuId, vcpu: VcpuId, now: Instant) {
+        let mut jobs = core::mem::take(&mut self.jobs);
+        for job in jobs.drain(..) {
+            let (turnaround, work) = (
+                job.finished.turnaround.as_nanos(),
+                job.finished.work.as_nanos(),
+            );
+            let mut record = Record::new(now, pcpu, Kind::JobDone, self.vcpus[vcpu.index()].name);
+            record.detail = job.task;
+            record.data = [
+                turnaround as u32,
+                (turnaround >> 32) as u32,
+                work as u32,
+                (work >> 32) as u32,
+            ];
+            self.trace(record);
+        }
+        self.jobs = jobs;
+    }
+
+    /// Makes the timer that the guest has set at the hypervisor agree with what it wants.
+    pub(super) fn set_guest_timer(&mut self, queue: &mut Queue, vcpu: VcpuId, now: Instant) {
+        let v = &mut self.vcpus[vcpu.index()];
+        let wanted = v.guest.next_wake();
+        if wanted == v.timer_at {
+            return;
+        }
+        v.timer_at = wanted;
+        if wanted == Instant::MAX {
+            queue.disarm(v.timer);
+        } else {
+            queue.arm(v.timer, wanted.max(now));
+        }
+    }
+
+    pub(super) fn guest_timer(&mut self, queue: &mut Queue, vcpu: VcpuId, now: Instant) {
+        let pcpu = self.tables.vcpus[vcpu.index()].pcpu;
+        let asleep = self.tables.vcpus[vcpu.index()].pause.has(Pause::BLOCKED);
+        let work = if asleep { self.profile.wake_to_pass } else { self.profile.interrupt };
+        // A recorded wake-up shows when the interrupt came, slop included.
+        let exact = self.vcpus[vcpu.index()].guest.replays();
+        let expiry = if exact { Instant::MAX } else { now };
+        if let Some(at) = self.timer_held_back(pcpu, expiry, now, work) {
+            queue.arm(self.vcpus[vcpu.index()].timer, at);
+            return;
+        }
+        self.vcpus[vcpu.index()].timer_at = Instant::MAX;
+        self.interrupt(queue, vcpu, pcpu, now);
+    }
+
+    /// Sends an interrupt to `vcpu` from hypervisor code on `on`: wakes it when it is blocked,
+    /// interrupts it when it executes, and is noticed when it runs again otherwise.
+    fn interrupt(&mut self, queue: &mut Queue, vcpu: VcpuId, on: PcpuId, now: Instant) {
+        let cost = self.profile.interrupt;
+        let guest = &mut self.vcpus[vcpu.index()].guest;
+        guest.interrupt();
+        if self.tables.vcpus[vcpu.index()].pause.has(Pause::BLOCKED) {
+            self.wake(queue, vcpu, on, now, domio_sched::Wake::Event);
+        } else {
+            let pcpu = self.tables.vcpus[vcpu.index()].pcpu;
+            let executes = self.tables.pcpus[pcpu.index()].current == Some(vcpu)
+                && self.pcpus[pcpu.index()].phase == Phase::Guest;
+            if executes {
+                let delay = if pcpu == on {
+                    cost
+                } else {
+                    cost + self.profile.ipi
+                };
+                self.halt(queue, pcpu, now);
+                self.go(queue, pcpu, now + delay);
+                if pcpu == on {
+                    return;
+                }
+            }
+        }
+        // A pass that the wake-up asked for has this work in its lead.
+        if self.pcpus[on.index()].phase == Phase::Guest {
+            self.steal(queue, on, now, cost);
+        }
+    }
+
+    /// Gives `vcpu`, which is switched in on `pcpu`, the periodic tick that it missed, and arms
+    /// the next one (xen-spec 0.9).
+    pub(super) fn start_tick(
+        &mut self,
+        queue: &mut Queue,
+        pcpu: PcpuId,
+        vcpu: VcpuId,
+        now: Instant,
+    ) {
+        let legacy = self.version <= XenVersion::V3_0;
+        let ticks = self.pcpus[pcpu.index()].host_ticks;
+        let v = &mut self.vcpus[vcpu.index()];
+        let Some(tick) = &mut v.tick else { return };
+        if legacy {
+            if tick.seen != ticks {
+                tick.seen = ticks;
+                v.guest.interrupt();
+            }
+            return;
+        }
+        if now > tick.last + tick.period {
+            tick.last = now;
+            v.guest.interrupt();
+        }
+        queue.arm(tick.timer, tick.last + tick.period);
+    }
+
+    pub(super) fn stop_tick(&mut self, queue: &mut Queue, vcpu: VcpuId) {
+        if let Some(tick) = &self.vcpus[vcpu.index()].tick {
+            queue.disarm(tick.timer);
+        }
+    }
+
+    pub(super) fn guest_tick(&mut self, queue: &mut Queue, vcpu: VcpuId, now: Instant) {
+        let pcpu = self.tables.vcpus[vcpu.index()].pcpu;
+        let held_back = self.timer_held_back(pcpu, now, now, self.profile.interrupt);
+        let Some(tick) = &mut self.vcpus[vcpu.index()].tick else {
+            return;
+        };
+        if let Some(at) = held_back {
+            queue.arm(tick.timer, at);
+            return;
+        }
+        tick.last = now;
+        queue.arm(tick.timer, now + tick.period);
+        self.interrupt(queue, vcpu, pcpu, now);
+    }
+
+    pub(super) fn host_tick(&mut self, queue: &mut Queue, pcpu: PcpuId, now: Instant) {
+        queue.post(now + HOST_TICK, Event::HostTick(pcpu));
+        self.pcpus[pcpu.index()].host_ticks += 1;
+        let ticks = self.pcpus[pcpu.index()].host_ticks;
+        if let Some(vcpu) = self.tables.pcpus[pcpu.index()].current
+            && let Some(tick) = &mut self.vcpus[vcpu.index()].tick
+        {
+            tick.seen = ticks;
+            self.interrupt(queue, vcpu, pcpu, now);
+        }
+    }
+
+    /// A tick of `period` for the guest of a new vcpu.
+    pub(super) fn new_tick(
+        queue: &mut Queue,
+        vcpu: VcpuId,
+        period: Option<Duration>,
+        now: Instant,
+    ) -> Option<Tick> {
+        period.map(|period| Tick {
+            period,
+            last: now,
+            timer: queue.timer(Event::GuestTick(vcpu)),
+            seen: 0,
+        })
+    }
+
+    /// Name of the vcpu that is current on `pcpu`, or of its idle vcpu.
+    pub fn current_name(&self, pcpu: PcpuId) -> VcpuName {
+        match self.tables.pcpus[pcpu.index()].current {
+            Some(vcpu) => self.vcpus[vcpu.index()].name,
+            None => VcpuName::idle(pcpu),
+        }
+    }
+}

@@ -1,0 +1,442 @@
+//! The simulated host of a scheduling policy.
+//!
+//! A pcpu is always in one of three phases ([`Phase`]):
+//!
+//! ```text
+//!   Guest ──cause: timer, wake-up, block, IPI──▶ Entering ──policy decides──▶ Switching ──▶ Guest
+//! ```
+//!
+//! In `Guest` the current vcpu executes (or the pcpu idles). `Entering` lasts from the cause to
+//! the scheduler pass, `Switching` from the decision until the next vcpu runs; both are as long as
+//! the hardware profile says, possibly zero. The order of softirqs is Xen's: timers that are due
+//! at the instant of a pass run before it.
+//!
+//! | file | holds |
+//! |---|---|
+//! | [`mod@self`] | the tables of the host and what an event does |
+//! | `softirq` | from a cause to the pass: raising, timers, IPIs, the policy's requests |
+//! | `pass` | the scheduler pass and the context switch |
+//! | `execute` | guests executing, blocking and being interrupted |
+//! | `wake` | waking, pausing, migrating; runstates and their records |
+//! | `adopt` | starting in the middle of a recorded run |
+//! | `domains` | creation and destruction of domains, operator actions, pcpu hotplug |
+
+mod adopt;
+mod domains;
+mod execute;
+mod pass;
+mod softirq;
+mod wake;
+
+pub use adopt::{AdoptedPcpu, AdoptedVcpu, Adoption};
+
+use crate::config::{Action, DomainConfig, HostConfig};
+use crate::guest::{Guest, Job};
+use crate::profile::Profile;
+use alloc::boxed::Box;
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+use domio_core::{Duration, Instant, PcpuId, Record, Runstate, Sink, VcpuId, VcpuName, XenVersion};
+use domio_sched::{Cx, Effect, Pick, Scheduler, Stop, Tables};
+use domio_sim::{EventQueue, Flow, Model, TimerId};
+
+/// Scheduler passes that one pcpu may make at one instant before the run is ended as stalled.
+///
+/// A correct policy needs a handful: a pass may tickle its own pcpu once or twice.
+pub const MAX_PASSES_AT_ONE_INSTANT: u32 = 1000;
+
+/// An event of the host.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Event {
+    /// The slice timer of a pcpu expired.
+    Slice(PcpuId),
+    /// The policy's timer expired.
+    Policy(PcpuId, u8),
+    /// A pcpu's phase `Entering` or `Switching` is over.
+    Stage(PcpuId),
+    /// The current vcpu of a pcpu has executed what its guest asked for.
+    Done(PcpuId),
+    /// A rescheduling IPI arrived.
+    Ipi(PcpuId),
+    /// The timer that a guest set expired.
+    GuestTimer(VcpuId),
+    /// The periodic tick of a running vcpu is due.
+    GuestTick(VcpuId),
+    /// The host-wide guest tick of Xen up to 3.0 on one pcpu.
+    HostTick(PcpuId),
+    /// An operator's action, by index.
+    Action(u32),
+    /// A domain is created, by index.
+    Start(u32),
+    /// A domain is destroyed, by index.
+    Destroy(u32),
+}
+
+/// What a pcpu does at the moment.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Phase {
+    /// The current vcpu executes, or the pcpu idles.
+    Guest,
+    /// The hypervisor works towards a scheduler pass.
+    Entering,
+    /// The pass decided; the switch (or the return to the same vcpu) is under way.
+    Switching,
+}
+
+/// Why a scheduler pass comes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Cause {
+    Slice,
+    Wake,
+    Block,
+    Yield,
+    Ipi,
+    PolicyTimer,
+    Operator,
+}
+
+struct Pcpu {
+    phase: Phase,
+    /// The scheduler softirq is pending although a pass is under way: another pass follows.
+    again: bool,
+    why: Stop,
+    /// When guest code of the current vcpu began or will begin to execute; `MAX` when none does.
+    exec_from: Instant,
+    /// Time of the pass that switched the current vcpu in.
+    entered: Instant,
+    /// End of the phase `Entering` or `Switching`.
+    stage_at: Instant,
+    /// Who is being switched out; valid in `Switching`.
+    prev: Option<VcpuId>,
+    /// Slice of the pick being carried out.
+    slice: Option<Duration>,
+    /// No hardware timer before this time (xen-spec 0.3, 4.x).
+    timer_floor: Instant,
+    last_pass: Instant,
+    passes_at_instant: u32,
+    last_vcpu: Option<VcpuId>,
+    /// Ticks of [`Event::HostTick`] so far.
+    host_ticks: u64,
+    /// The pcpu was taken offline and has to tell the policy once it idles.
+    leaving: bool,
+    stage: TimerId,
+    slice_timer: TimerId,
+    done: TimerId,
+    ipi: TimerId,
+    policy: [TimerId; Cx::TIMER_SLOTS as usize],
+}
+
+struct Vcpu {
+    name: VcpuName,
+    state: Runstate,
+    /// Since when it is in `state`.
+    since: Instant,
+    times: [Duration; 4],
+    /// When it was created.
+    created: Instant,
+    guest: Guest,
+    /// Time to which `timer` is set; `MAX` for not set.
+    timer_at: Instant,
+    timer: TimerId,
+    /// Period and timer of the tick that Xen gives it, with the time of the last one.
+    tick: Option<Tick>,
+    ran_on: Option<PcpuId>,
+    alive: bool,
+}
+
+struct Tick {
+    period: Duration,
+    last: Instant,
+    timer: TimerId,
+    /// Value of the pcpu's `host_ticks` that it has seen (Xen up to 3.0).
+    seen: u64,
+}
+
+struct Domain {
+    config: DomainConfig,
+    /// Its vcpus, once created.
+    vcpus: Vec<VcpuId>,
+    alive: bool,
+}
+
+/// Time that a vcpu spent in each runstate.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct RunstateTimes {
+    /// Executing on a pcpu.
+    pub running: Duration,
+    /// Waiting for a pcpu.
+    pub runnable: Duration,
+    /// Waiting for an event.
+    pub blocked: Duration,
+    /// Paused, parked or not brought up.
+    pub offline: Duration,
+}
+
+/// A host, a policy and a trace sink.
+///
+/// Made and driven by [`crate::Simulation`].
+pub struct Host<S: Sink> {
+    version: XenVersion,
+    profile: Profile,
+    scheduler: Box<dyn Scheduler>,
+    tables: Tables,
+    effects: Vec<Effect>,
+    pcpus: Vec<Pcpu>,
+    vcpus: Vec<Vcpu>,
+    domains: Vec<Domain>,
+    actions: Vec<(Instant, Action)>,
+    sink: S,
+    recording: bool,
+    jobs: Vec<Job>,
+    /// Pcpus whose pass is due at this very instant.
+    due: Vec<PcpuId>,
+    fault: Option<domio_sim::Stop>,
+    passes: u64,
+    seed: u64,
+    replication: u32,
+}
+
+type Queue = EventQueue<Event>;
+
+impl<S: Sink> Host<S> {
+    /// A host as `config` describes it, with its first events in `queue`.
+    ///
+    /// # Panics
+    /// When `config` contradicts itself (a domain without vcpus, an affinity outside the
+    /// topology): whoever builds it has to check.
+    pub fn new(
+        config: &HostConfig,
+        scheduler: Box<dyn Scheduler>,
+        sink: S,
+        seed: u64,
+        replication: u32,
+        queue: &mut Queue,
+    ) -> Self {
+        let mut host = Host {
+            version: config.version,
+            profile: config.profile,
+            scheduler,
+            tables: Tables::new(config.topology.clone()),
+            effects: Vec::with_capacity(64),
+            pcpus: Vec::new(),
+            vcpus: Vec::new(),
+            domains: Vec::new(),
+            actions: config.actions.clone(),
+            sink,
+            recording: S::ENABLED,
+            jobs: Vec::with_capacity(8),
+            due: Vec::with_capacity(config.topology.pcpus()),
+            fault: None,
+            passes: 0,
+            seed,
+            replication,
+        };
+        host.power_on(queue);
+        for domain in &config.domains {
+            let domain = Domain {
+                config: domain.clone(),
+                vcpus: Vec::new(),
+                alive: false,
+            };
+            host.domains.push(domain);
+        }
+        host
+    }
+
+    /// Puts the creation and destruction of the domains and the operator's actions into `queue`.
+    pub(crate) fn post_plan(&self, queue: &mut Queue) {
+        for (i, domain) in self.domains.iter().enumerate() {
+            queue.post(domain.config.start, Event::Start(i as u32));
+            if let Some(stop) = domain.config.stop {
+                queue.post(stop, Event::Destroy(i as u32));
+            }
+        }
+        for (i, (at, _)) in self.actions.iter().enumerate() {
+            queue.post(*at, Event::Action(i as u32));
+        }
+    }
+
+    /// Number of vcpus created so far.
+    pub fn vcpu_count(&self) -> usize {
+        self.vcpus.len()
+    }
+
+    /// Name of vcpu number `vcpu` (in the order of creation).
+    pub fn vcpu_name(&self, vcpu: usize) -> VcpuName {
+        self.vcpus[vcpu].name
+    }
+
+    /// Runstate sums of vcpu number `vcpu` up to its last change of state or the last
+    /// [`Host::mark`].
+    pub fn vcpu_times(&self, vcpu: usize) -> RunstateTimes {
+        let [running, runnable, blocked, offline] = self.vcpus[vcpu].times;
+        RunstateTimes {
+            running,
+            runnable,
+            blocked,
+            offline,
+        }
+    }
+
+    /// Time from the creation of vcpu number `vcpu` to its last change of state or the last
+    /// [`Host::mark`]: always the exact sum of its [`Host::vcpu_times`].
+    pub fn vcpu_age(&self, vcpu: usize) -> Duration {
+        self.vcpus[vcpu].since.since(self.vcpus[vcpu].created)
+    }
+
+    /// Scheduler passes (decisions of the policy) so far.
+    pub fn passes(&self) -> u64 {
+        self.passes
+    }
+
+    /// What a policy sees of this host.
+    pub fn tables(&self) -> &Tables {
+        &self.tables
+    }
+
+    /// The policy.
+    pub fn scheduler(&self) -> &dyn Scheduler {
+        &*self.scheduler
+    }
+
+    /// The trace sink.
+    pub fn sink_mut(&mut self) -> &mut S {
+        &mut self.sink
+    }
+
+    /// Turns the trace on or off; off, records are not made. On from the start.
+    pub fn set_recording(&mut self, on: bool) {
+        self.recording = on && S::ENABLED;
+    }
+
+    /// Ends the host and gives the sink back.
+    pub fn into_sink(self) -> S {
+        self.sink
+    }
+
+    /// Brings the runstate sums up to `now`, without a record.
+    pub fn mark_accounts(&mut self, now: Instant) {
+        for v in 0..self.vcpus.len() {
+            if self.vcpus[v].alive {
+                let state = self.vcpus[v].state;
+                self.account(VcpuId(v as u32), state, now);
+            }
+        }
+    }
+
+    /// Closes every account at `now`: brings the runstate sums up to date and writes, for each
+    /// vcpu, a runstate record from its state to the same state, so that a reader of the trace can
+    /// do the same. Call it where a trace begins and where it ends.
+    pub fn mark(&mut self, now: Instant) {
+        for v in 0..self.vcpus.len() {
+            if self.vcpus[v].alive {
+                let vcpu = VcpuId(v as u32);
+                let state = self.vcpus[v].state;
+                self.account(vcpu, state, now);
+                let pcpu = self.tables.vcpus[v].pcpu;
+                self.trace(Record::runstate(
+                    now,
+                    pcpu,
+                    self.vcpus[v].name,
+                    state,
+                    state,
+                ));
+            }
+        }
+    }
+
+    /// The state of host and policy for people.
+    pub fn dump(&self) -> String {
+        let mut text = String::new();
+        for (p, view) in self.tables.pcpus.iter().enumerate() {
+            let current = view.current.map(|v| self.vcpus[v.index()].name);
+            text.push_str(&match current {
+                Some(name) => format!("p{p}: {name} ({:?})\n", self.pcpus[p].phase),
+                None => format!("p{p}: idle ({:?})\n", self.pcpus[p].phase),
+            });
+        }
+        for (v, vcpu) in self.vcpus.iter().enumerate().filter(|(_, v)| v.alive) {
+            text.push_str(&format!(
+                "{} on {}: {} since {}; {}\n",
+                vcpu.name,
+                self.tables.vcpus[v].pcpu,
+                vcpu.state.name(),
+                vcpu.since,
+                vcpu.guest.describe()
+            ));
+        }
+        let written = self.scheduler.dump(&mut text);
+        assert!(written.is_ok(), "writing to a string does not fail");
+        text
+    }
+
+    #[inline]
+    fn trace(&mut self, record: Record) {
+        if self.recording {
+            self.sink.record(&record);
+        }
+    }
+
+    /// Calls the policy with a context and carries out its requests. `on` is the pcpu whose
+    /// hypervisor code runs.
+    #[inline]
+    fn ask<R>(
+        &mut self,
+        queue: &mut Queue,
+        on: PcpuId,
+        now: Instant,
+        cause: Cause,
+        call: impl FnOnce(&mut dyn Scheduler, &mut Cx<'_>) -> R,
+    ) -> R {
+        let mut cx = Cx::new(now, &mut self.tables, &mut self.effects, self.recording);
+        let answer = call(&mut *self.scheduler, &mut cx);
+        if !self.effects.is_empty() {
+            self.apply_effects(queue, on, now, cause);
+        }
+        answer
+    }
+
+    fn policy_fault(&mut self, message: String) {
+        if self.fault.is_none() {
+            self.fault = Some(domio_sim::Stop::PolicyFault { fault: message });
+        }
+    }
+
+    fn pcpu(&mut self, pcpu: PcpuId) -> &mut Pcpu {
+        &mut self.pcpus[pcpu.index()]
+    }
+}
+
+impl<S: Sink> Model for Host<S> {
+    type Event = Event;
+
+    #[inline]
+    fn handle(&mut self, queue: &mut Queue, event: Event) -> Flow {
+        let now = queue.now();
+        match event {
+            Event::Slice(pcpu) => self.slice_expired(queue, pcpu, now),
+            Event::Policy(pcpu, slot) => self.policy_timer(queue, pcpu, slot, now),
+            Event::Stage(pcpu) => self.stage_over(queue, pcpu, now),
+            Event::Done(pcpu) => self.guest_done(queue, pcpu, now),
+            Event::Ipi(pcpu) => self.raise(queue, pcpu, now, Cause::Ipi),
+            Event::GuestTimer(vcpu) => self.guest_timer(queue, vcpu, now),
+            Event::GuestTick(vcpu) => self.guest_tick(queue, vcpu, now),
+            Event::HostTick(pcpu) => self.host_tick(queue, pcpu, now),
+            Event::Action(action) => self.operator(queue, action as usize, now),
+            Event::Start(domain) => self.create_domain(queue, domain as usize, now),
+            Event::Destroy(domain) => self.destroy_domain(queue, domain as usize, now),
+        }
+        self.run_due(queue, now);
+        match self.fault.take() {
+            None => Flow::Continue,
+            Some(stop) => Flow::Stop(stop),
+        }
+    }
+}
+
+/// A pick that carries on with the vcpu that runs already.
+#[inline]
+fn keeps(pick: &Pick, current: Option<VcpuId>) -> bool {
+    pick.next == current
+}

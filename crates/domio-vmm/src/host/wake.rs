@@ -1,0 +1,147 @@
+//! Waking, pausing and migrating vcpus; their runstates and the records of them.
+
+use super::{Cause, Host, Queue};
+use domio_core::{CpuSet, Instant, Kind, PcpuId, Record, Runstate, Sink, VcpuId, XenVersion};
+use domio_sched::{Affinity, Pause, Wake};
+
+impl<S: Sink> Host<S> {
+    /// Brings the runstate sums of `vcpu` up to `now` and puts it into `state`.
+    #[inline]
+    pub(super) fn account(&mut self, vcpu: VcpuId, state: Runstate, now: Instant) {
+        let v = &mut self.vcpus[vcpu.index()];
+        v.times[v.state as usize] += now.since(v.since);
+        v.since = now;
+        v.state = state;
+    }
+
+    /// Changes the runstate of a vcpu that is not part of a switch.
+    pub(super) fn change(&mut self, vcpu: VcpuId, state: Runstate, on: PcpuId, now: Instant) {
+        let v = &self.vcpus[vcpu.index()];
+        self.trace(Record::runstate(now, on, v.name, v.state, state));
+        self.account(vcpu, state, now);
+    }
+
+    /// Wakes `vcpu` from hypervisor code on `on` (xen-spec 0.6): its event came, or a pause ended.
+    pub(super) fn wake(
+        &mut self,
+        queue: &mut Queue,
+        vcpu: VcpuId,
+        on: PcpuId,
+        now: Instant,
+        why: Wake,
+    ) {
+        let view = &mut self.tables.vcpus[vcpu.index()];
+        if why == Wake::Event {
+            view.pause.clear(Pause::BLOCKED);
+        }
+        let (runnable, blocked) = (view.runnable(), view.pause.has(Pause::BLOCKED));
+        let record = Record::new(now, on, Kind::Wake, self.vcpus[vcpu.index()].name);
+        let trace_first = self.version >= XenVersion::V3_4;
+        if trace_first {
+            self.trace(record);
+        }
+        let state = self.vcpus[vcpu.index()].state;
+        if runnable {
+            if state >= Runstate::Blocked {
+                self.change(vcpu, Runstate::Runnable, on, now);
+            }
+            self.ask(queue, on, now, Cause::Wake, |s, cx| s.wake(cx, vcpu, why));
+        } else if !blocked && state == Runstate::Blocked {
+            self.change(vcpu, Runstate::Offline, on, now);
+        }
+        if !trace_first {
+            self.trace(record);
+        }
+    }
+
+    /// Pauses `vcpu` for the reason `flag` (xen-spec 0.7).
+    pub(super) fn pause(
+        &mut self,
+        queue: &mut Queue,
+        vcpu: VcpuId,
+        flag: u8,
+        on: PcpuId,
+        now: Instant,
+    ) {
+        self.tables.vcpus[vcpu.index()].pause.set(flag);
+        if self.vcpus[vcpu.index()].state == Runstate::Runnable {
+            self.change(vcpu, Runstate::Offline, on, now);
+        }
+        self.ask(queue, on, now, Cause::Operator, |s, cx| s.sleep(cx, vcpu));
+        self.trace(Record::new(
+            now,
+            on,
+            Kind::Sleep,
+            self.vcpus[vcpu.index()].name,
+        ));
+    }
+
+    /// Ends the pause for the reason `flag`.
+    pub(super) fn unpause(
+        &mut self,
+        queue: &mut Queue,
+        vcpu: VcpuId,
+        flag: u8,
+        on: PcpuId,
+        now: Instant,
+    ) {
+        let pause = &mut self.tables.vcpus[vcpu.index()].pause;
+        if pause.has(flag) {
+            pause.clear(flag);
+            self.wake(queue, vcpu, on, now, Wake::Unpause);
+        }
+    }
+
+    /// Carries out a migration (xen-spec 0.8) of `vcpu`, which is flagged and not running.
+    pub(super) fn migrate(&mut self, queue: &mut Queue, vcpu: VcpuId, on: PcpuId, now: Instant) {
+        self.tables.vcpus[vcpu.index()]
+            .pause
+            .clear(Pause::MIGRATING);
+        self.place(queue, vcpu, on, now);
+        if self.tables.vcpus[vcpu.index()].runnable() {
+            self.wake(queue, vcpu, on, now, Wake::Migrate);
+        } else if self.vcpus[vcpu.index()].state == Runstate::Runnable {
+            self.change(vcpu, Runstate::Offline, on, now);
+        }
+    }
+
+    /// Asks the policy where `vcpu` belongs.
+    pub(super) fn place(&mut self, queue: &mut Queue, vcpu: VcpuId, on: PcpuId, now: Instant) {
+        let pcpu = self.ask(queue, on, now, Cause::Operator, |s, cx| {
+            s.pick_pcpu(cx, vcpu)
+        });
+        let allowed = self.tables.affinity[vcpu.index()].hard & self.tables.online;
+        if pcpu.index() < self.tables.pcpus.len() && allowed.contains(pcpu) {
+            self.tables.vcpus[vcpu.index()].pcpu = pcpu;
+        } else {
+            let name = self.vcpus[vcpu.index()].name;
+            self.policy_fault(alloc::format!(
+                "the policy placed {name} on {pcpu}; allowed are {allowed:?}"
+            ));
+        }
+    }
+
+    /// Flags `vcpu` to move and moves it, now or when it has been switched out.
+    pub(super) fn move_away(&mut self, queue: &mut Queue, vcpu: VcpuId, now: Instant) {
+        let on = self.tables.vcpus[vcpu.index()].pcpu;
+        self.pause(queue, vcpu, Pause::MIGRATING, on, now);
+        if !self.tables.vcpus[vcpu.index()].on_pcpu {
+            self.migrate(queue, vcpu, on, now);
+        }
+    }
+
+    /// Gives `vcpu` a new affinity.
+    pub(super) fn pin(
+        &mut self,
+        queue: &mut Queue,
+        vcpu: VcpuId,
+        hard: CpuSet,
+        soft: CpuSet,
+        now: Instant,
+    ) {
+        self.tables.affinity[vcpu.index()] = Affinity { hard, soft };
+        if !(hard & self.tables.online).contains(self.tables.vcpus[vcpu.index()].pcpu) {
+            self.move_away(queue, vcpu, now);
+        }
+    }
+}

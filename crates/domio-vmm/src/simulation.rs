@@ -1,0 +1,85 @@
+//! A host together with its event queue: what a caller makes and runs.
+
+use crate::config::HostConfig;
+use crate::host::{Adoption, Event, Host};
+use alloc::boxed::Box;
+use domio_core::{Instant, Sink, VcpuId, VcpuName};
+use domio_sched::{Cx, Scheduler};
+use domio_sim::{EventQueue, Limits, Outcome};
+
+/// A simulation of one host.
+pub struct Simulation<S: Sink> {
+    queue: EventQueue<Event>,
+    host: Host<S>,
+}
+
+impl<S: Sink> Simulation<S> {
+    /// A host as `config` describes it under `scheduler`, with its records going to `sink`.
+    ///
+    /// Two simulations of the same arguments do the same, event for event.
+    ///
+    /// # Panics
+    /// As [`Host::new`].
+    pub fn new(
+        config: &HostConfig,
+        scheduler: Box<dyn Scheduler>,
+        sink: S,
+        seed: u64,
+        replication: u32,
+    ) -> Self {
+        let mut queue = EventQueue::new();
+        let host = Host::new(config, scheduler, sink, seed, replication, &mut queue);
+        host.post_plan(&mut queue);
+        Simulation { queue, host }
+    }
+
+    /// A host that is in the state of `adoption` at the time of that. Times of creation in
+    /// `config` are ignored: every domain exists already. `restore` is called once, to give the
+    /// policy its own state; it gets a function from names to ids.
+    ///
+    /// # Panics
+    /// As [`Host::new`], and when `adoption` contradicts itself or names unknown vcpus.
+    pub fn adopted(
+        config: &HostConfig,
+        scheduler: Box<dyn Scheduler>,
+        sink: S,
+        seed: u64,
+        adoption: &Adoption,
+        restore: impl FnOnce(&mut dyn Scheduler, &mut Cx<'_>, &dyn Fn(VcpuName) -> VcpuId),
+    ) -> Self {
+        let mut queue = EventQueue::new();
+        let mut host = Host::new(config, scheduler, sink, seed, 0, &mut queue);
+        host.adopt(&mut queue, adoption, restore);
+        Simulation { queue, host }
+    }
+
+    /// Runs until `until` (or goes on until then, when called again). Time zero is the host's
+    /// start.
+    pub fn run(&mut self, until: Instant) -> Outcome {
+        let outcome = domio_sim::run(&mut self.host, &mut self.queue, &Limits::until(until));
+        if matches!(outcome, Outcome::Completed { .. }) {
+            self.host.mark_accounts(until);
+        }
+        outcome
+    }
+
+    /// The host.
+    pub fn host(&self) -> &Host<S> {
+        &self.host
+    }
+
+    /// The host, to change what it records.
+    pub fn host_mut(&mut self) -> &mut Host<S> {
+        &mut self.host
+    }
+
+    /// Events delivered so far.
+    pub fn events(&self) -> u64 {
+        self.queue.popped()
+    }
+
+    /// Ends the simulation and gives the sink back.
+    pub fn into_sink(self) -> S {
+        self.host.into_sink()
+    }
+}

@@ -1,0 +1,535 @@
+//! The flag table: every command, argument and flag, each once.
+//!
+//! Help (`--help`), man pages (`domio man`) and completions (`domio completions`) are made from it.
+//! Parsing only validates what can be judged without reading files.
+
+use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
+use clap_complete::Shell;
+use std::path::PathBuf;
+
+/// A laboratory for scheduling virtual machines.
+#[derive(Debug, Parser)]
+#[command(
+    name = "domio",
+    version,
+    subcommand_required = true,
+    arg_required_else_help = true,
+    disable_help_subcommand = true,
+    max_term_width = 100,
+    after_help = EXIT_STATUS,
+    after_long_help = DOMIO_EXAMPLES
+)]
+pub struct Cli {
+    /// Flags of every command.
+    #[command(flatten)]
+    pub global: Global,
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+const EXIT_STATUS: &str = "\
+Exit status: 0 success, 1 a check failed, 2 could not run.";
+
+const DOMIO_EXAMPLES: &str = "\
+Exit status:
+  0  success
+  1  a check failed: a claim, a trace, a scenario
+  2  could not run: wrong usage, a file that cannot be read
+
+Examples:
+  domio run boost-rescues-ping
+  domio compare noisy-neighbour --policy credit --policy round-robin
+  domio reproduce ongaro";
+
+const GLOBAL_OPTIONS: &str = "Options of every command";
+
+/// Flags of every command.
+#[derive(Debug, Args)]
+pub struct Global {
+    /// Colours in the output; auto honours NO_COLOR and whether the output is a terminal
+    #[arg(
+        long,
+        global = true,
+        value_name = "WHEN",
+        default_value = "auto",
+        help_heading = GLOBAL_OPTIONS
+    )]
+    pub color: When,
+    /// Show no progress bars; they appear only on a terminal anyway
+    #[arg(long, global = true, help_heading = GLOBAL_OPTIONS)]
+    pub no_progress: bool,
+}
+
+/// When to do something that suits people more than programs.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum When {
+    /// On a terminal
+    Auto,
+    /// Always
+    Always,
+    /// Never
+    Never,
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Decide the papers' claims by simulation
+    #[command(after_long_help = REPRODUCE_EXAMPLES)]
+    Reproduce(Reproduce),
+    /// Simulate a scenario
+    #[command(after_long_help = RUN_EXAMPLES)]
+    Run(Run),
+    /// Simulate a scenario under several policies and compare them
+    #[command(after_long_help = COMPARE_EXAMPLES)]
+    Compare(Compare),
+    /// Summarise, convert or check a trace, simulated or recorded
+    #[command(subcommand, after_long_help = TRACE_EXAMPLES)]
+    Trace(Trace),
+    /// Hold the model against recorded traces of a real host
+    #[command(after_long_help = VALIDATE_EXAMPLES)]
+    Validate(Validate),
+    /// Scheduling policies
+    #[command(subcommand, after_long_help = POLICY_EXAMPLES)]
+    Policy(Policy),
+    /// Scenario files
+    #[command(subcommand, after_long_help = SCENARIO_EXAMPLES)]
+    Scenario(Scenario),
+    /// Print a completion script for a shell
+    #[command(after_long_help = COMPLETIONS_EXAMPLES)]
+    Completions(Completions),
+    /// Print the manual page, or write all of them
+    #[command(after_long_help = MAN_EXAMPLES)]
+    Man(Man),
+}
+
+const REPRODUCE_EXAMPLES: &str = "\
+Examples:
+  domio reproduce
+  domio reproduce ongaro.test3 cherkasova --replications 20
+  domio reproduce zeng --json --report out/zeng.html
+
+The status is 1 when a claim that has a check fails.";
+
+/// Arguments of `reproduce`.
+#[derive(Debug, Args)]
+pub struct Reproduce {
+    /// Ids of claims or their first words, as ongaro or ongaro.test1; all claims without any
+    #[arg(value_name = "PREFIX")]
+    pub prefixes: Vec<String>,
+    /// Print the ledger as JSON
+    #[arg(long)]
+    pub json: bool,
+    /// Seed of all random streams; replications differ by their number
+    #[arg(long, value_name = "NUMBER", default_value_t = 1)]
+    pub seed: u64,
+    /// Replications of each experiment, instead of the experiment's own number
+    #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(1..=MAX_REPLICATIONS))]
+    pub replications: Option<u32>,
+    /// Claims to decide, instead of those that ship with domio
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub claims: Option<PathBuf>,
+    /// Where to write the HTML report
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, default_value = "out/report.html")]
+    pub report: PathBuf,
+}
+
+const MAX_REPLICATIONS: i64 = 100_000;
+
+const RUN_EXAMPLES: &str = "\
+Examples:
+  domio run boost-rescues-ping
+  domio run host.toml --policy credit --set scheduler.tslice_ms=5 --report out/host.html
+  domio run burn7 --replications 10 --json
+
+SCENARIO is a file, or the name of a shipped scenario (`domio scenario list`).";
+
+/// Arguments of `run`.
+#[derive(Debug, Args)]
+pub struct Run {
+    /// Scenario file or name of a shipped scenario
+    #[arg(value_name = "SCENARIO", value_hint = ValueHint::FilePath)]
+    pub scenario: String,
+    /// Print the result as JSON
+    #[arg(long)]
+    pub json: bool,
+    /// What to change in the scenario and how often to run it.
+    #[command(flatten)]
+    pub how: How,
+    /// Policy to run under, instead of the scenario's
+    #[arg(long, value_name = "NAME")]
+    pub policy: Option<String>,
+    /// Write the first replication's trace, in domio's own format
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub trace: Option<PathBuf>,
+    /// Write the first replication's trace for ui.perfetto.dev
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub perfetto: Option<PathBuf>,
+    /// Write an HTML report
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub report: Option<PathBuf>,
+}
+
+/// Arguments that `run` and `compare` share.
+#[derive(Debug, Args)]
+pub struct How {
+    /// Seed of all random streams, instead of the scenario's
+    #[arg(long, value_name = "NUMBER")]
+    pub seed: Option<u64>,
+    /// How often to run; with two or more, figures come with 95 % confidence intervals
+    #[arg(
+        long,
+        visible_alias = "replication",
+        value_name = "NUMBER",
+        default_value_t = 1,
+        value_parser = clap::value_parser!(u32).range(1..=MAX_REPLICATIONS)
+    )]
+    pub replications: u32,
+    /// Change a key of the scenario; may be given several times
+    #[arg(long, value_name = "KEY=VALUE", value_parser = key_and_value)]
+    pub set: Vec<(String, String)>,
+}
+
+fn key_and_value(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((key, value)) if !key.trim().is_empty() => {
+            Ok((key.trim().to_owned(), value.trim().to_owned()))
+        }
+        _ => Err("expected KEY=VALUE, as scheduler.tslice_ms=5".to_owned()),
+    }
+}
+
+const COMPARE_EXAMPLES: &str = "\
+Examples:
+  domio compare noisy-neighbour --policy credit --policy round-robin
+  domio compare host.toml --policy credit --policy null --replications 20 --json
+  domio compare burn7 --policy credit --policy round-robin --report out/compare.html
+
+The first policy is what the others are compared with. Every policy meets the same
+random streams, so that differences are paired by replication.";
+
+/// Arguments of `compare`.
+#[derive(Debug, Args)]
+pub struct Compare {
+    /// Scenario file or name of a shipped scenario
+    #[arg(value_name = "SCENARIO", value_hint = ValueHint::FilePath)]
+    pub scenario: String,
+    /// Policy to compare; give at least two
+    #[arg(long = "policy", value_name = "NAME", required = true)]
+    pub policies: Vec<String>,
+    /// Print the tables as JSON
+    #[arg(long)]
+    pub json: bool,
+    /// What to change in the scenario and how often to run it.
+    #[command(flatten)]
+    pub how: How,
+    /// Write an HTML report
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub report: Option<PathBuf>,
+}
+
+const TRACE_EXAMPLES: &str = "\
+Examples:
+  domio trace summary trace.bin --cpu-hz 2400000000
+  domio trace convert trace.bin --to perfetto --output trace.pftrace
+  domio trace check trace.domio";
+
+/// Subcommands of `trace`.
+#[derive(Debug, Subcommand)]
+pub enum Trace {
+    /// Who ran, who waited, and how long
+    #[command(after_long_help = TRACE_SUMMARY_EXAMPLES)]
+    Summary(TraceSummary),
+    /// Write a trace in another format
+    #[command(after_long_help = TRACE_CONVERT_EXAMPLES)]
+    Convert(TraceConvert),
+    /// Tell whether a trace can be true at all
+    #[command(after_long_help = TRACE_CHECK_EXAMPLES)]
+    Check(TraceCheck),
+}
+
+/// A trace to read.
+#[derive(Debug, Args)]
+pub struct TraceInput {
+    /// Trace in domio's own format or of xentrace; the format is recognised
+    #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub file: PathBuf,
+    /// Frequency of the time stamp counter in xentrace files, which do not tell it; 1 GHz if not given
+    #[arg(long, value_name = "HZ", value_parser = clap::value_parser!(u64).range(1..=domio_trace::TSC_HZ_MAX))]
+    pub cpu_hz: Option<u64>,
+}
+
+const TRACE_SUMMARY_EXAMPLES: &str = "\
+Examples:
+  domio trace summary trace.domio
+  domio trace summary trace.bin --cpu-hz 2400000000 --json";
+
+/// Arguments of `trace summary`.
+#[derive(Debug, Args)]
+pub struct TraceSummary {
+    /// The trace.
+    #[command(flatten)]
+    pub input: TraceInput,
+    /// Print the summary as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+const TRACE_CONVERT_EXAMPLES: &str = "\
+Examples:
+  domio trace convert trace.bin --cpu-hz 2400000000 --to own --output trace.domio
+  domio trace convert trace.domio --to perfetto --output trace.pftrace
+  domio trace convert trace.domio --to csv | head";
+
+/// Arguments of `trace convert`.
+#[derive(Debug, Args)]
+pub struct TraceConvert {
+    /// The trace.
+    #[command(flatten)]
+    pub input: TraceInput,
+    /// Format to write
+    #[arg(long, value_name = "FORMAT")]
+    pub to: TraceFormat,
+    /// File to write, instead of standard output
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub output: Option<PathBuf>,
+}
+
+/// Formats that can be written.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub enum TraceFormat {
+    /// domio's own, compact
+    Own,
+    /// Of Xen's tools, for xenalyze
+    Xentrace,
+    /// For ui.perfetto.dev
+    Perfetto,
+    /// One line a runstate interval
+    Csv,
+}
+
+const TRACE_CHECK_EXAMPLES: &str = "\
+Examples:
+  domio trace check trace.domio
+  domio trace check trace.bin --json
+
+The status is 1 when the trace breaks a rule that every host keeps.";
+
+/// Arguments of `trace check`.
+#[derive(Debug, Args)]
+pub struct TraceCheck {
+    /// The trace.
+    #[command(flatten)]
+    pub input: TraceInput,
+    /// Print the findings as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+const VALIDATE_EXAMPLES: &str = "\
+Examples:
+  domio validate
+  domio validate testdata/xen-traces/c1-burn7 --json
+
+The status is 1 when a recording differs from its simulation.";
+
+/// Arguments of `validate`.
+#[derive(Debug, Args)]
+pub struct Validate {
+    /// Folder of a recording (trace.bin and scenario.json), or of several such folders
+    #[arg(value_name = "DIR", value_hint = ValueHint::DirPath, default_value = "testdata/xen-traces")]
+    pub folder: PathBuf,
+    /// Print the agreement as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+const POLICY_EXAMPLES: &str = "\
+Examples:
+  domio policy list
+  domio policy show credit";
+
+/// Subcommands of `policy`.
+#[derive(Debug, Subcommand)]
+pub enum Policy {
+    /// List the policies
+    #[command(after_long_help = POLICY_LIST_EXAMPLES)]
+    List(PolicyList),
+    /// Show what a policy needs, promises and lets you set
+    #[command(after_long_help = POLICY_SHOW_EXAMPLES)]
+    Show(PolicyShow),
+}
+
+const POLICY_LIST_EXAMPLES: &str = "\
+Examples:
+  domio policy list
+  domio policy list --json";
+
+/// Arguments of `policy list`.
+#[derive(Debug, Args)]
+pub struct PolicyList {
+    /// Print the list as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+const POLICY_SHOW_EXAMPLES: &str = "\
+Examples:
+  domio policy show round-robin
+  domio policy show null --json";
+
+/// Arguments of `policy show`.
+#[derive(Debug, Args)]
+pub struct PolicyShow {
+    /// Name of the policy
+    #[arg(value_name = "NAME")]
+    pub name: String,
+    /// Print the policy as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+const SCENARIO_EXAMPLES: &str = "\
+Examples:
+  domio scenario list
+  domio scenario show burn7 > host.toml
+  domio scenario check host.toml";
+
+/// Subcommands of `scenario`.
+#[derive(Debug, Subcommand)]
+pub enum Scenario {
+    /// Check scenario files and report every mistake
+    #[command(after_long_help = SCENARIO_CHECK_EXAMPLES)]
+    Check(ScenarioCheck),
+    /// Print the JSON Schema of scenario files, for editors
+    #[command(after_long_help = SCENARIO_SCHEMA_EXAMPLES)]
+    Schema,
+    /// List the shipped scenarios
+    #[command(after_long_help = SCENARIO_LIST_EXAMPLES)]
+    List(ScenarioList),
+    /// Print a shipped scenario, to start one's own from
+    #[command(after_long_help = SCENARIO_SHOW_EXAMPLES)]
+    Show(ScenarioShow),
+}
+
+const SCENARIO_CHECK_EXAMPLES: &str = "\
+Examples:
+  domio scenario check host.toml
+  domio scenario check scenarios/*.toml --json
+
+The status is 1 when a file has a mistake.";
+
+/// Arguments of `scenario check`.
+#[derive(Debug, Args)]
+pub struct ScenarioCheck {
+    /// Scenario files
+    #[arg(value_name = "FILE", required = true, value_hint = ValueHint::FilePath)]
+    pub files: Vec<PathBuf>,
+    /// Print the mistakes as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+const SCENARIO_SCHEMA_EXAMPLES: &str = "\
+Examples:
+  domio scenario schema > scenario.schema.json
+  domio scenario schema | jq '.properties | keys'";
+
+const SCENARIO_LIST_EXAMPLES: &str = "\
+Examples:
+  domio scenario list
+  domio scenario list --json";
+
+/// Arguments of `scenario list`.
+#[derive(Debug, Args)]
+pub struct ScenarioList {
+    /// Print the list as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+const SCENARIO_SHOW_EXAMPLES: &str = "\
+Examples:
+  domio scenario show burn7
+  domio scenario show burn7 > host.toml";
+
+/// Arguments of `scenario show`.
+#[derive(Debug, Args)]
+pub struct ScenarioShow {
+    /// Name of the scenario
+    #[arg(value_name = "NAME")]
+    pub name: String,
+    /// Print the name, the title and the text as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+const COMPLETIONS_EXAMPLES: &str = "\
+Examples:
+  domio completions bash > ~/.local/share/bash-completion/completions/domio
+  domio completions fish > ~/.config/fish/completions/domio.fish";
+
+/// Arguments of `completions`.
+#[derive(Debug, Args)]
+pub struct Completions {
+    /// Shell that reads the script
+    #[arg(value_name = "SHELL")]
+    pub shell: Shell,
+}
+
+const MAN_EXAMPLES: &str = "\
+Examples:
+  domio man | man --local-file -
+  domio man --output-dir ~/.local/share/man/man1";
+
+/// Arguments of `man`.
+#[derive(Debug, Args)]
+pub struct Man {
+    /// Write one page a command into this folder, instead of printing the main one
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub output_dir: Option<PathBuf>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_table_is_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    fn every_command(command: &clap::Command, visit: &mut impl FnMut(&clap::Command)) {
+        visit(command);
+        command
+            .get_subcommands()
+            .for_each(|c| every_command(c, visit));
+    }
+
+    #[test]
+    fn every_command_has_examples() {
+        every_command(&Cli::command(), &mut |command| {
+            let text = command.get_after_long_help().map(ToString::to_string);
+            let text = text.unwrap_or_default();
+            let examples = text.lines().filter(|l| l.starts_with("  domio ")).count();
+            assert!((2..=3).contains(&examples), "{}", command.get_name());
+        });
+    }
+
+    #[test]
+    fn every_example_parses() {
+        every_command(&Cli::command(), &mut |command| {
+            let text = command.get_after_long_help().map(ToString::to_string);
+            for line in text.unwrap_or_default().lines() {
+                let Some(words) = line.strip_prefix("  domio ") else {
+                    continue;
+                };
+                let words = words.split([' ']).take_while(|w| !["|", ">"].contains(w));
+                let parsed = Cli::try_parse_from(std::iter::once("domio").chain(words));
+                assert!(parsed.is_ok(), "{line}: {}", parsed.unwrap_err());
+            }
+        });
+    }
+}

@@ -1,0 +1,138 @@
+//! `domio compare`: one scenario under several policies.
+
+use crate::args::{Compare, Global};
+use crate::cmd::run;
+use crate::out::{self, Status};
+use crate::progress::progress;
+use anyhow::bail;
+use domio_core::NullSink;
+use domio_lab::compare::Comparison;
+use domio_lab::measure::{self, Measure};
+use domio_lab::replicate::on_all_cores;
+use domio_lab::simulate::{RunFault, domains, simulate};
+use domio_lab::{Progress, Sample};
+use domio_report::data::{ReportData, Section};
+use domio_report::{figure, html, samples, text};
+use domio_scenario::{Built, Scenario};
+use serde_json::{Value, json};
+
+/// Runs the scenario under each policy, prints the tables and draws them.
+pub fn run(args: &Compare, global: &Global) -> anyhow::Result<Status> {
+    if args.policies.len() < 2 {
+        bail!("one policy cannot be compared; give --policy at least twice");
+    }
+    let mut hosts: Vec<(Scenario, Built)> = Vec::new();
+    for name in &args.policies {
+        let scenario = run::load(&args.scenario, &args.how, Some(name))?;
+        let built = run::build(&scenario)?;
+        hosts.push((scenario, built));
+    }
+    let builts: Vec<&Built> = hosts.iter().map(|(_, built)| built).collect();
+    let samples = match simulate_all(&builts, args.how.replications, &*progress(global)) {
+        Ok(samples) => samples,
+        Err(fault) => return Err(run::failed(&fault)),
+    };
+    let policies: Vec<(String, Vec<Sample>)> = args.policies.iter().cloned().zip(samples).collect();
+    let names: Vec<String> = domains(builts[0])
+        .into_iter()
+        .map(|(_, name)| name)
+        .collect();
+    let tables = measure::comparisons(&names, &policies);
+    match args.json {
+        true => out::json(&to_json(args, &hosts[0], &tables))?,
+        false => out::text(&to_text(&tables, args.how.replications))?,
+    }
+    if let Some(path) = &args.report {
+        let report = report(args, &hosts[0], &policies);
+        out::write_file(path, html::page(&report).as_bytes())?;
+        out::message(&format!("wrote {}", path.display()));
+    }
+    Ok(Status::Success)
+}
+
+/// Samples by policy, one a replication.
+fn simulate_all(
+    hosts: &[&Built],
+    replications: u32,
+    progress: &dyn Progress,
+) -> Result<Vec<Vec<Sample>>, RunFault> {
+    let jobs: Vec<(&Built, u32)> = hosts
+        .iter()
+        .flat_map(|built| (0..replications).map(|n| (*built, n)))
+        .collect();
+    let results = on_all_cores(
+        &jobs,
+        |(built, _)| built.policy.descriptor.name,
+        progress,
+        |(built, n)| {
+            let result = simulate(built, *n, NullSink)?;
+            Ok(measure::sample(&result.summary, &domains(built)))
+        },
+    );
+    let samples = results
+        .into_iter()
+        .collect::<Result<Vec<Sample>, RunFault>>()?;
+    let by_policy = samples.chunks(replications as usize);
+    Ok(by_policy.map(<[Sample]>::to_vec).collect())
+}
+
+fn to_text(tables: &[(Measure, Comparison)], replications: u32) -> String {
+    let mut text = String::new();
+    for (measure, table) in tables {
+        let title = figure::heading(measure.title, measure.unit);
+        text += &format!(
+            "{title}\n\n{}\n",
+            text::compare::render(table, out::width())
+        );
+    }
+    text + match replications {
+        1 => "One replication: no intervals. Ask for more with --replications.\n",
+        _ => "Means with 95 % intervals; + better and - worse than the first policy beyond them.\n",
+    }
+}
+
+fn to_json(
+    args: &Compare,
+    (scenario, built): &(Scenario, Built),
+    tables: &[(Measure, Comparison)],
+) -> Value {
+    let table = |(measure, table): &(Measure, Comparison)| {
+        json!({
+            "measure": measure.key,
+            "title": measure.title,
+            "unit": measure.unit,
+            "table": table,
+        })
+    };
+    json!({
+        "scenario": scenario.name(),
+        "policies": args.policies,
+        "seed": built.seed,
+        "replications": args.how.replications,
+        "measures": tables.iter().map(table).collect::<Vec<_>>(),
+    })
+}
+
+fn report(
+    args: &Compare,
+    (scenario, built): &(Scenario, Built),
+    policies: &[(String, Vec<Sample>)],
+) -> ReportData {
+    let members: Vec<(String, &[Sample])> = policies
+        .iter()
+        .map(|(name, samples)| (name.clone(), samples.as_slice()))
+        .collect();
+    let domains: Vec<String> = domains(built).into_iter().map(|(_, name)| name).collect();
+    let names = args.policies.join(", ");
+    ReportData {
+        title: format!("{}: {names}", run::title(scenario)),
+        lead: scenario.plan().description.clone().unwrap_or_default(),
+        provenance: run::provenance(scenario, built, &names, args.how.replications),
+        ledger: None,
+        sections: vec![Section {
+            title: "Domains by policy".to_owned(),
+            text: String::new(),
+            figures: samples::figures(&members, &domains),
+        }],
+    }
+}

@@ -1,0 +1,11 @@
+//! One file a command. Each takes its parsed arguments and returns how it ended.
+
+pub mod compare;
+pub mod completions;
+pub mod man;
+pub mod policy;
+pub mod reproduce;
+pub mod run;
+pub mod scenario;
+pub mod trace;
+pub mod validate;

@@ -1,0 +1,258 @@
+//! `domio run`: simulates a scenario.
+
+use crate::args::{Global, How, Run};
+use crate::cmd::{policy, scenario};
+use crate::out::{self, Status};
+use crate::progress::progress;
+use anyhow::{Context, anyhow};
+use domio_core::{DomainId, Duration, Record, Sink};
+use domio_lab::measure::{self, MEASURES};
+use domio_lab::observe::{Observer, Seen};
+use domio_lab::replays::RecordedDemands;
+use domio_lab::replicate::replicate;
+use domio_lab::simulate::{self, RunFault};
+use domio_lab::{Estimate, Sample};
+use domio_report::data::{Chart, Figure, ReportData, Section};
+use domio_report::{html, observed, samples, text};
+use domio_scenario::{Built, Scenario};
+use domio_trace::{PerfettoWriter, TraceWriter, scenario_sha256};
+use serde_json::{Map, Value, json};
+use std::fs::File;
+use std::io::BufWriter;
+use std::sync::Mutex;
+
+/// Time that the report's timeline shows.
+const TIMELINE: Duration = Duration::from_millis(100);
+
+/// Runs the scenario and prints, writes and draws what came out.
+pub fn run(args: &Run, global: &Global) -> anyhow::Result<Status> {
+    let scenario = load(&args.scenario, &args.how, args.policy.as_deref())?;
+    let built = build(&scenario)?;
+    let outputs = Mutex::new(Some(Outputs::open(args, &scenario, &built)?));
+    let count = args.how.replications;
+    let results = replicate(count, "replications", &*progress(global), |n| {
+        // The first replication takes the outputs; the others only measure.
+        let outputs = match n {
+            0 => outputs.lock().ok().and_then(|mut o| o.take()),
+            _ => None,
+        };
+        let result = simulate::simulate(&built, n, outputs.unwrap_or_default())?;
+        let sample = measure::sample(&result.summary, &simulate::domains(&built));
+        Ok((sample, result.sink))
+    });
+    let results: Result<Vec<_>, RunFault> = results.into_iter().collect();
+    let (samples, outputs): (Vec<Sample>, Vec<Outputs>) = match results {
+        Ok(results) => results.into_iter().unzip(),
+        Err(fault) => return Err(failed(&fault)),
+    };
+    let first = outputs.into_iter().next().unwrap_or_default();
+    let seen = first.finish(args)?;
+
+    let domains = simulate::domains(&built);
+    let names: Vec<String> = domains.iter().map(|(_, name)| name.clone()).collect();
+    match args.json {
+        true => out::json(&to_json(&scenario, &built, count, &domains, &samples))?,
+        false => out::text(&text::domains::render(&names, &samples, out::width()))?,
+    }
+    if let (Some(path), Some(seen)) = (&args.report, seen) {
+        let report = report(&scenario, &built, args, &samples, &seen);
+        out::write_file(path, html::page(&report).as_bytes())?;
+        out::message(&format!("wrote {}", path.display()));
+    }
+    Ok(Status::Success)
+}
+
+/// The scenario with the changes that the command line asks for; its notices are told.
+pub fn load(name: &str, how: &How, policy: Option<&str>) -> anyhow::Result<Scenario> {
+    let scenario = scenario::load(name)?;
+    let seed = how.seed.map(|seed| seed.to_string());
+    let mut changes: Vec<(&str, &str)> = Vec::new();
+    if let Some(name) = policy {
+        changes.push(("scheduler.policy", policy::named(name)?.descriptor.name));
+    }
+    changes.extend(
+        how.set
+            .iter()
+            .map(|(key, value)| (key.as_str(), value.as_str())),
+    );
+    if let Some(seed) = &seed {
+        changes.push(("seed", seed));
+    }
+    let scenario = scenario.with(&changes).map_err(scenario::mistakes)?;
+    for notice in scenario.notices() {
+        out::message(&format!("notice: {notice}"));
+    }
+    Ok(scenario)
+}
+
+/// What the simulator takes.
+pub fn build(scenario: &Scenario) -> anyhow::Result<Built> {
+    let source = RecordedDemands::of(scenario);
+    scenario.build(&source).map_err(scenario::mistakes)
+}
+
+/// The error that tells what happened under which policy, and in which state.
+pub fn failed(fault: &RunFault) -> anyhow::Error {
+    let dump = fault.dump.trim_end();
+    anyhow!(
+        "{fault}\n{dump}\nif the policy is your own, correct it; \
+         if it ships with domio, report this with the scenario and the seed"
+    )
+}
+
+/// Where the records of the first replication go.
+#[derive(Default)]
+struct Outputs {
+    trace: Option<TraceWriter<BufWriter<File>>>,
+    perfetto: Option<PerfettoWriter<BufWriter<File>>>,
+    observer: Option<Observer>,
+}
+
+impl Outputs {
+    fn open(args: &Run, scenario: &Scenario, built: &Built) -> anyhow::Result<Self> {
+        let header = simulate::trace_header(scenario, built, 0);
+        let trace = match &args.trace {
+            Some(path) => Some(TraceWriter::new(out::create_file(path)?, &header)?),
+            None => None,
+        };
+        let perfetto = match &args.perfetto {
+            Some(path) => Some(PerfettoWriter::new(out::create_file(path)?, Some(&header))),
+            None => None,
+        };
+        let observer = args.report.as_ref().map(|_| Observer::new(TIMELINE));
+        Ok(Outputs {
+            trace,
+            perfetto,
+            observer,
+        })
+    }
+
+    fn finish(self, args: &Run) -> anyhow::Result<Option<Seen>> {
+        if let (Some(writer), Some(path)) = (self.trace, &args.trace) {
+            let path = path.display();
+            writer
+                .finish()
+                .with_context(|| format!("cannot write {path}"))?;
+            out::message(&format!("wrote {path}"));
+        }
+        if let (Some(writer), Some(path)) = (self.perfetto, &args.perfetto) {
+            let path = path.display();
+            writer
+                .finish()
+                .with_context(|| format!("cannot write {path}"))?;
+            out::message(&format!("wrote {path}; open it at ui.perfetto.dev"));
+        }
+        Ok(self.observer.map(Observer::finish))
+    }
+}
+
+impl Sink for Outputs {
+    fn record(&mut self, record: &Record) {
+        if let Some(trace) = &mut self.trace {
+            trace.record(record);
+        }
+        if let Some(perfetto) = &mut self.perfetto {
+            perfetto.record(record);
+        }
+        if let Some(observer) = &mut self.observer {
+            observer.record(record);
+        }
+    }
+}
+
+fn to_json(
+    scenario: &Scenario,
+    built: &Built,
+    replications: u32,
+    domains: &[(DomainId, String)],
+    samples: &[Sample],
+) -> Value {
+    let domain = |(id, name): &(DomainId, String)| {
+        let mut entry = Map::new();
+        entry.insert("id".to_owned(), json!(id.0));
+        entry.insert("name".to_owned(), json!(name));
+        for measure in &MEASURES {
+            let estimate: Option<Estimate> = text::domains::estimate(samples, name, measure);
+            entry.insert(measure.key.to_owned(), json!(estimate));
+        }
+        Value::Object(entry)
+    };
+    json!({
+        "scenario": scenario.name(),
+        "overrides": scenario.overrides().collect::<Vec<_>>(),
+        "policy": built.policy.descriptor.name,
+        "seed": built.seed,
+        "replications": replications,
+        "warmup_s": built.warmup.as_nanos() as f64 / 1e9,
+        "duration_s": built.duration.as_nanos() as f64 / 1e9,
+        "domains": domains.iter().map(domain).collect::<Vec<_>>(),
+    })
+}
+
+fn report(
+    scenario: &Scenario,
+    built: &Built,
+    args: &Run,
+    samples: &[Sample],
+    seen: &Seen,
+) -> ReportData {
+    let policy = built.policy.descriptor.name;
+    let domains = simulate::domains(built);
+    let names: Vec<String> = domains.iter().map(|(_, name)| name.clone()).collect();
+    let mut figures = samples::figures(&[(policy.to_owned(), samples)], &names);
+    // The first is the share. The other measures are clearer in one table.
+    figures.truncate(1);
+    figures.push(Figure {
+        caption: "All measures".to_owned(),
+        chart: Chart::Table(samples::table_of_domains(samples, &names)),
+    });
+    let mut sections = vec![Section {
+        title: "Domains".to_owned(),
+        text: String::new(),
+        figures,
+    }];
+    sections.extend(observed::sections(seen, &domains, TIMELINE));
+    ReportData {
+        title: title(scenario),
+        lead: scenario.plan().description.clone().unwrap_or_default(),
+        provenance: provenance(scenario, built, policy, args.how.replications),
+        ledger: None,
+        sections,
+    }
+}
+
+/// Title of a report on `scenario`.
+pub fn title(scenario: &Scenario) -> String {
+    let title = scenario.plan().title.clone();
+    title.unwrap_or_else(|| scenario.name().to_owned())
+}
+
+/// All that the figures are a function of.
+pub fn provenance(
+    scenario: &Scenario,
+    built: &Built,
+    policies: &str,
+    replications: u32,
+) -> Vec<(String, String)> {
+    let seconds = |d: Duration| d.as_nanos() as f64 / 1e9;
+    let mut facts = vec![
+        ("version", format!("domio {}", env!("CARGO_PKG_VERSION"))),
+        ("scenario", scenario.name().to_owned()),
+        ("its SHA-256", scenario_sha256(scenario.text().as_bytes())),
+        ("policy", policies.to_owned()),
+        ("seed", built.seed.to_string()),
+        ("replications", replications.to_string()),
+        ("measured time", format!("{} s", seconds(built.duration))),
+        ("warm-up before it", format!("{} s", seconds(built.warmup))),
+    ];
+    // The policy has its own line.
+    let other = |change: &&str| !change.starts_with("scheduler.policy");
+    let overrides: Vec<&str> = scenario.overrides().filter(other).collect();
+    if !overrides.is_empty() {
+        facts.push(("changed", overrides.join(", ")));
+    }
+    facts
+        .into_iter()
+        .map(|(name, fact)| (name.to_owned(), fact))
+        .collect()
+}

@@ -1,0 +1,490 @@
+//! The command line as its users see it: output, streams, exit status, help.
+
+use assert_cmd::Command;
+use predicates::prelude::*;
+use predicates::str::{contains, is_empty, starts_with};
+use serde_json::Value;
+use std::path::Path;
+use tempfile::TempDir;
+
+/// The program, in an empty folder and without the environment that changes its output.
+fn domio(folder: &TempDir) -> Command {
+    let mut command = Command::cargo_bin("domio").expect("the program is built");
+    command.current_dir(folder.path());
+    for variable in ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "TERM"] {
+        command.env_remove(variable);
+    }
+    command
+}
+
+fn folder() -> TempDir {
+    tempfile::tempdir().expect("a temporary folder")
+}
+
+fn json(output: &[u8]) -> Value {
+    serde_json::from_slice(output).expect("standard output is one JSON value")
+}
+
+fn json_of(folder: &TempDir, args: &[&str]) -> Value {
+    let assert = domio(folder).args(args).assert().success();
+    json(&assert.get_output().stdout)
+}
+
+const SHORT: [&str; 4] = ["--set", "run.duration_s=1", "--set", "run.warmup_s=0"];
+
+#[test]
+fn every_help_text() {
+    let folder = folder();
+    let commands: [&[&str]; 19] = [
+        &[],
+        &["reproduce"],
+        &["run"],
+        &["compare"],
+        &["trace"],
+        &["trace", "summary"],
+        &["trace", "convert"],
+        &["trace", "check"],
+        &["validate"],
+        &["policy"],
+        &["policy", "list"],
+        &["policy", "show"],
+        &["scenario"],
+        &["scenario", "check"],
+        &["scenario", "schema"],
+        &["scenario", "list"],
+        &["scenario", "show"],
+        &["completions"],
+        &["man"],
+    ];
+    let mut all = String::new();
+    for command in commands {
+        let assert = domio(&folder)
+            .args(command)
+            .arg("--help")
+            .assert()
+            .success();
+        let text = String::from_utf8_lossy(&assert.get_output().stdout).into_owned();
+        let words = [&["domio"], command, &["--help"]].concat().join(" ");
+        all += &format!("$ {words}\n{text}\n");
+    }
+    insta::assert_snapshot!(all);
+}
+
+#[test]
+fn wrong_usage_is_2_and_told_on_standard_error() {
+    let folder = folder();
+    let wrong: [&[&str]; 8] = [
+        &[],
+        &["fly"],
+        &["run"],
+        &["run", "burn7", "--replications", "0"],
+        &["run", "burn7", "--set", "nonsense"],
+        &["compare", "burn7", "--policy", "credit"],
+        &["policy", "show", "credt"],
+        &["scenario", "show", "burn8"],
+    ];
+    for args in wrong {
+        let assert = domio(&folder).args(args).assert().code(2);
+        assert.stdout(is_empty()).stderr(is_empty().not());
+    }
+}
+
+#[test]
+fn errors_say_what_to_do_next() {
+    let folder = folder();
+    let told: [(&[&str], &str); 6] = [
+        (
+            &["policy", "show", "credt"],
+            "error: no policy is called \"credt\"; near matches: credit",
+        ),
+        (
+            &["policy", "show", "credt"],
+            "`domio policy list` lists them",
+        ),
+        (
+            &["reproduce", "ongaro.tets1"],
+            "error: no claim starts with \"ongaro.tets1\"; near matches: ongaro.test1",
+        ),
+        (
+            &["run", "burn8"],
+            "near matches: burn7; `domio scenario list`",
+        ),
+        (
+            &["trace", "check", "absent"],
+            "error: cannot read the trace absent",
+        ),
+        (
+            &["run", "burn7", "--set", "scheduler.tslice_ms=0"],
+            "expected 1 to 1000",
+        ),
+    ];
+    for (args, text) in told {
+        domio(&folder)
+            .args(args)
+            .assert()
+            .code(2)
+            .stderr(contains(text));
+    }
+}
+
+#[test]
+fn reproduce_prints_the_ledger_and_writes_the_report() {
+    let folder = folder();
+    domio(&folder)
+        .args(["reproduce", "zeng.table4"])
+        .assert()
+        .success()
+        .stdout(contains("zeng.table4.cpu-bound"))
+        .stdout(contains("0 fail"))
+        .stderr("wrote out/report.html\n");
+    let page = std::fs::read_to_string(folder.path().join("out/report.html")).unwrap();
+    assert!(page.contains("zeng.table4.cpu-bound") && page.ends_with("</html>"));
+}
+
+#[test]
+fn reproduce_as_json_has_the_promised_form() {
+    let folder = folder();
+    let value = json_of(&folder, &["reproduce", "zeng.table4", "--json"]);
+    let claims = value["claims"].as_array().unwrap();
+    assert_eq!(claims.len(), 1);
+    for key in [
+        "id",
+        "verdict",
+        "expected",
+        "measured",
+        "unit",
+        "ci95",
+        "replications",
+    ] {
+        assert!(claims[0].get(key).is_some(), "no key {key}");
+    }
+    let summary = &value["summary"];
+    let sum: u64 = ["holds", "fails", "not_implemented"]
+        .iter()
+        .map(|key| summary[key].as_u64().unwrap())
+        .sum();
+    assert_eq!(sum, 1);
+}
+
+#[test]
+fn claims_of_ones_own_are_checked_in_full() {
+    let folder = folder();
+    let good = "[[claim]]\nid = \"mine.a\"\nwhere = \"1\"\nexperiment = \"e\"\n\
+                kind = \"order\"\nexpect = \"x\"\n";
+    std::fs::write(folder.path().join("good.toml"), good).unwrap();
+    domio(&folder)
+        .args(["reproduce", "--claims", "good.toml", "--report", "r.html"])
+        .assert()
+        .success()
+        .stdout(contains("mine.a"))
+        .stdout(contains("1 not implemented"));
+    let bad = "[[claim]]\nid = \"mine.a\"\nkind = \"odd\"\n";
+    std::fs::write(folder.path().join("bad.toml"), bad).unwrap();
+    domio(&folder)
+        .args(["reproduce", "--claims", "bad.toml"])
+        .assert()
+        .code(2)
+        .stderr(contains("bad.toml:3: kind \"odd\" is not one of"))
+        .stderr(contains("bad.toml:1: the claim has no \"expect\""));
+    assert!(!folder.path().join("out").exists(), "no report of nothing");
+}
+
+#[test]
+fn colour_is_for_terminals_or_on_demand() {
+    let folder = folder();
+    let escape = contains("\u{1b}[");
+    let list = |extra: &[&str]| {
+        let mut command = domio(&folder);
+        command.args(["policy", "list"]).args(extra);
+        command
+    };
+    list(&[]).assert().success().stdout(escape.clone().not());
+    list(&["--color", "always"])
+        .assert()
+        .success()
+        .stdout(escape.clone());
+    list(&["--color", "never"])
+        .assert()
+        .success()
+        .stdout(escape.clone().not());
+    let mut forced = list(&[]);
+    forced.env("CLICOLOR_FORCE", "1");
+    forced.assert().success().stdout(escape.clone());
+    forced.env("NO_COLOR", "1");
+    forced.assert().success().stdout(escape.not());
+}
+
+#[test]
+fn policies_are_listed_and_shown() {
+    let folder = folder();
+    let list = json_of(&folder, &["policy", "list", "--json"]);
+    let names: Vec<&str> = list
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter_map(|p| p["name"].as_str())
+        .collect();
+    assert!(
+        names.contains(&"round-robin") && names.contains(&"null"),
+        "{names:?}"
+    );
+    for name in names {
+        domio(&folder)
+            .args(["policy", "show", name])
+            .assert()
+            .success()
+            .stdout(starts_with(format!("{name}: ")));
+    }
+    let shown = json_of(&folder, &["policy", "show", "round-robin", "--json"]);
+    assert_eq!(shown["params"][0]["name"], "tslice_ms");
+    assert_eq!(shown["params"][0]["default"], 30);
+}
+
+#[test]
+fn scenarios_are_listed_shown_and_checked() {
+    let folder = folder();
+    let list = json_of(&folder, &["scenario", "list", "--json"]);
+    let first = list[0]["name"].as_str().unwrap();
+    let shown = domio(&folder)
+        .args(["scenario", "show", first])
+        .assert()
+        .success();
+    std::fs::write(folder.path().join("a.toml"), &shown.get_output().stdout).unwrap();
+    domio(&folder)
+        .args(["scenario", "check", "a.toml"])
+        .assert()
+        .success()
+        .stdout("a.toml: valid\n");
+    std::fs::write(folder.path().join("b.toml"), "[run]\nduration_s = -1\n").unwrap();
+    domio(&folder)
+        .args(["scenario", "check", "a.toml", "b.toml"])
+        .assert()
+        .code(1)
+        .stdout(contains("a.toml: valid").and(contains("b.toml:2:")));
+    let both = domio(&folder)
+        .args(["scenario", "check", "a.toml", "b.toml", "--json"])
+        .assert()
+        .code(1);
+    let both = json(&both.get_output().stdout);
+    assert_eq!(
+        (&both[0]["valid"], &both[1]["valid"]),
+        (&true.into(), &false.into())
+    );
+    assert!(both[1]["errors"][0]["line"].is_u64());
+    let schema = json_of(&folder, &["scenario", "schema"]);
+    assert!(schema["properties"]["run"].is_object());
+}
+
+#[test]
+fn a_run_prints_measures_and_writes_what_it_is_asked_for() {
+    let folder = folder();
+    domio(&folder)
+        .args(["run", "burn7", "--policy", "round-robin"])
+        .args(SHORT)
+        .args([
+            "--trace",
+            "t.domio",
+            "--perfetto",
+            "t.pftrace",
+            "--report",
+            "r/r.html",
+        ])
+        .assert()
+        .success()
+        .stdout(contains("share").and(contains("g7")))
+        .stderr(contains("wrote t.domio").and(contains("wrote t.pftrace")))
+        .stderr(contains("wrote r/r.html"));
+    let page = std::fs::read_to_string(folder.path().join("r/r.html")).unwrap();
+    for part in [
+        "Timeline of runstates",
+        "Cumulative distribution of run",
+        "run.duration_s",
+    ] {
+        assert!(page.contains(part), "no {part}");
+    }
+    let summary = json_of(&folder, &["trace", "summary", "t.domio", "--json"]);
+    assert_eq!(summary["seconds"], 1.0);
+    assert!(folder.path().join("t.pftrace").metadata().unwrap().len() > 1000);
+}
+
+#[test]
+fn a_run_repeats_itself() {
+    let folder = folder();
+    let args = [
+        "run",
+        "burn7",
+        "--replications",
+        "2",
+        "--seed",
+        "5",
+        "--json",
+    ];
+    let args: Vec<&str> = args.into_iter().chain(SHORT).collect();
+    let first = json_of(&folder, &args);
+    assert_eq!(first, json_of(&folder, &args));
+    assert_eq!(first["seed"], 5);
+    let shares = first["domains"].as_array().unwrap().iter();
+    let sum: f64 = shares
+        .map(|d| d["share_pct"]["mean"].as_f64().unwrap())
+        .sum();
+    assert!((99.0..=100.01).contains(&sum), "{sum}");
+    assert!(first["domains"][0]["share_pct"]["ci95"].is_array());
+}
+
+#[test]
+fn policies_are_compared_on_the_same_streams() {
+    let folder = folder();
+    let args = [
+        "compare",
+        "burn7",
+        "--policy",
+        "round-robin",
+        "--policy",
+        "null",
+    ];
+    let plain: Vec<&str> = args.into_iter().chain(SHORT).collect();
+    domio(&folder)
+        .args(&plain)
+        .args(["--report", "c.html"])
+        .assert()
+        .success()
+        .stdout(contains("share [% of one pcpu]").and(contains("null")));
+    assert!(folder.path().join("c.html").exists());
+    let value = json_of(&folder, &[plain.as_slice(), &["--json"]].concat());
+    let share = &value["measures"][0];
+    assert_eq!(share["measure"], "share_pct");
+    let cell = |row: usize, column: usize| {
+        share["table"]["rows"][row]["cells"][column]["mean"]
+            .as_f64()
+            .unwrap()
+    };
+    assert!(cell(0, 6) > 10.0, "round robin serves the last guest");
+    assert_eq!(cell(1, 6), 0.0, "null serves the first guest alone");
+}
+
+#[test]
+fn traces_are_converted_and_checked() {
+    let folder = folder();
+    domio(&folder)
+        .args([
+            "run",
+            "burn7",
+            "--policy",
+            "round-robin",
+            "--trace",
+            "t.domio",
+        ])
+        .args(SHORT)
+        .assert()
+        .success();
+    for (format, file) in [
+        ("xentrace", "t.bin"),
+        ("perfetto", "t.pf"),
+        ("csv", "t.csv"),
+    ] {
+        domio(&folder)
+            .args([
+                "trace", "convert", "t.domio", "--to", format, "--output", file,
+            ])
+            .assert()
+            .success()
+            .stdout(is_empty());
+        assert!(
+            folder.path().join(file).metadata().unwrap().len() > 500,
+            "{file}"
+        );
+    }
+    let piped = domio(&folder)
+        .args(["trace", "convert", "t.bin", "--to", "own"])
+        .assert()
+        .success();
+    assert!(piped.get_output().stdout.starts_with(b"\x89domio"));
+    let back = json_of(&folder, &["trace", "summary", "t.bin", "--json"]);
+    let own = json_of(&folder, &["trace", "summary", "t.domio", "--json"]);
+    let running = |v: &Value| v["domains"][0]["running_ns"].clone();
+    assert_eq!(running(&back), running(&own));
+    let checked = domio(&folder)
+        .args(["trace", "check", "t.domio", "--json"])
+        .assert();
+    let report = json(&checked.get_output().stdout);
+    let code = checked.get_output().status.code();
+    assert_eq!(code, Some(i32::from(report["clean"] != true)), "{report}");
+    let mut bytes = std::fs::read(folder.path().join("t.domio")).unwrap();
+    bytes.truncate(bytes.len() - 20);
+    std::fs::write(folder.path().join("cut.domio"), bytes).unwrap();
+    domio(&folder)
+        .args(["trace", "check", "cut.domio"])
+        .assert()
+        .code(1)
+        .stderr(contains("warning: cut.domio: at byte"));
+    std::fs::write(folder.path().join("text"), "no trace at all, but some text").unwrap();
+    domio(&folder)
+        .args(["trace", "summary", "text"])
+        .assert()
+        .code(2)
+        .stderr(contains("not a trace"));
+}
+
+#[test]
+fn validation_reads_folders_of_recordings() {
+    let folder = folder();
+    domio(&folder)
+        .args(["validate"])
+        .assert()
+        .code(2)
+        .stderr(contains("name a folder with trace.bin and scenario.json"));
+}
+
+#[test]
+fn completions_and_manual_pages() {
+    let folder = folder();
+    for shell in ["bash", "zsh", "fish"] {
+        domio(&folder)
+            .args(["completions", shell])
+            .assert()
+            .success()
+            .stdout(contains("reproduce"));
+    }
+    domio(&folder)
+        .arg("man")
+        .assert()
+        .success()
+        .stdout(contains(".TH domio 1"));
+    domio(&folder)
+        .args(["man", "--output-dir", "man1"])
+        .assert()
+        .success();
+    for page in ["domio.1", "domio-run.1", "domio-trace-summary.1"] {
+        assert!(
+            Path::new(&folder.path().join("man1").join(page)).exists(),
+            "{page}"
+        );
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_reader_that_has_seen_enough_is_no_error() {
+    use std::process::{Command, Stdio};
+    let program = assert_cmd::cargo::cargo_bin("domio");
+    for args in [
+        ["scenario", "schema"],
+        ["completions", "bash"],
+        ["policy", "list"],
+    ] {
+        let mut child = Command::new(&program)
+            .args(args)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        drop(child.stdout.take());
+        let output = child.wait_with_output().unwrap();
+        assert!(output.status.success(), "{args:?}: {:?}", output.status);
+        assert!(
+            output.stderr.is_empty(),
+            "{args:?}: {}",
+            String::from_utf8_lossy(&output.stderr)
+        );
+    }
+}

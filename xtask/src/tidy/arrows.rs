@@ -1,0 +1,172 @@
+//! Which crate may depend on which. One direction, as in the picture of `docs/ARCHITECTURE.md`;
+//! in particular the meter sees traces and nothing else.
+
+use super::manifest::Manifest;
+use super::tree::Tree;
+use super::{Findings, Rule};
+
+pub const RULE: Rule = Rule {
+    name: "arrows",
+    demand: "each crate depends on those below it in the table; core and sched on no library",
+    check,
+};
+
+/// For each crate the crates of the project that it may depend on.
+const ARROWS: &[(&str, &[&str])] = &[
+    ("domio-core", &[]),
+    ("domio-sched", &["domio-core"]),
+    ("domio-sim", &["domio-core"]),
+    ("domio-vmm", &["domio-core", "domio-sched", "domio-sim"]),
+    (
+        "domio-net",
+        &["domio-core", "domio-sched", "domio-sim", "domio-vmm"],
+    ),
+    (
+        "domio-blk",
+        &["domio-core", "domio-sched", "domio-sim", "domio-vmm"],
+    ),
+    ("domio-trace", &["domio-core"]),
+    ("domio-meter", &["domio-core", "domio-trace"]),
+    (
+        "domio-scenario",
+        &[
+            "domio-core",
+            "domio-sched",
+            "domio-sim",
+            "domio-vmm",
+            "domio-net",
+            "domio-blk",
+        ],
+    ),
+    (
+        "domio-lab",
+        &[
+            "domio-core",
+            "domio-sched",
+            "domio-sim",
+            "domio-vmm",
+            "domio-net",
+            "domio-blk",
+            "domio-trace",
+            "domio-meter",
+            "domio-scenario",
+        ],
+    ),
+    (
+        "domio-report",
+        &[
+            "domio-core",
+            "domio-trace",
+            "domio-meter",
+            "domio-scenario",
+            "domio-lab",
+        ],
+    ),
+    (
+        "domio",
+        &[
+            "domio-core",
+            "domio-sched",
+            "domio-sim",
+            "domio-vmm",
+            "domio-net",
+            "domio-blk",
+            "domio-trace",
+            "domio-meter",
+            "domio-scenario",
+            "domio-lab",
+            "domio-report",
+        ],
+    ),
+    (
+        "domio-bench",
+        &[
+            "domio-core",
+            "domio-sched",
+            "domio-sim",
+            "domio-vmm",
+            "domio-trace",
+        ],
+    ),
+];
+
+/// Crates that may use no library at all outside their tests: what they hold has to fit into a
+/// hypervisor.
+const BARE: [&str; 2] = ["domio-core", "domio-sched"];
+
+/// Tests may depend on any crate, so dev-dependencies are free.
+fn check(tree: &Tree, findings: &mut Findings) {
+    for manifest in Manifest::all(tree).filter(|m| m.path.starts_with("crates/")) {
+        let Some(name) = manifest.name() else {
+            continue;
+        };
+        let Some((_, allowed)) = ARROWS.iter().find(|(from, _)| *from == name) else {
+            let message = format!("`{name}` is in no table; add it to xtask/src/tidy/arrows.rs");
+            findings.fail(manifest.path, 1, message);
+            continue;
+        };
+        for dependency in manifest.dependencies().iter().filter(|d| !d.dev) {
+            let fits = if dependency.own {
+                allowed.contains(&dependency.name.as_str())
+            } else {
+                !BARE.contains(&name)
+            };
+            if !fits {
+                let message = format!(
+                    "`{name}` must not depend on `{}`; move what it needs to a crate below both, \
+                     or to one above both",
+                    dependency.name
+                );
+                findings.fail(manifest.path, manifest.line(&dependency.name), message);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::found;
+    use super::ARROWS;
+
+    fn found_with(name: &str, dependencies: &str) -> Vec<String> {
+        let text =
+            format!("[package]\nname = \"{name}\"\n[lints]\nworkspace = true\n{dependencies}\n");
+        found(&[(&format!("crates/{name}/Cargo.toml"), &text)])
+    }
+
+    #[test]
+    fn an_arrow_that_points_up_or_aside_is_caught() {
+        for (name, dependency) in [
+            ("domio-meter", "domio-sim.workspace = true"),
+            ("domio-sim", "domio-vmm = { path = \"../domio-vmm\" }"),
+            ("domio-sched", "serde = \"1\""),
+        ] {
+            let places = found_with(name, &format!("[dependencies]\n{dependency}"));
+            assert_eq!(
+                places,
+                [format!("arrows crates/{name}/Cargo.toml:6")],
+                "{dependency}"
+            );
+        }
+        assert_eq!(
+            found_with("domio-new", ""),
+            ["arrows crates/domio-new/Cargo.toml:1"]
+        );
+    }
+
+    #[test]
+    fn tests_may_depend_on_anything() {
+        let dependencies = "[dev-dependencies]\ndomio-vmm.workspace = true\nserde = \"1\"";
+        assert_eq!(found_with("domio-sched", dependencies), [""; 0]);
+    }
+
+    #[test]
+    fn the_table_itself_points_one_way() {
+        for (i, (from, to)) in ARROWS.iter().enumerate() {
+            for crate_below in *to {
+                let place = ARROWS.iter().position(|(name, _)| name == crate_below);
+                assert!(place.is_some_and(|p| p < i), "{from} -> {crate_below}");
+            }
+        }
+    }
+}

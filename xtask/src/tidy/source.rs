@@ -1,0 +1,450 @@
+//! Rust source as the rules see it: a flat list of tokens, without comments, each knowing its line
+//! and whether it belongs to test code.
+//!
+//! Lexing is left to `proc-macro2`, so that a name in a comment or inside a string is never taken
+//! for code. Nothing is resolved: a rule sees names, not what they mean.
+
+use proc_macro2::{Delimiter, Group, TokenStream, TokenTree};
+
+/// What a [`Token`] is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Kind {
+    /// An identifier or a keyword.
+    Ident,
+    /// A punctuation character, a bracket, or `::`.
+    Punct,
+    /// A number, string or character.
+    Literal,
+    /// A lifetime or a loop label, without its quote.
+    Lifetime,
+}
+
+/// One token.
+#[derive(Clone, Debug)]
+pub struct Token {
+    /// Its text.
+    pub text: String,
+    /// What it is.
+    pub kind: Kind,
+    /// Its line, from 1.
+    pub line: usize,
+    /// Whether it is compiled for tests only.
+    pub test: bool,
+}
+
+impl Token {
+    /// Whether this is the identifier or keyword `name`.
+    pub fn is_ident(&self, name: &str) -> bool {
+        self.kind == Kind::Ident && self.text == name
+    }
+
+    /// Whether this is the punctuation `text`.
+    pub fn is_punct(&self, text: &str) -> bool {
+        self.kind == Kind::Punct && self.text == text
+    }
+}
+
+/// A function with a body.
+#[derive(Clone, Debug)]
+pub struct Function {
+    /// Its name.
+    pub name: String,
+    /// Line of the `fn`, from 1.
+    pub line: usize,
+    /// Lines from the `fn` to the closing brace.
+    pub lines: usize,
+}
+
+/// A path such as `core::fmt::Write`. A `use` with braces gives one for each leaf.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Path {
+    /// Names between the `::`.
+    pub segments: Vec<String>,
+    /// Line of the last name, from 1.
+    pub line: usize,
+    /// Whether it is in test code.
+    pub test: bool,
+}
+
+impl Path {
+    /// Whether the path starts with these names.
+    pub fn starts_with(&self, names: &[&str]) -> bool {
+        self.segments.len() >= names.len() && self.segments.iter().zip(names).all(|(a, b)| a == b)
+    }
+}
+
+/// One file of Rust source.
+#[derive(Debug)]
+pub struct Source {
+    /// Every token but comments.
+    pub tokens: Vec<Token>,
+    /// Every function with a body.
+    pub functions: Vec<Function>,
+}
+
+impl Source {
+    /// Reads source text. `test` says that the whole file is test code.
+    ///
+    /// # Errors
+    /// The line and reason for which the text is no Rust.
+    pub fn parse(text: &str, test: bool) -> Result<Source, (usize, String)> {
+        let stream: TokenStream = text
+            .parse()
+            .map_err(|e: proc_macro2::LexError| (e.span().start().line, e.to_string()))?;
+        let mut source = Source {
+            tokens: Vec::new(),
+            functions: Vec::new(),
+        };
+        source.flatten(stream, test);
+        Ok(source)
+    }
+
+    /// Appends the tokens of one bracket level. An attribute that means "tests only" holds until
+    /// the end of the item after it: a brace group or a `;`. (Not a `,`, which stands between
+    /// generic parameters too; so on a field or a variant it holds for those after it as well.)
+    fn flatten(&mut self, stream: TokenStream, mut test: bool) {
+        let outer = test;
+        let trees: Vec<TokenTree> = stream.into_iter().collect();
+        let mut i = 0;
+        while i < trees.len() {
+            if let Some((attribute, next)) = attribute(&trees, i) {
+                let inner = next - i == 3;
+                test |= means_test(attribute);
+                if !is_doc(attribute) {
+                    for tree in &trees[i..next] {
+                        self.push(tree, test);
+                    }
+                }
+                // `#![cfg(test)]` holds to the end of the level, as `outer` does.
+                if inner && test {
+                    return self.flatten(trees[next..].iter().cloned().collect(), true);
+                }
+                i = next;
+                continue;
+            }
+            i += self.merged(&trees, i, test);
+            match &trees[i - 1] {
+                TokenTree::Group(g) if g.delimiter() == Delimiter::Brace => test = outer,
+                TokenTree::Punct(p) if p.as_char() == ';' => test = outer,
+                _ => {}
+            }
+        }
+    }
+
+    /// Appends the token at `i`, joined with the next one where two trees make one token (`::`, a
+    /// lifetime); returns how many trees that took. Notes the function that starts here, if any.
+    fn merged(&mut self, trees: &[TokenTree], i: usize, test: bool) -> usize {
+        if let (TokenTree::Punct(a), Some(b)) = (&trees[i], trees.get(i + 1)) {
+            let line = a.span().start().line;
+            match (a.as_char(), b) {
+                (':', TokenTree::Punct(b)) if b.as_char() == ':' => {
+                    self.token("::".into(), Kind::Punct, line, test);
+                    return 2;
+                }
+                ('\'', TokenTree::Ident(name)) => {
+                    self.token(name.to_string(), Kind::Lifetime, line, test);
+                    return 2;
+                }
+                _ => {}
+            }
+        }
+        if let (TokenTree::Ident(keyword), Some(TokenTree::Ident(name))) =
+            (&trees[i], trees.get(i + 1))
+            && keyword == "fn"
+        {
+            self.note_function(
+                name.to_string(),
+                keyword.span().start().line,
+                &trees[i + 2..],
+            );
+        }
+        self.push(&trees[i], test);
+        1
+    }
+
+    fn note_function(&mut self, name: String, line: usize, after: &[TokenTree]) {
+        for tree in after {
+            match tree {
+                TokenTree::Punct(p) if p.as_char() == ';' => return,
+                TokenTree::Group(g) if g.delimiter() == Delimiter::Brace => {
+                    let lines = g.span_close().start().line + 1 - line;
+                    self.functions.push(Function { name, line, lines });
+                    return;
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn push(&mut self, tree: &TokenTree, test: bool) {
+        let line = tree.span().start().line;
+        match tree {
+            TokenTree::Ident(ident) => self.token(ident.to_string(), Kind::Ident, line, test),
+            TokenTree::Punct(p) => self.token(p.as_char().to_string(), Kind::Punct, line, test),
+            TokenTree::Literal(l) => self.token(l.to_string(), Kind::Literal, line, test),
+            TokenTree::Group(group) => self.push_group(group, test),
+        }
+    }
+
+    fn push_group(&mut self, group: &Group, test: bool) {
+        let (open, close) = match group.delimiter() {
+            Delimiter::Parenthesis => ("(", ")"),
+            Delimiter::Brace => ("{", "}"),
+            Delimiter::Bracket => ("[", "]"),
+            Delimiter::None => ("", ""),
+        };
+        let (first, last) = (
+            group.span_open().start().line,
+            group.span_close().start().line,
+        );
+        self.token(open.into(), Kind::Punct, first, test);
+        self.flatten(group.stream(), test);
+        self.token(close.into(), Kind::Punct, last, test);
+    }
+
+    fn token(&mut self, text: String, kind: Kind, line: usize, test: bool) {
+        self.tokens.push(Token {
+            text,
+            kind,
+            line,
+            test,
+        });
+    }
+
+    /// Tokens that are not test code.
+    pub fn code(&self) -> impl Iterator<Item = &Token> {
+        self.tokens.iter().filter(|t| !t.test)
+    }
+
+    /// The tokens among these that compute in floating point: types and literals. In `x.0.1`, which
+    /// lexes as `x` `.` `0.1`, there is none.
+    pub fn floats<'a>(tokens: &[&'a Token]) -> Vec<&'a Token> {
+        let is_dot = |i: Option<usize>| i.is_some_and(|i| tokens[i].is_punct("."));
+        let of_tuple = |i: usize| is_dot(i.checked_sub(1)) && !is_dot(i.checked_sub(2));
+        let places = (0..tokens.len()).filter(|i| {
+            let token = tokens[*i];
+            token.is_ident("f64")
+                || token.is_ident("f32")
+                || (token.kind == Kind::Literal && is_float(&token.text) && !of_tuple(*i))
+        });
+        places.map(|i| tokens[i]).collect()
+    }
+
+    /// Every path of two names or more, and every `use` of one.
+    pub fn paths(&self) -> Vec<Path> {
+        let mut paths = Vec::new();
+        let mut i = 0;
+        while i < self.tokens.len() {
+            let used = i > 0 && self.tokens[i - 1].is_ident("use");
+            let continued = i > 0 && self.tokens[i - 1].is_punct("::");
+            if self.tokens[i].kind == Kind::Ident && !continued {
+                i = self.path(i, &mut Vec::new(), used, &mut paths);
+            } else {
+                i += 1;
+            }
+        }
+        paths
+    }
+
+    /// Follows a path from the name at `i`, after `prefix`; returns where it ends.
+    fn path(
+        &self,
+        mut i: usize,
+        prefix: &mut Vec<String>,
+        single: bool,
+        out: &mut Vec<Path>,
+    ) -> usize {
+        let depth = prefix.len();
+        let mut last = i;
+        while self
+            .tokens
+            .get(i)
+            .is_some_and(|t| t.kind == Kind::Ident || t.is_punct("*"))
+        {
+            prefix.push(self.tokens[i].text.clone());
+            last = i;
+            i += 1;
+            if !self.tokens.get(i).is_some_and(|t| t.is_punct("::")) {
+                break;
+            }
+            i += 1;
+        }
+        if i > last + 1 && self.tokens.get(i).is_some_and(|t| t.is_punct("{")) {
+            i = self.branches(i + 1, prefix, out);
+        } else if prefix.len() > 1 || single {
+            out.push(Path {
+                segments: prefix.clone(),
+                line: self.tokens[last].line,
+                test: self.tokens[last].test,
+            });
+        }
+        prefix.truncate(depth);
+        i.max(last + 1)
+    }
+
+    /// The branches of a `use` from the token after its brace; returns the place after the brace's
+    /// end.
+    fn branches(&self, mut i: usize, prefix: &mut Vec<String>, out: &mut Vec<Path>) -> usize {
+        while let Some(token) = self.tokens.get(i) {
+            if token.is_punct("}") {
+                return i + 1;
+            }
+            if token.is_punct(",") {
+                i += 1;
+            } else if token.is_ident("as") {
+                i += 2;
+            } else {
+                i = self.path(i, prefix, true, out);
+            }
+        }
+        i
+    }
+}
+
+/// Whether this literal is a floating-point number.
+fn is_float(text: &str) -> bool {
+    let rest = text.trim_start_matches(|c: char| c.is_ascii_digit() || c == '_');
+    text.starts_with(|c: char| c.is_ascii_digit()) && rest.starts_with(['.', 'e', 'E', 'f'])
+}
+
+/// The bracket group of the attribute at `i` and the place after it.
+fn attribute(trees: &[TokenTree], i: usize) -> Option<(&Group, usize)> {
+    let is = |i: usize, c| matches!(trees.get(i), Some(TokenTree::Punct(p)) if p.as_char() == c);
+    if !is(i, '#') {
+        return None;
+    }
+    let group = if is(i + 1, '!') { i + 2 } else { i + 1 };
+    match trees.get(group) {
+        Some(TokenTree::Group(g)) if g.delimiter() == Delimiter::Bracket => Some((g, group + 1)),
+        _ => None,
+    }
+}
+
+/// Whether the attribute is a comment in disguise: `#[doc = "..."]`.
+fn is_doc(attribute: &Group) -> bool {
+    let mut trees = attribute.stream().into_iter();
+    matches!(trees.next(), Some(TokenTree::Ident(i)) if i == "doc")
+        && matches!(trees.next(), Some(TokenTree::Punct(p)) if p.as_char() == '=')
+}
+
+/// Whether the attribute makes its item test code: `#[test]`, `#[cfg(test)]`,
+/// `#[cfg(any(test, ...))]`, but not `#[cfg(not(test))]`.
+fn means_test(attribute: &Group) -> bool {
+    let mut trees = attribute.stream().into_iter();
+    match (trees.next(), trees.next()) {
+        (Some(TokenTree::Ident(name)), None) => name == "test",
+        (Some(TokenTree::Ident(name)), Some(TokenTree::Group(condition))) => {
+            name == "cfg" && names(condition.stream(), "test") && !names(condition.stream(), "not")
+        }
+        _ => false,
+    }
+}
+
+/// Whether `name` is among the identifiers of `stream`, at any depth.
+fn names(stream: TokenStream, name: &str) -> bool {
+    stream.into_iter().any(|tree| match tree {
+        TokenTree::Ident(ident) => ident == name,
+        TokenTree::Group(group) => names(group.stream(), name),
+        _ => false,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(text: &str) -> Source {
+        Source::parse(text, false).unwrap()
+    }
+
+    fn paths(text: &str) -> Vec<String> {
+        parse(text)
+            .paths()
+            .iter()
+            .map(|p| p.segments.join("::"))
+            .collect()
+    }
+
+    #[test]
+    fn comments_and_strings_hide_no_code_and_are_none() {
+        let source = parse("/// HashMap\nfn f() { /* HashMap */ g(\"HashMap // \", 'x'); }");
+        assert!(
+            !source
+                .tokens
+                .iter()
+                .any(|t| t.is_ident("HashMap") || t.text == "doc")
+        );
+        assert!(source.tokens.iter().any(|t| t.is_ident("g") && t.line == 2));
+    }
+
+    #[test]
+    fn test_code_is_marked_and_ends_where_its_item_ends() {
+        let source = parse(
+            "#[cfg(test)] fn a<T, U>() { z() }\nfn b() {}\n#[test] fn c() {}\n\
+             #[cfg(not(test))] fn d() {}\n#[cfg(test)] use e;\nfn f() {}",
+        );
+        let test = |name: &str| {
+            source
+                .tokens
+                .iter()
+                .find(|t| t.is_ident(name))
+                .unwrap()
+                .test
+        };
+        assert_eq!(
+            ["a", "b", "c", "d", "e", "f"].map(test),
+            [true, false, true, false, true, false]
+        );
+        assert!(
+            parse("#![cfg(test)]\nfn a() {}\nfn b() {}")
+                .tokens
+                .iter()
+                .all(|t| t.test)
+        );
+    }
+
+    #[test]
+    fn paths_come_with_every_leaf() {
+        assert_eq!(
+            paths("use std::{fs, io::{self, Write as W}}; use x; fn f() { core::mem::swap(a, b) }"),
+            [
+                "std::fs",
+                "std::io::self",
+                "std::io::Write",
+                "x",
+                "core::mem::swap"
+            ]
+        );
+        assert_eq!(paths("fn f() { match x { A::B => {} } }"), ["A::B"]);
+        assert_eq!(paths("use a::b::*;"), ["a::b::*"]);
+    }
+
+    #[test]
+    fn functions_have_lengths() {
+        let source = parse("trait T { fn a(); fn b() -> u8 {\n1\n} }");
+        let found: Vec<_> = source
+            .functions
+            .iter()
+            .map(|f| (&*f.name, f.line, f.lines))
+            .collect();
+        assert_eq!(found, [("b", 1, 3)]);
+    }
+
+    #[test]
+    fn floats_are_told_from_integers_and_ranges() {
+        let text =
+            "fn f(x: f32) { (1.5, 2e9, 3f64, 4., 5, 0x1e5, 0..7, 1_000u64, x.0.1, 0..1.25) }";
+        let source = parse(text);
+        let tokens: Vec<_> = source.tokens.iter().collect();
+        let texts: Vec<_> = Source::floats(&tokens).iter().map(|t| &*t.text).collect();
+        assert_eq!(texts, ["f32", "1.5", "2e9", "3f64", "4.", "1.25"]);
+    }
+
+    #[test]
+    fn broken_source_is_an_error_with_its_line() {
+        assert_eq!(
+            Source::parse("fn f() {}\nfn g() { (", false).unwrap_err().0,
+            2
+        );
+    }
+}
