@@ -59,7 +59,13 @@ impl Runstate {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 #[repr(u8)]
 pub enum Kind {
-    /// `vcpu` went from one runstate to another; `detail` = old << 4 | new (TRC_SCHED_RUNSTATE_CHANGE).
+    /// `vcpu` went from one runstate to another; `detail` = old << 4 | new
+    /// (TRC_SCHED_RUNSTATE_CHANGE).
+    ///
+    /// Where old and new are equal, nothing changes and the record is a mark: the vcpu is in that
+    /// state at this instant. A simulated host writes one for each vcpu where a trace begins and
+    /// where it ends, so that a vcpu which stays in one state throughout is accounted for. A mark
+    /// starts no run and ends none. Xen itself never writes one.
     RunstateChange = 0,
     /// `pcpu` went from `vcpu` to another, both runstates changing at this instant: `vcpu` from
     /// running to `detail`, the other from runnable to running. `data` = next as a
@@ -238,6 +244,12 @@ impl Record {
             },
             _ => [None; 2],
         }
+    }
+
+    /// Whether this is a [`Kind::RunstateChange`] between equal states, which changes nothing.
+    #[inline]
+    pub fn is_mark(&self) -> bool {
+        self.runstates().is_some_and(|(old, new)| old == new)
     }
 
     /// Event number and words of a [`Kind::Policy`] record.

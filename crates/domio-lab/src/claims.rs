@@ -152,8 +152,9 @@ impl Claims {
     /// Reads a list. `file` names the text in messages.
     ///
     /// # Errors
-    /// All mistakes at once: of TOML syntax, or else of content: unknown, missing, empty or wrongly typed keys, bad ids and
-    /// kinds, ids used twice, and a tolerance that is missing from a value or given to another kind.
+    /// All mistakes at once. Those of TOML syntax, or else those of content: unknown, missing,
+    /// empty or wrongly typed keys, bad ids and kinds, ids used twice, and a tolerance that a value
+    /// lacks or another kind has.
     pub fn parse(file: &str, text: &str) -> Result<Self, ClaimsError> {
         let mut reader = Reader {
             text,
@@ -190,8 +191,8 @@ impl Claims {
         self.list.iter().find(|c| c.id == id)
     }
 
-    /// The claims that start with any of `prefixes` (see [`Claim::has_prefix`]), in the order of the
-    /// file, each once. All of them when `prefixes` is empty.
+    /// The claims that start with any of `prefixes` (see [`Claim::has_prefix`]), in the order of
+    /// the file, each once. All of them when `prefixes` is empty.
     ///
     /// # Errors
     /// The first prefix that selects nothing.

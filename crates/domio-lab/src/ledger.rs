@@ -88,7 +88,8 @@ pub struct Finding {
 }
 
 impl Finding {
-    /// A decided claim. [`reproduce`](mod@crate::reproduce) fills in the number of replications when it is zero.
+    /// A decided claim. [`reproduce`](mod@crate::reproduce) fills in the number of replications
+    /// when it is zero.
     pub fn decided(holds: bool, measured: impl Into<Measured>, unit: &str) -> Self {
         Finding {
             verdict: if holds {
@@ -132,8 +133,8 @@ impl Finding {
 
 /// One claim and what was found out about it.
 ///
-/// In JSON it has the keys `id`, `verdict`, `expected`, `measured`, `unit`, `ci95` (null for none),
-/// `replications`, and for readers `where`, `experiment`, `kind`, `tolerance` and `note`.
+/// In JSON it has the keys `id`, `verdict`, `expected`, `measured`, `unit`, `ci95` (null for none)
+/// and `replications`, and no others.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Entry {
     /// The claim.
@@ -145,7 +146,7 @@ pub struct Entry {
 impl Serialize for Entry {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let (claim, finding) = (&self.claim, &self.finding);
-        let mut out = serializer.serialize_struct("Entry", 12)?;
+        let mut out = serializer.serialize_struct("Entry", 7)?;
         out.serialize_field("id", &claim.id)?;
         out.serialize_field("verdict", &finding.verdict)?;
         out.serialize_field("expected", &claim.expect)?;
@@ -153,11 +154,6 @@ impl Serialize for Entry {
         out.serialize_field("unit", &finding.unit)?;
         out.serialize_field("ci95", &finding.ci95)?;
         out.serialize_field("replications", &finding.replications)?;
-        out.serialize_field("where", &claim.place)?;
-        out.serialize_field("experiment", &claim.experiment)?;
-        out.serialize_field("kind", &claim.kind)?;
-        out.serialize_field("tolerance", &claim.tolerance)?;
-        out.serialize_field("note", &finding.note)?;
         out.end()
     }
 }
@@ -252,7 +248,8 @@ mod tests {
         );
         assert_eq!(value["claims"][1]["measured"], json!([1.0, 2.5]));
         assert_eq!(value["claims"][1]["unit"], "Mb/s");
-        assert_eq!(value["claims"][1]["note"], "why");
+        let keys: Vec<&String> = value["claims"][1].as_object().unwrap().keys().collect();
+        assert_eq!(keys.len(), 7, "{keys:?}");
         assert_eq!(value["claims"][2]["verdict"], "not-implemented");
         assert_eq!(value["claims"][2]["measured"], json!(null));
         assert_eq!(value["claims"][2]["ci95"], json!(null));

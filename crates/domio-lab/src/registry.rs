@@ -1,6 +1,6 @@
 //! Which experiments exist, and which check decides which claim.
 
-use crate::claims::Claims;
+use crate::claims::{Claim, Claims};
 use crate::ledger::Finding;
 use crate::sample::{Sample, Samples};
 use std::collections::BTreeMap;
@@ -13,7 +13,7 @@ pub struct LabContext {
 }
 
 type Run = dyn Fn(&LabContext, u32) -> Result<Sample, String> + Send + Sync;
-type Decide = dyn Fn(&Samples<'_>) -> Finding + Send + Sync;
+type Decide = dyn Fn(&Samples<'_>, &Claim) -> Finding + Send + Sync;
 
 /// A simulation that is repeated, each time with another replication number.
 pub struct Experiment {
@@ -36,7 +36,8 @@ impl Experiment {
     /// Runs replication `replication`. The same seed and number give the same sample.
     ///
     /// # Errors
-    /// Why the run has no figures (a policy fault, a scenario that cannot be built), in one sentence.
+    /// Why the run has no figures (a policy fault, a scenario that cannot be built), in one
+    /// sentence.
     pub fn run(&self, cx: &LabContext, replication: u32) -> Result<Sample, String> {
         (self.run)(cx, replication)
     }
@@ -60,9 +61,10 @@ impl Check {
         &self.reads
     }
 
-    /// Decides the claim from the samples of the experiments that it reads.
-    pub fn decide(&self, samples: &Samples<'_>) -> Finding {
-        (self.decide)(samples)
+    /// Decides `claim` from the samples of the experiments that it reads. The tolerance is the
+    /// claim's: whoever brings claims of their own decides how exact is exact.
+    pub fn decide(&self, samples: &Samples<'_>, claim: &Claim) -> Finding {
+        (self.decide)(samples, claim)
     }
 }
 
@@ -110,7 +112,7 @@ impl Registry {
         &mut self,
         claim: &str,
         reads: &[&str],
-        decide: impl Fn(&Samples<'_>) -> Finding + Send + Sync + 'static,
+        decide: impl Fn(&Samples<'_>, &Claim) -> Finding + Send + Sync + 'static,
     ) {
         assert!(!reads.is_empty(), "the check of {claim} reads nothing");
         for name in reads {
@@ -160,10 +162,12 @@ mod tests {
     #[test]
     fn experiments_and_checks_are_found() {
         let mut registry = with_burn();
-        registry.check("ongaro.fig2.cpu-fairness", &["burn"], |s| {
+        registry.check("ongaro.fig2.cpu-fairness", &["burn"], |s, _| {
             Finding::decided(true, s.values("burn", "x"), "%")
         });
-        registry.check("ongaro.renamed", &["burn"], |_| Finding::not_implemented());
+        registry.check("ongaro.renamed", &["burn"], |_, _| {
+            Finding::not_implemented()
+        });
         let sample = registry
             .find("burn")
             .unwrap()
@@ -182,6 +186,6 @@ mod tests {
     #[test]
     #[should_panic(expected = "reads brun, which is not registered")]
     fn a_check_reads_registered_experiments() {
-        with_burn().check("a.b", &["brun"], |_| Finding::not_implemented());
+        with_burn().check("a.b", &["brun"], |_, _| Finding::not_implemented());
     }
 }

@@ -42,7 +42,7 @@ pub fn reproduce(
         .map(|claim| Entry {
             claim: (*claim).clone(),
             finding: match registry.check_of(&claim.id) {
-                Some(check) => decide(check, &outcomes, options),
+                Some(check) => decide(check, claim, &outcomes, options),
                 None => Finding::not_implemented(),
             },
         })
@@ -100,7 +100,12 @@ fn run_experiments<'r>(
     outcomes
 }
 
-fn decide(check: &Check, outcomes: &BTreeMap<&str, Outcome>, options: Options) -> Finding {
+fn decide(
+    check: &Check,
+    claim: &Claim,
+    outcomes: &BTreeMap<&str, Outcome>,
+    options: Options,
+) -> Finding {
     let mut read = Vec::new();
     for name in check.reads() {
         match outcomes.get(name.as_str()) {
@@ -114,7 +119,7 @@ fn decide(check: &Check, outcomes: &BTreeMap<&str, Outcome>, options: Options) -
         return Finding::decided(false, Measured::Nothing, "")
             .note("no replication was run; ask for at least one with --replications");
     }
-    let mut finding = check.decide(&samples);
+    let mut finding = check.decide(&samples, claim);
     if finding.replications == 0 {
         finding.replications = samples.replications();
     }
@@ -154,7 +159,7 @@ mod tests {
             0 | 2 => Ok(Sample::new()),
             _ => Err(format!("the policy picked a blocked vcpu at {n} ms")),
         });
-        let share = |s: &Samples<'_>| {
+        let share = |s: &Samples<'_>, _: &Claim| {
             Finding::decided(true, s.values("burn", "share_pct"), "% of one pcpu")
         };
         registry.check(BURN, &["burn"], share);

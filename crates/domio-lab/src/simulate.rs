@@ -53,10 +53,9 @@ pub fn simulate<S: Sink>(
         dump,
     };
     let recorder = Recorder {
-        meter: Meter::window(begin, end),
+        meter: Meter::new(),
         sink,
-        to_meter: true,
-        to_sink: false,
+        measuring: false,
     };
     let mut simulation = Simulation::new(
         &built.host,
@@ -66,11 +65,10 @@ pub fn simulate<S: Sink>(
         replication,
     );
     run(&mut simulation, begin).map_err(fault)?;
-    mark(&mut simulation, begin);
-    let recorder = simulation.host_mut().sink_mut();
-    (recorder.to_meter, recorder.to_sink) = (true, true);
+    simulation.host_mut().sink_mut().measuring = true;
+    simulation.host_mut().mark(begin);
     run(&mut simulation, end).map_err(fault)?;
-    mark(&mut simulation, end);
+    simulation.host_mut().mark(end);
     let events = simulation.events();
     let recorder = simulation.into_sink();
     Ok(Simulated {
@@ -91,28 +89,21 @@ fn run<S: Sink>(
     }
 }
 
-/// Tells the sink, and not the meter, every vcpu's runstate: to the meter, a record is a change.
-fn mark<S: Sink>(simulation: &mut Simulation<Recorder<S>>, now: Instant) {
-    let recorder = simulation.host_mut().sink_mut();
-    (recorder.to_meter, recorder.to_sink) = (false, true);
-    simulation.host_mut().mark(now);
-}
-
 struct Recorder<S> {
     meter: Meter,
     sink: S,
-    to_meter: bool,
-    to_sink: bool,
+    /// The warm-up is over.
+    measuring: bool,
 }
 
 impl<S: Sink> Sink for Recorder<S> {
     #[inline]
     fn record(&mut self, record: &Record) {
-        if self.to_meter {
+        if self.measuring {
             self.meter.record(record);
-        }
-        if S::ENABLED && self.to_sink {
-            self.sink.record(record);
+            if S::ENABLED {
+                self.sink.record(record);
+            }
         }
     }
 }

@@ -69,6 +69,14 @@ impl Difference {
         let part_b = variance(b, mean_b) / b.len() as f64;
         let freedom = (part_a + part_b).powi(2)
             / (part_a.powi(2) / (a.len() - 1) as f64 + part_b.powi(2) / (b.len() - 1) as f64);
+        // Squares of the smallest numbers vanish, and what is not a number stays none. The smaller
+        // sample's own freedom is never too large.
+        let least = (a.len().min(b.len()) - 1) as f64;
+        let freedom = if freedom.is_finite() {
+            freedom.max(least)
+        } else {
+            least
+        };
         let error = (part_a + part_b).sqrt();
         Some(Self::from_error(mean_a - mean_b, error, freedom))
     }
@@ -244,6 +252,10 @@ mod tests {
         let d = Difference::welch(&[2.0, 2.0], &[1.0, 1.0]).unwrap();
         assert_eq!(d.ci95, [1.0, 1.0]);
         assert!(d.is_greater());
+        let tiny = Difference::welch(&[0.0, 1e-120], &[0.0, 3e-120]).unwrap();
+        assert!(tiny.freedom == 1.0 && !tiny.is_greater());
+        let none = Difference::welch(&[f64::NAN, 1.0], &[0.0, 0.1]).unwrap();
+        assert!(!none.is_greater() && !none.is_less());
         let same = Difference::welch(&[1.0, 1.0], &[1.0, 1.0]).unwrap();
         assert!(!same.is_greater() && !same.is_less());
     }

@@ -47,8 +47,10 @@ pub(crate) struct Sums {
 #[derive(Debug)]
 pub(crate) struct VcpuBook {
     pub(crate) name: VcpuName,
-    /// Time of its latest runstate record, and the state since then.
+    /// Time of its latest runstate record: all before is accounted for.
     since: u64,
+    /// When it came into `state`; `None` when that was before its first record, or in a gap.
+    entered: Option<u64>,
     state: Runstate,
     /// The state before `state`.
     before: Runstate,
@@ -76,6 +78,7 @@ impl VcpuBook {
         VcpuBook {
             name,
             since: 0,
+            entered: None,
             state: Runstate::Offline,
             before: Runstate::Offline,
             pcpu: PcpuId(0),
@@ -87,7 +90,8 @@ impl VcpuBook {
         }
     }
 
-    /// The vcpu goes from `old` to `new` at `at`.
+    /// The vcpu goes from `old` to `new` at `at`. Where they are equal, its account is brought up
+    /// to `at` and nothing else happens.
     #[inline]
     pub(crate) fn change(
         &mut self,
@@ -99,32 +103,46 @@ impl VcpuBook {
         window: Window,
     ) -> Completed {
         let mut completed = Completed::default();
+        let is_mark = old == new;
+        let mut sure = false;
         if self.known {
             let part = window.part(self.since, at);
-            if old != self.state || self.missed(losses) {
-                self.sums.unknown += part;
-            } else {
+            sure = old == self.state && !self.missed(losses);
+            if sure {
                 self.close(part);
                 completed.ran = (old == Runstate::Running).then_some(part);
-                if window.holds(at) {
-                    let length = at.saturating_sub(self.since);
-                    if old == Runstate::Running {
-                        completed.sampled = self.runs.add(length);
-                    } else if old == Runstate::Runnable
-                        && new == Runstate::Running
-                        && self.before == Runstate::Blocked
-                    {
-                        completed.sampled = self.wake_to_run.add(length);
-                    }
+            } else {
+                self.sums.unknown += part;
+            }
+            if sure
+                && !is_mark
+                && window.holds(at)
+                && let Some(entered) = self.entered
+            {
+                let length = at.saturating_sub(entered);
+                if old == Runstate::Running {
+                    completed.sampled = self.runs.add(length);
+                } else if old == Runstate::Runnable
+                    && new == Runstate::Running
+                    && self.before == Runstate::Blocked
+                {
+                    completed.sampled = self.wake_to_run.add(length);
                 }
             }
         }
-        if window.holds(at) {
-            self.sums.executions += u64::from(new == Runstate::Running);
-            self.sums.wakeups += u64::from(old == Runstate::Blocked && new == Runstate::Runnable);
-        }
         self.since = self.since.max(at);
-        self.before = old;
+        if !is_mark {
+            if window.holds(at) {
+                self.sums.executions += u64::from(new == Runstate::Running);
+                let woken = old == Runstate::Blocked && new == Runstate::Runnable;
+                self.sums.wakeups += u64::from(woken);
+            }
+            self.entered = Some(self.since);
+            self.before = old;
+        } else if !sure {
+            self.entered = None;
+            self.before = Runstate::Offline;
+        }
         self.state = new;
         self.pcpu = pcpu;
         self.losses = losses.concerning(new, pcpu);

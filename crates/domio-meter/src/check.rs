@@ -155,7 +155,7 @@ struct VcpuState {
 }
 
 /// Whether Xen has the transition: a vcpu must be runnable before it runs, and only leaves the
-/// pcpu, is woken, paused or unpaused (xen-spec 0.5 to 0.7).
+/// pcpu, is woken, paused or unpaused (xen-spec 0.5 to 0.7). Equal states are a mark.
 const fn legal(old: Runstate, new: Runstate) -> bool {
     use Runstate::{Blocked, Offline, Runnable, Running};
     matches!(
@@ -164,7 +164,7 @@ const fn legal(old: Runstate, new: Runstate) -> bool {
             | (Runnable, Running | Offline)
             | (Blocked, Runnable | Offline)
             | (Offline, Runnable)
-    )
+    ) || old as u8 == new as u8
 }
 
 impl TraceChecker {

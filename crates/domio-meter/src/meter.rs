@@ -24,6 +24,8 @@ const WORTH_COMPRESSING: usize = 1 << 16;
 /// - The measured time goes from the first to the last runstate record. A vcpu's sums go from its
 ///   own first to its own last runstate record, so that no state is guessed.
 /// - A run is a completed stay on a pcpu.
+/// - A mark ([`Kind::RunstateChange`] between equal states) opens or extends a vcpu's sums. It is
+///   no edge of a run, and a stay that began before the first record of its vcpu is no sample.
 /// - Wake to run is a completed stay in runnable that followed blocked and led to running.
 /// - After [`Kind::Lost`], and where the old state of a record is not the new state of the one
 ///   before, time is unknown until the vcpu's next record and gives no sample.
@@ -134,7 +136,7 @@ impl Meter {
         let completed = book.change(at, pcpu, old, new, &self.losses, self.window);
         self.samples += usize::from(completed.sampled);
         if completed.ran.is_some() || new == Runstate::Running {
-            let counts = self.window.holds(at) && new == Runstate::Running;
+            let counts = self.window.holds(at) && new == Runstate::Running && old != new;
             let pcpu = self.pcpu(pcpu);
             pcpu.switches += u64::from(counts);
             let ran = completed.ran.unwrap_or(0);

@@ -176,7 +176,7 @@ impl Sampler {
                 domain.add(old, at.saturating_sub(vcpu.since));
             }
         }
-        domain.executions += u64::from(new == Runstate::Running);
+        domain.executions += u64::from(new == Runstate::Running && old != new);
         domain.wakeups += u64::from(old == Runstate::Blocked && new == Runstate::Runnable);
     }
 }

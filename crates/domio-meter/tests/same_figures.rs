@@ -215,3 +215,90 @@ fn damaged_traces_do_no_harm() {
     assert_eq!(summary.records, 200_000);
     assert!(!checker.finish().is_clean());
 }
+
+/// A mark of `vcpu`.
+fn mark(at: u64, pcpu: u16, state: Runstate) -> Record {
+    let vcpu = VcpuName::new(DomainId(1), 0);
+    Record::runstate(Instant::from_nanos(at), PcpuId(pcpu), vcpu, state, state)
+}
+
+#[test]
+fn a_vcpu_that_runs_all_the_time_is_counted_from_mark_to_mark() {
+    let records = [
+        mark(100, 0, Runstate::Running),
+        mark(150, 0, Runstate::Running),
+        mark(400, 0, Runstate::Running),
+    ];
+    let summary = measure(Meter::new(), &records);
+    let total = summary.domain(DomainId(1)).unwrap().total;
+    assert_eq!(
+        (total.running, total.executions, total.runs.count),
+        (300, 0, 0)
+    );
+    assert_eq!((summary.pcpus[0].busy, summary.pcpus[0].switches), (300, 0));
+    let mut sampler = Sampler::new(Duration::from_nanos(100));
+    let mut checker = TraceChecker::new();
+    for record in &records {
+        sampler.record(record);
+        checker.record(record);
+    }
+    let samples: Vec<_> = sampler.finish().collect();
+    assert_eq!(samples.len(), 3);
+    assert!(
+        samples
+            .iter()
+            .all(|s| s.domains[0].gotten == 100 && s.domains[0].executions == 0)
+    );
+    assert!(checker.finish().is_clean());
+}
+
+#[test]
+fn a_mark_cuts_no_run_and_no_wait() {
+    let vcpu = VcpuName::new(DomainId(1), 0);
+    let change = |at, old, new| {
+        let at = Instant::from_nanos(at);
+        Record::runstate(at, PcpuId(0), vcpu, old, new)
+    };
+    use Runstate::{Blocked, Runnable, Running};
+    let changes = [
+        change(10, Blocked, Runnable),
+        change(30, Runnable, Running),
+        change(70, Running, Blocked),
+    ];
+    let plain = measure(Meter::new(), &changes);
+    let mut marked = vec![
+        mark(10, 0, Blocked),
+        changes[0],
+        mark(20, 0, Runnable),
+        changes[1],
+    ];
+    marked.extend([mark(50, 0, Running), changes[2], mark(70, 0, Blocked)]);
+    assert_eq!(
+        figures(measure(Meter::new(), &marked)),
+        figures(plain.clone())
+    );
+    let total = plain.domain(DomainId(1)).unwrap().total;
+    assert_eq!(
+        (total.runs.max, total.wake_to_run.max),
+        (Some(40), Some(20))
+    );
+    // What began before the first mark has no known length.
+    let begun = measure(Meter::new(), &[mark(40, 0, Running), changes[2]]);
+    let total = begun.domain(DomainId(1)).unwrap().total;
+    assert_eq!((total.running, total.runs.count), (30, 0));
+}
+
+#[test]
+fn a_mark_that_contradicts_is_found() {
+    let records = [
+        mark(10, 0, Runstate::Blocked),
+        mark(20, 0, Runstate::Running),
+    ];
+    let mut checker = TraceChecker::new();
+    for record in &records {
+        checker.record(record);
+    }
+    assert_eq!(checker.finish().total, 1);
+    let total = measure(Meter::new(), &records).domains[0].total;
+    assert_eq!((total.unknown, total.blocked), (10, 0));
+}

@@ -16,6 +16,8 @@ pub struct ReportData {
     /// Where the figures come from, in the order shown: version, command, scenario, seed,
     /// replications. A reader must be able to repeat the run from these.
     pub provenance: Vec<(String, String)>,
+    /// What a reader should see first, before the verdicts.
+    pub overview: Vec<Section>,
     /// Verdicts on the papers' claims.
     pub ledger: Option<Ledger>,
     /// One section an experiment or a question.

@@ -36,6 +36,8 @@ pub fn with_interval(mean: f64, half_width: Option<f64>) -> String {
     match half_width {
         None => number(mean),
         Some(half) if half <= 0.0 || !half.is_finite() => format!("{} ± {half}", number(mean)),
+        // What is left of subtracting equal numbers is no interval.
+        Some(half) if half < mean.abs() * 1e-12 => format!("{} ± 0", number(mean)),
         Some(half) => {
             let power = half.log10().floor() as i32;
             let first = half / 10_f64.powi(power);
@@ -88,6 +90,15 @@ pub fn two_lines(title: &str, unit: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn rounding_is_no_interval() {
+        assert_eq!(with_interval(361.895, Some(5e-14)), "361.9 ± 0");
+        assert_eq!(
+            with_interval(361.895, Some(5e-8)),
+            "361.89500000 ± 0.00000005"
+        );
+    }
 
     #[test]
     fn numbers_have_four_digits() {

@@ -9,6 +9,9 @@ use std::collections::BTreeMap;
 const CURVES_MAX: usize = 8;
 const ROWS_MAX: usize = 40;
 
+/// What a timeline shows.
+const MOMENTS: &str = "What runs on each pcpu, and what each vcpu does";
+
 /// Sections on waits, runs and the first moments (`timeline` of them). Charts without anything to
 /// show are left out.
 pub fn sections(seen: &Seen, names: &[(DomainId, String)], timeline: Duration) -> Vec<Section> {
@@ -35,12 +38,26 @@ pub fn sections(seen: &Seen, names: &[(DomainId, String)], timeline: Duration) -
         ),
         section(
             "The first moments",
-            vec![first_moments(seen, names, timeline)],
+            vec![first_moments(MOMENTS, seen, names, timeline)],
         ),
     ]
     .into_iter()
     .flatten()
     .collect()
+}
+
+/// Lengths in microseconds, one curve for each of `curves` that has any.
+pub fn curves(caption: &str, quantity: &str, curves: &[(&str, &[f64])]) -> Figure {
+    let series = curves
+        .iter()
+        .map(|(name, values)| CdfSeries::of(name, values));
+    Figure {
+        caption: caption.to_owned(),
+        chart: Chart::Cdf(Cdf {
+            value: Quantity::new(quantity, "us"),
+            series: series.filter(|s| s.count > 0).collect(),
+        }),
+    }
 }
 
 fn lengths(
@@ -69,7 +86,13 @@ fn lengths(
     })
 }
 
-fn first_moments(seen: &Seen, names: &[(DomainId, String)], timeline: Duration) -> Option<Figure> {
+/// The first `timeline` of what was seen; `None` when nothing was.
+pub fn first_moments(
+    caption: &str,
+    seen: &Seen,
+    names: &[(DomainId, String)],
+    timeline: Duration,
+) -> Option<Figure> {
     let begin = seen.begin?;
     let last = seen.stays.iter().map(|s| s.end).max()?;
     let end = last.min(begin + timeline);
@@ -103,7 +126,7 @@ fn first_moments(seen: &Seen, names: &[(DomainId, String)], timeline: Duration) 
         let domain = name(vcpu.domain, names);
         row(format!("{domain} v{}", vcpu.index), spans)
     }));
-    let mut caption = "What runs on each pcpu, and what each vcpu does".to_owned();
+    let mut caption = caption.to_owned();
     if left_out > 0 {
         caption += &format!("; {left_out} vcpus are left out");
     }

@@ -171,6 +171,7 @@ fn demo() -> ReportData {
             ("seed".into(), "1".into()),
             ("replications".into(), "10".into()),
         ],
+        overview: Vec::new(),
         ledger: Some(ledger()),
         sections: vec![
             Section {

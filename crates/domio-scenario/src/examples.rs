@@ -8,6 +8,7 @@ macro_rules! shipped {
 
 static EXAMPLES: &[(&str, &str)] = shipped![
     "burn7",
+    "small-host",
     "weights-1-2-4",
     "cap30",
     "latency-guest",

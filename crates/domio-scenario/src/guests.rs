@@ -47,7 +47,8 @@ pub(crate) const GUESTS: [Guest; 3] = [
     Guest {
         name: "linux-pvops",
         doc: "Linux 2.6.23 and later with paravirt_ops: it stops Xen's periodic tick and has \
-              one of its own, 4 ms, while it is busy; interrupt and softirq take 1 us each (assumed)",
+              one of its own, 4 ms, while it is busy; interrupt and softirq take 1 us each \
+              (assumed)",
         os: Os {
             config: GuestConfig {
                 tick: None,

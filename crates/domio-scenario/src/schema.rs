@@ -21,8 +21,8 @@ const PCPUS_PATTERN: &str = r"^\s*\^?(all|\d+\s*(-\s*\d+)?)\s*(,\s*\^?(all|\d+\s
 
 /// The JSON Schema (draft 2020-12) of scenarios that can ask for `policies`.
 ///
-/// Where a policy decides about keys (`[scheduler]`, `[[domain]]`, `set` actions), the schema branches
-/// on its name.
+/// Where a policy decides about keys (`[scheduler]`, `[[domain]]`, `set` actions), the schema
+/// branches on its name.
 pub fn schema(policies: &[Policy]) -> Json {
     let mut definitions = Map::new();
     for section in [&RUN, &HOST, &GUEST, &TASK, &LENGTHS] {
@@ -196,7 +196,8 @@ fn value(key: &Key, unit: Option<u64>, policies: &[Policy]) -> Json {
         }
         Kind::Vcpu => {
             let max = crate::MAX_VCPUS - 1;
-            json!({ "oneOf": [{ "type": "integer", "minimum": 0, "maximum": max }, { "const": "all" }] })
+            let index = json!({ "type": "integer", "minimum": 0, "maximum": max });
+            json!({ "oneOf": [index, { "const": "all" }] })
         }
         Kind::Guest => {
             json!({ "oneOf": [{ "enum": keys::guest_names() }, { "$ref": "#/$defs/guest" }] })
@@ -258,7 +259,8 @@ fn params_into(specs: &[ParamSpec], properties: &mut Map<String, Json>) {
                 max,
                 or_zero: true,
             } => {
-                json!({ "oneOf": [{ "const": 0 }, { "type": "integer", "minimum": min.max(1), "maximum": max }] })
+                let above = json!({ "type": "integer", "minimum": min.max(1), "maximum": max });
+                json!({ "oneOf": [{ "const": 0 }, above] })
             }
             ParamKind::Flag => json!({ "type": "boolean" }),
             ParamKind::Choice(choices) => json!({ "enum": choices }),

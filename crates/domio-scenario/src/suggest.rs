@@ -1,7 +1,8 @@
 //! Near misses: "did you mean".
 
 /// The candidate that `word` was most likely meant to be, if any is near enough: a third of its
-/// letters may differ (but not half of a short word), a swap of neighbours counting as one difference.
+/// letters may differ (but not half of a short word), a swap of neighbours counting as one
+/// difference.
 pub(crate) fn nearest<'a>(
     word: &str,
     candidates: impl IntoIterator<Item = &'a str>,

@@ -11,7 +11,7 @@
 //!   schedule(p)                    v is `prev`: still runnable (queue it again) or blocked (don't)
 //!   context_saved(v)               v's state is saved: another pcpu may run it from now on
 //!   pick_pcpu(v)  wake(v)          v was flagged to migrate: new pcpu, then an ordinary wake-up
-//! sleep(v)                         v was paused by the host: take it off the queue, or tickle its pcpu
+//! sleep(v)                         v was paused by the host: unqueue it, or tickle its pcpu
 //! remove(v)                        v is gone; it is neither queued nor running
 //! ```
 //!

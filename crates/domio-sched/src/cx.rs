@@ -103,6 +103,9 @@ pub struct Tables {
     pub online: CpuSet,
     /// How they share cores and sockets.
     pub topology: Topology,
+    /// Whether the host promises that no vcpu ever has a soft affinity but [`CpuSet::ALL`], so that
+    /// a policy need not look. A host that does not know leaves it false.
+    pub no_soft_affinity: bool,
     /// Steps that the policy has declared by [`Cx::work`] since the host last set this to zero.
     pub work: u32,
 }
@@ -116,6 +119,7 @@ impl Tables {
             pcpus: alloc::vec![PcpuView::default(); topology.pcpus()],
             online: CpuSet::EMPTY,
             topology,
+            no_soft_affinity: false,
             work: 0,
         }
     }
@@ -218,10 +222,22 @@ impl<'a> Cx<'a> {
         self.tables.affinity[vcpu.index()].hard & self.tables.online
     }
 
+    /// Whether `pcpu` is in [`Cx::hard`] of `vcpu`.
+    #[inline]
+    pub fn may_run_on(&self, vcpu: VcpuId, pcpu: PcpuId) -> bool {
+        self.tables.affinity[vcpu.index()].hard.contains(pcpu) && self.tables.online.contains(pcpu)
+    }
+
     /// Where `vcpu` prefers to run.
     #[inline]
     pub fn soft(&self, vcpu: VcpuId) -> CpuSet {
         self.tables.affinity[vcpu.index()].soft
+    }
+
+    /// Whether some vcpu of this host may have a soft affinity that says anything.
+    #[inline]
+    pub fn soft_affinity_matters(&self) -> bool {
+        !self.tables.no_soft_affinity
     }
 
     /// The vcpu that is current on `pcpu`, `None` when it idles.

@@ -21,4 +21,4 @@ pub mod round_robin;
 
 pub use contract::{Descriptor, Needs, Pick, Prev, Promises, Scheduler, Stop, Wake};
 pub use cx::{Affinity, Cx, Effect, Pause, PcpuView, Tables, VcpuView};
-pub use registry::{Policy, find, policies};
+pub use registry::{Conflict, Policy, find, policies};

@@ -3,6 +3,8 @@
 use crate::contract::{Descriptor, Scheduler};
 use crate::{credit, null, round_robin};
 use alloc::boxed::Box;
+use alloc::string::String;
+use core::fmt;
 use domio_core::{ParamValues, Topology};
 
 /// A policy that can be asked for by name.
@@ -12,20 +14,53 @@ pub struct Policy {
     pub descriptor: &'static Descriptor,
     /// Makes one, from values of [`Descriptor::params`], for a host of the given shape.
     pub make: fn(&ParamValues, &Topology) -> Box<dyn Scheduler>,
+    /// Checks what no single range of [`Descriptor::params`] can tell: whether the values go
+    /// together.
+    pub validate: fn(&ParamValues) -> Result<(), Conflict>,
 }
+
+/// Values of a policy's parameters, each in its range, that do not go together.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Conflict {
+    /// Name of the parameter to change.
+    pub param: &'static str,
+    /// Name of the parameter that it clashes with, which may be at its default.
+    pub with: &'static str,
+    /// What is wrong, as a sentence without a full stop.
+    pub problem: String,
+    /// What would be right, such as the bound of `param`.
+    pub expected: String,
+    /// What to do about it.
+    pub hint: &'static str,
+}
+
+impl fmt::Display for Conflict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{}; expected {}: {}",
+            self.problem, self.expected, self.hint
+        )
+    }
+}
+
+impl core::error::Error for Conflict {}
 
 static POLICIES: &[Policy] = &[
     Policy {
         descriptor: &credit::DESCRIPTOR,
         make: |p, t| Box::new(credit::Credit::new(p, t)),
+        validate: |p| credit::validate(p).map_err(Conflict::from),
     },
     Policy {
         descriptor: &round_robin::DESCRIPTOR,
         make: |p, t| Box::new(round_robin::RoundRobin::new(p, t)),
+        validate: |_| Ok(()),
     },
     Policy {
         descriptor: &null::DESCRIPTOR,
         make: |p, t| Box::new(null::Null::new(p, t)),
+        validate: |_| Ok(()),
     },
 ];
 

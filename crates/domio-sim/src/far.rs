@@ -213,7 +213,7 @@ impl<E: Copy> Far<E> {
             at = self.release(at);
         }
         if !front.is_one_instant() {
-            out[start..].sort_unstable_by_key(Entry::rank);
+            out[start..].sort_unstable_by_key(Entry::key);
         }
     }
 

@@ -6,7 +6,7 @@
 //! the end of the run are *arrivals* and take a slot in a [`Tournament`] instead, which is quick as
 //! long as they are few; [`EventQueue`](crate::EventQueue) sees to that.
 
-use crate::tournament::{DISARMED, Key, Rank, Tournament, rank, time_of};
+use crate::tournament::{DISARMED, Key, Tournament, key, seq_of, slot_of, time_of};
 
 /// One posted event.
 #[derive(Clone, Copy)]
@@ -20,8 +20,8 @@ pub(crate) struct Entry<E> {
 
 impl<E> Entry<E> {
     #[inline]
-    pub fn rank(&self) -> Rank {
-        rank(self.time, self.seq)
+    pub fn key(&self) -> Key {
+        key(self.time, self.seq)
     }
 }
 
@@ -76,18 +76,18 @@ impl<E: Copy> Near<E> {
         self.arrivals.armed()
     }
 
-    /// The earliest event: its rank and where it is.
+    /// The earliest event: its key and where it is.
     #[inline]
-    pub fn first(&mut self) -> Option<(Rank, First)> {
+    pub fn first(&mut self) -> Option<(Key, First)> {
         let run = self
             .run
             .get(self.head)
-            .map(|entry| (entry.rank(), First::Run));
+            .map(|entry| (entry.key(), First::Run));
         if self.arrivals.armed() == 0 {
             return run;
         }
         let key = self.arrivals.earliest();
-        let arrival = (self.arrivals.rank_of(key), First::Arrival(key));
+        let arrival = (key, First::Arrival(key));
         Some(run.filter(|run| run.0 < arrival.0).unwrap_or(arrival))
     }
 
@@ -105,7 +105,7 @@ impl<E: Copy> Near<E> {
                 event
             }
             First::Arrival(key) => {
-                self.free.push(self.arrivals.slot_of(key));
+                self.free.push(slot_of(key));
                 self.arrivals.pop(key)
             }
         }
@@ -157,7 +157,7 @@ impl<E: Copy> Near<E> {
             for &key in keys.iter().filter(|&&key| time_of(key) >= from) {
                 out.push(self.take_arrival(key));
             }
-            out.sort_unstable_by_key(Entry::rank);
+            out.sort_unstable_by_key(Entry::key);
         }
         keys.clear();
         self.keys = keys;
@@ -181,21 +181,20 @@ impl<E: Copy> Near<E> {
 
     /// Takes the arrival with this key.
     fn take_arrival(&mut self, key: Key) -> Entry<E> {
-        let slot = self.arrivals.slot_of(key);
-        let rank = self.arrivals.rank_of(key);
+        let slot = slot_of(key);
         let event = self.arrivals.event(slot);
         self.arrivals.disarm(slot);
         self.free.push(slot);
         Entry {
-            time: time_of(rank),
-            seq: rank as u64,
+            time: time_of(key),
+            seq: seq_of(key),
             event,
         }
     }
 }
 
 #[cfg(test)]
-impl<E> Near<E> {
+impl<E: Copy> Near<E> {
     /// Entries that there is memory for.
     pub fn room(&self) -> usize {
         self.run.capacity() + self.arrivals.room()

@@ -27,7 +27,7 @@ use domio_core::Instant;
 
 use crate::far::Far;
 use crate::near::{Entry, First, Near};
-use crate::tournament::{DISARMED, Key, SEQ_LIMIT, Tournament, time_of};
+use crate::tournament::{DISARMED, Key, SEQ_LIMIT, SLOTS_MAX, Tournament, time_of};
 
 /// A timer of one [`EventQueue`]; see [`EventQueue::timer`].
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -47,6 +47,10 @@ pub struct EventQueue<E: Copy> {
     /// `popped` before the first event at `now`.
     popped_before_now: u64,
     timers: Tournament<E>,
+    /// By timer: its slot, [`OUTSIDE`] before it is armed for the first time.
+    slots: Vec<u32>,
+    /// By timer: what it delivers, for those that are outside.
+    outside: Vec<E>,
     near: Near<E>,
     /// Posts up to this time go to `near`, later ones to `far`.
     near_until: u64,
@@ -56,6 +60,10 @@ pub struct EventQueue<E: Copy> {
     /// Posts on their way from `near` to `far`; empty in between.
     moving: Vec<Entry<E>>,
 }
+
+/// No slot: a timer does not compete until it is armed for the first time, as a model may register
+/// many that few of its runs need.
+const OUTSIDE: u32 = u32::MAX;
 
 /// Posts go from `near` back to `far` when it holds more than this many outside its run: one less
 /// than three levels of its tournament have room for.
@@ -79,6 +87,8 @@ impl<E: Copy> EventQueue<E> {
             popped: 0,
             popped_before_now: 0,
             timers: Tournament::new(),
+            slots: Vec::new(),
+            outside: Vec::new(),
             near: Near::new(),
             near_until: u64::MAX,
             far: Far::with_capacity(n),
@@ -145,9 +155,12 @@ impl<E: Copy> EventQueue<E> {
     /// be registered once per entity and to stay; they are numbered densely from 0.
     ///
     /// # Panics
-    /// When there are 2¹⁸ timers already.
+    /// When there are 2¹⁸ - 1 timers already.
     pub fn timer(&mut self, event: E) -> TimerId {
-        TimerId(self.timers.add(event))
+        assert!(self.slots.len() < SLOTS_MAX, "too many timers");
+        self.slots.push(OUTSIDE);
+        self.outside.push(event);
+        TimerId(self.slots.len() as u32 - 1)
     }
 
     /// Changes what timer `t` delivers from now on, whether or not it is armed.
@@ -156,7 +169,10 @@ impl<E: Copy> EventQueue<E> {
     /// When `t` belongs to another queue and this one has no such timer; so do all other calls
     /// that take a timer.
     pub fn set_timer_event(&mut self, t: TimerId, event: E) {
-        self.timers.set_event(t.0, event);
+        match self.slots[t.0 as usize] {
+            OUTSIDE => self.outside[t.0 as usize] = event,
+            slot => self.timers.set_event(slot, event),
+        }
     }
 
     /// Arms timer `t` to fire once at `at`, behind everything already scheduled for that time. A
@@ -168,19 +184,39 @@ impl<E: Copy> EventQueue<E> {
     #[track_caller]
     pub fn arm(&mut self, t: TimerId, at: Instant) {
         let (time, seq) = (self.not_in_the_past(at), self.next_seq());
-        self.timers.arm(t.0, time, seq);
+        let slot = match self.slots.get(t.0 as usize) {
+            Some(&slot) if slot != OUTSIDE => slot,
+            _ => self.let_in(t),
+        };
+        self.timers.arm(slot, time, seq);
+    }
+
+    #[cold]
+    #[track_caller]
+    fn let_in(&mut self, t: TimerId) -> u32 {
+        assert!((t.0 as usize) < self.slots.len(), "no such timer");
+        let slot = self.timers.add(self.outside[t.0 as usize]);
+        self.slots[t.0 as usize] = slot;
+        slot
     }
 
     /// Disarms timer `t`; does nothing when it is not armed.
     #[inline]
     pub fn disarm(&mut self, t: TimerId) {
-        self.timers.disarm(t.0);
+        let slot = self.slots[t.0 as usize];
+        if slot != OUTSIDE {
+            self.timers.disarm(slot);
+        }
     }
 
     /// When timer `t` will fire; `None` when it is not armed.
     #[inline]
     pub fn deadline(&self, t: TimerId) -> Option<Instant> {
-        let key = self.timers.get(t.0);
+        let slot = self.slots[t.0 as usize];
+        if slot == OUTSIDE {
+            return None;
+        }
+        let key = self.timers.get(slot);
         (key != DISARMED).then(|| Instant::from_nanos(time_of(key)))
     }
 
@@ -188,8 +224,8 @@ impl<E: Copy> EventQueue<E> {
     #[inline]
     pub fn peek_time(&mut self) -> Option<Instant> {
         let timer = self.timers.earliest();
-        let post = if let Some((rank, _)) = self.near.first() {
-            time_of(rank)
+        let post = if let Some((key, _)) = self.near.first() {
+            time_of(key)
         } else if !self.far.is_empty() {
             self.far.min_time()
         } else if timer == DISARMED {
@@ -198,6 +234,13 @@ impl<E: Copy> EventQueue<E> {
             u64::MAX
         };
         Some(Instant::from_nanos(post.min(time_of(timer))))
+    }
+
+    /// Whether another event is due at the instant [`now`](Self::now).
+    #[inline]
+    pub fn is_due_now(&mut self) -> bool {
+        time_of(self.timers.earliest()) == self.now
+            || (self.posts > 0 && self.peek_time() == Some(self.now()))
     }
 
     /// Delivers the earliest event if it is due at `until` or before, and moves
@@ -239,20 +282,24 @@ impl<E: Copy> EventQueue<E> {
             }
             self.refill_near();
         }
-        let (rank, first) = self.near.first()?;
-        let goes_first = timer == DISARMED || rank < self.timers.rank_of(timer);
-        (goes_first && time_of(rank) <= until.as_nanos()).then_some((time_of(rank), first))
+        let (key, first) = self.near.first()?;
+        (key < timer && time_of(key) <= until.as_nanos()).then_some((time_of(key), first))
     }
 
     #[inline]
     #[track_caller]
     fn not_in_the_past(&self, at: Instant) -> u64 {
-        assert!(
-            at.as_nanos() >= self.now,
-            "event scheduled for {at}, but it is {} already",
-            self.now()
-        );
+        if at.as_nanos() < self.now {
+            self.complain_of_the_past(at);
+        }
         at.as_nanos()
+    }
+
+    #[cold]
+    #[inline(never)]
+    #[track_caller]
+    fn complain_of_the_past(&self, at: Instant) -> ! {
+        panic!("event scheduled for {at}, but it is {} already", self.now());
     }
 
     #[inline]
@@ -355,6 +402,24 @@ mod tests {
         let order: Vec<i32> = std::iter::from_fn(|| queue.pop(at(5)).map(|(_, e)| e)).collect();
         assert_eq!(order, [1, 100, 2, 101]);
         assert_eq!(queue.popped_now(), 4);
+    }
+
+    #[test]
+    fn what_is_due_at_this_instant_is_told() {
+        let mut queue = EventQueue::new();
+        let (a, b) = (queue.timer(1), queue.timer(2));
+        queue.arm(a, at(5));
+        queue.arm(b, at(5));
+        assert!(!queue.is_due_now());
+        queue.pop(at(5));
+        assert!(queue.is_due_now());
+        queue.arm(b, at(6));
+        assert!(!queue.is_due_now(), "it was put off");
+        queue.post(at(5), 3);
+        assert!(queue.is_due_now());
+        assert_eq!(queue.pop(at(5)), Some((at(5), 3)));
+        queue.disarm(b);
+        assert_eq!((queue.is_due_now(), queue.pop(at(9))), (false, None));
     }
 
     #[test]

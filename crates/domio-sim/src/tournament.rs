@@ -6,39 +6,54 @@
 //! Nothing is ever stale, nothing moves, and no branch depends on which deadline is earlier: with
 //! few slots, a mispredicted branch would cost more than everything else.
 //!
-//! Whoever handles a timer that fired usually arms it again at once. So its way up is played not
-//! when it fires but when it is armed again, or when somebody else needs the champion.
+//! The groups may lag behind: they hold, for each slot, a time that is never later than its
+//! deadline. A slot that gets a later deadline, or none, or was delivered, is not played again
+//! until it turns up as the champion. Timers that are put off again and again, such as the end of
+//! a time slice, then cost one store each time; and a timer that fires and is armed again at once
+//! goes its way up once, not twice.
 
-/// Competitors in a group, and its binary logarithm.
-const ARITY: usize = 1 << ARITY_BITS;
-const ARITY_BITS: u32 = 2;
-/// Slots are numbered with at most this many bits.
-const MAX_INDEX_BITS: u32 = 18;
-/// Sequence numbers are lower than this, so that one fits into a key with the longest index. As it
-/// is lower by one than it could be, no deadline is mistaken for [`DISARMED`].
-pub(crate) const SEQ_LIMIT: u64 = u64::MAX >> MAX_INDEX_BITS;
+use std::hint::select_unpredictable;
+
+/// Competitors in a group.
+const ARITY: usize = 4;
+/// Slots are numbered with this many bits.
+const INDEX_BITS: u32 = 18;
+/// Most slots: one less than there are numbers, because the last one is that of [`DISARMED`].
+pub(crate) const SLOTS_MAX: usize = (1 << INDEX_BITS) - 1;
+/// Sequence numbers are lower than this, so that one fits into a key. As it is lower by one than
+/// it could be, no deadline is mistaken for [`DISARMED`].
+pub(crate) const SEQ_LIMIT: u64 = u64::MAX >> INDEX_BITS;
 
 /// Deadline, sequence number and slot in one number, so that one comparison gives time order,
-/// first in first out. From the top: 64 bits of time, then the sequence number, then as many bits
-/// of slot index as the present number of slots needs.
+/// first in first out. From the top: 64 bits of time, then the sequence number, then the slot.
+/// Keys of different tournaments can be compared, as sequence numbers are drawn only once.
 pub(crate) type Key = u128;
 
 /// The key of a disarmed slot, behind every key of a deadline.
 pub(crate) const DISARMED: Key = Key::MAX;
 
-/// Time above, sequence number below: what decides between keys of different tournaments.
-pub(crate) type Rank = u128;
-
-/// The rank of a time and a sequence number.
+/// The key of a deadline without a slot.
 #[inline]
-pub(crate) fn rank(time: u64, seq: u64) -> Rank {
-    u128::from(time) << 64 | u128::from(seq)
+pub(crate) fn key(time: u64, seq: u64) -> Key {
+    u128::from(time) << 64 | u128::from(seq << INDEX_BITS)
 }
 
-/// The time in a key or in a rank.
+/// The time in a key.
 #[inline]
 pub(crate) fn time_of(key: Key) -> u64 {
     (key >> 64) as u64
+}
+
+/// The sequence number in a key.
+#[inline]
+pub(crate) fn seq_of(key: Key) -> u64 {
+    key as u64 >> INDEX_BITS
+}
+
+/// The slot in a key; that of [`DISARMED`] does not exist.
+#[inline]
+pub(crate) fn slot_of(key: Key) -> u32 {
+    key as u32 & ((1 << INDEX_BITS) - 1)
 }
 
 #[derive(Clone, Copy)]
@@ -48,16 +63,27 @@ struct Group([Key; ARITY]);
 impl Group {
     /// Replaces one competitor; returns the winner.
     ///
-    /// Inlined into the loop on the way up, the comparisons would be compiled to branches; by
-    /// itself this function has none. That is worth the call.
-    #[inline(never)]
+    /// Nobody can foresee who wins, so it must not be branches that find out.
+    #[inline]
     fn play(&mut self, place: usize, key: Key) -> Key {
         let group = &mut self.0;
         // Those that wait for nothing compete first, `key` comes from the level below.
         let [b, c, d] = [1, 2, 3].map(|i| group[(place ^ i) % ARITY]);
         group[place % ARITY] = key;
-        key.min(b.min(c.min(d)))
+        earlier(key, earlier(b, earlier(c, d)))
     }
+}
+
+#[inline]
+fn earlier(a: Key, b: Key) -> Key {
+    select_unpredictable(a < b, a, b)
+}
+
+#[derive(Clone)]
+struct Slot<E> {
+    /// The deadline, which the groups may not know yet; [`DISARMED`] for none.
+    deadline: Key,
+    event: E,
 }
 
 #[derive(Clone)]
@@ -67,14 +93,10 @@ pub(crate) struct Tournament<E> {
     groups: Vec<Group>,
     /// Index of the first group of slots: the others are the winners of groups.
     first_leaf: usize,
-    /// The winner of group 0, unless `unsettled`.
+    /// The winner of group 0; its deadline may be later by now.
     champion: Key,
-    /// The slot that was popped while the groups on its way up have not been played again.
-    unsettled: Option<u32>,
-    /// Bits of a slot index in a key; there is room for `1 << index_bits` slots.
-    index_bits: u32,
     armed: usize,
-    events: Vec<E>,
+    slots: Vec<Slot<E>>,
 }
 
 impl<E: Copy> Tournament<E> {
@@ -83,10 +105,8 @@ impl<E: Copy> Tournament<E> {
             groups: vec![Group([DISARMED; ARITY])],
             first_leaf: 0,
             champion: DISARMED,
-            unsettled: None,
-            index_bits: ARITY_BITS,
             armed: 0,
-            events: Vec::new(),
+            slots: Vec::new(),
         }
     }
 
@@ -96,114 +116,101 @@ impl<E: Copy> Tournament<E> {
         self.armed
     }
 
-    #[inline]
-    fn key(&self, time: u64, seq: u64, slot: u32) -> Key {
-        u128::from(time) << 64 | u128::from(seq << self.index_bits | u64::from(slot))
-    }
-
-    /// What `key`, which is not [`DISARMED`], says of time and sequence number.
-    #[inline]
-    pub fn rank_of(&self, key: Key) -> Rank {
-        rank(time_of(key), key as u64 >> self.index_bits)
-    }
-
-    /// The slot whose key, not [`DISARMED`], this is.
-    #[inline]
-    pub fn slot_of(&self, key: Key) -> u32 {
-        key as u32 & ((1 << self.index_bits) - 1)
-    }
-
-    /// The earliest key, [`DISARMED`] when no slot is armed.
+    /// The earliest deadline, [`DISARMED`] when no slot is armed.
     #[inline]
     pub fn earliest(&mut self) -> Key {
-        self.settle();
+        // `DISARMED` names no slot.
+        while let Some(slot) = self.slots.get(slot_of(self.champion) as usize) {
+            // The lower half alone tells keys apart.
+            if slot.deadline as u64 == self.champion as u64 {
+                break;
+            }
+            self.replay(slot_of(self.champion), slot.deadline);
+        }
         self.champion
     }
 
     /// Adds a disarmed slot and returns its index.
     pub fn add(&mut self, event: E) -> u32 {
-        if self.events.len() == 1 << self.index_bits {
+        if self.slots.len() == self.room() {
             self.grow();
         }
-        let slot = self.events.len() as u32;
-        self.events.push(event);
+        let slot = self.slots.len() as u32;
+        self.slots.push(Slot {
+            deadline: DISARMED,
+            event,
+        });
         slot
     }
 
-    /// Makes room for `ARITY` times as many slots: another level, and wider indices in the keys.
+    /// Slots that there is room for.
+    pub fn room(&self) -> usize {
+        (self.groups.len() - self.first_leaf) * ARITY
+    }
+
+    /// Makes room for `ARITY` times as many slots: another level.
     fn grow(&mut self) {
-        assert!(self.index_bits < MAX_INDEX_BITS, "too many timers or posts");
-        let armed: Vec<(u32, u64, u64)> = (0..self.events.len() as u32)
-            .map(|slot| (slot, self.get(slot)))
-            .filter(|&(_, key)| key != DISARMED)
-            .map(|(slot, key)| (slot, time_of(key), key as u64 >> self.index_bits))
-            .collect();
+        assert!(self.slots.len() < SLOTS_MAX, "too many timers or posts");
         self.first_leaf = ARITY * self.first_leaf + 1;
-        self.index_bits += ARITY_BITS;
         let groups = ARITY * self.first_leaf + 1;
         self.groups = vec![Group([DISARMED; ARITY]); groups];
         self.champion = DISARMED;
-        self.unsettled = None;
-        for (slot, time, seq) in armed {
-            let key = self.key(time, seq, slot);
-            self.replay(slot, key);
+        for slot in 0..self.slots.len() as u32 {
+            let deadline = self.get(slot);
+            if deadline != DISARMED {
+                self.replay(slot, deadline);
+            }
         }
     }
 
     /// Number of slots.
     pub fn slots(&self) -> u32 {
-        self.events.len() as u32
+        self.slots.len() as u32
     }
 
     pub fn event(&self, slot: u32) -> E {
-        self.events[slot as usize]
+        self.slots[slot as usize].event
     }
 
     #[inline]
     pub fn set_event(&mut self, slot: u32, event: E) {
-        self.events[slot as usize] = event;
+        self.slots[slot as usize].event = event;
     }
 
     /// The key of `slot`, [`DISARMED`] without a deadline.
     #[inline]
     pub fn get(&self, slot: u32) -> Key {
-        let (group, place) = self.leaf(slot);
-        self.groups[group].0[place]
+        self.slots[slot as usize].deadline
     }
 
     /// Gives `slot` a deadline.
     #[inline]
     pub fn arm(&mut self, slot: u32, time: u64, seq: u64) {
-        assert!((slot as usize) < self.events.len(), "no such timer");
-        if self.unsettled == Some(slot) {
-            self.unsettled = None;
-            self.armed += 1;
-        } else {
-            self.settle();
-            self.armed += usize::from(self.get(slot) == DISARMED);
+        let key = key(time, seq) | u128::from(slot);
+        let old = &mut self.slots[slot as usize].deadline;
+        self.armed += usize::from(*old == DISARMED);
+        *old = key;
+        let (group, place) = self.leaf(slot);
+        if key < self.groups[group].0[place] {
+            self.replay(slot, key);
         }
-        self.replay(slot, self.key(time, seq, slot));
     }
 
     /// Takes the deadline of `slot` away.
     #[inline]
     pub fn disarm(&mut self, slot: u32) {
-        if self.get(slot) != DISARMED {
-            self.settle();
-            self.armed -= 1;
-            self.replay(slot, DISARMED);
-        }
+        let deadline = &mut self.slots[slot as usize].deadline;
+        self.armed -= usize::from(*deadline != DISARMED);
+        *deadline = DISARMED;
     }
 
     /// Disarms the slot whose key is `earliest` and returns its event.
     #[inline]
     pub fn pop(&mut self, earliest: Key) -> E {
-        let slot = self.slot_of(earliest);
-        let (group, place) = self.leaf(slot);
-        self.groups[group].0[place] = DISARMED;
         self.armed -= 1;
-        self.unsettled = Some(slot);
-        self.events[slot as usize]
+        let slot = &mut self.slots[slot_of(earliest) as usize];
+        slot.deadline = DISARMED;
+        slot.event
     }
 
     /// Group and place of a slot.
@@ -213,15 +220,8 @@ impl<E: Copy> Tournament<E> {
         (self.first_leaf + slot / ARITY, slot % ARITY)
     }
 
-    #[inline]
-    fn settle(&mut self) {
-        if let Some(slot) = self.unsettled.take() {
-            self.replay(slot, DISARMED);
-        }
-    }
-
     /// Gives `slot` a new key and plays the groups on its way up.
-    #[inline]
+    #[inline(never)]
     fn replay(&mut self, slot: u32, key: Key) {
         let (mut group, place) = self.leaf(slot);
         let mut winner = self.groups[group].play(place, key);
@@ -229,22 +229,15 @@ impl<E: Copy> Tournament<E> {
         while group > 0 {
             let place = (group - 1) % ARITY;
             group = (group - 1) / ARITY;
+            let up = &mut self.groups[group];
             // Whether the way up ends early is hard to foresee at the first level, where it
             // depends on three others, and easy from the second level on.
-            if may_stop && self.groups[group].0[place] == winner {
+            if may_stop && up.0[place] == winner {
                 return;
             }
             may_stop = true;
-            winner = self.groups[group].play(place, winner);
+            winner = up.play(place, winner);
         }
         self.champion = winner;
-    }
-}
-
-#[cfg(test)]
-impl<E> Tournament<E> {
-    /// Slots that there is memory for.
-    pub fn room(&self) -> usize {
-        self.groups.capacity() * ARITY
     }
 }

@@ -30,12 +30,15 @@ pub enum TraceErrorKind {
     Io(#[source] io::Error),
     /// No byte at all.
     #[error(
-        "the file is empty; expected a domio trace or a xentrace file (was xentrace stopped before its first window?)"
+        "the file is empty; expected a domio trace or a xentrace file (was xentrace stopped \
+         before its first window?)"
     )]
     Empty,
     /// None of the formats that domio reads.
     #[error(
-        "not a trace: the file starts with {found}; expected a domio trace (89 64 6f 6d 69 6f), a xentrace file of Xen 3.2 or later (03 f0 01 20) or the 60-byte or 36-byte records of Xen 3.0 and 3.1{hint}"
+        "not a trace: the file starts with {found}; expected a domio trace (89 64 6f 6d 69 6f), a \
+         xentrace file of Xen 3.2 or later (03 f0 01 20) or the 60-byte or 36-byte records of Xen \
+         3.0 and 3.1{hint}"
     )]
     Foreign {
         /// The first bytes, in hexadecimal.
@@ -65,7 +68,8 @@ pub enum TraceErrorKind {
     },
     /// A version of the own format that this program does not know.
     #[error(
-        "version {found} of the domio trace format; this program reads version {known}: use the program that wrote the file, or a newer one"
+        "version {found} of the domio trace format; this program reads version {known}: use the \
+         program that wrote the file, or a newer one"
     )]
     Version {
         /// Version in the file.

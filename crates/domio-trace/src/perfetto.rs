@@ -325,8 +325,10 @@ impl<W: Write> Sink for PerfettoWriter<W> {
     fn record(&mut self, record: &Record) {
         let (at, pcpu) = (record.at, record.pcpu);
         self.latest = self.latest.max(at);
-        for (vcpu, _, new) in record.changes().into_iter().flatten() {
-            if !vcpu.is_idle() {
+        for (vcpu, old, new) in record.changes().into_iter().flatten() {
+            // A mark opens the track of a vcpu that was not seen before, and changes nothing else.
+            let known = old == new && self.thread(vcpu).is_some_and(|t| t.is_open);
+            if !vcpu.is_idle() && !known {
                 self.change(at, pcpu, vcpu, new);
             }
         }

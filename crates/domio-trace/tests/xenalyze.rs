@@ -54,7 +54,8 @@ fn ours(records: &[Record]) -> Sums {
 }
 
 /// Reads the sums from a summary: the lines "  running:  COUNT  SECONDSs MEAN {..." below
-/// "-- vN --" below "|-- Domain N --|". COUNT times MEAN is exact to COUNT cycles, SECONDS only to 10 ms.
+/// "-- vN --" below "|-- Domain N --|". COUNT times MEAN is exact to COUNT cycles, SECONDS only to
+/// 10 ms.
 fn theirs(summary: &str) -> Sums {
     let mut sums = Sums::new();
     let (mut domain, mut vcpu) = (None, None);
@@ -81,13 +82,28 @@ fn theirs(summary: &str) -> Sums {
     sums
 }
 
+/// Ends the trace with a mark for each vcpu, as a simulated host does.
+fn mark_end(records: &mut Vec<Record>) {
+    let mut last = BTreeMap::new();
+    for r in records.iter() {
+        for (vcpu, _, new) in r.changes().into_iter().flatten() {
+            last.insert(vcpu, (r.pcpu, new));
+        }
+    }
+    let at = records.last().expect("a trace").at;
+    let guests = last.into_iter().filter(|(vcpu, _)| !vcpu.is_idle());
+    records
+        .extend(guests.map(|(vcpu, (pcpu, state))| Record::runstate(at, pcpu, vcpu, state, state)));
+}
+
 #[test]
 fn xenalyze_finds_the_same_sums() {
     let Some(program) = xenalyze() else {
         println!("skipped: no xenalyze on the PATH nor in /usr/lib/xen-*/bin");
         return;
     };
-    let records = host(7, 2, 6, 20_000);
+    let mut records = host(7, 2, 6, 20_000);
+    mark_end(&mut records);
     let folder = std::env::temp_dir().join(format!("domio-xenalyze-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
     let path = folder.join("trace.bin");

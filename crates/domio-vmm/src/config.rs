@@ -120,8 +120,8 @@ pub enum Workload {
         /// Length of the sleep after it.
         off: Distribution,
     },
-    /// Computes for a time drawn from `burst`, then yields the processor (as a guest does that spins
-    /// on a lock), for ever.
+    /// Computes for a time drawn from `burst`, then yields the processor (as a guest does that
+    /// spins on a lock), for ever.
     Yielding {
         /// Processor time between two yields.
         burst: Distribution,

@@ -63,6 +63,8 @@ pub struct Guest {
     /// Earliest time at which a task wants to be woken; [`Instant::MAX`] for never.
     task_wake: Instant,
     kernel_tick: Option<KernelTick>,
+    /// It executes its only task, which has no end, and waits for nothing.
+    steady: bool,
     /// Next kernel tick while a task is ready; [`Instant::MAX`] for none.
     tick_at: Instant,
 }
@@ -93,6 +95,7 @@ impl Guest {
             turn: Duration::ZERO,
             task_wake: Instant::MAX,
             kernel_tick: vcpu.kernel_tick,
+            steady: false,
             tick_at: Instant::MAX,
         };
         guest.find_task_wake();
@@ -103,6 +106,10 @@ impl Guest {
     /// Earliest time at which the guest wants a timer interrupt; [`Instant::MAX`] for never.
     #[inline]
     pub fn next_wake(&self) -> Instant {
+        if self.pending || self.softirq_due {
+            // The softirq that is to come looks at all times that have passed by then.
+            return Instant::MAX;
+        }
         self.task_wake.min(self.tick_at)
     }
 
@@ -121,6 +128,14 @@ impl Guest {
     #[inline]
     pub fn interrupt(&mut self) {
         self.pending = true;
+        self.steady = false;
+    }
+
+    /// Whether the last [`Guest::step`] holds until an interrupt: the guest executes without end
+    /// and wants no timer. Neither [`Guest::executed`] nor another step changes anything then.
+    #[inline]
+    pub fn is_steady(&self) -> bool {
+        self.steady
     }
 
     /// The vcpu executed for `time` since the last [`Guest::step`] or call of this.
@@ -129,6 +144,9 @@ impl Guest {
     /// When `time` is more than the step allowed: the host's accounting is wrong then.
     #[inline]
     pub fn executed(&mut self, time: Duration) {
+        if self.steady {
+            return;
+        }
         match self.level {
             Level::Task(task) => {
                 self.tasks[task].execute(time);
@@ -141,6 +159,7 @@ impl Guest {
     }
 
     /// What the vcpu does from `now` on. Finished jobs are appended to `jobs`.
+    #[inline]
     pub fn step(&mut self, now: Instant, jobs: &mut Vec<Job>) -> Step {
         if self.pending {
             self.pending = false;
@@ -166,6 +185,7 @@ impl Guest {
     }
 
     /// Wakes the tasks whose time has come.
+    #[inline]
     fn wake_tasks(&mut self, now: Instant) {
         if self.task_wake <= now {
             for task in &mut self.tasks {
@@ -201,6 +221,7 @@ impl Guest {
             .unwrap_or(Instant::MAX);
     }
 
+    #[inline]
     fn step_tasks(&mut self, now: Instant, jobs: &mut Vec<Job>) -> Step {
         loop {
             let current = match self.level {
@@ -232,6 +253,10 @@ impl Guest {
                 self.find_task_wake();
                 continue;
             }
+            self.steady = left == Duration::MAX
+                && self.tasks.len() == 1
+                && self.kernel_tick.is_none()
+                && self.task_wake == Instant::MAX;
             return Step::Run(if self.has_rival(task) {
                 left.min(self.config.task_slice.saturating_sub(self.turn))
             } else {
@@ -242,6 +267,7 @@ impl Guest {
 
     /// The task to execute: the highest priority; among equals the current one until its turn is
     /// over, else the next one after it.
+    #[inline]
     fn choose(&mut self, current: Option<usize>) -> Option<usize> {
         if self.tasks.len() == 1 {
             return self.tasks[0].ready().then_some(0);
@@ -269,6 +295,7 @@ impl Guest {
     }
 
     /// Whether another ready task has the same priority as `task`.
+    #[inline]
     fn has_rival(&self, task: usize) -> bool {
         self.tasks.len() > 1
             && self

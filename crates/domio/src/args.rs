@@ -3,6 +3,7 @@
 //! Help (`--help`), man pages (`domio man`) and completions (`domio completions`) are made from it.
 //! Parsing only validates what can be judged without reading files.
 
+use clap::builder::{RangedI64ValueParser, RangedU64ValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::Shell;
 use std::path::PathBuf;
@@ -110,6 +111,7 @@ Examples:
   domio reproduce ongaro.test3 cherkasova --replications 20
   domio reproduce zeng --json --report out/zeng.html
 
+Without any PREFIX, a small host is compared under three schedulers first.
 The status is 1 when a claim that has a check fails.";
 
 /// Arguments of `reproduce`.
@@ -118,6 +120,9 @@ pub struct Reproduce {
     /// Ids of claims or their first words, as ongaro or ongaro.test1; all claims without any
     #[arg(value_name = "PREFIX")]
     pub prefixes: Vec<String>,
+    /// List the claims that no check decides yet, too
+    #[arg(long)]
+    pub all: bool,
     /// Print the ledger as JSON
     #[arg(long)]
     pub json: bool,
@@ -125,17 +130,25 @@ pub struct Reproduce {
     #[arg(long, value_name = "NUMBER", default_value_t = 1)]
     pub seed: u64,
     /// Replications of each experiment, instead of the experiment's own number
-    #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(1..=MAX_REPLICATIONS))]
+    #[arg(long, value_name = "NUMBER", value_parser = replications())]
     pub replications: Option<u32>,
     /// Claims to decide, instead of those that ship with domio
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub claims: Option<PathBuf>,
     /// Where to write the HTML report
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, default_value = "out/report.html")]
+    #[arg(
+        long,
+        value_name = "FILE",
+        value_hint = ValueHint::FilePath,
+        default_value = "out/report.html"
+    )]
     pub report: PathBuf,
 }
 
-const MAX_REPLICATIONS: i64 = 100_000;
+fn replications() -> RangedI64ValueParser<u32> {
+    const MOST: i64 = 100_000;
+    clap::value_parser!(u32).range(1..=MOST)
+}
 
 const RUN_EXAMPLES: &str = "\
 Examples:
@@ -183,7 +196,7 @@ pub struct How {
         visible_alias = "replication",
         value_name = "NUMBER",
         default_value_t = 1,
-        value_parser = clap::value_parser!(u32).range(1..=MAX_REPLICATIONS)
+        value_parser = replications()
     )]
     pub replications: u32,
     /// Change a key of the scenario; may be given several times
@@ -255,9 +268,13 @@ pub struct TraceInput {
     /// Trace in domio's own format or of xentrace; the format is recognised
     #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub file: PathBuf,
-    /// Frequency of the time stamp counter in xentrace files, which do not tell it; 1 GHz if not given
-    #[arg(long, value_name = "HZ", value_parser = clap::value_parser!(u64).range(1..=domio_trace::TSC_HZ_MAX))]
+    /// Frequency of the time stamp counter in xentrace files, which do not tell it; 1 GHz without
+    #[arg(long, value_name = "HZ", value_parser = frequency())]
     pub cpu_hz: Option<u64>,
+}
+
+fn frequency() -> RangedU64ValueParser<u64> {
+    clap::value_parser!(u64).range(1..=domio_trace::TSC_HZ_MAX)
 }
 
 const TRACE_SUMMARY_EXAMPLES: &str = "\
@@ -338,7 +355,11 @@ The status is 1 when a recording differs from its simulation.";
 #[derive(Debug, Args)]
 pub struct Validate {
     /// Folder of a recording (trace.bin and scenario.json), or of several such folders
-    #[arg(value_name = "DIR", value_hint = ValueHint::DirPath, default_value = "testdata/xen-traces")]
+    #[arg(
+        value_name = "DIR",
+        value_hint = ValueHint::DirPath,
+        default_value = "testdata/xen-traces"
+    )]
     pub folder: PathBuf,
     /// Print the agreement as JSON
     #[arg(long)]

@@ -4,6 +4,7 @@ use crate::args::Global;
 use domio_lab::{Progress, Silent};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::IsTerminal;
+use std::time::Duration;
 
 /// A bar for a person who waits, or nothing.
 pub fn progress(global: &Global) -> Box<dyn Progress> {
@@ -23,6 +24,8 @@ impl Progress for Bar {
         }
         self.0.set_length(total);
         self.0.set_draw_target(ProgressDrawTarget::stderr());
+        // The clock moves on even while one long piece of work does not end.
+        self.0.enable_steady_tick(Duration::from_millis(200));
     }
 
     fn done(&self, name: &str) {

@@ -131,20 +131,21 @@ fn errors_say_what_to_do_next() {
 fn reproduce_prints_the_ledger_and_writes_the_report() {
     let folder = folder();
     domio(&folder)
-        .args(["reproduce", "zeng.table4"])
+        .args(["reproduce", "ongaro.fig2", "ongaro.fig3"])
         .assert()
         .success()
-        .stdout(contains("zeng.table4.cpu-bound"))
-        .stdout(contains("0 fail"))
+        .stdout(contains("ongaro.fig2.cpu-fairness"))
+        .stdout(contains("1 hold, 0 fail"))
         .stderr("wrote out/report.html\n");
     let page = std::fs::read_to_string(folder.path().join("out/report.html")).unwrap();
-    assert!(page.contains("zeng.table4.cpu-bound") && page.ends_with("</html>"));
+    assert!(page.contains("ongaro.fig2.cpu-fairness") && page.ends_with("</html>"));
+    assert!(page.contains("guest7"), "the shares are drawn");
 }
 
 #[test]
 fn reproduce_as_json_has_the_promised_form() {
     let folder = folder();
-    let value = json_of(&folder, &["reproduce", "zeng.table4", "--json"]);
+    let value = json_of(&folder, &["reproduce", "ongaro.debit", "--json"]);
     let claims = value["claims"].as_array().unwrap();
     assert_eq!(claims.len(), 1);
     for key in [
@@ -167,13 +168,35 @@ fn reproduce_as_json_has_the_promised_form() {
 }
 
 #[test]
+fn a_wrong_expectation_fails() {
+    let folder = folder();
+    let claim = "[[claim]]\nid = \"ongaro.fig2.cpu-fairness\"\nwhere = \"1\"\n\
+                 experiment = \"e\"\nkind = \"value\"\nexpect = \"a fifth each\"\n\
+                 tolerance = \"19 to 21\"\n";
+    std::fs::write(folder.path().join("wrong.toml"), claim).unwrap();
+    domio(&folder)
+        .args(["reproduce", "--claims", "wrong.toml"])
+        .assert()
+        .code(1)
+        .stdout(contains("fails").and(contains("0 hold, 1 fail")));
+    let as_json = domio(&folder)
+        .args(["reproduce", "--claims", "wrong.toml", "--json"])
+        .assert()
+        .code(1)
+        .stderr(contains("the guest farthest from 14.29"));
+    let value = json(&as_json.get_output().stdout);
+    assert_eq!(value["claims"][0]["verdict"], "fails");
+}
+
+#[test]
 fn claims_of_ones_own_are_checked_in_full() {
     let folder = folder();
     let good = "[[claim]]\nid = \"mine.a\"\nwhere = \"1\"\nexperiment = \"e\"\n\
                 kind = \"order\"\nexpect = \"x\"\n";
     std::fs::write(folder.path().join("good.toml"), good).unwrap();
     domio(&folder)
-        .args(["reproduce", "--claims", "good.toml", "--report", "r.html"])
+        .args(["reproduce", "--all", "--claims", "good.toml"])
+        .args(["--report", "r.html"])
         .assert()
         .success()
         .stdout(contains("mine.a"))

@@ -83,13 +83,24 @@ impl Agreement {
     /// # Errors
     /// [`RecordingError::Unusable`] when its description cannot be simulated.
     pub fn check(recording: &Recording) -> Result<Agreement, RecordingError> {
+        Agreement::check_with(recording, &Settings::default())
+    }
+
+    /// As [`Agreement::check`], with a search for the start state of the caller's choice.
+    ///
+    /// # Errors
+    /// As [`Agreement::check`].
+    pub fn check_with(
+        recording: &Recording,
+        settings: &Settings,
+    ) -> Result<Agreement, RecordingError> {
         let twin = Twin::new(recording, &Profile::XEN_4_17_EMULATED).map_err(|problem| {
             RecordingError::Unusable {
                 name: recording.name.clone(),
                 problem,
             }
         })?;
-        let estimate = estimate(&twin, &recording.records, &Settings::default());
+        let estimate = estimate(&twin, &recording.records, settings);
         let simulated = measure(&twin.run(&estimate.hidden));
         let recorded = measure(&recording.records);
         let smp = recording.description.pcpus > 1;

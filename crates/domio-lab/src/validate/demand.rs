@@ -88,16 +88,11 @@ impl Extraction<'_> {
                 self.vcpu(record.vcpu).blocking = Some(at);
                 self.pcpu(record.pcpu).cause.get_or_insert(at);
             }
-            Kind::Policy => {
-                if record
-                    .policy_event()
-                    .is_some_and(|(event, _)| event == SCHEDULE)
-                {
-                    let lead = self.profile.timer_to_pass;
-                    let pcpu = self.pcpu(record.pcpu);
-                    pcpu.pass = Some(at);
-                    pcpu.cause.get_or_insert(at.checked_sub(lead));
-                }
+            Kind::Policy if matches!(record.policy_event(), Some((SCHEDULE, _))) => {
+                let lead = self.profile.timer_to_pass;
+                let pcpu = self.pcpu(record.pcpu);
+                pcpu.pass = Some(at);
+                pcpu.cause.get_or_insert(at.checked_sub(lead));
             }
             Kind::Continue => self.kept(record),
             Kind::RunstateChange => self.runstate(record),

@@ -21,6 +21,8 @@ pub struct Settings {
     pub window: Duration,
     /// Most simulations to make.
     pub tries: u32,
+    /// Simulations without progress after which the search begins anew.
+    pub patience: u32,
     /// How far apart two dispatches may be in time to count as the same.
     pub tolerance: Duration,
 }
@@ -28,8 +30,9 @@ pub struct Settings {
 impl Default for Settings {
     fn default() -> Self {
         Settings {
-            window: Duration::from_secs(3),
-            tries: 20_000,
+            window: Duration::MAX,
+            tries: 100_000,
+            patience: 20_000,
             tolerance: Duration::from_micros(500),
         }
     }
@@ -60,15 +63,29 @@ pub fn estimate(twin: &Twin, records: &[Record], settings: &Settings) -> Estimat
     let mut random = RandomStream::new(0, 0, "validate/estimate");
     let mut best = first_guess(twin);
     let mut matched = matching(twin, &best, &recorded, settings);
-    for _ in 0..settings.tries {
-        if matched == of {
-            break;
+    let mut tries = 0;
+    while tries < settings.tries && matched < of {
+        // A climb ends when it has not got higher for a while; the next begins elsewhere.
+        let mut at = if tries == 0 {
+            best.clone()
+        } else {
+            elsewhere(twin, &mut random)
+        };
+        let mut height = matching(twin, &at, &recorded, settings);
+        let mut idle = 0;
+        while idle < settings.patience && tries < settings.tries && height < of {
+            let next = neighbour(twin, &at, &mut random);
+            let found = matching(twin, &next, &recorded, settings);
+            tries += 1;
+            idle = if found > height { 0 } else { idle + 1 };
+            if found >= height {
+                at = next;
+                height = found;
+            }
         }
-        let next = neighbour(twin, &best, &mut random);
-        let found = matching(twin, &next, &recorded, settings);
-        if found >= matched {
-            best = next;
-            matched = found;
+        if height > matched {
+            matched = height;
+            best = at;
         }
     }
     Estimate {
@@ -98,10 +115,27 @@ fn first_guess(twin: &Twin) -> Hidden {
             }
         })
         .collect();
+    let start = twin.start();
+    let accounting_in = start
+        .accounting
+        .map_or(Duration::ZERO, |at| at.since(start.at));
     Hidden {
         vcpus,
-        accounting_in: Duration::ZERO,
+        accounting_in,
     }
+}
+
+/// A state far from any other: credits and classes drawn anew.
+fn elsewhere(twin: &Twin, random: &mut RandomStream) -> Hidden {
+    let mut next = first_guess(twin);
+    let most = 10 * (twin.tslice().as_nanos() / 1_000_000) as i64;
+    for v in &mut next.vcpus {
+        v.credit = random.below(2 * most as u64) as i64 - most;
+        if v.priority != Priority::Boost && random.below(2) == 0 {
+            v.priority = Priority::Over;
+        }
+    }
+    next
 }
 
 /// A state near `from`: one to three values differ.
@@ -109,8 +143,16 @@ fn neighbour(twin: &Twin, from: &Hidden, random: &mut RandomStream) -> Hidden {
     let mut next = from.clone();
     let most = 10 * (twin.tslice().as_nanos() / 1_000_000) as i64;
     for _ in 0..=random.below(3) {
-        if twin.start().accounting.is_none() && random.below(8) == 0 {
-            next.accounting_in = Duration::from_nanos(random.below(twin.tslice().as_nanos()));
+        if random.below(8) == 0 {
+            next.accounting_in = match twin.start().accounting {
+                None => Duration::from_nanos(random.below(twin.tslice().as_nanos())),
+                // The trace shows a later accounting; counting back is exact to the timer slop.
+                Some(at) => {
+                    let shown = at.since(twin.start().at);
+                    let slack = Duration::from_micros(100);
+                    shown.saturating_sub(slack) + Duration::from_nanos(random.below(200_000))
+                }
+            };
             continue;
         }
         let i = random.below(next.vcpus.len() as u64) as usize;

@@ -24,7 +24,6 @@ const SAME: u64 = 1_500;
 struct Clue {
     at: Instant,
     current: VcpuName,
-    what: &'static str,
     /// Who ran before it, if that was within the last period: its timer may still be set.
     former: Option<VcpuName>,
 }
@@ -36,18 +35,6 @@ pub fn kernel_ticks(
     tslice: Duration,
 ) -> BTreeMap<VcpuName, Instant> {
     let clues = clues(records, profile, tslice);
-    if std::env::var("CLUES").is_ok() {
-        for c in &clues {
-            println!(
-                "{:.6} ph {:.6} cur {} former {:?} {}",
-                c.at.as_nanos() as f64 / 1e9,
-                (c.at.as_nanos() % 4000000) as f64 / 1e6,
-                c.current,
-                c.former.map(|v| v.to_string()),
-                c.what
-            );
-        }
-    }
     let phase = |at: Instant| at.as_nanos() % KERNEL_TICK.as_nanos();
     let near = |a: Instant, b: Instant| {
         let d = phase(a).abs_diff(phase(b));
@@ -137,11 +124,6 @@ fn clues(records: &[Record], profile: &Profile, tslice: Duration) -> Vec<Clue> {
                     at,
                     current,
                     former,
-                    what: if r.policy_event().unwrap().0 == SCHEDULE {
-                        "slice"
-                    } else {
-                        "tick"
-                    },
                 });
             }
         }

@@ -90,7 +90,11 @@ impl Start {
 /// Credit's tick (xen-spec 3.4): a third of the slice, or all of it when that is under 3 ms, in
 /// whole microseconds.
 pub fn tick_period(tslice: Duration) -> Duration {
-    let tick = if tslice < Duration::from_millis(3) { tslice } else { tslice / 3 };
+    let tick = if tslice < Duration::from_millis(3) {
+        tslice
+    } else {
+        tslice / 3
+    };
     Duration::from_micros(tick.as_nanos() / 1_000)
 }
 

@@ -27,8 +27,7 @@ const TAKE_OVER: Duration = Duration::from_secs(100);
 pub struct Hidden {
     /// Credits and priority classes.
     pub vcpus: Vec<HiddenVcpu>,
-    /// When accounting expires first, after the take-over; only used when the trace does not show
-    /// it.
+    /// When accounting expires first, after the take-over.
     pub accounting_in: Duration,
 }
 
@@ -160,10 +159,7 @@ impl Twin {
                 .zip(&self.start.pcpus)
                 .filter_map(|(p, s)| Some((domio_core::PcpuId(p), self.time(s.tick?))))
                 .collect();
-            let accounting = match self.start.accounting {
-                Some(at) => self.time(at),
-                None => self.origin + hidden.accounting_in,
-            };
+            let accounting = self.origin + hidden.accounting_in;
             let warm: Vec<_> = self
                 .start
                 .vcpus

@@ -12,16 +12,26 @@ pub fn section(ledger: &Ledger) -> Markup {
         Verdict::Fails => summary.fails,
         Verdict::NotImplemented => summary.not_implemented,
     };
+    let decided = summary.holds + summary.fails;
     html! {
         section class="ledger" id="claims" {
             h2 { "Claims" }
             p {
-                "What the papers state, and what was measured here. A value holds within its tolerance, "
-                "a comparison when it is proven beyond the 95 % confidence interval over replications."
+                "What the papers state, and what was measured here. A value holds within its "
+                "tolerance, a comparison when it is proven beyond the 95 % confidence interval "
+                "over replications."
             }
             fieldset class="filter" {
                 legend { "Show" }
-                label { input type="radio" name="verdict" id="show-all" checked; "all (" (ledger.entries.len()) ")" }
+                // What is decided comes first; with nothing decided, that would be an empty table.
+                label {
+                    input type="radio" name="verdict" id="show-decided" checked[decided > 0];
+                    "decided (" (decided) ")"
+                }
+                label {
+                    input type="radio" name="verdict" id="show-all" checked[decided == 0];
+                    "all (" (ledger.entries.len()) ")"
+                }
                 @for verdict in Verdict::ALL {
                     label {
                         input type="radio" name="verdict" id={ "show-" (verdict.name()) };
@@ -53,7 +63,10 @@ fn row(entry: &Entry) -> Markup {
             td class="verdict" { (words(finding.verdict)) }
             td {
                 (claim.expect)
-                small { (claim.experiment) @if let Some(t) = &claim.tolerance { "; tolerance " (t) } }
+                small {
+                    (claim.experiment)
+                    @if let Some(tolerance) = &claim.tolerance { "; tolerance " (tolerance) }
+                }
             }
             td class="measured" {
                 (figure::measured(&finding.measured, finding.ci95, &finding.unit))

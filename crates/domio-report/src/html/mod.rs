@@ -12,6 +12,9 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 const STYLE: &str = include_str!("style.css");
 
+/// What the page may fetch: nothing.
+const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'";
+
 /// The page, from the doctype to the end.
 pub fn page(data: &ReportData) -> String {
     let page = html! {
@@ -20,7 +23,7 @@ pub fn page(data: &ReportData) -> String {
             head {
                 meta charset="utf-8";
                 meta name="viewport" content="width=device-width, initial-scale=1";
-                meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'";
+                meta http-equiv="Content-Security-Policy" content=(POLICY);
                 meta name="generator" content="domio";
                 title { (data.title) }
                 style { (PreEscaped(STYLE)) }
@@ -34,8 +37,13 @@ pub fn page(data: &ReportData) -> String {
                     (provenance(&data.provenance))
                 }
                 main {
+                    @for (i, section) in data.overview.iter().enumerate() {
+                        (draw_section(i, section))
+                    }
                     @if let Some(ledger) = &data.ledger { (ledger::section(ledger)) }
-                    @for (i, section) in data.sections.iter().enumerate() { (draw_section(i, section)) }
+                    @for (i, section) in data.sections.iter().enumerate() {
+                        (draw_section(data.overview.len() + i, section))
+                    }
                 }
             }
         }
@@ -45,15 +53,24 @@ pub fn page(data: &ReportData) -> String {
 
 fn contents(data: &ReportData) -> Markup {
     html! {
-        @if data.sections.len() + usize::from(data.ledger.is_some()) > 1 {
+        @let parts = data.overview.len() + data.sections.len();
+        @if parts + usize::from(data.ledger.is_some()) > 1 {
             nav aria-label="Contents" {
                 ul {
+                    (links(&data.overview, 0))
                     @if data.ledger.is_some() { li { a href="#claims" { "Claims" } } }
-                    @for (i, section) in data.sections.iter().enumerate() {
-                        li { a href={ "#section-" (i + 1) } { (section.title) } }
-                    }
+                    (links(&data.sections, data.overview.len()))
                 }
             }
+        }
+    }
+}
+
+/// Links to sections, of which `before` others come first.
+fn links(sections: &[Section], before: usize) -> Markup {
+    html! {
+        @for (i, section) in sections.iter().enumerate() {
+            li { a href={ "#section-" (before + i + 1) } { (section.title) } }
         }
     }
 }
@@ -115,11 +132,17 @@ fn draw_table(table: &DataTable) -> Markup {
         div class="scroll" {
             table {
                 thead { tr {
-                    @for (i, head) in table.head.iter().enumerate() { th scope="col" class=[class(i)] { (head) } }
+                    @for (i, head) in table.head.iter().enumerate() {
+                        th scope="col" class=[class(i)] { (head) }
+                    }
                 } }
                 tbody {
                     @for row in &table.rows {
-                        tr { @for (i, cell) in row.iter().enumerate() { td class=[class(i)] { (cell) } } }
+                        tr {
+                            @for (i, cell) in row.iter().enumerate() {
+                                td class=[class(i)] { (cell) }
+                            }
+                        }
                     }
                 }
             }

@@ -3,8 +3,10 @@
 use crate::data::{BarGroup, Bars};
 use crate::figure;
 use crate::svg::scale::Scale;
-use crate::svg::text_width;
-use crate::svg::{SMALL, Swatch, WIDTH, at, colour, fit, hatch, legend, legend_height, picture};
+use crate::svg::shape::{self, Area};
+use crate::svg::{
+    SMALL, Swatch, WIDTH, at, colour, fit, hatch, legend, legend_height, picture, text_width,
+};
 use domio_lab::Estimate;
 use maud::{Markup, html};
 
@@ -39,7 +41,7 @@ pub fn draw(bars: &Bars) -> Markup {
         (legend(&bars.series, left, Swatch::Box))
         (axis(bars, frame))
         @for (group, y) in groups() { (draw_group(group, bars, frame, y)) }
-        line class="base" x1=(at(frame.scale.place(0.0))) x2=(at(frame.scale.place(0.0))) y1=(at(top)) y2=(at(bottom)) {}
+        (frame.down("base", frame.scale.place(0.0)))
         (reference(bars, frame))
         // Last, so that nothing is drawn through a figure.
         @for (group, y) in groups() { (values_of_group(group, frame.scale, y)) }
@@ -58,32 +60,42 @@ struct Frame {
     bottom: f64,
 }
 
+impl Frame {
+    /// A line from the top of the bars to the bottom.
+    fn down(self, class: &str, x: f64) -> Markup {
+        shape::line(class, (x, self.top), (x, self.bottom))
+    }
+}
+
 fn axis(bars: &Bars, frame: Frame) -> Markup {
+    let title = figure::heading(&bars.value.name, &bars.value.unit);
+    let middle = (frame.left + frame.right) / 2.0;
     html! {
         g class="axis" {
             @for tick in frame.scale.ticks() {
-                line class="grid" x1=(at(tick.place)) x2=(at(tick.place)) y1=(at(frame.top)) y2=(at(frame.bottom)) {}
-                text class="middle" x=(at(tick.place)) y=(at(frame.bottom + 16.0)) { (tick.label) }
+                (frame.down("grid", tick.place))
+                (shape::text("middle", (tick.place, frame.bottom + 16.0), &tick.label))
             }
-            text class="middle title" x=(at((frame.left + frame.right) / 2.0)) y=(at(frame.bottom + 36.0)) {
-                (figure::heading(&bars.value.name, &bars.value.unit))
-            }
+            (shape::text("middle title", (middle, frame.bottom + 36.0), &title))
         }
     }
 }
 
 /// The value to compare with: a line through all groups, named above them.
 fn reference(bars: &Bars, frame: Frame) -> Markup {
+    let Some((name, value)) = &bars.reference else {
+        return html! {};
+    };
+    let x = frame.scale.place(*value);
+    let (class, beside) = match x > (frame.left + frame.right) / 2.0 {
+        true => ("end", x - 6.0),
+        false => ("start", x + 6.0),
+    };
+    let label = format!("{name}: {}", figure::number(*value));
     html! {
-        @if let Some((name, value)) = &bars.reference {
-            @let x = frame.scale.place(*value);
-            @let right_half = x > (frame.left + frame.right) / 2.0;
-            g class="reference" {
-                line x1=(at(x)) x2=(at(x)) y1=(at(frame.top - 16.0)) y2=(at(frame.bottom)) {}
-                text class=(if right_half { "end" } else { "start" }) x=(at(if right_half { x - 6.0 } else { x + 6.0 })) y=(at(frame.top - 6.0)) {
-                    (fit(&format!("{name}: {}", figure::number(*value)), SMALL, WIDTH / 2.0))
-                }
-            }
+        g class="reference" {
+            (shape::line("here", (x, frame.top - 16.0), (x, frame.bottom)))
+            (shape::text(class, (beside, frame.top - 6.0), &fit(&label, SMALL, WIDTH / 2.0)))
         }
     }
 }
@@ -93,7 +105,7 @@ fn estimates(bars: &Bars) -> impl Iterator<Item = &Estimate> {
 }
 
 fn scale(bars: &Bars, left: f64, right: f64) -> Scale {
-    let ends = estimates(bars).flat_map(|e| e.ci95.unwrap_or([e.mean, e.mean]));
+    let ends = estimates(bars).flat_map(|e| drawn(e).unwrap_or([e.mean, e.mean]));
     let all = ends.chain(bars.reference.iter().map(|(_, value)| *value));
     let (low, high) = all
         .filter(|v| v.is_finite())
@@ -103,44 +115,56 @@ fn scale(bars: &Bars, left: f64, right: f64) -> Scale {
     Scale::linear(low, high, left, right)
 }
 
+/// The interval as far as it is on the mean's side of zero: a time or a share cannot be negative,
+/// and an axis that began there would only waste the room. The figure beside the bar has it all.
+fn drawn(estimate: &Estimate) -> Option<[f64; 2]> {
+    let [low, high] = estimate.ci95?;
+    Some(match estimate.mean {
+        mean if mean >= 0.0 => [low.max(0.0), high.max(0.0)],
+        _ => [low.min(0.0), high.min(0.0)],
+    })
+}
+
 fn draw_group(group: &BarGroup, bars: &Bars, frame: Frame, top: f64) -> Markup {
     let middle = top + (bars.series.len().max(1) as f64 * BAR + GAP) / 2.0;
-    let zero = frame.scale.place(0.0);
+    let name = fit(&group.name, NAME_SIZE, NAME_MAX);
+    let measured = group.bars.iter().enumerate();
     html! {
-        text class="name end" x=(at(frame.left - 10.0)) y=(at(middle + 4.0)) {
-            title { (group.name) }
-            (fit(&group.name, NAME_SIZE, NAME_MAX))
+        (shape::short_text("name end", (frame.left - 10.0, middle + 4.0), &name, &group.name))
+        @for (i, estimate) in measured.filter_map(|(i, bar)| Some((i, bar.as_ref()?))) {
+            @let tip = describe(group, bars, i, estimate);
+            (draw_bar(i, estimate, frame.scale, bar_top(top, i), &tip))
         }
-        @for (i, bar) in group.bars.iter().enumerate() {
-            @if let Some(estimate) = bar {
-                @let y = bar_top(top, i) + 1.0;
-                @let end = frame.scale.place(estimate.mean);
-                @let (x, width) = (zero.min(end), (end - zero).abs());
-                rect class={ "fill " (colour(i)) } x=(at(x)) y=(at(y)) width=(at(width)) height=(at(BAR - 2.0)) {
-                    title { (describe(group, bars, i, estimate)) }
-                }
-                rect class="hatch" fill=(hatch(i)) x=(at(x)) y=(at(y)) width=(at(width)) height=(at(BAR - 2.0)) {}
-                @if let Some([low, high]) = estimate.ci95 {
-                    (whisker(frame.scale.place(low), frame.scale.place(high), y - 1.0 + BAR / 2.0))
-                }
-            }
+    }
+}
+
+fn draw_bar(series: usize, estimate: &Estimate, scale: Scale, top: f64, tip: &str) -> Markup {
+    let (zero, end) = (scale.place(0.0), scale.place(estimate.mean));
+    let bar = Area {
+        x: zero.min(end),
+        y: top + 1.0,
+        width: (end - zero).abs(),
+        height: BAR - 2.0,
+    };
+    html! {
+        (bar.filled(&format!("fill {}", colour(series)), tip))
+        (bar.hatched(&hatch(series)))
+        @if let Some([low, high]) = drawn(estimate) {
+            (whisker(scale.place(low), scale.place(high), top + BAR / 2.0))
         }
     }
 }
 
 fn values_of_group(group: &BarGroup, scale: Scale, top: f64) -> Markup {
-    let after = |e: &Estimate| {
-        let ends = e.ci95.unwrap_or_default();
-        [e.mean, 0.0, ends[1]]
-            .map(|v| scale.place(v))
-            .into_iter()
-            .fold(0.0, f64::max)
+    let place = |series: usize, e: &Estimate| {
+        let ends = [e.mean, 0.0, e.ci95.unwrap_or_default()[1]];
+        let x = ends.map(|v| scale.place(v)).into_iter().fold(0.0, f64::max);
+        (x + 6.0, bar_top(top, series) + BAR / 2.0 + 4.0)
     };
+    let measured = group.bars.iter().enumerate();
     html! {
-        @for (i, estimate) in group.bars.iter().enumerate().filter_map(|(i, b)| Some((i, b.as_ref()?))) {
-            text class="value" x=(at(after(estimate) + 6.0)) y=(at(bar_top(top, i) + BAR / 2.0 + 4.0)) {
-                (figure::estimate(estimate))
-            }
+        @for (i, estimate) in measured.filter_map(|(i, bar)| Some((i, bar.as_ref()?))) {
+            (shape::text("value", place(i, estimate), &figure::estimate(estimate)))
         }
     }
 }
@@ -200,6 +224,17 @@ mod tests {
         assert!(svg.contains("a &amp; b") && svg.contains("credit &lt;1&gt;"));
         assert!(!svg.contains("NaN"));
         assert!(svg.contains("1/7: 14.29"));
+    }
+
+    #[test]
+    fn an_interval_does_not_move_the_axis_to_the_other_side_of_zero() {
+        let wide = Estimate::of(&[0.0, 0.0, 300.0]).unwrap();
+        assert!(wide.ci95.unwrap()[0] < 0.0);
+        assert_eq!(drawn(&wide).unwrap()[0], 0.0);
+        let mut bars = bars();
+        bars.groups.truncate(1);
+        bars.groups[0].bars = vec![Some(wide); bars.series.len()];
+        assert_eq!(scale(&bars, 100.0, 500.0).place(0.0), 100.0);
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use crate::data::{Cdf, CdfSeries};
 use crate::figure;
 use crate::svg::scale::Scale;
+use crate::svg::shape;
 use crate::svg::{Swatch, WIDTH, at, colour, legend, legend_height, picture};
 use maud::{Markup, html};
 
@@ -23,29 +24,27 @@ pub fn draw(cdf: &Cdf) -> Markup {
         .flat_map(|s| &s.steps)
         .any(|(value, _)| *value <= 0.0);
     let label = format!("Cumulative distribution of {}", cdf.value.name);
+    let title = figure::heading(&cdf.value.name, &cdf.value.unit) + ", logarithmic";
+    let middle = ((LEFT + RIGHT) / 2.0, bottom + 36.0);
+    let upwards = format!("translate(14 {}) rotate(-90)", at((top + bottom) / 2.0));
     let content = html! {
         (legend(&names, LEFT, Swatch::Line))
         g class="axis" {
             @for (i, tick) in x.ticks().into_iter().enumerate() {
                 @let class = if tick.label.is_empty() { "grid minor" } else { "grid" };
-                line class=(class) x1=(at(tick.place)) x2=(at(tick.place)) y1=(at(top)) y2=(at(bottom)) {}
-                text class="middle" x=(at(tick.place)) y=(at(bottom + 16.0)) {
-                    // Zero is infinitely far to the left.
-                    @if i == 0 && has_zero { "0 to " }
-                    (tick.label)
-                }
+                (shape::line(class, (tick.place, top), (tick.place, bottom)))
+                // Zero is infinitely far to the left.
+                @let from_zero = if i == 0 && has_zero { "0 to " } else { "" };
+                @let label = format!("{from_zero}{}", tick.label);
+                (shape::text("middle", (tick.place, bottom + 16.0), &label))
             }
             @for percent in [0, 25, 50, 75, 100] {
                 @let place = y.place(f64::from(percent) / 100.0);
-                line class="grid" x1=(at(LEFT)) x2=(at(RIGHT)) y1=(at(place)) y2=(at(place)) {}
-                text class="end" x=(at(LEFT - 8.0)) y=(at(place + 4.0)) { (percent) " %" }
+                (shape::line("grid", (LEFT, place), (RIGHT, place)))
+                (shape::text("end", (LEFT - 8.0, place + 4.0), &format!("{percent} %")))
             }
-            text class="middle title" x=(at((LEFT + RIGHT) / 2.0)) y=(at(bottom + 36.0)) {
-                (figure::heading(&cdf.value.name, &cdf.value.unit)) ", logarithmic"
-            }
-            text class="middle title" transform={ "translate(14 " (at((top + bottom) / 2.0)) ") rotate(-90)" } {
-                "part at or below"
-            }
+            (shape::text("middle title", middle, &title))
+            text class="middle title" transform=(upwards) { "part at or below" }
         }
         @for (i, series) in cdf.series.iter().enumerate() {
             path class={ "curve " (colour(i)) } d=(curve(series, x, y)) {

@@ -7,9 +7,11 @@
 pub mod bars;
 pub mod cdf;
 pub mod scale;
+pub mod shape;
 pub mod timeline;
 
 use maud::{Markup, html};
+use shape::Area;
 
 /// Width of every picture in its own units, which are about a pixel each.
 pub const WIDTH: f64 = 760.0;
@@ -103,19 +105,32 @@ pub fn legend_height(names: &[String], left: f64) -> f64 {
 /// The legend of `names`, from the top left; nothing for fewer than two.
 pub fn legend(names: &[String], left: f64, swatch: Swatch) -> Markup {
     let (places, _) = legend_places(names, left);
+    let entry = |i: usize, name: &str, (row, x): (usize, f64)| {
+        let y = row as f64 * 20.0 + 10.0;
+        let swatch = match swatch {
+            Swatch::Box => {
+                let sample = Area {
+                    x,
+                    y: y - 6.0,
+                    width: 18.0,
+                    height: 12.0,
+                };
+                let fill = format!("fill {}", colour(i));
+                html! { (sample.filled(&fill, "")) (sample.hatched(&hatch(i))) }
+            }
+            Swatch::Line => {
+                let curve = format!("curve {}", colour(i));
+                shape::line(&curve, (x, y), (x + 20.0, y))
+            }
+        };
+        let shown = fit(name, SMALL, WIDTH - left - 40.0);
+        html! { (swatch) (shape::text("start", (x + 26.0, y + 4.0), &shown)) }
+    };
     html! {
         @if names.len() > 1 {
             g class="legend" {
-                @for (i, (name, (row, x))) in names.iter().zip(places).enumerate() {
-                    @let y = row as f64 * 20.0 + 10.0;
-                    @match swatch {
-                        Swatch::Box => {
-                            rect class={ "fill " (colour(i)) } x=(at(x)) y=(at(y - 6.0)) width="18" height="12" {}
-                            rect class="hatch" fill=(hatch(i)) x=(at(x)) y=(at(y - 6.0)) width="18" height="12" {}
-                        },
-                        Swatch::Line => line class={ "curve " (colour(i)) } x1=(at(x)) x2=(at(x + 20.0)) y1=(at(y)) y2=(at(y)) {}
-                    }
-                    text x=(at(x + 26.0)) y=(at(y + 4.0)) { (fit(name, SMALL, WIDTH - left - 40.0)) }
+                @for (i, (name, place)) in names.iter().zip(places).enumerate() {
+                    (entry(i, name, place))
                 }
             }
         }
@@ -142,17 +157,20 @@ pub fn hatch_definitions() -> Markup {
         "M0,3 h6 M3,0 v6",
         "M2.5,2.5 h1 v1 h-1 z",
     ];
+    let pattern = |id: &str, size: &str, stroke: &str| {
+        html! {
+            pattern id=(id) width=(size) height=(size) patternUnits="userSpaceOnUse" {
+                path class="stroke" d=(stroke) {}
+            }
+        }
+    };
     html! {
         svg class="definitions" width="0" height="0" aria-hidden="true" focusable="false" {
             defs {
                 @for (i, stroke) in STROKES.iter().enumerate() {
-                    pattern id={ "hatch" (i + 1) } width="6" height="6" patternUnits="userSpaceOnUse" {
-                        path class="stroke" d=(stroke) {}
-                    }
+                    (pattern(&format!("hatch{}", i + 1), "6", stroke))
                 }
-                pattern id="waits" width="5" height="5" patternUnits="userSpaceOnUse" {
-                    path class="stroke" d="M-1,1 l2,-2 M0,5 l5,-5 M4,6 l2,-2" {}
-                }
+                (pattern("waits", "5", "M-1,1 l2,-2 M0,5 l5,-5 M4,6 l2,-2"))
             }
         }
     }
@@ -160,11 +178,8 @@ pub fn hatch_definitions() -> Markup {
 
 /// The frame of a picture: its size, and `label` for readers who do not see it.
 pub fn picture(height: f64, label: &str, content: &Markup) -> Markup {
-    html! {
-        svg class="chart" viewBox={ "0 0 " (at(WIDTH)) " " (at(height)) } role="img" aria-label=(label) {
-            (content)
-        }
-    }
+    let view = format!("0 0 {} {}", at(WIDTH), at(height));
+    html! { svg class="chart" viewBox=(view) role="img" aria-label=(label) { (content) } }
 }
 
 #[cfg(test)]

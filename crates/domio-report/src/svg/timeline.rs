@@ -6,9 +6,8 @@
 use crate::data::{Span, Timeline, TimelineRow};
 use crate::figure;
 use crate::svg::scale::Scale;
-use crate::svg::{
-    Swatch, WIDTH, at, colour, fit, hatch, legend, legend_height, picture, text_width,
-};
+use crate::svg::shape::{self, Area};
+use crate::svg::{Swatch, WIDTH, colour, fit, hatch, legend, legend_height, picture, text_width};
 use domio_core::Runstate;
 use maud::{Markup, html};
 
@@ -31,24 +30,21 @@ pub fn draw(timeline: &Timeline) -> Markup {
         left,
         RIGHT,
     );
+    let middle = ((left + RIGHT) / 2.0, bottom + 36.0);
     let content = html! {
         (legend(&timeline.owners, left, Swatch::Box))
         (state_legend(left, owners + 10.0))
         g class="axis" {
             @for tick in x.ticks() {
-                line class="grid" x1=(at(tick.place)) x2=(at(tick.place)) y1=(at(top)) y2=(at(bottom)) {}
-                text class="middle" x=(at(tick.place)) y=(at(bottom + 16.0)) { (tick.label) }
+                (shape::line("grid", (tick.place, top), (tick.place, bottom)))
+                (shape::text("middle", (tick.place, bottom + 16.0), &tick.label))
             }
-            text class="middle title" x=(at((left + RIGHT) / 2.0)) y=(at(bottom + 36.0)) {
-                (figure::heading("time", unit.name))
-            }
+            (shape::text("middle title", middle, &figure::heading("time", unit.name)))
         }
         @for (i, row) in timeline.rows.iter().enumerate() {
             @let y = top + ROW * i as f64;
-            text class="end" x=(at(left - 8.0)) y=(at(y + ROW / 2.0 + 4.0)) {
-                title { (row.name) }
-                (fit(&row.name, NAME_SIZE, NAME_MAX))
-            }
+            @let short = fit(&row.name, NAME_SIZE, NAME_MAX);
+            (shape::short_text("end", (left - 8.0, y + ROW / 2.0 + 4.0), &short, &row.name))
             (draw_row(row, timeline, x, unit, y))
         }
     };
@@ -115,38 +111,36 @@ fn stretches(row: &TimelineRow, timeline: &Timeline, x: Scale, unit: TimeUnit) -
 fn draw_row(row: &TimelineRow, timeline: &Timeline, x: Scale, unit: TimeUnit, y: f64) -> Markup {
     html! {
         @for stretch in stretches(row, timeline, x, unit) {
-            @let (from, width) = (stretch.from, (stretch.until - stretch.from).max(0.4));
-            @let (owner, state) = (stretch.first.owner, stretch.first.state);
-            (draw_state(state, owner, from, width, y, &html! {
-                title { (describe(&stretch, row, timeline, unit)) }
-            }))
+            @let width = (stretch.until - stretch.from).max(0.4);
+            @let tip = describe(&stretch, row, timeline, unit);
+            @let Span { owner, state, .. } = stretch.first;
+            (draw_state(state, owner, (stretch.from, y), width, &tip))
         }
     }
 }
 
-fn draw_state(
-    state: Runstate,
-    owner: usize,
-    x: f64,
-    width: f64,
-    y: f64,
-    tooltip: &Markup,
-) -> Markup {
+fn draw_state(state: Runstate, owner: usize, place: (f64, f64), width: f64, tip: &str) -> Markup {
+    let (x, y) = place;
     let (full, half) = (ROW - 8.0, (ROW - 8.0) / 2.0);
-    let middle = at(y + ROW / 2.0);
-    html! {
-        @match state {
-            Runstate::Running => {
-                rect class={ "fill run " (colour(owner)) } x=(at(x)) y=(at(y + 4.0)) width=(at(width)) height=(at(full)) { (tooltip) }
-                rect class="hatch" fill=(hatch(owner)) x=(at(x)) y=(at(y + 4.0)) width=(at(width)) height=(at(full)) {}
-            },
-            Runstate::Runnable => {
-                rect class="waits" x=(at(x)) y=(at(y + 4.0 + half / 2.0)) width=(at(width)) height=(at(half)) { (tooltip) }
-                rect class="hatch" fill="url(#waits)" x=(at(x)) y=(at(y + 4.0 + half / 2.0)) width=(at(width)) height=(at(half)) {}
-            },
-            Runstate::Blocked => line class="blocked" x1=(at(x)) x2=(at(x + width)) y1=(middle) y2=(middle) { (tooltip) },
-            Runstate::Offline => line class="offline" x1=(at(x)) x2=(at(x + width)) y1=(middle) y2=(middle) { (tooltip) }
-        }
+    let middle = y + ROW / 2.0;
+    let bar = |height| Area {
+        x,
+        y: middle - height / 2.0,
+        width,
+        height,
+    };
+    let thin = |class| shape::line_with_tip(class, (x, middle), (x + width, middle), tip);
+    match state {
+        Runstate::Running => html! {
+            (bar(full).filled(&format!("fill run {}", colour(owner)), tip))
+            (bar(full).hatched(&hatch(owner)))
+        },
+        Runstate::Runnable => html! {
+            (bar(half).filled("waits", tip))
+            (bar(half).hatched("url(#waits)"))
+        },
+        Runstate::Blocked => thin("blocked"),
+        Runstate::Offline => thin("offline"),
     }
 }
 
@@ -170,13 +164,20 @@ fn state_legend(left: f64, y: f64) -> Markup {
         (Runstate::Blocked, "blocked", 240.0),
         (Runstate::Offline, "offline", 340.0),
     ];
+    let running = Area {
+        x: left,
+        y: y - (ROW - 8.0) / 2.0,
+        width: 18.0,
+        height: ROW - 8.0,
+    };
+    let word = |x: f64, word: &str| shape::text("start", (left + x + 26.0, y + 4.0), word);
     html! {
         g class="legend states" {
-            rect class="any" x=(at(left)) y=(at(y - 8.0)) width="18" height="16" {}
-            text x=(at(left + 26.0)) y=(at(y + 4.0)) { "running" }
-            @for (state, word, x) in WORDS {
-                (draw_state(state, 0, left + x, 18.0, y - ROW / 2.0, &html! {}))
-                text x=(at(left + x + 26.0)) y=(at(y + 4.0)) { (word) }
+            (running.filled("any", ""))
+            (word(0.0, "running"))
+            @for (state, name, x) in WORDS {
+                (draw_state(state, 0, (left + x, y - ROW / 2.0), 18.0, name))
+                (word(x, name))
             }
         }
     }

@@ -371,7 +371,10 @@ fn pcpus(cx: &mut Cx<'_>, node: &Node, path: &str) -> Option<CpuSet> {
                             .key(path)
                             .found(quote(&text))
                             .expected(EXPECTED)
-                            .hint("terms are `all`, `2`, `0-3`, or one of them after `^` to exclude it"),
+                            .hint(
+                                "terms are `all`, `2`, `0-3`, or one of them after `^` to \
+                                   exclude it",
+                            ),
                     );
                     return None;
                 }

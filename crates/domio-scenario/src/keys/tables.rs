@@ -101,7 +101,8 @@ pub(crate) static HOST: Section = plain(
             "xen",
             Kind::Word(Words::Releases),
             Need::Word("4.17"),
-            "Release of Xen whose host rules apply (softirq order, timers, trace order). A string. The policy has a version of its own.",
+            "Release of Xen whose host rules apply (softirq order, timers, trace order). A \
+             string. The policy has a version of its own.",
         ),
         key(
             "sockets",
@@ -158,7 +159,8 @@ pub(crate) static DOMAIN: Section = Section {
             "name",
             Kind::Name,
             Required,
-            "Unique name. With `count`, the name of the group; its members are numbered from 1 (`g1`, `g2`...). `Domain-0` is the control domain.",
+            "Unique name. With `count`, the name of the group; its members are numbered from 1 \
+             (`g1`, `g2`...). `Domain-0` is the control domain.",
         ),
         key(
             "id",
@@ -261,7 +263,8 @@ pub(crate) static GUEST: Section = plain(
                 min_ns: 0,
             },
             Need::TimeNs(0),
-            "Period of the tick that the kernel gives itself with a one-shot timer while a vcpu is busy; 0 for none.",
+            "Period of the tick that the kernel gives itself with a one-shot timer while a vcpu \
+             is busy; 0 for none.",
         ),
         key(
             "kernel_tick_phase",

@@ -12,7 +12,7 @@ use crate::problem::{Code, Problem};
 use crate::value::{Node, Table};
 use domio_core::cpuset::MAX_PCPUS;
 use domio_core::{ParamValues, Topology, XenVersion};
-use domio_sched::{Policy, credit};
+use domio_sched::Policy;
 use domio_vmm::config::HostConfig;
 use domio_vmm::profile::Profile;
 
@@ -123,58 +123,22 @@ fn topology(cx: &mut Cx<'_>, host: &Fields<'_>) -> Option<Topology> {
 /// What no single range can tell about the policy's parameters.
 fn params_agree(cx: &mut Cx<'_>, scheduler: &Fields<'_>, policy: &Policy, values: &ParamValues) {
     // Values that were refused are at their defaults here, so that they cannot clash.
-    let (culprit, why) = match policy.descriptor.name {
-        "credit" => match credit::validate(values) {
-            Err(credit::Invalid::NotInVersion {
-                name,
-                version,
-                since,
-            }) => (
-                name,
-                (
-                    format!("Xen {version} has no `{name}`"),
-                    format!("version {since} or later"),
-                    "leave it out, or choose a later `version`",
-                ),
-            ),
-            Err(credit::Invalid::RateLimitOverSlice {
-                ratelimit_us,
-                tslice_us,
-            }) => ("ratelimit_us", rate_over_slice(ratelimit_us, tslice_us)),
-            Ok(()) => return,
-        },
-        _ => match (values.by_name("ratelimit_us"), values.by_name("tslice_ms")) {
-            (Some(limit), Some(slice)) if limit > slice * 1000 => (
-                "ratelimit_us",
-                rate_over_slice(limit as u64, slice as u64 * 1000),
-            ),
-            _ => return,
-        },
+    let Err(conflict) = (policy.validate)(values) else {
+        return;
     };
-    let blamed = [culprit, "tslice_ms"]
+    let blamed = [conflict.param, conflict.with]
         .into_iter()
-        .find(|n| scheduler.param(n).is_some());
+        .find(|name| scheduler.param(name).is_some());
     let span = blamed
-        .and_then(|n| scheduler.param(n))
-        .map_or(scheduler.header, |g| g.span);
-    let (message, expected, hint) = why;
+        .and_then(|name| scheduler.param(name))
+        .map_or(scheduler.header, |given| given.span);
     cx.push(
-        Problem::new(Code::Conflict, span, message)
-            .key(scheduler.key_path(blamed.unwrap_or(culprit)))
+        Problem::new(Code::Conflict, span, conflict.problem)
+            .key(scheduler.key_path(blamed.unwrap_or(conflict.param)))
             .found(crate::problem::quote(cx.text(span)))
-            .expected(expected)
-            .hint(hint),
+            .expected(conflict.expected)
+            .hint(conflict.hint),
     );
-}
-
-fn rate_over_slice(ratelimit_us: u64, tslice_us: u64) -> (String, String, &'static str) {
-    (
-        format!(
-            "the rate limit of {ratelimit_us} us is longer than the time slice of {tslice_us} us"
-        ),
-        format!("ratelimit_us of {tslice_us} at most"),
-        "Xen refuses it too: a vcpu may not be held longer than its slice",
-    )
 }
 
 /// Tells of what can never happen because the run is over before.

@@ -2,7 +2,7 @@
 
 use domio_core::{ParamKind, ParamSpec};
 use domio_scenario::{Scenario, ScenarioErrors};
-use domio_sched::{Descriptor, Needs, Policy, Promises};
+use domio_sched::{Conflict, Descriptor, Needs, Policy, Promises};
 
 /// As rtds: a domain parameter that is also the key of a workload.
 static RESERVING: Descriptor = Descriptor {
@@ -57,15 +57,26 @@ const fn int(name: &'static str, min: i64, max: i64, default: i64) -> ParamSpec 
 /// The registered policies and the two above.
 pub fn policies() -> Vec<Policy> {
     let some = domio_sched::find("round-robin").expect("a registered policy");
-    let with = |descriptor| Policy {
-        descriptor,
+    let reserving = Policy {
+        descriptor: &RESERVING,
         ..*some
     };
-    domio_sched::policies()
-        .iter()
-        .copied()
-        .chain([with(&RESERVING), with(&NARROW)])
-        .collect()
+    let narrow = Policy {
+        descriptor: &NARROW,
+        validate: |params| match (params.by_name("ratelimit_us"), params.by_name("tslice_ms")) {
+            (Some(limit), Some(slice)) if limit > slice * 1000 => Err(Conflict {
+                param: "ratelimit_us",
+                with: "tslice_ms",
+                problem: format!("{limit} us is longer than the time slice of {slice} ms"),
+                expected: format!("{} us at most", slice * 1000),
+                hint: "for tests",
+            }),
+            _ => Ok(()),
+        },
+        ..*some
+    };
+    let registered = domio_sched::policies().iter().copied();
+    registered.chain([reserving, narrow]).collect()
 }
 
 pub fn parse(text: &str) -> Result<Scenario, ScenarioErrors> {

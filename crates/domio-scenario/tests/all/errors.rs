@@ -363,7 +363,10 @@ fn each_mistake_is_told_with_its_place_and_what_to_do() {
             "\"narrow\"\nratelimit_us = 11000",
             Code::Conflict,
             (8, 16),
-            &["longer than the time slice of 10000 us"],
+            &[
+                "11000 us is longer than the time slice of 10 ms",
+                "10000 us at most",
+            ],
         ),
         (
             "\"credit\"",
@@ -403,7 +406,8 @@ fn each_mistake_is_told_with_its_place_and_what_to_do() {
         (
             "name = \"a\"\nworkload = \"burn\"",
             &format!(
-                "{periodic}period_ms = 1\nburst_us = {{ distribution = \"exponential\", mean_us = 3 }}"
+                "{periodic}period_ms = 1\n\
+                 burst_us = {{ distribution = \"exponential\", mean_us = 3 }}"
             ),
             Code::WrongType,
             (13, 12),
@@ -412,7 +416,8 @@ fn each_mistake_is_told_with_its_place_and_what_to_do() {
         (
             "name = \"a\"\nworkload = \"burn\"",
             &format!(
-                "{periodic}period_ms = 1\nburst = {{ distribution = \"uniform\", low_us = 3, high_us = 2 }}"
+                "{periodic}period_ms = 1\n\
+                 burst = {{ distribution = \"uniform\", low_us = 3, high_us = 2 }}"
             ),
             Code::Conflict,
             (13, 59),
@@ -435,7 +440,8 @@ fn each_mistake_is_told_with_its_place_and_what_to_do() {
         (
             "name = \"a\"\nworkload = \"burn\"",
             &format!(
-                "{task}workload = \"burn\"\nname = \"t\"\n[[domain.task]]\nworkload = \"idle\"\nname = \"t\""
+                "{task}workload = \"burn\"\nname = \"t\"\n[[domain.task]]\nworkload = \"idle\"\n\
+                 name = \"t\""
             ),
             Code::Duplicate,
             (15, 8),
@@ -543,22 +549,26 @@ fn actions_are_checked_against_the_host_at_their_time() {
             &["pcpu 0 is online at"],
         ),
         (
-            "do = \"pcpu-offline\"\npcpu = 1\n[[action]]\nat_ms = 1\ndo = \"pcpu-offline\"\npcpu = 0",
+            "do = \"pcpu-offline\"\npcpu = 1\n[[action]]\nat_ms = 1\ndo = \"pcpu-offline\"\n\
+             pcpu = 0",
             Code::Action,
             &["pcpu 1 is the last one"],
         ),
         (
-            "do = \"pcpu-offline\"\npcpu = 1\n[[action]]\nat_ms = 6\ndo = \"pcpu-offline\"\npcpu = 1",
+            "do = \"pcpu-offline\"\npcpu = 1\n[[action]]\nat_ms = 6\ndo = \"pcpu-offline\"\n\
+             pcpu = 1",
             Code::Action,
             &["offline at 0.006000000 s already"],
         ),
         (
-            "do = \"pin\"\ndomain = \"a\"\npin = [1]\n[[action]]\nat_ms = 6\ndo = \"pcpu-offline\"\npcpu = 1",
+            "do = \"pin\"\ndomain = \"a\"\npin = [1]\n[[action]]\nat_ms = 6\n\
+             do = \"pcpu-offline\"\npcpu = 1",
             Code::Action,
             &["vcpu 0 of a is pinned to pcpu 1"],
         ),
         (
-            "do = \"pcpu-offline\"\npcpu = 1\n[[action]]\nat_ms = 6\ndo = \"pin\"\ndomain = \"a\"\npin = [1]",
+            "do = \"pcpu-offline\"\npcpu = 1\n[[action]]\nat_ms = 6\ndo = \"pin\"\n\
+             domain = \"a\"\npin = [1]",
             Code::Action,
             &["every pcpu of the pin is offline"],
         ),
@@ -586,7 +596,8 @@ fn actions_are_checked_against_the_host_at_their_time() {
         }
     }
     let late = with(
-        "[[domain]]\nname = \"late\"\npin = [1]\nstart_ms = 20\n[[action]]\nat_ms = 5\ndo = \"pcpu-offline\"\npcpu = 1\n",
+        "[[domain]]\nname = \"late\"\npin = [1]\nstart_ms = 20\n[[action]]\nat_ms = 5\n\
+         do = \"pcpu-offline\"\npcpu = 1\n",
     );
     assert!(
         only(&late).message.contains("late starts at"),
@@ -682,7 +693,8 @@ fn an_empty_text_is_answered_with_the_smallest_scenario() {
         assert!(p.hint.unwrap().contains("[[domain]]"));
     }
     // The scenario that the hint proposes is one.
-    let smallest = "run.duration_s = 1\nscheduler.policy = \"credit\"\n[[domain]]\nname = \"g\"\nworkload = \"burn\"";
+    let smallest = "run.duration_s = 1\nscheduler.policy = \"credit\"\n[[domain]]\nname = \"g\"\n\
+                    workload = \"burn\"";
     parse(smallest).unwrap();
 }
 

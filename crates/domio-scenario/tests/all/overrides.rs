@@ -71,7 +71,9 @@ fn an_override_is_as_if_the_file_said_so() {
 #[test]
 fn tasks_and_actions_are_reached_by_name_or_index() {
     let text = with(
-        "[[domain]]\nname = \"b\"\n[[domain.task]]\nworkload = \"periodic\"\nname = \"t\"\nperiod_ms = 10\nburst_us = 50\n[[domain.task]]\nworkload = \"burn\"\n[[action]]\nat_ms = 3\ndo = \"pause\"\ndomain = \"b\"\n",
+        "[[domain]]\nname = \"b\"\n[[domain.task]]\nworkload = \"periodic\"\nname = \"t\"\n\
+         period_ms = 10\nburst_us = 50\n[[domain.task]]\nworkload = \"burn\"\n[[action]]\n\
+         at_ms = 3\ndo = \"pause\"\ndomain = \"b\"\n",
     );
     let scenario = parse(&text).unwrap();
     let changed = scenario
@@ -232,9 +234,10 @@ fn a_key_of_the_task_stays_the_tasks_under_another_policy() {
         .unwrap();
     let domain = &swapped.plan().host.domains[0];
     assert_eq!(domain.params.by_name("period_us"), Some(10_000));
-    assert!(
-        matches!(domain.vcpus[0].tasks[0].workload, Workload::Periodic { period, .. } if period == Duration::from_micros(900))
-    );
+    assert!(matches!(
+        domain.vcpus[0].tasks[0].workload,
+        Workload::Periodic { period, .. } if period == Duration::from_micros(900)
+    ));
     assert!(
         swapped.notices()[0].contains("`period_us` is the task's"),
         "{:?}",
@@ -245,7 +248,8 @@ fn a_key_of_the_task_stays_the_tasks_under_another_policy() {
 #[test]
 fn what_comes_after_the_end_is_noticed() {
     let text = with(
-        "[[domain]]\nname = \"late\"\nstart_ms = 20000\n[[action]]\nat_s = 11\ndo = \"pause\"\ndomain = \"a\"\n",
+        "[[domain]]\nname = \"late\"\nstart_ms = 20000\n[[action]]\nat_s = 11\ndo = \"pause\"\n\
+         domain = \"a\"\n",
     );
     let notices = parse(&text).unwrap().notices().join("\n");
     assert!(
@@ -277,7 +281,9 @@ fn domain_time(ns: u64) -> Demand {
 #[test]
 fn recordings_come_from_the_caller() {
     let text = with(
-        "[[domain]]\nname = \"r\"\nvcpus = 2\n[[domain.task]]\nworkload = \"burn\"\nvcpu = \"all\"\n[[domain.task]]\nworkload = \"replay\"\nvcpu = 1\ntrace = \"t.bin\"\ntrace_domain = 3\ntrace_vcpu = 1\n",
+        "[[domain]]\nname = \"r\"\nvcpus = 2\n[[domain.task]]\nworkload = \"burn\"\n\
+         vcpu = \"all\"\n[[domain.task]]\nworkload = \"replay\"\nvcpu = 1\ntrace = \"t.bin\"\n\
+         trace_domain = 3\ntrace_vcpu = 1\n",
     );
     let scenario = parse(&text).unwrap();
     assert_eq!(scenario.plan().replays.len(), 1);
@@ -303,7 +309,9 @@ fn recordings_come_from_the_caller() {
 #[test]
 fn ids_names_and_defaults_are_as_documented() {
     let text = with(
-        "[[domain]]\nname = \"Domain-0\"\n[[domain]]\nname = \"x\"\nid = 2\n[[domain]]\nname = \"g\"\ncount = 2\nvcpus = 2\n[[domain.task]]\nworkload = \"burn\"\nvcpu = \"all\"\n[[domain.task]]\nworkload = \"burn\"\n",
+        "[[domain]]\nname = \"Domain-0\"\n[[domain]]\nname = \"x\"\nid = 2\n[[domain]]\n\
+         name = \"g\"\ncount = 2\nvcpus = 2\n[[domain.task]]\nworkload = \"burn\"\n\
+         vcpu = \"all\"\n[[domain.task]]\nworkload = \"burn\"\n",
     );
     let scenario = parse(&text).unwrap();
     let plan = scenario.plan();

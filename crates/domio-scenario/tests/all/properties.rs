@@ -220,8 +220,10 @@ proptest! {
         if check(&bytes).is_some() {
             let text = std::str::from_utf8(&bytes).expect("the program took it");
             let json: serde_json::Value = toml::from_str(text).expect("the program took it");
-            let refused: Vec<String> = VALIDATOR.iter_errors(&json).map(|e| e.to_string()).collect();
-            prop_assert!(refused.is_empty(), "the schema refuses what the program takes: {refused:?}\n{text}");
+            let refused = VALIDATOR.iter_errors(&json).map(|e| e.to_string());
+            let refused: Vec<String> = refused.collect();
+            prop_assert!(refused.is_empty(), "the schema refuses what the program takes: \
+                                              {refused:?}\n{text}");
         }
     }
 

@@ -136,7 +136,8 @@ fn schema_and_program_refuse_the_same() {
         ),
         (
             "\"burn\"",
-            "\"periodic\"\nperiod_ms = 10\nburst = { distribution = \"exponential\", mean_us = 3, std_us = 3 }",
+            "\"periodic\"\nperiod_ms = 10\n\
+             burst = { distribution = \"exponential\", mean_us = 3, std_us = 3 }",
         ),
         (
             "\"burn\"",

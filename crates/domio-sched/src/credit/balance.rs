@@ -22,17 +22,34 @@ impl Credit {
         if (all_here && !cx.tracing()) || !cx.online().contains(pcpu) {
             return None;
         }
+        // Only where somebody suitable heads the queue can a search find anything. A trace records
+        // the searches, so all of them are made then.
+        let mut workers = cx.online() & !self.idlers;
+        if !cx.tracing() {
+            workers &= match than {
+                Priority::Idle => self.waiting,
+                _ => self.eager,
+            };
+        }
+        workers.remove(pcpu);
+        if workers.is_empty() {
+            return None;
+        }
         if self.rules.steal_by_node {
-            self.steal_by_node(cx, pcpu, than)
+            self.steal_by_node(cx, pcpu, than, workers)
         } else {
-            self.steal_round(cx, pcpu, than)
+            self.steal_round(cx, pcpu, than, workers)
         }
     }
 
-    /// Until 4.2: every busy pcpu once, beginning after `pcpu`.
-    fn steal_round(&mut self, cx: &mut Cx<'_>, pcpu: PcpuId, than: Priority) -> Option<VcpuId> {
-        let mut workers = cx.online() & !self.idlers;
-        workers.remove(pcpu);
+    /// Until 4.2: every pcpu of `workers` once, beginning after `pcpu`.
+    fn steal_round(
+        &mut self,
+        cx: &mut Cx<'_>,
+        pcpu: PcpuId,
+        than: Priority,
+        mut workers: CpuSet,
+    ) -> Option<VcpuId> {
         let mut peer = pcpu;
         while let Some(next) = workers.cycle(peer) {
             peer = next;
@@ -48,16 +65,19 @@ impl Credit {
 
     /// Since 4.3: node by node, beginning with that of `pcpu`; since 4.5 first for vcpus that
     /// prefer `pcpu`, then for any that may run there.
-    fn steal_by_node(&mut self, cx: &mut Cx<'_>, pcpu: PcpuId, than: Priority) -> Option<VcpuId> {
+    fn steal_by_node(
+        &mut self,
+        cx: &mut Cx<'_>,
+        pcpu: PcpuId,
+        than: Priority,
+        workers: CpuSet,
+    ) -> Option<VcpuId> {
         let nodes = cx.topology().sockets();
         let own_node = cx.topology().socket_of(pcpu);
-        let mut workers = cx.online() & !self.idlers;
-        workers.remove(pcpu);
-        if workers.is_empty() {
-            return None;
-        }
+        // What has to be recorded has to be searched.
+        let soft = self.rules.soft_affinity && (cx.soft_affinity_matters() || cx.tracing());
         let steps = [Step::Soft, Step::Hard];
-        for step in &steps[usize::from(!self.rules.soft_affinity)..] {
+        for step in &steps[usize::from(!soft)..] {
             for i in 0..nodes {
                 let node = (own_node + i) % nodes;
                 let workers = workers & *cx.topology().node(node);
@@ -117,17 +137,23 @@ impl Credit {
             .take_while(|v| self.vcpus[v.index()].priority > than)
             .find(|&v| {
                 // Whoever is still in the peer's switch cannot move.
-                !cx.vcpu(v).on_pcpu
-                    && self
-                        .affinity(cx, v, step)
-                        .is_some_and(|set| set.contains(pcpu))
-                    && !self.is_cache_hot(cx, v)
+                !cx.vcpu(v).on_pcpu && self.suits(cx, v, step, pcpu) && !self.is_cache_hot(cx, v)
             })?;
         event::stolen(cx, pcpu, peer, found);
         self.dequeue_runnable(found);
         // It runs here without going through this queue.
         self.pcpus[pcpu.index()].runnable += 1;
         Some(found)
+    }
+
+    /// Whether `pcpu` is in the affinity of `vcpu` for `step`.
+    #[inline]
+    fn suits(&self, cx: &Cx<'_>, vcpu: VcpuId, step: Step, pcpu: PcpuId) -> bool {
+        cx.may_run_on(vcpu, pcpu)
+            && (step == Step::Hard
+                || self
+                    .affinity(cx, vcpu, step)
+                    .is_some_and(|set| set.contains(pcpu)))
     }
 
     fn is_cache_hot(&self, cx: &Cx<'_>, vcpu: VcpuId) -> bool {

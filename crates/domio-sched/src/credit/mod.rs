@@ -70,6 +70,10 @@ pub struct Credit {
     idlers: CpuSet,
     /// By node: where the last search for work to steal ended.
     balance_bias: Vec<PcpuId>,
+    /// Pcpus in whose run queue somebody is.
+    waiting: CpuSet,
+    /// Those of them where the head of the queue has credit: its priority is over OVER.
+    eager: CpuSet,
     /// Vcpus in all run queues together.
     queued: u32,
     /// First of the list of active domains.
@@ -105,6 +109,8 @@ impl Credit {
             domains: Vec::new(),
             idlers: CpuSet::EMPTY,
             balance_bias: alloc::vec![PcpuId(0); topology.sockets()],
+            waiting: CpuSet::EMPTY,
+            eager: CpuSet::EMPTY,
             queued: 0,
             active_domains: NIL,
             weight: 0,
@@ -287,10 +293,12 @@ impl Scheduler for Credit {
             self.first_pcpu(cx, vcpu)
         };
         let v = &mut self.vcpus[vcpu.index()];
-        v.clear(flag::UNPLACED);
-        self.domains[v.domain as usize].placed_last = Some(vcpu);
-        if !placed && !self.rules.own_placement {
-            return from;
+        if !placed {
+            v.clear(flag::UNPLACED);
+            self.domains[v.domain as usize].placed_last = Some(vcpu);
+            if !self.rules.own_placement {
+                return from;
+            }
         }
         v.set(flag::MIGRATING);
         self.choose_pcpu(cx, from, vcpu, from, true)

@@ -2,6 +2,8 @@
 
 use super::rules::{RateLimit, Rules};
 use crate::contract::{Descriptor, Needs, Promises};
+use crate::registry::Conflict;
+use alloc::format;
 use core::fmt;
 use domio_core::cpuset::MAX_PCPUS;
 use domio_core::{Duration, ParamKind, ParamSpec, ParamValues, XenVersion};
@@ -195,6 +197,37 @@ impl fmt::Display for Invalid {
 }
 
 impl core::error::Error for Invalid {}
+
+impl From<Invalid> for Conflict {
+    fn from(invalid: Invalid) -> Self {
+        match invalid {
+            Invalid::NotInVersion {
+                name,
+                version,
+                since,
+            } => Conflict {
+                param: name,
+                with: "version",
+                problem: format!("Xen {version} has no `{name}`"),
+                expected: format!("version {since} or later"),
+                hint: "leave it out, or choose a later `version`",
+            },
+            Invalid::RateLimitOverSlice {
+                ratelimit_us,
+                tslice_us,
+            } => Conflict {
+                param: "ratelimit_us",
+                with: "tslice_ms",
+                problem: format!(
+                    "the rate limit of {ratelimit_us} us is longer than the time slice of \
+                     {tslice_us} us"
+                ),
+                expected: format!("ratelimit_us of {tslice_us} at most"),
+                hint: "Xen refuses it too: a vcpu may not be held longer than its slice",
+            },
+        }
+    }
+}
 
 /// Checks what no single range can tell: that the release has every parameter that was set, and
 /// that the rate limit fits in the time slice.

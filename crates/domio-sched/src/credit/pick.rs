@@ -20,9 +20,7 @@ impl Credit {
     ) -> PcpuId {
         let mut chosen = from;
         let mut bias_of = None;
-        let mut others = self.idlers & cx.hard(vcpu);
-        others.remove(from);
-        if others.is_empty() && cx.hard(vcpu).contains(from) {
+        if self.nowhere_else(cx, vcpu, from) {
             // The usual case on a busy host: nowhere to go.
             event::picked(cx, here, vcpu, from);
             return from;
@@ -49,6 +47,20 @@ impl Credit {
         }
         event::picked(cx, here, vcpu, chosen);
         chosen
+    }
+
+    /// Whether `from` is in the affinity of `vcpu` and no other pcpu in it idles.
+    #[inline]
+    fn nowhere_else(&self, cx: &Cx<'_>, vcpu: VcpuId, from: PcpuId) -> bool {
+        if !cx.may_run_on(vcpu, from) {
+            return false;
+        }
+        if self.idlers.is_empty() {
+            return true;
+        }
+        let mut others = self.idlers & cx.hard(vcpu);
+        others.remove(from);
+        others.is_empty()
     }
 
     /// Pcpus that count as idle in the search: those that idle, and `own` if nobody but the vcpu

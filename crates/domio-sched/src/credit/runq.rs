@@ -20,6 +20,7 @@ impl Credit {
     ///
     /// The queue may be out of order since accounting changed priorities and until the next sort,
     /// so the search must begin at the head, as in Xen.
+    #[inline]
     pub(super) fn enqueue(&mut self, pcpu: PcpuId, vcpu: VcpuId) {
         let v = vcpu.0;
         let (priority, credit, yielded) = {
@@ -29,6 +30,10 @@ impl Credit {
         };
         // A vcpu that yielded stands back behind its class however much credit it has.
         let by_credit = self.settings.runq_sort && !yielded;
+        if priority == Priority::Over && !by_credit && !yielded {
+            // Nobody queues whose priority is lower.
+            return self.link_before(pcpu, v, NIL);
+        }
         let mut at = self.pcpus[pcpu.index()].head;
         while at != NIL {
             let other = &self.vcpus[at as usize];
@@ -60,13 +65,14 @@ impl Credit {
     }
 
     /// Takes `vcpu` out of its queue, and tells whose that was.
+    #[inline]
     pub(super) fn dequeue(&mut self, vcpu: VcpuId) -> PcpuId {
         let v = &mut self.vcpus[vcpu.index()];
         assert!(v.queued(), "a vcpu is not queued");
         let (prev, next, pcpu) = (v.prev, v.next, PcpuId(v.queue));
         v.queue = NOWHERE;
         match prev {
-            NIL => self.pcpus[pcpu.index()].head = next,
+            NIL => self.set_head(pcpu, next),
             p => self.vcpus[p as usize].next = next,
         }
         match next {
@@ -77,14 +83,37 @@ impl Credit {
         pcpu
     }
 
+    #[inline]
+    fn set_head(&mut self, pcpu: PcpuId, head: u32) {
+        self.pcpus[pcpu.index()].head = head;
+        if head == NIL {
+            self.waiting.remove(pcpu);
+            self.eager.remove(pcpu);
+        } else {
+            self.waiting.insert(pcpu);
+            self.judge_head(pcpu, self.vcpus[head as usize].priority);
+        }
+    }
+
+    /// Follows the priority of the head of the queue of `pcpu`.
+    #[inline]
+    pub(super) fn judge_head(&mut self, pcpu: PcpuId, priority: Priority) {
+        if priority > Priority::Over {
+            self.eager.insert(pcpu);
+        } else {
+            self.eager.remove(pcpu);
+        }
+    }
+
     /// Puts `v` in front of `at`, or last when that is [`NIL`].
+    #[inline]
     pub(super) fn link_before(&mut self, pcpu: PcpuId, v: u32, at: u32) {
         let prev = match at {
             NIL => core::mem::replace(&mut self.pcpus[pcpu.index()].tail, v),
             n => core::mem::replace(&mut self.vcpus[n as usize].prev, v),
         };
         match prev {
-            NIL => self.pcpus[pcpu.index()].head = v,
+            NIL => self.set_head(pcpu, v),
             p => self.vcpus[p as usize].next = v,
         }
         let own = &mut self.vcpus[v as usize];

@@ -98,6 +98,12 @@ impl Vcpu {
         self.flags &= !flag;
     }
 
+    /// The pcpu whose run queue it is the first of, if it is.
+    #[inline]
+    pub fn heads_queue(&self) -> Option<PcpuId> {
+        (self.queued() && self.prev == NIL).then_some(PcpuId(self.queue))
+    }
+
     #[inline]
     pub fn queued(&self) -> bool {
         self.queue != NOWHERE

@@ -21,12 +21,11 @@ impl Credit {
     /// soft affinity leaves some, but not all, of the pcpus in hard affinity, and not every pcpu.
     #[inline]
     pub(super) fn affinity(&self, cx: &Cx<'_>, vcpu: VcpuId, step: Step) -> Option<CpuSet> {
-        let hard = cx.hard(vcpu);
         match step {
-            Step::Hard => Some(hard),
-            Step::Soft if !self.rules.soft_affinity => None,
+            Step::Hard => Some(cx.hard(vcpu)),
+            Step::Soft if !self.rules.soft_affinity || !cx.soft_affinity_matters() => None,
             Step::Soft => {
-                let soft = cx.soft(vcpu);
+                let (hard, soft) = (cx.hard(vcpu), cx.soft(vcpu));
                 let covers = hard.is_subset(&soft) || cx.online().is_subset(&soft);
                 let both = hard & soft;
                 (!covers && !both.is_empty()).then_some(both)
@@ -105,9 +104,14 @@ impl Credit {
         let Some(current) = cx.current(pcpu) else {
             return self.tickle_one(cx, here, pcpu);
         };
-        let idlers = self.idlers & cx.online();
         let preempts = self.settings.preempt
             && self.vcpus[vcpu.index()].priority > self.vcpus[current.index()].priority;
+        // Most wake-ups on a busy host find nobody idle.
+        let idlers = if self.idlers.is_empty() {
+            CpuSet::EMPTY
+        } else {
+            self.idlers & cx.online()
+        };
         if idlers.is_empty() {
             if preempts {
                 self.tickle_one(cx, here, pcpu);

@@ -70,6 +70,7 @@ impl<S: Sink> Host<S> {
             view.pause.set(Pause::BLOCKED);
             self.vcpus[v].state = Runstate::Blocked;
             self.vcpus[v].since = adoption.at;
+            self.vcpus[v].accounted = adoption.at;
             self.vcpus[v].created = adoption.at;
         }
         for adopted in &adoption.vcpus {
@@ -88,6 +89,7 @@ impl<S: Sink> Host<S> {
             let v = &mut self.vcpus[vcpu.index()];
             v.state = adopted.state;
             v.since = adopted.since;
+            v.accounted = adopted.since;
             v.created = adopted.since;
         }
         for (p, adopted) in adoption.pcpus.iter().enumerate() {

@@ -81,6 +81,7 @@ impl<S: Sink> Host<S> {
             name,
             state: Runstate::Offline,
             since: now,
+            accounted: now,
             times: [Duration::ZERO; 4],
             created: now,
             guest,

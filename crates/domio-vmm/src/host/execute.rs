@@ -1,5 +1,6 @@
 //! Guests executing, blocking and being interrupted.
 
+use super::softirq::Expiry;
 use super::{Cause, Event, Host, Phase, Queue, Tick};
 use crate::guest::Step;
 use domio_core::{Duration, Instant, Kind, PcpuId, Record, Sink, VcpuId, VcpuName, XenVersion};
@@ -10,6 +11,7 @@ pub(super) const HOST_TICK: Duration = Duration::from_millis(10);
 
 impl<S: Sink> Host<S> {
     /// The current vcpu of `pcpu` executes guest code from `from` (now or a little later) on.
+    #[inline]
     pub(super) fn go(&mut self, queue: &mut Queue, pcpu: PcpuId, from: Instant) {
         let Some(vcpu) = self.tables.pcpus[pcpu.index()].current else {
             return;
@@ -27,6 +29,9 @@ impl<S: Sink> Host<S> {
 
     fn next_step(&mut self, queue: &mut Queue, pcpu: PcpuId, vcpu: VcpuId, now: Instant) {
         let v = &mut self.vcpus[vcpu.index()];
+        if v.guest.is_steady() {
+            return;
+        }
         let step = v.guest.step(now, &mut self.jobs);
         if !self.jobs.is_empty() {
             self.report_jobs(pcpu, vcpu, now);
@@ -83,6 +88,7 @@ impl<S: Sink> Host<S> {
     }
 
     /// The block hypercall (xen-spec 0.7).
+    #[inline]
     fn block(&mut self, queue: &mut Queue, pcpu: PcpuId, vcpu: VcpuId, now: Instant) {
         self.tables.vcpus[vcpu.index()].pause.set(Pause::BLOCKED);
         self.trace(Record::new(
@@ -115,6 +121,7 @@ impl<S: Sink> Host<S> {
     }
 
     /// Makes the timer that the guest has set at the hypervisor agree with what it wants.
+    #[inline]
     pub(super) fn set_guest_timer(&mut self, queue: &mut Queue, vcpu: VcpuId, now: Instant) {
         let v = &mut self.vcpus[vcpu.index()];
         let wanted = v.guest.next_wake();
@@ -132,11 +139,13 @@ impl<S: Sink> Host<S> {
     pub(super) fn guest_timer(&mut self, queue: &mut Queue, vcpu: VcpuId, now: Instant) {
         let pcpu = self.tables.vcpus[vcpu.index()].pcpu;
         let asleep = self.tables.vcpus[vcpu.index()].pause.has(Pause::BLOCKED);
-        let work = if asleep { self.profile.wake_to_pass } else { self.profile.interrupt };
-        // A recorded wake-up shows when the interrupt came, slop included.
-        let exact = self.vcpus[vcpu.index()].guest.replays();
-        let expiry = if exact { Instant::MAX } else { now };
-        if let Some(at) = self.timer_held_back(pcpu, expiry, now, work) {
+        let work = if asleep {
+            self.profile.wake_to_pass
+        } else {
+            self.profile.interrupt
+        };
+        let recorded = self.vcpus[vcpu.index()].guest.replays();
+        if let Expiry::Later(at) = self.expire_guest(pcpu, now, work, recorded) {
             queue.arm(self.vcpus[vcpu.index()].timer, at);
             return;
         }
@@ -144,8 +153,34 @@ impl<S: Sink> Host<S> {
         self.interrupt(queue, vcpu, pcpu, now);
     }
 
+    /// As [`Host::expire`] for a guest's timer. The time of a `recorded` one is that of its
+    /// delivery, slop included: nothing but a switch under way holds it back.
+    fn expire_guest(
+        &mut self,
+        pcpu: PcpuId,
+        now: Instant,
+        work: Duration,
+        recorded: bool,
+    ) -> Expiry {
+        if recorded && self.version >= XenVersion::V4_0 {
+            let slop = self.profile.timer_slop;
+            let p = &mut self.pcpus[pcpu.index()];
+            if p.phase == Phase::Switching && p.stage_at > now {
+                return Expiry::Later(p.stage_at);
+            }
+            p.timer_batch = now;
+            p.softirq_end = now + work;
+            p.timer_floor = now + work + slop;
+            return Expiry::Runs {
+                until: p.softirq_end,
+            };
+        }
+        self.expire(pcpu, now, work)
+    }
+
     /// Sends an interrupt to `vcpu` from hypervisor code on `on`: wakes it when it is blocked,
     /// interrupts it when it executes, and is noticed when it runs again otherwise.
+    #[inline]
     fn interrupt(&mut self, queue: &mut Queue, vcpu: VcpuId, on: PcpuId, now: Instant) {
         let cost = self.profile.interrupt;
         let guest = &mut self.vcpus[vcpu.index()].guest;
@@ -177,6 +212,7 @@ impl<S: Sink> Host<S> {
 
     /// Gives `vcpu`, which is switched in on `pcpu`, the periodic tick that it missed, and arms
     /// the next one (xen-spec 0.9).
+    #[inline]
     pub(super) fn start_tick(
         &mut self,
         queue: &mut Queue,
@@ -202,6 +238,7 @@ impl<S: Sink> Host<S> {
         queue.arm(tick.timer, tick.last + tick.period);
     }
 
+    #[inline]
     pub(super) fn stop_tick(&mut self, queue: &mut Queue, vcpu: VcpuId) {
         if let Some(tick) = &self.vcpus[vcpu.index()].tick {
             queue.disarm(tick.timer);
@@ -210,11 +247,11 @@ impl<S: Sink> Host<S> {
 
     pub(super) fn guest_tick(&mut self, queue: &mut Queue, vcpu: VcpuId, now: Instant) {
         let pcpu = self.tables.vcpus[vcpu.index()].pcpu;
-        let held_back = self.timer_held_back(pcpu, now, now, self.profile.interrupt);
+        let expiry = self.expire(pcpu, now, self.profile.interrupt);
         let Some(tick) = &mut self.vcpus[vcpu.index()].tick else {
             return;
         };
-        if let Some(at) = held_back {
+        if let Expiry::Later(at) = expiry {
             queue.arm(tick.timer, at);
             return;
         }

@@ -37,7 +37,9 @@ use alloc::boxed::Box;
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
-use domio_core::{Duration, Instant, PcpuId, Record, Runstate, Sink, VcpuId, VcpuName, XenVersion};
+use domio_core::{
+    CpuSet, Duration, Instant, PcpuId, Record, Runstate, Sink, VcpuId, VcpuName, XenVersion,
+};
 use domio_sched::{Cx, Effect, Pick, Scheduler, Stop, Tables};
 use domio_sim::{EventQueue, Flow, Model, TimerId};
 
@@ -111,6 +113,12 @@ struct Pcpu {
     prev: Option<VcpuId>,
     /// Slice of the pick being carried out.
     slice: Option<Duration>,
+    /// Timers that expire before this time run with the last one that fired.
+    timer_batch: Instant,
+    /// When the handlers of those timers are done.
+    softirq_end: Instant,
+    /// Policy timers that have expired and whose handlers are about to run, as bits.
+    handling: u8,
     /// No hardware timer before this time (xen-spec 0.3, 4.x).
     timer_floor: Instant,
     last_pass: Instant,
@@ -132,6 +140,8 @@ struct Vcpu {
     state: Runstate,
     /// Since when it is in `state`.
     since: Instant,
+    /// Up to when `times` count.
+    accounted: Instant,
     times: [Duration; 4],
     /// When it was created.
     created: Instant,
@@ -232,6 +242,7 @@ impl<S: Sink> Host<S> {
             seed,
             replication,
         };
+        host.tables.no_soft_affinity = !uses_soft_affinity(config);
         host.power_on(queue);
         for domain in &config.domains {
             let domain = Domain {
@@ -282,7 +293,7 @@ impl<S: Sink> Host<S> {
     /// Time from the creation of vcpu number `vcpu` to its last change of state or the last
     /// [`Host::mark`]: always the exact sum of its [`Host::vcpu_times`].
     pub fn vcpu_age(&self, vcpu: usize) -> Duration {
-        self.vcpus[vcpu].since.since(self.vcpus[vcpu].created)
+        self.vcpus[vcpu].accounted.since(self.vcpus[vcpu].created)
     }
 
     /// Scheduler passes (decisions of the policy) so far.
@@ -408,6 +419,13 @@ impl<S: Sink> Host<S> {
     }
 }
 
+/// Whether any vcpu has a soft affinity that says something, or is given one during the run.
+fn uses_soft_affinity(config: &HostConfig) -> bool {
+    let mut vcpus = config.domains.iter().flat_map(|d| &d.vcpus);
+    let pins = |(_, action): &(Instant, Action)| matches!(action, Action::Pin { soft, .. } if *soft != CpuSet::ALL);
+    vcpus.any(|v| v.soft != CpuSet::ALL) || config.actions.iter().any(pins)
+}
+
 impl<S: Sink> Model for Host<S> {
     type Event = Event;
 
@@ -427,11 +445,13 @@ impl<S: Sink> Model for Host<S> {
             Event::Start(domain) => self.create_domain(queue, domain as usize, now),
             Event::Destroy(domain) => self.destroy_domain(queue, domain as usize, now),
         }
-        self.run_due(queue, now);
-        match self.fault.take() {
-            None => Flow::Continue,
-            Some(stop) => Flow::Stop(stop),
+        if !self.due.is_empty() {
+            self.run_due(queue, now);
         }
+        if self.fault.is_none() {
+            return Flow::Continue;
+        }
+        self.fault.take().map_or(Flow::Continue, Flow::Stop)
     }
 }
 

@@ -17,7 +17,6 @@ impl<S: Sink> Host<S> {
         p.phase = Phase::Switching;
         p.stage_at = now;
         let (timer, why, entered) = (p.slice_timer, p.why, p.entered);
-        queue.disarm(timer);
         let prev = match current {
             None => Prev {
                 vcpu: None,
@@ -40,8 +39,9 @@ impl<S: Sink> Host<S> {
         if !self.check(pcpu, current, &pick) {
             return;
         }
-        if let Some(slice) = pick.time_slice {
-            queue.arm(timer, now + slice);
+        match pick.time_slice {
+            Some(slice) => queue.arm(timer, now + slice),
+            None => queue.disarm(timer),
         }
         if keeps(&pick, current) {
             self.keep(queue, pcpu, now, prev.ran, pick);
@@ -51,6 +51,7 @@ impl<S: Sink> Host<S> {
     }
 
     /// Counts the passes of one instant. False when there are too many and the run has to end.
+    #[inline]
     fn count_pass(&mut self, pcpu: PcpuId, now: Instant) -> bool {
         let p = self.pcpu(pcpu);
         if p.last_pass != now {
@@ -73,6 +74,7 @@ impl<S: Sink> Host<S> {
     }
 
     /// Whether `pick` is valid; a policy fault is noted when not.
+    #[inline]
     fn check(&mut self, pcpu: PcpuId, current: Option<VcpuId>, pick: &Pick) -> bool {
         if pick.time_slice == Some(Duration::ZERO) {
             self.policy_fault(format!("the policy gave a slice of zero on {pcpu}"));
@@ -124,6 +126,7 @@ impl<S: Sink> Host<S> {
         }
     }
 
+    #[inline]
     fn switch(
         &mut self,
         queue: &mut Queue,
@@ -152,6 +155,7 @@ impl<S: Sink> Host<S> {
     }
 
     /// The phase `Switching` is over: the next vcpu runs.
+    #[inline]
     pub(super) fn switched(&mut self, queue: &mut Queue, pcpu: PcpuId, now: Instant) {
         let next = self.tables.pcpus[pcpu.index()].current;
         let p = self.pcpu(pcpu);
@@ -197,6 +201,7 @@ impl<S: Sink> Host<S> {
     }
 
     /// Returns to the guest on `pcpu`, or makes another pass when one was asked for meanwhile.
+    #[inline]
     fn back_to_guest(&mut self, queue: &mut Queue, pcpu: PcpuId, now: Instant, refill: Duration) {
         let resume = self.profile.resume + refill;
         let p = self.pcpu(pcpu);
@@ -210,6 +215,7 @@ impl<S: Sink> Host<S> {
     }
 
     /// Runstate of a vcpu that is switched out (xen-spec 0.5).
+    #[inline]
     fn state_after_run(&self, vcpu: VcpuId) -> Runstate {
         let pause = self.tables.vcpus[vcpu.index()].pause;
         if pause.has(Pause::BLOCKED) {
@@ -222,6 +228,7 @@ impl<S: Sink> Host<S> {
     }
 
     /// Time that `vcpu` needs before it makes progress on `pcpu` again.
+    #[inline]
     fn refill(&mut self, pcpu: PcpuId, vcpu: VcpuId) -> Duration {
         let profile = self.profile;
         let p = self.pcpu(pcpu);

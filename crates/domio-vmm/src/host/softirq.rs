@@ -2,9 +2,19 @@
 //! requests of the policy.
 
 use super::{Cause, Event, Host, Phase, Queue};
+use crate::profile::Profile;
 use alloc::format;
 use domio_core::{Duration, Instant, PcpuId, Record, Runstate, Sink, VcpuId, XenVersion};
 use domio_sched::{Effect, Stop};
+
+/// What becomes of a timer that expires.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Expiry {
+    /// Its handler runs, and is done at this time.
+    Runs { until: Instant },
+    /// The hardware delivers it at this time at the earliest.
+    Later(Instant),
+}
 
 impl<S: Sink> Host<S> {
     /// Time from `cause` to the pass.
@@ -52,15 +62,16 @@ impl<S: Sink> Host<S> {
     /// timers that are due run before the scheduler.
     #[inline]
     pub(super) fn run_due(&mut self, queue: &mut Queue, now: Instant) {
-        while let Some(&pcpu) = self.due.first() {
-            self.due.remove(0);
-            if queue.peek_time() == Some(now) {
-                let stage = self.pcpu(pcpu).stage;
-                queue.arm(stage, now);
+        let mut next = 0;
+        while let Some(&pcpu) = self.due.get(next) {
+            next += 1;
+            if queue.is_due_now() {
+                queue.post(now, Event::Stage(pcpu));
             } else {
                 self.pass(queue, pcpu, now);
             }
         }
+        self.due.clear();
     }
 
     pub(super) fn stage_over(&mut self, queue: &mut Queue, pcpu: PcpuId, now: Instant) {
@@ -71,51 +82,71 @@ impl<S: Sink> Host<S> {
         }
     }
 
-    /// A timer that was to expire at `expiry` fires on `pcpu` at `now`. Returns the time at which
-    /// it has to be tried again when the hardware could not deliver it yet.
+    /// A timer of `pcpu` expires now, which is `at` by the clock of the machine. Says what becomes
+    /// of it; `work` is the time that its handler takes from the interrupt on.
     ///
     /// Xen 4.x programs the hardware no earlier than the slop after the end of the last timer
-    /// softirq, which comes `work` after `now`; and no interrupt comes while a switch is under way.
-    pub(super) fn timer_held_back(
-        &mut self,
-        pcpu: PcpuId,
-        expiry: Instant,
-        now: Instant,
-        work: Duration,
-    ) -> Option<Instant> {
+    /// softirq. Timers that expire while the softirq is entered run in it, one after the other.
+    #[inline]
+    pub(super) fn expire(&mut self, pcpu: PcpuId, at: Instant, work: Duration) -> Expiry {
         let late = self.version >= XenVersion::V4_0;
-        let slop = self.profile.timer_slop;
+        let Profile {
+            timer_slop: slop,
+            timer_entry: entry,
+            ..
+        } = self.profile;
         let p = self.pcpu(pcpu);
-        if p.phase == Phase::Switching && p.stage_at > now {
-            return Some(p.stage_at);
+        if p.phase == Phase::Switching && p.stage_at > at {
+            return Expiry::Later(p.stage_at);
         }
-        if late {
-            if expiry < p.timer_floor {
-                return Some(p.timer_floor);
-            }
-            p.timer_floor = now + work + slop;
+        if !late {
+            return Expiry::Runs { until: at + work };
         }
-        None
+        let begin = if at < p.timer_batch {
+            p.softirq_end.max(at + entry)
+        } else if at < p.timer_floor {
+            return Expiry::Later(p.timer_floor);
+        } else {
+            p.timer_batch = at + entry;
+            at + entry.min(work)
+        };
+        let until = begin + work.saturating_sub(entry);
+        p.softirq_end = until;
+        p.timer_floor = p.softirq_end + slop;
+        Expiry::Runs { until }
     }
 
     pub(super) fn slice_expired(&mut self, queue: &mut Queue, pcpu: PcpuId, now: Instant) {
-        let work = self.profile.timer_to_pass;
-        if let Some(at) = self.timer_held_back(pcpu, now, now, work) {
-            let timer = self.pcpu(pcpu).slice_timer;
-            queue.arm(timer, at);
-            return;
+        match self.expire(pcpu, now, self.profile.timer_to_pass) {
+            Expiry::Later(at) => {
+                let timer = self.pcpu(pcpu).slice_timer;
+                queue.arm(timer, at);
+            }
+            Expiry::Runs { .. } => {
+                self.raise(queue, pcpu, now, Cause::Slice);
+                self.fire_early(queue, pcpu, now);
+            }
         }
-        self.raise(queue, pcpu, now, Cause::Slice);
-        self.fire_early(queue, pcpu, now);
     }
 
     pub(super) fn policy_timer(&mut self, queue: &mut Queue, pcpu: PcpuId, slot: u8, now: Instant) {
-        let delay = self.profile.timer_to_handler[slot as usize];
-        if let Some(at) = self.timer_held_back(pcpu, now - delay, now, Duration::ZERO) {
+        let handling = 1 << slot;
+        if self.pcpu(pcpu).handling & handling == 0 {
             let timer = self.pcpu(pcpu).policy[slot as usize];
-            queue.arm(timer, (at + delay).max(now));
-            return;
+            match self.expire(pcpu, now, self.profile.timer_to_handler[slot as usize]) {
+                Expiry::Later(at) => {
+                    queue.arm(timer, at);
+                    return;
+                }
+                Expiry::Runs { until } if until > now => {
+                    self.pcpu(pcpu).handling |= handling;
+                    queue.arm(timer, until);
+                    return;
+                }
+                Expiry::Runs { .. } => {}
+            }
         }
+        self.pcpu(pcpu).handling &= !handling;
         self.run_policy_timer(queue, pcpu, slot, now);
         self.fire_early(queue, pcpu, now);
     }
@@ -130,10 +161,14 @@ impl<S: Sink> Host<S> {
 
     /// Xen 3.x runs every timer that is due within the slop when one fires (xen-spec 0.3): the
     /// slice timer and the policy's timers of `pcpu` fire up to the slop early.
+    #[inline]
     fn fire_early(&mut self, queue: &mut Queue, pcpu: PcpuId, now: Instant) {
-        if self.version >= XenVersion::V4_0 || self.profile.timer_slop.is_zero() {
-            return;
+        if self.version < XenVersion::V4_0 && !self.profile.timer_slop.is_zero() {
+            self.fire_within_slop(queue, pcpu, now);
         }
+    }
+
+    fn fire_within_slop(&mut self, queue: &mut Queue, pcpu: PcpuId, now: Instant) {
         let horizon = now + self.profile.timer_slop;
         for slot in 0..self.pcpu(pcpu).policy.len() {
             let timer = self.pcpu(pcpu).policy[slot];
@@ -151,6 +186,7 @@ impl<S: Sink> Host<S> {
 
     /// The hypervisor of `pcpu` works for `cost` at `now`: the guest there, or the pass that is
     /// about to come, is that much later.
+    #[inline]
     pub(super) fn steal(&mut self, queue: &mut Queue, pcpu: PcpuId, now: Instant, cost: Duration) {
         if cost.is_zero() {
             return;
@@ -189,17 +225,25 @@ impl<S: Sink> Host<S> {
         now: Instant,
         cause: Cause,
     ) {
-        let mut effects = core::mem::take(&mut self.effects);
         let mut notes = 0;
         let worked = self.profile.step * u64::from(core::mem::take(&mut self.tables.work));
-        for effect in effects.drain(..) {
+        if cause == Cause::PolicyTimer && !worked.is_zero() {
+            let slop = self.profile.timer_slop;
+            let p = self.pcpu(on);
+            p.softirq_end += worked;
+            p.timer_floor = p.softirq_end + slop;
+        }
+        // Nothing below asks the policy, so nothing is added meanwhile.
+        for i in 0..self.effects.len() {
+            let effect = self.effects[i];
             match effect {
                 Effect::Tickle(pcpu) => self.tickle(queue, on, pcpu, now, cause),
                 Effect::Timer { pcpu, slot, at } => {
-                    let delay = self.profile.timer_to_handler[slot as usize];
-                    let timer = self.pcpu(pcpu).policy[slot as usize];
+                    let p = self.pcpu(pcpu);
+                    p.handling &= !(1 << slot);
+                    let timer = p.policy[slot as usize];
                     match at {
-                        Some(at) => queue.arm(timer, at.max(now) + delay + worked),
+                        Some(at) => queue.arm(timer, at.max(now) + worked),
                         None => queue.disarm(timer),
                     }
                 }
@@ -219,21 +263,19 @@ impl<S: Sink> Host<S> {
                 }
             }
         }
+        self.effects.clear();
+        if cause == Cause::PolicyTimer && !worked.is_zero() {
+            // The softirq has to be done before the pass.
+            self.delay_pass(queue, on, worked);
+        }
         if cause == Cause::Wake && notes > 1 && !self.profile.wake_note.is_zero() {
             self.delay_pass(queue, on, self.profile.wake_note * (notes - 1));
         }
-        // Calls that came out of these effects have used a list of their own; keep the larger.
-        if self.effects.capacity() < effects.capacity() {
-            assert!(
-                self.effects.is_empty(),
-                "effects of a nested call were not carried out"
-            );
-            self.effects = effects;
-        }
     }
 
+    #[inline]
     fn tickle(&mut self, queue: &mut Queue, on: PcpuId, pcpu: PcpuId, now: Instant, cause: Cause) {
-        if !self.tables.online.contains(pcpu) {
+        if !self.tables.online.contains(pcpu) && !self.pcpu(pcpu).leaving {
             self.policy_fault(format!(
                 "the policy tickled {pcpu}, which is not online; it may tickle {:?}",
                 self.tables.online
@@ -290,6 +332,9 @@ impl<S: Sink> Host<S> {
                 stage_at: Instant::ZERO,
                 prev: None,
                 slice: None,
+                timer_batch: Instant::ZERO,
+                softirq_end: Instant::ZERO,
+                handling: 0,
                 timer_floor: Instant::ZERO,
                 last_pass: Instant::ZERO,
                 passes_at_instant: 0,

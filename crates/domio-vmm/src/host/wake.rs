@@ -9,9 +9,12 @@ impl<S: Sink> Host<S> {
     #[inline]
     pub(super) fn account(&mut self, vcpu: VcpuId, state: Runstate, now: Instant) {
         let v = &mut self.vcpus[vcpu.index()];
-        v.times[v.state as usize] += now.since(v.since);
-        v.since = now;
-        v.state = state;
+        v.times[v.state as usize] += now.since(v.accounted);
+        v.accounted = now;
+        if state != v.state {
+            v.since = now;
+            v.state = state;
+        }
     }
 
     /// Changes the runstate of a vcpu that is not part of a switch.

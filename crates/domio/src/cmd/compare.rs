@@ -128,6 +128,7 @@ fn report(
         title: format!("{}: {names}", run::title(scenario)),
         lead: scenario.plan().description.clone().unwrap_or_default(),
         provenance: run::provenance(scenario, built, &names, args.how.replications),
+        overview: Vec::new(),
         ledger: None,
         sections: vec![Section {
             title: "Domains by policy".to_owned(),

@@ -7,5 +7,6 @@ pub mod policy;
 pub mod reproduce;
 pub mod run;
 pub mod scenario;
+pub mod tour;
 pub mod trace;
 pub mod validate;

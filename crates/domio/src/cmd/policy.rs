@@ -6,7 +6,7 @@ use crate::suggest;
 use anyhow::anyhow;
 use domio_core::{ParamKind, ParamSpec};
 use domio_report::text::{Cell, Column, Table, Tone};
-use domio_sched::{Descriptor, Policy, Promises, find, policies};
+use domio_sched::{Descriptor, Needs, Policy, Promises, find, policies};
 use serde::Serialize;
 
 /// Runs `policy list` or `policy show`.
@@ -58,16 +58,8 @@ fn show(args: &PolicyShow) -> anyhow::Result<Status> {
     }
     let (name, summary, source) = (descriptor.name, descriptor.summary, descriptor.source);
     let mut text = format!("{name}: {summary}\nsource: {source}\n");
-    let promised = promises(descriptor.promises);
-    let promised: Vec<&str> = promised
-        .iter()
-        .filter(|(_, p)| *p)
-        .map(|(n, _)| *n)
-        .collect();
-    text += &match promised.is_empty() {
-        true => "promises: nothing\n".to_owned(),
-        false => format!("promises: {}\n", promised.join(", ")),
-    };
+    text += &format!("needs: {}\n", told(needs(descriptor.needs)));
+    text += &format!("promises: {}\n", told(promises(descriptor.promises)));
     for (title, specs) in [
         ("Parameters of the policy", descriptor.params),
         ("Parameters of each domain", descriptor.domain_params),
@@ -100,6 +92,24 @@ fn parameters(specs: &[ParamSpec]) -> Table {
     table
 }
 
+/// The words that hold, or "nothing".
+fn told<const N: usize>(words: [(&'static str, bool); N]) -> String {
+    let held = words.into_iter().filter(|(_, holds)| *holds);
+    let held: Vec<&str> = held.map(|(word, _)| word).collect();
+    match held.is_empty() {
+        true => "nothing".to_owned(),
+        false => held.join(", "),
+    }
+}
+
+fn needs(needs: Needs) -> [(&'static str, bool); 3] {
+    [
+        ("tickle", needs.tickle),
+        ("timers", needs.timers),
+        ("park", needs.park),
+    ]
+}
+
 fn promises(promises: Promises) -> [(&'static str, bool); 5] {
     [
         ("work conserving", promises.work_conserving),
@@ -115,6 +125,7 @@ struct PolicyJson {
     name: &'static str,
     summary: &'static str,
     source: &'static str,
+    needs: Vec<String>,
     promises: Vec<String>,
     params: Vec<ParamJson>,
     domain_params: Vec<ParamJson>,
@@ -122,12 +133,16 @@ struct PolicyJson {
 
 impl PolicyJson {
     fn new(d: &Descriptor) -> Self {
-        let promised = promises(d.promises).into_iter().filter(|(_, p)| *p);
+        let held = |words: &[(&'static str, bool)]| {
+            let held = words.iter().filter(|(_, holds)| *holds);
+            held.map(|(word, _)| word.replace(' ', "-")).collect()
+        };
         PolicyJson {
             name: d.name,
             summary: d.summary,
             source: d.source,
-            promises: promised.map(|(name, _)| name.replace(' ', "-")).collect(),
+            needs: held(&needs(d.needs)),
+            promises: held(&promises(d.promises)),
             params: d.params.iter().map(ParamJson::new).collect(),
             domain_params: d.domain_params.iter().map(ParamJson::new).collect(),
         }

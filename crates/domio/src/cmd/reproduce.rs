@@ -1,36 +1,64 @@
 //! `domio reproduce`: the papers' claims.
 
 use crate::args::{Global, Reproduce};
+use crate::cmd::tour::Tour;
 use crate::out::{self, Status};
 use crate::progress::progress;
 use anyhow::{Context, anyhow};
+use domio_lab::ledger::Entry;
 use domio_lab::reproduce::{Options, Reproduction, reproduce};
-use domio_lab::{Claims, experiments};
-use domio_report::data::ReportData;
+use domio_lab::{Claims, Ledger, Registry, Verdict, experiments};
+use domio_report::data::{ReportData, Section};
 use domio_report::{html, samples, text};
 use std::path::Path;
 
-/// Decides the claims, prints the ledger and writes the report.
+/// Decides the claims, prints the ledger and writes the report. Without a selection, the tour of a
+/// small host comes first.
 pub fn run(args: &Reproduce, global: &Global) -> anyhow::Result<Status> {
     let claims = match &args.claims {
         Some(path) => load(path)?,
         None => Claims::shipped(),
     };
     let selected = claims.select(&args.prefixes)?;
+    let progress = progress(global);
+    let tour = match args.prefixes.is_empty() && args.claims.is_none() {
+        true => Some(Tour::take(args.seed, args.replications, &*progress)?),
+        false => None,
+    };
+    if let (Some(tour), false) = (&tour, args.json) {
+        out::text(&tour.text())?;
+    }
     let options = Options {
         seed: args.seed,
         replications: args.replications,
     };
     let registry = experiments::registry();
-    let result = reproduce(&selected, &registry, options, &*progress(global));
+    let result = reproduce(&selected, &registry, options, &*progress);
     let failed = result.ledger.has_failures();
     match args.json {
-        true => out::json(&result.ledger)?,
-        false => out::text(&text::ledger::render(&result.ledger, out::width()))?,
+        true => {
+            out::json(&result.ledger)?;
+            tell_failures(&result.ledger);
+        }
+        false => out::text(&text::ledger::render(
+            &result.ledger,
+            args.all,
+            out::width(),
+        ))?,
     }
-    out::write_file(&args.report, html::page(&report(args, result)).as_bytes())?;
+    let overview = tour.map_or_else(Vec::new, |tour| tour.sections());
+    let report = report(args, &registry, result, overview);
+    out::write_file(&args.report, html::page(&report).as_bytes())?;
     out::message(&format!("wrote {}", args.report.display()));
     Ok(Status::of_check(!failed))
+}
+
+/// Why claims fail, which the JSON has no room for.
+fn tell_failures(ledger: &Ledger) {
+    let fails = |e: &&Entry| e.finding.verdict == Verdict::Fails && !e.finding.note.is_empty();
+    for entry in ledger.entries.iter().filter(fails) {
+        out::message(&format!("{}: {}", entry.claim.id, entry.finding.note));
+    }
 }
 
 fn load(path: &Path) -> anyhow::Result<Claims> {
@@ -41,7 +69,12 @@ fn load(path: &Path) -> anyhow::Result<Claims> {
     Claims::parse(&name, &text).map_err(|e| anyhow!("the claims have mistakes:\n{e}"))
 }
 
-fn report(args: &Reproduce, result: Reproduction) -> ReportData {
+fn report(
+    args: &Reproduce,
+    registry: &Registry,
+    result: Reproduction,
+    overview: Vec<Section>,
+) -> ReportData {
     let replications = match args.replications {
         Some(n) => n.to_string(),
         None => "each experiment's own number".to_owned(),
@@ -58,6 +91,10 @@ fn report(args: &Reproduce, result: Reproduction) -> ReportData {
     if let Some(n) = args.replications {
         command += &format!(" --replications {n}");
     }
+    let mut sections = samples::sections(&result.samples);
+    for section in &mut sections {
+        section.text = decides(&section.title, registry, &result.ledger);
+    }
     let fact = |name: &str, fact: String| (name.to_owned(), fact);
     ReportData {
         title: "Published claims, reproduced".to_owned(),
@@ -70,7 +107,19 @@ fn report(args: &Reproduce, result: Reproduction) -> ReportData {
             fact("seed", args.seed.to_string()),
             fact("replications", replications),
         ],
-        sections: samples::sections(&result.samples),
+        overview,
+        sections,
         ledger: Some(result.ledger),
     }
+}
+
+/// Which claims the experiments of `family` decide.
+fn decides(family: &str, registry: &Registry, ledger: &Ledger) -> String {
+    let member = |name: &String| name == family || name.starts_with(&format!("{family}."));
+    let claims = ledger.entries.iter().map(|e| &e.claim).filter(|claim| {
+        let check = registry.check_of(&claim.id);
+        check.is_some_and(|check| check.reads().iter().any(member))
+    });
+    let parts = claims.map(|c| format!("Decides `{}` ({}): {}.", c.id, c.place, c.expect));
+    parts.collect::<Vec<_>>().join(" ")
 }

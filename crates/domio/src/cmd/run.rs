@@ -216,6 +216,7 @@ fn report(
         title: title(scenario),
         lead: scenario.plan().description.clone().unwrap_or_default(),
         provenance: provenance(scenario, built, policy, args.how.replications),
+        overview: Vec::new(),
         ledger: None,
         sections,
     }

@@ -166,7 +166,8 @@ fn report_text(report: &CheckReport) -> String {
         ..
     } = report;
     text + &format!(
-        "{records} records of {vcpus} vcpus on {pcpus} pcpus, {lost_records} lost, {total} findings\n"
+        "{records} records of {vcpus} vcpus on {pcpus} pcpus, {lost_records} lost, \
+         {total} findings\n"
     )
 }
 

@@ -13,7 +13,10 @@ use serde_json::json;
 pub fn run(args: &Validate, global: &Global) -> anyhow::Result<Status> {
     let folder = args.folder.display();
     let recordings = Recording::load_all(&args.folder).with_context(|| {
-        format!("cannot read recordings from {folder}; name a folder with trace.bin and scenario.json, or one of such folders")
+        format!(
+            "cannot read recordings from {folder}; \
+             name a folder with trace.bin and scenario.json, or one of such folders"
+        )
     })?;
     let jobs: Vec<&Recording> = recordings.iter().collect();
     let agreements = on_all_cores(

@@ -216,3 +216,18 @@ fn placement_respects_affinity() {
         assert_eq!(rig.home(v), P2, "{version}");
     }
 }
+
+#[test]
+fn a_migration_is_no_placement() {
+    // The next vcpu of a domain is placed after the one before it, not after the one that moved.
+    let mut rig = Rig::new("3.1", 4);
+    let domain = rig.domain(256, 0);
+    let (first, second) = (rig.vcpu(domain), rig.vcpu(domain));
+    assert_eq!((rig.home(first), rig.home(second)), (P3, P0));
+    rig.set_hard(first, &[2]);
+    let to = rig.call(|c, cx| c.pick_pcpu(cx, first));
+    assert_eq!(to, P2);
+    rig.tables.vcpus[first.index()].pcpu = to;
+    let third = rig.vcpu(domain);
+    assert_eq!(rig.home(third), P1);
+}

@@ -1,0 +1,267 @@
+//! Ongaro, Cox and Rixner, "Scheduling I/O in virtual machine monitors", VEE 2008.
+//!
+//! See `docs/papers/ongaro2008.md`.
+
+use super::{change, host, id, members, random_starts, told};
+use crate::claims::Claim;
+use crate::ledger::Finding;
+use crate::registry::{LabContext, Registry};
+use crate::sample::{Sample, Samples};
+use crate::simulate::simulate;
+use crate::stats::Estimate;
+use crate::tolerance::Tolerance;
+use domio_core::{DomainId, Duration, Kind, NullSink, Record, Sink};
+use domio_sim::random::RandomStream;
+
+const REPLICATIONS: u32 = 20;
+
+const FAIRNESS: &str = "ongaro.fig2.burn7";
+const GUESTS: u32 = 7;
+
+/// Part of each tick that the dodging guest uses, in milliseconds.
+const USES: [u64; 3] = [1, 5, 9];
+/// Ongaro's tick: the period of sampling.
+const TICK: Duration = Duration::from_millis(10);
+/// What a share may differ from the demand: one tick in two hundred.
+const DEMAND_TOLERANCE: f64 = 0.5;
+
+pub(super) fn register(registry: &mut Registry, divisor: u32) {
+    registry.experiment(FAIRNESS, REPLICATIONS, move |cx, n| burn7(cx, n, divisor));
+    registry.check("ongaro.fig2.cpu-fairness", &[FAIRNESS], fairness);
+
+    for use_ms in USES {
+        registry.experiment(never_caught(use_ms), REPLICATIONS, move |cx, n| {
+            dodge(cx, n, divisor, "3.1", use_ms, false)
+        });
+    }
+    registry.experiment(CAUGHT, REPLICATIONS, move |cx, n| {
+        dodge(cx, n, divisor, "3.1", 9, true)
+    });
+    registry.experiment(EXACT, REPLICATIONS, move |cx, n| {
+        dodge(cx, n, divisor, "4.0", 9, true)
+    });
+    let names = USES.map(never_caught);
+    let [a, b, c] = &names;
+    registry.check(
+        "ongaro.debit.sampling",
+        &[a, b, c, CAUGHT, EXACT],
+        never_debited,
+    );
+}
+
+fn burn7(cx: &LabContext, replication: u32, divisor: u32) -> Result<Sample, String> {
+    let guests = members("guest", GUESTS);
+    let starts = random_starts(&guests, Duration::from_secs(1), cx, replication);
+    let text = include_str!("ongaro-burn7.toml");
+    let mut built = host("ongaro-burn7", text, &starts, cx)?;
+    built.duration = built.duration / u64::from(divisor);
+    let result = simulate(&built, replication, NullSink).map_err(told)?;
+    let mut sample = Sample::new();
+    for guest in &guests {
+        let used = result.summary.domain(id(&built, guest)?);
+        let used = used.map_or(0, |d| d.total.running);
+        sample.set(&format!("{guest}.share_pct"), result.summary.percent(used));
+    }
+    Ok(sample)
+}
+
+/// Holds when the interval of every guest's share is within the tolerance around one seventh.
+fn fairness(samples: &Samples<'_>, claim: &Claim) -> Finding {
+    let fair = 100.0 / f64::from(GUESTS);
+    let Some(tolerance) = claim.tolerance.as_deref().and_then(Tolerance::parse) else {
+        return Finding::decided(false, "", "").note("the claim has no tolerance to decide by");
+    };
+    let shares: Vec<Estimate> = members("guest", GUESTS)
+        .iter()
+        .filter_map(|guest| Estimate::of(&samples.values(FAIRNESS, &format!("{guest}.share_pct"))))
+        .collect();
+    let holds = |share: &Estimate| {
+        let [low, high] = share.ci95.unwrap_or([share.mean; 2]);
+        tolerance.holds(fair, low) && tolerance.holds(fair, high)
+    };
+    let distance = |share: &Estimate| (share.mean - fair).abs();
+    let farthest = shares
+        .iter()
+        .max_by(|a, b| distance(a).total_cmp(&distance(b)));
+    let Some(farthest) = farthest else {
+        return Finding::decided(false, "", "").note("no guest was measured");
+    };
+    let list: Vec<String> = shares.iter().map(|s| format!("{:.2}", s.mean)).collect();
+    Finding::estimated(shares.iter().all(holds), *farthest, "% of the processor").note(format!(
+        "the guest farthest from {fair:.2}; all seven: {}",
+        list.join(", ")
+    ))
+}
+
+const CAUGHT: &str = "ongaro.debit.9ms-caught";
+const EXACT: &str = "ongaro.debit.9ms-caught-exact-debit";
+
+fn never_caught(use_ms: u64) -> String {
+    format!("ongaro.debit.{use_ms}ms")
+}
+
+/// A guest that uses `use_ms` between ticks, beside one that burns. With `caught`, a second task
+/// of its own is found running by a tick five times a second.
+///
+/// The burning guest is there first: each is boosted when it is created, and one that is created
+/// later would keep the other waiting once, over a tick. The dodging guest does nothing until the
+/// warm-up is over, so that nothing that happens to it goes unseen.
+fn dodge(
+    cx: &LabContext,
+    replication: u32,
+    divisor: u32,
+    version: &str,
+    use_ms: u64,
+    caught: bool,
+) -> Result<Sample, String> {
+    let busy = Duration::from_millis(use_ms);
+    let margin = Duration::from_micros(100);
+    let phase = RandomStream::new(cx.seed, replication, "laboratory/dodger/phase")
+        .duration_uniform(margin, TICK - busy - margin);
+    let warmup = TICK * 10;
+    let mut changes = random_starts(&["honest".to_owned()], warmup / 2, cx, replication);
+    changes.extend([
+        change("run.warmup_ns", warmup.as_nanos()),
+        change("host.xen", version),
+        change("scheduler.version", version),
+        change("domain.dodger.task.dodge.burst_ns", busy.as_nanos()),
+        change(
+            "domain.dodger.task.dodge.phase_ns",
+            (warmup + phase).as_nanos(),
+        ),
+    ]);
+    if !caught {
+        changes.push(change("domain.dodger.task.housekeeping.workload", "idle"));
+    }
+    let text = domio_scenario::example("tick-dodger").unwrap_or_default();
+    let mut built = host("tick-dodger", text, &changes, cx)?;
+    built.duration = built.duration / u64::from(divisor);
+    let dodger = id(&built, "dodger")?;
+    let result = simulate(&built, replication, Watch::new(dodger)).map_err(told)?;
+    let seen = result.sink;
+    let dodger = result.summary.domain(dodger).map(|d| d.total);
+    let dodger = dodger.unwrap_or_default();
+    let percent = |ns| result.summary.percent(ns);
+    Ok(Sample::new()
+        .with("dodger.share_pct", percent(dodger.running))
+        .with("dodger.waiting_pct", percent(dodger.runnable))
+        .with("begins_after_tick_ms", phase.as_nanos() as f64 / 1e6)
+        .with("wake_ups", seen.wakeups as f64)
+        .with("boost_ends", seen.boost_ends as f64)
+        .with("earning_starts", seen.account_starts as f64))
+}
+
+/// Counts what credit's own records tell about one domain of one vcpu.
+///
+/// A tick that finds a vcpu running ends its boost, charges it and puts it among those that earn
+/// credit (xen-spec 3.1). One that is never charged is in neither record.
+struct Watch {
+    domain: DomainId,
+    wakeups: u64,
+    account_starts: u64,
+    boost_ends: u64,
+}
+
+impl Watch {
+    /// Numbers of credit's records.
+    const ACCOUNT_START: u8 = 2;
+    const BOOST_END: u8 = 8;
+
+    fn new(domain: DomainId) -> Self {
+        Watch {
+            domain,
+            wakeups: 0,
+            account_starts: 0,
+            boost_ends: 0,
+        }
+    }
+}
+
+impl Sink for Watch {
+    fn record(&mut self, record: &Record) {
+        if record.kind == Kind::Wake && record.vcpu.domain == self.domain {
+            self.wakeups += 1;
+        }
+        // The first word of these records is the domain.
+        let domain = u32::from(self.domain.0);
+        match record.policy_event() {
+            Some((Self::ACCOUNT_START, [d, ..])) if *d == domain => self.account_starts += 1,
+            Some((Self::BOOST_END, [d, ..])) if *d == domain => self.boost_ends += 1,
+            _ => {}
+        }
+    }
+}
+
+/// Holds when, whatever the guest uses between ticks, it gets just that from the burning one, never
+/// waits for it, and no tick ends its boost or charges it.
+fn never_debited(samples: &Samples<'_>, _: &Claim) -> Finding {
+    let sum = |name: &str, value: &str| samples.values(name, value).iter().sum::<f64>();
+    let share = |name: &str| Estimate::of(&samples.values(name, "dodger.share_pct"));
+    let mut holds = true;
+    let mut shares = Vec::new();
+    let mut most = None;
+    for use_ms in USES {
+        let name = never_caught(use_ms);
+        let asked = use_ms as f64 * 100.0 / 10.0;
+        let Some(share) = share(&name) else {
+            continue;
+        };
+        holds &= Tolerance::Absolute(DEMAND_TOLERANCE).holds(asked, share.mean)
+            && sum(&name, "wake_ups") > 0.0
+            && sum(&name, "dodger.waiting_pct") == 0.0
+            && sum(&name, "boost_ends") == 0.0
+            && sum(&name, "earning_starts") == 0.0;
+        shares.push(format!("{use_ms} ms: {:.1} %", share.mean));
+        most = Some(share);
+    }
+    let (Some(most), Some(caught), Some(exact)) = (most, share(CAUGHT), share(EXACT)) else {
+        return Finding::decided(false, "", "").note("no share was measured");
+    };
+    Finding::estimated(holds, most, "% of the processor for 9 of every 10 ms").note(format!(
+        "share by use between ticks, beside a guest that burns: {}; never charged, never kept \
+         waiting. Found running by five ticks a second it still has {:.1} %, and {:.1} % under the \
+         exact debit of 4.0",
+        shares.join(", "),
+        caught.mean,
+        exact.mean
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::claims::Claims;
+    use crate::ledger::Verdict;
+
+    fn verdict(last: f64) -> Verdict {
+        let claims = Claims::shipped();
+        let claim = claims.find("ongaro.fig2.cpu-fairness").unwrap();
+        let sample = |shift: f64| {
+            let mut sample = Sample::new();
+            for guest in members("guest", GUESTS) {
+                sample.set(&format!("{guest}.share_pct"), 14.3 + shift);
+            }
+            sample.with("guest7.share_pct", last + shift)
+        };
+        let list = [sample(0.0), sample(0.01), sample(-0.01)];
+        fairness(&Samples::new([(FAIRNESS, &list[..])]), claim).verdict
+    }
+
+    #[test]
+    fn one_guest_out_of_bounds_is_unfair() {
+        assert_eq!(verdict(14.2), Verdict::Holds);
+        assert_eq!(verdict(15.27), Verdict::Fails, "the interval ends beyond");
+        assert_eq!(verdict(12.0), Verdict::Fails);
+    }
+
+    #[test]
+    fn a_guest_that_ticks_catch_is_seen() {
+        let cx = LabContext { seed: 1 };
+        let caught = dodge(&cx, 0, 20, "3.1", 9, true).unwrap();
+        let never = dodge(&cx, 0, 20, "3.1", 9, false).unwrap();
+        let exact = dodge(&cx, 0, 20, "4.0", 9, true).unwrap();
+        assert_eq!(never.get("boost_ends"), Some(0.0));
+        assert_eq!(caught.get("boost_ends"), Some(5.0), "five times a second");
+        assert!(exact.get("dodger.share_pct") < Some(60.0));
+    }
+}

@@ -1,0 +1,84 @@
+//! A shipped scenario gives the same trace each time, and another one with another seed where it
+//! draws anything. That two processes agree is tested with the program.
+
+use domio_core::{Instant, Record};
+use domio_scenario::{Built, NoReplay, Scenario, examples};
+use domio_sim::Outcome;
+use domio_vmm::Simulation;
+use domio_vmm::config::{Distribution, Workload};
+
+/// The scenario, shortened to 2 s, with this seed.
+fn built(name: &str, text: &str, seed: &str) -> Built {
+    let scenario = Scenario::parse(name, text.as_bytes(), domio_sched::policies())
+        .unwrap_or_else(|e| panic!("{}", e.render(false)));
+    let short = [
+        ("run.warmup_s", "0.5"),
+        ("run.duration_s", "1.5"),
+        ("seed", seed),
+    ];
+    let scenario = scenario
+        .with(&short)
+        .unwrap_or_else(|e| panic!("{name}: {e}"));
+    scenario
+        .build(&NoReplay)
+        .unwrap_or_else(|e| panic!("{name}: {e}"))
+}
+
+fn trace(built: &Built, replication: u32) -> Vec<Record> {
+    let mut simulation = Simulation::new(
+        &built.host,
+        built.scheduler(),
+        Vec::new(),
+        built.seed,
+        replication,
+    );
+    let end = Instant::ZERO + built.warmup + built.duration;
+    let outcome = simulation.run(end);
+    assert!(matches!(outcome, Outcome::Completed { .. }), "{outcome:?}");
+    simulation.host_mut().mark(end);
+    simulation.into_sink()
+}
+
+fn varies(distribution: &Distribution) -> bool {
+    !matches!(distribution, Distribution::Constant(_))
+}
+
+/// Whether any guest draws random numbers.
+fn draws(built: &Built) -> bool {
+    let vcpus = built.host.domains.iter().flat_map(|d| &d.vcpus);
+    vcpus.flat_map(|v| &v.tasks).any(|t| match &t.workload {
+        Workload::Periodic { burst, .. } | Workload::Yielding { burst } => varies(burst),
+        Workload::OnOff { on, off } => varies(on) || varies(off),
+        Workload::Burn | Workload::Idle | Workload::Compute { .. } | Workload::Replay(_) => false,
+    })
+}
+
+#[test]
+fn every_shipped_scenario_repeats_itself() {
+    for (name, text) in examples() {
+        let one = trace(&built(name, text, "1"), 0);
+        let two = trace(&built(name, text, "1"), 0);
+        let differs = one.iter().zip(&two).position(|(a, b)| a != b);
+        let at = differs.map(|i| (i, one[i], two[i]));
+        assert!(at.is_none() && one.len() == two.len(), "{name}: {at:?}");
+        assert!(one.len() > 20, "{name}: {} records", one.len());
+    }
+}
+
+#[test]
+fn another_seed_or_replication_differs_just_where_something_is_drawn() {
+    let mut drawing = 0;
+    for (name, text) in examples() {
+        let one = built(name, text, "1");
+        let first = trace(&one, 0);
+        drawing += u32::from(draws(&one));
+        let reseeded = trace(&built(name, text, "2"), 0);
+        assert_eq!(first != reseeded, draws(&one), "{name} with another seed");
+        assert_eq!(
+            first != trace(&one, 1),
+            draws(&one),
+            "{name}, replication 1"
+        );
+    }
+    assert!(drawing >= 2, "only {drawing} scenarios draw anything");
+}

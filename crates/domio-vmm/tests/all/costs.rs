@@ -1,0 +1,138 @@
+//! What the hypervisor's work costs, by the hardware profile. A computation is late by all of it.
+
+use crate::common::*;
+use crate::probe::{Habits, run};
+use domio_core::{Kind, XenVersion};
+use domio_vmm::Profile;
+use domio_vmm::config::Workload;
+
+const V: XenVersion = XenVersion::V4_17;
+
+#[test]
+fn an_ipi_takes_its_time_to_another_pcpu_and_none_to_the_own() {
+    for (to, at) in [(P0, 1_000), (P1, 1_004)] {
+        let mut host = host(2, V, vec![]);
+        host.profile.ipi = us(4);
+        let habits = Habits {
+            timers: vec![(P0, 0, at_ms(1))],
+            timer_tickles: Some(to),
+            ..Habits::default()
+        };
+        let told = run(&host, habits, ms(2));
+        assert_eq!(
+            told.calls(&["pass"]),
+            [format!("{at} pass {to} idle Tickled 0")]
+        );
+    }
+}
+
+#[test]
+fn a_switch_delays_the_next_vcpu_and_is_charged_to_the_one_before() {
+    let mut host = host(
+        1,
+        V,
+        vec![domain(1, compute(ms(3))), domain(2, Workload::Burn)],
+    );
+    host.profile.switch = us(5);
+    let habits = Habits {
+        slice: Some(ms(1)),
+        ..Habits::default()
+    };
+    let told = run(&host, habits, ms(8));
+    assert_eq!(
+        lines(&told.records, &[Kind::Switch])[..3],
+        [
+            "5 p0 idlev0 runnable, d1v0 running",
+            "1005 p0 d1v0 runnable, d2v0 running",
+            "2005 p0 d2v0 runnable, d1v0 running",
+        ]
+    );
+    // Slices count from the decision: 995 us of each are the guest's. 2985 us after three turns.
+    assert_eq!(turnarounds(&told.records, vcpu(1)), [6_005 + 15]);
+}
+
+#[test]
+fn a_vcpu_that_goes_on_pays_for_the_pass_only() {
+    let mut host = host(1, V, vec![domain(1, compute(us(2_500)))]);
+    host.profile.keep = us(3);
+    host.profile.timer_to_pass = us(2);
+    host.profile.resume = us(1);
+    let habits = Habits {
+        slice: Some(ms(1)),
+        ..Habits::default()
+    };
+    let told = run(&host, habits, ms(4));
+    let passes = told.calls(&["pass"]);
+    assert_eq!(
+        passes[1..3],
+        [
+            "1002 pass p0 d1v0 Slice 1002",
+            "2004 pass p0 d1v0 Slice 2004"
+        ]
+    );
+    // Once 1 us to resume, then twice 2 us, 3 us and 1 us.
+    assert_eq!(turnarounds(&told.records, vcpu(1)), [2_500 + 1 + 2 * 6]);
+}
+
+#[test]
+fn a_cache_is_refilled_after_another_vcpu_and_after_a_move() {
+    let profile = Profile {
+        cache_refill: us(20),
+        migration_refill: us(70),
+        ..Profile::IDEAL
+    };
+    // Alone: filled once, at the first run; a sleep does not spoil it.
+    let mut alone = host(1, V, vec![domain(1, periodic(ms(2), ms(1), us(100)))]);
+    alone.profile = profile;
+    let told = run(&alone, Habits::default(), ms(8));
+    // The vcpu first ran at time 0, when it was created.
+    assert_eq!(turnarounds(&told.records, vcpu(1))[1..], [100, 100, 100]);
+    // With another one that runs in between, every time.
+    let mut shared = alone.clone();
+    shared
+        .domains
+        .push(domain(2, periodic(ms(2), ms(2), us(100))));
+    let told = run(&shared, Habits::default(), ms(8));
+    assert_eq!(turnarounds(&told.records, vcpu(1))[1..], [120, 120, 120]);
+    // Another pcpu costs both.
+    let mut moved = host(2, V, vec![domain(1, compute(ms(3)))]);
+    moved.profile = profile;
+    moved.actions = vec![(at_ms(1), pin(1, P1))];
+    let told = run(&moved, Habits::default(), ms(8));
+    assert_eq!(turnarounds(&told.records, vcpu(1)), [3_000 + 20 + 20 + 70]);
+}
+
+#[test]
+fn an_interrupt_that_wakes_nobody_takes_time_from_whoever_runs() {
+    // The second task's timer expires at 1 ms while the first one computes.
+    let mut guest = domain(1, compute(ms(2)));
+    guest.vcpus[0]
+        .tasks
+        .push(periodic(ms(10), ms(1), us(100)).into());
+    let mut host = host(1, V, vec![guest]);
+    host.profile.interrupt = us(6);
+    let told = run(&host, Habits::default(), ms(4));
+    let busy = 2_000 + 100;
+    let last = told
+        .records
+        .iter()
+        .rfind(|r| r.kind == Kind::JobDone)
+        .unwrap();
+    assert_eq!(last.at, at_us(busy + 6));
+}
+
+#[test]
+fn a_wake_up_leads_to_a_pass_after_its_cost() {
+    let mut host = host(1, V, vec![domain(1, periodic(ms(10), ms(1), us(100)))]);
+    host.profile.wake_to_pass = us(4);
+    host.profile.block_to_pass = us(2);
+    let told = run(&host, Habits::default(), ms(4));
+    let passes = told.calls(&["pass"]);
+    assert_eq!(
+        passes[passes.len() - 2..],
+        [
+            "1004 pass p0 idle Tickled 0",
+            "1106 pass p0 d1v0 NotRunnable 102"
+        ]
+    );
+}

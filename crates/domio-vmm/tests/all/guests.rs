@@ -1,0 +1,245 @@
+//! The small operating system inside a guest: levels, priorities, turns, jobs.
+
+use crate::common::*;
+use crate::probe::{Habits, Told, run};
+use domio_core::{Duration, Instant, Kind, XenVersion};
+use domio_sim::RandomStream;
+use domio_vmm::config::{
+    Demand, DomainConfig, GuestConfig, KernelTick, TaskConfig, VcpuConfig, Workload,
+};
+use domio_vmm::guest::{Guest, Step};
+use std::sync::Arc;
+
+fn task(priority: i8, workload: Workload) -> TaskConfig {
+    TaskConfig {
+        priority,
+        ..TaskConfig::from(workload)
+    }
+}
+
+fn guest(config: GuestConfig, tasks: Vec<TaskConfig>) -> Guest {
+    let mut vcpu = VcpuConfig::anywhere([]);
+    vcpu.tasks = tasks;
+    Guest::new(config, &vcpu, Instant::ZERO, |i| {
+        RandomStream::new(1, 0, &format!("task{i}"))
+    })
+}
+
+/// Runs `domain` alone.
+fn alone(domain: DomainConfig, time: Duration) -> Told {
+    run(
+        &host(1, XenVersion::V4_17, vec![domain]),
+        Habits::default(),
+        time,
+    )
+}
+
+#[test]
+fn interrupts_run_before_softirqs_and_those_before_tasks() {
+    let config = GuestConfig {
+        irq_cost: us(3),
+        softirq_cost: us(7),
+        ..GuestConfig::IDEAL
+    };
+    let mut guest = guest(config, vec![task(0, compute(us(50)))]);
+    let mut jobs = Vec::new();
+    assert_eq!(guest.step(at_us(0), &mut jobs), Step::Run(us(50)));
+    guest.executed(us(10));
+    guest.interrupt();
+    assert_eq!(guest.step(at_us(10), &mut jobs), Step::Run(us(3)));
+    guest.executed(us(3));
+    assert_eq!(guest.step(at_us(13), &mut jobs), Step::Run(us(7)));
+    // Another interrupt in the softirq: its handler first, and the softirq is not done twice.
+    guest.executed(us(2));
+    guest.interrupt();
+    assert_eq!(guest.step(at_us(15), &mut jobs), Step::Run(us(3)));
+    guest.executed(us(3));
+    assert_eq!(guest.step(at_us(18), &mut jobs), Step::Run(us(5)));
+    guest.executed(us(5));
+    assert_eq!(guest.step(at_us(23), &mut jobs), Step::Run(us(40)));
+    guest.executed(us(40));
+    assert!(jobs.is_empty());
+    assert_eq!(guest.step(at_us(63), &mut jobs), Step::Block);
+    assert_eq!(jobs.len(), 1);
+    assert_eq!(jobs[0].finished.turnaround, us(63));
+    assert_eq!(jobs[0].finished.work, us(50));
+}
+
+#[test]
+#[should_panic(expected = "an idle guest executed")]
+fn an_idle_guest_does_not_execute() {
+    let mut guest = guest(GuestConfig::IDEAL, vec![]);
+    assert_eq!(guest.step(Instant::ZERO, &mut Vec::new()), Step::Block);
+    guest.executed(us(1));
+}
+
+#[test]
+fn a_task_of_higher_priority_runs_first_and_interrupts_a_lower_one() {
+    let mut domain = domain(1, Workload::Idle);
+    domain.vcpus[0].tasks = vec![
+        task(0, compute(ms(3))),
+        task(1, periodic(ms(10), ms(1), us(500))),
+        task(2, compute(ms(2))),
+    ];
+    let told = alone(domain, ms(5) + us(900));
+    assert_eq!(
+        lines(&told.records, &[Kind::JobDone]),
+        [
+            "2000 p0 d1v0 job of task 2 2000 for 2000",
+            "2500 p0 d1v0 job of task 1 1500 for 500",
+            "5500 p0 d1v0 job of task 0 5500 for 3000",
+        ]
+    );
+}
+
+#[test]
+fn tasks_of_equal_priority_take_turns() {
+    let mut domain = domain(1, compute(ms(3)));
+    domain.guest.task_slice = ms(2);
+    domain.vcpus[0].tasks.push(task(0, compute(ms(3))));
+    domain.vcpus[0].tasks.push(task(0, compute(ms(1))));
+    let told = alone(domain, ms(10));
+    // 0 to 2 ms the first, to 4 the second, to 5 the third, then what is left of each.
+    assert_eq!(
+        lines(&told.records, &[Kind::JobDone]),
+        [
+            "5000 p0 d1v0 job of task 2 5000 for 1000",
+            "6000 p0 d1v0 job of task 0 6000 for 3000",
+            "7000 p0 d1v0 job of task 1 7000 for 3000",
+        ]
+    );
+}
+
+#[test]
+fn a_turn_goes_on_after_another_priority_and_after_preemption() {
+    // The burner of domain 2 takes every second millisecond; turns count execution only.
+    let mut guest = domain(1, compute(ms(2)));
+    guest.guest.task_slice = us(1_500);
+    guest.vcpus[0].tasks.push(task(0, compute(us(1_900))));
+    let domains = vec![guest, domain(2, Workload::Burn)];
+    let habits = Habits {
+        slice: Some(ms(1)),
+        sticky: true,
+        ..Habits::default()
+    };
+    let told = run(&host(1, XenVersion::V4_17, domains), habits, ms(10));
+    // Executes 0-1, 2-3, 4-5, 6-7: task 0 has 1.5 ms, task 1 has 1.5 ms, then what is left.
+    assert_eq!(
+        lines(&told.records, &[Kind::JobDone]),
+        [
+            "6500 p0 d1v0 job of task 0 6500 for 2000",
+            "6900 p0 d1v0 job of task 1 6900 for 1900",
+        ]
+    );
+}
+
+#[test]
+fn jobs_that_are_released_while_one_is_under_way_queue_up() {
+    // Released at 1, 2, 3, ... ms; a burner takes 0 to 4 ms.
+    let mut guest = domain(1, periodic(ms(1), ms(1), us(500)));
+    guest.vcpus[0].tasks.push(task(1, compute(ms(4))));
+    let told = alone(guest, us(7_600));
+    assert_eq!(
+        lines(&told.records, &[Kind::JobDone])[1..],
+        [
+            "4500 p0 d1v0 job of task 0 3500 for 500",
+            "5000 p0 d1v0 job of task 0 3000 for 500",
+            "5500 p0 d1v0 job of task 0 2500 for 500",
+            "6000 p0 d1v0 job of task 0 2000 for 500",
+            "6500 p0 d1v0 job of task 0 1500 for 500",
+            "7000 p0 d1v0 job of task 0 1000 for 500",
+            "7500 p0 d1v0 job of task 0 500 for 500",
+        ]
+    );
+}
+
+#[test]
+fn an_on_off_task_sleeps_from_the_end_of_its_burst() {
+    // The burner delays the first burst to 3 ms, and with it all that follows.
+    let mut guest = domain(1, on_off(ms(1), ms(2)));
+    guest.vcpus[0].tasks.push(task(1, compute(ms(2))));
+    let told = alone(guest, ms(10));
+    assert_eq!(
+        lines(&told.records, &[Kind::Block, Kind::Wake])[1..],
+        [
+            "3000 p0 d1v0 block",
+            "5000 p0 d1v0 wake",
+            "6000 p0 d1v0 block",
+            "8000 p0 d1v0 wake",
+            "9000 p0 d1v0 block",
+        ]
+    );
+    assert_eq!(
+        turnarounds(&told.records, vcpu(1)),
+        [2_000, 3_000, 1_000, 1_000]
+    );
+}
+
+#[test]
+fn a_computation_tells_its_turnaround_and_then_sleeps() {
+    let domains = vec![domain(1, compute(us(2_500))), domain(2, Workload::Burn)];
+    let habits = Habits {
+        slice: Some(ms(1)),
+        sticky: true,
+        ..Habits::default()
+    };
+    let told = run(&host(1, XenVersion::V4_17, domains), habits, ms(20));
+    assert_eq!(
+        lines(&told.records, &[Kind::JobDone]),
+        ["4500 p0 d1v0 job of task 0 4500 for 2500"]
+    );
+    assert_eq!(told.simulation.host().vcpu_times(0).blocked, us(15_500));
+}
+
+#[test]
+fn a_replay_wakes_when_it_did_and_adds_up_what_it_could_not_do() {
+    let demands = [(1, 500), (3, 800), (4, 300)].map(|(at, work)| Demand {
+        at: at_ms(at),
+        work: us(work),
+    });
+    let replay = || Workload::Replay(Arc::from(demands));
+    let told = alone(domain(1, replay()), ms(10));
+    let kinds = [Kind::Wake, Kind::Block];
+    assert_eq!(
+        lines(&told.records, &kinds)[2..],
+        [
+            "1000 p0 d1v0 wake",
+            "1500 p0 d1v0 block",
+            "3000 p0 d1v0 wake",
+            "3800 p0 d1v0 block",
+            "4000 p0 d1v0 wake",
+            "4300 p0 d1v0 block",
+        ]
+    );
+    // Where a burner keeps it from running, the second work joins the first.
+    let domains = vec![domain(2, Workload::Burn), domain(1, replay())];
+    let habits = Habits {
+        slice: Some(ms(3)),
+        sticky: true,
+        ..Habits::default()
+    };
+    let told = run(&host(1, XenVersion::V4_17, domains), habits, ms(10));
+    assert_eq!(told.simulation.host().vcpu_times(1).running, us(1_600));
+    assert!(
+        lines(&told.records, &[Kind::JobDone]).is_empty(),
+        "nobody waits for its jobs"
+    );
+}
+
+#[test]
+fn a_kernel_ticks_itself_only_while_it_has_work() {
+    let mut guest = domain(1, periodic(ms(50), ms(5), ms(10)));
+    guest.guest.irq_cost = us(100);
+    guest.vcpus[0].kernel_tick = Some(KernelTick {
+        period: ms(4),
+        phase: at_ms(2),
+    });
+    let told = alone(guest, ms(40));
+    // Woken at 5 ms by its timer; ticks at 6, 10 and 14 ms.
+    assert_eq!(
+        turnarounds(&told.records, vcpu(1)),
+        [10_000 + 100 + 3 * 100]
+    );
+    let wakes = lines(&told.records, &[Kind::Wake]);
+    assert_eq!(wakes.len(), 2, "no tick wakes an idle guest: {wakes:?}");
+}

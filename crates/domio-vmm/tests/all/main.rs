@@ -1,0 +1,15 @@
+//! The simulated host, seen from outside: by its trace, its runstate sums and what it tells the
+//! policy. Chapters are named after xen-spec, and tests say the paragraph that they hold the host
+//! to.
+
+mod common;
+mod costs;
+mod faults;
+mod golden;
+mod guests;
+mod invariants;
+mod life;
+mod probe;
+mod random;
+mod softirqs;
+mod ticks;

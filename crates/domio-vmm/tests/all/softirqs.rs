@@ -1,0 +1,161 @@
+//! xen-spec 0.2, 0.3 and 0.5: the order of softirqs, the slop of timers, the pass.
+
+use crate::common::*;
+use crate::probe::{Habits, run};
+use domio_core::{Kind, XenVersion};
+use domio_vmm::config::Workload;
+
+/// A burner whose slice of 1 ms ends while a policy timer is set to `timer` (microseconds).
+fn slice_and_timer(version: XenVersion, slop: u64, timer: u64) -> Vec<String> {
+    let mut host = host(1, version, vec![domain(1, Workload::Burn)]);
+    host.profile.timer_slop = us(slop);
+    let habits = Habits {
+        slice: Some(ms(1)),
+        timers: vec![(P0, 0, at_us(timer))],
+        ..Habits::default()
+    };
+    let told = run(&host, habits, us(1_500));
+    told.calls(&["timer", "pass"])[1..]
+        .iter()
+        .map(|c| c.to_string())
+        .collect()
+}
+
+#[test]
+fn s0_2_a_tick_comes_before_a_schedule_of_the_same_instant() {
+    for version in [XenVersion::V3_1, XenVersion::V4_17] {
+        assert_eq!(
+            slice_and_timer(version, 0, 1_000),
+            ["1000 timer p0 0", "1000 pass p0 d1v0 Slice 1000"],
+            "{version}"
+        );
+    }
+}
+
+#[test]
+fn s0_2_a_tick_comes_before_the_schedule_that_a_wake_up_asked_for() {
+    let sleeper = domain(1, periodic(ms(10), ms(1), us(100)));
+    let host = host(1, XenVersion::V4_17, vec![sleeper]);
+    let habits = Habits {
+        timers: vec![(P0, 0, at_ms(1))],
+        ..Habits::default()
+    };
+    let told = run(&host, habits, us(1_050));
+    let last = told.calls(&["timer", "pass", "wake"]);
+    let at_one: Vec<_> = last.iter().filter(|c| c.starts_with("1000 ")).collect();
+    assert_eq!(at_one.len(), 3, "{last:?}");
+    assert_eq!(*at_one[2], "1000 pass p0 idle Tickled 0");
+}
+
+#[test]
+fn s0_3_in_3_1_timers_run_up_to_the_slop_early() {
+    assert_eq!(
+        slice_and_timer(XenVersion::V3_1, 50, 1_049),
+        ["1000 timer p0 0", "1000 pass p0 d1v0 Slice 1000"]
+    );
+    assert_eq!(
+        slice_and_timer(XenVersion::V3_1, 50, 1_050),
+        ["1000 pass p0 d1v0 Slice 1000", "1050 timer p0 0"],
+        "a timer 50 us away is not within 50 us"
+    );
+    assert_eq!(
+        slice_and_timer(XenVersion::V3_1, 50, 951),
+        ["951 timer p0 0", "951 pass p0 d1v0 Slice 951"],
+        "the slice timer is early likewise"
+    );
+}
+
+#[test]
+fn s0_3_in_4_17_timers_run_up_to_the_slop_late() {
+    assert_eq!(
+        slice_and_timer(XenVersion::V4_17, 50, 1_020),
+        ["1000 pass p0 d1v0 Slice 1000", "1050 timer p0 0"]
+    );
+    assert_eq!(
+        slice_and_timer(XenVersion::V4_17, 50, 1_060),
+        ["1000 pass p0 d1v0 Slice 1000", "1060 timer p0 0"],
+        "further away the hardware is set to the time itself"
+    );
+    assert_eq!(
+        slice_and_timer(XenVersion::V4_17, 50, 980),
+        ["980 timer p0 0", "1030 pass p0 d1v0 Slice 1030"],
+        "the slice timer is late likewise"
+    );
+}
+
+#[test]
+fn s0_5_a_pass_that_keeps_the_vcpu_leaves_no_runstate_change() {
+    let host = host(1, XenVersion::V4_17, vec![domain(1, Workload::Burn)]);
+    let habits = Habits {
+        slice: Some(ms(1)),
+        ..Habits::default()
+    };
+    let told = run(&host, habits, us(2_500));
+    let after_start: Vec<_> = told.records.iter().filter(|r| r.at >= at_us(1)).collect();
+    assert_eq!(
+        after_start.iter().map(|r| line(r)).collect::<Vec<_>>(),
+        ["1000 p0 d1v0 continue", "2000 p0 d1v0 continue"]
+    );
+    assert_eq!(
+        after_start[1].data[..2],
+        [2_000_000, 1_000_000],
+        "ran, slice"
+    );
+}
+
+#[test]
+fn s0_5_the_slice_timer_is_armed_anew_by_every_pass() {
+    // The sleeper's wake-up at 0.4 ms makes a pass that keeps the burner: its slice starts again.
+    let domains = vec![
+        domain(2, periodic(ms(10), us(400), us(100))),
+        domain(1, Workload::Burn),
+    ];
+    let habits = Habits {
+        slice: Some(ms(1)),
+        sticky: true,
+        ..Habits::default()
+    };
+    let told = run(&host(1, XenVersion::V4_17, domains), habits, us(1_600));
+    let passes = told.calls(&["pass"]);
+    assert_eq!(
+        passes[passes.len() - 3..],
+        [
+            "400 pass p0 d1v0 Tickled 400",
+            "1400 pass p0 d1v0 Slice 1400",
+            "1500 pass p0 d2v0 NotRunnable 100",
+        ]
+    );
+}
+
+#[test]
+fn s0_5_an_idle_pick_without_a_slice_ends_only_by_an_event() {
+    let host = host(1, XenVersion::V4_17, vec![domain(1, Workload::Idle)]);
+    let habits = Habits {
+        slice: Some(ms(1)),
+        ..Habits::default()
+    };
+    let told = run(&host, habits, ms(50));
+    assert!(told.calls(&["pass"]).iter().all(|c| c.starts_with("0 ")));
+}
+
+#[test]
+fn s0_5_prev_is_held_until_the_switch_is_complete() {
+    let domains = vec![domain(1, Workload::Burn), domain(2, Workload::Burn)];
+    let mut host = host(1, XenVersion::V4_17, domains);
+    host.profile.switch = us(7);
+    let habits = Habits {
+        slice: Some(ms(1)),
+        ..Habits::default()
+    };
+    let told = run(&host, habits, us(1_500));
+    let calls = told.calls(&["pass", "saved"]);
+    assert_eq!(
+        calls[calls.len() - 2..],
+        ["1000 pass p0 d1v0 Slice 1000", "1007 saved d1v0"]
+    );
+    let switches = lines(&told.records, &[Kind::Switch]);
+    assert_eq!(
+        switches.last().unwrap(),
+        "1007 p0 d1v0 runnable, d2v0 running"
+    );
+}

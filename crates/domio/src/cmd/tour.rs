@@ -1,0 +1,212 @@
+//! One small host under three schedulers, for whoever runs `domio reproduce` without arguments.
+
+use crate::cmd::run;
+use crate::out;
+use domio_core::{DomainId, Duration, Record, Sink};
+use domio_lab::compare::Comparison;
+use domio_lab::experiments::tour::{REPLICATIONS, SCENARIO, hosts};
+use domio_lab::measure;
+use domio_lab::observe::{Observer, Seen};
+use domio_lab::replicate::on_all_cores;
+use domio_lab::simulate::{RunFault, domains, simulate};
+use domio_lab::{Progress, Sample};
+use domio_report::data::{Figure, Section};
+use domio_report::{figure, observed, samples, text};
+use domio_scenario::{Built, Scenario};
+use std::collections::BTreeMap;
+
+/// Time that the timelines show.
+const TIMELINE: Duration = Duration::from_millis(100);
+
+/// Measures that the terminal shows.
+const SHOWN: [&str; 2] = ["share_pct", "wake_p95_us"];
+
+/// What came out.
+pub struct Tour {
+    scenario: Scenario,
+    host: Built,
+    /// By scheduler.
+    parts: Vec<Part>,
+}
+
+struct Part {
+    scheduler: String,
+    samples: Vec<Sample>,
+    /// What the first replication showed.
+    seen: Seen,
+}
+
+struct Eyes(Option<Observer>);
+
+impl Sink for Eyes {
+    fn record(&mut self, record: &Record) {
+        if let Some(observer) = &mut self.0 {
+            observer.record(record);
+        }
+    }
+}
+
+impl Tour {
+    /// Simulates the host under each scheduler.
+    ///
+    /// # Errors
+    /// When a run ends early, which is a mistake in domio.
+    pub fn take(
+        seed: u64,
+        replications: Option<u32>,
+        progress: &dyn Progress,
+    ) -> anyhow::Result<Self> {
+        let count = replications.unwrap_or(REPLICATIONS);
+        let mut built: Vec<(String, Scenario, Built)> = Vec::new();
+        for (name, scenario) in hosts(seed)? {
+            let host = run::build(&scenario)?;
+            built.push((name, scenario, host));
+        }
+        let jobs: Vec<(&str, &Built, u32)> = built
+            .iter()
+            .flat_map(|(name, _, host)| (0..count).map(move |n| (name.as_str(), host, n)))
+            .collect();
+        let results = on_all_cores(
+            &jobs,
+            |(name, ..)| *name,
+            progress,
+            |(_, host, n)| {
+                // The first replication is drawn; the others only measure.
+                let eyes = Eyes((*n == 0).then(|| Observer::new(TIMELINE)));
+                let result = simulate(host, *n, eyes)?;
+                let sample = measure::sample(&result.summary, &domains(host));
+                Ok((sample, result.sink.0.map(Observer::finish)))
+            },
+        );
+        let results: Result<Vec<_>, RunFault> = results.into_iter().collect();
+        let mut results = results.map_err(|fault| run::failed(&fault))?.into_iter();
+        let parts = built
+            .iter()
+            .map(|(name, ..)| {
+                let (samples, seen): (Vec<_>, Vec<_>) =
+                    results.by_ref().take(count as usize).unzip();
+                Part {
+                    scheduler: name.clone(),
+                    samples,
+                    seen: seen.into_iter().flatten().next().unwrap_or_default(),
+                }
+            })
+            .collect();
+        // All hosts have the same domains.
+        let (_, scenario, host) = built.swap_remove(0);
+        Ok(Tour {
+            scenario,
+            host,
+            parts,
+        })
+    }
+
+    /// The tables for the terminal.
+    pub fn text(&self) -> String {
+        let mut text = format!("{SCENARIO}: {}\n\n", run::title(&self.scenario));
+        for (measure, table) in measure::comparisons(&self.names(), &self.policies()) {
+            if SHOWN.contains(&measure.key) {
+                let heading = figure::heading(measure.title, measure.unit);
+                let table = text::compare::render(&without_units(table), out::width());
+                text += &format!("{heading}\n\n{table}\n");
+            }
+        }
+        text
+    }
+
+    /// The sections for the report.
+    pub fn sections(&self) -> Vec<Section> {
+        let domains = domains(&self.host);
+        let description = self.scenario.plan().description.clone();
+        let moments = self.parts.iter().filter_map(|part| {
+            let caption = format!("Under {}", part.scheduler);
+            observed::first_moments(&caption, &part.seen, &domains, TIMELINE)
+        });
+        let ms = TIMELINE.as_nanos() / 1_000_000;
+        vec![
+            Section {
+                title: "A small host under three schedulers".to_owned(),
+                text: description.unwrap_or_default(),
+                figures: self.bars(),
+            },
+            Section {
+                title: "Its first moments".to_owned(),
+                text: format!(
+                    "What runs on each pcpu and what each vcpu does in the first {ms} ms after the \
+                     warm-up."
+                ),
+                figures: moments.collect(),
+            },
+            Section {
+                title: "Its waits and runs".to_owned(),
+                text: String::new(),
+                figures: vec![
+                    observed::curves(
+                        "The web server, from a wake-up until it runs",
+                        "wake to run",
+                        &self.lengths("web", |seen| &seen.wake_to_run_us),
+                    ),
+                    observed::curves(
+                        "The batch job, length of a run",
+                        "run",
+                        &self.lengths("batch", |seen| &seen.runs_us),
+                    ),
+                ],
+            },
+        ]
+    }
+
+    fn names(&self) -> Vec<String> {
+        let domains = domains(&self.host).into_iter();
+        domains.map(|(_, name)| name).collect()
+    }
+
+    fn policies(&self) -> Vec<(String, Vec<Sample>)> {
+        let parts = self.parts.iter();
+        parts
+            .map(|p| (p.scheduler.clone(), p.samples.clone()))
+            .collect()
+    }
+
+    /// Charts of the measures that the terminal shows too.
+    fn bars(&self) -> Vec<Figure> {
+        let shown = |name: &str| SHOWN.iter().any(|key| name.ends_with(key));
+        let reduced = |sample: &Sample| {
+            let values = sample.values().filter(|(name, _)| shown(name));
+            values.fold(Sample::new(), |s, (name, value)| s.with(name, value))
+        };
+        let policies: Vec<(String, Vec<Sample>)> = self
+            .parts
+            .iter()
+            .map(|p| (p.scheduler.clone(), p.samples.iter().map(reduced).collect()))
+            .collect();
+        let members: Vec<(String, &[Sample])> = policies
+            .iter()
+            .map(|(name, samples)| (name.clone(), samples.as_slice()))
+            .collect();
+        samples::figures(&members, &self.names())
+    }
+
+    /// By scheduler, what the first replication showed of `domain`.
+    fn lengths<'t>(
+        &'t self,
+        domain: &str,
+        of: fn(&Seen) -> &BTreeMap<DomainId, Vec<f64>>,
+    ) -> Vec<(&'t str, &'t [f64])> {
+        let domains = domains(&self.host);
+        let id = domains.iter().find(|(_, name)| name == domain);
+        let curve = |part: &'t Part| {
+            let lengths = of(&part.seen).get(&id?.0)?;
+            Some((part.scheduler.as_str(), lengths.as_slice()))
+        };
+        self.parts.iter().filter_map(curve).collect()
+    }
+}
+
+/// The table with its unit left to the heading above it.
+fn without_units(mut table: Comparison) -> Comparison {
+    for metric in &mut table.metrics {
+        metric.unit = String::new();
+    }
+    table
+}

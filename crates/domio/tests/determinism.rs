@@ -1,0 +1,78 @@
+//! Two processes write the same trace of a scenario, and the trace tells what the run told.
+
+use assert_cmd::Command;
+use serde_json::Value;
+use std::path::Path;
+use tempfile::TempDir;
+
+fn domio(folder: &TempDir, args: &[&str]) -> Vec<u8> {
+    let mut command = Command::cargo_bin("domio").expect("the program is built");
+    let assert = command
+        .current_dir(folder.path())
+        .args(args)
+        .assert()
+        .success();
+    assert.get_output().stdout.clone()
+}
+
+fn json(folder: &TempDir, args: &[&str]) -> Value {
+    serde_json::from_slice(&domio(folder, args)).expect("standard output is one JSON value")
+}
+
+/// Runs a shipped scenario, shortened, and returns the trace.
+fn trace(folder: &TempDir, scenario: &str, file: &str) -> Vec<u8> {
+    let short = ["--set", "run.warmup_s=0.5", "--set", "run.duration_s=0.7"];
+    let mut args = vec!["run", scenario, "--trace", file];
+    args.extend(short);
+    domio(folder, &args);
+    std::fs::read(Path::new(folder.path()).join(file)).expect("the trace was written")
+}
+
+#[test]
+fn two_processes_write_the_same_trace_of_every_shipped_scenario() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    for (scenario, _) in domio_scenario::examples() {
+        let one = trace(&folder, scenario, "one.trace");
+        let two = trace(&folder, scenario, "two.trace");
+        assert!(one == two, "{scenario}");
+        assert!(one.len() > 200, "{scenario}: {} bytes", one.len());
+    }
+}
+
+#[test]
+fn the_trace_of_a_run_is_clean_and_gives_the_figures_of_the_run() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    // In the second nobody leaves his pcpu for the whole time: only marks tell of the vcpus.
+    for (scenario, set) in [
+        ("burn7", "run.duration_s=0.7"),
+        ("smp-balance", "host.cores=8"),
+        ("latency-guest", "run.duration_s=1"),
+    ] {
+        let args = ["run", scenario, "--set", "run.warmup_s=0.5", "--set", set];
+        let mut args = args.to_vec();
+        args.extend(["--trace", "run.trace", "--json"]);
+        let run = json(&folder, &args);
+        let check = json(&folder, &["trace", "check", "run.trace", "--json"]);
+        assert_eq!(check["total"], 0, "{scenario}: {check}");
+        let summary = json(&folder, &["trace", "summary", "run.trace", "--json"]);
+        let of_run = run["domains"].as_array().expect("domains");
+        assert!(!of_run.is_empty());
+        for domain in of_run {
+            let id = &domain["id"];
+            let of_trace = summary["domains"].as_array().expect("domains");
+            let same = of_trace.iter().find(|d| d["id"] == *id);
+            let same = same.unwrap_or_else(|| panic!("{scenario}: no domain {id} in the trace"));
+            for (figure, pointer) in [
+                ("share_pct", "/share_percent"),
+                ("runs_per_s", "/executions_per_second"),
+                ("run_p50_us", "/run_us/p50"),
+                ("wake_p50_us", "/wake_to_run_us/p50"),
+                ("wake_p99_us", "/wake_to_run_us/p99"),
+            ] {
+                let told = &domain[figure]["mean"];
+                let read = same.pointer(pointer).expect("a figure of the summary");
+                assert_eq!(told, read, "{scenario}, domain {id}: {figure}");
+            }
+        }
+    }
+}
