@@ -15,12 +15,11 @@ fuzz_target!(|bytes: &[u8]| {
         Err(errors) => {
             errors.render(true);
             errors.to_json();
-            let Some((first, rest)) = std::str::from_utf8(bytes).ok().and_then(|t| t.split_once('\n'))
-            else {
-                return;
-            };
+            let text = std::str::from_utf8(bytes).ok();
+            let Some((first, rest)) = text.and_then(|t| t.split_once('\n')) else { return };
             let Some((key, value)) = first.split_once('=') else { return };
-            let Ok(scenario) = Scenario::parse("fuzz.toml", rest.as_bytes(), policies) else { return };
+            let parsed = Scenario::parse("fuzz.toml", rest.as_bytes(), policies);
+            let Ok(scenario) = parsed else { return };
             match scenario.with(&[(key, value)]) {
                 Ok(changed) => changed,
                 Err(errors) => {

@@ -9,8 +9,8 @@ use domio_vmm::config::{
 };
 use domio_vmm::{Profile, Simulation};
 
-/// What decides: Xen's classic by the rules of 4.17, whose slice is 30 ms too and which lets a guest
-/// that wakes preempt.
+/// What decides: Xen's classic by the rules of 4.17, whose slice is 30 ms too and which lets a
+/// guest that wakes preempt.
 const POLICY: &str = "credit";
 
 /// Guests that burn on [`host`].
@@ -37,8 +37,8 @@ pub fn host(pcpus: u16) -> HostConfig {
     config(pcpus, burning.chain([waking]))
 }
 
-/// A host of 256 pcpus and 2,048 vcpus under mixed load: one vcpu in sixteen burns, the
-/// others work at regular or at random times, and all together want most of the host.
+/// A host of 256 pcpus and 2,048 vcpus under mixed load: a third burns, a third works at regular
+/// times and a third at random times.
 pub fn big() -> HostConfig {
     let workload = |i: u16| match i % 3 {
         0 => Workload::Burn,

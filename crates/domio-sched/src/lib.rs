@@ -19,6 +19,6 @@ pub mod null;
 pub mod registry;
 pub mod round_robin;
 
-pub use contract::{Descriptor, Needs, Pick, Prev, Promises, Scheduler, Stop, Wake};
+pub use contract::{Conflict, Descriptor, Needs, Pick, Prev, Promises, Scheduler, Stop, Wake};
 pub use cx::{Affinity, Cx, Effect, Pause, PcpuView, Tables, VcpuView};
-pub use registry::{Conflict, Policy, find, policies};
+pub use registry::{Policy, find, policies};

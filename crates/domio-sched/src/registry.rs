@@ -1,10 +1,8 @@
 //! The list of policies.
 
-use crate::contract::{Descriptor, Scheduler};
+use crate::contract::{Conflict, Descriptor, Scheduler};
 use crate::{credit, null, round_robin};
 use alloc::boxed::Box;
-use alloc::string::String;
-use core::fmt;
 use domio_core::{ParamValues, Topology};
 
 /// A policy that can be asked for by name.
@@ -18,33 +16,6 @@ pub struct Policy {
     /// together.
     pub validate: fn(&ParamValues) -> Result<(), Conflict>,
 }
-
-/// Values of a policy's parameters, each in its range, that do not go together.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Conflict {
-    /// Name of the parameter to change.
-    pub param: &'static str,
-    /// Name of the parameter that it clashes with, which may be at its default.
-    pub with: &'static str,
-    /// What is wrong, as a sentence without a full stop.
-    pub problem: String,
-    /// What would be right, such as the bound of `param`.
-    pub expected: String,
-    /// What to do about it.
-    pub hint: &'static str,
-}
-
-impl fmt::Display for Conflict {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "{}; expected {}: {}",
-            self.problem, self.expected, self.hint
-        )
-    }
-}
-
-impl core::error::Error for Conflict {}
 
 static POLICIES: &[Policy] = &[
     Policy {

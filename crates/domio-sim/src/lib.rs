@@ -12,7 +12,7 @@
 //! |---|---|
 //! | [`queue`] | [`EventQueue`]: what every model talks to, and how its three parts fit together |
 //! | [`mod@run`] | the run loop, its limits and how a run ended |
-//! | [`random`] | random streams that do not disturb each other, and the distributions of durations |
+//! | [`random`] | random streams that do not disturb each other, distributions of durations |
 //! | [`hold`] | benchmark loops, the engine's and a plain binary heap's |
 //!
 //! ```

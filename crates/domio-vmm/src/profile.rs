@@ -135,8 +135,8 @@ impl Profile {
         handler: Duration::from_nanos(1_400),
         // A guest's tick that delays accounting which waits behind a tick (c1-weights-1-2-4).
         interrupt: Duration::from_nanos(3_800),
-        // Xen's 50 us as it shows: accounting that waits behind a tick comes 52.7 us after it, record
-        // to record, of which its own way from the interrupt to the record is the rest.
+        // Xen's 50 us as it shows: accounting that waits behind a tick comes 52.7 us after it,
+        // record to record, of which its own way from the interrupt to the record is the rest.
         timer_slop: Duration::from_nanos(49_450),
     };
 

@@ -1,13 +1,14 @@
 //! Agreement with recorded traces: simulate what a real Xen did and compare.
 //!
 //! ```text
-//! DIR/NAME/scenario.json ─▶ Recording ─┬─▶ demand, start state ─▶ simulated host ─▶ Meter ─┐
-//! DIR/NAME/trace.bin     ─▶            └─▶ Meter ──────────────────────────────────────────┴─▶ Agreement
+//! scenario.json ─▶ Recording ─┬─▶ demand, start state ─▶ simulated host ─▶ Meter ─┐
+//! trace.bin     ─▶            └─▶ Meter ──────────────────────────────────────────┴─▶ Agreement
 //! ```
 //!
 //! From the recording the simulation takes what the host was configured to be (`scenario.json`),
-//! what the replayed guests asked for ([`demand`]) and the state in which the trace found the host
-//! ([`start`]). Everything after that is the model's own. The hardware profile is the same for
+//! what the guests asked for ([`demand`], [`kernel_tick`]) and the state in which the trace found
+//! the host ([`mod@start`], and what a trace cannot show of it, [`mod@estimate`]). Everything after
+//! that is the model's own. The hardware profile is the same for
 //! every recording ([`domio_vmm::Profile::XEN_4_17_EMULATED`]).
 
 pub mod agreement;

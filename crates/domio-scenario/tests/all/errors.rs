@@ -788,7 +788,8 @@ error[unknown-key]: unknown key `wieght` in [[domain]]
  --> test.toml:9:1
   |
 9 | wieght = 3
-  | ^^^^^^ expected one of: name, id, count, vcpus, pin, soft, start_ms, stop_ms, guest, workload, task, weight, cap
+  | ^^^^^^ expected one of: name, id, count, vcpus, pin, soft, start_ms, stop_ms, guest, \
+workload, task, weight, cap
   |
   = help: did you mean `weight`?
 

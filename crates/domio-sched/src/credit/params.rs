@@ -1,8 +1,7 @@
 //! Parameters of the credit scheduler: their declaration, and the settings that follow from them.
 
 use super::rules::{RateLimit, Rules};
-use crate::contract::{Descriptor, Needs, Promises};
-use crate::registry::Conflict;
+use crate::contract::{Conflict, Descriptor, Needs, Promises};
 use alloc::format;
 use core::fmt;
 use domio_core::cpuset::MAX_PCPUS;

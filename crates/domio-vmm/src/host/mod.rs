@@ -422,7 +422,10 @@ impl<S: Sink> Host<S> {
 /// Whether any vcpu has a soft affinity that says something, or is given one during the run.
 fn uses_soft_affinity(config: &HostConfig) -> bool {
     let mut vcpus = config.domains.iter().flat_map(|d| &d.vcpus);
-    let pins = |(_, action): &(Instant, Action)| matches!(action, Action::Pin { soft, .. } if *soft != CpuSet::ALL);
+    let pins = |(_, action): &(Instant, Action)| match action {
+        Action::Pin { soft, .. } => *soft != CpuSet::ALL,
+        _ => false,
+    };
     vcpus.any(|v| v.soft != CpuSet::ALL) || config.actions.iter().any(pins)
 }
 
