@@ -52,16 +52,14 @@ fn a_guest_that_wakes_among_burning_ones_agrees() {
     assert_eq!(differences(&check("c1-burn7-periodic", 600)), [""; 0]);
 }
 
-/// The twin of this recording takes another course after two seconds (docs/FIDELITY.md, "What does
-/// not agree yet"): everything agrees but the median run length, of which it has only some 115
-/// samples a guest, half of them whole slices.
 #[test]
-fn seven_burning_guests_agree_but_for_the_median_run() {
-    let differs = differences(&check("c1-burn7", 3_000));
-    assert!(
-        differs.iter().all(|d| d.ends_with("run_us.p50")),
-        "{differs:?}"
+fn seven_burning_guests_make_every_recorded_dispatch() {
+    let agreement = check("c1-burn7", 100_000);
+    assert_eq!(
+        agreement.matched.0, agreement.matched.1,
+        "every dispatch, in order and time"
     );
+    assert_eq!(differences(&agreement), [""; 0]);
 }
 
 /// The checks can fail: a recording whose description is wrong does not agree.

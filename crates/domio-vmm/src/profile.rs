@@ -120,7 +120,7 @@ impl Profile {
         // Surplus over 10 ms between PICKED_CPU records, over 30 ms between records of accounting.
         timer_to_handler: [
             Duration::from_nanos(2_900),
-            Duration::from_nanos(1_243),
+            Duration::from_nanos(1_271),
             Duration::ZERO,
             Duration::ZERO,
         ],
