@@ -223,6 +223,13 @@ impl Recording {
                 self.description.pcpus
             ));
         }
+        let pcpus = self.description.pcpus;
+        if let Some(r) = self.records.iter().find(|r| r.pcpu.0 >= pcpus) {
+            return unusable(format!(
+                "a record of {} in the trace, but scenario.json says {pcpus} pcpus",
+                r.pcpu
+            ));
+        }
         if !self.records.iter().any(|r| r.runstates().is_some()) {
             return unusable(
                 "the trace holds no runstate record; record with xentrace -e 0x0002f000".into(),

@@ -74,9 +74,15 @@ impl Start {
     pub fn observe(recording: &Recording, profile: &Profile, tslice: Duration) -> Start {
         let at = recording.begin();
         let tick = tick_period(tslice);
-        let pcpus = (0..recording.description.pcpus)
-            .map(|p| observe_pcpu(&recording.records, PcpuId(p), profile, tick, at))
-            .collect();
+        let mut pcpus: Vec<StartPcpu> = Vec::new();
+        for p in 0..recording.description.pcpus {
+            let mut seen = observe_pcpu(&recording.records, PcpuId(p), profile, tick, at);
+            // A vcpu that moved before a record of its old pcpu showed it runs in one place only.
+            if pcpus.iter().any(|other| other.current == seen.current) {
+                seen.current = None;
+            }
+            pcpus.push(seen);
+        }
         Start {
             at,
             pcpus,

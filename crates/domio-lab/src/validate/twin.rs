@@ -5,8 +5,8 @@ use super::kernel_tick::{KERNEL_TICK, kernel_ticks};
 use super::recording::{DescribedWorkload, Recording};
 use super::start::{Start, StartVcpu, tick_period};
 use domio_core::{
-    CpuSet, DomainId, Duration, Instant, Kind, ParamValues, Record, Runstate, Sink, Topology,
-    VcpuName, XenVersion,
+    CpuSet, DomainId, Duration, Instant, Kind, ParamValues, PcpuId, Record, Runstate, Sink,
+    Topology, VcpuName, XenVersion,
 };
 use domio_sched::credit::{Credit, DESCRIPTOR, Priority, WarmVcpu};
 use domio_sched::{Cx, Scheduler};
@@ -100,10 +100,14 @@ impl Twin {
                 stop: None,
             });
         }
-        let known = |v: &StartVcpu| description.domains.iter().any(|d| d.id == v.name.domain.0);
+        let known = |v: &StartVcpu| {
+            let mut domains = description.domains.iter();
+            domains.any(|d| d.id == v.name.domain.0 && v.name.index < d.vcpus)
+        };
         if let Some(v) = start.vcpus.iter().find(|v| !known(v)) {
             return Err(format!(
-                "the trace shows {}, whose domain scenario.json does not list",
+                "the trace shows {}, which scenario.json does not list; its domains need the id and \
+                 the number of vcpus that they had",
                 v.name
             ));
         }
@@ -157,7 +161,7 @@ impl Twin {
             let credit = any.downcast_mut::<Credit>().expect("a twin runs credit");
             let ticks: Vec<_> = (0u16..)
                 .zip(&self.start.pcpus)
-                .filter_map(|(p, s)| Some((domio_core::PcpuId(p), self.time(s.tick?))))
+                .filter_map(|(p, s)| Some((PcpuId(p), self.time(s.tick?))))
                 .collect();
             let accounting = self.origin + hidden.accounting_in;
             let warm: Vec<_> = self
@@ -214,13 +218,14 @@ impl Twin {
                 .iter()
                 .map(|v| AdoptedVcpu {
                     name: v.name,
-                    state: match v.state {
-                        // Only the pcpus' own word makes a vcpu current.
-                        Runstate::Running if !self.is_current(v.name) => Runstate::Runnable,
-                        state => state,
+                    // Only the pcpus' own word makes a vcpu current.
+                    state: match (self.current_on(v.name), v.state) {
+                        (Some(_), _) => Runstate::Running,
+                        (None, Runstate::Running) => Runstate::Runnable,
+                        (None, state) => state,
                     },
                     since: self.earlier(v.since),
-                    pcpu: v.pcpu,
+                    pcpu: self.current_on(v.name).unwrap_or(v.pcpu),
                     parked: v.parked,
                 })
                 .collect(),
@@ -240,8 +245,14 @@ impl Twin {
         }
     }
 
-    fn is_current(&self, name: VcpuName) -> bool {
-        self.start.pcpus.iter().any(|p| p.current == Some(name))
+    /// The pcpu on which `name` runs at the start.
+    fn current_on(&self, name: VcpuName) -> Option<PcpuId> {
+        let at = self
+            .start
+            .pcpus
+            .iter()
+            .position(|p| p.current == Some(name))?;
+        Some(PcpuId(at as u16))
     }
 }
 

@@ -32,7 +32,7 @@ pub fn run(args: &Validate, global: &Global) -> anyhow::Result<Status> {
     let differ = agreements.len() - agree;
     match args.json {
         true => out::json(&json!({
-            "recordings": agreements,
+            "traces": agreements,
             "summary": { "agree": agree, "differ": differ },
         }))?,
         false => out::text(&text::agreement::render(&agreements, out::width()))?,
