@@ -106,8 +106,8 @@ impl Twin {
         };
         if let Some(v) = start.vcpus.iter().find(|v| !known(v)) {
             return Err(format!(
-                "the trace shows {}, which scenario.json does not list; its domains need the id and \
-                 the number of vcpus that they had",
+                "the trace shows {}, which scenario.json does not list; its domains need the id \
+                 and the number of vcpus that they had",
                 v.name
             ));
         }
