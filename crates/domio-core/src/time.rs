@@ -54,6 +54,12 @@ impl Instant {
         Duration(self.0.saturating_sub(earlier.0))
     }
 
+    /// This instant minus `d`, [`Instant::ZERO`] at least.
+    #[inline]
+    pub const fn saturating_sub(self, d: Duration) -> Instant {
+        Instant(self.0.saturating_sub(d.0))
+    }
+
     /// This instant plus `d`, [`Instant::MAX`] at most.
     #[inline]
     pub const fn saturating_add(self, d: Duration) -> Instant {

@@ -92,7 +92,7 @@ impl Extraction<'_> {
                 let lead = self.profile.timer_to_pass;
                 let pcpu = self.pcpu(record.pcpu);
                 pcpu.pass = Some(at);
-                pcpu.cause.get_or_insert(at.checked_sub(lead));
+                pcpu.cause.get_or_insert(at.saturating_sub(lead));
             }
             Kind::Continue => self.kept(record),
             Kind::RunstateChange => self.runstate(record),
@@ -194,16 +194,5 @@ fn demand(at: Instant, work: Duration, origin: Instant) -> Demand {
     Demand {
         at: Instant::ZERO + at.saturating_since(origin),
         work,
-    }
-}
-
-/// Subtraction that stays at time zero.
-trait CheckedSub {
-    fn checked_sub(self, d: Duration) -> Instant;
-}
-
-impl CheckedSub for Instant {
-    fn checked_sub(self, d: Duration) -> Instant {
-        Instant::from_nanos(self.as_nanos().saturating_sub(d.as_nanos()))
     }
 }

@@ -2,9 +2,9 @@
 //!
 //! The credit scheduler never writes its credits into a trace, but its decisions depend on them.
 //! The estimate is the state from which the simulated twin makes the same dispatches as the
-//! recording for the longest time within an [estimation window](Settings::window) at its
-//! beginning. Only the state at one instant is estimated, from the beginning of the trace; no
-//! parameter of the model is, and what follows the window is the model's own.
+//! recording for the longest time within an [estimation window](Settings::window), which is the
+//! whole recording unless a caller says otherwise. Only the state at one instant is estimated; no
+//! parameter of the model is.
 //!
 //! The search is a hill climb with neutral steps from a fixed seed: the same recording gives the
 //! same estimate on every machine.
@@ -194,7 +194,7 @@ fn matching(twin: &Twin, hidden: &Hidden, recorded: &Dispatches, settings: &Sett
         }
         let simulated = dispatches(simulation.host_mut().sink_mut(), recorded.len());
         simulation.host_mut().sink_mut().clear();
-        let mut first_difference = Instant::MAX;
+        let mut differs = false;
         for (p, list) in simulated.iter().enumerate() {
             for (at, vcpu) in list {
                 let at = at.since(origin);
@@ -205,14 +205,14 @@ fn matching(twin: &Twin, hidden: &Hidden, recorded: &Dispatches, settings: &Sett
                         && when.saturating_sub(at) <= settings.tolerance
                 });
                 if !same {
-                    first_difference = first_difference.min(Instant::ZERO + at);
+                    differs = true;
                     break;
                 }
                 next[p] += 1;
                 matched += 1;
             }
         }
-        if first_difference != Instant::MAX {
+        if differs {
             break;
         }
     }

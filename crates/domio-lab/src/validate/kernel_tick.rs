@@ -66,7 +66,7 @@ pub fn kernel_ticks(
     best.retain(|_, (votes, _)| *votes >= 2);
     // The slop counts from the end of the tick's own interrupt.
     best.into_iter()
-        .map(|(vcpu, (_, at))| (vcpu, earlier(at, profile.interrupt)))
+        .map(|(vcpu, (_, at))| (vcpu, at.saturating_sub(profile.interrupt)))
         .collect()
 }
 
@@ -92,12 +92,12 @@ fn clues(records: &[Record], profile: &Profile, tslice: Duration) -> Vec<Clue> {
         match r.kind {
             Kind::Wake | Kind::Sleep => p.known = Some(r.at),
             Kind::Policy if is_tick(r) => {
-                let expired = earlier(r.at, profile.tick_to_record);
+                let expired = r.at.saturating_sub(profile.tick_to_record);
                 late = p.tick.map(|last| (last + tick, expired));
                 p.tick = Some(expired + profile.timer_to_handler[0]);
             }
             Kind::Policy if r.policy_event().is_some_and(|(e, _)| e == SCHEDULE) => {
-                let expired = earlier(r.at, profile.timer_to_pass);
+                let expired = r.at.saturating_sub(profile.timer_to_pass);
                 late = p.slice_end.take().map(|end| (end, expired));
                 p.pass = Some(r.at);
             }
@@ -111,7 +111,7 @@ fn clues(records: &[Record], profile: &Profile, tslice: Duration) -> Vec<Clue> {
             && expired > due + Duration::from_micros(2)
             && expired < due + profile.timer_slop + Duration::from_micros(5)
         {
-            let at = earlier(expired, profile.timer_slop);
+            let at = expired.saturating_sub(profile.timer_slop);
             let shown = p
                 .known
                 .is_some_and(|k| at.saturating_since(k) < profile.timer_slop);
@@ -148,8 +148,4 @@ fn slice_end(pass: Option<Instant>, slice: u32) -> Option<Instant> {
         return None;
     }
     Some(pass? + Duration::from_nanos(u64::from(slice)))
-}
-
-fn earlier(at: Instant, d: Duration) -> Instant {
-    Instant::from_nanos(at.as_nanos().saturating_sub(d.as_nanos()))
 }

@@ -127,18 +127,18 @@ fn observe_pcpu(
         _ => None,
     });
     if let (Some(pass), Some(ran)) = (pass, ran) {
-        seen.entered = minus(pass, ran);
+        seen.entered = pass.saturating_sub(ran);
         let provoked = mine()
             .take_while(|r| r.at <= pass)
             .any(|r| matches!(r.kind, Kind::Wake | Kind::Sleep | Kind::Block));
         if !provoked {
-            seen.slice_end = Some(minus(pass, profile.timer_to_pass));
+            seen.slice_end = Some(pass.saturating_sub(profile.timer_to_pass));
         }
     }
     let first_tick = mine().find(|r| is_tick(r)).map(|r| r.at);
     seen.tick = first_tick.map(|at| {
         first_after(
-            minus(at, profile.tick_to_record),
+            at.saturating_sub(profile.tick_to_record),
             tick + profile.timer_to_handler[0],
             begin,
         )
@@ -194,7 +194,7 @@ fn observe_vcpus(records: &[Record], begin: Instant) -> Vec<StartVcpu> {
                     && v.state == Runstate::Runnable
                 {
                     let waited = Duration::from_nanos(u64::from(r.data[0]));
-                    v.since = minus(r.at, waited).min(begin);
+                    v.since = r.at.saturating_sub(waited).min(begin);
                 }
             }
             Kind::Policy => {
@@ -257,7 +257,11 @@ fn first_accounting(
                 && previous.is_some_and(|p| p.kind == Kind::Wake)
         });
         if parking || r.kind == Kind::Sleep || is_event(r, &[event::ACCOUNT_STOP]) {
-            return Some(first_after(minus(r.at, lateness), tslice + lateness, begin));
+            return Some(first_after(
+                r.at.saturating_sub(lateness),
+                tslice + lateness,
+                begin,
+            ));
         }
         previous = Some(r);
     }
@@ -272,7 +276,7 @@ fn clock_offset(records: &[Record], profile: &Profile, tick: Duration) -> Durati
         if let Some(before) = last.insert(r.pcpu, r.at) {
             let gap = r.at.saturating_since(before);
             if gap > tick + profile.timer_slop + profile.timer_slop {
-                let expired = minus(r.at, profile.tick_to_record).as_nanos();
+                let expired = r.at.saturating_sub(profile.tick_to_record).as_nanos();
                 let period = tick.as_nanos();
                 return Duration::from_nanos((period - expired % period) % period);
             }
@@ -297,9 +301,5 @@ pub(super) fn is_tick(r: &Record) -> bool {
 /// The first of the times `..., at - period, at, at + period, ...` that is not before `begin`.
 fn first_after(at: Instant, period: Duration, begin: Instant) -> Instant {
     let steps = at.saturating_since(begin).as_nanos() / period.as_nanos();
-    (minus(at, period * steps)).max(begin)
-}
-
-fn minus(at: Instant, d: Duration) -> Instant {
-    Instant::from_nanos(at.as_nanos().saturating_sub(d.as_nanos()))
+    at.saturating_sub(period * steps).max(begin)
 }

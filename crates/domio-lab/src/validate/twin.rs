@@ -15,7 +15,6 @@ use domio_vmm::config::{
 };
 use domio_vmm::host::{AdoptedPcpu, AdoptedVcpu, Adoption};
 use domio_vmm::{Profile, Simulation};
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Simulated time at which a twin takes over, before the clock offset: long enough after zero
@@ -205,7 +204,7 @@ impl Twin {
             self.time(recorded)
         } else {
             let before = self.start.at.since(recorded);
-            Instant::from_nanos(self.origin.as_nanos().saturating_sub(before.as_nanos()))
+            self.origin.saturating_sub(before)
         }
     }
 
@@ -301,14 +300,4 @@ pub fn dispatches(records: &[Record], pcpus: usize) -> Vec<Vec<(Instant, VcpuNam
         }
     }
     found
-}
-
-/// Names of the vcpus by which a caller may index [`Hidden::vcpus`].
-pub fn names(twin: &Twin) -> BTreeMap<VcpuName, usize> {
-    twin.start
-        .vcpus
-        .iter()
-        .enumerate()
-        .map(|(i, v)| (v.name, i))
-        .collect()
 }
