@@ -11,14 +11,16 @@ pub mod cpuset;
 pub mod id;
 pub mod params;
 pub mod record;
+pub mod table;
 pub mod time;
 pub mod topology;
 pub mod version;
 
-pub use cpuset::CpuSet;
+pub use cpuset::{CpuSet, MAX_PCPUS};
 pub use id::{DomainId, PcpuId, VcpuId, VcpuName};
 pub use params::{ParamError, ParamKind, ParamSpec, ParamValues};
 pub use record::{Kind, NullSink, Record, Runstate, Sink};
+pub use table::PcpuTable;
 pub use time::{Duration, Instant};
 pub use topology::Topology;
 pub use version::XenVersion;

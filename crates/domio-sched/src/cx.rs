@@ -6,7 +6,7 @@
 //! [`Cx::unpark`].
 
 use alloc::vec::Vec;
-use domio_core::{CpuSet, Duration, Instant, PcpuId, Topology, VcpuId, VcpuName};
+use domio_core::{CpuSet, Duration, Instant, PcpuId, PcpuTable, Topology, VcpuId, VcpuName};
 
 /// Reasons for which a vcpu is not runnable (Xen's `_VPF_*` flags and pause counts), as bits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -98,7 +98,7 @@ pub struct Tables {
     /// By [`VcpuId`].
     pub affinity: Vec<Affinity>,
     /// By [`PcpuId`].
-    pub pcpus: Vec<PcpuView>,
+    pub pcpus: PcpuTable<PcpuView>,
     /// Pcpus that take part in scheduling.
     pub online: CpuSet,
     /// How they share cores and sockets.
@@ -116,7 +116,7 @@ impl Tables {
         Tables {
             vcpus: Vec::new(),
             affinity: Vec::new(),
-            pcpus: alloc::vec![PcpuView::default(); topology.pcpus()],
+            pcpus: PcpuTable::new(topology.pcpus(), PcpuView::default()),
             online: CpuSet::EMPTY,
             topology,
             no_soft_affinity: false,
@@ -243,7 +243,7 @@ impl<'a> Cx<'a> {
     /// The vcpu that is current on `pcpu`, `None` when it idles.
     #[inline]
     pub fn current(&self, pcpu: PcpuId) -> Option<VcpuId> {
-        self.tables.pcpus[pcpu.index()].current
+        self.tables.pcpus[pcpu].current
     }
 
     /// Whether `vcpu` is current on the pcpu that it belongs to.

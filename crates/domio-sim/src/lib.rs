@@ -49,12 +49,14 @@
 //! assert_eq!(metronome.beats, 11);
 //! ```
 
+mod arrivals;
 mod far;
 pub mod hold;
 mod near;
 pub mod queue;
 pub mod random;
 pub mod run;
+mod timers;
 mod tournament;
 
 pub use queue::{EventQueue, TimerId};

@@ -3,10 +3,11 @@
 //! Two parts hold them. The *run* is a sorted list that is read from the front and only ever
 //! extended at its end; what comes out of the buckets of the far future goes there, and so do
 //! posts that are in order anyway, such as those with a constant delay. Posts that are due before
-//! the end of the run are *arrivals* and take a slot in a [`Tournament`] instead, which is quick as
+//! the end of the run are *arrivals* and take a slot among the [`Arrivals`] instead, which is quick as
 //! long as they are few; [`EventQueue`](crate::EventQueue) sees to that.
 
-use crate::tournament::{DISARMED, Key, Tournament, key, seq_of, slot_of, time_of};
+use crate::arrivals::Arrivals;
+use crate::tournament::{Key, key, seq_of, time_of};
 
 /// One posted event.
 #[derive(Clone, Copy)]
@@ -30,10 +31,7 @@ pub(crate) struct Near<E> {
     /// Sorted; entries before `head` have been delivered.
     run: Vec<Entry<E>>,
     head: usize,
-    arrivals: Tournament<E>,
-    /// Slots of `arrivals` that are not in use, the one freed last on top: it can be filled again
-    /// at the lowest price.
-    free: Vec<u32>,
+    arrivals: Arrivals<E>,
     /// Memory for [`split_off`](Self::split_off); empty in between.
     keys: Vec<Key>,
 }
@@ -54,15 +52,14 @@ impl<E: Copy> Near<E> {
         Near {
             run: Vec::new(),
             head: 0,
-            arrivals: Tournament::new(),
-            free: Vec::new(),
+            arrivals: Arrivals::new(),
             keys: Vec::new(),
         }
     }
 
     #[inline]
     pub fn len(&self) -> usize {
-        self.run.len() - self.head + self.arrivals.armed()
+        self.run.len() - self.head + self.arrivals.len()
     }
 
     #[inline]
@@ -73,7 +70,7 @@ impl<E: Copy> Near<E> {
     /// Number of events that are not in the run.
     #[inline]
     pub fn arrivals(&self) -> usize {
-        self.arrivals.armed()
+        self.arrivals.len()
     }
 
     /// The earliest event: its key and where it is.
@@ -83,7 +80,7 @@ impl<E: Copy> Near<E> {
             .run
             .get(self.head)
             .map(|entry| (entry.key(), First::Run));
-        if self.arrivals.armed() == 0 {
+        if self.arrivals.len() == 0 {
             return run;
         }
         let key = self.arrivals.earliest();
@@ -104,10 +101,7 @@ impl<E: Copy> Near<E> {
                 }
                 event
             }
-            First::Arrival(key) => {
-                self.free.push(slot_of(key));
-                self.arrivals.pop(key)
-            }
+            First::Arrival(key) => self.arrivals.take(key),
         }
     }
 
@@ -116,14 +110,7 @@ impl<E: Copy> Near<E> {
     pub fn insert(&mut self, entry: Entry<E>) {
         match self.run.last() {
             Some(last) if last.time > entry.time => {
-                let slot = match self.free.pop() {
-                    Some(slot) => {
-                        self.arrivals.set_event(slot, entry.event);
-                        slot
-                    }
-                    None => self.arrivals.add(entry.event),
-                };
-                self.arrivals.arm(slot, entry.time, entry.seq);
+                self.arrivals.insert(entry.time, entry.seq, entry.event);
             }
             _ => {
                 if self.head >= Self::RECLAIM && self.head >= self.run.len() / 2 {
@@ -146,9 +133,7 @@ impl<E: Copy> Near<E> {
     /// nothing is moved.
     pub fn split_off(&mut self, keep: usize, out: &mut Vec<Entry<E>>) {
         let mut keys = std::mem::take(&mut self.keys);
-        let slots = 0..self.arrivals.slots();
-        keys.extend(slots.map(|slot| self.arrivals.get(slot)));
-        keys.retain(|&key| key != DISARMED);
+        keys.extend(self.arrivals.keys());
         keys.sort_unstable();
         if let Some(from) = self.cut(keep, &keys) {
             let run = &self.run[self.head..];
@@ -181,14 +166,10 @@ impl<E: Copy> Near<E> {
 
     /// Takes the arrival with this key.
     fn take_arrival(&mut self, key: Key) -> Entry<E> {
-        let slot = slot_of(key);
-        let event = self.arrivals.event(slot);
-        self.arrivals.disarm(slot);
-        self.free.push(slot);
         Entry {
             time: time_of(key),
             seq: seq_of(key),
-            event,
+            event: self.arrivals.take(key),
         }
     }
 }

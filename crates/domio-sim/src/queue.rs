@@ -4,7 +4,7 @@
 //!
 //! - **Timers** belong to an entity (a processor, a device) that has one of them for as long as it
 //!   lives, and re-arms it all the time, mostly before it fires. They compete in a tournament
-//!   (`tournament.rs`), so that a re-arm costs a few nanoseconds and leaves nothing behind.
+//!   (`timers.rs`, `tournament.rs`), so that a re-arm costs a few nanoseconds and leaves nothing behind.
 //! - **Posts** are fired and forgotten. Those due next are in order (`near.rs`), all others in
 //!   buckets by the digits of their time (`far.rs`), which are looked at only when their turn
 //!   comes. While only a few dozen posts wait, there are no others.
@@ -27,7 +27,8 @@ use domio_core::Instant;
 
 use crate::far::Far;
 use crate::near::{Entry, First, Near};
-use crate::tournament::{DISARMED, Key, SEQ_LIMIT, SLOTS_MAX, Tournament, time_of};
+use crate::timers::Timers;
+use crate::tournament::{Key, SEQ_LIMIT, is_armed, time_of};
 
 /// A timer of one [`EventQueue`]; see [`EventQueue::timer`].
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -46,11 +47,7 @@ pub struct EventQueue<E: Copy> {
     popped: u64,
     /// `popped` before the first event at `now`.
     popped_before_now: u64,
-    timers: Tournament<E>,
-    /// By timer: its slot, [`OUTSIDE`] before it is armed for the first time.
-    slots: Vec<u32>,
-    /// By timer: what it delivers, for those that are outside.
-    outside: Vec<E>,
+    timers: Timers<E>,
     near: Near<E>,
     /// Posts up to this time go to `near`, later ones to `far`.
     near_until: u64,
@@ -60,10 +57,6 @@ pub struct EventQueue<E: Copy> {
     /// Posts on their way from `near` to `far`; empty in between.
     moving: Vec<Entry<E>>,
 }
-
-/// No slot: a timer does not compete until it is armed for the first time, as a model may register
-/// many that few of its runs need.
-const OUTSIDE: u32 = u32::MAX;
 
 /// Posts go from `near` back to `far` when it holds more than this many outside its run: one less
 /// than three levels of its tournament have room for.
@@ -86,9 +79,7 @@ impl<E: Copy> EventQueue<E> {
             seq: 0,
             popped: 0,
             popped_before_now: 0,
-            timers: Tournament::new(),
-            slots: Vec::new(),
-            outside: Vec::new(),
+            timers: Timers::new(),
             near: Near::new(),
             near_until: u64::MAX,
             far: Far::with_capacity(n),
@@ -115,14 +106,12 @@ impl<E: Copy> EventQueue<E> {
         self.popped - self.popped_before_now
     }
 
-    /// Number of pending events: posts not yet delivered and armed timers.
-    #[inline]
+    /// Number of pending events: posts not yet delivered and armed timers. Looks at every timer.
     pub fn len(&self) -> usize {
         self.posts + self.timers.armed()
     }
 
-    /// Whether no event is pending.
-    #[inline]
+    /// Whether no event is pending. Looks at every timer.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -157,10 +146,7 @@ impl<E: Copy> EventQueue<E> {
     /// # Panics
     /// When there are 2¹⁸ - 1 timers already.
     pub fn timer(&mut self, event: E) -> TimerId {
-        assert!(self.slots.len() < SLOTS_MAX, "too many timers");
-        self.slots.push(OUTSIDE);
-        self.outside.push(event);
-        TimerId(self.slots.len() as u32 - 1)
+        TimerId(self.timers.add(event))
     }
 
     /// Changes what timer `t` delivers from now on, whether or not it is armed.
@@ -169,10 +155,7 @@ impl<E: Copy> EventQueue<E> {
     /// When `t` belongs to another queue and this one has no such timer; so do all other calls
     /// that take a timer.
     pub fn set_timer_event(&mut self, t: TimerId, event: E) {
-        match self.slots[t.0 as usize] {
-            OUTSIDE => self.outside[t.0 as usize] = event,
-            slot => self.timers.set_event(slot, event),
-        }
+        self.timers.set_event(t.0, event);
     }
 
     /// Arms timer `t` to fire once at `at`, behind everything already scheduled for that time. A
@@ -184,40 +167,20 @@ impl<E: Copy> EventQueue<E> {
     #[track_caller]
     pub fn arm(&mut self, t: TimerId, at: Instant) {
         let (time, seq) = (self.not_in_the_past(at), self.next_seq());
-        let slot = match self.slots.get(t.0 as usize) {
-            Some(&slot) if slot != OUTSIDE => slot,
-            _ => self.let_in(t),
-        };
-        self.timers.arm(slot, time, seq);
-    }
-
-    #[cold]
-    #[track_caller]
-    fn let_in(&mut self, t: TimerId) -> u32 {
-        assert!((t.0 as usize) < self.slots.len(), "no such timer");
-        let slot = self.timers.add(self.outside[t.0 as usize]);
-        self.slots[t.0 as usize] = slot;
-        slot
+        self.timers.arm(t.0, time - self.now, time, seq);
     }
 
     /// Disarms timer `t`; does nothing when it is not armed.
     #[inline]
     pub fn disarm(&mut self, t: TimerId) {
-        let slot = self.slots[t.0 as usize];
-        if slot != OUTSIDE {
-            self.timers.disarm(slot);
-        }
+        self.timers.disarm(t.0);
     }
 
     /// When timer `t` will fire; `None` when it is not armed.
     #[inline]
     pub fn deadline(&self, t: TimerId) -> Option<Instant> {
-        let slot = self.slots[t.0 as usize];
-        if slot == OUTSIDE {
-            return None;
-        }
-        let key = self.timers.get(slot);
-        (key != DISARMED).then(|| Instant::from_nanos(time_of(key)))
+        let key = self.timers.get(t.0);
+        is_armed(key).then(|| Instant::from_nanos(time_of(key)))
     }
 
     /// The time of the earliest pending event.
@@ -228,7 +191,7 @@ impl<E: Copy> EventQueue<E> {
             time_of(key)
         } else if !self.far.is_empty() {
             self.far.min_time()
-        } else if timer == DISARMED {
+        } else if !is_armed(timer) {
             return None;
         } else {
             u64::MAX
@@ -257,7 +220,7 @@ impl<E: Copy> EventQueue<E> {
             (time, self.near.take(first))
         } else {
             let time = time_of(timer);
-            if time > until.as_nanos() || timer == DISARMED {
+            if time > until.as_nanos() || !is_armed(timer) {
                 return None;
             }
             (time, self.timers.pop(timer))

@@ -17,12 +17,14 @@ pub trait Model {
 }
 
 /// Whether a run goes on after an event.
+///
+/// Boxed, as it is returned for each event and nearly always means to go on.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Flow {
     /// Deliver the next event.
     Continue,
     /// End the run here.
-    Stop(Stop),
+    Stop(Box<Stop>),
 }
 
 /// Why a model ends its run.
@@ -195,11 +197,12 @@ pub fn run<M: Model>(model: &mut M, queue: &mut EventQueue<M::Event>, limits: &L
             let what = format!("more than {max_rounds} events at one instant, time does not pass");
             return Outcome::Stalled { at, what };
         }
-        match model.handle(queue, event) {
-            Flow::Continue => {}
-            Flow::Stop(Stop::Halted { reason }) => return Outcome::Halted { at, reason },
-            Flow::Stop(Stop::PolicyFault { fault }) => return Outcome::PolicyFault { at, fault },
-            Flow::Stop(Stop::Stalled { what }) => return Outcome::Stalled { at, what },
+        if let Flow::Stop(stop) = model.handle(queue, event) {
+            return match *stop {
+                Stop::Halted { reason } => Outcome::Halted { at, reason },
+                Stop::PolicyFault { fault } => Outcome::PolicyFault { at, fault },
+                Stop::Stalled { what } => Outcome::Stalled { at, what },
+            };
         }
     }
 }

@@ -1,22 +1,23 @@
-//! Deadlines that change often: a tournament over the slots that hold them.
+//! Who is first: a tournament over slots whose keys change often.
 //!
 //! Slots compete in groups of four, a cache line each; the earliest of a group competes in a group
-//! one level up, and the winner of the single group at the top is the champion. Arming, re-arming
-//! or disarming a slot plays the groups on its way up again, as far as that makes a difference.
-//! Nothing is ever stale, nothing moves, and no branch depends on which deadline is earlier: with
-//! few slots, a mispredicted branch would cost more than everything else.
+//! one level up, and the winner of the single group at the top is the champion. Giving a slot
+//! another key plays the groups on its way up again, as far as that makes a difference. Nothing
+//! moves, and no branch depends on which key is earlier: with few slots, a mispredicted branch
+//! would cost more than everything else.
 //!
-//! The groups may lag behind: they hold, for each slot, a time that is never later than its
-//! deadline. A slot that gets a later deadline, or none, or was delivered, is not played again
-//! until it turns up as the champion. Timers that are put off again and again, such as the end of
-//! a time slice, then cost one store each time; and a timer that fires and is armed again at once
-//! goes its way up once, not twice.
+//! What a slot stands for is its owner's business ([`crate::timers`], [`crate::arrivals`]). Both
+//! owners let the groups lag behind: a slot competes with a *bound*, a key that is never later
+//! than its deadline, and is not played again for a later deadline until it turns up as the
+//! champion. A timer that is put off again and again, such as the end of a time slice, then costs
+//! one store each time; and one that fires and is armed again at once goes its way up once, not
+//! twice.
 
 use std::hint::select_unpredictable;
 
 /// Competitors in a group.
 const ARITY: usize = 4;
-/// Slots are numbered with this many bits.
+/// Slots and timers are numbered with this many bits.
 const INDEX_BITS: u32 = 18;
 /// Most slots: one less than there are numbers, because the last one is that of [`DISARMED`].
 pub(crate) const SLOTS_MAX: usize = (1 << INDEX_BITS) - 1;
@@ -24,15 +25,22 @@ pub(crate) const SLOTS_MAX: usize = (1 << INDEX_BITS) - 1;
 /// it could be, no deadline is mistaken for [`DISARMED`].
 pub(crate) const SEQ_LIMIT: u64 = u64::MAX >> INDEX_BITS;
 
-/// Deadline, sequence number and slot in one number, so that one comparison gives time order,
-/// first in first out. From the top: 64 bits of time, then the sequence number, then the slot.
-/// Keys of different tournaments can be compared, as sequence numbers are drawn only once.
+/// Deadline, sequence number and index in one number, so that one comparison gives time order,
+/// first in first out. From the top: 64 bits of time, then the sequence number, then the index of
+/// what is due. Keys from different places can be compared, as sequence numbers are drawn only
+/// once, and the lower half alone tells keys apart.
 pub(crate) type Key = u128;
 
-/// The key of a disarmed slot, behind every key of a deadline.
+/// The key of nothing, behind every key of a deadline.
 pub(crate) const DISARMED: Key = Key::MAX;
 
-/// The key of a deadline without a slot.
+/// Whether `key` is that of a deadline. The lower half tells.
+#[inline]
+pub(crate) fn is_armed(key: Key) -> bool {
+    key as u64 != DISARMED as u64
+}
+
+/// The key of a deadline with index 0.
 #[inline]
 pub(crate) fn key(time: u64, seq: u64) -> Key {
     u128::from(time) << 64 | u128::from(seq << INDEX_BITS)
@@ -50,10 +58,10 @@ pub(crate) fn seq_of(key: Key) -> u64 {
     key as u64 >> INDEX_BITS
 }
 
-/// The slot in a key; that of [`DISARMED`] does not exist.
+/// The index in a key; that of [`DISARMED`] does not exist.
 #[inline]
-pub(crate) fn slot_of(key: Key) -> u32 {
-    key as u32 & ((1 << INDEX_BITS) - 1)
+pub(crate) fn index_of(key: Key) -> usize {
+    key as usize & ((1 << INDEX_BITS) - 1)
 }
 
 #[derive(Clone, Copy)]
@@ -80,67 +88,29 @@ fn earlier(a: Key, b: Key) -> Key {
 }
 
 #[derive(Clone)]
-struct Slot<E> {
-    /// The deadline, which the groups may not know yet; [`DISARMED`] for none.
-    deadline: Key,
-    event: E,
-}
-
-#[derive(Clone)]
-pub(crate) struct Tournament<E> {
+pub(crate) struct Tournament {
     /// The group at the top, then those below it, level by level: competitor `p` of group `g` is
     /// the winner of group `ARITY * g + p + 1`.
     groups: Vec<Group>,
     /// Index of the first group of slots: the others are the winners of groups.
     first_leaf: usize,
-    /// The winner of group 0; its deadline may be later by now.
+    /// The winner of group 0.
     champion: Key,
-    armed: usize,
-    slots: Vec<Slot<E>>,
 }
 
-impl<E: Copy> Tournament<E> {
+impl Tournament {
     pub fn new() -> Self {
         Tournament {
             groups: vec![Group([DISARMED; ARITY])],
             first_leaf: 0,
             champion: DISARMED,
-            armed: 0,
-            slots: Vec::new(),
         }
     }
 
-    /// Number of armed slots.
+    /// The earliest bound, [`DISARMED`] when no slot competes.
     #[inline]
-    pub fn armed(&self) -> usize {
-        self.armed
-    }
-
-    /// The earliest deadline, [`DISARMED`] when no slot is armed.
-    #[inline]
-    pub fn earliest(&mut self) -> Key {
-        // `DISARMED` names no slot.
-        while let Some(slot) = self.slots.get(slot_of(self.champion) as usize) {
-            // The lower half alone tells keys apart.
-            if slot.deadline as u64 == self.champion as u64 {
-                break;
-            }
-            self.replay(slot_of(self.champion), slot.deadline);
-        }
+    pub fn champion(&self) -> Key {
         self.champion
-    }
-
-    /// Adds a disarmed slot and returns its index.
-    pub fn add(&mut self, event: E) -> u32 {
-        if self.slots.len() == self.room() {
-            self.grow();
-        }
-        let slot = self.slots.len() as u32;
-        self.slots.push(Slot {
-            deadline: DISARMED,
-            event,
-        });
-        slot
     }
 
     /// Slots that there is room for.
@@ -148,69 +118,20 @@ impl<E: Copy> Tournament<E> {
         (self.groups.len() - self.first_leaf) * ARITY
     }
 
-    /// Makes room for `ARITY` times as many slots: another level.
-    fn grow(&mut self) {
-        assert!(self.slots.len() < SLOTS_MAX, "too many timers or posts");
+    /// Makes room for `ARITY` times as many slots: another level. No slot competes afterwards.
+    pub fn grow(&mut self) {
+        assert!(self.room() <= SLOTS_MAX, "too many timers or posts");
         self.first_leaf = ARITY * self.first_leaf + 1;
         let groups = ARITY * self.first_leaf + 1;
         self.groups = vec![Group([DISARMED; ARITY]); groups];
         self.champion = DISARMED;
-        for slot in 0..self.slots.len() as u32 {
-            let deadline = self.get(slot);
-            if deadline != DISARMED {
-                self.replay(slot, deadline);
-            }
-        }
     }
 
-    /// Number of slots.
-    pub fn slots(&self) -> u32 {
-        self.slots.len() as u32
-    }
-
-    pub fn event(&self, slot: u32) -> E {
-        self.slots[slot as usize].event
-    }
-
+    /// The bound of `slot`.
     #[inline]
-    pub fn set_event(&mut self, slot: u32, event: E) {
-        self.slots[slot as usize].event = event;
-    }
-
-    /// The key of `slot`, [`DISARMED`] without a deadline.
-    #[inline]
-    pub fn get(&self, slot: u32) -> Key {
-        self.slots[slot as usize].deadline
-    }
-
-    /// Gives `slot` a deadline.
-    #[inline]
-    pub fn arm(&mut self, slot: u32, time: u64, seq: u64) {
-        let key = key(time, seq) | u128::from(slot);
-        let old = &mut self.slots[slot as usize].deadline;
-        self.armed += usize::from(*old == DISARMED);
-        *old = key;
+    pub fn bound(&self, slot: u32) -> Key {
         let (group, place) = self.leaf(slot);
-        if key < self.groups[group].0[place] {
-            self.replay(slot, key);
-        }
-    }
-
-    /// Takes the deadline of `slot` away.
-    #[inline]
-    pub fn disarm(&mut self, slot: u32) {
-        let deadline = &mut self.slots[slot as usize].deadline;
-        self.armed -= usize::from(*deadline != DISARMED);
-        *deadline = DISARMED;
-    }
-
-    /// Disarms the slot whose key is `earliest` and returns its event.
-    #[inline]
-    pub fn pop(&mut self, earliest: Key) -> E {
-        self.armed -= 1;
-        let slot = &mut self.slots[slot_of(earliest) as usize];
-        slot.deadline = DISARMED;
-        slot.event
+        self.groups[group].0[place]
     }
 
     /// Group and place of a slot.
@@ -220,9 +141,9 @@ impl<E: Copy> Tournament<E> {
         (self.first_leaf + slot / ARITY, slot % ARITY)
     }
 
-    /// Gives `slot` a new key and plays the groups on its way up.
+    /// Gives `slot` the bound `key` and plays the groups on its way up.
     #[inline(never)]
-    fn replay(&mut self, slot: u32, key: Key) {
+    pub fn play(&mut self, slot: u32, key: Key) {
         let (mut group, place) = self.leaf(slot);
         let mut winner = self.groups[group].play(place, key);
         let mut may_stop = false;

@@ -61,6 +61,12 @@ enum Op {
         timer: usize,
         delay: u64,
     },
+    /// One timer after the other for the same time, as the ticks of many processors are.
+    ArmRow {
+        first: usize,
+        count: usize,
+        delay: u64,
+    },
     Rename {
         timer: usize,
     },
@@ -95,6 +101,8 @@ fn op() -> impl Strategy<Value = Op> {
             .prop_map(|(delay, spread, count)| Op::Burst { delay, spread, count }),
         1 => Just(Op::NewTimer),
         6 => (any::<usize>(), delay()).prop_map(|(timer, delay)| Op::Arm { timer, delay }),
+        3 => (any::<usize>(), 2..9usize, delay())
+            .prop_map(|(first, count, delay)| Op::ArmRow { first, count, delay }),
         1 => any::<usize>().prop_map(|timer| Op::Rename { timer }),
         2 => any::<usize>().prop_map(|timer| Op::Disarm { timer }),
         6 => delay().prop_map(|wait| Op::Pop { wait }),
@@ -142,6 +150,17 @@ impl Pair {
         self.obvious.schedule(at, event, None);
     }
 
+    /// Arms a timer of those that there are, if any.
+    fn arm(&mut self, timer: usize, delay: u64) {
+        if !self.timers.is_empty() {
+            let timer = timer % self.timers.len();
+            let at = self.obvious.now.saturating_add(delay);
+            self.queue.arm(self.timers[timer], Instant::from_nanos(at));
+            self.obvious.disarm(timer);
+            self.obvious.schedule(at, 0, Some(timer));
+        }
+    }
+
     fn pop(&mut self, until: u64) -> bool {
         let expected = self.obvious.pop(until);
         let delivered = self.queue.pop(Instant::from_nanos(until));
@@ -167,12 +186,15 @@ impl Pair {
                 }
             }
             Op::NewTimer => self.new_timer(),
-            Op::Arm { timer, delay } if !self.timers.is_empty() => {
-                let timer = timer % self.timers.len();
-                let at = self.obvious.now.saturating_add(delay);
-                self.queue.arm(self.timers[timer], Instant::from_nanos(at));
-                self.obvious.disarm(timer);
-                self.obvious.schedule(at, 0, Some(timer));
+            Op::Arm { timer, delay } => self.arm(timer, delay),
+            Op::ArmRow {
+                first,
+                count,
+                delay,
+            } => {
+                for timer in first % 1_000..first % 1_000 + count {
+                    self.arm(timer, delay);
+                }
             }
             Op::Rename { timer } if !self.timers.is_empty() => {
                 let timer = timer % self.timers.len();
@@ -185,7 +207,7 @@ impl Pair {
                 self.queue.disarm(self.timers[timer]);
                 self.obvious.disarm(timer);
             }
-            Op::Arm { .. } | Op::Rename { .. } | Op::Disarm { .. } => {}
+            Op::Rename { .. } | Op::Disarm { .. } => {}
             Op::Pop { wait } => {
                 self.pop(self.obvious.now.saturating_add(wait));
             }

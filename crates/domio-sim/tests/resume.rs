@@ -117,7 +117,7 @@ impl Model for Script {
         match self.delays.pop() {
             Some(delay) => queue.post(queue.now() + Duration::from_nanos(delay), ()),
             None => match self.stop.clone() {
-                Some(stop) => return Flow::Stop(stop),
+                Some(stop) => return Flow::Stop(Box::new(stop)),
                 None => queue.post(queue.now(), ()),
             },
         }

@@ -169,11 +169,11 @@ impl Guest {
                 self.softirq_left = self.config.softirq_cost;
             }
         }
-        if !self.irq_left.is_zero() {
-            self.level = Level::Irq;
-            return Step::Run(self.irq_left);
-        }
-        if self.softirq_due {
+        if self.softirq_due || !self.irq_left.is_zero() {
+            if !self.irq_left.is_zero() {
+                self.level = Level::Irq;
+                return Step::Run(self.irq_left);
+            }
             if !self.softirq_left.is_zero() {
                 self.level = Level::Softirq;
                 return Step::Run(self.softirq_left);
@@ -181,17 +181,26 @@ impl Guest {
             self.softirq_due = false;
             self.wake_tasks(now);
         }
-        self.step_tasks(now, jobs)
+        if self.tasks.len() == 1 {
+            self.step_only_task(now, jobs)
+        } else {
+            self.step_tasks(now, jobs)
+        }
     }
 
     /// Wakes the tasks whose time has come.
     #[inline]
     fn wake_tasks(&mut self, now: Instant) {
         if self.task_wake <= now {
-            for task in &mut self.tasks {
+            if let [task] = &mut *self.tasks {
                 task.wake_due(now);
+                self.task_wake = task.wakes_at();
+            } else {
+                for task in &mut self.tasks {
+                    task.wake_due(now);
+                }
+                self.find_task_wake();
             }
-            self.find_task_wake();
         }
         if self.tick_at <= now {
             self.set_tick(now);
@@ -213,51 +222,75 @@ impl Guest {
     }
 
     fn find_task_wake(&mut self) {
-        self.task_wake = self
-            .tasks
-            .iter()
-            .map(Task::wakes_at)
-            .min()
-            .unwrap_or(Instant::MAX);
+        let wakes = self.tasks.iter().map(Task::wakes_at);
+        self.task_wake = wakes.min().unwrap_or(Instant::MAX);
     }
 
+    /// As [`Guest::step_tasks`] for a guest with one task, as most have.
     #[inline]
+    fn step_only_task(&mut self, now: Instant, jobs: &mut Vec<Job>) -> Step {
+        loop {
+            if !self.tasks[0].ready() {
+                self.level = Level::Idle;
+                self.tick_at = Instant::MAX;
+                return Step::Block;
+            }
+            self.level = Level::Task(0);
+            if self.kernel_tick.is_some() && self.tick_at == Instant::MAX {
+                self.set_tick(now);
+            }
+            let task = &mut self.tasks[0];
+            let left = task.left();
+            if !left.is_zero() {
+                self.steady = left == Duration::MAX
+                    && self.kernel_tick.is_none()
+                    && self.task_wake == Instant::MAX;
+                return Step::Run(left);
+            }
+            match task.finish(now) {
+                AfterJob::Yield => return Step::Yield,
+                AfterJob::Report(finished) => jobs.push(Job { task: 0, finished }),
+                AfterJob::Quiet => {}
+            }
+            self.task_wake = self.tasks[0].wakes_at();
+        }
+    }
+
     fn step_tasks(&mut self, now: Instant, jobs: &mut Vec<Job>) -> Step {
         loop {
             let current = match self.level {
                 Level::Task(task) => Some(task),
                 _ => None,
             };
-            let Some(task) = self.choose(current) else {
+            let Some(chosen) = self.choose(current) else {
                 self.level = Level::Idle;
                 self.tick_at = Instant::MAX;
                 return Step::Block;
             };
-            if current != Some(task) {
+            if current != Some(chosen) {
                 self.turn = Duration::ZERO;
-                self.level = Level::Task(task);
+                self.level = Level::Task(chosen);
             }
-            if self.tick_at == Instant::MAX && self.kernel_tick.is_some() {
+            if self.kernel_tick.is_some() && self.tick_at == Instant::MAX {
                 self.set_tick(now);
             }
-            let left = self.tasks[task].left();
+            let task = &mut self.tasks[chosen];
+            let left = task.left();
             if left.is_zero() {
-                match self.tasks[task].finish(now) {
-                    AfterJob::Report(finished) => jobs.push(Job {
-                        task: task as u8,
+                let after = task.finish(now);
+                if let AfterJob::Yield = after {
+                    return Step::Yield;
+                }
+                if let AfterJob::Report(finished) = after {
+                    jobs.push(Job {
+                        task: chosen as u8,
                         finished,
-                    }),
-                    AfterJob::Quiet => {}
-                    AfterJob::Yield => return Step::Yield,
+                    });
                 }
                 self.find_task_wake();
                 continue;
             }
-            self.steady = left == Duration::MAX
-                && self.tasks.len() == 1
-                && self.kernel_tick.is_none()
-                && self.task_wake == Instant::MAX;
-            return Step::Run(if self.has_rival(task) {
+            return Step::Run(if self.has_rival(chosen) {
                 left.min(self.config.task_slice.saturating_sub(self.turn))
             } else {
                 left
@@ -267,11 +300,7 @@ impl Guest {
 
     /// The task to execute: the highest priority; among equals the current one until its turn is
     /// over, else the next one after it.
-    #[inline]
     fn choose(&mut self, current: Option<usize>) -> Option<usize> {
-        if self.tasks.len() == 1 {
-            return self.tasks[0].ready().then_some(0);
-        }
         let top = self
             .tasks
             .iter()
@@ -295,14 +324,11 @@ impl Guest {
     }
 
     /// Whether another ready task has the same priority as `task`.
-    #[inline]
     fn has_rival(&self, task: usize) -> bool {
-        self.tasks.len() > 1
-            && self
-                .tasks
-                .iter()
-                .enumerate()
-                .any(|(i, t)| i != task && t.ready() && t.priority() == self.tasks[task].priority())
+        let rivals = |(i, t): (usize, &Task)| {
+            i != task && t.ready() && t.priority() == self.tasks[task].priority()
+        };
+        self.tasks.iter().enumerate().any(rivals)
     }
 
     /// Writes the state of the guest for people.

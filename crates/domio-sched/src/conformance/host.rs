@@ -314,7 +314,7 @@ impl<'s> Host<'s> {
 
     fn schedule(&mut self, pcpu: PcpuId) {
         self.cancel(Event::SliceEnds(pcpu));
-        let prev = self.tables.pcpus[pcpu.index()].current;
+        let prev = self.tables.pcpus[pcpu].current;
         let question = self.prev(pcpu, prev);
         let pick = self.call(
             |s, cx| s.schedule(cx, pcpu, question),
@@ -377,7 +377,7 @@ impl<'s> Host<'s> {
         if !view.runnable() {
             return Some(Fault::NotRunnable(pcpu, v, view.pause));
         }
-        if view.on_pcpu && self.tables.pcpus[pcpu.index()].current != Some(v) {
+        if view.on_pcpu && self.tables.pcpus[pcpu].current != Some(v) {
             return Some(Fault::RunsElsewhere(pcpu, v));
         }
         if !self.tables.affinity[v.index()].hard.contains(pcpu) {
@@ -391,7 +391,7 @@ impl<'s> Host<'s> {
             self.suspend(v);
         }
         self.note(What::Switch(pcpu, prev, next));
-        self.tables.pcpus[pcpu.index()].current = next;
+        self.tables.pcpus[pcpu].current = next;
         self.pcpus[pcpu.index()].since = self.now;
         if let Some(v) = next {
             self.assign(v, pcpu);

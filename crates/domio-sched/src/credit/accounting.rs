@@ -6,7 +6,7 @@
 
 use super::params::{CREDITS_PER_MS, CREDITS_PER_TICK};
 use super::rules::Debit;
-use super::state::{NIL, Priority, flag};
+use super::state::{NIL, Priority, Vcpu, flag};
 use super::{Credit, event};
 use crate::contract::Wake;
 use crate::cx::Cx;
@@ -27,59 +27,62 @@ fn div_up(a: i64, b: i64) -> i64 {
     if b == 1 { a } else { (a + b - 1) / b }
 }
 
-impl Credit {
-    /// Debits `vcpu`, which is current, for its time since the last debit.
+impl Vcpu {
+    /// Debits it, which is current, for its time since the last debit.
     #[inline]
-    pub(super) fn burn(&mut self, vcpu: VcpuId, now: Instant) {
-        let rule = self.rules.debit;
-        let v = &mut self.vcpus[vcpu.index()];
-        let delta = now.as_nanos() as i64 - v.start;
+    pub(super) fn burn(&mut self, rule: Debit, now: Instant) {
+        let delta = now.as_nanos() as i64 - self.start;
         if delta <= 0 {
             return;
         }
         let credits = match rule {
-            Debit::Sampled => return,
-            Debit::Rounded => (delta * CREDITS_PER_MS + NS_PER_MS / 2) / NS_PER_MS,
             Debit::Residual => {
                 // The start moves by whole credits only, so that the remainder counts again next
                 // time; the start then gets ahead of time, and the loop evens out (test vector 6).
                 // Unsigned division by a constant is the cheaper one.
-                let value = (delta * CREDITS_PER_MS) as u64 + u64::from(v.residual);
+                let value = (delta * CREDITS_PER_MS) as u64 + u64::from(self.residual);
                 let credits = value / NS_PER_MS as u64;
-                v.residual = (value - credits * NS_PER_MS as u64) as u32;
+                self.residual = (value - credits * NS_PER_MS as u64) as u32;
                 credits as i64
             }
+            Debit::Rounded => (delta * CREDITS_PER_MS + NS_PER_MS / 2) / NS_PER_MS,
+            Debit::Sampled => return,
         };
-        v.credit -= credits;
-        v.start += credits * NS_PER_CREDIT;
+        self.credit -= credits;
+        self.start += credits * NS_PER_CREDIT;
     }
+}
 
+impl Credit {
     /// The tick of `pcpu`.
     #[inline]
     pub(super) fn tick(&mut self, cx: &mut Cx<'_>, pcpu: PcpuId) {
-        let p = pcpu.index();
-        self.pcpus[p].ticks = self.pcpus[p].ticks.wrapping_add(1);
         let current = cx.current(pcpu);
         if let Some(vcpu) = current {
             self.tick_current(cx, pcpu, vcpu);
         }
-        if !self.rules.accounting_timer
-            && self.master == Some(pcpu)
-            && self.pcpus[p]
-                .ticks
-                .is_multiple_of(self.settings.ticks_per_tslice)
-        {
-            self.account(cx, pcpu);
+        if !self.rules.accounting_timer {
+            self.count_tick(cx, pcpu);
         }
-        if self.pcpus[p].sorted != self.sort_epoch {
-            cx.work(self.pcpus[p].runnable);
-            self.sort(pcpu);
-        }
+        let p = &mut self.pcpus[pcpu];
         // An idle pcpu of 3.4 and later goes back to its idle loop, which stops the tick.
         let on = current.is_some() || !self.rules.idle_stops_tick;
-        self.pcpus[p].ticking = on;
+        p.ticking = on;
+        if p.sorted != self.sort_epoch {
+            cx.work(p.runnable);
+            self.sort(pcpu);
+        }
         if on {
             cx.set_timer_in(pcpu, super::TICK, self.settings.tick);
+        }
+    }
+
+    /// Until 3.3 the master accounts at every so many ticks.
+    fn count_tick(&mut self, cx: &mut Cx<'_>, pcpu: PcpuId) {
+        let p = &mut self.pcpus[pcpu];
+        p.ticks = p.ticks.wrapping_add(1);
+        if self.master == Some(pcpu) && p.ticks.is_multiple_of(self.settings.ticks_per_tslice) {
+            self.account(cx, pcpu);
         }
     }
 
@@ -92,13 +95,16 @@ impl Credit {
             event::boost_end(cx, pcpu, vcpu);
         }
         match self.rules.debit {
-            Debit::Sampled => self.vcpus[vcpu.index()].credit -= CREDITS_PER_TICK,
-            Debit::Rounded | Debit::Residual => self.burn(vcpu, cx.now()),
+            Debit::Sampled => v.credit -= CREDITS_PER_TICK,
+            rule => v.burn(rule, cx.now()),
         }
-        if !self.vcpus[vcpu.index()].has(flag::ACTIVE) {
+        if !v.has(flag::ACTIVE) {
             self.activate(vcpu);
             let count = self.domain_of(vcpu).active_count;
             event::account_start(cx, pcpu, vcpu, count);
+        } else if self.nowhere_else(cx, vcpu, pcpu) {
+            // The usual case on a busy host.
+            event::picked(cx, pcpu, vcpu, pcpu);
         } else if self.choose_pcpu(cx, pcpu, vcpu, pcpu, false) != pcpu {
             cx.migrate(vcpu);
             cx.tickle(pcpu);

@@ -15,7 +15,10 @@ impl Credit {
         pcpu: PcpuId,
         than: Priority,
     ) -> Option<VcpuId> {
-        let own = &self.pcpus[pcpu.index()];
+        if self.online == 1 {
+            return None;
+        }
+        let own = &self.pcpus[pcpu];
         // Whoever queues anywhere queues here: spare the search, which could only fail. When it
         // leaves records of its checks, it must be made.
         let all_here = own.head == own.tail && self.queued == u32::from(own.head != super::NIL);
@@ -105,7 +108,7 @@ impl Credit {
         };
         let mut peer = first;
         loop {
-            let search = !self.rules.count_runnable || self.pcpus[peer.index()].runnable > 1;
+            let search = !self.rules.count_runnable || self.pcpus[peer].runnable > 1;
             event::steal_check(cx, pcpu, peer, search);
             if search {
                 let stolen = self.steal_from(cx, peer, pcpu, than, step);
@@ -142,7 +145,7 @@ impl Credit {
         event::stolen(cx, pcpu, peer, found);
         self.dequeue_runnable(found);
         // It runs here without going through this queue.
-        self.pcpus[pcpu.index()].runnable += 1;
+        self.pcpus[pcpu].runnable += 1;
         Some(found)
     }
 

@@ -42,7 +42,9 @@ use crate::contract::{Descriptor, Pick, Prev, Scheduler, Wake};
 use crate::cx::Cx;
 use alloc::vec::Vec;
 use core::fmt;
-use domio_core::{CpuSet, DomainId, Duration, Instant, ParamValues, PcpuId, Topology, VcpuId};
+use domio_core::{
+    CpuSet, DomainId, Duration, Instant, ParamValues, PcpuId, PcpuTable, Topology, VcpuId,
+};
 use params::Settings;
 use rules::{RateLimit, Rules};
 use state::{Domain, NIL, Pcpu, Vcpu, flag};
@@ -63,7 +65,7 @@ pub struct Credit {
     /// By vcpu.
     vcpus: Vec<Vcpu>,
     /// By pcpu.
-    pcpus: Vec<Pcpu>,
+    pcpus: PcpuTable<Pcpu>,
     /// By domain.
     domains: Vec<Domain>,
     /// Pcpus whose last pass ended in idling and, since 4.9, that were not tickled after it.
@@ -105,7 +107,7 @@ impl Credit {
             rules,
             settings,
             vcpus: Vec::new(),
-            pcpus: alloc::vec![Pcpu::OFFLINE; topology.pcpus()],
+            pcpus: PcpuTable::new(topology.pcpus(), Pcpu::OFFLINE),
             domains: Vec::new(),
             idlers: CpuSet::EMPTY,
             balance_bias: alloc::vec![PcpuId(0); topology.sockets()],
@@ -135,14 +137,11 @@ impl Credit {
         now + (period - xen_now % period)
     }
 
-    /// Whether `vcpu`, which is current and ran for `ran`, goes on because of the rate limit, and
-    /// for how long.
-    #[inline]
+    /// Whether `vcpu`, which is current and ran for `ran`, which is under the rate limit, goes on
+    /// because of that, and for how long.
     fn protected(&self, vcpu: VcpuId, ran: Duration) -> Option<Duration> {
         let limit = self.settings.ratelimit;
-        if ran >= limit
-            || (self.rules.yield_beats_ratelimit && self.vcpus[vcpu.index()].has(flag::YIELD))
-        {
+        if self.rules.yield_beats_ratelimit && self.vcpus[vcpu.index()].has(flag::YIELD) {
             return None;
         }
         match self.rules.ratelimit {
@@ -157,7 +156,7 @@ impl Credit {
     /// The vcpu that runs next on `pcpu`, out of every queue; `None` to idle.
     #[inline]
     fn next(&mut self, cx: &mut Cx<'_>, pcpu: PcpuId) -> Option<VcpuId> {
-        let head = self.pcpus[pcpu.index()].head;
+        let head = self.pcpus[pcpu].head;
         let priority = self.head_priority(pcpu);
         if priority <= Priority::Over
             && let Some(stolen) = self.steal(cx, pcpu, priority)
@@ -178,12 +177,12 @@ impl Credit {
             return;
         }
         if idles {
-            if self.pcpus[pcpu.index()].ticking {
-                self.pcpus[pcpu.index()].ticking = false;
+            if self.pcpus[pcpu].ticking {
+                self.pcpus[pcpu].ticking = false;
                 cx.stop_timer(pcpu, TICK);
             }
         } else if idled {
-            self.pcpus[pcpu.index()].ticking = true;
+            self.pcpus[pcpu].ticking = true;
             let at = self.next_tick(cx.now());
             cx.set_timer(pcpu, TICK, at);
         }
@@ -212,7 +211,7 @@ impl Scheduler for Credit {
         }
         cx.set_timer_in(pcpu, TICK, self.settings.tick);
         self.idlers.insert(pcpu);
-        self.pcpus[pcpu.index()] = Pcpu {
+        self.pcpus[pcpu] = Pcpu {
             sorted: self.sort_epoch,
             idle_bias: PcpuId(cx.pcpus() as u16 - 1),
             ticking: true,
@@ -222,7 +221,7 @@ impl Scheduler for Credit {
 
     fn pcpu_offline(&mut self, cx: &mut Cx<'_>, pcpu: PcpuId) {
         assert!(
-            self.pcpus[pcpu.index()].runnable == 0 && self.pcpus[pcpu.index()].head == NIL,
+            self.pcpus[pcpu].runnable == 0 && self.pcpus[pcpu].head == NIL,
             "{pcpu} left with vcpus runnable there"
         );
         let mut rest = cx.online();
@@ -244,7 +243,7 @@ impl Scheduler for Credit {
         {
             self.balance_bias[node] = other;
         }
-        self.pcpus[pcpu.index()].ticking = false;
+        self.pcpus[pcpu].ticking = false;
         cx.stop_timer(pcpu, TICK);
     }
 
@@ -325,9 +324,13 @@ impl Scheduler for Credit {
         let now = cx.now();
         let ns = now.as_nanos();
         if let Some(vcpu) = prev.vcpu {
-            self.burn(vcpu, now);
             let runnable = cx.vcpu(vcpu).runnable();
-            if runnable && let Some(time_slice) = self.protected(vcpu, prev.ran) {
+            let v = &mut self.vcpus[vcpu.index()];
+            v.burn(self.rules.debit, now);
+            if runnable
+                && prev.ran < self.settings.ratelimit
+                && let Some(time_slice) = self.protected(vcpu, prev.ran)
+            {
                 event::ratelimit(cx, pcpu, vcpu, prev.ran);
                 return Pick {
                     next: Some(vcpu),
@@ -339,15 +342,18 @@ impl Scheduler for Credit {
             v.last_ran = ns;
             if runnable {
                 self.enqueue(pcpu, vcpu);
+                self.vcpus[vcpu.index()].clear(flag::YIELD);
             } else {
-                self.pcpus[pcpu.index()].runnable -= 1;
+                v.clear(flag::YIELD);
+                self.pcpus[pcpu].runnable -= 1;
             }
-            self.vcpus[vcpu.index()].clear(flag::YIELD);
         }
         let next = self.next(cx, pcpu);
         match next {
             Some(vcpu) => {
-                self.idlers.remove(pcpu);
+                if prev.vcpu.is_none() {
+                    self.idlers.remove(pcpu);
+                }
                 self.vcpus[vcpu.index()].start += ns as i64;
             }
             None => self.idlers.insert(pcpu),

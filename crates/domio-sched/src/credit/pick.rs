@@ -43,32 +43,31 @@ impl Credit {
             && self.rules.idle_bias
             && let Some(p) = bias_of
         {
-            self.pcpus[p.index()].idle_bias = chosen;
+            self.pcpus[p].idle_bias = chosen;
         }
         event::picked(cx, here, vcpu, chosen);
         chosen
     }
 
     /// Whether `from` is in the affinity of `vcpu` and no other pcpu in it idles.
-    #[inline]
-    fn nowhere_else(&self, cx: &Cx<'_>, vcpu: VcpuId, from: PcpuId) -> bool {
-        if !cx.may_run_on(vcpu, from) {
-            return false;
-        }
-        if self.idlers.is_empty() {
-            return true;
-        }
+    #[inline(always)]
+    pub(super) fn nowhere_else(&self, cx: &Cx<'_>, vcpu: VcpuId, from: PcpuId) -> bool {
+        cx.may_run_on(vcpu, from)
+            && (self.idlers.is_empty() || !self.idles_elsewhere(cx, vcpu, from))
+    }
+
+    /// Whether a pcpu in the affinity of `vcpu`, other than `from`, idles.
+    fn idles_elsewhere(&self, cx: &Cx<'_>, vcpu: VcpuId, from: PcpuId) -> bool {
         let mut others = self.idlers & cx.hard(vcpu);
         others.remove(from);
-        others.is_empty()
+        !others.is_empty()
     }
 
     /// Pcpus that count as idle in the search: those that idle, and `own` if nobody but the vcpu
     /// in question keeps it busy. `from` is where that vcpu belongs.
     fn idle_for(&self, cx: &Cx<'_>, own: PcpuId, from: PcpuId) -> CpuSet {
         let mut idlers = self.idlers & cx.online();
-        if !self.rules.pick_checks_own_queue || (own == from && self.pcpus[own.index()].head == NIL)
-        {
+        if !self.rules.pick_checks_own_queue || (own == from && self.pcpus[own].head == NIL) {
             idlers.insert(own);
         }
         idlers
@@ -110,7 +109,7 @@ impl Credit {
                 candidates &= !theirs;
             } else if self.rules.idle_bias {
                 *bias_of = Some(next);
-                let bias = self.pcpus[next.index()].idle_bias;
+                let bias = self.pcpus[next].idle_bias;
                 chosen = (theirs & candidates)
                     .cycle(bias)
                     .expect("the better pcpu is itself a candidate");

@@ -9,7 +9,7 @@ impl Credit {
     /// Priority of the head of the queue of `pcpu`; of idling when nobody queues.
     #[inline]
     pub(super) fn head_priority(&self, pcpu: PcpuId) -> Priority {
-        match self.pcpus[pcpu.index()].head {
+        match self.pcpus[pcpu].head {
             NIL => Priority::Idle,
             v => self.vcpus[v as usize].priority,
         }
@@ -34,11 +34,10 @@ impl Credit {
             // Nobody queues whose priority is lower.
             return self.link_before(pcpu, v, NIL);
         }
-        let mut at = self.pcpus[pcpu.index()].head;
-        while at != NIL {
-            let other = &self.vcpus[at as usize];
+        let mut at = self.pcpus[pcpu].head;
+        while let Some(other) = self.vcpus.get(at as usize) {
             if priority > other.priority
-                || (by_credit && priority == other.priority && credit > other.credit)
+                || (priority == other.priority && by_credit && credit > other.credit)
             {
                 break;
             }
@@ -54,14 +53,14 @@ impl Credit {
     #[inline]
     pub(super) fn enqueue_runnable(&mut self, pcpu: PcpuId, vcpu: VcpuId) {
         self.enqueue(pcpu, vcpu);
-        self.pcpus[pcpu.index()].runnable += 1;
+        self.pcpus[pcpu].runnable += 1;
     }
 
     /// Takes `vcpu` out of its queue and out of the count of runnable vcpus there.
     #[inline]
     pub(super) fn dequeue_runnable(&mut self, vcpu: VcpuId) {
         let pcpu = self.dequeue(vcpu);
-        self.pcpus[pcpu.index()].runnable -= 1;
+        self.pcpus[pcpu].runnable -= 1;
     }
 
     /// Takes `vcpu` out of its queue, and tells whose that was.
@@ -76,7 +75,7 @@ impl Credit {
             p => self.vcpus[p as usize].next = next,
         }
         match next {
-            NIL => self.pcpus[pcpu.index()].tail = prev,
+            NIL => self.pcpus[pcpu].tail = prev,
             n => self.vcpus[n as usize].prev = prev,
         }
         self.queued -= 1;
@@ -85,7 +84,7 @@ impl Credit {
 
     #[inline]
     fn set_head(&mut self, pcpu: PcpuId, head: u32) {
-        self.pcpus[pcpu.index()].head = head;
+        self.pcpus[pcpu].head = head;
         if head == NIL {
             self.waiting.remove(pcpu);
             self.eager.remove(pcpu);
@@ -109,7 +108,7 @@ impl Credit {
     #[inline]
     pub(super) fn link_before(&mut self, pcpu: PcpuId, v: u32, at: u32) {
         let prev = match at {
-            NIL => core::mem::replace(&mut self.pcpus[pcpu.index()].tail, v),
+            NIL => core::mem::replace(&mut self.pcpus[pcpu].tail, v),
             n => core::mem::replace(&mut self.vcpus[n as usize].prev, v),
         };
         match prev {
@@ -127,7 +126,7 @@ impl Credit {
     /// time: one pass that moves every vcpu with credit in front of those without, keeping both
     /// orders. Boosted vcpus and others with credit count as one class.
     pub(super) fn sort(&mut self, pcpu: PcpuId) {
-        let p = pcpu.index();
+        let p = pcpu;
         if self.pcpus[p].sorted == self.sort_epoch {
             return;
         }
@@ -160,7 +159,7 @@ impl Credit {
     /// The sort of the experiment switch `runq_sort`: by priority and, inside a priority, by
     /// remaining credit; stable. Queues are short and nearly in order, so insertion sort.
     fn sort_by_credit(&mut self, pcpu: PcpuId) {
-        let mut at = self.pcpus[pcpu.index()].head;
+        let mut at = self.pcpus[pcpu].head;
         while at != NIL {
             let v = &self.vcpus[at as usize];
             let (next, key) = (v.next, (v.priority, v.credit));
@@ -183,7 +182,7 @@ impl Credit {
 
     /// The vcpus queued on `pcpu`, first one first.
     pub(super) fn queue(&self, pcpu: PcpuId) -> impl Iterator<Item = VcpuId> + '_ {
-        let mut at = self.pcpus[pcpu.index()].head;
+        let mut at = self.pcpus[pcpu].head;
         core::iter::from_fn(move || {
             let v = (at != NIL).then_some(VcpuId(at))?;
             at = self.vcpus[v.index()].next;

@@ -152,7 +152,7 @@ impl Rig {
         self.tables.vcpus[vcpu.index()].pcpu = pcpu;
         self.credit.vcpus[vcpu.index()].clear(flag::MIGRATING);
         let last = PcpuId(self.tables.pcpus.len() as u16 - 1);
-        for p in &mut self.credit.pcpus {
+        for p in self.credit.pcpus.iter_mut() {
             p.idle_bias = last;
         }
         vcpu
@@ -206,7 +206,7 @@ impl Rig {
     }
 
     fn current(&self, pcpu: PcpuId) -> Option<VcpuId> {
-        self.tables.pcpus[pcpu.index()].current
+        self.tables.pcpus[pcpu].current
     }
 
     fn home(&self, vcpu: VcpuId) -> PcpuId {

@@ -147,7 +147,7 @@ impl Credit {
     /// The idle pcpu of `idlers` whose turn it is, after the last one that `here` tickled.
     #[inline]
     fn next_idler(&mut self, here: PcpuId, idlers: &CpuSet) -> Option<PcpuId> {
-        let last = &mut self.pcpus[here.index()].last_tickled;
+        let last = &mut self.pcpus[here].last_tickled;
         let next = idlers.cycle(*last)?;
         *last = next;
         Some(next)

@@ -120,7 +120,7 @@ impl Credit {
                 self.idlers.insert(pcpu);
             }
             let tick = ticks.iter().find(|(p, _)| *p == pcpu);
-            let p = &mut self.pcpus[pcpu.index()];
+            let p = &mut self.pcpus[pcpu];
             p.runnable = waiting + u32::from(busy);
             p.sorted = self.sort_epoch;
             p.ticking = tick.is_some();
@@ -149,7 +149,7 @@ impl Credit {
             let before = wait.div_ceil(self.settings.tick.as_nanos());
             let period = u64::from(self.settings.ticks_per_tslice);
             let count = period - (before + 1) % period;
-            self.pcpus[master.index()].ticks = count as u32;
+            self.pcpus[master].ticks = count as u32;
         }
     }
 

@@ -103,8 +103,8 @@ impl<S: Sink> Host<S> {
                 "{name} is current"
             );
             self.tables.vcpus[vcpu.index()].on_pcpu = true;
-            self.tables.pcpus[p].current = Some(vcpu);
-            let pcpu = &mut self.pcpus[p];
+            self.tables.pcpus[PcpuId(p as u16)].current = Some(vcpu);
+            let pcpu = &mut self.pcpus[PcpuId(p as u16)];
             pcpu.entered = adopted.entered;
             if let Some(end) = adopted.slice_end {
                 queue.arm(pcpu.slice_timer, end.max(adoption.at));
@@ -130,9 +130,9 @@ impl<S: Sink> Host<S> {
                 self.set_guest_timer(queue, VcpuId(v as u32), adoption.at);
             }
         }
-        for p in 0..self.pcpus.len() {
-            if self.tables.pcpus[p].current.is_some() {
-                self.go(queue, PcpuId(p as u16), adoption.at);
+        for pcpu in self.pcpus.ids() {
+            if self.tables.pcpus[pcpu].current.is_some() {
+                self.go(queue, pcpu, adoption.at);
             }
         }
     }

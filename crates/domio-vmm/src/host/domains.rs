@@ -115,7 +115,9 @@ impl<S: Sink> Host<S> {
                 + self.profile.ipi_to_pass
                 + self.profile.wake_to_pass
                 + self.profile.switch;
-            queue.post(now + settle, Event::Destroy(index as u32));
+            // On a host without costs the passes of this instant come after all its events.
+            let later = settle.max(Duration::from_nanos(1));
+            queue.post(now + later, Event::Destroy(index as u32));
             return;
         }
         for &vcpu in &vcpus {
@@ -237,7 +239,7 @@ impl<S: Sink> Host<S> {
 
     /// Tells the policy that `pcpu` has left, when it is on its way out and idles.
     pub(super) fn finish_leaving(&mut self, queue: &mut Queue, pcpu: PcpuId, now: Instant) {
-        if self.pcpu(pcpu).leaving && self.tables.pcpus[pcpu.index()].current.is_none() {
+        if self.pcpu(pcpu).leaving && self.tables.pcpus[pcpu].current.is_none() {
             self.pcpu(pcpu).leaving = false;
             self.ask(queue, pcpu, now, Cause::Operator, |s, cx| {
                 s.pcpu_offline(cx, pcpu)

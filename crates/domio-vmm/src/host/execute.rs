@@ -11,36 +11,45 @@ pub(super) const HOST_TICK: Duration = Duration::from_millis(10);
 
 impl<S: Sink> Host<S> {
     /// The current vcpu of `pcpu` executes guest code from `from` (now or a little later) on.
-    #[inline]
+    #[inline(always)]
     pub(super) fn go(&mut self, queue: &mut Queue, pcpu: PcpuId, from: Instant) {
-        let Some(vcpu) = self.tables.pcpus[pcpu.index()].current else {
-            return;
-        };
-        let p = &mut self.pcpus[pcpu.index()];
+        if let Some(vcpu) = self.tables.pcpus[pcpu].current {
+            self.go_on(queue, pcpu, vcpu, from);
+        }
+    }
+
+    /// As [`Host::go`] for `vcpu`, which is current.
+    #[inline(always)]
+    pub(super) fn go_on(&mut self, queue: &mut Queue, pcpu: PcpuId, vcpu: VcpuId, from: Instant) {
+        let p = &mut self.pcpus[pcpu];
         p.exec_from = from;
         if from > queue.now() {
             // What it does is decided when it gets there: an interrupt may come first.
-            let done = p.done;
-            queue.arm(done, from);
-            return;
+            queue.arm(p.done, from);
+        } else if !self.vcpus[vcpu.index()].guest.is_steady() {
+            self.next_step(queue, pcpu, vcpu, from);
         }
-        self.next_step(queue, pcpu, vcpu, from);
     }
 
+    #[inline(never)]
     fn next_step(&mut self, queue: &mut Queue, pcpu: PcpuId, vcpu: VcpuId, now: Instant) {
         let v = &mut self.vcpus[vcpu.index()];
-        if v.guest.is_steady() {
-            return;
-        }
         let step = v.guest.step(now, &mut self.jobs);
+        let wanted = v.guest.next_wake();
+        if wanted != v.timer_at {
+            v.timer_at = wanted;
+            match wanted {
+                Instant::MAX => queue.disarm(v.timer),
+                at => queue.arm(v.timer, at.max(now)),
+            }
+        }
         if !self.jobs.is_empty() {
             self.report_jobs(pcpu, vcpu, now);
         }
-        self.set_guest_timer(queue, vcpu, now);
         match step {
             Step::Run(Duration::MAX) => {}
             Step::Run(time) => {
-                let done = self.pcpus[pcpu.index()].done;
+                let done = self.pcpus[pcpu].done;
                 queue.arm(done, now + time);
             }
             Step::Block => self.block(queue, pcpu, vcpu, now),
@@ -58,30 +67,32 @@ impl<S: Sink> Host<S> {
     }
 
     pub(super) fn guest_done(&mut self, queue: &mut Queue, pcpu: PcpuId, now: Instant) {
-        let Some(vcpu) = self.tables.pcpus[pcpu.index()].current else {
+        let Some(vcpu) = self.tables.pcpus[pcpu].current else {
             return;
         };
-        let p = &mut self.pcpus[pcpu.index()];
+        let p = &mut self.pcpus[pcpu];
         let time = now.since(p.exec_from);
         p.exec_from = now;
         if !time.is_zero() {
             self.vcpus[vcpu.index()].guest.executed(time);
         }
-        self.next_step(queue, pcpu, vcpu, now);
+        if !self.vcpus[vcpu.index()].guest.is_steady() {
+            self.next_step(queue, pcpu, vcpu, now);
+        }
     }
 
     /// The hypervisor takes over on `pcpu`: the guest has executed up to `now`.
-    #[inline]
+    #[inline(always)]
     pub(super) fn halt(&mut self, queue: &mut Queue, pcpu: PcpuId, now: Instant) {
-        let p = &mut self.pcpus[pcpu.index()];
+        let p = &mut self.pcpus[pcpu];
         if p.exec_from == Instant::MAX {
             return;
         }
         let time = now.saturating_since(p.exec_from);
         p.exec_from = Instant::MAX;
         queue.disarm(p.done);
-        if !time.is_zero()
-            && let Some(vcpu) = self.tables.pcpus[pcpu.index()].current
+        if let Some(vcpu) = self.tables.pcpus[pcpu].current
+            && !time.is_zero()
         {
             self.vcpus[vcpu.index()].guest.executed(time);
         }
@@ -100,7 +111,12 @@ impl<S: Sink> Host<S> {
         self.raise(queue, pcpu, now, Cause::Block);
     }
 
+    #[inline(never)]
     fn report_jobs(&mut self, pcpu: PcpuId, vcpu: VcpuId, now: Instant) {
+        if !self.recording {
+            self.jobs.clear();
+            return;
+        }
         let mut jobs = core::mem::take(&mut self.jobs);
         for job in jobs.drain(..) {
             let (turnaround, work) = (
@@ -164,7 +180,7 @@ impl<S: Sink> Host<S> {
     ) -> Expiry {
         if recorded && self.version >= XenVersion::V4_0 {
             let slop = self.profile.timer_slop;
-            let p = &mut self.pcpus[pcpu.index()];
+            let p = &mut self.pcpus[pcpu];
             if p.phase == Phase::Switching && p.stage_at > now {
                 return Expiry::Later(p.stage_at);
             }
@@ -189,8 +205,8 @@ impl<S: Sink> Host<S> {
             self.wake(queue, vcpu, on, now, domio_sched::Wake::Event);
         } else {
             let pcpu = self.tables.vcpus[vcpu.index()].pcpu;
-            let executes = self.tables.pcpus[pcpu.index()].current == Some(vcpu)
-                && self.pcpus[pcpu.index()].phase == Phase::Guest;
+            let executes = self.tables.pcpus[pcpu].current == Some(vcpu)
+                && self.pcpus[pcpu].phase == Phase::Guest;
             if executes {
                 let delay = if pcpu == on {
                     cost
@@ -205,7 +221,7 @@ impl<S: Sink> Host<S> {
             }
         }
         // A pass that the wake-up asked for has this work in its lead.
-        if self.pcpus[on.index()].phase == Phase::Guest {
+        if self.pcpus[on].phase == Phase::Guest {
             self.steal(queue, on, now, cost);
         }
     }
@@ -221,7 +237,7 @@ impl<S: Sink> Host<S> {
         now: Instant,
     ) {
         let legacy = self.version <= XenVersion::V3_0;
-        let ticks = self.pcpus[pcpu.index()].host_ticks;
+        let ticks = self.pcpus[pcpu].host_ticks;
         let v = &mut self.vcpus[vcpu.index()];
         let Some(tick) = &mut v.tick else { return };
         if legacy {
@@ -262,9 +278,9 @@ impl<S: Sink> Host<S> {
 
     pub(super) fn host_tick(&mut self, queue: &mut Queue, pcpu: PcpuId, now: Instant) {
         queue.post(now + HOST_TICK, Event::HostTick(pcpu));
-        self.pcpus[pcpu.index()].host_ticks += 1;
-        let ticks = self.pcpus[pcpu.index()].host_ticks;
-        if let Some(vcpu) = self.tables.pcpus[pcpu.index()].current
+        self.pcpus[pcpu].host_ticks += 1;
+        let ticks = self.pcpus[pcpu].host_ticks;
+        if let Some(vcpu) = self.tables.pcpus[pcpu].current
             && let Some(tick) = &mut self.vcpus[vcpu.index()].tick
         {
             tick.seen = ticks;
@@ -289,7 +305,7 @@ impl<S: Sink> Host<S> {
 
     /// Name of the vcpu that is current on `pcpu`, or of its idle vcpu.
     pub fn current_name(&self, pcpu: PcpuId) -> VcpuName {
-        match self.tables.pcpus[pcpu.index()].current {
+        match self.tables.pcpus[pcpu].current {
             Some(vcpu) => self.vcpus[vcpu.index()].name,
             None => VcpuName::idle(pcpu),
         }

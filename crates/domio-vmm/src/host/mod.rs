@@ -38,7 +38,8 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 use domio_core::{
-    CpuSet, Duration, Instant, PcpuId, Record, Runstate, Sink, VcpuId, VcpuName, XenVersion,
+    CpuSet, Duration, Instant, PcpuId, PcpuTable, Record, Runstate, Sink, VcpuId, VcpuName,
+    XenVersion,
 };
 use domio_sched::{Cx, Effect, Pick, Scheduler, Stop, Tables};
 use domio_sim::{EventQueue, Flow, Model, TimerId};
@@ -98,6 +99,7 @@ enum Cause {
     Operator,
 }
 
+#[derive(Clone, Copy)]
 struct Pcpu {
     phase: Phase,
     /// The scheduler softirq is pending although a pass is under way: another pass follows.
@@ -135,6 +137,37 @@ struct Pcpu {
     policy: [TimerId; Cx::TIMER_SLOTS as usize],
 }
 
+impl Pcpu {
+    /// `pcpu` idling, with timers in `queue`.
+    fn new(pcpu: PcpuId, queue: &mut Queue) -> Self {
+        let policy = core::array::from_fn(|slot| queue.timer(Event::Policy(pcpu, slot as u8)));
+        Pcpu {
+            phase: Phase::Guest,
+            again: false,
+            why: Stop::Tickled,
+            exec_from: Instant::MAX,
+            entered: Instant::ZERO,
+            stage_at: Instant::ZERO,
+            prev: None,
+            slice: None,
+            timer_batch: Instant::ZERO,
+            softirq_end: Instant::ZERO,
+            handling: 0,
+            timer_floor: Instant::ZERO,
+            last_pass: Instant::ZERO,
+            passes_at_instant: 0,
+            last_vcpu: None,
+            host_ticks: 0,
+            leaving: false,
+            stage: queue.timer(Event::Stage(pcpu)),
+            slice_timer: queue.timer(Event::Slice(pcpu)),
+            done: queue.timer(Event::Done(pcpu)),
+            ipi: queue.timer(Event::Ipi(pcpu)),
+            policy,
+        }
+    }
+}
+
 struct Vcpu {
     name: VcpuName,
     state: Runstate,
@@ -153,6 +186,19 @@ struct Vcpu {
     tick: Option<Tick>,
     ran_on: Option<PcpuId>,
     alive: bool,
+}
+
+impl Vcpu {
+    /// Brings the runstate sums up to `now` and puts it into `state`.
+    #[inline]
+    fn account(&mut self, state: Runstate, now: Instant) {
+        self.times[self.state as usize] += now.since(self.accounted);
+        self.accounted = now;
+        if state != self.state {
+            self.since = now;
+            self.state = state;
+        }
+    }
 }
 
 struct Tick {
@@ -189,19 +235,22 @@ pub struct RunstateTimes {
 pub struct Host<S: Sink> {
     version: XenVersion,
     profile: Profile,
+    /// Nothing that the hypervisor does takes time: see [`Profile::is_free`].
+    free: bool,
     scheduler: Box<dyn Scheduler>,
     tables: Tables,
     effects: Vec<Effect>,
-    pcpus: Vec<Pcpu>,
+    pcpus: PcpuTable<Pcpu>,
     vcpus: Vec<Vcpu>,
     domains: Vec<Domain>,
     actions: Vec<(Instant, Action)>,
     sink: S,
     recording: bool,
     jobs: Vec<Job>,
-    /// Pcpus whose pass is due at this very instant.
+    /// Pcpus whose pass is due at this very instant, in order, and how many of them have made it.
     due: Vec<PcpuId>,
-    fault: Option<domio_sim::Stop>,
+    due_done: usize,
+    fault: Option<Box<domio_sim::Stop>>,
     passes: u64,
     seed: u64,
     replication: u32,
@@ -226,10 +275,11 @@ impl<S: Sink> Host<S> {
         let mut host = Host {
             version: config.version,
             profile: config.profile,
+            free: config.profile.is_free(),
             scheduler,
             tables: Tables::new(config.topology.clone()),
             effects: Vec::with_capacity(64),
-            pcpus: Vec::new(),
+            pcpus: PcpuTable::new(config.topology.pcpus(), Pcpu::new(PcpuId(0), queue)),
             vcpus: Vec::new(),
             domains: Vec::new(),
             actions: config.actions.clone(),
@@ -237,6 +287,7 @@ impl<S: Sink> Host<S> {
             recording: S::ENABLED,
             jobs: Vec::with_capacity(8),
             due: Vec::with_capacity(config.topology.pcpus()),
+            due_done: 0,
             fault: None,
             passes: 0,
             seed,
@@ -328,11 +379,8 @@ impl<S: Sink> Host<S> {
 
     /// Brings the runstate sums up to `now`, without a record.
     pub fn mark_accounts(&mut self, now: Instant) {
-        for v in 0..self.vcpus.len() {
-            if self.vcpus[v].alive {
-                let state = self.vcpus[v].state;
-                self.account(VcpuId(v as u32), state, now);
-            }
+        for v in self.vcpus.iter_mut().filter(|v| v.alive) {
+            v.account(v.state, now);
         }
     }
 
@@ -342,9 +390,8 @@ impl<S: Sink> Host<S> {
     pub fn mark(&mut self, now: Instant) {
         for v in 0..self.vcpus.len() {
             if self.vcpus[v].alive {
-                let vcpu = VcpuId(v as u32);
                 let state = self.vcpus[v].state;
-                self.account(vcpu, state, now);
+                self.vcpus[v].account(state, now);
                 let pcpu = self.tables.vcpus[v].pcpu;
                 self.trace(Record::runstate(
                     now,
@@ -360,11 +407,13 @@ impl<S: Sink> Host<S> {
     /// The state of host and policy for people.
     pub fn dump(&self) -> String {
         let mut text = String::new();
-        for (p, view) in self.tables.pcpus.iter().enumerate() {
-            let current = view.current.map(|v| self.vcpus[v.index()].name);
+        for p in self.pcpus.ids() {
+            let current = self.tables.pcpus[p]
+                .current
+                .map(|v| self.vcpus[v.index()].name);
             text.push_str(&match current {
-                Some(name) => format!("p{p}: {name} ({:?})\n", self.pcpus[p].phase),
-                None => format!("p{p}: idle ({:?})\n", self.pcpus[p].phase),
+                Some(name) => format!("{p}: {name} ({:?})\n", self.pcpus[p].phase),
+                None => format!("{p}: idle ({:?})\n", self.pcpus[p].phase),
             });
         }
         for (v, vcpu) in self.vcpus.iter().enumerate().filter(|(_, v)| v.alive) {
@@ -410,12 +459,12 @@ impl<S: Sink> Host<S> {
 
     fn policy_fault(&mut self, message: String) {
         if self.fault.is_none() {
-            self.fault = Some(domio_sim::Stop::PolicyFault { fault: message });
+            self.fault = Some(Box::new(domio_sim::Stop::PolicyFault { fault: message }));
         }
     }
 
     fn pcpu(&mut self, pcpu: PcpuId) -> &mut Pcpu {
-        &mut self.pcpus[pcpu.index()]
+        &mut self.pcpus[pcpu]
     }
 }
 
@@ -432,7 +481,7 @@ fn uses_soft_affinity(config: &HostConfig) -> bool {
 impl<S: Sink> Model for Host<S> {
     type Event = Event;
 
-    #[inline]
+    #[inline(always)]
     fn handle(&mut self, queue: &mut Queue, event: Event) -> Flow {
         let now = queue.now();
         match event {
@@ -451,10 +500,10 @@ impl<S: Sink> Model for Host<S> {
         if !self.due.is_empty() {
             self.run_due(queue, now);
         }
-        if self.fault.is_none() {
-            return Flow::Continue;
+        match self.fault.take() {
+            None => Flow::Continue,
+            Some(fault) => Flow::Stop(fault),
         }
-        self.fault.take().map_or(Flow::Continue, Flow::Stop)
     }
 }
 

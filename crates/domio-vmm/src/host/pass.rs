@@ -1,33 +1,40 @@
 //! The scheduler pass and the context switch (xen-spec 0.5).
 
 use super::{Cause, Host, MAX_PASSES_AT_ONE_INSTANT, Phase, Queue, keeps};
+use alloc::boxed::Box;
 use alloc::format;
 use domio_core::{Duration, Instant, Kind, PcpuId, Record, Runstate, Sink, VcpuId, VcpuName};
 use domio_sched::{Pause, Pick, Prev, Stop};
 
 impl<S: Sink> Host<S> {
     /// The scheduler softirq on `pcpu`: asks the policy and begins to carry its answer out.
+    #[inline(never)]
     pub(super) fn pass(&mut self, queue: &mut Queue, pcpu: PcpuId, now: Instant) {
         self.passes += 1;
-        if !self.count_pass(pcpu, now) {
-            return;
-        }
-        let current = self.tables.pcpus[pcpu.index()].current;
-        let p = self.pcpu(pcpu);
+        let current = self.tables.pcpus[pcpu].current;
+        let p = &mut self.pcpus[pcpu];
         p.phase = Phase::Switching;
         p.stage_at = now;
-        let (timer, why, entered) = (p.slice_timer, p.why, p.entered);
+        if p.last_pass == now {
+            p.passes_at_instant += 1;
+            if p.passes_at_instant > MAX_PASSES_AT_ONE_INSTANT {
+                return self.complain_of_passes(pcpu);
+            }
+        } else {
+            p.last_pass = now;
+            p.passes_at_instant = 1;
+        }
         let prev = match current {
             None => Prev {
                 vcpu: None,
                 ran: Duration::ZERO,
-                why,
+                why: p.why,
             },
             Some(vcpu) => Prev {
                 vcpu: current,
-                ran: now.saturating_since(entered),
+                ran: now.saturating_since(p.entered),
                 why: if self.tables.vcpus[vcpu.index()].runnable() {
-                    why
+                    p.why
                 } else {
                     Stop::NotRunnable
                 },
@@ -39,10 +46,12 @@ impl<S: Sink> Host<S> {
         if !self.check(pcpu, current, &pick) {
             return;
         }
+        let p = &mut self.pcpus[pcpu];
         match pick.time_slice {
-            Some(slice) => queue.arm(timer, now + slice),
-            None => queue.disarm(timer),
+            Some(slice) => queue.arm(p.slice_timer, now + slice),
+            None => queue.disarm(p.slice_timer),
         }
+        p.slice = pick.time_slice;
         if keeps(&pick, current) {
             self.keep(queue, pcpu, now, prev.ran, pick);
         } else {
@@ -50,42 +59,52 @@ impl<S: Sink> Host<S> {
         }
     }
 
-    /// Counts the passes of one instant. False when there are too many and the run has to end.
-    #[inline]
-    fn count_pass(&mut self, pcpu: PcpuId, now: Instant) -> bool {
-        let p = self.pcpu(pcpu);
-        if p.last_pass != now {
-            p.last_pass = now;
-            p.passes_at_instant = 0;
-        }
-        p.passes_at_instant += 1;
-        if p.passes_at_instant <= MAX_PASSES_AT_ONE_INSTANT {
-            return true;
-        }
+    #[cold]
+    fn complain_of_passes(&mut self, pcpu: PcpuId) {
         if self.fault.is_none() {
-            self.fault = Some(domio_sim::Stop::Stalled {
-                what: format!(
-                    "{pcpu} made {MAX_PASSES_AT_ONE_INSTANT} scheduler passes without time going \
-                     on: the policy keeps tickling it, or its vcpus do nothing but wake and block"
-                ),
-            });
+            let what = format!(
+                "{pcpu} made {MAX_PASSES_AT_ONE_INSTANT} scheduler passes without time going on: \
+                 the policy keeps tickling it, or its vcpus do nothing but wake and block"
+            );
+            self.fault = Some(Box::new(domio_sim::Stop::Stalled { what }));
         }
-        false
     }
 
     /// Whether `pick` is valid; a policy fault is noted when not.
     #[inline]
     fn check(&mut self, pcpu: PcpuId, current: Option<VcpuId>, pick: &Pick) -> bool {
-        if pick.time_slice == Some(Duration::ZERO) {
-            self.policy_fault(format!("the policy gave a slice of zero on {pcpu}"));
-            return false;
+        let can_run = match pick.next {
+            None => true,
+            Some(vcpu) => match self.tables.vcpus.get(vcpu.index()) {
+                None => false,
+                Some(view) => {
+                    view.runnable()
+                        && (!view.on_pcpu || current == Some(vcpu))
+                        && self.tables.affinity[vcpu.index()].hard.contains(pcpu)
+                        && self.tables.online.contains(pcpu)
+                }
+            },
+        };
+        let good = can_run && pick.time_slice != Some(Duration::ZERO);
+        if !good {
+            self.refuse(pcpu, current, pick);
         }
-        let Some(vcpu) = pick.next else { return true };
+        good
+    }
+
+    /// Notes what is wrong with `pick`.
+    #[cold]
+    #[inline(never)]
+    fn refuse(&mut self, pcpu: PcpuId, current: Option<VcpuId>, pick: &Pick) {
+        let (Some(vcpu), false) = (pick.next, pick.time_slice == Some(Duration::ZERO)) else {
+            self.policy_fault(format!("the policy gave a slice of zero on {pcpu}"));
+            return;
+        };
         let Some(view) = self.tables.vcpus.get(vcpu.index()) else {
             self.policy_fault(format!(
                 "the policy picked {vcpu:?} on {pcpu}, which never existed"
             ));
-            return false;
+            return;
         };
         let wrong = if !view.runnable() {
             "is not runnable"
@@ -93,18 +112,16 @@ impl<S: Sink> Host<S> {
             "is still held by another pcpu"
         } else if !self.tables.affinity[vcpu.index()].hard.contains(pcpu) {
             "may not run there by its hard affinity"
-        } else if !self.tables.online.contains(pcpu) {
-            "would run on a pcpu that is offline"
         } else {
-            return true;
+            "would run on a pcpu that is offline"
         };
         let name = view.name;
         self.policy_fault(format!(
             "the policy picked {name} on {pcpu}, but it {wrong}"
         ));
-        false
     }
 
+    #[inline(never)]
     fn keep(&mut self, queue: &mut Queue, pcpu: PcpuId, now: Instant, ran: Duration, pick: Pick) {
         if self.recording
             && let Some(vcpu) = pick.next
@@ -116,17 +133,15 @@ impl<S: Sink> Host<S> {
         let keep = self.profile.keep;
         let p = self.pcpu(pcpu);
         p.prev = pick.next;
-        p.slice = pick.time_slice;
         if keep.is_zero() {
-            self.back_to_guest(queue, pcpu, now, Duration::ZERO);
+            self.back_to_guest(queue, pcpu, now, pick.next, Duration::ZERO);
         } else {
             p.stage_at = now + keep;
-            let (stage, at) = (p.stage, p.stage_at);
-            queue.arm(stage, at);
+            queue.arm(p.stage, p.stage_at);
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn switch(
         &mut self,
         queue: &mut Queue,
@@ -135,58 +150,72 @@ impl<S: Sink> Host<S> {
         prev: Option<VcpuId>,
         pick: Pick,
     ) {
-        self.tables.pcpus[pcpu.index()].current = pick.next;
+        self.tables.pcpus[pcpu].current = pick.next;
         if let Some(next) = pick.next {
             let view = &mut self.tables.vcpus[next.index()];
             view.on_pcpu = true;
             view.pcpu = pcpu;
         }
+        let p = &mut self.pcpus[pcpu];
         let cost = self.profile.switch;
-        let p = self.pcpu(pcpu);
-        p.prev = prev;
-        p.slice = pick.time_slice;
         if cost.is_zero() {
-            self.switched(queue, pcpu, now);
+            self.switched(queue, pcpu, now, prev, pick.next);
         } else {
+            p.prev = prev;
             p.stage_at = now + cost;
-            let (stage, at) = (p.stage, p.stage_at);
-            queue.arm(stage, at);
+            queue.arm(p.stage, p.stage_at);
         }
     }
 
-    /// The phase `Switching` is over: the next vcpu runs.
-    #[inline]
-    pub(super) fn switched(&mut self, queue: &mut Queue, pcpu: PcpuId, now: Instant) {
-        let next = self.tables.pcpus[pcpu.index()].current;
-        let p = self.pcpu(pcpu);
-        let prev = p.prev;
+    /// The phase `Switching` has lasted its time.
+    pub(super) fn switch_over(&mut self, queue: &mut Queue, pcpu: PcpuId, now: Instant) {
+        let next = self.tables.pcpus[pcpu].current;
+        let prev = self.pcpus[pcpu].prev;
         if prev == next {
-            self.back_to_guest(queue, pcpu, now, Duration::ZERO);
-            return;
+            self.back_to_guest(queue, pcpu, now, next, Duration::ZERO);
+        } else {
+            self.switched(queue, pcpu, now, prev, next);
         }
+    }
+
+    /// The context is switched: `next`, another vcpu than `prev`, runs.
+    #[inline(always)]
+    fn switched(
+        &mut self,
+        queue: &mut Queue,
+        pcpu: PcpuId,
+        now: Instant,
+        prev: Option<VcpuId>,
+        next: Option<VcpuId>,
+    ) {
+        let p = &mut self.pcpus[pcpu];
         // Times that the policy sees count from pass to pass, as in Xen.
-        let (ran, slice, decided) = (
-            p.last_pass.saturating_since(p.entered),
-            p.slice,
-            p.last_pass,
-        );
-        p.entered = decided;
-        let state = prev.map(|v| self.state_after_run(v));
+        let ran = p.last_pass.saturating_since(p.entered);
+        p.entered = p.last_pass;
         if self.recording {
-            self.trace_switch(pcpu, now, prev, next, state, ran, slice);
+            self.trace_switch(pcpu, now, prev, next, ran);
         }
-        if let (Some(vcpu), Some(state)) = (prev, state) {
-            self.account(vcpu, state, now);
-            self.stop_tick(queue, vcpu);
+        if let Some(vcpu) = prev {
+            let view = &mut self.tables.vcpus[vcpu.index()];
+            view.on_pcpu = false;
+            let v = &mut self.vcpus[vcpu.index()];
+            v.account(state_after_run(view.pause), now);
+            if let Some(tick) = &v.tick {
+                queue.disarm(tick.timer);
+            }
         }
         let mut refill = Duration::ZERO;
         if let Some(vcpu) = next {
-            self.account(vcpu, Runstate::Running, now);
-            refill = self.refill(pcpu, vcpu);
-            self.start_tick(queue, pcpu, vcpu, now);
+            let v = &mut self.vcpus[vcpu.index()];
+            v.account(Runstate::Running, now);
+            if v.tick.is_some() {
+                self.start_tick(queue, pcpu, vcpu, now);
+            }
+            if !self.free {
+                refill = self.refill(pcpu, vcpu);
+            }
         }
         if let Some(vcpu) = prev {
-            self.tables.vcpus[vcpu.index()].on_pcpu = false;
             self.ask(queue, pcpu, now, Cause::Wake, |s, cx| {
                 s.context_saved(cx, vcpu)
             });
@@ -197,38 +226,31 @@ impl<S: Sink> Host<S> {
         if next.is_none() {
             self.finish_leaving(queue, pcpu, now);
         }
-        self.back_to_guest(queue, pcpu, now, refill);
+        self.back_to_guest(queue, pcpu, now, next, refill);
     }
 
     /// Returns to the guest on `pcpu`, or makes another pass when one was asked for meanwhile.
-    #[inline]
-    fn back_to_guest(&mut self, queue: &mut Queue, pcpu: PcpuId, now: Instant, refill: Duration) {
-        let resume = self.profile.resume + refill;
-        let p = self.pcpu(pcpu);
+    #[inline(always)]
+    fn back_to_guest(
+        &mut self,
+        queue: &mut Queue,
+        pcpu: PcpuId,
+        now: Instant,
+        next: Option<VcpuId>,
+        refill: Duration,
+    ) {
+        let p = &mut self.pcpus[pcpu];
         p.phase = Phase::Guest;
         if p.again {
             p.again = false;
             self.raise(queue, pcpu, now, Cause::Ipi);
-        } else if self.tables.pcpus[pcpu.index()].current.is_some() {
-            self.go(queue, pcpu, now + resume);
-        }
-    }
-
-    /// Runstate of a vcpu that is switched out (xen-spec 0.5).
-    #[inline]
-    fn state_after_run(&self, vcpu: VcpuId) -> Runstate {
-        let pause = self.tables.vcpus[vcpu.index()].pause;
-        if pause.has(Pause::BLOCKED) {
-            Runstate::Blocked
-        } else if pause == Pause::NONE {
-            Runstate::Runnable
-        } else {
-            Runstate::Offline
+        } else if let Some(vcpu) = next {
+            self.go_on(queue, pcpu, vcpu, now + (self.profile.resume + refill));
         }
     }
 
     /// Time that `vcpu` needs before it makes progress on `pcpu` again.
-    #[inline]
+    #[inline(never)]
     fn refill(&mut self, pcpu: PcpuId, vcpu: VcpuId) -> Duration {
         let profile = self.profile;
         let p = self.pcpu(pcpu);
@@ -247,17 +269,19 @@ impl<S: Sink> Host<S> {
         }
     }
 
-    #[allow(clippy::too_many_arguments)] // one record, all of whose fields are needed at once
+    #[inline(never)]
     fn trace_switch(
         &mut self,
         pcpu: PcpuId,
         now: Instant,
         prev: Option<VcpuId>,
         next: Option<VcpuId>,
-        state: Option<Runstate>,
         ran: Duration,
-        slice: Option<Duration>,
     ) {
+        let state = prev.map_or(Runstate::Runnable, |v| {
+            state_after_run(self.tables.vcpus[v.index()].pause)
+        });
+        let slice = self.pcpus[pcpu].slice;
         let name = |v: Option<VcpuId>| match v {
             Some(v) => self.vcpus[v.index()].name,
             None => VcpuName::idle(pcpu),
@@ -269,7 +293,7 @@ impl<S: Sink> Host<S> {
             _ => Duration::ZERO,
         };
         let mut record = Record::new(now, pcpu, Kind::Switch, name(prev));
-        record.detail = state.unwrap_or(Runstate::Runnable) as u8;
+        record.detail = state as u8;
         record.data = [
             name(next).word(),
             ns_word(ran),
@@ -277,6 +301,18 @@ impl<S: Sink> Host<S> {
             slice_word(slice),
         ];
         self.trace(record);
+    }
+}
+
+/// Runstate of a vcpu that is switched out (xen-spec 0.5).
+#[inline]
+fn state_after_run(pause: Pause) -> Runstate {
+    if pause.has(Pause::BLOCKED) {
+        Runstate::Blocked
+    } else if pause == Pause::NONE {
+        Runstate::Runnable
+    } else {
+        Runstate::Offline
     }
 }
 

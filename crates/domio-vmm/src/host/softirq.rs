@@ -5,7 +5,7 @@ use super::{Cause, Event, Host, Phase, Queue};
 use crate::profile::Profile;
 use alloc::format;
 use domio_core::{Duration, Instant, PcpuId, Record, Runstate, Sink, VcpuId, XenVersion};
-use domio_sched::{Effect, Stop};
+use domio_sched::{Cx, Effect, Stop};
 
 /// What becomes of a timer that expires.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -31,10 +31,9 @@ impl<S: Sink> Host<S> {
     }
 
     /// Raises the scheduler softirq on `pcpu`, from code that runs there.
-    #[inline]
+    #[inline(always)]
     pub(super) fn raise(&mut self, queue: &mut Queue, pcpu: PcpuId, now: Instant, cause: Cause) {
-        let lead = self.lead(cause);
-        let p = self.pcpu(pcpu);
+        let p = &mut self.pcpus[pcpu];
         match p.phase {
             Phase::Guest => {
                 p.phase = Phase::Entering;
@@ -44,13 +43,12 @@ impl<S: Sink> Host<S> {
                     Cause::Yield => Stop::Yielded,
                     _ => Stop::Tickled,
                 };
-                p.stage_at = now + lead;
-                let (stage, at) = (p.stage, p.stage_at);
+                p.stage_at = now;
                 self.halt(queue, pcpu, now);
-                if lead.is_zero() {
+                if self.free {
                     self.due.push(pcpu);
                 } else {
-                    queue.arm(stage, at);
+                    self.enter(queue, pcpu, cause);
                 }
             }
             Phase::Entering => {}
@@ -58,37 +56,56 @@ impl<S: Sink> Host<S> {
         }
     }
 
+    /// Lets the time from `cause` to the pass go by.
+    #[inline(never)]
+    fn enter(&mut self, queue: &mut Queue, pcpu: PcpuId, cause: Cause) {
+        let lead = self.lead(cause);
+        let p = self.pcpu(pcpu);
+        p.stage_at += lead;
+        if lead.is_zero() {
+            self.due.push(pcpu);
+        } else {
+            queue.arm(p.stage, p.stage_at);
+        }
+    }
+
     /// Makes the passes that are due at `now`, unless other events of this instant come first:
-    /// timers that are due run before the scheduler.
+    /// timers that are due run before the scheduler. It is called again after those.
     #[inline]
     pub(super) fn run_due(&mut self, queue: &mut Queue, now: Instant) {
-        let mut next = 0;
-        while let Some(&pcpu) = self.due.get(next) {
-            next += 1;
+        while let Some(&pcpu) = self.due.get(self.due_done) {
             if queue.is_due_now() {
-                queue.post(now, Event::Stage(pcpu));
-            } else {
-                self.pass(queue, pcpu, now);
+                return;
             }
+            self.due_done += 1;
+            self.pass(queue, pcpu, now);
         }
         self.due.clear();
+        self.due_done = 0;
     }
 
     pub(super) fn stage_over(&mut self, queue: &mut Queue, pcpu: PcpuId, now: Instant) {
         match self.pcpu(pcpu).phase {
             Phase::Entering => self.pass(queue, pcpu, now),
-            Phase::Switching => self.switched(queue, pcpu, now),
+            Phase::Switching => self.switch_over(queue, pcpu, now),
             Phase::Guest => unreachable!("{pcpu} has no stage to end"),
         }
     }
 
     /// A timer of `pcpu` expires now, which is `at` by the clock of the machine. Says what becomes
     /// of it; `work` is the time that its handler takes from the interrupt on.
-    ///
-    /// Xen 4.x programs the hardware no earlier than the slop after the end of the last timer
-    /// softirq. Timers that expire while the softirq is entered run in it, one after the other.
     #[inline]
     pub(super) fn expire(&mut self, pcpu: PcpuId, at: Instant, work: Duration) -> Expiry {
+        if self.free {
+            Expiry::Runs { until: at }
+        } else {
+            self.expire_at_cost(pcpu, at, work)
+        }
+    }
+
+    /// Xen 4.x programs the hardware no earlier than the slop after the end of the last timer
+    /// softirq. Timers that expire while the softirq is entered run in it, one after the other.
+    fn expire_at_cost(&mut self, pcpu: PcpuId, at: Instant, work: Duration) -> Expiry {
         let late = self.version >= XenVersion::V4_0;
         let Profile {
             timer_slop: slop,
@@ -129,7 +146,31 @@ impl<S: Sink> Host<S> {
         }
     }
 
+    #[inline]
     pub(super) fn policy_timer(&mut self, queue: &mut Queue, pcpu: PcpuId, slot: u8, now: Instant) {
+        if self.free {
+            let mut cx = Cx::new(now, &mut self.tables, &mut self.effects, self.recording);
+            self.scheduler.timer(&mut cx, pcpu, slot);
+            // Most often it is set anew, and that is all.
+            if let [
+                Effect::Timer {
+                    pcpu,
+                    slot,
+                    at: Some(at),
+                },
+            ] = *self.effects
+            {
+                self.effects.clear();
+                queue.arm(self.pcpus[pcpu].policy[slot as usize], at.max(now));
+            } else {
+                self.apply_effects(queue, pcpu, now, Cause::PolicyTimer);
+            }
+        } else {
+            self.policy_timer_at_cost(queue, pcpu, slot, now);
+        }
+    }
+
+    fn policy_timer_at_cost(&mut self, queue: &mut Queue, pcpu: PcpuId, slot: u8, now: Instant) {
         let handling = 1 << slot;
         if self.pcpu(pcpu).handling & handling == 0 {
             let timer = self.pcpu(pcpu).policy[slot as usize];
@@ -193,7 +234,7 @@ impl<S: Sink> Host<S> {
         }
         match self.pcpu(pcpu).phase {
             Phase::Guest => {
-                if self.tables.pcpus[pcpu.index()].current.is_some() {
+                if self.tables.pcpus[pcpu].current.is_some() {
                     self.halt(queue, pcpu, now);
                     self.go(queue, pcpu, now + cost);
                 }
@@ -218,6 +259,7 @@ impl<S: Sink> Host<S> {
     }
 
     /// Carries out what the policy asked for in a call on `on`.
+    #[inline(never)]
     pub(super) fn apply_effects(
         &mut self,
         queue: &mut Queue,
@@ -225,21 +267,19 @@ impl<S: Sink> Host<S> {
         now: Instant,
         cause: Cause,
     ) {
-        let mut notes = 0;
-        let worked = self.profile.step * u64::from(core::mem::take(&mut self.tables.work));
-        if cause == Cause::PolicyTimer && !worked.is_zero() {
-            let slop = self.profile.timer_slop;
-            let p = self.pcpu(on);
-            p.softirq_end += worked;
-            p.timer_floor = p.softirq_end + slop;
-        }
+        let worked = if self.free {
+            Duration::ZERO
+        } else {
+            self.count_work(on, cause)
+        };
         // Nothing below asks the policy, so nothing is added meanwhile.
-        for i in 0..self.effects.len() {
-            let effect = self.effects[i];
-            match effect {
+        let mut next = 0;
+        while let Some(effect) = self.effects.get(next) {
+            next += 1;
+            match *effect {
                 Effect::Tickle(pcpu) => self.tickle(queue, on, pcpu, now, cause),
                 Effect::Timer { pcpu, slot, at } => {
-                    let p = self.pcpu(pcpu);
+                    let p = &mut self.pcpus[pcpu];
                     p.handling &= !(1 << slot);
                     let timer = p.policy[slot as usize];
                     match at {
@@ -257,24 +297,54 @@ impl<S: Sink> Host<S> {
                     len,
                     words,
                 } => {
-                    notes += 1;
                     let id = self.scheduler.descriptor().trace_id;
                     self.trace(Record::policy(now, pcpu, id, event, &words[..len as usize]));
                 }
             }
         }
+        if !self.free {
+            self.spend_work(queue, on, cause, worked);
+        }
         self.effects.clear();
+    }
+
+    /// The time for the steps that the policy has declared in a call; timers that it sets count
+    /// from their end.
+    fn count_work(&mut self, on: PcpuId, cause: Cause) -> Duration {
+        let worked = self.profile.step * u64::from(core::mem::take(&mut self.tables.work));
+        if cause == Cause::PolicyTimer && !worked.is_zero() {
+            let slop = self.profile.timer_slop;
+            let p = self.pcpu(on);
+            p.softirq_end += worked;
+            p.timer_floor = p.softirq_end + slop;
+        }
+        worked
+    }
+
+    /// Puts a pass that is to come off by the work of the call that asked for it.
+    fn spend_work(&mut self, queue: &mut Queue, on: PcpuId, cause: Cause, worked: Duration) {
         if cause == Cause::PolicyTimer && !worked.is_zero() {
             // The softirq has to be done before the pass.
             self.delay_pass(queue, on, worked);
         }
-        if cause == Cause::Wake && notes > 1 && !self.profile.wake_note.is_zero() {
-            self.delay_pass(queue, on, self.profile.wake_note * (notes - 1));
+        if cause == Cause::Wake && !self.profile.wake_note.is_zero() {
+            let is_note = |effect: &&Effect| matches!(effect, Effect::Note { .. });
+            let notes = self.effects.iter().filter(is_note).count() as u64;
+            if notes > 1 {
+                self.delay_pass(queue, on, self.profile.wake_note * (notes - 1));
+            }
         }
     }
 
     #[inline]
-    fn tickle(&mut self, queue: &mut Queue, on: PcpuId, pcpu: PcpuId, now: Instant, cause: Cause) {
+    pub(super) fn tickle(
+        &mut self,
+        queue: &mut Queue,
+        on: PcpuId,
+        pcpu: PcpuId,
+        now: Instant,
+        cause: Cause,
+    ) {
         if !self.tables.online.contains(pcpu) && !self.pcpu(pcpu).leaving {
             self.policy_fault(format!(
                 "the policy tickled {pcpu}, which is not online; it may tickle {:?}",
@@ -320,33 +390,10 @@ impl<S: Sink> Host<S> {
 
     /// Sets up timers and phases of every pcpu and tells the policy about them.
     pub(super) fn power_on(&mut self, queue: &mut Queue) {
-        for i in 0..self.tables.pcpus.len() {
-            let pcpu = PcpuId(i as u16);
-            let policy = core::array::from_fn(|slot| queue.timer(Event::Policy(pcpu, slot as u8)));
-            self.pcpus.push(super::Pcpu {
-                phase: Phase::Guest,
-                again: false,
-                why: Stop::Tickled,
-                exec_from: Instant::MAX,
-                entered: Instant::ZERO,
-                stage_at: Instant::ZERO,
-                prev: None,
-                slice: None,
-                timer_batch: Instant::ZERO,
-                softirq_end: Instant::ZERO,
-                handling: 0,
-                timer_floor: Instant::ZERO,
-                last_pass: Instant::ZERO,
-                passes_at_instant: 0,
-                last_vcpu: None,
-                host_ticks: 0,
-                leaving: false,
-                stage: queue.timer(Event::Stage(pcpu)),
-                slice_timer: queue.timer(Event::Slice(pcpu)),
-                done: queue.timer(Event::Done(pcpu)),
-                ipi: queue.timer(Event::Ipi(pcpu)),
-                policy,
-            });
+        for pcpu in self.pcpus.ids() {
+            if pcpu != PcpuId(0) {
+                self.pcpus[pcpu] = super::Pcpu::new(pcpu, queue);
+            }
             if self.version <= XenVersion::V3_0 {
                 queue.post(
                     Instant::ZERO + super::execute::HOST_TICK,
@@ -354,8 +401,7 @@ impl<S: Sink> Host<S> {
                 );
             }
         }
-        for i in 0..self.tables.pcpus.len() {
-            let pcpu = PcpuId(i as u16);
+        for pcpu in self.pcpus.ids() {
             self.tables.online.insert(pcpu);
             self.ask(queue, pcpu, Instant::ZERO, Cause::Operator, |s, cx| {
                 s.pcpu_online(cx, pcpu)

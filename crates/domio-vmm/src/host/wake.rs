@@ -2,26 +2,17 @@
 
 use super::{Cause, Host, Queue};
 use domio_core::{CpuSet, Instant, Kind, PcpuId, Record, Runstate, Sink, VcpuId, XenVersion};
-use domio_sched::{Affinity, Pause, Wake};
+use domio_sched::{Affinity, Cx, Effect, Pause, Wake};
 
 impl<S: Sink> Host<S> {
-    /// Brings the runstate sums of `vcpu` up to `now` and puts it into `state`.
-    #[inline]
-    pub(super) fn account(&mut self, vcpu: VcpuId, state: Runstate, now: Instant) {
-        let v = &mut self.vcpus[vcpu.index()];
-        v.times[v.state as usize] += now.since(v.accounted);
-        v.accounted = now;
-        if state != v.state {
-            v.since = now;
-            v.state = state;
-        }
-    }
-
     /// Changes the runstate of a vcpu that is not part of a switch.
     pub(super) fn change(&mut self, vcpu: VcpuId, state: Runstate, on: PcpuId, now: Instant) {
-        let v = &self.vcpus[vcpu.index()];
-        self.trace(Record::runstate(now, on, v.name, v.state, state));
-        self.account(vcpu, state, now);
+        let v = &mut self.vcpus[vcpu.index()];
+        if self.recording {
+            self.sink
+                .record(&Record::runstate(now, on, v.name, v.state, state));
+        }
+        v.account(state, now);
     }
 
     /// Wakes `vcpu` from hypervisor code on `on` (xen-spec 0.6): its event came, or a pause ended.
@@ -38,23 +29,37 @@ impl<S: Sink> Host<S> {
             view.pause.clear(Pause::BLOCKED);
         }
         let (runnable, blocked) = (view.runnable(), view.pause.has(Pause::BLOCKED));
-        let record = Record::new(now, on, Kind::Wake, self.vcpus[vcpu.index()].name);
         let trace_first = self.version >= XenVersion::V3_4;
-        if trace_first {
-            self.trace(record);
+        if self.recording && trace_first {
+            self.trace_wake(vcpu, on, now);
         }
         let state = self.vcpus[vcpu.index()].state;
         if runnable {
             if state >= Runstate::Blocked {
                 self.change(vcpu, Runstate::Runnable, on, now);
             }
-            self.ask(queue, on, now, Cause::Wake, |s, cx| s.wake(cx, vcpu, why));
+            let mut cx = Cx::new(now, &mut self.tables, &mut self.effects, self.recording);
+            self.scheduler.wake(&mut cx, vcpu, why);
+            // Most often it preempts who runs here, and that is all.
+            if let [Effect::Tickle(pcpu)] = *self.effects
+                && self.free
+            {
+                self.effects.clear();
+                self.tickle(queue, on, pcpu, now, Cause::Wake);
+            } else {
+                self.apply_effects(queue, on, now, Cause::Wake);
+            }
         } else if !blocked && state == Runstate::Blocked {
             self.change(vcpu, Runstate::Offline, on, now);
         }
-        if !trace_first {
-            self.trace(record);
+        if self.recording && !trace_first {
+            self.trace_wake(vcpu, on, now);
         }
+    }
+
+    fn trace_wake(&mut self, vcpu: VcpuId, on: PcpuId, now: Instant) {
+        let name = self.vcpus[vcpu.index()].name;
+        self.trace(Record::new(now, on, Kind::Wake, name));
     }
 
     /// Pauses `vcpu` for the reason `flag` (xen-spec 0.7).

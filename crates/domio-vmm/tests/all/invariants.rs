@@ -88,7 +88,7 @@ fn idles_over_work<S: Sink>(host: &Host<S>, promises: &Promises) -> Option<Strin
     let idle: CpuSet = tables
         .online
         .iter()
-        .filter(|p| tables.pcpus[p.index()].current.is_none())
+        .filter(|p| tables.pcpus[*p].current.is_none())
         .collect();
     tables.vcpus.iter().enumerate().find_map(|(v, view)| {
         let hard = tables.affinity[v].hard & idle;

@@ -146,7 +146,7 @@ impl Host<'_> {
     /// `v` executes from now on, if a pcpu holds it and nothing pauses it.
     pub(super) fn resume(&mut self, v: VcpuId) {
         let view = &self.tables.vcpus[v.index()];
-        let current = self.tables.pcpus[view.pcpu.index()].current == Some(v);
+        let current = self.tables.pcpus[view.pcpu].current == Some(v);
         if current && view.runnable() && self.vcpus[v.index()].executes_since.is_none() {
             self.vcpus[v.index()].executes_since = Some(self.now);
             let ends = self.now.saturating_add(self.vcpus[v.index()].left);
@@ -300,7 +300,7 @@ impl Host<'_> {
     }
 
     pub(super) fn leave_if_empty(&mut self, pcpu: PcpuId) {
-        let idle = self.tables.pcpus[pcpu.index()].current.is_none();
+        let idle = self.tables.pcpus[pcpu].current.is_none();
         if !self.pcpus[pcpu.index()].leaving || !idle || self.ended() {
             return;
         }

@@ -26,8 +26,8 @@ fn an_idle_pcpu_takes_anything() {
             assert_eq!(rig.pass(P0).next, Some(v), "{version}");
             assert_eq!(rig.home(v), P0);
             assert!(rig.queue(P1).is_empty());
-            assert_eq!(rig.credit.pcpus[0].runnable, 1);
-            assert_eq!(rig.credit.pcpus[1].runnable, 1);
+            assert_eq!(rig.credit.pcpus[PcpuId(0)].runnable, 1);
+            assert_eq!(rig.credit.pcpus[PcpuId(1)].runnable, 1);
             assert!(!rig.credit.idlers.contains(P0));
             assert_eq!(rig.notes_of(4), [[1, 1, 0]], "STOLEN");
         }

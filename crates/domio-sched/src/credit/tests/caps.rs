@@ -69,7 +69,7 @@ fn a_queued_vcpu_leaves_the_queue_when_it_is_parked() {
     rig.account();
     assert!(rig.credit.is_parked(v) && rig.queue(P0).is_empty());
     assert!(!rig.tables.vcpus[v.index()].runnable());
-    assert_eq!(rig.credit.pcpus[0].runnable, 1);
+    assert_eq!(rig.credit.pcpus[PcpuId(0)].runnable, 1);
     assert!(rig.tickled().is_empty());
 }
 

@@ -55,7 +55,7 @@ impl Rig {
     }
 
     fn switch(&mut self, pcpu: PcpuId, before: Option<VcpuId>, next: Option<VcpuId>) {
-        self.tables.pcpus[pcpu.index()].current = next;
+        self.tables.pcpus[pcpu].current = next;
         self.since[pcpu.index()] = self.now;
         if let Some(v) = next {
             let view = &mut self.tables.vcpus[v.index()];

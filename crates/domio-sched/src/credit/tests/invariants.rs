@@ -18,14 +18,13 @@ impl Dice {
 fn check(rig: &Rig, context: &str) {
     let credit = &rig.credit;
     let mut queued = 0;
-    for p in 0..rig.tables.pcpus.len() {
-        let pcpu = PcpuId(p as u16);
+    for pcpu in rig.tables.pcpus.ids() {
         let queue = rig.queue(pcpu);
         queued += queue.len() as u32;
         let current = rig.current(pcpu);
         let runnable = queue.len() as u32 + u32::from(current.is_some());
         assert_eq!(
-            credit.pcpus[p].runnable, runnable,
+            credit.pcpus[pcpu].runnable, runnable,
             "{context}: count of {pcpu}"
         );
         assert_eq!(

@@ -153,17 +153,20 @@ fn runnable_vcpus_are_counted() {
     let a = rig.running_on(P0, UNDER);
     let b = rig.guest_on(P0);
     rig.wake(b);
-    assert_eq!(rig.credit.pcpus[0].runnable, 2);
+    assert_eq!(rig.credit.pcpus[PcpuId(0)].runnable, 2);
     rig.skip(ms(2));
     rig.pass(P0);
-    assert_eq!(rig.credit.pcpus[0].runnable, 2);
+    assert_eq!(rig.credit.pcpus[PcpuId(0)].runnable, 2);
     rig.block(b);
     rig.pass(P0);
     assert_eq!(
-        (rig.current(P0), rig.credit.pcpus[0].runnable),
+        (rig.current(P0), rig.credit.pcpus[PcpuId(0)].runnable),
         (Some(a), 1)
     );
     rig.block(a);
     rig.pass(P0);
-    assert_eq!((rig.current(P0), rig.credit.pcpus[0].runnable), (None, 0));
+    assert_eq!(
+        (rig.current(P0), rig.credit.pcpus[PcpuId(0)].runnable),
+        (None, 0)
+    );
 }

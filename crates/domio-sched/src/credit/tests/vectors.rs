@@ -129,7 +129,7 @@ fn burned(version: &str, after_us: &[u64]) -> Vec<(i64, u32, i64)> {
         .iter()
         .map(|&t| {
             let now = Instant::ZERO + us(t);
-            rig.credit.burn(v, now);
+            rig.credit.vcpus[v.index()].burn(rig.credit.rules.debit, now);
             let state = &rig.credit.vcpus[v.index()];
             (-state.credit, state.residual, state.start)
         })

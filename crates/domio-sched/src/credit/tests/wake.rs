@@ -260,7 +260,7 @@ fn sleep_leaves_the_queue_or_tickles() {
     let queued = rig.queued_on(P0, UNDER);
     rig.call(|c, cx| c.sleep(cx, queued));
     assert!(rig.queue(P0).is_empty() && rig.tickled().is_empty());
-    assert_eq!(rig.credit.pcpus[0].runnable, 1);
+    assert_eq!(rig.credit.pcpus[PcpuId(0)].runnable, 1);
     rig.call(|c, cx| c.sleep(cx, running));
     assert_eq!(rig.tickled(), set(&[0]));
 }

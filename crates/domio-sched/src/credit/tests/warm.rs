@@ -94,7 +94,7 @@ fn a_warm_start_shows_in_every_view() {
     for v in [running, queued, parked] {
         rig.tables.vcpus[v.index()].pause = Pause::NONE;
     }
-    rig.tables.pcpus[0].current = Some(running);
+    rig.tables.pcpus[PcpuId(0)].current = Some(running);
     rig.tables.vcpus[running.index()].on_pcpu = true;
     let base = WarmVcpu {
         vcpu: running,
@@ -127,7 +127,7 @@ fn a_warm_start_shows_in_every_view() {
         [[Some(at_ms(9)), Some(at_ms(21))], [None, None]]
     );
     assert_eq!(rig.queue(P0), [queued]);
-    assert_eq!(rig.credit.pcpus[0].runnable, 2);
+    assert_eq!(rig.credit.pcpus[PcpuId(0)].runnable, 2);
     // 16 of 30 ms are over, and one pcpu is busy.
     assert_eq!(rig.credit.balance(), -50 + 160);
     assert!(!rig.credit.idlers.contains(P0) && rig.credit.idlers.contains(P1));

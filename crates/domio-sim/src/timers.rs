@@ -1,0 +1,325 @@
+//! Timers: one for each thing that an entity waits for, armed and put off all the time.
+//!
+//! An armed timer has an *entry* somewhere, a key that is never later than its deadline. There are
+//! two kinds of places:
+//!
+//! - **Lanes.** Most timers are armed with the same delay again and again: ticks, time slices,
+//!   periods. As time only goes on, entries with one delay are in order as they come. So each of
+//!   the most usual delays has a lane, a list that is extended at its end and read from its front,
+//!   whatever the number of timers.
+//! - The **tournament**, for all others.
+//!
+//! The earliest of the front entries and the tournament's champion is due next. If the deadline of
+//! its timer is later by now, or gone, it is dropped or moved; so a timer that is put off again and
+//! again, such as the end of a time slice, costs one store each time.
+
+use std::hint::select_unpredictable;
+
+use crate::tournament::{DISARMED, Key, SLOTS_MAX, Tournament, index_of, is_armed, key};
+
+/// Number of lanes: with the champion they make four, a cache line.
+const LANES: usize = 3;
+/// No slot.
+const NONE: u32 = u32::MAX;
+
+#[derive(Clone)]
+struct Timer<E> {
+    /// When it fires; [`DISARMED`] for not at all.
+    deadline: Key,
+    /// Its earliest entry, [`DISARMED`] for none. There may be later ones, which mean nothing.
+    entry: Key,
+    event: E,
+    /// The delay with which it was armed last when it got an entry.
+    delay: u64,
+    /// Its slot in the tournament, [`NONE`] before it needs one.
+    slot: u32,
+    /// The lane that it used last.
+    lane: u32,
+}
+
+/// Entries of one delay, in order.
+#[derive(Clone)]
+struct Lane {
+    /// In nanoseconds. Changes only while the lane is empty.
+    delay: u64,
+    /// All but the first: a ring, as long as a power of two.
+    ring: Box<[Key]>,
+    /// Numbers of the oldest entry in the ring and of the next one, counted on without end.
+    head: usize,
+    tail: usize,
+}
+
+impl Lane {
+    fn new() -> Self {
+        Lane {
+            delay: u64::MAX,
+            ring: vec![DISARMED; 8].into_boxed_slice(),
+            head: 0,
+            tail: 0,
+        }
+    }
+
+    #[inline]
+    fn len(&self) -> usize {
+        self.tail - self.head
+    }
+
+    /// Adds an entry; there has to be room.
+    #[inline]
+    fn push(&mut self, key: Key) {
+        let mask = self.ring.len() - 1;
+        self.ring[self.tail & mask] = key;
+        self.tail += 1;
+    }
+
+    #[inline]
+    fn is_full(&self) -> bool {
+        self.len() == self.ring.len()
+    }
+
+    /// Takes the oldest entry out; [`DISARMED`] when there is none.
+    #[inline]
+    fn next(&mut self) -> Key {
+        if self.head == self.tail {
+            return DISARMED;
+        }
+        let key = self.ring[self.head & (self.ring.len() - 1)];
+        self.head += 1;
+        key
+    }
+
+    /// Keeps the entries that `mean` something, and makes the ring longer unless it is half empty
+    /// then.
+    #[cold]
+    #[inline(never)]
+    fn make_room(&mut self, mean: impl Fn(Key) -> bool) {
+        let mask = self.ring.len() - 1;
+        let entries = (self.head..self.tail).map(|n| self.ring[n & mask]);
+        let mut kept: Vec<Key> = entries.filter(|&key| mean(key)).collect();
+        (self.head, self.tail) = (0, kept.len());
+        let double = kept.len() > self.ring.len() / 2;
+        kept.resize(self.ring.len() << u32::from(double), DISARMED);
+        self.ring = kept.into_boxed_slice();
+    }
+}
+
+/// The timers of one queue, numbered densely from 0.
+#[derive(Clone)]
+pub(crate) struct Timers<E> {
+    timers: Vec<Timer<E>>,
+    tournament: Tournament,
+    /// Slots in use.
+    slots: u32,
+    lanes: [Lane; LANES],
+    /// The first entry of each lane, [`DISARMED`] for an empty one.
+    fronts: [Key; LANES],
+    /// The earliest of those and the champion.
+    first: Key,
+}
+
+#[inline]
+fn earlier(a: Key, b: Key) -> Key {
+    select_unpredictable(a < b, a, b)
+}
+
+impl<E: Copy> Timers<E> {
+    pub fn new() -> Self {
+        Timers {
+            timers: Vec::new(),
+            tournament: Tournament::new(),
+            slots: 0,
+            lanes: [Lane::new(), Lane::new(), Lane::new()],
+            fronts: [DISARMED; LANES],
+            first: DISARMED,
+        }
+    }
+
+    /// Adds a disarmed timer; returns its index.
+    pub fn add(&mut self, event: E) -> u32 {
+        assert!(self.timers.len() < SLOTS_MAX, "too many timers");
+        self.timers.push(Timer {
+            deadline: DISARMED,
+            entry: DISARMED,
+            event,
+            delay: u64::MAX,
+            slot: NONE,
+            lane: 0,
+        });
+        self.timers.len() as u32 - 1
+    }
+
+    /// Number of armed timers. Looks at each.
+    pub fn armed(&self) -> usize {
+        let armed = self.timers.iter().filter(|t| is_armed(t.deadline));
+        armed.count()
+    }
+
+    /// Entries that there is memory for.
+    #[cfg(test)]
+    pub fn room(&self) -> usize {
+        let lanes = self.lanes.iter().map(|lane| lane.ring.len());
+        self.tournament.room() + lanes.sum::<usize>()
+    }
+
+    pub fn set_event(&mut self, timer: u32, event: E) {
+        self.timers[timer as usize].event = event;
+    }
+
+    /// The key of `timer`, [`DISARMED`] without a deadline.
+    #[inline]
+    pub fn get(&self, timer: u32) -> Key {
+        self.timers[timer as usize].deadline
+    }
+
+    /// The earliest deadline, [`DISARMED`] when no timer is armed.
+    #[inline]
+    pub fn earliest(&mut self) -> Key {
+        // `DISARMED` names no timer.
+        while let Some(timer) = self.timers.get(index_of(self.first)) {
+            if timer.deadline as u64 == self.first as u64 {
+                break;
+            }
+            self.clear_up(self.first);
+        }
+        self.first
+    }
+
+    #[inline]
+    fn find_first(&mut self) {
+        let [a, b, c] = self.fronts;
+        self.first = earlier(earlier(a, b), earlier(c, self.tournament.champion()));
+    }
+
+    /// Takes the entry `first`, the earliest of all, away: its timer was put off, disarmed or has
+    /// fired.
+    #[inline(never)]
+    fn clear_up(&mut self, first: Key) {
+        let in_lane = self.leave_lane(first);
+        let in_tournament = self.tournament.champion() as u64 == first as u64;
+        let timer = &mut self.timers[index_of(first)];
+        if timer.entry as u64 == first as u64 {
+            timer.entry = timer.deadline;
+            if is_armed(timer.entry) || in_tournament {
+                let entry = timer.entry;
+                let slot = self.slot(index_of(first));
+                self.tournament.play(slot, entry);
+            }
+        } else if in_tournament && !in_lane {
+            let slot = timer.slot;
+            self.tournament.play(slot, DISARMED);
+        }
+        self.find_first();
+    }
+
+    /// Takes `first` away if it is the front of a lane. Says whether it was.
+    #[inline]
+    fn leave_lane(&mut self, first: Key) -> bool {
+        for (front, lane) in self.fronts.iter_mut().zip(&mut self.lanes) {
+            if *front as u64 == first as u64 {
+                *front = lane.next();
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Gives `timer` a deadline, `delay` after now.
+    #[inline]
+    #[track_caller]
+    pub fn arm(&mut self, timer: u32, delay: u64, time: u64, seq: u64) {
+        let key = key(time, seq) | u128::from(timer);
+        let own = self.timers.get_mut(timer as usize).expect("no such timer");
+        own.deadline = key;
+        if key > own.entry {
+            return;
+        }
+        let at = own.lane as usize % LANES;
+        if self.lanes[at].delay == delay {
+            own.entry = key;
+            self.enter_lane(at, key);
+        } else {
+            self.enter(timer, delay, key);
+        }
+    }
+
+    /// Makes an entry for `timer`, which did not use the lane of `delay` last.
+    #[inline(never)]
+    fn enter(&mut self, timer: u32, delay: u64, key: Key) {
+        let own = &mut self.timers[timer as usize];
+        own.entry = key;
+        let again = std::mem::replace(&mut own.delay, delay) == delay;
+        let of_this_delay = self.lanes.iter().position(|lane| lane.delay == delay);
+        let unused = || self.fronts.iter().position(|&front| !is_armed(front));
+        if let Some(at) = of_this_delay.or_else(|| unused().filter(|_| again)) {
+            own.lane = at as u32;
+            self.lanes[at].delay = delay;
+            self.enter_lane(at, key);
+        } else {
+            let slot = self.slot(timer as usize);
+            self.tournament.play(slot, key);
+            self.first = earlier(self.first, key);
+        }
+    }
+
+    /// Puts an entry at the end of a lane.
+    #[inline]
+    fn enter_lane(&mut self, at: usize, key: Key) {
+        if !is_armed(self.fronts[at]) {
+            self.fronts[at] = key;
+            self.first = earlier(self.first, key);
+            return;
+        }
+        let lane = &mut self.lanes[at];
+        if lane.is_full() {
+            lane.make_room(|key| self.timers[index_of(key)].entry as u64 == key as u64);
+        }
+        lane.push(key);
+    }
+
+    /// The slot of a timer in the tournament.
+    #[inline]
+    fn slot(&mut self, timer: usize) -> u32 {
+        match self.timers[timer].slot {
+            NONE => self.let_in(timer),
+            slot => slot,
+        }
+    }
+
+    /// Gives a timer a slot.
+    #[cold]
+    #[inline(never)]
+    fn let_in(&mut self, timer: usize) -> u32 {
+        if self.slots as usize == self.tournament.room() {
+            self.tournament.grow();
+            // An entry in a lane may come in here as well; it is cleared up in its turn.
+            for t in &self.timers {
+                if t.slot != NONE && is_armed(t.entry) {
+                    self.tournament.play(t.slot, t.entry);
+                }
+            }
+        }
+        let slot = self.slots;
+        self.timers[timer].slot = slot;
+        self.slots += 1;
+        slot
+    }
+
+    /// Takes the deadline of `timer` away.
+    #[inline]
+    pub fn disarm(&mut self, timer: u32) {
+        self.timers[timer as usize].deadline = DISARMED;
+    }
+
+    /// Disarms the timer whose key is `earliest` and returns its event.
+    #[inline]
+    pub fn pop(&mut self, earliest: Key) -> E {
+        // An entry in the tournament stays until another one replaces it, or it is in the way.
+        if self.leave_lane(earliest) {
+            self.find_first();
+        }
+        let own = &mut self.timers[index_of(earliest)];
+        own.deadline = DISARMED;
+        own.entry = DISARMED;
+        own.event
+    }
+}
