@@ -88,6 +88,9 @@ pub struct Needs {
     pub timers: bool,
     /// [`Cx::park`].
     pub park: bool,
+    /// Calls of [`Scheduler::context_saved`]; to a policy that does without, a host need not make
+    /// them.
+    pub context_saved: bool,
 }
 
 /// What a policy promises. The conformance suite holds it to these.
@@ -211,6 +214,7 @@ pub trait Scheduler: Send + core::any::Any {
     fn schedule(&mut self, cx: &mut Cx<'_>, pcpu: PcpuId, prev: Prev) -> Pick;
 
     /// `vcpu` was switched out and its state is saved. Until then only the same pcpu can pick it.
+    /// Called if [`Needs::context_saved`] says so.
     fn context_saved(&mut self, cx: &mut Cx<'_>, vcpu: VcpuId) {
         let _ = (cx, vcpu);
     }

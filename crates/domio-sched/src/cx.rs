@@ -225,7 +225,8 @@ impl<'a> Cx<'a> {
     /// Whether `pcpu` is in [`Cx::hard`] of `vcpu`.
     #[inline]
     pub fn may_run_on(&self, vcpu: VcpuId, pcpu: PcpuId) -> bool {
-        self.tables.affinity[vcpu.index()].hard.contains(pcpu) && self.tables.online.contains(pcpu)
+        let hard = &self.tables.affinity[vcpu.index()].hard;
+        hard.share(&self.tables.online, pcpu)
     }
 
     /// Where `vcpu` prefers to run.

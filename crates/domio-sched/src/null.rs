@@ -22,6 +22,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
         tickle: true,
         timers: false,
         park: false,
+        context_saved: true,
     },
     promises: Promises {
         work_conserving: false,

@@ -33,6 +33,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
         tickle: true,
         timers: false,
         park: false,
+        context_saved: false,
     },
     promises: Promises {
         work_conserving: true,

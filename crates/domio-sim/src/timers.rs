@@ -15,10 +15,14 @@
 
 use std::hint::select_unpredictable;
 
-use crate::tournament::{DISARMED, Key, SLOTS_MAX, Tournament, index_of, is_armed, key};
+use crate::tournament::{
+    DISARMED, Key, SLOTS_MAX, Tournament, index_of, is_armed, key, seq_of, time_of,
+};
 
-/// Number of lanes: with the champion they make four, a cache line.
+/// Number of lanes: with the champion they make four competitors.
 const LANES: usize = 3;
+/// Room for lanes, a power of two.
+const LANE_ROOM: usize = 4;
 /// No slot.
 const NONE: u32 = u32::MAX;
 
@@ -110,11 +114,14 @@ pub(crate) struct Timers<E> {
     tournament: Tournament,
     /// Slots in use.
     slots: u32,
-    lanes: [Lane; LANES],
+    lanes: [Lane; LANE_ROOM],
     /// The first entry of each lane, [`DISARMED`] for an empty one.
-    fronts: [Key; LANES],
-    /// The earliest of those and the champion.
+    fronts: [Key; LANE_ROOM],
+    /// The earliest of those and the champion, if it is known.
     first: Key,
+    is_known: bool,
+    /// The key that was popped last, and its lane ([`LANES`] for none).
+    row: (Key, usize),
 }
 
 #[inline]
@@ -128,9 +135,11 @@ impl<E: Copy> Timers<E> {
             timers: Vec::new(),
             tournament: Tournament::new(),
             slots: 0,
-            lanes: [Lane::new(), Lane::new(), Lane::new()],
-            fronts: [DISARMED; LANES],
+            lanes: [(); LANE_ROOM].map(|()| Lane::new()),
+            fronts: [DISARMED; LANE_ROOM],
             first: DISARMED,
+            is_known: true,
+            row: (DISARMED, LANES),
         }
     }
 
@@ -174,6 +183,9 @@ impl<E: Copy> Timers<E> {
     /// The earliest deadline, [`DISARMED`] when no timer is armed.
     #[inline]
     pub fn earliest(&mut self) -> Key {
+        if !self.is_known {
+            self.find_first();
+        }
         // `DISARMED` names no timer.
         while let Some(timer) = self.timers.get(index_of(self.first)) {
             if timer.deadline as u64 == self.first as u64 {
@@ -186,8 +198,9 @@ impl<E: Copy> Timers<E> {
 
     #[inline]
     fn find_first(&mut self) {
-        let [a, b, c] = self.fronts;
+        let [a, b, c, _] = self.fronts;
         self.first = earlier(earlier(a, b), earlier(c, self.tournament.champion()));
+        self.is_known = true;
     }
 
     /// Takes the entry `first`, the earliest of all, away: its timer was put off, disarmed or has
@@ -214,7 +227,7 @@ impl<E: Copy> Timers<E> {
     /// Takes `first` away if it is the front of a lane. Says whether it was.
     #[inline]
     fn leave_lane(&mut self, first: Key) -> bool {
-        for (front, lane) in self.fronts.iter_mut().zip(&mut self.lanes) {
+        for (front, lane) in self.fronts[..LANES].iter_mut().zip(&mut self.lanes) {
             if *front as u64 == first as u64 {
                 *front = lane.next();
                 return true;
@@ -233,7 +246,7 @@ impl<E: Copy> Timers<E> {
         if key > own.entry {
             return;
         }
-        let at = own.lane as usize % LANES;
+        let at = own.lane as usize % LANE_ROOM;
         if self.lanes[at].delay == delay {
             own.entry = key;
             self.enter_lane(at, key);
@@ -248,8 +261,14 @@ impl<E: Copy> Timers<E> {
         let own = &mut self.timers[timer as usize];
         own.entry = key;
         let again = std::mem::replace(&mut own.delay, delay) == delay;
-        let of_this_delay = self.lanes.iter().position(|lane| lane.delay == delay);
-        let unused = || self.fronts.iter().position(|&front| !is_armed(front));
+        let of_this_delay = self.lanes[..LANES]
+            .iter()
+            .position(|lane| lane.delay == delay);
+        let unused = || {
+            self.fronts[..LANES]
+                .iter()
+                .position(|&front| !is_armed(front))
+        };
         if let Some(at) = of_this_delay.or_else(|| unused().filter(|_| again)) {
             own.lane = at as u32;
             self.lanes[at].delay = delay;
@@ -314,12 +333,40 @@ impl<E: Copy> Timers<E> {
     #[inline]
     pub fn pop(&mut self, earliest: Key) -> E {
         // An entry in the tournament stays until another one replaces it, or it is in the way.
-        if self.leave_lane(earliest) {
-            self.find_first();
+        self.row = (earliest, LANES);
+        for (at, lane) in self.lanes[..LANES].iter_mut().enumerate() {
+            if self.fronts[at] as u64 == earliest as u64 {
+                self.fronts[at] = lane.next();
+                self.row.1 = at;
+                break;
+            }
         }
+        self.is_known = false;
         let own = &mut self.timers[index_of(earliest)];
         own.deadline = DISARMED;
         own.entry = DISARMED;
         own.event
+    }
+
+    /// Disarms the timer that was armed right after the one that was popped last, for the same
+    /// time, if the model `wants` its event; returns that.
+    #[inline]
+    pub fn pop_in_row(&mut self, wants: impl Fn(E) -> bool) -> Option<E> {
+        let (last, at) = self.row;
+        let front = self.fronts[at % LANE_ROOM];
+        if time_of(front) != time_of(last) || seq_of(front) != seq_of(last) + 1 {
+            return None;
+        }
+        let own = self.timers.get_mut(index_of(front))?;
+        if own.deadline as u64 != front as u64 || !wants(own.event) {
+            return None;
+        }
+        own.deadline = DISARMED;
+        own.entry = DISARMED;
+        let event = own.event;
+        self.fronts[at % LANE_ROOM] = self.lanes[at % LANE_ROOM].next();
+        self.row.0 = front;
+        self.is_known = false;
+        Some(event)
     }
 }

@@ -76,6 +76,8 @@ enum Op {
     Pop {
         wait: u64,
     },
+    /// A delivery, and all those that follow it in a row.
+    PopRow,
     PopMany {
         count: u16,
     },
@@ -106,6 +108,7 @@ fn op() -> impl Strategy<Value = Op> {
         1 => any::<usize>().prop_map(|timer| Op::Rename { timer }),
         2 => any::<usize>().prop_map(|timer| Op::Disarm { timer }),
         6 => delay().prop_map(|wait| Op::Pop { wait }),
+        3 => Just(Op::PopRow),
         2 => (1..150u16).prop_map(|count| Op::PopMany { count }),
         1 => Just(Op::Drain),
     ]
@@ -210,6 +213,16 @@ impl Pair {
             Op::Rename { .. } | Op::Disarm { .. } => {}
             Op::Pop { wait } => {
                 self.pop(self.obvious.now.saturating_add(wait));
+            }
+            Op::PopRow => {
+                // What comes in a row is what would have come anyway, and counts once.
+                self.pop(u64::MAX);
+                while let Some(event) = self.queue.pop_in_row(|event| event % 7 != 0) {
+                    let expected = self.obvious.pop(self.obvious.now);
+                    assert_eq!(expected, Some((self.obvious.now, event)));
+                    assert_ne!(event % 7, 0);
+                    self.obvious.popped -= 1;
+                }
             }
             Op::PopMany { count } => {
                 for _ in 0..count {

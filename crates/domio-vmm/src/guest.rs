@@ -142,7 +142,7 @@ impl Guest {
     ///
     /// # Panics
     /// When `time` is more than the step allowed: the host's accounting is wrong then.
-    #[inline]
+    #[inline(always)]
     pub fn executed(&mut self, time: Duration) {
         if self.steady {
             return;

@@ -161,6 +161,7 @@ impl Task {
     }
 
     /// Wakes it for everything that was due by `now`.
+    #[inline(always)]
     pub fn wake_due(&mut self, now: Instant) {
         while self.wake_at <= now {
             let at = self.wake_at;
@@ -201,6 +202,7 @@ impl Task {
         }
     }
 
+    #[inline]
     fn begin(&mut self, released: Instant, work: Duration) {
         self.released = released;
         self.work = work;
@@ -212,6 +214,7 @@ impl Task {
     ///
     /// # Panics
     /// When something is left.
+    #[inline]
     pub fn finish(&mut self, now: Instant) -> AfterJob {
         assert!(
             self.ready && self.left.is_zero(),
@@ -265,7 +268,16 @@ fn add(a: Duration, b: Duration) -> Duration {
 }
 
 /// A length of time drawn from `distribution`.
+#[inline]
 fn draw(distribution: &Distribution, random: &mut RandomStream) -> Duration {
+    match *distribution {
+        Distribution::Constant(d) => d,
+        _ => draw_random(distribution, random),
+    }
+}
+
+#[inline(never)]
+fn draw_random(distribution: &Distribution, random: &mut RandomStream) -> Duration {
     match *distribution {
         Distribution::Constant(d) => d,
         Distribution::Uniform(low, high) => random.duration_uniform(low, high),

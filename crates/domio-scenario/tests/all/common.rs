@@ -19,6 +19,7 @@ static RESERVING: Descriptor = Descriptor {
         tickle: true,
         timers: false,
         park: false,
+        context_saved: false,
     },
     promises: Promises {
         work_conserving: true,

@@ -31,6 +31,7 @@ pub const fn promising(promises: Promises) -> Descriptor {
             tickle: true,
             timers: false,
             park: false,
+            context_saved: false,
         },
         promises,
     }

@@ -24,7 +24,11 @@ pub(super) const NS_PER_CREDIT: i64 = NS_PER_MS / CREDITS_PER_MS;
 #[inline]
 fn div_up(a: i64, b: i64) -> i64 {
     // Divisors of one are common and division is slow.
-    if b == 1 { a } else { (a + b - 1) / b }
+    if b == 1 {
+        a
+    } else {
+        ((a + b - 1) as u64 / b as u64) as i64
+    }
 }
 
 impl Vcpu {
@@ -78,6 +82,7 @@ impl Credit {
     }
 
     /// Until 3.3 the master accounts at every so many ticks.
+    #[inline(never)]
     fn count_tick(&mut self, cx: &mut Cx<'_>, pcpu: PcpuId) {
         let p = &mut self.pcpus[pcpu];
         p.ticks = p.ticks.wrapping_add(1);
@@ -191,9 +196,18 @@ impl Credit {
         }
     }
 
+    /// The accounting timer, on the master `pcpu`.
+    #[inline(never)]
+    pub(super) fn accounting_timer(&mut self, cx: &mut Cx<'_>, pcpu: PcpuId) {
+        self.account(cx, pcpu);
+        self.accounting_at = cx.now() + self.settings.tslice;
+        cx.set_timer(pcpu, super::ACCOUNTING, self.accounting_at);
+    }
+
     /// Accounting, on the master `pcpu`: every active domain gets its share of the host's credit
     /// for one period, every active vcpu its part of that and a new priority.
-    pub(super) fn account(&mut self, cx: &mut Cx<'_>, pcpu: PcpuId) {
+    #[inline]
+    fn account(&mut self, cx: &mut Cx<'_>, pcpu: PcpuId) {
         let total_weight = self.weight;
         if total_weight == 0 {
             self.balance = 0;
@@ -206,29 +220,40 @@ impl Credit {
         let mut balance = 0;
         let mut someone_short = false;
 
+        let per_tslice = self.settings.credits_per_tslice;
+        let mut vcpus = 0;
+        // What a weight is worth; the last one again, as most domains have the same.
+        let (mut of_weight, mut of_credit, mut owed, mut share) = (0, 0, 0, 0);
+
         let mut at = self.active_domains;
-        while at != NIL {
+        while let Some(d) = self.domains.get(at as usize) {
             let domain = at as u16;
-            let d = self.domains[domain as usize];
             // Read before anything moves: the domain may go to the head, or leave.
             let next = d.next;
-            let count = i64::from(d.active_count);
-            let weight = self.weight_in_sum(domain as usize, d.active_count);
+            let (cap, active) = (d.cap, d.active_count);
+            let count = i64::from(active);
+            let weight = if self.rules.weight_per_vcpu {
+                d.weight * count
+            } else {
+                d.weight
+            };
+            let first = d.active_head;
             weight_left -= weight;
-            // Its sums and the three things that are done to each of its vcpus.
-            cx.work(4 * d.active_count);
+            vcpus += active;
 
-            let mut peak = count * self.settings.credits_per_tslice;
-            if debt > 0 {
-                peak += div_up(debt * weight, total_weight);
+            if (of_weight, of_credit) != (weight, credit) {
+                (of_weight, of_credit) = (weight, credit);
+                owed = div_up(debt * weight, total_weight);
+                share = div_up(credit * weight, total_weight);
             }
+            let mut peak = count * per_tslice + owed;
             let mut cap_per_vcpu = 0;
-            if d.cap != 0 {
-                let cap = div_up(d.cap * self.settings.credits_per_tslice, 100);
-                peak = peak.min(cap);
-                cap_per_vcpu = div_up(cap, count);
+            if cap != 0 {
+                let most = div_up(cap * per_tslice, 100);
+                peak = peak.min(most);
+                cap_per_vcpu = div_up(most, count);
             }
-            let mut fair = div_up(credit * weight, total_weight);
+            let mut fair = share;
             if fair < peak {
                 someone_short = true;
             } else {
@@ -243,9 +268,11 @@ impl Credit {
                 }
                 fair = peak;
             }
-            balance += self.grant(cx, pcpu, &d, div_up(fair, count), cap_per_vcpu);
+            balance += self.grant(cx, pcpu, first, div_up(fair, count), cap_per_vcpu);
             at = next;
         }
+        // The sums of a vcpu and the three things that are done to it.
+        cx.work(4 * vcpus);
         self.balance = balance;
         self.sort_epoch = self.sort_epoch.wrapping_add(1);
     }
@@ -255,63 +282,69 @@ impl Credit {
         i64::from(self.online) * self.settings.credits_per_tslice
     }
 
-    /// Gives every active vcpu of `domain` `grant` credits and a new priority; parks those under
-    /// minus `cap` credits, if the domain has a cap. Returns the sum of their credits.
-    fn grant(
+    /// Gives the active vcpus of a domain, of which `first` is the first, `grant` credits each and
+    /// a new priority; parks those under minus `cap` credits unless that is 0. Returns the sum of
+    /// their credits.
+    #[inline]
+    fn grant(&mut self, cx: &mut Cx<'_>, here: PcpuId, first: u32, grant: i64, cap: i64) -> i64 {
+        let bound = self.settings.credits_per_tslice;
+        let mut sum = 0;
+        let mut at = first;
+        while let Some(v) = self.vcpus.get_mut(at as usize) {
+            let vcpu = VcpuId(at);
+            at = v.active_next;
+            let earned = v.credit + grant;
+            // This ends a boost as well.
+            let priority = if earned < 0 {
+                Priority::Over
+            } else {
+                Priority::Under
+            };
+            let rest = earned.max(-bound);
+            v.priority = priority;
+            v.credit = rest;
+            let odd = v.has(flag::PARKED) || earned > bound || (cap != 0 && earned < -cap);
+            if let Some(pcpu) = v.heads_queue() {
+                self.judge_head(pcpu, priority);
+            }
+            sum += if odd {
+                self.grant_odd(cx, here, vcpu, earned, cap)
+            } else {
+                rest
+            };
+        }
+        sum
+    }
+
+    /// What a grant means for `vcpu`, which `earned` so many credits by it, besides them. Returns
+    /// the credits that it keeps.
+    #[inline(never)]
+    fn grant_odd(
         &mut self,
         cx: &mut Cx<'_>,
         here: PcpuId,
-        domain: &super::state::Domain,
-        grant: i64,
+        vcpu: VcpuId,
+        earned: i64,
         cap: i64,
     ) -> i64 {
-        let bound = self.settings.credits_per_tslice;
-        let mut sum = 0;
-        let mut at = domain.active_head;
-        while at != NIL {
-            let vcpu = VcpuId(at);
-            let v = &mut self.vcpus[at as usize];
-            at = v.active_next;
-            v.credit += grant;
-            if v.credit < 0 {
-                v.priority = Priority::Over;
-                let head = v.heads_queue();
-                let park = domain.cap != 0 && v.credit < -cap && !v.has(flag::PARKED);
-                v.credit = v.credit.max(-bound);
-                sum += v.credit;
-                if let Some(pcpu) = head {
-                    self.judge_head(pcpu, Priority::Over);
-                }
-                if park {
-                    self.park(cx, vcpu);
-                }
-            } else {
-                // This ends a boost as well.
-                v.priority = Priority::Under;
-                let parked = v.has(flag::PARKED);
-                if let Some(pcpu) = v.heads_queue() {
-                    self.judge_head(pcpu, Priority::Under);
-                }
-                if parked {
-                    self.unpark(cx, here, vcpu);
-                }
-                let v = &mut self.vcpus[vcpu.index()];
-                if v.credit > bound {
-                    v.credit = if self.rules.keep_half {
-                        v.credit / 2
-                    } else {
-                        0
-                    };
-                    sum += v.credit;
-                    self.deactivate(vcpu);
-                    let count = self.domain_of(vcpu).active_count;
-                    event::account_stop(cx, here, vcpu, count);
-                } else {
-                    sum += v.credit;
-                }
+        let parked = self.vcpus[vcpu.index()].has(flag::PARKED);
+        if earned < 0 {
+            if !parked && cap != 0 && earned < -cap {
+                self.park(cx, vcpu);
             }
+            return self.vcpus[vcpu.index()].credit;
         }
-        sum
+        if parked {
+            self.unpark(cx, here, vcpu);
+        }
+        if earned > self.settings.credits_per_tslice {
+            let rest = if self.rules.keep_half { earned / 2 } else { 0 };
+            self.vcpus[vcpu.index()].credit = rest;
+            self.deactivate(vcpu);
+            let count = self.domain_of(vcpu).active_count;
+            event::account_stop(cx, here, vcpu, count);
+        }
+        self.vcpus[vcpu.index()].credit
     }
 
     /// Pauses `vcpu`: its domain is over its cap.
@@ -330,9 +363,14 @@ impl Credit {
         }
         cx.work(UNPARK_STEPS);
         if cx.unpark(vcpu) {
-            self.wake_up(cx, here, vcpu, Wake::Unpause);
+            self.wake_unparked(cx, here, vcpu);
         }
         self.vcpus[vcpu.index()].clear(flag::PARKED);
+    }
+
+    #[inline(never)]
+    fn wake_unparked(&mut self, cx: &mut Cx<'_>, here: PcpuId, vcpu: VcpuId) {
+        self.wake_up(cx, here, vcpu, Wake::Unpause);
     }
 
     /// Changes the parameters of `domain`; those that are active count with the new weight from

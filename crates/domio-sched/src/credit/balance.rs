@@ -15,26 +15,21 @@ impl Credit {
         pcpu: PcpuId,
         than: Priority,
     ) -> Option<VcpuId> {
-        if self.online == 1 {
-            return None;
-        }
-        let own = &self.pcpus[pcpu];
-        // Whoever queues anywhere queues here: spare the search, which could only fail. When it
-        // leaves records of its checks, it must be made.
-        let all_here = own.head == own.tail && self.queued == u32::from(own.head != super::NIL);
-        if (all_here && !cx.tracing()) || !cx.online().contains(pcpu) {
+        if !cx.online().contains(pcpu) {
             return None;
         }
         // Only where somebody suitable heads the queue can a search find anything. A trace records
         // the searches, so all of them are made then.
-        let mut workers = cx.online() & !self.idlers;
-        if !cx.tracing() {
-            workers &= match than {
-                Priority::Idle => self.waiting,
-                _ => self.eager,
-            };
-        }
+        let mut workers = match than {
+            _ if cx.tracing() => CpuSet::ALL,
+            Priority::Idle => self.waiting,
+            _ => self.eager,
+        };
         workers.remove(pcpu);
+        if workers.is_empty() {
+            return None;
+        }
+        workers &= cx.online() & !self.idlers;
         if workers.is_empty() {
             return None;
         }

@@ -76,8 +76,6 @@ pub struct Credit {
     waiting: CpuSet,
     /// Those of them where the head of the queue has credit: its priority is over OVER.
     eager: CpuSet,
-    /// Vcpus in all run queues together.
-    queued: u32,
     /// First of the list of active domains.
     active_domains: u32,
     /// Sum of the weights of the active domains, or of their active vcpus (4.1).
@@ -113,7 +111,6 @@ impl Credit {
             balance_bias: alloc::vec![PcpuId(0); topology.sockets()],
             waiting: CpuSet::EMPTY,
             eager: CpuSet::EMPTY,
-            queued: 0,
             active_domains: NIL,
             weight: 0,
             balance: 0,
@@ -156,9 +153,11 @@ impl Credit {
     /// The vcpu that runs next on `pcpu`, out of every queue; `None` to idle.
     #[inline]
     fn next(&mut self, cx: &mut Cx<'_>, pcpu: PcpuId) -> Option<VcpuId> {
-        let head = self.pcpus[pcpu].head;
-        let priority = self.head_priority(pcpu);
+        let p = &self.pcpus[pcpu];
+        let head = p.head;
+        let priority = p.head_priority(&self.vcpus);
         if priority <= Priority::Over
+            && self.online > 1
             && let Some(stolen) = self.steal(cx, pcpu, priority)
         {
             return Some(stolen);
@@ -370,9 +369,7 @@ impl Scheduler for Credit {
         if slot == TICK {
             self.tick(cx, pcpu);
         } else {
-            self.account(cx, pcpu);
-            self.accounting_at = cx.now() + self.settings.tslice;
-            cx.set_timer(pcpu, ACCOUNTING, self.accounting_at);
+            self.accounting_timer(cx, pcpu);
         }
     }
 

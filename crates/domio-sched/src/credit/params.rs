@@ -140,6 +140,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
         tickle: true,
         timers: true,
         park: true,
+        context_saved: false,
     },
     promises: Promises {
         work_conserving: true,

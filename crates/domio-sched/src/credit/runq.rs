@@ -2,51 +2,97 @@
 //! (xen-spec 3.1, "Queue insert" and "sort").
 
 use super::Credit;
-use super::state::{NIL, NOWHERE, Priority, flag};
+use super::state::{Interest, NIL, NOWHERE, Pcpu, Priority, Vcpu, flag};
 use domio_core::{PcpuId, VcpuId};
 
-impl Credit {
-    /// Priority of the head of the queue of `pcpu`; of idling when nobody queues.
+impl Pcpu {
+    /// Priority of the head of its queue; of idling when nobody queues.
     #[inline]
-    pub(super) fn head_priority(&self, pcpu: PcpuId) -> Priority {
-        match self.pcpus[pcpu].head {
-            NIL => Priority::Idle,
-            v => self.vcpus[v as usize].priority,
+    pub(super) fn head_priority(&self, vcpus: &[Vcpu]) -> Priority {
+        match vcpus.get(self.head as usize) {
+            Some(v) => v.priority,
+            None => Priority::Idle,
         }
     }
 
-    /// Queues `vcpu` on `pcpu`: before the first entry of strictly lower priority. With a yield
-    /// pending, one place further unless that entry is the idle vcpu.
-    ///
-    /// The queue may be out of order since accounting changed priorities and until the next sort,
-    /// so the search must begin at the head, as in Xen.
-    #[inline]
-    pub(super) fn enqueue(&mut self, pcpu: PcpuId, vcpu: VcpuId) {
-        let v = vcpu.0;
-        let (priority, credit, yielded) = {
-            let own = &self.vcpus[v as usize];
-            assert!(!own.queued(), "a vcpu is queued twice");
-            (own.priority, own.credit, own.has(flag::YIELD))
-        };
+    /// Where `v` belongs in its queue: before which entry, [`NIL`] for last.
+    #[inline(always)]
+    fn place(&self, vcpus: &[Vcpu], v: &Vcpu, runq_sort: bool) -> u32 {
+        let yielded = v.has(flag::YIELD);
         // A vcpu that yielded stands back behind its class however much credit it has.
-        let by_credit = self.settings.runq_sort && !yielded;
-        if priority == Priority::Over && !by_credit && !yielded {
+        let by_credit = runq_sort && !yielded;
+        if v.priority == Priority::Over && !by_credit && !yielded {
             // Nobody queues whose priority is lower.
-            return self.link_before(pcpu, v, NIL);
+            return NIL;
         }
-        let mut at = self.pcpus[pcpu].head;
-        while let Some(other) = self.vcpus.get(at as usize) {
-            if priority > other.priority
-                || (priority == other.priority && by_credit && credit > other.credit)
+        let mut at = self.head;
+        while let Some(other) = vcpus.get(at as usize) {
+            if v.priority > other.priority
+                || (v.priority == other.priority && by_credit && v.credit > other.credit)
             {
                 break;
             }
             at = other.next;
         }
-        if yielded && at != NIL {
-            at = self.vcpus[at as usize].next;
+        match vcpus.get(at as usize) {
+            Some(other) if yielded => other.next,
+            _ => at,
         }
-        self.link_before(pcpu, v, at);
+    }
+
+    /// Puts `v` in front of `at` in its queue, or last when that is [`NIL`]. `here` is its id.
+    #[inline(always)]
+    fn link(&mut self, vcpus: &mut [Vcpu], here: PcpuId, v: u32, at: u32) {
+        let next = match vcpus.get_mut(at as usize) {
+            Some(next) => &mut next.prev,
+            None => &mut self.tail,
+        };
+        let prev = core::mem::replace(next, v);
+        match vcpus.get_mut(prev as usize) {
+            Some(prev) => prev.next = v,
+            None => self.head = v,
+        }
+        let own = &mut vcpus[v as usize];
+        own.prev = prev;
+        own.next = at;
+        own.queue = here.0;
+    }
+
+    /// Takes `v` out of its queue.
+    #[inline(always)]
+    fn unlink(&mut self, vcpus: &mut [Vcpu], v: u32) {
+        let own = &mut vcpus[v as usize];
+        let (prev, next) = (own.prev, own.next);
+        own.queue = NOWHERE;
+        match vcpus.get_mut(prev as usize) {
+            Some(prev) => prev.next = next,
+            None => self.head = next,
+        }
+        match vcpus.get_mut(next as usize) {
+            Some(next) => next.prev = prev,
+            None => self.tail = prev,
+        }
+    }
+}
+
+impl Credit {
+    /// Queues `vcpu` on `pcpu`: before the first entry of strictly lower priority. With a yield
+    /// pending, one place further unless that entry is the idle vcpu.
+    ///
+    /// The queue may be out of order since accounting changed priorities and until the next sort,
+    /// so the search must begin at the head, as in Xen.
+    #[inline(always)]
+    pub(super) fn enqueue(&mut self, pcpu: PcpuId, vcpu: VcpuId) {
+        let vcpus = &mut *self.vcpus;
+        let p = &mut self.pcpus[pcpu];
+        let own = &vcpus[vcpu.index()];
+        assert!(!own.queued(), "a vcpu is queued twice");
+        let at = p.place(vcpus, own, self.settings.runq_sort);
+        p.link(vcpus, pcpu, vcpu.0, at);
+        if p.head == vcpu.0 {
+            let priority = vcpus[vcpu.index()].priority;
+            self.judge_head(pcpu, priority);
+        }
     }
 
     /// As [`Credit::enqueue`] for a vcpu that has become runnable on `pcpu`.
@@ -57,69 +103,57 @@ impl Credit {
     }
 
     /// Takes `vcpu` out of its queue and out of the count of runnable vcpus there.
-    #[inline]
     pub(super) fn dequeue_runnable(&mut self, vcpu: VcpuId) {
         let pcpu = self.dequeue(vcpu);
         self.pcpus[pcpu].runnable -= 1;
     }
 
     /// Takes `vcpu` out of its queue, and tells whose that was.
-    #[inline]
+    #[inline(always)]
     pub(super) fn dequeue(&mut self, vcpu: VcpuId) -> PcpuId {
-        let v = &mut self.vcpus[vcpu.index()];
-        assert!(v.queued(), "a vcpu is not queued");
-        let (prev, next, pcpu) = (v.prev, v.next, PcpuId(v.queue));
-        v.queue = NOWHERE;
-        match prev {
-            NIL => self.set_head(pcpu, next),
-            p => self.vcpus[p as usize].next = next,
+        let vcpus = &mut *self.vcpus;
+        let own = &vcpus[vcpu.index()];
+        assert!(own.queued(), "a vcpu is not queued");
+        let (pcpu, headed) = (PcpuId(own.queue), own.prev == NIL);
+        let p = &mut self.pcpus[pcpu];
+        p.unlink(vcpus, vcpu.0);
+        if headed {
+            let priority = p.head_priority(vcpus);
+            self.judge_head(pcpu, priority);
         }
-        match next {
-            NIL => self.pcpus[pcpu].tail = prev,
-            n => self.vcpus[n as usize].prev = prev,
-        }
-        self.queued -= 1;
         pcpu
     }
 
-    #[inline]
-    fn set_head(&mut self, pcpu: PcpuId, head: u32) {
-        self.pcpus[pcpu].head = head;
-        if head == NIL {
-            self.waiting.remove(pcpu);
-            self.eager.remove(pcpu);
-        } else {
-            self.waiting.insert(pcpu);
-            self.judge_head(pcpu, self.vcpus[head as usize].priority);
-        }
-    }
-
-    /// Follows the priority of the head of the queue of `pcpu`.
-    #[inline]
-    pub(super) fn judge_head(&mut self, pcpu: PcpuId, priority: Priority) {
-        if priority > Priority::Over {
-            self.eager.insert(pcpu);
-        } else {
-            self.eager.remove(pcpu);
-        }
-    }
-
     /// Puts `v` in front of `at`, or last when that is [`NIL`].
-    #[inline]
     pub(super) fn link_before(&mut self, pcpu: PcpuId, v: u32, at: u32) {
-        let prev = match at {
-            NIL => core::mem::replace(&mut self.pcpus[pcpu].tail, v),
-            n => core::mem::replace(&mut self.vcpus[n as usize].prev, v),
-        };
-        match prev {
-            NIL => self.set_head(pcpu, v),
-            p => self.vcpus[p as usize].next = v,
+        let p = &mut self.pcpus[pcpu];
+        p.link(&mut self.vcpus, pcpu, v, at);
+        let priority = p.head_priority(&self.vcpus);
+        self.judge_head(pcpu, priority);
+    }
+
+    /// Follows the priority of the head of the queue of `pcpu`, that of idling when nobody queues.
+    #[inline(always)]
+    pub(super) fn judge_head(&mut self, pcpu: PcpuId, priority: Priority) {
+        let interest = Interest::in_head(priority);
+        let p = &mut self.pcpus[pcpu];
+        if p.interest != interest {
+            p.interest = interest;
+            self.tell_interest(pcpu, interest);
         }
-        let own = &mut self.vcpus[v as usize];
-        own.prev = prev;
-        own.next = at;
-        own.queue = pcpu.0;
-        self.queued += 1;
+    }
+
+    /// Follows the interest that the queue of `pcpu` is of to other pcpus.
+    #[inline(never)]
+    fn tell_interest(&mut self, pcpu: PcpuId, interest: Interest) {
+        self.waiting.remove(pcpu);
+        self.eager.remove(pcpu);
+        if interest != Interest::None {
+            self.waiting.insert(pcpu);
+        }
+        if interest == Interest::All {
+            self.eager.insert(pcpu);
+        }
     }
 
     /// Brings the queue of `pcpu` in order if accounting has changed priorities since the last

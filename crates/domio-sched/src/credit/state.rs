@@ -112,6 +112,7 @@ impl Vcpu {
 
 /// What the policy keeps for a pcpu. Xen's queue ends in the idle vcpu; here that end is implicit.
 #[derive(Clone, Copy, Debug)]
+#[repr(align(32))]
 pub(super) struct Pcpu {
     /// First and last vcpu of the run queue.
     pub head: u32,
@@ -128,6 +129,31 @@ pub(super) struct Pcpu {
     pub last_tickled: PcpuId,
     /// Whether the tick timer is set.
     pub ticking: bool,
+    /// Whom the run queue is of interest to.
+    pub interest: Interest,
+}
+
+/// Who may find something to steal in a run queue, by its head.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Interest {
+    /// Nobody: it is empty.
+    None,
+    /// Pcpus that would idle otherwise.
+    Idlers,
+    /// Those that would run somebody without credit, too.
+    All,
+}
+
+impl Interest {
+    /// That in a queue whose head has `priority`; of idling when it is empty.
+    #[inline]
+    pub fn in_head(priority: Priority) -> Self {
+        match priority {
+            Priority::Idle => Interest::None,
+            Priority::Over => Interest::Idlers,
+            Priority::Under | Priority::Boost => Interest::All,
+        }
+    }
 }
 
 impl Pcpu {
@@ -140,6 +166,7 @@ impl Pcpu {
         idle_bias: PcpuId(0),
         last_tickled: PcpuId(0),
         ticking: false,
+        interest: Interest::None,
     };
 }
 

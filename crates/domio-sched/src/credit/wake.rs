@@ -34,11 +34,14 @@ impl Credit {
     }
 
     /// `vcpu` became runnable; `here` is the pcpu on which that was found out, as far as known.
+    #[inline(always)]
     pub(super) fn wake_up(&mut self, cx: &mut Cx<'_>, here: PcpuId, vcpu: VcpuId, why: Wake) {
-        if self.vcpus[vcpu.index()].queued() || cx.is_current(vcpu) {
+        let pcpu = cx.vcpu(vcpu).pcpu;
+        let current = cx.current(pcpu);
+        let v = &mut self.vcpus[vcpu.index()];
+        if v.queued() || current == Some(vcpu) {
             return;
         }
-        let v = &mut self.vcpus[vcpu.index()];
         let migrating = why == Wake::Migrate || v.has(flag::MIGRATING);
         v.clear(flag::MIGRATING);
         if v.priority == Priority::Under
@@ -49,12 +52,19 @@ impl Credit {
             v.priority = Priority::Boost;
             event::boost_start(cx, here, vcpu);
         }
-        let pcpu = cx.vcpu(vcpu).pcpu;
+        let priority = v.priority;
         self.enqueue_runnable(pcpu, vcpu);
-        if self.rules.tickle_prefers_idlers {
-            self.tickle_idler_first(cx, here, pcpu, vcpu);
-        } else {
-            self.tickle_all(cx, here, pcpu, vcpu);
+        if !self.rules.tickle_prefers_idlers {
+            return self.tickle_all(cx, here, pcpu, vcpu);
+        }
+        // Most wake-ups on a busy host find nobody idle.
+        match current {
+            Some(current) if self.idlers.is_empty() => {
+                if self.settings.preempt && priority > self.vcpus[current.index()].priority {
+                    self.tickle_one(cx, here, pcpu);
+                }
+            }
+            _ => self.tickle_idler_first(cx, here, pcpu, vcpu),
         }
     }
 
@@ -69,6 +79,7 @@ impl Credit {
     }
 
     /// Until 4.2: preempt `pcpu` if that is due, and let idle pcpus know that there is work.
+    #[inline(never)]
     fn tickle_all(&mut self, cx: &mut Cx<'_>, here: PcpuId, pcpu: PcpuId, vcpu: VcpuId) {
         let priority = self.vcpus[vcpu.index()].priority;
         let current = cx.current(pcpu);
@@ -100,18 +111,14 @@ impl Credit {
     }
 
     /// Since 4.3: at most one pcpu, and rather one that idles than the one that runs something.
+    #[inline(never)]
     fn tickle_idler_first(&mut self, cx: &mut Cx<'_>, here: PcpuId, pcpu: PcpuId, vcpu: VcpuId) {
         let Some(current) = cx.current(pcpu) else {
             return self.tickle_one(cx, here, pcpu);
         };
         let preempts = self.settings.preempt
             && self.vcpus[vcpu.index()].priority > self.vcpus[current.index()].priority;
-        // Most wake-ups on a busy host find nobody idle.
-        let idlers = if self.idlers.is_empty() {
-            CpuSet::EMPTY
-        } else {
-            self.idlers & cx.online()
-        };
+        let idlers = self.idlers & cx.online();
         if idlers.is_empty() {
             if preempts {
                 self.tickle_one(cx, here, pcpu);

@@ -154,6 +154,19 @@ impl<S: Sink> Host<S> {
 
     pub(super) fn guest_timer(&mut self, queue: &mut Queue, vcpu: VcpuId, now: Instant) {
         let pcpu = self.tables.vcpus[vcpu.index()].pcpu;
+        if !self.free
+            && let Expiry::Later(at) = self.guest_expiry(vcpu, pcpu, now)
+        {
+            queue.arm(self.vcpus[vcpu.index()].timer, at);
+            return;
+        }
+        self.vcpus[vcpu.index()].timer_at = Instant::MAX;
+        self.interrupt(queue, vcpu, pcpu, now);
+    }
+
+    /// What becomes of the timer of `vcpu`, which expires now.
+    #[inline(never)]
+    fn guest_expiry(&mut self, vcpu: VcpuId, pcpu: PcpuId, now: Instant) -> Expiry {
         let asleep = self.tables.vcpus[vcpu.index()].pause.has(Pause::BLOCKED);
         let work = if asleep {
             self.profile.wake_to_pass
@@ -161,12 +174,7 @@ impl<S: Sink> Host<S> {
             self.profile.interrupt
         };
         let recorded = self.vcpus[vcpu.index()].guest.replays();
-        if let Expiry::Later(at) = self.expire_guest(pcpu, now, work, recorded) {
-            queue.arm(self.vcpus[vcpu.index()].timer, at);
-            return;
-        }
-        self.vcpus[vcpu.index()].timer_at = Instant::MAX;
-        self.interrupt(queue, vcpu, pcpu, now);
+        self.expire_guest(pcpu, now, work, recorded)
     }
 
     /// As [`Host::expire`] for a guest's timer. The time of a `recorded` one is that of its
@@ -196,7 +204,7 @@ impl<S: Sink> Host<S> {
 
     /// Sends an interrupt to `vcpu` from hypervisor code on `on`: wakes it when it is blocked,
     /// interrupts it when it executes, and is noticed when it runs again otherwise.
-    #[inline]
+    #[inline(always)]
     fn interrupt(&mut self, queue: &mut Queue, vcpu: VcpuId, on: PcpuId, now: Instant) {
         let cost = self.profile.interrupt;
         let guest = &mut self.vcpus[vcpu.index()].guest;
@@ -221,7 +229,7 @@ impl<S: Sink> Host<S> {
             }
         }
         // A pass that the wake-up asked for has this work in its lead.
-        if self.pcpus[on].phase == Phase::Guest {
+        if !self.free && self.pcpus[on].phase == Phase::Guest {
             self.steal(queue, on, now, cost);
         }
     }

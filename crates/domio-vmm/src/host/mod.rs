@@ -41,7 +41,7 @@ use domio_core::{
     CpuSet, Duration, Instant, PcpuId, PcpuTable, Record, Runstate, Sink, VcpuId, VcpuName,
     XenVersion,
 };
-use domio_sched::{Cx, Effect, Pick, Scheduler, Stop, Tables};
+use domio_sched::{Cx, Effect, Scheduler, Stop, Tables};
 use domio_sim::{EventQueue, Flow, Model, TimerId};
 
 /// Scheduler passes that one pcpu may make at one instant before the run is ended as stalled.
@@ -237,6 +237,8 @@ pub struct Host<S: Sink> {
     profile: Profile,
     /// Nothing that the hypervisor does takes time: see [`Profile::is_free`].
     free: bool,
+    /// The policy wants to know when a vcpu that was switched out may run elsewhere.
+    tells_saved: bool,
     scheduler: Box<dyn Scheduler>,
     tables: Tables,
     effects: Vec<Effect>,
@@ -276,6 +278,7 @@ impl<S: Sink> Host<S> {
             version: config.version,
             profile: config.profile,
             free: config.profile.is_free(),
+            tells_saved: scheduler.descriptor().needs.context_saved,
             scheduler,
             tables: Tables::new(config.topology.clone()),
             effects: Vec::with_capacity(64),
@@ -486,7 +489,14 @@ impl<S: Sink> Model for Host<S> {
         let now = queue.now();
         match event {
             Event::Slice(pcpu) => self.slice_expired(queue, pcpu, now),
-            Event::Policy(pcpu, slot) => self.policy_timer(queue, pcpu, slot, now),
+            Event::Policy(..) => {
+                let is_policy = |event| matches!(event, Event::Policy(..));
+                let mut next = Some(event);
+                while let Some(Event::Policy(pcpu, slot)) = next {
+                    self.policy_timer(queue, pcpu, slot, now);
+                    next = queue.pop_in_row(is_policy);
+                }
+            }
             Event::Stage(pcpu) => self.stage_over(queue, pcpu, now),
             Event::Done(pcpu) => self.guest_done(queue, pcpu, now),
             Event::Ipi(pcpu) => self.raise(queue, pcpu, now, Cause::Ipi),
@@ -505,10 +515,4 @@ impl<S: Sink> Model for Host<S> {
             Some(fault) => Flow::Stop(fault),
         }
     }
-}
-
-/// A pick that carries on with the vcpu that runs already.
-#[inline]
-fn keeps(pick: &Pick, current: Option<VcpuId>) -> bool {
-    pick.next == current
 }

@@ -1,10 +1,10 @@
 //! The scheduler pass and the context switch (xen-spec 0.5).
 
-use super::{Cause, Host, MAX_PASSES_AT_ONE_INSTANT, Phase, Queue, keeps};
+use super::{Cause, Host, MAX_PASSES_AT_ONE_INSTANT, Phase, Queue};
 use alloc::boxed::Box;
 use alloc::format;
 use domio_core::{Duration, Instant, Kind, PcpuId, Record, Runstate, Sink, VcpuId, VcpuName};
-use domio_sched::{Pause, Pick, Prev, Stop};
+use domio_sched::{Cx, Pause, Pick, Prev, Stop};
 
 impl<S: Sink> Host<S> {
     /// The scheduler softirq on `pcpu`: asks the policy and begins to carry its answer out.
@@ -40,22 +40,28 @@ impl<S: Sink> Host<S> {
                 },
             },
         };
-        let pick = self.ask(queue, pcpu, now, Cause::Wake, |s, cx| {
-            s.schedule(cx, pcpu, prev)
-        });
-        if !self.check(pcpu, current, &pick) {
-            return;
+        // Its parts, not the whole: they come by way of memory, where a copy of the whole would
+        // have to wait for the stores of the parts.
+        let Pick { next, time_slice } = {
+            let mut cx = Cx::new(now, &mut self.tables, &mut self.effects, self.recording);
+            self.scheduler.schedule(&mut cx, pcpu, prev)
+        };
+        if !self.effects.is_empty() {
+            self.apply_effects(queue, pcpu, now, Cause::Wake);
         }
         let p = &mut self.pcpus[pcpu];
-        match pick.time_slice {
+        match time_slice {
+            Some(Duration::ZERO) => return self.refuse(pcpu, current, next, time_slice),
             Some(slice) => queue.arm(p.slice_timer, now + slice),
             None => queue.disarm(p.slice_timer),
         }
-        p.slice = pick.time_slice;
-        if keeps(&pick, current) {
-            self.keep(queue, pcpu, now, prev.ran, pick);
+        if self.recording {
+            p.slice = time_slice;
+        }
+        if next == current {
+            self.keep(queue, pcpu, now, prev.ran, next);
         } else {
-            self.switch(queue, pcpu, now, current, pick);
+            self.switch(queue, pcpu, now, current, next);
         }
     }
 
@@ -70,33 +76,17 @@ impl<S: Sink> Host<S> {
         }
     }
 
-    /// Whether `pick` is valid; a policy fault is noted when not.
-    #[inline]
-    fn check(&mut self, pcpu: PcpuId, current: Option<VcpuId>, pick: &Pick) -> bool {
-        let can_run = match pick.next {
-            None => true,
-            Some(vcpu) => match self.tables.vcpus.get(vcpu.index()) {
-                None => false,
-                Some(view) => {
-                    view.runnable()
-                        && (!view.on_pcpu || current == Some(vcpu))
-                        && self.tables.affinity[vcpu.index()].hard.contains(pcpu)
-                        && self.tables.online.contains(pcpu)
-                }
-            },
-        };
-        let good = can_run && pick.time_slice != Some(Duration::ZERO);
-        if !good {
-            self.refuse(pcpu, current, pick);
-        }
-        good
-    }
-
-    /// Notes what is wrong with `pick`.
+    /// Notes what is wrong with the policy's pick.
     #[cold]
     #[inline(never)]
-    fn refuse(&mut self, pcpu: PcpuId, current: Option<VcpuId>, pick: &Pick) {
-        let (Some(vcpu), false) = (pick.next, pick.time_slice == Some(Duration::ZERO)) else {
+    fn refuse(
+        &mut self,
+        pcpu: PcpuId,
+        current: Option<VcpuId>,
+        next: Option<VcpuId>,
+        time_slice: Option<Duration>,
+    ) {
+        let (Some(vcpu), false) = (next, time_slice == Some(Duration::ZERO)) else {
             self.policy_fault(format!("the policy gave a slice of zero on {pcpu}"));
             return;
         };
@@ -122,19 +112,32 @@ impl<S: Sink> Host<S> {
     }
 
     #[inline(never)]
-    fn keep(&mut self, queue: &mut Queue, pcpu: PcpuId, now: Instant, ran: Duration, pick: Pick) {
+    fn keep(
+        &mut self,
+        queue: &mut Queue,
+        pcpu: PcpuId,
+        now: Instant,
+        ran: Duration,
+        next: Option<VcpuId>,
+    ) {
+        if let Some(vcpu) = next
+            && !(self.tables.vcpus[vcpu.index()].runnable()
+                && (self.tables.affinity[vcpu.index()].hard).share(&self.tables.online, pcpu))
+        {
+            return self.refuse(pcpu, next, next, None);
+        }
         if self.recording
-            && let Some(vcpu) = pick.next
+            && let Some(vcpu) = next
         {
             let mut record = Record::new(now, pcpu, Kind::Continue, self.vcpus[vcpu.index()].name);
-            record.data = [ns_word(ran), slice_word(pick.time_slice), 0, 0];
+            record.data = [ns_word(ran), slice_word(self.pcpus[pcpu].slice), 0, 0];
             self.trace(record);
         }
         let keep = self.profile.keep;
         let p = self.pcpu(pcpu);
-        p.prev = pick.next;
+        p.prev = next;
         if keep.is_zero() {
-            self.back_to_guest(queue, pcpu, now, pick.next, Duration::ZERO);
+            self.back_to_guest(queue, pcpu, now, next, Duration::ZERO);
         } else {
             p.stage_at = now + keep;
             queue.arm(p.stage, p.stage_at);
@@ -148,19 +151,25 @@ impl<S: Sink> Host<S> {
         pcpu: PcpuId,
         now: Instant,
         prev: Option<VcpuId>,
-        pick: Pick,
+        next: Option<VcpuId>,
     ) {
-        self.tables.pcpus[pcpu].current = pick.next;
-        if let Some(next) = pick.next {
-            let view = &mut self.tables.vcpus[next.index()];
+        if let Some(vcpu) = next {
+            let Some(view) = self.tables.vcpus.get_mut(vcpu.index()) else {
+                return self.refuse(pcpu, prev, next, None);
+            };
+            let hard = &self.tables.affinity[vcpu.index()].hard;
+            if !view.runnable() || view.on_pcpu || !hard.share(&self.tables.online, pcpu) {
+                return self.refuse(pcpu, prev, next, None);
+            }
             view.on_pcpu = true;
             view.pcpu = pcpu;
         }
-        let p = &mut self.pcpus[pcpu];
+        self.tables.pcpus[pcpu].current = next;
         let cost = self.profile.switch;
-        if cost.is_zero() {
-            self.switched(queue, pcpu, now, prev, pick.next);
+        if self.free || cost.is_zero() {
+            self.switched(queue, pcpu, now, prev, next);
         } else {
+            let p = &mut self.pcpus[pcpu];
             p.prev = prev;
             p.stage_at = now + cost;
             queue.arm(p.stage, p.stage_at);
@@ -168,6 +177,7 @@ impl<S: Sink> Host<S> {
     }
 
     /// The phase `Switching` has lasted its time.
+    #[inline(never)]
     pub(super) fn switch_over(&mut self, queue: &mut Queue, pcpu: PcpuId, now: Instant) {
         let next = self.tables.pcpus[pcpu].current;
         let prev = self.pcpus[pcpu].prev;
@@ -190,14 +200,15 @@ impl<S: Sink> Host<S> {
     ) {
         let p = &mut self.pcpus[pcpu];
         // Times that the policy sees count from pass to pass, as in Xen.
-        let ran = p.last_pass.saturating_since(p.entered);
-        p.entered = p.last_pass;
+        let entered = core::mem::replace(&mut p.entered, p.last_pass);
         if self.recording {
-            self.trace_switch(pcpu, now, prev, next, ran);
+            self.trace_switch(pcpu, now, prev, next, entered);
         }
+        let mut moves = false;
         if let Some(vcpu) = prev {
             let view = &mut self.tables.vcpus[vcpu.index()];
             view.on_pcpu = false;
+            moves = view.pause.has(Pause::MIGRATING);
             let v = &mut self.vcpus[vcpu.index()];
             v.account(state_after_run(view.pause), now);
             if let Some(tick) = &v.tick {
@@ -216,10 +227,13 @@ impl<S: Sink> Host<S> {
             }
         }
         if let Some(vcpu) = prev {
-            self.ask(queue, pcpu, now, Cause::Wake, |s, cx| {
-                s.context_saved(cx, vcpu)
-            });
-            if self.tables.vcpus[vcpu.index()].pause.has(Pause::MIGRATING) {
+            if self.tells_saved {
+                self.ask(queue, pcpu, now, Cause::Wake, |s, cx| {
+                    s.context_saved(cx, vcpu)
+                });
+                moves = self.tables.vcpus[vcpu.index()].pause.has(Pause::MIGRATING);
+            }
+            if moves {
                 self.migrate(queue, vcpu, pcpu, now);
             }
         }
@@ -245,7 +259,12 @@ impl<S: Sink> Host<S> {
             p.again = false;
             self.raise(queue, pcpu, now, Cause::Ipi);
         } else if let Some(vcpu) = next {
-            self.go_on(queue, pcpu, vcpu, now + (self.profile.resume + refill));
+            let resume = if self.free {
+                Duration::ZERO
+            } else {
+                self.profile.resume + refill
+            };
+            self.go_on(queue, pcpu, vcpu, now + resume);
         }
     }
 
@@ -276,8 +295,9 @@ impl<S: Sink> Host<S> {
         now: Instant,
         prev: Option<VcpuId>,
         next: Option<VcpuId>,
-        ran: Duration,
+        entered: Instant,
     ) {
+        let ran = self.pcpus[pcpu].last_pass.saturating_since(entered);
         let state = prev.map_or(Runstate::Runnable, |v| {
             state_after_run(self.tables.vcpus[v.index()].pause)
         });

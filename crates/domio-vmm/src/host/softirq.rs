@@ -146,7 +146,7 @@ impl<S: Sink> Host<S> {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     pub(super) fn policy_timer(&mut self, queue: &mut Queue, pcpu: PcpuId, slot: u8, now: Instant) {
         if self.free {
             let mut cx = Cx::new(now, &mut self.tables, &mut self.effects, self.recording);
@@ -170,6 +170,7 @@ impl<S: Sink> Host<S> {
         }
     }
 
+    #[inline(never)]
     fn policy_timer_at_cost(&mut self, queue: &mut Queue, pcpu: PcpuId, slot: u8, now: Instant) {
         let handling = 1 << slot;
         if self.pcpu(pcpu).handling & handling == 0 {
@@ -336,7 +337,7 @@ impl<S: Sink> Host<S> {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     pub(super) fn tickle(
         &mut self,
         queue: &mut Queue,
@@ -345,11 +346,8 @@ impl<S: Sink> Host<S> {
         now: Instant,
         cause: Cause,
     ) {
-        if !self.tables.online.contains(pcpu) && !self.pcpu(pcpu).leaving {
-            self.policy_fault(format!(
-                "the policy tickled {pcpu}, which is not online; it may tickle {:?}",
-                self.tables.online
-            ));
+        if !self.tables.online.contains(pcpu) && !self.pcpus[pcpu].leaving {
+            self.complain_of_tickle(pcpu);
         } else if pcpu == on {
             self.raise(queue, pcpu, now, cause);
         } else if self.profile.ipi.is_zero() {
@@ -360,6 +358,15 @@ impl<S: Sink> Host<S> {
                 queue.arm(ipi, now + self.profile.ipi);
             }
         }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn complain_of_tickle(&mut self, pcpu: PcpuId) {
+        self.policy_fault(format!(
+            "the policy tickled {pcpu}, which is not online; it may tickle {:?}",
+            self.tables.online
+        ));
     }
 
     fn parked(&mut self, vcpu: VcpuId, on: PcpuId, now: Instant) {

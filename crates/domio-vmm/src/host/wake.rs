@@ -6,6 +6,7 @@ use domio_sched::{Affinity, Cx, Effect, Pause, Wake};
 
 impl<S: Sink> Host<S> {
     /// Changes the runstate of a vcpu that is not part of a switch.
+    #[inline]
     pub(super) fn change(&mut self, vcpu: VcpuId, state: Runstate, on: PcpuId, now: Instant) {
         let v = &mut self.vcpus[vcpu.index()];
         if self.recording {
@@ -16,6 +17,7 @@ impl<S: Sink> Host<S> {
     }
 
     /// Wakes `vcpu` from hypervisor code on `on` (xen-spec 0.6): its event came, or a pause ended.
+    #[inline(always)]
     pub(super) fn wake(
         &mut self,
         queue: &mut Queue,
@@ -57,6 +59,7 @@ impl<S: Sink> Host<S> {
         }
     }
 
+    #[inline(never)]
     fn trace_wake(&mut self, vcpu: VcpuId, on: PcpuId, now: Instant) {
         let name = self.vcpus[vcpu.index()].name;
         self.trace(Record::new(now, on, Kind::Wake, name));

@@ -21,6 +21,7 @@ static DESCRIPTOR: Descriptor = Descriptor {
         tickle: true,
         timers: true,
         park: false,
+        context_saved: true,
     },
     promises: Promises {
         work_conserving: false,
