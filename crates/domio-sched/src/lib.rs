@@ -18,6 +18,7 @@ pub mod cx;
 pub mod null;
 pub mod registry;
 pub mod round_robin;
+pub mod sedf;
 
 pub use contract::{Conflict, Descriptor, Needs, Pick, Prev, Promises, Scheduler, Stop, Wake};
 pub use cx::{Affinity, Cx, Effect, Pause, PcpuView, Tables, VcpuView};

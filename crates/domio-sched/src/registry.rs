@@ -1,9 +1,9 @@
 //! The list of policies.
 
 use crate::contract::{Conflict, Descriptor, Scheduler};
-use crate::{credit, null, round_robin};
+use crate::{credit, null, round_robin, sedf};
 use alloc::boxed::Box;
-use domio_core::{ParamValues, Topology};
+use domio_core::{DomainId, ParamValues, Topology};
 
 /// A policy that can be asked for by name.
 #[derive(Clone, Copy)]
@@ -15,6 +15,10 @@ pub struct Policy {
     /// Checks what no single range of [`Descriptor::params`] can tell: whether the values go
     /// together.
     pub validate: fn(&ParamValues) -> Result<(), Conflict>,
+    /// Likewise for the values of [`Descriptor::domain_params`] of a domain, the third argument,
+    /// under values of [`Descriptor::params`], the first one. `set_domain` of the policy copes
+    /// with whatever this refuses.
+    pub validate_domain: fn(&ParamValues, DomainId, &ParamValues) -> Result<(), Conflict>,
 }
 
 static POLICIES: &[Policy] = &[
@@ -22,16 +26,25 @@ static POLICIES: &[Policy] = &[
         descriptor: &credit::DESCRIPTOR,
         make: |p, t| Box::new(credit::Credit::new(p, t)),
         validate: |p| credit::validate(p).map_err(Conflict::from),
+        validate_domain: |_, _, _| Ok(()),
+    },
+    Policy {
+        descriptor: &sedf::DESCRIPTOR,
+        make: |p, t| Box::new(sedf::Sedf::new(p, t)),
+        validate: |p| sedf::validate(p).map_err(Conflict::from),
+        validate_domain: |p, d, v| sedf::validate_domain(p, d, v).map_err(Conflict::from),
     },
     Policy {
         descriptor: &round_robin::DESCRIPTOR,
         make: |p, t| Box::new(round_robin::RoundRobin::new(p, t)),
         validate: |_| Ok(()),
+        validate_domain: |_, _, _| Ok(()),
     },
     Policy {
         descriptor: &null::DESCRIPTOR,
         make: |p, t| Box::new(null::Null::new(p, t)),
         validate: |_| Ok(()),
+        validate_domain: |_, _, _| Ok(()),
     },
 ];
 

@@ -275,7 +275,7 @@ fn each_mistake_is_told_with_its_place_and_what_to_do() {
             "",
             Code::MissingKey,
             (6, 1),
-            &["`policy` is missing", "credit, round-robin"],
+            &["`policy` is missing", "credit, ", "round-robin"],
         ),
         (
             "\"credit\"",

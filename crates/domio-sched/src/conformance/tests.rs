@@ -14,25 +14,34 @@ fn every_policy_of_the_registry_passes() {
     }
 }
 
+/// Runs the policy called `name` with each word of its choice `param`, all else at the defaults
+/// but for what `fixed` says.
+fn passes_in_every(name: &str, param: &str, fixed: &[(&str, &str)]) {
+    let policy = registry::find(name).expect("a policy of that name");
+    let mut declared = policy.descriptor.params.iter();
+    let choice = declared.find(|p| p.name == param).map(|p| p.kind);
+    let Some(ParamKind::Choice(words)) = choice else {
+        panic!("{name} declares a choice `{param}`");
+    };
+    for word in words {
+        let mut params = ParamValues::defaults(policy.descriptor.params);
+        for (param, word) in fixed.iter().chain([&(param, *word)]) {
+            params.choose(param, word).expect("a declared word");
+        }
+        let report = check(&|topology| (policy.make)(&params, topology), 0..14);
+        assert!(report.is_clean(), "{name} {word}: {report}");
+    }
+}
+
 #[test]
 fn credit_passes_in_every_version() {
-    let credit = registry::find("credit").expect("a policy of that name");
-    let version = credit
-        .descriptor
-        .params
-        .iter()
-        .find(|p| p.name == "version");
-    let Some(ParamKind::Choice(versions)) = version.map(|p| p.kind) else {
-        panic!("credit declares its versions");
-    };
-    for version in versions {
-        let mut params = ParamValues::defaults(credit.descriptor.params);
-        params
-            .choose("version", version)
-            .expect("a declared version");
-        let report = check(&|topology| (credit.make)(&params, topology), 0..14);
-        assert!(report.is_clean(), "credit {version}: {report}");
-    }
+    passes_in_every("credit", "version", &[]);
+}
+
+#[test]
+fn sedf_passes_in_every_version_and_with_every_way_to_wake() {
+    passes_in_every("sedf", "version", &[]);
+    passes_in_every("sedf", "unblock", &[("version", "3.0")]);
 }
 
 #[test]
