@@ -15,14 +15,17 @@ use proptest::prelude::*;
 /// How long a random host runs.
 const END: Duration = Duration::from_millis(250);
 
-/// Policies with credit's release.
-pub const POLICIES: [(&str, Option<&str>); 6] = [
+/// Policies with the release whose rules they follow.
+pub const POLICIES: [(&str, Option<&str>); 9] = [
     ("round-robin", None),
     ("null", None),
     ("credit", Some("3.1")),
     ("credit", Some("3.4")),
     ("credit", Some("4.0")),
     ("credit", Some("4.17")),
+    ("sedf", Some("3.0")),
+    ("sedf", Some("3.1")),
+    ("sedf", Some("4.5")),
 ];
 
 const VERSIONS: [XenVersion; 5] = [
