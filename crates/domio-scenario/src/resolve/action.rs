@@ -1,6 +1,7 @@
 //! `[[action]]`: what an operator does, replayed in order of time to see that it is possible.
 
 use super::domain::{Domain, Resolved, pcpus};
+use super::{Chosen, given, tell};
 use crate::amount::show_pcpus;
 use crate::check::{self, Cx, Fields};
 use crate::keys::ACTION;
@@ -9,14 +10,13 @@ use crate::problem::{Code, Problem, list, quote};
 use crate::suggest::did_you_mean;
 use crate::value::Value;
 use domio_core::{CpuSet, Instant, ParamValues, PcpuId, Topology};
-use domio_sched::Policy;
 use domio_vmm::config::Action;
 
 /// The actions in order of time.
 pub(super) fn actions(
     cx: &mut Cx<'_>,
     top: &Fields<'_>,
-    policy: Option<&Policy>,
+    chosen: Option<Chosen<'_>>,
     topology: Option<&Topology>,
     resolved: &Resolved,
 ) -> Vec<(Instant, Action)> {
@@ -29,6 +29,7 @@ pub(super) fn actions(
             continue;
         };
         let path = format!("action[{i}]");
+        let policy = chosen.map(|c| c.policy);
         let fields = check::table(cx, table, node.span, &ACTION, &path, policy);
         if let Some(at) = fields.time("at") {
             listed.push((Instant::ZERO + at, fields));
@@ -38,7 +39,7 @@ pub(super) fn actions(
     let Some(topology) = topology else {
         return Vec::new();
     };
-    let mut host = Host::new(topology, resolved);
+    let mut host = Host::new(topology, chosen, resolved);
     let mut actions = Vec::new();
     for (at, fields) in &listed {
         host.start_until(cx, *at);
@@ -61,6 +62,7 @@ pub(super) fn actions(
 /// What the actions so far have made of the host.
 struct Host<'a> {
     topology: &'a Topology,
+    chosen: Option<Chosen<'a>>,
     resolved: &'a Resolved,
     online: CpuSet,
     /// By domain.
@@ -72,13 +74,14 @@ struct Host<'a> {
 }
 
 impl<'a> Host<'a> {
-    fn new(topology: &'a Topology, resolved: &'a Resolved) -> Self {
+    fn new(topology: &'a Topology, chosen: Option<Chosen<'a>>, resolved: &'a Resolved) -> Self {
         let domains = &resolved.domains;
         let mut to_start: Vec<usize> = (0..domains.len()).collect();
         // The next one is at the end.
         to_start.sort_by_key(|d| std::cmp::Reverse(domains[*d].config.start));
         Host {
             topology,
+            chosen,
             resolved,
             online: topology.all(),
             params: domains.iter().map(|d| d.config.params).collect(),
@@ -254,6 +257,13 @@ impl<'a> Host<'a> {
                     .expected(format!("0 to {most} % of one pcpu"))
                     .hint("0 means no cap; each vcpu can use 100 % of one pcpu"),
                 );
+            }
+            if let Some(chosen) = self.chosen
+                && let Err(conflict) =
+                    (chosen.policy.validate_domain)(chosen.params, config.id, &values)
+                && cx.problems.none_at(&format!("{}.", fields.path))
+            {
+                tell(cx, conflict, &given(fields), fields.header, &fields.path);
             }
             self.params[d] = values;
             push(Action::SetParams(config.id, values));

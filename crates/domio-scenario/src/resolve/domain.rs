@@ -1,8 +1,8 @@
 //! `[[domain]]`: from tables to domains with vcpus and tasks.
 
-use super::MemberKey;
 use super::names::Names;
 use super::task::{self, Task};
+use super::{Chosen, GivenParams, MemberKey, given, tell};
 use crate::amount::show_pcpus;
 use crate::check::{self, Checked, Cx, Fields};
 use crate::guests::{self, Os};
@@ -53,6 +53,8 @@ struct Group<'t> {
 #[derive(Clone)]
 struct Body {
     params: ParamValues,
+    /// Those that were given, `None` when one was refused.
+    given: Option<GivenParams>,
     os: Os,
     vcpus: usize,
     hard: CpuSet,
@@ -75,7 +77,7 @@ impl Body {
 pub(super) fn domains(
     cx: &mut Cx<'_>,
     top: &Fields<'_>,
-    policy: Option<&Policy>,
+    chosen: Option<Chosen<'_>>,
     topology: Option<&Topology>,
     members: &[MemberKey],
 ) -> Resolved {
@@ -89,7 +91,7 @@ pub(super) fn domains(
     };
     let mut groups = Vec::new();
     for (i, node) in nodes.iter().enumerate() {
-        match group(cx, node, i, policy, topology) {
+        match group(cx, node, i, chosen.map(|c| c.policy), topology) {
             Some(group) => groups.push(group),
             None => resolved.complete = false,
         }
@@ -112,7 +114,7 @@ pub(super) fn domains(
             group,
             &mut names,
             &mut resolved,
-            policy,
+            chosen,
             topology,
             members,
         );
@@ -126,11 +128,13 @@ fn expand(
     group: &Group<'_>,
     names: &mut Names,
     resolved: &mut Resolved,
-    policy: Option<&Policy>,
+    chosen: Option<Chosen<'_>>,
     topology: Option<&Topology>,
     members: &[MemberKey],
 ) {
     let first = resolved.domains.len();
+    let policy = chosen.map(|c| c.policy);
+    let mut told = false;
     for i in 0..group.count.unwrap_or(1) {
         let name = match group.count {
             Some(_) => format!("{}{}", group.name, i + 1),
@@ -149,6 +153,9 @@ fn expand(
         let own = resolved.by_name.entry(name.clone()).or_default();
         let Some(body) = body else { continue };
         own.push(index);
+        if let (Some(chosen), false) = (chosen, told) {
+            told = !params_agree(cx, chosen, DomainId(id), &body, group);
+        }
         let config = config(body, DomainId(id), name, index, &mut resolved.replays);
         resolved.domains.push(Domain {
             config,
@@ -158,6 +165,26 @@ fn expand(
     if group.count.is_some() {
         let all = (first..resolved.domains.len()).collect();
         resolved.by_name.entry(group.name.clone()).or_insert(all);
+    }
+}
+
+/// Tells whether the parameters of the domain `id` go together.
+fn params_agree(
+    cx: &mut Cx<'_>,
+    chosen: Chosen<'_>,
+    id: DomainId,
+    body: &Body,
+    group: &Group<'_>,
+) -> bool {
+    let Some(given) = &body.given else {
+        return true;
+    };
+    match (chosen.policy.validate_domain)(chosen.params, id, &body.params) {
+        Ok(()) => true,
+        Err(conflict) => {
+            tell(cx, conflict, given, group.node.span, &group.path);
+            false
+        }
     }
 }
 
@@ -216,6 +243,8 @@ fn body_of(
     topology: Option<&Topology>,
 ) -> Option<Body> {
     let vcpus = fields.int("vcpus").map(|n| n as usize);
+    // Values that were refused are at their defaults, which may not go with the others.
+    let all_good = cx.problems.none_at(&format!("{}.", fields.path));
     let params = policy.map(|p| fields.values(ParamValues::defaults(p.descriptor.domain_params)));
     if let (Some(vcpus), Some(params)) = (vcpus, &params) {
         cap_reachable(cx, fields, vcpus, params);
@@ -232,6 +261,7 @@ fn body_of(
     Some(Body {
         // Without a policy the plan is lost anyway, but the rest can be checked.
         params: params.unwrap_or(ParamValues::defaults(&[])),
+        given: all_good.then(|| given(fields)),
         os: guest?,
         vcpus: vcpus?,
         hard: hard?,

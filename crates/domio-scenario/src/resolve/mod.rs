@@ -9,10 +9,11 @@ use crate::check::{self, Cx, Fields};
 use crate::keys::{HOST, ROOT, RUN, SCHEDULER};
 use crate::plan::Plan;
 use crate::problem::{Code, Problem};
+use crate::source::Span;
 use crate::value::{Node, Table};
 use domio_core::cpuset::MAX_PCPUS;
 use domio_core::{ParamValues, Topology, XenVersion};
-use domio_sched::Policy;
+use domio_sched::{Conflict, Policy};
 use domio_vmm::config::HostConfig;
 use domio_vmm::profile::Profile;
 
@@ -22,6 +23,13 @@ pub(crate) struct MemberKey {
     /// Name of the member (`g3`).
     pub member: String,
     pub entry: crate::value::Entry,
+}
+
+/// The policy with the values of its parameters.
+#[derive(Clone, Copy)]
+struct Chosen<'a> {
+    policy: &'a Policy,
+    params: &'a ParamValues,
 }
 
 /// Checks `root` and makes a plan of it. The plan is of use only if `cx` has no problem then.
@@ -41,8 +49,10 @@ pub(crate) fn resolve(cx: &mut Cx<'_>, root: &Node, members: &[MemberKey]) -> Op
         values
     });
 
-    let resolved = domain::domains(cx, &top, policy.as_ref(), topology.as_ref(), members);
-    let actions = action::actions(cx, &top, policy.as_ref(), topology.as_ref(), &resolved);
+    let chosen = policy.as_ref().zip(params.as_ref());
+    let chosen = chosen.map(|(policy, params)| Chosen { policy, params });
+    let resolved = domain::domains(cx, &top, chosen, topology.as_ref(), members);
+    let actions = action::actions(cx, &top, chosen, topology.as_ref(), &resolved);
     let (duration, warmup) = (run.time("duration"), run.time("warmup"));
     if let (Some(duration), Some(warmup)) = (duration, warmup) {
         late(cx, duration + warmup, &resolved, &actions);
@@ -123,18 +133,32 @@ fn topology(cx: &mut Cx<'_>, host: &Fields<'_>) -> Option<Topology> {
 /// What no single range can tell about the policy's parameters.
 fn params_agree(cx: &mut Cx<'_>, scheduler: &Fields<'_>, policy: &Policy, values: &ParamValues) {
     // Values that were refused are at their defaults here, so that they cannot clash.
-    let Err(conflict) = (policy.validate)(values) else {
-        return;
-    };
-    let blamed = [conflict.param, conflict.with]
-        .into_iter()
-        .find(|name| scheduler.param(name).is_some());
-    let span = blamed
-        .and_then(|name| scheduler.param(name))
-        .map_or(scheduler.header, |given| given.span);
+    if let Err(conflict) = (policy.validate)(values) {
+        let given = given(scheduler);
+        tell(cx, conflict, &given, scheduler.header, &scheduler.path);
+    }
+}
+
+/// Where each parameter was given.
+type GivenParams = Vec<(&'static str, Span)>;
+
+fn given(fields: &Fields<'_>) -> GivenParams {
+    fields
+        .params
+        .iter()
+        .map(|g| (g.spec.name, g.span))
+        .collect()
+}
+
+/// Tells of parameters of the table at `path` that do not go together. The one to change is blamed
+/// if it was given, else the one that it clashes with.
+fn tell(cx: &mut Cx<'_>, conflict: Conflict, given: &GivenParams, header: Span, path: &str) {
+    let place = |name: &str| given.iter().find(|(n, _)| *n == name);
+    let blamed = place(conflict.param).or_else(|| place(conflict.with));
+    let (name, span) = blamed.copied().unwrap_or((conflict.param, header));
     cx.push(
         Problem::new(Code::Conflict, span, conflict.problem)
-            .key(scheduler.key_path(blamed.unwrap_or(conflict.param)))
+            .key(format!("{path}.{name}"))
             .found(crate::problem::quote(cx.text(span)))
             .expected(conflict.expected)
             .hint(conflict.hint),

@@ -607,6 +607,62 @@ fn actions_are_checked_against_the_host_at_their_time() {
 }
 
 #[test]
+fn parameters_of_a_domain_have_to_go_together() {
+    let sedf = change("\"credit\"", "\"sedf\"");
+    let long = "slice_us = 20001\nperiod_us = 20000";
+    let p = only(&sedf.replace("name = \"a\"", &format!("name = \"a\"\n{long}")));
+    assert_eq!(
+        (p.code, p.line, p.column),
+        (Code::Conflict, 10, 12),
+        "{p:?}"
+    );
+    assert_eq!(p.key, "domain[0].slice_us");
+    assert!(p.message.contains("longer than the period of 20000 us"));
+    // The default of another parameter may be what it clashes with, and may depend on the release.
+    let dom0 = sedf.replace("name = \"a\"", "name = \"Domain-0\"\nslice_us = 30000");
+    assert!(
+        parse(&dom0).is_ok(),
+        "4.5 creates dom0 with a period of 100 ms"
+    );
+    let p = only(&dom0.replace("\"sedf\"", "\"sedf\"\nversion = \"3.1\""));
+    assert!(
+        p.message.contains("longer than the period of 20000 us"),
+        "{p:?}"
+    );
+    // A group is told once, and a value that is refused for itself clashes with nothing.
+    let p = only(&format!(
+        "{sedf}[[domain]]\nname = \"g\"\ncount = 3\nextratime = false\n"
+    ));
+    assert_eq!((p.code, p.line), (Code::Conflict, 14), "{p:?}");
+    assert!(p.hint.unwrap().contains("slice_us"));
+    let p = only(&format!(
+        "{sedf}[[domain]]\nname = \"b\"\nperiod_us = 5000\nslice_us = 4\n"
+    ));
+    assert_eq!((p.code, p.line), (Code::OutOfRange, 14), "{p:?}");
+}
+
+#[test]
+fn so_have_those_that_an_action_changes() {
+    let sedf = change("\"credit\"", "\"sedf\"");
+    let sedf = sedf.replace(
+        "name = \"a\"",
+        "name = \"a\"\nslice_us = 5000\nperiod_us = 20000",
+    );
+    let set =
+        |what: &str| format!("{sedf}[[action]]\nat_s = 1\ndo = \"set\"\ndomain = \"a\"\n{what}\n");
+    let p = only(&set("period_us = 4000"));
+    assert_eq!(
+        (p.code, p.key.as_str()),
+        (Code::Conflict, "action[0].period_us")
+    );
+    assert!(
+        p.message.contains("the slice of 5000 us"),
+        "what was set before counts: {p:?}"
+    );
+    assert!(parse(&set("period_us = 4000\nslice_us = 1000")).is_ok());
+}
+
+#[test]
 fn names_and_ids_are_unique_over_groups_too() {
     let p = only(&with("[[domain]]\nname = \"a\"\n"));
     assert_eq!(
