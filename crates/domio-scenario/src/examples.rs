@@ -20,6 +20,7 @@ static EXAMPLES: &[(&str, &str)] = shipped![
     "smp-balance",
     "pinning-gone-wrong",
     "sockets-and-threads",
+    "dom0-reservation",
     "hot-add",
     "maintenance",
 ];
