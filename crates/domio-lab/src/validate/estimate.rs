@@ -9,7 +9,9 @@
 //! The search is a hill climb with neutral steps from a fixed seed: the same recording gives the
 //! same estimate on every machine.
 
+use super::start::FirstWake;
 use super::twin::{Hidden, HiddenVcpu, Twin, dispatches};
+use core::cmp::Reverse;
 use domio_core::{Duration, Instant, Record, Runstate, VcpuName};
 use domio_sched::credit::Priority;
 use domio_sim::RandomStream;
@@ -96,16 +98,16 @@ pub fn estimate(twin: &Twin, records: &[Record], settings: &Settings) -> Estimat
 }
 
 fn first_guess(twin: &Twin) -> Hidden {
-    let vcpus = twin
+    let vcpus: Vec<HiddenVcpu> = twin
         .start()
         .vcpus
         .iter()
         .map(|v| {
             let asleep = v.state >= Runstate::Blocked;
-            let priority = match v.boosted_at_wake {
-                Some(true) => Priority::Under,
-                // A sleeper that is not boosted when it wakes was boosted before, or is OVER.
-                Some(false) if asleep && v.active != Some(true) => Priority::Boost,
+            let priority = match v.first_wake {
+                Some(FirstWake::Preferred) if asleep => Priority::Boost,
+                // Only accounting makes a vcpu OVER, and only an active one.
+                Some(FirstWake::Queued) if asleep && v.active != Some(true) => Priority::Boost,
                 _ => Priority::Under,
             };
             HiddenVcpu {
@@ -120,9 +122,22 @@ fn first_guess(twin: &Twin) -> Hidden {
         .accounting
         .map_or(Duration::ZERO, |at| at.since(start.at));
     Hidden {
+        queue: (0..vcpus.len()).collect(),
         vcpus,
         accounting_in,
     }
+}
+
+/// A queue is first in, first out inside a class: the order of it by how long each has waited.
+///
+/// It holds for those whose class has not changed meanwhile. The order in which they are
+/// dispatched, which is the other guess, holds for those whose class will not change before.
+fn by_waiting(twin: &Twin, hidden: &mut Hidden) {
+    let start = &twin.start().vcpus;
+    let vcpus = &hidden.vcpus;
+    hidden
+        .queue
+        .sort_by_key(|i| (Reverse(vcpus[*i].priority), start[*i].since));
 }
 
 /// A state far from any other: credits and classes drawn anew.
@@ -134,6 +149,9 @@ fn elsewhere(twin: &Twin, random: &mut RandomStream) -> Hidden {
         if v.priority != Priority::Boost && random.below(2) == 0 {
             v.priority = Priority::Over;
         }
+    }
+    if random.below(2) == 0 {
+        by_waiting(twin, &mut next);
     }
     next
 }
@@ -156,6 +174,10 @@ fn neighbour(twin: &Twin, from: &Hidden, random: &mut RandomStream) -> Hidden {
             continue;
         }
         let i = random.below(next.vcpus.len() as u64) as usize;
+        if random.below(8) == 0 && i > 0 {
+            next.queue.swap(i - 1, i);
+            continue;
+        }
         let v = &mut next.vcpus[i];
         match random.below(8) {
             0 => {

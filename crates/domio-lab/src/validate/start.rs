@@ -16,6 +16,7 @@ mod event {
     pub const ACCOUNT_START: u8 = 2;
     pub const ACCOUNT_STOP: u8 = 3;
     pub const PICKED_CPU: u8 = 5;
+    pub const TICKLE: u8 = 6;
     pub const BOOST_START: u8 = 7;
     pub const BOOST_END: u8 = 8;
 }
@@ -62,11 +63,21 @@ pub struct StartVcpu {
     pub since: Instant,
     /// Whether it earns credit; `None` when the trace does not show it.
     pub active: Option<bool>,
-    /// Whether its first wake-up boosted it, which tells that it was UNDER until then; `None`
-    /// when it is not woken.
-    pub boosted_at_wake: Option<bool>,
+    /// What its first wake-up did; `None` when it is not woken.
+    pub first_wake: Option<FirstWake>,
     /// Offline because its domain was over its cap.
     pub parked: bool,
+}
+
+/// What credit did with a vcpu that was woken, which tells its priority class until then.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum FirstWake {
+    /// It was boosted, so it was UNDER.
+    Boosted,
+    /// It was not, but it came before whoever ran: it was BOOST already.
+    Preferred,
+    /// Neither: it was OVER, or BOOST like whoever ran.
+    Queued,
 }
 
 impl Start {
@@ -150,11 +161,15 @@ fn observe_vcpus(records: &[Record], begin: Instant) -> Vec<StartVcpu> {
     let mut order: Vec<VcpuName> = Vec::new();
     let mut found: BTreeMap<VcpuName, StartVcpu> = BTreeMap::new();
     let mut active: BTreeMap<VcpuName, bool> = BTreeMap::new();
-    let mut woken: BTreeMap<VcpuName, (Instant, bool)> = BTreeMap::new();
+    let mut waiting: BTreeMap<VcpuName, Instant> = BTreeMap::new();
+    let mut woken: BTreeMap<VcpuName, (Instant, FirstWake)> = BTreeMap::new();
+    // The wake-up whose consequences the next records may tell, by pcpu.
+    let mut last_wake: BTreeMap<PcpuId, VcpuName> = BTreeMap::new();
     for r in records {
         match r.kind {
             Kind::Wake => {
-                woken.entry(r.vcpu).or_insert((r.at, false));
+                woken.entry(r.vcpu).or_insert((r.at, FirstWake::Queued));
+                last_wake.insert(r.pcpu, r.vcpu);
             }
             Kind::RunstateChange if !r.vcpu.is_idle() => {
                 let Some((old, new)) = r.runstates() else {
@@ -166,7 +181,7 @@ fn observe_vcpus(records: &[Record], begin: Instant) -> Vec<StartVcpu> {
                     pcpu: r.pcpu,
                     since: begin,
                     active: None,
-                    boosted_at_wake: None,
+                    first_wake: None,
                     parked: old == Runstate::Offline,
                 });
                 let runs = new == Runstate::Running || old == Runstate::Running;
@@ -181,26 +196,30 @@ fn observe_vcpus(records: &[Record], begin: Instant) -> Vec<StartVcpu> {
                     pcpu: r.pcpu,
                     since: begin,
                     active: None,
-                    boosted_at_wake: None,
+                    first_wake: None,
                     parked: false,
                 });
                 if !order.contains(&r.vcpu) {
                     order.push(r.vcpu);
                 }
             }
-            Kind::InfNext => {
-                if let Some(v) = found.get_mut(&r.vcpu)
-                    && v.since == begin
-                    && v.state == Runstate::Runnable
-                {
-                    let waited = Duration::from_nanos(u64::from(r.data[0]));
-                    v.since = r.at.saturating_sub(waited).min(begin);
-                }
+            // Written before the change of runstate that it explains.
+            Kind::InfNext if !r.vcpu.is_idle() && !found.contains_key(&r.vcpu) => {
+                let waited = Duration::from_nanos(u64::from(r.data[0]));
+                waiting.insert(r.vcpu, r.at.saturating_sub(waited).min(begin));
             }
             Kind::Policy => {
                 let Some((event, words)) = r.policy_event() else {
                     continue;
                 };
+                if event == event::TICKLE
+                    && let Some(name) = last_wake.get(&r.pcpu)
+                    && let Some(w) = woken.get_mut(name)
+                    && r.at.saturating_since(w.0) < Duration::from_micros(5)
+                    && w.1 == FirstWake::Queued
+                {
+                    w.1 = FirstWake::Preferred;
+                }
                 let &[domain, index, ..] = words else {
                     continue;
                 };
@@ -210,7 +229,7 @@ fn observe_vcpus(records: &[Record], begin: Instant) -> Vec<StartVcpu> {
                         if let Some(w) = woken.get_mut(&name)
                             && r.at.saturating_since(w.0) < Duration::from_micros(5)
                         {
-                            w.1 = true;
+                            w.1 = FirstWake::Boosted;
                         }
                     }
                     event::ACCOUNT_START => {
@@ -226,8 +245,13 @@ fn observe_vcpus(records: &[Record], begin: Instant) -> Vec<StartVcpu> {
         }
     }
     for (name, v) in &mut found {
+        if v.state == Runstate::Runnable
+            && let Some(since) = waiting.get(name)
+        {
+            v.since = *since;
+        }
         v.active = active.get(name).copied();
-        v.boosted_at_wake = woken.get(name).map(|w| w.1);
+        v.first_wake = woken.get(name).map(|w| w.1);
     }
     // Those that never run come last.
     let rest: Vec<VcpuName> = found

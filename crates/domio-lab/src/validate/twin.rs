@@ -26,6 +26,8 @@ const TAKE_OVER: Duration = Duration::from_secs(100);
 pub struct Hidden {
     /// Credits and priority classes.
     pub vcpus: Vec<HiddenVcpu>,
+    /// Indices into `vcpus`, each once, in the order in which those that wait are queued.
+    pub queue: Vec<usize>,
     /// When accounting expires first, after the take-over.
     pub accounting_in: Duration,
 }
@@ -163,11 +165,10 @@ impl Twin {
                 .filter_map(|(p, s)| Some((PcpuId(p), self.time(s.tick?))))
                 .collect();
             let accounting = self.origin + hidden.accounting_in;
-            let warm: Vec<_> = self
-                .start
-                .vcpus
+            let warm: Vec<_> = hidden
+                .queue
                 .iter()
-                .zip(&hidden.vcpus)
+                .map(|i| (&self.start.vcpus[*i], &hidden.vcpus[*i]))
                 .map(|(v, h)| WarmVcpu {
                     vcpu: find(v.name),
                     credit: h.credit,
