@@ -1,15 +1,16 @@
 //! Estimating what a trace does not show of its start: credits and priority classes.
 //!
-//! The credit scheduler never writes its credits into a trace, but its decisions depend on them.
-//! The estimate is the state from which the simulated twin makes the same dispatches as the
-//! recording for the longest time within an [estimation window](Settings::window), which is the
+//! The credit scheduler never writes its credits into a trace, but its decisions depend on them:
+//! whom it dispatches, who begins and ceases to earn credit, who is parked. The estimate is the
+//! state from which the simulated twin makes the same decisions as the recording for the longest
+//! time within an [estimation window](Settings::window), which is the
 //! whole recording unless a caller says otherwise. Only the state at one instant is estimated; no
 //! parameter of the model is.
 //!
 //! The search is a hill climb with neutral steps from a fixed seed: the same recording gives the
 //! same estimate on every machine.
 
-use super::start::FirstWake;
+use super::start::{FirstWake, activity};
 use super::twin::{Hidden, HiddenVcpu, Twin, dispatches};
 use core::cmp::Reverse;
 use domio_core::{Duration, Instant, Record, Runstate, VcpuName};
@@ -51,42 +52,69 @@ pub struct Estimate {
     pub of: usize,
 }
 
-type Dispatches = Vec<Vec<(Instant, VcpuName)>>;
+/// What a host decided, in lists of things that follow each other: when, and about whom.
+struct Decisions {
+    /// The dispatches of each pcpu, then what became of credit's active lists and of parked vcpus:
+    /// who left, who joined, who was parked.
+    lists: Vec<Vec<(Instant, VcpuName)>>,
+}
+
+impl Decisions {
+    fn of(records: &[Record], pcpus: usize) -> Decisions {
+        let mut lists = dispatches(records, pcpus);
+        lists.extend(activity(records));
+        Decisions { lists }
+    }
+}
+
+/// How well a state explains the recording: the more decisions before the first that differs the
+/// better, then the nearer they are in time.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+struct Height {
+    decisions: usize,
+    error: Reverse<Duration>,
+}
 
 /// Estimates the hidden state of the recording that `twin` and its `records` come from.
 pub fn estimate(twin: &Twin, records: &[Record], settings: &Settings) -> Estimate {
-    let recorded = dispatches(records, twin.start().pcpus.len());
+    let pcpus = twin.start().pcpus.len();
+    let recorded = Decisions::of(records, pcpus);
     let begin = twin.start().at;
-    let of = recorded
-        .iter()
-        .flatten()
-        .filter(|d| d.0.since(begin) <= settings.window)
-        .count();
+    let inside = |d: &&(Instant, VcpuName)| d.0.since(begin) <= settings.window;
+    let count = |lists: &[Vec<_>]| lists.iter().flatten().filter(inside).count();
+    let of = count(&recorded.lists[..pcpus]);
+    let all = count(&recorded.lists);
     let mut random = RandomStream::new(0, 0, "validate/estimate");
     let mut best = first_guess(twin);
-    let mut matched = matching(twin, &best, &recorded, settings);
+    let (mut top, mut matched) = matching(twin, &best, &recorded, settings);
     let mut tries = 0;
-    while tries < settings.tries && matched < of {
+    while tries < settings.tries && top.decisions < all {
         // A climb ends when it has not got higher for a while; the next begins elsewhere.
         let mut at = if tries == 0 {
             best.clone()
         } else {
             elsewhere(twin, &mut random)
         };
-        let mut height = matching(twin, &at, &recorded, settings);
+        let (mut height, mut dispatched) = matching(twin, &at, &recorded, settings);
         let mut idle = 0;
-        while idle < settings.patience && tries < settings.tries && height < of {
+        while idle < settings.patience && tries < settings.tries && height.decisions < all {
             let next = neighbour(twin, &at, &mut random);
-            let found = matching(twin, &next, &recorded, settings);
+            let (found, same) = matching(twin, &next, &recorded, settings);
             tries += 1;
-            idle = if found > height { 0 } else { idle + 1 };
+            idle = if found.decisions > height.decisions {
+                0
+            } else {
+                idle + 1
+            };
             if found >= height {
                 at = next;
                 height = found;
+                dispatched = same;
             }
         }
-        if height > matched {
-            matched = height;
+        if height > top {
+            top = height;
+            matched = dispatched;
             best = at;
         }
     }
@@ -199,44 +227,54 @@ fn neighbour(twin: &Twin, from: &Hidden, random: &mut RandomStream) -> Hidden {
     next
 }
 
-/// How many dispatches the twin makes as recorded before the first that differs.
-fn matching(twin: &Twin, hidden: &Hidden, recorded: &Dispatches, settings: &Settings) -> usize {
+/// How far the twin decides as recorded, and how many dispatches those are.
+fn matching(
+    twin: &Twin,
+    hidden: &Hidden,
+    recorded: &Decisions,
+    settings: &Settings,
+) -> (Height, usize) {
     const STEP: Duration = Duration::from_millis(200);
     let mut simulation = twin.simulation(hidden, Vec::new());
+    let pcpus = twin.start().pcpus.len();
     let origin = twin.origin();
     let begin = twin.start().at;
     let end = origin + settings.window.min(twin.length());
-    let mut next = vec![0; recorded.len()];
+    let mut next = vec![0; recorded.lists.len()];
     let mut until = origin;
-    let mut matched = 0;
-    while until < end {
+    let mut error = Duration::ZERO;
+    let mut differs = false;
+    while until < end && !differs {
         until = (until + STEP).min(end);
         if !matches!(simulation.run(until), domio_sim::Outcome::Completed { .. }) {
             break;
         }
-        let simulated = dispatches(simulation.host_mut().sink_mut(), recorded.len());
+        let simulated = Decisions::of(simulation.host_mut().sink_mut(), pcpus);
         simulation.host_mut().sink_mut().clear();
-        let mut differs = false;
-        for (p, list) in simulated.iter().enumerate() {
+        for ((list, expected), next) in simulated.lists.iter().zip(&recorded.lists).zip(&mut next) {
             for (at, vcpu) in list {
                 let at = at.since(origin);
-                let same = recorded[p].get(next[p]).is_some_and(|(when, who)| {
+                let apart = expected.get(*next).and_then(|(when, who)| {
                     let when = when.since(begin);
-                    who == vcpu
-                        && at.saturating_sub(when) <= settings.tolerance
-                        && when.saturating_sub(at) <= settings.tolerance
+                    let apart = at.max(when) - at.min(when);
+                    (who == vcpu && apart <= settings.tolerance).then_some(apart)
                 });
-                if !same {
+                let Some(apart) = apart else {
                     differs = true;
                     break;
-                }
-                next[p] += 1;
-                matched += 1;
+                };
+                error += apart;
+                *next += 1;
             }
-        }
-        if differs {
-            break;
+            // What should have been decided by now and was not.
+            differs |= expected
+                .get(*next)
+                .is_some_and(|(when, _)| origin + when.since(begin) + settings.tolerance < until);
         }
     }
-    matched
+    let height = Height {
+        decisions: next.iter().sum(),
+        error: Reverse(error),
+    };
+    (height, next[..pcpus].iter().sum())
 }

@@ -8,7 +8,7 @@
 //! is how they are told from other timers.
 
 use super::demand::SCHEDULE;
-use super::start::{is_tick, tick_period};
+use super::start::{accounting_records, is_tick, tick_period};
 use domio_core::{Duration, Instant, Kind, PcpuId, Record, Runstate, VcpuName};
 use domio_vmm::Profile;
 use std::collections::BTreeMap;
@@ -19,13 +19,27 @@ pub const KERNEL_TICK: Duration = Duration::from_millis(4);
 /// Times that differ by less, modulo the period, are of one guest.
 const SAME: u64 = 1_500;
 
+/// How much later than due is no noise: handlers that do more work than most are up to 3 us late.
+const LATE: Duration = Duration::from_micros(4);
+
+/// How probable it may be that a phase shows by chance.
+const CHANCE: f64 = 0.05;
+
 /// A timer that left no record fired at `at`, while `current` ran.
 #[derive(Clone, Copy, Debug)]
 struct Clue {
     at: Instant,
     current: VcpuName,
-    /// Who ran before it, if that was within the last period: its timer may still be set.
+    /// Who was preempted before it, if that was within the last period: its timer may still be
+    /// set.
     former: Option<VcpuName>,
+}
+
+impl Clue {
+    /// Whether the timer may be that of `vcpu`.
+    fn suits(&self, vcpu: VcpuName) -> bool {
+        self.current == vcpu || self.former == Some(vcpu)
+    }
 }
 
 /// For each vcpu whose kernel tick shows: the time of one tick.
@@ -34,40 +48,58 @@ pub fn kernel_ticks(
     profile: &Profile,
     tslice: Duration,
 ) -> BTreeMap<VcpuName, Instant> {
-    let clues = clues(records, profile, tslice);
-    let phase = |at: Instant| at.as_nanos() % KERNEL_TICK.as_nanos();
-    let near = |a: Instant, b: Instant| {
-        let d = phase(a).abs_diff(phase(b));
-        d.min(KERNEL_TICK.as_nanos() - d) <= SAME
-    };
-    // For each vcpu, the clue that most others agree with: those seen while it ran count double.
-    let mut best: BTreeMap<VcpuName, (i32, Instant)> = BTreeMap::new();
-    for clue in &clues {
+    let mut clues = clues(records, profile, tslice);
+    let mut found = BTreeMap::new();
+    // The clearest phase first; what it explains speaks for nobody else.
+    while let Some((vcpu, at)) = clearest(&clues, &found) {
+        // The slop counts from the end of the tick's own interrupt.
+        found.insert(vcpu, at.saturating_sub(profile.interrupt));
+        clues.retain(|c| !(c.suits(vcpu) && near(c.at, at)));
+    }
+    found
+}
+
+/// The vcpu and time that most clues agree with, if that is not chance, among vcpus not in `found`.
+fn clearest(clues: &[Clue], found: &BTreeMap<VcpuName, Instant>) -> Option<(VcpuName, Instant)> {
+    let mut best: Option<(i32, VcpuName, Instant)> = None;
+    for clue in clues {
         for vcpu in [Some(clue.current), clue.former].into_iter().flatten() {
-            let votes: i32 = clues
-                .iter()
-                .filter(|other| near(clue.at, other.at))
-                .map(|other| {
-                    if other.current == vcpu {
-                        2
-                    } else if other.former == Some(vcpu) {
-                        1
-                    } else {
-                        -1
-                    }
-                })
-                .sum();
-            let known = best.entry(vcpu).or_insert((0, clue.at));
-            if votes > known.0 {
-                *known = (votes, clue.at);
+            if found.contains_key(&vcpu) {
+                continue;
+            }
+            let of = clues.iter().filter(|c| c.suits(vcpu)).count();
+            let agree = clues.iter().filter(|c| near(clue.at, c.at));
+            let (mut votes, mut count) = (0, 0);
+            for other in agree {
+                // Those seen while it ran count double.
+                votes += match (other.current == vcpu, other.suits(vcpu)) {
+                    (true, _) => 2,
+                    (_, true) => 1,
+                    _ => -1,
+                };
+                count += usize::from(other.suits(vcpu));
+            }
+            if votes >= 2 && !by_chance(count, of) && best.is_none_or(|b| votes > b.0) {
+                best = Some((votes, vcpu, clue.at));
             }
         }
     }
-    best.retain(|_, (votes, _)| *votes >= 2);
-    // The slop counts from the end of the tick's own interrupt.
-    best.into_iter()
-        .map(|(vcpu, (_, at))| (vcpu, at.saturating_sub(profile.interrupt)))
-        .collect()
+    best.map(|(_, vcpu, at)| (vcpu, at))
+}
+
+/// Whether `count` of `of` times that have nothing to do with each other may well be near each
+/// other. A single one of two is taken at its word: nothing speaks against it.
+fn by_chance(count: usize, of: usize) -> bool {
+    let mean = of as f64 * (2 * SAME) as f64 / KERNEL_TICK.as_nanos() as f64;
+    let others = (1..count).fold(1.0, |p, i| p * mean / i as f64);
+    of > 2 && of as f64 * others > CHANCE
+}
+
+/// Whether two times are the same modulo the period.
+fn near(a: Instant, b: Instant) -> bool {
+    let phase = |at: Instant| at.as_nanos() % KERNEL_TICK.as_nanos();
+    let d = phase(a).abs_diff(phase(b));
+    d.min(KERNEL_TICK.as_nanos() - d) <= SAME
 }
 
 /// Follows what runs on one pcpu and which of its timers come late.
@@ -86,6 +118,7 @@ fn clues(records: &[Record], profile: &Profile, tslice: Duration) -> Vec<Clue> {
     let tick = tick_period(tslice);
     let mut pcpus: BTreeMap<PcpuId, Follower> = BTreeMap::new();
     let mut found = Vec::new();
+    let accountings = Accountings::of(records, tslice);
     for r in records {
         let p = pcpus.entry(r.pcpu).or_default();
         let mut late = None;
@@ -108,13 +141,14 @@ fn clues(records: &[Record], profile: &Profile, tslice: Duration) -> Vec<Clue> {
         }
         if let Some((due, expired)) = late
             && let Some(current) = p.current
-            && expired > due + Duration::from_micros(2)
+            && expired > due + LATE
             && expired < due + profile.timer_slop + Duration::from_micros(5)
         {
             let at = expired.saturating_sub(profile.timer_slop);
             let shown = p
                 .known
-                .is_some_and(|k| at.saturating_since(k) < profile.timer_slop);
+                .is_some_and(|k| at.saturating_since(k) < profile.timer_slop)
+                || accountings.near(at, profile.timer_slop);
             if !shown {
                 let former = p
                     .former
@@ -136,7 +170,7 @@ fn follow(p: &mut Follower, r: &Record) {
         return;
     };
     if old == Runstate::Running {
-        p.former = (!r.vcpu.is_idle()).then_some((r.vcpu, r.at));
+        p.former = (new == Runstate::Runnable && !r.vcpu.is_idle()).then_some((r.vcpu, r.at));
     }
     if new == Runstate::Running {
         p.current = (!r.vcpu.is_idle()).then_some(r.vcpu);
@@ -148,4 +182,33 @@ fn slice_end(pass: Option<Instant>, slice: u32) -> Option<Instant> {
         return None;
     }
     Some(pass? + Duration::from_nanos(u64::from(slice)))
+}
+
+/// When accounting ran: at the times of the records that only accounting writes, and between them
+/// a period apart.
+struct Accountings {
+    shown: Vec<Instant>,
+    period: Duration,
+}
+
+impl Accountings {
+    fn of(records: &[Record], period: Duration) -> Accountings {
+        let shown = accounting_records(records).map(|r| r.at).collect();
+        Accountings { shown, period }
+    }
+
+    /// Whether accounting ran within `tolerance` of `at`.
+    fn near(&self, at: Instant, tolerance: Duration) -> bool {
+        let after = self.shown.partition_point(|t| *t <= at);
+        let (Some(from), Some(to)) = (
+            after.checked_sub(1).and_then(|i| self.shown.get(i)),
+            self.shown.get(after),
+        ) else {
+            return false;
+        };
+        let length = to.since(*from).as_nanos();
+        let periods = (length / self.period.as_nanos()).max(1);
+        let into = at.since(*from).as_nanos() % (length / periods);
+        into.min(length / periods - into) <= tolerance.as_nanos()
+    }
 }

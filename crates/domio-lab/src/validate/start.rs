@@ -274,22 +274,44 @@ fn first_accounting(
     begin: Instant,
 ) -> Option<Instant> {
     let lateness = profile.timer_to_handler[1];
+    let r = accounting_records(records).next()?;
+    Some(first_after(
+        r.at.saturating_sub(lateness),
+        tslice + lateness,
+        begin,
+    ))
+}
+
+/// The records that only credit's accounting writes: it parks, unparks and deactivates.
+pub(super) fn accounting_records(records: &[Record]) -> impl Iterator<Item = &Record> {
     let mut previous: Option<&Record> = None;
-    for r in records {
-        let parking = r.runstates().is_some_and(|(old, new)| {
-            (old, new) == (Runstate::Offline, Runstate::Runnable)
-                && previous.is_some_and(|p| p.kind == Kind::Wake)
-        });
-        if parking || r.kind == Kind::Sleep || is_event(r, &[event::ACCOUNT_STOP]) {
-            return Some(first_after(
-                r.at.saturating_sub(lateness),
-                tslice + lateness,
-                begin,
-            ));
-        }
+    records.iter().filter(move |r| {
+        let unparks = r.runstates() == Some((Runstate::Offline, Runstate::Runnable))
+            && previous.is_some_and(|p| p.kind == Kind::Wake);
         previous = Some(r);
+        unparks || r.kind == Kind::Sleep || is_event(r, &[event::ACCOUNT_STOP])
+    })
+}
+
+/// Who ceased to earn credit, who began to, and who was parked, each with its time and in its
+/// order.
+pub(super) fn activity(records: &[Record]) -> [Vec<(Instant, VcpuName)>; 3] {
+    let mut found: [Vec<(Instant, VcpuName)>; 3] = Default::default();
+    for r in records {
+        match (r.kind, r.policy_event()) {
+            (Kind::Sleep, _) => found[2].push((r.at, r.vcpu)),
+            (_, Some((event, &[domain, index, ..]))) => {
+                let vcpu = VcpuName::from_word(domain << 16 | index & 0xffff);
+                match event {
+                    event::ACCOUNT_STOP => found[0].push((r.at, vcpu)),
+                    event::ACCOUNT_START => found[1].push((r.at, vcpu)),
+                    _ => {}
+                }
+            }
+            _ => {}
+        }
     }
-    None
+    found
 }
 
 /// How far the trace's clock is from Xen's, modulo the tick. A pcpu that leaves idle sets its tick
