@@ -1,6 +1,7 @@
 //! Demands of recorded vcpus, for scenarios that replay a trace.
 
 use crate::validate::demand::demands;
+use crate::validate::unseen::Unseen;
 use domio_core::{DomainId, Kind, Record, VcpuName};
 use domio_scenario::{Replay, ReplaySource, Scenario};
 use domio_trace::{ReadOptions, TraceReader};
@@ -42,7 +43,7 @@ impl RecordedDemands {
         };
         let begin = first.at;
         let records: Vec<Record> = records.into_iter().flat_map(as_xen_writes).collect();
-        let by_vcpu = demands(&records, begin, &self.profile);
+        let by_vcpu = demands(&records, begin, &self.profile, &Unseen::default());
         Ok(by_vcpu
             .into_iter()
             .map(|(vcpu, list)| (vcpu, list.into()))

@@ -4,8 +4,12 @@
 //! interrupt, a timer) to the next vcpu's first instruction the hypervisor works, and Xen charges
 //! that time to whoever was current. The simulated host charges it in the same way, so it is taken
 //! out of the demand here; otherwise it would be paid twice. The lengths come from the records
-//! themselves where they show them, else from the hardware profile.
+//! themselves where they show them, else from the hardware profile. So is the time of interrupts
+//! that leave the same vcpu running: credit's ticks, wake-ups that preempt nobody, and those
+//! that leave no record ([`Unseen`]).
 
+use super::start::is_tick;
+use super::unseen::Unseen;
 use domio_core::{Duration, Instant, Kind, PcpuId, Record, Runstate, VcpuName};
 use domio_vmm::Profile;
 use domio_vmm::config::Demand;
@@ -14,7 +18,8 @@ use std::collections::BTreeMap;
 /// Number of credit's SCHEDULE event, which it writes first in each pass (Xen 4.17).
 pub(super) const SCHEDULE: u8 = 9;
 
-/// The demand of every vcpu in `records`, with times counted from `origin`.
+/// The demand of every vcpu in `records`, with times counted from `origin`. `unseen` are
+/// the interrupts without a record that the simulation of these demands has as well.
 ///
 /// A vcpu that runs or waits when the trace begins has its first demand at time zero. Demand that
 /// the trace does not see the end of is without end.
@@ -22,10 +27,12 @@ pub fn demands(
     records: &[Record],
     origin: Instant,
     profile: &Profile,
+    unseen: &Unseen,
 ) -> BTreeMap<VcpuName, Vec<Demand>> {
     let mut extraction = Extraction {
         origin,
         profile,
+        unseen,
         vcpus: BTreeMap::new(),
         pcpus: Vec::new(),
     };
@@ -38,6 +45,7 @@ pub fn demands(
 struct Extraction<'a> {
     origin: Instant,
     profile: &'a Profile,
+    unseen: &'a Unseen,
     vcpus: BTreeMap<VcpuName, Vcpu>,
     pcpus: Vec<Pcpu>,
 }
@@ -58,8 +66,14 @@ struct Vcpu {
 struct Pcpu {
     /// First thing that took the pcpu from its guest since guest code executed last.
     cause: Option<Instant>,
+    /// The last wake-up that no pass has followed yet.
+    wake: Option<Instant>,
     /// Time of the last scheduler pass.
     pass: Option<Instant>,
+    /// Time of the last record of a tick.
+    tick: Option<Instant>,
+    /// What interrupts without a pass have taken since the current vcpu's guest began to execute.
+    stolen: Duration,
 }
 
 impl Extraction<'_> {
@@ -79,25 +93,68 @@ impl Extraction<'_> {
         match record.kind {
             Kind::Wake => {
                 self.vcpu(record.vcpu).woken = Some(at);
-                self.pcpu(record.pcpu).cause.get_or_insert(at);
+                self.without_pass(record.pcpu, at);
+                let pcpu = self.pcpu(record.pcpu);
+                pcpu.cause.get_or_insert(at);
+                pcpu.wake = Some(at);
             }
             Kind::Sleep => {
+                self.without_pass(record.pcpu, at);
                 self.pcpu(record.pcpu).cause.get_or_insert(at);
             }
             Kind::Block => {
                 self.vcpu(record.vcpu).blocking = Some(at);
+                self.without_pass(record.pcpu, at);
                 self.pcpu(record.pcpu).cause.get_or_insert(at);
             }
             Kind::Policy if matches!(record.policy_event(), Some((SCHEDULE, _))) => {
                 let lead = self.profile.timer_to_pass;
+                self.without_pass(record.pcpu, at);
                 let pcpu = self.pcpu(record.pcpu);
                 pcpu.pass = Some(at);
+                pcpu.wake = None;
                 pcpu.cause.get_or_insert(at.saturating_sub(lead));
             }
+            Kind::Policy if is_tick(record) => self.tick(record),
             Kind::Continue => self.kept(record),
             Kind::RunstateChange => self.runstate(record),
             _ => {}
         }
+    }
+
+    /// A wake-up on `pcpu` that had no pass by `at`, long after, preempted nobody: it was an
+    /// interrupt, not the cause of what comes now.
+    fn without_pass(&mut self, pcpu: PcpuId, at: Instant) {
+        let (most, interrupt) = (self.profile.wake_to_pass * 4, self.profile.interrupt);
+        let pcpu = self.pcpu(pcpu);
+        if pcpu.wake.is_some_and(|wake| at.since(wake) > most) {
+            pcpu.wake = None;
+            pcpu.cause = None;
+            pcpu.stolen += interrupt;
+        }
+    }
+
+    /// Credit's tick, which may write several records.
+    fn tick(&mut self, record: &Record) {
+        let cost = self.profile.timer_to_handler[0] + self.profile.handler;
+        let pcpu = self.pcpu(record.pcpu);
+        let before = pcpu.tick.replace(record.at);
+        if before.is_none_or(|t| record.at.since(t) > Duration::from_micros(10)) {
+            pcpu.stolen += cost;
+        }
+    }
+
+    /// What guest code of `vcpu` executed on `pcpu` from `from` to `until`.
+    fn executed(
+        &mut self,
+        pcpu: PcpuId,
+        vcpu: VcpuName,
+        from: Instant,
+        until: Instant,
+    ) -> Duration {
+        let stolen = core::mem::take(&mut self.pcpu(pcpu).stolen);
+        let unseen = self.unseen.taken(vcpu, from, until, self.profile);
+        until.saturating_since(from).saturating_sub(stolen + unseen)
     }
 
     /// The same vcpu goes on after a pass: the time of the pass was not its guest's.
@@ -107,9 +164,13 @@ impl Extraction<'_> {
             Some(pass) => (pass + self.profile.keep).max(record.at),
             None => record.at,
         };
+        let Some(from) = self.vcpu(record.vcpu).executes_from else {
+            return;
+        };
+        let executed = self.executed(record.pcpu, record.vcpu, from, cause);
         let vcpu = self.vcpu(record.vcpu);
-        if let (Some(from), Some((_, work))) = (vcpu.executes_from, &mut vcpu.open) {
-            *work += cause.saturating_since(from);
+        if let Some((_, work)) = &mut vcpu.open {
+            *work += executed;
             vcpu.executes_from = Some(resumed);
         }
     }
@@ -147,8 +208,11 @@ impl Extraction<'_> {
                 (Runstate::Blocked, Some(at)) => at,
                 _ => cause,
             };
-            if let (Some(from), Some((_, work))) = (vcpu.executes_from.take(), &mut vcpu.open) {
-                *work += end.saturating_since(from);
+            if let Some(from) = vcpu.executes_from.take() {
+                let executed = self.executed(record.pcpu, record.vcpu, from, end);
+                if let Some((_, work)) = &mut self.vcpu(record.vcpu).open {
+                    *work += executed;
+                }
             }
         }
         let vcpu = self.vcpu(record.vcpu);
@@ -157,7 +221,10 @@ impl Extraction<'_> {
                 if old != Runstate::Running {
                     vcpu.executes_from = Some(record.at);
                 }
-                self.pcpu(record.pcpu).cause = None;
+                let pcpu = self.pcpu(record.pcpu);
+                pcpu.cause = None;
+                pcpu.wake = None;
+                pcpu.stolen = Duration::ZERO;
             }
             Runstate::Blocked => {
                 if let Some((at, work)) = vcpu.open.take() {

@@ -35,7 +35,7 @@ impl Default for Settings {
         Settings {
             window: Duration::MAX,
             tries: 100_000,
-            patience: 20_000,
+            patience: 5_000,
             tolerance: Duration::from_micros(500),
         }
     }

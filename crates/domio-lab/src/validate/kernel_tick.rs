@@ -8,7 +8,8 @@
 //! is how they are told from other timers.
 
 use super::demand::SCHEDULE;
-use super::start::{accounting_records, is_tick, tick_period};
+use super::start::{is_tick, tick_period};
+use super::unseen::Accountings;
 use domio_core::{Duration, Instant, Kind, PcpuId, Record, Runstate, VcpuName};
 use domio_vmm::Profile;
 use std::collections::BTreeMap;
@@ -42,13 +43,15 @@ impl Clue {
     }
 }
 
-/// For each vcpu whose kernel tick shows: the time of one tick.
+/// For each vcpu whose kernel tick shows: the time of one tick. `accountings`, which leave no
+/// record mostly, make timers late as well.
 pub fn kernel_ticks(
     records: &[Record],
     profile: &Profile,
     tslice: Duration,
+    accountings: &Accountings,
 ) -> BTreeMap<VcpuName, Instant> {
-    let mut clues = clues(records, profile, tslice);
+    let mut clues = clues(records, profile, tslice, accountings);
     let mut found = BTreeMap::new();
     // The clearest phase first; what it explains speaks for nobody else.
     while let Some((vcpu, at)) = clearest(&clues, &found) {
@@ -114,11 +117,15 @@ struct Follower {
     known: Option<Instant>,
 }
 
-fn clues(records: &[Record], profile: &Profile, tslice: Duration) -> Vec<Clue> {
+fn clues(
+    records: &[Record],
+    profile: &Profile,
+    tslice: Duration,
+    accountings: &Accountings,
+) -> Vec<Clue> {
     let tick = tick_period(tslice);
     let mut pcpus: BTreeMap<PcpuId, Follower> = BTreeMap::new();
     let mut found = Vec::new();
-    let accountings = Accountings::of(records, tslice);
     for r in records {
         let p = pcpus.entry(r.pcpu).or_default();
         let mut late = None;
@@ -182,33 +189,4 @@ fn slice_end(pass: Option<Instant>, slice: u32) -> Option<Instant> {
         return None;
     }
     Some(pass? + Duration::from_nanos(u64::from(slice)))
-}
-
-/// When accounting ran: at the times of the records that only accounting writes, and between them
-/// a period apart.
-struct Accountings {
-    shown: Vec<Instant>,
-    period: Duration,
-}
-
-impl Accountings {
-    fn of(records: &[Record], period: Duration) -> Accountings {
-        let shown = accounting_records(records).map(|r| r.at).collect();
-        Accountings { shown, period }
-    }
-
-    /// Whether accounting ran within `tolerance` of `at`.
-    fn near(&self, at: Instant, tolerance: Duration) -> bool {
-        let after = self.shown.partition_point(|t| *t <= at);
-        let (Some(from), Some(to)) = (
-            after.checked_sub(1).and_then(|i| self.shown.get(i)),
-            self.shown.get(after),
-        ) else {
-            return false;
-        };
-        let length = to.since(*from).as_nanos();
-        let periods = (length / self.period.as_nanos()).max(1);
-        let into = at.since(*from).as_nanos() % (length / periods);
-        into.min(length / periods - into) <= tolerance.as_nanos()
-    }
 }

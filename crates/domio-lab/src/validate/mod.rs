@@ -6,7 +6,7 @@
 //! ```
 //!
 //! From the recording the simulation takes what the host was configured to be (`scenario.json`),
-//! what the guests asked for ([`demand`], [`kernel_tick`]) and the state in which the trace found
+//! what the guests asked for ([`demand`], [`unseen`], [`kernel_tick`]) and the state in which the trace found
 //! the host ([`mod@start`], and what a trace cannot show of it, [`mod@estimate`]). Everything after
 //! that is the model's own. The hardware profile is the same for
 //! every recording ([`domio_vmm::Profile::XEN_4_17_EMULATED`]).
@@ -18,6 +18,7 @@ pub mod kernel_tick;
 pub mod recording;
 pub mod start;
 pub mod twin;
+pub mod unseen;
 
 pub use agreement::{Agreement, DomainAgreement, Pair, Quantiles};
 pub use recording::{Recording, RecordingError};

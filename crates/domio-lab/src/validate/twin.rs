@@ -1,9 +1,10 @@
 //! The simulated twin of a recording.
 
 use super::demand::demands;
-use super::kernel_tick::{KERNEL_TICK, kernel_ticks};
+use super::kernel_tick::KERNEL_TICK;
 use super::recording::{DescribedWorkload, Recording};
 use super::start::{Start, StartVcpu, tick_period};
+use super::unseen::Unseen;
 use domio_core::{
     CpuSet, DomainId, Duration, Instant, Kind, ParamValues, PcpuId, Record, Runstate, Sink,
     Topology, VcpuName, XenVersion,
@@ -71,8 +72,8 @@ impl Twin {
         let start = Start::observe(recording, profile, tslice);
         let origin =
             Instant::ZERO + TAKE_OVER + aligned(start.at, start.clock_offset, tick_period(tslice));
-        let ticks = kernel_ticks(&recording.records, profile, tslice);
-        let mut demand = demands(&recording.records, recording.begin(), profile);
+        let unseen = Unseen::of(&recording.records, profile, tslice);
+        let mut demand = demands(&recording.records, recording.begin(), profile, &unseen);
         let mut domains = Vec::new();
         for domain in &description.domains {
             let mut values = ParamValues::defaults(DESCRIPTOR.domain_params);
@@ -84,7 +85,7 @@ impl Twin {
                 .map(|index| {
                     let name = VcpuName::new(DomainId(domain.id), index);
                     let recorded = demand.remove(&name).unwrap_or_default();
-                    let tick = ticks.get(&name).map(|at| KernelTick {
+                    let tick = unseen.kernel_ticks.get(&name).map(|at| KernelTick {
                         period: KERNEL_TICK,
                         phase: origin + at.since(start.at) % KERNEL_TICK,
                     });

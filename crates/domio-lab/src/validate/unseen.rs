@@ -1,0 +1,105 @@
+//! Interrupts that leave no record of their own, but whose times follow from others.
+
+use super::kernel_tick::{KERNEL_TICK, kernel_ticks};
+use super::start::accounting_records;
+use domio_core::{Duration, Instant, Record, VcpuName};
+use domio_vmm::Profile;
+use std::collections::BTreeMap;
+
+/// Interrupts that a recording does not show.
+#[derive(Clone, Debug, Default)]
+pub struct Unseen {
+    /// The time of one kernel tick of each vcpu whose guest's ticks are known. Others follow at
+    /// multiples of [`KERNEL_TICK`].
+    pub kernel_ticks: BTreeMap<VcpuName, Instant>,
+    /// When credit's accounting ran.
+    pub accountings: Accountings,
+}
+
+impl Unseen {
+    /// What follows from `records`, of a host of `profile` with slices of `tslice`.
+    pub fn of(records: &[Record], profile: &Profile, tslice: Duration) -> Unseen {
+        let accountings = Accountings::of(records, tslice);
+        Unseen {
+            kernel_ticks: kernel_ticks(records, profile, tslice, &accountings),
+            accountings,
+        }
+    }
+
+    /// What these interrupts take from `vcpu` when its guest executes from `from` to `until`.
+    pub fn taken(
+        &self,
+        vcpu: VcpuName,
+        from: Instant,
+        until: Instant,
+        profile: &Profile,
+    ) -> Duration {
+        let until = until.max(from);
+        let ticks = self.kernel_ticks.get(&vcpu).map_or(0, |tick| {
+            let period = KERNEL_TICK.as_nanos();
+            let periods =
+                |at: Instant| (at.as_nanos() + period - tick.as_nanos() % period) / period;
+            periods(until) - periods(from)
+        });
+        let accounts = self.accountings.before(until) - self.accountings.before(from);
+        let accounting = profile.timer_to_handler[1] + profile.handler;
+        profile.interrupt * ticks + accounting * accounts
+    }
+}
+
+/// When credit's accounting ran: at the times of the records that only accounting writes, and
+/// between them a period apart.
+#[derive(Clone, Debug, Default)]
+pub struct Accountings {
+    /// Times of records, each with the number of periods since the first.
+    shown: Vec<(Instant, u64)>,
+}
+
+impl Accountings {
+    fn of(records: &[Record], period: Duration) -> Accountings {
+        let mut shown: Vec<(Instant, u64)> = Vec::new();
+        for r in accounting_records(records) {
+            let periods = match shown.last() {
+                None => 0,
+                Some((last, count)) => {
+                    // Timers come late, by much less than half a period.
+                    let passed = r.at.since(*last) + period / 2;
+                    count + passed.as_nanos() / period.as_nanos()
+                }
+            };
+            if shown.last().is_none_or(|(_, last)| *last < periods) || shown.is_empty() {
+                shown.push((r.at, periods));
+            }
+        }
+        Accountings { shown }
+    }
+
+    /// Periods from the first record to `at`, in whole ones and the time beyond them, and how long
+    /// one is there; `None` before the first and after the last record.
+    fn position(&self, at: Instant) -> Option<(u64, Duration, Duration)> {
+        let after = self.shown.partition_point(|(t, _)| *t <= at);
+        let (from, count) = *self.shown.get(after.checked_sub(1)?)?;
+        let (to, end) = *self.shown.get(after)?;
+        let period = to.since(from) / (end - count);
+        let into = at.since(from).as_nanos();
+        let whole = into / period.as_nanos();
+        let beyond = Duration::from_nanos(into % period.as_nanos());
+        Some((count + whole, beyond, period))
+    }
+
+    /// Whether accounting ran within `tolerance` of `at`.
+    pub fn near(&self, at: Instant, tolerance: Duration) -> bool {
+        self.position(at)
+            .is_some_and(|(_, beyond, period)| beyond.min(period - beyond) <= tolerance)
+    }
+
+    /// How many accountings there were before `at` since the first record of one; constant where
+    /// no record shows them.
+    pub fn before(&self, at: Instant) -> u64 {
+        match self.position(at) {
+            Some((count, ..)) => count,
+            None if self.shown.first().is_none_or(|(first, _)| at < *first) => 0,
+            None => self.shown.last().map_or(0, |(_, count)| *count),
+        }
+    }
+}
