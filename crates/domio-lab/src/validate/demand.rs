@@ -33,6 +33,7 @@ pub fn demands(
         origin,
         profile,
         unseen,
+        preempted: BTreeMap::new(),
         vcpus: BTreeMap::new(),
         pcpus: Vec::new(),
     };
@@ -46,6 +47,8 @@ struct Extraction<'a> {
     origin: Instant,
     profile: &'a Profile,
     unseen: &'a Unseen,
+    /// Vcpus that were preempted, whose kernel ticks come all the same: where, and when the next.
+    preempted: BTreeMap<VcpuName, (PcpuId, Instant)>,
     vcpus: BTreeMap<VcpuName, Vcpu>,
     pcpus: Vec<Pcpu>,
 }
@@ -137,9 +140,13 @@ impl Extraction<'_> {
     /// Credit's tick, which may write several records.
     fn tick(&mut self, record: &Record) {
         let cost = self.profile.timer_to_handler[0] + self.profile.handler;
+        self.without_pass(record.pcpu, record.at);
         let pcpu = self.pcpu(record.pcpu);
         let before = pcpu.tick.replace(record.at);
-        if before.is_none_or(|t| record.at.since(t) > Duration::from_micros(10)) {
+        // After the cause of a pass the guest does not execute anyway.
+        if pcpu.cause.is_none()
+            && before.is_none_or(|t| record.at.since(t) > Duration::from_micros(10))
+        {
             pcpu.stolen += cost;
         }
     }
@@ -153,8 +160,21 @@ impl Extraction<'_> {
         until: Instant,
     ) -> Duration {
         let stolen = core::mem::take(&mut self.pcpu(pcpu).stolen);
-        let unseen = self.unseen.taken(vcpu, from, until, self.profile);
+        let unseen =
+            self.unseen.taken(vcpu, from, until, self.profile) + self.others(pcpu, from, until);
         until.saturating_since(from).saturating_sub(stolen + unseen)
+    }
+
+    /// What the kernel ticks of preempted vcpus took on `pcpu` from `from` to `until`. A guest sets
+    /// its next tick when it handles one, so only one comes while it waits.
+    fn others(&mut self, pcpu: PcpuId, from: Instant, until: Instant) -> Duration {
+        let mut ticks = 0;
+        self.preempted.retain(|_, (on, tick)| {
+            let past = *on == pcpu && *tick < until;
+            ticks += u64::from(past && *tick >= from);
+            !past
+        });
+        self.profile.interrupt * ticks
     }
 
     /// The same vcpu goes on after a pass: the time of the pass was not its guest's.
@@ -214,6 +234,14 @@ impl Extraction<'_> {
                     *work += executed;
                 }
             }
+        }
+        if new == Runstate::Running {
+            self.preempted.remove(&record.vcpu);
+        } else if new == Runstate::Runnable
+            && old == Runstate::Running
+            && let Some(tick) = self.unseen.next_tick(record.vcpu, record.at)
+        {
+            self.preempted.insert(record.vcpu, (record.pcpu, tick));
         }
         let vcpu = self.vcpu(record.vcpu);
         match new {

@@ -34,16 +34,23 @@ impl Unseen {
         until: Instant,
         profile: &Profile,
     ) -> Duration {
-        let until = until.max(from);
-        let ticks = self.kernel_ticks.get(&vcpu).map_or(0, |tick| {
-            let period = KERNEL_TICK.as_nanos();
-            let periods =
-                |at: Instant| (at.as_nanos() + period - tick.as_nanos() % period) / period;
-            periods(until) - periods(from)
-        });
-        let accounts = self.accountings.before(until) - self.accountings.before(from);
+        let mut ticks = 0;
+        let mut at = from;
+        while let Some(tick) = self.next_tick(vcpu, at).filter(|tick| *tick < until) {
+            ticks += 1;
+            at = tick;
+        }
+        let accounts = self.accountings.before(until.max(from)) - self.accountings.before(from);
         let accounting = profile.timer_to_handler[1] + profile.handler;
         profile.interrupt * ticks + accounting * accounts
+    }
+
+    /// The first kernel tick of `vcpu` after `at`, if its ticks are known.
+    pub fn next_tick(&self, vcpu: VcpuName, at: Instant) -> Option<Instant> {
+        let period = KERNEL_TICK.as_nanos();
+        let phase = self.kernel_ticks.get(&vcpu)?.as_nanos() % period;
+        let since = (at.as_nanos() + period - phase) % period;
+        Some(at + Duration::from_nanos(period - since))
     }
 }
 

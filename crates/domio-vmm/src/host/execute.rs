@@ -173,7 +173,8 @@ impl<S: Sink> Host<S> {
         } else {
             self.profile.interrupt
         };
-        let recorded = self.vcpus[vcpu.index()].guest.replays();
+        // Only a wake-up shows in a recording; other timers of the guest expire as any timer does.
+        let recorded = asleep && self.vcpus[vcpu.index()].guest.replays();
         self.expire_guest(pcpu, now, work, recorded)
     }
 
