@@ -46,7 +46,7 @@ impl RecordedDemands {
         let by_vcpu = demands(&records, begin, &self.profile, &Unseen::default());
         Ok(by_vcpu
             .into_iter()
-            .map(|(vcpu, list)| (vcpu, list.into()))
+            .map(|(vcpu, recorded)| (vcpu, recorded.demands.into()))
             .collect())
     }
 }

@@ -137,14 +137,54 @@ pub enum Workload {
 
 /// One step of a replayed vcpu: at `at` it is woken and then has `work` to do.
 ///
-/// Wake times are absolute, so that a slower host does not slow the world outside it down. When
-/// the earlier work is not done by then, the new work is added to it and the vcpu does not block.
+/// Wake times are absolute, so that a slower host does not slow the world outside it down. What
+/// happens when the earlier work is not done by then is up to `arrival`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Demand {
     /// Time of the wake-up since the start of the run.
     pub at: Instant,
     /// Processor time until it blocks; [`Duration::MAX`] when the recording shows no block.
     pub work: Duration,
+    /// Where the wake-up comes from.
+    pub arrival: Arrival,
+}
+
+/// Where the wake-up of a [`Demand`] comes from.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub enum Arrival {
+    /// From outside, at its time whatever the vcpu does: when the earlier work is not done by
+    /// then, the new work is added to it and the vcpu does not block in between.
+    #[default]
+    Outside,
+    /// From a timer that the guest sets when the earlier work is done, no nearer than `least`
+    /// after that.
+    Timer {
+        /// Shortest time from the block to the wake-up.
+        least: Duration,
+    },
+    /// From the first tick of the guest's kernel after the earlier work is done: at its time, or
+    /// any number of `period`s before or after it.
+    Tick {
+        /// Period of the ticks, over zero.
+        period: Duration,
+    },
+}
+
+impl Demand {
+    /// When the wake-up comes if the work of the demand before was done at `done`; `None` when
+    /// it comes whether that is done or not.
+    pub fn after(&self, done: Instant) -> Option<Instant> {
+        match self.arrival {
+            Arrival::Outside => None,
+            Arrival::Timer { least } => Some(self.at.max(done + least)),
+            Arrival::Tick { period } => {
+                let period = period.as_nanos();
+                let phase = self.at.as_nanos() % period;
+                let into = (done.as_nanos() + period - phase) % period;
+                Some(done + Duration::from_nanos(period - into))
+            }
+        }
+    }
 }
 
 /// How a length of time is drawn. All parameters are processor time or real time in nanoseconds.

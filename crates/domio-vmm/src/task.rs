@@ -1,6 +1,6 @@
 //! A task inside a guest: how a workload turns into demand for the processor.
 
-use crate::config::{Demand, Distribution, TaskConfig, Workload};
+use crate::config::{Arrival, Demand, Distribution, TaskConfig, Workload};
 use alloc::string::String;
 use alloc::sync::Arc;
 use domio_core::{Duration, Instant};
@@ -187,7 +187,11 @@ impl Task {
                 Plan::Replay { demands, next } => {
                     let work = demands[*next].work;
                     *next += 1;
-                    self.wake_at = demands.get(*next).map_or(Instant::MAX, |d| d.at);
+                    // A timer that the guest sets later is not set yet.
+                    self.wake_at = match demands.get(*next) {
+                        Some(d) if d.arrival == Arrival::Outside => d.at,
+                        _ => Instant::MAX,
+                    };
                     if self.ready {
                         self.left = add(self.left, work);
                         self.work = add(self.work, work);
@@ -252,7 +256,13 @@ impl Task {
                 return AfterJob::Yield;
             }
             Plan::Compute => {}
-            Plan::Burn | Plan::Idle | Plan::Replay { .. } => return AfterJob::Quiet,
+            Plan::Replay { demands, next } => {
+                if let Some(at) = demands.get(*next).and_then(|d| d.after(now)) {
+                    self.wake_at = at;
+                }
+                return AfterJob::Quiet;
+            }
+            Plan::Burn | Plan::Idle => return AfterJob::Quiet,
         }
         AfterJob::Report(done)
     }

@@ -12,7 +12,7 @@ use super::start::is_tick;
 use super::unseen::Unseen;
 use domio_core::{Duration, Instant, Kind, PcpuId, Record, Runstate, VcpuName};
 use domio_vmm::Profile;
-use domio_vmm::config::Demand;
+use domio_vmm::config::{Arrival, Demand};
 use std::collections::BTreeMap;
 
 /// Number of credit's SCHEDULE event, which it writes first in each pass (Xen 4.17).
@@ -21,6 +21,8 @@ pub(super) const SCHEDULE: u8 = 9;
 /// The demand of every vcpu in `records`, with times counted from `origin`. `unseen` are
 /// the interrupts without a record that the simulation of these demands has as well.
 ///
+/// All wake-ups are from [outside](domio_vmm::config::Arrival::Outside).
+///
 /// A vcpu that runs or waits when the trace begins has its first demand at time zero. Demand that
 /// the trace does not see the end of is without end.
 pub fn demands(
@@ -28,7 +30,7 @@ pub fn demands(
     origin: Instant,
     profile: &Profile,
     unseen: &Unseen,
-) -> BTreeMap<VcpuName, Vec<Demand>> {
+) -> BTreeMap<VcpuName, Recorded> {
     let mut extraction = Extraction {
         origin,
         profile,
@@ -43,6 +45,16 @@ pub fn demands(
     extraction.finish()
 }
 
+/// What one vcpu asked for.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct Recorded {
+    /// Its demands.
+    pub demands: Vec<Demand>,
+    /// When each was done and the vcpu blocked, by the same clock as the demands; without that of
+    /// a last one that does not end.
+    pub blocks: Vec<Instant>,
+}
+
 struct Extraction<'a> {
     origin: Instant,
     profile: &'a Profile,
@@ -55,13 +67,15 @@ struct Extraction<'a> {
 
 #[derive(Default)]
 struct Vcpu {
-    done: Vec<Demand>,
+    done: Recorded,
     /// The demand under way: when it came and what it took so far.
     open: Option<(Instant, Duration)>,
     /// When guest code began to execute, if it does.
     executes_from: Option<Instant>,
     woken: Option<Instant>,
     blocking: Option<Instant>,
+    /// When it ceased to execute last.
+    ended: Instant,
     seen: bool,
 }
 
@@ -228,6 +242,7 @@ impl Extraction<'_> {
                 (Runstate::Blocked, Some(at)) => at,
                 _ => cause,
             };
+            vcpu.ended = end;
             if let Some(from) = vcpu.executes_from.take() {
                 let executed = self.executed(record.pcpu, record.vcpu, from, end);
                 if let Some((_, work)) = &mut self.vcpu(record.vcpu).open {
@@ -256,7 +271,9 @@ impl Extraction<'_> {
             }
             Runstate::Blocked => {
                 if let Some((at, work)) = vcpu.open.take() {
-                    vcpu.done.push(demand(at, work, origin));
+                    vcpu.done.demands.push(demand(at, work, origin));
+                    let done = vcpu.ended.saturating_since(origin);
+                    vcpu.done.blocks.push(Instant::ZERO + done);
                 }
             }
             Runstate::Runnable if old == Runstate::Blocked => {
@@ -267,12 +284,12 @@ impl Extraction<'_> {
         }
     }
 
-    fn finish(self) -> BTreeMap<VcpuName, Vec<Demand>> {
+    fn finish(self) -> BTreeMap<VcpuName, Recorded> {
         let origin = self.origin;
         let ended = |vcpu: Vcpu| {
             let mut done = vcpu.done;
             if let Some((at, _)) = vcpu.open {
-                done.push(demand(at, Duration::MAX, origin));
+                done.demands.push(demand(at, Duration::MAX, origin));
             }
             done
         };
@@ -289,5 +306,6 @@ fn demand(at: Instant, work: Duration, origin: Instant) -> Demand {
     Demand {
         at: Instant::ZERO + at.saturating_since(origin),
         work,
+        arrival: Arrival::Outside,
     }
 }

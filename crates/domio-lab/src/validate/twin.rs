@@ -1,5 +1,6 @@
 //! The simulated twin of a recording.
 
+use super::arrival::attributed;
 use super::demand::demands;
 use super::kernel_tick::KERNEL_TICK;
 use super::recording::{DescribedWorkload, Recording};
@@ -84,7 +85,7 @@ impl Twin {
             let vcpus = (0..domain.vcpus)
                 .map(|index| {
                     let name = VcpuName::new(DomainId(domain.id), index);
-                    let recorded = demand.remove(&name).unwrap_or_default();
+                    let recorded = attributed(demand.remove(&name).unwrap_or_default());
                     let tick = unseen.kernel_ticks.get(&name).map(|at| KernelTick {
                         period: KERNEL_TICK,
                         phase: origin + at.since(start.at) % KERNEL_TICK,
@@ -277,7 +278,7 @@ fn vcpu_config(
                 .iter()
                 .map(|d| Demand {
                     at: origin + d.at.since(Instant::ZERO),
-                    work: d.work,
+                    ..*d
                 })
                 .collect();
             Workload::Replay(Arc::from(shifted))

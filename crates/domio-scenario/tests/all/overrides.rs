@@ -275,6 +275,7 @@ fn domain_time(ns: u64) -> Demand {
     Demand {
         at: domio_core::Instant::from_nanos(ns),
         work: Duration::from_nanos(1),
+        arrival: Arrival::Outside,
     }
 }
 

@@ -5,7 +5,7 @@ use crate::probe::{Habits, Told, run};
 use domio_core::{Duration, Instant, Kind, XenVersion};
 use domio_sim::RandomStream;
 use domio_vmm::config::{
-    Demand, DomainConfig, GuestConfig, KernelTick, TaskConfig, VcpuConfig, Workload,
+    Arrival, Demand, DomainConfig, GuestConfig, KernelTick, TaskConfig, VcpuConfig, Workload,
 };
 use domio_vmm::guest::{Guest, Step};
 use std::sync::Arc;
@@ -196,6 +196,7 @@ fn a_replay_wakes_when_it_did_and_adds_up_what_it_could_not_do() {
     let demands = [(1, 500), (3, 800), (4, 300)].map(|(at, work)| Demand {
         at: at_ms(at),
         work: us(work),
+        arrival: Arrival::Outside,
     });
     let replay = || Workload::Replay(Arc::from(demands));
     let told = alone(domain(1, replay()), ms(10));
@@ -223,6 +224,72 @@ fn a_replay_wakes_when_it_did_and_adds_up_what_it_could_not_do() {
     assert!(
         lines(&told.records, &[Kind::JobDone]).is_empty(),
         "nobody waits for its jobs"
+    );
+}
+
+/// Wake-ups of a guest that replays `demands`, which a burner keeps from running for 3 ms each.
+fn wakes_beside_a_burner(demands: [Demand; 3]) -> Vec<String> {
+    let replay = Workload::Replay(Arc::from(demands));
+    let domains = vec![domain(2, Workload::Burn), domain(1, replay)];
+    let habits = Habits {
+        slice: Some(ms(3)),
+        sticky: true,
+        ..Habits::default()
+    };
+    let told = run(&host(1, XenVersion::V4_17, domains), habits, ms(20));
+    lines(&told.records, &[Kind::Wake, Kind::Block])
+        .into_iter()
+        .filter(|line| line.contains("d1v0"))
+        .collect()
+}
+
+fn demand(at: u64, work: u64, arrival: Arrival) -> Demand {
+    Demand {
+        at: at_ms(at),
+        work: us(work),
+        arrival,
+    }
+}
+
+#[test]
+fn a_timer_set_late_comes_late_and_merges_with_nothing() {
+    let timer = Arrival::Timer { least: us(80) };
+    let told = wakes_beside_a_burner([
+        demand(1, 500, Arrival::Outside),
+        demand(2, 300, timer),
+        demand(8, 100, timer),
+    ]);
+    assert_eq!(
+        told[told.len() - 6..],
+        [
+            "1000 p0 d1v0 wake",
+            "3500 p0 d1v0 block",
+            "3580 p0 d1v0 wake",
+            "6800 p0 d1v0 block",
+            "8000 p0 d1v0 wake",
+            "9900 p0 d1v0 block",
+        ]
+    );
+}
+
+#[test]
+fn a_tick_after_work_that_took_longer_is_a_later_one() {
+    let tick = Arrival::Tick { period: ms(4) };
+    let told = wakes_beside_a_burner([
+        demand(1, 500, Arrival::Outside),
+        demand(2, 300, tick),
+        demand(18, 100, tick),
+    ]);
+    assert_eq!(
+        told[told.len() - 6..],
+        [
+            "1000 p0 d1v0 wake",
+            "3500 p0 d1v0 block",
+            "6000 p0 d1v0 wake",
+            "6800 p0 d1v0 block",
+            "10000 p0 d1v0 wake",
+            "12900 p0 d1v0 block",
+        ]
     );
 }
 

@@ -1,0 +1,76 @@
+//! Where the wake-ups of recorded guests come from.
+//!
+//! A recorded wake-up is at its time because of what went before: a sleeping Linux guest sets its
+//! timer when it blocks. When its simulated twin is done later, because a rate limit held it back,
+//! the wake-up is later too; it does not fall into the work before and merge with it. The same
+//! holds for the kernel tick that still comes after a guest went idle. What tells them:
+//!
+//! - a wake-up within one tick of the block, at the phase of most such wake-ups, is the tick;
+//! - any other is a timer. One that was due already when it was set comes [`LEAST`] after the
+//!   block.
+
+use super::demand::Recorded;
+use super::kernel_tick::KERNEL_TICK;
+use domio_core::{Duration, Instant};
+use domio_vmm::config::{Arrival, Demand};
+
+/// From a block to the wake-up by a timer that was due before. Linux sets its Xen timer no nearer
+/// than 100 us ahead, and has about 21 us to go until it blocks.
+pub const LEAST: Duration = Duration::from_nanos(78_800);
+
+/// Wake-ups that come by no more than this later after a block come as early as they can.
+const JITTER: Duration = Duration::from_micros(3);
+
+/// Ticks of one guest differ by less, modulo their period.
+const SPREAD: u64 = 30_000;
+
+/// The demands of `recorded` with the arrivals that its wake-ups speak for.
+pub fn attributed(recorded: Recorded) -> Vec<Demand> {
+    let Recorded {
+        mut demands,
+        blocks,
+    } = recorded;
+    let phase = tick_phase(&demands, &blocks);
+    // The first wake-up follows no block.
+    for (demand, block) in demands.iter_mut().skip(1).zip(&blocks) {
+        let gap = demand.at.saturating_since(*block);
+        let tick = gap <= KERNEL_TICK && phase.is_some_and(|p| apart(demand.at, p) <= SPREAD);
+        demand.arrival = if tick {
+            Arrival::Tick {
+                period: KERNEL_TICK,
+            }
+        } else {
+            if gap <= LEAST + JITTER && gap + JITTER >= LEAST {
+                // When exactly it was due does not show; it was before the block.
+                demand.at = *block;
+            }
+            Arrival::Timer {
+                least: gap.min(LEAST),
+            }
+        };
+    }
+    demands
+}
+
+/// The phase that most wake-ups within one tick of a block share, if it is no chance: ticks are a
+/// sixtieth of the period wide, so a tenth of at least ten are many.
+fn tick_phase(demands: &[Demand], blocks: &[Instant]) -> Option<Instant> {
+    let soon: Vec<Instant> = demands
+        .iter()
+        .skip(1)
+        .zip(blocks)
+        .map(|(demand, block)| (demand.at, demand.at.saturating_since(*block)))
+        .filter(|(_, gap)| *gap > LEAST + JITTER && *gap <= KERNEL_TICK)
+        .map(|(at, _)| at)
+        .collect();
+    let same = |at: Instant| soon.iter().filter(|t| apart(**t, at) <= SPREAD).count();
+    let (count, at) = soon.iter().map(|at| (same(*at), *at)).max()?;
+    (soon.len() >= 10 && count * 10 >= soon.len()).then_some(at)
+}
+
+/// How far two times are apart modulo the tick.
+fn apart(a: Instant, b: Instant) -> u64 {
+    let period = KERNEL_TICK.as_nanos();
+    let d = (a.as_nanos() % period).abs_diff(b.as_nanos() % period);
+    d.min(period - d)
+}
