@@ -28,7 +28,7 @@ pub const SWITCHES: f64 = 0.15;
 pub struct Pair {
     /// From the recording.
     pub recorded: Option<f64>,
-    /// From the simulation.
+    /// From the simulation: the median of the twins that explain the recording equally well.
     pub simulated: Option<f64>,
 }
 
@@ -101,7 +101,11 @@ impl Agreement {
             }
         })?;
         let estimate = estimate(&twin, &recording.records, settings);
-        let simulated = measure(&twin.run(&estimate.hidden));
+        let simulated: Vec<Summary> = estimate
+            .equals
+            .iter()
+            .map(|hidden| measure(&twin.run(hidden)))
+            .collect();
         let recorded = measure(&recording.records);
         let smp = recording.description.pcpus > 1;
         let domains: Vec<DomainAgreement> = recording
@@ -132,31 +136,27 @@ fn compare(
     id: DomainId,
     name: &str,
     recorded: &Summary,
-    simulated: &Summary,
+    simulated: &[Summary],
     smp: bool,
 ) -> DomainAgreement {
-    let account = |s: &Summary| s.domain(id).map(|d| d.total).unwrap_or_default();
-    let (a, b) = (account(recorded), account(simulated));
-    let pair = |f: &dyn Fn(&Account) -> Option<f64>| Pair {
-        recorded: f(&a),
-        simulated: f(&b),
+    let figure = |s: &Summary, f: &Figure<'_>| {
+        let account = s.domain(id).map(|d| d.total).unwrap_or_default();
+        f(s, &account)
+    };
+    let pair = |f: &Figure<'_>| Pair {
+        recorded: figure(recorded, f),
+        simulated: median(simulated.iter().filter_map(|s| figure(s, f)).collect()),
     };
     let us = |ns: Option<u64>| ns.map(|ns| ns as f64 / 1e3);
-    let share = Pair {
-        recorded: Some(recorded.percent(a.running)),
-        simulated: Some(simulated.percent(b.running)),
-    };
-    let switches_per_s = Pair {
-        recorded: Some(recorded.per_second(a.executions)),
-        simulated: Some(simulated.per_second(b.executions)),
-    };
+    let share = pair(&|s, a| Some(s.percent(a.running)));
+    let switches_per_s = pair(&|s, a| Some(s.per_second(a.executions)));
     let run_us = Quantiles {
-        p50: pair(&|a| us(a.runs.p50)),
-        p95: pair(&|a| us(a.runs.p95)),
+        p50: pair(&|_, a| us(a.runs.p50)),
+        p95: pair(&|_, a| us(a.runs.p95)),
     };
     let wake_to_run_us = Quantiles {
-        p50: pair(&|a| us(a.wake_to_run.p50)),
-        p95: pair(&|a| us(a.wake_to_run.p95)),
+        p50: pair(&|_, a| us(a.wake_to_run.p50)),
+        p95: pair(&|_, a| us(a.wake_to_run.p95)),
     };
     let mut differs_in = Vec::new();
     let mut require = |what, holds: bool| {
@@ -189,6 +189,15 @@ fn compare(
         agrees: differs_in.is_empty(),
         differs_in,
     }
+}
+
+/// A figure of a domain, from a whole run and the domain's account of it.
+type Figure<'a> = dyn Fn(&Summary, &Account) -> Option<f64> + 'a;
+
+/// The median, the upper of two; `None` of nothing.
+fn median(mut values: Vec<f64>) -> Option<f64> {
+    values.sort_by(f64::total_cmp);
+    values.get(values.len() / 2).copied()
 }
 
 fn near_in_time(recorded: f64, simulated: f64) -> bool {

@@ -28,6 +28,8 @@ pub struct Settings {
     pub patience: u32,
     /// How far apart two dispatches may be in time to count as the same.
     pub tolerance: Duration,
+    /// Most states to keep of those that explain the recording equally well.
+    pub states: usize,
 }
 
 impl Default for Settings {
@@ -37,6 +39,7 @@ impl Default for Settings {
             tries: 100_000,
             patience: 5_000,
             tolerance: Duration::from_micros(500),
+            states: 15,
         }
     }
 }
@@ -44,8 +47,11 @@ impl Default for Settings {
 /// An estimate, and how well it explains the window.
 #[derive(Clone, Debug)]
 pub struct Estimate {
-    /// The state.
+    /// The state whose decisions are nearest to the recorded ones.
     pub hidden: Hidden,
+    /// States, that one among them or not, that explain as many decisions; chosen evenly from all
+    /// that the search met, at least one. Nothing in the recording speaks for one of them.
+    pub equals: Vec<Hidden>,
     /// Dispatches of the window that the twin made in the same order and time.
     pub matched: usize,
     /// Dispatches in the window.
@@ -85,43 +91,92 @@ pub fn estimate(twin: &Twin, records: &[Record], settings: &Settings) -> Estimat
     let of = count(&recorded.lists[..pcpus]);
     let all = count(&recorded.lists);
     let mut random = RandomStream::new(0, 0, "validate/estimate");
-    let mut best = first_guess(twin);
-    let (mut top, mut matched) = matching(twin, &best, &recorded, settings);
+    let first = first_guess(twin);
+    let (height, dispatched) = matching(twin, &first, &recorded, settings);
+    let mut best = Best::new(first.clone(), height, dispatched, settings.states);
     let mut tries = 0;
-    while tries < settings.tries && top.decisions < all {
+    while tries < settings.tries && best.height.decisions < all {
         // A climb ends when it has not got higher for a while; the next begins elsewhere.
         let mut at = if tries == 0 {
-            best.clone()
+            first.clone()
         } else {
             elsewhere(twin, &mut random)
         };
-        let (mut height, mut dispatched) = matching(twin, &at, &recorded, settings);
+        let (mut height, _) = matching(twin, &at, &recorded, settings);
         let mut idle = 0;
         while idle < settings.patience && tries < settings.tries && height.decisions < all {
             let next = neighbour(twin, &at, &mut random);
-            let (found, same) = matching(twin, &next, &recorded, settings);
+            let (found, dispatched) = matching(twin, &next, &recorded, settings);
             tries += 1;
             idle = if found.decisions > height.decisions {
                 0
             } else {
                 idle + 1
             };
+            best.offer(&next, found, dispatched);
             if found >= height {
                 at = next;
                 height = found;
-                dispatched = same;
             }
-        }
-        if height > top {
-            top = height;
-            matched = dispatched;
-            best = at;
         }
     }
     Estimate {
-        hidden: best,
-        matched,
+        hidden: best.state,
+        equals: best.equals,
+        matched: best.dispatched,
         of,
+    }
+}
+
+/// The best states that a search met.
+struct Best {
+    state: Hidden,
+    height: Height,
+    dispatched: usize,
+    /// Some of those that explain as many decisions.
+    equals: Vec<Hidden>,
+    /// How many there were.
+    met: u64,
+    most: usize,
+    random: RandomStream,
+}
+
+impl Best {
+    fn new(state: Hidden, height: Height, dispatched: usize, most: usize) -> Best {
+        Best {
+            equals: vec![state.clone()],
+            state,
+            height,
+            dispatched,
+            met: 1,
+            most,
+            random: RandomStream::new(0, 0, "validate/equals"),
+        }
+    }
+
+    fn offer(&mut self, state: &Hidden, height: Height, dispatched: usize) {
+        if height.decisions < self.height.decisions {
+            return;
+        }
+        if height.decisions > self.height.decisions {
+            self.equals.clear();
+            self.met = 0;
+        }
+        if height > self.height {
+            self.height = height;
+            self.dispatched = dispatched;
+            self.state = state.clone();
+        }
+        // Each that was met is kept with the same probability.
+        self.met += 1;
+        if self.equals.len() < self.most.max(1) {
+            self.equals.push(state.clone());
+        } else {
+            let slot = self.random.below(self.met) as usize;
+            if let Some(kept) = self.equals.get_mut(slot) {
+                *kept = state.clone();
+            }
+        }
     }
 }
 

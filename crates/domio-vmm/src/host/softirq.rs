@@ -134,6 +134,12 @@ impl<S: Sink> Host<S> {
     }
 
     pub(super) fn slice_expired(&mut self, queue: &mut Queue, pcpu: PcpuId, now: Instant) {
+        let p = self.pcpu(pcpu);
+        if p.phase == Phase::Switching {
+            // The pass set a slice that is over before the pass is. Setting it raised the timer
+            // softirq, which follows the pass: it needs no interrupt, so it knows no slop.
+            p.timer_floor = p.timer_floor.min(p.stage_at);
+        }
         match self.expire(pcpu, now, self.profile.timer_to_pass) {
             Expiry::Later(at) => {
                 let timer = self.pcpu(pcpu).slice_timer;
