@@ -157,7 +157,8 @@ pub enum Arrival {
     #[default]
     Outside,
     /// From a timer that the guest sets when the earlier work is done, no nearer than `least`
-    /// after that.
+    /// after that. When more than the next demand is due by then, all that are due, of this kind
+    /// or ticks, are one.
     Timer {
         /// Shortest time from the block to the wake-up.
         least: Duration,
