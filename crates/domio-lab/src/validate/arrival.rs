@@ -74,3 +74,61 @@ fn apart(a: Instant, b: Instant) -> u64 {
     let d = (a.as_nanos() % period).abs_diff(b.as_nanos() % period);
     d.min(period - d)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn us(at: u64) -> Instant {
+        Instant::ZERO + Duration::from_micros(at)
+    }
+
+    fn recorded(wakes: &[u64], blocks: &[u64]) -> Recorded {
+        let demand = |at: &u64| Demand {
+            at: us(*at),
+            work: Duration::from_micros(10),
+            arrival: Arrival::Outside,
+        };
+        Recorded {
+            demands: wakes.iter().map(demand).collect(),
+            blocks: blocks.iter().map(|at| us(*at)).collect(),
+        }
+    }
+
+    #[test]
+    fn a_timer_that_was_due_comes_as_early_as_it_can() {
+        let found = attributed(recorded(&[100, 279, 5_000, 5_060], &[200, 300, 5_010]));
+        assert_eq!(found[0].arrival, Arrival::Outside);
+        assert_eq!(found[1].arrival, Arrival::Timer { least: LEAST });
+        assert_eq!(found[1].at, us(200), "it was due before the block");
+        assert_eq!(found[2].arrival, Arrival::Timer { least: LEAST });
+        assert_eq!(found[2].at, us(5_000));
+        let least = Duration::from_micros(50);
+        assert_eq!(found[3].arrival, Arrival::Timer { least });
+    }
+
+    #[test]
+    fn wake_ups_soon_after_the_block_that_share_a_phase_are_ticks() {
+        // A job every 20 ms and, at 2.5 ms modulo 4 ms, one tick after it.
+        let mut wakes = Vec::new();
+        let mut blocks = Vec::new();
+        for job in 0..12 {
+            let at = 20_000 * job;
+            wakes.extend([at + 1_000, at + 2_500]);
+            blocks.extend([at + 1_200, at + 2_520]);
+        }
+        let found = attributed(recorded(&wakes, &blocks));
+        let ticks = found
+            .iter()
+            .filter(|d| matches!(d.arrival, Arrival::Tick { .. }))
+            .map(|d| d.at.as_nanos() % KERNEL_TICK.as_nanos());
+        assert_eq!(ticks.collect::<Vec<_>>(), [2_500_000; 12]);
+        // Fewer could be chance.
+        let found = attributed(recorded(&wakes[..8], &blocks[..8]));
+        assert!(
+            found
+                .iter()
+                .all(|d| !matches!(d.arrival, Arrival::Tick { .. }))
+        );
+    }
+}

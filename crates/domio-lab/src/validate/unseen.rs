@@ -110,3 +110,43 @@ impl Accountings {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn us(at: u64) -> Instant {
+        Instant::ZERO + Duration::from_micros(at)
+    }
+
+    #[test]
+    fn ticks_and_accountings_are_counted_where_guest_code_executes() {
+        let profile = Profile::XEN_4_17_EMULATED;
+        let vcpu = VcpuName::from_word(1 << 16);
+        let unseen = Unseen {
+            kernel_ticks: [(vcpu, us(9_500))].into(),
+            // Three periods of 30 ms that came 1 us late each.
+            accountings: Accountings {
+                shown: vec![(us(10_000), 0), (us(100_003), 3)],
+            },
+        };
+        assert_eq!(unseen.next_tick(vcpu, us(1_000)), Some(us(1_500)));
+        assert_eq!(unseen.next_tick(vcpu, us(1_500)), Some(us(5_500)));
+        let taken = |from, until| unseen.taken(vcpu, us(from), us(until), &profile);
+        let accounting = profile.timer_to_handler[1] + profile.handler;
+        assert_eq!(taken(1_000, 1_400), Duration::ZERO);
+        assert_eq!(taken(1_000, 6_000), profile.interrupt * 2);
+        assert_eq!(taken(69_900, 70_100), accounting);
+        assert_eq!(taken(69_900, 70_000), Duration::ZERO);
+        assert!(
+            unseen
+                .accountings
+                .near(us(40_020), Duration::from_micros(20))
+        );
+        assert!(
+            !unseen
+                .accountings
+                .near(us(40_030), Duration::from_micros(20))
+        );
+    }
+}

@@ -3,7 +3,7 @@
 use crate::common::{BASE, parse, with};
 use domio_core::Duration;
 use domio_scenario::{Code, NoReplay, Replay, ReplaySource};
-use domio_vmm::config::{Action, Demand, Distribution, Workload};
+use domio_vmm::config::{Action, Arrival, Demand, Distribution, Workload};
 use std::sync::Arc;
 
 #[test]
