@@ -227,47 +227,55 @@ fn a_replay_wakes_when_it_did_and_adds_up_what_it_could_not_do() {
     );
 }
 
-/// Wake-ups of a guest that replays `demands`, which a burner keeps from running for 3 ms each.
-fn wakes_beside_a_burner(demands: [Demand; 3]) -> Vec<String> {
-    let replay = Workload::Replay(Arc::from(demands));
-    let domains = vec![domain(2, Workload::Burn), domain(1, replay)];
-    let habits = Habits {
-        slice: Some(ms(3)),
-        sticky: true,
-        ..Habits::default()
-    };
-    let told = run(&host(1, XenVersion::V4_17, domains), habits, ms(20));
-    lines(&told.records, &[Kind::Wake, Kind::Block])
-        .into_iter()
-        .filter(|line| line.contains("d1v0"))
-        .collect()
-}
-
-fn demand(at: u64, work: u64, arrival: Arrival) -> Demand {
-    Demand {
+/// Wake-ups and blocks of a guest that replays `demands` alone, after its start.
+fn replayed<const N: usize>(demands: [(u64, u64, Arrival); N]) -> Vec<String> {
+    let demands = demands.map(|(at, work, arrival)| Demand {
         at: at_ms(at),
         work: us(work),
         arrival,
-    }
+    });
+    let told = alone(domain(1, Workload::Replay(Arc::from(demands))), ms(30));
+    lines(&told.records, &[Kind::Wake, Kind::Block])[2..].to_vec()
 }
 
 #[test]
 fn a_timer_set_late_comes_late_and_merges_with_nothing() {
     let timer = Arrival::Timer { least: us(80) };
-    let told = wakes_beside_a_burner([
-        demand(1, 500, Arrival::Outside),
-        demand(2, 300, timer),
-        demand(8, 100, timer),
-    ]);
+    let demands = [
+        (1, 1_500, Arrival::Outside),
+        (2, 300, timer),
+        (8, 100, timer),
+    ];
     assert_eq!(
-        told[told.len() - 6..],
+        replayed(demands),
         [
             "1000 p0 d1v0 wake",
-            "3500 p0 d1v0 block",
-            "3580 p0 d1v0 wake",
-            "6800 p0 d1v0 block",
+            "2500 p0 d1v0 block",
+            "2580 p0 d1v0 wake",
+            "2880 p0 d1v0 block",
             "8000 p0 d1v0 wake",
-            "9900 p0 d1v0 block",
+            "8100 p0 d1v0 block",
+        ]
+    );
+}
+
+#[test]
+fn timers_that_expired_long_ago_are_handled_together() {
+    let timer = Arrival::Timer { least: us(80) };
+    let demands = [
+        (1, 10_000, Arrival::Outside),
+        (2, 100, timer),
+        (3, 100, timer),
+        (4, 100, timer),
+        (20, 100, timer),
+    ];
+    assert_eq!(
+        replayed(demands)[2..],
+        [
+            "11080 p0 d1v0 wake",
+            "11380 p0 d1v0 block",
+            "20000 p0 d1v0 wake",
+            "20100 p0 d1v0 block",
         ]
     );
 }
@@ -275,20 +283,20 @@ fn a_timer_set_late_comes_late_and_merges_with_nothing() {
 #[test]
 fn a_tick_after_work_that_took_longer_is_a_later_one() {
     let tick = Arrival::Tick { period: ms(4) };
-    let told = wakes_beside_a_burner([
-        demand(1, 500, Arrival::Outside),
-        demand(2, 300, tick),
-        demand(18, 100, tick),
-    ]);
+    let demands = [
+        (1, 1_500, Arrival::Outside),
+        (2, 300, tick),
+        (18, 100, tick),
+    ];
     assert_eq!(
-        told[told.len() - 6..],
+        replayed(demands),
         [
             "1000 p0 d1v0 wake",
-            "3500 p0 d1v0 block",
+            "2500 p0 d1v0 block",
             "6000 p0 d1v0 wake",
-            "6800 p0 d1v0 block",
+            "6300 p0 d1v0 block",
             "10000 p0 d1v0 wake",
-            "12900 p0 d1v0 block",
+            "10100 p0 d1v0 block",
         ]
     );
 }
