@@ -143,6 +143,12 @@ impl Credit {
         if self.rules.accounting_timer {
             self.accounting_at = accounting;
             cx.set_timer(master, ACCOUNTING, accounting);
+            // A queue that has not seen a tick since the last accounting is still to be sorted.
+            for (pcpu, tick) in ticks {
+                if accounting + self.settings.tick > *tick + self.settings.tslice {
+                    self.pcpus[pcpu.index()].sorted = self.sort_epoch.wrapping_sub(1);
+                }
+            }
         } else if let Some((_, tick)) = ticks.iter().find(|(p, _)| *p == master) {
             // The tick after `before` others is to be one that accounts.
             let wait = accounting.saturating_since(*tick).as_nanos();
