@@ -207,7 +207,7 @@ impl Credit {
     /// Accounting, on the master `pcpu`: every active domain gets its share of the host's credit
     /// for one period, every active vcpu its part of that and a new priority.
     #[inline]
-    fn account(&mut self, cx: &mut Cx<'_>, pcpu: PcpuId) {
+    pub(super) fn account(&mut self, cx: &mut Cx<'_>, pcpu: PcpuId) {
         let total_weight = self.weight;
         if total_weight == 0 {
             self.balance = 0;

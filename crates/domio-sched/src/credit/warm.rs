@@ -146,7 +146,7 @@ impl Credit {
             // A queue that has not seen a tick since the last accounting is still to be sorted.
             for (pcpu, tick) in ticks {
                 if accounting + self.settings.tick > *tick + self.settings.tslice {
-                    self.pcpus[pcpu.index()].sorted = self.sort_epoch.wrapping_sub(1);
+                    self.pcpus[*pcpu].sorted = self.sort_epoch.wrapping_sub(1);
                 }
             }
         } else if let Some((_, tick)) = ticks.iter().find(|(p, _)| *p == master) {

@@ -129,6 +129,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
         tickle: true,
         timers: false,
         park: false,
+        context_saved: false,
     },
     // Each is broken by some setting that Xen accepts; the page of the policy tells by which.
     promises: Promises {

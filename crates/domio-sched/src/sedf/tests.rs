@@ -178,7 +178,7 @@ impl Rig {
     }
 
     fn current(&self, pcpu: PcpuId) -> Option<VcpuId> {
-        self.tables.pcpus[pcpu.index()].current
+        self.tables.pcpus[pcpu].current
     }
 
     fn home(&self, vcpu: VcpuId) -> PcpuId {

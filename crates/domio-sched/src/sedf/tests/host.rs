@@ -49,7 +49,7 @@ impl Rig {
 
     fn switch(&mut self, pcpu: PcpuId, before: Option<VcpuId>, next: Option<VcpuId>) {
         let ran = self.now.since(self.since[pcpu.index()]);
-        self.tables.pcpus[pcpu.index()].current = next;
+        self.tables.pcpus[pcpu].current = next;
         self.since[pcpu.index()] = self.now;
         if pcpu == P0 {
             self.switches.push((self.now.as_nanos() / 1_000, next));

@@ -163,7 +163,7 @@ fn a_queued_vcpu_that_is_paused_leaves_every_queue() {
 fn preempts(running: impl Fn(&mut Vcpu), woken: impl Fn(&mut Vcpu)) -> bool {
     let mut rig = Rig::new("3.1", 1);
     let [current, other] = [0; 2].map(|_| rig.guest(&[]));
-    rig.tables.pcpus[0].current = Some(current);
+    rig.tables.pcpus[P0].current = Some(current);
     rig.sedf.pcpus[0].expires = MS;
     let v = rig.state_mut(other);
     v.deadline = v.period + 2 * MS;
