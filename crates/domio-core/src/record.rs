@@ -202,7 +202,13 @@ impl Record {
             VcpuName::new(DomainId(scheduler_id), 0),
         );
         r.detail = (n as u8) << 6 | (event & 63);
-        r.data[..n].copy_from_slice(&words[..n]);
+        // Not a copy of so many words: that would be a call.
+        match *words {
+            [] => {}
+            [a] => r.data[0] = a,
+            [a, b] => [r.data[0], r.data[1]] = [a, b],
+            [a, b, c, ..] => [r.data[0], r.data[1], r.data[2]] = [a, b, c],
+        }
         r
     }
 

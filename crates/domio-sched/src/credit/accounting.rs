@@ -10,6 +10,7 @@ use super::state::{NIL, Priority, Vcpu, flag};
 use super::{Credit, event};
 use crate::contract::Wake;
 use crate::cx::Cx;
+use alloc::vec::Vec;
 use domio_core::{DomainId, Instant, PcpuId, VcpuId};
 
 /// What pausing or waking a vcpu at its cap adds to accounting, in steps of [`Cx::work`]: measured
@@ -29,6 +30,17 @@ fn div_up(a: i64, b: i64) -> i64 {
     } else {
         ((a + b - 1) as u64 / b as u64) as i64
     }
+}
+
+/// What the active vcpus of one domain get at an accounting.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Grant {
+    /// The first of them.
+    first: u32,
+    /// Credits for each.
+    each: i64,
+    /// Credits below zero at which one of them is paused; 0 for no cap.
+    cap: i64,
 }
 
 impl Vcpu {
@@ -206,21 +218,35 @@ impl Credit {
 
     /// Accounting, on the master `pcpu`: every active domain gets its share of the host's credit
     /// for one period, every active vcpu its part of that and a new priority.
-    #[inline]
     pub(super) fn account(&mut self, cx: &mut Cx<'_>, pcpu: PcpuId) {
-        let total_weight = self.weight;
-        if total_weight == 0 {
+        if self.weight == 0 {
             self.balance = 0;
             return;
         }
+        // In two steps, each of which is short enough to be quick. The list is taken out, so that
+        // giving can change everything else.
+        let mut grants = core::mem::take(&mut self.grants);
+        let vcpus = self.share_out(&mut grants);
+        // The sums of a vcpu and the three things that are done to it.
+        cx.work(4 * vcpus);
+        let mut balance = 0;
+        for grant in grants.drain(..) {
+            balance += self.give(cx, pcpu, &grant);
+        }
+        self.grants = grants;
+        self.balance = balance;
+        self.sort_epoch = self.sort_epoch.wrapping_add(1);
+    }
+
+    /// Works out what the vcpus of each active domain get. Returns the number of vcpus.
+    #[inline(never)]
+    fn share_out(&mut self, grants: &mut Vec<Grant>) -> u32 {
+        let total_weight = self.weight;
         // What is owed to the host comes on top, so that the balance gets back to zero.
         let debt = (-self.balance).max(0);
         let mut credit = self.credit_per_period() + debt;
         let mut weight_left = total_weight;
-        let mut balance = 0;
         let mut someone_short = false;
-
-        let per_tslice = self.settings.credits_per_tslice;
         let mut vcpus = 0;
         // What a weight is worth; the last one again, as most domains have the same.
         let (mut of_weight, mut of_credit, mut owed, mut share) = (0, 0, 0, 0);
@@ -228,53 +254,49 @@ impl Credit {
         let mut at = self.active_domains;
         while let Some(d) = self.domains.get(at as usize) {
             let domain = at as u16;
-            // Read before anything moves: the domain may go to the head, or leave.
-            let next = d.next;
-            let (cap, active) = (d.cap, d.active_count);
-            let count = i64::from(active);
+            // Read before anything moves: the domain may go to the head.
+            at = d.next;
+            let count = i64::from(d.active_count);
             let weight = if self.rules.weight_per_vcpu {
                 d.weight * count
             } else {
                 d.weight
             };
-            let first = d.active_head;
             weight_left -= weight;
-            vcpus += active;
+            vcpus += d.active_count;
 
             if (of_weight, of_credit) != (weight, credit) {
                 (of_weight, of_credit) = (weight, credit);
                 owed = div_up(debt * weight, total_weight);
                 share = div_up(credit * weight, total_weight);
             }
-            let mut peak = count * per_tslice + owed;
-            let mut cap_per_vcpu = 0;
-            if cap != 0 {
-                let most = div_up(cap * per_tslice, 100);
+            let mut peak = count * self.settings.credits_per_tslice + owed;
+            let mut cap = 0;
+            if d.cap != 0 {
+                let most = div_up(d.cap * self.settings.credits_per_tslice, 100);
                 peak = peak.min(most);
-                cap_per_vcpu = div_up(most, count);
+                cap = div_up(most, count);
             }
-            let mut fair = share;
-            if fair < peak {
+            grants.push(Grant {
+                first: d.active_head,
+                each: div_up(share.min(peak), count),
+                cap,
+            });
+            if share < peak {
                 someone_short = true;
-            } else {
-                if weight_left != 0 {
-                    // Others get what this one cannot use.
-                    credit += div_up((fair - peak) * total_weight, weight_left);
-                }
-                if someone_short {
-                    // It comes first next time, so that those before it get its surplus too.
-                    self.unlink_domain(domain);
-                    self.link_domain(domain);
-                }
-                fair = peak;
+                continue;
             }
-            balance += self.grant(cx, pcpu, first, div_up(fair, count), cap_per_vcpu);
-            at = next;
+            if weight_left != 0 {
+                // Others get what this one cannot use.
+                credit += div_up((share - peak) * total_weight, weight_left);
+            }
+            if someone_short {
+                // It comes first next time, so that those before it get its surplus too.
+                self.unlink_domain(domain);
+                self.link_domain(domain);
+            }
         }
-        // The sums of a vcpu and the three things that are done to it.
-        cx.work(4 * vcpus);
-        self.balance = balance;
-        self.sort_epoch = self.sort_epoch.wrapping_add(1);
+        vcpus
     }
 
     /// Credit of the pcpus online for one accounting period.
@@ -282,18 +304,18 @@ impl Credit {
         i64::from(self.online) * self.settings.credits_per_tslice
     }
 
-    /// Gives the active vcpus of a domain, of which `first` is the first, `grant` credits each and
-    /// a new priority; parks those under minus `cap` credits unless that is 0. Returns the sum of
-    /// their credits.
+    /// Gives the active vcpus of a domain their `grant` and a new priority; parks those that are
+    /// too far over a cap. Returns the sum of their credits.
     #[inline]
-    fn grant(&mut self, cx: &mut Cx<'_>, here: PcpuId, first: u32, grant: i64, cap: i64) -> i64 {
+    fn give(&mut self, cx: &mut Cx<'_>, here: PcpuId, grant: &Grant) -> i64 {
         let bound = self.settings.credits_per_tslice;
+        let cap = grant.cap;
         let mut sum = 0;
-        let mut at = first;
+        let mut at = grant.first;
         while let Some(v) = self.vcpus.get_mut(at as usize) {
             let vcpu = VcpuId(at);
             at = v.active_next;
-            let earned = v.credit + grant;
+            let earned = v.credit + grant.each;
             // This ends a boost as well.
             let priority = if earned < 0 {
                 Priority::Over

@@ -40,6 +40,7 @@ pub use warm::WarmVcpu;
 
 use crate::contract::{Descriptor, Pick, Prev, Scheduler, Wake};
 use crate::cx::Cx;
+use accounting::Grant;
 use alloc::vec::Vec;
 use core::fmt;
 use domio_core::{
@@ -76,6 +77,8 @@ pub struct Credit {
     waiting: CpuSet,
     /// Those of them where the head of the queue has credit: its priority is over OVER.
     eager: CpuSet,
+    /// What each active domain gets at an accounting; empty in between.
+    grants: Vec<Grant>,
     /// First of the list of active domains.
     active_domains: u32,
     /// Sum of the weights of the active domains, or of their active vcpus (4.1).
@@ -111,6 +114,7 @@ impl Credit {
             balance_bias: alloc::vec![PcpuId(0); topology.sockets()],
             waiting: CpuSet::EMPTY,
             eager: CpuSet::EMPTY,
+            grants: Vec::new(),
             active_domains: NIL,
             weight: 0,
             balance: 0,

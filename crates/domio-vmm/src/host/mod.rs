@@ -239,6 +239,8 @@ pub struct Host<S: Sink> {
     free: bool,
     /// The policy wants to know when a vcpu that was switched out may run elsewhere.
     tells_saved: bool,
+    /// The policy's id in trace records.
+    trace_id: u16,
     scheduler: Box<dyn Scheduler>,
     tables: Tables,
     effects: Vec<Effect>,
@@ -279,6 +281,7 @@ impl<S: Sink> Host<S> {
             profile: config.profile,
             free: config.profile.is_free(),
             tells_saved: scheduler.descriptor().needs.context_saved,
+            trace_id: scheduler.descriptor().trace_id,
             scheduler,
             tables: Tables::new(config.topology.clone()),
             effects: Vec::with_capacity(64),

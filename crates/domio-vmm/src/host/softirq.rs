@@ -284,7 +284,7 @@ impl<S: Sink> Host<S> {
         while let Some(effect) = self.effects.get(next) {
             next += 1;
             match *effect {
-                Effect::Tickle(pcpu) => self.tickle(queue, on, pcpu, now, cause),
+                Effect::Tickle(pcpu) => self.apply_tickle(queue, on, pcpu, now, cause),
                 Effect::Timer { pcpu, slot, at } => {
                     let p = &mut self.pcpus[pcpu];
                     p.handling &= !(1 << slot);
@@ -304,8 +304,8 @@ impl<S: Sink> Host<S> {
                     len,
                     words,
                 } => {
-                    let id = self.scheduler.descriptor().trace_id;
-                    self.trace(Record::policy(now, pcpu, id, event, &words[..len as usize]));
+                    let (id, words) = (self.trace_id, &words[..len as usize]);
+                    self.trace(Record::policy(now, pcpu, id, event, words));
                 }
             }
         }
@@ -315,8 +315,21 @@ impl<S: Sink> Host<S> {
         self.effects.clear();
     }
 
+    #[inline(never)]
+    fn apply_tickle(
+        &mut self,
+        queue: &mut Queue,
+        on: PcpuId,
+        pcpu: PcpuId,
+        now: Instant,
+        cause: Cause,
+    ) {
+        self.tickle(queue, on, pcpu, now, cause);
+    }
+
     /// The time for the steps that the policy has declared in a call; timers that it sets count
     /// from their end.
+    #[inline(never)]
     fn count_work(&mut self, on: PcpuId, cause: Cause) -> Duration {
         let worked = self.profile.step * u64::from(core::mem::take(&mut self.tables.work));
         if cause == Cause::PolicyTimer && !worked.is_zero() {
@@ -329,6 +342,7 @@ impl<S: Sink> Host<S> {
     }
 
     /// Puts a pass that is to come off by the work of the call that asked for it.
+    #[inline(never)]
     fn spend_work(&mut self, queue: &mut Queue, on: PcpuId, cause: Cause, worked: Duration) {
         if cause == Cause::PolicyTimer && !worked.is_zero() {
             // The softirq has to be done before the pass.
@@ -375,6 +389,7 @@ impl<S: Sink> Host<S> {
         ));
     }
 
+    #[inline(never)]
     fn parked(&mut self, vcpu: VcpuId, on: PcpuId, now: Instant) {
         if self.vcpus[vcpu.index()].state == Runstate::Runnable {
             self.change(vcpu, Runstate::Offline, on, now);
@@ -387,6 +402,7 @@ impl<S: Sink> Host<S> {
         ));
     }
 
+    #[inline(never)]
     fn unparked(&mut self, vcpu: VcpuId, on: PcpuId, now: Instant) {
         self.trace(Record::new(
             now,
