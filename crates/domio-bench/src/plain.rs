@@ -1,5 +1,5 @@
 //! The plain loop that simulated hosts are held against: round robin written straight down around a
-//! binary heap, with no policy, no trace, and no accounts but what the rules need.
+//! binary heap, with no policy and no trace. Like them it accounts for all time of each guest.
 //!
 //! Some guests burn; one more wakes every 10 ms and works for 50 us. A slice is 30 ms, one queue
 //! serves all pcpus, and the waking guest preempts: an idle pcpu if there is one, else the pcpu on
@@ -17,8 +17,21 @@ const WORK_NS: u64 = 50_000;
 pub struct Outcome {
     /// How often it was decided who runs next on a pcpu.
     pub decisions: u64,
-    /// Nanoseconds of pcpu that each guest got; the one that wakes comes last.
-    pub got_ns: Vec<u64>,
+    /// What became of the time of each guest; the one that wakes comes last.
+    pub guests: Vec<Account>,
+}
+
+/// What became of a guest's time, in nanoseconds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Account {
+    /// Time on a pcpu.
+    pub got: u64,
+    /// Time in the queue.
+    pub waited: u64,
+    /// Time asleep.
+    pub slept: u64,
+    /// Since when it is where it is.
+    since: u64,
 }
 
 /// What the heap holds, earliest first: when, which pcpu is to decide (the number after the last
@@ -29,7 +42,6 @@ type Event = Reverse<(u64, u32, u32)>;
 #[derive(Clone, Copy, Default)]
 struct Pcpu {
     current: Option<usize>,
-    since: u64,
     decided: u32,
 }
 
@@ -39,7 +51,7 @@ pub fn round_robin(pcpus: u16, burning: u16, until_ns: u64) -> Outcome {
     let waking = usize::from(burning);
     let mut host = vec![Pcpu::default(); usize::from(pcpus)];
     let mut queue: VecDeque<usize> = (0..waking).collect();
-    let mut got_ns = vec![0; waking + 1];
+    let mut guests = vec![Account::default(); waking + 1];
     let (mut decisions, mut last) = (0, 0);
     let mut heap: BinaryHeap<Event> = (0..u32::from(pcpus)).map(|p| Reverse((0, p, 0))).collect();
     let wake_at = |at: u64| Reverse((at, u32::from(pcpus), 0));
@@ -63,32 +75,47 @@ pub fn round_robin(pcpus: u16, burning: u16, until_ns: u64) -> Outcome {
             continue;
         }
         if let Some(guest) = pcpu.current {
-            got_ns[guest] += now - pcpu.since;
+            let account = &mut guests[guest];
+            account.got += now - account.since;
             if guest == waking {
-                heap.push(wake_at(pcpu.since + WAKE_PERIOD_NS));
+                heap.push(wake_at(account.since + WAKE_PERIOD_NS));
             } else {
                 queue.push_back(guest);
             }
+            account.since = now;
         }
         pcpu.current = if wake {
             Some(waking)
         } else {
             queue.pop_front()
         };
-        pcpu.since = now;
         pcpu.decided = pcpu.decided.wrapping_add(1);
         decisions += 1;
         if let Some(guest) = pcpu.current {
-            let time = if guest == waking { WORK_NS } else { SLICE_NS };
+            let account = &mut guests[guest];
+            let time = if guest == waking {
+                account.slept += now - account.since;
+                WORK_NS
+            } else {
+                account.waited += now - account.since;
+                SLICE_NS
+            };
+            account.since = now;
             heap.push(Reverse((now + time, at as u32, pcpu.decided)));
         }
     }
-    for pcpu in &host {
-        if let Some(guest) = pcpu.current {
-            got_ns[guest] += until_ns - pcpu.since;
+    for (guest, account) in guests.iter_mut().enumerate() {
+        let time = until_ns - account.since;
+        if host.iter().any(|pcpu| pcpu.current == Some(guest)) {
+            account.got += time;
+        } else if guest == waking {
+            account.slept += time;
+        } else {
+            account.waited += time;
         }
+        account.since = until_ns;
     }
-    Outcome { decisions, got_ns }
+    Outcome { decisions, guests }
 }
 
 #[cfg(test)]
@@ -101,26 +128,30 @@ mod tests {
     fn no_time_is_lost_and_the_ninth_gets_its_work_done() {
         for pcpus in [1, 2, 8] {
             let until = 100 * SECOND_NS;
-            let outcome = round_robin(pcpus, 8, until);
-            let all: u64 = outcome.got_ns.iter().sum();
-            assert_eq!(all, u64::from(pcpus) * until, "no pcpu idles");
-            // It wakes first after 10 ms.
-            assert_eq!(outcome.got_ns[8], 9_999 * WORK_NS);
+            let guests = round_robin(pcpus, 8, until).guests;
+            let got: u64 = guests.iter().map(|g| g.got).sum();
+            assert_eq!(got, u64::from(pcpus) * until, "no pcpu idles");
+            let accounted = |g: &Account| g.got + g.waited + g.slept == until;
+            assert!(guests.iter().all(accounted), "{guests:?}");
+            // It wakes first after 10 ms, and never waits.
+            let ninth = guests[8];
+            assert_eq!((ninth.got, ninth.waited), (9_999 * WORK_NS, 0));
         }
     }
 
     #[test]
     fn one_pcpu_is_shared_alike() {
-        let got = &round_robin(1, 8, 100 * SECOND_NS).got_ns[..8];
-        let (least, most) = (got.iter().min().unwrap(), got.iter().max().unwrap());
-        assert!(most - least <= SLICE_NS, "{got:?}");
+        let guests = &round_robin(1, 8, 100 * SECOND_NS).guests[..8];
+        let got = || guests.iter().map(|g| g.got);
+        let (least, most) = (got().min().unwrap(), got().max().unwrap());
+        assert!(most - least <= SLICE_NS, "{guests:?}");
     }
 
     #[test]
     fn idle_pcpus_are_used_before_one_is_preempted() {
-        let outcome = round_robin(9, 8, SECOND_NS);
-        assert_eq!(outcome.got_ns[0], SECOND_NS);
-        assert_eq!(outcome.got_ns[8], 99 * WORK_NS);
+        let guests = round_robin(9, 8, SECOND_NS).guests;
+        assert_eq!((guests[0].got, guests[0].waited), (SECOND_NS, 0));
+        assert_eq!(guests[8].got, 99 * WORK_NS);
     }
 
     #[test]

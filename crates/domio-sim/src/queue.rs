@@ -226,6 +226,8 @@ impl<E: Copy> EventQueue<E> {
             (time, self.timers.pop(timer))
         };
         if time != self.now {
+            // Far away: at 20 million events a second a run gets there after forty days.
+            assert!(self.seq < SEQ_LIMIT, "too many events in one run");
             self.now = time;
             self.popped_before_now = self.popped;
         }
@@ -277,8 +279,6 @@ impl<E: Copy> EventQueue<E> {
 
     #[inline]
     fn next_seq(&mut self) -> u64 {
-        // Far away: at 20 million events a second a run gets there after forty days.
-        assert!(self.seq < SEQ_LIMIT, "too many events in one run");
         let seq = self.seq;
         self.seq += 1;
         seq

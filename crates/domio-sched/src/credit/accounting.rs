@@ -230,9 +230,10 @@ impl Credit {
         // The sums of a vcpu and the three things that are done to it.
         cx.work(4 * vcpus);
         let mut balance = 0;
-        for grant in grants.drain(..) {
-            balance += self.give(cx, pcpu, &grant);
+        for grant in &grants {
+            balance += self.give(cx, pcpu, grant);
         }
+        grants.clear();
         self.grants = grants;
         self.balance = balance;
         self.sort_epoch = self.sort_epoch.wrapping_add(1);
@@ -265,7 +266,7 @@ impl Credit {
             weight_left -= weight;
             vcpus += d.active_count;
 
-            if (of_weight, of_credit) != (weight, credit) {
+            if of_weight != weight || of_credit != credit {
                 (of_weight, of_credit) = (weight, credit);
                 owed = div_up(debt * weight, total_weight);
                 share = div_up(credit * weight, total_weight);

@@ -100,6 +100,7 @@ enum Cause {
 }
 
 #[derive(Clone, Copy)]
+#[repr(align(128))] // so that an index is a shift
 struct Pcpu {
     phase: Phase,
     /// The scheduler softirq is pending although a pass is under way: another pass follows.
