@@ -130,6 +130,7 @@ impl<S: Sink> Host<S> {
                 self.change(vcpu, Runstate::Offline, pcpu, now);
             }
             let v = &mut self.vcpus[vcpu.index()];
+            v.account(Runstate::Offline, now);
             v.alive = false;
             queue.disarm(v.timer);
             self.stop_tick(queue, vcpu);
@@ -220,21 +221,10 @@ impl<S: Sink> Host<S> {
                 affinity.hard = CpuSet::ALL & self.tables.topology.all();
             }
             if self.tables.vcpus[i].pcpu == pcpu {
-                self.leave_pcpu(queue, VcpuId(i as u32), now);
+                self.move_away(queue, VcpuId(i as u32), now);
             }
         }
         self.finish_leaving(queue, pcpu, now);
-    }
-
-    /// As `move_away`, for a vcpu whose pcpu is offline already: nobody may tickle that one.
-    fn leave_pcpu(&mut self, queue: &mut Queue, vcpu: VcpuId, now: Instant) {
-        let view = self.tables.vcpus[vcpu.index()];
-        if view.on_pcpu {
-            // Its pass was raised before the pcpu left.
-            self.tables.vcpus[vcpu.index()].pause.set(Pause::MIGRATING);
-        } else {
-            self.move_away(queue, vcpu, now);
-        }
     }
 
     /// Tells the policy that `pcpu` has left, when it is on its way out and idles.

@@ -55,9 +55,7 @@ impl<S: Sink> Host<S> {
             Some(slice) => queue.arm(p.slice_timer, now + slice),
             None => queue.disarm(p.slice_timer),
         }
-        if self.recording {
-            p.slice = time_slice;
-        }
+        p.slice = time_slice;
         if next == current {
             self.keep(queue, pcpu, now, prev.ran, next);
         } else {

@@ -391,9 +391,7 @@ impl<S: Sink> Host<S> {
 
     #[inline(never)]
     fn parked(&mut self, vcpu: VcpuId, on: PcpuId, now: Instant) {
-        if self.vcpus[vcpu.index()].state == Runstate::Runnable {
-            self.change(vcpu, Runstate::Offline, on, now);
-        }
+        self.stop_waiting(vcpu, on, now);
         self.trace(Record::new(
             now,
             on,

@@ -65,6 +65,15 @@ impl<S: Sink> Host<S> {
         self.trace(Record::new(now, on, Kind::Wake, name));
     }
 
+    /// `vcpu` is not runnable any more: it does not wait for a pcpu from now on. One that is being
+    /// switched in has its pcpu already.
+    pub(super) fn stop_waiting(&mut self, vcpu: VcpuId, on: PcpuId, now: Instant) {
+        let is_held = self.tables.vcpus[vcpu.index()].on_pcpu;
+        if !is_held && self.vcpus[vcpu.index()].state == Runstate::Runnable {
+            self.change(vcpu, Runstate::Offline, on, now);
+        }
+    }
+
     /// Pauses `vcpu` for the reason `flag` (xen-spec 0.7).
     pub(super) fn pause(
         &mut self,
@@ -75,9 +84,7 @@ impl<S: Sink> Host<S> {
         now: Instant,
     ) {
         self.tables.vcpus[vcpu.index()].pause.set(flag);
-        if self.vcpus[vcpu.index()].state == Runstate::Runnable {
-            self.change(vcpu, Runstate::Offline, on, now);
-        }
+        self.stop_waiting(vcpu, on, now);
         self.ask(queue, on, now, Cause::Operator, |s, cx| s.sleep(cx, vcpu));
         self.trace(Record::new(
             now,

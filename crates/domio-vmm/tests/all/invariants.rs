@@ -229,10 +229,12 @@ proptest! {
     }
 }
 
-/// Burners with caps on a few pcpus, under credit.
+/// Burners with caps on a few pcpus, under credit as of 4.0 and later. Before that a tick charges
+/// whoever it finds, and a vcpu whose pauses keep step with the ticks gets ahead of its cap for as
+/// long as they do.
 fn capped() -> impl Strategy<Value = Case> {
     let caps = proptest::collection::vec((1_usize..3, prop_oneof![Just(0_i64), 5_i64..=150]), 1..6);
-    (caps, 1_u16..5, 2_usize..6, any::<bool>()).prop_map(|(caps, pcpus, policy, ideal)| {
+    (caps, 1_u16..5, 4_usize..6, any::<bool>()).prop_map(|(caps, pcpus, policy, ideal)| {
         let (policy, release) = random::POLICIES[policy];
         let domains = caps.into_iter().enumerate().map(|(i, (vcpus, cap))| {
             let mut domain = crate::common::domain(i as u16, Workload::Burn);
@@ -292,8 +294,11 @@ proptest! {
             }
             let vcpus = domain.vcpus.len() as u64;
             let most = ahead(&records, domain.id.0, cap, case.end);
+            // Both ends may be late by what timers and switches take on this machine.
+            let machine = &case.host.profile;
+            let late = machine.timer_slop + machine.timer_to_pass + machine.switch;
             prop_assert!(
-                most <= ms(60) * vcpus,
+                most <= (ms(60) + late * 2) * vcpus,
                 "{} with {vcpus} vcpus was {most} ahead of {cap} %",
                 domain.id
             );
