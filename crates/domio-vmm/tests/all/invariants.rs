@@ -285,7 +285,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
     #[test]
-    fn caps_are_held_within_an_accounting_period_and_a_slice(case in capped()) {
+    fn caps_are_held_within_what_accounting_lets_pass(case in capped()) {
         let (_, records) = trace(&case)?;
         for domain in &case.host.domains {
             let cap = domain.params.by_name("cap").unwrap() as u64;
@@ -294,11 +294,14 @@ proptest! {
             }
             let vcpus = domain.vcpus.len() as u64;
             let most = ahead(&records, domain.id.0, cap, case.end);
-            // Both ends may be late by what timers and switches take on this machine.
+            // Each vcpu may have saved a period's credit, and runs for a period until accounting
+            // sees that it owes more than the cap; both may be late by what timers and switches
+            // take on this machine. Together they may owe the cap of a period before that.
             let machine = &case.host.profile;
             let late = machine.timer_slop + machine.timer_to_pass + machine.switch;
+            let owed = us(300) * cap;
             prop_assert!(
-                most <= (ms(60) + late * 2) * vcpus,
+                most <= (ms(60) + late * 2) * vcpus + owed,
                 "{} with {vcpus} vcpus was {most} ahead of {cap} %",
                 domain.id
             );
