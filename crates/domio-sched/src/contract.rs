@@ -21,7 +21,7 @@
 use crate::cx::Cx;
 use alloc::string::String;
 use core::fmt;
-use domio_core::{DomainId, Duration, ParamSpec, ParamValues, PcpuId, VcpuId};
+use domio_core::{DomainId, Duration, Instant, ParamSpec, ParamValues, PcpuId, VcpuId};
 
 /// Why a vcpu became runnable.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -219,9 +219,11 @@ pub trait Scheduler: Send + core::any::Any {
         let _ = (cx, vcpu);
     }
 
-    /// The timer `slot` that the policy set on `pcpu` expired, in the timer softirq there.
-    fn timer(&mut self, cx: &mut Cx<'_>, pcpu: PcpuId, slot: u8) {
+    /// The timer `slot` that the policy set on `pcpu` expired, in the timer softirq there. Returns
+    /// when it is to expire again, if so; the host sets it after everything that was asked for.
+    fn timer(&mut self, cx: &mut Cx<'_>, pcpu: PcpuId, slot: u8) -> Option<Instant> {
         let _ = (cx, pcpu, slot);
+        None
     }
 
     /// Writes the policy's state for people (Xen's debug key `r`).

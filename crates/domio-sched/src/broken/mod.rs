@@ -13,7 +13,7 @@ pub mod queueing;
 use crate::contract::{Descriptor, Pick, Prev, Scheduler, Wake};
 use crate::cx::Cx;
 use core::fmt;
-use domio_core::{DomainId, ParamValues, PcpuId, Topology, VcpuId};
+use domio_core::{DomainId, Instant, ParamValues, PcpuId, Topology, VcpuId};
 use fifo::Fifo;
 
 /// One mistake: what differs from the FIFO policy. Every method does what that one does, unless
@@ -94,8 +94,9 @@ impl<B: Bug> Scheduler for Broken<B> {
         self.bug.schedule(&mut self.fifo, cx, pcpu, prev)
     }
 
-    fn timer(&mut self, cx: &mut Cx<'_>, pcpu: PcpuId, _: u8) {
+    fn timer(&mut self, cx: &mut Cx<'_>, pcpu: PcpuId, _: u8) -> Option<Instant> {
         self.bug.timer(&mut self.fifo, cx, pcpu);
+        None
     }
 
     fn dump(&self, out: &mut dyn fmt::Write) -> fmt::Result {

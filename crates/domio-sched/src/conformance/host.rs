@@ -221,7 +221,12 @@ impl<'s> Host<'s> {
                 self.raise_schedule(p);
             }
             Event::Timer(p, slot) => {
-                self.call(|s, cx| s.timer(cx, p, slot), |()| Call::Timer(p, slot));
+                let fire = |s: &mut dyn Scheduler, cx: &mut Cx<'_>| {
+                    if let Some(at) = s.timer(cx, p, slot) {
+                        cx.set_timer(p, slot, at);
+                    }
+                };
+                self.call(fire, |()| Call::Timer(p, slot));
             }
             Event::Schedule(p) => self.schedule(p),
         }

@@ -70,9 +70,9 @@ impl Vcpu {
 }
 
 impl Credit {
-    /// The tick of `pcpu`.
+    /// The tick of `pcpu`. Returns the time of the next one.
     #[inline]
-    pub(super) fn tick(&mut self, cx: &mut Cx<'_>, pcpu: PcpuId) {
+    pub(super) fn tick(&mut self, cx: &mut Cx<'_>, pcpu: PcpuId) -> Option<Instant> {
         let current = cx.current(pcpu);
         if let Some(vcpu) = current {
             self.tick_current(cx, pcpu, vcpu);
@@ -88,9 +88,7 @@ impl Credit {
             cx.work(p.runnable);
             self.sort(pcpu);
         }
-        if on {
-            cx.set_timer_in(pcpu, super::TICK, self.settings.tick);
-        }
+        on.then(|| cx.now() + self.settings.tick)
     }
 
     /// Until 3.3 the master accounts at every so many ticks.
@@ -208,12 +206,12 @@ impl Credit {
         }
     }
 
-    /// The accounting timer, on the master `pcpu`.
+    /// The accounting timer, on the master `pcpu`. Returns the time of the next accounting.
     #[inline(never)]
-    pub(super) fn accounting_timer(&mut self, cx: &mut Cx<'_>, pcpu: PcpuId) {
+    pub(super) fn accounting_timer(&mut self, cx: &mut Cx<'_>, pcpu: PcpuId) -> Instant {
         self.account(cx, pcpu);
         self.accounting_at = cx.now() + self.settings.tslice;
-        cx.set_timer(pcpu, super::ACCOUNTING, self.accounting_at);
+        self.accounting_at
     }
 
     /// Accounting, on the master `pcpu`: every active domain gets its share of the host's credit

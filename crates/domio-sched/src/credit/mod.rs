@@ -369,11 +369,11 @@ impl Scheduler for Credit {
         }
     }
 
-    fn timer(&mut self, cx: &mut Cx<'_>, pcpu: PcpuId, slot: u8) {
+    fn timer(&mut self, cx: &mut Cx<'_>, pcpu: PcpuId, slot: u8) -> Option<Instant> {
         if slot == TICK {
-            self.tick(cx, pcpu);
+            self.tick(cx, pcpu)
         } else {
-            self.accounting_timer(cx, pcpu);
+            Some(self.accounting_timer(cx, pcpu))
         }
     }
 

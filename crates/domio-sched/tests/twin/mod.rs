@@ -526,13 +526,14 @@ impl Scheduler for TwinCredit {
         self.pass(cx, pcpu, prev)
     }
 
-    fn timer(&mut self, cx: &mut Cx<'_>, pcpu: PcpuId, slot: u8) {
+    fn timer(&mut self, cx: &mut Cx<'_>, pcpu: PcpuId, slot: u8) -> Option<Instant> {
         if slot == TICK {
             self.tick(cx, pcpu);
         } else {
             self.account(cx, pcpu);
             self.arm_accounting(cx);
         }
+        None
     }
 
     fn dump(&self, out: &mut dyn fmt::Write) -> fmt::Result {

@@ -156,20 +156,12 @@ impl<S: Sink> Host<S> {
     pub(super) fn policy_timer(&mut self, queue: &mut Queue, pcpu: PcpuId, slot: u8, now: Instant) {
         if self.free {
             let mut cx = Cx::new(now, &mut self.tables, &mut self.effects, self.recording);
-            self.scheduler.timer(&mut cx, pcpu, slot);
-            // Most often it is set anew, and that is all.
-            if let [
-                Effect::Timer {
-                    pcpu,
-                    slot,
-                    at: Some(at),
-                },
-            ] = *self.effects
-            {
-                self.effects.clear();
-                queue.arm(self.pcpus[pcpu].policy[slot as usize], at.max(now));
-            } else {
+            let again = self.scheduler.timer(&mut cx, pcpu, slot);
+            if !self.effects.is_empty() {
                 self.apply_effects(queue, pcpu, now, Cause::PolicyTimer);
+            }
+            if let Some(at) = again {
+                queue.arm(self.pcpus[pcpu].policy[slot as usize], at.max(now));
             }
         } else {
             self.policy_timer_at_cost(queue, pcpu, slot, now);
@@ -202,7 +194,9 @@ impl<S: Sink> Host<S> {
     fn run_policy_timer(&mut self, queue: &mut Queue, pcpu: PcpuId, slot: u8, now: Instant) {
         let cost = self.profile.timer_to_handler[slot as usize] + self.profile.handler;
         self.ask(queue, pcpu, now, Cause::PolicyTimer, |s, cx| {
-            s.timer(cx, pcpu, slot)
+            if let Some(at) = s.timer(cx, pcpu, slot) {
+                cx.set_timer(pcpu, slot, at);
+            }
         });
         self.steal(queue, pcpu, now, cost);
     }

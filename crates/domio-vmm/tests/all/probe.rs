@@ -190,11 +190,12 @@ impl Scheduler for Probe {
         self.note(cx, format!("saved {}", cx.vcpu(vcpu).name));
     }
 
-    fn timer(&mut self, cx: &mut Cx<'_>, pcpu: PcpuId, slot: u8) {
+    fn timer(&mut self, cx: &mut Cx<'_>, pcpu: PcpuId, slot: u8) -> Option<Instant> {
         self.note(cx, format!("timer {pcpu} {slot}"));
         if let Some(to) = self.habits.timer_tickles {
             cx.tickle(to);
         }
+        None
     }
 
     fn dump(&self, out: &mut dyn fmt::Write) -> fmt::Result {

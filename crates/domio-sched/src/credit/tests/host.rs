@@ -100,7 +100,11 @@ impl Rig {
     /// Fires timer `slot` of `pcpu` now.
     pub fn fire(&mut self, pcpu: PcpuId, slot: u8) {
         self.timers[pcpu.index()][slot as usize] = None;
-        self.call(|c, cx| c.timer(cx, pcpu, slot));
+        self.call(|c, cx| {
+            if let Some(at) = c.timer(cx, pcpu, slot) {
+                cx.set_timer(pcpu, slot, at);
+            }
+        });
     }
 
     /// The tick of `pcpu`, now.
