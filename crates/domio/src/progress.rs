@@ -2,16 +2,39 @@
 
 use crate::args::Global;
 use domio_lab::{Progress, Silent};
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{ProgressBar, ProgressBarIter, ProgressDrawTarget, ProgressFinish, ProgressStyle};
+use std::fs::File;
 use std::io::IsTerminal;
 use std::time::Duration;
 
 /// A bar for a person who waits, or nothing.
 pub fn progress(global: &Global) -> Box<dyn Progress> {
-    if global.no_progress || !std::io::stderr().is_terminal() {
+    if !is_wanted(global) {
         return Box::new(Silent);
     }
     Box::new(Bar(ProgressBar::hidden()))
+}
+
+/// `file`, with a bar that tells how much of it was read. A file that is read within a second shows
+/// none.
+pub fn reading(global: &Global, file: File) -> ProgressBarIter<File> {
+    let length = file.metadata().map_or(0, |m| m.len());
+    if !is_wanted(global) || length < SHOWN_FROM {
+        return ProgressBar::hidden().wrap_read(file);
+    }
+    let bar = ProgressBar::with_draw_target(Some(length), ProgressDrawTarget::stderr());
+    let style = ProgressStyle::with_template("{bar:30} {bytes}/{total_bytes} {elapsed}");
+    if let Ok(style) = style {
+        bar.set_style(style);
+    }
+    bar.with_finish(ProgressFinish::AndClear).wrap_read(file)
+}
+
+/// Bytes of a trace that take a good second to read.
+const SHOWN_FROM: u64 = 100_000_000;
+
+fn is_wanted(global: &Global) -> bool {
+    !global.no_progress && std::io::stderr().is_terminal()
 }
 
 struct Bar(ProgressBar);

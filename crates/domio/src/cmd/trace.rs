@@ -1,7 +1,8 @@
 //! `domio trace`: summaries, conversion and checks of traces.
 
-use crate::args::{self, TraceCheck, TraceConvert, TraceFormat, TraceInput, TraceSummary};
+use crate::args::{self, Global, TraceCheck, TraceConvert, TraceFormat, TraceInput, TraceSummary};
 use crate::out::{self, Status};
+use crate::progress::reading;
 use anyhow::{Context, bail};
 use domio_core::Sink;
 use domio_meter::{CheckReport, Meter, SummaryJson, TraceChecker};
@@ -10,35 +11,36 @@ use domio_trace::{
     CsvIntervals, PerfettoWriter, ReadOptions, TraceHeader, TraceReader, TraceWriter,
     XentraceWriter,
 };
+use indicatif::ProgressBarIter;
 use serde_json::json;
 use std::fs::File;
 use std::io::{self, IsTerminal, Write};
 
+/// A trace file that is being read.
+type Reader = TraceReader<ProgressBarIter<File>>;
+
 /// Runs a subcommand.
-pub fn run(command: &args::Trace) -> anyhow::Result<Status> {
+pub fn run(command: &args::Trace, global: &Global) -> anyhow::Result<Status> {
     match command {
-        args::Trace::Summary(args) => summary(args),
-        args::Trace::Convert(args) => convert(args),
-        args::Trace::Check(args) => check(args),
+        args::Trace::Summary(args) => summary(args, global),
+        args::Trace::Convert(args) => convert(args, global),
+        args::Trace::Check(args) => check(args, global),
     }
 }
 
-fn open(input: &TraceInput) -> anyhow::Result<TraceReader<File>> {
+fn open(input: &TraceInput, global: &Global) -> anyhow::Result<Reader> {
     let options = ReadOptions {
         tsc_hz: input.cpu_hz,
         ..ReadOptions::default()
     };
-    TraceReader::open(&input.file, &options)
-        .with_context(|| format!("cannot read the trace {}", input.file.display()))
+    let context = || format!("cannot read the trace {}", input.file.display());
+    let file = File::open(&input.file).with_context(context)?;
+    TraceReader::new(reading(global, file), &options).with_context(context)
 }
 
 /// Hands all records to `sink` and returns whether that was the whole file. One that merely ends
 /// too early is used as far as it goes.
-fn copy(
-    reader: &mut TraceReader<File>,
-    input: &TraceInput,
-    sink: &mut impl Sink,
-) -> anyhow::Result<bool> {
+fn copy(reader: &mut Reader, input: &TraceInput, sink: &mut impl Sink) -> anyhow::Result<bool> {
     let whole = match reader.copy_to(sink) {
         Ok(_) => true,
         Err(error) if error.is_truncation() => {
@@ -61,8 +63,8 @@ fn copy(
     Ok(whole)
 }
 
-fn summary(args: &TraceSummary) -> anyhow::Result<Status> {
-    let mut reader = open(&args.input)?;
+fn summary(args: &TraceSummary, global: &Global) -> anyhow::Result<Status> {
+    let mut reader = open(&args.input, global)?;
     let mut meter = Meter::new();
     copy(&mut reader, &args.input, &mut meter)?;
     let summary = SummaryJson::new(&meter.finish(), reader.tsc_hz());
@@ -77,8 +79,8 @@ fn summary(args: &TraceSummary) -> anyhow::Result<Status> {
     Ok(Status::Success)
 }
 
-fn convert(args: &TraceConvert) -> anyhow::Result<Status> {
-    let mut reader = open(&args.input)?;
+fn convert(args: &TraceConvert, global: &Global) -> anyhow::Result<Status> {
+    let mut reader = open(&args.input, global)?;
     let mut output: Box<dyn Write> = match &args.output {
         Some(path) => Box::new(out::create_file(path)?),
         None if args.to != TraceFormat::Csv && io::stdout().is_terminal() => {
@@ -94,11 +96,7 @@ fn convert(args: &TraceConvert) -> anyhow::Result<Status> {
     Ok(Status::Success)
 }
 
-fn write(
-    reader: &mut TraceReader<File>,
-    args: &TraceConvert,
-    output: &mut dyn Write,
-) -> anyhow::Result<()> {
+fn write(reader: &mut Reader, args: &TraceConvert, output: &mut dyn Write) -> anyhow::Result<()> {
     let header = reader.header().cloned();
     match args.to {
         TraceFormat::Own => {
@@ -133,8 +131,8 @@ fn write(
     Ok(())
 }
 
-fn check(args: &TraceCheck) -> anyhow::Result<Status> {
-    let mut reader = open(&args.input)?;
+fn check(args: &TraceCheck, global: &Global) -> anyhow::Result<Status> {
+    let mut reader = open(&args.input, global)?;
     let mut checker = TraceChecker::new();
     let whole = copy(&mut reader, &args.input, &mut checker)?;
     let report = checker.finish();
