@@ -3,8 +3,8 @@
 //! Two parts hold them. The *run* is a sorted list that is read from the front and only ever
 //! extended at its end; what comes out of the buckets of the far future goes there, and so do
 //! posts that are in order anyway, such as those with a constant delay. Posts that are due before
-//! the end of the run are *arrivals* and take a slot among the [`Arrivals`] instead, which is quick as
-//! long as they are few; [`EventQueue`](crate::EventQueue) sees to that.
+//! the end of the run are [`Arrivals`] instead, which is quick as long as they are few;
+//! [`EventQueue`](crate::EventQueue) sees to that.
 
 use crate::arrivals::Arrivals;
 use crate::tournament::{Key, key, seq_of, time_of};

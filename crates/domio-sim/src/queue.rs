@@ -3,20 +3,21 @@
 //! Pending events come in two kinds, and each has the structure that suits it:
 //!
 //! - **Timers** belong to an entity (a processor, a device) that has one of them for as long as it
-//!   lives, and re-arms it all the time, mostly before it fires. They compete in a tournament
-//!   (`timers.rs`, `tournament.rs`), so that a re-arm costs a few nanoseconds and leaves nothing behind.
-//! - **Posts** are fired and forgotten. Those due next are in order (`near.rs`), all others in
-//!   buckets by the digits of their time (`far.rs`), which are looked at only when their turn
-//!   comes. While only a few dozen posts wait, there are no others.
+//!   lives, and re-arms it all the time, mostly before it fires. Those with a usual delay queue up
+//!   in lanes, the others compete in a tournament (`timers.rs`, `tournament.rs`).
+//! - **Posts** are fired and forgotten. Those due next are in order (`near.rs`, `arrivals.rs`), all
+//!   others in buckets by the digits of their time (`far.rs`), which are looked at only when their
+//!   turn comes. While only a few dozen posts wait, there are no others.
 //!
 //! Delivery takes the earlier of the two. Every post and every arm draws a number from one
 //! sequence, and of two events at the same time the one with the lower number goes first.
 //!
 //! # Cost
 //!
-//! Delivering a timer and arming it again takes one comparison of four deadlines for every factor
-//! of four in the number of timers. A post is moved a few times from bucket to bucket, in
-//! sequential memory, and sorted among a few dozen others, whatever the number that waits.
+//! Arming and delivering a timer with a usual delay costs a few nanoseconds whatever the number of
+//! timers; with another delay, one comparison of four deadlines for every factor of four in that
+//! number. Putting a timer off costs one store. A post is moved a few times from bucket to bucket,
+//! in sequential memory, and sorted among a few dozen others, whatever the number that waits.
 //!
 //! Nothing allocates per event: the parts keep their memory, and it grows with the largest number
 //! of events that ever waited at once, never with the number delivered.

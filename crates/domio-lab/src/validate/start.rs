@@ -158,112 +158,125 @@ fn observe_pcpu(
 }
 
 fn observe_vcpus(records: &[Record], begin: Instant) -> Vec<StartVcpu> {
-    let mut order: Vec<VcpuName> = Vec::new();
-    let mut found: BTreeMap<VcpuName, StartVcpu> = BTreeMap::new();
-    let mut active: BTreeMap<VcpuName, bool> = BTreeMap::new();
-    let mut waiting: BTreeMap<VcpuName, Instant> = BTreeMap::new();
-    let mut woken: BTreeMap<VcpuName, (Instant, FirstWake)> = BTreeMap::new();
-    // The wake-up whose consequences the next records may tell, by pcpu.
-    let mut last_wake: BTreeMap<PcpuId, VcpuName> = BTreeMap::new();
+    let mut observer = VcpuObserver {
+        begin,
+        ..VcpuObserver::default()
+    };
     for r in records {
+        observer.observe(r);
+    }
+    observer.finish()
+}
+
+/// Longest time from a wake-up to a record of what credit made of it.
+const WAKE_TO_NOTE: Duration = Duration::from_micros(5);
+
+/// Gathers the state of each vcpu from the first records that tell of it.
+#[derive(Default)]
+struct VcpuObserver {
+    begin: Instant,
+    /// In the order in which they first run or stop running.
+    order: Vec<VcpuName>,
+    found: BTreeMap<VcpuName, StartVcpu>,
+    active: BTreeMap<VcpuName, bool>,
+    waiting: BTreeMap<VcpuName, Instant>,
+    woken: BTreeMap<VcpuName, (Instant, FirstWake)>,
+    /// The wake-up whose consequences the next records may tell, by pcpu.
+    last_wake: BTreeMap<PcpuId, VcpuName>,
+}
+
+impl VcpuObserver {
+    fn observe(&mut self, r: &Record) {
         match r.kind {
             Kind::Wake => {
-                woken.entry(r.vcpu).or_insert((r.at, FirstWake::Queued));
-                last_wake.insert(r.pcpu, r.vcpu);
+                let first = (r.at, FirstWake::Queued);
+                self.woken.entry(r.vcpu).or_insert(first);
+                self.last_wake.insert(r.pcpu, r.vcpu);
             }
             Kind::RunstateChange if !r.vcpu.is_idle() => {
-                let Some((old, new)) = r.runstates() else {
-                    continue;
-                };
-                found.entry(r.vcpu).or_insert(StartVcpu {
-                    name: r.vcpu,
-                    state: old,
-                    pcpu: r.pcpu,
-                    since: begin,
-                    active: None,
-                    first_wake: None,
-                    parked: old == Runstate::Offline,
-                });
-                let runs = new == Runstate::Running || old == Runstate::Running;
-                if runs && !order.contains(&r.vcpu) {
-                    order.push(r.vcpu);
+                if let Some((old, new)) = r.runstates() {
+                    let runs = new == Runstate::Running || old == Runstate::Running;
+                    self.find(r, old, runs);
                 }
             }
-            Kind::Continue if !r.vcpu.is_idle() => {
-                found.entry(r.vcpu).or_insert(StartVcpu {
-                    name: r.vcpu,
-                    state: Runstate::Running,
-                    pcpu: r.pcpu,
-                    since: begin,
-                    active: None,
-                    first_wake: None,
-                    parked: false,
-                });
-                if !order.contains(&r.vcpu) {
-                    order.push(r.vcpu);
-                }
-            }
+            Kind::Continue if !r.vcpu.is_idle() => self.find(r, Runstate::Running, true),
             // Written before the change of runstate that it explains.
-            Kind::InfNext if !r.vcpu.is_idle() && !found.contains_key(&r.vcpu) => {
+            Kind::InfNext if !r.vcpu.is_idle() && !self.found.contains_key(&r.vcpu) => {
                 let waited = Duration::from_nanos(u64::from(r.data[0]));
-                waiting.insert(r.vcpu, r.at.saturating_sub(waited).min(begin));
+                let since = r.at.saturating_sub(waited).min(self.begin);
+                self.waiting.insert(r.vcpu, since);
             }
-            Kind::Policy => {
-                let Some((event, words)) = r.policy_event() else {
-                    continue;
-                };
-                if event == event::TICKLE
-                    && let Some(name) = last_wake.get(&r.pcpu)
-                    && let Some(w) = woken.get_mut(name)
-                    && r.at.saturating_since(w.0) < Duration::from_micros(5)
-                    && w.1 == FirstWake::Queued
+            Kind::Policy => self.observe_policy(r),
+            _ => {}
+        }
+    }
+
+    /// The vcpu of `r` was in `state` until then.
+    fn find(&mut self, r: &Record, state: Runstate, runs: bool) {
+        self.found.entry(r.vcpu).or_insert(StartVcpu {
+            name: r.vcpu,
+            state,
+            pcpu: r.pcpu,
+            since: self.begin,
+            active: None,
+            first_wake: None,
+            parked: state == Runstate::Offline,
+        });
+        if runs && !self.order.contains(&r.vcpu) {
+            self.order.push(r.vcpu);
+        }
+    }
+
+    fn observe_policy(&mut self, r: &Record) {
+        let Some((event, words)) = r.policy_event() else {
+            return;
+        };
+        if event == event::TICKLE
+            && let Some(name) = self.last_wake.get(&r.pcpu)
+            && let Some(w) = self.woken.get_mut(name)
+            && r.at.saturating_since(w.0) < WAKE_TO_NOTE
+            && w.1 == FirstWake::Queued
+        {
+            w.1 = FirstWake::Preferred;
+        }
+        let &[domain, index, ..] = words else {
+            return;
+        };
+        let name = VcpuName::from_word(domain << 16 | index & 0xffff);
+        match event {
+            event::BOOST_START => {
+                if let Some(w) = self.woken.get_mut(&name)
+                    && r.at.saturating_since(w.0) < WAKE_TO_NOTE
                 {
-                    w.1 = FirstWake::Preferred;
+                    w.1 = FirstWake::Boosted;
                 }
-                let &[domain, index, ..] = words else {
-                    continue;
-                };
-                let name = VcpuName::from_word(domain << 16 | index & 0xffff);
-                match event {
-                    event::BOOST_START => {
-                        if let Some(w) = woken.get_mut(&name)
-                            && r.at.saturating_since(w.0) < Duration::from_micros(5)
-                        {
-                            w.1 = FirstWake::Boosted;
-                        }
-                    }
-                    event::ACCOUNT_START => {
-                        active.entry(name).or_insert(false);
-                    }
-                    event::ACCOUNT_STOP | event::PICKED_CPU => {
-                        active.entry(name).or_insert(true);
-                    }
-                    _ => {}
-                }
+            }
+            event::ACCOUNT_START => {
+                self.active.entry(name).or_insert(false);
+            }
+            event::ACCOUNT_STOP | event::PICKED_CPU => {
+                self.active.entry(name).or_insert(true);
             }
             _ => {}
         }
     }
-    for (name, v) in &mut found {
-        if v.state == Runstate::Runnable
-            && let Some(since) = waiting.get(name)
-        {
-            v.since = *since;
+
+    fn finish(mut self) -> Vec<StartVcpu> {
+        for (name, v) in &mut self.found {
+            if v.state == Runstate::Runnable
+                && let Some(since) = self.waiting.get(name)
+            {
+                v.since = *since;
+            }
+            v.active = self.active.get(name).copied();
+            v.first_wake = self.woken.get(name).map(|w| w.1);
         }
-        v.active = active.get(name).copied();
-        v.first_wake = woken.get(name).map(|w| w.1);
+        // Those that never run come last.
+        let never_ran = |name: &&VcpuName| !self.order.contains(name);
+        let rest: Vec<VcpuName> = self.found.keys().filter(never_ran).copied().collect();
+        let all = self.order.iter().chain(&rest);
+        all.map(|name| self.found[name]).collect()
     }
-    // Those that never run come last.
-    let rest: Vec<VcpuName> = found
-        .keys()
-        .filter(|n| !order.contains(n))
-        .copied()
-        .collect();
-    order
-        .into_iter()
-        .chain(rest)
-        .map(|name| found[&name])
-        .collect()
 }
 
 /// When accounting expires first: from the first record that only accounting writes.

@@ -1,7 +1,7 @@
 //! What the tests share: policies that stand for those with parameters of an awkward kind.
 
 use domio_core::{ParamKind, ParamSpec};
-use domio_scenario::{Scenario, ScenarioErrors};
+use domio_scenario::{Problem, Scenario, ScenarioErrors};
 use domio_sched::{Conflict, Descriptor, Needs, Policy, Promises};
 
 /// As rtds: a domain parameter that is also the key of a workload.
@@ -100,4 +100,25 @@ workload = "burn"
 /// The base with `more` after it.
 pub fn with(more: &str) -> String {
     format!("{BASE}{more}")
+}
+
+/// The problems of `text`.
+pub fn errors(text: &str) -> ScenarioErrors {
+    match parse(text) {
+        Ok(_) => panic!("accepted:\n{text}"),
+        Err(errors) => errors,
+    }
+}
+
+/// The only problem of `text`.
+pub fn only(text: &str) -> Problem {
+    let errors = errors(text);
+    assert_eq!(errors.total(), 1, "{errors}");
+    errors.problems()[0].clone()
+}
+
+/// [`BASE`] with `from` replaced.
+pub fn change(from: &str, to: &str) -> String {
+    assert!(BASE.contains(from), "{from}");
+    BASE.replacen(from, to, 1)
 }

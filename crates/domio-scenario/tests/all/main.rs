@@ -1,7 +1,9 @@
 //! Scenarios from the outside: what is accepted, what is refused and how that is told.
 
 mod common;
+mod conflicts;
 mod errors;
+mod mistakes;
 mod overrides;
 mod properties;
 mod shipped;

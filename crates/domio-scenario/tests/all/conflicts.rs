@@ -1,0 +1,206 @@
+//! What is right by itself and wrong together.
+
+use crate::common::{change, errors, only, parse, with};
+use domio_scenario::Code;
+
+#[test]
+fn actions_are_checked_against_the_host_at_their_time() {
+    let cases: &[(&str, Code, &[&str])] = &[
+        (
+            "do = \"pause\"\ndomain = \"b\"",
+            Code::UnknownName,
+            &["no domain `b`", "one of: a, late"],
+        ),
+        (
+            "do = \"pause\"\ndomain = \"latte\"",
+            Code::UnknownName,
+            &["did you mean `late`?"],
+        ),
+        (
+            "do = \"pause\"\ndomain = \"late\"",
+            Code::Action,
+            &["does not exist at 0.005000000 s: it starts at"],
+        ),
+        (
+            "do = \"set\"\ndomain = \"a\"",
+            Code::MissingKey,
+            &["nothing is set"],
+        ),
+        (
+            "do = \"set\"\ndomain = \"a\"\ncap = 500",
+            Code::OutOfRange,
+            &["out of reach for a", "0 to 100"],
+        ),
+        (
+            "do = \"pin\"\ndomain = \"a\"",
+            Code::MissingKey,
+            &["changes no affinity"],
+        ),
+        (
+            "do = \"pin\"\ndomain = \"a\"\npin = [0]\nvcpu = 1",
+            Code::OutOfRange,
+            &["a has no vcpu 1"],
+        ),
+        (
+            "do = \"pin\"\ndomain = \"a\"\npin = [7]",
+            Code::OutOfRange,
+            &["no pcpu 7"],
+        ),
+        (
+            "do = \"pcpu-offline\"\npcpu = 2",
+            Code::OutOfRange,
+            &["no pcpu 2", "0-1"],
+        ),
+        (
+            "do = \"pcpu-online\"\npcpu = 0",
+            Code::Action,
+            &["pcpu 0 is online at"],
+        ),
+        (
+            "do = \"pcpu-offline\"\npcpu = 1\n[[action]]\nat_ms = 1\ndo = \"pcpu-offline\"\n\
+             pcpu = 0",
+            Code::Action,
+            &["pcpu 1 is the last one"],
+        ),
+        (
+            "do = \"pcpu-offline\"\npcpu = 1\n[[action]]\nat_ms = 6\ndo = \"pcpu-offline\"\n\
+             pcpu = 1",
+            Code::Action,
+            &["offline at 0.006000000 s already"],
+        ),
+        (
+            "do = \"pin\"\ndomain = \"a\"\npin = [1]\n[[action]]\nat_ms = 6\n\
+             do = \"pcpu-offline\"\npcpu = 1",
+            Code::Action,
+            &["vcpu 0 of a is pinned to pcpu 1"],
+        ),
+        (
+            "do = \"pcpu-offline\"\npcpu = 1\n[[action]]\nat_ms = 6\ndo = \"pin\"\n\
+             domain = \"a\"\npin = [1]",
+            Code::Action,
+            &["every pcpu of the pin is offline"],
+        ),
+        (
+            "do = \"pause\"\ndomain = \"a\"\npcpu = 1",
+            Code::UnknownKey,
+            &["`pcpu` does not belong to `pause`", "do pcpu-offline"],
+        ),
+        ("domain = \"a\"", Code::MissingKey, &["`do` is missing"]),
+    ];
+    for (action, code, words) in cases {
+        let text = with(&format!(
+            "[[domain]]\nname = \"late\"\nstart_ms = 20\n[[action]]\nat_ms = 5\n{action}\n"
+        ));
+        let p = only(&text);
+        assert_eq!(p.code, *code, "{action}: {p:?}");
+        let said = format!(
+            "{} {} {}",
+            p.message,
+            p.expected,
+            p.hint.as_deref().unwrap_or("")
+        );
+        for word in *words {
+            assert!(said.contains(word), "{action}: no {word:?} in: {said}");
+        }
+    }
+    let late = with(
+        "[[domain]]\nname = \"late\"\npin = [1]\nstart_ms = 20\n[[action]]\nat_ms = 5\n\
+         do = \"pcpu-offline\"\npcpu = 1\n",
+    );
+    assert!(
+        only(&late).message.contains("late starts at"),
+        "{:?}",
+        only(&late)
+    );
+}
+
+#[test]
+fn parameters_of_a_domain_have_to_go_together() {
+    let sedf = change("\"credit\"", "\"sedf\"");
+    let long = "slice_us = 20001\nperiod_us = 20000";
+    let p = only(&sedf.replace("name = \"a\"", &format!("name = \"a\"\n{long}")));
+    assert_eq!(
+        (p.code, p.line, p.column),
+        (Code::Conflict, 10, 12),
+        "{p:?}"
+    );
+    assert_eq!(p.key, "domain[0].slice_us");
+    assert!(p.message.contains("longer than the period of 20000 us"));
+    // The default of another parameter may be what it clashes with, and may depend on the release.
+    let dom0 = sedf.replace("name = \"a\"", "name = \"Domain-0\"\nslice_us = 30000");
+    assert!(
+        parse(&dom0).is_ok(),
+        "4.5 creates dom0 with a period of 100 ms"
+    );
+    let p = only(&dom0.replace("\"sedf\"", "\"sedf\"\nversion = \"3.1\""));
+    assert!(
+        p.message.contains("longer than the period of 20000 us"),
+        "{p:?}"
+    );
+    // A group is told once, and a value that is refused for itself clashes with nothing.
+    let p = only(&format!(
+        "{sedf}[[domain]]\nname = \"g\"\ncount = 3\nextratime = false\n"
+    ));
+    assert_eq!((p.code, p.line), (Code::Conflict, 14), "{p:?}");
+    assert!(p.hint.unwrap().contains("slice_us"));
+    let p = only(&format!(
+        "{sedf}[[domain]]\nname = \"b\"\nperiod_us = 5000\nslice_us = 4\n"
+    ));
+    assert_eq!((p.code, p.line), (Code::OutOfRange, 14), "{p:?}");
+}
+
+#[test]
+fn so_have_those_that_an_action_changes() {
+    let sedf = change("\"credit\"", "\"sedf\"");
+    let sedf = sedf.replace(
+        "name = \"a\"",
+        "name = \"a\"\nslice_us = 5000\nperiod_us = 20000",
+    );
+    let set =
+        |what: &str| format!("{sedf}[[action]]\nat_s = 1\ndo = \"set\"\ndomain = \"a\"\n{what}\n");
+    let p = only(&set("period_us = 4000"));
+    assert_eq!(
+        (p.code, p.key.as_str()),
+        (Code::Conflict, "action[0].period_us")
+    );
+    assert!(
+        p.message.contains("the slice of 5000 us"),
+        "what was set before counts: {p:?}"
+    );
+    assert!(parse(&set("period_us = 4000\nslice_us = 1000")).is_ok());
+}
+
+#[test]
+fn names_and_ids_are_unique_over_groups_too() {
+    let p = only(&with("[[domain]]\nname = \"a\"\n"));
+    assert_eq!(
+        (p.code, p.line, p.key.as_str()),
+        (Code::Duplicate, 12, "domain[1].name")
+    );
+    let p = only(&with(
+        "[[domain]]\nname = \"g\"\ncount = 3\n[[domain]]\nname = \"g2\"\n",
+    ));
+    assert!(p.message.contains("two domains `g2`"), "{p:?}");
+    let p = only(&with(
+        "[[domain]]\nname = \"b\"\nid = 5\ncount = 3\n[[domain]]\nname = \"c\"\nid = 7\n",
+    ));
+    assert!(p.message.contains("id 7 is taken"), "{p:?}");
+    // A domain that is refused for something else keeps its name.
+    let errors = errors(&with("[[domain]]\nname = \"a\"\npin = [9]\n"));
+    assert_eq!(errors.total(), 2, "{errors}");
+}
+
+#[test]
+fn a_key_of_both_task_and_policy_has_to_be_told_apart() {
+    let text = change("\"credit\"", "\"reserving\"");
+    let shorthand = text.replace("\"burn\"", "\"periodic\"\nperiod_us = 9\nburst_us = 3");
+    let p = only(&shorthand.replace("burst_us = 3", "burst_us = 3\nbudget_us = 7"));
+    assert_eq!((p.code, p.line), (Code::Conflict, 11), "{p:?}");
+    assert!(p.hint.unwrap().contains("[[domain.task]]"));
+    let plain = text.replace("workload = \"burn\"", "period_us = 9");
+    let scenario = parse(&plain).unwrap();
+    assert_eq!(
+        scenario.plan().host.domains[0].params.by_name("period_us"),
+        Some(9)
+    );
+}
