@@ -38,6 +38,7 @@
 extern crate alloc;
 
 pub mod config;
+pub mod evtchn;
 pub mod guest;
 pub mod host;
 pub mod profile;

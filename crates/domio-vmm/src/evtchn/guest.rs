@@ -1,0 +1,298 @@
+//! One domain's view of its event channels: the shared state, and the kernel's upcalls.
+
+use super::scan::{BitmapPass, FifoPass, Scan};
+use super::{Fifo, Port, ScanForm, TwoLevel, Width};
+use alloc::boxed::Box;
+use alloc::vec;
+use alloc::vec::Vec;
+
+/// What a send did.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[must_use = "a kick has to wake or interrupt the vcpu"]
+pub enum Raised {
+    /// The port was pending already: the two sends are one to the guest.
+    Coalesced,
+    /// The port is pending now, but masked; whoever unmasks it finds out.
+    Masked,
+    /// The port is pending now, and the guest is about to look anyway.
+    Latched,
+    /// The port is pending now and an upcall has become due: wake the vcpu, or, if it runs,
+    /// interrupt its pcpu.
+    Kick,
+}
+
+/// What an unmasking did.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[must_use = "an upcall that became due has to be delivered"]
+pub struct Unmasked {
+    /// The vcpu that the port notifies.
+    pub vcpu: u16,
+    /// Whether it takes a hypercall.
+    pub hypercall: bool,
+    /// The port was pending and an upcall of `vcpu` has become due. Without a hypercall `vcpu` is
+    /// the caller, who gets it when upcalls are unmasked next; with one it is kicked.
+    pub upcall: bool,
+}
+
+/// Which event channels a domain uses.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Abi {
+    /// Bitmaps of two levels.
+    TwoLevel {
+        /// Bits in a word of the guest.
+        width: Width,
+        /// How its kernel looks for ports.
+        scan: ScanForm,
+    },
+    /// Queues by priority.
+    Fifo,
+}
+
+/// What is shared with Xen, and the scan of each vcpu over it.
+#[derive(Clone, Debug)]
+enum Shared {
+    TwoLevel(Box<TwoLevel>, Vec<Scan<BitmapPass>>),
+    Fifo(Fifo, Vec<Scan<FifoPass>>),
+}
+
+/// What one domain shares with Xen, and its kernel's part of event channels.
+///
+/// An upcall goes like this; other operations may come at any point in between, since handlers take
+/// time:
+///
+/// ```text
+/// if begin_upcall(v) {
+///     loop {
+///         while let Some(port) = next_port(v) { enter(port); …handler…; leave(port, v) }
+///         if !end_upcall(v) { break }
+///     }
+/// }
+/// ```
+///
+/// # Panics
+///
+/// All methods panic for a vcpu that the domain does not have, or a port beyond the last (in the
+/// FIFO ABI: beyond the pages that allocated ports are in).
+#[derive(Clone, Debug)]
+pub struct Guest {
+    shared: Shared,
+    /// Of each vcpu: the kernel has interrupts off, and a due upcall waits.
+    upcall_mask: Vec<bool>,
+}
+
+impl Guest {
+    /// A domain that has just booted: nothing pending, everything masked.
+    ///
+    /// # Panics
+    ///
+    /// If `vcpus` is 0.
+    pub fn new(abi: Abi, vcpus: u16) -> Guest {
+        let shared = match abi {
+            Abi::TwoLevel { width, scan } => {
+                let scan = Scan::new(BitmapPass::new(scan, width));
+                Shared::TwoLevel(
+                    Box::new(TwoLevel::new(width, vcpus)),
+                    vec![scan; vcpus as usize],
+                )
+            }
+            Abi::Fifo => {
+                let scan = Scan::new(FifoPass::default());
+                Shared::Fifo(Fifo::new(vcpus), vec![scan; vcpus as usize])
+            }
+        };
+        Guest {
+            shared,
+            upcall_mask: vec![false; vcpus as usize],
+        }
+    }
+
+    /// Number of vcpus.
+    pub fn vcpus(&self) -> u16 {
+        self.upcall_mask.len() as u16
+    }
+
+    /// Number of ports that the ABI has, port 0 included.
+    pub fn ports(&self) -> u32 {
+        match &self.shared {
+            Shared::TwoLevel(two_level, _) => two_level.width().ports(),
+            Shared::Fifo(..) => Fifo::PORTS,
+        }
+    }
+
+    /// The timer's virq of `vcpu` is at `port`, which some scans serve before all others
+    /// ([`ScanForm::timer_first`]).
+    pub(super) fn set_timer(&mut self, vcpu: u16, port: Option<Port>) {
+        match &mut self.shared {
+            Shared::TwoLevel(_, scans) => scans[vcpu as usize].set_timer(port),
+            Shared::Fifo(_, scans) => scans[vcpu as usize].set_timer(port),
+        }
+    }
+
+    /// Makes room for `port`.
+    pub(super) fn expand(&mut self, port: Port) {
+        if let Shared::Fifo(fifo, _) = &mut self.shared {
+            fifo.expand(port);
+        }
+    }
+
+    /// Sends to `port`, which notifies `vcpu`.
+    #[inline]
+    pub(super) fn set_pending(&mut self, port: Port, vcpu: u16) -> Raised {
+        match &mut self.shared {
+            Shared::TwoLevel(two_level, _) => two_level.set_pending(port, vcpu),
+            Shared::Fifo(fifo, _) => fifo.set_pending(port),
+        }
+    }
+
+    /// Has `port` notify `vcpu`.
+    pub(super) fn bind(&mut self, port: Port, vcpu: u16) {
+        match &mut self.shared {
+            Shared::TwoLevel(two_level, _) => two_level.bind(port, vcpu),
+            Shared::Fifo(fifo, _) => fifo.bind(port, vcpu),
+        }
+    }
+
+    /// Gives `port` a priority, which the two-level ABI does not have.
+    pub(super) fn set_priority(&mut self, port: Port, priority: super::Priority) {
+        if let Shared::Fifo(fifo, _) = &mut self.shared {
+            fifo.set_priority(port, priority);
+        }
+    }
+
+    /// Forgets that somebody sent to `port`.
+    #[inline]
+    pub fn clear_pending(&mut self, port: Port) {
+        match &mut self.shared {
+            Shared::TwoLevel(two_level, _) => two_level.clear_pending(port),
+            Shared::Fifo(fifo, _) => fifo.clear_pending(port),
+        }
+    }
+
+    /// Whether somebody sent to `port` since its handler was entered.
+    #[inline]
+    pub fn is_pending(&self, port: Port) -> bool {
+        match &self.shared {
+            Shared::TwoLevel(two_level, _) => two_level.is_pending(port),
+            Shared::Fifo(fifo, _) => fifo.is_pending(port),
+        }
+    }
+
+    /// Keeps what is sent to `port` from the guest until it is unmasked.
+    #[inline]
+    pub fn mask(&mut self, port: Port) {
+        match &mut self.shared {
+            Shared::TwoLevel(two_level, _) => two_level.mask(port),
+            Shared::Fifo(fifo, _) => fifo.mask(port),
+        }
+    }
+
+    /// Whether `port` is masked.
+    #[inline]
+    pub fn is_masked(&self, port: Port) -> bool {
+        match &self.shared {
+            Shared::TwoLevel(two_level, _) => two_level.is_masked(port),
+            Shared::Fifo(fifo, _) => fifo.is_masked(port),
+        }
+    }
+
+    /// Unmasks `port`, on vcpu `caller` (xen-spec 5.3).
+    #[inline]
+    pub fn unmask(&mut self, port: Port, caller: u16) -> Unmasked {
+        match &mut self.shared {
+            Shared::TwoLevel(two_level, _) => two_level.unmask(port, caller),
+            Shared::Fifo(fifo, _) => fifo.unmask(port),
+        }
+    }
+
+    /// Enters the handler of `port`: what is sent from now on makes it pending again, but it is
+    /// served again only after [`Guest::leave`].
+    #[inline]
+    pub fn enter(&mut self, port: Port) {
+        self.mask(port);
+        self.clear_pending(port);
+    }
+
+    /// Leaves the handler of `port`, on vcpu `caller`. For a port that a driver has disabled
+    /// meanwhile, leave this out.
+    #[inline]
+    pub fn leave(&mut self, port: Port, caller: u16) -> Unmasked {
+        self.unmask(port, caller)
+    }
+
+    /// Turns the kernel's interrupts off or on. Xen turns them off when it calls up, and the kernel
+    /// turns them on again in most handlers.
+    #[inline]
+    pub fn set_upcall_mask(&mut self, vcpu: u16, masked: bool) {
+        self.upcall_mask[vcpu as usize] = masked;
+    }
+
+    /// Whether an upcall of `vcpu` has become due and nothing has begun it.
+    #[inline]
+    pub fn upcall_pending(&self, vcpu: u16) -> bool {
+        match &self.shared {
+            Shared::TwoLevel(two_level, _) => two_level.upcall_pending(vcpu),
+            Shared::Fifo(fifo, _) => fifo.upcall_pending(vcpu),
+        }
+    }
+
+    /// Whether Xen calls up `vcpu` when it next returns to it.
+    #[inline]
+    pub fn upcall_due(&self, vcpu: u16) -> bool {
+        self.upcall_pending(vcpu) && !self.upcall_mask[vcpu as usize]
+    }
+
+    /// The vcpu asks to block (xen-spec 0.7), which turns its interrupts on; whether it may, since
+    /// no upcall is due.
+    #[inline]
+    pub fn block(&mut self, vcpu: u16) -> bool {
+        self.upcall_mask[vcpu as usize] = false;
+        !self.upcall_pending(vcpu)
+    }
+
+    /// Begins an upcall. False if it is nested in another one: the kernel makes a note and returns,
+    /// and the outer upcall goes over the ports once more when it is done.
+    #[inline]
+    pub fn begin_upcall(&mut self, vcpu: u16) -> bool {
+        self.clear_upcall(vcpu);
+        match &mut self.shared {
+            Shared::TwoLevel(_, scans) => scans[vcpu as usize].begin(),
+            Shared::Fifo(_, scans) => scans[vcpu as usize].begin(),
+        }
+    }
+
+    /// The port whose handler the kernel enters next; none when the pass is over.
+    ///
+    /// A scan may look at a word once and work from what it saw, so the port may have been masked or
+    /// moved to another vcpu since. Entering its handler then is what a kernel does as well; it
+    /// finds nothing to do.
+    #[inline]
+    pub fn next_port(&mut self, vcpu: u16) -> Option<Port> {
+        match &mut self.shared {
+            Shared::TwoLevel(events, scans) => scans[vcpu as usize].next(&mut **events, vcpu),
+            Shared::Fifo(events, scans) => scans[vcpu as usize].next(events, vcpu),
+        }
+    }
+
+    /// Ends a pass, after [`Guest::next_port`] said none. True if another one begins at once,
+    /// because of nested upcalls: ask for its ports. False: the upcall returns.
+    #[inline]
+    pub fn end_upcall(&mut self, vcpu: u16) -> bool {
+        let due = self.upcall_pending(vcpu);
+        let again = match &mut self.shared {
+            Shared::TwoLevel(_, scans) => scans[vcpu as usize].end::<TwoLevel>(due),
+            Shared::Fifo(_, scans) => scans[vcpu as usize].end::<Fifo>(due),
+        };
+        if again {
+            self.clear_upcall(vcpu);
+        }
+        again
+    }
+
+    #[inline]
+    fn clear_upcall(&mut self, vcpu: u16) {
+        match &mut self.shared {
+            Shared::TwoLevel(two_level, _) => two_level.clear_upcall(vcpu),
+            Shared::Fifo(fifo, _) => fifo.clear_upcall(vcpu),
+        }
+    }
+}

@@ -1,0 +1,199 @@
+//! How a guest's kernel looks for the ports that were sent to.
+//!
+//! A scan is asked for one port at a time and reads shared state only when it is asked, because the
+//! handler of a port runs before the next question. Passes over the ports differ by kernel; what
+//! they have in common, nested upcalls and the timer that comes first, is here.
+
+mod fifo;
+mod restart;
+mod resume;
+mod round_robin;
+
+use super::{Port, TwoLevel, Width};
+use restart::Restart;
+use resume::Resume;
+use round_robin::RoundRobin;
+
+pub(super) use fifo::FifoPass;
+
+/// How a kernel with the two-level ABI looks for ports, oldest first.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum ScanForm {
+    /// Lowest port first, from the begin of the word again after each handler (xen-spec 5.4): Linux
+    /// 2.6.18 for Xen until the end of 2007, and the pvops trees of 2011. Ports that are sent to
+    /// again soon starve the higher ones; Ongaro et al. 2008 found dom0 to starve guests by that.
+    Restart,
+    /// From the port after the last one that was served, in a circle (xen-spec 5.5): the first fix.
+    /// Only the words that were selected when the pass began take part. A word that is selected
+    /// later waits until all of these are empty at once, so ports may still starve.
+    RoundRobin,
+    /// One look at each word, from the port after the last one that was served (xen-spec 5.6):
+    /// openSUSE's kernels. Of the first word the second half comes first and the first half last.
+    Resume,
+    /// The same in mainline Linux, which looks at the whole of the first word again at the end, and
+    /// goes on at once when an upcall has become due meanwhile.
+    ResumeMainline,
+}
+
+impl ScanForm {
+    /// Every form.
+    pub const ALL: [ScanForm; 4] = [
+        ScanForm::Restart,
+        ScanForm::RoundRobin,
+        ScanForm::Resume,
+        ScanForm::ResumeMainline,
+    ];
+
+    /// Whether the timer's virq is served before all others.
+    pub const fn timer_first(self) -> bool {
+        matches!(self, ScanForm::Resume | ScanForm::ResumeMainline)
+    }
+}
+
+/// How a kernel goes over the ports once, over what `Events` shares with Xen.
+pub(super) trait Pass<Events> {
+    /// Whether `port` is served before all others, now that a pass begins.
+    fn comes_first(&self, events: &Events, port: Port, vcpu: u16) -> bool;
+    /// Begins a pass: reads and clears what says where to look.
+    fn begin(&mut self, events: &mut Events, vcpu: u16);
+    /// The next port of the pass, by what is pending now.
+    fn next(&mut self, events: &mut Events, vcpu: u16) -> Option<Port>;
+    /// Whether another pass follows when an upcall has become due, nested or not.
+    fn goes_on_when_due(&self) -> bool;
+}
+
+/// The passes over the bitmaps of the two-level ABI.
+#[derive(Clone, Debug)]
+pub(super) enum BitmapPass {
+    Restart(Restart),
+    RoundRobin(RoundRobin),
+    Resume(Resume),
+}
+
+impl BitmapPass {
+    pub(super) fn new(form: ScanForm, width: Width) -> BitmapPass {
+        match form {
+            ScanForm::Restart => BitmapPass::Restart(Restart::default()),
+            ScanForm::RoundRobin => BitmapPass::RoundRobin(RoundRobin::new(width)),
+            ScanForm::Resume => BitmapPass::Resume(Resume::new(false)),
+            ScanForm::ResumeMainline => BitmapPass::Resume(Resume::new(true)),
+        }
+    }
+}
+
+impl Pass<TwoLevel> for BitmapPass {
+    fn comes_first(&self, events: &TwoLevel, port: Port, vcpu: u16) -> bool {
+        let (word, bit) = events.width().locate(port);
+        matches!(self, BitmapPass::Resume(_)) && events.active(word, vcpu) >> bit & 1 != 0
+    }
+
+    fn begin(&mut self, events: &mut TwoLevel, vcpu: u16) {
+        let selected = events.take_selector(vcpu);
+        match self {
+            BitmapPass::Restart(pass) => pass.begin(selected),
+            BitmapPass::RoundRobin(pass) => pass.begin(selected),
+            BitmapPass::Resume(pass) => pass.begin(selected),
+        }
+    }
+
+    fn next(&mut self, events: &mut TwoLevel, vcpu: u16) -> Option<Port> {
+        match self {
+            BitmapPass::Restart(pass) => pass.next(events, vcpu),
+            BitmapPass::RoundRobin(pass) => pass.next(events, vcpu),
+            BitmapPass::Resume(pass) => pass.next(events, vcpu),
+        }
+    }
+
+    fn goes_on_when_due(&self) -> bool {
+        matches!(self, BitmapPass::Resume(pass) if pass.mainline())
+    }
+}
+
+/// How far an upcall is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Stage {
+    /// No upcall.
+    Outside,
+    /// A pass has begun, and the timer has not been looked at.
+    Timer,
+    /// What says where to look has not been read.
+    Begin,
+    /// Going over the ports.
+    Pass,
+}
+
+/// The upcalls of one vcpu, whose kernel goes over the ports in passes `P`.
+#[derive(Clone, Debug)]
+pub(super) struct Scan<P> {
+    pass: P,
+    stage: Stage,
+    /// Upcalls that came during this pass.
+    nested: u32,
+    /// Served before all others, by the forms that do so.
+    timer: Option<Port>,
+}
+
+impl<P> Scan<P> {
+    pub(super) fn new(pass: P) -> Scan<P> {
+        Scan {
+            pass,
+            stage: Stage::Outside,
+            nested: 0,
+            timer: None,
+        }
+    }
+
+    pub(super) fn set_timer(&mut self, port: Option<Port>) {
+        self.timer = port;
+    }
+
+    /// Begins an upcall; false if it is nested, and over.
+    #[inline]
+    pub(super) fn begin(&mut self) -> bool {
+        if self.stage != Stage::Outside {
+            self.nested += 1;
+            return false;
+        }
+        self.stage = Stage::Timer;
+        true
+    }
+
+    /// The next port of this pass; none outside an upcall.
+    #[inline]
+    pub(super) fn next<E>(&mut self, events: &mut E, vcpu: u16) -> Option<Port>
+    where
+        P: Pass<E>,
+    {
+        if self.stage == Stage::Outside {
+            return None;
+        }
+        if self.stage == Stage::Timer {
+            self.stage = Stage::Begin;
+            if let Some(port) = self.timer
+                && self.pass.comes_first(events, port, vcpu)
+            {
+                return self.timer;
+            }
+        }
+        if self.stage == Stage::Begin {
+            self.stage = Stage::Pass;
+            self.pass.begin(events, vcpu);
+        }
+        self.pass.next(events, vcpu)
+    }
+
+    /// Ends a pass; true if another one begins. `due`: an upcall has become due meanwhile.
+    #[inline]
+    pub(super) fn end<E>(&mut self, due: bool) -> bool
+    where
+        P: Pass<E>,
+    {
+        if self.stage == Stage::Outside {
+            return false;
+        }
+        let nested = core::mem::take(&mut self.nested) > 0;
+        let again = nested || due && self.pass.goes_on_when_due();
+        self.stage = if again { Stage::Timer } else { Stage::Outside };
+        again
+    }
+}
