@@ -39,9 +39,11 @@ extern crate alloc;
 
 pub mod config;
 pub mod evtchn;
+pub mod grant;
 pub mod guest;
 pub mod host;
 pub mod profile;
+pub mod ring;
 pub mod simulation;
 mod task;
 
