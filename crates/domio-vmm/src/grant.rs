@@ -5,7 +5,7 @@
 //! that carry many operations each, to **map** the page, to **unmap** it again, to **copy** from or
 //! to it, or to **transfer** ("flip") a page of its own into the place that a reference offers.
 //!
-//! What costs time is the hypercall and each operation in it (xen-spec 9), so operations count
+//! What costs time is the hypercall and each operation in it (xen-spec 6.1), so operations count
 //! themselves in a [`Batch`], and [`GrantCosts`] prices it.
 //!
 //! Nothing here allocates memory except when domains and pages are added.

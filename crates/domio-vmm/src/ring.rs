@@ -14,6 +14,21 @@
 //! Each end asks to be told when a producer passes an **event index**. Whoever pushes tells whether
 //! it passed. Whoever stops consuming first moves the event index on, and then looks again, or what
 //! was pushed in between would lie there unnoticed: the **final check**.
+//!
+//! ```
+//! use domio_vmm::ring::{NET_TX, Ring, RingError};
+//!
+//! let mut ring = Ring::new(NET_TX);
+//! ring.put_request("packet")?;
+//! assert!(ring.push_requests(), "the backend asked for the first one");
+//! while let Some(packet) = ring.take_request() {
+//!     ring.put_response(packet.len())?;
+//! }
+//! assert!(ring.push_responses(), "and so did the frontend");
+//! assert!(!ring.final_check_for_requests(), "the backend may sleep");
+//! assert_eq!(ring.take_response(), Some(6));
+//! # Ok::<(), RingError>(())
+//! ```
 
 use alloc::boxed::Box;
 use core::fmt;
@@ -47,14 +62,14 @@ pub const NET_RX: u32 = entries(8, 8);
 /// Entries of a block ring: 32.
 pub const BLOCK: u32 = entries(112, 16);
 
-/// Whether a producer that goes from `old` to `new` passes `event`, and the other end is to be told.
+/// Whether a producer that goes from `old` to `new` passes `event`: the other end is to be told.
 #[inline]
 pub const fn passes(event: u32, old: u32, new: u32) -> bool {
     new.wrapping_sub(event) < new.wrapping_sub(old)
 }
 
 /// Where netfront puts `rsp_event` when it has taken the responses up to `prod` and `outstanding`
-/// requests are unanswered (xen-spec 6.2): half of them are to be answered before it is told.
+/// requests are unanswered (xen-spec 6.1): half of them are to be answered before it is told.
 #[inline]
 pub const fn halfway(prod: u32, outstanding: u32) -> u32 {
     prod.wrapping_add(outstanding / 2).wrapping_add(1)

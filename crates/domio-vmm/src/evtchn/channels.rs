@@ -27,7 +27,7 @@ pub struct Sent {
 pub struct Bound {
     /// The new port.
     pub port: Port,
-    /// The event that binding sends to it: what was sent before was lost, so there may be something.
+    /// The event that binding sends to it, in place of any that was sent before and vanished.
     pub first: Sent,
 }
 
@@ -149,8 +149,8 @@ impl Channels {
     ///
     /// # Errors
     ///
-    /// If there is no such domain, vcpu or virq, no free port, if the virq has a port already, or is
-    /// one of the whole domain and `vcpu` is not its first.
+    /// If there is no such domain, vcpu or virq, no free port, if the virq has a port already, or
+    /// is one of the whole domain and `vcpu` is not its first.
     pub fn bind_virq(&mut self, vcpu: VcpuName, virq: Virq) -> Result<Port, EvtchnError> {
         self.domain(vcpu.domain)?.bind_virq(virq, vcpu.index)
     }
@@ -250,7 +250,7 @@ impl Channels {
         Ok(())
     }
 
-    /// A domain sends through its `port`: to the other end of a channel, or to one of its own vcpus.
+    /// A domain sends through its `port`: to the other end of a channel, or to a vcpu of its own.
     /// What is sent to a port that nobody has bound yet vanishes, with `Ok(None)`.
     ///
     /// # Errors

@@ -1,9 +1,9 @@
-//! The FIFO ABI (xen-spec 5.7), since Xen 4.4: a word for each port, and queues of ports by priority.
+//! The FIFO ABI (xen-spec 5.7), since Xen 4.4: a word for each port, and queues by priority.
 //!
 //! A queue is a list through the words themselves: each linked word names the next port, 0 ends the
-//! list. Xen appends at the tail, the guest takes from the head, and the ready bitmap tells it which
-//! queues have anything. Within a priority ports are served in the order in which they were sent to,
-//! so none starves another.
+//! list. Xen appends at the tail, the guest takes from the head, and the ready bitmap tells it
+//! which queues have anything. Within a priority ports are served in the order in which they were
+//! sent to, so none starves another.
 //!
 //! The BUSY bit, by which Xen holds off a guest that unmasks a word on another pcpu at the same
 //! moment, is never set: here one operation follows the other.

@@ -262,9 +262,9 @@ impl Guest {
 
     /// The port whose handler the kernel enters next; none when the pass is over.
     ///
-    /// A scan may look at a word once and work from what it saw, so the port may have been masked or
-    /// moved to another vcpu since. Entering its handler then is what a kernel does as well; it
-    /// finds nothing to do.
+    /// A scan may look at a word once and work from what it saw, so the port may have been masked,
+    /// moved to another vcpu or served there since. A kernel comes to it all the same, and finds
+    /// that it is disabled, being handled elsewhere, or that there is nothing to do.
     #[inline]
     pub fn next_port(&mut self, vcpu: u16) -> Option<Port> {
         match &mut self.shared {

@@ -90,7 +90,7 @@ impl TwoLevel {
     }
 
     /// Has `vcpu` look at `word`; true if that takes an upcall that was not due yet. A selector bit
-    /// that is set already comes with an upcall that is due, or with a scan that has yet to read it.
+    /// that is set already comes with a due upcall, or with a scan that has yet to read it.
     #[inline]
     fn select(&mut self, word: usize, vcpu: u16) -> bool {
         let info = &mut self.vcpus[vcpu as usize];

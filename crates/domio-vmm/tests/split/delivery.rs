@@ -216,20 +216,16 @@ impl World {
         }
     }
 
-    /// While a vcpu is in no upcall and nobody else is about to serve one of its ports, an owed port
-    /// has an upcall due: a vcpu that blocks now would be woken, or not block at all.
+    /// While no vcpu is in an upcall, a port that is owed a handler has an upcall due: its vcpu
+    /// would not block now, and is woken if it has.
     fn nobody_sleeps_on_an_event(&mut self) {
         if self.doing != [Doing::Nothing; VCPUS as usize] {
             return;
         }
         let due = self.pending().contains(&true);
-        for p in 0..PORTS {
-            let expected = self.ports[p];
-            assert!(
-                due || !expected.owed || expected.disabled,
-                "port {}",
-                NUMBERS[p]
-            );
+        for (expected, number) in self.ports.iter().zip(NUMBERS) {
+            let waits = expected.owed && !expected.disabled;
+            assert!(due || !waits, "port {number}");
         }
     }
 
@@ -240,11 +236,11 @@ impl World {
         }
         for _ in 0..2000 {
             if self.doing == [Doing::Nothing; VCPUS as usize] && self.pending() == [false; 2] {
-                for p in 0..PORTS {
-                    assert!(!self.ports[p].owed, "port {} was lost", NUMBERS[p]);
+                for (expected, number) in self.ports.iter().zip(NUMBERS) {
+                    assert!(!expected.owed, "port {number} was lost");
                     let guest = self.channels.guest(D).unwrap();
-                    assert!(!guest.is_pending(Port(NUMBERS[p])));
-                    assert!(!guest.is_masked(Port(NUMBERS[p])));
+                    assert!(!guest.is_pending(Port(number)));
+                    assert!(!guest.is_masked(Port(number)));
                 }
                 return;
             }

@@ -1,7 +1,7 @@
 //! The order in which each scan serves ports, and whom it starves.
 
 use domio_core::{DomainId, VcpuName};
-use domio_vmm::evtchn::{Abi, Channels, Port, Priority, ScanForm, Virq, Width};
+use domio_vmm::evtchn::{Abi, Channels, Port, Priority, Raised, ScanForm, Virq, Width};
 use std::collections::BTreeMap;
 
 const D: DomainId = DomainId(1);
@@ -350,6 +350,26 @@ fn a_busy_high_priority_starves_the_lower_ones() {
         }
     });
     assert_eq!(order, [4; 50]);
+}
+
+#[test]
+fn a_port_that_was_taken_off_its_queue_is_queued_again_though_it_is_still_pending() {
+    let mut channels = domain(Abi::Fifo, 3);
+    send(&mut channels, 2);
+    let guest = channels.guest(D).unwrap();
+    assert!(guest.begin_upcall(0));
+    assert_eq!(guest.next_port(0), Some(Port(2)));
+    // Before the handler clears the pending bit.
+    let again = channels.send(D, Port(2)).unwrap().unwrap();
+    assert_eq!(again.raised, Raised::Kick);
+    let guest = channels.guest(D).unwrap();
+    guest.enter(Port(2));
+    let _ = guest.leave(Port(2), 0);
+    assert_eq!(guest.next_port(0), None, "the handler has seen both");
+    // It goes on for the kick, and finds nothing.
+    assert!(guest.end_upcall(0));
+    assert_eq!(guest.next_port(0), None);
+    assert!(!guest.end_upcall(0));
 }
 
 #[test]

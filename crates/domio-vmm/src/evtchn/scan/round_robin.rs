@@ -9,9 +9,9 @@ use super::{Port, TwoLevel, Width};
 /// every port gets its turn. A word leaves the circle when nothing in it is active at its end.
 ///
 /// Two details of the kernel's code are kept, for they decide the order. A pass begins in the word
-/// *after* the last one, but there at the *bit* after the last one; what is below waits for the next
-/// round. And no word joins the circle: one that is selected during a pass waits for the next pass,
-/// which never comes if the words of this one stay active.
+/// *after* the last one, but there at the *bit* after the last one; what is below waits for the
+/// next round. And no word joins the circle: one that is selected during a pass waits for the next
+/// pass, which never comes if the words of this one stay active.
 #[derive(Clone, Debug)]
 pub(in crate::evtchn) struct RoundRobin {
     /// Word and bit of the last port that was served; the highest ones at first, so that the first
