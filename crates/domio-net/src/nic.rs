@@ -1,0 +1,498 @@
+//! A network interface card: two rings of descriptors, and interrupts that wait for company.
+//!
+//! # Receiving
+//!
+//! The driver [posts](Nic::post) empty buffers; each packet from the line takes one, or is dropped
+//! when there is none. The driver [takes](Nic::take) filled buffers and posts new ones. The ring's
+//! size is what filled and empty buffers may be together.
+//!
+//! # Transmitting
+//!
+//! The driver puts packets into the ring while there is room ([`Nic::transmit`]); the card sends them
+//! as fast as the line is. A descriptor is in use until the driver has [reaped](Nic::reap) it after
+//! its packet left. Since the line tells at once when a packet will have left, completions need no
+//! event of their own.
+//!
+//! # Interrupts
+//!
+//! [`Nic::interrupt_at`] says when the card raises its interrupt, if nothing else happens: look again
+//! after each call, arm one timer for it, and call [`Nic::interrupt`] when it fires. What is new in
+//! each direction counts: the card waits until the first new packet is [`Coalesce::delay`] old
+//! (an absolute timer: later packets do not put it off) or until there are [`Coalesce::packets`] of
+//! them, and keeps a [least distance](NicConfig::gap) from the interrupt before.
+//!
+//! A driver that polls (Linux's NAPI) [masks](Nic::mask) the interrupt in its handler and unmasks it
+//! when it found the ring empty; what came in between is new then, and what it left in the ring
+//! after an interrupt told of it is not.
+
+use std::collections::VecDeque;
+
+use domio_core::{Duration, Instant};
+
+use crate::link::Direction;
+use crate::packet::Packet;
+use crate::queue::{Accounted, Counts, Ledger, Place, Queue};
+
+/// When packets of one direction ask for an interrupt.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Coalesce {
+    /// How old the first new packet gets before it asks. Zero: it asks at once.
+    pub delay: Duration,
+    /// How many new packets ask at once, whatever their age; 0 for any number.
+    pub packets: u16,
+}
+
+/// Settings of a card.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct NicConfig {
+    /// Descriptors for packets to receive, at least 1.
+    pub rx_ring: u16,
+    /// Descriptors for packets to send, at least 1.
+    pub tx_ring: u16,
+    /// Interrupts for received packets.
+    pub rx: Coalesce,
+    /// Interrupts for sent packets.
+    pub tx: Coalesce,
+    /// Least time between two interrupts; zero for none.
+    pub gap: Duration,
+}
+
+impl NicConfig {
+    /// An interrupt for each packet, as old cards and simple drivers have it. Rings of 256.
+    pub const PLAIN: NicConfig = NicConfig {
+        rx_ring: 256,
+        tx_ring: 256,
+        rx: Coalesce {
+            delay: Duration::ZERO,
+            packets: 1,
+        },
+        tx: Coalesce {
+            delay: Duration::ZERO,
+            packets: 1,
+        },
+        gap: Duration::ZERO,
+    };
+
+    /// Broadcom's tg3 as Linux 2.6 sets it up: `TG3_DEF_RX_RING_PENDING` 200 of 512 descriptors,
+    /// `TG3_DEF_TX_RING_PENDING` 511; `LOW_RXCOL_TICKS` 50 us or `LOW_RXMAX_FRAMES` 5,
+    /// `LOW_TXCOL_TICKS` 150 us or `LOW_TXMAX_FRAMES` 53 (`drivers/net/tg3.h`). These are for cards
+    /// whose timers run from the first packet; where the driver lets each packet restart them, it
+    /// sets them to 20 and 72 us.
+    pub const TG3: NicConfig = NicConfig {
+        rx_ring: 200,
+        tx_ring: 511,
+        rx: Coalesce {
+            delay: Duration::from_micros(50),
+            packets: 5,
+        },
+        tx: Coalesce {
+            delay: Duration::from_micros(150),
+            packets: 53,
+        },
+        gap: Duration::ZERO,
+    };
+
+    /// Intel's e1000 as Linux 2.6 sets it up: 256 descriptors each way; absolute delays
+    /// `DEFAULT_RADV` 8 and `DEFAULT_TADV` 32 units of 1.024 us (`drivers/net/e1000/e1000_param.c`);
+    /// `InterruptThrottleRate` fixed at 8000 interrupts a second, which the adaptive settings (since
+    /// `DEFAULT_ITR` is 3) go below for bulk traffic and above for the rest.
+    pub const E1000: NicConfig = NicConfig {
+        rx_ring: 256,
+        tx_ring: 256,
+        rx: Coalesce {
+            delay: Duration::from_nanos(8 * 1_024),
+            packets: 0,
+        },
+        tx: Coalesce {
+            delay: Duration::from_nanos(32 * 1_024),
+            packets: 0,
+        },
+        gap: Duration::from_micros(125),
+    };
+}
+
+/// A received packet in the ring.
+#[derive(Clone, Copy, Debug)]
+struct Received {
+    at: Instant,
+    packet: Packet,
+}
+
+/// A card.
+#[derive(Clone, Debug)]
+pub struct Nic {
+    config: NicConfig,
+    /// Empty receive buffers.
+    posted: u16,
+    filled: Queue<Received>,
+    /// How many of `filled`, from the front, an interrupt has told of.
+    rx_told: usize,
+    no_buffer: u64,
+    /// When the packets of used transmit descriptors leave the line, in order.
+    sent: VecDeque<Instant>,
+    /// How many of `sent`, from the front, an interrupt has told of.
+    tx_told: usize,
+    handed_over: u64,
+    masked: bool,
+    last_interrupt: Option<Instant>,
+    interrupts: u64,
+}
+
+impl Nic {
+    /// Where packets that find no empty buffer are dropped.
+    pub const RX_RING: Place = Place("NIC receive ring");
+
+    /// A card with a full ring of empty receive buffers, and its interrupt enabled.
+    ///
+    /// # Panics
+    /// When a ring has no descriptor.
+    #[track_caller]
+    pub fn new(config: NicConfig) -> Self {
+        assert!(
+            config.rx_ring > 0 && config.tx_ring > 0,
+            "a NIC's rings have at least 1 descriptor each, not {} and {}",
+            config.rx_ring,
+            config.tx_ring
+        );
+        Nic {
+            config,
+            posted: config.rx_ring,
+            filled: Queue::new(Self::RX_RING, usize::from(config.rx_ring)),
+            rx_told: 0,
+            no_buffer: 0,
+            sent: VecDeque::with_capacity(usize::from(config.tx_ring)),
+            tx_told: 0,
+            handed_over: 0,
+            masked: false,
+            last_interrupt: None,
+            interrupts: 0,
+        }
+    }
+
+    /// A packet comes in from the line. Tells whether there was a buffer for it.
+    pub fn receive(&mut self, now: Instant, packet: Packet) -> bool {
+        if self.posted == 0 {
+            self.no_buffer += 1;
+            return false;
+        }
+        self.posted -= 1;
+        self.filled.push(Received { at: now, packet })
+    }
+
+    /// The driver takes the oldest filled buffer.
+    pub fn take(&mut self) -> Option<Packet> {
+        let received = self.filled.pop()?;
+        self.rx_told = self.rx_told.saturating_sub(1);
+        Some(received.packet)
+    }
+
+    /// The driver posts up to `n` empty buffers. Returns how many the ring had room for.
+    pub fn post(&mut self, n: u16) -> u16 {
+        // At most `rx_ring` are filled, which fits.
+        let used = self.posted + self.filled.len() as u16;
+        let room = self.config.rx_ring - used;
+        let posted = n.min(room);
+        self.posted += posted;
+        posted
+    }
+
+    /// The driver gives a packet to be sent on `line`, which takes no packets from anybody else.
+    /// Returns when it will have left.
+    ///
+    /// # Errors
+    /// The packet, when no descriptor is free: the driver has to keep it until it has reaped some.
+    pub fn transmit(
+        &mut self,
+        now: Instant,
+        packet: Packet,
+        line: &mut Direction,
+    ) -> Result<Instant, Packet> {
+        if self.tx_free() == 0 {
+            return Err(packet);
+        }
+        let leaves = line.carry(now, packet);
+        self.sent.push_back(leaves);
+        self.handed_over += 1;
+        Ok(leaves)
+    }
+
+    /// Transmit descriptors that are free.
+    #[inline]
+    pub fn tx_free(&self) -> u16 {
+        // The ring never holds more than its size.
+        self.config.tx_ring - self.sent.len() as u16
+    }
+
+    /// The driver frees the descriptors of packets that have left by `now`; returns how many.
+    pub fn reap(&mut self, now: Instant) -> u16 {
+        let mut reaped = 0;
+        while self.sent.front().is_some_and(|leaves| *leaves <= now) {
+            self.sent.pop_front();
+            reaped += 1;
+        }
+        self.tx_told = self.tx_told.saturating_sub(usize::from(reaped));
+        reaped
+    }
+
+    /// When the card raises its interrupt, `now` at the earliest; `None` when it is masked or has
+    /// nothing new to tell.
+    pub fn interrupt_at(&self, now: Instant) -> Option<Instant> {
+        if self.masked {
+            return None;
+        }
+        let rx = due(self.config.rx, |n| {
+            self.filled
+                .get(self.rx_told + n)
+                .map(|received| received.at)
+        });
+        let tx = due(self.config.tx, |n| self.sent.get(self.tx_told + n).copied());
+        let asked = match (rx, tx) {
+            (Some(rx), Some(tx)) => rx.min(tx),
+            (asked, None) | (None, asked) => asked?,
+        };
+        let spaced = match self.last_interrupt {
+            Some(last) => asked.max(last + self.config.gap),
+            None => asked,
+        };
+        Some(spaced.max(now))
+    }
+
+    /// The interrupt is raised at `now`: everything received or sent by then has been told of.
+    pub fn interrupt(&mut self, now: Instant) {
+        self.last_interrupt = Some(now);
+        self.interrupts += 1;
+        self.rx_told = self.filled.len();
+        while self.sent.get(self.tx_told).is_some_and(|t| *t <= now) {
+            self.tx_told += 1;
+        }
+    }
+
+    /// The driver switches the interrupt off.
+    pub fn mask(&mut self) {
+        self.masked = true;
+    }
+
+    /// The driver switches the interrupt on.
+    pub fn unmask(&mut self) {
+        self.masked = false;
+    }
+
+    /// Whether the interrupt is switched off.
+    #[inline]
+    pub fn is_masked(&self) -> bool {
+        self.masked
+    }
+
+    /// Packets waiting in the receive ring.
+    #[inline]
+    pub fn received(&self) -> usize {
+        self.filled.len()
+    }
+
+    /// Packets from the line: those that came, were taken by the driver, found no buffer.
+    pub fn rx_counts(&self) -> Counts {
+        let Counts {
+            entered,
+            left,
+            dropped,
+        } = self.filled.counts();
+        Counts {
+            entered: entered + self.no_buffer,
+            left,
+            dropped: dropped + self.no_buffer,
+        }
+    }
+
+    /// Packets given to the line so far.
+    #[inline]
+    pub fn transmitted(&self) -> u64 {
+        self.handed_over
+    }
+
+    /// Interrupts so far.
+    #[inline]
+    pub fn interrupts(&self) -> u64 {
+        self.interrupts
+    }
+}
+
+/// When new packets ask for an interrupt; `nth` gives the time of the nth new one, from 0.
+fn due(coalesce: Coalesce, nth: impl Fn(usize) -> Option<Instant>) -> Option<Instant> {
+    let by_age = nth(0)? + coalesce.delay;
+    let enough = usize::from(coalesce.packets).checked_sub(1);
+    match enough.and_then(nth) {
+        Some(by_number) => Some(by_age.min(by_number)),
+        None => Some(by_age),
+    }
+}
+
+impl Accounted for Nic {
+    /// Packets in the transmit ring are the line's.
+    fn account(&self, ledger: &mut Ledger) {
+        ledger
+            .add(&self.filled)
+            .dropped(Self::RX_RING, self.no_buffer);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::link::{LinkConfig, Rate};
+    use crate::packet::{Body, FlowId, Numbered, Station};
+
+    fn packet(seq: u32) -> Packet {
+        Packet {
+            from: Station(0),
+            to: Station(1),
+            flow: FlowId(0),
+            body: Body::Udp(Numbered { seq, bytes: 1472 }),
+        }
+    }
+
+    fn us(us: u64) -> Instant {
+        Instant::ZERO + Duration::from_micros(us)
+    }
+
+    fn line() -> Direction {
+        Direction::new(LinkConfig {
+            rate: Rate::GBIT_1,
+            latency: Duration::ZERO,
+            queue: 0,
+        })
+    }
+
+    #[test]
+    fn the_timer_is_absolute() {
+        let mut nic = Nic::new(NicConfig::TG3);
+        assert_eq!(nic.interrupt_at(us(0)), None);
+        for (i, at) in [3, 10, 18].into_iter().enumerate() {
+            assert!(nic.receive(us(at), packet(i as u32)));
+            assert_eq!(
+                nic.interrupt_at(us(at)),
+                Some(us(53)),
+                "50 us after the first"
+            );
+        }
+        nic.interrupt(us(53));
+        assert_eq!(nic.interrupt_at(us(53)), None, "told once");
+        nic.receive(us(60), packet(3));
+        assert_eq!(nic.interrupt_at(us(60)), Some(us(110)));
+    }
+
+    #[test]
+    fn enough_packets_do_not_wait() {
+        let mut nic = Nic::new(NicConfig::TG3);
+        for i in 0..5 {
+            nic.receive(us(u64::from(i)), packet(i));
+        }
+        assert_eq!(nic.interrupt_at(us(4)), Some(us(4)));
+    }
+
+    #[test]
+    fn moderation_limits_the_rate_of_interrupts() {
+        // A packet every 12.304 us for a second, each taken at its interrupt.
+        let rate = |config: NicConfig| {
+            let mut nic = Nic::new(config);
+            let mut now = Instant::ZERO;
+            for i in 0..81_274 {
+                let next = now + Duration::from_nanos(12_304);
+                nic.receive(now, packet(i));
+                if let Some(at) = nic.interrupt_at(now).filter(|at| *at < next) {
+                    nic.interrupt(at);
+                    while nic.take().is_some() {
+                        nic.post(1);
+                    }
+                }
+                now = next;
+            }
+            assert_eq!(nic.rx_counts().dropped, 0);
+            nic.interrupts()
+        };
+        assert_eq!(rate(NicConfig::PLAIN), 81_274);
+        // The fifth packet comes 49.2 us after the first.
+        assert_eq!(rate(NicConfig::TG3), 81_274 / 5);
+        let e1000 = rate(NicConfig::E1000);
+        assert!((7_900..=8_001).contains(&e1000), "{e1000}");
+    }
+
+    #[test]
+    fn packets_without_a_buffer_are_dropped_and_counted() {
+        let mut nic = Nic::new(NicConfig {
+            rx_ring: 4,
+            ..NicConfig::PLAIN
+        });
+        let fates: Vec<bool> = (0..6).map(|i| nic.receive(us(0), packet(i))).collect();
+        assert_eq!(fates, [true, true, true, true, false, false]);
+        // Taking frees no buffer; posting does, and no more than were taken.
+        assert_eq!(nic.take(), Some(packet(0)));
+        assert!(!nic.receive(us(1), packet(6)));
+        assert_eq!((nic.post(3), nic.post(3)), (1, 0));
+        assert!(nic.receive(us(2), packet(7)));
+        let counts = nic.rx_counts();
+        assert_eq!((counts.entered, counts.left, counts.dropped), (8, 1, 3));
+        let mut ledger = Ledger::new();
+        ledger.add(&nic).sent(8);
+        ledger.delivered(1);
+        assert_eq!(
+            (ledger.dropped_at(Nic::RX_RING), ledger.check()),
+            (3, Ok(()))
+        );
+    }
+
+    #[test]
+    fn a_transmit_descriptor_is_free_when_it_was_reaped() {
+        let mut nic = Nic::new(NicConfig {
+            tx_ring: 2,
+            tx: Coalesce {
+                delay: Duration::from_micros(100),
+                packets: 2,
+            },
+            ..NicConfig::PLAIN
+        });
+        let mut line = line();
+        let leaves = [12_304, 24_608].map(Instant::from_nanos);
+        assert_eq!(nic.transmit(us(0), packet(0), &mut line), Ok(leaves[0]));
+        assert_eq!(
+            nic.interrupt_at(us(0)),
+            Some(leaves[0] + Duration::from_micros(100))
+        );
+        assert_eq!(nic.transmit(us(0), packet(1), &mut line), Ok(leaves[1]));
+        assert_eq!(
+            nic.interrupt_at(us(0)),
+            Some(leaves[1]),
+            "two will have left"
+        );
+        assert_eq!(nic.transmit(us(0), packet(2), &mut line), Err(packet(2)));
+        assert_eq!(nic.reap(us(12)), 0);
+        assert_eq!((nic.reap(us(13)), nic.tx_free()), (1, 1));
+        nic.interrupt(us(25));
+        assert_eq!(nic.interrupt_at(us(25)), None);
+        assert_eq!((nic.reap(us(25)), nic.tx_free()), (1, 2));
+        assert_eq!(nic.transmitted(), 2);
+    }
+
+    #[test]
+    fn a_polling_driver_hears_of_what_came_while_it_polled() {
+        let mut nic = Nic::new(NicConfig::PLAIN);
+        nic.receive(us(0), packet(0));
+        nic.interrupt(us(0));
+        nic.mask();
+        nic.receive(us(1), packet(1));
+        assert_eq!(nic.interrupt_at(us(1)), None);
+        assert_eq!(
+            (nic.take(), nic.take(), nic.take()),
+            (Some(packet(0)), Some(packet(1)), None)
+        );
+        nic.unmask();
+        assert_eq!(nic.interrupt_at(us(2)), None, "it was polled");
+        nic.mask();
+        nic.receive(us(3), packet(2));
+        nic.unmask();
+        assert_eq!(
+            nic.interrupt_at(us(5)),
+            Some(us(5)),
+            "it came after the last poll"
+        );
+    }
+}

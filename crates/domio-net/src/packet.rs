@@ -1,0 +1,251 @@
+//! Packets: small descriptors that are copied around. No packet has contents.
+//!
+//! # Lengths
+//!
+//! What a packet costs on a line is its [`wire_bytes`](Packet::wire_bytes): the Ethernet frame of
+//! IEEE 802.3 (header 14 bytes, frame check sequence 4, 64 bytes at least) with what surrounds it
+//! (preamble and start delimiter 8, interpacket gap 12). A full TCP segment of 1448 bytes takes
+//! 1538 of them, so the most that TCP gets through 1 Gb/s is 941 Mb/s.
+//!
+//! IPv4 (RFC 791), UDP (RFC 768) and ICMP (RFC 792) headers have no options. TCP segments carry the
+//! timestamps option (RFC 7323, 12 bytes with padding); segments with SYN carry what Linux puts
+//! there, 20 bytes: maximum segment size, selective acknowledgements permitted, timestamps, window
+//! scale. Nothing is fragmented and frames are not tagged.
+
+use std::fmt;
+
+/// A host's interface: what an Ethernet and an IP address are in the model. Numbered densely from 0,
+/// so that tables may be indexed by it.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Station(pub u16);
+
+/// A flow between two stations: what a pair of ports is. Both ends know it by the same number.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct FlowId(pub u32);
+
+/// One packet.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Packet {
+    /// Who sent it.
+    pub from: Station,
+    /// Whom it is for.
+    pub to: Station,
+    /// The flow that it belongs to.
+    pub flow: FlowId,
+    /// Protocol, and what the protocol's header says.
+    pub body: Body,
+}
+
+/// The protocol of a packet and its header.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Body {
+    /// ICMP echo request.
+    EchoRequest(Numbered),
+    /// ICMP echo reply.
+    EchoReply(Numbered),
+    /// A UDP datagram. UDP has no numbers; this one stands for what the application wrote.
+    Udp(Numbered),
+    /// A TCP segment.
+    Tcp(Segment),
+}
+
+/// A message with a number that its sender counts up from 0.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Numbered {
+    /// Number of the message in its flow.
+    pub seq: u32,
+    /// Bytes behind the UDP or ICMP header, [`MESSAGE_BYTES_MAX`] at most.
+    pub bytes: u16,
+}
+
+/// A TCP segment (RFC 9293), acknowledgement included.
+///
+/// Sequence numbers count from the sender's SYN, which has number 0, so that the first byte of data
+/// has number 1. They have 64 bits and never wrap.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Segment {
+    /// Number of the first byte of data, or of the SYN.
+    pub seq: u64,
+    /// The number expected next from the other side; means nothing without [`Flags::ACK`].
+    pub ack: u64,
+    /// Bytes from `ack` on that the other side may send.
+    pub window: u32,
+    /// Bytes of data.
+    pub len: u16,
+    /// Control bits.
+    pub flags: Flags,
+}
+
+/// Control bits of a TCP segment.
+#[derive(Clone, Copy, PartialEq, Eq, Default)]
+pub struct Flags(u8);
+
+/// Largest IP packet in an Ethernet frame.
+pub const MTU: u32 = 1500;
+/// Data in a full TCP segment with timestamps: 1500 - 20 - 20 - 12.
+pub const MSS: u16 = 1448;
+/// Data in the largest UDP datagram or echo message that needs no fragmentation: 1500 - 20 - 8.
+pub const MESSAGE_BYTES_MAX: u16 = 1472;
+
+const IP_HEADER: u32 = 20;
+/// UDP's and ICMP's echo header are equally long.
+const MESSAGE_HEADER: u32 = 8;
+const TCP_HEADER: u32 = 20;
+const TCP_OPTIONS: u32 = 12;
+const TCP_SYN_OPTIONS: u32 = 20;
+const FRAME_HEADER_AND_CHECK: u32 = 14 + 4;
+const FRAME_MIN: u32 = 64;
+const PREAMBLE: u32 = 7 + 1;
+const INTERPACKET_GAP: u32 = 12;
+
+impl Packet {
+    /// Bytes of the IP packet, headers included.
+    #[inline]
+    pub const fn ip_bytes(&self) -> u32 {
+        IP_HEADER
+            + match self.body {
+                Body::EchoRequest(message) | Body::EchoReply(message) | Body::Udp(message) => {
+                    MESSAGE_HEADER + message.bytes as u32
+                }
+                Body::Tcp(segment) => {
+                    let syn = segment.flags.contains(Flags::SYN);
+                    let options = if syn { TCP_SYN_OPTIONS } else { TCP_OPTIONS };
+                    TCP_HEADER + options + segment.len as u32
+                }
+            }
+    }
+
+    /// Bytes of the Ethernet frame, from the destination's address to the check sequence.
+    #[inline]
+    pub const fn frame_bytes(&self) -> u32 {
+        let frame = FRAME_HEADER_AND_CHECK + self.ip_bytes();
+        if frame < FRAME_MIN { FRAME_MIN } else { frame }
+    }
+
+    /// Byte times that the packet keeps a line busy: frame, preamble and interpacket gap.
+    #[inline]
+    pub const fn wire_bytes(&self) -> u32 {
+        self.frame_bytes() + PREAMBLE + INTERPACKET_GAP
+    }
+
+    /// A packet back to where this one came from, in the same flow.
+    #[inline]
+    pub const fn answer(&self, body: Body) -> Packet {
+        Packet {
+            from: self.to,
+            to: self.from,
+            flow: self.flow,
+            body,
+        }
+    }
+}
+
+impl Segment {
+    /// How many sequence numbers the segment takes: its bytes, and one for a SYN.
+    #[inline]
+    pub const fn numbers(&self) -> u64 {
+        self.len as u64 + self.flags.contains(Flags::SYN) as u64
+    }
+
+    /// The number behind the segment's last.
+    #[inline]
+    pub const fn end(&self) -> u64 {
+        self.seq + self.numbers()
+    }
+}
+
+impl Flags {
+    /// No bit.
+    pub const NONE: Flags = Flags(0);
+    /// The sender opens a connection.
+    pub const SYN: Flags = Flags(1);
+    /// The acknowledgement number counts.
+    pub const ACK: Flags = Flags(2);
+
+    /// Whether every bit of `other` is set here.
+    #[inline]
+    pub const fn contains(self, other: Flags) -> bool {
+        self.0 & other.0 == other.0
+    }
+
+    /// The bits of both.
+    #[inline]
+    pub const fn with(self, other: Flags) -> Flags {
+        Flags(self.0 | other.0)
+    }
+}
+
+impl fmt::Debug for Flags {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let bits = [(Flags::SYN, "SYN"), (Flags::ACK, "ACK")];
+        let set = bits.iter().filter(|(bit, _)| self.contains(*bit));
+        f.debug_list().entries(set.map(|(_, name)| name)).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn packet(body: Body) -> Packet {
+        Packet {
+            from: Station(0),
+            to: Station(1),
+            flow: FlowId(0),
+            body,
+        }
+    }
+
+    fn segment(len: u16, flags: Flags) -> Packet {
+        packet(Body::Tcp(Segment {
+            seq: 1,
+            ack: 1,
+            window: 0,
+            len,
+            flags,
+        }))
+    }
+
+    #[test]
+    fn full_segments_leave_941_of_1000_parts_to_the_data() {
+        let full = segment(MSS, Flags::ACK);
+        assert_eq!(full.ip_bytes(), MTU);
+        assert_eq!(full.frame_bytes(), 1518);
+        assert_eq!(full.wire_bytes(), 1538);
+        assert_eq!(u32::from(MSS) * 1000 / full.wire_bytes(), 941);
+    }
+
+    #[test]
+    fn small_packets_fill_the_least_frame() {
+        // 20 + 20 + 12 of headers and options in a frame: 70. A ping without data: 46, padded.
+        assert_eq!(segment(0, Flags::ACK).frame_bytes(), 70);
+        assert_eq!(segment(0, Flags::SYN).frame_bytes(), 78);
+        let empty = Numbered { seq: 0, bytes: 0 };
+        assert_eq!(packet(Body::EchoRequest(empty)).frame_bytes(), 64);
+        assert_eq!(packet(Body::EchoRequest(empty)).wire_bytes(), 84);
+        // What ping sends: 56 bytes, "84 bytes of data" with the headers.
+        let ping = Numbered { seq: 0, bytes: 56 };
+        assert_eq!(packet(Body::EchoReply(ping)).ip_bytes(), 84);
+        let largest = Numbered {
+            seq: 0,
+            bytes: MESSAGE_BYTES_MAX,
+        };
+        assert_eq!(packet(Body::Udp(largest)).ip_bytes(), MTU);
+    }
+
+    #[test]
+    fn a_syn_takes_a_number() {
+        let syn = Segment {
+            seq: 0,
+            ack: 0,
+            window: 0,
+            len: 0,
+            flags: Flags::SYN,
+        };
+        assert_eq!(syn.end(), 1);
+        assert_eq!(
+            format!("{:?}", Flags::SYN.with(Flags::ACK)),
+            "[\"SYN\", \"ACK\"]"
+        );
+    }
+}

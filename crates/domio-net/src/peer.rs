@@ -1,0 +1,334 @@
+//! A remote host that is never the bottleneck: it answers in the instant in which a packet arrives.
+//!
+//! Whatever is slow in a measurement is then the path or the host under test. A peer serves flows:
+//! ping, UDP and TCP, as client or server. Its owner passes it packets and fired timers, and carries
+//! out what it asks for through [`PeerActions`].
+
+use domio_core::Instant;
+
+use crate::icmp::{Echo, Ping};
+use crate::packet::{Body, FlowId, Packet, Segment, Station};
+use crate::queue::{Accounted, Ledger, Place};
+use crate::tcp::{Actions, Connection, Timer};
+use crate::udp::{UdpSink, UdpSource};
+
+/// A timer of a peer. Each can be armed once at a time.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct PeerTimer {
+    /// Whose timer.
+    pub flow: FlowId,
+    /// Which one.
+    pub kind: PeerTimerKind,
+}
+
+/// The timers that a flow may have.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum PeerTimerKind {
+    /// The next UDP packet, or the end of waiting for an echo reply.
+    Next,
+    /// One of TCP's.
+    Tcp(Timer),
+}
+
+/// What a peer asks for.
+pub trait PeerActions {
+    /// Sends a packet, at this instant.
+    fn send(&mut self, packet: Packet);
+
+    /// Arms `timer` for `at`, in place of a former deadline. When it fires, call [`Peer::timer`].
+    fn arm(&mut self, timer: PeerTimer, at: Instant);
+
+    /// Disarms `timer`.
+    fn disarm(&mut self, timer: PeerTimer);
+}
+
+/// What a peer does in a flow.
+#[derive(Clone, Debug)]
+pub enum Service {
+    /// Answers echo requests.
+    Echo(Echo),
+    /// Sends echo requests.
+    Ping(Ping),
+    /// Counts UDP packets.
+    UdpSink(UdpSink),
+    /// Sends UDP packets.
+    UdpSource(UdpSource),
+    /// One end of a TCP connection.
+    Tcp(Box<TcpEnd>),
+}
+
+/// A TCP connection with an application that is always ready: it reads what is there at once, and
+/// writes as soon as there is room.
+#[derive(Clone, Debug)]
+pub struct TcpEnd {
+    connection: Connection,
+    other: Station,
+    opens: bool,
+    /// Bytes left to write; `u64::MAX` for no end.
+    to_write: u64,
+    packets: u64,
+    arrived: u64,
+}
+
+/// A remote host.
+#[derive(Clone, Debug)]
+pub struct Peer {
+    station: Station,
+    /// In the order of flows.
+    flows: Vec<(FlowId, Service)>,
+    /// Packets that no flow wanted.
+    unwanted: u64,
+}
+
+impl TcpEnd {
+    /// An end that opens `connection` to `other` when the peer starts, and writes `bytes`
+    /// (`u64::MAX` for no end).
+    pub fn client(connection: Connection, other: Station, bytes: u64) -> Self {
+        Self::new(connection, other, bytes, true)
+    }
+
+    /// An end that waits until `other` opens the connection, and writes `bytes`.
+    pub fn server(connection: Connection, other: Station, bytes: u64) -> Self {
+        Self::new(connection, other, bytes, false)
+    }
+
+    fn new(connection: Connection, other: Station, bytes: u64, opens: bool) -> Self {
+        TcpEnd {
+            connection,
+            other,
+            opens,
+            to_write: bytes,
+            packets: 0,
+            arrived: 0,
+        }
+    }
+
+    /// The connection, for its statistics.
+    #[inline]
+    pub fn connection(&self) -> &Connection {
+        &self.connection
+    }
+
+    /// What the application does when it may: reads everything, writes what there is room for.
+    fn serve(&mut self, now: Instant, out: &mut impl Actions) {
+        self.connection.read(u64::MAX, out);
+        if self.to_write > 0 {
+            let taken = self.connection.write(now, self.to_write, out);
+            if self.to_write != u64::MAX {
+                self.to_write -= taken;
+            }
+        }
+    }
+}
+
+/// Makes packets of a connection's segments.
+struct Wrap<'a, O> {
+    from: Station,
+    to: Station,
+    flow: FlowId,
+    packets: u64,
+    out: &'a mut O,
+}
+
+impl<O: PeerActions> Wrap<'_, O> {
+    fn timer(&self, timer: Timer) -> PeerTimer {
+        PeerTimer {
+            flow: self.flow,
+            kind: PeerTimerKind::Tcp(timer),
+        }
+    }
+}
+
+impl<O: PeerActions> Actions for Wrap<'_, O> {
+    fn send(&mut self, segment: Segment) {
+        self.packets += 1;
+        self.out.send(Packet {
+            from: self.from,
+            to: self.to,
+            flow: self.flow,
+            body: Body::Tcp(segment),
+        });
+    }
+
+    fn arm(&mut self, timer: Timer, at: Instant) {
+        let timer = self.timer(timer);
+        self.out.arm(timer, at);
+    }
+
+    fn disarm(&mut self, timer: Timer) {
+        let timer = self.timer(timer);
+        self.out.disarm(timer);
+    }
+
+    // The application of a peer reads and writes after each event, so it needs no notice.
+    fn deliver(&mut self, _: u64) {}
+    fn freed(&mut self, _: u64) {}
+    fn opened(&mut self) {}
+}
+
+impl Peer {
+    /// Where packets end that are for another station, or that no flow of a peer wants.
+    pub const UNWANTED: Place = Place("peer, nobody there");
+
+    /// A host without flows.
+    pub fn new(station: Station) -> Self {
+        Peer {
+            station,
+            flows: Vec::new(),
+            unwanted: 0,
+        }
+    }
+
+    /// Adds a flow.
+    ///
+    /// # Panics
+    /// When the peer has a flow with this number.
+    #[track_caller]
+    pub fn add(&mut self, flow: FlowId, service: Service) {
+        match self.flows.binary_search_by_key(&flow, |(id, _)| *id) {
+            Ok(_) => panic!("the peer has a flow {} already", flow.0),
+            Err(place) => self.flows.insert(place, (flow, service)),
+        }
+    }
+
+    /// What the peer does in `flow`.
+    pub fn service(&self, flow: FlowId) -> Option<&Service> {
+        let place = self.find(flow)?;
+        Some(&self.flows[place].1)
+    }
+
+    /// Begins: clients send their first packet, servers listen. Call it once.
+    pub fn start(&mut self, now: Instant, out: &mut impl PeerActions) {
+        for place in 0..self.flows.len() {
+            let next = next_of(self.flows[place].0);
+            match &mut self.flows[place].1 {
+                Service::Echo(_) | Service::UdpSink(_) => {}
+                Service::Ping(ping) => request(ping, now, next, out),
+                Service::UdpSource(source) => out.arm(next, source.due().max(now)),
+                Service::Tcp(end) if end.opens => {
+                    self.with_tcp(place, |end, out| end.connection.connect(now, out), now, out);
+                }
+                Service::Tcp(end) => end.connection.listen(),
+            }
+        }
+    }
+
+    /// A packet has arrived.
+    pub fn receive(&mut self, now: Instant, packet: &Packet, out: &mut impl PeerActions) {
+        let flow = self.find(packet.flow);
+        let Some(place) = flow.filter(|_| packet.to == self.station) else {
+            self.unwanted += 1;
+            return;
+        };
+        match (&mut self.flows[place].1, packet.body) {
+            (Service::Echo(echo), Body::EchoRequest(_)) => {
+                if let Some(reply) = echo.answer(packet) {
+                    out.send(reply);
+                }
+            }
+            (Service::Ping(ping), Body::EchoReply(message)) => {
+                if ping.reply(now, message).is_some() {
+                    request(ping, now, next_of(packet.flow), out);
+                }
+            }
+            (Service::UdpSink(sink), Body::Udp(message)) => sink.receive(message),
+            (Service::Tcp(end), Body::Tcp(segment)) => {
+                end.arrived += 1;
+                let event = |end: &mut TcpEnd, out: &mut Wrap<'_, _>| {
+                    end.connection.segment(now, &segment, out);
+                };
+                self.with_tcp(place, event, now, out);
+            }
+            _ => self.unwanted += 1,
+        }
+    }
+
+    /// A timer that was armed has fired.
+    pub fn timer(&mut self, now: Instant, timer: PeerTimer, out: &mut impl PeerActions) {
+        let Some(place) = self.find(timer.flow) else {
+            return;
+        };
+        match (&mut self.flows[place].1, timer.kind) {
+            (Service::Ping(ping), PeerTimerKind::Next) => give_up(ping, now, timer, out),
+            (Service::UdpSource(source), PeerTimerKind::Next) => {
+                while source.due() <= now {
+                    out.send(source.emit());
+                }
+                out.arm(timer, source.due());
+            }
+            (Service::Tcp(_), PeerTimerKind::Tcp(kind)) => {
+                let event = |end: &mut TcpEnd, out: &mut Wrap<'_, _>| {
+                    end.connection.timer(now, kind, out);
+                };
+                self.with_tcp(place, event, now, out);
+            }
+            _ => {}
+        }
+    }
+
+    /// Lets something happen to the connection at `place`, and its application react.
+    fn with_tcp<O: PeerActions>(
+        &mut self,
+        place: usize,
+        event: impl FnOnce(&mut TcpEnd, &mut Wrap<'_, O>),
+        now: Instant,
+        out: &mut O,
+    ) {
+        let (flow, Service::Tcp(end)) = &mut self.flows[place] else {
+            return;
+        };
+        let mut wrap = Wrap {
+            from: self.station,
+            to: end.other,
+            flow: *flow,
+            packets: 0,
+            out,
+        };
+        event(end, &mut wrap);
+        end.serve(now, &mut wrap);
+        end.packets += wrap.packets;
+    }
+
+    fn find(&self, flow: FlowId) -> Option<usize> {
+        self.flows.binary_search_by_key(&flow, |(id, _)| *id).ok()
+    }
+}
+
+fn next_of(flow: FlowId) -> PeerTimer {
+    PeerTimer {
+        flow,
+        kind: PeerTimerKind::Next,
+    }
+}
+
+fn request(ping: &mut Ping, now: Instant, timer: PeerTimer, out: &mut impl PeerActions) {
+    out.send(ping.request(now));
+    if let Some(deadline) = ping.deadline() {
+        out.arm(timer, deadline);
+    }
+}
+
+/// Sends the next request if the one that is out has timed out.
+fn give_up(ping: &mut Ping, now: Instant, timer: PeerTimer, out: &mut impl PeerActions) {
+    if ping.timeout(now) {
+        request(ping, now, timer, out);
+    }
+}
+
+impl Accounted for Peer {
+    fn account(&self, ledger: &mut Ledger) {
+        for (_, service) in &self.flows {
+            match service {
+                Service::Echo(echo) => echo.account(ledger),
+                Service::Ping(ping) => ping.account(ledger),
+                Service::UdpSink(sink) => sink.account(ledger),
+                Service::UdpSource(source) => source.account(ledger),
+                Service::Tcp(end) => {
+                    ledger.sent(end.packets);
+                    ledger.delivered(end.arrived);
+                }
+            }
+        }
+        ledger.dropped(Self::UNWANTED, self.unwanted);
+    }
+}

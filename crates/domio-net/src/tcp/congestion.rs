@@ -1,0 +1,301 @@
+//! The congestion window: slow start, congestion avoidance, fast retransmit and fast recovery.
+//!
+//! RFC 5681 with NewReno (RFC 6582) and limited transmit (RFC 3042). As in Linux the window counts
+//! full segments, and grows for each acknowledgement rather than for the bytes in it
+//! (`tcp_reno_cong_avoid` in `net/ipv4/tcp_cong.c` with `tcp_abc` 0, the default of 2008); so
+//! delayed acknowledgements halve the growth. In fast recovery every acknowledgement of something new
+//! restarts the retransmission timer (the "slow-but-steady" variant of RFC 6582 4), so that a window
+//! with many losses recovers one of them in each round trip.
+
+/// Sends of one connection, as far as congestion limits them. All windows are in full segments.
+#[derive(Clone, Debug)]
+pub struct Congestion {
+    window: u32,
+    /// Slow start ends when the window has reached this.
+    threshold: u32,
+    /// Acknowledgements since the window last grew, in congestion avoidance.
+    counted: u32,
+    /// Duplicate acknowledgements in a row.
+    duplicates: u32,
+    phase: Phase,
+    /// What had been sent when the last loss was found: the number behind it (RFC 6582's `recover`).
+    recover: u64,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Phase {
+    /// Slow start or congestion avoidance.
+    Open,
+    /// Fast recovery.
+    Recovery,
+}
+
+/// What an acknowledgement of something new asks for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Progress {
+    /// To go on.
+    Normal,
+    /// In fast recovery, to retransmit the first unacknowledged segment: another one of the same
+    /// window was lost.
+    Partial,
+}
+
+/// Duplicate acknowledgements that mean a loss (RFC 5681 3.2).
+const DUPLICATES: u32 = 3;
+/// Segments beyond the window for the first duplicate acknowledgements (RFC 3042).
+const LIMITED_TRANSMIT: u32 = 2;
+/// Least slow start threshold (RFC 5681 equation 4).
+const THRESHOLD_MIN: u32 = 2;
+
+impl Congestion {
+    pub fn new(initial_window: u32) -> Self {
+        Congestion {
+            window: initial_window,
+            threshold: u32::MAX,
+            counted: 0,
+            duplicates: 0,
+            phase: Phase::Open,
+            recover: 0,
+        }
+    }
+
+    /// How many segments may be under way.
+    #[inline]
+    pub fn window(&self) -> u32 {
+        match self.phase {
+            Phase::Open => self.window + self.duplicates.min(LIMITED_TRANSMIT),
+            Phase::Recovery => self.window,
+        }
+    }
+
+    /// The window without what duplicate acknowledgements add for a moment.
+    #[inline]
+    pub fn steady_window(&self) -> u32 {
+        match self.phase {
+            Phase::Open => self.window,
+            Phase::Recovery => self.window.min(self.threshold),
+        }
+    }
+
+    /// Slow start threshold; `u32::MAX` before the first loss.
+    #[inline]
+    pub fn threshold(&self) -> u32 {
+        self.threshold
+    }
+
+    #[inline]
+    pub fn in_recovery(&self) -> bool {
+        self.phase != Phase::Open
+    }
+
+    /// An acknowledgement of `acked` segments that leaves `una` as first unacknowledged number.
+    /// `before` and `after` segments were under way.
+    pub fn acknowledged(&mut self, una: u64, acked: u32, before: u32, after: u32) -> Progress {
+        self.duplicates = 0;
+        if !self.in_recovery() {
+            // A window that the sender does not fill says nothing of the path (RFC 2861).
+            if before >= self.window {
+                self.grow();
+            }
+            return Progress::Normal;
+        }
+        if una >= self.recover {
+            self.phase = Phase::Open;
+            self.counted = 0;
+            // No burst when little is under way (RFC 6582 3.2 step 3, full acknowledgement, 1).
+            self.window = self.threshold.min(after.max(1) + 1);
+            return Progress::Normal;
+        }
+        self.window = self.window.saturating_sub(acked).max(1) + 1;
+        Progress::Partial
+    }
+
+    /// A duplicate acknowledgement of `una`, with `flight` segments under way and everything up to
+    /// `sent` sent. Tells whether to retransmit the first unacknowledged segment.
+    pub fn duplicate(&mut self, una: u64, flight: u32, sent: u64) -> bool {
+        if self.in_recovery() {
+            // A segment has left the path.
+            self.window = self.window.saturating_add(1);
+            return false;
+        }
+        self.duplicates += 1;
+        // Duplicates of what was sent before the last loss may come from needless retransmissions.
+        if self.duplicates != DUPLICATES || una <= self.recover {
+            return false;
+        }
+        self.lose(flight, sent);
+        self.phase = Phase::Recovery;
+        self.window = self.threshold + DUPLICATES;
+        true
+    }
+
+    /// The retransmission timer has expired, for the `first` time since something was acknowledged,
+    /// with `flight` segments under way and everything up to `sent` sent.
+    pub fn timed_out(&mut self, flight: u32, sent: u64, first: bool) {
+        // As Linux (`tcp_enter_loss`): a loss that recovery deals with already has halved it.
+        if first && !self.in_recovery() {
+            self.lose(flight, sent);
+        }
+        self.recover = sent;
+        self.phase = Phase::Open;
+        self.duplicates = 0;
+        self.counted = 0;
+        self.window = 1;
+    }
+
+    /// The SYN was lost: begin with one segment (RFC 5681 3.1).
+    pub fn syn_lost(&mut self) {
+        self.window = 1;
+    }
+
+    /// Nothing was sent for `timeouts` retransmission timeouts: the window halves for each, down to
+    /// `restart` (RFC 2861, `tcp_cwnd_restart` in `net/ipv4/tcp_output.c`).
+    pub fn idle(&mut self, timeouts: u64, restart: u32) {
+        let restart = restart.min(self.window);
+        // Three quarters of the window, or the old threshold: what the path bore.
+        let borne = self.window / 2 + self.window / 4;
+        self.threshold = self.threshold.max(borne);
+        self.window = (self.window >> timeouts.min(31)).max(restart);
+        self.counted = 0;
+    }
+
+    fn grow(&mut self) {
+        if self.window < self.threshold {
+            self.window = self.window.saturating_add(1);
+            return;
+        }
+        self.counted += 1;
+        if self.counted >= self.window {
+            self.counted = 0;
+            self.window = self.window.saturating_add(1);
+        }
+    }
+
+    /// Halves what is under way, without what limited transmit added to it (RFC 5681 3.2).
+    fn lose(&mut self, flight: u32, sent: u64) {
+        self.threshold = (flight.min(self.window) / 2).max(THRESHOLD_MIN);
+        self.recover = sent;
+        self.duplicates = 0;
+        self.counted = 0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A window of `window`, in congestion avoidance, with nothing lost before number 1.
+    fn avoiding(window: u32) -> Congestion {
+        let mut congestion = Congestion::new(window);
+        congestion.threshold = window;
+        congestion
+    }
+
+    #[test]
+    fn slow_start_adds_one_for_each_acknowledgement() {
+        let mut congestion = Congestion::new(3);
+        for n in 1..=10 {
+            let window = congestion.window();
+            congestion.acknowledged(n, 1, window, window - 1);
+        }
+        assert_eq!(congestion.window(), 13);
+    }
+
+    #[test]
+    fn avoidance_adds_one_for_each_window() {
+        let mut congestion = avoiding(10);
+        for n in 0..10 + 11 {
+            congestion.acknowledged(n, 2, congestion.window(), 0);
+        }
+        assert_eq!(congestion.window(), 12);
+    }
+
+    #[test]
+    fn a_window_that_is_not_filled_does_not_grow() {
+        let mut congestion = Congestion::new(10);
+        congestion.acknowledged(2, 1, 9, 8);
+        assert_eq!(congestion.window(), 10);
+        congestion.acknowledged(3, 1, 10, 9);
+        assert_eq!(congestion.window(), 11);
+    }
+
+    #[test]
+    fn three_duplicates_halve_the_window() {
+        let mut congestion = avoiding(20);
+        assert!(!congestion.duplicate(5, 20, 100));
+        assert_eq!(congestion.window(), 21, "limited transmit");
+        assert!(!congestion.duplicate(5, 21, 101));
+        assert_eq!(congestion.window(), 22);
+        assert!(congestion.duplicate(5, 22, 102), "the third");
+        assert_eq!((congestion.threshold(), congestion.window()), (10, 13));
+        assert!(!congestion.duplicate(5, 22, 102));
+        assert_eq!(congestion.window(), 14, "inflated by each further one");
+        // Everything that was under way is acknowledged.
+        assert_eq!(congestion.acknowledged(102, 22, 22, 15), Progress::Normal);
+        assert_eq!((congestion.window(), congestion.in_recovery()), (10, false));
+    }
+
+    #[test]
+    fn a_full_acknowledgement_with_little_under_way_allows_no_burst() {
+        let mut congestion = avoiding(20);
+        for _ in 0..3 {
+            congestion.duplicate(5, 20, 102);
+        }
+        congestion.acknowledged(102, 20, 20, 0);
+        assert_eq!(congestion.window(), 2);
+    }
+
+    #[test]
+    fn a_partial_acknowledgement_retransmits_and_deflates() {
+        let mut congestion = avoiding(20);
+        for _ in 0..3 + 7 {
+            congestion.duplicate(5, 20, 102);
+        }
+        assert_eq!(congestion.window(), 20);
+        let told = congestion.acknowledged(50, 4, 20, 16);
+        assert_eq!((told, congestion.window()), (Progress::Partial, 17));
+        let told = congestion.acknowledged(60, 1, 16, 15);
+        assert_eq!((told, congestion.window()), (Progress::Partial, 17));
+        assert!(congestion.in_recovery());
+    }
+
+    #[test]
+    fn duplicates_of_an_old_loss_do_not_start_another_recovery() {
+        let mut congestion = avoiding(20);
+        congestion.timed_out(20, 100, true);
+        assert_eq!((congestion.threshold(), congestion.window()), (10, 1));
+        for _ in 0..5 {
+            assert!(!congestion.duplicate(100, 3, 103));
+        }
+        congestion.acknowledged(101, 1, 3, 2);
+        let third: Vec<bool> = (0..3).map(|_| congestion.duplicate(101, 3, 104)).collect();
+        assert_eq!(third, [false, false, true]);
+    }
+
+    #[test]
+    fn repeated_timeouts_halve_once() {
+        let mut congestion = avoiding(20);
+        congestion.timed_out(20, 100, true);
+        congestion.timed_out(1, 100, false);
+        assert_eq!((congestion.threshold(), congestion.window()), (10, 1));
+    }
+
+    #[test]
+    fn the_threshold_is_at_least_two() {
+        let mut congestion = avoiding(2);
+        congestion.timed_out(1, 100, true);
+        assert_eq!(congestion.threshold(), 2);
+    }
+
+    #[test]
+    fn idleness_halves_the_window_for_each_timeout() {
+        let mut congestion = avoiding(40);
+        congestion.idle(2, 3);
+        assert_eq!((congestion.window(), congestion.threshold()), (10, 40));
+        congestion.idle(9, 3);
+        assert_eq!(congestion.window(), 3);
+        congestion.window = 2;
+        congestion.idle(1, 3);
+        assert_eq!(congestion.window(), 2, "never grows by idling");
+    }
+}

@@ -1,0 +1,110 @@
+//! TCP for bulk flows: how fast data gets through a path that queues, delays and drops.
+//!
+//! A [`Connection`] is one end. It is told what happens (a segment arrived, a timer expired, the
+//! application wrote or read) and says what to do through [`Actions`]. It holds numbers and no bytes.
+//!
+//! | file | holds | source |
+//! |---|---|---|
+//! | `connection.rs` | opening, and who does what when | RFC 9293 |
+//! | `sender.rs` | what may be sent when; retransmission; probing a closed window | RFC 9293, RFC 1122 |
+//! | `congestion.rs` | slow start, congestion avoidance, fast retransmit and recovery | RFC 5681, RFC 6582, RFC 3042 |
+//! | `rto.rs` | the retransmission timeout | RFC 6298, Linux |
+//! | `receiver.rs` | order, the receive window, when to acknowledge | RFC 9293, RFC 1122, Linux |
+//!
+//! Where RFCs leave a choice, it is Linux's of 2008 (2.6.2x), and [`TcpConfig::default`] has its
+//! values. Not modelled: selective acknowledgements, round-trip times from timestamps (one segment
+//! is timed at a time, and none that was retransmitted), ECN, segmentation offload, path MTU
+//! discovery, buffers that grow by themselves, closing and resetting connections, giving up.
+
+mod congestion;
+mod connection;
+mod receiver;
+mod rto;
+mod sender;
+
+use domio_core::{Duration, Instant};
+
+use crate::packet::{MSS, Segment};
+
+pub use connection::{Connection, State, TcpStatistics};
+
+/// Settings of one end of a connection.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct TcpConfig {
+    /// Data in a full segment (bytes), at least 1; [`MSS`] on Ethernet.
+    pub mss: u16,
+    /// Initial congestion window (segments), at least 1. RFC 3390 allows 3 for Ethernet, which was
+    /// Linux's until 2.6.38; RFC 6928 allows 10.
+    pub initial_window: u32,
+    /// Send buffer: what the application may have written and the other end not acknowledged
+    /// (bytes), at least 1.
+    pub send_buffer: u32,
+    /// Receive buffer: what the other end may send before the application reads (bytes), at least 1.
+    pub receive_buffer: u32,
+    /// Segments that are not full are sent at once, though others are not acknowledged yet
+    /// (`TCP_NODELAY`). Otherwise they wait (Nagle, RFC 896).
+    pub nodelay: bool,
+    /// Retransmission timeout before a round trip was measured. 3 s in RFC 2988 and Linux until 3.0;
+    /// 1 s in RFC 6298.
+    pub rto_initial: Duration,
+    /// How far the timeout is above the smoothed round-trip time at least: Linux's `TCP_RTO_MIN`,
+    /// 200 ms.
+    pub rto_min: Duration,
+    /// The longest timeout: Linux's `TCP_RTO_MAX`, 120 s.
+    pub rto_max: Duration,
+    /// How long an acknowledgement waits for company: Linux's `TCP_DELACK_MIN`, 40 ms. Zero: it does
+    /// not wait.
+    pub ack_delay: Duration,
+    /// How many segments are acknowledged one by one at first: Linux's `TCP_MAX_QUICKACKS`, 16.
+    pub quick_acks: u32,
+}
+
+impl Default for TcpConfig {
+    /// Linux 2.6.2x on Ethernet, with buffers of 256 KiB.
+    fn default() -> Self {
+        TcpConfig {
+            mss: MSS,
+            initial_window: 3,
+            send_buffer: 256 * 1024,
+            receive_buffer: 256 * 1024,
+            nodelay: false,
+            rto_initial: Duration::from_secs(3),
+            rto_min: Duration::from_millis(200),
+            rto_max: Duration::from_secs(120),
+            ack_delay: Duration::from_millis(40),
+            quick_acks: 16,
+        }
+    }
+}
+
+/// A timer of a connection. Each can be armed once at a time.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Timer {
+    /// Retransmits, or probes a closed window.
+    Retransmit,
+    /// Sends an acknowledgement that waits.
+    DelayedAck,
+}
+
+/// What a connection asks for. Calls come in the order in which things have to be done.
+pub trait Actions {
+    /// Sends a segment to the other end.
+    fn send(&mut self, segment: Segment);
+
+    /// Arms `timer` for `at`, in place of a former deadline. When it fires, call
+    /// [`Connection::timer`].
+    fn arm(&mut self, timer: Timer, at: Instant);
+
+    /// Disarms `timer`.
+    fn disarm(&mut self, timer: Timer);
+
+    /// The next `bytes` of the stream are there for the application, which takes them from the
+    /// buffer with [`Connection::read`].
+    fn deliver(&mut self, bytes: u64);
+
+    /// The other end has acknowledged `bytes`; there is room for as many in the send buffer.
+    fn freed(&mut self, bytes: u64);
+
+    /// The connection is open: data may flow both ways.
+    fn opened(&mut self);
+}

@@ -1,0 +1,386 @@
+//! The receiving half of a connection: order, the window, and when to acknowledge.
+
+use domio_core::{Duration, Instant};
+
+use super::TcpConfig;
+use crate::packet::Segment;
+
+/// When a segment has to be acknowledged.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Ack {
+    /// It asks for none.
+    None,
+    /// With whatever is sent next, or when the delay is over.
+    Later,
+    /// At once.
+    Now,
+}
+
+/// What a segment brought.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Received {
+    /// Bytes that continue the stream, those that had waited for them included.
+    pub delivered: u64,
+    pub ack: Ack,
+}
+
+#[derive(Clone, Debug)]
+pub struct Receiver {
+    mss: u64,
+    buffer: u64,
+    ack_delay: Duration,
+    quick_acks: u32,
+    /// Next number expected.
+    nxt: u64,
+    /// Delivered and not yet read by the application (bytes).
+    unread: u64,
+    /// Behind the last number of the window that was advertised. It never moves back.
+    edge: u64,
+    /// What came early: first number and the one behind the last, in order, apart from each other.
+    early: Vec<(u64, u64)>,
+    /// The acknowledgement number sent last.
+    acked: u64,
+    /// Acknowledgements that still go out one by one.
+    quick: u32,
+    /// When an acknowledgement that waits goes out alone.
+    deadline: Option<Instant>,
+    last_data: Option<Instant>,
+    /// Segments with nothing new.
+    pub duplicates: u64,
+    /// Segments that came early.
+    pub out_of_order: u64,
+}
+
+impl Receiver {
+    pub fn new(config: &TcpConfig) -> Self {
+        Receiver {
+            mss: u64::from(config.mss),
+            buffer: u64::from(config.receive_buffer),
+            ack_delay: config.ack_delay,
+            quick_acks: config.quick_acks,
+            nxt: 0,
+            unread: 0,
+            edge: 0,
+            early: Vec::new(),
+            acked: 0,
+            quick: config.quick_acks,
+            deadline: None,
+            last_data: None,
+            duplicates: 0,
+            out_of_order: 0,
+        }
+    }
+
+    /// The other end's SYN has come: data begins at number 1.
+    pub fn open(&mut self) {
+        self.nxt = 1;
+        self.edge = 1 + self.buffer;
+    }
+
+    /// When an acknowledgement that waits goes out alone.
+    pub fn deadline(&self) -> Option<Instant> {
+        self.deadline
+    }
+
+    /// Bytes delivered and not read.
+    pub fn unread(&self) -> u64 {
+        self.unread
+    }
+
+    /// Takes in a segment's data.
+    pub fn receive(&mut self, now: Instant, segment: &Segment) -> Received {
+        let nothing = |ack| Received { delivered: 0, ack };
+        let (start, end) = (segment.seq, segment.end().min(self.edge));
+        if end <= self.nxt || start >= self.edge {
+            if segment.numbers() == 0 && start >= self.nxt {
+                return nothing(Ack::None);
+            }
+            // Old data, a SYN that was answered, a probe, or data beyond a closed window: the other
+            // end has to hear where things are (RFC 9293 3.10.7.4).
+            self.duplicates += u64::from(segment.numbers() > 0);
+            self.quick = self.quick_acks;
+            return nothing(Ack::Now);
+        }
+        if segment.len == 0 {
+            return nothing(Ack::None);
+        }
+        if start > self.nxt {
+            self.out_of_order += 1;
+            self.keep(start, end);
+            return nothing(Ack::Now);
+        }
+        let old = self.nxt;
+        let gap_open = !self.early.is_empty();
+        self.nxt = end;
+        self.join();
+        let delivered = self.nxt - old;
+        self.unread += delivered;
+        Received {
+            delivered,
+            ack: self.when_to_ack(now, gap_open),
+        }
+    }
+
+    /// In-order data has come (RFC 5681 4.2, RFC 1122 4.2.3.2, `__tcp_ack_snd_check` in Linux's
+    /// `net/ipv4/tcp_input.c`).
+    fn when_to_ack(&mut self, now: Instant, gap_open: bool) -> Ack {
+        self.last_data = Some(now);
+        let quick = self.quick > 0;
+        self.quick = self.quick.saturating_sub(1);
+        if gap_open || quick || self.nxt - self.acked > self.mss || self.ack_delay.is_zero() {
+            return Ack::Now;
+        }
+        if self.deadline.is_none() {
+            self.deadline = Some(now + self.ack_delay);
+        }
+        Ack::Later
+    }
+
+    /// Keeps what came early, joined with what it touches.
+    fn keep(&mut self, start: u64, end: u64) {
+        let first = self.early.partition_point(|&(_, e)| e < start);
+        let last = self.early.partition_point(|&(s, _)| s <= end);
+        if first == last {
+            self.early.insert(first, (start, end));
+            return;
+        }
+        let joined = (
+            self.early[first].0.min(start),
+            self.early[last - 1].1.max(end),
+        );
+        self.early[first] = joined;
+        self.early.drain(first + 1..last);
+    }
+
+    /// Moves `nxt` over what came early and is early no more.
+    fn join(&mut self) {
+        let met = self.early.partition_point(|&(s, _)| s <= self.nxt);
+        if let Some(&(_, end)) = self.early[..met].last() {
+            self.nxt = self.nxt.max(end);
+            self.early.drain(..met);
+        }
+    }
+
+    /// The application reads up to `bytes`. Returns how many there were, and whether the other end
+    /// should hear at once that its window has grown: when it has at least doubled
+    /// (`tcp_cleanup_rbuf` in Linux's `net/ipv4/tcp.c`).
+    pub fn read(&mut self, bytes: u64) -> (u64, bool) {
+        let taken = bytes.min(self.unread);
+        self.unread -= taken;
+        let (open, may) = (self.edge - self.nxt, self.offer() - self.nxt);
+        (taken, taken > 0 && may > open && may >= 2 * open)
+    }
+
+    /// The window's edge that may be advertised now: it moves only by a full segment or half the
+    /// buffer (RFC 1122 4.2.3.3).
+    fn offer(&self) -> u64 {
+        let free = self.nxt + (self.buffer - self.unread);
+        let step = self.mss.min(self.buffer / 2);
+        if free >= self.edge + step {
+            free
+        } else {
+            self.edge
+        }
+    }
+
+    /// Acknowledgement number and window of a segment that goes out now.
+    pub fn acknowledge(&mut self) -> (u64, u32) {
+        self.edge = self.offer();
+        self.acked = self.nxt;
+        self.deadline = None;
+        // The buffer's size has 32 bits, and no window is larger.
+        (self.nxt, (self.edge - self.nxt) as u32)
+    }
+
+    /// Data goes out at `now`. If that answers what has just come, the connection is a dialogue, in
+    /// which acknowledgements travel with answers (Linux's "pingpong").
+    pub fn data_sent(&mut self, now: Instant) {
+        let answers = |came: Instant| now.saturating_since(came) < self.ack_delay;
+        if self.last_data.is_some_and(answers) {
+            self.quick = 0;
+        }
+    }
+
+    /// The timer has fired. Tells whether an acknowledgement has to go out.
+    pub fn expire(&mut self, now: Instant) -> bool {
+        self.deadline.is_some_and(|deadline| deadline <= now)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::packet::Flags;
+
+    const MSS: u64 = 1_448;
+
+    fn config() -> TcpConfig {
+        TcpConfig {
+            receive_buffer: 10 * 1_448,
+            quick_acks: 0,
+            ..TcpConfig::default()
+        }
+    }
+
+    fn open(config: TcpConfig) -> Receiver {
+        let mut receiver = Receiver::new(&config);
+        receiver.open();
+        receiver.acknowledge();
+        receiver
+    }
+
+    fn at(ms: u64) -> Instant {
+        Instant::ZERO + Duration::from_millis(ms)
+    }
+
+    /// The full segment with index `n`.
+    fn nth(n: u64) -> Segment {
+        data(1 + n * MSS, MSS as u16)
+    }
+
+    fn data(seq: u64, len: u16) -> Segment {
+        Segment {
+            seq,
+            ack: 1,
+            window: 0,
+            len,
+            flags: Flags::ACK,
+        }
+    }
+
+    fn got(delivered: u64, ack: Ack) -> Received {
+        Received { delivered, ack }
+    }
+
+    #[test]
+    fn every_second_full_segment_is_acknowledged() {
+        let mut receiver = open(config());
+        for n in 0..6 {
+            let ack = if n % 2 == 0 { Ack::Later } else { Ack::Now };
+            assert_eq!(receiver.receive(at(n), &nth(n)), got(MSS, ack), "{n}");
+            if ack == Ack::Now {
+                assert_eq!(receiver.acknowledge().0, 1 + (n + 1) * MSS);
+                assert_eq!(receiver.deadline(), None);
+            } else {
+                assert_eq!(receiver.deadline(), Some(at(n + 40)));
+            }
+        }
+    }
+
+    #[test]
+    fn a_lone_segment_is_acknowledged_after_40_ms() {
+        let mut receiver = open(config());
+        receiver.receive(at(0), &data(1, 100));
+        receiver.receive(at(10), &data(101, 100));
+        assert!(!receiver.expire(at(39)));
+        assert!(receiver.expire(at(40)), "40 ms after the first");
+    }
+
+    #[test]
+    fn the_first_segments_are_acknowledged_one_by_one() {
+        let mut receiver = open(TcpConfig {
+            quick_acks: 2,
+            ..config()
+        });
+        let acks: Vec<Ack> = (0..4)
+            .map(|n| {
+                let ack = receiver.receive(at(0), &nth(n)).ack;
+                if ack == Ack::Now {
+                    receiver.acknowledge();
+                }
+                ack
+            })
+            .collect();
+        assert_eq!(acks, [Ack::Now, Ack::Now, Ack::Later, Ack::Now]);
+    }
+
+    #[test]
+    fn answers_carry_acknowledgements() {
+        let mut receiver = open(TcpConfig::default());
+        assert_eq!(receiver.receive(at(0), &data(1, 10)).ack, Ack::Now);
+        receiver.data_sent(at(1));
+        assert_eq!(receiver.receive(at(2), &data(11, 10)).ack, Ack::Later);
+    }
+
+    #[test]
+    fn what_comes_early_waits_and_is_delivered_once() {
+        let mut receiver = open(config());
+        for n in [4, 2, 1, 2] {
+            assert_eq!(receiver.receive(at(0), &nth(n)), got(0, Ack::Now), "{n}");
+        }
+        assert_eq!(receiver.receive(at(0), &nth(0)), got(3 * MSS, Ack::Now));
+        assert_eq!(receiver.receive(at(0), &nth(2)), got(0, Ack::Now));
+        assert_eq!(
+            receiver.receive(at(0), &nth(3)),
+            got(2 * MSS, Ack::Now),
+            "fills the gap"
+        );
+        assert_eq!((receiver.duplicates, receiver.out_of_order), (1, 4));
+    }
+
+    #[test]
+    fn overlapping_pieces_count_once() {
+        let mut receiver = open(config());
+        receiver.receive(at(0), &data(500, 100));
+        receiver.receive(at(0), &data(700, 100));
+        receiver.receive(at(0), &data(550, 200));
+        assert_eq!(receiver.early, [(500, 800)]);
+        assert_eq!(receiver.receive(at(0), &data(1, 600)).delivered, 799);
+        assert_eq!(receiver.receive(at(0), &data(790, 100)).delivered, 90);
+    }
+
+    #[test]
+    fn the_window_closes_as_the_application_does_not_read() {
+        let mut receiver = open(config());
+        for n in 0..10 {
+            receiver.receive(at(0), &nth(n));
+        }
+        assert_eq!(receiver.acknowledge(), (1 + 10 * MSS, 0));
+        assert_eq!(
+            receiver.receive(at(1), &nth(10)),
+            got(0, Ack::Now),
+            "beyond"
+        );
+        // Less than a segment: not worth telling.
+        assert_eq!(receiver.read(MSS - 1), (MSS - 1, false));
+        assert_eq!(receiver.acknowledge().1, 0);
+        assert_eq!(receiver.read(1), (1, true));
+        assert_eq!(receiver.acknowledge().1, 1_448);
+        assert_eq!(receiver.read(500), (500, false));
+        assert_eq!(
+            receiver.read(MSS - 500),
+            (MSS - 500, true),
+            "twice the window"
+        );
+        assert_eq!(receiver.acknowledge().1, 2 * 1_448);
+        assert_eq!(receiver.read(MSS), (MSS, false));
+        assert_eq!(receiver.read(u64::MAX), (7 * MSS, true));
+        assert_eq!(receiver.read(1), (0, false));
+    }
+
+    #[test]
+    fn data_beyond_the_window_is_cut_off() {
+        let mut receiver = open(TcpConfig {
+            receive_buffer: 1_000,
+            ..config()
+        });
+        assert_eq!(receiver.receive(at(0), &nth(0)).delivered, 1_000);
+        assert_eq!(receiver.unread(), 1_000);
+        receiver.read(600);
+        receiver.acknowledge();
+        assert_eq!(receiver.receive(at(0), &nth(5)), got(0, Ack::Now));
+        assert_eq!(receiver.early, []);
+    }
+
+    #[test]
+    fn a_probe_is_answered_and_an_acknowledgement_is_not() {
+        let mut receiver = open(config());
+        receiver.receive(at(0), &nth(0));
+        assert_eq!(receiver.receive(at(0), &data(MSS, 0)).ack, Ack::Now);
+        assert_eq!(receiver.receive(at(0), &data(1 + MSS, 0)).ack, Ack::None);
+        assert_eq!(
+            receiver.receive(at(0), &data(1 + 3 * MSS, 0)).ack,
+            Ack::None
+        );
+    }
+}

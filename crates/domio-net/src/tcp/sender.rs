@@ -1,0 +1,573 @@
+//! The sending half of a connection: what may be sent when, and the retransmission timer.
+//!
+//! Numbers of the stream, all counting from the SYN:
+//!
+//! ```text
+//!   una          nxt           max            end
+//!    |------------|-------------|--------------|
+//!      under way    sent before   written, not
+//!                   a timeout     sent yet
+//! ```
+//!
+//! After a timeout everything is sent again from `una` as the window opens (go-back-N); what the other
+//! end has already is skipped, for its acknowledgements cover it.
+
+use domio_core::Instant;
+
+use super::TcpConfig;
+use super::congestion::{Congestion, Progress};
+use super::rto::Rto;
+use crate::packet::{Flags, Segment};
+
+#[derive(Clone, Debug)]
+pub struct Sender {
+    mss: u16,
+    nodelay: bool,
+    buffer: u64,
+    restart_window: u32,
+    /// First number that is not acknowledged.
+    una: u64,
+    /// Next number to send.
+    nxt: u64,
+    /// Behind the highest number ever sent.
+    max: u64,
+    /// Behind the last byte that the application wrote.
+    end: u64,
+    /// Behind the last number that the other end's window allows.
+    edge: u64,
+    /// Sequence number of the segment that `edge` was taken from (RFC 9293's SND.WL1).
+    edge_from: u64,
+    /// The largest window seen.
+    window_max: u64,
+    congestion: Congestion,
+    rto: Rto,
+    /// The number behind the segment that is timed, and when it was sent.
+    timed: Option<(u64, Instant)>,
+    deadline: Option<Instant>,
+    /// What the deadline is for: probing a closed window rather than retransmitting.
+    probing: bool,
+    last_sent: Instant,
+    pub retransmitted: u64,
+    pub timeouts: u64,
+    pub fast_retransmits: u64,
+    pub probes: u64,
+}
+
+/// What an acknowledgement did.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Acknowledged {
+    /// Bytes that are acknowledged now and were not before.
+    pub fresh: u64,
+    /// The first unacknowledged segment has to be sent again.
+    pub retransmit: bool,
+}
+
+/// A piece of the stream to be sent.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Piece {
+    pub seq: u64,
+    pub len: u16,
+}
+
+/// What to do when the timer has expired.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Expired {
+    /// It was put off or stopped.
+    Nothing,
+    /// Send what [`Sender::next`] gives; before the connection is open, the SYN again.
+    Retransmit,
+    /// Send this to hear of the window.
+    Probe(Piece),
+}
+
+impl Sender {
+    pub fn new(config: &TcpConfig) -> Self {
+        Sender {
+            mss: config.mss,
+            nodelay: config.nodelay,
+            buffer: u64::from(config.send_buffer),
+            restart_window: config.initial_window,
+            una: 0,
+            nxt: 0,
+            max: 0,
+            end: 1,
+            edge: 1,
+            edge_from: 0,
+            window_max: 0,
+            congestion: Congestion::new(config.initial_window),
+            rto: Rto::new(config),
+            timed: None,
+            deadline: None,
+            probing: false,
+            last_sent: Instant::ZERO,
+            retransmitted: 0,
+            timeouts: 0,
+            fast_retransmits: 0,
+            probes: 0,
+        }
+    }
+
+    pub fn congestion(&self) -> &Congestion {
+        &self.congestion
+    }
+
+    pub fn rto(&self) -> &Rto {
+        &self.rto
+    }
+
+    /// When the timer expires.
+    pub fn deadline(&self) -> Option<Instant> {
+        self.deadline
+    }
+
+    /// Sequence number of segments without data.
+    pub fn last(&self) -> u64 {
+        self.max
+    }
+
+    /// Data written and not acknowledged (bytes).
+    pub fn buffered(&self) -> u64 {
+        self.end - self.una.max(1)
+    }
+
+    /// The application writes up to `bytes`; returns for how many there is room.
+    pub fn write(&mut self, bytes: u64) -> u64 {
+        let taken = bytes.min(self.buffer - self.buffered());
+        self.end += taken;
+        taken
+    }
+
+    /// The SYN goes out, again if it did before.
+    pub fn syn(&mut self, now: Instant) {
+        if self.max == 0 {
+            self.timed = Some((1, now));
+            self.last_sent = now;
+        } else {
+            self.timed = None;
+            self.retransmitted += 1;
+        }
+        (self.nxt, self.max) = (1, 1);
+        self.deadline = Some(now + self.rto.current());
+    }
+
+    /// The window of a SYN, which acknowledges nothing.
+    pub fn first_window(&mut self, window: u32) {
+        self.edge = 1 + u64::from(window);
+        self.window_max = u64::from(window);
+    }
+
+    /// An acknowledgement has come (RFC 5681, RFC 9293 3.10.7.4).
+    pub fn acknowledge(&mut self, now: Instant, segment: &Segment) -> Acknowledged {
+        let mut told = Acknowledged {
+            fresh: 0,
+            retransmit: false,
+        };
+        let ack = segment.ack;
+        if ack < self.una || ack > self.max {
+            return told;
+        }
+        let edge = ack + u64::from(segment.window);
+        let moved = edge != self.edge;
+        let newer = ack > self.una || segment.seq > self.edge_from;
+        if newer || (segment.seq == self.edge_from && edge > self.edge) {
+            if edge > self.edge && self.probing {
+                // The window has opened.
+                self.stop_timer();
+                self.rto.progress();
+            }
+            self.edge = edge;
+            self.edge_from = segment.seq;
+            self.window_max = self.window_max.max(u64::from(segment.window));
+        }
+        if ack > self.una {
+            // Number 0 is the SYN.
+            told.fresh = ack - self.una.max(1);
+            told.retransmit = self.advance(now, ack);
+        } else if !moved && segment.numbers() == 0 && self.nxt > self.una {
+            let flight = self.flight();
+            if self.congestion.duplicate(self.una, flight, self.max) {
+                self.fast_retransmits += 1;
+                told.retransmit = true;
+            }
+        }
+        told
+    }
+
+    /// Everything before `ack` has arrived. Tells whether to retransmit.
+    fn advance(&mut self, now: Instant, ack: u64) -> bool {
+        let before = self.flight();
+        let acked = self.segments(ack - self.una);
+        let opening = self.una == 0;
+        self.una = ack;
+        self.nxt = self.nxt.max(ack);
+        self.rto.progress();
+        if let Some((end, sent)) = self.timed
+            && end <= ack
+        {
+            self.rto.sample(now.since(sent));
+            self.timed = None;
+        }
+        let after = self.flight();
+        let progress = if opening {
+            Progress::Normal
+        } else {
+            self.congestion.acknowledged(ack, acked, before, after)
+        };
+        if self.nxt == self.una {
+            self.stop_timer();
+        } else {
+            self.start_timer(now);
+        }
+        progress == Progress::Partial
+    }
+
+    /// The next piece that may go out, which counts as sent.
+    pub fn next(&mut self, now: Instant) -> Option<Piece> {
+        let flight = self.flight();
+        if flight == 0 {
+            self.note_idleness(now);
+        }
+        if flight >= self.congestion.window() {
+            return None;
+        }
+        let len = self.sendable()?;
+        Some(self.emit(now, len))
+    }
+
+    /// Sends the first unacknowledged segment again.
+    pub fn retransmit(&mut self, now: Instant) -> Piece {
+        let len = (self.max - self.una).min(u64::from(self.mss)) as u16;
+        // No round trip is measured over a retransmission (Karn, RFC 6298 3).
+        self.timed = None;
+        self.retransmitted += 1;
+        self.last_sent = now;
+        self.start_timer(now);
+        Piece { seq: self.una, len }
+    }
+
+    /// Call this when everything was sent that may be: a window that keeps the rest back while
+    /// nothing is under way has to be probed (RFC 1122 4.2.2.17), for the segment that opens it may
+    /// get lost.
+    pub fn settle(&mut self, now: Instant) {
+        let kept_back = self.una > 0 && self.nxt == self.una && self.end > self.nxt;
+        if kept_back && self.deadline.is_none() {
+            self.probing = true;
+            self.deadline = Some(now + self.rto.current());
+        }
+    }
+
+    /// The timer has fired.
+    pub fn expire(&mut self, now: Instant) -> Expired {
+        if self.deadline.is_none_or(|deadline| deadline > now) {
+            return Expired::Nothing;
+        }
+        if self.probing {
+            return Expired::Probe(self.probe(now));
+        }
+        let first = self.rto.backoff() == 0;
+        self.rto.back_off();
+        self.timeouts += 1;
+        self.timed = None;
+        self.deadline = None;
+        if self.una == 0 {
+            self.congestion.syn_lost();
+        } else {
+            self.congestion.timed_out(self.flight(), self.max, first);
+            self.nxt = self.una;
+        }
+        Expired::Retransmit
+    }
+
+    /// What fits into the window, though it is little; if nothing does, a segment without data and
+    /// with an old number, which the other end has to answer (`tcp_xmit_probe_skb` in Linux's
+    /// `net/ipv4/tcp_output.c`).
+    fn probe(&mut self, now: Instant) -> Piece {
+        self.probes += 1;
+        self.rto.back_off();
+        let room = self.edge.saturating_sub(self.nxt);
+        let len = room.min(self.end - self.nxt).min(u64::from(self.mss)) as u16;
+        self.deadline = None;
+        if len > 0 {
+            self.probing = false;
+            return self.emit(now, len);
+        }
+        self.deadline = Some(now + self.rto.current());
+        Piece {
+            seq: self.una - 1,
+            len: 0,
+        }
+    }
+
+    /// Length of the next segment by what was written and by the other end's window; `None` when it
+    /// would be empty, or small for no good reason (RFC 1122 4.2.3.4).
+    fn sendable(&self) -> Option<u16> {
+        if self.una == 0 {
+            return None;
+        }
+        let waiting = self.end - self.nxt;
+        let room = self.edge.saturating_sub(self.nxt);
+        let len = waiting.min(room).min(u64::from(self.mss));
+        let full = len == u64::from(self.mss);
+        // Everything that was written: Nagle lets it go when nothing is under way.
+        let all = len == waiting && (self.nodelay || self.nxt == self.una);
+        let again = self.nxt < self.max;
+        let half_window = len < waiting && len * 2 >= self.window_max;
+        (len > 0 && (full || all || again || half_window)).then_some(len as u16)
+    }
+
+    fn emit(&mut self, now: Instant, len: u16) -> Piece {
+        let seq = self.nxt;
+        self.nxt += u64::from(len);
+        if self.nxt <= self.max || seq < self.max {
+            self.retransmitted += 1;
+        } else if self.timed.is_none() {
+            self.timed = Some((self.nxt, now));
+        }
+        self.max = self.max.max(self.nxt);
+        self.last_sent = now;
+        if self.deadline.is_none() {
+            self.start_timer(now);
+        }
+        Piece { seq, len }
+    }
+
+    /// After a pause the old congestion window means little.
+    fn note_idleness(&mut self, now: Instant) {
+        let timeout = self.rto.current();
+        let idle = now.saturating_since(self.last_sent);
+        if self.una > 0 && idle > timeout && self.end > self.nxt {
+            let timeouts = (idle.as_nanos() - 1) / timeout.as_nanos().max(1);
+            self.congestion.idle(timeouts, self.restart_window);
+            self.last_sent = now;
+        }
+    }
+
+    fn start_timer(&mut self, now: Instant) {
+        self.probing = false;
+        self.deadline = Some(now + self.rto.current());
+    }
+
+    fn stop_timer(&mut self) {
+        self.probing = false;
+        self.deadline = None;
+    }
+
+    /// Segments under way.
+    fn flight(&self) -> u32 {
+        self.segments(self.nxt - self.una)
+    }
+
+    /// `numbers` in full segments, rounded up.
+    fn segments(&self, numbers: u64) -> u32 {
+        numbers.div_ceil(u64::from(self.mss)) as u32
+    }
+}
+
+impl Piece {
+    /// The segment of this piece, with what the receiving half has to say.
+    pub fn segment(self, ack: u64, window: u32) -> Segment {
+        Segment {
+            seq: self.seq,
+            ack,
+            window,
+            len: self.len,
+            flags: Flags::ACK,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use domio_core::Duration;
+
+    const MSS: u64 = 1_448;
+    const RTT: Duration = Duration::from_millis(10);
+
+    fn at(ms: u64) -> Instant {
+        Instant::ZERO + Duration::from_millis(ms)
+    }
+
+    /// An open connection after one round trip, with nothing written and this window of the other
+    /// end.
+    fn open(config: TcpConfig, window: u32) -> Sender {
+        let mut sender = Sender::new(&config);
+        sender.syn(Instant::ZERO);
+        sender.acknowledge(Instant::ZERO + RTT, &ack(1, window));
+        assert_eq!(sender.deadline(), None);
+        sender
+    }
+
+    fn ack(ack: u64, window: u32) -> Segment {
+        Segment {
+            seq: 1,
+            ack,
+            window,
+            len: 0,
+            flags: Flags::ACK,
+        }
+    }
+
+    /// Everything that may go out at `now`, as first number and length.
+    fn drain(sender: &mut Sender, now: Instant) -> Vec<(u64, u16)> {
+        let mut pieces = Vec::new();
+        while let Some(piece) = sender.next(now) {
+            pieces.push((piece.seq, piece.len));
+        }
+        sender.settle(now);
+        pieces
+    }
+
+    #[test]
+    fn the_first_window_is_three_segments() {
+        let mut sender = open(TcpConfig::default(), 65_535);
+        assert_eq!(sender.write(10_000), 10_000);
+        let expected = [(1, 1_448), (1 + MSS, 1_448), (1 + 2 * MSS, 1_448)];
+        assert_eq!(drain(&mut sender, at(10)), expected);
+        // Round trip 10 ms, and Linux's least margin.
+        assert_eq!(sender.deadline(), Some(at(10 + 210)));
+    }
+
+    #[test]
+    fn the_send_buffer_takes_what_it_holds() {
+        let config = TcpConfig {
+            send_buffer: 3_000,
+            ..TcpConfig::default()
+        };
+        let mut sender = open(config, 65_535);
+        assert_eq!((sender.write(2_000), sender.write(2_000)), (2_000, 1_000));
+        drain(&mut sender, at(10));
+        assert_eq!(sender.write(1), 0, "what is under way is still buffered");
+        sender.acknowledge(at(20), &ack(1 + MSS, 65_535));
+        assert_eq!(sender.write(2_000), MSS);
+    }
+
+    #[test]
+    fn small_segments_wait_for_acknowledgements_unless_told_otherwise() {
+        let mut nagle = open(TcpConfig::default(), 65_535);
+        nagle.write(100);
+        assert_eq!(drain(&mut nagle, at(10)), [(1, 100)]);
+        nagle.write(100);
+        assert_eq!(drain(&mut nagle, at(10)), []);
+        nagle.acknowledge(at(20), &ack(101, 65_535));
+        assert_eq!(drain(&mut nagle, at(20)), [(101, 100)]);
+        let config = TcpConfig {
+            nodelay: true,
+            ..TcpConfig::default()
+        };
+        let mut nodelay = open(config, 65_535);
+        nodelay.write(100);
+        drain(&mut nodelay, at(10));
+        nodelay.write(100);
+        assert_eq!(drain(&mut nodelay, at(10)), [(101, 100)]);
+    }
+
+    #[test]
+    fn a_timeout_goes_back_to_the_first_unacknowledged() {
+        let mut sender = open(TcpConfig::default(), 65_535);
+        sender.write(5 * MSS);
+        drain(&mut sender, at(10));
+        assert_eq!(sender.expire(at(219)), Expired::Nothing, "too early");
+        assert_eq!(sender.expire(at(220)), Expired::Retransmit);
+        assert_eq!(drain(&mut sender, at(220)), [(1, 1_448)], "one segment");
+        assert_eq!(sender.deadline(), Some(at(220 + 420)), "twice as long");
+        assert_eq!((sender.timeouts, sender.retransmitted), (1, 1));
+        // The other end had the second and third: they are skipped.
+        let told = sender.acknowledge(at(230), &ack(1 + 3 * MSS, 65_535));
+        assert_eq!((told.fresh, told.retransmit), (3 * MSS, false));
+        assert_eq!(
+            drain(&mut sender, at(230)),
+            [(1 + 3 * MSS, 1_448), (1 + 4 * MSS, 1_448)]
+        );
+    }
+
+    #[test]
+    fn round_trips_are_not_measured_over_retransmissions() {
+        let mut sender = open(TcpConfig::default(), 65_535);
+        sender.write(MSS);
+        drain(&mut sender, at(10));
+        sender.expire(at(220));
+        drain(&mut sender, at(220));
+        sender.acknowledge(at(1_000), &ack(1 + MSS, 65_535));
+        assert_eq!(sender.rto().srtt(), Some(RTT));
+    }
+
+    #[test]
+    fn duplicates_need_the_same_window_and_no_data() {
+        let mut sender = open(TcpConfig::default(), 65_535);
+        sender.write(3 * MSS);
+        drain(&mut sender, at(10));
+        let retransmits = |sender: &mut Sender, segment: Segment| {
+            let told: Vec<bool> = (0..3)
+                .map(|_| sender.acknowledge(at(20), &segment).retransmit)
+                .collect();
+            told
+        };
+        let data = Segment {
+            len: 10,
+            ..ack(1, 65_535)
+        };
+        assert_eq!(retransmits(&mut sender, data), [false; 3]);
+        assert!(
+            !sender.acknowledge(at(20), &ack(1, 70_000)).retransmit,
+            "update"
+        );
+        assert_eq!(
+            retransmits(&mut sender, ack(1, 70_000)),
+            [false, false, true]
+        );
+        let piece = sender.retransmit(at(20));
+        assert_eq!((piece.seq, piece.len), (1, 1_448));
+    }
+
+    #[test]
+    fn acknowledgements_of_what_was_never_sent_are_ignored() {
+        let mut sender = open(TcpConfig::default(), 65_535);
+        sender.write(MSS);
+        drain(&mut sender, at(10));
+        let told = sender.acknowledge(at(20), &ack(2 + MSS, 65_535));
+        assert_eq!((told.fresh, sender.buffered()), (0, MSS));
+    }
+
+    #[test]
+    fn a_closed_window_is_probed_ever_more_seldom() {
+        let mut sender = open(TcpConfig::default(), 2 * 1_448);
+        sender.write(5 * MSS);
+        assert_eq!(drain(&mut sender, at(10)).len(), 2);
+        sender.acknowledge(at(20), &ack(1 + 2 * MSS, 0));
+        assert_eq!(drain(&mut sender, at(20)), []);
+        let mut now = at(20);
+        for wait in [210, 420, 840] {
+            // Round trips of 10 ms with deviation falling to 3.75 ms: the margin stays 200 ms.
+            let deadline = sender.deadline().expect("a probe is due");
+            assert_eq!(deadline.since(now), Duration::from_millis(wait));
+            now = deadline;
+            let old = Piece {
+                seq: 2 * MSS,
+                len: 0,
+            };
+            assert_eq!(sender.expire(now), Expired::Probe(old));
+            sender.acknowledge(now, &ack(1 + 2 * MSS, 0));
+            assert_eq!(drain(&mut sender, now), []);
+        }
+        assert_eq!((sender.probes, sender.timeouts), (3, 0));
+        sender.acknowledge(now, &ack(1 + 2 * MSS, 65_535));
+        assert_eq!(drain(&mut sender, now).len(), 3);
+    }
+
+    #[test]
+    fn a_window_that_is_nearly_closed_is_used_after_a_while() {
+        let mut sender = open(TcpConfig::default(), 2 * 1_448);
+        sender.write(5 * MSS);
+        drain(&mut sender, at(10));
+        sender.acknowledge(at(20), &ack(1 + 2 * MSS, 100));
+        assert_eq!(drain(&mut sender, at(20)), [], "no silly segment");
+        let deadline = sender.deadline().expect("a probe is due");
+        let little = Piece {
+            seq: 1 + 2 * MSS,
+            len: 100,
+        };
+        assert_eq!(sender.expire(deadline), Expired::Probe(little));
+        assert!(sender.deadline().is_some(), "it may get lost");
+    }
+}

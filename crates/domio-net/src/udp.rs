@@ -1,0 +1,184 @@
+//! UDP traffic: a source with a fixed rate and size, and a sink that counts.
+
+use domio_core::{Duration, Instant};
+
+use crate::packet::{Body, FlowId, MESSAGE_BYTES_MAX, Numbered, Packet, Station};
+use crate::queue::{Accounted, Ledger};
+
+/// Settings of a source.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct UdpConfig {
+    /// Bytes behind the UDP header, [`MESSAGE_BYTES_MAX`] at most.
+    pub bytes: u16,
+    /// Packets per second, more than 0.
+    pub rate: u32,
+}
+
+/// Sends packets at fixed times: the nth, from 0, `n / rate` seconds after the start, exactly (rounded
+/// down to the nanosecond, without drift).
+#[derive(Clone, Debug)]
+pub struct UdpSource {
+    config: UdpConfig,
+    from: Station,
+    to: Station,
+    flow: FlowId,
+    start: Instant,
+    sent: u64,
+}
+
+impl UdpSource {
+    /// A source that begins at `start`.
+    ///
+    /// # Panics
+    /// When the datagram does not fit into a packet or the rate is 0.
+    #[track_caller]
+    pub fn new(
+        config: UdpConfig,
+        from: Station,
+        to: Station,
+        flow: FlowId,
+        start: Instant,
+    ) -> Self {
+        assert!(
+            config.bytes <= MESSAGE_BYTES_MAX,
+            "a datagram of {} bytes needs fragments; expected at most {MESSAGE_BYTES_MAX}",
+            config.bytes
+        );
+        assert!(
+            config.rate > 0,
+            "a source sends more than 0 packets a second"
+        );
+        UdpSource {
+            config,
+            from,
+            to,
+            flow,
+            start,
+            sent: 0,
+        }
+    }
+
+    /// When the next packet is due.
+    #[inline]
+    pub fn due(&self) -> Instant {
+        let rate = u64::from(self.config.rate);
+        let (seconds, rest) = (self.sent / rate, self.sent % rate);
+        // `rest` has 32 bits and a second 30, so the product fits.
+        let fraction = Duration::from_nanos(rest * 1_000_000_000 / rate);
+        self.start + Duration::from_secs(seconds) + fraction
+    }
+
+    /// Makes the next packet. Call it when the packet is [`due`](Self::due); a source that was held
+    /// up catches up when it is called for each packet that is overdue.
+    pub fn emit(&mut self) -> Packet {
+        // The packet's number wraps after 4 billion; the count does not.
+        let seq = self.sent as u32;
+        self.sent += 1;
+        Packet {
+            from: self.from,
+            to: self.to,
+            flow: self.flow,
+            body: Body::Udp(Numbered {
+                seq,
+                bytes: self.config.bytes,
+            }),
+        }
+    }
+
+    /// Packets made so far.
+    #[inline]
+    pub fn sent(&self) -> u64 {
+        self.sent
+    }
+}
+
+impl Accounted for UdpSource {
+    fn account(&self, ledger: &mut Ledger) {
+        ledger.sent(self.sent);
+    }
+}
+
+/// Counts what arrives.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct UdpSink {
+    /// Packets.
+    pub received: u64,
+    /// Their bytes, without headers.
+    pub bytes: u64,
+    /// Packets with a number below one that had come before: overtaken or duplicated.
+    pub out_of_order: u64,
+    /// One more than the highest number so far.
+    pub expected: u32,
+}
+
+impl UdpSink {
+    /// A sink that has received nothing.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// A datagram arrives.
+    pub fn receive(&mut self, message: Numbered) {
+        self.received += 1;
+        self.bytes += u64::from(message.bytes);
+        if message.seq < self.expected {
+            self.out_of_order += 1;
+        } else {
+            self.expected = message.seq.saturating_add(1);
+        }
+    }
+
+    /// Packets up to the highest number that have not come; too low by the number of duplicates.
+    pub fn missing(&self) -> u64 {
+        u64::from(self.expected).saturating_sub(self.received)
+    }
+}
+
+impl Accounted for UdpSink {
+    fn account(&self, ledger: &mut Ledger) {
+        ledger.delivered(self.received);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn source(rate: u32) -> UdpSource {
+        let config = UdpConfig { bytes: 100, rate };
+        let start = Instant::from_nanos(7);
+        UdpSource::new(config, Station(0), Station(1), FlowId(0), start)
+    }
+
+    #[test]
+    fn the_rate_does_not_drift() {
+        // 3 a second: 0, 333333333, 666666666, 1000000000 ns and so on.
+        let mut source = source(3);
+        for n in 0..30_000_u64 {
+            assert_eq!(source.due(), Instant::from_nanos(7 + n * 1_000_000_000 / 3));
+            source.emit();
+        }
+        assert_eq!(
+            source.due(),
+            Instant::from_nanos(7) + Duration::from_secs(10_000)
+        );
+    }
+
+    #[test]
+    fn the_sink_tells_gaps_from_overtaking() {
+        let mut sink = UdpSink::new();
+        for seq in [0, 1, 4, 3, 5] {
+            sink.receive(Numbered { seq, bytes: 10 });
+        }
+        assert_eq!((sink.received, sink.bytes), (5, 50));
+        assert_eq!((sink.missing(), sink.out_of_order), (1, 1));
+    }
+
+    #[test]
+    fn packets_are_numbered() {
+        let mut source = source(1_000);
+        let numbers: Vec<Body> = (0..3).map(|_| source.emit().body).collect();
+        let expected = [0, 1, 2].map(|seq| Body::Udp(Numbered { seq, bytes: 100 }));
+        assert_eq!(numbers, expected);
+    }
+}
