@@ -1,8 +1,8 @@
 //! Ping: echo requests and replies (RFC 792, RFC 1122 3.2.2.6).
 //!
 //! [`Ping`] sends one request at a time: the next one goes out when the reply is there, or when the
-//! reply has not come within the timeout (`ping -A`, or a loop around `ping -c 1`). So it never loads
-//! what it measures with more than one packet, and a request that got stuck delays the next.
+//! reply has not come within the timeout (`ping -A`, or a loop around `ping -c 1`). So it never
+//! loads what it measures with more than one packet, and a request that got stuck delays the next.
 
 use domio_core::{Duration, Instant};
 

@@ -1,15 +1,16 @@
-//! Network building blocks: packets, links, network cards, a bridge, TCP, UDP, ping and remote hosts.
+//! Network building blocks: packets, links, network cards, a bridge, TCP, UDP, ping and remote
+//! hosts.
 //!
 //! Every part is a state machine without a clock of its own. It is told what happens and when, and
-//! says what follows: when the next packet arrives, when an interrupt is due, which segments to send.
-//! The owner has the event queue, arms its timers and passes packets from part to part, so that any
-//! of them can be tested alone and put together in any order.
+//! says what follows: when the next packet arrives, when an interrupt is due, which segments to
+//! send. The owner has the event queue, arms its timers and passes packets from part to part, so
+//! that any of them can be tested alone and put together in any order.
 //!
 //! | module | holds |
 //! |---|---|
 //! | [`packet`] | what a packet is, and what it costs on a line |
-//! | [`queue`] | bounded queues, named places of drop, and the books that have to balance |
-//! | [`link`] | a full-duplex link: exact serialisation, latency, a queue in front, loss for tests |
+//! | [`queue`] | bounded queues, named places of drop, books that have to balance |
+//! | [`link`] | a full-duplex link: exact serialisation, latency, a queue, loss for tests |
 //! | [`nic`] | a network card: rings, drops, interrupt moderation |
 //! | [`bridge`] | which port a packet leaves by |
 //! | [`tcp`] | one end of a TCP connection, for bulk flows |

@@ -8,9 +8,9 @@
 //! # Exact serialisation
 //!
 //! At 10 Gb/s a byte takes 0.8 ns. Packets that follow each other without a gap are placed on the
-//! line exactly: the fraction of a nanosecond by which one overhangs is carried to the next, so that
-//! no rounding adds up. Instants are those of the next whole nanosecond. A line that was idle starts
-//! at a whole nanosecond.
+//! line exactly: the fraction of a nanosecond by which one overhangs is carried to the next, so
+//! that no rounding adds up. Instants are those of the next whole nanosecond. A line that was idle
+//! starts at a whole nanosecond.
 
 use std::collections::VecDeque;
 
@@ -35,8 +35,8 @@ impl Rate {
     /// `bps` bits per second, 1 to 400 Gb/s.
     ///
     /// # Panics
-    /// When `bps` is out of range. Faster lines would send the smallest packet in little more than a
-    /// nanosecond, the unit of time.
+    /// When `bps` is out of range. Faster lines would send the smallest packet in little more than
+    /// a nanosecond, the unit of time.
     #[track_caller]
     pub const fn bits_per_second(bps: u64) -> Rate {
         assert!(
@@ -65,8 +65,8 @@ pub struct LinkConfig {
     pub queue: usize,
 }
 
-/// Chance for which a line spoils packets, as noise would: a packet keeps the line busy and does not
-/// arrive.
+/// Chance for which a line spoils packets, as noise would: a packet keeps the line busy and does
+/// not arrive.
 #[derive(Clone, Debug)]
 pub struct Loss {
     stream: RandomStream,
@@ -189,8 +189,8 @@ impl Direction {
         Some(self.carry(now, packet))
     }
 
-    /// Like [`send`](Self::send), for a sender with a queue of its own, such as a NIC with its ring:
-    /// nothing is dropped for want of room.
+    /// Like [`send`](Self::send), for a sender with a queue of its own, such as a NIC with its
+    /// ring: nothing is dropped for want of room.
     pub fn carry(&mut self, now: Instant, packet: Packet) -> Instant {
         self.counts.entered += 1;
         let wire_bytes = packet.wire_bytes();

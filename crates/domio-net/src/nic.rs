@@ -8,21 +8,22 @@
 //!
 //! # Transmitting
 //!
-//! The driver puts packets into the ring while there is room ([`Nic::transmit`]); the card sends them
-//! as fast as the line is. A descriptor is in use until the driver has [reaped](Nic::reap) it after
-//! its packet left. Since the line tells at once when a packet will have left, completions need no
-//! event of their own.
+//! The driver puts packets into the ring while there is room ([`Nic::transmit`]); the card sends
+//! them as fast as the line is. A descriptor is in use until the driver has [reaped](Nic::reap) it
+//! after its packet left. Since the line tells at once when a packet will have left, completions
+//! need no event of their own.
 //!
 //! # Interrupts
 //!
-//! [`Nic::interrupt_at`] says when the card raises its interrupt, if nothing else happens: look again
-//! after each call, arm one timer for it, and call [`Nic::interrupt`] when it fires. What is new in
-//! each direction counts: the card waits until the first new packet is [`Coalesce::delay`] old
-//! (an absolute timer: later packets do not put it off) or until there are [`Coalesce::packets`] of
-//! them, and keeps a [least distance](NicConfig::gap) from the interrupt before.
+//! [`Nic::interrupt_at`] says when the card raises its interrupt, if nothing else happens: look
+//! again after each call, arm one timer for it, and call [`Nic::interrupt`] when it fires. What is
+//! new in each direction counts: the card waits until the first new packet is [`Coalesce::delay`]
+//! old (an absolute timer: later packets do not put it off) or until there are
+//! [`Coalesce::packets`] of them, and keeps a [least distance](NicConfig::gap) from the interrupt
+//! before.
 //!
-//! A driver that polls (Linux's NAPI) [masks](Nic::mask) the interrupt in its handler and unmasks it
-//! when it found the ring empty; what came in between is new then, and what it left in the ring
+//! A driver that polls (Linux's NAPI) [masks](Nic::mask) the interrupt in its handler and unmasks
+//! it when it found the ring empty; what came in between is new then, and what it left in the ring
 //! after an interrupt told of it is not.
 
 use std::collections::VecDeque;
@@ -93,9 +94,10 @@ impl NicConfig {
     };
 
     /// Intel's e1000 as Linux 2.6 sets it up: 256 descriptors each way; absolute delays
-    /// `DEFAULT_RADV` 8 and `DEFAULT_TADV` 32 units of 1.024 us (`drivers/net/e1000/e1000_param.c`);
-    /// `InterruptThrottleRate` fixed at 8000 interrupts a second, which the adaptive settings (since
-    /// `DEFAULT_ITR` is 3) go below for bulk traffic and above for the rest.
+    /// `DEFAULT_RADV` 8 and `DEFAULT_TADV` 32 units of 1.024 us
+    /// (`drivers/net/e1000/e1000_param.c`); `InterruptThrottleRate` fixed at 8000 interrupts a
+    /// second, which the adaptive settings (since `DEFAULT_ITR` is 3) go below for bulk traffic and
+    /// above for the rest.
     pub const E1000: NicConfig = NicConfig {
         rx_ring: 256,
         tx_ring: 256,

@@ -14,8 +14,8 @@
 
 use std::fmt;
 
-/// A host's interface: what an Ethernet and an IP address are in the model. Numbered densely from 0,
-/// so that tables may be indexed by it.
+/// A host's interface: what an Ethernet and an IP address are in the model. Numbered densely from
+/// 0, so that tables may be indexed by it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Station(pub u16);
 

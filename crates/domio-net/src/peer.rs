@@ -1,8 +1,8 @@
 //! A remote host that is never the bottleneck: it answers in the instant in which a packet arrives.
 //!
 //! Whatever is slow in a measurement is then the path or the host under test. A peer serves flows:
-//! ping, UDP and TCP, as client or server. Its owner passes it packets and fired timers, and carries
-//! out what it asks for through [`PeerActions`].
+//! ping, UDP and TCP, as client or server. Its owner passes it packets and fired timers, and
+//! carries out what it asks for through [`PeerActions`].
 
 use domio_core::Instant;
 

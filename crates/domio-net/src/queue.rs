@@ -1,8 +1,8 @@
 //! Where packets wait and where they are lost: bounded queues, and the books that have to balance.
 //!
-//! Every packet that anybody sends is delivered, was dropped at a place that has a name, or is still
-//! under way. Each part of the network keeps [`Counts`] and says in
-//! [`Accounted::account`] what it did; [`Ledger::check`] adds up.
+//! Every packet that anybody sends is delivered, was dropped at a place that has a name, or is
+//! still under way. Each part of the network keeps [`Counts`] and says in [`Accounted::account`]
+//! what it did; [`Ledger::check`] adds up.
 
 use std::collections::VecDeque;
 use std::fmt;

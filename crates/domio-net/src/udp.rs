@@ -14,8 +14,8 @@ pub struct UdpConfig {
     pub rate: u32,
 }
 
-/// Sends packets at fixed times: the nth, from 0, `n / rate` seconds after the start, exactly (rounded
-/// down to the nanosecond, without drift).
+/// Sends packets at fixed times: the nth, from 0, `n / rate` seconds after the start, exactly
+/// (rounded down to the nanosecond, without drift).
 #[derive(Clone, Debug)]
 pub struct UdpSource {
     config: UdpConfig,

@@ -3,9 +3,9 @@
 //! RFC 5681 with NewReno (RFC 6582) and limited transmit (RFC 3042). As in Linux the window counts
 //! full segments, and grows for each acknowledgement rather than for the bytes in it
 //! (`tcp_reno_cong_avoid` in `net/ipv4/tcp_cong.c` with `tcp_abc` 0, the default of 2008); so
-//! delayed acknowledgements halve the growth. In fast recovery every acknowledgement of something new
-//! restarts the retransmission timer (the "slow-but-steady" variant of RFC 6582 4), so that a window
-//! with many losses recovers one of them in each round trip.
+//! delayed acknowledgements halve the growth. In fast recovery every acknowledgement of something
+//! new restarts the retransmission timer (the "slow-but-steady" variant of RFC 6582 4), so that a
+//! window with many losses recovers one of them in each round trip.
 
 /// Sends of one connection, as far as congestion limits them. All windows are in full segments.
 #[derive(Clone, Debug)]
@@ -18,7 +18,8 @@ pub struct Congestion {
     /// Duplicate acknowledgements in a row.
     duplicates: u32,
     phase: Phase,
-    /// What had been sent when the last loss was found: the number behind it (RFC 6582's `recover`).
+    /// What had been sent when the last loss was found: the number behind it (RFC 6582's
+    /// `recover`).
     recover: u64,
 }
 

@@ -1,13 +1,14 @@
 //! TCP for bulk flows: how fast data gets through a path that queues, delays and drops.
 //!
 //! A [`Connection`] is one end. It is told what happens (a segment arrived, a timer expired, the
-//! application wrote or read) and says what to do through [`Actions`]. It holds numbers and no bytes.
+//! application wrote or read) and says what to do through [`Actions`]. It holds numbers and no
+//! bytes.
 //!
 //! | file | holds | source |
 //! |---|---|---|
 //! | `connection.rs` | opening, and who does what when | RFC 9293 |
-//! | `sender.rs` | what may be sent when; retransmission; probing a closed window | RFC 9293, RFC 1122 |
-//! | `congestion.rs` | slow start, congestion avoidance, fast retransmit and recovery | RFC 5681, RFC 6582, RFC 3042 |
+//! | `sender.rs` | what may be sent when; sending again; probing | RFC 9293, RFC 1122 |
+//! | `congestion.rs` | how much may be under way | RFC 5681, RFC 6582, RFC 3042 |
 //! | `rto.rs` | the retransmission timeout | RFC 6298, Linux |
 //! | `receiver.rs` | order, the receive window, when to acknowledge | RFC 9293, RFC 1122, Linux |
 //!
@@ -39,21 +40,22 @@ pub struct TcpConfig {
     /// Send buffer: what the application may have written and the other end not acknowledged
     /// (bytes), at least 1.
     pub send_buffer: u32,
-    /// Receive buffer: what the other end may send before the application reads (bytes), at least 1.
+    /// Receive buffer: what the other end may send before the application reads (bytes), at least
+    /// 1.
     pub receive_buffer: u32,
     /// Segments that are not full are sent at once, though others are not acknowledged yet
     /// (`TCP_NODELAY`). Otherwise they wait (Nagle, RFC 896).
     pub nodelay: bool,
-    /// Retransmission timeout before a round trip was measured. 3 s in RFC 2988 and Linux until 3.0;
-    /// 1 s in RFC 6298.
+    /// Retransmission timeout before a round trip was measured. 3 s in RFC 2988 and Linux until
+    /// 3.0; 1 s in RFC 6298.
     pub rto_initial: Duration,
     /// How far the timeout is above the smoothed round-trip time at least: Linux's `TCP_RTO_MIN`,
     /// 200 ms.
     pub rto_min: Duration,
     /// The longest timeout: Linux's `TCP_RTO_MAX`, 120 s.
     pub rto_max: Duration,
-    /// How long an acknowledgement waits for company: Linux's `TCP_DELACK_MIN`, 40 ms. Zero: it does
-    /// not wait.
+    /// How long an acknowledgement waits for company: Linux's `TCP_DELACK_MIN`, 40 ms. Zero: it
+    /// does not wait.
     pub ack_delay: Duration,
     /// How many segments are acknowledged one by one at first: Linux's `TCP_MAX_QUICKACKS`, 16.
     pub quick_acks: u32,

@@ -1,5 +1,5 @@
-//! Two peers and a host with a network card on one bridge: every packet is delivered, was dropped at
-//! a place that has a name, or is under way, at any time and whatever overflows.
+//! Two peers and a host with a network card on one bridge: every packet is delivered, was dropped
+//! at a place that has a name, or is under way, at any time and whatever overflows.
 //!
 //! ```text
 //!   peer 0 ══ bridge ══ card of host 1

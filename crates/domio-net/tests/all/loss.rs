@@ -1,7 +1,7 @@
 //! Random loss: the rate goes with one over the square root of the loss.
 //!
-//! M. Mathis, J. Semke, J. Mahdavi, T. Ott, "The macroscopic behavior of the TCP congestion avoidance
-//! algorithm" (1997): rate = MSS / RTT * C / sqrt(p). With delayed acknowledgements C is
+//! M. Mathis, J. Semke, J. Mahdavi, T. Ott, "The macroscopic behavior of the TCP congestion
+//! avoidance algorithm" (1997): rate = MSS / RTT * C / sqrt(p). With delayed acknowledgements C is
 //! sqrt(3/4) = 0.87 for losses at equal distances and 0.93 for random ones. The formula leaves
 //! timeouts out, which take some of the rate when the window is small.
 

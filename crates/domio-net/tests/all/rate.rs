@@ -68,6 +68,7 @@ fn a_queue_that_overflows_costs_little() {
     let statistics = path.ends[0].connection.statistics();
     assert!(path.lines[0].counts().dropped > 0, "the queue overflows");
     assert!(statistics.fast_retransmits > 2, "{statistics:?}");
+    assert_eq!(statistics.timeouts, 0, "{statistics:?}");
 }
 
 #[test]

@@ -79,11 +79,11 @@ proptest! {
         let until = Instant::ZERO + Duration::from_secs(20 * 3_600);
         path.run(until);
         prop_assert!(path.now() < until, "it goes on for ever");
-        for side in 0..2 {
+        for (side, application) in applications.iter().enumerate() {
             let (end, other) = (&path.ends[side], &path.ends[1 - side]);
             let state = end.connection.state();
             prop_assert_eq!((state, end.opened), (State::Established, 1));
-            prop_assert_eq!(end.written, applications[side].writes);
+            prop_assert_eq!(end.written, application.writes);
             prop_assert_eq!((end.freed, other.delivered), (end.written, end.written));
             prop_assert_eq!((end.connection.readable(), end.connection.buffered()), (0, 0));
         }
@@ -105,8 +105,8 @@ fn a_reader_that_stops_closes_the_window_and_opens_it_again() {
     path.start();
     path.run(Instant::ZERO + Duration::from_secs(1));
     assert_eq!(path.ends[1].delivered, 20_000);
-    // 13 full segments leave 1176 bytes of the window, which go out after 0.2 s as a probe; then the
-    // window is closed, and probed after 0.2 s and 0.4 s more. The next is due after 1.6 s.
+    // 13 full segments leave 1176 bytes of the window, which go out after 0.2 s as a probe; then
+    // the window is closed, and probed after 0.2 s and 0.4 s more. The next is due after 1.6 s.
     let probes = path.ends[0].connection.statistics().probes;
     assert_eq!(probes, 3);
     path.run(Instant::ZERO + Duration::from_secs(60));
