@@ -316,6 +316,13 @@ mod tests {
             "fills the gap"
         );
         assert_eq!((receiver.duplicates, receiver.out_of_order), (1, 4));
+        assert_eq!(receiver.early, []);
+        receiver.acknowledge();
+        assert_eq!(
+            receiver.receive(at(0), &nth(5)),
+            got(MSS, Ack::Later),
+            "as before"
+        );
     }
 
     #[test]
