@@ -152,10 +152,10 @@ mod tests {
 
     #[test]
     fn the_rate_does_not_drift() {
-        // 3 a second: 0, 333333333, 666666666, 1000000000 ns and so on.
-        let mut source = source(3);
-        for n in 0..30_000_u64 {
-            assert_eq!(source.due(), Instant::from_nanos(7 + n * 1_000_000_000 / 3));
+        // 7 a second: 0, 142857142, 285714285 ns and so on, each rounded by itself.
+        let mut source = source(7);
+        for n in 0..70_000_u64 {
+            assert_eq!(source.due(), Instant::from_nanos(7 + n * 1_000_000_000 / 7));
             source.emit();
         }
         assert_eq!(
