@@ -201,7 +201,7 @@ impl<E: Copy> EventQueue<E> {
     }
 
     /// Whether another event is due at the instant [`now`](Self::now).
-    #[inline]
+    #[inline(always)]
     pub fn is_due_now(&mut self) -> bool {
         time_of(self.timers.earliest()) == self.now
             || (self.posts > 0 && self.peek_time() == Some(self.now()))
@@ -211,7 +211,7 @@ impl<E: Copy> EventQueue<E> {
     /// [`now`](Self::now) to its time. A timer is disarmed by being delivered.
     ///
     /// Returns `None`, and changes nothing, when no event is due by then.
-    #[inline]
+    #[inline(always)]
     pub fn pop(&mut self, until: Instant) -> Option<(Instant, E)> {
         let timer = self.timers.earliest();
         let (time, event) = if self.posts > 0
@@ -241,7 +241,7 @@ impl<E: Copy> EventQueue<E> {
     ///
     /// Timers that are armed in a row for the same time, as the ticks of many processors are, can
     /// be handled in a row like this: nothing else is due in between.
-    #[inline]
+    #[inline(always)]
     pub fn pop_in_row(&mut self, wants: impl Fn(E) -> bool) -> Option<E> {
         self.timers.pop_in_row(wants)
     }

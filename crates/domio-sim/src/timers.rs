@@ -181,7 +181,7 @@ impl<E: Copy> Timers<E> {
     }
 
     /// The earliest deadline, [`DISARMED`] when no timer is armed.
-    #[inline]
+    #[inline(always)]
     pub fn earliest(&mut self) -> Key {
         if !self.is_known {
             self.find_first();
@@ -196,7 +196,7 @@ impl<E: Copy> Timers<E> {
         self.first
     }
 
-    #[inline]
+    #[inline(always)]
     fn find_first(&mut self) {
         let [a, b, c, _] = self.fronts;
         self.first = earlier(earlier(a, b), earlier(c, self.tournament.champion()));
@@ -330,7 +330,7 @@ impl<E: Copy> Timers<E> {
     }
 
     /// Disarms the timer whose key is `earliest` and returns its event.
-    #[inline]
+    #[inline(always)]
     pub fn pop(&mut self, earliest: Key) -> E {
         // An entry in the tournament stays until another one replaces it, or it is in the way.
         self.row = (earliest, LANES);
@@ -350,7 +350,7 @@ impl<E: Copy> Timers<E> {
 
     /// Disarms the timer that was armed right after the one that was popped last, for the same
     /// time, if the model `wants` its event; returns that.
-    #[inline]
+    #[inline(always)]
     pub fn pop_in_row(&mut self, wants: impl Fn(E) -> bool) -> Option<E> {
         let (last, at) = self.row;
         let front = self.fronts[at % LANE_ROOM];

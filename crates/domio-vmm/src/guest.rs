@@ -159,7 +159,7 @@ impl Guest {
     }
 
     /// What the vcpu does from `now` on. Finished jobs are appended to `jobs`.
-    #[inline]
+    #[inline(always)]
     pub fn step(&mut self, now: Instant, jobs: &mut Vec<Job>) -> Step {
         if self.pending {
             self.pending = false;
@@ -189,7 +189,7 @@ impl Guest {
     }
 
     /// Wakes the tasks whose time has come.
-    #[inline]
+    #[inline(always)]
     fn wake_tasks(&mut self, now: Instant) {
         if self.task_wake <= now {
             if let [task] = &mut *self.tasks {
@@ -227,7 +227,7 @@ impl Guest {
     }
 
     /// As [`Guest::step_tasks`] for a guest with one task, as most have.
-    #[inline]
+    #[inline(always)]
     fn step_only_task(&mut self, now: Instant, jobs: &mut Vec<Job>) -> Step {
         loop {
             if !self.tasks[0].ready() {
