@@ -76,6 +76,7 @@ impl VcpuView {
 
 /// Where a vcpu may run and where it prefers to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(align(64))] // a cache line each
 pub struct Affinity {
     /// It never runs elsewhere. Holds at least one online pcpu.
     pub hard: CpuSet,

@@ -27,6 +27,7 @@ const LANE_ROOM: usize = 4;
 const NONE: u32 = u32::MAX;
 
 #[derive(Clone)]
+#[repr(align(64))] // a cache line each
 struct Timer<E> {
     /// When it fires; [`DISARMED`] for not at all.
     deadline: Key,

@@ -43,6 +43,7 @@ pub(super) mod flag {
 
 /// What the policy keeps for a vcpu.
 #[derive(Clone, Copy, Debug)]
+#[repr(align(64))] // a cache line each
 pub(super) struct Vcpu {
     /// Neighbours in the run queue of `queue`.
     pub next: u32,
