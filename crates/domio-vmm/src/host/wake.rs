@@ -42,12 +42,15 @@ impl<S: Sink> Host<S> {
             }
             let mut cx = Cx::new(now, &mut self.tables, &mut self.effects, self.recording);
             self.scheduler.wake(&mut cx, vcpu, why);
-            // Most often it preempts who runs here, and that is all.
-            if let [Effect::Tickle(pcpu)] = *self.effects
+            // Most often it preempts who runs here, and that is all. The effect's pcpu is compared
+            // and not used: to use what was written a moment ago would be to wait for it.
+            if let [Effect::Tickle(pcpu)] = &self.effects[..]
+                && *pcpu == on
                 && self.free
+                && self.tables.online.contains(on)
             {
                 self.effects.clear();
-                self.tickle(queue, on, pcpu, now, Cause::Wake);
+                self.raise(queue, on, now, Cause::Wake);
             } else {
                 self.apply_effects(queue, on, now, Cause::Wake);
             }
