@@ -121,8 +121,8 @@ pub const MEMORY: &[MemoryCase] = &[
     },
 ];
 
-/// Decisions of the plain loop on the load of [`hosts::host`]. Like a host it learns its size when it
-/// runs: a loop that was compiled for one pcpu is another program.
+/// Decisions of the plain loop on the load of [`hosts::host`]. Like a host it learns its size when
+/// it runs: a loop that was compiled for one pcpu is another program.
 fn plain(pcpus: u16) -> u64 {
     let [pcpus, burning] = std::hint::black_box([pcpus, hosts::BURNING]);
     plain::round_robin(pcpus, burning, HOST_SECONDS * 1_000_000_000).decisions
