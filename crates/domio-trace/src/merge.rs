@@ -118,6 +118,11 @@ impl Merge {
         self.stats.held_max = self.stats.held_max.max(self.held as u64);
     }
 
+    /// How many more records may be held, at least one.
+    pub(crate) fn room(&self) -> usize {
+        self.held_max.saturating_sub(self.held).max(1)
+    }
+
     /// The file is over: everything may go.
     pub(crate) fn finish(&mut self) {
         self.finished = true;

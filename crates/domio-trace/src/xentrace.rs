@@ -139,7 +139,7 @@ impl<R: Read> XentraceReader<R> {
             return self.window_head();
         };
         let cpu = window.cpu;
-        for _ in 0..STEP {
+        for _ in 0..STEP.min(self.merge.room()) {
             let Some(window) = self.window.as_mut().filter(|w| w.left > 0) else {
                 self.window = None;
                 break;
