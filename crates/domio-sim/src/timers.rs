@@ -42,6 +42,16 @@ struct Timer<E> {
     lane: u32,
 }
 
+impl<E: Copy> Timer<E> {
+    /// Disarms it and returns its event.
+    #[inline]
+    fn fire(&mut self) -> E {
+        self.deadline = DISARMED;
+        self.entry = DISARMED;
+        self.event
+    }
+}
+
 /// Entries of one delay, in order.
 #[derive(Clone)]
 struct Lane {
@@ -208,7 +218,7 @@ impl<E: Copy> Timers<E> {
     /// fired.
     #[inline(never)]
     fn clear_up(&mut self, first: Key) {
-        let in_lane = self.leave_lane(first);
+        let in_lane = self.leave_lane(first).is_some();
         let in_tournament = self.tournament.champion() as u64 == first as u64;
         let timer = &mut self.timers[index_of(first)];
         if timer.entry as u64 == first as u64 {
@@ -225,16 +235,16 @@ impl<E: Copy> Timers<E> {
         self.find_first();
     }
 
-    /// Takes `first` away if it is the front of a lane. Says whether it was.
+    /// Takes `key` away if it is the front of a lane, and tells which.
     #[inline]
-    fn leave_lane(&mut self, first: Key) -> bool {
-        for (front, lane) in self.fronts[..LANES].iter_mut().zip(&mut self.lanes) {
-            if *front as u64 == first as u64 {
-                *front = lane.next();
-                return true;
+    fn leave_lane(&mut self, key: Key) -> Option<usize> {
+        for (at, lane) in self.lanes[..LANES].iter_mut().enumerate() {
+            if self.fronts[at] as u64 == key as u64 {
+                self.fronts[at] = lane.next();
+                return Some(at);
             }
         }
-        false
+        None
     }
 
     /// Gives `timer` a deadline, `delay` after now.
@@ -334,19 +344,9 @@ impl<E: Copy> Timers<E> {
     #[inline(always)]
     pub fn pop(&mut self, earliest: Key) -> E {
         // An entry in the tournament stays until another one replaces it, or it is in the way.
-        self.row = (earliest, LANES);
-        for (at, lane) in self.lanes[..LANES].iter_mut().enumerate() {
-            if self.fronts[at] as u64 == earliest as u64 {
-                self.fronts[at] = lane.next();
-                self.row.1 = at;
-                break;
-            }
-        }
+        self.row = (earliest, self.leave_lane(earliest).unwrap_or(LANES));
         self.is_known = false;
-        let own = &mut self.timers[index_of(earliest)];
-        own.deadline = DISARMED;
-        own.entry = DISARMED;
-        own.event
+        self.timers[index_of(earliest)].fire()
     }
 
     /// Disarms the timer that was armed right after the one that was popped last, for the same
@@ -362,9 +362,7 @@ impl<E: Copy> Timers<E> {
         if own.deadline as u64 != front as u64 || !wants(own.event) {
             return None;
         }
-        own.deadline = DISARMED;
-        own.entry = DISARMED;
-        let event = own.event;
+        let event = own.fire();
         self.fronts[at % LANE_ROOM] = self.lanes[at % LANE_ROOM].next();
         self.row.0 = front;
         self.is_known = false;

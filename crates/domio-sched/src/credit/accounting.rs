@@ -132,12 +132,7 @@ impl Credit {
 
     /// Share of `domain` in [`Credit::weight`] while it has `count` active vcpus.
     pub(super) fn weight_in_sum(&self, domain: usize, count: u32) -> i64 {
-        let weight = self.domains[domain].weight;
-        match (self.rules.weight_per_vcpu, count) {
-            (_, 0) => 0,
-            (true, n) => weight * i64::from(n),
-            (false, _) => weight,
-        }
+        self.domains[domain].weight_in_sum(self.rules.weight_per_vcpu, count)
     }
 
     /// Puts `vcpu` at the head of its domain's active list and, if it is the first there, the
@@ -256,11 +251,7 @@ impl Credit {
             // Read before anything moves: the domain may go to the head.
             at = d.next;
             let count = i64::from(d.active_count);
-            let weight = if self.rules.weight_per_vcpu {
-                d.weight * count
-            } else {
-                d.weight
-            };
+            let weight = d.weight_in_sum(self.rules.weight_per_vcpu, d.active_count);
             weight_left -= weight;
             vcpus += d.active_count;
 

@@ -189,6 +189,17 @@ pub(super) struct Domain {
 }
 
 impl Domain {
+    /// What it adds to the sum of weights with `count` active vcpus: its weight, or `per_vcpu` its
+    /// weight for each of them.
+    #[inline]
+    pub fn weight_in_sum(&self, per_vcpu: bool, count: u32) -> i64 {
+        match (per_vcpu, count) {
+            (_, 0) => 0,
+            (true, n) => self.weight * i64::from(n),
+            (false, _) => self.weight,
+        }
+    }
+
     pub const UNKNOWN: Domain = Domain {
         weight: 256,
         cap: 0,

@@ -127,7 +127,7 @@ impl<S: Sink> Host<S> {
             }
             let blocked = self.tables.vcpus[v].pause.has(Pause::BLOCKED);
             if blocked || !guest.has_pending() {
-                self.set_guest_timer(queue, VcpuId(v as u32), adoption.at);
+                self.vcpus[v].set_timer(queue, adoption.at);
             }
         }
         for pcpu in self.pcpus.ids() {

@@ -12,6 +12,12 @@ use domio_sched::{Affinity, Pause, VcpuView, Wake};
 use domio_sim::RandomStream;
 
 impl<S: Sink> Host<S> {
+    /// The pcpu on which the hypervisor's work for the toolstack is done.
+    fn toolstack_pcpu(&self) -> PcpuId {
+        let first = self.tables.online.first();
+        first.expect("a host has a pcpu online")
+    }
+
     pub(super) fn create_domain(&mut self, queue: &mut Queue, index: usize, now: Instant) {
         let on = self.create_vcpus(queue, index, now);
         // The toolstack unpauses the domain when it is complete.
@@ -24,11 +30,7 @@ impl<S: Sink> Host<S> {
     /// Creates the domain with its vcpus, none of them runnable. Returns the pcpu that did it.
     pub(super) fn create_vcpus(&mut self, queue: &mut Queue, index: usize, now: Instant) -> PcpuId {
         let config = self.domains[index].config.clone();
-        let on = self
-            .tables
-            .online
-            .first()
-            .expect("a host has a pcpu online");
+        let on = self.toolstack_pcpu();
         self.trace(Record::new(
             now,
             on,
@@ -133,14 +135,10 @@ impl<S: Sink> Host<S> {
             v.account(Runstate::Offline, now);
             v.alive = false;
             queue.disarm(v.timer);
-            self.stop_tick(queue, vcpu);
+            v.stop_tick(queue);
         }
         self.domains[index].alive = false;
-        let on = self
-            .tables
-            .online
-            .first()
-            .expect("a host has a pcpu online");
+        let on = self.toolstack_pcpu();
         self.trace(Record::new(
             now,
             on,
@@ -169,11 +167,7 @@ impl<S: Sink> Host<S> {
                 if let Some(d) = self.domains.iter_mut().find(|d| d.config.id == domain) {
                     d.config.params = params;
                     if d.alive {
-                        let on = self
-                            .tables
-                            .online
-                            .first()
-                            .expect("a host has a pcpu online");
+                        let on = self.toolstack_pcpu();
                         self.ask(queue, on, now, Cause::Operator, |s, cx| {
                             s.set_domain(cx, domain, &params)
                         });
@@ -211,7 +205,7 @@ impl<S: Sink> Host<S> {
         }
         self.raise(queue, pcpu, now, Cause::Operator);
         self.tables.online.remove(pcpu);
-        self.pcpu(pcpu).leaving = true;
+        self.pcpus[pcpu].leaving = true;
         for i in 0..self.vcpus.len() {
             if !self.vcpus[i].alive {
                 continue;
@@ -229,20 +223,20 @@ impl<S: Sink> Host<S> {
 
     /// Tells the policy that `pcpu` has left, when it is on its way out and idles.
     pub(super) fn finish_leaving(&mut self, queue: &mut Queue, pcpu: PcpuId, now: Instant) {
-        if self.pcpu(pcpu).leaving && self.tables.pcpus[pcpu].current.is_none() {
-            self.pcpu(pcpu).leaving = false;
+        if self.pcpus[pcpu].leaving && self.tables.pcpus[pcpu].current.is_none() {
+            self.pcpus[pcpu].leaving = false;
             self.ask(queue, pcpu, now, Cause::Operator, |s, cx| {
                 s.pcpu_offline(cx, pcpu)
             });
-            for slot in 0..self.pcpu(pcpu).policy.len() {
-                let timer = self.pcpu(pcpu).policy[slot];
+            for slot in 0..self.pcpus[pcpu].policy.len() {
+                let timer = self.pcpus[pcpu].policy[slot];
                 queue.disarm(timer);
             }
         }
     }
 
     fn pcpu_online(&mut self, queue: &mut Queue, pcpu: PcpuId, now: Instant) {
-        if self.tables.online.contains(pcpu) || self.pcpu(pcpu).leaving {
+        if self.tables.online.contains(pcpu) || self.pcpus[pcpu].leaving {
             return;
         }
         self.tables.online.insert(pcpu);

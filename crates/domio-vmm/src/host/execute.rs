@@ -35,14 +35,7 @@ impl<S: Sink> Host<S> {
     fn next_step(&mut self, queue: &mut Queue, pcpu: PcpuId, vcpu: VcpuId, now: Instant) {
         let v = &mut self.vcpus[vcpu.index()];
         let step = v.guest.step(now, &mut self.jobs);
-        let wanted = v.guest.next_wake();
-        if wanted != v.timer_at {
-            v.timer_at = wanted;
-            match wanted {
-                Instant::MAX => queue.disarm(v.timer),
-                at => queue.arm(v.timer, at.max(now)),
-            }
-        }
+        v.set_timer(queue, now);
         if !self.jobs.is_empty() {
             self.report_jobs(pcpu, vcpu, now);
         }
@@ -134,22 +127,6 @@ impl<S: Sink> Host<S> {
             self.trace(record);
         }
         self.jobs = jobs;
-    }
-
-    /// Makes the timer that the guest has set at the hypervisor agree with what it wants.
-    #[inline]
-    pub(super) fn set_guest_timer(&mut self, queue: &mut Queue, vcpu: VcpuId, now: Instant) {
-        let v = &mut self.vcpus[vcpu.index()];
-        let wanted = v.guest.next_wake();
-        if wanted == v.timer_at {
-            return;
-        }
-        v.timer_at = wanted;
-        if wanted == Instant::MAX {
-            queue.disarm(v.timer);
-        } else {
-            queue.arm(v.timer, wanted.max(now));
-        }
     }
 
     pub(super) fn guest_timer(&mut self, queue: &mut Queue, vcpu: VcpuId, now: Instant) {
@@ -261,13 +238,6 @@ impl<S: Sink> Host<S> {
             v.guest.interrupt();
         }
         queue.arm(tick.timer, tick.last + tick.period);
-    }
-
-    #[inline]
-    pub(super) fn stop_tick(&mut self, queue: &mut Queue, vcpu: VcpuId) {
-        if let Some(tick) = &self.vcpus[vcpu.index()].tick {
-            queue.disarm(tick.timer);
-        }
     }
 
     pub(super) fn guest_tick(&mut self, queue: &mut Queue, vcpu: VcpuId, now: Instant) {

@@ -200,6 +200,26 @@ impl Vcpu {
             self.state = state;
         }
     }
+
+    /// Makes the timer that the guest has set at the hypervisor agree with what it wants.
+    #[inline]
+    fn set_timer(&mut self, queue: &mut Queue, now: Instant) {
+        let wanted = self.guest.next_wake();
+        if wanted != self.timer_at {
+            self.timer_at = wanted;
+            match wanted {
+                Instant::MAX => queue.disarm(self.timer),
+                at => queue.arm(self.timer, at.max(now)),
+            }
+        }
+    }
+
+    #[inline]
+    fn stop_tick(&self, queue: &mut Queue) {
+        if let Some(tick) = &self.tick {
+            queue.disarm(tick.timer);
+        }
+    }
 }
 
 struct Tick {
@@ -468,10 +488,6 @@ impl<S: Sink> Host<S> {
         if self.fault.is_none() {
             self.fault = Some(Box::new(domio_sim::Stop::PolicyFault { fault: message }));
         }
-    }
-
-    fn pcpu(&mut self, pcpu: PcpuId) -> &mut Pcpu {
-        &mut self.pcpus[pcpu]
     }
 }
 

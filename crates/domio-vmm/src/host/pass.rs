@@ -132,7 +132,7 @@ impl<S: Sink> Host<S> {
             self.trace(record);
         }
         let keep = self.profile.keep;
-        let p = self.pcpu(pcpu);
+        let p = &mut self.pcpus[pcpu];
         p.prev = next;
         if keep.is_zero() {
             self.back_to_guest(queue, pcpu, now, next, Duration::ZERO);
@@ -209,9 +209,7 @@ impl<S: Sink> Host<S> {
             moves = view.pause.has(Pause::MIGRATING);
             let v = &mut self.vcpus[vcpu.index()];
             v.account(state_after_run(view.pause), now);
-            if let Some(tick) = &v.tick {
-                queue.disarm(tick.timer);
-            }
+            v.stop_tick(queue);
         }
         let mut refill = Duration::ZERO;
         if let Some(vcpu) = next {
@@ -270,7 +268,7 @@ impl<S: Sink> Host<S> {
     #[inline(never)]
     fn refill(&mut self, pcpu: PcpuId, vcpu: VcpuId) -> Duration {
         let profile = self.profile;
-        let p = self.pcpu(pcpu);
+        let p = &mut self.pcpus[pcpu];
         let undisturbed = p.last_vcpu == Some(vcpu);
         p.last_vcpu = Some(vcpu);
         let moved = self.vcpus[vcpu.index()]

@@ -60,7 +60,7 @@ impl<S: Sink> Host<S> {
     #[inline(never)]
     fn enter(&mut self, queue: &mut Queue, pcpu: PcpuId, cause: Cause) {
         let lead = self.lead(cause);
-        let p = self.pcpu(pcpu);
+        let p = &mut self.pcpus[pcpu];
         p.stage_at += lead;
         if lead.is_zero() {
             self.due.push(pcpu);
@@ -85,7 +85,7 @@ impl<S: Sink> Host<S> {
     }
 
     pub(super) fn stage_over(&mut self, queue: &mut Queue, pcpu: PcpuId, now: Instant) {
-        match self.pcpu(pcpu).phase {
+        match self.pcpus[pcpu].phase {
             Phase::Entering => self.pass(queue, pcpu, now),
             Phase::Switching => self.switch_over(queue, pcpu, now),
             Phase::Guest => unreachable!("{pcpu} has no stage to end"),
@@ -112,7 +112,7 @@ impl<S: Sink> Host<S> {
             timer_entry: entry,
             ..
         } = self.profile;
-        let p = self.pcpu(pcpu);
+        let p = &mut self.pcpus[pcpu];
         if p.phase == Phase::Switching && p.stage_at > at {
             return Expiry::Later(p.stage_at);
         }
@@ -134,7 +134,7 @@ impl<S: Sink> Host<S> {
     }
 
     pub(super) fn slice_expired(&mut self, queue: &mut Queue, pcpu: PcpuId, now: Instant) {
-        let p = self.pcpu(pcpu);
+        let p = &mut self.pcpus[pcpu];
         if p.phase == Phase::Switching {
             // The pass set a slice that is over before the pass is. Setting it raised the timer
             // softirq, which follows the pass: it needs no interrupt, so it knows no slop.
@@ -142,7 +142,7 @@ impl<S: Sink> Host<S> {
         }
         match self.expire(pcpu, now, self.profile.timer_to_pass) {
             Expiry::Later(at) => {
-                let timer = self.pcpu(pcpu).slice_timer;
+                let timer = self.pcpus[pcpu].slice_timer;
                 queue.arm(timer, at);
             }
             Expiry::Runs { .. } => {
@@ -171,22 +171,22 @@ impl<S: Sink> Host<S> {
     #[inline(never)]
     fn policy_timer_at_cost(&mut self, queue: &mut Queue, pcpu: PcpuId, slot: u8, now: Instant) {
         let handling = 1 << slot;
-        if self.pcpu(pcpu).handling & handling == 0 {
-            let timer = self.pcpu(pcpu).policy[slot as usize];
+        if self.pcpus[pcpu].handling & handling == 0 {
+            let timer = self.pcpus[pcpu].policy[slot as usize];
             match self.expire(pcpu, now, self.profile.timer_to_handler[slot as usize]) {
                 Expiry::Later(at) => {
                     queue.arm(timer, at);
                     return;
                 }
                 Expiry::Runs { until } if until > now => {
-                    self.pcpu(pcpu).handling |= handling;
+                    self.pcpus[pcpu].handling |= handling;
                     queue.arm(timer, until);
                     return;
                 }
                 Expiry::Runs { .. } => {}
             }
         }
-        self.pcpu(pcpu).handling &= !handling;
+        self.pcpus[pcpu].handling &= !handling;
         self.run_policy_timer(queue, pcpu, slot, now);
         self.fire_early(queue, pcpu, now);
     }
@@ -212,14 +212,14 @@ impl<S: Sink> Host<S> {
 
     fn fire_within_slop(&mut self, queue: &mut Queue, pcpu: PcpuId, now: Instant) {
         let horizon = now + self.profile.timer_slop;
-        for slot in 0..self.pcpu(pcpu).policy.len() {
-            let timer = self.pcpu(pcpu).policy[slot];
+        for slot in 0..self.pcpus[pcpu].policy.len() {
+            let timer = self.pcpus[pcpu].policy[slot];
             if queue.deadline(timer).is_some_and(|at| at < horizon) {
                 queue.disarm(timer);
                 self.run_policy_timer(queue, pcpu, slot as u8, now);
             }
         }
-        let timer = self.pcpu(pcpu).slice_timer;
+        let timer = self.pcpus[pcpu].slice_timer;
         if queue.deadline(timer).is_some_and(|at| at < horizon) {
             queue.disarm(timer);
             self.raise(queue, pcpu, now, Cause::Slice);
@@ -233,7 +233,7 @@ impl<S: Sink> Host<S> {
         if cost.is_zero() {
             return;
         }
-        match self.pcpu(pcpu).phase {
+        match self.pcpus[pcpu].phase {
             Phase::Guest => {
                 if self.tables.pcpus[pcpu].current.is_some() {
                     self.halt(queue, pcpu, now);
@@ -241,7 +241,7 @@ impl<S: Sink> Host<S> {
                 }
             }
             Phase::Entering => {
-                if self.pcpu(pcpu).stage_at > now {
+                if self.pcpus[pcpu].stage_at > now {
                     self.delay_pass(queue, pcpu, cost);
                 }
             }
@@ -251,7 +251,7 @@ impl<S: Sink> Host<S> {
 
     /// Puts the pass that `pcpu` is working towards off by `cost`.
     fn delay_pass(&mut self, queue: &mut Queue, pcpu: PcpuId, cost: Duration) {
-        let p = self.pcpu(pcpu);
+        let p = &mut self.pcpus[pcpu];
         if p.phase == Phase::Entering {
             p.stage_at += cost;
             let (stage, at) = (p.stage, p.stage_at);
@@ -328,7 +328,7 @@ impl<S: Sink> Host<S> {
         let worked = self.profile.step * u64::from(core::mem::take(&mut self.tables.work));
         if cause == Cause::PolicyTimer && !worked.is_zero() {
             let slop = self.profile.timer_slop;
-            let p = self.pcpu(on);
+            let p = &mut self.pcpus[on];
             p.softirq_end += worked;
             p.timer_floor = p.softirq_end + slop;
         }
@@ -367,7 +367,7 @@ impl<S: Sink> Host<S> {
         } else if self.profile.ipi.is_zero() {
             self.raise(queue, pcpu, now, Cause::Ipi);
         } else {
-            let ipi = self.pcpu(pcpu).ipi;
+            let ipi = self.pcpus[pcpu].ipi;
             if queue.deadline(ipi).is_none() {
                 queue.arm(ipi, now + self.profile.ipi);
             }
