@@ -1,8 +1,15 @@
 //! Ping: echo requests and replies (RFC 792, RFC 1122 3.2.2.6).
 //!
-//! [`Ping`] sends one request at a time: the next one goes out when the reply is there, or when the
-//! reply has not come within the timeout (`ping -A`, or a loop around `ping -c 1`). So it never
-//! loads what it measures with more than one packet, and a request that got stuck delays the next.
+//! [`Ping`] sends the next request upon the reply to the last one, or when that has not come within
+//! the timeout, as `ping -f` does, whose timeout is 10 ms. So a fast path is loaded with one packet
+//! at a time, and a stuck one with as many as there are timeouts.
+//!
+//! A reply counts whenever it comes, with its full round trip: the request carries the time at
+//! which it was sent. The timeout therefore bounds no round trip. A request that waits for seconds
+//! is followed by a hundred others a second, which wait behind it and count as well; the mean is
+//! that over requests, not over time.
+
+use std::collections::VecDeque;
 
 use domio_core::{Duration, Instant};
 
@@ -14,8 +21,18 @@ use crate::queue::{Accounted, Ledger, Place};
 pub struct PingConfig {
     /// Bytes behind the ICMP header, [`MESSAGE_BYTES_MAX`] at most. `ping` sends 56.
     pub bytes: u16,
-    /// How long to wait for a reply, more than zero.
+    /// How long to wait for the reply to the last request before the next one, more than zero.
     pub timeout: Duration,
+}
+
+impl Default for PingConfig {
+    /// `ping -f`.
+    fn default() -> Self {
+        PingConfig {
+            bytes: 56,
+            timeout: Duration::from_millis(10),
+        }
+    }
 }
 
 /// Round-trip times of a ping, and how many requests came to what.
@@ -23,12 +40,12 @@ pub struct PingConfig {
 pub struct PingStatistics {
     /// Requests sent.
     pub sent: u64,
-    /// Replies within the timeout.
+    /// Replies to them.
     pub answered: u64,
-    /// Requests without a reply within the timeout.
+    /// Requests that were followed by another one because the timeout had passed.
     pub timed_out: u64,
-    /// Replies that came after it, or twice.
-    pub late: u64,
+    /// Replies that nobody waited for: those that came twice.
+    pub duplicates: u64,
     /// Shortest round trip; [`Duration::MAX`] without any.
     pub rtt_min: Duration,
     /// Longest round trip; zero without any.
@@ -44,10 +61,21 @@ pub struct Ping {
     from: Station,
     to: Station,
     flow: FlowId,
-    /// Number of the request that is out, and when it was sent.
-    waiting: Option<(u32, Instant)>,
-    next: u32,
+    /// Numbers of the requests that are out, and when they were sent; in order.
+    out: VecDeque<(u64, Instant)>,
+    /// The last request is not answered, and was sent at this time.
+    waiting: Option<Instant>,
+    next: u64,
     statistics: PingStatistics,
+}
+
+/// What a reply tells.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Reply {
+    /// Round trip of the request that it answers.
+    pub rtt: Duration,
+    /// It answers the last request, so that the next one may be made.
+    pub last: bool,
 }
 
 impl PingStatistics {
@@ -59,7 +87,7 @@ impl PingStatistics {
 
 impl Ping {
     /// Where replies that nobody waits for end.
-    pub const LATE: Place = Place("ping, late reply");
+    pub const DUPLICATE: Place = Place("ping, duplicate reply");
 
     /// A ping from `from` to `to` that has not begun.
     ///
@@ -78,13 +106,14 @@ impl Ping {
             from,
             to,
             flow,
+            out: VecDeque::new(),
             waiting: None,
             next: 0,
             statistics: PingStatistics {
                 sent: 0,
                 answered: 0,
                 timed_out: 0,
-                late: 0,
+                duplicates: 0,
                 rtt_min: Duration::MAX,
                 rtt_max: Duration::ZERO,
                 rtt_sum: Duration::ZERO,
@@ -95,56 +124,56 @@ impl Ping {
     /// Makes the next request, to be sent at `now`. Arm a timer for [`deadline`](Self::deadline).
     ///
     /// # Panics
-    /// When a request is out.
+    /// When the last request is not answered and its timeout has not passed.
     #[track_caller]
     pub fn request(&mut self, now: Instant) -> Packet {
-        assert!(self.waiting.is_none(), "one request at a time");
-        let seq = self.next;
-        // The numbers wrap, as ping's do.
-        self.next = self.next.wrapping_add(1);
-        self.waiting = Some((seq, now));
+        assert!(self.waiting.is_none(), "the last request is still out");
+        let number = self.next;
+        self.next += 1;
+        self.waiting = Some(now);
+        self.out.push_back((number, now));
         self.statistics.sent += 1;
         Packet {
             from: self.from,
             to: self.to,
             flow: self.flow,
             body: Body::EchoRequest(Numbered {
-                seq,
+                // The numbers on the line wrap, as ping's do.
+                seq: number as u32,
                 bytes: self.config.bytes,
             }),
         }
     }
 
-    /// When the request that is out times out; `None` when none is out.
+    /// When the last request times out; `None` when it was answered.
     #[inline]
     pub fn deadline(&self) -> Option<Instant> {
-        let (_, sent) = self.waiting?;
-        Some(sent + self.config.timeout)
+        Some(self.waiting? + self.config.timeout)
     }
 
-    /// A reply has come. Returns its round-trip time, and the next request may be made; `None` when
-    /// nobody waits for it any more.
-    pub fn reply(&mut self, now: Instant, reply: Numbered) -> Option<Duration> {
-        match self.waiting {
-            Some((seq, sent)) if seq == reply.seq => {
-                self.waiting = None;
-                let rtt = now.since(sent);
-                let statistics = &mut self.statistics;
-                statistics.answered += 1;
-                statistics.rtt_min = statistics.rtt_min.min(rtt);
-                statistics.rtt_max = statistics.rtt_max.max(rtt);
-                statistics.rtt_sum += rtt;
-                Some(rtt)
-            }
-            _ => {
-                self.statistics.late += 1;
-                None
-            }
+    /// A reply has come; `None` when nobody waits for it.
+    pub fn reply(&mut self, now: Instant, reply: Numbered) -> Option<Reply> {
+        // The request of that number that is out: fewer than 2^32 are.
+        let place = self.out.iter().position(|(n, _)| *n as u32 == reply.seq);
+        let Some((number, sent)) = place.and_then(|place| self.out.remove(place)) else {
+            self.statistics.duplicates += 1;
+            return None;
+        };
+        let rtt = now.since(sent);
+        let statistics = &mut self.statistics;
+        statistics.answered += 1;
+        statistics.rtt_min = statistics.rtt_min.min(rtt);
+        statistics.rtt_max = statistics.rtt_max.max(rtt);
+        statistics.rtt_sum += rtt;
+        let last = number + 1 == self.next && self.waiting.is_some();
+        if last {
+            self.waiting = None;
         }
+        Some(Reply { rtt, last })
     }
 
-    /// The timer has fired. Tells whether the request that is out has timed out by `now`, so that
-    /// the next one may be made.
+    /// The timer has fired. Tells whether the last request has timed out by `now`, so that the next
+    /// one may be made.
     pub fn timeout(&mut self, now: Instant) -> bool {
         let timed_out = self.deadline().is_some_and(|deadline| deadline <= now);
         if timed_out {
@@ -152,6 +181,11 @@ impl Ping {
             self.statistics.timed_out += 1;
         }
         timed_out
+    }
+
+    /// Requests that are out, lost ones included: when each was sent, oldest first.
+    pub fn unanswered(&self) -> impl Iterator<Item = Instant> {
+        self.out.iter().map(|(_, sent)| *sent)
     }
 
     /// What has come of the requests so far.
@@ -165,7 +199,7 @@ impl Accounted for Ping {
     fn account(&self, ledger: &mut Ledger) {
         ledger.sent(self.statistics.sent);
         ledger.delivered(self.statistics.answered);
-        ledger.dropped(Self::LATE, self.statistics.late);
+        ledger.dropped(Self::DUPLICATE, self.statistics.duplicates);
     }
 }
 
@@ -241,31 +275,39 @@ mod tests {
             assert_eq!(ping.deadline(), Some(now + CONFIG.timeout));
             now += Duration::from_micros(rtt);
             let told = ping.reply(now, echo(&request));
-            assert_eq!(told, Some(Duration::from_micros(rtt)));
+            let rtt = Duration::from_micros(rtt);
+            assert_eq!(told, Some(Reply { rtt, last: true }));
         }
         let statistics = ping.statistics();
         assert_eq!((statistics.sent, statistics.answered), (3, 3));
-        assert_eq!((statistics.timed_out, statistics.late), (0, 0));
+        assert_eq!((statistics.timed_out, statistics.duplicates), (0, 0));
         assert_eq!(statistics.rtt_min, Duration::from_micros(100));
         assert_eq!(statistics.rtt_max, Duration::from_micros(300));
         assert_eq!(statistics.rtt_mean(), Some(Duration::from_nanos(216_666)));
     }
 
     #[test]
-    fn late_replies_count_apart() {
+    fn late_replies_count_in_full() {
         let mut ping = ping();
         let first = ping.request(us(0));
         assert!(!ping.timeout(us(999_999)));
         assert!(ping.timeout(us(1_000_000)));
         assert!(!ping.timeout(us(1_000_001)), "once");
         let second = ping.request(us(1_000_001));
-        assert_eq!(ping.reply(us(1_000_050), echo(&first)), None);
-        assert!(ping.reply(us(1_000_100), echo(&second)).is_some());
+        let late = ping.reply(us(1_000_050), echo(&first));
+        let rtt = Duration::from_micros(1_000_050);
+        // The second is still out: no third one before its reply or timeout.
+        assert_eq!(late, Some(Reply { rtt, last: false }));
+        assert_eq!(ping.unanswered().collect::<Vec<_>>(), [us(1_000_001)]);
+        assert!(
+            ping.reply(us(1_000_100), echo(&second))
+                .is_some_and(|r| r.last)
+        );
         assert_eq!(ping.reply(us(1_000_200), echo(&second)), None, "twice");
         let statistics = ping.statistics();
-        assert_eq!((statistics.sent, statistics.answered), (2, 1));
-        assert_eq!((statistics.timed_out, statistics.late), (1, 2));
-        assert_eq!(statistics.rtt_max, Duration::from_micros(99));
+        assert_eq!((statistics.sent, statistics.answered), (2, 2));
+        assert_eq!((statistics.timed_out, statistics.duplicates), (1, 1));
+        assert_eq!(statistics.rtt_max, rtt);
     }
 
     #[test]

@@ -17,6 +17,7 @@
 //! | [`udp`] | a source with a fixed rate, a sink |
 //! | [`icmp`] | ping, and who answers it |
 //! | [`peer`] | a remote host that is never the bottleneck |
+//! | [`host`] | all of it in a simulated host: driver domain, interfaces, guests |
 //!
 //! Packets have no contents: a [`packet::Packet`] is a few numbers, copied around. After the first
 //! moments of a run no part allocates, for queues keep their memory.
@@ -52,10 +53,12 @@
 //!     panic!("the reply got lost");
 //! };
 //! // 122 byte times of 8 ns each way, and the latency.
-//! assert_eq!(ping.reply(at, reply), Some(Duration::from_nanos(2 * (976 + 20_000))));
+//! let rtt = ping.reply(at, reply).expect("it was asked for").rtt;
+//! assert_eq!(rtt, Duration::from_nanos(2 * (976 + 20_000)));
 //! ```
 
 pub mod bridge;
+pub mod host;
 pub mod icmp;
 pub mod link;
 pub mod nic;

@@ -6,10 +6,10 @@
 
 use domio_core::Instant;
 
-use crate::icmp::{Echo, Ping};
+use crate::icmp::{Echo, Ping, Reply};
 use crate::packet::{Body, FlowId, Packet, Segment, Station};
 use crate::queue::{Accounted, Ledger, Place};
-use crate::tcp::{Actions, Connection, Timer};
+use crate::tcp::{Actions, Connection, State, Timer};
 use crate::udp::{UdpSink, UdpSource};
 
 /// A timer of a peer. Each can be armed once at a time.
@@ -40,6 +40,16 @@ pub trait PeerActions {
 
     /// Disarms `timer`.
     fn disarm(&mut self, timer: PeerTimer);
+
+    /// `bytes` of a TCP flow are there for the application, or of a UDP flow have reached it.
+    fn received(&mut self, flow: FlowId, bytes: u64) {
+        let _ = (flow, bytes);
+    }
+
+    /// A reply to an echo request of `flow` has come.
+    fn replied(&mut self, flow: FlowId, reply: Reply) {
+        let _ = (flow, reply);
+    }
 }
 
 /// What a peer does in a flow.
@@ -57,13 +67,14 @@ pub enum Service {
     Tcp(Box<TcpEnd>),
 }
 
-/// A TCP connection with an application that is always ready: it reads what is there at once, and
-/// writes as soon as there is room.
+/// A TCP connection and its application, which writes as soon as there is room. It reads what is
+/// there at once, unless it is told to wait ([`TcpEnd::reads_when_told`]).
 #[derive(Clone, Debug)]
 pub struct TcpEnd {
     connection: Connection,
     other: Station,
     opens: bool,
+    reads_at_once: bool,
     /// Bytes left to write; `u64::MAX` for no end.
     to_write: u64,
     packets: u64,
@@ -97,10 +108,18 @@ impl TcpEnd {
             connection,
             other,
             opens,
+            reads_at_once: true,
             to_write: bytes,
             packets: 0,
             arrived: 0,
         }
+    }
+
+    /// The same with an application that needs a processor to read: it reads in [`Peer::read`].
+    #[must_use]
+    pub fn reads_when_told(mut self) -> Self {
+        self.reads_at_once = false;
+        self
     }
 
     /// The connection, for its statistics.
@@ -109,9 +128,11 @@ impl TcpEnd {
         &self.connection
     }
 
-    /// What the application does when it may: reads everything, writes what there is room for.
+    /// What the application does when it may: reads, and writes what there is room for.
     fn serve(&mut self, now: Instant, out: &mut impl Actions) {
-        self.connection.read(u64::MAX, out);
+        if self.reads_at_once {
+            self.connection.read(u64::MAX, out);
+        }
         if self.to_write > 0 {
             let taken = self.connection.write(now, self.to_write, out);
             if self.to_write != u64::MAX {
@@ -160,8 +181,11 @@ impl<O: PeerActions> Actions for Wrap<'_, O> {
         self.out.disarm(timer);
     }
 
-    // The application of a peer reads and writes after each event, so it needs no notice.
-    fn deliver(&mut self, _: u64) {}
+    fn deliver(&mut self, bytes: u64) {
+        self.out.received(self.flow, bytes);
+    }
+
+    // The application writes after each event, so it needs no notice.
     fn freed(&mut self, _: u64) {}
     fn opened(&mut self) {}
 }
@@ -200,16 +224,48 @@ impl Peer {
     /// Begins: clients send their first packet, servers listen. Call it once.
     pub fn start(&mut self, now: Instant, out: &mut impl PeerActions) {
         for place in 0..self.flows.len() {
-            let next = next_of(self.flows[place].0);
-            match &mut self.flows[place].1 {
-                Service::Echo(_) | Service::UdpSink(_) => {}
-                Service::Ping(ping) => request(ping, now, next, out),
-                Service::UdpSource(source) => out.arm(next, source.due().max(now)),
-                Service::Tcp(end) if end.opens => {
-                    self.with_tcp(place, |end, out| end.connection.connect(now, out), now, out);
-                }
-                Service::Tcp(end) => end.connection.listen(),
+            self.start_at(place, now, out);
+        }
+    }
+
+    /// Whether this end of `flow` sends the first packet.
+    pub fn begins(&self, flow: FlowId) -> bool {
+        match self.service(flow) {
+            Some(Service::Ping(_) | Service::UdpSource(_)) => true,
+            Some(Service::Tcp(end)) => end.opens,
+            Some(Service::Echo(_) | Service::UdpSink(_)) | None => false,
+        }
+    }
+
+    /// Begins all flows in which the other end sends the first packet.
+    pub fn listen(&mut self, now: Instant, out: &mut impl PeerActions) {
+        for place in 0..self.flows.len() {
+            if !self.begins(self.flows[place].0) {
+                self.start_at(place, now, out);
             }
+        }
+    }
+
+    /// Begins `flow` alone, instead of all: sends its first packet, or listens. Call it once.
+    pub fn start_flow(&mut self, now: Instant, flow: FlowId, out: &mut impl PeerActions) {
+        if let Some(place) = self.find(flow) {
+            self.start_at(place, now, out);
+        }
+    }
+
+    fn start_at(&mut self, place: usize, now: Instant, out: &mut impl PeerActions) {
+        let next = next_of(self.flows[place].0);
+        match &mut self.flows[place].1 {
+            Service::Echo(_) | Service::UdpSink(_) => {}
+            Service::Ping(ping) => request(ping, now, next, out),
+            Service::UdpSource(source) => {
+                source.start(now);
+                out.arm(next, source.due());
+            }
+            Service::Tcp(end) if end.opens => {
+                self.with_tcp(place, |end, out| end.connection.connect(now, out), now, out);
+            }
+            Service::Tcp(end) => end.connection.listen(),
         }
     }
 
@@ -227,11 +283,17 @@ impl Peer {
                 }
             }
             (Service::Ping(ping), Body::EchoReply(message)) => {
-                if ping.reply(now, message).is_some() {
-                    request(ping, now, next_of(packet.flow), out);
+                if let Some(reply) = ping.reply(now, message) {
+                    out.replied(packet.flow, reply);
+                    if reply.last {
+                        request(ping, now, next_of(packet.flow), out);
+                    }
                 }
             }
-            (Service::UdpSink(sink), Body::Udp(message)) => sink.receive(message),
+            (Service::UdpSink(sink), Body::Udp(message)) => {
+                sink.receive(message);
+                out.received(packet.flow, u64::from(message.bytes));
+            }
             (Service::Tcp(end), Body::Tcp(segment)) => {
                 end.arrived += 1;
                 let event = |end: &mut TcpEnd, out: &mut Wrap<'_, _>| {
@@ -243,6 +305,24 @@ impl Peer {
         }
     }
 
+    /// Bytes of TCP flow `flow` that wait for its application.
+    pub fn readable(&self, flow: FlowId) -> u64 {
+        match self.service(flow) {
+            Some(Service::Tcp(end)) => end.connection.readable(),
+            _ => 0,
+        }
+    }
+
+    /// The application of TCP flow `flow` reads up to `bytes`.
+    pub fn read(&mut self, now: Instant, flow: FlowId, bytes: u64, out: &mut impl PeerActions) {
+        if let Some(place) = self.find(flow) {
+            let event = |end: &mut TcpEnd, out: &mut Wrap<'_, _>| {
+                end.connection.read(bytes, out);
+            };
+            self.with_tcp(place, event, now, out);
+        }
+    }
+
     /// A timer that was armed has fired.
     pub fn timer(&mut self, now: Instant, timer: PeerTimer, out: &mut impl PeerActions) {
         let Some(place) = self.find(timer.flow) else {
@@ -251,6 +331,7 @@ impl Peer {
         match (&mut self.flows[place].1, timer.kind) {
             (Service::Ping(ping), PeerTimerKind::Next) => give_up(ping, now, timer, out),
             (Service::UdpSource(source), PeerTimerKind::Next) => {
+                source.start(now);
                 while source.due() <= now {
                     out.send(source.emit());
                 }
@@ -261,6 +342,11 @@ impl Peer {
                     end.connection.timer(now, kind, out);
                 };
                 self.with_tcp(place, event, now, out);
+            }
+            (Service::Tcp(end), PeerTimerKind::Next)
+                if end.opens && end.connection.state() == State::Closed =>
+            {
+                self.start_at(place, now, out);
             }
             _ => {}
         }
@@ -308,9 +394,9 @@ fn request(ping: &mut Ping, now: Instant, timer: PeerTimer, out: &mut impl PeerA
     }
 }
 
-/// Sends the next request if the one that is out has timed out.
+/// Sends the next request if the last one has timed out, or the first.
 fn give_up(ping: &mut Ping, now: Instant, timer: PeerTimer, out: &mut impl PeerActions) {
-    if ping.timeout(now) {
+    if ping.statistics().sent == 0 || ping.timeout(now) {
         request(ping, now, timer, out);
     }
 }

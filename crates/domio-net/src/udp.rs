@@ -22,23 +22,18 @@ pub struct UdpSource {
     from: Station,
     to: Station,
     flow: FlowId,
-    start: Instant,
+    /// None before it has begun.
+    start: Option<Instant>,
     sent: u64,
 }
 
 impl UdpSource {
-    /// A source that begins at `start`.
+    /// A source that has not begun.
     ///
     /// # Panics
     /// When the datagram does not fit into a packet or the rate is 0.
     #[track_caller]
-    pub fn new(
-        config: UdpConfig,
-        from: Station,
-        to: Station,
-        flow: FlowId,
-        start: Instant,
-    ) -> Self {
+    pub fn new(config: UdpConfig, from: Station, to: Station, flow: FlowId) -> Self {
         assert!(
             config.bytes <= MESSAGE_BYTES_MAX,
             "a datagram of {} bytes needs fragments; expected at most {MESSAGE_BYTES_MAX}",
@@ -53,19 +48,27 @@ impl UdpSource {
             from,
             to,
             flow,
-            start,
+            start: None,
             sent: 0,
         }
     }
 
-    /// When the next packet is due.
+    /// Begins at `now`, unless it has begun.
+    pub fn start(&mut self, now: Instant) {
+        self.start.get_or_insert(now);
+    }
+
+    /// When the next packet is due; never before it has begun.
     #[inline]
     pub fn due(&self) -> Instant {
         let rate = u64::from(self.config.rate);
         let (seconds, rest) = (self.sent / rate, self.sent % rate);
         // `rest` has 32 bits and a second 30, so the product fits.
         let fraction = Duration::from_nanos(rest * 1_000_000_000 / rate);
-        self.start + Duration::from_secs(seconds) + fraction
+        match self.start {
+            Some(start) => start + Duration::from_secs(seconds) + fraction,
+            None => Instant::MAX,
+        }
     }
 
     /// Makes the next packet. Call it when the packet is [`due`](Self::due); a source that was held
@@ -147,7 +150,9 @@ mod tests {
     fn source(rate: u32) -> UdpSource {
         let config = UdpConfig { bytes: 100, rate };
         let start = Instant::from_nanos(7);
-        UdpSource::new(config, Station(0), Station(1), FlowId(0), start)
+        let mut source = UdpSource::new(config, Station(0), Station(1), FlowId(0));
+        source.start(start);
+        source
     }
 
     #[test]

@@ -175,6 +175,8 @@ fn kind_name(kind: Kind) -> &'static str {
         Kind::SwitchOnly => "switch-only",
         Kind::Other => "other",
         Kind::JobDone => "job-done",
+        Kind::NetDelivered => "net-delivered",
+        Kind::NetReply => "net-reply",
     }
 }
 

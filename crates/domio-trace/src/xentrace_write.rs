@@ -19,8 +19,9 @@ const HELD_MAX: usize = 4 << 20;
 /// Every record becomes those that Xen 4.17 would have written, with the same time:
 /// [`Kind::Switch`](domio_core::Kind::Switch) the five INFPREV, INFNEXT, SWITCH and twice
 /// RUNSTATE_CHANGE, [`Kind::Continue`](domio_core::Kind::Continue) INFCONT and CONTINUE_RUNNING.
-/// [`Kind::JobDone`](domio_core::Kind::JobDone) is left out: Xen knows nothing of jobs. A mark
-/// ([`Record::is_mark`]) is written as it is; `xenalyze` calls it strange and counts rightly.
+/// [`Kind::JobDone`](domio_core::Kind::JobDone) is left out, and so are the records of the network:
+/// Xen knows nothing of jobs and packets. A mark ([`Record::is_mark`]) is written as it is;
+/// `xenalyze` calls it strange and counts rightly.
 ///
 /// As xentrace does, it writes one window a pcpu and round, pcpus ascending. `W` needs no buffer of
 /// its own. A failing write stops the writing; `finish` tells.

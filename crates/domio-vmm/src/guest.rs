@@ -7,7 +7,10 @@
 //! [`GuestConfig::task_slice`](crate::config::GuestConfig::task_slice).
 
 use crate::config::{GuestConfig, KernelTick, VcpuConfig};
+use crate::device::{Devices, Io};
+use crate::kernel::{Kernel, KernelStep};
 use crate::task::{AfterJob, Finished, Task};
+use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
 use domio_core::{Duration, Instant};
@@ -32,6 +35,8 @@ enum Level {
     Softirq,
     /// The task with this index.
     Task(usize),
+    /// The part of the kernel that serves devices.
+    Kernel,
     /// Nothing.
     Idle,
 }
@@ -51,6 +56,8 @@ pub struct Guest {
     config: GuestConfig,
     tasks: Vec<Task>,
     level: Level,
+    /// Serves devices; without any, the guest knows no interrupts but timers.
+    kernel: Option<Box<Kernel>>,
     /// An interrupt was delivered and its handler has not begun.
     pending: bool,
     /// Work left in interrupt handlers.
@@ -88,6 +95,7 @@ impl Guest {
             config,
             tasks,
             level: Level::Idle,
+            kernel: None,
             pending: false,
             irq_left: Duration::ZERO,
             softirq_due: false,
@@ -110,7 +118,48 @@ impl Guest {
             // The softirq that is to come looks at all times that have passed by then.
             return Instant::MAX;
         }
-        self.task_wake.min(self.tick_at)
+        let own = self.task_wake.min(self.tick_at);
+        match &self.kernel {
+            None => own,
+            Some(kernel) if kernel.timer_due() => Instant::MAX,
+            Some(kernel) => own.min(kernel.next_timer()),
+        }
+    }
+
+    /// Has `kernel` serve the devices of this vcpu, and take its timer interrupts.
+    pub(crate) fn set_kernel(&mut self, kernel: Kernel) {
+        self.kernel = Some(Box::new(kernel));
+    }
+
+    /// The kernel that serves devices, if there are any.
+    #[inline]
+    pub(crate) fn kernel_mut(&mut self) -> Option<&mut Kernel> {
+        self.kernel.as_deref_mut()
+    }
+
+    /// Goes on with the kernel's work for devices. When that is nothing, tasks may run, which
+    /// [`Guest::step`] is for.
+    #[inline]
+    pub(crate) fn step_kernel<D: Devices>(
+        &mut self,
+        devices: &mut D,
+        io: &mut Io<'_>,
+    ) -> KernelStep {
+        let Some(kernel) = &mut self.kernel else {
+            return KernelStep::Idle;
+        };
+        let step = kernel.step(devices, io);
+        let wake_tasks = kernel.take_wake_tasks();
+        if step != KernelStep::Idle {
+            self.level = Level::Kernel;
+            self.steady = false;
+        } else if self.level == Level::Kernel {
+            self.level = Level::Idle;
+        }
+        if wake_tasks {
+            self.wake_tasks(io.now);
+        }
+        step
     }
 
     /// Whether it replays a recording, whose wake-up times are to the point.
@@ -128,6 +177,12 @@ impl Guest {
     #[inline]
     pub fn interrupt(&mut self) {
         self.pending = true;
+        self.steady = false;
+    }
+
+    /// Has the guest look at what it does, when it executes next.
+    #[inline]
+    pub(crate) fn disturb(&mut self) {
         self.steady = false;
     }
 
@@ -154,6 +209,11 @@ impl Guest {
             }
             Level::Irq => self.irq_left -= time,
             Level::Softirq => self.softirq_left -= time,
+            Level::Kernel => {
+                if let Some(kernel) = &mut self.kernel {
+                    kernel.executed(time);
+                }
+            }
             Level::Idle => assert!(time.is_zero(), "an idle guest executed for {time}"),
         }
     }

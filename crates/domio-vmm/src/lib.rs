@@ -38,16 +38,19 @@
 extern crate alloc;
 
 pub mod config;
+pub mod device;
 pub mod evtchn;
 pub mod grant;
 pub mod guest;
 pub mod host;
+pub mod kernel;
 pub mod profile;
 pub mod ring;
 pub mod simulation;
 mod task;
 
 pub use config::HostConfig;
+pub use device::{Devices, NoDevices};
 pub use host::Host;
 pub use profile::Profile;
 pub use simulation::Simulation;

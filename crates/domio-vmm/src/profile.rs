@@ -140,8 +140,36 @@ impl Profile {
         timer_slop: Duration::from_nanos(49_450),
     };
 
+    /// One core of a 1.6 GHz Opteron 242 under Xen 3.1: the machine of Ongaro et al. 2008.
+    pub const OPTERON_242: Profile = Profile {
+        name: "opteron-242",
+        source: "engineering estimates of xen-spec 9 for 2007, at 1.6 GHz",
+        wake_to_pass: Duration::from_nanos(700),
+        wake_note: Duration::ZERO,
+        timer_to_pass: Duration::from_nanos(900),
+        block_to_pass: Duration::from_nanos(500),
+        ipi_to_pass: Duration::from_nanos(700),
+        switch: Duration::from_nanos(1_500),
+        keep: Duration::from_nanos(300),
+        resume: Duration::from_nanos(500),
+        cache_refill: Duration::from_nanos(2_000),
+        migration_refill: Duration::ZERO,
+        ipi: Duration::from_nanos(1_000),
+        timer_to_handler: [Duration::from_nanos(500); Cx::TIMER_SLOTS as usize],
+        timer_entry: Duration::ZERO,
+        step: Duration::ZERO,
+        tick_to_record: Duration::ZERO,
+        handler: Duration::from_nanos(500),
+        interrupt: Duration::from_nanos(1_000),
+        timer_slop: Duration::from_micros(50),
+    };
+
     /// Every profile.
-    pub const ALL: [&'static Profile; 2] = [&Profile::IDEAL, &Profile::XEN_4_17_EMULATED];
+    pub const ALL: [&'static Profile; 3] = [
+        &Profile::IDEAL,
+        &Profile::XEN_4_17_EMULATED,
+        &Profile::OPTERON_242,
+    ];
 
     /// Whether every cost is zero, so that no phase of the hypervisor's work takes any time.
     pub fn is_free(&self) -> bool {

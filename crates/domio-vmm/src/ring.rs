@@ -260,6 +260,18 @@ impl<Q, P> Ring<Q, P> {
         self.req_cons.wrapping_sub(self.rsp_prod_pvt)
     }
 
+    /// The request that is taken next, which stays.
+    #[inline]
+    pub fn peek_request(&self) -> Option<&Q> {
+        if self.requests() == 0 {
+            return None;
+        }
+        match &self.entries[(self.req_cons & (self.size() - 1)) as usize] {
+            Entry::Request(request) => Some(request),
+            _ => None,
+        }
+    }
+
     /// Takes a request, in the order in which they were put.
     #[inline]
     pub fn take_request(&mut self) -> Option<Q> {

@@ -1,6 +1,7 @@
 //! A host together with its event queue: what a caller makes and runs.
 
 use crate::config::HostConfig;
+use crate::device::{Devices, NoDevices, Timers};
 use crate::host::{Adoption, Event, Host};
 use alloc::boxed::Box;
 use domio_core::{Instant, Sink, VcpuId, VcpuName};
@@ -8,9 +9,9 @@ use domio_sched::{Cx, Scheduler};
 use domio_sim::{EventQueue, Limits, Outcome};
 
 /// A simulation of one host.
-pub struct Simulation<S: Sink> {
+pub struct Simulation<S: Sink, D: Devices = NoDevices> {
     queue: EventQueue<Event>,
-    host: Host<S>,
+    host: Host<S, D>,
 }
 
 impl<S: Sink> Simulation<S> {
@@ -27,10 +28,7 @@ impl<S: Sink> Simulation<S> {
         seed: u64,
         replication: u32,
     ) -> Self {
-        let mut queue = EventQueue::new();
-        let host = Host::new(config, scheduler, sink, seed, replication, &mut queue);
-        host.post_plan(&mut queue);
-        Simulation { queue, host }
+        Self::with_devices(config, scheduler, |_| NoDevices, sink, seed, replication)
     }
 
     /// A host that is in the state of `adoption` at the time of that. Times of creation in
@@ -48,8 +46,37 @@ impl<S: Sink> Simulation<S> {
         restore: impl FnOnce(&mut dyn Scheduler, &mut Cx<'_>, &dyn Fn(VcpuName) -> VcpuId),
     ) -> Self {
         let mut queue = EventQueue::new();
-        let mut host = Host::new(config, scheduler, sink, seed, 0, &mut queue);
+        let mut host = Host::new(config, scheduler, NoDevices, sink, seed, 0, &mut queue);
         host.adopt(&mut queue, adoption, restore);
+        Simulation { queue, host }
+    }
+}
+
+impl<S: Sink, D: Devices> Simulation<S, D> {
+    /// As [`Simulation::new`], on a host with the devices that `devices` makes.
+    ///
+    /// # Panics
+    /// As [`Host::new`].
+    pub fn with_devices(
+        config: &HostConfig,
+        scheduler: Box<dyn Scheduler>,
+        devices: impl FnOnce(&mut Timers<'_>) -> D,
+        sink: S,
+        seed: u64,
+        replication: u32,
+    ) -> Self {
+        let mut queue = EventQueue::new();
+        let devices = devices(&mut Timers { queue: &mut queue });
+        let host = Host::new(
+            config,
+            scheduler,
+            devices,
+            sink,
+            seed,
+            replication,
+            &mut queue,
+        );
+        host.post_plan(&mut queue);
         Simulation { queue, host }
     }
 
@@ -64,12 +91,12 @@ impl<S: Sink> Simulation<S> {
     }
 
     /// The host.
-    pub fn host(&self) -> &Host<S> {
+    pub fn host(&self) -> &Host<S, D> {
         &self.host
     }
 
     /// The host, to change what it records.
-    pub fn host_mut(&mut self) -> &mut Host<S> {
+    pub fn host_mut(&mut self) -> &mut Host<S, D> {
         &mut self.host
     }
 

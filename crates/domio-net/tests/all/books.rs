@@ -120,7 +120,7 @@ fn peers(udp_rate: u32) -> [Peer; STATIONS] {
         bytes: 1_000,
         rate: udp_rate,
     };
-    let source = |to, flow| Service::UdpSource(UdpSource::new(udp, zero, to, flow, Instant::ZERO));
+    let source = |to, flow| Service::UdpSource(UdpSource::new(udp, zero, to, flow));
     let tcp = || Connection::new(&TcpConfig::default());
     let end = |end| Service::Tcp(Box::new(end));
     peers[0].add(PING, Service::Ping(Ping::new(ping, zero, one, PING)));
@@ -434,7 +434,7 @@ fn a_fast_host_answers_pings_and_moves_both_streams() {
     };
     let statistics = ping.statistics();
     assert_eq!(
-        (statistics.timed_out, statistics.late),
+        (statistics.timed_out, statistics.duplicates),
         (0, 0),
         "{statistics:?}"
     );

@@ -97,8 +97,7 @@ static PARAMS: &[ParamSpec] = &[
         unit: "",
         kind: ParamKind::Flag,
         default: 0,
-        doc: "Whether a run queue is ordered by remaining credit inside a priority (Ongaro 2008, \
-              4.3).",
+        doc: "Whether vcpus are queued by remaining credit inside a priority (Ongaro 2008, 4.3).",
     },
 ];
 

@@ -165,10 +165,6 @@ impl Credit {
             return;
         }
         self.pcpus[p].sorted = self.sort_epoch;
-        if self.settings.runq_sort {
-            self.sort_by_credit(pcpu);
-            return;
-        }
         // Vcpus with credit seen so far end here; `NIL` while there is none.
         let mut last_under = NIL;
         let mut at = self.pcpus[p].head;
@@ -185,30 +181,6 @@ impl Credit {
                     self.link_before(pcpu, at, place);
                 }
                 last_under = at;
-            }
-            at = next;
-        }
-    }
-
-    /// The sort of the experiment switch `runq_sort`: by priority and, inside a priority, by
-    /// remaining credit; stable. Queues are short and nearly in order, so insertion sort.
-    fn sort_by_credit(&mut self, pcpu: PcpuId) {
-        let mut at = self.pcpus[pcpu].head;
-        while at != NIL {
-            let v = &self.vcpus[at as usize];
-            let (next, key) = (v.next, (v.priority, v.credit));
-            let mut place = at;
-            while self.vcpus[place as usize].prev != NIL {
-                let before = self.vcpus[place as usize].prev;
-                let other = &self.vcpus[before as usize];
-                if (other.priority, other.credit) >= key {
-                    break;
-                }
-                place = before;
-            }
-            if place != at {
-                self.dequeue(VcpuId(at));
-                self.link_before(pcpu, at, place);
             }
             at = next;
         }

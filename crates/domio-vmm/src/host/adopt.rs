@@ -5,6 +5,7 @@
 //! call of the caller's choice.
 
 use super::{Cause, Host, Queue};
+use crate::device::Devices;
 use alloc::vec::Vec;
 use domio_core::{Instant, PcpuId, Runstate, Sink, VcpuId, VcpuName};
 use domio_sched::{Cx, Pause, Scheduler};
@@ -46,7 +47,7 @@ pub struct AdoptedPcpu {
     pub slice_end: Option<Instant>,
 }
 
-impl<S: Sink> Host<S> {
+impl<S: Sink, D: Devices> Host<S, D> {
     /// Creates every domain without waking anybody and puts the host into the state of
     /// `adoption`. `restore` gives the policy its own state; it may look vcpus up by
     /// [`Host::find_vcpu`]'s order, which is that of the configuration.

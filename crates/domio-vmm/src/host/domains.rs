@@ -2,6 +2,7 @@
 
 use super::{Cause, Event, Host, Queue, Vcpu};
 use crate::config::Action;
+use crate::device::Devices;
 use crate::guest::Guest;
 use alloc::format;
 use alloc::vec::Vec;
@@ -11,7 +12,7 @@ use domio_core::{
 use domio_sched::{Affinity, Pause, VcpuView, Wake};
 use domio_sim::RandomStream;
 
-impl<S: Sink> Host<S> {
+impl<S: Sink, D: Devices> Host<S, D> {
     /// The pcpu on which the hypervisor's work for the toolstack is done.
     fn toolstack_pcpu(&self) -> PcpuId {
         let first = self.tables.online.first();
@@ -40,12 +41,16 @@ impl<S: Sink> Host<S> {
         self.ask(queue, on, now, Cause::Operator, |s, cx| {
             s.set_domain(cx, config.id, &config.params)
         });
+        self.note_first_vcpu(config.id);
         for i in 0..config.vcpus.len() {
             let vcpu = self.create_vcpu(queue, index, i as u16, now);
             self.ask(queue, on, now, Cause::Operator, |s, cx| s.insert(cx, vcpu));
             self.place(queue, vcpu, on, now);
         }
         self.domains[index].alive = true;
+        if D::PRESENT {
+            self.plug(queue, index, on, now);
+        }
         on
     }
 
@@ -139,6 +144,9 @@ impl<S: Sink> Host<S> {
         }
         self.domains[index].alive = false;
         let on = self.toolstack_pcpu();
+        if D::PRESENT {
+            self.unplug(queue, id, on, now);
+        }
         self.trace(Record::new(
             now,
             on,

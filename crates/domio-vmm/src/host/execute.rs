@@ -2,6 +2,7 @@
 
 use super::softirq::Expiry;
 use super::{Cause, Event, Host, Phase, Queue, Tick};
+use crate::device::Devices;
 use crate::guest::Step;
 use domio_core::{Duration, Instant, Kind, PcpuId, Record, Sink, VcpuId, VcpuName, XenVersion};
 use domio_sched::Pause;
@@ -9,7 +10,7 @@ use domio_sched::Pause;
 /// Period of the guest tick that Xen up to 3.0 sends to whoever runs (xen-spec 0.9).
 pub(super) const HOST_TICK: Duration = Duration::from_millis(10);
 
-impl<S: Sink> Host<S> {
+impl<S: Sink, D: Devices> Host<S, D> {
     /// The current vcpu of `pcpu` executes guest code from `from` (now or a little later) on.
     #[inline(always)]
     pub(super) fn go(&mut self, queue: &mut Queue, pcpu: PcpuId, from: Instant) {
@@ -33,6 +34,9 @@ impl<S: Sink> Host<S> {
 
     #[inline(never)]
     fn next_step(&mut self, queue: &mut Queue, pcpu: PcpuId, vcpu: VcpuId, now: Instant) {
+        if D::PRESENT && self.step_kernel(queue, pcpu, vcpu, now) {
+            return;
+        }
         let v = &mut self.vcpus[vcpu.index()];
         let step = v.guest.step(now, &mut self.jobs);
         v.set_timer(queue, now);
@@ -45,7 +49,13 @@ impl<S: Sink> Host<S> {
                 let done = self.pcpus[pcpu].done;
                 queue.arm(done, now + time);
             }
-            Step::Block => self.block(queue, pcpu, vcpu, now),
+            Step::Block => {
+                if D::PRESENT && self.is_called(vcpu) {
+                    // An upcall is due: the hypercall returns at once (xen-spec 0.7).
+                    return self.next_step(queue, pcpu, vcpu, now);
+                }
+                self.block(queue, pcpu, vcpu, now);
+            }
             Step::Yield => {
                 self.trace(Record::new(
                     now,
@@ -185,8 +195,29 @@ impl<S: Sink> Host<S> {
     #[inline(always)]
     fn interrupt(&mut self, queue: &mut Queue, vcpu: VcpuId, on: PcpuId, now: Instant) {
         let cost = self.profile.interrupt;
-        let guest = &mut self.vcpus[vcpu.index()].guest;
-        guest.interrupt();
+        let raised = if D::PRESENT {
+            self.raise_timer(vcpu)
+        } else {
+            None
+        };
+        if raised.is_none() {
+            self.vcpus[vcpu.index()].guest.interrupt();
+        }
+        if raised != Some(false) {
+            self.kick(queue, vcpu, on, now, cost);
+        }
+    }
+
+    /// Makes `vcpu` look at its interrupts, from hypervisor code on `on` that takes `cost`.
+    #[inline(always)]
+    pub(super) fn kick(
+        &mut self,
+        queue: &mut Queue,
+        vcpu: VcpuId,
+        on: PcpuId,
+        now: Instant,
+        cost: Duration,
+    ) {
         if self.tables.vcpus[vcpu.index()].pause.has(Pause::BLOCKED) {
             self.wake(queue, vcpu, on, now, domio_sched::Wake::Event);
         } else {
@@ -229,15 +260,26 @@ impl<S: Sink> Host<S> {
         if legacy {
             if tick.seen != ticks {
                 tick.seen = ticks;
-                v.guest.interrupt();
+                self.give_tick(vcpu);
             }
             return;
         }
-        if now > tick.last + tick.period {
+        let missed = now > tick.last + tick.period;
+        if missed {
             tick.last = now;
-            v.guest.interrupt();
         }
         queue.arm(tick.timer, tick.last + tick.period);
+        if missed {
+            self.give_tick(vcpu);
+        }
+    }
+
+    /// Gives `vcpu`, which is switched in, a timer interrupt.
+    #[inline]
+    fn give_tick(&mut self, vcpu: VcpuId) {
+        if !D::PRESENT || self.raise_timer(vcpu).is_none() {
+            self.vcpus[vcpu.index()].guest.interrupt();
+        }
     }
 
     pub(super) fn guest_tick(&mut self, queue: &mut Queue, vcpu: VcpuId, now: Instant) {

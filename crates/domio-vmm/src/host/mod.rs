@@ -17,6 +17,7 @@
 //! | `softirq` | from a cause to the pass: raising, timers, IPIs, the policy's requests |
 //! | `pass` | the scheduler pass and the context switch |
 //! | `execute` | guests executing, blocking and being interrupted |
+//! | `io` | event channels and device models |
 //! | `wake` | waking, pausing, migrating; runstates and their records |
 //! | `adopt` | starting in the middle of a recorded run |
 //! | `domains` | creation and destruction of domains, operator actions, pcpu hotplug |
@@ -24,6 +25,7 @@
 mod adopt;
 mod domains;
 mod execute;
+mod io;
 mod pass;
 mod softirq;
 mod wake;
@@ -31,6 +33,8 @@ mod wake;
 pub use adopt::{AdoptedPcpu, AdoptedVcpu, Adoption};
 
 use crate::config::{Action, DomainConfig, HostConfig};
+use crate::device::{Devices, NoDevices};
+use crate::evtchn::{Channels, Sent};
 use crate::guest::{Guest, Job};
 use crate::profile::Profile;
 use alloc::boxed::Box;
@@ -68,6 +72,8 @@ pub enum Event {
     GuestTick(VcpuId),
     /// The host-wide guest tick of Xen up to 3.0 on one pcpu.
     HostTick(PcpuId),
+    /// A timer of the device models fired, by their number.
+    Device(u32),
     /// An operator's action, by index.
     Action(u32),
     /// A domain is created, by index.
@@ -250,10 +256,10 @@ pub struct RunstateTimes {
     pub offline: Duration,
 }
 
-/// A host, a policy and a trace sink.
+/// A host, a policy, device models and a trace sink.
 ///
 /// Made and driven by [`crate::Simulation`].
-pub struct Host<S: Sink> {
+pub struct Host<S: Sink, D: Devices = NoDevices> {
     version: XenVersion,
     profile: Profile,
     /// Nothing that the hypervisor does takes time: see [`Profile::is_free`].
@@ -272,6 +278,14 @@ pub struct Host<S: Sink> {
     sink: S,
     recording: bool,
     jobs: Vec<Job>,
+    devices: D,
+    channels: Channels,
+    /// Whom device models notified; delivered at the end of the operation.
+    kicks: Vec<Sent>,
+    /// Records of device models; written at the end of the operation.
+    device_records: Vec<Record>,
+    /// First vcpu of each domain, by domain id.
+    first_vcpu: Vec<Option<VcpuId>>,
     /// Pcpus whose pass is due at this very instant, in order, and how many of them have made it.
     due: Vec<PcpuId>,
     due_done: usize,
@@ -283,7 +297,7 @@ pub struct Host<S: Sink> {
 
 type Queue = EventQueue<Event>;
 
-impl<S: Sink> Host<S> {
+impl<S: Sink, D: Devices> Host<S, D> {
     /// A host as `config` describes it, with its first events in `queue`.
     ///
     /// # Panics
@@ -292,6 +306,7 @@ impl<S: Sink> Host<S> {
     pub fn new(
         config: &HostConfig,
         scheduler: Box<dyn Scheduler>,
+        devices: D,
         sink: S,
         seed: u64,
         replication: u32,
@@ -313,6 +328,11 @@ impl<S: Sink> Host<S> {
             sink,
             recording: S::ENABLED,
             jobs: Vec::with_capacity(8),
+            devices,
+            channels: Channels::new(),
+            kicks: Vec::with_capacity(16),
+            device_records: Vec::new(),
+            first_vcpu: Vec::new(),
             due: Vec::with_capacity(config.topology.pcpus()),
             due_done: 0,
             fault: None,
@@ -382,6 +402,11 @@ impl<S: Sink> Host<S> {
     /// What a policy sees of this host.
     pub fn tables(&self) -> &Tables {
         &self.tables
+    }
+
+    /// The device models.
+    pub fn devices(&self) -> &D {
+        &self.devices
     }
 
     /// The policy.
@@ -501,7 +526,7 @@ fn uses_soft_affinity(config: &HostConfig) -> bool {
     vcpus.any(|v| v.soft != CpuSet::ALL) || config.actions.iter().any(pins)
 }
 
-impl<S: Sink> Model for Host<S> {
+impl<S: Sink, D: Devices> Model for Host<S, D> {
     type Event = Event;
 
     #[inline(always)]
@@ -523,6 +548,7 @@ impl<S: Sink> Model for Host<S> {
             Event::GuestTimer(vcpu) => self.guest_timer(queue, vcpu, now),
             Event::GuestTick(vcpu) => self.guest_tick(queue, vcpu, now),
             Event::HostTick(pcpu) => self.host_tick(queue, pcpu, now),
+            Event::Device(token) => self.device_event(queue, token, now),
             Event::Action(action) => self.operator(queue, action as usize, now),
             Event::Start(domain) => self.create_domain(queue, domain as usize, now),
             Event::Destroy(domain) => self.destroy_domain(queue, domain as usize, now),

@@ -1,12 +1,13 @@
 //! The scheduler pass and the context switch (xen-spec 0.5).
 
 use super::{Cause, Host, MAX_PASSES_AT_ONE_INSTANT, Phase, Queue};
+use crate::device::Devices;
 use alloc::boxed::Box;
 use alloc::format;
 use domio_core::{Duration, Instant, Kind, PcpuId, Record, Runstate, Sink, VcpuId, VcpuName};
 use domio_sched::{Cx, Pause, Pick, Prev, Stop};
 
-impl<S: Sink> Host<S> {
+impl<S: Sink, D: Devices> Host<S, D> {
     /// The scheduler softirq on `pcpu`: asks the policy and begins to carry its answer out.
     #[inline(never)]
     pub(super) fn pass(&mut self, queue: &mut Queue, pcpu: PcpuId, now: Instant) {

@@ -2,6 +2,7 @@
 //! requests of the policy.
 
 use super::{Cause, Event, Host, Phase, Queue};
+use crate::device::Devices;
 use crate::profile::Profile;
 use alloc::format;
 use domio_core::{Duration, Instant, PcpuId, Record, Runstate, Sink, VcpuId, XenVersion};
@@ -16,7 +17,7 @@ pub(super) enum Expiry {
     Later(Instant),
 }
 
-impl<S: Sink> Host<S> {
+impl<S: Sink, D: Devices> Host<S, D> {
     /// Time from `cause` to the pass.
     #[inline]
     fn lead(&self, cause: Cause) -> Duration {

@@ -1,0 +1,118 @@
+//! What the network of a host is made of: plain data, validated by whoever builds it.
+
+use domio_core::{DomainId, Duration};
+use domio_vmm::evtchn::Abi;
+use domio_vmm::kernel::KernelConfig;
+
+use super::NetCosts;
+use crate::icmp::PingConfig;
+use crate::link::LinkConfig;
+use crate::nic::NicConfig;
+use crate::tcp::TcpConfig;
+use crate::udp::UdpConfig;
+
+/// The network of a host: a card in the driver domain, a line to a remote host, and a virtual
+/// interface in each guest that has one.
+#[derive(Clone, Debug)]
+pub struct NetworkConfig {
+    /// The domain with the card, the bridge and the backends.
+    pub driver: DomainId,
+    /// The card.
+    pub nic: NicConfig,
+    /// The line behind it, each way.
+    pub link: LinkConfig,
+    /// What the work costs.
+    pub costs: NetCosts,
+    /// How netback hands packets to guests.
+    pub rx_mode: RxMode,
+    /// Settings of the driver domain's kernel.
+    pub driver_kernel: KernelConfig,
+    /// Settings of a guest's kernel.
+    pub guest_kernel: KernelConfig,
+    /// Virtual interfaces, one for each guest that has any.
+    pub vifs: Vec<VifConfig>,
+}
+
+impl NetworkConfig {
+    /// The settings of a kernel whose event channels are `abi`, on a machine of `costs`.
+    pub fn kernel(abi: Abi, costs: KernelCosts) -> KernelConfig {
+        KernelConfig {
+            abi,
+            upcall: costs.upcall,
+            nested: costs.nested,
+            irq: costs.irq,
+            timer_irq: costs.timer_irq,
+            timer_softirq: costs.timer_softirq,
+            services: 0,
+        }
+    }
+}
+
+/// What a kernel's own work costs: see [`KernelConfig`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct KernelCosts {
+    /// Entering an upcall, and leaving it.
+    pub upcall: Duration,
+    /// An upcall within another one.
+    pub nested: Duration,
+    /// Each interrupt, besides its handler.
+    pub irq: Duration,
+    /// The timer's handler.
+    pub timer_irq: Duration,
+    /// The timer softirq.
+    pub timer_softirq: Duration,
+}
+
+/// How a packet gets from netback to netfront.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum RxMode {
+    /// Netback copies it to a page of its own, which it then transfers to the guest: paravirtual
+    /// guests of Xen 3.
+    Flip,
+    /// Xen copies it to a page that the guest has granted: all later ones.
+    Copy,
+}
+
+/// A guest's virtual interface and what goes through it.
+#[derive(Clone, Debug)]
+pub struct VifConfig {
+    /// The guest. It is not the driver domain, and has no other interface.
+    pub domain: DomainId,
+    /// Limit on what the guest sends: `rate=`.
+    pub rate: Option<VifRate>,
+    /// What the guest and the remote host do, over the interface. At most eight of them.
+    pub flows: Vec<FlowConfig>,
+}
+
+/// `rate=` of a vif (xen-spec 6.3): so many bytes each so many microseconds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct VifRate {
+    /// Bytes of an interval.
+    pub bytes: u64,
+    /// Length of an interval; over zero.
+    pub interval: Duration,
+}
+
+/// A flow between a guest and the remote host.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct FlowConfig {
+    /// What flows.
+    pub kind: FlowKind,
+    /// When it begins, after the guest's start.
+    pub start: Duration,
+}
+
+/// What flows.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum FlowKind {
+    /// TCP from the remote host to the guest, as fast as it goes.
+    StreamIn(TcpConfig),
+    /// TCP from the guest to the remote host, as fast as it goes.
+    StreamOut(TcpConfig),
+    /// The remote host pings the guest.
+    Ping(PingConfig),
+    /// UDP from the remote host to the guest.
+    UdpIn(UdpConfig),
+    /// UDP from the guest to the remote host.
+    UdpOut(UdpConfig),
+}

@@ -1,0 +1,329 @@
+//! The driver domain's card driver and bridge: what its softirqs do with packets.
+
+use std::collections::VecDeque;
+
+use domio_core::Duration;
+use domio_sim::TimerId;
+use domio_vmm::device::{Io, KernelIo, Progress};
+use domio_vmm::evtchn::Port;
+use domio_vmm::kernel::Softirq;
+
+use super::Network;
+use super::netback::TX_TASKLET;
+use crate::bridge::{self, Forward};
+use crate::nic::Nic;
+use crate::packet::Packet;
+use crate::queue::{Place, Queue};
+
+/// Packets that a device may bring in one turn (Linux 2.6.18: `weight`).
+const WEIGHT: u32 = 64;
+/// Packets of all devices in one run of the softirq (`netdev_budget`).
+const BUDGET: u32 = 300;
+/// Packets that wait for the card (`txqueuelen`).
+const TX_QUEUE: usize = 1_000;
+/// The bridge's port with the card behind it.
+pub(super) const CARD: bridge::Port = bridge::Port(0);
+
+/// A device that wants to be polled.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Polled {
+    Card,
+    Backlog,
+}
+
+/// A piece of work whose time is being spent.
+#[derive(Clone, Copy, Debug)]
+enum Piece {
+    /// Freeing so many packets that were sent.
+    Reap(u16),
+    /// Taking a packet from the card, or from the guest of an interface, through the bridge.
+    Forward {
+        owner: Option<u16>,
+        packet: Packet,
+        to: Forward,
+    },
+}
+
+/// The card and its driver.
+pub(super) struct Driver {
+    pub nic: Nic,
+    /// The card's port, once the driver domain is up.
+    pub port: Option<Port>,
+    /// Fires when the card raises its interrupt.
+    pub interrupt: TimerId,
+    /// The interrupt was raised and not handled.
+    pub raised: bool,
+    /// Whom the packets in the card's ring belong to, in order.
+    owners: VecDeque<Option<u16>>,
+    /// Packets that wait for room in that ring.
+    queue: Queue<(Option<u16>, Packet)>,
+    /// Devices to poll, in turn.
+    poll: VecDeque<Polled>,
+    quota: u32,
+    budget: u32,
+    piece: Option<Piece>,
+    /// An interface whose queue goes on, and its packet under way.
+    restarting: Option<(u16, Packet)>,
+}
+
+impl Driver {
+    /// Where packets end that the card does not get to.
+    pub const QUEUE: Place = Place("driver domain, queue to the NIC");
+
+    pub fn new(nic: Nic, interrupt: TimerId) -> Self {
+        Driver {
+            nic,
+            port: None,
+            interrupt,
+            raised: false,
+            owners: VecDeque::new(),
+            queue: Queue::new(Self::QUEUE, TX_QUEUE),
+            poll: VecDeque::new(),
+            quota: WEIGHT,
+            budget: 0,
+            piece: None,
+            restarting: None,
+        }
+    }
+
+    /// Packets inside, besides those in the card's rings and the queue to it.
+    pub fn held(&self) -> u64 {
+        u64::from(matches!(self.piece, Some(Piece::Forward { .. })))
+            + u64::from(self.restarting.is_some())
+    }
+
+    /// The queue to the card.
+    pub fn queue(&self) -> &Queue<(Option<u16>, Packet)> {
+        &self.queue
+    }
+}
+
+impl Network {
+    /// The card's interrupt: switches it off, and asks to be polled.
+    pub(super) fn card_irq(&mut self, kernel: &mut KernelIo<'_, '_>) {
+        self.driver.raised = false;
+        if !self.driver.nic.is_masked() {
+            self.driver.nic.mask();
+            self.driver.poll.push_back(Polled::Card);
+        }
+        kernel.raise(Softirq::NetRx);
+    }
+
+    /// Packets of guests wait in the backlog.
+    pub(super) fn poll_backlog(&mut self) {
+        if !self.driver.poll.contains(&Polled::Backlog) {
+            self.driver.poll.push_back(Polled::Backlog);
+        }
+    }
+
+    /// `net_rx_action` in the driver domain.
+    pub(super) fn driver_rx(&mut self, step: u32, kernel: &mut KernelIo<'_, '_>) -> Progress {
+        if step == 0 {
+            self.driver.budget = BUDGET;
+            self.driver.quota = WEIGHT;
+        }
+        match self.driver.piece.take() {
+            Some(Piece::Reap(n)) => self.reap(n, kernel),
+            Some(Piece::Forward { owner, packet, to }) => {
+                if owner.is_none() {
+                    self.driver.nic.post(1);
+                }
+                self.forward(owner, packet, to, kernel);
+            }
+            None => {}
+        }
+        while let Some(polled) = self.driver.poll.front().copied() {
+            if self.driver.budget == 0 {
+                kernel.raise(Softirq::NetRx);
+                return Progress::Done;
+            }
+            if self.driver.quota == 0 {
+                self.driver.poll.rotate_left(1);
+                self.driver.quota = WEIGHT;
+                continue;
+            }
+            let next = match polled {
+                Polled::Card => self.poll_card(kernel),
+                Polled::Backlog => self.poll_packet(),
+            };
+            if let Some(cost) = next {
+                return Progress::Run(cost);
+            }
+            self.driver.poll.pop_front();
+            self.driver.quota = WEIGHT;
+            if polled == Polled::Card {
+                self.driver.nic.unmask();
+                self.listen(kernel.io);
+            }
+        }
+        Progress::Done
+    }
+
+    /// The next piece of work with the card's rings.
+    fn poll_card(&mut self, kernel: &mut KernelIo<'_, '_>) -> Option<Duration> {
+        let now = kernel.now();
+        self.take_arrivals(now);
+        let sent = self.driver.nic.reap(now);
+        if sent > 0 {
+            self.driver.piece = Some(Piece::Reap(sent));
+            return Some(self.costs.nic_reap * u64::from(sent));
+        }
+        let packet = self.driver.nic.take()?;
+        Some(self.costs.nic_rx + self.begin_forward(None, CARD, packet))
+    }
+
+    /// The next packet of the backlog.
+    fn poll_packet(&mut self) -> Option<Duration> {
+        let (vif, packet) = self.back.backlog.pop()?;
+        Some(self.begin_forward(Some(vif), bridge::Port(vif + 1), packet))
+    }
+
+    /// Begins to take `packet` through the bridge; returns what it costs.
+    fn begin_forward(
+        &mut self,
+        owner: Option<u16>,
+        from: bridge::Port,
+        packet: Packet,
+    ) -> Duration {
+        self.driver.budget -= 1;
+        self.driver.quota -= 1;
+        let to = self.bridge.forward(from, &packet);
+        self.driver.piece = Some(Piece::Forward { owner, packet, to });
+        let out = match to {
+            Forward::To(CARD) => self.costs.nic_tx,
+            Forward::To(_) => self.queue_cost(&packet),
+            Forward::Flood | Forward::Drop => Duration::ZERO,
+        };
+        self.costs.bridge + out
+    }
+
+    /// Sends a packet out by the port that the bridge has chosen.
+    fn forward(
+        &mut self,
+        owner: Option<u16>,
+        packet: Packet,
+        to: Forward,
+        kernel: &mut KernelIo<'_, '_>,
+    ) {
+        match to {
+            Forward::To(CARD) => return self.transmit(owner, packet, kernel),
+            Forward::To(port) => self.queue_to_guest(port.0 - 1, packet, kernel),
+            Forward::Flood => {
+                let from = owner.map_or(CARD, |vif| bridge::Port(vif + 1));
+                for port in self.bridge.others(from) {
+                    if port == CARD {
+                        self.transmit(None, packet, kernel);
+                    } else {
+                        self.queue_to_guest(port.0 - 1, packet, kernel);
+                    }
+                }
+            }
+            Forward::Drop => {}
+        }
+        // Netback has copied what goes to another guest, so the page is free.
+        if let Some(vif) = owner {
+            self.back.release(vif);
+            kernel.schedule(TX_TASKLET);
+        }
+    }
+
+    /// Gives a packet to the card, or to the queue in front of it.
+    fn transmit(&mut self, owner: Option<u16>, packet: Packet, kernel: &mut KernelIo<'_, '_>) {
+        if self.driver.queue.is_empty() && self.driver.nic.tx_free() > 0 {
+            self.hand_over(owner, packet, kernel.io);
+        } else if !self.driver.queue.push((owner, packet))
+            && let Some(vif) = owner
+        {
+            self.back.release(vif);
+            kernel.schedule(TX_TASKLET);
+        }
+    }
+
+    fn hand_over(&mut self, owner: Option<u16>, packet: Packet, io: &mut Io<'_>) {
+        let line = &mut self.outside.link.back;
+        let taken = self.driver.nic.transmit(io.now, packet, line);
+        assert!(taken.is_ok(), "the ring has room");
+        self.driver.owners.push_back(owner);
+        self.outside.expect_arrival(io);
+        self.listen(io);
+    }
+
+    /// `n` packets have left: their pages are free, and the queue goes on.
+    fn reap(&mut self, n: u16, kernel: &mut KernelIo<'_, '_>) {
+        for _ in 0..n {
+            let owner = self.driver.owners.pop_front();
+            if let Some(vif) = owner.expect("each packet in the ring has an entry") {
+                self.back.release(vif);
+                kernel.schedule(TX_TASKLET);
+            }
+        }
+        while self.driver.nic.tx_free() > 0
+            && let Some((owner, packet)) = self.driver.queue.pop()
+        {
+            self.hand_over(owner, packet, kernel.io);
+        }
+    }
+
+    /// `net_tx_action` in the driver domain: queues to guests that go on.
+    pub(super) fn driver_tx(&mut self, kernel: &mut KernelIo<'_, '_>) -> Progress {
+        if let Some((vif, packet)) = self.driver.restarting.take() {
+            self.queue_to_guest(vif, packet, kernel);
+        }
+        while let Some(&vif) = self.back.restart.front() {
+            let v = &mut self.vifs[usize::from(vif)];
+            if !v.rx_stopped
+                && let Some(packet) = v.rx_queue.pop()
+            {
+                self.driver.restarting = Some((vif, packet));
+                return Progress::Run(self.queue_cost(&packet));
+            }
+            self.back.restart.pop_front();
+        }
+        Progress::Done
+    }
+
+    /// Packets that have arrived go to the card's ring.
+    pub(super) fn take_arrivals(&mut self, now: domio_core::Instant) {
+        while let Some(at) = self.outside.link.there.next_arrival()
+            && at <= now
+        {
+            if let Some(packet) = self.outside.link.there.arrive(at) {
+                let _ = self.driver.nic.receive(at, packet);
+            }
+        }
+    }
+
+    /// Sets the timers of the card: while its interrupt is on, for the next packet and for the
+    /// interrupt itself. Polled or raised, it needs none.
+    pub(super) fn listen(&mut self, io: &mut Io<'_>) {
+        if self.driver.nic.is_masked() || self.driver.raised {
+            io.disarm(self.driver.interrupt);
+            io.disarm(self.outside.arrival_in);
+            return;
+        }
+        self.take_arrivals(io.now);
+        match self.driver.nic.interrupt_at(io.now) {
+            Some(at) => io.arm(self.driver.interrupt, at),
+            None => io.disarm(self.driver.interrupt),
+        }
+        match self.outside.link.there.next_arrival() {
+            Some(at) => io.arm(self.outside.arrival_in, at),
+            None => io.disarm(self.outside.arrival_in),
+        }
+    }
+
+    /// The card raises its interrupt.
+    pub(super) fn raise_interrupt(&mut self, io: &mut Io<'_>) {
+        self.take_arrivals(io.now);
+        self.driver.nic.interrupt(io.now);
+        let Some(port) = self.driver.port else {
+            return;
+        };
+        self.driver.raised = true;
+        match io.channels.raise_pirq(self.config.driver, port) {
+            Ok(sent) => io.notify(sent),
+            Err(error) => unreachable!("the card's port is bound: {error}"),
+        }
+        self.listen(io);
+    }
+}

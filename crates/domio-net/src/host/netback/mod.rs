@@ -1,0 +1,224 @@
+//! Netback: the driver domain's side of the guests' interfaces (xen-spec 6.3).
+//!
+//! There is one pair of tasklets for all interfaces, as in Linux 2.6.18 for Xen: one takes packets
+//! to the guests, the other from them. Each works through whatever all interfaces have, in batches
+//! that cost one hypercall.
+
+mod rx;
+mod tx;
+
+use std::collections::VecDeque;
+
+use domio_core::{Duration, Instant};
+
+use super::config::VifRate;
+use crate::packet::Packet;
+use crate::queue::{Place, Queue};
+
+/// The tasklet that takes packets to guests.
+pub(super) const RX_TASKLET: u8 = 0;
+/// The tasklet that takes packets from guests.
+pub(super) const TX_TASKLET: u8 = 1;
+
+/// Packets from guests that the driver domain may have at a time, of all interfaces together.
+const PENDING_MAX: u16 = 256;
+/// Slots that the largest packet takes: no batch begins with fewer free.
+const SLOTS_MAX: u16 = 18;
+/// Grant operations of a batch of the rx tasklet.
+const BATCH_MAX: usize = 256;
+/// Packets that wait for the driver domain's stack (Linux 2.6.18: `netdev_max_backlog`).
+const BACKLOG: usize = 1_000;
+/// Bytes that netback copies from the begin of a packet, for the stack to read.
+const HEADER: u64 = 64;
+
+/// How far the rx tasklet is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum RxStage {
+    Begin,
+    /// The batch is with Xen.
+    Granted,
+    Notifying,
+}
+
+/// How far the tx tasklet is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum TxStage {
+    Begin,
+    /// Pages of sent packets are unmapped.
+    Unmapped,
+    /// Guests are told.
+    Notifying,
+    /// The batch is with Xen.
+    Mapped,
+}
+
+/// What all interfaces share.
+pub(super) struct Netback {
+    /// Packets for the rx tasklet, with their interface.
+    rx_waiting: VecDeque<(u16, Packet)>,
+    rx_batch: Vec<(u16, Packet)>,
+    rx_stage: RxStage,
+    /// Interfaces to notify, last first.
+    rx_notify: Vec<u16>,
+    /// The one whose notification is under way.
+    rx_sending: Option<u16>,
+    /// Interfaces with packets to send, in turn.
+    tx_list: VecDeque<u16>,
+    tx_batch: Vec<(u16, Packet)>,
+    tx_stage: TxStage,
+    /// Packets taken from guests and not answered.
+    tx_pending: u16,
+    /// Interfaces of packets that are sent, one entry each, to be unmapped and answered.
+    dealloc: VecDeque<u16>,
+    answering: Vec<u16>,
+    tx_notify: Vec<u16>,
+    tx_sending: Option<u16>,
+    /// Packets from guests for the bridge.
+    pub backlog: Queue<(u16, Packet)>,
+    /// Interfaces whose queue to the guest may go on.
+    pub restart: VecDeque<u16>,
+    /// Packets for guests that were gone.
+    pub gone: u64,
+}
+
+impl Netback {
+    /// Where packets end whose guest is gone, or has not come.
+    pub const GONE: Place = Place("netback, no guest");
+    /// Where packets end for which the guest has posted no buffer.
+    pub const RING: Place = Place("netback, ring full");
+    /// Where packets from guests end that the driver domain does not get to.
+    pub const BACKLOG: Place = Place("netback, backlog");
+
+    pub fn new() -> Self {
+        Netback {
+            rx_waiting: VecDeque::new(),
+            rx_batch: Vec::new(),
+            rx_stage: RxStage::Begin,
+            rx_notify: Vec::new(),
+            rx_sending: None,
+            tx_list: VecDeque::new(),
+            tx_batch: Vec::new(),
+            tx_stage: TxStage::Begin,
+            tx_pending: 0,
+            dealloc: VecDeque::new(),
+            answering: Vec::new(),
+            tx_notify: Vec::new(),
+            tx_sending: None,
+            backlog: Queue::new(Self::BACKLOG, BACKLOG),
+            restart: VecDeque::new(),
+            gone: 0,
+        }
+    }
+
+    /// Packets inside, between a ring or the bridge and the other; those in the backlog not counted.
+    pub fn held(&self) -> u64 {
+        (self.rx_waiting.len() + self.rx_batch.len() + self.tx_batch.len()) as u64
+    }
+
+    /// A packet of interface `vif` has left, or was dropped: its page is the guest's again.
+    pub fn release(&mut self, vif: u16) {
+        self.dealloc.push_back(vif);
+    }
+}
+
+/// What a guest may send still, under a limit (xen-spec 6.3).
+#[derive(Clone, Debug)]
+pub(super) struct Credit {
+    rate: Option<VifRate>,
+    /// Bytes left.
+    remaining: u64,
+    /// Begin of the interval.
+    since: Instant,
+    /// More comes at this time, for a packet that waits.
+    pub timer: Option<Instant>,
+}
+
+/// Most that piles up for one large packet.
+const CREDIT_BURST_MAX: u64 = 128 * 1024;
+
+impl Credit {
+    pub fn new(rate: Option<VifRate>) -> Self {
+        Credit {
+            rate,
+            remaining: rate.map_or(0, |rate| rate.bytes),
+            since: Instant::ZERO,
+            timer: None,
+        }
+    }
+
+    /// Takes `bytes`, if there are as many; otherwise the interface waits for [`Credit::timer`].
+    pub fn take(&mut self, now: Instant, bytes: u64) -> bool {
+        let Some(rate) = self.rate else { return true };
+        if bytes > self.remaining {
+            if self.timer.is_some() {
+                return false;
+            }
+            let next = self.since + rate.interval;
+            if now >= next {
+                self.since = now;
+                self.add(rate, bytes);
+            }
+            if bytes > self.remaining {
+                self.timer = Some(self.since + rate.interval);
+                return false;
+            }
+        }
+        self.remaining -= bytes;
+        true
+    }
+
+    /// The timer has fired, for a packet of `bytes`.
+    pub fn refill(&mut self, now: Instant, bytes: u64) {
+        self.timer = None;
+        self.since = now;
+        if let Some(rate) = self.rate {
+            self.add(rate, bytes);
+        }
+    }
+
+    /// One interval's worth, however long it was.
+    fn add(&mut self, rate: VifRate, bytes: u64) {
+        let burst = bytes.min(CREDIT_BURST_MAX).max(rate.bytes);
+        self.remaining = self.remaining.saturating_add(rate.bytes).min(burst);
+    }
+}
+
+/// The rate of `mbit` Mb/s at the default interval of 50 ms.
+impl VifRate {
+    /// `rate=` with xl's default interval of 50 ms (xen-spec 6.3): `bits` per second.
+    pub fn bits_per_second(bits: u64) -> Self {
+        VifRate {
+            bytes: bits / 8 / 20,
+            interval: Duration::from_millis(50),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn vector_18_10_megabits_are_62500_bytes_in_50_ms() {
+        let rate = VifRate::bits_per_second(10_000_000);
+        assert_eq!(
+            (rate.bytes, rate.interval),
+            (62_500, Duration::from_millis(50))
+        );
+    }
+
+    #[test]
+    fn credit_of_one_interval_only() {
+        let ms = |ms| Instant::ZERO + Duration::from_millis(ms);
+        let mut credit = Credit::new(Some(VifRate::bits_per_second(10_000_000)));
+        assert!(credit.take(ms(0), 62_500));
+        assert!(!credit.take(ms(1), 1_500));
+        assert_eq!(credit.timer, Some(ms(50)));
+        assert!(!credit.take(ms(2), 1_500), "the timer is set already");
+        credit.refill(ms(50), 1_500);
+        assert!(credit.take(ms(50), 62_500));
+        // Idle for a long time: one interval's worth and not twenty.
+        assert!(credit.take(ms(1_000), 62_500));
+        assert!(!credit.take(ms(1_000), 1));
+    }
+}

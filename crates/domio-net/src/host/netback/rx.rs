@@ -1,0 +1,143 @@
+//! Netback, to the guests.
+
+use domio_vmm::device::{KernelIo, Progress};
+use domio_vmm::grant::Batch;
+
+use super::super::{Network, RxMode};
+use super::{BATCH_MAX, RX_TASKLET, RxStage, SLOTS_MAX};
+use crate::packet::Packet;
+
+impl Network {
+    /// What handing `packet` to the guest of an interface costs now: netback's start of a
+    /// transmission. It copies, where the page is to be given away.
+    pub(in super::super) fn queue_cost(&self, packet: &Packet) -> domio_core::Duration {
+        let copy = match self.config.rx_mode {
+            RxMode::Flip => self.costs.copy(u64::from(packet.frame_bytes())),
+            RxMode::Copy => domio_core::Duration::ZERO,
+        };
+        self.costs.back_queue + copy
+    }
+
+    /// The bridge has a packet for the guest of interface `vif`.
+    pub(in super::super) fn queue_to_guest(
+        &mut self,
+        vif: u16,
+        packet: Packet,
+        kernel: &mut KernelIo<'_, '_>,
+    ) {
+        let v = &mut self.vifs[usize::from(vif)];
+        if !v.up {
+            self.back.gone += 1;
+            return;
+        }
+        if v.rx_stopped {
+            // Dropped when the queue is full: the queue counts it.
+            let _ = v.rx_queue.push(packet);
+            return;
+        }
+        if v.rx.requests() <= v.rx_reserved {
+            self.ring_drops += 1;
+            return;
+        }
+        v.rx_reserved += 1;
+        if v.rx.requests() <= v.rx_reserved {
+            v.rx.want_requests(v.rx_reserved + 1);
+            v.rx_stopped = v.rx.requests() <= v.rx_reserved;
+        }
+        self.back.rx_waiting.push_back((vif, packet));
+        kernel.schedule(RX_TASKLET);
+    }
+
+    /// The guest of `vif` may have posted buffers: packets that waited for them go on.
+    pub(in super::super) fn restart_queue(&mut self, vif: u16, kernel: &mut KernelIo<'_, '_>) {
+        let v = &mut self.vifs[usize::from(vif)];
+        if v.rx_stopped && v.rx.requests() > v.rx_reserved {
+            v.rx_stopped = false;
+            if !v.rx_queue.is_empty() {
+                self.back.restart.push_back(vif);
+                kernel.raise(domio_vmm::kernel::Softirq::NetTx);
+            }
+        }
+    }
+
+    pub(in super::super) fn rx_tasklet(&mut self, kernel: &mut KernelIo<'_, '_>) -> Progress {
+        loop {
+            match self.back.rx_stage {
+                RxStage::Begin => {
+                    let room = BATCH_MAX - usize::from(SLOTS_MAX);
+                    while self.back.rx_batch.len() <= room
+                        && let Some((vif, packet)) = self.back.rx_waiting.pop_front()
+                    {
+                        let v = &mut self.vifs[usize::from(vif)];
+                        v.rx_reserved -= 1;
+                        let request = v.rx.take_request();
+                        assert!(request.is_some(), "packets reserve the requests they take");
+                        self.back.rx_batch.push((vif, packet));
+                    }
+                    if self.back.rx_batch.is_empty() {
+                        return Progress::Done;
+                    }
+                    self.back.rx_stage = RxStage::Granted;
+                    return Progress::Run(self.rx_batch_cost());
+                }
+                RxStage::Granted => {
+                    self.respond(kernel);
+                    self.back.rx_stage = RxStage::Notifying;
+                }
+                RxStage::Notifying => {
+                    if let Some(vif) = self.back.rx_sending.take() {
+                        self.notify_front(vif, kernel);
+                    }
+                    self.back.rx_sending = self.back.rx_notify.pop();
+                    if self.back.rx_sending.is_some() {
+                        return Progress::Run(self.costs.send_event);
+                    }
+                    self.back.rx_stage = RxStage::Begin;
+                    if !self.back.rx_waiting.is_empty() {
+                        kernel.schedule(RX_TASKLET);
+                    }
+                    return Progress::Done;
+                }
+            }
+        }
+    }
+
+    fn rx_batch_cost(&self) -> domio_core::Duration {
+        let mut batch = Batch::new(self.config.driver);
+        for (_, packet) in &self.back.rx_batch {
+            match self.config.rx_mode {
+                RxMode::Flip => batch.transfers += 1,
+                RxMode::Copy => {
+                    batch.copies += 1;
+                    batch.copied_bytes += u64::from(packet.frame_bytes());
+                }
+            }
+        }
+        self.costs.grants.of(&batch) + self.costs.back_rx * self.back.rx_batch.len() as u64
+    }
+
+    /// Tells the guests of the packets of the batch, in their rings.
+    fn respond(&mut self, kernel: &mut KernelIo<'_, '_>) {
+        let mut batch = std::mem::take(&mut self.back.rx_batch);
+        for (vif, packet) in batch.drain(..) {
+            let v = &mut self.vifs[usize::from(vif)];
+            if !v.up {
+                self.back.gone += 1;
+                continue;
+            }
+            v.rx.put_response(packet).expect("its request was taken");
+            if v.rx.push_responses() && !self.back.rx_notify.contains(&vif) {
+                self.back.rx_notify.push(vif);
+            }
+            self.restart_queue(vif, kernel);
+        }
+        self.back.rx_batch = batch;
+    }
+
+    /// Sends the event of `vif` to its guest.
+    pub(super) fn notify_front(&mut self, vif: u16, kernel: &mut KernelIo<'_, '_>) {
+        if let Some(port) = self.vifs[usize::from(vif)].back_port {
+            kernel.send(port);
+        }
+    }
+}

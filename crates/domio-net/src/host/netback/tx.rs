@@ -1,0 +1,152 @@
+//! Netback, from the guests.
+
+use domio_core::Duration;
+use domio_vmm::device::{KernelIo, Progress};
+use domio_vmm::grant::Batch;
+use domio_vmm::kernel::Softirq;
+
+use super::super::Network;
+use super::{HEADER, PENDING_MAX, SLOTS_MAX, TX_TASKLET, TxStage};
+
+impl Network {
+    /// The interrupt from the guest of `vif`: it has put packets, or posted buffers.
+    pub(in super::super) fn back_irq(&mut self, vif: u16, kernel: &mut KernelIo<'_, '_>) {
+        self.list_for_tx(vif);
+        if self.back.tx_pending < PENDING_MAX / 2 && !self.back.tx_list.is_empty() {
+            kernel.schedule(TX_TASKLET);
+        }
+        self.restart_queue(vif, kernel);
+    }
+
+    fn list_for_tx(&mut self, vif: u16) {
+        let v = &mut self.vifs[usize::from(vif)];
+        if v.up && !v.tx_listed {
+            v.tx_listed = true;
+            self.back.tx_list.push_back(vif);
+        }
+    }
+
+    /// The timer of a rate limit has fired: the interface's turn comes again.
+    pub(in super::super) fn credit_expired(&mut self, vif: u16, kernel: &mut KernelIo<'_, '_>) {
+        let v = &mut self.vifs[usize::from(vif)];
+        let bytes =
+            v.tx.peek_request()
+                .map_or(0, |p| u64::from(p.frame_bytes()));
+        v.credit.refill(kernel.now(), bytes);
+        self.back_irq(vif, kernel);
+    }
+
+    pub(in super::super) fn tx_tasklet(&mut self, kernel: &mut KernelIo<'_, '_>) -> Progress {
+        loop {
+            match self.back.tx_stage {
+                TxStage::Begin => {
+                    let n = self.back.dealloc.len();
+                    self.back.tx_stage = TxStage::Unmapped;
+                    if n > 0 {
+                        self.back.answering.extend(self.back.dealloc.drain(..));
+                        let mut batch = Batch::new(self.config.driver);
+                        batch.unmaps = n as u32;
+                        let answers = self.costs.back_answer * n as u64;
+                        return Progress::Run(self.costs.grants.of(&batch) + answers);
+                    }
+                }
+                TxStage::Unmapped => {
+                    self.answer();
+                    self.back.tx_stage = TxStage::Notifying;
+                }
+                TxStage::Notifying => {
+                    if let Some(vif) = self.back.tx_sending.take() {
+                        self.notify_front(vif, kernel);
+                    }
+                    self.back.tx_sending = self.back.tx_notify.pop();
+                    if self.back.tx_sending.is_some() {
+                        return Progress::Run(self.costs.send_event);
+                    }
+                    self.back.tx_stage = TxStage::Mapped;
+                    self.gather(kernel);
+                    let cost = self.tx_batch_cost();
+                    if !self.back.tx_batch.is_empty() {
+                        return Progress::Run(cost);
+                    }
+                }
+                TxStage::Mapped => {
+                    self.pass_up(kernel);
+                    self.back.tx_stage = TxStage::Begin;
+                    return Progress::Done;
+                }
+            }
+        }
+    }
+
+    /// Answers the requests whose packets are sent.
+    fn answer(&mut self) {
+        let mut answering = std::mem::take(&mut self.back.answering);
+        for vif in answering.drain(..) {
+            self.back.tx_pending -= 1;
+            let v = &mut self.vifs[usize::from(vif)];
+            if !v.up {
+                continue;
+            }
+            v.tx.put_response(()).expect("its request was taken");
+            if v.tx.push_responses() {
+                self.back.tx_notify.push(vif);
+            }
+        }
+        self.back.answering = answering;
+    }
+
+    /// Takes packets from the guests: one from each interface in turn.
+    fn gather(&mut self, kernel: &mut KernelIo<'_, '_>) {
+        while self.back.tx_pending + SLOTS_MAX < PENDING_MAX
+            && let Some(vif) = self.back.tx_list.pop_front()
+        {
+            let v = &mut self.vifs[usize::from(vif)];
+            v.tx_listed = false;
+            let Some(size) = v.tx.peek_request().map(|p| u64::from(p.frame_bytes())) else {
+                if v.tx.final_check_for_requests() {
+                    self.list_for_tx(vif);
+                }
+                continue;
+            };
+            if !v.credit.take(kernel.now(), size) {
+                self.set_driver_timer(kernel);
+                continue;
+            }
+            if let Some(packet) = v.tx.take_request() {
+                self.back.tx_pending += 1;
+                self.back.tx_batch.push((vif, packet));
+            }
+            if v.tx.final_check_for_requests() {
+                self.list_for_tx(vif);
+            }
+        }
+    }
+
+    fn tx_batch_cost(&self) -> Duration {
+        let mut batch = Batch::new(self.config.driver);
+        let mut cost = Duration::ZERO;
+        for (_, packet) in &self.back.tx_batch {
+            batch.maps += 1;
+            let header = u64::from(packet.frame_bytes()).min(HEADER);
+            cost += self.costs.back_tx + self.costs.copy(header);
+        }
+        cost + self.costs.grants.of(&batch)
+    }
+
+    /// Hands the batch to the driver domain's stack.
+    fn pass_up(&mut self, kernel: &mut KernelIo<'_, '_>) {
+        if self.back.tx_batch.is_empty() {
+            return;
+        }
+        let mut batch = std::mem::take(&mut self.back.tx_batch);
+        for (vif, packet) in batch.drain(..) {
+            if !self.back.backlog.push((vif, packet)) {
+                self.back.release(vif);
+                kernel.schedule(TX_TASKLET);
+            }
+        }
+        self.back.tx_batch = batch;
+        self.poll_backlog();
+        kernel.raise(Softirq::NetRx);
+    }
+}

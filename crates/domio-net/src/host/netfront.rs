@@ -1,0 +1,317 @@
+//! Netfront: a guest's driver for its interface, and the guest's protocols behind it (xen-spec
+//! 6.2).
+
+use domio_vmm::device::{KernelIo, Progress};
+use domio_vmm::kernel::Softirq;
+
+use super::Network;
+use super::outside::GuestOut;
+use crate::packet::Packet;
+use crate::queue::{Place, Queue};
+
+/// Buffers that a guest posts at least and at most (`RX_MIN_TARGET`, `RX_MAX_TARGET`).
+const RX_TARGET: std::ops::RangeInclusive<u32> = 64..=256;
+/// Packets that one turn of polling takes.
+const WEIGHT: u32 = 64;
+/// No more packets are put into the ring from so many outstanding on: 256 less the slots of the
+/// largest packet and two.
+const TX_STOP: u32 = 256 - 18 - 2;
+/// Packets that wait for the ring (`txqueuelen`).
+const TX_QUEUE: usize = 1_000;
+
+/// A piece of work whose time is being spent.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Piece {
+    None,
+    /// Freeing so many packets that were answered.
+    Reap(u32),
+    /// Taking a packet to the stack.
+    Deliver(Packet),
+    /// Putting packets into the ring.
+    Transmit,
+    /// Telling netback.
+    Notify,
+    /// Posting so many buffers.
+    Refill(u32),
+    /// A process reads.
+    Read,
+}
+
+/// The driver's own state.
+pub(super) struct Netfront {
+    /// Packets that wait for the ring.
+    pub queue: Queue<Packet>,
+    /// Netback wants to be told.
+    tell: bool,
+    rx_target: u32,
+    polling: bool,
+    polled: u32,
+    /// Buffers were looked at since the ring ran empty.
+    refilled: bool,
+    hard: Piece,
+    soft: Piece,
+    process: Piece,
+}
+
+/// Where a piece of work runs.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Context {
+    Soft,
+    Process,
+}
+
+impl Netfront {
+    /// Where packets end that the ring does not get to.
+    pub const QUEUE: Place = Place("netfront, queue");
+
+    pub fn new() -> Self {
+        Netfront {
+            queue: Queue::new(Self::QUEUE, TX_QUEUE),
+            tell: false,
+            rx_target: *RX_TARGET.start(),
+            polling: false,
+            polled: 0,
+            refilled: false,
+            hard: Piece::None,
+            soft: Piece::None,
+            process: Piece::None,
+        }
+    }
+
+    /// Packets inside, besides those in the ring and the queue.
+    pub fn held(&self) -> u64 {
+        u64::from(matches!(self.soft, Piece::Deliver(_)))
+    }
+
+    fn piece(&mut self, place: Context) -> &mut Piece {
+        match place {
+            Context::Soft => &mut self.soft,
+            Context::Process => &mut self.process,
+        }
+    }
+}
+
+impl Network {
+    /// The interrupt from netback.
+    pub(super) fn front_irq(
+        &mut self,
+        vif: u16,
+        step: u32,
+        kernel: &mut KernelIo<'_, '_>,
+    ) -> Progress {
+        let costs = self.costs;
+        let v = &mut self.vifs[usize::from(vif)];
+        if step == 0 {
+            let answered = v.tx.responses();
+            v.front.hard = Piece::Reap(answered);
+            return Progress::Run(costs.front_irq + costs.front_reap * u64::from(answered));
+        }
+        if let Piece::Reap(answered) = std::mem::replace(&mut v.front.hard, Piece::None) {
+            for _ in 0..answered {
+                v.tx.take_response();
+            }
+            v.tx.want_half_of_responses();
+            if v.tx.outstanding() < TX_STOP && !v.front.queue.is_empty() {
+                kernel.raise(Softirq::NetTx);
+            }
+            if v.tx.responses() > 0 {
+                // More came meanwhile; the handler looks again.
+                let more = v.tx.responses();
+                v.front.hard = Piece::Reap(more);
+                return Progress::Run(costs.front_reap * u64::from(more));
+            }
+        }
+        if v.rx.responses() > 0 {
+            v.front.polling = true;
+            kernel.raise(Softirq::NetRx);
+        }
+        Progress::Done
+    }
+
+    /// `net_rx_action` in a guest: netfront's poll.
+    pub(super) fn front_rx(
+        &mut self,
+        vif: u16,
+        step: u32,
+        kernel: &mut KernelIo<'_, '_>,
+    ) -> Progress {
+        if step == 0 {
+            self.vifs[usize::from(vif)].front.polled = 0;
+        }
+        self.finish_piece(vif, Context::Soft, kernel);
+        if let Some(progress) = self.flush(vif, Context::Soft) {
+            return progress;
+        }
+        let costs = self.costs;
+        let v = &mut self.vifs[usize::from(vif)];
+        if !v.front.polling {
+            return Progress::Done;
+        }
+        if v.front.polled == WEIGHT {
+            kernel.raise(Softirq::NetRx);
+            return Progress::Done;
+        }
+        if let Some(packet) = v.rx.take_response() {
+            v.front.polled += 1;
+            v.front.refilled = false;
+            v.front.soft = Piece::Deliver(packet);
+            // The process that reads pays for copying the rest of a packet.
+            let bytes = u64::from(packet.frame_bytes()).min(256);
+            return Progress::Run(costs.front_rx + costs.stack + costs.copy(bytes));
+        }
+        if !v.front.refilled {
+            v.front.refilled = true;
+            let wanted = v.front.rx_target.saturating_sub(v.rx.outstanding());
+            if wanted >= v.front.rx_target / 2 {
+                v.front.soft = Piece::Refill(wanted);
+                return Progress::Run(costs.front_refill * u64::from(wanted));
+            }
+        }
+        if !v.rx.final_check_for_responses() {
+            v.front.polling = false;
+            return Progress::Done;
+        }
+        kernel.raise(Softirq::NetRx);
+        Progress::Done
+    }
+
+    /// `net_tx_action` in a guest: the ring has room again.
+    pub(super) fn front_tx(&mut self, vif: u16, kernel: &mut KernelIo<'_, '_>) -> Progress {
+        self.finish_piece(vif, Context::Soft, kernel);
+        self.flush(vif, Context::Soft).unwrap_or(Progress::Done)
+    }
+
+    /// The process that reads flow number `service` of the guest.
+    pub(super) fn reader(
+        &mut self,
+        vif: u16,
+        service: u8,
+        step: u32,
+        kernel: &mut KernelIo<'_, '_>,
+    ) -> Progress {
+        let costs = self.costs;
+        if step == 0 {
+            let v = &mut self.vifs[usize::from(vif)];
+            let flow = v.readers[usize::from(service)];
+            let bytes = v.stack.readable(flow);
+            v.reading[usize::from(service)] = bytes;
+            v.front.process = Piece::Read;
+            return Progress::Run(costs.wake_process + costs.copy(bytes));
+        }
+        if self.vifs[usize::from(vif)].front.process == Piece::Read {
+            self.vifs[usize::from(vif)].front.process = Piece::None;
+            self.read(vif, service, kernel);
+        }
+        self.finish_piece(vif, Context::Process, kernel);
+        if let Some(progress) = self.flush(vif, Context::Process) {
+            return progress;
+        }
+        let v = &mut self.vifs[usize::from(vif)];
+        if v.stack.readable(v.readers[usize::from(service)]) > 0 {
+            kernel.wake_service(service);
+        }
+        Progress::Done
+    }
+
+    fn read(&mut self, vif: u16, service: u8, kernel: &mut KernelIo<'_, '_>) {
+        let v = &mut self.vifs[usize::from(vif)];
+        let flow = v.readers[usize::from(service)];
+        let bytes = v.reading[usize::from(service)];
+        kernel
+            .io
+            .record(super::record::delivered(kernel.io, v.domain, flow, bytes));
+        let (stack, mut out) = GuestOut::new(v, kernel);
+        stack.read(out.now(), flow, bytes, &mut out);
+        out.finish();
+    }
+
+    /// The guest has booted: posts its buffers, and its processes begin.
+    pub(super) fn boot(&mut self, vif: u16, step: u32, kernel: &mut KernelIo<'_, '_>) -> Progress {
+        let costs = self.costs;
+        let v = &mut self.vifs[usize::from(vif)];
+        if step == 0 {
+            let wanted = v.front.rx_target;
+            v.front.process = Piece::Refill(wanted);
+            return Progress::Run(costs.front_refill * u64::from(wanted));
+        }
+        self.finish_piece(vif, Context::Process, kernel);
+        let v = &mut self.vifs[usize::from(vif)];
+        if !v.started {
+            v.started = true;
+            let (stack, mut out) = GuestOut::new(v, kernel);
+            stack.listen(out.now(), &mut out);
+            out.finish();
+        }
+        self.flush(vif, Context::Process).unwrap_or(Progress::Done)
+    }
+
+    /// The time of a piece of work is spent: does it.
+    fn finish_piece(&mut self, vif: u16, place: Context, kernel: &mut KernelIo<'_, '_>) {
+        let v = &mut self.vifs[usize::from(vif)];
+        match std::mem::replace(v.front.piece(place), Piece::None) {
+            Piece::None | Piece::Reap(_) | Piece::Read => {}
+            Piece::Deliver(packet) => {
+                let (stack, mut out) = GuestOut::new(v, kernel);
+                stack.receive(out.now(), &packet, &mut out);
+                out.finish();
+            }
+            Piece::Transmit => {
+                while v.tx.outstanding() < TX_STOP
+                    && let Some(packet) = v.front.queue.pop()
+                {
+                    v.tx.put_request(packet)
+                        .expect("it has room below the stop");
+                }
+                v.front.tell |= v.tx.push_requests();
+            }
+            Piece::Notify => {
+                if let Some(port) = v.front_port {
+                    kernel.send(port);
+                }
+            }
+            Piece::Refill(n) => {
+                for _ in 0..n {
+                    v.rx.put_request(()).expect("the target is within the ring");
+                }
+                // Backend keeps up with them: it may use more.
+                if v.rx.outstanding() - v.rx.responses() < v.front.rx_target / 4 {
+                    v.front.rx_target = (v.front.rx_target * 2).min(*RX_TARGET.end());
+                }
+                v.front.tell |= v.rx.push_requests();
+            }
+        }
+    }
+
+    /// Packets that the stack wants to send go to the ring, and netback is told.
+    fn flush(&mut self, vif: u16, place: Context) -> Option<Progress> {
+        let v = &mut self.vifs[usize::from(vif)];
+        let room = TX_STOP.saturating_sub(v.tx.outstanding());
+        let n = (v.front.queue.len() as u32).min(room);
+        if n > 0 {
+            *v.front.piece(place) = Piece::Transmit;
+            return Some(Progress::Run(self.costs.front_tx * u64::from(n)));
+        }
+        if std::mem::take(&mut v.front.tell) {
+            *v.front.piece(place) = Piece::Notify;
+            return Some(Progress::Run(self.costs.send_event));
+        }
+        None
+    }
+
+    /// What a timer of the stack has to do.
+    pub(super) fn stack_timers(&mut self, vif: u16, kernel: &mut KernelIo<'_, '_>) {
+        let v = &mut self.vifs[usize::from(vif)];
+        let now = kernel.now();
+        while let Some(at) = v.timers.iter().position(|(_, due)| *due <= now) {
+            let (timer, _) = v.timers.swap_remove(at);
+            let (stack, mut out) = GuestOut::new(v, kernel);
+            stack.timer(now, timer, &mut out);
+            out.finish();
+        }
+        if !v.front.queue.is_empty() {
+            // Sent from the timer softirq: charged in the next one.
+            kernel.raise(Softirq::NetTx);
+        }
+        kernel.set_timer(v.timers.iter().map(|(_, due)| *due).min());
+    }
+}

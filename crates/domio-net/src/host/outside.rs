@@ -1,0 +1,189 @@
+//! What is outside of the guests' kernels: the line, the remote host, and how stacks act on their
+//! surroundings.
+
+use domio_core::{DomainId, Instant};
+use domio_sim::TimerId;
+use domio_vmm::device::{Io, KernelIo};
+
+use super::record;
+use super::vif::Vif;
+use crate::icmp::Reply;
+use crate::link::Link;
+use crate::packet::{FlowId, Packet};
+use crate::peer::{Peer, PeerActions, PeerTimer, PeerTimerKind};
+
+/// Number of the guests' stations: that of interface `i` is `i + 1`.
+pub(super) const REMOTE: crate::packet::Station = crate::packet::Station(0);
+
+/// The line and the remote host.
+pub(super) struct Outside {
+    /// `there` is to the host, `back` from it.
+    pub link: Link,
+    pub peer: Peer,
+    /// Fires when a packet reaches the card.
+    pub arrival_in: TimerId,
+    /// Fires when a packet reaches the remote host.
+    pub arrival_out: TimerId,
+    /// Timers of the remote host, with the engine's.
+    pub timers: Vec<(PeerTimer, TimerId)>,
+    /// The guest of each flow.
+    pub guests: Vec<DomainId>,
+}
+
+impl Outside {
+    /// Sets the timer for the next packet to the remote host.
+    pub fn expect_arrival(&mut self, io: &mut Io<'_>) {
+        if let Some(at) = self.link.back.next_arrival() {
+            io.arm(self.arrival_out, at);
+        }
+    }
+
+    /// A packet reaches the remote host, which reacts at once.
+    pub fn arrive(&mut self, io: &mut Io<'_>) {
+        if let Some(packet) = self.link.back.arrive(io.now) {
+            let now = io.now;
+            self.act(io, |peer, out| peer.receive(now, &packet, out));
+        }
+        self.expect_arrival(io);
+    }
+
+    /// A timer of the remote host fires.
+    pub fn timer(&mut self, timer: PeerTimer, io: &mut Io<'_>) {
+        let now = io.now;
+        self.act(io, |peer, out| peer.timer(now, timer, out));
+    }
+
+    /// The remote host's end of `flow` begins at `at` if it is the one who begins, and listens now
+    /// otherwise.
+    pub fn begin(&mut self, flow: FlowId, at: Instant, io: &mut Io<'_>) {
+        let now = io.now;
+        self.act(io, |peer, out| {
+            if peer.begins(flow) {
+                let kind = PeerTimerKind::Next;
+                out.arm(PeerTimer { flow, kind }, at);
+            } else {
+                peer.start_flow(now, flow, out);
+            }
+        });
+    }
+
+    /// Lets the remote host do something.
+    pub fn act(&mut self, io: &mut Io<'_>, act: impl FnOnce(&mut Peer, &mut RemoteOut<'_, '_>)) {
+        let mut out = RemoteOut {
+            link: &mut self.link,
+            timers: &self.timers,
+            guests: &self.guests,
+            io,
+        };
+        act(&mut self.peer, &mut out);
+    }
+}
+
+/// What the remote host does.
+pub(super) struct RemoteOut<'a, 'b> {
+    link: &'a mut Link,
+    timers: &'a [(PeerTimer, TimerId)],
+    guests: &'a [DomainId],
+    io: &'a mut Io<'b>,
+}
+
+impl RemoteOut<'_, '_> {
+    fn timer(&self, timer: PeerTimer) -> TimerId {
+        let found = self.timers.binary_search_by_key(&timer, |(t, _)| *t);
+        self.timers[found.expect("each flow of the remote host has its timers")].1
+    }
+
+    fn guest(&self, flow: FlowId) -> DomainId {
+        self.guests[flow.0 as usize]
+    }
+}
+
+impl PeerActions for RemoteOut<'_, '_> {
+    fn send(&mut self, packet: Packet) {
+        // Dropped when the queue is full: the link counts it.
+        let _ = self.link.there.send(self.io.now, packet);
+    }
+
+    fn arm(&mut self, timer: PeerTimer, at: Instant) {
+        let timer = self.timer(timer);
+        self.io.arm(timer, at);
+    }
+
+    fn disarm(&mut self, timer: PeerTimer) {
+        let timer = self.timer(timer);
+        self.io.disarm(timer);
+    }
+
+    fn received(&mut self, flow: FlowId, bytes: u64) {
+        let record = record::delivered(self.io, self.guest(flow), flow, bytes);
+        self.io.record(record);
+    }
+
+    fn replied(&mut self, flow: FlowId, reply: Reply) {
+        let record = record::replied(self.io, self.guest(flow), flow, reply.rtt);
+        self.io.record(record);
+    }
+}
+
+/// What the stack of a guest does.
+pub(super) struct GuestOut<'a, 'b, 'c> {
+    queue: &'a mut crate::queue::Queue<Packet>,
+    timers: &'a mut Vec<(PeerTimer, Instant)>,
+    readers: &'a [FlowId],
+    domain: DomainId,
+    kernel: &'a mut KernelIo<'b, 'c>,
+}
+
+impl<'a, 'b, 'c> GuestOut<'a, 'b, 'c> {
+    /// The stack of `vif`, and what it acts on.
+    pub fn new(vif: &'a mut Vif, kernel: &'a mut KernelIo<'b, 'c>) -> (&'a mut Peer, Self) {
+        let out = GuestOut {
+            queue: &mut vif.front.queue,
+            timers: &mut vif.timers,
+            readers: &vif.readers,
+            domain: vif.domain,
+            kernel,
+        };
+        (&mut vif.stack, out)
+    }
+
+    /// The time.
+    pub fn now(&self) -> Instant {
+        self.kernel.now()
+    }
+
+    /// Makes the guest's timer agree with what the stack wants.
+    pub fn finish(self) {
+        let next = self.timers.iter().map(|(_, due)| *due).min();
+        self.kernel.set_timer(next);
+    }
+}
+
+impl PeerActions for GuestOut<'_, '_, '_> {
+    fn send(&mut self, packet: Packet) {
+        // Dropped when the queue is full: the queue counts it.
+        let _ = self.queue.push(packet);
+    }
+
+    fn arm(&mut self, timer: PeerTimer, at: Instant) {
+        match self.timers.iter_mut().find(|(t, _)| *t == timer) {
+            Some((_, due)) => *due = at,
+            None => self.timers.push((timer, at)),
+        }
+    }
+
+    fn disarm(&mut self, timer: PeerTimer) {
+        self.timers.retain(|(t, _)| *t != timer);
+    }
+
+    fn received(&mut self, flow: FlowId, bytes: u64) {
+        match self.readers.iter().position(|f| *f == flow) {
+            // A process reads it when it runs.
+            Some(service) => self.kernel.wake_service(service as u8),
+            None => {
+                let record = record::delivered(self.kernel.io, self.domain, flow, bytes);
+                self.kernel.io.record(record);
+            }
+        }
+    }
+}

@@ -1,0 +1,92 @@
+//! A virtual interface: the rings that netback and netfront share, and what each has of its own.
+
+use domio_core::{DomainId, Duration, Instant};
+use domio_vmm::evtchn::Port;
+use domio_vmm::ring::{NET_RX, NET_TX, Ring};
+
+use super::config::VifRate;
+use super::netback::Credit;
+use super::netfront::Netfront;
+use crate::packet::{FlowId, Packet};
+use crate::peer::{Peer, PeerTimer, PeerTimerKind};
+use crate::queue::{Place, Queue};
+
+/// Packets that wait for netback's side of an interface while the guest has no buffers (xen-spec
+/// 6.3).
+const BACK_QUEUE: usize = 32;
+
+/// An interface.
+pub(super) struct Vif {
+    pub domain: DomainId,
+    /// Netback's port, in the driver domain; none before the guest starts.
+    pub back_port: Option<Port>,
+    /// Netfront's port, in the guest.
+    pub front_port: Option<Port>,
+    /// Packets from the guest.
+    pub tx: Ring<Packet, ()>,
+    /// Packets to the guest, in buffers that it posts.
+    pub rx: Ring<(), Packet>,
+    /// Netback has seen the guest come up and not go.
+    pub up: bool,
+    /// Netback: requests of `rx` that packets on their way to the tasklet will take.
+    pub rx_reserved: u32,
+    /// Netback: no more packets until the guest posts buffers.
+    pub rx_stopped: bool,
+    /// Netback: packets that wait meanwhile.
+    pub rx_queue: Queue<Packet>,
+    /// Netback: it is on the list of interfaces with packets to send.
+    pub tx_listed: bool,
+    /// Netback: what the guest may send still.
+    pub credit: Credit,
+    /// The guest's driver.
+    pub front: Netfront,
+    /// The guest's protocols and processes.
+    pub stack: Peer,
+    /// Timers of the stack that are armed.
+    pub timers: Vec<(PeerTimer, Instant)>,
+    /// Flows whose bytes a process of the guest reads, by number of its service.
+    pub readers: Vec<FlowId>,
+    /// Bytes that each of them reads at present.
+    pub reading: Vec<u64>,
+    /// The guest's stack has begun.
+    pub started: bool,
+    /// When flows begin, after the guest's start.
+    pub starts: Vec<(FlowId, Duration)>,
+}
+
+impl Vif {
+    /// Where packets to a guest end that does not take them.
+    pub const QUEUE: Place = Place("netback, queue to the guest");
+
+    /// An interface of `domain`, not plugged in.
+    pub fn new(domain: DomainId, rate: Option<VifRate>, stack: Peer) -> Self {
+        Vif {
+            domain,
+            back_port: None,
+            front_port: None,
+            tx: Ring::new(NET_TX),
+            rx: Ring::new(NET_RX),
+            up: false,
+            rx_reserved: 0,
+            rx_stopped: false,
+            rx_queue: Queue::new(Self::QUEUE, BACK_QUEUE),
+            tx_listed: false,
+            credit: Credit::new(rate),
+            front: Netfront::new(),
+            stack,
+            timers: Vec::new(),
+            readers: Vec::new(),
+            reading: Vec::new(),
+            started: false,
+            starts: Vec::new(),
+        }
+    }
+
+    /// The guest's end of `flow` begins at `at`, if it is the one who begins.
+    pub fn begin(&mut self, flow: FlowId, at: Instant) {
+        if self.stack.begins(flow) {
+            let kind = PeerTimerKind::Next;
+            self.timers.push((PeerTimer { flow, kind }, at));
+        }
+    }
+}
