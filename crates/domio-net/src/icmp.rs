@@ -1,13 +1,13 @@
 //! Ping: echo requests and replies (RFC 792, RFC 1122 3.2.2.6).
 //!
-//! [`Ping`] sends the next request upon the reply to the last one, or when that has not come within
-//! the timeout, as `ping -f` does, whose timeout is 10 ms. So a fast path is loaded with one packet
-//! at a time, and a stuck one with as many as there are timeouts.
+//! When [`Ping`] sends its next request is its [`Pace`]: with [`Pace::Flood`] upon the reply to the
+//! last one, or when that has not come within the timeout; [`Pace::Adaptive`] follows the round
+//! trip, so that about one request is out at a time.
 //!
 //! A reply counts whenever it comes, with its full round trip: the request carries the time at
 //! which it was sent. The timeout therefore bounds no round trip. A request that waits for seconds
-//! is followed by a hundred others a second, which wait behind it and count as well; the mean is
-//! that over requests, not over time.
+//! may be followed by a hundred others a second, which wait behind it and count as well; the mean
+//! is that over requests, not over time.
 
 use std::collections::VecDeque;
 
@@ -21,16 +21,32 @@ use crate::queue::{Accounted, Ledger, Place};
 pub struct PingConfig {
     /// Bytes behind the ICMP header, [`MESSAGE_BYTES_MAX`] at most. `ping` sends 56.
     pub bytes: u16,
-    /// How long to wait for the reply to the last request before the next one, more than zero.
-    pub timeout: Duration,
+    /// When the next request is sent.
+    pub pace: Pace,
+}
+
+/// When a ping sends its next request.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Pace {
+    /// Upon the reply to the last one, or so long after it without: `ping -f`, whose timeout is
+    /// [`Pace::FLOOD_TIMEOUT`]. Over zero.
+    Flood(Duration),
+    /// After the mean round trip, as `ping -A` of iputils: smoothed over eight replies, in whole
+    /// milliseconds. Where that rounds to zero it floods, which is how it begins.
+    Adaptive,
+}
+
+impl Pace {
+    /// `MININTERVAL` of iputils: a flood that gets no replies sends a hundred requests a second.
+    pub const FLOOD_TIMEOUT: Duration = Duration::from_millis(10);
 }
 
 impl Default for PingConfig {
-    /// `ping -f`.
+    /// `ping -A`.
     fn default() -> Self {
         PingConfig {
             bytes: 56,
-            timeout: Duration::from_millis(10),
+            pace: Pace::Adaptive,
         }
     }
 }
@@ -63,19 +79,14 @@ pub struct Ping {
     flow: FlowId,
     /// Numbers of the requests that are out, and when they were sent; in order.
     out: VecDeque<(u64, Instant)>,
-    /// The last request is not answered, and was sent at this time.
-    waiting: Option<Instant>,
+    /// When the last request was sent; none before the first.
+    last: Option<Instant>,
+    /// The reply to it has come.
+    answered: bool,
     next: u64,
+    /// Eight times the smoothed round trip, in microseconds; 0 before the first.
+    smoothed: u64,
     statistics: PingStatistics,
-}
-
-/// What a reply tells.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Reply {
-    /// Round trip of the request that it answers.
-    pub rtt: Duration,
-    /// It answers the last request, so that the next one may be made.
-    pub last: bool,
 }
 
 impl PingStatistics {
@@ -100,15 +111,20 @@ impl Ping {
             "an echo request of {} bytes needs fragments; expected at most {MESSAGE_BYTES_MAX}",
             config.bytes
         );
-        assert!(!config.timeout.is_zero(), "a ping waits longer than zero");
+        assert!(
+            config.pace != Pace::Flood(Duration::ZERO),
+            "a ping waits longer than zero"
+        );
         Ping {
             config,
             from,
             to,
             flow,
             out: VecDeque::new(),
-            waiting: None,
+            last: None,
+            answered: true,
             next: 0,
+            smoothed: 0,
             statistics: PingStatistics {
                 sent: 0,
                 answered: 0,
@@ -121,16 +137,14 @@ impl Ping {
         }
     }
 
-    /// Makes the next request, to be sent at `now`. Arm a timer for [`deadline`](Self::deadline).
-    ///
-    /// # Panics
-    /// When the last request is not answered and its timeout has not passed.
-    #[track_caller]
+    /// Makes the next request, to be sent at `now`, which is when it is [`due`](Self::due). Look at
+    /// that again after this and after each reply.
     pub fn request(&mut self, now: Instant) -> Packet {
-        assert!(self.waiting.is_none(), "the last request is still out");
         let number = self.next;
         self.next += 1;
-        self.waiting = Some(now);
+        self.statistics.timed_out += u64::from(!self.answered);
+        self.last = Some(now);
+        self.answered = false;
         self.out.push_back((number, now));
         self.statistics.sent += 1;
         Packet {
@@ -145,14 +159,29 @@ impl Ping {
         }
     }
 
-    /// When the last request times out; `None` when it was answered.
-    #[inline]
-    pub fn deadline(&self) -> Option<Instant> {
-        Some(self.waiting? + self.config.timeout)
+    /// When the next request is due, `now` at the earliest.
+    pub fn due(&self, now: Instant) -> Instant {
+        let Some(last) = self.last else { return now };
+        let due = match (self.pace(), self.answered) {
+            (Paced::Flood(_), true) => now,
+            (Paced::Flood(timeout), false) => last + timeout,
+            (Paced::Every(interval), _) => last + interval,
+        };
+        due.max(now)
     }
 
-    /// A reply has come; `None` when nobody waits for it.
-    pub fn reply(&mut self, now: Instant, reply: Numbered) -> Option<Reply> {
+    fn pace(&self) -> Paced {
+        match self.config.pace {
+            Pace::Flood(timeout) => Paced::Flood(timeout),
+            Pace::Adaptive => match (self.smoothed / 8 + 500) / 1000 {
+                0 => Paced::Flood(Pace::FLOOD_TIMEOUT),
+                ms => Paced::Every(Duration::from_millis(ms)),
+            },
+        }
+    }
+
+    /// A reply has come: its round trip, or `None` when nobody waits for it.
+    pub fn reply(&mut self, now: Instant, reply: Numbered) -> Option<Duration> {
         // The request of that number that is out: fewer than 2^32 are.
         let place = self.out.iter().position(|(n, _)| *n as u32 == reply.seq);
         let Some((number, sent)) = place.and_then(|place| self.out.remove(place)) else {
@@ -165,22 +194,13 @@ impl Ping {
         statistics.rtt_min = statistics.rtt_min.min(rtt);
         statistics.rtt_max = statistics.rtt_max.max(rtt);
         statistics.rtt_sum += rtt;
-        let last = number + 1 == self.next && self.waiting.is_some();
-        if last {
-            self.waiting = None;
-        }
-        Some(Reply { rtt, last })
-    }
-
-    /// The timer has fired. Tells whether the last request has timed out by `now`, so that the next
-    /// one may be made.
-    pub fn timeout(&mut self, now: Instant) -> bool {
-        let timed_out = self.deadline().is_some_and(|deadline| deadline <= now);
-        if timed_out {
-            self.waiting = None;
-            self.statistics.timed_out += 1;
-        }
-        timed_out
+        self.answered |= number + 1 == self.next;
+        let micros = rtt.as_nanos() / 1000;
+        self.smoothed = match self.smoothed {
+            0 => micros * 8,
+            smoothed => smoothed + micros - smoothed / 8,
+        };
+        Some(rtt)
     }
 
     /// Requests that are out, lost ones included: when each was sent, oldest first.
@@ -193,6 +213,13 @@ impl Ping {
     pub fn statistics(&self) -> &PingStatistics {
         &self.statistics
     }
+}
+
+/// What is to be waited for at present.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Paced {
+    Flood(Duration),
+    Every(Duration),
 }
 
 impl Accounted for Ping {
@@ -245,7 +272,7 @@ mod tests {
 
     const CONFIG: PingConfig = PingConfig {
         bytes: 56,
-        timeout: Duration::from_secs(1),
+        pace: Pace::Flood(Duration::from_secs(1)),
     };
 
     fn ping() -> Ping {
@@ -272,11 +299,11 @@ mod tests {
         let mut now = us(0);
         for rtt in [300, 100, 250] {
             let request = ping.request(now);
-            assert_eq!(ping.deadline(), Some(now + CONFIG.timeout));
+            assert_eq!(ping.due(now), now + Duration::from_secs(1));
             now += Duration::from_micros(rtt);
             let told = ping.reply(now, echo(&request));
             let rtt = Duration::from_micros(rtt);
-            assert_eq!(told, Some(Reply { rtt, last: true }));
+            assert_eq!((told, ping.due(now)), (Some(rtt), now));
         }
         let statistics = ping.statistics();
         assert_eq!((statistics.sent, statistics.answered), (3, 3));
@@ -290,24 +317,37 @@ mod tests {
     fn late_replies_count_in_full() {
         let mut ping = ping();
         let first = ping.request(us(0));
-        assert!(!ping.timeout(us(999_999)));
-        assert!(ping.timeout(us(1_000_000)));
-        assert!(!ping.timeout(us(1_000_001)), "once");
-        let second = ping.request(us(1_000_001));
-        let late = ping.reply(us(1_000_050), echo(&first));
+        let second = ping.request(us(1_000_000));
         let rtt = Duration::from_micros(1_000_050);
+        assert_eq!(ping.reply(us(1_000_050), echo(&first)), Some(rtt));
         // The second is still out: no third one before its reply or timeout.
-        assert_eq!(late, Some(Reply { rtt, last: false }));
-        assert_eq!(ping.unanswered().collect::<Vec<_>>(), [us(1_000_001)]);
-        assert!(
-            ping.reply(us(1_000_100), echo(&second))
-                .is_some_and(|r| r.last)
-        );
+        assert_eq!(ping.due(us(1_000_060)), us(2_000_000));
+        assert_eq!(ping.unanswered().collect::<Vec<_>>(), [us(1_000_000)]);
+        assert!(ping.reply(us(1_000_100), echo(&second)).is_some());
+        assert_eq!(ping.due(us(1_000_100)), us(1_000_100));
         assert_eq!(ping.reply(us(1_000_200), echo(&second)), None, "twice");
         let statistics = ping.statistics();
         assert_eq!((statistics.sent, statistics.answered), (2, 2));
         assert_eq!((statistics.timed_out, statistics.duplicates), (1, 1));
         assert_eq!(statistics.rtt_max, rtt);
+    }
+
+    #[test]
+    fn an_adaptive_ping_follows_the_round_trip() {
+        let config = PingConfig::default();
+        let mut ping = Ping::new(config, Station(0), Station(1), FlowId(7));
+        let first = ping.request(us(0));
+        assert_eq!(ping.due(us(1)), us(10_000), "it begins as a flood");
+        ping.reply(us(80_000), echo(&first));
+        assert_eq!(ping.due(us(80_000)), us(80_000), "80 ms after the last one");
+        // 80 ms less an eighth with each reply of nearly no time: 70, 61.25, 53.6.
+        let mut now = us(80_000);
+        for ms in [70, 61, 54] {
+            let request = ping.request(now);
+            ping.reply(now, echo(&request));
+            assert_eq!(ping.due(now), now + Duration::from_millis(ms));
+            now += Duration::from_millis(ms);
+        }
     }
 
     #[test]

@@ -33,11 +33,7 @@
 //!     latency: Duration::from_micros(20),
 //!     queue: 1000,
 //! });
-//! let config = PingConfig {
-//!     bytes: 56,
-//!     timeout: Duration::from_secs(1),
-//! };
-//! let mut ping = Ping::new(config, Station(0), Station(1), FlowId(0));
+//! let mut ping = Ping::new(PingConfig::default(), Station(0), Station(1), FlowId(0));
 //! let mut echo = Echo::new();
 //!
 //! let request = ping.request(Instant::ZERO);
@@ -53,7 +49,7 @@
 //!     panic!("the reply got lost");
 //! };
 //! // 122 byte times of 8 ns each way, and the latency.
-//! let rtt = ping.reply(at, reply).expect("it was asked for").rtt;
+//! let rtt = ping.reply(at, reply).expect("it was asked for");
 //! assert_eq!(rtt, Duration::from_nanos(2 * (976 + 20_000)));
 //! ```
 

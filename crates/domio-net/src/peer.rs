@@ -4,9 +4,9 @@
 //! ping, UDP and TCP, as client or server. Its owner passes it packets and fired timers, and
 //! carries out what it asks for through [`PeerActions`].
 
-use domio_core::Instant;
+use domio_core::{Duration, Instant};
 
-use crate::icmp::{Echo, Ping, Reply};
+use crate::icmp::{Echo, Ping};
 use crate::packet::{Body, FlowId, Packet, Segment, Station};
 use crate::queue::{Accounted, Ledger, Place};
 use crate::tcp::{Actions, Connection, State, Timer};
@@ -46,9 +46,9 @@ pub trait PeerActions {
         let _ = (flow, bytes);
     }
 
-    /// A reply to an echo request of `flow` has come.
-    fn replied(&mut self, flow: FlowId, reply: Reply) {
-        let _ = (flow, reply);
+    /// A reply to an echo request of `flow` has come, after so long.
+    fn replied(&mut self, flow: FlowId, rtt: Duration) {
+        let _ = (flow, rtt);
     }
 }
 
@@ -257,7 +257,7 @@ impl Peer {
         let next = next_of(self.flows[place].0);
         match &mut self.flows[place].1 {
             Service::Echo(_) | Service::UdpSink(_) => {}
-            Service::Ping(ping) => request(ping, now, next, out),
+            Service::Ping(ping) => request_if_due(ping, now, next, out),
             Service::UdpSource(source) => {
                 source.start(now);
                 out.arm(next, source.due());
@@ -283,11 +283,9 @@ impl Peer {
                 }
             }
             (Service::Ping(ping), Body::EchoReply(message)) => {
-                if let Some(reply) = ping.reply(now, message) {
-                    out.replied(packet.flow, reply);
-                    if reply.last {
-                        request(ping, now, next_of(packet.flow), out);
-                    }
+                if let Some(rtt) = ping.reply(now, message) {
+                    out.replied(packet.flow, rtt);
+                    request_if_due(ping, now, next_of(packet.flow), out);
                 }
             }
             (Service::UdpSink(sink), Body::Udp(message)) => {
@@ -329,7 +327,7 @@ impl Peer {
             return;
         };
         match (&mut self.flows[place].1, timer.kind) {
-            (Service::Ping(ping), PeerTimerKind::Next) => give_up(ping, now, timer, out),
+            (Service::Ping(ping), PeerTimerKind::Next) => request_if_due(ping, now, timer, out),
             (Service::UdpSource(source), PeerTimerKind::Next) => {
                 source.start(now);
                 while source.due() <= now {
@@ -387,18 +385,12 @@ fn next_of(flow: FlowId) -> PeerTimer {
     }
 }
 
-fn request(ping: &mut Ping, now: Instant, timer: PeerTimer, out: &mut impl PeerActions) {
-    out.send(ping.request(now));
-    if let Some(deadline) = ping.deadline() {
-        out.arm(timer, deadline);
+/// Sends the next request if it is due, and arms the timer for the one after it.
+fn request_if_due(ping: &mut Ping, now: Instant, timer: PeerTimer, out: &mut impl PeerActions) {
+    if ping.due(now) <= now {
+        out.send(ping.request(now));
     }
-}
-
-/// Sends the next request if the last one has timed out, or the first.
-fn give_up(ping: &mut Ping, now: Instant, timer: PeerTimer, out: &mut impl PeerActions) {
-    if ping.statistics().sent == 0 || ping.timeout(now) {
-        request(ping, now, timer, out);
-    }
+    out.arm(timer, ping.due(now));
 }
 
 impl Accounted for Peer {

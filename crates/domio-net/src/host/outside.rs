@@ -1,13 +1,12 @@
 //! What is outside of the guests' kernels: the line, the remote host, and how stacks act on their
 //! surroundings.
 
-use domio_core::{DomainId, Instant};
+use domio_core::{DomainId, Duration, Instant};
 use domio_sim::TimerId;
 use domio_vmm::device::{Io, KernelIo};
 
 use super::record;
 use super::vif::Vif;
-use crate::icmp::Reply;
 use crate::link::Link;
 use crate::packet::{FlowId, Packet};
 use crate::peer::{Peer, PeerActions, PeerTimer, PeerTimerKind};
@@ -119,8 +118,8 @@ impl PeerActions for RemoteOut<'_, '_> {
         self.io.record(record);
     }
 
-    fn replied(&mut self, flow: FlowId, reply: Reply) {
-        let record = record::replied(self.io, self.guest(flow), flow, reply.rtt);
+    fn replied(&mut self, flow: FlowId, rtt: Duration) {
+        let record = record::replied(self.io, self.guest(flow), flow, rtt);
         self.io.record(record);
     }
 }

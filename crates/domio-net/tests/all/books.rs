@@ -9,7 +9,7 @@
 
 use domio_core::{Duration, Instant};
 use domio_net::bridge::{Bridge, Forward, Port};
-use domio_net::icmp::{Echo, Ping, PingConfig};
+use domio_net::icmp::{Echo, Pace, Ping, PingConfig};
 use domio_net::link::{Direction, LinkConfig, Rate};
 use domio_net::nic::{Coalesce, Nic, NicConfig};
 use domio_net::packet::{FlowId, Packet, Station};
@@ -114,7 +114,7 @@ fn peers(udp_rate: u32) -> [Peer; STATIONS] {
     let mut peers = [zero, one, two].map(Peer::new);
     let ping = PingConfig {
         bytes: 56,
-        timeout: Duration::from_millis(20),
+        pace: Pace::Flood(Duration::from_millis(20)),
     };
     let udp = UdpConfig {
         bytes: 1_000,
