@@ -32,15 +32,34 @@ fn div_up(a: i64, b: i64) -> i64 {
     }
 }
 
-/// What the active vcpus of one domain get at an accounting.
+/// What an active vcpu gets at an accounting.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Grant {
-    /// The first of them.
-    first: u32,
-    /// Credits for each.
-    each: i64,
-    /// Credits below zero at which one of them is paused; 0 for no cap.
-    cap: i64,
+struct Grant {
+    vcpu: VcpuId,
+    credits: i64,
+    /// It is paused when it has less than this in spite of the grant: a negative number, the lowest
+    /// there is without a cap.
+    floor: i64,
+}
+
+/// What each active vcpu gets at an accounting, in the order of the lists. Worked out anew only
+/// when something that it follows from has changed, which on a steady host is seldom.
+#[derive(Debug, Default)]
+pub(super) struct Grants {
+    list: Vec<Grant>,
+    /// What was owed to the host then.
+    debt: i64,
+    /// Whether the active vcpus and domains, their parameters and the number of pcpus are those of
+    /// then.
+    hold: bool,
+}
+
+impl Grants {
+    /// Something that they follow from has changed.
+    #[inline]
+    pub(super) fn expire(&mut self) {
+        self.hold = false;
+    }
 }
 
 impl Vcpu {
@@ -138,6 +157,7 @@ impl Credit {
     /// Puts `vcpu` at the head of its domain's active list and, if it is the first there, the
     /// domain at the head of the list of active domains.
     pub(super) fn activate(&mut self, vcpu: VcpuId) {
+        self.grants.expire();
         let domain = self.vcpus[vcpu.index()].domain;
         let d = &mut self.domains[domain as usize];
         let next = core::mem::replace(&mut d.active_head, vcpu.0);
@@ -159,6 +179,7 @@ impl Credit {
 
     /// Undoes [`Credit::activate`].
     pub(super) fn deactivate(&mut self, vcpu: VcpuId) {
+        self.grants.expire();
         let v = &mut self.vcpus[vcpu.index()];
         v.clear(flag::ACTIVE);
         let (domain, prev, next) = (v.domain, v.active_prev, v.active_next);
@@ -216,32 +237,32 @@ impl Credit {
             self.balance = 0;
             return;
         }
-        // In two steps, each of which is short enough to be quick. The list is taken out, so that
-        // giving can change everything else.
-        let mut grants = core::mem::take(&mut self.grants);
-        let vcpus = self.share_out(&mut grants);
-        // The sums of a vcpu and the three things that are done to it.
-        cx.work(4 * vcpus);
-        let mut balance = 0;
-        for grant in &grants {
-            balance += self.give(cx, pcpu, grant);
+        // What is owed to the host comes on top, so that the balance gets back to zero.
+        let debt = (-self.balance).max(0);
+        if !self.grants.hold || self.grants.debt != debt {
+            self.share_out(debt);
         }
-        grants.clear();
-        self.grants = grants;
-        self.balance = balance;
+        // The list is taken out, so that giving can change everything else.
+        let grants = core::mem::take(&mut self.grants.list);
+        // The sums of a vcpu and the three things that are done to it.
+        cx.work(4 * grants.len() as u32);
+        self.balance = self.give(cx, pcpu, &grants);
+        self.grants.list = grants;
         self.sort_epoch = self.sort_epoch.wrapping_add(1);
     }
 
-    /// Works out what the vcpus of each active domain get. Returns the number of vcpus.
+    /// Works out what each active vcpu gets when the host is owed `debt`.
     #[inline(never)]
-    fn share_out(&mut self, grants: &mut Vec<Grant>) -> u32 {
+    fn share_out(&mut self, debt: i64) {
+        let mut grants = core::mem::take(&mut self.grants.list);
+        grants.clear();
+        self.grants.debt = debt;
+        // A change of order below ends that.
+        self.grants.hold = true;
         let total_weight = self.weight;
-        // What is owed to the host comes on top, so that the balance gets back to zero.
-        let debt = (-self.balance).max(0);
         let mut credit = self.credit_per_period() + debt;
         let mut weight_left = total_weight;
         let mut someone_short = false;
-        let mut vcpus = 0;
         // What a weight is worth; the last one again, as most domains have the same.
         let (mut of_weight, mut of_credit, mut owed, mut share) = (0, 0, 0, 0);
 
@@ -253,7 +274,6 @@ impl Credit {
             let count = i64::from(d.active_count);
             let weight = d.weight_in_sum(self.rules.weight_per_vcpu, d.active_count);
             weight_left -= weight;
-            vcpus += d.active_count;
 
             if of_weight != weight || of_credit != credit {
                 (of_weight, of_credit) = (weight, credit);
@@ -261,17 +281,22 @@ impl Credit {
                 share = div_up(credit * weight, total_weight);
             }
             let mut peak = count * self.settings.credits_per_tslice + owed;
-            let mut cap = 0;
+            let mut floor = i64::MIN;
             if d.cap != 0 {
                 let most = div_up(d.cap * self.settings.credits_per_tslice, 100);
                 peak = peak.min(most);
-                cap = div_up(most, count);
+                floor = -div_up(most, count);
             }
-            grants.push(Grant {
-                first: d.active_head,
-                each: div_up(share.min(peak), count),
-                cap,
-            });
+            let credits = div_up(share.min(peak), count);
+            let mut vcpu = d.active_head;
+            while let Some(v) = self.vcpus.get(vcpu as usize) {
+                grants.push(Grant {
+                    vcpu: VcpuId(vcpu),
+                    credits,
+                    floor,
+                });
+                vcpu = v.active_next;
+            }
             if share < peak {
                 someone_short = true;
                 continue;
@@ -284,9 +309,10 @@ impl Credit {
                 // It comes first next time, so that those before it get its surplus too.
                 self.unlink_domain(domain);
                 self.link_domain(domain);
+                self.grants.expire();
             }
         }
-        vcpus
+        self.grants.list = grants;
     }
 
     /// Credit of the pcpus online for one accounting period.
@@ -294,18 +320,15 @@ impl Credit {
         i64::from(self.online) * self.settings.credits_per_tslice
     }
 
-    /// Gives the active vcpus of a domain their `grant` and a new priority; parks those that are
-    /// too far over a cap. Returns the sum of their credits.
+    /// Gives the active vcpus their `grants` and a new priority; parks those that are too far over
+    /// a cap. Returns the sum of their credits.
     #[inline]
-    fn give(&mut self, cx: &mut Cx<'_>, here: PcpuId, grant: &Grant) -> i64 {
+    fn give(&mut self, cx: &mut Cx<'_>, here: PcpuId, grants: &[Grant]) -> i64 {
         let bound = self.settings.credits_per_tslice;
-        let cap = grant.cap;
         let mut sum = 0;
-        let mut at = grant.first;
-        while let Some(v) = self.vcpus.get_mut(at as usize) {
-            let vcpu = VcpuId(at);
-            at = v.active_next;
-            let earned = v.credit + grant.each;
+        for grant in grants {
+            let v = &mut self.vcpus[grant.vcpu.index()];
+            let earned = v.credit + grant.credits;
             // This ends a boost as well.
             let priority = if earned < 0 {
                 Priority::Over
@@ -315,12 +338,12 @@ impl Credit {
             let rest = earned.max(-bound);
             v.priority = priority;
             v.credit = rest;
-            let odd = v.has(flag::PARKED) || earned > bound || (cap != 0 && earned < -cap);
+            let odd = v.has(flag::PARKED) || earned > bound || earned < grant.floor;
             if let Some(pcpu) = v.heads_queue() {
                 self.judge_head(pcpu, priority);
             }
             sum += if odd {
-                self.grant_odd(cx, here, vcpu, earned, cap)
+                self.grant_odd(cx, here, grant, earned)
             } else {
                 rest
             };
@@ -328,20 +351,14 @@ impl Credit {
         sum
     }
 
-    /// What a grant means for `vcpu`, which `earned` so many credits by it, besides them. Returns
-    /// the credits that it keeps.
+    /// What `grant` means for its vcpu, which has `earned` so many credits by now, besides them.
+    /// Returns the credits that it keeps.
     #[inline(never)]
-    fn grant_odd(
-        &mut self,
-        cx: &mut Cx<'_>,
-        here: PcpuId,
-        vcpu: VcpuId,
-        earned: i64,
-        cap: i64,
-    ) -> i64 {
+    fn grant_odd(&mut self, cx: &mut Cx<'_>, here: PcpuId, grant: &Grant, earned: i64) -> i64 {
+        let vcpu = grant.vcpu;
         let parked = self.vcpus[vcpu.index()].has(flag::PARKED);
         if earned < 0 {
-            if !parked && cap != 0 && earned < -cap {
+            if !parked && earned < grant.floor {
                 self.park(cx, vcpu);
             }
             return self.vcpus[vcpu.index()].credit;
@@ -388,6 +405,7 @@ impl Credit {
     /// Changes the parameters of `domain`; those that are active count with the new weight from
     /// now on.
     pub(super) fn adjust(&mut self, domain: DomainId, weight: i64, cap: i64) {
+        self.grants.expire();
         let d = domain.index();
         let count = self.domains[d].active_count;
         self.weight -= self.weight_in_sum(d, count);

@@ -40,7 +40,7 @@ pub use warm::WarmVcpu;
 
 use crate::contract::{Descriptor, Pick, Prev, Scheduler, Wake};
 use crate::cx::Cx;
-use accounting::Grant;
+use accounting::Grants;
 use alloc::vec::Vec;
 use core::fmt;
 use domio_core::{
@@ -77,8 +77,8 @@ pub struct Credit {
     waiting: CpuSet,
     /// Those of them where the head of the queue has credit: its priority is over OVER.
     eager: CpuSet,
-    /// What each active domain gets at an accounting; empty in between.
-    grants: Vec<Grant>,
+    /// What each active vcpu gets at an accounting.
+    grants: Grants,
     /// First of the list of active domains.
     active_domains: u32,
     /// Sum of the weights of the active domains, or of their active vcpus (4.1).
@@ -114,7 +114,7 @@ impl Credit {
             balance_bias: alloc::vec![PcpuId(0); topology.sockets()],
             waiting: CpuSet::EMPTY,
             eager: CpuSet::EMPTY,
-            grants: Vec::new(),
+            grants: Grants::default(),
             active_domains: NIL,
             weight: 0,
             balance: 0,
@@ -205,6 +205,7 @@ impl Scheduler for Credit {
             self.balance_bias[node] = pcpu;
         }
         self.online += 1;
+        self.grants.expire();
         if self.master.is_none() {
             self.master = Some(pcpu);
             if self.rules.accounting_timer {
@@ -230,6 +231,7 @@ impl Scheduler for Credit {
         let mut rest = cx.online();
         rest.remove(pcpu);
         self.online -= 1;
+        self.grants.expire();
         self.idlers.remove(pcpu);
         if self.master == Some(pcpu) {
             self.master = rest.first();
