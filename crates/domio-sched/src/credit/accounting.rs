@@ -246,9 +246,10 @@ impl Credit {
         let grants = core::mem::take(&mut self.grants.list);
         // The sums of a vcpu and the three things that are done to it.
         cx.work(4 * grants.len() as u32);
+        // From now on queues may be out of order: some of those woken below have to know.
+        self.sort_epoch = self.sort_epoch.wrapping_add(1);
         self.balance = self.give(cx, pcpu, &grants);
         self.grants.list = grants;
-        self.sort_epoch = self.sort_epoch.wrapping_add(1);
     }
 
     /// Works out what each active vcpu gets when the host is owed `debt`.

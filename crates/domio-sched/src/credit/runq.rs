@@ -15,15 +15,22 @@ impl Pcpu {
         }
     }
 
-    /// Where `v` belongs in its queue: before which entry, [`NIL`] for last.
+    /// Where `v` belongs in its queue: before which entry, [`NIL`] for last. `is_sorted` tells that
+    /// no accounting has changed priorities since the last sort.
     #[inline(always)]
-    fn place(&self, vcpus: &[Vcpu], v: &Vcpu, runq_sort: bool) -> u32 {
+    fn place(&self, vcpus: &[Vcpu], v: &Vcpu, runq_sort: bool, is_sorted: bool) -> u32 {
         let yielded = v.has(flag::YIELD);
         // A vcpu that yielded stands back behind its class however much credit it has.
         let by_credit = runq_sort && !yielded;
         if v.priority == Priority::Over && !by_credit && !yielded {
             // Nobody queues whose priority is lower.
             return NIL;
+        }
+        if v.priority == Priority::Under && is_sorted && !by_credit && !yielded {
+            return match vcpus.get(self.credit_end as usize) {
+                Some(last) => last.next,
+                None => self.head,
+            };
         }
         let mut at = self.head;
         while let Some(other) = vcpus.get(at as usize) {
@@ -56,6 +63,9 @@ impl Pcpu {
         own.prev = prev;
         own.next = at;
         own.queue = here.0;
+        if prev == self.credit_end && own.priority >= Priority::Under {
+            self.credit_end = v;
+        }
     }
 
     /// Takes `v` out of its queue.
@@ -72,6 +82,18 @@ impl Pcpu {
             Some(next) => next.prev = prev,
             None => self.tail = prev,
         }
+        if self.credit_end == v {
+            self.credit_end = prev;
+        } else if self.credit_end == prev {
+            // It was the first one without credit. One with credit follows it that has yielded.
+            let mut at = next;
+            while let Some(other) = vcpus.get(at as usize)
+                && other.priority >= Priority::Under
+            {
+                self.credit_end = at;
+                at = other.next;
+            }
+        }
     }
 }
 
@@ -80,14 +102,15 @@ impl Credit {
     /// pending, one place further unless that entry is the idle vcpu.
     ///
     /// The queue may be out of order since accounting changed priorities and until the next sort,
-    /// so the search must begin at the head, as in Xen.
+    /// so the search must begin at the head then, as in Xen.
     #[inline(always)]
     pub(super) fn enqueue(&mut self, pcpu: PcpuId, vcpu: VcpuId) {
         let vcpus = &mut *self.vcpus;
         let p = &mut self.pcpus[pcpu];
         let own = &vcpus[vcpu.index()];
         assert!(!own.queued(), "a vcpu is queued twice");
-        let at = p.place(vcpus, own, self.settings.runq_sort);
+        let is_sorted = p.sorted == self.sort_epoch;
+        let at = p.place(vcpus, own, self.settings.runq_sort, is_sorted);
         p.link(vcpus, pcpu, vcpu.0, at);
         if p.head == vcpu.0 {
             let priority = vcpus[vcpu.index()].priority;
@@ -184,6 +207,7 @@ impl Credit {
             }
             at = next;
         }
+        self.pcpus[p].credit_end = last_under;
     }
 
     /// The vcpus queued on `pcpu`, first one first.

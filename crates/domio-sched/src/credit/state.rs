@@ -120,6 +120,9 @@ pub(super) struct Pcpu {
     pub tail: u32,
     /// Runnable vcpus that belong here: those queued and the current one.
     pub runnable: u32,
+    /// Last of the vcpus with credit that come first in the run queue, [`NIL`] when the head has
+    /// none. Known while the queue has been sorted since the last accounting.
+    pub credit_end: u32,
     /// Value of [`super::Credit::sort_epoch`] when the queue was last sorted.
     pub sorted: u32,
     /// Ticks so far; accounting before 3.4 comes at every third one of the master.
@@ -162,6 +165,7 @@ impl Pcpu {
         head: NIL,
         tail: NIL,
         runnable: 0,
+        credit_end: NIL,
         sorted: 0,
         ticks: 0,
         idle_bias: PcpuId(0),

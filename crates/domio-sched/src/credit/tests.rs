@@ -190,7 +190,13 @@ impl Rig {
     }
 
     fn force(&mut self, vcpu: VcpuId, priority: Priority) {
-        self.credit.vcpus[vcpu.index()].priority = priority;
+        let v = &mut self.credit.vcpus[vcpu.index()];
+        v.priority = priority;
+        if v.queued() {
+            // Only accounting does this, and it leaves a queue unsorted.
+            let queue = PcpuId(v.queue);
+            self.credit.pcpus[queue].sorted = self.credit.sort_epoch.wrapping_sub(1);
+        }
     }
 
     fn set_credit(&mut self, vcpu: VcpuId, credit: i64) {

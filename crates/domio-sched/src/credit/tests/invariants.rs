@@ -34,6 +34,14 @@ fn check(rig: &Rig, context: &str) {
             current.is_some() || queue.is_empty(),
             "{context}: {pcpu} idles with {queue:?} queued"
         );
+        let p = &credit.pcpus[pcpu];
+        if p.sorted == credit.sort_epoch && !credit.settings.runq_sort {
+            let has_credit = |v: &&VcpuId| credit.priority(**v) >= Priority::Under;
+            let last = queue.iter().take_while(has_credit).last();
+            let known = credit.vcpus.get(p.credit_end as usize);
+            let known = known.map(|_| VcpuId(p.credit_end));
+            assert_eq!(known.as_ref(), last, "{context}: end of credit on {pcpu}");
+        }
         for v in queue {
             let view = &rig.tables.vcpus[v.index()];
             assert!(

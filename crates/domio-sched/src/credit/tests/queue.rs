@@ -34,8 +34,9 @@ fn the_sort_moves_credit_in_front_and_knows_two_classes_only() {
         for (i, priority) in [OVER, UNDER, BOOST, OVER, UNDER].into_iter().enumerate() {
             rig.force(v[i], priority);
         }
+        rig.credit.pcpus[P0].sorted = rig.credit.sort_epoch;
         rig.credit.sort(P0);
-        assert_eq!(rig.queue(P0), v, "nothing changed since the last sort");
+        assert_eq!(rig.queue(P0), v, "no accounting since the last sort");
         rig.credit.sort_epoch += 1;
         rig.credit.sort(P0);
         // UNDER before BOOST: the order in which they came.
