@@ -6,7 +6,8 @@
 //! - **Lanes.** Most timers are armed with the same delay again and again: ticks, time slices,
 //!   periods. As time only goes on, entries with one delay are in order as they come. So each of
 //!   the most usual delays has a lane, a list that is extended at its end and read from its front,
-//!   whatever the number of timers.
+//!   whatever the number of timers. What is due at the same time as the last entry of a lane goes
+//!   there, too, such as what many guests do at the full second.
 //! - The **tournament**, for all others.
 //!
 //! The earliest of the front entries and the tournament's champion is due next. If the deadline of
@@ -57,6 +58,8 @@ impl<E: Copy> Timer<E> {
 struct Lane {
     /// In nanoseconds. Changes only while the lane is empty.
     delay: u64,
+    /// Time of the last entry, while there is one.
+    last: u64,
     /// All but the first: a ring, as long as a power of two.
     ring: Box<[Key]>,
     /// Numbers of the oldest entry in the ring and of the next one, counted on without end.
@@ -68,6 +71,7 @@ impl Lane {
     fn new() -> Self {
         Lane {
             delay: u64::MAX,
+            last: 0,
             ring: vec![DISARMED; 8].into_boxed_slice(),
             head: 0,
             tail: 0,
@@ -280,9 +284,15 @@ impl<E: Copy> Timers<E> {
                 .iter()
                 .position(|&front| !is_armed(front))
         };
+        // In order as well: the next entry of the lane's delay is not due before its last one.
+        let of_this_time = || {
+            (0..LANES).find(|&at| is_armed(self.fronts[at]) && self.lanes[at].last == time_of(key))
+        };
         if let Some(at) = of_this_delay.or_else(|| unused().filter(|_| again)) {
             own.lane = at as u32;
             self.lanes[at].delay = delay;
+            self.enter_lane(at, key);
+        } else if let Some(at) = of_this_time() {
             self.enter_lane(at, key);
         } else {
             let slot = self.slot(timer as usize);
@@ -294,6 +304,7 @@ impl<E: Copy> Timers<E> {
     /// Puts an entry at the end of a lane.
     #[inline]
     fn enter_lane(&mut self, at: usize, key: Key) {
+        self.lanes[at].last = time_of(key);
         if !is_armed(self.fronts[at]) {
             self.fronts[at] = key;
             self.first = earlier(self.first, key);
