@@ -203,8 +203,7 @@ impl<E: Copy> EventQueue<E> {
     /// Whether another event is due at the instant [`now`](Self::now).
     #[inline(always)]
     pub fn is_due_now(&mut self) -> bool {
-        time_of(self.timers.earliest()) == self.now
-            || (self.posts > 0 && self.peek_time() == Some(self.now()))
+        self.timers.is_due(self.now) || (self.posts > 0 && self.peek_time() == Some(self.now()))
     }
 
     /// Delivers the earliest event if it is due at `until` or before, and moves

@@ -195,6 +195,16 @@ impl<E: Copy> Timers<E> {
         self.timers[timer as usize].deadline
     }
 
+    /// Whether a timer is due at `now`, which no deadline is earlier than.
+    #[inline(always)]
+    pub fn is_due(&mut self, now: u64) -> bool {
+        if !self.is_known {
+            self.find_first();
+        }
+        // No entry is later than its deadline.
+        time_of(self.first) <= now && time_of(self.earliest()) <= now
+    }
+
     /// The earliest deadline, [`DISARMED`] when no timer is armed.
     #[inline(always)]
     pub fn earliest(&mut self) -> Key {
@@ -222,7 +232,7 @@ impl<E: Copy> Timers<E> {
     /// fired.
     #[inline(never)]
     fn clear_up(&mut self, first: Key) {
-        let in_lane = self.leave_lane(first).is_some();
+        let in_lane = self.leave_lane(first);
         let in_tournament = self.tournament.champion() as u64 == first as u64;
         let timer = &mut self.timers[index_of(first)];
         if timer.entry as u64 == first as u64 {
@@ -239,16 +249,16 @@ impl<E: Copy> Timers<E> {
         self.find_first();
     }
 
-    /// Takes `key` away if it is the front of a lane, and tells which.
+    /// Takes `key` away if it is the front of a lane.
     #[inline]
-    fn leave_lane(&mut self, key: Key) -> Option<usize> {
-        for (at, lane) in self.lanes[..LANES].iter_mut().enumerate() {
-            if self.fronts[at] as u64 == key as u64 {
-                self.fronts[at] = lane.next();
-                return Some(at);
+    fn leave_lane(&mut self, key: Key) -> bool {
+        for (front, lane) in self.fronts.iter_mut().zip(&mut self.lanes) {
+            if *front as u64 == key as u64 {
+                *front = lane.next();
+                return true;
             }
         }
-        None
+        false
     }
 
     /// Gives `timer` a deadline, `delay` after now.
@@ -262,8 +272,8 @@ impl<E: Copy> Timers<E> {
             return;
         }
         let at = own.lane as usize % LANE_ROOM;
+        own.entry = key;
         if self.lanes[at].delay == delay {
-            own.entry = key;
             self.enter_lane(at, key);
         } else {
             self.enter(timer, delay, key);
@@ -274,7 +284,6 @@ impl<E: Copy> Timers<E> {
     #[inline(never)]
     fn enter(&mut self, timer: u32, delay: u64, key: Key) {
         let own = &mut self.timers[timer as usize];
-        own.entry = key;
         let again = std::mem::replace(&mut own.delay, delay) == delay;
         let of_this_delay = self.lanes[..LANES]
             .iter()
@@ -354,10 +363,17 @@ impl<E: Copy> Timers<E> {
     /// Disarms the timer whose key is `earliest` and returns its event.
     #[inline(always)]
     pub fn pop(&mut self, earliest: Key) -> E {
-        // An entry in the tournament stays until another one replaces it, or it is in the way.
-        self.row = (earliest, self.leave_lane(earliest).unwrap_or(LANES));
+        let timer = &mut self.timers[index_of(earliest)];
+        let at = timer.lane as usize % LANE_ROOM;
         self.is_known = false;
-        self.timers[index_of(earliest)].fire()
+        if self.fronts[at] as u64 == earliest as u64 {
+            self.fronts[at] = self.lanes[at].next();
+            self.row = (earliest, at);
+        } else {
+            // An entry in the tournament stays until another one replaces it, or it is in the way.
+            self.row = (earliest, LANES);
+        }
+        timer.fire()
     }
 
     /// Disarms the timer that was armed right after the one that was popped last, for the same

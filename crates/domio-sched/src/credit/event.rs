@@ -61,7 +61,9 @@ pub(super) fn picked(cx: &mut Cx<'_>, here: PcpuId, vcpu: VcpuId, pcpu: PcpuId) 
 /// `pcpu` is asked for a pass.
 #[inline]
 pub(super) fn tickle(cx: &mut Cx<'_>, here: PcpuId, pcpu: PcpuId) {
-    cx.note(here, TICKLE, &[u32::from(pcpu.0)]);
+    if cx.tracing() {
+        cx.note(here, TICKLE, &[u32::from(pcpu.0)]);
+    }
 }
 
 /// `vcpu` is boosted.
@@ -80,7 +82,9 @@ pub(super) fn boost_end(cx: &mut Cx<'_>, here: PcpuId, vcpu: VcpuId) {
 /// bits for whether the pcpu idled.
 #[inline]
 pub(super) fn schedule(cx: &mut Cx<'_>, pcpu: PcpuId, idle: bool) {
-    cx.note(pcpu, SCHEDULE, &[u32::from(pcpu.0) | u32::from(idle) << 24]);
+    if cx.tracing() {
+        cx.note(pcpu, SCHEDULE, &[u32::from(pcpu.0) | u32::from(idle) << 24]);
+    }
 }
 
 /// `vcpu` ran for `ran` only and goes on.
@@ -96,5 +100,7 @@ pub(super) fn ratelimit(cx: &mut Cx<'_>, here: PcpuId, vcpu: VcpuId, ran: Durati
 /// The queue of `peer` was searched for work, or not.
 #[inline]
 pub(super) fn steal_check(cx: &mut Cx<'_>, here: PcpuId, peer: PcpuId, searched: bool) {
-    cx.note(here, STEAL_CHECK, &[u32::from(peer.0), u32::from(searched)]);
+    if cx.tracing() {
+        cx.note(here, STEAL_CHECK, &[u32::from(peer.0), u32::from(searched)]);
+    }
 }

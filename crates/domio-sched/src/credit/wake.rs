@@ -61,7 +61,8 @@ impl Credit {
         match current {
             Some(current) if self.idlers.is_empty() => {
                 if self.settings.preempt && priority > self.vcpus[current.index()].priority {
-                    self.tickle_one(cx, here, pcpu);
+                    event::tickle(cx, here, pcpu);
+                    cx.tickle(pcpu);
                 }
             }
             _ => self.tickle_idler_first(cx, here, pcpu, vcpu),
