@@ -77,11 +77,6 @@ impl<E: Copy> Arrivals<E> {
     fn add(&mut self, event: E) -> u32 {
         if self.slots.len() == self.tournament.room() {
             self.tournament.grow();
-            for (index, slot) in self.slots.iter().enumerate() {
-                if slot.deadline != DISARMED {
-                    self.tournament.play(index as u32, slot.deadline);
-                }
-            }
         }
         self.slots.push(Slot {
             deadline: DISARMED,

@@ -37,7 +37,7 @@ struct Timer<E> {
     event: E,
     /// The delay with which it was armed last when it got an entry.
     delay: u64,
-    /// Its slot in the tournament, [`NONE`] before it needs one.
+    /// Its slot in the tournament, [`NONE`] without one.
     slot: u32,
     /// The lane that it used last.
     lane: u32,
@@ -127,8 +127,13 @@ impl Lane {
 pub(crate) struct Timers<E> {
     timers: Vec<Timer<E>>,
     tournament: Tournament,
-    /// Slots in use.
+    /// Slots of the tournament that have ever been used.
     slots: u32,
+    /// Those of them that are not in use, and do not compete.
+    free: Vec<u32>,
+    /// The slot of a timer that was the champion and has fired, [`NONE`] for none: it competes
+    /// still, so that the next entry takes its place at the price of one play.
+    vacant: u32,
     lanes: [Lane; LANE_ROOM],
     /// The first entry of each lane, [`DISARMED`] for an empty one.
     fronts: [Key; LANE_ROOM],
@@ -150,6 +155,8 @@ impl<E: Copy> Timers<E> {
             timers: Vec::new(),
             tournament: Tournament::new(),
             slots: 0,
+            free: Vec::new(),
+            vacant: NONE,
             lanes: [(); LANE_ROOM].map(|()| Lane::new()),
             fronts: [DISARMED; LANE_ROOM],
             first: DISARMED,
@@ -232,19 +239,26 @@ impl<E: Copy> Timers<E> {
     /// fired.
     #[inline(never)]
     fn clear_up(&mut self, first: Key) {
-        let in_lane = self.leave_lane(first);
+        // Neither, if another entry of its timer has taken its place meanwhile.
+        self.leave_lane(first);
         let in_tournament = self.tournament.champion() as u64 == first as u64;
+        if in_tournament && self.vacant != NONE {
+            // Nothing is earlier than what fired last.
+            let slot = std::mem::replace(&mut self.vacant, NONE);
+            self.leave_slot(slot);
+            return self.find_first();
+        }
         let timer = &mut self.timers[index_of(first)];
+        let mut rest = DISARMED;
         if timer.entry as u64 == first as u64 {
             timer.entry = timer.deadline;
-            if is_armed(timer.entry) || in_tournament {
-                let entry = timer.entry;
-                let slot = self.slot(index_of(first));
-                self.tournament.play(slot, entry);
-            }
-        } else if in_tournament && !in_lane {
-            let slot = timer.slot;
-            self.tournament.play(slot, DISARMED);
+            rest = timer.entry;
+        }
+        if is_armed(rest) {
+            self.compete(index_of(first), rest);
+        } else if in_tournament {
+            let slot = std::mem::replace(&mut timer.slot, NONE);
+            self.leave_slot(slot);
         }
         self.find_first();
     }
@@ -302,10 +316,10 @@ impl<E: Copy> Timers<E> {
             self.lanes[at].delay = delay;
             self.enter_lane(at, key);
         } else if let Some(at) = of_this_time() {
+            own.lane = at as u32;
             self.enter_lane(at, key);
         } else {
-            let slot = self.slot(timer as usize);
-            self.tournament.play(slot, key);
+            self.compete(timer as usize, key);
             self.first = earlier(self.first, key);
         }
     }
@@ -326,32 +340,30 @@ impl<E: Copy> Timers<E> {
         lane.push(key);
     }
 
-    /// The slot of a timer in the tournament.
+    /// Puts an entry into the tournament, in the place of an older one of its timer.
     #[inline]
-    fn slot(&mut self, timer: usize) -> u32 {
-        match self.timers[timer].slot {
-            NONE => self.let_in(timer),
-            slot => slot,
+    fn compete(&mut self, timer: usize, key: Key) {
+        let slot = &mut self.timers[timer].slot;
+        if *slot == NONE {
+            *slot = match std::mem::replace(&mut self.vacant, NONE) {
+                NONE => self.free.pop().unwrap_or_else(|| {
+                    if self.slots as usize == self.tournament.room() {
+                        self.tournament.grow();
+                    }
+                    self.slots += 1;
+                    self.slots - 1
+                }),
+                vacant => vacant,
+            };
         }
+        self.tournament.play(*slot, key);
     }
 
-    /// Gives a timer a slot.
-    #[cold]
-    #[inline(never)]
-    fn let_in(&mut self, timer: usize) -> u32 {
-        if self.slots as usize == self.tournament.room() {
-            self.tournament.grow();
-            // An entry in a lane may come in here as well; it is cleared up in its turn.
-            for t in &self.timers {
-                if t.slot != NONE && is_armed(t.entry) {
-                    self.tournament.play(t.slot, t.entry);
-                }
-            }
-        }
-        let slot = self.slots;
-        self.timers[timer].slot = slot;
-        self.slots += 1;
-        slot
+    /// Gives a slot back.
+    #[inline]
+    fn leave_slot(&mut self, slot: u32) {
+        self.tournament.play(slot, DISARMED);
+        self.free.push(slot);
     }
 
     /// Takes the deadline of `timer` away.
@@ -370,8 +382,8 @@ impl<E: Copy> Timers<E> {
             self.fronts[at] = self.lanes[at].next();
             self.row = (earliest, at);
         } else {
-            // An entry in the tournament stays until another one replaces it, or it is in the way.
             self.row = (earliest, LANES);
+            self.vacant = std::mem::replace(&mut timer.slot, NONE);
         }
         timer.fire()
     }

@@ -118,13 +118,21 @@ impl Tournament {
         (self.groups.len() - self.first_leaf) * ARITY
     }
 
-    /// Makes room for `ARITY` times as many slots: another level. No slot competes afterwards.
+    /// Makes room for `ARITY` times as many slots: another level.
+    #[cold]
+    #[inline(never)]
     pub fn grow(&mut self) {
         assert!(self.room() <= SLOTS_MAX, "too many timers or posts");
-        self.first_leaf = ARITY * self.first_leaf + 1;
-        let groups = ARITY * self.first_leaf + 1;
-        self.groups = vec![Group([DISARMED; ARITY]); groups];
+        let first_leaf = ARITY * self.first_leaf + 1;
+        let empty = vec![Group([DISARMED; ARITY]); ARITY * first_leaf + 1];
+        let groups = std::mem::replace(&mut self.groups, empty);
+        let leaves = &groups[std::mem::replace(&mut self.first_leaf, first_leaf)..];
         self.champion = DISARMED;
+        for (slot, &bound) in leaves.iter().flat_map(|group| &group.0).enumerate() {
+            if is_armed(bound) {
+                self.play(slot as u32, bound);
+            }
+        }
     }
 
     /// The bound of `slot`.
