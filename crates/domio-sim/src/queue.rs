@@ -432,6 +432,24 @@ mod tests {
     }
 
     #[test]
+    fn an_entry_that_replaces_the_first_one_is_kept() {
+        let mut queue = EventQueue::new();
+        let (a, b) = (queue.timer('a'), queue.timer('b'));
+        // Twice the same delay makes it a usual one.
+        queue.arm(a, at(50));
+        queue.pop(at(50));
+        queue.arm(a, at(100));
+        queue.pop(at(100));
+        // An entry with an unusual delay is left behind when the timer fires by an earlier one.
+        queue.arm(b, at(200));
+        queue.arm(b, at(150));
+        assert_eq!(queue.pop(at(150)), Some((at(150), 'b')));
+        assert!(!queue.is_due_now());
+        queue.arm(b, at(300));
+        assert_eq!(queue.pop(Instant::MAX), Some((at(300), 'b')));
+    }
+
+    #[test]
     #[should_panic(expected = "event scheduled for 0.000000004 s, but it is 0.000000005 s already")]
     fn nothing_can_be_posted_into_the_past() {
         let mut queue = EventQueue::new();

@@ -58,7 +58,7 @@ impl<E: Copy> Timer<E> {
 struct Lane {
     /// In nanoseconds. Changes only while the lane is empty.
     delay: u64,
-    /// Time of the last entry, while there is one.
+    /// Time of the last entry that was made with this delay or at the same time as such a one.
     last: u64,
     /// All but the first: a ring, as long as a power of two.
     ring: Box<[Key]>,
@@ -309,7 +309,9 @@ impl<E: Copy> Timers<E> {
         };
         // In order as well: the next entry of the lane's delay is not due before its last one.
         let of_this_time = || {
-            (0..LANES).find(|&at| is_armed(self.fronts[at]) && self.lanes[at].last == time_of(key))
+            self.lanes[..LANES]
+                .iter()
+                .position(|lane| lane.last == time_of(key))
         };
         if let Some(at) = of_this_delay.or_else(|| unused().filter(|_| again)) {
             own.lane = at as u32;
