@@ -1,4 +1,5 @@
-//! The test vectors of xen-spec section 10 that concern credit: 1 to 8.
+//! The test vectors of xen-spec section 10 that concern credit, 1 to 8, and what follows when their
+//! parameters change.
 
 use super::*;
 
@@ -207,4 +208,20 @@ fn vector_8_a_wake_up_tickles_by_release() {
     assert!(since_4_1 == set(&[0, 2]) || since_4_1 == set(&[0, 3]));
     let since_4_3 = wake_with_idlers("4.17");
     assert!(since_4_3 == set(&[2]) || since_4_3 == set(&[3]));
+}
+
+#[test]
+fn a_new_weight_or_cap_or_debt_counts_from_the_next_accounting() {
+    let mut rig = Rig::new("4.17", 1);
+    let v = active(&mut rig, &[(256, 1), (256, 1)]);
+    assert_eq!(grants(&mut rig, &v), [150, 150]);
+    let domain = rig.tables.vcpus[v[1][0].index()].name.domain;
+    rig.adjust(domain, 512, 0);
+    assert_eq!(grants(&mut rig, &v), [100, 200]);
+    rig.adjust(domain, 512, 20);
+    assert_eq!(grants(&mut rig, &v)[1], 60);
+    rig.adjust(domain, 256, 0);
+    rig.credit.set_balance(-60);
+    assert_eq!(grants(&mut rig, &v), [180, 180]);
+    assert_eq!(grants(&mut rig, &v), [150, 150]);
 }
