@@ -263,16 +263,16 @@ impl<E: Copy> Timers<E> {
         self.find_first();
     }
 
-    /// Takes `key` away if it is the front of a lane.
+    /// Takes `key` away if it is the front of a lane, and tells which.
     #[inline]
-    fn leave_lane(&mut self, key: Key) -> bool {
-        for (front, lane) in self.fronts.iter_mut().zip(&mut self.lanes) {
-            if *front as u64 == key as u64 {
-                *front = lane.next();
-                return true;
+    fn leave_lane(&mut self, key: Key) -> Option<usize> {
+        for (at, lane) in self.lanes[..LANES].iter_mut().enumerate() {
+            if self.fronts[at] as u64 == key as u64 {
+                self.fronts[at] = lane.next();
+                return Some(at);
             }
         }
-        false
+        None
     }
 
     /// Gives `timer` a deadline, `delay` after now.
@@ -377,14 +377,11 @@ impl<E: Copy> Timers<E> {
     /// Disarms the timer whose key is `earliest` and returns its event.
     #[inline(always)]
     pub fn pop(&mut self, earliest: Key) -> E {
-        let timer = &mut self.timers[index_of(earliest)];
-        let at = timer.lane as usize % LANE_ROOM;
         self.is_known = false;
-        if self.fronts[at] as u64 == earliest as u64 {
-            self.fronts[at] = self.lanes[at].next();
-            self.row = (earliest, at);
-        } else {
-            self.row = (earliest, LANES);
+        let lane = self.leave_lane(earliest);
+        self.row = (earliest, lane.unwrap_or(LANES));
+        let timer = &mut self.timers[index_of(earliest)];
+        if lane.is_none() {
             self.vacant = std::mem::replace(&mut timer.slot, NONE);
         }
         timer.fire()
