@@ -81,6 +81,9 @@ impl Bridge {
         if !matches!(sender, Entry::Static(_)) {
             *sender = Entry::Learned(port);
         }
+        if packet.to == Station::EVERYBODY {
+            return self.flood();
+        }
         match *self.entry(packet.to) {
             Entry::Learned(to) | Entry::Static(to) if to == port => {
                 self.counts.dropped += 1;
@@ -90,12 +93,14 @@ impl Bridge {
                 self.counts.left += 1;
                 Forward::To(to)
             }
-            Entry::Unknown => {
-                self.counts.left += 1;
-                self.copies += u64::from(self.ports) - 2;
-                Forward::Flood
-            }
+            Entry::Unknown => self.flood(),
         }
+    }
+
+    fn flood(&mut self) -> Forward {
+        self.counts.left += 1;
+        self.copies += u64::from(self.ports) - 2;
+        Forward::Flood
     }
 
     /// All ports but `port`, in order.

@@ -16,6 +16,7 @@
 //! | [`tcp`] | one end of a TCP connection, for bulk flows |
 //! | [`udp`] | a source with a fixed rate, a sink |
 //! | [`icmp`] | ping, and who answers it |
+//! | [`neighbor`] | who answers at an address, and who has stopped to |
 //! | [`peer`] | a remote host that is never the bottleneck |
 //! | [`host`] | all of it in a simulated host: driver domain, interfaces, guests |
 //!
@@ -57,6 +58,7 @@ pub mod bridge;
 pub mod host;
 pub mod icmp;
 pub mod link;
+pub mod neighbor;
 pub mod nic;
 pub mod packet;
 pub mod peer;

@@ -19,6 +19,11 @@ use std::fmt;
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Station(pub u16);
 
+impl Station {
+    /// All stations: the address of a broadcast.
+    pub const EVERYBODY: Station = Station(u16::MAX);
+}
+
 /// A flow between two stations: what a pair of ports is. Both ends know it by the same number.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct FlowId(pub u32);
@@ -47,6 +52,11 @@ pub enum Body {
     Udp(Numbered),
     /// A TCP segment.
     Tcp(Segment),
+    /// A question who has the receiver's address (RFC 826). One to everybody goes to
+    /// [`Station::EVERYBODY`].
+    ArpRequest,
+    /// The answer.
+    ArpReply,
 }
 
 /// A message with a number that its sender counts up from 0.
@@ -87,6 +97,7 @@ pub const MSS: u16 = 1448;
 /// Data in the largest UDP datagram or echo message that needs no fragmentation: 1500 - 20 - 8.
 pub const MESSAGE_BYTES_MAX: u16 = 1472;
 
+const ARP_BYTES: u32 = 28;
 const IP_HEADER: u32 = 20;
 /// UDP's and ICMP's echo header are equally long.
 const MESSAGE_HEADER: u32 = 8;
@@ -99,11 +110,15 @@ const PREAMBLE: u32 = 7 + 1;
 const INTERPACKET_GAP: u32 = 12;
 
 impl Packet {
-    /// Bytes of the IP packet, headers included.
+    /// Bytes of the IP or ARP packet, headers included.
     #[inline]
     pub const fn ip_bytes(&self) -> u32 {
+        if matches!(self.body, Body::ArpRequest | Body::ArpReply) {
+            return ARP_BYTES;
+        }
         IP_HEADER
             + match self.body {
+                Body::ArpRequest | Body::ArpReply => 0,
                 Body::EchoRequest(message) | Body::EchoReply(message) | Body::Udp(message) => {
                     MESSAGE_HEADER + message.bytes as u32
                 }

@@ -89,6 +89,14 @@ pub struct Peer {
     flows: Vec<(FlowId, Service)>,
     /// Packets that no flow wanted.
     unwanted: u64,
+    /// ARP questions received, and answered.
+    questions: u64,
+    answers: u64,
+}
+
+/// The flow of an ARP question for `station`'s address: a broadcast names it nowhere else.
+pub fn asks_for(station: Station) -> FlowId {
+    FlowId(u32::MAX - u32::from(station.0))
 }
 
 impl TcpEnd {
@@ -200,6 +208,8 @@ impl Peer {
             station,
             flows: Vec::new(),
             unwanted: 0,
+            questions: 0,
+            answers: 0,
         }
     }
 
@@ -271,6 +281,9 @@ impl Peer {
 
     /// A packet has arrived.
     pub fn receive(&mut self, now: Instant, packet: &Packet, out: &mut impl PeerActions) {
+        if packet.body == Body::ArpRequest {
+            return self.answer_arp(packet, out);
+        }
         let flow = self.find(packet.flow);
         let Some(place) = flow.filter(|_| packet.to == self.station) else {
             self.unwanted += 1;
@@ -300,6 +313,21 @@ impl Peer {
                 self.with_tcp(place, event, now, out);
             }
             _ => self.unwanted += 1,
+        }
+    }
+
+    /// Answers a question for the peer's address, which the flow names in a broadcast.
+    fn answer_arp(&mut self, packet: &Packet, out: &mut impl PeerActions) {
+        self.questions += 1;
+        let asked = packet.to == self.station || packet.flow == asks_for(self.station);
+        if asked {
+            self.answers += 1;
+            out.send(Packet {
+                from: self.station,
+                to: packet.from,
+                flow: packet.flow,
+                body: Body::ArpReply,
+            });
         }
     }
 
@@ -407,6 +435,8 @@ impl Accounted for Peer {
                 }
             }
         }
+        ledger.delivered(self.questions);
+        ledger.sent(self.answers);
         ledger.dropped(Self::UNWANTED, self.unwanted);
     }
 }

@@ -149,10 +149,10 @@ impl Profile {
         timer_to_pass: Duration::from_nanos(900),
         block_to_pass: Duration::from_nanos(500),
         ipi_to_pass: Duration::from_nanos(700),
-        switch: Duration::from_nanos(1_500),
+        switch: Duration::from_nanos(2_000),
         keep: Duration::from_nanos(300),
         resume: Duration::from_nanos(500),
-        cache_refill: Duration::from_nanos(2_000),
+        cache_refill: Duration::from_nanos(6_000),
         migration_refill: Duration::ZERO,
         ipi: Duration::from_nanos(1_000),
         timer_to_handler: [Duration::from_nanos(500); Cx::TIMER_SLOTS as usize],
@@ -160,7 +160,7 @@ impl Profile {
         step: Duration::ZERO,
         tick_to_record: Duration::ZERO,
         handler: Duration::from_nanos(500),
-        interrupt: Duration::from_nanos(1_000),
+        interrupt: Duration::from_nanos(1_500),
         timer_slop: Duration::from_micros(50),
     };
 

@@ -207,6 +207,12 @@ impl<Q, P> Ring<Q, P> {
         self.rsp_prod.wrapping_sub(self.rsp_cons)
     }
 
+    /// Requests that the backend has not answered, as the frontend sees it.
+    #[inline]
+    pub fn unfilled(&self) -> u32 {
+        self.req_prod_pvt.wrapping_sub(self.rsp_prod)
+    }
+
     /// Takes a response, in the order in which they were put.
     #[inline]
     pub fn take_response(&mut self) -> Option<P> {

@@ -21,6 +21,10 @@ pub struct NetworkConfig {
     pub nic: NicConfig,
     /// The line behind it, each way.
     pub link: LinkConfig,
+    /// Least time between two interrupts of the remote host's card: packets that come meanwhile
+    /// wait for the next. Zero for a host that hears of each packet at once. Linux's e1000 of 2006
+    /// has 125 us ([`NicConfig::E1000`]).
+    pub remote_gap: Duration,
     /// What the work costs.
     pub costs: NetCosts,
     /// How netback hands packets to guests.

@@ -27,14 +27,16 @@ mod outside;
 mod record;
 mod vif;
 
-use domio_core::DomainId;
-use domio_vmm::device::{Devices, Io, KernelIo, Progress};
+use domio_core::{DomainId, Instant};
+use domio_sim::RandomStream;
+use domio_vmm::device::{Devices, Io, KernelIo, Progress, Timers};
 use domio_vmm::evtchn::Port;
 use domio_vmm::kernel::{KernelConfig, Softirq};
 
 use crate::bridge::{self, Bridge};
 use crate::icmp::{Echo, Ping};
 use crate::link::Link;
+use crate::neighbor::{Neighbor, Timing};
 use crate::nic::Nic;
 use crate::packet::{FlowId, Station};
 use crate::peer::{Peer, PeerTimer, PeerTimerKind, Service, TcpEnd};
@@ -47,7 +49,7 @@ pub use costs::NetCosts;
 
 use driver::Driver;
 use netback::{Netback, RX_TASKLET, TX_TASKLET};
-use outside::{Outside, REMOTE};
+use outside::{Neighbors, Outside, REMOTE};
 use vif::Vif;
 
 /// The service of a guest that begins everything.
@@ -64,6 +66,8 @@ enum Event {
     ArrivalOut,
     /// A timer of the remote host.
     Remote(PeerTimer),
+    /// A timer of its entry for a guest.
+    Neighbor(Station),
 }
 
 /// The network of a host.
@@ -85,13 +89,19 @@ pub struct Network {
 }
 
 impl Network {
-    /// The network that `config` describes, before any domain is up.
+    /// The network that `config` describes, before any domain is up. Its random streams are those
+    /// of `seed` and `replication`.
     ///
     /// # Panics
     /// When `config` contradicts itself: an interface in the driver domain, two in one guest, or
     /// more than eight flows over one.
     #[track_caller]
-    pub fn new(config: &NetworkConfig, timers: &mut domio_vmm::device::Timers<'_>) -> Self {
+    pub fn new(
+        config: &NetworkConfig,
+        timers: &mut Timers<'_>,
+        seed: u64,
+        replication: u32,
+    ) -> Self {
         let mut events = Vec::new();
         let mut timer = |event| {
             events.push(event);
@@ -107,6 +117,8 @@ impl Network {
         let mut remote_timers = Vec::new();
         let (mut vifs, mut guests): (Vec<Vif>, Vec<DomainId>) = (Vec::new(), Vec::new());
         let mut by_domain = Vec::new();
+        let mut neighbors = Vec::new();
+        let mut random = RandomStream::new(seed, replication, "network/remote/neighbours");
         for (i, vif) in (0..n).zip(&config.vifs) {
             assert!(
                 vif.domain != config.driver && vif.flows.len() <= usize::from(BOOT),
@@ -114,6 +126,8 @@ impl Network {
             );
             let station = Station(i + 1);
             bridge.bind(station, bridge::Port(i + 1));
+            let entry = Neighbor::new(Timing::LINUX, Instant::ZERO, &mut random);
+            neighbors.push((entry, timer(Event::Neighbor(station))));
             let mut new = Vif::new(vif.domain, vif.rate, Peer::new(station));
             for flow in &vif.flows {
                 let id = FlowId(guests.len() as u32);
@@ -150,6 +164,13 @@ impl Network {
             outside: Outside {
                 link: Link::new(config.link),
                 peer: remote,
+                neighbors: Neighbors {
+                    entries: neighbors,
+                    asked: 0,
+                    answers: 0,
+                },
+                gap: config.remote_gap,
+                quiet_until: Instant::ZERO,
                 arrival_in,
                 arrival_out,
                 timers: remote_timers,
@@ -290,6 +311,13 @@ impl Devices for Network {
                 self.outside.timer(timer, io);
                 self.listen(io);
             }
+            Event::Neighbor(station) => {
+                let Outside {
+                    neighbors, link, ..
+                } = &mut self.outside;
+                neighbors.expire(station, link, io);
+                self.listen(io);
+            }
         }
     }
 
@@ -380,6 +408,11 @@ impl Accounted for Network {
             .add(self.driver.queue())
             .add(&self.bridge)
             .add(&self.back.backlog);
+        for (neighbor, _) in &self.outside.neighbors.entries {
+            ledger.add(neighbor);
+        }
+        ledger.sent(self.outside.neighbors.asked);
+        ledger.delivered(self.outside.neighbors.answers);
         ledger.holds(self.driver.held() + self.back.held());
         ledger.dropped(Netback::GONE, self.back.gone);
         ledger.dropped(Netback::RING, self.ring_drops);

@@ -161,6 +161,9 @@ impl Network {
         }
         if !v.front.refilled {
             v.front.refilled = true;
+            if v.rx.unfilled() > v.front.rx_target * 3 / 4 {
+                v.front.rx_target = (v.front.rx_target - 1).max(*RX_TARGET.start());
+            }
             let wanted = v.front.rx_target.saturating_sub(v.rx.outstanding());
             if wanted >= v.front.rx_target / 2 {
                 v.front.soft = Piece::Refill(wanted);
@@ -270,12 +273,12 @@ impl Network {
                 }
             }
             Piece::Refill(n) => {
+                // Netback has nearly run out of them: it shall have more from now on.
+                if v.rx.unfilled() < v.front.rx_target / 4 {
+                    v.front.rx_target = (v.front.rx_target * 2).min(*RX_TARGET.end());
+                }
                 for _ in 0..n {
                     v.rx.put_request(()).expect("the target is within the ring");
-                }
-                // Backend keeps up with them: it may use more.
-                if v.rx.outstanding() - v.rx.responses() < v.front.rx_target / 4 {
-                    v.front.rx_target = (v.front.rx_target * 2).min(*RX_TARGET.end());
                 }
                 v.front.tell |= v.rx.push_requests();
             }

@@ -8,17 +8,23 @@ use domio_vmm::device::{Io, KernelIo};
 use super::record;
 use super::vif::Vif;
 use crate::link::Link;
-use crate::packet::{FlowId, Packet};
-use crate::peer::{Peer, PeerActions, PeerTimer, PeerTimerKind};
+use crate::neighbor::{Ask, Neighbor};
+use crate::packet::{Body, FlowId, Packet, Station};
+use crate::peer::{Peer, PeerActions, PeerTimer, PeerTimerKind, asks_for};
 
 /// Number of the guests' stations: that of interface `i` is `i + 1`.
-pub(super) const REMOTE: crate::packet::Station = crate::packet::Station(0);
+pub(super) const REMOTE: Station = Station(0);
 
 /// The line and the remote host.
 pub(super) struct Outside {
     /// `there` is to the host, `back` from it.
     pub link: Link,
     pub peer: Peer,
+    pub neighbors: Neighbors,
+    /// Least time between two interrupts of the remote host's card.
+    pub gap: Duration,
+    /// When its next interrupt may come.
+    pub quiet_until: Instant,
     /// Fires when a packet reaches the card.
     pub arrival_in: TimerId,
     /// Fires when a packet reaches the remote host.
@@ -30,17 +36,29 @@ pub(super) struct Outside {
 }
 
 impl Outside {
-    /// Sets the timer for the next packet to the remote host.
+    /// Sets the timer for the next interrupt of the remote host's card.
     pub fn expect_arrival(&mut self, io: &mut Io<'_>) {
         if let Some(at) = self.link.back.next_arrival() {
-            io.arm(self.arrival_out, at);
+            io.arm(self.arrival_out, at.max(self.quiet_until));
         }
     }
 
-    /// A packet reaches the remote host, which reacts at once.
+    /// The remote host's card raises its interrupt: the host reacts at once to all packets that
+    /// have come.
     pub fn arrive(&mut self, io: &mut Io<'_>) {
-        if let Some(packet) = self.link.back.arrive(io.now) {
-            let now = io.now;
+        let now = io.now;
+        self.quiet_until = now + self.gap;
+        while self.link.back.next_arrival().is_some_and(|at| at <= now) {
+            let Some(packet) = self.link.back.arrive(now) else {
+                continue;
+            };
+            if packet.body == Body::ArpReply {
+                self.neighbors.answered(packet.from, &mut self.link, io);
+                continue;
+            }
+            if let Body::Tcp(_) = packet.body {
+                self.neighbors.confirm(packet.from, now);
+            }
             self.act(io, |peer, out| peer.receive(now, &packet, out));
         }
         self.expect_arrival(io);
@@ -70,6 +88,7 @@ impl Outside {
     pub fn act(&mut self, io: &mut Io<'_>, act: impl FnOnce(&mut Peer, &mut RemoteOut<'_, '_>)) {
         let mut out = RemoteOut {
             link: &mut self.link,
+            neighbors: &mut self.neighbors,
             timers: &self.timers,
             guests: &self.guests,
             io,
@@ -78,9 +97,71 @@ impl Outside {
     }
 }
 
+/// The remote host's neighbours: the guests.
+pub(super) struct Neighbors {
+    /// By station, from 1.
+    pub entries: Vec<(Neighbor, TimerId)>,
+    /// Questions sent, and answers received.
+    pub asked: u64,
+    pub answers: u64,
+}
+
+impl Neighbors {
+    fn send(&mut self, now: Instant, packet: Packet) -> (Option<Packet>, Asking) {
+        let (entry, _) = &mut self.entries[usize::from(packet.to.0) - 1];
+        let (packet_now, ask) = entry.send(now, packet);
+        (packet_now, (packet.to, ask))
+    }
+
+    /// Sends the question, and sets the entry's timer.
+    fn ask(&mut self, (station, ask): Asking, link: &mut Link, io: &mut Io<'_>) {
+        let (entry, timer) = &self.entries[usize::from(station.0) - 1];
+        match entry.timer() {
+            Some(at) => io.arm(*timer, at),
+            None => io.disarm(*timer),
+        }
+        let to = match ask {
+            Ask::No => return,
+            Ask::Unicast => station,
+            Ask::Broadcast => Station::EVERYBODY,
+        };
+        self.asked += 1;
+        let question = Packet {
+            from: REMOTE,
+            to,
+            flow: asks_for(station),
+            body: Body::ArpRequest,
+        };
+        let _ = link.there.send(io.now, question);
+    }
+
+    fn confirm(&mut self, station: Station, now: Instant) {
+        self.entries[usize::from(station.0) - 1].0.confirm(now);
+    }
+
+    fn answered(&mut self, station: Station, link: &mut Link, io: &mut Io<'_>) {
+        self.answers += 1;
+        let (entry, timer) = &mut self.entries[usize::from(station.0) - 1];
+        for packet in entry.answered(io.now) {
+            let _ = link.there.send(io.now, packet);
+        }
+        io.disarm(*timer);
+    }
+
+    /// The timer of the entry for `station` fires.
+    pub fn expire(&mut self, station: Station, link: &mut Link, io: &mut Io<'_>) {
+        let ask = self.entries[usize::from(station.0) - 1].0.expire(io.now);
+        self.ask((station, ask), link, io);
+    }
+}
+
+/// A neighbour, and what to ask of it.
+type Asking = (Station, Ask);
+
 /// What the remote host does.
 pub(super) struct RemoteOut<'a, 'b> {
     link: &'a mut Link,
+    neighbors: &'a mut Neighbors,
     timers: &'a [(PeerTimer, TimerId)],
     guests: &'a [DomainId],
     io: &'a mut Io<'b>,
@@ -99,8 +180,12 @@ impl RemoteOut<'_, '_> {
 
 impl PeerActions for RemoteOut<'_, '_> {
     fn send(&mut self, packet: Packet) {
-        // Dropped when the queue is full: the link counts it.
-        let _ = self.link.there.send(self.io.now, packet);
+        let (packet, ask) = self.neighbors.send(self.io.now, packet);
+        self.neighbors.ask(ask, self.link, self.io);
+        if let Some(packet) = packet {
+            // Dropped when the queue is full: the link counts it.
+            let _ = self.link.there.send(self.io.now, packet);
+        }
     }
 
     fn arm(&mut self, timer: PeerTimer, at: Instant) {

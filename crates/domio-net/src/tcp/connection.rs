@@ -78,7 +78,8 @@ impl Connection {
             config.mss > 0
                 && config.initial_window > 0
                 && config.send_buffer > 0
-                && config.receive_buffer > 0,
+                && config.receive_buffer > 0
+                && config.window > 0,
             "mss, initial window and buffers of a connection are at least 1: {config:?}"
         );
         Connection {

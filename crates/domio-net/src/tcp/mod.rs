@@ -43,6 +43,9 @@ pub struct TcpConfig {
     /// Receive buffer: what the other end may send before the application reads (bytes), at least
     /// 1.
     pub receive_buffer: u32,
+    /// The largest window that is advertised (bytes), at least 1. Linux's `rcv_ssthresh` stays
+    /// below the buffer, which also holds what surrounds the data: a page for each packet.
+    pub window: u32,
     /// Segments that are not full are sent at once, though others are not acknowledged yet
     /// (`TCP_NODELAY`). Otherwise they wait (Nagle, RFC 896).
     pub nodelay: bool,
@@ -69,6 +72,7 @@ impl Default for TcpConfig {
             initial_window: 3,
             send_buffer: 256 * 1024,
             receive_buffer: 256 * 1024,
+            window: 256 * 1024,
             nodelay: false,
             rto_initial: Duration::from_secs(3),
             rto_min: Duration::from_millis(200),

@@ -28,6 +28,7 @@ pub struct Received {
 pub struct Receiver {
     mss: u64,
     buffer: u64,
+    window: u64,
     ack_delay: Duration,
     quick_acks: u32,
     /// Next number expected.
@@ -56,6 +57,7 @@ impl Receiver {
         Receiver {
             mss: u64::from(config.mss),
             buffer: u64::from(config.receive_buffer),
+            window: u64::from(config.window.min(config.receive_buffer)),
             ack_delay: config.ack_delay,
             quick_acks: config.quick_acks,
             nxt: 0,
@@ -74,7 +76,7 @@ impl Receiver {
     /// The other end's SYN has come: data begins at number 1.
     pub fn open(&mut self) {
         self.nxt = 1;
-        self.edge = 1 + self.buffer;
+        self.edge = 1 + self.window;
     }
 
     /// When an acknowledgement that waits goes out alone.
@@ -122,12 +124,16 @@ impl Receiver {
     }
 
     /// In-order data has come (RFC 5681 4.2, RFC 1122 4.2.3.2, `__tcp_ack_snd_check` in Linux's
-    /// `net/ipv4/tcp_input.c`).
+    /// `net/ipv4/tcp_input.c`). More than a full segment is acknowledged at once, as long as the
+    /// window need not shrink for it: behind an application that does not get to read, Linux waits
+    /// until it has.
     fn when_to_ack(&mut self, now: Instant, gap_open: bool) -> Ack {
         self.last_data = Some(now);
         let quick = self.quick > 0;
         self.quick = self.quick.saturating_sub(1);
-        if gap_open || quick || self.nxt - self.acked > self.mss || self.ack_delay.is_zero() {
+        let shrinks = self.buffer - self.unread < self.edge - self.acked;
+        let enough = self.nxt - self.acked > self.mss && !shrinks;
+        if gap_open || quick || enough || self.ack_delay.is_zero() {
             return Ack::Now;
         }
         if self.deadline.is_none() {
@@ -162,11 +168,14 @@ impl Receiver {
     }
 
     /// The application reads up to `bytes`. Returns how many there were, and whether the other end
-    /// should hear at once that its window has grown: when it has at least doubled
-    /// (`tcp_cleanup_rbuf` in Linux's `net/ipv4/tcp.c`).
+    /// should hear of it at once: when an acknowledgement of more than a full segment waits, or the
+    /// window has at least doubled (`tcp_cleanup_rbuf` in Linux's `net/ipv4/tcp.c`).
     pub fn read(&mut self, bytes: u64) -> (u64, bool) {
         let taken = bytes.min(self.unread);
         self.unread -= taken;
+        if taken > 0 && self.deadline.is_some() && self.nxt - self.acked > self.mss {
+            return (taken, true);
+        }
         let (open, may) = (self.edge - self.nxt, self.offer() - self.nxt);
         (taken, taken > 0 && may > open && may >= 2 * open)
     }
@@ -174,8 +183,8 @@ impl Receiver {
     /// The window's edge that may be advertised now: it moves only by a full segment or half the
     /// buffer (RFC 1122 4.2.3.3).
     fn offer(&self) -> u64 {
-        let free = self.nxt + (self.buffer - self.unread);
-        let step = self.mss.min(self.buffer / 2);
+        let free = self.nxt + (self.buffer - self.unread).min(self.window);
+        let step = self.mss.min(self.window / 2);
         if free >= self.edge + step {
             free
         } else {
@@ -217,6 +226,7 @@ mod tests {
     fn config() -> TcpConfig {
         TcpConfig {
             receive_buffer: 10 * 1_448,
+            window: 10 * 1_448,
             quick_acks: 0,
             ..TcpConfig::default()
         }
@@ -256,15 +266,36 @@ mod tests {
     fn every_second_full_segment_is_acknowledged() {
         let mut receiver = open(config());
         for n in 0..6 {
-            let ack = if n % 2 == 0 { Ack::Later } else { Ack::Now };
-            assert_eq!(receiver.receive(at(n), &nth(n)), got(MSS, ack), "{n}");
-            if ack == Ack::Now {
+            let due = receiver.receive(at(n), &nth(n));
+            assert_eq!(
+                due,
+                got(MSS, Ack::Later),
+                "the application has not read: {n}"
+            );
+            assert_eq!(receiver.deadline(), Some(at(n / 2 * 2 + 40)));
+            let second = n % 2 == 1;
+            assert_eq!(receiver.read(u64::MAX), (MSS, second));
+            if second {
                 assert_eq!(receiver.acknowledge().0, 1 + (n + 1) * MSS);
                 assert_eq!(receiver.deadline(), None);
-            } else {
-                assert_eq!(receiver.deadline(), Some(at(n + 40)));
             }
         }
+    }
+
+    #[test]
+    fn a_burst_is_acknowledged_when_the_application_reads() {
+        let mut receiver = open(config());
+        for n in 0..5 {
+            assert_eq!(receiver.receive(at(0), &nth(n)).ack, Ack::Later, "{n}");
+        }
+        assert_eq!(receiver.read(u64::MAX), (5 * MSS, true));
+        // A window that need not shrink: half of the buffer was full when it was offered last.
+        receiver.receive(at(1), &nth(5));
+        receiver.receive(at(1), &nth(6));
+        receiver.acknowledge();
+        receiver.read(u64::MAX);
+        let acks = [7, 8].map(|n| receiver.receive(at(2), &nth(n)).ack);
+        assert_eq!(acks, [Ack::Later, Ack::Now]);
     }
 
     #[test]
@@ -285,13 +316,14 @@ mod tests {
         let acks: Vec<Ack> = (0..4)
             .map(|n| {
                 let ack = receiver.receive(at(0), &nth(n)).ack;
+                receiver.read(u64::MAX);
                 if ack == Ack::Now {
                     receiver.acknowledge();
                 }
                 ack
             })
             .collect();
-        assert_eq!(acks, [Ack::Now, Ack::Now, Ack::Later, Ack::Now]);
+        assert_eq!(acks, [Ack::Now, Ack::Now, Ack::Later, Ack::Later]);
     }
 
     #[test]
@@ -369,6 +401,7 @@ mod tests {
     fn data_beyond_the_window_is_cut_off() {
         let mut receiver = open(TcpConfig {
             receive_buffer: 1_000,
+            window: 1_000,
             ..config()
         });
         assert_eq!(receiver.receive(at(0), &nth(0)).delivered, 1_000);
