@@ -118,7 +118,13 @@ impl Guest {
             // The softirq that is to come looks at all times that have passed by then.
             return Instant::MAX;
         }
-        let own = self.task_wake.min(self.tick_at);
+        self.task_wake.min(self.tick_at)
+    }
+
+    /// As [`Guest::next_wake`] for a guest that may have a kernel with devices.
+    #[inline]
+    pub(crate) fn next_wake_of_any(&self) -> Instant {
+        let own = self.next_wake();
         match &self.kernel {
             None => own,
             Some(kernel) if kernel.timer_due() => Instant::MAX,

@@ -128,7 +128,7 @@ impl<S: Sink, D: Devices> Host<S, D> {
             }
             let blocked = self.tables.vcpus[v].pause.has(Pause::BLOCKED);
             if blocked || !guest.has_pending() {
-                self.vcpus[v].set_timer(queue, adoption.at);
+                self.vcpus[v].set_timer::<D>(queue, adoption.at);
             }
         }
         for pcpu in self.pcpus.ids() {

@@ -39,7 +39,7 @@ impl<S: Sink, D: Devices> Host<S, D> {
         }
         let v = &mut self.vcpus[vcpu.index()];
         let step = v.guest.step(now, &mut self.jobs);
-        v.set_timer(queue, now);
+        v.set_timer::<D>(queue, now);
         if !self.jobs.is_empty() {
             self.report_jobs(pcpu, vcpu, now);
         }

@@ -108,13 +108,13 @@ impl<S: Sink, D: Devices> Host<S, D> {
             self.write_device_records();
             match step {
                 KernelStep::Run(time) => {
-                    self.vcpus[vcpu.index()].set_timer(queue, now);
+                    self.vcpus[vcpu.index()].set_timer::<D>(queue, now);
                     queue.arm(self.pcpus[pcpu].done, now + time);
                     return true;
                 }
                 KernelStep::Idle => return false,
                 KernelStep::Sent => {
-                    self.vcpus[vcpu.index()].set_timer(queue, now);
+                    self.vcpus[vcpu.index()].set_timer::<D>(queue, now);
                     self.deliver(queue, Some(pcpu), now, Duration::ZERO);
                     let p = &self.pcpus[pcpu];
                     if p.phase != Phase::Guest || p.exec_from != now {

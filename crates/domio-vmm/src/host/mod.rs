@@ -209,8 +209,12 @@ impl Vcpu {
 
     /// Makes the timer that the guest has set at the hypervisor agree with what it wants.
     #[inline]
-    fn set_timer(&mut self, queue: &mut Queue, now: Instant) {
-        let wanted = self.guest.next_wake();
+    fn set_timer<D: Devices>(&mut self, queue: &mut Queue, now: Instant) {
+        let wanted = if D::PRESENT {
+            self.guest.next_wake_of_any()
+        } else {
+            self.guest.next_wake()
+        };
         if wanted != self.timer_at {
             self.timer_at = wanted;
             match wanted {
