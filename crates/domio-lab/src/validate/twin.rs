@@ -214,6 +214,7 @@ impl Twin {
     fn adoption(&self) -> Adoption {
         Adoption {
             at: self.origin,
+            holds: Vec::new(),
             vcpus: self
                 .start
                 .vcpus

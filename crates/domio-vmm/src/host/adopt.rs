@@ -4,7 +4,7 @@
 //! such a state: nobody is woken and nothing is decided; the policy is told its own state by a
 //! call of the caller's choice.
 
-use super::{Cause, Host, Queue};
+use super::{Cause, Event, Host, Queue};
 use crate::device::Devices;
 use alloc::vec::Vec;
 use domio_core::{Instant, PcpuId, Runstate, Sink, VcpuId, VcpuName};
@@ -19,6 +19,21 @@ pub struct Adoption {
     pub vcpus: Vec<AdoptedVcpu>,
     /// What each pcpu does, by pcpu; missing ones idle.
     pub pcpus: Vec<AdoptedPcpu>,
+    /// What will keep timers from running that no guest of the configuration does.
+    pub holds: Vec<Hold>,
+}
+
+/// Something outside the model keeps the timers of a pcpu from running: those that expire from
+/// `from` to `until` come at `until` (from Xen 4.0 on, xen-spec 0.3, and where the hypervisor's
+/// work takes time).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Hold {
+    /// Whose timers; a pcpu that exists.
+    pub pcpu: PcpuId,
+    /// From when, not before the adoption.
+    pub from: Instant,
+    /// Until when.
+    pub until: Instant,
 }
 
 /// One vcpu at the instant of adoption.
@@ -120,6 +135,9 @@ impl<S: Sink, D: Devices> Host<S, D> {
             restore(s, cx, &find)
         });
         self.recording = recording;
+        self.holds = adoption.holds.clone();
+        self.holds.sort_by_key(|hold| core::cmp::Reverse(hold.from));
+        self.post_hold(queue);
         for v in 0..self.vcpus.len() {
             // Work that was due before now is found when the guest executes next.
             let guest = &mut self.vcpus[v].guest;
@@ -136,6 +154,22 @@ impl<S: Sink, D: Devices> Host<S, D> {
                 self.go(queue, pcpu, adoption.at);
             }
         }
+    }
+
+    /// Posts the next of the holds, which are kept in reverse.
+    fn post_hold(&mut self, queue: &mut Queue) {
+        if let Some(hold) = self.holds.last() {
+            queue.post(hold.from, Event::Hold);
+        }
+    }
+
+    /// The next hold begins.
+    pub(super) fn hold(&mut self, queue: &mut Queue) {
+        if let Some(hold) = self.holds.pop() {
+            let p = &mut self.pcpus[hold.pcpu];
+            p.timer_floor = p.timer_floor.max(hold.until);
+        }
+        self.post_hold(queue);
     }
 
     /// The vcpu called `name`.

@@ -30,7 +30,7 @@ mod pass;
 mod softirq;
 mod wake;
 
-pub use adopt::{AdoptedPcpu, AdoptedVcpu, Adoption};
+pub use adopt::{AdoptedPcpu, AdoptedVcpu, Adoption, Hold};
 
 use crate::config::{Action, DomainConfig, HostConfig};
 use crate::device::{Devices, NoDevices};
@@ -74,6 +74,8 @@ pub enum Event {
     HostTick(PcpuId),
     /// A timer of the device models fired, by their number.
     Device(u32),
+    /// The next [`Hold`] begins.
+    Hold,
     /// An operator's action, by index.
     Action(u32),
     /// A domain is created, by index.
@@ -294,6 +296,8 @@ pub struct Host<S: Sink, D: Devices = NoDevices> {
     due: Vec<PcpuId>,
     due_done: usize,
     fault: Option<Box<domio_sim::Stop>>,
+    /// Those that have not begun, the next one last.
+    holds: Vec<Hold>,
     passes: u64,
     seed: u64,
     replication: u32,
@@ -340,6 +344,7 @@ impl<S: Sink, D: Devices> Host<S, D> {
             due: Vec::with_capacity(config.topology.pcpus()),
             due_done: 0,
             fault: None,
+            holds: Vec::new(),
             passes: 0,
             seed,
             replication,
@@ -553,6 +558,7 @@ impl<S: Sink, D: Devices> Model for Host<S, D> {
             Event::GuestTick(vcpu) => self.guest_tick(queue, vcpu, now),
             Event::HostTick(pcpu) => self.host_tick(queue, pcpu, now),
             Event::Device(token) => self.device_event(queue, token, now),
+            Event::Hold => self.hold(queue),
             Event::Action(action) => self.operator(queue, action as usize, now),
             Event::Start(domain) => self.create_domain(queue, domain as usize, now),
             Event::Destroy(domain) => self.destroy_domain(queue, domain as usize, now),

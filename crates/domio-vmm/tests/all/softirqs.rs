@@ -1,9 +1,13 @@
 //! xen-spec 0.2, 0.3 and 0.5: the order of softirqs, the slop of timers, the pass.
 
 use crate::common::*;
-use crate::probe::{Habits, run};
-use domio_core::{Kind, XenVersion};
+use crate::probe::{Habits, Probe, run};
+use domio_core::{Kind, Runstate, XenVersion};
+use domio_sched::{Cx, Scheduler};
+use domio_sim::Outcome;
+use domio_vmm::Simulation;
 use domio_vmm::config::Workload;
+use domio_vmm::host::{AdoptedPcpu, AdoptedVcpu, Adoption, Hold};
 
 /// A burner whose slice of 1 ms ends while a policy timer is set to `timer` (microseconds).
 fn slice_and_timer(version: XenVersion, slop: u64, timer: u64) -> Vec<String> {
@@ -158,4 +162,55 @@ fn s0_5_prev_is_held_until_the_switch_is_complete() {
         switches.last().unwrap(),
         "1007 p0 d1v0 runnable, d2v0 running"
     );
+}
+
+/// A burner taken over at 0.5 ms, whose slice ends at 1 ms, with holds from and until these times
+/// in microseconds: when it goes on.
+fn slice_end_with_holds(version: XenVersion, holds: &[(u64, u64)]) -> Vec<String> {
+    let mut host = host(1, version, vec![domain(1, Workload::Burn)]);
+    host.profile.timer_slop = us(50);
+    let burner = AdoptedVcpu {
+        name: vcpu(1),
+        state: Runstate::Running,
+        since: at_us(500),
+        pcpu: P0,
+        parked: false,
+    };
+    let pcpu = AdoptedPcpu {
+        current: Some(vcpu(1)),
+        entered: at_us(500),
+        slice_end: Some(at_ms(1)),
+    };
+    let hold = |&(from, until): &(u64, u64)| Hold {
+        pcpu: P0,
+        from: at_us(from),
+        until: at_us(until),
+    };
+    let adoption = Adoption {
+        at: at_us(500),
+        vcpus: vec![burner],
+        pcpus: vec![pcpu],
+        holds: holds.iter().map(hold).collect(),
+    };
+    let probe = Box::new(Probe::new(&host.topology, Habits::default()));
+    let nothing_to_restore = |_: &mut dyn Scheduler, _: &mut Cx<'_>, _: &dyn Fn(_) -> _| {};
+    let mut simulation =
+        Simulation::adopted(&host, probe, Vec::new(), 0, &adoption, nothing_to_restore);
+    let outcome = simulation.run(at_ms(2));
+    assert!(matches!(outcome, Outcome::Completed { .. }), "{outcome}");
+    lines(&simulation.into_sink(), &[Kind::Continue])
+}
+
+#[test]
+fn timers_that_are_held_come_when_that_ends() {
+    let at = |holds: &[(u64, u64)]| {
+        let all = slice_end_with_holds(XenVersion::V4_17, holds);
+        assert_eq!(all.len(), 1, "{all:?}");
+        all[0].split(' ').next().unwrap().to_owned()
+    };
+    assert_eq!(at(&[]), "1000");
+    assert_eq!(at(&[(990, 1_020)]), "1020");
+    assert_eq!(at(&[(1_001, 1_020)]), "1000", "it begins too late");
+    assert_eq!(at(&[(980, 1_000)]), "1000", "it is over by then");
+    assert_eq!(at(&[(1_010, 1_030), (990, 1_020)]), "1030", "in any order");
 }
