@@ -7,10 +7,8 @@
 //! Kernel ticks are a fixed period apart, so the times of one guest agree modulo that period; that
 //! is how they are told from other timers.
 
-use super::demand::SCHEDULE;
-use super::start::{is_tick, tick_period};
-use super::unseen::Accountings;
-use domio_core::{Duration, Instant, Kind, PcpuId, Record, Runstate, VcpuName};
+use super::late::Late;
+use domio_core::{Duration, Instant, VcpuName};
 use domio_vmm::Profile;
 use std::collections::BTreeMap;
 
@@ -23,16 +21,18 @@ const SAME: u64 = 1_500;
 /// How much later than due is no noise: handlers that do more work than most are up to 3 us late.
 const LATE: Duration = Duration::from_micros(4);
 
+/// Accounting that waited for the slop after a kernel tick makes timers late in its turn. It takes
+/// up to this longer with many vcpus.
+const ACCOUNTING: Duration = Duration::from_micros(3);
+
 /// How probable it may be that a phase shows by chance.
 const CHANCE: f64 = 0.05;
 
-/// A timer that left no record fired at `at`, while `current` ran.
+/// A timer that left no record fired at `at`; see [`Late`] for the rest.
 #[derive(Clone, Copy, Debug)]
 struct Clue {
     at: Instant,
     current: VcpuName,
-    /// Who was preempted before it, if that was within the last period: its timer may still be
-    /// set.
     former: Option<VcpuName>,
 }
 
@@ -43,27 +43,31 @@ impl Clue {
     }
 }
 
-/// For each vcpu whose kernel tick shows: the time of one tick. `accountings`, which leave no
-/// record mostly, make timers late as well.
-pub fn kernel_ticks(
-    records: &[Record],
-    profile: &Profile,
-    tslice: Duration,
-    accountings: &Accountings,
-) -> BTreeMap<VcpuName, Instant> {
-    let mut clues = clues(records, profile, tslice, accountings);
+/// For each vcpu whose kernel tick shows in timers that were `late`: the time of one tick.
+pub fn kernel_ticks(late: &[Late], profile: &Profile) -> BTreeMap<VcpuName, Instant> {
+    let mut clues = clues(late, profile);
     let mut found = BTreeMap::new();
     // The clearest phase first; what it explains speaks for nobody else.
-    while let Some((vcpu, at)) = clearest(&clues, &found) {
+    while let Some((vcpu, at)) = clearest(&clues, late, profile.timer_slop, &found) {
         // The slop counts from the end of the tick's own interrupt.
         found.insert(vcpu, at.saturating_sub(profile.interrupt));
-        clues.retain(|c| !(c.suits(vcpu) && near(c.at, at)));
+        let waited = at + profile.timer_slop + ACCOUNTING / 2;
+        clues.retain(|c| {
+            let accounted = apart(c.at, waited) <= ACCOUNTING.as_nanos() / 2;
+            !(c.suits(vcpu) && (near(c.at, at) || accounted))
+        });
     }
     found
 }
 
-/// The vcpu and time that most clues agree with, if that is not chance, among vcpus not in `found`.
-fn clearest(clues: &[Clue], found: &BTreeMap<VcpuName, Instant>) -> Option<(VcpuName, Instant)> {
+/// The vcpu and time that most clues agree with and few of its timers deny, if that is not chance,
+/// among vcpus not in `found`.
+fn clearest(
+    clues: &[Clue],
+    timers: &[Late],
+    slop: Duration,
+    found: &BTreeMap<VcpuName, Instant>,
+) -> Option<(VcpuName, Instant)> {
     let mut best: Option<(i32, VcpuName, Instant)> = None;
     for clue in clues {
         for vcpu in [Some(clue.current), clue.former].into_iter().flatten() {
@@ -82,6 +86,8 @@ fn clearest(clues: &[Clue], found: &BTreeMap<VcpuName, Instant>) -> Option<(Vcpu
                 };
                 count += usize::from(other.suits(vcpu));
             }
+            let deny = |t: &&Late| t.current == vcpu && t.denies(clue.at, KERNEL_TICK, slop);
+            votes -= 2 * timers.iter().filter(deny).count() as i32;
             if votes >= 2 && !by_chance(count, of) && best.is_none_or(|b| votes > b.0) {
                 best = Some((votes, vcpu, clue.at));
             }
@@ -98,95 +104,85 @@ fn by_chance(count: usize, of: usize) -> bool {
     of > 2 && of as f64 * others > CHANCE
 }
 
+/// Whether a kernel tick of `ticks`, as [`kernel_ticks`] finds them, is why a timer was `late`.
+pub fn explains(ticks: &BTreeMap<VcpuName, Instant>, late: &Late, profile: &Profile) -> bool {
+    let at = late.came.saturating_sub(profile.timer_slop);
+    late.came > late.due + LATE
+        && ticks.iter().any(|(vcpu, tick)| {
+            let suits = late.current == *vcpu || late.former == Some(*vcpu);
+            suits && near(at, *tick + profile.interrupt)
+        })
+}
+
 /// Whether two times are the same modulo the period.
 fn near(a: Instant, b: Instant) -> bool {
+    apart(a, b) <= SAME
+}
+
+/// How far two times are apart modulo the period, in nanoseconds.
+fn apart(a: Instant, b: Instant) -> u64 {
     let phase = |at: Instant| at.as_nanos() % KERNEL_TICK.as_nanos();
     let d = phase(a).abs_diff(phase(b));
-    d.min(KERNEL_TICK.as_nanos() - d) <= SAME
+    d.min(KERNEL_TICK.as_nanos() - d)
 }
 
-/// Follows what runs on one pcpu and which of its timers come late.
-#[derive(Clone, Copy, Default)]
-struct Follower {
-    current: Option<VcpuName>,
-    former: Option<(VcpuName, Instant)>,
-    tick: Option<Instant>,
-    pass: Option<Instant>,
-    slice_end: Option<Instant>,
-    /// Last timer or wake-up that shows in the trace.
-    known: Option<Instant>,
+fn clues(late: &[Late], profile: &Profile) -> Vec<Clue> {
+    late.iter()
+        .filter(|l| l.came > l.due + LATE && !l.explained)
+        .map(|l| Clue {
+            at: l.came.saturating_sub(profile.timer_slop),
+            current: l.current,
+            former: l.former,
+        })
+        .collect()
 }
 
-fn clues(
-    records: &[Record],
-    profile: &Profile,
-    tslice: Duration,
-    accountings: &Accountings,
-) -> Vec<Clue> {
-    let tick = tick_period(tslice);
-    let mut pcpus: BTreeMap<PcpuId, Follower> = BTreeMap::new();
-    let mut found = Vec::new();
-    for r in records {
-        let p = pcpus.entry(r.pcpu).or_default();
-        let mut late = None;
-        match r.kind {
-            Kind::Wake | Kind::Sleep => p.known = Some(r.at),
-            Kind::Policy if is_tick(r) => {
-                let expired = r.at.saturating_sub(profile.tick_to_record);
-                late = p.tick.map(|last| (last + tick, expired));
-                p.tick = Some(expired + profile.timer_to_handler[0]);
-            }
-            Kind::Policy if r.policy_event().is_some_and(|(e, _)| e == SCHEDULE) => {
-                let expired = r.at.saturating_sub(profile.timer_to_pass);
-                late = p.slice_end.take().map(|end| (end, expired));
-                p.pass = Some(r.at);
-            }
-            Kind::InfNext => p.slice_end = slice_end(p.pass, r.data[1]),
-            Kind::Continue => p.slice_end = slice_end(p.pass, r.data[1]),
-            Kind::RunstateChange => follow(p, r),
-            _ => {}
-        }
-        if let Some((due, expired)) = late
-            && let Some(current) = p.current
-            && expired > due + LATE
-            && expired < due + profile.timer_slop + Duration::from_micros(5)
-        {
-            let at = expired.saturating_sub(profile.timer_slop);
-            let shown = p
-                .known
-                .is_some_and(|k| at.saturating_since(k) < profile.timer_slop)
-                || accountings.near(at, profile.timer_slop);
-            if !shown {
-                let former = p
-                    .former
-                    .filter(|(_, until)| at.saturating_since(*until) < KERNEL_TICK)
-                    .map(|(vcpu, _)| vcpu);
-                found.push(Clue {
-                    at,
-                    current,
-                    former,
-                });
-            }
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use domio_core::PcpuId;
+
+    const PROFILE: Profile = Profile::XEN_4_17_EMULATED;
+    const G1: VcpuName = VcpuName::new(domio_core::DomainId(1), 0);
+
+    fn us(at: u64) -> Instant {
+        Instant::ZERO + Duration::from_micros(at)
+    }
+
+    /// A timer that was due at `due` and came `late` microseconds later while g1 ran.
+    fn timer(due: u64, late: u64) -> Late {
+        Late {
+            pcpu: PcpuId(0),
+            due: us(due),
+            came: us(due + late),
+            current: G1,
+            since: us(due - 5_000),
+            former: None,
+            explained: false,
         }
     }
-    found
-}
 
-fn follow(p: &mut Follower, r: &Record) {
-    let Some((old, new)) = r.runstates() else {
-        return;
-    };
-    if old == Runstate::Running {
-        p.former = (new == Runstate::Runnable && !r.vcpu.is_idle()).then_some((r.vcpu, r.at));
+    /// The slop of 49.45 us after a tick of 3.8 us at 1 ms, modulo 4 ms, ends at 1,053.25.
+    #[test]
+    fn timers_that_came_late_at_one_phase_show_a_tick() {
+        let late = [timer(13_020, 33), timer(21_033, 20)];
+        let found = kernel_ticks(&late, &PROFILE);
+        let phase = found[&G1].as_nanos() % 4_000_000;
+        assert!(phase.abs_diff(1_000_000) < 1_000, "{phase}");
+        assert!(explains(&found, &late[0], &PROFILE));
+        assert!(!explains(&found, &timer(13_120, 33), &PROFILE));
     }
-    if new == Runstate::Running {
-        p.current = (!r.vcpu.is_idle()).then_some(r.vcpu);
-    }
-}
 
-fn slice_end(pass: Option<Instant>, slice: u32) -> Option<Instant> {
-    if slice == u32::MAX {
-        return None;
+    #[test]
+    fn a_timer_that_came_on_time_denies_a_tick_just_before() {
+        let on_time = timer(29_030, 0);
+        assert!(kernel_ticks(&[timer(13_020, 33), on_time], &PROFILE).is_empty());
+        // Later than the slop it says nothing.
+        let later = timer(29_060, 0);
+        assert_eq!(kernel_ticks(&[timer(13_020, 33), later], &PROFILE).len(), 1);
+        // Nor does it while another guest ran at that time.
+        let mut other = on_time;
+        other.since = us(29_010);
+        assert_eq!(kernel_ticks(&[timer(13_020, 33), other], &PROFILE).len(), 1);
     }
-    Some(pass? + Duration::from_nanos(u64::from(slice)))
 }

@@ -8,6 +8,7 @@
 use super::demand::SCHEDULE;
 use super::recording::Recording;
 use domio_core::{Duration, Instant, Kind, PcpuId, Record, Runstate, VcpuName};
+use domio_sched::credit::{LOOK_STEPS, UNBOOST_STEPS};
 use domio_vmm::Profile;
 use std::collections::BTreeMap;
 
@@ -146,14 +147,8 @@ fn observe_pcpu(
             seen.slice_end = Some(pass.saturating_sub(profile.timer_to_pass));
         }
     }
-    let first_tick = mine().find(|r| is_tick(r)).map(|r| r.at);
-    seen.tick = first_tick.map(|at| {
-        first_after(
-            at.saturating_sub(profile.tick_to_record),
-            tick + profile.timer_to_handler[0],
-            begin,
-        )
-    });
+    let first_tick = mine().find_map(|r| TickRecord::of(r, profile));
+    seen.tick = first_tick.map(|r| first_after(r.expired, tick + r.takes, begin));
     seen
 }
 
@@ -355,6 +350,43 @@ pub(super) fn is_tick(r: &Record) -> bool {
         r,
         &[event::PICKED_CPU, event::ACCOUNT_START, event::BOOST_END],
     )
+}
+
+/// What a record of credit's tick tells. A tick writes one, or one that ends a boost and then
+/// another.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct TickRecord {
+    /// Time of the record.
+    pub at: Instant,
+    /// When the tick expired, if this is its first record.
+    pub expired: Instant,
+    /// From there to the clock reading that sets the next tick, if this is its only record.
+    pub takes: Duration,
+    /// What it adds to the latter if it is the second record.
+    pub adds: Duration,
+}
+
+impl TickRecord {
+    /// Records of one tick are less apart.
+    pub const LONGEST: Duration = Duration::from_micros(10);
+
+    /// What `r` tells, if a tick wrote it.
+    pub fn of(r: &Record, profile: &Profile) -> Option<TickRecord> {
+        let look = profile.step * u64::from(LOOK_STEPS);
+        let unboost = profile.step * u64::from(UNBOOST_STEPS);
+        let (before, adds) = match r.policy_event()?.0 {
+            event::PICKED_CPU => (profile.tick_to_record, look),
+            event::ACCOUNT_START => (profile.tick_to_record - look, Duration::ZERO),
+            event::BOOST_END => (profile.tick_to_record - look, unboost),
+            _ => return None,
+        };
+        Some(TickRecord {
+            at: r.at,
+            expired: r.at.saturating_sub(before),
+            takes: profile.timer_to_handler[0] + adds,
+            adds,
+        })
+    }
 }
 
 /// The first of the times `..., at - period, at, at + period, ...` that is not before `begin`.

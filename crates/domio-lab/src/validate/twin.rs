@@ -15,7 +15,7 @@ use domio_sched::{Cx, Scheduler};
 use domio_vmm::config::{
     Demand, DomainConfig, GuestConfig, HostConfig, KernelTick, TaskConfig, VcpuConfig, Workload,
 };
-use domio_vmm::host::{AdoptedPcpu, AdoptedVcpu, Adoption};
+use domio_vmm::host::{AdoptedPcpu, AdoptedVcpu, Adoption, Hold};
 use domio_vmm::{Profile, Simulation};
 use std::sync::Arc;
 
@@ -54,6 +54,8 @@ pub struct Twin {
     origin: Instant,
     length: Duration,
     tslice: Duration,
+    /// In simulated time.
+    holds: Vec<Hold>,
 }
 
 impl Twin {
@@ -74,6 +76,13 @@ impl Twin {
         let origin =
             Instant::ZERO + TAKE_OVER + aligned(start.at, start.clock_offset, tick_period(tslice));
         let unseen = Unseen::of(&recording.records, profile, tslice);
+        let holds = unseen.holds.iter();
+        let holds = holds.map(|h| Hold {
+            pcpu: h.pcpu,
+            from: origin + h.from.saturating_since(start.at),
+            until: origin + h.until.saturating_since(start.at),
+        });
+        let holds = holds.collect();
         let mut demand = demands(&recording.records, recording.begin(), profile, &unseen);
         let mut domains = Vec::new();
         for domain in &description.domains {
@@ -130,6 +139,7 @@ impl Twin {
             origin,
             length,
             tslice,
+            holds,
         })
     }
 
@@ -214,7 +224,7 @@ impl Twin {
     fn adoption(&self) -> Adoption {
         Adoption {
             at: self.origin,
-            holds: Vec::new(),
+            holds: self.holds.clone(),
             vcpus: self
                 .start
                 .vcpus

@@ -1,9 +1,12 @@
 //! Interrupts that leave no record of their own, but whose times follow from others.
 
+use super::hold::{before_wakes, holds};
 use super::kernel_tick::{KERNEL_TICK, kernel_ticks};
+use super::late::late_timers;
 use super::start::accounting_records;
 use domio_core::{Duration, Instant, Record, VcpuName};
 use domio_vmm::Profile;
+use domio_vmm::host::Hold;
 use std::collections::BTreeMap;
 
 /// Interrupts that a recording does not show.
@@ -14,14 +17,21 @@ pub struct Unseen {
     pub kernel_ticks: BTreeMap<VcpuName, Instant>,
     /// When credit's accounting ran.
     pub accountings: Accountings,
+    /// When something that left no record, and is none of the above, kept timers from running.
+    pub holds: Vec<Hold>,
 }
 
 impl Unseen {
     /// What follows from `records`, of a host of `profile` with slices of `tslice`.
     pub fn of(records: &[Record], profile: &Profile, tslice: Duration) -> Unseen {
         let accountings = Accountings::of(records, tslice);
+        let late = late_timers(records, profile, tslice, &accountings);
+        let kernel_ticks = kernel_ticks(&late, profile);
+        let mut holds = holds(&late, &kernel_ticks, profile);
+        holds.extend(before_wakes(records, profile));
         Unseen {
-            kernel_ticks: kernel_ticks(records, profile, tslice, &accountings),
+            holds,
+            kernel_ticks,
             accountings,
         }
     }
@@ -125,6 +135,7 @@ mod tests {
         let vcpu = VcpuName::from_word(1 << 16);
         let unseen = Unseen {
             kernel_ticks: [(vcpu, us(9_500))].into(),
+            holds: Vec::new(),
             // Three periods of 30 ms that came 1 us late each.
             accountings: Accountings {
                 shown: vec![(us(10_000), 0), (us(100_003), 3)],

@@ -18,6 +18,12 @@ use domio_core::{DomainId, Instant, PcpuId, VcpuId};
 const PARK_STEPS: u32 = 34;
 const UNPARK_STEPS: u32 = 87;
 
+/// What looking for a better pcpu adds to a tick, its record included, in the same steps: a tick
+/// that activates a vcpu instead is 0.73 us shorter on every recording.
+pub const LOOK_STEPS: u32 = 19;
+/// What ending a boost, its record included, adds to a tick: 0.77 us.
+pub const UNBOOST_STEPS: u32 = 20;
+
 const NS_PER_MS: i64 = 1_000_000;
 pub(super) const NS_PER_CREDIT: i64 = NS_PER_MS / CREDITS_PER_MS;
 
@@ -126,6 +132,7 @@ impl Credit {
         let v = &mut self.vcpus[vcpu.index()];
         if v.priority == Priority::Boost {
             v.priority = Priority::Under;
+            cx.work(UNBOOST_STEPS);
             event::boost_end(cx, pcpu, vcpu);
         }
         match self.rules.debit {
@@ -136,7 +143,10 @@ impl Credit {
             self.activate(vcpu);
             let count = self.domain_of(vcpu).active_count;
             event::account_start(cx, pcpu, vcpu, count);
-        } else if self.nowhere_else(cx, vcpu, pcpu) {
+            return;
+        }
+        cx.work(LOOK_STEPS);
+        if self.nowhere_else(cx, vcpu, pcpu) {
             // The usual case on a busy host.
             event::picked(cx, pcpu, vcpu, pcpu);
         } else if self.choose_pcpu(cx, pcpu, vcpu, pcpu, false) != pcpu {

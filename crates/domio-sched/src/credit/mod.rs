@@ -34,6 +34,7 @@ mod warm;
 #[cfg(test)]
 mod tests;
 
+pub use accounting::{LOOK_STEPS, UNBOOST_STEPS};
 pub use params::{DESCRIPTOR, Invalid, validate};
 pub use state::Priority;
 pub use warm::WarmVcpu;

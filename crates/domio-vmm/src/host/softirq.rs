@@ -122,6 +122,10 @@ impl<S: Sink, D: Devices> Host<S, D> {
         }
         let begin = if at < p.timer_batch {
             p.softirq_end.max(at + entry)
+        } else if at < p.softirq_end && p.handling != 0 {
+            // How long the handler takes is known when it is done. Until then the floor may move,
+            // and timers that wait for it would change places.
+            return Expiry::Later(p.softirq_end);
         } else if at < p.timer_floor {
             return Expiry::Later(p.timer_floor);
         } else {

@@ -1,0 +1,225 @@
+//! Timers of the scheduler that came late in a recording, or on time: its ticks and the ends of
+//! slices.
+//!
+//! Both leave a record, and when they were due follows from the records before, so each tells how
+//! long something kept the timers of its pcpu from running: the timer slop after another timer
+//! (xen-spec 0.3), or code of the hypervisor that interrupts have to wait for.
+
+use super::demand::SCHEDULE;
+use super::kernel_tick::KERNEL_TICK;
+use super::start::{TickRecord, tick_period};
+use super::unseen::Accountings;
+use domio_core::{Duration, Instant, Kind, PcpuId, Record, Runstate, VcpuName};
+use domio_vmm::Profile;
+use std::collections::BTreeMap;
+
+/// A timer that came late, or on time.
+#[derive(Clone, Copy, Debug)]
+pub struct Late {
+    /// Where.
+    pub pcpu: PcpuId,
+    /// When it was due.
+    pub due: Instant,
+    /// When it came.
+    pub came: Instant,
+    /// Who ran.
+    pub current: VcpuName,
+    /// Since when.
+    pub since: Instant,
+    /// Who was preempted before, if that was within the last kernel tick: its timer may still be
+    /// set.
+    pub former: Option<VcpuName>,
+    /// Whether a timer or wake-up that the trace shows, or accounting, ended a timer slop before
+    /// it came.
+    pub explained: bool,
+}
+
+/// Follows what runs on one pcpu and which of its timers come late.
+#[derive(Clone, Copy, Default)]
+struct Follower {
+    current: Option<(VcpuName, Instant)>,
+    former: Option<(VcpuName, Instant)>,
+    /// The last tick: when it expired, and when the next is due.
+    tick: Option<(Instant, Instant)>,
+    pass: Option<Instant>,
+    slice_end: Option<Instant>,
+    /// Last timer or wake-up that shows in the trace.
+    known: Option<Instant>,
+}
+
+/// Who runs for longer than this at a tick of its kernel gets it then.
+const LEAST: Duration = Duration::from_micros(100);
+
+/// A timer that differs by less from when it was due came on time.
+pub const ON_TIME: Duration = Duration::from_micros(1);
+
+/// The timers of `records` that came on time, or late and no later than the slop explains.
+pub fn late_timers(
+    records: &[Record],
+    profile: &Profile,
+    tslice: Duration,
+    accountings: &Accountings,
+) -> Vec<Late> {
+    let period = tick_period(tslice);
+    let mut pcpus: BTreeMap<PcpuId, Follower> = BTreeMap::new();
+    let mut found = Vec::new();
+    for r in records {
+        let p = pcpus.entry(r.pcpu).or_default();
+        let mut late = None;
+        match r.kind {
+            Kind::Wake | Kind::Sleep => p.known = Some(r.at),
+            Kind::Policy if r.policy_event().is_some_and(|(e, _)| e == SCHEDULE) => {
+                let came = r.at.saturating_sub(profile.timer_to_pass);
+                late = p.slice_end.take().map(|end| (end, came));
+                p.pass = Some(r.at);
+            }
+            Kind::Policy => {
+                if let Some(tick) = TickRecord::of(r, profile) {
+                    late = p.tick(&tick, period);
+                }
+            }
+            Kind::InfNext | Kind::Continue => p.slice_end = slice_end(p.pass, r.data[1]),
+            Kind::RunstateChange => p.follow(r),
+            _ => {}
+        }
+        if let Some((due, came)) = late
+            && let Some(current) = p.current
+            && came + ON_TIME > due
+            && came < due + profile.timer_slop + Duration::from_micros(5)
+        {
+            found.push(p.late(r.pcpu, current, due, came, profile, accountings));
+        }
+    }
+    found
+}
+
+impl Late {
+    /// Whether it came on time although a timer of `current` at `phase` modulo `period`, done by
+    /// then, would have made it late.
+    pub fn denies(&self, phase: Instant, period: Duration, slop: Duration) -> bool {
+        let into = self.due.as_nanos() + period.as_nanos() - phase.as_nanos() % period.as_nanos();
+        let after = Duration::from_nanos(into % period.as_nanos());
+        let inside = after > ON_TIME && after + ON_TIME < slop;
+        inside && self.came < self.due + ON_TIME && self.since + after + LEAST < self.due
+    }
+}
+
+impl Follower {
+    /// Takes a record of a tick; the first one of each tells when it was due and when it came.
+    fn tick(&mut self, tick: &TickRecord, period: Duration) -> Option<(Instant, Instant)> {
+        if let Some((last, next)) = &mut self.tick
+            && tick.at.saturating_since(*last) < TickRecord::LONGEST
+        {
+            *next += tick.adds;
+            return None;
+        }
+        let due = self.tick.map(|(_, next)| next);
+        self.tick = Some((tick.expired, tick.expired + tick.takes + period));
+        due.map(|due| (due, tick.expired))
+    }
+
+    fn follow(&mut self, r: &Record) {
+        let Some((old, new)) = r.runstates() else {
+            return;
+        };
+        if old == Runstate::Running {
+            let preempted = new == Runstate::Runnable && !r.vcpu.is_idle();
+            self.former = preempted.then_some((r.vcpu, r.at));
+        }
+        if new == Runstate::Running {
+            self.current = (!r.vcpu.is_idle()).then_some((r.vcpu, r.at));
+        }
+    }
+
+    fn late(
+        &self,
+        pcpu: PcpuId,
+        (current, since): (VcpuName, Instant),
+        due: Instant,
+        came: Instant,
+        profile: &Profile,
+        accountings: &Accountings,
+    ) -> Late {
+        let slop = profile.timer_slop;
+        let at = came.saturating_sub(slop);
+        let shown = self.known.is_some_and(|k| at.saturating_since(k) < slop);
+        let recent = |(_, until): &(VcpuName, Instant)| at.saturating_since(*until) < KERNEL_TICK;
+        Late {
+            pcpu,
+            due,
+            came,
+            current,
+            since,
+            former: self.former.filter(recent).map(|(vcpu, _)| vcpu),
+            explained: shown || accountings.near(at, slop),
+        }
+    }
+}
+
+fn slice_end(pass: Option<Instant>, slice: u32) -> Option<Instant> {
+    if slice == u32::MAX {
+        return None;
+    }
+    Some(pass? + Duration::from_nanos(u64::from(slice)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use domio_core::DomainId;
+
+    const PROFILE: Profile = Profile::XEN_4_17_EMULATED;
+    const TSLICE: Duration = Duration::from_millis(30);
+    const PICKED_CPU: u8 = 5;
+    const ACCOUNT_START: u8 = 2;
+    const BOOST_END: u8 = 8;
+
+    fn ns(at: u64) -> Instant {
+        Instant::ZERO + Duration::from_nanos(at)
+    }
+
+    fn of_tick(at: u64, event: u8) -> Record {
+        Record::policy(ns(at), PcpuId(0), 0, event, &[1, 0, 1])
+    }
+
+    /// How late the ticks of `records` came, all while g1 ran.
+    fn lateness(records: &[Record]) -> Vec<i64> {
+        let g1 = VcpuName::new(DomainId(1), 0);
+        let (waits, runs) = (Runstate::Runnable, Runstate::Running);
+        let mut all = vec![Record::runstate(ns(0), PcpuId(0), g1, waits, runs)];
+        all.extend_from_slice(records);
+        late_timers(&all, &PROFILE, TSLICE, &Accountings::default())
+            .iter()
+            .map(|l| l.came.as_nanos() as i64 - l.due.as_nanos() as i64)
+            .collect()
+    }
+
+    #[test]
+    fn a_tick_is_due_ten_ms_after_the_last_one_read_the_clock() {
+        let first = of_tick(1_000_000, PICKED_CPU);
+        // 2.9 us from expiry to that reading.
+        assert_eq!(lateness(&[first, of_tick(11_002_900, PICKED_CPU)]), [0]);
+        assert_eq!(
+            lateness(&[first, of_tick(11_022_900, PICKED_CPU)]),
+            [20_000]
+        );
+        assert_eq!(lateness(&[first, of_tick(12_002_900, PICKED_CPU)]), [0; 0]);
+    }
+
+    #[test]
+    fn a_tick_that_activates_is_shorter_and_one_that_ends_a_boost_longer() {
+        // The record of activation comes 0.72 us sooner after expiry, the next tick as well.
+        let activates = [
+            of_tick(1_000_000, PICKED_CPU),
+            of_tick(11_002_178, ACCOUNT_START),
+            of_tick(21_005_078, PICKED_CPU),
+        ];
+        assert_eq!(lateness(&activates), [0, 0]);
+        let unboosts = [
+            of_tick(1_000_000, BOOST_END),
+            of_tick(1_000_800, PICKED_CPU),
+            of_tick(11_004_382, PICKED_CPU),
+        ];
+        assert_eq!(lateness(&unboosts), [0]);
+    }
+}
