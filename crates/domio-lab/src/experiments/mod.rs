@@ -5,7 +5,7 @@
 //! replication from streams of its own, so that intervals tell how far it matters. The rest is
 //! fixed: no setting is adjusted to an experiment.
 
-mod ongaro;
+pub mod ongaro;
 pub mod tour;
 mod zeng;
 

@@ -1,0 +1,94 @@
+//! Figure 2: seven guests that burn.
+
+use super::super::{host, id, members, random_starts, told};
+use crate::claims::Claim;
+use crate::ledger::Finding;
+use crate::registry::{LabContext, Registry};
+use crate::sample::{Sample, Samples};
+use crate::simulate::simulate;
+use crate::stats::Estimate;
+use crate::tolerance::Tolerance;
+use domio_core::{Duration, NullSink};
+
+const REPLICATIONS: u32 = 20;
+
+const FAIRNESS: &str = "ongaro.fig2.burn7";
+const GUESTS: u32 = 7;
+
+/// Adds the experiment and its check.
+pub fn register(registry: &mut Registry, divisor: u32) {
+    registry.experiment(FAIRNESS, REPLICATIONS, move |cx, n| burn7(cx, n, divisor));
+    registry.check("ongaro.fig2.cpu-fairness", &[FAIRNESS], fairness);
+}
+
+fn burn7(cx: &LabContext, replication: u32, divisor: u32) -> Result<Sample, String> {
+    let guests = members("guest", GUESTS);
+    let starts = random_starts(&guests, Duration::from_secs(1), cx, replication);
+    let text = include_str!("burn7.toml");
+    let mut built = host("ongaro-burn7", text, &starts, cx)?;
+    built.duration = built.duration / u64::from(divisor);
+    let result = simulate(&built, replication, NullSink).map_err(told)?;
+    let mut sample = Sample::new();
+    for guest in &guests {
+        let used = result.summary.domain(id(&built, guest)?);
+        let used = used.map_or(0, |d| d.total.running);
+        sample.set(&format!("{guest}.share_pct"), result.summary.percent(used));
+    }
+    Ok(sample)
+}
+
+/// Holds when the interval of every guest's share is within the tolerance around one seventh.
+fn fairness(samples: &Samples<'_>, claim: &Claim) -> Finding {
+    let fair = 100.0 / f64::from(GUESTS);
+    let Some(tolerance) = claim.tolerance.as_deref().and_then(Tolerance::parse) else {
+        return Finding::decided(false, "", "").note("the claim has no tolerance to decide by");
+    };
+    let shares: Vec<Estimate> = members("guest", GUESTS)
+        .iter()
+        .filter_map(|guest| Estimate::of(&samples.values(FAIRNESS, &format!("{guest}.share_pct"))))
+        .collect();
+    let holds = |share: &Estimate| {
+        let [low, high] = share.ci95.unwrap_or([share.mean; 2]);
+        tolerance.holds(fair, low) && tolerance.holds(fair, high)
+    };
+    let distance = |share: &Estimate| (share.mean - fair).abs();
+    let farthest = shares
+        .iter()
+        .max_by(|a, b| distance(a).total_cmp(&distance(b)));
+    let Some(farthest) = farthest else {
+        return Finding::decided(false, "", "").note("no guest was measured");
+    };
+    let list: Vec<String> = shares.iter().map(|s| format!("{:.2}", s.mean)).collect();
+    Finding::estimated(shares.iter().all(holds), *farthest, "% of the processor").note(format!(
+        "the guest farthest from {fair:.2}; all seven: {}",
+        list.join(", ")
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::claims::Claims;
+    use crate::ledger::Verdict;
+
+    fn verdict(last: f64) -> Verdict {
+        let claims = Claims::shipped();
+        let claim = claims.find("ongaro.fig2.cpu-fairness").unwrap();
+        let sample = |shift: f64| {
+            let mut sample = Sample::new();
+            for guest in members("guest", GUESTS) {
+                sample.set(&format!("{guest}.share_pct"), 14.3 + shift);
+            }
+            sample.with("guest7.share_pct", last + shift)
+        };
+        let list = [sample(0.0), sample(0.01), sample(-0.01)];
+        fairness(&Samples::new([(FAIRNESS, &list[..])]), claim).verdict
+    }
+
+    #[test]
+    fn one_guest_out_of_bounds_is_unfair() {
+        assert_eq!(verdict(14.2), Verdict::Holds);
+        assert_eq!(verdict(15.27), Verdict::Fails, "the interval ends beyond");
+        assert_eq!(verdict(12.0), Verdict::Fails);
+    }
+}

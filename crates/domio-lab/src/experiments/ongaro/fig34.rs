@@ -1,0 +1,145 @@
+//! Figures 3 and 4: what boost does for streams and for a ping.
+
+use super::decide::{Proof, Row};
+use super::series::{AVERAGE, PING, Reading, SPREAD, Series};
+use crate::ledger::Finding;
+use crate::tolerance::Tolerance;
+
+/// Largest over smallest bandwidth in figure 3, "a factor of almost 1.5".
+const UNEVEN: f64 = 1.5;
+/// "Nearly the same", in the claim's words.
+const NEARLY: f64 = 0.25;
+/// Latency without boost in figure 4 (ms).
+const WITHOUT_BOOST: f64 = 150.0;
+/// Latency with boost in figure 4 (ms): from, to.
+const WITH_BOOST: (f64, f64) = (0.2, 0.3);
+/// Least height of a spike (ms): "tens of milliseconds".
+const SPIKE: f64 = 10.0;
+
+/// The rows of these figures.
+pub fn rows() -> Vec<Row> {
+    vec![
+        Row::new("ongaro.fig3.stream-unfair", &["test1"], &["tb"], unfair),
+        Row::new(
+            "ongaro.fig3.boost-irrelevant",
+            &["test1"],
+            &["tb", "t"],
+            irrelevant,
+        ),
+        Row::new("ongaro.fig4.no-boost", &["test3"], &["t"], without_boost),
+        Row::new("ongaro.fig4.boost", &["test3"], &["tb"], with_boost),
+    ]
+}
+
+fn unfair(r: &Reading<'_>) -> Result<Finding, String> {
+    let of = |key| r.values("test1", "tb", key);
+    let (low, high) = (of("streams.lowest_mbps")?, of("streams.highest_mbps")?);
+    let ratios = low.iter().zip(&high).map(|(low, high)| high / low);
+    let ratio = Series::new(
+        "the largest over the smallest bandwidth",
+        "",
+        ratios.collect(),
+    );
+    let mut proof = Proof::new();
+    proof.near(&ratio, UNEVEN, r.tolerance()?);
+    Ok(proof.finding_on(
+        &ratio,
+        "the fastest guest's bandwidth over the slowest's of each replication of test1/tb",
+    ))
+}
+
+fn irrelevant(r: &Reading<'_>) -> Result<Finding, String> {
+    let spread = |configuration| r.series("test1", configuration, SPREAD);
+    let mut proof = Proof::new();
+    proof.within(&spread("tb")?, NEARLY, &spread("t")?);
+    let measured = [
+        r.list("test1", &["tb", "t"], SPREAD)?,
+        r.list("test1", &["tb", "t"], AVERAGE)?,
+    ];
+    Ok(proof.finding(
+        measured.join("; "),
+        "the spread of test1/tb, less than a quarter from that of test1/t on either side",
+    ))
+}
+
+fn without_boost(r: &Reading<'_>) -> Result<Finding, String> {
+    let latency = r.series("test3", "t", PING)?;
+    let mut proof = Proof::new();
+    proof.near(&latency, WITHOUT_BOOST, r.tolerance()?);
+    Ok(proof.finding_on(&latency, "the average round trip of test3/t"))
+}
+
+fn with_boost(r: &Reading<'_>) -> Result<Finding, String> {
+    let of = |key, name| {
+        let values = r.values("test3", "tb", key)?;
+        Ok::<_, String>(Series::new(name, "ms", values))
+    };
+    let median = of("ping.p50_ms", "the median of test3/tb")?;
+    let worst = of("ping.max_ms", "the longest round trip of test3/tb")?;
+    let tolerance = r.tolerance()?;
+    let (least, _) = tolerance.range(WITH_BOOST.0);
+    let (_, most) = tolerance.range(WITH_BOOST.1);
+    let mut proof = Proof::new();
+    proof.near(&median, WITH_BOOST.0, Tolerance::Range(least, most));
+    proof.above(&worst, SPIKE);
+    Ok(proof.finding_on(
+        &median,
+        "the median round trip of test3/tb, and the longest of each replication, which is over \
+         10 ms on average",
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fake::{Fake, Values};
+    use super::*;
+    use crate::ledger::Verdict::{Fails, Holds};
+
+    #[test]
+    fn streams_are_unfair_within_the_tolerance() {
+        let fake = |lowest| {
+            Fake::new(rows()).cell(
+                "test1",
+                "tb",
+                &[
+                    ("streams.lowest_mbps", Values::around(lowest)),
+                    ("streams.highest_mbps", Values::around(90.0)),
+                ],
+            )
+        };
+        let verdict = |lowest| fake(lowest).verdict("ongaro.fig3.stream-unfair");
+        assert_eq!(verdict(60.0), Holds);
+        assert_eq!(verdict(85.0), Fails, "fair");
+        assert_eq!(verdict(20.0), Fails, "far too unfair");
+    }
+
+    #[test]
+    fn boost_needs_a_low_median_and_spikes() {
+        let verdict = |median, worst| {
+            Fake::new(rows())
+                .cell(
+                    "test3",
+                    "tb",
+                    &[
+                        ("ping.p50_ms", Values::around(median)),
+                        ("ping.max_ms", Values::around(worst)),
+                    ],
+                )
+                .verdict("ongaro.fig4.boost")
+        };
+        assert_eq!(verdict(0.25, 40.0), Holds);
+        assert_eq!(verdict(0.25, 1.0), Fails, "no spike");
+        assert_eq!(verdict(2.5, 40.0), Fails);
+    }
+
+    #[test]
+    fn a_ping_without_replies_fails_with_the_reason() {
+        let finding = Fake::new(rows()).finding("ongaro.fig4.no-boost");
+        assert_eq!(finding.verdict, Fails);
+        assert!(
+            finding.note.contains("without any reply"),
+            "{}",
+            finding.note
+        );
+    }
+}

@@ -1,0 +1,238 @@
+//! The paper's machine: one processor, a driver domain, eight guests, a gigabit line.
+//!
+//! Nothing here depends on the cell but what the cell says: who does what, which scheduler, how
+//! kernels look for event channels.
+
+use super::cell::Cell;
+use super::configurations::{Configuration, Scheduler};
+use super::settings::Settings;
+use super::suite::Role;
+use crate::registry::LabContext;
+use domio_core::{DomainId, Duration, Instant, ParamError, ParamValues, Topology, XenVersion};
+use domio_net::host::{FlowConfig, FlowKind, NetworkConfig, RxMode, VifConfig};
+use domio_net::icmp::PingConfig;
+use domio_net::link::{LinkConfig, Rate};
+use domio_net::nic::NicConfig;
+use domio_net::tcp::TcpConfig;
+use domio_sched::Policy;
+use domio_sim::random::RandomStream;
+use domio_vmm::config::{DomainConfig, GuestConfig, HostConfig, VcpuConfig, Workload};
+use domio_vmm::evtchn::{Abi, Width};
+use domio_vmm::kernel::KernelConfig;
+
+/// The driver domain.
+pub const DOM0: DomainId = DomainId(0);
+
+/// The scripts of a real laboratory start guests one after the other; each is this much later than
+/// the one before, and up to as much again.
+const GUEST_EVERY: Duration = Duration::from_millis(10);
+
+/// A flow begins so long after its guest, and up to [`FLOWS_SPREAD`] later.
+pub const FLOWS_BEGIN: Duration = Duration::from_millis(500);
+/// See [`FLOWS_BEGIN`].
+const FLOWS_SPREAD: Duration = Duration::from_millis(100);
+
+/// Receive buffer of a guest's stream. Linux 2.6.18 begins with 87380 bytes and lets it grow; the
+/// paper does not say how far it did.
+const RECEIVE_BUFFER: u32 = 128 * 1024;
+
+/// All that a simulation of a cell is made of.
+pub struct Built {
+    /// The host.
+    pub host: HostConfig,
+    /// Its network.
+    pub network: NetworkConfig,
+    /// Its scheduler.
+    pub policy: &'static Policy,
+    /// The scheduler's parameters.
+    pub params: ParamValues,
+}
+
+/// The machine of `cell`. What replications vary, when guests and flows begin, is drawn for each
+/// guest from a stream of its own: cells of the same replication begin alike, whatever else they
+/// differ in.
+///
+/// # Errors
+/// When the scheduler does not know a parameter of the configuration.
+pub fn build(
+    cell: Cell,
+    settings: &Settings,
+    cx: &LabContext,
+    replication: u32,
+) -> Result<Built, String> {
+    let (policy, params) = scheduler(cell.configuration)?;
+    let mut domains = vec![domain(policy, DOM0, "dom0", Vec::new(), Instant::ZERO)];
+    let mut vifs = Vec::new();
+    for (number, role) in (1..).zip(cell.test.guests) {
+        let name = format!("guest{number}");
+        let draw = |what: &str, most| {
+            let stream = format!("laboratory/{name}/{what}");
+            RandomStream::new(cx.seed, replication, &stream).duration_uniform(Duration::ZERO, most)
+        };
+        let id = DomainId(number);
+        let start = GUEST_EVERY * u64::from(number) + draw("start", GUEST_EVERY);
+        let tasks = match role.burns() {
+            true => vec![Workload::Burn],
+            false => Vec::new(),
+        };
+        domains.push(domain(policy, id, &name, tasks, Instant::ZERO + start));
+        let flow = |kind| FlowConfig {
+            kind,
+            start: FLOWS_BEGIN + draw("flow", FLOWS_SPREAD),
+        };
+        vifs.push(VifConfig {
+            domain: id,
+            rate: None,
+            flows: kind(role).map(flow).into_iter().collect(),
+        });
+    }
+    let kernel = kernel(cell.configuration, settings);
+    Ok(Built {
+        host: HostConfig {
+            topology: Topology::flat(1).ok_or("a host of one pcpu cannot be built")?,
+            version: XenVersion::V3_1,
+            profile: settings.profile,
+            domains,
+            actions: Vec::new(),
+        },
+        network: NetworkConfig {
+            driver: DOM0,
+            nic: NicConfig::TG3,
+            link: LinkConfig {
+                rate: Rate::GBIT_1,
+                latency: Duration::from_micros(20),
+                queue: 1000,
+            },
+            costs: settings.network,
+            rx_mode: RxMode::Flip,
+            driver_kernel: kernel,
+            guest_kernel: kernel,
+            vifs,
+        },
+        policy,
+        params,
+    })
+}
+
+/// The policy of `configuration` and its parameters, under the rules of Xen 3.1.
+fn scheduler(configuration: &Configuration) -> Result<(&'static Policy, ParamValues), String> {
+    let name = match configuration.scheduler {
+        Scheduler::Credit { .. } => "credit",
+        Scheduler::Sedf => "sedf",
+    };
+    let policy = domio_sched::find(name).ok_or_else(|| format!("there is no policy \"{name}\""))?;
+    let mut params = ParamValues::defaults(policy.descriptor.params);
+    let told = |e: ParamError| e.to_string();
+    params.choose("version", "3.1").map_err(told)?;
+    if let Scheduler::Credit {
+        tickle,
+        boost,
+        sort,
+    } = configuration.scheduler
+    {
+        for (name, on) in [("tickle", tickle), ("boost", boost), ("runq_sort", sort)] {
+            params.set(name, i64::from(on)).map_err(told)?;
+        }
+    }
+    Ok((policy, params))
+}
+
+/// A domain of one vcpu with the default parameters of `policy`.
+fn domain(
+    policy: &Policy,
+    id: DomainId,
+    name: &str,
+    tasks: Vec<Workload>,
+    start: Instant,
+) -> DomainConfig {
+    DomainConfig {
+        id,
+        name: name.to_owned(),
+        params: ParamValues::defaults(policy.descriptor.domain_params),
+        guest: GuestConfig {
+            tick: Some(Duration::from_millis(10)),
+            irq_cost: Duration::from_micros(1),
+            softirq_cost: Duration::from_nanos(500),
+            task_slice: Duration::from_millis(100),
+        },
+        vcpus: vec![VcpuConfig::anywhere(tasks)],
+        start,
+        stop: None,
+    }
+}
+
+/// What goes over the network of a guest that is `role`.
+fn kind(role: Role) -> Option<FlowKind> {
+    match role {
+        Role::Stream => Some(FlowKind::StreamIn(TcpConfig {
+            receive_buffer: RECEIVE_BUFFER,
+            ..TcpConfig::default()
+        })),
+        Role::Ping | Role::PingAndBurn => Some(FlowKind::Ping(PingConfig::default())),
+        Role::Burn | Role::Idle => None,
+    }
+}
+
+/// Every kernel of the machine: Linux 2.6.18 for Xen on a 64-bit processor.
+fn kernel(configuration: &Configuration, settings: &Settings) -> KernelConfig {
+    let abi = Abi::TwoLevel {
+        width: Width::Bits64,
+        scan: configuration.scan,
+    };
+    NetworkConfig::kernel(abi, settings.kernel)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use domio_vmm::evtchn::ScanForm;
+
+    fn built(name: &str, replication: u32) -> Built {
+        let cx = LabContext { seed: 1 };
+        build(
+            name.parse().unwrap(),
+            &Settings::default(),
+            &cx,
+            replication,
+        )
+        .unwrap()
+    }
+
+    #[test]
+    fn a_cell_says_who_does_what_under_which_scheduler() {
+        let eighth = built("test8/bs", 0);
+        let tasks: Vec<usize> = eighth
+            .host
+            .domains
+            .iter()
+            .map(|d| d.vcpus[0].tasks.len())
+            .collect();
+        assert_eq!(tasks, [0, 0, 0, 0, 1, 1, 1, 1, 0]);
+        let flows = eighth.network.vifs.iter().map(|v| v.flows.len());
+        assert_eq!(flows.collect::<Vec<_>>(), [1, 1, 1, 1, 0, 0, 0, 0]);
+        let on = |name| eighth.params.by_name(name);
+        assert_eq!(
+            (on("tickle"), on("boost"), on("runq_sort")),
+            (Some(0), Some(1), Some(1))
+        );
+        let scan = |name| match built(name, 0).network.guest_kernel.abi {
+            Abi::TwoLevel { scan, .. } => scan,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(scan("test8/sedf"), ScanForm::Restart);
+        assert_eq!(scan("test8/sedf-patched"), ScanForm::RoundRobin);
+        assert_eq!(built("test1/sedf", 0).policy.descriptor.name, "sedf");
+    }
+
+    #[test]
+    fn guests_start_in_order_and_replications_differ() {
+        let starts = |name, replication| -> Vec<Instant> {
+            let built = built(name, replication);
+            built.host.domains.iter().map(|d| d.start).collect()
+        };
+        let first = starts("test1/orig", 0);
+        assert!(first.windows(2).all(|w| w[0] < w[1]), "{first:?}");
+        assert_ne!(first, starts("test1/orig", 1));
+        assert_eq!(first, starts("test6/sedf", 0), "cells are paired");
+    }
+}

@@ -1,0 +1,79 @@
+//! Ongaro, Cox and Rixner, "Scheduling I/O in virtual machine monitors", VEE 2008.
+//!
+//! See `docs/papers/ongaro2008.md`. Figures 3 to 12 come from one experiment: [eight tests](TESTS)
+//! under [eleven configurations](CONFIGURATIONS), 88 [cells](Cell). Each is simulated once a
+//! replication, whatever number of claims reads it.
+//!
+//! | file | holds |
+//! |---|---|
+//! | `suite`, `configurations`, `cell` | what is run |
+//! | `settings`, `host` | on which machine |
+//! | `run` | a cell's simulation and its figures |
+//! | `series`, `decide` | how rows of the claims file are decided |
+//! | `fig34`, `test1` to `test78` | the rows, by figure |
+//! | `fig2`, `debit` | two experiments of their own |
+
+mod cell;
+mod configurations;
+mod debit;
+mod decide;
+#[cfg(test)]
+mod fake;
+mod fig2;
+mod fig34;
+pub mod host;
+mod run;
+mod series;
+mod settings;
+mod suite;
+mod test1;
+mod test2;
+mod test34;
+mod test56;
+mod test78;
+
+use crate::registry::Registry;
+use decide::Row;
+use domio_core::NullSink;
+
+pub use cell::{Cell, UnknownCell, experiment};
+pub use configurations::{CONFIGURATIONS, Configuration, Scheduler};
+pub use run::{PINGS, PINGS_SHOWN, run, trace_header};
+pub use settings::Settings;
+pub use suite::{Role, TESTS, Test};
+
+const REPLICATIONS: u32 = 10;
+
+pub(super) fn register(registry: &mut Registry, divisor: u32) {
+    fig2::register(registry, divisor);
+    debit::register(registry, divisor);
+    register_cells(registry, Settings::shortened(divisor));
+}
+
+/// Adds all cells, under `settings`, and the rows that read them.
+pub fn register_cells(registry: &mut Registry, settings: Settings) {
+    for cell in Cell::all() {
+        registry.experiment(cell.experiment(), REPLICATIONS, move |cx, replication| {
+            let (sample, _) = run(cell, &settings, cx, replication, NullSink)?;
+            Ok(sample)
+        });
+    }
+    for row in rows() {
+        row.register(registry);
+    }
+}
+
+/// Every row that reads cells.
+fn rows() -> Vec<Row> {
+    [
+        fig34::rows(),
+        test1::rows(),
+        test2::rows(),
+        test34::rows(),
+        test56::rows(),
+        test78::rows(),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}

@@ -1,0 +1,274 @@
+//! Figures of cells, by replication, as rows of the claims file read them.
+
+use super::cell::experiment;
+use crate::claims::Claim;
+use crate::sample::Samples;
+use crate::stats::Estimate;
+use crate::tolerance::Tolerance;
+
+/// A figure that cells have.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Figure {
+    /// Name in samples.
+    pub key: &'static str,
+    /// Name for people.
+    pub name: &'static str,
+    /// Unit.
+    pub unit: &'static str,
+}
+
+/// Average bandwidth of the streams.
+pub const AVERAGE: Figure = Figure {
+    key: "streams.average_mbps",
+    name: "average bandwidth",
+    unit: "Mb/s",
+};
+/// Fastest less slowest stream.
+pub const SPREAD: Figure = Figure {
+    key: "streams.spread_mbps",
+    name: "spread",
+    unit: "Mb/s",
+};
+/// Average share of those that burn.
+pub const BURN: Figure = Figure {
+    key: "burn.average_pct",
+    name: "share of a burning guest",
+    unit: "%",
+};
+/// Largest less smallest share of those that burn.
+pub const BURN_SPREAD: Figure = Figure {
+    key: "burn.spread_pct",
+    name: "spread of the burning guests' shares",
+    unit: "points",
+};
+/// Share of the driver domain.
+pub const DRIVER: Figure = Figure {
+    key: "dom0.share_pct",
+    name: "share of dom0",
+    unit: "%",
+};
+/// Average round trip.
+pub const PING: Figure = Figure {
+    key: "ping.mean_ms",
+    name: "average ping latency",
+    unit: "ms",
+};
+/// Standard deviation of the round trip.
+pub const DEVIATION: Figure = Figure {
+    key: "ping.deviation_ms",
+    name: "deviation of ping latency",
+    unit: "ms",
+};
+
+/// A figure of a cell, by replication.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Series {
+    /// What it is of which cell.
+    pub name: String,
+    /// Unit.
+    pub unit: &'static str,
+    /// One value a replication.
+    pub values: Vec<f64>,
+}
+
+impl Series {
+    /// A series that was computed from others.
+    pub fn new(name: impl Into<String>, unit: &'static str, values: Vec<f64>) -> Self {
+        Series {
+            name: name.into(),
+            unit,
+            values,
+        }
+    }
+
+    /// Mean over the replications that have the figure, with its interval; `None` when none has.
+    pub fn estimate(&self) -> Option<Estimate> {
+        let there: Vec<f64> = self
+            .values
+            .iter()
+            .copied()
+            .filter(|v| !v.is_nan())
+            .collect();
+        Estimate::of(&there)
+    }
+
+    /// Replications without the figure.
+    pub fn missing(&self) -> usize {
+        self.values.iter().filter(|v| v.is_nan()).count()
+    }
+
+    /// The series with each value changed by `f`.
+    pub fn map(&self, f: impl Fn(f64) -> f64) -> Series {
+        let values = self.values.iter().map(|v| f(*v)).collect();
+        Series::new(self.name.clone(), self.unit, values)
+    }
+
+    /// The series of `f` of this value and the other's of the same replication.
+    pub fn with(&self, other: &Series, f: impl Fn(f64, f64) -> f64) -> Vec<f64> {
+        let pairs = self.values.iter().zip(&other.values);
+        pairs.map(|(a, b)| f(*a, *b)).collect()
+    }
+
+    /// The estimate in words.
+    pub fn shown(&self) -> String {
+        match self.estimate() {
+            Some(_) => with_unit(&self.figures(), self.unit),
+            None => self.figures(),
+        }
+    }
+
+    /// The estimate without the unit, and how many replications lack it.
+    pub fn figures(&self) -> String {
+        let (missing, all) = (self.missing(), self.values.len());
+        match self.estimate() {
+            None => "without any reply".to_owned(),
+            Some(estimate) if missing == 0 => plus_minus(&estimate),
+            Some(estimate) => {
+                let figures = plus_minus(&estimate);
+                format!("{figures} (no reply in {missing} of {all} replications)")
+            }
+        }
+    }
+}
+
+/// What a check reads: samples, and the claim that it decides.
+pub struct Reading<'a> {
+    samples: &'a Samples<'a>,
+    claim: &'a Claim,
+}
+
+impl<'a> Reading<'a> {
+    /// The samples, to decide `claim` by.
+    pub fn new(samples: &'a Samples<'a>, claim: &'a Claim) -> Self {
+        Reading { samples, claim }
+    }
+
+    /// `figure` of the cell of `test` and `configuration`; latencies may be missing.
+    ///
+    /// # Errors
+    /// When a replication lacks a figure of another kind.
+    pub fn series(
+        &self,
+        test: &str,
+        configuration: &str,
+        figure: Figure,
+    ) -> Result<Series, String> {
+        let values = self.values(test, configuration, figure.key)?;
+        let name = format!("{} of {test}/{configuration}", figure.name);
+        Ok(Series::new(name, figure.unit, values))
+    }
+
+    /// The value called `key` of the cell of `test` and `configuration`, by replication.
+    ///
+    /// # Errors
+    /// As [`Reading::series`].
+    pub fn values(&self, test: &str, configuration: &str, key: &str) -> Result<Vec<f64>, String> {
+        let samples = self.samples.of(&experiment(test, configuration));
+        let values = samples.iter().map(|sample| match sample.get(key) {
+            Some(value) => Ok(value),
+            None if key.starts_with("ping.") => Ok(MISSING),
+            None => Err(format!(
+                "{test}/{configuration} was not measured: it has no {key}"
+            )),
+        });
+        values.collect()
+    }
+
+    /// The claim's tolerance.
+    ///
+    /// # Errors
+    /// When it has none that a single figure needs.
+    pub fn tolerance(&self) -> Result<Tolerance, String> {
+        let text = self.claim.tolerance.as_deref().unwrap_or_default();
+        Tolerance::parse(text).ok_or_else(|| NO_TOLERANCE.to_owned())
+    }
+
+    /// The claim's tolerance when it ends in `unit`: "100 to 200 Mb/s".
+    ///
+    /// # Errors
+    /// As [`Reading::tolerance`].
+    pub fn tolerance_in(&self, unit: &str) -> Result<Tolerance, String> {
+        let text = self.claim.tolerance.as_deref().unwrap_or_default();
+        let text = text.strip_suffix(unit).unwrap_or(text);
+        Tolerance::parse(text).ok_or_else(|| NO_TOLERANCE.to_owned())
+    }
+
+    /// The tolerance called `name` of a claim that has several: "latency x3, share 3pt".
+    ///
+    /// # Errors
+    /// When it has none of that name.
+    pub fn tolerance_of(&self, name: &str) -> Result<Tolerance, String> {
+        let text = self.claim.tolerance.as_deref().unwrap_or_default();
+        let mut parts = text.split(',').map(str::trim);
+        let part = parts.find_map(|part| part.strip_prefix(name));
+        part.and_then(Tolerance::parse)
+            .ok_or_else(|| NO_TOLERANCE.to_owned())
+    }
+
+    /// Means of `figure` of `test` under each of `configurations`, in words.
+    ///
+    /// # Errors
+    /// As [`Reading::series`].
+    pub fn list(
+        &self,
+        test: &str,
+        configurations: &[&str],
+        figure: Figure,
+    ) -> Result<String, String> {
+        let one = |configuration: &&str| {
+            let figures = self.series(test, configuration, figure)?.figures();
+            Ok(format!("{configuration} {figures}"))
+        };
+        let all: Result<Vec<String>, String> = configurations.iter().map(one).collect();
+        let list = with_unit(&all?.join(", "), figure.unit);
+        Ok(format!("{} in {test}: {list}", figure.name))
+    }
+}
+
+/// What a replication has for a figure that it lacks.
+pub const MISSING: f64 = f64::NAN;
+
+const NO_TOLERANCE: &str = "the claim has no tolerance to decide by";
+
+/// `value` with about three digits.
+pub fn number(value: f64) -> String {
+    let decimals = match value.abs() {
+        v if v >= 100.0 => 0,
+        v if v >= 10.0 => 1,
+        v if v >= 1.0 || v == 0.0 => 2,
+        _ => 3,
+    };
+    let text = format!("{value:.decimals$}");
+    match text.contains('.') {
+        true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
+        false => text,
+    }
+}
+
+fn plus_minus(estimate: &Estimate) -> String {
+    match estimate.half_width() {
+        Some(half) => format!("{} ± {}", number(estimate.mean), number(half)),
+        None => number(estimate.mean),
+    }
+}
+
+fn with_unit(text: &str, unit: &str) -> String {
+    format!("{text} {unit}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_short() {
+        for (value, text) in [
+            (36_612.4, "36612"),
+            (12.34, "12.3"),
+            (2.0, "2"),
+            (0.2731, "0.273"),
+        ] {
+            assert_eq!(number(value), text);
+        }
+    }
+}
