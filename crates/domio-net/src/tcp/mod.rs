@@ -64,22 +64,37 @@ pub struct TcpConfig {
     pub quick_acks: u32,
 }
 
+impl TcpConfig {
+    /// Linux 2.6.18 behind netfront, whose buffers are whole pages: the receive buffer starts at 87380
+    /// bytes (`tcp_rmem`), of which three quarters are for data. The window stays at 32 KiB:
+    /// `__tcp_grow_window` lets packets that take 4352 bytes for 1448 of data grow it no further
+    /// with a largest buffer of 174760 bytes.
+    pub const XEN_2_6_18: TcpConfig = TcpConfig {
+        receive_buffer: 65_535,
+        window: 32_768,
+        ..TcpConfig::LINUX
+    };
+
+    /// Linux 2.6.2x on Ethernet, with buffers of 256 KiB.
+    const LINUX: TcpConfig = TcpConfig {
+        mss: MSS,
+        initial_window: 3,
+        send_buffer: 256 * 1024,
+        receive_buffer: 256 * 1024,
+        window: 256 * 1024,
+        nodelay: false,
+        rto_initial: Duration::from_secs(3),
+        rto_min: Duration::from_millis(200),
+        rto_max: Duration::from_secs(120),
+        ack_delay: Duration::from_millis(40),
+        quick_acks: 16,
+    };
+}
+
 impl Default for TcpConfig {
     /// Linux 2.6.2x on Ethernet, with buffers of 256 KiB.
     fn default() -> Self {
-        TcpConfig {
-            mss: MSS,
-            initial_window: 3,
-            send_buffer: 256 * 1024,
-            receive_buffer: 256 * 1024,
-            window: 256 * 1024,
-            nodelay: false,
-            rto_initial: Duration::from_secs(3),
-            rto_min: Duration::from_millis(200),
-            rto_max: Duration::from_secs(120),
-            ack_delay: Duration::from_millis(40),
-            quick_acks: 16,
-        }
+        TcpConfig::LINUX
     }
 }
 

@@ -59,7 +59,7 @@ pub fn run<S: Sink>(
     let mut simulation = Simulation::with_devices(
         host,
         (policy.make)(params, &host.topology),
-        |timers| Network::new(network, timers),
+        |timers| Network::new(network, timers, cx.seed, replication),
         recorder,
         cx.seed,
         replication,

@@ -29,7 +29,7 @@ impl Default for Settings {
         Settings {
             warmup: Duration::from_secs(2),
             with_streams: Duration::from_secs(10),
-            without_streams: Duration::from_secs(60),
+            without_streams: Duration::from_secs(120),
             profile: Profile::OPTERON_242,
             network: NetCosts::OPTERON_242,
             kernel: KERNEL,
