@@ -65,13 +65,13 @@ pub struct TcpConfig {
 }
 
 impl TcpConfig {
-    /// Linux 2.6.18 behind netfront, whose buffers are whole pages: the receive buffer starts at 87380
-    /// bytes (`tcp_rmem`), of which three quarters are for data. The window stays at 32 KiB:
-    /// `__tcp_grow_window` lets packets that take 4352 bytes for 1448 of data grow it no further
-    /// with a largest buffer of 174760 bytes.
+    /// Linux 2.6.18 behind netfront. The window is that of the default buffer (`tcp_rmem`: three
+    /// quarters of 87380 bytes are for data). The buffer grows to the largest, 174760 bytes; the
+    /// window does not follow, as `__tcp_grow_window` lets no packet widen it that takes a whole
+    /// page for 1448 bytes, as netfront's do.
     pub const XEN_2_6_18: TcpConfig = TcpConfig {
-        receive_buffer: 65_535,
-        window: 32_768,
+        receive_buffer: 131_070,
+        window: 65_535,
         ..TcpConfig::LINUX
     };
 
