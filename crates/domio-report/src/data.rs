@@ -4,6 +4,7 @@
 //! their intervals, and the page adds the data table beneath each chart.
 
 use domio_core::Runstate;
+use domio_lab::ledger::Entry;
 use domio_lab::{Estimate, Ledger};
 
 /// A whole report.
@@ -53,8 +54,14 @@ pub enum Chart {
     Cdf(Cdf),
     /// Who runs when.
     Timeline(Timeline),
+    /// Several quantities of the same columns, one below the other.
+    Panels(Panels),
+    /// Observations in their order.
+    Sequence(Sequence),
     /// Figures without a picture.
     Table(DataTable),
+    /// Verdicts on the claims about what the section shows.
+    Claims(Vec<Entry>),
 }
 
 /// What an axis shows.
@@ -145,6 +152,73 @@ impl CdfSeries {
         let at = self.steps.partition_point(|(_, fraction)| *fraction <= q);
         self.steps.get(at).or(self.steps.last()).map(|(v, _)| *v)
     }
+}
+
+/// Panels that share their columns: bandwidth, shares and latency by configuration, say.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Panels {
+    /// Names of the columns.
+    pub columns: Vec<String>,
+    /// From top to bottom.
+    pub panels: Vec<Panel>,
+}
+
+/// One quantity in each column.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Panel {
+    /// The vertical axis.
+    pub value: Quantity,
+    /// Whether that is logarithmic.
+    pub log: bool,
+    /// What the mean is of, for the legend.
+    pub mean: String,
+    /// What the range is, for the legend; empty where no cell has one.
+    pub range: String,
+    /// Kinds of marks, for the legend.
+    pub marks: Vec<(MarkShape, String)>,
+    /// By column.
+    pub cells: Vec<PanelCell>,
+}
+
+/// What a panel has in one column. All values are in the unit of the panel.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct PanelCell {
+    /// The mean with its interval.
+    pub mean: Option<Estimate>,
+    /// Text beside the mean; empty for none.
+    pub label: String,
+    /// A range around it.
+    pub range: Option<[f64; 2]>,
+    /// Values by kind of mark, each from left to right.
+    pub marks: Vec<Vec<f64>>,
+    /// Published values, and how they were printed.
+    pub published: Vec<(f64, String)>,
+}
+
+/// How a mark is drawn.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum MarkShape {
+    /// A cross.
+    Cross,
+    /// A box.
+    Box,
+    /// A ring.
+    Ring,
+    /// A short line.
+    Dash,
+}
+
+/// Observations one after the other, over a logarithmic axis.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Sequence {
+    /// What is counted along the horizontal axis.
+    pub count: String,
+    /// What is observed.
+    pub value: Quantity,
+    /// Names and observations, one curve each.
+    pub series: Vec<(String, Vec<f64>)>,
+    /// Published ranges, and how they are named.
+    pub published: Vec<([f64; 2], String)>,
 }
 
 /// Rows of spans over time: pcpus and what runs on them, or vcpus and their runstates.

@@ -10,6 +10,7 @@ pub mod data;
 pub mod figure;
 pub mod html;
 pub mod observed;
+pub mod ongaro;
 pub mod samples;
 pub mod svg;
 pub mod text;

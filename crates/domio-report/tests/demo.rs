@@ -6,8 +6,8 @@ use domio_core::Runstate;
 use domio_lab::ledger::{Entry, Finding};
 use domio_lab::{Claims, Estimate, Ledger};
 use domio_report::data::{
-    BarGroup, Bars, Cdf, CdfSeries, Chart, DataTable, Figure, Quantity, ReportData, Section, Span,
-    Timeline, TimelineRow,
+    BarGroup, Bars, Cdf, CdfSeries, Chart, DataTable, Figure, MarkShape, Panel, PanelCell, Panels,
+    Quantity, ReportData, Section, Sequence, Span, Timeline, TimelineRow,
 };
 use domio_report::html::page;
 
@@ -157,6 +157,60 @@ fn timeline() -> Chart {
     })
 }
 
+/// Three panels of four configurations.
+fn panels() -> Chart {
+    let mut noise = Noise(5);
+    let columns = ["orig", "all-off", "tb", "sedf-patched"];
+    let mut panel = |name: &str, unit: &str, log: bool, mean: f64| Panel {
+        value: Quantity::new(name, unit),
+        log,
+        mean: "average".into(),
+        range: "lowest to highest".into(),
+        marks: vec![(MarkShape::Cross, "each guest".into())],
+        cells: (0..columns.len())
+            .map(|i| {
+                let scale = if log { 30_f64.powi(i as i32) } else { 1.0 };
+                PanelCell {
+                    mean: noise.estimate(mean * scale, mean * scale / 10.0),
+                    label: if log { "9 <ms>".into() } else { String::new() },
+                    range: Some([mean * scale * 0.4, mean * scale * 1.9]),
+                    marks: vec![
+                        (0..5)
+                            .map(|_| mean * scale * (noise.next() + 0.5))
+                            .collect(),
+                    ],
+                    published: match i {
+                        0 => vec![(mean * 1.5, "published".into())],
+                        _ => Vec::new(),
+                    },
+                }
+            })
+            .collect(),
+    };
+    Chart::Panels(Panels {
+        panels: vec![
+            panel("bandwidth", "Mb/s", false, 110.0),
+            panel("share of the processor", "%", false, 24.0),
+            panel("ping latency", "ms", true, 0.2),
+        ],
+        columns: columns.map(str::to_owned).to_vec(),
+    })
+}
+
+fn sequence() -> Chart {
+    let mut noise = Noise(9);
+    let mut curve = |mean: f64| (0..90).map(|_| mean * (noise.next() + 0.5)).collect();
+    Chart::Sequence(Sequence {
+        count: "ping".into(),
+        value: Quantity::new("round trip", "ms"),
+        series: vec![
+            ("with <boost>".into(), curve(0.25)),
+            ("without".into(), curve(150.0)),
+        ],
+        published: vec![([0.2, 0.3], "published: 0.2 to 0.3 ms".into())],
+    })
+}
+
 fn demo() -> ReportData {
     let figure = |caption: &str, chart| Figure {
         caption: caption.into(),
@@ -189,6 +243,15 @@ fn demo() -> ReportData {
                 title: "Latency".into(),
                 text: String::new(),
                 figures: vec![figure("Time that a woken vcpu waits", latencies())],
+            },
+            Section {
+                title: "A figure with its claims".into(),
+                text: String::new(),
+                figures: vec![
+                    figure("Three quantities", panels()),
+                    figure("One ping after the other", sequence()),
+                    figure("About it", Chart::Claims(ledger().entries[..3].to_vec())),
+                ],
             },
             Section {
                 title: "The first 60 ms".into(),
@@ -306,6 +369,25 @@ fn text_is_escaped_everywhere() {
                     timeline.rows[0].name = evil.into();
                 }
                 Chart::Table(table) => table.rows[0][0] = evil.into(),
+                Chart::Panels(panels) => {
+                    panels.columns[0] = evil.into();
+                    let panel = &mut panels.panels[0];
+                    panel.value = Quantity::new(evil, evil);
+                    (panel.mean, panel.range) = (evil.into(), evil.into());
+                    panel.marks[0].1 = evil.into();
+                    panel.cells[0].label = evil.into();
+                    panel.cells[0].published[0].1 = evil.into();
+                }
+                Chart::Sequence(sequence) => {
+                    sequence.count = evil.into();
+                    sequence.value = Quantity::new(evil, evil);
+                    sequence.series[0].0 = evil.into();
+                    sequence.published[0].1 = evil.into();
+                }
+                Chart::Claims(entries) => {
+                    entries[0].claim.experiment = evil.into();
+                    entries[0].finding = Finding::decided(true, evil, evil).note(evil);
+                }
             }
         }
     }

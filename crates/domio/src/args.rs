@@ -109,7 +109,7 @@ const REPRODUCE_EXAMPLES: &str = "\
 Examples:
   domio reproduce
   domio reproduce ongaro.test3 cherkasova --replications 20
-  domio reproduce zeng --json --report out/zeng.html
+  domio reproduce ongaro --cell test3/orig --perfetto out/test3-orig.pftrace
 
 Without any PREFIX, a small host is compared under three schedulers first.
 The status is 1 when a claim that has a check fails.";
@@ -143,6 +143,23 @@ pub struct Reproduce {
         default_value = "out/report.html"
     )]
     pub report: PathBuf,
+    /// Decide nothing, but write the first replication of this cell of ongaro's experiment, as
+    /// test3/orig, to the file of --perfetto
+    #[arg(
+        long,
+        value_name = "TEST/CONFIGURATION",
+        requires = "perfetto",
+        conflicts_with_all = ["all", "replications", "claims", "report"]
+    )]
+    pub cell: Option<String>,
+    /// Where to write the trace of --cell, for ui.perfetto.dev
+    #[arg(
+        long,
+        value_name = "FILE",
+        value_hint = ValueHint::FilePath,
+        requires = "cell"
+    )]
+    pub perfetto: Option<PathBuf>,
 }
 
 fn replications() -> RangedI64ValueParser<u32> {

@@ -39,17 +39,24 @@ pub fn section(ledger: &Ledger) -> Markup {
                     }
                 }
             }
-            div class="scroll" {
-                table {
-                    thead { tr {
-                        th scope="col" { "claim" }
-                        th scope="col" { "verdict" }
-                        th scope="col" { "expected" }
-                        th scope="col" { "measured, 95 % interval" }
-                        th scope="col" class="figure" { abbr title="replications" { "n" } }
-                    } }
-                    tbody { @for entry in &ledger.entries { (row(entry)) } }
-                }
+            (table(&ledger.entries))
+        }
+    }
+}
+
+/// Claims with their verdicts, one row each.
+pub fn table(entries: &[Entry]) -> Markup {
+    html! {
+        div class="scroll" {
+            table {
+                thead { tr {
+                    th scope="col" { "claim" }
+                    th scope="col" { "verdict" }
+                    th scope="col" { "expected" }
+                    th scope="col" { "measured, 95 % interval" }
+                    th scope="col" class="figure" { abbr title="replications" { "n" } }
+                } }
+                tbody { @for entry in entries { (row(entry)) } }
             }
         }
     }

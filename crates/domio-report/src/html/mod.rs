@@ -8,6 +8,7 @@ mod tables;
 
 use crate::data::{Chart, DataTable, Figure, ReportData, Section};
 use crate::svg;
+use domio_lab::ledger::Entry;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 const STYLE: &str = include_str!("style.css");
@@ -109,7 +110,10 @@ fn draw_figure(figure: &Figure) -> Markup {
         Chart::Bars(bars) => (Some(svg::bars::draw(bars)), tables::of_bars(bars)),
         Chart::Cdf(cdf) => (Some(svg::cdf::draw(cdf)), tables::of_cdf(cdf)),
         Chart::Timeline(line) => (Some(svg::timeline::draw(line)), tables::of_timeline(line)),
+        Chart::Panels(panels) => (Some(svg::panels::draw(panels)), tables::of_panels(panels)),
+        Chart::Sequence(seq) => (Some(svg::sequence::draw(seq)), tables::of_sequence(seq)),
         Chart::Table(table) => (None, table.clone()),
+        Chart::Claims(entries) => return draw_claims(&figure.caption, entries),
     };
     html! {
         figure {
@@ -122,6 +126,15 @@ fn draw_figure(figure: &Figure) -> Markup {
                 },
                 None => (draw_table(&table))
             }
+        }
+    }
+}
+
+fn draw_claims(caption: &str, entries: &[Entry]) -> Markup {
+    html! {
+        figure class="claims" {
+            figcaption { (caption) }
+            (ledger::table(entries))
         }
     }
 }

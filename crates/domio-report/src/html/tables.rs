@@ -1,9 +1,9 @@
 //! The figures beneath each chart.
 
-use crate::data::{Bars, Cdf, DataTable, Timeline};
+use crate::data::{Bars, Cdf, DataTable, Panel, PanelCell, Panels, Sequence, Timeline};
 use crate::figure;
 use domio_core::Runstate;
-use domio_lab::Estimate;
+use domio_lab::{Estimate, stats};
 
 /// Groups by series, with intervals. The longer of the two goes down the page.
 pub fn of_bars(bars: &Bars) -> DataTable {
@@ -69,6 +69,76 @@ pub fn of_cdf(cdf: &Cdf) -> DataTable {
             .collect()
     });
     let first = [cdf.value.name.clone(), "observations".to_owned()];
+    DataTable {
+        head: first.into_iter().chain(heads).collect(),
+        rows: rows.collect(),
+    }
+}
+
+/// Columns go down the page: the mean, the range and the marks of each panel.
+pub fn of_panels(panels: &Panels) -> DataTable {
+    let mut head = vec![String::new()];
+    for panel in &panels.panels {
+        head.push(figure::heading(&panel.mean, &panel.value.unit));
+        if !panel.range.is_empty() {
+            head.push(panel.range.clone());
+        }
+        head.extend(panel.marks.iter().map(|(_, name)| name.clone()));
+    }
+    let row = |(i, name): (usize, &String)| {
+        let mut row = vec![name.clone()];
+        for panel in &panels.panels {
+            let none = PanelCell::default();
+            let cell = panel.cells.get(i).unwrap_or(&none);
+            row.extend(of_cell(panel, cell));
+        }
+        row
+    };
+    DataTable {
+        head,
+        rows: panels.columns.iter().enumerate().map(row).collect(),
+    }
+}
+
+fn of_cell(panel: &Panel, shown: &PanelCell) -> Vec<String> {
+    let list = |values: &[f64]| -> String {
+        let texts: Vec<String> = values.iter().map(|v| figure::number(*v)).collect();
+        texts.join(" ")
+    };
+    let mut cells = vec![cell(&shown.mean)];
+    if !panel.range.is_empty() {
+        cells.push(match shown.range {
+            Some([low, high]) => format!("{} to {}", figure::number(low), figure::number(high)),
+            None => String::new(),
+        });
+    }
+    let marks = |i: usize| shown.marks.get(i).map_or(String::new(), |m| list(m));
+    cells.extend((0..panel.marks.len()).map(marks));
+    cells
+}
+
+/// Quantiles of each curve.
+pub fn of_sequence(sequence: &Sequence) -> DataTable {
+    const QUANTILES: [(&str, f64); 4] = [
+        ("smallest", 0.0),
+        ("50 %", 0.5),
+        ("95 %", 0.95),
+        ("largest", 1.0),
+    ];
+    let unit = &sequence.value.unit;
+    let heads = QUANTILES.map(|(name, _)| figure::heading(name, unit));
+    let rows = sequence.series.iter().map(|(name, values)| {
+        let mut row = vec![name.clone(), values.len().to_string()];
+        let of = |value: Option<f64>| value.map_or("none".to_owned(), figure::number);
+        row.push(of(stats::mean(values)));
+        row.extend(QUANTILES.map(|(_, q)| of(stats::quantile(values, q))));
+        row
+    });
+    let first = [
+        String::new(),
+        "observations".to_owned(),
+        figure::heading("mean", unit),
+    ];
     DataTable {
         head: first.into_iter().chain(heads).collect(),
         rows: rows.collect(),

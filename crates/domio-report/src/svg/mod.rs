@@ -6,7 +6,9 @@
 
 pub mod bars;
 pub mod cdf;
+pub mod panels;
 pub mod scale;
+pub mod sequence;
 pub mod shape;
 pub mod timeline;
 

@@ -1,5 +1,6 @@
 //! One file a command. Each takes its parsed arguments and returns how it ended.
 
+pub mod cell;
 pub mod compare;
 pub mod completions;
 pub mod man;

@@ -1,6 +1,7 @@
 //! `domio reproduce`: the papers' claims.
 
 use crate::args::{Global, Reproduce};
+use crate::cmd::cell;
 use crate::cmd::tour::Tour;
 use crate::out::{self, Status};
 use crate::progress::progress;
@@ -9,12 +10,15 @@ use domio_lab::ledger::Entry;
 use domio_lab::reproduce::{Options, Reproduction, reproduce};
 use domio_lab::{Claims, Ledger, Registry, Verdict, experiments};
 use domio_report::data::{ReportData, Section};
-use domio_report::{html, samples, text};
+use domio_report::{html, ongaro, samples, text};
 use std::path::Path;
 
 /// Decides the claims, prints the ledger and writes the report. Without a selection, the tour of a
 /// small host comes first.
 pub fn run(args: &Reproduce, global: &Global) -> anyhow::Result<Status> {
+    if let (Some(name), Some(file)) = (&args.cell, &args.perfetto) {
+        return cell::run(args, name, file);
+    }
     let claims = match &args.claims {
         Some(path) => load(path)?,
         None => Claims::shipped(),
@@ -91,10 +95,15 @@ fn report(
     if let Some(n) = args.replications {
         command += &format!(" --replications {n}");
     }
-    let mut sections = samples::sections(&result.samples);
-    for section in &mut sections {
+    // The paper's own figures take the place of bars of the same samples.
+    let mut sections = ongaro::sections(&result.samples, &result.ledger);
+    let others = result.samples.into_iter();
+    let others = others.filter(|(name, _)| !ongaro::draws(name)).collect();
+    let mut others = samples::sections(&others);
+    for section in &mut others {
         section.text = decides(&section.title, registry, &result.ledger);
     }
+    sections.extend(others);
     let fact = |name: &str, fact: String| (name.to_owned(), fact);
     ReportData {
         title: "Published claims, reproduced".to_owned(),
