@@ -5,6 +5,15 @@ use domio_lab::{Estimate, Measured};
 /// `value` with four significant digits, without an exponent between 0.001 and ten million, and
 /// without trailing zeros.
 pub fn number(value: f64) -> String {
+    digits(value, 4)
+}
+
+/// [`number`] with three significant digits.
+pub fn short(value: f64) -> String {
+    digits(value, 3)
+}
+
+fn digits(value: f64, count: i32) -> String {
     if value == 0.0 {
         return "0".to_owned();
     }
@@ -15,7 +24,7 @@ pub fn number(value: f64) -> String {
     if !(1e-3..1e7).contains(&size) {
         return format!("{value:.2e}");
     }
-    let decimals = (3 - size.log10().floor() as i32).max(0) as usize;
+    let decimals = (count - 1 - size.log10().floor() as i32).max(0) as usize;
     let text = format!("{value:.decimals$}");
     match text.contains('.') {
         true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
@@ -116,6 +125,14 @@ mod tests {
         ] {
             assert_eq!(number(value), text);
         }
+    }
+
+    #[test]
+    fn short_numbers_have_three() {
+        assert_eq!(
+            [91.736, 0.563_4, 416.7, 105.0].map(short),
+            ["91.7", "0.563", "417", "105"]
+        );
     }
 
     #[test]

@@ -8,7 +8,6 @@ mod tables;
 
 use crate::data::{Chart, DataTable, Figure, ReportData, Section};
 use crate::svg;
-use domio_lab::ledger::Entry;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 const STYLE: &str = include_str!("style.css");
@@ -106,35 +105,31 @@ fn draw_section(index: usize, section: &Section) -> Markup {
 }
 
 fn draw_figure(figure: &Figure) -> Markup {
-    let (picture, table) = match &figure.chart {
-        Chart::Bars(bars) => (Some(svg::bars::draw(bars)), tables::of_bars(bars)),
-        Chart::Cdf(cdf) => (Some(svg::cdf::draw(cdf)), tables::of_cdf(cdf)),
-        Chart::Timeline(line) => (Some(svg::timeline::draw(line)), tables::of_timeline(line)),
-        Chart::Panels(panels) => (Some(svg::panels::draw(panels)), tables::of_panels(panels)),
-        Chart::Sequence(seq) => (Some(svg::sequence::draw(seq)), tables::of_sequence(seq)),
-        Chart::Table(table) => (None, table.clone()),
-        Chart::Claims(entries) => return draw_claims(&figure.caption, entries),
-    };
-    html! {
-        figure {
-            figcaption { (figure.caption) }
-            @match picture {
-                Some(picture) => {
-                    div class="scroll" { (picture) }
-                    // Open, so that the figures are on paper too.
-                    details open { summary { "Figures" } (draw_table(&table)) }
-                },
-                None => (draw_table(&table))
-            }
+    let (picture, tables) = match &figure.chart {
+        Chart::Bars(bars) => (svg::bars::draw(bars), vec![tables::of_bars(bars)]),
+        Chart::Cdf(cdf) => (svg::cdf::draw(cdf), vec![tables::of_cdf(cdf)]),
+        Chart::Timeline(line) => (svg::timeline::draw(line), vec![tables::of_timeline(line)]),
+        Chart::Panels(panels) => (svg::panels::draw(panels), tables::of_panels(panels)),
+        Chart::Sequence(seq) => (svg::sequence::draw(seq), vec![tables::of_sequence(seq)]),
+        Chart::Table(table) => return captioned("", &figure.caption, &draw_table(table)),
+        Chart::Claims(entries) => {
+            return captioned("claims", &figure.caption, &ledger::table(entries));
         }
-    }
+    };
+    let content = html! {
+        div class="scroll" { (picture) }
+        // Open, so that the figures are on paper too.
+        details open { summary { "Figures" } @for table in &tables { (draw_table(table)) } }
+    };
+    captioned("", &figure.caption, &content)
 }
 
-fn draw_claims(caption: &str, entries: &[Entry]) -> Markup {
+fn captioned(class: &str, caption: &str, content: &Markup) -> Markup {
+    let class = (!class.is_empty()).then_some(class);
     html! {
-        figure class="claims" {
+        figure class=[class] {
             figcaption { (caption) }
-            (ledger::table(entries))
+            (content)
         }
     }
 }

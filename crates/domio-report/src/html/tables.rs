@@ -75,40 +75,46 @@ pub fn of_cdf(cdf: &Cdf) -> DataTable {
     }
 }
 
-/// Columns go down the page: the mean, the range and the marks of each panel.
-pub fn of_panels(panels: &Panels) -> DataTable {
-    let mut head = vec![String::new()];
-    for panel in &panels.panels {
-        head.push(figure::heading(&panel.mean, &panel.value.unit));
-        if !panel.range.is_empty() {
-            head.push(panel.range.clone());
-        }
-        head.extend(panel.marks.iter().map(|(_, name)| name.clone()));
+/// A table a panel: the mean, the range and the marks by column, which go down the page.
+pub fn of_panels(panels: &Panels) -> Vec<DataTable> {
+    panels
+        .panels
+        .iter()
+        .map(|panel| of_panel(panel, &panels.columns))
+        .collect()
+}
+
+fn of_panel(panel: &Panel, columns: &[String]) -> DataTable {
+    let title = figure::heading(&panel.value.name, &panel.value.unit);
+    let mut head = vec![title, panel.mean.clone()];
+    if !panel.range.is_empty() {
+        head.push(panel.range.clone());
     }
+    head.extend(panel.marks.iter().map(|(_, name)| name.clone()));
+    let none = PanelCell::default();
     let row = |(i, name): (usize, &String)| {
-        let mut row = vec![name.clone()];
-        for panel in &panels.panels {
-            let none = PanelCell::default();
-            let cell = panel.cells.get(i).unwrap_or(&none);
-            row.extend(of_cell(panel, cell));
-        }
-        row
+        let shown = panel.cells.get(i).unwrap_or(&none);
+        [name.clone()]
+            .into_iter()
+            .chain(of_cell(panel, shown))
+            .collect()
     };
     DataTable {
         head,
-        rows: panels.columns.iter().enumerate().map(row).collect(),
+        rows: columns.iter().enumerate().map(row).collect(),
     }
 }
 
 fn of_cell(panel: &Panel, shown: &PanelCell) -> Vec<String> {
+    // Seven of them have to fit beside the rest.
     let list = |values: &[f64]| -> String {
-        let texts: Vec<String> = values.iter().map(|v| figure::number(*v)).collect();
-        texts.join(" ")
+        let texts = values.iter().map(|v| figure::short(*v));
+        texts.collect::<Vec<_>>().join(" ")
     };
     let mut cells = vec![cell(&shown.mean)];
     if !panel.range.is_empty() {
         cells.push(match shown.range {
-            Some([low, high]) => format!("{} to {}", figure::number(low), figure::number(high)),
+            Some([low, high]) => format!("{} to {}", figure::short(low), figure::short(high)),
             None => String::new(),
         });
     }

@@ -18,7 +18,9 @@ const LOGARITHMIC: f64 = 210.0;
 /// Height of a line of legend.
 const LINE: f64 = 18.0;
 /// Room between two panels.
-const GAP: f64 = 22.0;
+const GAP: f64 = 24.0;
+/// Room of a panel's heading.
+const HEADING: f64 = 18.0;
 /// Part of a column that marks take.
 const USED: f64 = 0.62;
 /// What is written about published values.
@@ -30,25 +32,28 @@ pub fn draw(panels: &Panels) -> Markup {
     let mut top = 4.0;
     let mut parts = Vec::new();
     for panel in &panels.panels {
-        let (legend, lines) = legend(panel, top);
-        let from = top + 20.0 + lines as f64 * LINE + 8.0;
-        let frame = Frame::new(panel, from, slot);
+        let (legend, lines) = legend(panel, top + HEADING);
+        let frame = Frame::new(panel, top + HEADING + lines as f64 * LINE + 8.0, slot);
+        parts.push((panel, top, legend, frame));
         top = frame.bottom + GAP;
-        parts.push((panel, legend, frame));
     }
     let bottom = top - GAP;
+    let names: Vec<Vec<String>> = panels.columns.iter().map(|c| lines(c, slot)).collect();
+    let most = names.iter().map(Vec::len).max().unwrap_or(0) as f64;
     let content = html! {
-        @for (panel, legend, frame) in &parts {
-            text class="heading" x="0" y=(at(frame.heading(panel))) { (heading(panel)) }
+        @for (panel, top, legend, frame) in &parts {
+            (shape::text("heading", (0.0, top + 12.0), &heading(panel)))
             (legend)
             (axis(*frame, panels.columns.len()))
             @for (i, cell) in panel.cells.iter().enumerate() {
                 (draw_cell(panel, cell, *frame, i, &panels.columns))
             }
         }
-        @for (i, name) in panels.columns.iter().enumerate() {
-            @let place = (LEFT + slot * (i as f64 + 0.5), bottom + 18.0);
-            (shape::short_text("middle name", place, &fit(name, SMALL, slot + 6.0), name))
+        @for (i, (lines, name)) in names.iter().zip(&panels.columns).enumerate() {
+            @for (line, y) in lines.iter().zip(1..) {
+                @let place = (LEFT + slot * (i as f64 + 0.5), bottom + 3.0 + 14.0 * f64::from(y));
+                (shape::short_text("middle", place, line, name))
+            }
         }
     };
     let names: Vec<&str> = panels
@@ -57,7 +62,17 @@ pub fn draw(panels: &Panels) -> Markup {
         .map(|p| p.value.name.as_str())
         .collect();
     let label = format!("Chart of {} by configuration", names.join(", "));
-    picture(bottom + 30.0, &label, &content)
+    picture(bottom + 12.0 + 14.0 * most, &label, &content)
+}
+
+/// The name of a column: cut after its hyphens where it is wider than the column.
+fn lines(name: &str, width: f64) -> Vec<String> {
+    let parts: Vec<&str> = match text_width(name, SMALL) > width {
+        true => name.split_inclusive('-').collect(),
+        false => vec![name],
+    };
+    let fitted = parts.into_iter().map(|part| fit(part, SMALL, width));
+    fitted.collect()
 }
 
 fn heading(panel: &Panel) -> String {
@@ -99,11 +114,6 @@ impl Frame {
             bottom,
             slot,
         }
-    }
-
-    /// Base line of the panel's heading, above its legend.
-    fn heading(self, panel: &Panel) -> f64 {
-        self.top - 8.0 - legend_places(panel).1 as f64 * LINE - 6.0
     }
 
     fn middle(self, column: usize) -> f64 {
@@ -156,7 +166,7 @@ fn draw_cell(
     let name = columns.get(column).map_or("", String::as_str);
     let Some(mean) = &cell.mean else {
         return html! {
-            (shape::text("middle", (x, frame.top + 14.0), &cell.label))
+            (shape::text("middle soft", (x, (frame.top + frame.bottom) / 2.0), &cell.label))
             (published(cell, frame, x, None))
         };
     };
@@ -176,7 +186,7 @@ fn draw_cell(
             }
         }
         @if let Some([low, high]) = mean.ci95 {
-            (whisker((place(low), place(high)), whisker_x(panel, x, frame.slot)))
+            (interval(panel, (place(low), place(high)), x, frame.slot))
         }
         @if panel.log { (triangle((x, place(mean.mean)), &tip)) }
         (published(cell, frame, x, Some(place(mean.mean))))
@@ -184,11 +194,11 @@ fn draw_cell(
     }
 }
 
-/// Where the interval of the mean is drawn: at the end of a line, through a triangle.
-fn whisker_x(panel: &Panel, x: f64, slot: f64) -> f64 {
+/// The interval of the mean: at the end of a line, through a triangle.
+fn interval(panel: &Panel, (low, high): (f64, f64), x: f64, slot: f64) -> Markup {
     match panel.log {
-        true => x,
-        false => x + slot * 0.4,
+        true => shape::line("sure", (x, low), (x, high)),
+        false => whisker((low, high), x + slot * 0.4),
     }
 }
 
@@ -202,7 +212,7 @@ fn draw_range(panel: &Panel, (x, slot): (f64, f64), low: f64, high: f64, tip: &s
             at(x - 6.0),
             at(x + 6.0)
         );
-        return html! { path class="whisker" d=(path) { title { (tip) } } };
+        return html! { path class="thin" d=(path) { title { (tip) } } };
     }
     let area = Area {
         x: x - slot * 0.4,
@@ -385,14 +395,14 @@ fn legend_places(panel: &Panel) -> (Vec<(usize, f64)>, usize) {
     (places, row + 1)
 }
 
-/// The legend of a panel whose heading begins at `top`, and its number of rows.
+/// The legend of a panel, from `top` on, and its number of rows.
 fn legend(panel: &Panel, top: f64) -> (Markup, usize) {
     let (places, rows) = legend_places(panel);
     let entries = keys(panel).into_iter().zip(places);
     let drawn = html! {
         g class="legend" {
             @for ((key, name), (row, x)) in entries {
-                @let y = top + 24.0 + row as f64 * LINE;
+                @let y = top + 8.0 + row as f64 * LINE;
                 (swatch(&key, panel, (x + 9.0, y)))
                 (shape::text("start", (x + 24.0, y + 4.0), &name))
             }
@@ -404,7 +414,7 @@ fn legend(panel: &Panel, top: f64) -> (Markup, usize) {
 fn swatch(key: &Key, panel: &Panel, (x, y): Place) -> Markup {
     match key {
         Key::Mean if panel.log => html! {
-            (whisker((y + 8.0, y - 8.0), x))
+            (shape::line("sure", (x, y + 8.0), (x, y - 8.0)))
             (triangle((x, y), ""))
         },
         Key::Mean => html! {
