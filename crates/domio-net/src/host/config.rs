@@ -67,6 +67,27 @@ pub struct KernelCosts {
     pub timer_softirq: Duration,
 }
 
+impl KernelCosts {
+    /// No cost anywhere.
+    pub const FREE: KernelCosts = KernelCosts {
+        upcall: Duration::ZERO,
+        nested: Duration::ZERO,
+        irq: Duration::ZERO,
+        timer_irq: Duration::ZERO,
+        timer_softirq: Duration::ZERO,
+    };
+
+    /// A 1.6 GHz Opteron 242 under Xen 3.1 with Linux 2.6.18: engineering estimates as those of
+    /// [`NetCosts::OPTERON_242`] (xen-spec 9).
+    pub const OPTERON_242: KernelCosts = KernelCosts {
+        upcall: Duration::from_nanos(500),
+        nested: Duration::from_nanos(300),
+        irq: Duration::from_nanos(300),
+        timer_irq: Duration::from_nanos(1_000),
+        timer_softirq: Duration::from_nanos(500),
+    };
+}
+
 /// How a packet gets from netback to netfront.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum RxMode {
@@ -84,8 +105,14 @@ pub struct VifConfig {
     pub domain: DomainId,
     /// Limit on what the guest sends: `rate=`.
     pub rate: Option<VifRate>,
-    /// What the guest and the remote host do, over the interface. At most eight of them.
+    /// What the guest and the remote host do, over the interface. At most
+    /// [`VifConfig::FLOWS_MAX`] of them.
     pub flows: Vec<FlowConfig>,
+}
+
+impl VifConfig {
+    /// Most flows over one interface.
+    pub const FLOWS_MAX: usize = 7;
 }
 
 /// `rate=` of a vif (xen-spec 6.3): so many bytes each so many microseconds.

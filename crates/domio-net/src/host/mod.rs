@@ -94,7 +94,7 @@ impl Network {
     ///
     /// # Panics
     /// When `config` contradicts itself: an interface in the driver domain, two in one guest, or
-    /// more than eight flows over one.
+    /// more than [`VifConfig::FLOWS_MAX`] flows over one.
     #[track_caller]
     pub fn new(
         config: &NetworkConfig,
@@ -121,7 +121,7 @@ impl Network {
         let mut random = RandomStream::new(seed, replication, "network/remote/neighbours");
         for (i, vif) in (0..n).zip(&config.vifs) {
             assert!(
-                vif.domain != config.driver && vif.flows.len() <= usize::from(BOOT),
+                vif.domain != config.driver && vif.flows.len() <= VifConfig::FLOWS_MAX,
                 "a guest's interface has at most 7 flows and is not in the driver domain"
             );
             let station = Station(i + 1);
