@@ -29,6 +29,9 @@ pub struct Quantiles {
     pub exact: bool,
     /// Arithmetic mean.
     pub mean: Option<f64>,
+    /// Standard deviation of the samples themselves: the square root of the mean square distance
+    /// from the mean.
+    pub sd: Option<f64>,
     /// 5 % of the samples are below.
     pub p5: Option<u64>,
     /// The median.
@@ -135,10 +138,15 @@ impl Distribution {
                 let at = |percent: usize| nth(percent * count / 100);
                 let sum: u128 = short.iter().map(|&ns| u128::from(ns)).sum::<u128>()
                     + long.iter().map(|&ns| u128::from(ns)).sum::<u128>();
+                let mean = sum as f64 / count as f64;
+                let square = |ns: f64| (ns - mean) * (ns - mean);
+                let squares = short.iter().map(|&ns| square(f64::from(ns))).sum::<f64>()
+                    + long.iter().map(|&ns| square(ns as f64)).sum::<f64>();
                 Quantiles {
                     count: count as u64,
                     exact: true,
-                    mean: (count > 0).then(|| sum as f64 / count as f64),
+                    mean: (count > 0).then_some(mean),
+                    sd: (count > 0).then(|| (squares / count as f64).sqrt()),
                     p5: at(5),
                     p50: at(50),
                     p95: at(95),
@@ -157,6 +165,7 @@ impl Distribution {
                     count,
                     exact: false,
                     mean: (count > 0).then(|| h.mean()),
+                    sd: (count > 0).then(|| h.stdev()),
                     p5: at(5),
                     p50: at(50),
                     p95: at(95),
@@ -194,6 +203,11 @@ mod tests {
         assert_eq!(q.p99, Some(100_000_000_000));
         assert_eq!(q.max, q.p99);
         assert_eq!(q.mean, Some(50_500_000_000.0));
+        // The variance of 1 to n is (n^2 - 1) / 12.
+        let sd = q.sd.unwrap() / 1e9;
+        assert!((sd - (9_999.0_f64 / 12.0).sqrt()).abs() < 1e-9, "{sd}");
+        assert_eq!(of([]).quantiles().sd, None);
+        assert_eq!(of([7]).quantiles().sd, Some(0.0));
         assert_eq!(of([]).quantiles().p50, None);
         assert_eq!(of([7]).quantiles().p99, Some(7));
     }
@@ -218,6 +232,8 @@ mod tests {
             let (a, b) = (a.unwrap() as f64, b.unwrap() as f64);
             assert!((a - b).abs() <= a * 0.001 + 1.0, "{a} {b}");
         }
+        let (a, b) = (exact.sd.unwrap(), rough.sd.unwrap());
+        assert!((a - b).abs() <= a * 0.001, "{a} {b}");
     }
 
     #[test]

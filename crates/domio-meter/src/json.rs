@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::{Account, Quantiles, Summary};
+use crate::{Account, NetworkSummary, Quantiles, Summary};
 
 /// A summary as JSON: times in nanoseconds (`_ns`), lengths in microseconds (`_us`), `null` where
 /// there is no sample.
@@ -32,6 +32,24 @@ pub struct DomainJson {
     pub account: AccountJson,
     /// By index.
     pub vcpus: Vec<VcpuJson>,
+    /// What its network did; left out where the trace does not tell.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub network: Option<NetworkJson>,
+}
+
+/// What the network of a domain did, both directions together.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
+pub struct NetworkJson {
+    /// Bytes that reached an application, in the domain or at the other end.
+    pub delivered_bytes: u64,
+    /// The same, in millions of bits a second.
+    pub delivered_mbps: f64,
+    /// Pings that were answered.
+    pub replies: u64,
+    /// Their round trips.
+    pub round_trip_us: MicrosJson,
+    /// Standard deviation of the round trips.
+    pub round_trip_sd_us: Option<f64>,
 }
 
 /// A vcpu.
@@ -125,6 +143,7 @@ impl SummaryJson {
                     account: account(summary, &v.account),
                 })
                 .collect(),
+            network: d.network.map(|n| network(summary, &n)),
         });
         let pcpus = summary.pcpus.iter().map(|p| PcpuJson {
             id: p.id.0,
@@ -160,6 +179,16 @@ fn account(summary: &Summary, a: &Account) -> AccountJson {
         wakes: a.wake_to_run.count,
         run_us: micros(&a.runs),
         wake_to_run_us: micros(&a.wake_to_run),
+    }
+}
+
+fn network(summary: &Summary, n: &NetworkSummary) -> NetworkJson {
+    NetworkJson {
+        delivered_bytes: n.delivered,
+        delivered_mbps: summary.mbit_per_second(n.delivered),
+        replies: n.round_trips.count,
+        round_trip_us: micros(&n.round_trips),
+        round_trip_sd_us: n.round_trips.sd.map(|ns| ns / 1e3),
     }
 }
 

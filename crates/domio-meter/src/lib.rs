@@ -2,7 +2,7 @@
 //!
 //! [`Meter`] takes records one by one, from a file or straight from a simulated host, and makes a
 //! [`Summary`]: who ran, waited and was blocked for how long, how long a run lasted, and how long a
-//! woken vcpu waited for its pcpu. [`SummaryJson`] is what `domio trace summary --json` prints.
+//! woken vcpu waited for its pcpu; what a domain's network delivered, and how long pings took. [`SummaryJson`] is what `domio trace summary --json` prints.
 //! [`Sampler`] gives the figures of each interval, as XenMon shows them. [`TraceChecker`] tells
 //! whether a trace can be true at all.
 //!
@@ -14,12 +14,15 @@ mod check;
 mod distribution;
 mod json;
 mod meter;
+mod network;
 mod sampler;
 mod summary;
 
 pub use check::{CheckReport, Finding, Problem, TraceChecker};
 pub use distribution::Quantiles;
-pub use json::{AccountJson, DomainJson, MicrosJson, PcpuJson, SummaryJson, VcpuJson};
+pub use json::{AccountJson, DomainJson, MicrosJson, NetworkJson, PcpuJson, SummaryJson, VcpuJson};
 pub use meter::{EXACT_SAMPLES_MAX, Meter};
 pub use sampler::{DomainSample, Sample, Sampler};
-pub use summary::{Account, DomainSummary, PcpuSummary, Summary, VcpuSummary, jain_index};
+pub use summary::{
+    Account, DomainSummary, NetworkSummary, PcpuSummary, Summary, VcpuSummary, jain_index,
+};

@@ -8,6 +8,7 @@ use domio_trace::{Losses, VCPUS_MAX};
 
 use crate::account::{VcpuBook, Window};
 use crate::distribution::Distribution;
+use crate::network::NetworkBooks;
 use crate::summary::{Account, DomainSummary, PcpuSummary, Summary, VcpuSummary};
 
 /// Samples, over all vcpus, up to which every one is kept as it is: 32 Mi, 128 MiB of memory
@@ -27,6 +28,7 @@ const WORTH_COMPRESSING: usize = 1 << 16;
 /// - A mark ([`Kind::RunstateChange`] between equal states) opens or extends a vcpu's sums. It is
 ///   no edge of a run, and a stay that began before the first record of its vcpu is no sample.
 /// - Wake to run is a completed stay in runnable that followed blocked and led to running.
+/// - What a network delivered, and replies to pings, count for the domain when they are recorded.
 /// - After [`Kind::Lost`], and where the old state of a record is not the new state of the one
 ///   before, time is unknown until the vcpu's next record and gives no sample.
 ///
@@ -46,6 +48,7 @@ pub struct Meter {
     samples_max: usize,
     /// Samples at which to make room next.
     make_room_at: usize,
+    network: NetworkBooks,
     losses: Losses,
     records: u64,
     lost_records: u64,
@@ -93,6 +96,7 @@ impl Meter {
             samples: 0,
             samples_max: EXACT_SAMPLES_MAX,
             make_room_at: EXACT_SAMPLES_MAX,
+            network: NetworkBooks::default(),
             losses: Losses::new(),
             records: 0,
             lost_records: 0,
@@ -185,6 +189,7 @@ impl Meter {
                 .books
                 .iter_mut()
                 .flat_map(|b| [&mut b.runs, &mut b.wake_to_run])
+                .chain(self.network.distributions())
                 .max_by_key(|d| d.stored())
                 .filter(|d| d.stored() >= worth);
             let Some(longest) = longest else {
@@ -229,6 +234,21 @@ impl Meter {
         {
             domains.push(summarise_domain(books));
         }
+        for (id, network) in self.network.summaries() {
+            match domains.binary_search_by_key(&id, |d| d.id) {
+                Ok(i) => domains[i].network = Some(network),
+                // Nothing else is known of it.
+                Err(i) => domains.insert(
+                    i,
+                    DomainSummary {
+                        id,
+                        total: Account::default(),
+                        vcpus: Vec::new(),
+                        network: Some(network),
+                    },
+                ),
+            }
+        }
         let pcpus = self.pcpus.iter().enumerate().map(|(i, p)| PcpuSummary {
             id: PcpuId(i as u16),
             busy: p.busy,
@@ -264,6 +284,13 @@ impl Sink for Meter {
                 self.lost_records += u64::from(record.data[0]);
                 self.losses.add(record.pcpu);
             }
+            Kind::NetDelivered if self.window.holds(at) => self.network.delivered(record),
+            Kind::NetReply if self.window.holds(at) => {
+                self.samples += usize::from(self.network.replied(record));
+                if self.samples > self.make_room_at {
+                    self.make_room();
+                }
+            }
             _ => {}
         }
     }
@@ -288,7 +315,12 @@ fn summarise_domain(books: &mut [VcpuBook]) -> DomainSummary {
     }
     total.runs = runs.quantiles();
     total.wake_to_run = wake_to_run.quantiles();
-    DomainSummary { id, total, vcpus }
+    DomainSummary {
+        id,
+        total,
+        vcpus,
+        network: None,
+    }
 }
 
 fn account(book: &mut VcpuBook) -> Account {

@@ -61,6 +61,17 @@ pub struct DomainSummary {
     pub total: Account,
     /// By index.
     pub vcpus: Vec<VcpuSummary>,
+    /// What its network did, where the trace tells.
+    pub network: Option<NetworkSummary>,
+}
+
+/// What the network of a domain did, both directions together.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub struct NetworkSummary {
+    /// Bytes that reached an application, in the domain or at the other end; without headers.
+    pub delivered: u64,
+    /// Round trips of the pings that were answered, each counted when its reply came.
+    pub round_trips: Quantiles,
 }
 
 /// Figures of one vcpu.
@@ -131,6 +142,11 @@ impl Summary {
     /// `count` per second of the measured time; 0 when that is empty.
     pub fn per_second(&self, count: u64) -> f64 {
         ratio(count as f64 * 1e9, self.elapsed() as f64)
+    }
+
+    /// `bytes` over the measured time, in millions of bits a second; 0 when that is empty.
+    pub fn mbit_per_second(&self, bytes: u64) -> f64 {
+        ratio(bytes as f64 * 8.0 * 1e3, self.elapsed() as f64)
     }
 
     /// Jain's index of the running times of the domains `ids` (1 when all are equal, 1/n when one

@@ -206,7 +206,7 @@ fn damaged_traces_do_no_harm() {
         let name = VcpuName::from_word((i % 90_000) as u32);
         let mut r = Record::new(at, PcpuId(i as u16), Kind::RunstateChange, name);
         r.detail = (i / 7) as u8;
-        r.kind = Kind::ALL[(i % 11) as usize];
+        r.kind = Kind::ALL[i as usize % Kind::ALL.len()];
         meter.record(&r);
         checker.record(&r);
     }
