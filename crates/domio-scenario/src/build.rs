@@ -4,6 +4,7 @@ use crate::plan::Replay;
 use crate::problem::{Code, Problem, Problems, ScenarioErrors};
 use crate::scenario::Scenario;
 use domio_core::{Duration, ParamValues};
+use domio_net::host::NetworkConfig;
 use domio_sched::{Policy, Scheduler};
 use domio_vmm::config::{Demand, HostConfig, Workload};
 use std::sync::Arc;
@@ -32,6 +33,8 @@ impl ReplaySource for NoReplay {
 pub struct Built {
     /// The host with its domains, tasks and actions.
     pub host: HostConfig,
+    /// Its network, if a domain has a vif.
+    pub network: Option<NetworkConfig>,
     /// The scheduling policy.
     pub policy: Policy,
     /// Values of its parameters.
@@ -93,6 +96,7 @@ impl Scenario {
             Some(errors) => Err(errors),
             None => Ok(Built {
                 host,
+                network: plan.network.clone(),
                 policy: plan.policy,
                 params: plan.params,
                 warmup: plan.warmup,

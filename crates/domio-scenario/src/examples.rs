@@ -23,6 +23,9 @@ static EXAMPLES: &[(&str, &str)] = shipped![
     "dom0-reservation",
     "hot-add",
     "maintenance",
+    "driver-domain-streams",
+    "ping-among-burners",
+    "udp-rate-limit",
 ];
 
 /// Every shipped scenario: its name and its text. They lie in the folder `scenarios` too.

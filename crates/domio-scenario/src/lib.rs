@@ -40,6 +40,7 @@ mod limits;
 mod overrides;
 mod plan;
 mod problem;
+mod rate;
 mod reference;
 mod render;
 mod resolve;

@@ -2,6 +2,7 @@
 
 use crate::source::Span;
 use domio_core::{Duration, ParamValues};
+use domio_net::host::NetworkConfig;
 use domio_sched::Policy;
 use domio_vmm::config::HostConfig;
 use std::fmt;
@@ -25,6 +26,8 @@ pub struct Plan {
     pub params: ParamValues,
     /// The host. Tasks that replay a recording have no demands yet: see `replays`.
     pub host: HostConfig,
+    /// The network, if a domain has a vif.
+    pub network: Option<NetworkConfig>,
     /// The recordings that are wanted.
     pub replays: Vec<Replay>,
 }
@@ -54,6 +57,7 @@ impl fmt::Debug for Plan {
             .field("policy", &self.policy.descriptor.name)
             .field("params", &self.params)
             .field("host", &self.host)
+            .field("network", &self.network)
             .field("replays", &self.replays)
             .finish()
     }

@@ -3,12 +3,13 @@
 use crate::amount::MAX_TIME;
 use crate::guests::GUESTS;
 use crate::keys::{
-    ACTION, DOMAIN, GUEST, HOST, Key, Kind, LENGTHS, NAME_RULE, Need, ROOT, RUN, SCHEDULER,
-    Section, TASK, Words, time_range,
+    ACTION, DOMAIN, GUEST, HOST, Key, Kind, LENGTHS, NAME_RULE, NETWORK, Need, ROOT, RUN,
+    SCHEDULER, Section, TASK, VIF, Words, time_range,
 };
 use crate::limits::{MAX_ACTIONS, MAX_BYTES, MAX_TASKS, MAX_VCPUS};
 use crate::problem::MAX_SHOWN;
 use domio_core::{Duration, ParamSpec};
+use domio_net::host::VifConfig;
 use domio_sched::Policy;
 use domio_vmm::profile::Profile;
 use std::fmt::Write as _;
@@ -21,7 +22,7 @@ pub fn reference(policies: &[Policy], examples: &[(&str, &str)]) -> String {
     let mut out = START.to_owned();
     let page = &mut out;
     for section in [
-        &ROOT, &RUN, &HOST, &SCHEDULER, &DOMAIN, &GUEST, &TASK, &LENGTHS, &ACTION,
+        &ROOT, &RUN, &HOST, &SCHEDULER, &NETWORK, &DOMAIN, &GUEST, &VIF, &TASK, &LENGTHS, &ACTION,
     ] {
         self::section(page, section, policies);
         if section.header == HOST.header {
@@ -45,6 +46,9 @@ pub fn reference(policies: &[Policy], examples: &[(&str, &str)]) -> String {
                     params(page, descriptor.domain_params, "");
                 }
             }
+        }
+        if section.header == NETWORK.header {
+            words(page, section);
         }
         if section.header == GUEST.header {
             names(page, "Named guests", GUESTS.iter().map(|g| (g.name, g.doc)));
@@ -134,6 +138,11 @@ fn kind(key: &Key, policies: &[Policy]) -> (&'static str, String) {
             "integer or string",
             format!("0 to {}, or `\"all\"`", MAX_VCPUS - 1),
         ),
+        Kind::LineRate { min, max } => (
+            "integer or string",
+            format!("bit/s, {min} to {max}; `\"100M\"`, `\"1G\"`"),
+        ),
+        Kind::VifRate => ("string", "`\"10Mb/s\"` or `\"10Mb/s@20ms\"`".to_owned()),
         Kind::Guest => {
             let names: Vec<&str> = GUESTS.iter().map(|g| g.name).collect();
             ("string or table", names.join(", "))
@@ -186,6 +195,16 @@ fn names<'a>(page: &mut String, title: &str, names: impl Iterator<Item = (&'a st
     }
 }
 
+/// A table for each key of `section` that takes one of several words.
+fn words(page: &mut String, section: &Section) {
+    for key in section.keys {
+        if let Kind::Word(Words::Of(variants)) = key.kind {
+            let words = variants.iter().map(|v| (v.word, v.doc));
+            names(page, &format!("`{}`", key.name), words);
+        }
+    }
+}
+
 fn limits(page: &mut String) {
     heading(page, 2, "Limits");
     line(
@@ -202,6 +221,10 @@ fn limits(page: &mut String) {
         ),
         ("vcpus of all domains", MAX_VCPUS.to_string()),
         ("tasks of all vcpus", MAX_TASKS.to_string()),
+        (
+            "network workloads of a domain",
+            VifConfig::FLOWS_MAX.to_string(),
+        ),
         (
             "actions, counted for each domain and vcpu that they touch",
             MAX_ACTIONS.to_string(),

@@ -8,8 +8,8 @@
 use crate::amount::{MAX_TIME, UNITS};
 use crate::check::param_specs;
 use crate::keys::{
-    self, ACTION, DOMAIN, GUEST, HOST, Key, Kind, LENGTHS, NAME_PATTERN, Need, Params, ROOT, RUN,
-    SCHEDULER, Section, TASK, Words,
+    self, ACTION, DOMAIN, GUEST, HOST, Key, Kind, LENGTHS, NAME_PATTERN, NETWORK, Need, Params,
+    ROOT, RUN, SCHEDULER, Section, TASK, VIF, Words,
 };
 use domio_core::cpuset::MAX_PCPUS;
 use domio_core::{ParamKind, ParamSpec};
@@ -19,13 +19,19 @@ use serde_json::{Map, Value as Json, json};
 /// Sets of pcpus in the notation of `xl`, as a pattern: terms joined by commas.
 const PCPUS_PATTERN: &str = r"^\s*\^?(all|\d+\s*(-\s*\d+)?)\s*(,\s*\^?(all|\d+\s*(-\s*\d+)?)\s*)*$";
 
+/// Rates of lines as texts.
+const LINE_RATE_PATTERN: &str = r"^[0-9]+[KMG]?(b(it)?/s)?$";
+
+/// Rates of vifs in the notation of `xl`.
+const VIF_RATE_PATTERN: &str = r"^[0-9]+[KMG]?[bB]/s(@[0-9]+(us|ms|s))?$";
+
 /// The JSON Schema (draft 2020-12) of scenarios that can ask for `policies`.
 ///
 /// Where a policy decides about keys (`[scheduler]`, `[[domain]]`, `set` actions), the schema
 /// branches on its name.
 pub fn schema(policies: &[Policy]) -> Json {
     let mut definitions = Map::new();
-    for section in [&RUN, &HOST, &GUEST, &TASK, &LENGTHS] {
+    for section in [&RUN, &HOST, &NETWORK, &GUEST, &VIF, &TASK, &LENGTHS] {
         definitions.insert(name_of(section), table(section, policies, None));
     }
     for policy in policies {
@@ -199,6 +205,11 @@ fn value(key: &Key, unit: Option<u64>, policies: &[Policy]) -> Json {
             let index = json!({ "type": "integer", "minimum": 0, "maximum": max });
             json!({ "oneOf": [index, { "const": "all" }] })
         }
+        Kind::LineRate { min, max } => json!({ "oneOf": [
+            { "type": "integer", "minimum": min, "maximum": max },
+            { "type": "string", "pattern": LINE_RATE_PATTERN },
+        ] }),
+        Kind::VifRate => json!({ "type": "string", "pattern": VIF_RATE_PATTERN }),
         Kind::Guest => {
             json!({ "oneOf": [{ "enum": keys::guest_names() }, { "$ref": "#/$defs/guest" }] })
         }

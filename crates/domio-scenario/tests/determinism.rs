@@ -2,10 +2,12 @@
 //! draws anything. That two processes agree is tested with the program.
 
 use domio_core::{Instant, Record};
+use domio_net::host::Network;
 use domio_scenario::{Built, NoReplay, Scenario, examples};
 use domio_sim::Outcome;
 use domio_vmm::Simulation;
 use domio_vmm::config::{Distribution, Workload};
+use domio_vmm::device::{Devices, Timers};
 
 /// The scenario, shortened to 2 s, with this seed.
 fn built(name: &str, text: &str, seed: &str) -> Built {
@@ -25,13 +27,24 @@ fn built(name: &str, text: &str, seed: &str) -> Built {
 }
 
 fn trace(built: &Built, replication: u32) -> Vec<Record> {
-    let mut simulation = Simulation::new(
-        &built.host,
-        built.scheduler(),
-        Vec::new(),
-        built.seed,
-        replication,
-    );
+    let (host, scheduler) = (&built.host, built.scheduler());
+    match &built.network {
+        None => {
+            let simulation = Simulation::new(host, scheduler, Vec::new(), built.seed, replication);
+            run(built, simulation)
+        }
+        Some(config) => {
+            let network = |timers: &mut Timers<'_>| Network::new(config, timers);
+            let seed = built.seed;
+            let sink = Vec::new();
+            let simulation =
+                Simulation::with_devices(host, scheduler, network, sink, seed, replication);
+            run(built, simulation)
+        }
+    }
+}
+
+fn run<D: Devices>(built: &Built, mut simulation: Simulation<Vec<Record>, D>) -> Vec<Record> {
     let end = Instant::ZERO + built.warmup + built.duration;
     let outcome = simulation.run(end);
     assert!(matches!(outcome, Outcome::Completed { .. }), "{outcome:?}");

@@ -10,6 +10,7 @@ use crate::problem::{Code, Problem, Problems, list, quote};
 use crate::source::{Source, Span};
 use crate::value::{Entry, Node, Table};
 use domio_core::{CpuSet, Duration, ParamSpec, ParamValues};
+use domio_net::host::VifRate;
 use domio_sched::Policy;
 use domio_vmm::config::Distribution;
 use std::collections::BTreeMap;
@@ -39,6 +40,9 @@ pub(crate) enum Checked<'t> {
     Pcpus(CpuSet),
     /// Index of a vcpu, `None` for all.
     Vcpu(Option<u16>),
+    /// Bits a second.
+    LineRate(u64),
+    VifRate(VifRate),
     /// A table, an array of tables or a guest: checked by whoever understands it.
     Node(&'t Node),
 }
@@ -429,6 +433,25 @@ impl<'t> Fields<'t> {
     pub fn vcpu(&self, name: &str) -> Option<Option<u16>> {
         match self.value(name)? {
             Checked::Vcpu(v) => Some(*v),
+            _ => None,
+        }
+    }
+
+    /// The rate of a line in bit/s; the default when it was not given, `None` when it was bad.
+    pub fn line_rate(&self, name: &str) -> Option<u64> {
+        match (self.field(name), self.declared(name)?.need) {
+            (None, Need::Word(word)) => crate::rate::line_rate(word).ok(),
+            _ => match self.value(name)? {
+                Checked::LineRate(bps) => Some(*bps),
+                _ => None,
+            },
+        }
+    }
+
+    /// The limit of a vif, `None` when it is missing or bad.
+    pub fn vif_rate(&self, name: &str) -> Option<VifRate> {
+        match self.value(name)? {
+            Checked::VifRate(rate) => Some(*rate),
             _ => None,
         }
     }

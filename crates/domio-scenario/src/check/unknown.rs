@@ -2,7 +2,9 @@
 
 use super::{Cx, Fields, base, find_key, param_specs};
 use crate::amount::split_unit;
-use crate::keys::{ACTION, DOMAIN, HOST, Key, Kind, Params, ROOT, RUN, SCHEDULER, Section, TASK};
+use crate::keys::{
+    ACTION, DOMAIN, HOST, Key, Kind, NETWORK, Params, ROOT, RUN, SCHEDULER, Section, TASK, VIF,
+};
 use crate::problem::{Code, Problem, list, quote};
 use crate::suggest::did_you_mean;
 use crate::value::Entry;
@@ -156,7 +158,9 @@ impl Fields<'_> {
 
     /// The table that the key belongs to.
     fn elsewhere(&self, cx: &Cx<'_>, written: &str, policy: Option<&Policy>) -> Option<String> {
-        let sections: [&Section; 7] = [&RUN, &HOST, &SCHEDULER, &DOMAIN, &TASK, &ACTION, &ROOT];
+        let sections: [&Section; 9] = [
+            &RUN, &HOST, &SCHEDULER, &DOMAIN, &TASK, &VIF, &NETWORK, &ACTION, &ROOT,
+        ];
         sections
             .iter()
             .find(|s| {

@@ -5,10 +5,12 @@ use crate::amount::{self, BadTime, UNITS};
 use crate::keys::{self, Key, Kind, LENGTHS, Words};
 use crate::limits::MAX_VCPUS;
 use crate::problem::{Code, Problem, list, quote};
+use crate::rate;
 use crate::suggest::did_you_mean;
 use crate::value::{Node, Value};
 use domio_core::cpuset::MAX_PCPUS;
 use domio_core::{CpuSet, Duration, ParamKind, ParamSpec, PcpuId};
+use domio_net::host::VifRate;
 use domio_vmm::config::Distribution;
 
 /// The value of `key` in `node`, if it is good. `unit` is the length of the unit that the key was
@@ -35,6 +37,8 @@ pub(super) fn key<'t>(
         Kind::Word(words) => word(cx, node, path, words).map(Checked::Text),
         Kind::Pcpus => pcpus(cx, node, path).map(Checked::Pcpus),
         Kind::Vcpu => vcpu(cx, node, path).map(Checked::Vcpu),
+        Kind::LineRate { min, max } => line_rate(cx, node, path, min, max).map(Checked::LineRate),
+        Kind::VifRate => vif_rate(cx, node, path).map(Checked::VifRate),
         Kind::Guest => guest(cx, node, path),
         Kind::Section(section) => match node.value {
             Value::Table(_) => Some(Checked::Node(node)),
@@ -403,6 +407,56 @@ fn vcpu(cx: &mut Cx<'_>, node: &Node, path: &str) -> Option<Option<u16>> {
         Value::Text(word) if word == "all" => Some(None),
         _ => wrong(cx, node, path, EXPECTED, None),
     }
+}
+
+fn line_rate(cx: &mut Cx<'_>, node: &Node, path: &str, min: u64, max: u64) -> Option<u64> {
+    let expected = format!("bit/s as a number or as \"100M\", \"1G\"; {min} to {max}");
+    let bps = match (&node.value, cx.string(node)) {
+        (Value::Int(i), _) => u64::try_from(*i).ok(),
+        (_, Some(text)) => match rate::line_rate(&text) {
+            Ok(bps) => Some(bps),
+            Err(why) => return no_rate(cx, node, path, why, &expected, "for instance \"1G\""),
+        },
+        (_, None) => return wrong(cx, node, path, &format!("a rate, {expected}"), None),
+    };
+    match bps.filter(|bps| (min..=max).contains(bps)) {
+        Some(bps) => Some(bps),
+        None => out_of_range(cx, node, path, "rate", &expected),
+    }
+}
+
+fn vif_rate(cx: &mut Cx<'_>, node: &Node, path: &str) -> Option<VifRate> {
+    const EXPECTED: &str = "a string as \"10Mb/s\" or \"10Mb/s@20ms\"";
+    let Some(text) = cx.string(node) else {
+        return wrong(cx, node, path, EXPECTED, None);
+    };
+    match rate::vif_rate(&text) {
+        Ok(rate) => Some(rate),
+        Err(why) => {
+            let hint = "a number, `K`, `M` or `G`, `b/s` for bits or `B/s` for bytes; then the \
+                        interval after `@`, in `us`, `ms` or `s`";
+            no_rate(cx, node, path, why, EXPECTED, hint)
+        }
+    }
+}
+
+fn no_rate<T>(
+    cx: &mut Cx<'_>,
+    node: &Node,
+    path: &str,
+    why: String,
+    expected: &str,
+    hint: &str,
+) -> Option<T> {
+    let found = quote(cx.text(node.span));
+    cx.push(
+        Problem::new(Code::OutOfRange, node.span, why)
+            .key(path)
+            .found(found)
+            .expected(expected)
+            .hint(hint),
+    );
+    None
 }
 
 fn guest<'t>(cx: &mut Cx<'_>, node: &'t Node, path: &str) -> Option<Checked<'t>> {

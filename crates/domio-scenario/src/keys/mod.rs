@@ -3,9 +3,11 @@
 //! Checking, the JSON Schema and the reference page all walk these tables. What a scheduling
 //! policy declares (`ParamSpec`) joins them where a section says so with [`Params`].
 
+mod network;
 mod tables;
 mod tasks;
 
+pub(crate) use network::{NETWORK, VIF};
 pub(crate) use tables::{ACTION, DOMAIN, GUEST, HOST, ROOT, RUN, SCHEDULER};
 pub(crate) use tasks::{LENGTHS, TASK, WORKLOADS};
 
@@ -85,6 +87,13 @@ pub(crate) enum Kind {
     Pcpus,
     /// Index of a vcpu, or `"all"`.
     Vcpu,
+    /// How fast a line sends, in bit/s: a number, or a text such as `1G`.
+    LineRate {
+        min: u64,
+        max: u64,
+    },
+    /// A limit on what a vif sends, in `xl`'s notation.
+    VifRate,
     /// The name of a domain or of a group of domains.
     DomainName,
     /// A named guest, or a table.

@@ -2,7 +2,8 @@
 
 use super::Need::{Optional, Required};
 use super::{
-    Key, Kind, Need, Params, Section, TASK, US, Variant, WORKLOADS, Words, key, plain, variant,
+    Key, Kind, NETWORK, Need, Params, Section, TASK, US, VIF, Variant, WORKLOADS, Words, key,
+    plain, variant,
 };
 use crate::limits::{MAX_DOMAIN_ID, MAX_VCPUS};
 use domio_core::cpuset::MAX_PCPUS;
@@ -44,6 +45,12 @@ pub(crate) static ROOT: Section = plain(
             Kind::Section(&SCHEDULER),
             Required,
             "Which policy.",
+        ),
+        key(
+            "network",
+            Kind::Section(&NETWORK),
+            Optional("the default one if a domain has a vif, else none"),
+            "Which card and which line.",
         ),
         key(
             "domain",
@@ -230,6 +237,12 @@ pub(crate) static DOMAIN: Section = Section {
             Kind::Word(Words::Of(WORKLOADS)),
             Optional("no task besides those of `[[domain.task]]`; without any, the domain idles"),
             "The only task, on vcpu 0, instead of `[[domain.task]]`.",
+        ),
+        key(
+            "vif",
+            Kind::Section(&VIF),
+            Optional("one without a limit if a workload needs it, else none"),
+            "Its virtual interface.",
         ),
         key(
             "task",

@@ -1,13 +1,17 @@
 //! Tasks, their workloads, and times that are drawn.
 
 use super::Need::{Optional, Required};
+use super::network::{PING, STREAM, UDP};
 use super::{Kind, Need, Params, Section, US, Variant, Words, key, variant};
 use crate::limits::{MAX_DOMAIN_ID, MAX_VCPUS};
 
 pub(crate) static TASK: Section = Section {
     header: "[[domain.task]]",
     doc: "A task inside the guest. It demands processor time; only sleeping blocks it. The \
-          workload decides about further keys.",
+          workload decides about further keys. `stream`, `ping` and `udp` are traffic between the \
+          guest and a remote host behind the line of `[network]`, which its kernel and processes \
+          handle before other tasks, on vcpu 0: they take neither `vcpu` nor `priority`, and a \
+          domain has 7 of them at most.",
     keys: &[
         key(
             "workload",
@@ -146,6 +150,9 @@ pub(crate) static WORKLOADS: &[Variant] = &[
             ),
         ],
     ),
+    STREAM,
+    PING,
+    UDP,
 ];
 
 pub(crate) static LENGTHS: Section = Section {

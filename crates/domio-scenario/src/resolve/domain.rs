@@ -1,7 +1,8 @@
 //! `[[domain]]`: from tables to domains with vcpus and tasks.
 
 use super::names::Names;
-use super::task::{self, Task};
+use super::task::{self, Task, Work};
+use super::vif::{self, Vif};
 use super::{Chosen, GivenParams, MemberKey, given, tell};
 use crate::amount::show_pcpus;
 use crate::check::{self, Checked, Cx, Fields};
@@ -14,13 +15,15 @@ use crate::source::Span;
 use crate::value::{Node, Table, Value};
 use domio_core::{CpuSet, DomainId, Duration, Instant, ParamValues, Topology};
 use domio_sched::Policy;
-use domio_vmm::config::{DomainConfig, GuestConfig, KernelTick, VcpuConfig};
+use domio_vmm::config::{DomainConfig, GuestConfig, KernelTick, TaskConfig, VcpuConfig, Workload};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// A domain with what checking actions needs to know.
 pub(super) struct Domain {
     pub config: DomainConfig,
     pub span: Span,
+    pub vif: Option<Vif>,
 }
 
 /// All domains.
@@ -60,6 +63,7 @@ struct Body {
     hard: CpuSet,
     soft: CpuSet,
     tasks: Vec<Task>,
+    vif: Option<Vif>,
     start: Instant,
     stop: Option<Instant>,
 }
@@ -156,10 +160,12 @@ fn expand(
         if let (Some(chosen), false) = (chosen, told) {
             told = !params_agree(cx, chosen, DomainId(id), &body, group);
         }
+        let vif = body.vif.clone();
         let config = config(body, DomainId(id), name, index, &mut resolved.replays);
         resolved.domains.push(Domain {
             config,
             span: group.name_span,
+            vif,
         });
     }
     if group.count.is_some() {
@@ -257,6 +263,7 @@ fn body_of(
         _ => None,
     };
     let tasks = task::tasks(cx, fields, vcpus);
+    let vif = vif::vif(cx, fields, &tasks);
     let guest = guest(cx, fields);
     Some(Body {
         // Without a policy the plan is lost anyway, but the rest can be checked.
@@ -267,6 +274,7 @@ fn body_of(
         hard: hard?,
         soft: soft?,
         tasks,
+        vif: vif?,
         start: Instant::ZERO + start?,
         stop,
     })
@@ -287,14 +295,23 @@ fn config(
                 .iter()
                 .filter(|t| t.vcpu.is_none_or(|own| own == v))
             {
-                if let Some(replay) = &task.replay {
-                    let at = (index, v, tasks.len());
-                    replays.push(Replay {
-                        at,
-                        ..replay.clone()
-                    });
-                }
-                tasks.push(task.config.clone());
+                let workload = match &task.work {
+                    Work::Demand(workload) => workload.clone(),
+                    Work::Replay(replay) => {
+                        let at = (index, v, tasks.len());
+                        replays.push(Replay {
+                            at,
+                            ..replay.clone()
+                        });
+                        Workload::Replay(Arc::from([]))
+                    }
+                    Work::Flow(_) => continue,
+                };
+                tasks.push(TaskConfig {
+                    name: task.name.clone(),
+                    priority: task.priority,
+                    workload,
+                });
             }
             VcpuConfig {
                 hard: body.hard,

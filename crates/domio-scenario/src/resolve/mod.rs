@@ -2,11 +2,14 @@
 
 mod action;
 mod domain;
+mod flow;
 mod names;
+mod network;
 mod task;
+mod vif;
 
 use crate::check::{self, Cx, Fields};
-use crate::keys::{HOST, ROOT, RUN, SCHEDULER};
+use crate::keys::{HOST, NETWORK, ROOT, RUN, SCHEDULER};
 use crate::plan::Plan;
 use crate::problem::{Code, Problem};
 use crate::source::Span;
@@ -52,6 +55,9 @@ pub(crate) fn resolve(cx: &mut Cx<'_>, root: &Node, members: &[MemberKey]) -> Op
     let chosen = policy.as_ref().zip(params.as_ref());
     let chosen = chosen.map(|(policy, params)| Chosen { policy, params });
     let resolved = domain::domains(cx, &top, chosen, topology.as_ref(), members);
+    let net = section(cx, &top, "network", &NETWORK, None);
+    let given = top.field("network").is_some();
+    let network = network::network(cx, &net, given, &host, &resolved);
     let actions = action::actions(cx, &top, chosen, topology.as_ref(), &resolved);
     let (duration, warmup) = (run.time("duration"), run.time("warmup"));
     if let (Some(duration), Some(warmup)) = (duration, warmup) {
@@ -73,6 +79,7 @@ pub(crate) fn resolve(cx: &mut Cx<'_>, root: &Node, members: &[MemberKey]) -> Op
             domains: resolved.domains.into_iter().map(|d| d.config).collect(),
             actions,
         },
+        network,
         replays: resolved.replays,
     })
 }
@@ -178,6 +185,16 @@ fn late(
             "domain {} starts at {}, after the end of the run at {end}",
             domain.config.name, domain.config.start
         ));
+    }
+    for domain in &resolved.domains {
+        let flows = domain.vif.iter().flat_map(|v| v.flows());
+        for flow in flows.filter(|f| domain.config.start + f.start >= end) {
+            cx.notices.push(format!(
+                "a network workload of domain {} begins at {}, after the end of the run at {end}",
+                domain.config.name,
+                domain.config.start + flow.start
+            ));
+        }
     }
     for (at, _) in actions.iter().filter(|(at, _)| *at >= end) {
         cx.notices.push(format!(

@@ -1,23 +1,37 @@
 //! Tasks: `[[domain.task]]`, or the workload of a domain itself.
 
+use super::flow::flow;
 use crate::check::{self, Cx, Fields};
 use crate::keys::TASK;
 use crate::plan::Replay;
 use crate::problem::{Code, Problem};
 use crate::source::Span;
 use crate::value::Value;
-use domio_vmm::config::{TaskConfig, Workload};
+use domio_net::host::FlowConfig;
+use domio_vmm::config::Workload;
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 /// A task before it is given to its vcpus.
 #[derive(Clone)]
 pub(super) struct Task {
-    pub config: TaskConfig,
+    pub name: String,
+    pub priority: i8,
     /// Index of its vcpu, `None` for one on each.
     pub vcpu: Option<usize>,
-    /// The recording that it replays; its place among the tasks is not known yet.
-    pub replay: Option<Replay>,
+    pub work: Work,
+    /// The word for its workload.
+    word: &'static str,
+}
+
+/// What a task does.
+#[derive(Clone)]
+pub(super) enum Work {
+    /// Computes.
+    Demand(Workload),
+    /// Replays a recording; its place among the tasks is not known yet.
+    Replay(Replay),
+    /// Traffic, which is no task to the scheduler inside the guest.
+    Flow(FlowConfig),
 }
 
 /// The tasks of a domain with `vcpus` vcpus (if that is known).
@@ -41,7 +55,7 @@ pub(super) fn tasks(cx: &mut Cx<'_>, domain: &Fields<'_>, vcpus: Option<usize>) 
     }
     let mut names = Names::default();
     let mut tasks = Vec::new();
-    if let Some(task) = domain.variant.and_then(|_| own_task(domain)) {
+    if let Some(task) = own_task(cx, domain) {
         tasks.push(task);
     }
     for (i, node) in listed.iter().enumerate() {
@@ -54,23 +68,21 @@ pub(super) fn tasks(cx: &mut Cx<'_>, domain: &Fields<'_>, vcpus: Option<usize>) 
             tasks.push(task);
         }
     }
-    for task in tasks.iter_mut().filter(|t| t.config.name.is_empty()) {
-        task.config.name = names.number(&task.config.workload);
+    for task in tasks.iter_mut().filter(|t| t.name.is_empty()) {
+        task.name = names.number(task.word);
     }
     tasks
 }
 
 /// The task of a domain that names its workload directly.
-fn own_task(domain: &Fields<'_>) -> Option<Task> {
-    let (workload, replay) = workload(domain)?;
+fn own_task(cx: &mut Cx<'_>, domain: &Fields<'_>) -> Option<Task> {
+    let word = domain.variant?.word;
     Some(Task {
-        config: TaskConfig {
-            name: String::new(),
-            priority: 0,
-            workload,
-        },
+        name: String::new(),
+        priority: 0,
         vcpu: Some(0),
-        replay,
+        work: work(cx, domain, word)?,
+        word,
     })
 }
 
@@ -101,26 +113,25 @@ fn task(
         return None;
     }
     let given = fields.field("name").map(|f| (fields.text("name"), f.span));
-    let (workload, replay) = workload(fields)?;
+    let word = fields.variant?.word;
+    let work = work(cx, fields, word)?;
     let name = match given {
         Some((name, span)) => names.take(cx, name?, span, fields),
         // Named once all given names are known.
         None => String::new(),
     };
     Some(Task {
-        config: TaskConfig {
-            name,
-            priority: fields.int("priority")? as i8,
-            workload,
-        },
+        name,
+        priority: fields.int("priority")? as i8,
         vcpu: vcpu?.map(usize::from),
-        replay,
+        work,
+        word,
     })
 }
 
-/// The workload that `fields` describe; a replay has no demands yet.
-fn workload(fields: &Fields<'_>) -> Option<(Workload, Option<Replay>)> {
-    let workload = match fields.variant?.word {
+/// What the workload `word`, which `fields` describe, does.
+fn work(cx: &mut Cx<'_>, fields: &Fields<'_>, word: &str) -> Option<Work> {
+    let workload = match word {
         "burn" => Workload::Burn,
         "idle" => Workload::Idle,
         "periodic" => Workload::Periodic {
@@ -135,6 +146,7 @@ fn workload(fields: &Fields<'_>) -> Option<(Workload, Option<Replay>)> {
         "compute" => Workload::Compute {
             work: fields.time("work")?,
         },
+        "stream" | "ping" | "udp" => return flow(cx, fields, word).map(Work::Flow),
         _ => {
             let replay = Replay {
                 trace: fields.text("trace")?,
@@ -143,10 +155,10 @@ fn workload(fields: &Fields<'_>) -> Option<(Workload, Option<Replay>)> {
                 at: (0, 0, 0),
                 span: fields.span("trace"),
             };
-            return Some((Workload::Replay(Arc::from([])), Some(replay)));
+            return Some(Work::Replay(replay));
         }
     };
-    Some((workload, None))
+    Some(Work::Demand(workload))
 }
 
 /// Names of the tasks of one domain.
@@ -176,8 +188,7 @@ impl Names {
     }
 
     /// A name for a task without one: its workload's, numbered from the second on.
-    fn number(&mut self, workload: &Workload) -> String {
-        let word = workload.name();
+    fn number(&mut self, word: &'static str) -> String {
         loop {
             let n = self.by_workload.entry(word).or_insert(0);
             *n += 1;

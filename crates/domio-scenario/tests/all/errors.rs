@@ -151,7 +151,7 @@ error[unknown-key]: unknown key `wieght` in [[domain]]
   |
 9 | wieght = 3
   | ^^^^^^ expected one of: name, id, count, vcpus, pin, soft, start_ms, stop_ms, guest, \
-workload, task, weight, cap
+workload, vif, task, weight, cap
   |
   = help: did you mean `weight`?
 

@@ -4,6 +4,7 @@ mod common;
 mod conflicts;
 mod errors;
 mod mistakes;
+mod network;
 mod overrides;
 mod properties;
 mod shipped;

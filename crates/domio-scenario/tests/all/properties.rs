@@ -1,7 +1,11 @@
 //! Whatever the bytes: no panic, good errors, and only sound plans.
 
 use crate::common::policies;
-use domio_scenario::{MAX_SHOWN, NoReplay, Scenario, ScenarioErrors, examples, schema};
+use domio_core::{Instant, NullSink};
+use domio_net::host::Network;
+use domio_scenario::{Built, MAX_SHOWN, NoReplay, Scenario, ScenarioErrors, examples, schema};
+use domio_sim::Outcome;
+use domio_vmm::Simulation;
 use domio_vmm::config::{Action, Workload};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
@@ -87,6 +91,18 @@ const PIECES: &[&str] = &[
     "\nvcpu = 1\n",
     "\nguest = \"linux-2.6.18\"\n",
     "\nguest = { tick_ms = 4 }\n",
+    "\n[network]\n",
+    "\n[domain.vif]\n",
+    "\ndriver = \"x\"\n",
+    "\nrate = \"10Mb/s@20ms\"\n",
+    "\nrate = \"1G\"\n",
+    "\nscan = \"restart\"\n",
+    "\nevtchn = \"two-level-32\"\n",
+    "\nvif = {}\n",
+    "\nname = \"Domain-0\"\n",
+    "\nworkload = \"stream\"\n",
+    "\nworkload = \"udp\"\npps = 9\ndirection = \"out\"\n",
+    "\nworkload = \"ping\"\n",
     "\npolicy = \"null\"\n",
     "\npolicy = \"reserving\"\n",
     "\ntslice_ms = 1\n",
@@ -196,9 +212,27 @@ fn plan_is_sound(scenario: &Scenario) {
         }
     }
     match scenario.build(&NoReplay) {
-        Ok(built) => drop(built.scheduler()),
+        Ok(built) => network_boots(&built),
         Err(errors) => assert_eq!(errors.total(), replays),
     }
+}
+
+/// Whatever network a scenario asks for, the host comes up with it and moves its first packets.
+fn network_boots(built: &Built) {
+    let vcpus: usize = built.host.domains.iter().map(|d| d.vcpus.len()).sum();
+    let (Some(config), true) = (&built.network, vcpus <= 256) else {
+        return drop(built.scheduler());
+    };
+    let mut simulation = Simulation::with_devices(
+        &built.host,
+        built.scheduler(),
+        |timers| Network::new(config, timers),
+        NullSink,
+        built.seed,
+        0,
+    );
+    let outcome = simulation.run(Instant::from_nanos(20_000_000));
+    assert!(matches!(outcome, Outcome::Completed { .. }), "{outcome}");
 }
 
 fn check(bytes: &[u8]) -> Option<Scenario> {
@@ -246,7 +280,9 @@ proptest! {
                 "seed", "run.duration_s", "run", "host.cores", "host.threads", "scheduler.policy",
                 "scheduler.version", "scheduler.tslice_ms", "domain.g.weight", "domain.g1.weight",
                 "domain.g1.pin", "domain.burner2.workload", "domain.ping.task.0.period_ms",
-                "domain.ping.task.periodic.burst", "action.0.at_ms", "action", "domain", "domain.g",
+                "domain.ping.task.periodic.burst", "network.scan", "network.rate",
+                "domain.limited.vif.rate", "domain.stream.workload", "domain.stream.count",
+                "domain.Domain-0.vcpus", "action.0.at_ms", "action", "domain", "domain.g",
                 "domain.old.count", "x.y.z.\"a b\"",
             ]).prop_map(str::to_owned),
             "\\PC{0,12}",

@@ -1,0 +1,302 @@
+//! The network: `[network]`, `[domain.vif]`, and the keys of network workloads.
+
+use super::Need::{self, Optional, Required};
+use super::{Key, Kind, Section, Variant, Words, key, plain, variant};
+use domio_net::packet::MESSAGE_BYTES_MAX;
+
+/// Slowest line that can be asked for (bit/s): a full packet takes 12 s there.
+const LINE_RATE_MIN: u64 = 1_000;
+
+/// Fastest line (bit/s): what `domio_net::link::Rate` takes.
+const LINE_RATE_MAX: u64 = 400_000_000_000;
+
+/// Largest socket buffer, in bytes.
+const BUFFER_MAX: i64 = 1 << 30;
+
+/// Most datagrams a second: more than 10 Gigabit Ethernet carries of the smallest ones.
+const DATAGRAMS_MAX: i64 = 20_000_000;
+
+pub(crate) static NETWORK: Section = plain(
+    "[network]",
+    "The card in the driver domain, the line behind it, and how drivers on both sides of Xen work. \
+     A host has a network when a domain has a vif; without this table it is the default one. What \
+     the work costs is the hardware profile's.",
+    &[
+        key(
+            "driver",
+            Kind::DomainName,
+            Optional("the domain with id 0"),
+            "The driver domain, with the card, the bridge and the backends: one domain, which is \
+             created before those with a vif, stays to the end, and has no vif itself.",
+        ),
+        key(
+            "nic",
+            Kind::Word(Words::Of(NICS)),
+            Need::Word("plain"),
+            "The network card.",
+        ),
+        key(
+            "rate",
+            Kind::LineRate {
+                min: LINE_RATE_MIN,
+                max: LINE_RATE_MAX,
+            },
+            Need::Word("1G"),
+            "How fast the line sends, each way.",
+        ),
+        key(
+            "latency",
+            Kind::Time {
+                unit: "us",
+                min_ns: 0,
+            },
+            Need::TimeNs(20_000),
+            "How long each bit travels, one way.",
+        ),
+        key(
+            "queue",
+            Kind::Int {
+                min: 1,
+                max: 1 << 20,
+            },
+            Need::Int(1000),
+            "Packets that may wait for the line at each end (`txqueuelen`).",
+        ),
+        key(
+            "evtchn",
+            Kind::Word(Words::Of(ABIS)),
+            Optional("`fifo` since Xen 4.5, `two-level-64` before"),
+            "Event channels of the driver domain and of all domains with a vif.",
+        ),
+        key(
+            "scan",
+            Kind::Word(Words::Of(SCANS)),
+            Optional("`restart` under Xen 3, `resume-mainline` later"),
+            "How their kernels look for pending ports, with two-level event channels.",
+        ),
+        key(
+            "rx",
+            Kind::Word(Words::Of(RX_MODES)),
+            Optional("`flip` under Xen 3, `copy` later"),
+            "How netback hands packets to guests.",
+        ),
+    ],
+);
+
+const NICS: &[Variant] = &[
+    variant("plain", "An interrupt for each packet; rings of 256.", &[]),
+    variant(
+        "tg3",
+        "Broadcom's, as Linux 2.6 sets it up: an interrupt after 50 us or 5 packets.",
+        &[],
+    ),
+    variant(
+        "e1000",
+        "Intel's, as Linux 2.6 sets it up: 8000 interrupts a second at most.",
+        &[],
+    ),
+];
+
+const ABIS: &[Variant] = &[
+    variant(
+        "two-level-32",
+        "Bitmaps of a 32-bit guest: 1024 ports.",
+        &[],
+    ),
+    variant(
+        "two-level-64",
+        "Bitmaps of a 64-bit guest: 4096 ports.",
+        &[],
+    ),
+    variant("fifo", "Queues, which Xen has since 4.4.", &[]),
+];
+
+const SCANS: &[Variant] = &[
+    variant(
+        "restart",
+        "From the lowest port again after each handler, so that busy ports starve higher ones: \
+         Linux 2.6.18 for Xen.",
+        &[],
+    ),
+    variant(
+        "round-robin",
+        "From the port after the last one that was served: the first fix.",
+        &[],
+    ),
+    variant(
+        "resume",
+        "One look at each word, from the port after the last one that was served: openSUSE.",
+        &[],
+    ),
+    variant("resume-mainline", "The same in mainline Linux.", &[]),
+];
+
+const RX_MODES: &[Variant] = &[
+    variant(
+        "flip",
+        "Netback copies a packet to a page of its own and transfers the page.",
+        &[],
+    ),
+    variant(
+        "copy",
+        "Xen copies a packet to a page that the guest has granted.",
+        &[],
+    ),
+];
+
+pub(crate) static VIF: Section = plain(
+    "[domain.vif]",
+    "The virtual interface of a domain. A domain with a network workload has one anyway; with an \
+     empty table (`vif = {}`) it has one that nothing goes through. All of its network's work is \
+     done by vcpu 0, and costs of its kernel's timer are the hardware profile's, not the guest's.",
+    &[key(
+        "rate",
+        Kind::VifRate,
+        Optional("no limit"),
+        "Limit on what the guest sends, in `xl`'s notation: `\"10Mb/s\"`, or `\"10Mb/s@20ms\"` \
+         with the interval in which credit comes, which is 50 ms otherwise. `b` counts bits and \
+         `B` bytes.",
+    )],
+);
+
+const BEGIN: Key = key(
+    "begin",
+    Kind::Time {
+        unit: "ms",
+        min_ns: 0,
+    },
+    Need::TimeNs(0),
+    "When it begins, after the domain's start.",
+);
+
+const fn direction(default: &'static str) -> Key {
+    key(
+        "direction",
+        Kind::Word(Words::Of(DIRECTIONS)),
+        Need::Word(default),
+        "`in` is from the remote host to the guest, `out` from the guest.",
+    )
+}
+
+const fn buffer(name: &'static str, doc: &'static str) -> Key {
+    key(
+        name,
+        Kind::Int {
+            min: 1,
+            max: BUFFER_MAX,
+        },
+        Need::Int(256 * 1024),
+        doc,
+    )
+}
+
+const DIRECTIONS: &[Variant] = &[
+    variant("in", "From the remote host to the guest.", &[]),
+    variant("out", "From the guest to the remote host.", &[]),
+];
+
+const PACES: &[Variant] = &[
+    variant("adaptive", "`ping -A`.", &[]),
+    variant("flood", "`ping -f`.", &[]),
+];
+
+pub(super) const STREAM: Variant = variant(
+    "stream",
+    "A TCP connection with the remote host that carries data as fast as it goes.",
+    &[
+        direction("in"),
+        BEGIN,
+        buffer(
+            "receive_buffer",
+            "Receive buffer (bytes): what may be sent before the receiver has read it.",
+        ),
+        buffer(
+            "send_buffer",
+            "Send buffer (bytes): what may be written before the other end has acknowledged it.",
+        ),
+        key(
+            "initial_window",
+            Kind::Int { min: 1, max: 1000 },
+            Need::Int(3),
+            "Initial congestion window (segments): 3 in Linux until 2.6.38, 10 later.",
+        ),
+        key(
+            "rto_min",
+            Kind::Time {
+                unit: "ms",
+                min_ns: 1_000_000,
+            },
+            Need::TimeNs(200_000_000),
+            "How far the retransmission timeout is above the round trip at least.",
+        ),
+        key(
+            "ack_delay",
+            Kind::Time {
+                unit: "ms",
+                min_ns: 0,
+            },
+            Need::TimeNs(40_000_000),
+            "How long an acknowledgement waits for company; 0 for not at all.",
+        ),
+    ],
+);
+
+pub(super) const PING: Variant = variant(
+    "ping",
+    "The remote host pings the guest. A reply counts with its full round trip however late it is.",
+    &[
+        key(
+            "pace",
+            Kind::Word(Words::Of(PACES)),
+            Need::Word("adaptive"),
+            "When the next request is sent: `adaptive`, after the mean round trip so far (`ping \
+             -A`); `flood`, upon the reply or after `timeout` (`ping -f`).",
+        ),
+        key(
+            "timeout",
+            Kind::Time {
+                unit: "ms",
+                min_ns: 1_000,
+            },
+            Optional("10 ms when it floods"),
+            "How long a flood waits for a reply. An adaptive pace has none.",
+        ),
+        key(
+            "bytes",
+            Kind::Int {
+                min: 0,
+                max: MESSAGE_BYTES_MAX as i64,
+            },
+            Need::Int(56),
+            "Bytes of each request, behind the ICMP header (`ping -s`).",
+        ),
+        BEGIN,
+    ],
+);
+
+pub(super) const UDP: Variant = variant(
+    "udp",
+    "Datagrams of one size at a fixed rate.",
+    &[
+        direction("in"),
+        key(
+            "pps",
+            Kind::Int {
+                min: 1,
+                max: DATAGRAMS_MAX,
+            },
+            Required,
+            "Datagrams a second.",
+        ),
+        key(
+            "bytes",
+            Kind::Int {
+                min: 0,
+                max: MESSAGE_BYTES_MAX as i64,
+            },
+            Need::Int(MESSAGE_BYTES_MAX as i64),
+            "Bytes of each, behind the UDP header.",
+        ),
+        BEGIN,
+    ],
+);

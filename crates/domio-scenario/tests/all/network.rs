@@ -1,0 +1,494 @@
+//! `[network]`, vifs and network workloads: what they become, what is refused, what they do.
+
+use crate::common::{errors, only, parse};
+use domio_core::{DomainId, Duration, Instant, Kind, Record};
+use domio_net::host::{FlowKind, KernelCosts, NetCosts, Network, NetworkConfig, RxMode, VifRate};
+use domio_net::icmp::{Pace, PingConfig};
+use domio_net::link::Rate;
+use domio_net::nic::NicConfig;
+use domio_net::udp::UdpConfig;
+use domio_scenario::{Code, NoReplay, Scenario};
+use domio_sim::Outcome;
+use domio_vmm::Simulation;
+use domio_vmm::evtchn::{Abi, ScanForm, Width};
+
+/// A host with a driver domain, a guest that receives and one that burns.
+const BASE: &str = r#"
+run.duration_s = 2
+[host]
+cores = 2
+[scheduler]
+policy = "credit"
+[network]
+queue = 1000
+[[domain]]
+name = "Domain-0"
+[[domain]]
+name = "web"
+workload = "stream"
+[[domain]]
+name = "batch"
+workload = "burn"
+"#;
+
+fn change(from: &str, to: &str) -> String {
+    assert!(BASE.contains(from), "{from}");
+    BASE.replacen(from, to, 1)
+}
+
+fn good(text: &str) -> Scenario {
+    parse(text).unwrap_or_else(|e| panic!("{}", e.render(false)))
+}
+
+fn network(text: &str) -> NetworkConfig {
+    let scenario = good(text);
+    let network = scenario.plan().network.clone();
+    network.unwrap_or_else(|| panic!("no network:\n{text}"))
+}
+
+#[test]
+fn settings_follow_the_release_unless_they_are_given() {
+    let now = network(BASE);
+    assert_eq!(now.driver, DomainId(0));
+    assert_eq!((now.nic, now.link.rate), (NicConfig::PLAIN, Rate::GBIT_1));
+    assert_eq!(
+        (now.rx_mode, now.driver_kernel.abi),
+        (RxMode::Copy, Abi::Fifo)
+    );
+    let old = network(&change("cores = 2", "xen = \"3.1\""));
+    let two_level = |scan| Abi::TwoLevel {
+        width: Width::Bits64,
+        scan,
+    };
+    assert_eq!(old.rx_mode, RxMode::Flip);
+    assert_eq!(old.driver_kernel.abi, two_level(ScanForm::Restart));
+    assert_eq!(old.guest_kernel.abi, old.driver_kernel.abi);
+    let middle = network(&change("cores = 2", "xen = \"4.1\""));
+    assert_eq!(
+        middle.driver_kernel.abi,
+        two_level(ScanForm::ResumeMainline)
+    );
+    let given = "driver = \"batch\"\nnic = \"tg3\"\nrate = \"100Mb/s\"\nlatency_ms = 1\n\
+                 evtchn = \"two-level-32\"\nscan = \"round-robin\"\nrx = \"flip\"";
+    // The driver domain comes first, whatever it is called.
+    let text = change("queue = 1000", given).replace("Domain-0", "x");
+    let text = text.replacen("[[domain]]\nname = \"batch\"\nworkload = \"burn\"\n", "", 1);
+    let text = text.replacen("name = \"x\"", "name = \"batch\"\nid = 9", 1);
+    let given = network(&text);
+    assert_eq!((given.driver, given.rx_mode), (DomainId(9), RxMode::Flip));
+    assert_eq!((given.nic, given.link.queue), (NicConfig::TG3, 1000));
+    assert_eq!(given.link.rate, Rate::MBIT_100);
+    assert_eq!(given.link.latency, Duration::from_millis(1));
+    let (width, scan) = (Width::Bits32, ScanForm::RoundRobin);
+    assert_eq!(given.driver_kernel.abi, Abi::TwoLevel { width, scan });
+}
+
+#[test]
+fn the_profile_says_what_the_network_costs() {
+    let of = |profile: &str| good(&change("cores = 2", &format!("profile = \"{profile}\"")));
+    let costs = |scenario: &Scenario| {
+        let network = scenario.plan().network.clone().expect("a network");
+        (network.costs, network.guest_kernel.upcall)
+    };
+    let opteron = (NetCosts::OPTERON_242, KernelCosts::OPTERON_242.upcall);
+    let scenario = of("opteron-242");
+    assert_eq!(costs(&scenario), opteron);
+    assert_eq!(scenario.notices(), [""; 0]);
+    let free = (NetCosts::FREE, Duration::ZERO);
+    assert_eq!(costs(&of("ideal")), free);
+    let unknown = of("xen-4.17-emulated");
+    assert_eq!(costs(&unknown), free);
+    let notice = "does not know what a network costs";
+    assert!(
+        unknown.notices()[0].contains(notice),
+        "{:?}",
+        unknown.notices()
+    );
+}
+
+#[test]
+fn workloads_become_flows_and_tasks_side_by_side() {
+    let tasks = r#"
+vif = { rate = "10Mb/s@20ms" }
+  [[domain.task]]
+  workload = "burn"
+  [[domain.task]]
+  name = "out"
+  workload = "stream"
+  direction = "out"
+  send_buffer = 65536
+  begin_ms = 7
+  [[domain.task]]
+  workload = "ping"
+  [[domain.task]]
+  workload = "ping"
+  pace = "flood"
+  bytes = 8
+  [[domain.task]]
+  workload = "udp"
+  pps = 50
+  bytes = 100
+"#;
+    let text = change("workload = \"stream\"", tasks);
+    let scenario = good(&text);
+    let web = &scenario.plan().host.domains[1].vcpus[0].tasks;
+    assert_eq!(web.len(), 1, "the network's work is no task: {web:?}");
+    let network = network(&text);
+    assert_eq!(network.vifs.len(), 1);
+    let vif = &network.vifs[0];
+    let interval = Duration::from_millis(20);
+    let rate = VifRate {
+        bytes: 25_000,
+        interval,
+    };
+    assert_eq!((vif.domain, vif.rate), (DomainId(1), Some(rate)));
+    let kinds: Vec<FlowKind> = vif.flows.iter().map(|f| f.kind).collect();
+    let FlowKind::StreamOut(tcp) = kinds[0] else {
+        panic!("{:?}", kinds[0]);
+    };
+    assert_eq!(tcp.send_buffer, 65_536);
+    let pace = Pace::Flood(Duration::from_millis(10));
+    let rest = [
+        FlowKind::Ping(PingConfig::default()),
+        FlowKind::Ping(PingConfig { bytes: 8, pace }),
+        FlowKind::UdpIn(UdpConfig {
+            bytes: 100,
+            rate: 50,
+        }),
+    ];
+    assert_eq!(kinds[1..], rest);
+    assert_eq!(vif.flows[0].start, Duration::from_millis(7));
+}
+
+#[test]
+fn a_group_has_a_vif_each_and_one_member_may_differ() {
+    let text = change("name = \"web\"", "name = \"web\"\ncount = 3");
+    let scenario = good(&text);
+    let changed = scenario.with(&[
+        ("domain.web2.workload", "burn"),
+        ("domain.web.vif.rate", "1MB/s"),
+        ("network.rate", "10G"),
+    ]);
+    let changed = changed.unwrap_or_else(|e| panic!("{}", e.render(false)));
+    let network = changed.plan().network.clone().expect("a network");
+    let flows: Vec<usize> = network.vifs.iter().map(|v| v.flows.len()).collect();
+    assert_eq!(flows, [1, 0, 1], "the second has a vif for its limit alone");
+    assert!(
+        network
+            .vifs
+            .iter()
+            .all(|v| v.rate.is_some_and(|r| r.bytes == 50_000))
+    );
+    assert_eq!(network.link.rate, Rate::GBIT_10);
+}
+
+#[test]
+fn without_a_vif_there_is_no_network() {
+    let scenario = good(&change("workload = \"stream\"", "workload = \"burn\""));
+    assert!(scenario.plan().network.is_none());
+    let notices = scenario.notices();
+    assert!(notices[0].contains("no domain has a vif"), "{notices:?}");
+    let bare = change("workload = \"stream\"", "vif = {}");
+    assert!(network(&bare).vifs[0].flows.is_empty());
+    let late = good(&change("\"stream\"", "\"stream\"\nbegin_s = 2"));
+    assert!(
+        late.notices()[0].contains("after the end"),
+        "{:?}",
+        late.notices()
+    );
+    // Nothing has to be said of a network that is like all others.
+    let bad = bare.replacen("queue = 1000", "driver = \"none\"", 1);
+    let no_vif = bad.replacen("vif = {}", "", 1);
+    assert_eq!(only(&no_vif).code, Code::UnknownName, "told without a vif");
+    assert_eq!(
+        good(&change("[network]\nqueue = 1000", "")).notices(),
+        [""; 0]
+    );
+}
+
+#[test]
+fn each_mistake_is_told_with_what_to_do() {
+    let cases: &[(&str, &str, Code, &[&str])] = &[
+        (
+            "queue = 1000",
+            "nic = \"tg\"",
+            Code::UnknownName,
+            &["tg3, e1000", "`tg3`"],
+        ),
+        ("queue = 1000", "rate = 1.5", Code::WrongType, &["1G"]),
+        (
+            "queue = 1000",
+            "rate = 10",
+            Code::OutOfRange,
+            &["`rate` is out of range", "1000 to"],
+        ),
+        (
+            "queue = 1000",
+            "rate = \"1T\"",
+            Code::OutOfRange,
+            &["`1T` is no rate", "1G"],
+        ),
+        (
+            "queue = 1000",
+            "rate = \"400001M\"",
+            Code::OutOfRange,
+            &["400000000000"],
+        ),
+        (
+            "queue = 1000",
+            "latency = 3",
+            Code::UnknownKey,
+            &["ends in its unit: `latency_us`"],
+        ),
+        (
+            "queue = 1000",
+            "vif = {}",
+            Code::UnknownKey,
+            &["it is a key of [[domain]]"],
+        ),
+        (
+            "queue = 1000",
+            "scan = \"resume\"",
+            Code::Conflict,
+            &["FIFO", "two-level-64"],
+        ),
+        (
+            "cores = 2",
+            "nic = \"tg3\"",
+            Code::UnknownKey,
+            &["it is a key of [network]"],
+        ),
+        (
+            "queue = 1000",
+            "driver = \"bach\"",
+            Code::UnknownName,
+            &["no domain `bach`", "`batch`"],
+        ),
+        (
+            "queue = 1000",
+            "driver = \"web\"",
+            Code::Conflict,
+            &["cannot have a vif of its own"],
+        ),
+        (
+            "queue = 1000",
+            "driver = \"batch\"",
+            Code::Conflict,
+            &["web has a vif but is created before"],
+        ),
+        (
+            "\"Domain-0\"",
+            "\"control\"",
+            Code::MissingKey,
+            &["no driver domain", "Domain-0"],
+        ),
+        (
+            "\"Domain-0\"",
+            "\"Domain-0\"\nstop_s = 1",
+            Code::Conflict,
+            &["cannot be destroyed", "no `stop`"],
+        ),
+        (
+            "\"Domain-0\"",
+            "\"Domain-0\"\nstart_ms = 1",
+            Code::Conflict,
+            &["created before the driver"],
+        ),
+        (
+            "\"Domain-0\"",
+            "\"Domain-0\"\nworkload = \"ping\"",
+            Code::Conflict,
+            &["Domain-0 is the driver domain"],
+        ),
+        (
+            "name = \"web\"",
+            "name = \"web\"\nvif = 3",
+            Code::WrongType,
+            &["a table, [domain.vif]"],
+        ),
+        (
+            "name = \"web\"",
+            "name = \"web\"\nvif.rate = 3",
+            Code::WrongType,
+            &["10Mb/s@20ms"],
+        ),
+        (
+            "name = \"web\"",
+            "name = \"web\"\nvif.rate = \"3Mb\"",
+            Code::OutOfRange,
+            &["`3Mb` is no rate", "after `@`"],
+        ),
+        (
+            "name = \"web\"",
+            "name = \"web\"\nvif.rate = \"1Mb/s@1\"",
+            Code::OutOfRange,
+            &["`1` is no interval"],
+        ),
+        (
+            "name = \"web\"",
+            "name = \"web\"\nvif.rat = \"1Mb/s\"",
+            Code::UnknownKey,
+            &["did you mean `rate`"],
+        ),
+        (
+            "\"stream\"",
+            "\"stream\"\ndirection = \"up\"",
+            Code::UnknownName,
+            &["in, out"],
+        ),
+        (
+            "\"stream\"",
+            "\"stream\"\nreceive_buffer = 0",
+            Code::OutOfRange,
+            &["1 to"],
+        ),
+        (
+            "\"stream\"",
+            "\"stream\"\npps = 3",
+            Code::UnknownKey,
+            &["does not belong to `stream`", "workload udp"],
+        ),
+        (
+            "\"stream\"",
+            "\"udp\"",
+            Code::MissingKey,
+            &["`pps` is missing (workload udp needs it)"],
+        ),
+        (
+            "\"stream\"",
+            "\"udp\"\npps = 1\nbytes = 1473",
+            Code::OutOfRange,
+            &["0 to 1472"],
+        ),
+        (
+            "\"stream\"",
+            "\"ping\"\ntimeout_ms = 3",
+            Code::Conflict,
+            &["adaptive ping has no timeout", "flood"],
+        ),
+        (
+            "workload = \"stream\"",
+            "[[domain.task]]\nworkload = \"ping\"\npriority = 3",
+            Code::Conflict,
+            &["`priority` does not belong to `ping`", "vcpu 0"],
+        ),
+        (
+            "workload = \"stream\"",
+            "[[domain.task]]\nworkload = \"ping\"\nvcpu = \"all\"",
+            Code::Conflict,
+            &["`vcpu` does not belong to `ping`"],
+        ),
+    ];
+    for (from, to, code, words) in cases {
+        let problem = only(&change(from, to));
+        assert_eq!(problem.code, *code, "{to}: {problem:?}");
+        let said = format!(
+            "{} | {} | {}",
+            problem.message,
+            problem.expected,
+            problem.hint.as_deref().unwrap_or("")
+        );
+        for word in *words {
+            assert!(said.contains(word), "{to}: {word} in: {said}");
+        }
+        assert!(problem.line > 1, "{to}: {problem:?}");
+    }
+}
+
+#[test]
+fn what_a_release_or_its_event_channels_cannot_do_is_told() {
+    let old = change("cores = 2", "xen = \"4.3\"");
+    let problem = only(&old.replacen("queue = 1000", "evtchn = \"fifo\"", 1));
+    assert_eq!(problem.code, Code::Conflict);
+    assert!(
+        problem.message.contains("Xen 4.3 has no FIFO"),
+        "{problem:?}"
+    );
+    let many = change("name = \"web\"", "name = \"web\"\ncount = 1022");
+    let evtchn = "evtchn = \"two-level-32\"";
+    let problem = only(&many.replacen("queue = 1000", evtchn, 1));
+    assert_eq!((problem.code, &*problem.found), (Code::Limit, "1025"));
+    assert!(problem.message.contains("Domain-0 needs"), "{problem:?}");
+    let just = many.replacen("1022", "1021", 1);
+    good(&just.replacen("queue = 1000", evtchn, 1));
+    let eight = "  [[domain.task]]\n  workload = \"ping\"\n".repeat(8);
+    let problem = only(&change("workload = \"stream\"\n", &eight));
+    assert_eq!((problem.code, &*problem.found), (Code::Limit, "8"));
+}
+
+#[test]
+fn mistakes_of_a_network_come_with_all_others() {
+    let text = change("queue = 1000", "nic = \"x\"\nrate = \"y\"\ndriver = \"z\"");
+    let text = text.replacen(
+        "\"stream\"",
+        "\"stream\"\nbegin_ms = -1\nvif.rate = \"w\"",
+        1,
+    );
+    let text = text.replacen("duration_s = 2", "duration_s = 0", 1);
+    assert_eq!(errors(&text).total(), 6, "{}", errors(&text).render(false));
+}
+
+/// The records of the whole run of `text`.
+fn run(text: &str) -> Vec<Record> {
+    let built = good(text).build(&NoReplay).expect("nothing is replayed");
+    let config = built.network.clone().expect("a network");
+    let mut simulation = Simulation::with_devices(
+        &built.host,
+        built.scheduler(),
+        |timers| Network::new(&config, timers),
+        Vec::new(),
+        built.seed,
+        0,
+    );
+    let end = Instant::ZERO + built.warmup + built.duration;
+    let outcome = simulation.run(end);
+    assert!(matches!(outcome, Outcome::Completed { .. }), "{outcome}");
+    simulation.into_sink()
+}
+
+/// Megabits a second that `domain` was delivered within a run of 2 s.
+fn mbps(records: &[Record], domain: u16) -> f64 {
+    let delivered = |r: &&Record| r.kind == Kind::NetDelivered && r.vcpu.domain.0 == domain;
+    let bytes = records
+        .iter()
+        .filter(delivered)
+        .map(|r| f64::from(r.data[2]));
+    bytes.sum::<f64>() * 8.0 / 2.0 / 1e6
+}
+
+#[test]
+fn a_free_host_fills_its_line_both_ways() {
+    for (rate, direction, goodput) in [
+        ("1G", "in", 941.4),
+        ("1G", "out", 941.4),
+        ("100M", "in", 94.14),
+        ("100M", "out", 94.14),
+    ] {
+        let text = change("queue = 1000", &format!("rate = \"{rate}\""));
+        let way = format!("\"stream\"\ndirection = \"{direction}\"");
+        let text = text.replacen("\"stream\"", &way, 1);
+        let got = mbps(&run(&text), 1);
+        assert!(
+            (got / goodput - 1.0).abs() < 0.01,
+            "{rate} {direction}: {got}"
+        );
+    }
+}
+
+#[test]
+fn a_limit_holds_for_what_the_guest_sends_alone() {
+    let send = "\"udp\"\npps = 2500\nbytes = 1000\ndirection = \"out\"\nvif.rate = \"10Mb/s\"";
+    let sent = mbps(&run(&change("\"stream\"", send)), 1);
+    assert!((9.0..10.0).contains(&sent), "{sent}");
+    let receive = send.replace("\"out\"", "\"in\"");
+    let received = mbps(&run(&change("\"stream\"", &receive)), 1);
+    assert!((19.9..20.1).contains(&received), "{received}");
+}
+
+#[test]
+fn a_guest_that_burns_answers_too() {
+    let both = "\n[[domain.task]]\nworkload = \"burn\"\n[[domain.task]]\nworkload = \"ping\"";
+    let records = run(&change("workload = \"stream\"", both));
+    let replies = records.iter().filter(|r| r.kind == Kind::NetReply);
+    assert!(replies.count() > 1_000);
+}
