@@ -3,7 +3,7 @@
 use crate::compare::{Better, Comparison, Metric};
 use crate::sample::Sample;
 use domio_core::DomainId;
-use domio_meter::{DomainSummary, Summary};
+use domio_meter::{DomainSummary, Quantiles, Summary};
 
 /// One figure of a domain.
 #[derive(Clone, Copy, Debug)]
@@ -16,17 +16,20 @@ pub struct Measure {
     pub unit: &'static str,
     /// Which way it improves.
     pub better: Better,
+    /// Whether it is of the domain's network: only domains with one have it.
+    pub network: bool,
     of: fn(&Summary, &DomainSummary) -> Option<f64>,
 }
 
 /// The figures of a domain, in the order of tables. Those without a value in a run (no wake-up, no
-/// completed run) are not in its sample.
-pub const MEASURES: [Measure; 7] = [
+/// completed run, no network) are not in its sample.
+pub const MEASURES: [Measure; 14] = [
     Measure {
         key: "share_pct",
         title: "share",
         unit: "% of one pcpu",
         better: Better::Neither,
+        network: false,
         of: |s, d| Some(s.percent(d.total.running)),
     },
     Measure {
@@ -34,6 +37,7 @@ pub const MEASURES: [Measure; 7] = [
         title: "waiting",
         unit: "% of time",
         better: Better::Lower,
+        network: false,
         // Over all its vcpus, so that a domain of many does not seem to wait longer.
         of: |s, d| Some(s.percent(d.total.runnable) / d.vcpus.len().max(1) as f64),
     },
@@ -42,6 +46,7 @@ pub const MEASURES: [Measure; 7] = [
         title: "runs",
         unit: "1/s",
         better: Better::Neither,
+        network: false,
         of: |s, d| Some(s.per_second(d.total.executions)),
     },
     Measure {
@@ -49,6 +54,7 @@ pub const MEASURES: [Measure; 7] = [
         title: "run, 50 %",
         unit: "us",
         better: Better::Neither,
+        network: false,
         of: |_, d| micros(d.total.runs.p50),
     },
     Measure {
@@ -56,6 +62,7 @@ pub const MEASURES: [Measure; 7] = [
         title: "wake to run, 50 %",
         unit: "us",
         better: Better::Lower,
+        network: false,
         of: |_, d| micros(d.total.wake_to_run.p50),
     },
     Measure {
@@ -63,6 +70,7 @@ pub const MEASURES: [Measure; 7] = [
         title: "wake to run, 95 %",
         unit: "us",
         better: Better::Lower,
+        network: false,
         of: |_, d| micros(d.total.wake_to_run.p95),
     },
     Measure {
@@ -70,12 +78,82 @@ pub const MEASURES: [Measure; 7] = [
         title: "wake to run, 99 %",
         unit: "us",
         better: Better::Lower,
+        network: false,
         of: |_, d| micros(d.total.wake_to_run.p99),
+    },
+    Measure {
+        key: "net_mbps",
+        title: "delivered",
+        unit: "Mb/s",
+        better: Better::Higher,
+        network: true,
+        of: |s, d| {
+            let network = d.network.filter(|n| n.delivered > 0)?;
+            Some(s.mbit_per_second(network.delivered))
+        },
+    },
+    Measure {
+        key: "ping_replies",
+        title: "pings answered",
+        unit: "",
+        better: Better::Higher,
+        network: true,
+        of: |_, d| Some(pings(d)?.count as f64),
+    },
+    Measure {
+        key: "ping_mean_ms",
+        title: "round trip, mean",
+        unit: "ms",
+        better: Better::Lower,
+        network: true,
+        of: |_, d| pings(d)?.mean.map(|ns| ns / 1e6),
+    },
+    Measure {
+        key: "ping_sd_ms",
+        title: "round trip, sd",
+        unit: "ms",
+        better: Better::Lower,
+        network: true,
+        of: |_, d| pings(d)?.sd.map(|ns| ns / 1e6),
+    },
+    Measure {
+        key: "ping_p50_ms",
+        title: "round trip, 50 %",
+        unit: "ms",
+        better: Better::Lower,
+        network: true,
+        of: |_, d| millis(pings(d)?.p50),
+    },
+    Measure {
+        key: "ping_p95_ms",
+        title: "round trip, 95 %",
+        unit: "ms",
+        better: Better::Lower,
+        network: true,
+        of: |_, d| millis(pings(d)?.p95),
+    },
+    Measure {
+        key: "ping_p99_ms",
+        title: "round trip, 99 %",
+        unit: "ms",
+        better: Better::Lower,
+        network: true,
+        of: |_, d| millis(pings(d)?.p99),
     },
 ];
 
 fn micros(ns: Option<u64>) -> Option<f64> {
     ns.map(|ns| ns as f64 / 1e3)
+}
+
+fn millis(ns: Option<u64>) -> Option<f64> {
+    ns.map(|ns| ns as f64 / 1e6)
+}
+
+/// The round trips of a domain that was pinged.
+fn pings(domain: &DomainSummary) -> Option<Quantiles> {
+    let network = domain.network?;
+    (network.round_trips.count > 0).then_some(network.round_trips)
 }
 
 impl Measure {

@@ -2,10 +2,12 @@
 
 use domio_core::{DomainId, Instant, Record, Sink};
 use domio_meter::{Meter, Summary};
+use domio_net::host::Network;
 use domio_scenario::{Built, Scenario};
 use domio_sim::Outcome;
 use domio_trace::{DomainInfo, TraceHeader, scenario_sha256};
 use domio_vmm::Simulation;
+use domio_vmm::device::{Devices, Timers};
 
 /// What one replication gave.
 #[derive(Debug)]
@@ -57,20 +59,20 @@ pub fn simulate<S: Sink>(
         sink,
         measuring: false,
     };
-    let mut simulation = Simulation::new(
-        &built.host,
-        built.scheduler(),
-        recorder,
-        built.seed,
-        replication,
-    );
-    run(&mut simulation, begin).map_err(fault)?;
-    simulation.host_mut().sink_mut().measuring = true;
-    simulation.host_mut().mark(begin);
-    run(&mut simulation, end).map_err(fault)?;
-    simulation.host_mut().mark(end);
-    let events = simulation.events();
-    let recorder = simulation.into_sink();
+    let (host, scheduler, seed) = (&built.host, built.scheduler(), built.seed);
+    // Two kinds of simulation: a host without devices does not look for any.
+    let (recorder, events) = match &built.network {
+        None => {
+            let simulation = Simulation::new(host, scheduler, recorder, seed, replication);
+            through(simulation, begin, end).map_err(fault)?
+        }
+        Some(config) => {
+            let network = |timers: &mut Timers<'_>| Network::new(config, timers);
+            let simulation =
+                Simulation::with_devices(host, scheduler, network, recorder, seed, replication);
+            through(simulation, begin, end).map_err(fault)?
+        }
+    };
     Ok(Simulated {
         summary: recorder.meter.finish_at(end),
         sink: recorder.sink,
@@ -78,11 +80,29 @@ pub fn simulate<S: Sink>(
     })
 }
 
-/// Runs until `until`; when that fails, why and in which state.
-fn run<S: Sink>(
-    simulation: &mut Simulation<Recorder<S>>,
+/// Why a run ended early, and in which state.
+type Early = (String, String);
+
+/// Runs the warm-up until `begin` and the measured time until `end`; how many events that took.
+fn through<S: Sink, D: Devices>(
+    mut simulation: Simulation<Recorder<S>, D>,
+    begin: Instant,
+    end: Instant,
+) -> Result<(Recorder<S>, u64), Early> {
+    run(&mut simulation, begin)?;
+    simulation.host_mut().sink_mut().measuring = true;
+    simulation.host_mut().mark(begin);
+    run(&mut simulation, end)?;
+    simulation.host_mut().mark(end);
+    let events = simulation.events();
+    Ok((simulation.into_sink(), events))
+}
+
+/// Runs until `until`.
+fn run<S: Sink, D: Devices>(
+    simulation: &mut Simulation<Recorder<S>, D>,
     until: Instant,
-) -> Result<(), (String, String)> {
+) -> Result<(), Early> {
     match simulation.run(until) {
         Outcome::Completed { .. } => Ok(()),
         other => Err((other.to_string(), simulation.host().dump())),
@@ -199,6 +219,46 @@ mod tests {
         assert_eq!((header.replication, header.pcpus), (3, 1));
         assert_eq!(header.domains[2].name, "g3");
         assert_eq!(header.scenario_sha256.len(), 64);
+    }
+
+    /// A host with a network and one without, otherwise the same.
+    #[test]
+    fn a_host_has_the_network_that_the_scenario_asks_for() {
+        let guest = "[[domain]]\nname = \"Domain-0\"\n[[domain]]\nname = \"web\"\n\
+                     workload = \"WORK\"\n[[domain]]\n";
+        let text = TEXT.replacen("[[domain]]", guest, 1);
+        let with = |work| built(&text.replacen("WORK", work, 1)).1;
+        let plain = simulate(&with("idle"), 0, NullSink).unwrap().summary;
+        assert!(plain.domains.iter().all(|d| d.network.is_none()));
+        for (work, figures) in [
+            ("stream", vec!["net_mbps"]),
+            (
+                "ping",
+                vec!["ping_mean_ms", "ping_sd_ms", "ping_p99_ms", "ping_replies"],
+            ),
+        ] {
+            let built = with(work);
+            let mut recorded = simulate(&built, 0, Vec::new()).unwrap();
+            let sample = measure::sample(&recorded.summary, &domains(&built));
+            for figure in measure::MEASURES.iter().filter(|m| m.network) {
+                let expected = figures.contains(&figure.key) || figure.key.starts_with("ping_p");
+                let expected = expected && (work == "ping") == figure.key.starts_with("ping");
+                let found = sample.get(&figure.name("web"));
+                assert_eq!(found.is_some(), expected, "{work}: {}", figure.key);
+                assert_eq!(sample.get(&figure.name("g1")), None);
+            }
+            // The trace alone says the same.
+            let mut meter = Meter::new();
+            for record in recorded.sink.drain(..) {
+                meter.record(&record);
+            }
+            let network = |s: &Summary| s.domain(DomainId(1)).and_then(|d| d.network);
+            assert_eq!(
+                network(&meter.finish()),
+                network(&recorded.summary),
+                "{work}"
+            );
+        }
     }
 
     #[test]

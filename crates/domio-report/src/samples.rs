@@ -60,9 +60,15 @@ pub fn table_of_domains(samples: &[Sample], domains: &[String]) -> DataTable {
         Some(estimate) => figure::estimate(&estimate),
         None => "none".to_owned(),
     };
-    let heads = MEASURES.iter().map(|m| figure::heading(m.title, m.unit));
+    // Without a network there is nothing to say of it.
+    let has = |m: &&Measure| {
+        let mut domains = domains.iter();
+        !m.network || domains.any(|d| estimate(samples, &m.name(d)).is_some())
+    };
+    let measures: Vec<&Measure> = MEASURES.iter().filter(has).collect();
+    let heads = measures.iter().map(|m| figure::heading(m.title, m.unit));
     let row = |domain: &String| {
-        let cells = MEASURES.iter().map(|m| cell(domain, m));
+        let cells = measures.iter().map(|m| cell(domain, m));
         [domain.clone()].into_iter().chain(cells).collect()
     };
     DataTable {
@@ -239,7 +245,8 @@ mod tests {
             ("web", "batch")
         );
         let table = table_of_domains(&samples, &order);
-        assert_eq!(table.head.len(), 1 + MEASURES.len());
+        let of_processors = MEASURES.iter().filter(|m| !m.network).count();
+        assert_eq!(table.head.len(), 1 + of_processors);
         assert_eq!((&*table.rows[1][0], &*table.rows[1][5]), ("batch", "none"));
     }
 }

@@ -331,6 +331,49 @@ fn a_run_prints_measures_and_writes_what_it_is_asked_for() {
 }
 
 #[test]
+fn networks_are_shown_where_there_are_any() {
+    let folder = folder();
+    let network = contains("delivered").or(contains("round trip"));
+    let short = ["--set", "run.duration_s=1"];
+    domio(&folder)
+        .args(["run", "burn7"])
+        .args(short)
+        .assert()
+        .success()
+        .stdout(network.not());
+    let run = ["run", "driver-domain-streams", "--trace", "t.domio"];
+    domio(&folder)
+        .args(run)
+        .args(short)
+        .args(["--report", "r.html"])
+        .assert()
+        .success()
+        .stdout(contains("delivered").and(contains("[Mb/s]")))
+        .stdout(contains("round trip").not());
+    let page = std::fs::read_to_string(folder.path().join("r.html")).unwrap();
+    assert!(page.contains("delivered [Mb/s]") && !page.contains("round trip"));
+    domio(&folder)
+        .args(["trace", "summary", "t.domio"])
+        .assert()
+        .success()
+        .stdout(contains("delivered").and(contains("stream1")));
+    let compare = ["compare", "ping-among-burners", "--policy", "credit"];
+    let args = [&compare[..], &["--policy", "sedf"], &short].concat();
+    domio(&folder)
+        .args(&args)
+        .assert()
+        .success()
+        .stdout(contains("round trip, 95 % [ms]").and(contains("pings answered")))
+        .stdout(contains("delivered").not());
+    let value = json_of(&folder, &[&args[..], &["--json"]].concat());
+    let measures = value["measures"].as_array().unwrap().iter();
+    let found: Vec<&str> = measures
+        .filter_map(|m| m["measure"].as_str().filter(|m| m.starts_with("ping")))
+        .collect();
+    assert_eq!(found.len(), 6, "{found:?}");
+}
+
+#[test]
 fn a_run_repeats_itself() {
     let folder = folder();
     let args = [

@@ -42,11 +42,15 @@ fn two_processes_write_the_same_trace_of_every_shipped_scenario() {
 #[test]
 fn the_trace_of_a_run_is_clean_and_gives_the_figures_of_the_run() {
     let folder = tempfile::tempdir().expect("a temporary folder");
+    let mut networks = 0;
     // In the second nobody leaves his pcpu for the whole time: only marks tell of the vcpus.
     for (scenario, set) in [
         ("burn7", "run.duration_s=0.7"),
         ("smp-balance", "host.cores=8"),
         ("latency-guest", "run.duration_s=1"),
+        ("driver-domain-streams", "run.duration_s=0.5"),
+        ("ping-among-burners", "run.duration_s=2"),
+        ("udp-rate-limit", "run.duration_s=0.5"),
     ] {
         let args = ["run", scenario, "--set", "run.warmup_s=0.5", "--set", set];
         let mut args = args.to_vec();
@@ -73,6 +77,36 @@ fn the_trace_of_a_run_is_clean_and_gives_the_figures_of_the_run() {
                 let read = same.pointer(pointer).expect("a figure of the summary");
                 assert_eq!(told, read, "{scenario}, domain {id}: {figure}");
             }
+            networks += u32::from(network_agrees(domain, same));
         }
     }
+    assert_eq!(networks, 3 + 2 + 2, "domains with a network");
+}
+
+/// Whether the domain has a network; a run and the summary of its trace say the same of it.
+fn network_agrees(run: &Value, summary: &Value) -> bool {
+    let Some(network) = summary.get("network") else {
+        assert!(run.get("net_mbps").is_none() && run.get("ping_replies").is_none());
+        return false;
+    };
+    let told = |key: &str| run.pointer(&format!("/{key}/mean")).and_then(Value::as_f64);
+    let read = |pointer| network.pointer(pointer).and_then(Value::as_f64);
+    let delivered = read("/delivered_mbps").filter(|mbps| *mbps > 0.0);
+    assert_eq!(told("net_mbps"), delivered);
+    let replies = read("/replies").filter(|n| *n > 0.0);
+    assert_eq!(told("ping_replies"), replies);
+    assert!(delivered.is_some() || replies.is_some());
+    for (ms, us) in [
+        ("ping_mean_ms", "/round_trip_us/mean"),
+        ("ping_sd_ms", "/round_trip_sd_us"),
+        ("ping_p50_ms", "/round_trip_us/p50"),
+        ("ping_p95_ms", "/round_trip_us/p95"),
+        ("ping_p99_ms", "/round_trip_us/p99"),
+    ] {
+        match (told(ms), read(us)) {
+            (Some(ms), Some(us)) => assert!((ms * 1e3 - us).abs() < 1e-9 * us, "{ms} {us}"),
+            (told, read) => assert_eq!(told, read),
+        }
+    }
+    true
 }

@@ -5,10 +5,29 @@ use crate::text::{Cell, Column, Table, Tone};
 use domio_lab::measure::{MEASURES, Measure};
 use domio_lab::{Estimate, Sample};
 
-/// One row a domain, one column a measure that any of `domains` has.
+/// One row a domain, one column a measure that any of `domains` has; a second table for their
+/// networks, if any has one.
 pub fn render(domains: &[String], samples: &[Sample], width: Option<u16>) -> String {
-    let has = |m: &&Measure| domains.iter().any(|d| estimate(samples, d, m).is_some());
-    let measures: Vec<&Measure> = MEASURES.iter().filter(has).collect();
+    let of_network = |network: bool| {
+        let has = |m: &&Measure| domains.iter().any(|d| estimate(samples, d, m).is_some());
+        let measures = MEASURES.iter().filter(|m| m.network == network);
+        measures.filter(has).collect::<Vec<&Measure>>()
+    };
+    let processors = table(domains, samples, &of_network(false)).render(width);
+    let measures = of_network(true);
+    let has = |domain: &&String| {
+        let mut measures = measures.iter();
+        measures.any(|m| estimate(samples, domain, m).is_some())
+    };
+    let connected: Vec<String> = domains.iter().filter(has).cloned().collect();
+    if connected.is_empty() {
+        return processors;
+    }
+    let networks = table(&connected, samples, &measures).render(width);
+    format!("{processors}\n{networks}")
+}
+
+fn table(domains: &[String], samples: &[Sample], measures: &[&Measure]) -> Table {
     let columns = measures
         .iter()
         .map(|m| Column::figures(figure::two_lines(m.title, m.unit)));
@@ -20,7 +39,7 @@ pub fn render(domains: &[String], samples: &[Sample], width: Option<u16>) -> Str
         });
         table.row([Cell::new(domain, Tone::Strong)].into_iter().chain(cells));
     }
-    table.render(width)
+    table
 }
 
 /// The estimate of one measure of `domain`; `None` when no replication has it.
@@ -43,5 +62,16 @@ mod tests {
             "{text}"
         );
         assert!(!text.contains("wake to run"));
+    }
+
+    #[test]
+    fn only_domains_with_a_network_are_in_its_table() {
+        let sample = Sample::new().with("g1.share_pct", 20.0);
+        let samples = [sample.with("g2.share_pct", 80.0).with("g2.net_mbps", 94.1)];
+        let text = render(&["g1".into(), "g2".into()], &samples, None);
+        let (processors, networks) = text.split_once("\n\n").expect("two tables");
+        assert!(processors.contains("g1") && !processors.contains("delivered"));
+        assert!(networks.contains("delivered") && networks.contains("94.1"));
+        assert!(!networks.contains("g1") && !networks.contains("round trip"));
     }
 }

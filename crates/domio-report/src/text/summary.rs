@@ -3,7 +3,7 @@
 use crate::figure;
 use crate::text::{Cell, Column, Table, Tone};
 use domio_core::DomainId;
-use domio_meter::{AccountJson, SummaryJson};
+use domio_meter::{AccountJson, NetworkJson, SummaryJson};
 
 /// Domains, pcpus and what the trace covers. `name` gives the name of a domain, where one is known.
 pub fn render(
@@ -23,13 +23,9 @@ pub fn render(
     ]);
     let real = |id: u16| id != DomainId::IDLE.0;
     for domain in summary.domains.iter().filter(|d| real(d.id)) {
-        let id = DomainId(domain.id).to_string();
-        let title = match name(domain.id) {
-            Some(name) => format!("{id} {name}"),
-            None => id,
-        };
+        let title = Cell::new(title(domain.id, &name), Tone::Strong);
         let figures = figures(summary, &domain.account).map(Cell::from);
-        domains.row([Cell::new(title, Tone::Strong)].into_iter().chain(figures));
+        domains.row([title].into_iter().chain(figures));
     }
     let mut pcpus = Table::new([
         Column::words("pcpu").whole(),
@@ -43,17 +39,47 @@ pub fn render(
             figure::number(pcpu.switches_per_second).into(),
         ]);
     }
+    let mut networks = Table::new([
+        Column::words("domain").whole(),
+        Column::figures("delivered\n[Mb/s]"),
+        Column::figures("pings\nanswered"),
+        Column::figures("round trip,\nmean [us]"),
+        Column::figures("round trip,\nsd [us]"),
+        Column::figures("round trip,\n50 % [us]"),
+        Column::figures("round trip,\n95 % [us]"),
+        Column::figures("round trip,\n99 % [us]"),
+    ]);
+    for domain in &summary.domains {
+        if let Some(network) = &domain.network {
+            let figures = network_figures(network).map(Cell::from);
+            let title = Cell::new(title(domain.id, &name), Tone::Strong);
+            networks.row([title].into_iter().chain(figures));
+        }
+    }
+    let networks = match networks.is_empty() {
+        true => String::new(),
+        false => format!("{}\n", networks.render(width)),
+    };
     let lost = match summary.lost_records {
         0 => String::new(),
         n => format!(", {n} more were lost when they were recorded"),
     };
     format!(
-        "{}\n{}\n{} records in {} s{lost}\n",
+        "{}\n{networks}{}\n{} records in {} s{lost}\n",
         domains.render(width),
         pcpus.render(width),
         summary.records,
         figure::number(summary.seconds)
     )
+}
+
+/// How the domain `id` is called.
+fn title(id: u16, name: impl Fn(u16) -> Option<String>) -> String {
+    let number = DomainId(id).to_string();
+    match name(id) {
+        Some(name) => format!("{number} {name}"),
+        None => number,
+    }
 }
 
 fn percent(summary: &SummaryJson, ns: u64) -> String {
@@ -63,8 +89,23 @@ fn percent(summary: &SummaryJson, ns: u64) -> String {
     }
 }
 
+fn us(value: Option<f64>) -> String {
+    value.map_or("-".to_owned(), figure::number)
+}
+
+fn network_figures(network: &NetworkJson) -> [String; 7] {
+    [
+        figure::number(network.delivered_mbps),
+        network.replies.to_string(),
+        us(network.round_trip_us.mean),
+        us(network.round_trip_sd_us),
+        us(network.round_trip_us.p50),
+        us(network.round_trip_us.p95),
+        us(network.round_trip_us.p99),
+    ]
+}
+
 fn figures(summary: &SummaryJson, account: &AccountJson) -> [String; 7] {
-    let us = |value: Option<f64>| value.map_or("-".to_owned(), figure::number);
     [
         format!("{:.2}", account.share_percent),
         percent(summary, account.runnable_ns),

@@ -173,6 +173,10 @@ fn to_json(
         entry.insert("name".to_owned(), json!(name));
         for measure in &MEASURES {
             let estimate: Option<Estimate> = text::domains::estimate(samples, name, measure);
+            // A domain without a network has nothing of it; the other keys are always there.
+            if measure.network && estimate.is_none() {
+                continue;
+            }
             entry.insert(measure.key.to_owned(), json!(estimate));
         }
         Value::Object(entry)
