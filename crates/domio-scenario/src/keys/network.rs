@@ -165,8 +165,9 @@ const BEGIN: Key = key(
         unit: "ms",
         min_ns: 0,
     },
-    Need::TimeNs(0),
-    "When it begins, after the domain's start.",
+    Need::TimeNs(100_000_000),
+    "When it begins, after the domain's start. What comes before the guest has booted is lost, and \
+     TCP tries again after 3 s.",
 );
 
 const fn direction(default: &'static str) -> Key {

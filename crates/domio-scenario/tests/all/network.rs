@@ -206,180 +206,185 @@ fn without_a_vif_there_is_no_network() {
     );
 }
 
+/// A change to the base, then code, and words that the message, what was expected or the hint must
+/// hold.
+type Case = (&'static str, &'static str, Code, &'static [&'static str]);
+
+static MISTAKES: &[Case] = &[
+    (
+        "queue = 1000",
+        "nic = \"tg\"",
+        Code::UnknownName,
+        &["tg3, e1000", "`tg3`"],
+    ),
+    ("queue = 1000", "rate = 1.5", Code::WrongType, &["1G"]),
+    (
+        "queue = 1000",
+        "rate = 10",
+        Code::OutOfRange,
+        &["`rate` is out of range", "1000 to"],
+    ),
+    (
+        "queue = 1000",
+        "rate = \"1T\"",
+        Code::OutOfRange,
+        &["`1T` is no rate", "1G"],
+    ),
+    (
+        "queue = 1000",
+        "rate = \"400001M\"",
+        Code::OutOfRange,
+        &["400000000000"],
+    ),
+    (
+        "queue = 1000",
+        "latency = 3",
+        Code::UnknownKey,
+        &["ends in its unit: `latency_us`"],
+    ),
+    (
+        "queue = 1000",
+        "vif = {}",
+        Code::UnknownKey,
+        &["it is a key of [[domain]]"],
+    ),
+    (
+        "queue = 1000",
+        "scan = \"resume\"",
+        Code::Conflict,
+        &["FIFO", "two-level-64"],
+    ),
+    (
+        "cores = 2",
+        "nic = \"tg3\"",
+        Code::UnknownKey,
+        &["it is a key of [network]"],
+    ),
+    (
+        "queue = 1000",
+        "driver = \"bach\"",
+        Code::UnknownName,
+        &["no domain `bach`", "`batch`"],
+    ),
+    (
+        "queue = 1000",
+        "driver = \"web\"",
+        Code::Conflict,
+        &["cannot have a vif of its own"],
+    ),
+    (
+        "queue = 1000",
+        "driver = \"batch\"",
+        Code::Conflict,
+        &["web has a vif but is created before"],
+    ),
+    (
+        "\"Domain-0\"",
+        "\"control\"",
+        Code::MissingKey,
+        &["no driver domain", "Domain-0"],
+    ),
+    (
+        "\"Domain-0\"",
+        "\"Domain-0\"\nstop_s = 1",
+        Code::Conflict,
+        &["cannot be destroyed", "no `stop`"],
+    ),
+    (
+        "\"Domain-0\"",
+        "\"Domain-0\"\nstart_ms = 1",
+        Code::Conflict,
+        &["created before the driver"],
+    ),
+    (
+        "\"Domain-0\"",
+        "\"Domain-0\"\nworkload = \"ping\"",
+        Code::Conflict,
+        &["Domain-0 is the driver domain"],
+    ),
+    (
+        "name = \"web\"",
+        "name = \"web\"\nvif = 3",
+        Code::WrongType,
+        &["a table, [domain.vif]"],
+    ),
+    (
+        "name = \"web\"",
+        "name = \"web\"\nvif.rate = 3",
+        Code::WrongType,
+        &["10Mb/s@20ms"],
+    ),
+    (
+        "name = \"web\"",
+        "name = \"web\"\nvif.rate = \"3Mb\"",
+        Code::OutOfRange,
+        &["`3Mb` is no rate", "after `@`"],
+    ),
+    (
+        "name = \"web\"",
+        "name = \"web\"\nvif.rate = \"1Mb/s@1\"",
+        Code::OutOfRange,
+        &["`1` is no interval"],
+    ),
+    (
+        "name = \"web\"",
+        "name = \"web\"\nvif.rat = \"1Mb/s\"",
+        Code::UnknownKey,
+        &["did you mean `rate`"],
+    ),
+    (
+        "\"stream\"",
+        "\"stream\"\ndirection = \"up\"",
+        Code::UnknownName,
+        &["in, out"],
+    ),
+    (
+        "\"stream\"",
+        "\"stream\"\nreceive_buffer = 0",
+        Code::OutOfRange,
+        &["1 to"],
+    ),
+    (
+        "\"stream\"",
+        "\"stream\"\npps = 3",
+        Code::UnknownKey,
+        &["does not belong to `stream`", "workload udp"],
+    ),
+    (
+        "\"stream\"",
+        "\"udp\"",
+        Code::MissingKey,
+        &["`pps` is missing (workload udp needs it)"],
+    ),
+    (
+        "\"stream\"",
+        "\"udp\"\npps = 1\nbytes = 1473",
+        Code::OutOfRange,
+        &["0 to 1472"],
+    ),
+    (
+        "\"stream\"",
+        "\"ping\"\ntimeout_ms = 3",
+        Code::Conflict,
+        &["adaptive ping has no timeout", "flood"],
+    ),
+    (
+        "workload = \"stream\"",
+        "[[domain.task]]\nworkload = \"ping\"\npriority = 3",
+        Code::Conflict,
+        &["`priority` does not belong to `ping`", "vcpu 0"],
+    ),
+    (
+        "workload = \"stream\"",
+        "[[domain.task]]\nworkload = \"ping\"\nvcpu = \"all\"",
+        Code::Conflict,
+        &["`vcpu` does not belong to `ping`"],
+    ),
+];
+
 #[test]
 fn each_mistake_is_told_with_what_to_do() {
-    let cases: &[(&str, &str, Code, &[&str])] = &[
-        (
-            "queue = 1000",
-            "nic = \"tg\"",
-            Code::UnknownName,
-            &["tg3, e1000", "`tg3`"],
-        ),
-        ("queue = 1000", "rate = 1.5", Code::WrongType, &["1G"]),
-        (
-            "queue = 1000",
-            "rate = 10",
-            Code::OutOfRange,
-            &["`rate` is out of range", "1000 to"],
-        ),
-        (
-            "queue = 1000",
-            "rate = \"1T\"",
-            Code::OutOfRange,
-            &["`1T` is no rate", "1G"],
-        ),
-        (
-            "queue = 1000",
-            "rate = \"400001M\"",
-            Code::OutOfRange,
-            &["400000000000"],
-        ),
-        (
-            "queue = 1000",
-            "latency = 3",
-            Code::UnknownKey,
-            &["ends in its unit: `latency_us`"],
-        ),
-        (
-            "queue = 1000",
-            "vif = {}",
-            Code::UnknownKey,
-            &["it is a key of [[domain]]"],
-        ),
-        (
-            "queue = 1000",
-            "scan = \"resume\"",
-            Code::Conflict,
-            &["FIFO", "two-level-64"],
-        ),
-        (
-            "cores = 2",
-            "nic = \"tg3\"",
-            Code::UnknownKey,
-            &["it is a key of [network]"],
-        ),
-        (
-            "queue = 1000",
-            "driver = \"bach\"",
-            Code::UnknownName,
-            &["no domain `bach`", "`batch`"],
-        ),
-        (
-            "queue = 1000",
-            "driver = \"web\"",
-            Code::Conflict,
-            &["cannot have a vif of its own"],
-        ),
-        (
-            "queue = 1000",
-            "driver = \"batch\"",
-            Code::Conflict,
-            &["web has a vif but is created before"],
-        ),
-        (
-            "\"Domain-0\"",
-            "\"control\"",
-            Code::MissingKey,
-            &["no driver domain", "Domain-0"],
-        ),
-        (
-            "\"Domain-0\"",
-            "\"Domain-0\"\nstop_s = 1",
-            Code::Conflict,
-            &["cannot be destroyed", "no `stop`"],
-        ),
-        (
-            "\"Domain-0\"",
-            "\"Domain-0\"\nstart_ms = 1",
-            Code::Conflict,
-            &["created before the driver"],
-        ),
-        (
-            "\"Domain-0\"",
-            "\"Domain-0\"\nworkload = \"ping\"",
-            Code::Conflict,
-            &["Domain-0 is the driver domain"],
-        ),
-        (
-            "name = \"web\"",
-            "name = \"web\"\nvif = 3",
-            Code::WrongType,
-            &["a table, [domain.vif]"],
-        ),
-        (
-            "name = \"web\"",
-            "name = \"web\"\nvif.rate = 3",
-            Code::WrongType,
-            &["10Mb/s@20ms"],
-        ),
-        (
-            "name = \"web\"",
-            "name = \"web\"\nvif.rate = \"3Mb\"",
-            Code::OutOfRange,
-            &["`3Mb` is no rate", "after `@`"],
-        ),
-        (
-            "name = \"web\"",
-            "name = \"web\"\nvif.rate = \"1Mb/s@1\"",
-            Code::OutOfRange,
-            &["`1` is no interval"],
-        ),
-        (
-            "name = \"web\"",
-            "name = \"web\"\nvif.rat = \"1Mb/s\"",
-            Code::UnknownKey,
-            &["did you mean `rate`"],
-        ),
-        (
-            "\"stream\"",
-            "\"stream\"\ndirection = \"up\"",
-            Code::UnknownName,
-            &["in, out"],
-        ),
-        (
-            "\"stream\"",
-            "\"stream\"\nreceive_buffer = 0",
-            Code::OutOfRange,
-            &["1 to"],
-        ),
-        (
-            "\"stream\"",
-            "\"stream\"\npps = 3",
-            Code::UnknownKey,
-            &["does not belong to `stream`", "workload udp"],
-        ),
-        (
-            "\"stream\"",
-            "\"udp\"",
-            Code::MissingKey,
-            &["`pps` is missing (workload udp needs it)"],
-        ),
-        (
-            "\"stream\"",
-            "\"udp\"\npps = 1\nbytes = 1473",
-            Code::OutOfRange,
-            &["0 to 1472"],
-        ),
-        (
-            "\"stream\"",
-            "\"ping\"\ntimeout_ms = 3",
-            Code::Conflict,
-            &["adaptive ping has no timeout", "flood"],
-        ),
-        (
-            "workload = \"stream\"",
-            "[[domain.task]]\nworkload = \"ping\"\npriority = 3",
-            Code::Conflict,
-            &["`priority` does not belong to `ping`", "vcpu 0"],
-        ),
-        (
-            "workload = \"stream\"",
-            "[[domain.task]]\nworkload = \"ping\"\nvcpu = \"all\"",
-            Code::Conflict,
-            &["`vcpu` does not belong to `ping`"],
-        ),
-    ];
-    for (from, to, code, words) in cases {
+    for (from, to, code, words) in MISTAKES {
         let problem = only(&change(from, to));
         assert_eq!(problem.code, *code, "{to}: {problem:?}");
         let said = format!(
@@ -465,7 +470,7 @@ fn a_free_host_fills_its_line_both_ways() {
         ("100M", "out", 94.14),
     ] {
         let text = change("queue = 1000", &format!("rate = \"{rate}\""));
-        let way = format!("\"stream\"\ndirection = \"{direction}\"");
+        let way = format!("\"stream\"\nbegin_s = 0\ndirection = \"{direction}\"");
         let text = text.replacen("\"stream\"", &way, 1);
         let got = mbps(&run(&text), 1);
         assert!(
@@ -477,12 +482,31 @@ fn a_free_host_fills_its_line_both_ways() {
 
 #[test]
 fn a_limit_holds_for_what_the_guest_sends_alone() {
-    let send = "\"udp\"\npps = 2500\nbytes = 1000\ndirection = \"out\"\nvif.rate = \"10Mb/s\"";
+    let send = "\"udp\"\nbegin_s = 0\npps = 2500\nbytes = 1000\ndirection = \"out\"\nvif.rate = \"10Mb/s\"";
     let sent = mbps(&run(&change("\"stream\"", send)), 1);
     assert!((9.0..10.0).contains(&sent), "{sent}");
     let receive = send.replace("\"out\"", "\"in\"");
     let received = mbps(&run(&change("\"stream\"", &receive)), 1);
     assert!((19.9..20.1).contains(&received), "{received}");
+}
+
+#[test]
+fn guests_come_and_go_while_packets_are_under_way() {
+    let text = change("cores = 2", "profile = \"opteron-242\"\nxen = \"3.1\"");
+    let short = "name = \"web\"\ncount = 4\nstart_ms = 100\nstop_ms = 600";
+    let text = text.replacen("name = \"web\"", short, 1);
+    let records = run(&text);
+    let delivered = records.iter().filter(|r| r.kind == Kind::NetDelivered);
+    let last = delivered.map(|r| r.at).max().expect("something arrived");
+    let (from, to) = (
+        Instant::from_nanos(500_000_000),
+        Instant::from_nanos(600_000_000),
+    );
+    assert!(from < last && last <= to, "{last}");
+    for way in ["\"out\"", "\"in\""] {
+        let udp = format!("\"udp\"\npps = 50000\ndirection = {way}");
+        run(&text.replacen("\"stream\"", &udp, 1));
+    }
 }
 
 #[test]
