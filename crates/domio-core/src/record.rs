@@ -110,12 +110,13 @@ pub enum Kind {
     /// vcpu, `data` = ns from release to completion (low, high word), ns of processor time that it
     /// took (low, high word). Only simulated guests tell this; no record of Xen corresponds.
     JobDone = 15,
-    /// Bytes of a network flow have reached their application: `vcpu` = the guest's end of the flow,
-    /// `data` = number of the flow, 0, bytes (low, high word). Only simulated hosts tell this.
-    NetDelivered = 16,
-    /// A reply to a ping has come back to who sent it: `vcpu` = the guest's end of the flow, `data` =
-    /// number of the flow, 0, ns of the round trip (low, high word). Only simulated hosts tell
+    /// Bytes of a network flow have reached their application: `vcpu` = the guest's end of the
+    /// flow, `data` = number of the flow, 0, bytes (low, high word). Only simulated hosts tell
     /// this.
+    NetDelivered = 16,
+    /// A reply to a ping has come back to who sent it: `vcpu` = the guest's end of the flow,
+    /// `data` = number of the flow, 0, ns of the round trip (low, high word). Only simulated hosts
+    /// tell this.
     NetReply = 17,
 }
 

@@ -11,8 +11,8 @@
 //!
 //! What a handler leaves for later runs when the handler returns, within the same upcall and before
 //! the next port is scanned. An upcall that comes while softirqs run inside another one only makes
-//! a note (xen-spec 5.4). Softirqs are repeated while more are raised, ten rounds at most; then they
-//! go on in a thread (`ksoftirqd`), outside of the upcall, where upcalls interrupt them.
+//! a note (xen-spec 5.4). Softirqs are repeated while more are raised, ten rounds at most; then
+//! they go on in a thread (`ksoftirqd`), outside of the upcall, where upcalls interrupt them.
 //!
 //! A **service** is a process that belongs to a device model, such as the one that reads from a
 //! socket. It runs before the tasks of the guest, as the scheduler of Linux 2.6 prefers processes

@@ -110,7 +110,7 @@ impl Netback {
         }
     }
 
-    /// Packets inside, between a ring or the bridge and the other; those in the backlog not counted.
+    /// Packets inside, between a ring or the bridge and the other, without those in the backlog.
     pub fn held(&self) -> u64 {
         (self.rx_waiting.len() + self.rx_batch.len() + self.tx_batch.len()) as u64
     }
