@@ -1,10 +1,10 @@
 //! Per-domain accounts and latency statistics, computed from a trace alone.
 //!
 //! [`Meter`] takes records one by one, from a file or straight from a simulated host, and makes a
-//! [`Summary`]: who ran, waited and was blocked for how long, how long a run lasted, how long a woken
-//! vcpu waited for its pcpu, what a domain's network delivered and how long pings took.
-//! [`SummaryJson`] is what `domio trace summary --json` prints. [`Sampler`] gives the figures of each
-//! interval, as XenMon shows them. [`TraceChecker`] tells whether a trace can be true at all.
+//! [`Summary`]: who ran, waited and was blocked for how long, how long a run lasted, how long a
+//! woken vcpu waited for its pcpu, what a domain's network delivered and how long pings took.
+//! [`SummaryJson`] is what `domio trace summary --json` prints. [`Sampler`] gives the figures of
+//! each interval, as XenMon shows them. [`TraceChecker`] tells whether a trace can be true at all.
 //!
 //! All of them see records only, never a host: a trace of a real Xen host and a simulated one go
 //! through the same code.

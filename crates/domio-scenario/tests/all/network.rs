@@ -482,7 +482,8 @@ fn a_free_host_fills_its_line_both_ways() {
 
 #[test]
 fn a_limit_holds_for_what_the_guest_sends_alone() {
-    let send = "\"udp\"\nbegin_s = 0\npps = 2500\nbytes = 1000\ndirection = \"out\"\nvif.rate = \"10Mb/s\"";
+    let send = "\"udp\"\nbegin_s = 0\npps = 2500\nbytes = 1000\ndirection = \"out\"\n\
+                vif.rate = \"10Mb/s\"";
     let sent = mbps(&run(&change("\"stream\"", send)), 1);
     assert!((9.0..10.0).contains(&sent), "{sent}");
     let receive = send.replace("\"out\"", "\"in\"");
