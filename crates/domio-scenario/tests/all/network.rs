@@ -125,6 +125,10 @@ vif = { rate = "10Mb/s@20ms" }
   pace = "flood"
   bytes = 8
   [[domain.task]]
+  workload = "ping"
+  pace = "flood"
+  timeout_ms = 30
+  [[domain.task]]
   workload = "udp"
   pps = 50
   bytes = 100
@@ -151,6 +155,10 @@ vif = { rate = "10Mb/s@20ms" }
     let rest = [
         FlowKind::Ping(PingConfig::default()),
         FlowKind::Ping(PingConfig { bytes: 8, pace }),
+        FlowKind::Ping(PingConfig {
+            bytes: 56,
+            pace: Pace::Flood(Duration::from_millis(30)),
+        }),
         FlowKind::UdpIn(UdpConfig {
             bytes: 100,
             rate: 50,
