@@ -3,7 +3,8 @@
 //! It says of a document all that does not take two tables to see: keys, types, ranges, words,
 //! which keys a workload, an action or a policy has. What it lets through and
 //! [`crate::Scenario::parse`] refuses: pins to pcpus that the host has not, names that are given
-//! twice, caps above the vcpus, actions that are impossible at their time, times in two units.
+//! twice, caps above the vcpus, actions that are impossible at their time, times in two units, a
+//! network without a driver domain or against the release, vcpus for network workloads.
 
 use crate::amount::{MAX_TIME, UNITS};
 use crate::check::param_specs;
