@@ -67,7 +67,7 @@ pub fn simulate<S: Sink>(
             through(simulation, begin, end).map_err(fault)?
         }
         Some(config) => {
-            let network = |timers: &mut Timers<'_>| Network::new(config, timers);
+            let network = |timers: &mut Timers<'_>| Network::new(config, timers, seed, replication);
             let simulation =
                 Simulation::with_devices(host, scheduler, network, recorder, seed, replication);
             through(simulation, begin, end).map_err(fault)?

@@ -34,7 +34,8 @@ fn trace(built: &Built, replication: u32) -> Vec<Record> {
             run(built, simulation)
         }
         Some(config) => {
-            let network = |timers: &mut Timers<'_>| Network::new(config, timers);
+            let network =
+                |timers: &mut Timers<'_>| Network::new(config, timers, built.seed, replication);
             let seed = built.seed;
             let sink = Vec::new();
             let simulation =

@@ -54,6 +54,16 @@ pub(crate) static NETWORK: Section = plain(
             "How long each bit travels, one way.",
         ),
         key(
+            "remote_gap",
+            Kind::Time {
+                unit: "us",
+                min_ns: 0,
+            },
+            Need::TimeNs(0),
+            "Least time between two interrupts of the remote host's card: packets that come \
+             meanwhile wait for the next. 125 us with an e1000 of 2006.",
+        ),
+        key(
             "queue",
             Kind::Int {
                 min: 1,

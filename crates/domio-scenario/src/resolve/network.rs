@@ -62,6 +62,7 @@ pub(super) fn network(
             latency: fields.time("latency")?,
             queue: usize::try_from(fields.int("queue")?).ok()?,
         },
+        remote_gap: fields.time("remote_gap")?,
         costs,
         rx_mode: match given_or(fields, "rx", || by_release(version?, "flip", "copy"))?.as_str() {
             "flip" => RxMode::Flip,

@@ -448,7 +448,7 @@ fn run(text: &str) -> Vec<Record> {
     let mut simulation = Simulation::with_devices(
         &built.host,
         built.scheduler(),
-        |timers| Network::new(&config, timers),
+        |timers| Network::new(&config, timers, built.seed, 0),
         Vec::new(),
         built.seed,
         0,

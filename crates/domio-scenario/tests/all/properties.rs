@@ -226,7 +226,7 @@ fn network_boots(built: &Built) {
     let mut simulation = Simulation::with_devices(
         &built.host,
         built.scheduler(),
-        |timers| Network::new(config, timers),
+        |timers| Network::new(config, timers, built.seed, 0),
         NullSink,
         built.seed,
         0,

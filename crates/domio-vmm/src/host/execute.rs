@@ -231,11 +231,15 @@ impl<S: Sink, D: Devices> Host<S, D> {
                     cost + self.profile.ipi
                 };
                 self.halt(queue, pcpu, now);
-                // By way of the queue even when nothing takes time: who sends is in the middle of
-                // its step, and what it sent is not delivered in full yet.
-                let p = &mut self.pcpus[pcpu];
-                p.exec_from = now + delay;
-                queue.arm(p.done, now + delay);
+                if D::PRESENT {
+                    // By way of the queue even when nothing takes time: who sends is in the middle
+                    // of its step, and what it sent is not delivered in full yet.
+                    let p = &mut self.pcpus[pcpu];
+                    p.exec_from = now + delay;
+                    queue.arm(p.done, now + delay);
+                } else {
+                    self.go(queue, pcpu, now + delay);
+                }
                 if pcpu == on {
                     return;
                 }

@@ -32,7 +32,7 @@ impl Default for Settings {
             without_streams: Duration::from_secs(120),
             profile: Profile::OPTERON_242,
             network: NetCosts::OPTERON_242,
-            kernel: KERNEL,
+            kernel: KernelCosts::OPTERON_242,
         }
     }
 }
@@ -48,13 +48,3 @@ impl Settings {
         }
     }
 }
-
-/// Linux 2.6.18 on a 1.6 GHz Opteron 242: engineering estimates, as those of
-/// [`NetCosts::OPTERON_242`].
-const KERNEL: KernelCosts = KernelCosts {
-    upcall: Duration::from_nanos(500),
-    nested: Duration::from_nanos(300),
-    irq: Duration::from_nanos(300),
-    timer_irq: Duration::from_nanos(1_000),
-    timer_softirq: Duration::from_nanos(500),
-};
