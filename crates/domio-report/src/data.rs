@@ -176,6 +176,8 @@ pub struct Panel {
     pub range: String,
     /// Kinds of marks, for the legend.
     pub marks: Vec<(MarkShape, String)>,
+    /// What remarks are, for the table; empty where no cell has one.
+    pub remark: String,
     /// By column.
     pub cells: Vec<PanelCell>,
 }
@@ -193,6 +195,8 @@ pub struct PanelCell {
     pub marks: Vec<Vec<f64>>,
     /// Published values, and how they were printed.
     pub published: Vec<(f64, String)>,
+    /// What only the table tells.
+    pub remark: String,
 }
 
 /// How a mark is drawn.

@@ -9,6 +9,7 @@
 use crate::data::{
     BarGroup, Bars, Chart, Figure, MarkShape, Panel, PanelCell, Panels, Quantity, Section, Sequence,
 };
+use crate::figure;
 use domio_lab::experiments::ongaro::{CONFIGURATIONS, PINGS, Role, TESTS, Test, experiment};
 use domio_lab::{Estimate, Ledger, Sample};
 use std::collections::BTreeMap;
@@ -99,10 +100,10 @@ pub fn sections(samples: &All, ledger: &Ledger) -> Vec<Section> {
     sections
 }
 
-/// What a latency is.
-const NO_REPLY: &str = "A latency is that of replies that came within the measured time; a request \
-                        without one is not counted, and \"no reply\" means that none came in any \
-                        replication.";
+/// What a latency is, and what it hides.
+const NO_REPLY: &str = "A latency is that of replies that came within the measured time; requests without one are not \
+     counted, so that few replies, or (4/10) for replies in four of ten replications, mean that \
+     the true latency is higher.";
 
 fn claims(ledger: &Ledger, about: &[&str]) -> Option<Figure> {
     let entries = ledger.entries.iter();
@@ -261,12 +262,14 @@ fn bandwidth(test: &Test, cells: &[&[Sample]]) -> Panel {
         mean: "average of the guests".to_owned(),
         range: "slowest to fastest guest of a replication".to_owned(),
         marks: vec![(MarkShape::Cross, "each guest that streams".to_owned())],
+        remark: String::new(),
         cells: by_configuration(cells, |name, samples| PanelCell {
             mean: estimate(samples, "streams.average_mbps"),
             label: String::new(),
             range: range(samples, "streams.lowest_mbps", "streams.highest_mbps"),
             marks: vec![of_guests(samples, &guests, "rate_mbps")],
             published: printed(&PRINTED_RATES, test, name, |v| format!("{v}")),
+            remark: String::new(),
         }),
     }
 }
@@ -282,6 +285,7 @@ fn shares(test: &Test, cells: &[&[Sample]]) -> Panel {
             (MarkShape::Box, "each guest that burns".to_owned()),
             (MarkShape::Ring, "dom0".to_owned()),
         ],
+        remark: String::new(),
         cells: by_configuration(cells, |name, samples| PanelCell {
             mean: estimate(samples, "burn.average_pct"),
             label: String::new(),
@@ -291,6 +295,7 @@ fn shares(test: &Test, cells: &[&[Sample]]) -> Panel {
                 mean(samples, "dom0.share_pct").into_iter().collect(),
             ],
             published: printed(&PRINTED_SHARES, test, name, |v| format!("{v} %")),
+            remark: String::new(),
         }),
     }
 }
@@ -302,6 +307,7 @@ fn latency(test: &Test, cells: &[&[Sample]]) -> Panel {
         mean: "average".to_owned(),
         range: "standard deviation around it".to_owned(),
         marks: vec![(MarkShape::Dash, "median".to_owned())],
+        remark: "replies a replication".to_owned(),
         cells: by_configuration(cells, |name, samples| {
             let average = estimate(samples, "ping.mean_ms");
             let range = average.and_then(|e| {
@@ -309,6 +315,10 @@ fn latency(test: &Test, cells: &[&[Sample]]) -> Panel {
                 Some([e.mean - deviation, e.mean + deviation])
             });
             let label = match average {
+                // Some replications have no latency.
+                Some(e) if e.n < samples.len() => {
+                    format!("{} ({}/{})", milliseconds(e.mean), e.n, samples.len())
+                }
                 Some(average) => milliseconds(average.mean),
                 None if samples.is_empty() => String::new(),
                 None => "no reply".to_owned(),
@@ -320,6 +330,7 @@ fn latency(test: &Test, cells: &[&[Sample]]) -> Panel {
                 range,
                 marks: median.map(|m| vec![m]).into_iter().collect(),
                 published: printed(&PRINTED_LATENCIES, test, name, milliseconds),
+                remark: mean(samples, "ping.replies").map_or(String::new(), figure::short),
             }
         }),
     }
@@ -419,13 +430,13 @@ mod tests {
     fn a_cell_has_what_its_guests_do() {
         let pings = streams()
             .with("ping.mean_ms", 20.0)
-            .with("ping.deviation_ms", 30.0);
+            .with("ping.deviation_ms", 30.0)
+            .with("ping.replies", 400.0);
+        let none = streams().with("ping.replies", 0.0);
         let all: All = [
-            (
-                experiment("test7", "orig"),
-                vec![streams().with("ping.replies", 0.0)],
-            ),
-            (experiment("test7", "tb"), vec![pings]),
+            (experiment("test7", "orig"), vec![none.clone()]),
+            (experiment("test7", "tb"), vec![pings.clone()]),
+            (experiment("test7", "bs"), vec![pings, none]),
         ]
         .into();
         let sections = sections(&all, &ledger());
@@ -448,6 +459,8 @@ mod tests {
         assert_eq!(latency.cells[0].published, [(1_800.0, "1.8 s".to_owned())]);
         assert_eq!(latency.cells[5].label, "20.0 ms");
         assert_eq!(latency.cells[5].range, Some([-10.0, 50.0]));
+        assert_eq!(latency.cells[7].label, "20.0 ms (1/2)");
+        assert_eq!(latency.cells[5].remark, "400");
         assert_eq!(latency.cells[1], PanelCell::default(), "not run");
     }
 

@@ -167,6 +167,7 @@ fn panels() -> Chart {
         mean: "average".into(),
         range: "lowest to highest".into(),
         marks: vec![(MarkShape::Cross, "each guest".into())],
+        remark: "remark <1>".into(),
         cells: (0..columns.len())
             .map(|i| {
                 let scale = if log { 30_f64.powi(i as i32) } else { 1.0 };
@@ -183,6 +184,7 @@ fn panels() -> Chart {
                         0 => vec![(mean * 1.5, "published".into())],
                         _ => Vec::new(),
                     },
+                    remark: format!("{i} & more"),
                 }
             })
             .collect(),

@@ -131,7 +131,7 @@ fn errors_say_what_to_do_next() {
 fn reproduce_prints_the_ledger_and_writes_the_report() {
     let folder = folder();
     domio(&folder)
-        .args(["reproduce", "ongaro.fig2", "ongaro.fig3"])
+        .args(["reproduce", "ongaro.fig2", "boutcher.cfq16"])
         .assert()
         .success()
         .stdout(contains("ongaro.fig2.cpu-fairness"))
@@ -140,6 +140,40 @@ fn reproduce_prints_the_ledger_and_writes_the_report() {
     let page = std::fs::read_to_string(folder.path().join("out/report.html")).unwrap();
     assert!(page.contains("ongaro.fig2.cpu-fairness") && page.ends_with("</html>"));
     assert!(page.contains("guest7"), "the shares are drawn");
+}
+
+#[test]
+fn a_cell_becomes_a_timeline_with_its_figures() {
+    let folder = folder();
+    let cell = ["reproduce", "ongaro", "--cell", "test3/sedf"];
+    domio(&folder)
+        .args(cell)
+        .args(["--perfetto", "cell.pftrace"])
+        .assert()
+        .success()
+        .stdout(contains("ping.mean_ms"))
+        .stderr("wrote cell.pftrace; open it at ui.perfetto.dev\n");
+    let trace = std::fs::read(folder.path().join("cell.pftrace")).unwrap();
+    let names_guest = trace.windows(6).any(|w| w == b"guest8");
+    assert!(trace.len() > 100_000 && names_guest, "{}", trace.len());
+    let mut wrong = cell.to_vec();
+    wrong[3] = "test3/sdef";
+    domio(&folder)
+        .args(wrong)
+        .args(["--perfetto", "none.pftrace"])
+        .assert()
+        .code(2)
+        .stderr(contains(
+            "test7, test8 and a configuration of orig, all-off",
+        ));
+    assert!(!folder.path().join("none.pftrace").exists());
+    domio(&folder)
+        .args(["reproduce", "zeng", "--cell", "test3/sedf"])
+        .args(["--perfetto", "none.pftrace"])
+        .assert()
+        .code(2)
+        .stderr(contains("--cell goes with ongaro alone"));
+    domio(&folder).args(cell).assert().code(2);
 }
 
 #[test]

@@ -91,6 +91,7 @@ fn of_panel(panel: &Panel, columns: &[String]) -> DataTable {
         head.push(panel.range.clone());
     }
     head.extend(panel.marks.iter().map(|(_, name)| name.clone()));
+    head.extend((!panel.remark.is_empty()).then(|| panel.remark.clone()));
     let none = PanelCell::default();
     let row = |(i, name): (usize, &String)| {
         let shown = panel.cells.get(i).unwrap_or(&none);
@@ -120,6 +121,7 @@ fn of_cell(panel: &Panel, shown: &PanelCell) -> Vec<String> {
     }
     let marks = |i: usize| shown.marks.get(i).map_or(String::new(), |m| list(m));
     cells.extend((0..panel.marks.len()).map(marks));
+    cells.extend((!panel.remark.is_empty()).then(|| shown.remark.clone()));
     cells
 }
 

@@ -440,6 +440,7 @@ mod tests {
             range: Some([-3.0, 40.0]),
             marks: vec![vec![1.0, 2.0, 30.0]],
             published: vec![(36_600.0, "36.6 s".into())],
+            remark: String::new(),
         }
     }
 
@@ -450,6 +451,7 @@ mod tests {
             mean: "average".into(),
             range: "deviation".into(),
             marks: vec![(MarkShape::Dash, "median <1>".into())],
+            remark: String::new(),
             cells: vec![cell(&[8.0, 10.0]), PanelCell::default()],
         };
         Panels {

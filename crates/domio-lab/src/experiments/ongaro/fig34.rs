@@ -114,6 +114,34 @@ mod tests {
     }
 
     #[test]
+    fn boost_is_irrelevant_when_the_spreads_are_near() {
+        let verdict = |with, without| {
+            Fake::new(rows())
+                .all("test1", &["tb", "t"], AVERAGE.key, |_| {
+                    Values::around(110.0)
+                })
+                .cell("test1", "tb", &[(SPREAD.key, Values::around(with))])
+                .cell("test1", "t", &[(SPREAD.key, Values::around(without))])
+                .verdict("ongaro.fig3.boost-irrelevant")
+        };
+        assert_eq!(verdict(40.0, 44.0), Holds);
+        assert_eq!(verdict(40.0, 28.0), Fails);
+        assert_eq!(verdict(28.0, 40.0), Fails);
+    }
+
+    #[test]
+    fn the_latency_without_boost_is_within_the_tolerance() {
+        let verdict = |mean| {
+            Fake::new(rows())
+                .cell("test3", "t", &[(PING.key, Values::around(mean))])
+                .verdict("ongaro.fig4.no-boost")
+        };
+        assert_eq!(verdict(160.0), Holds);
+        assert_eq!(verdict(80.0), Fails);
+        assert_eq!(verdict(240.0), Fails);
+    }
+
+    #[test]
     fn boost_needs_a_low_median_and_spikes() {
         let verdict = |median, worst| {
             Fake::new(rows())

@@ -1,0 +1,205 @@
+//! How much the verdicts on Ongaro's claims hang on what nobody knows exactly.
+//!
+//! Goal: rows do not flip when the seed, the measured time or a cost of the machine changes. Method:
+//! rows are decided as `domio reproduce` decides them, first with the default settings and then with
+//! one thing changed; every verdict has to be the same. Costs are engineering estimates, and change
+//! by a tenth either way.
+
+use domio_core::Duration;
+use domio_lab::experiments::ongaro::{Settings, register_cells};
+use domio_lab::reproduce::{Options, reproduce};
+use domio_lab::{Claims, Registry, Silent, Verdict};
+use domio_net::host::{KernelCosts, NetCosts};
+use domio_vmm::Profile;
+use domio_vmm::grant::GrantCosts;
+use std::collections::BTreeMap;
+
+/// Rows of several kinds, by value and by comparison, of latency, share and bandwidth.
+const ROWS: [&str; 10] = [
+    "ongaro.fig4.boost",
+    "ongaro.test1.orig-average",
+    "ongaro.test1.orig-extremes",
+    "ongaro.test1.orig-worst-spread",
+    "ongaro.test3.burn-share",
+    "ongaro.test3.orig",
+    "ongaro.test3.range",
+    "ongaro.test4.orig",
+    "ongaro.test56.boost-sort-little",
+    "ongaro.test8.tb",
+];
+
+/// Those of them that read two cells with streams at most.
+const FEW_STREAMS: [&str; 7] = [
+    "ongaro.fig4.boost",
+    "ongaro.test1.orig-extremes",
+    "ongaro.test3.burn-share",
+    "ongaro.test3.orig",
+    "ongaro.test3.range",
+    "ongaro.test4.orig",
+    "ongaro.test8.tb",
+];
+
+fn verdicts(
+    rows: &[&str],
+    settings: Settings,
+    seed: u64,
+    replications: u32,
+) -> BTreeMap<String, Verdict> {
+    let mut registry = Registry::new();
+    register_cells(&mut registry, settings);
+    let claims = Claims::shipped();
+    let selected = claims.select(rows).unwrap();
+    let options = Options {
+        seed,
+        replications: Some(replications),
+    };
+    let entries = reproduce(&selected, &registry, options, &Silent)
+        .ledger
+        .entries;
+    let verdict = |e: domio_lab::ledger::Entry| (e.claim.id, e.finding.verdict);
+    entries.into_iter().map(verdict).collect()
+}
+
+/// Every field of `$value`, which are durations but for those after the semicolon, with its name. A
+/// new field does not compile until it is listed.
+macro_rules! durations {
+    ($list:ident, $value:expr, $kind:ident { $($field:ident),* ; $($other:ident),* }) => {
+        let $kind { $($field,)* $($other: _),* } = $value;
+        $($list.push((concat!(stringify!($kind), ".", stringify!($field)), $field));)*
+    };
+}
+
+/// Every cost of `settings` with its name.
+fn costs(settings: &mut Settings) -> Vec<(&'static str, &mut Duration)> {
+    let mut list = Vec::new();
+    let Settings {
+        profile,
+        network,
+        kernel,
+        ..
+    } = settings;
+    // Credit's tick and its accounting; SEDF has no timers of its own.
+    let [tick, accounting, ..] = &mut profile.timer_to_handler;
+    list.push(("Profile.timer_to_handler[tick]", tick));
+    list.push(("Profile.timer_to_handler[accounting]", accounting));
+    durations!(list, profile, Profile {
+        wake_to_pass, wake_note, timer_to_pass, block_to_pass, ipi_to_pass, switch, keep, resume,
+        cache_refill, migration_refill, ipi, timer_entry, step, tick_to_record, handler,
+        interrupt, timer_slop; name, source, timer_to_handler
+    });
+    durations!(list, network, NetCosts {
+        nic_irq, nic_rx, nic_tx, nic_reap, bridge, back_queue, back_rx, back_irq, back_tx,
+        back_answer, front_irq, front_rx, front_refill, front_tx, front_reap, stack,
+        wake_process, send_event, copy_kib; grants
+    });
+    durations!(list, &mut network.grants, GrantCosts {
+        hypercall, map, unmap, copy, copy_kib, transfer;
+    });
+    durations!(list, kernel, KernelCosts {
+        upcall, nested, irq, timer_irq, timer_softirq;
+    });
+    list
+}
+
+fn scaled(cost: Duration, percent: u64) -> Duration {
+    Duration::from_nanos(cost.as_nanos() * percent / 100)
+}
+
+/// The settings with every cost at `percent` of what it was.
+fn all_costs(mut settings: Settings, percent: u64) -> Settings {
+    for (_, cost) in costs(&mut settings) {
+        *cost = scaled(*cost, percent);
+    }
+    settings
+}
+
+/// What is changed, and the settings and the seed with that change.
+type Variant = (String, Settings, u64);
+
+/// One cost at a time, a tenth less and a tenth more. Costs of zero stay what they are.
+fn each_cost(base: Settings) -> Vec<Variant> {
+    let mut variants = Vec::new();
+    let count = costs(&mut base.clone()).len();
+    for percent in [90, 110] {
+        for i in 0..count {
+            let mut changed = base;
+            let (name, cost) = costs(&mut changed).swap_remove(i);
+            *cost = scaled(*cost, percent);
+            if changed != base {
+                variants.push((format!("{percent} % of {name}"), changed, 1));
+            }
+        }
+    }
+    variants
+}
+
+/// Verdicts that differ from those with `base`.
+fn flips(rows: &[&str], base: Settings, replications: u32, variants: &[Variant]) -> Vec<String> {
+    let expected = verdicts(rows, base, 1, replications);
+    let mut flips = Vec::new();
+    for (what, settings, seed) in variants {
+        let got = verdicts(rows, *settings, *seed, replications);
+        for (id, verdict) in &got {
+            if *verdict != expected[id] {
+                flips.push(format!("{id}: {} with {what}", verdict.name()));
+            }
+        }
+    }
+    flips
+}
+
+/// The verdicts of seven rows hang on neither seed nor time, nor on all costs together.
+#[test]
+fn rows_do_not_flip_with_seed_time_and_all_costs() {
+    let base = Settings {
+        with_streams: Duration::from_secs(3),
+        without_streams: Duration::from_secs(40),
+        ..Settings::default()
+    };
+    let longer = Settings {
+        with_streams: Duration::from_secs(6),
+        without_streams: Duration::from_secs(80),
+        ..base
+    };
+    let variants = [
+        ("another seed".to_owned(), base, 2),
+        ("twice the time".to_owned(), longer, 1),
+        ("costs a tenth lower".to_owned(), all_costs(base, 90), 1),
+        ("costs a tenth higher".to_owned(), all_costs(base, 110), 1),
+    ];
+    let flips = flips(&FEW_STREAMS, base, 4, &variants);
+    assert!(flips.is_empty(), "{flips:#?}");
+}
+
+#[test]
+#[ignore = "simulates ninety machines with five replications each: half an hour in a release build"]
+fn ten_rows_do_not_flip_with_any_cost() {
+    let base = Settings::default();
+    let minute = Settings {
+        with_streams: Duration::from_secs(60),
+        ..base
+    };
+    let mut variants = vec![
+        ("seed 2".to_owned(), base, 2),
+        ("seed 3".to_owned(), base, 3),
+        ("a minute".to_owned(), minute, 1),
+    ];
+    variants.extend(each_cost(base));
+    let flips = flips(&ROWS, base, 5, &variants);
+    assert!(flips.is_empty(), "{flips:#?}");
+}
+
+/// The variants are real ones: no cost is forgotten or left as it is.
+#[test]
+fn every_cost_is_varied() {
+    let base = Settings::default();
+    let mut list = base;
+    let named = costs(&mut list);
+    let zero = named
+        .iter()
+        .filter(|(_, cost)| **cost == Duration::ZERO)
+        .count();
+    let all = named.len();
+    assert_eq!(each_cost(base).len(), 2 * (all - zero));
+    assert!(all - zero > 40, "{all} costs, {zero} of them zero");
+}
