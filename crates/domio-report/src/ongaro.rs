@@ -1,5 +1,5 @@
-//! Figures 2 to 12 of Ongaro, Cox and Rixner, 2008, from the samples of `domio reproduce`, each with
-//! the claims about it.
+//! Figures 2 to 12 of Ongaro, Cox and Rixner, 2008, from the samples of `domio reproduce`, each
+//! with the claims about it.
 //!
 //! The paper draws bandwidth, shares and latency over one another; here each has a panel of its
 //! own. Guests lie side by side in the order in which they were started, and a bar shows the range
@@ -101,9 +101,9 @@ pub fn sections(samples: &All, ledger: &Ledger) -> Vec<Section> {
 }
 
 /// What a latency is, and what it hides.
-const NO_REPLY: &str = "A latency is that of replies that came within the measured time; requests without one are not \
-     counted, so that few replies, or (4/10) for replies in four of ten replications, mean that \
-     the true latency is higher.";
+const NO_REPLY: &str = "A latency is that of replies that came within the measured time; requests \
+                        without one are not counted, so that few replies, or (4/10) for replies \
+                        in four of ten replications, mean that the true latency is higher.";
 
 fn claims(ledger: &Ledger, about: &[&str]) -> Option<Figure> {
     let entries = ledger.entries.iter();

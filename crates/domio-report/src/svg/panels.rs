@@ -176,8 +176,8 @@ fn draw_cell(
             (draw_range(panel, (x, frame.slot), place(low), place(high), &tip))
         }
         @if !panel.log {
-            @let half = frame.slot * 0.4;
-            (shape::line_with_tip("mean", (x - half, place(mean.mean)), (x + half, place(mean.mean)), &tip))
+            @let (half, y) = (frame.slot * 0.4, place(mean.mean));
+            (shape::line_with_tip("mean", (x - half, y), (x + half, y), &tip))
         }
         @for ((shape, _), (i, values)) in panel.marks.iter().zip(cell.marks.iter().enumerate()) {
             @for (place, value) in spread(values, x, frame).into_iter().zip(values) {

@@ -236,6 +236,29 @@ mod tests {
         assert_eq!(shown as f64, get("ping.replies").min(90.0));
     }
 
+    /// The sample against the same figures counted from the records.
+    #[test]
+    fn figures_are_those_of_the_records() {
+        let (cx, settings) = (LabContext { seed: 1 }, Settings::shortened(10));
+        let cell: Cell = "test7/b".parse().unwrap();
+        let (sample, records): (_, Vec<Record>) = run(cell, &settings, &cx, 0, Vec::new()).unwrap();
+        let value = |r: &Record| f64::from(r.data[2]) + f64::from(r.data[3]) * 4_294_967_296.0;
+        let of = |kind, guest| -> Vec<f64> {
+            let here = |r: &&Record| r.kind == kind && r.vcpu.domain == DomainId(guest);
+            records.iter().filter(here).map(value).collect()
+        };
+        for guest in 1..=3 {
+            let bits = of(Kind::NetDelivered, guest).iter().sum::<f64>() * 8.0;
+            let rate = sample.get(&format!("guest{guest}.rate_mbps")).unwrap();
+            // One second.
+            assert!((bits / 1e6 - rate).abs() < 1e-6, "{bits} bits, {rate} Mb/s");
+        }
+        let round_trips = of(Kind::NetReply, 7);
+        let mean = round_trips.iter().sum::<f64>() / round_trips.len() as f64 / 1e6;
+        assert_eq!(sample.get("ping.replies"), Some(round_trips.len() as f64));
+        assert!((sample.get("ping.mean_ms").unwrap() - mean).abs() < 1e-6);
+    }
+
     #[test]
     fn a_replication_repeats_itself_and_others_differ() {
         let one = short("test1/tb", 0);
