@@ -4,7 +4,7 @@
 //! policy's private events. One record is 32 bytes and holds no pointer, so that a host can emit
 //! millions a second and a reader can stream them. [`Kind`] documents what each field means.
 
-use crate::{DomainId, Instant, PcpuId, VcpuName};
+use crate::{DomainId, Instant, NetPlace, PcpuId, VcpuName};
 
 /// What a vcpu does (Xen's `RUNSTATE_*`, same numbers).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -118,11 +118,28 @@ pub enum Kind {
     /// `data` = number of the flow, 0, ns of the round trip (low, high word). Only simulated hosts
     /// tell this.
     NetReply = 17,
+    /// `vcpu` was sent to through an event channel: `detail` = 1 if the port was pending already, 0
+    /// if it is pending from now on; `data` = the port, the sender as a [`VcpuName::word`]
+    /// (`u32::MAX` for a device). Only simulated hosts tell this, of domains with devices, and not
+    /// of timers.
+    EvtchnSend = 18,
+    /// The kernel on `vcpu` has found that a port is pending and enters its handler; the port is
+    /// pending no more. `data[0]` = the port. Only simulated hosts tell this, of domains with
+    /// devices.
+    EvtchnServe = 19,
+    /// A packet has gone from one place to another: `vcpu` = the guest whose interface it uses,
+    /// `detail` = old << 4 | new, both a [`NetPlace`]; `data` = number of the flow, the driver
+    /// domain as a [`VcpuName::word`], ns that it has been at the new place already when the record
+    /// is written (low, high word). Only simulated hosts tell this.
+    ///
+    /// The last two words are 0 but for packets that reach a card whose driver is not looking: the
+    /// driver notes them when it looks again.
+    NetMove = 20,
 }
 
 impl Kind {
     /// All kinds, by number.
-    pub const ALL: [Kind; 18] = [
+    pub const ALL: [Kind; 21] = [
         Kind::RunstateChange,
         Kind::Switch,
         Kind::Continue,
@@ -141,6 +158,9 @@ impl Kind {
         Kind::JobDone,
         Kind::NetDelivered,
         Kind::NetReply,
+        Kind::EvtchnSend,
+        Kind::EvtchnServe,
+        Kind::NetMove,
     ];
 
     /// The kind with number `n`, as files hold it.
@@ -262,6 +282,17 @@ impl Record {
         }
     }
 
+    /// Old and new place of a [`Kind::NetMove`]; `None` for other kinds and for places that do not
+    /// exist.
+    #[inline]
+    pub fn places(&self) -> Option<(NetPlace, NetPlace)> {
+        if self.kind != Kind::NetMove {
+            return None;
+        }
+        let (old, new) = (self.detail >> 4, self.detail & 15);
+        NetPlace::from_number(old).zip(NetPlace::from_number(new))
+    }
+
     /// Whether this is a [`Kind::RunstateChange`] between equal states, which changes nothing.
     #[inline]
     pub fn is_mark(&self) -> bool {
@@ -282,6 +313,11 @@ impl Record {
 pub trait Sink {
     /// Whether records are wanted at all. A host skips the work of making them when not.
     const ENABLED: bool = true;
+
+    /// Whether every step of a packet or an event is wanted too ([`Kind::EvtchnSend`],
+    /// [`Kind::EvtchnServe`], [`Kind::NetMove`]): several records a packet, which nobody needs who
+    /// only wants to know how much was delivered.
+    const STAGES: bool = Self::ENABLED;
 
     /// Takes one record. Times never go back within one pcpu.
     fn record(&mut self, record: &Record);
@@ -307,6 +343,7 @@ impl Sink for alloc::vec::Vec<Record> {
 
 impl<S: Sink> Sink for &mut S {
     const ENABLED: bool = S::ENABLED;
+    const STAGES: bool = S::STAGES;
 
     #[inline]
     fn record(&mut self, record: &Record) {
@@ -364,5 +401,11 @@ mod tests {
         let p = Record::policy(Instant::ZERO, PcpuId(0), 0, 10, &[7, 8]);
         assert_eq!(p.policy_event(), Some((10, &[7, 8][..])));
         assert_eq!(p.runstates(), None);
+        let mut moved = Record::new(Instant::ZERO, PcpuId(0), Kind::NetMove, v);
+        moved.detail = (NetPlace::Card as u8) << 4 | NetPlace::DriverIn as u8;
+        assert_eq!(moved.places(), Some((NetPlace::Card, NetPlace::DriverIn)));
+        assert_eq!(p.places(), None);
+        moved.detail = 0x8f;
+        assert_eq!(moved.places(), None);
     }
 }

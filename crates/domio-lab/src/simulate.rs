@@ -117,6 +117,9 @@ struct Recorder<S> {
 }
 
 impl<S: Sink> Sink for Recorder<S> {
+    // The meter needs no stages.
+    const STAGES: bool = S::STAGES;
+
     #[inline]
     fn record(&mut self, record: &Record) {
         if self.measuring {

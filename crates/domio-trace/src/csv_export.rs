@@ -177,6 +177,9 @@ fn kind_name(kind: Kind) -> &'static str {
         Kind::JobDone => "job-done",
         Kind::NetDelivered => "net-delivered",
         Kind::NetReply => "net-reply",
+        Kind::EvtchnSend => "evtchn-send",
+        Kind::EvtchnServe => "evtchn-serve",
+        Kind::NetMove => "net-move",
     }
 }
 

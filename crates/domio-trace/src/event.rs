@@ -157,7 +157,7 @@ fn other(at: Instant, pcpu: PcpuId, event: u32, extra: &[u32]) -> Record {
 }
 
 /// Hands the records of Xen 4.17 that `record` stands for to `put`, as event id and extra words, in
-/// Xen's order. [`Kind::JobDone`] and the records of the network have none.
+/// Xen's order. [`Kind::JobDone`] and the records of networks and event channels have none.
 pub(crate) fn encode(record: &Record, mut put: impl FnMut(u32, &[u32])) {
     let v = record.vcpu;
     let (domain, index) = (u32::from(v.domain.0), u32::from(v.index));
@@ -217,7 +217,12 @@ pub(crate) fn encode(record: &Record, mut put: impl FnMut(u32, &[u32])) {
                 &words[..usize::from(record.detail).min(EXTRA_MAX)],
             );
         }
-        Kind::JobDone | Kind::NetDelivered | Kind::NetReply => {}
+        Kind::JobDone
+        | Kind::NetDelivered
+        | Kind::NetReply
+        | Kind::EvtchnSend
+        | Kind::EvtchnServe
+        | Kind::NetMove => {}
     }
 }
 

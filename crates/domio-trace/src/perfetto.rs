@@ -361,8 +361,32 @@ impl<W: Write> Sink for PerfettoWriter<W> {
                     },
                 );
             }
+            Kind::EvtchnSend | Kind::EvtchnServe | Kind::NetMove
+                if self.thread(record.vcpu).is_some() =>
+            {
+                self.event(
+                    at,
+                    TrackEvent {
+                        r#type: INSTANT,
+                        track: vcpu_track(record.vcpu.word()),
+                        name: Some(step(record)),
+                        ..TrackEvent::default()
+                    },
+                );
+            }
             _ => {}
         }
+    }
+}
+
+/// What a record of an event channel or a packet says.
+fn step(record: &Record) -> String {
+    let port = record.data[0];
+    match (record.kind, record.places()) {
+        (Kind::EvtchnSend, _) => format!("port {port} sent to"),
+        (Kind::EvtchnServe, _) => format!("port {port} served"),
+        (_, Some((old, new))) => format!("packet: {} to {}", old.name(), new.name()),
+        (_, None) => "packet".to_owned(),
     }
 }
 
@@ -475,19 +499,33 @@ mod tests {
     }
 
     #[test]
-    fn jobs_and_losses_are_instants() {
+    fn jobs_losses_and_steps_are_instants() {
         let v = VcpuName::new(DomainId(1), 1500);
         let mut job = Record::new(Instant::from_nanos(5), PcpuId(0), Kind::JobDone, v);
         job.data = [7, 1, 0, 0];
         let mut lost = job;
         lost.kind = Kind::Lost;
-        let packets = packets(&[job, lost], &TraceHeader::default());
+        let step = |kind, detail, port| {
+            let mut step = Record::new(Instant::from_nanos(5), PcpuId(0), kind, v);
+            (step.detail, step.data[0]) = (detail, port);
+            step
+        };
+        let records = [
+            job,
+            lost,
+            step(Kind::EvtchnServe, 0, 9),
+            step(Kind::NetMove, 0x63, 0),
+        ];
+        let packets = packets(&records, &TraceHeader::default());
         let events: Vec<_> = packets
             .iter()
             .filter_map(|p| p.track_event.as_ref())
             .collect();
         assert_eq!(events[0].annotations[0].uint_value, (1 << 32) + 7);
         assert_eq!(events[1].name.as_deref(), Some("7 records lost"));
+        assert_eq!(events[2].name.as_deref(), Some("port 9 served"));
+        let moved = Some("packet: tx ring to rx ring");
+        assert_eq!(events[3].name.as_deref(), moved);
         assert!(events.iter().all(|e| e.r#type == INSTANT));
         let tid = packets
             .iter()

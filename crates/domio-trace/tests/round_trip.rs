@@ -54,7 +54,12 @@ fn as_xen_tells(record: &Record) -> Vec<Record> {
                 Record::runstate(r.at, r.pcpu, next, next_old, next_new),
             ]
         }
-        Kind::JobDone | Kind::NetDelivered | Kind::NetReply => vec![],
+        Kind::JobDone
+        | Kind::NetDelivered
+        | Kind::NetReply
+        | Kind::EvtchnSend
+        | Kind::EvtchnServe
+        | Kind::NetMove => vec![],
         _ => vec![r],
     }
 }
@@ -111,7 +116,12 @@ fn sound_record() -> impl Strategy<Value = Record> {
                     r.detail = a;
                     1 + usize::from(a)
                 }
-                Kind::JobDone | Kind::NetDelivered | Kind::NetReply => 4,
+                Kind::JobDone
+                | Kind::NetDelivered
+                | Kind::NetReply
+                | Kind::EvtchnSend
+                | Kind::EvtchnServe
+                | Kind::NetMove => 4,
                 Kind::Wake
                 | Kind::Block
                 | Kind::Sleep

@@ -14,11 +14,11 @@
 //! ([`Progress::Run`]), is called again when that much has been executed, does what the piece was
 //! for and names the next one, until it is [`Progress::Done`].
 
-use crate::evtchn::{Channels, Port, Sent};
+use crate::evtchn::{Channels, Port, Raised, Sent};
 use crate::host::Event;
 use crate::kernel::{KernelConfig, Pending, Softirq};
 use alloc::vec::Vec;
-use domio_core::{DomainId, Duration, Instant, PcpuId, Record, VcpuName};
+use domio_core::{DomainId, Duration, Instant, Kind, PcpuId, Record, VcpuName};
 use domio_sim::{EventQueue, TimerId};
 
 /// What driver code does next.
@@ -55,6 +55,7 @@ pub struct Io<'a> {
     pub(crate) kicks: &'a mut Vec<Sent>,
     pub(crate) records: &'a mut Vec<Record>,
     pub(crate) recording: bool,
+    pub(crate) stages: bool,
 }
 
 impl Io<'_> {
@@ -73,13 +74,43 @@ impl Io<'_> {
     /// Has the host wake or interrupt whom an operation on the event channels reached.
     #[inline]
     pub fn notify(&mut self, sent: Sent) {
+        self.notify_from(sent, u32::MAX);
+    }
+
+    /// The same, from the vcpu with the word `sender`.
+    #[inline]
+    fn notify_from(&mut self, sent: Sent, sender: u32) {
+        if self.stages {
+            let mut record = Record::new(self.now, self.on, Kind::EvtchnSend, sent.to);
+            record.detail = (sent.raised == Raised::Coalesced) as u8;
+            record.data = [sent.port.0, sender, 0, 0];
+            self.records.push(record);
+        }
         self.kicks.push(sent);
+    }
+
+    /// The kernel on `vcpu` enters the handler of `port`.
+    #[inline]
+    pub(crate) fn serve(&mut self, vcpu: VcpuName, port: Port) {
+        if self.stages {
+            let mut record = Record::new(self.now, self.on, Kind::EvtchnServe, vcpu);
+            record.data[0] = port.0;
+            self.records.push(record);
+        }
     }
 
     /// Whether a trace is taken, so that [`Io::record`] is worth preparing for.
     #[inline]
     pub fn recording(&self) -> bool {
         self.recording
+    }
+
+    /// Whether the trace is to tell every step of a packet ([`Sink::STAGES`]).
+    ///
+    /// [`Sink::STAGES`]: domio_core::Sink::STAGES
+    #[inline]
+    pub fn stages(&self) -> bool {
+        self.stages
     }
 
     /// Adds a record to the trace, if one is taken.
@@ -115,7 +146,7 @@ impl KernelIo<'_, '_> {
     #[inline]
     pub fn send(&mut self, port: Port) {
         match self.io.channels.send(self.vcpu.domain, port) {
-            Ok(Some(sent)) => self.io.notify(sent),
+            Ok(Some(sent)) => self.io.notify_from(sent, self.vcpu.word()),
             Ok(None) => {}
             Err(error) => panic!("{} sends through {port}: {error}", self.vcpu),
         }

@@ -3,13 +3,15 @@
 use std::collections::VecDeque;
 
 use domio_core::Duration;
+use domio_core::NetPlace::{Card, DriverIn, DriverOut, Outside};
 use domio_sim::TimerId;
 use domio_vmm::device::{Io, KernelIo, Progress};
 use domio_vmm::evtchn::Port;
 use domio_vmm::kernel::Softirq;
 
-use super::Network;
 use super::netback::TX_TASKLET;
+use super::record::Ends;
+use super::{Network, record};
 use crate::bridge::{self, Forward};
 use crate::nic::Nic;
 use crate::packet::Packet;
@@ -162,13 +164,16 @@ impl Network {
     /// The next piece of work with the card's rings.
     fn poll_card(&mut self, kernel: &mut KernelIo<'_, '_>) -> Option<Duration> {
         let now = kernel.now();
-        self.take_arrivals(now);
+        self.take_arrivals(kernel.io);
         let sent = self.driver.nic.reap(now);
         if sent > 0 {
             self.driver.piece = Some(Piece::Reap(sent));
             return Some(self.costs.nic_reap * u64::from(sent));
         }
         let packet = self.driver.nic.take()?;
+        if let Some(ends) = self.receiver(&packet) {
+            record::moved(kernel.io, ends, &packet, Card, DriverIn);
+        }
         Some(self.costs.nic_rx + self.begin_forward(None, CARD, packet))
     }
 
@@ -207,13 +212,19 @@ impl Network {
     ) {
         match to {
             Forward::To(CARD) => return self.transmit(owner, packet, kernel),
-            Forward::To(port) => self.queue_to_guest(port.0 - 1, packet, kernel),
+            Forward::To(port) => {
+                if owner.is_some() {
+                    self.begins(port.0 - 1, &packet, kernel);
+                }
+                self.queue_to_guest(port.0 - 1, packet, kernel);
+            }
             Forward::Flood => {
                 let from = owner.map_or(CARD, |vif| bridge::Port(vif + 1));
                 for port in self.bridge.others(from) {
                     if port == CARD {
                         self.transmit(None, packet, kernel);
                     } else {
+                        self.begins(port.0 - 1, &packet, kernel);
                         self.queue_to_guest(port.0 - 1, packet, kernel);
                     }
                 }
@@ -222,9 +233,23 @@ impl Network {
         }
         // Netback has copied what goes to another guest, so the page is free.
         if let Some(vif) = owner {
+            self.ends(vif, &packet, kernel.io);
             self.back.release(vif);
             kernel.schedule(TX_TASKLET);
         }
+    }
+
+    /// The driver domain has a packet for the guest of `vif` that did not come to it by the card,
+    /// or to everybody.
+    fn begins(&self, vif: u16, packet: &Packet, kernel: &mut KernelIo<'_, '_>) {
+        let ends = self.vifs[usize::from(vif)].ends;
+        record::moved(kernel.io, ends, packet, Outside, DriverIn);
+    }
+
+    /// A packet from the guest of `vif` has left the driver domain, or was dropped there.
+    fn ends(&self, vif: u16, packet: &Packet, io: &mut Io<'_>) {
+        let ends = self.vifs[usize::from(vif)].ends;
+        record::moved(io, ends, packet, DriverOut, Outside);
     }
 
     /// Gives a packet to the card, or to the queue in front of it.
@@ -234,6 +259,7 @@ impl Network {
         } else if !self.driver.queue.push((owner, packet))
             && let Some(vif) = owner
         {
+            self.ends(vif, &packet, kernel.io);
             self.back.release(vif);
             kernel.schedule(TX_TASKLET);
         }
@@ -244,6 +270,9 @@ impl Network {
         let taken = self.driver.nic.transmit(io.now, packet, line);
         assert!(taken.is_ok(), "the ring has room");
         self.driver.owners.push_back(owner);
+        if let Some(vif) = owner {
+            self.ends(vif, &packet, io);
+        }
         self.outside.expect_arrival(io);
         self.listen(io);
     }
@@ -283,14 +312,24 @@ impl Network {
     }
 
     /// Packets that have arrived go to the card's ring.
-    pub(super) fn take_arrivals(&mut self, now: domio_core::Instant) {
+    pub(super) fn take_arrivals(&mut self, io: &mut Io<'_>) {
         while let Some(at) = self.outside.link.there.next_arrival()
-            && at <= now
+            && at <= io.now
         {
-            if let Some(packet) = self.outside.link.there.arrive(at) {
-                let _ = self.driver.nic.receive(at, packet);
+            // Dropped when the ring has no buffer: the card counts it.
+            if let Some(packet) = self.outside.link.there.arrive(at)
+                && self.driver.nic.receive(at, packet)
+                && let Some(ends) = self.receiver(&packet)
+            {
+                record::moved_at(io, at, ends, &packet, Outside, Card);
             }
         }
+    }
+
+    /// The interface that a packet from outside is for; none for one to everybody.
+    fn receiver(&self, packet: &Packet) -> Option<Ends> {
+        let vif = usize::from(packet.to.0).checked_sub(1)?;
+        self.vifs.get(vif).map(|v| v.ends)
     }
 
     /// Sets the timers of the card: while its interrupt is on, for the next packet and for the
@@ -301,7 +340,7 @@ impl Network {
             io.disarm(self.outside.arrival_in);
             return;
         }
-        self.take_arrivals(io.now);
+        self.take_arrivals(io);
         match self.driver.nic.interrupt_at(io.now) {
             Some(at) => io.arm(self.driver.interrupt, at),
             None => io.disarm(self.driver.interrupt),
@@ -314,7 +353,7 @@ impl Network {
 
     /// The card raises its interrupt.
     pub(super) fn raise_interrupt(&mut self, io: &mut Io<'_>) {
-        self.take_arrivals(io.now);
+        self.take_arrivals(io);
         self.driver.nic.interrupt(io.now);
         let Some(port) = self.driver.port else {
             return;

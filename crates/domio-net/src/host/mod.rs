@@ -128,7 +128,9 @@ impl Network {
             bridge.bind(station, bridge::Port(i + 1));
             let entry = Neighbor::new(Timing::LINUX, Instant::ZERO, &mut random);
             neighbors.push((entry, timer(Event::Neighbor(station))));
-            let mut new = Vif::new(vif.domain, vif.rate, Peer::new(station));
+            let (guest, driver) = (vif.domain, config.driver);
+            let stack = Peer::new(station);
+            let mut new = Vif::new(record::Ends { guest, driver }, vif.rate, stack);
             for flow in &vif.flows {
                 let id = FlowId(guests.len() as u32);
                 guests.push(vif.domain);

@@ -1,11 +1,12 @@
 //! Netfront: a guest's driver for its interface, and the guest's protocols behind it (xen-spec
 //! 6.2).
 
+use domio_core::NetPlace::{GuestIn, GuestOut, Outside, RxRing, TxRing};
 use domio_vmm::device::{KernelIo, Progress};
 use domio_vmm::kernel::Softirq;
 
-use super::Network;
-use super::outside::GuestOut;
+use super::outside::GuestOut as Out;
+use super::{Network, record};
 use crate::packet::Packet;
 use crate::queue::{Place, Queue};
 
@@ -152,6 +153,7 @@ impl Network {
             return Progress::Done;
         }
         if let Some(packet) = v.rx.take_response() {
+            record::moved(kernel.io, v.ends, &packet, RxRing, GuestIn);
             v.front.polled += 1;
             v.front.refilled = false;
             v.front.soft = Piece::Deliver(packet);
@@ -222,8 +224,8 @@ impl Network {
         let bytes = v.reading[usize::from(service)];
         kernel
             .io
-            .record(super::record::delivered(kernel.io, v.domain, flow, bytes));
-        let (stack, mut out) = GuestOut::new(v, kernel);
+            .record(record::delivered(kernel.io, v.domain, flow, bytes));
+        let (stack, mut out) = Out::new(v, kernel);
         stack.read(out.now(), flow, bytes, &mut out);
         out.finish();
     }
@@ -241,7 +243,7 @@ impl Network {
         let v = &mut self.vifs[usize::from(vif)];
         if !v.started {
             v.started = true;
-            let (stack, mut out) = GuestOut::new(v, kernel);
+            let (stack, mut out) = Out::new(v, kernel);
             stack.listen(out.now(), &mut out);
             out.finish();
         }
@@ -254,7 +256,8 @@ impl Network {
         match std::mem::replace(v.front.piece(place), Piece::None) {
             Piece::None | Piece::Reap(_) | Piece::Read => {}
             Piece::Deliver(packet) => {
-                let (stack, mut out) = GuestOut::new(v, kernel);
+                record::moved(kernel.io, v.ends, &packet, GuestIn, Outside);
+                let (stack, mut out) = Out::new(v, kernel);
                 stack.receive(out.now(), &packet, &mut out);
                 out.finish();
             }
@@ -262,6 +265,7 @@ impl Network {
                 while v.tx.outstanding() < TX_STOP
                     && let Some(packet) = v.front.queue.pop()
                 {
+                    record::moved(kernel.io, v.ends, &packet, GuestOut, TxRing);
                     v.tx.put_request(packet)
                         .expect("it has room below the stop");
                 }
@@ -307,7 +311,7 @@ impl Network {
         let now = kernel.now();
         while let Some(at) = v.timers.iter().position(|(_, due)| *due <= now) {
             let (timer, _) = v.timers.swap_remove(at);
-            let (stack, mut out) = GuestOut::new(v, kernel);
+            let (stack, mut out) = Out::new(v, kernel);
             stack.timer(now, timer, &mut out);
             out.finish();
         }

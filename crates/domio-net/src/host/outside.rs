@@ -1,6 +1,7 @@
 //! What is outside of the guests' kernels: the line, the remote host, and how stacks act on their
 //! surroundings.
 
+use domio_core::NetPlace::{GuestOut as Queued, Outside as Nowhere};
 use domio_core::{DomainId, Duration, Instant};
 use domio_sim::TimerId;
 use domio_vmm::device::{Io, KernelIo};
@@ -214,7 +215,7 @@ pub(super) struct GuestOut<'a, 'b, 'c> {
     queue: &'a mut crate::queue::Queue<Packet>,
     timers: &'a mut Vec<(PeerTimer, Instant)>,
     readers: &'a [FlowId],
-    domain: DomainId,
+    ends: record::Ends,
     kernel: &'a mut KernelIo<'b, 'c>,
 }
 
@@ -225,7 +226,7 @@ impl<'a, 'b, 'c> GuestOut<'a, 'b, 'c> {
             queue: &mut vif.front.queue,
             timers: &mut vif.timers,
             readers: &vif.readers,
-            domain: vif.domain,
+            ends: vif.ends,
             kernel,
         };
         (&mut vif.stack, out)
@@ -246,7 +247,9 @@ impl<'a, 'b, 'c> GuestOut<'a, 'b, 'c> {
 impl PeerActions for GuestOut<'_, '_, '_> {
     fn send(&mut self, packet: Packet) {
         // Dropped when the queue is full: the queue counts it.
-        let _ = self.queue.push(packet);
+        if self.queue.push(packet) {
+            record::moved(self.kernel.io, self.ends, &packet, Nowhere, Queued);
+        }
     }
 
     fn arm(&mut self, timer: PeerTimer, at: Instant) {
@@ -265,7 +268,7 @@ impl PeerActions for GuestOut<'_, '_, '_> {
             // A process reads it when it runs.
             Some(service) => self.kernel.wake_service(service as u8),
             None => {
-                let record = record::delivered(self.kernel.io, self.domain, flow, bytes);
+                let record = record::delivered(self.kernel.io, self.ends.guest, flow, bytes);
                 self.kernel.io.record(record);
             }
         }

@@ -7,6 +7,7 @@ use domio_vmm::ring::{NET_RX, NET_TX, Ring};
 use super::config::VifRate;
 use super::netback::Credit;
 use super::netfront::Netfront;
+use super::record::Ends;
 use crate::packet::{FlowId, Packet};
 use crate::peer::{Peer, PeerTimer, PeerTimerKind};
 use crate::queue::{Place, Queue};
@@ -18,6 +19,8 @@ const BACK_QUEUE: usize = 32;
 /// An interface.
 pub(super) struct Vif {
     pub domain: DomainId,
+    /// The guest and the driver domain.
+    pub ends: Ends,
     /// Netback's port, in the driver domain; none before the guest starts.
     pub back_port: Option<Port>,
     /// Netfront's port, in the guest.
@@ -58,10 +61,11 @@ impl Vif {
     /// Where packets to a guest end that does not take them.
     pub const QUEUE: Place = Place("netback, queue to the guest");
 
-    /// An interface of `domain`, not plugged in.
-    pub fn new(domain: DomainId, rate: Option<VifRate>, stack: Peer) -> Self {
+    /// An interface between `ends`, not plugged in.
+    pub fn new(ends: Ends, rate: Option<VifRate>, stack: Peer) -> Self {
         Vif {
-            domain,
+            domain: ends.guest,
+            ends,
             back_port: None,
             front_port: None,
             tx: Ring::new(NET_TX),

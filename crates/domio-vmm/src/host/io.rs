@@ -70,6 +70,7 @@ impl<S: Sink, D: Devices> Host<S, D> {
             kicks: &mut self.kicks,
             records: &mut self.device_records,
             recording: self.recording,
+            stages: S::STAGES,
         };
         call(&mut self.devices, &mut io);
         self.write_device_records();
@@ -102,6 +103,7 @@ impl<S: Sink, D: Devices> Host<S, D> {
                 kicks: &mut self.kicks,
                 records: &mut self.device_records,
                 recording: self.recording,
+                stages: S::STAGES,
             };
             let guest = &mut self.vcpus[vcpu.index()].guest;
             let step = guest.step_kernel(&mut self.devices, &mut io);

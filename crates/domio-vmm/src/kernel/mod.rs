@@ -251,6 +251,7 @@ impl Kernel {
         match guest.next_port(vcpu) {
             Some(port) => {
                 guest.enter(port);
+                io.serve(self.vcpu, port);
                 self.hard = Hard::Handler(port);
                 self.hard_work.left = self.config.irq;
             }

@@ -1,9 +1,10 @@
 //! Netback, to the guests.
 
+use domio_core::NetPlace::{DriverIn, Outside, RxRing};
 use domio_vmm::device::{KernelIo, Progress};
 use domio_vmm::grant::Batch;
 
-use super::super::{Network, RxMode};
+use super::super::{Network, RxMode, record};
 use super::{BATCH_MAX, RX_TASKLET, RxStage, SLOTS_MAX};
 use crate::packet::Packet;
 
@@ -25,19 +26,31 @@ impl Network {
         packet: Packet,
         kernel: &mut KernelIo<'_, '_>,
     ) {
+        if !self.accept_for_guest(vif, packet, kernel) {
+            let ends = self.vifs[usize::from(vif)].ends;
+            record::moved(kernel.io, ends, &packet, DriverIn, Outside);
+        }
+    }
+
+    /// Whether the packet was not dropped.
+    fn accept_for_guest(
+        &mut self,
+        vif: u16,
+        packet: Packet,
+        kernel: &mut KernelIo<'_, '_>,
+    ) -> bool {
         let v = &mut self.vifs[usize::from(vif)];
         if !v.up {
             self.back.gone += 1;
-            return;
+            return false;
         }
         if v.rx_stopped {
             // Dropped when the queue is full: the queue counts it.
-            let _ = v.rx_queue.push(packet);
-            return;
+            return v.rx_queue.push(packet);
         }
         if v.rx.requests() <= v.rx_reserved {
             self.ring_drops += 1;
-            return;
+            return false;
         }
         v.rx_reserved += 1;
         if v.rx.requests() <= v.rx_reserved {
@@ -46,6 +59,7 @@ impl Network {
         }
         self.back.rx_waiting.push_back((vif, packet));
         kernel.schedule(RX_TASKLET);
+        true
     }
 
     /// The guest of `vif` may have posted buffers: packets that waited for them go on.
@@ -123,8 +137,10 @@ impl Network {
             let v = &mut self.vifs[usize::from(vif)];
             if !v.up {
                 self.back.gone += 1;
+                record::moved(kernel.io, v.ends, &packet, DriverIn, Outside);
                 continue;
             }
+            record::moved(kernel.io, v.ends, &packet, DriverIn, RxRing);
             v.rx.put_response(packet).expect("its request was taken");
             if v.rx.push_responses() && !self.back.rx_notify.contains(&vif) {
                 self.back.rx_notify.push(vif);

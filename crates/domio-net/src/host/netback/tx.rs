@@ -1,11 +1,12 @@
 //! Netback, from the guests.
 
 use domio_core::Duration;
+use domio_core::NetPlace::{DriverOut, Outside, TxRing};
 use domio_vmm::device::{KernelIo, Progress};
 use domio_vmm::grant::Batch;
 use domio_vmm::kernel::Softirq;
 
-use super::super::Network;
+use super::super::{Network, record};
 use super::{HEADER, PENDING_MAX, SLOTS_MAX, TX_TASKLET, TxStage};
 
 impl Network {
@@ -113,6 +114,7 @@ impl Network {
                 continue;
             }
             if let Some(packet) = v.tx.take_request() {
+                record::moved(kernel.io, v.ends, &packet, TxRing, DriverOut);
                 self.back.tx_pending += 1;
                 self.back.tx_batch.push((vif, packet));
             }
@@ -141,6 +143,8 @@ impl Network {
         let mut batch = std::mem::take(&mut self.back.tx_batch);
         for (vif, packet) in batch.drain(..) {
             if !self.back.backlog.push((vif, packet)) {
+                let ends = self.vifs[usize::from(vif)].ends;
+                record::moved(kernel.io, ends, &packet, DriverOut, Outside);
                 self.back.release(vif);
                 kernel.schedule(TX_TASKLET);
             }
