@@ -15,7 +15,7 @@ pub(crate) struct Window {
 impl Window {
     /// Length of the part of `start..end` that counts.
     #[inline]
-    fn part(self, start: u64, end: u64) -> u64 {
+    pub(crate) fn part(self, start: u64, end: u64) -> u64 {
         end.min(self.to).saturating_sub(start.max(self.from))
     }
 

@@ -3,8 +3,9 @@
 //! [`Meter`] takes records one by one, from a file or straight from a simulated host, and makes a
 //! [`Summary`]: who ran, waited and was blocked for how long, how long a run lasted, how long a
 //! woken vcpu waited for its pcpu, what a domain's network delivered and how long pings took.
-//! [`SummaryJson`] is what `domio trace summary --json` prints. [`Sampler`] gives the figures of
-//! each interval, as XenMon shows them. [`TraceChecker`] tells whether a trace can be true at all.
+//! [`SummaryJson`] is what `domio trace summary --json` prints. [`Explainer`] tells what guests and
+//! their packets waited for. [`Sampler`] gives the figures of each interval, as XenMon shows them.
+//! [`TraceChecker`] tells whether a trace can be true at all.
 //!
 //! All of them see records only, never a host: a trace of a real Xen host and a simulated one go
 //! through the same code.
@@ -12,6 +13,7 @@
 mod account;
 mod check;
 mod distribution;
+mod explain;
 mod json;
 mod meter;
 mod network;
@@ -20,6 +22,10 @@ mod summary;
 
 pub use check::{CheckReport, Finding, Problem, TraceChecker};
 pub use distribution::Quantiles;
+pub use explain::{
+    BehindJson, Cause, DomainWaits, Explainer, Explanation, ExplanationJson, PacketWaits,
+    PacketsJson, Queue, Side, WaitJson, WaitsJson,
+};
 pub use json::{AccountJson, DomainJson, MicrosJson, NetworkJson, PcpuJson, SummaryJson, VcpuJson};
 pub use meter::{EXACT_SAMPLES_MAX, Meter};
 pub use sampler::{DomainSample, Sample, Sampler};
