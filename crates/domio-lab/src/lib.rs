@@ -17,6 +17,7 @@
 pub mod claims;
 pub mod compare;
 pub mod experiments;
+pub mod explain;
 pub mod ledger;
 pub mod measure;
 pub mod observe;

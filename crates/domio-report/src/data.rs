@@ -50,6 +50,8 @@ pub struct Figure {
 pub enum Chart {
     /// Bars with confidence intervals.
     Bars(Bars),
+    /// Bars that are made of parts.
+    Stack(Stack),
     /// Cumulative distributions.
     Cdf(Cdf),
     /// Who runs when.
@@ -103,6 +105,26 @@ pub struct BarGroup {
     pub name: String,
     /// By series: the bar, `None` where nothing was measured.
     pub bars: Vec<Option<Estimate>>,
+}
+
+/// Bars that are made of parts, one after the other.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Stack {
+    /// What the length of a part is.
+    pub value: Quantity,
+    /// Names of the parts, in order.
+    pub parts: Vec<String>,
+    /// Bars, in order.
+    pub bars: Vec<StackBar>,
+}
+
+/// One bar.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct StackBar {
+    /// Name of the bar.
+    pub name: String,
+    /// By part: its length, not negative.
+    pub lengths: Vec<f64>,
 }
 
 /// Cumulative distributions over a logarithmic axis.

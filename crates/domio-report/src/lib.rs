@@ -14,3 +14,4 @@ pub mod ongaro;
 pub mod samples;
 pub mod svg;
 pub mod text;
+pub mod waits;

@@ -362,6 +362,11 @@ fn text_is_escaped_everywhere() {
                     bars.value = Quantity::new(evil, evil);
                     bars.reference = Some((evil.into(), 1.0));
                 }
+                Chart::Stack(stack) => {
+                    stack.parts[0] = evil.into();
+                    stack.bars[0].name = evil.into();
+                    stack.value = Quantity::new(evil, evil);
+                }
                 Chart::Cdf(cdf) => {
                     cdf.series[0].name = evil.into();
                     cdf.value = Quantity::new(evil, evil);

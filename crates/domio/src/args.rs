@@ -85,6 +85,9 @@ pub enum Command {
     /// Simulate a scenario under several policies and compare them
     #[command(after_long_help = COMPARE_EXAMPLES)]
     Compare(Compare),
+    /// Tell what the guests of a scenario wait for, and behind whom
+    #[command(after_long_help = EXPLAIN_EXAMPLES)]
+    Explain(Explain),
     /// Summarise, convert or check a trace, simulated or recorded
     #[command(subcommand, after_long_help = TRACE_EXAMPLES)]
     Trace(Trace),
@@ -201,7 +204,7 @@ pub struct Run {
     pub report: Option<PathBuf>,
 }
 
-/// Arguments that `run` and `compare` share.
+/// Arguments that `run`, `compare` and `explain` share.
 #[derive(Debug, Args)]
 pub struct How {
     /// Seed of all random streams, instead of the scenario's
@@ -254,6 +257,35 @@ pub struct Compare {
     /// What to change in the scenario and how often to run it.
     #[command(flatten)]
     pub how: How,
+    /// Write an HTML report
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub report: Option<PathBuf>,
+}
+
+const EXPLAIN_EXAMPLES: &str = "\
+Examples:
+  domio explain ping-among-burners
+  domio explain ping-among-burners --set network.scan=restart --report out/waits.html
+  domio explain noisy-neighbour --policy round-robin --json
+
+Time of packets, by what they waited for on their way between the line and the guest, and
+time of vcpus in run queues, by the domain that ran meanwhile. Replications are added up.";
+
+/// Arguments of `explain`.
+#[derive(Debug, Args)]
+pub struct Explain {
+    /// Scenario file or name of a shipped scenario
+    #[arg(value_name = "SCENARIO", value_hint = ValueHint::FilePath)]
+    pub scenario: String,
+    /// Print the explanation as JSON
+    #[arg(long)]
+    pub json: bool,
+    /// What to change in the scenario and how often to run it.
+    #[command(flatten)]
+    pub how: How,
+    /// Policy to run under, instead of the scenario's
+    #[arg(long, value_name = "NAME")]
+    pub policy: Option<String>,
     /// Write an HTML report
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub report: Option<PathBuf>,

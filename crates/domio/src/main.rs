@@ -27,6 +27,7 @@ fn run(cli: &Cli) -> anyhow::Result<Status> {
         Command::Reproduce(args) => cmd::reproduce::run(args, global),
         Command::Run(args) => cmd::run::run(args, global),
         Command::Compare(args) => cmd::compare::run(args, global),
+        Command::Explain(args) => cmd::explain::run(args, global),
         Command::Trace(command) => cmd::trace::run(command, global),
         Command::Validate(args) => cmd::validate::run(args, global),
         Command::Policy(command) => cmd::policy::run(command),

@@ -107,6 +107,7 @@ fn draw_section(index: usize, section: &Section) -> Markup {
 fn draw_figure(figure: &Figure) -> Markup {
     let (picture, tables) = match &figure.chart {
         Chart::Bars(bars) => (svg::bars::draw(bars), vec![tables::of_bars(bars)]),
+        Chart::Stack(stack) => (svg::stack::draw(stack), vec![tables::of_stack(stack)]),
         Chart::Cdf(cdf) => (svg::cdf::draw(cdf), vec![tables::of_cdf(cdf)]),
         Chart::Timeline(line) => (svg::timeline::draw(line), vec![tables::of_timeline(line)]),
         Chart::Panels(panels) => (svg::panels::draw(panels), tables::of_panels(panels)),

@@ -1,6 +1,6 @@
 //! The figures beneath each chart.
 
-use crate::data::{Bars, Cdf, DataTable, Panel, PanelCell, Panels, Sequence, Timeline};
+use crate::data::{Bars, Cdf, DataTable, Panel, PanelCell, Panels, Sequence, Stack, Timeline};
 use crate::figure;
 use domio_core::Runstate;
 use domio_lab::{Estimate, stats};
@@ -33,6 +33,20 @@ fn series_by_groups(bars: &Bars) -> DataTable {
             .iter()
             .map(|g| g.bars.get(i).map_or(String::new(), cell));
         [name.clone()].into_iter().chain(cells).collect()
+    });
+    DataTable {
+        head: [String::new()].into_iter().chain(heads).collect(),
+        rows: rows.collect(),
+    }
+}
+
+/// Bars by parts.
+pub fn of_stack(stack: &Stack) -> DataTable {
+    let heads = stack.parts.iter();
+    let heads = heads.map(|part| figure::heading(part, &stack.value.unit));
+    let rows = stack.bars.iter().map(|bar| {
+        let cells = bar.lengths.iter().map(|length| figure::number(*length));
+        [bar.name.clone()].into_iter().chain(cells).collect()
     });
     DataTable {
         head: [String::new()].into_iter().chain(heads).collect(),

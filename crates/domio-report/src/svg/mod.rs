@@ -10,6 +10,7 @@ pub mod panels;
 pub mod scale;
 pub mod sequence;
 pub mod shape;
+pub mod stack;
 pub mod timeline;
 
 use maud::{Markup, html};

@@ -6,5 +6,6 @@ pub mod domains;
 pub mod ledger;
 pub mod summary;
 pub mod table;
+pub mod waits;
 
 pub use table::{Cell, Column, Table, Tone};

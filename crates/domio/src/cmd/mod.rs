@@ -3,6 +3,7 @@
 pub mod cell;
 pub mod compare;
 pub mod completions;
+pub mod explain;
 pub mod man;
 pub mod policy;
 pub mod reproduce;

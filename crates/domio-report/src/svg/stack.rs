@@ -1,0 +1,147 @@
+//! Bars that are made of parts, lying down.
+
+use crate::data::{Stack, StackBar};
+use crate::figure;
+use crate::svg::scale::Scale;
+use crate::svg::shape::{self, Area};
+use crate::svg::{
+    SMALL, Swatch, WIDTH, colour, fit, hatch, legend, legend_height, picture, text_width,
+};
+use maud::{Markup, html};
+
+const BAR: f64 = 22.0;
+const GAP: f64 = 12.0;
+const NAME_SIZE: f64 = 13.0;
+const NAME_MAX: f64 = 220.0;
+
+/// The picture.
+pub fn draw(stack: &Stack) -> Markup {
+    let names = stack.bars.iter().map(|b| text_width(&b.name, NAME_SIZE));
+    let left = names.fold(40.0, f64::max).min(NAME_MAX) + 14.0;
+    // A name in the legend may be longer than what is left beside the bars' names.
+    let top = legend_height(&stack.parts, 0.0) + 6.0;
+    let bottom = top + (BAR + GAP) * stack.bars.len() as f64;
+    let sums = stack.bars.iter().map(|b| known(b).sum::<f64>());
+    let scale = Scale::linear(0.0, sums.fold(0.0, f64::max), left, WIDTH - 24.0);
+    let title = figure::heading(&stack.value.name, &stack.value.unit);
+    let middle = (left + WIDTH - 24.0) / 2.0;
+    let down = |class, x| shape::line(class, (x, top), (x, bottom));
+    let tops = (0..).map(|i| top + (BAR + GAP) * f64::from(i) + GAP / 2.0);
+    let content = html! {
+        (legend(&stack.parts, 0.0, Swatch::Box))
+        g class="axis" {
+            @for tick in scale.ticks() {
+                (down("grid", tick.place))
+                (shape::text("middle", (tick.place, bottom + 16.0), &tick.label))
+            }
+            (shape::text("middle title", (middle, bottom + 36.0), &title))
+        }
+        @for (bar, y) in stack.bars.iter().zip(tops) {
+            @let name = fit(&bar.name, NAME_SIZE, NAME_MAX);
+            @let place = (left - 10.0, y + BAR / 2.0 + 4.0);
+            (shape::short_text("name end", place, &name, &bar.name))
+            (draw_bar(bar, stack, scale, y))
+        }
+        (down("base", scale.place(0.0)))
+    };
+    let label = format!("Stacked bar chart of {}", stack.value.name);
+    picture(bottom + 46.0, &label, &content)
+}
+
+/// Lengths that can be drawn.
+fn known(bar: &StackBar) -> impl Iterator<Item = f64> {
+    let drawn = |v: &f64| if v.is_finite() { v.max(0.0) } else { 0.0 };
+    bar.lengths.iter().map(drawn)
+}
+
+fn draw_bar(bar: &StackBar, stack: &Stack, scale: Scale, top: f64) -> Markup {
+    let mut end = 0.0;
+    let parts: Vec<(usize, f64, Area)> = known(bar)
+        .enumerate()
+        .map(|(i, length)| {
+            let from = scale.place(end);
+            end += length;
+            let area = Area {
+                x: from,
+                y: top,
+                width: scale.place(end) - from,
+                height: BAR,
+            };
+            (i, length, area)
+        })
+        .filter(|(_, length, _)| *length > 0.0)
+        .collect();
+    html! {
+        @for (i, length, area) in &parts {
+            (area.filled(&format!("fill {}", colour(*i)), &describe(bar, stack, *i, *length)))
+            (area.hatched(&hatch(*i)))
+        }
+        // Last, so that nothing is drawn through a figure.
+        @for (_, length, area) in &parts {
+            @let figure = figure::number(*length);
+            @if text_width(&figure, SMALL) + 10.0 <= area.width {
+                @let place = (area.x + area.width / 2.0, top + BAR / 2.0 + 4.0);
+                (shape::text("value middle", place, &figure))
+            }
+        }
+    }
+}
+
+fn describe(bar: &StackBar, stack: &Stack, part: usize, length: f64) -> String {
+    let part = stack.parts.get(part).map_or("", String::as_str);
+    let value = figure::with_unit(&figure::number(length), &stack.value.unit);
+    format!("{}, {part}: {value}", bar.name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::Quantity;
+
+    fn stack(lengths: &[f64]) -> Stack {
+        Stack {
+            value: Quantity::new("time", "%"),
+            parts: vec!["<run queue>".into(), "ring".into(), "work".into()],
+            bars: vec![StackBar {
+                name: "a & b".into(),
+                lengths: lengths.to_vec(),
+            }],
+        }
+    }
+
+    #[test]
+    fn parts_follow_one_another() {
+        let scale = Scale::linear(0.0, 100.0, 0.0, 100.0);
+        let stack = stack(&[60.0, 0.0, 40.0]);
+        let svg = draw_bar(&stack.bars[0], &stack, scale, 0.0).into_string();
+        let at = |x: f64, width: f64| {
+            let (x, width) = (crate::svg::at(x), crate::svg::at(width));
+            format!("x=\"{x}\" y=\"0\" width=\"{width}\"")
+        };
+        assert!(
+            svg.contains(&at(0.0, 60.0)) && svg.contains(&at(60.0, 40.0)),
+            "{svg}"
+        );
+        assert_eq!(
+            svg.matches("class=\"fill").count(),
+            2,
+            "nothing for nothing"
+        );
+    }
+
+    #[test]
+    fn figures_stand_where_there_is_room_and_names_are_escaped() {
+        let svg = draw(&stack(&[97.0, 0.3, 2.7])).into_string();
+        assert_eq!(svg.matches("class=\"value middle\"").count(), 1);
+        assert!(svg.contains("a &amp; b, ring: 0.3 %"));
+        assert!(svg.contains("&lt;run queue&gt;"));
+    }
+
+    #[test]
+    fn what_cannot_be_drawn_is_left_out() {
+        for stack in [Stack::default(), stack(&[f64::NAN, -1.0]), stack(&[])] {
+            let svg = draw(&stack).into_string();
+            assert!(svg.starts_with("<svg") && !svg.contains("NaN"));
+        }
+    }
+}

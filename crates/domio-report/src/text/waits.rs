@@ -1,0 +1,107 @@
+//! What guests and their packets wait for, as tables.
+
+use crate::figure;
+use crate::text::{Cell, Column, Table, Tone};
+use crate::waits::{Shares, Waits};
+
+/// Three tables and a sentence for each guest with packets; without any, the table of run queues.
+pub fn render(waits: Waits<'_>, width: Option<u16>) -> String {
+    let mut text = String::new();
+    let packets = waits.packets();
+    if !packets.is_empty() {
+        let counts = waits.guests().map(|(_, packets)| {
+            let mean = Waits::mean_ms(packets);
+            [
+                packets.begun.to_string(),
+                mean.map_or("-".to_owned(), figure::number),
+            ]
+        });
+        let heads = ["packets", "time of one\n[ms]"].map(str::to_owned);
+        let first = (&heads[..], counts.map(Vec::from).collect());
+        text += "Packets, by what they waited for, in % of their time:\n\n";
+        text += &table("guest", first, &packets).render(width);
+        text += "\nPackets in run queues, by who ran meanwhile, in % of their time:\n\n";
+        text += &table("guest", Default::default(), &waits.packets_behind()).render(width);
+        text += "\n";
+    }
+    let shares = waits.run_queues();
+    let elapsed = waits.explanation.elapsed();
+    let runs = waits.explanation.domains.iter().map(|d| match elapsed {
+        0 => vec!["-".to_owned()],
+        elapsed => vec![percent(d.running as f64 * 100.0 / elapsed as f64)],
+    });
+    text += "Domains in run queues, by who ran meanwhile, in % of the time:\n\n";
+    let first = (&["it runs".to_owned()][..], runs.collect());
+    text += &table("domain", first, &shares).render(width);
+    for verdict in waits.verdicts() {
+        text += "\n";
+        text += &verdict;
+    }
+    if !packets.is_empty() {
+        text += "\n";
+    }
+    if waits.explanation.lost_records > 0 {
+        let lost = waits.explanation.lost_records;
+        text += &format!("\n{lost} records are missing; these figures are not to be relied on.\n");
+    }
+    text
+}
+
+/// The parts of each domain, behind columns with these heads and figures.
+fn table(rows: &str, first: (&[String], Vec<Vec<String>>), shares: &Shares) -> Table {
+    let (heads, figures) = first;
+    // Two words in a line at most: columns are narrow.
+    let parts = shares
+        .parts
+        .iter()
+        .map(|part| part.replacen(", ", ",\n", 1));
+    let columns = heads.iter().cloned().chain(parts).map(Column::figures);
+    let mut table = Table::new([Column::words(rows).whole()].into_iter().chain(columns));
+    for (i, (name, parts)) in shares.rows.iter().enumerate() {
+        let figures = figures.get(i).cloned().unwrap_or_default();
+        let parts = parts.iter().map(|part| match *part {
+            0.0 => Cell::new("-", Tone::Dim),
+            part => percent(part).into(),
+        });
+        let cells = figures.into_iter().map(Cell::from).chain(parts);
+        table.row([Cell::new(name, Tone::Strong)].into_iter().chain(cells));
+    }
+    table
+}
+
+fn percent(part: f64) -> String {
+    format!("{part:.1}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::waits::tests::{explanation, names};
+
+    #[test]
+    fn the_tables_hold_all_parts() {
+        let (mut explanation, names) = (explanation(), names());
+        let names = &names;
+        let render = |explanation: &_| render(Waits { explanation, names }, None);
+        let text = render(&explanation);
+        for part in [
+            "web",
+            "25",
+            "60.0",
+            "46",
+            "event-channel scan",
+            "others,",
+            "54.0",
+        ] {
+            assert!(text.contains(part), "{part}: {text}");
+        }
+        assert!(!text.contains("missing"));
+        explanation.lost_records = 7;
+        assert!(render(&explanation).contains("7 records are missing"));
+        explanation
+            .domains
+            .iter_mut()
+            .for_each(|d| d.packets = None);
+        assert!(!render(&explanation).contains("Packets"));
+    }
+}
