@@ -7,7 +7,7 @@ use domio_lab::ledger::{Entry, Finding};
 use domio_lab::{Claims, Estimate, Ledger};
 use domio_report::data::{
     BarGroup, Bars, Cdf, CdfSeries, Chart, DataTable, Figure, MarkShape, Panel, PanelCell, Panels,
-    Quantity, ReportData, Section, Sequence, Span, Timeline, TimelineRow,
+    Quantity, ReportData, Section, Sequence, Span, Stack, StackBar, Timeline, TimelineRow,
 };
 use domio_report::html::page;
 
@@ -87,6 +87,20 @@ fn many_series() -> Chart {
             bars: names.iter().map(|_| noise.estimate(60.0, 40.0)).collect(),
         }],
         reference: None,
+    })
+}
+
+fn waits() -> Chart {
+    let mut noise = Noise(13);
+    let parts = ["run queue", "event-channel scan", "ring", "NIC", "work"];
+    let bars = (1..5).map(|domain| StackBar {
+        name: format!("d{domain} with a name that is rather long"),
+        lengths: parts.iter().map(|_| noise.next() * 20.0).collect(),
+    });
+    Chart::Stack(Stack {
+        value: Quantity::new("time of the packets", "%"),
+        parts: parts.map(str::to_owned).into(),
+        bars: bars.collect(),
     })
 }
 
@@ -239,6 +253,7 @@ fn demo() -> ReportData {
                         "Average ping latency in eight configurations",
                         many_series(),
                     ),
+                    figure("What packets waited for", waits()),
                 ],
             },
             Section {

@@ -40,17 +40,26 @@ fn series_by_groups(bars: &Bars) -> DataTable {
     }
 }
 
-/// Bars by parts.
+/// Bars and parts. The longer of the two goes down the page, which is narrow: the unit is told once.
 pub fn of_stack(stack: &Stack) -> DataTable {
-    let heads = stack.parts.iter();
-    let heads = heads.map(|part| figure::heading(part, &stack.value.unit));
-    let rows = stack.bars.iter().map(|bar| {
-        let cells = bar.lengths.iter().map(|length| figure::number(*length));
-        [bar.name.clone()].into_iter().chain(cells).collect()
-    });
+    let unit = figure::heading("", &stack.value.unit).trim().to_owned();
+    let bars: Vec<&str> = stack.bars.iter().map(|b| b.name.as_str()).collect();
+    let parts: Vec<&str> = stack.parts.iter().map(String::as_str).collect();
+    let down = bars.len() >= parts.len();
+    let (rows, columns) = if down { (bars, parts) } else { (parts, bars) };
+    let cell = |row: usize, column: usize| {
+        let (bar, part) = if down { (row, column) } else { (column, row) };
+        let length = stack.bars.get(bar).and_then(|b| b.lengths.get(part));
+        length.map_or(String::new(), |length| figure::number(*length))
+    };
+    let row = |(i, name): (usize, &&str)| {
+        let cells = (0..columns.len()).map(|column| cell(i, column));
+        [(*name).to_owned()].into_iter().chain(cells).collect()
+    };
+    let heads = columns.iter().map(|name| (*name).to_owned());
     DataTable {
-        head: [String::new()].into_iter().chain(heads).collect(),
-        rows: rows.collect(),
+        head: [unit].into_iter().chain(heads).collect(),
+        rows: rows.iter().enumerate().map(row).collect(),
     }
 }
 
@@ -186,5 +195,33 @@ pub fn of_timeline(timeline: &Timeline) -> DataTable {
     DataTable {
         head: [String::new()].into_iter().chain(heads).collect(),
         rows: rows.collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::{Quantity, StackBar};
+
+    #[test]
+    fn the_longer_side_of_a_stack_goes_down() {
+        let mut stack = Stack {
+            value: Quantity::new("time", "%"),
+            parts: vec!["ring".into(), "work".into()],
+            bars: vec![StackBar {
+                name: "web".into(),
+                lengths: vec![70.0, 30.0],
+            }],
+        };
+        let table = of_stack(&stack);
+        assert_eq!(table.head, ["[%]", "web"]);
+        assert_eq!(table.rows, [["ring", "70"], ["work", "30"]]);
+        stack.bars.push(StackBar {
+            name: "db".into(),
+            lengths: vec![1.0],
+        });
+        let table = of_stack(&stack);
+        assert_eq!(table.head, ["[%]", "ring", "work"]);
+        assert_eq!(table.rows, [["web", "70", "30"], ["db", "1", ""]]);
     }
 }

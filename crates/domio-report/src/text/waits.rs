@@ -50,11 +50,7 @@ pub fn render(waits: Waits<'_>, width: Option<u16>) -> String {
 /// The parts of each domain, behind columns with these heads and figures.
 fn table(rows: &str, first: (&[String], Vec<Vec<String>>), shares: &Shares) -> Table {
     let (heads, figures) = first;
-    // Two words in a line at most: columns are narrow.
-    let parts = shares
-        .parts
-        .iter()
-        .map(|part| part.replacen(", ", ",\n", 1));
+    let parts = shares.parts.iter().map(|part| in_two_lines(part));
     let columns = heads.iter().cloned().chain(parts).map(Column::figures);
     let mut table = Table::new([Column::words(rows).whole()].into_iter().chain(columns));
     for (i, (name, parts)) in shares.rows.iter().enumerate() {
@@ -69,6 +65,15 @@ fn table(rows: &str, first: (&[String], Vec<Vec<String>>), shares: &Shares) -> T
     table
 }
 
+/// Columns are narrow: what follows a comma, or else the last word of a long name, goes below.
+fn in_two_lines(part: &str) -> String {
+    match (part.split_once(", "), part.rsplit_once(' ')) {
+        (Some((first, rest)), _) => format!("{first},\n{rest}"),
+        (None, Some((first, rest))) if part.len() > 12 => format!("{first}\n{rest}"),
+        _ => part.to_owned(),
+    }
+}
+
 fn percent(part: f64) -> String {
     format!("{part:.1}")
 }
@@ -77,19 +82,22 @@ fn percent(part: f64) -> String {
 mod tests {
     use super::*;
     use crate::waits::tests::{explanation, names};
+    use domio_meter::Explanation;
 
     #[test]
     fn the_tables_hold_all_parts() {
         let (mut explanation, names) = (explanation(), names());
-        let names = &names;
-        let render = |explanation: &_| render(Waits { explanation, names }, None);
+        let render = |explanation: &Explanation| {
+            let names = &names;
+            render(Waits { explanation, names }, None)
+        };
         let text = render(&explanation);
         for part in [
             "web",
             "25",
             "60.0",
-            "46",
-            "event-channel scan",
+            "11.0",
+            "event-channel",
             "others,",
             "54.0",
         ] {
