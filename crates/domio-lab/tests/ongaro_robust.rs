@@ -28,9 +28,10 @@ const ROWS: [&str; 10] = [
     "ongaro.test8.tb",
 ];
 
-/// Those of them that read two cells with streams at most.
-const FEW_STREAMS: [&str; 7] = [
-    "ongaro.fig4.boost",
+/// Those of them that read two cells with streams at most, without `ongaro.fig4.boost`: when all
+/// costs are a tenth lower at once, its longest round trips are not always over 10 ms in so short a
+/// time.
+const FEW_STREAMS: [&str; 6] = [
     "ongaro.test1.orig-extremes",
     "ongaro.test3.burn-share",
     "ongaro.test3.orig",
@@ -150,7 +151,7 @@ fn flips(rows: &[&str], base: Settings, replications: u32, variants: &[Variant])
     flips
 }
 
-/// The verdicts of seven rows hang on neither seed nor time, nor on all costs together.
+/// The verdicts of six rows hang on neither seed nor time, nor on all costs together.
 #[test]
 fn rows_do_not_flip_with_seed_time_and_all_costs() {
     let base = Settings {
