@@ -8,8 +8,8 @@ use super::result::{Cause, Explanation, PacketWaits, Side};
 use super::vcpus::{Doing, Vcpus};
 use crate::account::Window;
 
-/// Most stretches of a driver domain's past that are kept. They are needed from the oldest packet on
-/// that reached the card unnoticed; of one that is older than all of them, the cause of the time
+/// Most stretches of a driver domain's past that are kept. They are needed from the oldest packet
+/// on that reached the card unnoticed; of one that is older than all of them, the cause of the time
 /// before is unknown.
 const PAST_MAX: usize = 1 << 16;
 

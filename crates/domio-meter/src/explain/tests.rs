@@ -1,3 +1,5 @@
+//! The rules one by one, and that the sums are those of packets that are followed one by one.
+
 use super::*;
 use domio_core::NetPlace::{Card, DriverIn, DriverOut, GuestIn, GuestOut, Outside, RxRing, TxRing};
 use domio_core::{DomainId, PcpuId, Runstate, VcpuName};

@@ -40,7 +40,7 @@ fn series_by_groups(bars: &Bars) -> DataTable {
     }
 }
 
-/// Bars and parts. The longer of the two goes down the page, which is narrow: the unit is told once.
+/// Bars and parts. The longer of the two goes down the page. That is narrow: the unit is told once.
 pub fn of_stack(stack: &Stack) -> DataTable {
     let unit = figure::heading("", &stack.value.unit).trim().to_owned();
     let bars: Vec<&str> = stack.bars.iter().map(|b| b.name.as_str()).collect();

@@ -1,0 +1,41 @@
+//! Every command has examples, and they are right.
+
+use super::*;
+use clap::CommandFactory;
+
+#[test]
+fn the_table_is_consistent() {
+    Cli::command().debug_assert();
+}
+
+fn every_command(command: &clap::Command, visit: &mut impl FnMut(&clap::Command)) {
+    visit(command);
+    command
+        .get_subcommands()
+        .for_each(|c| every_command(c, visit));
+}
+
+#[test]
+fn every_command_has_examples() {
+    every_command(&Cli::command(), &mut |command| {
+        let text = command.get_after_long_help().map(ToString::to_string);
+        let text = text.unwrap_or_default();
+        let examples = text.lines().filter(|l| l.starts_with("  domio ")).count();
+        assert!((2..=3).contains(&examples), "{}", command.get_name());
+    });
+}
+
+#[test]
+fn every_example_parses() {
+    every_command(&Cli::command(), &mut |command| {
+        let text = command.get_after_long_help().map(ToString::to_string);
+        for line in text.unwrap_or_default().lines() {
+            let Some(words) = line.strip_prefix("  domio ") else {
+                continue;
+            };
+            let words = words.split([' ']).take_while(|w| !["|", ">"].contains(w));
+            let parsed = Cli::try_parse_from(std::iter::once("domio").chain(words));
+            assert!(parsed.is_ok(), "{line}: {}", parsed.unwrap_err());
+        }
+    });
+}

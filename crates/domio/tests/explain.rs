@@ -1,0 +1,100 @@
+//! `domio explain` as its users see it.
+
+use assert_cmd::Command;
+use predicates::prelude::*;
+use predicates::str::contains;
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// `domio explain` with these arguments, in an empty folder.
+fn explain(folder: &TempDir, arguments: &[&str]) -> Command {
+    let mut command = Command::cargo_bin("domio").expect("the program is built");
+    command.current_dir(folder.path()).arg("explain");
+    command.args(arguments);
+    command
+}
+
+fn folder() -> TempDir {
+    tempfile::tempdir().expect("a folder for files that tests write")
+}
+
+const PINGS: [&str; 3] = ["ping-among-burners", "--set", "run.duration_s=3"];
+
+#[test]
+fn sums_in_json_are_those_of_their_parts() {
+    let out = explain(&folder(), &PINGS)
+        .args(["--json", "--replications", "2"])
+        .output();
+    let json: Value = serde_json::from_slice(&out.unwrap().stdout).unwrap();
+    assert_eq!(json["elapsed_ns"], 6_000_000_000_u64);
+    let sum = |list: &Value| -> u64 {
+        let list = list.as_array().unwrap().iter();
+        list.map(|entry| entry["ns"].as_u64().unwrap()).sum()
+    };
+    let domains = json["domains"].as_array().unwrap();
+    assert_eq!(domains.len(), 6);
+    for domain in domains {
+        let ns = |key: &str| domain[key].as_u64().unwrap();
+        let all = ns("running_ns") + ns("runnable_ns") + ns("at_rest_ns");
+        assert!(all <= 6_000_000_000, "{domain}");
+        assert_eq!(sum(&domain["run_queue"]), ns("runnable_ns"));
+    }
+    let pinged = domains.iter().find(|d| d["name"] == "answering").unwrap();
+    let packets = &pinged["packets"];
+    assert!(packets["begun"].as_u64() > Some(0));
+    assert_eq!(
+        sum(&packets["waits"]),
+        packets["total_ns"].as_u64().unwrap()
+    );
+    let queues = packets["queues_ns"].as_object().unwrap().values();
+    let queues: u64 = queues.map(|ns| ns.as_u64().unwrap()).sum();
+    assert_eq!(queues, packets["total_ns"].as_u64().unwrap());
+}
+
+#[test]
+fn the_scan_and_the_run_queue_are_told_apart() {
+    explain(&folder(), &PINGS)
+        .assert()
+        .success()
+        .stdout(contains(
+            "answering waited most for the driver domain in the run queue",
+        ));
+    explain(&folder(), &PINGS)
+        .args(["--set", "network.scan=restart"])
+        .assert()
+        .success()
+        .stdout(contains("answering waited most for the event-channel scan"));
+}
+
+#[test]
+fn a_report_has_stacked_bars_and_a_host_without_network_its_run_queues() {
+    let folder = folder();
+    explain(
+        &folder,
+        &[
+            "burn7",
+            "--set",
+            "run.duration_s=1",
+            "--report",
+            "waits.html",
+        ],
+    )
+    .assert()
+    .success()
+    .stdout(contains("Domains in run queues").and(contains("Packets").not()))
+    .stderr(contains("wrote waits.html"));
+    let page = std::fs::read_to_string(folder.path().join("waits.html")).unwrap();
+    assert!(page.contains("Stacked bar chart of time"));
+}
+
+#[test]
+fn the_same_seed_explains_the_same() {
+    let run = || {
+        explain(&folder(), &PINGS)
+            .arg("--json")
+            .output()
+            .unwrap()
+            .stdout
+    };
+    assert_eq!(run(), run());
+}
