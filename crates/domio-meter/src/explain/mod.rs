@@ -13,7 +13,8 @@
 //! the ring to it. If that one is runnable, the packet waits in its **run queue**, behind the
 //! domain that runs on its pcpu. If it runs, it works on the packet or is busy with something else.
 //! If it is blocked, nobody has told it yet: the card moderates its interrupts, or a limit or the
-//! lack of buffers holds the packet back. A ring whose other side has not been told is its writer's still.
+//! lack of buffers holds the packet back. A ring whose other side has not been told is its writer's
+//! still.
 //!
 //! # The event-channel scan
 //!
