@@ -209,7 +209,7 @@ pub struct Panel {
 pub struct PanelCell {
     /// The mean with its interval.
     pub mean: Option<Estimate>,
-    /// Text beside the mean; empty for none.
+    /// Text beside the mean, in one line or more; empty for none.
     pub label: String,
     /// A range around it.
     pub range: Option<[f64; 2]>,

@@ -317,7 +317,7 @@ fn latency(test: &Test, cells: &[&[Sample]]) -> Panel {
             let label = match average {
                 // Some replications have no latency.
                 Some(e) if e.n < samples.len() => {
-                    format!("{} ({}/{})", milliseconds(e.mean), e.n, samples.len())
+                    format!("{}\n({}/{})", milliseconds(e.mean), e.n, samples.len())
                 }
                 Some(average) => milliseconds(average.mean),
                 None if samples.is_empty() => String::new(),
@@ -459,7 +459,7 @@ mod tests {
         assert_eq!(latency.cells[0].published, [(1_800.0, "1.8 s".to_owned())]);
         assert_eq!(latency.cells[5].label, "20.0 ms");
         assert_eq!(latency.cells[5].range, Some([-10.0, 50.0]));
-        assert_eq!(latency.cells[7].label, "20.0 ms (1/2)");
+        assert_eq!(latency.cells[7].label, "20.0 ms\n(1/2)");
         assert_eq!(latency.cells[5].remark, "400");
         assert_eq!(latency.cells[1], PanelCell::default(), "not run");
     }

@@ -23,6 +23,8 @@ const GAP: f64 = 24.0;
 const HEADING: f64 = 18.0;
 /// Part of a column that marks take.
 const USED: f64 = 0.62;
+/// Distance of lines of text.
+const TEXT: f64 = 13.0;
 /// What is written about published values.
 const PUBLISHED: &str = "printed in the paper";
 
@@ -325,15 +327,19 @@ fn label(panel: &Panel, cell: &PanelCell, frame: Frame, x: f64) -> Markup {
     let places: Vec<f64> = drawn(panel, cell).map(|v| frame.scale.place(v)).collect();
     let top = places.iter().copied().fold(frame.bottom, f64::min);
     let bottom = places.iter().copied().fold(frame.top, f64::max);
-    let printed = cell.published.iter().map(|(v, _)| frame.scale.place(*v));
-    let taken = printed.into_iter().any(|y| y < top + 26.0);
-    let below = (bottom + 17.0).min(frame.bottom - 4.0);
-    let base = if taken {
-        below
-    } else {
-        (top - 9.0).max(frame.top + 10.0)
+    let lines: Vec<&str> = cell.label.lines().collect();
+    let height = TEXT * lines.len() as f64;
+    let mut printed = cell.published.iter().map(|(v, _)| frame.scale.place(*v));
+    let taken = printed.any(|y| y > top - 9.0 - height - TEXT && y < top + 2.0 * TEXT);
+    let first = match taken {
+        true => (bottom + 17.0).min(frame.bottom - 4.0 - height + TEXT),
+        false => (top - 9.0 - height + TEXT).max(frame.top + 10.0),
     };
-    shape::text("middle value", (x, base), &cell.label)
+    html! {
+        @for (i, line) in lines.iter().enumerate() {
+            (shape::text("middle value", (x, first + TEXT * i as f64), line))
+        }
+    }
 }
 
 /// Values between whose places nothing may be written.
