@@ -5,6 +5,7 @@
 
 mod bench;
 mod docs;
+mod figures;
 mod test;
 mod tidy;
 

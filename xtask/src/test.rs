@@ -2,7 +2,7 @@
 //!
 //! A failed step does not stop the later ones, so that one run shows everything there is to mend.
 
-use crate::{cargo, docs, tidy};
+use crate::{cargo, docs, figures, tidy};
 use anyhow::{Context as _, Result};
 use std::io::{BufRead as _, BufReader};
 use std::path::Path;
@@ -24,8 +24,6 @@ enum Work {
     Cargo(&'static [&'static str]),
     /// Cargo as a runner of tests: its closing lines are counted.
     Tests(&'static [&'static str]),
-    /// A program of the release build.
-    Program(&'static str, &'static [&'static str]),
     /// A task of our own.
     Own(fn(&Path) -> Result<bool>),
 }
@@ -102,9 +100,9 @@ const STEPS: &[Step] = &[
     },
     Step {
         name: "figures",
-        about: "the published figures come out again",
+        about: "the published figures come out as before",
         quick: false,
-        work: Work::Program("domio", &["reproduce"]),
+        work: Work::Own(figures::run),
     },
 ];
 
@@ -166,10 +164,6 @@ pub fn run(root: &Path, quick: bool) -> Result<bool> {
                 let (passed, sums) = run_tests(root, &mut cargo_command(args))?;
                 tests = Some(sums);
                 passed
-            }
-            Work::Program(name, args) => {
-                let program = docs::release_folder(root).join(name);
-                succeeds(root, Command::new(program).args(args))?
             }
             Work::Own(task) => task(root)?,
         };
