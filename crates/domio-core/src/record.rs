@@ -132,8 +132,9 @@ pub enum Kind {
     /// domain as a [`VcpuName::word`], ns that it has been at the new place already when the record
     /// is written (low, high word). Only simulated hosts tell this.
     ///
-    /// The last two words are 0 but for packets that reach a card whose driver is not looking: the
-    /// driver notes them when it looks again.
+    /// From [`NetPlace::GuestOut`] to the same place nothing moves: the guest has found the ring
+    /// full. The last two words are 0 but for packets that reach a card whose driver is not
+    /// looking: the driver notes them when it looks again.
     NetMove = 20,
 }
 

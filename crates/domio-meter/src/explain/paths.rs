@@ -39,6 +39,8 @@ struct Guest {
     /// The guest has put packets into a ring that the driver domain does not look at, and has sent
     /// no event yet.
     unsent: bool,
+    /// The guest has found the ring full, and has put nothing there since.
+    full: bool,
     /// The guest was told of what is in the ring to it.
     told: bool,
     begun: u64,
@@ -162,6 +164,11 @@ impl GuestAndPast<'_> {
     /// counts.
     pub fn moved(&mut self, old: NetPlace, new: NetPlace, counts: bool) {
         let guest = &mut *self.guest;
+        guest.full &= old != NetPlace::GuestOut;
+        if old == new {
+            guest.full |= new == NetPlace::GuestOut;
+            return;
+        }
         let at = |place: NetPlace| place as usize;
         if old == NetPlace::Outside {
             guest.begun += u64::from(counts);
@@ -191,6 +198,7 @@ impl Guest {
             pending: None,
             overtaken: false,
             unsent: false,
+            full: false,
             told: false,
             begun: 0,
             times: BTreeMap::new(),
@@ -233,8 +241,7 @@ impl Guest {
             },
             NetPlace::GuestIn => by(Side::Guest, guest),
             NetPlace::GuestOut => match guest {
-                Doing::Runs | Doing::Waits(_) => by(Side::Guest, guest),
-                // The ring is full.
+                Doing::Runs | Doing::Waits(_) if !self.full => by(Side::Guest, guest),
                 _ => self.in_tx_ring(driver),
             },
             NetPlace::TxRing => match guest {

@@ -157,6 +157,26 @@ fn once_another_port_was_served_first_it_waits_for_the_scan() {
 }
 
 #[test]
+fn a_guest_that_found_the_ring_full_waits_for_the_driver_domain_even_while_it_runs() {
+    let mut told = Told::new(Explainer::new(), 3);
+    told.wakes(1);
+    told.runs(1, Runstate::Blocked);
+    told.moves(1, Outside, GuestOut, 0);
+    told.at(10).moves(1, GuestOut, GuestOut, 0);
+    told.sends(1, 0, 9);
+    told.at(25).wakes(0);
+    told.at(50).moves(1, GuestOut, TxRing, 0);
+    assert_eq!(
+        times(&mut told.finish(), 1),
+        [
+            ((GuestOut, BEHIND_1), 25),
+            ((GuestOut, Cause::Work(Side::Guest)), 10),
+            ((GuestOut, Cause::Held), 15),
+        ]
+    );
+}
+
+#[test]
 fn a_port_that_is_sent_to_again_begins_anew() {
     let mut told = waiting_in_tx_ring();
     told.at(300).runs(0, Runstate::Runnable);

@@ -44,6 +44,8 @@ pub(super) struct Netfront {
     pub queue: Queue<Packet>,
     /// Netback wants to be told.
     tell: bool,
+    /// The ring was found full, and nothing has been put there since.
+    full: bool,
     rx_target: u32,
     polling: bool,
     polled: u32,
@@ -69,6 +71,7 @@ impl Netfront {
         Netfront {
             queue: Queue::new(Self::QUEUE, TX_QUEUE),
             tell: false,
+            full: false,
             rx_target: *RX_TARGET.start(),
             polling: false,
             polled: 0,
@@ -140,7 +143,7 @@ impl Network {
             self.vifs[usize::from(vif)].front.polled = 0;
         }
         self.finish_piece(vif, Context::Soft, kernel);
-        if let Some(progress) = self.flush(vif, Context::Soft) {
+        if let Some(progress) = self.flush(vif, Context::Soft, kernel) {
             return progress;
         }
         let costs = self.costs;
@@ -183,7 +186,8 @@ impl Network {
     /// `net_tx_action` in a guest: the ring has room again.
     pub(super) fn front_tx(&mut self, vif: u16, kernel: &mut KernelIo<'_, '_>) -> Progress {
         self.finish_piece(vif, Context::Soft, kernel);
-        self.flush(vif, Context::Soft).unwrap_or(Progress::Done)
+        self.flush(vif, Context::Soft, kernel)
+            .unwrap_or(Progress::Done)
     }
 
     /// The process that reads flow number `service` of the guest.
@@ -208,7 +212,7 @@ impl Network {
             self.read(vif, service, kernel);
         }
         self.finish_piece(vif, Context::Process, kernel);
-        if let Some(progress) = self.flush(vif, Context::Process) {
+        if let Some(progress) = self.flush(vif, Context::Process, kernel) {
             return progress;
         }
         let v = &mut self.vifs[usize::from(vif)];
@@ -247,7 +251,8 @@ impl Network {
             stack.listen(out.now(), &mut out);
             out.finish();
         }
-        self.flush(vif, Context::Process).unwrap_or(Progress::Done)
+        self.flush(vif, Context::Process, kernel)
+            .unwrap_or(Progress::Done)
     }
 
     /// The time of a piece of work is spent: does it.
@@ -262,6 +267,7 @@ impl Network {
                 out.finish();
             }
             Piece::Transmit => {
+                v.front.full = false;
                 while v.tx.outstanding() < TX_STOP
                     && let Some(packet) = v.front.queue.pop()
                 {
@@ -290,13 +296,23 @@ impl Network {
     }
 
     /// Packets that the stack wants to send go to the ring, and netback is told.
-    fn flush(&mut self, vif: u16, place: Context) -> Option<Progress> {
+    fn flush(
+        &mut self,
+        vif: u16,
+        place: Context,
+        kernel: &mut KernelIo<'_, '_>,
+    ) -> Option<Progress> {
         let v = &mut self.vifs[usize::from(vif)];
         let room = TX_STOP.saturating_sub(v.tx.outstanding());
         let n = (v.front.queue.len() as u32).min(room);
         if n > 0 {
             *v.front.piece(place) = Piece::Transmit;
             return Some(Progress::Run(self.costs.front_tx * u64::from(n)));
+        }
+        if let Some(first) = v.front.queue.front()
+            && !std::mem::replace(&mut v.front.full, true)
+        {
+            record::moved(kernel.io, v.ends, first, GuestOut, GuestOut);
         }
         if std::mem::take(&mut v.front.tell) {
             *v.front.piece(place) = Piece::Notify;
