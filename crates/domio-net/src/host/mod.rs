@@ -7,7 +7,7 @@
 //! ```
 //!
 //! [`Network`] is the model of all of it; it plugs into a host as its
-//! [`Devices`](domio_vmm::device::Devices). Every step of a packet inside a domain is work of that
+//! [`Devices`]. Every step of a packet inside a domain is work of that
 //! domain's vcpu 0, at the level at which Linux 2.6.18 does it, and takes its time.
 //!
 //! | file | holds |

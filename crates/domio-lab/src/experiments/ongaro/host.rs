@@ -27,7 +27,7 @@ pub const DOM0: DomainId = DomainId(0);
 /// the one before, and up to as much again.
 const GUEST_EVERY: Duration = Duration::from_millis(10);
 
-/// A flow begins so long after its guest, and up to [`FLOWS_SPREAD`] later.
+/// A flow begins so long after its guest, and up to `FLOWS_SPREAD` later.
 pub const FLOWS_BEGIN: Duration = Duration::from_millis(500);
 /// See [`FLOWS_BEGIN`].
 const FLOWS_SPREAD: Duration = Duration::from_millis(100);
