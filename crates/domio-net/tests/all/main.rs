@@ -1,6 +1,7 @@
 //! The network's parts put together: two TCP ends over links, and hosts with cards on a bridge.
 
 mod books;
+mod host;
 mod loss;
 mod path;
 mod rate;
