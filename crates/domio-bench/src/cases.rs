@@ -1,6 +1,6 @@
 //! What is measured, against what, and how good it has to be.
 
-use crate::{hosts, plain};
+use crate::{hosts, plain, stream};
 use domio_sim::hold;
 
 /// A piece of work whose speed is compared with a plain loop's.
@@ -33,6 +33,7 @@ const HOLD_OPS: u64 = 2_000_000;
 /// Seconds of its own time that a host runs.
 const HOST_SECONDS: u64 = 600;
 const BIG_SECONDS: u64 = 10;
+const STREAM_SECONDS: u64 = 10;
 /// Runs in one sample: a sample has to take long enough for a clock.
 const HOST_RUNS: u64 = 4;
 const PLAIN_RUNS: u64 = 12;
@@ -100,6 +101,13 @@ pub const BENCHES: &[Bench] = &[
             })
         },
         at_least: 0.5,
+    },
+    Bench {
+        name: "stream-cell",
+        unit: "events",
+        work: || stream::run(STREAM_SECONDS).events,
+        baseline: || moved(hold::engine(1_000, HOLD_OPS, 1)),
+        at_least: 0.25,
     },
 ];
 

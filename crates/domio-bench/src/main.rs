@@ -10,6 +10,7 @@ mod hosts;
 mod measure;
 mod memory;
 mod plain;
+mod stream;
 
 use anyhow::{Result, bail};
 use cases::{BENCHES, MEMORY, named};

@@ -86,6 +86,8 @@ const ARROWS: &[(&str, &[&str])] = &[
             "domio-sim",
             "domio-vmm",
             "domio-trace",
+            "domio-net",
+            "domio-lab",
         ],
     ),
 ];

@@ -185,6 +185,17 @@ impl Network {
         }
     }
 
+    /// Bytes of all TCP streams to guests that their kernels have acknowledged.
+    pub fn bytes_streamed(&self) -> u64 {
+        let acknowledged = |flow| match self.outside.peer.service(FlowId(flow)) {
+            Some(Service::Tcp(end)) => end.connection().statistics().acknowledged,
+            _ => 0,
+        };
+        (0..self.outside.guests.len() as u32)
+            .map(acknowledged)
+            .sum()
+    }
+
     /// The remote host, for its statistics.
     pub fn remote(&self) -> &Peer {
         &self.outside.peer

@@ -1,0 +1,57 @@
+//! A host whose guests stream: test 1 of Ongaro et al. 2008 with everything on (`tbs`), seven TCP
+//! streams through a driver domain.
+
+use domio_core::{Duration, Instant, NullSink};
+use domio_lab::LabContext;
+use domio_lab::experiments::ongaro::{Settings, host};
+use domio_net::host::Network;
+use domio_sim::Outcome;
+use domio_vmm::Simulation;
+
+/// The cell.
+const CELL: &str = "test1/tbs";
+
+/// What a run did.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Streamed {
+    /// Events that were delivered.
+    pub events: u64,
+    /// Segments with data that reached their guests' applications, at least: their bytes in full
+    /// segments.
+    pub packets: u64,
+}
+
+/// Runs the cell for so many seconds of its time, without a trace.
+pub fn run(seconds: u64) -> Streamed {
+    let cell = CELL.parse().expect("a cell of the paper");
+    let cx = LabContext { seed: 1 };
+    let built = host::build(cell, &Settings::default(), &cx, 0).expect("shipped settings");
+    let scheduler = (built.policy.make)(&built.params, &built.host.topology);
+    let network = &built.network;
+    let mut simulation = Simulation::with_devices(
+        &built.host,
+        scheduler,
+        |timers| Network::new(network, timers, cx.seed, 0),
+        NullSink,
+        cx.seed,
+        0,
+    );
+    let outcome = simulation.run(Instant::ZERO + Duration::from_secs(seconds));
+    assert!(matches!(outcome, Outcome::Completed { .. }), "{outcome:?}");
+    Streamed {
+        events: simulation.events(),
+        packets: simulation.host().devices().bytes_streamed() / u64::from(domio_net::packet::MSS),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_delivered_packet_takes_at_most_12_events() {
+        let done = run(2);
+        assert!(done.packets > 50_000, "{done:?}");
+        assert!(done.events <= 12 * done.packets, "{done:?}");
+    }
+}
