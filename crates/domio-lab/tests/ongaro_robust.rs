@@ -28,16 +28,17 @@ const ROWS: [&str; 10] = [
     "ongaro.test8.tb",
 ];
 
-/// Those of them that read two cells with streams at most, without `ongaro.fig4.boost`: when all
-/// costs are a tenth lower at once, its longest round trips are not always over 10 ms in so short a
-/// time.
+/// Rows that read two cells with streams at most. Not among them: `ongaro.test3.orig`, for what it
+/// waits for comes after 15 to 45 s, which so short a time has in some replications only; and
+/// `ongaro.fig4.boost`, `ongaro.test3.burn-share` and `ongaro.test8.tb`, which four replications of
+/// so short a time prove or not as it happens when all costs change at once.
 const FEW_STREAMS: [&str; 6] = [
+    "ongaro.fig4.no-boost",
     "ongaro.test1.orig-extremes",
-    "ongaro.test3.burn-share",
-    "ongaro.test3.orig",
+    "ongaro.test1.sedf",
     "ongaro.test3.range",
+    "ongaro.test3.tbs",
     "ongaro.test4.orig",
-    "ongaro.test8.tb",
 ];
 
 fn verdicts(
