@@ -195,15 +195,7 @@ impl<S: Sink, D: Devices> Host<S, D> {
     #[inline(always)]
     fn interrupt(&mut self, queue: &mut Queue, vcpu: VcpuId, on: PcpuId, now: Instant) {
         let cost = self.profile.interrupt;
-        let raised = if D::PRESENT {
-            self.raise_timer(vcpu)
-        } else {
-            None
-        };
-        if raised.is_none() {
-            self.vcpus[vcpu.index()].guest.interrupt();
-        }
-        if raised != Some(false) {
+        if self.give_tick(vcpu) {
             self.kick(queue, vcpu, on, now, cost);
         }
     }
@@ -282,12 +274,17 @@ impl<S: Sink, D: Devices> Host<S, D> {
         }
     }
 
-    /// Gives `vcpu`, which is switched in, a timer interrupt.
-    #[inline]
-    fn give_tick(&mut self, vcpu: VcpuId) {
-        if !D::PRESENT || self.raise_timer(vcpu).is_none() {
-            self.vcpus[vcpu.index()].guest.interrupt();
+    /// Gives `vcpu` a timer interrupt, which it finds when it executes next; whether that is news
+    /// to it.
+    #[inline(always)]
+    fn give_tick(&mut self, vcpu: VcpuId) -> bool {
+        if D::PRESENT
+            && let Some(news) = self.raise_timer(vcpu)
+        {
+            return news;
         }
+        self.vcpus[vcpu.index()].guest.interrupt();
+        true
     }
 
     pub(super) fn guest_tick(&mut self, queue: &mut Queue, vcpu: VcpuId, now: Instant) {
