@@ -6,7 +6,7 @@
 //! and change by a tenth either way.
 
 use domio_core::Duration;
-use domio_lab::experiments::ongaro::{Settings, register_cells};
+use domio_lab::experiments::ongaro::{Housekeeping, Settings, register_cells};
 use domio_lab::reproduce::{Options, reproduce};
 use domio_lab::{Claims, Registry, Silent, Verdict};
 use domio_net::host::{KernelCosts, NetCosts};
@@ -78,6 +78,7 @@ fn costs(settings: &mut Settings) -> Vec<(&'static str, &mut Duration)> {
         profile,
         network,
         kernel,
+        housekeeping,
         ..
     } = settings;
     // Credit's tick and its accounting; SEDF has no timers of its own.
@@ -100,6 +101,7 @@ fn costs(settings: &mut Settings) -> Vec<(&'static str, &mut Duration)> {
     durations!(list, kernel, KernelCosts {
         upcall, nested, irq, timer_irq, timer_softirq;
     });
+    durations!(list, housekeeping, Housekeeping { work, sleep, read; reading });
     list
 }
 

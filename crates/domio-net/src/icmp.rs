@@ -2,7 +2,7 @@
 //!
 //! When [`Ping`] sends its next request is its [`Pace`]: with [`Pace::Flood`] upon the reply to the
 //! last one, or when that has not come within the timeout; [`Pace::Adaptive`] follows the round
-//! trip, so that about one request is out at a time.
+//! trip, so that about one request is out at a time; [`Pace::Every`] goes by the clock alone.
 //!
 //! A reply counts whenever it comes, with its full round trip: the request carries the time at
 //! which it was sent. The timeout therefore bounds no round trip. A request that waits for seconds
@@ -34,11 +34,17 @@ pub enum Pace {
     /// After the mean round trip, as `ping -A` of iputils: smoothed over eight replies, in whole
     /// milliseconds. Where that rounds to zero it floods, which is how it begins.
     Adaptive,
+    /// By the clock, whatever comes back: `ping` without either option, whose interval is
+    /// [`Pace::INTERVAL`], or `ping -i`. Over zero.
+    Every(Duration),
 }
 
 impl Pace {
     /// `MININTERVAL` of iputils: a flood that gets no replies sends a hundred requests a second.
     pub const FLOOD_TIMEOUT: Duration = Duration::from_millis(10);
+
+    /// What `ping` waits between two requests when it is told nothing.
+    pub const INTERVAL: Duration = Duration::from_secs(1);
 }
 
 impl Default for PingConfig {
@@ -103,7 +109,7 @@ impl Ping {
     /// A ping from `from` to `to` that has not begun.
     ///
     /// # Panics
-    /// When the request does not fit into a packet or the timeout is zero.
+    /// When the request does not fit into a packet, or the timeout or interval is zero.
     #[track_caller]
     pub fn new(config: PingConfig, from: Station, to: Station, flow: FlowId) -> Self {
         assert!(
@@ -112,7 +118,9 @@ impl Ping {
             config.bytes
         );
         assert!(
-            config.pace != Pace::Flood(Duration::ZERO),
+            ![Pace::Flood, Pace::Every]
+                .map(|pace| pace(Duration::ZERO))
+                .contains(&config.pace),
             "a ping waits longer than zero"
         );
         Ping {
@@ -173,6 +181,7 @@ impl Ping {
     fn pace(&self) -> Paced {
         match self.config.pace {
             Pace::Flood(timeout) => Paced::Flood(timeout),
+            Pace::Every(interval) => Paced::Every(interval),
             Pace::Adaptive => match (self.smoothed / 8 + 500) / 1000 {
                 0 => Paced::Flood(Pace::FLOOD_TIMEOUT),
                 ms => Paced::Every(Duration::from_millis(ms)),
@@ -311,6 +320,25 @@ mod tests {
         assert_eq!(statistics.rtt_min, Duration::from_micros(100));
         assert_eq!(statistics.rtt_max, Duration::from_micros(300));
         assert_eq!(statistics.rtt_mean(), Some(Duration::from_nanos(216_666)));
+    }
+
+    #[test]
+    fn a_ping_by_the_clock_looks_at_no_reply() {
+        let pace = Pace::Every(Duration::from_millis(1));
+        let mut ping = Ping::new(
+            PingConfig { bytes: 56, pace },
+            Station(0),
+            Station(1),
+            FlowId(7),
+        );
+        let first = ping.request(us(0));
+        assert_eq!(ping.due(us(10)), us(1_000), "before the reply");
+        assert!(ping.reply(us(300), echo(&first)).is_some());
+        assert_eq!(ping.due(us(300)), us(1_000), "and after it");
+        ping.request(us(1_000));
+        ping.request(us(2_000));
+        assert_eq!(ping.unanswered().count(), 2);
+        assert_eq!(ping.statistics().timed_out, 1, "the second one");
     }
 
     #[test]

@@ -10,7 +10,9 @@ use crate::data::{
     BarGroup, Bars, Chart, Figure, MarkShape, Panel, PanelCell, Panels, Quantity, Section, Sequence,
 };
 use crate::figure;
-use domio_lab::experiments::ongaro::{CONFIGURATIONS, PINGS, Role, TESTS, Test, experiment};
+use domio_lab::experiments::ongaro::{
+    CONFIGURATIONS, FIGURE_4, PINGS, Role, TESTS, Test, experiment,
+};
 use domio_lab::{Estimate, Ledger, Sample};
 use std::collections::BTreeMap;
 
@@ -56,7 +58,7 @@ pub fn draws(name: &str) -> bool {
         let mut configurations = CONFIGURATIONS.iter();
         configurations.any(|c| experiment(test.name, c.name) == name)
     };
-    name == FIGURE_2 || TESTS.iter().any(cell)
+    name == FIGURE_2 || TESTS.iter().chain([&FIGURE_4]).any(cell)
 }
 
 /// One section a figure, of those for which there are samples and claims in `ledger`.
@@ -178,7 +180,9 @@ fn figure_3(all: &All) -> Option<Figure> {
 
 fn figure_4(all: &All) -> Option<Figure> {
     let curve = |configuration: &str, name: &str| {
-        let first = all.get(&experiment("test3", configuration))?.first()?;
+        let first = all
+            .get(&experiment(FIGURE_4.name, configuration))?
+            .first()?;
         Some((name.to_owned(), first.list(PINGS).to_vec()))
     };
     let series: Vec<_> = [
@@ -411,7 +415,7 @@ mod tests {
             .map(|t| (experiment(t.name, "orig"), vec![streams(); 2]))
             .chain([(FIGURE_2.to_owned(), vec![Sample::new()])])
             .chain([(experiment("test1", "tb"), vec![streams(); 2])])
-            .chain([(experiment("test3", "t"), vec![Sample::new()])])
+            .chain([(experiment("fig4", "t"), vec![Sample::new()])])
             .collect();
         assert!(all.keys().all(|name| draws(name)));
         let sections = sections(&all, &ledger());

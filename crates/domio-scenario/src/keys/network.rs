@@ -209,6 +209,7 @@ const DIRECTIONS: &[Variant] = &[
 const PACES: &[Variant] = &[
     variant("adaptive", "`ping -A`.", &[]),
     variant("flood", "`ping -f`.", &[]),
+    variant("interval", "`ping -i`.", &[]),
 ];
 
 pub(super) const STREAM: Variant = variant(
@@ -261,7 +262,8 @@ pub(super) const PING: Variant = variant(
             Kind::Word(Words::Of(PACES)),
             Need::Word("adaptive"),
             "When the next request is sent: `adaptive`, after the mean round trip so far (`ping \
-             -A`); `flood`, upon the reply or after `timeout` (`ping -f`).",
+             -A`); `flood`, upon the reply or after `timeout` (`ping -f`); `interval`, by the \
+             clock (`ping -i`).",
         ),
         key(
             "timeout",
@@ -270,7 +272,16 @@ pub(super) const PING: Variant = variant(
                 min_ns: 1_000,
             },
             Optional("10 ms when it floods"),
-            "How long a flood waits for a reply. An adaptive pace has none.",
+            "How long a flood waits for a reply. The other paces have none.",
+        ),
+        key(
+            "interval",
+            Kind::Time {
+                unit: "ms",
+                min_ns: 1_000,
+            },
+            Optional("1 s with this pace"),
+            "Time between two requests of a ping that goes by the clock. The other paces have none.",
         ),
         key(
             "bytes",

@@ -62,27 +62,49 @@ fn stream(fields: &Fields<'_>) -> Option<FlowKind> {
 }
 
 fn ping(cx: &mut Cx<'_>, fields: &Fields<'_>) -> Option<PingConfig> {
-    let floods = fields.text("pace")? == "flood";
-    let pace = match fields.field("timeout") {
-        None if floods => Pace::Flood(Pace::FLOOD_TIMEOUT),
-        None => Pace::Adaptive,
-        Some(_) if floods => Pace::Flood(fields.time("timeout")?),
-        Some(timeout) => {
-            cx.push(
-                Problem::new(
-                    Code::Conflict,
-                    timeout.key_span,
-                    "an adaptive ping has no timeout",
-                )
-                .key(fields.key_path(timeout.written))
-                .expected("`pace = \"flood\"` with it")
-                .hint("add `pace = \"flood\"`, or remove the timeout"),
-            );
-            return None;
-        }
+    let word = fields.text("pace")?;
+    let time = |key, default| match fields.field(key) {
+        None => Some(default),
+        Some(_) => fields.time(key),
+    };
+    let alone = [
+        belongs_to_pace(cx, fields, &word, "timeout", "flood"),
+        belongs_to_pace(cx, fields, &word, "interval", "interval"),
+    ];
+    if alone.contains(&false) {
+        return None;
+    }
+    let pace = match word.as_str() {
+        "flood" => Pace::Flood(time("timeout", Pace::FLOOD_TIMEOUT)?),
+        "interval" => Pace::Every(time("interval", Pace::INTERVAL)?),
+        _ => Pace::Adaptive,
     };
     let bytes = u16::try_from(fields.int("bytes")?).ok()?;
     Some(PingConfig { bytes, pace })
+}
+
+/// Tells of a time that a ping of this pace does not have; whether there is none.
+fn belongs_to_pace(
+    cx: &mut Cx<'_>,
+    fields: &Fields<'_>,
+    word: &str,
+    key: &str,
+    pace: &str,
+) -> bool {
+    let Some(field) = fields.field(key).filter(|_| word != pace) else {
+        return true;
+    };
+    cx.push(
+        Problem::new(
+            Code::Conflict,
+            field.key_span,
+            format!("a ping of pace \"{word}\" has no {key}"),
+        )
+        .key(fields.key_path(field.written))
+        .expected(format!("`pace = \"{pace}\"` with it"))
+        .hint(format!("set `pace = \"{pace}\"`, or remove the {key}")),
+    );
+    false
 }
 
 fn udp(fields: &Fields<'_>) -> Option<FlowKind> {

@@ -129,6 +129,13 @@ vif = { rate = "10Mb/s@20ms" }
   pace = "flood"
   timeout_ms = 30
   [[domain.task]]
+  workload = "ping"
+  pace = "interval"
+  [[domain.task]]
+  workload = "ping"
+  pace = "interval"
+  interval_ms = 5
+  [[domain.task]]
   workload = "udp"
   pps = 50
   bytes = 100
@@ -151,14 +158,13 @@ vif = { rate = "10Mb/s@20ms" }
         panic!("{:?}", kinds[0]);
     };
     assert_eq!(tcp.send_buffer, 65_536);
-    let pace = Pace::Flood(Duration::from_millis(10));
+    let ping = |bytes, pace| FlowKind::Ping(PingConfig { bytes, pace });
     let rest = [
         FlowKind::Ping(PingConfig::default()),
-        FlowKind::Ping(PingConfig { bytes: 8, pace }),
-        FlowKind::Ping(PingConfig {
-            bytes: 56,
-            pace: Pace::Flood(Duration::from_millis(30)),
-        }),
+        ping(8, Pace::Flood(Duration::from_millis(10))),
+        ping(56, Pace::Flood(Duration::from_millis(30))),
+        ping(56, Pace::Every(Duration::from_secs(1))),
+        ping(56, Pace::Every(Duration::from_millis(5))),
         FlowKind::UdpIn(UdpConfig {
             bytes: 100,
             rate: 50,
@@ -374,7 +380,16 @@ static MISTAKES: &[Case] = &[
         "\"stream\"",
         "\"ping\"\ntimeout_ms = 3",
         Code::Conflict,
-        &["adaptive ping has no timeout", "flood"],
+        &["ping of pace \"adaptive\" has no timeout", "flood"],
+    ),
+    (
+        "\"stream\"",
+        "\"ping\"\npace = \"flood\"\ninterval_ms = 3",
+        Code::Conflict,
+        &[
+            "ping of pace \"flood\" has no interval",
+            "pace = \"interval\"",
+        ],
     ),
     (
         "workload = \"stream\"",

@@ -1,7 +1,7 @@
 //! A cell of the paper's experiment: one test under one configuration.
 
 use super::configurations::{CONFIGURATIONS, Configuration};
-use super::suite::{TESTS, Test};
+use super::suite::{FIGURE_4, TESTS, Test};
 use std::fmt;
 use std::str::FromStr;
 
@@ -15,14 +15,16 @@ pub struct Cell {
 }
 
 impl Cell {
-    /// All 88, by test and then by configuration.
+    /// The 88 of the eight tests, by test and then by configuration, and the two of figure 4.
     pub fn all() -> impl Iterator<Item = Cell> {
-        TESTS.iter().flat_map(|test| {
+        let under = |test| {
             CONFIGURATIONS.iter().map(move |configuration| Cell {
                 test,
                 configuration,
             })
-        })
+        };
+        let figure_4 = under(&FIGURE_4).filter(|c| ["t", "tb"].contains(&c.configuration.name));
+        TESTS.iter().flat_map(under).chain(figure_4)
     }
 
     /// Name of the experiment that simulates it.
@@ -56,7 +58,7 @@ impl fmt::Display for UnknownCell {
         write!(
             f,
             "no cell is called \"{}\"; expected TEST/CONFIGURATION with a test of {} and a \
-             configuration of {}",
+             configuration of {}, or fig4/t or fig4/tb",
             self.name,
             tests.join(", "),
             configurations.join(", ")
@@ -81,12 +83,14 @@ mod tests {
 
     #[test]
     fn cells_are_found_by_name() {
-        assert_eq!(Cell::all().count(), 88);
+        assert_eq!(Cell::all().count(), 90);
         for cell in Cell::all() {
             assert_eq!(cell.to_string().parse(), Ok(cell));
         }
         let cell: Cell = "test3/orig".parse().unwrap();
         assert_eq!(cell.experiment(), "ongaro.test3.orig");
+        assert!("fig4/tb".parse::<Cell>().is_ok());
+        assert!("fig4/orig".parse::<Cell>().is_err());
     }
 
     #[test]

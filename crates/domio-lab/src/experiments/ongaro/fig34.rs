@@ -26,8 +26,8 @@ pub fn rows() -> Vec<Row> {
             &["tb", "t"],
             irrelevant,
         ),
-        Row::new("ongaro.fig4.no-boost", &["test3"], &["t"], without_boost),
-        Row::new("ongaro.fig4.boost", &["test3"], &["tb"], with_boost),
+        Row::new("ongaro.fig4.no-boost", &["fig4"], &["t"], without_boost),
+        Row::new("ongaro.fig4.boost", &["fig4"], &["tb"], with_boost),
     ]
 }
 
@@ -63,19 +63,19 @@ fn irrelevant(r: &Reading<'_>) -> Result<Finding, String> {
 }
 
 fn without_boost(r: &Reading<'_>) -> Result<Finding, String> {
-    let latency = r.series("test3", "t", PING)?;
+    let latency = r.series("fig4", "t", PING)?;
     let mut proof = Proof::new();
     proof.near(&latency, WITHOUT_BOOST, r.tolerance()?);
-    Ok(proof.finding_on(&latency, "the average round trip of test3/t"))
+    Ok(proof.finding_on(&latency, "the average round trip of fig4/t"))
 }
 
 fn with_boost(r: &Reading<'_>) -> Result<Finding, String> {
     let of = |key, name| {
-        let values = r.values("test3", "tb", key)?;
+        let values = r.values("fig4", "tb", key)?;
         Ok::<_, String>(Series::new(name, "ms", values))
     };
-    let median = of("ping.p50_ms", "the median of test3/tb")?;
-    let worst = of("ping.max_ms", "the longest round trip of test3/tb")?;
+    let median = of("ping.p50_ms", "the median of fig4/tb")?;
+    let worst = of("ping.max_ms", "the longest round trip of fig4/tb")?;
     let tolerance = r.tolerance()?;
     let (least, _) = tolerance.range(WITH_BOOST.0);
     let (_, most) = tolerance.range(WITH_BOOST.1);
@@ -84,7 +84,7 @@ fn with_boost(r: &Reading<'_>) -> Result<Finding, String> {
     proof.above(&worst, SPIKE);
     Ok(proof.finding_on(
         &median,
-        "the median round trip of test3/tb, and the longest of each replication, which is over \
+        "the median round trip of fig4/tb, and the longest of each replication, which is over \
          10 ms on average",
     ))
 }
@@ -133,7 +133,7 @@ mod tests {
     fn the_latency_without_boost_is_within_the_tolerance() {
         let verdict = |mean| {
             Fake::new(rows())
-                .cell("test3", "t", &[(PING.key, Values::around(mean))])
+                .cell("fig4", "t", &[(PING.key, Values::around(mean))])
                 .verdict("ongaro.fig4.no-boost")
         };
         assert_eq!(verdict(160.0), Holds);
@@ -146,7 +146,7 @@ mod tests {
         let verdict = |median, worst| {
             Fake::new(rows())
                 .cell(
-                    "test3",
+                    "fig4",
                     "tb",
                     &[
                         ("ping.p50_ms", Values::around(median)),

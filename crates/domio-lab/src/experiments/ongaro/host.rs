@@ -10,7 +10,7 @@ use super::suite::Role;
 use crate::registry::LabContext;
 use domio_core::{DomainId, Duration, Instant, ParamError, ParamValues, Topology, XenVersion};
 use domio_net::host::{FlowConfig, FlowKind, NetworkConfig, RxMode, VifConfig};
-use domio_net::icmp::PingConfig;
+use domio_net::icmp::{Pace, PingConfig};
 use domio_net::link::{LinkConfig, Rate};
 use domio_net::nic::NicConfig;
 use domio_net::tcp::TcpConfig;
@@ -62,7 +62,8 @@ pub fn build(
     replication: u32,
 ) -> Result<Built, String> {
     let (policy, params) = scheduler(cell.configuration)?;
-    let mut domains = vec![domain(policy, DOM0, "dom0", Vec::new(), Instant::ZERO)];
+    let housekeeping = settings.housekeeping.tasks();
+    let mut domains = vec![domain(policy, DOM0, "dom0", housekeeping, Instant::ZERO)];
     let mut vifs = Vec::new();
     for (number, role) in (1..).zip(cell.test.guests) {
         let name = format!("guest{number}");
@@ -84,7 +85,7 @@ pub fn build(
         vifs.push(VifConfig {
             domain: id,
             rate: None,
-            flows: kind(role).map(flow).into_iter().collect(),
+            flows: kind(role, cell.test.pace).map(flow).into_iter().collect(),
         });
     }
     let kernel = kernel(cell.configuration, settings);
@@ -163,11 +164,14 @@ fn domain(
     }
 }
 
-/// What goes over the network of a guest that is `role`.
-fn kind(role: Role) -> Option<FlowKind> {
+/// What goes over the network of a guest that is `role`, with pings of pace `pace`.
+fn kind(role: Role, pace: Pace) -> Option<FlowKind> {
     match role {
         Role::Stream => Some(FlowKind::StreamIn(TcpConfig::XEN_2_6_18)),
-        Role::Ping | Role::PingAndBurn => Some(FlowKind::Ping(PingConfig::default())),
+        Role::Ping | Role::PingAndBurn => Some(FlowKind::Ping(PingConfig {
+            pace,
+            ..PingConfig::default()
+        })),
         Role::Burn | Role::Idle => None,
     }
 }
