@@ -83,8 +83,9 @@ struct Vcpu {
 struct Pcpu {
     /// First thing that took the pcpu from its guest since guest code executed last.
     cause: Option<Instant>,
-    /// The last wake-up that no pass has followed yet.
-    wake: Option<Instant>,
+    /// The last wake-up that no pass has followed yet, and what it takes from a guest that goes
+    /// on.
+    wake: Option<(Instant, Duration)>,
     /// Time of the last scheduler pass.
     pass: Option<Instant>,
     /// Time of the last record of a tick.
@@ -111,13 +112,17 @@ impl Extraction<'_> {
             Kind::Wake => {
                 self.vcpu(record.vcpu).woken = Some(at);
                 self.without_pass(record.pcpu, at);
+                let interrupt = self.profile.interrupt;
                 let pcpu = self.pcpu(record.pcpu);
                 pcpu.cause.get_or_insert(at);
-                pcpu.wake = Some(at);
+                pcpu.wake = Some((at, interrupt));
             }
             Kind::Sleep => {
                 self.without_pass(record.pcpu, at);
-                self.pcpu(record.pcpu).cause.get_or_insert(at);
+                // Accounting parks vcpus that wait as well, which interrupts nobody for a pass.
+                if self.vcpu(record.vcpu).executes_from.is_some() {
+                    self.pcpu(record.pcpu).cause.get_or_insert(at);
+                }
             }
             Kind::Block => {
                 self.vcpu(record.vcpu).blocking = Some(at);
@@ -142,12 +147,11 @@ impl Extraction<'_> {
     /// A wake-up on `pcpu` that had no pass by `at`, long after, preempted nobody: it was an
     /// interrupt, not the cause of what comes now.
     fn without_pass(&mut self, pcpu: PcpuId, at: Instant) {
-        let (most, interrupt) = (self.profile.wake_to_pass * 4, self.profile.interrupt);
+        let most = self.profile.wake_to_pass * 4;
         let pcpu = self.pcpu(pcpu);
-        if pcpu.wake.is_some_and(|wake| at.since(wake) > most) {
-            pcpu.wake = None;
+        if let Some((_, takes)) = pcpu.wake.take_if(|(wake, _)| at.since(*wake) > most) {
             pcpu.cause = None;
-            pcpu.stolen += interrupt;
+            pcpu.stolen += takes;
         }
     }
 
@@ -228,7 +232,7 @@ impl Extraction<'_> {
         if !self.vcpu(record.vcpu).seen {
             let vcpu = self.vcpu(record.vcpu);
             vcpu.seen = true;
-            if old <= Runstate::Runnable {
+            if old != Runstate::Blocked {
                 vcpu.open = Some((origin, Duration::ZERO));
             }
             if old == Runstate::Running {
@@ -276,9 +280,16 @@ impl Extraction<'_> {
                     vcpu.done.blocks.push(Instant::ZERO + done);
                 }
             }
-            Runstate::Runnable if old == Runstate::Blocked => {
+            // A vcpu that was parked in its sleep is woken all the same.
+            Runstate::Runnable | Runstate::Offline if old == Runstate::Blocked => {
                 let at = vcpu.woken.take().unwrap_or(record.at);
                 vcpu.open.get_or_insert((at, Duration::ZERO));
+            }
+            // Accounting has unparked it, whose time is counted elsewhere.
+            Runstate::Runnable if old == Runstate::Offline => {
+                if let Some((_, takes)) = &mut self.pcpu(record.pcpu).wake {
+                    *takes = Duration::ZERO;
+                }
             }
             Runstate::Runnable | Runstate::Offline => {}
         }
@@ -307,5 +318,91 @@ fn demand(at: Instant, work: Duration, origin: Instant) -> Demand {
         at: Instant::ZERO + at.saturating_since(origin),
         work,
         arrival: Arrival::Outside,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use domio_core::DomainId;
+
+    const P0: PcpuId = PcpuId(0);
+    const OTHER: VcpuName = VcpuName::new(DomainId(1), 0);
+    const GUEST: VcpuName = VcpuName::new(DomainId(2), 0);
+    const RUNS: Runstate = Runstate::Running;
+    const WAITS: Runstate = Runstate::Runnable;
+    const SLEEPS: Runstate = Runstate::Blocked;
+    const PARKED: Runstate = Runstate::Offline;
+
+    fn us(at: u64) -> Instant {
+        Instant::ZERO + Duration::from_micros(at)
+    }
+
+    fn change(at: u64, vcpu: VcpuName, old: Runstate, new: Runstate) -> Record {
+        Record::runstate(us(at), P0, vcpu, old, new)
+    }
+
+    fn note(at: u64, kind: Kind, vcpu: VcpuName) -> Record {
+        Record::new(us(at), P0, kind, vcpu)
+    }
+
+    /// Arrival and work of each demand of the guest, in microseconds, on a host that costs
+    /// nothing.
+    fn of_guest(records: &[Record]) -> Vec<(u64, u64)> {
+        let (profile, unseen) = (Profile::IDEAL, Unseen::default());
+        let mut all = demands(records, Instant::ZERO, &profile, &unseen);
+        let demands = all.remove(&GUEST).unwrap_or_default().demands;
+        let us = |ns: u64| ns / 1_000;
+        let read = |d: &Demand| (us(d.at.as_nanos()), us(d.work.as_nanos()));
+        demands.iter().map(read).collect()
+    }
+
+    #[test]
+    fn parking_one_that_waits_takes_nothing_from_who_runs() {
+        let records = [
+            note(100, Kind::Wake, GUEST),
+            change(100, GUEST, SLEEPS, WAITS),
+            change(100, OTHER, RUNS, WAITS),
+            change(100, GUEST, WAITS, RUNS),
+            // Accounting parks the other one; 500 us later a slice ends.
+            note(400, Kind::Sleep, OTHER),
+            change(400, OTHER, WAITS, PARKED),
+            Record::policy(us(900), P0, 0, SCHEDULE, &[0]),
+            change(900, GUEST, RUNS, WAITS),
+            change(950, GUEST, WAITS, RUNS),
+            note(1_000, Kind::Block, GUEST),
+            change(1_000, GUEST, RUNS, SLEEPS),
+        ];
+        assert_eq!(of_guest(&records), [(100, 850)]);
+    }
+
+    #[test]
+    fn a_parked_sleeper_asks_for_time_when_it_is_woken() {
+        let records = [
+            note(0, Kind::Block, GUEST),
+            change(0, GUEST, RUNS, SLEEPS),
+            note(200, Kind::Sleep, GUEST),
+            // Its timer, and then the end of its parking.
+            note(300, Kind::Wake, GUEST),
+            change(300, GUEST, SLEEPS, PARKED),
+            note(800, Kind::Wake, GUEST),
+            change(800, GUEST, PARKED, WAITS),
+            change(800, GUEST, WAITS, RUNS),
+            note(850, Kind::Block, GUEST),
+            change(850, GUEST, RUNS, SLEEPS),
+        ];
+        assert_eq!(of_guest(&records), [(0, 0), (300, 50)]);
+    }
+
+    #[test]
+    fn one_that_the_trace_finds_parked_has_something_to_do() {
+        let records = [
+            note(800, Kind::Wake, GUEST),
+            change(800, GUEST, PARKED, WAITS),
+            change(800, GUEST, WAITS, RUNS),
+            note(850, Kind::Block, GUEST),
+            change(850, GUEST, RUNS, SLEEPS),
+        ];
+        assert_eq!(of_guest(&records), [(0, 50)]);
     }
 }
