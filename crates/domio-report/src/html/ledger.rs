@@ -76,12 +76,30 @@ fn row(entry: &Entry) -> Markup {
                 }
             }
             td class="measured" {
-                (figure::measured(&finding.measured, finding.ci95, &finding.unit))
-                @if !finding.note.is_empty() { small { (finding.note) } }
+                (folded(&figure::measured(&finding.measured, finding.ci95, &finding.unit)))
+                @if !finding.note.is_empty() { small { (folded(&finding.note)) } }
             }
             td class="figure" { @if finding.replications > 0 { (finding.replications) } }
         }
     }
+}
+
+/// Most characters of a text that is shown whole; a longer one begins with about as many.
+const SHOWN: usize = 130;
+
+/// `text`, of which the rest shows when it is opened if it is long: rows that compare many cells
+/// list them all, and a page of such rows can't be read.
+fn folded(text: &str) -> Markup {
+    if text.chars().count() <= SHOWN {
+        return html! { (text) };
+    }
+    let cut = text
+        .char_indices()
+        .nth(SHOWN)
+        .map_or(text.len(), |(at, _)| at);
+    let cut = text[..cut].rfind(' ').unwrap_or(cut);
+    let (begin, rest) = text.split_at(cut);
+    html! { details class="text" { summary { (begin) } (rest) } }
 }
 
 fn words(verdict: Verdict) -> &'static str {
@@ -89,5 +107,25 @@ fn words(verdict: Verdict) -> &'static str {
         Verdict::Holds => "holds",
         Verdict::Fails => "fails",
         Verdict::NotImplemented => "not implemented",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_texts_are_folded_between_words() {
+        assert_eq!(folded("36 ms").into_string(), "36 ms");
+        let long = "0.5 µs ".repeat(40);
+        let html = folded(&long).into_string();
+        let (begin, rest) = html.split_once("</summary>").unwrap();
+        assert!(begin.ends_with("µs") || begin.ends_with("0.5"), "{begin}");
+        assert!(rest.starts_with(' ') && rest.ends_with("</details>"));
+        let text = html
+            .replace("<details class=\"text\"><summary>", "")
+            .replace("</summary>", "")
+            .replace("</details>", "");
+        assert_eq!(text, long, "nothing is lost");
     }
 }
