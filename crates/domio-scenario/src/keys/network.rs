@@ -281,7 +281,7 @@ pub(super) const PING: Variant = variant(
                 min_ns: 1_000,
             },
             Optional("1 s with this pace"),
-            "Time between two requests of a ping that goes by the clock. The other paces have none.",
+            "Time between two requests that go by the clock. The other paces have none.",
         ),
         key(
             "bytes",

@@ -115,9 +115,9 @@ pub const TESTS: [Test; 8] = [
 
 /// The experiment of figure 4, "90 consecutive pings": the guests of test 3 and a plain `ping`.
 ///
-/// It can't be a flood: at the 0.2 to 0.3 ms of that figure a flood is some four thousand requests a
-/// second, whose work in the driver domain would show in the shares of test 3, and figure 7 finds
-/// them to be a seventh in each configuration but tbs.
+/// It can't be a flood: at the 0.2 to 0.3 ms of that figure a flood is some four thousand requests
+/// a second, whose work in the driver domain would show in the shares of test 3, and figure 7
+/// finds them to be a seventh in each configuration but tbs.
 pub const FIGURE_4: Test = Test {
     name: "fig4",
     pace: Pace::Every(Pace::INTERVAL),

@@ -1,0 +1,126 @@
+//! `domio reproduce` as its users see it.
+
+mod common;
+
+use common::{domio, folder, json, json_of};
+use predicates::prelude::*;
+use predicates::str::contains;
+
+#[test]
+fn reproduce_prints_the_ledger_and_writes_the_report() {
+    let folder = folder();
+    domio(&folder)
+        .args(["reproduce", "ongaro.fig2", "boutcher.cfq16"])
+        .assert()
+        .success()
+        .stdout(contains("ongaro.fig2.cpu-fairness"))
+        .stdout(contains("1 hold, 0 fail"))
+        .stderr("wrote out/report.html\n");
+    let page = std::fs::read_to_string(folder.path().join("out/report.html")).unwrap();
+    assert!(page.contains("ongaro.fig2.cpu-fairness") && page.ends_with("</html>"));
+    assert!(page.contains("guest7"), "the shares are drawn");
+}
+
+#[test]
+fn a_cell_becomes_a_timeline_with_its_figures() {
+    let folder = folder();
+    let cell = ["reproduce", "ongaro", "--cell", "test3/sedf"];
+    domio(&folder)
+        .args(cell)
+        .args(["--perfetto", "cell.pftrace"])
+        .assert()
+        .success()
+        .stdout(contains("ping.mean_ms"))
+        .stderr("wrote cell.pftrace; open it at ui.perfetto.dev\n");
+    let trace = std::fs::read(folder.path().join("cell.pftrace")).unwrap();
+    let names_guest = trace.windows(6).any(|w| w == b"guest8");
+    assert!(trace.len() > 100_000 && names_guest, "{}", trace.len());
+    let mut wrong = cell.to_vec();
+    wrong[3] = "test3/sdef";
+    domio(&folder)
+        .args(wrong)
+        .args(["--perfetto", "none.pftrace"])
+        .assert()
+        .code(2)
+        .stderr(contains(
+            "test7, test8 and a configuration of orig, all-off",
+        ));
+    assert!(!folder.path().join("none.pftrace").exists());
+    domio(&folder)
+        .args(["reproduce", "zeng", "--cell", "test3/sedf"])
+        .args(["--perfetto", "none.pftrace"])
+        .assert()
+        .code(2)
+        .stderr(contains("--cell goes with ongaro alone"));
+    domio(&folder).args(cell).assert().code(2);
+}
+
+#[test]
+fn reproduce_as_json_has_the_promised_form() {
+    let folder = folder();
+    let value = json_of(&folder, &["reproduce", "ongaro.debit", "--json"]);
+    let claims = value["claims"].as_array().unwrap();
+    assert_eq!(claims.len(), 1);
+    for key in [
+        "id",
+        "verdict",
+        "expected",
+        "measured",
+        "unit",
+        "ci95",
+        "replications",
+    ] {
+        assert!(claims[0].get(key).is_some(), "no key {key}");
+    }
+    let summary = &value["summary"];
+    let sum: u64 = ["holds", "fails", "not_implemented"]
+        .iter()
+        .map(|key| summary[key].as_u64().unwrap())
+        .sum();
+    assert_eq!(sum, 1);
+}
+
+#[test]
+fn a_wrong_expectation_fails() {
+    let folder = folder();
+    let claim = "[[claim]]\nid = \"ongaro.fig2.cpu-fairness\"\nwhere = \"1\"\n\
+                 experiment = \"e\"\nkind = \"value\"\nexpect = \"a fifth each\"\n\
+                 tolerance = \"19 to 21\"\n";
+    std::fs::write(folder.path().join("wrong.toml"), claim).unwrap();
+    domio(&folder)
+        .args(["reproduce", "--claims", "wrong.toml"])
+        .assert()
+        .code(1)
+        .stdout(contains("fails").and(contains("0 hold, 1 fail")));
+    let as_json = domio(&folder)
+        .args(["reproduce", "--claims", "wrong.toml", "--json"])
+        .assert()
+        .code(1)
+        .stderr(contains("the guest farthest from 14.29"));
+    let value = json(&as_json.get_output().stdout);
+    assert_eq!(value["claims"][0]["verdict"], "fails");
+}
+
+#[test]
+fn claims_of_ones_own_are_checked_in_full() {
+    let folder = folder();
+    let good = "[[claim]]\nid = \"mine.a\"\nwhere = \"1\"\nexperiment = \"e\"\n\
+                kind = \"order\"\nexpect = \"x\"\n";
+    std::fs::write(folder.path().join("good.toml"), good).unwrap();
+    domio(&folder)
+        .args(["reproduce", "--all", "--claims", "good.toml"])
+        .args(["--report", "r.html"])
+        .assert()
+        .success()
+        .stdout(contains("mine.a"))
+        .stdout(contains("1 not implemented"));
+    let bad = "[[claim]]\nid = \"mine.a\"\nkind = \"odd\"\n";
+    std::fs::write(folder.path().join("bad.toml"), bad).unwrap();
+    domio(&folder)
+        .args(["reproduce", "--claims", "bad.toml"])
+        .assert()
+        .code(2)
+        .stderr(contains("bad.toml:3: kind \"odd\" is not one of"))
+        .stderr(contains("bad.toml:1: the claim has no \"expect\""));
+    assert!(!folder.path().join("out").exists(), "no report of nothing");
+}
