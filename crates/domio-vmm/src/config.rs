@@ -135,7 +135,8 @@ pub enum Workload {
     Replay(Arc<[Demand]>),
 }
 
-/// One step of a replayed vcpu: at `at` it is woken and then has `work` to do.
+/// One step of a replayed vcpu: at `at` it is woken, spins for `spin` by the clock and then has
+/// `work` to do.
 ///
 /// Wake times are absolute, so that a slower host does not slow the world outside it down. What
 /// happens when the earlier work is not done by then is up to `arrival`.
@@ -143,7 +144,13 @@ pub enum Workload {
 pub struct Demand {
     /// Time of the wake-up since the start of the run.
     pub at: Instant,
-    /// Processor time until it blocks; [`Duration::MAX`] when the recording shows no block.
+    /// How long it executes by the clock before its `work`, counted from when it first executes:
+    /// it polls or busy-waits until that time. While it is preempted the time goes on, so that it
+    /// takes less of the processor; if the time has passed when it executes again, `work` is all
+    /// that is left. Zero for demand that is processor time alone; never [`Duration::MAX`].
+    pub spin: Duration,
+    /// Processor time, after `spin`, until it blocks; [`Duration::MAX`] when the recording shows no
+    /// block.
     pub work: Duration,
     /// Where the wake-up comes from.
     pub arrival: Arrival,
@@ -158,13 +165,17 @@ pub enum Arrival {
     Outside,
     /// From a timer that the guest sets when the earlier work is done, no nearer than `least`
     /// after that. When more than the next demand is due by then, all that are due, of this kind
-    /// or ticks, are one.
+    /// or ticks, are one; but a job that [spins](Demand::spin) sets its timer when it is done,
+    /// and nothing is one with it.
     Timer {
         /// Shortest time from the block to the wake-up.
         least: Duration,
     },
     /// From the first tick of the guest's kernel after the earlier work is done: at its time, or
-    /// any number of `period`s before or after it.
+    /// any number of `period`s before or after it. A tick leaves the timers of sleeping tasks as
+    /// they are: a job that [spins](Demand::spin) and whose timer expires before the tick's work is
+    /// done follows it without a block, and one whose timer comes no later than the tick does
+    /// takes its place.
     Tick {
         /// Period of the ticks, over zero.
         period: Duration,

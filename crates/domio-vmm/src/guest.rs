@@ -306,7 +306,7 @@ impl Guest {
                 self.set_tick(now);
             }
             let task = &mut self.tasks[0];
-            let left = task.left();
+            let left = task.left(now);
             if !left.is_zero() {
                 self.steady = left == Duration::MAX
                     && self.kernel_tick.is_none()
@@ -341,7 +341,7 @@ impl Guest {
                 self.set_tick(now);
             }
             let task = &mut self.tasks[chosen];
-            let left = task.left();
+            let left = task.left(now);
             if left.is_zero() {
                 let after = task.finish(now);
                 if let AfterJob::Yield = after {

@@ -34,9 +34,11 @@ pub struct Task {
     plan: Plan,
     random: RandomStream,
     ready: bool,
-    /// Processor time left of the job; [`Duration::MAX`] for a job without end.
+    /// Time to execute left of the job; [`Duration::MAX`] for a job without end.
     left: Duration,
-    /// Processor time that the job needs in all.
+    /// The job goes on until a time by the clock, which may have passed when it executes next.
+    spins: bool,
+    /// Processor time that the job needs in all, besides spinning.
     work: Duration,
     /// When the job was released.
     released: Instant,
@@ -64,7 +66,12 @@ enum Plan {
     Compute,
     Replay {
         demands: Arc<[Demand]>,
+        /// The next to begin.
         next: usize,
+        /// The first whose wake-up has not come.
+        asleep: usize,
+        /// When the job under way ceases to spin, once it has executed.
+        until: Option<Instant>,
     },
 }
 
@@ -101,6 +108,8 @@ impl Task {
                 Plan::Replay {
                     demands: demands.clone(),
                     next: 0,
+                    asleep: 0,
+                    until: None,
                 },
                 demands.first().map_or(Instant::MAX, |d| d.at),
             ),
@@ -112,6 +121,7 @@ impl Task {
             random,
             ready,
             left,
+            spins: false,
             work: left,
             released: start,
             wake_at,
@@ -135,10 +145,36 @@ impl Task {
         self.ready
     }
 
-    /// Processor time left of the job; [`Duration::MAX`] for a job without end.
+    /// Time to execute left of the job when it executes from `now` on; [`Duration::MAX`] for a job
+    /// without end.
     #[inline]
-    pub fn left(&self) -> Duration {
+    pub fn left(&mut self, now: Instant) -> Duration {
+        if self.spins {
+            self.spin(now);
+        }
         self.left
+    }
+
+    /// Looks at the clock: what is left of a job that spins, and executes from `now` on.
+    #[cold]
+    fn spin(&mut self, now: Instant) {
+        let Plan::Replay {
+            demands,
+            next,
+            until,
+            ..
+        } = &mut self.plan
+        else {
+            unreachable!("only replayed jobs spin");
+        };
+        let until = *until.get_or_insert(now + demands[*next - 1].spin);
+        if now < until {
+            self.left = add(until.since(now), self.work);
+        } else {
+            // Some of the work may have been done before it was preempted.
+            self.left = self.left.min(self.work);
+            self.spins = false;
+        }
     }
 
     /// Whether it replays a recording.
@@ -152,7 +188,7 @@ impl Task {
         self.wake_at
     }
 
-    /// It executed for `time`, at most [`Task::left`].
+    /// It executed for `time`, at most what [`Task::left`] said.
     #[inline]
     pub fn execute(&mut self, time: Duration) {
         if self.left != Duration::MAX {
@@ -184,32 +220,26 @@ impl Task {
                     self.wake_at = Instant::MAX;
                     self.begin(at, work);
                 }
-                Plan::Replay { demands, next } => {
-                    let mut work = demands[*next].work;
-                    *next += 1;
+                Plan::Replay {
+                    demands, asleep, ..
+                } => {
+                    let woken = demands[*asleep];
+                    *asleep += 1;
                     // Kept from running for long, it finds its timers expired and handles them
                     // together. The one after the next is proof: the next may come from this.
                     let due = |i: usize| {
-                        demands
-                            .get(i)
-                            .is_some_and(|d| d.at <= now && d.arrival != Arrival::Outside)
+                        demands.get(i).is_some_and(|d| {
+                            d.at <= now && d.arrival != Arrival::Outside && d.spin.is_zero()
+                        })
                     };
-                    if due(*next + 1) {
-                        while due(*next) {
-                            work = add(work, demands[*next].work);
-                            *next += 1;
+                    if woken.spin.is_zero() && due(*asleep + 1) {
+                        while due(*asleep) {
+                            *asleep += 1;
                         }
                     }
-                    // A timer that the guest sets later is not set yet.
-                    self.wake_at = match demands.get(*next) {
-                        Some(d) if d.arrival == Arrival::Outside => d.at,
-                        _ => Instant::MAX,
-                    };
-                    if self.ready {
-                        self.left = add(self.left, work);
-                        self.work = add(self.work, work);
-                    } else {
-                        self.begin(at, work);
+                    self.wake_at = known_wake(demands, *asleep);
+                    if !self.ready {
+                        self.begin_replayed(at);
                     }
                 }
                 Plan::Burn | Plan::Idle | Plan::Yielding { .. } | Plan::Compute => {
@@ -225,6 +255,25 @@ impl Task {
         self.work = work;
         self.left = work;
         self.ready = true;
+    }
+
+    /// Begins the next demand, whose wake-up has come.
+    fn begin_replayed(&mut self, released: Instant) {
+        let Plan::Replay {
+            demands,
+            next,
+            until,
+            ..
+        } = &mut self.plan
+        else {
+            unreachable!("only a replay has demands");
+        };
+        let demand = demands[*next];
+        *next += 1;
+        *until = None;
+        self.spins = !demand.spin.is_zero();
+        self.begin(released, demand.work);
+        self.left = add(demand.spin, demand.work);
     }
 
     /// Its job is done (nothing is left) at `now`: plans what comes next.
@@ -269,9 +318,28 @@ impl Task {
                 return AfterJob::Yield;
             }
             Plan::Compute => {}
-            Plan::Replay { demands, next } => {
-                if let Some(at) = demands.get(*next).and_then(|d| d.after(now)) {
-                    self.wake_at = at;
+            Plan::Replay {
+                demands,
+                next,
+                asleep,
+                ..
+            } => {
+                if *next == *asleep {
+                    if expired(demands, *next, now) {
+                        *asleep += 1;
+                        self.wake_at = known_wake(demands, *asleep);
+                    } else if absorbed(demands, *next, now) {
+                        *next += 1;
+                        *asleep += 1;
+                    }
+                    if *next == *asleep
+                        && let Some(at) = demands.get(*next).and_then(|d| d.after(now))
+                    {
+                        self.wake_at = at;
+                    }
+                }
+                if *next < *asleep {
+                    self.begin_replayed(now);
                 }
                 return AfterJob::Quiet;
             }
@@ -279,6 +347,40 @@ impl Task {
         }
         AfterJob::Report(done)
     }
+}
+
+/// When demand `i` wakes its vcpu whatever that does; a timer that it sets later is not set yet.
+fn known_wake(demands: &[Demand], i: usize) -> Instant {
+    match demands.get(i) {
+        Some(d) if d.arrival == Arrival::Outside => d.at,
+        _ => Instant::MAX,
+    }
+}
+
+/// Whether demand `next`, with all before it done at `now`, is a tick that would come no sooner than
+/// the timer of a job after it: the kernel handles both when the timer comes.
+fn absorbed(demands: &[Demand], next: usize, now: Instant) -> bool {
+    tick_before_job(demands, next).is_some_and(|(tick, timer)| timer.after(now) <= tick.after(now))
+}
+
+/// Whether demand `next` is of a timer that expired while the tick before it was handled, which
+/// was done at `now`: it was set before the tick came.
+fn expired(demands: &[Demand], next: usize, now: Instant) -> bool {
+    let before = next.checked_sub(1);
+    before
+        .and_then(|i| tick_before_job(demands, i))
+        .is_some_and(|(_, timer)| timer.at <= now)
+}
+
+/// Demand `i` and the next one, if the first is a mere tick and the second a job that spins and was
+/// woken by its timer.
+fn tick_before_job(demands: &[Demand], i: usize) -> Option<(&Demand, &Demand)> {
+    let [tick, job] = demands.get(i..i + 2)? else {
+        return None;
+    };
+    let mere_tick = matches!(tick.arrival, Arrival::Tick { .. }) && tick.spin.is_zero();
+    let timed_job = matches!(job.arrival, Arrival::Timer { .. }) && !job.spin.is_zero();
+    (mere_tick && timed_job).then_some((tick, job))
 }
 
 /// Sum in which "for ever" stays for ever.

@@ -86,6 +86,7 @@ mod tests {
     fn recorded(wakes: &[u64], blocks: &[u64]) -> Recorded {
         let demand = |at: &u64| Demand {
             at: us(*at),
+            spin: Duration::ZERO,
             work: Duration::from_micros(10),
             arrival: Arrival::Outside,
         };

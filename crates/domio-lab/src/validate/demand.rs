@@ -316,6 +316,7 @@ fn demand(at: Instant, work: Duration, origin: Instant) -> Demand {
     let work = work.max(Duration::from_nanos(1));
     Demand {
         at: Instant::ZERO + at.saturating_since(origin),
+        spin: Duration::ZERO,
         work,
         arrival: Arrival::Outside,
     }

@@ -274,6 +274,7 @@ impl ReplaySource for Recording {
 fn domain_time(ns: u64) -> Demand {
     Demand {
         at: domio_core::Instant::from_nanos(ns),
+        spin: Duration::ZERO,
         work: Duration::from_nanos(1),
         arrival: Arrival::Outside,
     }

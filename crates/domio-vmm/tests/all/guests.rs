@@ -195,6 +195,7 @@ fn a_computation_tells_its_turnaround_and_then_sleeps() {
 fn a_replay_wakes_when_it_did_and_adds_up_what_it_could_not_do() {
     let demands = [(1, 500), (3, 800), (4, 300)].map(|(at, work)| Demand {
         at: at_ms(at),
+        spin: Duration::ZERO,
         work: us(work),
         arrival: Arrival::Outside,
     });
@@ -231,6 +232,7 @@ fn a_replay_wakes_when_it_did_and_adds_up_what_it_could_not_do() {
 fn replayed<const N: usize>(demands: [(u64, u64, Arrival); N]) -> Vec<String> {
     let demands = demands.map(|(at, work, arrival)| Demand {
         at: at_ms(at),
+        spin: Duration::ZERO,
         work: us(work),
         arrival,
     });
@@ -317,4 +319,107 @@ fn a_kernel_ticks_itself_only_while_it_has_work() {
     );
     let wakes = lines(&told.records, &[Kind::Wake]);
     assert_eq!(wakes.len(), 2, "no tick wakes an idle guest: {wakes:?}");
+}
+
+/// A job of `work` that spins for `spin` before, both in microseconds.
+fn spinning(at: u64, spin: u64, work: u64, arrival: Arrival) -> Demand {
+    Demand {
+        at: at_us(at),
+        spin: us(spin),
+        work: us(work),
+        arrival,
+    }
+}
+
+#[test]
+fn who_spins_until_a_time_takes_less_time_when_it_is_preempted() {
+    let job = |at| spinning(at, 500, 100, Arrival::Outside);
+    let replay = Workload::Replay(Arc::from([job(1_000), job(10_000), job(20_000)]));
+    let mut guest = guest(GuestConfig::IDEAL, vec![task(0, replay)]);
+    let mut jobs = Vec::new();
+    assert_eq!(guest.step(at_us(0), &mut jobs), Step::Block);
+    // It waits for 200 us: the time counts from when it executes first.
+    guest.interrupt();
+    assert_eq!(guest.step(at_us(1_200), &mut jobs), Step::Run(us(600)));
+    guest.executed(us(200));
+    // Preempted from 1,400 to 1,550: 150 us are left until 1,700, and the work after it.
+    assert_eq!(guest.step(at_us(1_550), &mut jobs), Step::Run(us(250)));
+    guest.executed(us(190));
+    // Preempted in its work, which is processor time.
+    assert_eq!(guest.step(at_us(5_000), &mut jobs), Step::Run(us(60)));
+    guest.executed(us(60));
+    assert_eq!(guest.step(at_us(5_060), &mut jobs), Step::Block);
+    // Preempted until the time has passed, it does no more than its work.
+    guest.interrupt();
+    assert_eq!(guest.step(at_us(10_000), &mut jobs), Step::Run(us(600)));
+    guest.executed(us(10));
+    assert_eq!(guest.step(at_us(15_000), &mut jobs), Step::Run(us(100)));
+    guest.executed(us(100));
+    assert_eq!(guest.step(at_us(15_100), &mut jobs), Step::Block);
+    // The next has a time of its own.
+    guest.interrupt();
+    assert_eq!(guest.step(at_us(20_000), &mut jobs), Step::Run(us(600)));
+}
+
+#[test]
+fn jobs_that_spin_follow_each_other_and_do_not_merge() {
+    let timer = Arrival::Timer { least: us(80) };
+    let demands = [
+        spinning(1_000, 3_000, 100, Arrival::Outside),
+        spinning(2_000, 500, 100, Arrival::Outside),
+        spinning(2_500, 500, 100, timer),
+        spinning(3_000, 500, 100, timer),
+        spinning(3_500, 500, 100, timer),
+    ];
+    let told = alone(domain(1, Workload::Replay(Arc::from(demands))), ms(30));
+    assert_eq!(
+        lines(&told.records, &[Kind::Wake, Kind::Block])[2..],
+        [
+            "1000 p0 d1v0 wake",
+            "4700 p0 d1v0 block",
+            "4780 p0 d1v0 wake",
+            "5380 p0 d1v0 block",
+            "5460 p0 d1v0 wake",
+            "6060 p0 d1v0 block",
+            "6140 p0 d1v0 wake",
+            "6740 p0 d1v0 block",
+        ]
+    );
+}
+
+#[test]
+fn a_tick_leaves_the_timer_of_a_job_that_spins_as_it_is() {
+    let timer = Arrival::Timer { least: us(80) };
+    let tick = |work| spinning(2_000, 0, work, Arrival::Tick { period: ms(4) });
+    let demands = [
+        spinning(1_000, 500, 100, Arrival::Outside),
+        // Done at 2,050.
+        tick(50),
+        spinning(5_000, 2_000, 100, timer),
+        // It would come at 10,000: the next job is due before.
+        tick(50),
+        spinning(9_000, 2_000, 100, timer),
+        // At 14,000, and while it is handled the timer expires.
+        tick(50),
+        spinning(14_020, 500, 100, timer),
+        spinning(20_000, 0, 50, Arrival::Outside),
+    ];
+    let told = alone(domain(1, Workload::Replay(Arc::from(demands))), ms(30));
+    assert_eq!(
+        lines(&told.records, &[Kind::Wake, Kind::Block])[2..],
+        [
+            "1000 p0 d1v0 wake",
+            "1600 p0 d1v0 block",
+            "2000 p0 d1v0 wake",
+            "2050 p0 d1v0 block",
+            "5000 p0 d1v0 wake",
+            "7100 p0 d1v0 block",
+            "9000 p0 d1v0 wake",
+            "11100 p0 d1v0 block",
+            "14000 p0 d1v0 wake",
+            "14650 p0 d1v0 block",
+            "20000 p0 d1v0 wake",
+            "20050 p0 d1v0 block",
+        ]
+    );
 }
