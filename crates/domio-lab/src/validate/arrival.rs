@@ -11,6 +11,7 @@
 
 use super::demand::Recorded;
 use super::kernel_tick::KERNEL_TICK;
+use super::recur;
 use domio_core::{Duration, Instant};
 use domio_vmm::config::{Arrival, Demand};
 
@@ -49,7 +50,7 @@ pub fn attributed(recorded: Recorded) -> Vec<Demand> {
             }
         };
     }
-    demands
+    recur::due(demands, &blocks, phase)
 }
 
 /// The phase that most wake-ups within one tick of a block share, if it is no chance: ticks are a

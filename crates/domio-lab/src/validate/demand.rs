@@ -7,7 +7,10 @@
 //! themselves where they show them, else from the hardware profile. So is the time of interrupts
 //! that leave the same vcpu running: credit's ticks, wake-ups that preempt nobody, and those
 //! that leave no record ([`Unseen`]).
+//!
+//! What a guest does until a time by the clock is no processor time: see [`super::clock`].
 
+use super::clock::{self, Course};
 use super::start::is_tick;
 use super::unseen::Unseen;
 use domio_core::{Duration, Instant, Kind, PcpuId, Record, Runstate, VcpuName};
@@ -70,6 +73,10 @@ struct Vcpu {
     done: Recorded,
     /// The demand under way: when it came and what it took so far.
     open: Option<(Instant, Duration)>,
+    /// How that was executed.
+    course: Course,
+    /// The same of those done.
+    courses: Vec<Course>,
     /// When guest code began to execute, if it does.
     executes_from: Option<Instant>,
     woken: Option<Instant>,
@@ -92,6 +99,16 @@ struct Pcpu {
     tick: Option<Instant>,
     /// What interrupts without a pass have taken since the current vcpu's guest began to execute.
     stolen: Duration,
+}
+
+impl Vcpu {
+    /// Its guest executed for `time`, for the demand under way if there is one.
+    fn works(&mut self, time: Duration) {
+        if let Some((_, work)) = &mut self.open {
+            *work += time;
+            self.course.last += time;
+        }
+    }
 }
 
 impl Extraction<'_> {
@@ -207,8 +224,8 @@ impl Extraction<'_> {
         };
         let executed = self.executed(record.pcpu, record.vcpu, from, cause);
         let vcpu = self.vcpu(record.vcpu);
-        if let Some((_, work)) = &mut vcpu.open {
-            *work += executed;
+        vcpu.works(executed);
+        if vcpu.open.is_some() {
             vcpu.executes_from = Some(resumed);
         }
     }
@@ -234,6 +251,7 @@ impl Extraction<'_> {
             vcpu.seen = true;
             if old != Runstate::Blocked {
                 vcpu.open = Some((origin, Duration::ZERO));
+                vcpu.course = Course::under_way(origin);
             }
             if old == Runstate::Running {
                 vcpu.executes_from = Some(origin);
@@ -249,9 +267,7 @@ impl Extraction<'_> {
             vcpu.ended = end;
             if let Some(from) = vcpu.executes_from.take() {
                 let executed = self.executed(record.pcpu, record.vcpu, from, end);
-                if let Some((_, work)) = &mut self.vcpu(record.vcpu).open {
-                    *work += executed;
-                }
+                self.vcpu(record.vcpu).works(executed);
             }
         }
         if new == Runstate::Running {
@@ -267,6 +283,7 @@ impl Extraction<'_> {
             Runstate::Running => {
                 if old != Runstate::Running {
                     vcpu.executes_from = Some(record.at);
+                    vcpu.course.begin(record.at);
                 }
                 let pcpu = self.pcpu(record.pcpu);
                 pcpu.cause = None;
@@ -275,6 +292,8 @@ impl Extraction<'_> {
             }
             Runstate::Blocked => {
                 if let Some((at, work)) = vcpu.open.take() {
+                    let course = core::mem::take(&mut vcpu.course);
+                    vcpu.courses.push(course.ended(vcpu.ended));
                     vcpu.done.demands.push(demand(at, work, origin));
                     let done = vcpu.ended.saturating_since(origin);
                     vcpu.done.blocks.push(Instant::ZERO + done);
@@ -299,6 +318,7 @@ impl Extraction<'_> {
         let origin = self.origin;
         let ended = |vcpu: Vcpu| {
             let mut done = vcpu.done;
+            clock::spin(&mut done.demands, &vcpu.courses);
             if let Some((at, _)) = vcpu.open {
                 done.demands.push(demand(at, Duration::MAX, origin));
             }

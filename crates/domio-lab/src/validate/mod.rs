@@ -6,7 +6,7 @@
 //! ```
 //!
 //! From the recording the simulation takes what the host was configured to be (`scenario.json`),
-//! what the guests asked for ([`demand`], [`arrival`], [`unseen`], [`kernel_tick`]), what else of
+//! what the guests asked for ([`demand`], [`clock`], [`arrival`], [`unseen`], [`kernel_tick`]), what else of
 //! theirs kept timers from running ([`late`], [`hold`]) and the state in which the trace found the
 //! host ([`mod@start`], and what a trace cannot show of it, [`mod@estimate`]). Everything after
 //! that is the model's own. One hardware profile serves every recording
@@ -14,12 +14,14 @@
 
 pub mod agreement;
 pub mod arrival;
+pub mod clock;
 pub mod demand;
 pub mod estimate;
 pub mod hold;
 pub mod kernel_tick;
 pub mod late;
 pub mod recording;
+pub mod recur;
 pub mod start;
 pub mod twin;
 pub mod unseen;

@@ -1,0 +1,278 @@
+//! Jobs that end by the clock: guests that poll or busy-wait until a time.
+//!
+//! A loop that reads a clock ends when the time has come, however little of the processor it got
+//! until then; other work ends when it has had its processor time. Alone on a pcpu both look the
+//! same. Preempted, the one ends when it would have ended anyway, or as soon as it executes again
+//! after that; the other ends later by as long as it was preempted. So the jobs of a vcpu that were
+//! preempted tell what those of the same length are that were not.
+
+use domio_core::{Duration, Instant};
+use domio_vmm::config::Demand;
+
+/// How one job was executed.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Course {
+    /// When it executed first; `None` when that was before the trace.
+    pub began: Option<Instant>,
+    /// When it executed again after it was preempted last; `None` when it was not.
+    pub resumed: Option<Instant>,
+    /// Processor time since then, or since it began.
+    pub last: Duration,
+    /// When it was done.
+    pub ended: Instant,
+}
+
+impl Course {
+    /// It executes from `at` on, for the first time or again.
+    pub fn begin(&mut self, at: Instant) {
+        if self == &Course::default() {
+            self.began = Some(at);
+        } else {
+            self.resumed = Some(at);
+        }
+        self.last = Duration::ZERO;
+    }
+
+    /// One that was under way at `at`, when the trace begins.
+    pub fn under_way(at: Instant) -> Course {
+        Course {
+            resumed: Some(at),
+            ..Course::default()
+        }
+    }
+
+    /// It was done at `at`.
+    pub fn ended(self, at: Instant) -> Course {
+        Course { ended: at, ..self }
+    }
+
+    /// From its begin to `at`.
+    fn until(&self, at: Instant) -> Option<Duration> {
+        self.began.map(|began| at.saturating_since(began))
+    }
+
+    /// From its begin to its end.
+    fn wall(&self) -> Option<Duration> {
+        self.until(self.ended)
+    }
+}
+
+/// Jobs of one kind differ in length by no more than this: a guest's loop reads the clock several
+/// times in a microsecond, but interrupts come in between.
+const SPREAD: Duration = Duration::from_micros(60);
+
+/// Shorter jobs are not looked at: what surrounds a loop takes as long as the loop.
+const SHORTEST: Duration = Duration::from_micros(200);
+
+/// From the time at which the loop looks at the clock again to the block, at most: it leaves the
+/// loop, sets its timer and idles.
+const LONGEST_EXIT: Duration = Duration::from_micros(150);
+
+/// Preempted jobs that have to speak for a length.
+const LEAST: usize = 3;
+
+/// A length that jobs have by the clock.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Length {
+    /// From the begin of the job to its end if it executes then.
+    wall: Duration,
+    /// The part of it at the end that takes processor time, whatever the clock says.
+    exit: Duration,
+}
+
+/// Makes jobs among `demands` that end by the clock spin until then. `courses` are those of the
+/// first of them, in order.
+pub fn spin(demands: &mut [Demand], courses: &[Course]) {
+    let lengths = lengths(demands, courses);
+    for (demand, course) in demands.iter_mut().zip(courses) {
+        let fit = lengths.iter().find_map(|l| l.fit(course));
+        if let Some((spin, work)) = fit {
+            demand.spin = spin;
+            demand.work = work;
+        }
+    }
+}
+
+/// The lengths of jobs that ended while they executed, as [`length`] finds them.
+fn lengths(demands: &[Demand], courses: &[Course]) -> Vec<Length> {
+    let mut walls: Vec<Duration> = courses
+        .iter()
+        .filter(|c| c.last > LONGEST_EXIT)
+        .filter_map(Course::wall)
+        .filter(|wall| *wall >= SHORTEST)
+        .collect();
+    walls.sort_unstable();
+    let groups = walls.chunk_by(|a, b| b.saturating_sub(*a) <= SPREAD / 4);
+    groups
+        .filter(|group| group.len() >= LEAST)
+        .filter_map(|group| length(group[group.len() / 2], demands, courses))
+        .collect()
+}
+
+/// Whether jobs take `wall` by the clock: at least [`LEAST`] that were preempted end as if they
+/// did, four times as many as have it as processor time; and no more than half of them have one
+/// processor time in common, which would explain them as well.
+fn length(wall: Duration, demands: &[Demand], courses: &[Course]) -> Option<Length> {
+    let mut by_work = 0;
+    let mut works = Vec::new();
+    let mut exits = Vec::new();
+    for (demand, course) in demands.iter().zip(courses) {
+        if course.resumed.is_none() || course.began.is_none() {
+            continue;
+        }
+        if apart(demand.work, wall) <= SPREAD {
+            by_work += 1;
+        } else if course.exits_late(wall) {
+            works.push(demand.work);
+            exits.push(course.last);
+        } else if course.wall().is_some_and(|w| apart(w, wall) <= SPREAD) {
+            works.push(demand.work);
+        }
+    }
+    works.sort_unstable();
+    let alike = (0..works.len()).map(|i| {
+        let same = works.partition_point(|w| *w <= works[i] + SPREAD);
+        same - i
+    });
+    let alike = alike.max()?;
+    exits.sort_unstable();
+    let exit = exits.get(exits.len() / 2).copied().unwrap_or_default();
+    let speak = works.len() >= LEAST && works.len() >= by_work * 4 && alike * 2 <= works.len();
+    speak.then_some(Length { wall, exit })
+}
+
+impl Course {
+    /// Whether it did no more than what follows a loop that ends after `wall`, when it executed
+    /// again after that.
+    fn exits_late(&self, wall: Duration) -> bool {
+        let resumed = self.resumed.and_then(|at| self.until(at));
+        resumed.is_some_and(|at| at + LONGEST_EXIT >= wall) && self.last <= LONGEST_EXIT
+    }
+}
+
+impl Length {
+    /// How long the job of `course` spins and then works, if it is one of this length.
+    fn fit(&self, course: &Course) -> Option<(Duration, Duration)> {
+        let wall = course.wall()?;
+        let spin = self.wall.saturating_sub(self.exit);
+        let late = course.resumed.and_then(|at| course.until(at));
+        if late.is_some_and(|at| at >= spin) {
+            return course
+                .exits_late(self.wall)
+                .then_some((spin, course.last.max(Duration::from_nanos(1))));
+        }
+        let exit = self.exit.max(Duration::from_nanos(1));
+        (apart(wall, self.wall) <= SPREAD).then(|| (wall.saturating_sub(exit), exit))
+    }
+}
+
+fn apart(a: Duration, b: Duration) -> Duration {
+    Duration::from_nanos(a.as_nanos().abs_diff(b.as_nanos()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use domio_vmm::config::Arrival;
+
+    fn us(time: u64) -> Duration {
+        Duration::from_micros(time)
+    }
+
+    /// A job that began at a time of its own, of `wall`, which had taken `work` when it was done;
+    /// preempted last until `resumed` after its begin.
+    fn job(wall: u64, work: u64, resumed: Option<u64>) -> (Demand, Course) {
+        let began = Instant::ZERO + us(wall * 1_000 + work);
+        let demand = Demand {
+            at: began,
+            spin: Duration::ZERO,
+            work: us(work),
+            arrival: Arrival::Outside,
+        };
+        let mut course = Course::default();
+        course.begin(began);
+        if let Some(after) = resumed {
+            course.begin(began + us(after));
+        }
+        course.last = us(wall - resumed.unwrap_or(0));
+        (demand, course.ended(began + us(wall)))
+    }
+
+    /// Spin and work of each of `jobs`.
+    fn found(jobs: &[(Demand, Course)]) -> Vec<(u64, u64)> {
+        let (mut demands, courses): (Vec<_>, Vec<_>) = jobs.iter().copied().unzip();
+        spin(&mut demands, &courses);
+        let us = |time: Duration| time.as_nanos() / 1_000;
+        demands.iter().map(|d| (us(d.spin), us(d.work))).collect()
+    }
+
+    #[test]
+    fn jobs_that_end_however_little_they_executed_end_by_the_clock() {
+        let jobs = [
+            job(5_100, 5_100, None),
+            job(5_110, 5_110, None),
+            job(5_095, 5_095, None),
+            job(5_100, 4_000, Some(3_000)),
+            job(5_105, 2_000, Some(3_000)),
+            job(9_080, 3_000, Some(9_000)),
+            job(7_082, 2_500, Some(7_000)),
+            // Others that this vcpu has to do.
+            job(60, 60, None),
+            job(8_000, 8_000, None),
+            job(9_000, 4_500, Some(6_000)),
+        ];
+        assert_eq!(
+            found(&jobs),
+            [
+                (5_018, 82),
+                (5_028, 82),
+                (5_013, 82),
+                (5_018, 82),
+                (5_023, 82),
+                (5_018, 80),
+                (5_018, 82),
+                (0, 60),
+                (0, 8_000),
+                (0, 4_500),
+            ]
+        );
+    }
+
+    #[test]
+    fn a_length_shows_though_every_job_is_preempted() {
+        let jobs = [4_000, 3_000, 2_000, 1_000].map(|work| job(5_100, work, Some(4_500)));
+        // All but a nanosecond.
+        assert_eq!(found(&jobs), [(5_099, 0); 4]);
+        assert_eq!(found(&jobs[..2]), [(0, 4_000), (0, 3_000)], "too few");
+    }
+
+    #[test]
+    fn jobs_that_take_as_long_as_ever_when_they_are_preempted_do_not() {
+        let mut jobs = [job(5_100, 5_100, None); 5].to_vec();
+        jobs.extend([6_000, 7_000, 8_000, 9_000].map(|wall| job(wall, 5_100, Some(5_000))));
+        let works = vec![(0, 5_100); jobs.len()];
+        assert_eq!(found(&jobs), works);
+        // A few of other lengths end at the same time by chance.
+        jobs.extend([4_000, 3_000, 2_000].map(|work| job(5_100, work, Some(4_500))));
+        assert_eq!(found(&jobs)[..5], works[..5]);
+        // Nor do they when they are preempted for as long each time.
+        let jobs = [job(9_000, 5_100, Some(5_000)); 5];
+        assert_eq!(found(&jobs), [(0, 5_100); 5]);
+    }
+
+    #[test]
+    fn of_a_job_that_was_under_way_the_begin_does_not_show() {
+        let mut jobs = [job(5_100, 5_100, None); 4].to_vec();
+        jobs.extend([4_000, 3_000, 2_000].map(|work| job(5_100, work, Some(4_500))));
+        jobs[0].1 = Course {
+            last: us(5_100),
+            ended: jobs[0].1.ended,
+            ..Course::under_way(Instant::ZERO)
+        };
+        assert_eq!(found(&jobs)[..2], [(0, 5_100), (5_099, 0)]);
+        // Nor does it when it executes again.
+        let mut course = Course::under_way(Instant::ZERO);
+        course.begin(Instant::ZERO + us(10));
+        assert_eq!(course.began, None);
+    }
+}
