@@ -357,8 +357,8 @@ fn known_wake(demands: &[Demand], i: usize) -> Instant {
     }
 }
 
-/// Whether demand `next`, with all before it done at `now`, is a tick that would come no sooner than
-/// the timer of a job after it: the kernel handles both when the timer comes.
+/// Whether demand `next`, with all before it done at `now`, is a tick that would come no sooner
+/// than the timer of a job after it: the kernel handles both when the timer comes.
 fn absorbed(demands: &[Demand], next: usize, now: Instant) -> bool {
     tick_before_job(demands, next).is_some_and(|(tick, timer)| timer.after(now) <= tick.after(now))
 }

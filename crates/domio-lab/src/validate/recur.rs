@@ -58,8 +58,8 @@ pub fn due(mut demands: Vec<Demand>, blocks: &[Instant], tick: Option<Instant>) 
     with_ticks(demands, &due, blocks, tick)
 }
 
-/// `demands` with the ticks that a kernel takes after each job, unless the next job comes first, and
-/// those apart from the job that was `due` while the tick's work waited.
+/// `demands` with the ticks that a kernel takes after each job, unless the next job comes first,
+/// and those apart from the job that was `due` while the tick's work waited.
 fn with_ticks(
     demands: Vec<Demand>,
     due: &[Option<Instant>],
