@@ -7,9 +7,10 @@
 //!
 //! From the recording the simulation takes what the host was configured to be (`scenario.json`),
 //! what the guests asked for ([`demand`], [`clock`], [`recur`], [`arrival`], [`unseen`],
-//! [`kernel_tick`]), what else of theirs kept timers from running ([`late`], [`hold`]) and the state
-//! in which the trace found the host ([`mod@start`], and what a trace cannot show of it,
-//! [`mod@estimate`]). Everything after that is the model's own. One hardware profile serves every recording
+//! [`kernel_tick`]), what else of theirs kept timers from running ([`late`], [`hold`]) and the
+//! state in which the trace found the host ([`mod@start`], and what a trace cannot show of it,
+//! [`mod@estimate`]). Everything after that is the model's own. One hardware profile serves every
+//! recording
 //! ([`domio_vmm::Profile::XEN_4_17_EMULATED`]).
 
 pub mod agreement;

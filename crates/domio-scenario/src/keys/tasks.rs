@@ -123,8 +123,8 @@ pub(crate) static WORKLOADS: &[Variant] = &[
     variant(
         "replay",
         "Demands what a vcpu demanded in a recorded trace: it is woken when that one was. A job \
-         that ended at a time by the clock, as the trace shows by those that were preempted, does so \
-         again; others take the processor time that they took.",
+         that ended at a time by the clock, as the trace shows by those that were preempted, does \
+         so again; others take the processor time that they took.",
         &[
             key(
                 "trace",
