@@ -176,7 +176,7 @@ fn rows_do_not_flip_with_seed_time_and_all_costs() {
 }
 
 #[test]
-#[ignore = "simulates a hundred machines, five times each: half an hour in a release build"]
+#[ignore = "simulates a hundred machines, five times each: up to an hour in a release build"]
 fn ten_rows_do_not_flip_with_any_cost() {
     let base = Settings::default();
     let minute = Settings {
