@@ -36,14 +36,25 @@ pub struct Task {
     ready: bool,
     /// Time to execute left of the job; [`Duration::MAX`] for a job without end.
     left: Duration,
-    /// The job goes on until a time by the clock, which may have passed when it executes next.
-    spins: bool,
+    /// What the job does by the clock before its work.
+    spin: Spin,
     /// Processor time that the job needs in all, besides spinning.
     work: Duration,
     /// When the job was released.
     released: Instant,
     /// When the task wants to be woken; [`Instant::MAX`] for never.
     wake_at: Instant,
+}
+
+/// How long a job executes by the clock, whatever it gets of the processor.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Spin {
+    /// Not, or no more.
+    Not,
+    /// For this long after it first executes.
+    For(Duration),
+    /// Until this time, for it has executed.
+    Until(Instant),
 }
 
 #[derive(Clone, Debug)]
@@ -70,8 +81,6 @@ enum Plan {
         next: usize,
         /// The first whose wake-up has not come.
         asleep: usize,
-        /// When the job under way ceases to spin, once it has executed.
-        until: Option<Instant>,
     },
 }
 
@@ -109,7 +118,6 @@ impl Task {
                     demands: demands.clone(),
                     next: 0,
                     asleep: 0,
-                    until: None,
                 },
                 demands.first().map_or(Instant::MAX, |d| d.at),
             ),
@@ -121,7 +129,7 @@ impl Task {
             random,
             ready,
             left,
-            spins: false,
+            spin: Spin::Not,
             work: left,
             released: start,
             wake_at,
@@ -149,31 +157,27 @@ impl Task {
     /// without end.
     #[inline]
     pub fn left(&mut self, now: Instant) -> Duration {
-        if self.spins {
-            self.spin(now);
+        if self.spin != Spin::Not {
+            self.look_at_clock(now);
         }
         self.left
     }
 
-    /// Looks at the clock: what is left of a job that spins, and executes from `now` on.
+    /// What is left of a job that spins, and executes from `now` on.
     #[cold]
-    fn spin(&mut self, now: Instant) {
-        let Plan::Replay {
-            demands,
-            next,
-            until,
-            ..
-        } = &mut self.plan
-        else {
-            unreachable!("only replayed jobs spin");
+    fn look_at_clock(&mut self, now: Instant) {
+        let until = match self.spin {
+            Spin::Not => return,
+            Spin::For(length) => now + length,
+            Spin::Until(until) => until,
         };
-        let until = *until.get_or_insert(now + demands[*next - 1].spin);
         if now < until {
+            self.spin = Spin::Until(until);
             self.left = add(until.since(now), self.work);
         } else {
+            self.spin = Spin::Not;
             // Some of the work may have been done before it was preempted.
             self.left = self.left.min(self.work);
-            self.spins = false;
         }
     }
 
@@ -259,19 +263,15 @@ impl Task {
 
     /// Begins the next demand, whose wake-up has come.
     fn begin_replayed(&mut self, released: Instant) {
-        let Plan::Replay {
-            demands,
-            next,
-            until,
-            ..
-        } = &mut self.plan
-        else {
+        let Plan::Replay { demands, next, .. } = &mut self.plan else {
             unreachable!("only a replay has demands");
         };
         let demand = demands[*next];
         *next += 1;
-        *until = None;
-        self.spins = !demand.spin.is_zero();
+        self.spin = match demand.spin {
+            Duration::ZERO => Spin::Not,
+            length => Spin::For(length),
+        };
         self.begin(released, demand.work);
         self.left = add(demand.spin, demand.work);
     }

@@ -10,7 +10,7 @@
 //!   block.
 
 use super::demand::Recorded;
-use super::kernel_tick::KERNEL_TICK;
+use super::kernel_tick::{KERNEL_TICK, apart};
 use super::recur;
 use domio_core::{Duration, Instant};
 use domio_vmm::config::{Arrival, Demand};
@@ -67,13 +67,6 @@ fn tick_phase(demands: &[Demand], blocks: &[Instant]) -> Option<Instant> {
     let same = |at: Instant| soon.iter().filter(|t| apart(**t, at) <= SPREAD).count();
     let (count, at) = soon.iter().map(|at| (same(*at), *at)).max()?;
     (soon.len() >= 10 && count * 10 >= soon.len()).then_some(at)
-}
-
-/// How far two times are apart modulo the tick.
-fn apart(a: Instant, b: Instant) -> u64 {
-    let period = KERNEL_TICK.as_nanos();
-    let d = (a.as_nanos() % period).abs_diff(b.as_nanos() % period);
-    d.min(period - d)
 }
 
 #[cfg(test)]

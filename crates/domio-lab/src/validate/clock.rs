@@ -130,11 +130,7 @@ fn length(wall: Duration, demands: &[Demand], courses: &[Course]) -> Option<Leng
         }
     }
     works.sort_unstable();
-    let alike = (0..works.len()).map(|i| {
-        let same = works.partition_point(|w| *w <= works[i] + SPREAD);
-        same - i
-    });
-    let alike = alike.max()?;
+    let (alike, _) = most_alike(&works, SPREAD)?;
     exits.sort_unstable();
     let exit = exits.get(exits.len() / 2).copied().unwrap_or_default();
     let speak = works.len() >= LEAST && works.len() >= by_work * 4 && alike * 2 <= works.len();
@@ -166,8 +162,16 @@ impl Length {
     }
 }
 
-fn apart(a: Duration, b: Duration) -> Duration {
+/// How far two times are from each other.
+pub fn apart(a: Duration, b: Duration) -> Duration {
     Duration::from_nanos(a.as_nanos().abs_diff(b.as_nanos()))
+}
+
+/// Most of the `sorted` times that lie within `spread`, and where those begin: the last place, if
+/// there are several. `None` without any.
+pub fn most_alike(sorted: &[Duration], spread: Duration) -> Option<(usize, usize)> {
+    let from = |i: usize| sorted.partition_point(|t| *t <= sorted[i] + spread) - i;
+    (0..sorted.len()).map(|i| (from(i), i)).max()
 }
 
 #[cfg(test)]

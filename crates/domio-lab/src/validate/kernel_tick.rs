@@ -120,7 +120,7 @@ fn near(a: Instant, b: Instant) -> bool {
 }
 
 /// How far two times are apart modulo the period, in nanoseconds.
-fn apart(a: Instant, b: Instant) -> u64 {
+pub fn apart(a: Instant, b: Instant) -> u64 {
     let phase = |at: Instant| at.as_nanos() % KERNEL_TICK.as_nanos();
     let d = phase(a).abs_diff(phase(b));
     d.min(KERNEL_TICK.as_nanos() - d)

@@ -7,6 +7,7 @@
 //! others are as many periods apart.
 
 use super::arrival::LEAST;
+use super::clock::{apart, most_alike};
 use super::kernel_tick::KERNEL_TICK;
 use domio_core::{Duration, Instant};
 use domio_vmm::config::{Arrival, Demand};
@@ -37,11 +38,7 @@ pub fn due(mut demands: Vec<Demand>, blocks: &[Instant], tick: Option<Instant>) 
         let between = at(last).saturating_since(at(first));
         let periods = (last - first) as u64;
         let whole = period * periods;
-        if between
-            .saturating_sub(whole)
-            .max(whole.saturating_sub(between))
-            > SPREAD
-        {
+        if apart(between, whole) > SPREAD {
             continue;
         }
         for n in first + 1..last {
@@ -152,8 +149,7 @@ fn period(on_time: &[usize], at: impl Fn(usize) -> Instant) -> Option<Duration> 
         .map(|pair| at(pair[1]).since(at(pair[0])))
         .collect();
     gaps.sort_unstable();
-    let near = |i: usize| gaps.partition_point(|g| *g <= gaps[i] + SPREAD) - i;
-    let (count, first) = (0..gaps.len()).map(|i| (near(i), i)).max()?;
+    let (count, first) = most_alike(&gaps, SPREAD)?;
     (count >= SHOWN && count * 2 >= gaps.len()).then(|| gaps[first + count / 2])
 }
 
