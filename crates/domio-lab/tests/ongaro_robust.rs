@@ -83,9 +83,9 @@ fn costs(settings: &mut Settings) -> Vec<(&'static str, &mut Duration)> {
     list.push(("Profile.timer_to_handler[tick]", tick));
     list.push(("Profile.timer_to_handler[accounting]", accounting));
     durations!(list, profile, Profile {
-        wake_to_pass, wake_note, timer_to_pass, block_to_pass, ipi_to_pass, switch, keep, resume,
-        cache_refill, migration_refill, ipi, timer_entry, step, tick_to_record, handler,
-        interrupt, timer_slop; name, source, timer_to_handler
+        wake_to_pass, tickle, wake_first, wake_note, timer_to_pass, block_to_pass, ipi_to_pass,
+        switch, keep, resume, cache_refill, migration_refill, ipi, timer_entry, step,
+        tick_to_record, handler, interrupt, timer_slop; name, source, timer_to_handler
     });
     durations!(list, network, NetCosts {
         nic_irq, nic_rx, nic_tx, nic_reap, bridge, back_queue, back_rx, back_irq, back_tx,

@@ -179,6 +179,8 @@ pub enum Arrival {
     Tick {
         /// Period of the ticks, over zero.
         period: Duration,
+        /// Shortest time from the block to the wake-up: a tick that is nearer comes then.
+        least: Duration,
     },
 }
 
@@ -189,11 +191,11 @@ impl Demand {
         match self.arrival {
             Arrival::Outside => None,
             Arrival::Timer { least } => Some(self.at.max(done + least)),
-            Arrival::Tick { period } => {
+            Arrival::Tick { period, least } => {
                 let period = period.as_nanos();
                 let phase = self.at.as_nanos() % period;
                 let into = (done.as_nanos() + period - phase) % period;
-                Some(done + Duration::from_nanos(period - into))
+                Some(done + Duration::from_nanos(period - into).max(least))
             }
         }
     }

@@ -39,6 +39,7 @@ pub fn attributed(recorded: Recorded) -> Vec<Demand> {
         demand.arrival = if tick {
             Arrival::Tick {
                 period: KERNEL_TICK,
+                least: gap.min(LEAST),
             }
         } else {
             if gap <= LEAST + JITTER && gap + JITTER >= LEAST {

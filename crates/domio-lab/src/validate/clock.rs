@@ -14,7 +14,9 @@ use domio_vmm::config::Demand;
 pub struct Course {
     /// When it executed first; `None` when that was before the trace.
     pub began: Option<Instant>,
-    /// When it executed again after it was preempted last; `None` when it was not.
+    /// When it was preempted last; `None` when it was not.
+    pub preempted: Option<Instant>,
+    /// When it executed again after that.
     pub resumed: Option<Instant>,
     /// Processor time since then, or since it began.
     pub last: Duration,
@@ -31,6 +33,11 @@ impl Course {
             self.resumed = Some(at);
         }
         self.last = Duration::ZERO;
+    }
+
+    /// It is preempted at `at`.
+    pub fn preempt(&mut self, at: Instant) {
+        self.preempted = Some(at);
     }
 
     /// One that was under way at `at`, when the trace begins.
@@ -153,6 +160,9 @@ impl Length {
         let spin = self.wall.saturating_sub(self.exit);
         let late = course.resumed.and_then(|at| course.until(at));
         if late.is_some_and(|at| at >= spin) {
+            // It still spun when it was preempted: all that follows came after.
+            let least = course.preempted.and_then(|at| course.until(at));
+            let spin = spin.max(least.unwrap_or_default());
             return course
                 .exits_late(self.wall)
                 .then_some((spin, course.last.max(Duration::from_nanos(1))));
@@ -240,6 +250,21 @@ mod tests {
                 (0, 4_500),
             ]
         );
+    }
+
+    #[test]
+    fn a_loop_still_ran_when_it_was_preempted() {
+        let mut jobs = [job(5_100, 5_100, None); 3].to_vec();
+        jobs.extend([4_000, 3_000, 2_000].map(|work| job(5_100, work, Some(4_500))));
+        jobs.extend([1_500, 2_500, 3_500].map(|work| job(9_080, work, Some(9_000))));
+        // Others ended with 80 us of work, before which this one was preempted, or after that began.
+        for (preempted, spin) in [(4_900, 5_020), (5_060, 5_060)] {
+            let (demand, mut course) = job(5_220, 4_500, Some(5_200));
+            course.preempt(demand.at + us(preempted));
+            let mut jobs = jobs.clone();
+            jobs.push((demand, course));
+            assert_eq!(found(&jobs).last(), Some(&(spin, 20)), "{preempted}");
+        }
     }
 
     #[test]

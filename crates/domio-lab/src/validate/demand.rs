@@ -265,6 +265,9 @@ impl Extraction<'_> {
                 _ => cause,
             };
             vcpu.ended = end;
+            if new == Runstate::Runnable {
+                vcpu.course.preempt(end);
+            }
             if let Some(from) = vcpu.executes_from.take() {
                 let executed = self.executed(record.pcpu, record.vcpu, from, end);
                 self.vcpu(record.vcpu).works(executed);

@@ -10,6 +10,7 @@
 //! The search is a hill climb with neutral steps from a fixed seed: the same recording gives the
 //! same estimate on every machine.
 
+use super::search::searched;
 use super::start::{FirstWake, activity};
 use super::twin::{Hidden, HiddenVcpu, Twin, dispatches};
 use core::cmp::Reverse;
@@ -61,14 +62,18 @@ pub struct Estimate {
 /// What a host decided, in lists of things that follow each other: when, and about whom.
 struct Decisions {
     /// The dispatches of each pcpu, then what became of credit's active lists and of parked vcpus:
-    /// who left, who joined, who was parked.
+    /// who left, who joined, who was parked; on one pcpu, who was dispatched being OVER.
     lists: Vec<Vec<(Instant, VcpuName)>>,
 }
 
 impl Decisions {
-    fn of(records: &[Record], pcpus: usize) -> Decisions {
+    fn of(records: &[Record], twin: &Twin) -> Decisions {
+        let pcpus = twin.start().pcpus.len();
         let mut lists = dispatches(records, pcpus);
         lists.extend(activity(records));
+        if pcpus == 1 {
+            lists.push(searched(records, twin.profile()));
+        }
         Decisions { lists }
     }
 }
@@ -84,7 +89,7 @@ struct Height {
 /// Estimates the hidden state of the recording that `twin` and its `records` come from.
 pub fn estimate(twin: &Twin, records: &[Record], settings: &Settings) -> Estimate {
     let pcpus = twin.start().pcpus.len();
-    let recorded = Decisions::of(records, pcpus);
+    let recorded = Decisions::of(records, twin);
     let begin = twin.start().at;
     let inside = |d: &&(Instant, VcpuName)| d.0.since(begin) <= settings.window;
     let count = |lists: &[Vec<_>]| lists.iter().flatten().filter(inside).count();
@@ -206,6 +211,7 @@ fn first_guess(twin: &Twin) -> Hidden {
         .map_or(Duration::ZERO, |at| at.since(start.at));
     Hidden {
         queue: (0..vcpus.len()).collect(),
+        earners: (0..vcpus.len()).collect(),
         vcpus,
         accounting_in,
     }
@@ -236,6 +242,11 @@ fn elsewhere(twin: &Twin, random: &mut RandomStream) -> Hidden {
     if random.below(2) == 0 {
         by_waiting(twin, &mut next);
     }
+    if twin.has_cap() {
+        for i in (1..next.earners.len()).rev() {
+            next.earners.swap(i, random.below(i as u64 + 1) as usize);
+        }
+    }
     next
 }
 
@@ -259,6 +270,10 @@ fn neighbour(twin: &Twin, from: &Hidden, random: &mut RandomStream) -> Hidden {
         let i = random.below(next.vcpus.len() as u64) as usize;
         if random.below(8) == 0 && i > 0 {
             next.queue.swap(i - 1, i);
+            continue;
+        }
+        if twin.has_cap() && random.below(8) == 0 {
+            next.earners.swap(0, i);
             continue;
         }
         let v = &mut next.vcpus[i];
@@ -304,7 +319,7 @@ fn matching(
         if !matches!(simulation.run(until), domio_sim::Outcome::Completed { .. }) {
             break;
         }
-        let simulated = Decisions::of(simulation.host_mut().sink_mut(), pcpus);
+        let simulated = Decisions::of(simulation.host_mut().sink_mut(), twin);
         simulation.host_mut().sink_mut().clear();
         for ((list, expected), next) in simulated.lists.iter().zip(&recorded.lists).zip(&mut next) {
             for (at, vcpu) in list {

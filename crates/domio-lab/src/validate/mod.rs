@@ -9,8 +9,8 @@
 //! what the guests asked for ([`demand`], [`clock`], [`recur`], [`arrival`], [`unseen`],
 //! [`kernel_tick`]), what else of theirs kept timers from running ([`late`], [`hold`]) and the
 //! state in which the trace found the host ([`mod@start`], and what a trace cannot show of it,
-//! [`mod@estimate`]). Everything after that is the model's own. One hardware profile serves every
-//! recording
+//! [`mod@estimate`], or shows in the length of a pass alone, [`search`]). Everything after that is
+//! the model's own. One hardware profile serves every recording
 //! ([`domio_vmm::Profile::XEN_4_17_EMULATED`]).
 
 pub mod agreement;
@@ -23,6 +23,7 @@ pub mod kernel_tick;
 pub mod late;
 pub mod recording;
 pub mod recur;
+pub mod search;
 pub mod start;
 pub mod twin;
 pub mod unseen;

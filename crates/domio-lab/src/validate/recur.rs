@@ -72,6 +72,7 @@ fn with_ticks(
         work: tick_work(&demands),
         arrival: Arrival::Tick {
             period: KERNEL_TICK,
+            least: LEAST,
         },
     };
     let after_jobs = follow_jobs(&demands, blocks, &tick);
@@ -160,6 +161,7 @@ mod tests {
     const TIMER: Arrival = Arrival::Timer { least: LEAST };
     const TICK: Arrival = Arrival::Tick {
         period: KERNEL_TICK,
+        least: LEAST,
     };
 
     fn us(at: u64) -> Instant {

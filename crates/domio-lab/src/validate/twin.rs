@@ -30,8 +30,19 @@ pub struct Hidden {
     pub vcpus: Vec<HiddenVcpu>,
     /// Indices into `vcpus`, each once, in the order in which those that wait are queued.
     pub queue: Vec<usize>,
+    /// Indices into `vcpus`, each once, in the order in which accounting visits those that earn. It
+    /// decides who gets what domains at their cap cannot use.
+    pub earners: Vec<usize>,
     /// When accounting expires first, after the take-over.
     pub accounting_in: Duration,
+}
+
+impl Hidden {
+    /// Place of vcpu `index` among those that may earn.
+    fn place(&self, index: usize) -> u32 {
+        let place = self.earners.iter().position(|i| *i == index);
+        place.map_or(u32::MAX, |place| place as u32)
+    }
 }
 
 /// See [`Hidden`].
@@ -143,6 +154,11 @@ impl Twin {
         })
     }
 
+    /// The machine.
+    pub fn profile(&self) -> &Profile {
+        &self.config.profile
+    }
+
     /// What the trace shows of the start.
     pub fn start(&self) -> &Start {
         &self.start
@@ -156,6 +172,12 @@ impl Twin {
     /// Length of the recording.
     pub fn length(&self) -> Duration {
         self.length
+    }
+
+    /// Whether a domain has a cap: only then does the order of [`Hidden::earners`] matter.
+    pub fn has_cap(&self) -> bool {
+        let cap = |d: &DomainConfig| d.params.by_name("cap").is_some_and(|cap| cap > 0);
+        self.config.domains.iter().any(cap)
     }
 
     /// Credit's time slice.
@@ -180,13 +202,13 @@ impl Twin {
             let warm: Vec<_> = hidden
                 .queue
                 .iter()
-                .map(|i| (&self.start.vcpus[*i], &hidden.vcpus[*i]))
-                .map(|(v, h)| WarmVcpu {
+                .map(|i| (i, &self.start.vcpus[*i], &hidden.vcpus[*i]))
+                .map(|(i, v, h)| WarmVcpu {
                     vcpu: find(v.name),
                     credit: h.credit,
                     residual: h.residual,
                     priority: h.priority,
-                    active: v.active.unwrap_or(false),
+                    active: v.active.unwrap_or(false).then(|| hidden.place(*i)),
                     parked: v.parked,
                 })
                 .collect();

@@ -161,11 +161,13 @@ impl Credit {
         let p = &self.pcpus[pcpu];
         let head = p.head;
         let priority = p.head_priority(&self.vcpus);
-        if priority <= Priority::Over
-            && self.online > 1
-            && let Some(stolen) = self.steal(cx, pcpu, priority)
-        {
-            return Some(stolen);
+        if priority <= Priority::Over {
+            cx.work(SEARCH_STEPS);
+            if self.online > 1
+                && let Some(stolen) = self.steal(cx, pcpu, priority)
+            {
+                return Some(stolen);
+            }
         }
         if head == NIL {
             return None;
@@ -192,6 +194,10 @@ impl Credit {
         }
     }
 }
+
+/// What looking for somebody to steal adds to a pass in steps of [`Cx::work`], where there is no
+/// other pcpu: 0.72 us on the recordings, between SCHEDULE and INFPREV.
+const SEARCH_STEPS: u32 = 19;
 
 impl Scheduler for Credit {
     fn descriptor(&self) -> &'static Descriptor {

@@ -7,6 +7,7 @@ use super::accounting::NS_PER_CREDIT;
 use super::state::{NIL, Priority, flag};
 use super::{ACCOUNTING, Credit, TICK};
 use crate::cx::Cx;
+use alloc::vec::Vec;
 use core::fmt;
 use domio_core::{Duration, Instant, PcpuId, VcpuId};
 
@@ -22,8 +23,9 @@ pub struct WarmVcpu {
     pub residual: u32,
     /// Its priority, not idle.
     pub priority: Priority,
-    /// Whether it earns credit.
-    pub active: bool,
+    /// Its place among those that earn credit, the first that accounting visits the lowest; `None`
+    /// when it earns none. Places are compared only, and need not follow each other.
+    pub active: Option<u32>,
     /// Whether it is paused because of its domain's cap.
     pub parked: bool,
 }
@@ -36,8 +38,9 @@ impl Credit {
     /// `ticks` are the pcpus whose tick is set, and when it expires; on all others it is stopped.
     /// `accounting` is when the next accounting comes: a timer of its own since 3.4, before that
     /// the master's first tick that is not earlier. Of `vcpus`, those that are runnable but not
-    /// current are queued where they belong in the order given, and the active lists of each
-    /// domain, and of domains, are in that order too. Vcpus that are not named keep their state.
+    /// current are queued where they belong in the order given. The lists of active domains, and
+    /// of each one's active vcpus, are by [place](WarmVcpu::active). Vcpus that are not named keep
+    /// their state.
     ///
     /// The balance of the last accounting is reckoned from the credits of the active vcpus and from
     /// what has been burned since, as if those pcpus that are busy now had been busy all the time;
@@ -55,11 +58,13 @@ impl Credit {
         for warm in vcpus {
             self.warm_vcpu(cx, warm);
         }
+        let mut earners: Vec<_> = vcpus.iter().filter_map(|w| Some((w.active?, w))).collect();
+        earners.sort_by_key(|(place, _)| *place);
         // Lists grow at the head.
-        for warm in vcpus.iter().rev().filter(|w| w.active) {
+        for (_, warm) in earners.iter().rev() {
             self.activate(warm.vcpu);
         }
-        let left: i64 = vcpus.iter().filter(|w| w.active).map(|w| w.credit).sum();
+        let left: i64 = earners.iter().map(|(_, w)| w.credit).sum();
         self.balance = left + self.burned_in_period(cx, accounting);
         self.warm_pcpus(cx, ticks);
         self.warm_accounting(cx, ticks, accounting);

@@ -212,6 +212,8 @@ impl<S: Sink, D: Devices> Host<S, D> {
     ) {
         if self.tables.vcpus[vcpu.index()].pause.has(Pause::BLOCKED) {
             self.wake(queue, vcpu, on, now, domio_sched::Wake::Event);
+            let least = self.profile.wake_to_pass - self.profile.tickle;
+            self.put_off(queue, on, now, least);
         } else {
             let pcpu = self.tables.vcpus[vcpu.index()].pcpu;
             let executes = self.tables.pcpus[pcpu].current == Some(vcpu)

@@ -47,6 +47,8 @@ impl<S: Sink, D: Devices> Host<S, D> {
             let mut cx = Cx::new(now, &mut self.tables, &mut self.effects, self.recording);
             self.scheduler.schedule(&mut cx, pcpu, prev)
         };
+        // Taken before the effects, whose work it is not.
+        let worked = self.take_work();
         if !self.effects.is_empty() {
             self.apply_effects(queue, pcpu, now, Cause::Wake);
         }
@@ -58,10 +60,19 @@ impl<S: Sink, D: Devices> Host<S, D> {
         }
         p.slice = time_slice;
         if next == current {
-            self.keep(queue, pcpu, now, prev.ran, next);
+            self.keep(queue, pcpu, now, worked, prev.ran, next);
         } else {
-            self.switch(queue, pcpu, now, current, next);
+            self.switch(queue, pcpu, now, worked, current, next);
         }
+    }
+
+    /// The time for the steps that the policy has declared since this was asked last.
+    #[inline]
+    pub(super) fn take_work(&mut self) -> Duration {
+        if self.free {
+            return Duration::ZERO;
+        }
+        self.profile.step * u64::from(core::mem::take(&mut self.tables.work))
     }
 
     #[cold]
@@ -116,6 +127,7 @@ impl<S: Sink, D: Devices> Host<S, D> {
         queue: &mut Queue,
         pcpu: PcpuId,
         now: Instant,
+        worked: Duration,
         ran: Duration,
         next: Option<VcpuId>,
     ) {
@@ -132,7 +144,7 @@ impl<S: Sink, D: Devices> Host<S, D> {
             record.data = [ns_word(ran), slice_word(self.pcpus[pcpu].slice), 0, 0];
             self.trace(record);
         }
-        let keep = self.profile.keep;
+        let keep = self.profile.keep + worked;
         let p = &mut self.pcpus[pcpu];
         p.prev = next;
         if keep.is_zero() {
@@ -149,6 +161,7 @@ impl<S: Sink, D: Devices> Host<S, D> {
         queue: &mut Queue,
         pcpu: PcpuId,
         now: Instant,
+        worked: Duration,
         prev: Option<VcpuId>,
         next: Option<VcpuId>,
     ) {
@@ -164,7 +177,7 @@ impl<S: Sink, D: Devices> Host<S, D> {
             view.pcpu = pcpu;
         }
         self.tables.pcpus[pcpu].current = next;
-        let cost = self.profile.switch;
+        let cost = self.profile.switch + worked;
         if self.free || cost.is_zero() {
             self.switched(queue, pcpu, now, prev, next);
         } else {

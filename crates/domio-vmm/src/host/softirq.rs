@@ -6,7 +6,7 @@ use crate::device::Devices;
 use crate::profile::Profile;
 use alloc::format;
 use domio_core::{Duration, Instant, PcpuId, Record, Runstate, Sink, VcpuId, XenVersion};
-use domio_sched::{Cx, Effect, Stop};
+use domio_sched::{Cx, Effect, Pause, Stop};
 
 /// What becomes of a timer that expires.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -52,7 +52,11 @@ impl<S: Sink, D: Devices> Host<S, D> {
                     self.enter(queue, pcpu, cause);
                 }
             }
-            Phase::Entering => {}
+            Phase::Entering => {
+                if cause == Cause::Wake {
+                    self.put_off(queue, pcpu, now, self.profile.wake_to_pass);
+                }
+            }
             Phase::Switching => p.again = true,
         }
     }
@@ -87,10 +91,49 @@ impl<S: Sink, D: Devices> Host<S, D> {
 
     pub(super) fn stage_over(&mut self, queue: &mut Queue, pcpu: PcpuId, now: Instant) {
         match self.pcpus[pcpu].phase {
-            Phase::Entering => self.pass(queue, pcpu, now),
+            Phase::Entering => match self.wake_first(queue, pcpu, now) {
+                // The wake-up's own work puts the pass off further.
+                Some(at) => self.put_off(queue, pcpu, at, Duration::ZERO),
+                None => self.pass(queue, pcpu, now),
+            },
             Phase::Switching => self.switch_over(queue, pcpu, now),
             Phase::Guest => unreachable!("{pcpu} has no stage to end"),
         }
+    }
+
+    /// When a recorded wake-up comes whose interrupt was there before the pass that is due at
+    /// `now`: the timer softirq goes before the scheduler's.
+    #[inline]
+    fn wake_first(&self, queue: &Queue, pcpu: PcpuId, now: Instant) -> Option<Instant> {
+        let within = self.profile.wake_first;
+        if within.is_zero() {
+            return None;
+        }
+        let asleep = |i: &usize| {
+            let view = &self.tables.vcpus[*i];
+            view.pcpu == pcpu && view.pause.has(Pause::BLOCKED) && self.vcpus[*i].guest.replays()
+        };
+        let due = |i: usize| queue.deadline(self.vcpus[i].timer);
+        let wakes = (0..self.vcpus.len()).filter(asleep).filter_map(due);
+        wakes.filter(|at| *at > now && *at <= now + within).min()
+    }
+
+    /// The softirq of a wake-up that began at `now` goes on for `time`: a pass on `pcpu` that is
+    /// due before comes after it.
+    pub(super) fn put_off(
+        &mut self,
+        queue: &mut Queue,
+        pcpu: PcpuId,
+        now: Instant,
+        time: Duration,
+    ) {
+        let p = &mut self.pcpus[pcpu];
+        let at = now + time;
+        if self.profile.wake_first.is_zero() || p.phase != Phase::Entering || p.stage_at >= at {
+            return;
+        }
+        p.stage_at = at;
+        queue.arm(p.stage, at);
     }
 
     /// A timer of `pcpu` expires now, which is `at` by the clock of the machine. Says what becomes
@@ -330,7 +373,7 @@ impl<S: Sink, D: Devices> Host<S, D> {
     /// from their end.
     #[inline(never)]
     fn count_work(&mut self, on: PcpuId, cause: Cause) -> Duration {
-        let worked = self.profile.step * u64::from(core::mem::take(&mut self.tables.work));
+        let worked = self.take_work();
         if cause == Cause::PolicyTimer && !worked.is_zero() {
             let slop = self.profile.timer_slop;
             let p = &mut self.pcpus[on];

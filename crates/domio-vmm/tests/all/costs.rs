@@ -2,9 +2,10 @@
 
 use crate::common::*;
 use crate::probe::{Habits, run};
-use domio_core::{Kind, XenVersion};
+use domio_core::{Duration, Kind, XenVersion};
 use domio_vmm::Profile;
-use domio_vmm::config::Workload;
+use domio_vmm::config::{Arrival, Demand, Workload};
+use std::sync::Arc;
 
 const V: XenVersion = XenVersion::V4_17;
 
@@ -135,4 +136,72 @@ fn a_wake_up_leads_to_a_pass_after_its_cost() {
             "1106 pass p0 d1v0 NotRunnable 102"
         ]
     );
+}
+
+#[test]
+fn a_switch_takes_longer_by_the_work_of_its_decision() {
+    for (work, at) in [(0, 1_005), (3, 1_011)] {
+        let mut host = host(1, V, vec![domain(1, periodic(ms(10), ms(1), us(100)))]);
+        (host.profile.switch, host.profile.step) = (us(5), us(2));
+        let habits = Habits {
+            work,
+            ..Habits::default()
+        };
+        let told = run(&host, habits, ms(2));
+        let switches = lines(&told.records, &[Kind::Switch]);
+        assert!(
+            switches.contains(&format!("{at} p0 idlev0 runnable, d1v0 running")),
+            "{switches:?}"
+        );
+    }
+}
+
+/// A guest that replays one wake-up, in microseconds.
+fn woken_at(id: u16, at: u64, work: u64) -> domio_vmm::config::DomainConfig {
+    let demand = Demand {
+        at: at_us(at),
+        spin: Duration::ZERO,
+        work: us(work),
+        arrival: Arrival::Outside,
+    };
+    domain(id, Workload::Replay(Arc::from([demand])))
+}
+
+#[test]
+fn a_wake_up_whose_interrupt_came_before_a_pass_goes_first() {
+    // The first guest blocks at 1106 us, and the pass is due at 1108; the second wakes then.
+    for (wake, passes) in [
+        (
+            1_107,
+            [
+                "1004 pass p0 idle Tickled 0",
+                "1111 pass p0 d1v0 NotRunnable 107",
+            ],
+        ),
+        (
+            1_109,
+            [
+                "1004 pass p0 idle Tickled 0",
+                "1113 pass p0 d1v0 NotRunnable 109",
+            ],
+        ),
+        // Too late: the pass is under way, and another one follows it.
+        (
+            1_112,
+            [
+                "1108 pass p0 d1v0 NotRunnable 104",
+                "1116 pass p0 idle Tickled 0",
+            ],
+        ),
+    ] {
+        let mut host = host(1, V, vec![woken_at(1, 1_000, 102), woken_at(2, wake, 50)]);
+        host.profile.wake_to_pass = us(4);
+        host.profile.block_to_pass = us(2);
+        host.profile.wake_first = us(2);
+        let told = run(&host, Habits::default(), ms(2));
+        let all = told.calls(&["pass"]);
+        let place = all.iter().position(|p| *p == passes[0]);
+        let place = place.unwrap_or_else(|| panic!("wake-up at {wake}: {all:?}"));
+        assert_eq!(all[place..place + 2], passes, "wake-up at {wake}: {all:?}");
+    }
 }

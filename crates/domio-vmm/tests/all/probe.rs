@@ -42,6 +42,8 @@ pub struct Habits {
     pub timer_tickles: Option<PcpuId>,
     /// The current vcpu goes on until its slice ends.
     pub sticky: bool,
+    /// Steps of work that each pass declares.
+    pub work: u32,
     pub mistake: Option<Mistake>,
 }
 
@@ -158,6 +160,7 @@ impl Scheduler for Probe {
             .map_or("idle".into(), |v| cx.vcpu(v).name.to_string());
         let ran = micros(prev.ran.as_nanos());
         self.note(cx, format!("pass {pcpu} {who} {:?} {ran}", prev.why));
+        cx.work(self.habits.work);
         let mut time_slice = self.habits.slice;
         let mut wrong = None;
         match self.habits.mistake {

@@ -1,6 +1,7 @@
 //! Scheduler passes on one pcpu: slices, the rate limit, who goes on.
 
 use super::*;
+use crate::credit::SEARCH_STEPS;
 
 #[test]
 fn idling_has_a_slice_in_3_1_only() {
@@ -144,6 +145,19 @@ fn a_yield_beats_the_rate_limit_since_4_8() {
             assert_eq!(rig.pass(P0).next, Some(other));
             assert_eq!(rig.queue(P0), [over, v], "{version}");
         }
+    }
+}
+
+#[test]
+fn who_is_over_is_dispatched_after_a_search() {
+    for (priority, work) in [(BOOST, 0), (UNDER, 0), (OVER, SEARCH_STEPS)] {
+        let mut rig = Rig::new("4.17", 1);
+        let running = rig.running_on(P0, OVER);
+        let next = rig.queued_on(P0, priority);
+        rig.block(running);
+        rig.tables.work = 0;
+        assert_eq!(rig.pass(P0).next, Some(next));
+        assert_eq!(rig.tables.work, work, "{priority:?}");
     }
 }
 

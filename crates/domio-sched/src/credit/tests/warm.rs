@@ -40,19 +40,19 @@ fn a_run_continues_from_the_state_of_another() {
             .into_iter()
             .chain(first.queue(P0))
             .collect();
-        let warm: Vec<_> = order
-            .iter()
-            .map(|&vcpu| WarmVcpu {
+        let warm: Vec<_> = (0..)
+            .zip(&order)
+            .map(|(place, &vcpu)| WarmVcpu {
                 vcpu,
                 credit: first.credit.credit(vcpu),
                 residual: first.credit.residual(vcpu),
                 priority: first.credit.priority(vcpu),
-                active: first.credit.is_active(vcpu),
+                active: first.credit.is_active(vcpu).then_some(place),
                 parked: first.credit.is_parked(vcpu),
             })
             .collect();
         assert!(
-            warm.iter().all(|w| w.active),
+            warm.iter().all(|w| w.active.is_some()),
             "{version}: three hogs are active"
         );
 
@@ -101,7 +101,7 @@ fn a_warm_start_shows_in_every_view() {
         credit: 120,
         residual: 5,
         priority: BOOST,
-        active: true,
+        active: Some(7),
         parked: false,
     };
     let vcpus = [
@@ -110,12 +110,14 @@ fn a_warm_start_shows_in_every_view() {
             vcpu: queued,
             credit: -20,
             priority: OVER,
+            active: Some(9),
             ..base
         },
         WarmVcpu {
             vcpu: parked,
             credit: -150,
             priority: OVER,
+            active: Some(3),
             parked: true,
             ..base
         },
@@ -135,7 +137,7 @@ fn a_warm_start_shows_in_every_view() {
     assert_eq!(rig.credit.residual(running), 5);
     assert_eq!(rig.credit.weight, 3 * 256);
     let order: Vec<_> = rig.credit.active_domains().collect();
-    assert_eq!(order, [DomainId(0), DomainId(1), DomainId(2)]);
+    assert_eq!(order, [DomainId(2), DomainId(0), DomainId(1)], "by place");
     // It is charged from now on only.
     rig.skip(ms(1));
     rig.tick(P0);
@@ -152,7 +154,7 @@ fn a_warm_start_of_3_1_meets_the_accounting_tick() {
             credit: -300,
             residual: 0,
             priority: OVER,
-            active: true,
+            active: Some(0),
             parked: false,
         };
         let first_tick = [(P0, at_ms(15))];
