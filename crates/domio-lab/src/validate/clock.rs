@@ -257,7 +257,7 @@ mod tests {
         let mut jobs = [job(5_100, 5_100, None); 3].to_vec();
         jobs.extend([4_000, 3_000, 2_000].map(|work| job(5_100, work, Some(4_500))));
         jobs.extend([1_500, 2_500, 3_500].map(|work| job(9_080, work, Some(9_000))));
-        // Others ended with 80 us of work, before which this one was preempted, or after that began.
+        // Others ended with 80 us of work; this one was preempted before, or after those began.
         for (preempted, spin) in [(4_900, 5_020), (5_060, 5_060)] {
             let (demand, mut course) = job(5_220, 4_500, Some(5_200));
             course.preempt(demand.at + us(preempted));
