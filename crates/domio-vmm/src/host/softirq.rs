@@ -120,6 +120,7 @@ impl<S: Sink, D: Devices> Host<S, D> {
 
     /// The softirq of a wake-up that began at `now` goes on for `time`: a pass on `pcpu` that is
     /// due before comes after it.
+    #[inline]
     pub(super) fn put_off(
         &mut self,
         queue: &mut Queue,
