@@ -6,18 +6,18 @@
 
 use super::demand::SCHEDULE;
 use domio_core::{Duration, Instant, Kind, Record, VcpuName};
+use domio_sched::credit::SEARCH_STEPS;
 use domio_vmm::Profile;
 
 /// From SCHEDULE to SWITCH_INFPREV: 1.5 to 1.6 us without that search, 1.9 us where the pcpu idled;
 /// 2.1 to 2.3 us with it.
 const WITH_SEARCH: Duration = Duration::from_nanos(2_000);
 
-/// Steps of work that tell a simulated pass with the search from one without.
-const STEPS: u64 = 10;
-
 /// Dispatches in `records` of one pcpu that followed a search: when, and of whom. The records are
 /// those of a real Xen, or simulated under `profile`, which has no record in the middle of a pass.
 pub fn searched(records: &[Record], profile: &Profile) -> Vec<(Instant, VcpuName)> {
+    // Half of the search tells a pass with it from one without.
+    let simulated = profile.switch + profile.step * u64::from(SEARCH_STEPS) / 2;
     let mut pass = None;
     let mut search = false;
     let mut found = Vec::new();
@@ -27,11 +27,11 @@ pub fn searched(records: &[Record], profile: &Profile) -> Vec<(Instant, VcpuName
                 (pass, search) = (Some(r.at), false);
             }
             Kind::InfPrev => search = took(pass, r.at) > WITH_SEARCH,
-            Kind::SwitchOnly if search => found.push((r.at, VcpuName::from_word(r.data[0]))),
-            Kind::Switch if took(pass, r.at) > profile.switch + profile.step * STEPS => {
-                found.push((r.at, VcpuName::from_word(r.data[0])));
-            }
+            Kind::Switch => search = took(pass, r.at) > simulated,
             _ => {}
+        }
+        if search && matches!(r.kind, Kind::Switch | Kind::SwitchOnly) {
+            found.push((r.at, VcpuName::from_word(r.data[0])));
         }
     }
     found

@@ -212,7 +212,10 @@ impl<S: Sink, D: Devices> Host<S, D> {
     ) {
         if self.tables.vcpus[vcpu.index()].pause.has(Pause::BLOCKED) {
             self.wake(queue, vcpu, on, now, domio_sched::Wake::Event);
-            let least = self.profile.wake_to_pass.saturating_sub(self.profile.tickle);
+            let least = self
+                .profile
+                .wake_to_pass
+                .saturating_sub(self.profile.tickle);
             self.put_off(queue, on, now, least);
         } else {
             let pcpu = self.tables.vcpus[vcpu.index()].pcpu;

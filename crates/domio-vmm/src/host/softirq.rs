@@ -128,13 +128,13 @@ impl<S: Sink, D: Devices> Host<S, D> {
         now: Instant,
         time: Duration,
     ) {
-        let p = &mut self.pcpus[pcpu];
-        let at = now + time;
-        if self.profile.wake_first.is_zero() || p.phase != Phase::Entering || p.stage_at >= at {
+        if self.profile.wake_first.is_zero() {
             return;
         }
-        p.stage_at = at;
-        queue.arm(p.stage, at);
+        let later = (now + time).saturating_since(self.pcpus[pcpu].stage_at);
+        if !later.is_zero() {
+            self.delay_pass(queue, pcpu, later);
+        }
     }
 
     /// A timer of `pcpu` expires now, which is `at` by the clock of the machine. Says what becomes

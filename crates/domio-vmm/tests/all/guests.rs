@@ -282,12 +282,15 @@ fn timers_that_expired_long_ago_are_handled_together() {
     );
 }
 
+/// A kernel tick every 4 ms, `least` after a block at the earliest.
+fn tick(least: Duration) -> Arrival {
+    let period = ms(4);
+    Arrival::Tick { period, least }
+}
+
 #[test]
 fn a_tick_after_work_that_took_longer_is_a_later_one() {
-    let tick = Arrival::Tick {
-        period: ms(4),
-        least: Duration::ZERO,
-    };
+    let tick = tick(Duration::ZERO);
     let demands = [
         (1, 1_500, Arrival::Outside),
         (2, 300, tick),
@@ -309,11 +312,7 @@ fn a_tick_after_work_that_took_longer_is_a_later_one() {
 #[test]
 fn a_tick_soon_after_the_block_comes_as_early_as_a_timer_can() {
     for (least, at) in [(0, 4_000), (600, 4_100)] {
-        let tick = Arrival::Tick {
-            period: ms(4),
-            least: us(least),
-        };
-        let demands = [(1, 2_500, Arrival::Outside), (4, 300, tick)];
+        let demands = [(1, 2_500, Arrival::Outside), (4, 300, tick(us(least)))];
         assert_eq!(
             replayed(demands)[1..3],
             ["3500 p0 d1v0 block", &format!("{at} p0 d1v0 wake")]
@@ -408,17 +407,7 @@ fn jobs_that_spin_follow_each_other_and_do_not_merge() {
 #[test]
 fn a_tick_leaves_the_timer_of_a_job_that_spins_as_it_is() {
     let timer = Arrival::Timer { least: us(80) };
-    let tick = |work| {
-        spinning(
-            2_000,
-            0,
-            work,
-            Arrival::Tick {
-                period: ms(4),
-                least: Duration::ZERO,
-            },
-        )
-    };
+    let tick = |work| spinning(2_000, 0, work, tick(Duration::ZERO));
     let demands = [
         spinning(1_000, 500, 100, Arrival::Outside),
         // Done at 2,050.
