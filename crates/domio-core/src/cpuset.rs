@@ -38,6 +38,14 @@ impl CpuSet {
         self.0[pcpu.index() / 64] |= 1 << (pcpu.index() % 64);
     }
 
+    /// Adds `pcpu` or takes it out.
+    #[inline]
+    pub fn set(&mut self, pcpu: PcpuId, is_in: bool) {
+        let word = &mut self.0[pcpu.index() / 64];
+        let bit = pcpu.index() % 64;
+        *word = *word & !(1 << bit) | u64::from(is_in) << bit;
+    }
+
     /// Takes `pcpu` out.
     #[inline]
     pub fn remove(&mut self, pcpu: PcpuId) {
@@ -224,6 +232,15 @@ mod tests {
         assert_eq!(CpuSet::EMPTY.cycle(PcpuId(3)), None);
         assert_eq!(s.test_or_cycle(PcpuId(64)), Some(PcpuId(64)));
         assert_eq!(s.test_or_cycle(PcpuId(65)), Some(PcpuId(255)));
+    }
+
+    #[test]
+    fn one_pcpu_goes_in_and_out_and_the_others_stay() {
+        let mut s = set(&[3, 64]);
+        s.set(PcpuId(65), true);
+        s.set(PcpuId(64), false);
+        s.set(PcpuId(3), true);
+        assert_eq!(s, set(&[3, 65]));
     }
 
     #[test]

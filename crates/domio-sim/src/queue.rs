@@ -164,7 +164,7 @@ impl<E: Copy> EventQueue<E> {
     ///
     /// # Panics
     /// When `at` is earlier than [`now`](Self::now).
-    #[inline]
+    #[inline(always)]
     #[track_caller]
     pub fn arm(&mut self, t: TimerId, at: Instant) {
         let (time, seq) = (self.not_in_the_past(at), self.next_seq());

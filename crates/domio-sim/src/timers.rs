@@ -276,7 +276,7 @@ impl<E: Copy> Timers<E> {
     }
 
     /// Gives `timer` a deadline, `delay` after now.
-    #[inline]
+    #[inline(always)]
     #[track_caller]
     pub fn arm(&mut self, timer: u32, delay: u64, time: u64, seq: u64) {
         let key = key(time, seq) | u128::from(timer);
@@ -337,8 +337,16 @@ impl<E: Copy> Timers<E> {
         }
         let lane = &mut self.lanes[at];
         if lane.is_full() {
-            lane.make_room(|key| self.timers[index_of(key)].entry as u64 == key as u64);
+            return self.enter_full_lane(at, key);
         }
+        lane.push(key);
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn enter_full_lane(&mut self, at: usize, key: Key) {
+        let lane = &mut self.lanes[at];
+        lane.make_room(|key| self.timers[index_of(key)].entry as u64 == key as u64);
         lane.push(key);
     }
 

@@ -280,14 +280,11 @@ impl Task {
     ///
     /// # Panics
     /// When something is left.
-    #[inline]
+    #[inline(always)]
     pub fn finish(&mut self, now: Instant) -> AfterJob {
-        assert!(
-            self.ready && self.left.is_zero(),
-            "task {} has {} left",
-            self.name,
-            self.left
-        );
+        if !self.ready || !self.left.is_zero() {
+            self.complain_of_end();
+        }
         let done = Finished {
             turnaround: now.saturating_since(self.released),
             work: self.work,
@@ -318,34 +315,50 @@ impl Task {
                 return AfterJob::Yield;
             }
             Plan::Compute => {}
-            Plan::Replay {
-                demands,
-                next,
-                asleep,
-                ..
-            } => {
-                if *next == *asleep {
-                    if expired(demands, *next, now) {
-                        *asleep += 1;
-                        self.wake_at = known_wake(demands, *asleep);
-                    } else if absorbed(demands, *next, now) {
-                        *next += 1;
-                        *asleep += 1;
-                    }
-                    if *next == *asleep
-                        && let Some(at) = demands.get(*next).and_then(|d| d.after(now))
-                    {
-                        self.wake_at = at;
-                    }
-                }
-                if *next < *asleep {
-                    self.begin_replayed(now);
-                }
+            Plan::Replay { .. } => {
+                self.finish_replayed(now);
                 return AfterJob::Quiet;
             }
             Plan::Burn | Plan::Idle => return AfterJob::Quiet,
         }
         AfterJob::Report(done)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn complain_of_end(&self) -> ! {
+        panic!("task {} has {} left", self.name, self.left);
+    }
+
+    /// As [`Task::finish`] for a replay.
+    #[inline(never)]
+    fn finish_replayed(&mut self, now: Instant) {
+        let Plan::Replay {
+            demands,
+            next,
+            asleep,
+            ..
+        } = &mut self.plan
+        else {
+            unreachable!("only a replay has demands");
+        };
+        if *next == *asleep {
+            if expired(demands, *next, now) {
+                *asleep += 1;
+                self.wake_at = known_wake(demands, *asleep);
+            } else if absorbed(demands, *next, now) {
+                *next += 1;
+                *asleep += 1;
+            }
+            if *next == *asleep
+                && let Some(at) = demands.get(*next).and_then(|d| d.after(now))
+            {
+                self.wake_at = at;
+            }
+        }
+        if *next < *asleep {
+            self.begin_replayed(now);
+        }
     }
 }
 

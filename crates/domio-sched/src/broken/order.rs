@@ -1,7 +1,8 @@
-//! A mistake that one run cannot show: another order the next time.
+//! Mistakes that one run cannot show: another order the next time, or when nobody watches.
 
 use super::Bug;
 use super::fifo::Fifo;
+use crate::contract::{Pick, Prev};
 use crate::cx::Cx;
 use domio_core::{PcpuId, VcpuId};
 
@@ -18,5 +19,25 @@ impl Bug for DependsOnInstance {
     fn pick_pcpu(&mut self, fifo: &mut Fifo, cx: &mut Cx<'_>, vcpu: VcpuId) -> PcpuId {
         fifo.placed += core::mem::take(&mut self.instance);
         fifo.pick_pcpu(cx, vcpu)
+    }
+}
+
+/// Takes a short cut when it has no records to write, and the short cut forgets the queue: whoever
+/// runs goes on.
+#[derive(Default)]
+pub struct DependsOnTrace;
+
+impl Bug for DependsOnTrace {
+    const CAUGHT_BY: &'static str = "same-untraced";
+
+    fn schedule(&mut self, fifo: &mut Fifo, cx: &mut Cx<'_>, pcpu: PcpuId, prev: Prev) -> Pick {
+        if let Some(vcpu) = prev.vcpu
+            && cx.vcpu(vcpu).runnable()
+            && !cx.tracing()
+        {
+            fifo.queues[pcpu.index()].push_front(vcpu);
+            return fifo.pick_head(pcpu);
+        }
+        fifo.schedule(cx, pcpu, prev)
     }
 }

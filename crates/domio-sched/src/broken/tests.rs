@@ -1,6 +1,6 @@
 //! Every broken policy is caught by the checker that it names, and the correct one by none.
 
-use super::order::DependsOnInstance;
+use super::order::{DependsOnInstance, DependsOnTrace};
 use super::{Broken, Bug, fifo, placement, promises, queueing};
 use crate::conformance::{self, CHECKERS, Report};
 use alloc::boxed::Box;
@@ -49,6 +49,7 @@ fn every_checker_has_a_policy_to_catch() {
         promises::IgnoresWeights::CAUGHT_BY,
         promises::OverrunsCaps::CAUGHT_BY,
         DependsOnInstance::CAUGHT_BY,
+        DependsOnTrace::CAUGHT_BY,
     ];
     assert_eq!(
         caught_by.to_vec(),
@@ -124,6 +125,11 @@ fn overrun_caps_are_caught() {
 #[test]
 fn missing_balance_is_caught() {
     is_caught::<promises::NeverBalances>();
+}
+
+#[test]
+fn dependence_on_the_trace_is_caught() {
+    is_caught::<DependsOnTrace>();
 }
 
 #[test]

@@ -87,10 +87,15 @@ pub const CHECKERS: &[CheckerInfo] = &[
         DETERMINISTIC,
         "the same script gives another log the second time",
     ),
+    info(
+        SAME_UNTRACED,
+        "the same script gives another log when no trace is kept",
+    ),
 ];
 
-/// Name of the checker that compares two runs; all others look at one.
+/// Names of the checkers that compare two runs; all others look at one.
 pub(super) const DETERMINISTIC: &str = "deterministic";
+pub(super) const SAME_UNTRACED: &str = "same-untraced";
 
 const fn info(name: &'static str, doc: &'static str) -> CheckerInfo {
     CheckerInfo { name, doc }

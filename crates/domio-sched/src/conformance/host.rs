@@ -30,8 +30,24 @@ use domio_core::{DomainId, Duration, Instant, ParamValues, PcpuId, VcpuId};
 /// # Errors
 /// When the script itself makes no sense ([`Script::check`]).
 pub fn run(script: &Script, policy: Box<dyn Scheduler>) -> Result<Run, ScriptError> {
+    run_traced(script, policy, true)
+}
+
+/// As [`run`], and tells the policy that no trace is kept: [`Cx::tracing`] is false.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_untraced(script: &Script, policy: Box<dyn Scheduler>) -> Result<Run, ScriptError> {
+    run_traced(script, policy, false)
+}
+
+fn run_traced(
+    script: &Script,
+    policy: Box<dyn Scheduler>,
+    tracing: bool,
+) -> Result<Run, ScriptError> {
     script.check()?;
-    let mut host = Host::new(script, policy);
+    let mut host = Host::new(script, policy, tracing);
     host.boot();
     while !host.ended() {
         let Some(event) = host.take_earliest() else {
@@ -110,6 +126,7 @@ struct Vcpu {
 struct Host<'s> {
     script: &'s Script,
     policy: Box<dyn Scheduler>,
+    tracing: bool,
     tables: Tables,
     now: Instant,
     sequence: u64,
@@ -123,7 +140,7 @@ struct Host<'s> {
 }
 
 impl<'s> Host<'s> {
-    fn new(script: &'s Script, policy: Box<dyn Scheduler>) -> Self {
+    fn new(script: &'s Script, policy: Box<dyn Scheduler>, tracing: bool) -> Self {
         let mut tables = Tables::new(script.topology.clone());
         let mut down = Pause::NONE;
         down.set(Pause::DOWN);
@@ -141,6 +158,7 @@ impl<'s> Host<'s> {
         }
         Host {
             policy,
+            tracing,
             tables,
             now: Instant::ZERO,
             sequence: 0,
@@ -256,7 +274,7 @@ impl<'s> Host<'s> {
         entry: impl FnOnce(&R) -> Call,
     ) -> R {
         let mut effects = Vec::new();
-        let mut cx = Cx::new(self.now, &mut self.tables, &mut effects, true);
+        let mut cx = Cx::new(self.now, &mut self.tables, &mut effects, self.tracing);
         let answer = method(&mut *self.policy, &mut cx);
         self.note(What::Call(entry(&answer)));
         for effect in effects {

@@ -73,7 +73,7 @@ pub struct Finding {
 /// What the suite found.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Report {
-    /// Scripts that were run (each twice).
+    /// Scripts that were run (each with a trace and without).
     pub scripts: usize,
     /// Everything that was found: at most one finding for each checker and script.
     pub findings: Vec<Finding>,
@@ -105,7 +105,8 @@ pub fn check_exhaustively(make: Make<'_>) -> Report {
     report
 }
 
-/// Runs the policy under one script, twice. `seed` is only passed on to the findings.
+/// Runs the policy under one script, with a trace and without. `seed` is only passed on to the
+/// findings.
 ///
 /// # Errors
 /// When the script makes no sense ([`Script::check`]).
@@ -117,10 +118,14 @@ pub fn check_script(
     let policy = make(&script.topology);
     let promises = policy.descriptor().promises;
     let run = host::run(script, policy)?;
-    let again = host::run(script, make(&script.topology))?;
+    let untraced = host::run_untraced(script, make(&script.topology))?;
     let mut found = checkers::observe(script, &promises, &run);
-    if let Some(i) = run.first_difference(&again) {
-        found.push(difference(&run, &again, i));
+    if let Some(i) = run.first_difference(&untraced) {
+        let again = host::run(script, make(&script.topology))?;
+        found.push(match run.first_difference(&again) {
+            Some(i) => difference(&run, &again, i, checkers::DETERMINISTIC),
+            None => difference(&run, &untraced, i, checkers::SAME_UNTRACED),
+        });
     }
     let finding = |f: checkers::Found| Finding {
         checker: f.checker,
@@ -133,18 +138,22 @@ pub fn check_script(
     Ok(found.into_iter().map(finding).collect())
 }
 
-fn difference(run: &Run, again: &Run, i: usize) -> checkers::Found {
+fn difference(run: &Run, other: &Run, i: usize, checker: &'static str) -> checkers::Found {
     let line = |run: &Run| match run.log.get(i) {
         Some(entry) => alloc::format!("{entry}"),
         None => String::from("nothing"),
     };
+    let when = match checker {
+        checkers::DETERMINISTIC => "the second time",
+        _ => "without a trace",
+    };
     checkers::Found {
-        checker: checkers::DETERMINISTIC,
+        checker,
         at: run.log.get(i).map_or(run.end, |entry| entry.at),
         message: alloc::format!(
-            "entry {i} was \"{}\" and is \"{}\" the second time",
+            "entry {i} was \"{}\" and is \"{}\" {when}",
             line(run),
-            line(again)
+            line(other)
         ),
         entries: run.log.len().min(i + 1),
     }

@@ -98,16 +98,37 @@ impl Credit {
     /// The tick of `pcpu`. Returns the time of the next one.
     #[inline]
     pub(super) fn tick(&mut self, cx: &mut Cx<'_>, pcpu: PcpuId) -> Option<Instant> {
-        let current = cx.current(pcpu);
-        if let Some(vcpu) = current {
-            self.tick_current(cx, pcpu, vcpu);
+        let Some(vcpu) = cx.current(pcpu) else {
+            return self.end_tick(cx, pcpu);
+        };
+        let v = &mut self.vcpus[vcpu.index()];
+        match self.rules.debit {
+            Debit::Sampled => v.credit -= CREDITS_PER_TICK,
+            rule => v.burn(rule, cx.now()),
         }
+        // The usual case on a busy host: it earns already, and there is nowhere to go.
+        let quiet = v.priority != Priority::Boost && v.has(flag::ACTIVE) && !cx.tracing();
+        if !quiet || !self.nowhere_else(cx, vcpu, pcpu) {
+            return self.tick_current(cx, pcpu, vcpu);
+        }
+        cx.work(LOOK_STEPS);
+        let p = &mut self.pcpus[pcpu];
+        if p.sorted != self.sort_epoch || !self.rules.accounting_timer {
+            return self.end_tick(cx, pcpu);
+        }
+        p.ticking = true;
+        Some(cx.now() + self.settings.tick)
+    }
+
+    /// What a tick of `pcpu` does besides what its vcpu is subject to.
+    #[inline(never)]
+    fn end_tick(&mut self, cx: &mut Cx<'_>, pcpu: PcpuId) -> Option<Instant> {
         if !self.rules.accounting_timer {
             self.count_tick(cx, pcpu);
         }
-        let p = &mut self.pcpus[pcpu];
         // An idle pcpu of 3.4 and later goes back to its idle loop, which stops the tick.
-        let on = current.is_some() || !self.rules.idle_stops_tick;
+        let on = cx.current(pcpu).is_some() || !self.rules.idle_stops_tick;
+        let p = &mut self.pcpus[pcpu];
         p.ticking = on;
         if p.sorted != self.sort_epoch {
             cx.work(p.runnable);
@@ -126,18 +147,20 @@ impl Credit {
         }
     }
 
-    /// Xen's `csched_vcpu_acct`: `vcpu` was found running at the tick of `pcpu`.
-    #[inline]
-    fn tick_current(&mut self, cx: &mut Cx<'_>, pcpu: PcpuId, vcpu: VcpuId) {
+    /// Xen's `csched_vcpu_acct` after the debit, and the end of the tick: `vcpu` was found running
+    /// at the tick of `pcpu`.
+    #[inline(never)]
+    fn tick_current(&mut self, cx: &mut Cx<'_>, pcpu: PcpuId, vcpu: VcpuId) -> Option<Instant> {
+        self.look_at_current(cx, pcpu, vcpu);
+        self.end_tick(cx, pcpu)
+    }
+
+    fn look_at_current(&mut self, cx: &mut Cx<'_>, pcpu: PcpuId, vcpu: VcpuId) {
         let v = &mut self.vcpus[vcpu.index()];
         if v.priority == Priority::Boost {
             v.priority = Priority::Under;
             cx.work(UNBOOST_STEPS);
             event::boost_end(cx, pcpu, vcpu);
-        }
-        match self.rules.debit {
-            Debit::Sampled => v.credit -= CREDITS_PER_TICK,
-            rule => v.burn(rule, cx.now()),
         }
         if !v.has(flag::ACTIVE) {
             self.activate(vcpu);
@@ -146,10 +169,7 @@ impl Credit {
             return;
         }
         cx.work(LOOK_STEPS);
-        if self.nowhere_else(cx, vcpu, pcpu) {
-            // The usual case on a busy host.
-            event::picked(cx, pcpu, vcpu, pcpu);
-        } else if self.choose_pcpu(cx, pcpu, vcpu, pcpu, false) != pcpu {
+        if self.choose_pcpu(cx, pcpu, vcpu, pcpu, false) != pcpu {
             cx.migrate(vcpu);
             cx.tickle(pcpu);
         }
@@ -234,10 +254,10 @@ impl Credit {
 
     /// The accounting timer, on the master `pcpu`. Returns the time of the next accounting.
     #[inline(never)]
-    pub(super) fn accounting_timer(&mut self, cx: &mut Cx<'_>, pcpu: PcpuId) -> Instant {
+    pub(super) fn accounting_timer(&mut self, cx: &mut Cx<'_>, pcpu: PcpuId) -> Option<Instant> {
         self.account(cx, pcpu);
         self.accounting_at = cx.now() + self.settings.tslice;
-        self.accounting_at
+        Some(self.accounting_at)
     }
 
     /// Accounting, on the master `pcpu`: every active domain gets its share of the host's credit

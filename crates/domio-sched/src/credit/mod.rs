@@ -155,25 +155,56 @@ impl Credit {
         }
     }
 
-    /// The vcpu that runs next on `pcpu`, out of every queue; `None` to idle.
+    /// The vcpu that runs next on `pcpu`, out of every queue; `None` to idle. `own` is the one that
+    /// ran and is to queue up, if it wants to go on.
     #[inline]
-    fn next(&mut self, cx: &mut Cx<'_>, pcpu: PcpuId) -> Option<VcpuId> {
+    fn next(&mut self, cx: &mut Cx<'_>, pcpu: PcpuId, own: Option<VcpuId>) -> Option<VcpuId> {
+        if let Some(own) = own {
+            if self.pcpus[pcpu].head == NIL {
+                // It would queue up to be taken out again.
+                return Some(self.next_if_alone(cx, pcpu, own));
+            }
+            self.enqueue(pcpu, own);
+            self.vcpus[own.index()].clear(flag::YIELD);
+        }
         let p = &self.pcpus[pcpu];
         let head = p.head;
         let priority = p.head_priority(&self.vcpus);
-        if priority <= Priority::Over {
-            cx.work(SEARCH_STEPS);
-            if self.online > 1
-                && let Some(stolen) = self.steal(cx, pcpu, priority)
-            {
-                return Some(stolen);
-            }
+        if priority <= Priority::Over
+            && let Some(stolen) = self.search(cx, pcpu, priority)
+        {
+            return Some(stolen);
         }
         if head == NIL {
             return None;
         }
         self.dequeue(VcpuId(head));
         Some(VcpuId(head))
+    }
+
+    /// As [`Credit::next`] when nobody queues on `pcpu` but `own`.
+    #[inline]
+    fn next_if_alone(&mut self, cx: &mut Cx<'_>, pcpu: PcpuId, own: VcpuId) -> VcpuId {
+        let v = &mut self.vcpus[own.index()];
+        v.clear(flag::YIELD);
+        let priority = v.priority;
+        if priority <= Priority::Over
+            && let Some(stolen) = self.search(cx, pcpu, priority)
+        {
+            self.enqueue(pcpu, own);
+            return stolen;
+        }
+        own
+    }
+
+    /// Looks on other pcpus for a vcpu of higher priority than `priority`, the best on `pcpu`.
+    fn search(&mut self, cx: &mut Cx<'_>, pcpu: PcpuId, priority: Priority) -> Option<VcpuId> {
+        cx.work(SEARCH_STEPS);
+        if self.online > 1 {
+            self.steal(cx, pcpu, priority)
+        } else {
+            None
+        }
     }
 
     /// Stops the tick of `pcpu` when it begins to idle, and restarts it when that ends.
@@ -335,6 +366,7 @@ impl Scheduler for Credit {
         event::schedule(cx, pcpu, prev.vcpu.is_none());
         let now = cx.now();
         let ns = now.as_nanos();
+        let mut own = None;
         if let Some(vcpu) = prev.vcpu {
             let runnable = cx.vcpu(vcpu).runnable();
             let v = &mut self.vcpus[vcpu.index()];
@@ -353,14 +385,13 @@ impl Scheduler for Credit {
             v.start -= ns as i64;
             v.last_ran = ns;
             if runnable {
-                self.enqueue(pcpu, vcpu);
-                self.vcpus[vcpu.index()].clear(flag::YIELD);
+                own = Some(vcpu);
             } else {
                 v.clear(flag::YIELD);
                 self.pcpus[pcpu].runnable -= 1;
             }
         }
-        let next = self.next(cx, pcpu);
+        let next = self.next(cx, pcpu, own);
         match next {
             Some(vcpu) => {
                 if prev.vcpu.is_none() {
@@ -382,7 +413,7 @@ impl Scheduler for Credit {
         if slot == TICK {
             self.tick(cx, pcpu)
         } else {
-            Some(self.accounting_timer(cx, pcpu))
+            self.accounting_timer(cx, pcpu)
         }
     }
 

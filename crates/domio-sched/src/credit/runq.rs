@@ -169,14 +169,8 @@ impl Credit {
     /// Follows the interest that the queue of `pcpu` is of to other pcpus.
     #[inline(never)]
     fn tell_interest(&mut self, pcpu: PcpuId, interest: Interest) {
-        self.waiting.remove(pcpu);
-        self.eager.remove(pcpu);
-        if interest != Interest::None {
-            self.waiting.insert(pcpu);
-        }
-        if interest == Interest::All {
-            self.eager.insert(pcpu);
-        }
+        self.waiting.set(pcpu, interest != Interest::None);
+        self.eager.set(pcpu, interest == Interest::All);
     }
 
     /// Brings the queue of `pcpu` in order if accounting has changed priorities since the last

@@ -116,7 +116,7 @@ impl<S: Sink, D: Devices> Host<S, D> {
 
     #[inline(never)]
     fn report_jobs(&mut self, pcpu: PcpuId, vcpu: VcpuId, now: Instant) {
-        if !self.recording {
+        if !self.records() {
             self.jobs.clear();
             return;
         }

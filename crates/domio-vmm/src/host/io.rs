@@ -62,6 +62,7 @@ impl<S: Sink, D: Devices> Host<S, D> {
         now: Instant,
         call: impl FnOnce(&mut D, &mut Io<'_>),
     ) {
+        let recording = self.records();
         let mut io = Io {
             now,
             on,
@@ -69,7 +70,7 @@ impl<S: Sink, D: Devices> Host<S, D> {
             queue,
             kicks: &mut self.kicks,
             records: &mut self.device_records,
-            recording: self.recording,
+            recording,
             stages: S::STAGES,
         };
         call(&mut self.devices, &mut io);
@@ -94,6 +95,7 @@ impl<S: Sink, D: Devices> Host<S, D> {
         if self.vcpus[vcpu.index()].guest.kernel_mut().is_none() {
             return false;
         }
+        let recording = self.records();
         loop {
             let mut io = Io {
                 now,
@@ -102,7 +104,7 @@ impl<S: Sink, D: Devices> Host<S, D> {
                 queue,
                 kicks: &mut self.kicks,
                 records: &mut self.device_records,
-                recording: self.recording,
+                recording,
                 stages: S::STAGES,
             };
             let guest = &mut self.vcpus[vcpu.index()].guest;

@@ -48,10 +48,14 @@ use domio_core::{
 use domio_sched::{Cx, Effect, Scheduler, Stop, Tables};
 use domio_sim::{EventQueue, Flow, Model, TimerId};
 
-/// Scheduler passes that one pcpu may make at one instant before the run is ended as stalled.
+/// Scheduler passes that one pcpu may make at one instant before the run is ended as stalled, and
+/// those that each vcpu of the host adds.
 ///
-/// A correct policy needs a handful: a pass may tickle its own pcpu once or twice.
+/// A correct policy needs a handful for each vcpu that wakes at that instant: a pass may tickle its
+/// own pcpu once or twice, and where nothing takes time all vcpus may have their turns at once.
 pub const MAX_PASSES_AT_ONE_INSTANT: u32 = 1000;
+/// See [`MAX_PASSES_AT_ONE_INSTANT`].
+pub const MAX_PASSES_OF_A_VCPU: u32 = 100;
 
 /// An event of the host.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -210,7 +214,7 @@ impl Vcpu {
     }
 
     /// Makes the timer that the guest has set at the hypervisor agree with what it wants.
-    #[inline]
+    #[inline(always)]
     fn set_timer<D: Devices>(&mut self, queue: &mut Queue, now: Instant) {
         let wanted = if D::PRESENT {
             self.guest.next_wake_of_any()
@@ -492,9 +496,15 @@ impl<S: Sink, D: Devices> Host<S, D> {
         text
     }
 
+    /// Whether records are made; with a sink that takes none the compiler knows.
+    #[inline(always)]
+    fn records(&self) -> bool {
+        S::ENABLED && self.recording
+    }
+
     #[inline]
     fn trace(&mut self, record: Record) {
-        if self.recording {
+        if self.records() {
             self.sink.record(&record);
         }
     }
@@ -510,7 +520,8 @@ impl<S: Sink, D: Devices> Host<S, D> {
         cause: Cause,
         call: impl FnOnce(&mut dyn Scheduler, &mut Cx<'_>) -> R,
     ) -> R {
-        let mut cx = Cx::new(now, &mut self.tables, &mut self.effects, self.recording);
+        let records = self.records();
+        let mut cx = Cx::new(now, &mut self.tables, &mut self.effects, records);
         let answer = call(&mut *self.scheduler, &mut cx);
         if !self.effects.is_empty() {
             self.apply_effects(queue, on, now, cause);

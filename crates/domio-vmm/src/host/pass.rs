@@ -1,6 +1,6 @@
 //! The scheduler pass and the context switch (xen-spec 0.5).
 
-use super::{Cause, Host, MAX_PASSES_AT_ONE_INSTANT, Phase, Queue};
+use super::{Cause, Host, MAX_PASSES_AT_ONE_INSTANT, MAX_PASSES_OF_A_VCPU, Phase, Queue};
 use crate::device::Devices;
 use alloc::boxed::Box;
 use alloc::format;
@@ -18,7 +18,7 @@ impl<S: Sink, D: Devices> Host<S, D> {
         p.stage_at = now;
         if p.last_pass == now {
             p.passes_at_instant += 1;
-            if p.passes_at_instant > MAX_PASSES_AT_ONE_INSTANT {
+            if p.passes_at_instant > max_passes(self.vcpus.len()) {
                 return self.complain_of_passes(pcpu);
             }
         } else {
@@ -44,7 +44,8 @@ impl<S: Sink, D: Devices> Host<S, D> {
         // Its parts, not the whole: they come by way of memory, where a copy of the whole would
         // have to wait for the stores of the parts.
         let Pick { next, time_slice } = {
-            let mut cx = Cx::new(now, &mut self.tables, &mut self.effects, self.recording);
+            let records = self.records();
+            let mut cx = Cx::new(now, &mut self.tables, &mut self.effects, records);
             self.scheduler.schedule(&mut cx, pcpu, prev)
         };
         // Taken before the effects, whose work it is not.
@@ -78,8 +79,9 @@ impl<S: Sink, D: Devices> Host<S, D> {
     #[cold]
     fn complain_of_passes(&mut self, pcpu: PcpuId) {
         if self.fault.is_none() {
+            let passes = max_passes(self.vcpus.len());
             let what = format!(
-                "{pcpu} made {MAX_PASSES_AT_ONE_INSTANT} scheduler passes without time going on: \
+                "{pcpu} made {passes} scheduler passes without time going on: \
                  the policy keeps tickling it, or its vcpus do nothing but wake and block"
             );
             self.fault = Some(Box::new(domio_sim::Stop::Stalled { what }));
@@ -137,7 +139,7 @@ impl<S: Sink, D: Devices> Host<S, D> {
         {
             return self.refuse(pcpu, next, next, None);
         }
-        if self.recording
+        if self.records()
             && let Some(vcpu) = next
         {
             let mut record = Record::new(now, pcpu, Kind::Continue, self.vcpus[vcpu.index()].name);
@@ -213,7 +215,7 @@ impl<S: Sink, D: Devices> Host<S, D> {
         let p = &mut self.pcpus[pcpu];
         // Times that the policy sees count from pass to pass, as in Xen.
         let entered = core::mem::replace(&mut p.entered, p.last_pass);
-        if self.recording {
+        if self.records() {
             self.trace_switch(pcpu, now, prev, next, entered);
         }
         let mut moves = false;
@@ -332,6 +334,12 @@ impl<S: Sink, D: Devices> Host<S, D> {
         ];
         self.trace(record);
     }
+}
+
+/// Passes that a pcpu may make at one instant on a host of so many vcpus.
+#[inline]
+fn max_passes(vcpus: usize) -> u32 {
+    MAX_PASSES_AT_ONE_INSTANT + MAX_PASSES_OF_A_VCPU.saturating_mul(vcpus as u32)
 }
 
 /// Runstate of a vcpu that is switched out (xen-spec 0.5).

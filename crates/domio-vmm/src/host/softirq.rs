@@ -204,7 +204,8 @@ impl<S: Sink, D: Devices> Host<S, D> {
     #[inline(always)]
     pub(super) fn policy_timer(&mut self, queue: &mut Queue, pcpu: PcpuId, slot: u8, now: Instant) {
         if self.free {
-            let mut cx = Cx::new(now, &mut self.tables, &mut self.effects, self.recording);
+            let records = self.records();
+            let mut cx = Cx::new(now, &mut self.tables, &mut self.effects, records);
             let again = self.scheduler.timer(&mut cx, pcpu, slot);
             if !self.effects.is_empty() {
                 self.apply_effects(queue, pcpu, now, Cause::PolicyTimer);

@@ -9,8 +9,9 @@ impl<S: Sink, D: Devices> Host<S, D> {
     /// Changes the runstate of a vcpu that is not part of a switch.
     #[inline]
     pub(super) fn change(&mut self, vcpu: VcpuId, state: Runstate, on: PcpuId, now: Instant) {
+        let records = self.records();
         let v = &mut self.vcpus[vcpu.index()];
-        if self.recording {
+        if records {
             self.sink
                 .record(&Record::runstate(now, on, v.name, v.state, state));
         }
@@ -33,7 +34,7 @@ impl<S: Sink, D: Devices> Host<S, D> {
         }
         let (runnable, blocked) = (view.runnable(), view.pause.has(Pause::BLOCKED));
         let trace_first = self.version >= XenVersion::V3_4;
-        if self.recording && trace_first {
+        if self.records() && trace_first {
             self.trace_wake(vcpu, on, now);
         }
         let state = self.vcpus[vcpu.index()].state;
@@ -41,7 +42,8 @@ impl<S: Sink, D: Devices> Host<S, D> {
             if state >= Runstate::Blocked {
                 self.change(vcpu, Runstate::Runnable, on, now);
             }
-            let mut cx = Cx::new(now, &mut self.tables, &mut self.effects, self.recording);
+            let records = self.records();
+            let mut cx = Cx::new(now, &mut self.tables, &mut self.effects, records);
             self.scheduler.wake(&mut cx, vcpu, why);
             // Most often it preempts who runs here, and that is all. The effect's pcpu is compared
             // and not used: to use what was written a moment ago would be to wait for it.
@@ -58,7 +60,7 @@ impl<S: Sink, D: Devices> Host<S, D> {
         } else if !blocked && state == Runstate::Blocked {
             self.change(vcpu, Runstate::Offline, on, now);
         }
-        if self.recording && !trace_first {
+        if self.records() && !trace_first {
             self.trace_wake(vcpu, on, now);
         }
     }
