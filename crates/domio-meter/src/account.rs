@@ -57,8 +57,9 @@ pub(crate) struct VcpuBook {
     pcpu: PcpuId,
     /// Losses that concerned it when the state started.
     losses: u64,
-    /// Whether there was a record at all.
+    /// Whether there was a record at all, and one that is no mark.
     known: bool,
+    changed: bool,
     pub(crate) sums: Sums,
     pub(crate) runs: Distribution,
     pub(crate) wake_to_run: Distribution,
@@ -84,6 +85,7 @@ impl VcpuBook {
             pcpu: PcpuId(0),
             losses: 0,
             known: false,
+            changed: false,
             sums: Sums::default(),
             runs: Distribution::default(),
             wake_to_run: Distribution::default(),
@@ -131,6 +133,7 @@ impl VcpuBook {
             }
         }
         self.since = self.since.max(at);
+        self.changed |= !is_mark;
         if !is_mark {
             if window.holds(at) {
                 self.sums.executions += u64::from(new == Runstate::Running);
@@ -148,6 +151,11 @@ impl VcpuBook {
         self.losses = losses.concerning(new, pcpu);
         self.known = true;
         completed
+    }
+
+    /// Whether its state was seen to change.
+    pub(crate) fn has_changed(&self) -> bool {
+        self.changed
     }
 
     /// Adds `part` to the state that ends.

@@ -1,5 +1,6 @@
 //! The JSON of `domio trace summary --json`.
 
+use domio_core::DomainId;
 use serde::Serialize;
 
 use crate::{Account, NetworkSummary, Quantiles, Summary};
@@ -16,6 +17,9 @@ pub struct SummaryJson {
     pub records: u64,
     /// Records that Xen dropped.
     pub lost_records: u64,
+    /// Jain's index of the domains' running times, without the idle domain: 1 when all are equal,
+    /// one over their number when one has it all; `null` when none ran.
+    pub jain: Option<f64>,
     /// By id; 32767 is the idle domain.
     pub domains: Vec<DomainJson>,
     /// By number.
@@ -35,6 +39,18 @@ pub struct DomainJson {
     /// What its network did; left out where the trace does not tell.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub network: Option<NetworkJson>,
+    /// Its jobs; left out where the trace has none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub jobs: Option<JobsJson>,
+}
+
+/// The jobs of a domain.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
+pub struct JobsJson {
+    /// Jobs that were finished.
+    pub done: u64,
+    /// From their release to their completion.
+    pub turnaround_us: MicrosJson,
 }
 
 /// What the network of a domain did, both directions together.
@@ -132,6 +148,8 @@ pub struct PcpuJson {
 impl SummaryJson {
     /// `summary` of a file whose clock counts `tsc_hz` a second.
     pub fn new(summary: &Summary, tsc_hz: u64) -> Self {
+        let ids = summary.domains.iter().map(|d| d.id);
+        let real: Vec<DomainId> = ids.filter(|id| *id != DomainId::IDLE).collect();
         let domains = summary.domains.iter().map(|d| DomainJson {
             id: d.id.0,
             account: account(summary, &d.total),
@@ -144,6 +162,10 @@ impl SummaryJson {
                 })
                 .collect(),
             network: d.network.map(|n| network(summary, &n)),
+            jobs: d.jobs.map(|turnarounds| JobsJson {
+                done: turnarounds.count,
+                turnaround_us: micros(&turnarounds),
+            }),
         });
         let pcpus = summary.pcpus.iter().map(|p| PcpuJson {
             id: p.id.0,
@@ -157,6 +179,7 @@ impl SummaryJson {
             tsc_hz,
             records: summary.records,
             lost_records: summary.lost_records,
+            jain: summary.jain(&real),
             domains: domains.collect(),
             pcpus: pcpus.collect(),
         }

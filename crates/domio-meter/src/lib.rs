@@ -14,6 +14,7 @@ mod account;
 mod check;
 mod distribution;
 mod explain;
+mod jobs;
 mod json;
 mod meter;
 mod network;
@@ -26,7 +27,9 @@ pub use explain::{
     BehindJson, Cause, DomainWaits, Explainer, Explanation, ExplanationJson, PacketWaits,
     PacketsJson, Queue, Side, WaitJson, WaitsJson,
 };
-pub use json::{AccountJson, DomainJson, MicrosJson, NetworkJson, PcpuJson, SummaryJson, VcpuJson};
+pub use json::{
+    AccountJson, DomainJson, JobsJson, MicrosJson, NetworkJson, PcpuJson, SummaryJson, VcpuJson,
+};
 pub use meter::{EXACT_SAMPLES_MAX, Meter};
 pub use sampler::{DomainSample, Sample, Sampler};
 pub use summary::{

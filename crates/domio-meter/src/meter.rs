@@ -8,6 +8,7 @@ use domio_trace::{Losses, VCPUS_MAX};
 
 use crate::account::{VcpuBook, Window};
 use crate::distribution::Distribution;
+use crate::jobs::JobBooks;
 use crate::network::NetworkBooks;
 use crate::summary::{Account, DomainSummary, PcpuSummary, Summary, VcpuSummary};
 
@@ -23,12 +24,14 @@ const WORTH_COMPRESSING: usize = 1 << 16;
 ///
 /// Definitions:
 /// - The measured time goes from the first to the last runstate record. A vcpu's sums go from its
-///   own first to its own last runstate record, so that no state is guessed.
+///   own first to its own last runstate record, so that no state is guessed. A record that it goes
+///   on ([`Kind::Continue`]) says that it runs, and counts like a mark until its state changes.
 /// - A run is a completed stay on a pcpu.
 /// - A mark ([`Kind::RunstateChange`] between equal states) opens or extends a vcpu's sums. It is
 ///   no edge of a run, and a stay that began before the first record of its vcpu is no sample.
 /// - Wake to run is a completed stay in runnable that followed blocked and led to running.
-/// - What a network delivered, and replies to pings, count for the domain when they are recorded.
+/// - What a network delivered, replies to pings and finished jobs count for the domain when they
+///   are recorded.
 /// - After [`Kind::Lost`], and where the old state of a record is not the new state of the one
 ///   before, time is unknown until the vcpu's next record and gives no sample.
 ///
@@ -49,6 +52,7 @@ pub struct Meter {
     /// Samples at which to make room next.
     make_room_at: usize,
     network: NetworkBooks,
+    jobs: JobBooks,
     losses: Losses,
     records: u64,
     lost_records: u64,
@@ -97,6 +101,7 @@ impl Meter {
             samples_max: EXACT_SAMPLES_MAX,
             make_room_at: EXACT_SAMPLES_MAX,
             network: NetworkBooks::default(),
+            jobs: JobBooks::default(),
             losses: Losses::new(),
             records: 0,
             lost_records: 0,
@@ -159,6 +164,12 @@ impl Meter {
         self.new_slot(word)
     }
 
+    /// Whether no runstate record has told of this vcpu yet.
+    fn is_new(&self, word: u32) -> bool {
+        let slot = self.index.get(&word);
+        slot.is_none_or(|slot| !self.books[*slot as usize].has_changed())
+    }
+
     #[cold]
     fn new_slot(&mut self, word: u32) -> Option<usize> {
         if self.books.len() >= VCPUS_MAX {
@@ -190,6 +201,7 @@ impl Meter {
                 .iter_mut()
                 .flat_map(|b| [&mut b.runs, &mut b.wake_to_run])
                 .chain(self.network.distributions())
+                .chain(self.jobs.distributions())
                 .max_by_key(|d| d.stored())
                 .filter(|d| d.stored() >= worth);
             let Some(longest) = longest else {
@@ -245,9 +257,13 @@ impl Meter {
                         total: Account::default(),
                         vcpus: Vec::new(),
                         network: Some(network),
+                        jobs: None,
                     },
                 ),
             }
+        }
+        for domain in &mut domains {
+            domain.jobs = self.jobs.take(domain.id);
         }
         let pcpus = self.pcpus.iter().enumerate().map(|(i, p)| PcpuSummary {
             id: PcpuId(i as u16),
@@ -280,9 +296,20 @@ impl Sink for Meter {
                 }
                 self.ignored_records += u64::from(changes[0].is_none());
             }
+            // Whoever has a pcpu to itself may have no other record for as long as the trace lasts.
+            Kind::Continue if self.is_new(record.vcpu.word()) => {
+                let running = Runstate::Running;
+                self.change(at, record.pcpu, record.vcpu.word(), running, running);
+            }
             Kind::Lost => {
                 self.lost_records += u64::from(record.data[0]);
                 self.losses.add(record.pcpu);
+            }
+            Kind::JobDone if self.window.holds(at) => {
+                self.samples += usize::from(self.jobs.done(record));
+                if self.samples > self.make_room_at {
+                    self.make_room();
+                }
             }
             Kind::NetDelivered if self.window.holds(at) => self.network.delivered(record),
             Kind::NetReply if self.window.holds(at) => {
@@ -320,6 +347,7 @@ fn summarise_domain(books: &mut [VcpuBook]) -> DomainSummary {
         total,
         vcpus,
         network: None,
+        jobs: None,
     }
 }
 

@@ -196,7 +196,14 @@ impl DomainSample {
 impl Sink for Sampler {
     fn record(&mut self, record: &Record) {
         let at = record.at.as_nanos();
-        let changes = record.changes();
+        let changes = match record.kind {
+            // It was running all the time, and may have no other record.
+            Kind::Continue if !self.vcpus.contains_key(&record.vcpu.word()) => {
+                let running = Runstate::Running;
+                [Some((record.vcpu, running, running)), None]
+            }
+            _ => record.changes(),
+        };
         if changes[0].is_some() || self.start.is_some() {
             self.advance(at);
         }

@@ -63,6 +63,9 @@ pub struct DomainSummary {
     pub vcpus: Vec<VcpuSummary>,
     /// What its network did, where the trace tells.
     pub network: Option<NetworkSummary>,
+    /// From release to completion of its jobs, in nanoseconds, each counted when it was done;
+    /// `None` without any.
+    pub jobs: Option<Quantiles>,
 }
 
 /// What the network of a domain did, both directions together.

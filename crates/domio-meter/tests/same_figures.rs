@@ -60,7 +60,10 @@ proptest! {
             let a = &vcpu.account;
             let first = records
                 .iter()
-                .find(|r| r.changes().into_iter().flatten().any(|(v, ..)| v == vcpu.name))
+                .find(|r| {
+                    let goes_on = r.kind == Kind::Continue && r.vcpu == vcpu.name;
+                    goes_on || r.changes().into_iter().flatten().any(|(v, ..)| v == vcpu.name)
+                })
                 .unwrap();
             prop_assert_eq!(
                 a.running + a.runnable + a.blocked + a.offline,
@@ -72,11 +75,11 @@ proptest! {
             );
             prop_assert_eq!(a.unknown, 0);
         }
-        // Every pcpu is busy or idle from its first switch on.
+        // Every pcpu is busy or idle from its first pass on.
         for pcpu in &summary.pcpus {
             let first = records
                 .iter()
-                .find(|r| r.kind == Kind::Switch && r.pcpu == pcpu.id);
+                .find(|r| matches!(r.kind, Kind::Switch | Kind::Continue) && r.pcpu == pcpu.id);
             if let Some(first) = first {
                 prop_assert_eq!(pcpu.busy + pcpu.idle, end.since(first.at).as_nanos());
             }

@@ -51,6 +51,17 @@ impl TscClock {
     pub fn counts(self, nanos: u64) -> u64 {
         scale(nanos, NANOS, self.hz)
     }
+
+    /// The first count after `tsc` that is also a later nanosecond, [`u64::MAX`] at most.
+    #[inline]
+    pub(crate) fn after(self, tsc: u64) -> u64 {
+        let nanos = self.nanos(tsc);
+        let next = self
+            .counts(nanos.saturating_add(1))
+            .max(tsc.saturating_add(1));
+        // Rounded down twice it may be the same nanosecond still; one more count never is.
+        next.saturating_add(u64::from(self.nanos(next) <= nanos))
+    }
 }
 
 /// `value * to / from` without 128-bit division: whole seconds and the rest apart. The rest is
@@ -82,6 +93,34 @@ mod tests {
                 let wide = u128::from(tsc) * u128::from(NANOS) / u128::from(hz);
                 assert_eq!(clock.nanos(tsc), u64::try_from(wide).unwrap_or(u64::MAX));
             }
+        }
+    }
+
+    #[test]
+    fn the_count_after_is_the_first_of_a_later_nanosecond() {
+        for hz in [
+            1,
+            3,
+            999_999_999,
+            NANOS,
+            2_400_000_000,
+            2_793_652_000,
+            TSC_HZ_MAX,
+        ] {
+            let clock = TscClock::new(hz).unwrap();
+            for tsc in (0..100).chain(hz..hz + 100) {
+                let after = clock.after(tsc);
+                assert!(
+                    after > tsc && clock.nanos(after) > clock.nanos(tsc),
+                    "{hz} {tsc}"
+                );
+                let before = clock.nanos(after - 1);
+                assert!(
+                    before <= clock.nanos(tsc),
+                    "{hz} {tsc}: {after} is not the first"
+                );
+            }
+            assert_eq!(clock.after(u64::MAX), u64::MAX);
         }
     }
 

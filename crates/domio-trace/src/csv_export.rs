@@ -46,7 +46,12 @@ impl<W: Write> Rows<W> {
 
     fn finish(mut self) -> io::Result<W> {
         if let Some(e) = self.error.take() {
-            return Err(e.into());
+            // The library's own conversion hides the kind of the error, by which callers tell an
+            // output that nobody reads any more.
+            return Err(match e.into_kind() {
+                csv::ErrorKind::Io(e) => e,
+                kind => io::Error::other(format!("{kind:?}")),
+            });
         }
         self.csv.into_inner().map_err(|e| e.into_error())
     }

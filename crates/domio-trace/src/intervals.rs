@@ -58,6 +58,11 @@ impl Intervals {
             self.losses.add(record.pcpu);
             return;
         }
+        if record.kind == Kind::Continue {
+            // Whoever has a pcpu to itself has no other record.
+            self.open_running(record);
+            return;
+        }
         for (vcpu, old, new) in record.changes().into_iter().flatten() {
             let word = vcpu.word();
             let before = self.open.get(&word).copied();
@@ -87,12 +92,42 @@ impl Intervals {
             );
         }
     }
+
+    /// A vcpu that was not seen before runs.
+    fn open_running(&mut self, record: &Record) {
+        let word = record.vcpu.word();
+        if self.open.contains_key(&word) || self.open.len() >= VCPUS_MAX {
+            return;
+        }
+        let running = Open {
+            since: record.at,
+            state: Runstate::Running,
+            after: Runstate::Running,
+            pcpu: record.pcpu,
+            losses: self.losses.concerning(Runstate::Running, record.pcpu),
+        };
+        self.open.insert(word, running);
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use Runstate::{Blocked, Runnable, Running};
+
+    #[test]
+    fn who_goes_on_was_running() {
+        let v = VcpuName::from_word(1);
+        let at = Instant::from_nanos;
+        let goes_on = |ns| Record::new(at(ns), PcpuId(2), Kind::Continue, v);
+        let mut intervals = Intervals::new();
+        let mut out = Vec::new();
+        let stops = Record::runstate(at(40), PcpuId(2), v, Running, Blocked);
+        for r in [goes_on(10), goes_on(20), stops] {
+            intervals.feed(&r, |i| out.push((i.start, i.end, i.state, i.pcpu)));
+        }
+        assert_eq!(out, [(at(10), at(40), Some(Running), PcpuId(2))]);
+    }
 
     #[test]
     fn changes_pair_and_losses_make_unsure() {

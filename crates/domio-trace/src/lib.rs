@@ -17,6 +17,7 @@
 mod bytes;
 mod clock;
 mod csv_export;
+mod decisions;
 mod error;
 mod event;
 mod header;

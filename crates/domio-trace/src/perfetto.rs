@@ -5,6 +5,7 @@
 //! | domain | process |
 //! | vcpu | thread of that process, with one slice for each runstate |
 //! | pcpu | cpu of the scheduling view, and a track with one slice for each vcpu that runs |
+//! | decision of a policy, step of a packet, job | instant on the track of its vcpu |
 //!
 //! The scheduling view (tables `sched` and `thread_state`) comes from
 //! `GenericKernelTaskStateEvent`, which Perfetto knows since 2025; the slices come from
@@ -18,6 +19,7 @@ use std::io::{self, Write};
 use domio_core::{DomainId, Instant, Kind, PcpuId, Record, Runstate, Sink, VcpuName};
 use prost::Message;
 
+use crate::decisions::{Decision, Figure, decision};
 use crate::{TraceHeader, VCPUS_MAX};
 use proto::{
     DebugAnnotation, ProcessDescriptor, TaskState, TaskStateEvent, ThreadDescriptor, Trace,
@@ -155,6 +157,32 @@ impl<W: Write> PerfettoWriter<W> {
                 ..TracePacket::default()
             },
         );
+    }
+
+    fn instant(&mut self, at: Instant, track: u64, name: String, figures: &[Figure]) {
+        let annotation = |&(name, value): &Figure| DebugAnnotation {
+            name: name.to_owned(),
+            int_value: value,
+        };
+        self.event(
+            at,
+            TrackEvent {
+                r#type: INSTANT,
+                track,
+                name: Some(name),
+                annotations: figures.iter().map(annotation).collect(),
+            },
+        );
+    }
+
+    /// A decision stands on the track of the vcpu that it is about, or else on the pcpu's.
+    fn decision(&mut self, at: Instant, pcpu: PcpuId, decision: &Decision) {
+        let vcpu = decision.vcpu.filter(|v| self.thread(*v).is_some());
+        let track = match vcpu {
+            Some(vcpu) => vcpu_track(vcpu.word()),
+            None => self.pcpu(pcpu),
+        };
+        self.instant(at, track, decision.name.to_owned(), &decision.figures);
     }
 
     fn slice_begin(&mut self, at: Instant, track: u64, name: &str) {
@@ -336,43 +364,23 @@ impl<W: Write> Sink for PerfettoWriter<W> {
             Kind::Lost => {
                 let track = self.pcpu(pcpu);
                 let name = format!("{} records lost", record.data[0]);
-                self.event(
-                    at,
-                    TrackEvent {
-                        r#type: INSTANT,
-                        track,
-                        name: Some(name),
-                        ..TrackEvent::default()
-                    },
-                );
+                self.instant(at, track, name, &[]);
             }
             Kind::JobDone if self.thread(record.vcpu).is_some() => {
-                let [low, high, ..] = record.data.map(u64::from);
-                self.event(
-                    at,
-                    TrackEvent {
-                        r#type: INSTANT,
-                        track: vcpu_track(record.vcpu.word()),
-                        name: Some(format!("job of task {} done", record.detail)),
-                        annotations: vec![DebugAnnotation {
-                            name: "response_ns".to_owned(),
-                            uint_value: high << 32 | low,
-                        }],
-                    },
-                );
+                let [low, high, ..] = record.data.map(i64::from);
+                let name = format!("job of task {} done", record.detail);
+                let track = vcpu_track(record.vcpu.word());
+                self.instant(at, track, name, &[("response ns", high << 32 | low)]);
             }
             Kind::EvtchnSend | Kind::EvtchnServe | Kind::NetMove
                 if self.thread(record.vcpu).is_some() =>
             {
-                self.event(
-                    at,
-                    TrackEvent {
-                        r#type: INSTANT,
-                        track: vcpu_track(record.vcpu.word()),
-                        name: Some(step(record)),
-                        ..TrackEvent::default()
-                    },
-                );
+                self.instant(at, vcpu_track(record.vcpu.word()), step(record), &[]);
+            }
+            Kind::Policy => {
+                if let Some(decision) = decision(record) {
+                    self.decision(at, pcpu, &decision);
+                }
             }
             _ => {}
         }
@@ -510,22 +518,27 @@ mod tests {
             (step.detail, step.data[0]) = (detail, port);
             step
         };
+        let words = [v.word(), 300, 400];
         let records = [
             job,
             lost,
             step(Kind::EvtchnServe, 0, 9),
             step(Kind::NetMove, 0x63, 0),
+            Record::policy(Instant::from_nanos(6), PcpuId(0), 7, 2, &words),
         ];
         let packets = packets(&records, &TraceHeader::default());
         let events: Vec<_> = packets
             .iter()
             .filter_map(|p| p.track_event.as_ref())
             .collect();
-        assert_eq!(events[0].annotations[0].uint_value, (1 << 32) + 7);
+        assert_eq!(events[0].annotations[0].int_value, (1 << 32) + 7);
         assert_eq!(events[1].name.as_deref(), Some("7 records lost"));
         assert_eq!(events[2].name.as_deref(), Some("port 9 served"));
         let moved = Some("packet: tx ring to rx ring");
         assert_eq!(events[3].name.as_deref(), moved);
+        assert_eq!(events[4].name.as_deref(), Some("runs by its slice"));
+        assert_eq!(events[4].track, events[0].track);
+        assert_eq!(events[4].annotations[1].int_value, 400);
         assert!(events.iter().all(|e| e.r#type == INSTANT));
         let tid = packets
             .iter()

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use domio_core::{Record, Sink};
+use domio_core::{PcpuId, Record, Sink};
 
 use crate::event::{CPU_CHANGE_HEADER, HAS_CYCLES, LOST_RECORDS, encode};
 use crate::{TraceErrorKind, TscClock};
@@ -25,9 +25,15 @@ const HELD_MAX: usize = 4 << 20;
 ///
 /// As xentrace does, it writes one window a pcpu and round, pcpus ascending. `W` needs no buffer of
 /// its own. A failing write stops the writing; `finish` tells.
+///
+/// Only times order the records of different pcpus in such a file. Where records of several pcpus
+/// share a time, each is written one nanosecond (or one count, if that is longer) after the one of
+/// another pcpu before it. Time catches up in the next gap; on one pcpu no time is changed. A trace
+/// that starts at count 0 is written one count later as a whole, since `xenalyze` takes 0 for a
+/// pcpu that it has not seen.
 pub struct XentraceWriter<W: Write> {
     out: W,
-    clock: TscClock,
+    order: Order,
     /// The round's records of each pcpu.
     windows: Vec<Vec<u8>>,
     /// Pcpus with records in this round.
@@ -48,7 +54,7 @@ impl<W: Write> XentraceWriter<W> {
     pub fn new(out: W, tsc_hz: u64) -> Result<Self, TraceErrorKind> {
         Ok(XentraceWriter {
             out,
-            clock: TscClock::new(tsc_hz)?,
+            order: Order::new(TscClock::new(tsc_hz)?),
             windows: Vec::new(),
             active: Vec::new(),
             held: 0,
@@ -134,7 +140,8 @@ impl<W: Write> Sink for XentraceWriter<W> {
         let window = &mut self.windows[cpu];
         let before = window.len();
         let mut n = 0;
-        let tsc = self.clock.counts(at);
+        let placed = self.order.place(at, record.pcpu);
+        let tsc = placed.tsc;
         encode(record, |event, extra| {
             let header = HAS_CYCLES | (extra.len() as u32) << 28 | event;
             window.extend(header.to_le_bytes());
@@ -152,8 +159,158 @@ impl<W: Write> Sink for XentraceWriter<W> {
         if before == 0 && n > 0 {
             self.active.push(record.pcpu.0);
         }
+        if n > 0 {
+            self.order.wrote(placed);
+        }
         self.held += window.len() - before;
         self.written += n;
         self.left_out += u64::from(n == 0);
+    }
+}
+
+/// A record's place in the order of all pcpus.
+#[derive(Clone, Copy)]
+struct Place {
+    at: u64,
+    pcpu: PcpuId,
+    tsc: u64,
+}
+
+/// Gives records the counts that keep the order in which they came.
+///
+/// A record that is not earlier than one before it comes after it in the file too: at the same
+/// count on the same pcpu, at a later nanosecond on another. It is moved by no more than that. One
+/// that *is* earlier (a pcpu's clock is behind) stays where it is: moving it up to the others would
+/// be a lie, and so would moving the others.
+struct Order {
+    clock: TscClock,
+    /// Added to every count, known from the first record on.
+    start: Option<u64>,
+    /// The record that came last, and the latest one: the same unless clocks differ.
+    last: Option<Place>,
+    latest: Option<Place>,
+    /// The last record of each pcpu.
+    own: Vec<Option<Place>>,
+}
+
+impl Order {
+    fn new(clock: TscClock) -> Self {
+        Order {
+            clock,
+            start: None,
+            last: None,
+            latest: None,
+            own: Vec::new(),
+        }
+    }
+
+    /// The place of a record that comes now.
+    #[inline]
+    fn place(&self, at: u64, pcpu: PcpuId) -> Place {
+        let count = self.clock.counts(at);
+        let start = self.start.unwrap_or(u64::from(count == 0));
+        let mut tsc = count.saturating_add(start);
+        let own = self.own.get(pcpu.index()).copied().flatten();
+        for before in [self.last, self.latest, own].into_iter().flatten() {
+            if before.at <= at {
+                tsc = tsc.max(match before.pcpu == pcpu {
+                    true => before.tsc,
+                    false => self.clock.after(before.tsc),
+                });
+            }
+        }
+        Place { at, pcpu, tsc }
+    }
+
+    /// The record of this place was written.
+    #[inline]
+    fn wrote(&mut self, place: Place) {
+        self.start
+            .get_or_insert_with(|| place.tsc - self.clock.counts(place.at));
+        let index = place.pcpu.index();
+        if self.own.len() <= index {
+            self.own.resize(index + 1, None);
+        }
+        self.own[index] = Some(place);
+        self.last = Some(place);
+        if self.latest.is_none_or(|latest| latest.at <= place.at) {
+            self.latest = Some(place);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Counts at which records of these times and pcpus are written.
+    fn counts(hz: u64, records: &[(u64, u16)]) -> Vec<u64> {
+        let mut order = Order::new(TscClock::new(hz).unwrap());
+        let place = |&(at, pcpu)| {
+            let place = order.place(at, PcpuId(pcpu));
+            order.wrote(place);
+            place.tsc
+        };
+        records.iter().map(place).collect()
+    }
+
+    #[test]
+    fn ties_are_ordered_and_time_catches_up() {
+        let records = [
+            (10, 0),
+            (10, 0),
+            (10, 1),
+            (10, 1),
+            (10, 0),
+            (11, 1),
+            (12, 1),
+            (90, 0),
+        ];
+        assert_eq!(
+            counts(1_000_000_000, &records),
+            [10, 10, 11, 11, 12, 13, 13, 90]
+        );
+        // 2.5 counts are a nanosecond: 25 and 27 are 10, 28 is 11, 30 is 12.
+        assert_eq!(counts(2_500_000_000, &records[1..6]), [25, 28, 28, 30, 33]);
+        // A count is 4 ns.
+        assert_eq!(counts(250_000_000, &records[1..6]), [2, 3, 3, 4, 5]);
+    }
+
+    #[test]
+    fn one_pcpu_keeps_its_times_whatever_they_are() {
+        let records = [(7, 3), (7, 3), (9, 3), (8, 3), (8, 3), (20, 3)];
+        assert_eq!(counts(1_000_000_000, &records), [7, 7, 9, 8, 8, 20]);
+    }
+
+    #[test]
+    fn a_clock_that_is_behind_moves_nobody() {
+        let records = [
+            (100, 0),
+            (100, 1), // after the one before
+            (50, 2),  // behind: stays
+            (50, 3),  // after the one before
+            (50, 2),
+            (100, 2), // after that of pcpu 1
+            (100, 1),
+            (101, 1),
+            (99, 0),  // back on its own pcpu: stays
+            (104, 0), // all others are over
+        ];
+        let found = counts(1_000_000_000, &records);
+        assert_eq!(found, [100, 101, 50, 51, 52, 102, 103, 103, 99, 104]);
+    }
+
+    #[test]
+    fn a_pcpu_stays_in_order_when_another_one_is_behind() {
+        // Pcpu 1 was moved to 12; it is not before that at 11, although 5 came between.
+        let records = [(10, 0), (10, 2), (10, 1), (20, 0), (5, 2), (11, 1)];
+        assert_eq!(counts(1_000_000_000, &records), [10, 11, 12, 20, 5, 12]);
+    }
+
+    #[test]
+    fn no_count_is_0_and_no_distance_changes() {
+        assert_eq!(counts(1_000_000_000, &[(0, 0), (0, 0), (7, 0)]), [1, 1, 8]);
+        assert_eq!(counts(1_000_000_000, &[(1, 0), (7, 0)]), [1, 7]);
+        assert_eq!(counts(1_000_000_000, &[(0, 0), (0, 1), (2, 0)]), [1, 2, 3]);
     }
 }

@@ -4,36 +4,20 @@
 //! so and passes when it is not there.
 
 mod common;
+#[path = "common/program.rs"]
+mod program;
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 use std::process::Command;
 
 use common::host;
 use domio_core::{Record, Runstate, Sink};
 use domio_trace::{Intervals, XentraceWriter};
+use program::xenalyze;
 
 /// xenalyze leaves out a vcpu's first interval and counts its last one up to the end of the file;
 /// in this trace those are below 20 ms, and every sum is above 2 s.
 const TOLERANCE: u64 = 20_000_000;
-
-/// Where `xenalyze` is, if it is.
-fn xenalyze() -> Option<PathBuf> {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let mut folders: Vec<PathBuf> = std::env::split_paths(&path).collect();
-    if let Ok(entries) = std::fs::read_dir("/usr/lib") {
-        folders.extend(
-            entries
-                .flatten()
-                .filter(|e| e.file_name().to_string_lossy().starts_with("xen-"))
-                .map(|e| e.path().join("bin")),
-        );
-    }
-    folders
-        .into_iter()
-        .map(|f| f.join("xenalyze"))
-        .find(|p| p.is_file())
-}
 
 /// Sums in ns of running, runnable and blocked by domain and vcpu.
 type Sums = BTreeMap<(u16, u16), [u64; 3]>;

@@ -86,8 +86,8 @@ pub(super) struct TrackEvent {
 /// `DebugAnnotation`
 #[derive(Clone, PartialEq, Message)]
 pub(super) struct DebugAnnotation {
-    #[prost(uint64, required, tag = "3")]
-    pub(super) uint_value: u64,
+    #[prost(int64, required, tag = "4")]
+    pub(super) int_value: i64,
     #[prost(string, required, tag = "10")]
     pub(super) name: String,
 }

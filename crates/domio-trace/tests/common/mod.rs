@@ -31,7 +31,8 @@ struct Vcpu {
 }
 
 /// Records of `steps` steps of a host with `pcpus` pcpus and `vcpus` vcpus, two to a domain. All
-/// vcpus start blocked, all pcpus idle. Times are even, so that a test can halve them.
+/// vcpus start blocked, all pcpus idle. Times are even, so that a test can halve them, and no two
+/// steps share one: the writer of xentrace files would move them apart.
 pub fn host(seed: u64, pcpus: u16, vcpus: u16, steps: usize) -> Vec<Record> {
     let mut random = Random::new(seed);
     let mut out = Vec::new();
@@ -46,7 +47,7 @@ pub fn host(seed: u64, pcpus: u16, vcpus: u16, steps: usize) -> Vec<Record> {
     // What runs on each pcpu, and since when; `None` is idle.
     let mut current: Vec<(Option<usize>, u64)> = vec![(None, now); usize::from(pcpus)];
     for _ in 0..steps {
-        now += 2 * random.below(1_000_000);
+        now += 2 + 2 * random.below(1_000_000);
         let at = Instant::from_nanos(now);
         let pcpu = PcpuId(random.below(pcpus.into()) as u16);
         if random.below(2) == 0 {
