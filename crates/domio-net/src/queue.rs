@@ -193,6 +193,13 @@ impl Ledger {
         found.map_or(0, |(_, n)| *n)
     }
 
+    /// Places where packets were dropped, with how many, in the order of the places' names.
+    pub fn drops(&self) -> Vec<(Place, u64)> {
+        let mut drops = self.dropped.clone();
+        drops.sort_unstable();
+        drops
+    }
+
     /// Packets that are under way.
     pub fn in_flight(&self) -> u64 {
         self.held

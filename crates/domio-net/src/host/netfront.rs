@@ -49,7 +49,7 @@ pub(super) struct Netfront {
     rx_target: u32,
     polling: bool,
     polled: u32,
-    /// Buffers were looked at since the ring ran empty.
+    /// Buffers were looked at since the last packet was taken.
     refilled: bool,
     hard: Piece,
     soft: Piece,
@@ -151,11 +151,8 @@ impl Network {
         if !v.front.polling {
             return Progress::Done;
         }
-        if v.front.polled == WEIGHT {
-            kernel.raise(Softirq::NetRx);
-            return Progress::Done;
-        }
-        if let Some(packet) = v.rx.take_response() {
+        let is_full = v.front.polled == WEIGHT;
+        if !is_full && let Some(packet) = v.rx.take_response() {
             record::moved(kernel.io, v.ends, &packet, RxRing, GuestIn);
             v.front.polled += 1;
             v.front.refilled = false;
@@ -174,6 +171,10 @@ impl Network {
                 v.front.soft = Piece::Refill(wanted);
                 return Progress::Run(costs.front_refill * u64::from(wanted));
             }
+        }
+        if is_full {
+            kernel.raise(Softirq::NetRx);
+            return Progress::Done;
         }
         if !v.rx.final_check_for_responses() {
             v.front.polling = false;

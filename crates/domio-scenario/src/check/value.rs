@@ -206,6 +206,10 @@ fn int(cx: &mut Cx<'_>, node: &Node, path: &str, min: i64, max: i64, key: &str) 
     };
     match node.value {
         Value::Int(i) if (i128::from(min)..=i128::from(max)).contains(&i) => Some(i as i64),
+        // "0 or more" would not tell what is wrong with a number that is too large.
+        Value::Int(i) if i > i128::from(max) => {
+            out_of_range(cx, node, path, key, &format!("{min} to {max}"))
+        }
         Value::Int(_) => out_of_range(cx, node, path, key, &range),
         _ => wrong(cx, node, path, &format!("a whole number, {range}"), None),
     }

@@ -3,6 +3,7 @@
 mod common;
 mod conflicts;
 mod errors;
+mod limits;
 mod mistakes;
 mod network;
 mod overrides;

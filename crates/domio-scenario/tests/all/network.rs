@@ -457,7 +457,7 @@ fn mistakes_of_a_network_come_with_all_others() {
 }
 
 /// The records of the whole run of `text`.
-fn run(text: &str) -> Vec<Record> {
+pub fn run(text: &str) -> Vec<Record> {
     let built = good(text).build(&NoReplay).expect("nothing is replayed");
     let config = built.network.clone().expect("a network");
     let mut simulation = Simulation::with_devices(
@@ -531,6 +531,19 @@ fn guests_come_and_go_while_packets_are_under_way() {
         let udp = format!("\"udp\"\npps = 50000\ndirection = {way}");
         run(&text.replacen("\"stream\"", &udp, 1));
     }
+}
+
+#[test]
+fn a_thousand_guests_come_up_at_once() {
+    let text = change("cores = 2", "cores = 1");
+    let text = text.replacen(
+        "name = \"web\"",
+        "name = \"web\"\ncount = 1000\nvif = {}",
+        1,
+    );
+    let text = text.replacen("workload = \"stream\"", "", 1);
+    let waking = |r: &&Record| r.kind == Kind::Wake && r.at == Instant::ZERO;
+    assert!(run(&text).iter().filter(waking).count() >= 1_000);
 }
 
 #[test]

@@ -78,8 +78,9 @@ impl Network {
         loop {
             match self.back.rx_stage {
                 RxStage::Begin => {
+                    // The largest packet has to fit behind the last one.
                     let room = BATCH_MAX - usize::from(SLOTS_MAX);
-                    while self.back.rx_batch.len() <= room
+                    while self.back.rx_batch.len() < room
                         && let Some((vif, packet)) = self.back.rx_waiting.pop_front()
                     {
                         let v = &mut self.vifs[usize::from(vif)];
