@@ -2,8 +2,27 @@
 
 use crate::compare::{Better, Comparison, Metric};
 use crate::sample::Sample;
+use crate::stats::Estimate;
 use domio_core::DomainId;
 use domio_meter::{DomainSummary, Quantiles, Summary};
+use domio_net::queue::Place;
+use std::collections::BTreeSet;
+
+/// What a measure is about.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Group {
+    /// The domain's use of the processor: every domain has it.
+    Processor,
+    /// Its jobs: only domains that finished any have it.
+    Jobs,
+    /// Its network: only domains with one have it.
+    Network,
+}
+
+impl Group {
+    /// All groups, in the order of tables.
+    pub const ALL: [Group; 3] = [Group::Processor, Group::Jobs, Group::Network];
+}
 
 /// One figure of a domain.
 #[derive(Clone, Copy, Debug)]
@@ -16,20 +35,20 @@ pub struct Measure {
     pub unit: &'static str,
     /// Which way it improves.
     pub better: Better,
-    /// Whether it is of the domain's network: only domains with one have it.
-    pub network: bool,
+    /// What it is about.
+    pub group: Group,
     of: fn(&Summary, &DomainSummary) -> Option<f64>,
 }
 
 /// The figures of a domain, in the order of tables. Those without a value in a run (no wake-up, no
-/// completed run, no network) are not in its sample.
-pub const MEASURES: [Measure; 14] = [
+/// completed run, no job, no network) are not in its sample.
+pub const MEASURES: [Measure; 19] = [
     Measure {
         key: "share_pct",
         title: "share",
         unit: "% of one pcpu",
         better: Better::Neither,
-        network: false,
+        group: Group::Processor,
         of: |s, d| Some(s.percent(d.total.running)),
     },
     Measure {
@@ -37,7 +56,7 @@ pub const MEASURES: [Measure; 14] = [
         title: "waiting",
         unit: "% of time",
         better: Better::Lower,
-        network: false,
+        group: Group::Processor,
         // Over all its vcpus, so that a domain of many does not seem to wait longer.
         of: |s, d| Some(s.percent(d.total.runnable) / d.vcpus.len().max(1) as f64),
     },
@@ -46,7 +65,7 @@ pub const MEASURES: [Measure; 14] = [
         title: "runs",
         unit: "1/s",
         better: Better::Neither,
-        network: false,
+        group: Group::Processor,
         of: |s, d| Some(s.per_second(d.total.executions)),
     },
     Measure {
@@ -54,7 +73,7 @@ pub const MEASURES: [Measure; 14] = [
         title: "run, 50 %",
         unit: "us",
         better: Better::Neither,
-        network: false,
+        group: Group::Processor,
         of: |_, d| micros(d.total.runs.p50),
     },
     Measure {
@@ -62,7 +81,7 @@ pub const MEASURES: [Measure; 14] = [
         title: "wake to run, 50 %",
         unit: "us",
         better: Better::Lower,
-        network: false,
+        group: Group::Processor,
         of: |_, d| micros(d.total.wake_to_run.p50),
     },
     Measure {
@@ -70,7 +89,7 @@ pub const MEASURES: [Measure; 14] = [
         title: "wake to run, 95 %",
         unit: "us",
         better: Better::Lower,
-        network: false,
+        group: Group::Processor,
         of: |_, d| micros(d.total.wake_to_run.p95),
     },
     Measure {
@@ -78,15 +97,55 @@ pub const MEASURES: [Measure; 14] = [
         title: "wake to run, 99 %",
         unit: "us",
         better: Better::Lower,
-        network: false,
+        group: Group::Processor,
         of: |_, d| micros(d.total.wake_to_run.p99),
+    },
+    Measure {
+        key: "jobs_done",
+        title: "jobs done",
+        unit: "",
+        better: Better::Higher,
+        group: Group::Jobs,
+        of: |_, d| Some(d.jobs?.count as f64),
+    },
+    Measure {
+        key: "turnaround_mean_ms",
+        title: "turnaround, mean",
+        unit: "ms",
+        better: Better::Lower,
+        group: Group::Jobs,
+        of: |_, d| d.jobs?.mean.map(|ns| ns / 1e6),
+    },
+    Measure {
+        key: "turnaround_p50_ms",
+        title: "turnaround, 50 %",
+        unit: "ms",
+        better: Better::Lower,
+        group: Group::Jobs,
+        of: |_, d| millis(d.jobs?.p50),
+    },
+    Measure {
+        key: "turnaround_p95_ms",
+        title: "turnaround, 95 %",
+        unit: "ms",
+        better: Better::Lower,
+        group: Group::Jobs,
+        of: |_, d| millis(d.jobs?.p95),
+    },
+    Measure {
+        key: "turnaround_p99_ms",
+        title: "turnaround, 99 %",
+        unit: "ms",
+        better: Better::Lower,
+        group: Group::Jobs,
+        of: |_, d| millis(d.jobs?.p99),
     },
     Measure {
         key: "net_mbps",
         title: "delivered",
         unit: "Mb/s",
         better: Better::Higher,
-        network: true,
+        group: Group::Network,
         of: |s, d| {
             let network = d.network.filter(|n| n.delivered > 0)?;
             Some(s.mbit_per_second(network.delivered))
@@ -97,7 +156,7 @@ pub const MEASURES: [Measure; 14] = [
         title: "pings answered",
         unit: "",
         better: Better::Higher,
-        network: true,
+        group: Group::Network,
         of: |_, d| Some(pings(d)?.count as f64),
     },
     Measure {
@@ -105,7 +164,7 @@ pub const MEASURES: [Measure; 14] = [
         title: "round trip, mean",
         unit: "ms",
         better: Better::Lower,
-        network: true,
+        group: Group::Network,
         of: |_, d| pings(d)?.mean.map(|ns| ns / 1e6),
     },
     Measure {
@@ -113,7 +172,7 @@ pub const MEASURES: [Measure; 14] = [
         title: "round trip, sd",
         unit: "ms",
         better: Better::Lower,
-        network: true,
+        group: Group::Network,
         of: |_, d| pings(d)?.sd.map(|ns| ns / 1e6),
     },
     Measure {
@@ -121,7 +180,7 @@ pub const MEASURES: [Measure; 14] = [
         title: "round trip, 50 %",
         unit: "ms",
         better: Better::Lower,
-        network: true,
+        group: Group::Network,
         of: |_, d| millis(pings(d)?.p50),
     },
     Measure {
@@ -129,7 +188,7 @@ pub const MEASURES: [Measure; 14] = [
         title: "round trip, 95 %",
         unit: "ms",
         better: Better::Lower,
-        network: true,
+        group: Group::Network,
         of: |_, d| millis(pings(d)?.p95),
     },
     Measure {
@@ -137,7 +196,7 @@ pub const MEASURES: [Measure; 14] = [
         title: "round trip, 99 %",
         unit: "ms",
         better: Better::Lower,
-        network: true,
+        group: Group::Network,
         of: |_, d| millis(pings(d)?.p99),
     },
 ];
@@ -179,6 +238,44 @@ pub fn sample(summary: &Summary, domains: &[(DomainId, String)]) -> Sample {
     sample
 }
 
+/// Jain's index of the shares of `domains`, over the replications; `None` for fewer than two
+/// domains, or when none runs.
+pub fn jain(samples: &[Sample], domains: &[String]) -> Option<Estimate> {
+    let share = MEASURES.iter().find(|m| m.key == "share_pct")?;
+    let of = |sample: &Sample| {
+        let shares = domains.iter().map(|d| sample.get(&share.name(d)));
+        domio_meter::jain_index(shares.map(Option::unwrap_or_default))
+    };
+    let indices: Vec<f64> = samples.iter().filter_map(of).collect();
+    Estimate::of(&indices).filter(|_| domains.len() > 1)
+}
+
+/// Begin of the names of values that count dropped packets; the place follows.
+const DROPPED: &str = "dropped.";
+
+/// Notes in `sample` how many packets were dropped where.
+pub fn note_drops(sample: &mut Sample, dropped: &[(Place, u64)]) {
+    for (place, count) in dropped {
+        sample.set(&format!("{DROPPED}{place}"), *count as f64);
+    }
+}
+
+/// Packets dropped in the measured time, by place, in the order of the places' names. A replication
+/// that dropped none somewhere counts as zero there.
+pub fn drops(samples: &[Sample]) -> Vec<(String, Estimate)> {
+    let names = samples
+        .iter()
+        .flat_map(Sample::values)
+        .map(|(name, _)| name);
+    let places: BTreeSet<&str> = names.filter_map(|n| n.strip_prefix(DROPPED)).collect();
+    let estimate = |place: &str| {
+        let name = format!("{DROPPED}{place}");
+        let counts = samples.iter().map(|s| s.get(&name).unwrap_or(0.0));
+        Some((place.to_owned(), Estimate::of(&counts.collect::<Vec<_>>())?))
+    };
+    places.into_iter().filter_map(estimate).collect()
+}
+
 /// One table a measure, policies by domains, leaving out measures that no domain has.
 pub fn comparisons(
     domains: &[String],
@@ -207,6 +304,15 @@ pub fn comparisons(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_replication_without_drops_counts_as_zero() {
+        let mut one = Sample::new().with("g1.share_pct", 20.0);
+        note_drops(&mut one, &[(Place("NIC ring"), 6), (Place("bridge"), 1)]);
+        let drops = drops(&[one, Sample::new()]);
+        let means: Vec<_> = drops.iter().map(|(p, e)| (p.as_str(), e.mean)).collect();
+        assert_eq!(means, [("NIC ring", 3.0), ("bridge", 0.5)]);
+    }
 
     #[test]
     fn tables_without_any_figure_are_left_out() {

@@ -3,11 +3,16 @@
 use domio_core::{DomainId, Instant, Record, Sink};
 use domio_meter::{Meter, Summary};
 use domio_net::host::Network;
+use domio_net::queue::{Ledger, Place};
 use domio_scenario::{Built, Scenario};
 use domio_sim::Outcome;
 use domio_trace::{DomainInfo, TraceHeader, scenario_sha256};
 use domio_vmm::Simulation;
 use domio_vmm::device::{Devices, Timers};
+use std::collections::BTreeMap;
+
+/// How many packets were dropped where.
+pub type Drops = Vec<(Place, u64)>;
 
 /// What one replication gave.
 #[derive(Debug)]
@@ -18,6 +23,9 @@ pub struct Simulated<S> {
     pub sink: S,
     /// Events delivered, warm-up included.
     pub events: u64,
+    /// Where packets were dropped in the measured time, and how many, by name; places where none
+    /// was are left out.
+    pub dropped: Drops,
 }
 
 /// A run that did not get to its end.
@@ -61,41 +69,51 @@ pub fn simulate<S: Sink>(
     };
     let (host, scheduler, seed) = (&built.host, built.scheduler(), built.seed);
     // Two kinds of simulation: a host without devices does not look for any.
-    let (recorder, events) = match &built.network {
+    let (recorder, events, dropped) = match &built.network {
         None => {
             let simulation = Simulation::new(host, scheduler, recorder, seed, replication);
-            through(simulation, begin, end).map_err(fault)?
+            through(simulation, begin, end, |_| Vec::new()).map_err(fault)?
         }
         Some(config) => {
             let network = |timers: &mut Timers<'_>| Network::new(config, timers, seed, replication);
             let simulation =
                 Simulation::with_devices(host, scheduler, network, recorder, seed, replication);
-            through(simulation, begin, end).map_err(fault)?
+            let drops = |network: &Network| Ledger::new().add(network).drops();
+            through(simulation, begin, end, drops).map_err(fault)?
         }
     };
     Ok(Simulated {
         summary: recorder.meter.finish_at(end),
         sink: recorder.sink,
         events,
+        dropped,
     })
 }
 
 /// Why a run ended early, and in which state.
 type Early = (String, String);
 
-/// Runs the warm-up until `begin` and the measured time until `end`; how many events that took.
+/// Runs the warm-up until `begin` and the measured time until `end`. Besides the recorder: how many
+/// events that took, and by how much `drops`, counts by place, grew in the measured time.
 fn through<S: Sink, D: Devices>(
     mut simulation: Simulation<Recorder<S>, D>,
     begin: Instant,
     end: Instant,
-) -> Result<(Recorder<S>, u64), Early> {
+    drops: impl Fn(&D) -> Drops,
+) -> Result<(Recorder<S>, u64, Drops), Early> {
     run(&mut simulation, begin)?;
+    let before: BTreeMap<Place, u64> = drops(simulation.host().devices()).into_iter().collect();
     simulation.host_mut().sink_mut().measuring = true;
     simulation.host_mut().mark(begin);
     run(&mut simulation, end)?;
     simulation.host_mut().mark(end);
+    let mut dropped = drops(simulation.host().devices());
+    for (place, count) in &mut dropped {
+        *count -= before.get(place).copied().unwrap_or(0);
+    }
+    dropped.retain(|(_, count)| *count > 0);
     let events = simulation.events();
-    Ok((simulation.into_sink(), events))
+    Ok((simulation.into_sink(), events, dropped))
 }
 
 /// Runs until `until`.
@@ -224,6 +242,26 @@ mod tests {
         assert_eq!(header.scenario_sha256.len(), 64);
     }
 
+    #[test]
+    fn what_a_host_cannot_take_is_dropped_at_places_with_names() {
+        let guests = |pps| {
+            format!(
+                "[[domain]]\nname = \"Domain-0\"\n[[domain]]\nname = \"web\"\n\
+                 workload = \"udp\"\nbytes = 1000\npps = {pps}\n[[domain]]\n"
+            )
+        };
+        let dropped = |pps| {
+            let text = TEXT.replacen("[[domain]]", &guests(pps), 1);
+            let built = built(&text).1;
+            simulate(&built, 0, NullSink).unwrap().dropped
+        };
+        assert_eq!(dropped(1_000), []);
+        // More than the line takes, which is 120 thousand a second.
+        let flood = dropped(200_000);
+        let total: u64 = flood.iter().map(|(_, n)| n).sum();
+        assert!(!flood.is_empty() && total > 100_000, "{flood:?}");
+    }
+
     /// A host with a network and one without, otherwise the same.
     #[test]
     fn a_host_has_the_network_that_the_scenario_asks_for() {
@@ -243,7 +281,10 @@ mod tests {
             let built = with(work);
             let mut recorded = simulate(&built, 0, Vec::new()).unwrap();
             let sample = measure::sample(&recorded.summary, &domains(&built));
-            for figure in measure::MEASURES.iter().filter(|m| m.network) {
+            for figure in measure::MEASURES
+                .iter()
+                .filter(|m| m.group == measure::Group::Network)
+            {
                 let expected = figures.contains(&figure.key) || figure.key.starts_with("ping_p");
                 let expected = expected && (work == "ping") == figure.key.starts_with("ping");
                 let found = sample.get(&figure.name("web"));

@@ -174,9 +174,7 @@ pub fn quantile(values: &[f64], q: f64) -> Option<f64> {
 ///
 /// `None` when empty or when every value is zero.
 pub fn jain(values: &[f64]) -> Option<f64> {
-    let sum: f64 = values.iter().sum();
-    let squares: f64 = values.iter().map(|x| x * x).sum();
-    (squares > 0.0).then(|| sum * sum / (values.len() as f64 * squares))
+    domio_meter::jain_index(values.iter().copied())
 }
 
 fn sorted(values: &[f64]) -> Vec<f64> {

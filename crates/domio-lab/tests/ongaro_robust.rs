@@ -155,16 +155,11 @@ fn flips(rows: &[&str], base: Settings, replications: u32, variants: &[Variant])
 /// The verdicts of six rows hang on neither seed nor time, nor on all costs together.
 #[test]
 fn rows_do_not_flip_with_seed_time_and_all_costs() {
-    let base = Settings {
-        with_streams: Duration::from_secs(3),
-        without_streams: Duration::from_secs(40),
-        ..Settings::default()
+    let of = |streams, others| Settings {
+        without_streams: Duration::from_secs(others),
+        ..Settings::default().with_streams_for(Duration::from_secs(streams))
     };
-    let longer = Settings {
-        with_streams: Duration::from_secs(6),
-        without_streams: Duration::from_secs(80),
-        ..base
-    };
+    let (base, longer) = (of(3, 40), of(6, 80));
     let variants = [
         ("another seed".to_owned(), base, 2),
         ("twice the time".to_owned(), longer, 1),
@@ -179,16 +174,14 @@ fn rows_do_not_flip_with_seed_time_and_all_costs() {
 #[ignore = "simulates a hundred machines, five times each: up to an hour in a release build"]
 fn ten_rows_do_not_flip_with_any_cost() {
     let base = Settings::default();
-    let minute = Settings {
-        with_streams: Duration::from_secs(60),
-        ..base
-    };
+    let measured = |seconds| base.with_streams_for(Duration::from_secs(seconds));
     let mut variants = vec![
         ("seed 2".to_owned(), base, 2),
         ("seed 3".to_owned(), base, 3),
     ];
     variants.extend(each_cost(base));
-    variants.push(("a minute".to_owned(), minute, 1));
+    variants.push(("ten seconds".to_owned(), measured(10), 1));
+    variants.push(("a minute".to_owned(), measured(60), 1));
     let flips = flips(&ROWS, base, 5, &variants);
     assert!(flips.is_empty(), "{flips:#?}");
 }

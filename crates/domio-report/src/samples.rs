@@ -7,7 +7,7 @@
 use crate::data::{BarGroup, Bars, Chart, DataTable, Figure, Quantity, Section};
 use crate::figure;
 use crate::svg::COLOURS;
-use domio_lab::measure::{MEASURES, Measure};
+use domio_lab::measure::{Group, MEASURES, Measure};
 use domio_lab::{Estimate, Sample};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -60,10 +60,10 @@ pub fn table_of_domains(samples: &[Sample], domains: &[String]) -> DataTable {
         Some(estimate) => figure::estimate(&estimate),
         None => "none".to_owned(),
     };
-    // Without a network there is nothing to say of it.
+    // Without jobs or a network there is nothing to say of them.
     let has = |m: &&Measure| {
         let mut domains = domains.iter();
-        !m.network || domains.any(|d| estimate(samples, &m.name(d)).is_some())
+        m.group == Group::Processor || domains.any(|d| estimate(samples, &m.name(d)).is_some())
     };
     let measures: Vec<&Measure> = MEASURES.iter().filter(has).collect();
     let heads = measures.iter().map(|m| figure::heading(m.title, m.unit));
@@ -245,7 +245,10 @@ mod tests {
             ("web", "batch")
         );
         let table = table_of_domains(&samples, &order);
-        let of_processors = MEASURES.iter().filter(|m| !m.network).count();
+        let of_processors = MEASURES
+            .iter()
+            .filter(|m| m.group == Group::Processor)
+            .count();
         assert_eq!(table.head.len(), 1 + of_processors);
         assert_eq!((&*table.rows[1][0], &*table.rows[1][5]), ("batch", "none"));
     }

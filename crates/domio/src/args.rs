@@ -130,7 +130,7 @@ pub struct Reproduce {
     #[arg(long)]
     pub json: bool,
     /// Seed of all random streams; replications differ by their number
-    #[arg(long, value_name = "NUMBER", default_value_t = 1)]
+    #[arg(long, value_name = "NUMBER", default_value_t = 1, value_parser = seed())]
     pub seed: u64,
     /// Replications of each experiment, instead of the experiment's own number
     #[arg(long, value_name = "NUMBER", value_parser = replications())]
@@ -147,7 +147,7 @@ pub struct Reproduce {
     )]
     pub report: PathBuf,
     /// Decide nothing, but write the first replication of this cell of ongaro's experiment, as
-    /// test3/orig, to the file of --perfetto
+    /// test3/orig, to the file of --perfetto; with streams ten seconds of it
     #[arg(
         long,
         value_name = "TEST/CONFIGURATION",
@@ -168,6 +168,12 @@ pub struct Reproduce {
 fn replications() -> RangedI64ValueParser<u32> {
     const MOST: i64 = 100_000;
     clap::value_parser!(u32).range(1..=MOST)
+}
+
+/// What a scenario can hold, as TOML has no larger whole numbers; the same for every command, so
+/// that what one of them was told can be told to another.
+fn seed() -> RangedU64ValueParser<u64> {
+    clap::value_parser!(u64).range(0..=i64::MAX as u64)
 }
 
 const RUN_EXAMPLES: &str = "\
@@ -208,7 +214,7 @@ pub struct Run {
 #[derive(Debug, Args)]
 pub struct How {
     /// Seed of all random streams, instead of the scenario's
-    #[arg(long, value_name = "NUMBER")]
+    #[arg(long, value_name = "NUMBER", value_parser = seed())]
     pub seed: Option<u64>,
     /// How often to run; with two or more, figures come with 95 % confidence intervals
     #[arg(
@@ -380,7 +386,8 @@ Examples:
   domio trace check trace.domio
   domio trace check trace.bin --json
 
-The status is 1 when the trace breaks a rule that every host keeps.";
+The status is 1 when the trace breaks a rule that every host keeps or ends too early, and 2
+when it cannot be read.";
 
 /// Arguments of `trace check`.
 #[derive(Debug, Args)]
@@ -488,13 +495,13 @@ Examples:
   domio scenario check host.toml
   domio scenario check scenarios/*.toml --json
 
-The status is 1 when a file has a mistake.";
+The status is 1 when a file has a mistake, and 2 when one cannot be read.";
 
 /// Arguments of `scenario check`.
 #[derive(Debug, Args)]
 pub struct ScenarioCheck {
-    /// Scenario files
-    #[arg(value_name = "FILE", required = true, value_hint = ValueHint::FilePath)]
+    /// Scenario files, or names of shipped scenarios
+    #[arg(value_name = "SCENARIO", required = true, value_hint = ValueHint::FilePath)]
     pub files: Vec<PathBuf>,
     /// Print the mistakes as JSON
     #[arg(long)]

@@ -1,9 +1,7 @@
 //! Standard output, colours and the exit status.
 
 use crate::args::When;
-use anyhow::Context;
 use std::io::{self, IsTerminal, Write};
-use std::path::Path;
 use std::process::ExitCode;
 
 /// How a command that could run ended.
@@ -13,6 +11,8 @@ pub enum Status {
     Success,
     /// A claim, trace or scenario failed its check.
     CheckFailed,
+    /// A file of several could not be read, which was told; the others were checked.
+    Unreadable,
 }
 
 impl Status {
@@ -40,6 +40,7 @@ pub fn exit_code(result: anyhow::Result<Status>) -> ExitCode {
     match result {
         Ok(Status::Success) => ExitCode::SUCCESS,
         Ok(Status::CheckFailed) => ExitCode::from(1),
+        Ok(Status::Unreadable) => ExitCode::from(2),
         // Whoever read the output has seen enough (`domio ... | head`).
         Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
@@ -87,33 +88,4 @@ pub fn width() -> Option<u16> {
     }
     let (terminal_size::Width(width), _) = terminal_size::terminal_size()?;
     Some(width)
-}
-
-/// Writes the file at `path`, with the folders above it.
-///
-/// # Errors
-/// With the path and what to do.
-pub fn write_file(path: &Path, content: &[u8]) -> anyhow::Result<()> {
-    let mut file = create_file(path)?;
-    file.write_all(content)
-        .and_then(|()| file.flush())
-        .with_context(|| format!("cannot write {}", path.display()))
-}
-
-/// Creates the file at `path`, with the folders above it.
-///
-/// # Errors
-/// With the path and what to do.
-pub fn create_file(path: &Path) -> anyhow::Result<io::BufWriter<std::fs::File>> {
-    let create = || {
-        if let Some(folder) = path.parent().filter(|f| !f.as_os_str().is_empty()) {
-            std::fs::create_dir_all(folder)?;
-        }
-        std::fs::File::create(path)
-    };
-    let file = create().with_context(|| {
-        let path = path.display();
-        format!("cannot create {path}; choose a file in a folder that you can write to")
-    })?;
-    Ok(io::BufWriter::new(file))
 }

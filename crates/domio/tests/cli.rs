@@ -6,9 +6,13 @@ use common::{domio, folder, json, json_of};
 use predicates::prelude::*;
 use predicates::str::{contains, is_empty, starts_with};
 use serde_json::Value;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 const SHORT: [&str; 4] = ["--set", "run.duration_s=1", "--set", "run.warmup_s=0"];
+
+fn recordings() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/xen-traces")
+}
 
 #[test]
 fn every_help_text() {
@@ -106,6 +110,31 @@ fn errors_say_what_to_do_next() {
 }
 
 #[test]
+fn a_seed_that_is_too_large_is_told_the_largest() {
+    let folder = folder();
+    let largest = i64::MAX.to_string();
+    let above = (i64::MAX as u64 + 1).to_string();
+    for command in [&["run", "burn7"][..], &["explain", "burn7"], &["reproduce"]] {
+        for seed in [&above, "18446744073709551615"] {
+            domio(&folder)
+                .args(command)
+                .args(["--seed", seed])
+                .assert()
+                .code(2)
+                .stderr(contains("--seed").and(contains(format!("0..={largest}"))));
+        }
+    }
+    domio(&folder)
+        .args(["run", "burn7", "--set", &format!("seed={above}")])
+        .assert()
+        .code(2)
+        .stderr(contains(format!("expected 0 to {largest}")));
+    let args = ["run", "burn7", "--json", "--seed", &largest];
+    let args: Vec<&str> = args.into_iter().chain(SHORT).collect();
+    assert_eq!(json_of(&folder, &args)["seed"], i64::MAX);
+}
+
+#[test]
 fn colour_is_for_terminals_or_on_demand() {
     let folder = folder();
     let escape = contains("\u{1b}[");
@@ -187,6 +216,38 @@ fn scenarios_are_listed_shown_and_checked() {
         (&true.into(), &false.into())
     );
     assert!(both[1]["errors"][0]["line"].is_u64());
+    // What cannot be read outweighs a mistake, before and after it, and hides nothing.
+    std::fs::create_dir(folder.path().join("dir.toml")).unwrap();
+    for unread in ["nope.toml", "dir.toml"] {
+        for files in [vec![unread], vec!["b.toml", unread], vec![unread, "b.toml"]] {
+            let has_mistake = files.contains(&"b.toml");
+            domio(&folder)
+                .args(["scenario", "check"])
+                .args(&files)
+                .assert()
+                .code(2)
+                .stderr(contains("cannot be read").and(contains(unread)))
+                .stdout(contains("b.toml:2:").count(usize::from(has_mistake)));
+            let listed = domio(&folder)
+                .args(["scenario", "check", "--json"])
+                .args(&files)
+                .assert()
+                .code(2);
+            let listed = json(&listed.get_output().stdout);
+            assert_eq!(listed.as_array().map(Vec::len), Some(files.len()));
+        }
+    }
+    // A file comes before the shipped scenario of its name, as everywhere.
+    domio(&folder)
+        .args(["scenario", "check", "burn7"])
+        .assert()
+        .success()
+        .stdout("burn7: valid\n");
+    std::fs::write(folder.path().join("burn7"), "[run]\nduration_s = -1\n").unwrap();
+    domio(&folder)
+        .args(["scenario", "check", "burn7"])
+        .assert()
+        .code(1);
     let schema = json_of(&folder, &["scenario", "schema"]);
     assert!(schema["properties"]["run"].is_object());
 }
@@ -426,11 +487,28 @@ fn completions_and_manual_pages() {
 fn a_reader_that_has_seen_enough_is_no_error() {
     use std::process::{Command, Stdio};
     let program = assert_cmd::cargo::cargo_bin("domio");
-    for args in [
-        ["scenario", "schema"],
-        ["completions", "bash"],
-        ["policy", "list"],
-    ] {
+    let trace = recordings().join("c1-burn7").join("trace.bin");
+    let trace = trace.display().to_string();
+    let convert = |format| ["trace", "convert", &trace, "--to", format];
+    let trace_commands: [&[&str]; 8] = [
+        &convert("own"),
+        &convert("xentrace"),
+        &convert("perfetto"),
+        &convert("csv"),
+        &[&convert("csv")[..], &["--output", "/dev/stdout"]].concat(),
+        &["trace", "summary", &trace],
+        &["trace", "summary", &trace, "--json"],
+        &["trace", "check", &trace],
+    ];
+    let other_commands: [&[&str]; 6] = [
+        &["scenario", "schema"],
+        &["scenario", "check", "burn7"],
+        &["completions", "bash"],
+        &["policy", "list"],
+        &["man"],
+        &["--help"],
+    ];
+    for args in trace_commands.into_iter().chain(other_commands) {
         let mut child = Command::new(&program)
             .args(args)
             .stdout(Stdio::piped())
@@ -451,8 +529,7 @@ fn a_reader_that_has_seen_enough_is_no_error() {
 #[test]
 fn validate_prints_recorded_beside_simulated() {
     let folder = folder();
-    let recordings = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/xen-traces");
-    let recording = recordings.join("c1-weights-1-2-4");
+    let recording = recordings().join("c1-weights-1-2-4");
     let value = json_of(
         &folder,
         &["validate", &recording.display().to_string(), "--json"],

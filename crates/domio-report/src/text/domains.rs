@@ -2,29 +2,42 @@
 
 use crate::figure;
 use crate::text::{Cell, Column, Table, Tone};
-use domio_lab::measure::{MEASURES, Measure};
+use domio_lab::measure::{self, Group, MEASURES, Measure};
 use domio_lab::{Estimate, Sample};
 
-/// One row a domain, one column a measure that any of `domains` has; a second table for their
-/// networks, if any has one.
+/// One row a domain, one column a measure that any of `domains` has; further tables for jobs and
+/// networks, of those domains that have any. Then Jain's index of the shares, and where packets
+/// were dropped, if any were.
 pub fn render(domains: &[String], samples: &[Sample], width: Option<u16>) -> String {
-    let of_network = |network: bool| {
+    let mut tables: Vec<String> = Vec::new();
+    for group in Group::ALL {
         let has = |m: &&Measure| domains.iter().any(|d| estimate(samples, d, m).is_some());
-        let measures = MEASURES.iter().filter(|m| m.network == network);
-        measures.filter(has).collect::<Vec<&Measure>>()
-    };
-    let processors = table(domains, samples, &of_network(false)).render(width);
-    let measures = of_network(true);
-    let has = |domain: &&String| {
-        let mut measures = measures.iter();
-        measures.any(|m| estimate(samples, domain, m).is_some())
-    };
-    let connected: Vec<String> = domains.iter().filter(has).cloned().collect();
-    if connected.is_empty() {
-        return processors;
+        let measures = MEASURES.iter().filter(|m| m.group == group);
+        let measures: Vec<&Measure> = measures.filter(has).collect();
+        let mut concerned = domains.to_vec();
+        if group != Group::Processor {
+            concerned.retain(|d| measures.iter().any(|m| estimate(samples, d, m).is_some()));
+        }
+        if group == Group::Processor || !concerned.is_empty() {
+            tables.push(table(&concerned, samples, &measures).render(width));
+        }
     }
-    let networks = table(&connected, samples, &measures).render(width);
-    format!("{processors}\n{networks}")
+    let index = measure::jain(samples, domains).map(|index| {
+        let figures = figure::estimate(&index);
+        format!("Jain's index of the shares: {figures}\n")
+    });
+    tables.extend(index);
+    let mut dropped = Table::new([
+        Column::words("dropped at").whole(),
+        Column::figures("packets"),
+    ]);
+    for (place, packets) in measure::drops(samples) {
+        dropped.row([place.into(), figure::estimate(&packets).into()]);
+    }
+    if !dropped.is_empty() {
+        tables.push(dropped.render(width));
+    }
+    tables.join("\n")
 }
 
 fn table(domains: &[String], samples: &[Sample], measures: &[&Measure]) -> Table {

@@ -3,7 +3,7 @@
 use crate::figure;
 use crate::text::{Cell, Column, Table, Tone};
 use domio_core::DomainId;
-use domio_meter::{AccountJson, NetworkJson, SummaryJson};
+use domio_meter::{AccountJson, DomainJson, JobsJson, NetworkJson, SummaryJson};
 
 /// Domains, pcpus and what the trace covers. `name` gives the name of a domain, where one is known.
 pub fn render(
@@ -11,22 +11,39 @@ pub fn render(
     name: impl Fn(u16) -> Option<String>,
     width: Option<u16>,
 ) -> String {
-    let mut domains = Table::new([
-        Column::words("domain").whole(),
-        Column::figures("running\n[% of one pcpu]"),
-        Column::figures("runnable\n[% of time]"),
-        Column::figures("runs\n[1/s]"),
-        Column::figures("run, 50 %\n[us]"),
-        Column::figures("run, 95 %\n[us]"),
-        Column::figures("wake to run,\n50 % [us]"),
-        Column::figures("wake to run,\n95 % [us]"),
-    ]);
     let real = |id: u16| id != DomainId::IDLE.0;
-    for domain in summary.domains.iter().filter(|d| real(d.id)) {
-        let title = Cell::new(title(domain.id, &name), Tone::Strong);
-        let figures = figures(summary, &domain.account).map(Cell::from);
-        domains.row([title].into_iter().chain(figures));
-    }
+    let heads = [
+        "running\n[% of one pcpu]",
+        "runnable\n[% of time]",
+        "runs\n[1/s]",
+        "run, 50 %\n[us]",
+        "run, 95 %\n[us]",
+        "wake to run,\n50 % [us]",
+        "wake to run,\n95 % [us]",
+    ];
+    let domains = per_domain(summary, &name, heads, |d| {
+        real(d.id).then(|| figures(summary, &d.account))
+    });
+    let heads = [
+        "jobs\ndone",
+        "turnaround,\nmean [us]",
+        "turnaround,\n50 % [us]",
+        "turnaround,\n95 % [us]",
+        "turnaround,\n99 % [us]",
+    ];
+    let jobs = per_domain(summary, &name, heads, |d| d.jobs.as_ref().map(job_figures));
+    let heads = [
+        "delivered\n[Mb/s]",
+        "pings\nanswered",
+        "round trip,\nmean [us]",
+        "round trip,\nsd [us]",
+        "round trip,\n50 % [us]",
+        "round trip,\n95 % [us]",
+        "round trip,\n99 % [us]",
+    ];
+    let networks = per_domain(summary, &name, heads, |d| {
+        d.network.as_ref().map(network_figures)
+    });
     let mut pcpus = Table::new([
         Column::words("pcpu").whole(),
         Column::figures("busy\n[% of time]"),
@@ -39,38 +56,47 @@ pub fn render(
             figure::number(pcpu.switches_per_second).into(),
         ]);
     }
-    let mut networks = Table::new([
-        Column::words("domain").whole(),
-        Column::figures("delivered\n[Mb/s]"),
-        Column::figures("pings\nanswered"),
-        Column::figures("round trip,\nmean [us]"),
-        Column::figures("round trip,\nsd [us]"),
-        Column::figures("round trip,\n50 % [us]"),
-        Column::figures("round trip,\n95 % [us]"),
-        Column::figures("round trip,\n99 % [us]"),
-    ]);
-    for domain in &summary.domains {
-        if let Some(network) = &domain.network {
-            let figures = network_figures(network).map(Cell::from);
-            let title = Cell::new(title(domain.id, &name), Tone::Strong);
-            networks.row([title].into_iter().chain(figures));
-        }
-    }
-    let networks = match networks.is_empty() {
+    let if_any = |table: &Table| match table.is_empty() {
         true => String::new(),
-        false => format!("{}\n", networks.render(width)),
+        false => format!("{}\n", table.render(width)),
+    };
+    let (jobs, networks) = (if_any(&jobs), if_any(&networks));
+    let jain = match summary.jain {
+        Some(index) if summary.domains.iter().filter(|d| real(d.id)).count() > 1 => {
+            let index = figure::number(index);
+            format!("Jain's index of the domains' running times: {index}\n\n")
+        }
+        _ => String::new(),
     };
     let lost = match summary.lost_records {
         0 => String::new(),
         n => format!(", {n} more were lost when they were recorded"),
     };
     format!(
-        "{}\n{networks}{}\n{} records in {} s{lost}\n",
+        "{}\n{jain}{jobs}{networks}{}\n{} records in {} s{lost}\n",
         domains.render(width),
         pcpus.render(width),
         summary.records,
         figure::number(summary.seconds)
     )
+}
+
+/// A row for each domain that has `figures`, under these heads.
+fn per_domain<const N: usize>(
+    summary: &SummaryJson,
+    name: &impl Fn(u16) -> Option<String>,
+    heads: [&str; N],
+    figures: impl Fn(&DomainJson) -> Option<[String; N]>,
+) -> Table {
+    let columns = heads.into_iter().map(Column::figures);
+    let mut table = Table::new([Column::words("domain").whole()].into_iter().chain(columns));
+    for domain in &summary.domains {
+        if let Some(figures) = figures(domain) {
+            let title = Cell::new(title(domain.id, name), Tone::Strong);
+            table.row([title].into_iter().chain(figures.map(Cell::from)));
+        }
+    }
+    table
 }
 
 /// How the domain `id` is called.
@@ -91,6 +117,16 @@ fn percent(summary: &SummaryJson, ns: u64) -> String {
 
 fn us(value: Option<f64>) -> String {
     value.map_or("-".to_owned(), figure::number)
+}
+
+fn job_figures(jobs: &JobsJson) -> [String; 5] {
+    [
+        jobs.done.to_string(),
+        us(jobs.turnaround_us.mean),
+        us(jobs.turnaround_us.p50),
+        us(jobs.turnaround_us.p95),
+        us(jobs.turnaround_us.p99),
+    ]
 }
 
 fn network_figures(network: &NetworkJson) -> [String; 7] {

@@ -27,6 +27,7 @@ pub fn run(args: &Compare, global: &Global) -> anyhow::Result<Status> {
         let built = run::build(&scenario)?;
         hosts.push((scenario, built));
     }
+    let report = run::report_of(&hosts[0].0, args.report.as_deref())?;
     let builts: Vec<&Built> = hosts.iter().map(|(_, built)| built).collect();
     let samples = match simulate_all(&builts, args.how.replications, &*progress(global)) {
         Ok(samples) => samples,
@@ -42,9 +43,9 @@ pub fn run(args: &Compare, global: &Global) -> anyhow::Result<Status> {
         true => out::json(&to_json(args, &hosts[0], &tables))?,
         false => out::text(&to_text(&tables, args.how.replications))?,
     }
-    if let Some(path) = &args.report {
-        let report = report(args, &hosts[0], &policies);
-        out::write_file(path, html::page(&report).as_bytes())?;
+    if let Some((path, target)) = report {
+        let report = draw(args, &hosts[0], &policies);
+        target.write(html::page(&report).as_bytes())?;
         out::message(&format!("wrote {}", path.display()));
     }
     Ok(Status::Success)
@@ -113,7 +114,7 @@ fn to_json(
     })
 }
 
-fn report(
+fn draw(
     args: &Compare,
     (scenario, built): &(Scenario, Built),
     policies: &[(String, Vec<Sample>)],

@@ -1,7 +1,7 @@
 //! `domio explain`: what the guests of a scenario and their packets wait for.
 
 use crate::args::{Explain, Global};
-use crate::cmd::run::{build, failed, load, provenance, title};
+use crate::cmd::run::{build, failed, load, provenance, report_of, title};
 use crate::out::{self, Status};
 use crate::progress::progress;
 use domio_core::DomainId;
@@ -16,6 +16,7 @@ use domio_report::{html, text};
 /// Simulates the scenario and prints and draws where time went.
 pub fn run(args: &Explain, global: &Global) -> anyhow::Result<Status> {
     let scenario = load(&args.scenario, &args.how, args.policy.as_deref())?;
+    let report = report_of(&scenario, args.report.as_deref())?;
     let built = build(&scenario)?;
     let count = args.how.replications;
     let results = replicate(count, "replications", &*progress(global), |n| {
@@ -41,7 +42,7 @@ pub fn run(args: &Explain, global: &Global) -> anyhow::Result<Status> {
         }
         false => out::text(&text::waits::render(waits, out::width()))?,
     }
-    if let Some(path) = &args.report {
+    if let Some((path, target)) = report {
         let report = ReportData {
             title: title(&scenario),
             lead: "What its guests and their packets waited for".to_owned(),
@@ -49,7 +50,7 @@ pub fn run(args: &Explain, global: &Global) -> anyhow::Result<Status> {
             sections: waits.sections(),
             ..ReportData::default()
         };
-        out::write_file(path, html::page(&report).as_bytes())?;
+        target.write(html::page(&report).as_bytes())?;
         out::message(&format!("wrote {}", path.display()));
     }
     Ok(Status::Success)

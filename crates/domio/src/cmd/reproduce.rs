@@ -3,6 +3,7 @@
 use crate::args::{Global, Reproduce};
 use crate::cmd::cell;
 use crate::cmd::tour::Tour;
+use crate::files::Files;
 use crate::out::{self, Status};
 use crate::progress::progress;
 use anyhow::{Context, anyhow};
@@ -23,6 +24,10 @@ pub fn run(args: &Reproduce, global: &Global) -> anyhow::Result<Status> {
         Some(path) => load(path)?,
         None => Claims::shipped(),
     };
+    let read = args.claims.iter().map(|path| ("the claims", path.clone()));
+    let mut files = Files::reading(read);
+    files.prints()?;
+    let target = files.writes("--report", &args.report)?;
     let selected = claims.select(&args.prefixes)?;
     let progress = progress(global);
     let tour = match args.prefixes.is_empty() && args.claims.is_none() {
@@ -52,7 +57,7 @@ pub fn run(args: &Reproduce, global: &Global) -> anyhow::Result<Status> {
     }
     let overview = tour.map_or_else(Vec::new, |tour| tour.sections());
     let report = report(args, &registry, result, overview);
-    out::write_file(&args.report, html::page(&report).as_bytes())?;
+    target.write(html::page(&report).as_bytes())?;
     out::message(&format!("wrote {}", args.report.display()));
     Ok(Status::of_check(!failed))
 }

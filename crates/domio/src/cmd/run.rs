@@ -2,11 +2,12 @@
 
 use crate::args::{Global, How, Run};
 use crate::cmd::{policy, scenario};
+use crate::files::{Output, Target};
 use crate::out::{self, Status};
 use crate::progress::progress;
 use anyhow::{Context, anyhow};
 use domio_core::{DomainId, Duration, Record, Sink};
-use domio_lab::measure::{self, MEASURES};
+use domio_lab::measure::{self, Group, MEASURES};
 use domio_lab::observe::{Observer, Seen};
 use domio_lab::replays::RecordedDemands;
 use domio_lab::replicate::replicate;
@@ -17,8 +18,7 @@ use domio_report::{html, observed, samples, text};
 use domio_scenario::{Built, Scenario};
 use domio_trace::{PerfettoWriter, TraceWriter, scenario_sha256};
 use serde_json::{Map, Value, json};
-use std::fs::File;
-use std::io::BufWriter;
+use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
 /// Time that the report's timeline shows.
@@ -27,8 +27,9 @@ const TIMELINE: Duration = Duration::from_millis(100);
 /// Runs the scenario and prints, writes and draws what came out.
 pub fn run(args: &Run, global: &Global) -> anyhow::Result<Status> {
     let scenario = load(&args.scenario, &args.how, args.policy.as_deref())?;
+    let targets = Targets::of(args, &scenario)?;
     let built = build(&scenario)?;
-    let outputs = Mutex::new(Some(Outputs::open(args, &scenario, &built)?));
+    let outputs = Mutex::new(Some(Outputs::open(&targets, &scenario, &built)?));
     let count = args.how.replications;
     let results = replicate(count, "replications", &*progress(global), |n| {
         // The first replication takes the outputs; the others only measure.
@@ -37,7 +38,8 @@ pub fn run(args: &Run, global: &Global) -> anyhow::Result<Status> {
             _ => None,
         };
         let result = simulate::simulate(&built, n, outputs.unwrap_or_default())?;
-        let sample = measure::sample(&result.summary, &simulate::domains(&built));
+        let mut sample = measure::sample(&result.summary, &simulate::domains(&built));
+        measure::note_drops(&mut sample, &result.dropped);
         Ok((sample, result.sink))
     });
     let results: Result<Vec<_>, RunFault> = results.into_iter().collect();
@@ -49,14 +51,14 @@ pub fn run(args: &Run, global: &Global) -> anyhow::Result<Status> {
     let seen = first.finish(args)?;
 
     let domains = simulate::domains(&built);
-    let names: Vec<String> = domains.iter().map(|(_, name)| name.clone()).collect();
+    let names = names(&domains);
     match args.json {
         true => out::json(&to_json(&scenario, &built, count, &domains, &samples))?,
         false => out::text(&text::domains::render(&names, &samples, out::width()))?,
     }
-    if let (Some(path), Some(seen)) = (&args.report, seen) {
+    if let (Some((path, target)), Some(seen)) = (targets.report, seen) {
         let report = report(&scenario, &built, args, &samples, &seen);
-        out::write_file(path, html::page(&report).as_bytes())?;
+        target.write(html::page(&report).as_bytes())?;
         out::message(&format!("wrote {}", path.display()));
     }
     Ok(Status::Success)
@@ -85,6 +87,20 @@ pub fn load(name: &str, how: &How, policy: Option<&str>) -> anyhow::Result<Scena
     Ok(scenario)
 }
 
+/// Where the report on `scenario` goes, for commands that write nothing else.
+///
+/// # Errors
+/// When the scenario is read from there.
+pub fn report_of<'a>(
+    scenario: &Scenario,
+    path: Option<&'a Path>,
+) -> anyhow::Result<Option<(&'a Path, Target)>> {
+    let mut files = scenario::files(scenario);
+    files.prints()?;
+    let target = |path: &'a Path| Ok((path, files.writes("--report", path)?));
+    path.map(target).transpose()
+}
+
 /// What the simulator takes.
 pub fn build(scenario: &Scenario) -> anyhow::Result<Built> {
     let source = RecordedDemands::of(scenario);
@@ -100,26 +116,56 @@ pub fn failed(fault: &RunFault) -> anyhow::Error {
     )
 }
 
+fn names(domains: &[(DomainId, String)]) -> Vec<String> {
+    domains.iter().map(|(_, name)| name.clone()).collect()
+}
+
+/// Where the command writes.
+struct Targets<'a> {
+    trace: Option<Target>,
+    perfetto: Option<Target>,
+    report: Option<(&'a Path, Target)>,
+}
+
+impl<'a> Targets<'a> {
+    fn of(args: &'a Run, scenario: &Scenario) -> anyhow::Result<Self> {
+        let mut files = scenario::files(scenario);
+        files.prints()?;
+        let mut target = |option: &str, path: &Option<PathBuf>| {
+            let path = path.as_ref();
+            path.map(|path| files.writes(option, path)).transpose()
+        };
+        Ok(Targets {
+            trace: target("--trace", &args.trace)?,
+            perfetto: target("--perfetto", &args.perfetto)?,
+            report: args
+                .report
+                .as_deref()
+                .zip(target("--report", &args.report)?),
+        })
+    }
+}
+
 /// Where the records of the first replication go.
 #[derive(Default)]
 struct Outputs {
-    trace: Option<TraceWriter<BufWriter<File>>>,
-    perfetto: Option<PerfettoWriter<BufWriter<File>>>,
+    trace: Option<TraceWriter<Output>>,
+    perfetto: Option<PerfettoWriter<Output>>,
     observer: Option<Observer>,
 }
 
 impl Outputs {
-    fn open(args: &Run, scenario: &Scenario, built: &Built) -> anyhow::Result<Self> {
+    fn open(targets: &Targets<'_>, scenario: &Scenario, built: &Built) -> anyhow::Result<Self> {
         let header = simulate::trace_header(scenario, built, 0);
-        let trace = match &args.trace {
-            Some(path) => Some(TraceWriter::new(out::create_file(path)?, &header)?),
+        let trace = match &targets.trace {
+            Some(target) => Some(TraceWriter::new(target.create()?, &header)?),
             None => None,
         };
-        let perfetto = match &args.perfetto {
-            Some(path) => Some(PerfettoWriter::new(out::create_file(path)?, Some(&header))),
+        let perfetto = match &targets.perfetto {
+            Some(target) => Some(PerfettoWriter::new(target.create()?, Some(&header))),
             None => None,
         };
-        let observer = args.report.as_ref().map(|_| Observer::new(TIMELINE));
+        let observer = targets.report.as_ref().map(|_| Observer::new(TIMELINE));
         Ok(Outputs {
             trace,
             perfetto,
@@ -132,14 +178,16 @@ impl Outputs {
             let path = path.display();
             writer
                 .finish()
-                .with_context(|| format!("cannot write {path}"))?;
+                .with_context(|| format!("cannot write {path}"))?
+                .finish()?;
             out::message(&format!("wrote {path}"));
         }
         if let (Some(writer), Some(path)) = (self.perfetto, &args.perfetto) {
             let path = path.display();
             writer
                 .finish()
-                .with_context(|| format!("cannot write {path}"))?;
+                .with_context(|| format!("cannot write {path}"))?
+                .finish()?;
             out::message(&format!("wrote {path}; open it at ui.perfetto.dev"));
         }
         Ok(self.observer.map(Observer::finish))
@@ -173,14 +221,17 @@ fn to_json(
         entry.insert("name".to_owned(), json!(name));
         for measure in &MEASURES {
             let estimate: Option<Estimate> = text::domains::estimate(samples, name, measure);
-            // A domain without a network has nothing of it; the other keys are always there.
-            if measure.network && estimate.is_none() {
+            // A domain without jobs or a network has nothing of them; other keys are always there.
+            if measure.group != Group::Processor && estimate.is_none() {
                 continue;
             }
             entry.insert(measure.key.to_owned(), json!(estimate));
         }
         Value::Object(entry)
     };
+    let dropped =
+        |(place, packets): (String, Estimate)| json!({ "place": place, "packets": packets });
+    let dropped = measure::drops(samples).into_iter().map(dropped);
     json!({
         "scenario": scenario.name(),
         "overrides": scenario.overrides().collect::<Vec<_>>(),
@@ -189,7 +240,9 @@ fn to_json(
         "replications": replications,
         "warmup_s": built.warmup.as_nanos() as f64 / 1e9,
         "duration_s": built.duration.as_nanos() as f64 / 1e9,
+        "jain": measure::jain(samples, &names(domains)),
         "domains": domains.iter().map(domain).collect::<Vec<_>>(),
+        "dropped": dropped.collect::<Vec<_>>(),
     })
 }
 
@@ -202,7 +255,7 @@ fn report(
 ) -> ReportData {
     let policy = built.policy.descriptor.name;
     let domains = simulate::domains(built);
-    let names: Vec<String> = domains.iter().map(|(_, name)| name.clone()).collect();
+    let names = names(&domains);
     let mut figures = samples::figures(&[(policy.to_owned(), samples)], &names);
     // The first is the share. The other measures are clearer in one table.
     figures.truncate(1);

@@ -1,11 +1,12 @@
 //! `domio scenario`: checks, schema and the shipped scenarios.
 
 use crate::args::{self, ScenarioCheck, ScenarioList, ScenarioShow};
+use crate::files::Files;
 use crate::out::{self, Status};
 use crate::suggest;
 use anyhow::anyhow;
 use domio_report::text::{Cell, Column, Table, Tone};
-use domio_scenario::{Scenario, ScenarioErrors, example, examples, schema};
+use domio_scenario::{Code, Scenario, ScenarioErrors, example, examples, schema};
 use domio_sched::policies;
 use serde_json::json;
 use std::path::Path;
@@ -43,17 +44,39 @@ pub fn load(name: &str) -> anyhow::Result<Scenario> {
     result.map_err(mistakes)
 }
 
+/// The files of a command that simulates `scenario`: what was read of it, and what will be when it
+/// is built.
+pub fn files(scenario: &Scenario) -> Files {
+    let own = Path::new(scenario.name());
+    // A shipped one goes by a name at which there is no file, or it would have been read.
+    let own = own.exists().then(|| ("the scenario", own.to_owned()));
+    let replays = scenario.plan().replays.iter();
+    let replays = replays.map(|r| ("the replayed trace", scenario.folder().join(&r.trace)));
+    Files::reading(own.into_iter().chain(replays))
+}
+
 /// The error that tells all mistakes.
 pub fn mistakes(errors: ScenarioErrors) -> anyhow::Error {
     anyhow!("the scenario has mistakes:\n{errors}")
 }
 
 fn check(args: &ScenarioCheck) -> anyhow::Result<Status> {
-    let mut good = true;
+    let mut status = Status::Success;
     let mut checked = Vec::new();
     for file in &args.files {
-        let result = Scenario::load(file, policies());
-        good &= result.is_ok();
+        let shipped = file.to_str().and_then(|name| Some((name, example(name)?)));
+        let result = match shipped {
+            Some((name, text)) if !file.exists() => {
+                Scenario::parse(name, text.as_bytes(), policies())
+            }
+            _ => Scenario::load(file, policies()),
+        };
+        // What could not be read at all outweighs mistakes, whatever comes after it.
+        match &result {
+            Err(errors) if is_unreadable(errors) => status = Status::Unreadable,
+            Err(_) if status == Status::Success => status = Status::CheckFailed,
+            _ => {}
+        }
         let name = file.display().to_string();
         match (result, args.json) {
             (Ok(scenario), true) => checked.push(json!({
@@ -73,13 +96,20 @@ fn check(args: &ScenarioCheck) -> anyhow::Result<Status> {
                     out::message(&format!("notice: {name}: {notice}"));
                 }
             }
+            (Err(errors), false) if is_unreadable(&errors) => {
+                out::message(&format!("error: {errors}"));
+            }
             (Err(errors), false) => out::text(&format!("{errors}\n"))?,
         }
     }
     if args.json {
         out::json(&checked)?;
     }
-    Ok(Status::of_check(good))
+    Ok(status)
+}
+
+fn is_unreadable(errors: &ScenarioErrors) -> bool {
+    errors.problems().iter().any(|p| p.code == Code::Unreadable)
 }
 
 fn title(name: &str, text: &str) -> String {

@@ -1,6 +1,7 @@
 //! `domio trace`: summaries, conversion and checks of traces.
 
 use crate::args::{self, Global, TraceCheck, TraceConvert, TraceFormat, TraceInput, TraceSummary};
+use crate::files::Files;
 use crate::out::{self, Status};
 use crate::progress::reading;
 use anyhow::{Context, bail};
@@ -8,7 +9,7 @@ use domio_core::Sink;
 use domio_meter::{CheckReport, Meter, SummaryJson, TraceChecker};
 use domio_report::text;
 use domio_trace::{
-    CsvIntervals, PerfettoWriter, ReadOptions, TraceHeader, TraceReader, TraceWriter,
+    CsvIntervals, PerfettoWriter, ReadOptions, TraceError, TraceHeader, TraceReader, TraceWriter,
     XentraceWriter,
 };
 use indicatif::ProgressBarIter;
@@ -38,29 +39,49 @@ fn open(input: &TraceInput, global: &Global) -> anyhow::Result<Reader> {
     TraceReader::new(reading(global, file), &options).with_context(context)
 }
 
-/// Hands all records to `sink` and returns whether that was the whole file. One that merely ends
-/// too early is used as far as it goes.
-fn copy(reader: &mut Reader, input: &TraceInput, sink: &mut impl Sink) -> anyhow::Result<bool> {
-    let whole = match reader.copy_to(sink) {
-        Ok(_) => true,
-        Err(error) if error.is_truncation() => {
-            let file = input.file.display();
-            out::message(&format!("warning: {file}: {error}; using what is there"));
-            false
-        }
-        Err(error) => {
-            let file = input.file.display();
-            return Err(error).with_context(|| format!("cannot read the trace {file}"));
-        }
+/// Hands all records to `sink` and returns where the file ends too early, if it does. One of which
+/// not even the start is whole is no trace that has been cut.
+fn read(
+    reader: &mut Reader,
+    input: &TraceInput,
+    sink: &mut impl Sink,
+) -> anyhow::Result<Option<TraceError>> {
+    let file = input.file.display();
+    let damage = match reader.copy_to(sink) {
+        Ok(_) => None,
+        Err(error) if error.is_truncation() && error.offset > 0 => Some(error),
+        Err(error) => return Err(unreadable(error, input)),
     };
     let disorder = reader.merge_stats().late;
     if disorder > 0 {
         out::message(&format!(
-            "warning: {}: {disorder} records are out of order; is --cpu-hz right?",
-            input.file.display()
+            "warning: {file}: {disorder} records are out of order; is --cpu-hz right?"
         ));
     }
-    Ok(whole)
+    Ok(damage)
+}
+
+/// As [`read`], for those who use a file that ends too early as far as it goes, unless that is
+/// nowhere.
+fn copy(reader: &mut Reader, input: &TraceInput, sink: &mut impl Sink) -> anyhow::Result<()> {
+    match read(reader, input, sink)? {
+        Some(error) if error.records == 0 => Err(unreadable(error, input)),
+        Some(error) => {
+            warn(&error, input);
+            Ok(())
+        }
+        None => Ok(()),
+    }
+}
+
+fn warn(damage: &TraceError, input: &TraceInput) {
+    let file = input.file.display();
+    out::message(&format!("warning: {file}: {damage}; using what is there"));
+}
+
+fn unreadable(error: TraceError, input: &TraceInput) -> anyhow::Error {
+    let file = input.file.display();
+    anyhow::Error::new(error).context(format!("cannot read the trace {file}"))
 }
 
 fn summary(args: &TraceSummary, global: &Global) -> anyhow::Result<Status> {
@@ -81,18 +102,21 @@ fn summary(args: &TraceSummary, global: &Global) -> anyhow::Result<Status> {
 
 fn convert(args: &TraceConvert, global: &Global) -> anyhow::Result<Status> {
     let mut reader = open(&args.input, global)?;
-    let mut output: Box<dyn Write> = match &args.output {
-        Some(path) => Box::new(out::create_file(path)?),
-        None if args.to != TraceFormat::Csv && io::stdout().is_terminal() => {
-            bail!("a trace is no text for a terminal; name a file with --output")
-        }
-        None => Box::new(io::BufWriter::new(io::stdout().lock())),
-    };
+    let mut files = Files::reading([("the trace", args.input.file.clone())]);
+    if let Some(path) = &args.output {
+        let mut output = files.writes("--output", path)?.create()?;
+        write(&mut reader, args, &mut output)?;
+        output.finish()?;
+        out::message(&format!("wrote {}", path.display()));
+        return Ok(Status::Success);
+    }
+    if args.to != TraceFormat::Csv && io::stdout().is_terminal() {
+        bail!("a trace is no text for a terminal; name a file with --output")
+    }
+    files.prints()?;
+    let mut output = io::BufWriter::new(io::stdout().lock());
     write(&mut reader, args, &mut output)?;
     output.flush()?;
-    if let Some(path) = &args.output {
-        out::message(&format!("wrote {}", path.display()));
-    }
     Ok(Status::Success)
 }
 
@@ -134,17 +158,27 @@ fn write(reader: &mut Reader, args: &TraceConvert, output: &mut dyn Write) -> an
 fn check(args: &TraceCheck, global: &Global) -> anyhow::Result<Status> {
     let mut reader = open(&args.input, global)?;
     let mut checker = TraceChecker::new();
-    let whole = copy(&mut reader, &args.input, &mut checker)?;
+    let damage = read(&mut reader, &args.input, &mut checker)?;
+    if let Some(damage) = &damage {
+        warn(damage, &args.input);
+    }
     let report = checker.finish();
     match args.json {
-        true => out::json(&report_json(&report, whole))?,
-        false => out::text(&report_text(&report))?,
+        true => out::json(&report_json(&report, damage.is_some()))?,
+        false => out::text(&report_text(&report, damage.as_ref()))?,
     }
-    Ok(Status::of_check(report.is_clean() && whole))
+    Ok(Status::of_check(report.is_clean() && damage.is_none()))
 }
 
-fn report_text(report: &CheckReport) -> String {
+fn report_text(report: &CheckReport, damage: Option<&TraceError>) -> String {
     let mut text = String::new();
+    let read = match damage {
+        Some(damage) => {
+            text += &format!("the file is damaged: {damage}\n");
+            " in what could be read"
+        }
+        None => "",
+    };
     for f in &report.findings {
         text += &format!(
             "record {} at {} on {}: {}\n",
@@ -165,11 +199,11 @@ fn report_text(report: &CheckReport) -> String {
     } = report;
     text + &format!(
         "{records} records of {vcpus} vcpus on {pcpus} pcpus, {lost_records} lost, \
-         {total} findings\n"
+         {total} findings{read}\n"
     )
 }
 
-fn report_json(report: &CheckReport, whole: bool) -> serde_json::Value {
+fn report_json(report: &CheckReport, truncated: bool) -> serde_json::Value {
     let findings = report.findings.iter().map(|f| {
         json!({
             "record": f.record,
@@ -179,8 +213,8 @@ fn report_json(report: &CheckReport, whole: bool) -> serde_json::Value {
         })
     });
     json!({
-        "clean": report.is_clean(),
-        "truncated": !whole,
+        "clean": report.is_clean() && !truncated,
+        "truncated": truncated,
         "records": report.records,
         "lost_records": report.lost_records,
         "vcpus": report.vcpus,

@@ -43,7 +43,7 @@ pub use run::{PINGS, PINGS_SHOWN, run, trace_header};
 pub use settings::{Housekeeping, Settings};
 pub use suite::{FIGURE_4, Role, TESTS, Test};
 
-const REPLICATIONS: u32 = 20;
+const REPLICATIONS: u32 = 10;
 
 pub(super) fn register(registry: &mut Registry, divisor: u32) {
     fig2::register(registry, divisor);

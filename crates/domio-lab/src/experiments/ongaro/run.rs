@@ -39,10 +39,7 @@ pub fn run<S: Sink>(
 ) -> Result<(Sample, S), String> {
     let built = host::build(cell, settings, cx, replication)?;
     let begin = Instant::ZERO + settings.warmup;
-    let measured = match cell.test.has(|role| role == Role::Stream) {
-        true => settings.with_streams,
-        false => settings.without_streams,
-    };
+    let measured = settings.measured(cell.test);
     let recorder = Recorder {
         measuring: false,
         meter: Meter::new(),
@@ -204,11 +201,16 @@ fn pings(cell: Cell, round_trips: &[u64], sample: &mut Sample) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use domio_core::NullSink;
+    use domio_core::{Duration, NullSink};
+
+    /// A second of streams.
+    fn second() -> Settings {
+        Settings::default().with_streams_for(Duration::from_secs(1))
+    }
 
     fn short(name: &str, replication: u32) -> Sample {
         let cx = LabContext { seed: 1 };
-        let settings = Settings::shortened(10);
+        let settings = second();
         run(name.parse().unwrap(), &settings, &cx, replication, NullSink)
             .unwrap()
             .0
@@ -240,7 +242,7 @@ mod tests {
     /// The sample against the same figures counted from the records.
     #[test]
     fn figures_are_those_of_the_records() {
-        let (cx, settings) = (LabContext { seed: 1 }, Settings::shortened(10));
+        let (cx, settings) = (LabContext { seed: 1 }, second());
         let cell: Cell = "test7/b".parse().unwrap();
         let (sample, records): (_, Vec<Record>) = run(cell, &settings, &cx, 0, Vec::new()).unwrap();
         let value = |r: &Record| f64::from(r.data[2]) + f64::from(r.data[3]) * 4_294_967_296.0;
@@ -251,7 +253,6 @@ mod tests {
         for guest in 1..=3 {
             let bits = of(Kind::NetDelivered, guest).iter().sum::<f64>() * 8.0;
             let rate = sample.get(&format!("guest{guest}.rate_mbps")).unwrap();
-            // One second.
             assert!((bits / 1e6 - rate).abs() < 1e-6, "{bits} bits, {rate} Mb/s");
         }
         let round_trips = of(Kind::NetReply, 7);

@@ -1,5 +1,6 @@
 //! What the cells of an experiment have in common.
 
+use super::suite::{Role, Test};
 use domio_core::Duration;
 use domio_net::host::{KernelCosts, NetCosts};
 use domio_vmm::Profile;
@@ -12,9 +13,12 @@ pub struct Settings {
     /// Time before the measured time. The flows begin in it, at
     /// [`FLOWS_BEGIN`](super::host::FLOWS_BEGIN) after their guest.
     pub warmup: Duration,
-    /// Measured time of a cell with streams.
-    pub with_streams: Duration,
-    /// Measured time of a cell without. Round trips are long there, of tens of seconds in one
+    /// Measured time of a cell with streams where nobody burns.
+    pub streams_alone: Duration,
+    /// Measured time of a cell with streams where guests burn. Who waits there waits for them, and
+    /// times without any packet last for tens of seconds in one configuration.
+    pub streams_and_burning: Duration,
+    /// Measured time of a cell without streams. Round trips last for tens of seconds there in one
     /// configuration, and events are few.
     pub without_streams: Duration,
     /// What the hypervisor's work costs.
@@ -74,7 +78,8 @@ impl Default for Settings {
     fn default() -> Self {
         Settings {
             warmup: Duration::from_secs(2),
-            with_streams: Duration::from_secs(10),
+            streams_alone: Duration::from_secs(20),
+            streams_and_burning: Duration::from_secs(60),
             without_streams: Duration::from_secs(120),
             profile: Profile::OPTERON_242,
             network: NetCosts::OPTERON_242,
@@ -88,10 +93,50 @@ impl Settings {
     /// The default with the measured times divided by `divisor`, which is over zero.
     pub fn shortened(divisor: u32) -> Self {
         let whole = Settings::default();
+        let divisor = u64::from(divisor);
         Settings {
-            with_streams: whole.with_streams / u64::from(divisor),
-            without_streams: whole.without_streams / u64::from(divisor),
+            streams_alone: whole.streams_alone / divisor,
+            streams_and_burning: whole.streams_and_burning / divisor,
+            without_streams: whole.without_streams / divisor,
             ..whole
         }
+    }
+
+    /// The same, with all cells that have streams measured for `time`.
+    pub fn with_streams_for(self, time: Duration) -> Self {
+        Settings {
+            streams_alone: time,
+            streams_and_burning: time,
+            ..self
+        }
+    }
+
+    /// Measured time of a cell of `test`.
+    pub fn measured(&self, test: &Test) -> Duration {
+        let streams = test.has(|role| role == Role::Stream);
+        match (streams, test.has(Role::burns)) {
+            (true, false) => self.streams_alone,
+            (true, true) => self.streams_and_burning,
+            (false, _) => self.without_streams,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::suite::{FIGURE_4, TESTS};
+    use super::*;
+
+    #[test]
+    fn how_long_a_cell_is_measured_follows_from_who_streams_and_who_burns() {
+        let settings = Settings::default();
+        let seconds = |test: &Test| settings.measured(test).as_nanos() / 1_000_000_000;
+        let by_test = TESTS.each_ref().map(seconds);
+        assert_eq!(by_test, [20, 60, 120, 120, 20, 20, 60, 60]);
+        assert_eq!(seconds(&FIGURE_4), 120);
+        let ten = settings.with_streams_for(Duration::from_secs(10));
+        let by_test = TESTS.each_ref().map(|t| ten.measured(t).as_nanos());
+        assert_eq!(by_test[1], 10_000_000_000);
+        assert_eq!(by_test[2], 120_000_000_000);
     }
 }

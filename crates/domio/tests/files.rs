@@ -1,0 +1,198 @@
+//! What commands do to files: nothing to those that they read, and nothing by halves.
+
+mod common;
+mod recorded;
+
+use common::{domio, folder, json_of};
+use predicates::prelude::*;
+use predicates::str::{contains, is_empty};
+use recorded::{own_trace, recording};
+use std::fs;
+use std::path::Path;
+use tempfile::TempDir;
+
+const SHORT: [&str; 4] = ["--set", "run.duration_s=1", "--set", "run.warmup_s=0"];
+
+/// What is in the folder, and in each file.
+fn state(folder: &TempDir) -> Vec<(String, Vec<u8>)> {
+    let entries = fs::read_dir(folder.path()).unwrap().map(Result::unwrap);
+    let mut state: Vec<(String, Vec<u8>)> = entries
+        .map(|e| {
+            let name = e.file_name().into_string().unwrap();
+            (name, fs::read(e.path()).unwrap_or_default())
+        })
+        .collect();
+    state.sort();
+    state
+}
+
+/// Holds the command to refusing, in words that name all of `named`, and to leaving all as it was.
+#[track_caller]
+fn refuses(folder: &TempDir, args: &[&str], named: &[&str]) {
+    let before = state(folder);
+    let assert = domio(folder).args(args).assert().code(2).stdout(is_empty());
+    let told = String::from_utf8_lossy(&assert.get_output().stderr).into_owned();
+    for name in named.iter().chain(&["same file", "name another file"]) {
+        assert!(told.contains(name), "{args:?}: no {name} in {told}");
+    }
+    assert!(state(folder) == before, "{args:?}: a file changed");
+}
+
+#[test]
+fn a_trace_is_not_converted_into_itself() {
+    let folder = folder();
+    let at = |name: &str| folder.path().join(name);
+    fs::copy(recording(), at("self.bin")).unwrap();
+    let mut names = vec!["self.bin", "./self.bin", "new/../self.bin"];
+    if cfg!(unix) {
+        fs::hard_link(at("self.bin"), at("hard")).unwrap();
+        #[cfg(unix)]
+        std::os::unix::fs::symlink("self.bin", at("soft")).unwrap();
+        names.extend(["hard", "soft"]);
+    }
+    for format in ["own", "xentrace", "perfetto", "csv"] {
+        for name in &names {
+            let args = ["trace", "convert", "self.bin", "--to", format];
+            let args = [&args[..], &["--output", name]].concat();
+            refuses(&folder, &args, &["the trace self.bin", "--output", name]);
+        }
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_trace_is_not_appended_to_itself() {
+    let folder = folder();
+    let path = folder.path().join("self.bin");
+    let whole = fs::read(recording()).unwrap();
+    fs::write(&path, &whole).unwrap();
+    let end = fs::OpenOptions::new().append(true).open(&path).unwrap();
+    let output = std::process::Command::new(assert_cmd::cargo::cargo_bin("domio"))
+        .args(["trace", "convert", "self.bin", "--to", "csv"])
+        .current_dir(folder.path())
+        .stdout(end)
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("standard output"));
+    assert!(fs::read(&path).unwrap() == whole);
+}
+
+#[test]
+fn a_scenario_and_its_recordings_are_not_written_over() {
+    let folder = folder();
+    fs::copy(recording(), folder.path().join("t.bin")).unwrap();
+    let scenario = r#"
+run.duration_s = 1
+scheduler.policy = "credit"
+[[domain]]
+name = "g"
+[[domain.task]]
+workload = "replay"
+trace = "t.bin"
+trace_domain = 1
+"#;
+    fs::write(folder.path().join("my.toml"), scenario).unwrap();
+    domio(&folder)
+        .args(["scenario", "check", "my.toml"])
+        .assert()
+        .success();
+    let compare = [
+        "compare", "my.toml", "--policy", "credit", "--policy", "null",
+    ];
+    let commands: [(&[&str], &[&str]); 3] = [
+        (&["run", "my.toml"], &["--trace", "--perfetto", "--report"]),
+        (&compare, &["--report"]),
+        (&["explain", "my.toml"], &["--report"]),
+    ];
+    for (command, options) in commands {
+        for option in options {
+            for (name, what) in [
+                ("./my.toml", "the scenario my.toml"),
+                ("./t.bin", "the replayed trace t.bin"),
+            ] {
+                refuses(
+                    &folder,
+                    &[command, &[option, name]].concat(),
+                    &[option, name, what],
+                );
+            }
+        }
+    }
+    let reproduce = ["reproduce", "--claims", "c.toml", "--report", "c.toml"];
+    fs::copy(
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../claims/claims.toml"),
+        folder.path().join("c.toml"),
+    )
+    .unwrap();
+    refuses(&folder, &reproduce, &["--report", "the claims c.toml"]);
+}
+
+#[test]
+fn two_outputs_are_two_files() {
+    let folder = folder();
+    for args in [
+        ["--trace", "a", "--perfetto", "./a"],
+        ["--trace", "a", "--report", "new/../a"],
+        ["--perfetto", "a", "--report", "a"],
+    ] {
+        let run = [&["run", "burn7"][..], &args].concat();
+        refuses(&folder, &run, &[args[0], args[2]]);
+    }
+    // Nothing is lost there.
+    let args = ["run", "burn7", "--json", "--trace", "/dev/null"];
+    let args = [&args[..], &["--report", "/dev/null"], &SHORT].concat();
+    assert_eq!(json_of(&folder, &args)["scenario"], "burn7");
+}
+
+#[test]
+fn a_damaged_trace_replaces_nothing() {
+    let folder = folder();
+    let mut bytes = own_trace(&folder);
+    let late = bytes.len() - 1000;
+    bytes[late] ^= 0xff;
+    fs::write(folder.path().join("bad.domio"), bytes).unwrap();
+    fs::write(folder.path().join("kept"), "what was there before").unwrap();
+    let before = state(&folder);
+    for format in ["own", "xentrace", "perfetto", "csv"] {
+        for output in ["kept", "new"] {
+            domio(&folder)
+                .args(["trace", "convert", "bad.domio", "--to", format])
+                .args(["--output", output])
+                .assert()
+                .code(2)
+                .stderr(contains("records were read before").and(contains("wrote").not()));
+            assert!(state(&folder) == before, "{format} {output}");
+        }
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn what_is_no_file_is_written_to() {
+    let folder = folder();
+    let own = own_trace(&folder);
+    let convert = |output: &str| {
+        let mut command = domio(&folder);
+        command.args(["trace", "convert", "t.domio", "--to", "own", "--output"]);
+        command.arg(output).assert()
+    };
+    convert("/dev/null").success();
+    let printed = convert("/dev/stdout").success();
+    assert!(printed.get_output().stdout == own);
+    convert("/dev/full")
+        .code(2)
+        .stderr(contains("No space left on device"));
+    // Where the shell opened a file, it stays that file.
+    let file = fs::File::create(folder.path().join("opened")).unwrap();
+    let status = std::process::Command::new(assert_cmd::cargo::cargo_bin("domio"))
+        .args(["trace", "convert", "t.domio", "--to", "own"])
+        .args(["--output", "/dev/stdout"])
+        .current_dir(folder.path())
+        .stdout(file.try_clone().unwrap())
+        .stderr(std::process::Stdio::null())
+        .status()
+        .unwrap();
+    assert!(status.success());
+    assert_eq!(file.metadata().unwrap().len(), own.len() as u64);
+}
