@@ -9,6 +9,9 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
+/// What proptest draws the inputs of property tests from.
+const PROPERTY_SEED: &str = "PROPTEST_RNG_SEED";
+
 /// One step.
 struct Step {
     name: &'static str,
@@ -183,6 +186,11 @@ pub fn run(root: &Path, quick: bool) -> Result<bool> {
 fn cargo_command(args: &[&str]) -> Command {
     let mut command = Command::new(cargo());
     command.args(args).env("RUSTDOCFLAGS", "-D warnings");
+    // The inputs of property tests are the same in every run, so that what fails fails for what
+    // was changed. `cargo test` draws new ones each time.
+    if std::env::var_os(PROPERTY_SEED).is_none() {
+        command.env(PROPERTY_SEED, "1");
+    }
     command
 }
 
