@@ -104,6 +104,7 @@ fn assignment(source: u32, key: &str, text: &str) -> Result<Assignment, Refused>
         Problem::new(Code::Syntax, span, format!("`{}` is no key", quote(key)))
             .found(quote(key))
             .expected("names joined by dots, as `scheduler.tslice_ms`")
+            .hint("`domain.NAME.weight` is a key of one domain or group, `seed` one of no table")
     };
     // Alone, the key tells how deep it goes; the value may be a table itself.
     let (alone, errors) = value::read(source, &format!("{key} = 0"));
@@ -387,7 +388,8 @@ fn descend<'t>(
                     )
                     .key(quote(name))
                     .found(quote(name))
-                    .expected("a table"),
+                    .expected("a table")
+                    .hint(format!("end the key with `{}`", quote(name))),
                 )
             })?;
     }
@@ -470,7 +472,13 @@ fn unknown(what: &str, name: &str, span: Span, known: &[String]) -> Refused {
         )
         .found(quote(name))
         .expected(format!("one of: {}", list(words())))
-        .maybe_hint(did_you_mean(name, words())),
+        .hint_or(
+            did_you_mean(name, words()),
+            match known {
+                [] => "only what the file has can be changed: add it there",
+                _ => "members of a group are its name with a number; others go by index, from 0",
+            },
+        ),
     )
 }
 
@@ -482,7 +490,8 @@ fn needs_name(entry: &Entry) -> Refused {
             format!("which one is `{}` of?", quote(&entry.key)),
         )
         .found(quote(&entry.key))
-        .expected("a name or index before the key, as `domain.g1.weight` or `action.0.at_ms`"),
+        .expected("a name or index before the key, as `domain.g1.weight` or `action.0.at_ms`")
+        .hint("a group is called by its own name, one of its members by that and a number"),
     )
 }
 

@@ -141,6 +141,11 @@ impl Problem {
         self
     }
 
+    /// `near` if there is one, else `hint`.
+    pub(crate) fn hint_or(self, near: Option<String>, hint: &str) -> Self {
+        self.hint(near.unwrap_or_else(|| hint.to_owned()))
+    }
+
     pub(crate) fn related(mut self, span: Span, label: impl Into<String>) -> Self {
         self.related.push((span, label.into()));
         self
@@ -241,6 +246,18 @@ impl Problems {
 
     pub fn is_empty(&self) -> bool {
         self.kept.is_empty()
+    }
+
+    /// How many are kept.
+    pub fn kept(&self) -> usize {
+        self.kept.len()
+    }
+
+    /// Gives those that were kept after the first `earlier` the hint that they have not.
+    pub fn advise(&mut self, earlier: usize, hint: impl Fn() -> String) {
+        for problem in &mut self.kept[earlier..] {
+            problem.hint.get_or_insert_with(&hint);
+        }
     }
 
     /// Counts a problem without a word about it if there are too many already; tells whether it

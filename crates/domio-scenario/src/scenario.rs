@@ -192,7 +192,8 @@ impl Draft {
             (None, None) => Err(single(
                 &self.sources[0].name,
                 self.sources[0].text.clone(),
-                Problem::new(Code::Syntax, Span::whole(0), "the scenario is incomplete"),
+                Problem::new(Code::Syntax, Span::whole(0), "the scenario is incomplete")
+                    .hint("a scenario needs [run], [scheduler] and at least one [[domain]]"),
             )),
         }
     }
@@ -227,7 +228,11 @@ fn syntax_problem(source: &Source, error: SyntaxError) -> Problem {
     Problem::new(Code::Syntax, span, format!("not TOML: {what}"))
         .found(crate::problem::quote(source.slice(span)))
         .expected(expected)
-        .maybe_hint(hint)
+        .hint_or(
+            hint,
+            "TOML has one `key = value` in a line, each key once, words in quotes, and tables as \
+             `[name]`",
+        )
 }
 
 /// `bytes` as text. Each byte that is not part of valid UTF-8 becomes a question mark, so that the

@@ -1,5 +1,6 @@
 //! Checks one table of the document against its declared keys.
 
+mod hint;
 mod unknown;
 mod value;
 
@@ -225,8 +226,10 @@ impl<'t> Fields<'t> {
             None => self.unknown(cx, entry, policy),
             Some(Match::Key(key, unit)) => self.key(cx, entry, key, unit),
             Some(Match::Param(spec)) => {
-                if let Some(value) = value::param(cx, spec, &entry.node, &self.key_path(&entry.key))
-                {
+                let earlier = cx.problems.kept();
+                let value = value::param(cx, spec, &entry.node, &self.key_path(&entry.key));
+                cx.problems.advise(earlier, || hint::of_param(spec));
+                if let Some(value) = value {
                     self.params.push(Given {
                         spec,
                         value,
@@ -298,7 +301,10 @@ impl<'t> Fields<'t> {
             return;
         }
         let path = self.key_path(&entry.key);
+        let earlier = cx.problems.kept();
         let value = value::key(cx, key, unit, &entry.node, &path);
+        let policies = cx.policies;
+        cx.problems.advise(earlier, || hint::of_key(key, policies));
         let field = Field {
             value,
             key_span: entry.key_span,
@@ -331,7 +337,10 @@ impl<'t> Fields<'t> {
                     format!("`{written}` is missing"),
                     format!("one of: {}", list(words.all(cx.policies))),
                 ),
-                _ => (format!("`{written}` is missing"), key.doc.to_owned()),
+                _ => {
+                    let hint = hint::of_key(key, cx.policies);
+                    (format!("`{written}` is missing"), hint)
+                }
             };
             let place = match self.variant {
                 Some(v) if own.iter().any(|k| k.name == key.name) => {

@@ -62,7 +62,11 @@ impl Fields<'_> {
                     "one of: {}",
                     list(allowed.iter().map(String::as_str))
                 ))
-                .maybe_hint(hint),
+                .hint_or(
+                    hint,
+                    "no table has a key of that name: remove it, or see `domio scenario schema`, \
+                     which explains every key",
+                ),
         );
     }
 

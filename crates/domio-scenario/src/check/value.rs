@@ -73,13 +73,12 @@ pub(super) fn param(
                 Some(i) => Some(i),
                 None => out_of_range(cx, node, path, spec.name, &format!("{range}{unit}")),
             },
-            _ => wrong(
-                cx,
-                node,
-                path,
-                &format!("a whole number, {range}{unit}"),
-                None,
-            ),
+            _ => {
+                let allowed = |i| i64::try_from(i).is_ok_and(|i| spec.allows(i));
+                let hint = no_quotes_hint(node, allowed);
+                let expected = format!("a whole number, {range}{unit}");
+                wrong(cx, node, path, &expected, hint)
+            }
         },
         ParamKind::Flag => match (&node.value, cx.string(node).as_deref()) {
             (Value::Flag(b), _) => Some(i64::from(*b)),
@@ -173,10 +172,22 @@ fn quotes_hint<'w>(
         .then(|| format!("put it in quotes: \"{found}\""))
 }
 
+/// A hint for `weight = "256"`, where the string holds a number that would be `allowed`.
+fn no_quotes_hint(node: &Node, allowed: impl Fn(i128) -> bool) -> Option<String> {
+    let text = node.as_text()?;
+    let number = text.parse().ok().filter(|i| allowed(*i));
+    number.map(|i: i128| format!("leave the quotes out: {i}"))
+}
+
 fn text(cx: &mut Cx<'_>, node: &Node, path: &str, expected: &str) -> Option<String> {
     match cx.string(node) {
         Some(s) => Some(s),
-        None => wrong(cx, node, path, expected, None),
+        None => {
+            let one = !matches!(node.value, Value::Array(_) | Value::Table(_));
+            let found = quote(cx.text(node.span));
+            let hint = one.then(|| format!("put it in quotes: \"{found}\""));
+            wrong(cx, node, path, expected, hint)
+        }
     }
 }
 
@@ -193,9 +204,26 @@ fn name(cx: &mut Cx<'_>, node: &Node, path: &str) -> Option<String> {
         )
         .key(path)
         .found(quote(&name))
-        .expected(keys::NAME_RULE),
+        .expected(keys::NAME_RULE)
+        .maybe_hint(name_hint(&name)),
     );
     None
+}
+
+/// A hint for `name = "a b"`: the name without what no name has.
+fn name_hint(name: &str) -> Option<String> {
+    let near: String = name
+        .chars()
+        .map(|c| {
+            if keys::is_name(c.encode_utf8(&mut [0; 4])) {
+                c
+            } else {
+                '-'
+            }
+        })
+        .take(keys::MAX_NAME)
+        .collect();
+    (near.contains(|c| c != '-')).then(|| format!("for example \"{near}\""))
 }
 
 fn int(cx: &mut Cx<'_>, node: &Node, path: &str, min: i64, max: i64, key: &str) -> Option<i64> {
@@ -211,7 +239,10 @@ fn int(cx: &mut Cx<'_>, node: &Node, path: &str, min: i64, max: i64, key: &str) 
             out_of_range(cx, node, path, key, &format!("{min} to {max}"))
         }
         Value::Int(_) => out_of_range(cx, node, path, key, &range),
-        _ => wrong(cx, node, path, &format!("a whole number, {range}"), None),
+        _ => {
+            let hint = no_quotes_hint(node, |i| (i128::from(min)..=i128::from(max)).contains(&i));
+            wrong(cx, node, path, &format!("a whole number, {range}"), hint)
+        }
     }
 }
 
@@ -308,7 +339,8 @@ fn distribution(cx: &mut Cx<'_>, fields: &super::Fields<'_>) -> Option<Distribut
                     .key(fields.key_path("high"))
                     .found(high.to_string())
                     .expected(format!("at least {low}"))
-                    .related(fields.span("low"), "the shortest"),
+                    .related(fields.span("low"), "the shortest")
+                    .hint("are the two exchanged? a constant time needs no table"),
                 );
                 return None;
             }
@@ -339,7 +371,7 @@ fn word(cx: &mut Cx<'_>, node: &Node, path: &str, words: Words) -> Option<String
     .key(path)
     .found(quote(&word))
     .expected(format!("one of: {}", list(known.iter().copied())))
-    .maybe_hint(did_you_mean(&word, known.iter().copied()));
+    .maybe_hint(did_you_mean(&word, known.iter().copied()).or_else(|| words.hint()));
     cx.push(problem);
     None
 }

@@ -204,6 +204,14 @@ impl Words {
             Words::Of(_) => "word",
         }
     }
+
+    /// Where to find out what the words mean, if there is such a place.
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            Words::Policies => Some("`domio policy list` says what each of them is".to_owned()),
+            Words::Profiles | Words::Releases | Words::Of(_) => None,
+        }
+    }
 }
 
 /// Names of the guests.

@@ -1,7 +1,7 @@
 //! `[[action]]`: what an operator does, replayed in order of time to see that it is possible.
 
 use super::domain::{Domain, Resolved, pcpus};
-use super::{Chosen, given, tell};
+use super::{Chosen, VCPUS_FROM_0, given, tell};
 use crate::amount::show_pcpus;
 use crate::check::{self, Cx, Fields};
 use crate::keys::ACTION;
@@ -11,6 +11,10 @@ use crate::suggest::did_you_mean;
 use crate::value::Value;
 use domio_core::{CpuSet, Instant, ParamValues, PcpuId, Topology};
 use domio_vmm::config::Action;
+
+/// What to do about a pin to pcpus that are offline at that time.
+const ONLINE_FIRST: &str =
+    "pin to another one, or bring one back before with `do = \"pcpu-online\"`";
 
 /// The actions in order of time.
 pub(super) fn actions(
@@ -50,7 +54,8 @@ pub(super) fn actions(
                     .key(&fields.path)
                     .expected(format!(
                         "{MAX_ACTIONS} at most, counted for each domain and vcpu"
-                    )),
+                    ))
+                    .hint("let actions name single domains instead of large groups"),
             );
             return Vec::new();
         }
@@ -122,7 +127,8 @@ impl<'a> Host<'a> {
                     .expected(format!(
                         "one of the online pcpus: {}",
                         show_pcpus(&self.online)
-                    )),
+                    ))
+                    .hint(ONLINE_FIRST),
                 );
             }
         }
@@ -192,7 +198,10 @@ impl<'a> Host<'a> {
                     .key(fields.key_path("domain"))
                     .found(quote(&name))
                     .expected(format!("one of: {}", list(known())))
-                    .maybe_hint(did_you_mean(&name, known())),
+                    .hint_or(
+                        did_you_mean(&name, known()),
+                        "add a [[domain]] of that name, or remove the action",
+                    ),
                 );
             }
             return Vec::new();
@@ -217,7 +226,8 @@ impl<'a> Host<'a> {
                 .key(fields.key_path("at"))
                 .found(at.to_string())
                 .expected("a time at which the domain exists")
-                .related(self.domain(d).span, "the domain"),
+                .related(self.domain(d).span, "the domain")
+                .hint("change the action's time, or `start` or `stop` of the domain"),
             );
         }
         existing
@@ -311,7 +321,8 @@ impl<'a> Host<'a> {
                 .expected(format!(
                     "one of the online pcpus: {}",
                     show_pcpus(&self.online)
-                )),
+                ))
+                .hint(ONLINE_FIRST),
             );
             return;
         }
@@ -334,7 +345,8 @@ impl<'a> Host<'a> {
                     )
                     .key(fields.key_path("vcpu"))
                     .found(v.to_string())
-                    .expected(format!("0 to {}, or \"all\"", n - 1)),
+                    .expected(format!("0 to {}, or \"all\"", n - 1))
+                    .hint(VCPUS_FROM_0),
                 );
                 continue;
             }
@@ -394,10 +406,8 @@ impl<'a> Host<'a> {
                 .expected(expected.clone())
         };
         if left == self.online {
-            cx.push(refused(format!(
-                "pcpu {} is offline at {at} already",
-                pcpu.0
-            )));
+            let message = format!("pcpu {} is offline at {at} already", pcpu.0);
+            cx.push(refused(message).hint("remove the action, or one of those before it"));
             return false;
         }
         if left.is_empty() {
@@ -445,7 +455,8 @@ impl<'a> Host<'a> {
             )
             .key(fields.key_path("pcpu"))
             .found(pcpu.0.to_string())
-            .expected("a pcpu that an earlier action took offline"),
+            .expected("a pcpu that an earlier action took offline")
+            .hint("all pcpus are online at first; remove the action, or take it offline before"),
         );
         false
     }

@@ -144,7 +144,9 @@ fn expand(
             Some(_) => format!("{}{}", group.name, i + 1),
             None => group.name.clone(),
         };
-        names.take(cx, &name, group.name_span, &format!("{}.name", group.path));
+        let of = group.count.map(|_| group.name.as_str());
+        let path = format!("{}.name", group.path);
+        names.take(cx, &name, of, group.name_span, &path);
         let id = match group.id {
             Some(id) => (id + i as i64) as u16,
             None => names.free_id(&name, group.name_span),
@@ -401,7 +403,8 @@ pub(super) fn pcpus(
                 "no pcpu of the host is left to run on",
             )
             .key(fields.key_path(key))
-            .expected(format!("pcpus of the host: {}", show_pcpus(&all))),
+            .expected(format!("pcpus of the host: {}", show_pcpus(&all)))
+            .hint("\"all\" stands for every pcpu; `^` takes pcpus out"),
         );
         return None;
     }
@@ -421,7 +424,8 @@ fn stop_after(cx: &mut Cx<'_>, fields: &Fields<'_>, start: Duration) -> Option<I
         )
         .key(fields.key_path(fields.field("stop").map_or("stop", |f| f.written)))
         .found(stop.to_string())
-        .expected(format!("after {start}")),
+        .expected(format!("after {start}"))
+        .hint("both count from the start of the run; without a `stop` the domain stays to the end"),
     );
     None
 }

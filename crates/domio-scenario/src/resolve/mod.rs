@@ -28,6 +28,10 @@ pub(crate) struct MemberKey {
     pub entry: crate::value::Entry,
 }
 
+/// What to say of a vcpu that a domain has not.
+const VCPUS_FROM_0: &str =
+    "vcpus are counted from 0; `vcpus` of the domain says how many there are";
+
 /// The policy with the values of its parameters.
 #[derive(Clone, Copy)]
 struct Chosen<'a> {

@@ -9,23 +9,33 @@ use std::collections::BTreeMap;
 /// Name of the control domain, as Xen's tools write it.
 const CONTROL_DOMAIN: &str = "Domain-0";
 
-/// Taken names and ids, each with the place where it was given.
+/// Taken names and ids, each with the place where it was given; names also with that of the group
+/// that they are members of.
 #[derive(Default)]
 pub(super) struct Names {
-    names: BTreeMap<String, Span>,
+    names: BTreeMap<String, (Span, Option<String>)>,
     ids: BTreeMap<u16, Span>,
     /// Lowest id that a guest without one might get.
     next: u16,
 }
 
 impl Names {
-    /// Takes `name`, given at `span`; reports it when it is taken already.
-    pub fn take(&mut self, cx: &mut Cx<'_>, name: &str, span: Span, path: &str) {
+    /// Takes `name`, given at `span` and if need be by the `group` of that name; reports it when it
+    /// is taken already.
+    pub fn take(
+        &mut self,
+        cx: &mut Cx<'_>,
+        name: &str,
+        group: Option<&str>,
+        span: Span,
+        path: &str,
+    ) {
         match self.names.get(name) {
             None => {
-                self.names.insert(name.to_owned(), span);
+                let group = group.map(str::to_owned);
+                self.names.insert(name.to_owned(), (span, group));
             }
-            Some(first) => cx.push(
+            Some((first, of)) => cx.push(
                 Problem::new(
                     Code::Duplicate,
                     span,
@@ -35,7 +45,15 @@ impl Names {
                 .found(name)
                 .expected("a unique name")
                 .related(*first, "the first one")
-                .hint("the members of a group are called as the group, with numbers from 1"),
+                .hint(match of.as_deref().or(group) {
+                    Some(group) => format!(
+                        "`{name}` is a member of the group `{group}`, whose members are numbered \
+                         from 1: give the group or the other domain another name"
+                    ),
+                    None => "give one of the two another name; `count` makes several domains of a \
+                             kind"
+                        .to_owned(),
+                }),
             ),
         }
     }
@@ -51,7 +69,8 @@ impl Names {
                 )
                 .key(path)
                 .found(first.to_string())
-                .expected(format!("ids up to {MAX_DOMAIN_ID}")),
+                .expected(format!("ids up to {MAX_DOMAIN_ID}"))
+                .hint("give the group a lower `id`, or leave it out for free ones"),
             );
             return;
         }

@@ -210,10 +210,10 @@ fn named_driver(
             fields.span("driver"),
             format!("there is no domain `{name}`"),
         )
-        .maybe_hint(did_you_mean(
-            name,
-            resolved.by_name.keys().map(String::as_str),
-        )),
+        .hint_or(
+            did_you_mean(name, resolved.by_name.keys().map(String::as_str)),
+            "leave `driver` out for the domain with id 0, or add a [[domain]] of that name",
+        ),
         None => return None,
     };
     cx.push(
@@ -230,32 +230,38 @@ fn driver_serves(cx: &mut Cx<'_>, fields: &Fields<'_>, driver: usize, resolved: 
     let own = &resolved.domains[driver];
     let name = &own.config.name;
     let chosen = fields.field("driver").map(|f| f.span);
-    let blame = |problem: Problem| match chosen {
-        Some(span) => problem.related(span, "named here"),
-        None => problem.hint("`driver` of [network] names another driver domain"),
+    let blame = |problem: Problem, instead: &str| match chosen {
+        Some(span) => problem.related(span, "named here").hint(instead),
+        None => problem.hint(format!(
+            "{instead}; `driver` of [network] names the driver domain, which has id 0 otherwise"
+        )),
     };
     if let Some(vif) = &own.vif {
+        let problem = Problem::new(
+            Code::Conflict,
+            vif.span,
+            format!("{name} is the driver domain and cannot have a vif of its own"),
+        )
+        .key("network.driver")
+        .found(name)
+        .expected("network workloads in other domains");
         cx.push(blame(
-            Problem::new(
-                Code::Conflict,
-                vif.span,
-                format!("{name} is the driver domain and cannot have a vif of its own"),
-            )
-            .key("network.driver")
-            .found(name)
-            .expected("network workloads in other domains"),
+            problem,
+            "let a domain without a vif be the driver domain",
         ));
     }
     if own.config.stop.is_some() {
+        let problem = Problem::new(
+            Code::Conflict,
+            own.span,
+            format!("{name} is the driver domain and cannot be destroyed"),
+        )
+        .key("network.driver")
+        .found(name)
+        .expected("no `stop`");
         cx.push(blame(
-            Problem::new(
-                Code::Conflict,
-                own.span,
-                format!("{name} is the driver domain and cannot be destroyed"),
-            )
-            .key("network.driver")
-            .found(name)
-            .expected("no `stop`"),
+            problem,
+            "let a domain that stays be the driver domain",
         ));
     }
     let created = |i: usize, config: &DomainConfig| (config.start, i);

@@ -1,5 +1,6 @@
 //! Tasks: `[[domain.task]]`, or the workload of a domain itself.
 
+use super::VCPUS_FROM_0;
 use super::flow::flow;
 use crate::check::{self, Cx, Fields};
 use crate::keys::TASK;
@@ -108,7 +109,7 @@ fn task(
             .key(fields.key_path("vcpu"))
             .found(v.to_string())
             .expected(format!("0 to {}, or \"all\"", n - 1))
-            .hint("vcpus are counted from 0; `vcpus` of the domain says how many there are"),
+            .hint(VCPUS_FROM_0),
         );
         return None;
     }
@@ -181,7 +182,8 @@ impl Names {
                 .key(fields.key_path("name"))
                 .found(&name)
                 .expected("a name that is unique in the domain")
-                .related(first, "the first one"),
+                .related(first, "the first one")
+                .hint("give it another name; without one it is called after its workload"),
             );
         }
         name

@@ -106,8 +106,35 @@ pub fn with(more: &str) -> String {
 pub fn errors(text: &str) -> ScenarioErrors {
     match parse(text) {
         Ok(_) => panic!("accepted:\n{text}"),
-        Err(errors) => errors,
+        Err(errors) => {
+            errors.problems().iter().for_each(is_helpful);
+            errors
+        }
     }
+}
+
+/// Every problem tells where it is, what would be right and what to do, each once.
+pub fn is_helpful(p: &Problem) {
+    assert!(
+        p.line >= 1 && p.column >= 1 && !p.source.is_empty(),
+        "{p:?}"
+    );
+    let hint = p.hint.as_deref().unwrap_or("");
+    assert!(!hint.is_empty(), "no hint: {p:?}");
+    assert!(
+        hint.chars().count() < 240,
+        "{} characters: {p:?}",
+        hint.len()
+    );
+    assert!(
+        !hint.ends_with('.'),
+        "hints end like messages, without a full stop: {p:?}"
+    );
+    assert!(
+        // A single word (`key`) may well be in both.
+        !p.expected.contains(' ') || !hint.contains(&p.expected),
+        "the hint repeats what is expected: {p:?}"
+    );
 }
 
 /// The only problem of `text`.

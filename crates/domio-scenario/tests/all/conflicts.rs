@@ -1,93 +1,98 @@
 //! What is right by itself and wrong together.
 
 use crate::common::{change, errors, only, parse, with};
-use domio_scenario::Code;
+use domio_scenario::{Code, Problem};
+
+/// An action, the code, and words that the message, what was expected or the hint must hold.
+static ACTIONS: &[(&str, Code, &[&str])] = &[
+    (
+        "do = \"pause\"\ndomain = \"b\"",
+        Code::UnknownName,
+        &["no domain `b`", "one of: a, late", "add a [[domain]]"],
+    ),
+    (
+        "do = \"pause\"\ndomain = \"latte\"",
+        Code::UnknownName,
+        &["did you mean `late`?"],
+    ),
+    (
+        "do = \"pause\"\ndomain = \"late\"",
+        Code::Action,
+        &[
+            "does not exist at 0.005000000 s: it starts at",
+            "change the action's time",
+        ],
+    ),
+    (
+        "do = \"set\"\ndomain = \"a\"",
+        Code::MissingKey,
+        &["nothing is set"],
+    ),
+    (
+        "do = \"set\"\ndomain = \"a\"\ncap = 500",
+        Code::OutOfRange,
+        &["out of reach for a", "0 to 100"],
+    ),
+    (
+        "do = \"pin\"\ndomain = \"a\"",
+        Code::MissingKey,
+        &["changes no affinity"],
+    ),
+    (
+        "do = \"pin\"\ndomain = \"a\"\npin = [0]\nvcpu = 1",
+        Code::OutOfRange,
+        &["a has no vcpu 1", "counted from 0"],
+    ),
+    (
+        "do = \"pin\"\ndomain = \"a\"\npin = [7]",
+        Code::OutOfRange,
+        &["no pcpu 7"],
+    ),
+    (
+        "do = \"pcpu-offline\"\npcpu = 2",
+        Code::OutOfRange,
+        &["no pcpu 2", "0-1"],
+    ),
+    (
+        "do = \"pcpu-online\"\npcpu = 0",
+        Code::Action,
+        &["pcpu 0 is online at", "remove the action"],
+    ),
+    (
+        "do = \"pcpu-offline\"\npcpu = 1\n[[action]]\nat_ms = 1\ndo = \"pcpu-offline\"\n\
+             pcpu = 0",
+        Code::Action,
+        &["pcpu 1 is the last one"],
+    ),
+    (
+        "do = \"pcpu-offline\"\npcpu = 1\n[[action]]\nat_ms = 6\ndo = \"pcpu-offline\"\n\
+             pcpu = 1",
+        Code::Action,
+        &["offline at 0.006000000 s already", "remove the action"],
+    ),
+    (
+        "do = \"pin\"\ndomain = \"a\"\npin = [1]\n[[action]]\nat_ms = 6\n\
+             do = \"pcpu-offline\"\npcpu = 1",
+        Code::Action,
+        &["vcpu 0 of a is pinned to pcpu 1"],
+    ),
+    (
+        "do = \"pcpu-offline\"\npcpu = 1\n[[action]]\nat_ms = 6\ndo = \"pin\"\n\
+             domain = \"a\"\npin = [1]",
+        Code::Action,
+        &["every pcpu of the pin is offline", "pcpu-online"],
+    ),
+    (
+        "do = \"pause\"\ndomain = \"a\"\npcpu = 1",
+        Code::UnknownKey,
+        &["`pcpu` does not belong to `pause`", "do pcpu-offline"],
+    ),
+    ("domain = \"a\"", Code::MissingKey, &["`do` is missing"]),
+];
 
 #[test]
 fn actions_are_checked_against_the_host_at_their_time() {
-    let cases: &[(&str, Code, &[&str])] = &[
-        (
-            "do = \"pause\"\ndomain = \"b\"",
-            Code::UnknownName,
-            &["no domain `b`", "one of: a, late"],
-        ),
-        (
-            "do = \"pause\"\ndomain = \"latte\"",
-            Code::UnknownName,
-            &["did you mean `late`?"],
-        ),
-        (
-            "do = \"pause\"\ndomain = \"late\"",
-            Code::Action,
-            &["does not exist at 0.005000000 s: it starts at"],
-        ),
-        (
-            "do = \"set\"\ndomain = \"a\"",
-            Code::MissingKey,
-            &["nothing is set"],
-        ),
-        (
-            "do = \"set\"\ndomain = \"a\"\ncap = 500",
-            Code::OutOfRange,
-            &["out of reach for a", "0 to 100"],
-        ),
-        (
-            "do = \"pin\"\ndomain = \"a\"",
-            Code::MissingKey,
-            &["changes no affinity"],
-        ),
-        (
-            "do = \"pin\"\ndomain = \"a\"\npin = [0]\nvcpu = 1",
-            Code::OutOfRange,
-            &["a has no vcpu 1"],
-        ),
-        (
-            "do = \"pin\"\ndomain = \"a\"\npin = [7]",
-            Code::OutOfRange,
-            &["no pcpu 7"],
-        ),
-        (
-            "do = \"pcpu-offline\"\npcpu = 2",
-            Code::OutOfRange,
-            &["no pcpu 2", "0-1"],
-        ),
-        (
-            "do = \"pcpu-online\"\npcpu = 0",
-            Code::Action,
-            &["pcpu 0 is online at"],
-        ),
-        (
-            "do = \"pcpu-offline\"\npcpu = 1\n[[action]]\nat_ms = 1\ndo = \"pcpu-offline\"\n\
-             pcpu = 0",
-            Code::Action,
-            &["pcpu 1 is the last one"],
-        ),
-        (
-            "do = \"pcpu-offline\"\npcpu = 1\n[[action]]\nat_ms = 6\ndo = \"pcpu-offline\"\n\
-             pcpu = 1",
-            Code::Action,
-            &["offline at 0.006000000 s already"],
-        ),
-        (
-            "do = \"pin\"\ndomain = \"a\"\npin = [1]\n[[action]]\nat_ms = 6\n\
-             do = \"pcpu-offline\"\npcpu = 1",
-            Code::Action,
-            &["vcpu 0 of a is pinned to pcpu 1"],
-        ),
-        (
-            "do = \"pcpu-offline\"\npcpu = 1\n[[action]]\nat_ms = 6\ndo = \"pin\"\n\
-             domain = \"a\"\npin = [1]",
-            Code::Action,
-            &["every pcpu of the pin is offline"],
-        ),
-        (
-            "do = \"pause\"\ndomain = \"a\"\npcpu = 1",
-            Code::UnknownKey,
-            &["`pcpu` does not belong to `pause`", "do pcpu-offline"],
-        ),
-        ("domain = \"a\"", Code::MissingKey, &["`do` is missing"]),
-    ];
-    for (action, code, words) in cases {
+    for (action, code, words) in ACTIONS {
         let text = with(&format!(
             "[[domain]]\nname = \"late\"\nstart_ms = 20\n[[action]]\nat_ms = 5\n{action}\n"
         ));
@@ -170,6 +175,10 @@ fn so_have_those_that_an_action_changes() {
     assert!(parse(&set("period_us = 4000\nslice_us = 1000")).is_ok());
 }
 
+fn hint_of(p: &Problem) -> &str {
+    p.hint.as_deref().unwrap_or("")
+}
+
 #[test]
 fn names_and_ids_are_unique_over_groups_too() {
     let p = only(&with("[[domain]]\nname = \"a\"\n"));
@@ -177,10 +186,28 @@ fn names_and_ids_are_unique_over_groups_too() {
         (p.code, p.line, p.key.as_str()),
         (Code::Duplicate, 12, "domain[1].name")
     );
+    assert!(!hint_of(&p).contains("group"), "there is none: {p:?}");
+    assert!(hint_of(&p).contains("another name"), "{p:?}");
     let p = only(&with(
         "[[domain]]\nname = \"g\"\ncount = 3\n[[domain]]\nname = \"g2\"\n",
     ));
     assert!(p.message.contains("two domains `g2`"), "{p:?}");
+    assert!(
+        hint_of(&p).contains("`g2` is a member of the group `g`"),
+        "{p:?}"
+    );
+    // The group may come second, or have its own name twice.
+    let p = only(&with(
+        "[[domain]]\nname = \"g2\"\n[[domain]]\nname = \"g\"\ncount = 3\n",
+    ));
+    assert!(
+        hint_of(&p).contains("`g2` is a member of the group `g`"),
+        "{p:?}"
+    );
+    let group = "[[domain]]\nname = \"g\"\ncount = 2\n";
+    for p in errors(&with(&group.repeat(2))).problems() {
+        assert!(hint_of(p).contains("member of the group `g`"), "{p:?}");
+    }
     let p = only(&with(
         "[[domain]]\nname = \"b\"\nid = 5\ncount = 3\n[[domain]]\nname = \"c\"\nid = 7\n",
     ));

@@ -41,6 +41,47 @@ fn each_mistake_is_told_with_its_place_and_what_to_do() {
             &["at the top level", "it is a key of [scheduler]"],
         ),
         (
+            "\"credit\"",
+            "\"credit\"\ntslice_ms = 0",
+            Code::OutOfRange,
+            (8, 13),
+            &[
+                "1 to 1000 ms",
+                "for example `tslice_ms = 30`, the default. Time slice",
+            ],
+        ),
+        (
+            "\"credit\"",
+            "\"credit\"\nbanana = 0",
+            Code::UnknownKey,
+            (8, 1),
+            &[
+                "one of: policy, version, tslice_ms",
+                "domio scenario schema",
+            ],
+        ),
+        (
+            "\"credit\"",
+            "\"xyz\"",
+            Code::UnknownName,
+            (7, 10),
+            &["no policy `xyz`", "domio policy list"],
+        ),
+        (
+            "[run]",
+            "title = 3\n[run]",
+            Code::WrongType,
+            (2, 9),
+            &["a string", "put it in quotes: \"3\""],
+        ),
+        (
+            "[run]",
+            "title = []\n[run]",
+            Code::WrongType,
+            (2, 9),
+            &["a string", "`title = \"some text\"`. One line that says"],
+        ),
+        (
             "[run]",
             "[run]\ntitle = \"x\"",
             Code::UnknownKey,
@@ -59,14 +100,18 @@ fn each_mistake_is_told_with_its_place_and_what_to_do() {
             "weight = \"256\"\nname",
             Code::WrongType,
             (9, 10),
-            &["a string, not a whole number", "1 to 65535"],
+            &[
+                "a string, not a whole number",
+                "1 to 65535",
+                "leave the quotes out: 256",
+            ],
         ),
         (
             "name",
             "weight = -1\nname",
             Code::OutOfRange,
             (9, 10),
-            &["-1", "1 to 65535"],
+            &["-1", "1 to 65535", "`weight = 256`, the default. Share of"],
         ),
         (
             "name",
@@ -80,7 +125,7 @@ fn each_mistake_is_told_with_its_place_and_what_to_do() {
             "weight = 1.5\nname",
             Code::WrongType,
             (9, 10),
-            &["whole number"],
+            &["whole number", "for example `weight = 256`"],
         ),
         (
             "name",
@@ -115,7 +160,7 @@ fn each_mistake_is_told_with_its_place_and_what_to_do() {
             "soft = [300]\nname",
             Code::OutOfRange,
             (9, 9),
-            &["0 to 255"],
+            &["0 to 255", "for example `soft = [0]`. Soft affinity"],
         ),
         (
             "name",
@@ -129,7 +174,10 @@ fn each_mistake_is_told_with_its_place_and_what_to_do() {
             "pin = \"all,^0-1\"\nname",
             Code::OutOfRange,
             (9, 7),
-            &["no pcpu of the host is left"],
+            &[
+                "no pcpu of the host is left",
+                "\"all\" stands for every pcpu",
+            ],
         ),
         (
             "name",
@@ -143,28 +191,28 @@ fn each_mistake_is_told_with_its_place_and_what_to_do() {
             "name = \"a b\"",
             Code::OutOfRange,
             (9, 8),
-            &["`a b` is no name"],
+            &["`a b` is no name", "for example \"a-b\""],
         ),
         (
             "name",
             "id = 32752\nname",
             Code::OutOfRange,
             (9, 6),
-            &["0 to 32751"],
+            &["0 to 32751", "Xen's domid"],
         ),
         (
             "name",
             "id = 32750\ncount = 3\nname",
             Code::OutOfRange,
             (9, 6),
-            &["leave no room for 3"],
+            &["leave no room for 3", "a lower `id`"],
         ),
         (
             "name",
             "vcpus = 10000\nname",
             Code::OutOfRange,
             (9, 9),
-            &["1 to 4096"],
+            &["1 to 4096", "Virtual processors of each"],
         ),
         (
             "name",
@@ -178,21 +226,21 @@ fn each_mistake_is_told_with_its_place_and_what_to_do() {
             "start_ms = 5\nstop_ms = 5\nname",
             Code::Conflict,
             (10, 11),
-            &["after 5 ms"],
+            &["after 5 ms", "without a `stop`"],
         ),
         (
             "duration_s = 10",
             "duration_s = 0",
             Code::OutOfRange,
             (3, 14),
-            &["longer than nothing"],
+            &["longer than nothing", "`duration_s = 10`. Time that is"],
         ),
         (
             "duration_s = 10",
             "duration_s = -2",
             Code::OutOfRange,
             (3, 14),
-            &["cannot be negative"],
+            &["cannot be negative", "for example `duration_s = 10`"],
         ),
         (
             "duration_s = 10",
@@ -273,7 +321,10 @@ fn each_mistake_is_told_with_its_place_and_what_to_do() {
             "profile = \"fast\"",
             Code::UnknownName,
             (5, 11),
-            &["no hardware profile `fast`", "ideal"],
+            &[
+                "no hardware profile `fast`",
+                "`profile = \"ideal\"`, the default",
+            ],
         ),
         (
             "cores = 2",
@@ -308,7 +359,11 @@ fn each_mistake_is_told_with_its_place_and_what_to_do() {
             "guest = \"windows\"\nname",
             Code::UnknownName,
             (9, 9),
-            &["no guest `windows`", "linux-2.6.18"],
+            &[
+                "no guest `windows`",
+                "linux-2.6.18",
+                "for example `guest = \"ideal\"`",
+            ],
         ),
         (
             "name",
@@ -322,7 +377,7 @@ fn each_mistake_is_told_with_its_place_and_what_to_do() {
             "\"credit\"\nratelimit_us = 50",
             Code::OutOfRange,
             (8, 16),
-            &["0, or 100 to 500000 us"],
+            &["0, or 100 to 500000 us", "not preempted, 0 for none"],
         ),
         (
             "\"credit\"",
@@ -360,7 +415,7 @@ fn each_mistake_is_told_with_its_place_and_what_to_do() {
             "\"credit\"\nboost = 1",
             Code::WrongType,
             (8, 9),
-            &["true or false"],
+            &["true or false", "for example `boost = true`"],
         ),
         (
             "name = \"a\"\nworkload = \"burn\"",
@@ -401,21 +456,21 @@ fn each_mistake_is_told_with_its_place_and_what_to_do() {
             ),
             Code::Conflict,
             (13, 59),
-            &["at least 3 us"],
+            &["at least 3 us", "exchanged"],
         ),
         (
             "name = \"a\"\nworkload = \"burn\"",
             &format!("{task}workload = \"burn\"\nvcpu = 1"),
             Code::OutOfRange,
             (12, 8),
-            &["no vcpu 1", "0 to 0"],
+            &["no vcpu 1", "0 to 0", "counted from 0"],
         ),
         (
             "name = \"a\"\nworkload = \"burn\"",
             &format!("{task}workload = \"burn\"\nvcpu = \"any\""),
             Code::WrongType,
             (12, 8),
-            &["\"all\""],
+            &["\"all\"", "for example `vcpu = 0`"],
         ),
         (
             "name = \"a\"\nworkload = \"burn\"",
@@ -425,7 +480,7 @@ fn each_mistake_is_told_with_its_place_and_what_to_do() {
             ),
             Code::Duplicate,
             (15, 8),
-            &["two tasks `t`"],
+            &["two tasks `t`", "called after its workload"],
         ),
         (
             "workload = \"burn\"",
@@ -453,7 +508,7 @@ fn each_mistake_is_told_with_its_place_and_what_to_do() {
             "run = 3",
             Code::WrongType,
             (2, 7),
-            &["a table, [run]"],
+            &["a table, [run]", "write [run] with its keys below it"],
         ),
     ];
     for (from, to, code, place, words) in cases {

@@ -248,7 +248,7 @@ static MISTAKES: &[Case] = &[
         "queue = 1000",
         "rate = \"400001M\"",
         Code::OutOfRange,
-        &["400000000000"],
+        &["400000000000", "for example `rate = \"1G\"`"],
     ),
     (
         "queue = 1000",
@@ -284,7 +284,7 @@ static MISTAKES: &[Case] = &[
         "queue = 1000",
         "driver = \"web\"",
         Code::Conflict,
-        &["cannot have a vif of its own"],
+        &["cannot have a vif of its own", "let a domain without a vif"],
     ),
     (
         "queue = 1000",
@@ -302,7 +302,7 @@ static MISTAKES: &[Case] = &[
         "\"Domain-0\"",
         "\"Domain-0\"\nstop_s = 1",
         Code::Conflict,
-        &["cannot be destroyed", "no `stop`"],
+        &["cannot be destroyed", "no `stop`", "a domain that stays"],
     ),
     (
         "\"Domain-0\"",
@@ -350,7 +350,7 @@ static MISTAKES: &[Case] = &[
         "\"stream\"",
         "\"stream\"\ndirection = \"up\"",
         Code::UnknownName,
-        &["in, out"],
+        &["in, out", "for example `direction = \"in\"`"],
     ),
     (
         "\"stream\"",
@@ -374,7 +374,7 @@ static MISTAKES: &[Case] = &[
         "\"stream\"",
         "\"udp\"\npps = 1\nbytes = 1473",
         Code::OutOfRange,
-        &["0 to 1472"],
+        &["0 to 1472", "for example `bytes = 1472`"],
     ),
     (
         "\"stream\"",

@@ -1,6 +1,6 @@
 //! `--set`, `--policy` and what they leave of a scenario.
 
-use crate::common::{BASE, parse, with};
+use crate::common::{BASE, is_helpful, parse, with};
 use domio_core::Duration;
 use domio_scenario::{Code, NoReplay, Replay, ReplaySource};
 use domio_vmm::config::{Action, Arrival, Demand, Distribution, Workload};
@@ -131,9 +131,9 @@ fn bad_overrides_are_told_like_bad_files() {
             Code::MissingKey,
             "a name or index before the key",
         ),
-        ("action.0.at_ms", "2", Code::UnknownName, "none"),
-        ("seed.x", "2", Code::WrongType, ""),
-        ("title.x.y", "2", Code::WrongType, ""),
+        ("action.0.at_ms", "2", Code::UnknownName, "add it there"),
+        ("seed.x", "2", Code::WrongType, "for example `seed = 1`"),
+        ("title.x.y", "2", Code::WrongType, "for example `title ="),
         ("", "2", Code::Syntax, "names joined by dots"),
         ("a b", "2", Code::Syntax, "names joined by dots"),
         ("seed = 3 #", "2", Code::Syntax, "names joined by dots"),
@@ -145,7 +145,12 @@ fn bad_overrides_are_told_like_bad_files() {
             "0 or more",
         ),
         ("seed", "", Code::WrongType, "0 or more"),
-        ("host.cores", "two", Code::WrongType, "1 to 256"),
+        (
+            "host.cores",
+            "two",
+            Code::WrongType,
+            "`cores = 1`, the default",
+        ),
         ("domain", "3", Code::WrongType, "[[domain]]"),
     ];
     for (key, value, code, word) in cases {
@@ -167,6 +172,7 @@ fn bad_overrides_are_told_like_bad_files() {
         );
         assert!(said.contains(word), "{key}={value}: {said}");
         assert!(!errors.render(false).is_empty());
+        errors.problems().iter().for_each(is_helpful);
     }
 }
 

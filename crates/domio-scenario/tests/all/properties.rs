@@ -1,6 +1,6 @@
 //! Whatever the bytes: no panic, good errors, and only sound plans.
 
-use crate::common::policies;
+use crate::common::{is_helpful, policies};
 use domio_core::{Instant, NullSink};
 use domio_net::host::Network;
 use domio_scenario::{Built, MAX_SHOWN, NoReplay, Scenario, ScenarioErrors, examples, schema};
@@ -149,6 +149,7 @@ fn errors_are_good(errors: &ScenarioErrors, bytes: &[u8]) {
     assert!(errors.total() >= errors.problems().len());
     let lines = bytes.iter().filter(|b| **b == b'\n').count() + 1;
     for p in errors.problems() {
+        is_helpful(p);
         assert!(!p.message.is_empty() && !p.source.is_empty(), "{p:?}");
         assert!(
             p.source != "f.toml" || (1..=lines).contains(&p.line),
@@ -299,6 +300,7 @@ proptest! {
             Ok(changed) => plan_is_sound(&changed),
             Err(errors) => {
                 prop_assert!(!errors.problems().is_empty());
+                errors.problems().iter().for_each(is_helpful);
                 errors.render(true);
             }
         }

@@ -1,0 +1,174 @@
+//! What to do about a value that was refused, from the declaration of its key: an example that
+//! would be accepted, and what the key means.
+
+use crate::keys::{Key, Kind, Need};
+use domio_core::{ParamKind, ParamSpec};
+use domio_sched::Policy;
+
+/// A value that `key` takes, with its meaning.
+pub(super) fn of_key(key: &Key, policies: &[Policy]) -> String {
+    let written = key.written();
+    let example = match key.kind {
+        Kind::Section(s) => return format!("write {} with its keys below it", s.header),
+        Kind::Sections(s) => {
+            return format!("write {} for each one, with its keys below it", s.header);
+        }
+        Kind::Word(words) => match key.need {
+            Need::Word(word) => format!("\"{word}\""),
+            _ => format!("\"{}\"", words.all(policies).first().unwrap_or(&"")),
+        },
+        Kind::Time { unit, .. } | Kind::Lengths { unit, .. } => match key.need {
+            Need::TimeNs(ns) => ns_in(ns, unit),
+            _ => "10".to_owned(),
+        },
+        Kind::Int { min, .. } => match key.need {
+            Need::Int(default) => default.to_string(),
+            _ => min.max(1).to_string(),
+        },
+        Kind::Text => "\"some text\"".to_owned(),
+        Kind::Name | Kind::DomainName => "\"g1\"".to_owned(),
+        Kind::Pcpus => "[0]".to_owned(),
+        Kind::Vcpu => "0".to_owned(),
+        Kind::LineRate { .. } => "\"1G\"".to_owned(),
+        Kind::VifRate => "\"10Mb/s\"".to_owned(),
+        Kind::Guest => "\"ideal\"".to_owned(),
+    };
+    let is_default = !matches!(key.need, Need::Required | Need::Optional(_));
+    hint(&written, &example, is_default, key.doc)
+}
+
+/// A value that the parameter `spec` takes, with its meaning.
+pub(super) fn of_param(spec: &ParamSpec) -> String {
+    let default = spec.show(spec.default).to_string();
+    let default = match spec.kind {
+        ParamKind::Choice(_) => format!("\"{default}\""),
+        ParamKind::Int { .. } | ParamKind::Flag => default,
+    };
+    hint(spec.name, &default, true, spec.doc)
+}
+
+fn hint(key: &str, example: &str, is_default: bool, doc: &str) -> String {
+    let default = if is_default { ", the default" } else { "" };
+    let example = format!("for example `{key} = {example}`{default}");
+    match meaning(doc) {
+        // "When." says no more than the key itself.
+        word if !word.contains(' ') => example,
+        meaning => format!("{example}. {meaning}"),
+    }
+}
+
+/// The first sentence of `doc`, without its full stop and without the source in brackets.
+fn meaning(doc: &str) -> &str {
+    let first = doc.split(". ").next().unwrap_or(doc);
+    let first = first.strip_suffix('.').unwrap_or(first);
+    match first.rsplit_once(" (") {
+        Some((sentence, source)) if source.find(')') == Some(source.len() - 1) => sentence,
+        _ => first,
+    }
+}
+
+/// `ns` nanoseconds as a number of `unit`s, which divide them.
+fn ns_in(ns: u64, unit: &str) -> String {
+    let length = crate::amount::UNITS.iter().find(|(name, _)| *name == unit);
+    (ns / length.map_or(1, |(_, ns)| *ns)).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::amount::split_unit;
+    use crate::check::{Cx, value};
+    use crate::keys::{GUEST, LENGTHS, ROOT, Section};
+    use crate::problem::Problems;
+    use crate::source::Source;
+    use crate::value::{self as toml, Node};
+    use std::sync::Arc;
+
+    #[test]
+    fn a_meaning_is_one_sentence_without_its_source() {
+        let credit = "Share of time (xl sched-credit -w).";
+        assert_eq!(meaning(credit), "Share of time");
+        assert_eq!(
+            meaning("Xen's domid, unique. Members"),
+            "Xen's domid, unique"
+        );
+        let inside = "Receive buffer (bytes): what may be sent.";
+        assert_eq!(meaning(inside), "Receive buffer (bytes): what may be sent");
+    }
+
+    #[test]
+    fn defaults_are_whole_numbers_of_their_unit() {
+        assert_eq!(ns_in(20_000, "us"), "20");
+        assert_eq!(ns_in(200_000_000, "ms"), "200");
+    }
+
+    /// Calls `each` with every key of `section` and of the tables in it.
+    fn walk(section: &'static Section, each: &mut impl FnMut(&'static Key)) {
+        let variants = section.variants.iter().flat_map(|v| v.keys);
+        for key in section.keys.iter().chain(variants) {
+            each(key);
+            if let Kind::Section(inner) | Kind::Sections(inner) = key.kind {
+                walk(inner, each);
+            }
+        }
+    }
+
+    /// What is between the first two backquotes of `hint`: `key = value`.
+    fn example(hint: &str) -> String {
+        hint.split('`').nth(1).expect(hint).to_owned()
+    }
+
+    /// `example` as a document, and the value in it.
+    fn read(example: &str) -> (Arc<Source>, Node) {
+        let source = Source::new("test".to_owned(), example.to_owned(), false);
+        let (root, errors) = toml::read(0, example);
+        assert!(errors.is_empty(), "{example}");
+        let table = root.as_table().expect("a table");
+        (Arc::new(source), table.entries[0].node.clone())
+    }
+
+    #[test]
+    fn every_example_is_accepted_where_it_is_proposed() {
+        let policies = domio_sched::policies();
+        let mut tried = 0;
+        let mut accepted = |example: &str, check: &dyn Fn(&mut Cx<'_>, &Node) -> bool| {
+            let (source, node) = read(example);
+            let sources = [source];
+            let mut cx = Cx {
+                policies,
+                sources: &sources,
+                problems: Problems::default(),
+                notices: Vec::new(),
+                partial: false,
+                swapped: false,
+            };
+            assert!(check(&mut cx, &node) && cx.problems.is_empty(), "{example}");
+            tried += 1;
+        };
+        let mut of_keys = |key: &'static Key| {
+            if matches!(key.kind, Kind::Section(_) | Kind::Sections(_)) {
+                return;
+            }
+            let example = example(&of_key(key, policies));
+            let unit = key.has_unit().then(|| {
+                let written = example.split(' ').next().expect("a key");
+                split_unit(written).expect("a unit").1
+            });
+            accepted(&example, &|cx, node| {
+                value::key(cx, key, unit, node, key.name).is_some()
+            });
+        };
+        for section in [&ROOT, &GUEST, &LENGTHS] {
+            walk(section, &mut of_keys);
+        }
+        for policy in policies {
+            let d = policy.descriptor;
+            for spec in d.params.iter().chain(d.domain_params) {
+                accepted(&example(&of_param(spec)), &|cx, node| {
+                    value::param(cx, spec, node, spec.name) == Some(spec.default)
+                });
+            }
+        }
+        assert!(tried > 80, "{tried} examples");
+    }
+}
