@@ -1,13 +1,14 @@
 //! A run is a function of its inputs. Nothing between `domio-core` and `domio-blk` may see a clock,
-//! a thread, a file or a global, iterate in hash order, or compute time in floating point.
+//! a thread, a file, a global or an address, iterate in hash order, or compute time in floating
+//! point.
 
-use super::source::{Path, Source, Token};
+use super::source::{Kind, Path, Source, Token};
 use super::tree::Tree;
 use super::{Findings, Rule};
 
 pub const RULE: Rule = Rule {
     name: "deterministic",
-    demand: "models and policies see no clock, thread, file, global or hash order",
+    demand: "models and policies see no clock, thread, file, global, address or hash order",
     check,
 };
 
@@ -49,6 +50,10 @@ const MODULES: [(&[&str], &str); 9] = [
     (&["core", "sync"], "pass `&mut`, a run has one thread"),
 ];
 
+/// Crates that hold these modules. Under another name, or with all that is in them, they would lead
+/// there unseen.
+const ROOTS: [&str; 2] = ["std", "core"];
+
 /// What to do instead of printing.
 const PRINTING: &str = "emit a record, or write to a `fmt::Write` that the caller passes";
 
@@ -68,6 +73,21 @@ const NAMES: [(&str, &str); 14] = [
     ("eprintln", PRINTING),
     ("print", PRINTING),
     ("eprint", PRINTING),
+];
+
+/// What to do instead of asking where something lies in memory.
+const ADDRESS: &str = "an address is another one in each run; give things ids and compare those";
+
+/// Modules and names that get at an address, which any cast makes a number.
+const ADDRESS_MODULES: [&[&str]; 2] = [&["std", "ptr"], &["core", "ptr"]];
+const ADDRESS_NAMES: [&str; 7] = [
+    "as_ptr",
+    "as_mut_ptr",
+    "as_ptr_range",
+    "as_mut_ptr_range",
+    "addr_of",
+    "addr_of_mut",
+    "NonNull",
 ];
 
 /// Files of the models that may compute in floating point, with the reason. Times and decisions
@@ -97,8 +117,22 @@ fn check(tree: &Tree, findings: &mut Findings) {
                 let message = format!("`{}` reaches out of the run; {instead}", module.join("::"));
                 findings.fail(path, used.line, message);
             }
+            if let Some(root) = hiding(used) {
+                let message = format!(
+                    "`{root}` under another name or as a whole hides what comes from it; use \
+                     `{root}::...` by its own name, module by module"
+                );
+                findings.fail(path, used.line, message);
+            }
         }
         let code: Vec<&Token> = source.code().collect();
+        for (line, what) in addresses(source, &code) {
+            findings.fail(
+                path,
+                line,
+                format!("`{what}` gets at an address; {ADDRESS}"),
+            );
+        }
         for (i, token) in code.iter().enumerate() {
             if let Some((name, instead)) = NAMES.iter().find(|(name, _)| token.is_ident(name))
                 && !is_field_or_method(&code, i)
@@ -122,6 +156,52 @@ fn reaching_out(path: &Path) -> Option<(&'static [&'static str], &'static str)> 
         .find(|(module, _)| path.starts_with(module))?;
     let shares = path.starts_with(&["std", "sync", "Arc"]);
     (!shares).then_some(*module)
+}
+
+/// The crate that a path brings in as a whole: `use std as s`, `extern crate std`, `use std::*`.
+fn hiding(path: &Path) -> Option<&str> {
+    let (root, rest) = path.segments.split_first()?;
+    let whole = match rest {
+        [] => true,
+        [one] => one == "self" || one == "*",
+        _ => false,
+    };
+    (whole && ROOTS.contains(&root.as_str())).then_some(root)
+}
+
+/// What gets at the address of something, with its line, each line once: raw pointers, however
+/// they are come by, and the format that prints them.
+fn addresses(source: &Source, code: &[&Token]) -> Vec<(usize, String)> {
+    let paths = source.paths().into_iter().filter(|p| !p.test);
+    let modules = paths.filter(|p| ADDRESS_MODULES.iter().any(|m| p.starts_with(m)));
+    let mut found: Vec<(usize, String)> =
+        modules.map(|p| (p.line, p.segments.join("::"))).collect();
+    for (i, token) in code.iter().enumerate() {
+        let next = code.get(i + 1);
+        let qualified = next.is_some_and(|t| t.is_ident("const") || t.is_ident("mut"));
+        let named = ADDRESS_NAMES.iter().any(|name| token.is_ident(name));
+        if qualified && (token.is_punct("*") || token.is_ident("raw")) {
+            let next = next.map_or("", |t| t.text.as_str());
+            let gap = if token.is_punct("*") { "" } else { " " };
+            found.push((token.line, format!("{}{gap}{next}", token.text)));
+        } else if (named && !(i > 0 && code[i - 1].is_ident("fn")))
+            || (token.kind == Kind::Literal && prints_address(&token.text))
+        {
+            found.push((token.line, token.text.clone()));
+        }
+    }
+    found.sort();
+    found.dedup_by_key(|(line, _)| *line);
+    found
+}
+
+/// Whether a string literal has a place for an address: `{:p}`, `{x:#p}`.
+fn prints_address(literal: &str) -> bool {
+    literal.contains('"')
+        && literal.split('{').skip(1).any(|place| {
+            let format = place.split('}').next().and_then(|p| p.split_once(':'));
+            format.is_some_and(|(_, format)| format.ends_with('p'))
+        })
 }
 
 /// Whether the name at `i` is the model's own: `x.print`, `fn print`, `print:`.
@@ -171,6 +251,15 @@ mod tests {
             "thread_local! { static X: u8 = 0; }",
             "fn f() { println!(); }",
             "fn f(x: &mut impl std::io::Write) {}",
+            "use std as s;",
+            "use core as c;",
+            "use std::{self as s, fmt};",
+            "use std::*;",
+            "use ::std::time::Instant;",
+            "fn f() -> ::std::time::Instant { g() }",
+            "use r#std::time::Instant;",
+            "extern crate std;",
+            "extern crate std as s;",
         ] {
             let places = found_in("domio-vmm", code);
             assert_eq!(
@@ -179,6 +268,34 @@ mod tests {
                 "{code}"
             );
         }
+    }
+
+    #[test]
+    fn addresses_are_caught() {
+        for code in [
+            "fn f(x: &u8) -> usize { x as *const u8 as usize }",
+            "fn f(x: &mut u8) -> u64 { x as *mut u8 as u64 }",
+            "fn f(x: *const u8) -> usize { x as usize }",
+            "fn f(x: &[u8]) -> usize { let ptr = x.as_ptr(); ptr as usize }",
+            "fn f(x: &u8) -> usize { &raw const *x as usize }",
+            "fn f(x: &u8) -> usize { core::ptr::from_ref(x) as usize }",
+            "use core::ptr;",
+            "use std::ptr::NonNull;",
+            "fn f(x: &Arc<u8>) -> usize { Arc::as_ptr(x) as usize }",
+            "fn f(x: &u8) -> String { format!(\"{x:p}\") }",
+            "fn f(x: &u8) -> String { format!(\"at {:#018p}.\", x) }",
+        ] {
+            let places = found_in("domio-net", code);
+            assert_eq!(
+                places,
+                ["deterministic crates/domio-net/src/part.rs:2"],
+                "{code}"
+            );
+        }
+        let code = "fn f(a: u64, b: &mut u64) -> usize { (a * *b + 1) as usize }\n\
+                    fn g(raw: u64) { h(\"{raw} {{p}} {raw:>3} up: {0}p\"); raw(3); }\n\
+                    use core::slice;\nuse alloc::vec;\nextern crate alloc;";
+        assert_eq!(found_in("domio-net", code), [""; 0]);
     }
 
     #[test]

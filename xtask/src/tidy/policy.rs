@@ -78,12 +78,25 @@ mod tests {
             "fn f() { crate::registry::find(\"null\"); }",
             "use super::null::Null;",
             "use crate::*;",
+            "use ::std::vec::Vec;",
         ] {
             assert_eq!(
                 found_with(code),
                 [format!("policy-alone {FILE}:3")],
                 "{code}"
             );
+        }
+    }
+
+    #[test]
+    fn another_name_hides_nothing() {
+        for code in [
+            "use std as s;",
+            "extern crate std as s;",
+            "use domio_sim as s;",
+        ] {
+            let place = format!("policy-alone {FILE}:3");
+            assert!(found_with(code).contains(&place), "{code}");
         }
     }
 

@@ -73,6 +73,12 @@ impl Path {
     }
 }
 
+/// Keywords that a path from the root (`::std`) may follow, and that are no part of it.
+const BEFORE_PATHS: [&str; 17] = [
+    "as", "break", "const", "dyn", "else", "extern", "for", "if", "impl", "in", "match", "move",
+    "mut", "return", "use", "where", "while",
+];
+
 /// One file of Rust source.
 #[derive(Debug)]
 pub struct Source {
@@ -179,7 +185,12 @@ impl Source {
     fn push(&mut self, tree: &TokenTree, test: bool) {
         let line = tree.span().start().line;
         match tree {
-            TokenTree::Ident(ident) => self.token(ident.to_string(), Kind::Ident, line, test),
+            TokenTree::Ident(ident) => {
+                let text = ident.to_string();
+                // `r#std` is another way to write `std`.
+                let text = text.strip_prefix("r#").unwrap_or(&text).to_owned();
+                self.token(text, Kind::Ident, line, test);
+            }
             TokenTree::Punct(p) => self.token(p.as_char().to_string(), Kind::Punct, line, test),
             TokenTree::Literal(l) => self.token(l.to_string(), Kind::Literal, line, test),
             TokenTree::Group(group) => self.push_group(group, test),
@@ -230,15 +241,24 @@ impl Source {
         places.map(|i| tokens[i]).collect()
     }
 
-    /// Every path of two names or more, and every `use` of one.
+    /// Every path of two names or more, and every `use` and `extern crate` of one.
     pub fn paths(&self) -> Vec<Path> {
         let mut paths = Vec::new();
         let mut i = 0;
         while i < self.tokens.len() {
-            let used = i > 0 && self.tokens[i - 1].is_ident("use");
-            let continued = i > 0 && self.tokens[i - 1].is_punct("::");
-            if self.tokens[i].kind == Kind::Ident && !continued {
-                i = self.path(i, &mut Vec::new(), used, &mut paths);
+            let before = |n| i.checked_sub(n).map(|j| &self.tokens[j]);
+            let is = |n, text| before(n).is_some_and(|t: &Token| t.is_punct(text));
+            let word = |n, text| before(n).is_some_and(|t: &Token| t.is_ident(text));
+            // `::std` starts at the root; `<T>::f` goes on, unless the bracket is an arrow's.
+            let rooted = is(1, "::");
+            let continued = rooted && is(2, ">") && !is(3, "-") && !is(3, "=");
+            let used = word(if rooted { 2 } else { 1 }, "use");
+            let linked = word(1, "crate") && word(2, "extern");
+            let at = &self.tokens[i];
+            if used && at.is_punct("{") {
+                i = self.branches(i + 1, &mut Vec::new(), &mut paths);
+            } else if at.kind == Kind::Ident && !continued && !BEFORE_PATHS.contains(&&*at.text) {
+                i = self.path(i, &mut Vec::new(), used || linked, &mut paths);
             } else {
                 i += 1;
             }
@@ -417,6 +437,14 @@ mod tests {
         );
         assert_eq!(paths("fn f() { match x { A::B => {} } }"), ["A::B"]);
         assert_eq!(paths("use a::b::*;"), ["a::b::*"]);
+        assert_eq!(
+            paths("use std as s; extern crate core as c; use {alloc as a};").join(" "),
+            "std core alloc"
+        );
+        assert_eq!(
+            paths("use ::a; use ::b::c; fn f() -> ::d::e { <T>::g(::h::i, r#j::k) }").join(" "),
+            "a b::c d::e h::i j::k"
+        );
     }
 
     #[test]
