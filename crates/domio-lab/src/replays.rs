@@ -3,13 +3,14 @@
 use crate::validate::demand::demands;
 use crate::validate::unseen::Unseen;
 use domio_core::{DomainId, Kind, Record, VcpuName};
-use domio_scenario::{Replay, ReplaySource, Scenario};
-use domio_trace::{ReadOptions, TraceReader};
+use domio_scenario::{NoDemands, Replay, ReplaySource, Scenario};
+use domio_trace::{ReadOptions, TraceError, TraceErrorKind, TraceReader};
 use domio_vmm::Profile;
 use domio_vmm::config::Demand;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 type ByVcpu = BTreeMap<VcpuName, Arc<[Demand]>>;
@@ -18,7 +19,7 @@ type ByVcpu = BTreeMap<VcpuName, Arc<[Demand]>>;
 pub struct RecordedDemands {
     folder: PathBuf,
     profile: Profile,
-    read: RefCell<BTreeMap<String, Result<ByVcpu, String>>>,
+    read: RefCell<BTreeMap<String, Result<ByVcpu, NoDemands>>>,
 }
 
 impl RecordedDemands {
@@ -32,14 +33,19 @@ impl RecordedDemands {
         }
     }
 
-    fn read(&self, trace: &str) -> Result<ByVcpu, String> {
+    fn read(&self, trace: &str) -> Result<ByVcpu, NoDemands> {
+        // Whoever reads a message need not know which folder the program was started in.
         let path = self.folder.join(trace);
-        let failed = |e| format!("{}: {e}", path.display());
+        let path = std::path::absolute(&path).unwrap_or(path);
+        let failed = |e| refused(trace, &path, &e);
         let mut reader = TraceReader::open(&path, &ReadOptions::default()).map_err(failed)?;
         let mut records = Vec::new();
         reader.copy_to(&mut records).map_err(failed)?;
         let Some(first) = records.first() else {
-            return Err(format!("{}: the trace holds no record", path.display()));
+            return Err(NoDemands {
+                why: format!("{} holds no record", path.display()),
+                hint: "record the host for longer, or name another trace".to_owned(),
+            });
         };
         let begin = first.at;
         let records: Vec<Record> = records.into_iter().flat_map(as_xen_writes).collect();
@@ -48,6 +54,53 @@ impl RecordedDemands {
             .into_iter()
             .map(|(vcpu, recorded)| (vcpu, recorded.demands.into()))
             .collect())
+    }
+}
+
+/// Why the trace at `path`, which the scenario calls `trace`, could not be read.
+fn refused(trace: &str, path: &Path, error: &TraceError) -> NoDemands {
+    let file = path.display();
+    let TraceErrorKind::Io(io) = &error.kind else {
+        return NoDemands {
+            why: format!("{file}: {error}"),
+            hint: format!("`domio trace summary {file}` tells what can be read of it"),
+        };
+    };
+    let why = match io.kind() {
+        ErrorKind::NotFound => format!("there is no file {file}"),
+        _ => format!("{file} cannot be read: {io}"),
+    };
+    let hint = match Path::new(trace).is_absolute() {
+        true => "put the recording there, or correct `trace`",
+        false => {
+            "`trace` counts from the folder of the scenario's file; put the recording there, or \
+             give an absolute path"
+        }
+    };
+    NoDemands {
+        why,
+        hint: hint.to_owned(),
+    }
+}
+
+/// What to say of a vcpu that is not among those of a trace.
+fn not_among(by_vcpu: &ByVcpu, vcpu: VcpuName) -> NoDemands {
+    const MOST: usize = 12;
+    let names = by_vcpu.keys().take(MOST).map(VcpuName::to_string);
+    let names: Vec<String> = names.collect();
+    let more = match by_vcpu.len().saturating_sub(MOST) {
+        0 => String::new(),
+        n => format!(" and {n} more"),
+    };
+    NoDemands {
+        why: format!("the trace has no vcpu {vcpu}"),
+        hint: match names.is_empty() {
+            true => "the trace shows no vcpu at all; name another one".to_owned(),
+            false => format!(
+                "it has {}{more}, which `trace_domain` (d) and `trace_vcpu` (v) name",
+                names.join(", ")
+            ),
+        },
     }
 }
 
@@ -61,7 +114,7 @@ fn as_xen_writes(record: Record) -> Vec<Record> {
 }
 
 impl ReplaySource for RecordedDemands {
-    fn demands(&self, replay: &Replay) -> Result<Arc<[Demand]>, String> {
+    fn demands(&self, replay: &Replay) -> Result<Arc<[Demand]>, NoDemands> {
         let mut read = self.read.borrow_mut();
         let trace = read
             .entry(replay.trace.clone())
@@ -71,7 +124,7 @@ impl ReplaySource for RecordedDemands {
             Ok(demands) => demands
                 .get(&vcpu)
                 .cloned()
-                .ok_or_else(|| format!("the trace has no vcpu {vcpu}")),
+                .ok_or_else(|| not_among(demands, vcpu)),
             Err(why) => Err(why.clone()),
         }
     }
@@ -125,10 +178,48 @@ mod tests {
             &text.replace("trace_vcpu = 0", "trace_vcpu = 7"),
         );
         let refused = missing.build(&RecordedDemands::of(&missing)).err().unwrap();
+        let said = format!("the trace has no vcpu d{}v7", id.0);
+        assert!(refused.to_string().contains(&said), "{refused}");
+        let there = format!("it has d{}v0, which", id.0);
+        assert!(refused.to_string().contains(&there), "{refused}");
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[test]
+    fn a_trace_that_cannot_be_read_is_told_with_its_path_and_the_reason() {
+        let folder = std::env::temp_dir().join(format!("domio-no-replay-{}", std::process::id()));
+        std::fs::create_dir_all(folder.join("folder")).unwrap();
+        std::fs::write(folder.join("text"), "no trace at all").unwrap();
+        let refused = |trace: &str| {
+            let text = format!(
+                "run.duration_s = 1\nscheduler.policy = \"credit\"\n[[domain]]\nname = \"g\"\n\
+                 workload = \"replay\"\ntrace = \"{trace}\"\ntrace_domain = 3\n"
+            );
+            let scenario = parse(folder.join("s.toml").to_str().unwrap(), &text);
+            let errors = scenario
+                .build(&RecordedDemands::of(&scenario))
+                .err()
+                .unwrap();
+            let p = errors.problems()[0].clone();
+            assert_eq!((p.line, p.column), (6, 9), "{p:?}");
+            (p.message, p.hint.unwrap())
+        };
+        let (message, hint) = refused("none.bin");
+        let path = folder.join("none.bin").display().to_string();
+        let why = format!("cannot be replayed: there is no file {path}");
+        assert!(message.ends_with(&why), "{message}");
+        assert!(hint.contains("folder of the scenario's file"), "{hint}");
+        let (message, hint) = refused(&path);
+        assert!(message.ends_with(&why), "{message}");
         assert!(
-            refused.to_string().contains("the trace has no vcpu"),
-            "{refused}"
+            !hint.contains("folder"),
+            "an absolute path counts from nowhere: {hint}"
         );
+        let (message, _) = refused("folder");
+        assert!(message.contains("cannot be read: "), "{message}");
+        let (message, hint) = refused("text");
+        assert!(message.contains("not a trace"), "{message}");
+        assert!(hint.contains("domio trace summary"), "{hint}");
         std::fs::remove_dir_all(&folder).unwrap();
     }
 }

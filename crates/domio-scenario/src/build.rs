@@ -14,8 +14,17 @@ pub trait ReplaySource {
     /// The demands of the vcpu that `replay` names, in order of time.
     ///
     /// # Errors
-    /// Why there are none, one sentence without a full stop ("the trace has no vcpu d3v0").
-    fn demands(&self, replay: &Replay) -> Result<Arc<[Demand]>, String>;
+    /// Why there are none and what to do about it.
+    fn demands(&self, replay: &Replay) -> Result<Arc<[Demand]>, NoDemands>;
+}
+
+/// Why a recorded vcpu cannot be replayed. Both are one sentence without a full stop.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct NoDemands {
+    /// What is wrong ("the trace has no vcpu d3v0").
+    pub why: String,
+    /// What to do about it.
+    pub hint: String,
 }
 
 /// A source without recordings, for scenarios without `replay`.
@@ -23,8 +32,11 @@ pub trait ReplaySource {
 pub struct NoReplay;
 
 impl ReplaySource for NoReplay {
-    fn demands(&self, _: &Replay) -> Result<Arc<[Demand]>, String> {
-        Err("recordings cannot be replayed here".to_owned())
+    fn demands(&self, _: &Replay) -> Result<Arc<[Demand]>, NoDemands> {
+        Err(NoDemands {
+            why: "recordings cannot be replayed here".to_owned(),
+            hint: "choose another workload than replay".to_owned(),
+        })
     }
 }
 
@@ -67,7 +79,10 @@ impl Scenario {
         for replay in &plan.replays {
             let ordered = |demands: Arc<[Demand]>| match demands.is_sorted_by_key(|d| d.at) {
                 true => Ok(demands),
-                false => Err("its demands are not in order of time".to_owned()),
+                false => Err(NoDemands {
+                    why: "its demands are not in order of time".to_owned(),
+                    hint: "record it anew, or sort its records by time".to_owned(),
+                }),
             };
             match source.demands(replay).and_then(ordered) {
                 Ok(demands) => {
@@ -75,7 +90,7 @@ impl Scenario {
                     host.domains[domain].vcpus[vcpu].tasks[task].workload =
                         Workload::Replay(demands);
                 }
-                Err(why) => problems.push(
+                Err(NoDemands { why, hint }) => problems.push(
                     Problem::new(
                         Code::Replay,
                         replay.span,
@@ -88,7 +103,8 @@ impl Scenario {
                     )
                     .key("trace")
                     .found(crate::problem::quote(&replay.trace))
-                    .hint("the path is relative to the scenario's file"),
+                    .expected("a trace of Xen or of domio with this vcpu in it")
+                    .hint(hint),
                 ),
             }
         }

@@ -50,7 +50,7 @@ mod source;
 mod suggest;
 mod value;
 
-pub use build::{Built, NoReplay, ReplaySource};
+pub use build::{Built, NoDemands, NoReplay, ReplaySource};
 pub use examples::{example, examples};
 pub use limits::{MAX_ACTIONS, MAX_BYTES, MAX_TASKS, MAX_VCPUS};
 pub use plan::{Plan, Replay};

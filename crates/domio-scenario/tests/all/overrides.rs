@@ -2,7 +2,7 @@
 
 use crate::common::{BASE, is_helpful, parse, with};
 use domio_core::Duration;
-use domio_scenario::{Code, NoReplay, Replay, ReplaySource};
+use domio_scenario::{Code, NoDemands, NoReplay, Replay, ReplaySource};
 use domio_vmm::config::{Action, Arrival, Demand, Distribution, Workload};
 use std::sync::Arc;
 
@@ -267,12 +267,15 @@ fn what_comes_after_the_end_is_noticed() {
 struct Recording;
 
 impl ReplaySource for Recording {
-    fn demands(&self, replay: &Replay) -> Result<Arc<[Demand]>, String> {
+    fn demands(&self, replay: &Replay) -> Result<Arc<[Demand]>, NoDemands> {
         let at = |ns| domain_time(ns);
         match (replay.trace.as_str(), replay.domain, replay.vcpu) {
             ("t.bin", 3, 1) => Ok(Arc::new([at(5), at(9)])),
             ("t.bin", 4, 0) => Ok(Arc::new([at(9), at(5)])),
-            _ => Err("the trace has no such vcpu".to_owned()),
+            _ => Err(NoDemands {
+                why: "the trace has no such vcpu".to_owned(),
+                hint: "name another one".to_owned(),
+            }),
         }
     }
 }
@@ -305,6 +308,12 @@ fn recordings_come_from_the_caller() {
     let refused = scenario.build(&NoReplay).map(|_| ()).unwrap_err();
     let p = &refused.problems()[0];
     assert_eq!((p.code, p.line), (Code::Replay, 20), "{refused}");
+    is_helpful(p);
+    let other = parse(&text.replace("trace_vcpu = 1", "trace_vcpu = 7")).unwrap();
+    let refused = other.build(&Recording).map(|_| ()).unwrap_err();
+    let p = &refused.problems()[0];
+    assert!(p.message.ends_with("the trace has no such vcpu"), "{p:?}");
+    assert_eq!(p.hint.as_deref(), Some("name another one"));
     let disordered =
         parse(&text.replace("trace_domain = 3\ntrace_vcpu = 1", "trace_domain = 4")).unwrap();
     let refused = disordered.build(&Recording).map(|_| ()).unwrap_err();
