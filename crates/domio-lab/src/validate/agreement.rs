@@ -1,6 +1,7 @@
 //! Recorded beside simulated, and whether they agree.
 
 use super::estimate::{Settings, estimate};
+use super::fit;
 use super::recording::{Recording, RecordingError};
 use super::twin::Twin;
 use domio_core::{DomainId, Sink};
@@ -60,6 +61,8 @@ pub struct DomainAgreement {
     pub agrees: bool,
     /// Which figures are not.
     pub differs_in: Vec<&'static str>,
+    /// Why figures are zero or missing, where that could not be expected.
+    pub reason: Option<String>,
 }
 
 /// One recording.
@@ -75,6 +78,8 @@ pub struct Agreement {
     pub matched: (usize, usize),
     /// By domain.
     pub domains: Vec<DomainAgreement>,
+    /// What else has to be known to judge the figures, a sentence each.
+    pub remarks: Vec<String>,
 }
 
 impl Agreement {
@@ -112,7 +117,12 @@ impl Agreement {
             .description
             .domains
             .iter()
-            .map(|d| compare(DomainId(d.id), &d.name, &recorded, &simulated, smp))
+            .map(|d| {
+                let compared = compare(DomainId(d.id), &d.name, &recorded, &simulated, smp);
+                let account = recorded.domain(DomainId(d.id)).map(|d| d.total);
+                let reason = fit::reason(d, recording, &account.unwrap_or_default());
+                DomainAgreement { reason, ..compared }
+            })
             .collect();
         Ok(Agreement {
             name: recording.name.clone(),
@@ -120,6 +130,7 @@ impl Agreement {
             pcpus: recording.description.pcpus,
             matched: (estimate.matched, estimate.of),
             domains,
+            remarks: fit::remarks(recording, estimate.of),
         })
     }
 }
@@ -188,6 +199,7 @@ fn compare(
         switches_per_s,
         agrees: differs_in.is_empty(),
         differs_in,
+        reason: None,
     }
 }
 

@@ -11,13 +11,15 @@
 //! state in which the trace found the host ([`mod@start`], and what a trace cannot show of it,
 //! [`mod@estimate`], or shows in the length of a pass alone, [`search`]). Everything after that is
 //! the model's own. One hardware profile serves every recording
-//! ([`domio_vmm::Profile::XEN_4_17_EMULATED`]).
+//! ([`domio_vmm::Profile::XEN_4_17_EMULATED`]). A description and a trace that cannot be of one
+//! host are refused; what they leave open is said beside the figures (`fit`).
 
 pub mod agreement;
 pub mod arrival;
 pub mod clock;
 pub mod demand;
 pub mod estimate;
+mod fit;
 pub mod hold;
 pub mod kernel_tick;
 pub mod late;

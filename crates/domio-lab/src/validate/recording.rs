@@ -1,5 +1,6 @@
 //! A recorded trace with the description of the host that it was recorded on.
 
+use super::fit;
 use domio_core::{Instant, Record};
 use domio_trace::{ReadOptions, TraceError, TraceReader};
 use serde::Deserialize;
@@ -17,10 +18,24 @@ pub struct Description {
     /// Ticks of the trace's clock in a second.
     pub tsc_hz: u64,
     /// Parameters of the scheduler, by the names of `xl sched-credit`.
-    #[serde(default)]
     pub params: std::collections::BTreeMap<String, i64>,
     /// Domains, dom0 included.
     pub domains: Vec<DescribedDomain>,
+    /// What it does not say and which default holds instead, a sentence each.
+    #[serde(skip)]
+    pub assumed: Vec<String>,
+}
+
+impl Description {
+    /// Reads a description.
+    ///
+    /// # Errors
+    /// Where the text is no JSON, or not of this form, and why.
+    pub fn parse(text: &[u8]) -> Result<Description, serde_json::Error> {
+        let mut description: Description = serde_json::from_slice(text)?;
+        description.assumed = fit::assumed(&serde_json::from_slice(text)?);
+        Ok(description)
+    }
 }
 
 /// A domain of a [`Description`].
@@ -136,7 +151,7 @@ impl Recording {
             path: file.clone(),
             source,
         })?;
-        let description: Description = serde_json::from_slice(&text)
+        let description = Description::parse(&text)
             .map_err(|source| RecordingError::Description { path: file, source })?;
         let name = path.file_name().map_or_else(
             || path.display().to_string(),
@@ -235,6 +250,6 @@ impl Recording {
                 "the trace holds no runstate record; record with xentrace -e 0x0002f000".into(),
             );
         }
-        Ok(())
+        fit::check(&self.description, &self.records).or_else(unusable)
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::figure;
 use crate::text::{Cell, Column, Table, Tone};
-use domio_lab::validate::{Agreement, Pair};
+use domio_lab::validate::{Agreement, DomainAgreement, Pair};
 
 /// One row a domain of a recording; cells show "recorded / simulated".
 pub fn render(agreements: &[Agreement], width: Option<u16>) -> String {
@@ -20,6 +20,8 @@ pub fn render(agreements: &[Agreement], width: Option<u16>) -> String {
     for agreement in agreements {
         for domain in &agreement.domains {
             let verdict = match domain.agrees {
+                // Nothing on both sides is no agreement that would mean anything.
+                true if never_ran(domain) => Cell::new("never ran", Tone::Dim),
                 true => Cell::new("agrees", Tone::Good),
                 false => Cell::new("differs", Tone::Bad),
             };
@@ -44,8 +46,24 @@ pub fn render(agreements: &[Agreement], width: Option<u16>) -> String {
             text += &format!("{name}, {domain} differs in {figures}\n");
         }
     }
+    for agreement in agreements {
+        for domain in &agreement.domains {
+            if let Some(reason) = &domain.reason {
+                text += &format!("{}, {}: {reason}\n", agreement.name, domain.name);
+            }
+        }
+        for remark in &agreement.remarks {
+            text += &format!("{}: {remark}\n", agreement.name);
+        }
+    }
     let agree = agreements.iter().filter(|a| a.agrees).count();
     text + &format!("{agree} of {} recordings agree\n", agreements.len())
+}
+
+/// Whether the domain has no processor time, neither recorded nor simulated.
+fn never_ran(domain: &DomainAgreement) -> bool {
+    let none = |side: Option<f64>| side.is_none_or(|share| share == 0.0);
+    none(domain.share.recorded) && none(domain.share.simulated)
 }
 
 fn pair(pair: Pair) -> Cell {
@@ -56,7 +74,7 @@ fn pair(pair: Pair) -> Cell {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use domio_lab::validate::{DomainAgreement, Quantiles};
+    use domio_lab::validate::Quantiles;
 
     #[test]
     fn what_differs_is_named() {
@@ -83,6 +101,7 @@ mod tests {
             switches_per_s: pair(4.7, 4.8),
             agrees,
             differs_in: if agrees { vec![] } else { vec!["share"] },
+            reason: None,
         };
         let agreement = |name: &str, agrees| Agreement {
             name: name.into(),
@@ -90,6 +109,7 @@ mod tests {
             pcpus: 1,
             matched: (9, 10),
             domains: vec![domain(agrees)],
+            remarks: vec![],
         };
         let text = render(&[agreement("burn7", true), agreement("cap30", false)], None);
         assert!(
@@ -97,5 +117,22 @@ mod tests {
             "{text}"
         );
         assert!(text.ends_with("cap30, g1 differs in share\n1 of 2 recordings agree\n"));
+        // What is not there is told beside what is.
+        let mut open = agreement("burn7", true);
+        open.remarks = vec!["a default is assumed".into()];
+        open.domains.push(DomainAgreement {
+            name: "ghost".into(),
+            share: pair(0.0, 0.0),
+            reason: Some("no record".into()),
+            ..domain(true)
+        });
+        let text = render(&[open], None);
+        let row = text.lines().find(|l| l.contains("ghost")).unwrap_or("");
+        assert!(
+            row.contains("never ran") && !row.contains("agrees"),
+            "{text}"
+        );
+        let end = "burn7, ghost: no record\nburn7: a default is assumed\n1 of 1 recordings agree\n";
+        assert!(text.ends_with(end), "{text}");
     }
 }

@@ -1,0 +1,365 @@
+//! Whether a description and its trace are of the same host, and what to say where one of them
+//! leaves something open.
+
+use super::recording::{DescribedDomain, DescribedWorkload, Description, Recording};
+use domio_core::{DomainId, Instant, Kind, Record, Runstate, VcpuName};
+use domio_meter::Account;
+use domio_sched::credit::DESCRIPTOR;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Parameters of `scenario.json` that `xl sched-credit -s` shows: whoever records a host knows
+/// them.
+const SHOWN_BY_XL: [&str; 3] = ["tslice_ms", "ratelimit_us", "migration_delay_us"];
+
+/// A vcpu's first record of a runstate: when, and what it was in until then.
+type First = (Instant, Runstate);
+
+/// Every vcpu that `records` tell the runstate of, without those that idle.
+fn seen(records: &[Record]) -> BTreeMap<VcpuName, First> {
+    let mut seen = BTreeMap::new();
+    for r in records.iter().filter(|r| !r.vcpu.is_idle()) {
+        let was = match (r.runstates(), r.kind) {
+            (Some((old, _)), _) => old,
+            (None, Kind::Continue) => Runstate::Running,
+            _ => continue,
+        };
+        seen.entry(r.vcpu).or_insert((r.at, was));
+    }
+    seen
+}
+
+/// The vcpus of `domain` that are not in `seen`.
+fn unseen(domain: &DescribedDomain, seen: &BTreeMap<VcpuName, First>) -> Vec<VcpuName> {
+    let all = (0..domain.vcpus).map(|v| VcpuName::new(DomainId(domain.id), v));
+    all.filter(|v| !seen.contains_key(v)).collect()
+}
+
+fn list(vcpus: &[VcpuName]) -> String {
+    const MOST: usize = 8;
+    let names: Vec<String> = vcpus.iter().take(MOST).map(VcpuName::to_string).collect();
+    match vcpus.len().saturating_sub(MOST) {
+        0 => names.join(", "),
+        more => format!("{} and {more} more", names.join(", ")),
+    }
+}
+
+/// Checks that `records` can be of the host that `description` describes.
+///
+/// # Errors
+/// What contradicts, and what to do about it.
+pub(super) fn check(description: &Description, records: &[Record]) -> Result<(), String> {
+    let mut ids = BTreeSet::new();
+    if let Some(twice) = description.domains.iter().find(|d| !ids.insert(d.id)) {
+        return Err(format!(
+            "scenario.json lists two domains with the id {}; give {} the id that it had",
+            twice.id, twice.name
+        ));
+    }
+    let seen = seen(records);
+    for name in seen.keys() {
+        let domain = description.domains.iter().find(|d| d.id == name.domain.0);
+        match domain {
+            None => {
+                return Err(format!(
+                    "the trace shows {name}, which scenario.json does not list; add the domain \
+                     with the id {}",
+                    name.domain.0
+                ));
+            }
+            Some(d) if name.index >= d.vcpus => {
+                return Err(format!(
+                    "the trace shows {name}, which scenario.json does not list: {} has {} vcpus \
+                     there; correct `vcpus`",
+                    d.name, d.vcpus
+                ));
+            }
+            Some(_) => {}
+        }
+    }
+    if seen.is_empty() {
+        return Err("the trace shows no vcpu of any domain; record while the guests work".into());
+    }
+    for d in &description.domains {
+        let unseen = unseen(d, &seen);
+        if d.workload == DescribedWorkload::Burn && !unseen.is_empty() {
+            return Err(format!(
+                "{} always computes (`burn`), but the trace has no record of {}; correct `id`, \
+                 `vcpus` or `workload` in scenario.json, or record until each has run",
+                d.name,
+                list(&unseen)
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// What the reader of the figures of `recording` has to know besides them, a sentence each.
+pub(super) fn remarks(recording: &Recording, dispatches: usize) -> Vec<String> {
+    let description = &recording.description;
+    let mut remarks = description.assumed.clone();
+    let seen = seen(&recording.records);
+    for d in &description.domains {
+        let unseen = unseen(d, &seen);
+        // Of whom there is no record at all, the reason beside his figures tells.
+        if !unseen.is_empty() && unseen.len() < usize::from(d.vcpus) {
+            remarks.push(format!(
+                "{} has {} vcpus in scenario.json, but the trace has no record of {}: asleep all \
+                 the time, or not there",
+                d.name,
+                d.vcpus,
+                list(&unseen)
+            ));
+        }
+    }
+    let pcpus: BTreeSet<u16> = recording.records.iter().map(|r| r.pcpu.0).collect();
+    for p in (0..description.pcpus).filter(|p| !pcpus.contains(p)) {
+        remarks.push(format!(
+            "scenario.json says {} pcpus, but the trace has no record of pcpu {p}",
+            description.pcpus
+        ));
+    }
+    if dispatches == 0 {
+        remarks.push(
+            "nobody is switched in within the trace, so there is no decision to compare".into(),
+        );
+    }
+    remarks
+}
+
+/// Why figures of `domain` are zero or missing, `None` where none is that could be expected.
+/// `recorded` is the domain's account of the recording.
+pub(super) fn reason(
+    domain: &DescribedDomain,
+    recording: &Recording,
+    recorded: &Account,
+) -> Option<String> {
+    let seen = seen(&recording.records);
+    let own = seen.iter().filter(|(v, _)| v.domain.0 == domain.id);
+    let Some((at, was)) = own.map(|(_, first)| *first).min_by_key(|(at, _)| *at) else {
+        return Some(
+            "the trace has no record of it: asleep all the time, or its id is another".into(),
+        );
+    };
+    // A domain with a cap may be parked when the trace begins.
+    let created = was == Runstate::Offline && domain.cap == 0;
+    let reason = if created && at > recording.begin() {
+        format!(
+            "it is created {} after the trace begins, while the simulated host has its domains \
+             from the start; record hosts whose guests are up",
+            at.since(recording.begin())
+        )
+    } else if recorded.running == 0 && recorded.executions == 0 {
+        "it never runs in the trace".into()
+    } else if recorded.runs.count == 0 {
+        "no run of it begins and ends within the trace, which gives runs no lengths".into()
+    } else if domain.workload == DescribedWorkload::Replay && recorded.wake_to_run.count == 0 {
+        "no wake-up of it is followed by a run within the trace".into()
+    } else {
+        return None;
+    };
+    Some(reason)
+}
+
+/// What `json`, a description, leaves to defaults that Xen shows, a sentence each.
+pub(super) fn assumed(json: &serde_json::Value) -> Vec<String> {
+    let mut assumed = Vec::new();
+    for spec in DESCRIPTOR.params {
+        if SHOWN_BY_XL.contains(&spec.name) && json["params"].get(spec.name).is_none() {
+            assumed.push(format!(
+                "scenario.json has no params.{}: Xen's default of {} is assumed",
+                spec.name,
+                spec.show(spec.default)
+            ));
+        }
+    }
+    for domain in json["domains"].as_array().into_iter().flatten() {
+        let name = domain["name"].as_str().unwrap_or_default();
+        for (key, default) in [("vcpus", "1"), ("weight", "256"), ("cap", "0")] {
+            if domain.get(key).is_none() {
+                assumed.push(format!(
+                    "scenario.json has no {key} of {name}: {default} is assumed"
+                ));
+            }
+        }
+    }
+    assumed
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use domio_core::PcpuId;
+    use domio_meter::Meter;
+    use serde_json::json;
+
+    /// A recording of `Domain-0`, which replays, and `g1`, which burns; `change` changes its
+    /// description.
+    fn description(change: impl Fn(&mut serde_json::Value)) -> Description {
+        let mut text = json!({
+            "xen": "4.17.7", "scheduler": "credit", "pcpus": 1, "tsc_hz": 1_000_000_000,
+            "params": { "tslice_ms": 30, "ratelimit_us": 1000, "migration_delay_us": 0 },
+            "domains": [
+                { "id": 0, "name": "Domain-0", "vcpus": 1, "weight": 256, "cap": 0,
+                  "workload": "replay" },
+                { "id": 1, "name": "g1", "vcpus": 1, "weight": 256, "cap": 0, "workload": "burn" },
+            ],
+        });
+        change(&mut text);
+        Description::parse(text.to_string().as_bytes()).expect("a description")
+    }
+
+    fn record(at: u64, domain: u16, vcpu: u16, old: Runstate, new: Runstate) -> Record {
+        let vcpu = VcpuName::new(DomainId(domain), vcpu);
+        Record::runstate(Instant::from_nanos(at), PcpuId(0), vcpu, old, new)
+    }
+
+    /// Domain-0 wakes and preempts g1 twice.
+    fn records() -> Vec<Record> {
+        use Runstate::{Blocked, Runnable, Running};
+        let mut records = Vec::new();
+        for at in [1_000, 2_000] {
+            records.extend([
+                record(at, 0, 0, Blocked, Runnable),
+                record(at + 10, 1, 0, Running, Runnable),
+                record(at + 10, 0, 0, Runnable, Running),
+                record(at + 20, 0, 0, Running, Blocked),
+                record(at + 20, 1, 0, Runnable, Running),
+            ]);
+        }
+        records
+    }
+
+    fn recording(description: Description, records: Vec<Record>) -> Recording {
+        Recording {
+            name: "test".into(),
+            description,
+            records,
+        }
+    }
+
+    /// The reason that is given for the domain `id`.
+    fn reason_of(id: u16, recording: &Recording) -> Option<String> {
+        use domio_core::Sink;
+        let mut meter = Meter::new();
+        recording.records.iter().for_each(|r| meter.record(r));
+        let summary = meter.finish();
+        let account = summary.domain(DomainId(id)).map(|d| d.total);
+        let domains = &recording.description.domains;
+        let domain = domains.iter().find(|d| d.id == id).expect("described");
+        reason(domain, recording, &account.unwrap_or_default())
+    }
+
+    #[test]
+    fn a_description_that_fits_needs_no_remark() {
+        let fits = recording(description(|_| {}), records());
+        assert_eq!(check(&fits.description, &fits.records), Ok(()));
+        assert_eq!(remarks(&fits, 4), [""; 0]);
+        assert_eq!((reason_of(0, &fits), reason_of(1, &fits)), (None, None));
+    }
+
+    #[test]
+    fn what_contradicts_the_trace_is_refused() {
+        let refused = |words: &[&str], change: &dyn Fn(&mut serde_json::Value)| {
+            let why = check(&description(change), &records()).expect_err(words[0]);
+            for word in words {
+                assert!(why.contains(word), "no {word:?} in: {why}");
+            }
+        };
+        refused(&["two domains with the id 0", "give g1"], &|d| {
+            d["domains"][1]["id"] = 0.into();
+        });
+        refused(&["d1v0", "does not list", "with the id 1"], &|d| {
+            d["domains"].as_array_mut().expect("a list").pop();
+        });
+        refused(&["g1 always computes", "no record of d7v0"], &|d| {
+            let ghost = json!({ "id": 7, "name": "g1", "workload": "burn" });
+            d["domains"].as_array_mut().expect("a list").push(ghost);
+        });
+        refused(&["g1 always computes", "d1v1, d1v2;"], &|d| {
+            d["domains"][1]["vcpus"] = 3.into();
+        });
+        let mut two = records();
+        two.push(record(3_000, 0, 1, Runstate::Blocked, Runstate::Runnable));
+        let why = check(&description(|_| {}), &two).expect_err("two vcpus");
+        assert!(
+            why.contains("d0v1") && why.contains("Domain-0 has 1 vcpus"),
+            "{why}"
+        );
+        let why = check(&description(|_| {}), &[]).expect_err("empty");
+        assert!(why.contains("no vcpu of any domain"), "{why}");
+    }
+
+    #[test]
+    fn what_can_be_judged_all_the_same_is_remarked() {
+        let sleeping = description(|d| {
+            let ghost = json!({ "id": 7, "name": "ghost", "vcpus": 2, "weight": 256, "cap": 0,
+                                "workload": "replay" });
+            d["domains"].as_array_mut().expect("a list").push(ghost);
+            d["domains"][0]["vcpus"] = 2.into();
+            d["pcpus"] = 2.into();
+        });
+        let recording = recording(sleeping, records());
+        assert_eq!(check(&recording.description, &recording.records), Ok(()));
+        let said = remarks(&recording, 0);
+        assert_eq!(said.len(), 3, "{said:?}");
+        assert!(
+            said[0].contains("Domain-0 has 2 vcpus") && said[0].contains("d0v1"),
+            "{said:?}"
+        );
+        assert!(said[1].contains("no record of pcpu 1"), "{said:?}");
+        assert!(said[2].contains("nobody is switched in"), "{said:?}");
+        let why = reason_of(7, &recording).expect("a reason");
+        assert!(why.contains("no record of it"), "{why}");
+    }
+
+    #[test]
+    fn defaults_are_named() {
+        let bare = description(|d| {
+            d["params"] = json!({ "tslice_ms": 30 });
+            d["domains"][1] = json!({ "id": 1, "name": "g1", "workload": "burn" });
+        });
+        let expected = [
+            "scenario.json has no params.ratelimit_us: Xen's default of 1000 is assumed",
+            "scenario.json has no params.migration_delay_us: Xen's default of 0 is assumed",
+            "scenario.json has no vcpus of g1: 1 is assumed",
+            "scenario.json has no weight of g1: 256 is assumed",
+            "scenario.json has no cap of g1: 0 is assumed",
+        ];
+        assert_eq!(bare.assumed, expected);
+        assert_eq!(remarks(&recording(bare, records()), 4), expected);
+        let text = r#"{ "xen": "4.17", "scheduler": "credit", "pcpus": 1, "tsc_hz": 1,
+                        "domains": [] }"#;
+        let why = Description::parse(text.as_bytes()).expect_err("no params");
+        assert!(why.to_string().contains("missing field `params`"), "{why}");
+    }
+
+    #[test]
+    fn figures_that_are_missing_have_a_reason() {
+        use Runstate::{Blocked, Offline, Runnable, Running};
+        let with = |id, records: Vec<Record>| {
+            reason_of(id, &recording(description(|_| {}), records)).expect("a reason")
+        };
+        // g1 waits, then runs to the end of the trace.
+        let mut last = vec![record(0, 1, 0, Runnable, Running)];
+        last.push(record(10, 0, 0, Blocked, Runnable));
+        assert!(with(1, last.clone()).contains("no run of it begins and ends"));
+        assert!(with(0, last).contains("never runs"));
+        let unwoken = vec![
+            record(0, 0, 0, Running, Runnable),
+            record(1, 0, 0, Runnable, Running),
+            record(2, 0, 0, Running, Blocked),
+        ];
+        assert!(with(0, unwoken).contains("no wake-up of it"));
+        let mut boot = vec![record(0, 0, 0, Blocked, Runnable)];
+        boot.push(record(3_000_000_000, 1, 0, Offline, Runnable));
+        boot.extend(records().into_iter().map(|r| Record {
+            at: Instant::from_nanos(r.at.as_nanos() + 4_000_000_000),
+            ..r
+        }));
+        let why = with(1, boot.clone());
+        assert!(why.starts_with("it is created 3 s after"), "{why}");
+        // With a cap it was parked.
+        let capped = description(|d| d["domains"][1]["cap"] = 30.into());
+        assert_eq!(reason_of(1, &recording(capped, boot)), None);
+    }
+}

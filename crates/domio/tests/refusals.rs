@@ -1,0 +1,113 @@
+//! What the command line says of inputs that do not fit: recordings whose description is of another
+//! host, and replays of traces that are not there.
+
+mod common;
+
+use common::{domio, folder, json_of};
+use predicates::str::contains;
+use serde_json::{Value, json};
+use std::fs;
+use std::path::Path;
+use tempfile::TempDir;
+
+/// Puts the shortest recording into `folder`, its description changed by `change`.
+fn recording(folder: &TempDir, change: impl Fn(&mut Value)) {
+    let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/xen-traces/c1-cap30");
+    let text = fs::read(from.join("scenario.json")).unwrap();
+    let mut description: Value = serde_json::from_slice(&text).unwrap();
+    change(&mut description);
+    let to = folder.path().join("r");
+    fs::create_dir_all(&to).unwrap();
+    fs::copy(from.join("trace.bin"), to.join("trace.bin")).unwrap();
+    fs::write(to.join("scenario.json"), description.to_string()).unwrap();
+}
+
+fn add(description: &mut Value, domain: Value) {
+    description["domains"].as_array_mut().unwrap().push(domain);
+}
+
+#[test]
+fn validate_refuses_a_description_of_another_host() {
+    let folder = folder();
+    let refuses = |words: &str, change: &dyn Fn(&mut Value)| {
+        recording(&folder, change);
+        let mut command = domio(&folder);
+        let assert = command.args(["validate", "r"]).assert();
+        assert.code(2).stdout("").stderr(contains(words));
+    };
+    refuses("missing field `params`", &|d| {
+        d.as_object_mut().unwrap().remove("params");
+    });
+    refuses(
+        "g1 always computes (`burn`), but the trace has no record of d1v1",
+        &|d| {
+            d["domains"][1]["vcpus"] = 2.into();
+        },
+    );
+    refuses(
+        "ghost always computes (`burn`), but the trace has no record of d9v0",
+        &|d| {
+            add(d, json!({ "id": 9, "name": "ghost", "workload": "burn" }));
+        },
+    );
+    refuses(
+        "the trace shows d1v0, which scenario.json does not list",
+        &|d| {
+            d["domains"].as_array_mut().unwrap().pop();
+        },
+    );
+}
+
+#[test]
+fn validate_says_what_it_could_not_compare_and_what_it_assumed() {
+    let folder = folder();
+    recording(&folder, |d| {
+        d["params"].as_object_mut().unwrap().remove("ratelimit_us");
+        d["domains"][0]["vcpus"] = 2.into();
+        let asleep = json!({ "id": 9, "name": "ghost", "vcpus": 1, "weight": 256, "cap": 0,
+                             "workload": "replay" });
+        add(d, asleep);
+    });
+    let told = json_of(&folder, &["validate", "r", "--json"]);
+    let trace = &told["traces"][0];
+    assert_eq!(trace["domains"][1]["reason"], Value::Null);
+    let ghost = &trace["domains"][2];
+    assert_eq!(ghost["share"]["recorded"], 0.0);
+    let reason = ghost["reason"].as_str().expect("a reason");
+    assert!(
+        reason.starts_with("the trace has no record of it"),
+        "{reason}"
+    );
+    let remarks: Vec<&str> = trace["remarks"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .filter_map(Value::as_str)
+        .collect();
+    assert_eq!(remarks.len(), 2, "{remarks:?}");
+    assert!(
+        remarks[0].contains("params.ratelimit_us: Xen's default of 1000"),
+        "{remarks:?}"
+    );
+    assert!(remarks[1].contains("no record of d0v1"), "{remarks:?}");
+}
+
+#[test]
+fn a_replay_without_its_trace_is_told_with_the_path_that_was_tried() {
+    let folder = folder();
+    fs::create_dir(folder.path().join("inner")).unwrap();
+    let text = "run.duration_s = 1\nscheduler.policy = \"credit\"\n[[domain]]\nname = \"g\"\n\
+                workload = \"replay\"\ntrace = \"none.bin\"\ntrace_domain = 3\n";
+    fs::write(folder.path().join("inner/s.toml"), text).unwrap();
+    // The program may know the folder by another name (a link).
+    let path = Path::new("inner").join("none.bin").display().to_string();
+    domio(&folder)
+        .args(["run", "inner/s.toml"])
+        .assert()
+        .code(2)
+        .stdout("")
+        .stderr(contains("inner/s.toml:6:9: "))
+        .stderr(contains("there is no file "))
+        .stderr(contains(path))
+        .stderr(contains("counts from the folder of the scenario's file"));
+}
