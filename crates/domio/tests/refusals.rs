@@ -4,6 +4,7 @@
 mod common;
 
 use common::{domio, folder, json_of};
+use predicates::prelude::*;
 use predicates::str::contains;
 use serde_json::{Value, json};
 use std::fs;
@@ -33,7 +34,8 @@ fn validate_refuses_a_description_of_another_host() {
         recording(&folder, change);
         let mut command = domio(&folder);
         let assert = command.args(["validate", "r"]).assert();
-        assert.code(2).stdout("").stderr(contains(words));
+        let assert = assert.code(2).stdout("").stderr(contains(words));
+        assert.stderr(contains("name a folder").not());
     };
     refuses("missing field `params`", &|d| {
         d.as_object_mut().unwrap().remove("params");

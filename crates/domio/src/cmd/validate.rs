@@ -3,7 +3,6 @@
 use crate::args::{Global, Validate};
 use crate::out::{self, Status};
 use crate::progress::progress;
-use anyhow::Context;
 use domio_lab::replicate::on_all_cores;
 use domio_lab::validate::{Agreement, Recording, RecordingError};
 use domio_report::text;
@@ -12,11 +11,14 @@ use serde_json::json;
 /// Simulates every recording of the folder and compares.
 pub fn run(args: &Validate, global: &Global) -> anyhow::Result<Status> {
     let folder = args.folder.display();
-    let recordings = Recording::load_all(&args.folder).with_context(|| {
-        format!(
-            "cannot read recordings from {folder}; \
-             name a folder with trace.bin and scenario.json, or one of such folders"
-        )
+    let recordings = Recording::load_all(&args.folder).map_err(|error| match error {
+        RecordingError::Io { .. } | RecordingError::None { .. } => anyhow::Error::new(error)
+            .context(format!(
+                "cannot read recordings from {folder}; \
+                 name a folder with trace.bin and scenario.json, or one of such folders"
+            )),
+        // The folder was right; these say themselves what to do.
+        _ => error.into(),
     })?;
     let jobs: Vec<&Recording> = recordings.iter().collect();
     let agreements = on_all_cores(
