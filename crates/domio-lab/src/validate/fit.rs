@@ -43,11 +43,18 @@ fn list(vcpus: &[VcpuName]) -> String {
     }
 }
 
-/// Checks that `records` can be of the host that `description` describes.
+/// Whether `records` tell anything of `vcpu`.
+pub(super) fn has_records(records: &[Record], vcpu: VcpuName) -> bool {
+    let tells = |r: &Record| r.runstates().is_some() || r.kind == Kind::Continue;
+    records.iter().any(|r| r.vcpu == vcpu && tells(r))
+}
+
+/// Checks that `records` can be of the host that `description` describes. A domain that has more
+/// vcpus than it says gets them, with a remark.
 ///
 /// # Errors
 /// What contradicts, and what to do about it.
-pub(super) fn check(description: &Description, records: &[Record]) -> Result<(), String> {
+pub(super) fn fit(description: &mut Description, records: &[Record]) -> Result<(), String> {
     let mut ids = BTreeSet::new();
     if let Some(twice) = description.domains.iter().find(|d| !ids.insert(d.id)) {
         return Err(format!(
@@ -57,23 +64,22 @@ pub(super) fn check(description: &Description, records: &[Record]) -> Result<(),
     }
     let seen = seen(records);
     for name in seen.keys() {
-        let domain = description.domains.iter().find(|d| d.id == name.domain.0);
-        match domain {
-            None => {
-                return Err(format!(
-                    "the trace shows {name}, which scenario.json does not list; add the domain \
-                     with the id {}",
-                    name.domain.0
-                ));
-            }
-            Some(d) if name.index >= d.vcpus => {
-                return Err(format!(
-                    "the trace shows {name}, which scenario.json does not list: {} has {} vcpus \
-                     there; correct `vcpus`",
-                    d.name, d.vcpus
-                ));
-            }
-            Some(_) => {}
+        let domain = description.domains.iter_mut();
+        let Some(domain) = domain.into_iter().find(|d| d.id == name.domain.0) else {
+            return Err(format!(
+                "the trace shows {name}, which scenario.json does not list; add the domain with \
+                 the id {}",
+                name.domain.0
+            ));
+        };
+        if name.index >= domain.vcpus {
+            description.assumed.push(format!(
+                "the trace shows {name}, but {} has {} vcpus in scenario.json: {} are assumed",
+                domain.name,
+                domain.vcpus,
+                name.index + 1
+            ));
+            domain.vcpus = name.index + 1;
         }
     }
     if seen.is_empty() {
@@ -81,7 +87,7 @@ pub(super) fn check(description: &Description, records: &[Record]) -> Result<(),
     }
     for d in &description.domains {
         let unseen = unseen(d, &seen);
-        if d.workload == DescribedWorkload::Burn && !unseen.is_empty() {
+        if d.workload == DescribedWorkload::Burn && unseen.len() == usize::from(d.vcpus) {
             return Err(format!(
                 "{} always computes (`burn`), but the trace has no record of {}; correct `id`, \
                  `vcpus` or `workload` in scenario.json, or record until each has run",
@@ -251,8 +257,8 @@ mod tests {
 
     #[test]
     fn a_description_that_fits_needs_no_remark() {
-        let fits = recording(description(|_| {}), records());
-        assert_eq!(check(&fits.description, &fits.records), Ok(()));
+        let mut fits = recording(description(|_| {}), records());
+        assert_eq!(fit(&mut fits.description, &fits.records), Ok(()));
         assert_eq!(remarks(&fits, 4), [""; 0]);
         assert_eq!((reason_of(0, &fits), reason_of(1, &fits)), (None, None));
     }
@@ -260,7 +266,7 @@ mod tests {
     #[test]
     fn what_contradicts_the_trace_is_refused() {
         let refused = |words: &[&str], change: &dyn Fn(&mut serde_json::Value)| {
-            let why = check(&description(change), &records()).expect_err(words[0]);
+            let why = fit(&mut description(change), &records()).expect_err(words[0]);
             for word in words {
                 assert!(why.contains(word), "no {word:?} in: {why}");
             }
@@ -275,17 +281,7 @@ mod tests {
             let ghost = json!({ "id": 7, "name": "g1", "workload": "burn" });
             d["domains"].as_array_mut().expect("a list").push(ghost);
         });
-        refused(&["g1 always computes", "d1v1, d1v2;"], &|d| {
-            d["domains"][1]["vcpus"] = 3.into();
-        });
-        let mut two = records();
-        two.push(record(3_000, 0, 1, Runstate::Blocked, Runstate::Runnable));
-        let why = check(&description(|_| {}), &two).expect_err("two vcpus");
-        assert!(
-            why.contains("d0v1") && why.contains("Domain-0 has 1 vcpus"),
-            "{why}"
-        );
-        let why = check(&description(|_| {}), &[]).expect_err("empty");
+        let why = fit(&mut description(|_| {}), &[]).expect_err("empty");
         assert!(why.contains("no vcpu of any domain"), "{why}");
     }
 
@@ -298,8 +294,8 @@ mod tests {
             d["domains"][0]["vcpus"] = 2.into();
             d["pcpus"] = 2.into();
         });
-        let recording = recording(sleeping, records());
-        assert_eq!(check(&recording.description, &recording.records), Ok(()));
+        let mut recording = recording(sleeping, records());
+        assert_eq!(fit(&mut recording.description, &recording.records), Ok(()));
         let said = remarks(&recording, 0);
         assert_eq!(said.len(), 3, "{said:?}");
         assert!(
@@ -310,6 +306,29 @@ mod tests {
         assert!(said[2].contains("nobody is switched in"), "{said:?}");
         let why = reason_of(7, &recording).expect("a reason");
         assert!(why.contains("no record of it"), "{why}");
+    }
+
+    #[test]
+    fn the_trace_tells_how_many_vcpus_there_are() {
+        let mut more = records();
+        more.push(record(3_000, 0, 2, Runstate::Blocked, Runstate::Runnable));
+        let mut found = recording(description(|_| {}), more);
+        assert_eq!(fit(&mut found.description, &found.records), Ok(()));
+        assert_eq!(found.description.domains[0].vcpus, 3);
+        let said = remarks(&found, 4);
+        assert!(
+            said[0].contains("d0v2") && said[0].contains("3 are assumed"),
+            "{said:?}"
+        );
+        assert!(said[1].contains("no record of d0v1"), "{said:?}");
+
+        // A guest of two vcpus of which one computes.
+        let half = description(|d| d["domains"][1]["vcpus"] = 2.into());
+        let mut half = recording(half, records());
+        assert_eq!(fit(&mut half.description, &half.records), Ok(()));
+        assert!(remarks(&half, 4)[0].contains("no record of d1v1"));
+        let has = |index| has_records(&half.records, VcpuName::new(DomainId(1), index));
+        assert!(has(0) && !has(1));
     }
 
     #[test]

@@ -169,13 +169,19 @@ impl Recording {
         let mut reader = TraceReader::open(&file, &options).map_err(broken)?;
         let mut records: Vec<Record> = Vec::new();
         reader.copy_to(&mut records).map_err(broken)?;
-        let recording = Recording {
+        let mut recording = Recording {
             name,
             description,
             records,
         };
         recording.check()?;
-        Ok(recording)
+        match fit::fit(&mut recording.description, &recording.records) {
+            Ok(()) => Ok(recording),
+            Err(problem) => Err(RecordingError::Unusable {
+                name: recording.name,
+                problem,
+            }),
+        }
     }
 
     /// Reads every recording below `path`, or the one that `path` itself is, by name.
@@ -250,6 +256,6 @@ impl Recording {
                 "the trace holds no runstate record; record with xentrace -e 0x0002f000".into(),
             );
         }
-        fit::check(&self.description, &self.records).or_else(unusable)
+        Ok(())
     }
 }

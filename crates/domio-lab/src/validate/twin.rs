@@ -2,9 +2,10 @@
 
 use super::arrival::attributed;
 use super::demand::demands;
+use super::fit;
 use super::kernel_tick::KERNEL_TICK;
 use super::recording::{DescribedWorkload, Recording};
-use super::start::{Start, StartVcpu, tick_period};
+use super::start::{Start, tick_period};
 use super::unseen::Unseen;
 use domio_core::{
     CpuSet, DomainId, Duration, Instant, Kind, ParamValues, PcpuId, Record, Runstate, Sink,
@@ -110,7 +111,12 @@ impl Twin {
                         period: KERNEL_TICK,
                         phase: origin + at.since(start.at) % KERNEL_TICK,
                     });
-                    vcpu_config(domain.workload, &recorded, origin, tick)
+                    // A guest that computes may have vcpus to spare.
+                    let workload = match fit::has_records(&recording.records, name) {
+                        true => domain.workload,
+                        false => DescribedWorkload::Replay,
+                    };
+                    vcpu_config(workload, &recorded, origin, tick)
                 })
                 .collect();
             domains.push(DomainConfig {
@@ -122,17 +128,6 @@ impl Twin {
                 start: Instant::ZERO,
                 stop: None,
             });
-        }
-        let known = |v: &StartVcpu| {
-            let mut domains = description.domains.iter();
-            domains.any(|d| d.id == v.name.domain.0 && v.name.index < d.vcpus)
-        };
-        if let Some(v) = start.vcpus.iter().find(|v| !known(v)) {
-            return Err(format!(
-                "the trace shows {}, which scenario.json does not list; its domains need the id \
-                 and the number of vcpus that they had",
-                v.name
-            ));
         }
         let topology = Topology::flat(description.pcpus).ok_or("no pcpus")?;
         let config = HostConfig {
