@@ -135,6 +135,10 @@ pub struct Reproduce {
     /// Replications of each experiment, instead of the experiment's own number
     #[arg(long, value_name = "NUMBER", value_parser = replications())]
     pub replications: Option<u32>,
+    /// Measured time of each cell of ongaro's tests, instead of 20 s with streams, 60 s where guests
+    /// burn beside them and 120 s without streams
+    #[arg(long, value_name = "NUMBER", value_parser = seconds())]
+    pub seconds: Option<u64>,
     /// Claims to decide, instead of those that ship with domio
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub claims: Option<PathBuf>,
@@ -147,7 +151,8 @@ pub struct Reproduce {
     )]
     pub report: PathBuf,
     /// Decide nothing, but write the first replication of this cell of ongaro's experiment, as
-    /// test3/orig, to the file of --perfetto; with streams ten seconds of it
+    /// test3/orig, to the file of --perfetto; with streams ten seconds of it unless --seconds says
+    /// otherwise
     #[arg(
         long,
         value_name = "TEST/CONFIGURATION",
@@ -168,6 +173,12 @@ pub struct Reproduce {
 fn replications() -> RangedI64ValueParser<u32> {
     const MOST: i64 = 100_000;
     clap::value_parser!(u32).range(1..=MOST)
+}
+
+/// The longest round trips take half a minute.
+fn seconds() -> RangedU64ValueParser<u64> {
+    const MOST: u64 = 3_600;
+    clap::value_parser!(u64).range(1..=MOST)
 }
 
 /// What a scenario can hold, as TOML has no larger whole numbers; the same for every command, so

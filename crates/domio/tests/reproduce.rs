@@ -56,6 +56,33 @@ fn a_cell_becomes_a_timeline_with_its_figures() {
 }
 
 #[test]
+fn cells_are_measured_for_as_long_as_asked() {
+    let folder = folder();
+    let shares = |seconds: &str| {
+        let args = [
+            "reproduce",
+            "ongaro.test3.burn-share",
+            "--replications",
+            "2",
+            "--json",
+        ];
+        let mut command = domio(&folder);
+        command.args(args).args(["--seconds", seconds]);
+        // A share of two seconds proves little.
+        let output = command.output().unwrap();
+        json(&output.stdout)["claims"][0].clone()
+    };
+    assert_ne!(shares("2")["ci95"], shares("4")["ci95"]);
+    let page = std::fs::read_to_string(folder.path().join("out/report.html")).unwrap();
+    assert!(page.contains("--seconds 4"), "the command repeats the run");
+    domio(&folder)
+        .args(["reproduce", "ongaro", "--seconds", "0"])
+        .assert()
+        .code(2)
+        .stderr(contains("1..=3600"));
+}
+
+#[test]
 fn reproduce_as_json_has_the_promised_form() {
     let folder = folder();
     let value = json_of(&folder, &["reproduce", "ongaro.debit", "--json"]);

@@ -20,6 +20,11 @@ pub fn registry() -> Registry {
     shortened(1)
 }
 
+/// Every experiment and check, the cells of Ongaro's tests under `cells`.
+pub fn with_cells(cells: ongaro::Settings) -> Registry {
+    registry_of(1, cells)
+}
+
 /// Every experiment and check, with the times of all experiments divided by `divisor`: for tests,
 /// and for a first look that need not be exact.
 ///
@@ -27,8 +32,12 @@ pub fn registry() -> Registry {
 /// When `divisor` is zero.
 pub fn shortened(divisor: u32) -> Registry {
     assert!(divisor > 0, "times cannot be divided by zero");
+    registry_of(divisor, ongaro::Settings::shortened(divisor))
+}
+
+fn registry_of(divisor: u32, cells: ongaro::Settings) -> Registry {
     let mut registry = Registry::new();
-    ongaro::register(&mut registry, divisor);
+    ongaro::register(&mut registry, divisor, cells);
     zeng::register(&mut registry, divisor);
     registry
 }

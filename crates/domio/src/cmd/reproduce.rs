@@ -7,6 +7,8 @@ use crate::files::Files;
 use crate::out::{self, Status};
 use crate::progress::progress;
 use anyhow::{Context, anyhow};
+use domio_core::Duration;
+use domio_lab::experiments::ongaro::Settings as Cells;
 use domio_lab::ledger::Entry;
 use domio_lab::reproduce::{Options, Reproduction, reproduce};
 use domio_lab::{Claims, Ledger, Registry, Verdict, experiments};
@@ -41,7 +43,13 @@ pub fn run(args: &Reproduce, global: &Global) -> anyhow::Result<Status> {
         seed: args.seed,
         replications: args.replications,
     };
-    let registry = experiments::registry();
+    let registry = match args.seconds {
+        Some(seconds) => {
+            let time = Duration::from_secs(seconds);
+            experiments::with_cells(Cells::default().with_cells_for(time))
+        }
+        None => experiments::registry(),
+    };
     let result = reproduce(&selected, &registry, options, &*progress);
     let failed = result.ledger.has_failures();
     match args.json {
@@ -99,6 +107,9 @@ fn report(
     command += &format!(" --seed {}", args.seed);
     if let Some(n) = args.replications {
         command += &format!(" --replications {n}");
+    }
+    if let Some(n) = args.seconds {
+        command += &format!(" --seconds {n}");
     }
     // The paper's own figures take the place of bars of the same samples.
     let mut sections = ongaro::sections(&result.samples, &result.ledger);

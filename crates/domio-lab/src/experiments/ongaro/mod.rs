@@ -45,10 +45,10 @@ pub use suite::{FIGURE_4, Role, TESTS, Test};
 
 const REPLICATIONS: u32 = 10;
 
-pub(super) fn register(registry: &mut Registry, divisor: u32) {
+pub(super) fn register(registry: &mut Registry, divisor: u32, cells: Settings) {
     fig2::register(registry, divisor);
     debit::register(registry, divisor);
-    register_cells(registry, Settings::shortened(divisor));
+    register_cells(registry, cells);
 }
 
 /// Adds all cells, under `settings`, and the rows that read them.
