@@ -133,8 +133,10 @@ pub enum Kind {
     /// is written (low, high word). Only simulated hosts tell this.
     ///
     /// From [`NetPlace::GuestOut`] to the same place nothing moves: the guest has found the ring
-    /// full. The last two words are 0 but for packets that reach a card whose driver is not
-    /// looking: the driver notes them when it looks again.
+    /// full. From [`NetPlace::TxRing`] to the same place nothing moves either: the guest has used
+    /// up its rate, and the last two words are ns until it gets more. Otherwise they are 0 but for
+    /// packets that reach a card whose driver is not looking: the driver notes them when it looks
+    /// again.
     NetMove = 20,
 }
 

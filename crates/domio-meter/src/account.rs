@@ -19,6 +19,13 @@ impl Window {
         end.min(self.to).saturating_sub(start.max(self.from))
     }
 
+    /// The part of `start..end` that counts: where it begins and ends, if it is any.
+    #[inline]
+    pub(crate) fn cut(self, start: u64, end: u64) -> Option<(u64, u64)> {
+        let (start, end) = (start.max(self.from), end.min(self.to));
+        (start < end).then_some((start, end))
+    }
+
     /// Whether what happens at `at` counts.
     #[inline]
     pub(crate) fn holds(self, at: u64) -> bool {

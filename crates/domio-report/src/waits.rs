@@ -56,13 +56,16 @@ impl Waits<'_> {
         })
     }
 
-    /// Where the time of each guest's packets went, in percent of it. Unknown time is a part only
-    /// where there is some.
+    /// Where the time of each guest's packets went, in percent of it. Time of a rate limit and
+    /// unknown time are parts only where there is some.
     pub fn packets(&self) -> Shares {
-        let unknown = |p: &PacketWaits| p.queues().contains_key(&Queue::Unknown);
-        let known = !self.guests().any(|(_, p)| unknown(p));
-        let queues = Queue::ALL.into_iter();
-        let queues: Vec<Queue> = queues.filter(|q| !known || *q != Queue::Unknown).collect();
+        let found = |queue| {
+            let mut guests = self.guests();
+            guests.any(|(_, packets)| packets.queues().contains_key(&queue))
+        };
+        let shown =
+            |queue: &Queue| !matches!(queue, Queue::Limit | Queue::Unknown) || found(*queue);
+        let queues: Vec<Queue> = Queue::ALL.into_iter().filter(shown).collect();
         let row = |(name, packets): (String, &PacketWaits)| {
             let times = packets.queues();
             let time = |queue: &Queue| times.get(queue).copied().unwrap_or(0);
@@ -138,6 +141,7 @@ impl Waits<'_> {
                     Queue::DriverRunq => "for the driver domain in the run queue",
                     Queue::Scan => "for the event-channel scan of the driver domain",
                     Queue::Card => "in the NIC, for a driver domain that runs or sleeps",
+                    Queue::Limit => "for their rate limit",
                     _ => "in a ring, for a driver domain that runs or sleeps",
                 };
                 format!("Packets of {name} waited most {place}: {part:.1} % of their time.")
@@ -301,6 +305,25 @@ pub(crate) mod tests {
         assert!(verdicts[0].contains("60.0 %"), "{verdicts:?}");
         assert_eq!(verdicts.len(), 1, "none for a guest without packets");
         assert_eq!(waits.sections().len(), 2);
+    }
+
+    #[test]
+    fn a_rate_limit_is_a_part_where_there_is_one() {
+        let (mut explanation, names) = (explanation(), names());
+        let packets = explanation.domains[0].packets.as_mut().unwrap();
+        let limit = (NetPlace::TxRing, Cause::Limit);
+        packets.times.insert(limit, 100_000_000);
+        let waits = Waits {
+            explanation: &explanation,
+            names: &names,
+        };
+        let shares = waits.packets();
+        let part = shares.parts.iter().position(|p| p == "rate limit");
+        assert_eq!(shares.rows[0].1[part.expect("a part")], 50.0);
+        assert_eq!(
+            waits.verdicts(),
+            ["Packets of web waited most for their rate limit: 50.0 % of their time."]
+        );
     }
 
     #[test]

@@ -16,6 +16,7 @@ mod proto;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 
+use domio_core::NetPlace::{GuestOut, TxRing};
 use domio_core::{DomainId, Instant, Kind, PcpuId, Record, Runstate, Sink, VcpuName};
 use prost::Message;
 
@@ -393,6 +394,8 @@ fn step(record: &Record) -> String {
     match (record.kind, record.places()) {
         (Kind::EvtchnSend, _) => format!("port {port} sent to"),
         (Kind::EvtchnServe, _) => format!("port {port} served"),
+        (_, Some((GuestOut, GuestOut))) => "ring found full".to_owned(),
+        (_, Some((TxRing, TxRing))) => "held back by the rate limit".to_owned(),
         (_, Some((old, new))) => format!("packet: {} to {}", old.name(), new.name()),
         (_, None) => "packet".to_owned(),
     }
@@ -524,6 +527,8 @@ mod tests {
             lost,
             step(Kind::EvtchnServe, 0, 9),
             step(Kind::NetMove, 0x63, 0),
+            step(Kind::NetMove, 0x55, 0),
+            step(Kind::NetMove, 0x66, 0),
             Record::policy(Instant::from_nanos(6), PcpuId(0), 7, 2, &words),
         ];
         let packets = packets(&records, &TraceHeader::default());
@@ -536,9 +541,12 @@ mod tests {
         assert_eq!(events[2].name.as_deref(), Some("port 9 served"));
         let moved = Some("packet: tx ring to rx ring");
         assert_eq!(events[3].name.as_deref(), moved);
-        assert_eq!(events[4].name.as_deref(), Some("runs by its slice"));
-        assert_eq!(events[4].track, events[0].track);
-        assert_eq!(events[4].annotations[1].int_value, 400);
+        assert_eq!(events[4].name.as_deref(), Some("ring found full"));
+        let held = Some("held back by the rate limit");
+        assert_eq!(events[5].name.as_deref(), held);
+        assert_eq!(events[6].name.as_deref(), Some("runs by its slice"));
+        assert_eq!(events[6].track, events[0].track);
+        assert_eq!(events[6].annotations[1].int_value, 400);
         assert!(events.iter().all(|e| e.r#type == INSTANT));
         let tid = packets
             .iter()

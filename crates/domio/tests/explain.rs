@@ -67,6 +67,40 @@ fn the_scan_and_the_run_queue_are_told_apart() {
 }
 
 #[test]
+fn what_waits_for_a_rate_waits_for_nobody_else() {
+    let folder = folder();
+    let how = ["udp-rate-limit", "--set", "run.duration_s=2"];
+    let out = explain(&folder, &how).arg("--json").output();
+    let json: Value = serde_json::from_slice(&out.unwrap().stdout).unwrap();
+    let queues = |name: &str| {
+        let mut domains = json["domains"].as_array().unwrap().iter();
+        let domain = domains.find(|d| d["name"] == name).unwrap();
+        domain["packets"]["queues_ns"].clone()
+    };
+    let sum = |queues: &Value| -> u64 {
+        let queues = queues.as_object().unwrap().values();
+        queues.map(|ns| ns.as_u64().unwrap()).sum()
+    };
+    let (limited, free) = (queues("limited"), queues("free"));
+    // A host whose work takes no time: what is not the limit's is the card's, which is slow to
+    // interrupt, and a timer's slop.
+    let limit = limited["rate_limit"].as_u64().unwrap();
+    assert!(limit > sum(&limited) / 1_000 * 995, "{limited}");
+    assert_eq!(free["rate_limit"], 0);
+    assert_eq!(free["ring"], limited["ring"], "{free} {limited}");
+    explain(&folder, &how)
+        .args(["--report", "waits.html"])
+        .assert()
+        .success()
+        .stdout(contains("rate limit").and(contains(
+            "Packets of limited waited most for their rate limit",
+        )));
+    let page = std::fs::read_to_string(folder.path().join("waits.html")).unwrap();
+    assert!(page.contains("limited, rate limit: 99."), "in a bar's text");
+    assert!(page.contains(">rate limit</text>"), "in the legend");
+}
+
+#[test]
 fn a_report_has_stacked_bars_and_a_host_without_network_its_run_queues() {
     let folder = folder();
     explain(

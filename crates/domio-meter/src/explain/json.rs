@@ -68,7 +68,8 @@ pub struct PacketsJson {
 pub struct WaitJson {
     /// [`NetPlace::name`](domio_core::NetPlace::name).
     pub place: &'static str,
-    /// `run_queue`, `event_channel_scan`, `busy`, `work`, `held` or `unknown`; see [`Cause`].
+    /// `run_queue`, `event_channel_scan`, `busy`, `work`, `rate_limit`, `held` or `unknown`; see
+    /// [`Cause`].
     pub cause: &'static str,
     /// Who is in the run queue, or works: `guest` or `driver`.
     pub side: Option<&'static str>,
@@ -115,6 +116,7 @@ fn packets(packets: &PacketWaits) -> PacketsJson {
             Cause::Scan => ("event_channel_scan", None, None),
             Cause::Busy => ("busy", None, None),
             Cause::Work(side) => ("work", Some(side), None),
+            Cause::Limit => ("rate_limit", None, None),
             Cause::Held => ("held", None, None),
             Cause::Unknown => ("unknown", None, None),
         };

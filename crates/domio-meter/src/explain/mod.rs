@@ -12,9 +12,15 @@
 //! the driver domain or in the ring from the guest, and the guest while it is in the guest or in
 //! the ring to it. If that one is runnable, the packet waits in its **run queue**, behind the
 //! domain that runs on its pcpu. If it runs, it works on the packet or is busy with something else.
-//! If it is blocked, nobody has told it yet: the card moderates its interrupts, or a limit or the
-//! lack of buffers holds the packet back. A ring whose other side has not been told is its writer's
-//! still.
+//! If it is blocked, nobody has told it yet: the card moderates its interrupts, or the lack of
+//! buffers holds the packet back. A ring whose other side has not been told is its writer's still.
+//!
+//! # The rate limit
+//!
+//! When a guest has used up its rate, netback leaves what is in the ring there and sets a timer for
+//! when there is more. Until that time the packets in the ring, and those that find it full, wait
+//! for the **rate limit**, whatever anybody does meanwhile. From then on they wait for the driver
+//! domain again, whose timer may be late.
 //!
 //! # The event-channel scan
 //!
@@ -95,11 +101,10 @@ impl Explainer {
         if to <= self.now {
             return;
         }
-        let part = self.window.part(self.now, to);
         self.paths.remember(self.now, &self.vcpus);
-        if part > 0 {
-            self.vcpus.pass(part);
-            self.paths.pass(part, &self.vcpus);
+        if let Some((from, to)) = self.window.cut(self.now, to) {
+            self.vcpus.pass(to - from);
+            self.paths.pass(from, to, &self.vcpus);
         }
         self.now = to;
     }
@@ -124,6 +129,9 @@ impl Explainer {
         let [_, driver, low, high] = record.data;
         let ago = u64::from(high) << 32 | u64::from(low);
         let mut guest = self.paths.guest(record.vcpu, driver);
+        if (old, new) == (NetPlace::TxRing, NetPlace::TxRing) {
+            return guest.limited(self.now.saturating_add(ago));
+        }
         if new == NetPlace::Card && ago > 0 {
             let since = self.now.saturating_sub(ago);
             guest.arrived(since, self.now, self.window, &self.vcpus);

@@ -41,6 +41,8 @@ struct Guest {
     unsent: bool,
     /// The guest has found the ring full, and has put nothing there since.
     full: bool,
+    /// Until when the rate limit keeps packets in the ring from the guest.
+    limited_until: u64,
     /// The guest was told of what is in the ring to it.
     told: bool,
     begun: u64,
@@ -87,10 +89,10 @@ impl Paths {
         }
     }
 
-    /// `time` passes.
-    pub fn pass(&mut self, time: u64, vcpus: &Vcpus) {
+    /// Time passes, from `from` to `to`.
+    pub fn pass(&mut self, from: u64, to: u64, vcpus: &Vcpus) {
         for guest in self.guests.values_mut() {
-            guest.pass(time, vcpus);
+            guest.pass(from, to, vcpus);
         }
     }
 
@@ -129,6 +131,7 @@ impl Paths {
         if let Some(guest) = self.guests.get_mut(&domain) {
             guest.packets = Default::default();
             guest.pending = None;
+            guest.limited_until = 0;
         }
     }
 
@@ -158,6 +161,11 @@ impl GuestAndPast<'_> {
         }
         let time = window.part(since, known_from);
         self.guest.add(NetPlace::Card, Cause::Unknown, time);
+    }
+
+    /// The guest has used up its rate, and gets no more before `until`.
+    pub fn limited(&mut self, until: u64) {
+        self.guest.limited_until = until;
     }
 
     /// A packet goes from one place to another; `counts` tells whether one that begins its way
@@ -199,22 +207,33 @@ impl Guest {
             overtaken: false,
             unsent: false,
             full: false,
+            limited_until: 0,
             told: false,
             begun: 0,
             times: BTreeMap::new(),
         }
     }
 
-    fn pass(&mut self, time: u64, vcpus: &Vcpus) {
+    fn pass(&mut self, from: u64, to: u64, vcpus: &Vcpus) {
         if self.packets.iter().all(|n| *n == 0) {
             return;
         }
         let (guest, driver) = (vcpus.doing(self.guest), vcpus.doing(self.driver));
         for place in NetPlace::ALL {
             let packets = self.packets[place as usize];
-            if packets > 0 {
-                self.add(place, self.cause(place, guest, driver), time * packets);
+            if packets == 0 {
+                continue;
             }
+            let freed = match self.is_for_tx_ring(place, guest) {
+                true => self.limited_until.clamp(from, to),
+                false => from,
+            };
+            self.add(place, Cause::Limit, (freed - from) * packets);
+            self.add(
+                place,
+                self.cause(place, guest, driver),
+                (to - freed) * packets,
+            );
         }
     }
 
@@ -240,14 +259,22 @@ impl Guest {
                 _ => by(Side::Guest, guest),
             },
             NetPlace::GuestIn => by(Side::Guest, guest),
-            NetPlace::GuestOut => match guest {
-                Doing::Runs | Doing::Waits(_) if !self.full => by(Side::Guest, guest),
-                _ => self.in_tx_ring(driver),
-            },
+            NetPlace::GuestOut if !self.is_for_tx_ring(place, guest) => by(Side::Guest, guest),
+            NetPlace::GuestOut => self.in_tx_ring(driver),
             NetPlace::TxRing => match guest {
                 Doing::Runs | Doing::Waits(_) if self.unsent => by(Side::Guest, guest),
                 _ => self.in_tx_ring(driver),
             },
+        }
+    }
+
+    /// Whether packets at `place` are in the ring from the guest, which does so, or wait for room
+    /// there.
+    fn is_for_tx_ring(&self, place: NetPlace, guest: Doing) -> bool {
+        match place {
+            NetPlace::TxRing => true,
+            NetPlace::GuestOut => self.full || !matches!(guest, Doing::Runs | Doing::Waits(_)),
+            _ => false,
         }
     }
 

@@ -152,8 +152,10 @@ pub enum Cause {
     Busy,
     /// This side ran and brought the packet, or its batch, further.
     Work(Side),
-    /// Nobody was asked to take it further: the card moderated its interrupt, the guest had posted
-    /// no buffers, or used up its rate.
+    /// The guest had used up its rate, and the time had not come when it gets more.
+    Limit,
+    /// Nobody was asked to take it further: the card moderated its interrupt, or the guest had
+    /// posted no buffers.
     Held,
     /// The trace had not told the runstate of who had to take it further.
     Unknown,
@@ -172,6 +174,8 @@ pub enum Queue {
     Card,
     /// The rings between guest and driver domain and the queues before them, likewise.
     Rings,
+    /// The ring from the guest and the queue before it, while the guest's rate is used up.
+    Limit,
     /// The driver domain works.
     DriverWork,
     /// The guest works.
@@ -182,12 +186,13 @@ pub enum Queue {
 
 impl Queue {
     /// All, in the order in which tables show them.
-    pub const ALL: [Queue; 8] = [
+    pub const ALL: [Queue; 9] = [
         Queue::GuestRunq,
         Queue::DriverRunq,
         Queue::Scan,
         Queue::Card,
         Queue::Rings,
+        Queue::Limit,
         Queue::DriverWork,
         Queue::GuestWork,
         Queue::Unknown,
@@ -201,6 +206,7 @@ impl Queue {
             Cause::Scan => Queue::Scan,
             Cause::Busy | Cause::Held if place == NetPlace::Card => Queue::Card,
             Cause::Busy | Cause::Held => Queue::Rings,
+            Cause::Limit => Queue::Limit,
             Cause::Work(Side::Driver) => Queue::DriverWork,
             Cause::Work(Side::Guest) => Queue::GuestWork,
             Cause::Unknown => Queue::Unknown,
@@ -220,6 +226,7 @@ impl Queue {
             Queue::Scan => "event-channel scan",
             Queue::Card => "NIC",
             Queue::Rings => "ring",
+            Queue::Limit => "rate limit",
             Queue::DriverWork => "work, driver domain",
             Queue::GuestWork => "work, guest",
             Queue::Unknown => "unknown",
@@ -234,6 +241,7 @@ impl Queue {
             Queue::Scan => "event_channel_scan",
             Queue::Card => "nic",
             Queue::Rings => "ring",
+            Queue::Limit => "rate_limit",
             Queue::DriverWork => "work_driver",
             Queue::GuestWork => "work_guest",
             Queue::Unknown => "unknown",

@@ -177,6 +177,45 @@ fn a_guest_that_found_the_ring_full_waits_for_the_driver_domain_even_while_it_ru
 }
 
 #[test]
+fn until_more_comes_packets_wait_for_the_rate_limit_whoever_runs() {
+    let mut told = Told::new(Explainer::new(), 3);
+    told.wakes(1);
+    told.runs(1, Runstate::Blocked);
+    for _ in 0..2 {
+        told.moves(1, Outside, GuestOut, 0);
+        told.moves(1, GuestOut, TxRing, 0);
+    }
+    told.sends(1, 0, 9);
+    told.wakes(0);
+    told.at(10).runs(0, Runstate::Runnable);
+    told.serves(0, 9);
+    // It looks at the first packet, and finds that more comes at 100. Domain 1 finds the ring full.
+    told.at(20).moves(1, TxRing, TxRing, 80);
+    told.at(30).runs(1, Runstate::Blocked);
+    told.moves(1, Outside, GuestOut, 0);
+    told.at(40).moves(1, GuestOut, GuestOut, 0);
+    told.at(70).wakes(0);
+    told.at(150).runs(0, Runstate::Runnable);
+    told.at(160).moves(1, TxRing, DriverOut, 0);
+    told.at(170);
+    let limit = |place| (place, Cause::Limit);
+    let work = |place, side| (place, Cause::Work(side));
+    assert_eq!(
+        times(&mut told.finish(), 1),
+        [
+            ((GuestOut, BEHIND_1), 50),
+            (work(GuestOut, Side::Guest), 10),
+            (work(GuestOut, Side::Driver), 20),
+            (limit(GuestOut), 60),
+            ((TxRing, BEHIND_1), 120),
+            (work(TxRing, Side::Driver), 50),
+            (limit(TxRing), 160),
+            (work(DriverOut, Side::Driver), 10),
+        ]
+    );
+}
+
+#[test]
 fn a_port_that_is_sent_to_again_begins_anew() {
     let mut told = waiting_in_tx_ring();
     told.at(300).runs(0, Runstate::Runnable);
@@ -265,6 +304,8 @@ enum Step {
     Arrive(u16, u64),
     Send(u16, u32),
     Serve(u32),
+    /// The rate limit of this guest holds its packets back for so long.
+    Limit(u16, u64),
 }
 
 fn step() -> impl Strategy<Value = Step> {
@@ -274,6 +315,7 @@ fn step() -> impl Strategy<Value = Step> {
         (1..3u16, 0..200u64).prop_map(|(g, ago)| Step::Arrive(g, ago)),
         (1..3u16, 0..3u32).prop_map(|(g, port)| Step::Send(g, port)),
         (0..3u32).prop_map(Step::Serve),
+        (1..3u16, 0..500u64).prop_map(|(g, ns)| Step::Limit(g, ns)),
     ]
 }
 
@@ -361,6 +403,7 @@ proptest! {
                 }
                 Step::Send(guest, port) => told.sends(guest, 0, port),
                 Step::Serve(port) => told.serves(0, port),
+                Step::Limit(guest, ns) => told.moves(guest, TxRing, TxRing, ns),
                 Step::Run(..) => {}
             }
         }

@@ -31,8 +31,23 @@ pub(super) fn moved_at(
         return;
     }
     let ago = io.now.saturating_since(at).as_nanos();
-    let mut record = of(io, Kind::NetMove, ends.guest, packet.flow, ago);
-    record.detail = (old as u8) << 4 | new as u8;
+    step(io, ends, packet, (old, new), ago);
+}
+
+/// `packet`, first in the ring from the guest, has to wait there until `until`: its interface has
+/// used up its rate.
+#[inline]
+pub(super) fn held_back(io: &mut Io<'_>, ends: Ends, packet: &Packet, until: Instant) {
+    if !io.stages() {
+        return;
+    }
+    let left = until.saturating_since(io.now).as_nanos();
+    step(io, ends, packet, (NetPlace::TxRing, NetPlace::TxRing), left);
+}
+
+fn step(io: &mut Io<'_>, ends: Ends, packet: &Packet, places: (NetPlace, NetPlace), ns: u64) {
+    let mut record = of(io, Kind::NetMove, ends.guest, packet.flow, ns);
+    record.detail = (places.0 as u8) << 4 | places.1 as u8;
     record.data[1] = VcpuName::new(ends.driver, 0).word();
     io.record(record);
 }

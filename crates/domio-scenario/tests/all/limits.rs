@@ -2,7 +2,7 @@
 //! where somebody is paused, what he does not take piles up to the limit and no further.
 
 use crate::network::run;
-use domio_core::NetPlace::{self, DriverIn, RxRing, TxRing};
+use domio_core::NetPlace::{self, DriverIn, DriverOut, RxRing, TxRing};
 use domio_core::{Instant, Kind, Record};
 use std::collections::BTreeMap;
 
@@ -94,4 +94,47 @@ fn a_batch_to_guests_has_at_most_238_packets() {
         }
     }
     assert_eq!(batches.values().max(), Some(&238));
+}
+
+#[test]
+fn what_a_rate_holds_back_is_told_with_the_time_until_there_is_more() {
+    // 62500 bytes each 50 ms are 48 packets of 1278 bytes, all of which wait.
+    let text = r#"
+        run.duration_s = 1
+        scheduler.policy = "credit"
+        [network]
+        [[domain]]
+        name = "Domain-0"
+        [[domain]]
+        name = "limited"
+        vif.rate = "10Mb/s"
+          [[domain.task]]
+          workload = "udp"
+          direction = "out"
+          begin_s = 0
+          pps = 5000
+          bytes = 1236
+        "#;
+    let records = run(text);
+    let mut until = Instant::ZERO;
+    let mut sent = Vec::new();
+    for record in &records {
+        match record.places() {
+            Some((TxRing, TxRing)) => {
+                assert!(until <= record.at, "told twice, at {}", record.at);
+                let [_, driver, low, high] = record.data;
+                assert_eq!((driver, high), (0, 0), "the driver domain is d0v0");
+                until = record.at + domio_core::Duration::from_nanos(low.into());
+                sent.push(0);
+            }
+            Some((TxRing, DriverOut)) => {
+                assert!(until <= record.at, "sent at {}", record.at);
+                sent.last_mut().into_iter().for_each(|n| *n += 1);
+            }
+            _ => {}
+        }
+    }
+    sent.pop();
+    assert!(sent.len() > 15, "{}", sent.len());
+    assert_eq!(sent, vec![48; sent.len()]);
 }

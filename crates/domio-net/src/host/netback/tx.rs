@@ -103,13 +103,17 @@ impl Network {
         {
             let v = &mut self.vifs[usize::from(vif)];
             v.tx_listed = false;
-            let Some(size) = v.tx.peek_request().map(|p| u64::from(p.frame_bytes())) else {
+            let Some(first) = v.tx.peek_request() else {
                 if v.tx.final_check_for_requests() {
                     self.list_for_tx(vif);
                 }
                 continue;
             };
-            if !v.credit.take(kernel.now(), size) {
+            let waits = v.credit.timer.is_some();
+            if !v.credit.take(kernel.now(), u64::from(first.frame_bytes())) {
+                if !waits && let Some(until) = v.credit.timer {
+                    record::held_back(kernel.io, v.ends, first, until);
+                }
                 self.set_driver_timer(kernel);
                 continue;
             }
