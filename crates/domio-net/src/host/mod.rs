@@ -35,7 +35,7 @@ use domio_vmm::kernel::{KernelConfig, Softirq};
 
 use crate::bridge::{self, Bridge};
 use crate::icmp::{Echo, Ping};
-use crate::link::Link;
+use crate::link::{Link, Loss};
 use crate::neighbor::{Neighbor, Timing};
 use crate::nic::Nic;
 use crate::packet::{FlowId, Station};
@@ -183,6 +183,23 @@ impl Network {
             by_port: Vec::new(),
             ring_drops: 0,
         }
+    }
+
+    /// The same network on a line that loses `per_million` of a million packets, each way and
+    /// independently of each other. Its random streams are those of `seed` and `replication`.
+    ///
+    /// # Panics
+    /// When `per_million` is over a million.
+    #[track_caller]
+    #[must_use]
+    pub fn with_loss(mut self, seed: u64, replication: u32, per_million: u32) -> Self {
+        let loss = |name| Loss::new(RandomStream::new(seed, replication, name), per_million);
+        let Link { there, back } = self.outside.link;
+        self.outside.link = Link {
+            there: there.with_loss(loss("network/line/there/loss")),
+            back: back.with_loss(loss("network/line/back/loss")),
+        };
+        self
     }
 
     /// Bytes of all TCP streams to guests that their kernels have acknowledged.
