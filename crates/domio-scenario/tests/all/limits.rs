@@ -2,13 +2,13 @@
 //! where somebody is paused, what he does not take piles up to the limit and no further.
 
 use crate::network::run;
-use domio_core::NetPlace::{self, DriverIn, DriverOut, RxRing, TxRing};
+use domio_core::NetPlace::{self, Card, DriverIn, DriverOut, Outside, RxRing, TxRing};
 use domio_core::{Instant, Kind, Record};
 use std::collections::BTreeMap;
 
 /// A driver domain and guests, one of whom is paused at half a second, before any flow begins.
-fn paused(who: &str, more: &str, guests: &str) -> Vec<Record> {
-    let text = format!(
+fn text(who: &str, more: &str, guests: &str) -> String {
+    format!(
         r#"
         run.duration_s = 2
         host.xen = "3.1"
@@ -25,8 +25,16 @@ fn paused(who: &str, more: &str, guests: &str) -> Vec<Record> {
         domain = "{who}"
         {more}
         "#
-    );
-    run(&text)
+    )
+}
+
+/// What happens there.
+fn paused(who: &str, more: &str, guests: &str) -> Vec<Record> {
+    run(&text(who, more, guests))
+}
+
+fn at_ms(ms: u64) -> Instant {
+    Instant::from_nanos(ms * 1_000_000)
 }
 
 /// How many packets are at `place` after all of `records`.
@@ -52,20 +60,48 @@ fn a_guest_puts_236_packets_into_its_ring_and_no_more() {
     assert_eq!(held(&paused("Domain-0", "", guest), TxRing), 236);
 }
 
+/// A guest that is paused before 2000 packets a second come to it.
+const TAKES_NOTHING: &str = r#"
+    [[domain]]
+    name = "receives"
+      [[domain.task]]
+      workload = "udp"
+      begin_s = 0.6
+      pps = 2000
+      bytes = 100
+    "#;
+
 #[test]
 fn a_guest_that_takes_nothing_has_64_packets_in_its_ring_and_32_that_wait() {
-    let guest = r#"
-        [[domain]]
-        name = "receives"
-          [[domain.task]]
-          workload = "udp"
-          begin_s = 0.6
-          pps = 2000
-          bytes = 100
-        "#;
-    let records = paused("receives", "", guest);
+    let records = paused("receives", "", TAKES_NOTHING);
+    let second = |r: &&Record| r.at < at_ms(1_000);
+    let records: Vec<Record> = records.iter().filter(second).copied().collect();
     assert_eq!(held(&records, RxRing), 64);
     assert_eq!(held(&records, DriverIn), 32);
+}
+
+#[test]
+fn a_guest_posts_up_to_256_buffers_and_no_more() {
+    // Each time it finds that none is left, it posts twice as many: 64, 128, 256.
+    let again = r#"
+        [[action]]
+        at_s = AT
+        do = "unpause"
+        domain = "receives"
+        [[action]]
+        at_s = AGAIN
+        do = "pause"
+        domain = "receives"
+        "#;
+    let mut more = String::new();
+    let guest = TAKES_NOTHING.replacen("pps = 2000", "pps = 4000", 1);
+    for (at, then) in [("0.8", "0.802"), ("1.1", "1.102"), ("1.4", "1.402")] {
+        let times = again.replacen("AT", at, 1);
+        more += &times.replacen("AGAIN", then, 1);
+        // Less what came in the 2 ms in which it ran, and the 32 that had waited.
+        let posted = held(&paused("receives", &more, &guest), RxRing);
+        assert!((256 - 48..=256).contains(&posted), "{posted}");
+    }
 }
 
 #[test]
@@ -94,6 +130,166 @@ fn a_batch_to_guests_has_at_most_238_packets() {
         }
     }
     assert_eq!(batches.values().max(), Some(&238));
+}
+
+#[test]
+fn guests_of_a_batch_are_told_last_first() {
+    let guest = |name: &str, begin: &str| {
+        format!(
+            r#"
+            [[domain]]
+            name = "{name}"
+              [[domain.task]]
+              workload = "udp"
+              begin_s = {begin}
+              pps = 20
+              bytes = 100
+            "#
+        )
+    };
+    let guests = guest("first", "0.62") + &guest("second", "0.60") + &guest("third", "0.61");
+    let more = r#"
+        [[action]]
+        at_s = 0.9
+        do = "unpause"
+        domain = "Domain-0"
+        "#;
+    let records = paused("Domain-0", more, &guests);
+    let batch = records
+        .iter()
+        .position(|r| r.places() == Some((DriverIn, RxRing)));
+    let rest = &records[batch.expect("packets come through")..];
+    let batch = rest.iter().take_while(|r| r.at == rest[0].at);
+    let moved = batch.filter(|r| r.places() == Some((DriverIn, RxRing)));
+    let mut order: Vec<u16> = Vec::new();
+    for guest in moved.map(|r| r.vcpu.domain.0) {
+        if !order.contains(&guest) {
+            order.push(guest);
+        }
+    }
+    assert_eq!(order, [2, 3, 1], "in the order in which packets came");
+    let sends = |r: &&Record| r.kind == Kind::EvtchnSend && r.data[1] == 0;
+    let told: Vec<u16> = rest
+        .iter()
+        .filter(sends)
+        .map(|r| r.vcpu.domain.0)
+        .take(3)
+        .collect();
+    assert_eq!(told, [1, 3, 2]);
+}
+
+/// Two guests that send `pps` packets a second each, over a line that takes one in 0.67 s; the
+/// driver domain is paused from 0.5 s to `until`.
+fn sends_into_a_slow_line(pps: u32, until: &str) -> Vec<Record> {
+    let guests = format!(
+        r#"
+        [[domain]]
+        name = "sends"
+        count = 2
+          [[domain.task]]
+          workload = "udp"
+          direction = "out"
+          begin_s = 0.6
+          pps = {pps}
+          bytes = 100
+        "#
+    );
+    let more = format!(
+        r#"
+        [[action]]
+        at_s = {until}
+        do = "unpause"
+        domain = "Domain-0"
+        "#
+    );
+    let text = text("Domain-0", &more, &guests).replacen("queue = 5000", "rate = \"2000\"", 1);
+    run(&text)
+}
+
+/// How many packets netback took from each guest in so many milliseconds.
+fn taken(records: &[Record], until: u64) -> BTreeMap<u16, u32> {
+    let mut taken = BTreeMap::new();
+    for record in records.iter().filter(|r| r.at < at_ms(until)) {
+        if record.places() == Some((TxRing, DriverOut)) {
+            *taken.entry(record.vcpu.domain.0).or_default() += 1;
+        }
+    }
+    taken
+}
+
+#[test]
+fn all_guests_share_256_pending_packets_and_18_stay_free_for_the_largest() {
+    // Both rings are full when the driver domain looks. What the first guest's interrupt leaves for
+    // later runs before the second's is entered, and takes everything.
+    let records = sends_into_a_slow_line(2_000, "1");
+    assert_eq!(taken(&records, 1_600), [(1, 236)].into());
+    // When one packet has left, 235 are pending, and three more may be.
+    assert_eq!(taken(&records, 2_000), [(1, 236), (2, 3)].into());
+}
+
+#[test]
+fn from_128_pending_packets_on_an_interrupt_starts_no_batch() {
+    // Each packet has an interrupt to itself.
+    let records = sends_into_a_slow_line(150, "0.55");
+    let taken = taken(&records, 1_200);
+    assert_eq!(taken.values().sum::<u32>(), 128, "{taken:?}");
+}
+
+/// What the driver domain does that gets more packets from its card than it can handle, and has
+/// some of its guests' besides.
+fn swamped() -> Vec<Record> {
+    let guests = r#"
+        [[domain]]
+        name = "receives"
+        count = 8
+          [[domain.task]]
+          workload = "udp"
+          begin_s = 0.6
+          pps = 50000
+          bytes = 100
+        [[domain]]
+        name = "sends"
+        count = 2
+          [[domain.task]]
+          workload = "udp"
+          direction = "out"
+          begin_s = 0.6
+          pps = 2000
+          bytes = 100
+        "#;
+    let more = r#"
+        [[action]]
+        at_s = 0.8
+        do = "unpause"
+        domain = "Domain-0"
+        "#;
+    let text = text("Domain-0", more, guests).replacen("duration_s = 2", "duration_s = 1", 1);
+    run(&text.replacen("queue = 5000", "nic = \"e1000\"", 1))
+}
+
+#[test]
+fn the_card_and_the_guests_take_turns_of_64_packets_and_a_round_has_300() {
+    let (mut turn, mut round) = (0, 0);
+    let (mut turns, mut rounds) = (BTreeMap::new(), BTreeMap::new());
+    for record in swamped().iter().filter(|r| r.at > at_ms(800)) {
+        match record.places() {
+            Some((DriverOut, Outside)) => (turn, round) = (turn + 1, round + 1),
+            // The card has more, always: the guests' turn is over.
+            Some((Card, DriverIn)) => {
+                *turns.entry(std::mem::take(&mut turn)).or_insert(0) += 1;
+                round += 1;
+            }
+            // A tasklet runs, so the round is over.
+            Some((DriverIn, RxRing) | (TxRing, DriverOut)) if round > 0 => {
+                *rounds.entry(std::mem::take(&mut round)).or_insert(0) += 1;
+            }
+            _ => {}
+        }
+    }
+    assert_eq!(turns.keys().max(), Some(&64), "{turns:?}");
+    // Where no packet finds a buffer, no tasklet runs, and two rounds look like one.
+    let whole = rounds.keys().all(|n| n % 300 == 0);
+    assert!(whole && rounds[&300] > 50, "{rounds:?}");
 }
 
 #[test]

@@ -13,3 +13,4 @@ mod probe;
 mod random;
 mod softirqs;
 mod ticks;
+mod upcalls;
