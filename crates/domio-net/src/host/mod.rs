@@ -228,9 +228,17 @@ impl Network {
         vif.expect("only the driver domain and guests with interfaces have network drivers")
     }
 
-    /// Sets the driver domain's timer for the next credit.
+    /// Sets the driver domain's timer; some interface's credit has changed.
+    fn set_credit_timer(&mut self, kernel: &mut KernelIo<'_, '_>) {
+        self.back.credit_at = self.vifs.iter().filter_map(|v| v.credit.timer).min();
+        self.set_driver_timer(kernel);
+    }
+
+    /// Sets the driver domain's timer, for the next credit or the next queue that has stood still
+    /// for too long.
     fn set_driver_timer(&mut self, kernel: &mut KernelIo<'_, '_>) {
-        kernel.set_timer(self.vifs.iter().filter_map(|v| v.credit.timer).min());
+        let queue = self.first_rx_timeout();
+        kernel.set_timer(self.back.credit_at.into_iter().chain(queue).min());
     }
 }
 
@@ -321,6 +329,7 @@ impl Devices for Network {
         v.up = false;
         v.timers.clear();
         v.credit.timer = None;
+        v.rx_timeout = None;
         let (back, _) = (v.back_port.take(), v.front_port.take());
         if let Some(back) = back {
             self.by_port[back.index()] = None;
@@ -417,7 +426,8 @@ impl Devices for Network {
                 self.credit_expired(vif as u16, kernel);
             }
         }
-        self.set_driver_timer(kernel);
+        self.expire_queues(kernel);
+        self.set_credit_timer(kernel);
     }
 }
 

@@ -35,6 +35,8 @@ pub(super) struct Vif {
     pub rx_reserved: u32,
     /// Netback: no more packets until the guest posts buffers.
     pub rx_stopped: bool,
+    /// Netback: when that ends at the latest, buffers or not.
+    pub rx_timeout: Option<Instant>,
     /// Netback: packets that wait meanwhile.
     pub rx_queue: Queue<Packet>,
     /// Netback: it is on the list of interfaces with packets to send.
@@ -73,6 +75,7 @@ impl Vif {
             up: false,
             rx_reserved: 0,
             rx_stopped: false,
+            rx_timeout: None,
             rx_queue: Queue::new(Self::QUEUE, BACK_QUEUE),
             tx_listed: false,
             credit: Credit::new(rate),

@@ -81,6 +81,65 @@ fn a_guest_that_takes_nothing_has_64_packets_in_its_ring_and_32_that_wait() {
 }
 
 #[test]
+fn a_queue_that_stood_still_for_500_ms_goes_on_and_what_does_not_fit_is_dropped() {
+    let more = r#"
+        [[action]]
+        at_s = 1.7
+        do = "unpause"
+        domain = "receives"
+        "#;
+    let records = paused("receives", more, TAKES_NOTHING);
+    let full = records
+        .iter()
+        .filter(|r| r.places() == Some((DriverIn, RxRing)))
+        .nth(63);
+    // It stops with the packet that takes the 64th buffer, which comes to the ring a batch later.
+    let full = full.expect("64 of them").at.as_nanos() / 1_000;
+    let dropped = |r: &&Record| r.places() == Some((DriverIn, Outside));
+    let drops: Vec<u64> = records
+        .iter()
+        .filter(dropped)
+        .map(|r| r.at.as_nanos() / 1_000)
+        .collect();
+    // One each 500 us until then, since the queue is full; then the 32 of the queue at once; then
+    // each, since the ring is full.
+    let expires = full + 500_000;
+    let before = drops.iter().filter(|at| **at < expires - 1_000).count();
+    assert!((965..970).contains(&before), "{before}");
+    let queue = |at: &&u64| (expires - 1_000..expires + 1_000).contains(*at);
+    let queue = drops.iter().filter(queue).count();
+    assert!((34..38).contains(&queue), "{queue}");
+    let until = |ms: u64| -> Vec<Record> {
+        let before = |r: &&Record| r.at < at_ms(ms);
+        records.iter().filter(before).copied().collect()
+    };
+    assert_eq!(held(&until(1_600), DriverIn), 0);
+    assert_eq!(held(&until(1_600), RxRing), 64);
+    // The guest posts buffers again, and the next packets arrive.
+    let last = drops.last().expect("some").div_ceil(1_000);
+    assert_eq!(last, 1_700);
+    assert_eq!(held(&records, RxRing) + held(&records, DriverIn), 0);
+}
+
+#[test]
+fn a_queue_that_goes_on_in_time_drops_nothing() {
+    let guest = TAKES_NOTHING.replacen("pps = 2000", "pps = 200", 1);
+    // 64 packets in 320 ms, 30 more in the queue until 1.07 s.
+    let more = r#"
+        [[action]]
+        at_s = 1.07
+        do = "unpause"
+        domain = "receives"
+        "#;
+    let records = paused("receives", more, &guest);
+    let dropped = |r: &&Record| r.places() == Some((DriverIn, Outside));
+    assert_eq!(records.iter().filter(dropped).count(), 0);
+    let waited = |r: &&Record| r.at < at_ms(1_070);
+    let before: Vec<Record> = records.iter().filter(waited).copied().collect();
+    assert_eq!((held(&before, RxRing), held(&before, DriverIn)), (64, 30));
+}
+
+#[test]
 fn a_guest_posts_up_to_256_buffers_and_no_more() {
     // Each time it finds that none is left, it posts twice as many: 64, 128, 256.
     let again = r#"

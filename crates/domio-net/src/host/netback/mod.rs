@@ -28,6 +28,9 @@ const SLOTS_MAX: u16 = 18;
 const BATCH_MAX: usize = 256;
 /// Packets that wait for the driver domain's stack (Linux 2.6.18: `netdev_max_backlog`).
 const BACKLOG: usize = 1_000;
+/// How long a queue to a guest stands still before its packets go on, to be dropped if there are no
+/// buffers even then (`HZ/2`).
+const RX_TIMEOUT: Duration = Duration::from_millis(500);
 /// Bytes that netback copies from the begin of a packet, for the stack to read.
 const HEADER: u64 = 64;
 
@@ -77,6 +80,11 @@ pub(super) struct Netback {
     pub backlog: Queue<(u16, Packet)>,
     /// Interfaces whose queue to the guest may go on.
     pub restart: VecDeque<u16>,
+    /// Interfaces whose queue was stopped, and until when at the latest, the earliest first. Those
+    /// that went on before are here still: [`Vif::rx_timeout`](super::vif::Vif) tells.
+    stopped: VecDeque<(Instant, u16)>,
+    /// When the first limit of an interface expires.
+    pub credit_at: Option<Instant>,
     /// Packets for guests that were gone.
     pub gone: u64,
 }
@@ -106,6 +114,8 @@ impl Netback {
             tx_sending: None,
             backlog: Queue::new(Self::BACKLOG, BACKLOG),
             restart: VecDeque::new(),
+            stopped: VecDeque::new(),
+            credit_at: None,
             gone: 0,
         }
     }

@@ -1,11 +1,13 @@
 //! Netback, to the guests.
 
+use domio_core::Instant;
 use domio_core::NetPlace::{DriverIn, Outside, RxRing};
 use domio_vmm::device::{KernelIo, Progress};
 use domio_vmm::grant::Batch;
+use domio_vmm::kernel::Softirq;
 
 use super::super::{Network, RxMode, record};
-use super::{BATCH_MAX, RX_TASKLET, RxStage, SLOTS_MAX};
+use super::{BATCH_MAX, RX_TASKLET, RX_TIMEOUT, RxStage, SLOTS_MAX};
 use crate::packet::Packet;
 
 impl Network {
@@ -55,22 +57,63 @@ impl Network {
         v.rx_reserved += 1;
         if v.rx.requests() <= v.rx_reserved {
             v.rx.want_requests(v.rx_reserved + 1);
-            v.rx_stopped = v.rx.requests() <= v.rx_reserved;
+            if v.rx.requests() <= v.rx_reserved {
+                self.stop_queue(vif, kernel);
+            }
         }
         self.back.rx_waiting.push_back((vif, packet));
         kernel.schedule(RX_TASKLET);
         true
     }
 
+    /// No more packets to the guest of `vif` before it has posted buffers, or [`RX_TIMEOUT`] is
+    /// over.
+    fn stop_queue(&mut self, vif: u16, kernel: &mut KernelIo<'_, '_>) {
+        let until = kernel.now() + RX_TIMEOUT;
+        let v = &mut self.vifs[usize::from(vif)];
+        v.rx_stopped = true;
+        v.rx_timeout = Some(until);
+        self.back.stopped.push_back((until, vif));
+        self.set_driver_timer(kernel);
+    }
+
     /// The guest of `vif` may have posted buffers: packets that waited for them go on.
     pub(in super::super) fn restart_queue(&mut self, vif: u16, kernel: &mut KernelIo<'_, '_>) {
         let v = &mut self.vifs[usize::from(vif)];
         if v.rx_stopped && v.rx.requests() > v.rx_reserved {
-            v.rx_stopped = false;
-            if !v.rx_queue.is_empty() {
-                self.back.restart.push_back(vif);
-                kernel.raise(domio_vmm::kernel::Softirq::NetTx);
+            self.wake_queue(vif, kernel);
+            self.set_driver_timer(kernel);
+        }
+    }
+
+    fn wake_queue(&mut self, vif: u16, kernel: &mut KernelIo<'_, '_>) {
+        let v = &mut self.vifs[usize::from(vif)];
+        v.rx_stopped = false;
+        v.rx_timeout = None;
+        if !v.rx_queue.is_empty() {
+            self.back.restart.push_back(vif);
+            kernel.raise(Softirq::NetTx);
+        }
+    }
+
+    /// When the first of the queues that stand still has to go on.
+    pub(in super::super) fn first_rx_timeout(&mut self) -> Option<Instant> {
+        while let Some(&(until, vif)) = self.back.stopped.front() {
+            if self.vifs[usize::from(vif)].rx_timeout == Some(until) {
+                return Some(until);
             }
+            self.back.stopped.pop_front();
+        }
+        None
+    }
+
+    /// Queues that have stood still for too long go on: what does not fit is dropped, instead of
+    /// taking the driver domain's memory for as long as the guest likes.
+    pub(in super::super) fn expire_queues(&mut self, kernel: &mut KernelIo<'_, '_>) {
+        while self.first_rx_timeout().is_some_and(|at| at <= kernel.now())
+            && let Some((_, vif)) = self.back.stopped.pop_front()
+        {
+            self.wake_queue(vif, kernel);
         }
     }
 

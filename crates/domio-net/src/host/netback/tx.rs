@@ -114,7 +114,7 @@ impl Network {
                 if !waits && let Some(until) = v.credit.timer {
                     record::held_back(kernel.io, v.ends, first, until);
                 }
-                self.set_driver_timer(kernel);
+                self.set_credit_timer(kernel);
                 continue;
             }
             if let Some(packet) = v.tx.take_request() {
