@@ -175,6 +175,8 @@ enum Op {
     End(usize),
     Map(usize, bool),
     Unmap(usize),
+    /// From the page of a grant, or to it.
+    Copy(usize, bool),
     Flip(usize),
 }
 
@@ -186,15 +188,17 @@ proptest! {
         (0..8usize).prop_map(Op::End),
         (0..8usize, any::<bool>()).prop_map(|(g, w)| Op::Map(g, w)),
         (0..8usize).prop_map(Op::Unmap),
+        (0..8usize, any::<bool>()).prop_map(|(g, w)| Op::Copy(g, w)),
         (0..3usize).prop_map(Op::Flip),
     ], 0..80)) {
         let access = |write| if write { Access::ReadWrite } else { Access::ReadOnly };
-        let (mut grants, _) = host();
+        let (mut grants, [own, ..]) = host();
         let pages: Vec<Frame> = (0..3).map(|_| grants.add_page(A).unwrap()).collect();
         let mut owned = [true; 3];
         let mut granted: Vec<(GrantRef, usize, bool)> = Vec::new();
         let mut mapped: Vec<(Handle, GrantRef, usize)> = Vec::new();
         let mut batch = Batch::new(DOM0);
+        let mut counted = batch;
         for op in ops {
             match op {
                 Op::Grant(p, write) => {
@@ -216,6 +220,7 @@ proptest! {
                 Op::Map(g, write) if g < granted.len() => {
                     let (reference, p, writable) = granted[g];
                     let result = grants.map(&mut batch, A, reference, access(write));
+                    counted.maps += 1;
                     let may = owned[p] && (writable || !write) && mapped.len() < 3;
                     prop_assert_eq!(result.is_ok(), may);
                     if let Ok((handle, frame)) = result {
@@ -227,6 +232,19 @@ proptest! {
                 Op::Unmap(m) if m < mapped.len() => {
                     let (handle, _, _) = mapped.swap_remove(m);
                     grants.unmap(&mut batch, handle).unwrap();
+                    counted.unmaps += 1;
+                }
+                Op::Copy(g, write) if g < granted.len() => {
+                    let (reference, p, writable) = granted[g];
+                    let theirs = CopyEnd::Granted(A, reference);
+                    let (from, to) = match write {
+                        true => (CopyEnd::Own(own), theirs),
+                        false => (theirs, CopyEnd::Own(own)),
+                    };
+                    let result = grants.copy(&mut batch, from, to, 100);
+                    prop_assert_eq!(result.is_ok(), owned[p] && (writable || !write));
+                    counted.copies += 1;
+                    counted.copied_bytes += if result.is_ok() { 100 } else { 0 };
                 }
                 Op::Flip(p) => {
                     let place = grants.accept(B, A).unwrap();
@@ -244,8 +262,11 @@ proptest! {
                         grants.end_accept(B, place).unwrap();
                     }
                 }
-                Op::End(_) | Op::Map(..) | Op::Unmap(_) => {}
+                Op::End(_) | Op::Map(..) | Op::Unmap(_) | Op::Copy(..) => {}
             }
+            let owner = |p: usize| if owned[p] { A } else { B };
+            prop_assert!((0..3).all(|p| grants.owner(pages[p]) == Some(owner(p))));
+            prop_assert_eq!(batch, counted);
         }
     }
 }
