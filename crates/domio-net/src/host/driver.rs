@@ -94,6 +94,11 @@ impl Driver {
             + u64::from(self.restarting.is_some())
     }
 
+    /// Whether a packet from the queue of `vif`, which goes on, is under way.
+    pub fn is_restarting(&self, vif: u16) -> bool {
+        self.restarting.is_some_and(|(first, _)| first == vif)
+    }
+
     /// The queue to the card.
     pub fn queue(&self) -> &Queue<(Option<u16>, Packet)> {
         &self.queue
@@ -296,7 +301,7 @@ impl Network {
     /// `net_tx_action` in the driver domain: queues to guests that go on.
     pub(super) fn driver_tx(&mut self, kernel: &mut KernelIo<'_, '_>) -> Progress {
         if let Some((vif, packet)) = self.driver.restarting.take() {
-            self.queue_to_guest(vif, packet, kernel);
+            self.send_to_guest(vif, packet, kernel);
         }
         while let Some(&vif) = self.back.restart.front() {
             let v = &mut self.vifs[usize::from(vif)];

@@ -17,7 +17,7 @@ use domio_vmm::config::{DomainConfig, GuestConfig, HostConfig, VcpuConfig, Workl
 use domio_vmm::evtchn::{Abi, ScanForm, Width};
 use domio_vmm::{Profile, Simulation};
 use proptest::prelude::*;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 /// What a guest is made of.
 #[derive(Clone, Debug)]
@@ -226,7 +226,7 @@ fn setup() -> impl Strategy<Value = Setup> {
 
 /// Runs `setup` for a fifth of a second, and looks every 17 ms whether each packet was delivered,
 /// was dropped at a place that has a name, or is under way. Then the trace has to say the same: no
-/// packet leaves a place where none is.
+/// packet leaves a place where none is, and none overtakes another on its way to a guest.
 fn nothing_is_lost(setup: &Setup) -> Result<(), TestCaseError> {
     let mut simulation = simulation(setup);
     for step in 1..=12 {
@@ -240,8 +240,23 @@ fn nothing_is_lost(setup: &Setup) -> Result<(), TestCaseError> {
         prop_assert!(ledger.check().is_ok(), "{:?}", ledger.check());
     }
     let mut held: BTreeMap<(DomainId, NetPlace), i64> = BTreeMap::new();
+    // Flows of the packets in the driver domain, by the guest that they are for.
+    let mut lines: BTreeMap<DomainId, VecDeque<u32>> = BTreeMap::new();
     for record in simulation.into_sink() {
         if let Some((old, new)) = record.places() {
+            let (flow, line) = (record.data[0], lines.entry(record.vcpu.domain).or_default());
+            let stops = record.vcpu.domain.index().checked_sub(1);
+            let stops = stops.is_some_and(|guest| setup.guests[guest].stops.is_some());
+            match (old, new) {
+                _ if stops => {}
+                (_, NetPlace::DriverIn) => line.push_back(flow),
+                (NetPlace::DriverIn, NetPlace::RxRing) => {
+                    prop_assert_eq!(line.pop_front(), Some(flow), "in order, {:?}", record);
+                }
+                // No queue has stood still for so long that its packets are dropped: this came last.
+                (NetPlace::DriverIn, _) => prop_assert_eq!(line.pop_back(), Some(flow)),
+                _ => {}
+            }
             *held.entry((record.vcpu.domain, new)).or_default() += 1;
             let left = held.entry((record.vcpu.domain, old)).or_default();
             *left -= 1;
@@ -302,6 +317,39 @@ fn each_policy_and_each_event_channel_loses_nothing() {
             };
             nothing_is_lost(&setup).unwrap_or_else(|why| panic!("{setup:?}: {why}"));
         }
+    }
+}
+
+/// More than the host takes, of several flows: the queue of 32 stops and goes on all the time.
+#[test]
+fn packets_to_a_guest_keep_their_order() {
+    let udp = |rate| FlowKind::UdpIn(UdpConfig { bytes: 100, rate });
+    let abi = Abi::TwoLevel {
+        width: Width::Bits64,
+        scan: ScanForm::RoundRobin,
+    };
+    for (pcpus, burns) in [(1, true), (2, false), (2, true), (3, true), (4, true)] {
+        let guest = Guest {
+            flows: [300_000, 300_100, 300_200, 300_300, 300_400]
+                .map(udp)
+                .into(),
+            burns,
+            rate: None,
+            stops: None,
+        };
+        let setup = Setup {
+            pcpus,
+            policy: ("credit", "3.1"),
+            guests: vec![guest.clone(), guest],
+            abis: (abi, abi),
+            rx_mode: RxMode::Copy,
+            nic: NicConfig::E1000,
+            line_queue: 300,
+            loss: 0,
+            free: false,
+            seed: 1,
+        };
+        nothing_is_lost(&setup).unwrap_or_else(|why| panic!("{setup:?}: {why}"));
     }
 }
 

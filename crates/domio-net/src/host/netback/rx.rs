@@ -21,8 +21,28 @@ impl Network {
         self.costs.back_queue + copy
     }
 
-    /// The bridge has a packet for the guest of interface `vif`.
+    /// The bridge has a packet for the guest of interface `vif`. Nobody overtakes the packets of a
+    /// queue that stands still, or that goes on and still holds some.
     pub(in super::super) fn queue_to_guest(
+        &mut self,
+        vif: u16,
+        packet: Packet,
+        kernel: &mut KernelIo<'_, '_>,
+    ) {
+        let next = self.driver.is_restarting(vif);
+        let v = &mut self.vifs[usize::from(vif)];
+        if v.up && (v.rx_stopped || next || !v.rx_queue.is_empty()) {
+            // Dropped when the queue is full: the queue counts it.
+            if !v.rx_queue.push(packet) {
+                record::moved(kernel.io, v.ends, &packet, DriverIn, Outside);
+            }
+            return;
+        }
+        self.send_to_guest(vif, packet, kernel);
+    }
+
+    /// Netback's start of a transmission: `packet` is the next one for the guest of `vif`.
+    pub(in super::super) fn send_to_guest(
         &mut self,
         vif: u16,
         packet: Packet,
@@ -45,10 +65,6 @@ impl Network {
         if !v.up {
             self.back.gone += 1;
             return false;
-        }
-        if v.rx_stopped {
-            // Dropped when the queue is full: the queue counts it.
-            return v.rx_queue.push(packet);
         }
         if v.rx.requests() <= v.rx_reserved {
             self.ring_drops += 1;
