@@ -4,7 +4,7 @@ use super::estimate::{Settings, estimate};
 use super::fit;
 use super::recording::{Recording, RecordingError};
 use super::twin::Twin;
-use domio_core::{DomainId, Sink};
+use domio_core::{DomainId, Record, Sink};
 use domio_meter::{Account, Meter, Summary};
 use domio_vmm::Profile;
 use serde::Serialize;
@@ -106,13 +106,13 @@ impl Agreement {
             }
         })?;
         let estimate = estimate(&twin, &recording.records, settings);
+        let smp = recording.description.pcpus > 1;
         let simulated: Vec<Summary> = estimate
             .equals
             .iter()
-            .map(|hidden| measure(&twin.run(hidden)))
+            .map(|hidden| measure(&twin.run(hidden), smp))
             .collect();
-        let recorded = measure(&recording.records);
-        let smp = recording.description.pcpus > 1;
+        let recorded = measure(&recording.records, smp);
         let domains: Vec<DomainAgreement> = recording
             .description
             .domains
@@ -135,12 +135,17 @@ impl Agreement {
     }
 }
 
-fn measure(records: &[domio_core::Record]) -> Summary {
+/// The figures of `records`. With several pcpus (`smp`) they go to the last record of any kind: one
+/// who has a pcpu to himself may not change for seconds, and where his last change lies is chance.
+fn measure(records: &[Record], smp: bool) -> Summary {
     let mut meter = Meter::new();
     for record in records {
         meter.record(record);
     }
-    meter.finish()
+    match records.last() {
+        Some(last) if smp => meter.finish_at(last.at),
+        _ => meter.finish(),
+    }
 }
 
 fn compare(
@@ -229,5 +234,34 @@ impl Pair {
 
     fn within_relative(&self, limit: f64) -> bool {
         self.within(|r, s| (r - s).abs() <= limit * r.abs())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use domio_core::{Instant, Kind, PcpuId, Runstate, VcpuName};
+
+    #[test]
+    fn who_runs_alone_counts_up_to_the_end_of_the_trace_of_several_pcpus() {
+        let [alone, other] = [1, 2].map(|id| VcpuName::new(DomainId(id), 0));
+        let at = Instant::from_nanos;
+        let change =
+            |ns, pcpu, vcpu, old, new| Record::runstate(at(ns), PcpuId(pcpu), vcpu, old, new);
+        let records = [
+            change(0, 1, alone, Runstate::Runnable, Runstate::Running),
+            change(10, 0, other, Runstate::Blocked, Runstate::Runnable),
+            change(20, 0, other, Runstate::Runnable, Runstate::Running),
+            Record::new(at(100), PcpuId(1), Kind::Continue, alone),
+        ];
+        let shares = |smp| {
+            let summary = measure(&records, smp);
+            [1, 2].map(|id| {
+                let account = summary.domain(DomainId(id)).expect("it has records").total;
+                summary.percent(account.running)
+            })
+        };
+        assert_eq!(shares(true), [100.0, 80.0]);
+        assert_eq!(shares(false), [0.0, 0.0], "up to each one's last change");
     }
 }
