@@ -135,8 +135,8 @@ pub struct Reproduce {
     /// Replications of each experiment, instead of the experiment's own number
     #[arg(long, value_name = "NUMBER", value_parser = replications())]
     pub replications: Option<u32>,
-    /// Measured time of each cell of ongaro's tests, instead of 20 s with streams, 60 s where guests
-    /// burn beside them and 120 s without streams
+    /// Measured time of each cell of ongaro's tests, instead of 20 s with streams, 60 s where
+    /// guests burn beside them and 120 s without streams
     #[arg(long, value_name = "NUMBER", value_parser = seconds())]
     pub seconds: Option<u64>,
     /// Claims to decide, instead of those that ship with domio

@@ -66,10 +66,10 @@ pub struct TcpConfig {
 
 impl TcpConfig {
     /// Linux 2.6.18 behind netfront. The window is that of the default buffer (`tcp_rmem`: three
-    /// quarters of 87380 bytes are for data); the buffer grows to the largest, 174760 bytes. Whether
-    /// the window follows hangs on what netfront counts for a packet: with the page that it takes
-    /// `__tcp_grow_window` would stop at 35 KB, with its bytes alone at 128 KB. Which it was in Xen
-    /// 3.1 is not known; `docs/papers/ongaro2008.md` tells what either would change.
+    /// quarters of 87380 bytes are for data); the buffer grows to the largest, 174760 bytes.
+    /// Whether the window follows hangs on what netfront counts for a packet: with the page that it
+    /// takes `__tcp_grow_window` would stop at 35 KB, with its bytes alone at 128 KB. Which it was
+    /// in Xen 3.1 is not known; `docs/papers/ongaro2008.md` tells what either would change.
     pub const XEN_2_6_18: TcpConfig = TcpConfig {
         receive_buffer: 131_070,
         window: 65_535,

@@ -253,7 +253,7 @@ fn nothing_is_lost(setup: &Setup) -> Result<(), TestCaseError> {
                 (NetPlace::DriverIn, NetPlace::RxRing) => {
                     prop_assert_eq!(line.pop_front(), Some(flow), "in order, {:?}", record);
                 }
-                // No queue has stood still for so long that its packets are dropped: this came last.
+                // No queue stood still for so long that its packets are dropped: this came last.
                 (NetPlace::DriverIn, _) => prop_assert_eq!(line.pop_back(), Some(flow)),
                 _ => {}
             }

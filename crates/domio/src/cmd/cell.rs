@@ -14,8 +14,8 @@ use std::path::Path;
 /// The first replication, as a check of the claims would see it.
 const REPLICATION: u32 = 0;
 
-/// Measured time of a cell with streams when nothing else is asked for, less than a check looks at: a timeline of seven streams
-/// takes a quarter of a gigabyte for it.
+/// Measured time of a cell with streams when nothing else is asked for, less than a check looks at:
+/// a timeline of seven streams takes a quarter of a gigabyte for it.
 const WITH_STREAMS: Duration = Duration::from_secs(10);
 
 /// Simulates the cell called `name`, writes its trace to `file` and prints its figures.
