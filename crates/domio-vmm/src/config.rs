@@ -171,9 +171,15 @@ pub enum Arrival {
         /// Shortest time from the block to the wake-up.
         least: Duration,
     },
+    /// From a timer that a loop sets at the end of each turn, no nearer than `least` after that: as
+    /// [`Timer`](Self::Timer), but nothing is one with it, however late it is.
+    Loop {
+        /// Shortest time from the block to the wake-up.
+        least: Duration,
+    },
     /// From the first tick of the guest's kernel after the earlier work is done: at its time, or
     /// any number of `period`s before or after it. A tick leaves the timers of sleeping tasks as
-    /// they are: a job that [spins](Demand::spin) and whose timer expires before the tick's work is
+    /// they are: a job [in turn](Demand::in_turn) whose timer expires before the tick's work is
     /// done follows it without a block, and one whose timer comes no later than the tick does
     /// takes its place.
     Tick {
@@ -185,12 +191,23 @@ pub enum Arrival {
 }
 
 impl Demand {
+    /// Whether the job before sets its timer when it is done, so that no other demand is one with
+    /// it: it is of a loop, or works by the clock.
+    pub fn in_turn(&self) -> bool {
+        !self.spin.is_zero() || matches!(self.arrival, Arrival::Loop { .. })
+    }
+
+    /// Whether a timer of its own wakes it, and no tick.
+    pub fn has_timer(&self) -> bool {
+        matches!(self.arrival, Arrival::Timer { .. } | Arrival::Loop { .. })
+    }
+
     /// When the wake-up comes if the work of the demand before was done at `done`; `None` when
     /// it comes whether that is done or not.
     pub fn after(&self, done: Instant) -> Option<Instant> {
         match self.arrival {
             Arrival::Outside => None,
-            Arrival::Timer { least } => Some(self.at.max(done + least)),
+            Arrival::Timer { least } | Arrival::Loop { least } => Some(self.at.max(done + least)),
             Arrival::Tick { period, least } => {
                 let period = period.as_nanos();
                 let phase = self.at.as_nanos() % period;

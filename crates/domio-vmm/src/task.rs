@@ -233,10 +233,10 @@ impl Task {
                     // together. The one after the next is proof: the next may come from this.
                     let due = |i: usize| {
                         demands.get(i).is_some_and(|d| {
-                            d.at <= now && d.arrival != Arrival::Outside && d.spin.is_zero()
+                            d.at <= now && d.arrival != Arrival::Outside && !d.in_turn()
                         })
                     };
-                    if woken.spin.is_zero() && due(*asleep + 1) {
+                    if !woken.in_turn() && due(*asleep + 1) {
                         while due(*asleep) {
                             *asleep += 1;
                         }
@@ -385,15 +385,14 @@ fn expired(demands: &[Demand], next: usize, now: Instant) -> bool {
         .is_some_and(|(_, timer)| timer.at <= now)
 }
 
-/// Demand `i` and the next one, if the first is a mere tick and the second a job that spins and was
+/// Demand `i` and the next one, if the first is a mere tick and the second a job in turn that was
 /// woken by its timer.
 fn tick_before_job(demands: &[Demand], i: usize) -> Option<(&Demand, &Demand)> {
     let [tick, job] = demands.get(i..i + 2)? else {
         return None;
     };
-    let mere_tick = matches!(tick.arrival, Arrival::Tick { .. }) && tick.spin.is_zero();
-    let timed_job = matches!(job.arrival, Arrival::Timer { .. }) && !job.spin.is_zero();
-    (mere_tick && timed_job).then_some((tick, job))
+    let mere_tick = matches!(tick.arrival, Arrival::Tick { .. }) && !tick.in_turn();
+    (mere_tick && job.has_timer() && job.in_turn()).then_some((tick, job))
 }
 
 /// Sum in which "for ever" stays for ever.

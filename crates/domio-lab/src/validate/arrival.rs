@@ -22,6 +22,12 @@ pub const LEAST: Duration = Duration::from_nanos(78_800);
 /// Wake-ups that come by no more than this later after a block come as early as they can.
 const JITTER: Duration = Duration::from_micros(3);
 
+/// Nor do they come by more than this earlier: guests differ in what they do until they block.
+const EARLY: Duration = Duration::from_micros(6);
+
+/// Turns of a loop that are late show that it is one, if they are a fiftieth of all.
+const LATE_TURNS: usize = 10;
+
 /// Ticks of one guest differ by less, modulo their period.
 const SPREAD: u64 = 30_000;
 
@@ -32,6 +38,7 @@ pub fn attributed(recorded: Recorded) -> Vec<Demand> {
         blocks,
     } = recorded;
     let phase = tick_phase(&demands, &blocks);
+    let loops = loops(&demands, &blocks);
     // The first wake-up follows no block.
     for (demand, block) in demands.iter_mut().skip(1).zip(&blocks) {
         let gap = demand.at.saturating_since(*block);
@@ -42,16 +49,34 @@ pub fn attributed(recorded: Recorded) -> Vec<Demand> {
                 least: gap.min(LEAST),
             }
         } else {
-            if gap <= LEAST + JITTER && gap + JITTER >= LEAST {
+            if is_late(gap) {
                 // When exactly it was due does not show; it was before the block.
                 demand.at = *block;
             }
-            Arrival::Timer {
-                least: gap.min(LEAST),
+            let least = gap.min(LEAST);
+            match loops {
+                true => Arrival::Loop { least },
+                false => Arrival::Timer { least },
             }
         };
     }
     recur::due(demands, &blocks, phase)
+}
+
+/// Whether a wake-up `gap` after the block came as early as it could: it was due before.
+fn is_late(gap: Duration) -> bool {
+    gap <= LEAST + JITTER && gap + EARLY >= LEAST
+}
+
+/// Whether the guest works in a loop that sleeps until a time of its own choice: when it is late
+/// for the next turn it goes to sleep all the same, and the wake-up comes as early as it can. A
+/// timer that is not set by who works expires while he does, and is over by the time he sleeps; one
+/// that happens to be due between the last work and the sleep is no more than chance.
+fn loops(demands: &[Demand], blocks: &[Instant]) -> bool {
+    let wakes = demands.iter().skip(1).zip(blocks);
+    let late = wakes.filter(|(demand, block)| is_late(demand.at.saturating_since(**block)));
+    let late = late.count();
+    late >= LATE_TURNS && late * 50 >= demands.len()
 }
 
 /// The phase that most wake-ups within one tick of a block share, if it is no chance: ticks are a
@@ -101,6 +126,28 @@ mod tests {
         assert_eq!(found[2].at, us(5_000));
         let least = Duration::from_micros(50);
         assert_eq!(found[3].arrival, Arrival::Timer { least });
+    }
+
+    #[test]
+    fn turns_that_are_late_show_a_loop() {
+        // A turn every 10 ms; `late` of them follow the block before as early as they can.
+        let arrivals = |late: u64| {
+            let (mut wakes, mut blocks) = (vec![0], vec![1_000]);
+            for turn in 1..=100 {
+                let before = *blocks.last().expect("a block");
+                let at = match turn <= late {
+                    true => before + 74,
+                    false => before.max(10_000 * turn) + 1_000,
+                };
+                wakes.push(at);
+                blocks.push(at + 1_000);
+            }
+            attributed(recorded(&wakes, &blocks))
+        };
+        let is_loop = |d: &Demand| matches!(d.arrival, Arrival::Loop { .. });
+        assert!(arrivals(10)[1..].iter().all(is_loop));
+        assert_eq!(arrivals(10)[3].at, us(1_000 + 2 * 1_074), "due before");
+        assert!(!arrivals(9).iter().any(is_loop), "could be chance");
     }
 
     #[test]

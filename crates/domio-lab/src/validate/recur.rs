@@ -22,7 +22,7 @@ const SHOWN: usize = 3;
 /// Its kernel ticks at multiples of [`KERNEL_TICK`] from `tick`, if that is known.
 pub fn due(mut demands: Vec<Demand>, blocks: &[Instant], tick: Option<Instant>) -> Vec<Demand> {
     let jobs: Vec<usize> = (0..demands.len())
-        .filter(|i| !demands[*i].spin.is_zero())
+        .filter(|i| demands[*i].in_turn())
         .collect();
     // By their place among the jobs.
     let on_time: Vec<usize> = (0..jobs.len())
@@ -46,7 +46,8 @@ pub fn due(mut demands: Vec<Demand>, blocks: &[Instant], tick: Option<Instant>) 
         }
     }
     for (demand, due) in demands.iter_mut().zip(&due) {
-        if let (Some(due), Arrival::Timer { .. }) = (*due, demand.arrival)
+        if let Some(due) = *due
+            && demand.has_timer()
             && due <= demand.at
         {
             demand.at = due;
@@ -79,7 +80,7 @@ fn with_ticks(
     let mut found = Vec::with_capacity(demands.len());
     for (i, mut demand) in demands.iter().copied().enumerate() {
         match (due[i], demand.arrival) {
-            (Some(due), Arrival::Tick { .. }) if due > demand.at => {
+            (Some(due), Arrival::Tick { .. }) if due > demand.at && !demand.spin.is_zero() => {
                 let work = tick.work.min(demand.spin);
                 found.push(Demand {
                     at: demand.at,
@@ -90,7 +91,7 @@ fn with_ticks(
                 demand.spin -= work;
                 demand.arrival = Arrival::Timer { least: LEAST };
             }
-            (_, Arrival::Timer { .. }) if after_jobs && i > 0 && both_spin(&demands[i - 1..=i]) => {
+            _ if demand.has_timer() && after_jobs && i > 0 && both_in_turn(&demands[i - 1..=i]) => {
                 found.push(tick);
             }
             _ => {}
@@ -100,8 +101,8 @@ fn with_ticks(
     found
 }
 
-fn both_spin(pair: &[Demand]) -> bool {
-    pair.iter().all(|d| !d.spin.is_zero())
+fn both_in_turn(pair: &[Demand]) -> bool {
+    pair.iter().all(Demand::in_turn)
 }
 
 /// Whether the first `tick` after a job comes, unless the next job does before: four times as often
@@ -109,7 +110,7 @@ fn both_spin(pair: &[Demand]) -> bool {
 fn follow_jobs(demands: &[Demand], blocks: &[Instant], tick: &Demand) -> bool {
     let (mut came, mut failed) = (0, 0);
     for (pair, done) in demands.windows(2).zip(blocks) {
-        if pair[0].spin.is_zero() {
+        if !pair[0].in_turn() {
             continue;
         }
         let missing = tick.after(*done).is_some_and(|at| at + SPREAD < pair[1].at);
@@ -127,14 +128,14 @@ fn came_on_time(demands: &[Demand], blocks: &[Instant], i: usize) -> bool {
     let Some(block) = i.checked_sub(1).and_then(|b| blocks.get(b)) else {
         return false;
     };
-    matches!(demands[i].arrival, Arrival::Timer { .. }) && demands[i].at > *block + LEAST
+    demands[i].has_timer() && demands[i].at > *block + LEAST
 }
 
 /// What a tick takes that finds nothing else to do: the median of those that no job follows.
 fn tick_work(demands: &[Demand]) -> Duration {
     let mut works: Vec<Duration> = demands
         .iter()
-        .filter(|d| d.spin.is_zero() && matches!(d.arrival, Arrival::Tick { .. }))
+        .filter(|d| !d.in_turn() && matches!(d.arrival, Arrival::Tick { .. }))
         .map(|d| d.work)
         .collect();
     works.sort_unstable();

@@ -282,6 +282,31 @@ fn timers_that_expired_long_ago_are_handled_together() {
     );
 }
 
+#[test]
+fn turns_of_a_loop_that_are_late_stay_apart() {
+    let turn = Arrival::Loop { least: us(80) };
+    let demands = [
+        (1, 10_000, Arrival::Outside),
+        (2, 100, turn),
+        (3, 100, turn),
+        (4, 100, turn),
+        (20, 100, turn),
+    ];
+    assert_eq!(
+        replayed(demands)[2..],
+        [
+            "11080 p0 d1v0 wake",
+            "11180 p0 d1v0 block",
+            "11260 p0 d1v0 wake",
+            "11360 p0 d1v0 block",
+            "11440 p0 d1v0 wake",
+            "11540 p0 d1v0 block",
+            "20000 p0 d1v0 wake",
+            "20100 p0 d1v0 block",
+        ]
+    );
+}
+
 /// A kernel tick every 4 ms, `least` after a block at the earliest.
 fn tick(least: Duration) -> Arrival {
     let period = ms(4);
