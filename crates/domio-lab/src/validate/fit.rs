@@ -15,7 +15,7 @@ const SHOWN_BY_XL: [&str; 3] = ["tslice_ms", "ratelimit_us", "migration_delay_us
 type First = (Instant, Runstate);
 
 /// Every vcpu that `records` tell the runstate of, without those that idle.
-fn seen(records: &[Record]) -> BTreeMap<VcpuName, First> {
+pub(super) fn seen(records: &[Record]) -> BTreeMap<VcpuName, First> {
     let mut seen = BTreeMap::new();
     for r in records.iter().filter(|r| !r.vcpu.is_idle()) {
         let was = match (r.runstates(), r.kind) {
@@ -43,12 +43,6 @@ fn list(vcpus: &[VcpuName]) -> String {
     }
 }
 
-/// Whether `records` tell anything of `vcpu`.
-pub(super) fn has_records(records: &[Record], vcpu: VcpuName) -> bool {
-    let tells = |r: &Record| r.runstates().is_some() || r.kind == Kind::Continue;
-    records.iter().any(|r| r.vcpu == vcpu && tells(r))
-}
-
 /// Checks that `records` can be of the host that `description` describes. A domain that has more
 /// vcpus than it says gets them, with a remark.
 ///
@@ -64,8 +58,8 @@ pub(super) fn fit(description: &mut Description, records: &[Record]) -> Result<(
     }
     let seen = seen(records);
     for name in seen.keys() {
-        let domain = description.domains.iter_mut();
-        let Some(domain) = domain.into_iter().find(|d| d.id == name.domain.0) else {
+        let mut domains = description.domains.iter_mut();
+        let Some(domain) = domains.find(|d| d.id == name.domain.0) else {
             return Err(format!(
                 "the trace shows {name}, which scenario.json does not list; add the domain with \
                  the id {}",
@@ -327,7 +321,8 @@ mod tests {
         let mut half = recording(half, records());
         assert_eq!(fit(&mut half.description, &half.records), Ok(()));
         assert!(remarks(&half, 4)[0].contains("no record of d1v1"));
-        let has = |index| has_records(&half.records, VcpuName::new(DomainId(1), index));
+        let seen = seen(&half.records);
+        let has = |index| seen.contains_key(&VcpuName::new(DomainId(1), index));
         assert!(has(0) && !has(1));
     }
 

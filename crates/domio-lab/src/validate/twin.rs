@@ -96,6 +96,7 @@ impl Twin {
         });
         let holds = holds.collect();
         let mut demand = demands(&recording.records, recording.begin(), profile, &unseen);
+        let seen = fit::seen(&recording.records);
         let mut domains = Vec::new();
         for domain in &description.domains {
             let mut values = ParamValues::defaults(DESCRIPTOR.domain_params);
@@ -112,7 +113,7 @@ impl Twin {
                         phase: origin + at.since(start.at) % KERNEL_TICK,
                     });
                     // A guest that computes may have vcpus to spare.
-                    let workload = match fit::has_records(&recording.records, name) {
+                    let workload = match seen.contains_key(&name) {
                         true => domain.workload,
                         false => DescribedWorkload::Replay,
                     };
