@@ -14,6 +14,8 @@
 
 use std::fmt;
 
+use domio_core::Instant;
+
 /// A host's interface: what an Ethernet and an IP address are in the model. Numbered densely from
 /// 0, so that tables may be indexed by it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -84,6 +86,11 @@ pub struct Segment {
     pub len: u16,
     /// Control bits.
     pub flags: Flags,
+    /// When it was sent: the timestamp of RFC 7323 (`TSval`), with an exact clock.
+    pub sent: Instant,
+    /// The timestamp that is echoed (`TSecr`): of the segment that made the other side acknowledge.
+    /// Means nothing without [`Flags::ACK`].
+    pub echo: Instant,
 }
 
 /// Control bits of a TCP segment.
@@ -218,6 +225,8 @@ mod tests {
             window: 0,
             len,
             flags,
+            sent: Instant::ZERO,
+            echo: Instant::ZERO,
         }))
     }
 
@@ -256,6 +265,8 @@ mod tests {
             window: 0,
             len: 0,
             flags: Flags::SYN,
+            sent: Instant::ZERO,
+            echo: Instant::ZERO,
         };
         assert_eq!(syn.end(), 1);
         assert_eq!(

@@ -139,7 +139,7 @@ impl TcpEnd {
     /// What the application does when it may: reads, and writes what there is room for.
     fn serve(&mut self, now: Instant, out: &mut impl Actions) {
         if self.reads_at_once {
-            self.connection.read(u64::MAX, out);
+            self.connection.read(now, u64::MAX, out);
         }
         if self.to_write > 0 {
             let taken = self.connection.write(now, self.to_write, out);
@@ -343,7 +343,7 @@ impl Peer {
     pub fn read(&mut self, now: Instant, flow: FlowId, bytes: u64, out: &mut impl PeerActions) {
         if let Some(place) = self.find(flow) {
             let event = |end: &mut TcpEnd, out: &mut Wrap<'_, _>| {
-                end.connection.read(bytes, out);
+                end.connection.read(now, bytes, out);
             };
             self.with_tcp(place, event, now, out);
         }

@@ -21,6 +21,9 @@ pub struct Congestion {
     /// What had been sent when the last loss was found: the number behind it (RFC 6582's
     /// `recover`).
     recover: u64,
+    /// After a timeout, until what was sent before it is acknowledged: the threshold to go back to
+    /// should nothing have been lost.
+    undo: Option<u32>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -45,6 +48,8 @@ pub enum Progress {
 const DUPLICATES: u32 = 3;
 /// Segments beyond the window for the first duplicate acknowledgements (RFC 3042).
 const LIMITED_TRANSMIT: u32 = 2;
+/// Segments that may follow at once when a window is restored (Linux: `tcp_max_burst`).
+const BURST_MAX: u32 = 3;
 /// Least slow start threshold (RFC 5681 equation 4).
 const THRESHOLD_MIN: u32 = 2;
 
@@ -57,6 +62,7 @@ impl Congestion {
             duplicates: 0,
             phase: Phase::Open,
             recover: 0,
+            undo: None,
         }
     }
 
@@ -93,6 +99,9 @@ impl Congestion {
     /// `before` and `after` segments were under way.
     pub fn acknowledged(&mut self, una: u64, acked: u32, before: u32, after: u32) -> Progress {
         self.duplicates = 0;
+        if una >= self.recover {
+            self.undo = None;
+        }
         if !self.in_recovery() {
             // A window that the sender does not fill says nothing of the path (RFC 2861).
             if before >= self.window {
@@ -135,6 +144,7 @@ impl Congestion {
     pub fn timed_out(&mut self, flight: u32, sent: u64, first: bool) {
         // As Linux (`tcp_enter_loss`): a loss that recovery deals with already has halved it.
         if first && !self.in_recovery() {
+            self.undo = Some(self.threshold.max(self.borne()));
             self.lose(flight, sent);
         }
         self.recover = sent;
@@ -142,6 +152,35 @@ impl Congestion {
         self.duplicates = 0;
         self.counted = 0;
         self.window = 1;
+    }
+
+    /// Whether a timeout may still turn out to have been needless.
+    #[inline]
+    pub fn may_undo(&self) -> bool {
+        self.undo.is_some()
+    }
+
+    /// The timeout was needless: what it waited for had arrived, and `flight` segments are under
+    /// way (RFC 4015 without its care for later timeouts; `tcp_try_undo_loss`, `tcp_undo_cwr` and
+    /// `tcp_moderate_cwnd` in Linux's `net/ipv4/tcp_input.c`).
+    pub fn undo(&mut self, flight: u32) {
+        if let Some(threshold) = self.undo.take() {
+            let before = self.threshold.saturating_mul(2);
+            self.window = self.window.max(before).min(flight + BURST_MAX);
+            self.threshold = self.threshold.max(threshold);
+            self.counted = 0;
+            self.recover = 0;
+        }
+    }
+
+    /// The timeout was needed.
+    pub fn stand(&mut self) {
+        self.undo = None;
+    }
+
+    /// What the path bore: three quarters of the window.
+    fn borne(&self) -> u32 {
+        self.window / 2 + self.window / 4
     }
 
     /// The SYN was lost: begin with one segment (RFC 5681 3.1).
@@ -153,9 +192,7 @@ impl Congestion {
     /// `restart` (RFC 2861, `tcp_cwnd_restart` in `net/ipv4/tcp_output.c`).
     pub fn idle(&mut self, timeouts: u64, restart: u32) {
         let restart = restart.min(self.window);
-        // Three quarters of the window, or the old threshold: what the path bore.
-        let borne = self.window / 2 + self.window / 4;
-        self.threshold = self.threshold.max(borne);
+        self.threshold = self.threshold.max(self.borne());
         self.window = (self.window >> timeouts.min(31)).max(restart);
         self.counted = 0;
     }
@@ -298,5 +335,37 @@ mod tests {
         congestion.window = 2;
         congestion.idle(1, 3);
         assert_eq!(congestion.window(), 2, "never grows by idling");
+    }
+
+    #[test]
+    fn what_is_undone_leaves_no_trace() {
+        let mut congestion = avoiding(20);
+        congestion.timed_out(20, 100, true);
+        congestion.timed_out(20, 100, false);
+        assert!(congestion.may_undo());
+        congestion.undo(18);
+        assert_eq!((congestion.threshold(), congestion.window()), (20, 20));
+        assert!(!congestion.may_undo());
+        // A loss in what was under way is found.
+        let third: Vec<bool> = (0..3).map(|_| congestion.duplicate(50, 18, 100)).collect();
+        assert_eq!(third, [false, false, true]);
+    }
+
+    #[test]
+    fn a_window_that_is_restored_allows_no_burst() {
+        let mut congestion = avoiding(20);
+        congestion.timed_out(20, 100, true);
+        congestion.undo(5);
+        assert_eq!(congestion.window(), 8);
+    }
+
+    #[test]
+    fn once_everything_is_acknowledged_nothing_is_undone() {
+        let mut congestion = avoiding(20);
+        congestion.timed_out(20, 100, true);
+        congestion.acknowledged(99, 1, 2, 1);
+        assert!(congestion.may_undo());
+        congestion.acknowledged(100, 1, 2, 1);
+        assert!(!congestion.may_undo());
     }
 }

@@ -35,6 +35,8 @@ pub struct TcpStatistics {
     pub acks_sent: u64,
     /// Retransmission timeouts.
     pub timeouts: u64,
+    /// Timeouts that were found to have been needless.
+    pub undone: u64,
     /// Losses found by duplicate acknowledgements.
     pub fast_retransmits: u64,
     /// Probes of a closed window.
@@ -128,7 +130,7 @@ impl Connection {
             State::Closed => {}
             State::Listening => {
                 if syn && !ack {
-                    self.receiver.open();
+                    self.receiver.open(segment.sent);
                     self.sender.first_window(segment.window);
                     self.state = State::SynReceived;
                     self.send_syn(now, out);
@@ -136,7 +138,7 @@ impl Connection {
             }
             State::SynSent => {
                 if syn && ack && segment.ack == 1 {
-                    self.receiver.open();
+                    self.receiver.open(segment.sent);
                     self.establish(out);
                     self.process(now, segment, Ack::Now, out);
                 }
@@ -161,7 +163,7 @@ impl Connection {
         match timer {
             Timer::DelayedAck => {
                 if self.receiver.expire(now) {
-                    self.send_ack(out);
+                    self.send_ack(now, out);
                 }
             }
             Timer::Retransmit => match self.sender.expire(now) {
@@ -188,10 +190,10 @@ impl Connection {
     }
 
     /// The application reads `bytes`. Returns how many there were.
-    pub fn read(&mut self, bytes: u64, out: &mut impl Actions) -> u64 {
+    pub fn read(&mut self, now: Instant, bytes: u64, out: &mut impl Actions) -> u64 {
         let (taken, tell) = self.receiver.read(bytes);
         if tell {
-            self.send_ack(out);
+            self.send_ack(now, out);
             self.sync(out);
         }
         taken
@@ -241,6 +243,7 @@ impl Connection {
             retransmitted: self.sender.retransmitted,
             acks_sent: self.acks_sent,
             timeouts: self.sender.timeouts,
+            undone: self.sender.undone,
             fast_retransmits: self.sender.fast_retransmits,
             probes: self.sender.probes,
             acknowledged: self.acknowledged,
@@ -288,7 +291,7 @@ impl Connection {
         }
         let sent = self.transmit(now, out);
         if ack == Ack::Now && !(sent || told.retransmit) {
-            self.send_ack(out);
+            self.send_ack(now, out);
         }
     }
 
@@ -307,38 +310,40 @@ impl Connection {
         if piece.len > 0 {
             self.receiver.data_sent(now);
         }
-        let (ack, window) = self.receiver.acknowledge();
+        let told = self.receiver.acknowledge();
         self.segments_sent += 1;
-        out.send(piece.segment(ack, window));
+        out.send(piece.segment(now, told));
     }
 
-    fn send_ack(&mut self, out: &mut impl Actions) {
-        let (ack, window) = self.receiver.acknowledge();
+    fn send_ack(&mut self, now: Instant, out: &mut impl Actions) {
+        let told = self.receiver.acknowledge();
         let piece = Piece {
             seq: self.sender.last(),
             len: 0,
         };
         self.segments_sent += 1;
         self.acks_sent += 1;
-        out.send(piece.segment(ack, window));
+        out.send(piece.segment(now, told));
     }
 
     /// Sends the SYN, with an acknowledgement if the other end's has come.
     fn send_syn(&mut self, now: Instant, out: &mut impl Actions) {
         self.sender.syn(now);
-        let (ack, window) = self.receiver.acknowledge();
+        let told = self.receiver.acknowledge();
         let answers = self.state == State::SynReceived;
         self.segments_sent += 1;
         out.send(Segment {
             seq: 0,
-            ack,
-            window,
+            ack: told.ack,
+            window: told.window,
             len: 0,
             flags: if answers {
                 Flags::SYN.with(Flags::ACK)
             } else {
                 Flags::SYN
             },
+            sent: now,
+            echo: told.echo,
         });
     }
 

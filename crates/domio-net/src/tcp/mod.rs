@@ -8,13 +8,14 @@
 //! |---|---|---|
 //! | `connection.rs` | opening, and who does what when | RFC 9293 |
 //! | `sender.rs` | what may be sent when; sending again; probing | RFC 9293, RFC 1122 |
-//! | `congestion.rs` | how much may be under way | RFC 5681, RFC 6582, RFC 3042 |
-//! | `rto.rs` | the retransmission timeout | RFC 6298, Linux |
+//! | `congestion.rs` | how much may be under way | RFC 5681, RFC 6582, RFC 3042, RFC 4015 |
+//! | `rto.rs` | the retransmission timeout | RFC 6298, RFC 7323, Linux |
 //! | `receiver.rs` | order, the receive window, when to acknowledge | RFC 9293, RFC 1122, Linux |
 //!
 //! Where RFCs leave a choice, it is Linux's of 2008 (2.6.2x), and [`TcpConfig::default`] has its
-//! values. Not modelled: selective acknowledgements, round-trip times from timestamps (one segment
-//! is timed at a time, and none that was retransmitted), ECN, segmentation offload, path MTU
+//! values. Segments carry timestamps with an exact clock: each acknowledgement measures a round trip,
+//! and a timeout that turns out to have been needless, for what it waited for had arrived, is undone
+//! (RFC 3522). Not modelled: selective acknowledgements, ECN, segmentation offload, path MTU
 //! discovery, buffers that grow by themselves, closing and resetting connections, giving up.
 
 mod congestion;

@@ -24,6 +24,16 @@ pub struct Received {
     pub ack: Ack,
 }
 
+/// What the receiving half has to say with every segment that goes out.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Told {
+    /// The number expected next.
+    pub ack: u64,
+    pub window: u32,
+    /// The timestamp to echo.
+    pub echo: Instant,
+}
+
 #[derive(Clone, Debug)]
 pub struct Receiver {
     mss: u64,
@@ -41,6 +51,8 @@ pub struct Receiver {
     early: Vec<(u64, u64)>,
     /// The acknowledgement number sent last.
     acked: u64,
+    /// Timestamp of the segment with the number that was to be acknowledged next.
+    echo: Instant,
     /// Acknowledgements that still go out one by one.
     quick: u32,
     /// When an acknowledgement that waits goes out alone.
@@ -65,6 +77,7 @@ impl Receiver {
             edge: 0,
             early: Vec::new(),
             acked: 0,
+            echo: Instant::ZERO,
             quick: config.quick_acks,
             deadline: None,
             last_data: None,
@@ -74,8 +87,9 @@ impl Receiver {
     }
 
     /// The other end's SYN has come: data begins at number 1.
-    pub fn open(&mut self) {
+    pub fn open(&mut self, sent: Instant) {
         self.nxt = 1;
+        self.echo = sent;
         self.edge = 1 + self.window;
     }
 
@@ -91,6 +105,10 @@ impl Receiver {
 
     /// Takes in a segment's data.
     pub fn receive(&mut self, now: Instant, segment: &Segment) -> Received {
+        // RFC 7323 4.3: of several segments that are acknowledged together, the first one.
+        if segment.seq <= self.acked && segment.sent > self.echo {
+            self.echo = segment.sent;
+        }
         let nothing = |ack| Received { delivered: 0, ack };
         let (start, end) = (segment.seq, segment.end().min(self.edge));
         if end <= self.nxt || start >= self.edge {
@@ -193,12 +211,16 @@ impl Receiver {
     }
 
     /// Acknowledgement number and window of a segment that goes out now.
-    pub fn acknowledge(&mut self) -> (u64, u32) {
+    pub fn acknowledge(&mut self) -> Told {
         self.edge = self.offer();
         self.acked = self.nxt;
         self.deadline = None;
         // The buffer's size has 32 bits, and no window is larger.
-        (self.nxt, (self.edge - self.nxt) as u32)
+        Told {
+            ack: self.nxt,
+            window: (self.edge - self.nxt) as u32,
+            echo: self.echo,
+        }
     }
 
     /// Data goes out at `now`. If that answers what has just come, the connection is a dialogue, in
@@ -234,7 +256,7 @@ mod tests {
 
     fn open(config: TcpConfig) -> Receiver {
         let mut receiver = Receiver::new(&config);
-        receiver.open();
+        receiver.open(Instant::ZERO);
         receiver.acknowledge();
         receiver
     }
@@ -255,6 +277,8 @@ mod tests {
             window: 0,
             len,
             flags: Flags::ACK,
+            sent: Instant::ZERO,
+            echo: Instant::ZERO,
         }
     }
 
@@ -276,7 +300,7 @@ mod tests {
             let second = n % 2 == 1;
             assert_eq!(receiver.read(u64::MAX), (MSS, second));
             if second {
-                assert_eq!(receiver.acknowledge().0, 1 + (n + 1) * MSS);
+                assert_eq!(receiver.acknowledge().ack, 1 + (n + 1) * MSS);
                 assert_eq!(receiver.deadline(), None);
             }
         }
@@ -374,7 +398,8 @@ mod tests {
         for n in 0..10 {
             receiver.receive(at(0), &nth(n));
         }
-        assert_eq!(receiver.acknowledge(), (1 + 10 * MSS, 0));
+        let told = receiver.acknowledge();
+        assert_eq!((told.ack, told.window), (1 + 10 * MSS, 0));
         assert_eq!(
             receiver.receive(at(1), &nth(10)),
             got(0, Ack::Now),
@@ -382,16 +407,16 @@ mod tests {
         );
         // Less than a segment: not worth telling.
         assert_eq!(receiver.read(MSS - 1), (MSS - 1, false));
-        assert_eq!(receiver.acknowledge().1, 0);
+        assert_eq!(receiver.acknowledge().window, 0);
         assert_eq!(receiver.read(1), (1, true));
-        assert_eq!(receiver.acknowledge().1, 1_448);
+        assert_eq!(receiver.acknowledge().window, 1_448);
         assert_eq!(receiver.read(500), (500, false));
         assert_eq!(
             receiver.read(MSS - 500),
             (MSS - 500, true),
             "twice the window"
         );
-        assert_eq!(receiver.acknowledge().1, 2 * 1_448);
+        assert_eq!(receiver.acknowledge().window, 2 * 1_448);
         assert_eq!(receiver.read(MSS), (MSS, false));
         assert_eq!(receiver.read(u64::MAX), (7 * MSS, true));
         assert_eq!(receiver.read(1), (0, false));
@@ -422,5 +447,25 @@ mod tests {
             receiver.receive(at(0), &data(1 + 3 * MSS, 0)).ack,
             Ack::None
         );
+    }
+
+    #[test]
+    fn the_oldest_of_what_is_acknowledged_together_is_echoed() {
+        let mut receiver = open(config());
+        let sent = |n: u64, ms| Segment {
+            sent: at(ms),
+            ..nth(n)
+        };
+        receiver.receive(at(12), &sent(0, 10));
+        receiver.receive(at(13), &sent(1, 11));
+        assert_eq!(receiver.acknowledge().echo, at(10));
+        // Early: it does not tell when what is missing was sent.
+        receiver.receive(at(22), &sent(3, 20));
+        assert_eq!(receiver.acknowledge().echo, at(10));
+        receiver.receive(at(33), &sent(2, 30));
+        assert_eq!(receiver.acknowledge().echo, at(30));
+        // Old, and sent again.
+        receiver.receive(at(43), &sent(0, 40));
+        assert_eq!(receiver.acknowledge().echo, at(40));
     }
 }

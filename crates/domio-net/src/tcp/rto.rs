@@ -1,9 +1,11 @@
-//! The retransmission timeout (RFC 6298).
+//! The retransmission timeout: RFC 6298 as Linux has it.
 //!
-//! Times are exact: no clock granularity is modelled. RFC 6298 takes the longer of the clock's
-//! granularity and four times the mean deviation as the margin above the smoothed round-trip time;
-//! Linux takes `TCP_RTO_MIN` for the former, so that its timeout is never below round trip plus
-//! 200 ms (`tcp_rtt_estimator`, `tcp_set_rto` in `net/ipv4/tcp_input.c`).
+//! Times are exact: no clock granularity is modelled. Every acknowledgement of something new
+//! measures a round trip, for segments carry timestamps (RFC 7323). With as many samples RFC 6298's
+//! mean deviation would forget a long round trip within one window of short ones; Linux lets the
+//! margin above the smoothed round-trip time grow with a sample and shrink once a round trip, and
+//! keeps it at `TCP_RTO_MIN` at least (`tcp_rtt_estimator`, `tcp_set_rto` in `net/ipv4/tcp_input.c`
+//! of 2.6.18).
 
 use domio_core::Duration;
 
@@ -16,16 +18,59 @@ pub struct Rto {
     max: Duration,
     /// Timeout without back-off.
     base: Duration,
-    /// Smoothed round-trip time and mean deviation, since the first sample.
+    /// Since the first sample.
     estimate: Option<Estimate>,
     /// How often the timeout has doubled.
     backoff: u32,
 }
 
+/// What Linux keeps of the samples.
 #[derive(Clone, Copy, Debug)]
 struct Estimate {
     srtt: Duration,
+    /// Four times the mean deviation (`mdev`).
     deviation: Duration,
+    /// The largest `deviation` of this round trip, or the least margin (`mdev_max`).
+    largest: Duration,
+    /// How far the timeout is above `srtt` (`rttvar`).
+    margin: Duration,
+    /// A round trip is over when this number is acknowledged (`rtt_seq`).
+    turn: u64,
+}
+
+impl Estimate {
+    fn first(rtt: Duration, min: Duration, nxt: u64) -> Self {
+        let deviation = rtt * 2;
+        let margin = deviation.max(min);
+        Estimate {
+            srtt: rtt,
+            deviation,
+            largest: margin,
+            margin,
+            turn: nxt,
+        }
+    }
+
+    fn add(&mut self, rtt: Duration, min: Duration, una: u64, nxt: u64) {
+        let mean_deviation = self.deviation / 4;
+        let (srtt, longer) = (self.srtt, rtt > self.srtt);
+        let error = if longer { rtt - srtt } else { srtt - rtt };
+        self.srtt = (srtt * 7 + rtt) / 8;
+        if error <= mean_deviation {
+            self.deviation -= mean_deviation - error;
+        } else {
+            let grows = error - mean_deviation;
+            // A round trip that gets shorter should not make the timeout longer.
+            self.deviation += if longer { grows } else { grows / 8 };
+        }
+        self.largest = self.largest.max(self.deviation);
+        self.margin = self.margin.max(self.largest);
+        if una > self.turn {
+            self.margin -= (self.margin - self.largest) / 4;
+            self.turn = nxt;
+            self.largest = min;
+        }
+    }
 }
 
 impl Rto {
@@ -39,27 +84,17 @@ impl Rto {
         }
     }
 
-    /// A round trip was measured, on a segment that was sent once (RFC 6298 2.2 and 2.3).
-    pub fn sample(&mut self, rtt: Duration) {
-        let estimate = match self.estimate {
-            None => Estimate {
-                srtt: rtt,
-                deviation: rtt / 2,
-            },
-            Some(old) => {
-                let error = if rtt > old.srtt {
-                    rtt - old.srtt
-                } else {
-                    old.srtt - rtt
-                };
-                Estimate {
-                    srtt: (old.srtt * 7 + rtt) / 8,
-                    deviation: (old.deviation * 3 + error) / 4,
-                }
-            }
-        };
-        self.estimate = Some(estimate);
-        self.base = (estimate.srtt + (estimate.deviation * 4).max(self.min)).min(self.max);
+    /// An acknowledgement that leaves `una` as first unacknowledged number and `nxt` as next to
+    /// send has measured a round trip.
+    pub fn sample(&mut self, rtt: Duration, una: u64, nxt: u64) {
+        let min = self.min;
+        match &mut self.estimate {
+            None => self.estimate = Some(Estimate::first(rtt, min, nxt)),
+            Some(estimate) => estimate.add(rtt, min, una, nxt),
+        }
+        if let Some(Estimate { srtt, margin, .. }) = self.estimate {
+            self.base = (srtt + margin).min(self.max);
+        }
     }
 
     /// The timeout has passed: the next one is twice as long (RFC 6298 5.5).
@@ -69,8 +104,8 @@ impl Rto {
         }
     }
 
-    /// Something new was acknowledged: the path works and the back-off ends. With timestamps every
-    /// acknowledgement measures a round trip, after which RFC 6298 5.7 lets the timeout recover.
+    /// Something new was acknowledged: the path works and the back-off ends, for it has measured a
+    /// round trip (RFC 6298 5.7).
     pub fn progress(&mut self) {
         self.backoff = 0;
     }
@@ -107,37 +142,64 @@ mod tests {
         Rto::new(&TcpConfig::default())
     }
 
-    #[test]
-    fn the_estimator_follows_rfc_6298() {
-        let mut rto = rto();
-        assert_eq!(rto.current(), ms(3_000));
-        // SRTT 400, RTTVAR 200.
-        rto.sample(ms(400));
-        assert_eq!(rto.current(), ms(400 + 4 * 200));
-        // RTTVAR 3/4 * 200 + 1/4 * 400 = 250; SRTT 7/8 * 400 + 1/8 * 800 = 450.
-        rto.sample(ms(800));
-        assert_eq!(
-            (rto.srtt(), rto.current()),
-            (Some(ms(450)), ms(450 + 4 * 250))
-        );
-        // RTTVAR 3/4 * 250 + 1/4 * 400 = 287.5; SRTT 7/8 * 450 + 1/8 * 50 = 400.
-        rto.sample(ms(50));
-        assert_eq!(rto.current(), ms(400 + 1_150));
+    /// Round trips with one acknowledgement each.
+    fn sample(rto: &mut Rto, samples: &[u64]) {
+        for &rtt in samples {
+            let turn = rto.estimate.map_or(0, |e| e.turn);
+            rto.sample(ms(rtt), turn + 1, turn + 2);
+        }
     }
 
     #[test]
-    fn a_steady_short_path_waits_200_ms_more() {
+    fn the_estimator_follows_linux() {
         let mut rto = rto();
-        for _ in 0..100 {
-            rto.sample(ms(1));
+        assert_eq!(rto.current(), ms(3_000));
+        // mdev 800, four times the deviation of half a round trip, which is RFC 6298's start too.
+        sample(&mut rto, &[400]);
+        assert_eq!(rto.current(), ms(400 + 800));
+        // Error 400, of which 200 are the mean deviation: mdev 1000. SRTT 7/8 * 400 + 1/8 * 800.
+        sample(&mut rto, &[800]);
+        assert_eq!(
+            (rto.srtt(), rto.current()),
+            (Some(ms(450)), ms(450 + 1_000))
+        );
+        // Error -400, 150 beyond the mean deviation of 250, an eighth of which counts: mdev
+        // 1018.75. SRTT 7/8 * 450 + 1/8 * 50 = 400.
+        sample(&mut rto, &[50]);
+        assert_eq!(rto.current(), Duration::from_micros(400_000 + 1_018_750));
+        // Error 0: mdev 764.0625; the margin loses a quarter of the difference.
+        sample(&mut rto, &[400]);
+        let margin = Duration::from_nanos(1_018_750_000 - (1_018_750_000 - 764_062_500) / 4);
+        assert_eq!(rto.current(), ms(400) + margin);
+    }
+
+    #[test]
+    fn a_long_round_trip_is_remembered_for_some_short_ones() {
+        let mut rto = rto();
+        sample(&mut rto, &[1; 100]);
+        assert_eq!(
+            rto.current(),
+            ms(201),
+            "a steady short path waits 200 ms more"
+        );
+        sample(&mut rto, &[1_000]);
+        let after = rto.current();
+        assert!(after > ms(1_000), "{after:?}");
+        // A window of acknowledgements within one round trip.
+        let turn = rto.estimate.unwrap().turn;
+        for _ in 0..22 {
+            rto.sample(ms(1), turn, turn);
         }
-        assert_eq!(rto.current(), ms(201));
+        assert!(rto.srtt().unwrap() < ms(10));
+        assert!(rto.current() > after - ms(130), "{:?}", rto.current());
+        sample(&mut rto, &[1; 50]);
+        assert!(rto.current() < ms(202), "{:?}", rto.current());
     }
 
     #[test]
     fn it_doubles_up_to_its_limit_until_there_is_progress() {
         let mut rto = rto();
-        rto.sample(ms(1));
+        sample(&mut rto, &[1]);
         let mut waits = Vec::new();
         for _ in 0..12 {
             waits.push(rto.current().as_nanos() / 1_000_000);

@@ -16,6 +16,7 @@ use domio_core::Instant;
 
 use super::TcpConfig;
 use super::congestion::{Congestion, Progress};
+use super::receiver::Told;
 use super::rto::Rto;
 use crate::packet::{Flags, Segment};
 
@@ -41,14 +42,15 @@ pub struct Sender {
     window_max: u64,
     congestion: Congestion,
     rto: Rto,
-    /// The number behind the segment that is timed, and when it was sent.
-    timed: Option<(u64, Instant)>,
+    /// When the first segment was sent again after a timeout that may have been needless.
+    again_since: Option<Instant>,
     deadline: Option<Instant>,
     /// What the deadline is for: probing a closed window rather than retransmitting.
     probing: bool,
     last_sent: Instant,
     pub retransmitted: u64,
     pub timeouts: u64,
+    pub undone: u64,
     pub fast_retransmits: u64,
     pub probes: u64,
 }
@@ -96,12 +98,13 @@ impl Sender {
             window_max: 0,
             congestion: Congestion::new(config.initial_window),
             rto: Rto::new(config),
-            timed: None,
+            again_since: None,
             deadline: None,
             probing: false,
             last_sent: Instant::ZERO,
             retransmitted: 0,
             timeouts: 0,
+            undone: 0,
             fast_retransmits: 0,
             probes: 0,
         }
@@ -140,10 +143,8 @@ impl Sender {
     /// The SYN goes out, again if it did before.
     pub fn syn(&mut self, now: Instant) {
         if self.max == 0 {
-            self.timed = Some((1, now));
             self.last_sent = now;
         } else {
-            self.timed = None;
             self.retransmitted += 1;
         }
         (self.nxt, self.max) = (1, 1);
@@ -182,7 +183,7 @@ impl Sender {
         if ack > self.una {
             // Number 0 is the SYN.
             told.fresh = ack - self.una.max(1);
-            told.retransmit = self.advance(now, ack);
+            told.retransmit = self.advance(now, ack, segment.echo);
         } else if !moved && segment.numbers() == 0 && self.nxt > self.una {
             let flight = self.flight();
             if self.congestion.duplicate(self.una, flight, self.max) {
@@ -194,18 +195,24 @@ impl Sender {
     }
 
     /// Everything before `ack` has arrived. Tells whether to retransmit.
-    fn advance(&mut self, now: Instant, ack: u64) -> bool {
+    fn advance(&mut self, now: Instant, ack: u64, echo: Instant) -> bool {
         let before = self.flight();
         let acked = self.segments(ack - self.una);
         let opening = self.una == 0;
         self.una = ack;
         self.nxt = self.nxt.max(ack);
         self.rto.progress();
-        if let Some((end, sent)) = self.timed
-            && end <= ack
-        {
-            self.rto.sample(now.since(sent));
-            self.timed = None;
+        self.rto.sample(now.since(echo), ack, self.nxt);
+        if let Some(again) = self.again_since.take() {
+            // What answers something that was sent before proves that the original arrived. The
+            // first answer decides (RFC 3522).
+            if echo < again {
+                self.nxt = self.max;
+                self.undone += 1;
+                self.congestion.undo(self.flight());
+            } else {
+                self.congestion.stand();
+            }
         }
         let after = self.flight();
         let progress = if opening {
@@ -237,8 +244,6 @@ impl Sender {
     /// Sends the first unacknowledged segment again.
     pub fn retransmit(&mut self, now: Instant) -> Piece {
         let len = (self.max - self.una).min(u64::from(self.mss)) as u16;
-        // No round trip is measured over a retransmission (Karn, RFC 6298 3).
-        self.timed = None;
         self.retransmitted += 1;
         self.last_sent = now;
         self.start_timer(now);
@@ -267,7 +272,6 @@ impl Sender {
         let first = self.rto.backoff() == 0;
         self.rto.back_off();
         self.timeouts += 1;
-        self.timed = None;
         self.deadline = None;
         if self.una == 0 {
             self.congestion.syn_lost();
@@ -320,8 +324,9 @@ impl Sender {
         self.nxt += u64::from(len);
         if self.nxt <= self.max || seq < self.max {
             self.retransmitted += 1;
-        } else if self.timed.is_none() {
-            self.timed = Some((self.nxt, now));
+            if self.congestion.may_undo() {
+                self.again_since.get_or_insert(now);
+            }
         }
         self.max = self.max.max(self.nxt);
         self.last_sent = now;
@@ -365,13 +370,15 @@ impl Sender {
 
 impl Piece {
     /// The segment of this piece, with what the receiving half has to say.
-    pub fn segment(self, ack: u64, window: u32) -> Segment {
+    pub fn segment(self, now: Instant, told: Told) -> Segment {
         Segment {
             seq: self.seq,
-            ack,
-            window,
+            ack: told.ack,
+            window: told.window,
             len: self.len,
             flags: Flags::ACK,
+            sent: now,
+            echo: told.echo,
         }
     }
 }

@@ -388,7 +388,7 @@ impl Path {
         let mut taken = 0;
         self.with_end(side, |connection, now, out| {
             if matches!(reads, Reads::AtOnce) {
-                connection.read(u64::MAX, out);
+                connection.read(now, u64::MAX, out);
             }
             if rest > 0 {
                 taken = connection.write(now, rest, out);
@@ -403,8 +403,8 @@ impl Path {
         let Reads::Slowly(bytes, period) = self.ends[side].application.reads else {
             return;
         };
-        self.with_end(side, |connection, _, out| {
-            connection.read(bytes, out);
+        self.with_end(side, |connection, now, out| {
+            connection.read(now, bytes, out);
         });
         let end = &self.ends[side];
         if end.delivered < expected || end.connection.readable() > 0 {

@@ -15,18 +15,21 @@ fn at(ms: u64) -> Instant {
 fn open(config: TcpConfig, window: u32) -> Sender {
     let mut sender = Sender::new(&config);
     sender.syn(Instant::ZERO);
-    sender.acknowledge(Instant::ZERO + RTT, &ack(1, window));
+    sender.acknowledge(Instant::ZERO + RTT, &ack(Instant::ZERO + RTT, 1, window));
     assert_eq!(sender.deadline(), None);
     sender
 }
 
-fn ack(ack: u64, window: u32) -> Segment {
+/// An acknowledgement that comes at `now`, a round trip after what it answers.
+fn ack(now: Instant, ack: u64, window: u32) -> Segment {
     Segment {
         seq: 1,
         ack,
         window,
         len: 0,
         flags: Flags::ACK,
+        sent: now,
+        echo: Instant::ZERO + now.since(Instant::ZERO).saturating_sub(RTT),
     }
 }
 
@@ -60,7 +63,7 @@ fn the_send_buffer_takes_what_it_holds() {
     assert_eq!((sender.write(2_000), sender.write(2_000)), (2_000, 1_000));
     drain(&mut sender, at(10));
     assert_eq!(sender.write(1), 0, "what is under way is still buffered");
-    sender.acknowledge(at(20), &ack(1 + MSS, 65_535));
+    sender.acknowledge(at(20), &ack(at(20), 1 + MSS, 65_535));
     assert_eq!(sender.write(2_000), MSS);
 }
 
@@ -71,7 +74,7 @@ fn small_segments_wait_for_acknowledgements_unless_told_otherwise() {
     assert_eq!(drain(&mut nagle, at(10)), [(1, 100)]);
     nagle.write(100);
     assert_eq!(drain(&mut nagle, at(10)), []);
-    nagle.acknowledge(at(20), &ack(101, 65_535));
+    nagle.acknowledge(at(20), &ack(at(20), 101, 65_535));
     assert_eq!(drain(&mut nagle, at(20)), [(101, 100)]);
     let config = TcpConfig {
         nodelay: true,
@@ -95,7 +98,7 @@ fn a_timeout_goes_back_to_the_first_unacknowledged() {
     assert_eq!(sender.deadline(), Some(at(220 + 420)), "twice as long");
     assert_eq!((sender.timeouts, sender.retransmitted), (1, 1));
     // The other end had the second and third: they are skipped.
-    let told = sender.acknowledge(at(230), &ack(1 + 3 * MSS, 65_535));
+    let told = sender.acknowledge(at(230), &ack(at(230), 1 + 3 * MSS, 65_535));
     assert_eq!((told.fresh, told.retransmit), (3 * MSS, false));
     assert_eq!(
         drain(&mut sender, at(230)),
@@ -104,14 +107,94 @@ fn a_timeout_goes_back_to_the_first_unacknowledged() {
 }
 
 #[test]
-fn round_trips_are_not_measured_over_retransmissions() {
+fn what_a_timestamp_tells_is_measured() {
     let mut sender = open(TcpConfig::default(), 65_535);
-    sender.write(MSS);
+    sender.write(2 * MSS);
     drain(&mut sender, at(10));
     sender.expire(at(220));
     drain(&mut sender, at(220));
-    sender.acknowledge(at(1_000), &ack(1 + MSS, 65_535));
-    assert_eq!(sender.rto().srtt(), Some(RTT));
+    // It answers what was sent again at 220 ms: a round trip of 90 ms, not of 300.
+    let again = Segment {
+        echo: at(220),
+        ..ack(at(310), 1 + MSS, 65_535)
+    };
+    sender.acknowledge(at(310), &again);
+    assert_eq!(sender.rto().srtt(), Some(Duration::from_millis(20)));
+    assert_eq!(sender.undone, 0);
+}
+
+/// A sender whose window of 40 segments is under way since `at(20)`, and whose timer then expired
+/// at `at(500)`: the first of them went out again.
+fn after_a_timeout() -> Sender {
+    let config = TcpConfig {
+        initial_window: 40,
+        ..TcpConfig::default()
+    };
+    let mut sender = open(config, 1_000_000);
+    sender.write(100 * MSS);
+    assert_eq!(drain(&mut sender, at(20)).len(), 40);
+    assert_eq!(sender.expire(at(500)), Expired::Retransmit);
+    assert_eq!(drain(&mut sender, at(500)).len(), 1);
+    assert_eq!(sender.congestion().threshold(), 20);
+    sender
+}
+
+#[test]
+fn a_needless_timeout_is_undone() {
+    let mut sender = after_a_timeout();
+    let late = Segment {
+        echo: at(20),
+        ..ack(at(510), 1 + 2 * MSS, 1_000_000)
+    };
+    sender.acknowledge(at(510), &late);
+    assert_eq!(sender.undone, 1);
+    // 38 are under way and the window is the old one: nothing is sent again.
+    let next: Vec<u64> = drain(&mut sender, at(510)).iter().map(|p| p.0).collect();
+    assert_eq!(next, [40, 41].map(|n| 1 + n * MSS));
+    assert_eq!(
+        (sender.retransmitted, sender.congestion().threshold()),
+        (1, u32::MAX)
+    );
+    assert_eq!(sender.congestion().steady_window(), 40);
+}
+
+#[test]
+fn a_timeout_that_was_needed_is_not_undone() {
+    let mut sender = after_a_timeout();
+    let answer = Segment {
+        echo: at(500),
+        ..ack(at(510), 1 + 2 * MSS, 1_000_000)
+    };
+    sender.acknowledge(at(510), &answer);
+    assert_eq!((sender.undone, sender.congestion().threshold()), (0, 20));
+    assert_eq!(drain(&mut sender, at(510))[0].0, 1 + 2 * MSS);
+    // What comes now with an old timestamp does not change that.
+    let late = Segment {
+        echo: at(20),
+        ..ack(at(520), 1 + 3 * MSS, 1_000_000)
+    };
+    sender.acknowledge(at(520), &late);
+    assert_eq!((sender.undone, sender.congestion().threshold()), (0, 20));
+}
+
+#[test]
+fn a_timeout_is_undone_after_several_more() {
+    let mut sender = after_a_timeout();
+    let deadline = sender.deadline().unwrap();
+    assert_eq!(sender.expire(deadline), Expired::Retransmit);
+    assert_eq!(drain(&mut sender, deadline).len(), 1);
+    let now = deadline + RTT;
+    let late = Segment {
+        echo: at(20),
+        ..ack(now, 1 + 40 * MSS, 1_000_000)
+    };
+    sender.acknowledge(now, &late);
+    assert_eq!(
+        (sender.undone, sender.congestion().threshold()),
+        (1, u32::MAX)
+    );
+    // Nothing is under way: no burst.
+    assert_eq!(drain(&mut sender, now).len(), 3);
 }
 
 #[test]
@@ -127,15 +210,17 @@ fn duplicates_need_the_same_window_and_no_data() {
     };
     let data = Segment {
         len: 10,
-        ..ack(1, 65_535)
+        ..ack(at(20), 1, 65_535)
     };
     assert_eq!(retransmits(&mut sender, data), [false; 3]);
     assert!(
-        !sender.acknowledge(at(20), &ack(1, 70_000)).retransmit,
+        !sender
+            .acknowledge(at(20), &ack(at(20), 1, 70_000))
+            .retransmit,
         "update"
     );
     assert_eq!(
-        retransmits(&mut sender, ack(1, 70_000)),
+        retransmits(&mut sender, ack(at(20), 1, 70_000)),
         [false, false, true]
     );
     let piece = sender.retransmit(at(20));
@@ -153,19 +238,23 @@ fn each_loss_of_a_window_is_sent_again_in_its_round_trip() {
     assert_eq!(drain(&mut sender, at(10)).len(), 10);
     // The first and the fifth are lost.
     let told: Vec<bool> = (0..8)
-        .map(|_| sender.acknowledge(at(20), &ack(1, 65_535)).retransmit)
+        .map(|_| {
+            sender
+                .acknowledge(at(20), &ack(at(20), 1, 65_535))
+                .retransmit
+        })
         .collect();
     assert_eq!(told.iter().position(|again| *again), Some(2));
     assert_eq!(sender.retransmit(at(20)).seq, 1);
     assert!(
         sender
-            .acknowledge(at(30), &ack(1 + 4 * MSS, 65_535))
+            .acknowledge(at(30), &ack(at(30), 1 + 4 * MSS, 65_535))
             .retransmit
     );
     assert_eq!(sender.retransmit(at(30)).seq, 1 + 4 * MSS);
     assert!(
         !sender
-            .acknowledge(at(40), &ack(1 + 10 * MSS, 65_535))
+            .acknowledge(at(40), &ack(at(40), 1 + 10 * MSS, 65_535))
             .retransmit
     );
     assert_eq!((sender.fast_retransmits, sender.timeouts), (1, 0));
@@ -176,7 +265,7 @@ fn acknowledgements_of_what_was_never_sent_are_ignored() {
     let mut sender = open(TcpConfig::default(), 65_535);
     sender.write(MSS);
     drain(&mut sender, at(10));
-    let told = sender.acknowledge(at(20), &ack(2 + MSS, 65_535));
+    let told = sender.acknowledge(at(20), &ack(at(20), 2 + MSS, 65_535));
     assert_eq!((told.fresh, sender.buffered()), (0, MSS));
 }
 
@@ -185,7 +274,7 @@ fn a_closed_window_is_probed_ever_more_seldom() {
     let mut sender = open(TcpConfig::default(), 2 * 1_448);
     sender.write(5 * MSS);
     assert_eq!(drain(&mut sender, at(10)).len(), 2);
-    sender.acknowledge(at(20), &ack(1 + 2 * MSS, 0));
+    sender.acknowledge(at(20), &ack(at(20), 1 + 2 * MSS, 0));
     assert_eq!(drain(&mut sender, at(20)), []);
     let mut now = at(20);
     for wait in [210, 420, 840] {
@@ -198,11 +287,11 @@ fn a_closed_window_is_probed_ever_more_seldom() {
             len: 0,
         };
         assert_eq!(sender.expire(now), Expired::Probe(old));
-        sender.acknowledge(now, &ack(1 + 2 * MSS, 0));
+        sender.acknowledge(now, &ack(now, 1 + 2 * MSS, 0));
         assert_eq!(drain(&mut sender, now), []);
     }
     assert_eq!((sender.probes, sender.timeouts), (3, 0));
-    sender.acknowledge(now, &ack(1 + 2 * MSS, 65_535));
+    sender.acknowledge(now, &ack(now, 1 + 2 * MSS, 65_535));
     assert_eq!(drain(&mut sender, now).len(), 3);
 }
 
@@ -211,7 +300,7 @@ fn a_window_that_is_nearly_closed_is_used_after_a_while() {
     let mut sender = open(TcpConfig::default(), 2 * 1_448);
     sender.write(5 * MSS);
     drain(&mut sender, at(10));
-    sender.acknowledge(at(20), &ack(1 + 2 * MSS, 100));
+    sender.acknowledge(at(20), &ack(at(20), 1 + 2 * MSS, 100));
     assert_eq!(drain(&mut sender, at(20)), [], "no silly segment");
     let deadline = sender.deadline().expect("a probe is due");
     let little = Piece {
