@@ -58,13 +58,6 @@ impl CpuSet {
         self.0[pcpu.index() / 64] >> (pcpu.index() % 64) & 1 != 0
     }
 
-    /// Whether `pcpu` is in both sets.
-    #[inline]
-    pub fn share(&self, other: &CpuSet, pcpu: PcpuId) -> bool {
-        let word = pcpu.index() / 64;
-        (self.0[word] & other.0[word]) >> (pcpu.index() % 64) & 1 != 0
-    }
-
     /// Whether the set is empty.
     #[inline]
     pub fn is_empty(&self) -> bool {

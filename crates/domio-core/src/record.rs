@@ -228,21 +228,28 @@ impl Record {
     #[inline]
     pub fn policy(at: Instant, pcpu: PcpuId, scheduler_id: u16, event: u8, words: &[u32]) -> Self {
         let n = words.len().min(3);
-        let mut r = Record::new(
-            at,
-            pcpu,
-            Kind::Policy,
-            VcpuName::new(DomainId(scheduler_id), 0),
-        );
-        r.detail = (n as u8) << 6 | (event & 63);
-        // Not a copy of so many words: that would be a call.
-        match *words {
-            [] => {}
-            [a] => r.data[0] = a,
-            [a, b] => [r.data[0], r.data[1]] = [a, b],
-            [a, b, c, ..] => [r.data[0], r.data[1], r.data[2]] = [a, b, c],
+        let mut kept = [0; 3];
+        kept[..n].copy_from_slice(&words[..n]);
+        Record::policy_note(at, pcpu, scheduler_id, event, n as u8, kept)
+    }
+
+    /// As [`Record::policy`], of the first `len` of `words` (at most 3); the others are zero.
+    #[inline]
+    pub fn policy_note(
+        at: Instant,
+        pcpu: PcpuId,
+        scheduler_id: u16,
+        event: u8,
+        len: u8,
+        words: [u32; 3],
+    ) -> Self {
+        let scheduler = VcpuName::new(DomainId(scheduler_id), 0);
+        let [a, b, c] = words;
+        Record {
+            detail: len << 6 | (event & 63),
+            data: [a, b, c, 0],
+            ..Record::new(at, pcpu, Kind::Policy, scheduler)
         }
-        r
     }
 
     /// Old and new runstate of a [`Kind::RunstateChange`]; `None` for other kinds and for numbers

@@ -107,6 +107,9 @@ pub struct Tables {
     /// Whether the host promises that no vcpu ever has a soft affinity but [`CpuSet::ALL`], so that
     /// a policy need not look. A host that does not know leaves it false.
     pub no_soft_affinity: bool,
+    /// Whether the host promises that every vcpu may always run on every pcpu, so that nobody need
+    /// look at its hard affinity. A host that does not know leaves it false.
+    pub no_hard_affinity: bool,
     /// Steps that the policy has declared by [`Cx::work`] since the host last set this to zero.
     pub work: u32,
 }
@@ -121,8 +124,17 @@ impl Tables {
             online: CpuSet::EMPTY,
             topology,
             no_soft_affinity: false,
+            no_hard_affinity: false,
             work: 0,
         }
+    }
+
+    /// Whether `pcpu` is online and `vcpu` may run there.
+    #[inline]
+    pub fn may_run_on(&self, vcpu: VcpuId, pcpu: PcpuId) -> bool {
+        // The promise spares a look at a table that large hosts do not have in their cache.
+        self.online.contains(pcpu)
+            && (self.no_hard_affinity || self.affinity[vcpu.index()].hard.contains(pcpu))
     }
 }
 
@@ -154,7 +166,7 @@ pub enum Effect {
         event: u8,
         /// Number of words used.
         len: u8,
-        /// The words.
+        /// The words; those that are not used are zero.
         words: [u32; 3],
     },
 }
@@ -226,8 +238,7 @@ impl<'a> Cx<'a> {
     /// Whether `pcpu` is in [`Cx::hard`] of `vcpu`.
     #[inline]
     pub fn may_run_on(&self, vcpu: VcpuId, pcpu: PcpuId) -> bool {
-        let hard = &self.tables.affinity[vcpu.index()].hard;
-        hard.share(&self.tables.online, pcpu)
+        self.tables.may_run_on(vcpu, pcpu)
     }
 
     /// Where `vcpu` prefers to run.

@@ -2,9 +2,8 @@
 //!
 //! Slots compete in groups of four, a cache line each; the earliest of a group competes in a group
 //! one level up, and the winner of the single group at the top is the champion. Giving a slot
-//! another key plays the groups on its way up again, as far as that makes a difference. Nothing
-//! moves, and no branch depends on which key is earlier: with few slots, a mispredicted branch
-//! would cost more than everything else.
+//! another key plays the groups on its way up again. Nothing moves, and no branch depends on which
+//! key is earlier: a mispredicted branch would cost more than everything else.
 //!
 //! What a slot stands for is its owner's business ([`crate::timers`], [`crate::arrivals`]). Both
 //! owners let the groups lag behind: a slot competes with a *bound*, a key that is never later
@@ -19,6 +18,8 @@ use std::hint::select_unpredictable;
 const ARITY: usize = 4;
 /// Slots and timers are numbered with this many bits.
 const INDEX_BITS: u32 = 18;
+/// Levels above the lowest with as many slots as there may be.
+const LEVELS_MAX: u32 = INDEX_BITS.div_ceil(ARITY.ilog2()) - 1;
 /// Most slots: one less than there are numbers, because the last one is that of [`DISARMED`].
 pub(crate) const SLOTS_MAX: usize = (1 << INDEX_BITS) - 1;
 /// Sequence numbers are lower than this, so that one fits into a key. As it is lower by one than
@@ -150,22 +151,21 @@ impl Tournament {
     }
 
     /// Gives `slot` the bound `key` and plays the groups on its way up.
+    ///
+    /// All the way, though an unchanged winner could end it earlier: where it ends is hard to
+    /// foresee, how long the way is is not. The loop has a constant limit so that it is unrolled;
+    /// in a loop that stays one, the compiler takes branches for selections after all.
     #[inline(never)]
     pub fn play(&mut self, slot: u32, key: Key) {
         let (mut group, place) = self.leaf(slot);
         let mut winner = self.groups[group].play(place, key);
-        let mut may_stop = false;
-        while group > 0 {
+        for _ in 0..LEVELS_MAX {
+            if group == 0 {
+                break;
+            }
             let place = (group - 1) % ARITY;
             group = (group - 1) / ARITY;
-            let up = &mut self.groups[group];
-            // Whether the way up ends early is hard to foresee at the first level, where it
-            // depends on three others, and easy from the second level on.
-            if may_stop && up.0[place] == winner {
-                return;
-            }
-            may_stop = true;
-            winner = up.play(place, winner);
+            winner = self.groups[group].play(place, winner);
         }
         self.champion = winner;
     }

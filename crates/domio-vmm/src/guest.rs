@@ -34,7 +34,7 @@ enum Level {
     /// Deferred interrupt work: wakes tasks.
     Softirq,
     /// The task with this index.
-    Task(usize),
+    Task(u32),
     /// The part of the kernel that serves devices.
     Kernel,
     /// Nothing.
@@ -50,30 +50,36 @@ pub struct Job {
     pub finished: Finished,
 }
 
-/// One vcpu's guest.
+/// One vcpu's guest. What is looked at whenever it executes comes first, a cache line of it.
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub struct Guest {
-    config: GuestConfig,
-    tasks: Vec<Task>,
+    tasks: Box<[Task]>,
     level: Level,
-    /// Serves devices; without any, the guest knows no interrupts but timers.
-    kernel: Option<Box<Kernel>>,
     /// An interrupt was delivered and its handler has not begun.
     pending: bool,
-    /// Work left in interrupt handlers.
-    irq_left: Duration,
     /// Softirq work is due or under way.
     softirq_due: bool,
-    softirq_left: Duration,
-    /// How long the current task has executed since it got its turn.
-    turn: Duration,
-    /// Earliest time at which a task wants to be woken; [`Instant::MAX`] for never.
-    task_wake: Instant,
-    kernel_tick: Option<KernelTick>,
     /// It executes its only task, which has no end, and waits for nothing.
     steady: bool,
+    /// Whether there is a `kernel_tick`.
+    ticks: bool,
+    /// Whether interrupts take any time.
+    costs: bool,
+    /// Work left in interrupt handlers.
+    irq_left: Duration,
+    softirq_left: Duration,
+    /// Earliest time at which a task wants to be woken; [`Instant::MAX`] for never.
+    task_wake: Instant,
     /// Next kernel tick while a task is ready; [`Instant::MAX`] for none.
     tick_at: Instant,
+
+    config: GuestConfig,
+    /// How long the current task has executed since it got its turn.
+    turn: Duration,
+    /// Serves devices; without any, the guest knows no interrupts but timers.
+    kernel: Option<Box<Kernel>>,
+    kernel_tick: Option<KernelTick>,
 }
 
 impl Guest {
@@ -85,7 +91,7 @@ impl Guest {
         start: Instant,
         mut stream: impl FnMut(usize) -> domio_sim::RandomStream,
     ) -> Self {
-        let tasks: Vec<Task> = vcpu
+        let tasks: Box<[Task]> = vcpu
             .tasks
             .iter()
             .enumerate()
@@ -103,6 +109,8 @@ impl Guest {
             turn: Duration::ZERO,
             task_wake: Instant::MAX,
             kernel_tick: vcpu.kernel_tick,
+            ticks: vcpu.kernel_tick.is_some(),
+            costs: !(config.irq_cost + config.softirq_cost).is_zero(),
             steady: false,
             tick_at: Instant::MAX,
         };
@@ -210,8 +218,11 @@ impl Guest {
         }
         match self.level {
             Level::Task(task) => {
-                self.tasks[task].execute(time);
-                self.turn += time;
+                self.tasks[task as usize].execute(time);
+                // An only task has no turns.
+                if self.tasks.len() > 1 {
+                    self.turn += time;
+                }
             }
             Level::Irq => self.irq_left -= time,
             Level::Softirq => self.softirq_left -= time,
@@ -229,11 +240,13 @@ impl Guest {
     pub fn step(&mut self, now: Instant, jobs: &mut Vec<Job>) -> Step {
         if self.pending {
             self.pending = false;
-            self.irq_left += self.config.irq_cost;
-            if !self.softirq_due {
-                self.softirq_due = true;
-                self.softirq_left = self.config.softirq_cost;
+            if self.costs {
+                self.irq_left += self.config.irq_cost;
+                if !self.softirq_due {
+                    self.softirq_left = self.config.softirq_cost;
+                }
             }
+            self.softirq_due = true;
         }
         if self.softirq_due || !self.irq_left.is_zero() {
             if !self.irq_left.is_zero() {
@@ -302,15 +315,14 @@ impl Guest {
                 return Step::Block;
             }
             self.level = Level::Task(0);
-            if self.kernel_tick.is_some() && self.tick_at == Instant::MAX {
+            if self.ticks && self.tick_at == Instant::MAX {
                 self.set_tick(now);
             }
             let task = &mut self.tasks[0];
             let left = task.left(now);
             if !left.is_zero() {
-                self.steady = left == Duration::MAX
-                    && self.kernel_tick.is_none()
-                    && self.task_wake == Instant::MAX;
+                self.steady =
+                    left == Duration::MAX && !self.ticks && self.task_wake == Instant::MAX;
                 return Step::Run(left);
             }
             match task.finish(now) {
@@ -325,7 +337,7 @@ impl Guest {
     fn step_tasks(&mut self, now: Instant, jobs: &mut Vec<Job>) -> Step {
         loop {
             let current = match self.level {
-                Level::Task(task) => Some(task),
+                Level::Task(task) => Some(task as usize),
                 _ => None,
             };
             let Some(chosen) = self.choose(current) else {
@@ -335,9 +347,9 @@ impl Guest {
             };
             if current != Some(chosen) {
                 self.turn = Duration::ZERO;
-                self.level = Level::Task(chosen);
+                self.level = Level::Task(chosen as u32);
             }
-            if self.kernel_tick.is_some() && self.tick_at == Instant::MAX {
+            if self.ticks && self.tick_at == Instant::MAX {
                 self.set_tick(now);
             }
             let task = &mut self.tasks[chosen];

@@ -107,11 +107,12 @@ impl Credit {
             rule => v.burn(rule, cx.now()),
         }
         // The usual case on a busy host: it earns already, and there is nowhere to go.
-        let quiet = v.priority != Priority::Boost && v.has(flag::ACTIVE) && !cx.tracing();
+        let quiet = v.priority != Priority::Boost && v.has(flag::ACTIVE);
         if !quiet || !self.nowhere_else(cx, vcpu, pcpu) {
             return self.tick_current(cx, pcpu, vcpu);
         }
         cx.work(LOOK_STEPS);
+        event::picked(cx, pcpu, vcpu, pcpu);
         let p = &mut self.pcpus[pcpu];
         if p.sorted != self.sort_epoch || !self.rules.accounting_timer {
             return self.end_tick(cx, pcpu);

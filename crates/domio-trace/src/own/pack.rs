@@ -28,16 +28,10 @@ const FAR: i32 = i32::MIN;
 /// Writes more than it uses: that is faster than deciding what to leave out.
 #[inline]
 pub(super) fn pack(record: &Record, before: u64, out: &mut [u8; PACKED_MAX]) -> usize {
-    let [a, b, c, d] = record.data;
-    let words = if d != 0 {
-        4
-    } else if c != 0 {
-        3
-    } else if b != 0 {
-        2
-    } else {
-        usize::from(a != 0)
-    };
+    let [a, b, c, d] = record.data.map(u128::from);
+    let data = a | b << 32 | c << 64 | d << 96;
+    // How many there are is hard to foresee: no branch.
+    let words = (u128::BITS - data.leading_zeros()).div_ceil(32) as usize;
     let at = record.at.as_nanos();
     out[0] = record.kind as u8 | (words as u8) << 5;
     out[1] = record.detail;
@@ -53,11 +47,7 @@ pub(super) fn pack(record: &Record, before: u64, out: &mut [u8; PACKED_MAX]) -> 
             used += 8;
         }
     }
-    let data = &mut out[used..used + 16];
-    data[0..4].copy_from_slice(&a.to_le_bytes());
-    data[4..8].copy_from_slice(&b.to_le_bytes());
-    data[8..12].copy_from_slice(&c.to_le_bytes());
-    data[12..16].copy_from_slice(&d.to_le_bytes());
+    out[used..used + 16].copy_from_slice(&data.to_le_bytes());
     used + 4 * words
 }
 

@@ -94,6 +94,7 @@ impl<S: Sink, D: Devices> Host<S, D> {
             guest,
             timer_at: Instant::MAX,
             timer: queue.timer(Event::GuestTimer(vcpu)),
+            ticks: tick.is_some(),
             tick,
             ran_on: None,
             alive: true,

@@ -309,8 +309,8 @@ impl<S: Sink, D: Devices> Host<S, D> {
 
     pub(super) fn host_tick(&mut self, queue: &mut Queue, pcpu: PcpuId, now: Instant) {
         queue.post(now + HOST_TICK, Event::HostTick(pcpu));
-        self.pcpus[pcpu].host_ticks += 1;
-        let ticks = self.pcpus[pcpu].host_ticks;
+        let ticks = self.pcpus[pcpu].host_ticks.wrapping_add(1);
+        self.pcpus[pcpu].host_ticks = ticks;
         if let Some(vcpu) = self.tables.pcpus[pcpu].current
             && let Some(tick) = &mut self.vcpus[vcpu.index()].tick
         {

@@ -111,43 +111,45 @@ enum Cause {
     Operator,
 }
 
+/// What every pass looks at comes first, so that it shares a cache line.
 #[derive(Clone, Copy)]
-#[repr(align(128))] // so that an index is a shift
+#[repr(C, align(128))]
 struct Pcpu {
-    phase: Phase,
-    /// The scheduler softirq is pending although a pass is under way: another pass follows.
-    again: bool,
-    why: Stop,
     /// When guest code of the current vcpu began or will begin to execute; `MAX` when none does.
     exec_from: Instant,
     /// Time of the pass that switched the current vcpu in.
     entered: Instant,
+    last_pass: Instant,
     /// End of the phase `Entering` or `Switching`.
     stage_at: Instant,
+    /// Slice of the pick being carried out, `MAX` for none.
+    slice: Duration,
+    passes_at_instant: u32,
+    stage: TimerId,
+    slice_timer: TimerId,
+    done: TimerId,
+    phase: Phase,
+    /// The scheduler softirq is pending although a pass is under way: another pass follows.
+    again: bool,
+    why: Stop,
+    /// Policy timers that have expired and whose handlers are about to run, as bits.
+    handling: u8,
+    /// The pcpu was taken offline and has to tell the policy once it idles.
+    leaving: bool,
+
+    policy: [TimerId; Cx::TIMER_SLOTS as usize],
+    ipi: TimerId,
+    /// Ticks of [`Event::HostTick`] so far, counted modulo its range.
+    host_ticks: u32,
     /// Who is being switched out; valid in `Switching`.
     prev: Option<VcpuId>,
-    /// Slice of the pick being carried out.
-    slice: Option<Duration>,
+    last_vcpu: Option<VcpuId>,
     /// Timers that expire before this time run with the last one that fired.
     timer_batch: Instant,
     /// When the handlers of those timers are done.
     softirq_end: Instant,
-    /// Policy timers that have expired and whose handlers are about to run, as bits.
-    handling: u8,
     /// No hardware timer before this time (xen-spec 0.3, 4.x).
     timer_floor: Instant,
-    last_pass: Instant,
-    passes_at_instant: u32,
-    last_vcpu: Option<VcpuId>,
-    /// Ticks of [`Event::HostTick`] so far.
-    host_ticks: u64,
-    /// The pcpu was taken offline and has to tell the policy once it idles.
-    leaving: bool,
-    stage: TimerId,
-    slice_timer: TimerId,
-    done: TimerId,
-    ipi: TimerId,
-    policy: [TimerId; Cx::TIMER_SLOTS as usize],
 }
 
 impl Pcpu {
@@ -162,7 +164,7 @@ impl Pcpu {
             entered: Instant::ZERO,
             stage_at: Instant::ZERO,
             prev: None,
-            slice: None,
+            slice: Duration::MAX,
             timer_batch: Instant::ZERO,
             softirq_end: Instant::ZERO,
             handling: 0,
@@ -181,25 +183,33 @@ impl Pcpu {
     }
 }
 
+/// What every switch looks at comes first, so that it shares a cache line; the next one is what the
+/// guest looks at whenever it executes.
+#[repr(C, align(64))]
 struct Vcpu {
-    name: VcpuName,
-    state: Runstate,
+    times: [Duration; 4],
     /// Since when it is in `state`.
     since: Instant,
     /// Up to when `times` count.
     accounted: Instant,
-    times: [Duration; 4],
-    /// When it was created.
-    created: Instant,
-    guest: Guest,
     /// Time to which `timer` is set; `MAX` for not set.
     timer_at: Instant,
     timer: TimerId,
+    state: Runstate,
+    alive: bool,
+    /// Whether it has a `tick`.
+    ticks: bool,
+
+    guest: Guest,
     /// Period and timer of the tick that Xen gives it, with the time of the last one.
     tick: Option<Tick>,
+    /// When it was created.
+    created: Instant,
+    name: VcpuName,
     ran_on: Option<PcpuId>,
-    alive: bool,
 }
+
+const _: () = assert!(size_of::<Pcpu>() == 128 && size_of::<Vcpu>() == 256);
 
 impl Vcpu {
     /// Brings the runstate sums up to `now` and puts it into `state`.
@@ -232,7 +242,9 @@ impl Vcpu {
 
     #[inline]
     fn stop_tick(&self, queue: &mut Queue) {
-        if let Some(tick) = &self.tick {
+        if self.ticks
+            && let Some(tick) = &self.tick
+        {
             queue.disarm(tick.timer);
         }
     }
@@ -243,7 +255,7 @@ struct Tick {
     last: Instant,
     timer: TimerId,
     /// Value of the pcpu's `host_ticks` that it has seen (Xen up to 3.0).
-    seen: u64,
+    seen: u32,
 }
 
 struct Domain {
@@ -353,7 +365,8 @@ impl<S: Sink, D: Devices> Host<S, D> {
             seed,
             replication,
         };
-        host.tables.no_soft_affinity = !uses_soft_affinity(config);
+        host.tables.no_hard_affinity = says_nothing(config, |hard, _| hard);
+        host.tables.no_soft_affinity = says_nothing(config, |_, soft| soft);
         host.power_on(queue);
         for domain in &config.domains {
             let domain = Domain {
@@ -536,14 +549,15 @@ impl<S: Sink, D: Devices> Host<S, D> {
     }
 }
 
-/// Whether any vcpu has a soft affinity that says something, or is given one during the run.
-fn uses_soft_affinity(config: &HostConfig) -> bool {
+/// Whether an affinity, hard or soft, says nothing for every vcpu, from beginning to end: `of` picks
+/// it from those of a vcpu, hard and soft.
+fn says_nothing(config: &HostConfig, of: impl Fn(CpuSet, CpuSet) -> CpuSet) -> bool {
     let mut vcpus = config.domains.iter().flat_map(|d| &d.vcpus);
     let pins = |(_, action): &(Instant, Action)| match action {
-        Action::Pin { soft, .. } => *soft != CpuSet::ALL,
+        Action::Pin { hard, soft, .. } => of(*hard, *soft) != CpuSet::ALL,
         _ => false,
     };
-    vcpus.any(|v| v.soft != CpuSet::ALL) || config.actions.iter().any(pins)
+    vcpus.all(|v| of(v.hard, v.soft) == CpuSet::ALL) && !config.actions.iter().any(pins)
 }
 
 impl<S: Sink, D: Devices> Model for Host<S, D> {

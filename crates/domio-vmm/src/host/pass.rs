@@ -59,7 +59,7 @@ impl<S: Sink, D: Devices> Host<S, D> {
             Some(slice) => queue.arm(p.slice_timer, now + slice),
             None => queue.disarm(p.slice_timer),
         }
-        p.slice = time_slice;
+        p.slice = time_slice.unwrap_or(Duration::MAX);
         if next == current {
             self.keep(queue, pcpu, now, worked, prev.ran, next);
         } else {
@@ -134,8 +134,7 @@ impl<S: Sink, D: Devices> Host<S, D> {
         next: Option<VcpuId>,
     ) {
         if let Some(vcpu) = next
-            && !(self.tables.vcpus[vcpu.index()].runnable()
-                && (self.tables.affinity[vcpu.index()].hard).share(&self.tables.online, pcpu))
+            && !(self.tables.vcpus[vcpu.index()].runnable() && self.tables.may_run_on(vcpu, pcpu))
         {
             return self.refuse(pcpu, next, next, None);
         }
@@ -143,7 +142,7 @@ impl<S: Sink, D: Devices> Host<S, D> {
             && let Some(vcpu) = next
         {
             let mut record = Record::new(now, pcpu, Kind::Continue, self.vcpus[vcpu.index()].name);
-            record.data = [ns_word(ran), slice_word(self.pcpus[pcpu].slice), 0, 0];
+            record.data = [ns_word(ran), ns_word(self.pcpus[pcpu].slice), 0, 0];
             self.trace(record);
         }
         let keep = self.profile.keep + worked;
@@ -168,13 +167,13 @@ impl<S: Sink, D: Devices> Host<S, D> {
         next: Option<VcpuId>,
     ) {
         if let Some(vcpu) = next {
-            let Some(view) = self.tables.vcpus.get_mut(vcpu.index()) else {
+            let Some(view) = self.tables.vcpus.get(vcpu.index()) else {
                 return self.refuse(pcpu, prev, next, None);
             };
-            let hard = &self.tables.affinity[vcpu.index()].hard;
-            if !view.runnable() || view.on_pcpu || !hard.share(&self.tables.online, pcpu) {
+            if !view.runnable() || view.on_pcpu || !self.tables.may_run_on(vcpu, pcpu) {
                 return self.refuse(pcpu, prev, next, None);
             }
+            let view = &mut self.tables.vcpus[vcpu.index()];
             view.on_pcpu = true;
             view.pcpu = pcpu;
         }
@@ -231,7 +230,7 @@ impl<S: Sink, D: Devices> Host<S, D> {
         if let Some(vcpu) = next {
             let v = &mut self.vcpus[vcpu.index()];
             v.account(Runstate::Running, now);
-            if v.tick.is_some() {
+            if v.ticks {
                 self.start_tick(queue, pcpu, vcpu, now);
             }
             if !self.free {
@@ -330,7 +329,7 @@ impl<S: Sink, D: Devices> Host<S, D> {
             name(next).word(),
             ns_word(ran),
             ns_word(waited),
-            slice_word(slice),
+            ns_word(slice),
         ];
         self.trace(record);
     }
@@ -354,12 +353,7 @@ fn state_after_run(pause: Pause) -> Runstate {
     }
 }
 
-/// A length of time as a trace word.
+/// A length of time as a trace word; Xen writes -1 for no slice, and so does this for the longest.
 fn ns_word(time: Duration) -> u32 {
     u32::try_from(time.as_nanos()).unwrap_or(u32::MAX)
-}
-
-/// A slice as a trace word: Xen writes -1 for none.
-fn slice_word(slice: Option<Duration>) -> u32 {
-    slice.map_or(u32::MAX, ns_word)
 }

@@ -348,8 +348,8 @@ impl<S: Sink, D: Devices> Host<S, D> {
                     len,
                     words,
                 } => {
-                    let (id, words) = (self.trace_id, &words[..len as usize]);
-                    self.trace(Record::policy(now, pcpu, id, event, words));
+                    let id = self.trace_id;
+                    self.trace(Record::policy_note(now, pcpu, id, event, len, words));
                 }
             }
         }

@@ -61,7 +61,8 @@ fn sums_are_exact<S: Sink>(host: &Host<S>, config: &HostConfig, now: Instant) ->
     Ok(())
 }
 
-/// Each vcpu is current once at most, where its affinity allows; flags and places agree.
+/// Each vcpu is current once at most, where its affinity allows; flags and places agree; what the
+/// host promises of affinities is true.
 fn tables_agree<S: Sink>(host: &Host<S>, now: Instant) -> TestCaseResult {
     let tables = host.tables();
     let mut holders = vec![0; tables.vcpus.len()];
@@ -79,6 +80,15 @@ fn tables_agree<S: Sink>(host: &Host<S>, now: Instant) -> TestCaseResult {
         );
     }
     prop_assert!(holders.iter().all(|n| *n <= 1), "{holders:?} at {now}");
+    for affinity in &tables.affinity {
+        let all = tables.topology.all();
+        let is_kept = |promised: bool, set: CpuSet| !promised || all.is_subset(&set);
+        prop_assert!(
+            is_kept(tables.no_hard_affinity, affinity.hard)
+                && is_kept(tables.no_soft_affinity, affinity.soft),
+            "{affinity:?} at {now}"
+        );
+    }
     Ok(())
 }
 
