@@ -60,8 +60,8 @@ enum Spin {
     Until(Instant),
 }
 
-/// What its jobs are. In C's order, so that what is read at the end of each job is in the cache line
-/// of the task that changes with it.
+/// What its jobs are. In C's order, so that what is read at the end of each job is in the cache
+/// line of the task that changes with it.
 #[derive(Clone, Debug)]
 #[repr(C)]
 enum Plan {

@@ -13,10 +13,10 @@
 //! | `receiver.rs` | order, the receive window, when to acknowledge | RFC 9293, RFC 1122, Linux |
 //!
 //! Where RFCs leave a choice, it is Linux's of 2008 (2.6.2x), and [`TcpConfig::default`] has its
-//! values. Segments carry timestamps with an exact clock: each acknowledgement measures a round trip,
-//! and a timeout that turns out to have been needless, for what it waited for had arrived, is undone
-//! (RFC 3522). Not modelled: selective acknowledgements, ECN, segmentation offload, path MTU
-//! discovery, buffers that grow by themselves, closing and resetting connections, giving up.
+//! values. Segments carry timestamps with an exact clock: each acknowledgement measures a round
+//! trip, and a timeout that turns out to have been needless, for what it waited for had arrived, is
+//! undone (RFC 3522). Not modelled: selective acknowledgements, ECN, segmentation offload, path
+//! MTU discovery, buffers that grow by themselves, closing and resetting connections, giving up.
 
 mod congestion;
 mod connection;

@@ -549,8 +549,8 @@ impl<S: Sink, D: Devices> Host<S, D> {
     }
 }
 
-/// Whether an affinity, hard or soft, says nothing for every vcpu, from beginning to end: `of` picks
-/// it from those of a vcpu, hard and soft.
+/// Whether an affinity, hard or soft, says nothing for every vcpu, from beginning to end: `of`
+/// picks it from those of a vcpu, hard and soft.
 fn says_nothing(config: &HostConfig, of: impl Fn(CpuSet, CpuSet) -> CpuSet) -> bool {
     let mut vcpus = config.domains.iter().flat_map(|d| &d.vcpus);
     let pins = |(_, action): &(Instant, Action)| match action {
