@@ -164,13 +164,13 @@ impl Task {
     /// without end.
     #[inline]
     pub fn left(&mut self, now: Instant) -> Duration {
-        if self.spins {
+        if self.spins && self.spin != Spin::Not {
             self.look_at_clock(now);
         }
         self.left
     }
 
-    /// What is left of a job that may spin, and executes from `now` on.
+    /// What is left of a job that spins, and executes from `now` on.
     #[cold]
     fn look_at_clock(&mut self, now: Instant) {
         let until = match self.spin {
