@@ -49,8 +49,8 @@ pub struct Built {
     pub params: ParamValues,
 }
 
-/// The machine of `cell`. What replications vary, when guests and flows begin, is drawn for each
-/// guest from a stream of its own: cells of the same replication begin alike, whatever else they
+/// The machine of `cell`. What replications vary, when guests, flows and the monitor begin, is
+/// drawn from streams of their own: cells of the same replication begin alike, whatever else they
 /// differ in.
 ///
 /// # Errors
@@ -62,7 +62,10 @@ pub fn build(
     replication: u32,
 ) -> Result<Built, String> {
     let (policy, params) = scheduler(cell.configuration)?;
-    let housekeeping = settings.housekeeping.tasks();
+    // The hypervisor's ticks begin when it boots, the monitor when somebody starts it.
+    let reading = RandomStream::new(cx.seed, replication, "laboratory/dom0/reading")
+        .duration_uniform(Duration::ZERO, settings.housekeeping.reading);
+    let housekeeping = settings.housekeeping.tasks(reading);
     let mut domains = vec![domain(policy, DOM0, "dom0", housekeeping, Instant::ZERO)];
     let mut vifs = Vec::new();
     for (number, role) in (1..).zip(cell.test.guests) {

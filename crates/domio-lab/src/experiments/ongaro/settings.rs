@@ -58,8 +58,8 @@ impl Housekeeping {
         read: Duration::from_micros(1_500),
     };
 
-    /// The tasks that do it.
-    pub fn tasks(&self) -> Vec<Workload> {
+    /// The tasks that do it. The first reading of the trace buffers is at `phase`.
+    pub fn tasks(&self, phase: Duration) -> Vec<Workload> {
         vec![
             Workload::OnOff {
                 on: Distribution::Exponential(self.work),
@@ -67,7 +67,7 @@ impl Housekeeping {
             },
             Workload::Periodic {
                 period: self.reading,
-                phase: Duration::ZERO,
+                phase,
                 burst: Distribution::Exponential(self.read),
             },
         ]
