@@ -170,8 +170,8 @@ impl Profile {
         ipi_to_pass: Duration::from_nanos(700),
         // "World switch 2-5 us plus cache term". The term: half of 64 KB of instructions and 64 KB
         // of data from the second cache, 1,000 lines of 12 cycles, and 200 translations of 25, for
-        // without tags the TLB is empty after a switch: 17,000 cycles. A whole switch with a cold
-        // cache took 3.9 to 9 us on a machine of 2002 whose guests were small (Denali).
+        // without tags the TLB is empty after a switch: 17,000 cycles, about 10 us. A whole switch
+        // with a cold cache took 3.9 to 9 us on a machine of 2002 with small guests (Denali).
         switch: Duration::from_nanos(2_000),
         // A return to the guest, as from a hypercall ("0.2-0.5 us").
         keep: Duration::from_nanos(300),
