@@ -168,15 +168,13 @@ impl Profile {
         timer_to_pass: Duration::from_nanos(900),
         block_to_pass: Duration::from_nanos(500),
         ipi_to_pass: Duration::from_nanos(700),
-        // "World switch 2-5 us plus cache term". The term: half of 64 KB of instructions and 64 KB
-        // of data from the second cache, 1,000 lines of 12 cycles, and 200 translations of 25, for
-        // without tags the TLB is empty after a switch: 17,000 cycles, about 10 us. A whole switch
-        // with a cold cache took 3.9 to 9 us on a machine of 2002 with small guests (Denali).
+        // "World switch 2-5 us plus cache term"; the term is what a switch of 2002 takes with its
+        // cache cold, 3.9 to 9 us (Denali), less the switch.
         switch: Duration::from_nanos(2_000),
         // A return to the guest, as from a hypercall ("0.2-0.5 us").
         keep: Duration::from_nanos(300),
         resume: Duration::from_nanos(500),
-        cache_refill: Duration::from_nanos(10_000),
+        cache_refill: Duration::from_nanos(6_000),
         // One pcpu.
         migration_refill: Duration::ZERO,
         // "+1-2 us IPI".

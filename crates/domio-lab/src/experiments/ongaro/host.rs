@@ -35,7 +35,7 @@ const FLOWS_SPREAD: Duration = Duration::from_millis(100);
 /// From one host's card to the other's, through a switch, with half of what the remote host takes
 /// to answer. With it and the interrupt moderation of both cards a guest that is boosted answers a
 /// ping in 0.25 ms: calibrated on figure 4, which has 0.2 to 0.3.
-const LATENCY: Duration = Duration::from_micros(69);
+const LATENCY: Duration = Duration::from_micros(75);
 
 /// All that a simulation of a cell is made of.
 pub struct Built {
