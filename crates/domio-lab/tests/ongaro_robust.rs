@@ -90,7 +90,7 @@ fn costs(settings: &mut Settings) -> Vec<(&'static str, &mut Duration)> {
     durations!(list, network, NetCosts {
         nic_irq, nic_rx, nic_tx, nic_reap, bridge, back_queue, back_rx, back_irq, back_tx,
         back_answer, front_irq, front_rx, front_refill, front_tx, front_reap, stack,
-        wake_process, send_event, copy_kib; grants
+        wake_process, read_call, send_event, copy_kib; grants
     });
     durations!(list, &mut network.grants, GrantCosts {
         hypercall, map, unmap, copy, copy_kib, transfer;

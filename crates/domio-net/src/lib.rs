@@ -65,3 +65,4 @@ pub mod peer;
 pub mod queue;
 pub mod tcp;
 pub mod udp;
+pub mod writers;

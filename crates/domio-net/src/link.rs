@@ -11,6 +11,12 @@
 //! line exactly: the fraction of a nanosecond by which one overhangs is carried to the next, so
 //! that no rounding adds up. Instants are those of the next whole nanosecond. A line that was idle
 //! starts at a whole nanosecond.
+//!
+//! # Flow control
+//!
+//! A receiver that has no room may [stop](Direction::stop) the sender and let it [go
+//! on](Direction::go_on) later (pause frames, IEEE 802.3 annex 31B). The sender stops in the same
+//! instant, in the middle of a packet; what is on its way by then still arrives.
 
 use std::collections::VecDeque;
 
@@ -95,6 +101,8 @@ impl Loss {
 /// A packet between being handed over and arriving.
 #[derive(Clone, Copy, Debug)]
 struct Transit {
+    /// By the clock of the line until it has departed, which stands still while the line is
+    /// stopped; by the true one afterwards.
     leaves: Instant,
     packet: Packet,
     spoiled: bool,
@@ -105,7 +113,7 @@ struct Transit {
 pub struct Direction {
     config: LinkConfig,
     loss: Option<Loss>,
-    /// When the line has sent everything that it was given, rounded up.
+    /// When the line has sent everything that it was given, rounded up, by its clock.
     free_at: Instant,
     /// By how much `free_at` is rounded up, in units of 1/rate nanoseconds; less than the rate.
     early: u64,
@@ -113,6 +121,9 @@ pub struct Direction {
     transit: VecDeque<Transit>,
     /// How many of `transit` had left by the last call.
     departed: usize,
+    /// How long the line was stopped, all in all.
+    stood: Duration,
+    stopped: Option<Instant>,
     counts: Counts,
     spoiled: u64,
     bytes: u64,
@@ -161,6 +172,8 @@ impl Direction {
             early: 0,
             transit: VecDeque::new(),
             departed: 0,
+            stood: Duration::ZERO,
+            stopped: None,
             counts: Counts::default(),
             spoiled: 0,
             bytes: 0,
@@ -175,13 +188,14 @@ impl Direction {
     }
 
     /// Hands a packet to the queue in front of the line. Returns when its last bit (and the gap
-    /// behind it) will have left; `None` when the queue is full and the packet is dropped.
+    /// behind it) will have left, unless the line is stopped meanwhile; `None` when the queue is
+    /// full and the packet is dropped.
     ///
     /// `now` must not be before that of an earlier call; so for all methods.
     #[must_use = "a packet may be dropped here"]
     pub fn send(&mut self, now: Instant, packet: Packet) -> Option<Instant> {
         self.depart(now);
-        if self.waiting() >= self.config.queue && self.free_at > now {
+        if self.waiting() >= self.config.queue && self.free_at > self.clock(now) {
             self.counts.entered += 1;
             self.counts.dropped += 1;
             return None;
@@ -195,8 +209,9 @@ impl Direction {
         self.counts.entered += 1;
         let wire_bytes = packet.wire_bytes();
         self.bytes += u64::from(wire_bytes);
-        if self.free_at <= now {
-            self.free_at = now;
+        let clock = self.clock(now);
+        if self.free_at <= clock {
+            self.free_at = clock;
             self.early = 0;
         }
         // In units of 1/rate nanoseconds: bits * 10^9 from where the last packet really ended.
@@ -213,15 +228,42 @@ impl Direction {
             packet,
             spoiled,
         });
-        self.free_at
+        self.free_at + self.stood
     }
 
-    /// When the next packet reaches the other end, spoiled or not. Arm a timer for it, and call
+    /// The line sends nothing more from `now` on. Nothing if it is stopped already.
+    pub fn stop(&mut self, now: Instant) {
+        self.depart(now);
+        self.stopped.get_or_insert(now);
+    }
+
+    /// A line that is stopped goes on where it was.
+    pub fn go_on(&mut self, now: Instant) {
+        if let Some(since) = self.stopped.take() {
+            self.stood += now.since(since);
+        }
+    }
+
+    /// Whether the line is stopped.
+    #[inline]
+    pub fn is_stopped(&self) -> bool {
+        self.stopped.is_some()
+    }
+
+    /// When the next packet reaches the other end, spoiled or not; `None` when there is none, or
+    /// the line is stopped before it has left. Arm a timer for it, and call
     /// [`arrive`](Self::arrive) when it fires.
     #[inline]
     pub fn next_arrival(&self) -> Option<Instant> {
         let first = self.transit.front()?;
-        Some(first.leaves + self.config.latency)
+        let leaves = if self.departed > 0 {
+            first.leaves
+        } else if self.stopped.is_none() {
+            first.leaves + self.stood
+        } else {
+            return None;
+        };
+        Some(leaves + self.config.latency)
     }
 
     /// Takes the first packet, if it has arrived by `now` and was not spoiled.
@@ -250,7 +292,7 @@ impl Direction {
     /// Whether the line has nothing to send at `now`.
     #[inline]
     pub fn is_idle(&self, now: Instant) -> bool {
-        self.free_at <= now
+        self.free_at <= self.clock(now)
     }
 
     /// What went through, drops in the queue and on the line included.
@@ -271,11 +313,19 @@ impl Direction {
         &self.config
     }
 
+    /// What the clock of the line shows at `now`.
+    #[inline]
+    fn clock(&self, now: Instant) -> Instant {
+        self.stopped.unwrap_or(now) - self.stood
+    }
+
     /// Notes which packets have left by `now`.
     fn depart(&mut self, now: Instant) {
-        while let Some(next) = self.transit.get(self.departed)
-            && next.leaves <= now
+        let clock = self.clock(now);
+        while let Some(next) = self.transit.get_mut(self.departed)
+            && next.leaves <= clock
         {
+            next.leaves += self.stood;
             self.departed += 1;
         }
     }
@@ -398,6 +448,37 @@ mod tests {
         assert!(line.send(at(0), full(0)).is_some());
         assert_eq!(line.send(at(12_303), full(1)), None);
         assert!(line.send(at(12_304), full(2)).is_some());
+    }
+
+    #[test]
+    fn a_line_that_was_stopped_goes_on_where_it_was() {
+        let mut line = line(Rate::GBIT_1, 2);
+        for n in 0..3 {
+            assert!(line.send(at(0), full(n)).is_some());
+        }
+        // The first has left, and half of the second.
+        line.stop(at(18_456));
+        line.stop(at(20_000));
+        assert!(line.is_stopped() && !line.is_idle(at(1_000_000)));
+        assert_eq!(line.next_arrival(), Some(at(22_304)), "it is on its way");
+        assert_eq!(line.arrive(at(22_304)), Some(full(0)));
+        assert_eq!((line.next_arrival(), line.queued(at(500_000))), (None, 1));
+        assert!(line.send(at(600_000), full(3)).is_some());
+        assert_eq!(line.send(at(600_000), full(4)), None, "the queue is full");
+        line.go_on(at(1_018_456));
+        line.go_on(at(2_000_000));
+        // A millisecond later than without the stop.
+        let mut arrivals = Vec::new();
+        while let Some(next) = line.next_arrival() {
+            arrivals.push((next, line.arrive(next)));
+        }
+        let expected = |n: u32| (at(1_010_000 + u64::from(n + 1) * 12_304), Some(full(n)));
+        assert_eq!(arrivals, [1, 2, 3].map(expected));
+        assert_eq!(line.carry(at(3_000_000), full(5)), at(3_012_304));
+        let mut ledger = Ledger::new();
+        ledger.add(&line).sent(6);
+        ledger.delivered(4);
+        assert_eq!(ledger.check(), Ok(()));
     }
 
     #[test]

@@ -4,7 +4,9 @@
 //!
 //! The driver [posts](Nic::post) empty buffers; each packet from the line takes one, or is dropped
 //! when there is none. The driver [takes](Nic::take) filled buffers and posts new ones. The ring's
-//! size is what filled and empty buffers may be together.
+//! size is what filled and empty buffers may be together. With [flow
+//! control](NicConfig::flow_control) nothing is dropped: whoever owns the card asks
+//! [`Nic::may_receive`] before each packet, and stops the line while it may not.
 //!
 //! # Transmitting
 //!
@@ -56,6 +58,9 @@ pub struct NicConfig {
     pub tx: Coalesce,
     /// Least time between two interrupts; zero for none.
     pub gap: Duration,
+    /// It has the other end of the line wait while no receive buffer is empty (pause frames), and
+    /// its own memory holds what is under way by then. Otherwise such packets are dropped.
+    pub flow_control: bool,
 }
 
 impl NicConfig {
@@ -72,13 +77,15 @@ impl NicConfig {
             packets: 1,
         },
         gap: Duration::ZERO,
+        flow_control: false,
     };
 
     /// Broadcom's tg3 as Linux 2.6 sets it up: `TG3_DEF_RX_RING_PENDING` 200 of 512 descriptors,
     /// `TG3_DEF_TX_RING_PENDING` 511; `LOW_RXCOL_TICKS` 50 us or `LOW_RXMAX_FRAMES` 5,
     /// `LOW_TXCOL_TICKS` 150 us or `LOW_TXMAX_FRAMES` 53 (`drivers/net/tg3.h`). These are for cards
     /// whose timers run from the first packet; where the driver lets each packet restart them, it
-    /// sets them to 20 and 72 us.
+    /// sets them to 20 and 72 us. Flow control is negotiated unless `ethtool` says otherwise
+    /// (`TG3_FLAG_PAUSE_AUTONEG`).
     pub const TG3: NicConfig = NicConfig {
         rx_ring: 200,
         tx_ring: 511,
@@ -91,13 +98,14 @@ impl NicConfig {
             packets: 53,
         },
         gap: Duration::ZERO,
+        flow_control: true,
     };
 
     /// Intel's e1000 as Linux 2.6 sets it up: 256 descriptors each way; absolute delays
     /// `DEFAULT_RADV` 8 and `DEFAULT_TADV` 32 units of 1.024 us
     /// (`drivers/net/e1000/e1000_param.c`); `InterruptThrottleRate` fixed at 8000 interrupts a
     /// second, which the adaptive settings (since `DEFAULT_ITR` is 3) go below for bulk traffic and
-    /// above for the rest.
+    /// above for the rest. `FlowControl` is what the card's EEPROM says, which is both ways.
     pub const E1000: NicConfig = NicConfig {
         rx_ring: 256,
         tx_ring: 256,
@@ -110,6 +118,7 @@ impl NicConfig {
             packets: 0,
         },
         gap: Duration::from_micros(125),
+        flow_control: true,
     };
 }
 
@@ -169,6 +178,13 @@ impl Nic {
             last_interrupt: None,
             interrupts: 0,
         }
+    }
+
+    /// Whether a packet may come in now: there is an empty buffer, or none is needed, since the
+    /// packet will be dropped.
+    #[inline]
+    pub fn may_receive(&self) -> bool {
+        self.posted > 0 || !self.config.flow_control
     }
 
     /// A packet comes in from the line. Tells whether there was a buffer for it.

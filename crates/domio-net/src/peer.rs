@@ -1,4 +1,5 @@
-//! A remote host that is never the bottleneck: it answers in the instant in which a packet arrives.
+//! A remote host that is never the bottleneck: its kernel answers in the instant in which a packet
+//! arrives, and its processes [write](crate::writers) faster than the line sends.
 //!
 //! Whatever is slow in a measurement is then the path or the host under test. A peer serves flows:
 //! ping, UDP and TCP, as client or server. Its owner passes it packets and fired timers, and
@@ -11,6 +12,7 @@ use crate::packet::{Body, FlowId, Packet, Segment, Station};
 use crate::queue::{Accounted, Ledger, Place};
 use crate::tcp::{Actions, Connection, State, Timer};
 use crate::udp::{UdpSink, UdpSource};
+use crate::writers::{Next, WriterCosts, Writers};
 
 /// A timer of a peer. Each can be armed once at a time.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -24,7 +26,8 @@ pub struct PeerTimer {
 /// The timers that a flow may have.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum PeerTimerKind {
-    /// The next UDP packet, or the end of waiting for an echo reply.
+    /// The next UDP packet, the end of waiting for an echo reply, or the end of a process's call
+    /// to write.
     Next,
     /// One of TCP's.
     Tcp(Timer),
@@ -67,8 +70,9 @@ pub enum Service {
     Tcp(Box<TcpEnd>),
 }
 
-/// A TCP connection and its application, which writes as soon as there is room. It reads what is
-/// there at once, unless it is told to wait ([`TcpEnd::reads_when_told`]).
+/// A TCP connection and its application, which writes as soon as there is room, unless it is a
+/// process that takes time for it ([`TcpEnd::writes_in_pieces`]). It reads what is there at once,
+/// unless it is told to wait ([`TcpEnd::reads_when_told`]).
 #[derive(Clone, Debug)]
 pub struct TcpEnd {
     connection: Connection,
@@ -77,6 +81,10 @@ pub struct TcpEnd {
     reads_at_once: bool,
     /// Bytes left to write; `u64::MAX` for no end.
     to_write: u64,
+    /// What a process writes at a time (bytes).
+    piece: Option<u32>,
+    /// That process runs or wants to.
+    writing: bool,
     packets: u64,
     arrived: u64,
 }
@@ -92,6 +100,7 @@ pub struct Peer {
     /// ARP questions received, and answered.
     questions: u64,
     answers: u64,
+    writers: Writers,
 }
 
 /// The flow of an ARP question for `station`'s address: a broadcast names it nowhere else.
@@ -118,6 +127,8 @@ impl TcpEnd {
             opens,
             reads_at_once: true,
             to_write: bytes,
+            piece: None,
+            writing: false,
             packets: 0,
             arrived: 0,
         }
@@ -127,6 +138,18 @@ impl TcpEnd {
     #[must_use]
     pub fn reads_when_told(mut self) -> Self {
         self.reads_at_once = false;
+        self
+    }
+
+    /// The same with a process that writes `piece` bytes at a time, on the peer's processor.
+    ///
+    /// # Panics
+    /// When `piece` is zero.
+    #[track_caller]
+    #[must_use]
+    pub fn writes_in_pieces(mut self, piece: u32) -> Self {
+        assert!(piece > 0, "a process writes at least a byte");
+        self.piece = Some(piece);
         self
     }
 
@@ -141,12 +164,26 @@ impl TcpEnd {
         if self.reads_at_once {
             self.connection.read(now, u64::MAX, out);
         }
-        if self.to_write > 0 {
-            let taken = self.connection.write(now, self.to_write, out);
+        if self.piece.is_none() {
+            self.write(now, self.to_write, out);
+        }
+    }
+
+    fn write(&mut self, now: Instant, bytes: u64, out: &mut impl Actions) {
+        if bytes > 0 {
+            let taken = self.connection.write(now, bytes, out);
             if self.to_write != u64::MAX {
                 self.to_write -= taken;
             }
         }
+    }
+
+    /// The piece of a process that sleeps and has room enough to be woken.
+    fn to_wake(&self) -> Option<u32> {
+        let piece = self.piece.filter(|_| !self.writing && self.to_write > 0)?;
+        let open = self.connection.state() == State::Established;
+        let room = self.connection.room() * 3 >= self.connection.send_buffer();
+        (open && room).then_some(piece)
     }
 }
 
@@ -210,7 +247,15 @@ impl Peer {
             unwanted: 0,
             questions: 0,
             answers: 0,
+            writers: Writers::new(WriterCosts::FREE),
         }
+    }
+
+    /// The same with processes that take `costs`.
+    #[must_use]
+    pub fn with_writers(mut self, costs: WriterCosts) -> Self {
+        self.writers = Writers::new(costs);
+        self
     }
 
     /// Adds a flow.
@@ -339,13 +384,32 @@ impl Peer {
         }
     }
 
-    /// The application of TCP flow `flow` reads up to `bytes`.
-    pub fn read(&mut self, now: Instant, flow: FlowId, bytes: u64, out: &mut impl PeerActions) {
+    /// The application of TCP flow `flow` reads up to `bytes`, or the read that waits returns.
+    /// Returns how many bytes it got.
+    pub fn read(
+        &mut self,
+        now: Instant,
+        flow: FlowId,
+        bytes: u64,
+        out: &mut impl PeerActions,
+    ) -> u64 {
+        let mut taken = 0;
         if let Some(place) = self.find(flow) {
             let event = |end: &mut TcpEnd, out: &mut Wrap<'_, _>| {
-                end.connection.read(now, bytes, out);
+                taken = end.connection.read(now, bytes, out);
             };
             self.with_tcp(place, event, now, out);
+        }
+        taken
+    }
+
+    /// The application of TCP flow `flow`, for which nothing is [readable](Self::readable), waits
+    /// in a read of up to `bytes` ([`Connection::wait`]).
+    pub fn wait(&mut self, flow: FlowId, bytes: u64) {
+        if let Some(place) = self.find(flow)
+            && let Service::Tcp(end) = &mut self.flows[place].1
+        {
+            end.connection.wait(bytes);
         }
     }
 
@@ -374,8 +438,24 @@ impl Peer {
             {
                 self.start_at(place, now, out);
             }
+            (Service::Tcp(end), PeerTimerKind::Next) if end.writing => {
+                self.written(place, now, out);
+            }
             _ => {}
         }
+    }
+
+    /// The process of the connection at `place` has written a piece.
+    fn written(&mut self, place: usize, now: Instant, out: &mut impl PeerActions) {
+        let mut more = false;
+        let event = |end: &mut TcpEnd, out: &mut Wrap<'_, _>| {
+            let piece = end.piece.map_or(0, u64::from);
+            end.write(now, piece.min(end.to_write), out);
+            more = end.to_write > 0 && end.connection.room() > 0;
+            end.writing = more;
+        };
+        self.with_tcp(place, event, now, out);
+        write_next(self.writers.wrote(more), now, out);
     }
 
     /// Lets something happen to the connection at `place`, and its application react.
@@ -399,6 +479,10 @@ impl Peer {
         event(end, &mut wrap);
         end.serve(now, &mut wrap);
         end.packets += wrap.packets;
+        if let Some(piece) = end.to_wake() {
+            end.writing = true;
+            write_next(self.writers.wake(*flow, piece), now, out);
+        }
     }
 
     fn find(&self, flow: FlowId) -> Option<usize> {
@@ -410,6 +494,13 @@ fn next_of(flow: FlowId) -> PeerTimer {
     PeerTimer {
         flow,
         kind: PeerTimerKind::Next,
+    }
+}
+
+/// Sets the timer for the end of the next call to write.
+fn write_next(next: Option<Next>, now: Instant, out: &mut impl PeerActions) {
+    if let Some((flow, time)) = next {
+        out.arm(next_of(flow), now + time);
     }
 }
 

@@ -10,6 +10,7 @@ use crate::link::LinkConfig;
 use crate::nic::NicConfig;
 use crate::tcp::TcpConfig;
 use crate::udp::UdpConfig;
+use crate::writers::WriterCosts;
 
 /// The network of a host: a card in the driver domain, a line to a remote host, and a virtual
 /// interface in each guest that has one.
@@ -25,6 +26,8 @@ pub struct NetworkConfig {
     /// wait for the next. Zero for a host that hears of each packet at once. Linux's e1000 of 2006
     /// has 125 us ([`NicConfig::E1000`]).
     pub remote_gap: Duration,
+    /// What the remote host's processes take that write.
+    pub remote_writers: WriterCosts,
     /// What the work costs.
     pub costs: NetCosts,
     /// How netback hands packets to guests.
@@ -133,11 +136,31 @@ pub struct FlowConfig {
     pub start: Duration,
 }
 
+/// A stream to a guest: a process of the remote host writes, one of the guest reads.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct StreamConfig {
+    /// Settings of both ends.
+    pub tcp: TcpConfig,
+    /// Bytes that each process passes to a call, at least 1.
+    pub piece: u32,
+}
+
+impl StreamConfig {
+    /// What `iperf` 2 and `ttcp` pass to a call, unless told otherwise: 8 KiB.
+    pub const PIECE: u32 = 8 * 1024;
+
+    /// Linux 2.6.18 at both ends, and a program that calls as [those](Self::PIECE).
+    pub const XEN_2_6_18: StreamConfig = StreamConfig {
+        tcp: TcpConfig::XEN_2_6_18,
+        piece: Self::PIECE,
+    };
+}
+
 /// What flows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum FlowKind {
     /// TCP from the remote host to the guest, as fast as it goes.
-    StreamIn(TcpConfig),
+    StreamIn(StreamConfig),
     /// TCP from the guest to the remote host, as fast as it goes.
     StreamOut(TcpConfig),
     /// The remote host pings the guest.

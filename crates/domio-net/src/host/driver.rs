@@ -2,8 +2,8 @@
 
 use std::collections::VecDeque;
 
-use domio_core::Duration;
 use domio_core::NetPlace::{Card, DriverIn, DriverOut, Outside};
+use domio_core::{Duration, Instant};
 use domio_sim::TimerId;
 use domio_vmm::device::{Io, KernelIo, Progress};
 use domio_vmm::evtchn::Port;
@@ -317,10 +317,20 @@ impl Network {
     }
 
     /// Packets that have arrived go to the card's ring.
+    ///
+    /// It is looked at when something asks for it: before the remote host sends more, so that a
+    /// line that has to stop is stopped at the right place, and after each buffer that was posted.
     pub(super) fn take_arrivals(&mut self, io: &mut Io<'_>) {
-        while let Some(at) = self.outside.link.there.next_arrival()
+        // What came while the card had no buffer is in its memory, and gets one now.
+        let since = match self.outside.link.there.is_stopped() {
+            true => io.now,
+            false => Instant::ZERO,
+        };
+        while self.driver.nic.may_receive()
+            && let Some(at) = self.outside.link.there.next_arrival()
             && at <= io.now
         {
+            let at = at.max(since);
             // Dropped when the ring has no buffer: the card counts it.
             if let Some(packet) = self.outside.link.there.arrive(at)
                 && self.driver.nic.receive(at, packet)
@@ -328,6 +338,12 @@ impl Network {
             {
                 record::moved_at(io, at, ends, &packet, Outside, Card);
             }
+            if !self.driver.nic.may_receive() {
+                self.outside.link.there.stop(at);
+            }
+        }
+        if self.driver.nic.may_receive() {
+            self.outside.link.there.go_on(io.now);
         }
     }
 
@@ -351,8 +367,8 @@ impl Network {
             None => io.disarm(self.driver.interrupt),
         }
         match self.outside.link.there.next_arrival() {
-            Some(at) => io.arm(self.outside.arrival_in, at),
-            None => io.disarm(self.outside.arrival_in),
+            Some(at) if self.driver.nic.may_receive() => io.arm(self.outside.arrival_in, at),
+            _ => io.disarm(self.outside.arrival_in),
         }
     }
 

@@ -24,6 +24,7 @@ mod driver;
 mod netback;
 mod netfront;
 mod outside;
+mod reader;
 mod record;
 mod vif;
 
@@ -44,12 +45,15 @@ use crate::queue::{Accounted, Ledger};
 use crate::tcp::{Connection, Timer};
 use crate::udp::{UdpSink, UdpSource};
 
-pub use config::{FlowConfig, FlowKind, KernelCosts, NetworkConfig, RxMode, VifConfig, VifRate};
+pub use config::{
+    FlowConfig, FlowKind, KernelCosts, NetworkConfig, RxMode, StreamConfig, VifConfig, VifRate,
+};
 pub use costs::NetCosts;
 
 use driver::Driver;
 use netback::{Netback, RX_TASKLET, TX_TASKLET};
 use outside::{Neighbors, Outside, REMOTE};
+use reader::Reader;
 use vif::Vif;
 
 /// The service of a guest that begins everything.
@@ -113,7 +117,7 @@ impl Network {
         let n = config.vifs.len() as u16;
         let mut bridge = Bridge::new(n + 1, n + 1);
         bridge.bind(REMOTE, driver::CARD);
-        let mut remote = Peer::new(REMOTE);
+        let mut remote = Peer::new(REMOTE).with_writers(config.remote_writers);
         let mut remote_timers = Vec::new();
         let (mut vifs, mut guests): (Vec<Vif>, Vec<DomainId>) = (Vec::new(), Vec::new());
         let mut by_domain = Vec::new();
@@ -137,9 +141,8 @@ impl Network {
                 let (far, near) = ends(flow.kind, id, station);
                 remote.add(id, far);
                 new.stack.add(id, near);
-                if let FlowKind::StreamIn(_) = flow.kind {
-                    new.readers.push(id);
-                    new.reading.push(0);
+                if let FlowKind::StreamIn(stream) = flow.kind {
+                    new.readers.push(Reader::new(id, stream.piece));
                 }
                 for kind in TIMERS {
                     let peer_timer = PeerTimer { flow: id, kind };
@@ -254,8 +257,11 @@ fn ends(kind: FlowKind, id: FlowId, station: Station) -> (Service, Service) {
     let tcp = |end| Service::Tcp(Box::new(end));
     match kind {
         FlowKind::StreamIn(config) => (
-            tcp(TcpEnd::client(Connection::new(&config), station, u64::MAX)),
-            tcp(TcpEnd::server(Connection::new(&config), REMOTE, 0).reads_when_told()),
+            tcp(
+                TcpEnd::client(Connection::new(&config.tcp), station, u64::MAX)
+                    .writes_in_pieces(config.piece),
+            ),
+            tcp(TcpEnd::server(Connection::new(&config.tcp), REMOTE, 0).reads_when_told()),
         ),
         FlowKind::StreamOut(config) => (
             tcp(TcpEnd::server(Connection::new(&config), station, 0)),
@@ -343,14 +349,17 @@ impl Devices for Network {
             Event::Interrupt => self.raise_interrupt(io),
             Event::ArrivalIn => self.listen(io),
             Event::ArrivalOut => {
+                self.take_arrivals(io);
                 self.outside.arrive(io);
                 self.listen(io);
             }
             Event::Remote(timer) => {
+                self.take_arrivals(io);
                 self.outside.timer(timer, io);
                 self.listen(io);
             }
             Event::Neighbor(station) => {
+                self.take_arrivals(io);
                 let Outside {
                     neighbors, link, ..
                 } = &mut self.outside;
@@ -462,6 +471,7 @@ impl Accounted for Network {
                 .add(&vif.rx_queue)
                 .add(&vif.front.queue);
             ledger.holds(vif.front.held());
+            ledger.holds(vif.readers.iter().map(Reader::held).sum());
             ledger.holds(u64::from(vif.tx.requests()) + u64::from(vif.rx.responses()));
         }
     }

@@ -22,20 +22,22 @@ const TX_QUEUE: usize = 1_000;
 
 /// A piece of work whose time is being spent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Piece {
+pub(super) enum Piece {
     None,
     /// Freeing so many packets that were answered.
     Reap(u32),
-    /// Taking a packet to the stack.
+    /// Taking a packet through the stack.
     Deliver(Packet),
+    /// Handing a packet to the process with this number.
+    Hand(Packet, u8),
     /// Putting packets into the ring.
     Transmit,
     /// Telling netback.
     Notify,
     /// Posting so many buffers.
     Refill(u32),
-    /// A process reads.
-    Read,
+    /// The process with this number reads.
+    Read(u8),
 }
 
 /// The driver's own state.
@@ -53,12 +55,12 @@ pub(super) struct Netfront {
     refilled: bool,
     hard: Piece,
     soft: Piece,
-    process: Piece,
+    pub process: Piece,
 }
 
 /// Where a piece of work runs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Context {
+pub(super) enum Context {
     Soft,
     Process,
 }
@@ -84,7 +86,8 @@ impl Netfront {
 
     /// Packets inside, besides those in the ring and the queue.
     pub fn held(&self) -> u64 {
-        u64::from(matches!(self.soft, Piece::Deliver(_)))
+        let packet = |piece| matches!(piece, Piece::Deliver(_) | Piece::Hand(..));
+        u64::from(packet(self.soft)) + u64::from(packet(self.process))
     }
 
     fn piece(&mut self, place: Context) -> &mut Piece {
@@ -156,10 +159,16 @@ impl Network {
             record::moved(kernel.io, v.ends, &packet, RxRing, GuestIn);
             v.front.polled += 1;
             v.front.refilled = false;
-            v.front.soft = Piece::Deliver(packet);
-            // The process that reads pays for copying the rest of a packet.
+            // The process that reads pays for copying the rest of a packet, and if it waits for the
+            // stack's work.
             let bytes = u64::from(packet.frame_bytes()).min(256);
-            return Progress::Run(costs.front_rx + costs.stack + costs.copy(bytes));
+            let taken = costs.front_rx + costs.copy(bytes);
+            if let Some(service) = v.handed_to(&packet) {
+                v.front.soft = Piece::Hand(packet, service);
+                return Progress::Run(taken);
+            }
+            v.front.soft = Piece::Deliver(packet);
+            return Progress::Run(taken + costs.stack);
         }
         if !v.front.refilled {
             v.front.refilled = true;
@@ -191,50 +200,6 @@ impl Network {
             .unwrap_or(Progress::Done)
     }
 
-    /// The process that reads flow number `service` of the guest.
-    pub(super) fn reader(
-        &mut self,
-        vif: u16,
-        service: u8,
-        step: u32,
-        kernel: &mut KernelIo<'_, '_>,
-    ) -> Progress {
-        let costs = self.costs;
-        if step == 0 {
-            let v = &mut self.vifs[usize::from(vif)];
-            let flow = v.readers[usize::from(service)];
-            let bytes = v.stack.readable(flow);
-            v.reading[usize::from(service)] = bytes;
-            v.front.process = Piece::Read;
-            return Progress::Run(costs.wake_process + costs.copy(bytes));
-        }
-        if self.vifs[usize::from(vif)].front.process == Piece::Read {
-            self.vifs[usize::from(vif)].front.process = Piece::None;
-            self.read(vif, service, kernel);
-        }
-        self.finish_piece(vif, Context::Process, kernel);
-        if let Some(progress) = self.flush(vif, Context::Process, kernel) {
-            return progress;
-        }
-        let v = &mut self.vifs[usize::from(vif)];
-        if v.stack.readable(v.readers[usize::from(service)]) > 0 {
-            kernel.wake_service(service);
-        }
-        Progress::Done
-    }
-
-    fn read(&mut self, vif: u16, service: u8, kernel: &mut KernelIo<'_, '_>) {
-        let v = &mut self.vifs[usize::from(vif)];
-        let flow = v.readers[usize::from(service)];
-        let bytes = v.reading[usize::from(service)];
-        kernel
-            .io
-            .record(record::delivered(kernel.io, v.domain, flow, bytes));
-        let (stack, mut out) = Out::new(v, kernel);
-        stack.read(out.now(), flow, bytes, &mut out);
-        out.finish();
-    }
-
     /// The guest has booted: posts its buffers, and its processes begin.
     pub(super) fn boot(&mut self, vif: u16, step: u32, kernel: &mut KernelIo<'_, '_>) -> Progress {
         let costs = self.costs;
@@ -257,10 +222,12 @@ impl Network {
     }
 
     /// The time of a piece of work is spent: does it.
-    fn finish_piece(&mut self, vif: u16, place: Context, kernel: &mut KernelIo<'_, '_>) {
+    pub(super) fn finish_piece(&mut self, vif: u16, place: Context, kernel: &mut KernelIo<'_, '_>) {
         let v = &mut self.vifs[usize::from(vif)];
         match std::mem::replace(v.front.piece(place), Piece::None) {
-            Piece::None | Piece::Reap(_) | Piece::Read => {}
+            Piece::None | Piece::Reap(_) => {}
+            Piece::Read(service) => self.read(vif, service, kernel),
+            Piece::Hand(packet, service) => self.hand(vif, service, packet, kernel),
             Piece::Deliver(packet) => {
                 record::moved(kernel.io, v.ends, &packet, GuestIn, Outside);
                 let (stack, mut out) = Out::new(v, kernel);
@@ -297,7 +264,7 @@ impl Network {
     }
 
     /// Packets that the stack wants to send go to the ring, and netback is told.
-    fn flush(
+    pub(super) fn flush(
         &mut self,
         vif: u16,
         place: Context,

@@ -6,6 +6,7 @@ use domio_core::{DomainId, Duration, Instant};
 use domio_sim::TimerId;
 use domio_vmm::device::{Io, KernelIo};
 
+use super::reader::Reader;
 use super::record;
 use super::vif::Vif;
 use crate::link::Link;
@@ -214,7 +215,7 @@ impl PeerActions for RemoteOut<'_, '_> {
 pub(super) struct GuestOut<'a, 'b, 'c> {
     queue: &'a mut crate::queue::Queue<Packet>,
     timers: &'a mut Vec<(PeerTimer, Instant)>,
-    readers: &'a [FlowId],
+    readers: &'a mut [Reader],
     ends: record::Ends,
     kernel: &'a mut KernelIo<'b, 'c>,
 }
@@ -225,7 +226,7 @@ impl<'a, 'b, 'c> GuestOut<'a, 'b, 'c> {
         let out = GuestOut {
             queue: &mut vif.front.queue,
             timers: &mut vif.timers,
-            readers: &vif.readers,
+            readers: &mut vif.readers,
             ends: vif.ends,
             kernel,
         };
@@ -264,9 +265,13 @@ impl PeerActions for GuestOut<'_, '_, '_> {
     }
 
     fn received(&mut self, flow: FlowId, bytes: u64) {
-        match self.readers.iter().position(|f| *f == flow) {
+        match self.readers.iter().position(|r| r.flow == flow) {
             // A process reads it when it runs.
-            Some(service) => self.kernel.wake_service(service as u8),
+            Some(service) => {
+                if self.readers[service].wakes() {
+                    self.kernel.wake_service(service as u8);
+                }
+            }
             None => {
                 let record = record::delivered(self.kernel.io, self.ends.guest, flow, bytes);
                 self.kernel.io.record(record);

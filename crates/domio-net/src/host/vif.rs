@@ -7,6 +7,7 @@ use domio_vmm::ring::{NET_RX, NET_TX, Ring};
 use super::config::VifRate;
 use super::netback::Credit;
 use super::netfront::Netfront;
+use super::reader::Reader;
 use super::record::Ends;
 use crate::packet::{FlowId, Packet};
 use crate::peer::{Peer, PeerTimer, PeerTimerKind};
@@ -49,10 +50,8 @@ pub(super) struct Vif {
     pub stack: Peer,
     /// Timers of the stack that are armed.
     pub timers: Vec<(PeerTimer, Instant)>,
-    /// Flows whose bytes a process of the guest reads, by number of its service.
-    pub readers: Vec<FlowId>,
-    /// Bytes that each of them reads at present.
-    pub reading: Vec<u64>,
+    /// Processes of the guest that read, by number of their service.
+    pub readers: Vec<Reader>,
     /// The guest's stack has begun.
     pub started: bool,
     /// When flows begin, after the guest's start.
@@ -83,7 +82,6 @@ impl Vif {
             stack,
             timers: Vec::new(),
             readers: Vec::new(),
-            reading: Vec::new(),
             started: false,
             starts: Vec::new(),
         }

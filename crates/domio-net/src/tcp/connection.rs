@@ -199,6 +199,27 @@ impl Connection {
         taken
     }
 
+    /// The application waits in a read of up to `bytes`: what comes goes straight to it, until the
+    /// next call of [`read`](Self::read) returns it.
+    ///
+    /// # Panics
+    /// When there is something to read.
+    pub fn wait(&mut self, bytes: u64) {
+        self.receiver.wait(bytes);
+    }
+
+    /// Room in the send buffer (bytes).
+    #[inline]
+    pub fn room(&self) -> u64 {
+        self.sender.room()
+    }
+
+    /// Size of the send buffer (bytes).
+    #[inline]
+    pub fn send_buffer(&self) -> u64 {
+        self.sender.room() + self.sender.buffered()
+    }
+
     /// How far the connection is open.
     #[inline]
     pub fn state(&self) -> State {

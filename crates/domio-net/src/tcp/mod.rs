@@ -15,8 +15,9 @@
 //! Where RFCs leave a choice, it is Linux's of 2008 (2.6.2x), and [`TcpConfig::default`] has its
 //! values. Segments carry timestamps with an exact clock: each acknowledgement measures a round
 //! trip, and a timeout that turns out to have been needless, for what it waited for had arrived, is
-//! undone (RFC 3522). Not modelled: selective acknowledgements, ECN, segmentation offload, path
-//! MTU discovery, buffers that grow by themselves, closing and resetting connections, giving up.
+//! undone (RFC 3522). A read that waits gets what comes past the buffer. Not modelled: selective
+//! acknowledgements, ECN, segmentation offload, path MTU discovery, the growth of buffers (they
+//! have their last size from the begin), closing and resetting connections, giving up.
 
 mod congestion;
 mod connection;
@@ -44,8 +45,8 @@ pub struct TcpConfig {
     /// Receive buffer: what the other end may send before the application reads (bytes), at least
     /// 1.
     pub receive_buffer: u32,
-    /// The largest window that is advertised (bytes), at least 1. Linux's `rcv_ssthresh` stays
-    /// below the buffer, which also holds what surrounds the data: a page for each packet.
+    /// The largest window that is advertised (bytes), at least 1: Linux's `rcv_ssthresh`, which
+    /// stays below the buffer where what surrounds the data counts, such as a page for each packet.
     pub window: u32,
     /// Segments that are not full are sent at once, though others are not acknowledged yet
     /// (`TCP_NODELAY`). Otherwise they wait (Nagle, RFC 896).
@@ -66,14 +67,18 @@ pub struct TcpConfig {
 }
 
 impl TcpConfig {
-    /// Linux 2.6.18 behind netfront. The window is that of the default buffer (`tcp_rmem`: three
-    /// quarters of 87380 bytes are for data); the buffer grows to the largest, 174760 bytes.
-    /// Whether the window follows hangs on what netfront counts for a packet: with the page that it
-    /// takes `__tcp_grow_window` would stop at 35 KB, with its bytes alone at 128 KB. Which it was
-    /// in Xen 3.1 is not known; `docs/papers/ongaro2008.md` tells what either would change.
+    /// A guest with Linux 2.6.18 and 128 MB that receives from a host with a Linux of its time.
+    ///
+    /// The receiver's buffer grows until it holds twice what comes in a round trip, at most to
+    /// `tcp_rmem`'s limit, which since 2.6.17 hangs on memory (`tcp_init`): 256 KiB here, three
+    /// quarters of them for data (`tcp_adv_win_scale`), and with 256 MB twice as much. Netfront
+    /// counts the bytes of a packet alone (`truesize`), so that the window follows. The sender may
+    /// have 128 KiB under way, `tcp_wmem`'s limit before 2.6.17, as in the distribution of the
+    /// guests; that is less, so more memory changes little.
     pub const XEN_2_6_18: TcpConfig = TcpConfig {
-        receive_buffer: 131_070,
-        window: 65_535,
+        send_buffer: 128 * 1024,
+        receive_buffer: 192 * 1024,
+        window: 192 * 1024,
         ..TcpConfig::LINUX
     };
 

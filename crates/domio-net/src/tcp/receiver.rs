@@ -43,8 +43,12 @@ pub struct Receiver {
     quick_acks: u32,
     /// Next number expected.
     nxt: u64,
-    /// Delivered and not yet read by the application (bytes).
+    /// Delivered to the buffer and not yet read by the application (bytes).
     unread: u64,
+    /// What a read that waits still asks for (bytes).
+    asked: u64,
+    /// Delivered to that read, past the buffer (bytes).
+    direct: u64,
     /// Behind the last number of the window that was advertised. It never moves back.
     edge: u64,
     /// What came early: first number and the one behind the last, in order, apart from each other.
@@ -74,6 +78,8 @@ impl Receiver {
             quick_acks: config.quick_acks,
             nxt: 0,
             unread: 0,
+            asked: 0,
+            direct: 0,
             edge: 0,
             early: Vec::new(),
             acked: 0,
@@ -98,9 +104,20 @@ impl Receiver {
         self.deadline
     }
 
-    /// Bytes delivered and not read.
+    /// Bytes delivered that no read has returned.
     pub fn unread(&self) -> u64 {
-        self.unread
+        self.unread + self.direct
+    }
+
+    /// The application waits in a read of up to `bytes`, for nothing is there: what comes now goes
+    /// straight to it and does not fill the buffer (`ucopy` in Linux's `net/ipv4/tcp_input.c`),
+    /// until [`Receiver::read`] returns it.
+    ///
+    /// # Panics
+    /// When there is something to read.
+    pub fn wait(&mut self, bytes: u64) {
+        assert!(self.unread() == 0, "a read waits when there is nothing");
+        self.asked = bytes;
     }
 
     /// Takes in a segment's data.
@@ -134,7 +151,10 @@ impl Receiver {
         self.nxt = end;
         self.join();
         let delivered = self.nxt - old;
-        self.unread += delivered;
+        let direct = delivered.min(self.asked);
+        self.asked -= direct;
+        self.direct += direct;
+        self.unread += delivered - direct;
         Received {
             delivered,
             ack: self.when_to_ack(now, gap_open),
@@ -185,12 +205,19 @@ impl Receiver {
         }
     }
 
-    /// The application reads up to `bytes`. Returns how many there were, and whether the other end
-    /// should hear of it at once: when an acknowledgement of more than a full segment waits, or the
-    /// window has at least doubled (`tcp_cleanup_rbuf` in Linux's `net/ipv4/tcp.c`).
+    /// The application reads up to `bytes`, or the read that waits returns with what it has got.
+    /// Returns how many there were, and whether the other end should hear of it at once: when an
+    /// acknowledgement of more than a full segment waits, or the window has at least doubled
+    /// (`tcp_cleanup_rbuf` in Linux's `net/ipv4/tcp.c`).
     pub fn read(&mut self, bytes: u64) -> (u64, bool) {
-        let taken = bytes.min(self.unread);
-        self.unread -= taken;
+        self.asked = 0;
+        let direct = std::mem::take(&mut self.direct);
+        let buffered = match direct {
+            0 => bytes.min(self.unread),
+            _ => 0,
+        };
+        self.unread -= buffered;
+        let taken = direct + buffered;
         if taken > 0 && self.deadline.is_some() && self.nxt - self.acked > self.mss {
             return (taken, true);
         }
@@ -320,6 +347,28 @@ mod tests {
         receiver.read(u64::MAX);
         let acks = [7, 8].map(|n| receiver.receive(at(2), &nth(n)).ack);
         assert_eq!(acks, [Ack::Later, Ack::Now]);
+    }
+
+    #[test]
+    fn what_a_read_waits_for_does_not_fill_the_buffer() {
+        let mut receiver = open(config());
+        receiver.wait(4 * MSS + 100);
+        let acks = [0, 1, 2, 3, 4, 5].map(|n| {
+            let ack = receiver.receive(at(0), &nth(n)).ack;
+            if ack == Ack::Now {
+                receiver.acknowledge();
+            }
+            ack
+        });
+        let (later, now) = (Ack::Later, Ack::Now);
+        assert_eq!(acks, [later, now, later, now, later, later]);
+        assert_eq!(receiver.unread(), 6 * MSS);
+        // The read returns with what was handed to it, the next one takes the rest.
+        assert_eq!(receiver.read(MSS), (4 * MSS + 100, true));
+        receiver.acknowledge();
+        receiver.receive(at(1), &nth(6));
+        assert_eq!(receiver.read(2 * MSS), (2 * MSS, false), "no read waited");
+        assert_eq!(receiver.read(u64::MAX), (MSS - 100, false));
     }
 
     #[test]

@@ -133,9 +133,14 @@ impl Sender {
         self.end - self.una.max(1)
     }
 
+    /// Room in the buffer (bytes).
+    pub fn room(&self) -> u64 {
+        self.buffer - self.buffered()
+    }
+
     /// The application writes up to `bytes`; returns for how many there is room.
     pub fn write(&mut self, bytes: u64) -> u64 {
-        let taken = bytes.min(self.buffer - self.buffered());
+        let taken = bytes.min(self.room());
         self.end += taken;
         taken
     }

@@ -354,6 +354,7 @@ fn setup() -> impl Strategy<Value = Setup> {
                         packets: tx_packets,
                     },
                     gap: Duration::from_micros(gap_us),
+                    flow_control: false,
                 },
                 line: LinkConfig {
                     rate,

@@ -5,14 +5,18 @@ use domio_core::{
     DomainId, Duration, Instant, Kind, NetPlace, ParamValues, Record, Topology, XenVersion,
 };
 use domio_net::host::{
-    FlowConfig, FlowKind, KernelCosts, NetCosts, Network, NetworkConfig, RxMode, VifConfig, VifRate,
+    FlowConfig, FlowKind, KernelCosts, NetCosts, Network, NetworkConfig, RxMode, StreamConfig,
+    VifConfig, VifRate,
 };
 use domio_net::icmp::{Pace, PingConfig};
 use domio_net::link::{LinkConfig, Rate};
-use domio_net::nic::NicConfig;
+use domio_net::nic::{Nic, NicConfig};
+use domio_net::packet::FlowId;
+use domio_net::peer::Service;
 use domio_net::queue::{Accounted as _, Ledger};
-use domio_net::tcp::TcpConfig;
+use domio_net::tcp::{TcpConfig, TcpStatistics};
 use domio_net::udp::UdpConfig;
+use domio_net::writers::WriterCosts;
 use domio_vmm::config::{DomainConfig, GuestConfig, HostConfig, VcpuConfig, Workload};
 use domio_vmm::evtchn::{Abi, ScanForm, Width};
 use domio_vmm::{Profile, Simulation};
@@ -128,6 +132,11 @@ fn simulation(setup: &Setup) -> Simulation<Vec<Record>, Network> {
             queue: setup.line_queue,
         },
         remote_gap: setup.nic.gap,
+        remote_writers: if setup.free {
+            WriterCosts::FREE
+        } else {
+            WriterCosts::PENTIUM_4
+        },
         costs,
         rx_mode: setup.rx_mode,
         driver_kernel: NetworkConfig::kernel(setup.abis.0, kernel),
@@ -156,7 +165,7 @@ fn simulation(setup: &Setup) -> Simulation<Vec<Record>, Network> {
 fn flow() -> impl Strategy<Value = FlowKind> {
     let udp = |rate| UdpConfig { bytes: 1_000, rate };
     prop_oneof![
-        Just(FlowKind::StreamIn(TcpConfig::XEN_2_6_18)),
+        Just(FlowKind::StreamIn(StreamConfig::XEN_2_6_18)),
         Just(FlowKind::StreamOut(TcpConfig::XEN_2_6_18)),
         Just(FlowKind::Ping(PingConfig::default())),
         Just(FlowKind::Ping(PingConfig {
@@ -285,7 +294,7 @@ fn each_policy_and_each_event_channel_loses_nothing() {
     let udp = |rate| UdpConfig { bytes: 1_000, rate };
     let guest = |rate, stops: Option<u64>| Guest {
         flows: vec![
-            FlowKind::StreamIn(TcpConfig::XEN_2_6_18),
+            FlowKind::StreamIn(StreamConfig::XEN_2_6_18),
             FlowKind::StreamOut(TcpConfig::XEN_2_6_18),
             FlowKind::Ping(PingConfig::default()),
             FlowKind::UdpIn(udp(5_000)),
@@ -353,54 +362,107 @@ fn packets_to_a_guest_keep_their_order() {
     }
 }
 
-/// What the trace says of bytes delivered is what the remote host's connection has seen
-/// acknowledged, but for what is under way.
-#[test]
-fn a_stream_delivers_what_is_acknowledged() {
+/// One guest with `flows` under a policy that does not matter, on a processor of its own.
+fn alone(flows: Vec<FlowKind>, nic: NicConfig) -> Setup {
     let abi = Abi::TwoLevel {
         width: Width::Bits64,
         scan: ScanForm::RoundRobin,
     };
-    let setup = Setup {
+    Setup {
         pcpus: 1,
         policy: ("credit", "3.1"),
         guests: vec![Guest {
-            flows: vec![FlowKind::StreamIn(TcpConfig::XEN_2_6_18)],
+            flows,
             burns: false,
             rate: None,
             stops: None,
         }],
         abis: (abi, abi),
         rx_mode: RxMode::Flip,
-        nic: NicConfig::TG3,
+        nic,
         line_queue: 300,
         loss: 0,
         free: false,
         seed: 1,
-    };
-    let mut simulation = simulation(&setup);
+    }
+}
+
+/// Runs it for half a second. Returns its network and the statistics of its first flow, a stream,
+/// at the remote host.
+fn half_a_second(setup: &Setup) -> (Simulation<Vec<Record>, Network>, TcpStatistics) {
+    let mut simulation = simulation(setup);
     let outcome = simulation.run(Instant::ZERO + ms(500));
     assert!(
         matches!(outcome, domio_sim::Outcome::Completed { .. }),
         "{outcome}"
     );
     let remote = simulation.host().devices().remote();
-    let Some(domio_net::peer::Service::Tcp(end)) = remote.service(domio_net::packet::FlowId(0))
-    else {
+    let Some(Service::Tcp(end)) = remote.service(FlowId(0)) else {
         panic!("the remote host streams");
     };
-    let acknowledged = end.connection().statistics().acknowledged;
-    let records = simulation.into_sink();
-    let delivered: u64 = records
+    let statistics = end.connection().statistics();
+    (simulation, statistics)
+}
+
+/// A card with few buffers drops what comes while the driver domain does something else, unless it
+/// may stop the line.
+#[test]
+fn flow_control_stops_the_line_instead_of_dropping() {
+    let drops = |flow_control| {
+        let nic = NicConfig {
+            rx_ring: 16,
+            flow_control,
+            ..NicConfig::TG3
+        };
+        let flows = vec![FlowKind::StreamIn(StreamConfig::XEN_2_6_18)];
+        let (simulation, stream) = half_a_second(&alone(flows, nic));
+        let mut ledger = Ledger::new();
+        ledger.add(simulation.host().devices());
+        assert_eq!(ledger.check(), Ok(()));
+        assert_eq!(stream.retransmitted > 0, !flow_control, "{stream:?}");
+        assert!(stream.acknowledged > 2_000_000, "{stream:?}");
+        ledger.dropped_at(Nic::RX_RING)
+    };
+    assert_eq!(drops(true), 0);
+    assert!(drops(false) > 10, "{}", drops(false));
+}
+
+/// A process that asks for little at a time leaves most of a burst in the buffer, and the burst is
+/// acknowledged at once; one that asks for all has every second segment acknowledged.
+#[test]
+fn how_much_a_process_asks_for_decides_how_often_is_acknowledged() {
+    let segments_per_ack = |piece| {
+        let stream = StreamConfig {
+            piece,
+            ..StreamConfig::XEN_2_6_18
+        };
+        let setup = alone(vec![FlowKind::StreamIn(stream)], NicConfig::TG3);
+        let (_, stream) = half_a_second(&setup);
+        assert!(stream.acknowledged > 20_000_000, "{stream:?}");
+        stream.segments_sent as f64 / stream.segments_received as f64
+    };
+    let (little, all) = (segments_per_ack(4 * 1024), segments_per_ack(128 * 1024));
+    assert!((1.9..2.1).contains(&all), "{all}");
+    assert!(little > 4.0, "{little}");
+}
+
+/// What the trace says of bytes delivered is what the remote host's connection has seen
+/// acknowledged, but for what is under way.
+#[test]
+fn a_stream_delivers_what_is_acknowledged() {
+    let flows = vec![FlowKind::StreamIn(StreamConfig::XEN_2_6_18)];
+    let (simulation, stream) = half_a_second(&alone(flows, NicConfig::TG3));
+    let delivered: u64 = simulation
+        .into_sink()
         .iter()
         .filter(|r| r.kind == Kind::NetDelivered)
         .map(|r| u64::from(r.data[2]) | u64::from(r.data[3]) << 32)
         .sum();
     // 60 % of the line over most of half a second, at least.
-    assert!(acknowledged > 25_000_000, "{acknowledged}");
+    assert!(stream.acknowledged > 25_000_000, "{stream:?}");
     let window = u64::from(TcpConfig::XEN_2_6_18.receive_buffer);
     assert!(
-        delivered.abs_diff(acknowledged) <= window,
-        "{delivered} of {acknowledged}"
+        delivered.abs_diff(stream.acknowledged) <= window,
+        "{delivered} of {stream:?}"
     );
 }

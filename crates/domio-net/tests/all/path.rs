@@ -31,6 +31,17 @@ pub enum Reads {
     AtOnce,
     /// So many bytes, in each such period.
     Slowly(u64, Duration),
+    /// The same, and where there is nothing it waits in the read.
+    Waiting(u64, Duration),
+}
+
+impl Reads {
+    fn slow(self) -> Option<(u64, Duration)> {
+        match self {
+            Reads::AtOnce => None,
+            Reads::Slowly(bytes, period) | Reads::Waiting(bytes, period) => Some((bytes, period)),
+        }
+    }
 }
 
 /// How an end's application behaves.
@@ -209,7 +220,7 @@ impl Path {
         self.ends[1].connection.listen();
         self.with_end(0, |connection, now, out| connection.connect(now, out));
         for side in 0..2 {
-            if let Reads::Slowly(_, period) = self.ends[side].application.reads {
+            if let Some((_, period)) = self.ends[side].application.reads.slow() {
                 self.queue
                     .post(self.queue.now() + period, Event::Read(side));
             }
@@ -400,11 +411,15 @@ impl Path {
     fn read_slowly(&mut self, side: usize) {
         let other = &self.ends[1 - side];
         let expected = other.application.writes;
-        let Reads::Slowly(bytes, period) = self.ends[side].application.reads else {
+        let reads = self.ends[side].application.reads;
+        let Some((bytes, period)) = reads.slow() else {
             return;
         };
         self.with_end(side, |connection, now, out| {
             connection.read(now, bytes, out);
+            if matches!(reads, Reads::Waiting(..)) && connection.readable() == 0 {
+                connection.wait(bytes);
+            }
         });
         let end = &self.ends[side];
         if end.delivered < expected || end.connection.readable() > 0 {

@@ -27,6 +27,8 @@ fn reads() -> impl Strategy<Value = Reads> {
         Just(Reads::AtOnce),
         (100_u64..20_000, 1_u64..300)
             .prop_map(|(bytes, ms)| Reads::Slowly(bytes, Duration::from_millis(ms))),
+        (100_u64..20_000, 1_u64..300)
+            .prop_map(|(bytes, ms)| Reads::Waiting(bytes, Duration::from_millis(ms))),
     ]
 }
 

@@ -2,6 +2,7 @@
 
 use super::Need::{self, Optional, Required};
 use super::{Key, Kind, Section, Variant, Words, key, plain, variant};
+use domio_net::host::StreamConfig;
 use domio_net::packet::MESSAGE_BYTES_MAX;
 
 /// Slowest line that can be asked for (bit/s): a full packet takes 12 s there.
@@ -225,6 +226,17 @@ pub(super) const STREAM: Variant = variant(
         buffer(
             "send_buffer",
             "Send buffer (bytes): what may be written before the other end has acknowledged it.",
+        ),
+        key(
+            "piece",
+            Kind::Int {
+                min: 1,
+                max: BUFFER_MAX,
+            },
+            Need::Int(StreamConfig::PIECE as i64),
+            "Bytes that each program passes to a call: the remote host's that writes and the \
+             guest's that reads, so only with direction `in`. 8192 is the default of `iperf` 2 and \
+             `ttcp`.",
         ),
         key(
             "initial_window",

@@ -2,7 +2,7 @@
 
 use crate::check::{Cx, Fields};
 use crate::problem::{Code, Problem};
-use domio_net::host::{FlowConfig, FlowKind};
+use domio_net::host::{FlowConfig, FlowKind, StreamConfig};
 use domio_net::icmp::{Pace, PingConfig};
 use domio_net::tcp::TcpConfig;
 use domio_net::udp::UdpConfig;
@@ -14,7 +14,7 @@ pub(super) fn flow(cx: &mut Cx<'_>, fields: &Fields<'_>, word: &str) -> Option<F
         no_task_key(cx, fields, word, "priority"),
     ];
     let kind = match word {
-        "stream" => stream(fields),
+        "stream" => stream(cx, fields),
         "ping" => ping(cx, fields).map(FlowKind::Ping),
         _ => udp(fields),
     };
@@ -45,7 +45,7 @@ fn no_task_key(cx: &mut Cx<'_>, fields: &Fields<'_>, word: &str, key: &str) -> b
     false
 }
 
-fn stream(fields: &Fields<'_>) -> Option<FlowKind> {
+fn stream(cx: &mut Cx<'_>, fields: &Fields<'_>) -> Option<FlowKind> {
     let number = |name| fields.int(name).and_then(|n| u32::try_from(n).ok());
     let config = TcpConfig {
         initial_window: number("initial_window")?,
@@ -55,10 +55,24 @@ fn stream(fields: &Fields<'_>) -> Option<FlowKind> {
         ack_delay: fields.time("ack_delay")?,
         ..TcpConfig::default()
     };
-    Some(match fields.text("direction")?.as_str() {
-        "in" => FlowKind::StreamIn(config),
-        _ => FlowKind::StreamOut(config),
-    })
+    let piece = number("piece")?;
+    if fields.text("direction")? == "in" {
+        return Some(FlowKind::StreamIn(StreamConfig { tcp: config, piece }));
+    }
+    if let Some(field) = fields.field("piece") {
+        cx.push(
+            Problem::new(
+                Code::Conflict,
+                field.key_span,
+                "a stream from the guest has no `piece`",
+            )
+            .key(fields.key_path("piece"))
+            .expected("`direction = \"in\"` with it")
+            .hint("the guest writes as much as there is room for, the remote host reads at once"),
+        );
+        return None;
+    }
+    Some(FlowKind::StreamOut(config))
 }
 
 fn ping(cx: &mut Cx<'_>, fields: &Fields<'_>) -> Option<PingConfig> {

@@ -8,6 +8,7 @@ use domio_core::{DomainId, XenVersion};
 use domio_net::host::{KernelCosts, NetCosts, NetworkConfig, RxMode, VifConfig};
 use domio_net::link::{LinkConfig, Rate};
 use domio_net::nic::NicConfig;
+use domio_net::writers::WriterCosts;
 use domio_vmm::config::DomainConfig;
 use domio_vmm::evtchn::{Abi, ScanForm, Width};
 use domio_vmm::profile::Profile;
@@ -48,7 +49,7 @@ pub(super) fn network(
     if let (Some(driver), Some(abi)) = (driver, abi) {
         ports_suffice(cx, fields, driver, abi, resolved);
     }
-    let (costs, kernel) = costs(cx, Profile::by_name(&host.text("profile")?)?);
+    let (costs, kernel, writers) = costs(cx, Profile::by_name(&host.text("profile")?)?);
     let kernel = NetworkConfig::kernel(abi?, kernel);
     Some(NetworkConfig {
         driver: resolved.domains[driver?].config.id,
@@ -63,6 +64,7 @@ pub(super) fn network(
             queue: usize::try_from(fields.int("queue")?).ok()?,
         },
         remote_gap: fields.time("remote_gap")?,
+        remote_writers: writers,
         costs,
         rx_mode: match given_or(fields, "rx", || by_release(version?, "flip", "copy"))?.as_str() {
             "flip" => RxMode::Flip,
@@ -329,9 +331,13 @@ fn ports_suffice(
 }
 
 /// What work on packets costs, and what kernels cost.
-fn costs(cx: &mut Cx<'_>, profile: &Profile) -> (NetCosts, KernelCosts) {
+fn costs(cx: &mut Cx<'_>, profile: &Profile) -> (NetCosts, KernelCosts, WriterCosts) {
     if *profile == Profile::OPTERON_242 {
-        return (NetCosts::OPTERON_242, KernelCosts::OPTERON_242);
+        return (
+            NetCosts::OPTERON_242,
+            KernelCosts::OPTERON_242,
+            WriterCosts::PENTIUM_4,
+        );
     }
     if !profile.is_free() {
         cx.notices.push(format!(
@@ -339,5 +345,5 @@ fn costs(cx: &mut Cx<'_>, profile: &Profile) -> (NetCosts, KernelCosts) {
             profile.name
         ));
     }
-    (NetCosts::FREE, KernelCosts::FREE)
+    (NetCosts::FREE, KernelCosts::FREE, WriterCosts::FREE)
 }

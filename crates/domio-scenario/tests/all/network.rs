@@ -360,6 +360,12 @@ static MISTAKES: &[Case] = &[
     ),
     (
         "\"stream\"",
+        "\"stream\"\ndirection = \"out\"\npiece = 4096",
+        Code::Conflict,
+        &["has no `piece`", "`direction = \"in\"` with it"],
+    ),
+    (
+        "\"stream\"",
         "\"stream\"\npps = 3",
         Code::UnknownKey,
         &["does not belong to `stream`", "workload udp"],

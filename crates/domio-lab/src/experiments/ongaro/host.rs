@@ -9,11 +9,11 @@ use super::settings::Settings;
 use super::suite::Role;
 use crate::registry::LabContext;
 use domio_core::{DomainId, Duration, Instant, ParamError, ParamValues, Topology, XenVersion};
-use domio_net::host::{FlowConfig, FlowKind, NetworkConfig, RxMode, VifConfig};
+use domio_net::host::{FlowConfig, FlowKind, NetworkConfig, RxMode, StreamConfig, VifConfig};
 use domio_net::icmp::{Pace, PingConfig};
 use domio_net::link::{LinkConfig, Rate};
 use domio_net::nic::NicConfig;
-use domio_net::tcp::TcpConfig;
+use domio_net::writers::WriterCosts;
 use domio_sched::Policy;
 use domio_sim::random::RandomStream;
 use domio_vmm::config::{DomainConfig, GuestConfig, HostConfig, VcpuConfig, Workload};
@@ -109,6 +109,7 @@ pub fn build(
                 queue: 1000,
             },
             remote_gap: NicConfig::E1000.gap,
+            remote_writers: WriterCosts::PENTIUM_4,
             costs: settings.network,
             rx_mode: RxMode::Flip,
             driver_kernel: kernel,
@@ -170,7 +171,7 @@ fn domain(
 /// What goes over the network of a guest that is `role`, with pings of pace `pace`.
 fn kind(role: Role, pace: Pace) -> Option<FlowKind> {
     match role {
-        Role::Stream => Some(FlowKind::StreamIn(TcpConfig::XEN_2_6_18)),
+        Role::Stream => Some(FlowKind::StreamIn(StreamConfig::XEN_2_6_18)),
         Role::Ping | Role::PingAndBurn => Some(FlowKind::Ping(PingConfig {
             pace,
             ..PingConfig::default()
