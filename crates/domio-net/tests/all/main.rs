@@ -6,3 +6,4 @@ mod loss;
 mod path;
 mod rate;
 mod stream;
+mod writers;

@@ -95,15 +95,20 @@ pub(crate) static NETWORK: Section = plain(
 );
 
 const NICS: &[Variant] = &[
-    variant("plain", "An interrupt for each packet; rings of 256.", &[]),
+    variant(
+        "plain",
+        "An interrupt for each packet; rings of 256; what finds no buffer is dropped.",
+        &[],
+    ),
     variant(
         "tg3",
-        "Broadcom's, as Linux 2.6 sets it up: an interrupt after 50 us or 5 packets.",
+        "Broadcom's, as Linux 2.6 sets it up: an interrupt after 50 us or 5 packets; flow control, \
+         so that the other end waits instead of losing packets.",
         &[],
     ),
     variant(
         "e1000",
-        "Intel's, as Linux 2.6 sets it up: 8000 interrupts a second at most.",
+        "Intel's, as Linux 2.6 sets it up: 8000 interrupts a second at most; flow control.",
         &[],
     ),
 ];

@@ -13,7 +13,6 @@ use domio_net::host::{FlowConfig, FlowKind, NetworkConfig, RxMode, StreamConfig,
 use domio_net::icmp::{Pace, PingConfig};
 use domio_net::link::{LinkConfig, Rate};
 use domio_net::nic::NicConfig;
-use domio_net::writers::WriterCosts;
 use domio_sched::Policy;
 use domio_sim::random::RandomStream;
 use domio_vmm::config::{DomainConfig, GuestConfig, HostConfig, VcpuConfig, Workload};
@@ -109,7 +108,7 @@ pub fn build(
                 queue: 1000,
             },
             remote_gap: NicConfig::E1000.gap,
-            remote_writers: WriterCosts::PENTIUM_4,
+            remote_writers: settings.writers,
             costs: settings.network,
             rx_mode: RxMode::Flip,
             driver_kernel: kernel,

@@ -3,6 +3,7 @@
 use super::suite::{Role, Test};
 use domio_core::Duration;
 use domio_net::host::{KernelCosts, NetCosts};
+use domio_net::writers::WriterCosts;
 use domio_vmm::Profile;
 use domio_vmm::config::{Distribution, Workload};
 
@@ -27,6 +28,8 @@ pub struct Settings {
     pub network: NetCosts,
     /// What the other work of the kernels costs.
     pub kernel: KernelCosts,
+    /// What the remote host's processes take that send streams.
+    pub writers: WriterCosts,
     /// What the driver domain does besides.
     pub housekeeping: Housekeeping,
 }
@@ -84,6 +87,7 @@ impl Default for Settings {
             profile: Profile::OPTERON_242,
             network: NetCosts::OPTERON_242,
             kernel: KernelCosts::OPTERON_242,
+            writers: WriterCosts::PENTIUM_4,
             housekeeping: Housekeeping::XENMON,
         }
     }
