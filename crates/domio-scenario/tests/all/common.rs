@@ -149,3 +149,15 @@ pub fn change(from: &str, to: &str) -> String {
     assert!(BASE.contains(from), "{from}");
     BASE.replacen(from, to, 1)
 }
+
+/// `problem`, which `what` has, names all of `words`: in its message, what it expects, or its hint.
+pub fn says(problem: &Problem, words: &[&str], what: &str) {
+    let Problem {
+        message, expected, ..
+    } = problem;
+    let hint = problem.hint.as_deref().unwrap_or_default();
+    let said = format!("{message} | {expected} | {hint}");
+    for word in words {
+        assert!(said.contains(word), "{what}: no {word:?} in: {said}");
+    }
+}

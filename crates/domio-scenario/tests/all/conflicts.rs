@@ -1,6 +1,6 @@
 //! What is right by itself and wrong together.
 
-use crate::common::{change, errors, only, parse, with};
+use crate::common::{change, errors, only, parse, says, with};
 use domio_scenario::{Code, Problem};
 
 /// An action, the code, and words that the message, what was expected or the hint must hold.
@@ -98,15 +98,7 @@ fn actions_are_checked_against_the_host_at_their_time() {
         ));
         let p = only(&text);
         assert_eq!(p.code, *code, "{action}: {p:?}");
-        let said = format!(
-            "{} {} {}",
-            p.message,
-            p.expected,
-            p.hint.as_deref().unwrap_or("")
-        );
-        for word in *words {
-            assert!(said.contains(word), "{action}: no {word:?} in: {said}");
-        }
+        says(&p, words, action);
     }
     let late = with(
         "[[domain]]\nname = \"late\"\npin = [1]\nstart_ms = 20\n[[action]]\nat_ms = 5\n\

@@ -1,6 +1,6 @@
 //! One mistake at a time: where it is told to be, and what to do about it.
 
-use crate::common::{change, errors};
+use crate::common::{change, errors, says};
 use domio_scenario::Code;
 
 /// A change to the base, then code, line, column, and words that the message, what was expected or
@@ -20,15 +20,7 @@ fn each_is_told_with_its_place_and_what_to_do(cases: &[Case<'_>]) {
         let p = p.unwrap_or_else(|| panic!("{to}: {errors}"));
         assert!(errors.total() == 1, "{to}: {errors}");
         assert_eq!((p.line, p.column), *place, "{to}: {errors}");
-        let said = format!(
-            "{} {} {}",
-            p.message,
-            p.expected,
-            p.hint.as_deref().unwrap_or("")
-        );
-        for word in *words {
-            assert!(said.contains(word), "{to}: no {word:?} in: {said}");
-        }
+        says(p, words, to);
     }
 }
 

@@ -1,6 +1,6 @@
 //! `[network]`, vifs and network workloads: what they become, what is refused, what they do.
 
-use crate::common::{errors, only, parse};
+use crate::common::{errors, only, parse, says};
 use domio_core::{DomainId, Duration, Instant, Kind, Record};
 use domio_net::host::{FlowKind, KernelCosts, NetCosts, Network, NetworkConfig, RxMode, VifRate};
 use domio_net::icmp::{Pace, PingConfig};
@@ -416,15 +416,7 @@ fn each_mistake_is_told_with_what_to_do() {
     for (from, to, code, words) in MISTAKES {
         let problem = only(&change(from, to));
         assert_eq!(problem.code, *code, "{to}: {problem:?}");
-        let said = format!(
-            "{} | {} | {}",
-            problem.message,
-            problem.expected,
-            problem.hint.as_deref().unwrap_or("")
-        );
-        for word in *words {
-            assert!(said.contains(word), "{to}: {word} in: {said}");
-        }
+        says(&problem, words, to);
         assert!(problem.line > 1, "{to}: {problem:?}");
     }
 }
