@@ -182,7 +182,8 @@ impl TcpEnd {
     fn to_wake(&self) -> Option<u32> {
         let piece = self.piece.filter(|_| !self.writing && self.to_write > 0)?;
         let open = self.connection.state() == State::Established;
-        let room = self.connection.room() * 3 >= self.connection.send_buffer();
+        // A third of the buffer.
+        let room = self.connection.room() * 2 >= self.connection.buffered();
         (open && room).then_some(piece)
     }
 }

@@ -11,6 +11,7 @@
 use domio_core::Duration;
 use std::collections::VecDeque;
 
+use crate::host::by_kib;
 use crate::packet::FlowId;
 
 /// What processes of a remote host take, in its processor's time.
@@ -46,7 +47,7 @@ impl WriterCosts {
     };
 
     fn write(&self, bytes: u32) -> Duration {
-        self.call + Duration::from_nanos(self.kib.as_nanos() * u64::from(bytes) / 1024)
+        self.call + by_kib(self.kib, u64::from(bytes))
     }
 }
 

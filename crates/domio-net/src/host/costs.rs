@@ -133,6 +133,12 @@ impl NetCosts {
     /// Copying `bytes` within a domain.
     #[inline]
     pub fn copy(&self, bytes: u64) -> Duration {
-        Duration::from_nanos(self.copy_kib.as_nanos() * bytes / 1024)
+        by_kib(self.copy_kib, bytes)
     }
+}
+
+/// What `bytes` cost at a price for each KiB.
+#[inline]
+pub(crate) fn by_kib(price: Duration, bytes: u64) -> Duration {
+    Duration::from_nanos(price.as_nanos() * bytes / 1024)
 }

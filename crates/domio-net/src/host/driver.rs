@@ -322,9 +322,10 @@ impl Network {
     /// line that has to stop is stopped at the right place, and after each buffer that was posted.
     pub(super) fn take_arrivals(&mut self, io: &mut Io<'_>) {
         // What came while the card had no buffer is in its memory, and gets one now.
-        let since = match self.outside.link.there.is_stopped() {
-            true => io.now,
-            false => Instant::ZERO,
+        let since = if self.outside.link.there.is_stopped() {
+            io.now
+        } else {
+            Instant::ZERO
         };
         while self.driver.nic.may_receive()
             && let Some(at) = self.outside.link.there.next_arrival()
@@ -372,9 +373,8 @@ impl Network {
         }
     }
 
-    /// The card raises its interrupt.
+    /// The card raises its interrupt, for all packets that have been taken.
     pub(super) fn raise_interrupt(&mut self, io: &mut Io<'_>) {
-        self.take_arrivals(io);
         self.driver.nic.interrupt(io.now);
         let Some(port) = self.driver.port else {
             return;

@@ -49,6 +49,7 @@ pub use config::{
     FlowConfig, FlowKind, KernelCosts, NetworkConfig, RxMode, StreamConfig, VifConfig, VifRate,
 };
 pub use costs::NetCosts;
+pub(crate) use costs::by_kib;
 
 use driver::Driver;
 use netback::{Netback, RX_TASKLET, TX_TASKLET};
@@ -345,28 +346,21 @@ impl Devices for Network {
     }
 
     fn event(&mut self, token: u32, io: &mut Io<'_>) {
+        // A line that has to stop is stopped before the remote host sends more.
+        self.take_arrivals(io);
         match self.events[token as usize] {
-            Event::Interrupt => self.raise_interrupt(io),
-            Event::ArrivalIn => self.listen(io),
-            Event::ArrivalOut => {
-                self.take_arrivals(io);
-                self.outside.arrive(io);
-                self.listen(io);
-            }
-            Event::Remote(timer) => {
-                self.take_arrivals(io);
-                self.outside.timer(timer, io);
-                self.listen(io);
-            }
+            Event::Interrupt => return self.raise_interrupt(io),
+            Event::ArrivalIn => {}
+            Event::ArrivalOut => self.outside.arrive(io),
+            Event::Remote(timer) => self.outside.timer(timer, io),
             Event::Neighbor(station) => {
-                self.take_arrivals(io);
                 let Outside {
                     neighbors, link, ..
                 } = &mut self.outside;
                 neighbors.expire(station, link, io);
-                self.listen(io);
             }
         }
+        self.listen(io);
     }
 
     fn irq(&mut self, port: Port, step: u32, kernel: &mut KernelIo<'_, '_>) -> Progress {

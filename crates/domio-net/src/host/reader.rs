@@ -54,11 +54,12 @@ impl Vif {
     /// The process to which `packet` is handed, by number of its service; none when the kernel
     /// takes it through the stack.
     pub fn handed_to(&self, packet: &Packet) -> Option<u8> {
-        let carries_data = matches!(packet.body, Body::Tcp(segment) if segment.len > 0);
+        if !matches!(packet.body, Body::Tcp(segment) if segment.len > 0) {
+            return None;
+        }
         let takes = |r: &Reader| r.waits && r.flow == packet.flow;
-        let place = self.readers.iter().position(takes).filter(|_| carries_data);
         // There are seven flows at most.
-        place.map(|n| n as u8)
+        self.readers.iter().position(takes).map(|n| n as u8)
     }
 }
 

@@ -214,12 +214,6 @@ impl Connection {
         self.sender.room()
     }
 
-    /// Size of the send buffer (bytes).
-    #[inline]
-    pub fn send_buffer(&self) -> u64 {
-        self.sender.room() + self.sender.buffered()
-    }
-
     /// How far the connection is open.
     #[inline]
     pub fn state(&self) -> State {

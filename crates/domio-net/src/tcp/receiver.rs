@@ -211,13 +211,11 @@ impl Receiver {
     /// (`tcp_cleanup_rbuf` in Linux's `net/ipv4/tcp.c`).
     pub fn read(&mut self, bytes: u64) -> (u64, bool) {
         self.asked = 0;
-        let direct = std::mem::take(&mut self.direct);
-        let buffered = match direct {
-            0 => bytes.min(self.unread),
-            _ => 0,
-        };
-        self.unread -= buffered;
-        let taken = direct + buffered;
+        let mut taken = std::mem::take(&mut self.direct);
+        if taken == 0 {
+            taken = bytes.min(self.unread);
+            self.unread -= taken;
+        }
         if taken > 0 && self.deadline.is_some() && self.nxt - self.acked > self.mss {
             return (taken, true);
         }

@@ -114,13 +114,19 @@ fn simulation(setup: &Setup) -> Simulation<Vec<Record>, Network> {
             flows: (0..).zip(&guest.flows).map(flow).collect(),
         });
     }
-    let (profile, costs, kernel) = if setup.free {
-        (Profile::IDEAL, NetCosts::FREE, KernelCosts::FREE)
+    let (profile, costs, kernel, writers) = if setup.free {
+        (
+            Profile::IDEAL,
+            NetCosts::FREE,
+            KernelCosts::FREE,
+            WriterCosts::FREE,
+        )
     } else {
         (
             Profile::OPTERON_242,
             NetCosts::OPTERON_242,
             KernelCosts::OPTERON_242,
+            WriterCosts::PENTIUM_4,
         )
     };
     let config = NetworkConfig {
@@ -132,11 +138,7 @@ fn simulation(setup: &Setup) -> Simulation<Vec<Record>, Network> {
             queue: setup.line_queue,
         },
         remote_gap: setup.nic.gap,
-        remote_writers: if setup.free {
-            WriterCosts::FREE
-        } else {
-            WriterCosts::PENTIUM_4
-        },
+        remote_writers: writers,
         costs,
         rx_mode: setup.rx_mode,
         driver_kernel: NetworkConfig::kernel(setup.abis.0, kernel),
@@ -333,30 +335,18 @@ fn each_policy_and_each_event_channel_loses_nothing() {
 #[test]
 fn packets_to_a_guest_keep_their_order() {
     let udp = |rate| FlowKind::UdpIn(UdpConfig { bytes: 100, rate });
-    let abi = Abi::TwoLevel {
-        width: Width::Bits64,
-        scan: ScanForm::RoundRobin,
-    };
     for (pcpus, burns) in [(1, true), (2, false), (2, true), (3, true), (4, true)] {
+        let flows = [300_000, 300_100, 300_200, 300_300, 300_400].map(udp);
+        let one = alone(flows.into(), NicConfig::E1000);
         let guest = Guest {
-            flows: [300_000, 300_100, 300_200, 300_300, 300_400]
-                .map(udp)
-                .into(),
             burns,
-            rate: None,
-            stops: None,
+            ..one.guests[0].clone()
         };
         let setup = Setup {
             pcpus,
-            policy: ("credit", "3.1"),
             guests: vec![guest.clone(), guest],
-            abis: (abi, abi),
             rx_mode: RxMode::Copy,
-            nic: NicConfig::E1000,
-            line_queue: 300,
-            loss: 0,
-            free: false,
-            seed: 1,
+            ..one
         };
         nothing_is_lost(&setup).unwrap_or_else(|why| panic!("{setup:?}: {why}"));
     }
@@ -424,7 +414,8 @@ fn flow_control_stops_the_line_instead_of_dropping() {
         ledger.dropped_at(Nic::RX_RING)
     };
     assert_eq!(drops(true), 0);
-    assert!(drops(false) > 10, "{}", drops(false));
+    let dropped = drops(false);
+    assert!(dropped > 10, "{dropped}");
 }
 
 /// A process that asks for little at a time leaves most of a burst in the buffer, and the burst is

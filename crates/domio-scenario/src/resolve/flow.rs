@@ -29,18 +29,28 @@ pub(super) fn flow(cx: &mut Cx<'_>, fields: &Fields<'_>, word: &str) -> Option<F
 
 /// Tells of a key that means something for tasks alone; whether it is not there.
 fn no_task_key(cx: &mut Cx<'_>, fields: &Fields<'_>, word: &str, key: &str) -> bool {
+    let hint = "the guest's kernel serves its network on vcpu 0, before any task";
+    let what = format!("`{key}` does not belong to `{word}`");
+    not_given(cx, fields, key, &what, &format!("no `{key}`"), hint)
+}
+
+/// Tells of `key`, if it was given where it means nothing; whether it was not.
+fn not_given(
+    cx: &mut Cx<'_>,
+    fields: &Fields<'_>,
+    key: &str,
+    what: &str,
+    expected: &str,
+    hint: &str,
+) -> bool {
     let Some(field) = fields.field(key) else {
         return true;
     };
     cx.push(
-        Problem::new(
-            Code::Conflict,
-            field.key_span,
-            format!("`{key}` does not belong to `{word}`"),
-        )
-        .key(fields.key_path(key))
-        .expected(format!("no `{key}`"))
-        .hint("the guest's kernel serves its network on vcpu 0, before any task"),
+        Problem::new(Code::Conflict, field.key_span, what)
+            .key(fields.key_path(field.written))
+            .expected(expected)
+            .hint(hint),
     );
     false
 }
@@ -59,20 +69,10 @@ fn stream(cx: &mut Cx<'_>, fields: &Fields<'_>) -> Option<FlowKind> {
     if fields.text("direction")? == "in" {
         return Some(FlowKind::StreamIn(StreamConfig { tcp: config, piece }));
     }
-    if let Some(field) = fields.field("piece") {
-        cx.push(
-            Problem::new(
-                Code::Conflict,
-                field.key_span,
-                "a stream from the guest has no `piece`",
-            )
-            .key(fields.key_path("piece"))
-            .expected("`direction = \"in\"` with it")
-            .hint("the guest writes as much as there is room for, the remote host reads at once"),
-        );
-        return None;
-    }
-    Some(FlowKind::StreamOut(config))
+    let what = "a stream from the guest has no `piece`";
+    let expected = "`direction = \"in\"` with it";
+    let hint = "the guest writes as much as there is room for, the remote host reads at once";
+    not_given(cx, fields, "piece", what, expected, hint).then_some(FlowKind::StreamOut(config))
 }
 
 fn ping(cx: &mut Cx<'_>, fields: &Fields<'_>) -> Option<PingConfig> {
@@ -105,20 +105,10 @@ fn belongs_to_pace(
     key: &str,
     pace: &str,
 ) -> bool {
-    let Some(field) = fields.field(key).filter(|_| word != pace) else {
-        return true;
-    };
-    cx.push(
-        Problem::new(
-            Code::Conflict,
-            field.key_span,
-            format!("a ping of pace \"{word}\" has no {key}"),
-        )
-        .key(fields.key_path(field.written))
-        .expected(format!("`pace = \"{pace}\"` with it"))
-        .hint(format!("set `pace = \"{pace}\"`, or remove the {key}")),
-    );
-    false
+    let hint = format!("set `pace = \"{pace}\"`, or remove the {key}");
+    let what = format!("a ping of pace \"{word}\" has no {key}");
+    let expected = format!("`pace = \"{pace}\"` with it");
+    word == pace || not_given(cx, fields, key, &what, &expected, &hint)
 }
 
 fn udp(fields: &Fields<'_>) -> Option<FlowKind> {
