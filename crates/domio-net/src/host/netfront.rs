@@ -6,6 +6,7 @@ use domio_vmm::device::{KernelIo, Progress};
 use domio_vmm::kernel::Softirq;
 
 use super::outside::GuestOut as Out;
+use super::vif::Vif;
 use super::{Network, record};
 use crate::packet::Packet;
 use crate::queue::{Place, Queue};
@@ -98,6 +99,17 @@ impl Netfront {
     }
 }
 
+impl Vif {
+    /// Netfront takes `answered` of the answers to what it sent, and wants to be told of the next
+    /// when half of what is under way is answered (`network_tx_buf_gc`).
+    fn reap(&mut self, answered: u32) {
+        for _ in 0..answered {
+            self.tx.take_response();
+        }
+        self.tx.want_half_of_responses();
+    }
+}
+
 impl Network {
     /// The interrupt from netback.
     pub(super) fn front_irq(
@@ -114,10 +126,7 @@ impl Network {
             return Progress::Run(costs.front_irq + costs.front_reap * u64::from(answered));
         }
         if let Piece::Reap(answered) = std::mem::replace(&mut v.front.hard, Piece::None) {
-            for _ in 0..answered {
-                v.tx.take_response();
-            }
-            v.tx.want_half_of_responses();
+            v.reap(answered);
             if v.tx.outstanding() < TX_STOP && !v.front.queue.is_empty() {
                 kernel.raise(Softirq::NetTx);
             }
@@ -244,6 +253,9 @@ impl Network {
                         .expect("it has room below the stop");
                 }
                 v.front.tell |= v.tx.push_requests();
+                // It reaps whenever it has sent (`network_start_xmit`), so that netback seldom has
+                // to tell a guest that goes on sending.
+                v.reap(v.tx.responses());
             }
             Piece::Notify => {
                 if let Some(port) = v.front_port {
@@ -275,7 +287,9 @@ impl Network {
         let n = (v.front.queue.len() as u32).min(room);
         if n > 0 {
             *v.front.piece(place) = Piece::Transmit;
-            return Some(Progress::Run(self.costs.front_tx * u64::from(n)));
+            let sending = self.costs.front_tx * u64::from(n);
+            let reaping = self.costs.front_reap * u64::from(v.tx.responses());
+            return Some(Progress::Run(sending + reaping));
         }
         if let Some(first) = v.front.queue.front()
             && !std::mem::replace(&mut v.front.full, true)

@@ -44,7 +44,8 @@ pub struct KernelConfig {
     pub timer_irq: Duration,
     /// The timer softirq.
     pub timer_softirq: Duration,
-    /// Services that are awake when the domain boots, as bits.
+    /// Services that are awake when the domain boots, as bits. They begin on its vcpu 0, once for the
+    /// domain.
     pub services: u8,
 }
 
@@ -126,7 +127,7 @@ impl Kernel {
     pub fn new(vcpu: VcpuName, config: KernelConfig, timer_port: Port) -> Self {
         let mut pending = Pending::default();
         (0..8)
-            .filter(|s| config.services >> s & 1 != 0)
+            .filter(|s| vcpu.index == 0 && config.services >> s & 1 != 0)
             .for_each(|s| pending.wake(s));
         Kernel {
             vcpu,

@@ -24,6 +24,9 @@ pub(super) const TX_TASKLET: u8 = 1;
 const PENDING_MAX: u16 = 256;
 /// Slots that the largest packet takes: no batch begins with fewer free.
 const SLOTS_MAX: u16 = 18;
+/// Buffers of a guest that are free before netback takes a packet for it (`MAX_SKB_FRAGS + 2`):
+/// netfront announces `feature-sg` and `feature-gso-tcpv4`, and may get packets of so many pages.
+const RX_FREE: u32 = 20;
 /// Grant operations of a batch of the rx tasklet.
 const BATCH_MAX: usize = 256;
 /// Packets that wait for the driver domain's stack (Linux 2.6.18: `netdev_max_backlog`).
@@ -47,10 +50,8 @@ enum RxStage {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum TxStage {
     Begin,
-    /// Pages of sent packets are unmapped.
+    /// Pages of sent packets are unmapped, guests are answered.
     Unmapped,
-    /// Guests are told.
-    Notifying,
     /// The batch is with Xen.
     Mapped,
 }
@@ -73,8 +74,8 @@ pub(super) struct Netback {
     tx_pending: u16,
     /// Interfaces of packets that are sent, one entry each, to be unmapped and answered.
     dealloc: VecDeque<u16>,
-    answering: Vec<u16>,
-    tx_notify: Vec<u16>,
+    answering: VecDeque<u16>,
+    /// The one whose notification is under way.
     tx_sending: Option<u16>,
     /// Packets from guests for the bridge.
     pub backlog: Queue<(u16, Packet)>,
@@ -109,8 +110,7 @@ impl Netback {
             tx_stage: TxStage::Begin,
             tx_pending: 0,
             dealloc: VecDeque::new(),
-            answering: Vec::new(),
-            tx_notify: Vec::new(),
+            answering: VecDeque::new(),
             tx_sending: None,
             backlog: Queue::new(Self::BACKLOG, BACKLOG),
             restart: VecDeque::new(),

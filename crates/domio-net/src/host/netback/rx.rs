@@ -5,10 +5,21 @@ use domio_core::NetPlace::{DriverIn, Outside, RxRing};
 use domio_vmm::device::{KernelIo, Progress};
 use domio_vmm::grant::Batch;
 use domio_vmm::kernel::Softirq;
+use domio_vmm::ring::NET_RX;
 
+use super::super::vif::Vif;
 use super::super::{Network, RxMode, record};
-use super::{BATCH_MAX, RX_TASKLET, RX_TIMEOUT, RxStage, SLOTS_MAX};
+use super::{BATCH_MAX, RX_FREE, RX_TASKLET, RX_TIMEOUT, RxStage, SLOTS_MAX};
 use crate::packet::Packet;
+
+impl Vif {
+    /// Whether netback takes no packet for the guest: fewer buffers are left than the largest one
+    /// needs, or fewer places for answers (`netbk_queue_full`).
+    fn rx_is_full(&self) -> bool {
+        self.rx.requests() < self.rx_reserved + RX_FREE
+            || self.rx.unanswered() + self.rx_reserved + RX_FREE > NET_RX
+    }
+}
 
 impl Network {
     /// What handing `packet` to the guest of an interface costs now: netback's start of a
@@ -66,14 +77,14 @@ impl Network {
             self.back.gone += 1;
             return false;
         }
-        if v.rx.requests() <= v.rx_reserved {
+        if v.rx_is_full() {
             self.ring_drops += 1;
             return false;
         }
         v.rx_reserved += 1;
-        if v.rx.requests() <= v.rx_reserved {
-            v.rx.want_requests(v.rx_reserved + 1);
-            if v.rx.requests() <= v.rx_reserved {
+        if v.rx_is_full() {
+            v.rx.want_requests(v.rx_reserved + RX_FREE);
+            if v.rx_is_full() {
                 self.stop_queue(vif, kernel);
             }
         }
@@ -96,7 +107,7 @@ impl Network {
     /// The guest of `vif` may have posted buffers: packets that waited for them go on.
     pub(in super::super) fn restart_queue(&mut self, vif: u16, kernel: &mut KernelIo<'_, '_>) {
         let v = &mut self.vifs[usize::from(vif)];
-        if v.rx_stopped && v.rx.requests() > v.rx_reserved {
+        if v.rx_stopped && !v.rx_is_full() {
             self.wake_queue(vif, kernel);
             self.set_driver_timer(kernel);
         }

@@ -52,14 +52,10 @@ impl Network {
                     }
                 }
                 TxStage::Unmapped => {
-                    self.answer();
-                    self.back.tx_stage = TxStage::Notifying;
-                }
-                TxStage::Notifying => {
                     if let Some(vif) = self.back.tx_sending.take() {
                         self.notify_front(vif, kernel);
                     }
-                    self.back.tx_sending = self.back.tx_notify.pop();
+                    self.back.tx_sending = self.answer();
                     if self.back.tx_sending.is_some() {
                         return Progress::Run(self.costs.send_event);
                     }
@@ -79,10 +75,10 @@ impl Network {
         }
     }
 
-    /// Answers the requests whose packets are sent.
-    fn answer(&mut self) {
-        let mut answering = std::mem::take(&mut self.back.answering);
-        for vif in answering.drain(..) {
+    /// Answers the requests whose packets are sent, in their order, up to one whose guest wants to
+    /// be told; that is told before the next is answered (`make_tx_response`).
+    fn answer(&mut self) -> Option<u16> {
+        while let Some(vif) = self.back.answering.pop_front() {
             self.back.tx_pending -= 1;
             let v = &mut self.vifs[usize::from(vif)];
             if !v.up {
@@ -90,10 +86,10 @@ impl Network {
             }
             v.tx.put_response(()).expect("its request was taken");
             if v.tx.push_responses() {
-                self.back.tx_notify.push(vif);
+                return Some(vif);
             }
         }
-        self.back.answering = answering;
+        None
     }
 
     /// Takes packets from the guests: one from each interface in turn.
