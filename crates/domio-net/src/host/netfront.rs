@@ -11,8 +11,14 @@ use super::{Network, record};
 use crate::packet::Packet;
 use crate::queue::{Place, Queue};
 
-/// Buffers that a guest posts at least and at most (`RX_MIN_TARGET`, `RX_MAX_TARGET`).
-const RX_TARGET: std::ops::RangeInclusive<u32> = 64..=256;
+/// Buffers that a guest posts: the least of `RX_MIN_TARGET`.
+///
+/// Netfront would post twice as many, up to 256, when it finds fewer than a quarter unused; but
+/// netback stops while 19 are left, which is more. Only when its interface comes up, with none
+/// posted yet, does it double them to 128; each poll that finds more than three quarters unused
+/// takes one away again, so that a guest that has booted, resolved names and let somebody log in
+/// has 64, and keeps them. Guests here begin so.
+const RX_BUFFERS: u32 = 64;
 /// Packets that one turn of polling takes.
 const WEIGHT: u32 = 64;
 /// No more packets are put into the ring from so many outstanding on: 256 less the slots of the
@@ -49,7 +55,6 @@ pub(super) struct Netfront {
     tell: bool,
     /// The ring was found full, and nothing has been put there since.
     full: bool,
-    rx_target: u32,
     polling: bool,
     polled: u32,
     /// Buffers were looked at since the last packet was taken.
@@ -75,7 +80,6 @@ impl Netfront {
             queue: Queue::new(Self::QUEUE, TX_QUEUE),
             tell: false,
             full: false,
-            rx_target: *RX_TARGET.start(),
             polling: false,
             polled: 0,
             refilled: false,
@@ -181,11 +185,8 @@ impl Network {
         }
         if !v.front.refilled {
             v.front.refilled = true;
-            if v.rx.unfilled() > v.front.rx_target * 3 / 4 {
-                v.front.rx_target = (v.front.rx_target - 1).max(*RX_TARGET.start());
-            }
-            let wanted = v.front.rx_target.saturating_sub(v.rx.outstanding());
-            if wanted >= v.front.rx_target / 2 {
+            let wanted = RX_BUFFERS - v.rx.outstanding();
+            if wanted >= RX_BUFFERS / 2 {
                 v.front.soft = Piece::Refill(wanted);
                 return Progress::Run(costs.front_refill * u64::from(wanted));
             }
@@ -214,9 +215,8 @@ impl Network {
         let costs = self.costs;
         let v = &mut self.vifs[usize::from(vif)];
         if step == 0 {
-            let wanted = v.front.rx_target;
-            v.front.process = Piece::Refill(wanted);
-            return Progress::Run(costs.front_refill * u64::from(wanted));
+            v.front.process = Piece::Refill(RX_BUFFERS);
+            return Progress::Run(costs.front_refill * u64::from(RX_BUFFERS));
         }
         self.finish_piece(vif, Context::Process, kernel);
         let v = &mut self.vifs[usize::from(vif)];
@@ -263,12 +263,8 @@ impl Network {
                 }
             }
             Piece::Refill(n) => {
-                // Netback has nearly run out of them: it shall have more from now on.
-                if v.rx.unfilled() < v.front.rx_target / 4 {
-                    v.front.rx_target = (v.front.rx_target * 2).min(*RX_TARGET.end());
-                }
                 for _ in 0..n {
-                    v.rx.put_request(()).expect("the target is within the ring");
+                    v.rx.put_request(()).expect("the ring has room for all of them");
                 }
                 v.front.tell |= v.rx.push_requests();
             }
