@@ -21,6 +21,7 @@ pub mod explain;
 pub mod ledger;
 pub mod measure;
 pub mod observe;
+pub mod order;
 pub mod registry;
 pub mod replays;
 pub mod replicate;

@@ -1,5 +1,6 @@
 //! Demands of recorded vcpus, for scenarios that replay a trace.
 
+use crate::order::{ADVICE, in_order};
 use crate::validate::demand::demands;
 use crate::validate::unseen::Unseen;
 use domio_core::{DomainId, Kind, Record, VcpuName};
@@ -47,6 +48,10 @@ impl RecordedDemands {
                 hint: "record the host for longer, or name another trace".to_owned(),
             });
         };
+        in_order(&records).map_err(|out| NoDemands {
+            why: format!("{}: {out}", path.display()),
+            hint: ADVICE.to_owned(),
+        })?;
         let begin = first.at;
         let records: Vec<Record> = records.into_iter().flat_map(as_xen_writes).collect();
         let by_vcpu = demands(&records, begin, &self.profile, &Unseen::default());

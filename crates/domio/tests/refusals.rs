@@ -8,12 +8,17 @@ use predicates::prelude::*;
 use predicates::str::contains;
 use serde_json::{Value, json};
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use tempfile::TempDir;
+
+/// The folder of the shortest recording.
+fn shortest() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/xen-traces/c1-cap30")
+}
 
 /// Puts the shortest recording into `folder`, its description changed by `change`.
 fn recording(folder: &TempDir, change: impl Fn(&mut Value)) {
-    let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/xen-traces/c1-cap30");
+    let from = shortest();
     let text = fs::read(from.join("scenario.json")).unwrap();
     let mut description: Value = serde_json::from_slice(&text).unwrap();
     change(&mut description);
@@ -21,6 +26,14 @@ fn recording(folder: &TempDir, change: impl Fn(&mut Value)) {
     fs::create_dir_all(&to).unwrap();
     fs::copy(from.join("trace.bin"), to.join("trace.bin")).unwrap();
     fs::write(to.join("scenario.json"), description.to_string()).unwrap();
+}
+
+/// A scenario that replays a guest of `trace`, which line 6 names.
+fn replay(trace: &str) -> String {
+    format!(
+        "run.duration_s = 1\nscheduler.policy = \"credit\"\n[[domain]]\nname = \"g\"\n\
+         workload = \"replay\"\ntrace = \"{trace}\"\ntrace_domain = 1\n"
+    )
 }
 
 fn add(description: &mut Value, domain: Value) {
@@ -103,9 +116,7 @@ fn validate_says_what_it_could_not_compare_and_what_it_assumed() {
 fn a_replay_without_its_trace_is_told_with_the_path_that_was_tried() {
     let folder = folder();
     fs::create_dir(folder.path().join("inner")).unwrap();
-    let text = "run.duration_s = 1\nscheduler.policy = \"credit\"\n[[domain]]\nname = \"g\"\n\
-                workload = \"replay\"\ntrace = \"none.bin\"\ntrace_domain = 3\n";
-    fs::write(folder.path().join("inner/s.toml"), text).unwrap();
+    fs::write(folder.path().join("inner/s.toml"), replay("none.bin")).unwrap();
     // The program may know the folder by another name (a link).
     let path = Path::new("inner").join("none.bin").display().to_string();
     domio(&folder)
@@ -117,4 +128,30 @@ fn a_replay_without_its_trace_is_told_with_the_path_that_was_tried() {
         .stderr(contains("there is no file "))
         .stderr(contains(path))
         .stderr(contains("counts from the folder of the scenario's file"));
+}
+
+#[test]
+fn a_trace_that_goes_back_in_time_is_refused_wherever_it_is_used() {
+    let folder = folder();
+    recording(&folder, |_| {});
+    let once = fs::read(shortest().join("trace.bin")).unwrap();
+    let path = folder.path().join("r/trace.bin");
+    // Two recordings in one file: the second begins where the first began.
+    fs::write(&path, [&once[..], &once[..]].concat()).unwrap();
+    fs::write(folder.path().join("s.toml"), replay("r/trace.bin")).unwrap();
+    for args in [["validate", "r"], ["run", "s.toml"]] {
+        domio(&folder)
+            .args(args)
+            .assert()
+            .code(2)
+            .stdout("")
+            .stderr(contains(
+                Path::new("r").join("trace.bin").display().to_string(),
+            ))
+            .stderr(contains("records out of order: "))
+            .stderr(contains(
+                "if recordings were joined into one file, use each alone",
+            ))
+            .stderr(contains("s.toml:6:9: ").count(usize::from(args[0] == "run")));
+    }
 }

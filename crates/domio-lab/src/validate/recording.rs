@@ -1,6 +1,7 @@
 //! A recorded trace with the description of the host that it was recorded on.
 
 use super::fit;
+use crate::order::{ADVICE, OutOfOrder, in_order};
 use domio_core::{Instant, Record};
 use domio_trace::{ReadOptions, TraceError, TraceReader};
 use serde::Deserialize;
@@ -121,6 +122,14 @@ pub enum RecordingError {
         #[source]
         source: Box<TraceError>,
     },
+    /// The trace goes back in time.
+    #[error("{}: {problem}; {ADVICE}", path.display())]
+    OutOfOrder {
+        /// Which file.
+        path: PathBuf,
+        /// Where.
+        problem: OutOfOrder,
+    },
     /// The recording is of something that cannot be simulated.
     #[error("{name}: {problem}")]
     Unusable {
@@ -144,7 +153,8 @@ impl Recording {
     /// Reads the recording in folder `path` (`trace.bin` and `scenario.json`).
     ///
     /// # Errors
-    /// [`RecordingError`] when a file is missing or damaged, or holds no runstate record.
+    /// [`RecordingError`] when a file is missing or damaged, the trace goes back in time or holds
+    /// no runstate record, or its description is of another host.
     pub fn load(path: &Path) -> Result<Recording, RecordingError> {
         let file = path.join("scenario.json");
         let text = std::fs::read(&file).map_err(|source| RecordingError::Io {
@@ -169,6 +179,12 @@ impl Recording {
         let mut reader = TraceReader::open(&file, &options).map_err(broken)?;
         let mut records: Vec<Record> = Vec::new();
         reader.copy_to(&mut records).map_err(broken)?;
+        if let Err(problem) = in_order(&records) {
+            return Err(RecordingError::OutOfOrder {
+                path: file,
+                problem,
+            });
+        }
         let mut recording = Recording {
             name,
             description,
