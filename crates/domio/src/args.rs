@@ -506,6 +506,8 @@ Examples:
   domio scenario check host.toml
   domio scenario check scenarios/*.toml --json
 
+Traces that a scenario replays are read as well; one that cannot be used is a mistake.
+
 The status is 1 when a file has a mistake, and 2 when one cannot be read.";
 
 /// Arguments of `scenario check`.

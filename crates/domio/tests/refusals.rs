@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{domio, folder, json_of};
+use common::{domio, folder, json, json_of};
 use predicates::prelude::*;
 use predicates::str::contains;
 use serde_json::{Value, json};
@@ -154,4 +154,55 @@ fn a_trace_that_goes_back_in_time_is_refused_wherever_it_is_used() {
             ))
             .stderr(contains("s.toml:6:9: ").count(usize::from(args[0] == "run")));
     }
+}
+
+#[test]
+fn checking_a_scenario_reads_the_traces_that_it_replays() {
+    let folder = folder();
+    let whole = fs::read(shortest().join("trace.bin")).unwrap();
+    let put = |name: &str, bytes: &[u8]| fs::write(folder.path().join(name), bytes).unwrap();
+    put("whole.bin", &whole);
+    put("empty.bin", b"");
+    put("cut.bin", &whole[..whole.len() - 6]);
+    put("twice.bin", &[&whole[..], &whole[..]].concat());
+    put("s.toml", replay("whole.bin").as_bytes());
+    domio(&folder)
+        .args(["scenario", "check", "s.toml"])
+        .assert()
+        .success()
+        .stdout("s.toml: valid\n");
+
+    // One domain more with each of the others, which lines 6, 11, 16 and 21 name.
+    let mut text = replay("none.bin");
+    for trace in ["empty.bin", "cut.bin", "twice.bin"] {
+        let domain = replay(trace).replace("\"g\"", &format!("{trace:?}"));
+        text += &domain[domain.find("[[").unwrap()..];
+    }
+    put("s.toml", text.as_bytes());
+    let why = [
+        ("s.toml:6:9: ", "there is no file "),
+        ("s.toml:11:9: ", "the file is empty"),
+        ("s.toml:16:9: ", "the file ends inside "),
+        ("s.toml:21:9: ", "records out of order: "),
+    ];
+    let checked = domio(&folder)
+        .args(["scenario", "check", "s.toml"])
+        .assert()
+        .code(1)
+        .stderr("");
+    let run = domio(&folder).args(["run", "s.toml"]).assert().code(2);
+    let checked = String::from_utf8_lossy(&checked.get_output().stdout);
+    let run = String::from_utf8_lossy(&run.get_output().stderr);
+    assert!(run.ends_with(&*checked), "run: {run}check: {checked}");
+    assert_eq!(checked.lines().count(), why.len(), "{checked}");
+    for (line, (place, reason)) in checked.lines().zip(why) {
+        assert!(line.starts_with(place) && line.contains(reason), "{line}");
+    }
+    let told = domio(&folder)
+        .args(["scenario", "check", "s.toml", "--json"])
+        .assert()
+        .code(1);
+    let told = &json(&told.get_output().stdout)[0];
+    assert_eq!((&told["valid"], &told["total"]), (&false.into(), &4.into()));
+    assert_eq!(told["errors"][3]["line"], 21);
 }

@@ -5,6 +5,7 @@ use crate::files::Files;
 use crate::out::{self, Status};
 use crate::suggest;
 use anyhow::anyhow;
+use domio_lab::replays::RecordedDemands;
 use domio_report::text::{Cell, Column, Table, Tone};
 use domio_scenario::{Code, Scenario, ScenarioErrors, example, examples, schema};
 use domio_sched::policies;
@@ -71,6 +72,11 @@ fn check(args: &ScenarioCheck) -> anyhow::Result<Status> {
             }
             _ => Scenario::load(file, policies()),
         };
+        // A scenario that cannot be run is not valid, and its replays are looked at as `run` does.
+        let result = result.and_then(|scenario| {
+            scenario.build(&RecordedDemands::of(&scenario))?;
+            Ok(scenario)
+        });
         // What could not be read at all outweighs mistakes, whatever comes after it.
         match &result {
             Err(errors) if is_unreadable(errors) => status = Status::Unreadable,
