@@ -416,7 +416,8 @@ Examples:
   domio validate
   domio validate testdata/xen-traces/c1-burn7 --json
 
-The status is 1 when a recording differs from its simulation.";
+The status is 1 when a recording differs from its simulation, and 2 when one cannot be used;
+the others are compared all the same.";
 
 /// Arguments of `validate`.
 #[derive(Debug, Args)]

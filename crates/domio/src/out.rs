@@ -11,7 +11,7 @@ pub enum Status {
     Success,
     /// A claim, trace or scenario failed its check.
     CheckFailed,
-    /// A file of several could not be read, which was told; the others were checked.
+    /// A file of several could not be read or used, which was told; the others were checked.
     Unreadable,
 }
 

@@ -11,9 +11,15 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
+/// The folder of a recording.
+fn recorded(name: &str) -> PathBuf {
+    let all = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/xen-traces");
+    all.join(name)
+}
+
 /// The folder of the shortest recording.
 fn shortest() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/xen-traces/c1-cap30")
+    recorded("c1-cap30")
 }
 
 /// Puts the shortest recording into `folder`, its description changed by `change`.
@@ -205,4 +211,64 @@ fn checking_a_scenario_reads_the_traces_that_it_replays() {
     let told = &json(&told.get_output().stdout)[0];
     assert_eq!((&told["valid"], &told["total"]), (&false.into(), &4.into()));
     assert_eq!(told["errors"][3]["line"], 21);
+}
+
+#[test]
+fn a_recording_that_cannot_be_used_hides_no_other() {
+    let folder = folder();
+    // The one whose twin is found soonest.
+    let from = recorded("c1-weights-1-2-4");
+    let [description, trace] =
+        ["scenario.json", "trace.bin"].map(|file| fs::read(from.join(file)).unwrap());
+    let put = |name: &str, file: &str, bytes: &[u8]| {
+        let to = folder.path().join("all").join(name);
+        fs::create_dir_all(&to).unwrap();
+        fs::write(to.join(file), bytes).unwrap();
+    };
+    // Found before and after the good one.
+    put("a-cut", "scenario.json", &description);
+    put("a-cut", "trace.bin", &trace[..trace.len() - 6]);
+    put("good", "scenario.json", &description);
+    put("good", "trace.bin", &trace);
+    put("no-description", "trace.bin", &trace);
+    put("no-trace", "scenario.json", &description);
+    let text = String::from_utf8_lossy(&description).replace("tslice_ms", "tslice_parsecs");
+    put("other-parameter", "scenario.json", text.as_bytes());
+    put("other-parameter", "trace.bin", &trace);
+    put("neither", "notes.txt", b"no recording");
+
+    let refused = |args: &[&str]| {
+        let assert = domio(&folder).args(args).assert().code(2);
+        let errors = String::from_utf8_lossy(&assert.get_output().stderr).into_owned();
+        let errors: Vec<&str> = errors
+            .lines()
+            .filter(|l| l.starts_with("error: "))
+            .collect();
+        let expected: [&[&str]; 4] = [
+            &["a-cut", "trace.bin", "the file ends inside "],
+            &["no-description has no scenario.json", "put it there"],
+            &["no-trace has no trace.bin", "put it there"],
+            &["other-parameter", "params.tslice_parsecs = 30: "],
+        ];
+        assert_eq!(errors.len(), expected.len(), "{errors:?}");
+        for (error, words) in errors.iter().zip(expected) {
+            assert!(words.iter().all(|w| error.contains(w)), "{error}");
+        }
+        assert
+    };
+    refused(&["validate", "all"])
+        .stdout(contains("good").and(contains("1 of 1 recordings agree\n")));
+    let told = refused(&["validate", "all", "--json"]);
+    let told = json(&told.get_output().stdout);
+    assert_eq!(told["traces"].as_array().map(Vec::len), Some(1));
+    assert_eq!(told["traces"][0]["name"], "good");
+    assert_eq!(told["summary"], json!({ "agree": 1, "differ": 0 }));
+
+    // What is bad by itself leaves nothing to show.
+    domio(&folder)
+        .args(["validate", "all/no-trace", "--json"])
+        .assert()
+        .code(2)
+        .stdout("")
+        .stderr(contains("no-trace has no trace.bin"));
 }

@@ -77,6 +77,14 @@ fn default_weight() -> i64 {
     256
 }
 
+/// The files of a recording.
+const FILES: [&str; 2] = ["trace.bin", "scenario.json"];
+
+/// Whether there is no such file. One that may not be looked at is there.
+fn is_absent(path: &Path) -> bool {
+    matches!(path.try_exists(), Ok(false))
+}
+
 /// A recording in memory.
 #[derive(Clone, Debug)]
 pub struct Recording {
@@ -138,6 +146,18 @@ pub enum RecordingError {
         /// What is wrong and what would be right.
         problem: String,
     },
+    /// A folder holds only one of the two files.
+    #[error(
+        "{} has no {missing}; a recording is a folder with trace.bin and scenario.json: put it \
+         there, or take the folder away",
+        folder.display()
+    )]
+    Incomplete {
+        /// Which folder.
+        folder: PathBuf,
+        /// Name of the file that is not there.
+        missing: &'static str,
+    },
     /// No recording was found.
     #[error(
         "no recording in {}: expected folders that hold trace.bin and scenario.json",
@@ -156,6 +176,12 @@ impl Recording {
     /// [`RecordingError`] when a file is missing or damaged, the trace goes back in time or holds
     /// no runstate record, or its description is of another host.
     pub fn load(path: &Path) -> Result<Recording, RecordingError> {
+        if let Some(missing) = FILES.into_iter().find(|file| is_absent(&path.join(file))) {
+            return Err(RecordingError::Incomplete {
+                folder: path.to_path_buf(),
+                missing,
+            });
+        }
         let file = path.join("scenario.json");
         let text = std::fs::read(&file).map_err(|source| RecordingError::Io {
             path: file.clone(),
@@ -200,24 +226,31 @@ impl Recording {
         }
     }
 
-    /// Reads every recording below `path`, or the one that `path` itself is, by name.
+    /// Reads every recording below `path`, by name, or the one that `path` itself is. Each is
+    /// judged by itself: what is wrong with one says nothing about the others. A folder that holds
+    /// one of the two files is one of them.
     ///
     /// # Errors
-    /// As [`Recording::load`], and when there is none.
-    pub fn load_all(path: &Path) -> Result<Vec<Recording>, RecordingError> {
-        if path.join("trace.bin").is_file() {
-            return Ok(vec![Recording::load(path)?]);
+    /// When `path` cannot be listed, or there is no recording. Those of a recording are as of
+    /// [`Recording::load`].
+    pub fn load_all(path: &Path) -> Result<Vec<Result<Recording, RecordingError>>, RecordingError> {
+        if !is_absent(&path.join("trace.bin")) {
+            return Ok(vec![Recording::load(path)]);
         }
         let unreadable = |source| RecordingError::Io {
             path: path.to_path_buf(),
             source,
         };
+        let begun = |folder: &Path| FILES.iter().any(|file| !is_absent(&folder.join(file)));
         let mut folders = Vec::new();
         for entry in std::fs::read_dir(path).map_err(unreadable)? {
             let folder = entry.map_err(unreadable)?.path();
-            if folder.join("trace.bin").is_file() {
+            if folder.is_dir() && begun(&folder) {
                 folders.push(folder);
             }
+        }
+        if begun(path) {
+            folders.push(path.to_path_buf());
         }
         folders.sort();
         if folders.is_empty() {
@@ -225,10 +258,10 @@ impl Recording {
                 path: path.to_path_buf(),
             });
         }
-        folders
+        Ok(folders
             .iter()
             .map(|folder| Recording::load(folder))
-            .collect()
+            .collect())
     }
 
     /// Time of the first record.
