@@ -66,6 +66,12 @@ fn validate_refuses_a_description_of_another_host() {
         },
     );
     refuses(
+        "recorded on Xen \"3.4.0\"; expected a release number of 4.x",
+        &|d| {
+            d["xen"] = "3.4.0".into();
+        },
+    );
+    refuses(
         "the trace shows d1v0, which scenario.json does not list",
         &|d| {
             d["domains"].as_array_mut().unwrap().pop();
@@ -89,6 +95,7 @@ fn validate_says_what_it_could_not_compare_and_what_it_assumed() {
     let folder = folder();
     recording(&folder, |d| {
         d["params"].as_object_mut().unwrap().remove("ratelimit_us");
+        d["xen"] = "4.11.4".into();
         d["domains"][0]["vcpus"] = 2.into();
         let asleep = json!({ "id": 9, "name": "ghost", "vcpus": 1, "weight": 256, "cap": 0,
                              "workload": "replay" });
@@ -110,12 +117,13 @@ fn validate_says_what_it_could_not_compare_and_what_it_assumed() {
         .iter()
         .filter_map(Value::as_str)
         .collect();
-    assert_eq!(remarks.len(), 2, "{remarks:?}");
+    assert_eq!(remarks.len(), 3, "{remarks:?}");
     assert!(
         remarks[0].contains("params.ratelimit_us: Xen's default of 1000"),
         "{remarks:?}"
     );
-    assert!(remarks[1].contains("no record of d0v1"), "{remarks:?}");
+    assert!(remarks[1].contains("recorded on Xen 4.11.4, but compared with credit 4.17"));
+    assert!(remarks[2].contains("no record of d0v1"), "{remarks:?}");
 }
 
 #[test]

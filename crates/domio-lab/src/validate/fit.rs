@@ -2,6 +2,7 @@
 //! leaves something open.
 
 use super::recording::{DescribedDomain, DescribedWorkload, Description, Recording};
+use super::release;
 use domio_core::{DomainId, Instant, Kind, Record, Runstate, VcpuName};
 use domio_meter::Account;
 use domio_sched::credit::DESCRIPTOR;
@@ -97,6 +98,7 @@ pub(super) fn fit(description: &mut Description, records: &[Record]) -> Result<(
 pub(super) fn remarks(recording: &Recording, dispatches: usize) -> Vec<String> {
     let description = &recording.description;
     let mut remarks = description.assumed.clone();
+    remarks.extend(release::remark(&description.xen));
     let seen = seen(&recording.records);
     for d in &description.domains {
         let unseen = unseen(d, &seen);

@@ -12,7 +12,8 @@
 //! [`mod@estimate`], or shows in the length of a pass alone, [`search`]). Everything after that is
 //! the model's own. One hardware profile serves every recording
 //! ([`domio_vmm::Profile::XEN_4_17_EMULATED`]). A description and a trace that cannot be of one
-//! host are refused; what they leave open is said beside the figures (`fit`).
+//! host are refused, and so is a release that is none of Xen 4 (`release`); what they leave open is
+//! said beside the figures (`fit`).
 
 pub mod agreement;
 pub mod arrival;
@@ -25,6 +26,7 @@ pub mod kernel_tick;
 pub mod late;
 pub mod recording;
 pub mod recur;
+mod release;
 pub mod search;
 pub mod start;
 pub mod twin;

@@ -1,6 +1,6 @@
 //! A recorded trace with the description of the host that it was recorded on.
 
-use super::fit;
+use super::{fit, release};
 use crate::order::{ADVICE, OutOfOrder, in_order};
 use domio_core::{Instant, Record};
 use domio_trace::{ReadOptions, TraceError, TraceReader};
@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 /// What `scenario.json` says.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Description {
-    /// Release of Xen ("4.17.7").
+    /// Release of Xen 4 ("4.17.7"), as `xl info` shows it.
     pub xen: String,
     /// Xen's name of the scheduler.
     pub scheduler: String,
@@ -286,6 +286,9 @@ impl Recording {
                 "recorded under the scheduler {:?}; expected \"credit\"",
                 self.description.scheduler
             ));
+        }
+        if let Err(problem) = release::comparable(&self.description.xen) {
+            return unusable(problem);
         }
         if self.description.pcpus == 0 || self.description.pcpus > 256 {
             return unusable(format!(

@@ -5,11 +5,12 @@ use super::demand::demands;
 use super::fit;
 use super::kernel_tick::KERNEL_TICK;
 use super::recording::{DescribedWorkload, Recording};
+use super::release::COMPARED_WITH;
 use super::start::{Start, tick_period};
 use super::unseen::Unseen;
 use domio_core::{
     CpuSet, DomainId, Duration, Instant, Kind, ParamValues, PcpuId, Record, Runstate, Sink,
-    Topology, VcpuName, XenVersion,
+    Topology, VcpuName,
 };
 use domio_sched::credit::{Credit, DESCRIPTOR, Priority, WarmVcpu};
 use domio_sched::{Cx, Scheduler};
@@ -133,7 +134,7 @@ impl Twin {
         let topology = Topology::flat(description.pcpus).ok_or("no pcpus")?;
         let config = HostConfig {
             topology,
-            version: XenVersion::V4_17,
+            version: COMPARED_WITH,
             profile: *profile,
             domains,
             actions: Vec::new(),
