@@ -85,8 +85,8 @@ mod tests {
         assert_eq!(out, expected);
         assert_eq!(
             out.to_string(),
-            "records out of order: 2 of 6; the first is record 2, counted from 0, at 0.000000020 s, \
-             after one at 0.000000030 s"
+            "records out of order: 2 of 6; the first is record 2, counted from 0, at \
+             0.000000020 s, after one at 0.000000030 s"
         );
     }
 }

@@ -72,6 +72,15 @@ fn validate_refuses_a_description_of_another_host() {
         },
     );
     refuses(
+        "65536 vcpus of all domains, g1 alone 65535; expected 4096 at most",
+        &|d| {
+            d["domains"][1]["vcpus"] = 65535.into();
+        },
+    );
+    refuses("257 pcpus; expected 1 to 256", &|d| {
+        d["pcpus"] = 257.into();
+    });
+    refuses(
         "the trace shows d1v0, which scenario.json does not list",
         &|d| {
             d["domains"].as_array_mut().unwrap().pop();

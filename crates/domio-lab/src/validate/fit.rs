@@ -5,6 +5,7 @@ use super::recording::{DescribedDomain, DescribedWorkload, Description, Recordin
 use super::release;
 use domio_core::{DomainId, Instant, Kind, Record, Runstate, VcpuName};
 use domio_meter::Account;
+use domio_scenario::MAX_VCPUS;
 use domio_sched::credit::DESCRIPTOR;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -44,6 +45,19 @@ fn list(vcpus: &[VcpuName]) -> String {
     }
 }
 
+/// `pcpus`, which ascend, in words: "pcpu 1", "pcpus 1, 4 to 7".
+fn stretches(pcpus: &[u16]) -> String {
+    let stretches = pcpus.chunk_by(|before, next| before + 1 == *next);
+    let words: Vec<String> = stretches
+        .map(|stretch| match stretch {
+            [only] => only.to_string(),
+            _ => format!("{} to {}", stretch[0], stretch[stretch.len() - 1]),
+        })
+        .collect();
+    let plural = if pcpus.len() == 1 { "" } else { "s" };
+    format!("pcpu{plural} {}", words.join(", "))
+}
+
 /// Checks that `records` can be of the host that `description` describes. A domain that has more
 /// vcpus than it says gets them, with a remark.
 ///
@@ -58,7 +72,10 @@ pub(super) fn fit(description: &mut Description, records: &[Record]) -> Result<(
         ));
     }
     let seen = seen(records);
-    for name in seen.keys() {
+    // The last of each domain's vcpus tells how many there are.
+    let last: BTreeMap<DomainId, VcpuName> = seen.keys().map(|v| (v.domain, *v)).collect();
+    for name in last.values() {
+        let known = description.vcpus();
         let mut domains = description.domains.iter_mut();
         let Some(domain) = domains.find(|d| d.id == name.domain.0) else {
             return Err(format!(
@@ -68,6 +85,14 @@ pub(super) fn fit(description: &mut Description, records: &[Record]) -> Result<(
             ));
         };
         if name.index >= domain.vcpus {
+            if known - usize::from(domain.vcpus) + usize::from(name.index) >= MAX_VCPUS {
+                return Err(format!(
+                    "the trace shows {name}, but {} has {} vcpus in scenario.json, and all domains \
+                     have {MAX_VCPUS} at most, as in scenarios; if it has fewer, the trace is \
+                     damaged: record the host anew",
+                    domain.name, domain.vcpus
+                ));
+            }
             description.assumed.push(format!(
                 "the trace shows {name}, but {} has {} vcpus in scenario.json: {} are assumed",
                 domain.name,
@@ -114,10 +139,14 @@ pub(super) fn remarks(recording: &Recording, dispatches: usize) -> Vec<String> {
         }
     }
     let pcpus: BTreeSet<u16> = recording.records.iter().map(|r| r.pcpu.0).collect();
-    for p in (0..description.pcpus).filter(|p| !pcpus.contains(p)) {
+    let silent: Vec<u16> = (0..description.pcpus)
+        .filter(|p| !pcpus.contains(p))
+        .collect();
+    if !silent.is_empty() {
         remarks.push(format!(
-            "scenario.json says {} pcpus, but the trace has no record of pcpu {p}",
-            description.pcpus
+            "scenario.json says {} pcpus, but the trace has no record of {}",
+            description.pcpus,
+            stretches(&silent)
         ));
     }
     if dispatches == 0 {
@@ -302,6 +331,59 @@ mod tests {
         assert!(said[2].contains("nobody is switched in"), "{said:?}");
         let why = reason_of(7, &recording).expect("a reason");
         assert!(why.contains("no record of it"), "{why}");
+    }
+
+    #[test]
+    fn pcpus_without_a_record_are_one_remark() {
+        let remark = |pcpus: u16, used: &[u16]| {
+            let on = |p: &u16| Record {
+                pcpu: PcpuId(*p),
+                ..records()[0]
+            };
+            let of = description(|d| d["pcpus"] = pcpus.into());
+            remarks(&recording(of, used.iter().map(on).collect()), 4)
+                .into_iter()
+                .filter(|r| r.contains("pcpus, but"))
+                .collect::<Vec<_>>()
+        };
+        let says = |pcpus: u16, which: &str| {
+            [format!(
+                "scenario.json says {pcpus} pcpus, but the trace has no record of {which}"
+            )]
+        };
+        assert_eq!(remark(256, &[0]), says(256, "pcpus 1 to 255"));
+        assert_eq!(
+            remark(9, &[1, 2, 5]),
+            says(9, "pcpus 0, 3 to 4, 6 to 8"),
+            "stretches"
+        );
+        assert_eq!(remark(3, &[0, 2]), says(3, "pcpu 1"));
+        assert_eq!(remark(3, &[0, 1, 2]), [""; 0]);
+    }
+
+    #[test]
+    fn a_trace_of_more_vcpus_than_there_may_be_is_refused() {
+        let of = |vcpu: u16| {
+            let mut records = records();
+            records.push(record(3_000, 0, 1, Runstate::Blocked, Runstate::Runnable));
+            records.push(record(
+                3_001,
+                0,
+                vcpu,
+                Runstate::Blocked,
+                Runstate::Runnable,
+            ));
+            let mut description = description(|_| {});
+            fit(&mut description, &records).map(|()| description)
+        };
+        // Domain-0 has the rest beside the one of g1, and one remark for all that it got.
+        let most = of(4_094).expect("4096 in all");
+        assert_eq!((most.vcpus(), most.assumed.len()), (4_096, 1));
+        for vcpu in [4_095, u16::MAX] {
+            let why = of(vcpu).expect_err("too many");
+            let shown = why.contains(&format!("shows d0v{vcpu}, but Domain-0 has 1 vcpus"));
+            assert!(shown && why.contains("4096 at most"), "{why}");
+        }
     }
 
     #[test]

@@ -2,7 +2,9 @@
 
 use super::{fit, release};
 use crate::order::{ADVICE, OutOfOrder, in_order};
+use domio_core::cpuset::MAX_PCPUS;
 use domio_core::{Instant, Record};
+use domio_scenario::MAX_VCPUS;
 use domio_trace::{ReadOptions, TraceError, TraceReader};
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
@@ -14,13 +16,13 @@ pub struct Description {
     pub xen: String,
     /// Xen's name of the scheduler.
     pub scheduler: String,
-    /// Number of pcpus.
+    /// Number of pcpus, [`MAX_PCPUS`] at most.
     pub pcpus: u16,
     /// Ticks of the trace's clock in a second.
     pub tsc_hz: u64,
     /// Parameters of the scheduler, by the names of `xl sched-credit`.
     pub params: std::collections::BTreeMap<String, i64>,
-    /// Domains, dom0 included.
+    /// Domains, dom0 included, with [`MAX_VCPUS`] vcpus together at most.
     pub domains: Vec<DescribedDomain>,
     /// What it does not say and which default holds instead, a sentence each.
     #[serde(skip)]
@@ -36,6 +38,11 @@ impl Description {
         let mut description: Description = serde_json::from_slice(text)?;
         description.assumed = fit::assumed(&serde_json::from_slice(text)?);
         Ok(description)
+    }
+
+    /// Number of vcpus of all domains.
+    pub fn vcpus(&self) -> usize {
+        self.domains.iter().map(|d| usize::from(d.vcpus)).sum()
     }
 }
 
@@ -290,10 +297,21 @@ impl Recording {
         if let Err(problem) = release::comparable(&self.description.xen) {
             return unusable(problem);
         }
-        if self.description.pcpus == 0 || self.description.pcpus > 256 {
+        if !(1..=MAX_PCPUS).contains(&usize::from(self.description.pcpus)) {
             return unusable(format!(
-                "{} pcpus; expected 1 to 256",
+                "{} pcpus; expected 1 to {MAX_PCPUS}, as in scenarios: correct `pcpus` in \
+                 scenario.json",
                 self.description.pcpus
+            ));
+        }
+        if self.description.vcpus() > MAX_VCPUS {
+            let most = self.description.domains.iter().max_by_key(|d| d.vcpus);
+            let most = most.map(|d| format!("{} alone {}", d.name, d.vcpus));
+            return unusable(format!(
+                "{} vcpus of all domains, {}; expected {MAX_VCPUS} at most, as in scenarios: \
+                 correct `vcpus` in scenario.json",
+                self.description.vcpus(),
+                most.unwrap_or_default()
             ));
         }
         let pcpus = self.description.pcpus;
