@@ -264,7 +264,8 @@ impl Network {
             }
             Piece::Refill(n) => {
                 for _ in 0..n {
-                    v.rx.put_request(()).expect("the ring has room for all of them");
+                    v.rx.put_request(())
+                        .expect("the ring has room for all of them");
                 }
                 v.front.tell |= v.rx.push_requests();
             }
