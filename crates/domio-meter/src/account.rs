@@ -33,6 +33,9 @@ impl Window {
     }
 }
 
+/// Losses that a vcpu cannot have seen, so that its time counts as unknown.
+const UNSURE: u64 = u64::MAX;
+
 /// Sums of a vcpu, in nanoseconds and counts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Sums {
@@ -181,6 +184,35 @@ impl VcpuBook {
     /// Whether lost records may hide a change since the latest record.
     fn missed(&self, losses: &Losses) -> bool {
         losses.concerning(self.state, self.pcpu) != self.losses
+    }
+
+    /// Another vcpu is on `pcpu` at `at`. When this one is there, and only records that it goes on
+    /// tell so, its run is over: since `at` where the record says so (`now`), else since a time that
+    /// is not known. Until its next record its time is unknown. Returns time on the pcpu as in
+    /// [`Completed::ran`].
+    pub(crate) fn displaced(
+        &mut self,
+        at: u64,
+        pcpu: PcpuId,
+        now: bool,
+        losses: &Losses,
+        window: Window,
+    ) -> Option<u64> {
+        if !self.known || self.changed || self.state != Runstate::Running || self.pcpu != pcpu {
+            return None;
+        }
+        let mut ran = None;
+        if now {
+            ran = self.end(at, losses, window).map(|(_, ran)| ran);
+            self.since = self.since.max(at);
+        }
+        self.losses = UNSURE;
+        ran
+    }
+
+    /// The pcpu of its latest runstate record.
+    pub(crate) fn pcpu(&self) -> PcpuId {
+        self.pcpu
     }
 
     /// The trace ends at `at` and the state with it; returns time on a pcpu as in

@@ -6,6 +6,8 @@ use std::fmt;
 use domio_core::{Instant, Kind, PcpuId, Record, Runstate, Sink, VcpuName};
 use domio_trace::{Losses, VCPUS_MAX};
 
+use crate::told::Told;
+
 /// Most findings that are kept; further ones are only counted.
 const FINDINGS_MAX: usize = 1000;
 
@@ -16,6 +18,7 @@ const FINDINGS_MAX: usize = 1000;
 /// - A vcpu's old runstate is the new one of its record before, and the transition exists in Xen.
 /// - No vcpu runs on two pcpus, no two vcpus run on one pcpu, and a run ends where it began.
 /// - A vcpu's runstates sum exactly to the time between its first and its last record.
+/// - There are records of runstates: without them the rules above hold for any trace.
 ///
 /// After [`Kind::Lost`] nothing is expected of what the missing records may have changed. After a
 /// finding, the record is believed, so that one wrong record does not condemn all that follow.
@@ -24,8 +27,11 @@ pub struct TraceChecker {
     pcpus: Vec<PcpuState>,
     vcpus: BTreeMap<u32, VcpuState>,
     losses: Losses,
+    told: Told,
     /// Number of the current record.
     index: u64,
+    /// Pcpu of the first record.
+    first_pcpu: PcpuId,
     report: CheckReport,
 }
 
@@ -130,6 +136,11 @@ pub enum Problem {
         /// Time between its first and last record, in nanoseconds.
         elapsed: u64,
     },
+    /// The trace has records, but none of runstates.
+    NoRunstates {
+        /// Its records.
+        records: u64,
+    },
     /// More vcpus than any host has; further ones are not checked.
     TooManyVcpus,
 }
@@ -190,7 +201,15 @@ impl TraceChecker {
                 self.find(v.since, v.pcpu, problem);
             }
         }
-        self.report.records = self.index;
+        let records = self.index;
+        if let Some((first, _)) = self.told.missing() {
+            // It is about the whole trace, which begins with the first record.
+            self.index = 0;
+            let pcpu = self.first_pcpu;
+            let problem = Problem::NoRunstates { records };
+            self.find(Instant::from_nanos(first), pcpu, problem);
+        }
+        self.report.records = records;
         self.report
     }
 
@@ -288,6 +307,10 @@ impl TraceChecker {
 impl Sink for TraceChecker {
     fn record(&mut self, record: &Record) {
         let (at, pcpu) = (record.at, record.pcpu);
+        if self.index == 0 {
+            self.first_pcpu = pcpu;
+        }
+        self.told.see(record);
         let index = pcpu.index();
         if index >= self.pcpus.len() {
             self.pcpus.resize(index + 1, PcpuState::default());
@@ -353,6 +376,11 @@ impl fmt::Display for Problem {
             Problem::SumsDiffer { vcpu, sum, elapsed } => write!(
                 f,
                 "the runstates of {vcpu} sum to {sum} ns, its time is {elapsed} ns"
+            ),
+            Problem::NoRunstates { records } => write!(
+                f,
+                "the trace starts here and has {records} records, but none of runstates, so \
+                 there is little to check: record with `xentrace -e 0x0002f000`"
             ),
             Problem::TooManyVcpus => write!(f, "more than {VCPUS_MAX} vcpus"),
         }

@@ -9,7 +9,8 @@ use crate::{Account, NetworkSummary, Quantiles, Summary};
 /// there is no sample.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct SummaryJson {
-    /// Measured time: from the first to the last runstate record.
+    /// Measured time: from the first to the last runstate record, or record where `runstates` is
+    /// false.
     pub seconds: f64,
     /// Counts a second of the clock that the file's times were converted with.
     pub tsc_hz: u64,
@@ -17,6 +18,10 @@ pub struct SummaryJson {
     pub records: u64,
     /// Records that Xen dropped.
     pub lost_records: u64,
+    /// Whether the file ends too early; the figures are of what is there.
+    pub truncated: bool,
+    /// Whether the trace tells of runstates. If not, there are no figures of domains and pcpus.
+    pub runstates: bool,
     /// Jain's index of the domains' running times, without the idle domain: 1 when all are equal,
     /// one over their number when one has it all; `null` when none ran.
     pub jain: Option<f64>,
@@ -146,7 +151,7 @@ pub struct PcpuJson {
 }
 
 impl SummaryJson {
-    /// `summary` of a file whose clock counts `tsc_hz` a second.
+    /// `summary` of a file whose clock counts `tsc_hz` a second, and that does not end too early.
     pub fn new(summary: &Summary, tsc_hz: u64) -> Self {
         let ids = summary.domains.iter().map(|d| d.id);
         let real: Vec<DomainId> = ids.filter(|id| *id != DomainId::IDLE).collect();
@@ -179,6 +184,8 @@ impl SummaryJson {
             tsc_hz,
             records: summary.records,
             lost_records: summary.lost_records,
+            truncated: false,
+            runstates: summary.runstates,
             jain: summary.jain(&real),
             domains: domains.collect(),
             pcpus: pcpus.collect(),

@@ -20,6 +20,7 @@ mod meter;
 mod network;
 mod sampler;
 mod summary;
+mod told;
 
 pub use check::{CheckReport, Finding, Problem, TraceChecker};
 pub use distribution::Quantiles;

@@ -4,13 +4,14 @@ use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
 use domio_core::{DomainId, Instant, Kind, PcpuId, Record, Runstate, Sink, VcpuName};
-use domio_trace::{Losses, VCPUS_MAX};
+use domio_trace::{GoingOn, Losses, VCPUS_MAX};
 
 use crate::account::{VcpuBook, Window};
 use crate::distribution::Distribution;
 use crate::jobs::JobBooks;
 use crate::network::NetworkBooks;
 use crate::summary::{Account, DomainSummary, PcpuSummary, Summary, VcpuSummary};
+use crate::told::Told;
 
 /// Samples, over all vcpus, up to which every one is kept as it is: 32 Mi, 128 MiB of memory
 /// (256 MiB while a list grows). Beyond, the longest lists are turned into histograms that are
@@ -26,6 +27,9 @@ const WORTH_COMPRESSING: usize = 1 << 16;
 /// - The measured time goes from the first to the last runstate record. A vcpu's sums go from its
 ///   own first to its own last runstate record, so that no state is guessed. A record that it goes
 ///   on ([`Kind::Continue`]) says that it runs, and counts like a mark until its state changes.
+///   Another vcpu on that pcpu ends such a run.
+/// - A trace that has switches but no runstate record gives no figures of vcpus and pcpus
+///   ([`Summary::runstates`]); its measured time goes from the first to the last record.
 /// - A run is a completed stay on a pcpu.
 /// - A mark ([`Kind::RunstateChange`] between equal states) opens or extends a vcpu's sums. It is
 ///   no edge of a run, and a stay that began before the first record of its vcpu is no sample.
@@ -54,6 +58,8 @@ pub struct Meter {
     network: NetworkBooks,
     jobs: JobBooks,
     losses: Losses,
+    going_on: GoingOn,
+    told: Told,
     records: u64,
     lost_records: u64,
     ignored_records: u64,
@@ -103,6 +109,8 @@ impl Meter {
             network: NetworkBooks::default(),
             jobs: JobBooks::default(),
             losses: Losses::new(),
+            going_on: GoingOn::new(),
+            told: Told::default(),
             records: 0,
             lost_records: 0,
             ignored_records: 0,
@@ -168,6 +176,36 @@ impl Meter {
     fn is_new(&self, word: u32) -> bool {
         let slot = self.index.get(&word);
         slot.is_none_or(|slot| !self.books[*slot as usize].has_changed())
+    }
+
+    /// `vcpu` has no runstate record so far and goes on on `pcpu`.
+    fn goes_on(&mut self, at: u64, pcpu: PcpuId, vcpu: VcpuName) {
+        if let Some(other) = self.going_on.goes_on(pcpu, vcpu) {
+            self.displace(at, pcpu, other, false);
+        }
+        // Who went on elsewhere before has left there without a record.
+        let slot = self.index.get(&vcpu.word()).copied();
+        if let Some(was_on) = slot.map(|slot| self.books[slot as usize].pcpu())
+            && was_on != pcpu
+        {
+            self.displace(at, was_on, vcpu, false);
+        }
+        let running = Runstate::Running;
+        self.change(at, pcpu, vcpu.word(), running, running);
+    }
+
+    /// Another vcpu is on `pcpu`, where `vcpu` went on; `vcpu` left at `at` when `now`, and at an
+    /// unknown time otherwise.
+    #[cold]
+    fn displace(&mut self, at: u64, pcpu: PcpuId, vcpu: VcpuName, now: bool) {
+        let Some(&slot) = self.index.get(&vcpu.word()) else {
+            return;
+        };
+        let book = &mut self.books[slot as usize];
+        let ran = book.displaced(at, pcpu, now, &self.losses, self.window);
+        if let Some(ran) = ran {
+            self.pcpu(pcpu).ran(ran, vcpu.is_idle());
+        }
     }
 
     #[cold]
@@ -236,8 +274,16 @@ impl Meter {
         self.summarise(end)
     }
 
-    fn summarise(mut self, end: u64) -> Summary {
-        let first = self.span.map_or(0, |(first, _)| first);
+    fn summarise(mut self, mut end: u64) -> Summary {
+        let mut first = self.span.map_or(0, |(first, _)| first);
+        let missing = self.told.missing();
+        if let Some(span) = missing {
+            // What the records that somebody goes on tell is not half of it.
+            self.books.clear();
+            self.pcpus.clear();
+            first = span.0;
+            end = end.max(span.1).min(self.window.to);
+        }
         self.books.sort_by_key(|b| b.name);
         let mut domains: Vec<DomainSummary> = Vec::new();
         for books in self
@@ -274,6 +320,7 @@ impl Meter {
         Summary {
             start: Instant::from_nanos(first.max(self.window.from)),
             end: Instant::from_nanos(end),
+            runstates: missing.is_none(),
             records: self.records,
             lost_records: self.lost_records,
             ignored_records: self.ignored_records,
@@ -287,19 +334,35 @@ impl Sink for Meter {
     #[inline]
     fn record(&mut self, record: &Record) {
         self.records += 1;
+        self.told.see(record);
         let at = record.at.as_nanos();
         match record.kind {
             Kind::Switch | Kind::RunstateChange => {
                 let changes = record.changes();
                 for (vcpu, old, new) in changes.into_iter().flatten() {
+                    if new == Runstate::Running
+                        && let Some(other) = self.going_on.comes(record.pcpu, vcpu)
+                    {
+                        self.displace(at, record.pcpu, other, false);
+                    }
                     self.change(at, record.pcpu, vcpu.word(), old, new);
                 }
                 self.ignored_records += u64::from(changes[0].is_none());
             }
             // Whoever has a pcpu to itself may have no other record for as long as the trace lasts.
             Kind::Continue if self.is_new(record.vcpu.word()) => {
-                let running = Runstate::Running;
-                self.change(at, record.pcpu, record.vcpu.word(), running, running);
+                self.goes_on(at, record.pcpu, record.vcpu);
+            }
+            Kind::Continue => {
+                if let Some(other) = self.going_on.comes(record.pcpu, record.vcpu) {
+                    self.displace(at, record.pcpu, other, false);
+                }
+            }
+            Kind::SwitchOnly => {
+                let next = VcpuName::from_word(record.data[0]);
+                if let Some(other) = self.going_on.comes(record.pcpu, next) {
+                    self.displace(at, record.pcpu, other, other == record.vcpu);
+                }
             }
             Kind::Lost => {
                 self.lost_records += u64::from(record.data[0]);

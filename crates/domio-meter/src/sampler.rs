@@ -3,11 +3,14 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use domio_core::{DomainId, Duration, Instant, Kind, PcpuId, Record, Runstate, Sink, VcpuName};
-use domio_trace::{Losses, VCPUS_MAX};
+use domio_trace::{GoingOn, Losses, VCPUS_MAX};
 
 /// Most intervals without a record that become samples of their own; a longer gap is one sample.
 /// Keeps a damaged time from making samples without end.
 const EMPTY_MAX: u64 = 1000;
+
+/// Losses that a vcpu cannot have seen, so that its time does not count.
+const UNSURE: u64 = u64::MAX;
 
 /// One interval.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -65,6 +68,7 @@ pub struct Sampler {
     vcpus: BTreeMap<u32, Vcpu>,
     domains: BTreeMap<u16, DomainSample>,
     losses: Losses,
+    going_on: GoingOn,
     lost_records: u64,
     ready: VecDeque<Sample>,
 }
@@ -75,6 +79,8 @@ struct Vcpu {
     since: u64,
     pcpu: PcpuId,
     losses: u64,
+    /// Whether more than records that it goes on has told of it.
+    changed: bool,
 }
 
 impl Sampler {
@@ -91,6 +97,7 @@ impl Sampler {
             vcpus: BTreeMap::new(),
             domains: BTreeMap::new(),
             losses: Losses::new(),
+            going_on: GoingOn::new(),
             lost_records: 0,
             ready: VecDeque::new(),
         }
@@ -169,6 +176,7 @@ impl Sampler {
             since: at,
             pcpu,
             losses,
+            changed: old != new || self.vcpus.get(&word).is_some_and(|vcpu| vcpu.changed),
         };
         if let Some(vcpu) = self.vcpus.insert(word, next) {
             let missed = self.losses.concerning(vcpu.state, vcpu.pcpu) != vcpu.losses;
@@ -178,6 +186,57 @@ impl Sampler {
         }
         domain.executions += u64::from(new == Runstate::Running && old != new);
         domain.wakeups += u64::from(old == Runstate::Blocked && new == Runstate::Runnable);
+    }
+
+    /// `record` says that a vcpu goes on, or is switched to: that ends the run of whoever only went
+    /// on there.
+    fn goes_on_or_switches(&mut self, record: &Record) {
+        let (pcpu, vcpu) = (record.pcpu, record.vcpu);
+        let other = match record.kind {
+            Kind::SwitchOnly => {
+                let next = VcpuName::from_word(record.data[0]);
+                self.going_on.comes(pcpu, next)
+            }
+            Kind::Continue if self.is_new(vcpu.word()) => {
+                // Who went on elsewhere before has left there without a record.
+                if let Some(was) = self.vcpus.get_mut(&vcpu.word())
+                    && was.pcpu != pcpu
+                {
+                    was.losses = UNSURE;
+                }
+                self.going_on.goes_on(pcpu, vcpu)
+            }
+            Kind::Continue => self.going_on.comes(pcpu, vcpu),
+            _ => None,
+        };
+        if let Some(other) = other {
+            let now = record.kind == Kind::SwitchOnly && other == vcpu;
+            self.displace(record, other, now);
+        }
+    }
+
+    /// `record` shows that `other` is not on its pcpu, where it only went on: it left just `now`, or
+    /// at an unknown time.
+    fn displace(&mut self, record: &Record, other: VcpuName, now: bool) {
+        let Some(left) = self.vcpus.get_mut(&other.word()) else {
+            return;
+        };
+        if left.changed || left.state != Runstate::Running || left.pcpu != record.pcpu {
+            return;
+        }
+        let at = record.at.as_nanos();
+        let missed = self.losses.concerning(left.state, left.pcpu) != left.losses;
+        if now && !missed {
+            let domain = self.domains.entry(other.domain.0).or_default();
+            domain.add(Runstate::Running, at.saturating_sub(left.since));
+        }
+        left.since = left.since.max(at);
+        left.losses = UNSURE;
+    }
+
+    /// Whether no runstate has changed of this vcpu yet.
+    fn is_new(&self, word: u32) -> bool {
+        self.vcpus.get(&word).is_none_or(|vcpu| !vcpu.changed)
     }
 }
 
@@ -197,8 +256,8 @@ impl Sink for Sampler {
     fn record(&mut self, record: &Record) {
         let at = record.at.as_nanos();
         let changes = match record.kind {
-            // It was running all the time, and may have no other record.
-            Kind::Continue if !self.vcpus.contains_key(&record.vcpu.word()) => {
+            // It runs, and may have no other record.
+            Kind::Continue if self.is_new(record.vcpu.word()) => {
                 let running = Runstate::Running;
                 [Some((record.vcpu, running, running)), None]
             }
@@ -207,7 +266,14 @@ impl Sink for Sampler {
         if changes[0].is_some() || self.start.is_some() {
             self.advance(at);
         }
+        self.goes_on_or_switches(record);
         for (vcpu, old, new) in changes.into_iter().flatten() {
+            if new == Runstate::Running
+                && record.kind != Kind::Continue
+                && let Some(other) = self.going_on.comes(record.pcpu, vcpu)
+            {
+                self.displace(record, other, false);
+            }
             self.change(at, record.pcpu, vcpu, old, new);
         }
         let allocated = match record.kind {

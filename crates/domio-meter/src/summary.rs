@@ -7,10 +7,13 @@ use crate::Quantiles;
 /// The figures of a trace. Times are nanoseconds unless named otherwise.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Summary {
-    /// First runstate record, or start of the measured window when that is later.
+    /// First runstate record (first record where there are none of runstates), or start of the measured window when that is later.
     pub start: Instant,
-    /// Last runstate record, or the end given.
+    /// Last runstate record (last record where there are none of runstates), or the end given.
     pub end: Instant,
+    /// Whether the trace tells of runstates, or has no record at all. Without runstates there are
+    /// no figures of vcpus and pcpus.
+    pub runstates: bool,
     /// Records seen, of all kinds.
     pub records: u64,
     /// Records that Xen dropped, as the trace says.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use domio_core::{Instant, Kind, PcpuId, Record, Runstate, VcpuName};
 
-use crate::Losses;
+use crate::{GoingOn, Losses};
 
 /// Most vcpus that analyses tell apart; records of further ones are left out. No host has as many:
 /// the bound keeps a damaged file from taking all memory.
@@ -34,6 +34,7 @@ pub struct Interval {
 pub struct Intervals {
     open: BTreeMap<u32, Open>,
     losses: Losses,
+    going_on: GoingOn,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -44,6 +45,17 @@ struct Open {
     pcpu: PcpuId,
     /// Losses that concerned it when the interval started.
     losses: u64,
+    /// Whether only records that it goes on have told of it.
+    went_on: bool,
+    /// When it was found to have left its pcpu, without a record of its own so far.
+    left: Option<Instant>,
+}
+
+impl Open {
+    /// Whether the state may have ended before `at`, unseen.
+    fn left_before(&self, at: Instant) -> bool {
+        self.left.is_some_and(|left| left < at)
+    }
 }
 
 impl Intervals {
@@ -63,11 +75,24 @@ impl Intervals {
             self.open_running(record);
             return;
         }
+        if record.kind == Kind::SwitchOnly {
+            let next = VcpuName::from_word(record.data[0]);
+            if let Some(other) = self.going_on.comes(record.pcpu, next) {
+                self.displace(record, other);
+            }
+            return;
+        }
         for (vcpu, old, new) in record.changes().into_iter().flatten() {
             let word = vcpu.word();
+            if new == Runstate::Running
+                && let Some(other) = self.going_on.comes(record.pcpu, vcpu)
+            {
+                self.displace(record, other);
+            }
             let before = self.open.get(&word).copied();
             if let Some(open) = before {
-                let missed = self.losses.concerning(open.state, open.pcpu) != open.losses;
+                let missed = self.losses.concerning(open.state, open.pcpu) != open.losses
+                    || open.left_before(record.at);
                 ended(&Interval {
                     vcpu,
                     state: (open.state == old && !missed).then_some(old),
@@ -88,15 +113,28 @@ impl Intervals {
                     after: old,
                     pcpu: record.pcpu,
                     losses: self.losses.concerning(new, record.pcpu),
+                    went_on: false,
+                    left: None,
                 },
             );
         }
     }
 
-    /// A vcpu that was not seen before runs.
+    /// A vcpu goes on: it runs, and when no other record has told of it, that opens an interval.
     fn open_running(&mut self, record: &Record) {
-        let word = record.vcpu.word();
-        if self.open.contains_key(&word) || self.open.len() >= VCPUS_MAX {
+        let (pcpu, word) = (record.pcpu, record.vcpu.word());
+        let known = self.open.get(&word).copied();
+        let is_new = known.is_none_or(|open| open.went_on);
+        let displaced = match is_new {
+            true => self.going_on.goes_on(pcpu, record.vcpu),
+            false => self.going_on.comes(pcpu, record.vcpu),
+        };
+        if let Some(other) = displaced {
+            self.displace(record, other);
+        }
+        let runs_on = known
+            .is_some_and(|open| !open.went_on || open.pcpu == pcpu && !open.left_before(record.at));
+        if runs_on || known.is_none() && self.open.len() >= VCPUS_MAX {
             return;
         }
         let running = Open {
@@ -105,8 +143,22 @@ impl Intervals {
             after: Runstate::Running,
             pcpu: record.pcpu,
             losses: self.losses.concerning(Runstate::Running, record.pcpu),
+            went_on: true,
+            left: None,
         };
         self.open.insert(word, running);
+    }
+
+    /// `record` shows that `other`, which only went on there, is on its pcpu no more: since now if
+    /// the record is of `other`'s leaving, else since some time after it was last seen.
+    fn displace(&mut self, record: &Record, other: VcpuName) {
+        if let Some(open) = self.open.get_mut(&other.word())
+            && open.went_on
+            && open.pcpu == record.pcpu
+        {
+            let now = record.kind == Kind::SwitchOnly && other == record.vcpu;
+            open.left = Some(if now { record.at } else { open.since });
+        }
     }
 }
 
@@ -127,6 +179,40 @@ mod tests {
             intervals.feed(&r, |i| out.push((i.start, i.end, i.state, i.pcpu)));
         }
         assert_eq!(out, [(at(10), at(40), Some(Running), PcpuId(2))]);
+    }
+
+    #[test]
+    fn a_run_without_records_of_its_end_is_not_sure() {
+        let [v, w] = [1, 2].map(VcpuName::from_word);
+        let at = Instant::from_nanos;
+        let goes_on = |ns, pcpu, v| Record::new(at(ns), PcpuId(pcpu), Kind::Continue, v);
+        let switch = |ns| {
+            let mut r = Record::new(at(ns), PcpuId(2), Kind::SwitchOnly, v);
+            r.data[0] = w.word();
+            r
+        };
+        let comes = Record::runstate(at(30), PcpuId(2), w, Runnable, Running);
+        let stops = |pcpu| Record::runstate(at(40), PcpuId(pcpu), v, Running, Blocked);
+        let run = |records: &[Record]| {
+            let mut intervals = Intervals::new();
+            let mut out = Vec::new();
+            for r in records {
+                intervals.feed(r, |i| out.push((i.start.as_nanos(), i.state)));
+            }
+            out
+        };
+        let first = goes_on(10, 2, v);
+        // Another one goes on there, is put there, or takes the pcpu at some earlier time.
+        assert_eq!(run(&[first, goes_on(30, 2, w), stops(2)]), [(10, None)]);
+        assert_eq!(run(&[first, comes, stops(2)]), [(10, None)]);
+        assert_eq!(run(&[first, switch(30), stops(2)]), [(10, None)]);
+        // The records of a switch have one time.
+        assert_eq!(run(&[first, switch(40), stops(2)]), [(10, Some(Running))]);
+        // It is there again, or elsewhere: since when, nothing tells.
+        let again = [first, goes_on(30, 2, w), goes_on(35, 2, v), stops(2)];
+        assert_eq!(run(&again), [(35, Some(Running))]);
+        let elsewhere = [first, goes_on(30, 3, v), stops(3)];
+        assert_eq!(run(&elsewhere), [(30, Some(Running))]);
     }
 
     #[test]

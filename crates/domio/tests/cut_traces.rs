@@ -38,6 +38,23 @@ fn a_trace_that_ends_too_early_is_not_clean() {
 }
 
 #[test]
+fn a_summary_tells_that_its_trace_ends_too_early() {
+    let folder = folder();
+    let own = own_trace(&folder);
+    let recorded = fs::read(recording()).unwrap();
+    for (name, bytes) in [("cut.domio", own), ("cut.bin", recorded)] {
+        for (cut, truncated) in [(0, false), (20, true)] {
+            fs::write(folder.path().join(name), &bytes[..bytes.len() - cut]).unwrap();
+            let summary = json_of(&folder, &["trace", "summary", name, "--json"]);
+            assert_eq!(
+                summary["truncated"], truncated,
+                "{name} without {cut} bytes"
+            );
+        }
+    }
+}
+
+#[test]
 fn a_trace_without_one_whole_record_is_not_used() {
     let folder = folder();
     // So short that it has one block of records.

@@ -55,7 +55,9 @@ fn read(
     let disorder = reader.merge_stats().late;
     if disorder > 0 {
         out::message(&format!(
-            "warning: {file}: {disorder} records are out of order; is --cpu-hz right?"
+            "warning: {file}: {disorder} records are earlier than the ones before them; the file \
+             looks like several recordings in one, or a pcpu's clock went back: take one recording \
+             at a time"
         ));
     }
     Ok(damage)
@@ -63,14 +65,16 @@ fn read(
 
 /// As [`read`], for those who use a file that ends too early as far as it goes, unless that is
 /// nowhere.
-fn copy(reader: &mut Reader, input: &TraceInput, sink: &mut impl Sink) -> anyhow::Result<()> {
+///
+/// Returns whether the file ends too early.
+fn copy(reader: &mut Reader, input: &TraceInput, sink: &mut impl Sink) -> anyhow::Result<bool> {
     match read(reader, input, sink)? {
         Some(error) if error.records == 0 => Err(unreadable(error, input)),
         Some(error) => {
             warn(&error, input);
-            Ok(())
+            Ok(true)
         }
-        None => Ok(()),
+        None => Ok(false),
     }
 }
 
@@ -87,8 +91,16 @@ fn unreadable(error: TraceError, input: &TraceInput) -> anyhow::Error {
 fn summary(args: &TraceSummary, global: &Global) -> anyhow::Result<Status> {
     let mut reader = open(&args.input, global)?;
     let mut meter = Meter::new();
-    copy(&mut reader, &args.input, &mut meter)?;
-    let summary = SummaryJson::new(&meter.finish(), reader.tsc_hz());
+    let truncated = copy(&mut reader, &args.input, &mut meter)?;
+    let mut summary = SummaryJson::new(&meter.finish(), reader.tsc_hz());
+    summary.truncated = truncated;
+    if !summary.runstates {
+        let (file, records) = (args.input.file.display(), summary.records);
+        out::message(&format!(
+            "warning: {file}: {records} records, but none of runstates, so there are no figures of \
+             domains and pcpus; record with `xentrace -e 0x0002f000`"
+        ));
+    }
     match args.json {
         true => out::json(&summary)?,
         false => {

@@ -1,0 +1,141 @@
+//! Runs of which only records that they go on tell, and nothing when they end.
+
+use domio_core::{DomainId, Duration, Instant, Kind, PcpuId, Record, Runstate, Sink, VcpuName};
+use domio_meter::{Meter, Problem, Sampler, Summary, TraceChecker};
+
+const A: VcpuName = VcpuName::new(DomainId(1), 0);
+const B: VcpuName = VcpuName::new(DomainId(2), 0);
+const OTHER: VcpuName = VcpuName::new(DomainId(3), 0);
+
+fn at(ms: u64) -> Instant {
+    Instant::ZERO + Duration::from_millis(ms)
+}
+
+fn goes_on(ms: u64, pcpu: u16, vcpu: VcpuName) -> Record {
+    Record::new(at(ms), PcpuId(pcpu), Kind::Continue, vcpu)
+}
+
+/// Pcpu 0 is switched from one vcpu to another.
+fn switch(ms: u64, from: VcpuName, to: VcpuName) -> Record {
+    let mut record = Record::new(at(ms), PcpuId(0), Kind::SwitchOnly, from);
+    record.data[0] = to.word();
+    record
+}
+
+fn summary(records: &[Record]) -> Summary {
+    let mut meter = Meter::new();
+    records.iter().for_each(|r| meter.record(r));
+    meter.finish()
+}
+
+/// Milliseconds that `A` ran and of which nothing is known, and that pcpu 0 was busy, in a trace
+/// from 0 to 100 ms that has runstates: those of somebody on pcpu 1. The samples have to agree.
+fn figures(records: &[Record]) -> (u64, u64, u64) {
+    let other = |ms, old, new| Record::runstate(at(ms), PcpuId(1), OTHER, old, new);
+    let mut all = vec![other(0, Runstate::Runnable, Runstate::Running)];
+    all.extend(records);
+    all.push(other(100, Runstate::Running, Runstate::Blocked));
+    let summary = summary(&all);
+    assert!(summary.runstates);
+    let a = &summary.domain(A.domain).unwrap().total;
+    assert_eq!((a.executions, a.runs.count), (0, 0));
+    let mut sampler = Sampler::new(Duration::from_millis(1000));
+    all.iter().for_each(|r| sampler.record(r));
+    let samples: Vec<_> = sampler.finish().flat_map(|s| s.domains).collect();
+    let gotten = samples.iter().find(|d| d.id == A.domain).unwrap().gotten;
+    // Samples count an open state up to the edge; all here are closed by then.
+    assert_eq!(gotten, a.running);
+    let ms = |ns| ns / 1_000_000;
+    (ms(a.running), ms(a.unknown), ms(summary.pcpus[0].busy))
+}
+
+#[test]
+fn a_switch_ends_a_run() {
+    let records = [
+        goes_on(10, 0, A),
+        goes_on(40, 0, A),
+        switch(50, A, B),
+        goes_on(60, 0, B),
+        switch(85, B, A),
+        goes_on(90, 0, A),
+        switch(95, A, B),
+    ];
+    // 10 to 50 and 90 to 95; B from 60 to 85. What A did from 50 to 90 is not told.
+    assert_eq!(figures(&records), (45, 40, 70));
+}
+
+#[test]
+fn whoever_is_seen_on_the_pcpu_ends_a_run() {
+    // Nothing tells when A left, so that only 10 to 40 is sure.
+    let a = [goes_on(10, 0, A), goes_on(40, 0, A)];
+    let comes = Record::runstate(at(70), PcpuId(0), B, Runstate::Runnable, Runstate::Running);
+    assert_eq!(figures(&[a[0], a[1], comes]), (30, 0, 30));
+    assert_eq!(
+        figures(&[a[0], a[1], goes_on(70, 0, B), switch(80, B, A)]),
+        (30, 0, 40)
+    );
+    // Seen again, 40 to 90 is not known.
+    let again = [a[0], a[1], comes, goes_on(90, 0, A), switch(95, A, B)];
+    assert_eq!(figures(&again), (35, 50, 35));
+}
+
+#[test]
+fn who_goes_on_elsewhere_has_left() {
+    let records = [
+        goes_on(10, 0, A),
+        goes_on(40, 0, A),
+        goes_on(60, 2, A),
+        goes_on(65, 2, A),
+        goes_on(70, 2, B),
+    ];
+    assert_eq!(figures(&records), (35, 20, 30));
+}
+
+/// As of `xentrace -e 0x00028000`.
+fn without_runstates() -> Vec<Record> {
+    let wakes = |ms| Record::new(at(ms), PcpuId(0), Kind::Wake, B);
+    vec![
+        wakes(5),
+        goes_on(10, 0, A),
+        switch(20, A, B),
+        switch(30, B, A),
+        goes_on(90, 0, A),
+        wakes(105),
+    ]
+}
+
+#[test]
+fn without_runstates_there_are_no_figures() {
+    let summary = summary(&without_runstates());
+    assert!(!summary.runstates);
+    assert!(summary.domains.is_empty() && summary.pcpus.is_empty());
+    assert_eq!((summary.start, summary.end), (at(5), at(105)));
+    assert_eq!(summary.records, 6);
+}
+
+#[test]
+fn a_check_tells_that_there_are_no_runstates() {
+    let check = |records: &[Record]| {
+        let mut checker = TraceChecker::new();
+        records.iter().for_each(|r| checker.record(r));
+        checker.finish()
+    };
+    let mut records = without_runstates();
+    let report = check(&records);
+    assert_eq!(report.total, 1);
+    let finding = &report.findings[0];
+    assert_eq!(finding.problem, Problem::NoRunstates { records: 6 });
+    let text = finding.to_string();
+    assert!(text.contains("xentrace -e 0x0002f000"), "{text}");
+    // One runstate is enough, and so is a pcpu on which nothing else happened.
+    records.push(Record::runstate(
+        at(110),
+        PcpuId(0),
+        A,
+        Runstate::Running,
+        Runstate::Blocked,
+    ));
+    assert!(check(&records).is_clean());
+    assert!(check(&[goes_on(10, 0, A), goes_on(40, 0, A)]).is_clean());
+    assert!(check(&[]).is_clean());
+}

@@ -1,0 +1,133 @@
+//! What commands tell of traces that are whole and yet of little use.
+
+mod common;
+mod recorded;
+
+use common::{domio, folder, json, json_of};
+use predicates::prelude::*;
+use predicates::str::contains;
+use recorded::{own_trace, recording};
+use std::fs;
+
+/// Events of Xen, without the bits that differ from release to release.
+const RUNSTATES: u32 = 0x0002_1000;
+const SWITCHES: u32 = 0x0002_8000;
+const POLICY: u32 = 0x0002_2000;
+
+fn word(bytes: &[u8], at: usize) -> u32 {
+    u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap())
+}
+
+/// The recording as it were with another `-e`: the records of which `edit` makes another event id.
+fn recorded_with(edit: impl Fn(u32) -> Option<u32>) -> Vec<u8> {
+    let file = fs::read(recording()).unwrap();
+    let mut out = Vec::new();
+    let mut at = 0;
+    while at < file.len() {
+        let window = out.len();
+        out.extend(&file[at..at + 12]);
+        let end = at + 12 + word(&file, at + 8) as usize;
+        at += 12;
+        while at < end {
+            let header = word(&file, at);
+            let length = 4 + 8 * (header >> 31) + 4 * (header >> 28 & 7);
+            let record = &file[at..at + length as usize];
+            if let Some(event) = edit(header & 0x0fff_ffff) {
+                out.extend((header & 0xf000_0000 | event).to_le_bytes());
+                out.extend(&record[4..]);
+            }
+            at += record.len();
+        }
+        let size = (out.len() - window - 12) as u32;
+        out[window + 8..window + 12].copy_from_slice(&size.to_le_bytes());
+    }
+    out
+}
+
+#[test]
+fn a_trace_without_runstates_has_no_figures_and_says_so() {
+    let folder = folder();
+    let of = |class| recorded_with(move |event| (event & 0xffff_f000 == class).then_some(event));
+    // Before 3.4 the same records had other ids.
+    let old = recorded_with(|event| {
+        let is_switch = event & 0xffff_f000 == SWITCHES && event != 0x28011;
+        is_switch.then_some(event | 0xf000)
+    });
+    for (name, bytes) in [
+        ("28.bin", of(SWITCHES)),
+        ("22.bin", of(POLICY)),
+        ("2f.bin", old),
+    ] {
+        fs::write(folder.path().join(name), &bytes).unwrap();
+        let summary = json_of(&folder, &["trace", "summary", name, "--json"]);
+        assert_eq!(summary["runstates"], false, "{name}");
+        assert_eq!(summary["domains"], serde_json::json!([]), "{name}");
+        assert_eq!(summary["pcpus"], serde_json::json!([]), "{name}");
+        let seconds = summary["seconds"].as_f64().unwrap();
+        assert!(seconds > 0.0, "{name}: {seconds} s");
+        let records = summary["records"].as_u64().unwrap();
+        domio(&folder)
+            .args(["trace", "summary", name])
+            .assert()
+            .success()
+            .stdout(contains(format!("{records} records in ")).and(contains("p0").not()))
+            .stderr(contains(format!(
+                "warning: {name}: {records} records, but none of runstates"
+            )))
+            .stderr(contains("xentrace -e 0x0002f000"));
+        let report = domio(&folder)
+            .args(["trace", "check", name, "--json"])
+            .assert()
+            .code(1);
+        let report = json(&report.get_output().stdout);
+        assert_eq!(
+            (&report["clean"], &report["total"]),
+            (&false.into(), &1.into()),
+            "{name}"
+        );
+        domio(&folder)
+            .args(["trace", "check", name])
+            .assert()
+            .code(1)
+            .stdout(contains(format!(
+                "{records} records, but none of runstates"
+            )))
+            .stdout(contains("xentrace -e 0x0002f000"));
+    }
+}
+
+#[test]
+fn runstates_alone_are_enough() {
+    let folder = folder();
+    let runstates = recorded_with(|event| (event & 0xffff_f000 == RUNSTATES).then_some(event));
+    fs::write(folder.path().join("21.bin"), runstates).unwrap();
+    own_trace(&folder);
+    let mut shares = Vec::new();
+    for name in ["21.bin", "t.domio"] {
+        let summary = json_of(&folder, &["trace", "summary", name, "--json"]);
+        assert_eq!(summary["runstates"], true, "{name}");
+        shares.push(summary["domains"].clone());
+        domio(&folder)
+            .args(["trace", "check", name])
+            .assert()
+            .success();
+        domio(&folder)
+            .args(["trace", "summary", name])
+            .assert()
+            .stderr(contains("warning").not());
+    }
+    assert_eq!(shares[0], shares[1]);
+}
+
+#[test]
+fn recordings_in_one_file_are_found_out_of_order() {
+    let folder = folder();
+    let one = fs::read(recording()).unwrap();
+    fs::write(folder.path().join("two.bin"), [&one[..], &one].concat()).unwrap();
+    domio(&folder)
+        .args(["trace", "summary", "two.bin"])
+        .assert()
+        .success()
+        .stderr(contains("looks like several recordings in one"))
+        .stderr(contains("--cpu-hz").not());
+}
