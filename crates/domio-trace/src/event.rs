@@ -4,6 +4,9 @@ use domio_core::{DomainId, Instant, Kind, PcpuId, Record, Runstate, VcpuName};
 
 /// Names the cpu and the size of the window that follows (in files, never in Xen's buffers).
 pub(crate) const CPU_CHANGE: u32 = 0x1f003;
+/// No event of Xen: every one has a class in bits 16 to 27. Zeros where records were expected are a
+/// part of the file that was never written.
+pub(crate) const NO_EVENT: u32 = 0;
 /// Header word of a CPU_CHANGE record: two extra words, no time.
 pub(crate) const CPU_CHANGE_HEADER: u32 = 0x2001_f003;
 /// Xen had no room and dropped records.
@@ -157,7 +160,8 @@ fn other(at: Instant, pcpu: PcpuId, event: u32, extra: &[u32]) -> Record {
 }
 
 /// Hands the records of Xen 4.17 that `record` stands for to `put`, as event id and extra words, in
-/// Xen's order. [`Kind::JobDone`] and the records of networks and event channels have none.
+/// Xen's order. [`Kind::JobDone`] and the records of networks and event channels have none, nor has
+/// a [`Kind::Other`] that no reader takes for a record ([`NO_EVENT`], [`CPU_CHANGE`]).
 pub(crate) fn encode(record: &Record, mut put: impl FnMut(u32, &[u32])) {
     let v = record.vcpu;
     let (domain, index) = (u32::from(v.domain.0), u32::from(v.index));
@@ -209,6 +213,7 @@ pub(crate) fn encode(record: &Record, mut put: impl FnMut(u32, &[u32])) {
                 &[domain, index, next.domain.0.into(), next.index.into()],
             );
         }
+        Kind::Other if matches!(data[0] & EVENT_MASK, NO_EVENT | CPU_CHANGE) => {}
         Kind::Other => {
             let mut words = [0; EXTRA_MAX];
             words[..3].copy_from_slice(&data[1..]);
@@ -273,6 +278,15 @@ mod tests {
             [0xc001_f001]
         );
         assert_eq!(CPU_CHANGE_HEADER, 2 << 28 | CPU_CHANGE);
+    }
+
+    #[test]
+    fn what_no_reader_takes_for_a_record_is_not_written() {
+        for event in [0, HAS_CYCLES, CPU_CHANGE] {
+            let mut r = Record::new(AT, PcpuId(0), Kind::Other, VcpuName::default());
+            r.data[0] = event;
+            assert!(headers(&r).is_empty(), "{event:#x}");
+        }
     }
 
     #[test]

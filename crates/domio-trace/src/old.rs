@@ -89,7 +89,8 @@ fn plausible(event: u32) -> bool {
 pub(crate) fn probe(start: &[u8]) -> Result<Option<OldLayout>, TraceErrorKind> {
     match (OldLayout::Lp64.fits(start), OldLayout::Ilp32.fits(start)) {
         (true, true) => Err(TraceErrorKind::Option(
-            "the file reads as records of a 32-bit and of a 64-bit Xen 3.x alike: name the format"
+            "the file is so short that it reads as records of a 32-bit and of a 64-bit Xen 3.x \
+             alike; a few records more would tell: take a longer recording"
                 .to_owned(),
         )),
         (true, false) => Ok(Some(OldLayout::Lp64)),
@@ -300,6 +301,22 @@ mod tests {
                     (22, Kind::RunstateChange, "d1v0".into(), vec![0, 0]),
                 ]
             );
+        }
+    }
+
+    #[test]
+    fn a_file_that_is_too_short_to_tell_says_what_to_do() {
+        let error = |bytes: &[u8]| match TraceReader::new(bytes, &ReadOptions::default()) {
+            Ok(reader) => panic!("taken for {:?}", reader.format()),
+            Err(e) => e.to_string(),
+        };
+        // The first record of one layout is that of the other with other words.
+        for bytes in [
+            record(OldLayout::Lp64, 0, 10, 0x2f006, [0; 5]),
+            record(OldLayout::Ilp32, 0, 10, 0x2f006, [0; 5]).repeat(2)[..60].to_vec(),
+        ] {
+            let text = error(&bytes);
+            assert!(text.contains("take a longer recording"), "{text}");
         }
     }
 

@@ -6,7 +6,7 @@ use domio_core::{Instant, PcpuId, Record, VcpuName};
 
 use crate::bytes::{ByteStream, u32_at, u64_at};
 use crate::event::{
-    CPU_CHANGE, CPU_CHANGE_HEADER, Decoded, EVENT_MASK, EXTRA_MAX, HAS_CYCLES, decode,
+    CPU_CHANGE, CPU_CHANGE_HEADER, Decoded, EVENT_MASK, EXTRA_MAX, HAS_CYCLES, NO_EVENT, decode,
 };
 use crate::merge::Merge;
 use crate::{MergeStats, ReadOptions, TraceError, TraceErrorKind, TscClock};
@@ -171,6 +171,17 @@ impl<R: Read> XentraceReader<R> {
                 }
             };
             let raw = RawRecord::parse(&bytes[..length]);
+            if raw.event == NO_EVENT {
+                return Err(TraceErrorKind::Damaged {
+                    what: "a record",
+                    expected: "the number of an event, which is never 0",
+                    found: format!(
+                        "{:#010x}; was this part of the file ever written?",
+                        u32_at(bytes, 0)
+                    ),
+                }
+                .at(offset));
+            }
             if raw.event == CPU_CHANGE {
                 return Err(TraceErrorKind::Damaged {
                     what: "a window of one cpu",
@@ -460,6 +471,27 @@ mod tests {
                 "{error}"
             );
             assert_eq!(error.offset, offset as u64, "{error}");
+        }
+    }
+
+    #[test]
+    fn zeros_are_no_records() {
+        let second_window = 12 + 20 + 12 + 16;
+        let first_of_second = second_window + 12;
+        for (from, to, records) in [
+            (first_of_second, first_of_second + 12 + 8, 2), // a record
+            (24, second_window, 1),                         // the rest of a window
+            (12, 16, 0),                                    // a header alone
+        ] {
+            let mut file = two_cpus();
+            // The first record of a window ends where its second begins.
+            let at = if from == 24 { 12 + 20 } else { from };
+            file[at..to].fill(0);
+            let (read, error) = read(&file, &ReadOptions::default());
+            let error = error.expect("not found");
+            assert_eq!((read.len(), error.offset), (records, at as u64), "{error}");
+            assert_eq!(error.records, records as u64);
+            assert!(error.to_string().contains("never 0"), "{error}");
         }
     }
 

@@ -120,6 +120,28 @@ fn runstates_alone_are_enough() {
 }
 
 #[test]
+fn a_part_of_zeros_is_damage() {
+    let folder = folder();
+    let mut file = fs::read(recording()).unwrap();
+    // The records of the second window.
+    let window = 12 + word(&file, 8) as usize;
+    let records = window + 12;
+    let size = word(&file, window + 8) as usize;
+    file[records..records + size].fill(0);
+    fs::write(folder.path().join("zeros.bin"), &file).unwrap();
+    for command in ["check", "summary"] {
+        domio(&folder)
+            .args(["trace", command, "zeros.bin"])
+            .assert()
+            .code(2)
+            .stderr(contains(format!(
+                "at byte {records}: a record: expected the number"
+            )))
+            .stderr(contains("records were read before, the last at"));
+    }
+}
+
+#[test]
 fn recordings_in_one_file_are_found_out_of_order() {
     let folder = folder();
     let one = fs::read(recording()).unwrap();
