@@ -15,7 +15,6 @@ use std::path::PathBuf;
     version,
     subcommand_required = true,
     arg_required_else_help = true,
-    disable_help_subcommand = true,
     max_term_width = 100,
     after_help = EXIT_STATUS,
     after_long_help = DOMIO_EXAMPLES

@@ -53,6 +53,38 @@ fn every_help_text() {
 }
 
 #[test]
+fn the_help_command_prints_the_help_of_every_command() {
+    let folder = folder();
+    let stdout = |args: &[&str]| {
+        let assert = domio(&folder).args(args).assert().success();
+        assert.get_output().stdout.clone()
+    };
+    let commands: [&[&str]; 5] = [
+        &[],
+        &["run"],
+        &["trace"],
+        &["trace", "summary"],
+        &["scenario", "show"],
+    ];
+    for command in commands {
+        let help = stdout(&[command, &["--help"]].concat());
+        assert!(
+            stdout(&[&["help"], command].concat()) == help,
+            "{command:?}"
+        );
+        if let [group, command] = command {
+            assert!(stdout(&[group, "help", command]) == help, "{command}");
+        }
+    }
+    assert!(stdout(&["trace", "help"]) == stdout(&["trace", "--help"]));
+    domio(&folder)
+        .args(["help", "fly"])
+        .assert()
+        .code(2)
+        .stderr(contains("unrecognized subcommand 'fly'"));
+}
+
+#[test]
 fn wrong_usage_is_2_and_told_on_standard_error() {
     let folder = folder();
     let wrong: [&[&str]; 8] = [
@@ -479,6 +511,15 @@ fn completions_and_manual_pages() {
             Path::new(&folder.path().join("man1").join(page)).exists(),
             "{page}"
         );
+    }
+    // Pages name no page that is not there.
+    for entry in std::fs::read_dir(folder.path().join("man1")).unwrap() {
+        let page = std::fs::read_to_string(entry.unwrap().path()).unwrap();
+        let page = page.replace("\\-", "-");
+        for line in page.lines().filter(|line| line.ends_with("(1)")) {
+            let other = format!("man1/{}.1", line.trim_end_matches("(1)"));
+            assert!(folder.path().join(&other).exists(), "{other}");
+        }
     }
 }
 
