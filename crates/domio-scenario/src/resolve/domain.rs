@@ -139,6 +139,10 @@ fn expand(
     let first = resolved.domains.len();
     let policy = chosen.map(|c| c.policy);
     let mut told = false;
+    if group.count.is_some() {
+        let path = format!("{}.name", group.path);
+        names.take_group(cx, &group.name, group.name_span, &path);
+    }
     for i in 0..group.count.unwrap_or(1) {
         let name = match group.count {
             Some(_) => format!("{}{}", group.name, i + 1),

@@ -14,6 +14,8 @@ const CONTROL_DOMAIN: &str = "Domain-0";
 #[derive(Default)]
 pub(super) struct Names {
     names: BTreeMap<String, (Span, Option<String>)>,
+    /// Names of groups, which actions use as those of domains.
+    groups: BTreeMap<String, Span>,
     ids: BTreeMap<u16, Span>,
     /// Lowest id that a guest without one might get.
     next: u16,
@@ -30,6 +32,10 @@ impl Names {
         span: Span,
         path: &str,
     ) {
+        if let Some(first) = self.groups.get(name) {
+            cx.push(of_both(name, span, *first, path));
+            return;
+        }
         match self.names.get(name) {
             None => {
                 let group = group.map(str::to_owned);
@@ -55,6 +61,17 @@ impl Names {
                         .to_owned(),
                 }),
             ),
+        }
+    }
+
+    /// Takes the name of a group, given at `span`; reports it when a domain has it already. Two groups
+    /// of one name are told by their members.
+    pub fn take_group(&mut self, cx: &mut Cx<'_>, name: &str, span: Span, path: &str) {
+        match self.names.get(name) {
+            Some((first, _)) => cx.push(of_both(name, span, *first, path)),
+            None => {
+                self.groups.entry(name.to_owned()).or_insert(span);
+            }
         }
     }
 
@@ -107,4 +124,22 @@ impl Names {
         self.ids.insert(id, span);
         id
     }
+}
+
+/// `name`, given at `span`, is that of a domain and of a group; whichever came first did so at
+/// `first`.
+fn of_both(name: &str, span: Span, first: Span, path: &str) -> Problem {
+    Problem::new(
+        Code::Duplicate,
+        span,
+        format!("there are a domain and a group `{name}`"),
+    )
+    .key(path)
+    .found(name)
+    .expected("a unique name")
+    .related(first, "the first one")
+    .hint(format!(
+        "give the group or the domain another name: what is said of `{name}` could be of either (the \
+         members of a group are `{name}1`, `{name}2` and so on)"
+    ))
 }

@@ -172,6 +172,30 @@ fn hint_of(p: &Problem) -> &str {
 }
 
 #[test]
+fn a_group_is_not_called_as_a_domain_is() {
+    // The domain may be another one, before or after the group, or a member of another group.
+    let group = "[[domain]]\nname = \"g\"\ncount = 3\n";
+    let domain = "[[domain]]\nname = \"g\"\n";
+    let other = "[[domain]]\nname = \"g1\"\ncount = 2\n";
+    for (text, name, line, key) in [
+        (format!("{domain}{group}"), "g", 14, "domain[2].name"),
+        (format!("{group}{domain}"), "g", 15, "domain[2].name"),
+        (format!("{group}{other}"), "g1", 15, "domain[2].name"),
+        (format!("{other}{group}"), "g1", 15, "domain[2].name"),
+    ] {
+        let p = only(&with(&text));
+        assert_eq!(
+            (p.code, p.line, p.key.as_str()),
+            (Code::Duplicate, line, key),
+            "{text}"
+        );
+        let message = format!("a domain and a group `{name}`");
+        assert!(p.message.contains(&message), "{text}: {p:?}");
+        assert!(hint_of(&p).contains("another name"), "{text}: {p:?}");
+    }
+}
+
+#[test]
 fn names_and_ids_are_unique_over_groups_too() {
     let p = only(&with("[[domain]]\nname = \"a\"\n"));
     assert_eq!(
