@@ -143,19 +143,8 @@ pub struct Target {
 }
 
 impl Target {
-    /// Writes the file, with the folders above it.
-    ///
-    /// # Errors
-    /// With the path and what to do.
-    pub fn write(&self, content: &[u8]) -> anyhow::Result<()> {
-        let mut output = self.create()?;
-        output
-            .write_all(content)
-            .with_context(|| cannot_write(&self.path))?;
-        output.finish()
-    }
-
-    /// Begins the file, with the folders above it.
+    /// Begins the file, with the folders above it. Commands do so before they compute for long: what
+    /// cannot be written is better heard of at once.
     ///
     /// # Errors
     /// With the path and what to do.
@@ -193,6 +182,17 @@ struct Part {
 }
 
 impl Output {
+    /// Writes `content` and gives the file its name.
+    ///
+    /// # Errors
+    /// As [`Output::finish`].
+    pub fn write_whole(mut self, content: &[u8]) -> anyhow::Result<()> {
+        self.out
+            .write_all(content)
+            .with_context(|| cannot_write(&self.path))?;
+        self.finish()
+    }
+
     /// Writes what is left and gives the file its name.
     ///
     /// # Errors

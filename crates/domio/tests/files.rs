@@ -196,3 +196,34 @@ fn what_is_no_file_is_written_to() {
     assert!(status.success());
     assert_eq!(file.metadata().unwrap().len(), own.len() as u64);
 }
+
+#[cfg(unix)]
+#[test]
+fn a_report_that_cannot_be_written_is_refused_before_the_run() {
+    let folder = folder();
+    fs::write(folder.path().join("file"), "old").unwrap();
+    // So long that the test would not end if it ran.
+    let long = ["--set", "run.duration_s=1000000", "--set", "run.warmup_s=0"];
+    let compare = ["compare", "burn7", "--policy", "credit", "--policy", "null"];
+    let compare = [&compare[..], &long].concat();
+    let commands = [
+        [&["run", "burn7"][..], &long].concat(),
+        [&["explain", "burn7"][..], &long].concat(),
+        compare,
+        vec!["reproduce", "--replications", "1000"],
+    ];
+    for command in commands {
+        for (path, why) in [("file/r.html", "file"), (".", "director")] {
+            let before = state(&folder);
+            domio(&folder)
+                .args([&command[..], &["--report", path]].concat())
+                .timeout(std::time::Duration::from_secs(60))
+                .assert()
+                .code(2)
+                .stdout(is_empty())
+                .stderr(contains(format!("cannot create {path}; choose a file")))
+                .stderr(contains(why));
+            assert!(state(&folder) == before, "{command:?}: a file changed");
+        }
+    }
+}

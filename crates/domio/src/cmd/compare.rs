@@ -43,9 +43,9 @@ pub fn run(args: &Compare, global: &Global) -> anyhow::Result<Status> {
         true => out::json(&to_json(args, &hosts[0], &tables))?,
         false => out::text(&to_text(&tables, args.how.replications))?,
     }
-    if let Some((path, target)) = report {
+    if let Some((path, output)) = report {
         let report = draw(args, &hosts[0], &policies);
-        target.write(html::page(&report).as_bytes())?;
+        output.write_whole(html::page(&report).as_bytes())?;
         out::message(&format!("wrote {}", path.display()));
     }
     Ok(Status::Success)

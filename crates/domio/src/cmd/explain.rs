@@ -16,8 +16,8 @@ use domio_report::{html, text};
 /// Simulates the scenario and prints and draws where time went.
 pub fn run(args: &Explain, global: &Global) -> anyhow::Result<Status> {
     let scenario = load(&args.scenario, &args.how, args.policy.as_deref())?;
-    let report = report_of(&scenario, args.report.as_deref())?;
     let built = build(&scenario)?;
+    let report = report_of(&scenario, args.report.as_deref())?;
     let count = args.how.replications;
     let results = replicate(count, "replications", &*progress(global), |n| {
         explain::explain(&built, n)
@@ -42,7 +42,7 @@ pub fn run(args: &Explain, global: &Global) -> anyhow::Result<Status> {
         }
         false => out::text(&text::waits::render(waits, out::width()))?,
     }
-    if let Some((path, target)) = report {
+    if let Some((path, output)) = report {
         let report = ReportData {
             title: title(&scenario),
             lead: "What its guests and their packets waited for".to_owned(),
@@ -50,7 +50,7 @@ pub fn run(args: &Explain, global: &Global) -> anyhow::Result<Status> {
             sections: waits.sections(),
             ..ReportData::default()
         };
-        target.write(html::page(&report).as_bytes())?;
+        output.write_whole(html::page(&report).as_bytes())?;
         out::message(&format!("wrote {}", path.display()));
     }
     Ok(Status::Success)

@@ -31,6 +31,7 @@ pub fn run(args: &Reproduce, global: &Global) -> anyhow::Result<Status> {
     files.prints()?;
     let target = files.writes("--report", &args.report)?;
     let selected = claims.select(&args.prefixes)?;
+    let output = target.create()?;
     let progress = progress(global);
     let tour = match args.prefixes.is_empty() && args.claims.is_none() {
         true => Some(Tour::take(args.seed, args.replications, &*progress)?),
@@ -65,7 +66,7 @@ pub fn run(args: &Reproduce, global: &Global) -> anyhow::Result<Status> {
     }
     let overview = tour.map_or_else(Vec::new, |tour| tour.sections());
     let report = report(args, &registry, result, overview);
-    target.write(html::page(&report).as_bytes())?;
+    output.write_whole(html::page(&report).as_bytes())?;
     out::message(&format!("wrote {}", args.report.display()));
     Ok(Status::of_check(!failed))
 }

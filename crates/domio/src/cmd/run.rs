@@ -30,6 +30,10 @@ pub fn run(args: &Run, global: &Global) -> anyhow::Result<Status> {
     let targets = Targets::of(args, &scenario)?;
     let built = build(&scenario)?;
     let outputs = Mutex::new(Some(Outputs::open(&targets, &scenario, &built)?));
+    let report_to = match targets.report {
+        Some((path, target)) => Some((path, target.create()?)),
+        None => None,
+    };
     let count = args.how.replications;
     let results = replicate(count, "replications", &*progress(global), |n| {
         // The first replication takes the outputs; the others only measure.
@@ -56,9 +60,9 @@ pub fn run(args: &Run, global: &Global) -> anyhow::Result<Status> {
         true => out::json(&to_json(&scenario, &built, count, &domains, &samples))?,
         false => out::text(&text::domains::render(&names, &samples, out::width()))?,
     }
-    if let (Some((path, target)), Some(seen)) = (targets.report, seen) {
+    if let (Some((path, output)), Some(seen)) = (report_to, seen) {
         let report = report(&scenario, &built, args, &samples, &seen);
-        target.write(html::page(&report).as_bytes())?;
+        output.write_whole(html::page(&report).as_bytes())?;
         out::message(&format!("wrote {}", path.display()));
     }
     Ok(Status::Success)
@@ -87,17 +91,17 @@ pub fn load(name: &str, how: &How, policy: Option<&str>) -> anyhow::Result<Scena
     Ok(scenario)
 }
 
-/// Where the report on `scenario` goes, for commands that write nothing else.
+/// Begins the report on `scenario`, for commands that write nothing else.
 ///
 /// # Errors
-/// When the scenario is read from there.
+/// When the scenario is read from there, or it cannot be written.
 pub fn report_of<'a>(
     scenario: &Scenario,
     path: Option<&'a Path>,
-) -> anyhow::Result<Option<(&'a Path, Target)>> {
+) -> anyhow::Result<Option<(&'a Path, Output)>> {
     let mut files = scenario::files(scenario);
     files.prints()?;
-    let target = |path: &'a Path| Ok((path, files.writes("--report", path)?));
+    let target = |path: &'a Path| Ok((path, files.writes("--report", path)?.create()?));
     path.map(target).transpose()
 }
 

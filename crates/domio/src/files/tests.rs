@@ -119,7 +119,11 @@ fn links_and_permissions_stay() {
     symlink("sub/a", at("link")).unwrap();
     symlink("sub/b", at("dangling")).unwrap();
     for (link, file) in [("link", "sub/a"), ("dangling", "sub/b")] {
-        target(&at(link)).write(b"new").unwrap();
+        target(&at(link))
+            .create()
+            .unwrap()
+            .write_whole(b"new")
+            .unwrap();
         assert!(at(link).is_symlink(), "{link}");
         assert_eq!(fs::read_to_string(at(file)).unwrap(), "new");
     }
@@ -132,7 +136,8 @@ fn links_and_permissions_stay() {
 #[test]
 fn what_is_no_file_is_written_as_it_is() {
     let folder = tempfile::tempdir().unwrap();
-    target(Path::new("/dev/null")).write(b"text").unwrap();
+    let null = target(Path::new("/dev/null")).create().unwrap();
+    null.write_whole(b"text").unwrap();
     for step in ["/dev/null", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"] {
         assert_eq!(replaceable(Path::new(step)).unwrap(), None, "{step}");
     }
