@@ -187,8 +187,8 @@ impl VcpuBook {
     }
 
     /// Another vcpu is on `pcpu` at `at`. When this one is there, and only records that it goes on
-    /// tell so, its run is over: since `at` where the record says so (`now`), else since a time that
-    /// is not known. Until its next record its time is unknown. Returns time on the pcpu as in
+    /// tell so, its run is over: since `at` where the record says so (`now`), else since nobody
+    /// knows when. Until its next record its time is unknown. Returns time on the pcpu as in
     /// [`Completed::ran`].
     pub(crate) fn displaced(
         &mut self,

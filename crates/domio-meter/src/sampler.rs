@@ -215,8 +215,8 @@ impl Sampler {
         }
     }
 
-    /// `record` shows that `other` is not on its pcpu, where it only went on: it left just `now`, or
-    /// at an unknown time.
+    /// `record` shows that `other` is not on its pcpu, where it only went on: it left just `now`,
+    /// or at an unknown time.
     fn displace(&mut self, record: &Record, other: VcpuName, now: bool) {
         let Some(left) = self.vcpus.get_mut(&other.word()) else {
             return;

@@ -7,7 +7,8 @@ use crate::Quantiles;
 /// The figures of a trace. Times are nanoseconds unless named otherwise.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Summary {
-    /// First runstate record (first record where there are none of runstates), or start of the measured window when that is later.
+    /// First runstate record (first record where there are none of runstates), or start of the
+    /// measured window when that is later.
     pub start: Instant,
     /// Last runstate record (last record where there are none of runstates), or the end given.
     pub end: Instant,

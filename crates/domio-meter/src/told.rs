@@ -4,8 +4,8 @@ use domio_core::{Kind, Record};
 
 /// Watches for runstate records until there is one.
 ///
-/// xentrace records what its `-e` asks for. Without the runstates, a trace tells who was switched to
-/// and who went on, but not what became of those who left, and there is nothing to account for.
+/// xentrace records what its `-e` asks for. Without the runstates, a trace tells who was switched
+/// to and who went on, but not what became of those who left, and there is nothing to account for.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Told {
     /// A runstate record was seen.
@@ -39,8 +39,8 @@ impl Told {
         self.span = Some((first.min(at), last.max(at)));
     }
 
-    /// First and last time of a trace that has records, but no runstates. Where somebody went on and
-    /// nobody was switched, all is told: whoever has a pcpu to itself has no other record.
+    /// First and last time of a trace that has records, but no runstates. Where somebody went on
+    /// and nobody was switched, all is told: whoever has a pcpu to itself has no other record.
     pub(crate) fn missing(&self) -> Option<(u64, u64)> {
         let all_told = self.runstates || self.went_on && !self.switched;
         self.span.filter(|_| !all_told)

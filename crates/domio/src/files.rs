@@ -143,8 +143,8 @@ pub struct Target {
 }
 
 impl Target {
-    /// Begins the file, with the folders above it. Commands do so before they compute for long: what
-    /// cannot be written is better heard of at once.
+    /// Begins the file, with the folders above it. Commands do so before they compute for long:
+    /// what cannot be written is better heard of at once.
     ///
     /// # Errors
     /// With the path and what to do.

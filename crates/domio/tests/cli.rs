@@ -142,31 +142,6 @@ fn errors_say_what_to_do_next() {
 }
 
 #[test]
-fn a_seed_that_is_too_large_is_told_the_largest() {
-    let folder = folder();
-    let largest = i64::MAX.to_string();
-    let above = (i64::MAX as u64 + 1).to_string();
-    for command in [&["run", "burn7"][..], &["explain", "burn7"], &["reproduce"]] {
-        for seed in [&above, "18446744073709551615"] {
-            domio(&folder)
-                .args(command)
-                .args(["--seed", seed])
-                .assert()
-                .code(2)
-                .stderr(contains("--seed").and(contains(format!("0..={largest}"))));
-        }
-    }
-    domio(&folder)
-        .args(["run", "burn7", "--set", &format!("seed={above}")])
-        .assert()
-        .code(2)
-        .stderr(contains(format!("expected 0 to {largest}")));
-    let args = ["run", "burn7", "--json", "--seed", &largest];
-    let args: Vec<&str> = args.into_iter().chain(SHORT).collect();
-    assert_eq!(json_of(&folder, &args)["seed"], i64::MAX);
-}
-
-#[test]
 fn colour_is_for_terminals_or_on_demand() {
     let folder = folder();
     let escape = contains("\u{1b}[");

@@ -1,5 +1,5 @@
 //! What the command line says of inputs that do not fit: recordings whose description is of another
-//! host, and replays of traces that are not there.
+//! host, replays of traces that are not there, and seeds that are too large.
 
 mod common;
 
@@ -288,4 +288,30 @@ fn a_recording_that_cannot_be_used_hides_no_other() {
         .code(2)
         .stdout("")
         .stderr(contains("no-trace has no trace.bin"));
+}
+
+#[test]
+fn a_seed_that_is_too_large_is_told_the_largest() {
+    let folder = folder();
+    let largest = i64::MAX.to_string();
+    let above = (i64::MAX as u64 + 1).to_string();
+    for command in [&["run", "burn7"][..], &["explain", "burn7"], &["reproduce"]] {
+        for seed in [&above, "18446744073709551615"] {
+            domio(&folder)
+                .args(command)
+                .args(["--seed", seed])
+                .assert()
+                .code(2)
+                .stderr(contains("--seed").and(contains(format!("0..={largest}"))));
+        }
+    }
+    domio(&folder)
+        .args(["run", "burn7", "--set", &format!("seed={above}")])
+        .assert()
+        .code(2)
+        .stderr(contains(format!("expected 0 to {largest}")));
+    let args = ["run", "burn7", "--json", "--seed", &largest];
+    let short = ["--set", "run.duration_s=1", "--set", "run.warmup_s=0"];
+    let args = [&args[..], &short].concat();
+    assert_eq!(json_of(&folder, &args)["seed"], i64::MAX);
 }

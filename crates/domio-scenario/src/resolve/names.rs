@@ -64,8 +64,8 @@ impl Names {
         }
     }
 
-    /// Takes the name of a group, given at `span`; reports it when a domain has it already. Two groups
-    /// of one name are told by their members.
+    /// Takes the name of a group, given at `span`; reports it when a domain has it already. Two
+    /// groups of one name are told by their members.
     pub fn take_group(&mut self, cx: &mut Cx<'_>, name: &str, span: Span, path: &str) {
         match self.names.get(name) {
             Some((first, _)) => cx.push(of_both(name, span, *first, path)),
@@ -139,7 +139,7 @@ fn of_both(name: &str, span: Span, first: Span, path: &str) -> Problem {
     .expected("a unique name")
     .related(first, "the first one")
     .hint(format!(
-        "give the group or the domain another name: what is said of `{name}` could be of either (the \
-         members of a group are `{name}1`, `{name}2` and so on)"
+        "give the group or the domain another name: what is said of `{name}` could be of either (a \
+         group's members are `{name}1`, `{name}2` and so on)"
     ))
 }
