@@ -255,7 +255,8 @@ mod tests {
             let built = built(&text).1;
             simulate(&built, 0, NullSink).unwrap().dropped
         };
-        assert_eq!(dropped(1_000), []);
+        // 77 packets, which ring and queue hold, in a quarter of a second: others compute meanwhile.
+        assert_eq!(dropped(300), []);
         // More than the line takes, which is 120 thousand a second.
         let flood = dropped(200_000);
         let total: u64 = flood.iter().map(|(_, n)| n).sum();

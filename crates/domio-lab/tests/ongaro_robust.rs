@@ -19,7 +19,7 @@ use std::collections::BTreeMap;
 const ROWS: [&str; 10] = [
     "ongaro.fig4.boost",
     "ongaro.fig4.no-boost",
-    "ongaro.test1.orig-average",
+    "ongaro.fig3.stream-unfair",
     "ongaro.test1.orig-worst-spread",
     "ongaro.test1.sedf",
     "ongaro.test1.tickle-is-the-culprit",

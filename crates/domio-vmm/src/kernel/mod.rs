@@ -44,8 +44,8 @@ pub struct KernelConfig {
     pub timer_irq: Duration,
     /// The timer softirq.
     pub timer_softirq: Duration,
-    /// Services that are awake when the domain boots, as bits. They begin on its vcpu 0, once for the
-    /// domain.
+    /// Services that are awake when the domain boots, as bits. They begin on its vcpu 0, once for
+    /// the domain.
     pub services: u8,
 }
 
