@@ -19,7 +19,7 @@ use std::collections::BTreeMap;
 const ROWS: [&str; 10] = [
     "ongaro.fig4.boost",
     "ongaro.fig4.no-boost",
-    "ongaro.fig3.stream-unfair",
+    "ongaro.test1.fix-helps",
     "ongaro.test1.orig-worst-spread",
     "ongaro.test1.sedf",
     "ongaro.test1.tickle-is-the-culprit",
@@ -32,7 +32,7 @@ const ROWS: [&str; 10] = [
 /// Those of them that read few cells, and rows that do not hold.
 const FEW_CELLS: [&str; 6] = [
     "ongaro.fig4.no-boost",
-    "ongaro.test1.orig-extremes",
+    "ongaro.test1.orig-worst-spread",
     "ongaro.test1.sedf",
     "ongaro.test3.burn-share",
     "ongaro.test3.tbs-costs-cpu",

@@ -432,7 +432,7 @@ fn how_much_a_process_asks_for_decides_how_often_is_acknowledged() {
         assert!(stream.acknowledged > 20_000_000, "{stream:?}");
         stream.segments_sent as f64 / stream.segments_received as f64
     };
-    let (little, all) = (segments_per_ack(4 * 1024), segments_per_ack(128 * 1024));
+    let (little, all) = (segments_per_ack(4 * 1024), segments_per_ack(64 * 1024));
     assert!((1.9..2.1).contains(&all), "{all}");
     assert!(little > 4.0, "{little}");
 }
