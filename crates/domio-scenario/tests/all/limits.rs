@@ -197,8 +197,9 @@ fn a_batch_to_guests_has_at_most_238_packets() {
     assert_eq!(batches.values().max(), Some(&238));
 }
 
-/// Domain-0, whose card is `nic`, is paused while packets go `direction` between the remote host and
-/// three guests, the second's first, then the third's, `pps` a second of each. It comes back at 0.9 s.
+/// Domain-0, whose card is `nic`, is paused while packets go `direction` between the remote host
+/// and three guests, the second's first, then the third's, `pps` a second of each. It comes back
+/// at 0.9 s.
 fn three_guests(direction: &str, pps: u32, nic: &str) -> Vec<Record> {
     let guest = |name: &str, begin: &str| {
         format!(
