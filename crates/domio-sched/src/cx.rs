@@ -327,9 +327,9 @@ impl<'a> Cx<'a> {
         self.effects.push(Effect::Migrate(vcpu));
     }
 
-    /// Declares work beyond a fixed amount: `steps` entries of a list were visited. A host that
-    /// knows the cost of a step lets time pass for it where that shows, before timers that the
-    /// same call sets relative to now.
+    /// Declares work beyond a fixed amount, in `steps` of about a machine instruction of the real
+    /// hypervisor. A host that knows the cost of a step lets time pass for it where that shows,
+    /// before timers that the same call sets relative to now.
     #[inline]
     pub fn work(&mut self, steps: u32) {
         // A host whose steps take no time never asks for the sum.

@@ -14,7 +14,7 @@ use domio_vmm::Profile;
 use std::collections::BTreeMap;
 
 /// A timer that came late, or on time.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Late {
     /// Where.
     pub pcpu: PcpuId,
@@ -26,19 +26,20 @@ pub struct Late {
     pub current: VcpuName,
     /// Since when.
     pub since: Instant,
-    /// Who was preempted before, if that was within the last kernel tick: its timer may still be
+    /// Who was preempted within the last kernel tick and still waits: their timers may still be
     /// set.
-    pub former: Option<VcpuName>,
+    pub formers: Vec<VcpuName>,
     /// Whether a timer or wake-up that the trace shows, or accounting, ended a timer slop before
     /// it came.
     pub explained: bool,
 }
 
 /// Follows what runs on one pcpu and which of its timers come late.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Default)]
 struct Follower {
     current: Option<(VcpuName, Instant)>,
-    former: Option<(VcpuName, Instant)>,
+    /// Those that were preempted and have not run since, with the time.
+    formers: Vec<(VcpuName, Instant)>,
     /// The last tick: when it expired, and when the next is due.
     tick: Option<(Instant, Instant)>,
     pass: Option<Instant>,
@@ -122,9 +123,9 @@ impl Follower {
         let Some((old, new)) = r.runstates() else {
             return;
         };
-        if old == Runstate::Running {
-            let preempted = new == Runstate::Runnable && !r.vcpu.is_idle();
-            self.former = preempted.then_some((r.vcpu, r.at));
+        self.formers.retain(|(vcpu, _)| *vcpu != r.vcpu);
+        if old == Runstate::Running && new == Runstate::Runnable && !r.vcpu.is_idle() {
+            self.formers.push((r.vcpu, r.at));
         }
         if new == Runstate::Running {
             self.current = (!r.vcpu.is_idle()).then_some((r.vcpu, r.at));
@@ -143,14 +144,14 @@ impl Follower {
         let slop = profile.timer_slop;
         let at = came.saturating_sub(slop);
         let shown = self.known.is_some_and(|k| at.saturating_since(k) < slop);
-        let recent = |(_, until): &(VcpuName, Instant)| at.saturating_since(*until) < KERNEL_TICK;
+        let recent = |(_, until): &&(VcpuName, Instant)| at.saturating_since(*until) < KERNEL_TICK;
         Late {
             pcpu,
             due,
             came,
             current,
             since,
-            former: self.former.filter(recent).map(|(vcpu, _)| vcpu),
+            formers: self.formers.iter().filter(recent).map(|f| f.0).collect(),
             explained: shown || accountings.near(at, slop),
         }
     }
@@ -221,5 +222,31 @@ mod tests {
             of_tick(11_004_382, PICKED_CPU),
         ];
         assert_eq!(lateness(&unboosts), [0]);
+    }
+
+    #[test]
+    fn those_that_were_preempted_within_a_kernel_tick_may_have_a_timer_set() {
+        use Runstate::{Blocked, Runnable, Running};
+        let g = |id| VcpuName::new(DomainId(id), 0);
+        let change = |at, id, old, new| Record::runstate(ns(at), PcpuId(0), g(id), old, new);
+        let records = [
+            change(0, 1, Runnable, Running),
+            of_tick(1_000_000, PICKED_CPU),
+            // Too long ago, waits, sleeps, runs again.
+            change(5_000_000, 1, Running, Runnable),
+            change(5_000_000, 2, Runnable, Running),
+            change(9_000_000, 2, Running, Runnable),
+            change(9_000_000, 3, Runnable, Running),
+            change(10_000_000, 3, Running, Blocked),
+            change(10_000_000, 4, Runnable, Running),
+            change(10_100_000, 4, Running, Runnable),
+            change(10_100_000, 5, Runnable, Running),
+            change(10_200_000, 5, Running, Runnable),
+            change(10_200_000, 4, Runnable, Running),
+            of_tick(11_022_900, PICKED_CPU),
+        ];
+        let found = late_timers(&records, &PROFILE, TSLICE, &Accountings::default());
+        let late = found.last().unwrap();
+        assert_eq!((late.current, &late.formers[..]), (g(4), &[g(2), g(5)][..]));
     }
 }

@@ -228,7 +228,7 @@ impl Credit {
 
 /// What looking for somebody to steal adds to a pass in steps of [`Cx::work`], where there is no
 /// other pcpu: 0.72 us on the recordings, between SCHEDULE and INFPREV.
-pub const SEARCH_STEPS: u32 = 19;
+pub const SEARCH_STEPS: u32 = 361;
 
 impl Scheduler for Credit {
     fn descriptor(&self) -> &'static Descriptor {

@@ -158,7 +158,7 @@ impl<S: Sink, D: Devices> Host<S, D> {
         let work = if asleep {
             self.profile.wake_to_pass
         } else {
-            self.profile.interrupt
+            self.profile.softirq.of_guest()
         };
         // Only a wake-up shows in a recording; other timers of the guest expire as any timer does.
         let recorded = asleep && self.vcpus[vcpu.index()].guest.replays();
@@ -175,7 +175,8 @@ impl<S: Sink, D: Devices> Host<S, D> {
         recorded: bool,
     ) -> Expiry {
         if recorded && self.version >= XenVersion::V4_0 {
-            let slop = self.profile.timer_slop;
+            let slop = self.profile.softirq.exit + self.profile.timer_slop;
+            let work = self.profile.softirq.after_wake;
             let p = &mut self.pcpus[pcpu];
             if p.phase == Phase::Switching && p.stage_at > now {
                 return Expiry::Later(p.stage_at);
@@ -294,7 +295,7 @@ impl<S: Sink, D: Devices> Host<S, D> {
 
     pub(super) fn guest_tick(&mut self, queue: &mut Queue, vcpu: VcpuId, now: Instant) {
         let pcpu = self.tables.vcpus[vcpu.index()].pcpu;
-        let expiry = self.expire(pcpu, now, self.profile.interrupt);
+        let expiry = self.expire(pcpu, now, self.profile.softirq.of_guest());
         let Some(tick) = &mut self.vcpus[vcpu.index()].tick else {
             return;
         };

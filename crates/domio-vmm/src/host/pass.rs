@@ -4,7 +4,9 @@ use super::{Cause, Host, MAX_PASSES_AT_ONE_INSTANT, MAX_PASSES_OF_A_VCPU, Phase,
 use crate::device::Devices;
 use alloc::boxed::Box;
 use alloc::format;
-use domio_core::{Duration, Instant, Kind, PcpuId, Record, Runstate, Sink, VcpuId, VcpuName};
+use domio_core::{
+    Duration, Instant, Kind, PcpuId, Record, Runstate, Sink, VcpuId, VcpuName, XenVersion,
+};
 use domio_sched::{Cx, Pause, Pick, Prev, Stop};
 
 impl<S: Sink, D: Devices> Host<S, D> {
@@ -64,6 +66,34 @@ impl<S: Sink, D: Devices> Host<S, D> {
             self.keep(queue, pcpu, now, worked, prev.ran, next);
         } else {
             self.switch(queue, pcpu, now, worked, current, next);
+        }
+        if !self.free {
+            self.program_slice(queue, pcpu, now);
+        }
+    }
+
+    /// A slice timer that becomes the first of the timers of `pcpu` raises their softirq, which
+    /// follows the pass and programs the hardware no earlier than the slop after its own end
+    /// (xen-spec 0.3, 4.x).
+    #[inline]
+    fn program_slice(&mut self, queue: &mut Queue, pcpu: PcpuId, now: Instant) {
+        let p = &self.pcpus[pcpu];
+        let softirq = &self.profile.softirq;
+        let end_of_softirq = p.stage_at + softirq.after_pass;
+        let floor = end_of_softirq + softirq.exit + self.profile.timer_slop;
+        let late = self.version >= XenVersion::V4_0;
+        if !late || p.slice >= floor.saturating_since(now) {
+            return;
+        }
+        let end = now + p.slice;
+        let sooner = |timer| queue.deadline(timer).is_some_and(|at| at < end);
+        let guests = self.tables.vcpus.iter().zip(&self.vcpus);
+        let mut guests = guests.filter(|(view, _)| view.pcpu == pcpu);
+        if !p.policy.iter().any(|t| sooner(*t)) && !guests.any(|(_, v)| sooner(v.timer)) {
+            let p = &mut self.pcpus[pcpu];
+            p.timer_batch = end_of_softirq;
+            p.softirq_end = end_of_softirq;
+            p.timer_floor = floor;
         }
     }
 

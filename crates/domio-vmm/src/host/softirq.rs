@@ -3,7 +3,6 @@
 
 use super::{Cause, Event, Host, Phase, Queue};
 use crate::device::Devices;
-use crate::profile::Profile;
 use alloc::format;
 use domio_core::{Duration, Instant, PcpuId, Record, Runstate, Sink, VcpuId, XenVersion};
 use domio_sched::{Cx, Effect, Pause, Stop};
@@ -152,11 +151,8 @@ impl<S: Sink, D: Devices> Host<S, D> {
     /// softirq. Timers that expire while the softirq is entered run in it, one after the other.
     fn expire_at_cost(&mut self, pcpu: PcpuId, at: Instant, work: Duration) -> Expiry {
         let late = self.version >= XenVersion::V4_0;
-        let Profile {
-            timer_slop: slop,
-            timer_entry: entry,
-            ..
-        } = self.profile;
+        let entry = self.profile.softirq.entry;
+        let slop = self.profile.softirq.exit + self.profile.timer_slop;
         let p = &mut self.pcpus[pcpu];
         if p.phase == Phase::Switching && p.stage_at > at {
             return Expiry::Later(p.stage_at);
@@ -171,15 +167,29 @@ impl<S: Sink, D: Devices> Host<S, D> {
             // and timers that wait for it would change places.
             return Expiry::Later(p.softirq_end);
         } else if at < p.timer_floor {
-            return Expiry::Later(p.timer_floor);
+            // A pass that is on its way may have the hardware programmed anew: see after it.
+            let under_way = p.phase == Phase::Entering && p.stage_at > at;
+            let after = p.stage_at + Duration::from_nanos(1);
+            return Expiry::Later(match under_way {
+                true => after.min(p.timer_floor),
+                false => p.timer_floor,
+            });
         } else {
             p.timer_batch = at + entry;
             at + entry.min(work)
         };
         let until = begin + work.saturating_sub(entry);
         p.softirq_end = until;
-        p.timer_floor = p.softirq_end + slop;
+        p.timer_floor = until + slop;
         Expiry::Runs { until }
+    }
+
+    /// The timer softirq that ran last on `pcpu` takes `time` more.
+    #[inline]
+    fn extend_softirq(&mut self, pcpu: PcpuId, time: Duration) {
+        let p = &mut self.pcpus[pcpu];
+        p.softirq_end += time;
+        p.timer_floor += time;
     }
 
     pub(super) fn slice_expired(&mut self, queue: &mut Queue, pcpu: PcpuId, now: Instant) {
@@ -189,7 +199,7 @@ impl<S: Sink, D: Devices> Host<S, D> {
             // softirq, which follows the pass: it needs no interrupt, so it knows no slop.
             p.timer_floor = p.timer_floor.min(p.stage_at);
         }
-        match self.expire(pcpu, now, self.profile.timer_to_pass) {
+        match self.expire(pcpu, now, self.profile.softirq.entry) {
             Expiry::Later(at) => {
                 let timer = self.pcpus[pcpu].slice_timer;
                 queue.arm(timer, at);
@@ -223,12 +233,14 @@ impl<S: Sink, D: Devices> Host<S, D> {
         let handling = 1 << slot;
         if self.pcpus[pcpu].handling & handling == 0 {
             let timer = self.pcpus[pcpu].policy[slot as usize];
-            match self.expire(pcpu, now, self.profile.timer_to_handler[slot as usize]) {
+            let work = self.profile.timer_to_handler[slot as usize] + self.heap(pcpu);
+            match self.expire(pcpu, now, work) {
                 Expiry::Later(at) => {
                     queue.arm(timer, at);
                     return;
                 }
                 Expiry::Runs { until } if until > now => {
+                    self.extend_softirq(pcpu, self.profile.softirq.again);
                     self.pcpus[pcpu].handling |= handling;
                     queue.arm(timer, until);
                     return;
@@ -239,6 +251,20 @@ impl<S: Sink, D: Devices> Host<S, D> {
         self.pcpus[pcpu].handling &= !handling;
         self.run_policy_timer(queue, pcpu, slot, now);
         self.fire_early(queue, pcpu, now);
+    }
+
+    /// What the depth of the heap of `pcpu`'s timers adds to a handler.
+    fn heap(&self, pcpu: PcpuId) -> Duration {
+        let deeper = self.profile.softirq.heap;
+        if deeper.is_zero() {
+            return deeper;
+        }
+        let views = self.tables.vcpus.iter();
+        let asleep = views.filter(|v| v.pcpu == pcpu && v.pause.has(Pause::BLOCKED));
+        match asleep.take(2).count() {
+            2 => deeper,
+            _ => Duration::ZERO,
+        }
     }
 
     fn run_policy_timer(&mut self, queue: &mut Queue, pcpu: PcpuId, slot: u8, now: Instant) {
@@ -377,10 +403,7 @@ impl<S: Sink, D: Devices> Host<S, D> {
     fn count_work(&mut self, on: PcpuId, cause: Cause) -> Duration {
         let worked = self.take_work();
         if cause == Cause::PolicyTimer && !worked.is_zero() {
-            let slop = self.profile.timer_slop;
-            let p = &mut self.pcpus[on];
-            p.softirq_end += worked;
-            p.timer_floor = p.softirq_end + slop;
+            self.extend_softirq(on, worked);
         }
         worked
     }
@@ -396,7 +419,9 @@ impl<S: Sink, D: Devices> Host<S, D> {
             let is_note = |effect: &&Effect| matches!(effect, Effect::Note { .. });
             let notes = self.effects.iter().filter(is_note).count() as u64;
             if notes > 1 {
-                self.delay_pass(queue, on, self.profile.wake_note * (notes - 1));
+                let later = self.profile.wake_note * (notes - 1);
+                self.extend_softirq(on, later);
+                self.delay_pass(queue, on, later);
             }
         }
     }

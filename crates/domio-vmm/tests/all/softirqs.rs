@@ -88,6 +88,74 @@ fn s0_3_in_4_17_timers_run_up_to_the_slop_late() {
 }
 
 #[test]
+fn s0_3_the_slop_counts_from_the_end_of_the_softirq() {
+    // The slice would end at 1,000; the softirq of the timer at 980 is done 12 us later.
+    let mut host = host(1, XenVersion::V4_17, vec![domain(1, Workload::Burn)]);
+    host.profile.timer_slop = us(50);
+    host.profile.timer_to_handler[0] = us(1);
+    host.profile.softirq.again = us(10);
+    host.profile.softirq.exit = us(2);
+    let habits = Habits {
+        slice: Some(ms(1)),
+        timers: vec![(P0, 0, at_us(980))],
+        ..Habits::default()
+    };
+    let told = run(&host, habits, us(1_500));
+    assert_eq!(
+        told.calls(&["timer", "pass"])[1..],
+        ["981 timer p0 0", "1043 pass p0 d1v0 Slice 1043"]
+    );
+}
+
+/// When the passes of a burner with slices of 20 us come, with a policy timer set to `timer`.
+fn short_slices(version: XenVersion, timer: u64) -> Vec<String> {
+    let mut host = host(1, version, vec![domain(1, Workload::Burn)]);
+    host.profile.timer_slop = us(50);
+    host.profile.softirq.after_pass = us(1);
+    let habits = Habits {
+        slice: Some(us(20)),
+        timers: vec![(P0, 0, at_us(timer))],
+        ..Habits::default()
+    };
+    let told = run(&host, habits, us(110));
+    let calls = told.calls(&["timer", "pass"]);
+    calls[1..].iter().map(|c| c.to_string()).collect()
+}
+
+#[test]
+fn s0_3_in_4_17_a_slice_shorter_than_the_slop_lasts_the_slop() {
+    assert_eq!(
+        short_slices(XenVersion::V4_17, 500),
+        ["51 pass p0 d1v0 Slice 51", "102 pass p0 d1v0 Slice 102"]
+    );
+    assert_eq!(
+        short_slices(XenVersion::V4_17, 10),
+        ["10 timer p0 0", "60 pass p0 d1v0 Slice 60"],
+        "the timer that comes first is programmed already"
+    );
+    assert_eq!(
+        short_slices(XenVersion::V3_1, 500)[..2],
+        ["20 pass p0 d1v0 Slice 20", "40 pass p0 d1v0 Slice 40"]
+    );
+}
+
+#[test]
+fn s0_3_a_second_sleeper_makes_handlers_longer() {
+    for (sleepers, at) in [(1, 1_000), (2, 1_005)] {
+        let sleepers = (1..=sleepers).map(|id| domain(id, Workload::Idle));
+        let domains = sleepers.chain([domain(9, Workload::Burn)]).collect();
+        let mut host = host(1, XenVersion::V4_17, domains);
+        host.profile.softirq.heap = us(5);
+        let habits = Habits {
+            timers: vec![(P0, 0, at_us(1_000))],
+            ..Habits::default()
+        };
+        let told = run(&host, habits, us(1_500));
+        assert_eq!(told.calls(&["timer"]), [format!("{at} timer p0 0")]);
+    }
+}
+
+#[test]
 fn s0_5_a_pass_that_keeps_the_vcpu_leaves_no_runstate_change() {
     let host = host(1, XenVersion::V4_17, vec![domain(1, Workload::Burn)]);
     let habits = Habits {
