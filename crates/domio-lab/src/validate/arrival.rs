@@ -7,7 +7,9 @@
 //!
 //! - a wake-up within one tick of the block, at the phase of most such wake-ups, is the tick;
 //! - any other is a timer. One that was due already when it was set comes [`LEAST`] after the
-//!   block.
+//!   block;
+//! - a tick that works for as long as a tick and a turn of a loop is both: the turn was due by the
+//!   time the guest could execute.
 
 use super::demand::Recorded;
 use super::kernel_tick::{KERNEL_TICK, apart};
@@ -35,7 +37,7 @@ const SPREAD: u64 = 30_000;
 pub fn attributed(recorded: Recorded) -> Vec<Demand> {
     let Recorded {
         mut demands,
-        blocks,
+        mut blocks,
     } = recorded;
     let phase = tick_phase(&demands, &blocks);
     let loops = loops(&demands, &blocks);
@@ -60,7 +62,53 @@ pub fn attributed(recorded: Recorded) -> Vec<Demand> {
             }
         };
     }
+    if loops {
+        (demands, blocks) = with_turns(demands, blocks);
+    }
     recur::due(demands, &blocks, phase)
+}
+
+/// `demands`, done at `blocks`, with the turns apart from the ticks that found them due.
+fn with_turns(demands: Vec<Demand>, blocks: Vec<Instant>) -> (Vec<Demand>, Vec<Instant>) {
+    let is_tick = |d: &&Demand| matches!(d.arrival, Arrival::Tick { .. }) && d.spin.is_zero();
+    let is_turn = |d: &&Demand| matches!(d.arrival, Arrival::Loop { .. });
+    // Turns that are woken by a tick's interrupt besides take longer.
+    let turn = quantile(demands.iter().filter(is_turn), 10);
+    let tick = quantile(demands.iter().filter(is_tick).filter(|d| d.work < turn), 2);
+    let mut split = (Vec::new(), Vec::new());
+    for (i, demand) in demands.into_iter().enumerate() {
+        let done = blocks.get(i).copied();
+        // A tick alone has to idle again afterwards, which takes longer.
+        let of_tick = demand.work.saturating_sub(turn);
+        let both = is_tick(&&demand) && tick < turn && !of_tick.is_zero() && of_tick <= tick;
+        match done.filter(|_| both) {
+            Some(done) => {
+                // While the tick was handled, at the latest.
+                let at = done.saturating_sub(turn + of_tick / 2).max(demand.at);
+                split.0.push(Demand {
+                    work: of_tick,
+                    ..demand
+                });
+                split.1.push(at);
+                split.0.push(Demand {
+                    at,
+                    work: turn,
+                    arrival: Arrival::Loop { least: LEAST },
+                    ..demand
+                });
+            }
+            None => split.0.push(demand),
+        }
+        split.1.extend(done);
+    }
+    split
+}
+
+/// The work that one in `parts` of `demands` does not exceed.
+fn quantile<'a>(demands: impl Iterator<Item = &'a Demand>, parts: usize) -> Duration {
+    let mut works: Vec<Duration> = demands.map(|d| d.work).collect();
+    works.sort_unstable();
+    works.get(works.len() / parts).copied().unwrap_or_default()
 }
 
 /// Whether a wake-up `gap` after the block came as early as it could: it was due before.
@@ -148,6 +196,40 @@ mod tests {
         assert!(arrivals(10)[1..].iter().all(is_loop));
         assert_eq!(arrivals(10)[3].at, us(1_000 + 2 * 1_074), "due before");
         assert!(!arrivals(9).iter().any(is_loop), "could be chance");
+    }
+
+    #[test]
+    fn a_tick_that_works_as_long_as_a_turn_more_is_both() {
+        let demand = |at, work, arrival| Demand {
+            at: us(at),
+            spin: Duration::ZERO,
+            work: Duration::from_micros(work),
+            arrival,
+        };
+        let tick = |at, work| {
+            let (period, least) = (KERNEL_TICK, LEAST);
+            demand(at, work, Arrival::Tick { period, least })
+        };
+        let turn = |at, work| demand(at, work, Arrival::Loop { least: LEAST });
+        let demands = vec![
+            turn(10_000, 400),
+            tick(12_000, 40),
+            turn(20_000, 402),
+            tick(22_000, 60),
+            turn(30_000, 400),
+            // Woken by a tick, it executed from 41 ms on, when its turn was due; and one that
+            // merely has more to do than a tick.
+            tick(36_000, 420),
+            tick(44_000, 700),
+        ];
+        let dones = [10_400, 12_040, 20_402, 22_060, 30_400, 41_420, 44_700].map(us);
+        let (found, blocks) = with_turns(demands.clone(), dones.to_vec());
+        let (at, done) = (us(41_010), us(41_420));
+        assert_eq!(found[..5], demands[..5]);
+        let both = [tick(36_000, 20), Demand { at, ..turn(0, 400) }];
+        assert_eq!(found[5..7], both);
+        assert_eq!(found[7..], demands[6..]);
+        assert_eq!(blocks[5..], [at, done, us(44_700)]);
     }
 
     #[test]
