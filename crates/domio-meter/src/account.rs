@@ -33,9 +33,6 @@ impl Window {
     }
 }
 
-/// Losses that a vcpu cannot have seen, so that its time counts as unknown.
-const UNSURE: u64 = u64::MAX;
-
 /// Sums of a vcpu, in nanoseconds and counts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Sums {
@@ -206,7 +203,7 @@ impl VcpuBook {
             ran = self.end(at, losses, window).map(|(_, ran)| ran);
             self.since = self.since.max(at);
         }
-        self.losses = UNSURE;
+        self.losses = Losses::UNSURE;
         ran
     }
 

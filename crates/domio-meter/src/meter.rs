@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
 use domio_core::{DomainId, Instant, Kind, PcpuId, Record, Runstate, Sink, VcpuName};
-use domio_trace::{GoingOn, Losses, VCPUS_MAX};
+use domio_trace::{GoingOn, Losses, Over, VCPUS_MAX};
 
 use crate::account::{VcpuBook, Window};
 use crate::distribution::Distribution;
@@ -172,39 +172,29 @@ impl Meter {
         self.new_slot(word)
     }
 
-    /// Whether no runstate record has told of this vcpu yet.
-    fn is_new(&self, word: u32) -> bool {
-        let slot = self.index.get(&word);
-        slot.is_none_or(|slot| !self.books[*slot as usize].has_changed())
-    }
-
     /// `vcpu` has no runstate record so far and goes on on `pcpu`.
     fn goes_on(&mut self, at: u64, pcpu: PcpuId, vcpu: VcpuName) {
-        if let Some(other) = self.going_on.goes_on(pcpu, vcpu) {
-            self.displace(at, pcpu, other, false);
-        }
         // Who went on elsewhere before has left there without a record.
         let slot = self.index.get(&vcpu.word()).copied();
         if let Some(was_on) = slot.map(|slot| self.books[slot as usize].pcpu())
             && was_on != pcpu
         {
-            self.displace(at, was_on, vcpu, false);
+            self.displace(at, was_on, Over { vcpu, now: false });
         }
         let running = Runstate::Running;
         self.change(at, pcpu, vcpu.word(), running, running);
     }
 
-    /// Another vcpu is on `pcpu`, where `vcpu` went on; `vcpu` left at `at` when `now`, and at an
-    /// unknown time otherwise.
+    /// A run that only went on on `pcpu` is over: since `at`, or since an unknown time before.
     #[cold]
-    fn displace(&mut self, at: u64, pcpu: PcpuId, vcpu: VcpuName, now: bool) {
-        let Some(&slot) = self.index.get(&vcpu.word()) else {
+    fn displace(&mut self, at: u64, pcpu: PcpuId, over: Over) {
+        let Some(&slot) = self.index.get(&over.vcpu.word()) else {
             return;
         };
         let book = &mut self.books[slot as usize];
-        let ran = book.displaced(at, pcpu, now, &self.losses, self.window);
+        let ran = book.displaced(at, pcpu, over.now, &self.losses, self.window);
         if let Some(ran) = ran {
-            self.pcpu(pcpu).ran(ran, vcpu.is_idle());
+            self.pcpu(pcpu).ran(ran, over.vcpu.is_idle());
         }
     }
 
@@ -336,34 +326,24 @@ impl Sink for Meter {
         self.records += 1;
         self.told.see(record);
         let at = record.at.as_nanos();
+        let (index, books) = (&self.index, &self.books);
+        let going = self.going_on.see(record, |vcpu| {
+            let slot = index.get(&vcpu.word());
+            slot.is_none_or(|slot| !books[*slot as usize].has_changed())
+        });
+        if let Some(over) = going.over {
+            self.displace(at, record.pcpu, over);
+        }
         match record.kind {
             Kind::Switch | Kind::RunstateChange => {
                 let changes = record.changes();
                 for (vcpu, old, new) in changes.into_iter().flatten() {
-                    if new == Runstate::Running
-                        && let Some(other) = self.going_on.comes(record.pcpu, vcpu)
-                    {
-                        self.displace(at, record.pcpu, other, false);
-                    }
                     self.change(at, record.pcpu, vcpu.word(), old, new);
                 }
                 self.ignored_records += u64::from(changes[0].is_none());
             }
             // Whoever has a pcpu to itself may have no other record for as long as the trace lasts.
-            Kind::Continue if self.is_new(record.vcpu.word()) => {
-                self.goes_on(at, record.pcpu, record.vcpu);
-            }
-            Kind::Continue => {
-                if let Some(other) = self.going_on.comes(record.pcpu, record.vcpu) {
-                    self.displace(at, record.pcpu, other, false);
-                }
-            }
-            Kind::SwitchOnly => {
-                let next = VcpuName::from_word(record.data[0]);
-                if let Some(other) = self.going_on.comes(record.pcpu, next) {
-                    self.displace(at, record.pcpu, other, other == record.vcpu);
-                }
-            }
+            Kind::Continue if going.goes_on => self.goes_on(at, record.pcpu, record.vcpu),
             Kind::Lost => {
                 self.lost_records += u64::from(record.data[0]);
                 self.losses.add(record.pcpu);

@@ -3,14 +3,11 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use domio_core::{DomainId, Duration, Instant, Kind, PcpuId, Record, Runstate, Sink, VcpuName};
-use domio_trace::{GoingOn, Losses, VCPUS_MAX};
+use domio_trace::{GoingOn, Losses, Over, VCPUS_MAX};
 
 /// Most intervals without a record that become samples of their own; a longer gap is one sample.
 /// Keeps a damaged time from making samples without end.
 const EMPTY_MAX: u64 = 1000;
-
-/// Losses that a vcpu cannot have seen, so that its time does not count.
-const UNSURE: u64 = u64::MAX;
 
 /// One interval.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -188,37 +185,10 @@ impl Sampler {
         domain.wakeups += u64::from(old == Runstate::Blocked && new == Runstate::Runnable);
     }
 
-    /// `record` says that a vcpu goes on, or is switched to: that ends the run of whoever only went
-    /// on there.
-    fn goes_on_or_switches(&mut self, record: &Record) {
-        let (pcpu, vcpu) = (record.pcpu, record.vcpu);
-        let other = match record.kind {
-            Kind::SwitchOnly => {
-                let next = VcpuName::from_word(record.data[0]);
-                self.going_on.comes(pcpu, next)
-            }
-            Kind::Continue if self.is_new(vcpu.word()) => {
-                // Who went on elsewhere before has left there without a record.
-                if let Some(was) = self.vcpus.get_mut(&vcpu.word())
-                    && was.pcpu != pcpu
-                {
-                    was.losses = UNSURE;
-                }
-                self.going_on.goes_on(pcpu, vcpu)
-            }
-            Kind::Continue => self.going_on.comes(pcpu, vcpu),
-            _ => None,
-        };
-        if let Some(other) = other {
-            let now = record.kind == Kind::SwitchOnly && other == vcpu;
-            self.displace(record, other, now);
-        }
-    }
-
-    /// `record` shows that `other` is not on its pcpu, where it only went on: it left just `now`,
-    /// or at an unknown time.
-    fn displace(&mut self, record: &Record, other: VcpuName, now: bool) {
-        let Some(left) = self.vcpus.get_mut(&other.word()) else {
+    /// A run that only went on on the record's pcpu is over: since now, or since an unknown time
+    /// before.
+    fn displace(&mut self, record: &Record, over: Over) {
+        let Some(left) = self.vcpus.get_mut(&over.vcpu.word()) else {
             return;
         };
         if left.changed || left.state != Runstate::Running || left.pcpu != record.pcpu {
@@ -226,17 +196,12 @@ impl Sampler {
         }
         let at = record.at.as_nanos();
         let missed = self.losses.concerning(left.state, left.pcpu) != left.losses;
-        if now && !missed {
-            let domain = self.domains.entry(other.domain.0).or_default();
+        if over.now && !missed {
+            let domain = self.domains.entry(over.vcpu.domain.0).or_default();
             domain.add(Runstate::Running, at.saturating_sub(left.since));
         }
         left.since = left.since.max(at);
-        left.losses = UNSURE;
-    }
-
-    /// Whether no runstate has changed of this vcpu yet.
-    fn is_new(&self, word: u32) -> bool {
-        self.vcpus.get(&word).is_none_or(|vcpu| !vcpu.changed)
+        left.losses = Losses::UNSURE;
     }
 }
 
@@ -255,25 +220,33 @@ impl DomainSample {
 impl Sink for Sampler {
     fn record(&mut self, record: &Record) {
         let at = record.at.as_nanos();
-        let changes = match record.kind {
+        let vcpus = &self.vcpus;
+        let going = self.going_on.see(record, |vcpu| {
+            let vcpu = vcpus.get(&vcpu.word());
+            vcpu.is_none_or(|vcpu| !vcpu.changed)
+        });
+        let changes = match going.goes_on {
             // It runs, and may have no other record.
-            Kind::Continue if self.is_new(record.vcpu.word()) => {
-                let running = Runstate::Running;
-                [Some((record.vcpu, running, running)), None]
-            }
-            _ => record.changes(),
+            true => [
+                Some((record.vcpu, Runstate::Running, Runstate::Running)),
+                None,
+            ],
+            false => record.changes(),
         };
         if changes[0].is_some() || self.start.is_some() {
             self.advance(at);
         }
-        self.goes_on_or_switches(record);
+        if going.goes_on
+            && let Some(was) = self.vcpus.get_mut(&record.vcpu.word())
+            && was.pcpu != record.pcpu
+        {
+            // It went on elsewhere before, and has left there without a record.
+            was.losses = Losses::UNSURE;
+        }
+        if let Some(over) = going.over {
+            self.displace(record, over);
+        }
         for (vcpu, old, new) in changes.into_iter().flatten() {
-            if new == Runstate::Running
-                && record.kind != Kind::Continue
-                && let Some(other) = self.going_on.comes(record.pcpu, vcpu)
-            {
-                self.displace(record, other, false);
-            }
             self.change(at, record.pcpu, vcpu, old, new);
         }
         let allocated = match record.kind {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use domio_core::{Instant, Kind, PcpuId, Record, Runstate, VcpuName};
 
-use crate::{GoingOn, Losses};
+use crate::{GoingOn, Losses, Over};
 
 /// Most vcpus that analyses tell apart; records of further ones are left out. No host has as many:
 /// the bound keeps a damaged file from taking all memory.
@@ -70,25 +70,18 @@ impl Intervals {
             self.losses.add(record.pcpu);
             return;
         }
-        if record.kind == Kind::Continue {
+        let open = &self.open;
+        let is_new = |vcpu: VcpuName| open.get(&vcpu.word()).is_none_or(|open| open.went_on);
+        let going = self.going_on.see(record, is_new);
+        if let Some(over) = going.over {
+            self.displace(record, over);
+        }
+        if going.goes_on {
             // Whoever has a pcpu to itself has no other record.
             self.open_running(record);
-            return;
-        }
-        if record.kind == Kind::SwitchOnly {
-            let next = VcpuName::from_word(record.data[0]);
-            if let Some(other) = self.going_on.comes(record.pcpu, next) {
-                self.displace(record, other);
-            }
-            return;
         }
         for (vcpu, old, new) in record.changes().into_iter().flatten() {
             let word = vcpu.word();
-            if new == Runstate::Running
-                && let Some(other) = self.going_on.comes(record.pcpu, vcpu)
-            {
-                self.displace(record, other);
-            }
             let before = self.open.get(&word).copied();
             if let Some(open) = before {
                 let missed = self.losses.concerning(open.state, open.pcpu) != open.losses
@@ -120,20 +113,11 @@ impl Intervals {
         }
     }
 
-    /// A vcpu goes on: it runs, and when no other record has told of it, that opens an interval.
+    /// A vcpu goes on of which no other record has told: it runs, and that opens an interval.
     fn open_running(&mut self, record: &Record) {
         let (pcpu, word) = (record.pcpu, record.vcpu.word());
-        let known = self.open.get(&word).copied();
-        let is_new = known.is_none_or(|open| open.went_on);
-        let displaced = match is_new {
-            true => self.going_on.goes_on(pcpu, record.vcpu),
-            false => self.going_on.comes(pcpu, record.vcpu),
-        };
-        if let Some(other) = displaced {
-            self.displace(record, other);
-        }
-        let runs_on = known
-            .is_some_and(|open| !open.went_on || open.pcpu == pcpu && !open.left_before(record.at));
+        let known = self.open.get(&word);
+        let runs_on = known.is_some_and(|open| open.pcpu == pcpu && !open.left_before(record.at));
         if runs_on || known.is_none() && self.open.len() >= VCPUS_MAX {
             return;
         }
@@ -141,23 +125,22 @@ impl Intervals {
             since: record.at,
             state: Runstate::Running,
             after: Runstate::Running,
-            pcpu: record.pcpu,
-            losses: self.losses.concerning(Runstate::Running, record.pcpu),
+            pcpu,
+            losses: self.losses.concerning(Runstate::Running, pcpu),
             went_on: true,
             left: None,
         };
         self.open.insert(word, running);
     }
 
-    /// `record` shows that `other`, which only went on there, is on its pcpu no more: since now if
-    /// the record is of `other`'s leaving, else since some time after it was last seen.
-    fn displace(&mut self, record: &Record, other: VcpuName) {
-        if let Some(open) = self.open.get_mut(&other.word())
+    /// `record` shows that a run that only went on there is over: since now, or since some time
+    /// after its vcpu was last seen.
+    fn displace(&mut self, record: &Record, over: Over) {
+        if let Some(open) = self.open.get_mut(&over.vcpu.word())
             && open.went_on
             && open.pcpu == record.pcpu
         {
-            let now = record.kind == Kind::SwitchOnly && other == record.vcpu;
-            open.left = Some(if now { record.at } else { open.since });
+            open.left = Some(if over.now { record.at } else { open.since });
         }
     }
 }

@@ -35,7 +35,7 @@ mod xentrace_write;
 pub use clock::{DEFAULT_TSC_HZ, TSC_HZ_MAX, TscClock};
 pub use csv_export::{CsvIntervals, CsvRecords};
 pub use error::{TraceError, TraceErrorKind};
-pub use going_on::GoingOn;
+pub use going_on::{Going, GoingOn, Over};
 pub use header::{DomainInfo, TraceHeader, scenario_sha256};
 pub use intervals::{Interval, Intervals, VCPUS_MAX};
 pub use losses::Losses;

@@ -12,6 +12,10 @@ pub struct Losses {
 }
 
 impl Losses {
+    /// What [`Losses::concerning`] never returns: a vcpu that remembers this may have missed a
+    /// change, whatever was lost.
+    pub const UNSURE: u64 = u64::MAX;
+
     /// None so far.
     pub fn new() -> Self {
         Losses::default()
