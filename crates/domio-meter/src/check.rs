@@ -30,9 +30,17 @@ pub struct TraceChecker {
     told: Told,
     /// Number of the current record.
     index: u64,
-    /// Pcpu of the first record.
-    first_pcpu: PcpuId,
+    /// Place of the first record.
+    first: Place,
     report: CheckReport,
+}
+
+/// The record that a finding is about.
+#[derive(Clone, Copy, Debug, Default)]
+struct Place {
+    record: u64,
+    at: Instant,
+    pcpu: PcpuId,
 }
 
 /// What a trace check found.
@@ -202,22 +210,26 @@ impl TraceChecker {
             }
         }
         let records = self.index;
-        if let Some((first, _)) = self.told.missing() {
+        if self.told.missing().is_some() {
             // It is about the whole trace, which begins with the first record.
-            self.index = 0;
-            let pcpu = self.first_pcpu;
-            let problem = Problem::NoRunstates { records };
-            self.find(Instant::from_nanos(first), pcpu, problem);
+            self.find_at(self.first, Problem::NoRunstates { records });
         }
         self.report.records = records;
         self.report
     }
 
+    /// `problem` is found at the current record.
     fn find(&mut self, at: Instant, pcpu: PcpuId, problem: Problem) {
+        let record = self.index;
+        self.find_at(Place { record, at, pcpu }, problem);
+    }
+
+    fn find_at(&mut self, place: Place, problem: Problem) {
         self.report.total += 1;
         if self.report.findings.len() < FINDINGS_MAX {
+            let Place { record, at, pcpu } = place;
             self.report.findings.push(Finding {
-                record: self.index,
+                record,
                 at,
                 pcpu,
                 problem,
@@ -308,7 +320,8 @@ impl Sink for TraceChecker {
     fn record(&mut self, record: &Record) {
         let (at, pcpu) = (record.at, record.pcpu);
         if self.index == 0 {
-            self.first_pcpu = pcpu;
+            let record = self.index;
+            self.first = Place { record, at, pcpu };
         }
         self.told.see(record);
         let index = pcpu.index();

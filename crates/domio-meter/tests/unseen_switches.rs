@@ -127,6 +127,13 @@ fn a_check_tells_that_there_are_no_runstates() {
     assert_eq!(finding.problem, Problem::NoRunstates { records: 6 });
     let text = finding.to_string();
     assert!(text.contains("xentrace -e 0x0002f000"), "{text}");
+    // It is about the whole trace, whose first record need not be the earliest.
+    let first = Record::new(at(7), PcpuId(3), Kind::Wake, A);
+    let report = check(&[&[first], &records[..]].concat());
+    let finding = &report.findings[0];
+    assert_eq!((report.total, report.records), (1, 7));
+    let place = (finding.record, finding.at, finding.pcpu);
+    assert_eq!(place, (0, at(7), PcpuId(3)));
     // One runstate is enough, and so is a pcpu on which nothing else happened.
     records.push(Record::runstate(
         at(110),
