@@ -150,6 +150,9 @@ fn recordings_in_one_file_are_found_out_of_order() {
         .args(["trace", "summary", "two.bin"])
         .assert()
         .success()
-        .stderr(contains("looks like several recordings in one"))
+        .stderr(contains(
+            "records are earlier than the ones before them; if recordings were joined into one \
+             file, use each alone; if not, record the host anew",
+        ))
         .stderr(contains("--cpu-hz").not());
 }

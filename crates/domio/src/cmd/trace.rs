@@ -6,6 +6,7 @@ use crate::out::{self, Status};
 use crate::progress::reading;
 use anyhow::{Context, bail};
 use domio_core::Sink;
+use domio_lab::order::ADVICE;
 use domio_meter::{CheckReport, Meter, SummaryJson, TraceChecker};
 use domio_report::text;
 use domio_trace::{
@@ -55,9 +56,7 @@ fn read(
     let disorder = reader.merge_stats().late;
     if disorder > 0 {
         out::message(&format!(
-            "warning: {file}: {disorder} records are earlier than the ones before them; the file \
-             looks like several recordings in one, or a pcpu's clock went back: take one recording \
-             at a time"
+            "warning: {file}: {disorder} records are earlier than the ones before them; {ADVICE}"
         ));
     }
     Ok(damage)
