@@ -5,7 +5,8 @@
 //! woken vcpu waited for its pcpu, what a domain's network delivered and how long pings took.
 //! [`SummaryJson`] is what `domio trace summary --json` prints. [`Explainer`] tells what guests and
 //! their packets waited for. [`Sampler`] gives the figures of each interval, as XenMon shows them.
-//! [`TraceChecker`] tells whether a trace can be true at all.
+//! [`TraceChecker`] tells whether a trace can be true at all, and [`Told`] whether it has what all
+//! of them need.
 //!
 //! All of them see records only, never a host: a trace of a real Xen host and a simulated one go
 //! through the same code.
@@ -36,3 +37,4 @@ pub use sampler::{DomainSample, Sample, Sampler};
 pub use summary::{
     Account, DomainSummary, NetworkSummary, PcpuSummary, Summary, VcpuSummary, jain_index,
 };
+pub use told::Told;

@@ -7,7 +7,7 @@ use domio_core::{Kind, Record};
 /// xentrace records what its `-e` asks for. Without the runstates, a trace tells who was switched
 /// to and who went on, but not what became of those who left, and there is nothing to account for.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Told {
+pub struct Told {
     /// A runstate record was seen.
     runstates: bool,
     /// A vcpu went on.
@@ -21,7 +21,7 @@ pub(crate) struct Told {
 impl Told {
     /// Takes the next record.
     #[inline]
-    pub(crate) fn see(&mut self, record: &Record) {
+    pub fn see(&mut self, record: &Record) {
         if !self.runstates {
             self.look(record);
         }
@@ -39,9 +39,10 @@ impl Told {
         self.span = Some((first.min(at), last.max(at)));
     }
 
-    /// First and last time of a trace that has records, but no runstates. Where somebody went on
-    /// and nobody was switched, all is told: whoever has a pcpu to itself has no other record.
-    pub(crate) fn missing(&self) -> Option<(u64, u64)> {
+    /// First and last time, in nanoseconds, of a trace that has records, but no runstates. Where
+    /// somebody went on and nobody was switched, all is told: whoever has a pcpu to itself has no
+    /// other record.
+    pub fn missing(&self) -> Option<(u64, u64)> {
         let all_told = self.runstates || self.went_on && !self.switched;
         self.span.filter(|_| !all_told)
     }

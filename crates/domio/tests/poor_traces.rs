@@ -5,7 +5,7 @@ mod recorded;
 
 use common::{domio, folder, json, json_of};
 use predicates::prelude::*;
-use predicates::str::contains;
+use predicates::str::{contains, starts_with};
 use recorded::{own_trace, recording};
 use std::fs;
 
@@ -75,6 +75,15 @@ fn a_trace_without_runstates_has_no_figures_and_says_so() {
                 "warning: {name}: {records} records, but none of runstates"
             )))
             .stderr(contains("xentrace -e 0x0002f000"));
+        domio(&folder)
+            .args(["trace", "convert", name, "--to", "csv"])
+            .assert()
+            .success()
+            .stdout(starts_with("start_ns,").and(contains("\n").count(1)))
+            .stderr(format!(
+                "warning: {name}: {records} records, but none of runstates, so there are no rows; \
+                 record with `xentrace -e 0x0002f000`\n"
+            ));
         let report = domio(&folder)
             .args(["trace", "check", name, "--json"])
             .assert()
@@ -111,12 +120,36 @@ fn runstates_alone_are_enough() {
             .args(["trace", "check", name])
             .assert()
             .success();
-        domio(&folder)
-            .args(["trace", "summary", name])
-            .assert()
-            .stderr(contains("warning").not());
+        for command in [&["summary"][..], &["convert", "--to", "csv"]] {
+            domio(&folder)
+                .arg("trace")
+                .args(command)
+                .arg(name)
+                .assert()
+                .success()
+                .stderr(contains("warning").not());
+        }
     }
     assert_eq!(shares[0], shares[1]);
+}
+
+#[test]
+fn a_table_without_rows_has_a_reason() {
+    let folder = folder();
+    // Nothing but that vcpus go on, as in a trace in which each has a pcpu to itself.
+    let goes_on = recorded_with(|event| (event == 0x0002_1002).then_some(event));
+    fs::write(folder.path().join("on.bin"), goes_on).unwrap();
+    let summary = json_of(&folder, &["trace", "summary", "on.bin", "--json"]);
+    assert!(summary["records"].as_u64() > Some(0), "{summary}");
+    domio(&folder)
+        .args(["trace", "convert", "on.bin", "--to", "csv"])
+        .assert()
+        .success()
+        .stdout(starts_with("start_ns,").and(contains("\n").count(1)))
+        .stderr(contains(
+            "warning: on.bin: no vcpu's runstate begins and ends within the trace",
+        ))
+        .stderr(contains("record the host for longer"));
 }
 
 #[test]

@@ -5,9 +5,9 @@ use crate::files::Files;
 use crate::out::{self, Status};
 use crate::progress::reading;
 use anyhow::{Context, bail};
-use domio_core::Sink;
+use domio_core::{Record, Sink};
 use domio_lab::order::ADVICE;
-use domio_meter::{CheckReport, Meter, SummaryJson, TraceChecker};
+use domio_meter::{CheckReport, Meter, SummaryJson, Told, TraceChecker};
 use domio_report::text;
 use domio_trace::{
     CsvIntervals, PerfettoWriter, ReadOptions, TraceError, TraceHeader, TraceReader, TraceWriter,
@@ -82,6 +82,40 @@ fn warn(damage: &TraceError, input: &TraceInput) {
     out::message(&format!("warning: {file}: {damage}; using what is there"));
 }
 
+/// Warns of a trace that has `records`, but none of runstates, and hence none of `what`.
+fn no_runstates(input: &TraceInput, records: u64, what: &str) {
+    let file = input.file.display();
+    out::message(&format!(
+        "warning: {file}: {records} records, but none of runstates, so there are no {what}; record \
+         with `xentrace -e 0x0002f000`"
+    ));
+}
+
+/// Hands records on to a sink and watches whether they tell of runstates.
+struct Watched<S> {
+    sink: S,
+    told: Told,
+    records: u64,
+}
+
+impl<S> Watched<S> {
+    fn new(sink: S) -> Self {
+        Watched {
+            sink,
+            told: Told::default(),
+            records: 0,
+        }
+    }
+}
+
+impl<S: Sink> Sink for Watched<S> {
+    fn record(&mut self, record: &Record) {
+        self.told.see(record);
+        self.records += 1;
+        self.sink.record(record);
+    }
+}
+
 fn unreadable(error: TraceError, input: &TraceInput) -> anyhow::Error {
     let file = input.file.display();
     anyhow::Error::new(error).context(format!("cannot read the trace {file}"))
@@ -94,11 +128,7 @@ fn summary(args: &TraceSummary, global: &Global) -> anyhow::Result<Status> {
     let mut summary = SummaryJson::new(&meter.finish(), reader.tsc_hz());
     summary.truncated = truncated;
     if !summary.runstates {
-        let (file, records) = (args.input.file.display(), summary.records);
-        out::message(&format!(
-            "warning: {file}: {records} records, but none of runstates, so there are no figures of \
-             domains and pcpus; record with `xentrace -e 0x0002f000`"
-        ));
+        no_runstates(&args.input, summary.records, "figures of domains and pcpus");
     }
     match args.json {
         true => out::json(&summary)?,
@@ -158,9 +188,18 @@ fn write(reader: &mut Reader, args: &TraceConvert, output: &mut dyn Write) -> an
             writer.finish()?;
         }
         TraceFormat::Csv => {
-            let mut writer = CsvIntervals::new(output);
+            let mut writer = Watched::new(CsvIntervals::new(output));
             copy(reader, &args.input, &mut writer)?;
-            writer.finish()?;
+            if writer.told.missing().is_some() {
+                no_runstates(&args.input, writer.records, "rows");
+            } else if writer.sink.rows() == 0 {
+                let file = args.input.file.display();
+                out::message(&format!(
+                    "warning: {file}: no vcpu's runstate begins and ends within the trace, so \
+                     there are no rows; record the host for longer"
+                ));
+            }
+            writer.sink.finish()?;
         }
     }
     Ok(())
