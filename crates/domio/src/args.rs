@@ -33,9 +33,10 @@ Exit status: 0 success, 1 a check failed, 2 could not run.";
 
 const DOMIO_EXAMPLES: &str = "\
 Exit status:
-  0  success
-  1  a check failed: a claim, a trace, a scenario
-  2  could not run: wrong usage, a file that cannot be read
+    0  success
+    1  a check failed: a claim, a trace, a scenario
+    2  could not run: wrong usage, a file that cannot be read
+  130  interrupted: files that were not whole yet are gone
 
 Examples:
   domio run boost-rescues-ping

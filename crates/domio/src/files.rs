@@ -1,6 +1,9 @@
 //! Files that a command writes: never one that it reads, and whole or not at all.
 
+mod part;
+
 use anyhow::{Context, bail};
+use part::Part;
 use std::fs::{File, Metadata, OpenOptions};
 use std::io::{self, BufWriter, Write};
 use std::path::{Component, Path, PathBuf};
@@ -174,13 +177,6 @@ pub struct Output {
     part: Option<Part>,
 }
 
-/// A file that is not whole yet, beside its place; it vanishes when dropped.
-struct Part {
-    file: PathBuf,
-    place: PathBuf,
-    is_named: bool,
-}
-
 impl Output {
     /// Writes `content` and gives the file its name.
     ///
@@ -223,22 +219,6 @@ impl Write for Output {
     }
 }
 
-impl Part {
-    fn name(&mut self) -> io::Result<()> {
-        std::fs::rename(&self.file, &self.place)?;
-        self.is_named = true;
-        Ok(())
-    }
-}
-
-impl Drop for Part {
-    fn drop(&mut self) {
-        if !self.is_named {
-            let _ = std::fs::remove_file(&self.file);
-        }
-    }
-}
-
 /// Opens what is to be written for `path`.
 fn begin(path: &Path) -> io::Result<(File, Option<Part>)> {
     let Some(place) = replaceable(path)? else {
@@ -256,29 +236,11 @@ fn begin(path: &Path) -> io::Result<(File, Option<Part>)> {
         Err(e) if e.kind() == io::ErrorKind::NotFound => None,
         Err(e) => return Err(e),
     };
-    let (file, name) = part_in(folder)?;
-    let part = Part {
-        file: name,
-        place,
-        is_named: false,
-    };
+    let (file, part) = Part::create(folder, &place)?;
     if let Some(permissions) = old {
         file.set_permissions(permissions)?;
     }
     Ok((file, Some(part)))
-}
-
-/// A new file in `folder`, where a rename to the place of the whole one cannot cross devices.
-fn part_in(folder: &Path) -> io::Result<(File, PathBuf)> {
-    let process = std::process::id();
-    let mut n = 0_u32;
-    loop {
-        let path = folder.join(format!("domio-{process}-{n}.part"));
-        match OpenOptions::new().write(true).create_new(true).open(&path) {
-            Err(e) if e.kind() == io::ErrorKind::AlreadyExists && n < u32::MAX => n += 1,
-            result => return result.map(|file| (file, path)),
-        }
-    }
 }
 
 /// The path of the file that another can take the place of; `None` for what is written as it is:

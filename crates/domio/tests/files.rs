@@ -227,3 +227,54 @@ fn a_report_that_cannot_be_written_is_refused_before_the_run() {
         }
     }
 }
+
+#[cfg(target_os = "linux")]
+#[test]
+fn an_interrupted_command_leaves_nothing_behind() {
+    use std::process::{Command, Stdio};
+    use std::thread::sleep;
+    use std::time::{Duration, Instant};
+
+    /// Waits until `done` gives something, for a minute at most.
+    fn until<T>(mut done: impl FnMut() -> Option<T>) -> Option<T> {
+        let end = Instant::now() + Duration::from_secs(60);
+        while Instant::now() < end {
+            if let Some(found) = done() {
+                return Some(found);
+            }
+            sleep(Duration::from_millis(10));
+        }
+        None
+    }
+
+    for signal in ["INT", "TERM", "HUP"] {
+        let folder = folder();
+        fs::write(folder.path().join("kept"), "what was there before").unwrap();
+        let before = state(&folder);
+        // Whoever runs the tests may ignore what is to be sent. The run is so long that the test
+        // would not end with it.
+        let mut child = Command::new("env")
+            .arg("--default-signal=INT,TERM,HUP")
+            .arg(assert_cmd::cargo::cargo_bin("domio"))
+            .args(["run", "burn7", "--trace", "kept", "--report", "new"])
+            .args(["--set", "run.duration_s=1000000", "--set", "run.warmup_s=0"])
+            .current_dir(folder.path())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let files = || fs::read_dir(folder.path()).unwrap().count();
+        let begun = until(|| (files() == before.len() + 2).then_some(()));
+        let kill = Command::new("kill")
+            .args([&format!("-{signal}"), &child.id().to_string()])
+            .status()
+            .unwrap();
+        let ended = until(|| child.try_wait().unwrap());
+        let _ = child.kill();
+        let _ = child.wait();
+        assert!(begun.is_some() && kill.success(), "{signal}");
+        let code = ended.expect("it ends within a minute").code();
+        assert_eq!(code, Some(130), "{signal}");
+        assert!(state(&folder) == before, "{signal}: {:?}", state(&folder));
+    }
+}

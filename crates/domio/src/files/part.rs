@@ -1,0 +1,84 @@
+//! Files that are not whole yet: each gets its name when it is, and vanishes when it never will be.
+
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process;
+use std::sync::{Mutex, MutexGuard, Once, PoisonError};
+
+/// The exit status of a command that was interrupted, as shells give it.
+const INTERRUPTED: i32 = 130;
+
+/// The parts that there are. Whoever creates, names or removes one holds the lock, so that an
+/// interrupt finds each of them either here or done with.
+static PARTS: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+
+fn parts() -> MutexGuard<'static, Vec<PathBuf>> {
+    // A list of paths is as good after a panic as before.
+    PARTS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A file that is not whole yet, beside its place; it vanishes when dropped, or when the program is
+/// interrupted.
+pub(super) struct Part {
+    file: PathBuf,
+    place: PathBuf,
+}
+
+impl Part {
+    /// Creates the part of what is to be at `place`, in `folder`, where a rename to there cannot
+    /// cross devices.
+    pub(super) fn create(folder: &Path, place: &Path) -> io::Result<(File, Part)> {
+        remove_when_interrupted();
+        let process = process::id();
+        let mut parts = parts();
+        let mut n = 0_u32;
+        loop {
+            let path = folder.join(format!("domio-{process}-{n}.part"));
+            match OpenOptions::new().write(true).create_new(true).open(&path) {
+                Err(e) if e.kind() == io::ErrorKind::AlreadyExists && n < u32::MAX => n += 1,
+                Err(e) => return Err(e),
+                Ok(file) => {
+                    parts.push(path.clone());
+                    let place = place.to_owned();
+                    return Ok((file, Part { file: path, place }));
+                }
+            }
+        }
+    }
+
+    /// Gives the file its name.
+    pub(super) fn name(&mut self) -> io::Result<()> {
+        let mut parts = parts();
+        std::fs::rename(&self.file, &self.place)?;
+        parts.retain(|part| *part != self.file);
+        Ok(())
+    }
+}
+
+impl Drop for Part {
+    fn drop(&mut self) {
+        let mut parts = parts();
+        // One that has its name is in the list no more.
+        if let Some(i) = parts.iter().position(|part| *part == self.file) {
+            let _ = std::fs::remove_file(parts.swap_remove(i));
+        }
+    }
+}
+
+/// From now on whoever interrupts the program (Ctrl-C, a closed terminal, `kill`) leaves no parts
+/// behind.
+fn remove_when_interrupted() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        // Refused where such signals are ignored, as under `nohup`: nothing interrupts there.
+        let _ = ctrlc::try_set_handler(|| {
+            // Held to the end, lest another part is created meanwhile.
+            let parts = parts();
+            for part in parts.iter() {
+                let _ = std::fs::remove_file(part);
+            }
+            process::exit(INTERRUPTED);
+        });
+    });
+}
