@@ -248,6 +248,11 @@ impl Problems {
         self.kept.is_empty()
     }
 
+    /// The one that was pushed first.
+    pub fn first(&self) -> Option<&Problem> {
+        self.kept.first()
+    }
+
     /// How many are kept.
     pub fn kept(&self) -> usize {
         self.kept.len()

@@ -44,6 +44,16 @@ impl Scenario {
         }
         let mut problems = Problems::default();
         let text = decode(bytes, &mut problems);
+        if let Some(first) = problems.first()
+            && bytes.iter().any(|b| is_in_no_text(*b))
+        {
+            // One complaint about each byte would bury what is wrong.
+            let problem = first.clone().hint(
+                "a scenario is a text of some lines; is this another file? if not, save it as \
+                 UTF-8",
+            );
+            return Err(single(name, text, problem));
+        }
         let (root, syntax) = value::read(0, &text);
         if problems.is_empty() && syntax.is_empty() && is_empty(&root) {
             return Err(single(name, text, empty()));
@@ -259,6 +269,11 @@ fn decode(bytes: &[u8], problems: &mut Problems) -> String {
         }
     }
     text
+}
+
+/// Whether a file with this byte is something else than a text: an archive, a program, UTF-16.
+fn is_in_no_text(byte: u8) -> bool {
+    byte.is_ascii_control() && !matches!(byte, b'\t' | b'\n' | b'\r')
 }
 
 fn is_empty(root: &Node) -> bool {

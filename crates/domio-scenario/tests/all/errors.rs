@@ -24,6 +24,30 @@ fn what_is_no_text_is_told_by_byte_and_line() {
 }
 
 #[test]
+fn what_is_another_file_is_told_once() {
+    // The head of a program, of an archive, and a scenario in UTF-16.
+    let utf16 = BASE.encode_utf16().flat_map(u16::to_le_bytes);
+    let utf16: Vec<u8> = [0xff, 0xfe].into_iter().chain(utf16).collect();
+    let program = [&b"\x7fELF\x02\x01\x01\x00\n"[..], &[0xd0; 300]].concat();
+    let archive = [&[0x1f, 0x8b, 0x08][..], &[b'=', b'\n', 0xe9].repeat(200)].concat();
+    for (bytes, line, at, first) in [
+        (program, 2, 9, "0xd0"),
+        (archive, 1, 1, "0x8b"),
+        (utf16, 1, 0, "0xff"),
+    ] {
+        let errors = Scenario::parse("f.toml", &bytes, &policies()).unwrap_err();
+        let [p] = errors.problems() else {
+            panic!("{} problems: {errors}", errors.total());
+        };
+        assert_eq!((p.code, errors.total()), (Code::Encoding, 1));
+        assert_eq!((p.line, p.offset), (line, at));
+        assert_eq!(p.message, format!("not UTF-8 at byte {at}: {first}"));
+        assert_eq!(p.expected, "UTF-8 text");
+        assert!(p.hint.as_deref().unwrap().contains("is this another file?"));
+    }
+}
+
+#[test]
 fn syntax_errors_do_not_hide_the_rest() {
     let text = change("duration_s = 10", "duration_s 10").replace("\"burn\"", "\"bern\"");
     let errors = errors(&text);
