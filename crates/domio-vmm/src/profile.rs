@@ -148,7 +148,8 @@ impl Profile {
     /// hypervisor costs the same each time.
     ///
     /// Measured as medians over the records of one trace, `c1-burn7` of
-    /// `testdata/xen-traces`, with `xentrace` events on; each comment names the records.
+    /// `testdata/xen-traces`, with `xentrace` events on; each comment names the records. Those of
+    /// the timer softirq show in other recordings too, of more guests that sleep.
     pub const XEN_4_17_EMULATED: Profile = Profile {
         name: "xen-4.17-emulated",
         source: "Xen 4.17.7 under QEMU icount; medians of testdata/xen-traces/c1-burn7",
