@@ -48,8 +48,13 @@ fn a_cap_of_30_agrees() {
 }
 
 #[test]
-fn a_guest_that_wakes_among_burning_ones_agrees() {
-    assert_eq!(differences(&check("c1-burn7-periodic", 600)), [""; 0]);
+fn a_guest_that_wakes_among_burning_ones_makes_every_recorded_dispatch() {
+    let agreement = check("c1-burn7-periodic", 100_000);
+    assert_eq!(
+        agreement.matched.0, agreement.matched.1,
+        "every dispatch, in order and time"
+    );
+    assert_eq!(differences(&agreement), [""; 0]);
 }
 
 #[test]

@@ -4,7 +4,7 @@ use crate::config::HostConfig;
 use crate::device::{Devices, NoDevices, Timers};
 use crate::host::{Adoption, Event, Host};
 use alloc::boxed::Box;
-use domio_core::{Instant, Sink, VcpuId, VcpuName};
+use domio_core::{Instant, PcpuId, Sink, VcpuId, VcpuName};
 use domio_sched::{Cx, Scheduler};
 use domio_sim::{EventQueue, Limits, Outcome};
 
@@ -98,6 +98,14 @@ impl<S: Sink, D: Devices> Simulation<S, D> {
     /// The host, to change what it records.
     pub fn host_mut(&mut self) -> &mut Host<S, D> {
         &mut self.host
+    }
+
+    /// When the timer that the policy keeps in `slot` of `pcpu` expires, if it is set.
+    ///
+    /// # Panics
+    /// If there is no such pcpu or slot.
+    pub fn policy_timer(&self, pcpu: PcpuId, slot: u8) -> Option<Instant> {
+        self.queue.deadline(self.host.timer_of_policy(pcpu, slot))
     }
 
     /// Events delivered so far.

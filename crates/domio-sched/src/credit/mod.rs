@@ -54,7 +54,7 @@ use state::{Domain, NIL, Pcpu, Vcpu, flag};
 /// Timer slot of the tick, on each pcpu.
 const TICK: u8 = 0;
 /// Timer slot of accounting, on the master pcpu (3.4 and later).
-const ACCOUNTING: u8 = 1;
+pub const ACCOUNTING: u8 = 1;
 /// A vcpu that ran for less than this and goes on gets a slice of this length. Xen's
 /// `CSCHED_MIN_TIMER` is the plain number 100, meant as microseconds but compared with nanoseconds:
 /// recorded 4.17 traces have slices of 929.540 us after 70.460 us at a limit of 1 ms.

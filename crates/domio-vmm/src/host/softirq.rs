@@ -6,6 +6,7 @@ use crate::device::Devices;
 use alloc::format;
 use domio_core::{Duration, Instant, PcpuId, Record, Runstate, Sink, VcpuId, XenVersion};
 use domio_sched::{Cx, Effect, Pause, Stop};
+use domio_sim::TimerId;
 
 /// What becomes of a timer that expires.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -482,6 +483,11 @@ impl<S: Sink, D: Devices> Host<S, D> {
         {
             self.change(vcpu, Runstate::Runnable, on, now);
         }
+    }
+
+    /// The timer that the policy keeps in `slot` of `pcpu`.
+    pub(crate) fn timer_of_policy(&self, pcpu: PcpuId, slot: u8) -> TimerId {
+        self.pcpus[pcpu].policy[usize::from(slot)]
     }
 
     /// Sets up timers and phases of every pcpu and tells the policy about them.
