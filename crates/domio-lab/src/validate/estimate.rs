@@ -3,9 +3,8 @@
 //! The credit scheduler never writes its credits into a trace, but its decisions depend on them:
 //! whom it dispatches, who begins and ceases to earn credit, who is parked. The estimate is the
 //! state from which the simulated twin makes the same decisions as the recording for the longest
-//! time within an [estimation window](Settings::window), which is the
-//! whole recording unless a caller says otherwise. Only the state at one instant is estimated; no
-//! parameter of the model is.
+//! time within an [estimation window](Settings::window), which is the whole recording unless a
+//! caller says otherwise. Only the state at one instant is estimated; no parameter of the model is.
 //!
 //! The search is a crowd of hill climbs from fixed seeds: the same recording gives the same
 //! estimate on every machine. Those that got highest go on, and the others begin anew, elsewhere or
@@ -81,29 +80,17 @@ pub fn estimate(twin: &Twin, records: &[Record], settings: &Settings) -> Estimat
     let all = search.recorded.to_make(twin, settings);
     let mut random = RandomStream::new(0, 0, "validate/estimate");
     let highest = |crowd: &[Climb]| crowd.iter().map(|c| c.found.height.decisions).max();
-    let begin = |from: Hidden| Climb::new(&search, from);
-    let mut crowd = vec![begin(search.guesser.first().clone())];
+    let climbs = settings.crowd.max(1);
+    let mut crowd = vec![Climb::new(&search, search.guesser.first().clone())];
     let mut best = Best::new(&crowd[0], 0, settings.states);
     let (mut tries, mut dispatched, mut idle) = (0, 0, 0);
     while tries < settings.tries && dispatched < settings.dispatches && best.height.decisions < all
     {
         let before = highest(&crowd);
-        let kept = crowd.len() as u64;
-        while crowd.len() < settings.crowd.max(1) as usize {
-            let from = if kept > 1 && random.below(2) == 0 {
-                let mut near = crowd[random.below(kept) as usize].at.clone();
-                for _ in 0..3 {
-                    near = search.guesser.neighbour(&near, &[], &mut random);
-                }
-                near
-            } else {
-                search.guesser.elsewhere(&mut random)
-            };
-            crowd.push(begin(from));
-        }
+        search.refill(&mut crowd, climbs, &mut random);
         let left = settings.tries - tries;
-        let stretch = settings.stretch.min(left.div_ceil(settings.crowd.max(1)));
-        let numbered = crowd.par_iter_mut().zip(0..settings.crowd.max(1));
+        let stretch = settings.stretch.min(left.div_ceil(climbs));
+        let numbered = crowd.par_iter_mut().zip(0..climbs);
         let met: Vec<Stretch> = numbered
             .map(|(climb, i)| climb.go_on(&search, tries + i + 1, stretch, all))
             .collect();
@@ -117,7 +104,7 @@ pub fn estimate(twin: &Twin, records: &[Record], settings: &Settings) -> Estimat
             false => idle + 1,
         };
         crowd.sort_by_key(|climb| Reverse(climb.found.height));
-        crowd.truncate(settings.crowd.div_ceil(2).max(1) as usize);
+        crowd.truncate(climbs.div_ceil(2) as usize);
         if idle == settings.patience {
             crowd.clear();
             idle = 0;
@@ -142,6 +129,24 @@ struct Search<'a> {
 impl Search<'_> {
     fn matching(&self, state: &Hidden) -> Match {
         matching(self.twin, state, &self.recorded, self.settings)
+    }
+
+    /// Begins climbs until `crowd` has so many: half of them near those that are there, if there
+    /// are several, the others far from any.
+    fn refill(&self, crowd: &mut Vec<Climb>, climbs: u32, random: &mut RandomStream) {
+        let kept = crowd.len() as u64;
+        while crowd.len() < climbs as usize {
+            let from = if kept > 1 && random.below(2) == 0 {
+                let mut near = crowd[random.below(kept) as usize].at.clone();
+                for _ in 0..3 {
+                    near = self.guesser.neighbour(&near, &[], random);
+                }
+                near
+            } else {
+                self.guesser.elsewhere(random)
+            };
+            crowd.push(Climb::new(self, from));
+        }
     }
 }
 
