@@ -32,14 +32,18 @@ fn differences(agreement: &Agreement) -> Vec<String> {
         .collect()
 }
 
-#[test]
-fn weights_1_2_4_makes_every_recorded_dispatch() {
-    let agreement = check("c1-weights-1-2-4", 60_000);
+fn makes_every_dispatch(name: &str, tries: u32) {
+    let agreement = check(name, tries);
     assert_eq!(
         agreement.matched.0, agreement.matched.1,
         "every dispatch, in order and time"
     );
     assert_eq!(differences(&agreement), [""; 0]);
+}
+
+#[test]
+fn weights_1_2_4_makes_every_recorded_dispatch() {
+    makes_every_dispatch("c1-weights-1-2-4", 60_000);
 }
 
 #[test]
@@ -49,22 +53,12 @@ fn a_cap_of_30_agrees() {
 
 #[test]
 fn a_guest_that_wakes_among_burning_ones_makes_every_recorded_dispatch() {
-    let agreement = check("c1-burn7-periodic", 100_000);
-    assert_eq!(
-        agreement.matched.0, agreement.matched.1,
-        "every dispatch, in order and time"
-    );
-    assert_eq!(differences(&agreement), [""; 0]);
+    makes_every_dispatch("c1-burn7-periodic", 100_000);
 }
 
 #[test]
 fn seven_burning_guests_make_every_recorded_dispatch() {
-    let agreement = check("c1-burn7", 100_000);
-    assert_eq!(
-        agreement.matched.0, agreement.matched.1,
-        "every dispatch, in order and time"
-    );
-    assert_eq!(differences(&agreement), [""; 0]);
+    makes_every_dispatch("c1-burn7", 100_000);
 }
 
 /// The checks can fail: a recording whose description is wrong does not agree.

@@ -24,7 +24,7 @@ use rayon::prelude::*;
 pub struct Settings {
     /// How much of the recording may be looked at.
     pub window: Duration,
-    /// Most simulations to make.
+    /// Simulations after which no further stretch begins, those that begin climbs not counted.
     pub tries: u32,
     /// Most dispatches to simulate in all of them: those that follow for long take longer.
     pub dispatches: u64,
@@ -60,8 +60,8 @@ impl Default for Settings {
 pub struct Estimate {
     /// The state whose decisions are nearest to the recorded ones.
     pub hidden: Hidden,
-    /// States, that one among them or not, that explain as many decisions; chosen evenly from all
-    /// that the search met, at least one. Nothing in the recording speaks for one of them.
+    /// States, that one among them or not, that explain as many decisions; chosen about evenly from
+    /// all that the search met, at least one. Nothing in the recording speaks for one of them.
     pub equals: Vec<Hidden>,
     /// Dispatches of the window that the twin made in the same order and time.
     pub matched: usize,
@@ -225,16 +225,11 @@ impl Best {
     }
 
     fn offer(&mut self, state: &Hidden, found: &Match) {
-        let height = found.height;
-        if height.decisions < self.height.decisions {
+        if !self.admits(found.height) {
             return;
         }
-        if height.decisions > self.height.decisions {
-            self.equals.clear();
-            self.met = 0;
-        }
-        if height > self.height {
-            self.height = height;
+        if found.height > self.height {
+            self.height = found.height;
             self.dispatched = found.dispatched;
             self.state = state.clone();
         }
@@ -242,14 +237,20 @@ impl Best {
         self.keep(state);
     }
 
-    /// Takes over what another climb met.
-    fn join(&mut self, other: Best) {
-        if other.height.decisions < self.height.decisions {
-            return;
-        }
-        if other.height.decisions > self.height.decisions {
+    /// Whether states of this height are among the best. Those that explain fewer decisions are
+    /// forgotten for them.
+    fn admits(&mut self, height: Height) -> bool {
+        if height.decisions > self.height.decisions {
             self.equals.clear();
             self.met = 0;
+        }
+        height.decisions >= self.height.decisions
+    }
+
+    /// Takes over what another climb met.
+    fn join(&mut self, other: Best) {
+        if !self.admits(other.height) {
+            return;
         }
         self.met += other.met;
         for state in &other.equals {

@@ -114,7 +114,7 @@ impl<'a> Guesser<'a> {
             1 => v.credit = random.below(2 * most as u64) as i64 - most,
             2 => v.residual = random.below(PARTS as u64) as u32,
             _ => {
-                // From a millionth of a credit to all that one can have.
+                // From a millionth of a credit to about half of what one can have.
                 let step = 1 << random.below(28);
                 let by = random.below(2 * step + 1) as i64 - step as i64;
                 let other = random.below(vcpus.len() as u64) as usize;
