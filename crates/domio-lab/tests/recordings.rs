@@ -53,7 +53,7 @@ fn a_cap_of_30_agrees() {
 
 #[test]
 fn a_guest_that_wakes_among_burning_ones_makes_every_recorded_dispatch() {
-    makes_every_dispatch("c1-burn7-periodic", 100_000);
+    makes_every_dispatch("c1-burn7-periodic", 300_000);
 }
 
 #[test]

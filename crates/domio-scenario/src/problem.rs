@@ -48,6 +48,11 @@ pub enum Code {
 }
 
 impl Code {
+    /// Whether it concerns the file as a whole, so that it has no place in it.
+    const fn is_of_the_file(self) -> bool {
+        matches!(self, Code::Unreadable | Code::TooLarge)
+    }
+
     /// The stable name: words joined by hyphens.
     pub const fn name(self) -> &'static str {
         match self {
@@ -200,11 +205,11 @@ impl fmt::Display for ScenarioErrors {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (i, p) in self.problems.iter().enumerate() {
             let end = if i == 0 { "" } else { "\n" };
-            write!(
-                f,
-                "{end}{}:{}:{}: {}",
-                p.source, p.line, p.column, p.message
-            )?;
+            write!(f, "{end}{}", p.source)?;
+            if !p.code.is_of_the_file() {
+                write!(f, ":{}:{}", p.line, p.column)?;
+            }
+            write!(f, ": {}", p.message)?;
             if !p.expected.is_empty() {
                 write!(f, "; expected {}", p.expected)?;
             }

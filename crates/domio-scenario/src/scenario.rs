@@ -171,6 +171,7 @@ impl Draft {
             notices: Vec::new(),
             partial,
             swapped: self.swapped,
+            presumed: false,
         };
         let plan = resolve::resolve(&mut cx, &self.root, &self.members);
         let Cx {

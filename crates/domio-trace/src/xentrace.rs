@@ -59,6 +59,9 @@ enum End {
     Failed(Option<TraceError>),
 }
 
+/// A count that no host gets to: 16 years at the highest frequency that is understood.
+const NO_TIME: u64 = 1 << 63;
+
 impl<R: Read> XentraceReader<R> {
     /// Starts to read.
     ///
@@ -187,6 +190,14 @@ impl<R: Read> XentraceReader<R> {
                     what: "a window of one cpu",
                     expected: "no other window inside",
                     found: format!("a window with {} bytes still to come", window.left),
+                }
+                .at(offset));
+            }
+            if let Some(tsc) = raw.tsc.filter(|tsc| *tsc >= NO_TIME) {
+                return Err(TraceErrorKind::Damaged {
+                    what: "a record",
+                    expected: "a time that counts from the host's start",
+                    found: format!("{tsc:#x} counts"),
                 }
                 .at(offset));
             }

@@ -13,7 +13,7 @@ use std::process::Command;
 use common::host;
 use domio_core::{Record, Runstate, Sink};
 use domio_trace::{Intervals, XentraceWriter};
-use program::xenalyze;
+use program::xenalyze_or_say;
 
 /// xenalyze leaves out a vcpu's first interval and counts its last one up to the end of the file;
 /// in this trace those are below 20 ms, and every sum is above 2 s.
@@ -82,8 +82,7 @@ fn mark_end(records: &mut Vec<Record>) {
 
 #[test]
 fn xenalyze_finds_the_same_sums() {
-    let Some(program) = xenalyze() else {
-        println!("skipped: no xenalyze on the PATH nor in /usr/lib/xen-*/bin");
+    let Some(program) = xenalyze_or_say("sums as xenalyze finds them") else {
         return;
     };
     let mut records = host(7, 2, 6, 20_000);

@@ -114,7 +114,7 @@ Examples:
   domio reproduce ongaro.test3 cherkasova --replications 20
   domio reproduce ongaro --cell test3/orig --perfetto out/test3-orig.pftrace
 
-Without any PREFIX, a small host is compared under three schedulers first.
+Without a PREFIX and --claims, a small host is compared under three schedulers first.
 The status is 1 when a claim that has a check fails.";
 
 /// Arguments of `reproduce`.
@@ -363,7 +363,8 @@ const TRACE_CONVERT_EXAMPLES: &str = "\
 Examples:
   domio trace convert trace.bin --cpu-hz 2400000000 --to own --output trace.domio
   domio trace convert trace.domio --to perfetto --output trace.pftrace
-  domio trace convert trace.domio --to csv | head";
+  domio trace convert trace.domio --to csv | head
+  domio trace convert trace.domio --to csv-records --output trace.csv";
 
 /// Arguments of `trace convert`.
 #[derive(Debug, Args)]
@@ -390,6 +391,8 @@ pub enum TraceFormat {
     Perfetto,
     /// One line a runstate interval
     Csv,
+    /// One line a record, every word of it
+    CsvRecords,
 }
 
 const TRACE_CHECK_EXAMPLES: &str = "\

@@ -108,10 +108,7 @@ fn assert_xenalyze_reads(program: &Path, scenario: &str, file: &Path) {
 
 #[test]
 fn xentrace_files_of_every_shipped_scenario_are_in_order() {
-    let program = program::xenalyze();
-    if program.is_none() {
-        println!("without xenalyze, which is neither on the PATH nor in /usr/lib/xen-*/bin");
-    }
+    let program = program::xenalyze_or_say("xentrace files as xenalyze reads them");
     let folder = tempfile::tempdir().expect("a temporary folder");
     let mut ties = 0;
     for &(scenario, _) in domio_scenario::examples() {

@@ -44,8 +44,8 @@ impl Default for Settings {
     fn default() -> Self {
         Settings {
             window: Duration::MAX,
-            tries: 150_000,
-            dispatches: 50_000_000,
+            tries: 300_000,
+            dispatches: 120_000_000,
             crowd: 16,
             stretch: 100,
             patience: 25,

@@ -95,7 +95,9 @@ impl Twin {
             from: origin + h.from.saturating_since(start.at),
             until: origin + h.until.saturating_since(start.at),
         });
-        let holds = holds.collect();
+        let mut holds: Vec<Hold> = holds.collect();
+        // In the order in which a host keeps them: thousands of simulations begin with these.
+        holds.sort_by_key(|hold| core::cmp::Reverse(hold.from));
         let mut demand = demands(&recording.records, recording.begin(), profile, &unseen);
         let seen = fit::seen(&recording.records);
         let mut domains = Vec::new();

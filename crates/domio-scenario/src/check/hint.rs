@@ -141,6 +141,7 @@ mod tests {
                 notices: Vec::new(),
                 partial: false,
                 swapped: false,
+                presumed: false,
             };
             assert!(check(&mut cx, &node) && cx.problems.is_empty(), "{example}");
             tried += 1;

@@ -29,6 +29,9 @@ pub(crate) struct Cx<'a> {
     pub partial: bool,
     /// Whether the policy is not the file's own but was asked for by an override.
     pub swapped: bool,
+    /// Whether the file names no policy that exists and one was presumed: it has an error, and what
+    /// is wrong for the presumed policy only is none.
+    pub presumed: bool,
 }
 
 /// A value that was found to be good.
@@ -158,6 +161,7 @@ pub(crate) fn allows(
         notices: Vec::new(),
         partial: false,
         swapped: false,
+        presumed: false,
     };
     value::param(&mut cx, spec, node, "").is_some()
 }
@@ -237,6 +241,7 @@ impl<'t> Fields<'t> {
                     });
                 }
             }
+            Some(Match::Both(key, unit, _)) if cx.presumed => self.key(cx, entry, key, unit),
             Some(Match::Both(key, unit, spec)) => {
                 let policy = policy.map_or("", |p| p.descriptor.name);
                 if cx.swapped {

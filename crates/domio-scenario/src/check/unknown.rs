@@ -45,7 +45,7 @@ impl Fields<'_> {
                 // With the same unit, so that `perod_us` is near to `period_us`.
                 let unit = split_unit(written).and_then(|_| written.rsplit_once('_'));
                 let mut near = self.allowed(unit.map(|(_, unit)| unit), policy);
-                if policy.is_none() {
+                if policy.is_none() || cx.presumed {
                     near.extend(cx.policies.iter().flat_map(|q| {
                         let specs = self.params_kinds().flat_map(|p| param_specs(p, Some(q)));
                         specs.map(|s| s.name.to_owned())
@@ -72,7 +72,7 @@ impl Fields<'_> {
 
     /// Whether `written` may be a key of a policy or variant that could not be determined.
     fn undecided(&self, cx: &Cx<'_>, written: &str, policy: Option<&Policy>) -> bool {
-        let of_policy = policy.is_none()
+        let of_policy = (policy.is_none() || cx.presumed)
             && self
                 .params_kinds()
                 .any(|p| cx.policies.iter().any(|q| has_param(p, q, written)));

@@ -13,9 +13,10 @@ use crate::keys::{HOST, NETWORK, ROOT, RUN, SCHEDULER};
 use crate::plan::Plan;
 use crate::problem::{Code, Problem};
 use crate::source::Span;
-use crate::value::{Node, Table};
+use crate::suggest::nearest;
+use crate::value::{Node, Table, Value};
 use domio_core::cpuset::MAX_PCPUS;
-use domio_core::{ParamValues, Topology, XenVersion};
+use domio_core::{ParamSpec, ParamValues, Topology, XenVersion};
 use domio_sched::{Conflict, Policy};
 use domio_vmm::config::HostConfig;
 use domio_vmm::profile::Profile;
@@ -102,18 +103,52 @@ fn section<'t>(
     }
 }
 
-/// The policy that `[scheduler]` names, if it exists; its problems are reported with the table.
-fn policy_of(cx: &Cx<'_>, top: &Fields<'_>) -> Option<Policy> {
-    let name = top
-        .node("scheduler")?
-        .as_table()?
-        .get("policy")?
-        .node
-        .as_text()?;
-    cx.policies
+/// The policy that `[scheduler]` names; its problems are reported with the table. If it names none
+/// that exists, the one that is probably meant, so that the other mistakes are found as well.
+fn policy_of(cx: &mut Cx<'_>, top: &Fields<'_>) -> Option<Policy> {
+    let table = top.node("scheduler").and_then(Node::as_table);
+    let entry = table.and_then(|t| t.get("policy"));
+    let name = entry.and_then(|e| e.node.as_text());
+    let called = |name: &str| cx.policies.iter().find(|p| p.descriptor.name == name);
+    if let Some(policy) = name.and_then(called) {
+        return Some(*policy);
+    }
+    let names = cx.policies.iter().map(|p| p.descriptor.name);
+    let near = name.and_then(|name| nearest(name, names)).and_then(called);
+    let presumed = near
+        .or_else(|| by_parameters(cx.policies, table, top))
+        .copied();
+    cx.presumed = presumed.is_some();
+    presumed
+}
+
+/// The policy that has most of the parameters that are given, the first of several; none if no
+/// policy has any.
+fn by_parameters<'p>(
+    policies: &'p [Policy],
+    scheduler: Option<&Table>,
+    top: &Fields<'_>,
+) -> Option<&'p Policy> {
+    let domains = match top.node("domain").map(|node| &node.value) {
+        Some(Value::Array(nodes)) => nodes.as_slice(),
+        _ => &[],
+    };
+    let domains = domains.iter().filter_map(Node::as_table);
+    let has = |specs: &[ParamSpec], table: &Table| {
+        let keys = specs.iter().filter(|s| table.get(s.name).is_some());
+        keys.count()
+    };
+    let given = |p: &Policy| {
+        let own = scheduler.map_or(0, |t| has(p.descriptor.params, t));
+        let of_domains = domains.clone().map(|t| has(p.descriptor.domain_params, t));
+        own + of_domains.sum::<usize>()
+    };
+    let (most, policy) = policies
         .iter()
-        .find(|p| p.descriptor.name == name)
-        .copied()
+        .map(|p| (given(p), p))
+        .rev()
+        .max_by_key(|(given, _)| *given)?;
+    (most > 0).then_some(policy)
 }
 
 fn topology(cx: &mut Cx<'_>, host: &Fields<'_>) -> Option<Topology> {

@@ -72,6 +72,38 @@ fn syntax_errors_do_not_hide_the_rest() {
 }
 
 #[test]
+fn a_policy_that_is_misspelt_or_missing_does_not_hide_the_rest() {
+    let wrong = "\"credit\"\ntslice_ms = 0\nratelimit_us = 99";
+    let domain = "name = \"a\"\nweight = -5\ncap = 250\nbananas = 1\n";
+    let named = |policy: &str| {
+        let text = change("policy = \"credit\"", &format!("{policy}\n{}", &wrong[9..]));
+        let errors = errors(&text.replace("name = \"a\"\n", domain));
+        let mut keys: Vec<_> = errors.problems().iter().map(|p| p.key.clone()).collect();
+        keys.sort();
+        keys
+    };
+    let right = named("policy = \"credit\"");
+    assert_eq!(right.len(), 5, "{right:?}");
+    let with_policy = |mut keys: Vec<_>| {
+        keys.push("scheduler.policy".to_owned());
+        keys.sort();
+        keys
+    };
+    for policy in ["policy = \"credti\"", "policy = \"xyz\"", "policy = 3", ""] {
+        assert_eq!(named(policy), with_policy(right.clone()), "{policy}");
+    }
+}
+
+#[test]
+fn what_another_policy_may_allow_is_no_mistake_of_one_that_is_unknown() {
+    // Only sedf has a slice for domains, and most of the keys are credit's.
+    let text = change("\"credit\"", "\"xyz\"\ntslice_ms = 30\nratelimit_us = 0");
+    let errors = errors(&text.replace("name = \"a\"\n", "name = \"a\"\nslice_us = 10\n"));
+    assert_eq!(errors.total(), 1, "{errors}");
+    assert_eq!(errors.problems()[0].code, Code::UnknownName);
+}
+
+#[test]
 fn an_empty_text_is_answered_with_the_smallest_scenario() {
     for text in ["", "\n\n", "# nothing yet\n"] {
         let p = only(text);

@@ -65,13 +65,27 @@ impl<S: Sink, D: Devices> Host<S, D> {
     #[inline(never)]
     fn enter(&mut self, queue: &mut Queue, pcpu: PcpuId, cause: Cause) {
         let lead = self.lead(cause);
+        let handled = self.handled(queue, pcpu);
         let p = &mut self.pcpus[pcpu];
-        p.stage_at += lead;
+        p.stage_at = (p.stage_at + lead).max(handled);
         if lead.is_zero() {
             self.due.push(pcpu);
         } else {
             queue.arm(p.stage, p.stage_at);
         }
+    }
+
+    /// When those handlers of `pcpu`'s timers are over that have begun: the timer softirq goes before
+    /// the scheduler's (xen-spec 0.4).
+    fn handled(&self, queue: &Queue, pcpu: PcpuId) -> Instant {
+        let p = &self.pcpus[pcpu];
+        if p.handling == 0 {
+            return Instant::ZERO;
+        }
+        let begun = (0..p.policy.len()).filter(|slot| p.handling & (1 << slot) != 0);
+        let ends = begun.filter_map(|slot| queue.deadline(p.policy[slot]));
+        ends.max()
+            .map_or(Instant::ZERO, |end| end + self.profile.handler)
     }
 
     /// Makes the passes that are due at `now`, unless other events of this instant come first:
@@ -232,7 +246,8 @@ impl<S: Sink, D: Devices> Host<S, D> {
     #[inline(never)]
     fn policy_timer_at_cost(&mut self, queue: &mut Queue, pcpu: PcpuId, slot: u8, now: Instant) {
         let handling = 1 << slot;
-        if self.pcpus[pcpu].handling & handling == 0 {
+        let waited = self.pcpus[pcpu].handling & handling != 0;
+        if !waited {
             let timer = self.pcpus[pcpu].policy[slot as usize];
             let work = self.profile.timer_to_handler[slot as usize] + self.heap(pcpu);
             match self.expire(pcpu, now, work) {
@@ -244,13 +259,21 @@ impl<S: Sink, D: Devices> Host<S, D> {
                     self.extend_softirq(pcpu, self.profile.softirq.again);
                     self.pcpus[pcpu].handling |= handling;
                     queue.arm(timer, until);
+                    let handled = until + self.profile.handler;
+                    let sooner = handled.saturating_since(self.pcpus[pcpu].stage_at);
+                    self.delay_pass(queue, pcpu, sooner);
                     return;
                 }
                 Expiry::Runs { .. } => {}
             }
         }
         self.pcpus[pcpu].handling &= !handling;
-        self.run_policy_timer(queue, pcpu, slot, now);
+        // A pass that is to come was put off when the handler began.
+        let pass_waits = waited && self.pcpus[pcpu].phase == Phase::Entering;
+        let cost = self.run_policy_timer(queue, pcpu, slot, now);
+        if !pass_waits {
+            self.steal(queue, pcpu, now, cost);
+        }
         self.fire_early(queue, pcpu, now);
     }
 
@@ -268,14 +291,20 @@ impl<S: Sink, D: Devices> Host<S, D> {
         }
     }
 
-    fn run_policy_timer(&mut self, queue: &mut Queue, pcpu: PcpuId, slot: u8, now: Instant) {
+    fn run_policy_timer(
+        &mut self,
+        queue: &mut Queue,
+        pcpu: PcpuId,
+        slot: u8,
+        now: Instant,
+    ) -> Duration {
         let cost = self.profile.timer_to_handler[slot as usize] + self.profile.handler;
         self.ask(queue, pcpu, now, Cause::PolicyTimer, |s, cx| {
             if let Some(at) = s.timer(cx, pcpu, slot) {
                 cx.set_timer(pcpu, slot, at);
             }
         });
-        self.steal(queue, pcpu, now, cost);
+        cost
     }
 
     /// Xen 3.x runs every timer that is due within the slop when one fires (xen-spec 0.3): the
@@ -293,7 +322,8 @@ impl<S: Sink, D: Devices> Host<S, D> {
             let timer = self.pcpus[pcpu].policy[slot];
             if queue.deadline(timer).is_some_and(|at| at < horizon) {
                 queue.disarm(timer);
-                self.run_policy_timer(queue, pcpu, slot as u8, now);
+                let cost = self.run_policy_timer(queue, pcpu, slot as u8, now);
+                self.steal(queue, pcpu, now, cost);
             }
         }
         let timer = self.pcpus[pcpu].slice_timer;

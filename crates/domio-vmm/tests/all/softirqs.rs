@@ -107,6 +107,43 @@ fn s0_3_the_slop_counts_from_the_end_of_the_softirq() {
     );
 }
 
+#[test]
+fn s0_2_a_slice_that_ends_during_a_handler_waits_for_it() {
+    // The handler is done 30 us after its timer, and takes 5 us from then to the pass.
+    let calls = |version, timer| {
+        let mut host = host(1, version, vec![domain(1, Workload::Burn)]);
+        host.profile.timer_to_pass = us(2);
+        host.profile.timer_to_handler[0] = us(30);
+        host.profile.handler = us(5);
+        host.profile.softirq.entry = us(10);
+        let habits = Habits {
+            slice: Some(ms(1)),
+            timers: vec![(P0, 0, at_us(timer))],
+            ..Habits::default()
+        };
+        let told = run(&host, habits, us(1_100));
+        let calls = told.calls(&["timer", "pass"])[1..].to_vec();
+        calls.into_iter().map(String::from).collect::<Vec<_>>()
+    };
+    for version in [XenVersion::V3_1, XenVersion::V4_17] {
+        assert_eq!(
+            calls(version, 995),
+            ["1025 timer p0 0", "1030 pass p0 d1v0 Slice 1030"],
+            "{version}: the slice ends while the handler runs"
+        );
+        assert_eq!(
+            calls(version, 1_001),
+            ["1031 timer p0 0", "1036 pass p0 d1v0 Slice 1036"],
+            "{version}: the timer expires while the pass is under way"
+        );
+        assert_eq!(
+            calls(version, 1_003)[0],
+            "1002 pass p0 d1v0 Slice 1002",
+            "{version}: the pass was there first"
+        );
+    }
+}
+
 /// When the passes of a burner with slices of 20 us come, with a policy timer set to `timer`.
 fn short_slices(version: XenVersion, timer: u64) -> Vec<String> {
     let mut host = host(1, version, vec![domain(1, Workload::Burn)]);

@@ -10,8 +10,8 @@ use domio_lab::order::ADVICE;
 use domio_meter::{CheckReport, Meter, SummaryJson, Told, TraceChecker};
 use domio_report::text;
 use domio_trace::{
-    CsvIntervals, PerfettoWriter, ReadOptions, TraceError, TraceHeader, TraceReader, TraceWriter,
-    XentraceWriter,
+    CsvIntervals, CsvRecords, PerfettoWriter, ReadOptions, TraceError, TraceHeader, TraceReader,
+    TraceWriter, XentraceWriter,
 };
 use indicatif::ProgressBarIter;
 use serde_json::json;
@@ -151,7 +151,8 @@ fn convert(args: &TraceConvert, global: &Global) -> anyhow::Result<Status> {
         out::message(&format!("wrote {}", path.display()));
         return Ok(Status::Success);
     }
-    if args.to != TraceFormat::Csv && io::stdout().is_terminal() {
+    let is_text = matches!(args.to, TraceFormat::Csv | TraceFormat::CsvRecords);
+    if !is_text && io::stdout().is_terminal() {
         bail!("a trace is no text for a terminal; name a file with --output")
     }
     files.prints()?;
@@ -200,6 +201,11 @@ fn write(reader: &mut Reader, args: &TraceConvert, output: &mut dyn Write) -> an
                 ));
             }
             writer.sink.finish()?;
+        }
+        TraceFormat::CsvRecords => {
+            let mut writer = CsvRecords::new(output);
+            copy(reader, &args.input, &mut writer)?;
+            writer.finish()?;
         }
     }
     Ok(())
