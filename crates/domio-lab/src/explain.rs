@@ -1,5 +1,7 @@
 //! One replication of a host, simulated for what its guests and their packets wait for.
 
+use crate::experiments::ongaro::{Cell, Settings, host};
+use crate::registry::LabContext;
 use crate::simulate::RunFault;
 use domio_core::{Duration, Instant};
 use domio_meter::{Explainer, Explanation};
@@ -27,8 +29,36 @@ pub fn explain(built: &Built, replication: u32) -> Result<Explanation, RunFault>
     machine.explain(built.scheduler(), replication)
 }
 
+/// As [`explain`], for a cell of Ongaro's experiment.
+///
+/// # Errors
+/// As [`explain`]; also when the machine cannot be built.
+pub fn explain_cell(
+    cell: Cell,
+    settings: &Settings,
+    cx: &LabContext,
+    replication: u32,
+) -> Result<Explanation, RunFault> {
+    let built = host::build(cell, settings, cx, replication).map_err(|why| RunFault {
+        policy: cell.configuration.name,
+        replication,
+        why,
+        dump: String::new(),
+    })?;
+    let machine = Machine {
+        host: &built.host,
+        network: Some(&built.network),
+        policy: built.policy.descriptor.name,
+        seed: cx.seed,
+        warmup: settings.warmup,
+        duration: settings.measured(cell.test),
+    };
+    let scheduler = (built.policy.make)(&built.params, &built.host.topology);
+    machine.explain(scheduler, replication)
+}
+
 /// A host that is to be explained, and when.
-pub(crate) struct Machine<'a> {
+struct Machine<'a> {
     pub host: &'a HostConfig,
     pub network: Option<&'a NetworkConfig>,
     /// Name of the policy, for errors.
@@ -94,9 +124,6 @@ fn through<D: Devices>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::experiments::ongaro::Settings;
-    use crate::experiments::ongaro::host;
-    use crate::registry::LabContext;
     use domio_core::{DomainId, NetPlace};
     use domio_meter::{PacketWaits, Queue};
     use domio_scenario::{NoReplay, Scenario};
@@ -104,19 +131,8 @@ mod tests {
     /// Burn x 7, ping x 1, the last guest to start, which is domain 8; for 30 seconds.
     fn test3(configuration: &str) -> Explanation {
         let cell = format!("test3/{configuration}").parse().unwrap();
-        let settings = Settings::default();
-        let cx = LabContext { seed: 1 };
-        let built = host::build(cell, &settings, &cx, 0).unwrap();
-        let machine = Machine {
-            host: &built.host,
-            network: Some(&built.network),
-            policy: built.policy.descriptor.name,
-            seed: cx.seed,
-            warmup: settings.warmup,
-            duration: Duration::from_secs(30),
-        };
-        let scheduler = (built.policy.make)(&built.params, &built.host.topology);
-        machine.explain(scheduler, 0).unwrap()
+        let settings = Settings::default().with_cells_for(Duration::from_secs(30));
+        explain_cell(cell, &settings, &LabContext { seed: 1 }, 0).unwrap()
     }
 
     fn packets(explanation: &Explanation, domain: u16) -> &PacketWaits {

@@ -284,6 +284,7 @@ Examples:
   domio explain ping-among-burners
   domio explain ping-among-burners --set network.scan=restart --report out/waits.html
   domio explain noisy-neighbour --policy round-robin --json
+  domio explain test3/orig --report out/test3-orig.html
 
 Time of packets, by what they waited for on their way between the line and the guest, and
 time of vcpus in run queues, by the domain that ran meanwhile. Replications are added up.";
@@ -291,7 +292,7 @@ time of vcpus in run queues, by the domain that ran meanwhile. Replications are 
 /// Arguments of `explain`.
 #[derive(Debug, Args)]
 pub struct Explain {
-    /// Scenario file or name of a shipped scenario
+    /// Scenario file, name of a shipped scenario, or cell of `reproduce ongaro` as test3/orig
     #[arg(value_name = "SCENARIO", value_hint = ValueHint::FilePath)]
     pub scenario: String,
     /// Print the explanation as JSON

@@ -132,3 +132,31 @@ fn the_same_seed_explains_the_same() {
     };
     assert_eq!(run(), run());
 }
+
+#[test]
+fn a_cell_of_an_experiment_is_explained_by_its_name() {
+    let folder = folder();
+    explain(&folder, &["test3/orig", "--report", "out/waits.html"])
+        .assert()
+        .success()
+        .stdout(contains(
+            "guest8 waited most for the event-channel scan of the driver domain",
+        ));
+    let report = std::fs::read_to_string(folder.path().join("out/waits.html")).unwrap();
+    assert!(report.contains("test3/orig") && report.contains("<svg"));
+    explain(
+        &folder,
+        &["test3/all-off", "--seed", "3", "--replications", "2"],
+    )
+    .assert()
+    .success()
+    .stdout(contains("guest8 waited most for").and(contains("in the run queue")));
+    explain(&folder, &["test3/orig", "--set", "run.duration_s=3"])
+        .assert()
+        .code(2)
+        .stderr(contains("--set are for scenarios"));
+    explain(&folder, &["test3/none"])
+        .assert()
+        .code(2)
+        .stderr(contains("no file and no shipped scenario"));
+}
