@@ -76,10 +76,21 @@ fn costs(settings: &mut Settings) -> Vec<(&'static str, &mut Duration)> {
         profile,
         network,
         kernel,
+        nic,
+        latency,
+        remote_gap,
         writers,
         housekeeping,
-        ..
+        // Times of the experiment, of which other tests vary those that are measured.
+        warmup: _,
+        streams_alone: _,
+        streams_and_burning: _,
+        without_streams: _,
     } = settings;
+    list.push(("latency", latency));
+    list.push(("remote_gap", remote_gap));
+    list.push(("nic.rx.delay", &mut nic.rx.delay));
+    list.push(("nic.tx.delay", &mut nic.tx.delay));
     // Credit's tick and its accounting; SEDF has no timers of its own.
     let [tick, accounting, ..] = &mut profile.timer_to_handler;
     list.push(("Profile.timer_to_handler[tick]", tick));

@@ -1,7 +1,8 @@
 //! Ping: echo requests and replies (RFC 792, RFC 1122 3.2.2.6).
 //!
 //! When [`Ping`] sends its next request is its [`Pace`]: with [`Pace::Flood`] upon the reply to the
-//! last one, or when that has not come within the timeout; [`Pace::Adaptive`] follows the round
+//! last one, or when that has not come within the timeout, which ends with a tick of the kernel's
+//! timer if it has [`Ticks`]; [`Pace::Adaptive`] follows the round
 //! trip, so that about one request is out at a time; [`Pace::Every`] goes by the clock alone.
 //!
 //! A reply counts whenever it comes, with its full round trip: the request carries the time at
@@ -23,6 +24,32 @@ pub struct PingConfig {
     pub bytes: u16,
     /// When the next request is sent.
     pub pace: Pace,
+    /// The timer of the kernel that it runs on, with which a flood's waits end; `None` for one that
+    /// is exact.
+    pub ticks: Option<Ticks>,
+}
+
+/// A kernel's timer tick: what waits for a time waits for a tick (the jiffies of Linux, before its
+/// timers were exact).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Ticks {
+    /// From one to the next, over zero.
+    pub length: Duration,
+    /// When one of them comes, which may be before the simulation begins: the others are multiples
+    /// of the length away.
+    pub phase: Duration,
+}
+
+impl Ticks {
+    /// The end of a wait of `time` that begins at `from`: in whole ticks, rounded up, from the last
+    /// one that has come.
+    fn end_of_wait(&self, from: Instant, time: Duration) -> Instant {
+        let length = self.length.as_nanos();
+        let early = length - self.phase.as_nanos() % length;
+        let last = (from.as_nanos() + early) / length;
+        let ticks = time.as_nanos().div_ceil(length);
+        Instant::from_nanos((last + ticks) * length - early)
+    }
 }
 
 /// When a ping sends its next request.
@@ -53,6 +80,7 @@ impl Default for PingConfig {
         PingConfig {
             bytes: 56,
             pace: Pace::Adaptive,
+            ticks: None,
         }
     }
 }
@@ -87,6 +115,8 @@ pub struct Ping {
     out: VecDeque<(u64, Instant)>,
     /// When the last request was sent; none before the first.
     last: Option<Instant>,
+    /// Since when it waits for the reply to that: each late one begins the wait anew.
+    waits_since: Instant,
     /// The reply to it has come.
     answered: bool,
     next: u64,
@@ -109,7 +139,7 @@ impl Ping {
     /// A ping from `from` to `to` that has not begun.
     ///
     /// # Panics
-    /// When the request does not fit into a packet, or the timeout or interval is zero.
+    /// When the request does not fit into a packet, or the timeout, interval or tick is zero.
     #[track_caller]
     pub fn new(config: PingConfig, from: Station, to: Station, flow: FlowId) -> Self {
         assert!(
@@ -123,6 +153,10 @@ impl Ping {
                 .contains(&config.pace),
             "a ping waits longer than zero"
         );
+        assert!(
+            config.ticks.is_none_or(|ticks| !ticks.length.is_zero()),
+            "a tick is longer than zero"
+        );
         Ping {
             config,
             from,
@@ -130,6 +164,7 @@ impl Ping {
             flow,
             out: VecDeque::new(),
             last: None,
+            waits_since: Instant::ZERO,
             answered: true,
             next: 0,
             smoothed: 0,
@@ -152,6 +187,7 @@ impl Ping {
         self.next += 1;
         self.statistics.timed_out += u64::from(!self.answered);
         self.last = Some(now);
+        self.waits_since = now;
         self.answered = false;
         self.out.push_back((number, now));
         self.statistics.sent += 1;
@@ -172,10 +208,28 @@ impl Ping {
         let Some(last) = self.last else { return now };
         let due = match (self.pace(), self.answered) {
             (Paced::Flood(_), true) => now,
-            (Paced::Flood(timeout), false) => last + timeout,
+            (Paced::Flood(timeout), false) => self.timeout(last, timeout),
             (Paced::Every(interval), _) => last + interval,
         };
         due.max(now)
+    }
+
+    /// When a flood stops to wait for the reply to the request that was sent at `last`.
+    ///
+    /// `ping` of iputils waits in `recvmsg` with a timeout in ticks, and looks then whether enough
+    /// whole milliseconds have passed; if not, it waits as long again.
+    fn timeout(&self, last: Instant, timeout: Duration) -> Instant {
+        const MILLISECOND: u64 = 1_000_000;
+        let Some(ticks) = self.config.ticks else {
+            return last + timeout;
+        };
+        let end = ticks.end_of_wait(self.waits_since, timeout);
+        let passed = end.since(last).as_nanos() / MILLISECOND;
+        if passed >= timeout.as_nanos() / MILLISECOND {
+            end
+        } else {
+            ticks.end_of_wait(end, timeout)
+        }
     }
 
     fn pace(&self) -> Paced {
@@ -204,6 +258,7 @@ impl Ping {
         statistics.rtt_max = statistics.rtt_max.max(rtt);
         statistics.rtt_sum += rtt;
         self.answered |= number + 1 == self.next;
+        self.waits_since = now;
         let micros = rtt.as_nanos() / 1000;
         self.smoothed = match self.smoothed {
             0 => micros * 8,
@@ -282,6 +337,7 @@ mod tests {
     const CONFIG: PingConfig = PingConfig {
         bytes: 56,
         pace: Pace::Flood(Duration::from_secs(1)),
+        ticks: None,
     };
 
     fn ping() -> Ping {
@@ -323,10 +379,42 @@ mod tests {
     }
 
     #[test]
+    fn a_flood_times_out_with_a_tick_of_its_kernel() {
+        let mut ping = Ping::new(
+            PingConfig {
+                pace: Pace::Flood(Pace::FLOOD_TIMEOUT),
+                // Ticks at 1, 5, 9 ms and so on.
+                ticks: Some(Ticks {
+                    length: Duration::from_millis(4),
+                    phase: Duration::from_millis(21),
+                }),
+                ..CONFIG
+            },
+            Station(0),
+            Station(1),
+            FlowId(7),
+        );
+        // Ten milliseconds are three ticks, from the last one on.
+        let first = ping.request(us(1_500));
+        assert_eq!(ping.due(us(1_500)), us(13_000), "11.5 ms have passed");
+        ping.request(us(13_000));
+        assert_eq!(ping.due(us(13_000)), us(25_000));
+        // A late reply begins the wait anew.
+        assert!(ping.reply(us(18_000), echo(&first)).is_some());
+        assert_eq!(ping.due(us(18_000)), us(29_000));
+        ping.request(us(29_000));
+        // Shortly before a tick, three of them are less than ten milliseconds: three more.
+        let last = ping.request(us(32_500));
+        assert_eq!(ping.due(us(32_500)), us(53_000), "at 41 ms 8.5 have passed");
+        assert!(ping.reply(us(33_000), echo(&last)).is_some());
+        assert_eq!(ping.due(us(33_000)), us(33_000), "nothing to wait for");
+    }
+
+    #[test]
     fn a_ping_by_the_clock_looks_at_no_reply() {
         let pace = Pace::Every(Duration::from_millis(1));
         let mut ping = Ping::new(
-            PingConfig { bytes: 56, pace },
+            PingConfig { pace, ..CONFIG },
             Station(0),
             Station(1),
             FlowId(7),

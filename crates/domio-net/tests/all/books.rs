@@ -115,6 +115,7 @@ fn peers(udp_rate: u32) -> [Peer; STATIONS] {
     let ping = PingConfig {
         bytes: 56,
         pace: Pace::Flood(Duration::from_millis(20)),
+        ticks: None,
     };
     let udp = UdpConfig {
         bytes: 1_000,

@@ -173,6 +173,7 @@ fn flow() -> impl Strategy<Value = FlowKind> {
         Just(FlowKind::Ping(PingConfig {
             bytes: 1_400,
             pace: Pace::Flood(ms(1)),
+            ticks: None,
         })),
         // The second is more than any host takes.
         prop_oneof![Just(2_000), Just(100_000)].prop_map(move |rate| FlowKind::UdpIn(udp(rate))),

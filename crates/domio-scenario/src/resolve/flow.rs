@@ -94,7 +94,11 @@ fn ping(cx: &mut Cx<'_>, fields: &Fields<'_>) -> Option<PingConfig> {
         _ => Pace::Adaptive,
     };
     let bytes = u16::try_from(fields.int("bytes")?).ok()?;
-    Some(PingConfig { bytes, pace })
+    Some(PingConfig {
+        bytes,
+        pace,
+        ticks: None,
+    })
 }
 
 /// Tells of a time that a ping of this pace does not have; whether there is none.

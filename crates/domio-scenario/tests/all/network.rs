@@ -158,7 +158,13 @@ vif = { rate = "10Mb/s@20ms" }
         panic!("{:?}", kinds[0]);
     };
     assert_eq!(tcp.send_buffer, 65_536);
-    let ping = |bytes, pace| FlowKind::Ping(PingConfig { bytes, pace });
+    let ping = |bytes, pace| {
+        FlowKind::Ping(PingConfig {
+            bytes,
+            pace,
+            ticks: None,
+        })
+    };
     let rest = [
         FlowKind::Ping(PingConfig::default()),
         ping(8, Pace::Flood(Duration::from_millis(10))),

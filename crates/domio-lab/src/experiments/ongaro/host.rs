@@ -10,9 +10,8 @@ use super::suite::Role;
 use crate::registry::LabContext;
 use domio_core::{DomainId, Duration, Instant, ParamError, ParamValues, Topology, XenVersion};
 use domio_net::host::{FlowConfig, FlowKind, NetworkConfig, RxMode, StreamConfig, VifConfig};
-use domio_net::icmp::{Pace, PingConfig};
+use domio_net::icmp::{Pace, PingConfig, Ticks};
 use domio_net::link::{LinkConfig, Rate};
-use domio_net::nic::NicConfig;
 use domio_sched::Policy;
 use domio_sim::random::RandomStream;
 use domio_vmm::config::{DomainConfig, GuestConfig, HostConfig, VcpuConfig, Workload};
@@ -31,10 +30,9 @@ pub const FLOWS_BEGIN: Duration = Duration::from_millis(500);
 /// See [`FLOWS_BEGIN`].
 const FLOWS_SPREAD: Duration = Duration::from_millis(100);
 
-/// From one host's card to the other's, through a switch, with half of what the remote host takes
-/// to answer. With it and the interrupt moderation of both cards a guest that is boosted answers a
-/// ping in 0.25 ms: calibrated on figure 4, which has 0.2 to 0.3.
-const LATENCY: Duration = Duration::from_micros(75);
+/// From one timer tick of the remote host to the next: `CONFIG_HZ_250`, the default of Linux since
+/// 2.6.13.
+const REMOTE_TICK: Duration = Duration::from_millis(4);
 
 /// All that a simulation of a cell is made of.
 pub struct Built {
@@ -65,6 +63,12 @@ pub fn build(
     let reading = RandomStream::new(cx.seed, replication, "laboratory/dom0/reading")
         .duration_uniform(Duration::ZERO, settings.housekeeping.reading);
     let housekeeping = settings.housekeeping.tasks(reading);
+    // The remote host was booted at another time.
+    let remote_ticks = Ticks {
+        length: REMOTE_TICK,
+        phase: RandomStream::new(cx.seed, replication, "laboratory/remote/ticks")
+            .duration_uniform(Duration::ZERO, REMOTE_TICK),
+    };
     let mut domains = vec![domain(policy, DOM0, "dom0", housekeeping, Instant::ZERO)];
     let mut vifs = Vec::new();
     for (number, role) in (1..).zip(cell.test.guests) {
@@ -87,7 +91,10 @@ pub fn build(
         vifs.push(VifConfig {
             domain: id,
             rate: None,
-            flows: kind(role, cell.test.pace).map(flow).into_iter().collect(),
+            flows: kind(role, cell.test.pace, remote_ticks)
+                .map(flow)
+                .into_iter()
+                .collect(),
         });
     }
     let kernel = kernel(cell.configuration, settings);
@@ -101,13 +108,13 @@ pub fn build(
         },
         network: NetworkConfig {
             driver: DOM0,
-            nic: NicConfig::TG3,
+            nic: settings.nic,
             link: LinkConfig {
                 rate: Rate::GBIT_1,
-                latency: LATENCY,
+                latency: settings.latency,
                 queue: 1000,
             },
-            remote_gap: NicConfig::E1000.gap,
+            remote_gap: settings.remote_gap,
             remote_writers: settings.writers,
             costs: settings.network,
             rx_mode: RxMode::Flip,
@@ -167,12 +174,14 @@ fn domain(
     }
 }
 
-/// What goes over the network of a guest that is `role`, with pings of pace `pace`.
-fn kind(role: Role, pace: Pace) -> Option<FlowKind> {
+/// What goes over the network of a guest that is `role`, with pings of pace `pace` from a host with
+/// `ticks`.
+fn kind(role: Role, pace: Pace, ticks: Ticks) -> Option<FlowKind> {
     match role {
         Role::Stream => Some(FlowKind::StreamIn(StreamConfig::XEN_2_6_18)),
         Role::Ping | Role::PingAndBurn => Some(FlowKind::Ping(PingConfig {
             pace,
+            ticks: Some(ticks),
             ..PingConfig::default()
         })),
         Role::Burn | Role::Idle => None,
