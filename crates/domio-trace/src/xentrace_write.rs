@@ -255,6 +255,42 @@ mod tests {
     }
 
     #[test]
+    fn vector_15_headers() {
+        use domio_core::{DomainId, Instant, Kind, Runstate, VcpuName};
+        let at = Instant::ZERO;
+        let (a, b) = (VcpuName::new(DomainId(1), 0), VcpuName::new(DomainId(2), 0));
+        let mut switch = Record::new(at, PcpuId(0), Kind::Switch, a);
+        switch.data[0] = b.word();
+        let mut lost = Record::new(at, PcpuId(0), Kind::Lost, a);
+        lost.data[0] = 3;
+        let mut writer = XentraceWriter::new(Vec::new(), 1_000_000_000).unwrap();
+        for record in [
+            Record::runstate(at, PcpuId(0), a, Runstate::Running, Runstate::Blocked),
+            Record::new(at, PcpuId(0), Kind::Wake, a),
+            switch,
+            lost,
+        ] {
+            writer.record(&record);
+        }
+        let bytes = writer.finish().unwrap();
+        let words = bytes.chunks_exact(4);
+        let words: Vec<u32> = words
+            .map(|w| u32::from_le_bytes(w.try_into().unwrap()))
+            .collect();
+        assert_eq!(words[0], 0x2001_f003, "a cpu's window comes first");
+        for (header, of) in [
+            (0x9002_1021, "from running to blocked"),
+            (0xa002_8004, "WAKE"),
+            (0xb002_800e, "INFPREV"),
+            (0xc002_800a, "SWITCH"),
+            (0xc002_800f, "INFNEXT"),
+            (0xc001_f001, "LOST"),
+        ] {
+            assert!(words.contains(&header), "{of}: {words:x?}");
+        }
+    }
+
+    #[test]
     fn ties_are_ordered_and_time_catches_up() {
         let records = [
             (10, 0),

@@ -143,6 +143,23 @@ fn the_files_are_sound_before_they_are_damaged() {
     }
 }
 
+#[test]
+fn a_time_that_no_host_gets_to_is_damage() {
+    let mut bytes = xentrace();
+    let sound = bytes.len() / 2 / 4 * 4;
+    bytes[sound..sound + 400].fill(0xff);
+    let mut reader = TraceReader::new(&bytes[..], &ReadOptions::default()).unwrap();
+    let error = reader
+        .find_map(Result::err)
+        .expect("it is damaged")
+        .to_string();
+    assert!(
+        error.contains("records were read before, the last at"),
+        "{error}"
+    );
+    assert!(!error.contains("18446744073"), "{error}");
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
 
