@@ -43,7 +43,11 @@ pub use run::{PINGS, PINGS_SHOWN, run, trace_header};
 pub use settings::{Housekeeping, Settings};
 pub use suite::{FIGURE_4, Role, TESTS, Test};
 
+/// Replications of a cell with streams.
 const REPLICATIONS: u32 = 10;
+/// Replications of one without, which costs little: what decides some of them is rare, and one in
+/// ten replications differs from the others by far.
+const REPLICATIONS_WITHOUT_STREAMS: u32 = 40;
 
 pub(super) fn register(registry: &mut Registry, divisor: u32, cells: Settings) {
     fig2::register(registry, divisor);
@@ -54,7 +58,11 @@ pub(super) fn register(registry: &mut Registry, divisor: u32, cells: Settings) {
 /// Adds all cells, under `settings`, and the rows that read them.
 pub fn register_cells(registry: &mut Registry, settings: Settings) {
     for cell in Cell::all() {
-        registry.experiment(cell.experiment(), REPLICATIONS, move |cx, replication| {
+        let replications = match cell.test.has(|role| role == Role::Stream) {
+            true => REPLICATIONS,
+            false => REPLICATIONS_WITHOUT_STREAMS,
+        };
+        registry.experiment(cell.experiment(), replications, move |cx, replication| {
             let (sample, _) = run(cell, &settings, cx, replication, NullSink)?;
             Ok(sample)
         });
