@@ -154,6 +154,7 @@ fn each_cost(base: Settings) -> Vec<Variant> {
 /// Verdicts that differ from those with `base`.
 fn flips(rows: &[&str], base: Settings, replications: u32, variants: &[Variant]) -> Vec<String> {
     let expected = verdicts(rows, base, 1, replications);
+    println!("{expected:?}");
     let mut flips = Vec::new();
     for (what, settings, seed) in variants {
         let got = verdicts(rows, *settings, *seed, replications);
@@ -188,19 +189,20 @@ fn rows_do_not_flip_with_seed_time_and_all_costs() {
 }
 
 #[test]
-#[ignore = "simulates more than a hundred machines, five times each: an hour in a release build"]
+#[ignore = "simulates 118 machines, four times each: half an hour in a release build"]
 fn ten_rows_do_not_flip_with_any_cost() {
-    // Ten seconds decide all rows as the defaults do.
+    // Four seconds of streams decide these rows as the defaults do, which is one of the variants.
     let measured = |seconds| Settings::default().with_streams_for(Duration::from_secs(seconds));
-    let base = measured(10);
+    let base = measured(4);
     let mut variants = vec![
         ("seed 2".to_owned(), base, 2),
         ("seed 3".to_owned(), base, 3),
         ("the default times".to_owned(), Settings::default(), 1),
+        ("ten seconds".to_owned(), measured(10), 1),
         ("a minute".to_owned(), measured(60), 1),
     ];
     variants.extend(each_cost(base));
-    let flips = flips(&ROWS, base, 5, &variants);
+    let flips = flips(&ROWS, base, 4, &variants);
     assert!(flips.is_empty(), "{flips:#?}");
 }
 

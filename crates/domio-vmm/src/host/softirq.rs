@@ -75,8 +75,8 @@ impl<S: Sink, D: Devices> Host<S, D> {
         }
     }
 
-    /// When those handlers of `pcpu`'s timers are over that have begun: the timer softirq goes before
-    /// the scheduler's (xen-spec 0.4).
+    /// When those handlers of `pcpu`'s timers are over that have begun: the timer softirq goes
+    /// before the scheduler's (xen-spec 0.2).
     fn handled(&self, queue: &Queue, pcpu: PcpuId) -> Instant {
         let p = &self.pcpus[pcpu];
         if p.handling == 0 {
