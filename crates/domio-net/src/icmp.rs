@@ -216,20 +216,19 @@ impl Ping {
 
     /// When a flood stops to wait for the reply to the request that was sent at `last`.
     ///
-    /// `ping` of iputils waits in `recvmsg` with a timeout in ticks, and looks then whether enough
-    /// whole milliseconds have passed; if not, it waits as long again.
+    /// `ping` of iputils waits in `recvmsg` with a timeout in ticks. When that is over or a late
+    /// reply has come, it looks whether enough whole milliseconds have passed; if not, it waits as
+    /// long again.
     fn timeout(&self, last: Instant, timeout: Duration) -> Instant {
-        const MILLISECOND: u64 = 1_000_000;
         let Some(ticks) = self.config.ticks else {
             return last + timeout;
         };
-        let end = ticks.end_of_wait(self.waits_since, timeout);
-        let passed = end.since(last).as_nanos() / MILLISECOND;
-        if passed >= timeout.as_nanos() / MILLISECOND {
-            end
-        } else {
-            ticks.end_of_wait(end, timeout)
+        let millis = |time: Duration| time.as_nanos() / 1_000_000;
+        let mut woken = self.waits_since;
+        while woken == last || millis(woken.since(last)) < millis(timeout) {
+            woken = ticks.end_of_wait(woken, timeout);
         }
+        woken
     }
 
     fn pace(&self) -> Paced {
@@ -402,12 +401,15 @@ mod tests {
         // A late reply begins the wait anew.
         assert!(ping.reply(us(18_000), echo(&first)).is_some());
         assert_eq!(ping.due(us(18_000)), us(29_000));
-        ping.request(us(29_000));
+        let third = ping.request(us(29_000));
         // Shortly before a tick, three of them are less than ten milliseconds: three more.
         let last = ping.request(us(32_500));
         assert_eq!(ping.due(us(32_500)), us(53_000), "at 41 ms 8.5 have passed");
-        assert!(ping.reply(us(33_000), echo(&last)).is_some());
-        assert_eq!(ping.due(us(33_000)), us(33_000), "nothing to wait for");
+        // A late reply when enough has passed ends the wait.
+        assert!(ping.reply(us(43_000), echo(&third)).is_some());
+        assert_eq!(ping.due(us(43_000)), us(43_000));
+        assert!(ping.reply(us(44_000), echo(&last)).is_some());
+        assert_eq!(ping.due(us(44_000)), us(44_000), "nothing to wait for");
     }
 
     #[test]

@@ -260,8 +260,8 @@ impl<S: Sink, D: Devices> Host<S, D> {
                     self.pcpus[pcpu].handling |= handling;
                     queue.arm(timer, until);
                     let handled = until + self.profile.handler;
-                    let sooner = handled.saturating_since(self.pcpus[pcpu].stage_at);
-                    self.delay_pass(queue, pcpu, sooner);
+                    let later = handled.saturating_since(self.pcpus[pcpu].stage_at);
+                    self.delay_pass(queue, pcpu, later);
                     return;
                 }
                 Expiry::Runs { .. } => {}
