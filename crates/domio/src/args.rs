@@ -497,7 +497,7 @@ pub enum Scenario {
     Check(ScenarioCheck),
     /// Print the JSON Schema of scenario files, for editors
     #[command(after_long_help = SCENARIO_SCHEMA_EXAMPLES)]
-    Schema,
+    Schema(ScenarioSchema),
     /// List the shipped scenarios
     #[command(after_long_help = SCENARIO_LIST_EXAMPLES)]
     List(ScenarioList),
@@ -530,6 +530,14 @@ const SCENARIO_SCHEMA_EXAMPLES: &str = "\
 Examples:
   domio scenario schema > scenario.schema.json
   domio scenario schema | jq '.properties | keys'";
+
+/// Arguments of `scenario schema`.
+#[derive(Debug, Args)]
+pub struct ScenarioSchema {
+    /// Print it as JSON, which it is without this as well
+    #[arg(long)]
+    pub json: bool,
+}
 
 const SCENARIO_LIST_EXAMPLES: &str = "\
 Examples:

@@ -16,7 +16,7 @@ use std::path::Path;
 pub fn run(command: &args::Scenario) -> anyhow::Result<Status> {
     match command {
         args::Scenario::Check(args) => check(args),
-        args::Scenario::Schema => {
+        args::Scenario::Schema(_) => {
             out::json(&schema(policies()))?;
             Ok(Status::Success)
         }
