@@ -283,8 +283,7 @@ const EXPLAIN_EXAMPLES: &str = "\
 Examples:
   domio explain ping-among-burners
   domio explain ping-among-burners --set network.scan=restart --report out/waits.html
-  domio explain noisy-neighbour --policy round-robin --json
-  domio explain test3/orig --report out/test3-orig.html
+  domio explain test3/orig --json
 
 Time of packets, by what they waited for on their way between the line and the guest, and
 time of vcpus in run queues, by the domain that ran meanwhile. Replications are added up.";
@@ -364,8 +363,7 @@ const TRACE_CONVERT_EXAMPLES: &str = "\
 Examples:
   domio trace convert trace.bin --cpu-hz 2400000000 --to own --output trace.domio
   domio trace convert trace.domio --to perfetto --output trace.pftrace
-  domio trace convert trace.domio --to csv | head
-  domio trace convert trace.domio --to csv-records --output trace.csv";
+  domio trace convert trace.domio --to csv-records | head";
 
 /// Arguments of `trace convert`.
 #[derive(Debug, Args)]
