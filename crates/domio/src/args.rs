@@ -114,7 +114,7 @@ Examples:
   domio reproduce ongaro.test3 cherkasova --replications 20
   domio reproduce ongaro --cell test3/orig --perfetto out/test3-orig.pftrace
 
-Without a PREFIX and --claims, a small host is compared under three schedulers first.
+Without a PREFIX or --claims, a small host is compared under three schedulers first.
 The status is 1 when a claim that has a check fails.";
 
 /// Arguments of `reproduce`.

@@ -73,10 +73,10 @@ fn syntax_errors_do_not_hide_the_rest() {
 
 #[test]
 fn a_policy_that_is_misspelt_or_missing_does_not_hide_the_rest() {
-    let wrong = "\"credit\"\ntslice_ms = 0\nratelimit_us = 99";
+    let scheduler = "tslice_ms = 0\nratelimit_us = 99";
     let domain = "name = \"a\"\nweight = -5\ncap = 250\nbananas = 1\n";
     let named = |policy: &str| {
-        let text = change("policy = \"credit\"", &format!("{policy}\n{}", &wrong[9..]));
+        let text = change("policy = \"credit\"", &format!("{policy}\n{scheduler}"));
         let errors = errors(&text.replace("name = \"a\"\n", domain));
         let mut keys: Vec<_> = errors.problems().iter().map(|p| p.key.clone()).collect();
         keys.sort();

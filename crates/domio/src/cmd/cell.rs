@@ -16,7 +16,7 @@ const REPLICATION: u32 = 0;
 
 /// Measured time of a cell with streams when nothing else is asked for, less than a check looks at:
 /// a timeline of seven streams takes a quarter of a gigabyte for it.
-const WITH_STREAMS: Duration = Duration::from_secs(10);
+pub const WITH_STREAMS: Duration = Duration::from_secs(10);
 
 /// Simulates the cell called `name`, writes its trace to `file` and prints its figures.
 pub fn run(args: &Reproduce, name: &str, file: &Path) -> anyhow::Result<Status> {

@@ -1,7 +1,8 @@
 //! `domio explain`: what the guests of a scenario and their packets wait for.
 
 use crate::args::{Explain, Global};
-use crate::cmd::run::{build, failed, load, provenance, report_of, title};
+use crate::cmd::cell::WITH_STREAMS;
+use crate::cmd::run::{build, failed, load, provenance, report_beside, report_of, title};
 use crate::files::{Files, Output};
 use crate::out::{self, Status};
 use crate::progress::progress;
@@ -16,9 +17,6 @@ use domio_report::data::ReportData;
 use domio_report::waits::Waits;
 use domio_report::{html, text};
 use std::path::Path;
-
-/// Measured time of a cell with streams, as of its timeline.
-const WITH_STREAMS: Duration = Duration::from_secs(10);
 
 /// Simulates the scenario, or the cell of that name, and prints and draws where time went.
 pub fn run(args: &Explain, global: &Global) -> anyhow::Result<Status> {
@@ -48,10 +46,7 @@ fn of_cell(cell: Cell, args: &Explain, global: &Global) -> anyhow::Result<Status
     if args.policy.is_some() || !args.how.set.is_empty() {
         bail!("{cell} is what the experiment makes it: --policy and --set are for scenarios")
     }
-    let mut files = Files::reading([]);
-    files.prints()?;
-    let target = |path| anyhow::Ok((path, files.writes("--report", path)?.create()?));
-    let report = args.report.as_deref().map(target).transpose()?;
+    let report = report_beside(Files::reading([]), args.report.as_deref())?;
     let settings = Settings::default().with_streams_for(WITH_STREAMS);
     let seed = args.how.seed.unwrap_or(1);
     let (cx, count) = (LabContext { seed }, args.how.replications);

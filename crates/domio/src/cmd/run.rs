@@ -2,7 +2,7 @@
 
 use crate::args::{Global, How, Run};
 use crate::cmd::{policy, scenario};
-use crate::files::{Output, Target};
+use crate::files::{Files, Output, Target};
 use crate::out::{self, Status};
 use crate::progress::progress;
 use anyhow::{Context, anyhow};
@@ -99,9 +99,16 @@ pub fn report_of<'a>(
     scenario: &Scenario,
     path: Option<&'a Path>,
 ) -> anyhow::Result<Option<(&'a Path, Output)>> {
-    let mut files = scenario::files(scenario);
+    report_beside(scenario::files(scenario), path)
+}
+
+/// As [`report_of`], of what is made of `files`.
+pub fn report_beside(
+    mut files: Files,
+    path: Option<&Path>,
+) -> anyhow::Result<Option<(&Path, Output)>> {
     files.prints()?;
-    let target = |path: &'a Path| Ok((path, files.writes("--report", path)?.create()?));
+    let target = |path| Ok((path, files.writes("--report", path)?.create()?));
     path.map(target).transpose()
 }
 
