@@ -187,6 +187,10 @@ pub enum Arrival {
         period: Duration,
         /// Shortest time from the block to the wake-up: a tick that is nearer comes then.
         least: Duration,
+        /// How much less its work and that of a job in turn take together, when the job's timer has
+        /// expired before the tick is handled: the guest wakes and idles once for both. A job that
+        /// spins ends by the clock, whatever was before it.
+        saved: Duration,
     },
 }
 
@@ -208,7 +212,7 @@ impl Demand {
         match self.arrival {
             Arrival::Outside => None,
             Arrival::Timer { least } | Arrival::Loop { least } => Some(self.at.max(done + least)),
-            Arrival::Tick { period, least } => {
+            Arrival::Tick { period, least, .. } => {
                 let period = period.as_nanos();
                 let phase = self.at.as_nanos() % period;
                 let into = (done.as_nanos() + period - phase) % period;

@@ -349,8 +349,10 @@ impl Task {
         else {
             unreachable!("only a replay has demands");
         };
+        let mut done = Duration::ZERO;
         if *next == *asleep {
             if expired(demands, *next, now) {
+                done = saved(&demands[*next - 1], &demands[*next], now);
                 *asleep += 1;
                 self.wake_at = known_wake(demands, *asleep);
             } else if absorbed(demands, *next, now) {
@@ -365,6 +367,7 @@ impl Task {
         }
         if *next < *asleep {
             self.begin_replayed(now);
+            self.left = self.left.saturating_sub(done).max(Duration::from_nanos(1));
         }
     }
 }
@@ -390,6 +393,14 @@ fn expired(demands: &[Demand], next: usize, now: Instant) -> bool {
     before
         .and_then(|i| tick_before_job(demands, i))
         .is_some_and(|(_, timer)| timer.at <= now)
+}
+
+/// What of a `job` the `tick` before it, whose work was done at `now`, has done for it.
+fn saved(tick: &Demand, job: &Demand, now: Instant) -> Duration {
+    match tick.arrival {
+        Arrival::Tick { saved, .. } if job.spin.is_zero() && job.at + tick.work <= now => saved,
+        _ => Duration::ZERO,
+    }
 }
 
 /// Demand `i` and the next one, if the first is a mere tick and the second a job in turn that was

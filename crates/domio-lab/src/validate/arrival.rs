@@ -11,6 +11,7 @@
 //! - a tick that works for as long as a tick and a turn of a loop is both: the turn was due by the
 //!   time the guest could execute.
 
+use super::clock::most_alike;
 use super::demand::Recorded;
 use super::kernel_tick::{KERNEL_TICK, apart};
 use super::recur;
@@ -30,6 +31,13 @@ const EARLY: Duration = Duration::from_micros(6);
 /// Turns of a loop that are late show that it is one, if they are a fiftieth of all.
 const LATE_TURNS: usize = 10;
 
+/// Nor is it chance that so few come after turns that took longer than the period, if most such
+/// turns have one.
+const LATE_FEW: usize = 3;
+
+/// A loop that is so many periods late may leave turns out.
+const GIVES_UP: u64 = 3;
+
 /// Ticks of one guest differ by less, modulo their period.
 const SPREAD: u64 = 30_000;
 
@@ -40,15 +48,18 @@ pub fn attributed(recorded: Recorded) -> Vec<Demand> {
         mut blocks,
     } = recorded;
     let phase = tick_phase(&demands, &blocks);
-    let loops = loops(&demands, &blocks);
+    let is_tick = |at: Instant, gap: Duration| {
+        gap <= KERNEL_TICK && phase.is_some_and(|p| apart(at, p) <= SPREAD)
+    };
+    let loops = loops(&demands, &blocks, is_tick);
     // The first wake-up follows no block.
     for (demand, block) in demands.iter_mut().skip(1).zip(&blocks) {
         let gap = demand.at.saturating_since(*block);
-        let tick = gap <= KERNEL_TICK && phase.is_some_and(|p| apart(demand.at, p) <= SPREAD);
-        demand.arrival = if tick {
+        demand.arrival = if is_tick(demand.at, gap) {
             Arrival::Tick {
                 period: KERNEL_TICK,
                 least: gap.min(LEAST),
+                saved: demand.work,
             }
         } else {
             if is_late(gap) {
@@ -62,7 +73,9 @@ pub fn attributed(recorded: Recorded) -> Vec<Demand> {
             }
         };
     }
-    if loops {
+    // Those that work by the clock are found by their length.
+    let by_clock = demands.iter().filter(|d| !d.spin.is_zero()).count();
+    if loops && by_clock * 4 < demands.len() {
         (demands, blocks) = with_turns(demands, blocks);
     }
     recur::due(demands, &blocks, phase)
@@ -78,22 +91,29 @@ fn with_turns(demands: Vec<Demand>, blocks: Vec<Instant>) -> (Vec<Demand>, Vec<I
     let mut split = (Vec::new(), Vec::new());
     for (i, demand) in demands.into_iter().enumerate() {
         let done = blocks.get(i).copied();
-        // A tick alone has to idle again afterwards, which takes longer.
-        let of_tick = demand.work.saturating_sub(turn);
-        let both = is_tick(&&demand) && tick < turn && !of_tick.is_zero() && of_tick <= tick;
+        // A tick alone has to idle again afterwards, which takes longer; and turns differ.
+        let both = is_tick(&&demand) && demand.work * 2 > tick + turn && demand.work <= turn + tick;
+        let of_tick = demand.work.saturating_sub(turn).max(tick / 10);
         match done.filter(|_| both) {
             Some(done) => {
-                // While the tick was handled, at the latest.
-                let at = done.saturating_sub(turn + of_tick / 2).max(demand.at);
+                // While the tick was handled, at the latest, and interrupts came in between.
+                let of_turn = demand.work.saturating_sub(of_tick);
+                let at = done.saturating_sub(demand.work + LEAST).max(demand.at);
+                let least = LEAST;
                 split.0.push(Demand {
                     work: of_tick,
+                    arrival: Arrival::Tick {
+                        period: KERNEL_TICK,
+                        least,
+                        saved: Duration::ZERO,
+                    },
                     ..demand
                 });
                 split.1.push(at);
                 split.0.push(Demand {
                     at,
-                    work: turn,
-                    arrival: Arrival::Loop { least: LEAST },
+                    work: of_turn,
+                    arrival: Arrival::Loop { least },
                     ..demand
                 });
             }
@@ -119,12 +139,45 @@ fn is_late(gap: Duration) -> bool {
 /// Whether the guest works in a loop that sleeps until a time of its own choice: when it is late
 /// for the next turn it goes to sleep all the same, and the wake-up comes as early as it can. A
 /// timer that is not set by who works expires while he does, and is over by the time he sleeps; one
-/// that happens to be due between the last work and the sleep is no more than chance.
-fn loops(demands: &[Demand], blocks: &[Instant]) -> bool {
-    let wakes = demands.iter().skip(1).zip(blocks);
-    let late = wakes.filter(|(demand, block)| is_late(demand.at.saturating_since(**block)));
-    let late = late.count();
-    late >= LATE_TURNS && late * 50 >= demands.len()
+/// that happens to be due between the last work and the sleep is no more than chance. `is_tick`
+/// tells ticks by their time and the time since the block before.
+fn loops(
+    demands: &[Demand],
+    blocks: &[Instant],
+    is_tick: impl Fn(Instant, Duration) -> bool,
+) -> bool {
+    let gaps = demands.iter().skip(1).zip(blocks);
+    let gaps: Vec<Duration> = gaps.map(|(d, b)| d.at.saturating_since(*b)).collect();
+    let late = gaps.iter().filter(|gap| is_late(**gap)).count();
+    if late >= LATE_TURNS && late * 50 >= demands.len() {
+        return true;
+    }
+    // A guest that is seldom late is so whenever a turn takes longer than the period.
+    let mut turns = vec![0];
+    turns.extend((1..demands.len()).filter(|i| !is_tick(demands[*i].at, gaps[*i - 1])));
+    let Some(period) = period(&turns, demands) else {
+        return false;
+    };
+    let (mut over, mut followed) = (0, 0);
+    for i in turns.into_iter().filter(|i| *i < gaps.len()) {
+        let took = blocks[i].saturating_since(demands[i].at);
+        if took > period + LEAST && took < period * GIVES_UP {
+            over += 1;
+            followed += usize::from(is_late(gaps[i]));
+        }
+    }
+    followed >= LATE_FEW && followed * 3 >= over * 2
+}
+
+/// The time between most of the `turns` among `demands` that follow each other, if there is one.
+fn period(turns: &[usize], demands: &[Demand]) -> Option<Duration> {
+    let gaps = turns.windows(2);
+    let mut gaps: Vec<Duration> = gaps
+        .map(|pair| demands[pair[1]].at.saturating_since(demands[pair[0]].at))
+        .collect();
+    gaps.sort_unstable();
+    let (count, first) = most_alike(&gaps, Duration::from_nanos(2 * SPREAD))?;
+    (count >= LATE_TURNS && count * 2 >= gaps.len()).then(|| gaps[first + count / 2])
 }
 
 /// The phase that most wake-ups within one tick of a block share, if it is no chance: ticks are a
@@ -206,10 +259,15 @@ mod tests {
             work: Duration::from_micros(work),
             arrival,
         };
-        let tick = |at, work| {
-            let (period, least) = (KERNEL_TICK, LEAST);
-            demand(at, work, Arrival::Tick { period, least })
+        let ticking = |at, work, saved| {
+            let arrival = Arrival::Tick {
+                period: KERNEL_TICK,
+                least: LEAST,
+                saved: Duration::from_micros(saved),
+            };
+            demand(at, work, arrival)
         };
+        let tick = |at, work| ticking(at, work, work);
         let turn = |at, work| demand(at, work, Arrival::Loop { least: LEAST });
         let demands = vec![
             turn(10_000, 400),
@@ -221,15 +279,62 @@ mod tests {
             // merely has more to do than a tick.
             tick(36_000, 420),
             tick(44_000, 700),
+            // A turn that was shorter than most.
+            tick(54_000, 396),
         ];
-        let dones = [10_400, 12_040, 20_402, 22_060, 30_400, 41_420, 44_700].map(us);
+        let dones = [
+            10_400, 12_040, 20_402, 22_060, 30_400, 41_420, 44_700, 61_396,
+        ];
+        let dones = dones.map(us);
         let (found, blocks) = with_turns(demands.clone(), dones.to_vec());
-        let (at, done) = (us(41_010), us(41_420));
+        let (at, done) = (us(41_000) - LEAST, us(41_420));
         assert_eq!(found[..5], demands[..5]);
-        let both = [tick(36_000, 20), Demand { at, ..turn(0, 400) }];
+        let both = [ticking(36_000, 20, 0), Demand { at, ..turn(0, 400) }];
         assert_eq!(found[5..7], both);
-        assert_eq!(found[7..], demands[6..]);
-        assert_eq!(blocks[5..], [at, done, us(44_700)]);
+        assert_eq!(found[7..8], demands[6..7]);
+        assert_eq!(blocks[5..8], [at, done, us(44_700)]);
+        assert_eq!(
+            found[8..],
+            [
+                ticking(54_000, 6, 0),
+                Demand {
+                    at: us(61_000) - LEAST,
+                    ..turn(0, 390)
+                }
+            ]
+        );
+    }
+
+    #[test]
+    fn a_guest_that_is_seldom_late_shows_a_loop_when_it_is() {
+        // A turn every 10 ms that takes 1 ms, some of them 14 ms: those that `follow` come as early
+        // as they can, the others once they are due again.
+        let loops = |long: &[u64], follow: u64| {
+            let (mut wakes, mut blocks) = (vec![0], vec![1_000]);
+            for turn in 1..=100 {
+                let before = *blocks.last().expect("a block");
+                let late = before > 10_000 * turn;
+                let followed =
+                    long.iter().position(|l| l + 1 == turn).unwrap_or(0) < follow as usize;
+                wakes.push(match late && followed {
+                    true => before + 74,
+                    false => before.max(10_000 * turn) + 300,
+                });
+                let takes = if long.contains(&turn) { 14_000 } else { 1_000 };
+                blocks.push(wakes[wakes.len() - 1] + takes);
+            }
+            let found = attributed(recorded(&wakes, &blocks));
+            found[1..]
+                .iter()
+                .all(|d| matches!(d.arrival, Arrival::Loop { .. }))
+        };
+        assert!(loops(&[20, 40, 60], 3));
+        assert!(loops(&[20, 40, 60, 80], 3), "most of four");
+        assert!(!loops(&[20, 40], 2), "could be chance");
+        assert!(
+            !loops(&[10, 20, 40, 60, 80], 3),
+            "its timers are not its own"
+        );
     }
 
     #[test]

@@ -68,6 +68,10 @@ impl Course {
 /// times in a microsecond, but interrupts come in between.
 const SPREAD: Duration = Duration::from_micros(60);
 
+/// A job is clearly nearer to one of two lengths when it is nearer by this: more than what
+/// interrupts take from it.
+const CLEAR: Duration = Duration::from_micros(20);
+
 /// Shorter jobs are not looked at: what surrounds a loop takes as long as the loop.
 const SHORTEST: Duration = Duration::from_micros(200);
 
@@ -117,22 +121,27 @@ fn lengths(demands: &[Demand], courses: &[Course]) -> Vec<Length> {
 }
 
 /// Whether jobs take `wall` by the clock: at least [`LEAST`] that were preempted end as if they
-/// did, four times as many as have it as processor time; and no more than half of them have one
-/// processor time in common, which would explain them as well.
+/// did, four times as many as have it as processor time. No more than half of them may have one
+/// processor time in common, which would explain them as well, unless as many that were not
+/// preempted take `wall`: those preempted are so for as long each time then.
 fn length(wall: Duration, demands: &[Demand], courses: &[Course]) -> Option<Length> {
-    let mut by_work = 0;
+    let (mut by_work, mut plain) = (0, 0);
     let mut works = Vec::new();
     let mut exits = Vec::new();
     for (demand, course) in demands.iter().zip(courses) {
+        let by_clock = course.wall().map(|w| apart(w, wall));
         if course.resumed.is_none() || course.began.is_none() {
+            plain += usize::from(by_clock.is_some_and(|d| d <= SPREAD / 4));
             continue;
         }
-        if apart(demand.work, wall) <= SPREAD {
-            by_work += 1;
+        // Preempted for a moment it may be near both: the nearer one counts, if that is clear.
+        let (of_work, of_clock) = (apart(demand.work, wall), by_clock.unwrap_or(Duration::MAX));
+        if of_work <= SPREAD && of_work.saturating_sub(of_clock) <= CLEAR {
+            by_work += usize::from(of_clock.saturating_sub(of_work) > CLEAR);
         } else if course.exits_late(wall) {
             works.push(demand.work);
             exits.push(course.last);
-        } else if course.wall().is_some_and(|w| apart(w, wall) <= SPREAD) {
+        } else if of_clock <= SPREAD {
             works.push(demand.work);
         }
     }
@@ -140,7 +149,8 @@ fn length(wall: Duration, demands: &[Demand], courses: &[Course]) -> Option<Leng
     let (alike, _) = most_alike(&works, SPREAD)?;
     exits.sort_unstable();
     let exit = exits.get(exits.len() / 2).copied().unwrap_or_default();
-    let speak = works.len() >= LEAST && works.len() >= by_work * 4 && alike * 2 <= works.len();
+    let other = alike * 2 > works.len() && plain < works.len();
+    let speak = works.len() >= LEAST && works.len() >= by_work * 4 && !other;
     speak.then_some(Length { wall, exit })
 }
 
@@ -287,6 +297,22 @@ mod tests {
         // Nor do they when they are preempted for as long each time.
         let jobs = [job(9_000, 5_100, Some(5_000)); 5];
         assert_eq!(found(&jobs), [(0, 5_100); 5]);
+    }
+
+    #[test]
+    fn preempted_for_a_moment_they_still_end_by_the_clock() {
+        // Each takes 55 us less, which is near to what the others take.
+        let mut jobs = [job(2_100, 2_095, None); 5].to_vec();
+        jobs.extend([job(2_102, 2_043, Some(1_300)); 4]);
+        assert!(found(&jobs).iter().all(|(spin, _)| *spin > 2_000));
+        // These take as long as ever, and end as much later.
+        let mut jobs = [job(2_100, 2_095, None); 5].to_vec();
+        jobs.extend([job(2_158, 2_096, Some(1_300)); 4]);
+        assert!(found(&jobs).iter().all(|(spin, _)| *spin == 0));
+        // 15 us do not tell.
+        let mut jobs = [job(2_100, 2_095, None); 5].to_vec();
+        jobs.extend([job(2_105, 2_085, Some(1_300)); 4]);
+        assert!(found(&jobs).iter().all(|(spin, _)| *spin == 0));
     }
 
     #[test]

@@ -309,8 +309,11 @@ fn turns_of_a_loop_that_are_late_stay_apart() {
 
 /// A kernel tick every 4 ms, `least` after a block at the earliest.
 fn tick(least: Duration) -> Arrival {
-    let period = ms(4);
-    Arrival::Tick { period, least }
+    Arrival::Tick {
+        period: ms(4),
+        least,
+        saved: Duration::ZERO,
+    }
 }
 
 #[test]
@@ -427,6 +430,42 @@ fn jobs_that_spin_follow_each_other_and_do_not_merge() {
             "6740 p0 d1v0 block",
         ]
     );
+}
+
+#[test]
+fn a_tick_that_finds_a_timer_expired_saves_a_wake_up() {
+    // The tick comes at 4,000, but the guest executes from 34,000 on.
+    let left_at = |due: u64, work: u64, spin: u64| {
+        let least = us(80);
+        let tick = Arrival::Tick {
+            period: ms(4),
+            least,
+            saved: us(40),
+        };
+        let replay = Workload::Replay(Arc::from([
+            spinning(1_000, 0, 100, Arrival::Outside),
+            spinning(4_000, 0, 50, tick),
+            spinning(due, spin, work, Arrival::Loop { least }),
+        ]));
+        let mut guest = guest(GuestConfig::IDEAL, vec![task(0, replay)]);
+        let mut jobs = Vec::new();
+        assert_eq!(guest.step(at_us(0), &mut jobs), Step::Block);
+        guest.interrupt();
+        assert_eq!(guest.step(at_us(1_000), &mut jobs), Step::Run(us(100)));
+        guest.executed(us(100));
+        assert_eq!(guest.step(at_us(1_100), &mut jobs), Step::Block);
+        guest.interrupt();
+        assert_eq!(guest.step(at_us(34_000), &mut jobs), Step::Run(us(50)));
+        guest.executed(us(50));
+        guest.step(at_us(34_050), &mut jobs)
+    };
+    // The turn's timer had expired before, or expires while the tick is handled.
+    assert_eq!(left_at(10_000, 400, 0), Step::Run(us(360)));
+    assert_eq!(left_at(34_001, 400, 0), Step::Run(us(400)));
+    assert_eq!(left_at(10_000, 400, 300), Step::Run(us(700)));
+    // Something is left to do in any case.
+    assert_eq!(left_at(10_000, 30, 0), Step::Run(Duration::from_nanos(1)));
+    assert_eq!(left_at(34_100, 400, 0), Step::Block);
 }
 
 #[test]
