@@ -56,7 +56,8 @@ pub fn due(mut demands: Vec<Demand>, blocks: &[Instant], tick: Option<Instant>) 
     for (demand, due) in demands.iter_mut().zip(&due) {
         if let Some(due) = *due
             && demand.has_timer()
-            && due <= demand.at
+            // One that was set by less than its least time ahead came at its own time.
+            && due + LEAST * 2 <= demand.at
         {
             demand.at = due;
         }
@@ -233,6 +234,11 @@ mod tests {
         assert_eq!(wakes(&demands)[7..9], [(40_000, false), (53_000, false)]);
         assert_eq!(wakes(&found)[7..9], [(40_000, false), (50_000, false)]);
         assert_eq!(found.len(), demands.len());
+        // A timer that was set when it was nearly due comes a moment later, at its own time.
+        let (mut demands, mut blocks) = jobs(None);
+        (demands[9].at, blocks[8]) = (us(50_130), us(50_080));
+        let found = due(demands.clone(), &blocks, None);
+        assert_eq!(wakes(&found)[9], (50_130, false));
     }
 
     #[test]
