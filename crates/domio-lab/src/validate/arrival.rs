@@ -92,7 +92,7 @@ fn with_turns(demands: Vec<Demand>, blocks: Vec<Instant>) -> (Vec<Demand>, Vec<I
     for (i, demand) in demands.into_iter().enumerate() {
         let done = blocks.get(i).copied();
         // A tick alone has to idle again afterwards, which takes longer; and turns differ.
-        let both = is_tick(&&demand) && demand.work * 2 > tick + turn && demand.work <= turn + tick;
+        let both = demand.work <= turn + tick && demand.work * 2 > turn + tick && is_tick(&&demand);
         let of_tick = demand.work.saturating_sub(turn).max(tick / 10);
         match done.filter(|_| both) {
             Some(done) => {
@@ -127,6 +127,8 @@ fn with_turns(demands: Vec<Demand>, blocks: Vec<Instant>) -> (Vec<Demand>, Vec<I
 /// The work that one in `parts` of `demands` does not exceed.
 fn quantile<'a>(demands: impl Iterator<Item = &'a Demand>, parts: usize) -> Duration {
     let mut works: Vec<Duration> = demands.map(|d| d.work).collect();
+    // One that the trace does not see the end of tells nothing.
+    works.retain(|work| *work != Duration::MAX);
     works.sort_unstable();
     works.get(works.len() / parts).copied().unwrap_or_default()
 }
@@ -281,6 +283,11 @@ mod tests {
             tick(44_000, 700),
             // A turn that was shorter than most.
             tick(54_000, 396),
+            // One that the trace does not see the end of.
+            Demand {
+                work: Duration::MAX,
+                ..tick(64_000, 0)
+            },
         ];
         let dones = [
             10_400, 12_040, 20_402, 22_060, 30_400, 41_420, 44_700, 61_396,
@@ -293,8 +300,9 @@ mod tests {
         assert_eq!(found[5..7], both);
         assert_eq!(found[7..8], demands[6..7]);
         assert_eq!(blocks[5..8], [at, done, us(44_700)]);
+        assert_eq!(found[10..], demands[8..]);
         assert_eq!(
-            found[8..],
+            found[8..10],
             [
                 ticking(54_000, 6, 0),
                 Demand {
