@@ -11,7 +11,7 @@
 //! - a tick that works for as long as a tick and a turn of a loop is both: the turn was due by the
 //!   time the guest could execute.
 
-use super::clock::most_alike;
+use super::clock::usual;
 use super::demand::Recorded;
 use super::kernel_tick::{KERNEL_TICK, apart};
 use super::recur;
@@ -94,6 +94,8 @@ fn with_turns(demands: Vec<Demand>, blocks: Vec<Instant>) -> (Vec<Demand>, Vec<I
         // A tick alone has to idle again afterwards, which takes longer; and turns differ.
         let both = demand.work <= turn + tick && demand.work * 2 > turn + tick && is_tick(&&demand);
         let of_tick = demand.work.saturating_sub(turn).max(tick / 10);
+        // Neither part may be nothing.
+        let both = both && !of_tick.is_zero() && of_tick < demand.work;
         match done.filter(|_| both) {
             Some(done) => {
                 // While the tick was handled, at the latest, and interrupts came in between.
@@ -173,13 +175,9 @@ fn loops(
 
 /// The time between most of the `turns` among `demands` that follow each other, if there is one.
 fn period(turns: &[usize], demands: &[Demand]) -> Option<Duration> {
-    let gaps = turns.windows(2);
-    let mut gaps: Vec<Duration> = gaps
-        .map(|pair| demands[pair[1]].at.saturating_since(demands[pair[0]].at))
-        .collect();
-    gaps.sort_unstable();
-    let (count, first) = most_alike(&gaps, Duration::from_nanos(2 * SPREAD))?;
-    (count >= LATE_TURNS && count * 2 >= gaps.len()).then(|| gaps[first + count / 2])
+    let gap = |pair: &[usize]| demands[pair[1]].at.saturating_since(demands[pair[0]].at);
+    let gaps = turns.windows(2).map(gap).collect();
+    usual(gaps, Duration::from_nanos(2 * SPREAD), LATE_TURNS)
 }
 
 /// The phase that most wake-ups within one tick of a block share, if it is no chance: ticks are a

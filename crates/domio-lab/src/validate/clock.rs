@@ -187,6 +187,14 @@ pub fn apart(a: Duration, b: Duration) -> Duration {
     Duration::from_nanos(a.as_nanos().abs_diff(b.as_nanos()))
 }
 
+/// What most of `times` are, within `spread`: the median of those alike, if there are at least
+/// `least` and half of all.
+pub fn usual(mut times: Vec<Duration>, spread: Duration, least: usize) -> Option<Duration> {
+    times.sort_unstable();
+    let (count, first) = most_alike(&times, spread)?;
+    (count >= least && count * 2 >= times.len()).then(|| times[first + count / 2])
+}
+
 /// Most of the `sorted` times that lie within `spread`, and where those begin: the last place, if
 /// there are several. `None` without any.
 pub fn most_alike(sorted: &[Duration], spread: Duration) -> Option<(usize, usize)> {

@@ -7,7 +7,7 @@
 //! others are as many periods apart.
 
 use super::arrival::LEAST;
-use super::clock::{apart, most_alike};
+use super::clock::{apart, usual};
 use super::kernel_tick::KERNEL_TICK;
 use domio_core::{Duration, Instant};
 use domio_vmm::config::{Arrival, Demand};
@@ -19,18 +19,10 @@ const SPREAD: Duration = Duration::from_micros(50);
 /// How often a period has to show.
 const SHOWN: usize = 3;
 
-/// `demands`, done at `blocks`, with the times at which jobs that spin were due where that shows.
+/// `demands`, done at `blocks`, with the times at which jobs in turn were due where that shows.
 /// Its kernel ticks at multiples of [`KERNEL_TICK`] from `tick`, if that is known.
 pub fn due(mut demands: Vec<Demand>, blocks: &[Instant], tick: Option<Instant>) -> Vec<Demand> {
-    // What takes much less than most is no turn, but something else that has a timer.
-    let takes = |i: usize| demands[i].spin.max(demands[i].work);
-    let mut jobs: Vec<usize> = (0..demands.len())
-        .filter(|i| demands[*i].in_turn())
-        .collect();
-    let mut lengths: Vec<Duration> = jobs.iter().map(|i| takes(*i)).collect();
-    lengths.sort_unstable();
-    let usual = lengths.get(lengths.len() / 2).copied().unwrap_or_default();
-    jobs.retain(|i| takes(*i) > usual / 2);
+    let jobs = turns(&demands);
     // By their place among the jobs.
     let on_time: Vec<usize> = (0..jobs.len())
         .filter(|n| came_on_time(&demands, blocks, jobs[*n]))
@@ -63,6 +55,20 @@ pub fn due(mut demands: Vec<Demand>, blocks: &[Instant], tick: Option<Instant>) 
         }
     }
     with_ticks(demands, &due, blocks, tick)
+}
+
+/// The places of jobs in turn among `demands`. What takes much less than most is none, but
+/// something else that has a timer.
+fn turns(demands: &[Demand]) -> Vec<usize> {
+    let takes = |i: usize| demands[i].spin.max(demands[i].work);
+    let mut jobs: Vec<usize> = (0..demands.len())
+        .filter(|i| demands[*i].in_turn())
+        .collect();
+    let mut lengths: Vec<Duration> = jobs.iter().map(|i| takes(*i)).collect();
+    lengths.sort_unstable();
+    let median = lengths.get(lengths.len() / 2).copied().unwrap_or_default();
+    jobs.retain(|i| takes(*i) > median / 2);
+    jobs
 }
 
 /// `demands` with the ticks that a kernel takes after each job, unless the next job comes first,
@@ -156,14 +162,12 @@ fn tick_work(demands: &[Demand]) -> Duration {
 
 /// The time between most jobs that follow each other and both came on time.
 fn period(on_time: &[usize], at: impl Fn(usize) -> Instant) -> Option<Duration> {
-    let mut gaps: Vec<Duration> = on_time
+    let gaps = on_time
         .windows(2)
         .filter(|pair| pair[1] == pair[0] + 1)
         .map(|pair| at(pair[1]).since(at(pair[0])))
         .collect();
-    gaps.sort_unstable();
-    let (count, first) = most_alike(&gaps, SPREAD)?;
-    (count >= SHOWN && count * 2 >= gaps.len()).then(|| gaps[first + count / 2])
+    usual(gaps, SPREAD, SHOWN)
 }
 
 #[cfg(test)]
