@@ -77,6 +77,7 @@ fn costs(settings: &mut Settings) -> Vec<(&'static str, &mut Duration)> {
         nic,
         latency,
         remote_gap,
+        remote_irq_latency,
         writers,
         housekeeping,
         // Times of the experiment, of which other tests vary those that are measured.
@@ -87,6 +88,7 @@ fn costs(settings: &mut Settings) -> Vec<(&'static str, &mut Duration)> {
     } = settings;
     list.push(("latency", latency));
     list.push(("remote_gap", remote_gap));
+    list.push(("remote_irq_latency", remote_irq_latency));
     list.push(("nic.rx.delay", &mut nic.rx.delay));
     list.push(("nic.tx.delay", &mut nic.tx.delay));
     // Credit's tick and its accounting; SEDF has no timers of its own.

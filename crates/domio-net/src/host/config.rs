@@ -26,6 +26,9 @@ pub struct NetworkConfig {
     /// wait for the next. Zero for a host that hears of each packet at once. Linux's e1000 of 2006
     /// has 125 us ([`NicConfig::E1000`]).
     pub remote_gap: Duration,
+    /// What the remote host takes at most from an interrupt of its card until it has the packets:
+    /// drawn for each interrupt, evenly distributed from zero on.
+    pub remote_irq_latency: Duration,
     /// What the remote host's processes take that write.
     pub remote_writers: WriterCosts,
     /// What the work costs.

@@ -26,6 +26,7 @@ mod netfront;
 mod outside;
 mod reader;
 mod record;
+mod remote_card;
 mod vif;
 
 use domio_core::{DomainId, Instant};
@@ -55,6 +56,7 @@ use driver::Driver;
 use netback::{Netback, RX_TASKLET, TX_TASKLET};
 use outside::{Neighbors, Outside, REMOTE};
 use reader::Reader;
+use remote_card::RemoteCard;
 use vif::Vif;
 
 /// The service of a guest that begins everything.
@@ -175,8 +177,11 @@ impl Network {
                     asked: 0,
                     answers: 0,
                 },
-                gap: config.remote_gap,
-                quiet_until: Instant::ZERO,
+                card: RemoteCard::new(
+                    config.remote_gap,
+                    config.remote_irq_latency,
+                    RandomStream::new(seed, replication, "network/remote/interrupts"),
+                ),
                 arrival_in,
                 arrival_out,
                 timers: remote_timers,

@@ -8,6 +8,7 @@ use domio_vmm::device::{Io, KernelIo};
 
 use super::reader::Reader;
 use super::record;
+use super::remote_card::RemoteCard;
 use super::vif::Vif;
 use crate::link::Link;
 use crate::neighbor::{Ask, Neighbor};
@@ -23,10 +24,8 @@ pub(super) struct Outside {
     pub link: Link,
     pub peer: Peer,
     pub neighbors: Neighbors,
-    /// Least time between two interrupts of the remote host's card.
-    pub gap: Duration,
-    /// When its next interrupt may come.
-    pub quiet_until: Instant,
+    /// The remote host's card.
+    pub card: RemoteCard,
     /// Fires when a packet reaches the card.
     pub arrival_in: TimerId,
     /// Fires when a packet reaches the remote host.
@@ -38,18 +37,18 @@ pub(super) struct Outside {
 }
 
 impl Outside {
-    /// Sets the timer for the next interrupt of the remote host's card.
+    /// Sets the timer for when the remote host has the next packet.
     pub fn expect_arrival(&mut self, io: &mut Io<'_>) {
         if let Some(at) = self.link.back.next_arrival() {
-            io.arm(self.arrival_out, at.max(self.quiet_until));
+            io.arm(self.arrival_out, self.card.handled(at));
         }
     }
 
-    /// The remote host's card raises its interrupt: the host reacts at once to all packets that
-    /// have come.
+    /// The remote host handles its card's interrupt: it reacts at once to all packets that have
+    /// come.
     pub fn arrive(&mut self, io: &mut Io<'_>) {
         let now = io.now;
-        self.quiet_until = now + self.gap;
+        self.card.handle(now);
         while self.link.back.next_arrival().is_some_and(|at| at <= now) {
             let Some(packet) = self.link.back.arrive(now) else {
                 continue;

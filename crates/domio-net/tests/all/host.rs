@@ -138,6 +138,7 @@ fn simulation(setup: &Setup) -> Simulation<Vec<Record>, Network> {
             queue: setup.line_queue,
         },
         remote_gap: setup.nic.gap,
+        remote_irq_latency: setup.nic.gap / 2,
         remote_writers: writers,
         costs,
         rx_mode: setup.rx_mode,

@@ -65,6 +65,16 @@ pub(crate) static NETWORK: Section = plain(
              meanwhile wait for the next. 125 us with an e1000 of 2006.",
         ),
         key(
+            "remote_irq_latency",
+            Kind::Time {
+                unit: "us",
+                min_ns: 0,
+            },
+            Need::TimeNs(0),
+            "What the remote host takes at most from an interrupt of its card until it has the \
+             packets: each time another one, evenly distributed from zero on.",
+        ),
+        key(
             "queue",
             Kind::Int {
                 min: 1,

@@ -64,6 +64,7 @@ pub(super) fn network(
             queue: usize::try_from(fields.int("queue")?).ok()?,
         },
         remote_gap: fields.time("remote_gap")?,
+        remote_irq_latency: fields.time("remote_irq_latency")?,
         remote_writers: writers,
         costs,
         rx_mode: match given_or(fields, "rx", || by_release(version?, "flip", "copy"))?.as_str() {

@@ -115,6 +115,7 @@ pub fn build(
                 queue: 1000,
             },
             remote_gap: settings.remote_gap,
+            remote_irq_latency: settings.remote_irq_latency,
             remote_writers: settings.writers,
             costs: settings.network,
             rx_mode: RxMode::Flip,
