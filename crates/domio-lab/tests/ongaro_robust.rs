@@ -80,6 +80,8 @@ fn costs(settings: &mut Settings) -> Vec<(&'static str, &mut Duration)> {
         remote_irq_latency,
         writers,
         housekeeping,
+        // No cost.
+        streams: _,
         // Times of the experiment, of which other tests vary those that are measured.
         warmup: _,
         streams_alone: _,

@@ -91,11 +91,21 @@ pub struct Segment {
     /// The timestamp that is echoed (`TSecr`): of the segment that made the other side acknowledge.
     /// Means nothing without [`Flags::ACK`].
     pub echo: Instant,
+    /// What has arrived behind `ack`.
+    pub sack: Sack,
 }
 
 /// Control bits of a TCP segment.
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
 pub struct Flags(u8);
+
+/// Selective acknowledgement (RFC 2018): up to three blocks of data that has arrived before its
+/// turn, which is what fits beside timestamps.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Sack {
+    /// Bytes from the acknowledgement number to the block, and in it; none for no block.
+    blocks: [(u32, u32); Sack::BLOCKS_MAX],
+}
 
 /// Largest IP packet in an Ethernet frame.
 pub const MTU: u32 = 1500;
@@ -132,7 +142,7 @@ impl Packet {
                 Body::Tcp(segment) => {
                     let syn = segment.flags.contains(Flags::SYN);
                     let options = if syn { TCP_SYN_OPTIONS } else { TCP_OPTIONS };
-                    TCP_HEADER + options + segment.len as u32
+                    TCP_HEADER + options + segment.sack.option_bytes() + segment.len as u32
                 }
             }
     }
@@ -176,6 +186,49 @@ impl Segment {
     }
 }
 
+impl Sack {
+    /// Most blocks of a segment.
+    pub const BLOCKS_MAX: usize = 3;
+
+    /// Nothing has arrived before its turn.
+    pub const NONE: Sack = Sack {
+        blocks: [(0, 0); Sack::BLOCKS_MAX],
+    };
+
+    /// The first [`Sack::BLOCKS_MAX`] of `blocks`: first number and the one behind the last, behind
+    /// `ack`, less than 4 GiB away.
+    pub fn new(ack: u64, blocks: impl IntoIterator<Item = (u64, u64)>) -> Self {
+        let mut sack = Sack::NONE;
+        for (place, (start, end)) in sack.blocks.iter_mut().zip(blocks) {
+            *place = ((start - ack) as u32, (end - start) as u32);
+        }
+        sack
+    }
+
+    /// The blocks of a segment with acknowledgement number `ack`: first number and the one behind
+    /// the last.
+    pub fn blocks(&self, ack: u64) -> impl Iterator<Item = (u64, u64)> {
+        let numbers = move |&(offset, bytes): &(u32, u32)| {
+            let start = ack + u64::from(offset);
+            (start, start + u64::from(bytes))
+        };
+        self.blocks
+            .iter()
+            .filter(|(_, bytes)| *bytes > 0)
+            .map(numbers)
+    }
+
+    /// Bytes of the option, padded.
+    const fn option_bytes(&self) -> u32 {
+        let (mut blocks, mut i) = (0, 0);
+        while i < Sack::BLOCKS_MAX {
+            blocks += (self.blocks[i].1 > 0) as u32;
+            i += 1;
+        }
+        if blocks == 0 { 0 } else { 4 + 8 * blocks }
+    }
+}
+
 impl Flags {
     /// No bit.
     pub const NONE: Flags = Flags(0);
@@ -183,6 +236,8 @@ impl Flags {
     pub const SYN: Flags = Flags(1);
     /// The acknowledgement number counts.
     pub const ACK: Flags = Flags(2);
+    /// With SYN: the sender of it understands [`Sack`].
+    pub const SACK_PERMITTED: Flags = Flags(4);
 
     /// Whether every bit of `other` is set here.
     #[inline]
@@ -199,7 +254,11 @@ impl Flags {
 
 impl fmt::Debug for Flags {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let bits = [(Flags::SYN, "SYN"), (Flags::ACK, "ACK")];
+        let bits = [
+            (Flags::SYN, "SYN"),
+            (Flags::ACK, "ACK"),
+            (Flags::SACK_PERMITTED, "SACK_PERMITTED"),
+        ];
         let set = bits.iter().filter(|(bit, _)| self.contains(*bit));
         f.debug_list().entries(set.map(|(_, name)| name)).finish()
     }
@@ -227,6 +286,7 @@ mod tests {
             flags,
             sent: Instant::ZERO,
             echo: Instant::ZERO,
+            sack: Sack::NONE,
         }))
     }
 
@@ -267,6 +327,7 @@ mod tests {
             flags: Flags::SYN,
             sent: Instant::ZERO,
             echo: Instant::ZERO,
+            sack: Sack::NONE,
         };
         assert_eq!(syn.end(), 1);
         assert_eq!(

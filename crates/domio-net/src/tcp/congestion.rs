@@ -1,11 +1,27 @@
 //! The congestion window: slow start, congestion avoidance, fast retransmit and fast recovery.
 //!
-//! RFC 5681 with NewReno (RFC 6582) and limited transmit (RFC 3042). As in Linux the window counts
+//! RFC 5681 with NewReno (RFC 6582) and limited transmit (RFC 3042), or with the growth of
+//! [BIC](super::bic). As in Linux the window counts
 //! full segments, and grows for each acknowledgement rather than for the bytes in it
 //! (`tcp_reno_cong_avoid` in `net/ipv4/tcp_cong.c` with `tcp_abc` 0, the default of 2008); so
 //! delayed acknowledgements halve the growth. In fast recovery every acknowledgement of something
 //! new restarts the retransmission timer (the "slow-but-steady" variant of RFC 6582 4), so that a
 //! window with many losses recovers one of them in each round trip.
+
+use domio_core::Instant;
+
+use super::bic::Bic;
+
+/// How a congestion window grows, and how much a loss takes away.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub enum Control {
+    /// RFC 5681: by a segment in each round trip, and by half.
+    #[default]
+    Reno,
+    /// BIC, the default of Linux from 2.6.8 to 2.6.18: fast to where the last loss was, slowly
+    /// there, and by a fifth.
+    Bic,
+}
 
 /// Sends of one connection, as far as congestion limits them. All windows are in full segments.
 #[derive(Clone, Debug)]
@@ -24,6 +40,10 @@ pub struct Congestion {
     /// After a timeout, until what was sent before it is acknowledged: the threshold to go back to
     /// should nothing have been lost.
     undo: Option<u32>,
+    /// None for Reno.
+    bic: Option<Bic>,
+    /// The other end tells what it has: see [`Congestion::select`].
+    selective: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -54,16 +74,29 @@ const BURST_MAX: u32 = 3;
 const THRESHOLD_MIN: u32 = 2;
 
 impl Congestion {
-    pub fn new(initial_window: u32) -> Self {
+    pub fn new(control: Control, initial_window: u32) -> Self {
+        let (bic, threshold) = match control {
+            Control::Reno => (None, u32::MAX),
+            Control::Bic => (Some(Bic::new()), Bic::THRESHOLD),
+        };
         Congestion {
             window: initial_window,
-            threshold: u32::MAX,
+            threshold,
             counted: 0,
             duplicates: 0,
             phase: Phase::Open,
             recover: 0,
             undo: None,
+            bic,
+            selective: false,
         }
+    }
+
+    /// What is lost is known from now on, and need not be concluded from duplicate
+    /// acknowledgements: no limited transmit, no inflation, and recovery reduces the window by and
+    /// by ([`Congestion::reduce`]).
+    pub fn select(&mut self) {
+        self.selective = true;
     }
 
     /// How many segments may be under way.
@@ -95,29 +128,76 @@ impl Congestion {
         self.phase != Phase::Open
     }
 
-    /// An acknowledgement of `acked` segments that leaves `una` as first unacknowledged number.
-    /// `before` and `after` segments were under way.
-    pub fn acknowledged(&mut self, una: u64, acked: u32, before: u32, after: u32) -> Progress {
+    /// At `now` comes an acknowledgement of `acked` segments that leaves `una` as first
+    /// unacknowledged number. `before` and `after` segments were under way.
+    pub fn acknowledged(
+        &mut self,
+        now: Instant,
+        una: u64,
+        acked: u32,
+        (before, after): (u32, u32),
+    ) -> Progress {
         self.duplicates = 0;
         if una >= self.recover {
             self.undo = None;
         }
         if !self.in_recovery() {
+            if let Some(bic) = self.bic.as_mut().filter(|_| una > self.recover) {
+                bic.acknowledged(acked);
+            }
             // A window that the sender does not fill says nothing of the path (RFC 2861).
             if before >= self.window {
-                self.grow();
+                self.grow(now);
             }
             return Progress::Normal;
         }
         if una >= self.recover {
             self.phase = Phase::Open;
             self.counted = 0;
+            if self.selective {
+                self.window = self.window.min(self.threshold);
+                return Progress::Normal;
+            }
             // No burst when little is under way (RFC 6582 3.2 step 3, full acknowledgement, 1).
             self.window = self.threshold.min(after.max(1) + 1);
             return Progress::Normal;
         }
+        if self.selective {
+            return Progress::Normal;
+        }
         self.window = self.window.saturating_sub(acked).max(1) + 1;
         Progress::Partial
+    }
+
+    /// Whether a loss that is found with everything before `una` acknowledged is a new one: not
+    /// before all is acknowledged that was sent when the last one was.
+    #[inline]
+    pub fn may_recover(&self, una: u64) -> bool {
+        !self.in_recovery() && una >= self.recover
+    }
+
+    /// Something that was sent is lost, with everything up to `sent` sent.
+    pub fn recover(&mut self, sent: u64) {
+        self.lose(self.window, sent);
+        self.phase = Phase::Recovery;
+    }
+
+    /// An acknowledgement has come in recovery, and `flight` segments are under way: the window
+    /// shrinks by one for each second one, and allows no burst (rate halving, `tcp_cwnd_down` in
+    /// Linux's `net/ipv4/tcp_input.c`).
+    pub fn reduce(&mut self, flight: u32) {
+        let least = match self.bic {
+            None => self.threshold / 2,
+            Some(_) => self.threshold,
+        };
+        self.counted += 1;
+        if self.counted == 2 {
+            self.counted = 0;
+            if self.window > least {
+                self.window -= 1;
+            }
+        }
+        self.window = self.window.min(flight + 1);
     }
 
     /// A duplicate acknowledgement of `una`, with `flight` segments under way and everything up to
@@ -146,6 +226,9 @@ impl Congestion {
         if first && !self.in_recovery() {
             self.undo = Some(self.threshold.max(self.borne()));
             self.lose(flight, sent);
+            if let Some(bic) = &mut self.bic {
+                bic.timed_out();
+            }
         }
         self.recover = sent;
         self.phase = Phase::Open;
@@ -165,7 +248,11 @@ impl Congestion {
     /// `tcp_moderate_cwnd` in Linux's `net/ipv4/tcp_input.c`).
     pub fn undo(&mut self, flight: u32) {
         if let Some(threshold) = self.undo.take() {
-            let before = self.threshold.saturating_mul(2);
+            // BIC has forgotten with the timeout what the window was (`bictcp_undo_cwnd`).
+            let before = match self.bic {
+                None => self.threshold.saturating_mul(2),
+                Some(_) => 0,
+            };
             self.window = self.window.max(before).min(flight + BURST_MAX);
             self.threshold = self.threshold.max(threshold);
             self.counted = 0;
@@ -197,21 +284,31 @@ impl Congestion {
         self.counted = 0;
     }
 
-    fn grow(&mut self) {
+    fn grow(&mut self, now: Instant) {
         if self.window < self.threshold {
             self.window = self.window.saturating_add(1);
             return;
         }
+        let step = match &mut self.bic {
+            None => self.window,
+            // Linux counts one more here than the step.
+            Some(bic) => bic.step(now, self.window) + 1,
+        };
         self.counted += 1;
-        if self.counted >= self.window {
+        if self.counted >= step {
             self.counted = 0;
             self.window = self.window.saturating_add(1);
         }
     }
 
-    /// Halves what is under way, without what limited transmit added to it (RFC 5681 3.2).
+    /// Halves what is under way, without what limited transmit added to it (RFC 5681 3.2), or does
+    /// as BIC does.
     fn lose(&mut self, flight: u32, sent: u64) {
-        self.threshold = (flight.min(self.window) / 2).max(THRESHOLD_MIN);
+        let left = match &mut self.bic {
+            None => flight.min(self.window) / 2,
+            Some(bic) => bic.lose(self.window),
+        };
+        self.threshold = left.max(THRESHOLD_MIN);
         self.recover = sent;
         self.duplicates = 0;
         self.counted = 0;
@@ -224,17 +321,17 @@ mod tests {
 
     /// A window of `window`, in congestion avoidance, with nothing lost before number 1.
     fn avoiding(window: u32) -> Congestion {
-        let mut congestion = Congestion::new(window);
+        let mut congestion = Congestion::new(Control::Reno, window);
         congestion.threshold = window;
         congestion
     }
 
     #[test]
     fn slow_start_adds_one_for_each_acknowledgement() {
-        let mut congestion = Congestion::new(3);
+        let mut congestion = Congestion::new(Control::Reno, 3);
         for n in 1..=10 {
             let window = congestion.window();
-            congestion.acknowledged(n, 1, window, window - 1);
+            congestion.acknowledged(Instant::ZERO, n, 1, (window, window - 1));
         }
         assert_eq!(congestion.window(), 13);
     }
@@ -243,17 +340,17 @@ mod tests {
     fn avoidance_adds_one_for_each_window() {
         let mut congestion = avoiding(10);
         for n in 0..10 + 11 {
-            congestion.acknowledged(n, 2, congestion.window(), 0);
+            congestion.acknowledged(Instant::ZERO, n, 2, (congestion.window(), 0));
         }
         assert_eq!(congestion.window(), 12);
     }
 
     #[test]
     fn a_window_that_is_not_filled_does_not_grow() {
-        let mut congestion = Congestion::new(10);
-        congestion.acknowledged(2, 1, 9, 8);
+        let mut congestion = Congestion::new(Control::Reno, 10);
+        congestion.acknowledged(Instant::ZERO, 2, 1, (9, 8));
         assert_eq!(congestion.window(), 10);
-        congestion.acknowledged(3, 1, 10, 9);
+        congestion.acknowledged(Instant::ZERO, 3, 1, (10, 9));
         assert_eq!(congestion.window(), 11);
     }
 
@@ -269,7 +366,10 @@ mod tests {
         assert!(!congestion.duplicate(5, 22, 102));
         assert_eq!(congestion.window(), 14, "inflated by each further one");
         // Everything that was under way is acknowledged.
-        assert_eq!(congestion.acknowledged(102, 22, 22, 15), Progress::Normal);
+        assert_eq!(
+            congestion.acknowledged(Instant::ZERO, 102, 22, (22, 15)),
+            Progress::Normal
+        );
         assert_eq!((congestion.window(), congestion.in_recovery()), (10, false));
     }
 
@@ -279,7 +379,7 @@ mod tests {
         for _ in 0..3 {
             congestion.duplicate(5, 20, 102);
         }
-        congestion.acknowledged(102, 20, 20, 0);
+        congestion.acknowledged(Instant::ZERO, 102, 20, (20, 0));
         assert_eq!(congestion.window(), 2);
     }
 
@@ -290,9 +390,9 @@ mod tests {
             congestion.duplicate(5, 20, 102);
         }
         assert_eq!(congestion.window(), 20);
-        let told = congestion.acknowledged(50, 4, 20, 16);
+        let told = congestion.acknowledged(Instant::ZERO, 50, 4, (20, 16));
         assert_eq!((told, congestion.window()), (Progress::Partial, 17));
-        let told = congestion.acknowledged(60, 1, 16, 15);
+        let told = congestion.acknowledged(Instant::ZERO, 60, 1, (16, 15));
         assert_eq!((told, congestion.window()), (Progress::Partial, 17));
         assert!(congestion.in_recovery());
     }
@@ -305,7 +405,7 @@ mod tests {
         for _ in 0..5 {
             assert!(!congestion.duplicate(100, 3, 103));
         }
-        congestion.acknowledged(101, 1, 3, 2);
+        congestion.acknowledged(Instant::ZERO, 101, 1, (3, 2));
         let third: Vec<bool> = (0..3).map(|_| congestion.duplicate(101, 3, 104)).collect();
         assert_eq!(third, [false, false, true]);
     }
@@ -363,9 +463,9 @@ mod tests {
     fn once_everything_is_acknowledged_nothing_is_undone() {
         let mut congestion = avoiding(20);
         congestion.timed_out(20, 100, true);
-        congestion.acknowledged(99, 1, 2, 1);
+        congestion.acknowledged(Instant::ZERO, 99, 1, (2, 1));
         assert!(congestion.may_undo());
-        congestion.acknowledged(100, 1, 2, 1);
+        congestion.acknowledged(Instant::ZERO, 100, 1, (2, 1));
         assert!(!congestion.may_undo());
     }
 }

@@ -5,7 +5,7 @@ use domio_core::{Duration, Instant};
 use super::receiver::{Ack, Receiver};
 use super::sender::{Expired, Piece, Sender};
 use super::{Actions, TcpConfig, Timer};
-use crate::packet::{Flags, Segment};
+use crate::packet::{Flags, Sack, Segment};
 
 /// How far a connection is open (RFC 9293 3.3.2).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -59,6 +59,8 @@ pub struct Connection {
     state: State,
     sender: Sender,
     receiver: Receiver,
+    /// This end tells, or wants to hear, what arrives before its turn.
+    selective: bool,
     /// The timers as the owner knows them.
     armed: [Option<Instant>; 2],
     segments_sent: u64,
@@ -88,6 +90,7 @@ impl Connection {
             state: State::Closed,
             sender: Sender::new(config),
             receiver: Receiver::new(config),
+            selective: config.selective,
             armed: [None; 2],
             segments_sent: 0,
             segments_received: 0,
@@ -132,6 +135,7 @@ impl Connection {
                 if syn && !ack {
                     self.receiver.open(segment.sent);
                     self.sender.first_window(segment.window);
+                    self.agree(segment);
                     self.state = State::SynReceived;
                     self.send_syn(now, out);
                 }
@@ -139,6 +143,7 @@ impl Connection {
             State::SynSent => {
                 if syn && ack && segment.ack == 1 {
                     self.receiver.open(segment.sent);
+                    self.agree(segment);
                     self.establish(out);
                     self.process(now, segment, Ack::Now, out);
                 }
@@ -277,6 +282,15 @@ impl Connection {
         );
     }
 
+    /// What both ends understand is used (RFC 2018 section 2).
+    fn agree(&mut self, syn: &Segment) {
+        self.selective &= syn.flags.contains(Flags::SACK_PERMITTED);
+        if self.selective {
+            self.sender.select();
+            self.receiver.select();
+        }
+    }
+
     fn establish(&mut self, out: &mut impl Actions) {
         self.state = State::Established;
         out.opened();
@@ -346,6 +360,11 @@ impl Connection {
         self.sender.syn(now);
         let told = self.receiver.acknowledge();
         let answers = self.state == State::SynReceived;
+        let flags = if self.selective {
+            Flags::SYN.with(Flags::SACK_PERMITTED)
+        } else {
+            Flags::SYN
+        };
         self.segments_sent += 1;
         out.send(Segment {
             seq: 0,
@@ -353,12 +372,13 @@ impl Connection {
             window: told.window,
             len: 0,
             flags: if answers {
-                Flags::SYN.with(Flags::ACK)
+                flags.with(Flags::ACK)
             } else {
-                Flags::SYN
+                flags
             },
             sent: now,
             echo: told.echo,
+            sack: Sack::NONE,
         });
     }
 

@@ -9,26 +9,32 @@
 //! | `connection.rs` | opening, and who does what when | RFC 9293 |
 //! | `sender.rs` | what may be sent when; sending again; probing | RFC 9293, RFC 1122 |
 //! | `congestion.rs` | how much may be under way | RFC 5681, RFC 6582, RFC 3042, RFC 4015 |
+//! | `scoreboard.rs`, `ranges.rs` | what has arrived, and what of the rest is lost | RFC 2018 |
+//! | `bic.rs` | how that grows in Linux 2.6.18 | Xu et al. 2004, Linux |
 //! | `rto.rs` | the retransmission timeout | RFC 6298, RFC 7323, Linux |
 //! | `receiver.rs` | order, the receive window, when to acknowledge | RFC 9293, RFC 1122, Linux |
 //!
 //! Where RFCs leave a choice, it is Linux's of 2008 (2.6.2x), and [`TcpConfig::default`] has its
 //! values. Segments carry timestamps with an exact clock: each acknowledgement measures a round
 //! trip, and a timeout that turns out to have been needless, for what it waited for had arrived, is
-//! undone (RFC 3522). A read that waits gets what comes past the buffer. Not modelled: selective
-//! acknowledgements, ECN, segmentation offload, path MTU discovery, the growth of buffers (they
-//! have their last size from the begin), closing and resetting connections, giving up.
+//! undone (RFC 3522). A read that waits gets what comes past the buffer. Not modelled: ECN,
+//! segmentation offload, path MTU discovery, the growth of buffers (they have their last size from
+//! the begin), closing and resetting connections, giving up.
 
+mod bic;
 mod congestion;
 mod connection;
+mod ranges;
 mod receiver;
 mod rto;
+mod scoreboard;
 mod sender;
 
 use domio_core::{Duration, Instant};
 
 use crate::packet::{MSS, Segment};
 
+pub use congestion::Control;
 pub use connection::{Connection, State, TcpStatistics};
 
 /// Settings of one end of a connection.
@@ -39,6 +45,11 @@ pub struct TcpConfig {
     /// Initial congestion window (segments), at least 1. RFC 3390 allows 3 for Ethernet, which was
     /// Linux's until 2.6.38; RFC 6928 allows 10.
     pub initial_window: u32,
+    /// How the congestion window grows.
+    pub control: Control,
+    /// Data that arrives before its turn is acknowledged too (RFC 2018), if the other end
+    /// understands that.
+    pub selective: bool,
     /// Send buffer: what the application may have written and the other end not acknowledged
     /// (bytes), at least 1.
     pub send_buffer: u32,
@@ -75,7 +86,10 @@ impl TcpConfig {
     /// counts the bytes of a packet alone (`truesize`), so that the window follows. The sender may
     /// have 128 KiB under way, `tcp_wmem`'s limit before 2.6.17, as in the distribution of the
     /// guests; that is less, so more memory changes little.
+    ///
+    /// Until 2.6.18 the congestion control was BIC, unless told otherwise.
     pub const XEN_2_6_18: TcpConfig = TcpConfig {
+        control: Control::Bic,
         send_buffer: 128 * 1024,
         receive_buffer: 192 * 1024,
         window: 192 * 1024,
@@ -86,6 +100,8 @@ impl TcpConfig {
     const LINUX: TcpConfig = TcpConfig {
         mss: MSS,
         initial_window: 3,
+        control: Control::Reno,
+        selective: true,
         send_buffer: 256 * 1024,
         receive_buffer: 256 * 1024,
         window: 256 * 1024,

@@ -3,7 +3,8 @@
 use domio_core::{Duration, Instant};
 
 use super::TcpConfig;
-use crate::packet::Segment;
+use super::ranges::Ranges;
+use crate::packet::{Sack, Segment};
 
 /// When a segment has to be acknowledged.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -32,6 +33,8 @@ pub struct Told {
     pub window: u32,
     /// The timestamp to echo.
     pub echo: Instant,
+    /// What has come early.
+    pub sack: Sack,
 }
 
 #[derive(Clone, Debug)]
@@ -51,8 +54,12 @@ pub struct Receiver {
     direct: u64,
     /// Behind the last number of the window that was advertised. It never moves back.
     edge: u64,
-    /// What came early: first number and the one behind the last, in order, apart from each other.
-    early: Vec<(u64, u64)>,
+    /// What came early.
+    early: Ranges,
+    /// A number of what came early last.
+    latest: u64,
+    /// The other end wants to hear of it.
+    selective: bool,
     /// The acknowledgement number sent last.
     acked: u64,
     /// Timestamp of the segment with the number that was to be acknowledged next.
@@ -81,7 +88,9 @@ impl Receiver {
             asked: 0,
             direct: 0,
             edge: 0,
-            early: Vec::new(),
+            early: Ranges::default(),
+            latest: 0,
+            selective: false,
             acked: 0,
             echo: Instant::ZERO,
             quick: config.quick_acks,
@@ -97,6 +106,11 @@ impl Receiver {
         self.nxt = 1;
         self.echo = sent;
         self.edge = 1 + self.window;
+    }
+
+    /// Acknowledgements tell from now on what came early.
+    pub fn select(&mut self) {
+        self.selective = true;
     }
 
     /// When an acknowledgement that waits goes out alone.
@@ -143,13 +157,13 @@ impl Receiver {
         }
         if start > self.nxt {
             self.out_of_order += 1;
-            self.keep(start, end);
+            self.early.insert(start, end);
+            self.latest = start;
             return nothing(Ack::Now);
         }
         let old = self.nxt;
         let gap_open = !self.early.is_empty();
-        self.nxt = end;
-        self.join();
+        self.nxt = self.early.pass(end);
         let delivered = self.nxt - old;
         let direct = delivered.min(self.asked);
         self.asked -= direct;
@@ -178,31 +192,6 @@ impl Receiver {
             self.deadline = Some(now + self.ack_delay);
         }
         Ack::Later
-    }
-
-    /// Keeps what came early, joined with what it touches.
-    fn keep(&mut self, start: u64, end: u64) {
-        let first = self.early.partition_point(|&(_, e)| e < start);
-        let last = self.early.partition_point(|&(s, _)| s <= end);
-        if first == last {
-            self.early.insert(first, (start, end));
-            return;
-        }
-        let joined = (
-            self.early[first].0.min(start),
-            self.early[last - 1].1.max(end),
-        );
-        self.early[first] = joined;
-        self.early.drain(first + 1..last);
-    }
-
-    /// Moves `nxt` over what came early and is early no more.
-    fn join(&mut self) {
-        let met = self.early.partition_point(|&(s, _)| s <= self.nxt);
-        if let Some(&(_, end)) = self.early[..met].last() {
-            self.nxt = self.nxt.max(end);
-            self.early.drain(..met);
-        }
     }
 
     /// The application reads up to `bytes`, or the read that waits returns with what it has got.
@@ -245,7 +234,19 @@ impl Receiver {
             ack: self.nxt,
             window: (self.edge - self.nxt) as u32,
             echo: self.echo,
+            sack: self.sack(),
         }
+    }
+
+    /// The block that came last, then those with the highest numbers, which nearly always were told
+    /// last (RFC 2018 section 4).
+    fn sack(&self) -> Sack {
+        if !self.selective || self.early.is_empty() {
+            return Sack::NONE;
+        }
+        let first = self.early.with(self.latest);
+        let others = self.early.backwards().filter(|block| Some(*block) != first);
+        Sack::new(self.nxt, first.into_iter().chain(others))
     }
 
     /// Data goes out at `now`. If that answers what has just come, the connection is a dialogue, in
@@ -304,6 +305,7 @@ mod tests {
             flags: Flags::ACK,
             sent: Instant::ZERO,
             echo: Instant::ZERO,
+            sack: Sack::NONE,
         }
     }
 
@@ -419,7 +421,7 @@ mod tests {
             "fills the gap"
         );
         assert_eq!((receiver.duplicates, receiver.out_of_order), (1, 4));
-        assert_eq!(receiver.early, []);
+        assert!(receiver.early.is_empty());
         receiver.acknowledge();
         assert_eq!(
             receiver.receive(at(0), &nth(5)),
@@ -434,7 +436,7 @@ mod tests {
         receiver.receive(at(0), &data(500, 100));
         receiver.receive(at(0), &data(700, 100));
         receiver.receive(at(0), &data(550, 200));
-        assert_eq!(receiver.early, [(500, 800)]);
+        assert_eq!(receiver.early.backwards().collect::<Vec<_>>(), [(500, 800)]);
         assert_eq!(receiver.receive(at(0), &data(1, 600)).delivered, 799);
         assert_eq!(receiver.receive(at(0), &data(790, 100)).delivered, 90);
     }
@@ -481,7 +483,7 @@ mod tests {
         receiver.read(600);
         receiver.acknowledge();
         assert_eq!(receiver.receive(at(0), &nth(5)), got(0, Ack::Now));
-        assert_eq!(receiver.early, []);
+        assert!(receiver.early.is_empty());
     }
 
     #[test]

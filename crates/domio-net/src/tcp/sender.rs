@@ -18,6 +18,7 @@ use super::TcpConfig;
 use super::congestion::{Congestion, Progress};
 use super::receiver::Told;
 use super::rto::Rto;
+use super::scoreboard::Scoreboard;
 use crate::packet::{Flags, Segment};
 
 #[derive(Clone, Debug)]
@@ -41,6 +42,8 @@ pub struct Sender {
     /// The largest window seen.
     window_max: u64,
     congestion: Congestion,
+    /// What arrived before its turn; none unless both ends understand [`crate::packet::Sack`].
+    board: Option<Scoreboard>,
     rto: Rto,
     /// When the first segment was sent again after a timeout that may have been needless.
     again_since: Option<Instant>,
@@ -54,6 +57,10 @@ pub struct Sender {
     pub fast_retransmits: u64,
     pub probes: u64,
 }
+
+/// How many segments may overtake one another before one counts as lost (Linux's
+/// `tcp_reordering`).
+const REORDERING: u64 = 3;
 
 /// What an acknowledgement did.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -96,7 +103,8 @@ impl Sender {
             edge: 1,
             edge_from: 0,
             window_max: 0,
-            congestion: Congestion::new(config.initial_window),
+            congestion: Congestion::new(config.control, config.initial_window),
+            board: None,
             rto: Rto::new(config),
             again_since: None,
             deadline: None,
@@ -108,6 +116,12 @@ impl Sender {
             fast_retransmits: 0,
             probes: 0,
         }
+    }
+
+    /// The other end tells from now on what arrives before its turn.
+    pub fn select(&mut self) {
+        self.board = Some(Scoreboard::default());
+        self.congestion.select();
     }
 
     pub fn congestion(&self) -> &Congestion {
@@ -185,18 +199,45 @@ impl Sender {
             self.edge_from = segment.seq;
             self.window_max = self.window_max.max(u64::from(segment.window));
         }
+        if let Some(board) = &mut self.board {
+            board.mark(segment, ack, self.max);
+        }
         if ack > self.una {
             // Number 0 is the SYN.
             told.fresh = ack - self.una.max(1);
             told.retransmit = self.advance(now, ack, segment.echo);
-        } else if !moved && segment.numbers() == 0 && self.nxt > self.una {
+        } else if self.board.is_none() && !moved && segment.numbers() == 0 && self.nxt > self.una {
             let flight = self.flight();
             if self.congestion.duplicate(self.una, flight, self.max) {
                 self.fast_retransmits += 1;
                 told.retransmit = true;
             }
         }
+        self.find_losses();
         told
+    }
+
+    /// Concludes from what has arrived what is lost (`tcp_time_to_recover`, `tcp_update_scoreboard`
+    /// in Linux's `net/ipv4/tcp_input.c`).
+    fn find_losses(&mut self) {
+        let Some(board) = &mut self.board else { return };
+        let reordering = REORDERING * u64::from(self.mss);
+        let reach = board.reach(self.una);
+        if reach > reordering && self.congestion.may_recover(self.una) {
+            self.fast_retransmits += 1;
+            self.congestion.recover(self.max);
+            board.begin(self.una);
+        }
+        if !self.congestion.in_recovery() {
+            return;
+        }
+        if reach > 0 {
+            // The first one at least.
+            let lost = reach.saturating_sub(reordering).max(u64::from(self.mss));
+            board.lose(self.una + lost);
+        }
+        let flight = self.flight();
+        self.congestion.reduce(flight);
     }
 
     /// Everything before `ack` has arrived. Tells whether to retransmit.
@@ -206,6 +247,9 @@ impl Sender {
         let opening = self.una == 0;
         self.una = ack;
         self.nxt = self.nxt.max(ack);
+        if let Some(board) = &mut self.board {
+            board.acknowledged(ack);
+        }
         self.rto.progress();
         self.rto.sample(now.since(echo), ack, self.nxt);
         if let Some(again) = self.again_since.take() {
@@ -223,8 +267,16 @@ impl Sender {
         let progress = if opening {
             Progress::Normal
         } else {
-            self.congestion.acknowledged(ack, acked, before, after)
+            self.congestion
+                .acknowledged(now, ack, acked, (before, after))
         };
+        if let Some(board) = self
+            .board
+            .as_mut()
+            .filter(|_| !self.congestion.in_recovery())
+        {
+            board.end();
+        }
         if self.nxt == self.una {
             self.stop_timer();
         } else {
@@ -242,8 +294,36 @@ impl Sender {
         if flight >= self.congestion.window() {
             return None;
         }
+        if let Some(piece) = self.lost(now) {
+            return Some(piece);
+        }
+        self.skip();
         let len = self.sendable()?;
         Some(self.emit(now, len))
+    }
+
+    /// In recovery, the next piece that is lost, which counts as sent again.
+    fn lost(&mut self, now: Instant) -> Option<Piece> {
+        let board = self
+            .board
+            .as_mut()
+            .filter(|_| self.congestion.in_recovery())?;
+        let (seq, end) = board.next_lost()?;
+        let len = (end - seq).min(u64::from(self.mss)) as u16;
+        board.sent_again(seq + u64::from(len));
+        self.retransmitted += 1;
+        self.last_sent = now;
+        if seq == self.una {
+            self.start_timer(now);
+        }
+        Some(Piece { seq, len })
+    }
+
+    /// After a timeout: goes on to what the other end does not have.
+    fn skip(&mut self) {
+        if let Some(board) = self.board.as_ref().filter(|_| self.nxt < self.max) {
+            self.nxt = board.gap(self.nxt).0;
+        }
     }
 
     /// Sends the first unacknowledged segment again.
@@ -283,6 +363,9 @@ impl Sender {
         } else {
             self.congestion.timed_out(self.flight(), self.max, first);
             self.nxt = self.una;
+            if let Some(board) = &mut self.board {
+                board.end();
+            }
         }
         Expired::Retransmit
     }
@@ -315,7 +398,9 @@ impl Sender {
         }
         let waiting = self.end - self.nxt;
         let room = self.edge.saturating_sub(self.nxt);
-        let len = waiting.min(room).min(u64::from(self.mss));
+        let gap = self.board.as_ref().and_then(|board| board.gap(self.nxt).1);
+        let missing = gap.map_or(u64::MAX, |end| end - self.nxt);
+        let len = waiting.min(room).min(missing).min(u64::from(self.mss));
         let full = len == u64::from(self.mss);
         // Everything that was written: Nagle lets it go when nothing is under way.
         let all = len == waiting && (self.nodelay || self.nxt == self.una);
@@ -364,7 +449,10 @@ impl Sender {
 
     /// Segments under way.
     fn flight(&self) -> u32 {
-        self.segments(self.nxt - self.una)
+        self.segments(match &self.board {
+            None => self.nxt - self.una,
+            Some(board) => board.under_way(self.una, self.nxt),
+        })
     }
 
     /// `numbers` in full segments, rounded up.
@@ -384,9 +472,12 @@ impl Piece {
             flags: Flags::ACK,
             sent: now,
             echo: told.echo,
+            sack: told.sack,
         }
     }
 }
 
+#[cfg(test)]
+mod selective;
 #[cfg(test)]
 mod tests;

@@ -9,7 +9,7 @@ use crate::path::{Path, application};
 use domio_core::{Duration, Instant};
 use domio_net::link::{LinkConfig, Rate};
 use domio_net::packet::MSS;
-use domio_net::tcp::TcpConfig;
+use domio_net::tcp::{Control, TcpConfig};
 
 const C: f64 = 0.93;
 const RTT: Duration = Duration::from_millis(200);
@@ -18,7 +18,7 @@ const SEEDS: u64 = 4;
 const LOSSES: u64 = 200;
 
 /// Delivered bytes a second, without the first tenth of the run.
-fn rate(per_million: u32, seed: u64) -> f64 {
+fn rate(tcp: TcpConfig, per_million: u32, seed: u64) -> f64 {
     let line = LinkConfig {
         rate: Rate::GBIT_10,
         latency: RTT / 4,
@@ -27,7 +27,7 @@ fn rate(per_million: u32, seed: u64) -> f64 {
     let config = TcpConfig {
         send_buffer: 16 << 20,
         receive_buffer: 16 << 20,
-        ..TcpConfig::default()
+        ..tcp
     };
     let applications = [application(u64::MAX), application(0)];
     let mut path = Path::new(line, config, applications).with_loss(seed, per_million);
@@ -42,14 +42,44 @@ fn rate(per_million: u32, seed: u64) -> f64 {
     (path.ends[1].delivered - before) as f64 * 1e9 / (RTT * round_trips).as_nanos() as f64
 }
 
+/// Mean of several runs.
+fn mean_rate(tcp: TcpConfig, per_million: u32) -> f64 {
+    (0..SEEDS)
+        .map(|seed| rate(tcp, per_million, seed))
+        .sum::<f64>()
+        / SEEDS as f64
+}
+
 #[test]
 fn the_rate_goes_with_the_square_root_of_the_loss() {
+    for selective in [false, true] {
+        println!("selective acknowledgements: {selective}");
+        follows_the_formula(TcpConfig {
+            selective,
+            ..TcpConfig::default()
+        });
+    }
+}
+
+/// Where windows are large BIC gets back to them sooner, which is what it is for.
+#[test]
+fn bic_gets_more_out_of_a_path_that_loses() {
+    let with = |control| TcpConfig {
+        control,
+        ..TcpConfig::default()
+    };
+    let [reno, bic] = [Control::Reno, Control::Bic].map(|control| mean_rate(with(control), 300));
+    println!("{reno:.0} and {bic:.0} B/s");
+    assert!(bic > 1.2 * reno, "{reno:.0} and {bic:.0} B/s");
+}
+
+fn follows_the_formula(tcp: TcpConfig) {
     let losses = [100_u32, 300, 1_000, 3_000, 10_000];
     let mut points = Vec::new();
     for per_million in losses {
         let p = f64::from(per_million) / 1e6;
         let expected = f64::from(MSS) * 1e9 / RTT.as_nanos() as f64 * C / p.sqrt();
-        let mean = (0..SEEDS).map(|seed| rate(per_million, seed)).sum::<f64>() / SEEDS as f64;
+        let mean = mean_rate(tcp, per_million);
         let ratio = mean / expected;
         println!("p = {p}: {mean:.0} B/s, {ratio:.3} of the formula");
         assert!(

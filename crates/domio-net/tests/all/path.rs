@@ -160,6 +160,17 @@ fn rearm(queue: &mut EventQueue<Event>, timer: TimerId, line: &Direction) {
 impl Path {
     /// A path whose four lines are alike.
     pub fn new(line: LinkConfig, config: TcpConfig, applications: [Application; 2]) -> Self {
+        Self::between(line, [config; 2], applications)
+    }
+
+    /// The same between two ends that differ.
+    pub fn between(
+        line: LinkConfig,
+        configs: [TcpConfig; 2],
+        applications: [Application; 2],
+    ) -> Self {
+        let [left, right] = applications;
+        let ends = [(left, configs[0]), (right, configs[1])];
         let mut queue = EventQueue::new();
         let arrivals = [0, 1, 2, 3].map(|line| queue.timer(Event::Arrive(line)));
         let timers = [0, 1].map(|side| {
@@ -175,7 +186,7 @@ impl Path {
             timers,
             lines: [0; 4].map(|_| Direction::new(line)),
             bridge,
-            ends: applications.map(|application| End {
+            ends: ends.map(|(application, config)| End {
                 connection: Connection::new(&config),
                 application,
                 written: 0,

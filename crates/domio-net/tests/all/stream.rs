@@ -3,7 +3,7 @@
 use crate::path::{Application, Chaos, Path, Reads, application};
 use domio_core::{Duration, Instant};
 use domio_net::link::{LinkConfig, Rate};
-use domio_net::tcp::{State, TcpConfig};
+use domio_net::tcp::{Control, State, TcpConfig};
 use proptest::prelude::*;
 
 fn line() -> LinkConfig {
@@ -45,15 +45,17 @@ fn config() -> impl Strategy<Value = TcpConfig> {
         any::<bool>(),
         prop_oneof![Just(40_u64), Just(0)],
         0_u32..17,
+        prop_oneof![Just(Control::Reno), Just(Control::Bic)],
     )
         .prop_map(
-            |(mss, initial_window, send_buffer, receive_buffer, nodelay, ack_ms, quick_acks)| {
+            |(mss, initial_window, send, receive, nodelay, ack_ms, quick_acks, control)| {
                 TcpConfig {
                     // Segments of a byte would take for ever.
                     mss: mss.max(100),
                     initial_window,
-                    send_buffer: send_buffer.max(500),
-                    receive_buffer: receive_buffer.max(500),
+                    control,
+                    send_buffer: send.max(500),
+                    receive_buffer: receive.max(500),
                     nodelay,
                     ack_delay: Duration::from_millis(ack_ms),
                     quick_acks,
@@ -75,8 +77,10 @@ proptest! {
         chaos in chaos(),
         applications in [writer(), writer()],
         config in config(),
+        selective in any::<[bool; 2]>(),
     ) {
-        let mut path = Path::new(line(), config, applications).with_chaos(seed, chaos);
+        let configs = selective.map(|selective| TcpConfig { selective, ..config });
+        let mut path = Path::between(line(), configs, applications).with_chaos(seed, chaos);
         path.start();
         let until = Instant::ZERO + Duration::from_secs(20 * 3_600);
         path.run(until);

@@ -1,7 +1,7 @@
 //! When the process of a remote host that sends a stream writes.
 
 use domio_core::{Duration, Instant};
-use domio_net::packet::{Body, Flags, FlowId, Packet, Segment, Station};
+use domio_net::packet::{Body, Flags, FlowId, Packet, Sack, Segment, Station};
 use domio_net::peer::{Peer, PeerActions, PeerTimer, PeerTimerKind, Service, TcpEnd};
 use domio_net::tcp::{Connection, TcpConfig};
 use domio_net::writers::WriterCosts;
@@ -65,6 +65,7 @@ impl Remote {
             flags,
             sent: self.now,
             echo: self.now,
+            sack: Sack::NONE,
         };
         let packet = Packet {
             from: Station(1),

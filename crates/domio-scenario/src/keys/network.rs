@@ -222,6 +222,24 @@ const DIRECTIONS: &[Variant] = &[
     variant("out", "From the guest to the remote host.", &[]),
 ];
 
+const CONTROLS: &[Variant] = &[
+    variant("reno", "A segment in each round trip; half.", &[]),
+    variant(
+        "bic",
+        "Fast to where the last loss was; a fifth. The default of Linux from 2.6.8 to 2.6.18.",
+        &[],
+    ),
+];
+
+const SACK: &[Variant] = &[
+    variant("on", "RFC 2018.", &[]),
+    variant(
+        "off",
+        "One loss is found in each round trip (NewReno).",
+        &[],
+    ),
+];
+
 const PACES: &[Variant] = &[
     variant("adaptive", "`ping -A`.", &[]),
     variant("flood", "`ping -f`.", &[]),
@@ -258,6 +276,19 @@ pub(super) const STREAM: Variant = variant(
             Kind::Int { min: 1, max: 1000 },
             Need::Int(3),
             "Initial congestion window (segments): 3 in Linux until 2.6.38, 10 later.",
+        ),
+        key(
+            "congestion",
+            Kind::Word(Words::Of(CONTROLS)),
+            Need::Word("reno"),
+            "How the congestion window grows, and what a loss takes away.",
+        ),
+        key(
+            "sack",
+            Kind::Word(Words::Of(SACK)),
+            Need::Word("on"),
+            "Whether what arrives before its turn is acknowledged too, so that all losses of a \
+             window are sent again in one round trip (`net.ipv4.tcp_sack`).",
         ),
         key(
             "rto_min",

@@ -4,7 +4,7 @@ use crate::check::{Cx, Fields};
 use crate::problem::{Code, Problem};
 use domio_net::host::{FlowConfig, FlowKind, StreamConfig};
 use domio_net::icmp::{Pace, PingConfig};
-use domio_net::tcp::TcpConfig;
+use domio_net::tcp::{Control, TcpConfig};
 use domio_net::udp::UdpConfig;
 
 /// The flow that `fields` describe, whose workload is `word`.
@@ -59,6 +59,11 @@ fn stream(cx: &mut Cx<'_>, fields: &Fields<'_>) -> Option<FlowKind> {
     let number = |name| fields.int(name).and_then(|n| u32::try_from(n).ok());
     let config = TcpConfig {
         initial_window: number("initial_window")?,
+        control: match fields.text("congestion")?.as_str() {
+            "bic" => Control::Bic,
+            _ => Control::Reno,
+        },
+        selective: fields.text("sack")? == "on",
         send_buffer: number("send_buffer")?,
         receive_buffer: number("receive_buffer")?,
         rto_min: fields.time("rto_min")?,

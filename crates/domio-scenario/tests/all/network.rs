@@ -6,6 +6,7 @@ use domio_net::host::{FlowKind, KernelCosts, NetCosts, Network, NetworkConfig, R
 use domio_net::icmp::{Pace, PingConfig};
 use domio_net::link::Rate;
 use domio_net::nic::NicConfig;
+use domio_net::tcp::Control;
 use domio_net::udp::UdpConfig;
 use domio_scenario::{Code, NoReplay, Scenario};
 use domio_sim::Outcome;
@@ -117,6 +118,8 @@ vif = { rate = "10Mb/s@20ms" }
   workload = "stream"
   direction = "out"
   send_buffer = 65536
+  congestion = "bic"
+  sack = "off"
   begin_ms = 7
   [[domain.task]]
   workload = "ping"
@@ -158,6 +161,7 @@ vif = { rate = "10Mb/s@20ms" }
         panic!("{:?}", kinds[0]);
     };
     assert_eq!(tcp.send_buffer, 65_536);
+    assert_eq!((tcp.control, tcp.selective), (Control::Bic, false));
     let ping = |bytes, pace| {
         FlowKind::Ping(PingConfig {
             bytes,

@@ -91,7 +91,7 @@ pub fn build(
         vifs.push(VifConfig {
             domain: id,
             rate: None,
-            flows: kind(role, cell.test.pace, remote_ticks)
+            flows: kind(role, settings.streams, cell.test.pace, remote_ticks)
                 .map(flow)
                 .into_iter()
                 .collect(),
@@ -177,9 +177,9 @@ fn domain(
 
 /// What goes over the network of a guest that is `role`, with pings of pace `pace` from a host with
 /// `ticks`.
-fn kind(role: Role, pace: Pace, ticks: Ticks) -> Option<FlowKind> {
+fn kind(role: Role, streams: StreamConfig, pace: Pace, ticks: Ticks) -> Option<FlowKind> {
     match role {
-        Role::Stream => Some(FlowKind::StreamIn(StreamConfig::XEN_2_6_18)),
+        Role::Stream => Some(FlowKind::StreamIn(streams)),
         Role::Ping | Role::PingAndBurn => Some(FlowKind::Ping(PingConfig {
             pace,
             ticks: Some(ticks),

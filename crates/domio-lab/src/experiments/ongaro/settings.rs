@@ -2,8 +2,9 @@
 
 use super::suite::{Role, Test};
 use domio_core::Duration;
-use domio_net::host::{KernelCosts, NetCosts};
+use domio_net::host::{KernelCosts, NetCosts, StreamConfig};
 use domio_net::nic::NicConfig;
+use domio_net::tcp::{Control, TcpConfig};
 use domio_net::writers::WriterCosts;
 use domio_vmm::Profile;
 use domio_vmm::config::{Distribution, Workload};
@@ -40,6 +41,8 @@ pub struct Settings {
     /// Most that the remote host takes to handle one, which makes the same guest's pings take up to
     /// 0.3 ms: calibrated on figure 4 as well.
     pub remote_irq_latency: Duration,
+    /// Both ends of a stream.
+    pub streams: StreamConfig,
     /// What the remote host's processes take that send streams.
     pub writers: WriterCosts,
     /// What the driver domain does besides.
@@ -103,6 +106,7 @@ impl Default for Settings {
             latency: Duration::from_micros(50),
             remote_gap: NicConfig::E1000.gap,
             remote_irq_latency: Duration::from_micros(100),
+            streams: Settings::NEW_RENO,
             writers: WriterCosts::PENTIUM_4,
             housekeeping: Housekeeping::XENMON,
         }
@@ -110,6 +114,19 @@ impl Default for Settings {
 }
 
 impl Settings {
+    /// Buffers and programs of Linux 2.6.18, with the classic congestion control. The paper does
+    /// not say which kernel sent the streams, nor how it was set up; Linux had BIC and selective
+    /// acknowledgements unless told otherwise. What those do to the rows is told in
+    /// `docs/papers/ongaro2008.md`.
+    pub const NEW_RENO: StreamConfig = StreamConfig {
+        tcp: TcpConfig {
+            control: Control::Reno,
+            selective: false,
+            ..TcpConfig::XEN_2_6_18
+        },
+        ..StreamConfig::XEN_2_6_18
+    };
+
     /// The default with the measured times divided by `divisor`, which is over zero.
     pub fn shortened(divisor: u32) -> Self {
         let whole = Settings::default();

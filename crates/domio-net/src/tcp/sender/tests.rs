@@ -1,18 +1,19 @@
 //! What is sent when, by figures worked out from the rules.
 
 use super::*;
+use crate::packet::Sack;
 use domio_core::Duration;
 
-const MSS: u64 = 1_448;
+pub const MSS: u64 = 1_448;
 const RTT: Duration = Duration::from_millis(10);
 
-fn at(ms: u64) -> Instant {
+pub fn at(ms: u64) -> Instant {
     Instant::ZERO + Duration::from_millis(ms)
 }
 
 /// An open connection after one round trip, with nothing written and this window of the other
 /// end.
-fn open(config: TcpConfig, window: u32) -> Sender {
+pub fn open(config: TcpConfig, window: u32) -> Sender {
     let mut sender = Sender::new(&config);
     sender.syn(Instant::ZERO);
     sender.acknowledge(Instant::ZERO + RTT, &ack(Instant::ZERO + RTT, 1, window));
@@ -21,7 +22,7 @@ fn open(config: TcpConfig, window: u32) -> Sender {
 }
 
 /// An acknowledgement that comes at `now`, a round trip after what it answers.
-fn ack(now: Instant, ack: u64, window: u32) -> Segment {
+pub fn ack(now: Instant, ack: u64, window: u32) -> Segment {
     Segment {
         seq: 1,
         ack,
@@ -30,11 +31,12 @@ fn ack(now: Instant, ack: u64, window: u32) -> Segment {
         flags: Flags::ACK,
         sent: now,
         echo: Instant::ZERO + now.since(Instant::ZERO).saturating_sub(RTT),
+        sack: Sack::NONE,
     }
 }
 
 /// Everything that may go out at `now`, as first number and length.
-fn drain(sender: &mut Sender, now: Instant) -> Vec<(u64, u16)> {
+pub fn drain(sender: &mut Sender, now: Instant) -> Vec<(u64, u16)> {
     let mut pieces = Vec::new();
     while let Some(piece) = sender.next(now) {
         pieces.push((piece.seq, piece.len));
