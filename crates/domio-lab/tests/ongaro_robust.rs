@@ -17,9 +17,9 @@ use std::collections::BTreeMap;
 
 /// Rows that hold, by value and by comparison, of latency, share and bandwidth.
 const ROWS: [&str; 10] = [
+    "ongaro.fig3.stream-unfair",
     "ongaro.fig4.boost",
     "ongaro.fig4.no-boost",
-    "ongaro.test1.fix-helps",
     "ongaro.test1.orig-worst-spread",
     "ongaro.test1.sedf",
     "ongaro.test1.tickle-is-the-culprit",

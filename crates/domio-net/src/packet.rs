@@ -318,6 +318,21 @@ mod tests {
     }
 
     #[test]
+    fn blocks_take_room_in_the_header() {
+        let blocks = [(30, 40), (15, 20), (22, 25), (50, 60)];
+        let sack = Sack::new(10, blocks);
+        assert_eq!(sack.blocks(10).collect::<Vec<_>>(), blocks[..3]);
+        let told = |sack| {
+            let Body::Tcp(segment) = segment(0, Flags::ACK).body else {
+                unreachable!("it is a segment")
+            };
+            packet(Body::Tcp(Segment { sack, ..segment })).frame_bytes()
+        };
+        let one = Sack::new(10, [(15, 20)]);
+        assert_eq!([told(Sack::NONE), told(one), told(sack)], [70, 82, 98]);
+    }
+
+    #[test]
     fn a_syn_takes_a_number() {
         let syn = Segment {
             seq: 0,

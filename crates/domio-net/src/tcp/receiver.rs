@@ -408,6 +408,32 @@ mod tests {
     }
 
     #[test]
+    fn what_came_early_last_is_told_first() {
+        let mut receiver = open(config());
+        let blocks = |receiver: &mut Receiver| {
+            let told = receiver.acknowledge();
+            let segments = told.sack.blocks(told.ack);
+            segments
+                .map(|(s, e)| (s / MSS, e / MSS))
+                .collect::<Vec<_>>()
+        };
+        for n in [1, 3, 5, 7, 8] {
+            receiver.receive(at(n), &nth(n));
+        }
+        assert_eq!(
+            blocks(&mut receiver),
+            [],
+            "the other end would not understand"
+        );
+        receiver.select();
+        assert_eq!(blocks(&mut receiver), [(7, 9), (5, 6), (3, 4)]);
+        receiver.receive(at(9), &nth(2));
+        assert_eq!(blocks(&mut receiver), [(1, 4), (7, 9), (5, 6)]);
+        receiver.receive(at(10), &nth(0));
+        assert_eq!(blocks(&mut receiver), [(7, 9), (5, 6)]);
+    }
+
+    #[test]
     fn what_comes_early_waits_and_is_delivered_once() {
         let mut receiver = open(config());
         for n in [4, 2, 1, 2] {
