@@ -374,6 +374,51 @@ mod tests {
     }
 
     #[test]
+    fn recovery_with_selective_acknowledgements_halves_by_and_by() {
+        let mut congestion = avoiding(20);
+        congestion.select();
+        congestion.recover(100);
+        assert_eq!((congestion.window(), congestion.threshold()), (20, 10));
+        for _ in 0..8 {
+            congestion.reduce(30);
+        }
+        assert_eq!(congestion.window(), 16, "one for each second");
+        congestion.reduce(8);
+        assert_eq!(congestion.window(), 9, "no burst");
+        for _ in 0..20 {
+            congestion.reduce(30);
+        }
+        assert_eq!(congestion.window(), 5, "half the threshold at least");
+        let told = congestion.acknowledged(Instant::ZERO, 50, 4, (20, 16));
+        assert_eq!((told, congestion.in_recovery()), (Progress::Normal, true));
+        congestion.window = 12;
+        congestion.acknowledged(Instant::ZERO, 100, 4, (20, 16));
+        assert_eq!((congestion.window(), congestion.in_recovery()), (10, false));
+    }
+
+    #[test]
+    fn bic_keeps_what_it_has_reduced_to() {
+        let mut congestion = Congestion::new(Control::Bic, 40);
+        congestion.select();
+        congestion.recover(100);
+        for _ in 0..100 {
+            congestion.reduce(60);
+        }
+        assert_eq!((congestion.window(), congestion.threshold()), (31, 31));
+    }
+
+    #[test]
+    fn what_a_timeout_sends_again_starts_no_recovery() {
+        let mut congestion = avoiding(20);
+        congestion.select();
+        congestion.timed_out(20, 100, true);
+        assert!(!congestion.may_recover(99));
+        assert!(congestion.may_recover(100));
+        congestion.recover(120);
+        assert!(!congestion.may_recover(120), "there is one");
+    }
+
+    #[test]
     fn a_full_acknowledgement_with_little_under_way_allows_no_burst() {
         let mut congestion = avoiding(20);
         for _ in 0..3 {
