@@ -108,6 +108,8 @@ pub struct PingStatistics {
 #[derive(Clone, Debug)]
 pub struct Ping {
     config: PingConfig,
+    /// From a reply to the request that follows upon it.
+    turnaround: Duration,
     from: Station,
     to: Station,
     flow: FlowId,
@@ -117,8 +119,8 @@ pub struct Ping {
     last: Option<Instant>,
     /// Since when it waits for the reply to that: each late one begins the wait anew.
     waits_since: Instant,
-    /// The reply to it has come.
-    answered: bool,
+    /// When the reply to it came.
+    answered: Option<Instant>,
     next: u64,
     /// Eight times the smoothed round trip, in microseconds; 0 before the first.
     smoothed: u64,
@@ -159,13 +161,14 @@ impl Ping {
         );
         Ping {
             config,
+            turnaround: Duration::ZERO,
             from,
             to,
             flow,
             out: VecDeque::new(),
             last: None,
             waits_since: Instant::ZERO,
-            answered: true,
+            answered: None,
             next: 0,
             smoothed: 0,
             statistics: PingStatistics {
@@ -180,15 +183,23 @@ impl Ping {
         }
     }
 
+    /// The same with a process that takes `turnaround` from a reply to the request that follows
+    /// upon it; no round trip has a part of it.
+    #[must_use]
+    pub fn with_turnaround(mut self, turnaround: Duration) -> Self {
+        self.turnaround = turnaround;
+        self
+    }
+
     /// Makes the next request, to be sent at `now`, which is when it is [`due`](Self::due). Look at
     /// that again after this and after each reply.
     pub fn request(&mut self, now: Instant) -> Packet {
         let number = self.next;
         self.next += 1;
-        self.statistics.timed_out += u64::from(!self.answered);
+        self.statistics.timed_out += u64::from(self.last.is_some() && self.answered.is_none());
         self.last = Some(now);
         self.waits_since = now;
-        self.answered = false;
+        self.answered = None;
         self.out.push_back((number, now));
         self.statistics.sent += 1;
         Packet {
@@ -207,8 +218,8 @@ impl Ping {
     pub fn due(&self, now: Instant) -> Instant {
         let Some(last) = self.last else { return now };
         let due = match (self.pace(), self.answered) {
-            (Paced::Flood(_), true) => now,
-            (Paced::Flood(timeout), false) => self.timeout(last, timeout),
+            (Paced::Flood(_), Some(answered)) => answered + self.turnaround,
+            (Paced::Flood(timeout), None) => self.timeout(last, timeout),
             (Paced::Every(interval), _) => last + interval,
         };
         due.max(now)
@@ -256,7 +267,9 @@ impl Ping {
         statistics.rtt_min = statistics.rtt_min.min(rtt);
         statistics.rtt_max = statistics.rtt_max.max(rtt);
         statistics.rtt_sum += rtt;
-        self.answered |= number + 1 == self.next;
+        if number + 1 == self.next {
+            self.answered = Some(now);
+        }
         self.waits_since = now;
         let micros = rtt.as_nanos() / 1000;
         self.smoothed = match self.smoothed {
@@ -375,6 +388,25 @@ mod tests {
         assert_eq!(statistics.rtt_min, Duration::from_micros(100));
         assert_eq!(statistics.rtt_max, Duration::from_micros(300));
         assert_eq!(statistics.rtt_mean(), Some(Duration::from_nanos(216_666)));
+    }
+
+    #[test]
+    fn a_flood_takes_its_time_between_reply_and_request() {
+        let mut ping = ping().with_turnaround(Duration::from_micros(6));
+        let first = ping.request(us(0));
+        let second = ping.request(us(1_000_000));
+        assert!(ping.reply(us(1_000_300), echo(&second)).is_some());
+        assert_eq!(ping.due(us(1_000_300)), us(1_000_306));
+        // A late reply to another one changes nothing.
+        assert!(ping.reply(us(1_000_302), echo(&first)).is_some());
+        assert_eq!(ping.due(us(1_000_302)), us(1_000_306));
+        assert_eq!(ping.due(us(1_000_400)), us(1_000_400), "overdue");
+        let statistics = ping.statistics();
+        assert_eq!(
+            statistics.rtt_min,
+            Duration::from_micros(300),
+            "no part of it"
+        );
     }
 
     #[test]

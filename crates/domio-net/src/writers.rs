@@ -46,6 +46,12 @@ impl WriterCosts {
         kib: Duration::from_nanos(2_300),
     };
 
+    /// What a process takes that waits for a message on an idle processor, from the packet on: to
+    /// wake up, to receive the message and to send one of `bytes`.
+    pub fn answer(&self, bytes: u16) -> Duration {
+        self.wake + self.call + self.write(u32::from(bytes))
+    }
+
     fn write(&self, bytes: u32) -> Duration {
         self.call + by_kib(self.kib, u64::from(bytes))
     }
@@ -99,6 +105,13 @@ impl Writers {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn who_answers_wakes_up_receives_and_sends() {
+        let quarter = WriterCosts::PENTIUM_4.answer(256);
+        assert_eq!(quarter, Duration::from_nanos(5_000 + 500 + 500 + 575));
+        assert_eq!(WriterCosts::FREE.answer(56), Duration::ZERO);
+    }
 
     #[test]
     fn one_after_the_other_until_its_buffer_is_full() {

@@ -29,7 +29,8 @@ pub struct NetworkConfig {
     /// What the remote host takes at most from an interrupt of its card until it has the packets:
     /// drawn for each interrupt, evenly distributed from zero on.
     pub remote_irq_latency: Duration,
-    /// What the remote host's processes take that write.
+    /// What the remote host's processes take: those that write, and those that ping, from a reply
+    /// to the next request.
     pub remote_writers: WriterCosts,
     /// What the work costs.
     pub costs: NetCosts,

@@ -45,6 +45,7 @@ use crate::peer::{Peer, PeerTimer, PeerTimerKind, Service, TcpEnd};
 use crate::queue::{Accounted, Ledger};
 use crate::tcp::{Connection, Timer};
 use crate::udp::{UdpSink, UdpSource};
+use crate::writers::WriterCosts;
 
 pub use config::{
     FlowConfig, FlowKind, KernelCosts, NetworkConfig, RxMode, StreamConfig, VifConfig, VifRate,
@@ -141,7 +142,7 @@ impl Network {
             for flow in &vif.flows {
                 let id = FlowId(guests.len() as u32);
                 guests.push(vif.domain);
-                let (far, near) = ends(flow.kind, id, station);
+                let (far, near) = ends(flow.kind, config.remote_writers, id, station);
                 remote.add(id, far);
                 new.stack.add(id, near);
                 if let FlowKind::StreamIn(stream) = flow.kind {
@@ -259,7 +260,12 @@ const TIMERS: [PeerTimerKind; 3] = [
 ];
 
 /// Both ends of a flow with the guest at `station`: the remote host's and the guest's.
-fn ends(kind: FlowKind, id: FlowId, station: Station) -> (Service, Service) {
+fn ends(
+    kind: FlowKind,
+    processes: WriterCosts,
+    id: FlowId,
+    station: Station,
+) -> (Service, Service) {
     let tcp = |end| Service::Tcp(Box::new(end));
     match kind {
         FlowKind::StreamIn(config) => (
@@ -273,10 +279,14 @@ fn ends(kind: FlowKind, id: FlowId, station: Station) -> (Service, Service) {
             tcp(TcpEnd::server(Connection::new(&config), station, 0)),
             tcp(TcpEnd::client(Connection::new(&config), REMOTE, u64::MAX)),
         ),
-        FlowKind::Ping(config) => (
-            Service::Ping(Ping::new(config, REMOTE, station, id)),
-            Service::Echo(Echo::new()),
-        ),
+        FlowKind::Ping(config) => {
+            let ping = Ping::new(config, REMOTE, station, id);
+            let turnaround = processes.answer(config.bytes);
+            (
+                Service::Ping(ping.with_turnaround(turnaround)),
+                Service::Echo(Echo::new()),
+            )
+        }
         FlowKind::UdpIn(config) => (
             Service::UdpSource(UdpSource::new(config, REMOTE, station, id)),
             Service::UdpSink(UdpSink::new()),

@@ -138,7 +138,7 @@ fn simulation(setup: &Setup) -> Simulation<Vec<Record>, Network> {
             queue: setup.line_queue,
         },
         remote_gap: setup.nic.gap,
-        remote_irq_latency: setup.nic.gap / 2,
+        remote_irq_latency: Duration::from_micros(50),
         remote_writers: writers,
         costs,
         rx_mode: setup.rx_mode,
@@ -461,4 +461,37 @@ fn a_stream_delivers_what_is_acknowledged() {
         delivered.abs_diff(stream.acknowledged) <= window,
         "{delivered} of {stream:?}"
     );
+}
+
+/// From a reply to the request that follows upon it the process takes its time, and from a request
+/// to the reply never quite as long as the time before: the remote host's card has another
+/// interrupt.
+#[test]
+fn a_ping_waits_for_the_remote_host() {
+    let flood = FlowKind::Ping(PingConfig {
+        pace: Pace::Flood(Pace::FLOOD_TIMEOUT),
+        ..PingConfig::default()
+    });
+    let mut simulation = simulation(&alone(vec![flood], NicConfig::TG3));
+    let outcome = simulation.run(Instant::ZERO + ms(100));
+    assert!(
+        matches!(outcome, domio_sim::Outcome::Completed { .. }),
+        "{outcome}"
+    );
+    let records = simulation.into_sink();
+    let replies = records.iter().filter(|r| r.kind == Kind::NetReply);
+    let replies: Vec<(Instant, Duration)> = replies
+        .map(|r| {
+            let [_, _, low, high] = r.data;
+            let rtt = Duration::from_nanos(u64::from(low) | u64::from(high) << 32);
+            (r.at, rtt)
+        })
+        .collect();
+    assert!(replies.len() > 300, "{}", replies.len());
+    for pair in replies.windows(2) {
+        let [(reply, before), (next, rtt)] = [pair[0], pair[1]];
+        let taken = (next - rtt).since(reply);
+        assert_eq!(taken, WriterCosts::PENTIUM_4.answer(56));
+        assert_ne!(rtt, before);
+    }
 }

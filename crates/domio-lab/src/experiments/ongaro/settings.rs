@@ -43,7 +43,7 @@ pub struct Settings {
     pub remote_irq_latency: Duration,
     /// Both ends of a stream.
     pub streams: StreamConfig,
-    /// What the remote host's processes take that send streams.
+    /// What the remote host's processes take: those that send streams, and ping.
     pub writers: WriterCosts,
     /// What the driver domain does besides.
     pub housekeeping: Housekeeping,
