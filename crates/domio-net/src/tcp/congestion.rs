@@ -1,12 +1,12 @@
 //! The congestion window: slow start, congestion avoidance, fast retransmit and fast recovery.
 //!
 //! RFC 5681 with NewReno (RFC 6582) and limited transmit (RFC 3042), or with the growth of
-//! [BIC](super::bic). As in Linux the window counts
-//! full segments, and grows for each acknowledgement rather than for the bytes in it
-//! (`tcp_reno_cong_avoid` in `net/ipv4/tcp_cong.c` with `tcp_abc` 0, the default of 2008); so
-//! delayed acknowledgements halve the growth. In fast recovery every acknowledgement of something
-//! new restarts the retransmission timer (the "slow-but-steady" variant of RFC 6582 4), so that a
-//! window with many losses recovers one of them in each round trip.
+//! [BIC](super::bic). As in Linux the window counts full segments, and grows for each
+//! acknowledgement rather than for the bytes in it (`tcp_reno_cong_avoid` in `net/ipv4/tcp_cong.c`
+//! with `tcp_abc` 0, the default of 2008); so delayed acknowledgements halve the growth. In fast
+//! recovery every acknowledgement of something new restarts the retransmission timer (the
+//! "slow-but-steady" variant of RFC 6582 4), so that a window with many losses recovers one of them
+//! in each round trip. With [selective acknowledgements](super::scoreboard) it recovers all in one.
 
 use domio_core::Instant;
 
