@@ -29,14 +29,14 @@ const ROWS: [&str; 10] = [
     "ongaro.test8.tb",
 ];
 
-/// Those of them that read few cells, and rows that do not hold.
-const FEW_CELLS: [&str; 6] = [
+/// Those of them that read few cells, and rows that do not hold. None of tbs in test 3: it has two
+/// states, of which short replications may see one alone.
+const FEW_CELLS: [&str; 5] = [
     "ongaro.fig4.no-boost",
     "ongaro.test1.orig-worst-spread",
     "ongaro.test1.sedf",
-    "ongaro.test3.burn-share",
-    "ongaro.test3.tbs-costs-cpu",
     "ongaro.test4.orig",
+    "ongaro.test6.orig",
 ];
 
 /// Verdicts by row. Without a number of `replications`, each experiment has its own.
@@ -189,7 +189,7 @@ fn flips<'v>(
     flips
 }
 
-/// The verdicts of six rows hang on neither seed nor time, nor on all costs together.
+/// The verdicts of five rows hang on neither seed nor time, nor on all costs together.
 #[test]
 fn rows_do_not_flip_with_seed_time_and_all_costs() {
     let of = |streams, others| Settings {
