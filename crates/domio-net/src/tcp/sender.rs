@@ -229,6 +229,7 @@ impl Sender {
             board.begin(self.una);
         }
         if !self.congestion.in_recovery() {
+            board.end();
             return;
         }
         if reach > 0 {
@@ -270,13 +271,6 @@ impl Sender {
             self.congestion
                 .acknowledged(now, ack, acked, (before, after))
         };
-        if let Some(board) = self
-            .board
-            .as_mut()
-            .filter(|_| !self.congestion.in_recovery())
-        {
-            board.end();
-        }
         if self.nxt == self.una {
             self.stop_timer();
         } else {

@@ -379,15 +379,21 @@ fn alone(flows: Vec<FlowKind>, nic: NicConfig) -> Setup {
     }
 }
 
-/// Runs it for half a second. Returns its network and the statistics of its first flow, a stream,
-/// at the remote host.
-fn half_a_second(setup: &Setup) -> (Simulation<Vec<Record>, Network>, TcpStatistics) {
+/// Runs it for `time`.
+fn run(setup: &Setup, time: Duration) -> Simulation<Vec<Record>, Network> {
     let mut simulation = simulation(setup);
-    let outcome = simulation.run(Instant::ZERO + ms(500));
+    let outcome = simulation.run(Instant::ZERO + time);
     assert!(
         matches!(outcome, domio_sim::Outcome::Completed { .. }),
         "{outcome}"
     );
+    simulation
+}
+
+/// Runs it for half a second. Returns its network and the statistics of its first flow, a stream,
+/// at the remote host.
+fn half_a_second(setup: &Setup) -> (Simulation<Vec<Record>, Network>, TcpStatistics) {
+    let simulation = run(setup, ms(500));
     let remote = simulation.host().devices().remote();
     let Some(Service::Tcp(end)) = remote.service(FlowId(0)) else {
         panic!("the remote host streams");
@@ -472,13 +478,7 @@ fn a_ping_waits_for_the_remote_host() {
         pace: Pace::Flood(Pace::FLOOD_TIMEOUT),
         ..PingConfig::default()
     });
-    let mut simulation = simulation(&alone(vec![flood], NicConfig::TG3));
-    let outcome = simulation.run(Instant::ZERO + ms(100));
-    assert!(
-        matches!(outcome, domio_sim::Outcome::Completed { .. }),
-        "{outcome}"
-    );
-    let records = simulation.into_sink();
+    let records = run(&alone(vec![flood], NicConfig::TG3), ms(100)).into_sink();
     let replies = records.iter().filter(|r| r.kind == Kind::NetReply);
     let replies: Vec<(Instant, Duration)> = replies
         .map(|r| {
