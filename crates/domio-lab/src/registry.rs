@@ -3,7 +3,9 @@
 use crate::claims::{Claim, Claims};
 use crate::ledger::Finding;
 use crate::sample::{Sample, Samples};
+use crate::stats::Estimate;
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 
 /// What an experiment gets besides its replication number.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -15,10 +17,38 @@ pub struct LabContext {
 type Run = dyn Fn(&LabContext, u32) -> Result<Sample, String> + Send + Sync;
 type Decide = dyn Fn(&Samples<'_>, &Claim) -> Finding + Send + Sync;
 
+/// How exactly a figure of an experiment has to be known: it is repeated until the 95 % interval of
+/// the figure's mean is narrow enough.
+///
+/// Looked at after every [`Experiment::replications`], so that the number of replications follows
+/// from the samples alone.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Precision {
+    /// The value's name in samples. Replications that lack it count for nothing.
+    pub figure: &'static str,
+    /// Half of the interval's width is this part of the mean at most.
+    pub part: f64,
+    /// Replications after which it is given up.
+    pub most: u32,
+}
+
+impl Precision {
+    /// Whether `samples` are enough. Those that all lack the figure are: more would not help.
+    fn is_reached(&self, samples: &[Sample]) -> bool {
+        let values: Vec<f64> = samples.iter().filter_map(|s| s.get(self.figure)).collect();
+        let Some(estimate) = Estimate::of(&values) else {
+            return true;
+        };
+        let near = |half: f64| half <= self.part * estimate.mean.abs();
+        estimate.half_width().is_some_and(near)
+    }
+}
+
 /// A simulation that is repeated, each time with another replication number.
 pub struct Experiment {
     name: String,
     replications: u32,
+    precision: Option<Precision>,
     run: Box<Run>,
 }
 
@@ -28,9 +58,28 @@ impl Experiment {
         &self.name
     }
 
-    /// Replications unless the user asks for another number.
+    /// Replications unless the user asks for another number; more follow as long as a
+    /// [`Precision`] is not reached.
     pub fn replications(&self) -> u32 {
         self.replications
+    }
+
+    /// Asks for as many replications as `precision` needs.
+    pub fn until(&mut self, precision: Precision) {
+        self.precision = Some(precision);
+    }
+
+    /// How many replications there have to be, given the `samples` of the first ones: their number
+    /// when they are enough.
+    pub fn wanted(&self, samples: &[Sample]) -> u32 {
+        let have = samples.len() as u32;
+        match self.precision {
+            _ if have < self.replications => self.replications,
+            Some(p) if have < p.most && !p.is_reached(samples) => {
+                (have + self.replications).min(p.most)
+            }
+            _ => have,
+        }
     }
 
     /// Runs replication `replication`. The same seed and number give the same sample.
@@ -81,7 +130,7 @@ impl Registry {
         Registry::default()
     }
 
-    /// Adds the experiment `name`, repeated `replications` times by default.
+    /// Adds the experiment `name`, repeated `replications` times by default, and hands it out.
     ///
     /// # Panics
     /// When the name is taken or `replications` is zero.
@@ -90,17 +139,18 @@ impl Registry {
         name: impl Into<String>,
         replications: u32,
         run: impl Fn(&LabContext, u32) -> Result<Sample, String> + Send + Sync + 'static,
-    ) {
+    ) -> &mut Experiment {
         let name = name.into();
         assert!(replications > 0, "experiment {name} has no replications");
         let experiment = Experiment {
             name: name.clone(),
             replications,
+            precision: None,
             run: Box::new(run),
         };
-        let taken = self.experiments.insert(name, experiment);
-        if let Some(taken) = taken {
-            panic!("experiment {} is registered twice", taken.name);
+        match self.experiments.entry(name) {
+            Entry::Vacant(place) => place.insert(experiment),
+            Entry::Occupied(taken) => panic!("experiment {} is registered twice", taken.key()),
         }
     }
 
@@ -175,6 +225,36 @@ mod tests {
         assert_eq!(sample.unwrap().get("x"), Some(7.0));
         assert!(registry.check_of("zeng.fig5.p3").is_none());
         assert_eq!(registry.strays(&Claims::shipped()), ["ongaro.renamed"]);
+    }
+
+    #[test]
+    fn replications_go_on_until_a_figure_is_exact() {
+        let mut registry = with_burn();
+        let experiment = registry.experiment("ping", 2, |_, _| Ok(Sample::new()));
+        let wanted = |experiment: &Experiment, values: &[f64]| {
+            let sample = |v: &f64| Sample::new().with("ms", *v);
+            experiment.wanted(&values.iter().map(sample).collect::<Vec<_>>())
+        };
+        let [none, two]: [&[f64]; 2] = [&[], &[1.0, 9.0]];
+        assert_eq!((wanted(experiment, none), wanted(experiment, two)), (2, 2));
+        experiment.until(Precision {
+            figure: "ms",
+            part: 0.1,
+            most: 5,
+        });
+        assert_eq!(wanted(experiment, none), 2);
+        assert_eq!(wanted(experiment, &[5.0, 5.01]), 2, "exact");
+        assert_eq!(wanted(experiment, two), 4, "as many again");
+        assert_eq!(wanted(experiment, &[1.0, 9.0, 2.0, 8.0]), 5, "at most");
+        assert_eq!(
+            wanted(experiment, &[1.0, 9.0, 2.0, 8.0, 3.0]),
+            5,
+            "given up"
+        );
+        let without = [Sample::new(), Sample::new()];
+        assert_eq!(experiment.wanted(&without), 2, "none has the figure");
+        let one = [Sample::new(), Sample::new().with("ms", 3.0)];
+        assert_eq!(experiment.wanted(&one), 4, "one figure has no interval");
     }
 
     #[test]

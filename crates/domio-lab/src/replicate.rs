@@ -4,11 +4,11 @@ use rayon::prelude::*;
 
 /// Hears how far the work is. Called from several threads at once.
 pub trait Progress: Sync {
-    /// `total` pieces of work follow.
+    /// `total` pieces of work follow. Called again when more turns out to be needed after the end.
     fn begin(&self, total: u64);
     /// One more piece, of what is called `name`, is done.
     fn done(&self, name: &str);
-    /// Nothing more follows.
+    /// All of them are done.
     fn end(&self);
 }
 

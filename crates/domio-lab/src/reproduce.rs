@@ -6,13 +6,15 @@ use crate::registry::{Check, Experiment, LabContext, Registry};
 use crate::replicate::{Progress, on_all_cores};
 use crate::sample::{ExperimentError, Sample, Samples};
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 /// What the user may choose.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Options {
     /// Seed of all replications.
     pub seed: u64,
-    /// Replications of every experiment; `None` for each experiment's own number.
+    /// Replications of every experiment; `None` for each experiment's own number, and as many more
+    /// as its [`Precision`](crate::registry::Precision) needs.
     pub replications: Option<u32>,
 }
 
@@ -68,36 +70,51 @@ fn run_experiments<'r>(
         .filter_map(|name| registry.find(name))
         .map(|experiment| (experiment.name(), experiment))
         .collect();
-    let jobs: Vec<(&Experiment, u32)> = needed
-        .values()
-        .flat_map(|experiment| {
-            let count = options.replications.unwrap_or(experiment.replications());
-            (0..count).map(|replication| (*experiment, replication))
-        })
-        .collect();
     let cx = LabContext { seed: options.seed };
-    let results = on_all_cores(
-        &jobs,
-        |(experiment, _)| experiment.name(),
-        progress,
-        |(experiment, replication)| experiment.run(&cx, *replication),
-    );
     let mut outcomes: BTreeMap<&str, Outcome> = BTreeMap::new();
-    for ((experiment, replication), result) in jobs.into_iter().zip(results) {
-        let outcome = outcomes.entry(experiment.name()).or_insert(Ok(Vec::new()));
-        match (result, &mut *outcome) {
-            (Ok(sample), Ok(samples)) => samples.push(sample),
-            (Err(why), Ok(_)) => {
-                *outcome = Err(ExperimentError {
-                    experiment: experiment.name().to_owned(),
-                    replication,
-                    why,
-                });
+    loop {
+        let jobs: Vec<(&Experiment, u32)> = needed
+            .values()
+            .flat_map(|experiment| {
+                let next = next(experiment, outcomes.get(experiment.name()), options);
+                next.map(|replication| (*experiment, replication))
+            })
+            .collect();
+        if jobs.is_empty() {
+            return outcomes;
+        }
+        let results = on_all_cores(
+            &jobs,
+            |(experiment, _)| experiment.name(),
+            progress,
+            |(experiment, replication)| experiment.run(&cx, *replication),
+        );
+        for ((experiment, replication), result) in jobs.into_iter().zip(results) {
+            let outcome = outcomes.entry(experiment.name()).or_insert(Ok(Vec::new()));
+            match (result, &mut *outcome) {
+                (Ok(sample), Ok(samples)) => samples.push(sample),
+                (Err(why), Ok(_)) => {
+                    *outcome = Err(ExperimentError {
+                        experiment: experiment.name().to_owned(),
+                        replication,
+                        why,
+                    });
+                }
+                (_, Err(_)) => {}
             }
-            (_, Err(_)) => {}
         }
     }
-    outcomes
+}
+
+/// The replications of `experiment` that come next, given what has come of the ones before.
+fn next(experiment: &Experiment, before: Option<&Outcome>, options: Options) -> Range<u32> {
+    let samples: &[Sample] = match before {
+        None => &[],
+        Some(Ok(samples)) => samples,
+        Some(Err(_)) => return 0..0,
+    };
+    let wanted = options.replications;
+    samples.len() as u32..wanted.unwrap_or_else(|| experiment.wanted(samples))
 }
 
 fn decide(
@@ -142,6 +159,7 @@ mod tests {
     use super::*;
     use crate::claims::Claims;
     use crate::ledger::{Summary, Verdict};
+    use crate::registry::Precision;
     use crate::replicate::Silent;
     use std::sync::Arc;
     use std::sync::atomic::{AtomicU32, Ordering};
@@ -189,6 +207,39 @@ mod tests {
             result.ledger.entries[0].finding.measured,
             Measured::Numbers(vec![14.0, 15.0, 16.0, 17.0])
         );
+    }
+
+    /// Means of 20 that differ by 10 need 19 replications to be known to a quarter.
+    fn uneven() -> Registry {
+        let mut registry = Registry::new();
+        let experiment = registry.experiment("burn", 4, |_, n| {
+            Ok(Sample::new().with("ms", [10.0, 30.0][n as usize % 2]))
+        });
+        experiment.until(Precision {
+            figure: "ms",
+            part: 0.25,
+            most: 100,
+        });
+        registry.check(BURN, &["burn"], |s, _| {
+            Finding::decided(true, s.values("burn", "ms"), "ms")
+        });
+        registry
+    }
+
+    #[test]
+    fn an_experiment_is_repeated_until_it_is_exact() {
+        let claims = Claims::shipped();
+        let selected = claims.select(&[BURN]).unwrap();
+        let replications = |options| {
+            let result = reproduce(&selected, &uneven(), options, &Silent);
+            result.ledger.entries[0].finding.replications
+        };
+        assert_eq!(replications(Options::default()), 20, "by fours");
+        let six = Options {
+            seed: 0,
+            replications: Some(6),
+        };
+        assert_eq!(replications(six), 6, "what was asked for");
     }
 
     #[test]

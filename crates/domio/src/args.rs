@@ -132,7 +132,8 @@ pub struct Reproduce {
     /// Seed of all random streams; replications differ by their number
     #[arg(long, value_name = "NUMBER", default_value_t = 1, value_parser = seed())]
     pub seed: u64,
-    /// Replications of each experiment, instead of the experiment's own number
+    /// Replications of each experiment, instead of the experiment's own number and as many more as
+    /// make its figures exact
     #[arg(long, value_name = "NUMBER", value_parser = replications())]
     pub replications: Option<u32>,
     /// Measured time of each cell of ongaro's tests, instead of 20 s with streams, 60 s where

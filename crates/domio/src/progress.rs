@@ -45,6 +45,7 @@ impl Progress for Bar {
         if let Ok(style) = style {
             self.0.set_style(style);
         }
+        self.0.reset();
         self.0.set_length(total);
         self.0.set_draw_target(ProgressDrawTarget::stderr());
         // The clock moves on even while one long piece of work does not end.
