@@ -47,9 +47,9 @@ pub use suite::{FIGURE_4, Role, TESTS, Test};
 const REPLICATIONS: u32 = 10;
 /// Replications of one without, which costs little, at first.
 const REPLICATIONS_WITHOUT_STREAMS: u32 = 40;
-/// The mean round trip of a cell is known to this part of itself, or has been replicated
-/// [so many times](MOST) as often: what decides some of them is rare, so that one replication in
-/// ten differs from the others by far.
+/// A cell is replicated until its mean round trip is known to this part of itself, [so many
+/// times](MOST) as often at most: what decides some of them is rare, so that one replication in ten
+/// differs from the others by far.
 const EXACT: f64 = 1.0 / 15.0;
 /// Most replications, as a multiple of the first ones.
 const MOST: u32 = 16;
