@@ -3,7 +3,8 @@
 //!
 //! A figure of a cell has one value a replication. A comparison of two cells is paired by
 //! replication, for guests and flows begin alike in both, and holds when the 95 % interval of the
-//! difference lies on the right side. A limit or a tolerance holds when the whole 95 % interval of
+//! difference lies on the right side. Where one cell was replicated more often, all of its values
+//! count, and none is paired. A limit or a tolerance holds when the whole 95 % interval of
 //! the mean is inside. One replication proves no comparison.
 //!
 //! A replication in which no ping is answered within the measured time has no latency. It proves
@@ -151,9 +152,12 @@ fn scaled(series: &Series, factor: f64) -> Series {
     scaled
 }
 
-/// Whether `high` is over `low` beyond the 95 % interval, paired by replication. Where `high` alone
-/// is missing, it is over whatever `low` is.
+/// Whether `high` is over `low` beyond the 95 % interval, paired by replication if both have as
+/// many. Where `high` alone is missing, it is over whatever `low` is.
 fn proven_greater(high: &[f64], low: &[f64]) -> bool {
+    if high.len() != low.len() {
+        return proven_greater_unpaired(high, low);
+    }
     let pairs: Vec<(f64, f64)> = high.iter().copied().zip(low.iter().copied()).collect();
     if pairs.len() < 2 || pairs.iter().any(|(_, low)| low.is_nan()) {
         return false;
@@ -165,6 +169,15 @@ fn proven_greater(high: &[f64], low: &[f64]) -> bool {
         ([high], [low]) => high > low,
         (high, low) => Difference::paired(high, low).is_some_and(|d| d.is_greater()),
     }
+}
+
+/// The same where pairing would leave out what one of them has more.
+fn proven_greater_unpaired(high: &[f64], low: &[f64]) -> bool {
+    if high.is_empty() || low.len() < 2 || low.iter().any(|low| low.is_nan()) {
+        return false;
+    }
+    let there: Vec<f64> = high.iter().copied().filter(|v| !v.is_nan()).collect();
+    there.is_empty() || Difference::welch(&there, low).is_some_and(|d| d.is_greater())
 }
 
 /// Ends of the interval of the mean; the mean itself for one replication. `None` when a replication
@@ -246,6 +259,27 @@ mod tests {
             1.0,
             &series("y", &[1.0])
         )));
+    }
+
+    #[test]
+    fn all_replications_count_where_one_has_more() {
+        // The first two are no proof; six are.
+        let high = series("high", &[10.0, 4.0, 10.0, 9.0, 11.0, 10.0]);
+        let low = series("low", &[5.0, 6.0]);
+        let first = series("first", &high.values[..2]);
+        assert!(!proves(|p| p.greater(&first, 1.0, &low)));
+        assert!(proves(|p| p.greater(&high, 1.0, &low)));
+        assert!(proves(|p| p.less(&low, 1.0, &high)));
+        assert!(!proves(|p| p.greater(&low, 1.0, &high)));
+        assert!(!proves(|p| p.greater(&high, 2.0, &low)));
+        let mut seldom = high.clone();
+        seldom.values[1] = MISSING;
+        assert!(proves(|p| p.greater(&seldom, 1.0, &low)));
+        assert!(!proves(|p| p.less(&low, 1.0, &series("one", &[9.0]))));
+        let never = series("never", &[MISSING; 3]);
+        assert!(proves(|p| p.greater(&never, 2.0, &low)));
+        assert!(!proves(|p| p.greater(&low, 1.0, &never)));
+        assert!(!proves(|p| p.greater(&series("none", &[]), 1.0, &low)));
     }
 
     #[test]
