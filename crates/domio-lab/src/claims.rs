@@ -127,10 +127,13 @@ pub struct UnknownPrefix {
 impl fmt::Display for UnknownPrefix {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "no claim starts with \"{}\"", self.prefix)?;
-        if !self.near.is_empty() {
-            write!(f, "; near matches: {}", self.near.join(", "))?;
+        match self.near.as_slice() {
+            [] => write!(
+                f,
+                "; expected an id or how it begins, as ongaro or ongaro.test3"
+            ),
+            near => write!(f, "; near matches: {}", near.join(", ")),
         }
-        Ok(())
     }
 }
 
@@ -533,7 +536,8 @@ kind = "value"
         let nothing = claims.select(&["quite something else"]).unwrap_err();
         assert_eq!(
             nothing.to_string(),
-            "no claim starts with \"quite something else\""
+            "no claim starts with \"quite something else\"; expected an id or how it begins, as \
+             ongaro or ongaro.test3"
         );
         assert!(claims.select(&[""]).is_err());
     }

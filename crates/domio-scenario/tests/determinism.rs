@@ -9,17 +9,19 @@ use domio_vmm::Simulation;
 use domio_vmm::config::{Distribution, Workload};
 use domio_vmm::device::{Devices, Timers};
 
-/// The scenario, shortened to 2 s, with this seed.
+/// The scenario with this seed, shortened to 2 s, unless an operator does something later.
 fn built(name: &str, text: &str, seed: &str) -> Built {
     let scenario = Scenario::parse(name, text.as_bytes(), domio_sched::policies())
         .unwrap_or_else(|e| panic!("{}", e.render(false)));
-    let short = [
-        ("run.warmup_s", "0.5"),
-        ("run.duration_s", "1.5"),
-        ("seed", seed),
-    ];
+    let mut changes = vec![("seed", seed)];
+    if !["[[action]]", "start_ms", "stop_ms"]
+        .iter()
+        .any(|key| text.contains(key))
+    {
+        changes.extend([("run.warmup_s", "0.5"), ("run.duration_s", "1.5")]);
+    }
     let scenario = scenario
-        .with(&short)
+        .with(&changes)
         .unwrap_or_else(|e| panic!("{name}: {e}"));
     scenario
         .build(&NoReplay)

@@ -223,7 +223,7 @@ pub struct Run {
 }
 
 /// Arguments that `run`, `compare` and `explain` share.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub struct How {
     /// Seed of all random streams, instead of the scenario's
     #[arg(long, value_name = "NUMBER", value_parser = seed())]

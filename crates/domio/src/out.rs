@@ -1,8 +1,11 @@
 //! Standard output, colours and the exit status.
 
 use crate::args::When;
+use anyhow::Context;
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
+
+const WRITING: &str = "cannot write to standard output";
 
 /// How a command that could run ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -60,19 +63,18 @@ fn is_broken_pipe(error: &anyhow::Error) -> bool {
 }
 
 /// Prints text that may hold colour codes; they are stripped where they are not wanted.
-pub fn text(text: &str) -> io::Result<()> {
+pub fn text(text: &str) -> anyhow::Result<()> {
     let mut out = anstream::stdout().lock();
-    out.write_all(text.as_bytes())?;
-    out.flush()
+    out.write_all(text.as_bytes()).context(WRITING)?;
+    out.flush().context(WRITING)
 }
 
 /// Prints a value as JSON that ends in a newline.
 pub fn json(value: &impl serde::Serialize) -> anyhow::Result<()> {
     let mut out = io::BufWriter::new(io::stdout().lock());
-    serde_json::to_writer_pretty(&mut out, value)?;
-    writeln!(out)?;
-    out.flush()?;
-    Ok(())
+    serde_json::to_writer_pretty(&mut out, value).context(WRITING)?;
+    writeln!(out).context(WRITING)?;
+    out.flush().context(WRITING)
 }
 
 /// Tells something on standard error. A standard error that is gone is nobody's loss.

@@ -315,3 +315,31 @@ fn a_seed_that_is_too_large_is_told_the_largest() {
     let args = [&args[..], &short].concat();
     assert_eq!(json_of(&folder, &args)["seed"], i64::MAX);
 }
+
+/// A parameter that one of the policies has is given to that one; what none has is a mistake.
+#[test]
+fn compare_gives_a_parameter_to_the_policies_that_have_it() {
+    let folder = folder();
+    let compare = |set: &str| {
+        let mut command = domio(&folder);
+        command.args(["compare", "small-host", "--set", "run.duration_s=1"]);
+        command.args(["--policy", "round-robin", "--policy", "credit"]);
+        command.args(["--set", set]);
+        command.assert()
+    };
+    for key in ["scheduler.ratelimit_us", "domain.web.cap"] {
+        let notice = format!("notice: --set {key} is left out, round-robin has no such parameter");
+        compare(&format!("{key}=0"))
+            .success()
+            .stdout(contains("round-robin").and(contains("credit")))
+            .stderr(contains(notice).count(1));
+    }
+    compare("scheduler.tslice_ms=20")
+        .success()
+        .stderr(contains("left out").not());
+    compare("scheduler.lottery=1")
+        .code(2)
+        .stdout("")
+        .stderr(contains("unknown key `lottery` in [scheduler]"));
+    compare("scheduler.ratelimit_us=7").code(2).stdout("");
+}

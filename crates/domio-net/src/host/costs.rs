@@ -106,8 +106,8 @@ impl NetCosts {
         front_tx: Duration::from_nanos(600),
         front_reap: Duration::from_nanos(200),
         stack: Duration::from_nanos(1_500),
-        // A switch of processes under Xen takes 2 us (Barham et al. 2003, at 2.4 GHz), a system
-        // call 0.5 (xen-spec 9).
+        // A switch of processes under Xen takes 2 us (Barham et al. 2003, at 2.4 GHz; remembered,
+        // it could not be checked), a system call 0.5 (xen-spec 9).
         wake_process: Duration::from_nanos(2_000),
         read_call: Duration::from_nanos(500),
         // "Event send 0.5 us local".

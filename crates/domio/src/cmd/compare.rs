@@ -1,7 +1,7 @@
 //! `domio compare`: one scenario under several policies.
 
-use crate::args::{Compare, Global};
-use crate::cmd::run;
+use crate::args::{Compare, Global, How};
+use crate::cmd::{policy, run};
 use crate::out::{self, Status};
 use crate::progress::progress;
 use anyhow::bail;
@@ -14,6 +14,7 @@ use domio_lab::{Progress, Sample};
 use domio_report::data::{ReportData, Section};
 use domio_report::{figure, html, samples, text};
 use domio_scenario::{Built, Scenario};
+use domio_sched::{Descriptor, Policy};
 use serde_json::{Value, json};
 
 /// Runs the scenario under each policy, prints the tables and draws them.
@@ -23,7 +24,8 @@ pub fn run(args: &Compare, global: &Global) -> anyhow::Result<Status> {
     }
     let mut hosts: Vec<(Scenario, Built)> = Vec::new();
     for name in &args.policies {
-        let scenario = run::load(&args.scenario, &args.how, Some(name))?;
+        let how = how_of(name, args)?;
+        let scenario = run::load(&args.scenario, &how, Some(name))?;
         let built = run::build(&scenario)?;
         hosts.push((scenario, built));
     }
@@ -49,6 +51,39 @@ pub fn run(args: &Compare, global: &Global) -> anyhow::Result<Status> {
         out::message(&format!("wrote {}", path.display()));
     }
     Ok(Status::Success)
+}
+
+/// How `name` is run: without the parameters of `--set` that another policy has and it has not.
+fn how_of(name: &str, args: &Compare) -> anyhow::Result<How> {
+    let all: Result<Vec<_>, _> = args.policies.iter().map(|n| policy::named(n)).collect();
+    let (all, own) = (all?, policy::named(name)?);
+    let mut how = args.how.clone();
+    how.set.retain(|(key, _)| {
+        let param = key.rsplit('.').next().unwrap_or(key);
+        let strange = !has(own, key, param) && all.iter().any(|p| has(p, key, param));
+        if strange {
+            let name = own.descriptor.name;
+            out::message(&format!(
+                "notice: --set {key} is left out, {name} has no such parameter"
+            ));
+        }
+        !strange
+    });
+    Ok(how)
+}
+
+/// Whether `key` sets parameter `param` of `policy`.
+fn has(policy: &Policy, key: &str, param: &str) -> bool {
+    let Descriptor {
+        params,
+        domain_params,
+        ..
+    } = policy.descriptor;
+    let specs = match key.starts_with("scheduler.") {
+        true => params,
+        false => domain_params,
+    };
+    specs.iter().any(|spec| spec.name == param)
 }
 
 /// Samples by policy, one a replication.

@@ -45,6 +45,23 @@ fn vector_1_weights_share_one_pcpu() {
     assert_eq!(grants(&mut rig, &v), [100, 200]);
 }
 
+/// Of vector 1 with what does not divide: 300 / 7 is 42.86, 300 / 3 of 1 and 2 and 4 parts 42.86,
+/// 85.7 and 171.4, and 300 for a domain of seven vcpus again 42.86 each.
+#[test]
+fn shares_are_rounded_up() {
+    for version in ["3.1", "3.4", "4.17"] {
+        let mut rig = Rig::new(version, 1);
+        let v = active(&mut rig, &[(256, 1); 7]);
+        assert_eq!(grants(&mut rig, &v), [43; 7], "{version}");
+        let mut rig = Rig::new(version, 1);
+        let v = active(&mut rig, &[(256, 1), (512, 1), (1024, 1)]);
+        assert_eq!(grants(&mut rig, &v), [43, 86, 172], "{version}");
+        let mut rig = Rig::new(version, 1);
+        let v = active(&mut rig, &[(256, 7)]);
+        assert_eq!(grants(&mut rig, &v), [43; 7], "{version}");
+    }
+}
+
 #[test]
 fn vector_2_what_one_domain_cannot_use_goes_to_the_next() {
     let mut rig = Rig::new("3.1", 2);
