@@ -121,11 +121,12 @@ fn lengths(demands: &[Demand], courses: &[Course]) -> Vec<Length> {
 }
 
 /// Whether jobs take `wall` by the clock: at least [`LEAST`] that were preempted end as if they
-/// did, four times as many as have it as processor time. No more than half of them may have one
+/// did, four times as many as have it as processor time, and as many as went on working after that
+/// time for long, as jobs of any length do. No more than half of them may have one
 /// processor time in common, which would explain them as well, unless as many that were not
 /// preempted take `wall`: those preempted are so for as long each time then.
 fn length(wall: Duration, demands: &[Demand], courses: &[Course]) -> Option<Length> {
-    let (mut by_work, mut plain) = (0, 0);
+    let (mut by_work, mut plain, mut went_on) = (0, 0, 0);
     let mut works = Vec::new();
     let mut exits = Vec::new();
     for (demand, course) in demands.iter().zip(courses) {
@@ -143,6 +144,8 @@ fn length(wall: Duration, demands: &[Demand], courses: &[Course]) -> Option<Leng
             exits.push(course.last);
         } else if of_clock <= SPREAD {
             works.push(demand.work);
+        } else {
+            went_on += usize::from(course.goes_on(wall));
         }
     }
     works.sort_unstable();
@@ -150,11 +153,19 @@ fn length(wall: Duration, demands: &[Demand], courses: &[Course]) -> Option<Leng
     exits.sort_unstable();
     let exit = exits.get(exits.len() / 2).copied().unwrap_or_default();
     let other = alike * 2 > works.len() && plain < works.len();
-    let speak = works.len() >= LEAST && works.len() >= by_work * 4 && !other;
+    let against = went_on.max(by_work * 4);
+    let speak = works.len() >= LEAST && works.len() >= against && !other;
     speak.then_some(Length { wall, exit })
 }
 
 impl Course {
+    /// Whether it had more to do than what follows a loop that ends after `wall`, when it executed
+    /// again after that.
+    fn goes_on(&self, wall: Duration) -> bool {
+        let resumed = self.resumed.and_then(|at| self.until(at));
+        resumed.is_some_and(|at| at >= wall) && self.last > LONGEST_EXIT
+    }
+
     /// Whether it did no more than what follows a loop that ends after `wall`, when it executed
     /// again after that.
     fn exits_late(&self, wall: Duration) -> bool {
@@ -205,6 +216,7 @@ pub fn most_alike(sorted: &[Duration], spread: Duration) -> Option<(usize, usize
 #[cfg(test)]
 mod tests {
     use super::*;
+    use domio_sim::RandomStream;
     use domio_vmm::config::Arrival;
 
     fn us(time: u64) -> Duration {
@@ -305,6 +317,30 @@ mod tests {
         // Nor do they when they are preempted for as long each time.
         let jobs = [job(9_000, 5_100, Some(5_000)); 5];
         assert_eq!(found(&jobs), [(0, 5_100); 5]);
+    }
+
+    #[test]
+    fn jobs_of_any_length_do_not() {
+        // 2 to 8 ms, each second one preempted for 5 ms, somewhere or when its slice of 5 is over:
+        // some end as others do, or just after they execute again, by chance.
+        let mut random = RandomStream::new(1, 0, "jobs");
+        let mut up_to = |most| random.duration_uniform(Duration::ZERO, us(most)).as_nanos() / 1_000;
+        let jobs: Vec<_> = (0..800)
+            .map(|i| {
+                let work = 2_000 + up_to(6_000);
+                let after = match work {
+                    5_001.. => 5_000,
+                    _ => up_to(work),
+                };
+                match i % 2 {
+                    0 => job(work, work, None),
+                    _ => job(work + 5_000, work, Some(after + 5_000)),
+                }
+            })
+            .collect();
+        let walls = jobs.iter().filter(|(_, c)| c.last < us(150));
+        assert!(walls.count() > 2 * LEAST, "some end by chance");
+        assert!(found(&jobs).iter().all(|(spin, _)| *spin == 0));
     }
 
     #[test]
