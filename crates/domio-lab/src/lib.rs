@@ -22,6 +22,7 @@ pub mod ledger;
 pub mod measure;
 pub mod observe;
 pub mod order;
+pub mod pooled;
 pub mod registry;
 pub mod replays;
 pub mod replicate;

@@ -17,15 +17,15 @@ pub struct LabContext {
 type Run = dyn Fn(&LabContext, u32) -> Result<Sample, String> + Send + Sync;
 type Decide = dyn Fn(&Samples<'_>, &Claim) -> Finding + Send + Sync;
 
-/// How exactly a figure of an experiment has to be known: it is repeated until the 95 % interval of
-/// the figure's mean is narrow enough.
+/// How exactly a figure of an experiment has to be known: it is repeated until the figure's 95 %
+/// interval is narrow enough.
 ///
 /// Looked at after every [`Experiment::replications`], so that the number of replications follows
 /// from the samples alone.
-#[derive(Clone, Copy, PartialEq, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct Precision {
-    /// The value's name in samples. Replications that lack it count for nothing.
-    pub figure: &'static str,
+    /// Makes values of the samples, of which the figure is the mean; none when there is no figure.
+    pub figure: fn(&[Sample]) -> Vec<f64>,
     /// Half of the interval's width is this part of the mean at most.
     pub part: f64,
     /// Replications after which it is given up.
@@ -33,10 +33,9 @@ pub struct Precision {
 }
 
 impl Precision {
-    /// Whether `samples` are enough. Those that all lack the figure are: more would not help.
+    /// Whether `samples` are enough. Those without the figure are: more would not help.
     fn is_reached(&self, samples: &[Sample]) -> bool {
-        let values: Vec<f64> = samples.iter().filter_map(|s| s.get(self.figure)).collect();
-        let Some(estimate) = Estimate::of(&values) else {
+        let Some(estimate) = Estimate::of(&(self.figure)(samples)) else {
             return true;
         };
         let near = |half: f64| half <= self.part * estimate.mean.abs();
@@ -238,7 +237,7 @@ mod tests {
         let [none, two]: [&[f64]; 2] = [&[], &[1.0, 9.0]];
         assert_eq!((wanted(experiment, none), wanted(experiment, two)), (2, 2));
         experiment.until(Precision {
-            figure: "ms",
+            figure: |samples| samples.iter().filter_map(|s| s.get("ms")).collect(),
             part: 0.1,
             most: 5,
         });

@@ -216,7 +216,7 @@ mod tests {
             Ok(Sample::new().with("ms", [10.0, 30.0][n as usize % 2]))
         });
         experiment.until(Precision {
-            figure: "ms",
+            figure: |samples| samples.iter().filter_map(|s| s.get("ms")).collect(),
             part: 0.25,
             most: 100,
         });

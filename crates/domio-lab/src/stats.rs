@@ -5,7 +5,7 @@
 //! of the difference excludes zero; see [`Difference`].
 
 use serde::Serialize;
-use statrs::distribution::{ContinuousCDF, StudentsT};
+use statrs::distribution::{Binomial, ContinuousCDF, DiscreteCDF, StudentsT};
 
 /// A mean over replications with its 95 % confidence interval.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
@@ -157,6 +157,22 @@ pub fn median(values: &[f64]) -> Option<f64> {
     Some((sorted[sorted.len() / 2 - 1] + high) / 2.0)
 }
 
+/// 95 % confidence interval of the [`median`] of independent values: those at the ranks between
+/// which it lies with that probability, whatever the distribution. `None` under six values, of
+/// which not even the first and the last are far enough apart.
+pub fn median_ci95(values: &[f64]) -> Option<[f64; 2]> {
+    const LEAST: usize = 6;
+    let sorted = sorted(values);
+    let n = sorted.len();
+    if n < LEAST {
+        return None;
+    }
+    // As many values at least are under the median with 97.5 %; n half of the time, on average.
+    let outside = Binomial::new(0.5, n as u64).expect("a half is a probability");
+    let rank = outside.inverse_cdf(0.025).saturating_sub(1) as usize;
+    Some([sorted[rank], sorted[n - 1 - rank]])
+}
+
 /// The value at rank `floor(q * n)`, counted from 0, of the sorted values (the last one for
 /// `q = 1`); `None` when empty or when `q` is not in 0 to 1.
 ///
@@ -280,6 +296,20 @@ mod tests {
         assert_eq!(median(&[5.0, 1.0, 2.0]), Some(2.0));
         assert_eq!(spread(&v), Some(3.0));
         assert_eq!(deviation(&[1.0]), None);
+    }
+
+    #[test]
+    fn the_interval_of_a_median_is_that_of_printed_tables() {
+        // Ranks from 1 of the exact interval for 6, 10, 20 and 50 values.
+        for (n, low, high) in [(6, 1, 6), (10, 2, 9), (20, 6, 15), (50, 18, 33)] {
+            let values: Vec<f64> = (1..=n).rev().map(f64::from).collect();
+            assert_eq!(
+                median_ci95(&values),
+                Some([low, high].map(f64::from)),
+                "{n}"
+            );
+        }
+        assert_eq!(median_ci95(&[1.0; 5]), None);
     }
 
     #[test]

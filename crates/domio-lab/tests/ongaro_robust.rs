@@ -84,6 +84,8 @@ fn costs(settings: &mut Settings) -> Vec<(&'static str, &mut Duration)> {
         streams: _,
         // Times of the experiment, of which other tests vary those that are measured.
         warmup: _,
+        warmup_without_streams: _,
+        patience: _,
         streams_alone: _,
         streams_and_burning: _,
         without_streams: _,
@@ -160,6 +162,7 @@ fn at_length(row: &str, (_, settings, seed): &Variant) -> Verdict {
         streams_alone: whole.streams_alone,
         streams_and_burning: whole.streams_and_burning,
         without_streams: whole.without_streams,
+        warmup_without_streams: whole.warmup_without_streams,
         ..*settings
     };
     verdicts(&[row], settings, *seed, None)[row]
@@ -194,6 +197,7 @@ fn flips<'v>(
 fn rows_do_not_flip_with_seed_time_and_all_costs() {
     let of = |streams, others| Settings {
         without_streams: Duration::from_secs(others),
+        warmup_without_streams: Duration::from_secs(2),
         ..Settings::default().with_streams_for(Duration::from_secs(streams))
     };
     let (base, longer) = (of(3, 40), of(6, 80));
@@ -214,9 +218,11 @@ fn ten_rows_do_not_flip_with_any_cost() {
     let base = Settings {
         streams_alone: Duration::from_secs(3),
         streams_and_burning: Duration::from_secs(30),
+        warmup_without_streams: Duration::from_secs(10),
+        without_streams: Duration::from_secs(120),
         ..Settings::default()
     };
-    let measured = |seconds| base.with_streams_for(Duration::from_secs(seconds));
+    let measured = |seconds| base.with_cells_for(Duration::from_secs(seconds));
     let times = [
         ("ten seconds".to_owned(), measured(10), 1),
         ("the default times".to_owned(), Settings::default(), 1),

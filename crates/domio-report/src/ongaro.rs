@@ -13,6 +13,7 @@ use crate::figure;
 use domio_lab::experiments::ongaro::{
     CONFIGURATIONS, FIGURE_4, PINGS, Role, TESTS, Test, experiment,
 };
+use domio_lab::pooled::{self, Group};
 use domio_lab::{Estimate, Ledger, Sample};
 use std::collections::BTreeMap;
 
@@ -23,10 +24,30 @@ type All = BTreeMap<String, Vec<Sample>>;
 const FIGURE_2: &str = "ongaro.fig2.burn7";
 const FIGURE_2_GUESTS: u16 = 7;
 
-/// What the paper prints of figure 5, in Mb/s: test, configuration, value.
-const PRINTED_RATES: [(&str, &str, f64); 2] = [("test1", "orig", 23.9), ("test1", "orig", 192.3)];
+/// What the paper prints of figures 5 and 6, in Mb/s: test, configuration, value.
+const PRINTED_RATES: [(&str, &str, f64); 3] = [
+    ("test1", "orig", 23.9),
+    ("test1", "orig", 192.3),
+    ("test2", "bs", OVER_100),
+];
+/// Printed as "over 100 Mbps".
+const OVER_100: f64 = 100.0;
 /// What the paper prints of shares, in percent.
-const PRINTED_SHARES: [(&str, &str, f64); 1] = [("test7", "orig", 30.5)];
+const PRINTED_SHARES: [(&str, &str, f64); 11] = [
+    ("test7", "orig", 30.5),
+    ("test3", "orig", SEVENTH),
+    ("test3", "all-off", SEVENTH),
+    ("test3", "t", SEVENTH),
+    ("test3", "b", SEVENTH),
+    ("test3", "s", SEVENTH),
+    ("test3", "tb", SEVENTH),
+    ("test3", "ts", SEVENTH),
+    ("test3", "bs", SEVENTH),
+    ("test3", "sedf", SEVENTH),
+    ("test3", "sedf-patched", SEVENTH),
+];
+/// Printed as "approximately one seventh", of all configurations but tbs.
+const SEVENTH: f64 = 100.0 / 7.0;
 /// What the paper prints of average latencies, in ms.
 const PRINTED_LATENCIES: [(&str, &str, f64); 9] = [
     ("test3", "orig", 36_600.0),
@@ -93,19 +114,24 @@ pub fn sections(samples: &All, ledger: &Ledger) -> Vec<Section> {
         let Some(test) = TESTS.iter().find(|t| t.name == name) else {
             continue;
         };
-        let text = match test.has(Role::answers) {
-            true => NO_REPLY,
-            false => "",
+        let text = match (name, test.has(Role::answers)) {
+            ("test3", _) => format!("{NO_REPLY} {PRINTED_RANGE}"),
+            (_, true) => NO_REPLY.to_owned(),
+            (_, false) => String::new(),
         };
-        add(number, test.title, text, figure_of(test, samples), about);
+        add(number, test.title, &text, figure_of(test, samples), about);
     }
     sections
 }
 
 /// What a latency is, and what it hides.
-const NO_REPLY: &str = "A latency is that of replies that came within the measured time; requests \
-                        without one are not counted, so that few replies, or (4/10) for replies \
-                        in four of ten replications, mean that the true latency is higher.";
+const NO_REPLY: &str = "A latency is the average of all round trips of all replications. Their \
+                        requests left within the measured time, and their replies were waited for \
+                        after it; those without one are not counted.";
+
+/// What the paper prints of the other averages of figure 7.
+const PRINTED_RANGE: &str = "Printed: 5.5 to 259 ms for all configurations but orig, without \
+                             saying which is which but for tbs.";
 
 fn claims(ledger: &Ledger, about: &[&str]) -> Option<Figure> {
     let entries = ledger.entries.iter();
@@ -157,7 +183,7 @@ fn figure_3(all: &All) -> Option<Figure> {
     if samples.iter().all(|s| s.is_empty()) {
         return None;
     }
-    let streaming = TESTS[0].guests(|role| role == Role::Stream);
+    let streaming = TESTS[0].guests(Role::streams);
     let group = |guest: u16| BarGroup {
         name: format!("guest{guest}"),
         bars: samples
@@ -226,7 +252,7 @@ fn figure_of(test: &Test, all: &All) -> Option<Figure> {
         return None;
     }
     let mut panels = Vec::new();
-    if test.has(|role| role == Role::Stream) {
+    if test.has(Role::streams) {
         panels.push(bandwidth(test, &cells));
     }
     if test.has(Role::burns) {
@@ -259,7 +285,7 @@ fn by_configuration(
 }
 
 fn bandwidth(test: &Test, cells: &[&[Sample]]) -> Panel {
-    let guests: Vec<u16> = test.guests(|role| role == Role::Stream).collect();
+    let guests: Vec<u16> = test.guests(Role::streams).collect();
     Panel {
         value: Quantity::new("bandwidth", "Mb/s"),
         log: false,
@@ -272,7 +298,10 @@ fn bandwidth(test: &Test, cells: &[&[Sample]]) -> Panel {
             label: String::new(),
             range: range(samples, "streams.lowest_mbps", "streams.highest_mbps"),
             marks: vec![of_guests(samples, &guests, "rate_mbps")],
-            published: printed(&PRINTED_RATES, test, name, |v| format!("{v}")),
+            published: printed(&PRINTED_RATES, test, name, |v| match v {
+                OVER_100 => "over 100".to_owned(),
+                v => format!("{v}"),
+            }),
             remark: String::new(),
         }),
     }
@@ -298,7 +327,10 @@ fn shares(test: &Test, cells: &[&[Sample]]) -> Panel {
                 of_guests(samples, &guests, "share_pct"),
                 mean(samples, "dom0.share_pct").into_iter().collect(),
             ],
-            published: printed(&PRINTED_SHARES, test, name, |v| format!("{v} %")),
+            published: printed(&PRINTED_SHARES, test, name, |v| match v {
+                SEVENTH => "1/7".to_owned(),
+                v => format!("{v} %"),
+            }),
             remark: String::new(),
         }),
     }
@@ -313,16 +345,13 @@ fn latency(test: &Test, cells: &[&[Sample]]) -> Panel {
         marks: vec![(MarkShape::Dash, "median".to_owned())],
         remark: "replies a replication".to_owned(),
         cells: by_configuration(cells, |name, samples| {
-            let average = estimate(samples, "ping.mean_ms");
+            let pings: Vec<Group> = samples.iter().map(Group::pings).collect();
+            let average = Estimate::of(&pooled::means(&pings));
             let range = average.and_then(|e| {
-                let deviation = mean(samples, "ping.deviation_ms")?;
+                let deviation = Estimate::of(&pooled::deviations(&pings))?.mean;
                 Some([e.mean - deviation, e.mean + deviation])
             });
             let label = match average {
-                // Some replications have no latency.
-                Some(e) if e.n < samples.len() => {
-                    format!("{}\n({}/{})", milliseconds(e.mean), e.n, samples.len())
-                }
                 Some(average) => milliseconds(average.mean),
                 None if samples.is_empty() => String::new(),
                 None => "no reply".to_owned(),
@@ -437,10 +466,14 @@ mod tests {
             .with("ping.deviation_ms", 30.0)
             .with("ping.replies", 400.0);
         let none = streams().with("ping.replies", 0.0);
+        let twice = streams()
+            .with("ping.mean_ms", 50.0)
+            .with("ping.deviation_ms", 30.0)
+            .with("ping.replies", 200.0);
         let all: All = [
             (experiment("test7", "orig"), vec![none.clone()]),
             (experiment("test7", "tb"), vec![pings.clone()]),
-            (experiment("test7", "bs"), vec![pings, none]),
+            (experiment("test7", "bs"), vec![pings, none, twice]),
         ]
         .into();
         let sections = sections(&all, &ledger());
@@ -462,8 +495,9 @@ mod tests {
         assert_eq!(latency.cells[0].label, "no reply");
         assert_eq!(latency.cells[0].published, [(1_800.0, "1.8 s".to_owned())]);
         assert_eq!(latency.cells[5].label, "20.0 ms");
-        assert_eq!(latency.cells[5].range, Some([-10.0, 50.0]));
-        assert_eq!(latency.cells[7].label, "20.0 ms\n(1/2)");
+        let [low, high] = latency.cells[5].range.expect("a deviation");
+        assert!((low + 10.0).abs() < 0.1 && (high - 50.0).abs() < 0.1);
+        assert_eq!(latency.cells[7].label, "30.0 ms", "of all 600 round trips");
         assert_eq!(latency.cells[5].remark, "400");
         assert_eq!(latency.cells[1], PanelCell::default(), "not run");
     }

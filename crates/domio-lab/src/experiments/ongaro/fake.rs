@@ -2,7 +2,7 @@
 
 use super::cell::{Cell, experiment};
 use super::decide::Row;
-use super::series::Reading;
+use super::series::{PING, Reading};
 use crate::claims::Claims;
 use crate::ledger::{Finding, Verdict};
 use crate::sample::{Sample, Samples};
@@ -48,7 +48,25 @@ impl Fake {
         for (key, Values(values)) in figures {
             for (sample, value) in samples.iter_mut().zip(values) {
                 sample.set(key, *value);
+                if *key == PING.key {
+                    sample.set("ping.replies", 1_000.0);
+                }
             }
+        }
+        self
+    }
+
+    /// Sets a list of one cell to what `of` says of each replication.
+    pub fn lists(
+        mut self,
+        test: &str,
+        configuration: &str,
+        key: &str,
+        of: impl Fn(usize) -> Vec<f64>,
+    ) -> Self {
+        let samples = self.cells.get_mut(&experiment(test, configuration));
+        for (replication, sample) in samples.expect("a known cell").iter_mut().enumerate() {
+            sample.set_list(key, of(replication));
         }
         self
     }

@@ -7,20 +7,27 @@ use super::suite::Role;
 use crate::registry::LabContext;
 use crate::sample::Sample;
 use crate::stats;
-use domio_core::{DomainId, Instant, Kind, Record, Sink};
+use domio_core::{DomainId, Duration, Instant, Kind, Record, Sink};
 use domio_meter::{Meter, Summary};
 use domio_net::host::Network;
 use domio_sim::Outcome;
 use domio_trace::{DomainInfo, TraceHeader};
 use domio_vmm::Simulation;
+use std::ops::Range;
 
 /// Round trips in a sample, one by one: those that figure 4 shows.
 pub const PINGS_SHOWN: usize = 90;
 /// Name of their list in a sample.
 pub const PINGS: &str = "ping.first_ms";
+/// How far a simulation goes on at a time while replies are waited for.
+const STEP: Duration = Duration::from_millis(100);
 
 /// Simulates replication `replication` of `cell` and returns its figures. `sink` gets the records
 /// of the measured time.
+///
+/// Round trips are those of the requests of the measured time. After its end the simulation goes on
+/// until the reply to a later request comes, for replies come in order; or until
+/// [`Settings::patience`] ends.
 ///
 /// Figures: `guestN.share_pct` for all guests and `dom0.share_pct`; `guestN.rate_mbps` for those
 /// that stream, with `streams.average_mbps`, `.lowest_mbps`, `.highest_mbps` and `.spread_mbps`,
@@ -38,10 +45,12 @@ pub fn run<S: Sink>(
     sink: S,
 ) -> Result<(Sample, S), String> {
     let built = host::build(cell, settings, cx, replication)?;
-    let begin = Instant::ZERO + settings.warmup;
-    let measured = settings.measured(cell.test);
+    let begin = Instant::ZERO + settings.warmup(cell.test);
+    let end = begin + settings.measured(cell.test);
     let recorder = Recorder {
-        measuring: false,
+        phase: Phase::WarmUp,
+        measured: begin..end,
+        all_answered: false,
         meter: Meter::new(),
         bytes: Vec::new(),
         round_trips: Vec::new(),
@@ -66,11 +75,18 @@ pub fn run<S: Sink>(
         other => Err(format!("{cell}: {other}\n{}", simulation.host().dump())),
     };
     run_until(begin, &mut simulation)?;
-    simulation.host_mut().sink_mut().measuring = true;
+    simulation.host_mut().sink_mut().phase = Phase::Measuring;
     simulation.host_mut().mark(begin);
-    let end = begin + measured;
     run_until(end, &mut simulation)?;
     simulation.host_mut().mark(end);
+    if cell.test.has(Role::answers) {
+        simulation.host_mut().sink_mut().phase = Phase::Waiting;
+        let mut now = end;
+        while now < end + settings.patience && !simulation.host_mut().sink_mut().all_answered {
+            now += STEP;
+            run_until(now, &mut simulation)?;
+        }
+    }
     let recorder = simulation.into_sink();
     let summary = recorder.meter.finish_at(end);
     let mut sample = Sample::new();
@@ -108,9 +124,24 @@ pub fn trace_header(
     })
 }
 
-/// Takes what the figures are made of from the records of the measured time.
+/// What records are for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Phase {
+    /// Nothing.
+    WarmUp,
+    /// All figures.
+    Measuring,
+    /// Replies to requests of the measured time.
+    Waiting,
+}
+
+/// Takes what the figures are made of from the records.
 struct Recorder<S> {
-    measuring: bool,
+    phase: Phase,
+    measured: Range<Instant>,
+    /// Whether a request from after the measured time was answered, and thus all before that will
+    /// ever be.
+    all_answered: bool,
     meter: Meter,
     /// Delivered to each domain.
     bytes: Vec<u64>,
@@ -122,24 +153,35 @@ struct Recorder<S> {
 impl<S: Sink> Sink for Recorder<S> {
     #[inline]
     fn record(&mut self, record: &Record) {
-        if !self.measuring {
-            return;
-        }
         let [_, _, low, high] = record.data;
         let value = u64::from(high) << 32 | u64::from(low);
-        match record.kind {
-            Kind::NetDelivered => {
+        match (self.phase, record.kind) {
+            (Phase::WarmUp, _) => return,
+            (_, Kind::NetReply) => self.reply(record.at, value),
+            (Phase::Waiting, _) => {}
+            (Phase::Measuring, Kind::NetDelivered) => {
                 let domain = record.vcpu.domain.index();
                 if self.bytes.len() <= domain {
                     self.bytes.resize(domain + 1, 0);
                 }
                 self.bytes[domain] += value;
             }
-            Kind::NetReply => self.round_trips.push(value),
-            _ => self.meter.record(record),
+            (Phase::Measuring, _) => self.meter.record(record),
         }
-        if S::ENABLED {
+        if S::ENABLED && self.phase == Phase::Measuring {
             self.sink.record(record);
+        }
+    }
+}
+
+impl<S> Recorder<S> {
+    /// A reply came at `at`, `took` nanoseconds after its request.
+    fn reply(&mut self, at: Instant, took: u64) {
+        let sent = at - Duration::from_nanos(took);
+        if sent >= self.measured.end {
+            self.all_answered = true;
+        } else if sent >= self.measured.start {
+            self.round_trips.push(took);
         }
     }
 }
@@ -163,7 +205,7 @@ fn shares(cell: Cell, summary: &Summary, sample: &mut Sample) {
 
 fn streams(cell: Cell, summary: &Summary, bytes: &[u64], sample: &mut Sample) {
     let mut rates = Vec::new();
-    for number in cell.test.guests(|role| role == Role::Stream) {
+    for number in cell.test.guests(Role::streams) {
         let bytes = bytes.get(usize::from(number)).copied().unwrap_or(0);
         let rate = summary.per_second(bytes) * 8.0 / 1e6;
         sample.set(&format!("guest{number}.rate_mbps"), rate);
@@ -201,7 +243,7 @@ fn pings(cell: Cell, round_trips: &[u64], sample: &mut Sample) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use domio_core::{Duration, NullSink};
+    use domio_core::NullSink;
 
     /// A second of streams.
     fn second() -> Settings {
@@ -242,13 +284,21 @@ mod tests {
     /// The sample against the same figures counted from the records.
     #[test]
     fn figures_are_those_of_the_records() {
-        let (cx, settings) = (LabContext { seed: 1 }, second());
+        let cx = LabContext { seed: 1 };
+        let settings = Settings {
+            patience: Duration::ZERO,
+            ..second()
+        };
         let cell: Cell = "test7/b".parse().unwrap();
         let (sample, records): (_, Vec<Record>) = run(cell, &settings, &cx, 0, Vec::new()).unwrap();
         let value = |r: &Record| f64::from(r.data[2]) + f64::from(r.data[3]) * 4_294_967_296.0;
+        let begin = settings.warmup(cell.test).as_nanos();
+        let in_time =
+            |r: &&Record| r.kind != Kind::NetReply || r.at.as_nanos() >= begin + value(r) as u64;
         let of = |kind, guest| -> Vec<f64> {
             let here = |r: &&Record| r.kind == kind && r.vcpu.domain == DomainId(guest);
-            records.iter().filter(here).map(value).collect()
+            let here = records.iter().filter(here).filter(in_time);
+            here.map(value).collect()
         };
         for guest in 1..=3 {
             let bits = of(Kind::NetDelivered, guest).iter().sum::<f64>() * 8.0;
@@ -269,12 +319,38 @@ mod tests {
         assert_eq!(one.get("ping.replies"), None, "nobody pings in test 1");
     }
 
+    /// In test 3 nothing is answered for tens of seconds under orig.
+    #[test]
+    fn replies_are_waited_for_after_the_measured_time() {
+        let cell: Cell = "test3/orig".parse().unwrap();
+        let (cx, measured) = (LabContext { seed: 1 }, Duration::from_secs(10));
+        let settings = Settings {
+            warmup_without_streams: Duration::from_secs(2),
+            ..Settings::default().with_cells_for(measured)
+        };
+        let impatient = Settings {
+            patience: Duration::ZERO,
+            ..settings
+        };
+        let sample = |settings| run(cell, settings, &cx, 0, NullSink).unwrap().0;
+        let (all, early) = (sample(&settings), sample(&impatient));
+        assert!(all.get("ping.mean_ms") > Some(10_000.0), "{all:?}");
+        assert!(all.get("ping.replies") > early.get("ping.replies"));
+        assert!(early.get("ping.max_ms") < Some(10_000.0));
+        // One request every 12 ms at most without a reply, and none of another time.
+        assert!(all.get("ping.replies") < Some(10_000.0 / 12.0 + 400.0));
+        assert_eq!(all.get("dom0.share_pct"), early.get("dom0.share_pct"));
+        assert_eq!(all.get("guest1.share_pct"), early.get("guest1.share_pct"));
+    }
+
     #[test]
     fn a_sink_gets_the_measured_time() {
         let (cx, settings) = (LabContext { seed: 1 }, Settings::shortened(100));
         let cell: Cell = "test3/orig".parse().unwrap();
         let (_, records) = run(cell, &settings, &cx, 0, Vec::new()).unwrap();
-        let begin = Instant::ZERO + settings.warmup;
+        let begin = Instant::ZERO + settings.warmup(cell.test);
+        let end = begin + settings.measured(cell.test);
+        assert!(records.iter().all(|r: &Record| r.at <= end));
         assert!(!records.is_empty() && records.iter().all(|r: &Record| r.at >= begin));
         let header = trace_header(cell, &settings, &cx, 0).unwrap();
         assert_eq!(header.domains[8].name, "guest8");

@@ -2,7 +2,8 @@
 
 use super::cell::experiment;
 use crate::claims::Claim;
-use crate::sample::Samples;
+use crate::pooled::{self, Group};
+use crate::sample::{Sample, Samples};
 use crate::stats::Estimate;
 use crate::tolerance::Tolerance;
 
@@ -47,13 +48,13 @@ pub const DRIVER: Figure = Figure {
     name: "share of dom0",
     unit: "%",
 };
-/// Average round trip.
+/// Average round trip, of [all replications](pooled).
 pub const PING: Figure = Figure {
     key: "ping.mean_ms",
     name: "average ping latency",
     unit: "ms",
 };
-/// Standard deviation of the round trip.
+/// Standard deviation of the round trip, of [all replications](pooled).
 pub const DEVIATION: Figure = Figure {
     key: "ping.deviation_ms",
     name: "deviation of ping latency",
@@ -81,20 +82,18 @@ impl Series {
         }
     }
 
-    /// Mean over the replications that have the figure, with its interval; `None` when none has.
+    /// Mean over the replications, with its interval; `None` when the figure is
+    /// [missing](MISSING).
     pub fn estimate(&self) -> Option<Estimate> {
-        let there: Vec<f64> = self
-            .values
-            .iter()
-            .copied()
-            .filter(|v| !v.is_nan())
-            .collect();
-        Estimate::of(&there)
+        match self.is_missing() {
+            true => None,
+            false => Estimate::of(&self.values),
+        }
     }
 
-    /// Replications without the figure.
-    pub fn missing(&self) -> usize {
-        self.values.iter().filter(|v| v.is_nan()).count()
+    /// Whether the cell does not have the figure.
+    pub fn is_missing(&self) -> bool {
+        self.values.iter().any(|v| v.is_nan())
     }
 
     /// The series with each value changed by `f`.
@@ -109,6 +108,11 @@ impl Series {
         pairs.map(|(a, b)| f(*a, *b)).collect()
     }
 
+    /// What it is, and the estimate in words.
+    pub fn told(&self) -> String {
+        format!("{}: {}", self.name, self.shown())
+    }
+
     /// The estimate in words.
     pub fn shown(&self) -> String {
         match self.estimate() {
@@ -117,16 +121,11 @@ impl Series {
         }
     }
 
-    /// The estimate without the unit, and how many replications lack it.
+    /// The estimate without the unit.
     pub fn figures(&self) -> String {
-        let (missing, all) = (self.missing(), self.values.len());
         match self.estimate() {
             None => "without any reply".to_owned(),
-            Some(estimate) if missing == 0 => plus_minus(&estimate),
-            Some(estimate) => {
-                let figures = plus_minus(&estimate);
-                format!("{figures} (no reply in {missing} of {all} replications)")
-            }
+            Some(estimate) => plus_minus(&estimate),
         }
     }
 }
@@ -143,7 +142,8 @@ impl<'a> Reading<'a> {
         Reading { samples, claim }
     }
 
-    /// `figure` of the cell of `test` and `configuration`; latencies may be missing.
+    /// `figure` of the cell of `test` and `configuration`; latencies are missing when no ping was
+    /// answered.
     ///
     /// # Errors
     /// When a replication lacks a figure of another kind.
@@ -153,25 +153,50 @@ impl<'a> Reading<'a> {
         configuration: &str,
         figure: Figure,
     ) -> Result<Series, String> {
-        let values = self.values(test, configuration, figure.key)?;
+        let values = match figure {
+            PING => self.pooled(test, configuration, Group::pings, pooled::means),
+            DEVIATION => self.pooled(test, configuration, Group::pings, pooled::deviations),
+            _ => self.values(test, configuration, figure.key)?,
+        };
         let name = format!("{} of {test}/{configuration}", figure.name);
         Ok(Series::new(name, figure.unit, values))
+    }
+
+    /// What `pool` makes of a group of each replication; all are missing when it makes nothing.
+    pub fn pooled(
+        &self,
+        test: &str,
+        configuration: &str,
+        group: impl Fn(&Sample) -> Group,
+        pool: fn(&[Group]) -> Vec<f64>,
+    ) -> Vec<f64> {
+        let samples = self.samples.of(&experiment(test, configuration));
+        let groups: Vec<Group> = samples.iter().map(group).collect();
+        match pool(&groups) {
+            values if values.is_empty() => vec![MISSING; samples.len()],
+            values => values,
+        }
     }
 
     /// The value called `key` of the cell of `test` and `configuration`, by replication.
     ///
     /// # Errors
-    /// As [`Reading::series`].
+    /// When a replication lacks it.
     pub fn values(&self, test: &str, configuration: &str, key: &str) -> Result<Vec<f64>, String> {
         let samples = self.samples.of(&experiment(test, configuration));
         let values = samples.iter().map(|sample| match sample.get(key) {
             Some(value) => Ok(value),
-            None if key.starts_with("ping.") => Ok(MISSING),
             None => Err(format!(
                 "{test}/{configuration} was not measured: it has no {key}"
             )),
         });
         values.collect()
+    }
+
+    /// The list called `key` of every replication, one after the other.
+    pub fn lists(&self, test: &str, configuration: &str, key: &str) -> Vec<f64> {
+        let samples = self.samples.of(&experiment(test, configuration));
+        samples.iter().flat_map(|s| s.list(key)).copied().collect()
     }
 
     /// The claim's tolerance.
@@ -225,7 +250,7 @@ impl<'a> Reading<'a> {
     }
 }
 
-/// What a replication has for a figure that it lacks.
+/// What the replications of a cell without any reply have for its latency.
 pub const MISSING: f64 = f64::NAN;
 
 const NO_TOLERANCE: &str = "the claim has no tolerance to decide by";
@@ -253,7 +278,7 @@ fn plus_minus(estimate: &Estimate) -> String {
 }
 
 fn with_unit(text: &str, unit: &str) -> String {
-    format!("{text} {unit}")
+    format!("{text} {unit}").trim_end().to_owned()
 }
 
 #[cfg(test)]

@@ -18,6 +18,11 @@ pub enum Role {
 }
 
 impl Role {
+    /// It gets a stream.
+    pub const fn streams(self) -> bool {
+        matches!(self, Role::Stream)
+    }
+
     /// It computes.
     pub const fn burns(self) -> bool {
         matches!(self, Role::Burn | Role::PingAndBurn)

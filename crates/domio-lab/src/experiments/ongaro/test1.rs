@@ -52,7 +52,7 @@ fn worst_spread(r: &Reading<'_>) -> Result<Finding, String> {
 
 /// Bandwidths of the guests by rank, slowest first, of each replication.
 fn by_rank(r: &Reading<'_>) -> Result<Vec<Vec<f64>>, String> {
-    let streaming = TESTS[0].guests(|role| role == Role::Stream);
+    let streaming = TESTS[0].guests(Role::streams);
     let guests: Result<Vec<Vec<f64>>, String> = streaming
         .map(|n| r.values(TEST, "orig", &format!("guest{n}.rate_mbps")))
         .collect();
