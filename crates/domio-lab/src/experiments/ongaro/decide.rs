@@ -2,11 +2,11 @@
 //! be near.
 //!
 //! A figure of a cell has one value a replication; latencies are those of [all](crate::pooled)
-//! pings of a cell. A comparison of two cells is paired by
-//! replication, for guests and flows begin alike in both, and holds when the 95 % interval of the
-//! difference lies on the right side. Where one cell was replicated more often, all of its values
-//! count, and none is paired. A limit or a tolerance holds when the whole 95 % interval of
-//! the mean is inside. One replication proves no comparison.
+//! pings of a cell. A comparison of two cells is paired by replication, for guests and flows begin
+//! alike in both, and holds when the 95 % interval of the difference lies on the right side. Where
+//! one cell was replicated more often, all of its values count, and none is paired. A limit or a
+//! tolerance holds when the whole 95 % interval of the mean is inside. One replication proves no
+//! comparison.
 //!
 //! A cell in which no ping is answered has no latency. It proves that its latency is the higher one
 //! when the other cell's replies come, and disproves every limit and tolerance.

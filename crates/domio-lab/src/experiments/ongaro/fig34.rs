@@ -158,12 +158,9 @@ mod tests {
     fn boost_needs_round_trips_that_are_usually_short_and_spikes() {
         let finding = |usual, spikes| {
             let list = |replication: usize| {
-                let spike = |n: usize| {
-                    if n < spikes + replication % 2 {
-                        40.0
-                    } else {
-                        usual
-                    }
+                let spike = |n: usize| match n < spikes + replication % 2 {
+                    true => 40.0,
+                    false => usual,
                 };
                 (0..90).map(spike).collect()
             };
