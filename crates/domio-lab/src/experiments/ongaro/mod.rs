@@ -49,11 +49,11 @@ const REPLICATIONS: u32 = 10;
 /// Replications of one without, which costs little, at first.
 const REPLICATIONS_WITHOUT_STREAMS: u32 = 20;
 /// A cell is replicated until its mean round trip is known to this part of itself, [so many
-/// times](MOST) as often at most: what decides some of them is rare, so that one replication in ten
-/// differs from the others by far.
+/// times](MOST) at most: what decides some of them is rare, so that one replication in ten differs
+/// from the others by far.
 const EXACT: f64 = 1.0 / 25.0;
-/// Most replications, as a multiple of the first ones.
-const MOST: u32 = 32;
+/// Most replications.
+const MOST: u32 = 640;
 
 pub(super) fn register(registry: &mut Registry, divisor: u32, cells: Settings) {
     fig2::register(registry, divisor);
@@ -83,7 +83,7 @@ pub fn register_cells(registry: &mut Registry, settings: Settings) {
                 pooled::means(&pings)
             },
             part: EXACT,
-            most: MOST * replications,
+            most: MOST,
         });
     }
     for row in rows() {
