@@ -100,6 +100,7 @@ fn moment(groups: &[Group], sum: impl Fn(&Group) -> f64) -> Option<(f64, Vec<f64
 mod tests {
     use super::*;
     use crate::stats::{self, Estimate};
+    use domio_sim::RandomStream;
     use proptest::prelude::*;
 
     fn group(observations: &[f64]) -> Group {
@@ -152,13 +153,8 @@ mod tests {
     /// hangs on what they are: good times have many, bad ones few.
     #[test]
     fn intervals_cover_the_true_mean() {
-        let mut state = 1_u64;
-        let mut uniform = move || {
-            state = state
-                .wrapping_mul(6_364_136_223_846_793_005)
-                .wrapping_add(1);
-            (state >> 33) as f64 / f64::from(1_u32 << 31)
-        };
+        let mut random = RandomStream::new(1, 0, "replications");
+        let mut uniform = move || random.below(1 << 31) as f64 / f64::from(1_u32 << 31);
         let mut replication = || match uniform() < 0.3 {
             true => Group {
                 count: 10.0,
