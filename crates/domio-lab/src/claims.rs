@@ -156,14 +156,17 @@ impl Claims {
     ///
     /// # Errors
     /// All mistakes at once. Those of TOML syntax, or else those of content: unknown, missing,
-    /// empty or wrongly typed keys, bad ids and kinds, ids used twice, and a tolerance that a value
-    /// lacks or another kind has.
+    /// empty or wrongly typed keys, bad ids and kinds, ids used twice, a tolerance that a value
+    /// lacks or another kind has, and a file without a claim.
     pub fn parse(file: &str, text: &str) -> Result<Self, ClaimsError> {
         let mut reader = Reader {
             text,
             mistakes: Vec::new(),
         };
         let list = reader.file();
+        if list.is_empty() && reader.mistakes.is_empty() {
+            reader.mistake(0..0, "no claim in the file; expected [[claim]]");
+        }
         if reader.mistakes.is_empty() {
             return Ok(Claims { list });
         }
@@ -493,6 +496,12 @@ kind = "value"
             mistakes("\nclaim = [1]"),
             ["c.toml:2: a claim is not a table; write [[claim]]"]
         );
+        for empty in ["", "# only a comment\n", "claim = []"] {
+            assert_eq!(
+                mistakes(empty),
+                ["c.toml:1: no claim in the file; expected [[claim]]"]
+            );
+        }
     }
 
     #[test]

@@ -106,6 +106,20 @@ pub(super) fn fit(description: &mut Description, records: &[Record]) -> Result<(
         return Err("the trace shows no vcpu of any domain; record while the guests work".into());
     }
     for d in &description.domains {
+        let reachable = 100 * i64::from(d.vcpus);
+        if d.cap > reachable {
+            return Err(format!(
+                "{} has a cap of {}, more than the {reachable} that {} can use, which xl \
+                 sched-credit refuses; correct `cap` or `vcpus` in scenario.json",
+                d.name,
+                d.cap,
+                if d.vcpus == 1 {
+                    "its vcpu".to_owned()
+                } else {
+                    format!("its {} vcpus", d.vcpus)
+                }
+            ));
+        }
         let unseen = unseen(d, &seen);
         if d.workload == DescribedWorkload::Burn && unseen.len() == usize::from(d.vcpus) {
             return Err(format!(
@@ -305,6 +319,9 @@ mod tests {
         refused(&["g1 always computes", "no record of d7v0"], &|d| {
             let ghost = json!({ "id": 7, "name": "g1", "workload": "burn" });
             d["domains"].as_array_mut().expect("a list").push(ghost);
+        });
+        refused(&["g1 has a cap of 101", "the 100 that its vcpu"], &|d| {
+            d["domains"][1]["cap"] = 101.into();
         });
         let why = fit(&mut description(|_| {}), &[]).expect_err("empty");
         assert!(why.contains("no vcpu of any domain"), "{why}");
