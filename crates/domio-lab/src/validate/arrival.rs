@@ -73,12 +73,32 @@ pub fn attributed(recorded: Recorded) -> Vec<Demand> {
             }
         };
     }
+    if loops {
+        only_turns(&mut demands);
+    }
     // Those that work by the clock are found by their length.
     let by_clock = demands.iter().filter(|d| !d.spin.is_zero()).count();
     if loops && by_clock * 4 < demands.len() {
         (demands, blocks) = with_turns(demands, blocks);
     }
     recur::due(demands, &blocks, phase)
+}
+
+/// Leaves the turns alone in the loop: what takes less than half as long as most is none, but some
+/// other timer of the kernel, which the loop does not wait for.
+fn only_turns(demands: &mut [Demand]) {
+    let takes = |d: &Demand| d.spin.max(d.work);
+    let looping = |d: &Demand| matches!(d.arrival, Arrival::Loop { .. });
+    let mut lengths: Vec<Duration> = demands.iter().filter(|d| looping(d)).map(takes).collect();
+    lengths.sort_unstable();
+    let median = lengths.get(lengths.len() / 2).copied().unwrap_or_default();
+    for demand in demands {
+        if let Arrival::Loop { least } = demand.arrival
+            && takes(demand) <= median / 2
+        {
+            demand.arrival = Arrival::Timer { least };
+        }
+    }
 }
 
 /// `demands`, done at `blocks`, with the turns apart from the ticks that found them due.
@@ -156,18 +176,21 @@ fn loops(
     if late >= LATE_TURNS && late * 50 >= demands.len() {
         return true;
     }
-    // A guest that is seldom late is so whenever a turn takes longer than the period.
-    let mut turns = vec![0];
-    turns.extend((1..demands.len()).filter(|i| !is_tick(demands[*i].at, gaps[*i - 1])));
+    // A guest that is seldom late is so whenever a turn takes longer than the period, or a tick
+    // longer than two: the turn that is due first takes place with it.
+    let ticks = |i: usize| i > 0 && is_tick(demands[i].at, gaps[i - 1]);
+    let turns: Vec<usize> = (0..demands.len()).filter(|i| !ticks(*i)).collect();
     let Some(period) = period(&turns, demands) else {
         return false;
     };
     let (mut over, mut followed) = (0, 0);
-    for i in turns.into_iter().filter(|i| *i < gaps.len()) {
+    for (i, gap) in gaps.iter().enumerate() {
         let took = blocks[i].saturating_since(demands[i].at);
-        if took > period + LEAST && took < period * GIVES_UP {
+        let most = if ticks(i) { period * 2 } else { period };
+        // One that leaves turns out says nothing by the next being on time.
+        if took > most + LEAST && (is_late(*gap) || took < period * GIVES_UP) {
             over += 1;
-            followed += usize::from(is_late(gaps[i]));
+            followed += usize::from(is_late(*gap));
         }
     }
     followed >= LATE_FEW && followed * 3 >= over * 2
@@ -341,6 +364,85 @@ mod tests {
             !loops(&[10, 20, 40, 60, 80], 3),
             "its timers are not its own"
         );
+    }
+
+    /// A turn of 150 us every 10 ms, and the tick of 60 us after it. The turns `long` are done so
+    /// much later, or their ticks are if `from_tick`; what is due then follows as early as it can
+    /// if it `follows`, and is left out otherwise.
+    fn waiting(long: &[u64], waits: u64, from_tick: bool, follows: bool) -> Vec<Demand> {
+        let (mut wakes, mut blocks) = (Vec::new(), Vec::new());
+        let mut add = |at: u64, takes: u64| {
+            wakes.push(at);
+            blocks.push(at + takes);
+            at + takes
+        };
+        let (mut turn, mut done) = (0, 0);
+        while turn < 100 {
+            let waited = if long.contains(&turn) { waits } else { 0 };
+            let (of_turn, of_tick) = if from_tick { (0, waited) } else { (waited, 0) };
+            done = add((10_000 * turn).max(done + 74), 150 + of_turn);
+            turn += 1;
+            let tick = (done - 72) / 4_000 * 4_000 + 4_072;
+            if tick < 10_000 * turn {
+                done = add(tick, 60 + of_tick);
+                // The turn that is due first takes place with the tick.
+                turn += u64::from(of_tick > 0);
+            }
+            while !follows && 10_000 * turn < done {
+                turn += 1;
+            }
+        }
+        attributed(recorded(&wakes, &blocks))
+    }
+
+    fn is_loop(demands: &[Demand]) -> bool {
+        let turns = |d: &&Demand| d.has_timer();
+        let mut turns = demands.iter().filter(turns);
+        turns.all(|d| matches!(d.arrival, Arrival::Loop { .. }))
+    }
+
+    #[test]
+    fn turns_that_follow_a_long_wait_show_a_loop() {
+        // Three times make three to nine late turns of two hundred, which are few.
+        let long = [20, 40, 60];
+        for (waits, from_tick) in [(15_000, false), (35_000, false), (25_000, true)] {
+            assert!(is_loop(&waiting(&long, waits, from_tick, true)), "{waits}");
+            let without = waiting(&long, waits, from_tick, false);
+            assert!(!is_loop(&without), "{waits}: turns are left out");
+        }
+    }
+
+    #[test]
+    fn what_is_no_turn_is_not_of_the_loop() {
+        // Turns that are late, and every seventh time something short of the kernel's.
+        let (mut wakes, mut blocks) = (vec![0], vec![1_000]);
+        let mut add = |at: u64, done: u64| {
+            wakes.push(at);
+            blocks.push(done);
+        };
+        for turn in 1..=70 {
+            let at = 20_000 * turn;
+            add(at, at + 1_000);
+            if turn <= 20 {
+                add(at + 1_074, at + 2_074);
+            }
+            if turn % 7 == 0 {
+                add(at + 9_000 + 130 * turn, at + 9_050 + 130 * turn);
+            }
+        }
+        let mut recorded = recorded(&wakes, &blocks);
+        for (demand, done) in recorded.demands.iter_mut().zip(&recorded.blocks) {
+            demand.work = done.since(demand.at);
+        }
+        let found = attributed(recorded);
+        let short = |d: &&Demand| d.work < Duration::from_micros(500);
+        let kinds = |looping: bool| {
+            let is = |d: &Demand| matches!(d.arrival, Arrival::Loop { .. }) == looping;
+            let shorts = found.iter().skip(1).filter(short).filter(|d| is(d)).count();
+            let all = found.iter().skip(1).filter(|d| is(d)).count();
+            (shorts, all - shorts)
+        };
+        assert_eq!((kinds(false), kinds(true)), ((10, 0), (0, 90)));
     }
 
     #[test]

@@ -230,6 +230,10 @@ impl Credit {
 /// other pcpu: 0.72 us on the recordings, between SCHEDULE and INFPREV.
 pub const SEARCH_STEPS: u32 = 361;
 
+/// What looking at a rate limit adds to a pass: 56 ns between SCHEDULE and INFPREV, against
+/// recordings without one.
+const LIMIT_STEPS: u32 = 28;
+
 impl Scheduler for Credit {
     fn descriptor(&self) -> &'static Descriptor {
         &DESCRIPTOR
@@ -366,6 +370,9 @@ impl Scheduler for Credit {
         event::schedule(cx, pcpu, prev.vcpu.is_none());
         let now = cx.now();
         let ns = now.as_nanos();
+        if self.settings.ratelimit > Duration::ZERO {
+            cx.work(LIMIT_STEPS);
+        }
         let mut own = None;
         if let Some(vcpu) = prev.vcpu {
             let runnable = cx.vcpu(vcpu).runnable();

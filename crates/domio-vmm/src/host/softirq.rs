@@ -268,10 +268,12 @@ impl<S: Sink, D: Devices> Host<S, D> {
             }
         }
         self.pcpus[pcpu].handling &= !handling;
-        // A pass that is to come was put off when the handler began.
-        let pass_waits = waited && self.pcpus[pcpu].phase == Phase::Entering;
+        let entering = self.pcpus[pcpu].phase == Phase::Entering;
         let cost = self.run_policy_timer(queue, pcpu, slot, now);
-        if !pass_waits {
+        // A pass that was to come was put off when the handler began, and the way to one that the
+        // handler itself has asked for has the rest of the handler in it.
+        let asked = !entering && self.pcpus[pcpu].phase == Phase::Entering;
+        if !(asked || entering && waited) {
             self.steal(queue, pcpu, now, cost);
         }
         self.fire_early(queue, pcpu, now);

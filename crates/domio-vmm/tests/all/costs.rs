@@ -205,3 +205,23 @@ fn a_wake_up_whose_interrupt_came_before_a_pass_goes_first() {
         assert_eq!(all[place..place + 2], passes, "wake-up at {wake}: {all:?}");
     }
 }
+
+#[test]
+fn a_pass_that_a_policy_timer_asks_for_comes_once_its_handler_is_done() {
+    // The handler reads the clock 2 us after the timer expired, asks for a pass, and is done 3 us
+    // later; nothing of that is paid twice.
+    let mut host = host(1, V, vec![domain(1, Workload::Burn)]);
+    host.profile.timer_to_handler[0] = us(2);
+    host.profile.handler = us(3);
+    let habits = Habits {
+        timers: vec![(P0, 0, at_ms(1))],
+        timer_tickles: Some(P0),
+        ..Habits::default()
+    };
+    let told = run(&host, habits, ms(2));
+    let calls = told.calls(&["timer", "pass"]);
+    assert_eq!(
+        calls[calls.len() - 2..],
+        ["1002 timer p0 0", "1005 pass p0 d1v0 Tickled 1005"]
+    );
+}

@@ -1,7 +1,7 @@
 //! Scheduler passes on one pcpu: slices, the rate limit, who goes on.
 
 use super::*;
-use crate::credit::SEARCH_STEPS;
+use crate::credit::{LIMIT_STEPS, SEARCH_STEPS};
 
 #[test]
 fn idling_has_a_slice_in_3_1_only() {
@@ -157,7 +157,21 @@ fn who_is_over_is_dispatched_after_a_search() {
         rig.block(running);
         rig.tables.work = 0;
         assert_eq!(rig.pass(P0).next, Some(next));
-        assert_eq!(rig.tables.work, work, "{priority:?}");
+        assert_eq!(rig.tables.work, LIMIT_STEPS + work, "{priority:?}");
+    }
+}
+
+#[test]
+fn without_a_rate_limit_nothing_is_spent_on_it() {
+    for (limit, work) in [(0, 0), (1_000, LIMIT_STEPS)] {
+        let topology = Topology::flat(1).unwrap();
+        let mut rig = Rig::with("4.17", topology, &[("ratelimit_us", limit)]);
+        rig.running_on(P0, UNDER);
+        rig.queued_on(P0, UNDER);
+        rig.skip(ms(2));
+        rig.tables.work = 0;
+        rig.pass(P0);
+        assert_eq!(rig.tables.work, work, "{limit} us");
     }
 }
 
