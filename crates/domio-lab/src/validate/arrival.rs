@@ -366,20 +366,26 @@ mod tests {
         );
     }
 
-    /// A turn of 150 us every 10 ms, and the tick of 60 us after it. The turns `long` are done so
-    /// much later, or their ticks are if `from_tick`; what is due then follows as early as it can
-    /// if it `follows`, and is left out otherwise.
-    fn waiting(long: &[u64], waits: u64, from_tick: bool, follows: bool) -> Vec<Demand> {
+    /// A guest that had to wait: in which turn, for how long, and whether it was woken by the tick
+    /// after it instead.
+    type Wait = (u64, u64, bool);
+
+    /// A turn of 150 us every 10 ms, and the tick of 60 us after it, done later by `waits`. What is
+    /// due then follows as early as it can if it `follows`, and is left out otherwise.
+    fn waiting(waits: &[Wait], follows: bool) -> Vec<Demand> {
         let (mut wakes, mut blocks) = (Vec::new(), Vec::new());
         let mut add = |at: u64, takes: u64| {
             wakes.push(at);
             blocks.push(at + takes);
             at + takes
         };
+        let waited = |turn: u64, by_tick: bool| -> u64 {
+            let wait = waits.iter().find(|w| (w.0, w.2) == (turn, by_tick));
+            wait.map_or(0, |w| w.1)
+        };
         let (mut turn, mut done) = (0, 0);
         while turn < 100 {
-            let waited = if long.contains(&turn) { waits } else { 0 };
-            let (of_turn, of_tick) = if from_tick { (0, waited) } else { (waited, 0) };
+            let (of_turn, of_tick) = (waited(turn, false), waited(turn, true));
             done = add((10_000 * turn).max(done + 74), 150 + of_turn);
             turn += 1;
             let tick = (done - 72) / 4_000 * 4_000 + 4_072;
@@ -404,12 +410,16 @@ mod tests {
     #[test]
     fn turns_that_follow_a_long_wait_show_a_loop() {
         // Three times make three to nine late turns of two hundred, which are few.
-        let long = [20, 40, 60];
-        for (waits, from_tick) in [(15_000, false), (35_000, false), (25_000, true)] {
-            assert!(is_loop(&waiting(&long, waits, from_tick, true)), "{waits}");
-            let without = waiting(&long, waits, from_tick, false);
-            assert!(!is_loop(&without), "{waits}: turns are left out");
+        let thrice = |wait, by_tick| [20, 40, 60].map(|turn| (turn, wait, by_tick));
+        for (wait, by_tick) in [(15_000, false), (35_000, false), (25_000, true)] {
+            let waits = thrice(wait, by_tick);
+            assert!(is_loop(&waiting(&waits, true)), "{waits:?}");
+            assert!(!is_loop(&waiting(&waits, false)), "{waits:?}: left out");
         }
+        // Where the one turn that is due takes place with the tick, nothing has to follow.
+        let mut waits = thrice(15_000, false).to_vec();
+        waits.extend([70, 75, 80, 85].map(|turn| (turn, 12_000, true)));
+        assert!(is_loop(&waiting(&waits, true)));
     }
 
     #[test]
