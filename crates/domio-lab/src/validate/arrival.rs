@@ -84,17 +84,12 @@ pub fn attributed(recorded: Recorded) -> Vec<Demand> {
     recur::due(demands, &blocks, phase)
 }
 
-/// Leaves the turns alone in the loop: what takes less than half as long as most is none, but some
-/// other timer of the kernel, which the loop does not wait for.
+/// Leaves the turns alone in the loop, which does not wait for other timers of the kernel.
 fn only_turns(demands: &mut [Demand]) {
-    let takes = |d: &Demand| d.spin.max(d.work);
-    let looping = |d: &Demand| matches!(d.arrival, Arrival::Loop { .. });
-    let mut lengths: Vec<Duration> = demands.iter().filter(|d| looping(d)).map(takes).collect();
-    lengths.sort_unstable();
-    let median = lengths.get(lengths.len() / 2).copied().unwrap_or_default();
-    for demand in demands {
+    let turns = recur::long(demands, |d| matches!(d.arrival, Arrival::Loop { .. }));
+    for (i, demand) in demands.iter_mut().enumerate() {
         if let Arrival::Loop { least } = demand.arrival
-            && takes(demand) <= median / 2
+            && turns.binary_search(&i).is_err()
         {
             demand.arrival = Arrival::Timer { least };
         }

@@ -57,18 +57,21 @@ pub fn due(mut demands: Vec<Demand>, blocks: &[Instant], tick: Option<Instant>) 
     with_ticks(demands, &due, blocks, tick)
 }
 
-/// The places of jobs in turn among `demands`. What takes much less than most is none, but
-/// something else that has a timer.
+/// The places of jobs in turn among `demands`.
 fn turns(demands: &[Demand]) -> Vec<usize> {
+    long(demands, Demand::in_turn)
+}
+
+/// The places of those `jobs` among `demands` that take more than half as long as most: what takes
+/// much less is none of them, but something else that has a timer.
+pub(super) fn long(demands: &[Demand], jobs: impl Fn(&Demand) -> bool) -> Vec<usize> {
     let takes = |i: usize| demands[i].spin.max(demands[i].work);
-    let mut jobs: Vec<usize> = (0..demands.len())
-        .filter(|i| demands[*i].in_turn())
-        .collect();
-    let mut lengths: Vec<Duration> = jobs.iter().map(|i| takes(*i)).collect();
+    let mut found: Vec<usize> = (0..demands.len()).filter(|i| jobs(&demands[*i])).collect();
+    let mut lengths: Vec<Duration> = found.iter().map(|i| takes(*i)).collect();
     lengths.sort_unstable();
     let median = lengths.get(lengths.len() / 2).copied().unwrap_or_default();
-    jobs.retain(|i| takes(*i) > median / 2);
-    jobs
+    found.retain(|i| takes(*i) > median / 2);
+    found
 }
 
 /// `demands` with the ticks that a kernel takes after each job, unless the next job comes first,

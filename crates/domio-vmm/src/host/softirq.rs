@@ -270,10 +270,13 @@ impl<S: Sink, D: Devices> Host<S, D> {
         self.pcpus[pcpu].handling &= !handling;
         let entering = self.pcpus[pcpu].phase == Phase::Entering;
         let cost = self.run_policy_timer(queue, pcpu, slot, now);
-        // A pass that was to come was put off when the handler began, and the way to one that the
-        // handler itself has asked for has the rest of the handler in it.
-        let asked = !entering && self.pcpus[pcpu].phase == Phase::Entering;
-        if !(asked || entering && waited) {
+        let paid = match entering {
+            // The pass was put off when the handler began.
+            true => waited,
+            // The way to a pass that the handler asked for has the rest of the handler in it.
+            false => self.pcpus[pcpu].phase == Phase::Entering,
+        };
+        if !paid {
             self.steal(queue, pcpu, now, cost);
         }
         self.fire_early(queue, pcpu, now);
