@@ -13,8 +13,9 @@
 
 use super::clock::usual;
 use super::demand::Recorded;
-use super::kernel_tick::{KERNEL_TICK, apart};
+use super::kernel_tick::KERNEL_TICK;
 use super::recur;
+use super::tick_wake;
 use domio_core::{Duration, Instant};
 use domio_vmm::config::{Arrival, Demand};
 
@@ -23,7 +24,7 @@ use domio_vmm::config::{Arrival, Demand};
 pub const LEAST: Duration = Duration::from_nanos(78_800);
 
 /// Wake-ups that come by no more than this later after a block come as early as they can.
-const JITTER: Duration = Duration::from_micros(3);
+pub(super) const JITTER: Duration = Duration::from_micros(3);
 
 /// Nor do they come by more than this earlier: guests differ in what they do until they block.
 const EARLY: Duration = Duration::from_micros(6);
@@ -38,7 +39,7 @@ const LATE_FEW: usize = 3;
 /// A loop that is so many periods late may leave turns out.
 const GIVES_UP: u64 = 3;
 
-/// Ticks of one guest differ by less, modulo their period.
+/// The times between turns differ by less than this both ways.
 const SPREAD: u64 = 30_000;
 
 /// The demands of `recorded` with the arrivals that its wake-ups speak for.
@@ -47,9 +48,10 @@ pub fn attributed(recorded: Recorded) -> Vec<Demand> {
         mut demands,
         mut blocks,
     } = recorded;
-    let phase = tick_phase(&demands, &blocks);
+    let wakes = demands.iter().skip(1).map(|d| d.at);
+    let phase = tick_wake::phase(wakes.zip(blocks.iter().copied()));
     let is_tick = |at: Instant, gap: Duration| {
-        gap <= KERNEL_TICK && phase.is_some_and(|p| apart(at, p) <= SPREAD)
+        gap <= KERNEL_TICK && phase.is_some_and(|p| tick_wake::is_one(at, p))
     };
     let loops = loops(&demands, &blocks, is_tick);
     // The first wake-up follows no block.
@@ -117,12 +119,13 @@ fn with_turns(demands: Vec<Demand>, blocks: Vec<Instant>) -> (Vec<Demand>, Vec<I
                 let of_turn = demand.work.saturating_sub(of_tick);
                 let at = done.saturating_sub(demand.work + LEAST).max(demand.at);
                 let least = LEAST;
+                // One that comes without the turn takes as long as others.
                 split.0.push(Demand {
-                    work: of_tick,
+                    work: tick.max(of_tick),
                     arrival: Arrival::Tick {
                         period: KERNEL_TICK,
                         least,
-                        saved: Duration::ZERO,
+                        saved: tick.saturating_sub(of_tick),
                     },
                     ..demand
                 });
@@ -196,22 +199,6 @@ fn period(turns: &[usize], demands: &[Demand]) -> Option<Duration> {
     let gap = |pair: &[usize]| demands[pair[1]].at.saturating_since(demands[pair[0]].at);
     let gaps = turns.windows(2).map(gap).collect();
     usual(gaps, Duration::from_nanos(2 * SPREAD), LATE_TURNS)
-}
-
-/// The phase that most wake-ups within one tick of a block share, if it is no chance: ticks are a
-/// sixtieth of the period wide, so a tenth of at least ten are many.
-fn tick_phase(demands: &[Demand], blocks: &[Instant]) -> Option<Instant> {
-    let soon: Vec<Instant> = demands
-        .iter()
-        .skip(1)
-        .zip(blocks)
-        .map(|(demand, block)| (demand.at, demand.at.saturating_since(*block)))
-        .filter(|(_, gap)| *gap > LEAST + JITTER && *gap <= KERNEL_TICK)
-        .map(|(at, _)| at)
-        .collect();
-    let same = |at: Instant| soon.iter().filter(|t| apart(**t, at) <= SPREAD).count();
-    let (count, at) = soon.iter().map(|at| (same(*at), *at)).max()?;
-    (soon.len() >= 10 && count * 10 >= soon.len()).then_some(at)
 }
 
 #[cfg(test)]
@@ -312,7 +299,7 @@ mod tests {
         let (found, blocks) = with_turns(demands.clone(), dones.to_vec());
         let (at, done) = (us(41_000) - LEAST, us(41_420));
         assert_eq!(found[..5], demands[..5]);
-        let both = [ticking(36_000, 20, 0), Demand { at, ..turn(0, 400) }];
+        let both = [ticking(36_000, 60, 40), Demand { at, ..turn(0, 400) }];
         assert_eq!(found[5..7], both);
         assert_eq!(found[7..8], demands[6..7]);
         assert_eq!(blocks[5..8], [at, done, us(44_700)]);
@@ -320,7 +307,7 @@ mod tests {
         assert_eq!(
             found[8..10],
             [
-                ticking(54_000, 6, 0),
+                ticking(54_000, 60, 54),
                 Demand {
                     at: us(61_000) - LEAST,
                     ..turn(0, 390)

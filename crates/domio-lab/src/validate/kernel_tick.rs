@@ -43,21 +43,34 @@ impl Clue {
     }
 }
 
-/// For each vcpu whose kernel tick shows in timers that were `late`: the time of one tick.
-pub fn kernel_ticks(late: &[Late], profile: &Profile) -> BTreeMap<VcpuName, Instant> {
+/// For each vcpu whose kernel tick shows in timers that were `late`: the time of one tick. Those of
+/// others are `known`.
+pub fn kernel_ticks(
+    late: &[Late],
+    profile: &Profile,
+    known: BTreeMap<VcpuName, Instant>,
+) -> BTreeMap<VcpuName, Instant> {
     let mut clues = clues(late, profile);
-    let mut found = BTreeMap::new();
+    let mut found = known;
+    for (vcpu, expired) in &found {
+        forget(&mut clues, *vcpu, *expired + until_exit(profile), profile);
+    }
     // The clearest phase first; what it explains speaks for nobody else.
     while let Some((vcpu, at)) = clearest(&clues, late, profile.timer_slop, &found) {
         // The slop counts from the end of the tick's own softirq.
         found.insert(vcpu, at.saturating_sub(until_exit(profile)));
-        let waited = at + profile.timer_slop + ACCOUNTING / 2;
-        clues.retain(|c| {
-            let accounted = apart(c.at, waited) <= ACCOUNTING.as_nanos() / 2;
-            !(c.suits(vcpu) && (near(c.at, at) || accounted))
-        });
+        forget(&mut clues, vcpu, at, profile);
     }
     found
+}
+
+/// Leaves the `clues` that a tick of `vcpu` whose slop counts from `at` does not explain.
+fn forget(clues: &mut Vec<Clue>, vcpu: VcpuName, at: Instant, profile: &Profile) {
+    let waited = at + profile.timer_slop + ACCOUNTING / 2;
+    clues.retain(|c| {
+        let accounted = apart(c.at, waited) <= ACCOUNTING.as_nanos() / 2;
+        !(c.suits(vcpu) && (near(c.at, at) || accounted))
+    });
 }
 
 /// The vcpu and time that most clues agree with and few of its timers deny, if that is not chance,
@@ -171,11 +184,27 @@ mod tests {
     #[test]
     fn timers_that_came_late_at_one_phase_show_a_tick() {
         let late = [timer(13_020, 32), timer(21_033, 19)];
-        let found = kernel_ticks(&late, &PROFILE);
+        let found = kernel_ticks(&late, &PROFILE, BTreeMap::new());
         let phase = found[&G1].as_nanos() % 4_000_000;
         assert!(phase.abs_diff(1_000_000) < 1_000, "{phase}");
         assert!(explains(&found, &late[0], &PROFILE));
         assert!(!explains(&found, &timer(13_120, 33), &PROFILE));
+    }
+
+    #[test]
+    fn what_a_known_tick_explains_speaks_for_nobody() {
+        let other = VcpuName::new(domio_core::DomainId(2), 0);
+        let late = [timer(13_020, 32), timer(21_033, 19)];
+        let late = late.map(|l| Late {
+            formers: vec![other],
+            ..l
+        });
+        let known = |phase| BTreeMap::from([(other, us(phase))]);
+        assert_eq!(kernel_ticks(&late, &PROFILE, known(5_000)), known(5_000));
+        // Theirs is not looked for where it is known.
+        let found = kernel_ticks(&late, &PROFILE, known(5_500));
+        assert_eq!((found.len(), found[&other]), (2, us(5_500)));
+        assert!(apart(found[&G1], us(1_000)) < 1_000);
     }
 
     #[test]
@@ -193,20 +222,33 @@ mod tests {
             beside(41_030, 22, g(3), &[g(4)]),
             beside(53_010, 42, g(4), &[]),
         ];
-        let found = kernel_ticks(&late, &PROFILE);
+        let found = kernel_ticks(&late, &PROFILE, BTreeMap::new());
         assert_eq!(found.keys().collect::<Vec<_>>(), [&g(4)]);
     }
 
     #[test]
     fn a_timer_that_came_on_time_denies_a_tick_just_before() {
         let on_time = timer(29_030, 0);
-        assert!(kernel_ticks(&[timer(13_020, 33), on_time.clone()], &PROFILE).is_empty());
+        assert!(
+            kernel_ticks(
+                &[timer(13_020, 33), on_time.clone()],
+                &PROFILE,
+                BTreeMap::new()
+            )
+            .is_empty()
+        );
         // Later than the slop it says nothing.
         let later = timer(29_060, 0);
-        assert_eq!(kernel_ticks(&[timer(13_020, 33), later], &PROFILE).len(), 1);
+        assert_eq!(
+            kernel_ticks(&[timer(13_020, 33), later], &PROFILE, BTreeMap::new()).len(),
+            1
+        );
         // Nor does it while another guest ran at that time.
         let mut other = on_time;
         other.since = us(29_010);
-        assert_eq!(kernel_ticks(&[timer(13_020, 33), other], &PROFILE).len(), 1);
+        assert_eq!(
+            kernel_ticks(&[timer(13_020, 33), other], &PROFILE, BTreeMap::new()).len(),
+            1
+        );
     }
 }

@@ -7,7 +7,7 @@
 //!
 //! From the recording the simulation takes what the host was configured to be (`scenario.json`),
 //! what the guests asked for ([`demand`], [`clock`], [`recur`], [`arrival`], [`unseen`],
-//! [`kernel_tick`]), what else of theirs kept timers from running ([`late`], [`hold`]) and the
+//! [`kernel_tick`], [`tick_wake`]), what else of theirs kept timers from running ([`late`], [`hold`]) and the
 //! state in which the trace found the host ([`mod@start`], and what a trace cannot show of it,
 //! [`mod@estimate`], or shows in the length of a pass alone, [`search`]). Everything after that is
 //! the model's own. One hardware profile serves every recording
@@ -31,6 +31,7 @@ pub mod recur;
 mod release;
 pub mod search;
 pub mod start;
+pub mod tick_wake;
 pub mod twin;
 pub mod unseen;
 

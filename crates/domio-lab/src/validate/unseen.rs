@@ -4,6 +4,7 @@ use super::hold::{before_wakes, holds};
 use super::kernel_tick::{KERNEL_TICK, kernel_ticks};
 use super::late::late_timers;
 use super::start::accounting_records;
+use super::tick_wake::expiries;
 use domio_core::{Duration, Instant, Record, VcpuName};
 use domio_vmm::Profile;
 use domio_vmm::host::Hold;
@@ -26,7 +27,7 @@ impl Unseen {
     pub fn of(records: &[Record], profile: &Profile, tslice: Duration) -> Unseen {
         let accountings = Accountings::of(records, tslice);
         let late = late_timers(records, profile, tslice, &accountings);
-        let kernel_ticks = kernel_ticks(&late, profile);
+        let kernel_ticks = kernel_ticks(&late, profile, expiries(records, profile));
         let mut holds = holds(&late, &kernel_ticks, profile);
         holds.extend(before_wakes(records, profile));
         Unseen {
