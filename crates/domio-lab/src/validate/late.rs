@@ -26,8 +26,8 @@ pub struct Late {
     pub current: VcpuName,
     /// Since when.
     pub since: Instant,
-    /// Who was preempted within the last kernel tick and still waits: their timers may still be
-    /// set.
+    /// Who was preempted or parked within the last kernel tick and has not run since: their timers
+    /// may still be set.
     pub formers: Vec<VcpuName>,
     /// Whether a timer or wake-up that the trace shows, or accounting, ended a timer slop before
     /// it came.
@@ -38,7 +38,7 @@ pub struct Late {
 #[derive(Clone, Default)]
 struct Follower {
     current: Option<(VcpuName, Instant)>,
-    /// Those that were preempted and have not run since, with the time.
+    /// Those that were preempted or parked and have not run since, with the time.
     formers: Vec<(VcpuName, Instant)>,
     /// The last tick: when it expired, and when the next is due.
     tick: Option<(Instant, Instant)>,
@@ -124,7 +124,8 @@ impl Follower {
             return;
         };
         self.formers.retain(|(vcpu, _)| *vcpu != r.vcpu);
-        if old == Runstate::Running && new == Runstate::Runnable && !r.vcpu.is_idle() {
+        let stopped = matches!(new, Runstate::Runnable | Runstate::Offline);
+        if old == Runstate::Running && stopped && !r.vcpu.is_idle() {
             self.formers.push((r.vcpu, r.at));
         }
         if new == Runstate::Running {
