@@ -1,15 +1,17 @@
-//! Timers of the scheduler that came late in a recording, or on time: its ticks and the ends of
-//! slices.
+//! Timers of the scheduler that came late in a recording, or on time: its ticks, its accounting
+//! and the ends of slices.
 //!
-//! Both leave a record, and when they were due follows from the records before, so each tells how
-//! long something kept the timers of its pcpu from running: the timer slop after another timer
-//! (xen-spec 0.3), or code of the hypervisor that interrupts have to wait for.
+//! All leave a record, accounting whenever it changes something, and when they were due follows
+//! from the records before, so each tells how long something kept the timers of its pcpu from
+//! running: the timer slop after another timer (xen-spec 0.3), or code of the hypervisor that
+//! interrupts have to wait for.
 
 use super::demand::SCHEDULE;
 use super::kernel_tick::KERNEL_TICK;
-use super::start::{TickRecord, tick_period};
+use super::start::{TickRecord, accounting_records, tick_period};
 use super::unseen::Accountings;
 use domio_core::{Duration, Instant, Kind, PcpuId, Record, Runstate, VcpuName};
+use domio_sched::credit::ACCOUNTING;
 use domio_vmm::Profile;
 use std::collections::BTreeMap;
 
@@ -42,14 +44,21 @@ struct Follower {
     formers: Vec<(VcpuName, Instant)>,
     /// The last tick: when it expired, and when the next is due.
     tick: Option<(Instant, Instant)>,
+    /// When accounting expired last, as far as it left a record.
+    accounted: Option<Instant>,
     pass: Option<Instant>,
     slice_end: Option<Instant>,
     /// Last timer or wake-up that shows in the trace.
     known: Option<Instant>,
+    /// The same before the last wake-up, which may be accounting's own.
+    before_wake: Option<Instant>,
 }
 
 /// Who runs for longer than this at a tick of its kernel gets it then.
 const LEAST: Duration = Duration::from_micros(100);
+
+/// Accounting takes longer by up to this, by what it has to do.
+const VARIES: Duration = Duration::from_micros(3);
 
 /// A timer that differs by less from when it was due came on time.
 pub const ON_TIME: Duration = Duration::from_micros(1);
@@ -64,31 +73,41 @@ pub fn late_timers(
     let period = tick_period(tslice);
     let mut pcpus: BTreeMap<PcpuId, Follower> = BTreeMap::new();
     let mut found = Vec::new();
+    let mut accounting = accounting_records(records).peekable();
     for r in records {
         let p = pcpus.entry(r.pcpu).or_default();
-        let mut late = None;
-        match r.kind {
-            Kind::Wake | Kind::Sleep => p.known = Some(r.at),
+        let accounts = accounting.next_if(|a| core::ptr::eq(*a, r)).is_some();
+        let late = match r.kind {
+            _ if accounts => p.accounting(r, profile, tslice),
             Kind::Policy if r.policy_event().is_some_and(|(e, _)| e == SCHEDULE) => {
                 let came = r.at.saturating_sub(profile.timer_to_pass);
-                late = p.slice_end.take().map(|end| (end, came));
                 p.pass = Some(r.at);
+                p.slice_end.take().map(|end| (end, came))
             }
-            Kind::Policy => {
-                if let Some(tick) = TickRecord::of(r, profile) {
-                    late = p.tick(&tick, period);
-                }
-            }
-            Kind::InfNext | Kind::Continue => p.slice_end = slice_end(p.pass, r.data[1]),
-            Kind::RunstateChange => p.follow(r),
-            _ => {}
+            Kind::Policy => TickRecord::of(r, profile).and_then(|tick| p.tick(&tick, period)),
+            _ => None,
+        };
+        if accounts && r.kind == Kind::RunstateChange {
+            p.known = p.before_wake;
         }
         if let Some((due, came)) = late
-            && let Some(current) = p.current
             && came + ON_TIME > due
             && came < due + profile.timer_slop + Duration::from_micros(5)
         {
-            found.push(p.late(r.pcpu, current, due, came, profile, accountings));
+            if p.current.is_some() {
+                let slop = profile.timer_slop;
+                let after_accounting =
+                    !accounts && accountings.near(came.saturating_sub(slop), slop);
+                found.push(p.late(r.pcpu, due, came, slop, after_accounting));
+            }
+            p.known = p.known.max(Some(came));
+        }
+        match r.kind {
+            Kind::Wake => p.before_wake = p.known.replace(r.at),
+            Kind::Sleep => p.known = Some(r.at),
+            Kind::InfNext | Kind::Continue => p.slice_end = slice_end(p.pass, r.data[1]),
+            Kind::RunstateChange => p.follow(r),
+            _ => {}
         }
     }
     found
@@ -119,6 +138,26 @@ impl Follower {
         due.map(|due| (due, tick.expired))
     }
 
+    /// Takes a record of accounting; the first one of each that follows another by one period tells
+    /// when it was due and when it came. After more than one, any on the way may have been late.
+    fn accounting(
+        &mut self,
+        r: &Record,
+        profile: &Profile,
+        period: Duration,
+    ) -> Option<(Instant, Instant)> {
+        let takes = profile.timer_to_handler[usize::from(ACCOUNTING)];
+        let came = r.at.saturating_sub(takes);
+        let last = self.accounted;
+        if last.is_some_and(|last| came.saturating_since(last) < period / 2) {
+            return None;
+        }
+        self.accounted = Some(came);
+        let due = last? + period + takes;
+        let on_time = came <= due + VARIES;
+        (came < due + period / 2).then_some((if on_time { came } else { due + VARIES }, came))
+    }
+
     fn follow(&mut self, r: &Record) {
         let Some((old, new)) = r.runstates() else {
             return;
@@ -133,16 +172,17 @@ impl Follower {
         }
     }
 
+    /// What came at `came` while somebody ran; `after_accounting` says that this was within the
+    /// slop after it.
     fn late(
         &self,
         pcpu: PcpuId,
-        (current, since): (VcpuName, Instant),
         due: Instant,
         came: Instant,
-        profile: &Profile,
-        accountings: &Accountings,
+        slop: Duration,
+        after_accounting: bool,
     ) -> Late {
-        let slop = profile.timer_slop;
+        let (current, since) = self.current.expect("a timer is late for somebody");
         let at = came.saturating_sub(slop);
         let shown = self.known.is_some_and(|k| at.saturating_since(k) < slop);
         let recent = |(_, until): &&(VcpuName, Instant)| at.saturating_since(*until) < KERNEL_TICK;
@@ -153,7 +193,7 @@ impl Follower {
             current,
             since,
             formers: self.formers.iter().filter(recent).map(|f| f.0).collect(),
-            explained: shown || accountings.near(at, slop),
+            explained: shown || after_accounting,
         }
     }
 }
@@ -226,14 +266,86 @@ mod tests {
     }
 
     #[test]
-    fn those_that_were_preempted_within_a_kernel_tick_may_have_a_timer_set() {
+    fn accounting_is_due_a_period_after_the_last_that_left_a_record() {
+        const ACCOUNT_STOP: u8 = 3;
+        let g1 = VcpuName::new(DomainId(1), 0);
+        let takes = PROFILE.timer_to_handler[usize::from(ACCOUNTING)].as_nanos();
+        let parks = |at| Record::new(ns(at), PcpuId(0), Kind::Sleep, g1);
+        let first = parks(1_000_000);
+        let next = 31_000_000 + takes;
+        let on_time = [first, parks(next + 2_900), parks(next + 30_002_000)];
+        assert_eq!(lateness(&on_time), [0, 0]);
+        let late = [
+            first,
+            parks(next + 45_000),
+            of_tick(31_046_500, ACCOUNT_STOP),
+        ];
+        assert_eq!(lateness(&late), [45_000 - VARIES.as_nanos() as i64]);
+        // One that left no record in between may have been the late one.
+        assert_eq!(
+            lateness(&[first, parks(next + 30_000_000 + 45_000)]),
+            [0; 0]
+        );
+    }
+
+    #[test]
+    fn what_accounting_unparks_does_not_explain_that_it_was_late() {
+        let g1 = VcpuName::new(DomainId(1), 0);
+        let parked = VcpuName::new(DomainId(2), 0);
+        let (offline, waits, runs) = (Runstate::Offline, Runstate::Runnable, Runstate::Running);
+        let unparks = |at| {
+            [
+                Record::new(ns(at), PcpuId(0), Kind::Wake, parked),
+                Record::runstate(ns(at + 1_000), PcpuId(0), parked, offline, waits),
+            ]
+        };
+        let mut records = vec![Record::runstate(ns(0), PcpuId(0), g1, waits, runs)];
+        records.push(Record::new(ns(1_000_000), PcpuId(0), Kind::Sleep, parked));
+        let late = |records: &[Record]| {
+            let found = late_timers(records, &PROFILE, TSLICE, &Accountings::default());
+            let last = found.last().expect("accounting was late");
+            (last.came > last.due, last.explained)
+        };
+        records.extend(unparks(31_030_000));
+        assert_eq!(late(&records), (true, false));
+        // A wake-up 45 us before does.
+        let other = Record::new(ns(30_985_000), PcpuId(0), Kind::Wake, g1);
+        records.insert(2, other);
+        assert_eq!(late(&records), (true, true));
+    }
+
+    #[test]
+    fn a_tick_explains_a_slice_that_ends_late() {
+        let g1 = VcpuName::new(DomainId(1), 0);
+        let pass = |at| Record::policy(ns(at), PcpuId(0), 0, SCHEDULE, &[0]);
+        let mut goes_on = Record::new(ns(2_000), PcpuId(0), Kind::Continue, g1);
+        goes_on.data[1] = 11_020_000;
+        let (waits, runs) = (Runstate::Runnable, Runstate::Running);
+        let explained = |tick: u64| {
+            let records = [
+                Record::runstate(ns(0), PcpuId(0), g1, waits, runs),
+                of_tick(tick - 10_000_000, PICKED_CPU),
+                pass(1_000),
+                goes_on,
+                of_tick(tick + 2_900, PICKED_CPU),
+                pass(11_021_000 + 30_000 + PROFILE.timer_to_pass.as_nanos()),
+            ];
+            let found = late_timers(&records, &PROFILE, TSLICE, &Accountings::default());
+            found.iter().map(|l| l.explained).collect::<Vec<_>>()
+        };
+        assert_eq!(explained(11_000_000), [false, true]);
+        assert_eq!(explained(10_900_000), [false, false]);
+    }
+
+    #[test]
+    fn those_that_were_preempted_or_parked_within_a_kernel_tick_may_have_a_timer_set() {
         use Runstate::{Blocked, Runnable, Running};
         let g = |id| VcpuName::new(DomainId(id), 0);
         let change = |at, id, old, new| Record::runstate(ns(at), PcpuId(0), g(id), old, new);
         let records = [
             change(0, 1, Runnable, Running),
             of_tick(1_000_000, PICKED_CPU),
-            // Too long ago, waits, sleeps, runs again.
+            // Too long ago, waits, sleeps, runs again, is parked.
             change(5_000_000, 1, Running, Runnable),
             change(5_000_000, 2, Runnable, Running),
             change(9_000_000, 2, Running, Runnable),
@@ -243,11 +355,16 @@ mod tests {
             change(10_100_000, 4, Running, Runnable),
             change(10_100_000, 5, Runnable, Running),
             change(10_200_000, 5, Running, Runnable),
-            change(10_200_000, 4, Runnable, Running),
+            change(10_200_000, 6, Runnable, Running),
+            change(10_300_000, 6, Running, Runstate::Offline),
+            change(10_300_000, 4, Runnable, Running),
             of_tick(11_022_900, PICKED_CPU),
         ];
         let found = late_timers(&records, &PROFILE, TSLICE, &Accountings::default());
         let late = found.last().unwrap();
-        assert_eq!((late.current, &late.formers[..]), (g(4), &[g(2), g(5)][..]));
+        assert_eq!(
+            (late.current, &late.formers[..]),
+            (g(4), &[g(2), g(5), g(6)][..])
+        );
     }
 }
