@@ -4,6 +4,7 @@
 //! system calls and traps pass through the hypervisor, where a timer interrupt has to wait. Either
 //! shows only in a tick or slice that comes late. How late is taken from there.
 
+use super::job_timer::Series;
 use super::kernel_tick::explains;
 use super::late::Late;
 use domio_core::{Duration, Instant, Kind, Record, VcpuName};
@@ -38,15 +39,21 @@ pub fn before_wakes<'a>(
     })
 }
 
-/// The holds that timers which were `late` tell of, without those that `kernel_ticks` explain.
+/// The holds that timers which were `late` tell of, without those that `kernel_ticks` or the timers
+/// of `jobs` explain.
 pub fn holds(
     late: &[Late],
     kernel_ticks: &BTreeMap<VcpuName, Instant>,
+    jobs: &BTreeMap<VcpuName, Series>,
     profile: &Profile,
 ) -> Vec<Hold> {
     late.iter()
         .filter(|l| !l.explained && l.came > l.due + LATE)
         .filter(|l| !explains(kernel_ticks, l, profile))
+        .filter(|l| {
+            let mut of = jobs.iter().filter(|(vcpu, _)| l.concerns(**vcpu));
+            !of.any(|(_, series)| series.explains(l, profile))
+        })
         .map(|l| {
             let from = if l.came > l.due + ENTRY {
                 let handled = profile.softirq.guest + profile.softirq.exit;
@@ -95,7 +102,7 @@ mod tests {
             timer(300_000, 330_000, false),
             timer(400_000, 430_000, true),
         ];
-        let found = holds(&late, &BTreeMap::new(), &PROFILE);
+        let found = holds(&late, &BTreeMap::new(), &BTreeMap::new(), &PROFILE);
         let spans: Vec<_> = found.iter().map(|h| (h.from, h.until)).collect();
         assert_eq!(
             spans,
@@ -107,7 +114,7 @@ mod tests {
             ]
         );
         let tick = ns(330_000 - 51_880);
-        let left = holds(&late, &[(G1, tick)].into(), &PROFILE);
+        let left = holds(&late, &[(G1, tick)].into(), &BTreeMap::new(), &PROFILE);
         assert_eq!(left, found[..1], "the guest's own tick explains the other");
     }
 

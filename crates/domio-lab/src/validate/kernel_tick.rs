@@ -121,10 +121,9 @@ fn by_chance(count: usize, of: usize) -> bool {
 pub fn explains(ticks: &BTreeMap<VcpuName, Instant>, late: &Late, profile: &Profile) -> bool {
     let at = late.came.saturating_sub(profile.timer_slop);
     late.came > late.due + LATE
-        && ticks.iter().any(|(vcpu, tick)| {
-            let suits = late.current == *vcpu || late.formers.contains(vcpu);
-            suits && near(at, *tick + until_exit(profile))
-        })
+        && ticks
+            .iter()
+            .any(|(vcpu, tick)| late.concerns(*vcpu) && near(at, *tick + until_exit(profile)))
 }
 
 /// Whether two times are the same modulo the period.
@@ -140,7 +139,7 @@ pub fn apart(a: Instant, b: Instant) -> u64 {
 }
 
 /// From the expiry of a guest's timer to the time that the slop counts from.
-fn until_exit(profile: &Profile) -> Duration {
+pub(super) fn until_exit(profile: &Profile) -> Duration {
     profile.softirq.of_guest() + profile.softirq.exit
 }
 

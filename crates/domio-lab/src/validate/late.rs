@@ -114,6 +114,11 @@ pub fn late_timers(
 }
 
 impl Late {
+    /// Whether a timer of `vcpu` may have made it late.
+    pub fn concerns(&self, vcpu: VcpuName) -> bool {
+        self.current == vcpu || self.formers.contains(&vcpu)
+    }
+
     /// Whether it came on time although a timer of `current` at `phase` modulo `period`, done by
     /// then, would have made it late.
     pub fn denies(&self, phase: Instant, period: Duration, slop: Duration) -> bool {

@@ -7,8 +7,8 @@
 //!
 //! From the recording the simulation takes what the host was configured to be (`scenario.json`),
 //! what the guests asked for ([`demand`], [`clock`], [`recur`], [`arrival`], [`unseen`],
-//! [`kernel_tick`], [`tick_wake`]), what else of theirs kept timers from running ([`late`], [`hold`]) and the
-//! state in which the trace found the host ([`mod@start`], and what a trace cannot show of it,
+//! [`kernel_tick`], [`tick_wake`], [`job_timer`]), what else of theirs kept timers from running
+//! ([`late`], [`hold`]) and the state in which the trace found the host ([`mod@start`], and what a trace cannot show of it,
 //! [`mod@estimate`], or shows in the length of a pass alone, [`search`]). Everything after that is
 //! the model's own. One hardware profile serves every recording
 //! ([`domio_vmm::Profile::XEN_4_17_EMULATED`]). A description and a trace that cannot be of one
@@ -23,6 +23,7 @@ pub mod estimate;
 mod fit;
 mod guess;
 pub mod hold;
+pub mod job_timer;
 pub mod kernel_tick;
 pub mod late;
 mod matching;

@@ -3,6 +3,7 @@
 use super::arrival::attributed;
 use super::demand::demands;
 use super::fit;
+use super::job_timer::Series;
 use super::kernel_tick::KERNEL_TICK;
 use super::recording::{DescribedWorkload, Recording};
 use super::release::COMPARED_WITH;
@@ -15,7 +16,8 @@ use domio_core::{
 use domio_sched::credit::{Credit, DESCRIPTOR, Priority, WarmVcpu};
 use domio_sched::{Cx, Scheduler};
 use domio_vmm::config::{
-    Demand, DomainConfig, GuestConfig, HostConfig, KernelTick, TaskConfig, VcpuConfig, Workload,
+    Demand, Distribution, DomainConfig, GuestConfig, HostConfig, KernelTick, TaskConfig,
+    VcpuConfig, Workload,
 };
 use domio_vmm::host::{AdoptedPcpu, AdoptedVcpu, Adoption, Hold};
 use domio_vmm::{Profile, Simulation};
@@ -115,12 +117,21 @@ impl Twin {
                         period: KERNEL_TICK,
                         phase: origin + at.since(start.at) % KERNEL_TICK,
                     });
+                    let job = unseen.jobs.get(&name).map(|job| {
+                        let shifted = Series {
+                            at: origin + job.after(start.at).since(start.at),
+                            ..*job
+                        };
+                        job_task(&shifted)
+                    });
                     // A guest that computes may have vcpus to spare.
                     let workload = match seen.contains_key(&name) {
                         true => domain.workload,
                         false => DescribedWorkload::Replay,
                     };
-                    vcpu_config(workload, &recorded, origin, tick)
+                    let mut vcpu = vcpu_config(workload, &recorded, origin, tick);
+                    vcpu.tasks.extend(job);
+                    vcpu
                 })
                 .collect();
             domains.push(DomainConfig {
@@ -295,6 +306,20 @@ fn aligned(begin: Instant, offset: Duration, tick: Duration) -> Duration {
     let base = TAKE_OVER.as_nanos() % tick.as_nanos();
     let wanted = (begin.as_nanos() + offset.as_nanos()) % tick.as_nanos();
     Duration::from_nanos((wanted + tick.as_nanos() - base) % tick.as_nanos())
+}
+
+/// The jobs of a guest that does other things besides, from the time of `timer` on: the timer is
+/// all that matters of them.
+fn job_task(timer: &Series) -> TaskConfig {
+    TaskConfig {
+        name: "job".to_owned(),
+        priority: 1,
+        workload: Workload::Periodic {
+            period: timer.period,
+            phase: timer.at.since(Instant::ZERO),
+            burst: Distribution::Constant(Duration::from_nanos(1)),
+        },
+    }
 }
 
 fn vcpu_config(

@@ -1,14 +1,15 @@
 //! Interrupts that leave no record of their own, but whose times follow from others.
 
 use super::hold::{before_wakes, holds};
+use super::job_timer::{Series, job_timers};
 use super::kernel_tick::{KERNEL_TICK, kernel_ticks};
 use super::late::late_timers;
 use super::start::accounting_records;
 use super::tick_wake::expiries;
-use domio_core::{Duration, Instant, Record, VcpuName};
+use domio_core::{Duration, Instant, Kind, Record, VcpuName};
 use domio_vmm::Profile;
 use domio_vmm::host::Hold;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Interrupts that a recording does not show.
 #[derive(Clone, Debug, Default)]
@@ -16,6 +17,8 @@ pub struct Unseen {
     /// The time of one kernel tick of each vcpu whose guest's ticks are known. Others follow at
     /// multiples of [`KERNEL_TICK`].
     pub kernel_ticks: BTreeMap<VcpuName, Instant>,
+    /// The timer of the jobs of guests that never sleep.
+    pub jobs: BTreeMap<VcpuName, Series>,
     /// When credit's accounting ran.
     pub accountings: Accountings,
     /// When something that left no record, and is none of the above, kept timers from running.
@@ -28,11 +31,15 @@ impl Unseen {
         let accountings = Accountings::of(records, tslice);
         let late = late_timers(records, profile, tslice, &accountings);
         let kernel_ticks = kernel_ticks(&late, profile, expiries(records, profile));
-        let mut holds = holds(&late, &kernel_ticks, profile);
+        let blocks = records.iter().filter(|r| r.kind == Kind::Block);
+        let sleepers: BTreeSet<VcpuName> = blocks.map(|r| r.vcpu).collect();
+        let jobs = job_timers(&late, &kernel_ticks, &sleepers, profile);
+        let mut holds = holds(&late, &kernel_ticks, &jobs, profile);
         holds.extend(before_wakes(records, profile));
         Unseen {
             holds,
             kernel_ticks,
+            jobs,
             accountings,
         }
     }
@@ -136,6 +143,7 @@ mod tests {
         let vcpu = VcpuName::from_word(1 << 16);
         let unseen = Unseen {
             kernel_ticks: [(vcpu, us(9_500))].into(),
+            jobs: BTreeMap::new(),
             holds: Vec::new(),
             // Three periods of 30 ms that came 1 us late each.
             accountings: Accountings {
