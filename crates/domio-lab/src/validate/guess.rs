@@ -10,6 +10,9 @@ use domio_sim::{Outcome, RandomStream};
 /// Parts of a credit that a guess tells apart.
 const PARTS: i64 = 1_000_000;
 
+/// Nanoseconds of a credit.
+const CREDIT: i64 = 100_000;
+
 /// Where guesses of one recording begin.
 pub struct Guesser<'a> {
     twin: &'a Twin,
@@ -103,7 +106,7 @@ impl<'a> Guesser<'a> {
     fn change(&self, vcpus: &mut [HiddenVcpu], i: usize, random: &mut RandomStream) {
         let most = self.most();
         let v = &mut vcpus[i];
-        match random.below(8) {
+        match random.below(10) {
             0 => {
                 v.priority = match v.priority {
                     Priority::Under => Priority::Over,
@@ -113,6 +116,12 @@ impl<'a> Guesser<'a> {
             }
             1 => v.credit = random.below(2 * most as u64) as i64 - most,
             2 => v.residual = random.below(PARTS as u64) as u32,
+            3 => v.ahead = random.below(2 * CREDIT as u64) as i64 - CREDIT,
+            4 => {
+                let step = 1 << random.below(17);
+                let by = random.below(2 * step + 1) as i64 - step as i64;
+                v.ahead = (v.ahead + by).clamp(-CREDIT, CREDIT);
+            }
             _ => {
                 // From a millionth of a credit to about half of what one can have.
                 let step = 1 << random.below(28);
@@ -186,6 +195,7 @@ fn first_guess(twin: &Twin) -> Hidden {
             HiddenVcpu {
                 credit: 0,
                 residual: 500_000,
+                ahead: 0,
                 priority,
             }
         })
@@ -259,6 +269,7 @@ mod tests {
         let mut v = HiddenVcpu {
             credit: 3,
             residual: 999_999,
+            ahead: 0,
             priority: Priority::Under,
         };
         for by in [0, 1, -1, 999_999, -5_000_001, 268_435_456] {
@@ -286,7 +297,9 @@ mod tests {
             assert!(earners.into_iter().eq(0..state.vcpus.len()));
             for v in &state.vcpus {
                 assert!((-2 * most..=most).contains(&v.credit) && v.residual < 1_000_000);
+                assert!((-CREDIT..=CREDIT).contains(&v.ahead));
             }
         }
+        assert!(state.vcpus.iter().all(|v| v.ahead != 0), "looked for");
     }
 }

@@ -56,6 +56,8 @@ pub struct HiddenVcpu {
     pub credit: i64,
     /// What was burned beyond whole credits, in millionths of a credit.
     pub residual: u32,
+    /// How far `start_time` is ahead of now or of when it runs next, in nanoseconds.
+    pub ahead: i64,
     /// Priority class.
     pub priority: Priority,
 }
@@ -217,6 +219,7 @@ impl Twin {
                     vcpu: find(v.name),
                     credit: h.credit,
                     residual: h.residual,
+                    ahead: h.ahead,
                     priority: h.priority,
                     active: v.active.unwrap_or(false).then(|| hidden.place(*i)),
                     parked: v.parked,

@@ -21,6 +21,10 @@ pub struct WarmVcpu {
     /// What it has burned beyond whole credits, in nanoseconds times 10: 0 to 999,999. Zero in
     /// releases before 4.3, which do not keep it.
     pub residual: u32,
+    /// How far its `start_time` is ahead of now, or of the time at which it will run next; behind
+    /// if negative. Up to a credit's time either way: a debit moves it by whole credits (xen-spec
+    /// 3.4). Zero in releases before 3.4, which sample.
+    pub ahead: i64,
     /// Its priority, not idle.
     pub priority: Priority,
     /// Its place among those that earn credit, the first that accounting visits the lowest; `None`
@@ -104,11 +108,11 @@ impl Credit {
         if warm.parked {
             v.set(flag::PARKED);
         }
-        v.start = if current {
-            cx.now().as_nanos() as i64
-        } else {
-            0
-        };
+        v.start = warm.ahead
+            + match current {
+                true => cx.now().as_nanos() as i64,
+                false => 0,
+            };
         if !current && cx.vcpu(warm.vcpu).runnable() {
             let pcpu = cx.vcpu(warm.vcpu).pcpu;
             self.link_before(pcpu, warm.vcpu.0, NIL);

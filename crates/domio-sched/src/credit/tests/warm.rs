@@ -40,12 +40,18 @@ fn a_run_continues_from_the_state_of_another() {
             .into_iter()
             .chain(first.queue(P0))
             .collect();
+        // The start of one that does not run is kept without the time.
+        let counted_from = |vcpu| match first.current(P0) == Some(vcpu) {
+            true => first.now.as_nanos() as i64,
+            false => 0,
+        };
         let warm: Vec<_> = (0..)
             .zip(&order)
             .map(|(place, &vcpu)| WarmVcpu {
                 vcpu,
                 credit: first.credit.credit(vcpu),
                 residual: first.credit.residual(vcpu),
+                ahead: first.credit.vcpus[vcpu.index()].start - counted_from(vcpu),
                 priority: first.credit.priority(vcpu),
                 active: first.credit.is_active(vcpu).then_some(place),
                 parked: first.credit.is_parked(vcpu),
@@ -100,6 +106,7 @@ fn a_warm_start_shows_in_every_view() {
         vcpu: running,
         credit: 120,
         residual: 5,
+        ahead: -30_000,
         priority: BOOST,
         active: Some(7),
         parked: false,
@@ -138,10 +145,16 @@ fn a_warm_start_shows_in_every_view() {
     assert_eq!(rig.credit.weight, 3 * 256);
     let order: Vec<_> = rig.credit.active_domains().collect();
     assert_eq!(order, [DomainId(2), DomainId(0), DomainId(1)], "by place");
-    // It is charged from now on only.
+    // It is charged from now on only, and for the 30 us that its start is behind: three tenths of a
+    // credit, which count again next time.
     rig.skip(ms(1));
     rig.tick(P0);
-    assert_eq!(rig.credit.credit(running), 110);
+    let charged = |rig: &Rig| (rig.credit.credit(running), rig.credit.residual(running));
+    assert_eq!(charged(&rig), (110, 300_005));
+    rig.skip(ms(1));
+    rig.tick(P0);
+    assert_eq!(charged(&rig), (100, 600_005));
+    assert_eq!(rig.credit.vcpus[queued.index()].start, -30_000);
 }
 
 #[test]
@@ -153,6 +166,7 @@ fn a_warm_start_of_3_1_meets_the_accounting_tick() {
             vcpu: v,
             credit: -300,
             residual: 0,
+            ahead: 0,
             priority: OVER,
             active: Some(0),
             parked: false,
