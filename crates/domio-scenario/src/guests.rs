@@ -29,7 +29,11 @@ impl Os {
 const LINUX_TICK: KernelTick = KernelTick {
     period: Duration::from_millis(4),
     phase: Instant::ZERO,
+    least: LEAST_AHEAD,
 };
+
+/// Linux on Xen sets no timer nearer than this: `TIMER_SLOP`, `arch/x86/xen/time.c`.
+pub(crate) const LEAST_AHEAD: Duration = Duration::from_micros(100);
 
 /// Time slice of a round-robin task under Linux: `DEF_TIMESLICE`, 100 ms (kernel/sched.c, 2.6.18).
 const LINUX_SLICE: Duration = Duration::from_millis(100);

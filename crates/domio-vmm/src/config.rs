@@ -65,6 +65,10 @@ pub struct KernelTick {
     pub period: Duration,
     /// Time of one tick; all others are multiples of the period away.
     pub phase: Instant,
+    /// The least time from when the guest executes again to a tick that it sets then: one that is
+    /// due sooner comes so late. Linux on Xen sets no timer nearer than 100 us (`TIMER_SLOP` of its
+    /// `arch/x86/xen/time.c`), and takes some time until it sets it.
+    pub least: Duration,
 }
 
 /// The small operating system inside a guest.

@@ -79,8 +79,16 @@ pub struct Guest {
     turn: Duration,
     /// Serves devices; without any, the guest knows no interrupts but timers.
     kernel: Option<Box<Kernel>>,
-    kernel_tick: Option<KernelTick>,
+    /// Meaningless without one.
+    kernel_tick: KernelTick,
 }
+
+/// In the place of a tick where there is none: no `Option`, so that a vcpu fits its cache lines.
+const NO_TICK: KernelTick = KernelTick {
+    period: Duration::ZERO,
+    phase: Instant::ZERO,
+    least: Duration::ZERO,
+};
 
 impl Guest {
     /// A guest that starts at `start`. `stream` names the random streams of its tasks: it is
@@ -108,7 +116,7 @@ impl Guest {
             softirq_left: Duration::ZERO,
             turn: Duration::ZERO,
             task_wake: Instant::MAX,
-            kernel_tick: vcpu.kernel_tick,
+            kernel_tick: vcpu.kernel_tick.unwrap_or(NO_TICK),
             ticks: vcpu.kernel_tick.is_some(),
             costs: !(config.irq_cost + config.softirq_cost).is_zero(),
             steady: false,
@@ -288,15 +296,20 @@ impl Guest {
 
     /// Programs the first kernel tick after `now`, or none when no task is ready.
     fn set_tick(&mut self, now: Instant) {
-        self.tick_at = match self.kernel_tick {
-            Some(KernelTick { period, phase }) if self.tasks.iter().any(Task::ready) => {
-                if phase > now {
-                    phase
-                } else {
-                    phase + period * (now.since(phase).as_nanos() / period.as_nanos() + 1)
-                }
-            }
-            _ => Instant::MAX,
+        self.tick_at = if self.ticks && self.tasks.iter().any(Task::ready) {
+            let KernelTick {
+                period,
+                phase,
+                least,
+            } = self.kernel_tick;
+            let next = if phase > now {
+                phase
+            } else {
+                phase + period * (now.since(phase).as_nanos() / period.as_nanos() + 1)
+            };
+            next.max(now + least)
+        } else {
+            Instant::MAX
         };
     }
 

@@ -7,7 +7,7 @@
 //! interrupts have to wait for.
 
 use super::demand::SCHEDULE;
-use super::kernel_tick::KERNEL_TICK;
+use super::kernel_tick::{KERNEL_TICK, LEAST_AHEAD};
 use super::start::{TickRecord, accounting_records, tick_period};
 use super::unseen::Accountings;
 use domio_core::{Duration, Instant, Kind, PcpuId, Record, Runstate, VcpuName};
@@ -53,9 +53,6 @@ struct Follower {
     /// The same before the last wake-up, which may be accounting's own.
     before_wake: Option<Instant>,
 }
-
-/// Who runs for longer than this at a tick of its kernel gets it then.
-const LEAST: Duration = Duration::from_micros(100);
 
 /// Accounting takes longer by up to this, by what it has to do.
 const VARIES: Duration = Duration::from_micros(3);
@@ -125,7 +122,7 @@ impl Late {
         let into = self.due.as_nanos() + period.as_nanos() - phase.as_nanos() % period.as_nanos();
         let after = Duration::from_nanos(into % period.as_nanos());
         let inside = after > ON_TIME && after + ON_TIME < slop;
-        inside && self.came < self.due + ON_TIME && self.since + after + LEAST < self.due
+        inside && self.came < self.due + ON_TIME && self.since + after + LEAST_AHEAD < self.due
     }
 }
 

@@ -4,7 +4,7 @@ use super::arrival::attributed;
 use super::demand::demands;
 use super::fit;
 use super::job_timer::Series;
-use super::kernel_tick::KERNEL_TICK;
+use super::kernel_tick::{KERNEL_TICK, LEAST_AHEAD};
 use super::recording::{DescribedWorkload, Recording};
 use super::release::COMPARED_WITH;
 use super::start::{Start, tick_period};
@@ -118,6 +118,7 @@ impl Twin {
                     let tick = unseen.kernel_ticks.get(&name).map(|at| KernelTick {
                         period: KERNEL_TICK,
                         phase: origin + at.since(start.at) % KERNEL_TICK,
+                        least: LEAST_AHEAD,
                     });
                     let job = unseen.jobs.get(&name).map(|job| {
                         let shifted = Series {

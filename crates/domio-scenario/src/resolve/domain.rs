@@ -452,7 +452,11 @@ fn guest(cx: &mut Cx<'_>, fields: &Fields<'_>) -> Option<Os> {
                     softirq_cost: own.time("softirq")?,
                     task_slice: own.time("task_slice")?,
                 },
-                kernel_tick: tick("kernel_tick").map(|period| KernelTick { period, phase }),
+                kernel_tick: tick("kernel_tick").map(|period| KernelTick {
+                    period,
+                    phase,
+                    least: guests::LEAST_AHEAD,
+                }),
             })
         }
         _ => None,

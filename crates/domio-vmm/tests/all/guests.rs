@@ -355,6 +355,7 @@ fn a_kernel_ticks_itself_only_while_it_has_work() {
     guest.vcpus[0].kernel_tick = Some(KernelTick {
         period: ms(4),
         phase: at_ms(2),
+        least: Duration::ZERO,
     });
     let told = alone(guest, ms(40));
     // Woken at 5 ms by its timer; ticks at 6, 10 and 14 ms.
@@ -364,6 +365,32 @@ fn a_kernel_ticks_itself_only_while_it_has_work() {
     );
     let wakes = lines(&told.records, &[Kind::Wake]);
     assert_eq!(wakes.len(), 2, "no tick wakes an idle guest: {wakes:?}");
+}
+
+#[test]
+fn a_tick_that_is_due_soon_after_its_guest_goes_on_comes_the_least_time_ahead() {
+    let mut vcpu = VcpuConfig::anywhere([]);
+    vcpu.tasks = vec![task(0, Workload::Burn)];
+    vcpu.kernel_tick = Some(KernelTick {
+        period: ms(4),
+        phase: at_ms(2),
+        least: us(150),
+    });
+    let streams = |i| RandomStream::new(1, 0, &format!("task{i}"));
+    let mut guest = Guest::new(GuestConfig::IDEAL, &vcpu, Instant::ZERO, streams);
+    let mut goes_on = |at| {
+        guest.interrupt();
+        guest.step(at, &mut Vec::new());
+        guest.next_wake()
+    };
+    assert_eq!(goes_on(at_us(0)), at_ms(2));
+    // The tick at 2 ms came while it waited: what is set then is the one at 6 ms.
+    assert_eq!(goes_on(at_us(5_800)), at_ms(6));
+    // That has come as well; 100 us are too near.
+    assert_eq!(goes_on(at_us(9_900)), at_us(10_050));
+    assert_eq!(goes_on(at_us(10_050)), at_ms(14));
+    // One that is still set comes at its time.
+    assert_eq!(goes_on(at_us(13_950)), at_ms(14));
 }
 
 /// A job of `work` that spins for `spin` before, both in microseconds.

@@ -143,9 +143,11 @@ fn affinity() -> impl Strategy<Value = CpuSet> {
 }
 
 fn vcpu() -> impl Strategy<Value = VcpuConfig> {
-    let tick = (time(1_000, 10_000), 0_u64..4_000).prop_map(|(period, phase)| KernelTick {
+    let tick = (time(1_000, 10_000), 0_u64..4_000, time(1, 200));
+    let tick = tick.prop_map(|(period, phase, least)| KernelTick {
         period,
         phase: at_us(phase),
+        least,
     });
     let tick = proptest::option::weighted(0.3, tick);
     (affinity(), affinity(), vec(task(), 0..3), tick).prop_map(|(hard, soft, tasks, tick)| {
