@@ -47,8 +47,8 @@ fn weights_1_2_4_makes_every_recorded_dispatch() {
 }
 
 #[test]
-fn a_cap_of_30_agrees() {
-    assert_eq!(differences(&check("c1-cap30", 3_000)), [""; 0]);
+fn a_cap_of_30_makes_every_recorded_dispatch() {
+    makes_every_dispatch("c1-cap30", 100_000);
 }
 
 #[test]

@@ -8,8 +8,9 @@
 //! From the recording the simulation takes what the host was configured to be (`scenario.json`),
 //! what the guests asked for ([`demand`], [`clock`], [`recur`], [`arrival`], [`unseen`],
 //! [`kernel_tick`], [`tick_wake`], [`job_timer`]), what else of theirs kept timers from running
-//! ([`late`], [`hold`]) and the state in which the trace found the host ([`mod@start`], and what a trace cannot show of it,
-//! [`mod@estimate`], or shows in the length of a pass alone, [`search`]). Everything after that is
+//! ([`late`], [`hold`]) and the state in which the trace found the host ([`mod@start`], and what a
+//! trace cannot show of it, [`mod@estimate`], or shows in the length of a pass alone, [`search`]).
+//! Everything after that is
 //! the model's own. One hardware profile serves every recording
 //! ([`domio_vmm::Profile::XEN_4_17_EMULATED`]). A description and a trace that cannot be of one
 //! host are refused, and so is a release that is none of Xen 4 (`release`); what they leave open is
