@@ -120,21 +120,16 @@ impl Twin {
                         phase: origin + at.since(start.at) % KERNEL_TICK,
                         least: LEAST_AHEAD,
                     });
-                    let job = unseen.jobs.get(&name).map(|job| {
-                        let shifted = Series {
-                            at: origin + job.after(start.at).since(start.at),
-                            ..*job
-                        };
-                        job_task(&shifted)
+                    let job = unseen.jobs.get(&name).map(|job| Series {
+                        at: origin + job.after(start.at).since(start.at),
+                        ..*job
                     });
                     // A guest that computes may have vcpus to spare.
                     let workload = match seen.contains_key(&name) {
                         true => domain.workload,
                         false => DescribedWorkload::Replay,
                     };
-                    let mut vcpu = vcpu_config(workload, &recorded, origin, tick);
-                    vcpu.tasks.extend(job);
-                    vcpu
+                    vcpu_config(workload, &recorded, origin, tick, job)
                 })
                 .collect();
             domains.push(DomainConfig {
@@ -331,6 +326,7 @@ fn vcpu_config(
     recorded: &[Demand],
     origin: Instant,
     kernel_tick: Option<KernelTick>,
+    job: Option<Series>,
 ) -> VcpuConfig {
     let workload = match workload {
         DescribedWorkload::Burn => Workload::Burn,
@@ -345,10 +341,11 @@ fn vcpu_config(
             Workload::Replay(Arc::from(shifted))
         }
     };
+    let own = core::iter::once(TaskConfig::from(workload));
     VcpuConfig {
         hard: CpuSet::ALL,
         soft: CpuSet::ALL,
-        tasks: vec![TaskConfig::from(workload)],
+        tasks: own.chain(job.map(|timer| job_task(&timer))).collect(),
         kernel_tick,
     }
 }
@@ -364,4 +361,26 @@ pub fn dispatches(records: &[Record], pcpus: usize) -> Vec<Vec<(Instant, VcpuNam
         }
     }
     found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_guest_that_never_sleeps_has_the_timer_of_its_jobs_besides() {
+        let at = Instant::ZERO + TAKE_OVER + Duration::from_millis(3);
+        let period = Duration::from_millis(10);
+        let job = Some(Series { at, period });
+        let vcpu = vcpu_config(DescribedWorkload::Burn, &[], at, None, job);
+        let [burn, job] = &vcpu.tasks[..] else {
+            panic!("two tasks: {:?}", vcpu.tasks);
+        };
+        assert!(matches!(burn.workload, Workload::Burn) && job.priority > burn.priority);
+        let expected = TAKE_OVER + Duration::from_millis(3);
+        assert!(matches!(
+            job.workload,
+            Workload::Periodic { period: p, phase, .. } if p == period && phase == expected
+        ));
+    }
 }
