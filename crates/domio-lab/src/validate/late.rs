@@ -140,8 +140,9 @@ impl Follower {
         due.map(|due| (due, tick.expired))
     }
 
-    /// Takes a record of accounting; the first one of each that follows another by one period tells
-    /// when it was due and when it came. After more than one, any on the way may have been late.
+    /// Takes a record of accounting; the first one of each tells when it was due, if it follows the
+    /// one before that left a record, and when it came. After several without one it comes later
+    /// than the slop explains; any of those may have been late.
     fn accounting(
         &mut self,
         r: &Record,
@@ -157,7 +158,7 @@ impl Follower {
         self.accounted = Some(came);
         let due = last? + period + takes;
         let on_time = came <= due + VARIES;
-        (came < due + period / 2).then_some((if on_time { came } else { due + VARIES }, came))
+        Some((if on_time { came } else { due + VARIES }, came))
     }
 
     fn follow(&mut self, r: &Record) {
