@@ -9,21 +9,15 @@
 //! Jobs come at multiples of a period that the guest has chosen: a whole number of milliseconds, as
 //! far as is looked for here.
 
-use super::kernel_tick::{apart, explains, until_exit};
+use super::kernel_tick::{LATE, SAME, apart, explains, until_exit};
 use super::late::Late;
 use domio_core::{Duration, Instant, VcpuName};
 use domio_vmm::Profile;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Times that differ by less, modulo the period, are of one timer.
-const SAME: u64 = 1_500;
-
 /// What comes as near as this to a tick of the guest's kernel was set off by it: a timer that the
 /// slop after the tick held back has a slop of its own.
 const SET_OFF: u64 = 100_000;
-
-/// How much later than due is no noise.
-const LATE: Duration = Duration::from_micros(4);
 
 /// Periods that are tried.
 const PERIODS: core::ops::RangeInclusive<u64> = 2..=100;

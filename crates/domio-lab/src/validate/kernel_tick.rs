@@ -20,10 +20,10 @@ pub const KERNEL_TICK: Duration = Duration::from_millis(4);
 pub const LEAST_AHEAD: Duration = Duration::from_nanos(131_880);
 
 /// Times that differ by less, modulo the period, are of one guest.
-const SAME: u64 = 1_500;
+pub(super) const SAME: u64 = 1_500;
 
 /// How much later than due is no noise: handlers that do more work than most are up to 3 us late.
-const LATE: Duration = Duration::from_micros(4);
+pub(super) const LATE: Duration = Duration::from_micros(4);
 
 /// Accounting that waited for the slop after a kernel tick makes timers late in its turn. It takes
 /// up to this longer with many vcpus.

@@ -277,7 +277,7 @@ pub(crate) static GUEST: Section = plain(
             },
             Need::TimeNs(0),
             "Period of the tick that the kernel gives itself with a one-shot timer while a vcpu \
-             is busy; 0 for none.",
+             is busy, no nearer than 100 us ahead; 0 for none.",
         ),
         key(
             "kernel_tick_phase",
