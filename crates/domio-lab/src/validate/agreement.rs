@@ -7,6 +7,7 @@ use super::twin::Twin;
 use domio_core::{DomainId, Record, Sink};
 use domio_meter::{Account, Meter, Summary};
 use domio_vmm::Profile;
+use rayon::prelude::*;
 use serde::Serialize;
 
 /// How far a share may be off on one pcpu, in points of percent of a pcpu.
@@ -109,7 +110,7 @@ impl Agreement {
         let smp = recording.description.pcpus > 1;
         let simulated: Vec<Summary> = estimate
             .equals
-            .iter()
+            .par_iter()
             .map(|hidden| measure(&twin.run(hidden), smp))
             .collect();
         let recorded = measure(&recording.records, smp);

@@ -50,7 +50,7 @@ impl Default for Settings {
             stretch: 100,
             patience: 25,
             tolerance: Duration::from_micros(500),
-            states: 15,
+            states: 60,
         }
     }
 }
