@@ -9,7 +9,7 @@
 //! Jobs come at multiples of a period that the guest has chosen: a whole number of milliseconds, as
 //! far as is looked for here.
 
-use super::kernel_tick::{LATE, SAME, apart, explains, until_exit};
+use super::kernel_tick::{LATE, SAME, apart, explains, next_after, until_exit};
 use super::late::Late;
 use domio_core::{Duration, Instant, VcpuName};
 use domio_vmm::Profile;
@@ -40,9 +40,7 @@ pub struct Series {
 impl Series {
     /// The first time after `at`.
     pub fn after(&self, at: Instant) -> Instant {
-        let (period, phase) = (self.period.as_nanos(), self.at.as_nanos());
-        let into = (at.as_nanos() + period - phase % period) % period;
-        at + Duration::from_nanos(period - into)
+        next_after(self.at, self.period, at)
     }
 
     /// How far `at` is from the nearest of its times, in nanoseconds.

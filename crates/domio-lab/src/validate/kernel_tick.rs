@@ -85,9 +85,7 @@ fn forget(clues: &mut Vec<Clue>, vcpu: VcpuName, expired: Instant, profile: &Pro
 /// which was due too soon after that. Another of its ticks `expired` then.
 fn put_off(expired: Instant, since: Instant, at: Instant, profile: &Profile) -> bool {
     let soonest = since + LEAST_AHEAD;
-    let period = KERNEL_TICK.as_nanos();
-    let into = (since.as_nanos() + period - expired.as_nanos() % period) % period;
-    let due = since + Duration::from_nanos(period - into);
+    let due = next_after(expired, KERNEL_TICK, since);
     let comes = soonest + until_exit(profile);
     due < soonest && at.as_nanos().abs_diff(comes.as_nanos()) <= SAME
 }
@@ -156,6 +154,13 @@ pub fn apart(a: Instant, b: Instant) -> u64 {
     let phase = |at: Instant| at.as_nanos() % KERNEL_TICK.as_nanos();
     let d = phase(a).abs_diff(phase(b));
     d.min(KERNEL_TICK.as_nanos() - d)
+}
+
+/// The first time after `at` that is a whole number of `period`s from `phase`.
+pub(super) fn next_after(phase: Instant, period: Duration, at: Instant) -> Instant {
+    let period = period.as_nanos();
+    let into = (at.as_nanos() + period - phase.as_nanos() % period) % period;
+    at + Duration::from_nanos(period - into)
 }
 
 /// From the expiry of a guest's timer to the time that the slop counts from.

@@ -2,7 +2,7 @@
 
 use super::hold::{before_wakes, holds};
 use super::job_timer::{Series, job_timers};
-use super::kernel_tick::{KERNEL_TICK, kernel_ticks};
+use super::kernel_tick::{KERNEL_TICK, kernel_ticks, next_after};
 use super::late::late_timers;
 use super::start::accounting_records;
 use super::tick_wake::expiries;
@@ -65,10 +65,8 @@ impl Unseen {
 
     /// The first kernel tick of `vcpu` after `at`, if its ticks are known.
     pub fn next_tick(&self, vcpu: VcpuName, at: Instant) -> Option<Instant> {
-        let period = KERNEL_TICK.as_nanos();
-        let phase = self.kernel_ticks.get(&vcpu)?.as_nanos() % period;
-        let since = (at.as_nanos() + period - phase) % period;
-        Some(at + Duration::from_nanos(period - since))
+        let tick = *self.kernel_ticks.get(&vcpu)?;
+        Some(next_after(tick, KERNEL_TICK, at))
     }
 }
 
