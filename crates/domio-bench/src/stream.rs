@@ -28,10 +28,10 @@ pub fn run(seconds: u64) -> Streamed {
     let built = host::build(cell, &Settings::default(), &cx, 0).expect("shipped settings");
     let scheduler = (built.policy.make)(&built.params, &built.host.topology);
     let network = &built.network;
-    let mut simulation = Simulation::with_devices(
+    let mut simulation = Simulation::with_device(
         &built.host,
         scheduler,
-        |timers| Network::new(network, timers, cx.seed, 0),
+        |attach| Network::new(network, attach, cx.seed, 0),
         NullSink,
         cx.seed,
         0,
@@ -40,7 +40,7 @@ pub fn run(seconds: u64) -> Streamed {
     assert!(matches!(outcome, Outcome::Completed { .. }), "{outcome:?}");
     Streamed {
         events: simulation.events(),
-        packets: simulation.host().devices().bytes_streamed() / u64::from(domio_net::packet::MSS),
+        packets: simulation.host().device(0).bytes_streamed() / u64::from(domio_net::packet::MSS),
     }
 }
 

@@ -11,7 +11,7 @@ use domio_sched::Scheduler;
 use domio_sim::Outcome;
 use domio_vmm::Simulation;
 use domio_vmm::config::HostConfig;
-use domio_vmm::device::{Devices, Timers};
+use domio_vmm::bus::{Attach, Device};
 
 /// Simulates replication `replication` of `built` and explains the waits within the measured time.
 ///
@@ -87,9 +87,9 @@ impl Machine<'_> {
             ),
             Some(config) => {
                 let network =
-                    |timers: &mut Timers<'_>| Network::new(config, timers, seed, replication);
+                    |attach: &mut Attach<'_>| Network::new(config, attach, seed, replication);
                 through(
-                    Simulation::with_devices(
+                    Simulation::with_device(
                         host,
                         scheduler,
                         network,
@@ -111,7 +111,7 @@ impl Machine<'_> {
 }
 
 /// Runs until `end`; when that fails, why and in which state.
-fn through<D: Devices>(
+fn through<D: Device>(
     mut simulation: Simulation<Explainer, D>,
     end: Instant,
 ) -> Result<Explanation, (String, String)> {

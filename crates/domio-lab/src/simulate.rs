@@ -8,7 +8,7 @@ use domio_scenario::{Built, Scenario};
 use domio_sim::Outcome;
 use domio_trace::{DomainInfo, TraceHeader, scenario_sha256};
 use domio_vmm::Simulation;
-use domio_vmm::device::{Devices, Timers};
+use domio_vmm::bus::{Attach, Device};
 use std::collections::BTreeMap;
 
 /// How many packets were dropped where.
@@ -75,10 +75,16 @@ pub fn simulate<S: Sink>(
             through(simulation, begin, end, |_| Vec::new()).map_err(fault)?
         }
         Some(config) => {
-            let network = |timers: &mut Timers<'_>| Network::new(config, timers, seed, replication);
+            let network = |attach: &mut Attach<'_>| Network::new(config, attach, seed, replication);
             let simulation =
-                Simulation::with_devices(host, scheduler, network, recorder, seed, replication);
-            let drops = |network: &Network| Ledger::new().add(network).drops();
+                Simulation::with_device(host, scheduler, network, recorder, seed, replication);
+            let drops = |networks: &[Network]| {
+                let mut ledger = Ledger::new();
+                networks.iter().for_each(|network| {
+                    ledger.add(network);
+                });
+                ledger.drops()
+            };
             through(simulation, begin, end, drops).map_err(fault)?
         }
     };
@@ -95,11 +101,11 @@ type Early = (String, String);
 
 /// Runs the warm-up until `begin` and the measured time until `end`. Besides the recorder: how many
 /// events that took, and by how much `drops`, counts by place, grew in the measured time.
-fn through<S: Sink, D: Devices>(
+fn through<S: Sink, D: Device>(
     mut simulation: Simulation<Recorder<S>, D>,
     begin: Instant,
     end: Instant,
-    drops: impl Fn(&D) -> Drops,
+    drops: impl Fn(&[D]) -> Drops,
 ) -> Result<(Recorder<S>, u64, Drops), Early> {
     run(&mut simulation, begin)?;
     let before: BTreeMap<Place, u64> = drops(simulation.host().devices()).into_iter().collect();
@@ -117,7 +123,7 @@ fn through<S: Sink, D: Devices>(
 }
 
 /// Runs until `until`.
-fn run<S: Sink, D: Devices>(
+fn run<S: Sink, D: Device>(
     simulation: &mut Simulation<Recorder<S>, D>,
     until: Instant,
 ) -> Result<(), Early> {

@@ -9,7 +9,8 @@ use domio_core::Duration;
 use domio_lab::experiments::ongaro::{Housekeeping, Settings, register_cells};
 use domio_lab::reproduce::{Options, reproduce};
 use domio_lab::{Claims, Registry, Silent, Verdict};
-use domio_net::host::{KernelCosts, NetCosts};
+use domio_net::host::NetCosts;
+use domio_vmm::config::KernelCosts;
 use domio_net::writers::WriterCosts;
 use domio_vmm::grant::GrantCosts;
 use domio_vmm::{Profile, TimerSoftirq};
@@ -110,13 +111,13 @@ fn costs(settings: &mut Settings) -> Vec<(&'static str, &mut Duration)> {
     durations!(list, network, NetCosts {
         nic_irq, nic_rx, nic_tx, nic_reap, bridge, back_queue, back_rx, back_irq, back_tx,
         back_answer, front_irq, front_rx, front_refill, front_tx, front_reap, stack,
-        wake_process, read_call, send_event, copy_kib; grants
+        read_call, write_call, send_event, copy_kib; grants
     });
     durations!(list, &mut network.grants, GrantCosts {
         hypercall, map, unmap, copy, copy_kib, transfer;
     });
     durations!(list, kernel, KernelCosts {
-        upcall, nested, irq, timer_irq, timer_softirq;
+        upcall, nested, irq, timer_irq, timer_softirq, switch;
     });
     durations!(list, writers, WriterCosts { wake, switch, call, kib; });
     durations!(list, housekeeping, Housekeeping { work, sleep, read; reading });

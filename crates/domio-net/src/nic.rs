@@ -204,6 +204,11 @@ impl Nic {
         Some(received.packet)
     }
 
+    /// Received packets that the driver has not taken, the oldest first.
+    pub fn waiting(&self) -> impl Iterator<Item = &Packet> {
+        self.filled.iter().map(|received| &received.packet)
+    }
+
     /// The driver posts up to `n` empty buffers. Returns how many the ring had room for.
     pub fn post(&mut self, n: u16) -> u16 {
         // At most `rx_ring` are filled, which fits.

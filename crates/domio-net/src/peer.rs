@@ -49,6 +49,18 @@ pub trait PeerActions {
         let _ = (flow, bytes);
     }
 
+    /// There is room in the send buffer of TCP flow `flow`, whose application
+    /// [writes when told](TcpEnd::writes_when_told): a third of it, as in
+    /// `sk_stream_write_space` of Linux 2.6.
+    fn writable(&mut self, flow: FlowId) {
+        let _ = flow;
+    }
+
+    /// TCP flow `flow` is open.
+    fn opened(&mut self, flow: FlowId) {
+        let _ = flow;
+    }
+
     /// A reply to an echo request of `flow` has come, after so long.
     fn replied(&mut self, flow: FlowId, rtt: Duration) {
         let _ = (flow, rtt);
@@ -79,6 +91,8 @@ pub struct TcpEnd {
     other: Station,
     opens: bool,
     reads_at_once: bool,
+    /// The application writes in [`Peer::write`].
+    writes_when_told: bool,
     /// Bytes left to write; `u64::MAX` for no end.
     to_write: u64,
     /// What a process writes at a time (bytes).
@@ -126,6 +140,7 @@ impl TcpEnd {
             other,
             opens,
             reads_at_once: true,
+            writes_when_told: false,
             to_write: bytes,
             piece: None,
             writing: false,
@@ -138,6 +153,13 @@ impl TcpEnd {
     #[must_use]
     pub fn reads_when_told(mut self) -> Self {
         self.reads_at_once = false;
+        self
+    }
+
+    /// The same with an application that needs a processor to write: it writes in [`Peer::write`].
+    #[must_use]
+    pub fn writes_when_told(mut self) -> Self {
+        self.writes_when_told = true;
         self
     }
 
@@ -164,8 +186,16 @@ impl TcpEnd {
         if self.reads_at_once {
             self.connection.read(now, u64::MAX, out);
         }
-        if self.piece.is_none() {
+        if self.piece.is_none() && !self.writes_when_told {
             self.write(now, self.to_write, out);
+        }
+    }
+
+    /// Bytes that its application could write now.
+    fn writable(&self) -> u64 {
+        match self.connection.state() {
+            State::Established => self.connection.room(),
+            _ => 0,
         }
     }
 
@@ -181,10 +211,13 @@ impl TcpEnd {
     /// The piece of a process that sleeps and has room enough to be woken.
     fn to_wake(&self) -> Option<u32> {
         let piece = self.piece.filter(|_| !self.writing && self.to_write > 0)?;
+        self.has_room().then_some(piece)
+    }
+
+    /// Whether a third of the send buffer of an open connection is free.
+    fn has_room(&self) -> bool {
         let open = self.connection.state() == State::Established;
-        // A third of the buffer.
-        let room = self.connection.room() * 2 >= self.connection.buffered();
-        (open && room).then_some(piece)
+        open && self.connection.room() * 2 >= self.connection.buffered()
     }
 }
 
@@ -233,7 +266,10 @@ impl<O: PeerActions> Actions for Wrap<'_, O> {
 
     // The application writes after each event, so it needs no notice.
     fn freed(&mut self, _: u64) {}
-    fn opened(&mut self) {}
+
+    fn opened(&mut self) {
+        self.out.opened(self.flow);
+    }
 }
 
 impl Peer {
@@ -291,6 +327,11 @@ impl Peer {
             Some(Service::Tcp(end)) => end.opens,
             Some(Service::Echo(_) | Service::UdpSink(_)) | None => false,
         }
+    }
+
+    /// Whether this end of `flow` sends datagrams.
+    pub fn is_datagram_source(&self, flow: FlowId) -> bool {
+        matches!(self.service(flow), Some(Service::UdpSource(_)))
     }
 
     /// Begins all flows in which the other end sends the first packet.
@@ -404,6 +445,29 @@ impl Peer {
         taken
     }
 
+    /// Bytes that the application of TCP flow `flow` could write now; for a flow of datagrams, a
+    /// datagram's.
+    pub fn writable(&self, flow: FlowId) -> u64 {
+        match self.service(flow) {
+            Some(Service::Tcp(end)) => end.writable(),
+            Some(Service::UdpSource(_)) => u64::MAX,
+            _ => 0,
+        }
+    }
+
+    /// The application of `flow` writes up to `bytes`: as many as there is room for in a TCP flow,
+    /// or a datagram.
+    pub fn write(&mut self, now: Instant, flow: FlowId, bytes: u64, out: &mut impl PeerActions) {
+        let Some(place) = self.find(flow) else {
+            return;
+        };
+        if let Service::UdpSource(source) = &mut self.flows[place].1 {
+            return out.send(source.emit());
+        }
+        let event = |end: &mut TcpEnd, out: &mut Wrap<'_, _>| end.write(now, bytes, out);
+        self.with_tcp(place, event, now, out);
+    }
+
     /// The application of TCP flow `flow`, for which nothing is [readable](Self::readable), waits
     /// in a read of up to `bytes` ([`Connection::wait`]).
     pub fn wait(&mut self, flow: FlowId, bytes: u64) {
@@ -480,6 +544,10 @@ impl Peer {
         event(end, &mut wrap);
         end.serve(now, &mut wrap);
         end.packets += wrap.packets;
+        if end.writes_when_told && end.has_room() {
+            out.writable(*flow);
+            return;
+        }
         if let Some(piece) = end.to_wake() {
             end.writing = true;
             write_next(self.writers.wake(*flow, piece), now, out);

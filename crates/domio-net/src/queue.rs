@@ -95,6 +95,11 @@ impl<T> Queue<T> {
         self.items.get(index)
     }
 
+    /// What is in it, the next one first.
+    pub fn iter(&self) -> impl Iterator<Item = &T> {
+        self.items.iter()
+    }
+
     /// How many wait.
     #[inline]
     pub fn len(&self) -> usize {

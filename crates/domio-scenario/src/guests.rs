@@ -1,7 +1,7 @@
 //! Guest operating systems that scenarios can name.
 
 use domio_core::{Duration, Instant};
-use domio_vmm::config::{GuestConfig, KernelTick};
+use domio_vmm::config::{GuestConfig, KernelCosts, KernelTick};
 
 /// A named guest.
 pub(crate) struct Guest {
@@ -56,9 +56,9 @@ pub(crate) const GUESTS: [Guest; 3] = [
         os: Os {
             config: GuestConfig {
                 tick: None,
-                irq_cost: ASSUMED_COST,
-                softirq_cost: ASSUMED_COST,
+                costs: KernelCosts::of_timer(ASSUMED_COST, ASSUMED_COST),
                 task_slice: LINUX_SLICE,
+                ..GuestConfig::IDEAL
             },
             kernel_tick: Some(LINUX_TICK),
         },
@@ -70,9 +70,9 @@ pub(crate) const GUESTS: [Guest; 3] = [
         os: Os {
             config: GuestConfig {
                 tick: Some(Duration::from_millis(10)),
-                irq_cost: ASSUMED_COST,
-                softirq_cost: ASSUMED_COST,
+                costs: KernelCosts::of_timer(ASSUMED_COST, ASSUMED_COST),
                 task_slice: LINUX_SLICE,
+                ..GuestConfig::IDEAL
             },
             kernel_tick: None,
         },

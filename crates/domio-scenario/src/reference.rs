@@ -9,7 +9,6 @@ use crate::keys::{
 use crate::limits::{MAX_ACTIONS, MAX_BYTES, MAX_TASKS, MAX_VCPUS};
 use crate::problem::MAX_SHOWN;
 use domio_core::{Duration, ParamSpec};
-use domio_net::host::VifConfig;
 use domio_sched::Policy;
 use domio_vmm::profile::Profile;
 use std::fmt::Write as _;
@@ -221,10 +220,6 @@ fn limits(page: &mut String) {
         ),
         ("vcpus of all domains", MAX_VCPUS.to_string()),
         ("tasks of all vcpus", MAX_TASKS.to_string()),
-        (
-            "network workloads of a domain",
-            VifConfig::FLOWS_MAX.to_string(),
-        ),
         (
             "actions, counted for each domain and vcpu that they touch",
             MAX_ACTIONS.to_string(),

@@ -7,7 +7,7 @@ use domio_scenario::{Built, NoReplay, Scenario, examples};
 use domio_sim::Outcome;
 use domio_vmm::Simulation;
 use domio_vmm::config::{Distribution, Workload};
-use domio_vmm::device::{Devices, Timers};
+use domio_vmm::bus::{Attach, Device};
 
 /// The scenario with this seed, shortened to 2 s, unless an operator does something later.
 fn built(name: &str, text: &str, seed: &str) -> Built {
@@ -37,17 +37,17 @@ fn trace(built: &Built, replication: u32) -> Vec<Record> {
         }
         Some(config) => {
             let network =
-                |timers: &mut Timers<'_>| Network::new(config, timers, built.seed, replication);
+                |attach: &mut Attach<'_>| Network::new(config, attach, built.seed, replication);
             let seed = built.seed;
             let sink = Vec::new();
             let simulation =
-                Simulation::with_devices(host, scheduler, network, sink, seed, replication);
+                Simulation::with_device(host, scheduler, network, sink, seed, replication);
             run(built, simulation)
         }
     }
 }
 
-fn run<D: Devices>(built: &Built, mut simulation: Simulation<Vec<Record>, D>) -> Vec<Record> {
+fn run<D: Device>(built: &Built, mut simulation: Simulation<Vec<Record>, D>) -> Vec<Record> {
     let end = Instant::ZERO + built.warmup + built.duration;
     let outcome = simulation.run(end);
     assert!(matches!(outcome, Outcome::Completed { .. }), "{outcome:?}");
@@ -65,7 +65,11 @@ fn draws(built: &Built) -> bool {
     vcpus.flat_map(|v| &v.tasks).any(|t| match &t.workload {
         Workload::Periodic { burst, .. } | Workload::Yielding { burst } => varies(burst),
         Workload::OnOff { on, off } => varies(on) || varies(off),
-        Workload::Burn | Workload::Idle | Workload::Compute { .. } | Workload::Replay(_) => false,
+        Workload::Burn
+        | Workload::Idle
+        | Workload::Compute { .. }
+        | Workload::Replay(_)
+        | Workload::Program(_) => false,
     })
 }
 

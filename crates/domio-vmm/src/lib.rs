@@ -37,21 +37,23 @@
 
 extern crate alloc;
 
+pub mod bus;
 pub mod config;
-pub mod device;
 pub mod evtchn;
 pub mod grant;
 pub mod guest;
 pub mod host;
-pub mod kernel;
+pub mod process;
 pub mod profile;
 pub mod ring;
 pub mod simulation;
-mod task;
 
+pub use bus::{Device, NoDevices};
 pub use config::HostConfig;
-pub use device::{Devices, NoDevices};
+// For `device_models!`.
+#[doc(hidden)]
+pub use domio_core::DomainId;
 pub use host::Host;
+pub use process::Finished;
 pub use profile::{Profile, TimerSoftirq};
 pub use simulation::Simulation;
-pub use task::Finished;

@@ -1,7 +1,7 @@
 //! A host together with its event queue: what a caller makes and runs.
 
 use crate::config::HostConfig;
-use crate::device::{Devices, NoDevices, Timers};
+use crate::bus::{Assembly, Attach, Bus, Device, NoDevices};
 use crate::host::{Adoption, Event, Host};
 use alloc::boxed::Box;
 use domio_core::{Instant, PcpuId, Sink, VcpuId, VcpuName};
@@ -9,7 +9,7 @@ use domio_sched::{Cx, Scheduler};
 use domio_sim::{EventQueue, Limits, Outcome};
 
 /// A simulation of one host.
-pub struct Simulation<S: Sink, D: Devices = NoDevices> {
+pub struct Simulation<S: Sink, D: Device = NoDevices> {
     queue: EventQueue<Event>,
     host: Host<S, D>,
 }
@@ -28,7 +28,7 @@ impl<S: Sink> Simulation<S> {
         seed: u64,
         replication: u32,
     ) -> Self {
-        Self::with_devices(config, scheduler, |_| NoDevices, sink, seed, replication)
+        Self::with_devices(config, scheduler, |_| (), sink, seed, replication)
     }
 
     /// A host that is in the state of `adoption` at the time of that. Times of creation in
@@ -46,38 +46,54 @@ impl<S: Sink> Simulation<S> {
         restore: impl FnOnce(&mut dyn Scheduler, &mut Cx<'_>, &dyn Fn(VcpuName) -> VcpuId),
     ) -> Self {
         let mut queue = EventQueue::new();
-        let mut host = Host::new(config, scheduler, NoDevices, sink, seed, 0, &mut queue);
+        let bus = Bus::empty();
+        let mut host = Host::new(config, scheduler, bus, sink, seed, 0, &mut queue);
         host.adopt(&mut queue, adoption, restore);
         Simulation { queue, host }
     }
 }
 
-impl<S: Sink, D: Devices> Simulation<S, D> {
-    /// As [`Simulation::new`], on a host with the devices that `devices` makes.
+impl<S: Sink, D: Device> Simulation<S, D> {
+    /// As [`Simulation::new`], on a host with the devices that `attach` puts on the bus.
     ///
     /// # Panics
     /// As [`Host::new`].
     pub fn with_devices(
         config: &HostConfig,
         scheduler: Box<dyn Scheduler>,
-        devices: impl FnOnce(&mut Timers<'_>) -> D,
+        attach: impl FnOnce(&mut Assembly<'_, D>),
         sink: S,
         seed: u64,
         replication: u32,
     ) -> Self {
         let mut queue = EventQueue::new();
-        let devices = devices(&mut Timers { queue: &mut queue });
-        let host = Host::new(
-            config,
-            scheduler,
-            devices,
-            sink,
-            seed,
-            replication,
-            &mut queue,
-        );
+        let mut assembly = Assembly {
+            queue: &mut queue,
+            bus: Bus::empty(),
+        };
+        attach(&mut assembly);
+        let bus = assembly.bus;
+        let host = Host::new(config, scheduler, bus, sink, seed, replication, &mut queue);
         host.post_plan(&mut queue);
         Simulation { queue, host }
+    }
+
+    /// As [`Simulation::with_devices`], on a host with the one device that `make` makes.
+    ///
+    /// # Panics
+    /// As [`Host::new`].
+    pub fn with_device(
+        config: &HostConfig,
+        scheduler: Box<dyn Scheduler>,
+        make: impl FnOnce(&mut Attach<'_>) -> D,
+        sink: S,
+        seed: u64,
+        replication: u32,
+    ) -> Self {
+        let attach = |bus: &mut Assembly<'_, D>| {
+            bus.add(make);
+        };
+        Self::with_devices(config, scheduler, attach, sink, seed, replication)
     }
 
     /// Runs until `until` (or goes on until then, when called again). Time zero is the host's

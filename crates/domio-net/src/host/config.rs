@@ -1,8 +1,9 @@
 //! What the network of a host is made of: plain data, validated by whoever builds it.
 
-use domio_core::{DomainId, Duration};
-use domio_vmm::evtchn::Abi;
-use domio_vmm::kernel::KernelConfig;
+use domio_core::{DomainId, Duration, Instant};
+use domio_vmm::config::{DomainConfig, TaskConfig, Workload};
+use domio_vmm::process::FileId;
+use domio_vmm::process::programs::{DatagramSender, StreamReader, StreamWriter};
 
 use super::NetCosts;
 use crate::icmp::PingConfig;
@@ -36,69 +37,74 @@ pub struct NetworkConfig {
     pub costs: NetCosts,
     /// How netback hands packets to guests.
     pub rx_mode: RxMode,
-    /// Settings of the driver domain's kernel.
-    pub driver_kernel: KernelConfig,
-    /// Settings of a guest's kernel.
-    pub guest_kernel: KernelConfig,
-    /// Virtual interfaces, one for each guest that has any.
+    /// The vcpu of the driver domain that does its part of the work.
+    pub vcpu: u16,
+    /// Virtual interfaces, any number in a guest.
     pub vifs: Vec<VifConfig>,
 }
 
 impl NetworkConfig {
-    /// The settings of a kernel whose event channels are `abi`, on a machine of `costs`.
-    pub fn kernel(abi: Abi, costs: KernelCosts) -> KernelConfig {
-        KernelConfig {
-            abi,
-            upcall: costs.upcall,
-            nested: costs.nested,
-            irq: costs.irq,
-            timer_irq: costs.timer_irq,
-            timer_softirq: costs.timer_softirq,
-            services: 0,
+    /// Number of the flow `flow` of interface `vif`, both counted from 0, among all flows: that of
+    /// its socket in the guest, too.
+    pub fn socket(&self, vif: usize, flow: usize) -> u32 {
+        let before = self.vifs.iter().take(vif);
+        (before.map(|v| v.flows.len()).sum::<usize>() + flow) as u32
+    }
+
+    /// Number of the guest's socket that listens at interface `vif`, behind those of all flows:
+    /// [`FlowKind::Request`]s are accepted there.
+    pub fn listening(&self, vif: usize) -> u32 {
+        self.socket(self.vifs.len(), vif)
+    }
+
+    /// Gives `domains` the processes with which they take part in the flows
+    /// ([`NetworkConfig::processes`]), where the network is number `device` on the bus. They live
+    /// on the vcpus of their interfaces.
+    pub fn equip(&self, device: u16, domains: &mut [DomainConfig]) {
+        for domain in domains {
+            for (vcpu, process) in self.processes(device, domain.id, domain.start) {
+                domain.vcpus[usize::from(vcpu)].tasks.push(process);
+            }
         }
     }
-}
 
-/// What a kernel's own work costs: see [`KernelConfig`].
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct KernelCosts {
-    /// Entering an upcall, and leaving it.
-    pub upcall: Duration,
-    /// An upcall within another one.
-    pub nested: Duration,
-    /// Each interrupt, besides its handler.
-    pub irq: Duration,
-    /// The timer's handler.
-    pub timer_irq: Duration,
-    /// The timer softirq.
-    pub timer_softirq: Duration,
-}
-
-impl KernelCosts {
-    /// No cost anywhere.
-    pub const FREE: KernelCosts = KernelCosts {
-        upcall: Duration::ZERO,
-        nested: Duration::ZERO,
-        irq: Duration::ZERO,
-        timer_irq: Duration::ZERO,
-        timer_softirq: Duration::ZERO,
-    };
-
-    /// A 1.6 GHz Opteron 242 under Xen 3.1 with Linux 2.6.18. No measurement of these is known:
-    /// all five are engineering estimates, none fitted to a result.
-    pub const OPTERON_242: KernelCosts = KernelCosts {
-        // 800 cycles to save and restore the registers, through the hypervisor's return path, as
-        // a system call of a paravirtual guest takes (0.55 us, xen-spec 9).
-        upcall: Duration::from_nanos(500),
-        // The same without the way into the kernel, in which it is.
-        nested: Duration::from_nanos(300),
-        // 500 cycles for `do_IRQ` and what a handler is found by.
-        irq: Duration::from_nanos(300),
-        // 1,600 cycles: reading the clock of Xen, the time of day, what the process has used.
-        timer_irq: Duration::from_nanos(1_000),
-        // 800 cycles for a wheel of timers that are seldom due.
-        timer_softirq: Duration::from_nanos(500),
-    };
+    /// The processes with which `domain`, created at `start`, takes part in its flows, where the
+    /// network is number `device` on the bus, each with its vcpu: readers, writers, senders.
+    /// Requests are for a server, which is the guest's to choose, and pings are answered by its kernel.
+    ///
+    /// They go before the guest's other processes, for they sleep most of the time.
+    fn processes(&self, device: u16, domain: DomainId, start: Instant) -> Vec<(u16, TaskConfig)> {
+        let mut processes = Vec::new();
+        for (v, vif) in self.vifs.iter().enumerate() {
+            if vif.domain != domain {
+                continue;
+            }
+            for (f, flow) in vif.flows.iter().enumerate() {
+                let file = self.socket(v, f);
+                let socket = FileId { device, file };
+                let begin = start + flow.start;
+                let workload = match flow.kind {
+                    FlowKind::StreamIn(stream) => {
+                        Workload::program(StreamReader::new(socket, stream.piece))
+                    }
+                    FlowKind::StreamOut(stream) => {
+                        Workload::program(StreamWriter::new(socket, stream.piece, begin))
+                    }
+                    FlowKind::UdpOut(udp) => {
+                        let sender = DatagramSender::new(socket, udp.bytes, udp.rate, begin);
+                        Workload::program(sender)
+                    }
+                    FlowKind::Ping(_) | FlowKind::UdpIn(_) | FlowKind::Request(_) => continue,
+                };
+                let process = TaskConfig {
+                    priority: TaskConfig::IO_BOUND,
+                    ..TaskConfig::from(workload)
+                };
+                processes.push((vif.vcpu, process));
+            }
+        }
+        processes
+    }
 }
 
 /// How a packet gets from netback to netfront.
@@ -114,18 +120,14 @@ pub enum RxMode {
 /// A guest's virtual interface and what goes through it.
 #[derive(Clone, Debug)]
 pub struct VifConfig {
-    /// The guest. It is not the driver domain, and has no other interface.
+    /// The guest. It is not the driver domain.
     pub domain: DomainId,
+    /// The vcpu of the guest that does the work of its kernel.
+    pub vcpu: u16,
     /// Limit on what the guest sends: `rate=`.
     pub rate: Option<VifRate>,
-    /// What the guest and the remote host do, over the interface. At most
-    /// [`VifConfig::FLOWS_MAX`] of them.
+    /// What the guest and the remote host do, over the interface.
     pub flows: Vec<FlowConfig>,
-}
-
-impl VifConfig {
-    /// Most flows over one interface.
-    pub const FLOWS_MAX: usize = 7;
 }
 
 /// `rate=` of a vif (xen-spec 6.3): so many bytes each so many microseconds.
@@ -146,7 +148,7 @@ pub struct FlowConfig {
     pub start: Duration,
 }
 
-/// A stream to a guest: a process of the remote host writes, one of the guest reads.
+/// A stream: a process at one end writes, one at the other reads.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct StreamConfig {
     /// Settings of both ends.
@@ -166,13 +168,24 @@ impl StreamConfig {
     };
 }
 
+/// A request of the remote host to a server in the guest.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct RequestConfig {
+    /// Settings of both ends.
+    pub tcp: TcpConfig,
+    /// Bytes that the remote host sends, at least 1.
+    pub bytes: u64,
+}
+
 /// What flows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum FlowKind {
     /// TCP from the remote host to the guest, as fast as it goes.
     StreamIn(StreamConfig),
     /// TCP from the guest to the remote host, as fast as it goes.
-    StreamOut(TcpConfig),
+    StreamOut(StreamConfig),
+    /// The remote host connects to the guest, sends so many bytes, and reads what comes.
+    Request(RequestConfig),
     /// The remote host pings the guest.
     Ping(PingConfig),
     /// UDP from the remote host to the guest.

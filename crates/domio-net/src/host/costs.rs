@@ -39,10 +39,10 @@ pub struct NetCosts {
     pub front_reap: Duration,
     /// A guest's IP, TCP, UDP or ICMP, for each packet received, with an answer if there is one.
     pub stack: Duration,
-    /// A process that waits for packets: waking it.
-    pub wake_process: Duration,
     /// A process's call to read.
     pub read_call: Duration,
+    /// A process's call to write.
+    pub write_call: Duration,
     /// Sending an event: the hypercall, without what follows.
     pub send_event: Duration,
     /// Copying a KiB within a domain.
@@ -70,8 +70,8 @@ impl NetCosts {
         front_tx: Duration::ZERO,
         front_reap: Duration::ZERO,
         stack: Duration::ZERO,
-        wake_process: Duration::ZERO,
         read_call: Duration::ZERO,
+        write_call: Duration::ZERO,
         send_event: Duration::ZERO,
         copy_kib: Duration::ZERO,
         grants: GrantCosts::FREE,
@@ -106,10 +106,9 @@ impl NetCosts {
         front_tx: Duration::from_nanos(600),
         front_reap: Duration::from_nanos(200),
         stack: Duration::from_nanos(1_500),
-        // A switch of processes under Xen takes 2 us (Barham et al. 2003, at 2.4 GHz; remembered,
-        // it could not be checked), a system call 0.5 (xen-spec 9).
-        wake_process: Duration::from_nanos(2_000),
+        // A system call takes 0.5 us (xen-spec 9).
         read_call: Duration::from_nanos(500),
+        write_call: Duration::from_nanos(500),
         // "Event send 0.5 us local".
         send_event: Duration::from_nanos(500),
         // 1.3 GB/s, less than the 2 of later machines: both pages are cold, and the memory is that

@@ -3,18 +3,17 @@
 use std::collections::VecDeque;
 
 use domio_core::NetPlace::{Card, DriverIn, DriverOut, Outside};
-use domio_core::{Duration, Instant};
+use domio_core::{DomainId, Duration, Instant};
 use domio_sim::TimerId;
-use domio_vmm::device::{Io, KernelIo, Progress};
+use domio_vmm::bus::{Io, KernelIo, KernelTimer, Owner, Progress, SoftirqLine, Tasklet};
 use domio_vmm::evtchn::Port;
-use domio_vmm::kernel::Softirq;
 
-use super::netback::TX_TASKLET;
 use super::record::Ends;
-use super::{Network, record};
+use super::vif::Vif;
+use super::{Handler, Network, record};
 use crate::bridge::{self, Forward};
 use crate::nic::Nic;
-use crate::packet::Packet;
+use crate::packet::{Packet, Station};
 use crate::queue::{Place, Queue};
 
 /// Packets that a device may bring in one turn (Linux 2.6.18: `weight`).
@@ -38,6 +37,8 @@ enum Polled {
 enum Piece {
     /// Freeing so many packets that were sent.
     Reap(u16),
+    /// Freeing a packet whose guest is sent nothing.
+    TurnAway,
     /// Taking a packet from the card, or from the guest of an interface, through the bridge.
     Forward {
         owner: Option<u16>,
@@ -46,9 +47,31 @@ enum Piece {
     },
 }
 
+/// What the driver domain's kernel is called by, and the card's interrupt.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct DriverLines {
+    /// Devices are to be polled.
+    pub rx: SoftirqLine,
+    /// Queues to guests go on.
+    pub tx: SoftirqLine,
+    /// Netback, to the guests.
+    pub rx_tasklet: Tasklet,
+    /// Netback, from the guests.
+    pub tx_tasklet: Tasklet,
+    /// Rate limits of interfaces.
+    pub credit: KernelTimer,
+    /// Queues that have stood still for too long.
+    pub queues: KernelTimer,
+    /// The card's interrupt.
+    pub pirq: u16,
+}
+
 /// The card and its driver.
 pub(super) struct Driver {
     pub nic: Nic,
+    pub lines: DriverLines,
+    /// The handler of the card's interrupt.
+    handler: Handler,
     /// The card's port, once the driver domain is up.
     pub port: Option<Port>,
     /// Fires when the card raises its interrupt.
@@ -72,9 +95,11 @@ impl Driver {
     /// Where packets end that the card does not get to.
     pub const QUEUE: Place = Place("driver domain, queue to the NIC");
 
-    pub fn new(nic: Nic, interrupt: TimerId) -> Self {
+    pub fn new(nic: Nic, interrupt: TimerId, lines: DriverLines) -> Self {
         Driver {
             nic,
+            lines,
+            handler: Handler::Idle,
             port: None,
             interrupt,
             raised: false,
@@ -106,14 +131,64 @@ impl Driver {
 }
 
 impl Network {
-    /// The card's interrupt: switches it off, and asks to be polled.
-    pub(super) fn card_irq(&mut self, kernel: &mut KernelIo<'_, '_>) {
+    /// The card's interrupt: switches it off, and asks to be polled. It is for those whose packets
+    /// the card has.
+    pub(super) fn card_irq(&mut self, kernel: &mut KernelIo<'_, '_>) -> Progress {
+        if self.driver.handler.enter() {
+            let mut owner = Owner::Nobody;
+            if kernel.owners() {
+                for packet in self.driver.nic.waiting() {
+                    owner = self.shared_by(packet, Duration::from_nanos(1), owner, kernel);
+                }
+            }
+            return Progress::Run(self.costs.nic_irq, owner);
+        }
         self.driver.raised = false;
         if !self.driver.nic.is_masked() {
             self.driver.nic.mask();
             self.driver.poll.push_back(Polled::Card);
         }
-        kernel.raise(Softirq::NetRx);
+        kernel.raise(self.driver.lines.rx);
+        Progress::Done
+    }
+
+    /// Gives the guest that a packet from outside is for a share of the next piece of work, which
+    /// has been `owner`'s so far.
+    fn shared_by(
+        &self,
+        packet: &Packet,
+        weight: Duration,
+        owner: Owner,
+        kernel: &mut KernelIo<'_, '_>,
+    ) -> Owner {
+        match self.addressee(packet) {
+            Some(guest) => {
+                kernel.share(guest, weight);
+                Owner::Shared
+            }
+            None => owner,
+        }
+    }
+
+    /// The guest that a packet from outside is for, or whose address it asks for.
+    fn addressee(&self, packet: &Packet) -> Option<DomainId> {
+        self.addressed(packet).map(|v| v.domain)
+    }
+
+    /// The same guest's interface.
+    fn addressed(&self, packet: &Packet) -> Option<&Vif> {
+        let vif = match usize::from(packet.to.0).checked_sub(1) {
+            Some(vif) if vif < self.vifs.len() => vif,
+            _ => self.asked_for(packet)?,
+        };
+        self.vifs.get(vif)
+    }
+
+    /// The interface whose address a broadcast asks for.
+    fn asked_for(&self, packet: &Packet) -> Option<usize> {
+        let station = u32::MAX - packet.flow.0;
+        let vif = usize::try_from(station).ok()?.checked_sub(1)?;
+        (packet.to == Station::EVERYBODY && vif < self.vifs.len()).then_some(vif)
     }
 
     /// Packets of guests wait in the backlog.
@@ -124,24 +199,27 @@ impl Network {
     }
 
     /// `net_rx_action` in the driver domain.
-    pub(super) fn driver_rx(&mut self, step: u32, kernel: &mut KernelIo<'_, '_>) -> Progress {
-        if step == 0 {
-            self.driver.budget = BUDGET;
-            self.driver.quota = WEIGHT;
-        }
+    pub(super) fn driver_rx(&mut self, kernel: &mut KernelIo<'_, '_>) -> Progress {
         match self.driver.piece.take() {
             Some(Piece::Reap(n)) => self.reap(n, kernel),
+            Some(Piece::TurnAway) => {
+                self.driver.nic.post(1);
+            }
             Some(Piece::Forward { owner, packet, to }) => {
                 if owner.is_none() {
                     self.driver.nic.post(1);
                 }
                 self.forward(owner, packet, to, kernel);
             }
-            None => {}
+            // The softirq begins.
+            None => {
+                self.driver.budget = BUDGET;
+                self.driver.quota = WEIGHT;
+            }
         }
         while let Some(polled) = self.driver.poll.front().copied() {
             if self.driver.budget == 0 {
-                kernel.raise(Softirq::NetRx);
+                kernel.raise(self.driver.lines.rx);
                 return Progress::Done;
             }
             if self.driver.quota == 0 {
@@ -151,10 +229,10 @@ impl Network {
             }
             let next = match polled {
                 Polled::Card => self.poll_card(kernel),
-                Polled::Backlog => self.poll_packet(),
+                Polled::Backlog => self.poll_packet(kernel),
             };
-            if let Some(cost) = next {
-                return Progress::Run(cost);
+            if let Some(piece) = next {
+                return piece;
             }
             self.driver.poll.pop_front();
             self.driver.quota = WEIGHT;
@@ -167,34 +245,57 @@ impl Network {
     }
 
     /// The next piece of work with the card's rings.
-    fn poll_card(&mut self, kernel: &mut KernelIo<'_, '_>) -> Option<Duration> {
+    fn poll_card(&mut self, kernel: &mut KernelIo<'_, '_>) -> Option<Progress> {
         let now = kernel.now();
         self.take_arrivals(kernel.io);
         let sent = self.driver.nic.reap(now);
         if sent > 0 {
             self.driver.piece = Some(Piece::Reap(sent));
-            return Some(self.costs.nic_reap * u64::from(sent));
+            let owners = self.driver.owners.iter().take(usize::from(sent));
+            for vif in owners.copied().flatten() {
+                let guest = self.vifs[usize::from(vif)].domain;
+                kernel.share(guest, self.costs.nic_reap);
+            }
+            let time = self.costs.nic_reap * u64::from(sent);
+            return Some(Progress::Run(time, Owner::Shared));
         }
         let packet = self.driver.nic.take()?;
         if let Some(ends) = self.receiver(&packet) {
             record::moved(kernel.io, ends, &packet, Card, DriverIn);
         }
-        Some(self.costs.nic_rx + self.begin_forward(None, CARD, packet))
+        let rx = self.costs.nic_rx;
+        if let Some(v) = self.addressed(&packet)
+            && v.stopped
+        {
+            let (ends, guest) = (v.ends, v.domain);
+            record::moved(kernel.io, ends, &packet, DriverIn, Outside);
+            self.driver.budget -= 1;
+            self.driver.quota -= 1;
+            self.back.turned_away += 1;
+            self.driver.piece = Some(Piece::TurnAway);
+            return Some(Progress::Run(rx, Owner::Domain(guest)));
+        }
+        Some(self.begin_forward(None, CARD, packet, rx, kernel))
     }
 
     /// The next packet of the backlog.
-    fn poll_packet(&mut self) -> Option<Duration> {
+    fn poll_packet(&mut self, kernel: &mut KernelIo<'_, '_>) -> Option<Progress> {
         let (vif, packet) = self.back.backlog.pop()?;
-        Some(self.begin_forward(Some(vif), bridge::Port(vif + 1), packet))
+        let (port, taken) = (bridge::Port(vif + 1), Duration::ZERO);
+        Some(self.begin_forward(Some(vif), port, packet, taken, kernel))
     }
 
-    /// Begins to take `packet` through the bridge; returns what it costs.
+    /// Begins to take `packet` through the bridge, after it was taken from where it was, which
+    /// costs `taken`. The way through the bridge is for who sends, where that is a guest, and what
+    /// follows for who gets the packet, where that is one.
     fn begin_forward(
         &mut self,
         owner: Option<u16>,
         from: bridge::Port,
         packet: Packet,
-    ) -> Duration {
+        taken: Duration,
+        kernel: &mut KernelIo<'_, '_>,
+    ) -> Progress {
         self.driver.budget -= 1;
         self.driver.quota -= 1;
         let to = self.bridge.forward(from, &packet);
@@ -204,7 +305,20 @@ impl Network {
             Forward::To(_) => self.queue_cost(&packet),
             Forward::Flood | Forward::Drop => Duration::ZERO,
         };
-        self.costs.bridge + out
+        let time = taken + self.costs.bridge + out;
+        let sender = owner.map(|vif| self.vifs[usize::from(vif)].domain);
+        let for_whom = match (sender, to) {
+            (Some(sender), Forward::To(CARD) | Forward::Drop) => Owner::Domain(sender),
+            (None, _) => match self.addressee(&packet) {
+                Some(guest) => Owner::Domain(guest),
+                None => Owner::Nobody,
+            },
+            (Some(sender), _) => {
+                kernel.share(sender, taken + self.costs.bridge);
+                self.shared_by(&packet, out, Owner::Shared, kernel)
+            }
+        };
+        Progress::Run(time, for_whom)
     }
 
     /// Sends a packet out by the port that the bridge has chosen.
@@ -240,7 +354,7 @@ impl Network {
         if let Some(vif) = owner {
             self.ends(vif, &packet, kernel.io);
             self.back.release(vif);
-            kernel.schedule(TX_TASKLET);
+            kernel.schedule(self.driver.lines.tx_tasklet);
         }
     }
 
@@ -266,7 +380,7 @@ impl Network {
         {
             self.ends(vif, &packet, kernel.io);
             self.back.release(vif);
-            kernel.schedule(TX_TASKLET);
+            kernel.schedule(self.driver.lines.tx_tasklet);
         }
     }
 
@@ -288,7 +402,7 @@ impl Network {
             let owner = self.driver.owners.pop_front();
             if let Some(vif) = owner.expect("each packet in the ring has an entry") {
                 self.back.release(vif);
-                kernel.schedule(TX_TASKLET);
+                kernel.schedule(self.driver.lines.tx_tasklet);
             }
         }
         while self.driver.nic.tx_free() > 0
@@ -308,8 +422,9 @@ impl Network {
             if !v.rx_stopped
                 && let Some(packet) = v.rx_queue.pop()
             {
+                let owner = Owner::Domain(v.domain);
                 self.driver.restarting = Some((vif, packet));
-                return Progress::Run(self.queue_cost(&packet));
+                return Progress::Run(self.queue_cost(&packet), owner);
             }
             self.back.restart.pop_front();
         }
@@ -380,10 +495,7 @@ impl Network {
             return;
         };
         self.driver.raised = true;
-        match io.channels.raise_pirq(self.config.driver, port) {
-            Ok(sent) => io.notify(sent),
-            Err(error) => unreachable!("the card's port is bound: {error}"),
-        }
+        io.raise_pirq(self.config.driver, port);
         self.listen(io);
     }
 }

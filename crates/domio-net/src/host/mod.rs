@@ -6,15 +6,17 @@
 //!  host                 └────── driver domain ──────┘         └────────── guest ──────────┘
 //! ```
 //!
-//! [`Network`] is the model of all of it; it plugs into a host as its
-//! [`Devices`]. Every step of a packet inside a domain is work of that
-//! domain's vcpu 0, at the level at which Linux 2.6.18 does it, and takes its time.
+//! [`Network`] is the model of one card, its driver domain and the interfaces behind it: a
+//! [`Device`] of the bus. A host has as many as it has cards. Every step of a packet inside a
+//! domain is work of one of that domain's vcpus, at the level at which Linux 2.6.18 does it, takes
+//! its time, and is done for somebody.
 //!
 //! | file | holds |
 //! |---|---|
 //! | `driver` | the card's interrupt and polling, the bridge, the queue to the card |
 //! | `netback` | the tasklets to and from the guests, credit |
 //! | `netfront` | the guest's driver and what it calls |
+//! | `socket` | what processes of the guest read from and write to |
 //! | `outside` | the line, the remote host |
 //! | `vif` | what an interface consists of |
 
@@ -24,16 +26,17 @@ mod driver;
 mod netback;
 mod netfront;
 mod outside;
-mod reader;
 mod record;
 mod remote_card;
+mod socket;
 mod vif;
 
-use domio_core::{DomainId, Instant};
+use domio_core::{DomainId, Instant, VcpuName};
 use domio_sim::RandomStream;
-use domio_vmm::device::{Devices, Io, KernelIo, Progress, Timers};
-use domio_vmm::evtchn::Port;
-use domio_vmm::kernel::{KernelConfig, Softirq};
+use domio_vmm::bus::{
+    Attach, Device, Io, KernelIo, Passed, Progress, Softirq, Token, Traffic,
+};
+use domio_vmm::process::{Answer, Call, Interest, Pid};
 
 use crate::bridge::{self, Bridge};
 use crate::icmp::{Echo, Ping};
@@ -48,20 +51,59 @@ use crate::udp::{UdpSink, UdpSource};
 use crate::writers::WriterCosts;
 
 pub use config::{
-    FlowConfig, FlowKind, KernelCosts, NetworkConfig, RxMode, StreamConfig, VifConfig, VifRate,
+    FlowConfig, FlowKind, NetworkConfig, RequestConfig, RxMode, StreamConfig, VifConfig, VifRate,
 };
 pub use costs::NetCosts;
 pub(crate) use costs::by_kib;
 
-use driver::Driver;
-use netback::{Netback, RX_TASKLET, TX_TASKLET};
+use driver::{Driver, DriverLines};
+use netback::Netback;
 use outside::{Neighbors, Outside, REMOTE};
-use reader::Reader;
 use remote_card::RemoteCard;
-use vif::Vif;
+use socket::{File, Serves, Socket};
+use vif::{FrontLines, Vif};
 
-/// The service of a guest that begins everything.
-const BOOT: u8 = 7;
+/// A handler of an interrupt, whose time is one piece.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Handler {
+    /// It does not run.
+    Idle,
+    /// It was entered, and its time is being spent.
+    Entered,
+}
+
+impl Handler {
+    /// The handler is called: whether that enters it, or its time is spent.
+    fn enter(&mut self) -> bool {
+        *self = match self {
+            Handler::Idle => Handler::Entered,
+            Handler::Entered => Handler::Idle,
+        };
+        *self == Handler::Entered
+    }
+}
+
+/// What the network is called for, besides timers of the world outside. The place in
+/// [`Network::calls`] is the token.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum For {
+    /// The driver domain: card, polling, queues to guests, netback's tasklets, timers.
+    Card,
+    DriverRx,
+    DriverTx,
+    RxTasklet,
+    TxTasklet,
+    Credit,
+    Queues,
+    /// Netback's port of an interface.
+    Back(u16),
+    /// A guest: netfront's port, its softirqs, the stack's timers, setting the interface up.
+    Front(u16),
+    FrontRx(u16),
+    FrontTx(u16),
+    Stack(u16),
+    Boot(u16),
+}
 
 /// What a timer of the network is for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -88,10 +130,9 @@ pub struct Network {
     vifs: Vec<Vif>,
     outside: Outside,
     events: Vec<Event>,
-    /// Interface of each domain, by domain id.
-    by_domain: Vec<Option<u16>>,
-    /// Interface of each port of the driver domain.
-    by_port: Vec<Option<u16>>,
+    calls: Vec<For>,
+    /// What each socket's number means.
+    files: Vec<File>,
     /// Packets that found no buffer of their guest.
     ring_drops: u64,
 }
@@ -101,19 +142,29 @@ impl Network {
     /// of `seed` and `replication`.
     ///
     /// # Panics
-    /// When `config` contradicts itself: an interface in the driver domain, two in one guest, or
-    /// more than [`VifConfig::FLOWS_MAX`] flows over one.
+    /// When `config` contradicts itself: an interface in the driver domain.
     #[track_caller]
     pub fn new(
         config: &NetworkConfig,
-        timers: &mut Timers<'_>,
+        attach: &mut Attach<'_>,
         seed: u64,
         replication: u32,
     ) -> Self {
+        let mut calls = Vec::new();
+        let lines = driver_lines(&mut calls, attach);
+        let front_lines: Vec<FrontLines> = (0..config.vifs.len() as u16)
+            .map(|vif| front_lines(vif, &mut calls, attach))
+            .collect();
+        // The streams of a second card are other ones than those of the first.
+        let stream = |what: &str| match attach.device() {
+            0 => format!("network/{what}"),
+            device => format!("network{device}/{what}"),
+        };
+        let (neighbours, interrupts) = (stream("remote/neighbours"), stream("remote/interrupts"));
         let mut events = Vec::new();
         let mut timer = |event| {
             events.push(event);
-            timers.timer(events.len() as u32 - 1)
+            attach.timer(events.len() as u32 - 1)
         };
         let interrupt = timer(Event::Interrupt);
         let arrival_in = timer(Event::ArrivalIn);
@@ -124,13 +175,13 @@ impl Network {
         let mut remote = Peer::new(REMOTE).with_writers(config.remote_writers);
         let mut remote_timers = Vec::new();
         let (mut vifs, mut guests): (Vec<Vif>, Vec<DomainId>) = (Vec::new(), Vec::new());
-        let mut by_domain = Vec::new();
+        let mut files = Vec::new();
         let mut neighbors = Vec::new();
-        let mut random = RandomStream::new(seed, replication, "network/remote/neighbours");
-        for (i, vif) in (0..n).zip(&config.vifs) {
+        let mut random = RandomStream::new(seed, replication, &neighbours);
+        for ((i, vif), lines) in (0..n).zip(&config.vifs).zip(front_lines) {
             assert!(
-                vif.domain != config.driver && vif.flows.len() <= VifConfig::FLOWS_MAX,
-                "a guest's interface has at most 7 flows and is not in the driver domain"
+                vif.domain != config.driver,
+                "an interface is not in the driver domain"
             );
             let station = Station(i + 1);
             bridge.bind(station, bridge::Port(i + 1));
@@ -138,35 +189,29 @@ impl Network {
             neighbors.push((entry, timer(Event::Neighbor(station))));
             let (guest, driver) = (vif.domain, config.driver);
             let stack = Peer::new(station);
-            let mut new = Vif::new(record::Ends { guest, driver }, vif.rate, stack);
+            let mut new = Vif::new(record::Ends { guest, driver }, vif, stack, lines);
             for flow in &vif.flows {
                 let id = FlowId(guests.len() as u32);
                 guests.push(vif.domain);
                 let (far, near) = ends(flow.kind, config.remote_writers, id, station);
                 remote.add(id, far);
                 new.stack.add(id, near);
-                if let FlowKind::StreamIn(stream) = flow.kind {
-                    new.readers.push(Reader::new(id, stream.piece));
-                }
+                files.push(File::Flow(i, new.sockets.len() as u16));
+                new.sockets.push(Socket::new(id, serves(flow.kind)));
                 for kind in TIMERS {
                     let peer_timer = PeerTimer { flow: id, kind };
                     remote_timers.push((peer_timer, timer(Event::Remote(peer_timer))));
                 }
                 new.starts.push((id, flow.start));
             }
-            let slot = vif.domain.index();
-            if by_domain.len() <= slot {
-                by_domain.resize(slot + 1, None);
-            }
-            assert!(by_domain[slot].is_none(), "a guest has one interface");
-            by_domain[slot] = Some(i);
             vifs.push(new);
         }
+        files.extend((0..n).map(File::Listening));
         remote_timers.sort_unstable_by_key(|(timer, _)| *timer);
         Network {
             config: config.clone(),
             costs: config.costs,
-            driver: Driver::new(Nic::new(config.nic), interrupt),
+            driver: Driver::new(Nic::new(config.nic), interrupt, lines),
             bridge,
             back: Netback::new(),
             vifs,
@@ -181,7 +226,7 @@ impl Network {
                 card: RemoteCard::new(
                     config.remote_gap,
                     config.remote_irq_latency,
-                    RandomStream::new(seed, replication, "network/remote/interrupts"),
+                    RandomStream::new(seed, replication, &interrupts),
                 ),
                 arrival_in,
                 arrival_out,
@@ -189,8 +234,8 @@ impl Network {
                 guests,
             },
             events,
-            by_domain,
-            by_port: Vec::new(),
+            calls,
+            files,
             ring_drops: 0,
         }
     }
@@ -228,27 +273,72 @@ impl Network {
         &self.outside.peer
     }
 
-    fn vif_of(&self, domain: DomainId) -> Option<u16> {
-        self.by_domain.get(domain.index()).copied().flatten()
-    }
-
-    /// The vif of a guest whose kernel calls.
-    fn caller(&self, kernel: &KernelIo<'_, '_>) -> u16 {
-        let vif = self.vif_of(kernel.vcpu.domain);
-        vif.expect("only the driver domain and guests with interfaces have network drivers")
-    }
-
-    /// Sets the driver domain's timer; some interface's credit has changed.
+    /// Sets the driver domain's timer for the first limit that expires; some interface's credit
+    /// has changed.
     fn set_credit_timer(&mut self, kernel: &mut KernelIo<'_, '_>) {
-        self.back.credit_at = self.vifs.iter().filter_map(|v| v.credit.timer).min();
-        self.set_driver_timer(kernel);
+        let first = self.vifs.iter().filter_map(|v| v.credit.timer).min();
+        kernel.set_timer(self.driver.lines.credit, self.config.vcpu, first);
     }
 
-    /// Sets the driver domain's timer, for the next credit or the next queue that has stood still
-    /// for too long.
-    fn set_driver_timer(&mut self, kernel: &mut KernelIo<'_, '_>) {
-        let queue = self.first_rx_timeout();
-        kernel.set_timer(self.back.credit_at.into_iter().chain(queue).min());
+    /// Sets the driver domain's timer for the next queue that has stood still for too long.
+    fn set_queue_timer(&mut self, kernel: &mut KernelIo<'_, '_>) {
+        let first = self.first_rx_timeout();
+        kernel.set_timer(self.driver.lines.queues, self.config.vcpu, first);
+    }
+
+    /// The interfaces of `domain`.
+    fn vifs_of(&self, domain: DomainId) -> Vec<u16> {
+        let all = (0..).zip(&self.vifs);
+        let own = all.filter(|(_, v)| v.domain == domain);
+        own.map(|(vif, _)| vif).collect()
+    }
+}
+
+/// What the driver domain's kernel is called by, with tokens that `calls` explains.
+fn driver_lines(calls: &mut Vec<For>, attach: &mut Attach<'_>) -> DriverLines {
+    let mut token = tokens(calls);
+    let _card = token(For::Card);
+    DriverLines {
+        rx: attach.softirq(Softirq::NetRx, token(For::DriverRx)),
+        tx: attach.softirq(Softirq::NetTx, token(For::DriverTx)),
+        rx_tasklet: attach.tasklet(token(For::RxTasklet)),
+        tx_tasklet: attach.tasklet(token(For::TxTasklet)),
+        credit: attach.kernel_timer(token(For::Credit)),
+        queues: attach.kernel_timer(token(For::Queues)),
+        pirq: attach.pirq(),
+    }
+}
+
+/// What a guest's kernel is called by for interface `vif`; the tokens of both ports come first.
+fn front_lines(vif: u16, calls: &mut Vec<For>, attach: &mut Attach<'_>) -> FrontLines {
+    let mut token = tokens(calls);
+    FrontLines {
+        back: token(For::Back(vif)),
+        front: token(For::Front(vif)),
+        rx: attach.softirq(Softirq::NetRx, token(For::FrontRx(vif))),
+        tx: attach.softirq(Softirq::NetTx, token(For::FrontTx(vif))),
+        timer: attach.kernel_timer(token(For::Stack(vif))),
+        boot: attach.work(token(For::Boot(vif))),
+    }
+}
+
+/// Gives each call the next token.
+fn tokens(calls: &mut Vec<For>) -> impl FnMut(For) -> Token {
+    |what| {
+        calls.push(what);
+        calls.len() as Token - 1
+    }
+}
+
+/// Token of the card's interrupt.
+const CARD_TOKEN: Token = 0;
+
+/// Whom the guest's socket of a flow serves.
+fn serves(kind: FlowKind) -> Serves {
+    match kind {
+        FlowKind::StreamIn(_) | FlowKind::StreamOut(_) => Serves::Process,
+        FlowKind::Request(_) => Serves::Server,
+        FlowKind::Ping(_) | FlowKind::UdpIn(_) | FlowKind::UdpOut(_) => Serves::Kernel,
     }
 }
 
@@ -276,8 +366,22 @@ fn ends(
             tcp(TcpEnd::server(Connection::new(&config.tcp), REMOTE, 0).reads_when_told()),
         ),
         FlowKind::StreamOut(config) => (
-            tcp(TcpEnd::server(Connection::new(&config), station, 0)),
-            tcp(TcpEnd::client(Connection::new(&config), REMOTE, u64::MAX)),
+            tcp(TcpEnd::server(Connection::new(&config.tcp), station, 0)),
+            tcp(
+                TcpEnd::client(Connection::new(&config.tcp), REMOTE, u64::MAX).writes_when_told(),
+            ),
+        ),
+        FlowKind::Request(config) => (
+            tcp(TcpEnd::client(
+                Connection::new(&config.tcp),
+                station,
+                config.bytes,
+            )),
+            tcp(
+                TcpEnd::server(Connection::new(&config.tcp), REMOTE, u64::MAX)
+                    .reads_when_told()
+                    .writes_when_told(),
+            ),
         ),
         FlowKind::Ping(config) => {
             let ping = Ping::new(config, REMOTE, station, id);
@@ -298,69 +402,52 @@ fn ends(
     }
 }
 
-impl Devices for Network {
-    fn kernel(&self, domain: DomainId) -> Option<KernelConfig> {
-        if domain == self.config.driver {
-            return Some(self.config.driver_kernel);
-        }
-        self.vif_of(domain)?;
-        Some(KernelConfig {
-            services: 1 << BOOT,
-            ..self.config.guest_kernel
-        })
+impl Device for Network {
+    fn serves(&self, domain: DomainId) -> bool {
+        domain == self.config.driver || self.config.vifs.iter().any(|v| v.domain == domain)
     }
 
     fn plug(&mut self, domain: DomainId, io: &mut Io<'_>) {
-        if domain == self.config.driver {
-            let port = io.channels.bind_pirq(domain, 16);
+        let (driver, vcpu) = (self.config.driver, self.config.vcpu);
+        if domain == driver {
+            let port = io.bind_pirq(domain, self.driver.lines.pirq, vcpu, CARD_TOKEN);
             let port = port.expect("a driver domain that boots has free ports");
             self.driver.port = Some(port);
-            open(domain, port, io);
             self.listen(io);
             return;
         }
-        let (Some(vif), driver) = (self.vif_of(domain), self.config.driver) else {
-            return;
-        };
-        let front = io.channels.offer(domain, driver);
-        let front = front.expect("a guest that boots has free ports");
-        let back = io.channels.connect(driver, domain, front);
-        let back = back
-            .expect("the driver domain is up, and has free ports")
-            .port;
-        open(domain, front, io);
-        open(driver, back, io);
-        if self.by_port.len() <= back.index() {
-            self.by_port.resize(back.index() + 1, None);
-        }
-        self.by_port[back.index()] = Some(vif);
-        let v = &mut self.vifs[usize::from(vif)];
-        (v.front_port, v.back_port, v.up) = (Some(front), Some(back), true);
-        let starts = v.starts.clone();
-        for (flow, start) in starts {
-            self.outside.begin(flow, io.now + start, io);
-            self.vifs[usize::from(vif)].begin(flow, io.now + start);
+        for vif in self.vifs_of(domain) {
+            let v = &mut self.vifs[usize::from(vif)];
+            let front = io.offer(domain, driver, v.vcpu, v.lines.front);
+            let front = front.expect("a guest that boots has free ports");
+            let back = io.connect(driver, domain, front, vcpu, v.lines.back);
+            let back = back.expect("the driver domain is up, and has free ports");
+            (v.front_port, v.back_port, v.up) = (Some(front), Some(back), true);
+            io.queue_work(VcpuName::new(domain, v.vcpu), v.lines.boot);
+            let starts = v.starts.clone();
+            for (flow, start) in starts {
+                self.outside.begin(flow, io.now + start, io);
+                self.vifs[usize::from(vif)].begin(flow, io.now + start);
+            }
         }
     }
 
     fn unplug(&mut self, domain: DomainId, io: &mut Io<'_>) {
-        let Some(vif) = self.vif_of(domain) else {
-            return;
-        };
-        let v = &mut self.vifs[usize::from(vif)];
-        v.up = false;
-        v.timers.clear();
-        v.credit.timer = None;
-        v.rx_timeout = None;
-        let (back, _) = (v.back_port.take(), v.front_port.take());
-        if let Some(back) = back {
-            self.by_port[back.index()] = None;
-            let closed = io.channels.close(self.config.driver, back);
-            closed.expect("the port was bound when the guest came");
+        for vif in self.vifs_of(domain) {
+            let v = &mut self.vifs[usize::from(vif)];
+            v.up = false;
+            v.timers.clear();
+            v.credit.timer = None;
+            v.rx_timeout = None;
+            v.front_port = None;
+            if let Some(back) = v.back_port.take() {
+                let closed = io.close(self.config.driver, back);
+                closed.expect("the port was bound when the guest came");
+            }
         }
     }
 
-    fn event(&mut self, token: u32, io: &mut Io<'_>) {
+    fn event(&mut self, token: Token, io: &mut Io<'_>) {
         // A line that has to stop is stopped before the remote host sends more.
         self.take_arrivals(io);
         match self.events[token as usize] {
@@ -378,83 +465,90 @@ impl Devices for Network {
         self.listen(io);
     }
 
-    fn irq(&mut self, port: Port, step: u32, kernel: &mut KernelIo<'_, '_>) -> Progress {
-        if kernel.vcpu.domain != self.config.driver {
-            let vif = self.caller(kernel);
-            return self.front_irq(vif, step, kernel);
+    fn irq(&mut self, token: Token, kernel: &mut KernelIo<'_, '_>) -> Progress {
+        match self.calls[token as usize] {
+            For::Card => self.card_irq(kernel),
+            For::Back(vif) => self.back_irq(vif, kernel),
+            For::Front(vif) => self.front_irq(vif, kernel),
+            other => unreachable!("{other:?} is no port's"),
         }
-        let card = self.driver.port == Some(port);
-        if step == 0 {
-            return Progress::Run(if card {
-                self.costs.nic_irq
-            } else {
-                self.costs.back_irq
-            });
-        }
-        if card {
-            self.card_irq(kernel);
-        } else if let Some(vif) = self.by_port.get(port.index()).copied().flatten() {
-            self.back_irq(vif, kernel);
-        }
-        Progress::Done
     }
 
-    fn softirq(&mut self, softirq: Softirq, step: u32, kernel: &mut KernelIo<'_, '_>) -> Progress {
-        let driver = kernel.vcpu.domain == self.config.driver;
-        match softirq {
-            Softirq::NetRx if driver => self.driver_rx(step, kernel),
-            Softirq::NetTx if driver => self.driver_tx(kernel),
-            Softirq::NetRx => {
-                let vif = self.caller(kernel);
-                self.front_rx(vif, step, kernel)
+    fn softirq(&mut self, token: Token, kernel: &mut KernelIo<'_, '_>) -> Progress {
+        match self.calls[token as usize] {
+            For::DriverRx => self.driver_rx(kernel),
+            For::DriverTx => self.driver_tx(kernel),
+            For::FrontRx(vif) => self.front_rx(vif, kernel),
+            For::FrontTx(vif) => self.front_tx(vif, kernel),
+            other => unreachable!("{other:?} is no softirq"),
+        }
+    }
+
+    fn tasklet(&mut self, token: Token, kernel: &mut KernelIo<'_, '_>) -> Progress {
+        match self.calls[token as usize] {
+            For::RxTasklet => self.rx_tasklet(kernel),
+            For::TxTasklet => self.tx_tasklet(kernel),
+            other => unreachable!("{other:?} is no tasklet"),
+        }
+    }
+
+    fn work(&mut self, token: Token, kernel: &mut KernelIo<'_, '_>) -> Progress {
+        match self.calls[token as usize] {
+            For::Boot(vif) => self.boot(vif, kernel),
+            other => unreachable!("{other:?} is no work item"),
+        }
+    }
+
+    fn timer(&mut self, token: Token, kernel: &mut KernelIo<'_, '_>) {
+        match self.calls[token as usize] {
+            For::Credit => {
+                let now = kernel.now();
+                for vif in 0..self.vifs.len() {
+                    if self.vifs[vif].credit.timer.is_some_and(|at| at <= now) {
+                        self.credit_expired(vif as u16, kernel);
+                    }
+                }
+                self.set_credit_timer(kernel);
             }
-            Softirq::NetTx => {
-                let vif = self.caller(kernel);
-                self.front_tx(vif, kernel)
+            For::Queues => {
+                self.expire_queues(kernel);
+                self.set_queue_timer(kernel);
             }
-            Softirq::Timer | Softirq::Block | Softirq::Tasklet => Progress::Done,
+            For::Stack(vif) => self.stack_timers(vif, kernel),
+            other => unreachable!("{other:?} is no timer"),
         }
     }
 
-    fn tasklet(&mut self, tasklet: u8, _: u32, kernel: &mut KernelIo<'_, '_>) -> Progress {
-        match tasklet {
-            RX_TASKLET => self.rx_tasklet(kernel),
-            TX_TASKLET => self.tx_tasklet(kernel),
-            other => unreachable!("tasklet {other} was never scheduled"),
+    fn call(&mut self, call: Call, by: Pid, kernel: &mut KernelIo<'_, '_>) -> Answer {
+        match self.files.get(call.file.file as usize) {
+            Some(file) => self.socket_call(*file, call.what, by, kernel),
+            // As from a socket that is not connected.
+            None => Answer::Return(0),
         }
     }
 
-    fn service(&mut self, service: u8, step: u32, kernel: &mut KernelIo<'_, '_>) -> Progress {
-        let vif = self.caller(kernel);
-        match service {
-            BOOT => self.boot(vif, step, kernel),
-            reader => self.reader(vif, reader, step, kernel),
+    fn poll(&mut self, file: u32, interest: Interest, wake: Option<Pid>) -> bool {
+        let file = self.files.get(file as usize).copied();
+        file.is_some_and(|file| self.socket_poll(file, interest, wake))
+    }
+
+    fn limit(&mut self, domain: DomainId, traffic: Traffic, io: &mut Io<'_>) {
+        for vif in self.vifs_of(domain) {
+            self.limit_vif(vif, traffic, io);
         }
     }
 
-    fn timers(&mut self, kernel: &mut KernelIo<'_, '_>) {
-        if kernel.vcpu.domain != self.config.driver {
-            let vif = self.caller(kernel);
-            return self.stack_timers(vif, kernel);
-        }
-        let now = kernel.now();
-        for vif in 0..self.vifs.len() {
-            let due = self.vifs[vif].credit.timer.is_some_and(|at| at <= now);
-            if due {
-                self.credit_expired(vif as u16, kernel);
-            }
-        }
-        self.expire_queues(kernel);
-        self.set_credit_timer(kernel);
+    fn passed(&self, domain: DomainId) -> Passed {
+        let own = self.vifs.iter().filter(|v| v.domain == domain);
+        own.fold(Passed::default(), |sum, v| {
+            let (packets_in, packets_out) = v.passed;
+            sum.plus(Passed {
+                packets_in,
+                packets_out,
+                ..Passed::default()
+            })
+        })
     }
-}
-
-/// Has `domain` listen to its new port, on which nothing was sent so far that matters.
-fn open(domain: DomainId, port: Port, io: &mut Io<'_>) {
-    let guest = io.channels.guest(domain);
-    let guest = guest.expect("the domain has event channels");
-    guest.clear_pending(port);
-    let _ = guest.unmask(port, 0);
 }
 
 impl Accounted for Network {
@@ -474,13 +568,14 @@ impl Accounted for Network {
         ledger.holds(self.driver.held() + self.back.held());
         ledger.dropped(Netback::GONE, self.back.gone);
         ledger.dropped(Netback::RING, self.ring_drops);
+        ledger.dropped(Netback::STOPPED, self.back.turned_away);
         for vif in &self.vifs {
             ledger
                 .add(&vif.stack)
                 .add(&vif.rx_queue)
                 .add(&vif.front.queue);
             ledger.holds(vif.front.held());
-            ledger.holds(vif.readers.iter().map(Reader::held).sum());
+            ledger.holds(vif.sockets.iter().map(Socket::held).sum());
             ledger.holds(u64::from(vif.tx.requests()) + u64::from(vif.rx.responses()));
         }
     }

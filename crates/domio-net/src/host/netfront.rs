@@ -1,9 +1,9 @@
 //! Netfront: a guest's driver for its interface, and the guest's protocols behind it (xen-spec
 //! 6.2).
 
+use domio_core::Duration;
 use domio_core::NetPlace::{GuestIn, GuestOut, Outside, RxRing, TxRing};
-use domio_vmm::device::{KernelIo, Progress};
-use domio_vmm::kernel::Softirq;
+use domio_vmm::bus::{KernelIo, Owner, Progress};
 
 use super::outside::GuestOut as Out;
 use super::vif::Vif;
@@ -35,16 +35,30 @@ pub(super) enum Piece {
     Reap(u32),
     /// Taking a packet through the stack.
     Deliver(Packet),
-    /// Handing a packet to the process with this number.
-    Hand(Packet, u8),
+    /// Handing a packet to the process that waits at the socket at this place.
+    Hand(Packet, u16),
     /// Putting packets into the ring.
     Transmit,
     /// Telling netback.
     Notify,
     /// Posting so many buffers.
     Refill(u32),
-    /// The process with this number reads.
-    Read(u8),
+}
+
+/// How far a guest's interface has come up.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Boot {
+    /// Nothing is done yet.
+    Begin,
+    /// Buffers are being posted.
+    Posting,
+    /// The stack listens; what it sends is on its way.
+    Up,
+}
+
+/// Work of the guest's own kernel.
+fn own(time: Duration) -> Progress {
+    Progress::Run(time, Owner::Nobody)
 }
 
 /// The driver's own state.
@@ -61,14 +75,9 @@ pub(super) struct Netfront {
     refilled: bool,
     hard: Piece,
     soft: Piece,
-    pub process: Piece,
-}
-
-/// Where a piece of work runs.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Context {
-    Soft,
-    Process,
+    boot: Boot,
+    /// What the thread that sets the interface up is at.
+    thread: Piece,
 }
 
 impl Netfront {
@@ -85,21 +94,15 @@ impl Netfront {
             refilled: false,
             hard: Piece::None,
             soft: Piece::None,
-            process: Piece::None,
+            boot: Boot::Begin,
+            thread: Piece::None,
         }
     }
 
     /// Packets inside, besides those in the ring and the queue.
     pub fn held(&self) -> u64 {
         let packet = |piece| matches!(piece, Piece::Deliver(_) | Piece::Hand(..));
-        u64::from(packet(self.soft)) + u64::from(packet(self.process))
-    }
-
-    fn piece(&mut self, place: Context) -> &mut Piece {
-        match place {
-            Context::Soft => &mut self.soft,
-            Context::Process => &mut self.process,
-        }
+        u64::from(packet(self.soft)) + u64::from(packet(self.thread))
     }
 }
 
@@ -116,50 +119,41 @@ impl Vif {
 
 impl Network {
     /// The interrupt from netback.
-    pub(super) fn front_irq(
-        &mut self,
-        vif: u16,
-        step: u32,
-        kernel: &mut KernelIo<'_, '_>,
-    ) -> Progress {
+    pub(super) fn front_irq(&mut self, vif: u16, kernel: &mut KernelIo<'_, '_>) -> Progress {
         let costs = self.costs;
         let v = &mut self.vifs[usize::from(vif)];
-        if step == 0 {
+        let Piece::Reap(answered) = std::mem::replace(&mut v.front.hard, Piece::None) else {
             let answered = v.tx.responses();
             v.front.hard = Piece::Reap(answered);
-            return Progress::Run(costs.front_irq + costs.front_reap * u64::from(answered));
+            return own(costs.front_irq + costs.front_reap * u64::from(answered));
+        };
+        v.reap(answered);
+        if v.tx.outstanding() < TX_STOP && !v.front.queue.is_empty() {
+            kernel.raise(v.lines.tx);
         }
-        if let Piece::Reap(answered) = std::mem::replace(&mut v.front.hard, Piece::None) {
-            v.reap(answered);
-            if v.tx.outstanding() < TX_STOP && !v.front.queue.is_empty() {
-                kernel.raise(Softirq::NetTx);
-            }
-            if v.tx.responses() > 0 {
-                // More came meanwhile; the handler looks again.
-                let more = v.tx.responses();
-                v.front.hard = Piece::Reap(more);
-                return Progress::Run(costs.front_reap * u64::from(more));
-            }
+        if v.tx.responses() > 0 {
+            // More came meanwhile; the handler looks again.
+            let more = v.tx.responses();
+            v.front.hard = Piece::Reap(more);
+            return own(costs.front_reap * u64::from(more));
         }
         if v.rx.responses() > 0 {
             v.front.polling = true;
-            kernel.raise(Softirq::NetRx);
+            kernel.raise(v.lines.rx);
         }
         Progress::Done
     }
 
     /// `net_rx_action` in a guest: netfront's poll.
-    pub(super) fn front_rx(
-        &mut self,
-        vif: u16,
-        step: u32,
-        kernel: &mut KernelIo<'_, '_>,
-    ) -> Progress {
-        if step == 0 {
-            self.vifs[usize::from(vif)].front.polled = 0;
+    pub(super) fn front_rx(&mut self, vif: u16, kernel: &mut KernelIo<'_, '_>) -> Progress {
+        let front = &mut self.vifs[usize::from(vif)].front;
+        match std::mem::replace(&mut front.soft, Piece::None) {
+            // The softirq begins.
+            Piece::None => front.polled = 0,
+            piece => self.finish_piece(vif, piece, kernel),
         }
-        self.finish_piece(vif, Context::Soft, kernel);
-        if let Some(progress) = self.flush(vif, Context::Soft, kernel) {
+        if let Some((piece, progress)) = self.flush(vif, kernel) {
+            self.vifs[usize::from(vif)].front.soft = piece;
             return progress;
         }
         let costs = self.costs;
@@ -176,67 +170,79 @@ impl Network {
             // stack's work.
             let bytes = u64::from(packet.frame_bytes()).min(256);
             let taken = costs.front_rx + costs.copy(bytes);
-            if let Some(service) = v.handed_to(&packet) {
-                v.front.soft = Piece::Hand(packet, service);
-                return Progress::Run(taken);
+            v.passed.0 += 1;
+            if let Some(place) = v.handed_to(&packet) {
+                v.front.soft = Piece::Hand(packet, place);
+                return own(taken);
             }
             v.front.soft = Piece::Deliver(packet);
-            return Progress::Run(taken + costs.stack);
+            return own(taken + costs.stack);
         }
         if !v.front.refilled {
             v.front.refilled = true;
             let wanted = RX_BUFFERS - v.rx.outstanding();
             if wanted >= RX_BUFFERS / 2 {
                 v.front.soft = Piece::Refill(wanted);
-                return Progress::Run(costs.front_refill * u64::from(wanted));
+                return own(costs.front_refill * u64::from(wanted));
             }
         }
         if is_full {
-            kernel.raise(Softirq::NetRx);
+            kernel.raise(v.lines.rx);
             return Progress::Done;
         }
         if !v.rx.final_check_for_responses() {
             v.front.polling = false;
             return Progress::Done;
         }
-        kernel.raise(Softirq::NetRx);
+        kernel.raise(v.lines.rx);
         Progress::Done
     }
 
     /// `net_tx_action` in a guest: the ring has room again.
     pub(super) fn front_tx(&mut self, vif: u16, kernel: &mut KernelIo<'_, '_>) -> Progress {
-        self.finish_piece(vif, Context::Soft, kernel);
-        self.flush(vif, Context::Soft, kernel)
-            .unwrap_or(Progress::Done)
+        let front = &mut self.vifs[usize::from(vif)].front;
+        let piece = std::mem::replace(&mut front.soft, Piece::None);
+        self.finish_piece(vif, piece, kernel);
+        let Some((piece, progress)) = self.flush(vif, kernel) else {
+            return Progress::Done;
+        };
+        self.vifs[usize::from(vif)].front.soft = piece;
+        progress
     }
 
-    /// The guest has booted: posts its buffers, and its processes begin.
-    pub(super) fn boot(&mut self, vif: u16, step: u32, kernel: &mut KernelIo<'_, '_>) -> Progress {
-        let costs = self.costs;
+    /// The guest has booted: posts its buffers, and its stack begins.
+    pub(super) fn boot(&mut self, vif: u16, kernel: &mut KernelIo<'_, '_>) -> Progress {
+        let front = &mut self.vifs[usize::from(vif)].front;
+        let piece = std::mem::replace(&mut front.thread, Piece::None);
+        self.finish_piece(vif, piece, kernel);
         let v = &mut self.vifs[usize::from(vif)];
-        if step == 0 {
-            v.front.process = Piece::Refill(RX_BUFFERS);
-            return Progress::Run(costs.front_refill * u64::from(RX_BUFFERS));
+        match v.front.boot {
+            Boot::Begin => {
+                v.front.boot = Boot::Posting;
+                v.front.thread = Piece::Refill(RX_BUFFERS);
+                return own(self.costs.front_refill * u64::from(RX_BUFFERS));
+            }
+            Boot::Posting => {
+                v.front.boot = Boot::Up;
+                let (stack, mut out) = Out::new(v, kernel);
+                stack.listen(out.now(), &mut out);
+                out.finish();
+            }
+            Boot::Up => {}
         }
-        self.finish_piece(vif, Context::Process, kernel);
-        let v = &mut self.vifs[usize::from(vif)];
-        if !v.started {
-            v.started = true;
-            let (stack, mut out) = Out::new(v, kernel);
-            stack.listen(out.now(), &mut out);
-            out.finish();
-        }
-        self.flush(vif, Context::Process, kernel)
-            .unwrap_or(Progress::Done)
+        let Some((piece, progress)) = self.flush(vif, kernel) else {
+            return Progress::Done;
+        };
+        self.vifs[usize::from(vif)].front.thread = piece;
+        progress
     }
 
     /// The time of a piece of work is spent: does it.
-    pub(super) fn finish_piece(&mut self, vif: u16, place: Context, kernel: &mut KernelIo<'_, '_>) {
+    pub(super) fn finish_piece(&mut self, vif: u16, piece: Piece, kernel: &mut KernelIo<'_, '_>) {
         let v = &mut self.vifs[usize::from(vif)];
-        match std::mem::replace(v.front.piece(place), Piece::None) {
+        match piece {
             Piece::None | Piece::Reap(_) => {}
-            Piece::Read(service) => self.read(vif, service, kernel),
-            Piece::Hand(packet, service) => self.hand(vif, service, packet, kernel),
+            Piece::Hand(packet, place) => self.hand(vif, place, packet, kernel),
             Piece::Deliver(packet) => {
                 record::moved(kernel.io, v.ends, &packet, GuestIn, Outside);
                 let (stack, mut out) = Out::new(v, kernel);
@@ -272,38 +278,34 @@ impl Network {
         }
     }
 
-    /// Packets that the stack wants to send go to the ring, and netback is told.
+    /// Packets that the stack wants to send go to the ring, and netback is told: the piece of work
+    /// that is next for it, and its time.
     pub(super) fn flush(
         &mut self,
         vif: u16,
-        place: Context,
         kernel: &mut KernelIo<'_, '_>,
-    ) -> Option<Progress> {
+    ) -> Option<(Piece, Progress)> {
         let v = &mut self.vifs[usize::from(vif)];
         let room = TX_STOP.saturating_sub(v.tx.outstanding());
         let n = (v.front.queue.len() as u32).min(room);
         if n > 0 {
-            *v.front.piece(place) = Piece::Transmit;
             let sending = self.costs.front_tx * u64::from(n);
             let reaping = self.costs.front_reap * u64::from(v.tx.responses());
-            return Some(Progress::Run(sending + reaping));
+            return Some((Piece::Transmit, own(sending + reaping)));
         }
         if let Some(first) = v.front.queue.front()
             && !std::mem::replace(&mut v.front.full, true)
         {
             record::moved(kernel.io, v.ends, first, GuestOut, GuestOut);
         }
-        if std::mem::take(&mut v.front.tell) {
-            *v.front.piece(place) = Piece::Notify;
-            return Some(Progress::Run(self.costs.send_event));
-        }
-        None
+        std::mem::take(&mut v.front.tell).then(|| (Piece::Notify, own(self.costs.send_event)))
     }
 
     /// What a timer of the stack has to do.
     pub(super) fn stack_timers(&mut self, vif: u16, kernel: &mut KernelIo<'_, '_>) {
         let v = &mut self.vifs[usize::from(vif)];
         let now = kernel.now();
+        // The kernel's softirq has let the timer expire; it is set anew below.
         while let Some(at) = v.timers.iter().position(|(_, due)| *due <= now) {
             let (timer, _) = v.timers.swap_remove(at);
             let (stack, mut out) = Out::new(v, kernel);
@@ -312,8 +314,9 @@ impl Network {
         }
         if !v.front.queue.is_empty() {
             // Sent from the timer softirq: charged in the next one.
-            kernel.raise(Softirq::NetTx);
+            kernel.raise(v.lines.tx);
         }
-        kernel.set_timer(v.timers.iter().map(|(_, due)| *due).min());
+        let next = v.timers.iter().map(|(_, due)| *due).min();
+        kernel.set_timer(v.lines.timer, v.vcpu, next);
     }
 }

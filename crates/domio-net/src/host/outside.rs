@@ -4,11 +4,12 @@
 use domio_core::NetPlace::{GuestOut as Queued, Outside as Nowhere};
 use domio_core::{DomainId, Duration, Instant};
 use domio_sim::TimerId;
-use domio_vmm::device::{Io, KernelIo};
+use domio_vmm::bus::{Io, KernelIo, KernelTimer};
+use domio_vmm::process::Pid;
 
-use super::reader::Reader;
 use super::record;
 use super::remote_card::RemoteCard;
+use super::socket::{Serves, Socket};
 use super::vif::Vif;
 use crate::link::Link;
 use crate::neighbor::{Ask, Neighbor};
@@ -214,7 +215,10 @@ impl PeerActions for RemoteOut<'_, '_> {
 pub(super) struct GuestOut<'a, 'b, 'c> {
     queue: &'a mut crate::queue::Queue<Packet>,
     timers: &'a mut Vec<(PeerTimer, Instant)>,
-    readers: &'a mut [Reader],
+    sockets: &'a mut [Socket],
+    acceptor: &'a mut Option<Pid>,
+    timer: KernelTimer,
+    vcpu: u16,
     ends: record::Ends,
     kernel: &'a mut KernelIo<'b, 'c>,
 }
@@ -225,7 +229,10 @@ impl<'a, 'b, 'c> GuestOut<'a, 'b, 'c> {
         let out = GuestOut {
             queue: &mut vif.front.queue,
             timers: &mut vif.timers,
-            readers: &mut vif.readers,
+            sockets: &mut vif.sockets,
+            acceptor: &mut vif.acceptor,
+            timer: vif.lines.timer,
+            vcpu: vif.vcpu,
             ends: vif.ends,
             kernel,
         };
@@ -240,7 +247,13 @@ impl<'a, 'b, 'c> GuestOut<'a, 'b, 'c> {
     /// Makes the guest's timer agree with what the stack wants.
     pub fn finish(self) {
         let next = self.timers.iter().map(|(_, due)| *due).min();
-        self.kernel.set_timer(next);
+        self.kernel.set_timer(self.timer, self.vcpu, next);
+    }
+
+    /// The socket of `flow`. The flows of an interface follow one another.
+    fn socket(&mut self, flow: FlowId) -> Option<&mut Socket> {
+        let place = flow.0.checked_sub(self.sockets.first()?.flow.0)?;
+        self.sockets.get_mut(place as usize)
     }
 }
 
@@ -264,17 +277,38 @@ impl PeerActions for GuestOut<'_, '_, '_> {
     }
 
     fn received(&mut self, flow: FlowId, bytes: u64) {
-        match self.readers.iter().position(|r| r.flow == flow) {
+        match self.socket(flow) {
             // A process reads it when it runs.
-            Some(service) => {
-                if self.readers[service].wakes() {
-                    self.kernel.wake_service(service as u8);
+            Some(socket) if socket.serves != Serves::Kernel => {
+                if let Some(reader) = socket.readable() {
+                    self.kernel.wake(reader);
                 }
             }
-            None => {
+            _ => {
                 let record = record::delivered(self.kernel.io, self.ends.guest, flow, bytes);
                 self.kernel.io.record(record);
             }
+        }
+    }
+
+    fn writable(&mut self, flow: FlowId) {
+        if let Some(writer) = self.socket(flow).and_then(Socket::writable) {
+            self.kernel.wake(writer);
+        }
+    }
+
+    fn opened(&mut self, flow: FlowId) {
+        let Some(socket) = self.socket(flow) else {
+            return;
+        };
+        let writer = socket.writable();
+        let accepted = socket.serves == Serves::Server;
+        socket.connected = accepted;
+        if let Some(writer) = writer {
+            self.kernel.wake(writer);
+        }
+        if accepted && let Some(acceptor) = self.acceptor.take() {
+            self.kernel.wake(acceptor);
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Trace records of the network.
 
 use domio_core::{DomainId, Duration, Instant, Kind, NetPlace, Record, VcpuName};
-use domio_vmm::device::Io;
+use domio_vmm::bus::Io;
 
 use crate::packet::{FlowId, Packet};
 

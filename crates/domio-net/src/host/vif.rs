@@ -1,13 +1,16 @@
 //! A virtual interface: the rings that netback and netfront share, and what each has of its own.
 
 use domio_core::{DomainId, Duration, Instant};
+use domio_vmm::bus::{KernelTimer, SoftirqLine, Token, WorkItem};
 use domio_vmm::evtchn::Port;
+use domio_vmm::process::Pid;
 use domio_vmm::ring::{NET_RX, NET_TX, Ring};
 
-use super::config::VifRate;
+use super::config::VifConfig;
 use super::netback::Credit;
 use super::netfront::Netfront;
-use super::reader::Reader;
+use super::socket::Socket;
+use super::Handler;
 use super::record::Ends;
 use crate::packet::{FlowId, Packet};
 use crate::peer::{Peer, PeerTimer, PeerTimerKind};
@@ -42,6 +45,8 @@ pub(super) struct Vif {
     pub rx_queue: Queue<Packet>,
     /// Netback: it is on the list of interfaces with packets to send.
     pub tx_listed: bool,
+    /// Netback: nothing goes in or out.
+    pub stopped: bool,
     /// Netback: what the guest may send still.
     pub credit: Credit,
     /// The guest's driver.
@@ -50,12 +55,36 @@ pub(super) struct Vif {
     pub stack: Peer,
     /// Timers of the stack that are armed.
     pub timers: Vec<(PeerTimer, Instant)>,
-    /// Processes of the guest that read, by number of their service.
-    pub readers: Vec<Reader>,
-    /// The guest's stack has begun.
-    pub started: bool,
+    /// Sockets of the guest, one for each flow, in the order of their numbers.
+    pub sockets: Vec<Socket>,
+    /// Who waits for a connection.
+    pub acceptor: Option<Pid>,
     /// When flows begin, after the guest's start.
     pub starts: Vec<(FlowId, Duration)>,
+    /// The guest's vcpu that does the kernel's work.
+    pub vcpu: u16,
+    /// What the guest's kernel is called by.
+    pub lines: FrontLines,
+    /// Netback: the handler of its port.
+    pub back_handler: Handler,
+    /// Packets that have reached the guest, and that netback has taken from it.
+    pub passed: (u64, u64),
+}
+
+/// What a guest's kernel is called by for an interface.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct FrontLines {
+    /// Tokens of netback's port and of netfront's.
+    pub back: Token,
+    pub front: Token,
+    /// Packets have come.
+    pub rx: SoftirqLine,
+    /// The ring has room again.
+    pub tx: SoftirqLine,
+    /// The stack's timers.
+    pub timer: KernelTimer,
+    /// Setting the interface up.
+    pub boot: WorkItem,
 }
 
 impl Vif {
@@ -63,7 +92,7 @@ impl Vif {
     pub const QUEUE: Place = Place("netback, queue to the guest");
 
     /// An interface between `ends`, not plugged in.
-    pub fn new(ends: Ends, rate: Option<VifRate>, stack: Peer) -> Self {
+    pub fn new(ends: Ends, config: &VifConfig, stack: Peer, lines: FrontLines) -> Self {
         Vif {
             domain: ends.guest,
             ends,
@@ -77,19 +106,25 @@ impl Vif {
             rx_timeout: None,
             rx_queue: Queue::new(Self::QUEUE, BACK_QUEUE),
             tx_listed: false,
-            credit: Credit::new(rate),
+            stopped: false,
+            credit: Credit::new(config.rate),
             front: Netfront::new(),
             stack,
             timers: Vec::new(),
-            readers: Vec::new(),
-            started: false,
+            sockets: Vec::new(),
+            acceptor: None,
             starts: Vec::new(),
+            vcpu: config.vcpu,
+            lines,
+            back_handler: Handler::Idle,
+            passed: (0, 0),
         }
     }
 
-    /// The guest's end of `flow` begins at `at`, if it is the one who begins.
+    /// The guest's end of `flow` begins at `at`, if it is the one who begins, and no process does
+    /// that.
     pub fn begin(&mut self, flow: FlowId, at: Instant) {
-        if self.stack.begins(flow) {
+        if self.stack.begins(flow) && !self.stack.is_datagram_source(flow) {
             let kind = PeerTimerKind::Next;
             self.timers.push((PeerTimer { flow, kind }, at));
         }

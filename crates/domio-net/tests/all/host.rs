@@ -5,7 +5,7 @@ use domio_core::{
     DomainId, Duration, Instant, Kind, NetPlace, ParamValues, Record, Topology, XenVersion,
 };
 use domio_net::host::{
-    FlowConfig, FlowKind, KernelCosts, NetCosts, Network, NetworkConfig, RxMode, StreamConfig,
+    FlowConfig, FlowKind, NetCosts, Network, NetworkConfig, RxMode, StreamConfig,
     VifConfig, VifRate,
 };
 use domio_net::icmp::{Pace, PingConfig};
@@ -17,7 +17,7 @@ use domio_net::queue::{Accounted as _, Ledger};
 use domio_net::tcp::{TcpConfig, TcpStatistics};
 use domio_net::udp::UdpConfig;
 use domio_net::writers::WriterCosts;
-use domio_vmm::config::{DomainConfig, GuestConfig, HostConfig, VcpuConfig, Workload};
+use domio_vmm::config::{DomainConfig, GuestConfig, HostConfig, KernelCosts, VcpuConfig, Workload};
 use domio_vmm::evtchn::{Abi, ScanForm, Width};
 use domio_vmm::{Profile, Simulation};
 use proptest::prelude::*;
@@ -110,6 +110,7 @@ fn simulation(setup: &Setup) -> Simulation<Vec<Record>, Network> {
         };
         vifs.push(VifConfig {
             domain: DomainId(id),
+            vcpu: 0,
             rate: guest.rate,
             flows: (0..).zip(&guest.flows).map(flow).collect(),
         });
@@ -142,10 +143,14 @@ fn simulation(setup: &Setup) -> Simulation<Vec<Record>, Network> {
         remote_writers: writers,
         costs,
         rx_mode: setup.rx_mode,
-        driver_kernel: NetworkConfig::kernel(setup.abis.0, kernel),
-        guest_kernel: NetworkConfig::kernel(setup.abis.1, kernel),
+        vcpu: 0,
         vifs,
     };
+    for (i, domain) in domains.iter_mut().enumerate() {
+        domain.guest.abi = if i == 0 { setup.abis.0 } else { setup.abis.1 };
+        domain.guest.costs = kernel;
+    }
+    config.equip(0, &mut domains);
     let topology = Topology::flat(setup.pcpus).expect("a few pcpus");
     let host = HostConfig {
         topology: topology.clone(),
@@ -155,10 +160,10 @@ fn simulation(setup: &Setup) -> Simulation<Vec<Record>, Network> {
         actions: Vec::new(),
     };
     let (seed, loss) = (setup.seed, setup.loss);
-    Simulation::with_devices(
+    Simulation::with_device(
         &host,
         (policy.make)(&params, &topology),
-        |timers| Network::new(&config, timers, seed, 0).with_loss(seed, 0, loss),
+        |attach| Network::new(&config, attach, seed, 0).with_loss(seed, 0, loss),
         Vec::new(),
         seed,
         0,
@@ -169,7 +174,7 @@ fn flow() -> impl Strategy<Value = FlowKind> {
     let udp = |rate| UdpConfig { bytes: 1_000, rate };
     prop_oneof![
         Just(FlowKind::StreamIn(StreamConfig::XEN_2_6_18)),
-        Just(FlowKind::StreamOut(TcpConfig::XEN_2_6_18)),
+        Just(FlowKind::StreamOut(StreamConfig::XEN_2_6_18)),
         Just(FlowKind::Ping(PingConfig::default())),
         Just(FlowKind::Ping(PingConfig {
             bytes: 1_400,
@@ -249,7 +254,7 @@ fn nothing_is_lost(setup: &Setup) -> Result<(), TestCaseError> {
             "{outcome}"
         );
         let mut ledger = Ledger::new();
-        simulation.host().devices().account(&mut ledger);
+        simulation.host().device(0).account(&mut ledger);
         prop_assert!(ledger.check().is_ok(), "{:?}", ledger.check());
     }
     let mut held: BTreeMap<(DomainId, NetPlace), i64> = BTreeMap::new();
@@ -299,7 +304,7 @@ fn each_policy_and_each_event_channel_loses_nothing() {
     let guest = |rate, stops: Option<u64>| Guest {
         flows: vec![
             FlowKind::StreamIn(StreamConfig::XEN_2_6_18),
-            FlowKind::StreamOut(TcpConfig::XEN_2_6_18),
+            FlowKind::StreamOut(StreamConfig::XEN_2_6_18),
             FlowKind::Ping(PingConfig::default()),
             FlowKind::UdpIn(udp(5_000)),
             FlowKind::UdpOut(udp(5_000)),
@@ -394,7 +399,7 @@ fn run(setup: &Setup, time: Duration) -> Simulation<Vec<Record>, Network> {
 /// at the remote host.
 fn half_a_second(setup: &Setup) -> (Simulation<Vec<Record>, Network>, TcpStatistics) {
     let simulation = run(setup, ms(500));
-    let remote = simulation.host().devices().remote();
+    let remote = simulation.host().device(0).remote();
     let Some(Service::Tcp(end)) = remote.service(FlowId(0)) else {
         panic!("the remote host streams");
     };
@@ -415,7 +420,7 @@ fn flow_control_stops_the_line_instead_of_dropping() {
         let flows = vec![FlowKind::StreamIn(StreamConfig::XEN_2_6_18)];
         let (simulation, stream) = half_a_second(&alone(flows, nic));
         let mut ledger = Ledger::new();
-        ledger.add(simulation.host().devices());
+        ledger.add(simulation.host().device(0));
         assert_eq!(ledger.check(), Ok(()));
         assert_eq!(stream.retransmitted > 0, !flow_control, "{stream:?}");
         assert!(stream.acknowledged > 2_000_000, "{stream:?}");

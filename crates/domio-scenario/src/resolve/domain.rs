@@ -15,7 +15,9 @@ use crate::source::Span;
 use crate::value::{Node, Table, Value};
 use domio_core::{CpuSet, DomainId, Duration, Instant, ParamValues, Topology};
 use domio_sched::Policy;
-use domio_vmm::config::{DomainConfig, GuestConfig, KernelTick, TaskConfig, VcpuConfig, Workload};
+use domio_vmm::config::{
+    DomainConfig, GuestConfig, KernelCosts, KernelTick, TaskConfig, VcpuConfig, Workload,
+};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -448,9 +450,9 @@ fn guest(cx: &mut Cx<'_>, fields: &Fields<'_>) -> Option<Os> {
             Some(Os {
                 config: GuestConfig {
                     tick: tick("tick"),
-                    irq_cost: own.time("irq")?,
-                    softirq_cost: own.time("softirq")?,
+                    costs: KernelCosts::of_timer(own.time("irq")?, own.time("softirq")?),
                     task_slice: own.time("task_slice")?,
+                    ..GuestConfig::IDEAL
                 },
                 kernel_tick: tick("kernel_tick").map(|period| KernelTick {
                     period,

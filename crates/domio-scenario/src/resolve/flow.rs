@@ -77,7 +77,11 @@ fn stream(cx: &mut Cx<'_>, fields: &Fields<'_>) -> Option<FlowKind> {
     let what = "a stream from the guest has no `piece`";
     let expected = "`direction = \"in\"` with it";
     let hint = "the guest writes as much as there is room for, the remote host reads at once";
-    not_given(cx, fields, "piece", what, expected, hint).then_some(FlowKind::StreamOut(config))
+    let stream = StreamConfig {
+        tcp: config,
+        piece: StreamConfig::PIECE,
+    };
+    not_given(cx, fields, "piece", what, expected, hint).then_some(FlowKind::StreamOut(stream))
 }
 
 fn ping(cx: &mut Cx<'_>, fields: &Fields<'_>) -> Option<PingConfig> {

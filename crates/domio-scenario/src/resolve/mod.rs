@@ -69,6 +69,10 @@ pub(crate) fn resolve(cx: &mut Cx<'_>, root: &Node, members: &[MemberKey]) -> Op
         late(cx, duration + warmup, &resolved, &actions);
     }
 
+    let mut domains: Vec<_> = resolved.domains.into_iter().map(|d| d.config).collect();
+    if let Some(network) = &network {
+        network.equip(&mut domains);
+    }
     Some(Plan {
         title: top.text("title"),
         description: top.text("description"),
@@ -81,10 +85,10 @@ pub(crate) fn resolve(cx: &mut Cx<'_>, root: &Node, members: &[MemberKey]) -> Op
             topology: topology?,
             version: XenVersion::from_name(&host.text("xen")?)?,
             profile: *Profile::by_name(&host.text("profile")?)?,
-            domains: resolved.domains.into_iter().map(|d| d.config).collect(),
+            domains,
             actions,
         },
-        network,
+        network: network.map(|network| network.config),
         replays: resolved.replays,
     })
 }

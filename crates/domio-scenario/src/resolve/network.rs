@@ -5,11 +5,11 @@ use crate::check::{Cx, Fields};
 use crate::problem::{Code, Problem};
 use crate::suggest::did_you_mean;
 use domio_core::{DomainId, XenVersion};
-use domio_net::host::{KernelCosts, NetCosts, NetworkConfig, RxMode, VifConfig};
+use domio_net::host::{NetCosts, NetworkConfig, RxMode, VifConfig};
 use domio_net::link::{LinkConfig, Rate};
 use domio_net::nic::NicConfig;
 use domio_net::writers::WriterCosts;
-use domio_vmm::config::DomainConfig;
+use domio_vmm::config::{DomainConfig, KernelCosts};
 use domio_vmm::evtchn::{Abi, ScanForm, Width};
 use domio_vmm::profile::Profile;
 
@@ -20,6 +20,27 @@ const OTHER_PORTS: usize = 2;
 /// First release that has FIFO event channels, of those that domio tells apart.
 const FIFO_SINCE: XenVersion = XenVersion::V4_5;
 
+/// A network, and what the kernels of the domains with a part in it are like.
+pub(super) struct Network {
+    pub config: NetworkConfig,
+    abi: Abi,
+    kernel: KernelCosts,
+}
+
+impl Network {
+    /// Gives the domains their event channels, what their kernels cost on the machine, and the
+    /// processes of their network workloads.
+    pub fn equip(&self, domains: &mut [DomainConfig]) {
+        let served = |id| {
+            id == self.config.driver || self.config.vifs.iter().any(|vif| vif.domain == id)
+        };
+        for domain in domains.iter_mut().filter(|domain| served(domain.id)) {
+            (domain.guest.abi, domain.guest.costs) = (self.abi, self.kernel);
+        }
+        self.config.equip(0, domains);
+    }
+}
+
 /// The network of the host, if a domain has a vif and nothing is wrong.
 pub(super) fn network(
     cx: &mut Cx<'_>,
@@ -27,7 +48,7 @@ pub(super) fn network(
     given: bool,
     host: &Fields<'_>,
     resolved: &Resolved,
-) -> Option<NetworkConfig> {
+) -> Option<Network> {
     let vifs = resolved.domains.iter();
     let vifs = vifs.filter_map(|d| Some(d.vif.as_ref()?.config(d.config.id)));
     let vifs: Vec<VifConfig> = vifs.collect();
@@ -50,8 +71,8 @@ pub(super) fn network(
         ports_suffice(cx, fields, driver, abi, resolved);
     }
     let (costs, kernel, writers) = costs(cx, Profile::by_name(&host.text("profile")?)?);
-    let kernel = NetworkConfig::kernel(abi?, kernel);
-    Some(NetworkConfig {
+    let abi = abi?;
+    let config = NetworkConfig {
         driver: resolved.domains[driver?].config.id,
         nic: match fields.text("nic")?.as_str() {
             "tg3" => NicConfig::TG3,
@@ -71,10 +92,10 @@ pub(super) fn network(
             "flip" => RxMode::Flip,
             _ => RxMode::Copy,
         },
-        driver_kernel: kernel,
-        guest_kernel: kernel,
+        vcpu: 0,
         vifs,
-    })
+    };
+    Some(Network { config, abi, kernel })
 }
 
 /// The word at `key`, or `default` when it was not given; `None` when it was bad.

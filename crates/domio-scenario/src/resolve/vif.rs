@@ -3,7 +3,6 @@
 use super::task::{Task, Work};
 use crate::check::{self, Cx, Fields};
 use crate::keys::VIF;
-use crate::problem::{Code, Problem};
 use crate::source::Span;
 use domio_core::DomainId;
 use domio_net::host::{FlowConfig, VifConfig, VifRate};
@@ -22,6 +21,7 @@ impl Vif {
     pub fn config(&self, domain: DomainId) -> VifConfig {
         VifConfig {
             domain,
+            vcpu: 0,
             rate: self.rate,
             flows: self.flows.clone(),
         }
@@ -40,21 +40,6 @@ pub(super) fn vif(cx: &mut Cx<'_>, fields: &Fields<'_>, tasks: &[Task]) -> Optio
         Work::Demand(_) | Work::Replay(_) => None,
     });
     let flows: Vec<FlowConfig> = flows.collect();
-    if flows.len() > VifConfig::FLOWS_MAX {
-        let (found, most) = (flows.len(), VifConfig::FLOWS_MAX);
-        cx.push(
-            Problem::new(
-                Code::Limit,
-                fields.header,
-                format!("the domain has {found} network workloads"),
-            )
-            .key(&fields.path)
-            .found(found.to_string())
-            .expected(format!("{most} at most in a domain"))
-            .hint("give some of them to another domain"),
-        );
-        return None;
-    }
     let asks = ["vif", "workload", "task"];
     let asks = asks.iter().find_map(|key| fields.field(key));
     let span = asks.map_or(fields.header, |f| f.key_span);

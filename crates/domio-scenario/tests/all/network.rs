@@ -2,7 +2,9 @@
 
 use crate::common::{errors, only, parse, says};
 use domio_core::{DomainId, Duration, Instant, Kind, Record};
-use domio_net::host::{FlowKind, KernelCosts, NetCosts, Network, NetworkConfig, RxMode, VifRate};
+use domio_net::host::{
+    FlowKind, NetCosts, Network, NetworkConfig, RxMode, StreamConfig, VifRate,
+};
 use domio_net::icmp::{Pace, PingConfig};
 use domio_net::link::Rate;
 use domio_net::nic::NicConfig;
@@ -11,6 +13,7 @@ use domio_net::udp::UdpConfig;
 use domio_scenario::{Code, NoReplay, Scenario};
 use domio_sim::Outcome;
 use domio_vmm::Simulation;
+use domio_vmm::config::{GuestConfig, KernelCosts};
 use domio_vmm::evtchn::{Abi, ScanForm, Width};
 
 /// A host with a driver domain, a guest that receives and one that burns.
@@ -47,27 +50,31 @@ fn network(text: &str) -> NetworkConfig {
     network.unwrap_or_else(|| panic!("no network:\n{text}"))
 }
 
+/// The kernels of the driver domain and of the first guest.
+fn kernels(text: &str) -> [GuestConfig; 2] {
+    let scenario = good(text);
+    let domains = &scenario.plan().host.domains;
+    [domains[0].guest, domains[1].guest]
+}
+
 #[test]
 fn settings_follow_the_release_unless_they_are_given() {
     let now = network(BASE);
     assert_eq!(now.driver, DomainId(0));
     assert_eq!((now.nic, now.link.rate), (NicConfig::PLAIN, Rate::GBIT_1));
-    assert_eq!(
-        (now.rx_mode, now.driver_kernel.abi),
-        (RxMode::Copy, Abi::Fifo)
-    );
-    let old = network(&change("cores = 2", "xen = \"3.1\""));
+    let abi = |text: &str| kernels(text).map(|guest| guest.abi);
+    assert_eq!((now.rx_mode, abi(BASE)), (RxMode::Copy, [Abi::Fifo; 2]));
+    let xen_3_1 = change("cores = 2", "xen = \"3.1\"");
+    let old = network(&xen_3_1);
     let two_level = |scan| Abi::TwoLevel {
         width: Width::Bits64,
         scan,
     };
     assert_eq!(old.rx_mode, RxMode::Flip);
-    assert_eq!(old.driver_kernel.abi, two_level(ScanForm::Restart));
-    assert_eq!(old.guest_kernel.abi, old.driver_kernel.abi);
-    let middle = network(&change("cores = 2", "xen = \"4.1\""));
+    assert_eq!(abi(&xen_3_1), [two_level(ScanForm::Restart); 2]);
     assert_eq!(
-        middle.driver_kernel.abi,
-        two_level(ScanForm::ResumeMainline)
+        abi(&change("cores = 2", "xen = \"4.1\"")),
+        [two_level(ScanForm::ResumeMainline); 2]
     );
     let given = "driver = \"batch\"\nnic = \"tg3\"\nrate = \"100Mb/s\"\nlatency_ms = 1\n\
                  evtchn = \"two-level-32\"\nscan = \"round-robin\"\nrx = \"flip\"";
@@ -75,13 +82,14 @@ fn settings_follow_the_release_unless_they_are_given() {
     let text = change("queue = 1000", given).replace("Domain-0", "x");
     let text = text.replacen("[[domain]]\nname = \"batch\"\nworkload = \"burn\"\n", "", 1);
     let text = text.replacen("name = \"x\"", "name = \"batch\"\nid = 9", 1);
+    let [driver, _] = abi(&text);
     let given = network(&text);
     assert_eq!((given.driver, given.rx_mode), (DomainId(9), RxMode::Flip));
     assert_eq!((given.nic, given.link.queue), (NicConfig::TG3, 1000));
     assert_eq!(given.link.rate, Rate::MBIT_100);
     assert_eq!(given.link.latency, Duration::from_millis(1));
     let (width, scan) = (Width::Bits32, ScanForm::RoundRobin);
-    assert_eq!(given.driver_kernel.abi, Abi::TwoLevel { width, scan });
+    assert_eq!(driver, Abi::TwoLevel { width, scan });
 }
 
 #[test]
@@ -89,13 +97,13 @@ fn the_profile_says_what_the_network_costs() {
     let of = |profile: &str| good(&change("cores = 2", &format!("profile = \"{profile}\"")));
     let costs = |scenario: &Scenario| {
         let network = scenario.plan().network.clone().expect("a network");
-        (network.costs, network.guest_kernel.upcall)
+        (network.costs, scenario.plan().host.domains[1].guest.costs)
     };
-    let opteron = (NetCosts::OPTERON_242, KernelCosts::OPTERON_242.upcall);
+    let opteron = (NetCosts::OPTERON_242, KernelCosts::OPTERON_242);
     let scenario = of("opteron-242");
     assert_eq!(costs(&scenario), opteron);
     assert_eq!(scenario.notices(), [""; 0]);
-    let free = (NetCosts::FREE, Duration::ZERO);
+    let free = (NetCosts::FREE, KernelCosts::FREE);
     assert_eq!(costs(&of("ideal")), free);
     let unknown = of("xen-4.17-emulated");
     assert_eq!(costs(&unknown), free);
@@ -157,7 +165,7 @@ vif = { rate = "10Mb/s@20ms" }
     };
     assert_eq!((vif.domain, vif.rate), (DomainId(1), Some(rate)));
     let kinds: Vec<FlowKind> = vif.flows.iter().map(|f| f.kind).collect();
-    let FlowKind::StreamOut(tcp) = kinds[0] else {
+    let FlowKind::StreamOut(StreamConfig { tcp, .. }) = kinds[0] else {
         panic!("{:?}", kinds[0]);
     };
     assert_eq!(tcp.send_buffer, 65_536);
@@ -468,10 +476,10 @@ fn mistakes_of_a_network_come_with_all_others() {
 pub fn run(text: &str) -> Vec<Record> {
     let built = good(text).build(&NoReplay).expect("nothing is replayed");
     let config = built.network.clone().expect("a network");
-    let mut simulation = Simulation::with_devices(
+    let mut simulation = Simulation::with_device(
         &built.host,
         built.scheduler(),
-        |timers| Network::new(&config, timers, built.seed, 0),
+        |attach| Network::new(&config, attach, built.seed, 0),
         Vec::new(),
         built.seed,
         0,

@@ -224,10 +224,10 @@ fn network_boots(built: &Built) {
     let (Some(config), true) = (&built.network, vcpus <= 256) else {
         return drop(built.scheduler());
     };
-    let mut simulation = Simulation::with_devices(
+    let mut simulation = Simulation::with_device(
         &built.host,
         built.scheduler(),
-        |timers| Network::new(config, timers, built.seed, 0),
+        |attach| Network::new(config, attach, built.seed, 0),
         NullSink,
         built.seed,
         0,

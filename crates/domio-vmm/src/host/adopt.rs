@@ -5,7 +5,7 @@
 //! call of the caller's choice.
 
 use super::{Cause, Event, Host, Queue};
-use crate::device::Devices;
+use crate::bus::Device;
 use alloc::vec::Vec;
 use domio_core::{Instant, PcpuId, Runstate, Sink, VcpuId, VcpuName};
 use domio_sched::{Cx, Pause, Scheduler};
@@ -62,7 +62,7 @@ pub struct AdoptedPcpu {
     pub slice_end: Option<Instant>,
 }
 
-impl<S: Sink, D: Devices> Host<S, D> {
+impl<S: Sink, D: Device> Host<S, D> {
     /// Creates every domain without waking anybody and puts the host into the state of
     /// `adoption`. `restore` gives the policy its own state; it may look vcpus up by
     /// [`Host::find_vcpu`]'s order, which is that of the configuration.

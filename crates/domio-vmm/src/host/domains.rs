@@ -2,7 +2,7 @@
 
 use super::{Cause, Event, Host, Queue, Vcpu};
 use crate::config::Action;
-use crate::device::Devices;
+use crate::bus::Device;
 use crate::guest::Guest;
 use alloc::format;
 use alloc::vec::Vec;
@@ -12,7 +12,7 @@ use domio_core::{
 use domio_sched::{Affinity, Pause, VcpuView, Wake};
 use domio_sim::RandomStream;
 
-impl<S: Sink, D: Devices> Host<S, D> {
+impl<S: Sink, D: Device> Host<S, D> {
     /// The pcpu on which the hypervisor's work for the toolstack is done.
     fn toolstack_pcpu(&self) -> PcpuId {
         let first = self.tables.online.first();

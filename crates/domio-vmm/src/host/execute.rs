@@ -2,15 +2,16 @@
 
 use super::softirq::Expiry;
 use super::{Cause, Event, Host, Phase, Queue, Tick};
-use crate::device::Devices;
+use crate::bus::Device;
 use crate::guest::Step;
+use crate::process::run::Next;
 use domio_core::{Duration, Instant, Kind, PcpuId, Record, Sink, VcpuId, VcpuName, XenVersion};
 use domio_sched::Pause;
 
 /// Period of the guest tick that Xen up to 3.0 sends to whoever runs (xen-spec 0.9).
 pub(super) const HOST_TICK: Duration = Duration::from_millis(10);
 
-impl<S: Sink, D: Devices> Host<S, D> {
+impl<S: Sink, D: Device> Host<S, D> {
     /// The current vcpu of `pcpu` executes guest code from `from` (now or a little later) on.
     #[inline(always)]
     pub(super) fn go(&mut self, queue: &mut Queue, pcpu: PcpuId, from: Instant) {
@@ -34,39 +35,52 @@ impl<S: Sink, D: Devices> Host<S, D> {
 
     #[inline(never)]
     fn next_step(&mut self, queue: &mut Queue, pcpu: PcpuId, vcpu: VcpuId, now: Instant) {
-        if D::PRESENT && self.step_kernel(queue, pcpu, vcpu, now) {
+        loop {
+            if D::PRESENT && self.step_kernel(queue, pcpu, vcpu, now) {
+                return;
+            }
+            let v = &mut self.vcpus[vcpu.index()];
+            let step = v.guest.step(now, &mut self.jobs);
+            v.set_timer::<D>(queue, now);
+            if !self.jobs.is_empty() {
+                self.report_jobs(pcpu, vcpu, now);
+            }
+            match step {
+                Step::Run(Duration::MAX) => {}
+                Step::Run(time) => {
+                    let done = self.pcpus[pcpu].done;
+                    queue.arm(done, now + time);
+                }
+                Step::Block => {
+                    if D::PRESENT && self.is_called(vcpu) {
+                        // An upcall is due: the hypercall returns at once (xen-spec 0.7).
+                        continue;
+                    }
+                    self.block(queue, pcpu, vcpu, now);
+                }
+                Step::Yield => self.yields(queue, pcpu, vcpu, now),
+                Step::Program => match self.step_program(queue, pcpu, vcpu, now) {
+                    Next::GoOn | Next::Report(_) => continue,
+                    Next::Yield => self.yields(queue, pcpu, vcpu, now),
+                    Next::Hypercall(call) => {
+                        self.hypercall(queue, pcpu, vcpu, call, now);
+                        continue;
+                    }
+                    // The run ends.
+                    Next::Stuck => {}
+                },
+            }
             return;
         }
-        let v = &mut self.vcpus[vcpu.index()];
-        let step = v.guest.step(now, &mut self.jobs);
-        v.set_timer::<D>(queue, now);
-        if !self.jobs.is_empty() {
-            self.report_jobs(pcpu, vcpu, now);
-        }
-        match step {
-            Step::Run(Duration::MAX) => {}
-            Step::Run(time) => {
-                let done = self.pcpus[pcpu].done;
-                queue.arm(done, now + time);
-            }
-            Step::Block => {
-                if D::PRESENT && self.is_called(vcpu) {
-                    // An upcall is due: the hypercall returns at once (xen-spec 0.7).
-                    return self.next_step(queue, pcpu, vcpu, now);
-                }
-                self.block(queue, pcpu, vcpu, now);
-            }
-            Step::Yield => {
-                self.trace(Record::new(
-                    now,
-                    pcpu,
-                    Kind::Yield,
-                    self.vcpus[vcpu.index()].name,
-                ));
-                self.ask(queue, pcpu, now, Cause::Yield, |s, cx| s.yielded(cx, vcpu));
-                self.raise(queue, pcpu, now, Cause::Yield);
-            }
-        }
+    }
+
+    /// The yield hypercall.
+    #[inline]
+    fn yields(&mut self, queue: &mut Queue, pcpu: PcpuId, vcpu: VcpuId, now: Instant) {
+        let name = self.vcpus[vcpu.index()].name;
+        self.trace(Record::new(now, pcpu, Kind::Yield, name));
+        self.ask(queue, pcpu, now, Cause::Yield, |s, cx| s.yielded(cx, vcpu));
+        self.raise(queue, pcpu, now, Cause::Yield);
     }
 
     pub(super) fn guest_done(&mut self, queue: &mut Queue, pcpu: PcpuId, now: Instant) {

@@ -1,12 +1,16 @@
 //! Event channels and device models: what connects a guest's kernel to them.
 
-use super::{Host, Phase, Queue};
-use crate::device::{Devices, Io};
+use super::{Host, Phase, Queue, Vcpu};
+use crate::bus::{Bus, Device, Far, Io};
 use crate::evtchn::{Raised, Sent, Virq};
-use crate::kernel::{Kernel, KernelStep};
-use domio_core::{DomainId, Duration, Instant, PcpuId, Sink, VcpuId, VcpuName};
+use crate::guest::{Kernel, KernelStep};
+use crate::process::run::{Next, STEPS_WITHOUT_TIME};
+use alloc::boxed::Box;
+use alloc::format;
+use domio_core::{DomainId, Duration, Instant, PcpuId, Record, Sink, VcpuId, VcpuName};
+use domio_sched::Pause;
 
-impl<S: Sink, D: Devices> Host<S, D> {
+impl<S: Sink, D: Device> Host<S, D> {
     /// The next vcpu to be created is the first of `domain`.
     pub(super) fn note_first_vcpu(&mut self, domain: DomainId) {
         if self.first_vcpu.len() <= domain.index() {
@@ -26,65 +30,95 @@ impl<S: Sink, D: Devices> Host<S, D> {
     /// Gives the domain number `index`, which was just created, its kernel and its devices.
     pub(super) fn plug(&mut self, queue: &mut Queue, index: usize, on: PcpuId, now: Instant) {
         let domain = self.domains[index].config.id;
-        let Some(config) = self.devices.kernel(domain) else {
+        if !self.bus.serves(domain) {
             return;
-        };
+        }
+        let config = self.domains[index].config.guest;
         let vcpus = self.domains[index].vcpus.clone();
         let added = self.channels.add(domain, config.abi, vcpus.len() as u16);
         added.expect("ids of domains are unique");
+        let several = vcpus.len() > 1;
         for vcpu in vcpus {
             let name = self.vcpus[vcpu.index()].name;
-            let port = self.channels.bind_virq(name, Virq::TIMER);
-            let port = port.expect("a new domain has free ports");
+            let timer = self.channels.bind_virq(name, Virq::TIMER);
+            let timer = timer.expect("a new domain has free ports");
+            let ipi = several.then(|| self.channels.bind_ipi(name));
+            let ipi = ipi.map(|port| port.expect("a new domain has free ports"));
             let guest = self.channels.guest(domain).expect("it was added");
-            let _ = guest.unmask(port, name.index);
-            let kernel = Kernel::new(name, config, port);
+            for port in [Some(timer), ipi].into_iter().flatten() {
+                let _ = guest.unmask(port, name.index);
+            }
+            let kernel = Kernel::new(name, config.costs, timer, ipi, self.owners);
             self.vcpus[vcpu.index()].guest.set_kernel(kernel);
         }
-        self.with_devices(queue, on, now, |devices, io| devices.plug(domain, io));
+        self.with_devices(queue, on, now, |devices, io| {
+            for (i, device) in (0..).zip(devices) {
+                if device.serves(domain) {
+                    io.device = i;
+                    device.plug(domain, io);
+                }
+            }
+        });
     }
 
     /// Takes the devices of `domain` away.
     pub(super) fn unplug(&mut self, queue: &mut Queue, domain: DomainId, on: PcpuId, now: Instant) {
-        if self.devices.kernel(domain).is_none() {
+        if !self.bus.serves(domain) {
             return;
         }
-        self.with_devices(queue, on, now, |devices, io| devices.unplug(domain, io));
+        self.with_devices(queue, on, now, |devices, io| {
+            for (i, device) in (0..).zip(devices) {
+                if device.serves(domain) {
+                    io.device = i;
+                    device.unplug(domain, io);
+                }
+            }
+            io.lines.forget(domain);
+        });
         let removed = self.channels.remove(domain);
         removed.expect("a domain with devices has event channels");
     }
 
-    /// Calls the device models from outside of any guest, and carries out what they asked for.
+    /// Calls device models from outside of any guest, and carries out what they asked for.
     fn with_devices(
         &mut self,
         queue: &mut Queue,
         on: PcpuId,
         now: Instant,
-        call: impl FnOnce(&mut D, &mut Io<'_>),
+        call: impl FnOnce(&mut [D], &mut Io<'_>),
     ) {
         let recording = self.records();
+        let Bus { devices, lines } = &mut self.bus;
         let mut io = Io {
             now,
             on,
             channels: &mut self.channels,
             queue,
+            lines,
+            device: 0,
             kicks: &mut self.kicks,
+            far: &mut self.far,
             records: &mut self.device_records,
             recording,
             stages: S::STAGES,
+            owners: self.owners,
         };
-        call(&mut self.devices, &mut io);
+        call(devices, &mut io);
         self.write_device_records();
         self.deliver(queue, None, now, self.profile.interrupt);
     }
 
-    pub(super) fn device_event(&mut self, queue: &mut Queue, token: u32, now: Instant) {
+    pub(super) fn device_event(&mut self, queue: &mut Queue, number: u32, now: Instant) {
         let on = self.tables.online.first().unwrap_or(PcpuId(0));
-        self.with_devices(queue, on, now, |devices, io| devices.event(token, io));
+        self.with_devices(queue, on, now, |devices, io| {
+            let line = io.lines.timer(number);
+            io.device = line.device;
+            devices[usize::from(line.device)].event(line.token, io);
+        });
     }
 
     /// Goes on with what the kernel of `vcpu` does for devices; false when it has nothing to do, so
-    /// that tasks may run.
+    /// that processes may run.
     pub(super) fn step_kernel(
         &mut self,
         queue: &mut Queue,
@@ -97,18 +131,23 @@ impl<S: Sink, D: Devices> Host<S, D> {
         }
         let recording = self.records();
         loop {
+            let Bus { devices, lines } = &mut self.bus;
             let mut io = Io {
                 now,
                 on: pcpu,
                 channels: &mut self.channels,
                 queue,
+                lines,
+                device: 0,
                 kicks: &mut self.kicks,
+                far: &mut self.far,
                 records: &mut self.device_records,
                 recording,
                 stages: S::STAGES,
+                owners: self.owners,
             };
             let guest = &mut self.vcpus[vcpu.index()].guest;
-            let step = guest.step_kernel(&mut self.devices, &mut io);
+            let step = guest.step_kernel(devices, &mut io);
             self.write_device_records();
             match step {
                 KernelStep::Run(time) => {
@@ -130,6 +169,71 @@ impl<S: Sink, D: Devices> Host<S, D> {
         }
     }
 
+    /// Goes on with the program that executes on `vcpu`.
+    #[inline(never)]
+    pub(super) fn step_program(
+        &mut self,
+        queue: &mut Queue,
+        pcpu: PcpuId,
+        vcpu: VcpuId,
+        now: Instant,
+    ) -> Next {
+        let recording = self.records();
+        let Bus { devices, lines } = &mut self.bus;
+        let mut io = Io {
+            now,
+            on: pcpu,
+            channels: &mut self.channels,
+            queue,
+            lines,
+            device: 0,
+            kicks: &mut self.kicks,
+            far: &mut self.far,
+            records: &mut self.device_records,
+            recording,
+            stages: S::STAGES,
+            owners: self.owners,
+        };
+        let Vcpu { guest, name, .. } = &mut self.vcpus[vcpu.index()];
+        let next = guest.advance(*name, devices, &mut io, &mut self.jobs);
+        self.write_device_records();
+        if next == Next::Stuck {
+            self.complain_of_program(vcpu);
+        }
+        next
+    }
+
+    #[cold]
+    fn complain_of_program(&mut self, vcpu: VcpuId) {
+        let v = &mut self.vcpus[vcpu.index()];
+        let what = format!(
+            "the program {} of {} made {STEPS_WITHOUT_TIME} steps without executing, sleeping or \
+             blocking in between",
+            v.guest.program(),
+            v.name
+        );
+        self.fault = Some(Box::new(domio_sim::Stop::Stalled { what }));
+    }
+
+    /// Tells for whom `vcpu`, which stops executing on `pcpu`, has worked since that was told last.
+    #[inline]
+    pub(super) fn tell_served(&mut self, pcpu: PcpuId, vcpu: VcpuId, now: Instant) {
+        let Vcpu { guest, name, .. } = &mut self.vcpus[vcpu.index()];
+        let Some(served) = guest.served() else {
+            return;
+        };
+        if served.is_empty() {
+            return;
+        }
+        let tells = S::OWNERS && self.recording;
+        for (domain, time) in served.drain() {
+            if tells {
+                let record = Record::driver_work(now, pcpu, *name, domain, time.as_nanos());
+                self.sink.record(&record);
+            }
+        }
+    }
+
     /// Writes what device models put into the trace.
     #[inline]
     fn write_device_records(&mut self) {
@@ -141,6 +245,9 @@ impl<S: Sink, D: Devices> Host<S, D> {
     /// Wakes or interrupts the vcpus that were notified: from guest code on `from`, or by devices,
     /// whose interrupts come to the pcpu of the vcpu that they are for.
     fn deliver(&mut self, queue: &mut Queue, from: Option<PcpuId>, now: Instant, cost: Duration) {
+        if !self.far.is_empty() {
+            self.deliver_far(queue, now);
+        }
         let mut next = 0;
         while let Some(&Sent { to, raised, .. }) = self.kicks.get(next) {
             next += 1;
@@ -156,6 +263,60 @@ impl<S: Sink, D: Devices> Host<S, D> {
             }
         }
         self.kicks.clear();
+    }
+
+    /// Gives kernels of other vcpus what device models have for them.
+    #[inline(never)]
+    fn deliver_far(&mut self, queue: &mut Queue, now: Instant) {
+        let mut far = core::mem::take(&mut self.far);
+        for what in far.drain(..) {
+            match what {
+                Far::Wake {
+                    domain,
+                    process,
+                    from,
+                } => {
+                    let to = VcpuName::new(domain, process.vcpu);
+                    let vcpu = self.vcpu_called(to);
+                    let guest = &mut self.vcpus[vcpu.index()].guest;
+                    guest.wake_process(process.index);
+                    let port = guest.kernel_mut().and_then(|kernel| kernel.ipi_port());
+                    let port = port.expect("a domain with several vcpus has IPIs");
+                    let sent = self.channels.send(from.domain, port);
+                    let sent = sent.expect("the kernel has bound its IPIs");
+                    self.kicks.extend(sent);
+                }
+                Far::Timer { vcpu, timer, at } => {
+                    let vcpu = self.vcpu_called(vcpu);
+                    self.vcpus[vcpu.index()].guest.set_kernel_timer(timer, at);
+                    self.vcpus[vcpu.index()].set_timer::<D>(queue, now);
+                }
+                Far::Work { vcpu, item } => {
+                    let vcpu = self.vcpu_called(vcpu);
+                    self.vcpus[vcpu.index()].guest.queue_work(item);
+                    self.rouse(vcpu);
+                }
+                Far::Tasklet { vcpu, tasklet } => {
+                    let vcpu = self.vcpu_called(vcpu);
+                    self.vcpus[vcpu.index()].guest.schedule(tasklet);
+                    self.rouse(vcpu);
+                }
+            }
+        }
+        self.far = far;
+    }
+
+    /// Has `vcpu` look at what its kernel was given from outside: by the timer's virq, for a
+    /// domain that boots has no other port yet.
+    fn rouse(&mut self, vcpu: VcpuId) {
+        if self.tables.vcpus[vcpu.index()].pause.has(Pause::DOWN) {
+            // It is being created, and will look at everything.
+            return;
+        }
+        let name = self.vcpus[vcpu.index()].name;
+        self.vcpus[vcpu.index()].guest.disturb();
+        let sent = self.channels.raise_virq(name, Virq::TIMER);
+        self.kicks.extend(sent.expect("the kernel has bound its timer"));
     }
 
     /// Raises the timer's virq of `vcpu`: whether it has to be kicked, or `None` when it has no

@@ -23,6 +23,7 @@
 //! | `domains` | creation and destruction of domains, operator actions, pcpu hotplug |
 
 mod adopt;
+mod control;
 mod domains;
 mod execute;
 mod io;
@@ -33,7 +34,7 @@ mod wake;
 pub use adopt::{AdoptedPcpu, AdoptedVcpu, Adoption, Hold};
 
 use crate::config::{Action, DomainConfig, HostConfig};
-use crate::device::{Devices, NoDevices};
+use crate::bus::{Bus, Device, Far, NoDevices};
 use crate::evtchn::{Channels, Sent};
 use crate::guest::{Guest, Job};
 use crate::profile::Profile;
@@ -225,7 +226,7 @@ impl Vcpu {
 
     /// Makes the timer that the guest has set at the hypervisor agree with what it wants.
     #[inline(always)]
-    fn set_timer<D: Devices>(&mut self, queue: &mut Queue, now: Instant) {
+    fn set_timer<D: Device>(&mut self, queue: &mut Queue, now: Instant) {
         let wanted = if D::PRESENT {
             self.guest.next_wake_of_any()
         } else {
@@ -281,7 +282,7 @@ pub struct RunstateTimes {
 /// A host, a policy, device models and a trace sink.
 ///
 /// Made and driven by [`crate::Simulation`].
-pub struct Host<S: Sink, D: Devices = NoDevices> {
+pub struct Host<S: Sink, D: Device = NoDevices> {
     version: XenVersion,
     profile: Profile,
     /// Nothing that the hypervisor does takes time: see [`Profile::is_free`].
@@ -299,11 +300,15 @@ pub struct Host<S: Sink, D: Devices = NoDevices> {
     actions: Vec<(Instant, Action)>,
     sink: S,
     recording: bool,
+    /// Somebody wants to know for whom driver domains work.
+    owners: bool,
     jobs: Vec<Job>,
-    devices: D,
+    bus: Bus<D>,
     channels: Channels,
     /// Whom device models notified; delivered at the end of the operation.
     kicks: Vec<Sent>,
+    /// What device models have for kernels of other vcpus; delivered with it.
+    far: Vec<Far>,
     /// Records of device models; written at the end of the operation.
     device_records: Vec<Record>,
     /// First vcpu of each domain, by domain id.
@@ -321,7 +326,7 @@ pub struct Host<S: Sink, D: Devices = NoDevices> {
 
 type Queue = EventQueue<Event>;
 
-impl<S: Sink, D: Devices> Host<S, D> {
+impl<S: Sink, D: Device> Host<S, D> {
     /// A host as `config` describes it, with its first events in `queue`.
     ///
     /// # Panics
@@ -330,7 +335,7 @@ impl<S: Sink, D: Devices> Host<S, D> {
     pub fn new(
         config: &HostConfig,
         scheduler: Box<dyn Scheduler>,
-        devices: D,
+        bus: Bus<D>,
         sink: S,
         seed: u64,
         replication: u32,
@@ -351,10 +356,12 @@ impl<S: Sink, D: Devices> Host<S, D> {
             actions: config.actions.clone(),
             sink,
             recording: S::ENABLED,
+            owners: S::OWNERS,
             jobs: Vec::with_capacity(8),
-            devices,
+            bus,
             channels: Channels::new(),
             kicks: Vec::with_capacity(16),
+            far: Vec::new(),
             device_records: Vec::new(),
             first_vcpu: Vec::new(),
             due: Vec::with_capacity(config.topology.pcpus()),
@@ -430,9 +437,17 @@ impl<S: Sink, D: Devices> Host<S, D> {
         &self.tables
     }
 
-    /// The device models.
-    pub fn devices(&self) -> &D {
-        &self.devices
+    /// The device models, in the order in which they were attached.
+    pub fn devices(&self) -> &[D] {
+        self.bus.devices()
+    }
+
+    /// The device model with this index.
+    ///
+    /// # Panics
+    /// When there is none.
+    pub fn device(&self, index: usize) -> &D {
+        &self.bus.devices()[index]
     }
 
     /// The policy.
@@ -471,6 +486,9 @@ impl<S: Sink, D: Devices> Host<S, D> {
                 let state = self.vcpus[v].state;
                 self.vcpus[v].account(state, now);
                 let pcpu = self.tables.vcpus[v].pcpu;
+                if D::PRESENT && self.owners {
+                    self.tell_served(pcpu, VcpuId(v as u32), now);
+                }
                 self.trace(Record::runstate(
                     now,
                     pcpu,
@@ -560,7 +578,7 @@ fn says_nothing(config: &HostConfig, of: impl Fn(CpuSet, CpuSet) -> CpuSet) -> b
     vcpus.all(|v| of(v.hard, v.soft) == CpuSet::ALL) && !config.actions.iter().any(pins)
 }
 
-impl<S: Sink, D: Devices> Model for Host<S, D> {
+impl<S: Sink, D: Device> Model for Host<S, D> {
     type Event = Event;
 
     #[inline(always)]

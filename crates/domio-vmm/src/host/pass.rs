@@ -1,7 +1,7 @@
 //! The scheduler pass and the context switch (xen-spec 0.5).
 
 use super::{Cause, Host, MAX_PASSES_AT_ONE_INSTANT, MAX_PASSES_OF_A_VCPU, Phase, Queue};
-use crate::device::Devices;
+use crate::bus::Device;
 use alloc::boxed::Box;
 use alloc::format;
 use domio_core::{
@@ -9,7 +9,7 @@ use domio_core::{
 };
 use domio_sched::{Cx, Pause, Pick, Prev, Stop};
 
-impl<S: Sink, D: Devices> Host<S, D> {
+impl<S: Sink, D: Device> Host<S, D> {
     /// The scheduler softirq on `pcpu`: asks the policy and begins to carry its answer out.
     #[inline(never)]
     pub(super) fn pass(&mut self, queue: &mut Queue, pcpu: PcpuId, now: Instant) {
@@ -241,6 +241,12 @@ impl<S: Sink, D: Devices> Host<S, D> {
         prev: Option<VcpuId>,
         next: Option<VcpuId>,
     ) {
+        if D::PRESENT
+            && self.owners
+            && let Some(vcpu) = prev
+        {
+            self.tell_served(pcpu, vcpu, now);
+        }
         let p = &mut self.pcpus[pcpu];
         // Times that the policy sees count from pass to pass, as in Xen.
         let entered = core::mem::replace(&mut p.entered, p.last_pass);

@@ -2,7 +2,7 @@
 //! requests of the policy.
 
 use super::{Cause, Event, Host, Phase, Queue};
-use crate::device::Devices;
+use crate::bus::Device;
 use alloc::format;
 use domio_core::{Duration, Instant, PcpuId, Record, Runstate, Sink, VcpuId, XenVersion};
 use domio_sched::{Cx, Effect, Pause, Stop};
@@ -17,7 +17,7 @@ pub(super) enum Expiry {
     Later(Instant),
 }
 
-impl<S: Sink, D: Devices> Host<S, D> {
+impl<S: Sink, D: Device> Host<S, D> {
     /// Time from `cause` to the pass.
     #[inline]
     fn lead(&self, cause: Cause) -> Duration {

@@ -1,11 +1,11 @@
 //! Waking, pausing and migrating vcpus; their runstates and the records of them.
 
 use super::{Cause, Host, Queue};
-use crate::device::Devices;
+use crate::bus::Device;
 use domio_core::{CpuSet, Instant, Kind, PcpuId, Record, Runstate, Sink, VcpuId, XenVersion};
 use domio_sched::{Affinity, Cx, Effect, Pause, Wake};
 
-impl<S: Sink, D: Devices> Host<S, D> {
+impl<S: Sink, D: Device> Host<S, D> {
     /// Changes the runstate of a vcpu that is not part of a switch.
     #[inline]
     pub(super) fn change(&mut self, vcpu: VcpuId, state: Runstate, on: PcpuId, now: Instant) {

@@ -5,7 +5,7 @@ use crate::probe::{Habits, Told, run};
 use domio_core::{Duration, Instant, Kind, XenVersion};
 use domio_sim::RandomStream;
 use domio_vmm::config::{
-    Arrival, Demand, DomainConfig, GuestConfig, KernelTick, TaskConfig, VcpuConfig, Workload,
+    Arrival, Demand, DomainConfig, GuestConfig, KernelCosts, KernelTick, TaskConfig, VcpuConfig, Workload,
 };
 use domio_vmm::guest::{Guest, Step};
 use std::sync::Arc;
@@ -37,8 +37,7 @@ fn alone(domain: DomainConfig, time: Duration) -> Told {
 #[test]
 fn interrupts_run_before_softirqs_and_those_before_tasks() {
     let config = GuestConfig {
-        irq_cost: us(3),
-        softirq_cost: us(7),
+        costs: KernelCosts::of_timer(us(3), us(7)),
         ..GuestConfig::IDEAL
     };
     let mut guest = guest(config, vec![task(0, compute(us(50)))]);
@@ -351,7 +350,7 @@ fn a_tick_soon_after_the_block_comes_as_early_as_a_timer_can() {
 #[test]
 fn a_kernel_ticks_itself_only_while_it_has_work() {
     let mut guest = domain(1, periodic(ms(50), ms(5), ms(10)));
-    guest.guest.irq_cost = us(100);
+    guest.guest.costs.timer_irq = us(100);
     guest.vcpus[0].kernel_tick = Some(KernelTick {
         period: ms(4),
         phase: at_ms(2),

@@ -6,7 +6,7 @@ use domio_core::{CpuSet, DomainId, Duration, Instant, ParamValues, PcpuId, Topol
 use domio_sched::Scheduler;
 use domio_vmm::Profile;
 use domio_vmm::config::{
-    Action, Distribution, DomainConfig, GuestConfig, HostConfig, KernelTick, TaskConfig,
+    Action, Distribution, DomainConfig, GuestConfig, KernelCosts, HostConfig, KernelTick, TaskConfig,
     VcpuConfig, Workload,
 };
 use proptest::collection::vec;
@@ -165,9 +165,9 @@ fn guest() -> impl Strategy<Value = GuestConfig> {
     (tick, time(0, 20), time(0, 20), time(500, 100_000)).prop_map(|(tick, irq, softirq, slice)| {
         GuestConfig {
             tick,
-            irq_cost: irq,
-            softirq_cost: softirq,
+            costs: KernelCosts::of_timer(irq, softirq),
             task_slice: slice,
+            ..GuestConfig::IDEAL
         }
     })
 }

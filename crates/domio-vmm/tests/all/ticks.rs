@@ -8,7 +8,7 @@ use domio_vmm::config::{DomainConfig, Workload};
 
 fn ticking(mut domain: DomainConfig) -> DomainConfig {
     domain.guest.tick = Some(ms(10));
-    domain.guest.irq_cost = us(100);
+    domain.guest.costs.timer_irq = us(100);
     domain
 }
 

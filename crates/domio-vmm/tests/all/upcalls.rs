@@ -6,19 +6,24 @@ use domio_core::{DomainId, Instant, Kind, Record, XenVersion};
 use domio_sim::TimerId;
 use domio_vmm::Simulation;
 use domio_vmm::config::Workload;
-use domio_vmm::device::{Devices, Io, KernelIo, Progress, Timers};
+use domio_vmm::bus::{
+    Attach, Device, Io, KernelIo, Owner, Progress, Softirq, SoftirqLine, Token,
+};
 use domio_vmm::evtchn::{Abi, Port, ScanForm, Width};
-use domio_vmm::kernel::{KernelConfig, Softirq};
 
 const D: DomainId = DomainId(1);
 
 /// Two cards of one domain. The handler of each takes 10 us and asks for a softirq that takes 100.
 struct Cards {
-    abi: Abi,
     timers: [TimerId; 2],
+    softirqs: [SoftirqLine; 2],
+    pirqs: [u16; 2],
     /// When each card raises its interrupt.
     raised: [Vec<Instant>; 2],
     ports: Vec<Port>,
+    /// Whose handler and softirq are under way.
+    handling: [bool; 2],
+    deferred: [bool; 2],
     /// Microseconds, and what happened.
     told: Vec<(u64, String)>,
 }
@@ -29,26 +34,15 @@ impl Cards {
     }
 }
 
-impl Devices for Cards {
-    fn kernel(&self, domain: DomainId) -> Option<KernelConfig> {
-        (domain == D).then_some(KernelConfig {
-            abi: self.abi,
-            upcall: us(0),
-            nested: us(0),
-            irq: us(0),
-            timer_irq: us(0),
-            timer_softirq: us(0),
-            services: 0,
-        })
+impl Device for Cards {
+    fn serves(&self, domain: DomainId) -> bool {
+        domain == D
     }
 
     fn plug(&mut self, domain: DomainId, io: &mut Io<'_>) {
         for card in 0..2 {
-            let port = io.channels.bind_pirq(domain, card).expect("a free port");
-            let guest = io.channels.guest(domain).expect("it has event channels");
-            guest.clear_pending(port);
-            let _ = guest.unmask(port, 0);
-            self.ports.push(port);
+            let port = io.bind_pirq(domain, self.pirqs[card], 0, card as Token);
+            self.ports.push(port.expect("a free port"));
         }
         for (timer, raised) in self.timers.into_iter().zip(&mut self.raised) {
             raised.reverse();
@@ -60,60 +54,58 @@ impl Devices for Cards {
 
     fn unplug(&mut self, _: DomainId, _: &mut Io<'_>) {}
 
-    fn event(&mut self, token: u32, io: &mut Io<'_>) {
+    fn event(&mut self, token: Token, io: &mut Io<'_>) {
         let card = token as usize;
-        let sent = io.channels.raise_pirq(D, self.ports[card]);
-        io.notify(sent.expect("its port is bound"));
+        io.raise_pirq(D, self.ports[card]);
         if let Some(at) = self.raised[card].pop() {
             io.arm(self.timers[card], at);
         }
     }
 
-    fn irq(&mut self, port: Port, step: u32, kernel: &mut KernelIo<'_, '_>) -> Progress {
-        let card = self.ports.iter().position(|p| *p == port).expect("a card");
-        if step == 0 {
+    fn irq(&mut self, token: Token, kernel: &mut KernelIo<'_, '_>) -> Progress {
+        let card = token as usize;
+        self.handling[card] = !self.handling[card];
+        if self.handling[card] {
             self.tell(kernel.now(), format!("irq {card}"));
-            return Progress::Run(us(10));
+            return Progress::Run(us(10), Owner::Nobody);
         }
-        let softirq = [Softirq::NetRx, Softirq::Block][card];
-        kernel.raise(softirq);
+        kernel.raise(self.softirqs[card]);
         Progress::Done
     }
 
-    fn softirq(&mut self, softirq: Softirq, step: u32, kernel: &mut KernelIo<'_, '_>) -> Progress {
-        if step == 0 {
-            self.tell(kernel.now(), format!("{softirq:?}"));
-            return Progress::Run(us(100));
+    fn softirq(&mut self, token: Token, kernel: &mut KernelIo<'_, '_>) -> Progress {
+        let card = token as usize;
+        self.deferred[card] = !self.deferred[card];
+        if self.deferred[card] {
+            self.tell(kernel.now(), ["NetRx", "Block"][card].to_owned());
+            return Progress::Run(us(100), Owner::Nobody);
         }
         Progress::Done
     }
-
-    fn tasklet(&mut self, _: u8, _: u32, _: &mut KernelIo<'_, '_>) -> Progress {
-        Progress::Done
-    }
-
-    fn service(&mut self, _: u8, _: u32, _: &mut KernelIo<'_, '_>) -> Progress {
-        Progress::Done
-    }
-
-    fn timers(&mut self, _: &mut KernelIo<'_, '_>) {}
 }
 
 /// What the domain does when the cards raise their interrupts at these times (microseconds); and
 /// when it enters the handlers, by its trace.
 fn told(abi: Abi, first: &[u64], second: &[u64]) -> (Vec<(u64, String)>, Vec<u64>) {
-    let host = host(1, XenVersion::V4_17, vec![domain(1, Workload::Idle)]);
+    let mut host = host(1, XenVersion::V4_17, vec![domain(1, Workload::Idle)]);
+    host.domains[0].guest.abi = abi;
     let policy = domio_sched::find("round-robin").expect("a shipped policy");
     let params = domio_core::ParamValues::defaults(policy.descriptor.params);
     let raised = [first, second].map(|times| times.iter().map(|t| at_us(*t)).collect());
-    let cards = |timers: &mut Timers<'_>| Cards {
-        abi,
-        timers: [0, 1].map(|card| timers.timer(card)),
+    let cards = |attach: &mut Attach<'_>| Cards {
+        timers: [0, 1].map(|card| attach.timer(card)),
+        softirqs: [
+            attach.softirq(Softirq::NetRx, 0),
+            attach.softirq(Softirq::Block, 1),
+        ],
+        pirqs: [0, 1].map(|_| attach.pirq()),
         raised,
         ports: Vec::new(),
+        handling: [false; 2],
+        deferred: [false; 2],
         told: Vec::new(),
     };
-    let mut simulation = Simulation::with_devices(
+    let mut simulation = Simulation::with_device(
         &host,
         (policy.make)(&params, &host.topology),
         cards,
@@ -122,7 +114,7 @@ fn told(abi: Abi, first: &[u64], second: &[u64]) -> (Vec<(u64, String)>, Vec<u64
         0,
     );
     let _ = simulation.run(at_ms(10));
-    let told = simulation.host().devices().told.clone();
+    let told = simulation.host().device(0).told.clone();
     let records = simulation.into_sink();
     let serves = records.iter().filter(|r| r.kind == Kind::EvtchnServe);
     let serves = serves.map(|r| r.at.as_nanos() / 1_000);

@@ -16,7 +16,6 @@ use domio_sched::Policy;
 use domio_sim::random::RandomStream;
 use domio_vmm::config::{DomainConfig, GuestConfig, HostConfig, VcpuConfig, Workload};
 use domio_vmm::evtchn::{Abi, Width};
-use domio_vmm::kernel::KernelConfig;
 
 /// The driver domain.
 pub const DOM0: DomainId = DomainId(0);
@@ -69,7 +68,15 @@ pub fn build(
         phase: RandomStream::new(cx.seed, replication, "laboratory/remote/ticks")
             .duration_uniform(Duration::ZERO, REMOTE_TICK),
     };
-    let mut domains = vec![domain(policy, DOM0, "dom0", housekeeping, Instant::ZERO)];
+    let guest = guest(cell.configuration, settings);
+    let mut domains = vec![domain(
+        policy,
+        DOM0,
+        "dom0",
+        guest,
+        housekeeping,
+        Instant::ZERO,
+    )];
     let mut vifs = Vec::new();
     for (number, role) in (1..).zip(cell.test.guests) {
         let name = format!("guest{number}");
@@ -83,13 +90,15 @@ pub fn build(
             true => vec![Workload::Burn],
             false => Vec::new(),
         };
-        domains.push(domain(policy, id, &name, tasks, Instant::ZERO + start));
+        let start = Instant::ZERO + start;
+        domains.push(domain(policy, id, &name, guest, tasks, start));
         let flow = |kind| FlowConfig {
             kind,
             start: FLOWS_BEGIN + draw("flow", FLOWS_SPREAD),
         };
         vifs.push(VifConfig {
             domain: id,
+            vcpu: 0,
             rate: None,
             flows: kind(role, settings.streams, cell.test.pace, remote_ticks)
                 .map(flow)
@@ -97,7 +106,23 @@ pub fn build(
                 .collect(),
         });
     }
-    let kernel = kernel(cell.configuration, settings);
+    let network = NetworkConfig {
+        driver: DOM0,
+        nic: settings.nic,
+        link: LinkConfig {
+            rate: Rate::GBIT_1,
+            latency: settings.latency,
+            queue: 1000,
+        },
+        remote_gap: settings.remote_gap,
+        remote_irq_latency: settings.remote_irq_latency,
+        remote_writers: settings.writers,
+        costs: settings.network,
+        rx_mode: RxMode::Flip,
+        vcpu: 0,
+        vifs,
+    };
+    network.equip(0, &mut domains);
     Ok(Built {
         host: HostConfig {
             topology: Topology::flat(1).ok_or("a host of one pcpu cannot be built")?,
@@ -106,23 +131,7 @@ pub fn build(
             domains,
             actions: Vec::new(),
         },
-        network: NetworkConfig {
-            driver: DOM0,
-            nic: settings.nic,
-            link: LinkConfig {
-                rate: Rate::GBIT_1,
-                latency: settings.latency,
-                queue: 1000,
-            },
-            remote_gap: settings.remote_gap,
-            remote_irq_latency: settings.remote_irq_latency,
-            remote_writers: settings.writers,
-            costs: settings.network,
-            rx_mode: RxMode::Flip,
-            driver_kernel: kernel,
-            guest_kernel: kernel,
-            vifs,
-        },
+        network,
         policy,
         params,
     })
@@ -156,6 +165,7 @@ fn domain(
     policy: &Policy,
     id: DomainId,
     name: &str,
+    guest: GuestConfig,
     tasks: Vec<Workload>,
     start: Instant,
 ) -> DomainConfig {
@@ -163,12 +173,7 @@ fn domain(
         id,
         name: name.to_owned(),
         params: ParamValues::defaults(policy.descriptor.domain_params),
-        guest: GuestConfig {
-            tick: Some(Duration::from_millis(10)),
-            irq_cost: Duration::from_micros(1),
-            softirq_cost: Duration::from_nanos(500),
-            task_slice: Duration::from_millis(100),
-        },
+        guest,
         vcpus: vec![VcpuConfig::anywhere(tasks)],
         start,
         stop: None,
@@ -189,13 +194,18 @@ fn kind(role: Role, streams: StreamConfig, pace: Pace, ticks: Ticks) -> Option<F
     }
 }
 
-/// Every kernel of the machine: Linux 2.6.18 for Xen on a 64-bit processor.
-fn kernel(configuration: &Configuration, settings: &Settings) -> KernelConfig {
-    let abi = Abi::TwoLevel {
-        width: Width::Bits64,
-        scan: configuration.scan,
-    };
-    NetworkConfig::kernel(abi, settings.kernel)
+/// The operating system of every domain: Linux 2.6.18 for Xen on a 64-bit processor, with Xen's
+/// tick.
+fn guest(configuration: &Configuration, settings: &Settings) -> GuestConfig {
+    GuestConfig {
+        abi: Abi::TwoLevel {
+            width: Width::Bits64,
+            scan: configuration.scan,
+        },
+        tick: Some(Duration::from_millis(10)),
+        costs: settings.kernel,
+        task_slice: Duration::from_millis(100),
+    }
 }
 
 #[cfg(test)]
@@ -231,7 +241,7 @@ mod tests {
             (on("tickle"), on("boost"), on("runq_sort")),
             (Some(0), Some(1), Some(1))
         );
-        let scan = |name| match built(name, 0).network.guest_kernel.abi {
+        let scan = |name| match built(name, 0).host.domains[1].guest.abi {
             Abi::TwoLevel { scan, .. } => scan,
             other => panic!("{other:?}"),
         };

@@ -62,10 +62,10 @@ pub fn run<S: Sink>(
         policy,
         params,
     } = &built;
-    let mut simulation = Simulation::with_devices(
+    let mut simulation = Simulation::with_device(
         host,
         (policy.make)(params, &host.topology),
-        |timers| Network::new(network, timers, cx.seed, replication),
+        |attach| Network::new(network, attach, cx.seed, replication),
         recorder,
         cx.seed,
         replication,

@@ -2,12 +2,12 @@
 
 use super::suite::{Role, Test};
 use domio_core::Duration;
-use domio_net::host::{KernelCosts, NetCosts, StreamConfig};
+use domio_net::host::{NetCosts, StreamConfig};
 use domio_net::nic::NicConfig;
 use domio_net::tcp::{Control, TcpConfig};
 use domio_net::writers::WriterCosts;
 use domio_vmm::Profile;
-use domio_vmm::config::{Distribution, Workload};
+use domio_vmm::config::{Distribution, KernelCosts, Workload};
 
 /// Times and costs of all cells. The defaults are those of `domio reproduce`; a test of how robust
 /// the verdicts are sets others.

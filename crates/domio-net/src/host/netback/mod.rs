@@ -4,6 +4,7 @@
 //! to the guests, the other from them. Each works through whatever all interfaces have, in batches
 //! that cost one hypercall.
 
+mod limit;
 mod rx;
 mod tx;
 
@@ -14,11 +15,6 @@ use domio_core::{Duration, Instant};
 use super::config::VifRate;
 use crate::packet::Packet;
 use crate::queue::{Place, Queue};
-
-/// The tasklet that takes packets to guests.
-pub(super) const RX_TASKLET: u8 = 0;
-/// The tasklet that takes packets from guests.
-pub(super) const TX_TASKLET: u8 = 1;
 
 /// Packets from guests that the driver domain may have at a time, of all interfaces together.
 const PENDING_MAX: u16 = 256;
@@ -84,10 +80,10 @@ pub(super) struct Netback {
     /// Interfaces whose queue was stopped, and until when at the latest, the earliest first. Those
     /// that went on before are here still: [`Vif::rx_timeout`](super::vif::Vif) tells.
     stopped: VecDeque<(Instant, u16)>,
-    /// When the first limit of an interface expires.
-    pub credit_at: Option<Instant>,
     /// Packets for guests that were gone.
     pub gone: u64,
+    /// Packets for guests whose traffic is stopped.
+    pub turned_away: u64,
 }
 
 impl Netback {
@@ -115,8 +111,8 @@ impl Netback {
             backlog: Queue::new(Self::BACKLOG, BACKLOG),
             restart: VecDeque::new(),
             stopped: VecDeque::new(),
-            credit_at: None,
             gone: 0,
+            turned_away: 0,
         }
     }
 
@@ -153,6 +149,20 @@ impl Credit {
             remaining: rate.map_or(0, |rate| rate.bytes),
             since: Instant::ZERO,
             timer: None,
+        }
+    }
+
+    /// Another limit from now on; what is left of the interval is at most the new limit's.
+    pub fn set_rate(&mut self, rate: Option<VifRate>) {
+        if self.rate != rate {
+            self.rate = rate;
+            let most = rate.map_or(0, |rate| rate.bytes);
+            // Without a limit before, nothing was counted.
+            self.remaining = match self.remaining {
+                0 => most,
+                left => left.min(most),
+            };
+            self.timer = None;
         }
     }
 

@@ -2,14 +2,13 @@
 
 use domio_core::Instant;
 use domio_core::NetPlace::{DriverIn, Outside, RxRing};
-use domio_vmm::device::{KernelIo, Progress};
+use domio_vmm::bus::{KernelIo, Owner, Progress};
 use domio_vmm::grant::Batch;
-use domio_vmm::kernel::Softirq;
 use domio_vmm::ring::NET_RX;
 
 use super::super::vif::Vif;
 use super::super::{Network, RxMode, record};
-use super::{BATCH_MAX, RX_FREE, RX_TASKLET, RX_TIMEOUT, RxStage, SLOTS_MAX};
+use super::{BATCH_MAX, RX_FREE, RX_TIMEOUT, RxStage, SLOTS_MAX};
 use crate::packet::Packet;
 
 impl Vif {
@@ -89,7 +88,7 @@ impl Network {
             }
         }
         self.back.rx_waiting.push_back((vif, packet));
-        kernel.schedule(RX_TASKLET);
+        kernel.schedule(self.driver.lines.rx_tasklet);
         true
     }
 
@@ -101,7 +100,7 @@ impl Network {
         v.rx_stopped = true;
         v.rx_timeout = Some(until);
         self.back.stopped.push_back((until, vif));
-        self.set_driver_timer(kernel);
+        self.set_queue_timer(kernel);
     }
 
     /// The guest of `vif` may have posted buffers: packets that waited for them go on.
@@ -109,7 +108,7 @@ impl Network {
         let v = &mut self.vifs[usize::from(vif)];
         if v.rx_stopped && !v.rx_is_full() {
             self.wake_queue(vif, kernel);
-            self.set_driver_timer(kernel);
+            self.set_queue_timer(kernel);
         }
     }
 
@@ -119,7 +118,7 @@ impl Network {
         v.rx_timeout = None;
         if !v.rx_queue.is_empty() {
             self.back.restart.push_back(vif);
-            kernel.raise(Softirq::NetTx);
+            kernel.raise(self.driver.lines.tx);
         }
     }
 
@@ -163,7 +162,7 @@ impl Network {
                         return Progress::Done;
                     }
                     self.back.rx_stage = RxStage::Granted;
-                    return Progress::Run(self.rx_batch_cost());
+                    return Progress::Run(self.rx_batch_cost(kernel), Owner::Shared);
                 }
                 RxStage::Granted => {
                     self.respond(kernel);
@@ -174,12 +173,12 @@ impl Network {
                         self.notify_front(vif, kernel);
                     }
                     self.back.rx_sending = self.back.rx_notify.pop();
-                    if self.back.rx_sending.is_some() {
-                        return Progress::Run(self.costs.send_event);
+                    if let Some(vif) = self.back.rx_sending {
+                        return self.sending(vif);
                     }
                     self.back.rx_stage = RxStage::Begin;
                     if !self.back.rx_waiting.is_empty() {
-                        kernel.schedule(RX_TASKLET);
+                        kernel.schedule(self.driver.lines.rx_tasklet);
                     }
                     return Progress::Done;
                 }
@@ -187,9 +186,22 @@ impl Network {
         }
     }
 
-    fn rx_batch_cost(&self) -> domio_core::Duration {
+    /// What the batch costs. Each guest has part in it by what its own packets cost.
+    fn rx_batch_cost(&self, kernel: &mut KernelIo<'_, '_>) -> domio_core::Duration {
         let mut batch = Batch::new(self.config.driver);
-        for (_, packet) in &self.back.rx_batch {
+        for (vif, packet) in &self.back.rx_batch {
+            if kernel.owners() {
+                let mut alone = Batch::new(self.config.driver);
+                match self.config.rx_mode {
+                    RxMode::Flip => alone.transfers = 1,
+                    RxMode::Copy => {
+                        alone.copies = 1;
+                        alone.copied_bytes = u64::from(packet.frame_bytes());
+                    }
+                }
+                let part = self.costs.grants.of(&alone) + self.costs.back_rx;
+                kernel.share(self.vifs[usize::from(*vif)].domain, part);
+            }
             match self.config.rx_mode {
                 RxMode::Flip => batch.transfers += 1,
                 RxMode::Copy => {
@@ -219,6 +231,12 @@ impl Network {
             self.restart_queue(vif, kernel);
         }
         self.back.rx_batch = batch;
+    }
+
+    /// The hypercall that sends the event of `vif` to its guest.
+    pub(super) fn sending(&self, vif: u16) -> Progress {
+        let guest = self.vifs[usize::from(vif)].domain;
+        Progress::Run(self.costs.send_event, Owner::Domain(guest))
     }
 
     /// Sends the event of `vif` to its guest.

@@ -2,24 +2,37 @@
 
 use domio_core::Duration;
 use domio_core::NetPlace::{DriverOut, Outside, TxRing};
-use domio_vmm::device::{KernelIo, Progress};
+use domio_vmm::bus::{KernelIo, Owner, Progress};
 use domio_vmm::grant::Batch;
-use domio_vmm::kernel::Softirq;
 
 use super::super::{Network, record};
-use super::{HEADER, PENDING_MAX, SLOTS_MAX, TX_TASKLET, TxStage};
+use super::{HEADER, PENDING_MAX, SLOTS_MAX, TxStage};
 
 impl Network {
-    /// The interrupt from the guest of `vif`: it has put packets, or posted buffers.
-    pub(in super::super) fn back_irq(&mut self, vif: u16, kernel: &mut KernelIo<'_, '_>) {
+    /// The interrupt from the guest of `vif`.
+    pub(in super::super) fn back_irq(
+        &mut self,
+        vif: u16,
+        kernel: &mut KernelIo<'_, '_>,
+    ) -> Progress {
+        let v = &mut self.vifs[usize::from(vif)];
+        if v.back_handler.enter() {
+            return Progress::Run(self.costs.back_irq, Owner::Domain(v.domain));
+        }
+        self.serve_guest(vif, kernel);
+        Progress::Done
+    }
+
+    /// The guest of `vif` has put packets into the ring, or posted buffers.
+    fn serve_guest(&mut self, vif: u16, kernel: &mut KernelIo<'_, '_>) {
         self.list_for_tx(vif);
         if self.back.tx_pending < PENDING_MAX / 2 && !self.back.tx_list.is_empty() {
-            kernel.schedule(TX_TASKLET);
+            kernel.schedule(self.driver.lines.tx_tasklet);
         }
         self.restart_queue(vif, kernel);
     }
 
-    fn list_for_tx(&mut self, vif: u16) {
+    pub(super) fn list_for_tx(&mut self, vif: u16) {
         let v = &mut self.vifs[usize::from(vif)];
         if v.up && !v.tx_listed {
             v.tx_listed = true;
@@ -34,7 +47,7 @@ impl Network {
             v.tx.peek_request()
                 .map_or(0, |p| u64::from(p.frame_bytes()));
         v.credit.refill(kernel.now(), bytes);
-        self.back_irq(vif, kernel);
+        self.serve_guest(vif, kernel);
     }
 
     pub(in super::super) fn tx_tasklet(&mut self, kernel: &mut KernelIo<'_, '_>) -> Progress {
@@ -48,7 +61,13 @@ impl Network {
                         let mut batch = Batch::new(self.config.driver);
                         batch.unmaps = n as u32;
                         let answers = self.costs.back_answer * n as u64;
-                        return Progress::Run(self.costs.grants.of(&batch) + answers);
+                        for vif in &self.back.answering {
+                            // One page each, whoever it is of.
+                            let guest = self.vifs[usize::from(*vif)].domain;
+                            kernel.share(guest, Duration::from_nanos(1));
+                        }
+                        let time = self.costs.grants.of(&batch) + answers;
+                        return Progress::Run(time, Owner::Shared);
                     }
                 }
                 TxStage::Unmapped => {
@@ -56,14 +75,14 @@ impl Network {
                         self.notify_front(vif, kernel);
                     }
                     self.back.tx_sending = self.answer();
-                    if self.back.tx_sending.is_some() {
-                        return Progress::Run(self.costs.send_event);
+                    if let Some(vif) = self.back.tx_sending {
+                        return self.sending(vif);
                     }
                     self.back.tx_stage = TxStage::Mapped;
                     self.gather(kernel);
-                    let cost = self.tx_batch_cost();
                     if !self.back.tx_batch.is_empty() {
-                        return Progress::Run(cost);
+                        let time = self.tx_batch_cost(kernel);
+                        return Progress::Run(time, Owner::Shared);
                     }
                 }
                 TxStage::Mapped => {
@@ -99,6 +118,9 @@ impl Network {
         {
             let v = &mut self.vifs[usize::from(vif)];
             v.tx_listed = false;
+            if v.stopped {
+                continue;
+            }
             let Some(first) = v.tx.peek_request() else {
                 if v.tx.final_check_for_requests() {
                     self.list_for_tx(vif);
@@ -115,6 +137,7 @@ impl Network {
             }
             if let Some(packet) = v.tx.take_request() {
                 record::moved(kernel.io, v.ends, &packet, TxRing, DriverOut);
+                v.passed.1 += 1;
                 self.back.tx_pending += 1;
                 self.back.tx_batch.push((vif, packet));
             }
@@ -124,13 +147,17 @@ impl Network {
         }
     }
 
-    fn tx_batch_cost(&self) -> Duration {
+    /// What the batch costs. Each guest has part in it by what its own packets cost.
+    fn tx_batch_cost(&self, kernel: &mut KernelIo<'_, '_>) -> Duration {
         let mut batch = Batch::new(self.config.driver);
         let mut cost = Duration::ZERO;
-        for (_, packet) in &self.back.tx_batch {
+        for (vif, packet) in &self.back.tx_batch {
             batch.maps += 1;
             let header = u64::from(packet.frame_bytes()).min(HEADER);
-            cost += self.costs.back_tx + self.costs.copy(header);
+            let own = self.costs.back_tx + self.costs.copy(header);
+            cost += own;
+            let guest = self.vifs[usize::from(*vif)].domain;
+            kernel.share(guest, own + self.costs.grants.map);
         }
         cost + self.costs.grants.of(&batch)
     }
@@ -146,11 +173,11 @@ impl Network {
                 let ends = self.vifs[usize::from(vif)].ends;
                 record::moved(kernel.io, ends, &packet, DriverOut, Outside);
                 self.back.release(vif);
-                kernel.schedule(TX_TASKLET);
+                kernel.schedule(self.driver.lines.tx_tasklet);
             }
         }
         self.back.tx_batch = batch;
         self.poll_backlog();
-        kernel.raise(Softirq::NetRx);
+        kernel.raise(self.driver.lines.rx);
     }
 }

@@ -1,6 +1,13 @@
-//! A task inside a guest: how a workload turns into demand for the processor.
+//! A process and its progress, and the workloads that only compute.
+//!
+//! A task has something to execute (`left`), or sleeps until a time or a wake-up. What comes next
+//! when `left` is used up is the workload's to say; a [`Program`](super::Program)'s steps are
+//! carried out in `run.rs`.
 
+use super::run::Running;
+use crate::bus::Owner;
 use crate::config::{Arrival, Demand, Distribution, TaskConfig, Workload};
+use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::sync::Arc;
 use domio_core::{Duration, Instant};
@@ -24,10 +31,12 @@ pub enum AfterJob {
     Quiet,
     /// The task goes on, and gives the vcpu away first.
     Yield,
+    /// It is a program, whose next step needs more than a clock ([`Task::advance`]).
+    Program,
 }
 
 /// A task and its progress, what changes most often first, a cache line of it.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 #[repr(C, align(64))]
 pub struct Task {
     /// Time to execute left of the job; [`Duration::MAX`] for a job without end.
@@ -42,6 +51,8 @@ pub struct Task {
     priority: i8,
     /// Whether it may `spin`.
     spins: bool,
+    /// Whom it executes for.
+    owner: Owner,
     plan: Plan,
     random: RandomStream,
     /// What the job does by the clock before its work.
@@ -62,7 +73,7 @@ enum Spin {
 
 /// What its jobs are. In C's order, so that what is read at the end of each job is in the cache
 /// line of the task that changes with it.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 #[repr(C)]
 enum Plan {
     Burn,
@@ -88,6 +99,7 @@ enum Plan {
         /// The first whose wake-up has not come.
         asleep: usize,
     },
+    Program(Box<Running>),
 }
 
 impl Task {
@@ -119,6 +131,14 @@ impl Task {
                 at_work(Plan::Yielding { burst: *burst }, first)
             }
             Workload::Compute { work } => at_work(Plan::Compute, *work),
+            Workload::Program(program) => {
+                let mut program = program.fresh();
+                program.seed(random.clone());
+                at_work(
+                    Plan::Program(Box::new(Running::new(program))),
+                    Duration::ZERO,
+                )
+            }
             Workload::Replay(demands) => asleep(
                 Plan::Replay {
                     demands: demands.clone(),
@@ -131,6 +151,7 @@ impl Task {
         Task {
             name: config.name.clone(),
             priority: config.priority,
+            owner: Owner::Nobody,
             spins: matches!(plan, Plan::Replay { .. }),
             plan,
             random,
@@ -253,6 +274,11 @@ impl Task {
                         self.begin_replayed(at);
                     }
                 }
+                Plan::Program(running) => {
+                    running.wake();
+                    self.wake_at = Instant::MAX;
+                    self.ready = true;
+                }
                 Plan::Burn | Plan::Idle | Plan::Yielding { .. } | Plan::Compute => {
                     self.wake_at = Instant::MAX;
                 }
@@ -296,6 +322,9 @@ impl Task {
             turnaround: now.saturating_since(self.released),
             work: self.work,
         };
+        if let Plan::Program(_) = &self.plan {
+            return AfterJob::Program;
+        }
         self.ready = false;
         match &mut self.plan {
             Plan::Periodic {
@@ -326,9 +355,67 @@ impl Task {
                 self.finish_replayed(now);
                 return AfterJob::Quiet;
             }
-            Plan::Burn | Plan::Idle => return AfterJob::Quiet,
+            Plan::Burn | Plan::Idle | Plan::Program(_) => return AfterJob::Quiet,
         }
         AfterJob::Report(done)
+    }
+
+    /// The program that the task runs, if it runs one.
+    pub(super) fn running(&mut self) -> Option<&mut Running> {
+        match &mut self.plan {
+            Plan::Program(running) => Some(running),
+            _ => None,
+        }
+    }
+
+    /// The program executes for `time` before it goes on.
+    pub(super) fn compute(&mut self, time: Duration) {
+        self.left = time;
+        self.owner = Owner::Nobody;
+    }
+
+    /// What it executes is for somebody.
+    pub(super) fn set_owner(&mut self, owner: Owner) {
+        self.owner = owner;
+    }
+
+    /// Whom it executes for.
+    pub(crate) fn owner(&self) -> Owner {
+        self.owner
+    }
+
+    /// The program sleeps until `at`, or until something wakes it.
+    pub(super) fn sleep(&mut self, at: Instant) {
+        self.ready = false;
+        self.wake_at = at;
+    }
+
+    /// The program has ended.
+    pub(super) fn exit(&mut self) {
+        self.sleep(Instant::MAX);
+    }
+
+    /// Something that the program blocked on or waited for has come.
+    pub(crate) fn wake(&mut self) {
+        if let Plan::Program(running) = &mut self.plan
+            && !self.ready
+        {
+            running.wake();
+            self.ready = true;
+            self.wake_at = Instant::MAX;
+        }
+    }
+
+    /// What the program asked of the host returns this.
+    pub(crate) fn returned(&mut self, value: u64) {
+        if let Some(running) = self.running() {
+            running.set_returned(value);
+        }
+    }
+
+    /// Name of the program, for a complaint.
+    pub(crate) fn program(&mut self) -> &'static str {
+        self.running().map_or("", |running| running.name())
     }
 
     #[cold]

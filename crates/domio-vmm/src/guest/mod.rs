@@ -1,19 +1,34 @@
-//! The small operating system on one vcpu: interrupts, softirqs, tasks.
+//! The operating system on one vcpu of a guest: interrupts, softirqs, processes.
 //!
 //! A guest knows nothing of pcpus or scheduling. The host tells it how long it executed
-//! ([`Guest::executed`]), delivers interrupts ([`Guest::interrupt`]) and asks what it does next
-//! ([`Guest::step`]). Interrupt work runs before softirq work, softirq work before tasks; within
-//! the tasks the highest priority runs, and equals take turns of
-//! [`GuestConfig::task_slice`](crate::config::GuestConfig::task_slice).
+//! ([`Guest::executed`]), delivers interrupts and asks what it does next. Interrupt work runs before
+//! softirq work, softirq work before processes.
+//!
+//! A guest that a device model serves has event channels, and all its interrupts come by way of
+//! them ([`Guest::step_kernel`], `kernel.rs`). One without knows no interrupt but its timer's
+//! ([`Guest::interrupt`]): handler and softirq are two pieces of work, and there is nothing to scan.
+//!
+//! | file | holds |
+//! |---|---|
+//! | `mod` | what one vcpu does next |
+//! | `kernel` | upcalls, handlers, softirqs, kernel threads of guests with devices |
+//! | `pending` | what interrupt handlers leave for later |
 
+mod kernel;
+mod pending;
+
+pub(crate) use kernel::{Kernel, KernelStep};
+pub(crate) use pending::Pending;
+
+use crate::bus::{Device, Io, KernelIo, KernelTimer, Served, Tasklet, WorkItem};
 use crate::config::{GuestConfig, KernelTick, VcpuConfig};
-use crate::device::{Devices, Io};
-use crate::kernel::{Kernel, KernelStep};
-use crate::task::{AfterJob, Finished, Task};
+use crate::process::run::Next;
+use crate::process::task::{AfterJob, Finished, Task};
+use crate::process::Pid;
 use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
-use domio_core::{Duration, Instant};
+use domio_core::{Duration, Instant, VcpuName};
 
 /// What the guest does next.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -24,6 +39,8 @@ pub enum Step {
     Block,
     /// Gives the pcpu away, though it has more to do.
     Yield,
+    /// A program has come to the end of a step: [`Guest::advance`] is to be called.
+    Program,
 }
 
 /// What the guest executes at the moment.
@@ -51,7 +68,7 @@ pub struct Job {
 }
 
 /// One vcpu's guest. What is looked at whenever it executes comes first, a cache line of it.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 #[repr(C)]
 pub struct Guest {
     tasks: Box<[Task]>,
@@ -74,7 +91,13 @@ pub struct Guest {
     /// Next kernel tick while a task is ready; [`Instant::MAX`] for none.
     tick_at: Instant,
 
-    config: GuestConfig,
+    /// What the handler of the timer takes, and its softirq.
+    irq_cost: Duration,
+    softirq_cost: Duration,
+    /// How long a task runs before another of the same priority gets its turn.
+    task_slice: Duration,
+    /// What a switch to a program takes.
+    switch: Duration,
     /// How long the current task has executed since it got its turn.
     turn: Duration,
     /// Serves devices; without any, the guest knows no interrupts but timers.
@@ -105,8 +128,13 @@ impl Guest {
             .enumerate()
             .map(|(i, t)| Task::new(t, start, stream(i)))
             .collect();
+        let (irq_cost, softirq_cost) =
+            (config.costs.timer_interrupt(), config.costs.timer_softirq);
         let mut guest = Guest {
-            config,
+            irq_cost,
+            softirq_cost,
+            task_slice: config.task_slice,
+            switch: config.costs.switch,
             tasks,
             level: Level::Idle,
             kernel: None,
@@ -118,7 +146,7 @@ impl Guest {
             task_wake: Instant::MAX,
             kernel_tick: vcpu.kernel_tick.unwrap_or(NO_TICK),
             ticks: vcpu.kernel_tick.is_some(),
-            costs: !(config.irq_cost + config.softirq_cost).is_zero(),
+            costs: !(irq_cost + softirq_cost).is_zero(),
             steady: false,
             tick_at: Instant::MAX,
         };
@@ -162,9 +190,9 @@ impl Guest {
     /// Goes on with the kernel's work for devices. When that is nothing, tasks may run, which
     /// [`Guest::step`] is for.
     #[inline]
-    pub(crate) fn step_kernel<D: Devices>(
+    pub(crate) fn step_kernel<D: Device>(
         &mut self,
-        devices: &mut D,
+        devices: &mut [D],
         io: &mut Io<'_>,
     ) -> KernelStep {
         let Some(kernel) = &mut self.kernel else {
@@ -172,6 +200,9 @@ impl Guest {
         };
         let step = kernel.step(devices, io);
         let wake_tasks = kernel.take_wake_tasks();
+        while let Some(process) = kernel.pending.next_woken() {
+            self.tasks[process as usize].wake();
+        }
         if step != KernelStep::Idle {
             self.level = Level::Kernel;
             self.steady = false;
@@ -182,6 +213,90 @@ impl Guest {
             self.wake_tasks(io.now);
         }
         step
+    }
+
+    /// Goes on with the program that [`Step::Program`] was about, on vcpu `vcpu` of its domain. What
+    /// follows besides looking at what the guest does next; a finished job is appended to `jobs`.
+    pub(crate) fn advance<D: Device>(
+        &mut self,
+        vcpu: VcpuName,
+        devices: &mut [D],
+        io: &mut Io<'_>,
+        jobs: &mut Vec<Job>,
+    ) -> Next {
+        let Level::Task(index) = self.level else {
+            return Next::GoOn;
+        };
+        let pid = Pid {
+            vcpu: vcpu.index,
+            index,
+        };
+        // Without devices nothing is left for later: a program computes and sleeps.
+        let mut alone = Pending::default();
+        let mut kernel = KernelIo {
+            vcpu,
+            io,
+            pending: match &mut self.kernel {
+                Some(kernel) => &mut kernel.pending,
+                None => &mut alone,
+            },
+        };
+        let task = &mut self.tasks[index as usize];
+        let next = task.advance(pid, self.switch, devices, &mut kernel);
+        if let Next::Report(finished) = next {
+            let task = index as u8;
+            jobs.push(Job { task, finished });
+        }
+        self.find_task_wake();
+        next
+    }
+
+    /// What the vcpu has executed for other domains; none for a guest without devices.
+    #[inline]
+    pub(crate) fn served(&mut self) -> Option<&mut Served> {
+        Some(self.kernel.as_deref_mut()?.served())
+    }
+
+    /// The process with number `index` was woken by another vcpu of the domain.
+    pub(crate) fn wake_process(&mut self, index: u32) {
+        self.steady = false;
+        self.tasks[index as usize].wake();
+    }
+
+    /// Queues a work item for a thread of the kernel.
+    pub(crate) fn queue_work(&mut self, item: WorkItem) {
+        if let Some(kernel) = &mut self.kernel {
+            kernel.pending.queue(item);
+        }
+    }
+
+    /// Schedules a tasklet.
+    pub(crate) fn schedule(&mut self, tasklet: Tasklet) {
+        if let Some(kernel) = &mut self.kernel {
+            kernel.pending.schedule(tasklet);
+        }
+    }
+
+    /// Sets a timer of the kernel.
+    pub(crate) fn set_kernel_timer(&mut self, timer: KernelTimer, at: Option<Instant>) {
+        if let Some(kernel) = &mut self.kernel {
+            kernel.pending.set_timer(timer, at);
+        }
+    }
+
+    /// The process that executes makes a hypercall, which returns `value`.
+    pub(crate) fn hypercall_returned(&mut self, value: u64) {
+        if let Level::Task(index) = self.level {
+            self.tasks[index as usize].returned(value);
+        }
+    }
+
+    /// Name of the program that executes, for a complaint.
+    pub(crate) fn program(&mut self) -> &'static str {
+        match self.level {
+            Level::Task(index) => self.tasks[index as usize].program(),
+            _ => "",
+        }
     }
 
     /// Whether it replays a recording, whose wake-up times are to the point.
@@ -231,6 +346,9 @@ impl Guest {
                 if self.tasks.len() > 1 {
                     self.turn += time;
                 }
+                if let Some(kernel) = &mut self.kernel {
+                    kernel.process_served(self.tasks[task as usize].owner(), time);
+                }
             }
             Level::Irq => self.irq_left -= time,
             Level::Softirq => self.softirq_left -= time,
@@ -249,9 +367,9 @@ impl Guest {
         if self.pending {
             self.pending = false;
             if self.costs {
-                self.irq_left += self.config.irq_cost;
+                self.irq_left += self.irq_cost;
                 if !self.softirq_due {
-                    self.softirq_left = self.config.softirq_cost;
+                    self.softirq_left = self.softirq_cost;
                 }
             }
             self.softirq_due = true;
@@ -340,6 +458,7 @@ impl Guest {
             }
             match task.finish(now) {
                 AfterJob::Yield => return Step::Yield,
+                AfterJob::Program => return Step::Program,
                 AfterJob::Report(finished) => jobs.push(Job { task: 0, finished }),
                 AfterJob::Quiet => {}
             }
@@ -369,8 +488,10 @@ impl Guest {
             let left = task.left(now);
             if left.is_zero() {
                 let after = task.finish(now);
-                if let AfterJob::Yield = after {
-                    return Step::Yield;
+                match after {
+                    AfterJob::Yield => return Step::Yield,
+                    AfterJob::Program => return Step::Program,
+                    AfterJob::Report(_) | AfterJob::Quiet => {}
                 }
                 if let AfterJob::Report(finished) = after {
                     jobs.push(Job {
@@ -382,7 +503,7 @@ impl Guest {
                 continue;
             }
             return Step::Run(if self.has_rival(chosen) {
-                left.min(self.config.task_slice.saturating_sub(self.turn))
+                left.min(self.task_slice.saturating_sub(self.turn))
             } else {
                 left
             });
@@ -402,7 +523,7 @@ impl Guest {
         if let Some(at) = current
             && eligible(&self.tasks[at])
         {
-            if self.turn < self.config.task_slice {
+            if self.turn < self.task_slice {
                 return Some(at);
             }
             self.turn = Duration::ZERO;

@@ -1,0 +1,97 @@
+//! How device models come to the bus, and what each asks for.
+
+use super::lines::{KernelTimer, Line, Lines, Softirq, SoftirqLine, Tasklet, Token, WorkItem};
+use super::{Bus, Device};
+use crate::host::Event;
+use alloc::vec::Vec;
+use domio_sim::{EventQueue, TimerId};
+
+/// A bus that is being put together.
+pub struct Assembly<'a, D> {
+    pub(crate) queue: &'a mut EventQueue<Event>,
+    pub(crate) bus: Bus<D>,
+}
+
+impl<D: Device> Assembly<'_, D> {
+    /// Attaches the model that `make` makes. Models come in the order in which they are attached:
+    /// the first one plugs its interfaces into a domain first, and has the lower numbers. Returns
+    /// its index, by which processes name its files.
+    pub fn add(&mut self, make: impl FnOnce(&mut Attach<'_>) -> D) -> u16 {
+        let device = self.bus.devices.len() as u16;
+        let model = make(&mut Attach {
+            device,
+            queue: self.queue,
+            lines: &mut self.bus.lines,
+        });
+        self.bus.devices.push(model);
+        device
+    }
+
+    /// The models so far.
+    pub fn devices(&self) -> &Vec<D> {
+        &self.bus.devices
+    }
+}
+
+/// What a device model may ask for while it is made.
+pub struct Attach<'a> {
+    device: u16,
+    queue: &'a mut EventQueue<Event>,
+    lines: &'a mut Lines,
+}
+
+impl Attach<'_> {
+    fn line(&self, token: Token) -> Line {
+        Line {
+            device: self.device,
+            token,
+        }
+    }
+
+    /// Index of the model on the bus.
+    pub fn device(&self) -> u16 {
+        self.device
+    }
+
+    /// A timer of the world outside, which calls [`Device::event`]. It is not armed.
+    pub fn timer(&mut self, token: Token) -> TimerId {
+        let line = self.line(token);
+        let number = self.lines.add_timer(line);
+        self.queue.timer(Event::Device(number))
+    }
+
+    /// An action of `softirq`, which calls [`Device::softirq`] on the vcpu that raised it.
+    ///
+    /// # Panics
+    /// For softirqs of the kernel itself: [`Softirq::Timer`] and [`Softirq::Tasklet`].
+    #[track_caller]
+    pub fn softirq(&mut self, softirq: Softirq, token: Token) -> SoftirqLine {
+        let own = matches!(softirq, Softirq::Timer | Softirq::Tasklet);
+        assert!(!own, "{softirq:?} is the kernel's own softirq");
+        let line = self.line(token);
+        self.lines.add_softirq(softirq, line)
+    }
+
+    /// A tasklet, which calls [`Device::tasklet`] on the vcpu that scheduled it.
+    pub fn tasklet(&mut self, token: Token) -> Tasklet {
+        let line = self.line(token);
+        self.lines.add_tasklet(line)
+    }
+
+    /// A work item, which calls [`Device::work`] in a thread of the kernel that queued it.
+    pub fn work(&mut self, token: Token) -> WorkItem {
+        let line = self.line(token);
+        self.lines.add_work(line)
+    }
+
+    /// A timer of a kernel, which calls [`Device::timer`] from the timer softirq.
+    pub fn kernel_timer(&mut self, token: Token) -> KernelTimer {
+        let line = self.line(token);
+        self.lines.add_kernel_timer(line)
+    }
+
+    /// A physical interrupt that no other device of the host has.
+    pub fn pirq(&mut self) -> u16 {
+        self.lines.add_pirq()
+    }
+}

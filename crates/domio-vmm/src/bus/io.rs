@@ -1,0 +1,325 @@
+//! What a device model may do when it is called.
+
+use super::lines::{KernelTimer, Line, Lines, SoftirqLine, Tasklet, Token, WorkItem};
+use super::owner::Share;
+use crate::evtchn::{Channels, EvtchnError, Port, Raised, Sent};
+use crate::guest::Pending;
+use crate::host::Event;
+use crate::process::Pid;
+use alloc::vec::Vec;
+use domio_core::{DomainId, Duration, Instant, Kind, PcpuId, Record, VcpuName};
+use domio_sim::{EventQueue, TimerId};
+
+/// Something for the kernel of another vcpu of the same domain, or of a domain from outside.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Far {
+    /// Wakes a process, with an IPI.
+    Wake {
+        /// The domain's.
+        domain: DomainId,
+        /// The process.
+        process: Pid,
+        /// The vcpu that sends the IPI.
+        from: VcpuName,
+    },
+    /// Sets a kernel timer.
+    Timer {
+        /// Whose kernel's.
+        vcpu: VcpuName,
+        timer: KernelTimer,
+        at: Option<Instant>,
+    },
+    /// Queues a work item.
+    Work { vcpu: VcpuName, item: WorkItem },
+    /// Schedules a tasklet.
+    Tasklet { vcpu: VcpuName, tasklet: Tasklet },
+}
+
+/// What device models may do at any time.
+pub struct Io<'a> {
+    /// The time.
+    pub now: Instant,
+    /// The pcpu whose hypervisor or guest code runs.
+    pub on: PcpuId,
+    /// Event channels of the host.
+    pub channels: &'a mut Channels,
+    pub(crate) queue: &'a mut EventQueue<Event>,
+    pub(crate) lines: &'a mut Lines,
+    /// The model that is called.
+    pub(crate) device: u16,
+    pub(crate) kicks: &'a mut Vec<Sent>,
+    pub(crate) far: &'a mut Vec<Far>,
+    pub(crate) records: &'a mut Vec<Record>,
+    pub(crate) recording: bool,
+    pub(crate) stages: bool,
+    /// Whether it is to be known for whom driver domains work.
+    pub(crate) owners: bool,
+}
+
+impl Io<'_> {
+    /// Arms `timer` for `at`, in place of a former deadline. A time that has passed is now.
+    #[inline]
+    pub fn arm(&mut self, timer: TimerId, at: Instant) {
+        self.queue.arm(timer, at.max(self.now));
+    }
+
+    /// Disarms `timer`.
+    #[inline]
+    pub fn disarm(&mut self, timer: TimerId) {
+        self.queue.disarm(timer);
+    }
+
+    /// Offers a new port of `local` to `remote`; its handler is the caller's, with `token`. It
+    /// notifies vcpu `vcpu`, and nothing sent before counts.
+    ///
+    /// # Errors
+    ///
+    /// As [`Channels::offer`], and when there is no such vcpu.
+    pub fn offer(
+        &mut self,
+        local: DomainId,
+        remote: DomainId,
+        vcpu: u16,
+        token: Token,
+    ) -> Result<Port, EvtchnError> {
+        let port = self.channels.offer(local, remote)?;
+        self.open(local, port, vcpu, token)
+    }
+
+    /// Binds a new port of `local` to `port` of `remote`, which was offered to it; its handler is
+    /// the caller's, with `token`. It notifies vcpu `vcpu`.
+    ///
+    /// # Errors
+    ///
+    /// As [`Channels::connect`], and when there is no such vcpu.
+    pub fn connect(
+        &mut self,
+        local: DomainId,
+        remote: DomainId,
+        port: Port,
+        vcpu: u16,
+        token: Token,
+    ) -> Result<Port, EvtchnError> {
+        let port = self.channels.connect(local, remote, port)?.port;
+        self.open(local, port, vcpu, token)
+    }
+
+    /// Binds a new port of `domain` to physical interrupt `pirq`; its handler is the caller's, with
+    /// `token`. It notifies vcpu `vcpu`.
+    ///
+    /// # Errors
+    ///
+    /// As [`Channels::bind_pirq`], and when there is no such vcpu.
+    pub fn bind_pirq(
+        &mut self,
+        domain: DomainId,
+        pirq: u16,
+        vcpu: u16,
+        token: Token,
+    ) -> Result<Port, EvtchnError> {
+        let port = self.channels.bind_pirq(domain, pirq)?;
+        self.open(domain, port, vcpu, token)
+    }
+
+    /// Has `domain` listen to its new port, on which nothing was sent so far that matters.
+    fn open(
+        &mut self,
+        domain: DomainId,
+        port: Port,
+        vcpu: u16,
+        token: Token,
+    ) -> Result<Port, EvtchnError> {
+        let line = Line {
+            device: self.device,
+            token,
+        };
+        self.lines.set_port(domain, port, Some(line));
+        if vcpu != 0 {
+            self.channels.rebind(VcpuName::new(domain, vcpu), port, vcpu)?;
+        }
+        let guest = self.channels.guest(domain)?;
+        guest.clear_pending(port);
+        let _ = guest.unmask(port, vcpu);
+        Ok(port)
+    }
+
+    /// Closes `port` of `domain`.
+    ///
+    /// # Errors
+    ///
+    /// As [`Channels::close`].
+    pub fn close(&mut self, domain: DomainId, port: Port) -> Result<(), EvtchnError> {
+        self.lines.set_port(domain, port, None);
+        self.channels.close(domain, port)
+    }
+
+    /// Raises the physical interrupt behind `port` of `domain`.
+    ///
+    /// # Panics
+    /// When the port is bound to none: the model is wrong then.
+    #[track_caller]
+    pub fn raise_pirq(&mut self, domain: DomainId, port: Port) {
+        match self.channels.raise_pirq(domain, port) {
+            Ok(sent) => self.notify(sent),
+            Err(error) => panic!("{port} of {domain} is no physical interrupt's: {error}"),
+        }
+    }
+
+    /// Queues a work item of a kernel: a thread of vcpu `vcpu` does it.
+    pub fn queue_work(&mut self, vcpu: VcpuName, item: WorkItem) {
+        self.far.push(Far::Work { vcpu, item });
+    }
+
+    /// Schedules a tasklet on a vcpu that something outside of it has work for.
+    pub fn schedule_on(&mut self, vcpu: VcpuName, tasklet: Tasklet) {
+        self.far.push(Far::Tasklet { vcpu, tasklet });
+    }
+
+    /// Has the host wake or interrupt whom an operation on the event channels reached.
+    #[inline]
+    pub fn notify(&mut self, sent: Sent) {
+        self.notify_from(sent, u32::MAX);
+    }
+
+    /// The same, from the vcpu with the word `sender`.
+    #[inline]
+    pub(crate) fn notify_from(&mut self, sent: Sent, sender: u32) {
+        if self.stages {
+            let mut record = Record::new(self.now, self.on, Kind::EvtchnSend, sent.to);
+            record.detail = (sent.raised == Raised::Coalesced) as u8;
+            record.data = [sent.port.0, sender, 0, 0];
+            self.records.push(record);
+        }
+        self.kicks.push(sent);
+    }
+
+    /// The kernel on `vcpu` enters the handler of `port`.
+    #[inline]
+    pub(crate) fn serve(&mut self, vcpu: VcpuName, port: Port) {
+        if self.stages {
+            let mut record = Record::new(self.now, self.on, Kind::EvtchnServe, vcpu);
+            record.data[0] = port.0;
+            self.records.push(record);
+        }
+    }
+
+    /// Whether a trace is taken, so that [`Io::record`] is worth preparing for.
+    #[inline]
+    pub fn recording(&self) -> bool {
+        self.recording
+    }
+
+    /// Whether the trace is to tell every step of a packet ([`Sink::STAGES`]).
+    ///
+    /// [`Sink::STAGES`]: domio_core::Sink::STAGES
+    #[inline]
+    pub fn stages(&self) -> bool {
+        self.stages
+    }
+
+    /// Adds a record to the trace, if one is taken.
+    #[inline]
+    pub fn record(&mut self, record: Record) {
+        if self.recording {
+            self.records.push(record);
+        }
+    }
+}
+
+/// What driver code in a guest's kernel may do.
+pub struct KernelIo<'a, 'b> {
+    /// The vcpu that executes it.
+    pub vcpu: VcpuName,
+    /// What may be done anywhere.
+    pub io: &'a mut Io<'b>,
+    pub(crate) pending: &'a mut Pending,
+}
+
+impl KernelIo<'_, '_> {
+    /// The time.
+    #[inline]
+    pub fn now(&self) -> Instant {
+        self.io.now
+    }
+
+    /// Sends through `port`, at this instant. The hypercall's time is the caller's to spend before.
+    ///
+    /// # Panics
+    /// When the domain has no such port, or it is not for sending: the driver is wrong then.
+    #[track_caller]
+    #[inline]
+    pub fn send(&mut self, port: Port) {
+        match self.io.channels.send(self.vcpu.domain, port) {
+            Ok(Some(sent)) => self.io.notify_from(sent, self.vcpu.word()),
+            Ok(None) => {}
+            Err(error) => panic!("{} sends through {port}: {error}", self.vcpu),
+        }
+    }
+
+    /// Asks for a run of `softirq` on this vcpu.
+    #[inline]
+    pub fn raise(&mut self, softirq: SoftirqLine) {
+        self.pending.raise(softirq);
+    }
+
+    /// Asks for a run of a tasklet on this vcpu, unless it is asked for already.
+    #[inline]
+    pub fn schedule(&mut self, tasklet: Tasklet) {
+        self.pending.schedule(tasklet);
+    }
+
+    /// Has a thread of this vcpu's kernel do a piece of work, unless it waits to be done already.
+    #[inline]
+    pub fn queue_work(&mut self, item: WorkItem) {
+        self.pending.queue(item);
+    }
+
+    /// Wakes a process of this domain from a call in which it blocked, or from a wait.
+    #[inline]
+    pub fn wake(&mut self, process: Pid) {
+        if process.vcpu == self.vcpu.index {
+            self.pending.wake(process.index);
+        } else {
+            self.io.far.push(Far::Wake {
+                domain: self.vcpu.domain,
+                process,
+                from: self.vcpu,
+            });
+        }
+    }
+
+    /// Sets `timer` of vcpu `vcpu` of this domain: [`Device::timer`](super::Device::timer) is
+    /// called from the timer softirq after `at`. `None` for never.
+    #[inline]
+    pub fn set_timer(&mut self, timer: KernelTimer, vcpu: u16, at: Option<Instant>) {
+        if vcpu == self.vcpu.index {
+            self.pending.set_timer(timer, at);
+        } else {
+            let vcpu = VcpuName::new(self.vcpu.domain, vcpu);
+            self.io.far.push(Far::Timer { vcpu, timer, at });
+        }
+    }
+
+    /// Whether anybody wants to know for whom driver domains work: without, [`Owner::Nobody`]
+    /// will do for any piece, and shares need not be worked out.
+    ///
+    /// [`Owner::Nobody`]: super::Owner::Nobody
+    #[inline]
+    pub fn owners(&self) -> bool {
+        self.io.owners
+    }
+
+    /// `domain` has a share of the next piece of work, which is [`Owner::Shared`]: in proportion to
+    /// `weight`, for instance the piece's time that is spent for it.
+    ///
+    /// [`Owner::Shared`]: super::Owner::Shared
+    #[inline]
+    pub fn share(&mut self, domain: DomainId, weight: Duration) {
+        if self.io.owners {
+            self.pending.share(Share {
+                domain,
+                weight: weight.as_nanos(),
+            });
+        }
+    }
+}

@@ -1,0 +1,361 @@
+//! The device bus: what a host has besides processors.
+//!
+//! The host knows time, vcpus and event channels. Networks, disks and whatever else is a **device
+//! model**: drivers inside the guests' kernels, and the world outside of the host. Device models
+//! plug in here and meet nowhere else: no model names another, and none knows a number that it was
+//! not given.
+//!
+//! ```text
+//!   world: lines, platters ──Device::event──▶ raises a physical interrupt of a driver domain
+//!   kernel of a vcpu ──Device::irq, softirq, tasklet, work, timer──▶ drivers: work, sends
+//!   process of a guest ──Device::call──▶ sockets and files
+//! ```
+//!
+//! A model gets everything that it is called by from the bus: its timers, physical interrupts,
+//! softirqs, tasklets, work items and kernel timers when it [attaches](Attach), its event channels
+//! when a domain is [plugged in](Device::plug). With each it hands over a [`Token`] of its own
+//! choice, which it finds again in the call.
+//!
+//! Whatever runs in a guest takes its processor's time, and can be interrupted or preempted within
+//! it. So driver code is asked for one piece of work at a time: it says how long the piece takes
+//! and for whom it is done ([`Progress::Run`]), is called again when that much has been executed,
+//! does what the piece was for and names the next one, until it is [`Progress::Done`]. Where a
+//! driver is between two calls is its own state: an enum whose variants name the steps.
+//!
+//! | file | holds |
+//! |---|---|
+//! | `mod` | [`Device`], the contract of a model; [`Bus`], all models of a host |
+//! | `attach` | what a model asks for when it comes to the bus |
+//! | `io` | what a model may do when it is called |
+//! | `lines` | whom the host calls for an interrupt, softirq, timer |
+//! | `owner` | on whose behalf driver domains work |
+
+mod attach;
+mod io;
+mod lines;
+mod owner;
+
+pub use attach::{Assembly, Attach};
+pub use io::{Io, KernelIo};
+pub(crate) use io::Far;
+pub use lines::{KernelTimer, Softirq, SoftirqLine, Tasklet, Token, WorkItem};
+pub(crate) use lines::{Line, Lines};
+pub(crate) use owner::{Served, Share};
+pub use owner::Owner;
+
+use crate::process::{Answer, Call, Interest, Pid};
+use alloc::vec::Vec;
+use domio_core::{DomainId, Duration};
+
+/// What driver code does next.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[must_use = "driver code that is not charged for runs in no time"]
+pub enum Progress {
+    /// Executes for this long on behalf of somebody, then wants to be called again.
+    Run(Duration, Owner),
+    /// Has nothing more to do.
+    Done,
+}
+
+/// What a domain's traffic through its virtual devices is limited to, by somebody other than the
+/// domain's own configuration.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub enum Traffic {
+    /// Not at all.
+    #[default]
+    Free,
+    /// To so many bytes in each interval.
+    Limited {
+        /// Bytes of an interval, over zero.
+        bytes: u64,
+        /// Length of an interval, over zero.
+        per: Duration,
+    },
+    /// Nothing goes in or out.
+    Stopped,
+}
+
+/// What went through the virtual devices of a domain since its start.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Passed {
+    /// Packets that reached the domain.
+    pub packets_in: u64,
+    /// Packets that driver domains took from it.
+    pub packets_out: u64,
+    /// Requests that read.
+    pub requests_read: u64,
+    /// Requests that write.
+    pub requests_written: u64,
+}
+
+impl Passed {
+    /// Both together.
+    #[must_use]
+    pub fn plus(self, other: Passed) -> Passed {
+        Passed {
+            packets_in: self.packets_in + other.packets_in,
+            packets_out: self.packets_out + other.packets_out,
+            requests_read: self.requests_read + other.requests_read,
+            requests_written: self.requests_written + other.requests_written,
+        }
+    }
+}
+
+/// A device model: drivers in the guests' kernels, and what is outside of the host.
+///
+/// A model is called only for what it has asked for; what it never asks for it need not implement.
+/// The order of calls: [`Device::plug`] for each domain that it [serves](Device::serves), in the
+/// order in which domains start; then any of the others, until [`Device::unplug`].
+pub trait Device {
+    /// Whether there is any. A host without devices leaves the code for them out.
+    const PRESENT: bool = true;
+
+    /// Whether `domain` has a driver of this model, so that its kernel needs event channels.
+    fn serves(&self, domain: DomainId) -> bool;
+
+    /// `domain`, which is served, is created: binds its ports. Domains come in the order in which
+    /// they start, which decides their ports' numbers (xen-spec 5.1).
+    fn plug(&mut self, domain: DomainId, io: &mut Io<'_>);
+
+    /// `domain` is gone; its ports that are still bound are closed after this.
+    fn unplug(&mut self, domain: DomainId, io: &mut Io<'_>);
+
+    /// A timer made with [`Attach::timer`] has fired.
+    fn event(&mut self, token: Token, io: &mut Io<'_>) {
+        let _ = io;
+        unasked("timer", token)
+    }
+
+    /// The handler of a port, with interrupts off: called first when the handler is entered, and
+    /// again after each piece of its work.
+    fn irq(&mut self, token: Token, kernel: &mut KernelIo<'_, '_>) -> Progress {
+        let _ = kernel;
+        unasked("interrupt", token)
+    }
+
+    /// The action of a softirq line made with [`Attach::softirq`].
+    fn softirq(&mut self, token: Token, kernel: &mut KernelIo<'_, '_>) -> Progress {
+        let _ = kernel;
+        unasked("softirq", token)
+    }
+
+    /// A tasklet made with [`Attach::tasklet`].
+    fn tasklet(&mut self, token: Token, kernel: &mut KernelIo<'_, '_>) -> Progress {
+        let _ = kernel;
+        unasked("tasklet", token)
+    }
+
+    /// A work item made with [`Attach::work`], in a thread of the kernel.
+    fn work(&mut self, token: Token, kernel: &mut KernelIo<'_, '_>) -> Progress {
+        let _ = kernel;
+        unasked("work item", token)
+    }
+
+    /// A kernel timer made with [`Attach::kernel_timer`] has expired: called from the timer
+    /// softirq, which is charged by the kernel.
+    fn timer(&mut self, token: Token, kernel: &mut KernelIo<'_, '_>) {
+        let _ = kernel;
+        unasked("kernel timer", token)
+    }
+
+    /// A process executes a system call on one of the model's files: called first when the process
+    /// makes it, again after each piece of its work, and again when the process was woken from
+    /// [`Answer::Block`].
+    fn call(&mut self, call: Call, by: Pid, kernel: &mut KernelIo<'_, '_>) -> Answer {
+        let _ = (by, kernel);
+        unasked("file", call.file.file)
+    }
+
+    /// Whether `file` is ready for `interest`. Where it is not, and `wake` names a process, the
+    /// process is woken once when that changes; `None` forgets who was named before.
+    fn poll(&mut self, file: u32, interest: Interest, wake: Option<Pid>) -> bool {
+        let _ = (interest, wake);
+        unasked("file", file)
+    }
+
+    /// Limits what `domain` sends and receives; a model without traffic ignores it.
+    fn limit(&mut self, domain: DomainId, traffic: Traffic, io: &mut Io<'_>) {
+        let _ = (domain, traffic, io);
+    }
+
+    /// What has gone through the virtual devices of `domain`.
+    fn passed(&self, domain: DomainId) -> Passed {
+        let _ = domain;
+        Passed::default()
+    }
+}
+
+/// A model is called for something that it never asked for.
+#[cold]
+fn unasked(what: &str, token: Token) -> ! {
+    unreachable!("a device without {what} {token} is called for it")
+}
+
+/// No devices: processors and guests that compute.
+#[derive(Clone, Copy, Debug)]
+pub enum NoDevices {}
+
+impl Device for NoDevices {
+    const PRESENT: bool = false;
+
+    fn serves(&self, _: DomainId) -> bool {
+        match *self {}
+    }
+
+    fn plug(&mut self, _: DomainId, _: &mut Io<'_>) {
+        match *self {}
+    }
+
+    fn unplug(&mut self, _: DomainId, _: &mut Io<'_>) {
+        match *self {}
+    }
+}
+
+/// All device models of a host, and whom to call for what.
+pub struct Bus<D> {
+    pub(crate) devices: Vec<D>,
+    pub(crate) lines: Lines,
+}
+
+impl<D: Device> Bus<D> {
+    /// A bus without devices.
+    pub(crate) fn empty() -> Self {
+        Bus {
+            devices: Vec::new(),
+            lines: Lines::default(),
+        }
+    }
+
+    /// The models, in the order in which they were attached.
+    pub fn devices(&self) -> &[D] {
+        &self.devices
+    }
+
+    /// Whether any model serves `domain`.
+    pub(crate) fn serves(&self, domain: DomainId) -> bool {
+        self.devices.iter().any(|device| device.serves(domain))
+    }
+
+    /// What has gone through the virtual devices of `domain`, of all models.
+    pub(crate) fn passed(&self, domain: DomainId) -> Passed {
+        let all = self.devices.iter().map(|device| device.passed(domain));
+        all.fold(Passed::default(), Passed::plus)
+    }
+}
+
+/// Declares an enum of device models, each variant a model, that is a [`Device`] itself: a host
+/// with models of several kinds calls them without a table of pointers.
+///
+/// ```
+/// # use domio_vmm::bus::{Device, Io, NoDevices};
+/// domio_vmm::device_models! {
+///     /// What a host of mine may have.
+///     pub enum Model {
+///         /// None of it.
+///         Nothing(NoDevices),
+///     }
+/// }
+/// ```
+#[macro_export]
+macro_rules! device_models {
+    ($(#[$meta:meta])* $vis:vis enum $name:ident {
+        $($(#[$doc:meta])* $variant:ident($model:ty)),+ $(,)?
+    }) => {
+        $(#[$meta])*
+        $vis enum $name {
+            $($(#[$doc])* $variant($model)),+
+        }
+
+        impl $crate::bus::Device for $name {
+            fn serves(&self, domain: $crate::DomainId) -> bool {
+                match self { $(Self::$variant(d) => d.serves(domain)),+ }
+            }
+
+            fn plug(&mut self, domain: $crate::DomainId, io: &mut $crate::bus::Io<'_>) {
+                match self { $(Self::$variant(d) => d.plug(domain, io)),+ }
+            }
+
+            fn unplug(&mut self, domain: $crate::DomainId, io: &mut $crate::bus::Io<'_>) {
+                match self { $(Self::$variant(d) => d.unplug(domain, io)),+ }
+            }
+
+            fn event(&mut self, token: $crate::bus::Token, io: &mut $crate::bus::Io<'_>) {
+                match self { $(Self::$variant(d) => d.event(token, io)),+ }
+            }
+
+            #[inline]
+            fn irq(
+                &mut self,
+                token: $crate::bus::Token,
+                kernel: &mut $crate::bus::KernelIo<'_, '_>,
+            ) -> $crate::bus::Progress {
+                match self { $(Self::$variant(d) => d.irq(token, kernel)),+ }
+            }
+
+            #[inline]
+            fn softirq(
+                &mut self,
+                token: $crate::bus::Token,
+                kernel: &mut $crate::bus::KernelIo<'_, '_>,
+            ) -> $crate::bus::Progress {
+                match self { $(Self::$variant(d) => d.softirq(token, kernel)),+ }
+            }
+
+            #[inline]
+            fn tasklet(
+                &mut self,
+                token: $crate::bus::Token,
+                kernel: &mut $crate::bus::KernelIo<'_, '_>,
+            ) -> $crate::bus::Progress {
+                match self { $(Self::$variant(d) => d.tasklet(token, kernel)),+ }
+            }
+
+            fn work(
+                &mut self,
+                token: $crate::bus::Token,
+                kernel: &mut $crate::bus::KernelIo<'_, '_>,
+            ) -> $crate::bus::Progress {
+                match self { $(Self::$variant(d) => d.work(token, kernel)),+ }
+            }
+
+            fn timer(
+                &mut self,
+                token: $crate::bus::Token,
+                kernel: &mut $crate::bus::KernelIo<'_, '_>,
+            ) {
+                match self { $(Self::$variant(d) => d.timer(token, kernel)),+ }
+            }
+
+            fn call(
+                &mut self,
+                call: $crate::process::Call,
+                by: $crate::process::Pid,
+                kernel: &mut $crate::bus::KernelIo<'_, '_>,
+            ) -> $crate::process::Answer {
+                match self { $(Self::$variant(d) => d.call(call, by, kernel)),+ }
+            }
+
+            fn poll(
+                &mut self,
+                file: u32,
+                interest: $crate::process::Interest,
+                wake: Option<$crate::process::Pid>,
+            ) -> bool {
+                match self { $(Self::$variant(d) => d.poll(file, interest, wake)),+ }
+            }
+
+            fn limit(
+                &mut self,
+                domain: $crate::DomainId,
+                traffic: $crate::bus::Traffic,
+                io: &mut $crate::bus::Io<'_>,
+            ) {
+                match self { $(Self::$variant(d) => d.limit(domain, traffic, io)),+ }
+            }
+
+            fn passed(&self, domain: $crate::DomainId) -> $crate::bus::Passed {
+                match self { $(Self::$variant(d) => d.passed(domain)),+ }
+            }
+        }
+    };
+}

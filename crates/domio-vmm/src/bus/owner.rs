@@ -1,0 +1,130 @@
+//! On whose behalf driver domains work.
+//!
+//! Each piece of work names its [`Owner`]. The kernel adds the time that was executed to the
+//! owner's account, also when the piece was interrupted in its middle, and the host writes what
+//! has come together to the trace when the vcpu leaves its pcpu
+//! ([`Kind::DriverWork`](domio_core::Kind::DriverWork)). What leads to a driver's handler, the
+//! upcall and the kernel's part of an interrupt, belongs to whoever the handler's first piece is
+//! for.
+
+use alloc::vec::Vec;
+use domio_core::{DomainId, Duration};
+
+/// Whom a piece of work is done for.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub enum Owner {
+    /// Nobody else: the domain's own work.
+    #[default]
+    Nobody,
+    /// A domain.
+    Domain(DomainId),
+    /// Several domains, in the proportion of the [shares](super::KernelIo::share) that were named
+    /// before.
+    Shared,
+}
+
+/// A domain's share of a piece of work.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Share {
+    pub domain: DomainId,
+    pub weight: u64,
+}
+
+/// What a vcpu has executed for others since that was last asked.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Served {
+    /// By domain id.
+    time: Vec<Duration>,
+    /// Domains whose time is not zero, in the order in which it came about.
+    touched: Vec<DomainId>,
+}
+
+impl Served {
+    /// `time` was executed for `domain`.
+    #[inline]
+    pub fn add(&mut self, domain: DomainId, time: Duration) {
+        if self.time.len() <= domain.index() {
+            self.time.resize(domain.index() + 1, Duration::ZERO);
+        }
+        let sum = &mut self.time[domain.index()];
+        if sum.is_zero() {
+            if time.is_zero() {
+                return;
+            }
+            self.touched.push(domain);
+        }
+        *sum += time;
+    }
+
+    /// `time` was executed for several, each of which gets its part; what rounding leaves goes to
+    /// the last, so that no nanosecond is lost.
+    pub fn add_shared(&mut self, shares: &[Share], time: Duration) {
+        let total: u64 = shares.iter().map(|share| share.weight).sum();
+        if total == 0 {
+            return;
+        }
+        let (mut weight, mut given) = (0, 0);
+        for share in shares {
+            weight += share.weight;
+            let until = u128::from(time.as_nanos()) * u128::from(weight) / u128::from(total);
+            let part = until as u64 - given;
+            given = until as u64;
+            self.add(share.domain, Duration::from_nanos(part));
+        }
+    }
+
+    /// Whether nothing was executed for others.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.touched.is_empty()
+    }
+
+    /// Takes everything out, as domain and time.
+    pub fn drain(&mut self) -> impl Iterator<Item = (DomainId, Duration)> + '_ {
+        let Served { time, touched } = self;
+        touched
+            .drain(..)
+            .map(|domain| (domain, core::mem::take(&mut time[domain.index()])))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn share(domain: u16, weight: u64) -> Share {
+        Share {
+            domain: DomainId(domain),
+            weight,
+        }
+    }
+
+    fn taken(served: &mut Served) -> Vec<(u16, u64)> {
+        let all = served.drain();
+        all.map(|(domain, time)| (domain.0, time.as_nanos())).collect()
+    }
+
+    #[test]
+    fn parts_are_in_proportion_and_sum_to_the_whole() {
+        let mut served = Served::default();
+        let shares = [share(1, 1), share(7, 2), share(3, 4)];
+        served.add_shared(&shares, Duration::from_nanos(100));
+        // 100/7 = 14; 300/7 = 42, less 14; 100 less 42.
+        assert_eq!(taken(&mut served), [(1, 14), (7, 28), (3, 58)]);
+        served.add_shared(&[share(1, 3), share(1, 1)], Duration::from_nanos(9));
+        assert_eq!(taken(&mut served), [(1, 9)], "one domain twice");
+    }
+
+    #[test]
+    fn what_is_taken_out_is_gone() {
+        let mut served = Served::default();
+        served.add(DomainId(2), Duration::from_nanos(5));
+        served.add(DomainId(2), Duration::from_nanos(5));
+        assert_eq!(taken(&mut served), [(2, 10)]);
+        assert!(served.is_empty());
+        served.add(DomainId(2), Duration::ZERO);
+        assert!(served.is_empty(), "no time is nothing");
+        served.add_shared(&[], Duration::from_nanos(5));
+        assert!(served.is_empty(), "nobody has a share");
+    }
+}

@@ -1,0 +1,482 @@
+//! The part of a guest's kernel that serves devices, on one vcpu: upcalls, interrupt handlers,
+//! softirqs, kernel threads.
+//!
+//! It follows Linux 2.6.18 for Xen, since the order of things decides who waits for whom:
+//!
+//! ```text
+//!  upcall ─▶ scan: next port ─▶ handler, interrupts off ─▶ softirqs, interrupts on ─┐
+//!                ▲                                                                  │
+//!                └────────────── only now is the next port looked for ──────────────┘
+//! ```
+//!
+//! What a handler leaves for later runs when the handler returns, within the same upcall and before
+//! the next port is scanned. An upcall that comes while softirqs run inside another one only makes
+//! a note (xen-spec 5.4). Softirqs are repeated while more are raised, ten rounds at most; then
+//! they go on in a thread (`ksoftirqd`), outside of the upcall, where upcalls interrupt them.
+//!
+//! **Work items** are done by a thread of the kernel, which goes before the guest's processes
+//! (Linux 2.6.18 gives `keventd` a nice value of -5, and it sleeps nearly always).
+
+use super::Pending;
+use crate::bus::{Device, Io, KernelIo, Line, Owner, Progress, Served, Share, SoftirqLine};
+use crate::config::KernelCosts;
+use crate::evtchn::Port;
+use alloc::vec::Vec;
+use domio_core::{Duration, VcpuName};
+
+/// What driver code of this kernel may do.
+macro_rules! kernel_io {
+    ($kernel:ident, $io:ident) => {
+        KernelIo {
+            vcpu: $kernel.vcpu,
+            io: $io,
+            pending: &mut $kernel.pending,
+        }
+    };
+}
+
+/// Rounds of softirqs before the thread takes over (Linux: `MAX_SOFTIRQ_RESTART`).
+const ROUNDS_MAX: u32 = 10;
+
+/// What runs with interrupts off.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Hard {
+    None,
+    /// On the way into an upcall.
+    Entry,
+    /// On the way to the handler of the timer's port.
+    TimerEntry,
+    /// The handler of the timer's port.
+    Timer,
+    /// The IPI of another vcpu, whose handler does nothing: what it is for is found afterwards.
+    Ipi(Port),
+    /// On the way to the handler of a driver's port.
+    HandlerEntry(Port, Option<Line>),
+    /// In that handler.
+    Handler(Port, Option<Line>),
+}
+
+/// What the softirqs are at.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Soft {
+    /// The next softirq of the round is to be taken.
+    Next,
+    /// The timer softirq is to be run, and then the time for it has been spent.
+    TimerBegins,
+    TimerRan,
+    /// The next tasklet is to be taken.
+    NextTasklet,
+    /// A tasklet.
+    Tasklet(Line),
+    /// A driver's softirq.
+    Driver(Line),
+}
+
+/// A piece of work under way.
+#[derive(Clone, Debug, Default)]
+struct Work {
+    left: Duration,
+    owner: Owner,
+    shares: Vec<Share>,
+}
+
+impl Work {
+    /// Takes note of what was answered; whether it is to be executed.
+    #[inline]
+    fn goes_on(&mut self, progress: Progress, pending: &mut Pending) -> bool {
+        match progress {
+            Progress::Run(time, owner) => {
+                self.left = time;
+                self.owner = owner;
+                if owner == Owner::Shared {
+                    pending.take_shares(&mut self.shares);
+                }
+                true
+            }
+            Progress::Done => {
+                self.left = Duration::ZERO;
+                self.owner = Owner::Nobody;
+                false
+            }
+        }
+    }
+
+    /// Some of it was executed, and is to be told.
+    #[inline]
+    fn charge(&self, time: Duration, served: &mut Served) {
+        match self.owner {
+            Owner::Nobody => {}
+            Owner::Domain(domain) => served.add(domain, time),
+            Owner::Shared => served.add_shared(&self.shares, time),
+        }
+    }
+}
+
+/// What the kernel does next.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum KernelStep {
+    /// Executes for this long.
+    Run(Duration),
+    /// It has sent an event. The hypercall returns through the scheduler, which may preempt it, so
+    /// nothing else happens before the host has delivered it.
+    Sent,
+    /// Nothing: processes may run.
+    Idle,
+}
+
+/// The kernel's work on one vcpu.
+#[derive(Clone, Debug)]
+pub(crate) struct Kernel {
+    vcpu: VcpuName,
+    costs: KernelCosts,
+    timer_port: Port,
+    /// Where other vcpus of the domain interrupt this one.
+    ipi_port: Option<Port>,
+    /// A scan over the ports is under way.
+    in_upcall: bool,
+    hard: Hard,
+    hard_work: Work,
+    /// What led to the handler whose first piece of work is not known yet.
+    lead: Duration,
+    /// Softirqs run.
+    in_softirqs: bool,
+    /// The scan waits for them.
+    softirqs_in_upcall: bool,
+    soft: Soft,
+    rounds: u32,
+    soft_work: Work,
+    /// The work item that a thread is at.
+    item: Option<Line>,
+    item_work: Work,
+    pub(super) pending: Pending,
+    /// A timer of this vcpu has expired and its softirq has not run.
+    timer_due: bool,
+    /// The timer softirq ran: processes have to be looked at.
+    wake_tasks: bool,
+    /// What was executed for other domains.
+    served: Served,
+    /// Whether it is to be known.
+    owners: bool,
+}
+
+impl Kernel {
+    /// The kernel of `vcpu`, whose timer notifies `timer_port`; `owners` is whether anybody wants
+    /// to know for whom it works.
+    pub fn new(
+        vcpu: VcpuName,
+        costs: KernelCosts,
+        timer_port: Port,
+        ipi_port: Option<Port>,
+        owners: bool,
+    ) -> Self {
+        Kernel {
+            vcpu,
+            costs,
+            timer_port,
+            ipi_port,
+            in_upcall: false,
+            hard: Hard::None,
+            hard_work: Work::default(),
+            lead: Duration::ZERO,
+            in_softirqs: false,
+            softirqs_in_upcall: false,
+            soft: Soft::Next,
+            rounds: 0,
+            soft_work: Work::default(),
+            item: None,
+            item_work: Work::default(),
+            pending: Pending::default(),
+            timer_due: false,
+            wake_tasks: false,
+            served: Served::default(),
+            owners,
+        }
+    }
+
+    /// When the first kernel timer is due; [`Instant::MAX`](domio_core::Instant::MAX) for never,
+    /// or when one has expired already.
+    #[inline]
+    pub fn next_timer(&self) -> domio_core::Instant {
+        if self.timer_due {
+            domio_core::Instant::MAX
+        } else {
+            self.pending.first_timer()
+        }
+    }
+
+    /// A timer has expired, whose softirq is to come: it looks at all times that have passed.
+    #[inline]
+    pub fn set_timer_due(&mut self) {
+        self.timer_due = true;
+    }
+
+    /// Whether [`Kernel::set_timer_due`] was called and the softirq has not run since.
+    #[inline]
+    pub fn timer_due(&self) -> bool {
+        self.timer_due
+    }
+
+    /// Where other vcpus of the domain interrupt this one.
+    pub fn ipi_port(&self) -> Option<Port> {
+        self.ipi_port
+    }
+
+    /// Whether the timer softirq has run since the last call.
+    #[inline]
+    pub fn take_wake_tasks(&mut self) -> bool {
+        core::mem::take(&mut self.wake_tasks)
+    }
+
+    /// What was executed for other domains.
+    #[inline]
+    pub fn served(&mut self) -> &mut Served {
+        &mut self.served
+    }
+
+    /// A process has executed for `time` in a call, for somebody.
+    pub fn process_served(&mut self, owner: Owner, time: Duration) {
+        if self.owners
+            && let Owner::Domain(domain) = owner
+        {
+            self.served.add(domain, time);
+        }
+    }
+
+    /// It executed for `time`, at most what the last step said.
+    #[inline]
+    pub fn executed(&mut self, time: Duration) {
+        let work = if self.hard != Hard::None {
+            &mut self.hard_work
+        } else if self.in_softirqs {
+            &mut self.soft_work
+        } else {
+            &mut self.item_work
+        };
+        work.left -= time;
+        if self.owners {
+            if matches!(self.hard, Hard::Entry | Hard::HandlerEntry(..)) {
+                self.lead += time;
+            } else {
+                work.charge(time, &mut self.served);
+            }
+        }
+    }
+
+    /// What it does from now on.
+    pub fn step<D: Device>(&mut self, devices: &mut [D], io: &mut Io<'_>) -> KernelStep {
+        loop {
+            if !io.kicks.is_empty() || !io.far.is_empty() {
+                return KernelStep::Sent;
+            }
+            if self.hard != Hard::None {
+                if !self.hard_work.left.is_zero() {
+                    return KernelStep::Run(self.hard_work.left);
+                }
+                self.step_hard(devices, io);
+            } else if self.in_upcall && !(self.in_softirqs && self.softirqs_in_upcall) {
+                self.scan(io);
+            } else {
+                // Interrupts are on.
+                self.take_upcall(io);
+                if self.hard != Hard::None {
+                    continue;
+                }
+                if self.in_softirqs {
+                    if !self.soft_work.left.is_zero() {
+                        return KernelStep::Run(self.soft_work.left);
+                    }
+                    self.step_softirqs(devices, io);
+                } else if self.pending.any() {
+                    // Raised by a process, or left to the thread.
+                    self.begin_softirqs(false);
+                } else if !self.step_item(devices, io) {
+                    return KernelStep::Idle;
+                } else if !self.item_work.left.is_zero() && !self.pending.any() {
+                    return KernelStep::Run(self.item_work.left);
+                }
+            }
+        }
+    }
+
+    /// Begins an upcall if one is due.
+    #[inline]
+    fn take_upcall(&mut self, io: &mut Io<'_>) {
+        let vcpu = self.vcpu.index;
+        let guest = guest(io, self.vcpu);
+        if !guest.upcall_pending(vcpu) {
+            return;
+        }
+        if guest.begin_upcall(vcpu) {
+            self.in_upcall = true;
+            self.hard = Hard::Entry;
+            self.hard_work.left = self.costs.upcall;
+        } else {
+            self.soft_work.left += self.costs.nested;
+        }
+    }
+
+    /// Looks for the next port, or ends the upcall.
+    #[inline]
+    fn scan(&mut self, io: &mut Io<'_>) {
+        let vcpu = self.vcpu.index;
+        let guest = guest(io, self.vcpu);
+        match guest.next_port(vcpu) {
+            Some(port) => {
+                guest.enter(port);
+                io.serve(self.vcpu, port);
+                self.hard = if port == self.timer_port {
+                    Hard::TimerEntry
+                } else if Some(port) == self.ipi_port {
+                    Hard::Ipi(port)
+                } else {
+                    Hard::HandlerEntry(port, io.lines.port(self.vcpu.domain, port))
+                };
+                self.hard_work.left = self.costs.irq;
+                self.hard_work.owner = Owner::Nobody;
+            }
+            None => {
+                self.lead = Duration::ZERO;
+                self.in_upcall = guest.end_upcall(vcpu);
+            }
+        }
+    }
+
+    /// What was executed with interrupts off is done.
+    fn step_hard<D: Device>(&mut self, devices: &mut [D], io: &mut Io<'_>) {
+        let port = match self.hard {
+            Hard::None => return,
+            Hard::Entry => {
+                self.hard = Hard::None;
+                return;
+            }
+            Hard::TimerEntry => {
+                self.hard = Hard::Timer;
+                self.hard_work.left = self.costs.timer_irq;
+                return;
+            }
+            Hard::Timer => {
+                self.pending.raise(SoftirqLine::TIMER);
+                self.timer_port
+            }
+            Hard::Ipi(port) => port,
+            Hard::HandlerEntry(port, line) | Hard::Handler(port, line) => {
+                self.hard = Hard::Handler(port, line);
+                if let Some(line) = line {
+                    io.device = line.device;
+                    let device = &mut devices[usize::from(line.device)];
+                    let progress = device.irq(line.token, &mut kernel_io!(self, io));
+                    if self.hard_work.goes_on(progress, &mut self.pending) {
+                        if self.owners {
+                            // The way to the handler belongs to whom its first piece is for.
+                            let lead = core::mem::take(&mut self.lead);
+                            self.hard_work.charge(lead, &mut self.served);
+                        }
+                        return;
+                    }
+                }
+                port
+            }
+        };
+        self.hard = Hard::None;
+        self.hard_work.owner = Owner::Nobody;
+        // Should it be pending again, the scan or the next upcall finds it: this vcpu looks at that
+        // when it turns interrupts on.
+        let _ = guest(io, self.vcpu).leave(port, self.vcpu.index);
+        if !self.in_softirqs && self.pending.any() {
+            self.begin_softirqs(true);
+        }
+    }
+
+    #[inline]
+    fn begin_softirqs(&mut self, in_upcall: bool) {
+        self.in_softirqs = true;
+        self.softirqs_in_upcall = in_upcall;
+        self.rounds = 0;
+    }
+
+    /// The piece of softirq work before is done.
+    fn step_softirqs<D: Device>(&mut self, devices: &mut [D], io: &mut Io<'_>) {
+        match self.soft {
+            Soft::Next => match self.pending.next_softirq() {
+                Some(SoftirqLine::TIMER) => self.soft = Soft::TimerBegins,
+                Some(SoftirqLine::TASKLET) => {
+                    self.pending.begin_tasklets();
+                    self.soft = Soft::NextTasklet;
+                }
+                Some(line) => self.soft = Soft::Driver(io.lines.softirq(line)),
+                None if self.pending.any() && self.rounds < ROUNDS_MAX => {
+                    self.rounds += 1;
+                    self.pending.begin_round();
+                }
+                None => self.in_softirqs = false,
+            },
+            Soft::TimerBegins => {
+                self.soft = Soft::TimerRan;
+                self.soft_work.left = self.costs.timer_softirq;
+            }
+            Soft::TimerRan => {
+                self.timer_due = false;
+                self.wake_tasks = true;
+                while let Some(timer) = self.pending.expired(io.now) {
+                    let line = io.lines.kernel_timer(timer);
+                    io.device = line.device;
+                    let device = &mut devices[usize::from(line.device)];
+                    device.timer(line.token, &mut kernel_io!(self, io));
+                }
+                self.soft = Soft::Next;
+            }
+            Soft::NextTasklet => {
+                self.soft = match self.pending.next_tasklet() {
+                    Some(tasklet) => Soft::Tasklet(io.lines.tasklet(tasklet)),
+                    None => Soft::Next,
+                };
+            }
+            Soft::Tasklet(line) => {
+                io.device = line.device;
+                let device = &mut devices[usize::from(line.device)];
+                let progress = device.tasklet(line.token, &mut kernel_io!(self, io));
+                if !self.soft_work.goes_on(progress, &mut self.pending) {
+                    // The next one is another piece of the same softirq.
+                    self.soft = Soft::NextTasklet;
+                }
+            }
+            Soft::Driver(line) => {
+                io.device = line.device;
+                let device = &mut devices[usize::from(line.device)];
+                let progress = device.softirq(line.token, &mut kernel_io!(self, io));
+                if !self.soft_work.goes_on(progress, &mut self.pending) {
+                    self.soft = Soft::Next;
+                }
+            }
+        }
+    }
+
+    /// Goes on with a work item; false when there is none.
+    fn step_item<D: Device>(&mut self, devices: &mut [D], io: &mut Io<'_>) -> bool {
+        if !self.item_work.left.is_zero() {
+            return true;
+        }
+        if self.item.is_none() {
+            self.item = self.pending.next_work().map(|item| io.lines.work(item));
+        }
+        let Some(line) = self.item else {
+            return false;
+        };
+        io.device = line.device;
+        let device = &mut devices[usize::from(line.device)];
+        let progress = device.work(line.token, &mut kernel_io!(self, io));
+        if !self.item_work.goes_on(progress, &mut self.pending) {
+            self.item = None;
+        }
+        true
+    }
+}
+
+/// The guest's side of its event channels.
+#[inline]
+fn guest<'a>(io: &'a mut Io<'_>, vcpu: VcpuName) -> &'a mut crate::evtchn::Guest {
+    match io.channels.guest(vcpu.domain) {
+        Ok(guest) => guest,
+        Err(error) => unreachable!("a kernel with devices has event channels: {error}"),
+    }
+}

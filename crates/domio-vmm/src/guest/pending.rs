@@ -1,0 +1,234 @@
+//! Work that interrupt handlers leave for later on one vcpu: softirqs, tasklets, work items, woken
+//! processes, kernel timers.
+
+use crate::bus::{KernelTimer, Share, SoftirqLine, Tasklet, WorkItem};
+use alloc::collections::VecDeque;
+use alloc::vec::Vec;
+use domio_core::Instant;
+
+/// What is asked for on one vcpu.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Pending {
+    /// Softirqs raised. Seldom more than two.
+    softirqs: Vec<SoftirqLine>,
+    /// Softirqs of the round under way that have not run, the next one last.
+    round: Vec<SoftirqLine>,
+    /// Tasklets scheduled. The last one runs first: Linux 2.6.18 pushes to the head of its list.
+    tasklets: Vec<Tasklet>,
+    /// Tasklets of the run under way, the next one last.
+    running: Vec<Tasklet>,
+    /// Work items, the next one first.
+    work: VecDeque<WorkItem>,
+    /// Processes woken that have not been told.
+    woken: Vec<u32>,
+    /// Kernel timers that are set.
+    timers: Vec<(KernelTimer, Instant)>,
+    /// The earliest of them; meaningless without any.
+    first: Instant,
+    /// Who has part in the piece of work that is named next.
+    shares: Vec<Share>,
+}
+
+impl Pending {
+    #[inline]
+    pub fn raise(&mut self, softirq: SoftirqLine) {
+        if !self.softirqs.contains(&softirq) {
+            self.softirqs.push(softirq);
+        }
+    }
+
+    #[inline]
+    pub fn schedule(&mut self, tasklet: Tasklet) {
+        // One that waits in the run under way is scheduled as well.
+        if !self.tasklets.contains(&tasklet) && !self.running.contains(&tasklet) {
+            self.tasklets.push(tasklet);
+            self.raise(SoftirqLine::TASKLET);
+        }
+    }
+
+    #[inline]
+    pub fn queue(&mut self, item: WorkItem) {
+        if !self.work.contains(&item) {
+            self.work.push_back(item);
+        }
+    }
+
+    #[inline]
+    pub fn wake(&mut self, process: u32) {
+        self.woken.push(process);
+    }
+
+    /// Whether any softirq is raised.
+    #[inline]
+    pub fn any(&self) -> bool {
+        !self.softirqs.is_empty()
+    }
+
+    /// Begins a round: those raised by now run, each once, lower ones first.
+    #[inline]
+    pub fn begin_round(&mut self) {
+        core::mem::swap(&mut self.softirqs, &mut self.round);
+        self.softirqs.clear();
+        self.round.sort_unstable_by(|a, b| b.cmp(a));
+    }
+
+    /// The next softirq of the round.
+    #[inline]
+    pub fn next_softirq(&mut self) -> Option<SoftirqLine> {
+        self.round.pop()
+    }
+
+    /// Begins a run of the tasklets: those scheduled by now, last first.
+    #[inline]
+    pub fn begin_tasklets(&mut self) {
+        core::mem::swap(&mut self.tasklets, &mut self.running);
+        self.tasklets.clear();
+    }
+
+    /// The next tasklet of the run. From now on it can be scheduled again.
+    #[inline]
+    pub fn next_tasklet(&mut self) -> Option<Tasklet> {
+        self.running.pop()
+    }
+
+    /// The next work item. From now on it can be queued again.
+    #[inline]
+    pub fn next_work(&mut self) -> Option<WorkItem> {
+        self.work.pop_front()
+    }
+
+    /// A process that was woken.
+    #[inline]
+    pub fn next_woken(&mut self) -> Option<u32> {
+        self.woken.pop()
+    }
+
+    /// Sets `timer`, in place of a former time.
+    #[inline]
+    pub fn set_timer(&mut self, timer: KernelTimer, at: Option<Instant>) {
+        let found = self.timers.iter().position(|(t, _)| *t == timer);
+        match (found, at) {
+            (Some(i), Some(at)) => self.timers[i].1 = at,
+            (Some(i), None) => {
+                self.timers.remove(i);
+            }
+            (None, Some(at)) => self.timers.push((timer, at)),
+            (None, None) => return,
+        }
+        self.find_first();
+    }
+
+    fn find_first(&mut self) {
+        let times = self.timers.iter().map(|(_, at)| *at);
+        self.first = times.min().unwrap_or(Instant::MAX);
+    }
+
+    /// When the first timer expires; [`Instant::MAX`] for never.
+    #[inline]
+    pub fn first_timer(&self) -> Instant {
+        if self.timers.is_empty() {
+            Instant::MAX
+        } else {
+            self.first
+        }
+    }
+
+    /// Takes a timer out that has expired by `now`, in the order in which they were set first.
+    pub fn expired(&mut self, now: Instant) -> Option<KernelTimer> {
+        if self.first_timer() > now {
+            return None;
+        }
+        let due = self.timers.iter().position(|(_, at)| *at <= now)?;
+        let (timer, _) = self.timers.remove(due);
+        self.find_first();
+        Some(timer)
+    }
+
+    /// Somebody has part in the piece of work that is named next.
+    #[inline]
+    pub fn share(&mut self, share: Share) {
+        self.shares.push(share);
+    }
+
+    /// Moves the shares of the piece that was just named to `work`, in place of what that has.
+    #[inline]
+    pub fn take_shares(&mut self, work: &mut Vec<Share>) {
+        work.clear();
+        work.append(&mut self.shares);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bus::{Line, Lines, Softirq};
+    use domio_core::Duration;
+
+    fn lines() -> (Lines, Line) {
+        let line = Line {
+            device: 0,
+            token: 0,
+        };
+        (Lines::default(), line)
+    }
+
+    #[test]
+    fn lower_softirqs_run_first_and_later_ones_wait_for_the_next_round() {
+        let (mut lines, line) = lines();
+        let block = lines.add_softirq(Softirq::Block, line);
+        let rx = lines.add_softirq(Softirq::NetRx, line);
+        let mut pending = Pending::default();
+        pending.raise(block);
+        pending.raise(rx);
+        pending.raise(block);
+        pending.begin_round();
+        assert_eq!(pending.next_softirq(), Some(rx));
+        pending.raise(rx);
+        assert_eq!(pending.next_softirq(), Some(block));
+        assert_eq!(pending.next_softirq(), None);
+        assert!(pending.any());
+    }
+
+    #[test]
+    fn the_last_tasklet_runs_first() {
+        let (mut lines, line) = lines();
+        let [a, b] = [(); 2].map(|()| lines.add_tasklet(line));
+        let mut pending = Pending::default();
+        for tasklet in [a, b, a] {
+            pending.schedule(tasklet);
+        }
+        pending.begin_tasklets();
+        assert_eq!(pending.next_tasklet(), Some(b));
+        // The first waits still, so this is nothing new; the second runs, so it is.
+        pending.schedule(a);
+        pending.schedule(b);
+        assert_eq!(pending.next_tasklet(), Some(a));
+        assert_eq!(pending.next_tasklet(), None);
+        pending.begin_tasklets();
+        assert_eq!(
+            (pending.next_tasklet(), pending.next_tasklet()),
+            (Some(b), None)
+        );
+    }
+
+    #[test]
+    fn each_timer_expires_at_its_time_and_once() {
+        let (mut lines, line) = lines();
+        let [a, b, c] = [(); 3].map(|()| lines.add_kernel_timer(line));
+        let at = |us| Instant::ZERO + Duration::from_micros(us);
+        let mut pending = Pending::default();
+        assert_eq!(pending.first_timer(), Instant::MAX);
+        for (timer, us) in [(a, 30), (b, 10), (c, 20)] {
+            pending.set_timer(timer, Some(at(us)));
+        }
+        assert_eq!(pending.first_timer(), at(10));
+        pending.set_timer(b, None);
+        pending.set_timer(a, Some(at(15)));
+        assert_eq!(pending.first_timer(), at(15));
+        assert_eq!(pending.expired(at(14)), None);
+        assert_eq!(pending.expired(at(25)), Some(a));
+        assert_eq!(pending.expired(at(25)), Some(c));
+        assert_eq!(pending.expired(at(25)), None);
+        assert_eq!(pending.first_timer(), Instant::MAX);
+    }
+}

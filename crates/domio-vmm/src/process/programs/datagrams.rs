@@ -1,0 +1,58 @@
+//! A sender of datagrams.
+
+use crate::process::{Context, FileId, Op, Program, What};
+use domio_core::{Duration, Instant};
+
+/// Sends a datagram of so many bytes so many times a second, by the clock: one that comes late does
+/// not put the next one off, and those that are due together are sent one after the other.
+#[derive(Clone, Debug)]
+pub struct DatagramSender {
+    socket: FileId,
+    bytes: u64,
+    /// Datagrams a second.
+    rate: u32,
+    /// When the first one is due.
+    begin: Instant,
+    /// How many were sent.
+    sent: u64,
+}
+
+impl DatagramSender {
+    /// Sends `rate` datagrams of `bytes` a second through `socket`, the first at `begin`.
+    ///
+    /// # Panics
+    /// When `rate` or `bytes` is zero.
+    #[track_caller]
+    pub fn new(socket: FileId, bytes: u16, rate: u32, begin: Instant) -> Self {
+        assert!(rate > 0 && bytes > 0, "a sender sends something");
+        DatagramSender {
+            socket,
+            bytes: u64::from(bytes),
+            rate,
+            begin,
+            sent: 0,
+        }
+    }
+
+    /// When the next one is due.
+    fn due(&self) -> Instant {
+        let (sent, rate) = (u128::from(self.sent), u128::from(self.rate));
+        self.begin + Duration::from_nanos((sent * 1_000_000_000 / rate) as u64)
+    }
+}
+
+impl Program for DatagramSender {
+    fn name(&self) -> &'static str {
+        "udp-out"
+    }
+
+    fn next(&mut self, cx: &Context) -> Op {
+        let due = self.due();
+        if cx.now < due {
+            return Op::SleepUntil(due);
+        }
+        self.sent += 1;
+        let (offset, bytes) = (0, self.bytes);
+        self.socket.does(What::Write { offset, bytes })
+    }
+}

@@ -1,0 +1,19 @@
+//! The programs that ship. Each is a page of code; `CONTRIBUTING.md` tells how to write another.
+//!
+//! | program | does |
+//! |---|---|
+//! | [`StreamReader`] | reads what a connection brings, as `iperf -s` and `ttcp -r` do |
+//! | [`StreamWriter`] | writes to a connection, as `iperf -c` and `ttcp -t` do |
+//! | [`DatagramSender`] | sends datagrams of one size at a fixed rate |
+//! | [`Server`] | answers requests: accept, read, compute, write |
+//! | [`FileCopy`] | reads or writes a file from beginning to end, as `dd` does |
+
+mod datagrams;
+mod file_copy;
+mod server;
+mod stream;
+
+pub use datagrams::DatagramSender;
+pub use file_copy::{Direction, FileCopy};
+pub use server::Server;
+pub use stream::{StreamReader, StreamWriter};

@@ -1,0 +1,200 @@
+//! Carrying out the steps of a program.
+//!
+//! A process of a program is either computing (its task's `left` is over zero), in a call of a
+//! device model, waiting, asleep, or about to be asked for its next step. Whenever a model was
+//! called the process is left alone for a moment: what the model sent or raised goes first, as on
+//! the way out of any system call.
+
+use super::task::Task;
+use super::{Answer, Call, Context, FileId, Finished, Hypercall, Interest, Op, Pid, Program};
+use crate::bus::{Device, KernelIo};
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+use domio_core::{Duration, Instant};
+
+/// Steps that a program may make without executing, sleeping or blocking in between.
+pub(crate) const STEPS_WITHOUT_TIME: u32 = 10_000;
+
+/// What a process does.
+#[derive(Debug)]
+enum Doing {
+    /// It is to be asked for its next step.
+    Next,
+    /// A call is under way.
+    Call(Call),
+    /// It waits for any of these, or until the time.
+    Wait(Vec<(FileId, Interest)>, Instant),
+    /// It has ended.
+    Nothing,
+}
+
+/// A program that runs.
+#[derive(Debug)]
+pub(crate) struct Running {
+    program: Box<dyn Program>,
+    doing: Doing,
+    /// What the last step returned.
+    returned: u64,
+    /// It was woken, and has not been switched to.
+    woken: bool,
+    /// Steps since it last executed, slept or blocked.
+    idle_steps: u32,
+}
+
+/// What follows a step.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Next {
+    /// Look at what the guest does next.
+    GoOn,
+    /// A job was done.
+    Report(Finished),
+    /// The process gives the vcpu away.
+    Yield,
+    /// The host has something to do; its answer comes by [`Task::returned`].
+    Hypercall(Hypercall),
+    /// The program makes no progress.
+    Stuck,
+}
+
+impl Running {
+    /// A process that has not begun.
+    pub fn new(program: Box<dyn Program>) -> Self {
+        Running {
+            program,
+            doing: Doing::Next,
+            returned: 0,
+            woken: false,
+            idle_steps: 0,
+        }
+    }
+
+    /// What the step under way returns, from the host.
+    pub fn set_returned(&mut self, value: u64) {
+        self.returned = value;
+    }
+
+    /// It was woken: from a call, from a wait, or because the time of its sleep has come.
+    pub fn wake(&mut self) {
+        self.woken = true;
+    }
+
+    pub fn name(&self) -> &'static str {
+        self.program.name()
+    }
+}
+
+impl Task {
+    /// Goes on with the program of this task, process `pid`, which has executed what it had. A
+    /// process that was woken is switched to first, which takes `switch`.
+    pub(crate) fn advance<D: Device>(
+        &mut self,
+        pid: Pid,
+        switch: Duration,
+        devices: &mut [D],
+        kernel: &mut KernelIo<'_, '_>,
+    ) -> Next {
+        let now = kernel.now();
+        let Some(running) = self.running() else {
+            return Next::GoOn;
+        };
+        if core::mem::take(&mut running.woken) {
+            running.idle_steps = 0;
+            if !switch.is_zero() {
+                self.compute(switch);
+                return Next::GoOn;
+            }
+        }
+        running.idle_steps += 1;
+        if running.idle_steps > STEPS_WITHOUT_TIME {
+            return Next::Stuck;
+        }
+        match core::mem::replace(&mut running.doing, Doing::Next) {
+            Doing::Next => {
+                let returned = core::mem::take(&mut running.returned);
+                let op = running.program.next(&Context { now, returned });
+                self.begin_step(op, now)
+            }
+            Doing::Call(call) => {
+                kernel.io.device = call.file.device;
+                let device = &mut devices[usize::from(call.file.device)];
+                match device.call(call, pid, kernel) {
+                    Answer::Run(time, owner) => {
+                        running.doing = Doing::Call(call);
+                        if !time.is_zero() {
+                            running.idle_steps = 0;
+                        }
+                        self.compute(time);
+                        self.set_owner(owner);
+                    }
+                    Answer::Block => {
+                        running.doing = Doing::Call(call);
+                        self.sleep(Instant::MAX);
+                    }
+                    Answer::Return(value) => running.returned = value,
+                }
+                Next::GoOn
+            }
+            Doing::Wait(any, until) => {
+                let mut ready = None;
+                for (i, (file, interest)) in any.iter().enumerate() {
+                    let device = &mut devices[usize::from(file.device)];
+                    // Whoever was to be woken is forgotten first, so that nobody is woken twice.
+                    if device.poll(file.file, *interest, None) && ready.is_none() {
+                        ready = Some(i);
+                    }
+                }
+                if ready.is_none() && until <= now {
+                    ready = Some(any.len());
+                }
+                match ready {
+                    Some(i) => running.returned = i as u64,
+                    None => {
+                        for (file, interest) in &any {
+                            let device = &mut devices[usize::from(file.device)];
+                            device.poll(file.file, *interest, Some(pid));
+                        }
+                        running.doing = Doing::Wait(any, until);
+                        self.sleep(until);
+                    }
+                }
+                Next::GoOn
+            }
+            Doing::Nothing => {
+                self.exit();
+                Next::GoOn
+            }
+        }
+    }
+
+    /// Begins a step of the program.
+    fn begin_step(&mut self, op: Op, now: Instant) -> Next {
+        let Some(running) = self.running() else {
+            return Next::GoOn;
+        };
+        match op {
+            Op::Compute(time) => {
+                if !time.is_zero() {
+                    running.idle_steps = 0;
+                }
+                self.compute(time);
+            }
+            Op::SleepUntil(at) if at <= now => {}
+            Op::SleepUntil(at) => self.sleep(at),
+            Op::Yield => return Next::Yield,
+            Op::Call(call) => running.doing = Doing::Call(call),
+            Op::Wait { any, until } => running.doing = Doing::Wait(any, until),
+            Op::Hypercall(call) => return Next::Hypercall(call),
+            Op::Report { released, work } => {
+                return Next::Report(Finished {
+                    turnaround: now.saturating_since(released),
+                    work,
+                });
+            }
+            Op::Exit => {
+                running.doing = Doing::Nothing;
+                self.exit();
+            }
+        }
+        Next::GoOn
+    }
+}
