@@ -138,11 +138,18 @@ pub enum Kind {
     /// packets that reach a card whose driver is not looking: the driver notes them when it looks
     /// again.
     NetMove = 20,
+    /// `vcpu`, of a driver domain, has executed for so long on behalf of a domain since its last
+    /// record of this kind for the same domain: `data` = that domain as a [`VcpuName::word`] with
+    /// index 0, 0, ns (low, high word). Time that no record names was done for nobody. Written when
+    /// the vcpu leaves its pcpu and where a trace begins or ends, before the mark of the vcpu: at
+    /// the begin of a trace for what was done before, which does not count. Only simulated hosts
+    /// tell this, of domains that serve others.
+    DriverWork = 21,
 }
 
 impl Kind {
     /// All kinds, by number.
-    pub const ALL: [Kind; 21] = [
+    pub const ALL: [Kind; 22] = [
         Kind::RunstateChange,
         Kind::Switch,
         Kind::Continue,
@@ -164,6 +171,7 @@ impl Kind {
         Kind::EvtchnSend,
         Kind::EvtchnServe,
         Kind::NetMove,
+        Kind::DriverWork,
     ];
 
     /// The kind with number `n`, as files hold it.
@@ -252,6 +260,22 @@ impl Record {
         }
     }
 
+    /// A [`Kind::DriverWork`]: `vcpu` has executed for `ns` nanoseconds on behalf of `owner`.
+    #[inline]
+    pub const fn driver_work(
+        at: Instant,
+        pcpu: PcpuId,
+        vcpu: VcpuName,
+        owner: DomainId,
+        ns: u64,
+    ) -> Self {
+        let mut r = Record::new(at, pcpu, Kind::DriverWork, vcpu);
+        r.data[0] = VcpuName::new(owner, 0).word();
+        r.data[2] = ns as u32;
+        r.data[3] = (ns >> 32) as u32;
+        r
+    }
+
     /// Old and new runstate of a [`Kind::RunstateChange`]; `None` for other kinds and for numbers
     /// that Xen does not define.
     #[inline]
@@ -303,6 +327,17 @@ impl Record {
         NetPlace::from_number(old).zip(NetPlace::from_number(new))
     }
 
+    /// Whom the work of a [`Kind::DriverWork`] was done for, and its ns; `None` for other kinds.
+    #[inline]
+    pub fn done_for(&self) -> Option<(DomainId, u64)> {
+        if self.kind != Kind::DriverWork {
+            return None;
+        }
+        let [owner, _, low, high] = self.data;
+        let ns = u64::from(high) << 32 | u64::from(low);
+        Some((VcpuName::from_word(owner).domain, ns))
+    }
+
     /// Whether this is a [`Kind::RunstateChange`] between equal states, which changes nothing.
     #[inline]
     pub fn is_mark(&self) -> bool {
@@ -329,6 +364,11 @@ pub trait Sink {
     /// only wants to know how much was delivered.
     const STAGES: bool = Self::ENABLED;
 
+    /// Whether it is wanted too for whom driver domains work ([`Kind::DriverWork`]): up to one
+    /// record a guest whenever a driver domain leaves its pcpu, and the host keeps the time of each
+    /// guest for that.
+    const OWNERS: bool = Self::ENABLED;
+
     /// Takes one record. Times never go back within one pcpu.
     fn record(&mut self, record: &Record);
 }
@@ -354,6 +394,7 @@ impl Sink for alloc::vec::Vec<Record> {
 impl<S: Sink> Sink for &mut S {
     const ENABLED: bool = S::ENABLED;
     const STAGES: bool = S::STAGES;
+    const OWNERS: bool = S::OWNERS;
 
     #[inline]
     fn record(&mut self, record: &Record) {
@@ -417,5 +458,26 @@ mod tests {
         assert_eq!(p.places(), None);
         moved.detail = 0x8f;
         assert_eq!(moved.places(), None);
+        let work = Record::driver_work(Instant::ZERO, PcpuId(0), v, DomainId(7), 5 << 32 | 9);
+        assert_eq!(work.done_for(), Some((DomainId(7), 5 << 32 | 9)));
+        assert_eq!((work.data, work.detail), ([7 << 16, 0, 9, 5], 0));
+        assert_eq!((moved.done_for(), work.places()), (None, None));
+    }
+
+    #[test]
+    fn who_wants_records_wants_all_of_them_unless_it_says_so() {
+        struct Shares;
+        impl Sink for Shares {
+            const STAGES: bool = false;
+            const OWNERS: bool = false;
+            fn record(&mut self, _: &Record) {}
+        }
+        const fn wants<S: Sink>() -> (bool, bool) {
+            (S::STAGES, S::OWNERS)
+        }
+        assert_eq!(wants::<alloc::vec::Vec<Record>>(), (true, true));
+        assert_eq!(wants::<NullSink>(), (false, false));
+        assert_eq!(wants::<&mut &mut Shares>(), (false, false));
+        assert_eq!(wants::<&mut alloc::vec::Vec<Record>>(), (true, true));
     }
 }

@@ -185,6 +185,7 @@ fn kind_name(kind: Kind) -> &'static str {
         Kind::EvtchnSend => "evtchn-send",
         Kind::EvtchnServe => "evtchn-serve",
         Kind::NetMove => "net-move",
+        Kind::DriverWork => "driver-work",
     }
 }
 
@@ -216,6 +217,18 @@ mod tests {
             "time_ns,pcpu,kind,domain,vcpu,old,new,detail,data0,data1,data2,data3\n\
              30,1,switch,3,2,running,blocked,2,2147418113,20,10,4294967295\n"
         );
+    }
+
+    #[test]
+    fn work_of_a_driver_domain_is_a_row_with_its_owner() {
+        let mut w = CsvRecords::new(Vec::new());
+        let v = VcpuName::new(DomainId(0), 1);
+        let at = Instant::from_nanos(40);
+        w.record(&Record::driver_work(at, PcpuId(1), v, DomainId(3), 3 << 32));
+        let text = String::from_utf8(w.finish().unwrap()).unwrap();
+        // The owner's domain in the high half of the word; 3 in the high word of the time.
+        let row = "40,1,driver-work,0,1,,,0,196608,0,0,3";
+        assert_eq!(text.lines().nth(1), Some(row));
     }
 
     #[test]

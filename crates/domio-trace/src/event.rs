@@ -160,8 +160,9 @@ fn other(at: Instant, pcpu: PcpuId, event: u32, extra: &[u32]) -> Record {
 }
 
 /// Hands the records of Xen 4.17 that `record` stands for to `put`, as event id and extra words, in
-/// Xen's order. [`Kind::JobDone`] and the records of networks and event channels have none, nor has
-/// a [`Kind::Other`] that no reader takes for a record ([`NO_EVENT`], [`CPU_CHANGE`]).
+/// Xen's order. [`Kind::JobDone`], [`Kind::DriverWork`] and the records of networks and event
+/// channels have none, nor has a [`Kind::Other`] that no reader takes for a record ([`NO_EVENT`],
+/// [`CPU_CHANGE`]).
 pub(crate) fn encode(record: &Record, mut put: impl FnMut(u32, &[u32])) {
     let v = record.vcpu;
     let (domain, index) = (u32::from(v.domain.0), u32::from(v.index));
@@ -227,7 +228,8 @@ pub(crate) fn encode(record: &Record, mut put: impl FnMut(u32, &[u32])) {
         | Kind::NetReply
         | Kind::EvtchnSend
         | Kind::EvtchnServe
-        | Kind::NetMove => {}
+        | Kind::NetMove
+        | Kind::DriverWork => {}
     }
 }
 

@@ -193,6 +193,22 @@ mod tests {
     }
 
     #[test]
+    fn work_of_a_driver_domain_comes_back_and_its_kind_is_in_the_first_byte() {
+        let driver = VcpuName::new(domio_core::DomainId(0), 1);
+        let at = Instant::from_nanos(7);
+        let work = |ns| Record::driver_work(at, PcpuId(2), driver, domio_core::DomainId(3), ns);
+        let records = [work(5), work(5 << 32), work(0)];
+        let bytes = written(&records);
+        let (back, error) = read(&bytes);
+        assert!(error.is_none());
+        assert_eq!(back, records);
+        // Kind 21 with the words up to the last that is not zero: three, four and one.
+        let block = bytes.windows(4).position(|w| w == b"recs").unwrap();
+        let firsts = [0, 24, 24 + 28].map(|i| bytes[block + 24 + i]);
+        assert_eq!(firsts, [21 | 3 << 5, 21 | 4 << 5, 21 | 1 << 5]);
+    }
+
+    #[test]
     fn times_may_step_far_or_back_between_pcpus() {
         let at = [0, u64::MAX, 5, 4, 1 << 31, (1 << 31) - 1, 1 << 40];
         let records: Vec<Record> = at

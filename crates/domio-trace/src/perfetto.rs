@@ -6,12 +6,14 @@
 //! | vcpu | thread of that process, with one slice for each runstate |
 //! | pcpu | cpu of the scheduling view, and a track with one slice for each vcpu that runs |
 //! | decision of a policy, step of a packet, job | instant on the track of its vcpu |
+//! | work of a driver domain for another | counter of the time so far, below the driver domain |
 //!
 //! The scheduling view (tables `sched` and `thread_state`) comes from
 //! `GenericKernelTaskStateEvent`, which Perfetto knows since 2025; the slices come from
 //! `TrackEvent`, which every version knows. Idle vcpus are gaps.
 
 mod proto;
+mod work;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
@@ -38,6 +40,7 @@ const EXPLICIT_ORDER: i32 = 3;
 const SLICE_BEGIN: i32 = 1;
 const SLICE_END: i32 = 2;
 const INSTANT: i32 = 3;
+const COUNTER: i32 = 4;
 
 /// Track of which the pcpus' tracks are children.
 const PCPUS_TRACK: u64 = 1;
@@ -60,6 +63,8 @@ pub struct PerfettoWriter<W: Write> {
     vcpus: BTreeMap<u32, Thread>,
     /// Whether a slice is open on the track of the pcpu; `None` before the track exists.
     pcpus: Vec<Option<Option<u32>>>,
+    /// Time that driver domains worked for others so far, by track.
+    work: BTreeMap<u64, u64>,
     further: i32,
     latest: Instant,
     error: Option<io::Error>,
@@ -82,6 +87,7 @@ impl<W: Write> PerfettoWriter<W> {
             domains: BTreeSet::new(),
             vcpus: BTreeMap::new(),
             pcpus: Vec::new(),
+            work: BTreeMap::new(),
             further: FURTHER_IDS,
             latest: Instant::ZERO,
             error: None,
@@ -172,6 +178,7 @@ impl<W: Write> PerfettoWriter<W> {
                 track,
                 name: Some(name),
                 annotations: figures.iter().map(annotation).collect(),
+                ..TrackEvent::default()
             },
         );
     }
@@ -221,14 +228,19 @@ impl<W: Write> PerfettoWriter<W> {
         self.vcpus.get_mut(&word)
     }
 
+    /// Name for people.
+    fn domain_name(&self, id: DomainId) -> String {
+        match self.names.get(&id.0) {
+            Some(name) => format!("{name} ({id})"),
+            None => id.to_string(),
+        }
+    }
+
     fn describe(&mut self, vcpu: VcpuName) {
         let id = vcpu.domain.0;
         let pid = (i32::from(id) + 1) * IDS_PER_DOMAIN;
         if self.domains.insert(id) {
-            let name = match self.names.get(&id) {
-                Some(name) => format!("{name} ({})", vcpu.domain),
-                None => vcpu.domain.to_string(),
-            };
+            let name = self.domain_name(vcpu.domain);
             self.put(TracePacket {
                 track_descriptor: Some(TrackDescriptor {
                     uuid: domain_track(vcpu.domain),
@@ -377,6 +389,12 @@ impl<W: Write> Sink for PerfettoWriter<W> {
                 if self.thread(record.vcpu).is_some() =>
             {
                 self.instant(at, vcpu_track(record.vcpu.word()), step(record), &[]);
+            }
+            // What was done before the trace began comes before anything of the vcpu.
+            Kind::DriverWork if self.vcpus.contains_key(&record.vcpu.word()) => {
+                if let Some((owner, ns)) = record.done_for() {
+                    self.work(at, record.vcpu.domain, owner, ns);
+                }
             }
             Kind::Policy => {
                 if let Some(decision) = decision(record) {

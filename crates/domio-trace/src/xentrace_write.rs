@@ -19,8 +19,9 @@ const HELD_MAX: usize = 4 << 20;
 /// Every record becomes those that Xen 4.17 would have written, with the same time:
 /// [`Kind::Switch`](domio_core::Kind::Switch) the five INFPREV, INFNEXT, SWITCH and twice
 /// RUNSTATE_CHANGE, [`Kind::Continue`](domio_core::Kind::Continue) INFCONT and CONTINUE_RUNNING.
-/// [`Kind::JobDone`](domio_core::Kind::JobDone) is left out, and so are the records of the network:
-/// Xen knows nothing of jobs and packets. A mark ([`Record::is_mark`]) is written as it is;
+/// [`Kind::JobDone`](domio_core::Kind::JobDone),
+/// [`Kind::DriverWork`](domio_core::Kind::DriverWork) and the records of the network are left out:
+/// Xen knows nothing of jobs, of packets, and of whom a driver domain works for. A mark ([`Record::is_mark`]) is written as it is;
 /// `xenalyze` calls it strange and counts rightly.
 ///
 /// As xentrace does, it writes one window a pcpu and round, pcpus ascending. `W` needs no buffer of
@@ -288,6 +289,25 @@ mod tests {
         ] {
             assert!(words.contains(&header), "{of}: {words:x?}");
         }
+    }
+
+    #[test]
+    fn what_a_driver_domain_works_for_is_left_out_and_counted() {
+        use domio_core::{DomainId, Instant, Runstate, VcpuName};
+        let driver = VcpuName::new(DomainId(0), 0);
+        let at = Instant::from_nanos;
+        let (running, blocked) = (Runstate::Running, Runstate::Blocked);
+        let change = Record::runstate(at(9), PcpuId(0), driver, running, blocked);
+        let written = |records: &[Record]| {
+            let mut writer = XentraceWriter::new(Vec::new(), 1_000_000_000).unwrap();
+            records.iter().for_each(|r| writer.record(r));
+            let left_out = writer.left_out();
+            (left_out, writer.finish().unwrap())
+        };
+        let work = Record::driver_work(at(9), PcpuId(0), driver, DomainId(1), 5);
+        let (left_out, bytes) = written(&[work, change, work]);
+        assert_eq!(left_out, 2);
+        assert_eq!(bytes, written(&[change]).1);
     }
 
     #[test]

@@ -71,7 +71,8 @@ fn as_xen_tells(record: &Record) -> Vec<Record> {
         | Kind::NetReply
         | Kind::EvtchnSend
         | Kind::EvtchnServe
-        | Kind::NetMove => vec![],
+        | Kind::NetMove
+        | Kind::DriverWork => vec![],
         _ => vec![r],
     }
 }
@@ -133,7 +134,8 @@ fn sound_record() -> impl Strategy<Value = Record> {
                 | Kind::NetReply
                 | Kind::EvtchnSend
                 | Kind::EvtchnServe
-                | Kind::NetMove => 4,
+                | Kind::NetMove
+                | Kind::DriverWork => 4,
                 Kind::Wake
                 | Kind::Block
                 | Kind::Sleep

@@ -43,6 +43,8 @@ pub(super) struct TrackDescriptor {
     pub(super) thread: Option<ThreadDescriptor>,
     #[prost(uint64, optional, tag = "5")]
     pub(super) parent_uuid: Option<u64>,
+    #[prost(message, optional, tag = "8")]
+    pub(super) counter: Option<CounterDescriptor>,
     #[prost(int32, optional, tag = "11")]
     pub(super) child_ordering: Option<i32>,
     #[prost(int32, optional, tag = "12")]
@@ -69,6 +71,13 @@ pub(super) struct ThreadDescriptor {
     pub(super) thread_name: String,
 }
 
+/// `CounterDescriptor`
+#[derive(Clone, PartialEq, Message)]
+pub(super) struct CounterDescriptor {
+    #[prost(int32, required, tag = "3")]
+    pub(super) unit: i32,
+}
+
 /// `TrackEvent`
 #[derive(Clone, PartialEq, Message)]
 pub(super) struct TrackEvent {
@@ -81,6 +90,8 @@ pub(super) struct TrackEvent {
     pub(super) track: u64,
     #[prost(string, optional, tag = "23")]
     pub(super) name: Option<String>,
+    #[prost(int64, optional, tag = "30")]
+    pub(super) counter_value: Option<i64>,
 }
 
 /// `DebugAnnotation`
