@@ -104,7 +104,8 @@ mod tests {
         let json = serde_json::to_string(&DriverSumsJson::new(&work())).unwrap();
         assert_eq!(
             json,
-            r#"{"driver":0,"busy_ns":10000000,"for_ns":{"2":2500000,"10":1500000},"nobody_ns":6000000}"#
+            r#"{"driver":0,"busy_ns":10000000,"#.to_owned()
+                + r#""for_ns":{"2":2500000,"10":1500000},"nobody_ns":6000000}"#
         );
     }
 }
