@@ -3,7 +3,7 @@
 use crate::experiments::ongaro::{Cell, Settings, host};
 use crate::registry::LabContext;
 use crate::simulate::RunFault;
-use domio_core::{Duration, Instant};
+use domio_core::{Duration, Instant, Record, Sink};
 use domio_meter::{Explainer, Explanation};
 use domio_net::host::{Network, NetworkConfig};
 use domio_scenario::Built;
@@ -78,26 +78,19 @@ impl Machine<'_> {
         let begin = Instant::ZERO + self.warmup;
         let end = begin + self.duration;
         // It sees the warm-up, too: packets that are under way when it is over count from then on.
-        let explainer = Explainer::window(begin, end);
+        let sink = Unmarked(Explainer::window(begin, end));
         let (host, seed) = (self.host, self.seed);
         let explained = match self.network {
             None => through(
-                Simulation::new(host, scheduler, explainer, seed, replication),
-                end,
+                Simulation::new(host, scheduler, sink, seed, replication),
+                [begin, end],
             ),
             Some(config) => {
                 let network =
                     |attach: &mut Attach<'_>| Network::new(config, attach, seed, replication);
                 through(
-                    Simulation::with_device(
-                        host,
-                        scheduler,
-                        network,
-                        explainer,
-                        seed,
-                        replication,
-                    ),
-                    end,
+                    Simulation::with_device(host, scheduler, network, sink, seed, replication),
+                    [begin, end],
                 )
             }
         };
@@ -110,14 +103,32 @@ impl Machine<'_> {
     }
 }
 
-/// Runs until `end`; when that fails, why and in which state.
+/// Runs until the measured time begins and on until it ends; when that fails, why and in which
+/// state.
 fn through<D: Device>(
-    mut simulation: Simulation<Explainer, D>,
-    end: Instant,
+    mut simulation: Simulation<Unmarked, D>,
+    [begin, end]: [Instant; 2],
 ) -> Result<Explanation, (String, String)> {
-    match simulation.run(end) {
-        Outcome::Completed { .. } => Ok(simulation.into_sink().finish_at(end)),
-        other => Err((other.to_string(), simulation.host().dump())),
+    for until in [begin, end] {
+        match simulation.run(until) {
+            // Here the host tells for whom driver domains worked until then.
+            Outcome::Completed { .. } => simulation.host_mut().mark(until),
+            other => return Err((other.to_string(), simulation.host().dump())),
+        }
+    }
+    Ok(simulation.into_sink().0.finish_at(end))
+}
+
+/// An explainer that gets no marks: what it explains begins with the host, where nobody has been
+/// in any state, and not where the warm-up ends.
+struct Unmarked(Explainer);
+
+impl Sink for Unmarked {
+    #[inline]
+    fn record(&mut self, record: &Record) {
+        if !record.is_mark() {
+            self.0.record(record);
+        }
     }
 }
 

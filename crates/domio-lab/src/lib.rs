@@ -16,6 +16,7 @@
 
 pub mod claims;
 pub mod compare;
+pub mod driver_work;
 pub mod experiments;
 pub mod explain;
 pub mod ledger;

@@ -45,6 +45,8 @@ impl Observer {
 }
 
 impl Sink for Observer {
+    const OWNERS: bool = false;
+
     fn record(&mut self, record: &Record) {
         let seen = &mut self.seen;
         let begin = *seen.begin.get_or_insert(record.at);

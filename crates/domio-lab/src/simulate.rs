@@ -45,7 +45,8 @@ pub struct RunFault {
 /// Simulates replication `replication` of `built`.
 ///
 /// `sink` gets the records of the measured time, between two records for each vcpu that tell its
-/// runstate at the beginning and at the end.
+/// runstate at the beginning and at the end. The summary tells for whom driver domains worked if
+/// the sink wants that ([`Sink::OWNERS`]).
 ///
 /// # Errors
 /// When the policy breaks its contract or the run does not progress.
@@ -143,6 +144,8 @@ struct Recorder<S> {
 impl<S: Sink> Sink for Recorder<S> {
     // The meter needs no stages.
     const STAGES: bool = S::STAGES;
+    // The meter takes them where there are any.
+    const OWNERS: bool = S::OWNERS;
 
     #[inline]
     fn record(&mut self, record: &Record) {
@@ -190,8 +193,9 @@ pub fn trace_header(scenario: &Scenario, built: &Built, replication: u32) -> Tra
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::driver_work::OwnersOnly;
     use crate::measure;
-    use domio_core::NullSink;
+    use domio_core::{NullSink, PcpuId, Runstate, VcpuName};
     use domio_meter::TraceChecker;
     use domio_scenario::NoReplay;
 
@@ -310,6 +314,39 @@ mod tests {
                 "{work}"
             );
         }
+    }
+
+    #[test]
+    fn a_host_tells_for_whom_it_works_only_to_those_who_ask() {
+        const fn asks<S: Sink>() -> (bool, bool) {
+            (Recorder::<S>::OWNERS, Recorder::<S>::STAGES)
+        }
+        assert_eq!(asks::<NullSink>(), (false, false));
+        assert_eq!(asks::<OwnersOnly>(), (true, false));
+        assert_eq!(asks::<Vec<Record>>(), (true, true));
+        assert!(!asks::<crate::observe::Observer>().0);
+    }
+
+    /// What was done in the warm-up, and written down where it ends, is no part of the figures.
+    #[test]
+    fn figures_are_of_the_measured_time_also_for_those_who_want_no_records() {
+        let (pcpu, driver) = (PcpuId(0), VcpuName::new(DomainId(0), 0));
+        let at = Instant::from_nanos;
+        let mut recorder = Recorder {
+            meter: Meter::new(),
+            sink: OwnersOnly,
+            measuring: false,
+        };
+        let work = |ns, took| Record::driver_work(at(ns), pcpu, driver, DomainId(1), took);
+        let (running, blocked) = (Runstate::Running, Runstate::Blocked);
+        recorder.record(&work(50, 50));
+        recorder.measuring = true;
+        recorder.record(&work(100, 50));
+        recorder.record(&Record::runstate(at(100), pcpu, driver, running, running));
+        recorder.record(&work(170, 30));
+        recorder.record(&Record::runstate(at(170), pcpu, driver, running, blocked));
+        let work = recorder.meter.finish_at(at(200)).driver_work;
+        assert_eq!((work[0].busy, work[0].nobody()), (70, 40));
     }
 
     #[test]

@@ -26,6 +26,12 @@ impl Window {
         (start < end).then_some((start, end))
     }
 
+    /// Whether the stretch of time that ends at `at` counts.
+    #[inline]
+    pub(crate) fn ends_in(self, at: u64) -> bool {
+        self.from < at && at <= self.to
+    }
+
     /// Whether what happens at `at` counts.
     #[inline]
     pub(crate) fn holds(self, at: u64) -> bool {
@@ -181,6 +187,23 @@ impl VcpuBook {
     /// Whether lost records may hide a change since the latest record.
     fn missed(&self, losses: &Losses) -> bool {
         losses.concerning(self.state, self.pcpu) != self.losses
+    }
+
+    /// Something tells at `at` of a vcpu that executes: its account is brought up to then, if it is
+    /// known to do so. Returns time on the pcpu as in [`Completed::ran`], with that pcpu.
+    pub(crate) fn executes(
+        &mut self,
+        at: u64,
+        losses: &Losses,
+        window: Window,
+    ) -> Option<(PcpuId, u64)> {
+        if !self.known || self.state != Runstate::Running || self.missed(losses) {
+            return None;
+        }
+        let part = window.part(self.since, at);
+        self.close(part);
+        self.since = self.since.max(at);
+        Some((self.pcpu, part))
     }
 
     /// Another vcpu is on `pcpu` at `at`. When this one is there, and only records that it goes on

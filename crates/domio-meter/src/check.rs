@@ -1,12 +1,15 @@
 //! Can a trace be true? Observers that watch for what no host can do.
 
+mod work;
+
 use std::collections::BTreeMap;
 use std::fmt;
 
-use domio_core::{Instant, Kind, PcpuId, Record, Runstate, Sink, VcpuName};
+use domio_core::{DomainId, Instant, Kind, PcpuId, Record, Runstate, Sink, VcpuName};
 use domio_trace::{Losses, VCPUS_MAX};
 
 use crate::told::Told;
+use work::WorkRules;
 
 /// Most findings that are kept; further ones are only counted.
 const FINDINGS_MAX: usize = 1000;
@@ -18,6 +21,7 @@ const FINDINGS_MAX: usize = 1000;
 /// - A vcpu's old runstate is the new one of its record before, and the transition exists in Xen.
 /// - No vcpu runs on two pcpus, no two vcpus run on one pcpu, and a run ends where it began.
 /// - A vcpu's runstates sum exactly to the time between its first and its last record.
+/// - A vcpu of a driver domain works for others no longer than it executes.
 /// - There are records of runstates: without them the rules above hold for any trace.
 ///
 /// After [`Kind::Lost`] nothing is expected of what the missing records may have changed. After a
@@ -26,6 +30,7 @@ const FINDINGS_MAX: usize = 1000;
 pub struct TraceChecker {
     pcpus: Vec<PcpuState>,
     vcpus: BTreeMap<u32, VcpuState>,
+    work: WorkRules,
     losses: Losses,
     told: Told,
     /// Number of the current record.
@@ -143,6 +148,18 @@ pub enum Problem {
         sum: u64,
         /// Time between its first and last record, in nanoseconds.
         elapsed: u64,
+    },
+    /// A vcpu of a driver domain worked for another domain for longer than it can have.
+    TooMuchWork {
+        /// The vcpu.
+        vcpu: VcpuName,
+        /// The domain that it worked for.
+        owner: DomainId,
+        /// How long, in nanoseconds.
+        work: u64,
+        /// The most that can be: what it executed since its record before for the same domain, and
+        /// no record has taken; in nanoseconds.
+        most: u64,
     },
     /// The trace has records, but none of runstates.
     NoRunstates {
@@ -343,6 +360,7 @@ impl Sink for TraceChecker {
                     self.find(at, pcpu, Problem::UnknownRunstate { vcpu, detail });
                 }
             }
+            Kind::DriverWork => self.worked(record),
             Kind::Lost => self.lost(pcpu, record.data[0]),
             _ => {}
         }
@@ -389,6 +407,16 @@ impl fmt::Display for Problem {
             Problem::SumsDiffer { vcpu, sum, elapsed } => write!(
                 f,
                 "the runstates of {vcpu} sum to {sum} ns, its time is {elapsed} ns"
+            ),
+            Problem::TooMuchWork {
+                vcpu,
+                owner,
+                work,
+                most,
+            } => write!(
+                f,
+                "{vcpu} worked {work} ns for {owner}, but executed for {most} ns that no record \
+                 before has taken"
             ),
             Problem::NoRunstates { records } => write!(
                 f,

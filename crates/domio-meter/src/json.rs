@@ -3,7 +3,7 @@
 use domio_core::DomainId;
 use serde::Serialize;
 
-use crate::{Account, NetworkSummary, Quantiles, Summary};
+use crate::{Account, DriverSumsJson, NetworkSummary, Quantiles, Summary};
 
 /// A summary as JSON: times in nanoseconds (`_ns`), lengths in microseconds (`_us`), `null` where
 /// there is no sample.
@@ -27,6 +27,9 @@ pub struct SummaryJson {
     pub jain: Option<f64>,
     /// By id; 32767 is the idle domain.
     pub domains: Vec<DomainJson>,
+    /// For whom driver domains worked, by id; left out where the trace does not tell.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub driver_work: Vec<DriverSumsJson>,
     /// By number.
     pub pcpus: Vec<PcpuJson>,
 }
@@ -188,6 +191,11 @@ impl SummaryJson {
             runstates: summary.runstates,
             jain: summary.jain(&real),
             domains: domains.collect(),
+            driver_work: summary
+                .driver_work
+                .iter()
+                .map(DriverSumsJson::new)
+                .collect(),
             pcpus: pcpus.collect(),
         }
     }

@@ -12,6 +12,7 @@ use crate::jobs::JobBooks;
 use crate::network::NetworkBooks;
 use crate::summary::{Account, DomainSummary, PcpuSummary, Summary, VcpuSummary};
 use crate::told::Told;
+use crate::work::WorkBooks;
 
 /// Samples, over all vcpus, up to which every one is kept as it is: 32 Mi, 128 MiB of memory
 /// (256 MiB while a list grows). Beyond, the longest lists are turned into histograms that are
@@ -36,6 +37,8 @@ const WORTH_COMPRESSING: usize = 1 << 16;
 /// - Wake to run is a completed stay in runnable that followed blocked and led to running.
 /// - What a network delivered, replies to pings and finished jobs count for the domain when they
 ///   are recorded.
+/// - Work of a driver domain for another ([`Kind::DriverWork`]) counts when it is recorded, up to
+///   what the driver's vcpu is known to have executed.
 /// - After [`Kind::Lost`], and where the old state of a record is not the new state of the one
 ///   before, time is unknown until the vcpu's next record and gives no sample.
 ///
@@ -57,6 +60,7 @@ pub struct Meter {
     make_room_at: usize,
     network: NetworkBooks,
     jobs: JobBooks,
+    work: WorkBooks,
     losses: Losses,
     going_on: GoingOn,
     told: Told,
@@ -108,6 +112,7 @@ impl Meter {
             make_room_at: EXACT_SAMPLES_MAX,
             network: NetworkBooks::default(),
             jobs: JobBooks::default(),
+            work: WorkBooks::default(),
             losses: Losses::new(),
             going_on: GoingOn::new(),
             told: Told::default(),
@@ -119,7 +124,9 @@ impl Meter {
 
     /// A meter for the part of the trace from `from` up to, not including, `to`, for instance
     /// without the warm-up. States that reach over an edge count with the part inside; runs and
-    /// wake-ups count, at full length, when they end inside.
+    /// wake-ups count, at full length, when they end inside. So does work of driver domains for
+    /// others: a host has to write down (`mark`) at `from` and `to` what was done until then, or
+    /// work of a run that reaches over `from` counts for too much, and over `to` not at all.
     ///
     /// # Panics
     /// When `to` is before `from`.
@@ -196,6 +203,23 @@ impl Meter {
         if let Some(ran) = ran {
             self.pcpu(pcpu).ran(ran, over.vcpu.is_idle());
         }
+    }
+
+    /// Takes a `DriverWork` record.
+    fn worked(&mut self, record: &Record) {
+        let slot = self.index.get(&record.vcpu.word()).copied();
+        let mut ran = 0;
+        if let Some(slot) = slot {
+            let book = &mut self.books[slot as usize];
+            let part = book.executes(record.at.as_nanos(), &self.losses, self.window);
+            ran = book.sums.state[Runstate::Running as usize];
+            let is_idle = book.name.is_idle();
+            if let Some((pcpu, part)) = part {
+                self.pcpu(pcpu).ran(part, is_idle);
+            }
+        }
+        let taken = self.work.done(record, ran, self.window);
+        self.ignored_records += u64::from(!taken);
     }
 
     #[cold]
@@ -298,6 +322,15 @@ impl Meter {
                 ),
             }
         }
+        let busy = |id| {
+            let at = domains.binary_search_by_key(&id, |d| d.id);
+            at.map_or(0, |at| domains[at].total.running)
+        };
+        // Whatever could not be accounted for was not done for anybody either.
+        let driver_work = match missing {
+            Some(_) => Vec::new(),
+            None => self.work.finish(busy),
+        };
         for domain in &mut domains {
             domain.jobs = self.jobs.take(domain.id);
         }
@@ -315,6 +348,7 @@ impl Meter {
             lost_records: self.lost_records,
             ignored_records: self.ignored_records,
             domains,
+            driver_work,
             pcpus: pcpus.collect(),
         }
     }
@@ -354,6 +388,7 @@ impl Sink for Meter {
                     self.make_room();
                 }
             }
+            Kind::DriverWork => self.worked(record),
             Kind::NetDelivered if self.window.holds(at) => self.network.delivered(record),
             Kind::NetReply if self.window.holds(at) => {
                 self.samples += usize::from(self.network.replied(record));

@@ -2,7 +2,7 @@
 
 use domio_core::{DomainId, Instant, PcpuId, VcpuName};
 
-use crate::Quantiles;
+use crate::{DriverWork, Quantiles};
 
 /// The figures of a trace. Times are nanoseconds unless named otherwise.
 #[derive(Clone, PartialEq, Debug)]
@@ -23,6 +23,8 @@ pub struct Summary {
     pub ignored_records: u64,
     /// By domain id; the idle domain is one of them.
     pub domains: Vec<DomainSummary>,
+    /// For whom driver domains worked, by id; of those that worked for others.
+    pub driver_work: Vec<DriverWork>,
     /// By number.
     pub pcpus: Vec<PcpuSummary>,
 }

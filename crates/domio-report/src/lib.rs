@@ -7,6 +7,7 @@
 //! [`Comparison`](domio_lab::compare::Comparison) from the laboratory.
 
 pub mod data;
+pub mod driver_work;
 pub mod figure;
 pub mod html;
 pub mod observed;

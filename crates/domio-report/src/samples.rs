@@ -7,6 +7,7 @@
 use crate::data::{BarGroup, Bars, Chart, DataTable, Figure, Quantity, Section};
 use crate::figure;
 use crate::svg::COLOURS;
+use domio_lab::driver_work;
 use domio_lab::measure::{Group, MEASURES, Measure};
 use domio_lab::{Estimate, Sample};
 use std::collections::{BTreeMap, BTreeSet};
@@ -36,7 +37,8 @@ pub fn figures(members: &[(String, &[Sample])], order: &[String]) -> Vec<Figure>
         .iter()
         .flat_map(|(_, s)| s.iter().flat_map(Sample::values));
     let names: BTreeSet<&str> = values.map(|(name, _)| name).collect();
-    for name in names {
+    // Work of driver domains has pictures of its own.
+    for name in names.into_iter().filter(|n| !driver_work::is_part(n)) {
         match name.rsplit_once('.') {
             Some((group, measure)) => groups.entry(measure).or_default().push(group),
             None => alone.push(name),
@@ -206,6 +208,13 @@ mod tests {
         assert_eq!(bars.groups[10].name, "d11");
         assert_eq!(bars.groups[0].bars[1].unwrap().mean, 5.25);
         assert!(matches!(sections[1].figures[1].chart, Chart::Table(_)));
+    }
+
+    #[test]
+    fn work_of_driver_domains_is_left_to_its_own_pictures() {
+        let samples = samples(&["d1.share_pct", "driver_work.0.for.1_ms"], 2.0);
+        let figures = figures(&[("credit".to_owned(), &samples)], &[]);
+        assert_eq!(figures.len(), 2, "the share and what stands alone");
     }
 
     #[test]

@@ -1,8 +1,10 @@
 //! What guests and their packets wait for, as figures: the same for terminal and report.
 
 use crate::data::{Chart, DataTable, Figure, Quantity, Section, Stack, StackBar};
+use crate::driver_work;
 use crate::figure;
 use domio_core::DomainId;
+use domio_lab::driver_work::DriverFigures;
 use domio_meter::{Explanation, PacketWaits, Queue};
 use std::collections::BTreeMap;
 
@@ -45,6 +47,17 @@ impl Waits<'_> {
     fn name(&self, id: DomainId) -> String {
         let named = self.names.iter().find(|(d, _)| *d == id);
         named.map_or_else(|| id.to_string(), |(_, name)| name.clone())
+    }
+
+    /// Length of the time that counts, in milliseconds.
+    pub fn elapsed_ms(&self) -> f64 {
+        self.explanation.elapsed() as f64 / 1e6
+    }
+
+    /// For whom driver domains worked.
+    pub fn driver_work(&self) -> Vec<DriverFigures> {
+        let work = self.explanation.driver_work.iter();
+        work.map(|w| DriverFigures::of(w, self.names)).collect()
     }
 
     /// Guests whose packets took time.
@@ -190,6 +203,9 @@ impl Waits<'_> {
                 self.run_queues(),
             )],
         });
+        let order: Vec<String> = self.names.iter().map(|(_, name)| name.clone()).collect();
+        let work = driver_work::section(&self.driver_work(), &order, self.elapsed_ms());
+        sections.extend(work);
         sections
     }
 
@@ -241,7 +257,7 @@ fn percent(part: u64, whole: u64) -> f64 {
 pub(crate) mod tests {
     use super::*;
     use domio_core::{Instant, NetPlace};
-    use domio_meter::{Cause, DomainWaits, Side};
+    use domio_meter::{Cause, DomainWaits, DriverWork, Side};
 
     /// Domain 1 with packets that waited 60 ms for the scan and 30 behind domain 2, of 100 ms; it
     /// was runnable for 5 ms behind each of domains 2 to 10 and a millisecond behind nobody.
@@ -277,6 +293,16 @@ pub(crate) mod tests {
             end: Instant::from_nanos(ms(100)),
             lost_records: 0,
             domains: vec![guest, idle],
+            driver_work: Vec::new(),
+        }
+    }
+
+    /// Domain 2 worked 20 ms for domain 1 and 5 for nobody.
+    pub fn driver_work() -> DriverWork {
+        DriverWork {
+            driver: DomainId(2),
+            busy: 25_000_000,
+            done_for: [(DomainId(1), 20_000_000)].into(),
         }
     }
 
@@ -305,6 +331,23 @@ pub(crate) mod tests {
         assert!(verdicts[0].contains("60.0 %"), "{verdicts:?}");
         assert_eq!(verdicts.len(), 1, "none for a guest without packets");
         assert_eq!(waits.sections().len(), 2);
+    }
+
+    #[test]
+    fn work_of_driver_domains_is_a_section_where_there_is_any() {
+        let (mut explanation, names) = (explanation(), names());
+        explanation.driver_work = vec![driver_work()];
+        let waits = Waits {
+            explanation: &explanation,
+            names: &names,
+        };
+        let sections = waits.sections();
+        assert_eq!(sections.len(), 3);
+        let Chart::Stack(stack) = &sections[2].figures[0].chart else {
+            panic!("no stack");
+        };
+        assert_eq!(stack.parts, ["web", "nobody"]);
+        assert_eq!(stack.bars[0].lengths, [20.0, 5.0]);
     }
 
     #[test]

@@ -21,8 +21,8 @@ const HELD_MAX: usize = 4 << 20;
 /// RUNSTATE_CHANGE, [`Kind::Continue`](domio_core::Kind::Continue) INFCONT and CONTINUE_RUNNING.
 /// [`Kind::JobDone`](domio_core::Kind::JobDone),
 /// [`Kind::DriverWork`](domio_core::Kind::DriverWork) and the records of the network are left out:
-/// Xen knows nothing of jobs, of packets, and of whom a driver domain works for. A mark ([`Record::is_mark`]) is written as it is;
-/// `xenalyze` calls it strange and counts rightly.
+/// Xen knows nothing of jobs, of packets, and of whom a driver domain works for. A mark
+/// ([`Record::is_mark`]) is written as it is; `xenalyze` calls it strange and counts rightly.
 ///
 /// As xentrace does, it writes one window a pcpu and round, pcpus ascending. `W` needs no buffer of
 /// its own. A failing write stops the writing; `finish` tells.

@@ -80,6 +80,8 @@ impl Turnarounds {
 }
 
 impl Sink for Turnarounds {
+    const OWNERS: bool = false;
+
     fn record(&mut self, record: &Record) {
         if record.kind != Kind::JobDone {
             return;

@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use domio_core::DomainId;
 use serde::Serialize;
 
+use crate::DriverWorkJson;
+
 use super::result::{Cause, DomainWaits, Explanation, PacketWaits, Queue, Side};
 
 /// An explanation as JSON; times in nanoseconds.
@@ -16,6 +18,9 @@ pub struct ExplanationJson {
     pub lost_records: u64,
     /// By id.
     pub domains: Vec<WaitsJson>,
+    /// For whom driver domains worked, by id; left out where none worked for others.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub driver_work: Vec<DriverWorkJson>,
 }
 
 /// A domain, see [`DomainWaits`].
@@ -83,10 +88,12 @@ impl ExplanationJson {
     /// `explanation` as JSON; `name` gives the name of a domain.
     pub fn new(explanation: &Explanation, name: impl Fn(DomainId) -> Option<String>) -> Self {
         let domains = explanation.domains.iter();
+        let drivers = explanation.driver_work.iter();
         ExplanationJson {
             elapsed_ns: explanation.elapsed(),
             lost_records: explanation.lost_records,
             domains: domains.map(|d| waits(d, name(d.id))).collect(),
+            driver_work: drivers.map(|w| DriverWorkJson::new(w, &name)).collect(),
         }
     }
 }

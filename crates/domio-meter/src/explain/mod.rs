@@ -22,6 +22,11 @@
 //! for the **rate limit**, whatever anybody does meanwhile. From then on they wait for the driver
 //! domain again, whose timer may be late.
 //!
+//! # Work with an owner
+//!
+//! For whom driver domains worked meanwhile is summed up from [`Kind::DriverWork`], see
+//! [`DriverWork`](crate::DriverWork).
+//!
 //! # The event-channel scan
 //!
 //! A guest's packets may wait in the ring although the driver domain runs often enough: a kernel
@@ -42,6 +47,7 @@ pub use result::{Cause, DomainWaits, Explanation, PacketWaits, Queue, Side};
 use domio_core::{Instant, Kind, NetPlace, Record, Sink};
 
 use crate::account::Window;
+use crate::work::WorkBooks;
 use paths::Paths;
 use vcpus::Vcpus;
 
@@ -56,6 +62,7 @@ pub struct Explainer {
     now: u64,
     vcpus: Vcpus,
     paths: Paths,
+    work: WorkBooks,
     lost_records: u64,
 }
 
@@ -76,12 +83,15 @@ impl Explainer {
             now: 0,
             vcpus: Vcpus::default(),
             paths: Paths::default(),
+            work: WorkBooks::default(),
             lost_records: 0,
         }
     }
 
     /// For the time from `from` up to, not including, `to`. Records before it are needed all the
-    /// same.
+    /// same. A host with driver domains has to write down at `from` and at `to` for whom they
+    /// worked until then ([`Kind::DriverWork`]), or the work of a run that reaches over `from`
+    /// counts for too much, and over `to` not at all.
     ///
     /// # Panics
     /// When `to` is before `from`.
@@ -117,7 +127,9 @@ impl Explainer {
             end: Instant::from_nanos(self.window.to.min(self.now)),
             lost_records: self.lost_records,
             domains: self.vcpus.waits(),
+            driver_work: Vec::new(),
         };
+        explanation.driver_work = self.work.finish(|id| explanation.running(id));
         self.paths.add_to(&mut explanation);
         explanation
     }
@@ -158,6 +170,11 @@ impl Sink for Explainer {
                 .paths
                 .sent(record.vcpu.word(), record.data[0], record.data[1]),
             Kind::EvtchnServe => self.paths.served(record.vcpu.word(), record.data[0]),
+            Kind::DriverWork => {
+                // Whom there is no room for is among nobody's.
+                let ran = self.vcpus.ran(record.vcpu.word());
+                self.work.done(record, ran, self.window);
+            }
             Kind::DomainRemove => self.paths.removed(record.vcpu.domain),
             Kind::Lost => self.lost_records += u64::from(record.data[0]),
             _ => {}

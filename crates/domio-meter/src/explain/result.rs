@@ -1,8 +1,10 @@
 //! What an explanation says.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use domio_core::{DomainId, Instant, NetPlace};
+
+use crate::DriverWork;
 
 /// Who waited for what, as [`Explainer`](crate::Explainer) found. Times are nanoseconds.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -15,6 +17,8 @@ pub struct Explanation {
     pub lost_records: u64,
     /// By id; without the idle domain.
     pub domains: Vec<DomainWaits>,
+    /// For whom driver domains worked, by id; of those that worked for others.
+    pub driver_work: Vec<DriverWork>,
 }
 
 /// Waits of one domain.
@@ -96,6 +100,7 @@ impl Explanation {
     /// Adds the sums of another replication. Its time comes on top: [`Explanation::elapsed`] is
     /// that of both.
     pub fn add(&mut self, other: &Explanation) {
+        self.add_work(other);
         self.end += other.end.saturating_since(other.start);
         self.lost_records += other.lost_records;
         for theirs in &other.domains {
@@ -114,6 +119,33 @@ impl Explanation {
                 }
             }
         }
+    }
+
+    /// Time that the vcpus of a domain ran.
+    pub(super) fn running(&self, id: DomainId) -> u64 {
+        let at = self.domains.binary_search_by_key(&id, |d| d.id);
+        at.map_or(0, |at| self.domains[at].running)
+    }
+
+    /// Adds the work of the driver domains of another replication.
+    fn add_work(&mut self, other: &Explanation) {
+        let drivers = self.driver_work.iter().chain(&other.driver_work);
+        let drivers: BTreeSet<DomainId> = drivers.map(|w| w.driver).collect();
+        let sum = |driver| {
+            let mut sum = DriverWork {
+                driver,
+                ..DriverWork::default()
+            };
+            for part in [&*self, other] {
+                match part.driver_work.iter().find(|w| w.driver == driver) {
+                    Some(work) => sum.add(work),
+                    // It worked for nobody.
+                    None => sum.busy += part.running(driver),
+                }
+            }
+            sum
+        };
+        self.driver_work = drivers.into_iter().map(sum).collect();
     }
 
     /// The waits of a domain, which is added if it is not there.

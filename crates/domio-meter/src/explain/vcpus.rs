@@ -76,6 +76,12 @@ impl Vcpus {
         }
     }
 
+    /// Time that the vcpu with this word ran.
+    pub fn ran(&self, word: u32) -> u64 {
+        let vcpu = self.index.get(&word).map(|i| &self.list[*i]);
+        vcpu.map_or(0, |v| v.times[Runstate::Running as usize])
+    }
+
     /// What the vcpu with this word does.
     pub fn doing(&self, word: u32) -> Doing {
         let Some(&i) = self.index.get(&word) else {

@@ -3,7 +3,7 @@
 use crate::figure;
 use crate::text::{Cell, Column, Table, Tone};
 use domio_core::DomainId;
-use domio_meter::{AccountJson, DomainJson, JobsJson, NetworkJson, SummaryJson};
+use domio_meter::{AccountJson, DomainJson, DriverSumsJson, JobsJson, NetworkJson, SummaryJson};
 
 /// Domains, pcpus and what the trace covers. `name` gives the name of a domain, where one is known.
 pub fn render(
@@ -61,6 +61,14 @@ pub fn render(
         false => format!("{}\n", table.render(width)),
     };
     let (jobs, networks) = (if_any(&jobs), if_any(&networks));
+    let work: String = summary
+        .driver_work
+        .iter()
+        .fold(String::new(), |text, work| {
+            let driver = title(work.driver, &name);
+            let table = driver_work(summary, work, &name).render(width);
+            text + &format!("Work of {driver} for others:\n\n{table}\n")
+        });
     let jain = match summary.jain {
         Some(index) if summary.domains.iter().filter(|d| real(d.id)).count() > 1 => {
             let index = figure::number(index);
@@ -73,7 +81,7 @@ pub fn render(
         n => format!(", {n} more were lost when they were recorded"),
     };
     format!(
-        "{}\n{jain}{jobs}{networks}{}\n{} records in {} s{lost}\n",
+        "{}\n{jain}{jobs}{networks}{work}{}\n{} records in {} s{lost}\n",
         domains.render(width),
         pcpus.render(width),
         summary.records,
@@ -95,6 +103,27 @@ fn per_domain<const N: usize>(
             let title = Cell::new(title(domain.id, name), Tone::Strong);
             table.row([title].into_iter().chain(figures.map(Cell::from)));
         }
+    }
+    table
+}
+
+/// For whom a driver domain worked.
+fn driver_work(
+    summary: &SummaryJson,
+    work: &DriverSumsJson,
+    name: &impl Fn(u16) -> Option<String>,
+) -> Table {
+    let mut table = Table::new([
+        Column::words("for").whole(),
+        Column::figures("share\n[% of one pcpu]"),
+        Column::figures("time\n[ms]"),
+    ]);
+    let others = work.for_ns.iter().map(|(id, ns)| (title(*id, name), *ns));
+    let rest = [("nobody", work.nobody_ns), ("busy", work.busy_ns)];
+    for (name, ns) in others.chain(rest.map(|(name, ns)| (name.to_owned(), ns))) {
+        let ms = figure::number(ns as f64 / 1e6);
+        let percent = percent(summary, ns);
+        table.row([Cell::new(name, Tone::Strong), percent.into(), ms.into()]);
     }
     table
 }
@@ -156,6 +185,7 @@ fn figures(summary: &SummaryJson, account: &AccountJson) -> [String; 7] {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::text::table::tests::plain;
     use domio_core::{Instant, PcpuId, Record, Runstate, Sink, VcpuName};
     use domio_meter::Meter;
 
@@ -171,10 +201,30 @@ mod tests {
         change(30, guest, Runstate::Running, Runstate::Blocked);
         change(30, idle, Runstate::Runnable, Runstate::Running);
         change(100, idle, Runstate::Running, Runstate::Runnable);
-        let summary = SummaryJson::new(&meter.finish(), 1_000_000_000);
+        let mut summary = SummaryJson::new(&meter.finish(), 1_000_000_000);
         let text = render(&summary, |id| (id == 3).then(|| "web".into()), None);
         assert!(text.contains("d3 web") && text.contains("30.00"), "{text}");
         assert!(!text.contains("idle"));
         assert!(text.ends_with("4 records in 0.1 s\n"), "{text}");
+        assert!(!text.contains("Work of"));
+        summary.driver_work = vec![DriverSumsJson {
+            driver: 0,
+            busy_ns: 30_000_000,
+            for_ns: [(3, 20_500_000)].into(),
+            nobody_ns: 9_500_000,
+        }];
+        let text = plain(&render(
+            &summary,
+            |id| (id == 3).then(|| "web".into()),
+            None,
+        ));
+        let (_, work) = text.split_once("\nWork of d0 for others:\n\n").unwrap();
+        let rows: Vec<String> = work
+            .lines()
+            .map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "))
+            .collect();
+        for row in ["d3 web 20.50 20.5", "nobody 9.50 9.5", "busy 30.00 30"] {
+            assert!(rows.iter().any(|r| r == row), "{row}: {text}");
+        }
     }
 }

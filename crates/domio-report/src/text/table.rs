@@ -170,7 +170,7 @@ fn styled(cell: &Cell) -> comfy_table::Cell {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
 
     fn table() -> Table {
@@ -189,7 +189,8 @@ mod tests {
         table
     }
 
-    fn plain(text: &str) -> String {
+    /// `text` without the codes for colours.
+    pub fn plain(text: &str) -> String {
         let mut out = String::new();
         let mut rest = text;
         while let Some((before, after)) = rest.split_once('\u{1b}') {

@@ -1,10 +1,11 @@
 //! What guests and their packets wait for, as tables.
 
 use crate::figure;
-use crate::text::{Cell, Column, Table, Tone};
+use crate::text::{self, Cell, Column, Table, Tone};
 use crate::waits::{Shares, Waits};
 
 /// Three tables and a sentence for each guest with packets; without any, the table of run queues.
+/// Then a table for each driver domain that worked for others.
 pub fn render(waits: Waits<'_>, width: Option<u16>) -> String {
     let mut text = String::new();
     let packets = waits.packets();
@@ -33,6 +34,11 @@ pub fn render(waits: Waits<'_>, width: Option<u16>) -> String {
     text += "Domains in run queues, by who ran meanwhile, in % of the time:\n\n";
     let first = (&["it runs".to_owned()][..], runs.collect());
     text += &table("domain", first, &shares).render(width);
+    let work = waits.driver_work();
+    if !work.is_empty() {
+        text += "\n";
+        text += &text::driver_work::render(&work, waits.elapsed_ms(), width);
+    }
     for verdict in waits.verdicts() {
         text += "\n";
         text += &verdict;
@@ -81,7 +87,7 @@ fn percent(part: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::waits::tests::{explanation, names};
+    use crate::waits::tests::{driver_work, explanation, names};
     use domio_meter::Explanation;
 
     #[test]
@@ -103,7 +109,19 @@ mod tests {
         ] {
             assert!(text.contains(part), "{part}: {text}");
         }
-        assert!(!text.contains("missing"));
+        assert!(!text.contains("missing") && !text.contains("Work of"));
+        explanation.driver_work = vec![driver_work()];
+        let with_work = render(&explanation);
+        let table = with_work.split("\nWork of d2 for others:\n\n").nth(1);
+        let table = table.unwrap();
+        assert!(
+            table.contains("web") && table.contains("nobody"),
+            "{with_work}"
+        );
+        // What the guests waited for stands last, as it does without.
+        let rest = table.split("\nPackets of").nth(1).unwrap();
+        assert!(text.ends_with(rest));
+        explanation.driver_work.clear();
         explanation.lost_records = 7;
         assert!(render(&explanation).contains("7 records are missing"));
         explanation

@@ -5,13 +5,15 @@ use crate::cmd::{policy, run};
 use crate::out::{self, Status};
 use crate::progress::progress;
 use anyhow::bail;
-use domio_core::NullSink;
+use domio_core::DomainId;
 use domio_lab::compare::Comparison;
+use domio_lab::driver_work::{self, OwnersOnly};
 use domio_lab::measure::{self, Measure};
 use domio_lab::replicate::on_all_cores;
 use domio_lab::simulate::{RunFault, domains, simulate};
 use domio_lab::{Progress, Sample};
 use domio_report::data::{ReportData, Section};
+use domio_report::driver_work as pictures;
 use domio_report::{figure, html, samples, text};
 use domio_scenario::{Built, Scenario};
 use domio_sched::{Descriptor, Policy};
@@ -36,17 +38,17 @@ pub fn run(args: &Compare, global: &Global) -> anyhow::Result<Status> {
         Err(fault) => return Err(run::failed(&fault)),
     };
     let policies: Vec<(String, Vec<Sample>)> = args.policies.iter().cloned().zip(samples).collect();
-    let names: Vec<String> = domains(builts[0])
-        .into_iter()
-        .map(|(_, name)| name)
-        .collect();
-    let tables = measure::comparisons(&names, &policies);
+    let domains = domains(builts[0]);
+    let tables = Tables {
+        measures: measure::comparisons(&names(&domains), &policies),
+        driver_work: driver_work::comparisons(&domains, &policies, run::measured_ms(builts[0])),
+    };
     match args.json {
         true => out::json(&to_json(args, &hosts[0], &tables))?,
         false => out::text(&to_text(&tables, args.how.replications))?,
     }
     if let Some((path, output)) = report {
-        let report = draw(args, &hosts[0], &policies);
+        let report = draw(args, &hosts[0], &policies, &tables.driver_work);
         output.write_whole(html::page(&report).as_bytes())?;
         out::message(&format!("wrote {}", path.display()));
     }
@@ -101,8 +103,10 @@ fn simulate_all(
         |(built, _)| built.policy.descriptor.name,
         progress,
         |(built, n)| {
-            let result = simulate(built, *n, NullSink)?;
-            Ok(measure::sample(&result.summary, &domains(built)))
+            let result = simulate(built, *n, OwnersOnly)?;
+            let mut sample = measure::sample(&result.summary, &domains(built));
+            driver_work::note(&mut sample, &result.summary);
+            Ok(sample)
         },
     );
     let samples = results
@@ -112,14 +116,29 @@ fn simulate_all(
     Ok(by_policy.map(<[Sample]>::to_vec).collect())
 }
 
-fn to_text(tables: &[(Measure, Comparison)], replications: u32) -> String {
+/// What is compared, policies by domains.
+struct Tables {
+    measures: Vec<(Measure, Comparison)>,
+    /// By driver domain, whose name it is.
+    driver_work: Vec<(String, Comparison)>,
+}
+
+fn names(domains: &[(DomainId, String)]) -> Vec<String> {
+    domains.iter().map(|(_, name)| name.clone()).collect()
+}
+
+fn to_text(tables: &Tables, replications: u32) -> String {
     let mut text = String::new();
-    for (measure, table) in tables {
+    for (measure, table) in &tables.measures {
         let title = figure::heading(measure.title, measure.unit);
         text += &format!(
             "{title}\n\n{}\n",
             text::compare::render(table, out::width())
         );
+    }
+    for (driver, table) in &tables.driver_work {
+        let table = text::compare::render(table, out::width());
+        text += &format!("work of {driver} for others\n\n{table}\n");
     }
     text + match replications {
         1 => "One replication: no intervals. Ask for more with --replications.\n",
@@ -127,11 +146,7 @@ fn to_text(tables: &[(Measure, Comparison)], replications: u32) -> String {
     }
 }
 
-fn to_json(
-    args: &Compare,
-    (scenario, built): &(Scenario, Built),
-    tables: &[(Measure, Comparison)],
-) -> Value {
+fn to_json(args: &Compare, (scenario, built): &(Scenario, Built), tables: &Tables) -> Value {
     let table = |(measure, table): &(Measure, Comparison)| {
         json!({
             "measure": measure.key,
@@ -140,36 +155,45 @@ fn to_json(
             "table": table,
         })
     };
-    json!({
+    let mut json = json!({
         "scenario": scenario.name(),
         "policies": args.policies,
         "seed": built.seed,
         "replications": args.how.replications,
-        "measures": tables.iter().map(table).collect::<Vec<_>>(),
-    })
+        "measures": tables.measures.iter().map(table).collect::<Vec<_>>(),
+    });
+    if !tables.driver_work.is_empty() {
+        let work = tables.driver_work.iter();
+        let work = work.map(|(driver, table)| json!({ "driver": driver, "table": table }));
+        json["driver_work"] = work.collect();
+    }
+    json
 }
 
 fn draw(
     args: &Compare,
     (scenario, built): &(Scenario, Built),
     policies: &[(String, Vec<Sample>)],
+    driver_work: &[(String, Comparison)],
 ) -> ReportData {
     let members: Vec<(String, &[Sample])> = policies
         .iter()
         .map(|(name, samples)| (name.clone(), samples.as_slice()))
         .collect();
-    let domains: Vec<String> = domains(built).into_iter().map(|(_, name)| name).collect();
+    let domains = self::names(&domains(built));
     let names = args.policies.join(", ");
+    let mut sections = vec![Section {
+        title: "Domains by policy".to_owned(),
+        text: String::new(),
+        figures: samples::figures(&members, &domains),
+    }];
+    sections.extend(pictures::compared(driver_work, &domains));
     ReportData {
         title: format!("{}: {names}", run::title(scenario)),
         lead: scenario.plan().description.clone().unwrap_or_default(),
         provenance: run::provenance(scenario, built, &names, args.how.replications),
         overview: Vec::new(),
         ledger: None,
-        sections: vec![Section {
-            title: "Domains by policy".to_owned(),
-            text: String::new(),
-            figures: samples::figures(&members, &domains),
-        }],
+        sections,
     }
 }

@@ -7,6 +7,7 @@ use crate::out::{self, Status};
 use crate::progress::progress;
 use anyhow::{Context, anyhow};
 use domio_core::{DomainId, Duration, Record, Sink};
+use domio_lab::driver_work::{self, DriverFigures, DriverFiguresJson};
 use domio_lab::measure::{self, Group, MEASURES};
 use domio_lab::observe::{Observer, Seen};
 use domio_lab::replays::RecordedDemands;
@@ -14,9 +15,11 @@ use domio_lab::replicate::replicate;
 use domio_lab::simulate::{self, RunFault};
 use domio_lab::{Estimate, Sample};
 use domio_report::data::{Chart, Figure, ReportData, Section};
+use domio_report::driver_work as pictures;
 use domio_report::{html, observed, samples, text};
 use domio_scenario::{Built, Scenario};
 use domio_trace::{PerfettoWriter, TraceWriter, scenario_sha256};
+use serde::Serialize;
 use serde_json::{Map, Value, json};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -44,6 +47,7 @@ pub fn run(args: &Run, global: &Global) -> anyhow::Result<Status> {
         let result = simulate::simulate(&built, n, outputs.unwrap_or_default())?;
         let mut sample = measure::sample(&result.summary, &simulate::domains(&built));
         measure::note_drops(&mut sample, &result.dropped);
+        driver_work::note(&mut sample, &result.summary);
         Ok((sample, result.sink))
     });
     let results: Result<Vec<_>, RunFault> = results.into_iter().collect();
@@ -55,10 +59,13 @@ pub fn run(args: &Run, global: &Global) -> anyhow::Result<Status> {
     let seen = first.finish(args)?;
 
     let domains = simulate::domains(&built);
-    let names = names(&domains);
+    let drivers = driver_work::figures(&samples, &domains, measured_ms(&built));
     match args.json {
-        true => out::json(&to_json(&scenario, &built, count, &domains, &samples))?,
-        false => out::text(&text::domains::render(&names, &samples, out::width()))?,
+        true => out::json(&RunJson {
+            rest: to_json(&scenario, &built, count, &domains, &samples),
+            driver_work: drivers.into_iter().map(Into::into).collect(),
+        })?,
+        false => out::text(&to_text(&built, &domains, &samples, &drivers))?,
     }
     if let (Some((path, output)), Some(seen)) = (report_to, seen) {
         let report = report(&scenario, &built, args, &samples, &seen);
@@ -125,6 +132,11 @@ pub fn failed(fault: &RunFault) -> anyhow::Error {
         "{fault}\n{dump}\nif the policy is your own, correct it; \
          if it ships with domio, report this with the scenario and the seed"
     )
+}
+
+/// Length of the measured time in milliseconds.
+pub fn measured_ms(built: &Built) -> f64 {
+    built.duration.as_nanos() as f64 / 1e6
 }
 
 fn names(domains: &[(DomainId, String)]) -> Vec<String> {
@@ -219,6 +231,30 @@ impl Sink for Outputs {
     }
 }
 
+fn to_text(
+    built: &Built,
+    domains: &[(DomainId, String)],
+    samples: &[Sample],
+    drivers: &[DriverFigures],
+) -> String {
+    let width = out::width();
+    let text = text::domains::render(&names(domains), samples, width);
+    match text::driver_work::render(drivers, measured_ms(built), width) {
+        work if work.is_empty() => text,
+        work => format!("{text}\n{work}"),
+    }
+}
+
+/// What `--json` prints. A host without driver domains has no work of theirs.
+#[derive(Serialize)]
+struct RunJson {
+    #[serde(flatten)]
+    rest: Value,
+    // Here and not among the rest, where names would be sorted.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    driver_work: Vec<DriverFiguresJson>,
+}
+
 fn to_json(
     scenario: &Scenario,
     built: &Built,
@@ -279,6 +315,9 @@ fn report(
         text: String::new(),
         figures,
     }];
+    let measured_ms = measured_ms(built);
+    let drivers = driver_work::figures(samples, &domains, measured_ms);
+    sections.extend(pictures::section(&drivers, &names, measured_ms));
     sections.extend(observed::sections(seen, &domains, TIMELINE));
     ReportData {
         title: title(scenario),

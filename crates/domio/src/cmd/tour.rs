@@ -39,6 +39,8 @@ struct Part {
 struct Eyes(Option<Observer>);
 
 impl Sink for Eyes {
+    const OWNERS: bool = false;
+
     fn record(&mut self, record: &Record) {
         if let Some(observer) = &mut self.0 {
             observer.record(record);

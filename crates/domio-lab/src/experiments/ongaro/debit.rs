@@ -127,6 +127,8 @@ impl Watch {
 }
 
 impl Sink for Watch {
+    const OWNERS: bool = false;
+
     fn record(&mut self, record: &Record) {
         if record.kind == Kind::Wake && record.vcpu.domain == self.domain {
             self.wakeups += 1;

@@ -151,6 +151,9 @@ struct Recorder<S> {
 }
 
 impl<S: Sink> Sink for Recorder<S> {
+    // No figure is made of them here.
+    const OWNERS: bool = S::OWNERS;
+
     #[inline]
     fn record(&mut self, record: &Record) {
         let [_, _, low, high] = record.data;

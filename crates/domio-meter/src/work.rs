@@ -1,0 +1,103 @@
+//! What a trace tells of for whom driver domains work.
+
+mod json;
+
+pub use json::{DriverSumsJson, DriverWorkJson, InOrder};
+
+use std::collections::BTreeMap;
+
+use domio_core::{DomainId, Record};
+use domio_trace::VCPUS_MAX;
+
+use crate::account::Window;
+
+/// What a driver domain did for others, in nanoseconds.
+///
+/// What it did for each and what it did for nobody sum to the time that it was busy, exactly.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct DriverWork {
+    /// The driver domain.
+    pub driver: DomainId,
+    /// Time that its vcpus executed.
+    pub busy: u64,
+    /// The part of it that was done on behalf of others, by domain; at most `busy` in all.
+    pub done_for: BTreeMap<DomainId, u64>,
+}
+
+impl DriverWork {
+    /// The part of the busy time that was done for nobody: the domain's own processes, and what
+    /// the hypervisor does in the time of its vcpus.
+    pub fn nobody(&self) -> u64 {
+        let others = self
+            .done_for
+            .values()
+            .fold(0, |a: u64, b| a.saturating_add(*b));
+        self.busy.saturating_sub(others)
+    }
+
+    /// Adds that of another run.
+    pub fn add(&mut self, other: &DriverWork) {
+        self.busy += other.busy;
+        for (owner, ns) in &other.done_for {
+            *self.done_for.entry(*owner).or_default() += ns;
+        }
+    }
+}
+
+/// Sums of all driver domains.
+///
+/// A record tells of the time since the one before, or since the host has last written down all
+/// such work, which it does where a vcpu leaves its pcpu and where a trace or its measured part
+/// begins and ends. So a record counts as a whole when it comes after the begin, and not at all at
+/// the begin. It never counts for more than the vcpu is known to have executed within the time that
+/// counts and no other record has taken: what is done before the first runstate record of a vcpu,
+/// while records were lost, or by a damaged record does not count.
+#[derive(Debug, Default)]
+pub(crate) struct WorkBooks {
+    /// Time that records took, by the driver's vcpu.
+    taken: BTreeMap<u32, u64>,
+    /// By driver domain and by whom it worked for.
+    sums: BTreeMap<(DomainId, DomainId), u64>,
+}
+
+impl WorkBooks {
+    /// Takes a `DriverWork` record of a vcpu that has executed for `ran` ns so far of the time that
+    /// counts. Returns whether it found room: no host has so many domains.
+    pub fn done(&mut self, record: &Record, ran: u64, window: Window) -> bool {
+        let (at, vcpu) = (record.at.as_nanos(), record.vcpu);
+        let Some((owner, ns)) = record.done_for().filter(|_| window.ends_in(at)) else {
+            return true;
+        };
+        let taken = self.taken.get(&vcpu.word()).copied().unwrap_or(0);
+        let counts = ns.min(ran.saturating_sub(taken));
+        if counts == 0 {
+            return true;
+        }
+        let key = (vcpu.domain, owner);
+        if self.sums.len() >= VCPUS_MAX && !self.sums.contains_key(&key) {
+            return false;
+        }
+        self.taken.insert(vcpu.word(), taken + counts);
+        *self.sums.entry(key).or_default() += counts;
+        true
+    }
+
+    /// The sums of each driver domain that worked for others, by id; `busy` gives the time that a
+    /// domain executed.
+    pub fn finish(&self, busy: impl Fn(DomainId) -> u64) -> Vec<DriverWork> {
+        let mut all: Vec<DriverWork> = Vec::new();
+        for (&(driver, owner), &ns) in &self.sums {
+            if all.last().is_none_or(|w| w.driver != driver) {
+                all.push(DriverWork {
+                    driver,
+                    busy: busy(driver),
+                    done_for: BTreeMap::new(),
+                });
+            }
+            if let Some(work) = all.last_mut() {
+                work.done_for.insert(owner, ns);
+            }
+        }
+        all
+    }
+}
