@@ -9,14 +9,14 @@
 //! caps in percent of one pcpu):
 //!
 //! ```text
-//! newest  = (gotten + waited) / t                  at most 100 % a vcpu
-//! demand  = newest                                 the first time
-//!           (w * newest + (100 - w) * demand before) / 100    from then on
-//! want    = demand * (100 + headroom) / 100        rounded up to a whole percent
-//!           cap + hysteresis at least, if there is a cap and newest >= cap: the domain is held
-//!           back, and would use more if it could
-//! most    = ceiling of the domain, or else of the controller, or 100 % a vcpu if that is less
-//! target  = want, but floor at least and `most` at most
+//! newest    = (gotten + waited) / t                at most 100 % a vcpu
+//! held back = there is a cap, and newest >= cap: the domain would use more if it could
+//! demand    = newest                               the first time, and when held back
+//!             (w * newest + (100 - w) * demand before) / 100    else
+//! want      = demand * (100 + headroom) / 100      rounded up to a whole percent
+//!             cap + hysteresis at least            when held back
+//! most      = ceiling of the domain, or else of the controller, or 100 % a vcpu if that is less
+//! target    = want, but floor at least and `most` at most
 //! ```
 //!
 //! `w` is `newest_percent`. The cap becomes `target` when there is none yet, when the cap lies
@@ -24,11 +24,12 @@
 //! `hysteresis` or more apart. A floor above `most` counts as `most`.
 //!
 //! Time offline is no demand, although a domain that its cap parks is offline: nobody can tell such
-//! time from a pause by the operator. A held back domain grows all the same, as its `newest` is its
-//! cap.
+//! time from a pause by the operator. A domain that is held back grows all the same, as its `newest`
+//! is its cap; what it used before it ran into the cap is no guide then.
 //!
 //! Left alone are domains without a cap to set or without vcpus, driver domains unless `drivers`
-//! says otherwise, and everybody in an interval in which no time went by.
+//! says otherwise, and everybody in an interval in which no time went by. Who could not be capped in
+//! an interval has no "demand before" in the next.
 
 use crate::change::{Answers, CAP_PER_VCPU, Change, Kinds};
 use crate::contract::{Conflict, Controller, Descriptor, Entry, Promises, interval_ms};
@@ -193,12 +194,11 @@ impl CapFollowsDemand {
     }
 
     /// The cap that `domain` is to have instead of `cap`, if any.
-    fn target(&self, domain: &DomainSeen, cap: u32, newest: u64, demand: u64) -> Option<u32> {
+    fn target(&self, domain: &DomainSeen, cap: u32, held_back: bool, demand: u64) -> Option<u32> {
         let most = self.most(domain);
         let floor = self.floor.min(most);
         let roomy = (demand * (100 + self.headroom)).div_ceil(100 * PERCENT);
         let mut want = u32::try_from(roomy).unwrap_or(u32::MAX);
-        let held_back = cap > 0 && newest >= u64::from(cap) * PERCENT;
         if held_back {
             want = want.max(cap.saturating_add(self.hysteresis));
         }
@@ -236,10 +236,14 @@ impl Controller for CapFollowsDemand {
                 continue;
             };
             let newest = share.min(u64::from(domain.vcpus) * u64::from(CAP_PER_VCPU) * PERCENT);
-            let before = *self.demands.get(&domain.id).unwrap_or(&newest);
+            let held_back = cap > 0 && newest >= u64::from(cap) * PERCENT;
+            let before = match self.demands.get(&domain.id) {
+                Some(before) if !held_back => *before,
+                _ => newest,
+            };
             let demand = (self.newest * newest + (100 - self.newest) * before) / 100;
             self.demands.insert(domain.id, demand);
-            if let Some(target) = self.target(domain, cap, newest, demand) {
+            if let Some(target) = self.target(domain, cap, held_back, demand) {
                 answers.domain(domain.id, Change::Cap(target));
             }
         }
