@@ -24,12 +24,12 @@
 //! `hysteresis` or more apart. A floor above `most` counts as `most`.
 //!
 //! Time offline is no demand, although a domain that its cap parks is offline: nobody can tell such
-//! time from a pause by the operator. A domain that is held back grows all the same, as its `newest`
-//! is its cap; what it used before it ran into the cap is no guide then.
+//! time from a pause by the operator. A domain that is held back grows all the same, as its
+//! `newest` is its cap; what it used before it ran into the cap is no guide then.
 //!
 //! Left alone are domains without a cap to set or without vcpus, driver domains unless `drivers`
-//! says otherwise, and everybody in an interval in which no time went by. Who could not be capped in
-//! an interval has no "demand before" in the next.
+//! says otherwise, and everybody in an interval in which no time went by. Who could not be capped
+//! in an interval has no "demand before" in the next.
 
 use crate::change::{Answers, CAP_PER_VCPU, Change, Kinds};
 use crate::contract::{Conflict, Controller, Descriptor, Entry, Promises, interval_ms};

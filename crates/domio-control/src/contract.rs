@@ -18,6 +18,9 @@
 //! be rounded by the host. A controller therefore believes [`DomainSeen::set`] and not its own
 //! memory of what it answered.
 //!
+//! What an operator wants for a domain (a ceiling, a share with all that is done on its behalf) is
+//! a parameter of the domain. It cannot be read off the settings once a controller changes them.
+//!
 //! # Who is there
 //!
 //! Domains come and go between observations. One that an observation does not show is gone, and its

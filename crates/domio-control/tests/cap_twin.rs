@@ -42,8 +42,8 @@ impl Twin {
         abilities.cap && domain.set.cap.is_some() && domain.vcpus > 0 && !spared
     }
 
-    /// Millionths of one pcpu that the domain wanted in each interval of its life, newest first, and
-    /// whether its cap held it back.
+    /// Millionths of one pcpu that the domain wanted in each interval of its life, and whether its
+    /// cap held it back; newest first.
     fn life(&self, id: DomainId) -> Vec<(i128, bool)> {
         let mut life = Vec::new();
         for call in self.calls.iter().rev() {

@@ -1,8 +1,8 @@
 //! Controllers with one bug each, which the [conformance suite](crate::conformance) must catch.
 //!
 //! Every one is the controller [`half::Half`] but for one mistake. Its documentation describes the
-//! mistake, and [`Bug::CAUGHT_BY`] names the one checker that sees it; a test holds both to it. None
-//! of them is in the registry.
+//! mistake, and [`Bug::CAUGHT_BY`] names the one checker that sees it; a test holds both to it.
+//! None of them is in the registry.
 
 pub mod answers;
 pub mod half;

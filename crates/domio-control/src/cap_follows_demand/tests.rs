@@ -128,7 +128,7 @@ fn floor_and_ceiling_hold() {
 
 #[test]
 fn who_is_held_back_grows_by_the_hysteresis_at_least() {
-    // 4 % and a quarter are 5 %, which is less than the hysteresis above 4 % and would be no change.
+    // 4 % and a quarter are 5 %, which is less than the hysteresis above 4 %: no change.
     let mut ten = controller(&[("floor_percent", 1), ("hysteresis_percent", 10)]);
     assert_eq!(one(&mut ten, 4, 0, 4), Some(14));
     assert_eq!(one(&mut ten, 3, 0, 14), None, "it has room now");
@@ -141,7 +141,7 @@ fn who_is_held_back_grows_by_the_hysteresis_at_least() {
 fn what_was_before_is_no_guide_for_who_is_held_back() {
     let mut plain = controller(&[("newest_percent", 50)]);
     assert_eq!(one(&mut plain, 10, 0, 50), Some(13), "12.5 %, rounded up");
-    // Somebody gave it 50 %, and it takes all of that: 62.5 %, not a quarter above half of 10 and 50.
+    // It was given 50 % and takes all of it: 62.5 %, not a quarter above half of 10 and 50.
     assert_eq!(one(&mut plain, 50, 0, 50), Some(63));
     // Half of 50 and of 40 are 45 %, which makes 56.25 %.
     assert_eq!(one(&mut plain, 40, 0, 63), Some(57));
