@@ -19,7 +19,7 @@ pub mod version;
 
 pub use cpuset::{CpuSet, MAX_PCPUS};
 pub use id::{DomainId, PcpuId, VcpuId, VcpuName};
-pub use params::{ParamError, ParamKind, ParamSpec, ParamValues};
+pub use params::{Conflict, ParamError, ParamKind, ParamSpec, ParamValues};
 pub use place::NetPlace;
 pub use record::{Kind, NullSink, Record, Runstate, Sink};
 pub use table::PcpuTable;

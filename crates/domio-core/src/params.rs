@@ -4,6 +4,7 @@
 //! default and meaning. The scenario schema, the error messages, `--help` and the documentation
 //! derive from that declaration.
 
+use alloc::string::String;
 use core::fmt;
 
 /// Most parameters that one declaration may have.
@@ -50,6 +51,21 @@ pub enum ParamError {
     Unknown,
     /// The value is not in range; holds the declaration, whose [`ParamSpec::range`] tells what is.
     OutOfRange(&'static ParamSpec),
+}
+
+/// Values of declared parameters, each in its range, that do not go together.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Conflict {
+    /// Name of the parameter to change.
+    pub param: &'static str,
+    /// Name of the parameter that it clashes with, which may be at its default.
+    pub with: &'static str,
+    /// What is wrong, as a sentence without a full stop.
+    pub problem: String,
+    /// What would be right, such as the bound of `param`.
+    pub expected: String,
+    /// What to do about it.
+    pub hint: &'static str,
 }
 
 /// Values of a declared list of parameters.
@@ -199,6 +215,18 @@ impl fmt::Display for ParamError {
 }
 
 impl core::error::Error for ParamError {}
+
+impl fmt::Display for Conflict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{}; expected {}: {}",
+            self.problem, self.expected, self.hint
+        )
+    }
+}
+
+impl core::error::Error for Conflict {}
 
 #[cfg(test)]
 mod tests {

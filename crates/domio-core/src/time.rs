@@ -109,6 +109,12 @@ impl Duration {
         self.0 == 0
     }
 
+    /// `self + other`, [`Duration::MAX`] at most.
+    #[inline]
+    pub const fn saturating_add(self, other: Duration) -> Duration {
+        Duration(self.0.saturating_add(other.0))
+    }
+
     /// `self - other`, zero when `other` is longer.
     #[inline]
     pub const fn saturating_sub(self, other: Duration) -> Duration {

@@ -19,8 +19,8 @@
 //! work is Xen's (xen-spec 0.2): timers first, then `schedule`.
 
 use crate::cx::Cx;
-use alloc::string::String;
 use core::fmt;
+pub use domio_core::Conflict;
 use domio_core::{DomainId, Duration, Instant, ParamSpec, ParamValues, PcpuId, VcpuId};
 
 /// Why a vcpu became runnable.
@@ -129,33 +129,6 @@ pub struct Descriptor {
     /// What it promises.
     pub promises: Promises,
 }
-
-/// Values of a policy's parameters, each in its range, that do not go together.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Conflict {
-    /// Name of the parameter to change.
-    pub param: &'static str,
-    /// Name of the parameter that it clashes with, which may be at its default.
-    pub with: &'static str,
-    /// What is wrong, as a sentence without a full stop.
-    pub problem: String,
-    /// What would be right, such as the bound of `param`.
-    pub expected: String,
-    /// What to do about it.
-    pub hint: &'static str,
-}
-
-impl fmt::Display for Conflict {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "{}; expected {}: {}",
-            self.problem, self.expected, self.hint
-        )
-    }
-}
-
-impl core::error::Error for Conflict {}
 
 /// A CPU scheduling policy. See the [module page](self) for the order of calls.
 ///

@@ -3,6 +3,10 @@
 //! Help (`--help`), man pages (`domio man`) and completions (`domio completions`) are made from it.
 //! Parsing only validates what can be judged without reading files.
 
+mod registered;
+
+pub use registered::{Controller, ControllerList, ControllerShow, Policy, PolicyList, PolicyShow};
+
 use clap::builder::{RangedI64ValueParser, RangedU64ValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::Shell;
@@ -95,8 +99,11 @@ pub enum Command {
     #[command(after_long_help = VALIDATE_EXAMPLES)]
     Validate(Validate),
     /// Scheduling policies
-    #[command(subcommand, after_long_help = POLICY_EXAMPLES)]
+    #[command(subcommand, after_long_help = registered::POLICY_EXAMPLES)]
     Policy(Policy),
+    /// Controllers, which change settings while a host runs
+    #[command(subcommand, after_long_help = registered::CONTROLLER_EXAMPLES)]
+    Controller(Controller),
     /// Scenario files
     #[command(subcommand, after_long_help = SCENARIO_EXAMPLES)]
     Scenario(Scenario),
@@ -433,51 +440,6 @@ pub struct Validate {
     )]
     pub folder: PathBuf,
     /// Print the agreement as JSON
-    #[arg(long)]
-    pub json: bool,
-}
-
-const POLICY_EXAMPLES: &str = "\
-Examples:
-  domio policy list
-  domio policy show credit";
-
-/// Subcommands of `policy`.
-#[derive(Debug, Subcommand)]
-pub enum Policy {
-    /// List the policies
-    #[command(after_long_help = POLICY_LIST_EXAMPLES)]
-    List(PolicyList),
-    /// Show what a policy needs, promises and lets you set
-    #[command(after_long_help = POLICY_SHOW_EXAMPLES)]
-    Show(PolicyShow),
-}
-
-const POLICY_LIST_EXAMPLES: &str = "\
-Examples:
-  domio policy list
-  domio policy list --json";
-
-/// Arguments of `policy list`.
-#[derive(Debug, Args)]
-pub struct PolicyList {
-    /// Print the list as JSON
-    #[arg(long)]
-    pub json: bool,
-}
-
-const POLICY_SHOW_EXAMPLES: &str = "\
-Examples:
-  domio policy show round-robin
-  domio policy show null --json";
-
-/// Arguments of `policy show`.
-#[derive(Debug, Args)]
-pub struct PolicyShow {
-    /// Name of the policy
-    #[arg(value_name = "NAME")]
-    pub name: String,
-    /// Print the policy as JSON
     #[arg(long)]
     pub json: bool,
 }

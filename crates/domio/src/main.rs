@@ -32,6 +32,7 @@ fn run(cli: &Cli) -> anyhow::Result<Status> {
         Command::Trace(command) => cmd::trace::run(command, global),
         Command::Validate(args) => cmd::validate::run(args, global),
         Command::Policy(command) => cmd::policy::run(command),
+        Command::Controller(command) => cmd::controller::run(command),
         Command::Scenario(command) => cmd::scenario::run(command),
         Command::Completions(args) => cmd::completions::run(args),
         Command::Man(args) => cmd::man::run(args),

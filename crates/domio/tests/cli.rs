@@ -17,7 +17,7 @@ fn recordings() -> PathBuf {
 #[test]
 fn every_help_text() {
     let folder = folder();
-    let commands: [&[&str]; 19] = [
+    let commands: [&[&str]; 22] = [
         &[],
         &["reproduce"],
         &["run"],
@@ -30,6 +30,9 @@ fn every_help_text() {
         &["policy"],
         &["policy", "list"],
         &["policy", "show"],
+        &["controller"],
+        &["controller", "list"],
+        &["controller", "show"],
         &["scenario"],
         &["scenario", "check"],
         &["scenario", "schema"],

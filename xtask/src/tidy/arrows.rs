@@ -7,7 +7,7 @@ use super::{Findings, Rule};
 
 pub const RULE: Rule = Rule {
     name: "arrows",
-    demand: "each crate depends on those below it in the table; core and sched on no library",
+    demand: "each crate depends on those below it in the table; core, sched, control on no library",
     check,
 };
 
@@ -15,8 +15,12 @@ pub const RULE: Rule = Rule {
 const ARROWS: &[(&str, &[&str])] = &[
     ("domio-core", &[]),
     ("domio-sched", &["domio-core"]),
+    ("domio-control", &["domio-core"]),
     ("domio-sim", &["domio-core"]),
-    ("domio-vmm", &["domio-core", "domio-sched", "domio-sim"]),
+    (
+        "domio-vmm",
+        &["domio-core", "domio-sched", "domio-control", "domio-sim"],
+    ),
     (
         "domio-net",
         &["domio-core", "domio-sched", "domio-sim", "domio-vmm"],
@@ -32,6 +36,7 @@ const ARROWS: &[(&str, &[&str])] = &[
         &[
             "domio-core",
             "domio-sched",
+            "domio-control",
             "domio-sim",
             "domio-vmm",
             "domio-net",
@@ -43,6 +48,7 @@ const ARROWS: &[(&str, &[&str])] = &[
         &[
             "domio-core",
             "domio-sched",
+            "domio-control",
             "domio-sim",
             "domio-vmm",
             "domio-net",
@@ -67,6 +73,7 @@ const ARROWS: &[(&str, &[&str])] = &[
         &[
             "domio-core",
             "domio-sched",
+            "domio-control",
             "domio-sim",
             "domio-vmm",
             "domio-net",
@@ -94,7 +101,7 @@ const ARROWS: &[(&str, &[&str])] = &[
 
 /// Crates that may use no library at all outside their tests: what they hold has to fit into a
 /// hypervisor.
-const BARE: [&str; 2] = ["domio-core", "domio-sched"];
+const BARE: [&str; 3] = ["domio-core", "domio-sched", "domio-control"];
 
 /// Tests may depend on any crate, so dev-dependencies are free.
 fn check(tree: &Tree, findings: &mut Findings) {
@@ -133,7 +140,9 @@ mod tests {
     fn found_with(name: &str, dependencies: &str) -> Vec<String> {
         let text =
             format!("[package]\nname = \"{name}\"\n[lints]\nworkspace = true\n{dependencies}\n");
-        found(&[(&format!("crates/{name}/Cargo.toml"), &text)])
+        let manifest = format!("crates/{name}/Cargo.toml");
+        let root = format!("crates/{name}/src/lib.rs");
+        found(&[(&manifest, &text), (&root, "//! A crate.\n#![no_std]\n")])
     }
 
     #[test]
@@ -142,6 +151,9 @@ mod tests {
             ("domio-meter", "domio-sim.workspace = true"),
             ("domio-sim", "domio-vmm = { path = \"../domio-vmm\" }"),
             ("domio-sched", "serde = \"1\""),
+            ("domio-control", "serde = \"1\""),
+            ("domio-control", "domio-sched.workspace = true"),
+            ("domio-sched", "domio-control.workspace = true"),
         ] {
             let places = found_with(name, &format!("[dependencies]\n{dependency}"));
             assert_eq!(

@@ -19,9 +19,10 @@ pub const FLOAT_RULE: Rule = Rule {
 };
 
 /// Crates whose code a run executes.
-const MODELS: [&str; 6] = [
+const MODELS: [&str; 7] = [
     "domio-core",
     "domio-sched",
+    "domio-control",
     "domio-sim",
     "domio-vmm",
     "domio-net",
@@ -309,12 +310,10 @@ mod tests {
     #[test]
     fn floats_are_caught() {
         for code in ["fn f(x: f64) {}", "const X: u64 = (1.5 * Y) as u64;"] {
-            let places = found_in("domio-core", code);
-            assert_eq!(
-                places,
-                ["no-float crates/domio-core/src/part.rs:2"],
-                "{code}"
-            );
+            for name in ["domio-core", "domio-control"] {
+                let place = format!("no-float crates/{name}/src/part.rs:2");
+                assert_eq!(found_in(name, code), [place], "{code}");
+            }
         }
         assert_eq!(found_in("domio-meter", "fn f(x: f64) {}"), [""; 0]);
     }

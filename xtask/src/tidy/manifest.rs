@@ -6,12 +6,16 @@ use toml::Table;
 
 pub const RULE: Rule = Rule {
     name: "manifest",
-    demand: "crates follow the workspace's lints; core and sched are no_std; nothing is unused",
+    demand: "crates keep the workspace's lints; core, sched, control are no_std; nothing is unused",
     check,
 };
 
 /// Crates that have to do without the standard library, because a hypervisor has none.
-const NO_STD: [&str; 2] = ["crates/domio-core", "crates/domio-sched"];
+const NO_STD: [&str; 3] = [
+    "crates/domio-core",
+    "crates/domio-sched",
+    "crates/domio-control",
+];
 
 /// A crate's or a workspace's `Cargo.toml`.
 pub struct Manifest<'a> {
@@ -164,6 +168,11 @@ mod tests {
     fn a_core_with_the_standard_library_is_caught() {
         let file = ("crates/domio-core/src/lib.rs", "//! Core.\n");
         assert_eq!(found(&[file]), ["manifest crates/domio-core/src/lib.rs:1"]);
+        let manifest = "[package]\nname = \"domio-control\"\n[lints]\nworkspace = true\n";
+        let control = ("crates/domio-control/Cargo.toml", manifest);
+        let root = "crates/domio-control/src/lib.rs";
+        let place = format!("manifest {root}:1");
+        assert_eq!(found(&[control, (root, "//! Control.\n")]), [place]);
     }
 
     #[test]

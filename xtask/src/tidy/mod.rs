@@ -38,6 +38,7 @@ struct Rule {
 /// Every rule, the invariants of the architecture first.
 const RULES: &[Rule] = &[
     policy::RULE,
+    policy::CONTROLLER_RULE,
     engine::RULE,
     deterministic::RULE,
     deterministic::FLOAT_RULE,
@@ -49,6 +50,7 @@ const RULES: &[Rule] = &[
     contents::RULE,
     links::RULE,
     policy_pages::RULE,
+    policy_pages::CONTROLLER_RULE,
     sources::RULE,
     words::RULE,
 ];

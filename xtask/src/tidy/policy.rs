@@ -1,5 +1,6 @@
 //! A policy depends on `domio-core` alone and touches only itself and the context that it is
-//! handed. That is what lets the same file drive a simulated host, a test and a real one.
+//! handed; a controller likewise, with the observation and the answers. That is what lets the same
+//! file drive a simulated host, a test and a real one.
 
 use super::source::Path;
 use super::tree::Tree;
@@ -8,34 +9,73 @@ use super::{Findings, Rule};
 pub const RULE: Rule = Rule {
     name: "policy-alone",
     demand: "a policy names domio_core, core, alloc, the contract and itself, and nothing else",
-    check,
+    check: |tree, findings| check(&POLICIES, tree, findings),
 };
 
-const FOLDER: &str = "crates/domio-sched/src/";
+pub const CONTROLLER_RULE: Rule = Rule {
+    name: "controller-alone",
+    demand: "a controller names domio_core, core, alloc, the contract and itself, and nothing else",
+    check: |tree, findings| check(&CONTROLLERS, tree, findings),
+};
 
-/// Modules of domio-sched that are no policy: what policies are written against, and what is
-/// written about them.
-const NO_POLICY: [&str; 6] = ["lib", "contract", "cx", "registry", "conformance", "broken"];
+/// What is to stand alone, and the crate that holds all of its sort.
+struct Sort {
+    /// What one of them is called.
+    one: &'static str,
+    folder: &'static str,
+    /// Modules of the crate that are none: what they are written against, and what is written about
+    /// them.
+    others: &'static [&'static str],
+    /// Those modules among them that one may name.
+    open: &'static [&'static str],
+    /// What to do instead of naming anything else.
+    instead: &'static str,
+}
 
-/// Modules of domio-sched that a policy may name.
-const OPEN: [&str; 2] = ["contract", "cx"];
+const POLICIES: Sort = Sort {
+    one: "policy",
+    folder: "crates/domio-sched/src/",
+    others: &["lib", "contract", "cx", "registry", "conformance", "broken"],
+    open: &["contract", "cx"],
+    instead: "ask for what it needs through Cx",
+};
 
-/// Crates that a policy may name.
+const CONTROLLERS: Sort = Sort {
+    one: "controller",
+    folder: "crates/domio-control/src/",
+    others: &[
+        "lib",
+        "contract",
+        "change",
+        "seen",
+        "registry",
+        "conformance",
+        "broken",
+    ],
+    open: &["contract", "change", "seen"],
+    instead: "it makes do with what an Observation shows",
+};
+
+/// Crates that each of them may name.
 const CRATES: [&str; 3] = ["domio_core", "core", "alloc"];
 
-fn check(tree: &Tree, findings: &mut Findings) {
-    for (path, source) in tree.rust(FOLDER) {
-        let inside = &path[FOLDER.len()..];
+fn check(sort: &Sort, tree: &Tree, findings: &mut Findings) {
+    for (path, source) in tree.rust(sort.folder) {
+        let inside = &path[sort.folder.len()..];
         let module = inside.split(['/', '.']).next().unwrap_or_default();
-        if NO_POLICY.contains(&module) {
+        if sort.others.contains(&module) {
             continue;
         }
         let top = !inside.contains('/') || inside.ends_with("/mod.rs");
         for used in source.paths().iter().filter(|p| !p.test) {
-            if let Some(stranger) = stranger(used, module, top) {
+            if let Some(stranger) = stranger(sort, used, module, top) {
+                let open: Vec<String> = sort.open.iter().map(|m| format!("crate::{m}")).collect();
                 let message = format!(
-                    "the policy `{module}` names `{stranger}`; it may name domio_core, core, \
-                     alloc, crate::contract, crate::cx and itself: ask for what it needs through Cx"
+                    "the {} `{module}` names `{stranger}`; it may name domio_core, core, alloc, \
+                     {} and itself: {}",
+                    sort.one,
+                    open.join(", "),
+                    sort.instead
                 );
                 findings.fail(path, used.line, message);
             }
@@ -43,13 +83,13 @@ fn check(tree: &Tree, findings: &mut Findings) {
     }
 }
 
-/// The part of `used` that a policy may not name. `top` says that the file's `super` is the crate.
-fn stranger(used: &Path, module: &str, top: bool) -> Option<String> {
+/// The part of `used` that may not be named. `top` says that the file's `super` is the crate.
+fn stranger(sort: &Sort, used: &Path, module: &str, top: bool) -> Option<String> {
     let (first, second) = (&used.segments[0], used.segments.get(1));
     if first == "crate" || (top && first == "super") {
         let second = second.map_or("*", String::as_str);
         // The crate's root shows the types of the contract under their own names.
-        let allowed = OPEN.contains(&second)
+        let allowed = sort.open.contains(&second)
             || second == module
             || second.starts_with(|c: char| c.is_uppercase());
         return (!allowed).then(|| format!("{first}::{second}"));
@@ -107,6 +147,33 @@ mod tests {
                     fn f() { Vec::new(); fmt::write(a, b); }\n\
                     #[cfg(test)]\nmod tests { use super::*; use std::vec; use crate::null; }\n";
         assert_eq!(found_with(code), [""; 0]);
+    }
+
+    #[test]
+    fn a_controller_that_looks_elsewhere_is_caught() {
+        let file = "crates/domio-control/src/guard.rs";
+        let found_with = |code: &str| found(&[(file, &format!("//! A guard.\n{code}\n"))]);
+        for code in [
+            "use std::vec::Vec;",
+            "use domio_sched::Cx;",
+            "use crate::registry::find;",
+            "use super::cap_follows_demand::ENTRY;",
+            "use crate::conformance::rng::Rng;",
+            "use crate::*;",
+        ] {
+            assert_eq!(
+                found_with(code),
+                [format!("controller-alone {file}:2")],
+                "{code}"
+            );
+        }
+        let code = "use crate::contract::Controller;\nuse crate::change::Answers;\n\
+                    use crate::seen::Observation;\nuse crate::{Kinds, guard::Limit};\n\
+                    use alloc::vec::Vec;\nuse core::fmt;\nuse domio_core::DomainId;";
+        assert_eq!(found_with(code), [""; 0]);
+        let suite = "crates/domio-control/src/broken/bug.rs";
+        let text = "//! A bug.\nuse crate::guard::Guard;\n";
+        assert_eq!(found(&[(suite, text)]), [""; 0]);
     }
 
     #[test]

@@ -3,9 +3,11 @@
 pub mod cell;
 pub mod compare;
 pub mod completions;
+pub mod controller;
 pub mod explain;
 pub mod man;
 pub mod policy;
+pub mod registered;
 pub mod reproduce;
 pub mod run;
 pub mod scenario;

@@ -1,0 +1,204 @@
+//! The checkers: what is looked for in a controller's runs. Each has a stable name.
+
+use super::history::{History, original};
+use super::run::{Run, Taken, run};
+use super::{Make, SETTLES_WITHIN, STAYS_SETTLED};
+use crate::change::Adjustment;
+use crate::contract::Descriptor;
+use crate::seen::Refusal;
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+use domio_core::Instant;
+
+/// What a checker is called and what it looks for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct CheckerInfo {
+    /// Stable name.
+    pub name: &'static str,
+    /// What it looks for.
+    pub doc: &'static str,
+}
+
+/// Every checker, in the order in which reports list them.
+pub const CHECKERS: &[CheckerInfo] = &[
+    info(
+        DECLARED,
+        "an answer is of a kind that the descriptor does not name",
+    ),
+    info(
+        PRESENT,
+        "an answer is about a domain that was not in the observation",
+    ),
+    info(
+        ABLE,
+        "an answer sets what the host, the domain or the policy has no such setting for",
+    ),
+    info(IN_RANGE, "a value is out of its range"),
+    info(
+        NEWS,
+        "an answer sets what the observation shows to be set already",
+    ),
+    info(
+        ONE_ANSWER,
+        "two answers to one observation set the same thing",
+    ),
+    info(
+        SETTLES,
+        "promised: figures stay the same and answers are carried out for 64 observations, and \
+         there are still answers",
+    ),
+    info(
+        FORGETS,
+        "a domain that comes back with its old id is treated other than a new one with a new id",
+    ),
+    info(
+        DETERMINISTIC,
+        "the same history gets other answers the second time",
+    ),
+];
+
+const DECLARED: &str = "declared-kinds";
+const PRESENT: &str = "present-domains";
+const ABLE: &str = "within-abilities";
+const IN_RANGE: &str = "within-ranges";
+const NEWS: &str = "changes-something";
+const ONE_ANSWER: &str = "one-answer-each";
+const SETTLES: &str = "settles";
+const FORGETS: &str = "forgets-the-gone";
+const DETERMINISTIC: &str = "deterministic";
+
+const fn info(name: &'static str, doc: &'static str) -> CheckerInfo {
+    CheckerInfo { name, doc }
+}
+
+/// What a checker found in a run: its name, when, what, and the observations up to there.
+pub(super) struct Found {
+    pub checker: &'static str,
+    pub at: Instant,
+    pub message: String,
+    pub seen: Vec<Taken>,
+}
+
+impl Found {
+    fn new(checker: &'static str, log: &[Taken], round: usize, message: String) -> Self {
+        let seen = log[..log.len().min(round + 1)].to_vec();
+        Found {
+            checker,
+            at: seen.last().map_or(Instant::ZERO, |taken| taken.now),
+            message,
+            seen,
+        }
+    }
+}
+
+/// Everything that the checkers find under `history`, at most one thing each.
+pub(super) fn look(make: Make<'_>, history: &History) -> Vec<Found> {
+    let controller = make();
+    let descriptor = controller.descriptor();
+    let seen = run(history, controller);
+    let mut found = Vec::new();
+    for (round, taken) in seen.log.iter().enumerate() {
+        for (checker, message) in faults(descriptor, taken) {
+            if !found.iter().any(|f: &Found| f.checker == checker) {
+                found.push(Found::new(checker, &seen.log, round, message));
+            }
+        }
+    }
+    found.extend(settles(make, descriptor, history));
+    // Who answers differently each time cannot be compared with himself under another name.
+    found.extend(
+        deterministic(&seen, &run(history, make())).or_else(|| forgets(make, &seen, history)),
+    );
+    found
+}
+
+/// What is wrong with the answers to one observation.
+fn faults(descriptor: &Descriptor, taken: &Taken) -> Vec<(&'static str, String)> {
+    let mut faults = Vec::new();
+    for (i, answer) in taken.answers.iter().enumerate() {
+        if !descriptor.answers.has(answer.kind()) {
+            let kind = answer.kind().name();
+            let message = format!("\"{answer}\" is a {kind}, which the descriptor does not name");
+            faults.push((DECLARED, message));
+        }
+        if let Some(refusal) = taken.observation().refuses(answer) {
+            let checker = match refusal {
+                Refusal::NoDomain => PRESENT,
+                Refusal::NoAbility => ABLE,
+                Refusal::OutOfRange => IN_RANGE,
+                Refusal::NoChange => NEWS,
+            };
+            faults.push((checker, format!("\"{answer}\": {refusal}")));
+        }
+        if let Some(first) = taken.answers[..i].iter().find(|a| a.sets_what(answer)) {
+            faults.push((ONE_ANSWER, format!("both \"{first}\" and \"{answer}\"")));
+        }
+    }
+    faults
+}
+
+fn settles(make: Make<'_>, descriptor: &Descriptor, history: &History) -> Option<Found> {
+    if !descriptor.promises.settles {
+        return None;
+    }
+    let from = history.rounds.len() + SETTLES_WITHIN;
+    let held = history.held(SETTLES_WITHIN + STAYS_SETTLED)?;
+    let seen = run(&held, make());
+    let round = (from..seen.log.len()).find(|round| !seen.log[*round].answers.is_empty())?;
+    let answer = seen.log[round].answers[0];
+    let rounds = round - history.rounds.len();
+    let message = format!("after {rounds} observations with the same figures still \"{answer}\"");
+    Some(Found::new(SETTLES, &seen.log, round, message))
+}
+
+fn forgets(make: Make<'_>, seen: &Run, history: &History) -> Option<Found> {
+    let renamed = run(&history.renamed()?, make());
+    let named_back = |answer: &Adjustment| match *answer {
+        Adjustment::Domain { domain, change } => Adjustment::Domain {
+            domain: original(domain),
+            change,
+        },
+        policy @ Adjustment::Policy { .. } => policy,
+    };
+    let pairs = seen.log.iter().zip(&renamed.log);
+    for (round, (taken, other)) in pairs.enumerate() {
+        let other: Vec<Adjustment> = other.answers.iter().map(named_back).collect();
+        if taken.answers != other {
+            let message = format!(
+                "who came back got {}, a new domain in its place {}",
+                listed(&taken.answers),
+                listed(&other)
+            );
+            return Some(Found::new(FORGETS, &seen.log, round, message));
+        }
+    }
+    None
+}
+
+fn deterministic(seen: &Run, again: &Run) -> Option<Found> {
+    let mut pairs = seen.log.iter().zip(&again.log);
+    if let Some(round) = pairs.position(|(one, two)| one.answers != two.answers) {
+        let message = format!(
+            "the answers were {} and are {} the second time",
+            listed(&seen.log[round].answers),
+            listed(&again.log[round].answers)
+        );
+        return Some(Found::new(DETERMINISTIC, &seen.log, round, message));
+    }
+    (seen.dump != again.dump).then(|| {
+        let message = format!(
+            "at the end the state was\n{}and is the second time\n{}",
+            seen.dump, again.dump
+        );
+        Found::new(DETERMINISTIC, &seen.log, seen.log.len(), message)
+    })
+}
+
+fn listed(answers: &[Adjustment]) -> String {
+    if answers.is_empty() {
+        return String::from("no answer");
+    }
+    let quoted: Vec<String> = answers.iter().map(|a| format!("\"{a}\"")).collect();
+    quoted.join(", ")
+}

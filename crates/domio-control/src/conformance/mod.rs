@@ -1,0 +1,170 @@
+//! The conformance suite: does a controller keep the contract and its own promises?
+//!
+//! One call shows a controller hand-written and random [histories](History) of hosts: domains come
+//! and go, time stands still, figures are huge, zero or contradict each other, settings cannot be
+//! set, answers are carried out late or not at all. [Checkers](CHECKERS) look at the answers.
+//!
+//! # For the author of a controller
+//!
+//! ```
+//! use domio_control::cap_follows_demand::{CapFollowsDemand, DESCRIPTOR};
+//! use domio_control::conformance;
+//! use domio_core::ParamValues;
+//!
+//! let params = ParamValues::defaults(DESCRIPTOR.params);
+//! let make = || Box::new(CapFollowsDemand::new(&params)) as _;
+//! let report = conformance::check(&make, 0..20);
+//! assert!(report.is_clean(), "{report}");
+//! ```
+//!
+//! A finding names the checker, the history and, if it was random, its seed. [`random::history`]
+//! with that seed gives the history again, and [`run::run`] everything that was seen and answered.
+//!
+//! [`crate::broken`] holds controllers that must be caught, each by the one checker that it names,
+//! which shows that the checkers see what they claim to see.
+
+pub mod checkers;
+pub mod history;
+pub mod library;
+pub mod random;
+pub mod rng;
+pub mod run;
+
+pub use checkers::{CHECKERS, CheckerInfo};
+pub use history::{Fate, History, Round};
+pub use run::{Run, Taken, run};
+
+use crate::contract::Controller;
+use alloc::boxed::Box;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+use core::fmt;
+use core::ops::Range;
+use domio_core::Instant;
+
+/// Makes a controller. Called anew for every run.
+pub type Make<'a> = &'a dyn Fn() -> Box<dyn Controller>;
+
+/// How many observations with the same figures a controller that
+/// [settles](crate::Promises::settles) may answer. What it remembers with a weight of a half is
+/// gone by then: half a number of 64 bits, 64 times, is nothing.
+pub const SETTLES_WITHIN: usize = 64;
+
+/// How many observations after those are to get no answers.
+pub const STAYS_SETTLED: usize = 8;
+
+/// Observations that a finding shows.
+const TAIL: usize = 4;
+
+/// One misbehaviour of a controller.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Finding {
+    /// Name of the checker, one of [`CHECKERS`].
+    pub checker: &'static str,
+    /// Name of the history.
+    pub history: String,
+    /// Its seed, when it was random.
+    pub seed: Option<u64>,
+    /// When the observation was taken.
+    pub at: Instant,
+    /// What was seen.
+    pub message: String,
+    /// The last observations up to there, with the answers.
+    pub log_tail: String,
+}
+
+/// What the suite found.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Report {
+    /// Histories that were shown.
+    pub histories: usize,
+    /// Everything that was found: at most one finding for each checker and history.
+    pub findings: Vec<Finding>,
+}
+
+/// Shows the controller every history of the [library] and the random ones of `seeds`.
+///
+/// A controller that panics takes the caller along: the message is its own.
+pub fn check(make: Make<'_>, seeds: Range<u64>) -> Report {
+    let mut report = Report::default();
+    let random = seeds.map(|seed| (random::history(seed), Some(seed)));
+    for (history, seed) in library::histories()
+        .into_iter()
+        .map(|h| (h, None))
+        .chain(random)
+    {
+        report.findings.extend(check_history(make, &history, seed));
+        report.histories += 1;
+    }
+    report
+}
+
+/// Shows the controller one history. `seed` is only passed on to the findings.
+pub fn check_history(make: Make<'_>, history: &History, seed: Option<u64>) -> Vec<Finding> {
+    let finding = |found: checkers::Found| {
+        let tail = &found.seen[found.seen.len().saturating_sub(TAIL)..];
+        Finding {
+            checker: found.checker,
+            history: history.name.clone(),
+            seed,
+            at: found.at,
+            message: found.message,
+            log_tail: tail.iter().map(ToString::to_string).collect(),
+        }
+    };
+    let found = checkers::look(make, history);
+    found.into_iter().map(finding).collect()
+}
+
+impl Report {
+    /// Whether nothing was found.
+    pub fn is_clean(&self) -> bool {
+        self.findings.is_empty()
+    }
+
+    /// Names of the checkers that found something, each once, in the order of [`CHECKERS`].
+    pub fn checkers(&self) -> impl Iterator<Item = &'static str> + '_ {
+        let names = CHECKERS.iter().map(|c| c.name);
+        names.filter(|name| self.findings.iter().any(|f| f.checker == *name))
+    }
+}
+
+impl fmt::Display for Report {
+    /// A summary line; then, for each checker, its first finding in full and the number of others.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (histories, findings) = (self.histories, self.findings.len());
+        writeln!(f, "{histories} histories, {findings} findings")?;
+        for name in self.checkers() {
+            let mut mine = self.findings.iter().filter(|found| found.checker == name);
+            if let Some(first) = mine.next() {
+                write!(f, "{first}")?;
+            }
+            match mine.count() {
+                0 => {}
+                others => writeln!(f, "... and in {others} more histories")?,
+            }
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{}: {} at {}, history \"{}\"",
+            self.checker, self.message, self.at, self.history
+        )?;
+        if let Some(seed) = self.seed {
+            write!(f, " (seed {seed})")?;
+        }
+        writeln!(f, "; the last observations up to there:")?;
+        for line in self.log_tail.lines() {
+            writeln!(f, "  {line}")?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,16 @@
+//! The list of controllers.
+
+use crate::cap_follows_demand;
+use crate::contract::Entry;
+
+static CONTROLLERS: &[&Entry] = &[&cap_follows_demand::ENTRY];
+
+/// Every controller, in the order in which lists show them.
+pub fn all() -> impl Iterator<Item = &'static Entry> {
+    CONTROLLERS.iter().copied()
+}
+
+/// The controller called `name`.
+pub fn find(name: &str) -> Option<&'static Entry> {
+    all().find(|entry| entry.descriptor.name == name)
+}

@@ -1,0 +1,94 @@
+//! Arguments of the commands that list and show what can be asked for by name: policies and
+//! controllers.
+
+use clap::{Args, Subcommand};
+
+pub(super) const POLICY_EXAMPLES: &str = "\
+Examples:
+  domio policy list
+  domio policy show credit";
+
+/// Subcommands of `policy`.
+#[derive(Debug, Subcommand)]
+pub enum Policy {
+    /// List the policies
+    #[command(after_long_help = POLICY_LIST_EXAMPLES)]
+    List(PolicyList),
+    /// Show what a policy needs, promises and lets you set
+    #[command(after_long_help = POLICY_SHOW_EXAMPLES)]
+    Show(PolicyShow),
+}
+
+const POLICY_LIST_EXAMPLES: &str = "\
+Examples:
+  domio policy list
+  domio policy list --json";
+
+/// Arguments of `policy list`.
+#[derive(Debug, Args)]
+pub struct PolicyList {
+    /// Print the list as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+const POLICY_SHOW_EXAMPLES: &str = "\
+Examples:
+  domio policy show round-robin
+  domio policy show null --json";
+
+/// Arguments of `policy show`.
+#[derive(Debug, Args)]
+pub struct PolicyShow {
+    /// Name of the policy
+    #[arg(value_name = "NAME")]
+    pub name: String,
+    /// Print the policy as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+pub(super) const CONTROLLER_EXAMPLES: &str = "\
+Examples:
+  domio controller list
+  domio controller show cap-follows-demand";
+
+/// Subcommands of `controller`.
+#[derive(Debug, Subcommand)]
+pub enum Controller {
+    /// List the controllers
+    #[command(after_long_help = CONTROLLER_LIST_EXAMPLES)]
+    List(ControllerList),
+    /// Show what a controller sets, promises and lets you set
+    #[command(after_long_help = CONTROLLER_SHOW_EXAMPLES)]
+    Show(ControllerShow),
+}
+
+const CONTROLLER_LIST_EXAMPLES: &str = "\
+Examples:
+  domio controller list
+  domio controller list --json";
+
+/// Arguments of `controller list`.
+#[derive(Debug, Args)]
+pub struct ControllerList {
+    /// Print the list as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+const CONTROLLER_SHOW_EXAMPLES: &str = "\
+Examples:
+  domio controller show cap-follows-demand
+  domio controller show cap-follows-demand --json";
+
+/// Arguments of `controller show`.
+#[derive(Debug, Args)]
+pub struct ControllerShow {
+    /// Name of the controller
+    #[arg(value_name = "NAME")]
+    pub name: String,
+    /// Print the controller as JSON
+    #[arg(long)]
+    pub json: bool,
+}

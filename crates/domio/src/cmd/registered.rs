@@ -1,0 +1,113 @@
+//! What the commands that list and show policies and controllers have in common.
+
+use crate::out::{self, Status};
+use crate::suggest;
+use anyhow::anyhow;
+use domio_core::{ParamKind, ParamSpec};
+use domio_report::text::{Cell, Column, Table, Tone};
+use serde::Serialize;
+
+/// A word, and whether it holds.
+pub type Word = (&'static str, bool);
+
+/// That nothing of the sort `what` is called `name`, with near matches and where to look.
+pub fn unknown<'a>(
+    what: &str,
+    name: &str,
+    names: impl IntoIterator<Item = &'a str>,
+) -> anyhow::Error {
+    let near = suggest::near(name, names);
+    anyhow!("no {what} is called \"{name}\"{near}; `domio {what} list` lists them")
+}
+
+/// Prints names, summaries and sources of all of the sort `what`.
+///
+/// # Errors
+/// When the output cannot be written.
+pub fn list(
+    what: &str,
+    all: impl IntoIterator<Item = (&'static str, &'static str, &'static str)>,
+) -> anyhow::Result<Status> {
+    let mut table = Table::new([
+        Column::words(what).whole(),
+        Column::words("what it does"),
+        Column::words("source"),
+    ]);
+    for (name, summary, source) in all {
+        table.row([Cell::new(name, Tone::Strong), summary.into(), source.into()]);
+    }
+    out::text(&table.render(out::width()))?;
+    Ok(Status::Success)
+}
+
+/// The tables of declared parameters, each with its title; without those that declare none.
+pub fn tables(all: impl IntoIterator<Item = (&'static str, Vec<&'static ParamSpec>)>) -> String {
+    let declared = all.into_iter().filter(|(_, specs)| !specs.is_empty());
+    let table = |specs: &[&ParamSpec]| parameters(specs).render(out::width());
+    declared
+        .map(|(title, specs)| format!("\n{title}\n\n{}", table(&specs)))
+        .collect()
+}
+
+fn parameters(specs: &[&ParamSpec]) -> Table {
+    let mut table = Table::new([
+        Column::words("name").whole(),
+        Column::figures("default"),
+        Column::words("unit"),
+        Column::words("range"),
+        Column::words("meaning"),
+    ]);
+    for spec in specs {
+        table.row([
+            Cell::new(spec.name, Tone::Strong),
+            spec.show(spec.default).to_string().into(),
+            spec.unit.into(),
+            spec.range().to_string().into(),
+            spec.doc.into(),
+        ]);
+    }
+    table
+}
+
+/// The words that hold, or "nothing".
+pub fn told(words: &[Word]) -> String {
+    let held = words.iter().filter(|(_, holds)| *holds);
+    let held: Vec<&str> = held.map(|(word, _)| *word).collect();
+    match held.is_empty() {
+        true => "nothing".to_owned(),
+        false => held.join(", "),
+    }
+}
+
+/// The words that hold, as JSON has them.
+pub fn held(words: &[Word]) -> Vec<String> {
+    let held = words.iter().filter(|(_, holds)| *holds);
+    held.map(|(word, _)| word.replace(' ', "-")).collect()
+}
+
+/// A declared parameter.
+#[derive(Serialize)]
+pub struct ParamJson {
+    name: &'static str,
+    unit: &'static str,
+    default: serde_json::Value,
+    range: String,
+    meaning: &'static str,
+}
+
+impl ParamJson {
+    /// The declaration `spec`.
+    pub fn new(spec: &ParamSpec) -> Self {
+        ParamJson {
+            name: spec.name,
+            unit: spec.unit,
+            default: match spec.kind {
+                ParamKind::Int { .. } => spec.default.into(),
+                ParamKind::Flag => (spec.default != 0).into(),
+                ParamKind::Choice(_) => spec.show(spec.default).to_string().into(),
+            },
+            range: spec.range().to_string(),
+            meaning: spec.doc,
+        }
+    }
+}
