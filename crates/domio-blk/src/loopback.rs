@@ -240,6 +240,10 @@ impl Device for Loopback {
         domain == self.driver || self.disks.iter().any(|disk| disk.config.domain == domain)
     }
 
+    fn driver(&self) -> Option<DomainId> {
+        Some(self.driver)
+    }
+
     fn plug(&mut self, domain: DomainId, io: &mut Io<'_>) {
         for (i, disk) in (0..).zip(&mut self.disks) {
             if disk.config.domain == domain {

@@ -1,11 +1,13 @@
 //! What a simulated host is made of: plain data, validated by whoever builds it.
 
 use crate::evtchn::{Abi, ScanForm, Width};
+use crate::process::programs::ControllerProcess;
 use crate::process::Program;
 use crate::profile::Profile;
 use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
+use domio_control::Entry;
 use domio_core::{CpuSet, DomainId, Duration, Instant, ParamValues, PcpuId, Topology, XenVersion};
 
 /// A host with everything that runs on it.
@@ -22,6 +24,85 @@ pub struct HostConfig {
     pub domains: Vec<DomainConfig>,
     /// What an operator does during the run, in order of time.
     pub actions: Vec<(Instant, Action)>,
+    /// Controllers, each with its process among the domains' ([`HostConfig::add_controller`]).
+    pub controllers: Vec<ControllerConfig>,
+}
+
+impl HostConfig {
+    /// Has a controller run as a process of one of the domains, from when the domain is created.
+    ///
+    /// # Panics
+    /// When the domain or its vcpu does not exist.
+    #[track_caller]
+    pub fn add_controller(&mut self, config: ControllerConfig) {
+        let number = self.controllers.len() as u16;
+        let domain = self.domains.iter_mut().find(|d| d.id == config.domain);
+        let domain = domain.expect("a controller runs in a domain of the host");
+        let process = ControllerProcess::new(number, &config, domain.start);
+        let vcpu = &mut domain.vcpus[usize::from(config.vcpu)];
+        vcpu.tasks.push(TaskConfig {
+            name: String::from(config.entry.descriptor.name),
+            priority: TaskConfig::IO_BOUND,
+            workload: Workload::program(process),
+        });
+        self.controllers.push(config);
+    }
+}
+
+/// A controller that runs in a domain.
+#[derive(Clone, Debug)]
+pub struct ControllerConfig {
+    /// Which controller.
+    pub entry: Entry,
+    /// Its parameters.
+    pub params: ParamValues,
+    /// Its parameters of domains; its defaults for those that are not named.
+    pub domain_params: Vec<(DomainId, ParamValues)>,
+    /// From one observation to the next, over zero.
+    pub interval: Duration,
+    /// The domain that its process runs in: dom0, where the toolstack is.
+    pub domain: DomainId,
+    /// The vcpu of the domain.
+    pub vcpu: u16,
+    /// What its process pays for.
+    pub costs: ControllerCosts,
+}
+
+/// What the process of a controller takes, in processor time of its domain.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ControllerCosts {
+    /// Reading what the hypervisor knows: the call, whatever there is to read.
+    pub read: Duration,
+    /// Reading it for one vcpu.
+    pub read_vcpu: Duration,
+    /// Deciding.
+    pub decide: Duration,
+    /// Carrying out one adjustment.
+    pub adjust: Duration,
+}
+
+impl ControllerCosts {
+    /// No cost anywhere.
+    pub const FREE: ControllerCosts = ControllerCosts {
+        read: Duration::ZERO,
+        read_vcpu: Duration::ZERO,
+        decide: Duration::ZERO,
+        adjust: Duration::ZERO,
+    };
+
+    /// A 1.6 GHz Opteron 242 under Xen 3.1. No figure is known: all are engineering estimates.
+    pub const OPTERON_242: ControllerCosts = ControllerCosts {
+        // A system call and a hypercall through `privcmd` ("PV guest syscall 0.55 us", "PV
+        // hypercall 0.2-0.5 us", xen-spec 9), with the pages for the answer locked before and
+        // unlocked afterwards.
+        read: Duration::from_micros(5),
+        // `getvcpuinfo` for each vcpu, a call of its own.
+        read_vcpu: Duration::from_micros(3),
+        // A few hundred instructions for each of a few domains.
+        decide: Duration::from_micros(10),
+        // As a read: `domctl` with its locked pages.
+        adjust: Duration::from_micros(5),
+    };
 }
 
 /// A domain.

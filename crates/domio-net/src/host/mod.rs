@@ -407,6 +407,10 @@ impl Device for Network {
         domain == self.config.driver || self.config.vifs.iter().any(|v| v.domain == domain)
     }
 
+    fn driver(&self) -> Option<DomainId> {
+        Some(self.config.driver)
+    }
+
     fn plug(&mut self, domain: DomainId, io: &mut Io<'_>) {
         let (driver, vcpu) = (self.config.driver, self.config.vcpu);
         if domain == driver {
@@ -540,14 +544,7 @@ impl Device for Network {
 
     fn passed(&self, domain: DomainId) -> Passed {
         let own = self.vifs.iter().filter(|v| v.domain == domain);
-        own.fold(Passed::default(), |sum, v| {
-            let (packets_in, packets_out) = v.passed;
-            sum.plus(Passed {
-                packets_in,
-                packets_out,
-                ..Passed::default()
-            })
-        })
+        own.fold(Passed::default(), |sum, v| sum.plus(v.passed))
     }
 }
 

@@ -170,7 +170,8 @@ impl Network {
             // stack's work.
             let bytes = u64::from(packet.frame_bytes()).min(256);
             let taken = costs.front_rx + costs.copy(bytes);
-            v.passed.0 += 1;
+            v.passed.packets_in += 1;
+            v.passed.bytes_in += u64::from(packet.frame_bytes());
             if let Some(place) = v.handed_to(&packet) {
                 v.front.soft = Piece::Hand(packet, place);
                 return own(taken);

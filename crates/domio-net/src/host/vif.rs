@@ -1,7 +1,7 @@
 //! A virtual interface: the rings that netback and netfront share, and what each has of its own.
 
 use domio_core::{DomainId, Duration, Instant};
-use domio_vmm::bus::{KernelTimer, SoftirqLine, Token, WorkItem};
+use domio_vmm::bus::{KernelTimer, Passed, SoftirqLine, Token, WorkItem};
 use domio_vmm::evtchn::Port;
 use domio_vmm::process::Pid;
 use domio_vmm::ring::{NET_RX, NET_TX, Ring};
@@ -68,7 +68,7 @@ pub(super) struct Vif {
     /// Netback: the handler of its port.
     pub back_handler: Handler,
     /// Packets that have reached the guest, and that netback has taken from it.
-    pub passed: (u64, u64),
+    pub passed: Passed,
 }
 
 /// What a guest's kernel is called by for an interface.
@@ -117,7 +117,7 @@ impl Vif {
             vcpu: config.vcpu,
             lines,
             back_handler: Handler::Idle,
-            passed: (0, 0),
+            passed: Passed::default(),
         }
     }
 

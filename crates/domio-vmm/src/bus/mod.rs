@@ -43,6 +43,8 @@ pub(crate) use lines::{Line, Lines};
 pub(crate) use owner::{Served, Share};
 pub use owner::Owner;
 
+pub use domio_control::Traffic;
+
 use crate::process::{Answer, Call, Interest, Pid};
 use alloc::vec::Vec;
 use domio_core::{DomainId, Duration};
@@ -57,24 +59,6 @@ pub enum Progress {
     Done,
 }
 
-/// What a domain's traffic through its virtual devices is limited to, by somebody other than the
-/// domain's own configuration.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub enum Traffic {
-    /// Not at all.
-    #[default]
-    Free,
-    /// To so many bytes in each interval.
-    Limited {
-        /// Bytes of an interval, over zero.
-        bytes: u64,
-        /// Length of an interval, over zero.
-        per: Duration,
-    },
-    /// Nothing goes in or out.
-    Stopped,
-}
-
 /// What went through the virtual devices of a domain since its start.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Passed {
@@ -82,6 +66,10 @@ pub struct Passed {
     pub packets_in: u64,
     /// Packets that driver domains took from it.
     pub packets_out: u64,
+    /// Bytes of both, as frames.
+    pub bytes_in: u64,
+    /// See [`Passed::bytes_in`].
+    pub bytes_out: u64,
     /// Requests that read.
     pub requests_read: u64,
     /// Requests that write.
@@ -95,6 +83,8 @@ impl Passed {
         Passed {
             packets_in: self.packets_in + other.packets_in,
             packets_out: self.packets_out + other.packets_out,
+            bytes_in: self.bytes_in + other.bytes_in,
+            bytes_out: self.bytes_out + other.bytes_out,
             requests_read: self.requests_read + other.requests_read,
             requests_written: self.requests_written + other.requests_written,
         }
@@ -112,6 +102,11 @@ pub trait Device {
 
     /// Whether `domain` has a driver of this model, so that its kernel needs event channels.
     fn serves(&self, domain: DomainId) -> bool;
+
+    /// The domain that has the device and works for the others, if there is one.
+    fn driver(&self) -> Option<DomainId> {
+        None
+    }
 
     /// `domain`, which is served, is created: binds its ports. Domains come in the order in which
     /// they start, which decides their ports' numbers (xen-spec 5.1).
@@ -236,6 +231,11 @@ impl<D: Device> Bus<D> {
         self.devices.iter().any(|device| device.serves(domain))
     }
 
+    /// Whether `domain` works for others.
+    pub(crate) fn is_driver(&self, domain: DomainId) -> bool {
+        self.devices.iter().any(|device| device.driver() == Some(domain))
+    }
+
     /// What has gone through the virtual devices of `domain`, of all models.
     pub(crate) fn passed(&self, domain: DomainId) -> Passed {
         let all = self.devices.iter().map(|device| device.passed(domain));
@@ -269,6 +269,10 @@ macro_rules! device_models {
         impl $crate::bus::Device for $name {
             fn serves(&self, domain: $crate::DomainId) -> bool {
                 match self { $(Self::$variant(d) => d.serves(domain)),+ }
+            }
+
+            fn driver(&self) -> Option<$crate::DomainId> {
+                match self { $(Self::$variant(d) => d.driver()),+ }
             }
 
             fn plug(&mut self, domain: $crate::DomainId, io: &mut $crate::bus::Io<'_>) {

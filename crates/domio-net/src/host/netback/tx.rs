@@ -137,7 +137,8 @@ impl Network {
             }
             if let Some(packet) = v.tx.take_request() {
                 record::moved(kernel.io, v.ends, &packet, TxRing, DriverOut);
-                v.passed.1 += 1;
+                v.passed.packets_out += 1;
+                v.passed.bytes_out += u64::from(packet.frame_bytes());
                 self.back.tx_pending += 1;
                 self.back.tx_batch.push((vif, packet));
             }

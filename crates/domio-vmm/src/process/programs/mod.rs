@@ -6,13 +6,16 @@
 //! | [`StreamWriter`] | writes to a connection, as `iperf -c` and `ttcp -t` do |
 //! | [`DatagramSender`] | sends datagrams of one size at a fixed rate |
 //! | [`Server`] | answers requests: accept, read, compute, write |
+//! | [`ControllerProcess`] | has a controller observe, decide and adjust |
 //! | [`FileCopy`] | reads or writes a file from beginning to end, as `dd` does |
 
+mod controller;
 mod datagrams;
 mod file_copy;
 mod server;
 mod stream;
 
+pub use controller::ControllerProcess;
 pub use datagrams::DatagramSender;
 pub use file_copy::{Direction, FileCopy};
 pub use server::Server;

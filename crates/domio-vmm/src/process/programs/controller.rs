@@ -1,0 +1,107 @@
+//! The process of a controller.
+
+use crate::config::{ControllerConfig, ControllerCosts};
+use crate::process::{Context, Hypercall, Op, Program};
+use domio_core::{Duration, Instant};
+
+/// Has a controller observe its host again and again: it sleeps until an interval is over, reads,
+/// decides, and carries the adjustments out one after the other. Each of these takes its time, so
+/// that the controller decides on figures that are as old as its process was kept from running.
+#[derive(Clone, Debug)]
+pub struct ControllerProcess {
+    number: u16,
+    interval: Duration,
+    costs: ControllerCosts,
+    /// When the next observation is due.
+    next: Instant,
+    step: Step,
+}
+
+/// What the process does.
+#[derive(Clone, Copy, Debug)]
+enum Step {
+    Sleep,
+    /// Asking how much there is to read.
+    Call,
+    /// Reading it.
+    Read,
+    Observe,
+    Think,
+    Decide,
+    /// So many adjustments are left to be carried out.
+    Prepare(u64),
+    Adjust(u64),
+}
+
+impl ControllerProcess {
+    /// The process of controller `number` of a host, which begins to observe at `start`.
+    pub fn new(number: u16, config: &ControllerConfig, start: Instant) -> Self {
+        ControllerProcess {
+            number,
+            interval: config.interval,
+            costs: config.costs,
+            next: start,
+            step: Step::Sleep,
+        }
+    }
+}
+
+impl Program for ControllerProcess {
+    fn name(&self) -> &'static str {
+        "controller"
+    }
+
+    fn next(&mut self, cx: &Context) -> Op {
+        loop {
+            match self.step {
+                Step::Sleep => {
+                    self.step = Step::Call;
+                    if cx.now < self.next {
+                        return Op::SleepUntil(self.next);
+                    }
+                }
+                Step::Call => {
+                    self.step = Step::Read;
+                    // One that comes late does not put the next one off, and makes up for none.
+                    while self.next <= cx.now {
+                        self.next += self.interval;
+                    }
+                    return Op::Hypercall(Hypercall::Vcpus);
+                }
+                Step::Read => {
+                    self.step = Step::Observe;
+                    return Op::Compute(self.costs.read + self.costs.read_vcpu * cx.returned);
+                }
+                Step::Observe => {
+                    self.step = Step::Think;
+                    return Op::Hypercall(Hypercall::Observe(self.number));
+                }
+                Step::Think => {
+                    self.step = Step::Decide;
+                    return Op::Compute(self.costs.decide);
+                }
+                Step::Decide => {
+                    // The hypercall returns how many adjustments there are.
+                    self.step = Step::Prepare(u64::MAX);
+                    return Op::Hypercall(Hypercall::Decide(self.number));
+                }
+                Step::Prepare(left) => {
+                    let left = match left {
+                        u64::MAX => cx.returned,
+                        left => left,
+                    };
+                    if left == 0 {
+                        self.step = Step::Sleep;
+                        continue;
+                    }
+                    self.step = Step::Adjust(left - 1);
+                    return Op::Compute(self.costs.adjust);
+                }
+                Step::Adjust(left) => {
+                    self.step = Step::Prepare(left);
+                    return Op::Hypercall(Hypercall::Adjust(self.number));
+                }
+            }
+        }
+    }
+}
