@@ -103,8 +103,8 @@ cases! {
     nothing_left_for_a_weight_is_less_than_nothing_under_sedf: "negative-slice-in-sedf",
 }
 
-/// Where the first vcpu of a domain begins is drawn from 4.8 to 4.12, for each domain by itself, but
-/// for dom0, which Xen itself builds.
+/// Where the first vcpu of a domain begins is drawn from 4.8 to 4.12, for each domain by itself,
+/// but for dom0, which Xen itself builds.
 #[test]
 fn domains_begin_on_a_random_pcpu_from_4_8_to_4_12() {
     let first = |version: &str, replication, others: &str| {

@@ -18,8 +18,8 @@ pub(super) enum Step {
 
 impl Credit {
     /// The affinity of `vcpu` for `step`, `None` to leave the step out: in [`Step::Soft`] unless
-    /// soft affinity leaves some of the pcpus in hard affinity, but not all that there can be; later
-    /// not all of those, nor every pcpu.
+    /// soft affinity leaves some of the pcpus in hard affinity, but is not all that Xen can have;
+    /// later not all of those in hard affinity, nor every pcpu.
     #[inline]
     pub(super) fn affinity(&self, cx: &Cx<'_>, vcpu: VcpuId, step: Step) -> Option<CpuSet> {
         match step {

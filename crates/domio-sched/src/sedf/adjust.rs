@@ -103,8 +103,8 @@ impl Sedf {
         self.check_extra(vcpu);
     }
 
-    /// On each pcpu, vcpus with a weight share what the others there leave of 95 ms in 100 ms. Where
-    /// those reserve more, slices are negative, as in Xen: a vcpu with such a one is always over it.
+    /// On each pcpu, vcpus with a weight share what the others there leave of 95 ms in 100 ms.
+    /// Where those reserve more, slices are negative, as in Xen: who has one is always over it.
     pub(super) fn turn_weights_into_slices(&mut self) {
         for pcpu in &mut self.pcpus {
             (pcpu.weights, pcpu.reserved) = (0, 0);

@@ -260,7 +260,7 @@ impl<S: Sink, D: Devices> Host<S, D> {
     }
 
     /// Gives `domain` other parameters. From 3.1 to 4.1 its vcpus are paused meanwhile. Xen waits
-    /// until they have stopped; here they have no time for that, and who runs is still switched out.
+    /// until they have stopped; here they have no time for that, but who runs is switched out.
     fn adjust(&mut self, queue: &mut Queue, domain: DomainId, params: &ParamValues, now: Instant) {
         let Some(d) = self.domains.iter_mut().find(|d| d.config.id == domain) else {
             return;

@@ -116,8 +116,8 @@ fn equally_good_pcpus_take_turns_since_4_0() {
 
 #[test]
 fn a_search_of_two_steps_notes_both_choices_until_4_1() {
-    // Pcpus 2k and 2k + 1 are a core, four of those a socket. Nobody idles in the socket of v, which
-    // is on pcpu 0, and all but pcpu 8 in the other one.
+    // Pcpus 2k and 2k + 1 are a core, four of those a socket. Nobody idles in the socket of v,
+    // which is on pcpu 0, and all but pcpu 8 in the other one.
     for (version, first) in [("4.0", 9), ("4.1", 9), ("4.2", 15), ("4.17", 15)] {
         let mut rig = Rig::with(version, smt(2, 4), &[]);
         for p in [1, 2, 3, 4, 5, 6, 7, 8] {
@@ -213,7 +213,7 @@ fn placed(version: &str, topology: Topology, domains: &[usize]) -> Vec<u16> {
 }
 
 #[test]
-fn domains_start_on_the_emptiest_pcpu_until_4_11() {
+fn domains_start_on_the_emptiest_pcpu_until_4_7() {
     let flat = || Topology::flat(4).unwrap();
     for version in ["3.1", "4.0", "4.7"] {
         // They keep off pcpu 0 until it is the emptiest.
@@ -242,7 +242,7 @@ fn domains_start_on_a_random_pcpu_from_4_8_to_4_11() {
         let control = rig.vcpu(dom0);
         let guest = rig.domain(256, 0);
         let [first, second] = [0; 2].map(|_| rig.vcpu(guest));
-        // The hardware thread that was drawn is not one that the vcpu may use.
+        // One was drawn that the vcpu may not use: the next one that it may.
         rig.tables.any_pcpu = P1;
         let bound = rig.domain(256, 0);
         let bound = rig.vcpu_within(bound, set(&[0, 3]), CpuSet::ALL);
