@@ -15,7 +15,8 @@
 //! remove(v)                        v is gone; it is neither queued nor running
 //! ```
 //!
-//! Calls come one at a time, with time standing still inside a call. The order of simultaneous
+//! Calls come one at a time, with time standing still inside a call. Those that name no pcpu are
+//! made by code that runs on [`Cx::here`]: the waker's pcpu, or the operator's. The order of simultaneous
 //! work is Xen's (xen-spec 0.2): timers first, then `schedule`.
 
 use crate::cx::Cx;

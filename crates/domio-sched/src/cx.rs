@@ -110,6 +110,10 @@ pub struct Tables {
     /// Whether the host promises that every vcpu may always run on every pcpu, so that nobody need
     /// look at its hard affinity. A host that does not know leaves it false.
     pub no_hard_affinity: bool,
+    /// See [`Cx::here`].
+    pub here: PcpuId,
+    /// See [`Cx::any_pcpu`].
+    pub any_pcpu: PcpuId,
     /// Steps that the policy has declared by [`Cx::work`] since the host last set this to zero.
     pub work: u32,
 }
@@ -125,6 +129,8 @@ impl Tables {
             topology,
             no_soft_affinity: false,
             no_hard_affinity: false,
+            here: PcpuId(0),
+            any_pcpu: PcpuId(0),
             work: 0,
         }
     }
@@ -215,6 +221,20 @@ impl<'a> Cx<'a> {
     #[inline]
     pub fn online(&self) -> CpuSet {
         self.tables.online
+    }
+
+    /// The pcpu whose hypervisor code makes this call, in a wake-up the waker's. Known in the calls
+    /// that name no pcpu of their own.
+    #[inline]
+    pub fn here(&self) -> PcpuId {
+        self.tables.here
+    }
+
+    /// An online pcpu that the host drew at random for the domain whose first vcpu is placed (Xen's
+    /// `cpumask_any()`); of no meaning in other calls.
+    #[inline]
+    pub fn any_pcpu(&self) -> PcpuId {
+        self.tables.any_pcpu
     }
 
     /// How pcpus share cores and sockets.

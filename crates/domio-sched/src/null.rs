@@ -1,14 +1,16 @@
 //! Null: one vcpu, one pcpu, no scheduling (Xen 4.17, `sched/null.c`; xen-spec 4.3).
 //!
-//! A vcpu is bound to a free pcpu of its affinity when it is inserted, and runs there whenever it
-//! is runnable. Vcpus that found none wait in a FIFO and get a pcpu only when one is given back.
+//! A vcpu is bound to a free pcpu of its affinity when it first wakes: to the one that it was
+//! created on, or, through the queue of those that wait, to whichever free one makes its pass
+//! first. It runs there whenever it is runnable. Vcpus that found none stay in the queue and get a
+//! pcpu only when one is given back. Whoever is down owns nothing and waits for nothing.
 
 use crate::contract::{Descriptor, Needs, Pick, Prev, Promises, Scheduler, Wake};
-use crate::cx::Cx;
+use crate::cx::{Cx, Pause};
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use core::fmt;
-use domio_core::{DomainId, ParamValues, PcpuId, Topology, VcpuId};
+use domio_core::{DomainId, ParamValues, PcpuId, Topology, VcpuId, VcpuName};
 
 /// What this policy is.
 pub static DESCRIPTOR: Descriptor = Descriptor {
@@ -22,7 +24,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
         tickle: true,
         timers: false,
         park: false,
-        context_saved: true,
+        context_saved: false,
     },
     promises: Promises {
         work_conserving: false,
@@ -39,6 +41,10 @@ pub struct Null {
     owner: Vec<Option<VcpuId>>,
     /// Vcpus without a pcpu, longest waiting first.
     waiting: VecDeque<VcpuId>,
+    /// The vcpu that was placed last, and where: the next one of its domain follows it.
+    placed_last: Option<(VcpuName, PcpuId)>,
+    /// By vcpu: whether it was placed.
+    placed: Vec<bool>,
 }
 
 impl Null {
@@ -47,6 +53,8 @@ impl Null {
         Null {
             owner: alloc::vec![None; topology.pcpus()],
             waiting: VecDeque::new(),
+            placed_last: None,
+            placed: Vec::new(),
         }
     }
 
@@ -57,30 +65,66 @@ impl Null {
             .map(|p| PcpuId(p as u16))
     }
 
-    fn own(&mut self, cx: &mut Cx<'_>, pcpu: PcpuId, vcpu: VcpuId) {
-        self.owner[pcpu.index()] = Some(vcpu);
-        if cx.vcpu(vcpu).runnable() {
+    fn is_free(&self, pcpu: PcpuId) -> bool {
+        self.owner[pcpu.index()].is_none()
+    }
+
+    /// Takes the first vcpu that may use `pcpu` out of the queue.
+    fn take_waiting(&mut self, cx: &Cx<'_>, pcpu: PcpuId) -> Option<VcpuId> {
+        let suits = |v: &VcpuId| cx.may_run_on(*v, pcpu);
+        let at = self.waiting.iter().position(suits)?;
+        self.waiting.remove(at)
+    }
+
+    /// `vcpu` neither owns a pcpu nor waits for one from now on. Returns the pcpu that somebody
+    /// else got by it.
+    fn let_go(&mut self, cx: &mut Cx<'_>, vcpu: VcpuId) -> Option<PcpuId> {
+        self.waiting.retain(|v| *v != vcpu);
+        let pcpu = self.owned_by(vcpu)?;
+        self.owner[pcpu.index()] = self.take_waiting(cx, pcpu);
+        if self.is_free(pcpu) {
+            return None;
+        }
+        cx.tickle(pcpu);
+        Some(pcpu)
+    }
+
+    /// `vcpu` waits for a pcpu; free ones that it may use are told.
+    fn wait(&mut self, cx: &mut Cx<'_>, vcpu: VcpuId) {
+        self.waiting.push_back(vcpu);
+        for pcpu in cx.hard(vcpu).iter().filter(|p| self.is_free(*p)) {
             cx.tickle(pcpu);
         }
     }
 
-    /// Gives a free `pcpu` to the first waiting vcpu that may use it.
-    fn give_away(&mut self, cx: &mut Cx<'_>, pcpu: PcpuId) {
-        if self.owner[pcpu.index()].is_none()
-            && cx.online().contains(pcpu)
-            && let Some(at) = self.waiting.iter().position(|v| cx.hard(*v).contains(pcpu))
-            && let Some(vcpu) = self.waiting.remove(at)
-        {
-            self.own(cx, pcpu, vcpu);
-        }
+    /// Where `vcpu`, which is new, belongs until it wakes: vcpu 0 of a domain to the lowest pcpu,
+    /// each other one next to the one before it (xen-spec 0.10).
+    fn first_pcpu(&mut self, cx: &Cx<'_>, vcpu: VcpuId) -> PcpuId {
+        let name = cx.vcpu(vcpu).name;
+        let start = match self.placed_last {
+            Some((before, pcpu)) if before.domain == name.domain && name.index != 0 => {
+                cx.online().cycle(pcpu)
+            }
+            _ => cx.online().first(),
+        };
+        let pcpu = start
+            .and_then(|p| cx.hard(vcpu).test_or_cycle(p))
+            .expect("the host keeps an allowed pcpu online");
+        self.placed_last = Some((name, pcpu));
+        pcpu
     }
 
-    fn let_go(&mut self, cx: &mut Cx<'_>, vcpu: VcpuId) {
-        self.waiting.retain(|v| *v != vcpu);
-        if let Some(pcpu) = self.owned_by(vcpu) {
-            self.owner[pcpu.index()] = None;
-            self.give_away(cx, pcpu);
+    /// Where `vcpu` goes that has to leave `from`, or might: nowhere if that is free or its own,
+    /// else to the first free pcpu, else to any.
+    fn next_pcpu(&self, cx: &Cx<'_>, vcpu: VcpuId, from: PcpuId) -> PcpuId {
+        let allowed = cx.hard(vcpu);
+        let owner = self.owner[from.index()];
+        if allowed.contains(from) && (owner.is_none() || owner == Some(vcpu)) {
+            return from;
         }
+        let free = allowed.iter().find(|p| self.is_free(*p));
+        free.or(allowed.first())
+            .expect("the host keeps an allowed pcpu online")
     }
 }
 
@@ -89,83 +133,91 @@ impl Scheduler for Null {
         &DESCRIPTOR
     }
 
-    fn pcpu_online(&mut self, cx: &mut Cx<'_>, pcpu: PcpuId) {
-        self.give_away(cx, pcpu);
+    fn pcpu_online(&mut self, _: &mut Cx<'_>, _: PcpuId) {
+        // It is free, and its first pass looks for somebody who waits.
     }
 
-    fn pcpu_offline(&mut self, _: &mut Cx<'_>, pcpu: PcpuId) {
+    fn pcpu_offline(&mut self, cx: &mut Cx<'_>, pcpu: PcpuId) {
+        // The host has moved those that ran here. Who got this pcpu and never ran waits again.
         if let Some(vcpu) = self.owner[pcpu.index()].take() {
-            self.waiting.push_back(vcpu);
+            self.wait(cx, vcpu);
         }
     }
 
     fn set_domain(&mut self, _: &mut Cx<'_>, _: DomainId, _: &ParamValues) {}
 
-    fn insert(&mut self, _: &mut Cx<'_>, _: VcpuId) {}
+    fn insert(&mut self, _: &mut Cx<'_>, vcpu: VcpuId) {
+        if self.placed.len() <= vcpu.index() {
+            self.placed.resize(vcpu.index() + 1, false);
+        }
+        self.placed[vcpu.index()] = false;
+    }
 
     fn remove(&mut self, cx: &mut Cx<'_>, vcpu: VcpuId) {
         self.let_go(cx, vcpu);
     }
 
     fn pick_pcpu(&mut self, cx: &mut Cx<'_>, vcpu: VcpuId) -> PcpuId {
-        let allowed = cx.hard(vcpu) & cx.online();
-        if let Some(pcpu) = self.owned_by(vcpu) {
-            if allowed.contains(pcpu) {
-                return pcpu;
-            }
+        if !core::mem::replace(&mut self.placed[vcpu.index()], true) {
+            return self.first_pcpu(cx, vcpu);
+        }
+        let from = self.owned_by(vcpu).unwrap_or(cx.vcpu(vcpu).pcpu);
+        let to = self.next_pcpu(cx, vcpu, from);
+        if to == from {
+            // Nobody who stays is bound or set free by that, and who waits goes on waiting.
+            return to;
+        }
+        if self.owned_by(vcpu).is_some() {
             self.let_go(cx, vcpu);
         }
-        let free = allowed.iter().find(|p| self.owner[p.index()].is_none());
-        match free {
-            Some(pcpu) => {
-                self.waiting.retain(|v| *v != vcpu);
-                self.owner[pcpu.index()] = Some(vcpu);
-                pcpu
-            }
-            None => {
-                if !self.waiting.contains(&vcpu) {
-                    self.waiting.push_back(vcpu);
-                }
-                allowed
-                    .first()
-                    .expect("the host keeps an allowed pcpu online")
-            }
+        let down = cx.vcpu(vcpu).pause.has(Pause::DOWN);
+        if down || self.is_free(to) {
+            self.waiting.retain(|v| *v != vcpu);
         }
+        if down {
+            return to;
+        }
+        if self.is_free(to) {
+            self.owner[to.index()] = Some(vcpu);
+        } else if !self.waiting.contains(&vcpu) {
+            self.waiting.push_back(vcpu);
+        }
+        to
     }
 
     fn wake(&mut self, cx: &mut Cx<'_>, vcpu: VcpuId, _: Wake) {
-        if let Some(pcpu) = self.owned_by(vcpu)
-            && cx.current(pcpu) != Some(vcpu)
-        {
+        if cx.is_current(vcpu) || self.waiting.contains(&vcpu) {
+            return;
+        }
+        if let Some(pcpu) = self.owned_by(vcpu) {
+            return cx.tickle(pcpu);
+        }
+        // It was down.
+        let pcpu = cx.vcpu(vcpu).pcpu;
+        if self.is_free(pcpu) && cx.may_run_on(vcpu, pcpu) {
+            self.owner[pcpu.index()] = Some(vcpu);
             cx.tickle(pcpu);
+        } else {
+            self.wait(cx, vcpu);
         }
     }
 
     fn sleep(&mut self, cx: &mut Cx<'_>, vcpu: VcpuId) {
-        if cx.is_current(vcpu) {
-            let pcpu = cx.vcpu(vcpu).pcpu;
+        let pcpu = cx.vcpu(vcpu).pcpu;
+        let down = cx.vcpu(vcpu).pause.has(Pause::DOWN);
+        let tickled = if down { self.let_go(cx, vcpu) } else { None };
+        if tickled != Some(pcpu) && cx.is_current(vcpu) {
             cx.tickle(pcpu);
         }
     }
 
     fn schedule(&mut self, cx: &mut Cx<'_>, pcpu: PcpuId, _: Prev) -> Pick {
-        let next = self.owner[pcpu.index()].filter(|v| {
-            let view = cx.vcpu(*v);
-            view.runnable() && (!view.on_pcpu || cx.current(pcpu) == Some(*v))
-        });
-        Pick {
-            next,
-            time_slice: None,
+        if self.is_free(pcpu) {
+            self.owner[pcpu.index()] = self.take_waiting(cx, pcpu);
         }
-    }
-
-    fn context_saved(&mut self, cx: &mut Cx<'_>, vcpu: VcpuId) {
-        // Its new pcpu may have looked for it while the old one still held its state.
-        if cx.vcpu(vcpu).runnable()
-            && let Some(pcpu) = self.owned_by(vcpu)
-            && cx.current(pcpu) != Some(vcpu)
-        {
-            cx.tickle(pcpu);
+        Pick {
+            next: self.owner[pcpu.index()].filter(|v| cx.vcpu(*v).runnable()),
+            time_slice: None,
         }
     }
 

@@ -2,6 +2,7 @@
 
 mod common;
 mod conflicts;
+mod decisions;
 mod errors;
 mod limits;
 mod mistakes;

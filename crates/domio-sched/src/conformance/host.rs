@@ -5,7 +5,8 @@
 //! ones, timers and guests come before the scheduler softirq (xen-spec 0.2), and otherwise first
 //! in is first out.
 //!
-//! Two orders of events are the host's own choice, where Xen leaves the contract open:
+//! The operator's code runs on the pcpu of the vcpu that it is about, and what creates vcpus on the
+//! first pcpu. Two orders of events are the host's own choice, where Xen leaves the contract open:
 //! - A pcpu that comes online gets a scheduler pass at once.
 //! - A pcpu that goes offline first disappears from [`Cx::online`]. Its vcpus are then moved as by
 //!   a change of affinity; the pass that takes the current one off must answer "idle".
@@ -233,7 +234,7 @@ impl<'s> Host<'s> {
             Event::Destroy(v) => self.destroy(v),
             Event::Operator(action) => self.operate(action),
             Event::StepEnds(v) => self.step(v),
-            Event::Timeout(v) => self.send_event(v),
+            Event::Timeout(v) => self.send_event(v, self.home(v)),
             Event::SliceEnds(p) => {
                 self.pcpus[p.index()].slice_ended = true;
                 self.raise_schedule(p);

@@ -347,12 +347,12 @@ impl Scheduler for Credit {
             }
         }
         v.set(flag::MIGRATING);
-        self.choose_pcpu(cx, from, vcpu, from, true)
+        let here = cx.here();
+        self.choose_pcpu(cx, here, vcpu, from, true)
     }
 
     fn wake(&mut self, cx: &mut Cx<'_>, vcpu: VcpuId, why: Wake) {
-        // Which pcpu the waker runs on is not known; see the page of this policy.
-        let here = cx.vcpu(vcpu).pcpu;
+        let here = cx.here();
         self.wake_up(cx, here, vcpu, why);
     }
 

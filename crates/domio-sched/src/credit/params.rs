@@ -54,8 +54,8 @@ static PARAMS: &[ParamSpec] = &[
             or_zero: true,
         },
         default: 1000,
-        doc: "Time for which a vcpu that was switched in is not preempted, 0 for none; at most \
-              tslice_ms (sched_ratelimit_us; since 4.2).",
+        doc: "Time for which a vcpu that was switched in is not preempted, 0 for none (in 4.2 for \
+              the default); at most tslice_ms (sched_ratelimit_us; since 4.2).",
     },
     ParamSpec {
         name: "migration_delay_us",
@@ -309,10 +309,14 @@ impl Settings {
         } else {
             TICKS_PER_TSLICE
         };
+        let ratelimit_us = match params.get(RATELIMIT) {
+            0 if rules.zero_ratelimit_is_default => PARAMS[RATELIMIT].default,
+            limit => limit,
+        };
         let ratelimit = match rules.ratelimit {
             RateLimit::None => Duration::ZERO,
             RateLimit::Whole | RateLimit::Remaining => {
-                Duration::from_micros(params.get(RATELIMIT) as u64).min(tslice)
+                Duration::from_micros(ratelimit_us as u64).min(tslice)
             }
         };
         let settings = Settings {

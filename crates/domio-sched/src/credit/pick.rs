@@ -1,10 +1,21 @@
 //! Choosing a pcpu for a vcpu (xen-spec 3.1 "cpu_pick", 3.2 to 3.4, 0.10).
 
+use super::rules::{FirstVcpu, IdleBias};
 use super::state::{NIL, flag};
 use super::wake::Step;
 use super::{Credit, event};
 use crate::cx::{Cx, Pause};
-use domio_core::{CpuSet, PcpuId, VcpuId};
+use domio_core::{CpuSet, DomainId, PcpuId, VcpuId};
+
+/// The control domain.
+const DOM0: DomainId = DomainId(0);
+
+/// What came of a walk to ever better pcpus.
+struct Choice {
+    pcpu: PcpuId,
+    /// Whose bias the last of its steps went by.
+    bias_of: Option<PcpuId>,
+}
 
 impl Credit {
     /// The best pcpu for `vcpu`, which belongs to `from`: an idle one that it may use, as far as
@@ -34,13 +45,15 @@ impl Credit {
                 .test_or_cycle(from)
                 .expect("a vcpu has an online pcpu in its affinity");
             let idlers = self.idle_for(cx, own, from);
-            chosen = self.spread(cx, own, candidates & idlers, &idlers, &mut bias_of);
+            let choice = self.spread(cx, own, candidates & idlers, &idlers, commit);
+            chosen = choice.pcpu;
+            bias_of = choice.bias_of.or(bias_of);
             if idlers.contains(chosen) {
                 break;
             }
         }
         if commit
-            && self.rules.idle_bias
+            && self.rules.idle_bias == IdleBias::Last
             && let Some(p) = bias_of
         {
             self.pcpus[p].idle_bias = chosen;
@@ -76,15 +89,16 @@ impl Credit {
     /// From `own`, goes to ever better pcpus of `candidates`, all of which are idle: to a core
     /// with more idle threads in the same socket, to a socket with more idle pcpus otherwise.
     fn spread(
-        &self,
+        &mut self,
         cx: &Cx<'_>,
         own: PcpuId,
         mut candidates: CpuSet,
         idlers: &CpuSet,
-        bias_of: &mut Option<PcpuId>,
-    ) -> PcpuId {
+        commit: bool,
+    ) -> Choice {
         let topology = cx.topology();
         let mut chosen = own;
+        let mut bias_of = None;
         if self.rules.pick_checks_own_queue && !candidates.contains(chosen) {
             // Start from an idle one, if there is any: next to an idle sibling, a busy thread
             // would look as good as that.
@@ -107,31 +121,41 @@ impl Credit {
             };
             if !better {
                 candidates &= !theirs;
-            } else if self.rules.idle_bias {
-                *bias_of = Some(next);
-                let bias = self.pcpus[next].idle_bias;
+            } else if self.rules.idle_bias != IdleBias::None {
+                bias_of = Some(next);
+                // 4.0.0 looks at pcpus outside of the affinity too, and may choose one; 4.0.4 does
+                // not.
                 chosen = (theirs & candidates)
-                    .cycle(bias)
+                    .cycle(self.pcpus[next].idle_bias)
                     .expect("the better pcpu is itself a candidate");
+                if commit && self.rules.idle_bias == IdleBias::EachStep {
+                    self.pcpus[next].idle_bias = chosen;
+                }
                 candidates &= !*topology.siblings(chosen);
             } else {
                 chosen = next;
                 candidates.remove(chosen);
             }
         }
-        chosen
+        Choice {
+            pcpu: chosen,
+            bias_of,
+        }
     }
 
-    /// Where the search for the first pcpu of `vcpu` begins: for vcpu 0 of a domain at the lowest
-    /// pcpu (since 4.13) or at the emptiest one, for the others after the one placed before.
+    /// Where the search for the first pcpu of `vcpu` begins: for vcpu 0 of a domain where
+    /// [`FirstVcpu`] says, for the others after the one placed before.
     pub(super) fn first_pcpu(&self, cx: &Cx<'_>, vcpu: VcpuId) -> PcpuId {
         let domain = &self.domains[self.vcpus[vcpu.index()].domain as usize];
         let start = match domain.placed_last {
             Some(before) if cx.vcpu(vcpu).name.index != 0 => {
                 cx.online().cycle(cx.vcpu(before).pcpu)
             }
-            _ if self.rules.first_vcpu_at_lowest => cx.online().first(),
-            _ => Some(self.emptiest_pcpu(cx)),
+            _ => match self.rules.first_vcpu {
+                FirstVcpu::Emptiest => Some(self.emptiest_pcpu(cx)),
+                FirstVcpu::Random if cx.vcpu(vcpu).name.domain != DOM0 => Some(cx.any_pcpu()),
+                FirstVcpu::Random | FirstVcpu::Lowest => cx.online().first(),
+            },
         };
         start
             .and_then(|p| cx.hard(vcpu).test_or_cycle(p))

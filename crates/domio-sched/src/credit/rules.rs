@@ -30,6 +30,28 @@ pub enum RateLimit {
     Remaining,
 }
 
+/// When a search for a pcpu takes down which one it chose among equally good ones.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum IdleBias {
+    /// Never: the first one is taken each time (until 3.4).
+    None,
+    /// Whenever it comes to a better one (4.0).
+    EachStep,
+    /// Once, at its end (4.2).
+    Last,
+}
+
+/// Where the search for a new domain's first pcpu begins.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum FirstVcpu {
+    /// At the pcpu with the fewest vcpus (until 4.7).
+    Emptiest,
+    /// At a random one; for dom0, which Xen itself builds, at the lowest (4.8).
+    Random,
+    /// At the lowest one (4.13).
+    Lowest,
+}
+
 /// Whether a vcpu that is preempted although some pcpu idles is sent to another pcpu.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum KickAway {
@@ -61,8 +83,8 @@ pub struct Rules {
     pub smt_power_savings: bool,
     /// 4.0, 4.3: see [`Debit`].
     pub debit: Debit,
-    /// 4.0: among equally good idle pcpus the one after the last choice is taken.
-    pub idle_bias: bool,
+    /// 4.0: among equally good idle pcpus the one after the last choice is taken; see [`IdleBias`].
+    pub idle_bias: IdleBias,
     /// 4.1: a domain's weight counts once for each active vcpu \[3a37d430ce\]. Before: once.
     pub weight_per_vcpu: bool,
     /// 4.1: a vcpu that stops earning keeps half its credit \[c92d5f4e0f\]. Before: none.
@@ -78,6 +100,8 @@ pub struct Rules {
     pub tslice_tunable: bool,
     /// 4.2, 4.8: see [`RateLimit`].
     pub ratelimit: RateLimit,
+    /// 4.2 alone: a rate limit of 0 stands for the default (4.2.0).
+    pub zero_ratelimit_is_default: bool,
     /// 4.3: a wake-up prefers an idle pcpu to preempting \[ebce2d836c\].
     pub tickle_prefers_idlers: bool,
     /// 4.3, 4.7, 4.13: see [`KickAway`].
@@ -92,6 +116,12 @@ pub struct Rules {
     pub boost_unparked: bool,
     /// 4.5: soft affinity.
     pub soft_affinity: bool,
+    /// 4.7 (4.6): soft affinity with all of the hard affinity, or with every pcpu online, says
+    /// nothing. Before: with every pcpu that Xen can have.
+    pub soft_must_narrow: bool,
+    /// 4.7 alone (4.4.4 and 4.6 too): a wake-up that finds a suitable idle pcpu wakes any idle one,
+    /// be it suitable or not.
+    pub tickles_any_idler: bool,
     /// Until 4.5: waking on another pcpu after a migration boosts \[removed by 66c7449a4d, 4.7\].
     pub boost_migrated: bool,
     /// 4.8: a yield ends the running vcpu's turn in spite of the rate limit.
@@ -107,9 +137,8 @@ pub struct Rules {
     pub tickled_leave_idlers: bool,
     /// 4.11: a vcpu pinned to one idle pcpu wakes that one without looking further.
     pub pinned_fast_path: bool,
-    /// 4.13: the search for a new domain's first pcpu begins at the lowest one. Before: at the
-    /// one with the fewest vcpus.
-    pub first_vcpu_at_lowest: bool,
+    /// 4.8, 4.13: see [`FirstVcpu`].
+    pub first_vcpu: FirstVcpu,
 }
 
 impl Rules {
@@ -134,7 +163,13 @@ impl Rules {
             } else {
                 Debit::Sampled
             },
-            idle_bias: since(v, V4_0),
+            idle_bias: if since(v, V4_2) {
+                IdleBias::Last
+            } else if since(v, V4_0) {
+                IdleBias::EachStep
+            } else {
+                IdleBias::None
+            },
             weight_per_vcpu: since(v, V4_1),
             keep_half: since(v, V4_1),
             yield_flag: since(v, V4_1),
@@ -148,6 +183,7 @@ impl Rules {
             } else {
                 RateLimit::None
             },
+            zero_ratelimit_is_default: since(v, V4_2) && !since(v, V4_3),
             tickle_prefers_idlers: since(v, V4_3),
             kick_away: if since(v, V4_13) {
                 KickAway::DeadTest
@@ -162,6 +198,8 @@ impl Rules {
             steal_by_node: since(v, V4_3),
             boost_unparked: since(v, V4_3) && !since(v, V4_13),
             soft_affinity: since(v, V4_5),
+            soft_must_narrow: since(v, V4_7),
+            tickles_any_idler: since(v, V4_7) && !since(v, V4_8),
             boost_migrated: !since(v, V4_7),
             yield_beats_ratelimit: since(v, V4_8),
             own_placement: since(v, V4_8),
@@ -169,7 +207,13 @@ impl Rules {
             balance_bias: since(v, V4_9),
             tickled_leave_idlers: since(v, V4_9),
             pinned_fast_path: since(v, V4_11),
-            first_vcpu_at_lowest: since(v, V4_13),
+            first_vcpu: if since(v, V4_13) {
+                FirstVcpu::Lowest
+            } else if since(v, V4_8) {
+                FirstVcpu::Random
+            } else {
+                FirstVcpu::Emptiest
+            },
         }
     }
 }

@@ -239,6 +239,8 @@ impl Rig {
     }
 
     fn wake_for(&mut self, vcpu: VcpuId, why: Wake) {
+        // As by a timer of its guest.
+        self.tables.here = self.home(vcpu);
         self.tables.vcpus[vcpu.index()].pause.clear(Pause::BLOCKED);
         self.call(|c, cx| c.wake(cx, vcpu, why));
     }

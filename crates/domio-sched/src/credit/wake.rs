@@ -18,7 +18,8 @@ pub(super) enum Step {
 
 impl Credit {
     /// The affinity of `vcpu` for `step`, `None` to leave the step out: in [`Step::Soft`] unless
-    /// soft affinity leaves some, but not all, of the pcpus in hard affinity, and not every pcpu.
+    /// soft affinity leaves some of the pcpus in hard affinity, but is not all that Xen can have;
+    /// later not all of those in hard affinity, nor every pcpu.
     #[inline]
     pub(super) fn affinity(&self, cx: &Cx<'_>, vcpu: VcpuId, step: Step) -> Option<CpuSet> {
         match step {
@@ -26,9 +27,12 @@ impl Credit {
             Step::Soft if !self.rules.soft_affinity || !cx.soft_affinity_matters() => None,
             Step::Soft => {
                 let (hard, soft) = (cx.hard(vcpu), cx.soft(vcpu));
-                let covers = hard.is_subset(&soft) || cx.online().is_subset(&soft);
+                let says_nothing = match self.rules.soft_must_narrow {
+                    true => hard.is_subset(&soft) || cx.online().is_subset(&soft),
+                    false => soft == CpuSet::ALL,
+                };
                 let both = hard & soft;
-                (!covers && !both.is_empty()).then_some(both)
+                (!says_nothing && !both.is_empty()).then_some(both)
             }
         }
     }
@@ -134,7 +138,15 @@ impl Credit {
             let Some(affinity) = self.affinity(cx, vcpu, step) else {
                 continue;
             };
-            if let Some(one) = self.next_idler(here, &(affinity & idlers)) {
+            let suitable = affinity & idlers;
+            if suitable.is_empty() {
+                continue;
+            }
+            let among = match self.rules.tickles_any_idler {
+                true => idlers,
+                false => suitable,
+            };
+            if let Some(one) = self.next_idler(here, &among) {
                 return self.tickle_one(cx, here, one);
             }
         }

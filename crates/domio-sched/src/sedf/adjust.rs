@@ -3,6 +3,7 @@
 use super::params::{Setting, Want};
 use super::rules::WEIGHT_PERIOD;
 use super::state::{Domain, flag};
+use super::wake::scaled;
 use super::{Sedf, event};
 use crate::cx::Cx;
 use domio_core::{DomainId, ParamValues, VcpuId};
@@ -103,8 +104,7 @@ impl Sedf {
     }
 
     /// On each pcpu, vcpus with a weight share what the others there leave of 95 ms in 100 ms.
-    /// Nothing is left for them when those reserve more; Xen's slices are negative then, which has
-    /// the same effect.
+    /// Where those reserve more, slices are negative, as in Xen: who has one is always over it.
     pub(super) fn turn_weights_into_slices(&mut self) {
         for pcpu in &mut self.pcpus {
             (pcpu.weights, pcpu.reserved) = (0, 0);
@@ -112,15 +112,15 @@ impl Sedf {
         for v in self.vcpus.iter().filter(|v| v.has(flag::PLACED)) {
             let pcpu = &mut self.pcpus[usize::from(v.pcpu)];
             match v.weight {
-                0 => pcpu.reserved += WEIGHT_PERIOD * v.slice_orig / v.period_orig,
+                0 => pcpu.reserved += scaled(WEIGHT_PERIOD, v.slice_orig, v.period_orig),
                 weight => pcpu.weights += weight,
             }
         }
         for v in self.vcpus.iter_mut() {
             if v.has(flag::PLACED) && v.weight > 0 {
                 let pcpu = &self.pcpus[usize::from(v.pcpu)];
-                let shared = (WEIGHT_PERIOD - WEIGHT_SAFETY - pcpu.reserved).max(0);
-                let slice = v.weight * shared / pcpu.weights;
+                let shared = WEIGHT_PERIOD - WEIGHT_SAFETY - pcpu.reserved;
+                let slice = scaled(v.weight, shared, pcpu.weights);
                 (v.period, v.period_orig) = (WEIGHT_PERIOD, WEIGHT_PERIOD);
                 (v.slice, v.slice_orig) = (slice, slice);
             }

@@ -10,9 +10,12 @@ use domio_core::{PcpuId, VcpuId};
 const SCORE_OF_WEIGHT_ONE: i64 = 1 << 17;
 
 /// `period` over `part` with ten binary places: the score of who has `part` of each `period`. A
-/// `part` of nothing, which would fault in Xen, counts as a nanosecond.
+/// `part` of nothing, which would fault in Xen, counts as a nanosecond; a slice may be negative.
 pub(super) fn score_of(period: i64, part: i64) -> i64 {
-    (period << 10) / part.max(1)
+    match part {
+        0 => period << 10,
+        part => (period << 10) / part,
+    }
 }
 
 /// The score of `v` after a turn in the utilisation queue.

@@ -141,9 +141,14 @@ impl Sedf {
         } else {
             (None, IDLE_SLICE)
         };
-        // Nothing is left when an operator has just cut the slice, or when a vcpu that reserves
-        // nothing is behind by whole periods. Xen sets a timer that has expired already then.
-        let length = length.max(1);
+        let length = match length {
+            // Who comes with a negative slice gets a turn of this length, as in Xen.
+            ..0 => EXTRA_QUANTUM,
+            // Nothing is left when an operator has just cut the slice, or when a vcpu that reserves
+            // nothing is behind by whole periods. Xen sets a timer that has expired already then.
+            0 => 1,
+            left => left,
+        };
         if let Some(vcpu) = next {
             self.vcpus[vcpu.index()].started = now;
         }

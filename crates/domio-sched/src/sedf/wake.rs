@@ -98,8 +98,8 @@ impl Sedf {
     }
 }
 
-/// `a * b / c`, exactly: two lengths of seconds multiply to more than 64 bits.
-fn scaled(a: i64, b: i64, c: i64) -> i64 {
+/// `a * b / c`, rounded towards zero: two lengths of seconds multiply to more than 64 bits.
+pub(super) fn scaled(a: i64, b: i64, c: i64) -> i64 {
     (i128::from(a) * i128::from(b) / i128::from(c)) as i64
 }
 

@@ -116,10 +116,15 @@ impl TwinCredit {
         let version = versions[param("version") as usize];
         let since =
             |v: XenVersion, value: i64, before: i64| if version >= v { value } else { before };
+        let ratelimit = match (version, param("ratelimit_us")) {
+            // 4.2.0 takes 0 for "not given".
+            (XenVersion::V4_2, 0) => 1000,
+            (_, limit) => limit,
+        };
         TwinCredit {
             version,
             tslice_ms: since(XenVersion::V4_2, param("tslice_ms"), 30),
-            ratelimit: since(XenVersion::V4_2, param("ratelimit_us") * 1000, 0),
+            ratelimit: since(XenVersion::V4_2, ratelimit * 1000, 0),
             migration_delay: Duration::from_micros(since(
                 XenVersion::V3_4,
                 param("migration_delay_us"),
@@ -197,7 +202,7 @@ impl TwinCredit {
 
     // ---- wake-up ----------------------------------------------------------------------------
 
-    /// `here` is the pcpu that the waker runs on, as far as it is known.
+    /// `here` is the pcpu that the waker runs on.
     fn wake_on(&mut self, cx: &mut Cx<'_>, here: PcpuId, v: VcpuId) {
         if cx.is_current(v) || self.is_queued(v) {
             return;
@@ -254,6 +259,9 @@ impl TwinCredit {
                 if suitable.is_empty() && preempts {
                     self.kick_away(cx, curr, idle);
                     chosen = Some(p);
+                } else if self.version == XenVersion::V4_7 && !suitable.is_empty() {
+                    // 4.6 and 4.7 cycle through the wrong mask.
+                    chosen = self.one_of(here, idle);
                 } else {
                     chosen = self.one_of(here, suitable);
                 }
@@ -296,8 +304,13 @@ impl TwinCredit {
     /// Soft (only where it is effective), then hard.
     fn affinity_steps(&self, cx: &Cx<'_>, v: VcpuId) -> Vec<(AffinityStep, CpuSet)> {
         let (hard, soft) = (cx.hard(v), cx.soft(v));
-        let effective =
-            soft.intersects(&hard) && !hard.is_subset(&soft) && !cx.online().is_subset(&soft);
+        // 4.5.0 asks only whether the mask is full.
+        let covers = if self.since(XenVersion::V4_7) {
+            hard.is_subset(&soft) || cx.online().is_subset(&soft)
+        } else {
+            soft == CpuSet::ALL
+        };
+        let effective = soft.intersects(&hard) && !covers;
         let mut steps = Vec::new();
         if effective && self.since(XenVersion::V4_5) {
             steps.push((AffinityStep::Soft, soft & hard));
@@ -505,7 +518,7 @@ impl Scheduler for TwinCredit {
     }
 
     fn wake(&mut self, cx: &mut Cx<'_>, vcpu: VcpuId, _: Wake) {
-        self.wake_on(cx, cx.vcpu(vcpu).pcpu, vcpu);
+        self.wake_on(cx, cx.here(), vcpu);
     }
 
     fn sleep(&mut self, cx: &mut Cx<'_>, vcpu: VcpuId) {

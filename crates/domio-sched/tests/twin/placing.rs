@@ -90,6 +90,9 @@ impl TwinCredit {
             Some((_, before)) => online.cycle(cx.vcpu(*before).pcpu),
             // core.c 4.17: no counting any more.
             None if self.since(XenVersion::V4_13) => online.first(),
+            // 4.8: cpumask_any(); dom0 is no work of the tools.
+            None if self.since(XenVersion::V4_8) && name.domain.0 == 0 => online.first(),
+            None if self.since(XenVersion::V4_8) => Some(cx.any_pcpu()),
             None => Some(self.least_populated(cx)),
         };
         let start = start.expect("some pcpu is online");
@@ -148,11 +151,16 @@ impl TwinCredit {
         let mut bias_of = None;
         let factor = if self.since(XenVersion::V4_1) { 2 } else { 1 };
         let cpu = if self.since(XenVersion::V4_0) {
+            let savings = self.power_savings;
+            // Until 4.2 the bias is noted at each step.
+            let each_step = !self.since(XenVersion::V4_2);
             let take = |nxt: PcpuId, nxt_idle, cand: &mut CpuSet| {
-                bias_of = Some(nxt);
-                self.take_biased(cx, nxt, nxt_idle & allowed, cand)
+                bias_of = Some(nxt).filter(|_| !each_step);
+                let taken = self.take_biased(cx, nxt, nxt_idle & allowed, cand);
+                self.remember_bias(Some(nxt).filter(|_| each_step), taken, commit);
+                taken
             };
-            better(cx, idlers, cpu, cand, take, factor, self.power_savings)
+            better(cx, idlers, cpu, cand, take, factor, savings)
         } else {
             let take = |nxt, _, cand: &mut CpuSet| {
                 cand.remove(nxt);

@@ -234,7 +234,7 @@ impl TwinSedf {
             Turn::L1 => {
                 let old = vcpu.l1_score;
                 vcpu.l1_score = if vcpu.extraweight == 0 {
-                    vcpu.period * 1024 / vcpu.slice.max(1)
+                    vcpu.period * 1024 / if vcpu.slice == 0 { 1 } else { vcpu.slice }
                 } else {
                     131_072 / vcpu.extraweight
                 };
@@ -343,8 +343,8 @@ impl TwinSedf {
         } else {
             (None, 1_000 * MS)
         };
-        // A slice of nothing ends at once.
-        let time = time.max(1);
+        // A negative time becomes 500 us; a slice of nothing ends at once.
+        let time = if time < 0 { EXTRA_QUANTUM } else { time.max(1) };
         if let Some(next) = next {
             self.v_mut(next).sched_start = now;
         }

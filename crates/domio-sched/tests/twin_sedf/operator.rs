@@ -133,7 +133,7 @@ impl TwinSedf {
             let reserved = |o: &Vcpu| 100 * MS * o.slice_orig / o.period_orig;
             let unweighted: i128 = here.filter(|o| o.weight == 0).map(reserved).sum();
             v.period = 100 * MS;
-            v.slice = (v.weight * (95 * MS - unweighted) / sum_weights).max(0);
+            v.slice = v.weight * (95 * MS - unweighted) / sum_weights;
             (v.period_orig, v.slice_orig) = (v.period, v.slice);
         }
     }

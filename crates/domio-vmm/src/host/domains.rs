@@ -1,16 +1,39 @@
 //! Creation and destruction of domains, what an operator does, and pcpu hotplug.
 
 use super::{Cause, Event, Host, Queue, Vcpu};
-use crate::config::Action;
+use crate::config::{Action, DomainConfig};
 use crate::bus::Device;
 use crate::guest::Guest;
 use alloc::format;
 use alloc::vec::Vec;
 use domio_core::{
-    CpuSet, DomainId, Duration, Instant, Kind, PcpuId, Record, Runstate, Sink, VcpuId, VcpuName,
+    CpuSet, DomainId, Duration, Instant, Kind, ParamValues, PcpuId, Record, Runstate, Sink, VcpuId,
+    VcpuName, XenVersion,
 };
 use domio_sched::{Affinity, Pause, VcpuView, Wake};
 use domio_sim::RandomStream;
+
+/// A domain of the configuration.
+pub(super) struct Domain {
+    pub config: DomainConfig,
+    /// Its vcpus, once created.
+    pub vcpus: Vec<VcpuId>,
+    pub alive: bool,
+    /// Pauses by the toolstack that have not ended.
+    paused: u32,
+}
+
+impl Domain {
+    /// `config`, not created yet.
+    pub fn new(config: DomainConfig) -> Self {
+        Domain {
+            config,
+            vcpus: Vec::new(),
+            alive: false,
+            paused: 0,
+        }
+    }
+}
 
 impl<S: Sink, D: Device> Host<S, D> {
     /// The pcpu on which the hypervisor's work for the toolstack is done.
@@ -42,6 +65,7 @@ impl<S: Sink, D: Device> Host<S, D> {
             s.set_domain(cx, config.id, &config.params)
         });
         self.note_first_vcpu(config.id);
+        self.draw_pcpu(&config.name);
         for i in 0..config.vcpus.len() {
             let vcpu = self.create_vcpu(queue, index, i as u16, now);
             self.ask(queue, on, now, Cause::Operator, |s, cx| s.insert(cx, vcpu));
@@ -52,6 +76,17 @@ impl<S: Sink, D: Device> Host<S, D> {
             self.plug(queue, index, on, now);
         }
         on
+    }
+
+    /// Draws the pcpu on which the first vcpu of a new domain begins in some releases. Each domain
+    /// has a stream of its own, so that nobody's luck depends on who else is created.
+    fn draw_pcpu(&mut self, name: &str) {
+        let component = format!("{name}/first-pcpu");
+        let mut stream = RandomStream::new(self.seed, self.replication, &component);
+        let online = self.tables.online;
+        let drawn = stream.below(online.len() as u64) as usize;
+        let pcpu = online.iter().nth(drawn);
+        self.tables.any_pcpu = pcpu.expect("a host has a pcpu online");
     }
 
     fn create_vcpu(
@@ -159,30 +194,18 @@ impl<S: Sink, D: Device> Host<S, D> {
     pub(super) fn operator(&mut self, queue: &mut Queue, action: usize, now: Instant) {
         match self.actions[action].1.clone() {
             Action::Pause(domain) => {
-                for vcpu in self.vcpus_of(domain) {
-                    let view = self.tables.vcpus[vcpu.index()];
-                    if !view.pause.has(Pause::PAUSED) {
-                        self.pause(queue, vcpu, Pause::PAUSED, view.pcpu, now);
-                    }
+                if self.count_pause(domain) {
+                    let vcpus = self.vcpus_of(domain);
+                    self.pause_all(queue, &vcpus, now);
                 }
             }
             Action::Unpause(domain) => {
-                for vcpu in self.vcpus_of(domain) {
-                    let pcpu = self.tables.vcpus[vcpu.index()].pcpu;
-                    self.unpause(queue, vcpu, Pause::PAUSED, pcpu, now);
+                if self.count_unpause(domain) {
+                    let vcpus = self.vcpus_of(domain);
+                    self.unpause_all(queue, &vcpus, now);
                 }
             }
-            Action::SetParams(domain, params) => {
-                if let Some(d) = self.domains.iter_mut().find(|d| d.config.id == domain) {
-                    d.config.params = params;
-                    if d.alive {
-                        let on = self.toolstack_pcpu();
-                        self.ask(queue, on, now, Cause::Operator, |s, cx| {
-                            s.set_domain(cx, domain, &params)
-                        });
-                    }
-                }
-            }
+            Action::SetParams(domain, params) => self.adjust(queue, domain, &params, now),
             Action::Pin {
                 domain,
                 vcpu,
@@ -197,6 +220,68 @@ impl<S: Sink, D: Device> Host<S, D> {
             Action::PcpuOffline(pcpu) => self.pcpu_offline(queue, pcpu, now),
             Action::PcpuOnline(pcpu) => self.pcpu_online(queue, pcpu, now),
         }
+    }
+
+    /// Takes down that the toolstack pauses `domain`. Since 4.5 such pauses are counted, before
+    /// there is a flag. Returns whether it was not paused.
+    fn count_pause(&mut self, domain: DomainId) -> bool {
+        let counts = self.version >= XenVersion::V4_5;
+        let alive = |d: &&mut Domain| d.alive && d.config.id == domain;
+        let Some(d) = self.domains.iter_mut().find(alive) else {
+            return false;
+        };
+        let was_running = d.paused == 0;
+        d.paused = if counts { d.paused + 1 } else { 1 };
+        was_running
+    }
+
+    /// Takes down that the toolstack ends a pause of `domain`. Returns whether that was the last.
+    fn count_unpause(&mut self, domain: DomainId) -> bool {
+        let alive = |d: &&mut Domain| d.alive && d.config.id == domain;
+        let Some(d) = self.domains.iter_mut().find(alive) else {
+            return false;
+        };
+        d.paused = d.paused.saturating_sub(1);
+        d.paused == 0
+    }
+
+    fn pause_all(&mut self, queue: &mut Queue, vcpus: &[VcpuId], now: Instant) {
+        for &vcpu in vcpus {
+            let pcpu = self.tables.vcpus[vcpu.index()].pcpu;
+            self.pause(queue, vcpu, Pause::PAUSED, pcpu, now);
+        }
+    }
+
+    fn unpause_all(&mut self, queue: &mut Queue, vcpus: &[VcpuId], now: Instant) {
+        for &vcpu in vcpus {
+            let pcpu = self.tables.vcpus[vcpu.index()].pcpu;
+            self.unpause(queue, vcpu, Pause::PAUSED, pcpu, now);
+        }
+    }
+
+    /// Gives `domain` other parameters. From 3.1 to 4.1 its vcpus are paused meanwhile. Xen waits
+    /// until they have stopped; here they have no time for that, but who runs is switched out.
+    fn adjust(&mut self, queue: &mut Queue, domain: DomainId, params: &ParamValues, now: Instant) {
+        let Some(d) = self.domains.iter_mut().find(|d| d.config.id == domain) else {
+            return;
+        };
+        d.config.params = *params;
+        if !d.alive {
+            return;
+        }
+        let pauses = (XenVersion::V3_1..=XenVersion::V4_1).contains(&self.version);
+        let mut held = match pauses {
+            true => self.vcpus_of(domain),
+            false => Vec::new(),
+        };
+        // Pauses by the hypervisor are counted: whom the toolstack has paused stays so.
+        held.retain(|v| !self.tables.vcpus[v.index()].pause.has(Pause::PAUSED));
+        self.pause_all(queue, &held, now);
+        let on = self.toolstack_pcpu();
+        self.ask(queue, on, now, Cause::Operator, |s, cx| {
+            s.set_domain(cx, domain, params)
+        });
+        self.unpause_all(queue, &held, now);
     }
 
     fn vcpus_of(&self, domain: DomainId) -> Vec<VcpuId> {

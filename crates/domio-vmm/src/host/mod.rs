@@ -33,7 +33,7 @@ mod wake;
 
 pub use adopt::{AdoptedPcpu, AdoptedVcpu, Adoption, Hold};
 
-use crate::config::{Action, DomainConfig, HostConfig};
+use crate::config::{Action, HostConfig};
 use crate::bus::{Bus, Device, Far, NoDevices};
 use crate::evtchn::{Channels, Sent};
 use crate::guest::{Guest, Job};
@@ -42,6 +42,7 @@ use alloc::boxed::Box;
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
+use domains::Domain;
 use domio_core::{
     CpuSet, Duration, Instant, PcpuId, PcpuTable, Record, Runstate, Sink, VcpuId, VcpuName,
     XenVersion,
@@ -259,13 +260,6 @@ struct Tick {
     seen: u32,
 }
 
-struct Domain {
-    config: DomainConfig,
-    /// Its vcpus, once created.
-    vcpus: Vec<VcpuId>,
-    alive: bool,
-}
-
 /// Time that a vcpu spent in each runstate.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct RunstateTimes {
@@ -376,12 +370,7 @@ impl<S: Sink, D: Device> Host<S, D> {
         host.tables.no_soft_affinity = says_nothing(config, |_, soft| soft);
         host.power_on(queue);
         for domain in &config.domains {
-            let domain = Domain {
-                config: domain.clone(),
-                vcpus: Vec::new(),
-                alive: false,
-            };
-            host.domains.push(domain);
+            host.domains.push(Domain::new(domain.clone()));
         }
         host
     }
@@ -552,6 +541,7 @@ impl<S: Sink, D: Device> Host<S, D> {
         call: impl FnOnce(&mut dyn Scheduler, &mut Cx<'_>) -> R,
     ) -> R {
         let records = self.records();
+        self.tables.here = on;
         let mut cx = Cx::new(now, &mut self.tables, &mut self.effects, records);
         let answer = call(&mut *self.scheduler, &mut cx);
         if !self.effects.is_empty() {

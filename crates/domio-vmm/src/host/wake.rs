@@ -43,6 +43,7 @@ impl<S: Sink, D: Device> Host<S, D> {
                 self.change(vcpu, Runstate::Runnable, on, now);
             }
             let records = self.records();
+            self.tables.here = on;
             let mut cx = Cx::new(now, &mut self.tables, &mut self.effects, records);
             self.scheduler.wake(&mut cx, vcpu, why);
             // Most often it preempts who runs here, and that is all. The effect's pcpu is compared
@@ -154,7 +155,8 @@ impl<S: Sink, D: Device> Host<S, D> {
         }
     }
 
-    /// Gives `vcpu` a new affinity.
+    /// Gives `vcpu` a new affinity. Since 4.3 it is descheduled and placed anew whatever that is,
+    /// before only where it may not stay.
     pub(super) fn pin(
         &mut self,
         queue: &mut Queue,
@@ -164,7 +166,8 @@ impl<S: Sink, D: Device> Host<S, D> {
         now: Instant,
     ) {
         self.tables.affinity[vcpu.index()] = Affinity { hard, soft };
-        if !(hard & self.tables.online).contains(self.tables.vcpus[vcpu.index()].pcpu) {
+        let stays = (hard & self.tables.online).contains(self.tables.vcpus[vcpu.index()].pcpu);
+        if !stays || self.version >= XenVersion::V4_3 {
             self.move_away(queue, vcpu, now);
         }
     }

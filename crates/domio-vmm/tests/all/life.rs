@@ -3,7 +3,7 @@
 
 use crate::common::*;
 use crate::probe::{Habits, run};
-use domio_core::{CpuSet, DomainId, Kind, XenVersion};
+use domio_core::{CpuSet, DomainId, Kind, ParamValues, XenVersion};
 use domio_vmm::config::{Action, Distribution, HostConfig, Workload};
 
 const LIFE: [Kind; 7] = [
@@ -258,13 +258,73 @@ fn s0_8_a_running_vcpu_that_is_pinned_elsewhere_moves_when_its_state_is_saved() 
 }
 
 #[test]
-fn a_pin_that_allows_the_pcpu_moves_nobody() {
-    let host = acted(
-        host(2, XenVersion::V4_17, vec![domain(1, Workload::Burn)]),
-        vec![(500, pin(1, P0))],
-    );
-    let told = run(&host, Habits::default(), ms(3));
-    assert_eq!(told.calls(&["pick"]), ["0 pick d1v0 p0"]);
+fn a_pin_that_allows_the_pcpu_moves_nobody_until_4_2() {
+    let moves = |version| {
+        let host = acted(
+            host(2, version, vec![domain(1, Workload::Burn)]),
+            vec![(500, pin(1, P0))],
+        );
+        let told = run(&host, Habits::default(), ms(3));
+        let calls = told.calls(&["sleep", "pick", "wake"])[2..].to_vec();
+        calls.into_iter().map(String::from).collect::<Vec<_>>()
+    };
+    assert_eq!(moves(XenVersion::V4_2), [""; 0]);
+    for version in [XenVersion::V4_3, XenVersion::V4_17] {
+        let asked = [
+            "500 sleep d1v0",
+            "500 pick d1v0 p0",
+            "500 wake d1v0 Migrate",
+        ];
+        assert_eq!(moves(version), asked, "{version}");
+    }
+}
+
+#[test]
+fn adjusting_a_domain_pauses_its_vcpus_from_3_1_to_4_1() {
+    let set = Action::SetParams(DomainId(1), ParamValues::defaults(&[]));
+    for version in XenVersion::ALL {
+        let domains = vec![domain(1, Workload::Burn), domain(2, Workload::Burn)];
+        let host = acted(host(1, version, domains), vec![(500, set.clone())]);
+        let told = run(&host, slices(), ms(3));
+        let calls = told.calls(&["set", "sleep", "wake"]);
+        let from = calls.iter().position(|c| c.starts_with("500 "));
+        let pauses = (XenVersion::V3_1..=XenVersion::V4_1).contains(&version);
+        let expected = match pauses {
+            true => &["500 sleep d1v0", "500 set d1", "500 wake d1v0 Unpause"][..],
+            false => &["500 set d1"],
+        };
+        assert_eq!(&calls[from.unwrap()..], expected, "{version}");
+    }
+}
+
+#[test]
+fn who_is_paused_stays_so_when_its_domain_is_adjusted() {
+    let set = Action::SetParams(DomainId(1), ParamValues::defaults(&[]));
+    let actions = vec![(500, Action::Pause(DomainId(1))), (700, set)];
+    let host = host(1, XenVersion::V4_0, vec![domain(1, Workload::Burn)]);
+    let told = run(&acted(host, actions), Habits::default(), ms(3));
+    let calls = told.calls(&["set", "sleep", "wake"]);
+    assert_eq!(calls[2..], ["500 sleep d1v0", "700 set d1"]);
+}
+
+#[test]
+fn pauses_by_the_toolstack_are_counted_since_4_5() {
+    let [pause, unpause] = [Action::Pause, Action::Unpause].map(|a| a(DomainId(1)));
+    for (version, ends) in [(XenVersion::V4_3, 700), (XenVersion::V4_5, 800)] {
+        let actions = vec![
+            (400, unpause.clone()),
+            (500, pause.clone()),
+            (600, pause.clone()),
+            (700, unpause.clone()),
+            (800, unpause.clone()),
+            (900, unpause.clone()),
+        ];
+        let host = host(1, version, vec![domain(1, Workload::Burn)]);
+        let told = run(&acted(host, actions), Habits::default(), ms(3));
+        let calls = told.calls(&["sleep", "wake"]);
+        let woken = format!("{ends} wake d1v0 Unpause");
+        assert_eq!(calls[1..], ["500 sleep d1v0", &woken], "{version}");
+    }
 }
 
 #[test]

@@ -18,6 +18,10 @@ impl Host<'_> {
         }
         self.vcpus[v.index()].exists = true;
         self.vcpus[v.index()].left = self.step_length(v);
+        // The tools' work is done on the first pcpu; a number of the vcpu is as good as a draw.
+        let online = self.tables.online;
+        let nth = |n: usize| online.iter().nth(n % online.len()).expect("in range");
+        (self.tables.here, self.tables.any_pcpu) = (nth(0), nth(v.index()));
         let Affinity { hard, soft } = self.tables.affinity[v.index()];
         // Its pcpus may have gone since the script was written.
         self.set_affinity(v, self.widened(hard), soft);
@@ -67,7 +71,9 @@ impl Host<'_> {
         }
     }
 
-    pub(super) fn send_event(&mut self, v: VcpuId) {
+    /// An event for `v` from code that runs on `here`.
+    pub(super) fn send_event(&mut self, v: VcpuId, here: PcpuId) {
+        self.tables.here = here;
         self.cancel(Event::Timeout(v));
         if !self.vcpus[v.index()].exists {
             return;
@@ -89,9 +95,15 @@ impl Host<'_> {
     pub(super) fn migrate_if_stopped(&mut self, v: VcpuId) {
         let view = &self.tables.vcpus[v.index()];
         if view.pause.has(Pause::MIGRATING) && !view.on_pcpu && !self.ended() {
+            self.tables.here = view.pcpu;
             self.ask_for_pcpu(v);
             self.go_on(v, Pause::MIGRATING, Wake::Migrate);
         }
+    }
+
+    /// The pcpu that `v` belongs to, where its timers expire.
+    pub(super) fn home(&self, v: VcpuId) -> PcpuId {
+        self.tables.vcpus[v.index()].pcpu
     }
 
     fn ask_for_pcpu(&mut self, v: VcpuId) {
@@ -186,7 +198,7 @@ impl Host<'_> {
                 // The guest is in the hypervisor until the pass lets it go on.
                 return self.raise_schedule(pcpu);
             }
-            Step::Kick(whom) => self.send_event(whom),
+            Step::Kick(whom) => self.send_event(whom, pcpu),
         }
         self.resume(v);
     }
@@ -210,8 +222,11 @@ impl Host<'_> {
                     self.stop(v, Pause::PAUSED);
                 }
             }
-            Action::Unpause(v) => self.go_on(v, Pause::PAUSED, Wake::Unpause),
-            Action::Kick(v) => self.send_event(v),
+            Action::Unpause(v) => {
+                self.tables.here = self.home(v);
+                self.go_on(v, Pause::PAUSED, Wake::Unpause);
+            }
+            Action::Kick(v) => self.send_event(v, self.home(v)),
             Action::Affinity { vcpu, hard, soft } => {
                 if self.vcpus[vcpu.index()].exists && hard.intersects(&self.tables.online) {
                     self.set_affinity(vcpu, hard, soft);

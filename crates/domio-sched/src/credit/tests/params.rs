@@ -1,7 +1,7 @@
 //! Versions, parameters and their check.
 
 use super::super::params::{Settings, VERSIONS};
-use super::super::rules::{Debit, KickAway, RateLimit};
+use super::super::rules::{Debit, FirstVcpu, IdleBias, KickAway, RateLimit};
 use super::super::{DESCRIPTOR, Invalid, validate};
 use super::*;
 use alloc::string::ToString;
@@ -56,12 +56,13 @@ fn each_rule_begins_with_its_release() {
         (|r| r.migration_delay, "3.4"),
         (|r| r.smt_power_savings, "3.4"),
         (|r| r.debit != Debit::Sampled, "4.0"),
-        (|r| r.idle_bias, "4.0"),
+        (|r| r.idle_bias != IdleBias::None, "4.0"),
         (|r| r.weight_per_vcpu, "4.1"),
         (|r| r.keep_half, "4.1"),
         (|r| r.yield_flag, "4.1"),
         (|r| r.tickle_one, "4.1"),
         (|r| r.cross_socket_factor == 2, "4.1"),
+        (|r| r.idle_bias == IdleBias::Last, "4.2"),
         (|r| r.tslice_tunable, "4.2"),
         (|r| r.ratelimit != RateLimit::None, "4.2"),
         (|r| r.debit == Debit::Residual, "4.3"),
@@ -70,6 +71,7 @@ fn each_rule_begins_with_its_release() {
         (|r| r.pick_checks_own_queue, "4.3"),
         (|r| r.steal_by_node, "4.3"),
         (|r| r.soft_affinity, "4.5"),
+        (|r| r.soft_must_narrow, "4.7"),
         (|r| !r.boost_migrated, "4.7"),
         (
             |r| matches!(r.kick_away, KickAway::IfItFits | KickAway::DeadTest),
@@ -78,12 +80,13 @@ fn each_rule_begins_with_its_release() {
         (|r| r.ratelimit == RateLimit::Remaining, "4.8"),
         (|r| r.yield_beats_ratelimit, "4.8"),
         (|r| r.own_placement, "4.8"),
+        (|r| r.first_vcpu != FirstVcpu::Emptiest, "4.8"),
         (|r| r.count_runnable, "4.9"),
         (|r| r.balance_bias, "4.9"),
         (|r| r.tickled_leave_idlers, "4.9"),
         (|r| r.pinned_fast_path, "4.11"),
         (|r| r.kick_away == KickAway::DeadTest, "4.13"),
-        (|r| r.first_vcpu_at_lowest, "4.13"),
+        (|r| r.first_vcpu == FirstVcpu::Lowest, "4.13"),
     ];
     for (has, since) in changes {
         let since = XenVersion::from_name(since).unwrap();
@@ -97,7 +100,20 @@ fn each_rule_begins_with_its_release() {
     }
     for version in XenVersion::ALL {
         let regression = version >= XenVersion::V4_3 && version < XenVersion::V4_13;
-        assert_eq!(Rules::of(version).boost_unparked, regression, "{version}");
+        let rules = Rules::of(version);
+        assert_eq!(rules.boost_unparked, regression, "{version}");
+        assert_eq!(rules.tickles_any_idler, version == XenVersion::V4_7);
+        assert_eq!(rules.zero_ratelimit_is_default, version == XenVersion::V4_2);
+    }
+}
+
+#[test]
+fn no_rate_limit_is_the_default_one_in_4_2() {
+    for (version, limit) in [("4.2", ms(1)), ("4.3", ms(0)), ("4.17", ms(0))] {
+        let (_, s) = Settings::new(&values(version, &[("ratelimit_us", 0)]));
+        assert_eq!(s.ratelimit, limit, "{version}");
+        let (_, s) = Settings::new(&values(version, &[("ratelimit_us", 100)]));
+        assert_eq!(s.ratelimit, us(100), "{version}");
     }
 }
 

@@ -1,5 +1,6 @@
 //! Choosing a pcpu.
 
+use super::super::wake::Step;
 use super::*;
 
 /// What a tick on the pcpu of `vcpu` would choose.
@@ -114,6 +115,24 @@ fn equally_good_pcpus_take_turns_since_4_0() {
 }
 
 #[test]
+fn a_search_of_two_steps_notes_both_choices_until_4_1() {
+    // Pcpus 2k and 2k + 1 are a core, four of those a socket. Nobody idles in the socket of v,
+    // which is on pcpu 0, and all but pcpu 8 in the other one.
+    for (version, first) in [("4.0", 9), ("4.1", 9), ("4.2", 15), ("4.17", 15)] {
+        let mut rig = Rig::with(version, smt(2, 4), &[]);
+        for p in [1, 2, 3, 4, 5, 6, 7, 8] {
+            rig.running_on(PcpuId(p), UNDER);
+        }
+        let v = rig.running_on(P0, UNDER);
+        // It comes to 9, whose sibling runs somebody, and from there to a free core.
+        let pcpu = rig.call(|c, cx| c.pick_pcpu(cx, v));
+        assert_eq!(pcpu, PcpuId(10), "{version}");
+        let bias = [9, 10].map(|p| rig.credit.pcpus[PcpuId(p)].idle_bias);
+        assert_eq!(bias, [PcpuId(first), PcpuId(10)], "{version}");
+    }
+}
+
+#[test]
 fn affinity_bounds_the_choice() {
     for version in ["3.1", "4.17"] {
         let mut rig = Rig::with(version, smt(1, 3), &[]);
@@ -127,6 +146,33 @@ fn affinity_bounds_the_choice() {
         // Not where it is any more: the next allowed one.
         let from_there = chosen(&mut rig, v);
         assert!(set(&[3, 4]).contains(from_there), "{version}");
+    }
+}
+
+/// With all of the hard affinity in it, soft affinity says nothing since 4.6.
+#[test]
+fn soft_affinity_must_narrow_since_4_7() {
+    for (version, says) in [
+        ("4.3", false),
+        ("4.5", true),
+        ("4.7", false),
+        ("4.17", false),
+    ] {
+        let mut rig = Rig::new(version, 4);
+        let v = rig.running_on(P0, UNDER);
+        rig.set_hard(v, &[1, 2]);
+        rig.set_soft(v, &[1, 2]);
+        let steps = rig.call(|c, cx| c.affinity(cx, v, Step::Soft));
+        assert_eq!(steps.is_some(), says, "{version}");
+        // Every pcpu of the host: not all that Xen can have.
+        rig.set_soft(v, &[0, 1, 2, 3]);
+        let steps = rig.call(|c, cx| c.affinity(cx, v, Step::Soft));
+        assert_eq!(steps.is_some(), says, "{version}");
+        for without in [CpuSet::ALL, set(&[3])] {
+            rig.tables.affinity[v.index()].soft = without;
+            let steps = rig.call(|c, cx| c.affinity(cx, v, Step::Soft));
+            assert_eq!(steps, None, "{version}");
+        }
     }
 }
 
@@ -167,7 +213,7 @@ fn placed(version: &str, topology: Topology, domains: &[usize]) -> Vec<u16> {
 }
 
 #[test]
-fn domains_start_on_the_emptiest_pcpu_until_4_11() {
+fn domains_start_on_the_emptiest_pcpu_until_4_7() {
     let flat = || Topology::flat(4).unwrap();
     for version in ["3.1", "4.0", "4.7"] {
         // They keep off pcpu 0 until it is the emptiest.
@@ -187,9 +233,27 @@ fn domains_start_on_the_emptiest_pcpu_until_4_11() {
 }
 
 #[test]
+fn domains_start_on_a_random_pcpu_from_4_8_to_4_11() {
+    for version in ["4.8", "4.9", "4.11"] {
+        let mut rig = Rig::new(version, 4);
+        // Xen builds dom0 itself, at the lowest one.
+        rig.tables.any_pcpu = P2;
+        let dom0 = rig.domain(256, 0);
+        let control = rig.vcpu(dom0);
+        let guest = rig.domain(256, 0);
+        let [first, second] = [0; 2].map(|_| rig.vcpu(guest));
+        // One was drawn that the vcpu may not use: the next one that it may.
+        rig.tables.any_pcpu = P1;
+        let bound = rig.domain(256, 0);
+        let bound = rig.vcpu_within(bound, set(&[0, 3]), CpuSet::ALL);
+        let homes = [control, first, second, bound].map(|v| rig.home(v));
+        assert_eq!(homes, [P0, P2, P3, P3], "{version}");
+    }
+}
+
+#[test]
 fn later_releases_choose_a_better_one_from_there() {
     let flat = || Topology::flat(4).unwrap();
-    assert_eq!(placed("4.8", flat(), &[1, 2]), [3, 2, 3]);
     // All idle: everybody stays where the search began.
     assert_eq!(placed("4.17", flat(), &[1, 3, 1]), [0, 0, 1, 2, 0]);
     let mut rig = Rig::new("4.17", 2);

@@ -203,6 +203,51 @@ fn only_idle_pcpus_that_suit_are_tickled() {
 }
 
 #[test]
+fn once_one_suits_any_idle_pcpu_is_tickled_in_4_7() {
+    for (version, expected) in [("4.3", 3), ("4.5", 3), ("4.7", 1), ("4.8", 3), ("4.17", 3)] {
+        let mut rig = Rig::new(version, 4);
+        rig.running_on(P0, UNDER);
+        let v = rig.guest_on(P0);
+        rig.set_hard(v, &[0, 3]);
+        rig.wake(v);
+        assert_eq!(rig.tickled(), set(&[expected]), "{version}");
+        // None suits: not even one of those that idle.
+        let w = rig.guest_on(P0);
+        rig.set_hard(w, &[0]);
+        rig.wake(w);
+        assert_eq!(rig.tickled(), set(&[0]), "{version}");
+    }
+}
+
+/// Idle pcpus take turns on each pcpu that wakes somebody, not on those whose vcpus are woken.
+#[test]
+fn whose_turn_it_is_the_waker_knows() {
+    for version in ["4.1", "4.3", "4.17"] {
+        let mut rig = Rig::new(version, 4);
+        rig.running_on(P0, BOOST);
+        rig.running_on(P1, BOOST);
+        let mut wake = |here: PcpuId, home: PcpuId| {
+            let v = rig.guest_on(home);
+            rig.credit.idlers = set(&[2, 3]);
+            rig.tables.here = here;
+            rig.tables.vcpus[v.index()].pause.clear(Pause::BLOCKED);
+            rig.call(|c, cx| c.wake(cx, v, Wake::Event));
+            let pcpu = rig.tickled().first();
+            // Nobody comes for it.
+            rig.pending = CpuSet::EMPTY;
+            pcpu
+        };
+        assert_eq!(wake(P0, P1), Some(P2), "{version}");
+        assert_eq!(
+            wake(P0, P0),
+            Some(P3),
+            "{version}: the second of this waker"
+        );
+        assert_eq!(wake(P1, P1), Some(P2), "{version}: the first of that one");
+    }
+}
+
+#[test]
 fn soft_affinity_is_tried_first_since_4_5() {
     for (version, expected) in [("4.3", 1), ("4.5", 3), ("4.17", 3)] {
         let mut rig = Rig::new(version, 4);

@@ -85,10 +85,37 @@ fn nothing_is_left_for_weights_when_more_is_reserved() {
     let mut rig = Rig::new("3.1", 1);
     let a = rig.guest(&[("weight", 1), ("extratime", 0)]);
     rig.guest(&reserves(100_000, 96_000));
-    assert_eq!(rig.state(a).slice, 0);
+    assert_eq!(rig.state(a).slice, -MS, "95 ms without 96 ms");
     rig.wake(a);
     rig.run_to(at_ms(1000));
     assert_eq!(rig.ran(a), Duration::ZERO);
+}
+
+/// The original slice stays in the books of who goes back to best effort, here with its sign.
+#[test]
+fn a_negative_slice_in_the_books_gives_the_others_more() {
+    let mut rig = Rig::new("3.1", 1);
+    rig.guest(&[("weight", 1), ("extratime", 0)]);
+    let reserved = rig.guest(&reserves(100_000, 96_000));
+    rig.adjust(DomainId(1), &[("weight", 1)]);
+    rig.adjust(DomainId(2), &reserves(100_000, 40_000));
+    let other = rig.guest(&[("weight", 1), ("extratime", 0)]);
+    assert_eq!(rig.state(reserved).slice, 40 * MS);
+    assert_eq!(rig.state(other).slice, 56 * MS, "95 ms without 40 and -1");
+}
+
+/// A vcpu that comes to the head of the run queue with a negative slice runs for 500 us.
+#[test]
+fn a_negative_time_becomes_500_us() {
+    let mut rig = Rig::new("3.1", 1);
+    let v = rig.guest(&[("weight", 1), ("extratime", 0)]);
+    rig.guest(&reserves(100_000, 96_000));
+    rig.wake(v);
+    // As if no pass had come for more than a period.
+    rig.skip(Duration::from_millis(250));
+    let pick = rig.pass(P0);
+    assert_eq!(pick.next, Some(v));
+    assert_eq!(pick.time_slice, Some(Duration::from_micros(500)));
 }
 
 #[test]

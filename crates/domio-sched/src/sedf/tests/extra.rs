@@ -234,16 +234,21 @@ fn by_its_reservation_a_vcpu_shares_better_than_any_guest() {
 fn a_slice_of_nothing_does_not_divide_by_zero() {
     let mut rig = Rig::new("3.0", 1);
     let dom0 = rig.dom0();
-    let all = rig.guest(&capped(20_000, 20_000));
+    let all = rig.guest(&capped(20_000, 19_000));
     rig.adjust(DomainId(0), &[("weight", 1), ("period_us", 20_000)]);
     assert_eq!(
         rig.state(dom0).slice,
         0,
-        "the other one reserves everything"
+        "the other one reserves all that there is for weights"
     );
     assert_eq!(rig.state(dom0).extraweight, 0);
     rig.wake(dom0);
     rig.run_to(at_ms(3));
     assert_eq!(rig.state(dom0).score[1], (100 * MS) << 10);
     assert_eq!(rig.ran(all), Duration::ZERO);
+    // Reservations of 100 ms in 100 leave -5 ms; the turn that follows costs 100 over that.
+    rig.adjust(DomainId(1), &capped(20_000, 20_000));
+    rig.adjust(DomainId(0), &[("weight", 1), ("period_us", 20_000)]);
+    rig.run_to(at_ms(6));
+    assert_eq!(rig.state(dom0).score[1], -20_480);
 }
