@@ -52,6 +52,6 @@ mod task;
 pub use config::HostConfig;
 pub use device::{Devices, NoDevices};
 pub use host::Host;
-pub use profile::{Profile, TimerSoftirq};
+pub use profile::{PolicyCosts, Profile, TimerSoftirq};
 pub use simulation::Simulation;
 pub use task::Finished;

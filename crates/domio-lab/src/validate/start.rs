@@ -8,7 +8,6 @@
 use super::demand::SCHEDULE;
 use super::recording::Recording;
 use domio_core::{Duration, Instant, Kind, PcpuId, Record, Runstate, VcpuName};
-use domio_sched::credit::{LOOK_STEPS, UNBOOST_STEPS};
 use domio_vmm::Profile;
 use std::collections::BTreeMap;
 
@@ -372,8 +371,8 @@ impl TickRecord {
 
     /// What `r` tells, if a tick wrote it.
     pub fn of(r: &Record, profile: &Profile) -> Option<TickRecord> {
-        let look = profile.step * u64::from(LOOK_STEPS);
-        let unboost = profile.step * u64::from(UNBOOST_STEPS);
+        let look = profile.policy.look;
+        let unboost = profile.policy.unboost;
         let (before, adds) = match r.policy_event()?.0 {
             event::PICKED_CPU => (profile.tick_to_record, look),
             event::ACCOUNT_START => (profile.tick_to_record - look, Duration::ZERO),

@@ -14,13 +14,16 @@
 //! | [`rules`] | the differences between releases |
 //! | `params` | parameters, their check, what follows from them |
 //! | `state`, `runq` | private tables; the run queues and their order |
-//! | `accounting` | debit at tick and pass, grant every period, caps |
+//! | `tick` | debit at tick and pass, end of a boost, looking for a better pcpu |
+//! | `accounting` | grant every period, caps |
+//! | `active` | the lists of those that earn |
 //! | `wake` | boost, tickling |
 //! | `balance`, `pick` | stealing work; choosing a pcpu |
 //! | `warm` | reading the state, and starting from a recorded one |
 //! | `event` | private trace records |
 
 mod accounting;
+mod active;
 mod balance;
 mod event;
 mod params;
@@ -28,19 +31,20 @@ mod pick;
 pub mod rules;
 mod runq;
 mod state;
+mod tick;
 mod wake;
 mod warm;
 
 #[cfg(test)]
 mod tests;
 
-pub use accounting::{LOOK_STEPS, UNBOOST_STEPS};
 pub use params::{DESCRIPTOR, Invalid, validate};
 pub use state::Priority;
 pub use warm::WarmVcpu;
 
 use crate::contract::{Descriptor, Pick, Prev, Scheduler, Wake};
 use crate::cx::Cx;
+use crate::work::Work;
 use accounting::Grants;
 use alloc::vec::Vec;
 use core::fmt;
@@ -199,7 +203,7 @@ impl Credit {
 
     /// Looks on other pcpus for a vcpu of higher priority than `priority`, the best on `pcpu`.
     fn search(&mut self, cx: &mut Cx<'_>, pcpu: PcpuId, priority: Priority) -> Option<VcpuId> {
-        cx.work(SEARCH_STEPS);
+        cx.did(Work::Search, 1);
         if self.online > 1 {
             self.steal(cx, pcpu, priority)
         } else {
@@ -225,14 +229,6 @@ impl Credit {
         }
     }
 }
-
-/// What looking for somebody to steal adds to a pass in steps of [`Cx::work`], where there is no
-/// other pcpu: 0.72 us on the recordings, between SCHEDULE and INFPREV.
-pub const SEARCH_STEPS: u32 = 361;
-
-/// What looking at a rate limit adds to a pass: 56 ns between SCHEDULE and INFPREV, against
-/// recordings without one.
-const LIMIT_STEPS: u32 = 28;
 
 impl Scheduler for Credit {
     fn descriptor(&self) -> &'static Descriptor {
@@ -371,7 +367,7 @@ impl Scheduler for Credit {
         let now = cx.now();
         let ns = now.as_nanos();
         if self.settings.ratelimit > Duration::ZERO {
-            cx.work(LIMIT_STEPS);
+            cx.did(Work::RateLimit, 1);
         }
         let mut own = None;
         if let Some(vcpu) = prev.vcpu {

@@ -3,8 +3,8 @@
 //! A recorded trace begins in the middle: credits, priorities and timers have values that no empty
 //! start gives. [`Credit::warm_start`] sets them, so that a run can continue a recording.
 
-use super::accounting::NS_PER_CREDIT;
 use super::state::{NIL, Priority, flag};
+use super::tick::NS_PER_CREDIT;
 use super::{ACCOUNTING, Credit, TICK};
 use crate::cx::Cx;
 use alloc::vec::Vec;

@@ -36,7 +36,7 @@ use crate::config::{Action, DomainConfig, HostConfig};
 use crate::device::{Devices, NoDevices};
 use crate::evtchn::{Channels, Sent};
 use crate::guest::{Guest, Job};
-use crate::profile::Profile;
+use crate::profile::{PolicyCosts, Profile};
 use alloc::boxed::Box;
 use alloc::format;
 use alloc::string::String;
@@ -286,6 +286,8 @@ pub struct Host<S: Sink, D: Devices = NoDevices> {
     profile: Profile,
     /// Nothing that the hypervisor does takes time: see [`Profile::is_free`].
     free: bool,
+    /// Work of the policy takes time.
+    prices_work: bool,
     /// The policy wants to know when a vcpu that was switched out may run elsewhere.
     tells_saved: bool,
     /// The policy's id in trace records.
@@ -340,6 +342,7 @@ impl<S: Sink, D: Devices> Host<S, D> {
             version: config.version,
             profile: config.profile,
             free: config.profile.is_free(),
+            prices_work: config.profile.policy != PolicyCosts::FREE,
             tells_saved: scheduler.descriptor().needs.context_saved,
             trace_id: scheduler.descriptor().trace_id,
             scheduler,

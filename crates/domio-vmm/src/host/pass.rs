@@ -97,13 +97,14 @@ impl<S: Sink, D: Devices> Host<S, D> {
         }
     }
 
-    /// The time for the steps that the policy has declared since this was asked last.
+    /// The time for the work that the policy has reported since this was asked last.
     #[inline]
     pub(super) fn take_work(&mut self) -> Duration {
-        if self.free {
+        if !self.prices_work {
             return Duration::ZERO;
         }
-        self.profile.step * u64::from(core::mem::take(&mut self.tables.work))
+        let report = core::mem::take(&mut self.tables.work);
+        self.profile.policy.price(&report)
     }
 
     #[cold]

@@ -433,7 +433,7 @@ impl<S: Sink, D: Devices> Host<S, D> {
         self.tickle(queue, on, pcpu, now, cause);
     }
 
-    /// The time for the steps that the policy has declared in a call; timers that it sets count
+    /// The time for the work that the policy has reported in a call; timers that it sets count
     /// from their end.
     #[inline(never)]
     fn count_work(&mut self, on: PcpuId, cause: Cause) -> Duration {

@@ -3,7 +3,7 @@
 
 use crate::common::micros;
 use domio_core::{DomainId, Duration, Instant, ParamValues, PcpuId, Record, Topology, VcpuId};
-use domio_sched::{Cx, Descriptor, Needs, Pick, Prev, Promises, Scheduler, Stop, Wake};
+use domio_sched::{Cx, Descriptor, Needs, Pick, Prev, Promises, Scheduler, Stop, Wake, Work};
 use domio_sim::Outcome;
 use domio_vmm::{HostConfig, Simulation};
 use std::any::Any;
@@ -42,7 +42,7 @@ pub struct Habits {
     pub timer_tickles: Option<PcpuId>,
     /// The current vcpu goes on until its slice ends.
     pub sticky: bool,
-    /// Steps of work that each pass declares.
+    /// Searches that each pass reports.
     pub work: u32,
     pub mistake: Option<Mistake>,
 }
@@ -160,7 +160,7 @@ impl Scheduler for Probe {
             .map_or("idle".into(), |v| cx.vcpu(v).name.to_string());
         let ran = micros(prev.ran.as_nanos());
         self.note(cx, format!("pass {pcpu} {who} {:?} {ran}", prev.why));
-        cx.work(self.habits.work);
+        cx.did(Work::Search, self.habits.work);
         let mut time_slice = self.habits.slice;
         let mut wrong = None;
         match self.habits.mistake {
