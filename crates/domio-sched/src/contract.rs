@@ -161,9 +161,7 @@ impl core::error::Error for Conflict {}
 ///
 /// The host owns runstates, time accounting, affinity, timers and the trace. The policy owns its
 /// run queues and private tables, and touches only itself and the context.
-///
-/// It is [`Any`](core::any::Any), so that a caller who knows the concrete policy can look into it.
-pub trait Scheduler: Send + core::any::Any {
+pub trait Scheduler: Send {
     /// What this policy is.
     fn descriptor(&self) -> &'static Descriptor;
 
@@ -224,6 +222,19 @@ pub trait Scheduler: Send + core::any::Any {
     fn timer(&mut self, cx: &mut Cx<'_>, pcpu: PcpuId, slot: u8) -> Option<Instant> {
         let _ = (cx, pcpu, slot);
         None
+    }
+
+    /// The host starts in the middle of a run: its tables show who is current, runnable, parked or
+    /// blocked already, and nobody was woken. Called once, at the time of the start, when every
+    /// vcpu is inserted and placed, and before the first pass. `runnable` are those that want to
+    /// execute, the current ones among them.
+    ///
+    /// A policy that was made with a state of its own puts it into force here. Default: whoever is
+    /// runnable wakes now.
+    fn resume(&mut self, cx: &mut Cx<'_>, runnable: &[VcpuId]) {
+        for &vcpu in runnable {
+            self.wake(cx, vcpu, Wake::Event);
+        }
     }
 
     /// Writes the policy's state for people (Xen's debug key `r`).

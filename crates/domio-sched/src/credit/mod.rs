@@ -19,7 +19,7 @@
 //! | `active` | the lists of those that earn |
 //! | `wake` | boost, tickling |
 //! | `balance`, `pick` | stealing work; choosing a pcpu |
-//! | `warm` | reading the state, and starting from a recorded one |
+//! | `warm` | reading the state, and starting from a given one |
 //! | `event` | private trace records |
 
 mod accounting;
@@ -40,12 +40,13 @@ mod tests;
 
 pub use params::{DESCRIPTOR, Invalid, validate};
 pub use state::Priority;
-pub use warm::WarmVcpu;
+pub use warm::{WarmStart, WarmVcpu};
 
 use crate::contract::{Descriptor, Pick, Prev, Scheduler, Wake};
 use crate::cx::Cx;
 use crate::work::Work;
 use accounting::Grants;
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::fmt;
 use domio_core::{
@@ -100,6 +101,8 @@ pub struct Credit {
     sort_epoch: u32,
     /// Xen's clock minus the host's; ticks resume at multiples of their period in Xen's.
     clock_phase: Duration,
+    /// The state to resume with, until then.
+    warm: Option<Box<WarmStart>>,
 }
 
 impl Credit {
@@ -128,6 +131,7 @@ impl Credit {
             accounting_at: Instant::ZERO,
             sort_epoch: 0,
             clock_phase: Duration::ZERO,
+            warm: None,
         }
     }
 
@@ -418,6 +422,10 @@ impl Scheduler for Credit {
         } else {
             self.accounting_timer(cx, pcpu)
         }
+    }
+
+    fn resume(&mut self, cx: &mut Cx<'_>, runnable: &[VcpuId]) {
+        self.resume_with(cx, runnable);
     }
 
     fn dump(&self, out: &mut dyn fmt::Write) -> fmt::Result {

@@ -20,7 +20,7 @@ impl<S: Sink, D: Devices> Host<S, D> {
     }
 
     pub(super) fn create_domain(&mut self, queue: &mut Queue, index: usize, now: Instant) {
-        let on = self.create_vcpus(queue, index, now);
+        let on = self.create_vcpus(queue, index, now, now);
         // The toolstack unpauses the domain when it is complete.
         for vcpu in self.domains[index].vcpus.clone() {
             self.tables.vcpus[vcpu.index()].pause.clear(Pause::DOWN);
@@ -28,8 +28,15 @@ impl<S: Sink, D: Devices> Host<S, D> {
         }
     }
 
-    /// Creates the domain with its vcpus, none of them runnable. Returns the pcpu that did it.
-    pub(super) fn create_vcpus(&mut self, queue: &mut Queue, index: usize, now: Instant) -> PcpuId {
+    /// Creates the domain with its vcpus, none of them runnable. Their guests' time began at
+    /// `booted`. Returns the pcpu that did it.
+    pub(super) fn create_vcpus(
+        &mut self,
+        queue: &mut Queue,
+        index: usize,
+        now: Instant,
+        booted: Instant,
+    ) -> PcpuId {
         let config = self.domains[index].config.clone();
         let on = self.toolstack_pcpu();
         self.trace(Record::new(
@@ -43,7 +50,7 @@ impl<S: Sink, D: Devices> Host<S, D> {
         });
         self.note_first_vcpu(config.id);
         for i in 0..config.vcpus.len() {
-            let vcpu = self.create_vcpu(queue, index, i as u16, now);
+            let vcpu = self.create_vcpu(queue, index, i as u16, now, booted);
             self.ask(queue, on, now, Cause::Operator, |s, cx| s.insert(cx, vcpu));
             self.place(queue, vcpu, on, now);
         }
@@ -60,13 +67,14 @@ impl<S: Sink, D: Devices> Host<S, D> {
         domain: usize,
         index: u16,
         now: Instant,
+        booted: Instant,
     ) -> VcpuId {
         let vcpu = VcpuId(self.vcpus.len() as u32);
         let config = &self.domains[domain].config;
         let name = VcpuName::new(config.id, index);
         let settings = &config.vcpus[index as usize];
         let (seed, replication) = (self.seed, self.replication);
-        let guest = Guest::new(config.guest, settings, now, |task| {
+        let guest = Guest::new(config.guest, settings, booted, |task| {
             let component = format!("{}/vcpu{index}/task{task}", config.name);
             RandomStream::new(seed, replication, &component)
         });

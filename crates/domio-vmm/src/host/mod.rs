@@ -19,18 +19,21 @@
 //! | `execute` | guests executing, blocking and being interrupted |
 //! | `io` | event channels and device models |
 //! | `wake` | waking, pausing, migrating; runstates and their records |
-//! | `adopt` | starting in the middle of a recorded run |
+//! | `snapshot` | starting in the middle of a run |
+//! | `hold` | time that something outside the model takes from timers |
 //! | `domains` | creation and destruction of domains, operator actions, pcpu hotplug |
 
-mod adopt;
 mod domains;
 mod execute;
+mod hold;
 mod io;
 mod pass;
+mod snapshot;
 mod softirq;
 mod wake;
 
-pub use adopt::{AdoptedPcpu, AdoptedVcpu, Adoption, Hold};
+pub use hold::Hold;
+pub use snapshot::{PcpuSnapshot, Snapshot, VcpuSnapshot};
 
 use crate::config::{Action, DomainConfig, HostConfig};
 use crate::device::{Devices, NoDevices};
@@ -324,7 +327,7 @@ pub struct Host<S: Sink, D: Devices = NoDevices> {
 type Queue = EventQueue<Event>;
 
 impl<S: Sink, D: Devices> Host<S, D> {
-    /// A host as `config` describes it, with its first events in `queue`.
+    /// A host as `config` describes it, switched off.
     ///
     /// # Panics
     /// When `config` contradicts itself (a domain without vcpus, an affinity outside the
@@ -370,7 +373,6 @@ impl<S: Sink, D: Devices> Host<S, D> {
         };
         host.tables.no_hard_affinity = says_nothing(config, |hard, _| hard);
         host.tables.no_soft_affinity = says_nothing(config, |_, soft| soft);
-        host.power_on(queue);
         for domain in &config.domains {
             let domain = Domain {
                 config: domain.clone(),
@@ -436,11 +438,6 @@ impl<S: Sink, D: Devices> Host<S, D> {
     /// The device models.
     pub fn devices(&self) -> &D {
         &self.devices
-    }
-
-    /// The policy.
-    pub fn scheduler(&self) -> &dyn Scheduler {
-        &*self.scheduler
     }
 
     /// The trace sink.

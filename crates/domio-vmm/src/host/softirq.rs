@@ -526,21 +526,18 @@ impl<S: Sink, D: Devices> Host<S, D> {
     }
 
     /// Sets up timers and phases of every pcpu and tells the policy about them.
-    pub(super) fn power_on(&mut self, queue: &mut Queue) {
+    pub(crate) fn power_on(&mut self, queue: &mut Queue, now: Instant) {
         for pcpu in self.pcpus.ids() {
             if pcpu != PcpuId(0) {
                 self.pcpus[pcpu] = super::Pcpu::new(pcpu, queue);
             }
             if self.version <= XenVersion::V3_0 {
-                queue.post(
-                    Instant::ZERO + super::execute::HOST_TICK,
-                    Event::HostTick(pcpu),
-                );
+                queue.post(now + super::execute::HOST_TICK, Event::HostTick(pcpu));
             }
         }
         for pcpu in self.pcpus.ids() {
             self.tables.online.insert(pcpu);
-            self.ask(queue, pcpu, Instant::ZERO, Cause::Operator, |s, cx| {
+            self.ask(queue, pcpu, now, Cause::Operator, |s, cx| {
                 s.pcpu_online(cx, pcpu)
             });
         }

@@ -6,9 +6,9 @@ use domio_core::{DomainId, Duration, Instant, ParamValues, PcpuId, Record, Topol
 use domio_sched::{Cx, Descriptor, Needs, Pick, Prev, Promises, Scheduler, Stop, Wake, Work};
 use domio_sim::Outcome;
 use domio_vmm::{HostConfig, Simulation};
-use std::any::Any;
 use std::collections::VecDeque;
 use std::fmt;
+use std::sync::{Arc, Mutex};
 
 static DESCRIPTOR: Descriptor = Descriptor {
     name: "probe",
@@ -61,8 +61,11 @@ pub enum Mistake {
     Places(PcpuId),
 }
 
+/// A log that a [`Probe`] shares with whoever made it.
+pub type Log = Arc<Mutex<Vec<String>>>;
+
 pub struct Probe {
-    log: Vec<String>,
+    log: Log,
     habits: Habits,
     queues: Vec<VecDeque<VcpuId>>,
 }
@@ -70,15 +73,20 @@ pub struct Probe {
 impl Probe {
     pub fn new(topology: &Topology, habits: Habits) -> Self {
         Probe {
-            log: Vec::new(),
+            log: Arc::default(),
             habits,
             queues: vec![VecDeque::new(); topology.pcpus()],
         }
     }
 
+    /// The log that it writes: each call of the policy, time in microseconds, what.
+    pub fn log(&self) -> Log {
+        self.log.clone()
+    }
+
     fn note(&mut self, cx: &Cx<'_>, what: String) {
         let at = micros(cx.now().as_nanos());
-        self.log.push(format!("{at} {what}"));
+        self.log.lock().unwrap().push(format!("{at} {what}"));
     }
 
     fn queued(&self, vcpu: VcpuId) -> bool {
@@ -233,10 +241,10 @@ impl Told {
 /// Runs `host` under a probe for `time`.
 pub fn run(host: &HostConfig, habits: Habits, time: Duration) -> Told {
     let probe = Box::new(Probe::new(&host.topology, habits));
+    let log = probe.log();
     let mut simulation = Simulation::new(host, probe, Vec::new(), 1, 0);
     let outcome = simulation.run(Instant::ZERO + time);
-    let policy: &dyn Any = simulation.host().scheduler();
-    let calls = policy.downcast_ref::<Probe>().unwrap().log.clone();
+    let calls = log.lock().unwrap().clone();
     let records = simulation.host_mut().sink_mut().clone();
     Told {
         outcome,
