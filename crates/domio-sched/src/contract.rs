@@ -19,6 +19,7 @@
 //! work is Xen's (xen-spec 0.2): timers first, then `schedule`.
 
 use crate::cx::Cx;
+use alloc::format;
 use alloc::string::String;
 use core::fmt;
 use domio_core::{DomainId, Duration, Instant, ParamSpec, ParamValues, PcpuId, VcpuId};
@@ -122,6 +123,8 @@ pub struct Descriptor {
     pub trace_id: u16,
     /// Parameters of the policy as a whole.
     pub params: &'static [ParamSpec],
+    /// Those of `params` that an operator can change in a run ([`Scheduler::set_params`]).
+    pub changeable: &'static [ParamSpec],
     /// Parameters of each domain.
     pub domain_params: &'static [ParamSpec],
     /// What it needs.
@@ -143,6 +146,36 @@ pub struct Conflict {
     pub expected: String,
     /// What to do about it.
     pub hint: &'static str,
+}
+
+impl Conflict {
+    /// The parameter called `param` cannot be changed in a run.
+    pub fn fixed(param: &'static str) -> Self {
+        Conflict {
+            param,
+            with: param,
+            problem: format!("`{param}` cannot be changed in a run"),
+            expected: String::from("the value that it has from the start"),
+            hint: "set it in [scheduler]",
+        }
+    }
+}
+
+impl Descriptor {
+    /// Whether a run can go on with `wanted` where it had `now`: only what is changeable differs.
+    ///
+    /// # Errors
+    /// The first other difference.
+    pub fn check_change(&self, now: &ParamValues, wanted: &ParamValues) -> Result<(), Conflict> {
+        let differs = |i: &usize| now.get(*i) != wanted.get(*i);
+        let changed = (0..self.params.len()).filter(differs);
+        for name in changed.map(|i| self.params[i].name) {
+            if !self.changeable.iter().any(|spec| spec.name == name) {
+                return Err(Conflict::fixed(name));
+            }
+        }
+        Ok(())
+    }
 }
 
 impl fmt::Display for Conflict {
@@ -175,6 +208,27 @@ pub trait Scheduler: Send {
     /// `domain` has these parameters from now on (values of [`Descriptor::domain_params`]).
     /// Called before the first `insert` of a domain and whenever an operator changes them.
     fn set_domain(&mut self, cx: &mut Cx<'_>, domain: DomainId, params: &ParamValues);
+
+    /// Values of [`Descriptor::params`] in force (Xen's `XEN_SYSCTL_SCHEDOP_getinfo`); `None` from a
+    /// policy of whose parameters none can change.
+    fn params(&self) -> Option<&ParamValues> {
+        None
+    }
+
+    /// An operator changes parameters of the policy as a whole (Xen's `adjust_global`): all of
+    /// `params` are in force from now on, or none if it refuses. A slice or timer that runs already
+    /// keeps its length; the next one has the new. Default: refuses.
+    ///
+    /// # Errors
+    /// What is wrong with `params`: something that cannot change does, or values do not go
+    /// together.
+    fn set_params(&mut self, cx: &mut Cx<'_>, params: &ParamValues) -> Result<(), Conflict> {
+        let _ = (cx, params);
+        let first = self.descriptor().params.first();
+        Err(Conflict::fixed(
+            first.map_or("parameters", |spec| spec.name),
+        ))
+    }
 
     /// `vcpu` exists. It is not runnable: `wake` follows when it is. `cx.vcpu(vcpu)` has its name
     /// and affinity already, but no pcpu: `pick_pcpu` follows at once.

@@ -38,11 +38,11 @@ mod warm;
 #[cfg(test)]
 mod tests;
 
-pub use params::{DESCRIPTOR, Invalid, validate};
+pub use params::{DESCRIPTOR, Invalid, validate, validate_change};
 pub use state::Priority;
 pub use warm::{WarmStart, WarmVcpu};
 
-use crate::contract::{Descriptor, Pick, Prev, Scheduler, Wake};
+use crate::contract::{Conflict, Descriptor, Pick, Prev, Scheduler, Wake};
 use crate::cx::Cx;
 use crate::work::Work;
 use accounting::Grants;
@@ -69,6 +69,7 @@ const MIN_SLICE: Duration = Duration::from_nanos(100);
 pub struct Credit {
     rules: Rules,
     settings: Settings,
+    params: ParamValues,
     /// By vcpu.
     vcpus: Vec<Vcpu>,
     /// By pcpu.
@@ -115,6 +116,7 @@ impl Credit {
         Credit {
             rules,
             settings,
+            params: params::repaired(params),
             vcpus: Vec::new(),
             pcpus: PcpuTable::new(topology.pcpus(), Pcpu::OFFLINE),
             domains: Vec::new(),
@@ -299,6 +301,20 @@ impl Scheduler for Credit {
             self.domains.resize(domain.index() + 1, Domain::UNKNOWN);
         }
         self.adjust(domain, params.get(params::WEIGHT), params.get(params::CAP));
+    }
+
+    fn params(&self) -> Option<&ParamValues> {
+        Some(&self.params)
+    }
+
+    /// Xen's `csched_sys_cntl`. Slices, ticks and the accounting that are under way end when they
+    /// would have; what follows them has the new lengths, and the next accounting the new credits.
+    fn set_params(&mut self, _: &mut Cx<'_>, params: &ParamValues) -> Result<(), Conflict> {
+        validate_change(&self.params, params)?;
+        self.params = *params;
+        self.settings = Settings::new(params).1;
+        self.grants.expire();
+        Ok(())
     }
 
     fn insert(&mut self, cx: &mut Cx<'_>, vcpu: VcpuId) {

@@ -191,6 +191,13 @@ impl<S: Sink, D: Devices> Host<S, D> {
                     }
                 }
             }
+            Action::SetPolicy(params) => {
+                let on = self.toolstack_pcpu();
+                // The toolstack prints what is wrong, and the host goes on as before.
+                let _ = self.ask(queue, on, now, Cause::Operator, |s, cx| {
+                    s.set_params(cx, &params)
+                });
+            }
             Action::Pin {
                 domain,
                 vcpu,

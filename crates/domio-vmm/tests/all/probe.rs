@@ -16,6 +16,7 @@ static DESCRIPTOR: Descriptor = Descriptor {
     source: "domio",
     trace_id: 6,
     params: &[],
+    changeable: &[],
     domain_params: &[],
     needs: Needs {
         tickle: true,
