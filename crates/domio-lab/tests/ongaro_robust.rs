@@ -101,7 +101,7 @@ fn costs(settings: &mut Settings) -> Vec<(&'static str, &mut Duration)> {
     list.push(("Profile.timer_to_handler[accounting]", accounting));
     durations!(list, profile, Profile {
         wake_to_pass, tickle, wake_first, wake_note, timer_to_pass, block_to_pass, ipi_to_pass,
-        switch, keep, resume, cache_refill, migration_refill, ipi, tick_to_record, handler,
+        switch, keep, resume, cache_refill, migration_refill, ipi, handler,
         interrupt, timer_slop; name, source, timer_to_handler, softirq, policy
     });
     durations!(list, &mut profile.softirq, TimerSoftirq {

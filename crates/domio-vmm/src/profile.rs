@@ -27,8 +27,9 @@ pub struct Profile {
     /// The part of that which tickling takes, its trace record included: a wake-up that tickles
     /// nobody takes so much less.
     pub tickle: Duration,
-    /// A recorded wake-up so soon after a pass was due comes before the pass: its interrupt came
-    /// while the pass was on its way, and the timer softirq runs before the scheduler's.
+    /// A wake-up that is delivered ([`Demand::at`](crate::config::Demand::at)) so soon after a pass
+    /// was due comes before the pass: its interrupt came while the pass was on its way, and the
+    /// timer softirq runs before the scheduler's.
     pub wake_first: Duration,
     /// What each private trace record beyond the first adds to that, while a trace is taken.
     pub wake_note: Duration,
@@ -58,9 +59,6 @@ pub struct Profile {
     pub softirq: TimerSoftirq,
     /// What the policy's reported work ([`Cx::did`]) adds to a pass, and to that.
     pub policy: PolicyCosts,
-    /// From the expiry of the tick to credit's record of it (PICKED_CPU), which comes before the
-    /// reading of the clock; only readers of recorded traces need it.
-    pub tick_to_record: Duration,
     /// From that point to the return into the guest, or to the pass that the handler asked for.
     pub handler: Duration,
     /// Time that an interrupt which wakes nobody takes from the running guest.
@@ -94,7 +92,7 @@ pub struct TimerSoftirq {
     /// From the end of a pass to the end of the softirq that its slice timer raised by becoming the
     /// first of the pcpu's timers.
     pub after_pass: Duration,
-    /// From a recorded wake-up to the end of the softirq that woke.
+    /// From the delivery of a wake-up to the end of the softirq that woke.
     pub after_wake: Duration,
 }
 
@@ -212,7 +210,6 @@ impl Profile {
         timer_to_handler: [Duration::ZERO; Cx::TIMER_SLOTS as usize],
         softirq: TimerSoftirq::FREE,
         policy: PolicyCosts::FREE,
-        tick_to_record: Duration::ZERO,
         handler: Duration::ZERO,
         interrupt: Duration::ZERO,
         timer_slop: Duration::ZERO,
@@ -248,7 +245,7 @@ impl Profile {
         switch: Duration::from_nanos(4_932),
         // SCHEDULE to CONTINUE_RUNNING, 3,422 ns, less the same.
         keep: Duration::from_nanos(3_366),
-        // Part of the demand that is read from a trace: RUNSTATE_CHANGE to BLOCK.
+        // Part of the demands that the other figures were measured with: RUNSTATE_CHANGE to BLOCK.
         resume: Duration::ZERO,
         cache_refill: Duration::ZERO,
         migration_refill: Duration::ZERO,
@@ -299,8 +296,6 @@ impl Profile {
             // An instruction of the emulator.
             instruction: Duration::from_nanos(2),
         },
-        // Slices and ticks that were late by the same guest's timer differ by 1.15 us.
-        tick_to_record: Duration::from_nanos(1_750),
         // SLEEP of a parked vcpu to SCHEDULE (c1-cap30), less the price of parking it.
         handler: Duration::from_nanos(1_400),
         // A guest's tick that delays accounting which waits behind a tick (c1-weights-1-2-4).
@@ -343,7 +338,6 @@ impl Profile {
             ..TimerSoftirq::FREE
         },
         policy: PolicyCosts::FREE,
-        tick_to_record: Duration::ZERO,
         handler: Duration::from_nanos(500),
         interrupt: Duration::from_nanos(1_500),
         // Xen's constant (xen-spec 0.3).

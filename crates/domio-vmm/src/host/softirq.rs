@@ -115,7 +115,7 @@ impl<S: Sink, D: Devices> Host<S, D> {
         }
     }
 
-    /// When a recorded wake-up comes whose interrupt was there before the pass that is due at
+    /// When a wake-up is delivered whose interrupt was there before the pass that is due at
     /// `now`: the timer softirq goes before the scheduler's.
     #[inline]
     fn wake_first(&self, queue: &Queue, pcpu: PcpuId, now: Instant) -> Option<Instant> {
@@ -125,7 +125,8 @@ impl<S: Sink, D: Devices> Host<S, D> {
         }
         let asleep = |i: &usize| {
             let view = &self.tables.vcpus[*i];
-            view.pcpu == pcpu && view.pause.has(Pause::BLOCKED) && self.vcpus[*i].guest.replays()
+            let guest = &self.vcpus[*i].guest;
+            view.pcpu == pcpu && view.pause.has(Pause::BLOCKED) && guest.wakes_by_delivery()
         };
         let due = |i: usize| queue.deadline(self.vcpus[i].timer);
         let wakes = (0..self.vcpus.len()).filter(asleep).filter_map(due);
