@@ -79,6 +79,7 @@ fn config(pcpus: u16, workloads: impl Iterator<Item = Workload>) -> HostConfig {
         profile: Profile::IDEAL,
         domains: workloads.enumerate().map(domain).collect(),
         actions: Vec::new(),
+        controllers: Vec::new(),
     }
 }
 

@@ -114,7 +114,7 @@ pub trait Controller: Send {
 }
 
 /// A controller that can be asked for by name: what its module hands to the registry.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub struct Entry {
     /// What it is.
     pub descriptor: &'static Descriptor,

@@ -4,6 +4,7 @@
 //! default and meaning. The scenario schema, the error messages, `--help` and the documentation
 //! derive from that declaration.
 
+use alloc::format;
 use alloc::string::String;
 use core::fmt;
 
@@ -66,6 +67,19 @@ pub struct Conflict {
     pub expected: String,
     /// What to do about it.
     pub hint: &'static str,
+}
+
+impl Conflict {
+    /// The parameter called `param` cannot be changed in a run.
+    pub fn fixed(param: &'static str) -> Self {
+        Conflict {
+            param,
+            with: param,
+            problem: format!("`{param}` cannot be changed in a run"),
+            expected: String::from("the value that it has from the start"),
+            hint: "set it in [scheduler]",
+        }
+    }
 }
 
 /// Values of a declared list of parameters.

@@ -13,7 +13,7 @@ use domio_net::host::NetCosts;
 use domio_vmm::config::KernelCosts;
 use domio_net::writers::WriterCosts;
 use domio_vmm::grant::GrantCosts;
-use domio_vmm::{Profile, TimerSoftirq};
+use domio_vmm::{PolicyCosts, Profile, TimerSoftirq};
 use std::collections::BTreeMap;
 
 /// Rows that hold, by value and by comparison, of latency, share and bandwidth.
@@ -102,11 +102,14 @@ fn costs(settings: &mut Settings) -> Vec<(&'static str, &mut Duration)> {
     list.push(("Profile.timer_to_handler[accounting]", accounting));
     durations!(list, profile, Profile {
         wake_to_pass, tickle, wake_first, wake_note, timer_to_pass, block_to_pass, ipi_to_pass,
-        switch, keep, resume, cache_refill, migration_refill, ipi, step, tick_to_record, handler,
-        interrupt, timer_slop; name, source, timer_to_handler, softirq
+        switch, keep, resume, cache_refill, migration_refill, ipi, handler,
+        interrupt, timer_slop; name, source, timer_to_handler, softirq, policy
     });
     durations!(list, &mut profile.softirq, TimerSoftirq {
         entry, guest, again, exit, heap, after_pass, after_wake;
+    });
+    durations!(list, &mut profile.policy, PolicyCosts {
+        search, rate_limit, look, unboost, sort, sorted, grant, stop, park, unpark, instruction;
     });
     durations!(list, network, NetCosts {
         nic_irq, nic_rx, nic_tx, nic_reap, bridge, back_queue, back_rx, back_irq, back_tx,

@@ -274,14 +274,13 @@ impl Draft {
             )
         });
         for (i, table) in tables_mut(root, "action").into_iter().enumerate() {
-            filter.table(
-                table,
-                was.domain_params,
-                is.domain_params,
-                &format!("action {i}"),
-            );
+            let (was, is) = match is_do(table, "set-policy") {
+                true => (was.changeable, is.changeable),
+                false => (was.domain_params, is.domain_params),
+            };
+            filter.table(table, was, is, &format!("action {i}"));
         }
-        // A `set` that has nothing left to set goes as a whole.
+        // An action that has nothing left to set goes as a whole.
         if let Some(Value::Array(items)) = root.get_mut("action").map(|e| &mut e.node.value) {
             items.retain(|i| i.as_table().is_none_or(|t| !is_bare_set(t)));
             if items.is_empty() {
@@ -291,9 +290,14 @@ impl Draft {
     }
 }
 
-/// Whether `table` is a `set` action without any parameter.
+/// Whether `table` is the action `word`.
+fn is_do(table: &Table, word: &str) -> bool {
+    table.get("do").and_then(|e| e.node.as_text()) == Some(word)
+}
+
+/// Whether `table` is an action that sets parameters, without any.
 fn is_bare_set(table: &Table) -> bool {
-    let is_set = table.get("do").and_then(|e| e.node.as_text()) == Some("set");
+    let is_set = is_do(table, "set") || is_do(table, "set-policy");
     let known = |key: &str| key == "do" || key == "domain" || key.starts_with("at_");
     is_set && table.entries.iter().all(|e| known(&e.key))
 }

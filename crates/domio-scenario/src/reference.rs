@@ -40,6 +40,17 @@ pub fn reference(policies: &[Policy], examples: &[(&str, &str)]) -> String {
                     &format!("{} ({}).", descriptor.summary, descriptor.source),
                 );
                 params(page, descriptor.params, "The policy has no parameters.");
+                let names = descriptor
+                    .changeable
+                    .iter()
+                    .map(|s| format!("`{}`", s.name));
+                let names: Vec<String> = names.collect();
+                if !names.is_empty() {
+                    line(
+                        page,
+                        &format!("`set-policy` changes in a run: {}.", names.join(", ")),
+                    );
+                }
                 if !descriptor.domain_params.is_empty() {
                     line(page, "For each domain:");
                     params(page, descriptor.domain_params, "");

@@ -28,7 +28,7 @@ const VIF_RATE_PATTERN: &str = r"^[0-9]+[KMG]?[bB]/s(@[0-9]+(us|ms|s))?$";
 
 /// The JSON Schema (draft 2020-12) of scenarios that can ask for `policies`.
 ///
-/// Where a policy decides about keys (`[scheduler]`, `[[domain]]`, `set` actions), the schema
+/// Where a policy decides about keys (`[scheduler]`, `[[domain]]`, actions that set), the schema
 /// branches on its name.
 pub fn schema(policies: &[Policy]) -> Json {
     let mut definitions = Map::new();
@@ -104,7 +104,7 @@ fn table(section: &Section, policies: &[Policy], policy: Option<&Policy>) -> Jso
         if !then.is_empty() {
             consequence["allOf"] = json!(then);
         }
-        if variant.params == Params::Domain {
+        if variant.params != Params::None {
             consequence["minProperties"] = json!(needed.len() + 2);
         }
         all_of.push(json!({

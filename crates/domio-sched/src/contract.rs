@@ -123,6 +123,8 @@ pub struct Descriptor {
     pub trace_id: u16,
     /// Parameters of the policy as a whole.
     pub params: &'static [ParamSpec],
+    /// Those of `params` that an operator can change in a run ([`Scheduler::set_params`]).
+    pub changeable: &'static [ParamSpec],
     /// Parameters of each domain.
     pub domain_params: &'static [ParamSpec],
     /// What it needs.
@@ -131,13 +133,28 @@ pub struct Descriptor {
     pub promises: Promises,
 }
 
+impl Descriptor {
+    /// Whether a run can go on with `wanted` where it had `now`: only what is changeable differs.
+    ///
+    /// # Errors
+    /// The first other difference.
+    pub fn check_change(&self, now: &ParamValues, wanted: &ParamValues) -> Result<(), Conflict> {
+        let differs = |i: &usize| now.get(*i) != wanted.get(*i);
+        let changed = (0..self.params.len()).filter(differs);
+        for name in changed.map(|i| self.params[i].name) {
+            if !self.changeable.iter().any(|spec| spec.name == name) {
+                return Err(Conflict::fixed(name));
+            }
+        }
+        Ok(())
+    }
+}
+
 /// A CPU scheduling policy. See the [module page](self) for the order of calls.
 ///
 /// The host owns runstates, time accounting, affinity, timers and the trace. The policy owns its
 /// run queues and private tables, and touches only itself and the context.
-///
-/// It is [`Any`](core::any::Any), so that a caller who knows the concrete policy can look into it.
-pub trait Scheduler: Send + core::any::Any {
+pub trait Scheduler: Send {
     /// What this policy is.
     fn descriptor(&self) -> &'static Descriptor;
 
@@ -151,6 +168,27 @@ pub trait Scheduler: Send + core::any::Any {
     /// `domain` has these parameters from now on (values of [`Descriptor::domain_params`]).
     /// Called before the first `insert` of a domain and whenever an operator changes them.
     fn set_domain(&mut self, cx: &mut Cx<'_>, domain: DomainId, params: &ParamValues);
+
+    /// Values of [`Descriptor::params`] in force (Xen's `XEN_SYSCTL_SCHEDOP_getinfo`); `None` from a
+    /// policy of whose parameters none can change.
+    fn params(&self) -> Option<&ParamValues> {
+        None
+    }
+
+    /// An operator changes parameters of the policy as a whole (Xen's `adjust_global`): all of
+    /// `params` are in force from now on, or none if it refuses. A slice or timer that runs already
+    /// keeps its length; the next one has the new. Default: refuses.
+    ///
+    /// # Errors
+    /// What is wrong with `params`: something that cannot change does, or values do not go
+    /// together.
+    fn set_params(&mut self, cx: &mut Cx<'_>, params: &ParamValues) -> Result<(), Conflict> {
+        let _ = (cx, params);
+        let first = self.descriptor().params.first();
+        Err(Conflict::fixed(
+            first.map_or("parameters", |spec| spec.name),
+        ))
+    }
 
     /// `vcpu` exists. It is not runnable: `wake` follows when it is. `cx.vcpu(vcpu)` has its name
     /// and affinity already, but no pcpu: `pick_pcpu` follows at once.
@@ -198,6 +236,19 @@ pub trait Scheduler: Send + core::any::Any {
     fn timer(&mut self, cx: &mut Cx<'_>, pcpu: PcpuId, slot: u8) -> Option<Instant> {
         let _ = (cx, pcpu, slot);
         None
+    }
+
+    /// The host starts in the middle of a run: its tables show who is current, runnable, parked or
+    /// blocked already, and nobody was woken. Called once, at the time of the start, when every
+    /// vcpu is inserted and placed, and before the first pass. `runnable` are those that want to
+    /// execute, the current ones among them.
+    ///
+    /// A policy that was made with a state of its own puts it into force here. Default: whoever is
+    /// runnable wakes now.
+    fn resume(&mut self, cx: &mut Cx<'_>, runnable: &[VcpuId]) {
+        for &vcpu in runnable {
+            self.wake(cx, vcpu, Wake::Event);
+        }
     }
 
     /// Writes the policy's state for people (Xen's debug key `r`).

@@ -5,6 +5,7 @@
 //! in the tables at once, because a policy goes on to act on them: [`Cx::park`] and
 //! [`Cx::unpark`].
 
+use crate::work::{Work, WorkReport};
 use alloc::vec::Vec;
 use domio_core::{CpuSet, Duration, Instant, PcpuId, PcpuTable, Topology, VcpuId, VcpuName};
 
@@ -114,8 +115,8 @@ pub struct Tables {
     pub here: PcpuId,
     /// See [`Cx::any_pcpu`].
     pub any_pcpu: PcpuId,
-    /// Steps that the policy has declared by [`Cx::work`] since the host last set this to zero.
-    pub work: u32,
+    /// What the policy has reported by [`Cx::did`] since the host last cleared this.
+    pub work: WorkReport,
 }
 
 impl Tables {
@@ -131,7 +132,7 @@ impl Tables {
             no_hard_affinity: false,
             here: PcpuId(0),
             any_pcpu: PcpuId(0),
-            work: 0,
+            work: WorkReport::NOTHING,
         }
     }
 
@@ -347,13 +348,11 @@ impl<'a> Cx<'a> {
         self.effects.push(Effect::Migrate(vcpu));
     }
 
-    /// Declares work beyond a fixed amount, in `steps` of about a machine instruction of the real
-    /// hypervisor. A host that knows the cost of a step lets time pass for it where that shows,
-    /// before timers that the same call sets relative to now.
+    /// Reports that the policy did `work` so many `times`. A host that knows its price lets time
+    /// pass for it where that shows, before timers that the same call sets relative to now.
     #[inline]
-    pub fn work(&mut self, steps: u32) {
-        // A host whose steps take no time never asks for the sum.
-        self.tables.work = self.tables.work.wrapping_add(steps);
+    pub fn did(&mut self, work: Work, times: u32) {
+        self.tables.work.add(work, times);
     }
 
     /// Whether [`Cx::note`] is kept; lets a policy skip work for it.

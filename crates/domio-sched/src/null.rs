@@ -19,6 +19,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
     source: "Xen 4.17, sched/null.c",
     trace_id: 5,
     params: &[],
+    changeable: &[],
     domain_params: &[],
     needs: Needs {
         tickle: true,

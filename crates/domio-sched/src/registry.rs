@@ -15,7 +15,10 @@ pub struct Policy {
     /// Checks what no single range of [`Descriptor::params`] can tell: whether the values go
     /// together.
     pub validate: fn(&ParamValues) -> Result<(), Conflict>,
-    /// Likewise for the values of [`Descriptor::domain_params`] of a domain, the third argument,
+    /// Checks a change in a run from values of [`Descriptor::params`], the first argument, to
+    /// others, the second one. `set_params` of the policy refuses what this refuses.
+    pub validate_change: fn(&ParamValues, &ParamValues) -> Result<(), Conflict>,
+    /// Checks, as `validate`, the values of [`Descriptor::domain_params`] of a domain, the third argument,
     /// under values of [`Descriptor::params`], the first one. `set_domain` of the policy copes
     /// with whatever this refuses.
     pub validate_domain: fn(&ParamValues, DomainId, &ParamValues) -> Result<(), Conflict>,
@@ -26,24 +29,28 @@ static POLICIES: &[Policy] = &[
         descriptor: &credit::DESCRIPTOR,
         make: |p, t| Box::new(credit::Credit::new(p, t)),
         validate: |p| credit::validate(p).map_err(Conflict::from),
+        validate_change: credit::validate_change,
         validate_domain: |_, _, _| Ok(()),
     },
     Policy {
         descriptor: &sedf::DESCRIPTOR,
         make: |p, t| Box::new(sedf::Sedf::new(p, t)),
         validate: |p| sedf::validate(p).map_err(Conflict::from),
+        validate_change: |now, to| sedf::DESCRIPTOR.check_change(now, to),
         validate_domain: |p, d, v| sedf::validate_domain(p, d, v).map_err(Conflict::from),
     },
     Policy {
         descriptor: &round_robin::DESCRIPTOR,
         make: |p, t| Box::new(round_robin::RoundRobin::new(p, t)),
         validate: |_| Ok(()),
+        validate_change: |now, to| round_robin::DESCRIPTOR.check_change(now, to),
         validate_domain: |_, _, _| Ok(()),
     },
     Policy {
         descriptor: &null::DESCRIPTOR,
         make: |p, t| Box::new(null::Null::new(p, t)),
         validate: |_| Ok(()),
+        validate_change: |now, to| null::DESCRIPTOR.check_change(now, to),
         validate_domain: |_, _, _| Ok(()),
     },
 ];

@@ -4,12 +4,24 @@
 //! stays on the pcpu that it was given at insertion (the one with the fewest vcpus) until it is
 //! moved by affinity. No weights, no boost, no preemption on wake-up, no balancing.
 
-use crate::contract::{Descriptor, Needs, Pick, Prev, Promises, Scheduler, Wake};
+use crate::contract::{Conflict, Descriptor, Needs, Pick, Prev, Promises, Scheduler, Wake};
 use crate::cx::Cx;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use core::fmt;
 use domio_core::{DomainId, Duration, ParamKind, ParamSpec, ParamValues, PcpuId, Topology, VcpuId};
+
+const PARAMS: &[ParamSpec] = &[ParamSpec {
+    name: "tslice_ms",
+    unit: "ms",
+    kind: ParamKind::Int {
+        min: 1,
+        max: 1000,
+        or_zero: false,
+    },
+    default: 30,
+    doc: "Time that the head of the queue runs before it goes to the tail.",
+}];
 
 /// What this policy is.
 pub static DESCRIPTOR: Descriptor = Descriptor {
@@ -17,17 +29,8 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
     summary: "one FIFO per pcpu, fixed slice; the shortest example of a policy",
     source: "domio",
     trace_id: 6,
-    params: &[ParamSpec {
-        name: "tslice_ms",
-        unit: "ms",
-        kind: ParamKind::Int {
-            min: 1,
-            max: 1000,
-            or_zero: false,
-        },
-        default: 30,
-        doc: "Time that the head of the queue runs before it goes to the tail.",
-    }],
+    params: PARAMS,
+    changeable: PARAMS,
     domain_params: &[],
     needs: Needs {
         tickle: true,
@@ -46,7 +49,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
 
 /// The policy's state.
 pub struct RoundRobin {
-    time_slice: Duration,
+    params: ParamValues,
     /// By pcpu: runnable vcpus that do not run, next one first.
     queues: Vec<VecDeque<VcpuId>>,
     /// By pcpu: how many vcpus belong there.
@@ -59,7 +62,7 @@ impl RoundRobin {
     /// A round-robin policy for a host of this shape.
     pub fn new(params: &ParamValues, topology: &Topology) -> Self {
         RoundRobin {
-            time_slice: Duration::from_millis(params.get(0) as u64),
+            params: *params,
             queues: (0..topology.pcpus()).map(|_| VecDeque::new()).collect(),
             population: alloc::vec![0; topology.pcpus()],
             home: Vec::new(),
@@ -88,6 +91,16 @@ impl Scheduler for RoundRobin {
     }
 
     fn set_domain(&mut self, _: &mut Cx<'_>, _: DomainId, _: &ParamValues) {}
+
+    fn params(&self) -> Option<&ParamValues> {
+        Some(&self.params)
+    }
+
+    fn set_params(&mut self, _: &mut Cx<'_>, params: &ParamValues) -> Result<(), Conflict> {
+        // Who runs keeps the slice that it has.
+        self.params = *params;
+        Ok(())
+    }
 
     fn insert(&mut self, _: &mut Cx<'_>, vcpu: VcpuId) {
         if self.home.len() <= vcpu.index() {
@@ -141,7 +154,7 @@ impl Scheduler for RoundRobin {
         match queue.pop_front() {
             Some(next) => Pick {
                 next: Some(next),
-                time_slice: Some(self.time_slice),
+                time_slice: Some(Duration::from_millis(self.params.get(0) as u64)),
             },
             None => Pick::IDLE,
         }

@@ -282,28 +282,30 @@ pub enum Workload {
         /// Processor time, over zero.
         work: Duration,
     },
-    /// The demand of a recorded vcpu.
+    /// What somebody knows of a vcpu's demand, step by step.
     Replay(Arc<[Demand]>),
     /// A program in steps, which may use sockets and files.
     Program(Arc<dyn Program>),
 }
 
-/// One step of a replayed vcpu: at `at` it is woken, spins for `spin` by the clock and then has
-/// `work` to do.
+/// One step of a demand that is known: at `at` the vcpu is woken, spins for `spin` by the clock and
+/// then has `work` to do.
 ///
 /// Wake times are absolute, so that a slower host does not slow the world outside it down. What
 /// happens when the earlier work is not done by then is up to `arrival`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Demand {
-    /// Time of the wake-up since the start of the run.
+    /// Time of the wake-up since the start of the run: that at which its interrupt is delivered to
+    /// a vcpu that sleeps. What may delay a timer, such as the slop, is over by then; only a
+    /// hypervisor that is switching holds it back.
     pub at: Instant,
     /// How long it executes by the clock before its `work`, counted from when it first executes:
     /// it polls or busy-waits until that time. While it is preempted the time goes on, so that it
     /// takes less of the processor; if the time has passed when it executes again, `work` is all
     /// that is left. Zero for demand that is processor time alone; never [`Duration::MAX`].
     pub spin: Duration,
-    /// Processor time, after `spin`, until it blocks; [`Duration::MAX`] when the recording shows no
-    /// block.
+    /// Processor time, after `spin`, until it blocks; [`Duration::MAX`] when it does
+    /// not.
     pub work: Duration,
     /// Where the wake-up comes from.
     pub arrival: Arrival,
@@ -397,6 +399,9 @@ pub enum Action {
     Unpause(DomainId),
     /// `xl sched-credit -d` and its like: new parameters for a domain.
     SetParams(DomainId, ParamValues),
+    /// `xl sched-credit -s` and its like: new parameters for the policy as a whole. Changes that
+    /// the policy refuses change nothing, as in Xen; whoever builds the host has to check them.
+    SetPolicy(ParamValues),
     /// `xl vcpu-pin`: new affinity for one vcpu.
     Pin {
         /// Domain.

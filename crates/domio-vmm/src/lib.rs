@@ -26,6 +26,7 @@
 //!     profile: Profile::IDEAL,
 //!     domains: vec![burner(1), burner(2)],
 //!     actions: vec![],
+//!     controllers: vec![],
 //! };
 //! let mut simulation = Simulation::new(&config, scheduler, NullSink, 1, 0);
 //! let outcome = simulation.run(Instant::ZERO + Duration::from_secs(1));
@@ -55,5 +56,5 @@ pub use config::HostConfig;
 pub use domio_core::DomainId;
 pub use host::Host;
 pub use process::Finished;
-pub use profile::{Profile, TimerSoftirq};
+pub use profile::{PolicyCosts, Profile, TimerSoftirq};
 pub use simulation::Simulation;

@@ -4,7 +4,7 @@
 //! scenario. All costs are processor time of the pcpu that does the work, in which no guest runs.
 
 use domio_core::Duration;
-use domio_sched::Cx;
+use domio_sched::{Cx, Work, WorkReport};
 
 /// Costs of one kind of machine.
 ///
@@ -27,8 +27,9 @@ pub struct Profile {
     /// The part of that which tickling takes, its trace record included: a wake-up that tickles
     /// nobody takes so much less.
     pub tickle: Duration,
-    /// A recorded wake-up so soon after a pass was due comes before the pass: its interrupt came
-    /// while the pass was on its way, and the timer softirq runs before the scheduler's.
+    /// A wake-up that is delivered ([`Demand::at`](crate::config::Demand::at)) so soon after a pass
+    /// was due comes before the pass: its interrupt came while the pass was on its way, and the
+    /// timer softirq runs before the scheduler's.
     pub wake_first: Duration,
     /// What each private trace record beyond the first adds to that, while a trace is taken.
     pub wake_note: Duration,
@@ -56,11 +57,8 @@ pub struct Profile {
     pub timer_to_handler: [Duration; Cx::TIMER_SLOTS as usize],
     /// The parts of a timer softirq of 4.x.
     pub softirq: TimerSoftirq,
-    /// What each step of the policy's declared work ([`Cx::work`]) adds to that.
-    pub step: Duration,
-    /// From the expiry of the tick to credit's record of it (PICKED_CPU), which comes before the
-    /// reading of the clock; only readers of recorded traces need it.
-    pub tick_to_record: Duration,
+    /// What the policy's reported work ([`Cx::did`]) adds to a pass, and to that.
+    pub policy: PolicyCosts,
     /// From that point to the return into the guest, or to the pass that the handler asked for.
     pub handler: Duration,
     /// Time that an interrupt which wakes nobody takes from the running guest.
@@ -94,7 +92,7 @@ pub struct TimerSoftirq {
     /// From the end of a pass to the end of the softirq that its slice timer raised by becoming the
     /// first of the pcpu's timers.
     pub after_pass: Duration,
-    /// From a recorded wake-up to the end of the softirq that woke.
+    /// From the delivery of a wake-up to the end of the softirq that woke.
     pub after_wake: Duration,
 }
 
@@ -113,6 +111,81 @@ impl TimerSoftirq {
     /// From the expiry of the timer of a guest that does not sleep to the end of its handler.
     pub fn of_guest(&self) -> Duration {
         self.entry + self.guest
+    }
+}
+
+/// What a policy's reported work takes: a price for each kind of [`Work`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct PolicyCosts {
+    /// Of [`Work::Search`].
+    pub search: Duration,
+    /// Of [`Work::RateLimit`].
+    pub rate_limit: Duration,
+    /// Of [`Work::Look`].
+    pub look: Duration,
+    /// Of [`Work::Unboost`].
+    pub unboost: Duration,
+    /// Of [`Work::Sort`].
+    pub sort: Duration,
+    /// Of [`Work::Sorted`].
+    pub sorted: Duration,
+    /// Of [`Work::Grant`].
+    pub grant: Duration,
+    /// Of [`Work::Stop`].
+    pub stop: Duration,
+    /// Of [`Work::Park`].
+    pub park: Duration,
+    /// Of [`Work::Unpark`].
+    pub unpark: Duration,
+    /// Time comes in multiples of this, rounded down; zero for no such thing.
+    pub instruction: Duration,
+}
+
+impl PolicyCosts {
+    /// No work takes any time.
+    pub const FREE: PolicyCosts = PolicyCosts {
+        search: Duration::ZERO,
+        rate_limit: Duration::ZERO,
+        look: Duration::ZERO,
+        unboost: Duration::ZERO,
+        sort: Duration::ZERO,
+        sorted: Duration::ZERO,
+        grant: Duration::ZERO,
+        stop: Duration::ZERO,
+        park: Duration::ZERO,
+        unpark: Duration::ZERO,
+        instruction: Duration::ZERO,
+    };
+
+    /// The price of doing `work` once.
+    #[inline]
+    pub const fn of(&self, work: Work) -> Duration {
+        match work {
+            Work::Search => self.search,
+            Work::RateLimit => self.rate_limit,
+            Work::Look => self.look,
+            Work::Unboost => self.unboost,
+            Work::Sort => self.sort,
+            Work::Sorted => self.sorted,
+            Work::Grant => self.grant,
+            Work::Stop => self.stop,
+            Work::Park => self.park,
+            Work::Unpark => self.unpark,
+        }
+    }
+
+    /// The time that the work of `report` takes.
+    #[inline]
+    pub fn price(&self, report: &WorkReport) -> Duration {
+        let mut time = Duration::ZERO;
+        for work in Work::ALL {
+            time += self.of(work) * u64::from(report.count(work));
+        }
+        if self.instruction.is_zero() {
+            time
+        } else {
+            time - time % self.instruction
+        }
     }
 }
 
@@ -136,8 +209,7 @@ impl Profile {
         ipi: Duration::ZERO,
         timer_to_handler: [Duration::ZERO; Cx::TIMER_SLOTS as usize],
         softirq: TimerSoftirq::FREE,
-        step: Duration::ZERO,
-        tick_to_record: Duration::ZERO,
+        policy: PolicyCosts::FREE,
         handler: Duration::ZERO,
         interrupt: Duration::ZERO,
         timer_slop: Duration::ZERO,
@@ -169,16 +241,16 @@ impl Profile {
         block_to_pass: Duration::from_nanos(1_736),
         // Not in that trace (one pcpu): the same path without the timer's work.
         ipi_to_pass: Duration::from_nanos(1_780),
-        // SCHEDULE to the next vcpu's RUNSTATE_CHANGE, 4,988 ns, less the steps of the rate limit.
+        // SCHEDULE to the next vcpu's RUNSTATE_CHANGE, 4,988 ns, less the rate limit's price.
         switch: Duration::from_nanos(4_932),
         // SCHEDULE to CONTINUE_RUNNING, 3,422 ns, less the same.
         keep: Duration::from_nanos(3_366),
-        // Part of the demand that is read from a trace: RUNSTATE_CHANGE to BLOCK.
+        // Part of the demands that the other figures were measured with: RUNSTATE_CHANGE to BLOCK.
         resume: Duration::ZERO,
         cache_refill: Duration::ZERO,
         migration_refill: Duration::ZERO,
         ipi: Duration::from_nanos(1_000),
-        // Surplus over 10 ms between PICKED_CPU records, without the steps of that (2.9 us with
+        // Surplus over 10 ms between PICKED_CPU records, without the price of that (2.9 us with
         // them); over 30 ms between records of accounting, without those of vcpus that earn.
         timer_to_handler: [
             Duration::from_nanos(2_178),
@@ -202,11 +274,29 @@ impl Profile {
             // A tick or slice that is due after a WAKE comes 54.1 us after it.
             after_wake: Duration::from_nanos(4_050),
         },
-        // An instruction of the emulator.
-        step: Duration::from_nanos(2),
-        // Slices and ticks that were late by the same guest's timer differ by 1.15 us.
-        tick_to_record: Duration::from_nanos(1_750),
-        // SLEEP of a parked vcpu to SCHEDULE (c1-cap30), less the steps of parking it.
+        policy: PolicyCosts {
+            // Between SCHEDULE and INFPREV, where there is no other pcpu.
+            search: Duration::from_nanos(722),
+            // Between the same, against recordings without a rate limit.
+            rate_limit: Duration::from_nanos(56),
+            // A tick that activates a vcpu instead is 0.73 us shorter. Its record is included, as
+            // in the next.
+            look: Duration::from_nanos(722),
+            unboost: Duration::from_nanos(760),
+            // A tick that sorts takes 0.1 us more, and 19 ns for each vcpu that is runnable.
+            sort: Duration::from_nanos(96),
+            sorted: Duration::from_nanos(19),
+            // Between accountings of three vcpus and of seven.
+            grant: Duration::from_nanos(160),
+            // An accounting in which dom0 ceases to earn, which writes a record.
+            stop: Duration::from_nanos(500),
+            // Accountings of c1-cap30 that park or unpark are 1.3 and 3.3 us longer.
+            park: Duration::from_nanos(1_292),
+            unpark: Duration::from_nanos(3_306),
+            // An instruction of the emulator.
+            instruction: Duration::from_nanos(2),
+        },
+        // SLEEP of a parked vcpu to SCHEDULE (c1-cap30), less the price of parking it.
         handler: Duration::from_nanos(1_400),
         // A guest's tick that delays accounting which waits behind a tick (c1-weights-1-2-4).
         interrupt: Duration::from_nanos(3_800),
@@ -247,8 +337,7 @@ impl Profile {
             after_wake: Duration::from_nanos(700),
             ..TimerSoftirq::FREE
         },
-        step: Duration::ZERO,
-        tick_to_record: Duration::ZERO,
+        policy: PolicyCosts::FREE,
         handler: Duration::from_nanos(500),
         interrupt: Duration::from_nanos(1_500),
         // Xen's constant (xen-spec 0.3).

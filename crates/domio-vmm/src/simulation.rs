@@ -2,10 +2,10 @@
 
 use crate::config::HostConfig;
 use crate::bus::{Assembly, Attach, Bus, Device, NoDevices};
-use crate::host::{Adoption, Event, Host};
+use crate::host::{Event, Host, Snapshot};
 use alloc::boxed::Box;
-use domio_core::{Instant, PcpuId, Sink, VcpuId, VcpuName};
-use domio_sched::{Cx, Scheduler};
+use domio_core::{Instant, PcpuId, Sink};
+use domio_sched::Scheduler;
 use domio_sim::{EventQueue, Limits, Outcome};
 
 /// A simulation of one host.
@@ -31,24 +31,23 @@ impl<S: Sink> Simulation<S> {
         Self::with_devices(config, scheduler, |_| (), sink, seed, replication)
     }
 
-    /// A host that is in the state of `adoption` at the time of that. Times of creation in
-    /// `config` are ignored: every domain exists already. `restore` is called once, to give the
-    /// policy its own state; it gets a function from names to ids.
+    /// A host that starts in the state of `snapshot`, at the time of that. Times of creation in
+    /// `config` are ignored: every domain exists already. Vcpus are numbered in the order of
+    /// `config`; `scheduler` may have a state of its own that refers to these numbers, and is asked
+    /// to [resume](Scheduler::resume) with it.
     ///
     /// # Panics
-    /// As [`Host::new`], and when `adoption` contradicts itself or names unknown vcpus.
-    pub fn adopted(
+    /// As [`Host::new`], and when `snapshot` contradicts itself or names unknown vcpus.
+    pub fn from_snapshot(
         config: &HostConfig,
         scheduler: Box<dyn Scheduler>,
         sink: S,
         seed: u64,
-        adoption: &Adoption,
-        restore: impl FnOnce(&mut dyn Scheduler, &mut Cx<'_>, &dyn Fn(VcpuName) -> VcpuId),
+        snapshot: &Snapshot,
     ) -> Self {
         let mut queue = EventQueue::new();
-        let bus = Bus::empty();
-        let mut host = Host::new(config, scheduler, bus, sink, seed, 0, &mut queue);
-        host.adopt(&mut queue, adoption, restore);
+        let mut host = Host::new(config, scheduler, Bus::empty(), sink, seed, 0, &mut queue);
+        host.start_from(&mut queue, snapshot);
         Simulation { queue, host }
     }
 }
@@ -73,7 +72,8 @@ impl<S: Sink, D: Device> Simulation<S, D> {
         };
         attach(&mut assembly);
         let bus = assembly.bus;
-        let host = Host::new(config, scheduler, bus, sink, seed, replication, &mut queue);
+        let mut host = Host::new(config, scheduler, bus, sink, seed, replication, &mut queue);
+        host.power_on(&mut queue, Instant::ZERO);
         host.post_plan(&mut queue);
         Simulation { queue, host }
     }

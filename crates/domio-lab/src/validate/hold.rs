@@ -7,6 +7,7 @@
 use super::job_timer::Series;
 use super::kernel_tick::explains;
 use super::late::Late;
+use super::start::TICK_TO_RECORD;
 use domio_core::{Duration, Instant, Kind, Record, VcpuName};
 use domio_vmm::Profile;
 use domio_vmm::host::Hold;
@@ -30,7 +31,7 @@ pub fn before_wakes<'a>(
     profile: &Profile,
 ) -> impl Iterator<Item = Hold> + use<'a> {
     // About as long as the tick's handler takes to its record.
-    let lead = profile.tick_to_record.saturating_sub(profile.softirq.entry);
+    let lead = TICK_TO_RECORD.saturating_sub(profile.softirq.entry);
     let wakes = records.iter().filter(|r| r.kind == Kind::Wake);
     wakes.map(move |r| Hold {
         pcpu: r.pcpu,

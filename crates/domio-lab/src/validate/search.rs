@@ -6,7 +6,6 @@
 
 use super::demand::SCHEDULE;
 use domio_core::{Duration, Instant, Kind, Record, VcpuName};
-use domio_sched::credit::SEARCH_STEPS;
 use domio_vmm::Profile;
 
 /// From SCHEDULE to SWITCH_INFPREV: 1.5 to 1.7 us without that search, 2.1 to 2.4 us with it.
@@ -19,7 +18,7 @@ const FROM_IDLE: Duration = Duration::from_nanos(330);
 /// those of a real Xen, or simulated under `profile`, which has no record in the middle of a pass.
 pub fn searched(records: &[Record], profile: &Profile) -> Vec<(Instant, VcpuName)> {
     // Half of the search tells a pass with it from one without.
-    let simulated = profile.switch + profile.step * u64::from(SEARCH_STEPS) / 2;
+    let simulated = profile.switch + profile.policy.search / 2;
     let mut pass = None;
     let mut search = false;
     let mut found = Vec::new();

@@ -8,7 +8,6 @@
 use super::demand::SCHEDULE;
 use super::recording::Recording;
 use domio_core::{Duration, Instant, Kind, PcpuId, Record, Runstate, VcpuName};
-use domio_sched::credit::{LOOK_STEPS, UNBOOST_STEPS};
 use domio_vmm::Profile;
 use std::collections::BTreeMap;
 
@@ -330,7 +329,7 @@ fn clock_offset(records: &[Record], profile: &Profile, tick: Duration) -> Durati
         if let Some(before) = last.insert(r.pcpu, r.at) {
             let gap = r.at.saturating_since(before);
             if gap > tick + profile.timer_slop + profile.timer_slop {
-                let expired = r.at.saturating_sub(profile.tick_to_record).as_nanos();
+                let expired = r.at.saturating_sub(TICK_TO_RECORD).as_nanos();
                 let period = tick.as_nanos();
                 return Duration::from_nanos((period - expired % period) % period);
             }
@@ -366,18 +365,22 @@ pub(super) struct TickRecord {
     pub adds: Duration,
 }
 
+/// From the expiry of credit's tick to its record (PICKED_CPU), which comes before the reading of the
+/// clock. Slices and ticks that were late by the same guest's timer differ by 1.15 us.
+pub(super) const TICK_TO_RECORD: Duration = Duration::from_nanos(1_750);
+
 impl TickRecord {
     /// Records of one tick are less apart.
     pub const LONGEST: Duration = Duration::from_micros(10);
 
     /// What `r` tells, if a tick wrote it.
     pub fn of(r: &Record, profile: &Profile) -> Option<TickRecord> {
-        let look = profile.step * u64::from(LOOK_STEPS);
-        let unboost = profile.step * u64::from(UNBOOST_STEPS);
+        let look = profile.policy.look;
+        let unboost = profile.policy.unboost;
         let (before, adds) = match r.policy_event()?.0 {
-            event::PICKED_CPU => (profile.tick_to_record, look),
-            event::ACCOUNT_START => (profile.tick_to_record - look, Duration::ZERO),
-            event::BOOST_END => (profile.tick_to_record - look, unboost),
+            event::PICKED_CPU => (TICK_TO_RECORD, look),
+            event::ACCOUNT_START => (TICK_TO_RECORD - look, Duration::ZERO),
+            event::BOOST_END => (TICK_TO_RECORD - look, unboost),
             _ => return None,
         };
         Some(TickRecord {

@@ -6,8 +6,8 @@
 
 use super::arrival::{JITTER, LEAST};
 use super::kernel_tick::{KERNEL_TICK, apart};
+use super::start::TICK_TO_RECORD;
 use domio_core::{Instant, Kind, Record, VcpuName};
-use domio_vmm::Profile;
 use std::collections::BTreeMap;
 
 /// Ticks of one guest that wake it differ by less, modulo their period: the slop holds some back.
@@ -41,7 +41,7 @@ pub fn phase(wakes: impl Iterator<Item = (Instant, Instant)>) -> Option<Instant>
 }
 
 /// For each vcpu that its kernel's ticks wake: when the timer of one expired.
-pub fn expiries(records: &[Record], profile: &Profile) -> BTreeMap<VcpuName, Instant> {
+pub fn expiries(records: &[Record]) -> BTreeMap<VcpuName, Instant> {
     let mut asleep: BTreeMap<VcpuName, Instant> = BTreeMap::new();
     let mut wakes: BTreeMap<VcpuName, Vec<(Instant, Instant)>> = BTreeMap::new();
     for r in records {
@@ -62,7 +62,7 @@ pub fn expiries(records: &[Record], profile: &Profile) -> BTreeMap<VcpuName, Ins
         .filter_map(|(vcpu, wakes)| Some((vcpu, phase(wakes.into_iter())?)));
     // A wake-up is recorded about as long after the expiry as credit's tick is.
     phases
-        .map(|(vcpu, at)| (vcpu, at.saturating_sub(profile.tick_to_record)))
+        .map(|(vcpu, at)| (vcpu, at.saturating_sub(TICK_TO_RECORD)))
         .collect()
 }
 
@@ -70,8 +70,6 @@ pub fn expiries(records: &[Record], profile: &Profile) -> BTreeMap<VcpuName, Ins
 mod tests {
     use super::*;
     use domio_core::{DomainId, Duration, PcpuId};
-
-    const PROFILE: Profile = Profile::XEN_4_17_EMULATED;
 
     fn us(at: u64) -> Instant {
         Instant::ZERO + Duration::from_micros(at)
@@ -117,7 +115,7 @@ mod tests {
             records.push(note(wake, Kind::Wake, other));
             records.push(note(wake, Kind::Wake, sleeper));
         }
-        let found = expiries(&records, &PROFILE);
+        let found = expiries(&records);
         let phases: Vec<_> = found
             .iter()
             .map(|(vcpu, at)| (*vcpu, at.as_nanos() % KERNEL_TICK.as_nanos()))

@@ -11,15 +11,14 @@ use super::start::{Start, tick_period};
 use super::unseen::Unseen;
 use domio_core::{
     CpuSet, DomainId, Duration, Instant, Kind, ParamValues, PcpuId, Record, Runstate, Sink,
-    Topology, VcpuName,
+    Topology, VcpuId, VcpuName,
 };
-use domio_sched::credit::{Credit, DESCRIPTOR, Priority, WarmVcpu};
-use domio_sched::{Cx, Scheduler};
+use domio_sched::credit::{Credit, DESCRIPTOR, Priority, WarmStart, WarmVcpu};
 use domio_vmm::config::{
     Demand, Distribution, DomainConfig, GuestConfig, HostConfig, KernelTick, TaskConfig,
     VcpuConfig, Workload,
 };
-use domio_vmm::host::{AdoptedPcpu, AdoptedVcpu, Adoption, Hold};
+use domio_vmm::host::{Hold, PcpuSnapshot, Snapshot, VcpuSnapshot};
 use domio_vmm::{Profile, Simulation};
 use std::sync::Arc;
 
@@ -149,6 +148,7 @@ impl Twin {
             profile: *profile,
             domains,
             actions: Vec::new(),
+            controllers: Vec::new(),
         };
         let length = recording.end().since(recording.begin());
         Ok(Twin {
@@ -195,35 +195,46 @@ impl Twin {
 
     /// A simulation that begins at the trace's first record with the given hidden state.
     pub fn simulation<S: Sink>(&self, hidden: &Hidden, sink: S) -> Simulation<S> {
-        let credit = Box::new(Credit::new(&self.params, &self.config.topology));
-        let adoption = self.adoption();
-        let restore = |scheduler: &mut dyn Scheduler,
-                       cx: &mut Cx<'_>,
-                       find: &dyn Fn(VcpuName) -> domio_core::VcpuId| {
-            let any: &mut dyn std::any::Any = scheduler;
-            let credit = any.downcast_mut::<Credit>().expect("a twin runs credit");
-            let ticks: Vec<_> = (0u16..)
-                .zip(&self.start.pcpus)
-                .filter_map(|(p, s)| Some((PcpuId(p), self.time(s.tick?))))
-                .collect();
-            let accounting = self.origin + hidden.accounting_in;
-            let warm: Vec<_> = hidden
-                .queue
-                .iter()
-                .map(|i| (i, &self.start.vcpus[*i], &hidden.vcpus[*i]))
-                .map(|(i, v, h)| WarmVcpu {
-                    vcpu: find(v.name),
-                    credit: h.credit,
-                    residual: h.residual,
-                    ahead: h.ahead,
-                    priority: h.priority,
-                    active: v.active.unwrap_or(false).then(|| hidden.place(*i)),
-                    parked: v.parked,
-                })
-                .collect();
-            credit.warm_start(cx, &ticks, accounting, &warm);
-        };
-        Simulation::adopted(&self.config, credit, sink, 0, &adoption, restore)
+        let credit = Credit::new(&self.params, &self.config.topology);
+        let credit = Box::new(credit.resuming(self.warm_start(hidden)));
+        Simulation::from_snapshot(&self.config, credit, sink, 0, &self.snapshot())
+    }
+
+    /// Credit's own state at the trace's first record.
+    fn warm_start(&self, hidden: &Hidden) -> WarmStart {
+        let ticks = (0u16..)
+            .zip(&self.start.pcpus)
+            .filter_map(|(p, s)| Some((PcpuId(p), self.time(s.tick?))))
+            .collect();
+        let vcpus = hidden
+            .queue
+            .iter()
+            .map(|i| (i, &self.start.vcpus[*i], &hidden.vcpus[*i]))
+            .map(|(i, v, h)| WarmVcpu {
+                vcpu: self.id_of(v.name),
+                credit: h.credit,
+                residual: h.residual,
+                ahead: h.ahead,
+                priority: h.priority,
+                active: v.active.unwrap_or(false).then(|| hidden.place(*i)),
+                parked: v.parked,
+            })
+            .collect();
+        WarmStart {
+            ticks,
+            accounting: self.origin + hidden.accounting_in,
+            vcpus,
+        }
+    }
+
+    /// The number of `name` in the simulation: vcpus are numbered in the order of the
+    /// configuration.
+    fn id_of(&self, name: VcpuName) -> VcpuId {
+        let domains = self.config.domains.iter();
+        let vcpus = domains.map(|d| (d.id, d.vcpus.len() as u16));
+        let mut names = vcpus.flat_map(|(d, n)| (0..n).map(move |i| VcpuName::new(d, i)));
+        let at = names.position(|n| n == name);
+        VcpuId(at.expect("a vcpu of the trace is described") as u32)
     }
 
     /// The records of a whole simulated run.
@@ -252,15 +263,15 @@ impl Twin {
         }
     }
 
-    fn adoption(&self) -> Adoption {
-        Adoption {
+    fn snapshot(&self) -> Snapshot {
+        Snapshot {
             at: self.origin,
             holds: self.holds.clone(),
             vcpus: self
                 .start
                 .vcpus
                 .iter()
-                .map(|v| AdoptedVcpu {
+                .map(|v| VcpuSnapshot {
                     name: v.name,
                     // Only the pcpus' own word makes a vcpu current.
                     state: match (self.current_on(v.name), v.state) {
@@ -277,7 +288,7 @@ impl Twin {
                 .start
                 .pcpus
                 .iter()
-                .map(|p| AdoptedPcpu {
+                .map(|p| PcpuSnapshot {
                     current: p.current,
                     entered: self.earlier(p.entered),
                     slice_end: Some(match p.slice_end {

@@ -30,7 +30,7 @@ impl Unseen {
     pub fn of(records: &[Record], profile: &Profile, tslice: Duration) -> Unseen {
         let accountings = Accountings::of(records, tslice);
         let late = late_timers(records, profile, tslice, &accountings);
-        let kernel_ticks = kernel_ticks(&late, profile, expiries(records, profile));
+        let kernel_ticks = kernel_ticks(&late, profile, expiries(records));
         let blocks = records.iter().filter(|r| r.kind == Kind::Block);
         let sleepers: BTreeSet<VcpuName> = blocks.map(|r| r.vcpu).collect();
         let jobs = job_timers(&late, &kernel_ticks, &sleepers, profile);

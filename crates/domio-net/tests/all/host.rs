@@ -158,6 +158,7 @@ fn simulation(setup: &Setup) -> Simulation<Vec<Record>, Network> {
         profile,
         domains,
         actions: Vec::new(),
+        controllers: Vec::new(),
     };
     let (seed, loss) = (setup.seed, setup.loss);
     Simulation::with_device(

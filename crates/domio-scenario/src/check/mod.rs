@@ -114,6 +114,7 @@ pub(crate) fn param_specs(params: Params, policy: Option<&Policy>) -> &'static [
     match (params, policy) {
         (Params::Policy, Some(p)) => p.descriptor.params,
         (Params::Domain, Some(p)) => p.descriptor.domain_params,
+        (Params::Changeable, Some(p)) => p.descriptor.changeable,
         _ => &[],
     }
 }

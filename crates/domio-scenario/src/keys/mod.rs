@@ -49,6 +49,8 @@ pub(crate) enum Params {
     Policy,
     /// Those that the policy has for each domain.
     Domain,
+    /// Those of the policy that can change in a run.
+    Changeable,
 }
 
 /// One key.

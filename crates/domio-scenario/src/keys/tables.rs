@@ -369,6 +369,13 @@ pub(crate) static ACTIONS: &[Variant] = &[
         keys: &[DOMAIN_KEY],
         params: Params::Domain,
     },
+    Variant {
+        word: "set-policy",
+        doc: "`xl sched-credit -s` and its like: new values for parameters of the policy that can \
+              change in a run; those that are not named stay.",
+        keys: &[],
+        params: Params::Changeable,
+    },
     variant(
         "pin",
         "`xl vcpu-pin`: new affinity, hard, soft or both.",

@@ -64,12 +64,29 @@ pub(super) fn actions(
     actions
 }
 
+/// Tells of an action that sets something, but names no parameter.
+fn nothing_set(cx: &mut Cx<'_>, fields: &Fields<'_>, expected: &str) {
+    let tried = fields.params.is_empty()
+        && !cx.partial
+        && cx.problems.none_at(&format!("{}.", fields.path));
+    if tried {
+        cx.push(
+            Problem::new(Code::MissingKey, fields.header, "nothing is set")
+                .key(&fields.path)
+                .expected(expected)
+                .hint("a policy without such parameters leaves nothing to set"),
+        );
+    }
+}
+
 /// What the actions so far have made of the host.
 struct Host<'a> {
     topology: &'a Topology,
     chosen: Option<Chosen<'a>>,
     resolved: &'a Resolved,
     online: CpuSet,
+    /// Those of the policy as a whole, once they have changed.
+    policy_params: Option<ParamValues>,
     /// By domain.
     params: Vec<ParamValues>,
     /// By domain and vcpu: hard and soft affinity.
@@ -89,6 +106,7 @@ impl<'a> Host<'a> {
             chosen,
             resolved,
             online: topology.all(),
+            policy_params: None,
             params: domains.iter().map(|d| d.config.params).collect(),
             affinity: domains
                 .iter()
@@ -160,6 +178,7 @@ impl<'a> Host<'a> {
                     push(Action::PcpuOnline(pcpu));
                 }
             }
+            "set-policy" => self.set_policy(cx, fields, push),
             word => {
                 let domains = self.targets(cx, at, fields);
                 match word {
@@ -178,6 +197,27 @@ impl<'a> Host<'a> {
                 }
             }
         }
+    }
+
+    fn set_policy(&mut self, cx: &mut Cx<'_>, fields: &Fields<'_>, mut push: impl FnMut(Action)) {
+        let Some(chosen) = self.chosen else {
+            return;
+        };
+        nothing_set(
+            cx,
+            fields,
+            "a parameter of the policy that can change in a run",
+        );
+        let now = self.policy_params.unwrap_or(*chosen.params);
+        let wanted = fields.values(now);
+        let refused = (chosen.policy.validate_change)(&now, &wanted);
+        if let Err(conflict) = refused
+            && cx.problems.none_at(&format!("{}.", fields.path))
+        {
+            tell(cx, conflict, &given(fields), fields.header, &fields.path);
+        }
+        self.policy_params = Some(wanted);
+        push(Action::SetPolicy(wanted));
     }
 
     /// The domains that the action names and that exist at `at`.
@@ -240,17 +280,7 @@ impl<'a> Host<'a> {
         domains: &[usize],
         mut push: impl FnMut(Action),
     ) {
-        let tried = fields.params.is_empty()
-            && !cx.partial
-            && cx.problems.none_at(&format!("{}.", fields.path));
-        if tried {
-            cx.push(
-                Problem::new(Code::MissingKey, fields.header, "nothing is set")
-                    .key(&fields.path)
-                    .expected("a parameter that the policy has for domains")
-                    .hint("a policy without such parameters leaves nothing to set"),
-            );
-        }
+        nothing_set(cx, fields, "a parameter that the policy has for domains");
         for &d in domains {
             let values = fields.values(self.params[d]);
             let config = &self.domain(d).config;
@@ -269,8 +299,9 @@ impl<'a> Host<'a> {
                 );
             }
             if let Some(chosen) = self.chosen
+                && let policy_params = self.policy_params.as_ref().unwrap_or(chosen.params)
                 && let Err(conflict) =
-                    (chosen.policy.validate_domain)(chosen.params, config.id, &values)
+                    (chosen.policy.validate_domain)(policy_params, config.id, &values)
                 && cx.problems.none_at(&format!("{}.", fields.path))
             {
                 tell(cx, conflict, &given(fields), fields.header, &fields.path);

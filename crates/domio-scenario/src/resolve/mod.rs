@@ -87,6 +87,7 @@ pub(crate) fn resolve(cx: &mut Cx<'_>, root: &Node, members: &[MemberKey]) -> Op
             profile: *Profile::by_name(&host.text("profile")?)?,
             domains,
             actions,
+            controllers: Vec::new(),
         },
         network: network.map(|network| network.config),
         replays: resolved.replays,

@@ -11,6 +11,7 @@ static RESERVING: Descriptor = Descriptor {
     source: "domio",
     trace_id: 60,
     params: &[],
+    changeable: &[],
     domain_params: &[
         int("period_us", 1, 100_000, 10_000),
         int("budget_us", 1, 100_000, 4_000),
@@ -37,6 +38,7 @@ static NARROW: Descriptor = Descriptor {
         int("tslice_ms", 1, 10, 10),
         int("ratelimit_us", 0, 100_000, 1000),
     ],
+    changeable: &[int("tslice_ms", 1, 10, 10)],
     domain_params: &[int("weight", 1, 300, 256)],
     ..RESERVING
 };
@@ -60,10 +62,12 @@ pub fn policies() -> Vec<Policy> {
     let some = domio_sched::find("round-robin").expect("a registered policy");
     let reserving = Policy {
         descriptor: &RESERVING,
+        validate_change: |now, to| RESERVING.check_change(now, to),
         ..*some
     };
     let narrow = Policy {
         descriptor: &NARROW,
+        validate_change: |now, to| NARROW.check_change(now, to),
         validate: |params| match (params.by_name("ratelimit_us"), params.by_name("tslice_ms")) {
             (Some(limit), Some(slice)) if limit > slice * 1000 => Err(Conflict {
                 param: "ratelimit_us",

@@ -2,6 +2,7 @@
 
 use crate::common::{change, errors, only, parse, says, with};
 use domio_scenario::{Code, Problem};
+use domio_vmm::config::Action;
 
 /// An action, the code, and words that the message, what was expected or the hint must hold.
 static ACTIONS: &[(&str, Code, &[&str])] = &[
@@ -32,6 +33,21 @@ static ACTIONS: &[(&str, Code, &[&str])] = &[
         "do = \"set\"\ndomain = \"a\"\ncap = 500",
         Code::OutOfRange,
         &["out of reach for a", "0 to 100"],
+    ),
+    (
+        "do = \"set-policy\"",
+        Code::MissingKey,
+        &["nothing is set", "can change in a run"],
+    ),
+    (
+        "do = \"set-policy\"\nboost = false",
+        Code::UnknownKey,
+        &["boost", "tslice_ms, ratelimit_us, migration_delay_us"],
+    ),
+    (
+        "do = \"set-policy\"\ntslice_ms = 1\nratelimit_us = 2000",
+        Code::Conflict,
+        &["2000 us is longer than the time slice of 1000 us"],
     ),
     (
         "do = \"pin\"\ndomain = \"a\"",
@@ -109,6 +125,40 @@ fn actions_are_checked_against_the_host_at_their_time() {
         "{:?}",
         only(&late)
     );
+}
+
+#[test]
+fn parameters_of_the_policy_change_one_after_the_other_as_far_as_the_release_can() {
+    let set =
+        |at: u64, what: &str| format!("[[action]]\nat_ms = {at}\ndo = \"set-policy\"\n{what}\n");
+    // Those that are not named stay as the action before left them.
+    let text = with(&(set(2, "tslice_ms = 5") + &set(1, "ratelimit_us = 3000")));
+    let scenario = parse(&text).unwrap();
+    let values = scenario.plan().host.actions.iter().map(|(_, a)| match a {
+        Action::SetPolicy(params) => ["tslice_ms", "ratelimit_us"].map(|n| params.by_name(n)),
+        other => panic!("{other:?}"),
+    });
+    let values: Vec<_> = values.collect();
+    assert_eq!(
+        values,
+        [[Some(30), Some(3000)], [Some(5), Some(3000)]],
+        "in order of time"
+    );
+    let late = with(&(set(1, "tslice_ms = 5") + &set(2, "ratelimit_us = 6000")));
+    let p = only(&late);
+    assert_eq!(
+        (p.code, p.key.as_str()),
+        (Code::Conflict, "action[1].ratelimit_us")
+    );
+    let old = change("\"credit\"", "\"credit\"\nversion = \"4.1\"") + &set(1, "tslice_ms = 5");
+    let p = only(&old);
+    says(
+        &p,
+        &["Xen 4.1 cannot change `tslice_ms` in a run", "version 4.2"],
+        "4.1",
+    );
+    let none = change("\"credit\"", "\"sedf\"") + &set(1, "tslice_ms = 5");
+    assert_eq!(only(&none).code, Code::UnknownKey);
 }
 
 #[test]

@@ -185,7 +185,9 @@ fn another_policy_keeps_what_it_knows_and_drops_the_rest_with_a_notice() {
         )
         .replace("workload", "weight = 200\ncap = 50\nworkload")
         + "[[action]]\nat_ms = 3\ndo = \"set\"\ndomain = \"a\"\ncap = 30\n\
-           [[action]]\nat_ms = 4\ndo = \"set\"\ndomain = \"a\"\nweight = 300\ncap = 40\n";
+           [[action]]\nat_ms = 4\ndo = \"set\"\ndomain = \"a\"\nweight = 300\ncap = 40\n\
+           [[action]]\nat_ms = 5\ndo = \"set-policy\"\ntslice_ms = 5\nratelimit_us = 0\n\
+           [[action]]\nat_ms = 6\ndo = \"set-policy\"\nratelimit_us = 100\n";
     let scenario = parse(&text).unwrap();
     let narrow = scenario.with(&[("scheduler.policy", "narrow")]).unwrap();
     let plan = narrow.plan();
@@ -203,9 +205,13 @@ fn another_policy_keeps_what_it_knows_and_drops_the_rest_with_a_notice() {
     assert_eq!(plan.host.domains[0].params.by_name("weight"), Some(200));
     assert_eq!(
         plan.host.actions.len(),
-        1,
-        "the first action had nothing left to set"
+        2,
+        "two actions had nothing left to set"
     );
+    let Action::SetPolicy(values) = &plan.host.actions[1].1 else {
+        panic!("set-policy")
+    };
+    assert_eq!(values.by_name("tslice_ms"), Some(5));
     let Action::SetParams(_, values) = &plan.host.actions[0].1 else {
         panic!("set")
     };

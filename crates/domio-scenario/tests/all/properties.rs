@@ -209,7 +209,10 @@ fn plan_is_sound(scenario: &Scenario) {
                 online.insert(*p);
             }
             Action::Pin { hard, .. } => assert!(hard.intersects(&online)),
-            Action::Pause(_) | Action::Unpause(_) | Action::SetParams(..) => {}
+            Action::Pause(_)
+            | Action::Unpause(_)
+            | Action::SetParams(..)
+            | Action::SetPolicy(_) => {}
         }
     }
     match scenario.build(&NoReplay) {

@@ -26,6 +26,7 @@ pub const fn promising(promises: Promises) -> Descriptor {
         source: "domio",
         trace_id: 7,
         params: &[],
+        changeable: &[],
         domain_params: &[],
         needs: Needs {
             tickle: true,

@@ -9,8 +9,9 @@ pub mod order;
 pub mod placement;
 pub mod promises;
 pub mod queueing;
+pub mod settings;
 
-use crate::contract::{Descriptor, Pick, Prev, Scheduler, Wake};
+use crate::contract::{Conflict, Descriptor, Pick, Prev, Scheduler, Wake};
 use crate::cx::Cx;
 use core::fmt;
 use domio_core::{DomainId, Instant, ParamValues, PcpuId, Topology, VcpuId};
@@ -44,6 +45,15 @@ pub trait Bug: Send + 'static {
 
     fn timer(&mut self, fifo: &mut Fifo, cx: &mut Cx<'_>, pcpu: PcpuId) {
         let _ = (fifo, cx, pcpu);
+    }
+
+    fn params(&self) -> Option<&ParamValues> {
+        None
+    }
+
+    fn set_params(&mut self, params: &ParamValues) -> Result<(), Conflict> {
+        let _ = params;
+        Err(Conflict::fixed("parameters"))
     }
 }
 
@@ -97,6 +107,14 @@ impl<B: Bug> Scheduler for Broken<B> {
     fn timer(&mut self, cx: &mut Cx<'_>, pcpu: PcpuId, _: u8) -> Option<Instant> {
         self.bug.timer(&mut self.fifo, cx, pcpu);
         None
+    }
+
+    fn params(&self) -> Option<&ParamValues> {
+        self.bug.params()
+    }
+
+    fn set_params(&mut self, _: &mut Cx<'_>, params: &ParamValues) -> Result<(), Conflict> {
+        self.bug.set_params(params)
     }
 
     fn dump(&self, out: &mut dyn fmt::Write) -> fmt::Result {

@@ -1,7 +1,7 @@
 //! Every broken policy is caught by the checker that it names, and the correct one by none.
 
 use super::order::{DependsOnInstance, DependsOnTrace};
-use super::{Broken, Bug, fifo, placement, promises, queueing};
+use super::{Broken, Bug, fifo, placement, promises, queueing, settings};
 use crate::conformance::{self, CHECKERS, Report};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -48,6 +48,7 @@ fn every_checker_has_a_policy_to_catch() {
         queueing::Starves::CAUGHT_BY,
         promises::IgnoresWeights::CAUGHT_BY,
         promises::OverrunsCaps::CAUGHT_BY,
+        settings::IgnoresParameters::CAUGHT_BY,
         DependsOnInstance::CAUGHT_BY,
         DependsOnTrace::CAUGHT_BY,
     ];
@@ -125,6 +126,16 @@ fn overrun_caps_are_caught() {
 #[test]
 fn missing_balance_is_caught() {
     is_caught::<promises::NeverBalances>();
+}
+
+#[test]
+fn ignored_parameters_are_caught() {
+    is_caught::<settings::IgnoresParameters>();
+}
+
+#[test]
+fn a_change_by_halves_is_caught() {
+    is_caught::<settings::AppliesHalf>();
 }
 
 #[test]

@@ -5,6 +5,7 @@
 //! their question makes sense.
 
 mod safety;
+mod settings;
 mod shares;
 mod waiting;
 
@@ -82,6 +83,11 @@ pub const CHECKERS: &[CheckerInfo] = &[
     info(
         "caps",
         "promised: burning domains never get more than their cap by over 150 ms for each vcpu",
+    ),
+    info(
+        "parameters-in-force",
+        "a change of the policy's parameters is taken but not in force as a whole, or refused and \
+         in force all the same; no slice is longer than the parameter `tslice_ms`",
     ),
     info(
         DETERMINISTIC,
@@ -185,5 +191,6 @@ fn applicable(script: &Script, promises: &Promises) -> Vec<Box<dyn Checker>> {
     let mut all = safety::all();
     all.extend(waiting::all(script, promises));
     all.extend(shares::all(script, promises));
+    all.push(settings::in_force());
     all
 }

@@ -31,6 +31,7 @@ pub fn scripts() -> Vec<Script> {
         pauses(),
         comings_and_goings(),
         hotplug(),
+        new_parameters(),
     ]
 }
 
@@ -252,6 +253,34 @@ fn hotplug() -> Script {
         let pcpu = PcpuId(1 + (n % 3) as u16);
         s.at(ms(100 + 300 * n), Action::Offline(pcpu));
         s.at(ms(300 + 300 * n + 100 * (n % 4)), Action::Online(pcpu));
+    }
+    s
+}
+
+fn new_parameters() -> Script {
+    let mut s = on("an operator tries parameters of the policy", 2, ms(1000));
+    for steps in [
+        &[Step::Burn][..],
+        &[Step::Burn],
+        &[Step::Burn],
+        &[Step::Run(us(1_700)), Step::Block(us(3_000))],
+    ] {
+        let d = s.domain(&[]);
+        s.vcpu(d, steps);
+    }
+    let tries = [
+        ("tslice_ms", 5),
+        ("ratelimit_us", 5_000),
+        // Shorter than the rate limit, so that credit refuses.
+        ("tslice_ms", 2),
+        ("migration_delay_us", 1_000),
+        ("tslice_ms", 50),
+        ("ratelimit_us", 0),
+        ("tslice_ms", 1),
+        ("tslice_ms", 30),
+    ];
+    for (n, (name, value)) in (1..).zip(tries) {
+        s.at(ms(97 * n), Action::SetPolicy(name, value));
     }
     s
 }

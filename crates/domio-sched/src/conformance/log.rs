@@ -9,7 +9,7 @@ use crate::cx::Pause;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
-use domio_core::{CpuSet, DomainId, Instant, PcpuId, VcpuId};
+use domio_core::{CpuSet, DomainId, Instant, ParamValues, PcpuId, VcpuId};
 
 /// One line of the log.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -52,6 +52,7 @@ pub enum Call {
     PcpuOnline(PcpuId),
     PcpuOffline(PcpuId),
     SetDomain(DomainId),
+    SetParams(ParamChange),
     Insert(VcpuId),
     Remove(VcpuId),
     PickPcpu(VcpuId, PcpuId),
@@ -61,6 +62,37 @@ pub enum Call {
     Schedule(PcpuId, Prev, Pick),
     ContextSaved(VcpuId),
     Timer(PcpuId, u8),
+}
+
+/// A change of the parameters of the policy as a whole.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ParamChange {
+    /// Those that were in force.
+    pub before: ParamValues,
+    /// Those that were asked for.
+    pub wanted: ParamValues,
+    /// Whether the policy took them.
+    pub taken: bool,
+    /// Those that the policy says are in force now.
+    pub after: ParamValues,
+}
+
+impl fmt::Display for ParamChange {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("set_params(")?;
+        let mut comma = "";
+        for (i, spec) in self.wanted.specs().iter().enumerate() {
+            let value = self.wanted.get(i);
+            if value != self.before.get(i) {
+                write!(f, "{comma}{} = {}", spec.name, spec.show(value))?;
+                comma = ", ";
+            }
+        }
+        f.write_str(match self.taken {
+            true => ")",
+            false => "), refused",
+        })
+    }
 }
 
 /// Why the host ended a run: something that no host could carry out.
@@ -203,6 +235,7 @@ impl fmt::Display for Call {
             Call::PcpuOnline(p) => write!(f, "pcpu_online({p})"),
             Call::PcpuOffline(p) => write!(f, "pcpu_offline({p})"),
             Call::SetDomain(d) => write!(f, "set_domain({d})"),
+            Call::SetParams(change) => change.fmt(f),
             Call::Insert(v) => write!(f, "insert({})", V(v)),
             Call::Remove(v) => write!(f, "remove({})", V(v)),
             Call::PickPcpu(v, p) => write!(f, "pick_pcpu({}) = {p}", V(v)),

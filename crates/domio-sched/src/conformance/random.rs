@@ -18,6 +18,13 @@ const LENGTHS_US: &[u64] = &[
 
 const WEIGHTS: &[i64] = &[32, 64, 128, 256, 256, 512, 1024, 4096];
 
+/// Parameters of policies as a whole, and values for them: also some that do not go together.
+const POLICY_PARAMS: &[(&str, &[i64])] = &[
+    ("tslice_ms", &[1, 2, 5, 10, 10, 30, 50]),
+    ("ratelimit_us", &[0, 100, 500, 1_000, 5_000]),
+    ("migration_delay_us", &[0, 100, 1_000]),
+];
+
 const CAPS: &[i64] = &[0, 0, 10, 25, 50, 80, 120];
 
 /// The random script of `seed`. Every seventh seed gives burners on one pcpu, whose shares can
@@ -115,7 +122,19 @@ impl Swarm {
             }
         }
         self.actions(&mut script);
+        if self.rng.one_in(3) {
+            self.policy_changes(&mut script);
+        }
         script
+    }
+
+    /// An operator tries parameters of the policy.
+    fn policy_changes(&mut self, script: &mut Script) {
+        for _ in 0..self.rng.between(1, 6) {
+            let (name, values) = *self.rng.pick(POLICY_PARAMS);
+            let at = Duration::from_millis(self.rng.below(self.end.as_nanos() / 1_000_000));
+            script.at(at, Action::SetPolicy(name, *self.rng.pick(values)));
+        }
     }
 
     fn topology(&mut self) -> Topology {
@@ -299,6 +318,7 @@ mod tests {
         assert!(actions(|a| matches!(a, Action::Pause(_))));
         assert!(actions(|a| matches!(a, Action::Offline(_))));
         assert!(actions(|a| matches!(a, Action::Set(..))));
+        assert!(actions(|a| matches!(a, Action::SetPolicy(..))));
         assert!(actions(|a| matches!(a, Action::Affinity { .. })));
         assert!(actions(|a| matches!(a, Action::Kick(_))));
         assert!(all.iter().any(|s| s.topology.threads_per_core() > 1));

@@ -79,6 +79,9 @@ pub enum Action {
     Online(PcpuId),
     /// Changes one parameter of a domain.
     Set(DomainId, &'static str, i64),
+    /// Changes one parameter of the policy as a whole. Left out for a policy that does not declare
+    /// it changeable, or not in this range.
+    SetPolicy(&'static str, i64),
     /// An event from outside, as [`Step::Kick`].
     Kick(VcpuId),
 }
@@ -248,6 +251,7 @@ impl Script {
                 Action::Affinity { vcpu: v, .. } => vcpu(v)?,
                 Action::Offline(p) | Action::Online(p) => pcpu(p)?,
                 Action::Set(d, ..) => domain(d)?,
+                Action::SetPolicy(..) => {}
             }
         }
         Ok(())

@@ -1,53 +1,26 @@
-//! Debit and grant of credit (xen-spec 3.1 "Tick" and "acct", 3.2, 3.4).
+//! Accounting, Xen's `csched_acct` (xen-spec 3.1 "acct", 3.2, 3.4): from top to bottom.
+//!
+//! | step | what | Xen's |
+//! |---|---|---|
+//! | [`Credit::account`] | once a period, on the master | `csched_acct` |
+//! | `share_out` | what each active domain gets, and each of its active vcpus | `credit_fair` |
+//! | `give` | credit and priority of each active vcpu | `credit`, `pri` |
+//! | `beyond_bounds` | over its cap, within it again, or rich enough to stop earning | flags, caps |
+//!
+//! The first two steps of Xen's are one loop; here the shares are kept, because they seldom change.
+//! Debit is in `tick`, the lists of those that earn are in `active`.
 //!
 //! Sums are in `i64`. Xen's are in 32 bits and overflow when the host's credit times the weight of
 //! a domain's active vcpus passes 2^32 (28 pcpus, 8 vcpus of the highest weight); that is not
 //! reproduced.
 
-use super::params::{CREDITS_PER_MS, CREDITS_PER_TICK};
-use super::rules::Debit;
-use super::state::{NIL, Priority, Vcpu, flag};
+use super::state::{Priority, flag};
 use super::{Credit, event};
 use crate::contract::Wake;
 use crate::cx::Cx;
+use crate::work::Work;
 use alloc::vec::Vec;
 use domio_core::{DomainId, Instant, PcpuId, VcpuId};
-
-// Work in steps of [`Cx::work`], of 2 ns where it was measured.
-
-/// What each vcpu that earns adds to accounting: 0.16 us between accountings of three and of seven.
-const GIVE_STEPS: u32 = 80;
-/// What a vcpu that ceases to earn adds to accounting, its record included: an accounting in which
-/// dom0 does takes 0.5 us more.
-const STOP_STEPS: u32 = 250;
-/// What pausing or waking a vcpu at its cap adds to accounting: measured on the recording
-/// `c1-cap30`, where such accountings are 1.3 and 3.3 us longer.
-const PARK_STEPS: u32 = 646;
-const UNPARK_STEPS: u32 = 1_653;
-
-/// What sorting the run queue adds to a tick: 0.1 us and 19 ns for each in it.
-const fn sort_steps(runnable: u32) -> u32 {
-    48 + 19 * runnable / 2
-}
-/// What looking for a better pcpu adds to a tick, its record included: a tick that activates a vcpu
-/// instead is 0.73 us shorter on every recording.
-pub const LOOK_STEPS: u32 = 361;
-/// What ending a boost, its record included, adds to a tick: 0.77 us.
-pub const UNBOOST_STEPS: u32 = 380;
-
-const NS_PER_MS: i64 = 1_000_000;
-pub(super) const NS_PER_CREDIT: i64 = NS_PER_MS / CREDITS_PER_MS;
-
-/// `ceil(a / b)` of numbers that are not negative.
-#[inline]
-fn div_up(a: i64, b: i64) -> i64 {
-    // Divisors of one are common and division is slow.
-    if b == 1 {
-        a
-    } else {
-        ((a + b - 1) as u64 / b as u64) as i64
-    }
-}
 
 /// What an active vcpu gets at an accounting.
 #[derive(Clone, Copy, Debug)]
@@ -79,191 +52,7 @@ impl Grants {
     }
 }
 
-impl Vcpu {
-    /// Debits it, which is current, for its time since the last debit.
-    #[inline]
-    pub(super) fn burn(&mut self, rule: Debit, now: Instant) {
-        let delta = now.as_nanos() as i64 - self.start;
-        if delta <= 0 {
-            return;
-        }
-        let credits = match rule {
-            Debit::Residual => {
-                // The start moves by whole credits only, so that the remainder counts again next
-                // time; the start then gets ahead of time, and the loop evens out (test vector 6).
-                // Unsigned division by a constant is the cheaper one.
-                let value = (delta * CREDITS_PER_MS) as u64 + u64::from(self.residual);
-                let credits = value / NS_PER_MS as u64;
-                self.residual = (value - credits * NS_PER_MS as u64) as u32;
-                credits as i64
-            }
-            Debit::Rounded => (delta * CREDITS_PER_MS + NS_PER_MS / 2) / NS_PER_MS,
-            Debit::Sampled => return,
-        };
-        self.credit -= credits;
-        self.start += credits * NS_PER_CREDIT;
-    }
-}
-
 impl Credit {
-    /// The tick of `pcpu`. Returns the time of the next one.
-    #[inline]
-    pub(super) fn tick(&mut self, cx: &mut Cx<'_>, pcpu: PcpuId) -> Option<Instant> {
-        let Some(vcpu) = cx.current(pcpu) else {
-            return self.end_tick(cx, pcpu);
-        };
-        let v = &mut self.vcpus[vcpu.index()];
-        match self.rules.debit {
-            Debit::Sampled => v.credit -= CREDITS_PER_TICK,
-            rule => v.burn(rule, cx.now()),
-        }
-        // The usual case on a busy host: it earns already, and there is nowhere to go.
-        let quiet = v.priority != Priority::Boost && v.has(flag::ACTIVE);
-        if !quiet || !self.nowhere_else(cx, vcpu, pcpu) {
-            return self.tick_current(cx, pcpu, vcpu);
-        }
-        cx.work(LOOK_STEPS);
-        event::picked(cx, pcpu, vcpu, pcpu);
-        let p = &mut self.pcpus[pcpu];
-        if p.sorted != self.sort_epoch || !self.rules.accounting_timer {
-            return self.end_tick(cx, pcpu);
-        }
-        p.ticking = true;
-        Some(cx.now() + self.settings.tick)
-    }
-
-    /// What a tick of `pcpu` does besides what its vcpu is subject to.
-    #[inline(never)]
-    fn end_tick(&mut self, cx: &mut Cx<'_>, pcpu: PcpuId) -> Option<Instant> {
-        if !self.rules.accounting_timer {
-            self.count_tick(cx, pcpu);
-        }
-        // An idle pcpu of 3.4 and later goes back to its idle loop, which stops the tick.
-        let on = cx.current(pcpu).is_some() || !self.rules.idle_stops_tick;
-        let p = &mut self.pcpus[pcpu];
-        p.ticking = on;
-        if p.sorted != self.sort_epoch {
-            cx.work(sort_steps(p.runnable));
-            self.sort(pcpu);
-        }
-        on.then(|| cx.now() + self.settings.tick)
-    }
-
-    /// Until 3.3 the master accounts at every so many ticks.
-    #[inline(never)]
-    fn count_tick(&mut self, cx: &mut Cx<'_>, pcpu: PcpuId) {
-        let p = &mut self.pcpus[pcpu];
-        p.ticks = p.ticks.wrapping_add(1);
-        if self.master == Some(pcpu) && p.ticks.is_multiple_of(self.settings.ticks_per_tslice) {
-            self.account(cx, pcpu);
-        }
-    }
-
-    /// Xen's `csched_vcpu_acct` after the debit, and the end of the tick: `vcpu` was found running
-    /// at the tick of `pcpu`.
-    #[inline(never)]
-    fn tick_current(&mut self, cx: &mut Cx<'_>, pcpu: PcpuId, vcpu: VcpuId) -> Option<Instant> {
-        self.look_at_current(cx, pcpu, vcpu);
-        self.end_tick(cx, pcpu)
-    }
-
-    fn look_at_current(&mut self, cx: &mut Cx<'_>, pcpu: PcpuId, vcpu: VcpuId) {
-        let v = &mut self.vcpus[vcpu.index()];
-        if v.priority == Priority::Boost {
-            v.priority = Priority::Under;
-            cx.work(UNBOOST_STEPS);
-            event::boost_end(cx, pcpu, vcpu);
-        }
-        if !v.has(flag::ACTIVE) {
-            self.activate(vcpu);
-            let count = self.domain_of(vcpu).active_count;
-            event::account_start(cx, pcpu, vcpu, count);
-            return;
-        }
-        cx.work(LOOK_STEPS);
-        if self.choose_pcpu(cx, pcpu, vcpu, pcpu, false) != pcpu {
-            cx.migrate(vcpu);
-            cx.tickle(pcpu);
-        }
-    }
-
-    fn domain_of(&self, vcpu: VcpuId) -> &super::state::Domain {
-        &self.domains[self.vcpus[vcpu.index()].domain as usize]
-    }
-
-    /// Share of `domain` in [`Credit::weight`] while it has `count` active vcpus.
-    pub(super) fn weight_in_sum(&self, domain: usize, count: u32) -> i64 {
-        self.domains[domain].weight_in_sum(self.rules.weight_per_vcpu, count)
-    }
-
-    /// Puts `vcpu` at the head of its domain's active list and, if it is the first there, the
-    /// domain at the head of the list of active domains.
-    pub(super) fn activate(&mut self, vcpu: VcpuId) {
-        self.grants.expire();
-        let domain = self.vcpus[vcpu.index()].domain;
-        let d = &mut self.domains[domain as usize];
-        let next = core::mem::replace(&mut d.active_head, vcpu.0);
-        d.active_count += 1;
-        let count = d.active_count;
-        let v = &mut self.vcpus[vcpu.index()];
-        v.set(flag::ACTIVE);
-        v.active_prev = NIL;
-        v.active_next = next;
-        if next != NIL {
-            self.vcpus[next as usize].active_prev = vcpu.0;
-        }
-        self.weight += self.weight_in_sum(domain as usize, count)
-            - self.weight_in_sum(domain as usize, count - 1);
-        if count == 1 {
-            self.link_domain(domain);
-        }
-    }
-
-    /// Undoes [`Credit::activate`].
-    pub(super) fn deactivate(&mut self, vcpu: VcpuId) {
-        self.grants.expire();
-        let v = &mut self.vcpus[vcpu.index()];
-        v.clear(flag::ACTIVE);
-        let (domain, prev, next) = (v.domain, v.active_prev, v.active_next);
-        match prev {
-            NIL => self.domains[domain as usize].active_head = next,
-            p => self.vcpus[p as usize].active_next = next,
-        }
-        if next != NIL {
-            self.vcpus[next as usize].active_prev = prev;
-        }
-        let d = &mut self.domains[domain as usize];
-        d.active_count -= 1;
-        let count = d.active_count;
-        self.weight += self.weight_in_sum(domain as usize, count)
-            - self.weight_in_sum(domain as usize, count + 1);
-        if count == 0 {
-            self.unlink_domain(domain);
-        }
-    }
-
-    fn link_domain(&mut self, domain: u16) {
-        let next = core::mem::replace(&mut self.active_domains, u32::from(domain));
-        let d = &mut self.domains[domain as usize];
-        d.prev = NIL;
-        d.next = next;
-        if next != NIL {
-            self.domains[next as usize].prev = u32::from(domain);
-        }
-    }
-
-    fn unlink_domain(&mut self, domain: u16) {
-        let d = &self.domains[domain as usize];
-        let (prev, next) = (d.prev, d.next);
-        match prev {
-            NIL => self.active_domains = next,
-            p => self.domains[p as usize].next = next,
-        }
-        if next != NIL {
-            self.domains[next as usize].prev = prev;
-        }
-    }
-
     /// The accounting timer, on the master `pcpu`. Returns the time of the next accounting.
     #[inline(never)]
     pub(super) fn accounting_timer(&mut self, cx: &mut Cx<'_>, pcpu: PcpuId) -> Option<Instant> {
@@ -286,7 +75,6 @@ impl Credit {
         }
         // The list is taken out, so that giving can change everything else.
         let grants = core::mem::take(&mut self.grants.list);
-        cx.work(GIVE_STEPS * grants.len() as u32);
         // From now on queues may be out of order: some of those woken below have to know.
         self.sort_epoch = self.sort_epoch.wrapping_add(1);
         self.balance = self.give(cx, pcpu, &grants);
@@ -302,11 +90,11 @@ impl Credit {
         // A change of order below ends that.
         self.grants.hold = true;
         let total_weight = self.weight;
-        let mut credit = self.credit_per_period() + debt;
+        let mut credit = i64::from(self.online) * self.settings.credits_per_tslice + debt;
         let mut weight_left = total_weight;
         let mut someone_short = false;
         // What a weight is worth; the last one again, as most domains have the same.
-        let (mut of_weight, mut of_credit, mut owed, mut share) = (0, 0, 0, 0);
+        let (mut of_weight, mut of_credit, mut owed, mut fair) = (0, 0, 0, 0);
 
         let mut at = self.active_domains;
         while let Some(d) = self.domains.get(at as usize) {
@@ -317,19 +105,22 @@ impl Credit {
             let weight = d.weight_in_sum(self.rules.weight_per_vcpu, d.active_count);
             weight_left -= weight;
 
+            // The fair share is by weight; the peak is what the domain can use of it.
             if of_weight != weight || of_credit != credit {
                 (of_weight, of_credit) = (weight, credit);
                 owed = div_up(debt * weight, total_weight);
-                share = div_up(credit * weight, total_weight);
+                fair = div_up(credit * weight, total_weight);
             }
             let mut peak = count * self.settings.credits_per_tslice + owed;
             let mut floor = i64::MIN;
             if d.cap != 0 {
-                let most = div_up(d.cap * self.settings.credits_per_tslice, 100);
-                peak = peak.min(most);
-                floor = -div_up(most, count);
+                let cap = div_up(d.cap * self.settings.credits_per_tslice, 100);
+                peak = peak.min(cap);
+                floor = -div_up(cap, count);
             }
-            let credits = div_up(share.min(peak), count);
+
+            // Its vcpus get the same each.
+            let credits = div_up(fair.min(peak), count);
             let mut vcpu = d.active_head;
             while let Some(v) = self.vcpus.get(vcpu as usize) {
                 grants.push(Grant {
@@ -339,13 +130,14 @@ impl Credit {
                 });
                 vcpu = v.active_next;
             }
-            if share < peak {
+
+            // What it cannot use is for the domains after it.
+            if fair < peak {
                 someone_short = true;
                 continue;
             }
             if weight_left != 0 {
-                // Others get what this one cannot use.
-                credit += div_up((share - peak) * total_weight, weight_left);
+                credit += div_up((fair - peak) * total_weight, weight_left);
             }
             if someone_short {
                 // It comes first next time, so that those before it get its surplus too.
@@ -357,15 +149,11 @@ impl Credit {
         self.grants.list = grants;
     }
 
-    /// Credit of the pcpus online for one accounting period.
-    fn credit_per_period(&self) -> i64 {
-        i64::from(self.online) * self.settings.credits_per_tslice
-    }
-
     /// Gives the active vcpus their `grants` and a new priority; parks those that are too far over
     /// a cap. Returns the sum of their credits.
     #[inline]
     fn give(&mut self, cx: &mut Cx<'_>, here: PcpuId, grants: &[Grant]) -> i64 {
+        cx.did(Work::Grant, grants.len() as u32);
         let bound = self.settings.credits_per_tslice;
         let mut sum = 0;
         for grant in grants {
@@ -380,23 +168,24 @@ impl Credit {
             let rest = earned.max(-bound);
             v.priority = priority;
             v.credit = rest;
-            let odd = v.has(flag::PARKED) || earned > bound || earned < grant.floor;
+            let within = !v.has(flag::PARKED) && grant.floor <= earned && earned <= bound;
             if let Some(pcpu) = v.heads_queue() {
                 self.judge_head(pcpu, priority);
             }
-            sum += if odd {
-                self.grant_odd(cx, here, grant, earned)
-            } else {
+            sum += if within {
                 rest
+            } else {
+                self.beyond_bounds(cx, here, grant, earned)
             };
         }
         sum
     }
 
-    /// What `grant` means for its vcpu, which has `earned` so many credits by now, besides them.
-    /// Returns the credits that it keeps.
+    /// The vcpu of `grant` has `earned` so many credits by now. That may be too few for its cap, or
+    /// enough to run again, or so many that it has no use for them and stops earning. Returns the
+    /// credits that it keeps.
     #[inline(never)]
-    fn grant_odd(&mut self, cx: &mut Cx<'_>, here: PcpuId, grant: &Grant, earned: i64) -> i64 {
+    fn beyond_bounds(&mut self, cx: &mut Cx<'_>, here: PcpuId, grant: &Grant, earned: i64) -> i64 {
         let vcpu = grant.vcpu;
         let parked = self.vcpus[vcpu.index()].has(flag::PARKED);
         if earned < 0 {
@@ -413,7 +202,7 @@ impl Credit {
             self.vcpus[vcpu.index()].credit = rest;
             self.deactivate(vcpu);
             let count = self.domain_of(vcpu).active_count;
-            cx.work(STOP_STEPS);
+            cx.did(Work::Stop, 1);
             event::account_stop(cx, here, vcpu, count);
         }
         self.vcpus[vcpu.index()].credit
@@ -422,7 +211,7 @@ impl Credit {
     /// Pauses `vcpu`: its domain is over its cap.
     fn park(&mut self, cx: &mut Cx<'_>, vcpu: VcpuId) {
         self.vcpus[vcpu.index()].set(flag::PARKED);
-        cx.work(PARK_STEPS);
+        cx.did(Work::Park, 1);
         cx.park(vcpu);
         self.take_off(cx, vcpu);
     }
@@ -433,7 +222,7 @@ impl Credit {
         if self.rules.boost_unparked {
             self.vcpus[vcpu.index()].clear(flag::PARKED);
         }
-        cx.work(UNPARK_STEPS);
+        cx.did(Work::Unpark, 1);
         if cx.unpark(vcpu) {
             self.wake_unparked(cx, here, vcpu);
         }
@@ -455,5 +244,16 @@ impl Credit {
         self.domains[d].weight = weight;
         self.domains[d].cap = cap;
         self.weight += self.weight_in_sum(d, count);
+    }
+}
+
+/// `ceil(a / b)` of numbers that are not negative.
+#[inline]
+fn div_up(a: i64, b: i64) -> i64 {
+    // Divisors of one are common and division is slow.
+    if b == 1 {
+        a
+    } else {
+        ((a + b - 1) as u64 / b as u64) as i64
     }
 }

@@ -14,13 +14,16 @@
 //! | [`rules`] | the differences between releases |
 //! | `params` | parameters, their check, what follows from them |
 //! | `state`, `runq` | private tables; the run queues and their order |
-//! | `accounting` | debit at tick and pass, grant every period, caps |
+//! | `tick` | debit at tick and pass, end of a boost, looking for a better pcpu |
+//! | `accounting` | grant every period, caps |
+//! | `active` | the lists of those that earn |
 //! | `wake` | boost, tickling |
 //! | `balance`, `pick` | stealing work; choosing a pcpu |
-//! | `warm` | reading the state, and starting from a recorded one |
+//! | `warm` | reading the state, and starting from a given one |
 //! | `event` | private trace records |
 
 mod accounting;
+mod active;
 mod balance;
 mod event;
 mod params;
@@ -28,20 +31,22 @@ mod pick;
 pub mod rules;
 mod runq;
 mod state;
+mod tick;
 mod wake;
 mod warm;
 
 #[cfg(test)]
 mod tests;
 
-pub use accounting::{LOOK_STEPS, UNBOOST_STEPS};
-pub use params::{DESCRIPTOR, Invalid, validate};
+pub use params::{DESCRIPTOR, Invalid, validate, validate_change};
 pub use state::Priority;
-pub use warm::WarmVcpu;
+pub use warm::{WarmStart, WarmVcpu};
 
-use crate::contract::{Descriptor, Pick, Prev, Scheduler, Wake};
+use crate::contract::{Conflict, Descriptor, Pick, Prev, Scheduler, Wake};
 use crate::cx::Cx;
+use crate::work::Work;
 use accounting::Grants;
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::fmt;
 use domio_core::{
@@ -64,6 +69,7 @@ const MIN_SLICE: Duration = Duration::from_nanos(100);
 pub struct Credit {
     rules: Rules,
     settings: Settings,
+    params: ParamValues,
     /// By vcpu.
     vcpus: Vec<Vcpu>,
     /// By pcpu.
@@ -96,6 +102,8 @@ pub struct Credit {
     sort_epoch: u32,
     /// Xen's clock minus the host's; ticks resume at multiples of their period in Xen's.
     clock_phase: Duration,
+    /// The state to resume with, until then.
+    warm: Option<Box<WarmStart>>,
 }
 
 impl Credit {
@@ -108,6 +116,7 @@ impl Credit {
         Credit {
             rules,
             settings,
+            params: params::repaired(params),
             vcpus: Vec::new(),
             pcpus: PcpuTable::new(topology.pcpus(), Pcpu::OFFLINE),
             domains: Vec::new(),
@@ -124,6 +133,7 @@ impl Credit {
             accounting_at: Instant::ZERO,
             sort_epoch: 0,
             clock_phase: Duration::ZERO,
+            warm: None,
         }
     }
 
@@ -199,7 +209,7 @@ impl Credit {
 
     /// Looks on other pcpus for a vcpu of higher priority than `priority`, the best on `pcpu`.
     fn search(&mut self, cx: &mut Cx<'_>, pcpu: PcpuId, priority: Priority) -> Option<VcpuId> {
-        cx.work(SEARCH_STEPS);
+        cx.did(Work::Search, 1);
         if self.online > 1 {
             self.steal(cx, pcpu, priority)
         } else {
@@ -225,14 +235,6 @@ impl Credit {
         }
     }
 }
-
-/// What looking for somebody to steal adds to a pass in steps of [`Cx::work`], where there is no
-/// other pcpu: 0.72 us on the recordings, between SCHEDULE and INFPREV.
-pub const SEARCH_STEPS: u32 = 361;
-
-/// What looking at a rate limit adds to a pass: 56 ns between SCHEDULE and INFPREV, against
-/// recordings without one.
-const LIMIT_STEPS: u32 = 28;
 
 impl Scheduler for Credit {
     fn descriptor(&self) -> &'static Descriptor {
@@ -299,6 +301,20 @@ impl Scheduler for Credit {
             self.domains.resize(domain.index() + 1, Domain::UNKNOWN);
         }
         self.adjust(domain, params.get(params::WEIGHT), params.get(params::CAP));
+    }
+
+    fn params(&self) -> Option<&ParamValues> {
+        Some(&self.params)
+    }
+
+    /// Xen's `csched_sys_cntl`. Slices, ticks and the accounting that are under way end when they
+    /// would have; what follows them has the new lengths, and the next accounting the new credits.
+    fn set_params(&mut self, _: &mut Cx<'_>, params: &ParamValues) -> Result<(), Conflict> {
+        validate_change(&self.params, params)?;
+        self.params = *params;
+        self.settings = Settings::new(params).1;
+        self.grants.expire();
+        Ok(())
     }
 
     fn insert(&mut self, cx: &mut Cx<'_>, vcpu: VcpuId) {
@@ -371,7 +387,7 @@ impl Scheduler for Credit {
         let now = cx.now();
         let ns = now.as_nanos();
         if self.settings.ratelimit > Duration::ZERO {
-            cx.work(LIMIT_STEPS);
+            cx.did(Work::RateLimit, 1);
         }
         let mut own = None;
         if let Some(vcpu) = prev.vcpu {
@@ -422,6 +438,10 @@ impl Scheduler for Credit {
         } else {
             self.accounting_timer(cx, pcpu)
         }
+    }
+
+    fn resume(&mut self, cx: &mut Cx<'_>, runnable: &[VcpuId]) {
+        self.resume_with(cx, runnable);
     }
 
     fn dump(&self, out: &mut dyn fmt::Write) -> fmt::Result {

@@ -26,7 +26,7 @@ const RUNQ_SORT: usize = 7;
 pub(super) const WEIGHT: usize = 0;
 pub(super) const CAP: usize = 1;
 
-static PARAMS: &[ParamSpec] = &[
+const PARAMS: &[ParamSpec] = &[
     ParamSpec {
         name: "version",
         unit: "",
@@ -101,6 +101,14 @@ static PARAMS: &[ParamSpec] = &[
     },
 ];
 
+/// What `xl sched-credit -s` changes: the time slice, the rate limit and the migration delay, which
+/// follow each other.
+const CHANGEABLE: &[ParamSpec] = PARAMS
+    .split_at(TSLICE)
+    .1
+    .split_at(MIGRATION_DELAY + 1 - TSLICE)
+    .0;
+
 static DOMAIN_PARAMS: &[ParamSpec] = &[
     ParamSpec {
         name: "weight",
@@ -134,6 +142,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
     source: "Xen 3.1 to 4.17, sched_credit.c, since 4.14 sched/credit.c",
     trace_id: 0,
     params: PARAMS,
+    changeable: CHANGEABLE,
     domain_params: DOMAIN_PARAMS,
     needs: Needs {
         tickle: true,
@@ -169,6 +178,15 @@ pub enum Invalid {
         /// The first release that has it.
         since: XenVersion,
     },
+    /// This parameter is to change in a run, for which `version` has no call.
+    FixedInVersion {
+        /// The parameter.
+        name: &'static str,
+        /// The release that was asked for.
+        version: XenVersion,
+        /// The first release that can.
+        since: XenVersion,
+    },
 }
 
 impl fmt::Display for Invalid {
@@ -191,6 +209,15 @@ impl fmt::Display for Invalid {
                 "{name} does not exist in Xen {version}: leave it at its default, or choose \
                  version {since} or later"
             ),
+            Invalid::FixedInVersion {
+                name,
+                version,
+                since,
+            } => write!(
+                f,
+                "{name} cannot be changed in a run of Xen {version}: set it at the start, or \
+                 choose version {since} or later"
+            ),
         }
     }
 }
@@ -211,6 +238,17 @@ impl From<Invalid> for Conflict {
                 expected: format!("version {since} or later"),
                 hint: "leave it out, or choose a later `version`",
             },
+            Invalid::FixedInVersion {
+                name,
+                version,
+                since,
+            } => Conflict {
+                param: name,
+                with: "version",
+                problem: format!("Xen {version} cannot change `{name}` in a run"),
+                expected: format!("version {since} or later"),
+                hint: "set it in [scheduler], or choose a later `version`",
+            },
             Invalid::RateLimitOverSlice {
                 ratelimit_us,
                 tslice_us,
@@ -228,6 +266,14 @@ impl From<Invalid> for Conflict {
     }
 }
 
+/// Parameters that some releases do not have, and the first that has them.
+const SINCE: [(usize, XenVersion); 4] = [
+    (TSLICE, XenVersion::V4_2),
+    (RATELIMIT, XenVersion::V4_2),
+    (MIGRATION_DELAY, XenVersion::V3_4),
+    (SMT_POWER_SAVINGS, XenVersion::V3_4),
+];
+
 /// Checks what no single range can tell: that the release has every parameter that was set, and
 /// that the rate limit fits in the time slice.
 ///
@@ -238,12 +284,7 @@ impl From<Invalid> for Conflict {
 /// The first [`Invalid`] combination.
 pub fn validate(params: &ParamValues) -> Result<(), Invalid> {
     let version = version(params);
-    for (index, since) in [
-        (TSLICE, XenVersion::V4_2),
-        (RATELIMIT, XenVersion::V4_2),
-        (MIGRATION_DELAY, XenVersion::V3_4),
-        (SMT_POWER_SAVINGS, XenVersion::V3_4),
-    ] {
+    for (index, since) in SINCE {
         let spec = &PARAMS[index];
         if version < since && params.get(index) != spec.default {
             return Err(Invalid::NotInVersion {
@@ -262,6 +303,33 @@ pub fn validate(params: &ParamValues) -> Result<(), Invalid> {
         });
     }
     Ok(())
+}
+
+/// Checks a change in a run from parameters `now` to `wanted`, as Xen's `csched_sys_cntl` does: the
+/// call changes the time slice and the rate limit since 4.2, and the migration delay since 4.11,
+/// when that became one of the pool's parameters.
+///
+/// # Errors
+/// What Xen would refuse.
+pub fn validate_change(now: &ParamValues, wanted: &ParamValues) -> Result<(), Conflict> {
+    DESCRIPTOR.check_change(now, wanted)?;
+    let version = version(now);
+    for (index, since) in [
+        (TSLICE, XenVersion::V4_2),
+        (RATELIMIT, XenVersion::V4_2),
+        (MIGRATION_DELAY, XenVersion::V4_11),
+    ] {
+        if version < since && now.get(index) != wanted.get(index) {
+            let name = PARAMS[index].name;
+            let fixed = Invalid::FixedInVersion {
+                name,
+                version,
+                since,
+            };
+            return Err(fixed.into());
+        }
+    }
+    validate(wanted).map_err(Conflict::from)
 }
 
 fn version(params: &ParamValues) -> XenVersion {
@@ -291,6 +359,24 @@ pub(super) const CREDITS_PER_MS: i64 = 10;
 /// Credit that a vcpu found at the tick paid before 4.0.
 pub(super) const CREDITS_PER_TICK: i64 = 100;
 const TICKS_PER_TSLICE: u32 = 3;
+
+/// `params` with what is in force in place of what [`Settings::new`] repairs.
+pub(super) fn repaired(params: &ParamValues) -> ParamValues {
+    let mut repaired = *params;
+    let version = version(params);
+    let mut set = |index: usize, value: i64| {
+        let set = repaired.set(PARAMS[index].name, value);
+        set.expect("a default, or a rate limit as long as a slice, is in range");
+    };
+    for (index, _) in SINCE.into_iter().filter(|(_, since)| version < *since) {
+        set(index, PARAMS[index].default);
+    }
+    let slice_us = params.get(TSLICE) * 1000;
+    if version >= XenVersion::V4_2 && params.get(RATELIMIT) > slice_us {
+        set(RATELIMIT, slice_us);
+    }
+    repaired
+}
 
 impl Settings {
     /// The rules and settings of `params`. Combinations that [`validate`] refuses are repaired as

@@ -1,15 +1,30 @@
 //! Looking at the state, and starting from a given one.
 //!
-//! A recorded trace begins in the middle: credits, priorities and timers have values that no empty
-//! start gives. [`Credit::warm_start`] sets them, so that a run can continue a recording.
+//! In the middle of a run credits, priorities and timers have values that no empty start gives. A
+//! [`WarmStart`] holds them, for a host that starts there.
 
-use super::accounting::NS_PER_CREDIT;
 use super::state::{NIL, Priority, flag};
+use super::tick::NS_PER_CREDIT;
 use super::{ACCOUNTING, Credit, TICK};
+use crate::contract::Wake;
 use crate::cx::Cx;
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::fmt;
 use domio_core::{Duration, Instant, PcpuId, VcpuId};
+
+/// The state that a host gives its policy at the start, in place of the empty one.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct WarmStart {
+    /// Pcpus whose tick is set, and when it expires; on all others it is stopped.
+    pub ticks: Vec<(PcpuId, Instant)>,
+    /// When the next accounting comes: a timer of its own since 3.4, before that the master's first
+    /// tick that is not earlier.
+    pub accounting: Instant,
+    /// Vcpus, each at most once; those that are not named keep their state. Those that are runnable
+    /// but not current are queued where they belong, in this order.
+    pub vcpus: Vec<WarmVcpu>,
+}
 
 /// State of one vcpu at a warm start.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -35,16 +50,36 @@ pub struct WarmVcpu {
 }
 
 impl Credit {
-    /// Sets the state as if the host had run before. For use once the pcpus are online, the
-    /// domains known and the vcpus inserted and placed, when the host's tables already show who is
-    /// current and who is runnable, and before the first pass.
-    ///
-    /// `ticks` are the pcpus whose tick is set, and when it expires; on all others it is stopped.
-    /// `accounting` is when the next accounting comes: a timer of its own since 3.4, before that
-    /// the master's first tick that is not earlier. Of `vcpus`, those that are runnable but not
-    /// current are queued where they belong in the order given. The lists of active domains, and
-    /// of each one's active vcpus, are by [place](WarmVcpu::active). Vcpus that are not named keep
-    /// their state.
+    /// The same policy, which takes `start` for its state when the host
+    /// [resumes](crate::Scheduler::resume).
+    pub fn resuming(mut self, start: WarmStart) -> Self {
+        self.warm = Some(Box::new(start));
+        self
+    }
+
+    /// Puts the state of a warm start into force, if there is one. Otherwise those that run count
+    /// as if they had just been switched in, and those that wait wake.
+    pub(super) fn resume_with(&mut self, cx: &mut Cx<'_>, runnable: &[VcpuId]) {
+        if let Some(start) = self.warm.take() {
+            return self.warm_start(cx, &start.ticks, start.accounting, &start.vcpus);
+        }
+        for &vcpu in runnable {
+            let pcpu = cx.vcpu(vcpu).pcpu;
+            if cx.is_current(vcpu) {
+                self.vcpus[vcpu.index()].start += cx.now().as_nanos() as i64;
+                self.pcpus[pcpu].runnable += 1;
+                self.idlers.remove(pcpu);
+            } else {
+                self.wake_up(cx, pcpu, vcpu, Wake::Event);
+            }
+        }
+    }
+
+    /// Sets the state as if the host had run before: see [`WarmStart`] for the arguments. For use
+    /// once the pcpus are online, the domains known and the vcpus inserted and placed, when the
+    /// host's tables already show who is current and who is runnable, and before the first pass.
+    /// The lists of active domains, and of each one's active vcpus, are by
+    /// [place](WarmVcpu::active).
     ///
     /// The balance of the last accounting is reckoned from the credits of the active vcpus and from
     /// what has been burned since, as if those pcpus that are busy now had been busy all the time;
@@ -176,7 +211,7 @@ impl Credit {
 
     /// Sets how far Xen's clock is ahead of the host's. A tick that stopped while its pcpu idled
     /// comes back at a multiple of its period by Xen's clock (3.4 and later), so that a run that
-    /// continues a recording needs the difference modulo that period. Zero at first.
+    /// continues another needs the difference modulo that period. Zero at first.
     pub fn set_clock_phase(&mut self, ahead: Duration) {
         self.clock_phase = ahead;
     }

@@ -124,6 +124,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
     source: "Xen 3.0 to 4.5, sched_sedf.c",
     trace_id: 7,
     params: PARAMS,
+    changeable: &[],
     domain_params: DOMAIN_PARAMS,
     needs: Needs {
         tickle: true,

@@ -13,7 +13,7 @@ use domio_core::{
     CpuSet, DomainId, Duration, Instant, ParamValues, PcpuId, Topology, VcpuId, VcpuName,
     XenVersion,
 };
-use domio_sched::{Cx, Descriptor, Pick, Prev, Scheduler, Wake, find};
+use domio_sched::{Conflict, Cx, Descriptor, Pick, Prev, Scheduler, Wake, find};
 
 /// Priorities (3.1). The order of the numbers is the order of importance.
 const BOOST: i32 = 0;
@@ -82,6 +82,7 @@ impl Pcpu {
 
 /// The policy.
 pub struct TwinCredit {
+    params: ParamValues,
     version: XenVersion,
     tslice_ms: i64,
     ratelimit: i64,
@@ -121,7 +122,20 @@ impl TwinCredit {
             (XenVersion::V4_2, 0) => 1000,
             (_, limit) => limit,
         };
+        let mut in_force = *params;
+        // What a release does not have is as it was built.
+        for (name, built, first) in [
+            ("tslice_ms", 30, XenVersion::V4_2),
+            ("ratelimit_us", 1000, XenVersion::V4_2),
+            ("migration_delay_us", 0, XenVersion::V3_4),
+            ("smt_power_savings", 0, XenVersion::V3_4),
+        ] {
+            if version < first {
+                in_force.set(name, built).expect("credit declares it");
+            }
+        }
         TwinCredit {
+            params: in_force,
             version,
             tslice_ms: since(XenVersion::V4_2, param("tslice_ms"), 30),
             ratelimit: since(XenVersion::V4_2, ratelimit * 1000, 0),
@@ -473,6 +487,31 @@ impl Scheduler for TwinCredit {
                 active: Vec::new(),
             }),
         }
+    }
+
+    fn params(&self) -> Option<&ParamValues> {
+        Some(&self.params)
+    }
+
+    /// 4.2 and later: every figure is replaced at once; timers and slices that are set stay. The
+    /// migration delay is one of the pool's since 4.11.
+    fn set_params(&mut self, _: &mut Cx<'_>, params: &ParamValues) -> Result<(), Conflict> {
+        let param = |name: &str| params.by_name(name).expect("credit declares it");
+        let delay = param("migration_delay_us");
+        let (tslice_ms, ratelimit_us) = (param("tslice_ms"), param("ratelimit_us"));
+        let moves = self.params.by_name("migration_delay_us") != Some(delay);
+        let refuses = self.version < XenVersion::V4_2 && *params != self.params
+            || self.version < XenVersion::V4_11 && moves
+            || self.version >= XenVersion::V4_2 && ratelimit_us > tslice_ms * 1000;
+        if refuses {
+            return Err(Conflict::fixed("tslice_ms"));
+        }
+        self.params = *params;
+        if self.version >= XenVersion::V4_2 {
+            (self.tslice_ms, self.ratelimit) = (tslice_ms, ratelimit_us * 1000);
+            self.migration_delay = Duration::from_micros(delay as u64);
+        }
+        Ok(())
     }
 
     fn insert(&mut self, cx: &mut Cx<'_>, vcpu: VcpuId) {

@@ -299,9 +299,10 @@ impl Guest {
         }
     }
 
-    /// Whether it replays a recording, whose wake-up times are to the point.
-    pub fn replays(&self) -> bool {
-        self.tasks.iter().any(Task::replays)
+    /// Whether it wakes at times of delivery ([`Demand::at`](crate::config::Demand::at)), which no
+    /// timer of the hypervisor puts off.
+    pub fn wakes_by_delivery(&self) -> bool {
+        self.tasks.iter().any(Task::wakes_by_delivery)
     }
 
     /// Whether an interrupt waits to be handled.

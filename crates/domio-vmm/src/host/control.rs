@@ -11,9 +11,9 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 use domio_control::{
     Adjustment, Answers, Change, Controller, DomainSeen, Kinds, Observation, PcpuSeen, PolicySeen,
-    Reservation, Settings, Traffic,
+    Reservation, Settings,
 };
-use domio_core::{DomainId, Duration, Instant, ParamValues, PcpuId, Sink, VcpuId};
+use domio_core::{DomainId, Duration, Instant, ParamSpec, ParamValues, PcpuId, Sink, VcpuId};
 
 /// A controller of the host.
 pub(super) struct Controlled {
@@ -245,6 +245,29 @@ impl<S: Sink, D: Device> Host<S, D> {
         }
     }
 
+    /// The parameters of the policy that can be changed, with their values.
+    fn policy_params(&self) -> Vec<PolicySeen> {
+        let Some(values) = self.scheduler.params() else {
+            return Vec::new();
+        };
+        let seen = |spec: &'static ParamSpec| {
+            let value = values.by_name(spec.name)?;
+            Some(PolicySeen { spec, value })
+        };
+        let changeable = self.scheduler.descriptor().changeable.iter();
+        changeable.filter_map(seen).collect()
+    }
+
+    /// Changes one parameter of the policy.
+    fn adjust_policy(&mut self, queue: &mut Queue, name: &str, value: i64, now: Instant) {
+        let Some(mut params) = self.scheduler.params().copied() else {
+            return;
+        };
+        if params.set(name, value).is_ok() {
+            self.set_policy(queue, &params, now);
+        }
+    }
+
     /// Carries out what a controller has answered; what has become impossible meanwhile is left
     /// out, as a hypercall that fails.
     fn adjust_as_told(
@@ -303,6 +326,3 @@ impl Busy {
         }
     }
 }
-
-/// What a domain's traffic is limited to when nobody has said anything.
-pub(super) const NO_LIMIT: Traffic = Traffic::Free;

@@ -2,7 +2,7 @@
 
 use super::{Cause, Event, Host, Queue, Vcpu};
 use crate::config::{Action, DomainConfig};
-use crate::bus::Device;
+use crate::bus::{Device, Traffic};
 use crate::guest::Guest;
 use alloc::format;
 use alloc::vec::Vec;
@@ -19,6 +19,8 @@ pub(super) struct Domain {
     /// Its vcpus, once created.
     pub vcpus: Vec<VcpuId>,
     pub alive: bool,
+    /// What its traffic is limited to by a controller.
+    pub traffic: Traffic,
     /// Pauses by the toolstack that have not ended.
     paused: u32,
 }
@@ -30,6 +32,7 @@ impl Domain {
             config,
             vcpus: Vec::new(),
             alive: false,
+            traffic: Traffic::Free,
             paused: 0,
         }
     }
@@ -37,13 +40,13 @@ impl Domain {
 
 impl<S: Sink, D: Device> Host<S, D> {
     /// The pcpu on which the hypervisor's work for the toolstack is done.
-    fn toolstack_pcpu(&self) -> PcpuId {
+    pub(super) fn toolstack_pcpu(&self) -> PcpuId {
         let first = self.tables.online.first();
         first.expect("a host has a pcpu online")
     }
 
     pub(super) fn create_domain(&mut self, queue: &mut Queue, index: usize, now: Instant) {
-        let on = self.create_vcpus(queue, index, now);
+        let on = self.create_vcpus(queue, index, now, now);
         // The toolstack unpauses the domain when it is complete.
         for vcpu in self.domains[index].vcpus.clone() {
             self.tables.vcpus[vcpu.index()].pause.clear(Pause::DOWN);
@@ -51,8 +54,15 @@ impl<S: Sink, D: Device> Host<S, D> {
         }
     }
 
-    /// Creates the domain with its vcpus, none of them runnable. Returns the pcpu that did it.
-    pub(super) fn create_vcpus(&mut self, queue: &mut Queue, index: usize, now: Instant) -> PcpuId {
+    /// Creates the domain with its vcpus, none of them runnable. Their guests' time began at
+    /// `booted`. Returns the pcpu that did it.
+    pub(super) fn create_vcpus(
+        &mut self,
+        queue: &mut Queue,
+        index: usize,
+        now: Instant,
+        booted: Instant,
+    ) -> PcpuId {
         let config = self.domains[index].config.clone();
         let on = self.toolstack_pcpu();
         self.trace(Record::new(
@@ -67,7 +77,7 @@ impl<S: Sink, D: Device> Host<S, D> {
         self.note_first_vcpu(config.id);
         self.draw_pcpu(&config.name);
         for i in 0..config.vcpus.len() {
-            let vcpu = self.create_vcpu(queue, index, i as u16, now);
+            let vcpu = self.create_vcpu(queue, index, i as u16, now, booted);
             self.ask(queue, on, now, Cause::Operator, |s, cx| s.insert(cx, vcpu));
             self.place(queue, vcpu, on, now);
         }
@@ -95,13 +105,14 @@ impl<S: Sink, D: Device> Host<S, D> {
         domain: usize,
         index: u16,
         now: Instant,
+        booted: Instant,
     ) -> VcpuId {
         let vcpu = VcpuId(self.vcpus.len() as u32);
         let config = &self.domains[domain].config;
         let name = VcpuName::new(config.id, index);
         let settings = &config.vcpus[index as usize];
         let (seed, replication) = (self.seed, self.replication);
-        let guest = Guest::new(config.guest, settings, now, |task| {
+        let guest = Guest::new(config.guest, settings, booted, |task| {
             let component = format!("{}/vcpu{index}/task{task}", config.name);
             RandomStream::new(seed, replication, &component)
         });
@@ -206,6 +217,9 @@ impl<S: Sink, D: Device> Host<S, D> {
                 }
             }
             Action::SetParams(domain, params) => self.adjust(queue, domain, &params, now),
+            Action::SetPolicy(params) => {
+                self.set_policy(queue, &params, now);
+            }
             Action::Pin {
                 domain,
                 vcpu,
@@ -220,6 +234,15 @@ impl<S: Sink, D: Device> Host<S, D> {
             Action::PcpuOffline(pcpu) => self.pcpu_offline(queue, pcpu, now),
             Action::PcpuOnline(pcpu) => self.pcpu_online(queue, pcpu, now),
         }
+    }
+
+    /// Gives the policy other parameters. Where it refuses, the toolstack prints what is wrong, and
+    /// the host goes on as before.
+    pub(super) fn set_policy(&mut self, queue: &mut Queue, params: &ParamValues, now: Instant) {
+        let on = self.toolstack_pcpu();
+        let _ = self.ask(queue, on, now, Cause::Operator, |s, cx| {
+            s.set_params(cx, params)
+        });
     }
 
     /// Takes down that the toolstack pauses `domain`. Since 4.5 such pauses are counted, before
@@ -261,7 +284,7 @@ impl<S: Sink, D: Device> Host<S, D> {
 
     /// Gives `domain` other parameters. From 3.1 to 4.1 its vcpus are paused meanwhile. Xen waits
     /// until they have stopped; here they have no time for that, but who runs is switched out.
-    fn adjust(&mut self, queue: &mut Queue, domain: DomainId, params: &ParamValues, now: Instant) {
+    pub(super) fn adjust(&mut self, queue: &mut Queue, domain: DomainId, params: &ParamValues, now: Instant) {
         let Some(d) = self.domains.iter_mut().find(|d| d.config.id == domain) else {
             return;
         };

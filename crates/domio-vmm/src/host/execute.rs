@@ -174,35 +174,29 @@ impl<S: Sink, D: Device> Host<S, D> {
         } else {
             self.profile.softirq.of_guest()
         };
-        // Only a wake-up shows in a recording; other timers of the guest expire as any timer does.
-        let recorded = asleep && self.vcpus[vcpu.index()].guest.replays();
-        self.expire_guest(pcpu, now, work, recorded)
+        if asleep && self.vcpus[vcpu.index()].guest.wakes_by_delivery() {
+            self.arrive(pcpu, now, work)
+        } else {
+            self.expire(pcpu, now, work)
+        }
     }
 
-    /// As [`Host::expire`] for a guest's timer. The time of a `recorded` one is that of its
-    /// delivery, slop included: nothing but a switch under way holds it back.
-    fn expire_guest(
-        &mut self,
-        pcpu: PcpuId,
-        now: Instant,
-        work: Duration,
-        recorded: bool,
-    ) -> Expiry {
-        if recorded && self.version >= XenVersion::V4_0 {
-            let slop = self.profile.softirq.exit + self.profile.timer_slop;
-            let work = self.profile.softirq.after_wake;
-            let p = &mut self.pcpus[pcpu];
-            if p.phase == Phase::Switching && p.stage_at > now {
-                return Expiry::Later(p.stage_at);
-            }
-            p.timer_batch = now;
-            p.softirq_end = now + work;
-            p.timer_floor = now + work + slop;
-            return Expiry::Runs {
-                until: p.softirq_end,
-            };
+    /// As [`Host::expire`] for a wake-up that is delivered at its time: nothing but a switch under
+    /// way holds it back. The softirq that it comes from holds other timers back as always.
+    fn arrive(&mut self, pcpu: PcpuId, now: Instant, work: Duration) -> Expiry {
+        if self.version < XenVersion::V4_0 {
+            return self.expire(pcpu, now, work);
         }
-        self.expire(pcpu, now, work)
+        let slop = self.profile.softirq.exit + self.profile.timer_slop;
+        let p = &mut self.pcpus[pcpu];
+        if p.phase == Phase::Switching && p.stage_at > now {
+            return Expiry::Later(p.stage_at);
+        }
+        let until = now + self.profile.softirq.after_wake;
+        p.timer_batch = now;
+        p.softirq_end = until;
+        p.timer_floor = until + slop;
+        Expiry::Runs { until }
     }
 
     /// Sends an interrupt to `vcpu` from hypervisor code on `on`: wakes it when it is blocked,

@@ -1,7 +1,7 @@
 //! Event channels and device models: what connects a guest's kernel to them.
 
 use super::{Host, Phase, Queue, Vcpu};
-use crate::bus::{Bus, Device, Far, Io};
+use crate::bus::{Bus, Device, Far, Io, Traffic};
 use crate::evtchn::{Raised, Sent, Virq};
 use crate::guest::{Kernel, KernelStep};
 use crate::process::run::{Next, STEPS_WITHOUT_TIME};
@@ -117,6 +117,25 @@ impl<S: Sink, D: Device> Host<S, D> {
         });
     }
 
+    /// Limits the traffic of `domain` through its devices.
+    pub(super) fn limit_traffic(
+        &mut self,
+        queue: &mut Queue,
+        domain: DomainId,
+        traffic: Traffic,
+        on: PcpuId,
+        now: Instant,
+    ) {
+        self.with_devices(queue, on, now, |devices, io| {
+            for (i, device) in (0..).zip(devices) {
+                if device.serves(domain) {
+                    io.device = i;
+                    device.limit(domain, traffic, io);
+                }
+            }
+        });
+    }
+
     /// Goes on with what the kernel of `vcpu` does for devices; false when it has nothing to do, so
     /// that processes may run.
     pub(super) fn step_kernel(
@@ -227,6 +246,12 @@ impl<S: Sink, D: Device> Host<S, D> {
         }
         let tells = S::OWNERS && self.recording;
         for (domain, time) in served.drain() {
+            if !self.controls.is_empty() {
+                if self.served.len() <= domain.index() {
+                    self.served.resize(domain.index() + 1, Duration::ZERO);
+                }
+                self.served[domain.index()] += time;
+            }
             if tells {
                 let record = Record::driver_work(now, pcpu, *name, domain, time.as_nanos());
                 self.sink.record(&record);

@@ -17,30 +17,36 @@
 //! | `softirq` | from a cause to the pass: raising, timers, IPIs, the policy's requests |
 //! | `pass` | the scheduler pass and the context switch |
 //! | `execute` | guests executing, blocking and being interrupted |
+//! | `control` | what processes of controllers read and set |
 //! | `io` | event channels and device models |
 //! | `wake` | waking, pausing, migrating; runstates and their records |
-//! | `adopt` | starting in the middle of a recorded run |
+//! | `snapshot` | starting in the middle of a run |
+//! | `hold` | time that something outside the model takes from timers |
 //! | `domains` | creation and destruction of domains, operator actions, pcpu hotplug |
 
-mod adopt;
 mod control;
 mod domains;
 mod execute;
+mod hold;
 mod io;
 mod pass;
+mod snapshot;
 mod softirq;
 mod wake;
 
-pub use adopt::{AdoptedPcpu, AdoptedVcpu, Adoption, Hold};
+pub use hold::Hold;
+pub use snapshot::{PcpuSnapshot, Snapshot, VcpuSnapshot};
 
 use crate::config::{Action, HostConfig};
 use crate::bus::{Bus, Device, Far, NoDevices};
+use control::{Busy, Controlled};
 use crate::evtchn::{Channels, Sent};
 use crate::guest::{Guest, Job};
-use crate::profile::Profile;
+use crate::profile::{PolicyCosts, Profile};
 use alloc::boxed::Box;
 use alloc::format;
 use alloc::string::String;
+use alloc::vec;
 use alloc::vec::Vec;
 use domains::Domain;
 use domio_core::{
@@ -281,6 +287,8 @@ pub struct Host<S: Sink, D: Device = NoDevices> {
     profile: Profile,
     /// Nothing that the hypervisor does takes time: see [`Profile::is_free`].
     free: bool,
+    /// Work of the policy takes time.
+    prices_work: bool,
     /// The policy wants to know when a vcpu that was switched out may run elsewhere.
     tells_saved: bool,
     /// The policy's id in trace records.
@@ -296,6 +304,11 @@ pub struct Host<S: Sink, D: Device = NoDevices> {
     recording: bool,
     /// Somebody wants to know for whom driver domains work.
     owners: bool,
+    /// Controllers, and what only they want to know: for how long driver domains have worked for
+    /// each domain, by domain id, and how long each pcpu has been busy.
+    controls: Vec<control::Controlled>,
+    served: Vec<Duration>,
+    busy: Vec<control::Busy>,
     jobs: Vec<Job>,
     bus: Bus<D>,
     channels: Channels,
@@ -321,7 +334,7 @@ pub struct Host<S: Sink, D: Device = NoDevices> {
 type Queue = EventQueue<Event>;
 
 impl<S: Sink, D: Device> Host<S, D> {
-    /// A host as `config` describes it, with its first events in `queue`.
+    /// A host as `config` describes it, switched off.
     ///
     /// # Panics
     /// When `config` contradicts itself (a domain without vcpus, an affinity outside the
@@ -339,6 +352,7 @@ impl<S: Sink, D: Device> Host<S, D> {
             version: config.version,
             profile: config.profile,
             free: config.profile.is_free(),
+            prices_work: config.profile.policy != PolicyCosts::FREE,
             tells_saved: scheduler.descriptor().needs.context_saved,
             trace_id: scheduler.descriptor().trace_id,
             scheduler,
@@ -350,7 +364,13 @@ impl<S: Sink, D: Device> Host<S, D> {
             actions: config.actions.clone(),
             sink,
             recording: S::ENABLED,
-            owners: S::OWNERS,
+            owners: S::OWNERS || !config.controllers.is_empty(),
+            controls: config.controllers.iter().map(Controlled::new).collect(),
+            served: Vec::new(),
+            busy: match config.controllers.is_empty() {
+                true => Vec::new(),
+                false => vec![Busy::default(); config.topology.pcpus()],
+            },
             jobs: Vec::with_capacity(8),
             bus,
             channels: Channels::new(),
@@ -368,7 +388,6 @@ impl<S: Sink, D: Device> Host<S, D> {
         };
         host.tables.no_hard_affinity = says_nothing(config, |hard, _| hard);
         host.tables.no_soft_affinity = says_nothing(config, |_, soft| soft);
-        host.power_on(queue);
         for domain in &config.domains {
             host.domains.push(Domain::new(domain.clone()));
         }
@@ -437,11 +456,6 @@ impl<S: Sink, D: Device> Host<S, D> {
     /// When there is none.
     pub fn device(&self, index: usize) -> &D {
         &self.bus.devices()[index]
-    }
-
-    /// The policy.
-    pub fn scheduler(&self) -> &dyn Scheduler {
-        &*self.scheduler
     }
 
     /// The trace sink.

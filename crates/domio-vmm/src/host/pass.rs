@@ -97,13 +97,14 @@ impl<S: Sink, D: Device> Host<S, D> {
         }
     }
 
-    /// The time for the steps that the policy has declared since this was asked last.
+    /// The time for the work that the policy has reported since this was asked last.
     #[inline]
     pub(super) fn take_work(&mut self) -> Duration {
-        if self.free {
+        if !self.prices_work {
             return Duration::ZERO;
         }
-        self.profile.step * u64::from(core::mem::take(&mut self.tables.work))
+        let report = core::mem::take(&mut self.tables.work);
+        self.profile.policy.price(&report)
     }
 
     #[cold]
@@ -241,6 +242,9 @@ impl<S: Sink, D: Device> Host<S, D> {
         prev: Option<VcpuId>,
         next: Option<VcpuId>,
     ) {
+        if !self.busy.is_empty() && prev.is_none() != next.is_none() {
+            self.busy[pcpu.index()].turn(next.is_some(), now);
+        }
         if D::PRESENT
             && self.owners
             && let Some(vcpu) = prev

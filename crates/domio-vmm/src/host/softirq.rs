@@ -115,7 +115,7 @@ impl<S: Sink, D: Device> Host<S, D> {
         }
     }
 
-    /// When a recorded wake-up comes whose interrupt was there before the pass that is due at
+    /// When a wake-up is delivered whose interrupt was there before the pass that is due at
     /// `now`: the timer softirq goes before the scheduler's.
     #[inline]
     fn wake_first(&self, queue: &Queue, pcpu: PcpuId, now: Instant) -> Option<Instant> {
@@ -125,7 +125,8 @@ impl<S: Sink, D: Device> Host<S, D> {
         }
         let asleep = |i: &usize| {
             let view = &self.tables.vcpus[*i];
-            view.pcpu == pcpu && view.pause.has(Pause::BLOCKED) && self.vcpus[*i].guest.replays()
+            let guest = &self.vcpus[*i].guest;
+            view.pcpu == pcpu && view.pause.has(Pause::BLOCKED) && guest.wakes_by_delivery()
         };
         let due = |i: usize| queue.deadline(self.vcpus[i].timer);
         let wakes = (0..self.vcpus.len()).filter(asleep).filter_map(due);
@@ -433,7 +434,7 @@ impl<S: Sink, D: Device> Host<S, D> {
         self.tickle(queue, on, pcpu, now, cause);
     }
 
-    /// The time for the steps that the policy has declared in a call; timers that it sets count
+    /// The time for the work that the policy has reported in a call; timers that it sets count
     /// from their end.
     #[inline(never)]
     fn count_work(&mut self, on: PcpuId, cause: Cause) -> Duration {
@@ -526,21 +527,18 @@ impl<S: Sink, D: Device> Host<S, D> {
     }
 
     /// Sets up timers and phases of every pcpu and tells the policy about them.
-    pub(super) fn power_on(&mut self, queue: &mut Queue) {
+    pub(crate) fn power_on(&mut self, queue: &mut Queue, now: Instant) {
         for pcpu in self.pcpus.ids() {
             if pcpu != PcpuId(0) {
                 self.pcpus[pcpu] = super::Pcpu::new(pcpu, queue);
             }
             if self.version <= XenVersion::V3_0 {
-                queue.post(
-                    Instant::ZERO + super::execute::HOST_TICK,
-                    Event::HostTick(pcpu),
-                );
+                queue.post(now + super::execute::HOST_TICK, Event::HostTick(pcpu));
             }
         }
         for pcpu in self.pcpus.ids() {
             self.tables.online.insert(pcpu);
-            self.ask(queue, pcpu, Instant::ZERO, Cause::Operator, |s, cx| {
+            self.ask(queue, pcpu, now, Cause::Operator, |s, cx| {
                 s.pcpu_online(cx, pcpu)
             });
         }

@@ -181,6 +181,8 @@ pub enum Op {
 /// process's to compute before.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Hypercall {
+    /// Returns how many vcpus there are to read figures of.
+    Vcpus,
     /// Reads what the domains got and did, for the controller with this number.
     Observe(u16),
     /// Has the controller with this number decide on what it has read; returns how many

@@ -209,8 +209,8 @@ impl Task {
         }
     }
 
-    /// Whether it replays a recording.
-    pub fn replays(&self) -> bool {
+    /// Whether the times at which it wakes are those of delivery.
+    pub fn wakes_by_delivery(&self) -> bool {
         matches!(self.plan, Plan::Replay { .. })
     }
 

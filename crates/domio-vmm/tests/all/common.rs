@@ -41,6 +41,7 @@ pub fn host(pcpus: u16, version: XenVersion, domains: Vec<DomainConfig>) -> Host
         profile: Profile::IDEAL,
         domains,
         actions: vec![],
+        controllers: vec![],
     }
 }
 

@@ -3,8 +3,9 @@
 use crate::common::*;
 use crate::probe::{Habits, run};
 use domio_core::{Duration, Kind, XenVersion};
-use domio_vmm::Profile;
+use domio_sched::{Work, WorkReport};
 use domio_vmm::config::{Arrival, Demand, Workload};
+use domio_vmm::{PolicyCosts, Profile};
 use std::sync::Arc;
 
 const V: XenVersion = XenVersion::V4_17;
@@ -142,7 +143,7 @@ fn a_wake_up_leads_to_a_pass_after_its_cost() {
 fn a_switch_takes_longer_by_the_work_of_its_decision() {
     for (work, at) in [(0, 1_005), (3, 1_011)] {
         let mut host = host(1, V, vec![domain(1, periodic(ms(10), ms(1), us(100)))]);
-        (host.profile.switch, host.profile.step) = (us(5), us(2));
+        (host.profile.switch, host.profile.policy.search) = (us(5), us(2));
         let habits = Habits {
             work,
             ..Habits::default()
@@ -154,6 +155,26 @@ fn a_switch_takes_longer_by_the_work_of_its_decision() {
             "{switches:?}"
         );
     }
+}
+
+#[test]
+fn a_report_costs_the_price_of_each_kind_in_whole_instructions() {
+    let ns = Duration::from_nanos;
+    let mut prices = Profile::XEN_4_17_EMULATED.policy;
+    let once = |prices: &PolicyCosts, work| {
+        let mut report = WorkReport::NOTHING;
+        report.add(work, 1);
+        prices.price(&report).as_nanos()
+    };
+    let each = Work::ALL.map(|work| once(&prices, work));
+    assert_eq!(each, [722, 56, 722, 760, 96, 18, 160, 500, 1_292, 3_306]);
+    let mut report = WorkReport::NOTHING;
+    report.add(Work::Sort, 1);
+    report.add(Work::Sorted, 3);
+    assert_eq!(prices.price(&report), ns(96 + 3 * 19 - 1));
+    prices.instruction = Duration::ZERO;
+    assert_eq!(prices.price(&report), ns(96 + 3 * 19));
+    assert_eq!(once(&prices, Work::Sorted), 19);
 }
 
 /// A guest that replays one wake-up, in microseconds.

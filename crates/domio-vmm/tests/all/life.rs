@@ -4,6 +4,8 @@
 use crate::common::*;
 use crate::probe::{Habits, run};
 use domio_core::{CpuSet, DomainId, Kind, ParamValues, XenVersion};
+use domio_sim::Outcome;
+use domio_vmm::Simulation;
 use domio_vmm::config::{Action, Distribution, HostConfig, Workload};
 
 const LIFE: [Kind; 7] = [
@@ -421,6 +423,29 @@ fn the_last_pcpu_stays() {
     let told = run(&host, Habits::default(), ms(2));
     assert!(told.calls(&["offline"]).is_empty());
     assert_eq!(told.simulation.host().vcpu_times(0).running, ms(2));
+}
+
+#[test]
+fn new_parameters_of_the_policy_hold_from_the_next_slice_on() {
+    let policy = domio_sched::find("round-robin").unwrap();
+    let params = ParamValues::defaults(policy.descriptor.params);
+    let mut shorter = params;
+    shorter.set("tslice_ms", 10).unwrap();
+    let burners = vec![domain(1, Workload::Burn), domain(2, Workload::Burn)];
+    let host = acted(
+        host(1, XenVersion::V4_17, burners),
+        vec![(35_000, Action::SetPolicy(shorter))],
+    );
+    let scheduler = (policy.make)(&params, &host.topology);
+    let mut simulation = Simulation::new(&host, scheduler, Vec::new(), 1, 0);
+    let outcome = simulation.run(at_ms(85));
+    assert!(matches!(outcome, Outcome::Completed { .. }), "{outcome}");
+    let switches = lines(&simulation.into_sink(), &[Kind::Switch]);
+    let times: Vec<&str> = switches
+        .iter()
+        .filter_map(|l| l.split(' ').next())
+        .collect();
+    assert_eq!(times, ["0", "30000", "60000", "70000", "80000"]);
 }
 
 #[test]

@@ -11,6 +11,7 @@ mod invariants;
 mod life;
 mod probe;
 mod random;
+mod snapshot;
 mod softirqs;
 mod ticks;
 mod upcalls;

@@ -3,12 +3,12 @@
 
 use crate::common::micros;
 use domio_core::{DomainId, Duration, Instant, ParamValues, PcpuId, Record, Topology, VcpuId};
-use domio_sched::{Cx, Descriptor, Needs, Pick, Prev, Promises, Scheduler, Stop, Wake};
+use domio_sched::{Cx, Descriptor, Needs, Pick, Prev, Promises, Scheduler, Stop, Wake, Work};
 use domio_sim::Outcome;
 use domio_vmm::{HostConfig, Simulation};
-use std::any::Any;
 use std::collections::VecDeque;
 use std::fmt;
+use std::sync::{Arc, Mutex};
 
 static DESCRIPTOR: Descriptor = Descriptor {
     name: "probe",
@@ -16,6 +16,7 @@ static DESCRIPTOR: Descriptor = Descriptor {
     source: "domio",
     trace_id: 6,
     params: &[],
+    changeable: &[],
     domain_params: &[],
     needs: Needs {
         tickle: true,
@@ -42,7 +43,7 @@ pub struct Habits {
     pub timer_tickles: Option<PcpuId>,
     /// The current vcpu goes on until its slice ends.
     pub sticky: bool,
-    /// Steps of work that each pass declares.
+    /// Searches that each pass reports.
     pub work: u32,
     pub mistake: Option<Mistake>,
 }
@@ -61,8 +62,11 @@ pub enum Mistake {
     Places(PcpuId),
 }
 
+/// A log that a [`Probe`] shares with whoever made it.
+pub type Log = Arc<Mutex<Vec<String>>>;
+
 pub struct Probe {
-    log: Vec<String>,
+    log: Log,
     habits: Habits,
     queues: Vec<VecDeque<VcpuId>>,
 }
@@ -70,15 +74,20 @@ pub struct Probe {
 impl Probe {
     pub fn new(topology: &Topology, habits: Habits) -> Self {
         Probe {
-            log: Vec::new(),
+            log: Arc::default(),
             habits,
             queues: vec![VecDeque::new(); topology.pcpus()],
         }
     }
 
+    /// The log that it writes: each call of the policy, time in microseconds, what.
+    pub fn log(&self) -> Log {
+        self.log.clone()
+    }
+
     fn note(&mut self, cx: &Cx<'_>, what: String) {
         let at = micros(cx.now().as_nanos());
-        self.log.push(format!("{at} {what}"));
+        self.log.lock().unwrap().push(format!("{at} {what}"));
     }
 
     fn queued(&self, vcpu: VcpuId) -> bool {
@@ -160,7 +169,7 @@ impl Scheduler for Probe {
             .map_or("idle".into(), |v| cx.vcpu(v).name.to_string());
         let ran = micros(prev.ran.as_nanos());
         self.note(cx, format!("pass {pcpu} {who} {:?} {ran}", prev.why));
-        cx.work(self.habits.work);
+        cx.did(Work::Search, self.habits.work);
         let mut time_slice = self.habits.slice;
         let mut wrong = None;
         match self.habits.mistake {
@@ -233,10 +242,10 @@ impl Told {
 /// Runs `host` under a probe for `time`.
 pub fn run(host: &HostConfig, habits: Habits, time: Duration) -> Told {
     let probe = Box::new(Probe::new(&host.topology, habits));
+    let log = probe.log();
     let mut simulation = Simulation::new(host, probe, Vec::new(), 1, 0);
     let outcome = simulation.run(Instant::ZERO + time);
-    let policy: &dyn Any = simulation.host().scheduler();
-    let calls = policy.downcast_ref::<Probe>().unwrap().log.clone();
+    let calls = log.lock().unwrap().clone();
     let records = simulation.host_mut().sink_mut().clone();
     Told {
         outcome,

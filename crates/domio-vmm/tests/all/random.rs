@@ -241,6 +241,7 @@ pub fn case() -> impl Strategy<Value = Case> {
                 },
                 domains: domains.collect(),
                 actions,
+                controllers: vec![],
             };
             Case {
                 policy,

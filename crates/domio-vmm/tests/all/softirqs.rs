@@ -3,11 +3,10 @@
 use crate::common::*;
 use crate::probe::{Habits, Probe, run};
 use domio_core::{Kind, Runstate, XenVersion};
-use domio_sched::{Cx, Scheduler};
 use domio_sim::Outcome;
 use domio_vmm::Simulation;
 use domio_vmm::config::Workload;
-use domio_vmm::host::{AdoptedPcpu, AdoptedVcpu, Adoption, Hold};
+use domio_vmm::host::{Hold, PcpuSnapshot, Snapshot, VcpuSnapshot};
 
 /// A burner whose slice of 1 ms ends while a policy timer is set to `timer` (microseconds).
 fn slice_and_timer(version: XenVersion, slop: u64, timer: u64) -> Vec<String> {
@@ -269,19 +268,19 @@ fn s0_5_prev_is_held_until_the_switch_is_complete() {
     );
 }
 
-/// A burner taken over at 0.5 ms, whose slice ends at 1 ms, with holds from and until these times
+/// A burner found at 0.5 ms, whose slice ends at 1 ms, with holds from and until these times
 /// in microseconds: when it goes on.
 fn slice_end_with_holds(version: XenVersion, holds: &[(u64, u64)]) -> Vec<String> {
     let mut host = host(1, version, vec![domain(1, Workload::Burn)]);
     host.profile.timer_slop = us(50);
-    let burner = AdoptedVcpu {
+    let burner = VcpuSnapshot {
         name: vcpu(1),
         state: Runstate::Running,
         since: at_us(500),
         pcpu: P0,
         parked: false,
     };
-    let pcpu = AdoptedPcpu {
+    let pcpu = PcpuSnapshot {
         current: Some(vcpu(1)),
         entered: at_us(500),
         slice_end: Some(at_ms(1)),
@@ -291,16 +290,14 @@ fn slice_end_with_holds(version: XenVersion, holds: &[(u64, u64)]) -> Vec<String
         from: at_us(from),
         until: at_us(until),
     };
-    let adoption = Adoption {
+    let snapshot = Snapshot {
         at: at_us(500),
         vcpus: vec![burner],
         pcpus: vec![pcpu],
         holds: holds.iter().map(hold).collect(),
     };
     let probe = Box::new(Probe::new(&host.topology, Habits::default()));
-    let nothing_to_restore = |_: &mut dyn Scheduler, _: &mut Cx<'_>, _: &dyn Fn(_) -> _| {};
-    let mut simulation =
-        Simulation::adopted(&host, probe, Vec::new(), 0, &adoption, nothing_to_restore);
+    let mut simulation = Simulation::from_snapshot(&host, probe, Vec::new(), 0, &snapshot);
     let outcome = simulation.run(at_ms(2));
     assert!(matches!(outcome, Outcome::Completed { .. }), "{outcome}");
     lines(&simulation.into_sink(), &[Kind::Continue])

@@ -130,6 +130,7 @@ pub fn build(
             profile: settings.profile,
             domains,
             actions: Vec::new(),
+            controllers: Vec::new(),
         },
         network,
         policy,

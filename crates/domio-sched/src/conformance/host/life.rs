@@ -1,8 +1,9 @@
 //! Lives of vcpus, guests and pcpus on the mini host: everything but the scheduler softirq.
 
 use super::{Call, Event, Fault, Host, Pcpu, Vcpu, What};
+use crate::conformance::log::ParamChange;
 use crate::conformance::script::{Action, Step};
-use crate::contract::Wake;
+use crate::contract::{Scheduler, Wake};
 use crate::cx::{Affinity, Cx, Pause};
 use domio_core::{CpuSet, DomainId, Duration, ParamValues, PcpuId, VcpuId};
 
@@ -237,6 +238,7 @@ impl Host<'_> {
             }
             Action::Offline(p) => self.take_offline(p),
             Action::Online(p) => self.bring_online(p),
+            Action::SetPolicy(name, value) => self.set_policy(name, value),
             Action::Set(domain, name, value) => {
                 if let Some((_, params)) = self.domains.iter_mut().find(|(d, _)| *d == domain)
                     && params.set(name, value).is_ok()
@@ -245,6 +247,29 @@ impl Host<'_> {
                 }
             }
         }
+    }
+
+    fn set_policy(&mut self, name: &str, value: i64) {
+        let changeable = self.policy.descriptor().changeable;
+        let Some(&before) = self.policy.params() else {
+            return;
+        };
+        let mut wanted = before;
+        let known = changeable.iter().any(|spec| spec.name == name);
+        if !known || wanted.set(name, value).is_err() {
+            return;
+        }
+        let change = |s: &mut dyn Scheduler, cx: &mut Cx<'_>| {
+            let taken = s.set_params(cx, &wanted).is_ok();
+            let after = *s.params().expect("a policy goes on telling its parameters");
+            ParamChange {
+                before,
+                wanted,
+                taken,
+                after,
+            }
+        };
+        self.call(change, |change| Call::SetParams(*change));
     }
 
     fn first_params(&self, domain: DomainId) -> ParamValues {

@@ -4,6 +4,85 @@ use super::super::params::{Settings, VERSIONS};
 use super::super::rules::{Debit, FirstVcpu, IdleBias, KickAway, RateLimit};
 use super::super::{DESCRIPTOR, Invalid, validate};
 use super::*;
+
+/// Changes parameters by name; whether the policy takes them.
+fn set(rig: &mut Rig, changes: &[(&str, i64)]) -> Result<(), alloc::string::String> {
+    let mut params = *rig.credit.params().unwrap();
+    for (name, value) in changes {
+        params.set(name, *value).unwrap();
+    }
+    rig.call(|c, cx| c.set_params(cx, &params))
+        .map_err(|conflict| alloc::format!("{conflict}"))
+}
+
+#[test]
+fn what_is_under_way_ends_as_it_began_and_the_next_has_the_new_length() {
+    let mut rig = Rig::new("4.17", 1);
+    let v = rig.running_on(P0, UNDER);
+    let timers = |rig: &Rig| [rig.timers[0][0], rig.timers[0][1]];
+    let before = timers(&rig);
+    set(&mut rig, &[("tslice_ms", 6), ("ratelimit_us", 0)]).unwrap();
+    assert_eq!(timers(&rig), before);
+    rig.now = before[0].unwrap();
+    rig.tick(P0);
+    assert_eq!(
+        rig.timers[0][0],
+        Some(rig.now + ms(2)),
+        "a third of the slice"
+    );
+    assert!(rig.credit.is_active(v), "from that tick on");
+    rig.now = before[1].unwrap();
+    let credit = rig.credit.credit(v);
+    rig.fire(P0, 1);
+    assert_eq!(rig.timers[0][1], Some(rig.now + ms(6)));
+    // Ten credits a millisecond of the new period for the only pcpu.
+    assert_eq!(rig.credit.credit(v), (credit + 60).max(-60));
+    assert_eq!(rig.pass(P0).time_slice, Some(ms(6)));
+}
+
+#[test]
+fn a_refused_change_changes_nothing() {
+    let says = |version: &str, changes: &[(&str, i64)], word: &str| {
+        let mut rig = Rig::new(version, 1);
+        let (params, settings) = (*rig.credit.params().unwrap(), rig.credit.settings);
+        let said = set(&mut rig, changes).unwrap_err();
+        assert!(said.contains(word), "{version}: {said}");
+        assert_eq!(*rig.credit.params().unwrap(), params);
+        assert_eq!(rig.credit.settings, settings);
+    };
+    says(
+        "4.17",
+        &[("tslice_ms", 2), ("ratelimit_us", 5_000)],
+        "longer than the time slice",
+    );
+    says(
+        "4.17",
+        &[("tslice_ms", 5), ("boost", 0)],
+        "`boost` cannot be changed in a run",
+    );
+    says("4.1", &[("tslice_ms", 5)], "version 4.2 or later");
+    says(
+        "4.9",
+        &[("migration_delay_us", 100)],
+        "version 4.11 or later",
+    );
+    assert_eq!(set(&mut Rig::new("4.2", 1), &[("tslice_ms", 5)]), Ok(()));
+    let delay = [("migration_delay_us", 100)];
+    assert_eq!(set(&mut Rig::new("4.11", 1), &delay), Ok(()));
+}
+
+#[test]
+fn a_repaired_parameter_is_told_as_it_is_in_force() {
+    let topology = Topology::flat(1).unwrap();
+    let repaired = |version: &str| {
+        let bad = [("tslice_ms", 2), ("ratelimit_us", 5_000)];
+        let rig = Rig::with(version, topology.clone(), &bad);
+        let params = rig.credit.params().unwrap();
+        ["tslice_ms", "ratelimit_us"].map(|name| params.by_name(name).unwrap())
+    };
+    assert_eq!(repaired("4.17"), [2, 2_000]);
+    assert_eq!(repaired("4.1"), [30, 1_000], "it has neither");
+}
 use alloc::string::ToString;
 
 fn values(version: &str, params: &[(&str, i64)]) -> ParamValues {

@@ -1,7 +1,7 @@
 //! Scheduler passes on one pcpu: slices, the rate limit, who goes on.
 
 use super::*;
-use crate::credit::{LIMIT_STEPS, SEARCH_STEPS};
+use crate::work::{Work, WorkReport};
 
 #[test]
 fn idling_has_a_slice_in_3_1_only() {
@@ -150,28 +150,32 @@ fn a_yield_beats_the_rate_limit_since_4_8() {
 
 #[test]
 fn who_is_over_is_dispatched_after_a_search() {
-    for (priority, work) in [(BOOST, 0), (UNDER, 0), (OVER, SEARCH_STEPS)] {
+    for (priority, searches) in [(BOOST, 0), (UNDER, 0), (OVER, 1)] {
         let mut rig = Rig::new("4.17", 1);
         let running = rig.running_on(P0, OVER);
         let next = rig.queued_on(P0, priority);
         rig.block(running);
-        rig.tables.work = 0;
+        rig.tables.work = WorkReport::NOTHING;
         assert_eq!(rig.pass(P0).next, Some(next));
-        assert_eq!(rig.tables.work, LIMIT_STEPS + work, "{priority:?}");
+        assert_eq!(
+            rig.tables.work.count(Work::Search),
+            searches,
+            "{priority:?}"
+        );
     }
 }
 
 #[test]
 fn without_a_rate_limit_nothing_is_spent_on_it() {
-    for (limit, work) in [(0, 0), (1_000, LIMIT_STEPS)] {
+    for (limit, looks) in [(0, 0), (1_000, 1)] {
         let topology = Topology::flat(1).unwrap();
         let mut rig = Rig::with("4.17", topology, &[("ratelimit_us", limit)]);
         rig.running_on(P0, UNDER);
         rig.queued_on(P0, UNDER);
         rig.skip(ms(2));
-        rig.tables.work = 0;
+        rig.tables.work = WorkReport::NOTHING;
         rig.pass(P0);
-        assert_eq!(rig.tables.work, work, "{limit} us");
+        assert_eq!(rig.tables.work.count(Work::RateLimit), looks, "{limit} us");
     }
 }
 

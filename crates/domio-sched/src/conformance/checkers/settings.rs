@@ -1,0 +1,49 @@
+//! Checker of changes of the parameters of the policy as a whole.
+
+use super::{Checker, World};
+use crate::conformance::log::{Call, LogEntry, What};
+use alloc::boxed::Box;
+use alloc::string::String;
+use domio_core::{Duration, ParamValues};
+
+pub(super) fn in_force() -> Box<dyn Checker> {
+    Box::new(ParametersInForce { slice: None })
+}
+
+struct ParametersInForce {
+    /// The longest slice that the parameters allow, once they are known.
+    slice: Option<Duration>,
+}
+
+impl Checker for ParametersInForce {
+    fn name(&self) -> &'static str {
+        "parameters-in-force"
+    }
+
+    fn entry(&mut self, _: &World, entry: &LogEntry) -> Option<String> {
+        match entry.what {
+            What::Call(Call::SetParams(change)) => {
+                let (expected, how) = match change.taken {
+                    true => (change.wanted, "taken"),
+                    false => (change.before, "refused"),
+                };
+                self.slice = slice_of(&expected);
+                (change.after != expected).then(|| {
+                    alloc::format!("{change} was {how}, but that is not what is in force then")
+                })
+            }
+            What::Call(Call::Schedule(p, _, pick)) => {
+                let (most, slice) = (self.slice?, pick.time_slice?);
+                (slice > most).then(|| {
+                    alloc::format!("a slice of {slice} on {p}, where `tslice_ms` is {most}")
+                })
+            }
+            _ => None,
+        }
+    }
+}
+
+fn slice_of(params: &ParamValues) -> Option<Duration> {
+    let ms = params.by_name("tslice_ms")?;
+    Some(Duration::from_millis(ms as u64))
+}
