@@ -287,10 +287,15 @@ pub struct RunstateTimes {
 pub struct Host<S: Sink, D: Devices = NoDevices> {
     version: XenVersion,
     profile: Profile,
-    /// Nothing that the hypervisor does takes time: see [`Profile::is_free`].
+    /// Nothing that the hypervisor does takes time: see [`Profile::is_free`]. The way is the same
+    /// with costs and without, but `enter`, `expire`, `policy_timer` and `program_slice` leave out
+    /// what would add up to nothing. Without these shortcuts `host-1cpu` of the benchmarks makes
+    /// 17 % fewer decisions a second, `host-8cpu` 22 % (medians of five runs, by their ratios).
     free: bool,
     /// Work of the policy takes time.
     prices_work: bool,
+    /// Caches have to be filled again.
+    has_caches: bool,
     /// The policy wants to know when a vcpu that was switched out may run elsewhere.
     tells_saved: bool,
     /// The policy's id in trace records.
@@ -344,6 +349,7 @@ impl<S: Sink, D: Devices> Host<S, D> {
         let mut host = Host {
             version: config.version,
             profile: config.profile,
+            has_caches: !(config.profile.cache_refill + config.profile.migration_refill).is_zero(),
             free: config.profile.is_free(),
             prices_work: config.profile.policy != PolicyCosts::FREE,
             tells_saved: scheduler.descriptor().needs.context_saved,
