@@ -45,8 +45,7 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 use domio_core::{
-    CpuSet, Duration, Instant, PcpuId, PcpuTable, Record, Runstate, Sink, VcpuId, VcpuName,
-    XenVersion,
+    Duration, Instant, PcpuId, PcpuTable, Record, Runstate, Sink, VcpuId, VcpuName, XenVersion,
 };
 use domio_sched::{Cx, Effect, Scheduler, Stop, Tables};
 use domio_sim::{EventQueue, Flow, Model, TimerId};
@@ -287,10 +286,9 @@ pub struct RunstateTimes {
 pub struct Host<S: Sink, D: Devices = NoDevices> {
     version: XenVersion,
     profile: Profile,
-    /// Nothing that the hypervisor does takes time: see [`Profile::is_free`]. The way is the same
-    /// with costs and without, but `enter`, `expire`, `policy_timer` and `program_slice` leave out
-    /// what would add up to nothing. Without these shortcuts `host-1cpu` of the benchmarks makes
-    /// 17 % fewer decisions a second, `host-8cpu` 22 % (medians of five runs, by their ratios).
+    /// Nothing takes time ([`Profile::is_free`]): `enter`, `expire`, `policy_timer` and
+    /// `program_slice` leave out what would add up to nothing. Without these shortcuts `host-1cpu`
+    /// of the benchmarks makes 17 % fewer decisions a second, `host-8cpu` 22 % (five runs each).
     free: bool,
     /// Work of the policy takes time.
     prices_work: bool,
@@ -377,8 +375,8 @@ impl<S: Sink, D: Devices> Host<S, D> {
             seed,
             replication,
         };
-        host.tables.no_hard_affinity = says_nothing(config, |hard, _| hard);
-        host.tables.no_soft_affinity = says_nothing(config, |_, soft| soft);
+        host.tables.no_hard_affinity = domains::says_nothing(config, |hard, _| hard);
+        host.tables.no_soft_affinity = domains::says_nothing(config, |_, soft| soft);
         for domain in &config.domains {
             let domain = Domain {
                 config: domain.clone(),
@@ -553,17 +551,6 @@ impl<S: Sink, D: Devices> Host<S, D> {
             self.fault = Some(Box::new(domio_sim::Stop::PolicyFault { fault: message }));
         }
     }
-}
-
-/// Whether an affinity, hard or soft, says nothing for every vcpu, from beginning to end: `of`
-/// picks it from those of a vcpu, hard and soft.
-fn says_nothing(config: &HostConfig, of: impl Fn(CpuSet, CpuSet) -> CpuSet) -> bool {
-    let mut vcpus = config.domains.iter().flat_map(|d| &d.vcpus);
-    let pins = |(_, action): &(Instant, Action)| match action {
-        Action::Pin { hard, soft, .. } => of(*hard, *soft) != CpuSet::ALL,
-        _ => false,
-    };
-    vcpus.all(|v| of(v.hard, v.soft) == CpuSet::ALL) && !config.actions.iter().any(pins)
 }
 
 impl<S: Sink, D: Devices> Model for Host<S, D> {
