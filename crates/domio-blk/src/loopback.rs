@@ -205,7 +205,10 @@ impl Loopback {
     #[track_caller]
     pub fn new(config: &LoopbackConfig, attach: &mut Attach<'_>) -> Self {
         let disk = |(i, disk): (Token, &DiskConfig)| {
-            assert!(disk.domain != config.driver, "a driver domain has no loop-back disk");
+            assert!(
+                disk.domain != config.driver,
+                "a driver domain has no loop-back disk"
+            );
             Disk {
                 config: *disk,
                 ring: Ring::new(BLOCK),
@@ -376,7 +379,11 @@ impl Device for Loopback {
                 for _ in 0..requests {
                     let bytes = ongoing.unasked.min(REQUEST_BYTES);
                     let (call, writes) = (ongoing.number, ongoing.writes);
-                    let put = disk.ring.put_request(Request { call, writes, bytes });
+                    let put = disk.ring.put_request(Request {
+                        call,
+                        writes,
+                        bytes,
+                    });
                     if put.is_err() {
                         // Others were quicker.
                         break;

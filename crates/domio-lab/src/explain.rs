@@ -10,8 +10,8 @@ use domio_scenario::Built;
 use domio_sched::Scheduler;
 use domio_sim::Outcome;
 use domio_vmm::Simulation;
-use domio_vmm::config::HostConfig;
 use domio_vmm::bus::{Attach, Device};
+use domio_vmm::config::HostConfig;
 
 /// Simulates replication `replication` of `built` and explains the waits within the measured time.
 ///

@@ -6,8 +6,8 @@ use domio_net::host::Network;
 use domio_scenario::{Built, NoReplay, Scenario, examples};
 use domio_sim::Outcome;
 use domio_vmm::Simulation;
-use domio_vmm::config::{Distribution, Workload};
 use domio_vmm::bus::{Attach, Device};
+use domio_vmm::config::{Distribution, Workload};
 
 /// The scenario with this seed, shortened to 2 s, unless an operator does something later.
 fn built(name: &str, text: &str, seed: &str) -> Built {

@@ -1,8 +1,8 @@
 //! What a simulated host is made of: plain data, validated by whoever builds it.
 
 use crate::evtchn::{Abi, ScanForm, Width};
-use crate::process::programs::ControllerProcess;
 use crate::process::Program;
+use crate::process::programs::ControllerProcess;
 use crate::profile::Profile;
 use alloc::string::String;
 use alloc::sync::Arc;

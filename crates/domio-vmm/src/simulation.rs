@@ -1,7 +1,7 @@
 //! A host together with its event queue: what a caller makes and runs.
 
-use crate::config::HostConfig;
 use crate::bus::{Assembly, Attach, Bus, Device, NoDevices};
+use crate::config::HostConfig;
 use crate::host::{Event, Host, Snapshot};
 use alloc::boxed::Box;
 use domio_core::{Instant, PcpuId, Sink};

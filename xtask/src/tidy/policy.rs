@@ -35,8 +35,16 @@ struct Sort {
 const POLICIES: Sort = Sort {
     one: "policy",
     folder: "crates/domio-sched/src/",
-    others: &["lib", "contract", "cx", "registry", "conformance", "broken"],
-    open: &["contract", "cx"],
+    others: &[
+        "lib",
+        "contract",
+        "cx",
+        "work",
+        "registry",
+        "conformance",
+        "broken",
+    ],
+    open: &["contract", "cx", "work"],
     instead: "ask for what it needs through Cx",
 };
 

@@ -33,9 +33,7 @@ mod vif;
 
 use domio_core::{DomainId, Instant, VcpuName};
 use domio_sim::RandomStream;
-use domio_vmm::bus::{
-    Attach, Device, Io, KernelIo, Passed, Progress, Softirq, Token, Traffic,
-};
+use domio_vmm::bus::{Attach, Device, Io, KernelIo, Passed, Progress, Softirq, Token, Traffic};
 use domio_vmm::process::{Answer, Call, Interest, Pid};
 
 use crate::bridge::{self, Bridge};
@@ -367,9 +365,7 @@ fn ends(
         ),
         FlowKind::StreamOut(config) => (
             tcp(TcpEnd::server(Connection::new(&config.tcp), station, 0)),
-            tcp(
-                TcpEnd::client(Connection::new(&config.tcp), REMOTE, u64::MAX).writes_when_told(),
-            ),
+            tcp(TcpEnd::client(Connection::new(&config.tcp), REMOTE, u64::MAX).writes_when_told()),
         ),
         FlowKind::Request(config) => (
             tcp(TcpEnd::client(

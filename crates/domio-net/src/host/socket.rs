@@ -6,8 +6,8 @@
 //! in a read is the kernel's work.
 //!
 //! Sockets are numbered over the whole network: that of a flow has the flow's number
-//! ([`NetworkConfig::socket`](super::NetworkConfig::socket)), and behind them comes one that listens
-//! for each interface ([`NetworkConfig::listening`](super::NetworkConfig::listening)).
+//! ([`NetworkConfig::socket`](super::NetworkConfig::socket)). Behind them comes one for each
+//! interface, which listens ([`NetworkConfig::listening`](super::NetworkConfig::listening)).
 
 use domio_vmm::bus::{KernelIo, Owner, Progress};
 use domio_vmm::process::{Answer, Interest, Pid, What};

@@ -6,12 +6,12 @@ use domio_vmm::evtchn::Port;
 use domio_vmm::process::Pid;
 use domio_vmm::ring::{NET_RX, NET_TX, Ring};
 
+use super::Handler;
 use super::config::VifConfig;
 use super::netback::Credit;
 use super::netfront::Netfront;
-use super::socket::Socket;
-use super::Handler;
 use super::record::Ends;
+use super::socket::Socket;
 use crate::packet::{FlowId, Packet};
 use crate::peer::{Peer, PeerTimer, PeerTimerKind};
 use crate::queue::{Place, Queue};

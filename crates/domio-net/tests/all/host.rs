@@ -5,8 +5,8 @@ use domio_core::{
     DomainId, Duration, Instant, Kind, NetPlace, ParamValues, Record, Topology, XenVersion,
 };
 use domio_net::host::{
-    FlowConfig, FlowKind, NetCosts, Network, NetworkConfig, RxMode, StreamConfig,
-    VifConfig, VifRate,
+    FlowConfig, FlowKind, NetCosts, Network, NetworkConfig, RxMode, StreamConfig, VifConfig,
+    VifRate,
 };
 use domio_net::icmp::{Pace, PingConfig};
 use domio_net::link::{LinkConfig, Rate};

@@ -31,9 +31,8 @@ impl Network {
     /// Gives the domains their event channels, what their kernels cost on the machine, and the
     /// processes of their network workloads.
     pub fn equip(&self, domains: &mut [DomainConfig]) {
-        let served = |id| {
-            id == self.config.driver || self.config.vifs.iter().any(|vif| vif.domain == id)
-        };
+        let served =
+            |id| id == self.config.driver || self.config.vifs.iter().any(|vif| vif.domain == id);
         for domain in domains.iter_mut().filter(|domain| served(domain.id)) {
             (domain.guest.abi, domain.guest.costs) = (self.abi, self.kernel);
         }
@@ -95,7 +94,11 @@ pub(super) fn network(
         vcpu: 0,
         vifs,
     };
-    Some(Network { config, abi, kernel })
+    Some(Network {
+        config,
+        abi,
+        kernel,
+    })
 }
 
 /// The word at `key`, or `default` when it was not given; `None` when it was bad.

@@ -2,9 +2,7 @@
 
 use crate::common::{errors, only, parse, says};
 use domio_core::{DomainId, Duration, Instant, Kind, Record};
-use domio_net::host::{
-    FlowKind, NetCosts, Network, NetworkConfig, RxMode, StreamConfig, VifRate,
-};
+use domio_net::host::{FlowKind, NetCosts, Network, NetworkConfig, RxMode, StreamConfig, VifRate};
 use domio_net::icmp::{Pace, PingConfig};
 use domio_net::link::Rate;
 use domio_net::nic::NicConfig;

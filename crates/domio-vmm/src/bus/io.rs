@@ -135,7 +135,8 @@ impl Io<'_> {
         };
         self.lines.set_port(domain, port, Some(line));
         if vcpu != 0 {
-            self.channels.rebind(VcpuName::new(domain, vcpu), port, vcpu)?;
+            self.channels
+                .rebind(VcpuName::new(domain, vcpu), port, vcpu)?;
         }
         let guest = self.channels.guest(domain)?;
         guest.clear_pending(port);

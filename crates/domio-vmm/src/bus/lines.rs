@@ -175,9 +175,21 @@ mod tests {
         let block = lines.add_softirq(Softirq::Block, of(0, 7));
         let first = lines.add_softirq(Softirq::NetRx, of(0, 8));
         let second = lines.add_softirq(Softirq::NetRx, of(1, 8));
-        let mut all = [block, second, SoftirqLine::TASKLET, first, SoftirqLine::TIMER];
+        let mut all = [
+            block,
+            second,
+            SoftirqLine::TASKLET,
+            first,
+            SoftirqLine::TIMER,
+        ];
         all.sort_unstable();
-        let expected = [SoftirqLine::TIMER, first, second, block, SoftirqLine::TASKLET];
+        let expected = [
+            SoftirqLine::TIMER,
+            first,
+            second,
+            block,
+            SoftirqLine::TASKLET,
+        ];
         assert_eq!(all, expected);
         assert_eq!(lines.softirq(second), of(1, 8));
         assert_eq!(lines.softirq(block), of(0, 7));

@@ -36,12 +36,12 @@ mod lines;
 mod owner;
 
 pub use attach::{Assembly, Attach};
-pub use io::{Io, KernelIo};
 pub(crate) use io::Far;
+pub use io::{Io, KernelIo};
 pub use lines::{KernelTimer, Softirq, SoftirqLine, Tasklet, Token, WorkItem};
 pub(crate) use lines::{Line, Lines};
-pub(crate) use owner::{Served, Share};
 pub use owner::Owner;
+pub(crate) use owner::{Served, Share};
 
 pub use domio_control::Traffic;
 
@@ -233,7 +233,9 @@ impl<D: Device> Bus<D> {
 
     /// Whether `domain` works for others.
     pub(crate) fn is_driver(&self, domain: DomainId) -> bool {
-        self.devices.iter().any(|device| device.driver() == Some(domain))
+        self.devices
+            .iter()
+            .any(|device| device.driver() == Some(domain))
     }
 
     /// What has gone through the virtual devices of `domain`, of all models.

@@ -101,7 +101,8 @@ mod tests {
 
     fn taken(served: &mut Served) -> Vec<(u16, u64)> {
         let all = served.drain();
-        all.map(|(domain, time)| (domain.0, time.as_nanos())).collect()
+        all.map(|(domain, time)| (domain.0, time.as_nanos()))
+            .collect()
     }
 
     #[test]

@@ -114,9 +114,8 @@ impl<S: Sink, D: Device> Host<S, D> {
             let before = self.controls[number].replace(id, totals);
             // A domain that is new is seen from its creation on.
             let before = before.unwrap_or_default();
-            let since = |now: [Duration; 4], state: usize| {
-                now[state].saturating_sub(before.times[state])
-            };
+            let since =
+                |now: [Duration; 4], state: usize| now[state].saturating_sub(before.times[state]);
             domains.push(DomainSeen {
                 id,
                 is_driver: self.bus.is_driver(id),
@@ -184,7 +183,12 @@ impl<S: Sink, D: Device> Host<S, D> {
     /// What is set for the domain with this index.
     fn settings(&self, index: usize) -> Settings {
         let config = &self.domains[index].config;
-        let param = |name| config.params.by_name(name).and_then(|v| u32::try_from(v).ok());
+        let param = |name| {
+            config
+                .params
+                .by_name(name)
+                .and_then(|v| u32::try_from(v).ok())
+        };
         let time = |name| {
             let us = config.params.by_name(name)?;
             Some(Duration::from_micros(u64::try_from(us).ok()?))

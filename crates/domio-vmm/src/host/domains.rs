@@ -284,7 +284,13 @@ impl<S: Sink, D: Device> Host<S, D> {
 
     /// Gives `domain` other parameters. From 3.1 to 4.1 its vcpus are paused meanwhile. Xen waits
     /// until they have stopped; here they have no time for that, but who runs is switched out.
-    pub(super) fn adjust(&mut self, queue: &mut Queue, domain: DomainId, params: &ParamValues, now: Instant) {
+    pub(super) fn adjust(
+        &mut self,
+        queue: &mut Queue,
+        domain: DomainId,
+        params: &ParamValues,
+        now: Instant,
+    ) {
         let Some(d) = self.domains.iter_mut().find(|d| d.config.id == domain) else {
             return;
         };

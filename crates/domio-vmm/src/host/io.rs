@@ -341,7 +341,8 @@ impl<S: Sink, D: Device> Host<S, D> {
         let name = self.vcpus[vcpu.index()].name;
         self.vcpus[vcpu.index()].guest.disturb();
         let sent = self.channels.raise_virq(name, Virq::TIMER);
-        self.kicks.extend(sent.expect("the kernel has bound its timer"));
+        self.kicks
+            .extend(sent.expect("the kernel has bound its timer"));
     }
 
     /// Raises the timer's virq of `vcpu`: whether it has to be kicked, or `None` when it has no

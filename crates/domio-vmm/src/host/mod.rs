@@ -37,9 +37,8 @@ mod wake;
 pub use hold::Hold;
 pub use snapshot::{PcpuSnapshot, Snapshot, VcpuSnapshot};
 
-use crate::config::{Action, HostConfig};
 use crate::bus::{Bus, Device, Far, NoDevices};
-use control::{Busy, Controlled};
+use crate::config::{Action, HostConfig};
 use crate::evtchn::{Channels, Sent};
 use crate::guest::{Guest, Job};
 use crate::profile::{PolicyCosts, Profile};
@@ -48,6 +47,7 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec;
 use alloc::vec::Vec;
+use control::{Busy, Controlled};
 use domains::Domain;
 use domio_core::{
     Duration, Instant, PcpuId, PcpuTable, Record, Runstate, Sink, VcpuId, VcpuName, XenVersion,

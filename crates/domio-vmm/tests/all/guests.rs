@@ -5,7 +5,8 @@ use crate::probe::{Habits, Told, run};
 use domio_core::{Duration, Instant, Kind, XenVersion};
 use domio_sim::RandomStream;
 use domio_vmm::config::{
-    Arrival, Demand, DomainConfig, GuestConfig, KernelCosts, KernelTick, TaskConfig, VcpuConfig, Workload,
+    Arrival, Demand, DomainConfig, GuestConfig, KernelCosts, KernelTick, TaskConfig, VcpuConfig,
+    Workload,
 };
 use domio_vmm::guest::{Guest, Step};
 use std::sync::Arc;

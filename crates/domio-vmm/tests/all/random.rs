@@ -6,8 +6,8 @@ use domio_core::{CpuSet, DomainId, Duration, Instant, ParamValues, PcpuId, Topol
 use domio_sched::Scheduler;
 use domio_vmm::Profile;
 use domio_vmm::config::{
-    Action, Distribution, DomainConfig, GuestConfig, KernelCosts, HostConfig, KernelTick, TaskConfig,
-    VcpuConfig, Workload,
+    Action, Distribution, DomainConfig, GuestConfig, HostConfig, KernelCosts, KernelTick,
+    TaskConfig, VcpuConfig, Workload,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;

@@ -5,9 +5,7 @@ use crate::common::*;
 use domio_core::{DomainId, Instant, NullSink, XenVersion};
 use domio_sim::TimerId;
 use domio_vmm::Simulation;
-use domio_vmm::bus::{
-    Attach, Device, Io, KernelIo, Owner, Progress, Softirq, SoftirqLine, Token,
-};
+use domio_vmm::bus::{Attach, Device, Io, KernelIo, Owner, Progress, Softirq, SoftirqLine, Token};
 use domio_vmm::config::{ProcessOrder, Workload};
 use domio_vmm::evtchn::Port;
 

@@ -5,10 +5,8 @@ use crate::common::*;
 use domio_core::{DomainId, Instant, Kind, Record, XenVersion};
 use domio_sim::TimerId;
 use domio_vmm::Simulation;
+use domio_vmm::bus::{Attach, Device, Io, KernelIo, Owner, Progress, Softirq, SoftirqLine, Token};
 use domio_vmm::config::Workload;
-use domio_vmm::bus::{
-    Attach, Device, Io, KernelIo, Owner, Progress, Softirq, SoftirqLine, Token,
-};
 use domio_vmm::evtchn::{Abi, Port, ScanForm, Width};
 
 const D: DomainId = DomainId(1);

@@ -122,7 +122,9 @@ impl Program for Server {
             Step::Computing(i) => {
                 self.step = Step::Writing(i);
                 let (offset, bytes) = (0, self.answer);
-                self.connections[i].socket.does(What::Write { offset, bytes })
+                self.connections[i]
+                    .socket
+                    .does(What::Write { offset, bytes })
             }
             Step::Writing(i) => {
                 self.step = Step::Reporting;

@@ -1,0 +1,168 @@
+//! Which process of a vcpu executes, and for how long.
+//!
+//! There are three ways to choose, from the quickest to the most faithful: a process that is alone
+//! has no rival; a priority is a priority, and equals take turns; or the scheduler of Linux decides
+//! ([`Order`](crate::process::order::Order)).
+
+use super::{Guest, Job, Level, Step};
+use crate::process::order::Chosen;
+use crate::process::task::{AfterJob, Task};
+use alloc::vec::Vec;
+use domio_core::{Duration, Instant};
+
+impl Guest {
+    /// As [`Guest::step_tasks`] for a guest with one task, as most have.
+    #[inline(always)]
+    pub(super) fn step_only_task(&mut self, now: Instant, jobs: &mut Vec<Job>) -> Step {
+        loop {
+            if !self.tasks[0].ready() {
+                self.level = Level::Idle;
+                self.tick_at = Instant::MAX;
+                return Step::Block;
+            }
+            self.level = Level::Task(0);
+            if self.ticks && self.tick_at == Instant::MAX {
+                self.set_tick(now);
+            }
+            let task = &mut self.tasks[0];
+            let left = task.left(now);
+            if !left.is_zero() {
+                self.steady =
+                    left == Duration::MAX && !self.ticks && self.task_wake == Instant::MAX;
+                return Step::Run(left);
+            }
+            match task.finish(now) {
+                AfterJob::Yield => return Step::Yield,
+                AfterJob::Program => return Step::Program,
+                AfterJob::Report(finished) => jobs.push(Job { task: 0, finished }),
+                AfterJob::Quiet => {}
+            }
+            self.task_wake = self.tasks[0].wakes_at();
+        }
+    }
+
+    /// As [`Guest::step_tasks`] for a guest whose processes take turns as under Linux.
+    pub(super) fn step_ordered(&mut self, now: Instant, jobs: &mut Vec<Job>) -> Step {
+        loop {
+            let Some(order) = &mut self.order else {
+                return self.step_tasks(now, jobs);
+            };
+            let thread = self.kernel.as_ref().is_some_and(|k| k.wants_thread());
+            let tasks = &self.tasks;
+            let ready = |i: usize| tasks.get(i).map_or(thread, Task::ready);
+            let chosen = match order.choose(now, ready) {
+                Some(Chosen::Process(chosen)) => chosen,
+                Some(Chosen::Thread) => {
+                    self.level = Level::Kernel;
+                    return Step::Thread;
+                }
+                None => {
+                    self.level = Level::Idle;
+                    self.tick_at = Instant::MAX;
+                    return Step::Block;
+                }
+            };
+            let turn = order.turn();
+            self.level = Level::Task(chosen as u32);
+            if self.ticks && self.tick_at == Instant::MAX {
+                self.set_tick(now);
+            }
+            let left = self.tasks[chosen].left(now);
+            if !left.is_zero() {
+                return Step::Run(left.min(turn));
+            }
+            match self.tasks[chosen].finish(now) {
+                AfterJob::Yield => {
+                    if let Some(order) = &mut self.order {
+                        order.yields(now);
+                    }
+                    return Step::Yield;
+                }
+                AfterJob::Program => return Step::Program,
+                AfterJob::Report(finished) => {
+                    let task = chosen as u8;
+                    jobs.push(Job { task, finished });
+                }
+                AfterJob::Quiet => {}
+            }
+            self.find_task_wake();
+        }
+    }
+
+    pub(super) fn step_tasks(&mut self, now: Instant, jobs: &mut Vec<Job>) -> Step {
+        loop {
+            let current = match self.level {
+                Level::Task(task) => Some(task as usize),
+                _ => None,
+            };
+            let Some(chosen) = self.choose(current) else {
+                self.level = Level::Idle;
+                self.tick_at = Instant::MAX;
+                return Step::Block;
+            };
+            if current != Some(chosen) {
+                self.turn = Duration::ZERO;
+                self.level = Level::Task(chosen as u32);
+            }
+            if self.ticks && self.tick_at == Instant::MAX {
+                self.set_tick(now);
+            }
+            let task = &mut self.tasks[chosen];
+            let left = task.left(now);
+            if left.is_zero() {
+                let after = task.finish(now);
+                match after {
+                    AfterJob::Yield => return Step::Yield,
+                    AfterJob::Program => return Step::Program,
+                    AfterJob::Report(_) | AfterJob::Quiet => {}
+                }
+                if let AfterJob::Report(finished) = after {
+                    jobs.push(Job {
+                        task: chosen as u8,
+                        finished,
+                    });
+                }
+                self.find_task_wake();
+                continue;
+            }
+            return Step::Run(if self.has_rival(chosen) {
+                left.min(self.task_slice.saturating_sub(self.turn))
+            } else {
+                left
+            });
+        }
+    }
+
+    /// The task to execute: the highest priority; among equals the current one until its turn is
+    /// over, else the next one after it.
+    fn choose(&mut self, current: Option<usize>) -> Option<usize> {
+        let top = self
+            .tasks
+            .iter()
+            .filter(|t| t.ready())
+            .map(Task::priority)
+            .max()?;
+        let eligible = |t: &Task| t.ready() && t.priority() == top;
+        if let Some(at) = current
+            && eligible(&self.tasks[at])
+        {
+            if self.turn < self.task_slice {
+                return Some(at);
+            }
+            self.turn = Duration::ZERO;
+        }
+        let n = self.tasks.len();
+        let start = current.map_or(0, |at| at + 1);
+        (0..n)
+            .map(|i| (start + i) % n)
+            .find(|i| eligible(&self.tasks[*i]))
+    }
+
+    /// Whether another ready task has the same priority as `task`.
+    fn has_rival(&self, task: usize) -> bool {
+        let rivals = |(i, t): (usize, &Task)| {
+            i != task && t.ready() && t.priority() == self.tasks[task].priority()
+        };
+        self.tasks.iter().enumerate().any(rivals)
+    }
+}
