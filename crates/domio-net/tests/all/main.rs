@@ -1,9 +1,12 @@
 //! The network's parts put together: two TCP ends over links, and hosts with cards on a bridge.
 
 mod books;
+mod cards;
 mod host;
 mod loss;
 mod path;
 mod rate;
+mod site;
 mod stream;
+mod vcpus;
 mod writers;

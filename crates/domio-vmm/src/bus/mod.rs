@@ -37,7 +37,7 @@ mod owner;
 
 pub use attach::{Assembly, Attach};
 pub use io::{Io, KernelIo};
-pub(crate) use io::Far;
+pub(crate) use io::{Far, record_of};
 pub use lines::{KernelTimer, Softirq, SoftirqLine, Tasklet, Token, WorkItem};
 pub(crate) use lines::{Line, Lines};
 pub(crate) use owner::{Served, Share};
