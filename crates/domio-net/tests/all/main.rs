@@ -5,6 +5,7 @@ mod cards;
 mod host;
 mod loss;
 mod path;
+mod programs;
 mod rate;
 mod site;
 mod stream;
