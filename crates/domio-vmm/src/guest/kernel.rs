@@ -265,7 +265,7 @@ impl Kernel {
     /// What it does from now on.
     pub fn step<D: Device>(&mut self, devices: &mut [D], io: &mut Io<'_>) -> KernelStep {
         loop {
-            if !io.kicks.is_empty() || !io.far.is_empty() {
+            if has_sent(io) {
                 return KernelStep::Sent;
             }
             if self.hard != Hard::None {
@@ -291,7 +291,10 @@ impl Kernel {
                     self.begin_softirqs(false);
                 } else if !self.step_item(devices, io) {
                     return KernelStep::Idle;
-                } else if !self.item_work.left.is_zero() && !self.pending.any() {
+                } else if !self.item_work.left.is_zero()
+                    && !self.pending.any()
+                    && !has_sent(io)
+                {
                     return KernelStep::Run(self.item_work.left);
                 }
             }
@@ -470,6 +473,12 @@ impl Kernel {
         }
         true
     }
+}
+
+/// Whether something was sent that the host has to deliver first.
+#[inline]
+fn has_sent(io: &Io<'_>) -> bool {
+    !io.kicks.is_empty() || !io.far.is_empty()
 }
 
 /// The guest's side of its event channels.
