@@ -121,6 +121,8 @@ enum Event {
 /// The network of a host.
 pub struct Network {
     config: NetworkConfig,
+    /// Its number on the bus.
+    device: u16,
     costs: NetCosts,
     driver: Driver,
     bridge: Bridge,
@@ -153,12 +155,9 @@ impl Network {
         let front_lines: Vec<FrontLines> = (0..config.vifs.len() as u16)
             .map(|vif| front_lines(vif, &mut calls, attach))
             .collect();
-        // The streams of a second card are other ones than those of the first.
-        let stream = |what: &str| match attach.device() {
-            0 => format!("network/{what}"),
-            device => format!("network{device}/{what}"),
-        };
-        let (neighbours, interrupts) = (stream("remote/neighbours"), stream("remote/interrupts"));
+        let device = attach.device();
+        let neighbours = stream(device, "remote/neighbours");
+        let interrupts = stream(device, "remote/interrupts");
         let mut events = Vec::new();
         let mut timer = |event| {
             events.push(event);
@@ -208,6 +207,7 @@ impl Network {
         remote_timers.sort_unstable_by_key(|(timer, _)| *timer);
         Network {
             config: config.clone(),
+            device,
             costs: config.costs,
             driver: Driver::new(Nic::new(config.nic), interrupt, lines),
             bridge,
@@ -246,11 +246,14 @@ impl Network {
     #[track_caller]
     #[must_use]
     pub fn with_loss(mut self, seed: u64, replication: u32, per_million: u32) -> Self {
-        let loss = |name| Loss::new(RandomStream::new(seed, replication, name), per_million);
+        let loss = |name| {
+            let name = stream(self.device, name);
+            Loss::new(RandomStream::new(seed, replication, &name), per_million)
+        };
         let Link { there, back } = self.outside.link;
         self.outside.link = Link {
-            there: there.with_loss(loss("network/line/there/loss")),
-            back: back.with_loss(loss("network/line/back/loss")),
+            there: there.with_loss(loss("line/there/loss")),
+            back: back.with_loss(loss("line/back/loss")),
         };
         self
     }
@@ -289,6 +292,15 @@ impl Network {
         let all = (0..).zip(&self.vifs);
         let own = all.filter(|(_, v)| v.domain == domain);
         own.map(|(vif, _)| vif).collect()
+    }
+}
+
+/// Name of a random stream of the network that is number `device` on the bus: those of a second card
+/// are other ones than those of the first.
+fn stream(device: u16, what: &str) -> String {
+    match device {
+        0 => format!("network/{what}"),
+        device => format!("network{device}/{what}"),
     }
 }
 

@@ -1,9 +1,13 @@
 //! The network's parts put together: two TCP ends over links, and hosts with cards on a bridge.
 
 mod books;
+mod cards;
 mod host;
 mod loss;
 mod path;
+mod programs;
 mod rate;
+mod site;
 mod stream;
+mod vcpus;
 mod writers;

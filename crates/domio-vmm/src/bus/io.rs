@@ -186,10 +186,7 @@ impl Io<'_> {
     #[inline]
     pub(crate) fn notify_from(&mut self, sent: Sent, sender: u32) {
         if self.stages {
-            let mut record = Record::new(self.now, self.on, Kind::EvtchnSend, sent.to);
-            record.detail = (sent.raised == Raised::Coalesced) as u8;
-            record.data = [sent.port.0, sender, 0, 0];
-            self.records.push(record);
+            self.records.push(record_of(self.now, self.on, &sent, sender));
         }
         self.kicks.push(sent);
     }
@@ -225,6 +222,14 @@ impl Io<'_> {
             self.records.push(record);
         }
     }
+}
+
+/// The record of what was sent by the vcpu with the word `sender`, from code on pcpu `on`.
+pub(crate) fn record_of(now: Instant, on: PcpuId, sent: &Sent, sender: u32) -> Record {
+    let mut record = Record::new(now, on, Kind::EvtchnSend, sent.to);
+    record.detail = (sent.raised == Raised::Coalesced) as u8;
+    record.data = [sent.port.0, sender, 0, 0];
+    record
 }
 
 /// What driver code in a guest's kernel may do.

@@ -36,7 +36,7 @@ mod lines;
 mod owner;
 
 pub use attach::{Assembly, Attach};
-pub(crate) use io::Far;
+pub(crate) use io::{Far, record_of};
 pub use io::{Io, KernelIo};
 pub use lines::{KernelTimer, Softirq, SoftirqLine, Tasklet, Token, WorkItem};
 pub(crate) use lines::{Line, Lines};

@@ -288,7 +288,7 @@ impl Kernel {
     /// What it does from now on.
     pub fn step<D: Device>(&mut self, devices: &mut [D], io: &mut Io<'_>) -> KernelStep {
         loop {
-            if !io.kicks.is_empty() || !io.far.is_empty() {
+            if has_sent(io) {
                 return KernelStep::Sent;
             }
             if self.hard != Hard::None {
@@ -482,7 +482,7 @@ impl Kernel {
     #[inline]
     fn item_goes_on(&self, io: &Io<'_>) -> bool {
         let raised = self.pending.any() && !self.left_over;
-        !self.item_work.left.is_zero() && !raised && io.kicks.is_empty() && io.far.is_empty()
+        !self.item_work.left.is_zero() && !raised && !has_sent(io)
     }
 
     /// Goes on with a work item; false when there is none.
@@ -504,6 +504,12 @@ impl Kernel {
         }
         true
     }
+}
+
+/// Whether something was sent that the host has to deliver first.
+#[inline]
+fn has_sent(io: &Io<'_>) -> bool {
+    !io.kicks.is_empty() || !io.far.is_empty()
 }
 
 /// The guest's side of its event channels.

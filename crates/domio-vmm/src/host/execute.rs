@@ -119,6 +119,25 @@ impl<S: Sink, D: Device> Host<S, D> {
         }
     }
 
+    /// Tells the guests that execute that they have done so until `now`, where it is to be known for
+    /// whom they work: what they did before belongs to the time before.
+    pub(super) fn execute_until(&mut self, now: Instant) {
+        if !D::PRESENT || !self.owners {
+            return;
+        }
+        for pcpu in self.pcpus.ids() {
+            let p = &mut self.pcpus[pcpu];
+            if p.phase != Phase::Guest || p.exec_from >= now {
+                continue;
+            }
+            if let Some(vcpu) = self.tables.pcpus[pcpu].current {
+                let time = now.since(p.exec_from);
+                p.exec_from = now;
+                self.vcpus[vcpu.index()].guest.executed(time);
+            }
+        }
+    }
+
     /// The block hypercall (xen-spec 0.7).
     #[inline]
     fn block(&mut self, queue: &mut Queue, pcpu: PcpuId, vcpu: VcpuId, now: Instant) {

@@ -1,7 +1,7 @@
 //! Event channels and device models: what connects a guest's kernel to them.
 
 use super::{Host, Phase, Queue, Vcpu};
-use crate::bus::{Bus, Device, Far, Io, Traffic};
+use crate::bus::{Bus, Device, Far, Io, Traffic, record_of};
 use crate::evtchn::{Raised, Sent, Virq};
 use crate::guest::{Kernel, KernelStep};
 use crate::process::run::{Next, STEPS_WITHOUT_TIME};
@@ -309,6 +309,12 @@ impl<S: Sink, D: Device> Host<S, D> {
                     let port = port.expect("a domain with several vcpus has IPIs");
                     let sent = self.channels.send(from.domain, port);
                     let sent = sent.expect("the kernel has bound its IPIs");
+                    if S::STAGES
+                        && let Some(sent) = &sent
+                    {
+                        let on = self.tables.vcpus[self.vcpu_called(from).index()].pcpu;
+                        self.trace(record_of(now, on, sent, from.word()));
+                    }
                     self.kicks.extend(sent);
                 }
                 Far::Timer { vcpu, timer, at } => {

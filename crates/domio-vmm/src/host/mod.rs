@@ -490,6 +490,7 @@ impl<S: Sink, D: Device> Host<S, D> {
     /// vcpu, a runstate record from its state to the same state, so that a reader of the trace can
     /// do the same. Call it where a trace begins and where it ends.
     pub fn mark(&mut self, now: Instant) {
+        self.execute_until(now);
         for v in 0..self.vcpus.len() {
             if self.vcpus[v].alive {
                 let state = self.vcpus[v].state;

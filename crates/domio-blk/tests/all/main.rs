@@ -1,0 +1,7 @@
+//! Loop-back disks on whole hosts: beside a network, with several processes, guests that go, files
+//! that end, and the time that a read takes.
+
+mod beside;
+mod disks;
+mod lone;
+mod site;
