@@ -1,7 +1,7 @@
 //! Guest operating systems that scenarios can name.
 
 use domio_core::{Duration, Instant};
-use domio_vmm::config::{GuestConfig, KernelCosts, KernelTick};
+use domio_vmm::config::{GuestConfig, KernelCosts, KernelTick, ProcessOrder};
 
 /// A named guest.
 pub(crate) struct Guest {
@@ -66,11 +66,13 @@ pub(crate) const GUESTS: [Guest; 3] = [
     Guest {
         name: "linux-2.6.18",
         doc: "XenLinux 2.6.18: Xen's 10 ms tick (xen-spec 0.9) while it runs; interrupt and \
-              softirq take 1 us each (assumed)",
+              softirq take 1 us each (assumed); processes that sleep most of the time go before \
+              those that compute",
         os: Os {
             config: GuestConfig {
                 tick: Some(Duration::from_millis(10)),
                 costs: KernelCosts::of_timer(ASSUMED_COST, ASSUMED_COST),
+                order: ProcessOrder::Linux26,
                 task_slice: LINUX_SLICE,
                 ..GuestConfig::IDEAL
             },

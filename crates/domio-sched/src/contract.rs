@@ -16,8 +16,8 @@
 //! ```
 //!
 //! Calls come one at a time, with time standing still inside a call. Those that name no pcpu are
-//! made by code that runs on [`Cx::here`]: the waker's pcpu, or the operator's. The order of simultaneous
-//! work is Xen's (xen-spec 0.2): timers first, then `schedule`.
+//! made by code that runs on [`Cx::here`]: the waker's pcpu, or the operator's. The order of
+//! simultaneous work is Xen's (xen-spec 0.2): timers first, then `schedule`.
 
 use crate::cx::Cx;
 use core::fmt;
@@ -198,7 +198,8 @@ pub trait Scheduler: Send {
     fn remove(&mut self, cx: &mut Cx<'_>, vcpu: VcpuId);
 
     /// Where `vcpu`, which is neither queued nor running, should go. Called after `insert`, when a
-    /// flagged migration is carried out, and when its affinity or pcpu goes away. The answer must
+    /// flagged migration is carried out, and when its affinity changes or its pcpu goes away. The
+    /// pcpu that it belongs to is a valid answer where it may stay. In any case the answer must
     /// be online and in its hard affinity (the host guarantees that one exists).
     fn pick_pcpu(&mut self, cx: &mut Cx<'_>, vcpu: VcpuId) -> PcpuId {
         let allowed = cx.hard(vcpu) & cx.online();

@@ -169,8 +169,22 @@ pub struct GuestConfig {
     pub tick: Option<Duration>,
     /// What its kernel's work costs.
     pub costs: KernelCosts,
-    /// How long a task runs before another of the same priority gets its turn.
+    /// How its processes take turns.
+    pub order: ProcessOrder,
+    /// How long a task runs before another of the same priority gets its turn, under
+    /// [`ProcessOrder::Turns`].
     pub task_slice: Duration,
+}
+
+/// How the processes of a vcpu take turns.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ProcessOrder {
+    /// The highest priority runs; equals take turns of [`GuestConfig::task_slice`]. The thread of
+    /// the softirqs goes before all of them.
+    Turns,
+    /// Linux 2.6.18: who sleeps most of the time goes before who computes, and the thread of the
+    /// softirqs is a process of nice 19. A priority is a nice value with the sign turned.
+    Linux26,
 }
 
 /// What a kernel's own work costs, in processor time of the vcpu.
@@ -428,6 +442,7 @@ impl GuestConfig {
         },
         tick: None,
         costs: KernelCosts::FREE,
+        order: ProcessOrder::Turns,
         task_slice: Duration::from_millis(100),
     };
 }
@@ -452,8 +467,17 @@ impl Workload {
 }
 
 impl TaskConfig {
-    /// A priority above that of all who compute: for processes that sleep most of the time.
+    /// For processes that sleep most of the time: a priority above that of all who compute, where
+    /// priorities are fixed. Linux finds out by itself, and takes it for nice 0.
     pub const IO_BOUND: i8 = i8::MAX;
+
+    /// The nice value that the priority stands for.
+    pub(crate) fn nice(&self) -> i64 {
+        match self.priority {
+            TaskConfig::IO_BOUND => 0,
+            priority => -i64::from(priority),
+        }
+    }
 }
 
 impl From<Workload> for TaskConfig {

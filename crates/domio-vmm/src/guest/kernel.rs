@@ -153,6 +153,10 @@ pub(crate) struct Kernel {
     timer_due: bool,
     /// The timer softirq ran: processes have to be looked at.
     wake_tasks: bool,
+    /// Whether the thread of the softirqs is a process like others, and has to wait for its turn.
+    threads: bool,
+    /// Softirqs were left to it.
+    left_over: bool,
     /// What was executed for other domains.
     served: Served,
     /// Whether it is to be known.
@@ -188,6 +192,8 @@ impl Kernel {
             pending: Pending::default(),
             timer_due: false,
             wake_tasks: false,
+            threads: false,
+            left_over: false,
             served: Served::default(),
             owners,
         }
@@ -219,6 +225,23 @@ impl Kernel {
     /// Where other vcpus of the domain interrupt this one.
     pub fn ipi_port(&self) -> Option<Port> {
         self.ipi_port
+    }
+
+    /// From now on the thread of the softirqs waits until [`Kernel::run_thread`] is called.
+    pub fn has_thread_wait(&mut self) {
+        self.threads = true;
+    }
+
+    /// Whether softirqs wait for their thread.
+    #[inline]
+    pub fn wants_thread(&self) -> bool {
+        self.left_over && self.pending.any()
+    }
+
+    /// The thread of the softirqs has its turn.
+    pub fn run_thread(&mut self) {
+        self.left_over = false;
+        self.begin_softirqs(false);
     }
 
     /// Whether the timer softirq has run since the last call.
@@ -286,12 +309,12 @@ impl Kernel {
                         return KernelStep::Run(self.soft_work.left);
                     }
                     self.step_softirqs(devices, io);
-                } else if self.pending.any() {
-                    // Raised by a process, or left to the thread.
+                } else if self.pending.any() && !self.left_over {
+                    // Raised by a process or by a thread, or left to a thread that does not wait.
                     self.begin_softirqs(false);
                 } else if !self.step_item(devices, io) {
                     return KernelStep::Idle;
-                } else if !self.item_work.left.is_zero() && !self.pending.any() {
+                } else if self.item_goes_on(io) {
                     return KernelStep::Run(self.item_work.left);
                 }
             }
@@ -408,7 +431,10 @@ impl Kernel {
                     self.rounds += 1;
                     self.pending.begin_round();
                 }
-                None => self.in_softirqs = false,
+                None => {
+                    self.in_softirqs = false;
+                    self.left_over = self.threads && self.pending.any();
+                }
             },
             Soft::TimerBegins => {
                 self.soft = Soft::TimerRan;
@@ -449,6 +475,14 @@ impl Kernel {
                 }
             }
         }
+    }
+
+    /// Whether the thread that does work items executes next: what the piece before has sent or
+    /// raised goes first.
+    #[inline]
+    fn item_goes_on(&self, io: &Io<'_>) -> bool {
+        let raised = self.pending.any() && !self.left_over;
+        !self.item_work.left.is_zero() && !raised && io.kicks.is_empty() && io.far.is_empty()
     }
 
     /// Goes on with a work item; false when there is none.

@@ -21,7 +21,8 @@ pub(crate) use kernel::{Kernel, KernelStep};
 pub(crate) use pending::Pending;
 
 use crate::bus::{Device, Io, KernelIo, KernelTimer, Served, Tasklet, WorkItem};
-use crate::config::{GuestConfig, KernelTick, VcpuConfig};
+use crate::config::{GuestConfig, KernelTick, ProcessOrder, TaskConfig, VcpuConfig};
+use crate::process::order::{Chosen, Order};
 use crate::process::run::Next;
 use crate::process::task::{AfterJob, Finished, Task};
 use crate::process::Pid;
@@ -41,6 +42,8 @@ pub enum Step {
     Yield,
     /// A program has come to the end of a step: [`Guest::advance`] is to be called.
     Program,
+    /// The thread of the softirqs has its turn: [`Guest::run_thread`] is to be called.
+    Thread,
 }
 
 /// What the guest executes at the moment.
@@ -100,6 +103,8 @@ pub struct Guest {
     switch: Duration,
     /// How long the current task has executed since it got its turn.
     turn: Duration,
+    /// Which process runs next, where that is Linux's to say.
+    order: Option<Box<Order>>,
     /// Serves devices; without any, the guest knows no interrupts but timers.
     kernel: Option<Box<Kernel>>,
     /// Meaningless without one.
@@ -137,6 +142,7 @@ impl Guest {
             switch: config.costs.switch,
             tasks,
             level: Level::Idle,
+            order: None,
             kernel: None,
             pending: false,
             irq_left: Duration::ZERO,
@@ -150,6 +156,10 @@ impl Guest {
             steady: false,
             tick_at: Instant::MAX,
         };
+        if config.order == ProcessOrder::Linux26 && !guest.tasks.is_empty() {
+            let nice = vcpu.tasks.iter().map(TaskConfig::nice);
+            guest.order = Some(Box::new(Order::new(nice, start)));
+        }
         guest.find_task_wake();
         guest.set_tick(start);
         guest
@@ -177,7 +187,10 @@ impl Guest {
     }
 
     /// Has `kernel` serve the devices of this vcpu, and take its timer interrupts.
-    pub(crate) fn set_kernel(&mut self, kernel: Kernel) {
+    pub(crate) fn set_kernel(&mut self, mut kernel: Kernel) {
+        if self.order.is_some() {
+            kernel.has_thread_wait();
+        }
         self.kernel = Some(Box::new(kernel));
     }
 
@@ -249,6 +262,13 @@ impl Guest {
         }
         self.find_task_wake();
         next
+    }
+
+    /// The thread of the softirqs runs.
+    pub(crate) fn run_thread(&mut self) {
+        if let Some(kernel) = &mut self.kernel {
+            kernel.run_thread();
+        }
     }
 
     /// What the vcpu has executed for other domains; none for a guest without devices.
@@ -347,6 +367,9 @@ impl Guest {
                 if self.tasks.len() > 1 {
                     self.turn += time;
                 }
+                if let Some(order) = &mut self.order {
+                    order.ran(time);
+                }
                 if let Some(kernel) = &mut self.kernel {
                     kernel.process_served(self.tasks[task as usize].owner(), time);
                 }
@@ -356,6 +379,11 @@ impl Guest {
             Level::Kernel => {
                 if let Some(kernel) = &mut self.kernel {
                     kernel.executed(time);
+                }
+                if let Some(order) = &mut self.order
+                    && order.runs_thread()
+                {
+                    order.ran(time);
                 }
             }
             Level::Idle => assert!(time.is_zero(), "an idle guest executed for {time}"),
@@ -387,7 +415,9 @@ impl Guest {
             self.softirq_due = false;
             self.wake_tasks(now);
         }
-        if self.tasks.len() == 1 {
+        if self.order.is_some() {
+            self.step_ordered(now, jobs)
+        } else if self.tasks.len() == 1 {
             self.step_only_task(now, jobs)
         } else {
             self.step_tasks(now, jobs)
@@ -464,6 +494,54 @@ impl Guest {
                 AfterJob::Quiet => {}
             }
             self.task_wake = self.tasks[0].wakes_at();
+        }
+    }
+
+    /// As [`Guest::step_tasks`] for a guest whose processes take turns as under Linux.
+    fn step_ordered(&mut self, now: Instant, jobs: &mut Vec<Job>) -> Step {
+        loop {
+            let Some(order) = &mut self.order else {
+                return self.step_tasks(now, jobs);
+            };
+            let thread = self.kernel.as_ref().is_some_and(|k| k.wants_thread());
+            let tasks = &self.tasks;
+            let ready = |i: usize| tasks.get(i).map_or(thread, Task::ready);
+            let chosen = match order.choose(now, ready) {
+                Some(Chosen::Process(chosen)) => chosen,
+                Some(Chosen::Thread) => {
+                    self.level = Level::Kernel;
+                    return Step::Thread;
+                }
+                None => {
+                    self.level = Level::Idle;
+                    self.tick_at = Instant::MAX;
+                    return Step::Block;
+                }
+            };
+            let turn = order.turn();
+            self.level = Level::Task(chosen as u32);
+            if self.ticks && self.tick_at == Instant::MAX {
+                self.set_tick(now);
+            }
+            let left = self.tasks[chosen].left(now);
+            if !left.is_zero() {
+                return Step::Run(left.min(turn));
+            }
+            match self.tasks[chosen].finish(now) {
+                AfterJob::Yield => {
+                    if let Some(order) = &mut self.order {
+                        order.yields(now);
+                    }
+                    return Step::Yield;
+                }
+                AfterJob::Program => return Step::Program,
+                AfterJob::Report(finished) => {
+                    let task = chosen as u8;
+                    jobs.push(Job { task, finished });
+                }
+                AfterJob::Quiet => {}
+            }
+            self.find_task_wake();
         }
     }
 

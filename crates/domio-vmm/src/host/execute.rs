@@ -59,6 +59,10 @@ impl<S: Sink, D: Device> Host<S, D> {
                     self.block(queue, pcpu, vcpu, now);
                 }
                 Step::Yield => self.yields(queue, pcpu, vcpu, now),
+                Step::Thread => {
+                    self.vcpus[vcpu.index()].guest.run_thread();
+                    continue;
+                }
                 Step::Program => match self.step_program(queue, pcpu, vcpu, now) {
                     Next::GoOn | Next::Report(_) => continue,
                     Next::Yield => self.yields(queue, pcpu, vcpu, now),

@@ -48,8 +48,10 @@
 //! | `mod` | what a program is, and its steps |
 //! | `task` | a process and its progress; the workloads that only compute |
 //! | `run` | carrying out the steps of a program |
+//! | `order` | which process runs next |
 //! | `programs` | the programs that ship |
 
+pub(crate) mod order;
 pub mod programs;
 pub(crate) mod run;
 pub(crate) mod task;

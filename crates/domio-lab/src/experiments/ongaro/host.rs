@@ -14,7 +14,9 @@ use domio_net::icmp::{Pace, PingConfig, Ticks};
 use domio_net::link::{LinkConfig, Rate};
 use domio_sched::Policy;
 use domio_sim::random::RandomStream;
-use domio_vmm::config::{DomainConfig, GuestConfig, HostConfig, VcpuConfig, Workload};
+use domio_vmm::config::{
+    DomainConfig, GuestConfig, HostConfig, ProcessOrder, VcpuConfig, Workload,
+};
 use domio_vmm::evtchn::{Abi, Width};
 
 /// The driver domain.
@@ -205,6 +207,7 @@ fn guest(configuration: &Configuration, settings: &Settings) -> GuestConfig {
         },
         tick: Some(Duration::from_millis(10)),
         costs: settings.kernel,
+        order: ProcessOrder::Linux26,
         task_slice: Duration::from_millis(100),
     }
 }

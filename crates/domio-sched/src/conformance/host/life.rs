@@ -231,7 +231,10 @@ impl Host<'_> {
             Action::Affinity { vcpu, hard, soft } => {
                 if self.vcpus[vcpu.index()].exists && hard.intersects(&self.tables.online) {
                     self.set_affinity(vcpu, hard, soft);
-                    if !hard.contains(self.tables.vcpus[vcpu.index()].pcpu) {
+                    // Since 4.3 Xen places it anew in any case, before only where it has to go:
+                    // policies see both.
+                    let always = vcpu.index().is_multiple_of(2);
+                    if always || !hard.contains(self.home(vcpu)) {
                         self.relocate(vcpu);
                     }
                 }

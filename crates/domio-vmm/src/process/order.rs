@@ -1,0 +1,378 @@
+//! Which process runs next under Linux 2.6.18, the last of the O(1) scheduler (`kernel/sched.c`).
+//!
+//! Each process has a priority from 100 to 139, the smaller the sooner: its nice value, corrected
+//! by up to five either way by how much it has slept of late. Who sleeps most of the time goes
+//! before who computes, and who has used up its slice waits until all others have had theirs,
+//! unless it is interactive. The thread of the softirqs (`ksoftirqd`) is a process like the
+//! others, of nice 19.
+//!
+//! Left out: slices are counted in executed time and not in ticks, and interactive processes of
+//! equal priority take turns of a whole slice and not of a part of it
+//! (`TIMESLICE_GRANULARITY`).
+
+use alloc::vec::Vec;
+use domio_core::{Duration, Instant};
+
+/// Steps by which sleeping changes a priority (`MAX_BONUS`).
+const MAX_BONUS: u64 = 10;
+/// Slice of nice 0 (`DEF_TIMESLICE`).
+const DEFAULT_SLICE: Duration = Duration::from_millis(100);
+/// The shortest slice (`MIN_TIMESLICE`).
+const LEAST_SLICE: Duration = Duration::from_millis(5);
+/// Most sleep that counts (`NS_MAX_SLEEP_AVG`).
+const MAX_SLEEP: u64 = DEFAULT_SLICE.as_nanos() * MAX_BONUS;
+/// How much better than its nice value a priority has to be to count as interactive, at nice 0
+/// (`INTERACTIVE_DELTA`).
+const INTERACTIVE_DELTA: i64 = 2;
+/// Nice value of the thread of the softirqs.
+const THREAD_NICE: i64 = 19;
+
+/// A process, as the scheduler sees it.
+#[derive(Clone, Debug)]
+struct Process {
+    nice: i64,
+    /// From 100 to 139.
+    priority: i64,
+    /// How much it has slept of late, in ns.
+    slept: u64,
+    /// One long sleep has brought it to where it is: more of them do not raise it further.
+    long_sleeper: bool,
+    slice: Duration,
+    ready: bool,
+    /// It has used up its slice and waits for the others.
+    expired: bool,
+    /// Its place among those of equal priority.
+    place: u64,
+    /// When it began to sleep, or to wait in the expired array.
+    since: Instant,
+    /// What it has executed since it was chosen.
+    ran: Duration,
+}
+
+/// Who is chosen.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Chosen {
+    /// The process with this number.
+    Process(usize),
+    /// The thread of the softirqs.
+    Thread,
+}
+
+/// The scheduler of one vcpu.
+#[derive(Clone, Debug)]
+pub(crate) struct Order {
+    /// The guest's processes, and the thread as the last.
+    processes: Vec<Process>,
+    current: Option<usize>,
+    next_place: u64,
+    /// When the first process came into the expired array.
+    first_expired: Option<Instant>,
+}
+
+impl Process {
+    fn new(nice: i64, start: Instant) -> Self {
+        let nice = nice.clamp(-20, 19);
+        let mut process = Process {
+            nice,
+            priority: 0,
+            slept: 0,
+            long_sleeper: false,
+            slice: Duration::ZERO,
+            ready: false,
+            expired: false,
+            place: 0,
+            since: start,
+            ran: Duration::ZERO,
+        };
+        process.slice = process.full_slice();
+        process.set_priority();
+        process
+    }
+
+    fn bonus(&self) -> u64 {
+        self.slept * MAX_BONUS / MAX_SLEEP
+    }
+
+    fn static_priority(&self) -> i64 {
+        120 + self.nice
+    }
+
+    /// `effective_prio`.
+    fn set_priority(&mut self) {
+        let corrected = self.static_priority() - (self.bonus() as i64 - MAX_BONUS as i64 / 2);
+        self.priority = corrected.clamp(100, 139);
+    }
+
+    /// `task_timeslice`: from 800 ms at nice -20 over 100 ms at 0 to 5 ms at 19.
+    fn full_slice(&self) -> Duration {
+        let base = match self.nice < 0 {
+            true => DEFAULT_SLICE * 4,
+            false => DEFAULT_SLICE,
+        };
+        let scaled = base * (140 - self.static_priority()) as u64 / 20;
+        scaled.max(LEAST_SLICE)
+    }
+
+    /// `DELTA`.
+    fn delta(&self) -> i64 {
+        let scaled = (self.nice + 20) * MAX_BONUS as i64 / 40;
+        scaled - 20 * MAX_BONUS as i64 / 40 + INTERACTIVE_DELTA
+    }
+
+    /// `TASK_INTERACTIVE`.
+    fn is_interactive(&self) -> bool {
+        self.priority <= self.static_priority() - self.delta()
+    }
+
+    /// `recalc_task_prio`: it wakes after a sleep of `slept` ns.
+    fn wake(&mut self, slept: u64) {
+        // What a sleep of any length brings at once (`INTERACTIVE_SLEEP`): just interactive.
+        let steps = MAX_BONUS as i64 / 2 + self.delta() + 1;
+        let ceiling = (MAX_SLEEP / MAX_BONUS * steps.max(0) as u64).saturating_sub(1);
+        if slept > ceiling && self.slept < ceiling {
+            self.slept = ceiling;
+            self.long_sleeper = true;
+        } else if self.long_sleeper {
+            self.slept = self.slept.max(ceiling.min(self.slept + slept));
+        } else {
+            self.slept += slept;
+        }
+        self.slept = self.slept.min(MAX_SLEEP);
+        self.set_priority();
+    }
+
+    /// What `schedule` does with who gives the processor away: the more it has slept, the less
+    /// executing takes from that.
+    fn leave(&mut self) {
+        let ran = core::mem::take(&mut self.ran).as_nanos().min(MAX_SLEEP);
+        self.slept = self.slept.saturating_sub(ran / self.bonus().max(1));
+        if ran > 0 {
+            self.long_sleeper = false;
+        }
+    }
+}
+
+impl Order {
+    /// The scheduler of processes of these nice values, at `start`.
+    pub fn new(nice: impl Iterator<Item = i64>, start: Instant) -> Self {
+        let all = nice.chain([THREAD_NICE]);
+        Order {
+            processes: all.map(|nice| Process::new(nice, start)).collect(),
+            current: None,
+            next_place: 0,
+            first_expired: None,
+        }
+    }
+
+    /// Who was chosen has executed for `time`.
+    #[inline]
+    pub fn ran(&mut self, time: Duration) {
+        if let Some(current) = self.current {
+            let process = &mut self.processes[current];
+            process.ran += time;
+            process.slice = process.slice.saturating_sub(time);
+        }
+    }
+
+    /// Who was chosen yields: it goes behind all others (`sys_sched_yield`).
+    pub fn yields(&mut self, now: Instant) {
+        if let Some(current) = self.current.take() {
+            let process = &mut self.processes[current];
+            process.leave();
+            process.expired = true;
+            process.place = self.next_place;
+            self.next_place += 1;
+            self.first_expired.get_or_insert(now);
+        }
+    }
+
+    /// Whether the thread is who was chosen.
+    pub fn runs_thread(&self) -> bool {
+        self.current == Some(self.processes.len() - 1)
+    }
+
+    /// Chooses who executes from `now` on among those of whom `ready` says that they want to, with
+    /// the thread as the last. `None` when nobody does.
+    pub fn choose(&mut self, now: Instant, ready: impl Fn(usize) -> bool) -> Option<Chosen> {
+        for i in 0..self.processes.len() {
+            let place = self.next_place;
+            let process = &mut self.processes[i];
+            match (process.ready, ready(i)) {
+                (false, true) => {
+                    process.ready = true;
+                    process.expired = false;
+                    process.wake(now.saturating_since(process.since).as_nanos());
+                    process.place = place;
+                    self.next_place += 1;
+                }
+                (true, false) => {
+                    process.leave();
+                    process.ready = false;
+                    process.since = now;
+                    if self.current == Some(i) {
+                        self.current = None;
+                    }
+                }
+                _ => {}
+            }
+        }
+        if let Some(current) = self.current
+            && self.processes[current].slice.is_zero()
+        {
+            self.end_slice(current, now);
+        }
+        let next = self.first(false).or_else(|| {
+            // Everybody has had a turn: the arrays change places.
+            self.first_expired = None;
+            for process in &mut self.processes {
+                process.expired = false;
+            }
+            self.first(false)
+        })?;
+        if self.current != Some(next) {
+            if let Some(before) = self.current.replace(next) {
+                self.processes[before].leave();
+            }
+            self.processes[next].ran = Duration::ZERO;
+        }
+        Some(match next + 1 == self.processes.len() {
+            true => Chosen::Thread,
+            false => Chosen::Process(next),
+        })
+    }
+
+    /// How long who was chosen may go on; [`Duration::MAX`] when nobody else wants to.
+    pub fn turn(&self) -> Duration {
+        let Some(current) = self.current else {
+            return Duration::MAX;
+        };
+        let mut others = self.processes.iter().enumerate();
+        match others.any(|(i, p)| i != current && p.ready) {
+            true => self.processes[current].slice,
+            false => Duration::MAX,
+        }
+    }
+
+    /// The slice of `i` is used up.
+    fn end_slice(&mut self, i: usize, now: Instant) {
+        let starving = self.is_starving(now);
+        let process = &mut self.processes[i];
+        process.leave();
+        process.set_priority();
+        process.slice = process.full_slice();
+        process.expired = !process.is_interactive() || starving;
+        process.place = self.next_place;
+        self.next_place += 1;
+        if process.expired {
+            self.first_expired.get_or_insert(now);
+        }
+        self.current = None;
+    }
+
+    /// `EXPIRED_STARVING`: whether those in the expired array wait for too long because others are
+    /// interactive.
+    fn is_starving(&self, now: Instant) -> bool {
+        let ready = self.processes.iter().filter(|p| p.ready).count() as u64;
+        let limit = Duration::from_nanos(MAX_SLEEP * ready);
+        self.first_expired
+            .is_some_and(|first| now.saturating_since(first) >= limit)
+    }
+
+    /// The first of those that are ready, in the active array or in the expired one.
+    fn first(&self, expired: bool) -> Option<usize> {
+        let all = self.processes.iter().enumerate();
+        let ready = all.filter(|(_, p)| p.ready && p.expired == expired);
+        let first = ready.min_by_key(|(_, p)| (p.priority, p.place));
+        first.map(|(i, _)| i)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: fn(u64) -> Duration = Duration::from_millis;
+
+    fn at(ms: u64) -> Instant {
+        Instant::ZERO + MS(ms)
+    }
+
+    /// Two processes of nice 0, and the thread.
+    fn two() -> Order {
+        Order::new([0, 0].into_iter(), Instant::ZERO)
+    }
+
+    #[test]
+    fn slices_and_priorities_are_those_of_the_table() {
+        let of = |nice| Process::new(nice, Instant::ZERO);
+        let slices = [-20, -1, 0, 10, 19].map(|nice| of(nice).full_slice());
+        assert_eq!(slices, [MS(800), MS(420), MS(100), MS(50), MS(5)]);
+        // Without any sleep five below the nice value; with all of it five above.
+        assert_eq!(of(0).priority, 125);
+        let mut sleeper = of(0);
+        sleeper.slept = MAX_SLEEP;
+        sleeper.set_priority();
+        assert_eq!(sleeper.priority, 115);
+        // Interactive from two above on at nice 0, hardly ever at 19.
+        assert_eq!([of(0).delta(), of(19).delta(), of(-20).delta()], [2, 6, -3]);
+    }
+
+    #[test]
+    fn who_computes_takes_turns_of_a_slice() {
+        let mut order = two();
+        let both = |i: usize| i < 2;
+        assert_eq!(order.choose(at(0), both), Some(Chosen::Process(0)));
+        assert_eq!(order.turn(), MS(100));
+        order.ran(MS(60));
+        assert_eq!(order.choose(at(60), both), Some(Chosen::Process(0)));
+        assert_eq!(order.turn(), MS(40), "an interrupt does not end the turn");
+        order.ran(MS(40));
+        assert_eq!(order.choose(at(100), both), Some(Chosen::Process(1)));
+        order.ran(MS(100));
+        assert_eq!(order.choose(at(200), both), Some(Chosen::Process(0)));
+        assert_eq!(order.choose(at(200), |i| i == 0), Some(Chosen::Process(0)));
+        assert_eq!(order.turn(), Duration::MAX, "alone");
+    }
+
+    #[test]
+    fn who_sleeps_preempts_who_computes() {
+        let mut order = two();
+        assert_eq!(order.choose(at(0), |i| i == 0), Some(Chosen::Process(0)));
+        order.ran(MS(50));
+        // It has slept for 50 ms, half a step: no better than the other, who came first.
+        let both = |i: usize| i < 2;
+        assert_eq!(order.choose(at(50), both), Some(Chosen::Process(0)));
+        order.ran(MS(50));
+        assert_eq!(order.choose(at(100), both), Some(Chosen::Process(1)));
+        order.ran(MS(1));
+        assert_eq!(order.choose(at(101), |i| i == 0), Some(Chosen::Process(0)));
+        // After 400 ms more it is four steps above.
+        order.ran(MS(99));
+        assert_eq!(order.choose(at(501), both), Some(Chosen::Process(1)));
+    }
+
+    #[test]
+    fn one_long_sleep_makes_interactive_and_no_more() {
+        let mut process = Process::new(0, Instant::ZERO);
+        process.wake(3_600_000_000_000);
+        // 8 of 10 steps, less a nanosecond: 7 steps.
+        assert_eq!((process.bonus(), process.priority), (7, 118));
+        assert!(process.is_interactive());
+        process.wake(3_600_000_000_000);
+        assert_eq!(process.bonus(), 7);
+    }
+
+    #[test]
+    fn the_thread_of_the_softirqs_waits_for_a_turn() {
+        let mut order = two();
+        let thread = 2;
+        let all = |i: usize| i == 0 || i == thread;
+        assert_eq!(order.choose(at(0), all), Some(Chosen::Process(0)));
+        order.ran(MS(100));
+        // The one that computes has used up its slice.
+        assert_eq!(order.choose(at(100), all), Some(Chosen::Thread));
+        assert!(order.runs_thread());
+        order.ran(MS(5));
+        assert_eq!(order.choose(at(105), all), Some(Chosen::Process(0)));
+    }
+}
