@@ -2,7 +2,7 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`loopback`] | virtual disks in the driver domain's memory, and the example of how a device model is written |
+//! | [`loopback`] | virtual disks in the driver domain's memory: the example of a device model |
 #![no_std]
 
 extern crate alloc;

@@ -1,12 +1,13 @@
 //! The operating system on one vcpu of a guest: interrupts, softirqs, processes.
 //!
-//! A guest knows nothing of pcpus or scheduling. The host tells it how long it executed
-//! ([`Guest::executed`]), delivers interrupts and asks what it does next. Interrupt work runs before
-//! softirq work, softirq work before processes.
+//! A guest knows nothing of pcpus or scheduling. The host says how long the guest executed
+//! ([`Guest::executed`]), delivers interrupts, and asks what the guest does next. Interrupt work
+//! runs before softirq work, softirq work before processes.
 //!
-//! A guest that a device model serves has event channels, and all its interrupts come by way of
-//! them ([`Guest::step_kernel`], `kernel.rs`). One without knows no interrupt but its timer's
-//! ([`Guest::interrupt`]): handler and softirq are two pieces of work, and there is nothing to scan.
+//! A guest that a device model serves has event channels, and all interrupts come by way of these
+//! ([`Guest::step_kernel`], `kernel.rs`). A guest without knows no interrupt but the timer's
+//! ([`Guest::interrupt`]): handler and softirq are two pieces of work, and there is nothing to
+//! scan.
 //!
 //! | file | holds |
 //! |---|---|
@@ -228,8 +229,9 @@ impl Guest {
         step
     }
 
-    /// Goes on with the program that [`Step::Program`] was about, on vcpu `vcpu` of its domain. What
-    /// follows besides looking at what the guest does next; a finished job is appended to `jobs`.
+    /// Goes on with the program that [`Step::Program`] was about, on vcpu `vcpu` of its domain. The
+    /// answer is what follows besides looking at what the guest does next. A finished job is
+    /// appended to `jobs`.
     pub(crate) fn advance<D: Device>(
         &mut self,
         vcpu: VcpuName,
