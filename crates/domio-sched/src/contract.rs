@@ -169,8 +169,8 @@ pub trait Scheduler: Send {
     /// Called before the first `insert` of a domain and whenever an operator changes them.
     fn set_domain(&mut self, cx: &mut Cx<'_>, domain: DomainId, params: &ParamValues);
 
-    /// Values of [`Descriptor::params`] in force (Xen's `XEN_SYSCTL_SCHEDOP_getinfo`); `None` from a
-    /// policy of whose parameters none can change.
+    /// Values of [`Descriptor::params`] in force (Xen's `XEN_SYSCTL_SCHEDOP_getinfo`); `None` from
+    /// a policy of whose parameters none can change.
     fn params(&self) -> Option<&ParamValues> {
         None
     }

@@ -222,6 +222,17 @@ impl Scheduler for Null {
         }
     }
 
+    fn resume(&mut self, cx: &mut Cx<'_>, runnable: &[VcpuId]) {
+        // Who runs already has its pcpu; the others take what is left.
+        for &vcpu in runnable.iter().filter(|v| cx.is_current(**v)) {
+            let pcpu = cx.vcpu(vcpu).pcpu;
+            self.owner[pcpu.index()] = Some(vcpu);
+        }
+        for &vcpu in runnable {
+            self.wake(cx, vcpu, Wake::Event);
+        }
+    }
+
     fn dump(&self, out: &mut dyn fmt::Write) -> fmt::Result {
         writeln!(out, "owner by pcpu: {:?}", self.owner)?;
         writeln!(out, "waiting: {:?}", self.waiting)

@@ -18,9 +18,9 @@ pub struct Policy {
     /// Checks a change in a run from values of [`Descriptor::params`], the first argument, to
     /// others, the second one. `set_params` of the policy refuses what this refuses.
     pub validate_change: fn(&ParamValues, &ParamValues) -> Result<(), Conflict>,
-    /// Checks, as `validate`, the values of [`Descriptor::domain_params`] of a domain, the third argument,
-    /// under values of [`Descriptor::params`], the first one. `set_domain` of the policy copes
-    /// with whatever this refuses.
+    /// Checks, as `validate`, the values of [`Descriptor::domain_params`] of a domain, the third
+    /// argument, under values of [`Descriptor::params`], the first one. `set_domain` of the policy
+    /// copes with whatever this refuses.
     pub validate_domain: fn(&ParamValues, DomainId, &ParamValues) -> Result<(), Conflict>,
 }
 

@@ -365,8 +365,8 @@ pub(super) struct TickRecord {
     pub adds: Duration,
 }
 
-/// From the expiry of credit's tick to its record (PICKED_CPU), which comes before the reading of the
-/// clock. Slices and ticks that were late by the same guest's timer differ by 1.15 us.
+/// From the expiry of credit's tick to its record (PICKED_CPU), which comes before the reading of
+/// the clock. Slices and ticks that were late by the same guest's timer differ by 1.15 us.
 pub(super) const TICK_TO_RECORD: Duration = Duration::from_nanos(1_750);
 
 impl TickRecord {

@@ -9,7 +9,7 @@ use crate::cx::Pause;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
-use domio_core::{CpuSet, DomainId, Instant, ParamValues, PcpuId, VcpuId};
+use domio_core::{CpuSet, DomainId, Instant, PcpuId, VcpuId};
 
 /// One line of the log.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -64,34 +64,25 @@ pub enum Call {
     Timer(PcpuId, u8),
 }
 
-/// A change of the parameters of the policy as a whole.
+/// A change of one of the parameters of the policy as a whole.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ParamChange {
-    /// Those that were in force.
-    pub before: ParamValues,
-    /// Those that were asked for.
-    pub wanted: ParamValues,
-    /// Whether the policy took them.
+    /// Which.
+    pub name: &'static str,
+    /// The value that was asked for.
+    pub value: i64,
+    /// Whether the policy took it.
     pub taken: bool,
-    /// Those that the policy says are in force now.
-    pub after: ParamValues,
+    /// Whether the policy says then that just the change is in force, or nothing of it if refused.
+    pub as_told: bool,
+    /// What `tslice_ms` has to be from now on, if the policy has that.
+    pub tslice_ms: Option<i64>,
 }
 
 impl fmt::Display for ParamChange {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("set_params(")?;
-        let mut comma = "";
-        for (i, spec) in self.wanted.specs().iter().enumerate() {
-            let value = self.wanted.get(i);
-            if value != self.before.get(i) {
-                write!(f, "{comma}{} = {}", spec.name, spec.show(value))?;
-                comma = ", ";
-            }
-        }
-        f.write_str(match self.taken {
-            true => ")",
-            false => "), refused",
-        })
+        let refused = if self.taken { "" } else { ", refused" };
+        write!(f, "set_params({} = {}){refused}", self.name, self.value)
     }
 }
 

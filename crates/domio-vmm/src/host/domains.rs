@@ -1,8 +1,8 @@
 //! Creation and destruction of domains, what an operator does, and pcpu hotplug.
 
 use super::{Cause, Event, Host, Queue, Vcpu};
-use crate::config::{Action, DomainConfig};
 use crate::bus::{Device, Traffic};
+use crate::config::{Action, DomainConfig, HostConfig};
 use crate::guest::Guest;
 use alloc::format;
 use alloc::vec::Vec;
@@ -363,4 +363,15 @@ impl<S: Sink, D: Device> Host<S, D> {
         // It looks for work, as a pcpu that comes up does.
         self.raise(queue, pcpu, now, Cause::Operator);
     }
+}
+
+/// Whether an affinity, hard or soft, says nothing for every vcpu, from beginning to end: `of`
+/// picks it from those of a vcpu, hard and soft.
+pub(super) fn says_nothing(config: &HostConfig, of: impl Fn(CpuSet, CpuSet) -> CpuSet) -> bool {
+    let mut vcpus = config.domains.iter().flat_map(|d| &d.vcpus);
+    let pins = |(_, action): &(Instant, Action)| match action {
+        Action::Pin { hard, soft, .. } => of(*hard, *soft) != CpuSet::ALL,
+        _ => false,
+    };
+    vcpus.all(|v| of(v.hard, v.soft) == CpuSet::ALL) && !config.actions.iter().any(pins)
 }

@@ -159,9 +159,7 @@ impl<S: Sink, D: Device> Host<S, D> {
 
     pub(super) fn guest_timer(&mut self, queue: &mut Queue, vcpu: VcpuId, now: Instant) {
         let pcpu = self.tables.vcpus[vcpu.index()].pcpu;
-        if !self.free
-            && let Expiry::Later(at) = self.guest_expiry(vcpu, pcpu, now)
-        {
+        if let Expiry::Later(at) = self.guest_expiry(vcpu, pcpu, now) {
             queue.arm(self.vcpus[vcpu.index()].timer, at);
             return;
         }
@@ -256,7 +254,7 @@ impl<S: Sink, D: Device> Host<S, D> {
             }
         }
         // A pass that the wake-up asked for has this work in its lead.
-        if !self.free && self.pcpus[on].phase == Phase::Guest {
+        if self.pcpus[on].phase == Phase::Guest {
             self.steal(queue, on, now, cost);
         }
     }

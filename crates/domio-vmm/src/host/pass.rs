@@ -67,9 +67,7 @@ impl<S: Sink, D: Device> Host<S, D> {
         } else {
             self.switch(queue, pcpu, now, worked, current, next);
         }
-        if !self.free {
-            self.program_slice(queue, pcpu, now);
-        }
+        self.program_slice(queue, pcpu, now);
     }
 
     /// A slice timer that becomes the first of the timers of `pcpu` raises their softirq, which
@@ -77,6 +75,9 @@ impl<S: Sink, D: Device> Host<S, D> {
     /// (xen-spec 0.3, 4.x).
     #[inline]
     fn program_slice(&mut self, queue: &mut Queue, pcpu: PcpuId, now: Instant) {
+        if self.free {
+            return;
+        }
         let p = &self.pcpus[pcpu];
         let softirq = &self.profile.softirq;
         let end_of_softirq = p.stage_at + softirq.after_pass;
@@ -210,7 +211,7 @@ impl<S: Sink, D: Device> Host<S, D> {
         }
         self.tables.pcpus[pcpu].current = next;
         let cost = self.profile.switch + worked;
-        if self.free || cost.is_zero() {
+        if cost.is_zero() {
             self.switched(queue, pcpu, now, prev, next);
         } else {
             let p = &mut self.pcpus[pcpu];
@@ -273,9 +274,7 @@ impl<S: Sink, D: Device> Host<S, D> {
             if v.ticks {
                 self.start_tick(queue, pcpu, vcpu, now);
             }
-            if !self.free {
-                refill = self.refill(pcpu, vcpu);
-            }
+            refill = self.refill(pcpu, vcpu);
         }
         if let Some(vcpu) = prev {
             if self.tells_saved {
@@ -310,19 +309,23 @@ impl<S: Sink, D: Device> Host<S, D> {
             p.again = false;
             self.raise(queue, pcpu, now, Cause::Ipi);
         } else if let Some(vcpu) = next {
-            let resume = if self.free {
-                Duration::ZERO
-            } else {
-                self.profile.resume + refill
-            };
+            let resume = self.profile.resume + refill;
             self.go_on(queue, pcpu, vcpu, now + resume);
         }
     }
 
     /// Time that `vcpu` needs before it makes progress on `pcpu` again.
-    #[inline(never)]
+    #[inline]
     fn refill(&mut self, pcpu: PcpuId, vcpu: VcpuId) -> Duration {
-        let profile = self.profile;
+        if !self.has_caches {
+            return Duration::ZERO;
+        }
+        self.refill_caches(pcpu, vcpu)
+    }
+
+    #[inline(never)]
+    fn refill_caches(&mut self, pcpu: PcpuId, vcpu: VcpuId) -> Duration {
+        let profile = &self.profile;
         let p = &mut self.pcpus[pcpu];
         let undisturbed = p.last_vcpu == Some(vcpu);
         p.last_vcpu = Some(vcpu);

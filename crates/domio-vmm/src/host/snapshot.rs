@@ -6,7 +6,7 @@
 //! ([`Scheduler::resume`](domio_sched::Scheduler::resume)).
 
 use super::hold::Hold;
-use super::{Cause, Host, Queue};
+use super::{Cause, Event, Host, Queue};
 use crate::bus::Device;
 use alloc::vec::Vec;
 use domio_core::{Instant, PcpuId, Runstate, Sink, VcpuId, VcpuName};
@@ -137,6 +137,10 @@ impl<S: Sink, D: Device> Host<S, D> {
             if self.tables.pcpus[pcpu].current.is_some() {
                 self.go(queue, pcpu, snapshot.at);
             }
+        }
+        if !self.due.is_empty() {
+            // The policy has asked for passes, which come when the run begins.
+            queue.post(snapshot.at, Event::Begin);
         }
     }
 

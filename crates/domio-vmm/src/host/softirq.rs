@@ -46,11 +46,7 @@ impl<S: Sink, D: Device> Host<S, D> {
                 };
                 p.stage_at = now;
                 self.halt(queue, pcpu, now);
-                if self.free {
-                    self.due.push(pcpu);
-                } else {
-                    self.enter(queue, pcpu, cause);
-                }
+                self.enter(queue, pcpu, cause);
             }
             Phase::Entering => {
                 if cause == Cause::Wake {
@@ -62,8 +58,17 @@ impl<S: Sink, D: Device> Host<S, D> {
     }
 
     /// Lets the time from `cause` to the pass go by.
-    #[inline(never)]
+    #[inline(always)]
     fn enter(&mut self, queue: &mut Queue, pcpu: PcpuId, cause: Cause) {
+        if self.free {
+            self.due.push(pcpu);
+        } else {
+            self.enter_at_cost(queue, pcpu, cause);
+        }
+    }
+
+    #[inline(never)]
+    fn enter_at_cost(&mut self, queue: &mut Queue, pcpu: PcpuId, cause: Cause) {
         let lead = self.lead(cause);
         let handled = self.handled(queue, pcpu);
         let p = &mut self.pcpus[pcpu];
@@ -154,17 +159,17 @@ impl<S: Sink, D: Device> Host<S, D> {
 
     /// A timer of `pcpu` expires now, which is `at` by the clock of the machine. Says what becomes
     /// of it; `work` is the time that its handler takes from the interrupt on.
+    ///
+    /// Xen 4.x programs the hardware no earlier than the slop after the end of the last timer
+    /// softirq. Timers that expire while the softirq is entered run in it, one after the other.
     #[inline]
     pub(super) fn expire(&mut self, pcpu: PcpuId, at: Instant, work: Duration) -> Expiry {
         if self.free {
-            Expiry::Runs { until: at }
-        } else {
-            self.expire_at_cost(pcpu, at, work)
+            return Expiry::Runs { until: at };
         }
+        self.expire_at_cost(pcpu, at, work)
     }
 
-    /// Xen 4.x programs the hardware no earlier than the slop after the end of the last timer
-    /// softirq. Timers that expire while the softirq is entered run in it, one after the other.
     fn expire_at_cost(&mut self, pcpu: PcpuId, at: Instant, work: Duration) -> Expiry {
         let late = self.version >= XenVersion::V4_0;
         let entry = self.profile.softirq.entry;
@@ -381,11 +386,7 @@ impl<S: Sink, D: Device> Host<S, D> {
         now: Instant,
         cause: Cause,
     ) {
-        let worked = if self.free {
-            Duration::ZERO
-        } else {
-            self.count_work(on, cause)
-        };
+        let worked = self.count_work(on, cause);
         // Nothing below asks the policy, so nothing is added meanwhile.
         let mut next = 0;
         while let Some(effect) = self.effects.get(next) {
@@ -416,9 +417,7 @@ impl<S: Sink, D: Device> Host<S, D> {
                 }
             }
         }
-        if !self.free {
-            self.spend_work(queue, on, cause, worked);
-        }
+        self.spend_work(queue, on, cause, worked);
         self.effects.clear();
     }
 
@@ -436,7 +435,7 @@ impl<S: Sink, D: Device> Host<S, D> {
 
     /// The time for the work that the policy has reported in a call; timers that it sets count
     /// from their end.
-    #[inline(never)]
+    #[inline]
     fn count_work(&mut self, on: PcpuId, cause: Cause) -> Duration {
         let worked = self.take_work();
         if cause == Cause::PolicyTimer && !worked.is_zero() {
@@ -446,7 +445,7 @@ impl<S: Sink, D: Device> Host<S, D> {
     }
 
     /// Puts a pass that is to come off by the work of the call that asked for it.
-    #[inline(never)]
+    #[inline]
     fn spend_work(&mut self, queue: &mut Queue, on: PcpuId, cause: Cause, worked: Duration) {
         if cause == Cause::PolicyTimer && !worked.is_zero() {
             // The softirq has to be done before the pass.

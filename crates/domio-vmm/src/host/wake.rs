@@ -50,7 +50,7 @@ impl<S: Sink, D: Device> Host<S, D> {
             // and not used: to use what was written a moment ago would be to wait for it.
             if let [Effect::Tickle(pcpu)] = &self.effects[..]
                 && *pcpu == on
-                && self.free
+                && !self.prices_work
                 && self.tables.online.contains(on)
             {
                 self.effects.clear();

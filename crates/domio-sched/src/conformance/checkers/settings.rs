@@ -4,7 +4,7 @@ use super::{Checker, World};
 use crate::conformance::log::{Call, LogEntry, What};
 use alloc::boxed::Box;
 use alloc::string::String;
-use domio_core::{Duration, ParamValues};
+use domio_core::Duration;
 
 pub(super) fn in_force() -> Box<dyn Checker> {
     Box::new(ParametersInForce { slice: None })
@@ -23,14 +23,10 @@ impl Checker for ParametersInForce {
     fn entry(&mut self, _: &World, entry: &LogEntry) -> Option<String> {
         match entry.what {
             What::Call(Call::SetParams(change)) => {
-                let (expected, how) = match change.taken {
-                    true => (change.wanted, "taken"),
-                    false => (change.before, "refused"),
-                };
-                self.slice = slice_of(&expected);
-                (change.after != expected).then(|| {
-                    alloc::format!("{change} was {how}, but that is not what is in force then")
-                })
+                let slice = |ms: i64| Duration::from_millis(ms as u64);
+                self.slice = change.tslice_ms.map(slice);
+                let wrong = || alloc::format!("{change}, but what is in force then is not that");
+                (!change.as_told).then(wrong)
             }
             What::Call(Call::Schedule(p, _, pick)) => {
                 let (most, slice) = (self.slice?, pick.time_slice?);
@@ -41,9 +37,4 @@ impl Checker for ParametersInForce {
             _ => None,
         }
     }
-}
-
-fn slice_of(params: &ParamValues) -> Option<Duration> {
-    let ms = params.by_name("tslice_ms")?;
-    Some(Duration::from_millis(ms as u64))
 }

@@ -252,7 +252,7 @@ impl Host<'_> {
         }
     }
 
-    fn set_policy(&mut self, name: &str, value: i64) {
+    fn set_policy(&mut self, name: &'static str, value: i64) {
         let changeable = self.policy.descriptor().changeable;
         let Some(&before) = self.policy.params() else {
             return;
@@ -264,12 +264,13 @@ impl Host<'_> {
         }
         let change = |s: &mut dyn Scheduler, cx: &mut Cx<'_>| {
             let taken = s.set_params(cx, &wanted).is_ok();
-            let after = *s.params().expect("a policy goes on telling its parameters");
+            let expected = if taken { wanted } else { before };
             ParamChange {
-                before,
-                wanted,
+                name,
+                value,
                 taken,
-                after,
+                as_told: s.params() == Some(&expected),
+                tslice_ms: expected.by_name("tslice_ms"),
             }
         };
         self.call(change, |change| Call::SetParams(*change));
