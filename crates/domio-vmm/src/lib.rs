@@ -40,8 +40,8 @@
 //!  17  guest/kernel.rs        step                  upcall, scan, the timer's handler, softirqs
 //!  18  guest/mod.rs           step, wake_tasks      the softirq wakes processes that are due
 //!  19  process/task.rs        wake_due              ready from now on
-//!  20  guest/mod.rs           step_tasks, or step_ordered: the process of the highest priority, or
-//!      process/order.rs         choose              the one that Linux 2.6.18 would run
+//!  20  guest/mod.rs           step_tasks            the process of the highest priority, or
+//!      process/order.rs         choose              the process that Linux 2.6.18 would run
 //!  21  host/io.rs             step_program          a process that runs a program
 //!  22  process/run.rs         advance               the switch to it, then its next step:
 //!  23  process/programs/*.rs    Program::next       compute, call, wait, sleep ...
@@ -50,9 +50,9 @@
 //!                                                   raise and a pass, as from 9 on
 //! ```
 //!
-//! Where nothing takes time ([`Profile::is_free`]), each phase ends at the instant in which it
-//! began. A guest without devices has no upcalls: 16 and 17 fall away, and 18 spends the time of
-//! the timer's handler and of its softirq. A process of the workloads that only compute has no
+//! Where nothing takes time ([`Profile::is_free`]), each phase ends at the instant in which the
+//! phase began. A guest without devices has no upcalls: 16 and 17 fall away, and 18 spends the time
+//! of the timer's handler and of its softirq. A process of the workloads that only compute has no
 //! program: `process/task.rs` knows the next step instead of 21 to 23. A controller's process makes
 //! hypercalls (`host/control.rs`) at 22.
 //!

@@ -275,8 +275,8 @@ impl KernelIo<'_, '_> {
         self.pending.queue(item);
     }
 
-    /// Wakes a process of this domain from a call that blocks, or from a wait. If the process lives on
-    /// another vcpu of the domain, that vcpu gets an IPI.
+    /// Wakes a process of this domain from a call that blocks, or from a wait. If the process lives
+    /// on another vcpu of the domain, that vcpu gets an IPI.
     #[inline]
     pub fn wake(&mut self, process: Pid) {
         if process.vcpu == self.vcpu.index {
