@@ -12,6 +12,7 @@ mod life;
 mod probe;
 mod random;
 mod snapshot;
+mod softirq_thread;
 mod softirqs;
 mod ticks;
 mod upcalls;
