@@ -58,7 +58,7 @@ impl NetworkConfig {
     }
 
     /// Gives `domains` the processes with which they take part in the flows
-    /// ([`NetworkConfig::processes`]), where the network is number `device` on the bus. They live
+    /// (`NetworkConfig::processes`), where the network is number `device` on the bus. They live
     /// on the vcpus of their interfaces.
     pub fn equip(&self, device: u16, domains: &mut [DomainConfig]) {
         for domain in domains {

@@ -5,7 +5,7 @@
 //! runs before softirq work, softirq work before processes.
 //!
 //! A guest that a device model serves has event channels, and all interrupts come by way of these
-//! ([`Guest::step_kernel`], `kernel.rs`). A guest without knows no interrupt but the timer's
+//! (`Guest::step_kernel`, `kernel.rs`). A guest without knows no interrupt but the timer's
 //! ([`Guest::interrupt`]): handler and softirq are two pieces of work, and there is nothing to
 //! scan.
 //!
@@ -41,9 +41,9 @@ pub enum Step {
     Block,
     /// Gives the pcpu away, though it has more to do.
     Yield,
-    /// A program has come to the end of a step: [`Guest::advance`] is to be called.
+    /// A program has come to the end of a step: `Guest::advance` is to be called.
     Program,
-    /// The thread of the softirqs has its turn: [`Guest::run_thread`] is to be called.
+    /// The thread of the softirqs has its turn: `Guest::run_thread` is to be called.
     Thread,
 }
 
