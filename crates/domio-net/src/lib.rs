@@ -17,7 +17,7 @@
 //! | [`udp`] | a source with a fixed rate, a sink |
 //! | [`icmp`] | ping, and who answers it |
 //! | [`neighbor`] | who answers at an address, and who has stopped to |
-//! | [`peer`] | a remote host that is never the bottleneck |
+//! | [`peer`] | one end of flows: a remote host that is never the bottleneck, or a guest's stack |
 //! | [`host`] | all of it in a simulated host: driver domain, interfaces, guests |
 //!
 //! Packets have no contents: a [`packet::Packet`] is a few numbers, copied around. After the first
