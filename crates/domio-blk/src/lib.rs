@@ -2,7 +2,7 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`loopback`] | virtual disks in the driver domain's memory; the example of a device model |
+//! | [`loopback`] | virtual disks in the driver domain's memory: the example of a device model |
 #![no_std]
 
 extern crate alloc;

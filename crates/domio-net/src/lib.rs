@@ -17,7 +17,7 @@
 //! | [`udp`] | a source with a fixed rate, a sink |
 //! | [`icmp`] | ping, and who answers it |
 //! | [`neighbor`] | who answers at an address, and who has stopped to |
-//! | [`peer`] | a remote host that is never the bottleneck |
+//! | [`peer`] | one end of flows: a remote host that is never the bottleneck, or a guest's stack |
 //! | [`host`] | all of it in a simulated host: driver domain, interfaces, guests |
 //!
 //! Packets have no contents: a [`packet::Packet`] is a few numbers, copied around. After the first
@@ -53,6 +53,69 @@
 //! let rtt = ping.reply(at, reply).expect("it was asked for");
 //! assert_eq!(rtt, Duration::from_nanos(2 * (976 + 20_000)));
 //! ```
+//!
+//! # A packet to a guest
+//!
+//! The calls in a simulated host ([`host`]), in order, from the remote host to the process that
+//! reads. How a domain wakes up for them is on the page of `domio_vmm`. Events, interrupts,
+//! softirqs, tasklets and system calls come in by the methods of `Device` in `host/mod.rs`, which
+//! look up what their token stands for and do nothing else.
+//!
+//! ```text
+//!  no. file                 call
+//!   1  host/outside.rs      Outside::timer, arrive    the remote host sends (peer.rs, tcp)
+//!   2  host/outside.rs      RemoteOut::send           asks who answers (neighbor.rs), queues
+//!   3  link.rs              Direction::send           the line: when the packet arrives
+//!   4  host/driver.rs       take_arrivals             Event::ArrivalIn: into the card's ring
+//!   5  nic.rs               receive, interrupt_at     or dropped; when to interrupt
+//!   6  host/driver.rs       raise_interrupt           Event::Interrupt: the physical interrupt
+//!      -- the driver domain wakes up: domio_vmm, from Host::deliver on --
+//!   7  host/driver.rs       card_irq                  masks the card, raises NetRx
+//!   8  host/driver.rs       driver_rx, poll_card      NAPI: takes packets from the card's ring
+//!   9  bridge.rs            forward                   which port the packet leaves by
+//!  10  host/driver.rs       forward                   the piece is done: to the guest's port
+//!  11  host/netback/rx.rs   queue_to_guest            or the queue that stands still, or dropped
+//!  12  host/netback/rx.rs   rx_tasklet                a batch: one hypercall flips or copies
+//!  13  host/netback/rx.rs   respond                   into the ring (domio_vmm ring.rs)
+//!  14  host/netback/rx.rs   notify_front              the event, if the guest wants to be told
+//!      -- the guest wakes up --
+//!  15  host/netfront.rs     front_irq                 the handler: raises NetRx
+//!  16  host/netfront.rs     front_rx                  polls: a packet from the ring, then
+//!  17  host/netfront.rs     finish_piece (Deliver)    through the stack (peer.rs, tcp)
+//!  18  host/outside.rs      GuestOut::received        wakes the process that waits
+//!      or, for a process that blocks in a read (tcp_prequeue):
+//!  17  host/socket.rs       hand                      hands it the packet as it is, wakes it
+//!      -- the process is switched to: process/run.rs --
+//!  19  host/socket.rs       socket_call, begin_read   what it was handed goes through the stack
+//!                                                   now (netfront.rs finish_piece); copies
+//!  20  host/socket.rs       read                      the window opens; the call returns
+//! ```
+//!
+//! # A packet from a guest
+//!
+//! ```text
+//!  no. file                 call
+//!   1  host/socket.rs       socket_call, write        copies to the socket's buffer
+//!   2  host/socket.rs       written                   the stack makes segments (peer.rs, tcp)
+//!   3  host/outside.rs      GuestOut::send            into netfront's queue
+//!   4  host/netfront.rs     flush, finish_piece       Transmit: into the ring; Notify: the event
+//!      -- the driver domain wakes up --
+//!   5  host/netback/tx.rs   back_irq                  the handler: lists the interface
+//!   6  host/netback/tx.rs   tx_tasklet, gather        one packet of each in turn, within rates
+//!   7  host/netback/tx.rs   pass_up                   mapped: into the backlog, raises NetRx
+//!   8  host/driver.rs       driver_rx, poll_packet    takes packets from the backlog
+//!   9  bridge.rs            forward                   which port the packet leaves by
+//!  10  host/driver.rs       forward, transmit         to the card, or the queue before it
+//!  11  nic.rs               transmit                  the card's ring, then the line (link.rs)
+//!  12  host/outside.rs      Outside::arrive           Event::ArrivalOut: the remote host has it
+//!      -- the card is polled again --
+//!  13  host/driver.rs       reap                      the packet has left: its page is free
+//!  14  host/netback/tx.rs   tx_tasklet, answer        unmapped, answered; the event if wanted
+//!  15  host/netfront.rs     front_irq                 frees what was answered; NetTx if some wait
+//! ```
+//!
+//! What the guest's kernel sends itself (acknowledgements, answers to pings) begins at 3, in the
+//! softirq that took the packet. Packets between guests turn round at the bridge.
 
 pub mod bridge;
 pub mod host;

@@ -1,9 +1,9 @@
-//! A remote host that is never the bottleneck: its kernel answers in the instant in which a packet
-//! arrives, and its processes [write](crate::writers) faster than the line sends.
+//! One end of flows: ping, UDP and TCP, as client or server. The remote host is a peer, which is
+//! never the bottleneck; so is the stack of each interface of a guest, whose kernel and processes
+//! spend their time before they call. The remote host's processes [write](crate::writers).
 //!
-//! Whatever is slow in a measurement is then the path or the host under test. A peer serves flows:
-//! ping, UDP and TCP, as client or server. Its owner passes it packets and fired timers, and
-//! carries out what it asks for through [`PeerActions`].
+//! The owner of a peer passes packets and fired timers in, and carries out what the peer asks for
+//! through [`PeerActions`].
 
 use domio_core::{Duration, Instant};
 
@@ -103,7 +103,7 @@ pub struct TcpEnd {
     arrived: u64,
 }
 
-/// A remote host.
+/// One end of any number of flows.
 #[derive(Clone, Debug)]
 pub struct Peer {
     station: Station,

@@ -58,7 +58,7 @@ impl NetworkConfig {
     }
 
     /// Gives `domains` the processes with which they take part in the flows
-    /// ([`NetworkConfig::processes`]), where the network is number `device` on the bus. They live
+    /// (`NetworkConfig::processes`), where the network is number `device` on the bus. They live
     /// on the vcpus of their interfaces.
     pub fn equip(&self, device: u16, domains: &mut [DomainConfig]) {
         for domain in domains {
@@ -70,8 +70,7 @@ impl NetworkConfig {
 
     /// The processes with which `domain`, created at `start`, takes part in its flows, where the
     /// network is number `device` on the bus, each with its vcpu: readers, writers, senders.
-    /// Requests are for a server, which is the guest's to choose, and pings are answered by its
-    /// kernel.
+    /// Requests are for a server, which is the guest's to choose. Pings are answered by its kernel.
     ///
     /// They go before the guest's other processes, for they sleep most of the time.
     fn processes(&self, device: u16, domain: DomainId, start: Instant) -> Vec<(u16, TaskConfig)> {

@@ -11,14 +11,21 @@
 //! domain is work of one of that domain's vcpus, at the level at which Linux 2.6.18 does it, takes
 //! its time, and is done for somebody.
 //!
+//! The page of the crate shows the way of a packet as numbered calls, in both directions.
+//!
 //! | file | holds |
 //! |---|---|
+//! | [`mod@self`] | the model on the bus: what it is called for |
+//! | `config` | what a network is made of; the processes that its flows need |
+//! | `costs` | what work on packets costs |
+//! | `outside` | the remote host; what a guest's stack acts on |
+//! | `remote_card` | the remote host's card |
 //! | `driver` | the card's interrupt and polling, the bridge, the queue to the card |
-//! | `netback` | the tasklets to and from the guests, credit |
+//! | `netback` | the tasklets to and from the guests, rate limits, what a controller stops |
+//! | `vif` | what an interface consists of |
 //! | `netfront` | the guest's driver and what it calls |
 //! | `socket` | what processes of the guest read from and write to |
-//! | `outside` | the line, the remote host |
-//! | `vif` | what an interface consists of |
+//! | `record` | records of packets |
 
 mod config;
 mod costs;

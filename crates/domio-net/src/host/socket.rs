@@ -5,9 +5,9 @@
 //! `ucopy` of Linux 2.6). What comes beyond that fills the buffer, and what comes while nobody is
 //! in a read is the kernel's work.
 //!
-//! Sockets are numbered over the whole network: that of a flow has the flow's number
-//! ([`NetworkConfig::socket`](super::NetworkConfig::socket)). Behind them comes one for each
-//! interface, which listens ([`NetworkConfig::listening`](super::NetworkConfig::listening)).
+//! Sockets are numbered over the whole network. The socket of a flow has the flow's number
+//! ([`NetworkConfig::socket`](super::NetworkConfig::socket)). Behind these comes one socket for
+//! each interface, which listens ([`NetworkConfig::listening`](super::NetworkConfig::listening)).
 
 use domio_vmm::bus::{KernelIo, Owner, Progress};
 use domio_vmm::process::{Answer, Interest, Pid, What};

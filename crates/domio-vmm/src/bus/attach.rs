@@ -1,4 +1,4 @@
-//! How device models come to the bus, and what each asks for.
+//! How device models come to the bus, and what a model asks for there.
 
 use super::lines::{KernelTimer, Line, Lines, Softirq, SoftirqLine, Tasklet, Token, WorkItem};
 use super::{Bus, Device};
@@ -13,9 +13,9 @@ pub struct Assembly<'a, D> {
 }
 
 impl<D: Device> Assembly<'_, D> {
-    /// Attaches the model that `make` makes. Models come in the order in which they are attached:
-    /// the first one plugs its interfaces into a domain first, and has the lower numbers. Returns
-    /// its index, by which processes name its files.
+    /// Attaches the model that `make` makes. Returns the model's index, by which processes name the
+    /// model's files. The order counts: the first model is plugged into a domain first, and has the
+    /// lower ports.
     pub fn add(&mut self, make: impl FnOnce(&mut Attach<'_>) -> D) -> u16 {
         let device = self.bus.devices.len() as u16;
         let model = make(&mut Attach {
@@ -53,7 +53,7 @@ impl Attach<'_> {
         self.device
     }
 
-    /// A timer of the world outside, which calls [`Device::event`]. It is not armed.
+    /// A timer of the world outside, which calls [`Device::event`]. The timer is not armed.
     pub fn timer(&mut self, token: Token) -> TimerId {
         let line = self.line(token);
         let number = self.lines.add_timer(line);

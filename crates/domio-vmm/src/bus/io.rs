@@ -10,7 +10,7 @@ use alloc::vec::Vec;
 use domio_core::{DomainId, Duration, Instant, Kind, PcpuId, Record, VcpuName};
 use domio_sim::{EventQueue, TimerId};
 
-/// Something for the kernel of another vcpu of the same domain, or of a domain from outside.
+/// Something for the kernel of another vcpu: of the same domain, or of any domain from outside.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Far {
     /// Wakes a process, with an IPI.
@@ -57,7 +57,7 @@ pub struct Io<'a> {
 }
 
 impl Io<'_> {
-    /// Arms `timer` for `at`, in place of a former deadline. A time that has passed is now.
+    /// Arms `timer` for `at`, in place of a former deadline. A time that has passed means now.
     #[inline]
     pub fn arm(&mut self, timer: TimerId, at: Instant) {
         self.queue.arm(timer, at.max(self.now));
@@ -69,8 +69,8 @@ impl Io<'_> {
         self.queue.disarm(timer);
     }
 
-    /// Offers a new port of `local` to `remote`; its handler is the caller's, with `token`. It
-    /// notifies vcpu `vcpu`, and nothing sent before counts.
+    /// Offers a new port of `local` to `remote`. The handler of the port is the calling model, with
+    /// `token`. The port notifies vcpu `vcpu`, and nothing sent before counts.
     ///
     /// # Errors
     ///
@@ -86,8 +86,8 @@ impl Io<'_> {
         self.open(local, port, vcpu, token)
     }
 
-    /// Binds a new port of `local` to `port` of `remote`, which was offered to it; its handler is
-    /// the caller's, with `token`. It notifies vcpu `vcpu`.
+    /// Binds a new port of `local` to `port` of `remote`, which was offered to `local`. The handler
+    /// of the new port is the calling model, with `token`. The port notifies vcpu `vcpu`.
     ///
     /// # Errors
     ///
@@ -104,8 +104,8 @@ impl Io<'_> {
         self.open(local, port, vcpu, token)
     }
 
-    /// Binds a new port of `domain` to physical interrupt `pirq`; its handler is the caller's, with
-    /// `token`. It notifies vcpu `vcpu`.
+    /// Binds a new port of `domain` to physical interrupt `pirq`. The handler of the port is the
+    /// calling model, with `token`. The port notifies vcpu `vcpu`.
     ///
     /// # Errors
     ///
@@ -121,7 +121,7 @@ impl Io<'_> {
         self.open(domain, port, vcpu, token)
     }
 
-    /// Has `domain` listen to its new port, on which nothing was sent so far that matters.
+    /// Has `domain` listen to its new port. Nothing that was sent so far matters.
     fn open(
         &mut self,
         domain: DomainId,
@@ -157,7 +157,7 @@ impl Io<'_> {
     /// Raises the physical interrupt behind `port` of `domain`.
     ///
     /// # Panics
-    /// When the port is bound to none: the model is wrong then.
+    /// When the port is bound to no physical interrupt: the model is wrong then.
     #[track_caller]
     pub fn raise_pirq(&mut self, domain: DomainId, port: Port) {
         match self.channels.raise_pirq(domain, port) {
@@ -166,23 +166,23 @@ impl Io<'_> {
         }
     }
 
-    /// Queues a work item of a kernel: a thread of vcpu `vcpu` does it.
+    /// Queues a work item: a thread of the kernel of `vcpu` does the work.
     pub fn queue_work(&mut self, vcpu: VcpuName, item: WorkItem) {
         self.far.push(Far::Work { vcpu, item });
     }
 
-    /// Schedules a tasklet on a vcpu that something outside of it has work for.
+    /// Schedules a tasklet on `vcpu`, from outside of the vcpu.
     pub fn schedule_on(&mut self, vcpu: VcpuName, tasklet: Tasklet) {
         self.far.push(Far::Tasklet { vcpu, tasklet });
     }
 
-    /// Has the host wake or interrupt whom an operation on the event channels reached.
+    /// Has the host wake or interrupt the vcpu that an operation on the event channels reached.
     #[inline]
     pub fn notify(&mut self, sent: Sent) {
         self.notify_from(sent, u32::MAX);
     }
 
-    /// The same, from the vcpu with the word `sender`.
+    /// As [`Io::notify`], from the vcpu with the word `sender`.
     #[inline]
     pub(crate) fn notify_from(&mut self, sent: Sent, sender: u32) {
         if self.stages {
@@ -234,7 +234,7 @@ pub(crate) fn record_of(now: Instant, on: PcpuId, sent: &Sent, sender: u32) -> R
 
 /// What driver code in a guest's kernel may do.
 pub struct KernelIo<'a, 'b> {
-    /// The vcpu that executes it.
+    /// The vcpu that executes the driver code.
     pub vcpu: VcpuName,
     /// What may be done anywhere.
     pub io: &'a mut Io<'b>,
@@ -248,10 +248,11 @@ impl KernelIo<'_, '_> {
         self.io.now
     }
 
-    /// Sends through `port`, at this instant. The hypercall's time is the caller's to spend before.
+    /// Sends through `port`, at this instant. The time of the hypercall is the driver's to spend
+    /// before. The host delivers the event before the sender does anything else.
     ///
     /// # Panics
-    /// When the domain has no such port, or it is not for sending: the driver is wrong then.
+    /// When the domain has no such port, or the port is not for sending: the driver is wrong then.
     #[track_caller]
     #[inline]
     pub fn send(&mut self, port: Port) {
@@ -268,19 +269,20 @@ impl KernelIo<'_, '_> {
         self.pending.raise(softirq);
     }
 
-    /// Asks for a run of a tasklet on this vcpu, unless it is asked for already.
+    /// Asks for a run of `tasklet` on this vcpu, unless somebody has asked already.
     #[inline]
     pub fn schedule(&mut self, tasklet: Tasklet) {
         self.pending.schedule(tasklet);
     }
 
-    /// Has a thread of this vcpu's kernel do a piece of work, unless it waits to be done already.
+    /// Has a thread of this vcpu's kernel do `item`, unless the item waits to be done already.
     #[inline]
     pub fn queue_work(&mut self, item: WorkItem) {
         self.pending.queue(item);
     }
 
-    /// Wakes a process of this domain from a call in which it blocked, or from a wait.
+    /// Wakes a process of this domain from a call that blocks, or from a wait. If the process lives
+    /// on another vcpu of the domain, that vcpu gets an IPI.
     #[inline]
     pub fn wake(&mut self, process: Pid) {
         if process.vcpu == self.vcpu.index {
@@ -306,8 +308,8 @@ impl KernelIo<'_, '_> {
         }
     }
 
-    /// Whether anybody wants to know for whom driver domains work: without, [`Owner::Nobody`]
-    /// will do for any piece, and shares need not be worked out.
+    /// Whether anybody wants to know for whom driver domains work. If nobody does,
+    /// [`Owner::Nobody`] will do for any piece, and shares need not be worked out.
     ///
     /// [`Owner::Nobody`]: super::Owner::Nobody
     #[inline]
@@ -315,8 +317,9 @@ impl KernelIo<'_, '_> {
         self.io.owners
     }
 
-    /// `domain` has a share of the next piece of work, which is [`Owner::Shared`]: in proportion to
-    /// `weight`, for instance the piece's time that is spent for it.
+    /// Gives `domain` a share of the next piece of work, whose owner is [`Owner::Shared`]. Shares
+    /// are in proportion to `weight`, for instance the part of the piece's time that the domain
+    /// causes.
     ///
     /// [`Owner::Shared`]: super::Owner::Shared
     #[inline]

@@ -4,7 +4,7 @@ use crate::evtchn::Port;
 use alloc::vec::Vec;
 use domio_core::DomainId;
 
-/// A number that a device model has chosen for something that it asked for.
+/// A number that a device model has chosen for something that the model asked for on the bus.
 pub type Token = u32;
 
 /// A device model, and its token.
@@ -31,7 +31,7 @@ pub enum Softirq {
     Tasklet = 5,
 }
 
-/// One action of a softirq: lines of the same softirq run in the order in which they were made.
+/// One action of a softirq. Lines of the same softirq run in the order in which they were made.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct SoftirqLine(u32);
 
@@ -60,7 +60,7 @@ pub struct Tasklet(pub(super) u32);
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct WorkItem(pub(super) u32);
 
-/// A timer of a kernel. It can be armed on one vcpu at a time.
+/// A timer of a kernel, set on one vcpu at a time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct KernelTimer(pub(super) u32);
 
@@ -78,7 +78,7 @@ pub(crate) struct Lines {
     pirqs: u16,
 }
 
-/// Adds `line`; its number.
+/// Adds `line`, and gives its number.
 fn add(lines: &mut Vec<Line>, line: Line) -> u32 {
     lines.push(line);
     lines.len() as u32 - 1
@@ -138,7 +138,7 @@ impl Lines {
         self.kernel_timers[timer.0 as usize]
     }
 
-    /// Whose handler `port` of `domain` has; none for ports of the kernel itself.
+    /// The model whose handler `port` of `domain` has; none for ports of the kernel itself.
     #[inline]
     pub fn port(&self, domain: DomainId, port: Port) -> Option<Line> {
         *self.ports.get(domain.index())?.get(port.index())?

@@ -1,9 +1,9 @@
 //! The device bus: what a host has besides processors.
 //!
-//! The host knows time, vcpus and event channels. Networks, disks and whatever else is a **device
-//! model**: drivers inside the guests' kernels, and the world outside of the host. Device models
-//! plug in here and meet nowhere else: no model names another, and none knows a number that it was
-//! not given.
+//! The host knows time, vcpus and event channels. A network or a disk is a **device model**: the
+//! drivers inside the guests' kernels, and the world outside of the host. Device models plug in
+//! here and meet nowhere else. No model names another, and no model knows a number that the bus did
+//! not give out.
 //!
 //! ```text
 //!   world: lines, platters ──Device::event──▶ raises a physical interrupt of a driver domain
@@ -11,16 +11,17 @@
 //!   process of a guest ──Device::call──▶ sockets and files
 //! ```
 //!
-//! A model gets everything that it is called by from the bus: its timers, physical interrupts,
-//! softirqs, tasklets, work items and kernel timers when it [attaches](Attach), its event channels
-//! when a domain is [plugged in](Device::plug). With each it hands over a [`Token`] of its own
-//! choice, which it finds again in the call.
+//! The bus hands out everything that a model is called by: timers, physical interrupts, softirqs,
+//! tasklets, work items and kernel timers when the model [attaches](Attach), event channels when a
+//! domain is [plugged in](Device::plug). For each the model chooses a [`Token`]. The call brings
+//! the token back.
 //!
-//! Whatever runs in a guest takes its processor's time, and can be interrupted or preempted within
-//! it. So driver code is asked for one piece of work at a time: it says how long the piece takes
-//! and for whom it is done ([`Progress::Run`]), is called again when that much has been executed,
-//! does what the piece was for and names the next one, until it is [`Progress::Done`]. Where a
-//! driver is between two calls is its own state: an enum whose variants name the steps.
+//! Driver code takes processor time of its vcpu, and can be interrupted or preempted in the middle.
+//! So a driver is asked for one piece of work at a time. Its answer says how long the piece takes
+//! and for whom the piece is done ([`Progress::Run`]). When that time has been executed, the next
+//! call does what the piece was for and names the next piece, until there is none
+//! ([`Progress::Done`]). Between two calls the driver's place is state of its own: an enum whose
+//! variants name the steps.
 //!
 //! | file | holds |
 //! |---|---|
@@ -53,22 +54,22 @@ use domio_core::{DomainId, Duration};
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[must_use = "driver code that is not charged for runs in no time"]
 pub enum Progress {
-    /// Executes for this long on behalf of somebody, then wants to be called again.
+    /// A piece of work: so much processor time, on behalf of somebody. Then comes the next call.
     Run(Duration, Owner),
-    /// Has nothing more to do.
+    /// Nothing more to do.
     Done,
 }
 
 /// What went through the virtual devices of a domain since its start.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Passed {
-    /// Packets that reached the domain.
+    /// Packets that the domain's frontend has taken.
     pub packets_in: u64,
     /// Packets that driver domains took from it.
     pub packets_out: u64,
-    /// Bytes of both, as frames.
+    /// Bytes of the packets in, as frames.
     pub bytes_in: u64,
-    /// See [`Passed::bytes_in`].
+    /// Bytes of the packets out, as frames.
     pub bytes_out: u64,
     /// Requests that read.
     pub requests_read: u64,
@@ -93,11 +94,12 @@ impl Passed {
 
 /// A device model: drivers in the guests' kernels, and what is outside of the host.
 ///
-/// A model is called only for what it has asked for; what it never asks for it need not implement.
-/// The order of calls: [`Device::plug`] for each domain that it [serves](Device::serves), in the
-/// order in which domains start; then any of the others, until [`Device::unplug`].
+/// A model is called only for what the model has asked for: the other methods may stay as they are
+/// here. The order of calls: [`Device::plug`] for each domain that the model
+/// [serves](Device::serves), in the order in which domains start; then any of the others, until
+/// [`Device::unplug`].
 pub trait Device {
-    /// Whether there is any. A host without devices leaves the code for them out.
+    /// Whether there are any devices. A host without devices leaves the code for devices out.
     const PRESENT: bool = true;
 
     /// Whether `domain` has a driver of this model, so that its kernel needs event channels.
@@ -108,11 +110,11 @@ pub trait Device {
         None
     }
 
-    /// `domain`, which is served, is created: binds its ports. Domains come in the order in which
-    /// they start, which decides their ports' numbers (xen-spec 5.1).
+    /// `domain`, which the model serves, is created: the model binds ports. Domains come in the
+    /// order in which they start, which decides the numbers of ports (xen-spec 5.1).
     fn plug(&mut self, domain: DomainId, io: &mut Io<'_>);
 
-    /// `domain` is gone; its ports that are still bound are closed after this.
+    /// `domain` is gone. Ports of the domain that are still bound are closed after this call.
     fn unplug(&mut self, domain: DomainId, io: &mut Io<'_>);
 
     /// A timer made with [`Attach::timer`] has fired.
@@ -121,8 +123,8 @@ pub trait Device {
         unasked("timer", token)
     }
 
-    /// The handler of a port, with interrupts off: called first when the handler is entered, and
-    /// again after each piece of its work.
+    /// The handler of a port, with interrupts off. The first call enters the handler; another call
+    /// follows after each piece of its work.
     fn irq(&mut self, token: Token, kernel: &mut KernelIo<'_, '_>) -> Progress {
         let _ = kernel;
         unasked("interrupt", token)
@@ -153,34 +155,35 @@ pub trait Device {
         unasked("kernel timer", token)
     }
 
-    /// A process executes a system call on one of the model's files: called first when the process
-    /// makes it, again after each piece of its work, and again when the process was woken from
-    /// [`Answer::Block`].
+    /// A process executes a system call on one of the model's files. The first call of this method
+    /// begins the system call; more calls follow after each piece of work, and when the process was
+    /// woken from [`Answer::Block`].
     fn call(&mut self, call: Call, by: Pid, kernel: &mut KernelIo<'_, '_>) -> Answer {
         let _ = (by, kernel);
         unasked("file", call.file.file)
     }
 
-    /// Whether `file` is ready for `interest`. Where it is not, and `wake` names a process, the
-    /// process is woken once when that changes; `None` forgets who was named before.
+    /// Whether `file` is ready for `interest`. If the file is not ready and `wake` names a process,
+    /// the model wakes the process once when that changes. `None` forgets the process that was
+    /// named before.
     fn poll(&mut self, file: u32, interest: Interest, wake: Option<Pid>) -> bool {
         let _ = (interest, wake);
         unasked("file", file)
     }
 
-    /// Limits what `domain` sends and receives; a model without traffic ignores it.
+    /// Limits what `domain` sends and receives. A model without traffic ignores the limit.
     fn limit(&mut self, domain: DomainId, traffic: Traffic, io: &mut Io<'_>) {
         let _ = (domain, traffic, io);
     }
 
-    /// What has gone through the virtual devices of `domain`.
+    /// What has gone through the virtual devices of `domain` since the domain's start.
     fn passed(&self, domain: DomainId) -> Passed {
         let _ = domain;
         Passed::default()
     }
 }
 
-/// A model is called for something that it never asked for.
+/// A model is called for something that the model never asked for.
 #[cold]
 fn unasked(what: &str, token: Token) -> ! {
     unreachable!("a device without {what} {token} is called for it")
@@ -245,8 +248,8 @@ impl<D: Device> Bus<D> {
     }
 }
 
-/// Declares an enum of device models, each variant a model, that is a [`Device`] itself: a host
-/// with models of several kinds calls them without a table of pointers.
+/// Declares an enum of device models, one variant for each kind of model. The enum is a [`Device`]
+/// itself, so that a host with models of several kinds calls them without a table of pointers.
 ///
 /// ```
 /// # use domio_vmm::bus::{Device, Io, NoDevices};

@@ -1,11 +1,10 @@
 //! On whose behalf driver domains work.
 //!
 //! Each piece of work names its [`Owner`]. The kernel adds the time that was executed to the
-//! owner's account, also when the piece was interrupted in its middle, and the host writes what
-//! has come together to the trace when the vcpu leaves its pcpu
-//! ([`Kind::DriverWork`](domio_core::Kind::DriverWork)). What leads to a driver's handler, the
-//! upcall and the kernel's part of an interrupt, belongs to whoever the handler's first piece is
-//! for.
+//! owner's account, also when the piece was interrupted in the middle. When the vcpu leaves its
+//! pcpu, the host writes the sums to the trace
+//! ([`Kind::DriverWork`](domio_core::Kind::DriverWork)). The way to a driver's handler (the upcall
+//! and the kernel's part of the interrupt) belongs to the owner of the handler's first piece.
 
 use alloc::vec::Vec;
 use domio_core::{DomainId, Duration};
@@ -18,7 +17,7 @@ pub enum Owner {
     Nobody,
     /// A domain.
     Domain(DomainId),
-    /// Several domains, in the proportion of the [shares](super::KernelIo::share) that were named
+    /// Several domains, in proportion to the [shares](super::KernelIo::share) that the driver named
     /// before.
     Shared,
 }
@@ -30,12 +29,12 @@ pub(crate) struct Share {
     pub weight: u64,
 }
 
-/// What a vcpu has executed for others since that was last asked.
+/// What a vcpu has executed for others since the sums were last taken out.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Served {
     /// By domain id.
     time: Vec<Duration>,
-    /// Domains whose time is not zero, in the order in which it came about.
+    /// Domains whose time is not zero, in the order in which their time began.
     touched: Vec<DomainId>,
 }
 
@@ -56,8 +55,8 @@ impl Served {
         *sum += time;
     }
 
-    /// `time` was executed for several, each of which gets its part; what rounding leaves goes to
-    /// the last, so that no nanosecond is lost.
+    /// `time` was executed for several domains, each of which gets its part. What rounding leaves
+    /// goes to the last domain, so that no nanosecond is lost.
     pub fn add_shared(&mut self, shares: &[Share], time: Duration) {
         let total: u64 = shares.iter().map(|share| share.weight).sum();
         if total == 0 {

@@ -1,11 +1,11 @@
 //! The operating system on one vcpu of a guest: interrupts, softirqs, processes.
 //!
-//! A guest knows nothing of pcpus or scheduling. The host tells it how long it executed
-//! ([`Guest::executed`]), delivers interrupts and asks what it does next. Interrupt work runs
-//! before softirq work, softirq work before processes.
+//! A guest knows nothing of pcpus or scheduling. The host says how long the guest executed
+//! ([`Guest::executed`]), delivers interrupts, and asks what the guest does next. Interrupt work
+//! runs before softirq work, softirq work before processes.
 //!
-//! A guest that a device model serves has event channels, and all its interrupts come by way of
-//! them ([`Guest::step_kernel`], `kernel.rs`). One without knows no interrupt but its timer's
+//! A guest that a device model serves has event channels, and all interrupts come by way of these
+//! (`Guest::step_kernel`, `kernel.rs`). A guest without knows no interrupt but the timer's
 //! ([`Guest::interrupt`]): handler and softirq are two pieces of work, and there is nothing to
 //! scan.
 //!
@@ -43,9 +43,9 @@ pub enum Step {
     Block,
     /// Gives the pcpu away, though it has more to do.
     Yield,
-    /// A program has come to the end of a step: [`Guest::advance`] is to be called.
+    /// A program has come to the end of a step: `Guest::advance` is to be called.
     Program,
-    /// The thread of the softirqs has its turn: [`Guest::run_thread`] is to be called.
+    /// The thread of the softirqs has its turn: `Guest::run_thread` is to be called.
     Thread,
 }
 
@@ -230,9 +230,9 @@ impl Guest {
         step
     }
 
-    /// Goes on with the program that [`Step::Program`] was about, on vcpu `vcpu` of its domain.
-    /// Says what follows besides looking at what the guest does next; a finished job is appended
-    /// to `jobs`.
+    /// Goes on with the program that [`Step::Program`] was about, on vcpu `vcpu` of its domain. The
+    /// answer is what follows besides looking at what the guest does next. A finished job is
+    /// appended to `jobs`.
     pub(crate) fn advance<D: Device>(
         &mut self,
         vcpu: VcpuName,

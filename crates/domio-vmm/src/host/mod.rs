@@ -83,7 +83,7 @@ pub enum Event {
     GuestTick(VcpuId),
     /// The host-wide guest tick of Xen up to 3.0 on one pcpu.
     HostTick(PcpuId),
-    /// A timer of the device models fired, by their number.
+    /// A timer of a device model fired, by its number on the bus.
     Device(u32),
     /// The next [`Hold`] begins.
     Hold,

@@ -1,9 +1,9 @@
 //! Processes: what guests run, written in one place.
 //!
-//! A process is a small program in steps: compute, sleep, read or write a socket or a file, accept
-//! a connection, wait for any of several, yield. A [`Program`] says one step at a time
-//! ([`Program::next`]) and is asked again when the step is over, so that a web server or `dd` is a
-//! page of code:
+//! A process runs a small program in steps: compute, sleep, read or write a socket or a file,
+//! accept a connection, wait for any of several files, yield. A [`Program`] says one step at a time
+//! ([`Program::next`]). When the step is over, the program is asked for the next one. So a web
+//! server or `dd` is a page of code:
 //!
 //! ```
 //! use domio_core::Duration;
@@ -39,9 +39,9 @@
 //! }
 //! ```
 //!
-//! What only computes and sleeps, and is on every host by the thousand (`burn`, `periodic`, ...),
-//! is not a trait object but a [`Workload`](crate::config::Workload) that the task itself knows:
-//! the same steps without a call through a table (`task.rs`).
+//! Processes that only compute and sleep (`burn`, `periodic`, ...) are on every host, by the
+//! thousand. Such a process is no trait object but a [`Workload`](crate::config::Workload), whose
+//! steps `task.rs` knows: the same steps without a call through a table.
 //!
 //! | file | holds |
 //! |---|---|
@@ -68,9 +68,9 @@ use domio_sim::RandomStream;
 /// A process of a domain: a vcpu, and the number of the process there.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Pid {
-    /// Index of the vcpu that it lives on.
+    /// Index of the vcpu that the process lives on.
     pub vcpu: u16,
-    /// Its number among the processes of that vcpu.
+    /// Number of the process among those of that vcpu.
     pub index: u32,
 }
 
@@ -93,26 +93,27 @@ impl FileId {
 /// What a process asks of a file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum What {
-    /// Reads up to `bytes`, which are over zero; blocks until there is something. Returns how many
-    /// there were; 0 at the end of a file, or when the other end of a connection has closed.
+    /// Reads up to `bytes`, which are over zero. Blocks until there is something to read. Returns
+    /// how many bytes there were: 0 at the end of a file, or when the other end of a connection has
+    /// closed.
     Read {
         /// Where in the file; sockets ignore it.
         offset: u64,
-        /// Most that it takes.
+        /// Most bytes that the read takes.
         bytes: u64,
     },
-    /// Writes `bytes`, which are over zero; blocks until there is room for all. Returns how many
-    /// were written.
+    /// Writes `bytes`, which are over zero. Blocks until there is room for all of them. Returns how
+    /// many were written.
     Write {
         /// Where in the file; sockets ignore it.
         offset: u64,
-        /// How many.
+        /// How many bytes.
         bytes: u64,
     },
     /// Blocks until somebody has connected to a socket that listens. Returns the number of the
-    /// connection's socket, of the same model.
+    /// connection's socket, which belongs to the same model.
     Accept,
-    /// Blocks until what was written has reached the disk; sockets return at once.
+    /// Blocks until what was written has reached the disk. Sockets return at once.
     Sync,
 }
 
@@ -121,7 +122,7 @@ pub enum What {
 pub struct Call {
     /// Which file.
     pub file: FileId,
-    /// What about it.
+    /// What the process asks.
     pub what: What,
 }
 
@@ -129,11 +130,13 @@ pub struct Call {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[must_use = "a call takes its time, blocks or returns"]
 pub enum Answer {
-    /// It executes for this long in the kernel on behalf of somebody, and the call goes on then.
+    /// The process executes for this long in the kernel, on behalf of somebody. Then the call goes
+    /// on.
     Run(Duration, Owner),
-    /// It blocks until the model [wakes](crate::bus::KernelIo::wake) it, and the call goes on then.
+    /// The process blocks until the model [wakes](crate::bus::KernelIo::wake) the process. Then the
+    /// call goes on.
     Block,
-    /// The call returns, with this.
+    /// The call returns this value.
     Return(u64),
 }
 
@@ -151,55 +154,55 @@ pub enum Interest {
 pub enum Op {
     /// Computes for this long; [`Duration::MAX`] for ever.
     Compute(Duration),
-    /// Sleeps until this time; one that has passed is no sleep.
+    /// Sleeps until this time. A time that has passed is no sleep.
     SleepUntil(Instant),
-    /// Gives the vcpu away, though it has more to do.
+    /// Gives the vcpu away, though the process has more to do.
     Yield,
     /// A system call.
     Call(Call),
     /// Waits until one of several files is ready, or until a time ([`Instant::MAX`] for no time).
-    /// Returns the index of the first ready one, or their number when the time has come.
+    /// Returns the index of the first file that is ready, or the number of files when the time has
+    /// come.
     Wait {
-        /// What it waits for.
+        /// The files, and what is awaited of each.
         any: Vec<(FileId, Interest)>,
-        /// How long at the most.
+        /// When the wait ends at the latest.
         until: Instant,
     },
     /// A hypercall of the toolstack, which only processes of controllers make.
     Hypercall(Hypercall),
-    /// Tells the trace of a job that is done, released at this time, which took so much processor
-    /// time; takes no time itself.
+    /// Tells the trace of a job that is done. The step itself takes no time.
     Report {
         /// When the job was there to be done.
         released: Instant,
-        /// Processor time that it took.
+        /// Processor time that the job took.
         work: Duration,
     },
     /// Ends the process.
     Exit,
 }
 
-/// What the toolstack asks of the hypervisor for a controller. The time of the hypercall is the
-/// process's to compute before.
+/// What the toolstack asks of the hypervisor for a controller. The process computes for the time of
+/// the hypercall before the step.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Hypercall {
     /// Returns how many vcpus there are to read figures of.
     Vcpus,
     /// Reads what the domains got and did, for the controller with this number.
     Observe(u16),
-    /// Has the controller with this number decide on what it has read; returns how many
-    /// adjustments it wants.
+    /// Has the controller with this number decide on the figures that were read. Returns how many
+    /// adjustments the controller wants.
     Decide(u16),
     /// Carries out the next adjustment of the controller with this number.
     Adjust(u16),
 }
 
-/// What a program may know when it says its next step.
+/// What a program may know when the program is asked for the next step.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Context {
     /// The time.
     pub now: Instant,
-    /// What the step before returned; 0 for one that returns nothing.
+    /// What the step before returned; 0 for a step that returns nothing.
     pub returned: u64,
 }
 
@@ -207,7 +210,7 @@ pub struct Context {
 ///
 /// Programs are state machines: [`Program::next`] is called when the process first executes, and
 /// whenever a step is over. A program whose steps take no time for too long ends the run with an
-/// error that names it.
+/// error that names the program.
 pub trait Program: Send + Sync + Debug + FreshProgram {
     /// Name for people.
     fn name(&self) -> &'static str;
@@ -215,8 +218,8 @@ pub trait Program: Send + Sync + Debug + FreshProgram {
     /// The next step.
     fn next(&mut self, cx: &Context) -> Op;
 
-    /// Gets its own stream of random numbers, before the first step. A program that draws none
-    /// ignores it.
+    /// Gives the program a stream of random numbers of its own, before the first step. A program
+    /// that draws no numbers ignores the stream.
     fn seed(&mut self, random: RandomStream) {
         let _ = random;
     }

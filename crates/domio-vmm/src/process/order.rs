@@ -1,10 +1,10 @@
 //! Which process runs next under Linux 2.6.18, the last of the O(1) scheduler (`kernel/sched.c`).
 //!
 //! Each process has a priority from 100 to 139, the smaller the sooner: its nice value, corrected
-//! by up to five either way by how much it has slept of late. Who sleeps most of the time goes
-//! before who computes, and who has used up its slice waits until all others have had theirs,
-//! unless it is interactive. The thread of the softirqs (`ksoftirqd`) is a process like the
-//! others, of nice 19.
+//! by up to five either way by how much the process has slept of late. A process that sleeps most
+//! of the time goes before one that computes. A process that has used up its slice waits until all
+//! others have had theirs, unless the process is interactive. The thread of the softirqs
+//! (`ksoftirqd`) is a process like the others, of nice 19.
 //!
 //! Left out: slices are counted in executed time and not in ticks, and interactive processes of
 //! equal priority take turns of a whole slice and not of a part of it
@@ -33,19 +33,19 @@ struct Process {
     nice: i64,
     /// From 100 to 139.
     priority: i64,
-    /// How much it has slept of late, in ns.
+    /// How much the process has slept of late, in ns.
     slept: u64,
-    /// One long sleep has brought it to where it is: more of them do not raise it further.
+    /// One long sleep has raised `slept` to its value: more long sleeps do not raise it further.
     long_sleeper: bool,
     slice: Duration,
     ready: bool,
-    /// It has used up its slice and waits for the others.
+    /// The process has used up its slice and waits for the others (in the expired array).
     expired: bool,
-    /// Its place among those of equal priority.
+    /// Place among the processes of equal priority.
     place: u64,
-    /// When it began to sleep, or to wait in the expired array.
+    /// When the process began to sleep.
     since: Instant,
-    /// What it has executed since it was chosen.
+    /// What the process has executed since it was chosen.
     ran: Duration,
 }
 

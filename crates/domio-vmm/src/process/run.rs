@@ -1,9 +1,8 @@
 //! Carrying out the steps of a program.
 //!
-//! A process of a program is either computing (its task's `left` is over zero), in a call of a
-//! device model, waiting, asleep, or about to be asked for its next step. Whenever a model was
-//! called the process is left alone for a moment: what the model sent or raised goes first, as on
-//! the way out of any system call.
+//! A process computes (`left` of the task is over zero), is in a call of a device model, waits,
+//! sleeps, or is about to be asked for the next step. After each call of a model the host looks at
+//! the guest anew: what the model sent or raised goes first, as on the way out of any system call.
 
 use super::task::Task;
 use super::{Answer, Call, Context, FileId, Finished, Hypercall, Interest, Op, Pid, Program};
@@ -18,13 +17,13 @@ pub(crate) const STEPS_WITHOUT_TIME: u32 = 10_000;
 /// What a process does.
 #[derive(Debug)]
 enum Doing {
-    /// It is to be asked for its next step.
+    /// The process is to be asked for its next step.
     Next,
     /// A call is under way.
     Call(Call),
-    /// It waits for any of these, or until the time.
+    /// The process waits for any of these files, or until the time.
     Wait(Vec<(FileId, Interest)>, Instant),
-    /// It has ended.
+    /// The program has ended.
     Nothing,
 }
 
@@ -35,9 +34,9 @@ pub(crate) struct Running {
     doing: Doing,
     /// What the last step returned.
     returned: u64,
-    /// It was woken, and has not been switched to.
+    /// The process was woken, and has not been switched to.
     woken: bool,
-    /// Steps since it last executed, slept or blocked.
+    /// Steps since the process last executed, slept or blocked.
     idle_steps: u32,
 }
 
@@ -48,9 +47,9 @@ pub(crate) enum Next {
     GoOn,
     /// A job was done.
     Report(Finished),
-    /// The process gives the vcpu away.
+    /// The process gives the vcpu away (yields).
     Yield,
-    /// The host has something to do; its answer comes by [`Task::returned`].
+    /// A hypercall. What the hypercall returns comes by [`Task::returned`].
     Hypercall(Hypercall),
     /// The program makes no progress.
     Stuck,
@@ -73,7 +72,7 @@ impl Running {
         self.returned = value;
     }
 
-    /// It was woken: from a call, from a wait, or because the time of its sleep has come.
+    /// The process was woken: from a call, from a wait, or because the time of the sleep has come.
     pub fn wake(&mut self) {
         self.woken = true;
     }
@@ -84,8 +83,8 @@ impl Running {
 }
 
 impl Task {
-    /// Goes on with the program of this task, process `pid`, which has executed what it had. A
-    /// process that was woken is switched to first, which takes `switch`.
+    /// Goes on with the program of this task, process `pid`, which has nothing left to execute. If
+    /// the process was woken, the switch to it comes first and takes `switch`.
     pub(crate) fn advance<D: Device>(
         &mut self,
         pid: Pid,

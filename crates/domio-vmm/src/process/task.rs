@@ -1,8 +1,8 @@
 //! A process and its progress, and the workloads that only compute.
 //!
-//! A task has something to execute (`left`), or sleeps until a time or a wake-up. What comes next
-//! when `left` is used up is the workload's to say; a [`Program`](super::Program)'s steps are
-//! carried out in `run.rs`.
+//! A task has something to execute (`left`), or sleeps until a time or a wake-up. When `left` is
+//! used up, the workload says what comes next; `run.rs` carries out the steps of a
+//! [`Program`](super::Program).
 
 use super::run::Running;
 use crate::bus::Owner;
@@ -18,24 +18,24 @@ use domio_sim::RandomStream;
 pub struct Finished {
     /// From its release to its completion.
     pub turnaround: Duration,
-    /// Processor time that it took.
+    /// Processor time that the job took.
     pub work: Duration,
 }
 
 /// What follows the end of a job.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum AfterJob {
-    /// Somebody waited for it: it is reported.
+    /// Somebody waited for the job, so the job is reported.
     Report(Finished),
-    /// Nobody did.
+    /// Nobody waited for the job.
     Quiet,
     /// The task goes on, and gives the vcpu away first.
     Yield,
-    /// It is a program, whose next step needs more than a clock ([`Task::advance`]).
+    /// The task runs a program, whose next step needs more than a clock ([`Task::advance`]).
     Program,
 }
 
-/// A task and its progress, what changes most often first, a cache line of it.
+/// A task and its progress. What changes most often comes first and fills a cache line.
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub struct Task {
@@ -49,9 +49,9 @@ pub struct Task {
     work: Duration,
     ready: bool,
     priority: i8,
-    /// Whether it may `spin`.
+    /// Whether jobs of the task may `spin`.
     spins: bool,
-    /// Whom it executes for.
+    /// For whom the task executes.
     owner: Owner,
     plan: Plan,
     random: RandomStream,
@@ -67,7 +67,7 @@ enum Spin {
     Not,
     /// For this long after it first executes.
     For(Duration),
-    /// Until this time, for it has executed.
+    /// Until this time: the job has executed before.
     Until(Instant),
 }
 
@@ -175,14 +175,14 @@ impl Task {
         self.priority
     }
 
-    /// Whether it wants to execute.
+    /// Whether the task wants to execute.
     #[inline]
     pub fn ready(&self) -> bool {
         self.ready
     }
 
-    /// Time to execute left of the job when it executes from `now` on; [`Duration::MAX`] for a job
-    /// without end.
+    /// Time to execute that is left of the job, which executes from `now` on; [`Duration::MAX`] for
+    /// a job without end.
     #[inline]
     pub fn left(&mut self, now: Instant) -> Duration {
         if self.spins && self.spin != Spin::Not {
@@ -209,18 +209,18 @@ impl Task {
         }
     }
 
-    /// Whether the times at which it wakes are those of delivery.
+    /// Whether the times at which the task wakes are those of delivery.
     pub fn wakes_by_delivery(&self) -> bool {
         matches!(self.plan, Plan::Replay { .. })
     }
 
-    /// When it wants to be woken; [`Instant::MAX`] for never.
+    /// When the task wants to be woken; [`Instant::MAX`] for never.
     #[inline]
     pub fn wakes_at(&self) -> Instant {
         self.wake_at
     }
 
-    /// It executed for `time`, at most what [`Task::left`] said.
+    /// The task executed for `time`, at most what [`Task::left`] said.
     #[inline]
     pub fn execute(&mut self, time: Duration) {
         if self.left != Duration::MAX {
@@ -228,7 +228,7 @@ impl Task {
         }
     }
 
-    /// Wakes it for everything that was due by `now`.
+    /// Wakes the task for everything that was due by `now`.
     #[inline(always)]
     pub fn wake_due(&mut self, now: Instant) {
         while self.wake_at <= now {
@@ -309,7 +309,7 @@ impl Task {
         self.left = add(demand.spin, demand.work);
     }
 
-    /// Its job is done (nothing is left) at `now`: plans what comes next.
+    /// The job is done (nothing is left) at `now`: plans what comes next.
     ///
     /// # Panics
     /// When something is left.
@@ -360,7 +360,7 @@ impl Task {
         AfterJob::Report(done)
     }
 
-    /// The program that the task runs, if it runs one.
+    /// The program that the task runs, if there is one.
     pub(super) fn running(&mut self) -> Option<&mut Running> {
         match &mut self.plan {
             Plan::Program(running) => Some(running),
@@ -374,17 +374,17 @@ impl Task {
         self.owner = Owner::Nobody;
     }
 
-    /// What it executes is for somebody.
+    /// What the task executes is for `owner`.
     pub(super) fn set_owner(&mut self, owner: Owner) {
         self.owner = owner;
     }
 
-    /// Whom it executes for.
+    /// For whom the task executes.
     pub(crate) fn owner(&self) -> Owner {
         self.owner
     }
 
-    /// The program sleeps until `at`, or until something wakes it.
+    /// The program sleeps until `at`, or until something wakes the process.
     pub(super) fn sleep(&mut self, at: Instant) {
         self.ready = false;
         self.wake_at = at;
@@ -395,7 +395,7 @@ impl Task {
         self.sleep(Instant::MAX);
     }
 
-    /// Something that the program blocked on or waited for has come.
+    /// Something has come that the program blocked on or waited for.
     pub(crate) fn wake(&mut self) {
         if let Plan::Program(running) = &mut self.plan
             && !self.ready
@@ -406,7 +406,7 @@ impl Task {
         }
     }
 
-    /// What the program asked of the host returns this.
+    /// The hypercall that the program made returns `value`.
     pub(crate) fn returned(&mut self, value: u64) {
         if let Some(running) = self.running() {
             running.set_returned(value);

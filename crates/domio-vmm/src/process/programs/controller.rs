@@ -4,9 +4,9 @@ use crate::config::{ControllerConfig, ControllerCosts};
 use crate::process::{Context, Hypercall, Op, Program};
 use domio_core::{Duration, Instant};
 
-/// Has a controller observe its host again and again: it sleeps until an interval is over, reads,
-/// decides, and carries the adjustments out one after the other. Each of these takes its time, so
-/// that the controller decides on figures that are as old as its process was kept from running.
+/// Has a controller observe its host again and again. The process sleeps until an interval is over,
+/// reads, decides, and carries the adjustments out one after the other. Each of these steps takes
+/// time. So the controller decides on figures that are as old as the process was kept from running.
 #[derive(Clone, Debug)]
 pub struct ControllerProcess {
     number: u16,
@@ -21,14 +21,14 @@ pub struct ControllerProcess {
 #[derive(Clone, Copy, Debug)]
 enum Step {
     Sleep,
-    /// Asking how much there is to read.
+    /// Asking how many vcpus there are to read figures of.
     Call,
-    /// Reading it.
+    /// Reading the figures.
     Read,
     Observe,
     Think,
     Decide,
-    /// So many adjustments are left to be carried out.
+    /// Preparing the next adjustment, of so many that are left.
     Prepare(u64),
     Adjust(u64),
 }
@@ -62,7 +62,7 @@ impl Program for ControllerProcess {
                 }
                 Step::Call => {
                     self.step = Step::Read;
-                    // One that comes late does not put the next one off, and makes up for none.
+                    // A late observation does not put the next one off, and makes up for none.
                     while self.next <= cx.now {
                         self.next += self.interval;
                     }

@@ -3,17 +3,17 @@
 use crate::process::{Context, FileId, Op, Program, What};
 use domio_core::{Duration, Instant};
 
-/// Sends a datagram of so many bytes so many times a second, by the clock: one that comes late does
-/// not put the next one off, and those that are due together are sent one after the other.
+/// Sends datagrams of one size at a fixed rate, by the clock. A datagram that comes late does not
+/// put the next one off. Datagrams that are due together are sent one after the other.
 #[derive(Clone, Debug)]
 pub struct DatagramSender {
     socket: FileId,
     bytes: u64,
     /// Datagrams a second.
     rate: u32,
-    /// When the first one is due.
+    /// When the first datagram is due.
     begin: Instant,
-    /// How many were sent.
+    /// How many datagrams were sent.
     sent: u64,
 }
 
@@ -34,7 +34,7 @@ impl DatagramSender {
         }
     }
 
-    /// When the next one is due.
+    /// When the next datagram is due.
     fn due(&self) -> Instant {
         let (sent, rate) = (u128::from(self.sent), u128::from(self.rate));
         self.begin + Duration::from_nanos((sent * 1_000_000_000 / rate) as u64)

@@ -12,8 +12,8 @@ pub enum Direction {
     Write,
 }
 
-/// Goes through a file once, a block at a time, and ends. Each block is reported as a job: from its
-/// call to its return.
+/// Goes through a file once, a block at a time, and ends. Each block is reported as a job, from the
+/// call to the return.
 #[derive(Clone, Debug)]
 pub struct FileCopy {
     file: FileId,

@@ -4,9 +4,9 @@ use crate::process::{Context, FileId, Interest, Op, Program, What};
 use alloc::vec::Vec;
 use domio_core::{Duration, Instant};
 
-/// Answers requests of a fixed size, one after the other: it waits until somebody connects or a
-/// connection has something to read, computes for each request and writes the answer. What it
-/// reports as a job is a request: from the moment in which it began to read it.
+/// Answers requests of a fixed size, one after the other. The server waits until somebody connects
+/// or a connection has something to read, computes for each request, and writes the answer. Each
+/// request is reported as a job, from the moment in which the server began to read the request.
 #[derive(Clone, Debug)]
 pub struct Server {
     listening: FileId,
@@ -25,7 +25,7 @@ pub struct Server {
 struct Connection {
     socket: FileId,
     got: u64,
-    /// When the first of it was there.
+    /// When the server began to read the request.
     since: Instant,
 }
 
@@ -42,8 +42,8 @@ enum Step {
 }
 
 impl Server {
-    /// A server at the socket `listening`, whose requests have `request` bytes, answers `answer`,
-    /// and take `work` of its processor.
+    /// A server at the socket `listening`. A request has `request` bytes, takes `work` of the
+    /// processor, and is answered with `answer` bytes.
     ///
     /// # Panics
     /// When requests or answers have no bytes.

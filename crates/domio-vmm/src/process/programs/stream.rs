@@ -4,12 +4,12 @@ use crate::process::{Context, FileId, Interest, Op, Program, What};
 use alloc::vec;
 use domio_core::Instant;
 
-/// Reads what a connection brings, a piece at a time, for ever. It waits until there is something
-/// before its first read.
+/// Reads what a connection brings, a piece at a time, for ever. Before the first read the process
+/// waits until there is something to read.
 #[derive(Clone, Debug)]
 pub struct StreamReader {
     socket: FileId,
-    /// Bytes that it asks for.
+    /// Bytes that each read asks for.
     piece: u64,
     began: bool,
 }
@@ -50,7 +50,7 @@ impl Program for StreamReader {
 #[derive(Clone, Debug)]
 pub struct StreamWriter {
     socket: FileId,
-    /// Bytes that it hands over.
+    /// Bytes that each write hands over.
     piece: u64,
     begin: Instant,
 }
