@@ -269,6 +269,25 @@ mod tests {
         assert!(!flood.is_empty() && total > 100_000, "{flood:?}");
     }
 
+    #[test]
+    fn what_is_dropped_is_of_all_networks() {
+        let flooded = |networks: u64| {
+            let mut guests = "[[domain]]\nname = \"Domain-0\"\n".to_owned();
+            for i in 0..networks {
+                guests += &format!(
+                    "[[network]]\nname = \"n{i}\"\n[[domain]]\nname = \"web{i}\"\n\
+                     workload = \"udp\"\nbytes = 1000\npps = 200000\nnetwork = \"n{i}\"\n"
+                );
+            }
+            let text = TEXT.replacen("[[domain]]", &(guests + "[[domain]]"), 1);
+            let dropped = simulate(&built(&text).1, 0, NullSink).unwrap().dropped;
+            let line = dropped.iter().map(|(_, n)| n);
+            line.sum::<u64>()
+        };
+        let (one, two) = (flooded(1), flooded(2));
+        assert!(two > one * 3 / 2, "{one} and {two}");
+    }
+
     /// A host with a network and one without, otherwise the same.
     #[test]
     fn a_host_has_the_network_that_the_scenario_asks_for() {

@@ -12,8 +12,8 @@ const BLOCK_MAX: u64 = 1 << 30;
 pub(crate) static DISK: Section = Section {
     header: "[domain.disk]",
     doc: "The virtual disk of a domain: a front-end in the guest, a ring, a back-end in a driver \
-          domain. What the work costs is the hardware profile's, as are the costs of the kernels of \
-          both domains. Blkfront works on vcpu 0 of the guest, blkback on vcpu 0 of the driver \
+          domain. What the work costs is the hardware profile's, as are the costs of the kernels \
+          of both domains. Blkfront works on vcpu 0 of the guest, blkback on vcpu 0 of the driver \
           domain.",
     keys: &[key(
         "kind",
@@ -28,8 +28,8 @@ pub(crate) static DISK: Section = Section {
 
 const DISKS: &[Variant] = &[variant(
     "loopback",
-    "A file in the driver domain's memory, as `xl block-attach` with a file of a memory file system \
-     has it: a request takes the processor time of its copying, and no platter turns.",
+    "A file in the driver domain's memory, as `xl block-attach` with a file of a memory file \
+     system has it: a request takes the processor time of its copying, and no platter turns.",
     &[
         key(
             "size",
@@ -44,8 +44,8 @@ const DISKS: &[Variant] = &[variant(
             "backend",
             Kind::DomainName,
             Optional("the domain with id 0"),
-            "The driver domain that has the contents: one domain, which is created before, stays to \
-             the end, and has no such disk itself.",
+            "The driver domain that has the contents: one domain, which is created before, stays \
+             to the end, and has no such disk itself.",
         ),
     ],
 )];

@@ -1,7 +1,8 @@
 //! The vocabulary: every key of a scenario, declared once.
 //!
 //! Checking, the JSON Schema and the reference page all walk these tables. What a scheduling
-//! policy or a controller declares (`ParamSpec`) joins them where a section says so with [`Params`].
+//! policy or a controller declares (`ParamSpec`) joins them where a section says so with
+//! [`Params`].
 
 mod controller;
 mod disk;
@@ -51,8 +52,8 @@ pub(crate) enum Params {
     None,
     /// Those of the policy.
     Policy,
-    /// Those that the policy has for each domain. In a section of its own, as `[[domain]]` is, those
-    /// that the scenario's controllers have for each domain, too.
+    /// Those that the policy has for each domain. In a section of its own, as `[[domain]]` is,
+    /// those that the scenario's controllers have for each domain, too.
     Domain,
     /// Those of the policy that can change in a run.
     Changeable,

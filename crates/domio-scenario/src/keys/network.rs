@@ -378,6 +378,56 @@ pub(super) const PING: Variant = variant(
     ],
 );
 
+/// Most requests of a workload: each has a connection of its own.
+const REQUESTS_MAX: i64 = 1_000;
+
+/// Most bytes of a request or of an answer.
+const MESSAGE_MAX: u64 = 1 << 30;
+
+const fn message(name: &'static str, default: &'static str, doc: &'static str) -> Key {
+    let (min, max) = (1, MESSAGE_MAX);
+    key(name, Kind::Bytes { min, max }, Need::Word(default), doc)
+}
+
+pub(super) const SERVER: Variant = variant(
+    "server",
+    "A server that answers requests of the remote host, one after the other, each by a connection \
+     of its own. Each is a job, from when the server begins to read it to the end of writing.",
+    &[
+        key(
+            "requests",
+            Kind::Int {
+                min: 1,
+                max: REQUESTS_MAX,
+            },
+            Required,
+            "How many there are.",
+        ),
+        key(
+            "interval",
+            Kind::Time {
+                unit: "ms",
+                min_ns: 1_000,
+            },
+            Required,
+            "From one request to the next.",
+        ),
+        message("request", "512", "Bytes of a request."),
+        message("answer", "16K", "Bytes of an answer."),
+        key(
+            "work",
+            Kind::Time {
+                unit: "us",
+                min_ns: 0,
+            },
+            Need::TimeNs(0),
+            "Processor time of each, besides what its packets take.",
+        ),
+        BEGIN,
+        ON_NETWORK,
+    ],
+);
+
 pub(super) const UDP: Variant = variant(
     "udp",
     "Datagrams of one size at a fixed rate.",

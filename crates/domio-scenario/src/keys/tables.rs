@@ -164,9 +164,10 @@ pub(crate) static SCHEDULER: Section = Section {
 pub(crate) static DOMAIN: Section = Section {
     header: "[[domain]]",
     doc: "A domain, or several of a kind, with the parameters that the policy has for domains as \
-          keys beside it, and those that the controllers have for domains. A domain with a single task can name its workload, and the workload's \
-          own keys, directly here; where one of those keys is also a parameter of the policy \
-          (`period_us` under rtds), the task needs its `[[domain.task]]`.",
+          keys beside it, and those that the controllers have for domains. A domain with a single \
+          task can name its workload, and the workload's own keys, directly here; where one of \
+          those keys is also a parameter of the policy (`period_us` under rtds), the task needs \
+          its `[[domain.task]]`.",
     keys: &[
         key(
             "name",

@@ -89,11 +89,15 @@ struct Body {
 }
 
 impl Body {
-    /// Number of tasks of one domain.
+    /// Number of tasks of one domain; each request to a server counts.
     fn tasks(&self) -> usize {
         self.tasks
             .iter()
-            .map(|t| if t.vcpu.is_some() { 1 } else { self.vcpus })
+            .map(|t| match &t.work {
+                Work::Flow(flow) => flow.configs.len(),
+                _ if t.vcpu.is_some() => 1,
+                _ => self.vcpus,
+            })
             .sum()
     }
 }

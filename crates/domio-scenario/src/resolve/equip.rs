@@ -4,6 +4,7 @@
 use super::disk::Disks;
 use super::domain::{Domain, Resolved};
 use super::network::{Network, default_abi};
+use super::task::Serving;
 use crate::check::{Cx, Fields};
 use crate::devices::DeviceConfig;
 use crate::problem::{Code, Problem};
@@ -11,7 +12,7 @@ use domio_core::XenVersion;
 use domio_vmm::config::{KernelCosts, TaskConfig, Workload};
 use domio_vmm::evtchn::Abi;
 use domio_vmm::process::FileId;
-use domio_vmm::process::programs::FileCopy;
+use domio_vmm::process::programs::{FileCopy, Server};
 use domio_vmm::profile::Profile;
 
 /// The devices of a host, and the index of each one's driver domain.
@@ -191,8 +192,23 @@ fn network_processes(device: u16, network: &Network, domain: &mut Domain) {
     let Some(vif) = vifs.position(|vif| vif.domain == id) else {
         return;
     };
-    for (f, flow) in own.flows.iter().enumerate() {
-        if let Some(process) = network.config.process(device, vif, f, start) {
+    let mut flows = 0;
+    for flow in &own.flows {
+        let process = match flow.server {
+            None => network.config.process(device, vif, flows, start),
+            Some(serving) => {
+                let file = network.config.listening(vif);
+                let Serving {
+                    request,
+                    answer,
+                    work,
+                } = serving;
+                let server = Server::new(FileId { device, file }, request, answer, work);
+                Some(TaskConfig::from(Workload::program(server)))
+            }
+        };
+        flows += flow.configs.len();
+        if let Some(process) = process {
             let vcpu = &mut domain.config.vcpus[usize::from(flow.vcpu)];
             vcpu.tasks.push(TaskConfig {
                 priority: flow.priority,

@@ -1,10 +1,11 @@
 //! Network workloads: traffic between a guest and the remote host.
 
 use super::names::NetworkName;
-use super::task::Flow;
+use super::task::{Flow, Serving};
 use crate::check::{Cx, Fields};
 use crate::problem::{Code, Problem};
-use domio_net::host::{FlowConfig, FlowKind, StreamConfig};
+use domio_core::Duration;
+use domio_net::host::{FlowConfig, FlowKind, RequestConfig, StreamConfig};
 use domio_net::icmp::{Pace, PingConfig};
 use domio_net::tcp::{Control, TcpConfig};
 use domio_net::udp::UdpConfig;
@@ -12,14 +13,23 @@ use domio_vmm::config::TaskConfig;
 
 /// The flow that `fields` describe, whose workload is `word`.
 pub(super) fn flow(cx: &mut Cx<'_>, fields: &Fields<'_>, word: &str) -> Option<Flow> {
-    let kind = match word {
-        "stream" => stream(fields),
-        "ping" => ping(cx, fields).map(FlowKind::Ping),
-        _ => udp(fields),
+    let begin = fields.time("begin");
+    let server = match word {
+        "server" => Some(serving(fields)),
+        _ => None,
     };
-    let by_kernel = match kind {
-        Some(FlowKind::Ping(_) | FlowKind::UdpIn(_)) => true,
-        Some(_) => false,
+    let one = |kind| {
+        let start = begin?;
+        Some(vec![FlowConfig { kind, start }])
+    };
+    let configs = match word {
+        "stream" => stream(fields).and_then(one),
+        "ping" => ping(cx, fields).map(FlowKind::Ping).and_then(one),
+        "server" => requests(fields, begin),
+        _ => udp(fields).and_then(one),
+    };
+    let by_kernel = match configs.as_ref().and_then(|all| all.first()) {
+        Some(flow) => matches!(flow.kind, FlowKind::Ping(_) | FlowKind::UdpIn(_)),
         None => word == "ping",
     };
     let good = if by_kernel {
@@ -42,9 +52,10 @@ pub(super) fn flow(cx: &mut Cx<'_>, fields: &Fields<'_>, word: &str) -> Option<F
     };
     let asks = fields.field("workload").map(|field| field.span);
     let flow = Flow {
-        config: FlowConfig {
-            kind: kind?,
-            start: fields.time("begin")?,
+        configs: configs?,
+        server: match server {
+            Some(server) => Some(server?),
+            None => None,
         },
         network,
         vcpu,
@@ -130,6 +141,30 @@ fn stream(fields: &Fields<'_>) -> Option<FlowKind> {
         "in" => FlowKind::StreamIn(stream),
         _ => FlowKind::StreamOut(stream),
     })
+}
+
+/// What a server does.
+fn serving(fields: &Fields<'_>) -> Option<Serving> {
+    Some(Serving {
+        request: fields.bytes("request")?,
+        answer: fields.bytes("answer")?,
+        work: fields.time("work")?,
+    })
+}
+
+/// The requests to a server, the first one at `begin`.
+fn requests(fields: &Fields<'_>, begin: Option<Duration>) -> Option<Vec<FlowConfig>> {
+    let (requests, interval) = (fields.int("requests")?, fields.time("interval")?);
+    let kind = FlowKind::Request(RequestConfig {
+        tcp: TcpConfig::default(),
+        bytes: fields.bytes("request")?,
+    });
+    let begin = begin?;
+    let flow = |i| FlowConfig {
+        kind,
+        start: begin + interval * i,
+    };
+    Some((0..requests as u64).map(flow).collect())
 }
 
 fn ping(cx: &mut Cx<'_>, fields: &Fields<'_>) -> Option<PingConfig> {

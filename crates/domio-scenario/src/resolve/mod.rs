@@ -245,7 +245,7 @@ fn late(
     }
     for domain in &resolved.domains {
         let flows = domain.vifs.iter().flat_map(|v| &v.flows);
-        let flows = flows.map(|flow| flow.config);
+        let flows = flows.filter_map(|flow| flow.configs.first());
         for flow in flows.filter(|f| domain.config.start + f.start >= end) {
             cx.notices.push(format!(
                 "a network workload of domain {} begins at {}, after the end of the run at {end}",

@@ -10,6 +10,7 @@ use crate::plan::Replay;
 use crate::problem::{Code, Problem};
 use crate::source::Span;
 use crate::value::Value;
+use domio_core::Duration;
 use domio_net::host::FlowConfig;
 use domio_vmm::config::{TaskConfig, Workload};
 use domio_vmm::process::programs::Direction;
@@ -50,7 +51,10 @@ impl Work {
 /// Traffic.
 #[derive(Clone)]
 pub(super) struct Flow {
-    pub config: FlowConfig,
+    /// What flows: one thing, or the requests to a server.
+    pub configs: Vec<FlowConfig>,
+    /// The server.
+    pub server: Option<Serving>,
     /// The network, if it names one.
     pub network: Option<NetworkName>,
     /// Of its process, where it has one.
@@ -61,6 +65,17 @@ pub(super) struct Flow {
     pub span: Span,
     /// Path of the table that describes it.
     pub path: String,
+}
+
+/// What a server does.
+#[derive(Clone, Copy)]
+pub(super) struct Serving {
+    /// Bytes of a request.
+    pub request: u64,
+    /// Bytes of an answer.
+    pub answer: u64,
+    /// Processor time of each.
+    pub work: Duration,
 }
 
 /// A way through a disk.
@@ -195,7 +210,7 @@ fn work(cx: &mut Cx<'_>, fields: &Fields<'_>, word: &str) -> Option<Work> {
         "compute" => Workload::Compute {
             work: fields.time("work")?,
         },
-        "stream" | "ping" | "udp" => return flow(cx, fields, word).map(Work::Flow),
+        "stream" | "ping" | "udp" | "server" => return flow(cx, fields, word).map(Work::Flow),
         "dd" => return copy(fields).map(Work::Copy),
         _ => {
             let replay = Replay {

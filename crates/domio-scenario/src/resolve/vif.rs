@@ -22,15 +22,31 @@ pub(super) struct Vif {
 }
 
 impl Vif {
+    fn has_server(&self) -> bool {
+        self.flows.iter().any(|flow| flow.server.is_some())
+    }
+
     /// The vif of `domain`.
     pub fn config(&self, domain: DomainId) -> VifConfig {
         VifConfig {
             domain,
             vcpu: 0,
             rate: self.rate,
-            flows: self.flows.iter().map(|f| f.config).collect(),
+            flows: self.flows.iter().flat_map(|f| f.configs.clone()).collect(),
         }
     }
+}
+
+/// A second server is asked for where there is one.
+fn second_server(flow: &Flow) -> Problem {
+    Problem::new(
+        Code::Conflict,
+        flow.span,
+        "the domain has two servers on one network",
+    )
+    .key(format!("{}.workload", flow.path))
+    .expected("one server on each network")
+    .hint("give the other one to another domain, or more `requests` to the first")
 }
 
 /// The vifs of the domain that `fields` describe; `None` when something is wrong with them.
@@ -67,6 +83,10 @@ pub(super) fn vifs(cx: &mut Cx<'_>, fields: &Fields<'_>, tasks: &[Task]) -> Opti
             Some(index) => vifs.iter().position(|v| v.network == index),
         };
         match place {
+            Some(place) if flow.server.is_some() && vifs[place].has_server() => {
+                cx.push(second_server(flow));
+                good = false;
+            }
             Some(place) => vifs[place].flows.push(flow.clone()),
             None if given => {
                 cx.push(no_vif(flow));

@@ -1,8 +1,8 @@
 //! The processes of network workloads: where they live, and who goes first.
 
-use crate::common::parse;
+use crate::common::{only, parse, says};
 use crate::network::run;
-use domio_core::{Kind, Record};
+use domio_core::{Duration, Kind, Record};
 use domio_net::host::FlowKind;
 use domio_scenario::Scenario;
 
@@ -66,5 +66,30 @@ fn processes_live_on_the_vcpu_and_have_the_priority_that_they_are_given() {
     assert_eq!(
         sender.priority, 127,
         "whoever sleeps most of the time goes first"
+    );
+}
+
+/// Every request is answered: a job for each, and all of the bytes both ways.
+#[test]
+fn a_server_answers_all_requests() {
+    let server = "\"server\"\nrequests = 20\ninterval_ms = 10\nrequest = 3000\nanswer = \"8K\"\n\
+                  work_us = 500\nbegin_ms = 10";
+    let text = change("\"stream\"", server);
+    let scenario = good(&text);
+    let flows = &scenario.plan().networks().next().expect("a network").vifs[0].flows;
+    assert_eq!(flows.len(), 20);
+    assert_eq!(flows[19].start, Duration::from_millis(10 + 19 * 10));
+    let records = run(&text);
+    let done = records.iter().filter(|r| r.kind == Kind::JobDone);
+    assert_eq!(done.count(), 20);
+    let bytes = mbps(&records) * 1e6 * 2.0 / 8.0;
+    assert_eq!(bytes as u64, 20 * (3000 + 8192));
+    let two = "workload = \"server\"\nrequests = 1\ninterval_ms = 1\n";
+    let two = format!("  [[domain.task]]\n{two}  [[domain.task]]\n{two}");
+    let problem = only(&change("workload = \"stream\"\n", &two));
+    says(
+        &problem,
+        &["two servers on one network", "more `requests`"],
+        "two servers",
     );
 }
