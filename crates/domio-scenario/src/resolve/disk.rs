@@ -107,11 +107,14 @@ pub(super) fn copy(fields: &Fields<'_>) -> Option<DiskCopy> {
     })
 }
 
+/// Disks that ask for their driver domain in the same words: how, and of which domains they are.
+type Together<'a> = (Option<&'a (String, Span)>, Vec<(usize, &'a Disk)>);
+
 /// The disks of the host by their driver domains, in the order of the text; those that something is
 /// wrong with are left out.
 pub(super) fn disks(cx: &mut Cx<'_>, host: &Fields<'_>, resolved: &Resolved) -> Vec<Disks> {
     // Disks of one driver domain that ask for it in the same place share what is wrong with it.
-    let mut asked: Vec<(Option<&(String, Span)>, Vec<(usize, &Disk)>)> = Vec::new();
+    let mut asked: Vec<Together<'_>> = Vec::new();
     for (i, domain) in resolved.domains.iter().enumerate() {
         let Some(disk) = &domain.disk else { continue };
         let backend = disk.backend.as_ref();
