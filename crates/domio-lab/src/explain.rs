@@ -5,12 +5,11 @@ use crate::registry::LabContext;
 use crate::simulate::RunFault;
 use domio_core::{Duration, Instant, Record, Sink};
 use domio_meter::{Explainer, Explanation};
-use domio_net::host::{Network, NetworkConfig};
-use domio_scenario::Built;
+use domio_scenario::{Built, DeviceConfig, Model};
 use domio_sched::Scheduler;
 use domio_sim::Outcome;
 use domio_vmm::Simulation;
-use domio_vmm::bus::{Attach, Device};
+use domio_vmm::bus::{Assembly, Device};
 use domio_vmm::config::HostConfig;
 
 /// Simulates replication `replication` of `built` and explains the waits within the measured time.
@@ -20,7 +19,7 @@ use domio_vmm::config::HostConfig;
 pub fn explain(built: &Built, replication: u32) -> Result<Explanation, RunFault> {
     let machine = Machine {
         host: &built.host,
-        network: built.network.as_ref(),
+        devices: &built.devices,
         policy: built.policy.descriptor.name,
         seed: built.seed,
         warmup: built.warmup,
@@ -47,7 +46,7 @@ pub fn explain_cell(
     })?;
     let machine = Machine {
         host: &built.host,
-        network: Some(&built.network),
+        devices: &[DeviceConfig::from(built.network)],
         policy: built.policy.descriptor.name,
         seed: cx.seed,
         warmup: settings.warmup,
@@ -60,7 +59,7 @@ pub fn explain_cell(
 /// A host that is to be explained, and when.
 struct Machine<'a> {
     pub host: &'a HostConfig,
-    pub network: Option<&'a NetworkConfig>,
+    pub devices: &'a [DeviceConfig],
     /// Name of the policy, for errors.
     pub policy: &'static str,
     pub seed: u64,
@@ -80,19 +79,19 @@ impl Machine<'_> {
         // It sees the warm-up, too: packets that are under way when it is over count from then on.
         let sink = Unmarked(Explainer::window(begin, end));
         let (host, seed) = (self.host, self.seed);
-        let explained = match self.network {
-            None => through(
+        let explained = if self.devices.is_empty() {
+            through(
                 Simulation::new(host, scheduler, sink, seed, replication),
                 [begin, end],
-            ),
-            Some(config) => {
-                let network =
-                    |attach: &mut Attach<'_>| Network::new(config, attach, seed, replication);
-                through(
-                    Simulation::with_device(host, scheduler, network, sink, seed, replication),
-                    [begin, end],
-                )
-            }
+            )
+        } else {
+            let attach = |bus: &mut Assembly<'_, Model>| {
+                domio_scenario::attach(self.devices, bus, seed, replication);
+            };
+            through(
+                Simulation::with_devices(host, scheduler, attach, sink, seed, replication),
+                [begin, end],
+            )
         };
         explained.map_err(|(why, dump)| RunFault {
             policy: self.policy,

@@ -2,13 +2,12 @@
 
 use domio_core::{DomainId, Instant, Record, Sink};
 use domio_meter::{Meter, Summary};
-use domio_net::host::Network;
 use domio_net::queue::{Ledger, Place};
-use domio_scenario::{Built, Scenario};
+use domio_scenario::{Built, Model, Scenario};
 use domio_sim::Outcome;
 use domio_trace::{DomainInfo, TraceHeader, scenario_sha256};
 use domio_vmm::Simulation;
-use domio_vmm::bus::{Attach, Device};
+use domio_vmm::bus::{Assembly, Device};
 use std::collections::BTreeMap;
 
 /// How many packets were dropped where.
@@ -70,24 +69,21 @@ pub fn simulate<S: Sink>(
     };
     let (host, scheduler, seed) = (&built.host, built.scheduler(), built.seed);
     // Two kinds of simulation: a host without devices does not look for any.
-    let (recorder, events, dropped) = match &built.network {
-        None => {
-            let simulation = Simulation::new(host, scheduler, recorder, seed, replication);
-            through(simulation, begin, end, |_| Vec::new()).map_err(fault)?
-        }
-        Some(config) => {
-            let network = |attach: &mut Attach<'_>| Network::new(config, attach, seed, replication);
-            let simulation =
-                Simulation::with_device(host, scheduler, network, recorder, seed, replication);
-            let drops = |networks: &[Network]| {
-                let mut ledger = Ledger::new();
-                networks.iter().for_each(|network| {
-                    ledger.add(network);
-                });
-                ledger.drops()
-            };
-            through(simulation, begin, end, drops).map_err(fault)?
-        }
+    let (recorder, events, dropped) = if built.devices.is_empty() {
+        let simulation = Simulation::new(host, scheduler, recorder, seed, replication);
+        through(simulation, begin, end, |_| Vec::new()).map_err(fault)?
+    } else {
+        let attach = |bus: &mut Assembly<'_, Model>| built.attach(bus, replication);
+        let simulation =
+            Simulation::with_devices(host, scheduler, attach, recorder, seed, replication);
+        let drops = |models: &[Model]| {
+            let mut ledger = Ledger::new();
+            models.iter().for_each(|model| {
+                ledger.add(model);
+            });
+            ledger.drops()
+        };
+        through(simulation, begin, end, drops).map_err(fault)?
     };
     Ok(Simulated {
         summary: recorder.meter.finish_at(end),
@@ -271,6 +267,25 @@ mod tests {
         let flood = dropped(200_000);
         let total: u64 = flood.iter().map(|(_, n)| n).sum();
         assert!(!flood.is_empty() && total > 100_000, "{flood:?}");
+    }
+
+    #[test]
+    fn what_is_dropped_is_of_all_networks() {
+        let flooded = |networks: u64| {
+            let mut guests = "[[domain]]\nname = \"Domain-0\"\n".to_owned();
+            for i in 0..networks {
+                guests += &format!(
+                    "[[network]]\nname = \"n{i}\"\n[[domain]]\nname = \"web{i}\"\n\
+                     workload = \"udp\"\nbytes = 1000\npps = 200000\nnetwork = \"n{i}\"\n"
+                );
+            }
+            let text = TEXT.replacen("[[domain]]", &(guests + "[[domain]]"), 1);
+            let dropped = simulate(&built(&text).1, 0, NullSink).unwrap().dropped;
+            let line = dropped.iter().map(|(_, n)| n);
+            line.sum::<u64>()
+        };
+        let (one, two) = (flooded(1), flooded(2));
+        assert!(two > one * 3 / 2, "{one} and {two}");
     }
 
     /// A host with a network and one without, otherwise the same.

@@ -121,6 +121,19 @@ pub(crate) fn show_pcpus(set: &CpuSet) -> String {
     out
 }
 
+/// The number of bytes that `text` stands for: `512`, `64K`, `1G`, in powers of 1024 as `dd` and
+/// `xl` have them.
+pub(crate) fn bytes(text: &str) -> Option<u64> {
+    let factors = [('K', 10), ('M', 20), ('G', 30), ('T', 40)];
+    let suffixed = factors
+        .iter()
+        .find_map(|(letter, shift)| Some((text.strip_suffix(*letter)?, *shift)));
+    let (digits, shift) = suffixed.unwrap_or((text, 0));
+    let plain = !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit());
+    let number = digits.parse::<u64>().ok().filter(|_| plain)?;
+    number.checked_mul(1 << shift)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

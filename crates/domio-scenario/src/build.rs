@@ -1,10 +1,10 @@
 //! From a validated scenario to what a simulator takes.
 
+use crate::devices::DeviceConfig;
 use crate::plan::Replay;
 use crate::problem::{Code, Problem, Problems, ScenarioErrors};
 use crate::scenario::Scenario;
 use domio_core::{Duration, ParamValues};
-use domio_net::host::NetworkConfig;
 use domio_sched::{Policy, Scheduler};
 use domio_vmm::config::{Demand, HostConfig, Workload};
 use std::sync::Arc;
@@ -45,8 +45,8 @@ impl ReplaySource for NoReplay {
 pub struct Built {
     /// The host with its domains, tasks and actions.
     pub host: HostConfig,
-    /// Its network, if a domain has a vif.
-    pub network: Option<NetworkConfig>,
+    /// Its devices, in the order in which they come to the bus ([`Built::attach`]).
+    pub devices: Vec<DeviceConfig>,
     /// The scheduling policy.
     pub policy: Policy,
     /// Values of its parameters.
@@ -112,7 +112,7 @@ impl Scenario {
             Some(errors) => Err(errors),
             None => Ok(Built {
                 host,
-                network: plan.network.clone(),
+                devices: plan.devices.clone(),
                 policy: plan.policy,
                 params: plan.params,
                 warmup: plan.warmup,

@@ -26,6 +26,8 @@ static EXAMPLES: &[(&str, &str)] = shipped![
     "driver-domain-streams",
     "ping-among-burners",
     "udp-rate-limit",
+    "two-driver-domains",
+    "caps-follow-demand",
 ];
 
 /// Every shipped scenario: its name and its text. They lie in the folder `scenarios` too.

@@ -33,6 +33,7 @@
 mod amount;
 mod build;
 mod check;
+mod devices;
 mod examples;
 mod guests;
 mod keys;
@@ -51,6 +52,7 @@ mod suggest;
 mod value;
 
 pub use build::{Built, NoDemands, NoReplay, ReplaySource};
+pub use devices::{DeviceConfig, Model, attach};
 pub use examples::{example, examples};
 pub use limits::{MAX_ACTIONS, MAX_BYTES, MAX_TASKS, MAX_VCPUS};
 pub use plan::{Plan, Replay};

@@ -30,7 +30,8 @@ impl Scenario {
     ///
     /// A key is a path: `run.duration_s`, `scheduler.tslice_ms`, `seed`, `domain.NAME.weight`
     /// (the name of a domain, of a group, or of one member of a group),
-    /// `domain.NAME.task.TASK.period_ms` (name or index of the task), `action.INDEX.at_ms`. A value
+    /// `domain.NAME.task.TASK.period_ms` (name or index of the task), `action.INDEX.at_ms`,
+    /// `controller.NAME.interval_ms`, `network.NAME.rate` where there are several. A value
     /// is TOML; a string needs no quotes. A time replaces the same time in another unit, a workload
     /// the old one with its keys.
     ///
@@ -189,6 +190,11 @@ impl Draft {
                             let task = element(table, "task", name, *span)?;
                             put(descend(task, &path[4..])?, entry);
                         }
+                        Some("vif") if path.len() > 3 => {
+                            let (name, span) = &path[3];
+                            let vif = element(table, "vif", name, *span)?;
+                            put(descend(vif, &path[4..])?, entry);
+                        }
                         _ => put(descend(table, &path[2..])?, entry),
                     },
                     Found::Member => {
@@ -204,12 +210,9 @@ impl Draft {
                     }
                 }
             }
-            Some("action") => {
-                let Some((name, span)) = path.get(1) else {
-                    return Err(needs_name(&entry));
-                };
-                let action = element(root, "action", name, *span)?;
-                put(descend(action, &path[2..])?, entry);
+            Some(key @ ("action" | "controller")) => in_element(root, key, &path, entry)?,
+            Some("network") if !tables_mut(root, "network").is_empty() => {
+                in_element(root, "network", &path, entry)?;
             }
             _ => put(descend(root, &path)?, entry),
         }
@@ -288,6 +291,21 @@ impl Draft {
             }
         }
     }
+}
+
+/// Puts `entry` into the table that `path`, which begins with `key`, names among those at `key`.
+fn in_element(
+    root: &mut Table,
+    key: &str,
+    path: &[(String, Span)],
+    entry: Entry,
+) -> Result<(), Refused> {
+    let Some((name, span)) = path.get(1) else {
+        return Err(needs_name(&entry));
+    };
+    let table = element(root, key, name, *span)?;
+    put(descend(table, &path[2..])?, entry);
+    Ok(())
 }
 
 /// Whether `table` is the action `word`.

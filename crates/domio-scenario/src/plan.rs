@@ -1,5 +1,6 @@
 //! A validated scenario as plain data.
 
+use crate::devices::DeviceConfig;
 use crate::source::Span;
 use domio_core::{Duration, ParamValues};
 use domio_net::host::NetworkConfig;
@@ -26,8 +27,9 @@ pub struct Plan {
     pub params: ParamValues,
     /// The host. Tasks that replay a recording have no demands yet: see `replays`.
     pub host: HostConfig,
-    /// The network, if a domain has a vif.
-    pub network: Option<NetworkConfig>,
+    /// The devices, in the order in which they come to the bus: networks, then disks. Those that
+    /// no domain uses are left out.
+    pub devices: Vec<DeviceConfig>,
     /// The recordings that are wanted.
     pub replays: Vec<Replay>,
 }
@@ -46,6 +48,13 @@ pub struct Replay {
     pub(crate) span: Span,
 }
 
+impl Plan {
+    /// The networks that some domain uses, in the order of the text.
+    pub fn networks(&self) -> impl Iterator<Item = &NetworkConfig> {
+        self.devices.iter().filter_map(DeviceConfig::network)
+    }
+}
+
 impl fmt::Debug for Plan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Plan")
@@ -57,7 +66,7 @@ impl fmt::Debug for Plan {
             .field("policy", &self.policy.descriptor.name)
             .field("params", &self.params)
             .field("host", &self.host)
-            .field("network", &self.network)
+            .field("devices", &self.devices)
             .field("replays", &self.replays)
             .finish()
     }

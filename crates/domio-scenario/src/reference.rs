@@ -3,8 +3,8 @@
 use crate::amount::MAX_TIME;
 use crate::guests::GUESTS;
 use crate::keys::{
-    ACTION, DOMAIN, GUEST, HOST, Key, Kind, LENGTHS, NAME_RULE, NETWORK, Need, ROOT, RUN,
-    SCHEDULER, Section, TASK, VIF, Words, time_range,
+    ACTION, CONTROLLER, DISK, DOMAIN, GUEST, HOST, Key, Kind, LENGTHS, NAME_RULE, NETWORK, Need,
+    ROOT, RUN, SCHEDULER, Section, TASK, VIF, Words, time_range,
 };
 use crate::limits::{MAX_ACTIONS, MAX_BYTES, MAX_TASKS, MAX_VCPUS};
 use crate::problem::MAX_SHOWN;
@@ -21,7 +21,19 @@ pub fn reference(policies: &[Policy], examples: &[(&str, &str)]) -> String {
     let mut out = START.to_owned();
     let page = &mut out;
     for section in [
-        &ROOT, &RUN, &HOST, &SCHEDULER, &NETWORK, &DOMAIN, &GUEST, &VIF, &TASK, &LENGTHS, &ACTION,
+        &ROOT,
+        &RUN,
+        &HOST,
+        &SCHEDULER,
+        &NETWORK,
+        &CONTROLLER,
+        &DOMAIN,
+        &GUEST,
+        &VIF,
+        &DISK,
+        &TASK,
+        &LENGTHS,
+        &ACTION,
     ] {
         self::section(page, section, policies);
         if section.header == HOST.header {
@@ -57,6 +69,9 @@ pub fn reference(policies: &[Policy], examples: &[(&str, &str)]) -> String {
                 }
             }
         }
+        if section.header == CONTROLLER.header {
+            domio_control::all().for_each(|entry| controller(page, entry.descriptor));
+        }
         if section.header == NETWORK.header {
             words(page, section);
         }
@@ -75,6 +90,22 @@ pub fn reference(policies: &[Policy], examples: &[(&str, &str)]) -> String {
         let _ = writeln!(page, "| [`{name}`](../scenarios/{name}.toml) | {title} |");
     }
     out
+}
+
+/// A controller with its parameters.
+fn controller(page: &mut String, descriptor: &domio_control::Descriptor) {
+    heading(page, 3, &format!("name = \"{}\"", descriptor.name));
+    line(
+        page,
+        &format!("{} ({}).", descriptor.summary, descriptor.source),
+    );
+    let mut own = vec![descriptor.interval];
+    own.extend(descriptor.params);
+    params(page, &own, "");
+    if !descriptor.domain_params.is_empty() {
+        line(page, "For each domain, as keys of `[[domain]]`:");
+        params(page, descriptor.domain_params, "");
+    }
 }
 
 fn heading(page: &mut String, level: usize, text: &str) {
@@ -138,7 +169,7 @@ fn kind(key: &Key, policies: &[Policy]) -> (&'static str, String) {
         Kind::Int { min, max } => ("integer", format!("{min} to {max}")),
         Kind::Time { min_ns, .. } => ("time", time_range(min_ns)),
         Kind::Lengths { min_ns, .. } => ("time or table", time_range(min_ns)),
-        Kind::Word(words @ (Words::Policies | Words::Profiles)) => (
+        Kind::Word(words @ (Words::Policies | Words::Profiles | Words::Controllers)) => (
             "string",
             format!("see below: {}", words.all(policies).join(", ")),
         ),
@@ -157,7 +188,12 @@ fn kind(key: &Key, policies: &[Policy]) -> (&'static str, String) {
             let names: Vec<&str> = GUESTS.iter().map(|g| g.name).collect();
             ("string or table", names.join(", "))
         }
+        Kind::Bytes { min, max } => (
+            "integer or string",
+            format!("bytes, {min} to {max}; `\"64K\"`, `\"1G\"`"),
+        ),
         Kind::Section(_) => ("table", String::new()),
+        Kind::OneOrMore(_) => ("table or tables", String::new()),
         Kind::Sections(_) => ("tables", String::new()),
     }
 }

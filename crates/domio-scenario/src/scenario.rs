@@ -1,6 +1,6 @@
 //! [`Scenario`]: a text that was found to be good, and the plan that it describes.
 
-use crate::check::Cx;
+use crate::check::{Cx, Known};
 use crate::limits::MAX_BYTES;
 use crate::plan::Plan;
 use crate::problem::{Code, Problem, Problems, ScenarioErrors};
@@ -171,6 +171,7 @@ impl Draft {
             notices: Vec::new(),
             partial,
             swapped: self.swapped,
+            known: Known::default(),
             presumed: false,
         };
         let plan = resolve::resolve(&mut cx, &self.root, &self.members);

@@ -4,13 +4,15 @@
 //! which keys a workload, an action or a policy has. What it lets through and
 //! [`crate::Scenario::parse`] refuses: pins to pcpus that the host has not, names that are given
 //! twice, caps above the vcpus, actions that are impossible at their time, times in two units, a
-//! network without a driver domain or against the release, vcpus for network workloads.
+//! network without a driver domain or against the release, vcpus for network workloads, networks
+//! that nobody named, a disk that is missing or too small, parameters for controllers that are not
+//! there.
 
 use crate::amount::{MAX_TIME, UNITS};
 use crate::check::param_specs;
 use crate::keys::{
-    self, ACTION, DOMAIN, GUEST, HOST, Key, Kind, LENGTHS, NAME_PATTERN, NETWORK, Need, Params,
-    ROOT, RUN, SCHEDULER, Section, TASK, VIF, Words,
+    self, ACTION, CONTROLLER, DISK, DOMAIN, GUEST, HOST, Key, Kind, LENGTHS, NAME_PATTERN, NETWORK,
+    Need, Params, ROOT, RUN, SCHEDULER, Section, TASK, VIF, Words,
 };
 use domio_core::cpuset::MAX_PCPUS;
 use domio_core::{ParamKind, ParamSpec};
@@ -26,13 +28,26 @@ const LINE_RATE_PATTERN: &str = r"^[0-9]+[KMG]?(b(it)?/s)?$";
 /// Rates of vifs in the notation of `xl`.
 const VIF_RATE_PATTERN: &str = r"^[0-9]+[KMG]?[bB]/s(@[0-9]+(us|ms|s))?$";
 
+/// Numbers of bytes as texts.
+const BYTES_PATTERN: &str = r"^[0-9]+[KMGT]?$";
+
 /// The JSON Schema (draft 2020-12) of scenarios that can ask for `policies`.
 ///
 /// Where a policy decides about keys (`[scheduler]`, `[[domain]]`, actions that set), the schema
 /// branches on its name.
 pub fn schema(policies: &[Policy]) -> Json {
     let mut definitions = Map::new();
-    for section in [&RUN, &HOST, &NETWORK, &GUEST, &VIF, &TASK, &LENGTHS] {
+    for section in [
+        &RUN,
+        &HOST,
+        &NETWORK,
+        &GUEST,
+        &VIF,
+        &DISK,
+        &TASK,
+        &LENGTHS,
+        &CONTROLLER,
+    ] {
         definitions.insert(name_of(section), table(section, policies, None));
     }
     for policy in policies {
@@ -93,6 +108,13 @@ fn table(section: &Section, policies: &[Policy], policy: Option<&Policy>) -> Jso
     );
     let specs = param_specs(section.params, policy);
     params_into(specs, &mut properties);
+    if section.params == Params::Domain {
+        // Which controllers there are takes another table to see.
+        domio_control::all().for_each(|e| params_into(e.descriptor.domain_params, &mut properties));
+    }
+    if section.params == Params::Controller {
+        all_of.extend(domio_control::all().map(of_controller));
+    }
     for variant in section.variants {
         let selector = section.selector.unwrap_or("");
         let (mut own, mut needed, mut then) = (Map::new(), vec![json!(selector)], Vec::new());
@@ -125,6 +147,18 @@ fn table(section: &Section, policies: &[Policy], policy: Option<&Policy>) -> Jso
         out["allOf"] = json!(all_of);
     }
     out
+}
+
+/// What follows when a table names `controller`.
+fn of_controller(controller: &'static domio_control::Entry) -> Json {
+    let descriptor = controller.descriptor;
+    let mut own = Map::new();
+    params_into(std::slice::from_ref(&descriptor.interval), &mut own);
+    params_into(descriptor.params, &mut own);
+    json!({
+        "if": { "properties": { "name": { "const": descriptor.name } }, "required": ["name"] },
+        "then": { "properties": own },
+    })
 }
 
 /// Whether a workload's key is the name of a parameter, whatever its unit.
@@ -211,6 +245,10 @@ fn value(key: &Key, unit: Option<u64>, policies: &[Policy]) -> Json {
             { "type": "string", "pattern": LINE_RATE_PATTERN },
         ] }),
         Kind::VifRate => json!({ "type": "string", "pattern": VIF_RATE_PATTERN }),
+        Kind::Bytes { min, max } => json!({ "oneOf": [
+            { "type": "integer", "minimum": min, "maximum": max },
+            { "type": "string", "pattern": BYTES_PATTERN },
+        ] }),
         Kind::Guest => {
             json!({ "oneOf": [{ "enum": keys::guest_names() }, { "$ref": "#/$defs/guest" }] })
         }
@@ -227,8 +265,12 @@ fn value(key: &Key, unit: Option<u64>, policies: &[Policy]) -> Json {
             json!({ "type": "object", "properties": properties, "required": required })
         }
         Kind::Section(section) => json!({ "$ref": format!("#/$defs/{}", name_of(section)) }),
+        Kind::OneOrMore(section) => {
+            let one = json!({ "$ref": format!("#/$defs/{}", name_of(section)) });
+            json!({ "oneOf": [one, { "type": "array", "minItems": 1, "items": one }] })
+        }
         Kind::Sections(section) => {
-            let by_policy = section.params != Params::None
+            let by_policy = matches!(section.params, Params::Policy | Params::Domain)
                 || section.variants.iter().any(|v| v.params != Params::None);
             let items = if by_policy {
                 json!({ "type": "object" })

@@ -2,11 +2,10 @@
 //! draws anything. That two processes agree is tested with the program.
 
 use domio_core::{Instant, Record};
-use domio_net::host::Network;
-use domio_scenario::{Built, NoReplay, Scenario, examples};
+use domio_scenario::{Built, Model, NoReplay, Scenario, examples};
 use domio_sim::Outcome;
 use domio_vmm::Simulation;
-use domio_vmm::bus::{Attach, Device};
+use domio_vmm::bus::{Assembly, Device};
 use domio_vmm::config::{Distribution, Workload};
 
 /// The scenario with this seed, shortened to 2 s, unless an operator does something later.
@@ -30,21 +29,16 @@ fn built(name: &str, text: &str, seed: &str) -> Built {
 
 fn trace(built: &Built, replication: u32) -> Vec<Record> {
     let (host, scheduler) = (&built.host, built.scheduler());
-    match &built.network {
-        None => {
-            let simulation = Simulation::new(host, scheduler, Vec::new(), built.seed, replication);
-            run(built, simulation)
-        }
-        Some(config) => {
-            let network =
-                |attach: &mut Attach<'_>| Network::new(config, attach, built.seed, replication);
-            let seed = built.seed;
-            let sink = Vec::new();
-            let simulation =
-                Simulation::with_device(host, scheduler, network, sink, seed, replication);
-            run(built, simulation)
-        }
+    let (seed, sink) = (built.seed, Vec::new());
+    if built.devices.is_empty() {
+        return run(
+            built,
+            Simulation::new(host, scheduler, sink, seed, replication),
+        );
     }
+    let attach = |bus: &mut Assembly<'_, Model>| built.attach(bus, replication);
+    let simulation = Simulation::with_devices(host, scheduler, attach, sink, seed, replication);
+    run(built, simulation)
 }
 
 fn run<D: Device>(built: &Built, mut simulation: Simulation<Vec<Record>, D>) -> Vec<Record> {

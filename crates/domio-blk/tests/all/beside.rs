@@ -19,10 +19,7 @@ const TIME: u64 = 600;
 /// A card of domain 0 with an interface for each of these guests, to which a stream comes and which
 /// is pinged.
 fn card(guests: &[u16]) -> NetworkConfig {
-    let flow = |kind| FlowConfig {
-        kind,
-        start: ms(5),
-    };
+    let flow = |kind| FlowConfig { kind, start: ms(5) };
     let vif = |guest: &u16| VifConfig {
         domain: DomainId(*guest),
         vcpu: 0,
@@ -71,10 +68,12 @@ fn host(pcpus: u16) -> Host {
 
 /// Bytes that reached the reader of the stream to `guest`, by the trace.
 fn streamed(records: &[Record], guest: u16) -> u64 {
-    let delivered = records.iter().filter(|r| {
-        r.kind == Kind::NetDelivered && r.vcpu.domain == DomainId(guest)
-    });
-    delivered.map(|r| u64::from(r.data[2]) | u64::from(r.data[3]) << 32).sum()
+    let delivered = records
+        .iter()
+        .filter(|r| r.kind == Kind::NetDelivered && r.vcpu.domain == DomainId(guest));
+    delivered
+        .map(|r| u64::from(r.data[2]) | u64::from(r.data[3]) << 32)
+        .sum()
 }
 
 #[test]
@@ -92,7 +91,10 @@ fn a_stream_comes_in_while_disks_are_read_and_written() {
         }
         assert_eq!(requests(passed(&simulation, 2)), (needed(MIB, 8 * MIB), 0));
         assert_eq!(requests(passed(&simulation, 3)), (100, 0));
-        assert_eq!(requests(passed(&simulation, 4)), (0, needed(3 * MIB, 9 * MIB)));
+        assert_eq!(
+            requests(passed(&simulation, 4)),
+            (0, needed(3 * MIB, 9 * MIB))
+        );
         let Model::Net(network) = simulation.host().device(1) else {
             panic!("the network is the second model");
         };
@@ -103,7 +105,10 @@ fn a_stream_comes_in_while_disks_are_read_and_written() {
         assert!(bytes.iter().all(|b| *b > TIME * 25_000), "{bytes:?}");
         let window = 2 * u64::from(domio_net::tcp::TcpConfig::XEN_2_6_18.receive_buffer);
         let read = bytes[0] + bytes[1];
-        assert!(acknowledged.abs_diff(read) <= window, "{read} of {acknowledged}");
+        assert!(
+            acknowledged.abs_diff(read) <= window,
+            "{read} of {acknowledged}"
+        );
         // Guest 3's disk process is its first one: the reader of the stream came after.
         assert_eq!(jobs(&records, vcpu(3, 0), 0).len(), 100);
         assert_eq!(jobs(&records, vcpu(2, 0), 0).len(), 8);
@@ -137,7 +142,11 @@ fn work_for_disks_and_network_has_its_owner() {
         let requests = needed(block, bytes);
         let least = costs.serve.as_nanos() * requests + costs.copy_kib.as_nanos() * bytes / 1024;
         let most = least + 1_700 * requests;
-        assert!((least..=most).contains(&work[guest]), "{least} {} {most}", work[guest]);
+        assert!(
+            (least..=most).contains(&work[guest]),
+            "{least} {} {most}",
+            work[guest]
+        );
     }
 }
 

@@ -34,7 +34,11 @@ fn a_file_is_read_to_its_end_block_by_block() {
                 Read => (needed, 0),
                 Write => (0, needed),
             };
-            assert_eq!(requests(passed(&simulation, 1)), expected, "{block}, {bytes}");
+            assert_eq!(
+                requests(passed(&simulation, 1)),
+                expected,
+                "{block}, {bytes}"
+            );
             let jobs = jobs(&simulation.into_sink(), vcpu(1, 0), 0);
             assert_eq!(jobs.len() as u64, bytes.div_ceil(block), "{block}, {bytes}");
         }
@@ -55,7 +59,10 @@ fn a_disk_that_ends_ends_the_copy() {
     // Five whole blocks, seven bytes, and the end.
     assert_eq!(jobs.len(), 7);
     let (_, turnaround) = jobs[6];
-    assert!(turnaround.is_zero(), "the end takes no request: {turnaround}");
+    assert!(
+        turnaround.is_zero(),
+        "the end takes no request: {turnaround}"
+    );
 }
 
 /// Several processes on one disk, on two vcpus, that together want far more than the ring holds:
@@ -78,8 +85,11 @@ fn several_processes_share_a_disk() {
         let mut simulation = simulation(&host, &disks(OPTERON, &[(1, 64 * MIB)]), None);
         run(&mut simulation, 1_000);
         let sum = |wanted| {
-            let of = files.iter().filter(|(_, direction, ..)| *direction == wanted);
-            of.map(|(_, _, block, bytes)| needed(*block, *bytes)).sum::<u64>()
+            let of = files
+                .iter()
+                .filter(|(_, direction, ..)| *direction == wanted);
+            of.map(|(_, _, block, bytes)| needed(*block, *bytes))
+                .sum::<u64>()
         };
         assert_eq!(requests(passed(&simulation, 1)), (sum(Read), sum(Write)));
         let records = simulation.into_sink();
@@ -88,7 +98,11 @@ fn several_processes_share_a_disk() {
             let place = places[on];
             places[on] += 1;
             let jobs = jobs(&records, vcpu(1, on as u16), place);
-            assert_eq!(jobs.len() as u64, bytes.div_ceil(block), "task {place} of vcpu {on}");
+            assert_eq!(
+                jobs.len() as u64,
+                bytes.div_ceil(block),
+                "task {place} of vcpu {on}"
+            );
         }
     }
 }
@@ -144,9 +158,8 @@ fn a_guest_that_goes_leaves_the_others_alone() {
     assert_eq!(requests(passed(&simulation, 3)), (needed(MIB, 5 * MIB), 0));
     let records = simulation.into_sink();
     let work = records.iter().filter(|r| r.kind == Kind::DriverWork);
-    let late = work.filter(|r| {
-        r.at > at(30) && r.done_for().is_some_and(|(guest, _)| guest == DomainId(1))
-    });
+    let late = work
+        .filter(|r| r.at > at(30) && r.done_for().is_some_and(|(guest, _)| guest == DomainId(1)));
     assert_eq!(late.count(), 0, "nobody works for a guest that is gone");
 }
 

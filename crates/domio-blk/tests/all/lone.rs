@@ -28,7 +28,10 @@ fn blocks(
     run(&mut simulation, 500);
     let records = simulation.into_sink();
     let jobs = jobs(&records, vcpu(1, 0), 0);
-    (jobs.into_iter().map(|(_, turnaround)| turnaround).collect(), records)
+    (
+        jobs.into_iter().map(|(_, turnaround)| turnaround).collect(),
+        records,
+    )
 }
 
 fn copying(bytes: u64) -> Duration {
@@ -73,8 +76,12 @@ fn two_requests_of_a_read_overlap() {
 /// Where nothing takes time, nothing takes time: but all is done.
 #[test]
 fn a_free_disk_takes_no_time() {
-    let (turnarounds, records) =
-        blocks((LoopbackCosts::FREE, KernelCosts::FREE), false, MIB, 10 * MIB);
+    let (turnarounds, records) = blocks(
+        (LoopbackCosts::FREE, KernelCosts::FREE),
+        false,
+        MIB,
+        10 * MIB,
+    );
     assert_eq!(turnarounds, [Duration::ZERO; 10]);
     assert!(!records.is_empty());
 }
@@ -84,7 +91,11 @@ fn a_free_disk_takes_no_time() {
 fn the_driver_domain_works_for_the_guest() {
     let n = 40;
     let (_, records) = blocks((BLK, KERNEL), false, REQUEST, n * REQUEST);
-    let work: u64 = records.iter().filter_map(Record::done_for).map(|(_, ns)| ns).sum();
+    let work: u64 = records
+        .iter()
+        .filter_map(Record::done_for)
+        .map(|(_, ns)| ns)
+        .sum();
     let each = interrupt() + BLK.serve + copying(REQUEST) + BLK.send_event;
     assert_eq!(Duration::from_nanos(work), each * n);
 }

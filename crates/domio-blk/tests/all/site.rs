@@ -148,9 +148,8 @@ pub fn needed(block: u64, bytes: u64) -> u64 {
 pub fn jobs(records: &[Record], vcpu: VcpuName, task: u8) -> Vec<(Instant, Duration)> {
     let done = records.iter().filter(|r| r.kind == Kind::JobDone);
     let own = done.filter(|r| r.vcpu == vcpu && r.detail == task);
-    let turnaround = |r: &Record| {
-        Duration::from_nanos(u64::from(r.data[0]) | u64::from(r.data[1]) << 32)
-    };
+    let turnaround =
+        |r: &Record| Duration::from_nanos(u64::from(r.data[0]) | u64::from(r.data[1]) << 32);
     own.map(|r| (r.at, turnaround(r))).collect()
 }
 

@@ -79,31 +79,48 @@ impl NetworkConfig {
             if vif.domain != domain {
                 continue;
             }
-            for (f, flow) in vif.flows.iter().enumerate() {
-                let file = self.socket(v, f);
-                let socket = FileId { device, file };
-                let begin = start + flow.start;
-                let workload = match flow.kind {
-                    FlowKind::StreamIn(stream) => {
-                        Workload::program(StreamReader::new(socket, stream.piece))
-                    }
-                    FlowKind::StreamOut(stream) => {
-                        Workload::program(StreamWriter::new(socket, stream.piece, begin))
-                    }
-                    FlowKind::UdpOut(udp) => {
-                        let sender = DatagramSender::new(socket, udp.bytes, udp.rate, begin);
-                        Workload::program(sender)
-                    }
-                    FlowKind::Ping(_) | FlowKind::UdpIn(_) | FlowKind::Request(_) => continue,
-                };
-                let process = TaskConfig {
-                    priority: TaskConfig::IO_BOUND,
-                    ..TaskConfig::from(workload)
-                };
-                processes.push((vif.vcpu, process));
+            for f in 0..vif.flows.len() {
+                let process = self.process(device, v, f, start);
+                processes.extend(process.map(|process| (vif.vcpu, process)));
             }
         }
         processes
+    }
+
+    /// The process with which the guest of interface `vif`, created at `start`, takes part in flow
+    /// `flow` of it, both counted from 0, if it does with one of these; the network is number
+    /// `device` on the bus. It may live on any vcpu of the guest.
+    ///
+    /// # Panics
+    /// When there is no such interface or flow.
+    #[track_caller]
+    pub fn process(
+        &self,
+        device: u16,
+        vif: usize,
+        flow: usize,
+        start: Instant,
+    ) -> Option<TaskConfig> {
+        let file = self.socket(vif, flow);
+        let socket = FileId { device, file };
+        let flow = self.vifs[vif].flows[flow];
+        let begin = start + flow.start;
+        let workload = match flow.kind {
+            FlowKind::StreamIn(stream) => {
+                Workload::program(StreamReader::new(socket, stream.piece))
+            }
+            FlowKind::StreamOut(stream) => {
+                Workload::program(StreamWriter::new(socket, stream.piece, begin))
+            }
+            FlowKind::UdpOut(udp) => {
+                Workload::program(DatagramSender::new(socket, udp.bytes, udp.rate, begin))
+            }
+            FlowKind::Ping(_) | FlowKind::UdpIn(_) | FlowKind::Request(_) => return None,
+        };
+        Some(TaskConfig {
+            priority: TaskConfig::IO_BOUND,
+            ..TaskConfig::from(workload)
+        })
     }
 }
 

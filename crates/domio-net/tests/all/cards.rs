@@ -91,7 +91,10 @@ fn a_network_is_not_disturbed_by_another() {
     };
     let (alone, beside) = (pinned(false), pinned(true));
     assert!(alone.len() > 10_000);
-    assert!(alone == beside, "the first card's traffic shows at the second");
+    assert!(
+        alone == beside,
+        "the first card's traffic shows at the second"
+    );
 }
 
 /// The random streams of a card are its own: the remote hosts of two cards do not act in step.
@@ -105,9 +108,9 @@ fn two_cards_draw_from_different_streams() {
     let simulation = after(300, 4, domains, &cards);
     let records = simulation.into_sink();
     let replies = |guest| {
-        let own = records.iter().filter(|r| {
-            r.kind == Kind::NetReply && r.vcpu.domain == DomainId(guest)
-        });
+        let own = records
+            .iter()
+            .filter(|r| r.kind == Kind::NetReply && r.vcpu.domain == DomainId(guest));
         own.map(|r| r.data[2]).take(50).collect::<Vec<u32>>()
     };
     assert_eq!(replies(2).len(), 50);
@@ -135,9 +138,7 @@ fn losses_of_two_cards_are_independent() {
             scheduler,
             |bus| {
                 for card in &cards {
-                    bus.add(|attach| {
-                        Network::new(card, attach, 1, 0).with_loss(1, 0, 100_000)
-                    });
+                    bus.add(|attach| Network::new(card, attach, 1, 0).with_loss(1, 0, 100_000));
                 }
             },
             Vec::new(),
@@ -148,8 +149,7 @@ fn losses_of_two_cards_are_independent() {
         let records = simulation.into_sink();
         let guest = DomainId(2 + card as u16);
         let came = records.iter().filter(|r| {
-            r.vcpu.domain == guest
-                && r.places() == Some((NetPlace::Outside, NetPlace::Card))
+            r.vcpu.domain == guest && r.places() == Some((NetPlace::Outside, NetPlace::Card))
         });
         // Number of the datagram, by when it came to the card.
         let due = |r: &Record| (r.at.as_nanos() - u64::from(r.data[2])) / 200_000;
@@ -210,7 +210,10 @@ fn two_interfaces_of_a_guest_at_one_card() {
     let passed = network.passed(DomainId(1));
     // Both interfaces count, each with a stream: at least two segments of three are data.
     let packets = (to.acknowledged + from.delivered) / 1_448;
-    assert!(passed.packets_in + passed.packets_out > packets, "{passed:?}");
+    assert!(
+        passed.packets_in + passed.packets_out > packets,
+        "{passed:?}"
+    );
     assert!(passed.bytes_in > to.acknowledged && passed.bytes_out > from.delivered);
 }
 
@@ -252,7 +255,10 @@ fn a_guest_of_one_card_goes() {
     };
     run(&mut simulation, 0, 301);
     let before = [0, 1].map(|card| simulation.host().device(card).passed(DomainId(2)));
-    assert!(before.iter().all(|passed| passed.packets_in > 500), "{before:?}");
+    assert!(
+        before.iter().all(|passed| passed.packets_in > 500),
+        "{before:?}"
+    );
     let other = |simulation: &Simulation<Vec<Record>, Network>| {
         let first = pings(simulation.host().device(0), 5).answered;
         (first, stream(simulation.host().device(1), 0).acknowledged)

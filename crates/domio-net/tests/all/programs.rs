@@ -118,7 +118,10 @@ fn a_writer_fills_a_line() {
     let bytes = stream(simulation.host().device(0), 0).delivered;
     // 100 Mb/s, of which 1,448 bytes of 1,538 on the line are the stream's, from 5 ms on.
     let best = (time - 5) * 12_500 * 1_448 / 1_538;
-    assert!(bytes * 100 > best * 97 && bytes <= best, "{bytes} of {best}");
+    assert!(
+        bytes * 100 > best * 97 && bytes <= best,
+        "{bytes} of {best}"
+    );
 }
 
 /// Datagrams go out by the clock, also when somebody else in the guest computes all the time or the

@@ -18,7 +18,10 @@ fn moved(mut domain: DomainConfig, from: usize, to: usize) -> DomainConfig {
 
 /// A card of domain 0 at its vcpu `driver`, with an interface of domain 1 at its vcpu `guest`.
 fn network(driver: u16, guest: u16) -> NetworkConfig {
-    let mut card = card(0, vec![vif(1, &[IN, OUT, ping(2), udp_in(500), udp_out(500)])]);
+    let mut card = card(
+        0,
+        vec![vif(1, &[IN, OUT, ping(2), udp_in(500), udp_out(500)])],
+    );
     card.vcpu = driver;
     card.vifs[0].vcpu = guest;
     card
@@ -35,7 +38,11 @@ fn second(
     let mut domains = vec![domain(0, vcpus[0]), domain(1, vcpus[1])];
     let cards = [card.clone()];
     equip(&cards, &mut domains);
-    domains[1] = moved(domains[1].clone(), usize::from(card.vifs[0].vcpu), processes);
+    domains[1] = moved(
+        domains[1].clone(),
+        usize::from(card.vifs[0].vcpu),
+        processes,
+    );
     domains[1] = with(domains[1].clone(), vcpus[1] - 1, Workload::Burn);
     let host = host(pcpus, CREDIT_4_17, domains);
     let mut simulation = simulation(&host, CREDIT_4_17, &cards, Vec::new());
@@ -94,9 +101,14 @@ fn work_is_done_where_the_configuration_says() {
 #[test]
 fn processes_on_another_vcpu_than_their_interface() {
     for pcpus in [1, 2, 4] {
-        for (driver, guest, processes) in
-            [(0, 0, 1), (0, 1, 0), (1, 0, 1), (1, 1, 0), (1, 1, 1), (0, 2, 1)]
-        {
+        for (driver, guest, processes) in [
+            (0, 0, 1),
+            (0, 1, 0),
+            (1, 0, 1),
+            (1, 1, 0),
+            (1, 1, 1),
+            (0, 2, 1),
+        ] {
             let simulation = second(pcpus, &network(driver, guest), [2, 3], processes);
             // One pcpu has the guest's burning vcpu to serve as well.
             all_work(&simulation, SECOND * 2_500);
@@ -121,9 +133,9 @@ fn a_reader_on_another_vcpu_is_woken_by_an_ipi() {
     assert!(stream.acknowledged > SECOND * 60_000, "{stream:?}");
     let records = simulation.into_sink();
     let [kernel, reader] = [0, 1].map(|index| VcpuName::new(DomainId(1), index));
-    let ipis = records.iter().filter(|r| {
-        r.kind == Kind::EvtchnSend && r.data[1] == kernel.word() && r.vcpu == reader
-    });
+    let ipis = records
+        .iter()
+        .filter(|r| r.kind == Kind::EvtchnSend && r.data[1] == kernel.word() && r.vcpu == reader);
     assert!(ipis.count() > 1_000);
     // The one that takes packets off the ring is not the one that reads.
     let delivered = records.iter().filter(|r| r.kind == Kind::NetDelivered);

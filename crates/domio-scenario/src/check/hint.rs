@@ -9,7 +9,9 @@ use domio_sched::Policy;
 pub(super) fn of_key(key: &Key, policies: &[Policy]) -> String {
     let written = key.written();
     let example = match key.kind {
-        Kind::Section(s) => return format!("write {} with its keys below it", s.header),
+        Kind::Section(s) | Kind::OneOrMore(s) => {
+            return format!("write {} with its keys below it", s.header);
+        }
         Kind::Sections(s) => {
             return format!("write {} for each one, with its keys below it", s.header);
         }
@@ -27,6 +29,10 @@ pub(super) fn of_key(key: &Key, policies: &[Policy]) -> String {
         },
         Kind::Text => "\"some text\"".to_owned(),
         Kind::Name | Kind::DomainName => "\"g1\"".to_owned(),
+        Kind::Bytes { .. } => match key.need {
+            Need::Word(word) => format!("\"{word}\""),
+            _ => "\"1G\"".to_owned(),
+        },
         Kind::Pcpus => "[0]".to_owned(),
         Kind::Vcpu => "0".to_owned(),
         Kind::LineRate { .. } => "\"1G\"".to_owned(),
@@ -77,7 +83,7 @@ fn ns_in(ns: u64, unit: &str) -> String {
 mod tests {
     use super::*;
     use crate::amount::split_unit;
-    use crate::check::{Cx, value};
+    use crate::check::{Cx, Known, value};
     use crate::keys::{GUEST, LENGTHS, ROOT, Section};
     use crate::problem::Problems;
     use crate::source::Source;
@@ -107,7 +113,8 @@ mod tests {
         let variants = section.variants.iter().flat_map(|v| v.keys);
         for key in section.keys.iter().chain(variants) {
             each(key);
-            if let Kind::Section(inner) | Kind::Sections(inner) = key.kind {
+            if let Kind::Section(inner) | Kind::Sections(inner) | Kind::OneOrMore(inner) = key.kind
+            {
                 walk(inner, each);
             }
         }
@@ -141,13 +148,14 @@ mod tests {
                 notices: Vec::new(),
                 partial: false,
                 swapped: false,
+                known: Known::default(),
                 presumed: false,
             };
             assert!(check(&mut cx, &node) && cx.problems.is_empty(), "{example}");
             tried += 1;
         };
         let mut of_keys = |key: &'static Key| {
-            if matches!(key.kind, Kind::Section(_) | Kind::Sections(_)) {
+            if key.kind.is_of_tables() {
                 return;
             }
             let example = example(&of_key(key, policies));

@@ -9,7 +9,7 @@ pub(crate) use crate::keys::Section;
 use crate::keys::{Key, Kind, Need, Params, Variant};
 use crate::problem::{Code, Problem, Problems, list, quote};
 use crate::source::{Source, Span};
-use crate::value::{Entry, Node, Table};
+use crate::value::{Entry, Node, Table, Value};
 use domio_core::{CpuSet, Duration, ParamSpec, ParamValues};
 use domio_net::host::VifRate;
 use domio_sched::Policy;
@@ -29,9 +29,22 @@ pub(crate) struct Cx<'a> {
     pub partial: bool,
     /// Whether the policy is not the file's own but was asked for by an override.
     pub swapped: bool,
+    /// What the scenario has besides domains.
+    pub known: Known,
     /// Whether the file names no policy that exists and one was presumed: it has an error, and what
     /// is wrong for the presumed policy only is none.
     pub presumed: bool,
+}
+
+/// What a scenario has besides domains, as far as keys and names of domains depend on it.
+#[derive(Default)]
+pub(crate) struct Known {
+    /// The controllers, in the order of the text.
+    pub controllers: Vec<&'static domio_control::Entry>,
+    /// Whether it names a controller that does not exist.
+    pub strange_controller: bool,
+    /// Names of the networks; a host without any has the default one, which has none.
+    pub networks: Vec<Option<String>>,
 }
 
 /// A value that was found to be good.
@@ -41,13 +54,14 @@ pub(crate) enum Checked<'t> {
     Int(i64),
     Time(Duration),
     Lengths(Distribution),
+    Bytes(u64),
     Pcpus(CpuSet),
     /// Index of a vcpu, `None` for all.
     Vcpu(Option<u16>),
     /// Bits a second.
     LineRate(u64),
     VifRate(VifRate),
-    /// A table, an array of tables or a guest: checked by whoever understands it.
+    /// A table, one or more tables or a guest: checked by whoever understands it.
     Node(&'t Node),
 }
 
@@ -78,6 +92,8 @@ pub(crate) struct Fields<'t> {
     pub variant: Option<&'static Variant>,
     found: BTreeMap<&'static str, Field<'t>>,
     pub params: Vec<Given>,
+    /// Parameters that are keys here because of controllers.
+    controlled: Vec<&'static [ParamSpec]>,
 }
 
 impl Cx<'_> {
@@ -95,7 +111,6 @@ impl Cx<'_> {
     /// The value of `node` as a string. On the command line strings need no quotes, so `4.17` is
     /// one there if a string is wanted.
     fn string(&self, node: &Node) -> Option<String> {
-        use crate::value::Value;
         match &node.value {
             Value::Text(s) => Some(s.clone()),
             Value::Array(_) | Value::Table(_) => None,
@@ -116,6 +131,27 @@ pub(crate) fn param_specs(params: Params, policy: Option<&Policy>) -> &'static [
         (Params::Domain, Some(p)) => p.descriptor.domain_params,
         (Params::Changeable, Some(p)) => p.descriptor.changeable,
         _ => &[],
+    }
+}
+
+/// The parameters that are keys of `table`, a table of `section`, because of controllers.
+fn controlled(cx: &mut Cx<'_>, section: &Section, table: &Table) -> Vec<&'static [ParamSpec]> {
+    match section.params {
+        Params::Domain => {
+            let known = cx.known.controllers.iter();
+            known.map(|e| e.descriptor.domain_params).collect()
+        }
+        Params::Controller => {
+            let name = table.get("name").and_then(|entry| cx.string(&entry.node));
+            match name.and_then(|name| domio_control::find(&name)) {
+                Some(entry) => {
+                    let interval = std::slice::from_ref(&entry.descriptor.interval);
+                    vec![interval, entry.descriptor.params]
+                }
+                None => Vec::new(),
+            }
+        }
+        Params::None | Params::Policy | Params::Changeable => Vec::new(),
     }
 }
 
@@ -140,6 +176,7 @@ pub(crate) fn table<'t>(
         variant,
         found: BTreeMap::new(),
         params: Vec::new(),
+        controlled: controlled(cx, section, table),
     };
     for entry in &table.entries {
         fields.entry(cx, entry, policy);
@@ -162,6 +199,7 @@ pub(crate) fn allows(
         notices: Vec::new(),
         partial: false,
         swapped: false,
+        known: Known::default(),
         presumed: false,
     };
     value::param(&mut cx, spec, node, "").is_some()
@@ -176,6 +214,7 @@ pub(crate) fn absent<'t>(section: &'static Section, path: &str, near: Span) -> F
         variant: None,
         found: BTreeMap::new(),
         params: Vec::new(),
+        controlled: Vec::new(),
     }
 }
 
@@ -211,11 +250,19 @@ impl<'t> Fields<'t> {
         [self.section.params, variant].into_iter()
     }
 
+    /// Every parameter that is a key here.
+    fn specs(&self, policy: Option<&Policy>) -> impl Iterator<Item = &'static ParamSpec> {
+        let of_policy = self.params_kinds().flat_map(|p| param_specs(p, policy));
+        let of_controllers = self.controlled.iter().copied().flatten();
+        let specs: Vec<_> = of_policy.chain(of_controllers).collect();
+        specs.into_iter()
+    }
+
     fn lookup(&self, written: &str, policy: Option<&Policy>) -> Option<Match> {
         if let Some((key, unit)) = find_key(self.section.keys, written) {
             return Some(Match::Key(key, unit));
         }
-        let specs = || self.params_kinds().flat_map(|p| param_specs(p, policy));
+        let specs = || self.specs(policy);
         let own = self.variant.and_then(|v| find_key(v.keys, written));
         match own {
             Some((key, unit)) => match specs().find(|s| base(s.name) == key.name) {
@@ -331,7 +378,7 @@ impl<'t> Fields<'t> {
             }
             let written = key.written();
             let (what, hint) = match key.kind {
-                Kind::Section(s) => (
+                Kind::Section(s) | Kind::OneOrMore(s) => (
                     format!("there is no {} table", s.header),
                     format!("add {}", s.header),
                 ),
@@ -436,6 +483,18 @@ impl<'t> Fields<'t> {
         }
     }
 
+    /// A number of bytes; the default when it was not given and there is one, `None` when it was
+    /// bad.
+    pub fn bytes(&self, name: &str) -> Option<u64> {
+        match (self.field(name), self.declared(name)?.need) {
+            (None, Need::Word(word)) => crate::amount::bytes(word),
+            _ => match self.value(name)? {
+                Checked::Bytes(bytes) => Some(*bytes),
+                _ => None,
+            },
+        }
+    }
+
     /// A set of pcpus, likewise.
     pub fn pcpus(&self, name: &str) -> Option<CpuSet> {
         match self.value(name)? {
@@ -479,9 +538,30 @@ impl<'t> Fields<'t> {
         }
     }
 
-    /// `defaults` with the given parameters in place.
+    /// The tables at `name`, each with its path: one, or those of an array.
+    pub fn tables(&self, name: &str) -> Vec<(&'t Node, &'t Table, String)> {
+        let path = self.key_path(name);
+        match self.node(name).map(|node| (node, &node.value)) {
+            Some((node, Value::Table(table))) => vec![(node, table, path)],
+            Some((_, Value::Array(nodes))) => {
+                let listed = nodes.iter().enumerate();
+                let tables = listed.filter_map(|(i, node)| {
+                    let table = node.as_table()?;
+                    Some((node, table, format!("{path}[{i}]")))
+                });
+                tables.collect()
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    /// `defaults` with those of the given parameters in place that it has.
     pub fn values(&self, mut defaults: ParamValues) -> ParamValues {
         for given in &self.params {
+            if defaults.by_name(given.spec.name).is_none() {
+                // It is somebody else's: no two who share a table have one of the same name.
+                continue;
+            }
             defaults
                 .set(given.spec.name, given.value)
                 .expect("checked against its declaration");

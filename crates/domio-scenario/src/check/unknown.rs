@@ -3,7 +3,8 @@
 use super::{Cx, Fields, base, find_key, param_specs};
 use crate::amount::split_unit;
 use crate::keys::{
-    ACTION, DOMAIN, HOST, Key, Kind, NETWORK, Params, ROOT, RUN, SCHEDULER, Section, TASK, VIF,
+    ACTION, CONTROLLER, DISK, DOMAIN, HOST, Key, NETWORK, Params, ROOT, RUN, SCHEDULER, Section,
+    TASK, VIF,
 };
 use crate::problem::{Code, Problem, list, quote};
 use crate::suggest::did_you_mean;
@@ -87,7 +88,23 @@ impl Fields<'_> {
                 find_key(v.keys, written).is_some()
                     || cx.policies.iter().any(|q| has_param(v.params, q, written))
             });
-        of_policy || of_variant
+        of_policy || of_variant || self.of_strange_controller(cx, written)
+    }
+
+    /// Whether `written` may be a parameter of a controller whose name is wrong.
+    fn of_strange_controller(&self, cx: &Cx<'_>, written: &str) -> bool {
+        match self.section.params {
+            Params::Domain => cx.known.strange_controller && !of_domain(written).is_empty(),
+            Params::Controller => {
+                self.controlled.is_empty()
+                    && domio_control::all().any(|e| {
+                        let specs = e.descriptor.params.iter();
+                        let mut specs = specs.chain([&e.descriptor.interval]);
+                        specs.any(|s| s.name == written)
+                    })
+            }
+            Params::None | Params::Policy | Params::Changeable => false,
+        }
     }
 
     /// Every key that is allowed here; times in `unit` if there is one, else in their usual ones.
@@ -97,7 +114,7 @@ impl Fields<'_> {
             _ => k.written(),
         };
         let own = self.variant.map_or(&[][..], |v| v.keys);
-        let params = self.params_kinds().flat_map(|p| param_specs(p, policy));
+        let params = self.specs(policy);
         self.section
             .keys
             .iter()
@@ -162,8 +179,25 @@ impl Fields<'_> {
 
     /// The table that the key belongs to.
     fn elsewhere(&self, cx: &Cx<'_>, written: &str, policy: Option<&Policy>) -> Option<String> {
-        let sections: [&Section; 9] = [
-            &RUN, &HOST, &SCHEDULER, &DOMAIN, &TASK, &VIF, &NETWORK, &ACTION, &ROOT,
+        if self.section.params == Params::Domain
+            && let Some(first) = of_domain(written).first()
+        {
+            let add =
+                format!("it is for controllers: add [[controller]] with `name = \"{first}\"`");
+            return Some(add);
+        }
+        let sections: [&Section; 11] = [
+            &RUN,
+            &HOST,
+            &SCHEDULER,
+            &DOMAIN,
+            &TASK,
+            &VIF,
+            &NETWORK,
+            &DISK,
+            &ACTION,
+            &CONTROLLER,
+            &ROOT,
         ];
         sections
             .iter()
@@ -172,7 +206,7 @@ impl Fields<'_> {
                     find_key(keys, written).is_some()
                         || keys
                             .iter()
-                            .any(|k| k.name == base(written) && !matches!(k.kind, Kind::Section(_)))
+                            .any(|k| k.name == base(written) && !k.kind.is_of_tables())
                 };
                 key(s.keys)
                     || s.variants.iter().any(|v| key(v.keys))
@@ -187,6 +221,16 @@ impl Fields<'_> {
                 header => format!("it is a key of {header}"),
             })
     }
+}
+
+/// Names of the controllers that declare the parameter `written` for domains.
+fn of_domain(written: &str) -> Vec<&'static str> {
+    let declares = |e: &&domio_control::Entry| {
+        let mut specs = e.descriptor.domain_params.iter();
+        specs.any(|s| s.name == written)
+    };
+    let all = domio_control::all().filter(declares);
+    all.map(|e| e.descriptor.name).collect()
 }
 
 fn has_param(params: Params, policy: &Policy, written: &str) -> bool {

@@ -35,6 +35,7 @@ pub(super) fn key<'t>(
             min_ns,
         } => lengths(cx, key, node, path, usual, unit, min_ns).map(Checked::Lengths),
         Kind::Word(words) => word(cx, node, path, words).map(Checked::Text),
+        Kind::Bytes { min, max } => bytes(cx, node, path, min, max).map(Checked::Bytes),
         Kind::Pcpus => pcpus(cx, node, path).map(Checked::Pcpus),
         Kind::Vcpu => vcpu(cx, node, path).map(Checked::Vcpu),
         Kind::LineRate { min, max } => line_rate(cx, node, path, min, max).map(Checked::LineRate),
@@ -51,6 +52,14 @@ pub(super) fn key<'t>(
             ),
         },
         Kind::Sections(section) => tables(cx, node, path, section.header),
+        Kind::OneOrMore(section) => match node.value {
+            Value::Table(_) => Some(Checked::Node(node)),
+            Value::Array(_) => tables(cx, node, path, section.header),
+            _ => {
+                let expected = format!("a table, {}", section.header);
+                wrong(cx, node, path, &expected, None)
+            }
+        },
     }
 }
 
@@ -458,6 +467,27 @@ fn line_rate(cx: &mut Cx<'_>, node: &Node, path: &str, min: u64, max: u64) -> Op
     match bps.filter(|bps| (min..=max).contains(bps)) {
         Some(bps) => Some(bps),
         None => out_of_range(cx, node, path, "rate", &expected),
+    }
+}
+
+fn bytes(cx: &mut Cx<'_>, node: &Node, path: &str, min: u64, max: u64) -> Option<u64> {
+    let expected = format!("bytes as a number or as \"64K\", \"1G\"; {min} to {max}");
+    let bytes = match (&node.value, cx.string(node)) {
+        (Value::Int(i), _) => u64::try_from(*i).ok(),
+        (_, Some(text)) => match amount::bytes(&text) {
+            Some(bytes) => Some(bytes),
+            None => {
+                let why = format!("`{}` is no number of bytes", quote(&text));
+                let hint = "a number, then nothing, `K`, `M`, `G` or `T`, which are powers of 1024";
+                return no_rate(cx, node, path, why, &expected, hint);
+            }
+        },
+        (_, None) => return wrong(cx, node, path, &format!("a size, {expected}"), None),
+    };
+    let key = path.rsplit('.').next().unwrap_or(path).to_owned();
+    match bytes.filter(|bytes| (min..=max).contains(bytes)) {
+        Some(bytes) => Some(bytes),
+        None => out_of_range(cx, node, path, &key, &expected),
     }
 }
 

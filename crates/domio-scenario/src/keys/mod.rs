@@ -1,12 +1,17 @@
 //! The vocabulary: every key of a scenario, declared once.
 //!
 //! Checking, the JSON Schema and the reference page all walk these tables. What a scheduling
-//! policy declares (`ParamSpec`) joins them where a section says so with [`Params`].
+//! policy or a controller declares (`ParamSpec`) joins them where a section says so with
+//! [`Params`].
 
+mod controller;
+mod disk;
 mod network;
 mod tables;
 mod tasks;
 
+pub(crate) use controller::CONTROLLER;
+pub(crate) use disk::DISK;
 pub(crate) use network::{NETWORK, VIF};
 pub(crate) use tables::{ACTION, DOMAIN, GUEST, HOST, ROOT, RUN, SCHEDULER};
 pub(crate) use tasks::{LENGTHS, TASK, WORKLOADS};
@@ -47,10 +52,13 @@ pub(crate) enum Params {
     None,
     /// Those of the policy.
     Policy,
-    /// Those that the policy has for each domain.
+    /// Those that the policy has for each domain. In a section of its own, as `[[domain]]` is,
+    /// those that the scenario's controllers have for each domain, too.
     Domain,
     /// Those of the policy that can change in a run.
     Changeable,
+    /// Those of the controller that the table names.
+    Controller,
 }
 
 /// One key.
@@ -85,6 +93,11 @@ pub(crate) enum Kind {
         min_ns: u64,
     },
     Word(Words),
+    /// A number of bytes: a number, or a text such as `64K`, in powers of 1024.
+    Bytes {
+        min: u64,
+        max: u64,
+    },
     /// A set of pcpus: an array of numbers, or `xl`'s notation.
     Pcpus,
     /// Index of a vcpu, or `"all"`.
@@ -102,6 +115,18 @@ pub(crate) enum Kind {
     Guest,
     Section(&'static Section),
     Sections(&'static Section),
+    /// One table, or an array of several.
+    OneOrMore(&'static Section),
+}
+
+impl Kind {
+    /// Whether its value is one or more tables with keys of their own.
+    pub const fn is_of_tables(&self) -> bool {
+        matches!(
+            self,
+            Kind::Section(_) | Kind::Sections(_) | Kind::OneOrMore(_)
+        )
+    }
 }
 
 /// Lists of words.
@@ -110,6 +135,7 @@ pub(crate) enum Words {
     Policies,
     Profiles,
     Releases,
+    Controllers,
     /// The words of these variants.
     Of(&'static [Variant]),
 }
@@ -193,6 +219,7 @@ impl Words {
             Words::Policies => policies.iter().map(|p| p.descriptor.name).collect(),
             Words::Profiles => Profile::ALL.iter().map(|p| p.name).collect(),
             Words::Releases => XenVersion::NAMES.to_vec(),
+            Words::Controllers => domio_control::all().map(|e| e.descriptor.name).collect(),
             Words::Of(variants) => variants.iter().map(|v| v.word).collect(),
         }
     }
@@ -203,6 +230,7 @@ impl Words {
             Words::Policies => "policy",
             Words::Profiles => "hardware profile",
             Words::Releases => "release of Xen",
+            Words::Controllers => "controller",
             Words::Of(_) => "word",
         }
     }
@@ -211,6 +239,9 @@ impl Words {
     pub fn hint(&self) -> Option<String> {
         match self {
             Words::Policies => Some("`domio policy list` says what each of them is".to_owned()),
+            Words::Controllers => {
+                Some("`domio controller list` says what each of them is".to_owned())
+            }
             Words::Profiles | Words::Releases | Words::Of(_) => None,
         }
     }

@@ -20,8 +20,9 @@ const DATAGRAMS_MAX: i64 = 20_000_000;
 pub(crate) static NETWORK: Section = plain(
     "[network]",
     "The card in the driver domain, the line behind it, and how drivers on both sides of Xen work. \
-     A host has a network when a domain has a vif; without this table it is the default one. What \
-     the work costs is the hardware profile's.",
+     A host has a network when a domain has a vif; without this table it is the default one. \
+     Several are `[[network]]` tables, each with a card, a line, a remote host and a driver domain \
+     of its own. What the work costs is the hardware profile's.",
     &[
         key(
             "driver",
@@ -29,6 +30,12 @@ pub(crate) static NETWORK: Section = plain(
             Optional("the domain with id 0"),
             "The driver domain, with the card, the bridge and the backends: one domain, which is \
              created before those with a vif, stays to the end, and has no vif itself.",
+        ),
+        key(
+            "name",
+            Kind::Name,
+            Optional("none, so that no vif can name it"),
+            "Name, unique among the networks, by which vifs and network workloads choose it.",
         ),
         key(
             "nic",
@@ -174,15 +181,24 @@ pub(crate) static VIF: Section = plain(
     "[domain.vif]",
     "The virtual interface of a domain. A domain with a network workload has one anyway; with an \
      empty table (`vif = {}`) it has one that nothing goes through. All of its network's work is \
-     done by vcpu 0, and costs of its kernel's timer are the hardware profile's, not the guest's.",
-    &[key(
-        "rate",
-        Kind::VifRate,
-        Optional("no limit"),
-        "Limit on what the guest sends, in `xl`'s notation: `\"10Mb/s\"`, or `\"10Mb/s@20ms\"` \
+     done by vcpu 0, and costs of its kernel's timer are the hardware profile's, not the guest's. \
+     Where there are several networks, `vif` may be a list, with one on each.",
+    &[
+        key(
+            "network",
+            Kind::Name,
+            Optional("the first one"),
+            "Name of the network that it is on.",
+        ),
+        key(
+            "rate",
+            Kind::VifRate,
+            Optional("no limit"),
+            "Limit on what the guest sends, in `xl`'s notation: `\"10Mb/s\"`, or `\"10Mb/s@20ms\"` \
          with the interval in which credit comes, which is 50 ms otherwise. `b` counts bits and \
          `B` bytes.",
-    )],
+        ),
+    ],
 );
 
 const BEGIN: Key = key(
@@ -194,6 +210,13 @@ const BEGIN: Key = key(
     Need::TimeNs(100_000_000),
     "When it begins, after the domain's start. What comes before the guest has booted is lost, and \
      TCP tries again after 3 s.",
+);
+
+const ON_NETWORK: Key = key(
+    "network",
+    Kind::Name,
+    Optional("that of the domain's vif; required where there are several"),
+    "Name of the network that it goes through.",
 );
 
 const fn direction(default: &'static str) -> Key {
@@ -252,6 +275,7 @@ pub(super) const STREAM: Variant = variant(
     &[
         direction("in"),
         BEGIN,
+        ON_NETWORK,
         buffer(
             "receive_buffer",
             "Receive buffer (bytes): what may be sent before the receiver has read it.",
@@ -267,9 +291,8 @@ pub(super) const STREAM: Variant = variant(
                 max: BUFFER_MAX,
             },
             Need::Int(StreamConfig::PIECE as i64),
-            "Bytes that each program passes to a call: the remote host's that writes and the \
-             guest's that reads, so only with direction `in`. 8192 is the default of `iperf` 2 and \
-             `ttcp`.",
+            "Bytes that the guest's program passes to a call, which reads or writes, and with \
+             direction `in` the remote host's, too. 8192 is the default of `iperf` 2 and `ttcp`.",
         ),
         key(
             "initial_window",
@@ -351,6 +374,57 @@ pub(super) const PING: Variant = variant(
             "Bytes of each request, behind the ICMP header (`ping -s`).",
         ),
         BEGIN,
+        ON_NETWORK,
+    ],
+);
+
+/// Most requests of a workload: each has a connection of its own.
+const REQUESTS_MAX: i64 = 1_000;
+
+/// Most bytes of a request or of an answer.
+const MESSAGE_MAX: u64 = 1 << 30;
+
+const fn message(name: &'static str, default: &'static str, doc: &'static str) -> Key {
+    let (min, max) = (1, MESSAGE_MAX);
+    key(name, Kind::Bytes { min, max }, Need::Word(default), doc)
+}
+
+pub(super) const SERVER: Variant = variant(
+    "server",
+    "A server that answers requests of the remote host, one after the other, each by a connection \
+     of its own. Each is a job, from when the server begins to read it to the end of writing.",
+    &[
+        key(
+            "requests",
+            Kind::Int {
+                min: 1,
+                max: REQUESTS_MAX,
+            },
+            Required,
+            "How many there are.",
+        ),
+        key(
+            "interval",
+            Kind::Time {
+                unit: "ms",
+                min_ns: 1_000,
+            },
+            Required,
+            "From one request to the next.",
+        ),
+        message("request", "512", "Bytes of a request."),
+        message("answer", "16K", "Bytes of an answer."),
+        key(
+            "work",
+            Kind::Time {
+                unit: "us",
+                min_ns: 0,
+            },
+            Need::TimeNs(0),
+            "Processor time of each, besides what its packets take.",
+        ),
+        BEGIN,
+        ON_NETWORK,
     ],
 );
 
@@ -378,5 +452,6 @@ pub(super) const UDP: Variant = variant(
             "Bytes of each, behind the UDP header.",
         ),
         BEGIN,
+        ON_NETWORK,
     ],
 );

@@ -2,8 +2,8 @@
 
 use super::Need::{Optional, Required};
 use super::{
-    Key, Kind, NETWORK, Need, Params, Section, TASK, US, VIF, Variant, WORKLOADS, Words, key,
-    plain, variant,
+    CONTROLLER, DISK, Key, Kind, NETWORK, Need, Params, Section, TASK, US, VIF, Variant, WORKLOADS,
+    Words, key, plain, variant,
 };
 use crate::limits::{MAX_DOMAIN_ID, MAX_VCPUS};
 use domio_core::cpuset::MAX_PCPUS;
@@ -48,9 +48,15 @@ pub(crate) static ROOT: Section = plain(
         ),
         key(
             "network",
-            Kind::Section(&NETWORK),
+            Kind::OneOrMore(&NETWORK),
             Optional("the default one if a domain has a vif, else none"),
-            "Which card and which line.",
+            "Which card and which line; with two brackets, `[[network]]`, any number of them.",
+        ),
+        key(
+            "controller",
+            Kind::Sections(&CONTROLLER),
+            Optional("nobody looks"),
+            "What looks at the host now and then, and changes settings.",
         ),
         key(
             "domain",
@@ -158,9 +164,10 @@ pub(crate) static SCHEDULER: Section = Section {
 pub(crate) static DOMAIN: Section = Section {
     header: "[[domain]]",
     doc: "A domain, or several of a kind, with the parameters that the policy has for domains as \
-          keys beside it. A domain with a single task can name its workload, and the workload's \
-          own keys, directly here; where one of those keys is also a parameter of the policy \
-          (`period_us` under rtds), the task needs its `[[domain.task]]`.",
+          keys beside it, and those that the controllers have for domains. A domain with a single \
+          task can name its workload, and the workload's own keys, directly here; where one of \
+          those keys is also a parameter of the policy (`period_us` under rtds), the task needs \
+          its `[[domain.task]]`.",
     keys: &[
         key(
             "name",
@@ -240,9 +247,15 @@ pub(crate) static DOMAIN: Section = Section {
         ),
         key(
             "vif",
-            Kind::Section(&VIF),
+            Kind::OneOrMore(&VIF),
             Optional("one without a limit if a workload needs it, else none"),
-            "Its virtual interface.",
+            "Its virtual interface, or a list of several on different networks.",
+        ),
+        key(
+            "disk",
+            Kind::Section(&DISK),
+            Optional("none"),
+            "Its virtual disk.",
         ),
         key(
             "task",

@@ -1,17 +1,18 @@
 //! Tasks, their workloads, and times that are drawn.
 
 use super::Need::{Optional, Required};
-use super::network::{PING, STREAM, UDP};
+use super::disk::DD;
+use super::network::{PING, SERVER, STREAM, UDP};
 use super::{Kind, Need, Params, Section, US, Variant, Words, key, variant};
 use crate::limits::{MAX_DOMAIN_ID, MAX_VCPUS};
 
 pub(crate) static TASK: Section = Section {
     header: "[[domain.task]]",
     doc: "A task inside the guest. It demands processor time; only sleeping blocks it. The \
-          workload decides about further keys. `stream`, `ping` and `udp` are traffic between the \
-          guest and a remote host behind the line of `[network]`, which its kernel and processes \
-          handle before other tasks, on vcpu 0: they take neither `vcpu` nor `priority`, and a \
-          domain has 7 of them at most.",
+          workload decides about further keys. `stream`, `ping`, `udp` and `server` are traffic between the \
+          guest and a remote host behind the line of `[network]`. The kernel's part of it is done \
+          on vcpu 0, before any task; streams and datagrams from the guest have a process as well. \
+          `ping` and datagrams to the guest have none, and take neither `vcpu` nor `priority`.",
     keys: &[
         key(
             "workload",
@@ -29,7 +30,8 @@ pub(crate) static TASK: Section = Section {
             "vcpu",
             Kind::Vcpu,
             Need::Int(0),
-            "Index of the vcpu that it lives on, or `\"all\"` for one such task on each.",
+            "Index of the vcpu that it lives on, or `\"all\"` for one such task on each (but for \
+             network workloads).",
         ),
         key(
             "priority",
@@ -38,7 +40,8 @@ pub(crate) static TASK: Section = Section {
                 max: 127,
             },
             Need::Int(0),
-            "Tasks of a higher priority run first; equal ones take turns.",
+            "Tasks of a higher priority run first; equal ones take turns. Network workloads and \
+             `dd`, which sleep most of the time, have 127 without it.",
         ),
     ],
     selector: Some("workload"),
@@ -155,6 +158,8 @@ pub(crate) static WORKLOADS: &[Variant] = &[
     STREAM,
     PING,
     UDP,
+    SERVER,
+    DD,
 ];
 
 pub(crate) static LENGTHS: Section = Section {

@@ -1,7 +1,8 @@
 //! `[[domain]]`: from tables to domains with vcpus and tasks.
 
+use super::disk::{self, Disk};
 use super::names::Names;
-use super::task::{self, Task, Work};
+use super::task::{self, DiskCopy, Task, Work};
 use super::vif::{self, Vif};
 use super::{Chosen, GivenParams, MemberKey, given, tell};
 use crate::amount::show_pcpus;
@@ -13,7 +14,7 @@ use crate::plan::Replay;
 use crate::problem::{Code, Problem};
 use crate::source::Span;
 use crate::value::{Node, Table, Value};
-use domio_core::{CpuSet, DomainId, Duration, Instant, ParamValues, Topology};
+use domio_core::{CpuSet, DomainId, Duration, Instant, ParamSpec, ParamValues, Topology};
 use domio_sched::Policy;
 use domio_vmm::config::{
     DomainConfig, GuestConfig, KernelCosts, KernelTick, TaskConfig, VcpuConfig, Workload,
@@ -25,7 +26,22 @@ use std::sync::Arc;
 pub(super) struct Domain {
     pub config: DomainConfig,
     pub span: Span,
-    pub vif: Option<Vif>,
+    pub vifs: Vec<Vif>,
+    pub disk: Option<Disk>,
+    /// Tasks that go through the disk.
+    pub copies: Vec<(Task, DiskCopy)>,
+    /// By controller: parameters that it has of the domain, if any were given.
+    pub controlled: Vec<Option<Controlled>>,
+}
+
+/// Parameters of a domain for a controller.
+#[derive(Clone)]
+pub(super) struct Controlled {
+    pub params: ParamValues,
+    /// Where they were given.
+    pub given: GivenParams,
+    /// Path of the domain's table.
+    pub path: String,
 }
 
 /// All domains.
@@ -65,17 +81,23 @@ struct Body {
     hard: CpuSet,
     soft: CpuSet,
     tasks: Vec<Task>,
-    vif: Option<Vif>,
+    vifs: Vec<Vif>,
+    disk: Option<Disk>,
+    controlled: Vec<Option<Controlled>>,
     start: Instant,
     stop: Option<Instant>,
 }
 
 impl Body {
-    /// Number of tasks of one domain.
+    /// Number of tasks of one domain; each request to a server counts.
     fn tasks(&self) -> usize {
         self.tasks
             .iter()
-            .map(|t| if t.vcpu.is_some() { 1 } else { self.vcpus })
+            .map(|t| match &t.work {
+                Work::Flow(flow) => flow.configs.len(),
+                _ if t.vcpu.is_some() => 1,
+                _ => self.vcpus,
+            })
             .sum()
     }
 }
@@ -168,12 +190,21 @@ fn expand(
         if let (Some(chosen), false) = (chosen, told) {
             told = !params_agree(cx, chosen, DomainId(id), &body, group);
         }
-        let vif = body.vif.clone();
+        let (vifs, disk) = (body.vifs.clone(), body.disk.clone());
+        let controlled = body.controlled.clone();
+        let copies = body.tasks.iter().filter_map(|task| match task.work {
+            Work::Copy(copy) => Some((task.clone(), copy)),
+            Work::Demand(_) | Work::Replay(_) | Work::Flow(_) => None,
+        });
+        let copies = copies.collect();
         let config = config(body, DomainId(id), name, index, &mut resolved.replays);
         resolved.domains.push(Domain {
             config,
             span: group.name_span,
-            vif,
+            vifs,
+            disk,
+            copies,
+            controlled,
         });
     }
     if group.count.is_some() {
@@ -271,7 +302,9 @@ fn body_of(
         _ => None,
     };
     let tasks = task::tasks(cx, fields, vcpus);
-    let vif = vif::vif(cx, fields, &tasks);
+    let vifs = vif::vifs(cx, fields, &tasks);
+    let disk = disk::disk(cx, fields, &tasks);
+    let controlled = controlled(cx, fields);
     let guest = guest(cx, fields);
     Some(Body {
         // Without a policy the plan is lost anyway, but the rest can be checked.
@@ -282,7 +315,9 @@ fn body_of(
         hard: hard?,
         soft: soft?,
         tasks,
-        vif: vif?,
+        vifs: vifs?,
+        disk: disk?,
+        controlled,
         start: Instant::ZERO + start?,
         stop,
     })
@@ -313,7 +348,7 @@ fn config(
                         });
                         Workload::Replay(Arc::from([]))
                     }
-                    Work::Flow(_) => continue,
+                    Work::Flow(_) | Work::Copy(_) => continue,
                 };
                 tasks.push(TaskConfig {
                     name: task.name.clone(),
@@ -338,6 +373,24 @@ fn config(
         start: body.start,
         stop: body.stop,
     }
+}
+
+/// By controller of the scenario, its parameters of the domain that `fields` describe.
+fn controlled(cx: &Cx<'_>, fields: &Fields<'_>) -> Vec<Option<Controlled>> {
+    let of = |specs: &'static [ParamSpec]| {
+        let own = |name: &str| specs.iter().any(|spec| spec.name == name);
+        let given = given(fields);
+        let given: GivenParams = given.into_iter().filter(|(name, _)| own(name)).collect();
+        (!given.is_empty()).then(|| Controlled {
+            params: fields.values(ParamValues::defaults(specs)),
+            given,
+            path: fields.path.clone(),
+        })
+    };
+    let controllers = cx.known.controllers.iter();
+    controllers
+        .map(|e| of(e.descriptor.domain_params))
+        .collect()
 }
 
 /// A domain cannot get more than all of its vcpus do.

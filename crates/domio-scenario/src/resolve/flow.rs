@@ -1,36 +1,99 @@
 //! Network workloads: traffic between a guest and the remote host.
 
+use super::names::NetworkName;
+use super::task::{Flow, Serving};
 use crate::check::{Cx, Fields};
 use crate::problem::{Code, Problem};
-use domio_net::host::{FlowConfig, FlowKind, StreamConfig};
+use domio_core::Duration;
+use domio_net::host::{FlowConfig, FlowKind, RequestConfig, StreamConfig};
 use domio_net::icmp::{Pace, PingConfig};
 use domio_net::tcp::{Control, TcpConfig};
 use domio_net::udp::UdpConfig;
+use domio_vmm::config::TaskConfig;
 
 /// The flow that `fields` describe, whose workload is `word`.
-pub(super) fn flow(cx: &mut Cx<'_>, fields: &Fields<'_>, word: &str) -> Option<FlowConfig> {
-    let served_by_the_kernel = [
-        no_task_key(cx, fields, word, "vcpu"),
-        no_task_key(cx, fields, word, "priority"),
-    ];
-    let kind = match word {
-        "stream" => stream(cx, fields),
-        "ping" => ping(cx, fields).map(FlowKind::Ping),
-        _ => udp(fields),
+pub(super) fn flow(cx: &mut Cx<'_>, fields: &Fields<'_>, word: &str) -> Option<Flow> {
+    let begin = fields.time("begin");
+    let server = match word {
+        "server" => Some(serving(fields)),
+        _ => None,
     };
-    if served_by_the_kernel.contains(&false) {
-        return None;
+    let one = |kind| {
+        let start = begin?;
+        Some(vec![FlowConfig { kind, start }])
+    };
+    let configs = match word {
+        "stream" => stream(fields).and_then(one),
+        "ping" => ping(cx, fields).map(FlowKind::Ping).and_then(one),
+        "server" => requests(fields, begin),
+        _ => udp(fields).and_then(one),
+    };
+    let by_kernel = match configs.as_ref().and_then(|all| all.first()) {
+        Some(flow) => matches!(flow.kind, FlowKind::Ping(_) | FlowKind::UdpIn(_)),
+        None => word == "ping",
+    };
+    let good = if by_kernel {
+        let keys = ["vcpu", "priority"].map(|key| no_task_key(cx, fields, word, key));
+        !keys.contains(&false)
+    } else {
+        one_vcpu(cx, fields, word)
+    };
+    let network = match fields.field("network") {
+        None => None,
+        Some(_) => Some(NetworkName::of(fields)?),
+    };
+    let priority = match fields.field("priority") {
+        None => TaskConfig::IO_BOUND,
+        Some(_) => fields.int("priority")? as i8,
+    };
+    let vcpu = match fields.field("vcpu") {
+        None => 0,
+        Some(_) => fields.vcpu("vcpu")?.unwrap_or(0),
+    };
+    let asks = fields.field("workload").map(|field| field.span);
+    let flow = Flow {
+        configs: configs?,
+        server: match server {
+            Some(server) => Some(server?),
+            None => None,
+        },
+        network,
+        vcpu,
+        priority,
+        span: asks.unwrap_or(fields.header),
+        path: fields.path.clone(),
+    };
+    good.then_some(flow)
+}
+
+/// Tells of a process of a flow that is to live on every vcpu; whether it is on one.
+fn one_vcpu(cx: &mut Cx<'_>, fields: &Fields<'_>, word: &str) -> bool {
+    let all = fields.field("vcpu").is_some() && fields.vcpu("vcpu") == Some(None);
+    if all {
+        cx.push(
+            Problem::new(
+                Code::Conflict,
+                fields.span("vcpu"),
+                format!("a `{word}` has one process, on one vcpu"),
+            )
+            .key(fields.key_path("vcpu"))
+            .found("all")
+            .expected("the index of a vcpu")
+            .hint("for several at once give each a [[domain.task]] of its own"),
+        );
     }
-    Some(FlowConfig {
-        kind: kind?,
-        start: fields.time("begin")?,
-    })
+    !all
 }
 
 /// Tells of a key that means something for tasks alone; whether it is not there.
 fn no_task_key(cx: &mut Cx<'_>, fields: &Fields<'_>, word: &str, key: &str) -> bool {
-    let hint = "the guest's kernel serves its network on vcpu 0, before any task";
-    let what = format!("`{key}` does not belong to `{word}`");
+    let hint = "the guest's kernel serves it on vcpu 0, before any task";
+    let which = if word == "udp" {
+        " with `direction = \"in\"`"
+    } else {
+        ""
+    };
+    let what = format!("`{key}` does not belong to `{word}`{which}");
     not_given(cx, fields, key, &what, &format!("no `{key}`"), hint)
 }
 
@@ -55,7 +118,7 @@ fn not_given(
     false
 }
 
-fn stream(cx: &mut Cx<'_>, fields: &Fields<'_>) -> Option<FlowKind> {
+fn stream(fields: &Fields<'_>) -> Option<FlowKind> {
     let number = |name| fields.int(name).and_then(|n| u32::try_from(n).ok());
     let config = TcpConfig {
         initial_window: number("initial_window")?,
@@ -70,18 +133,38 @@ fn stream(cx: &mut Cx<'_>, fields: &Fields<'_>) -> Option<FlowKind> {
         ack_delay: fields.time("ack_delay")?,
         ..TcpConfig::default()
     };
-    let piece = number("piece")?;
-    if fields.text("direction")? == "in" {
-        return Some(FlowKind::StreamIn(StreamConfig { tcp: config, piece }));
-    }
-    let what = "a stream from the guest has no `piece`";
-    let expected = "`direction = \"in\"` with it";
-    let hint = "the guest writes as much as there is room for, the remote host reads at once";
     let stream = StreamConfig {
         tcp: config,
-        piece: StreamConfig::PIECE,
+        piece: number("piece")?,
     };
-    not_given(cx, fields, "piece", what, expected, hint).then_some(FlowKind::StreamOut(stream))
+    Some(match fields.text("direction")?.as_str() {
+        "in" => FlowKind::StreamIn(stream),
+        _ => FlowKind::StreamOut(stream),
+    })
+}
+
+/// What a server does.
+fn serving(fields: &Fields<'_>) -> Option<Serving> {
+    Some(Serving {
+        request: fields.bytes("request")?,
+        answer: fields.bytes("answer")?,
+        work: fields.time("work")?,
+    })
+}
+
+/// The requests to a server, the first one at `begin`.
+fn requests(fields: &Fields<'_>, begin: Option<Duration>) -> Option<Vec<FlowConfig>> {
+    let (requests, interval) = (fields.int("requests")?, fields.time("interval")?);
+    let kind = FlowKind::Request(RequestConfig {
+        tcp: TcpConfig::default(),
+        bytes: fields.bytes("request")?,
+    });
+    let begin = begin?;
+    let flow = |i| FlowConfig {
+        kind,
+        start: begin + interval * i,
+    };
+    Some((0..requests as u64).map(flow).collect())
 }
 
 fn ping(cx: &mut Cx<'_>, fields: &Fields<'_>) -> Option<PingConfig> {

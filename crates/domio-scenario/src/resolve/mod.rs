@@ -1,7 +1,11 @@
 //! From the document to a [`Plan`]: checks every table, then what concerns several of them.
 
 mod action;
+mod controller;
+mod disk;
 mod domain;
+mod driver;
+mod equip;
 mod flow;
 mod names;
 mod network;
@@ -9,7 +13,7 @@ mod task;
 mod vif;
 
 use crate::check::{self, Cx, Fields};
-use crate::keys::{HOST, NETWORK, ROOT, RUN, SCHEDULER};
+use crate::keys::{HOST, ROOT, RUN, SCHEDULER};
 use crate::plan::Plan;
 use crate::problem::{Code, Problem};
 use crate::source::Span;
@@ -20,6 +24,7 @@ use domio_core::{ParamSpec, ParamValues, Topology, XenVersion};
 use domio_sched::{Conflict, Policy};
 use domio_vmm::config::HostConfig;
 use domio_vmm::profile::Profile;
+use equip::Devices;
 
 /// A key of one member of a group of domains, set by an override.
 #[derive(Clone, PartialEq, Debug)]
@@ -59,20 +64,35 @@ pub(crate) fn resolve(cx: &mut Cx<'_>, root: &Node, members: &[MemberKey]) -> Op
 
     let chosen = policy.as_ref().zip(params.as_ref());
     let chosen = chosen.map(|(policy, params)| Chosen { policy, params });
-    let resolved = domain::domains(cx, &top, chosen, topology.as_ref(), members);
-    let net = section(cx, &top, "network", &NETWORK, None);
-    let given = top.field("network").is_some();
-    let network = network::network(cx, &net, given, &host, &resolved);
+    let asked = controller::asked(cx, &top);
+    cx.known.networks = network::names(cx, &top);
+    let mut resolved = domain::domains(cx, &top, chosen, topology.as_ref(), members);
+    let networks = network::networks(cx, &top, &host, &resolved);
+    let disks = disk::disks(cx, &host, &resolved);
+    let devices = Devices::new(networks, disks);
+    let profile = host.text("profile");
+    let profile = profile.and_then(|name| Profile::by_name(&name));
+    let version = host.text("xen");
+    let version = version.and_then(|name| XenVersion::from_name(&name));
+    devices.equip(cx, &top, version, profile, &mut resolved);
+    let controllers =
+        controller::controllers(cx, &asked, profile, policy.as_ref(), &devices, &resolved);
     let actions = action::actions(cx, &top, chosen, topology.as_ref(), &resolved);
     let (duration, warmup) = (run.time("duration"), run.time("warmup"));
     if let (Some(duration), Some(warmup)) = (duration, warmup) {
         late(cx, duration + warmup, &resolved, &actions);
     }
 
-    let mut domains: Vec<_> = resolved.domains.into_iter().map(|d| d.config).collect();
-    if let Some(network) = &network {
-        network.equip(&mut domains);
-    }
+    let domains = resolved.domains.into_iter().map(|d| d.config).collect();
+    let mut host = HostConfig {
+        topology: topology?,
+        version: version?,
+        profile: *profile?,
+        domains,
+        actions,
+        controllers: Vec::new(),
+    };
+    controllers.into_iter().for_each(|c| host.add_controller(c));
     Some(Plan {
         title: top.text("title"),
         description: top.text("description"),
@@ -81,15 +101,8 @@ pub(crate) fn resolve(cx: &mut Cx<'_>, root: &Node, members: &[MemberKey]) -> Op
         duration: duration?,
         policy: policy?,
         params: params?,
-        host: HostConfig {
-            topology: topology?,
-            version: XenVersion::from_name(&host.text("xen")?)?,
-            profile: *Profile::by_name(&host.text("profile")?)?,
-            domains,
-            actions,
-            controllers: Vec::new(),
-        },
-        network: network.map(|network| network.config),
+        host,
+        devices: devices.configs(),
         replays: resolved.replays,
     })
 }
@@ -231,7 +244,8 @@ fn late(
         ));
     }
     for domain in &resolved.domains {
-        let flows = domain.vif.iter().flat_map(|v| v.flows());
+        let flows = domain.vifs.iter().flat_map(|v| &v.flows);
+        let flows = flows.filter_map(|flow| flow.configs.first());
         for flow in flows.filter(|f| domain.config.start + f.start >= end) {
             cx.notices.push(format!(
                 "a network workload of domain {} begins at {}, after the end of the run at {end}",

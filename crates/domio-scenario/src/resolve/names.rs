@@ -1,9 +1,10 @@
-//! Names and ids of domains: which are taken, and by whom.
+//! Names and ids of domains, names of networks: which are taken, and by whom.
 
-use crate::check::Cx;
+use crate::check::{Cx, Fields};
 use crate::limits::MAX_DOMAIN_ID;
-use crate::problem::{Code, Problem};
+use crate::problem::{Code, Problem, list};
 use crate::source::Span;
+use crate::suggest::did_you_mean;
 use std::collections::BTreeMap;
 
 /// Name of the control domain, as Xen's tools write it.
@@ -142,4 +143,54 @@ fn of_both(name: &str, span: Span, first: Span, path: &str) -> Problem {
         "give the group or the domain another name: what is said of `{name}` could be of either (a \
          group's members are `{name}1`, `{name}2` and so on)"
     ))
+}
+
+/// A network that something asks for by its name.
+#[derive(Clone)]
+pub(super) struct NetworkName {
+    pub name: String,
+    pub span: Span,
+    key: String,
+}
+
+impl NetworkName {
+    /// The network that `network` of `fields` names, if it is there and good.
+    pub fn of(fields: &Fields<'_>) -> Option<NetworkName> {
+        Some(NetworkName {
+            name: fields.text("network")?,
+            span: fields.span("network"),
+            key: fields.key_path("network"),
+        })
+    }
+}
+
+/// Index of the network that `asked` names; reports it when there is none.
+pub(super) fn network(cx: &mut Cx<'_>, asked: &NetworkName) -> Option<usize> {
+    let NetworkName { name, span, key } = asked;
+    let mut networks = cx.known.networks.iter();
+    if let Some(index) = networks.position(|n| n.as_deref() == Some(name)) {
+        return Some(index);
+    }
+    if cx.partial {
+        return None;
+    }
+    let names = || cx.known.networks.iter().filter_map(|n| n.as_deref());
+    let expected = match names().next() {
+        Some(_) => format!("one of: {}", list(names())),
+        None => "no `network`: none has a name".to_owned(),
+    };
+    let problem = Problem::new(
+        Code::UnknownName,
+        *span,
+        format!("there is no network `{name}`"),
+    )
+    .key(key.as_str())
+    .found(name)
+    .expected(expected)
+    .hint_or(
+        did_you_mean(name, names()),
+        "add a [[network]] with that `name`",
+    );
+    cx.push(problem);
+    None
 }

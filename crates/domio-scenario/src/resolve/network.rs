@@ -1,21 +1,19 @@
-//! `[network]` and the vifs of domains.
+//! `[network]`, once or several times, and the vifs of domains on each.
 
 use super::domain::Resolved;
-use crate::check::{Cx, Fields};
-use crate::problem::{Code, Problem};
-use crate::suggest::did_you_mean;
-use domio_core::{DomainId, XenVersion};
-use domio_net::host::{NetCosts, NetworkConfig, RxMode, VifConfig};
+use super::driver::{self, Users};
+use crate::check::{self, Cx, Fields};
+use crate::keys::NETWORK;
+use crate::problem::{Code, Problem, quote};
+use crate::source::Span;
+use domio_core::XenVersion;
+use domio_net::host::{NetCosts, NetworkConfig, RxMode};
 use domio_net::link::{LinkConfig, Rate};
 use domio_net::nic::NicConfig;
 use domio_net::writers::WriterCosts;
-use domio_vmm::config::{DomainConfig, KernelCosts};
 use domio_vmm::evtchn::{Abi, ScanForm, Width};
 use domio_vmm::profile::Profile;
-
-/// Ports that a domain needs besides one for each vif of the others and one for the timer of each
-/// vcpu: port 0, which is never used, and the card's interrupt or the own vif's.
-const OTHER_PORTS: usize = 2;
+use std::collections::BTreeMap;
 
 /// First release that has FIFO event channels, of those that domio tells apart.
 const FIFO_SINCE: XenVersion = XenVersion::V4_5;
@@ -23,56 +21,133 @@ const FIFO_SINCE: XenVersion = XenVersion::V4_5;
 /// A network, and what the kernels of the domains with a part in it are like.
 pub(super) struct Network {
     pub config: NetworkConfig,
-    abi: Abi,
-    kernel: KernelCosts,
+    /// Index among the networks of the text.
+    pub index: usize,
+    /// Index of the driver domain.
+    pub driver: usize,
+    /// Event channels of the driver domain and of all with a vif.
+    pub abi: Abi,
+    /// Path of `evtchn`, and where it is, or where the network is.
+    pub evtchn: (String, Span),
 }
 
-impl Network {
-    /// Gives the domains their event channels, what their kernels cost on the machine, and the
-    /// processes of their network workloads.
-    pub fn equip(&self, domains: &mut [DomainConfig]) {
-        let served =
-            |id| id == self.config.driver || self.config.vifs.iter().any(|vif| vif.domain == id);
-        for domain in domains.iter_mut().filter(|domain| served(domain.id)) {
-            (domain.guest.abi, domain.guest.costs) = (self.abi, self.kernel);
+/// The names of the networks; those that are given twice are reported.
+pub(super) fn names(cx: &mut Cx<'_>, top: &Fields<'_>) -> Vec<Option<String>> {
+    let mut first: BTreeMap<String, Span> = BTreeMap::new();
+    let mut names = Vec::new();
+    for (_, table, path) in top.tables("network") {
+        let entry = table.get("name");
+        let name = entry
+            .and_then(|entry| entry.node.as_text())
+            .map(str::to_owned);
+        if let (Some(entry), Some(name)) = (entry, &name)
+            && let Some(earlier) = first.insert(name.clone(), entry.node.span)
+        {
+            let problem = Problem::new(
+                Code::Duplicate,
+                entry.node.span,
+                format!("there are two networks `{}`", quote(name)),
+            );
+            cx.push(
+                problem
+                    .key(format!("{path}.name"))
+                    .found(quote(name))
+                    .expected("a unique name")
+                    .related(earlier, "the first one")
+                    .hint("give one of the two another name"),
+            );
         }
-        self.config.equip(0, domains);
+        names.push(name);
     }
+    if names.is_empty() {
+        names.push(None);
+    }
+    names
 }
 
-/// The network of the host, if a domain has a vif and nothing is wrong.
-pub(super) fn network(
+/// The networks of the host on which a domain has a vif, as far as nothing is wrong with them.
+pub(super) fn networks(
+    cx: &mut Cx<'_>,
+    top: &Fields<'_>,
+    host: &Fields<'_>,
+    resolved: &Resolved,
+) -> Vec<Network> {
+    let mut costs = None;
+    let tables = top.tables("network");
+    if tables.is_empty() {
+        let fields = check::absent(&NETWORK, "network", top.header);
+        let only = network(cx, &fields, 0, false, host, resolved, &mut costs);
+        return only.into_iter().collect();
+    }
+    let mut networks = Vec::new();
+    for (i, (node, table, path)) in tables.into_iter().enumerate() {
+        let fields = check::table(cx, table, node.span, &NETWORK, &path, None);
+        networks.extend(network(cx, &fields, i, true, host, resolved, &mut costs));
+    }
+    networks
+}
+
+/// The costs of all networks, once one has looked for them.
+type Costs = Option<(NetCosts, WriterCosts)>;
+
+/// The network that `fields` describe, if a domain has a vif on it and nothing is wrong.
+fn network(
     cx: &mut Cx<'_>,
     fields: &Fields<'_>,
+    index: usize,
     given: bool,
     host: &Fields<'_>,
     resolved: &Resolved,
+    known_costs: &mut Costs,
 ) -> Option<Network> {
-    let vifs = resolved.domains.iter();
-    let vifs = vifs.filter_map(|d| Some(d.vif.as_ref()?.config(d.config.id)));
-    let vifs: Vec<VifConfig> = vifs.collect();
+    let domains = resolved.domains.iter().enumerate();
+    let of_domains = domains.flat_map(|(i, d)| d.vifs.iter().map(move |vif| (i, d, vif)));
+    let own = of_domains.filter(|(_, _, vif)| vif.network == index);
+    let (mut vifs, mut all) = (Vec::new(), Vec::new());
+    for (i, domain, vif) in own {
+        vifs.push(vif.config(domain.config.id));
+        all.push((i, vif.span));
+    }
     let version = host
         .text("xen")
         .and_then(|name| XenVersion::from_name(&name));
     let abi = version.and_then(|version| abi(cx, fields, version));
-    let driver = driver(cx, fields, resolved);
+    let users = Users {
+        what: "vif",
+        key: fields.key_path("driver"),
+        says: "`driver` of [network]",
+        chosen: fields.field("driver").map(|f| f.span),
+        all,
+    };
+    let driver = match fields.field("driver") {
+        None => driver::default(cx, &users, resolved),
+        Some(field) => fields
+            .text("driver")
+            .and_then(|name| driver::named(cx, &name, field.span, &users, resolved)),
+    };
     if vifs.is_empty() {
         if given {
-            let notice = "no domain has a vif, so [network] does nothing";
-            cx.notices.push(notice.to_owned());
+            let notice = match (cx.known.networks.len(), fields.text("name")) {
+                (0 | 1, _) => "no domain has a vif, so [network] does nothing".to_owned(),
+                (_, Some(name)) => {
+                    format!("no domain has a vif on the network {name}, so it does nothing")
+                }
+                (_, None) => {
+                    format!("no domain has a vif on network {index}, so it does nothing")
+                }
+            };
+            cx.notices.push(notice);
         }
         return None;
     }
     if let Some(driver) = driver {
-        driver_serves(cx, fields, driver, resolved);
+        driver::serves(cx, driver, &users, resolved);
     }
-    if let (Some(driver), Some(abi)) = (driver, abi) {
-        ports_suffice(cx, fields, driver, abi, resolved);
-    }
-    let (costs, kernel, writers) = costs(cx, Profile::by_name(&host.text("profile")?)?);
-    let abi = abi?;
+    let profile = Profile::by_name(&host.text("profile")?)?;
+    let (costs, writers) = *known_costs.get_or_insert_with(|| costs(cx, profile));
+    let driver = driver?;
     let config = NetworkConfig {
-        driver: resolved.domains[driver?].config.id,
+        driver: resolved.domains[driver].config.id,
         nic: match fields.text("nic")?.as_str() {
             "tg3" => NicConfig::TG3,
             "e1000" => NicConfig::E1000,
@@ -96,9 +171,17 @@ pub(super) fn network(
     };
     Some(Network {
         config,
-        abi,
-        kernel,
+        index,
+        driver,
+        abi: abi?,
+        evtchn: (fields.key_path("evtchn"), fields.span("evtchn")),
     })
+}
+
+/// Event channels of kernels without a network.
+pub(super) fn default_abi(cx: &mut Cx<'_>, top: &Fields<'_>, version: XenVersion) -> Option<Abi> {
+    let fields = check::absent(&NETWORK, "network", top.header);
+    abi(cx, &fields, version)
 }
 
 /// The word at `key`, or `default` when it was not given; `None` when it was bad.
@@ -181,188 +264,10 @@ fn abi(cx: &mut Cx<'_>, fields: &Fields<'_>, version: XenVersion) -> Option<Abi>
     Some(Abi::TwoLevel { width, scan })
 }
 
-/// Index of the driver domain.
-fn driver(cx: &mut Cx<'_>, fields: &Fields<'_>, resolved: &Resolved) -> Option<usize> {
-    if fields.field("driver").is_some() {
-        let name = fields.text("driver")?;
-        return named_driver(cx, fields, resolved, &name);
-    }
-    let found = resolved
-        .domains
-        .iter()
-        .position(|d| d.config.id == DomainId::DOM0);
-    let mut vifs = resolved
-        .domains
-        .iter()
-        .filter_map(|d| Some((d, d.vif.as_ref()?)));
-    let (user, vif) = vifs.next()?;
-    if found.is_none() && resolved.complete {
-        cx.push(
-            Problem::new(
-                Code::MissingKey,
-                vif.span,
-                format!(
-                    "domain {} has a vif but there is no driver domain",
-                    user.config.name
-                ),
-            )
-            .key("network.driver")
-            .expected("a domain with id 0, or another one named by `driver` of [network]")
-            .hint(
-                "add [[domain]] with `name = \"Domain-0\"` before it; without a workload will do",
-            ),
-        );
-    }
-    found
-}
-
-fn named_driver(
-    cx: &mut Cx<'_>,
-    fields: &Fields<'_>,
-    resolved: &Resolved,
-    name: &str,
-) -> Option<usize> {
-    let problem = match resolved.by_name.get(name).map(Vec::as_slice) {
-        Some([one]) => return Some(*one),
-        Some([_, _, ..]) => Problem::new(
-            Code::OutOfRange,
-            fields.span("driver"),
-            format!("`{name}` is a group of domains"),
-        )
-        .hint("a host has one driver domain"),
-        // A domain that something else is wrong with has a name and nothing more.
-        Some([]) => return None,
-        None if resolved.complete => Problem::new(
-            Code::UnknownName,
-            fields.span("driver"),
-            format!("there is no domain `{name}`"),
-        )
-        .hint_or(
-            did_you_mean(name, resolved.by_name.keys().map(String::as_str)),
-            "leave `driver` out for the domain with id 0, or add a [[domain]] of that name",
-        ),
-        None => return None,
-    };
-    cx.push(
-        problem
-            .key(fields.key_path("driver"))
-            .found(name)
-            .expected("the name of one domain"),
-    );
-    None
-}
-
-/// Tells of a driver domain that is not there for each vif all the time.
-fn driver_serves(cx: &mut Cx<'_>, fields: &Fields<'_>, driver: usize, resolved: &Resolved) {
-    let own = &resolved.domains[driver];
-    let name = &own.config.name;
-    let chosen = fields.field("driver").map(|f| f.span);
-    let blame = |problem: Problem, instead: &str| match chosen {
-        Some(span) => problem.related(span, "named here").hint(instead),
-        None => problem.hint(format!(
-            "{instead}; `driver` of [network] names the driver domain, which has id 0 otherwise"
-        )),
-    };
-    if let Some(vif) = &own.vif {
-        let problem = Problem::new(
-            Code::Conflict,
-            vif.span,
-            format!("{name} is the driver domain and cannot have a vif of its own"),
-        )
-        .key("network.driver")
-        .found(name)
-        .expected("network workloads in other domains");
-        cx.push(blame(
-            problem,
-            "let a domain without a vif be the driver domain",
-        ));
-    }
-    if own.config.stop.is_some() {
-        let problem = Problem::new(
-            Code::Conflict,
-            own.span,
-            format!("{name} is the driver domain and cannot be destroyed"),
-        )
-        .key("network.driver")
-        .found(name)
-        .expected("no `stop`");
-        cx.push(blame(
-            problem,
-            "let a domain that stays be the driver domain",
-        ));
-    }
-    let created = |i: usize, config: &DomainConfig| (config.start, i);
-    let mut early = resolved
-        .domains
-        .iter()
-        .enumerate()
-        .filter(|(i, d)| created(*i, &d.config) < created(driver, &own.config));
-    if let Some((early, vif)) = early.find_map(|(_, d)| Some((d, d.vif.as_ref()?))) {
-        cx.push(
-            Problem::new(
-                Code::Conflict,
-                vif.span,
-                format!(
-                    "domain {} has a vif but is created before the driver domain {name}",
-                    early.config.name
-                ),
-            )
-            .key("network.driver")
-            .found(&early.config.name)
-            .expected(format!("{name} first"))
-            .related(own.span, "the driver domain")
-            .hint("domains that start at the same time are created in the order of the file"),
-        );
-    }
-}
-
-/// Tells of domains that have not enough event channels.
-fn ports_suffice(
-    cx: &mut Cx<'_>,
-    fields: &Fields<'_>,
-    driver: usize,
-    abi: Abi,
-    resolved: &Resolved,
-) {
-    let ports = match abi {
-        Abi::TwoLevel { width, .. } => width.ports() as usize,
-        // More than there can be domains and vcpus.
-        Abi::Fifo => return,
-    };
-    let guests = resolved.domains.iter().filter(|d| d.vif.is_some());
-    let vifs = guests.clone().count();
-    let domains = guests.map(|d| (d, 0));
-    for (domain, others) in domains.chain([(&resolved.domains[driver], vifs)]) {
-        let needed = OTHER_PORTS + domain.config.vcpus.len() + others;
-        if needed <= ports {
-            continue;
-        }
-        cx.push(
-            Problem::new(
-                Code::Limit,
-                domain.span,
-                format!(
-                    "domain {} needs {needed} event channels",
-                    domain.config.name
-                ),
-            )
-            .key(fields.key_path("evtchn"))
-            .found(needed.to_string())
-            .expected(format!("{ports} at most"))
-            .hint("other kinds of event channels have more: see `evtchn` of [network]"),
-        );
-        return;
-    }
-}
-
-/// What work on packets costs, and what kernels cost.
-fn costs(cx: &mut Cx<'_>, profile: &Profile) -> (NetCosts, KernelCosts, WriterCosts) {
+/// What work on packets costs.
+fn costs(cx: &mut Cx<'_>, profile: &Profile) -> (NetCosts, WriterCosts) {
     if *profile == Profile::OPTERON_242 {
-        return (
-            NetCosts::OPTERON_242,
-            KernelCosts::OPTERON_242,
-            WriterCosts::PENTIUM_4,
-        );
+        return (NetCosts::OPTERON_242, WriterCosts::PENTIUM_4);
     }
     if !profile.is_free() {
         cx.notices.push(format!(
@@ -370,5 +275,5 @@ fn costs(cx: &mut Cx<'_>, profile: &Profile) -> (NetCosts, KernelCosts, WriterCo
             profile.name
         ));
     }
-    (NetCosts::FREE, KernelCosts::FREE, WriterCosts::FREE)
+    (NetCosts::FREE, WriterCosts::FREE)
 }

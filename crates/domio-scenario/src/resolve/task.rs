@@ -1,15 +1,19 @@
 //! Tasks: `[[domain.task]]`, or the workload of a domain itself.
 
 use super::VCPUS_FROM_0;
+use super::disk::copy;
 use super::flow::flow;
+use super::names::NetworkName;
 use crate::check::{self, Cx, Fields};
 use crate::keys::TASK;
 use crate::plan::Replay;
 use crate::problem::{Code, Problem};
 use crate::source::Span;
 use crate::value::Value;
+use domio_core::Duration;
 use domio_net::host::FlowConfig;
-use domio_vmm::config::Workload;
+use domio_vmm::config::{TaskConfig, Workload};
+use domio_vmm::process::programs::Direction;
 use std::collections::BTreeMap;
 
 /// A task before it is given to its vcpus.
@@ -31,8 +35,59 @@ pub(super) enum Work {
     Demand(Workload),
     /// Replays a recording; its place among the tasks is not known yet.
     Replay(Replay),
-    /// Traffic, which is no task to the scheduler inside the guest.
-    Flow(FlowConfig),
+    /// Traffic; its process, if it has one, comes with its network.
+    Flow(Flow),
+    /// Goes through the domain's disk; its process comes with the disk.
+    Copy(DiskCopy),
+}
+
+impl Work {
+    /// Whether its process sleeps most of the time.
+    fn is_io_bound(&self) -> bool {
+        matches!(self, Work::Flow(_) | Work::Copy(_))
+    }
+}
+
+/// Traffic.
+#[derive(Clone)]
+pub(super) struct Flow {
+    /// What flows: one thing, or the requests to a server.
+    pub configs: Vec<FlowConfig>,
+    /// The server.
+    pub server: Option<Serving>,
+    /// The network, if it names one.
+    pub network: Option<NetworkName>,
+    /// Of its process, where it has one.
+    pub vcpu: u16,
+    /// See [`Flow::vcpu`].
+    pub priority: i8,
+    /// The workload's word.
+    pub span: Span,
+    /// Path of the table that describes it.
+    pub path: String,
+}
+
+/// What a server does.
+#[derive(Clone, Copy)]
+pub(super) struct Serving {
+    /// Bytes of a request.
+    pub request: u64,
+    /// Bytes of an answer.
+    pub answer: u64,
+    /// Processor time of each.
+    pub work: Duration,
+}
+
+/// A way through a disk.
+#[derive(Clone, Copy)]
+pub(super) struct DiskCopy {
+    pub direction: Direction,
+    /// Bytes of a block.
+    pub block: u64,
+    /// How much; `None` for the whole disk.
+    pub bytes: Option<u64>,
+    /// Where that much was asked for, or the workload's word.
+    pub span: Span,
 }
 
 /// The tasks of a domain with `vcpus` vcpus (if that is known).
@@ -78,11 +133,16 @@ pub(super) fn tasks(cx: &mut Cx<'_>, domain: &Fields<'_>, vcpus: Option<usize>) 
 /// The task of a domain that names its workload directly.
 fn own_task(cx: &mut Cx<'_>, domain: &Fields<'_>) -> Option<Task> {
     let word = domain.variant?.word;
+    let work = work(cx, domain, word)?;
     Some(Task {
         name: String::new(),
-        priority: 0,
+        priority: if work.is_io_bound() {
+            TaskConfig::IO_BOUND
+        } else {
+            0
+        },
         vcpu: Some(0),
-        work: work(cx, domain, word)?,
+        work,
         word,
     })
 }
@@ -123,7 +183,10 @@ fn task(
     };
     Some(Task {
         name,
-        priority: fields.int("priority")? as i8,
+        priority: match fields.field("priority") {
+            None if work.is_io_bound() => TaskConfig::IO_BOUND,
+            _ => fields.int("priority")? as i8,
+        },
         vcpu: vcpu?.map(usize::from),
         work,
         word,
@@ -147,7 +210,8 @@ fn work(cx: &mut Cx<'_>, fields: &Fields<'_>, word: &str) -> Option<Work> {
         "compute" => Workload::Compute {
             work: fields.time("work")?,
         },
-        "stream" | "ping" | "udp" => return flow(cx, fields, word).map(Work::Flow),
+        "stream" | "ping" | "udp" | "server" => return flow(cx, fields, word).map(Work::Flow),
+        "dd" => return copy(fields).map(Work::Copy),
         _ => {
             let replay = Replay {
                 trace: fields.text("trace")?,

@@ -1,58 +1,180 @@
-//! The virtual interface of a domain.
+//! The virtual interfaces of a domain, and what goes through each.
 
-use super::task::{Task, Work};
+use super::names::{NetworkName, network};
+use super::task::{Flow, Task, Work};
 use crate::check::{self, Cx, Fields};
 use crate::keys::VIF;
+use crate::problem::{Code, Problem};
 use crate::source::Span;
 use domio_core::DomainId;
-use domio_net::host::{FlowConfig, VifConfig, VifRate};
+use domio_net::host::{VifConfig, VifRate};
 
 /// A vif before it is given to its domain.
 #[derive(Clone)]
 pub(super) struct Vif {
+    /// Index of the network that it is on.
+    pub network: usize,
     rate: Option<VifRate>,
-    flows: Vec<FlowConfig>,
+    /// Flows that go through it.
+    pub flows: Vec<Flow>,
     /// What asks for it.
     pub span: Span,
 }
 
 impl Vif {
+    fn has_server(&self) -> bool {
+        self.flows.iter().any(|flow| flow.server.is_some())
+    }
+
     /// The vif of `domain`.
     pub fn config(&self, domain: DomainId) -> VifConfig {
         VifConfig {
             domain,
             vcpu: 0,
             rate: self.rate,
-            flows: self.flows.clone(),
+            flows: self.flows.iter().flat_map(|f| f.configs.clone()).collect(),
         }
-    }
-
-    /// Flows that go through it.
-    pub fn flows(&self) -> &[FlowConfig] {
-        &self.flows
     }
 }
 
-/// The vif of the domain that `fields` describe, if it has one; `None` when it is wrong.
-pub(super) fn vif(cx: &mut Cx<'_>, fields: &Fields<'_>, tasks: &[Task]) -> Option<Option<Vif>> {
-    let flows = tasks.iter().filter_map(|task| match task.work {
+/// A second server is asked for where there is one.
+fn second_server(flow: &Flow) -> Problem {
+    Problem::new(
+        Code::Conflict,
+        flow.span,
+        "the domain has two servers on one network",
+    )
+    .key(format!("{}.workload", flow.path))
+    .expected("one server on each network")
+    .hint("give the other one to another domain, or more `requests` to the first")
+}
+
+/// The vifs of the domain that `fields` describe; `None` when something is wrong with them.
+pub(super) fn vifs(cx: &mut Cx<'_>, fields: &Fields<'_>, tasks: &[Task]) -> Option<Vec<Vif>> {
+    let flows = tasks.iter().filter_map(|task| match &task.work {
         Work::Flow(flow) => Some(flow),
-        Work::Demand(_) | Work::Replay(_) => None,
+        Work::Demand(_) | Work::Replay(_) | Work::Copy(_) => None,
     });
-    let flows: Vec<FlowConfig> = flows.collect();
+    let mut vifs = own_vifs(cx, fields)?;
+    let given = fields.field("vif").is_some();
     let asks = ["vif", "workload", "task"];
     let asks = asks.iter().find_map(|key| fields.field(key));
     let span = asks.map_or(fields.header, |f| f.key_span);
-    if fields.field("vif").is_none() {
-        let rate = None;
-        return Some((!flows.is_empty()).then_some(Vif { rate, flows, span }));
+    let mut good = true;
+    for flow in flows {
+        let named = match &flow.network {
+            None => None,
+            Some(name) => match network(cx, name) {
+                Some(index) => Some(index),
+                None => {
+                    good = false;
+                    continue;
+                }
+            },
+        };
+        let place = match named {
+            None if vifs.len() > 1 && given => {
+                let problem = which(flow, &vifs, cx);
+                cx.push(problem);
+                good = false;
+                continue;
+            }
+            None => vifs.iter().position(|v| given || v.network == 0),
+            Some(index) => vifs.iter().position(|v| v.network == index),
+        };
+        match place {
+            Some(place) if flow.server.is_some() && vifs[place].has_server() => {
+                cx.push(second_server(flow));
+                good = false;
+            }
+            Some(place) => vifs[place].flows.push(flow.clone()),
+            None if given => {
+                cx.push(no_vif(flow));
+                good = false;
+            }
+            None => vifs.push(Vif {
+                network: named.unwrap_or(0),
+                rate: None,
+                flows: vec![flow.clone()],
+                span,
+            }),
+        }
     }
-    let node = fields.node("vif")?;
-    let path = fields.key_path("vif");
-    let own = check::table(cx, node.as_table()?, node.span, &VIF, &path, None);
-    let rate = match own.field("rate") {
-        None => None,
-        Some(_) => Some(own.vif_rate("rate")?),
+    good.then_some(vifs)
+}
+
+/// Those that the domain asks for itself.
+fn own_vifs(cx: &mut Cx<'_>, fields: &Fields<'_>) -> Option<Vec<Vif>> {
+    let Some(field) = fields.field("vif") else {
+        return Some(Vec::new());
     };
-    Some(Some(Vif { rate, flows, span }))
+    let key_span = field.key_span;
+    fields.node("vif")?;
+    let mut vifs: Vec<Vif> = Vec::new();
+    for (node, table, path) in fields.tables("vif") {
+        let own = check::table(cx, table, node.span, &VIF, &path, None);
+        let on = match own.field("network") {
+            None => 0,
+            Some(_) => network(cx, &NetworkName::of(&own)?)?,
+        };
+        let rate = match own.field("rate") {
+            None => None,
+            Some(_) => Some(own.vif_rate("rate")?),
+        };
+        if let Some(first) = vifs.iter().find(|v| v.network == on) {
+            let first = first.span;
+            cx.push(
+                Problem::new(
+                    Code::Duplicate,
+                    node.span,
+                    "the domain has two vifs on the same network",
+                )
+                .key(own.key_path("network"))
+                .expected("one on each network")
+                .related(first, "the vifs")
+                .hint("`network` names the network; without one it is the first"),
+            );
+            return None;
+        }
+        vifs.push(Vif {
+            network: on,
+            rate,
+            flows: Vec::new(),
+            span: key_span,
+        });
+    }
+    Some(vifs)
+}
+
+/// A flow does not say which of several vifs it goes through.
+fn which(flow: &Flow, vifs: &[Vif], cx: &Cx<'_>) -> Problem {
+    let names = vifs.iter().filter_map(|v| cx.known.networks.get(v.network));
+    let names: Vec<&str> = names.filter_map(|name| name.as_deref()).collect();
+    Problem::new(
+        Code::MissingKey,
+        flow.span,
+        "`network` is missing: the domain has several vifs",
+    )
+    .key(format!("{}.network", flow.path))
+    .expected(format!("one of: {}", crate::problem::list(names)))
+    .hint("say `network = \"NAME\"` beside the workload")
+}
+
+/// A flow asks for a network that its domain is not on.
+fn no_vif(flow: &Flow) -> Problem {
+    let (name, span) = match &flow.network {
+        Some(asked) => (asked.name.as_str(), asked.span),
+        None => ("", flow.span),
+    };
+    Problem::new(
+        Code::Conflict,
+        span,
+        format!("the domain has no vif on the network `{name}`"),
+    )
+    .key(format!("{}.network", flow.path))
+    .found(name)
+    .expected("a network of one of its vifs")
+    .hint(format!(
+        "add `{{ network = \"{name}\" }}` to the list `vif` of the domain"
+    ))
 }

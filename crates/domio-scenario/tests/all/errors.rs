@@ -207,7 +207,7 @@ error[unknown-key]: unknown key `wieght` in [[domain]]
   |
 9 | wieght = 3
   | ^^^^^^ expected one of: name, id, count, vcpus, pin, soft, start_ms, stop_ms, guest, \
-workload, vif, task, weight, cap
+workload, vif, disk, task, weight, cap
   |
   = help: did you mean `weight`?
 

@@ -2,12 +2,15 @@
 
 mod common;
 mod conflicts;
+mod controllers;
 mod decisions;
+mod devices;
 mod errors;
 mod limits;
 mod mistakes;
 mod network;
 mod overrides;
+mod processes;
 mod properties;
 mod shipped;
 mod stories;

@@ -2,7 +2,7 @@
 
 use crate::common::{errors, only, parse, says};
 use domio_core::{DomainId, Duration, Instant, Kind, Record};
-use domio_net::host::{FlowKind, NetCosts, Network, NetworkConfig, RxMode, StreamConfig, VifRate};
+use domio_net::host::{FlowKind, NetCosts, NetworkConfig, RxMode, StreamConfig, VifRate};
 use domio_net::icmp::{Pace, PingConfig};
 use domio_net::link::Rate;
 use domio_net::nic::NicConfig;
@@ -44,7 +44,7 @@ fn good(text: &str) -> Scenario {
 
 fn network(text: &str) -> NetworkConfig {
     let scenario = good(text);
-    let network = scenario.plan().network.clone();
+    let network = scenario.plan().networks().next().cloned();
     network.unwrap_or_else(|| panic!("no network:\n{text}"))
 }
 
@@ -94,7 +94,7 @@ fn settings_follow_the_release_unless_they_are_given() {
 fn the_profile_says_what_the_network_costs() {
     let of = |profile: &str| good(&change("cores = 2", &format!("profile = \"{profile}\"")));
     let costs = |scenario: &Scenario| {
-        let network = scenario.plan().network.clone().expect("a network");
+        let network = scenario.plan().networks().next().expect("a network");
         (network.costs, scenario.plan().host.domains[1].guest.costs)
     };
     let opteron = (NetCosts::OPTERON_242, KernelCosts::OPTERON_242);
@@ -152,7 +152,12 @@ vif = { rate = "10Mb/s@20ms" }
     let text = change("workload = \"stream\"", tasks);
     let scenario = good(&text);
     let web = &scenario.plan().host.domains[1].vcpus[0].tasks;
-    assert_eq!(web.len(), 1, "the network's work is no task: {web:?}");
+    let names: Vec<&str> = web.iter().map(|t| t.name.as_str()).collect();
+    assert_eq!(
+        names,
+        ["burn", "stream-out"],
+        "pings and what comes have no process"
+    );
     let network = network(&text);
     assert_eq!(network.vifs.len(), 1);
     let vif = &network.vifs[0];
@@ -200,7 +205,7 @@ fn a_group_has_a_vif_each_and_one_member_may_differ() {
         ("network.rate", "10G"),
     ]);
     let changed = changed.unwrap_or_else(|e| panic!("{}", e.render(false)));
-    let network = changed.plan().network.clone().expect("a network");
+    let network = changed.plan().networks().next().expect("a network");
     let flows: Vec<usize> = network.vifs.iter().map(|v| v.flows.len()).collect();
     assert_eq!(flows, [1, 0, 1], "the second has a vif for its limit alone");
     assert!(
@@ -215,7 +220,7 @@ fn a_group_has_a_vif_each_and_one_member_may_differ() {
 #[test]
 fn without_a_vif_there_is_no_network() {
     let scenario = good(&change("workload = \"stream\"", "workload = \"burn\""));
-    assert!(scenario.plan().network.is_none());
+    assert_eq!(scenario.plan().networks().count(), 0);
     let notices = scenario.notices();
     assert!(notices[0].contains("no domain has a vif"), "{notices:?}");
     let bare = change("workload = \"stream\"", "vif = {}");
@@ -376,12 +381,6 @@ static MISTAKES: &[Case] = &[
     ),
     (
         "\"stream\"",
-        "\"stream\"\ndirection = \"out\"\npiece = 4096",
-        Code::Conflict,
-        &["has no `piece`", "`direction = \"in\"` with it"],
-    ),
-    (
-        "\"stream\"",
         "\"stream\"\npps = 3",
         Code::UnknownKey,
         &["does not belong to `stream`", "workload udp"],
@@ -425,6 +424,24 @@ static MISTAKES: &[Case] = &[
         Code::Conflict,
         &["`vcpu` does not belong to `ping`"],
     ),
+    (
+        "workload = \"stream\"",
+        "[[domain.task]]\nworkload = \"udp\"\npps = 3\npriority = 3",
+        Code::Conflict,
+        &["`priority` does not belong to `udp` with `direction = \"in\"`"],
+    ),
+    (
+        "workload = \"stream\"",
+        "[[domain.task]]\nworkload = \"stream\"\nvcpu = \"all\"",
+        Code::Conflict,
+        &["a `stream` has one process", "a [[domain.task]] of its own"],
+    ),
+    (
+        "\"stream\"",
+        "\"stream\"\nnetwork = \"lan\"",
+        Code::UnknownName,
+        &["no network `lan`", "none has a name", "[[network]]"],
+    ),
 ];
 
 #[test]
@@ -454,8 +471,8 @@ fn what_a_release_or_its_event_channels_cannot_do_is_told() {
     let just = many.replacen("1022", "1021", 1);
     good(&just.replacen("queue = 1000", evtchn, 1));
     let eight = "  [[domain.task]]\n  workload = \"ping\"\n".repeat(8);
-    let problem = only(&change("workload = \"stream\"\n", &eight));
-    assert_eq!((problem.code, &*problem.found), (Code::Limit, "8"));
+    let eight = network(&change("workload = \"stream\"\n", &eight));
+    assert_eq!(eight.vifs[0].flows.len(), 8, "there is no limit for flows");
 }
 
 #[test]
@@ -473,11 +490,10 @@ fn mistakes_of_a_network_come_with_all_others() {
 /// The records of the whole run of `text`.
 pub fn run(text: &str) -> Vec<Record> {
     let built = good(text).build(&NoReplay).expect("nothing is replayed");
-    let config = built.network.clone().expect("a network");
-    let mut simulation = Simulation::with_device(
+    let mut simulation = Simulation::with_devices(
         &built.host,
         built.scheduler(),
-        |attach| Network::new(&config, attach, built.seed, 0),
+        |bus| built.attach(bus, 0),
         Vec::new(),
         built.seed,
         0,

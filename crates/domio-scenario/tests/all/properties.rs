@@ -2,7 +2,6 @@
 
 use crate::common::{is_helpful, policies};
 use domio_core::{Instant, NullSink};
-use domio_net::host::Network;
 use domio_scenario::{Built, MAX_SHOWN, NoReplay, Scenario, ScenarioErrors, examples, schema};
 use domio_sim::Outcome;
 use domio_vmm::Simulation;
@@ -67,6 +66,14 @@ const PIECES: &[&str] = &[
     "\n[[domain]]\n",
     "\n[[domain.task]]\n",
     "\n[[action]]\n",
+    "\n[[network]]\n",
+    "\n[[controller]]\nname = \"cap-follows-demand\"\n",
+    "\ndisk = { kind = \"loopback\", size = \"1M\" }\n",
+    "\nvif = [{ network = \"x\" }]\n",
+    "\nworkload = \"dd\"\n",
+    "\nnetwork = \"x\"\n",
+    "\nceiling_percent = 50\n",
+    "\ndomain = \"x\"\n",
     "\nname = \"x\"\n",
     "\ncount = 3\n",
     "\ncount = 4096\n",
@@ -216,21 +223,21 @@ fn plan_is_sound(scenario: &Scenario) {
         }
     }
     match scenario.build(&NoReplay) {
-        Ok(built) => network_boots(&built),
+        Ok(built) => devices_boot(&built),
         Err(errors) => assert_eq!(errors.total(), replays),
     }
 }
 
-/// Whatever network a scenario asks for, the host comes up with it and moves its first packets.
-fn network_boots(built: &Built) {
+/// Whatever devices a scenario asks for, the host comes up with them and moves its first packets.
+fn devices_boot(built: &Built) {
     let vcpus: usize = built.host.domains.iter().map(|d| d.vcpus.len()).sum();
-    let (Some(config), true) = (&built.network, vcpus <= 256) else {
+    if built.devices.is_empty() || vcpus > 256 {
         return drop(built.scheduler());
-    };
-    let mut simulation = Simulation::with_device(
+    }
+    let mut simulation = Simulation::with_devices(
         &built.host,
         built.scheduler(),
-        |attach| Network::new(config, attach, built.seed, 0),
+        |bus| built.attach(bus, 0),
         NullSink,
         built.seed,
         0,
@@ -287,7 +294,9 @@ proptest! {
                 "domain.ping.task.periodic.burst", "network.scan", "network.rate",
                 "domain.limited.vif.rate", "domain.stream.workload", "domain.stream.count",
                 "domain.Domain-0.vcpus", "action.0.at_ms", "action", "domain", "domain.g",
-                "domain.old.count", "x.y.z.\"a b\"",
+                "domain.old.count", "network.lan.rate", "network.1.driver",
+                "controller.0.interval_ms",
+                "domain.router.vif.1.rate", "domain.backup.disk.size", "x.y.z.\"a b\"",
             ]).prop_map(str::to_owned),
             "\\PC{0,12}",
         ],

@@ -265,3 +265,22 @@ fn nobody_is_lost_during_maintenance() {
         promoted.domains
     );
 }
+
+#[test]
+fn caps_follow_what_guests_want_up_to_their_ceiling() {
+    let by_controller = run("caps-follow-demand", &[]);
+    near(by_controller.of("runaway").running, 50.0, 1.0);
+    near(by_controller.of("web").running, 40.0, 2.0);
+    let slow = run(
+        "caps-follow-demand",
+        &[("controller.0.interval_ms", "1000")],
+    );
+    let [quick, slow] = [by_controller, slow].map(|run| run.of("nightly").running);
+    assert!(
+        quick - slow > 5.0,
+        "{quick} and {slow}: who wakes waits for its cap"
+    );
+    let free = ("domain.runaway.ceiling_percent", "0");
+    let free = run("caps-follow-demand", &[free]).of("runaway").running;
+    assert!(free > 100.0, "{free}");
+}

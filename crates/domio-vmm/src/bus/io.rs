@@ -186,7 +186,8 @@ impl Io<'_> {
     #[inline]
     pub(crate) fn notify_from(&mut self, sent: Sent, sender: u32) {
         if self.stages {
-            self.records.push(record_of(self.now, self.on, &sent, sender));
+            self.records
+                .push(record_of(self.now, self.on, &sent, sender));
         }
         self.kicks.push(sent);
     }

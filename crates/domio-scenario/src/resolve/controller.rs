@@ -1,0 +1,221 @@
+//! `[[controller]]`: which controllers look at the host, with which parameters, from where.
+
+use super::domain::Resolved;
+use super::equip::Devices;
+use super::{VCPUS_FROM_0, driver, given, tell};
+use crate::check::{self, Cx, Fields};
+use crate::keys::CONTROLLER;
+use crate::problem::{Code, Problem};
+use domio_control::{Entry, Kinds};
+use domio_core::{DomainId, Duration, ParamValues};
+use domio_sched::Policy;
+use domio_vmm::config::{ControllerConfig, ControllerCosts};
+use domio_vmm::profile::Profile;
+
+/// A controller that the text asks for.
+pub(super) struct Asked<'t> {
+    entry: &'static Entry,
+    fields: Fields<'t>,
+    params: ParamValues,
+    interval: Duration,
+}
+
+/// The controllers that exist of those that are asked for, in the order of the text. Domains may
+/// have their parameters from now on.
+pub(super) fn asked<'t>(cx: &mut Cx<'_>, top: &Fields<'t>) -> Vec<Asked<'t>> {
+    let mut asked = Vec::new();
+    for (node, table, path) in top.tables("controller") {
+        let fields = check::table(cx, table, node.span, &CONTROLLER, &path, None);
+        let found = fields
+            .text("name")
+            .and_then(|name| domio_control::find(&name));
+        let Some(entry) = found else {
+            cx.known.strange_controller = true;
+            continue;
+        };
+        cx.known.controllers.push(entry);
+        let params = fields.values(ParamValues::defaults(entry.descriptor.params));
+        // Values that were refused are at their defaults here, so that they cannot clash.
+        if let Err(conflict) = (entry.validate)(&params) {
+            tell(cx, conflict, &given(&fields), fields.header, &fields.path);
+        }
+        let interval = fields.param(entry.descriptor.interval.name);
+        let interval = interval.map_or(entry.descriptor.interval.default, |g| g.value);
+        asked.push(Asked {
+            entry,
+            params,
+            interval: Duration::from_millis(interval as u64),
+            fields,
+        });
+    }
+    asked
+}
+
+/// The controllers with the domains that they run in; those that something is wrong with are left
+/// out.
+pub(super) fn controllers(
+    cx: &mut Cx<'_>,
+    asked: &[Asked<'_>],
+    profile: Option<&Profile>,
+    policy: Option<&Policy>,
+    devices: &Devices,
+    resolved: &Resolved,
+) -> Vec<ControllerConfig> {
+    let Some(profile) = profile.filter(|_| !asked.is_empty()) else {
+        return Vec::new();
+    };
+    let costs = costs(cx, profile);
+    let mut configs = Vec::new();
+    for (i, asked) in asked.iter().enumerate() {
+        if let Some(policy) = policy {
+            can_set(cx, asked.entry, policy);
+        }
+        let domain_params = domain_params(cx, i, asked, resolved);
+        let Some(domain) = domain(cx, &asked.fields, devices, resolved) else {
+            continue;
+        };
+        let Some(vcpu) = vcpu(cx, &asked.fields, domain, resolved) else {
+            continue;
+        };
+        configs.push(ControllerConfig {
+            entry: *asked.entry,
+            params: asked.params,
+            domain_params,
+            interval: asked.interval,
+            domain: resolved.domains[domain].config.id,
+            vcpu,
+            costs,
+        });
+    }
+    configs
+}
+
+/// Tells of a controller that only sets what the policy has not.
+fn can_set(cx: &mut Cx<'_>, entry: &Entry, policy: &Policy) {
+    let Kinds {
+        weight,
+        cap,
+        reservation,
+        traffic,
+        policy: of_policy,
+    } = entry.descriptor.answers;
+    let specs = policy.descriptor.domain_params;
+    let has = |name| specs.iter().any(|spec| spec.name == name);
+    let able = traffic
+        || (weight && has("weight"))
+        || (cap && has("cap"))
+        || (reservation && has("period_us") && has("slice_us"))
+        || (of_policy && !policy.descriptor.changeable.is_empty());
+    if !able {
+        cx.notices.push(format!(
+            "the policy {} has nothing that the controller {} could set, so it does nothing",
+            policy.descriptor.name, entry.descriptor.name
+        ));
+    }
+}
+
+/// The parameters of those domains that have any for the controller `asked`, number `i`.
+fn domain_params(
+    cx: &mut Cx<'_>,
+    i: usize,
+    asked: &Asked<'_>,
+    resolved: &Resolved,
+) -> Vec<(DomainId, ParamValues)> {
+    let mut all = Vec::new();
+    let mut told = None;
+    for domain in &resolved.domains {
+        let Some(controlled) = domain.controlled.get(i).and_then(Option::as_ref) else {
+            continue;
+        };
+        let (id, params) = (domain.config.id, controlled.params);
+        let checked = (asked.entry.validate_domain)(&asked.params, id, &params);
+        // Members of a group have the same values, but for overrides.
+        if let (Err(conflict), true) = (checked, told != Some(domain.span)) {
+            told = Some(domain.span);
+            tell(
+                cx,
+                conflict,
+                &controlled.given,
+                domain.span,
+                &controlled.path,
+            );
+        }
+        all.push((id, params));
+    }
+    all
+}
+
+/// Index of the domain that the controller runs in.
+fn domain(
+    cx: &mut Cx<'_>,
+    fields: &Fields<'_>,
+    devices: &Devices,
+    resolved: &Resolved,
+) -> Option<usize> {
+    if fields.field("domain").is_some() {
+        let (name, span) = (fields.text("domain")?, fields.span("domain"));
+        let nobody = "leave `domain` out for the driver domain, or add a [[domain]] of that name";
+        let group = "a controller is a process of one domain; name a member, as `g1`";
+        return match driver::one(&name, span, [nobody, group], resolved)? {
+            Ok(index) => Some(index),
+            Err(problem) => {
+                cx.push(problem.key(fields.key_path("domain")));
+                None
+            }
+        };
+    }
+    let zero = || {
+        let mut domains = resolved.domains.iter();
+        domains.position(|d| d.config.id == DomainId::DOM0)
+    };
+    let found = devices.first_driver().or_else(zero);
+    if found.is_none() && resolved.complete {
+        cx.push(
+            Problem::new(
+                Code::MissingKey,
+                fields.header,
+                "there is no domain for the controller to run in",
+            )
+            .key(fields.key_path("domain"))
+            .expected("a domain with id 0, or another one named by `domain`")
+            .hint("add [[domain]] with `name = \"Domain-0\"`; without a workload will do"),
+        );
+    }
+    found
+}
+
+/// The vcpu of `domain` that the controller runs on.
+fn vcpu(cx: &mut Cx<'_>, fields: &Fields<'_>, domain: usize, resolved: &Resolved) -> Option<u16> {
+    let vcpu = u16::try_from(fields.int("vcpu")?).ok()?;
+    let config = &resolved.domains[domain].config;
+    let vcpus = config.vcpus.len();
+    if usize::from(vcpu) < vcpus {
+        return Some(vcpu);
+    }
+    cx.push(
+        Problem::new(
+            Code::OutOfRange,
+            fields.span("vcpu"),
+            format!("domain {} has no vcpu {vcpu}", config.name),
+        )
+        .key(fields.key_path("vcpu"))
+        .found(vcpu.to_string())
+        .expected(format!("0 to {}", vcpus - 1))
+        .hint(VCPUS_FROM_0),
+    );
+    None
+}
+
+/// What the processes of controllers take.
+fn costs(cx: &mut Cx<'_>, profile: &Profile) -> ControllerCosts {
+    if *profile == Profile::OPTERON_242 {
+        return ControllerCosts::OPTERON_242;
+    }
+    if !profile.is_free() {
+        cx.notices.push(format!(
+            "the hardware profile {} does not know what a controller costs: its work takes no time",
+            profile.name
+        ));
+    }
+    ControllerCosts::FREE
+}
