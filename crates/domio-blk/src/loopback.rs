@@ -22,7 +22,7 @@ use domio_vmm::bus::{
     Attach, Device, Io, KernelIo, Owner, Passed, Progress, Softirq, SoftirqLine, Token, WorkItem,
 };
 use domio_vmm::evtchn::Port;
-use domio_vmm::process::{Answer, Call, Pid, What};
+use domio_vmm::process::{Answer, Call, Interest, Pid, What};
 use domio_vmm::ring::{BLOCK, Ring};
 
 /// Most bytes of a request: eleven segments of a page (xen-spec 6.5).
@@ -420,6 +420,11 @@ impl Device for Loopback {
         let bytes = ongoing.bytes;
         disk.calls.remove(place);
         Answer::Return(bytes)
+    }
+
+    /// A file can always be read and written.
+    fn poll(&mut self, _: u32, _: Interest, _: Option<Pid>) -> bool {
+        true
     }
 
     fn passed(&self, domain: DomainId) -> Passed {

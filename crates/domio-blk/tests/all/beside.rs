@@ -101,7 +101,8 @@ fn a_stream_comes_in_while_disks_are_read_and_written() {
         let acknowledged = network.bytes_streamed();
         let records = simulation.into_sink();
         let bytes = [1, 3].map(|guest| streamed(&records, guest));
-        // A fifth of the line each, at least; the rest is in sockets, or its acknowledgement under way.
+        // A fifth of the line each, at least. The rest is in sockets, or its acknowledgement is
+        // under way.
         assert!(bytes.iter().all(|b| *b > TIME * 25_000), "{bytes:?}");
         let window = 2 * u64::from(domio_net::tcp::TcpConfig::XEN_2_6_18.receive_buffer);
         let read = bytes[0] + bytes[1];

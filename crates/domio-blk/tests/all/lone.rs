@@ -64,7 +64,7 @@ fn a_lone_read_takes_what_its_steps_take() {
 }
 
 /// Two requests of a call are made together, and the first answer comes while the second request is
-/// being copied. The guest takes the first answer meanwhile, and the process is woken by the second.
+/// being copied. The guest takes the first answer meanwhile. The second one wakes the process.
 #[test]
 fn two_requests_of_a_read_overlap() {
     let bytes = 2 * REQUEST;

@@ -302,8 +302,8 @@ impl Network {
     }
 }
 
-/// Name of a random stream of the network that is number `device` on the bus: those of a second card
-/// are other ones than those of the first.
+/// Name of a random stream of the network that is number `device` on the bus. A second card has
+/// other streams than the first.
 fn stream(device: u16, what: &str) -> String {
     match device {
         0 => format!("network/{what}"),

@@ -227,7 +227,7 @@ fn two_cards_in_one_driver_domain() {
     let domains: Vec<_> = (0..3).map(|id| domain(id, 1)).collect();
     let simulation = after(SECOND, 3, domains, &cards);
     let bytes = both(&simulation);
-    // The driver domain takes 8 to 10 us a packet: both get what it can do, one as much as the other.
+    // The driver domain takes 8 to 10 us a packet: both get what it can do, and as much each.
     is_fast(bytes[0] + bytes[1], SECOND);
     let (least, most) = (bytes[0].min(bytes[1]), bytes[0].max(bytes[1]));
     assert!(least * 10 > most * 7, "{bytes:?}");

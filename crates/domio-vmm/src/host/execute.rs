@@ -119,8 +119,8 @@ impl<S: Sink, D: Device> Host<S, D> {
         }
     }
 
-    /// Tells the guests that execute that they have done so until `now`, where it is to be known for
-    /// whom they work: what they did before belongs to the time before.
+    /// Tells the guests that execute that they have done so until `now`, where it is to be known
+    /// for whom they work: what they did before belongs to the time before.
     pub(super) fn execute_until(&mut self, now: Instant) {
         if !D::PRESENT || !self.owners {
             return;
