@@ -449,7 +449,7 @@ pub(super) const UDP: Variant = variant(
                 max: MESSAGE_BYTES_MAX as i64,
             },
             Need::Int(MESSAGE_BYTES_MAX as i64),
-            "Bytes of each, behind the UDP header.",
+            "Bytes of each, behind the UDP header; not 0 for those from the guest.",
         ),
         BEGIN,
         ON_NETWORK,

@@ -26,7 +26,7 @@ pub(super) fn flow(cx: &mut Cx<'_>, fields: &Fields<'_>, word: &str) -> Option<F
         "stream" => stream(fields).and_then(one),
         "ping" => ping(cx, fields).map(FlowKind::Ping).and_then(one),
         "server" => requests(fields, begin),
-        _ => udp(fields).and_then(one),
+        _ => udp(cx, fields).and_then(one),
     };
     let by_kernel = match configs.as_ref().and_then(|all| all.first()) {
         Some(flow) => matches!(flow.kind, FlowKind::Ping(_) | FlowKind::UdpIn(_)),
@@ -207,13 +207,27 @@ fn belongs_to_pace(
     word == pace || not_given(cx, fields, key, &what, &expected, &hint)
 }
 
-fn udp(fields: &Fields<'_>) -> Option<FlowKind> {
+fn udp(cx: &mut Cx<'_>, fields: &Fields<'_>) -> Option<FlowKind> {
     let config = UdpConfig {
         bytes: u16::try_from(fields.int("bytes")?).ok()?,
         rate: u32::try_from(fields.int("pps")?).ok()?,
     };
-    Some(match fields.text("direction")?.as_str() {
-        "in" => FlowKind::UdpIn(config),
-        _ => FlowKind::UdpOut(config),
-    })
+    if fields.text("direction")? == "in" {
+        return Some(FlowKind::UdpIn(config));
+    }
+    if config.bytes == 0 {
+        cx.push(
+            Problem::new(
+                Code::Conflict,
+                fields.span("bytes"),
+                "a process of the guest writes at least a byte at a time",
+            )
+            .key(fields.key_path("bytes"))
+            .found("0")
+            .expected("1 or more with `direction = \"out\"`")
+            .hint("datagrams to the guest may be empty; those from it may not"),
+        );
+        return None;
+    }
+    Some(FlowKind::UdpOut(config))
 }

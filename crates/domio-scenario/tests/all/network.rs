@@ -399,6 +399,12 @@ static MISTAKES: &[Case] = &[
     ),
     (
         "\"stream\"",
+        "\"udp\"\npps = 1\nbytes = 0\ndirection = \"out\"",
+        Code::Conflict,
+        &["at least a byte", "direction = \"out\""],
+    ),
+    (
+        "\"stream\"",
         "\"ping\"\ntimeout_ms = 3",
         Code::Conflict,
         &["ping of pace \"adaptive\" has no timeout", "flood"],
