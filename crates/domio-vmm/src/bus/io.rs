@@ -249,6 +249,12 @@ impl KernelIo<'_, '_> {
         self.io.now
     }
 
+    /// Whether something was sent or raised that goes before whatever a process does next.
+    #[inline]
+    pub(crate) fn has_asked(&self) -> bool {
+        !self.io.kicks.is_empty() || !self.io.far.is_empty() || self.pending.concerns_processes()
+    }
+
     /// Sends through `port`, at this instant. The time of the hypercall is the driver's to spend
     /// before. The host delivers the event before the sender does anything else.
     ///

@@ -157,6 +157,8 @@ pub(crate) struct Kernel {
     threads: bool,
     /// Softirqs were left to it.
     left_over: bool,
+    /// It runs them.
+    in_thread: bool,
     /// What was executed for other domains.
     served: Served,
     /// Whether it is to be known.
@@ -194,6 +196,7 @@ impl Kernel {
             wake_tasks: false,
             threads: false,
             left_over: false,
+            in_thread: false,
             served: Served::default(),
             owners,
         }
@@ -238,9 +241,16 @@ impl Kernel {
         self.left_over && self.pending.any()
     }
 
+    /// Whether the thread of the softirqs runs.
+    #[inline]
+    pub fn in_thread(&self) -> bool {
+        self.in_thread
+    }
+
     /// The thread of the softirqs has its turn.
     pub fn run_thread(&mut self) {
         self.left_over = false;
+        self.in_thread = true;
         self.begin_softirqs(false);
     }
 
@@ -250,9 +260,11 @@ impl Kernel {
         core::mem::take(&mut self.wake_tasks)
     }
 
-    /// What was executed for other domains.
+    /// What was executed for other domains, which is told now. On the way to a handler nobody
+    /// knows for whom that is: what was executed of the way is nobody's.
     #[inline]
     pub fn served(&mut self) -> &mut Served {
+        self.lead = Duration::ZERO;
         &mut self.served
     }
 
@@ -433,6 +445,7 @@ impl Kernel {
                 }
                 None => {
                     self.in_softirqs = false;
+                    self.in_thread = false;
                     self.left_over = self.threads && self.pending.any();
                 }
             },

@@ -248,13 +248,13 @@ impl Guest {
             index,
         };
         // Without devices nothing is left for later: a program computes and sleeps.
-        let mut alone = Pending::default();
+        let mut alone = None;
         let mut kernel = KernelIo {
             vcpu,
             io,
             pending: match &mut self.kernel {
                 Some(kernel) => &mut kernel.pending,
-                None => &mut alone,
+                None => alone.get_or_insert_with(Pending::default),
             },
         };
         let task = &mut self.tasks[index as usize];
@@ -278,6 +278,13 @@ impl Guest {
     #[inline]
     pub(crate) fn served(&mut self) -> Option<&mut Served> {
         Some(self.kernel.as_deref_mut()?.served())
+    }
+
+    /// Whether the kernel has something to do before processes go on.
+    #[inline]
+    pub(crate) fn kernel_goes_first(&self) -> bool {
+        let kernel = self.kernel.as_deref();
+        kernel.is_some_and(|kernel| kernel.pending.concerns_processes())
     }
 
     /// The process with number `index` was woken by another vcpu of the domain.
@@ -382,11 +389,11 @@ impl Guest {
             Level::Kernel => {
                 if let Some(kernel) = &mut self.kernel {
                     kernel.executed(time);
-                }
-                if let Some(order) = &mut self.order
-                    && order.runs_thread()
-                {
-                    order.ran(time);
+                    if kernel.in_thread()
+                        && let Some(order) = &mut self.order
+                    {
+                        order.ran(time);
+                    }
                 }
             }
             Level::Idle => assert!(time.is_zero(), "an idle guest executed for {time}"),

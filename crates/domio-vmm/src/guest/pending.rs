@@ -64,12 +64,21 @@ impl Pending {
         !self.softirqs.is_empty()
     }
 
+    /// Whether a process that executes has to make way, or look who else may: a softirq is raised,
+    /// or a process was woken.
+    #[inline]
+    pub fn concerns_processes(&self) -> bool {
+        !self.softirqs.is_empty() || !self.woken.is_empty()
+    }
+
     /// Begins a round: those raised by now run, each once, lower ones first.
     #[inline]
     pub fn begin_round(&mut self) {
         core::mem::swap(&mut self.softirqs, &mut self.round);
         self.softirqs.clear();
-        self.round.sort_unstable_by(|a, b| b.cmp(a));
+        if self.round.len() > 1 {
+            self.round.sort_unstable_by(|a, b| b.cmp(a));
+        }
     }
 
     /// The next softirq of the round.

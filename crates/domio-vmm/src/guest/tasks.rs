@@ -49,8 +49,14 @@ impl Guest {
             };
             let thread = self.kernel.as_ref().is_some_and(|k| k.wants_thread());
             let tasks = &self.tasks;
+            // Most guests have one process, and it goes on.
+            let alone = tasks.len() == 1 && !thread && tasks[0].ready() && order.runs_only();
             let ready = |i: usize| tasks.get(i).map_or(thread, Task::ready);
-            let chosen = match order.choose(now, ready) {
+            let choice = match alone {
+                true => Some(Chosen::Process(0)),
+                false => order.choose(now, ready),
+            };
+            let chosen = match choice {
                 Some(Chosen::Process(chosen)) => chosen,
                 Some(Chosen::Thread) => {
                     self.level = Level::Kernel;
@@ -62,7 +68,10 @@ impl Guest {
                     return Step::Block;
                 }
             };
-            let turn = order.turn();
+            let turn = match alone {
+                true => Duration::MAX,
+                false => order.turn(),
+            };
             self.level = Level::Task(chosen as u32);
             if self.ticks && self.tick_at == Instant::MAX {
                 self.set_tick(now);

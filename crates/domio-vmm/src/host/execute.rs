@@ -35,13 +35,18 @@ impl<S: Sink, D: Device> Host<S, D> {
 
     #[inline(never)]
     fn next_step(&mut self, queue: &mut Queue, pcpu: PcpuId, vcpu: VcpuId, now: Instant) {
+        // A program whose step asked nothing of the kernel goes on at once.
+        let mut kernel_first = true;
         loop {
-            if D::PRESENT && self.step_kernel(queue, pcpu, vcpu, now) {
+            if D::PRESENT && kernel_first && self.step_kernel(queue, pcpu, vcpu, now) {
                 return;
             }
+            kernel_first = true;
             let v = &mut self.vcpus[vcpu.index()];
             let step = v.guest.step(now, &mut self.jobs);
-            v.set_timer::<D>(queue, now);
+            if step != Step::Program {
+                v.set_timer::<D>(queue, now);
+            }
             if !self.jobs.is_empty() {
                 self.report_jobs(pcpu, vcpu, now);
             }
@@ -64,11 +69,25 @@ impl<S: Sink, D: Device> Host<S, D> {
                     continue;
                 }
                 Step::Program => match self.step_program(queue, pcpu, vcpu, now) {
-                    Next::GoOn | Next::Report(_) => continue,
-                    Next::Yield => self.yields(queue, pcpu, vcpu, now),
+                    Next::GoOn | Next::Report(_) => {
+                        let guest = &self.vcpus[vcpu.index()].guest;
+                        kernel_first = !self.kicks.is_empty()
+                            || !self.far.is_empty()
+                            || guest.kernel_goes_first();
+                        continue;
+                    }
+                    Next::Yield => {
+                        self.vcpus[vcpu.index()].set_timer::<D>(queue, now);
+                        self.yields(queue, pcpu, vcpu, now);
+                    }
                     Next::Hypercall(call) => {
                         self.hypercall(queue, pcpu, vcpu, call, now);
-                        continue;
+                        let p = &self.pcpus[pcpu];
+                        if p.phase == Phase::Guest && p.exec_from == now {
+                            continue;
+                        }
+                        // What it set reaches its own vcpu: an interrupt or a pass comes first.
+                        self.vcpus[vcpu.index()].set_timer::<D>(queue, now);
                     }
                     // The run ends.
                     Next::Stuck => {}

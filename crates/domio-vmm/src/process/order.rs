@@ -186,9 +186,10 @@ impl Order {
         }
     }
 
-    /// Whether the thread is who was chosen.
-    pub fn runs_thread(&self) -> bool {
-        self.current == Some(self.processes.len() - 1)
+    /// Whether the first process was chosen, and nobody else wanted to execute then.
+    #[inline]
+    pub fn runs_only(&self) -> bool {
+        self.current == Some(0) && !self.processes.iter().skip(1).any(|p| p.ready)
     }
 
     /// Chooses who executes from `now` on among those of whom `ready` says that they want to, with
@@ -371,7 +372,6 @@ mod tests {
         order.ran(MS(100));
         // The one that computes has used up its slice.
         assert_eq!(order.choose(at(100), all), Some(Chosen::Thread));
-        assert!(order.runs_thread());
         order.ran(MS(5));
         assert_eq!(order.choose(at(105), all), Some(Chosen::Process(0)));
     }

@@ -92,6 +92,24 @@ impl Task {
         devices: &mut [D],
         kernel: &mut KernelIo<'_, '_>,
     ) -> Next {
+        loop {
+            let next = self.advance_once(pid, switch, devices, kernel);
+            let goes_on = next == Next::GoOn && self.ready() && !self.has_work();
+            // What a model has sent or raised goes first, as on the way out of any system call.
+            if !goes_on || kernel.has_asked() {
+                return next;
+            }
+        }
+    }
+
+    /// One step, or one piece of a call.
+    fn advance_once<D: Device>(
+        &mut self,
+        pid: Pid,
+        switch: Duration,
+        devices: &mut [D],
+        kernel: &mut KernelIo<'_, '_>,
+    ) -> Next {
         let now = kernel.now();
         let Some(running) = self.running() else {
             return Next::GoOn;

@@ -368,6 +368,11 @@ impl Task {
         }
     }
 
+    /// Whether it has something left to execute.
+    pub(super) fn has_work(&self) -> bool {
+        !self.left.is_zero()
+    }
+
     /// The program executes for `time` before it goes on.
     pub(super) fn compute(&mut self, time: Duration) {
         self.left = time;
