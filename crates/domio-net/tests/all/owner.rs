@@ -1,4 +1,5 @@
-//! For whom a driver domain worked, as a trace of a whole host tells: who is named, how the parts sum
+//! For whom a driver domain worked, as a trace of a whole host tells: who is named, how the parts
+//! sum
 //! up, and that no time is told before or after its own.
 
 use crate::site::*;
@@ -132,7 +133,8 @@ fn every_part_of_the_work_belongs_to_a_guest_with_traffic() {
     assert!(work.nobody() * 100 < work.ran * 40, "{work:?}");
 }
 
-/// A guest alone: the driver domain works for the guest, and what is nobody's is what the hypervisor
+/// A guest alone: the driver domain works for the guest, and what is nobody's is what the
+/// hypervisor
 /// takes of its time: switches with their cold caches, the way into a guest, interrupts, ticks.
 #[test]
 fn a_guest_alone_has_nearly_all_of_the_work() {
@@ -210,7 +212,8 @@ fn a_mark_divides_a_piece_of_work() {
     let lost = whole.of(1) - marked.of(1);
     assert!(lost <= 800 * 5, "{lost} ns of {}", whole.of(1));
     assert_eq!(whole.ran, marked.ran);
-    // Between two marks the driver domain ran, and of that the guest has its part. A piece of 700 us
+    // Between two marks the driver domain ran, and of that the guest has its part. A piece of 700
+    // us
     // spans seven marks: of a window within, all of its time is the guest's.
     let mut windows: BTreeMap<Instant, u64> = BTreeMap::new();
     let ends: Vec<Instant> = marks

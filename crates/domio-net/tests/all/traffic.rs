@@ -1,4 +1,5 @@
-//! A controller stops, limits and frees the traffic of a guest: a process of the driver domain, whose
+//! A controller stops, limits and frees the traffic of a guest: a process of the driver domain,
+//! whose
 //! hypercalls change what netback does while it runs.
 
 use crate::site::*;
@@ -153,7 +154,8 @@ fn a_stopped_guest_gets_nothing_and_sends_nothing() {
         let sent_during = sent(&simulation);
         assert!(sent_during[0] <= sent_before[0] + 1, "{sent_during:?}");
         assert!((278..=282).contains(&(sent_during[1] - sent_before[1])));
-        // Freed at 450 ms: what waited in the guest's ring and queue goes on, and nothing is lost of
+        // Freed at 450 ms: what waited in the guest's ring and queue goes on, and nothing is lost
+        // of
         // what it sent. 1,000 a second from 6 ms on.
         run(&mut simulation, 440, 640);
         let sent = sent(&simulation);
@@ -191,7 +193,8 @@ fn the_controller_sees_what_it_has_set() {
     }
 }
 
-/// 25,000 bytes in 50 ms are 23 datagrams of 1,042 bytes, and the little that is left each time does
+/// 25,000 bytes in 50 ms are 23 datagrams of 1,042 bytes, and the little that is left each time
+/// does
 /// not add up: credit is that of one interval.
 #[test]
 fn a_limited_guest_sends_at_its_rate() {
