@@ -251,10 +251,12 @@ impl Network {
         let sent = self.driver.nic.reap(now);
         if sent > 0 {
             self.driver.piece = Some(Piece::Reap(sent));
-            let owners = self.driver.owners.iter().take(usize::from(sent));
-            for vif in owners.copied().flatten() {
-                let guest = self.vifs[usize::from(vif)].domain;
-                kernel.share(guest, self.costs.nic_reap);
+            if kernel.owners() {
+                let owners = self.driver.owners.iter().take(usize::from(sent));
+                for vif in owners.copied().flatten() {
+                    let guest = self.vifs[usize::from(vif)].domain;
+                    kernel.share(guest, self.costs.nic_reap);
+                }
             }
             let time = self.costs.nic_reap * u64::from(sent);
             return Some(Progress::Run(time, Owner::Shared));
@@ -264,7 +266,8 @@ impl Network {
             record::moved(kernel.io, ends, &packet, Card, DriverIn);
         }
         let rx = self.costs.nic_rx;
-        if let Some(v) = self.addressed(&packet)
+        if self.back.stopped_vifs > 0
+            && let Some(v) = self.addressed(&packet)
             && v.stopped
         {
             let (ends, guest) = (v.ends, v.domain);
@@ -306,6 +309,9 @@ impl Network {
             Forward::Flood | Forward::Drop => Duration::ZERO,
         };
         let time = taken + self.costs.bridge + out;
+        if !kernel.owners() {
+            return Progress::Run(time, Owner::Nobody);
+        }
         let sender = owner.map(|vif| self.vifs[usize::from(vif)].domain);
         let for_whom = match (sender, to) {
             (Some(sender), Forward::To(CARD) | Forward::Drop) => Owner::Domain(sender),

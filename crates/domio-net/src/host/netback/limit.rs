@@ -21,7 +21,14 @@ impl Network {
     pub(in super::super) fn limit_vif(&mut self, vif: u16, traffic: Traffic, io: &mut Io<'_>) {
         let configured = self.config.vifs[usize::from(vif)].rate;
         let v = &mut self.vifs[usize::from(vif)];
-        v.stopped = traffic == Traffic::Stopped;
+        let stops = traffic == Traffic::Stopped;
+        if stops != v.stopped {
+            v.stopped = stops;
+            match stops {
+                true => self.back.stopped_vifs += 1,
+                false => self.back.stopped_vifs -= 1,
+            }
+        }
         v.credit.set_rate(match traffic {
             Traffic::Limited { bytes, per } => Some(VifRate {
                 bytes,

@@ -82,6 +82,8 @@ pub(super) struct Netback {
     stopped: VecDeque<(Instant, u16)>,
     /// Packets for guests that were gone.
     pub gone: u64,
+    /// How many interfaces are stopped.
+    pub stopped_vifs: u16,
     /// Packets for guests whose traffic is stopped.
     pub turned_away: u64,
 }
@@ -112,6 +114,7 @@ impl Netback {
             restart: VecDeque::new(),
             stopped: VecDeque::new(),
             gone: 0,
+            stopped_vifs: 0,
             turned_away: 0,
         }
     }

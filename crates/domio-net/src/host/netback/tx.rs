@@ -61,10 +61,12 @@ impl Network {
                         let mut batch = Batch::new(self.config.driver);
                         batch.unmaps = n as u32;
                         let answers = self.costs.back_answer * n as u64;
-                        for vif in &self.back.answering {
-                            // One page each, whoever it is of.
-                            let guest = self.vifs[usize::from(*vif)].domain;
-                            kernel.share(guest, Duration::from_nanos(1));
+                        if kernel.owners() {
+                            for vif in &self.back.answering {
+                                // One page each, whoever it is of.
+                                let guest = self.vifs[usize::from(*vif)].domain;
+                                kernel.share(guest, Duration::from_nanos(1));
+                            }
                         }
                         let time = self.costs.grants.of(&batch) + answers;
                         return Progress::Run(time, Owner::Shared);
@@ -157,8 +159,10 @@ impl Network {
             let header = u64::from(packet.frame_bytes()).min(HEADER);
             let own = self.costs.back_tx + self.costs.copy(header);
             cost += own;
-            let guest = self.vifs[usize::from(*vif)].domain;
-            kernel.share(guest, own + self.costs.grants.map);
+            if kernel.owners() {
+                let guest = self.vifs[usize::from(*vif)].domain;
+                kernel.share(guest, own + self.costs.grants.map);
+            }
         }
         cost + self.costs.grants.of(&batch)
     }
