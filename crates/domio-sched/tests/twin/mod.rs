@@ -106,6 +106,14 @@ pub struct TwinCredit {
     balance_bias: Vec<PcpuId>,
 }
 
+/// The rate limit that `version` makes of `us`: 4.2.0 takes 0 for "not given".
+fn limit_in_force(version: XenVersion, us: i64) -> i64 {
+    match (version, us) {
+        (XenVersion::V4_2, 0) => 1000,
+        (_, us) => us,
+    }
+}
+
 impl TwinCredit {
     /// A twin with the parameters of credit.
     pub fn new(params: &ParamValues, topology: &Topology) -> Self {
@@ -117,11 +125,7 @@ impl TwinCredit {
         let version = versions[param("version") as usize];
         let since =
             |v: XenVersion, value: i64, before: i64| if version >= v { value } else { before };
-        let ratelimit = match (version, param("ratelimit_us")) {
-            // 4.2.0 takes 0 for "not given".
-            (XenVersion::V4_2, 0) => 1000,
-            (_, limit) => limit,
-        };
+        let ratelimit = limit_in_force(version, param("ratelimit_us"));
         let mut in_force = *params;
         // What a release does not have is as it was built.
         for (name, built, first) in [
@@ -508,7 +512,8 @@ impl Scheduler for TwinCredit {
         }
         self.params = *params;
         if self.version >= XenVersion::V4_2 {
-            (self.tslice_ms, self.ratelimit) = (tslice_ms, ratelimit_us * 1000);
+            let limit = limit_in_force(self.version, ratelimit_us);
+            (self.tslice_ms, self.ratelimit) = (tslice_ms, limit * 1000);
             self.migration_delay = Duration::from_micros(delay as u64);
         }
         Ok(())
