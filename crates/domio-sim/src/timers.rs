@@ -1,8 +1,11 @@
 //! Timers: one for each thing that an entity waits for, armed and put off all the time.
 //!
 //! An armed timer has an *entry* somewhere, a key that is never later than its deadline. There are
-//! two kinds of places:
+//! three kinds of places:
 //!
+//! - The **express place**, for one entry that is earlier than all others when it is made. A model
+//!   that does one thing after the other arms a timer for the end of each, and nothing comes
+//!   between: such a timer costs a store to arm and a store to fire.
 //! - **Lanes.** Most timers are armed with the same delay again and again: ticks, time slices,
 //!   periods. As time only goes on, entries with one delay are in order as they come. So each of
 //!   the most usual delays has a lane, a list that is extended at its end and read from its front,
@@ -10,7 +13,7 @@
 //!   there, too, such as what many guests do at the full second.
 //! - The **tournament**, for all others.
 //!
-//! The earliest of the front entries and the tournament's champion is due next. If the deadline of
+//! The earliest of the express place, the front entries and the tournament's champion is due next. If the deadline of
 //! its timer is later by now, or gone, it is dropped or moved; so a timer that is put off again and
 //! again, such as the end of a time slice, costs one store each time.
 
@@ -20,7 +23,7 @@ use crate::tournament::{
     DISARMED, Key, SLOTS_MAX, Tournament, index_of, is_armed, key, seq_of, time_of,
 };
 
-/// Number of lanes: with the champion they make four competitors.
+/// Number of lanes.
 const LANES: usize = 3;
 /// Room for lanes, a power of two.
 const LANE_ROOM: usize = 4;
@@ -140,6 +143,8 @@ pub(crate) struct Timers<E> {
     /// The earliest of those and the champion, if it is known.
     first: Key,
     is_known: bool,
+    /// The entry in the express place, [`DISARMED`] for none.
+    express: Key,
     /// The key that was popped last, and its lane ([`LANES`] for none).
     row: (Key, usize),
 }
@@ -161,6 +166,7 @@ impl<E: Copy> Timers<E> {
             fronts: [DISARMED; LANE_ROOM],
             first: DISARMED,
             is_known: true,
+            express: DISARMED,
             row: (DISARMED, LANES),
         }
     }
@@ -209,7 +215,7 @@ impl<E: Copy> Timers<E> {
             self.find_first();
         }
         // No entry is later than its deadline.
-        time_of(self.first) <= now && time_of(self.earliest()) <= now
+        time_of(earlier(self.express, self.first)) <= now && time_of(self.earliest()) <= now
     }
 
     /// The earliest deadline, [`DISARMED`] when no timer is armed.
@@ -218,14 +224,16 @@ impl<E: Copy> Timers<E> {
         if !self.is_known {
             self.find_first();
         }
+        let mut first = earlier(self.express, self.first);
         // `DISARMED` names no timer.
-        while let Some(timer) = self.timers.get(index_of(self.first)) {
-            if timer.deadline as u64 == self.first as u64 {
+        while let Some(timer) = self.timers.get(index_of(first)) {
+            if timer.deadline as u64 == first as u64 {
                 break;
             }
-            self.clear_up(self.first);
+            self.clear_up(first);
+            first = earlier(self.express, self.first);
         }
-        self.first
+        first
     }
 
     #[inline(always)]
@@ -239,7 +247,10 @@ impl<E: Copy> Timers<E> {
     /// fired.
     #[inline(never)]
     fn clear_up(&mut self, first: Key) {
-        // Neither, if another entry of its timer has taken its place meanwhile.
+        // None of these, if another entry of its timer has taken its place meanwhile.
+        if self.express as u64 == first as u64 {
+            self.express = DISARMED;
+        }
         self.leave_lane(first);
         let in_tournament = self.tournament.champion() as u64 == first as u64;
         if in_tournament && self.vacant != NONE {
@@ -287,6 +298,9 @@ impl<E: Copy> Timers<E> {
         }
         let at = own.lane as usize % LANE_ROOM;
         own.entry = key;
+        if self.is_known && self.goes_first(timer, key) {
+            return;
+        }
         if self.lanes[at].delay == delay {
             self.enter_lane(at, key);
         } else {
@@ -294,9 +308,33 @@ impl<E: Copy> Timers<E> {
         }
     }
 
+    /// Puts an entry for `timer` into the express place, if it may go there. What is earliest of
+    /// all others has to be known.
+    #[inline(always)]
+    fn goes_first(&mut self, timer: u32, key: Key) -> bool {
+        // An older entry of the same timer means nothing any more.
+        let is_free = !is_armed(self.express) || index_of(self.express) == timer as usize;
+        let goes = is_free && key < self.first;
+        if goes {
+            self.express = key;
+        }
+        goes
+    }
+
     /// Makes an entry for `timer`, which did not use the lane of `delay` last.
     #[inline(never)]
     fn enter(&mut self, timer: u32, delay: u64, key: Key) {
+        if !self.is_known {
+            if self.vacant != NONE {
+                // Nothing is earlier than what fired last.
+                let slot = std::mem::replace(&mut self.vacant, NONE);
+                self.leave_slot(slot);
+            }
+            self.find_first();
+            if self.goes_first(timer, key) {
+                return;
+            }
+        }
         let own = &mut self.timers[timer as usize];
         let again = std::mem::replace(&mut own.delay, delay) == delay;
         let of_this_delay = self.lanes[..LANES]
@@ -385,6 +423,11 @@ impl<E: Copy> Timers<E> {
     /// Disarms the timer whose key is `earliest` and returns its event.
     #[inline(always)]
     pub fn pop(&mut self, earliest: Key) -> E {
+        if self.express as u64 == earliest as u64 {
+            self.express = DISARMED;
+            self.row = (earliest, LANES);
+            return self.timers[index_of(earliest)].fire();
+        }
         self.is_known = false;
         let lane = self.leave_lane(earliest);
         self.row = (earliest, lane.unwrap_or(LANES));

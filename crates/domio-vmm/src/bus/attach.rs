@@ -21,7 +21,7 @@ impl<D: Device> Assembly<'_, D> {
         let model = make(&mut Attach {
             device,
             queue: self.queue,
-            lines: &mut self.bus.lines,
+            lines: &mut self.bus.wires.lines,
         });
         self.bus.devices.push(model);
         device

@@ -35,25 +35,58 @@ pub(crate) enum Far {
     Tasklet { vcpu: VcpuName, tasklet: Tasklet },
 }
 
+/// What the host and its device models share: event channels, whom to call for what, and what the
+/// models have asked for in the call under way.
+pub(crate) struct Wires {
+    /// Event channels of the host.
+    pub channels: Channels,
+    pub lines: Lines,
+    /// Whom device models notified; delivered at the end of the operation.
+    pub kicks: Vec<Sent>,
+    /// What device models have for kernels of other vcpus; delivered with the notifications.
+    pub far: Vec<Far>,
+    /// Records of device models; written at the end of the operation.
+    pub records: Vec<Record>,
+    /// Whether a trace is taken.
+    pub recording: bool,
+    /// Whether the trace is to tell every step of a packet.
+    pub stages: bool,
+    /// Whether it is to be known for whom driver domains work.
+    pub owners: bool,
+}
+
+impl Wires {
+    /// No models, no domains.
+    pub fn new() -> Self {
+        Wires {
+            channels: Channels::new(),
+            lines: Lines::default(),
+            kicks: Vec::with_capacity(16),
+            far: Vec::new(),
+            records: Vec::new(),
+            recording: false,
+            stages: false,
+            owners: false,
+        }
+    }
+
+    /// Whether something was sent that the host has to deliver first.
+    #[inline]
+    pub fn has_sent(&self) -> bool {
+        !self.kicks.is_empty() || !self.far.is_empty()
+    }
+}
+
 /// What device models may do at any time.
 pub struct Io<'a> {
     /// The time.
     pub now: Instant,
     /// The pcpu whose hypervisor or guest code runs.
     pub on: PcpuId,
-    /// Event channels of the host.
-    pub channels: &'a mut Channels,
-    pub(crate) queue: &'a mut EventQueue<Event>,
-    pub(crate) lines: &'a mut Lines,
     /// The model that is called.
     pub(crate) device: u16,
-    pub(crate) kicks: &'a mut Vec<Sent>,
-    pub(crate) far: &'a mut Vec<Far>,
-    pub(crate) records: &'a mut Vec<Record>,
-    pub(crate) recording: bool,
-    pub(crate) stages: bool,
-    /// Whether it is to be known for whom driver domains work.
-    pub(crate) owners: bool,
+    pub(crate) queue: &'a mut EventQueue<Event>,
+    pub(crate) wires: &'a mut Wires,
 }
 
 impl Io<'_> {
@@ -82,7 +115,7 @@ impl Io<'_> {
         vcpu: u16,
         token: Token,
     ) -> Result<Port, EvtchnError> {
-        let port = self.channels.offer(local, remote)?;
+        let port = self.wires.channels.offer(local, remote)?;
         self.open(local, port, vcpu, token)
     }
 
@@ -100,7 +133,7 @@ impl Io<'_> {
         vcpu: u16,
         token: Token,
     ) -> Result<Port, EvtchnError> {
-        let port = self.channels.connect(local, remote, port)?.port;
+        let port = self.wires.channels.connect(local, remote, port)?.port;
         self.open(local, port, vcpu, token)
     }
 
@@ -117,7 +150,7 @@ impl Io<'_> {
         vcpu: u16,
         token: Token,
     ) -> Result<Port, EvtchnError> {
-        let port = self.channels.bind_pirq(domain, pirq)?;
+        let port = self.wires.channels.bind_pirq(domain, pirq)?;
         self.open(domain, port, vcpu, token)
     }
 
@@ -133,12 +166,13 @@ impl Io<'_> {
             device: self.device,
             token,
         };
-        self.lines.set_port(domain, port, Some(line));
+        self.wires.lines.set_port(domain, port, Some(line));
         if vcpu != 0 {
-            self.channels
+            self.wires
+                .channels
                 .rebind(VcpuName::new(domain, vcpu), port, vcpu)?;
         }
-        let guest = self.channels.guest(domain)?;
+        let guest = self.wires.channels.guest(domain)?;
         guest.clear_pending(port);
         let _ = guest.unmask(port, vcpu);
         Ok(port)
@@ -150,8 +184,8 @@ impl Io<'_> {
     ///
     /// As [`Channels::close`].
     pub fn close(&mut self, domain: DomainId, port: Port) -> Result<(), EvtchnError> {
-        self.lines.set_port(domain, port, None);
-        self.channels.close(domain, port)
+        self.wires.lines.set_port(domain, port, None);
+        self.wires.channels.close(domain, port)
     }
 
     /// Raises the physical interrupt behind `port` of `domain`.
@@ -160,7 +194,7 @@ impl Io<'_> {
     /// When the port is bound to no physical interrupt: the model is wrong then.
     #[track_caller]
     pub fn raise_pirq(&mut self, domain: DomainId, port: Port) {
-        match self.channels.raise_pirq(domain, port) {
+        match self.wires.channels.raise_pirq(domain, port) {
             Ok(sent) => self.notify(sent),
             Err(error) => panic!("{port} of {domain} is no physical interrupt's: {error}"),
         }
@@ -168,12 +202,12 @@ impl Io<'_> {
 
     /// Queues a work item: a thread of the kernel of `vcpu` does the work.
     pub fn queue_work(&mut self, vcpu: VcpuName, item: WorkItem) {
-        self.far.push(Far::Work { vcpu, item });
+        self.wires.far.push(Far::Work { vcpu, item });
     }
 
     /// Schedules a tasklet on `vcpu`, from outside of the vcpu.
     pub fn schedule_on(&mut self, vcpu: VcpuName, tasklet: Tasklet) {
-        self.far.push(Far::Tasklet { vcpu, tasklet });
+        self.wires.far.push(Far::Tasklet { vcpu, tasklet });
     }
 
     /// Has the host wake or interrupt the vcpu that an operation on the event channels reached.
@@ -185,27 +219,28 @@ impl Io<'_> {
     /// As [`Io::notify`], from the vcpu with the word `sender`.
     #[inline]
     pub(crate) fn notify_from(&mut self, sent: Sent, sender: u32) {
-        if self.stages {
-            self.records
+        if self.wires.stages {
+            self.wires
+                .records
                 .push(record_of(self.now, self.on, &sent, sender));
         }
-        self.kicks.push(sent);
+        self.wires.kicks.push(sent);
     }
 
     /// The kernel on `vcpu` enters the handler of `port`.
     #[inline]
     pub(crate) fn serve(&mut self, vcpu: VcpuName, port: Port) {
-        if self.stages {
+        if self.wires.stages {
             let mut record = Record::new(self.now, self.on, Kind::EvtchnServe, vcpu);
             record.data[0] = port.0;
-            self.records.push(record);
+            self.wires.records.push(record);
         }
     }
 
     /// Whether a trace is taken, so that [`Io::record`] is worth preparing for.
     #[inline]
     pub fn recording(&self) -> bool {
-        self.recording
+        self.wires.recording
     }
 
     /// Whether the trace is to tell every step of a packet ([`Sink::STAGES`]).
@@ -213,14 +248,14 @@ impl Io<'_> {
     /// [`Sink::STAGES`]: domio_core::Sink::STAGES
     #[inline]
     pub fn stages(&self) -> bool {
-        self.stages
+        self.wires.stages
     }
 
     /// Adds a record to the trace, if one is taken.
     #[inline]
     pub fn record(&mut self, record: Record) {
-        if self.recording {
-            self.records.push(record);
+        if self.wires.recording {
+            self.wires.records.push(record);
         }
     }
 }
@@ -252,7 +287,7 @@ impl KernelIo<'_, '_> {
     /// Whether something was sent or raised that goes before whatever a process does next.
     #[inline]
     pub(crate) fn has_asked(&self) -> bool {
-        !self.io.kicks.is_empty() || !self.io.far.is_empty() || self.pending.concerns_processes()
+        self.io.wires.has_sent() || self.pending.concerns_processes()
     }
 
     /// Sends through `port`, at this instant. The time of the hypercall is the driver's to spend
@@ -263,7 +298,7 @@ impl KernelIo<'_, '_> {
     #[track_caller]
     #[inline]
     pub fn send(&mut self, port: Port) {
-        match self.io.channels.send(self.vcpu.domain, port) {
+        match self.io.wires.channels.send(self.vcpu.domain, port) {
             Ok(Some(sent)) => self.io.notify_from(sent, self.vcpu.word()),
             Ok(None) => {}
             Err(error) => panic!("{} sends through {port}: {error}", self.vcpu),
@@ -295,7 +330,7 @@ impl KernelIo<'_, '_> {
         if process.vcpu == self.vcpu.index {
             self.pending.wake(process.index);
         } else {
-            self.io.far.push(Far::Wake {
+            self.io.wires.far.push(Far::Wake {
                 domain: self.vcpu.domain,
                 process,
                 from: self.vcpu,
@@ -311,7 +346,7 @@ impl KernelIo<'_, '_> {
             self.pending.set_timer(timer, at);
         } else {
             let vcpu = VcpuName::new(self.vcpu.domain, vcpu);
-            self.io.far.push(Far::Timer { vcpu, timer, at });
+            self.io.wires.far.push(Far::Timer { vcpu, timer, at });
         }
     }
 
@@ -321,7 +356,7 @@ impl KernelIo<'_, '_> {
     /// [`Owner::Nobody`]: super::Owner::Nobody
     #[inline]
     pub fn owners(&self) -> bool {
-        self.io.owners
+        self.io.wires.owners
     }
 
     /// Gives `domain` a share of the next piece of work, whose owner is [`Owner::Shared`]. Shares
@@ -331,7 +366,7 @@ impl KernelIo<'_, '_> {
     /// [`Owner::Shared`]: super::Owner::Shared
     #[inline]
     pub fn share(&mut self, domain: DomainId, weight: Duration) {
-        if self.io.owners {
+        if self.io.wires.owners {
             self.pending.share(Share {
                 domain,
                 weight: weight.as_nanos(),

@@ -37,10 +37,10 @@ mod lines;
 mod owner;
 
 pub use attach::{Assembly, Attach};
-pub(crate) use io::{Far, record_of};
+pub(crate) use io::{Far, Wires, record_of};
 pub use io::{Io, KernelIo};
 pub use lines::{KernelTimer, Softirq, SoftirqLine, Tasklet, Token, WorkItem};
-pub(crate) use lines::{Line, Lines};
+pub(crate) use lines::Line;
 pub use owner::Owner;
 pub(crate) use owner::{Served, Share};
 
@@ -212,7 +212,7 @@ impl Device for NoDevices {
 /// All device models of a host, and whom to call for what.
 pub struct Bus<D> {
     pub(crate) devices: Vec<D>,
-    pub(crate) lines: Lines,
+    pub(crate) wires: Wires,
 }
 
 impl<D: Device> Bus<D> {
@@ -220,7 +220,7 @@ impl<D: Device> Bus<D> {
     pub(crate) fn empty() -> Self {
         Bus {
             devices: Vec::new(),
-            lines: Lines::default(),
+            wires: Wires::new(),
         }
     }
 

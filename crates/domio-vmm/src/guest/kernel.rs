@@ -300,7 +300,7 @@ impl Kernel {
     /// What it does from now on.
     pub fn step<D: Device>(&mut self, devices: &mut [D], io: &mut Io<'_>) -> KernelStep {
         loop {
-            if has_sent(io) {
+            if io.wires.has_sent() {
                 return KernelStep::Sent;
             }
             if self.hard != Hard::None {
@@ -364,7 +364,7 @@ impl Kernel {
                 } else if Some(port) == self.ipi_port {
                     Hard::Ipi(port)
                 } else {
-                    Hard::HandlerEntry(port, io.lines.port(self.vcpu.domain, port))
+                    Hard::HandlerEntry(port, io.wires.lines.port(self.vcpu.domain, port))
                 };
                 self.hard_work.left = self.costs.irq;
                 self.hard_work.owner = Owner::Nobody;
@@ -438,7 +438,7 @@ impl Kernel {
                     self.pending.begin_tasklets();
                     self.soft = Soft::NextTasklet;
                 }
-                Some(line) => self.soft = Soft::Driver(io.lines.softirq(line)),
+                Some(line) => self.soft = Soft::Driver(io.wires.lines.softirq(line)),
                 None if self.pending.any() && self.rounds < ROUNDS_MAX => {
                     self.rounds += 1;
                     self.pending.begin_round();
@@ -457,7 +457,7 @@ impl Kernel {
                 self.timer_due = false;
                 self.wake_tasks = true;
                 while let Some(timer) = self.pending.expired(io.now) {
-                    let line = io.lines.kernel_timer(timer);
+                    let line = io.wires.lines.kernel_timer(timer);
                     io.device = line.device;
                     let device = &mut devices[usize::from(line.device)];
                     device.timer(line.token, &mut kernel_io!(self, io));
@@ -466,7 +466,7 @@ impl Kernel {
             }
             Soft::NextTasklet => {
                 self.soft = match self.pending.next_tasklet() {
-                    Some(tasklet) => Soft::Tasklet(io.lines.tasklet(tasklet)),
+                    Some(tasklet) => Soft::Tasklet(io.wires.lines.tasklet(tasklet)),
                     None => Soft::Next,
                 };
             }
@@ -495,7 +495,7 @@ impl Kernel {
     #[inline]
     fn item_goes_on(&self, io: &Io<'_>) -> bool {
         let raised = self.pending.any() && !self.left_over;
-        !self.item_work.left.is_zero() && !raised && !has_sent(io)
+        !self.item_work.left.is_zero() && !raised && !io.wires.has_sent()
     }
 
     /// Goes on with a work item; false when there is none.
@@ -504,7 +504,10 @@ impl Kernel {
             return true;
         }
         if self.item.is_none() {
-            self.item = self.pending.next_work().map(|item| io.lines.work(item));
+            self.item = self
+                .pending
+                .next_work()
+                .map(|item| io.wires.lines.work(item));
         }
         let Some(line) = self.item else {
             return false;
@@ -519,16 +522,10 @@ impl Kernel {
     }
 }
 
-/// Whether something was sent that the host has to deliver first.
-#[inline]
-fn has_sent(io: &Io<'_>) -> bool {
-    !io.kicks.is_empty() || !io.far.is_empty()
-}
-
 /// The guest's side of its event channels.
 #[inline]
 fn guest<'a>(io: &'a mut Io<'_>, vcpu: VcpuName) -> &'a mut crate::evtchn::Guest {
-    match io.channels.guest(vcpu.domain) {
+    match io.wires.channels.guest(vcpu.domain) {
         Ok(guest) => guest,
         Err(error) => unreachable!("a kernel with devices has event channels: {error}"),
     }

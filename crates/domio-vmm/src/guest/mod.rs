@@ -263,7 +263,15 @@ impl Guest {
             let task = index as u8;
             jobs.push(Job { task, finished });
         }
+        let asked = kernel.has_asked();
         self.find_task_wake();
+        if next == Next::GoOn
+            && !asked
+            && let Some(left) = self.goes_on(io.now)
+            && !left.is_zero()
+        {
+            return Next::Run(left);
+        }
         next
     }
 
@@ -426,7 +434,11 @@ impl Guest {
             self.wake_tasks(now);
         }
         if self.order.is_some() {
-            self.step_ordered(now, jobs)
+            match self.goes_on(now) {
+                Some(Duration::ZERO) if self.tasks[0].runs_program() => Step::Program,
+                Some(left) if !left.is_zero() => Step::Run(left),
+                _ => self.step_ordered(now, jobs),
+            }
         } else if self.tasks.len() == 1 {
             self.step_only_task(now, jobs)
         } else {

@@ -41,6 +41,24 @@ impl Guest {
         }
     }
 
+    /// What the only process of a guest has left to execute, if the process was chosen before and
+    /// nobody else wants to execute: most guests have one process, and the process goes on.
+    #[inline(always)]
+    pub(super) fn goes_on(&mut self, now: Instant) -> Option<Duration> {
+        let order = self.order.as_deref()?;
+        if !order.runs_only() || self.tasks.len() != 1 || !self.tasks[0].ready() {
+            return None;
+        }
+        if self.kernel.as_ref().is_some_and(|k| k.wants_thread()) {
+            return None;
+        }
+        self.level = Level::Task(0);
+        if self.ticks && self.tick_at == Instant::MAX {
+            self.set_tick(now);
+        }
+        Some(self.tasks[0].left(now))
+    }
+
     /// As [`Guest::step_tasks`] for a guest whose processes take turns as under Linux.
     pub(super) fn step_ordered(&mut self, now: Instant, jobs: &mut Vec<Job>) -> Step {
         loop {

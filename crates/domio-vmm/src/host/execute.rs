@@ -33,10 +33,20 @@ impl<S: Sink, D: Device> Host<S, D> {
         }
     }
 
-    #[inline(never)]
+    /// Finds out what `vcpu` executes next: its kernel goes before its processes.
+    #[inline(always)]
     fn next_step(&mut self, queue: &mut Queue, pcpu: PcpuId, vcpu: VcpuId, now: Instant) {
+        if D::PRESENT && self.step_kernel(queue, pcpu, vcpu, now) {
+            return;
+        }
+        self.step_processes(queue, pcpu, vcpu, now);
+    }
+
+    /// Goes on with the processes of `vcpu`, whose kernel has nothing to do.
+    #[inline(never)]
+    fn step_processes(&mut self, queue: &mut Queue, pcpu: PcpuId, vcpu: VcpuId, now: Instant) {
         // A program whose step asked nothing of the kernel goes on at once.
-        let mut kernel_first = true;
+        let mut kernel_first = false;
         loop {
             if D::PRESENT && kernel_first && self.step_kernel(queue, pcpu, vcpu, now) {
                 return;
@@ -69,11 +79,15 @@ impl<S: Sink, D: Device> Host<S, D> {
                     continue;
                 }
                 Step::Program => match self.step_program(queue, pcpu, vcpu, now) {
+                    Next::Run(time) => {
+                        self.vcpus[vcpu.index()].set_timer::<D>(queue, now);
+                        if time != Duration::MAX {
+                            queue.arm(self.pcpus[pcpu].done, now + time);
+                        }
+                    }
                     Next::GoOn | Next::Report(_) => {
                         let guest = &self.vcpus[vcpu.index()].guest;
-                        kernel_first = !self.kicks.is_empty()
-                            || !self.far.is_empty()
-                            || guest.kernel_goes_first();
+                        kernel_first = self.bus.wires.has_sent() || guest.kernel_goes_first();
                         continue;
                     }
                     Next::Yield => {
@@ -141,7 +155,7 @@ impl<S: Sink, D: Device> Host<S, D> {
     /// Tells the guests that execute that they have done so until `now`, where it is to be known
     /// for whom they work: what they did before belongs to the time before.
     pub(super) fn execute_until(&mut self, now: Instant) {
-        if !D::PRESENT || !self.owners {
+        if !D::PRESENT || !self.bus.wires.owners {
             return;
         }
         for pcpu in self.pcpus.ids() {

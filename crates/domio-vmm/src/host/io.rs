@@ -35,20 +35,24 @@ impl<S: Sink, D: Device> Host<S, D> {
         }
         let config = self.domains[index].config.guest;
         let vcpus = self.domains[index].vcpus.clone();
-        let added = self.channels.add(domain, config.abi, vcpus.len() as u16);
+        let added = self
+            .bus
+            .wires
+            .channels
+            .add(domain, config.abi, vcpus.len() as u16);
         added.expect("ids of domains are unique");
         let several = vcpus.len() > 1;
         for vcpu in vcpus {
             let name = self.vcpus[vcpu.index()].name;
-            let timer = self.channels.bind_virq(name, Virq::TIMER);
+            let timer = self.bus.wires.channels.bind_virq(name, Virq::TIMER);
             let timer = timer.expect("a new domain has free ports");
-            let ipi = several.then(|| self.channels.bind_ipi(name));
+            let ipi = several.then(|| self.bus.wires.channels.bind_ipi(name));
             let ipi = ipi.map(|port| port.expect("a new domain has free ports"));
-            let guest = self.channels.guest(domain).expect("it was added");
+            let guest = self.bus.wires.channels.guest(domain).expect("it was added");
             for port in [Some(timer), ipi].into_iter().flatten() {
                 let _ = guest.unmask(port, name.index);
             }
-            let kernel = Kernel::new(name, config.costs, timer, ipi, self.owners);
+            let kernel = Kernel::new(name, config.costs, timer, ipi, self.bus.wires.owners);
             self.vcpus[vcpu.index()].guest.set_kernel(kernel);
         }
         self.with_devices(queue, on, now, |devices, io| {
@@ -73,9 +77,9 @@ impl<S: Sink, D: Device> Host<S, D> {
                     device.unplug(domain, io);
                 }
             }
-            io.lines.forget(domain);
+            io.wires.lines.forget(domain);
         });
-        let removed = self.channels.remove(domain);
+        let removed = self.bus.wires.channels.remove(domain);
         removed.expect("a domain with devices has event channels");
     }
 
@@ -87,21 +91,13 @@ impl<S: Sink, D: Device> Host<S, D> {
         now: Instant,
         call: impl FnOnce(&mut [D], &mut Io<'_>),
     ) {
-        let recording = self.records();
-        let Bus { devices, lines } = &mut self.bus;
+        let Bus { devices, wires } = &mut self.bus;
         let mut io = Io {
             now,
             on,
-            channels: &mut self.channels,
-            queue,
-            lines,
             device: 0,
-            kicks: &mut self.kicks,
-            far: &mut self.far,
-            records: &mut self.device_records,
-            recording,
-            stages: S::STAGES,
-            owners: self.owners,
+            queue,
+            wires,
         };
         call(devices, &mut io);
         self.write_device_records();
@@ -111,7 +107,7 @@ impl<S: Sink, D: Device> Host<S, D> {
     pub(super) fn device_event(&mut self, queue: &mut Queue, number: u32, now: Instant) {
         let on = self.tables.online.first().unwrap_or(PcpuId(0));
         self.with_devices(queue, on, now, |devices, io| {
-            let line = io.lines.timer(number);
+            let line = io.wires.lines.timer(number);
             io.device = line.device;
             devices[usize::from(line.device)].event(line.token, io);
         });
@@ -138,6 +134,7 @@ impl<S: Sink, D: Device> Host<S, D> {
 
     /// Goes on with what the kernel of `vcpu` does for devices; false when it has nothing to do, so
     /// that processes may run.
+    #[inline(never)]
     pub(super) fn step_kernel(
         &mut self,
         queue: &mut Queue,
@@ -148,22 +145,14 @@ impl<S: Sink, D: Device> Host<S, D> {
         if self.vcpus[vcpu.index()].guest.kernel_mut().is_none() {
             return false;
         }
-        let recording = self.records();
         loop {
-            let Bus { devices, lines } = &mut self.bus;
+            let Bus { devices, wires } = &mut self.bus;
             let mut io = Io {
                 now,
                 on: pcpu,
-                channels: &mut self.channels,
-                queue,
-                lines,
                 device: 0,
-                kicks: &mut self.kicks,
-                far: &mut self.far,
-                records: &mut self.device_records,
-                recording,
-                stages: S::STAGES,
-                owners: self.owners,
+                queue,
+                wires,
             };
             let guest = &mut self.vcpus[vcpu.index()].guest;
             let step = guest.step_kernel(devices, &mut io);
@@ -197,21 +186,13 @@ impl<S: Sink, D: Device> Host<S, D> {
         vcpu: VcpuId,
         now: Instant,
     ) -> Next {
-        let recording = self.records();
-        let Bus { devices, lines } = &mut self.bus;
+        let Bus { devices, wires } = &mut self.bus;
         let mut io = Io {
             now,
             on: pcpu,
-            channels: &mut self.channels,
-            queue,
-            lines,
             device: 0,
-            kicks: &mut self.kicks,
-            far: &mut self.far,
-            records: &mut self.device_records,
-            recording,
-            stages: S::STAGES,
-            owners: self.owners,
+            queue,
+            wires,
         };
         let Vcpu { guest, name, .. } = &mut self.vcpus[vcpu.index()];
         let next = guest.advance(*name, devices, &mut io, &mut self.jobs);
@@ -237,6 +218,7 @@ impl<S: Sink, D: Device> Host<S, D> {
     /// Tells for whom `vcpu`, which stops executing on `pcpu`, has worked since that was told last.
     #[inline]
     pub(super) fn tell_served(&mut self, pcpu: PcpuId, vcpu: VcpuId, now: Instant) {
+        let tells = S::OWNERS && self.records();
         let Vcpu { guest, name, .. } = &mut self.vcpus[vcpu.index()];
         let Some(served) = guest.served() else {
             return;
@@ -244,7 +226,6 @@ impl<S: Sink, D: Device> Host<S, D> {
         if served.is_empty() {
             return;
         }
-        let tells = S::OWNERS && self.recording;
         for (domain, time) in served.drain() {
             if !self.controls.is_empty() {
                 if self.served.len() <= domain.index() {
@@ -262,7 +243,7 @@ impl<S: Sink, D: Device> Host<S, D> {
     /// Writes what device models put into the trace.
     #[inline]
     fn write_device_records(&mut self) {
-        for record in self.device_records.drain(..) {
+        for record in self.bus.wires.records.drain(..) {
             self.sink.record(&record);
         }
     }
@@ -270,11 +251,11 @@ impl<S: Sink, D: Device> Host<S, D> {
     /// Wakes or interrupts the vcpus that were notified: from guest code on `from`, or by devices,
     /// whose interrupts come to the pcpu of the vcpu that they are for.
     fn deliver(&mut self, queue: &mut Queue, from: Option<PcpuId>, now: Instant, cost: Duration) {
-        if !self.far.is_empty() {
+        if !self.bus.wires.far.is_empty() {
             self.deliver_far(queue, now);
         }
         let mut next = 0;
-        while let Some(&Sent { to, raised, .. }) = self.kicks.get(next) {
+        while let Some(&Sent { to, raised, .. }) = self.bus.wires.kicks.get(next) {
             next += 1;
             if raised == Raised::Kick {
                 let vcpu = self.vcpu_called(to);
@@ -287,13 +268,13 @@ impl<S: Sink, D: Device> Host<S, D> {
                 self.steal(queue, on, now, cost);
             }
         }
-        self.kicks.clear();
+        self.bus.wires.kicks.clear();
     }
 
     /// Gives kernels of other vcpus what device models have for them.
     #[inline(never)]
     fn deliver_far(&mut self, queue: &mut Queue, now: Instant) {
-        let mut far = core::mem::take(&mut self.far);
+        let mut far = core::mem::take(&mut self.bus.wires.far);
         for what in far.drain(..) {
             match what {
                 Far::Wake {
@@ -307,7 +288,7 @@ impl<S: Sink, D: Device> Host<S, D> {
                     guest.wake_process(process.index);
                     let port = guest.kernel_mut().and_then(|kernel| kernel.ipi_port());
                     let port = port.expect("a domain with several vcpus has IPIs");
-                    let sent = self.channels.send(from.domain, port);
+                    let sent = self.bus.wires.channels.send(from.domain, port);
                     let sent = sent.expect("the kernel has bound its IPIs");
                     if S::STAGES
                         && let Some(sent) = &sent
@@ -315,7 +296,7 @@ impl<S: Sink, D: Device> Host<S, D> {
                         let on = self.tables.vcpus[self.vcpu_called(from).index()].pcpu;
                         self.trace(record_of(now, on, sent, from.word()));
                     }
-                    self.kicks.extend(sent);
+                    self.bus.wires.kicks.extend(sent);
                 }
                 Far::Timer { vcpu, timer, at } => {
                     let vcpu = self.vcpu_called(vcpu);
@@ -334,7 +315,7 @@ impl<S: Sink, D: Device> Host<S, D> {
                 }
             }
         }
-        self.far = far;
+        self.bus.wires.far = far;
     }
 
     /// Has `vcpu` look at what its kernel was given from outside: by the timer's virq, for a
@@ -346,8 +327,10 @@ impl<S: Sink, D: Device> Host<S, D> {
         }
         let name = self.vcpus[vcpu.index()].name;
         self.vcpus[vcpu.index()].guest.disturb();
-        let sent = self.channels.raise_virq(name, Virq::TIMER);
-        self.kicks
+        let sent = self.bus.wires.channels.raise_virq(name, Virq::TIMER);
+        self.bus
+            .wires
+            .kicks
             .extend(sent.expect("the kernel has bound its timer"));
     }
 
@@ -357,7 +340,7 @@ impl<S: Sink, D: Device> Host<S, D> {
         let v = &mut self.vcpus[vcpu.index()];
         v.guest.kernel_mut()?.set_timer_due();
         v.guest.disturb();
-        let sent = self.channels.raise_virq(v.name, Virq::TIMER);
+        let sent = self.bus.wires.channels.raise_virq(v.name, Virq::TIMER);
         let sent = sent.expect("the kernel has bound its timer");
         Some(sent.is_some_and(|sent| sent.raised == Raised::Kick))
     }
@@ -369,7 +352,7 @@ impl<S: Sink, D: Device> Host<S, D> {
             return false;
         }
         let name = v.name;
-        let guest = self.channels.guest(name.domain);
+        let guest = self.bus.wires.channels.guest(name.domain);
         !guest.expect("it has a kernel").block(name.index)
     }
 }

@@ -37,9 +37,8 @@ mod wake;
 pub use hold::Hold;
 pub use snapshot::{PcpuSnapshot, Snapshot, VcpuSnapshot};
 
-use crate::bus::{Bus, Device, Far, NoDevices};
+use crate::bus::{Bus, Device, NoDevices};
 use crate::config::{Action, HostConfig};
-use crate::evtchn::{Channels, Sent};
 use crate::guest::{Guest, Job};
 use crate::profile::{PolicyCosts, Profile};
 use alloc::boxed::Box;
@@ -306,9 +305,6 @@ pub struct Host<S: Sink, D: Device = NoDevices> {
     domains: Vec<Domain>,
     actions: Vec<(Instant, Action)>,
     sink: S,
-    recording: bool,
-    /// Somebody wants to know for whom driver domains work.
-    owners: bool,
     /// Controllers, and what only they want to know: for how long driver domains have worked for
     /// each domain, by domain id, and how long each pcpu has been busy.
     controls: Vec<control::Controlled>,
@@ -316,13 +312,6 @@ pub struct Host<S: Sink, D: Device = NoDevices> {
     busy: Vec<control::Busy>,
     jobs: Vec<Job>,
     bus: Bus<D>,
-    channels: Channels,
-    /// Whom device models notified; delivered at the end of the operation.
-    kicks: Vec<Sent>,
-    /// What device models have for kernels of other vcpus; delivered with it.
-    far: Vec<Far>,
-    /// Records of device models; written at the end of the operation.
-    device_records: Vec<Record>,
     /// First vcpu of each domain, by domain id.
     first_vcpu: Vec<Option<VcpuId>>,
     /// Pcpus whose pass is due at this very instant, in order, and how many of them have made it.
@@ -347,12 +336,16 @@ impl<S: Sink, D: Device> Host<S, D> {
     pub fn new(
         config: &HostConfig,
         scheduler: Box<dyn Scheduler>,
-        bus: Bus<D>,
+        mut bus: Bus<D>,
         sink: S,
         seed: u64,
         replication: u32,
         queue: &mut Queue,
     ) -> Self {
+        let wires = &mut bus.wires;
+        wires.recording = S::ENABLED;
+        wires.stages = S::STAGES;
+        wires.owners = S::OWNERS || !config.controllers.is_empty();
         let mut host = Host {
             version: config.version,
             profile: config.profile,
@@ -369,8 +362,6 @@ impl<S: Sink, D: Device> Host<S, D> {
             domains: Vec::new(),
             actions: config.actions.clone(),
             sink,
-            recording: S::ENABLED,
-            owners: S::OWNERS || !config.controllers.is_empty(),
             controls: config.controllers.iter().map(Controlled::new).collect(),
             served: Vec::new(),
             busy: match config.controllers.is_empty() {
@@ -379,10 +370,6 @@ impl<S: Sink, D: Device> Host<S, D> {
             },
             jobs: Vec::with_capacity(8),
             bus,
-            channels: Channels::new(),
-            kicks: Vec::with_capacity(16),
-            far: Vec::new(),
-            device_records: Vec::new(),
             first_vcpu: Vec::new(),
             due: Vec::with_capacity(config.topology.pcpus()),
             due_done: 0,
@@ -471,7 +458,7 @@ impl<S: Sink, D: Device> Host<S, D> {
 
     /// Turns the trace on or off; off, records are not made. On from the start.
     pub fn set_recording(&mut self, on: bool) {
-        self.recording = on && S::ENABLED;
+        self.bus.wires.recording = on && S::ENABLED;
     }
 
     /// Ends the host and gives the sink back.
@@ -496,7 +483,7 @@ impl<S: Sink, D: Device> Host<S, D> {
                 let state = self.vcpus[v].state;
                 self.vcpus[v].account(state, now);
                 let pcpu = self.tables.vcpus[v].pcpu;
-                if D::PRESENT && self.owners {
+                if D::PRESENT && self.bus.wires.owners {
                     self.tell_served(pcpu, VcpuId(v as u32), now);
                 }
                 self.trace(Record::runstate(
@@ -540,7 +527,7 @@ impl<S: Sink, D: Device> Host<S, D> {
     /// Whether records are made; with a sink that takes none the compiler knows.
     #[inline(always)]
     fn records(&self) -> bool {
-        S::ENABLED && self.recording
+        S::ENABLED && self.bus.wires.recording
     }
 
     #[inline]

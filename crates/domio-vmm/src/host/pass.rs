@@ -247,7 +247,7 @@ impl<S: Sink, D: Device> Host<S, D> {
             self.busy[pcpu.index()].turn(next.is_some(), now);
         }
         if D::PRESENT
-            && self.owners
+            && self.bus.wires.owners
             && let Some(vcpu) = prev
         {
             self.tell_served(pcpu, vcpu, now);

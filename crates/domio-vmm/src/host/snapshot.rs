@@ -60,7 +60,7 @@ impl<S: Sink, D: Device> Host<S, D> {
     /// When `snapshot` contradicts itself or names unknown vcpus.
     pub(crate) fn start_from(&mut self, queue: &mut Queue, snapshot: &Snapshot) {
         // What comes before the snapshot is set-up, not history.
-        let recording = core::mem::replace(&mut self.recording, false);
+        let recording = core::mem::replace(&mut self.bus.wires.recording, false);
         self.power_on(queue, snapshot.at);
         for domain in 0..self.domains.len() {
             self.create_vcpus(queue, domain, snapshot.at, Instant::ZERO);
@@ -120,7 +120,7 @@ impl<S: Sink, D: Device> Host<S, D> {
         self.ask(queue, PcpuId(0), snapshot.at, Cause::Operator, |s, cx| {
             s.resume(cx, &runnable)
         });
-        self.recording = recording;
+        self.bus.wires.recording = recording;
         self.plan_holds(queue, &snapshot.holds);
         for v in 0..self.vcpus.len() {
             // Work that was due before now is found when the guest executes next.

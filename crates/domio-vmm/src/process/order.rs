@@ -64,6 +64,8 @@ pub(crate) struct Order {
     /// The guest's processes, and the thread as the last.
     processes: Vec<Process>,
     current: Option<usize>,
+    /// Nobody but the first process wants to execute.
+    first_is_alone: bool,
     next_place: u64,
     /// When the first process came into the expired array.
     first_expired: Option<Instant>,
@@ -159,6 +161,7 @@ impl Order {
         Order {
             processes: all.map(|nice| Process::new(nice, start)).collect(),
             current: None,
+            first_is_alone: false,
             next_place: 0,
             first_expired: None,
         }
@@ -189,7 +192,7 @@ impl Order {
     /// Whether the first process was chosen, and nobody else wanted to execute then.
     #[inline]
     pub fn runs_only(&self) -> bool {
-        self.current == Some(0) && !self.processes.iter().skip(1).any(|p| p.ready)
+        self.first_is_alone && self.current == Some(0)
     }
 
     /// Chooses who executes from `now` on among those of whom `ready` says that they want to, with
@@ -217,6 +220,7 @@ impl Order {
                 _ => {}
             }
         }
+        self.first_is_alone = !self.processes[1..].iter().any(|p| p.ready);
         if let Some(current) = self.current
             && self.processes[current].slice.is_zero()
         {

@@ -45,6 +45,8 @@ pub(crate) struct Running {
 pub(crate) enum Next {
     /// Look at what the guest does next.
     GoOn,
+    /// The process executes for this long, and nothing else has to be looked at.
+    Run(Duration),
     /// A job was done.
     Report(Finished),
     /// The process gives the vcpu away (yields).

@@ -309,6 +309,12 @@ impl Task {
         self.left = add(demand.spin, demand.work);
     }
 
+    /// Whether the task runs a program.
+    #[inline]
+    pub fn runs_program(&self) -> bool {
+        matches!(self.plan, Plan::Program(_))
+    }
+
     /// The job is done (nothing is left) at `now`: plans what comes next.
     ///
     /// # Panics
