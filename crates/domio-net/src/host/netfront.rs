@@ -227,7 +227,8 @@ impl Network {
                 v.front.boot = Boot::Up;
                 let (stack, mut out) = Out::new(v, kernel);
                 stack.listen(out.now(), &mut out);
-                out.finish();
+                // Flows that begin by themselves have their times already.
+                out.set_timer();
             }
             Boot::Up => {}
         }

@@ -218,6 +218,8 @@ pub(super) struct GuestOut<'a, 'b, 'c> {
     sockets: &'a mut [Socket],
     acceptor: &'a mut Option<Pid>,
     timer: KernelTimer,
+    /// The times at which the stack wants to be called have changed.
+    timers_changed: bool,
     vcpu: u16,
     ends: record::Ends,
     kernel: &'a mut KernelIo<'b, 'c>,
@@ -232,6 +234,7 @@ impl<'a, 'b, 'c> GuestOut<'a, 'b, 'c> {
             sockets: &mut vif.sockets,
             acceptor: &mut vif.acceptor,
             timer: vif.lines.timer,
+            timers_changed: false,
             vcpu: vif.vcpu,
             ends: vif.ends,
             kernel,
@@ -244,8 +247,15 @@ impl<'a, 'b, 'c> GuestOut<'a, 'b, 'c> {
         self.kernel.now()
     }
 
-    /// Makes the guest's timer agree with what the stack wants.
+    /// The stack is done for now: the guest's timer agrees with what the stack wants.
     pub fn finish(self) {
+        if self.timers_changed {
+            self.set_timer();
+        }
+    }
+
+    /// Sets the guest's timer to the earliest time at which the stack wants to be called.
+    pub fn set_timer(self) {
         let next = self.timers.iter().map(|(_, due)| *due).min();
         self.kernel.set_timer(self.timer, self.vcpu, next);
     }
@@ -266,6 +276,7 @@ impl PeerActions for GuestOut<'_, '_, '_> {
     }
 
     fn arm(&mut self, timer: PeerTimer, at: Instant) {
+        self.timers_changed = true;
         match self.timers.iter_mut().find(|(t, _)| *t == timer) {
             Some((_, due)) => *due = at,
             None => self.timers.push((timer, at)),
@@ -273,6 +284,7 @@ impl PeerActions for GuestOut<'_, '_, '_> {
     }
 
     fn disarm(&mut self, timer: PeerTimer) {
+        self.timers_changed = true;
         self.timers.retain(|(t, _)| *t != timer);
     }
 

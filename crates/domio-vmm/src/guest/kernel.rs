@@ -241,6 +241,13 @@ impl Kernel {
         self.left_over && self.pending.any()
     }
 
+    /// Whether nothing is left for softirqs or threads, and nobody was woken. Between upcalls that
+    /// means that processes may go on.
+    #[inline]
+    pub fn is_quiet(&self) -> bool {
+        self.pending.is_empty() && !self.wake_tasks && self.item.is_none()
+    }
+
     /// Whether the thread of the softirqs runs.
     #[inline]
     pub fn in_thread(&self) -> bool {

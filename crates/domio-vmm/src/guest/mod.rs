@@ -295,6 +295,13 @@ impl Guest {
         kernel.is_some_and(|kernel| kernel.pending.concerns_processes())
     }
 
+    /// Whether a process executes and the kernel has been left nothing to do since.
+    #[inline]
+    pub(crate) fn kernel_is_quiet(&self) -> bool {
+        let kernel = self.kernel.as_deref();
+        matches!(self.level, Level::Task(_)) && kernel.is_some_and(Kernel::is_quiet)
+    }
+
     /// The process with number `index` was woken by another vcpu of the domain.
     pub(crate) fn wake_process(&mut self, index: u32) {
         self.steady = false;

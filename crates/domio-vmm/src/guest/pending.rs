@@ -71,6 +71,13 @@ impl Pending {
         !self.softirqs.is_empty() || !self.woken.is_empty()
     }
 
+    /// Whether there is no softirq, no work item and no woken process. A tasklet comes with its
+    /// softirq.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.softirqs.is_empty() && self.work.is_empty() && self.woken.is_empty()
+    }
+
     /// Begins a round: those raised by now run, each once, lower ones first.
     #[inline]
     pub fn begin_round(&mut self) {

@@ -177,6 +177,17 @@ impl<S: Sink, D: Device> Host<S, D> {
         }
     }
 
+    /// Whether a process of `vcpu` executes, and the kernel has nothing to do before the process
+    /// goes on: most pieces of a process end like this.
+    #[inline(always)]
+    pub(super) fn kernel_is_quiet(&mut self, vcpu: VcpuId) -> bool {
+        let Vcpu { guest, name, .. } = &self.vcpus[vcpu.index()];
+        guest.kernel_is_quiet() && {
+            let channels = self.bus.wires.channels.guest(name.domain);
+            channels.is_ok_and(|channels| !channels.upcall_pending(name.index))
+        }
+    }
+
     /// Goes on with the program that executes on `vcpu`.
     #[inline(never)]
     pub(super) fn step_program(
@@ -241,8 +252,15 @@ impl<S: Sink, D: Device> Host<S, D> {
     }
 
     /// Writes what device models put into the trace.
-    #[inline]
+    #[inline(always)]
     fn write_device_records(&mut self) {
+        if S::ENABLED && !self.bus.wires.records.is_empty() {
+            self.write_waiting_records();
+        }
+    }
+
+    #[inline(never)]
+    fn write_waiting_records(&mut self) {
         for record in self.bus.wires.records.drain(..) {
             self.sink.record(&record);
         }
