@@ -74,7 +74,9 @@ pub fn run<S: Sink>(
         Outcome::Completed { .. } => Ok(()),
         other => Err(format!("{cell}: {other}\n{}", simulation.host().dump())),
     };
+    simulation.host_mut().set_recording(false);
     run_until(begin, &mut simulation)?;
+    simulation.host_mut().set_recording(true);
     simulation.host_mut().sink_mut().phase = Phase::Measuring;
     simulation.host_mut().mark(begin);
     run_until(end, &mut simulation)?;
@@ -151,7 +153,8 @@ struct Recorder<S> {
 }
 
 impl<S: Sink> Sink for Recorder<S> {
-    // No figure is made of them here.
+    // No figure is made of these here.
+    const STAGES: bool = S::STAGES;
     const OWNERS: bool = S::OWNERS;
 
     #[inline]
