@@ -9,25 +9,62 @@ use serde::ser::{SerializeStruct, Serializer};
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
-    /// The measurement agrees with the paper.
+    /// The measurement agrees with the paper: everything that the claim says is proven.
     Holds,
-    /// It does not, or the experiment could not be run.
+    /// The contrary of something that the claim says is proven.
     Fails,
+    /// Neither is proven: there are too few replications, or the experiment could not be run.
+    Undecided,
     /// No check decides this claim yet.
     NotImplemented,
 }
 
 impl Verdict {
-    /// All three, in the order of the summary.
-    pub const ALL: [Verdict; 3] = [Verdict::Holds, Verdict::Fails, Verdict::NotImplemented];
+    /// All of them, in the order of the summary.
+    pub const ALL: [Verdict; 4] = [
+        Verdict::Holds,
+        Verdict::Fails,
+        Verdict::Undecided,
+        Verdict::NotImplemented,
+    ];
 
     /// The word in JSON and tables.
     pub const fn name(self) -> &'static str {
         match self {
             Verdict::Holds => "holds",
             Verdict::Fails => "fails",
+            Verdict::Undecided => "undecided",
             Verdict::NotImplemented => "not-implemented",
         }
+    }
+}
+
+/// One of the statements that a claim is made of, and whether it holds.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Check {
+    /// Holds, fails or undecided.
+    pub verdict: Verdict,
+    /// The statement with its figures, in one line: "12.3 ± 0.4 ms, under 17".
+    pub told: String,
+    /// Experiments that the check reads: more replications of them may decide it.
+    pub reads: Vec<String>,
+}
+
+/// Number of checks by verdict.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
+pub struct Checks {
+    /// Checks that hold.
+    pub holds: usize,
+    /// Checks whose contrary is proven.
+    pub fails: usize,
+    /// Checks of which neither is proven.
+    pub undecided: usize,
+}
+
+impl Checks {
+    /// All of them.
+    pub fn total(&self) -> usize {
+        self.holds + self.fails + self.undecided
     }
 }
 
@@ -73,8 +110,10 @@ impl From<&str> for Measured {
 /// What a check found out about a claim.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Finding {
-    /// Whether the claim holds.
+    /// Whether the claim holds: when all checks hold. The claim fails when one of them fails.
     pub verdict: Verdict,
+    /// What the claim says, piece by piece.
+    pub checks: Vec<Check>,
     /// The measurement.
     pub measured: Measured,
     /// Unit of the figures ("ms", "Mb/s", "% of one pcpu"), empty for none.
@@ -88,15 +127,18 @@ pub struct Finding {
 }
 
 impl Finding {
-    /// A decided claim. [`reproduce`](mod@crate::reproduce) fills in the number of replications
-    /// when it is zero.
-    pub fn decided(holds: bool, measured: impl Into<Measured>, unit: &str) -> Self {
+    /// A claim that `checks` decide. [`reproduce`](mod@crate::reproduce) fills in the number of
+    /// replications when it is zero.
+    pub fn of(checks: Vec<Check>, measured: impl Into<Measured>, unit: &str) -> Self {
+        let any = |verdict| checks.iter().any(|check| check.verdict == verdict);
+        let verdict = match () {
+            () if any(Verdict::Fails) => Verdict::Fails,
+            () if any(Verdict::Undecided) || checks.is_empty() => Verdict::Undecided,
+            () => Verdict::Holds,
+        };
         Finding {
-            verdict: if holds {
-                Verdict::Holds
-            } else {
-                Verdict::Fails
-            },
+            verdict,
+            checks,
             measured: measured.into(),
             unit: unit.to_owned(),
             ci95: None,
@@ -105,20 +147,61 @@ impl Finding {
         }
     }
 
-    /// A decided claim about one figure, with the interval of `estimate`.
+    /// A claim that one check decides.
+    pub fn decided(holds: bool, measured: impl Into<Measured>, unit: &str) -> Self {
+        let check = Check {
+            verdict: match holds {
+                true => Verdict::Holds,
+                false => Verdict::Fails,
+            },
+            told: String::new(),
+            reads: Vec::new(),
+        };
+        Finding::of(vec![check], measured, unit)
+    }
+
+    /// A claim about one figure that one check decides, with the interval of `estimate`.
     pub fn estimated(holds: bool, estimate: Estimate, unit: &str) -> Self {
+        Finding::decided(holds, Measured::Nothing, unit).showing(&estimate)
+    }
+
+    /// Nothing is known of the claim, for the reason `why`.
+    pub fn unknown(why: impl Into<String>) -> Self {
+        Finding::of(Vec::new(), Measured::Nothing, "").note(why)
+    }
+
+    /// The finding with `estimate` as what was measured.
+    pub fn showing(self, estimate: &Estimate) -> Self {
         Finding {
+            measured: Measured::Number(estimate.mean),
             ci95: estimate.ci95,
             replications: estimate.n as u32,
-            ..Finding::decided(holds, estimate.mean, unit)
+            ..self
         }
+    }
+
+    /// How many of the checks hold, fail and are undecided.
+    pub fn counts(&self) -> Checks {
+        let count = |verdict| self.checks.iter().filter(|c| c.verdict == verdict).count();
+        Checks {
+            holds: count(Verdict::Holds),
+            fails: count(Verdict::Fails),
+            undecided: count(Verdict::Undecided),
+        }
+    }
+
+    /// The check that decides the claim, or keeps it from being decided: the first that fails, or
+    /// else the first that is undecided. `None` when all hold.
+    pub fn decisive(&self) -> Option<&Check> {
+        let first = |verdict| self.checks.iter().find(|c| c.verdict == verdict);
+        first(Verdict::Fails).or_else(|| first(Verdict::Undecided))
     }
 
     /// A claim that no check decides.
     pub fn not_implemented() -> Self {
         Finding {
             verdict: Verdict::NotImplemented,
-            ..Finding::decided(false, Measured::Nothing, "")
+            ..Finding::of(Vec::new(), Measured::Nothing, "")
         }
     }
 
@@ -133,8 +216,8 @@ impl Finding {
 
 /// One claim and what was found out about it.
 ///
-/// In JSON it has the keys `id`, `verdict`, `expected`, `measured`, `unit`, `ci95` (null for none)
-/// and `replications`, and no others.
+/// In JSON it has the keys `id`, `verdict`, `checks` (with `holds`, `fails` and `undecided`),
+/// `expected`, `measured`, `unit`, `ci95` (null for none) and `replications`, and no others.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Entry {
     /// The claim.
@@ -146,9 +229,10 @@ pub struct Entry {
 impl Serialize for Entry {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let (claim, finding) = (&self.claim, &self.finding);
-        let mut out = serializer.serialize_struct("Entry", 7)?;
+        let mut out = serializer.serialize_struct("Entry", 8)?;
         out.serialize_field("id", &claim.id)?;
         out.serialize_field("verdict", &finding.verdict)?;
+        out.serialize_field("checks", &finding.counts())?;
         out.serialize_field("expected", &claim.expect)?;
         out.serialize_field("measured", &finding.measured)?;
         out.serialize_field("unit", &finding.unit)?;
@@ -165,6 +249,8 @@ pub struct Summary {
     pub holds: usize,
     /// Claims that fail.
     pub fails: usize,
+    /// Claims of which neither is proven.
+    pub undecided: usize,
     /// Claims that no check decides.
     pub not_implemented: usize,
 }
@@ -186,13 +272,9 @@ impl Ledger {
         Summary {
             holds: count(Verdict::Holds),
             fails: count(Verdict::Fails),
+            undecided: count(Verdict::Undecided),
             not_implemented: count(Verdict::NotImplemented),
         }
-    }
-
-    /// Whether a claim that a check decides fails.
-    pub fn has_failures(&self) -> bool {
-        self.summary().fails > 0
     }
 }
 
@@ -236,7 +318,7 @@ mod tests {
         let value = serde_json::to_value(&ledger).unwrap();
         assert_eq!(
             value["summary"],
-            json!({"holds": 1, "fails": 1, "not_implemented": 1})
+            json!({"holds": 1, "fails": 1, "undecided": 0, "not_implemented": 1})
         );
         assert_eq!(value["claims"][0]["verdict"], "holds");
         assert_eq!(value["claims"][0]["ci95"], json!([low, high]));
@@ -249,10 +331,13 @@ mod tests {
         assert_eq!(value["claims"][1]["measured"], json!([1.0, 2.5]));
         assert_eq!(value["claims"][1]["unit"], "Mb/s");
         let keys: Vec<&String> = value["claims"][1].as_object().unwrap().keys().collect();
-        assert_eq!(keys.len(), 7, "{keys:?}");
+        assert_eq!(
+            value["claims"][1]["checks"],
+            json!({"holds": 0, "fails": 1, "undecided": 0})
+        );
+        assert_eq!(keys.len(), 8, "{keys:?}");
         assert_eq!(value["claims"][2]["verdict"], "not-implemented");
         assert_eq!(value["claims"][2]["measured"], json!(null));
         assert_eq!(value["claims"][2]["ci95"], json!(null));
-        assert!(ledger.has_failures());
     }
 }

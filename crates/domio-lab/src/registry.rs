@@ -3,7 +3,6 @@
 use crate::claims::{Claim, Claims};
 use crate::ledger::Finding;
 use crate::sample::{Sample, Samples};
-use crate::stats::Estimate;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
@@ -17,37 +16,10 @@ pub struct LabContext {
 type Run = dyn Fn(&LabContext, u32) -> Result<Sample, String> + Send + Sync;
 type Decide = dyn Fn(&Samples<'_>, &Claim) -> Finding + Send + Sync;
 
-/// How exactly a figure of an experiment has to be known: it is repeated until the figure's 95 %
-/// interval is narrow enough.
-///
-/// Looked at after every [`Experiment::replications`], so that the number of replications follows
-/// from the samples alone.
-#[derive(Clone, Copy, Debug)]
-pub struct Precision {
-    /// Makes values of the samples, of which the figure is the mean; none when there is no figure.
-    pub figure: fn(&[Sample]) -> Vec<f64>,
-    /// Half of the interval's width is this part of the mean at most.
-    pub part: f64,
-    /// Replications after which it is given up.
-    pub most: u32,
-}
-
-impl Precision {
-    /// Whether `samples` are enough. Those without the figure are: more would not help.
-    fn is_reached(&self, samples: &[Sample]) -> bool {
-        let Some(estimate) = Estimate::of(&(self.figure)(samples)) else {
-            return true;
-        };
-        let near = |half: f64| half <= self.part * estimate.mean.abs();
-        estimate.half_width().is_some_and(near)
-    }
-}
-
 /// A simulation that is repeated, each time with another replication number.
 pub struct Experiment {
     name: String,
     replications: u32,
-    precision: Option<Precision>,
     run: Box<Run>,
 }
 
@@ -57,28 +29,9 @@ impl Experiment {
         &self.name
     }
 
-    /// Replications unless the user asks for another number; more follow as long as a
-    /// [`Precision`] is not reached.
+    /// Replications after which its checks are looked at for the first time at full effort.
     pub fn replications(&self) -> u32 {
         self.replications
-    }
-
-    /// Asks for as many replications as `precision` needs.
-    pub fn until(&mut self, precision: Precision) {
-        self.precision = Some(precision);
-    }
-
-    /// How many replications there have to be, given the `samples` of the first ones: their number
-    /// when they are enough.
-    pub fn wanted(&self, samples: &[Sample]) -> u32 {
-        let have = samples.len() as u32;
-        match self.precision {
-            _ if have < self.replications => self.replications,
-            Some(p) if have < p.most && !p.is_reached(samples) => {
-                (have + self.replications).min(p.most)
-            }
-            _ => have,
-        }
     }
 
     /// Runs replication `replication`. The same seed and number give the same sample.
@@ -92,13 +45,13 @@ impl Experiment {
 }
 
 /// What decides one claim.
-pub struct Check {
+pub struct Decider {
     claim: String,
     reads: Vec<String>,
     decide: Box<Decide>,
 }
 
-impl Check {
+impl Decider {
     /// Id of the claim.
     pub fn claim(&self) -> &str {
         &self.claim
@@ -120,7 +73,7 @@ impl Check {
 #[derive(Default)]
 pub struct Registry {
     experiments: BTreeMap<String, Experiment>,
-    checks: BTreeMap<String, Check>,
+    checks: BTreeMap<String, Decider>,
 }
 
 impl Registry {
@@ -129,7 +82,7 @@ impl Registry {
         Registry::default()
     }
 
-    /// Adds the experiment `name`, repeated `replications` times by default, and hands it out.
+    /// Adds the experiment `name`. Its checks are looked at after `replications` for the first time.
     ///
     /// # Panics
     /// When the name is taken or `replications` is zero.
@@ -144,7 +97,6 @@ impl Registry {
         let experiment = Experiment {
             name: name.clone(),
             replications,
-            precision: None,
             run: Box::new(run),
         };
         match self.experiments.entry(name) {
@@ -170,7 +122,7 @@ impl Registry {
                 "the check of {claim} reads {name}, which is not registered"
             );
         }
-        let check = Check {
+        let check = Decider {
             claim: claim.to_owned(),
             reads: reads.iter().map(|r| (*r).to_owned()).collect(),
             decide: Box::new(decide),
@@ -185,7 +137,7 @@ impl Registry {
     }
 
     /// The check of the claim `id`.
-    pub fn check_of(&self, id: &str) -> Option<&Check> {
+    pub fn check_of(&self, id: &str) -> Option<&Decider> {
         self.checks.get(id)
     }
 
@@ -224,36 +176,6 @@ mod tests {
         assert_eq!(sample.unwrap().get("x"), Some(7.0));
         assert!(registry.check_of("zeng.fig5.p3").is_none());
         assert_eq!(registry.strays(&Claims::shipped()), ["ongaro.renamed"]);
-    }
-
-    #[test]
-    fn replications_go_on_until_a_figure_is_exact() {
-        let mut registry = with_burn();
-        let experiment = registry.experiment("ping", 2, |_, _| Ok(Sample::new()));
-        let wanted = |experiment: &Experiment, values: &[f64]| {
-            let sample = |v: &f64| Sample::new().with("ms", *v);
-            experiment.wanted(&values.iter().map(sample).collect::<Vec<_>>())
-        };
-        let [none, two]: [&[f64]; 2] = [&[], &[1.0, 9.0]];
-        assert_eq!((wanted(experiment, none), wanted(experiment, two)), (2, 2));
-        experiment.until(Precision {
-            figure: |samples| samples.iter().filter_map(|s| s.get("ms")).collect(),
-            part: 0.1,
-            most: 5,
-        });
-        assert_eq!(wanted(experiment, none), 2);
-        assert_eq!(wanted(experiment, &[5.0, 5.01]), 2, "exact");
-        assert_eq!(wanted(experiment, two), 4, "as many again");
-        assert_eq!(wanted(experiment, &[1.0, 9.0, 2.0, 8.0]), 5, "at most");
-        assert_eq!(
-            wanted(experiment, &[1.0, 9.0, 2.0, 8.0, 3.0]),
-            5,
-            "given up"
-        );
-        let without = [Sample::new(), Sample::new()];
-        assert_eq!(experiment.wanted(&without), 2, "none has the figure");
-        let one = [Sample::new(), Sample::new().with("ms", 3.0)];
-        assert_eq!(experiment.wanted(&one), 4, "one figure has no interval");
     }
 
     #[test]

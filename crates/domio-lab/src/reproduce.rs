@@ -1,20 +1,21 @@
 //! Decides a selection of claims: runs what their checks read, once each, then asks the checks.
 
 use crate::claims::Claim;
-use crate::ledger::{Entry, Finding, Ledger, Measured};
-use crate::registry::{Check, Experiment, LabContext, Registry};
+use crate::effort::{Effort, RISK};
+use crate::ledger::{Check, Entry, Finding, Ledger, Verdict};
+use crate::registry::{Decider, Experiment, LabContext, Registry};
 use crate::replicate::{Progress, on_all_cores};
 use crate::sample::{ExperimentError, Sample, Samples};
-use std::collections::BTreeMap;
-use std::ops::Range;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What the user may choose.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Options {
     /// Seed of all replications.
     pub seed: u64,
-    /// Replications of every experiment; `None` for each experiment's own number, and as many more
-    /// as its [`Precision`](crate::registry::Precision) needs.
+    /// How far to go.
+    pub effort: Effort,
+    /// Replications of every experiment, looked at once; `None` for as many as the effort has.
     pub replications: Option<u32>,
 }
 
@@ -29,26 +30,46 @@ pub struct Reproduction {
 
 /// Decides `claims` with the checks of `registry`.
 ///
-/// Replications of all needed experiments run in parallel. The result is the same on any number of
-/// cores. A claim whose experiment cannot run fails, with the reason and the command that repeats
-/// it in its note.
+/// Replications of all needed experiments run in parallel, in the stages of the
+/// [effort](crate::effort): an experiment goes on as long as a check that reads it is undecided. The
+/// result is the same on any number of cores. A claim whose experiment cannot run is undecided, with
+/// the reason and the command that repeats it in its note.
 pub fn reproduce(
     claims: &[&Claim],
     registry: &Registry,
     options: Options,
     progress: &dyn Progress,
 ) -> Reproduction {
-    let outcomes = run_experiments(claims, registry, options, progress);
-    let entries = claims
-        .iter()
-        .map(|claim| Entry {
-            claim: (*claim).clone(),
-            finding: match registry.check_of(&claim.id) {
-                Some(check) => decide(check, claim, &outcomes, options),
-                None => Finding::not_implemented(),
-            },
-        })
-        .collect();
+    let looks = match options.replications {
+        Some(_) => 1,
+        None => options.effort.looks(),
+    };
+    let mut outcomes: BTreeMap<&str, Outcome> = BTreeMap::new();
+    let mut wanted = needed(claims, registry);
+    let mut findings = Vec::new();
+    for look in 0..looks {
+        let size = |experiment: &Experiment| match options.replications {
+            Some(replications) => replications,
+            None => options.effort.replications(experiment.replications(), look),
+        };
+        run_experiments(&wanted, size, options.seed, &mut outcomes, progress);
+        let risk = RISK / f64::from(looks);
+        let decided = |claim: &&Claim| match registry.check_of(&claim.id) {
+            Some(check) => decide(check, claim, &outcomes, options, risk),
+            None => Finding::not_implemented(),
+        };
+        findings = claims.iter().map(decided).collect();
+        let undecided = undecided(claims, &findings, registry);
+        wanted.retain(|name, _| undecided.contains(*name));
+        if wanted.is_empty() {
+            break;
+        }
+    }
+    let entries = claims.iter().zip(findings).map(|(claim, finding)| Entry {
+        claim: (*claim).clone(),
+        finding,
+    });
+    let entries = entries.collect();
     let ran = |(name, outcome): (&str, Outcome)| Some((name.to_owned(), outcome.ok()?));
     Reproduction {
         ledger: Ledger { entries },
@@ -58,70 +79,81 @@ pub fn reproduce(
 
 type Outcome = Result<Vec<Sample>, ExperimentError>;
 
-fn run_experiments<'r>(
-    claims: &[&Claim],
-    registry: &'r Registry,
-    options: Options,
-    progress: &dyn Progress,
-) -> BTreeMap<&'r str, Outcome> {
+/// Experiments that checks of `claims` read, by name.
+fn needed<'r>(claims: &[&Claim], registry: &'r Registry) -> BTreeMap<&'r str, &'r Experiment> {
     let checks = claims.iter().filter_map(|c| registry.check_of(&c.id));
-    let needed: BTreeMap<&str, &Experiment> = checks
-        .flat_map(Check::reads)
+    checks
+        .flat_map(Decider::reads)
         .filter_map(|name| registry.find(name))
         .map(|experiment| (experiment.name(), experiment))
-        .collect();
-    let cx = LabContext { seed: options.seed };
-    let mut outcomes: BTreeMap<&str, Outcome> = BTreeMap::new();
-    loop {
-        let jobs: Vec<(&Experiment, u32)> = needed
-            .values()
-            .flat_map(|experiment| {
-                let next = next(experiment, outcomes.get(experiment.name()), options);
-                next.map(|replication| (*experiment, replication))
-            })
-            .collect();
-        if jobs.is_empty() {
-            return outcomes;
-        }
-        let results = on_all_cores(
-            &jobs,
-            |(experiment, _)| experiment.name(),
-            progress,
-            |(experiment, replication)| experiment.run(&cx, *replication),
-        );
-        for ((experiment, replication), result) in jobs.into_iter().zip(results) {
-            let outcome = outcomes.entry(experiment.name()).or_insert(Ok(Vec::new()));
-            match (result, &mut *outcome) {
-                (Ok(sample), Ok(samples)) => samples.push(sample),
-                (Err(why), Ok(_)) => {
-                    *outcome = Err(ExperimentError {
-                        experiment: experiment.name().to_owned(),
-                        replication,
-                        why,
-                    });
-                }
-                (_, Err(_)) => {}
+        .collect()
+}
+
+/// Names of the experiments that undecided checks read.
+fn undecided(claims: &[&Claim], findings: &[Finding], registry: &Registry) -> BTreeSet<String> {
+    let mut names = BTreeSet::new();
+    for (claim, finding) in claims.iter().zip(findings) {
+        let Some(decider) = registry.check_of(&claim.id) else {
+            continue;
+        };
+        let open = |check: &&Check| check.verdict == Verdict::Undecided;
+        for check in finding.checks.iter().filter(open) {
+            // What was computed from several experiments may not know from which.
+            match check.reads.is_empty() {
+                true => names.extend(decider.reads().iter().cloned()),
+                false => names.extend(check.reads.iter().cloned()),
             }
+        }
+    }
+    names
+}
+
+/// Runs each of `wanted` until there are as many replications as `size` says.
+fn run_experiments<'r>(
+    wanted: &BTreeMap<&'r str, &'r Experiment>,
+    size: impl Fn(&Experiment) -> u32,
+    seed: u64,
+    outcomes: &mut BTreeMap<&'r str, Outcome>,
+    progress: &dyn Progress,
+) {
+    let cx = LabContext { seed };
+    let mut jobs: Vec<(&Experiment, u32)> = Vec::new();
+    for experiment in wanted.values() {
+        let have = match outcomes.get(experiment.name()) {
+            None => 0,
+            Some(Ok(samples)) => samples.len() as u32,
+            Some(Err(_)) => continue,
+        };
+        jobs.extend((have..size(experiment)).map(|replication| (*experiment, replication)));
+    }
+    let results = on_all_cores(
+        &jobs,
+        |(experiment, _)| experiment.name(),
+        progress,
+        |(experiment, replication)| experiment.run(&cx, *replication),
+    );
+    for ((experiment, replication), result) in jobs.into_iter().zip(results) {
+        let outcome = outcomes.entry(experiment.name()).or_insert(Ok(Vec::new()));
+        match (result, &mut *outcome) {
+            (Ok(sample), Ok(samples)) => samples.push(sample),
+            (Err(why), Ok(_)) => {
+                *outcome = Err(ExperimentError {
+                    experiment: experiment.name().to_owned(),
+                    replication,
+                    why,
+                });
+            }
+            (_, Err(_)) => {}
         }
     }
 }
 
-/// The replications of `experiment` that come next, given what has come of the ones before.
-fn next(experiment: &Experiment, before: Option<&Outcome>, options: Options) -> Range<u32> {
-    let samples: &[Sample] = match before {
-        None => &[],
-        Some(Ok(samples)) => samples,
-        Some(Err(_)) => return 0..0,
-    };
-    let wanted = options.replications;
-    samples.len() as u32..wanted.unwrap_or_else(|| experiment.wanted(samples))
-}
-
 fn decide(
-    check: &Check,
+    check: &Decider,
     claim: &Claim,
     outcomes: &BTreeMap<&str, Outcome>,
     options: Options,
+    risk: f64,
 ) -> Finding {
     let mut read = Vec::new();
     for name in check.reads() {
@@ -131,10 +163,11 @@ fn decide(
             None => read.push((name.as_str(), &[][..])),
         }
     }
-    let samples = Samples::new(read);
+    let samples = Samples::new(read).at_risk(risk);
     if samples.replications() == 0 {
-        return Finding::decided(false, Measured::Nothing, "")
-            .note("no replication was run; ask for at least one with --replications");
+        return Finding::unknown(
+            "no replication was run; ask for at least two with --replications",
+        );
     }
     let mut finding = check.decide(&samples, claim);
     if finding.replications == 0 {
@@ -143,24 +176,24 @@ fn decide(
     finding
 }
 
-fn could_not_run(check: &Check, error: &ExperimentError, options: Options) -> Finding {
+fn could_not_run(check: &Decider, error: &ExperimentError, options: Options) -> Finding {
     let repeat = format!(
         "domio reproduce {} --seed {} --replications {}",
         check.claim(),
         options.seed,
         error.replication + 1
     );
-    Finding::decided(false, Measured::Nothing, "")
-        .note(format!("could not run: {error}; to repeat: {repeat}"))
+    Finding::unknown(format!("could not run: {error}; to repeat: {repeat}"))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::claims::Claims;
-    use crate::ledger::{Summary, Verdict};
-    use crate::registry::Precision;
+    use crate::ledger::{Measured, Summary};
+    use crate::proof::Proof;
     use crate::replicate::Silent;
+    use crate::series::Series;
     use std::sync::Arc;
     use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -186,6 +219,14 @@ mod tests {
         registry
     }
 
+    /// Full effort: the experiments' own numbers at the first look.
+    fn full() -> Options {
+        Options {
+            effort: Effort::Full,
+            ..Options::default()
+        }
+    }
+
     fn run(ids: &[&str], options: Options) -> (Reproduction, u32) {
         let runs = Arc::new(AtomicU32::new(0));
         let claims = Claims::shipped();
@@ -196,10 +237,10 @@ mod tests {
 
     #[test]
     fn an_experiment_runs_once_for_all_its_claims() {
-        let (result, runs) = run(&["ongaro"], Options::default());
+        let (result, runs) = run(&["ongaro"], full());
         assert_eq!(runs, 4);
         let summary = result.ledger.summary();
-        assert_eq!((summary.holds, summary.fails), (2, 1));
+        assert_eq!((summary.holds, summary.undecided), (2, 1));
         assert_eq!(summary.not_implemented, result.ledger.entries.len() - 3);
         assert_eq!(result.samples.keys().collect::<Vec<_>>(), ["burn"]);
         assert_eq!(result.ledger.entries[0].finding.replications, 4);
@@ -209,37 +250,50 @@ mod tests {
         );
     }
 
-    /// Means of 20 that differ by 10 need 19 replications to be known to a quarter.
-    fn uneven() -> Registry {
+    /// A figure of 20 on average, and a claim that it is over `limit`.
+    fn uneven(limit: f64) -> Registry {
         let mut registry = Registry::new();
-        let experiment = registry.experiment("burn", 4, |_, n| {
+        registry.experiment("burn", 10, |_, n| {
             Ok(Sample::new().with("ms", [10.0, 30.0][n as usize % 2]))
         });
-        experiment.until(Precision {
-            figure: |samples| samples.iter().filter_map(|s| s.get("ms")).collect(),
-            part: 0.25,
-            most: 100,
+        registry.experiment("other", 10, |_, n| {
+            Ok(Sample::new().with("ms", f64::from(n)))
         });
-        registry.check(BURN, &["burn"], |s, _| {
-            Finding::decided(true, s.values("burn", "ms"), "ms")
+        registry.check(BURN, &["burn", "other"], move |samples, _| {
+            let mut proof = Proof::new(samples.risk());
+            proof.above(&Series::of(samples, "burn", "ms", "burn", "ms"), limit);
+            proof.above(&Series::of(samples, "other", "ms", "other", "ms"), -1.0);
+            proof.finding("", "both")
         });
         registry
     }
 
     #[test]
-    fn an_experiment_is_repeated_until_it_is_exact() {
+    fn an_experiment_goes_on_until_its_checks_are_decided() {
         let claims = Claims::shipped();
         let selected = claims.select(&[BURN]).unwrap();
-        let replications = |options| {
-            let result = reproduce(&selected, &uneven(), options, &Silent);
-            result.ledger.entries[0].finding.replications
+        let run = |limit, options| {
+            let result = reproduce(&selected, &uneven(limit), options, &Silent);
+            let n = |name: &str| result.samples[name].len();
+            let verdict = result.ledger.entries[0].finding.verdict;
+            (verdict, n("burn"), n("other"))
         };
-        assert_eq!(replications(Options::default()), 20, "by fours");
+        let full = Options {
+            effort: Effort::Full,
+            ..Options::default()
+        };
+        // The interval of 20 has 20 ± 7.1 at a risk of 0.7 %, that of 40 has 20 ± 4.5.
+        assert_eq!(run(12.0, full), (Verdict::Holds, 20, 10));
+        assert_eq!(run(15.0, full), (Verdict::Holds, 40, 10));
+        assert_eq!(run(25.0, full), (Verdict::Fails, 40, 10));
+        assert_eq!(run(20.0, full), (Verdict::Undecided, 640, 10));
+        let quick = Options::default();
+        assert_eq!(run(15.0, quick), (Verdict::Undecided, 5, 5));
         let six = Options {
-            seed: 0,
             replications: Some(6),
+            ..full
         };
-        assert_eq!(replications(six), 6, "what was asked for");
+        assert_eq!(run(15.0, six), (Verdict::Undecided, 6, 6), "as asked for");
     }
 
     #[test]
@@ -248,20 +302,14 @@ mod tests {
         assert_eq!(runs, 0);
         let summary = result.ledger.summary();
         assert_eq!((summary.holds, summary.fails), (0, 0));
-        assert!(!result.ledger.has_failures() && summary != Summary::default());
+        assert_ne!(summary, Summary::default());
     }
 
     #[test]
-    fn a_run_that_fails_fails_its_claims_and_tells_how_to_repeat_it() {
-        let (result, _) = run(
-            &[SEDF],
-            Options {
-                seed: 9,
-                replications: None,
-            },
-        );
+    fn a_run_that_fails_leaves_its_claims_undecided_and_tells_how_to_repeat_it() {
+        let (result, _) = run(&[SEDF], Options { seed: 9, ..full() });
         let finding = &result.ledger.entries[0].finding;
-        assert_eq!(finding.verdict, Verdict::Fails);
+        assert_eq!(finding.verdict, Verdict::Undecided);
         assert_eq!(
             finding.note,
             "could not run: broken, replication 1: the policy picked a blocked vcpu at 1 ms; \
@@ -274,6 +322,7 @@ mod tests {
         let options = Options {
             seed: 3,
             replications: Some(16),
+            ..Options::default()
         };
         let on = |threads| {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();

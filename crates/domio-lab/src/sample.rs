@@ -67,6 +67,7 @@ pub struct ExperimentError {
 /// What a check reads: the samples of the experiments that it named, one a replication.
 pub struct Samples<'a> {
     by_experiment: BTreeMap<&'a str, &'a [Sample]>,
+    risk: f64,
 }
 
 impl<'a> Samples<'a> {
@@ -74,7 +75,18 @@ impl<'a> Samples<'a> {
     pub fn new(by_experiment: impl IntoIterator<Item = (&'a str, &'a [Sample])>) -> Self {
         Samples {
             by_experiment: by_experiment.into_iter().collect(),
+            risk: 0.05,
         }
+    }
+
+    /// The samples, for checks that err with probability `risk` each; 0.05 unless it is said.
+    pub fn at_risk(self, risk: f64) -> Self {
+        Samples { risk, ..self }
+    }
+
+    /// With which probability each check may err.
+    pub fn risk(&self) -> f64 {
+        self.risk
     }
 
     /// Samples of `experiment`, by replication.

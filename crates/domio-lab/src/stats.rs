@@ -27,7 +27,7 @@ impl Estimate {
         let n = values.len();
         let deviation = (n > 1).then(|| variance(values, mean).sqrt());
         let ci95 = deviation.map(|s| {
-            let half = t975((n - 1) as f64) * s / (n as f64).sqrt();
+            let half = t_point(0.05, (n - 1) as f64) * s / (n as f64).sqrt();
             [mean - half, mean + half]
         });
         Some(Estimate {
@@ -36,6 +36,14 @@ impl Estimate {
             deviation,
             n,
         })
+    }
+
+    /// The interval that misses the mean with probability `risk`, half of it on either side: the
+    /// one of 95 % for 0.05. `None` for one value.
+    pub fn interval(&self, risk: f64) -> Option<[f64; 2]> {
+        let deviation = self.deviation?;
+        let half = t_point(risk, (self.n - 1) as f64) * deviation / (self.n as f64).sqrt();
+        Some([self.mean - half, self.mean + half])
     }
 
     /// Half the width of the interval, the figure after "±"; `None` for one value.
@@ -51,6 +59,8 @@ pub struct Difference {
     pub mean: f64,
     /// 95 % confidence interval of the difference.
     pub ci95: [f64; 2],
+    /// Standard error of the difference; zero when neither sample varies.
+    pub error: f64,
     /// Degrees of freedom of the t distribution that gave the interval. Infinite when neither
     /// sample varies.
     pub freedom: f64,
@@ -102,14 +112,27 @@ impl Difference {
             return Difference {
                 mean,
                 ci95: [mean, mean],
+                error,
                 freedom: f64::INFINITY,
             };
         }
-        let half = t975(freedom) * error;
+        let half = t_point(0.05, freedom) * error;
         Difference {
             mean,
             ci95: [mean - half, mean + half],
+            error,
             freedom,
+        }
+    }
+
+    /// The interval that misses the difference with probability `risk`, half of it on either side.
+    pub fn interval(&self, risk: f64) -> [f64; 2] {
+        match self.error {
+            0.0 => [self.mean; 2],
+            error => {
+                let half = t_point(risk, self.freedom) * error;
+                [self.mean - half, self.mean + half]
+            }
         }
     }
 
@@ -203,14 +226,14 @@ fn variance(values: &[f64], mean: f64) -> f64 {
     values.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / (values.len() - 1) as f64
 }
 
-/// The 97.5 % point of Student's t: half of a two-sided 95 % interval.
-fn t975(freedom: f64) -> f64 {
+/// The point of Student's t beyond which half of `risk` lies: half of a two-sided interval.
+fn t_point(risk: f64, freedom: f64) -> f64 {
     // The library's inverse does not converge for huge arguments; beyond this point it differs
     // from the normal distribution by a hundredth of a percent, on the wide side.
     const LARGEST: f64 = 10_000.0;
     StudentsT::new(0.0, 1.0, freedom.min(LARGEST))
         .expect("degrees of freedom are positive")
-        .inverse_cdf(0.975)
+        .inverse_cdf(1.0 - risk / 2.0)
 }
 
 #[cfg(test)]
@@ -225,12 +248,12 @@ mod tests {
     #[test]
     fn t_points_are_those_of_printed_tables() {
         for (freedom, t) in [(1.0, 12.706), (2.0, 4.303), (9.0, 2.262), (29.0, 2.045)] {
-            close(t975(freedom), t, 0.0006);
+            close(t_point(0.05, freedom), t, 0.0006);
         }
-        close(t975(f64::INFINITY), 1.959_964, 3e-4);
+        close(t_point(0.05, f64::INFINITY), 1.959_964, 3e-4);
         let mut last = f64::INFINITY;
         for step in 0..900 {
-            let t = t975(1.011_f64.powi(step));
+            let t = t_point(0.05, 1.011_f64.powi(step));
             assert!(t <= last, "t falls with more degrees of freedom");
             last = t;
         }

@@ -6,6 +6,7 @@
 //! and change by a tenth either way.
 
 use domio_core::Duration;
+use domio_lab::Effort;
 use domio_lab::experiments::ongaro::{Housekeeping, Settings, register_cells};
 use domio_lab::reproduce::{Options, reproduce};
 use domio_lab::{Claims, Registry, Silent, Verdict};
@@ -51,7 +52,11 @@ fn verdicts(
     register_cells(&mut registry, settings);
     let claims = Claims::shipped();
     let selected = claims.select(rows).unwrap();
-    let options = Options { seed, replications };
+    let options = Options {
+        seed,
+        replications,
+        effort: Effort::Full,
+    };
     let entries = reproduce(&selected, &registry, options, &Silent)
         .ledger
         .entries;

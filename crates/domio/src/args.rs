@@ -7,9 +7,12 @@ mod registered;
 
 pub use registered::{Controller, ControllerList, ControllerShow, Policy, PolicyList, PolicyShow};
 
-use clap::builder::{RangedI64ValueParser, RangedU64ValueParser};
+use clap::builder::{
+    PossibleValuesParser, RangedI64ValueParser, RangedU64ValueParser, TypedValueParser,
+};
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::Shell;
+use domio_lab::Effort;
 use std::path::PathBuf;
 
 /// A laboratory for scheduling virtual machines.
@@ -118,11 +121,14 @@ pub enum Command {
 const REPRODUCE_EXAMPLES: &str = "\
 Examples:
   domio reproduce
+  domio reproduce ongaro.test3 --effort full
   domio reproduce ongaro.test3 cherkasova --replications 20
   domio reproduce ongaro --cell test3/orig --perfetto out/test3-orig.pftrace
 
 Without a PREFIX or --claims, a small host is compared under three schedulers first.
-The status is 1 when a claim that has a check fails.";
+An effort fixes how many replications of what length are simulated: quick takes about half a minute
+on two cores, normal some minutes, full up to hours. A claim is undecided when they prove neither
+the claim nor its contrary. With --check the status is 1 when a verdict is not the recorded one.";
 
 /// Arguments of `reproduce`.
 #[derive(Debug, Args)]
@@ -139,12 +145,17 @@ pub struct Reproduce {
     /// Seed of all random streams; replications differ by their number
     #[arg(long, value_name = "NUMBER", default_value_t = 1, value_parser = seed())]
     pub seed: u64,
-    /// Replications of each experiment, instead of the experiment's own number and as many more as
-    /// make its figures exact
+    /// How far to go before a claim is left undecided
+    #[arg(long, value_name = "EFFORT", default_value = "quick", value_parser = effort())]
+    pub effort: Effort,
+    /// Compare the verdicts with the recorded ones
+    #[arg(long, conflicts_with = "claims")]
+    pub check: bool,
+    /// Replications of each experiment, instead of the numbers of the effort
     #[arg(long, value_name = "NUMBER", value_parser = replications())]
     pub replications: Option<u32>,
-    /// Measured time of each cell of ongaro's tests, instead of 20 s with streams, 60 s where
-    /// guests burn beside them and 120 s without streams
+    /// Measured time of each cell of ongaro's tests, instead of the effort's: 5 s for quick, 10 s
+    /// for normal
     #[arg(long, value_name = "NUMBER", value_parser = seconds())]
     pub seconds: Option<u64>,
     /// Claims to decide, instead of those that ship with domio
@@ -176,6 +187,13 @@ pub struct Reproduce {
         requires = "cell"
     )]
     pub perfetto: Option<PathBuf>,
+}
+
+fn effort() -> impl TypedValueParser<Value = Effort> {
+    PossibleValuesParser::new(Effort::ALL.map(Effort::name)).map(|name| {
+        let named = |effort: &Effort| effort.name() == name;
+        Effort::ALL.into_iter().find(named).unwrap_or_default()
+    })
 }
 
 fn replications() -> RangedI64ValueParser<u32> {

@@ -119,6 +119,7 @@ mod tests {
         let options = Options {
             seed,
             replications: Some(3),
+            ..Options::default()
         };
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
         pool.unwrap()

@@ -5,10 +5,11 @@
 use super::{change, host, id, members, random_starts, told};
 use crate::claims::Claim;
 use crate::ledger::Finding;
+use crate::proof::Proof;
 use crate::registry::{LabContext, Registry};
 use crate::sample::{Sample, Samples};
+use crate::series::Series;
 use crate::simulate::simulate;
-use crate::stats::Estimate;
 use domio_core::{DomainId, Duration, Kind, Record, Sink};
 use std::collections::BTreeMap;
 
@@ -96,24 +97,20 @@ impl Sink for Turnarounds {
 
 /// Holds when no column is off the line through the first one by the bound, interval included.
 fn linear(samples: &Samples<'_>, _: &Claim) -> Finding {
-    let Some(off) = Estimate::of(&samples.values(PRIME, "off_linear_pct")) else {
-        return Finding::decided(false, "", "").note("nothing was measured");
-    };
+    let of = |key: &str, unit| Series::of(samples, PRIME, key, "the column farthest off", unit);
+    let off = of("off_linear_pct", "% off the line at most (credit part)");
+    let mut proof = Proof::new(samples.risk());
+    proof.below(&off, BOUND_PCT);
     let columns: Vec<String> = TIMES
         .filter_map(|times| {
-            let values = samples.values(PRIME, &format!("x{times}.turnaround_s"));
-            Estimate::of(&values).map(|e| format!("{:.1}", e.mean))
+            let column = of(&format!("x{times}.turnaround_s"), "s").estimate()?;
+            Some(format!("{:.1}", column.mean))
         })
         .collect();
-    let [_, worst] = off.ci95.unwrap_or([off.mean; 2]);
-    Finding::estimated(
-        worst < BOUND_PCT,
-        off,
-        "% off the line at most (credit part)",
-    )
-    .note(format!(
-        "credit part: linear growth; the comparison with XCollOpts is not implemented yet. \
-         Turnaround at 1 to 8 times the vcpus: {} s",
+    let how = format!(
+        "the distance of each column from the line through the first one; the comparison with \
+         XCollOpts is not implemented yet. Turnaround at 1 to 8 times the vcpus: {} s",
         columns.join(", ")
-    ))
+    );
+    proof.finding_on(&off, &how)
 }

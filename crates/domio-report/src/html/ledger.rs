@@ -1,7 +1,7 @@
 //! The claims ledger as a table with a filter that needs no script.
 
 use crate::figure;
-use domio_lab::ledger::{Entry, Ledger, Verdict};
+use domio_lab::ledger::{Entry, Finding, Ledger, Verdict};
 use maud::{Markup, html};
 
 /// The section.
@@ -10,23 +10,24 @@ pub fn section(ledger: &Ledger) -> Markup {
     let count = |verdict| match verdict {
         Verdict::Holds => summary.holds,
         Verdict::Fails => summary.fails,
+        Verdict::Undecided => summary.undecided,
         Verdict::NotImplemented => summary.not_implemented,
     };
-    let decided = summary.holds + summary.fails;
+    let decided = summary.holds + summary.fails + summary.undecided;
     html! {
         section class="ledger" id="claims" {
             h2 { "Claims" }
             p {
-                "What the papers state, and what was measured here. A value holds within its "
-                "tolerance, a comparison when it is proven beyond the 95 % confidence interval "
-                "over replications."
+                "What the papers state, and what was measured here. A claim holds when each of "
+                "its checks is proven, and fails when the contrary of one is proven. Otherwise "
+                "the claim is undecided: more replications may decide it."
             }
             fieldset class="filter" {
                 legend { "Show" }
                 // What is decided comes first; with nothing decided, that would be an empty table.
                 label {
                     input type="radio" name="verdict" id="show-decided" checked[decided > 0];
-                    "decided (" (decided) ")"
+                    "measured (" (decided) ")"
                 }
                 label {
                     input type="radio" name="verdict" id="show-all" checked[decided == 0];
@@ -78,8 +79,25 @@ fn row(entry: &Entry) -> Markup {
             td class="measured" {
                 (folded(&figure::measured(&finding.measured, finding.ci95, &finding.unit)))
                 @if !finding.note.is_empty() { small { (folded(&finding.note)) } }
+                @if !finding.checks.is_empty() { (checks(finding)) }
             }
             td class="figure" { @if finding.replications > 0 { (finding.replications) } }
+        }
+    }
+}
+
+/// The checks of a claim, behind a line that counts them.
+fn checks(finding: &Finding) -> Markup {
+    let counts = finding.counts();
+    let told = finding.checks.iter().filter(|check| !check.told.is_empty());
+    html! {
+        details class="checks" {
+            summary {
+                (counts.holds) " of " (counts.total()) " checks hold"
+                @if counts.fails > 0 { ", " (counts.fails) " fail" }
+                @if counts.undecided > 0 { ", " (counts.undecided) " undecided" }
+            }
+            ul { @for check in told { li { b { (words(check.verdict)) } ": " (check.told) } } }
         }
     }
 }
@@ -106,6 +124,7 @@ fn words(verdict: Verdict) -> &'static str {
     match verdict {
         Verdict::Holds => "holds",
         Verdict::Fails => "fails",
+        Verdict::Undecided => "undecided",
         Verdict::NotImplemented => "not implemented",
     }
 }

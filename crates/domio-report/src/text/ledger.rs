@@ -1,45 +1,41 @@
-//! The claims ledger as a table.
+//! The claims ledger as a table: one line a claim, of at most [`WIDTH`] columns.
 
 use crate::figure;
 use crate::text::{Cell, Column, Table, Tone};
-use domio_lab::ledger::{Entry, Ledger, Summary, Verdict};
+use domio_lab::ledger::{Entry, Finding, Ledger, Measured, Summary, Verdict};
 use std::collections::BTreeMap;
 
-/// The ledger: one row a claim, notes of failed claims and the summary below.
+/// Most columns of a line.
+pub const WIDTH: usize = 100;
+
+/// The ledger: one line a claim, and the summary below.
 ///
-/// Claims that no check decides are counted by paper; with `all` they have rows too.
-pub fn render(ledger: &Ledger, all: bool, width: Option<u16>) -> String {
+/// Claims that no check decides are counted by paper; with `all` they have lines too.
+pub fn render(ledger: &Ledger, all: bool) -> String {
     let mut table = Table::new([
         Column::words("claim").whole(),
         Column::words("verdict").whole(),
-        Column::words("expected"),
-        Column::words("measured"),
-        Column::figures("n"),
+        Column::words("checks").whole(),
+        Column::words("decisive figure").whole(),
     ]);
+    let ids = ledger.entries.iter().map(|e| e.claim.id.len()).max();
+    // Between columns are two spaces.
+    let used = ids.unwrap_or(0).max(5) + "not-implemented".len() + "100 of 100".len() + 3 * 2;
+    let room = WIDTH.saturating_sub(used);
     let open = |entry: &&Entry| entry.finding.verdict == Verdict::NotImplemented;
     for entry in ledger.entries.iter().filter(|e| all || !open(e)) {
         let (claim, finding) = (&entry.claim, &entry.finding);
-        let n = match finding.replications {
-            0 => String::new(),
-            n => n.to_string(),
-        };
         table.row([
             claim.id.as_str().into(),
             Cell::new(finding.verdict.name(), tone(finding.verdict)),
-            claim.expect.as_str().into(),
-            figure::measured(&finding.measured, finding.ci95, &finding.unit).into(),
-            n.into(),
+            checks(finding).into(),
+            cut(&decisive(finding), room).into(),
         ]);
     }
     let mut text = String::new();
     if !table.is_empty() {
-        text = table.render(width);
+        text = table.render(None);
         text.push('\n');
-    }
-    for entry in &ledger.entries {
-        if entry.finding.verdict == Verdict::Fails && !entry.finding.note.is_empty() {
-            text += &format!("{}: {}\n", entry.claim.id, entry.finding.note);
-        }
     }
     text += &summary(ledger.summary());
     text.push('\n');
@@ -50,6 +46,45 @@ pub fn render(ledger: &Ledger, all: bool, width: Option<u16>) -> String {
         );
     }
     text
+}
+
+/// How many of the checks are as the verdict says: "12 of 16".
+fn checks(finding: &Finding) -> String {
+    let counts = finding.counts();
+    let so = match finding.verdict {
+        Verdict::Holds => counts.holds,
+        Verdict::Fails => counts.fails,
+        Verdict::Undecided => counts.undecided,
+        Verdict::NotImplemented => return String::new(),
+    };
+    format!("{so} of {}", counts.total())
+}
+
+/// The figure that decides the claim: that of the check that fails or is undecided, or else what
+/// was measured. Why a claim could not be measured, if that is so.
+fn decisive(finding: &Finding) -> String {
+    let measured = match &finding.measured {
+        Measured::Number(_) => figure::measured(&finding.measured, finding.ci95, &finding.unit),
+        _ => String::new(),
+    };
+    match (finding.decisive(), finding.checks.first()) {
+        (Some(check), _) if !check.told.is_empty() => check.told.clone(),
+        (None, None) => finding.note.clone(),
+        _ if !measured.is_empty() => measured,
+        (_, Some(check)) => check.told.clone(),
+        (Some(check), None) => check.told.clone(),
+    }
+}
+
+/// `text` in one line of at most `room` columns.
+fn cut(text: &str, room: usize) -> String {
+    let line = text.lines().next().unwrap_or_default();
+    if line.chars().count() <= room {
+        return line.to_owned();
+    }
+    let mut short: String = line.chars().take(room.saturating_sub(1)).collect();
+    short.truncate(short.trim_end().len());
+    short + "…"
 }
 
 /// Numbers of claims by paper: "boutcher 12, gupta 15".
@@ -65,20 +100,22 @@ fn by_paper<'a>(entries: impl Iterator<Item = &'a Entry>) -> String {
     parts.collect::<Vec<_>>().join(", ")
 }
 
-/// The summary in one line: "12 hold, 3 fail, 82 not implemented".
+/// The summary in one line: "12 hold, 3 fail, 5 undecided, 77 not implemented".
 pub fn summary(summary: Summary) -> String {
     let Summary {
         holds,
         fails,
+        undecided,
         not_implemented,
     } = summary;
-    format!("{holds} hold, {fails} fail, {not_implemented} not implemented")
+    format!("{holds} hold, {fails} fail, {undecided} undecided, {not_implemented} not implemented")
 }
 
 fn tone(verdict: Verdict) -> Tone {
     match verdict {
         Verdict::Holds => Tone::Good,
         Verdict::Fails => Tone::Bad,
+        Verdict::Undecided => Tone::Dim,
         Verdict::NotImplemented => Tone::Dim,
     }
 }
@@ -86,7 +123,7 @@ fn tone(verdict: Verdict) -> Tone {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use domio_lab::ledger::Finding;
+    use domio_lab::ledger::Check;
     use domio_lab::{Claims, Estimate};
 
     #[test]
@@ -97,6 +134,12 @@ mod tests {
             finding,
         };
         let estimate = Estimate::of(&[14.2, 14.3, 14.35]).unwrap();
+        let check = |verdict, told: &str| Check {
+            verdict,
+            told: told.to_owned(),
+            reads: Vec::new(),
+        };
+        let long = "spread of sedf, 60 ± 3 Mb/s, under 17";
         let ledger = Ledger {
             entries: vec![
                 entry(
@@ -105,18 +148,33 @@ mod tests {
                 ),
                 entry(
                     "ongaro.test1.sedf",
-                    Finding::decided(false, "spread 60 Mb/s", "").note("wider than orig"),
+                    Finding::of(
+                        vec![
+                            check(Verdict::Holds, "average of sedf, 70 Mb/s, over 60"),
+                            check(Verdict::Fails, &format!("{long}, and so on{long}")),
+                            check(Verdict::Undecided, "x"),
+                        ],
+                        "spread 60 Mb/s",
+                        "",
+                    ),
                 ),
                 entry("boutcher.cfq16", Finding::not_implemented()),
             ],
         };
-        let short = render(&ledger, false, None);
+        let short = render(&ledger, false);
         assert!(!short.contains("boutcher.cfq16"), "{short}");
         assert!(short.ends_with("1 not implemented\nNot implemented: boutcher 1.\n"));
-        let text = render(&ledger, true, None);
-        assert!(text.contains("14.28 ± 0.19 %"), "{text}");
-        assert!(text.contains("\nongaro.test1.sedf: wider than orig\n"));
-        assert!(text.ends_with("\n1 hold, 1 fail, 1 not implemented\n"));
+        let text = render(&ledger, true);
+        assert!(text.contains("1 of 1  14.28 ± 0.19 %"), "{text}");
+        assert!(
+            text.contains("1 of 3  spread of sedf, 60 ± 3 Mb/s, under 17"),
+            "{text}"
+        );
+        assert!(text.ends_with("\n1 hold, 1 fail, 0 undecided, 1 not implemented\n"));
+        assert!(
+            text.lines().all(|line| line.chars().count() <= WIDTH),
+            "{text}"
+        );
         assert!(text.contains("not-implemented"));
     }
 }

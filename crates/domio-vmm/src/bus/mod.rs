@@ -39,8 +39,10 @@ mod owner;
 pub use attach::{Assembly, Attach};
 pub(crate) use io::{Far, Wires, record_of};
 pub use io::{Io, KernelIo};
-pub use lines::{KernelTimer, Softirq, SoftirqLine, Tasklet, Token, WorkItem};
 pub(crate) use lines::Line;
+#[cfg(test)]
+pub(crate) use lines::Lines;
+pub use lines::{KernelTimer, Softirq, SoftirqLine, Tasklet, Token, WorkItem};
 pub use owner::Owner;
 pub(crate) use owner::{Served, Share};
 

@@ -11,7 +11,7 @@ use domio_core::Duration;
 use domio_lab::experiments::ongaro::Settings as Cells;
 use domio_lab::ledger::Entry;
 use domio_lab::reproduce::{Options, Reproduction, reproduce};
-use domio_lab::{Claims, Ledger, Registry, Verdict, experiments};
+use domio_lab::{Claims, Ledger, Registry, Verdict, experiments, recorded};
 use domio_report::data::{ReportData, Section};
 use domio_report::{html, ongaro, samples, text};
 use std::path::Path;
@@ -42,39 +42,41 @@ pub fn run(args: &Reproduce, global: &Global) -> anyhow::Result<Status> {
     }
     let options = Options {
         seed: args.seed,
+        effort: args.effort,
         replications: args.replications,
     };
-    let registry = match args.seconds {
-        Some(seconds) => {
-            let time = Duration::from_secs(seconds);
-            experiments::with_cells(Cells::default().with_cells_for(time))
-        }
-        None => experiments::registry(),
+    let cells = match args.seconds {
+        Some(seconds) => Cells::default().with_cells_for(Duration::from_secs(seconds)),
+        None => args.effort.cells(),
     };
+    let registry = experiments::with_cells(cells);
     let result = reproduce(&selected, &registry, options, &*progress);
-    let failed = result.ledger.has_failures();
+    let changes = match args.check {
+        true => recorded::changes(&result.ledger, args.effort),
+        false => Vec::new(),
+    };
     match args.json {
         true => {
             out::json(&result.ledger)?;
-            tell_failures(&result.ledger);
+            tell_unmeasured(&result.ledger);
         }
-        false => out::text(&text::ledger::render(
-            &result.ledger,
-            args.all,
-            out::width(),
-        ))?,
+        false => out::text(&text::ledger::render(&result.ledger, args.all))?,
     }
     let overview = tour.map_or_else(Vec::new, |tour| tour.sections());
     let report = report(args, &registry, result, overview);
     output.write_whole(html::page(&report).as_bytes())?;
     out::message(&format!("wrote {}", args.report.display()));
-    Ok(Status::of_check(!failed))
+    for change in &changes {
+        out::message(&change.to_string());
+    }
+    Ok(Status::of_check(changes.is_empty()))
 }
 
-/// Why claims fail, which the JSON has no room for.
-fn tell_failures(ledger: &Ledger) {
-    let fails = |e: &&Entry| e.finding.verdict == Verdict::Fails && !e.finding.note.is_empty();
-    for entry in ledger.entries.iter().filter(fails) {
+/// Why claims were not measured, which the JSON has no room for.
+fn tell_unmeasured(ledger: &Ledger) {
+    let unmeasured =
+        |e: &&Entry| e.finding.verdict == Verdict::Undecided && e.finding.checks.is_empty();
+    for entry in ledger.entries.iter().filter(unmeasured) {
         out::message(&format!("{}: {}", entry.claim.id, entry.finding.note));
     }
 }
@@ -95,7 +97,7 @@ fn report(
 ) -> ReportData {
     let replications = match args.replications {
         Some(n) => n.to_string(),
-        None => "each experiment's own number".to_owned(),
+        None => format!("those of effort {}", args.effort),
     };
     let claims = match &args.claims {
         Some(path) => path.display().to_string(),
@@ -106,6 +108,7 @@ fn report(
         command += &format!(" {prefix}");
     }
     command += &format!(" --seed {}", args.seed);
+    command += &format!(" --effort {}", args.effort);
     if let Some(n) = args.replications {
         command += &format!(" --replications {n}");
     }

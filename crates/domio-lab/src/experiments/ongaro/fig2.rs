@@ -3,10 +3,11 @@
 use super::super::{host, id, members, random_starts, told};
 use crate::claims::Claim;
 use crate::ledger::Finding;
+use crate::proof::Proof;
 use crate::registry::{LabContext, Registry};
 use crate::sample::{Sample, Samples};
+use crate::series::Series;
 use crate::simulate::simulate;
-use crate::stats::Estimate;
 use crate::tolerance::Tolerance;
 use domio_core::{Duration, NullSink};
 
@@ -41,28 +42,31 @@ fn burn7(cx: &LabContext, replication: u32, divisor: u32) -> Result<Sample, Stri
 fn fairness(samples: &Samples<'_>, claim: &Claim) -> Finding {
     let fair = 100.0 / f64::from(GUESTS);
     let Some(tolerance) = claim.tolerance.as_deref().and_then(Tolerance::parse) else {
-        return Finding::decided(false, "", "").note("the claim has no tolerance to decide by");
+        return Finding::unknown("the claim has no tolerance to decide by");
     };
-    let shares: Vec<Estimate> = members("guest", GUESTS)
-        .iter()
-        .filter_map(|guest| Estimate::of(&samples.values(FAIRNESS, &format!("{guest}.share_pct"))))
-        .collect();
-    let holds = |share: &Estimate| {
-        let [low, high] = share.ci95.unwrap_or([share.mean; 2]);
-        tolerance.holds(fair, low) && tolerance.holds(fair, high)
+    let share = |guest: &String| {
+        let key = format!("{guest}.share_pct");
+        Series::of(samples, FAIRNESS, &key, format!("share of {guest}"), "%")
     };
-    let distance = |share: &Estimate| (share.mean - fair).abs();
+    let shares: Vec<Series> = members("guest", GUESTS).iter().map(share).collect();
+    let mut proof = Proof::new(samples.risk());
+    for share in &shares {
+        proof.near(share, fair, tolerance);
+    }
+    let mean = |share: &Series| share.estimate().map_or(fair, |e| e.mean);
+    let distance = |share: &Series| (mean(share) - fair).abs();
     let farthest = shares
         .iter()
         .max_by(|a, b| distance(a).total_cmp(&distance(b)));
     let Some(farthest) = farthest else {
-        return Finding::decided(false, "", "").note("no guest was measured");
+        return Finding::unknown("no guest was measured");
     };
-    let list: Vec<String> = shares.iter().map(|s| format!("{:.2}", s.mean)).collect();
-    Finding::estimated(shares.iter().all(holds), *farthest, "% of the processor").note(format!(
-        "the guest farthest from {fair:.2}; all seven: {}",
+    let list: Vec<String> = shares.iter().map(|s| format!("{:.2}", mean(s))).collect();
+    let how = format!(
+        "the share of each guest; the one farthest from {fair:.2} is shown; all seven: {}",
         list.join(", ")
-    ))
+    );
+    proof.finding_on(farthest, &how)
 }
 
 #[cfg(test)]
@@ -88,7 +92,11 @@ mod tests {
     #[test]
     fn one_guest_out_of_bounds_is_unfair() {
         assert_eq!(verdict(14.2), Verdict::Holds);
-        assert_eq!(verdict(15.27), Verdict::Fails, "the interval ends beyond");
+        assert_eq!(
+            verdict(15.27),
+            Verdict::Undecided,
+            "the interval ends beyond the tolerance, but begins inside"
+        );
         assert_eq!(verdict(12.0), Verdict::Fails);
     }
 }

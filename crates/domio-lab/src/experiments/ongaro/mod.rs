@@ -33,8 +33,7 @@ mod test34;
 mod test56;
 mod test78;
 
-use crate::pooled::{self, Group};
-use crate::registry::{Precision, Registry};
+use crate::registry::Registry;
 use decide::Row;
 use domio_core::NullSink;
 
@@ -44,17 +43,10 @@ pub use run::{PINGS, PINGS_SHOWN, run, trace_header};
 pub use settings::{Housekeeping, Settings};
 pub use suite::{FIGURE_4, Role, TESTS, Test};
 
-/// Replications of a cell with streams, at first.
+/// Replications of a cell with streams before its checks are looked at.
 const REPLICATIONS: u32 = 10;
-/// Replications of one without, which costs little, at first.
+/// Those of one without, which costs little.
 const REPLICATIONS_WITHOUT_STREAMS: u32 = 20;
-/// A cell is replicated until its mean round trip is known to this part of itself, [so many
-/// times](MOST) at most: what decides some of them is rare, so that one replication in ten differs
-/// from the others by far.
-const EXACT: f64 = 1.0 / 25.0;
-/// Most replications.
-const MOST: u32 = 640;
-
 pub(super) fn register(registry: &mut Registry, divisor: u32, cells: Settings) {
     fig2::register(registry, divisor);
     debit::register(registry, divisor);
@@ -68,22 +60,9 @@ pub fn register_cells(registry: &mut Registry, settings: Settings) {
             true => REPLICATIONS,
             false => REPLICATIONS_WITHOUT_STREAMS,
         };
-        let experiment =
-            registry.experiment(cell.experiment(), replications, move |cx, replication| {
-                let (sample, _) = run(cell, &settings, cx, replication, NullSink)?;
-                Ok(sample)
-            });
-        // Figure 4 is about the most of its round trips, which a few replications tell.
-        if cell.test == &FIGURE_4 {
-            continue;
-        }
-        experiment.until(Precision {
-            figure: |samples| {
-                let pings: Vec<Group> = samples.iter().map(Group::pings).collect();
-                pooled::means(&pings)
-            },
-            part: EXACT,
-            most: MOST,
+        registry.experiment(cell.experiment(), replications, move |cx, replication| {
+            let (sample, _) = run(cell, &settings, cx, replication, NullSink)?;
+            Ok(sample)
         });
     }
     for row in rows() {

@@ -3,8 +3,9 @@
 use super::cell::experiment;
 use crate::claims::Claim;
 use crate::pooled::{self, Group};
+use crate::proof::Proof;
 use crate::sample::{Sample, Samples};
-use crate::stats::Estimate;
+use crate::series::{MISSING, Series, with_unit};
 use crate::tolerance::Tolerance;
 
 /// A figure that cells have.
@@ -61,75 +62,6 @@ pub const DEVIATION: Figure = Figure {
     unit: "ms",
 };
 
-/// A figure of a cell, by replication.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Series {
-    /// What it is of which cell.
-    pub name: String,
-    /// Unit.
-    pub unit: &'static str,
-    /// One value a replication.
-    pub values: Vec<f64>,
-}
-
-impl Series {
-    /// A series that was computed from others.
-    pub fn new(name: impl Into<String>, unit: &'static str, values: Vec<f64>) -> Self {
-        Series {
-            name: name.into(),
-            unit,
-            values,
-        }
-    }
-
-    /// Mean over the replications, with its interval; `None` when the figure is
-    /// [missing](MISSING).
-    pub fn estimate(&self) -> Option<Estimate> {
-        match self.is_missing() {
-            true => None,
-            false => Estimate::of(&self.values),
-        }
-    }
-
-    /// Whether the cell does not have the figure.
-    pub fn is_missing(&self) -> bool {
-        self.values.iter().any(|v| v.is_nan())
-    }
-
-    /// The series with each value changed by `f`.
-    pub fn map(&self, f: impl Fn(f64) -> f64) -> Series {
-        let values = self.values.iter().map(|v| f(*v)).collect();
-        Series::new(self.name.clone(), self.unit, values)
-    }
-
-    /// The series of `f` of this value and the other's of the same replication.
-    pub fn with(&self, other: &Series, f: impl Fn(f64, f64) -> f64) -> Vec<f64> {
-        let pairs = self.values.iter().zip(&other.values);
-        pairs.map(|(a, b)| f(*a, *b)).collect()
-    }
-
-    /// What it is, and the estimate in words.
-    pub fn told(&self) -> String {
-        format!("{}: {}", self.name, self.shown())
-    }
-
-    /// The estimate in words.
-    pub fn shown(&self) -> String {
-        match self.estimate() {
-            Some(_) => with_unit(&self.figures(), self.unit),
-            None => self.figures(),
-        }
-    }
-
-    /// The estimate without the unit.
-    pub fn figures(&self) -> String {
-        match self.estimate() {
-            None => "without any reply".to_owned(),
-            Some(estimate) => plus_minus(&estimate),
-        }
-    }
-}
-
 /// What a check reads: samples, and the claim that it decides.
 pub struct Reading<'a> {
     samples: &'a Samples<'a>,
@@ -159,7 +91,11 @@ impl<'a> Reading<'a> {
             _ => self.values(test, configuration, figure.key)?,
         };
         let name = format!("{} of {test}/{configuration}", figure.name);
-        Ok(Series::new(name, figure.unit, values))
+        let reads = vec![experiment(test, configuration)];
+        Ok(Series {
+            reads,
+            ..Series::new(name, figure.unit, values)
+        })
     }
 
     /// What `pool` makes of a group of each replication; all are missing when it makes nothing.
@@ -197,6 +133,11 @@ impl<'a> Reading<'a> {
     pub fn lists(&self, test: &str, configuration: &str, key: &str) -> Vec<f64> {
         let samples = self.samples.of(&experiment(test, configuration));
         samples.iter().flat_map(|s| s.list(key)).copied().collect()
+    }
+
+    /// Nothing to prove yet, at the samples' risk.
+    pub fn proof(&self) -> Proof {
+        Proof::new(self.samples.risk())
     }
 
     /// The claim's tolerance.
@@ -250,50 +191,4 @@ impl<'a> Reading<'a> {
     }
 }
 
-/// What the replications of a cell without any reply have for its latency.
-pub const MISSING: f64 = f64::NAN;
-
 const NO_TOLERANCE: &str = "the claim has no tolerance to decide by";
-
-/// `value` with about three digits.
-pub fn number(value: f64) -> String {
-    let decimals = match value.abs() {
-        v if v >= 100.0 => 0,
-        v if v >= 10.0 => 1,
-        v if v >= 1.0 || v == 0.0 => 2,
-        _ => 3,
-    };
-    let text = format!("{value:.decimals$}");
-    match text.contains('.') {
-        true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
-        false => text,
-    }
-}
-
-fn plus_minus(estimate: &Estimate) -> String {
-    match estimate.half_width() {
-        Some(half) => format!("{} ± {}", number(estimate.mean), number(half)),
-        None => number(estimate.mean),
-    }
-}
-
-fn with_unit(text: &str, unit: &str) -> String {
-    format!("{text} {unit}").trim_end().to_owned()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn numbers_are_short() {
-        for (value, text) in [
-            (36_612.4, "36612"),
-            (12.34, "12.3"),
-            (2.0, "2"),
-            (0.2731, "0.273"),
-        ] {
-            assert_eq!(number(value), text);
-        }
-    }
-}

@@ -3,9 +3,10 @@
 use super::configurations::{
     ALL, BOOSTING, CREDIT, FIXED_CREDIT, NOT_BOOSTING, NOT_TICKLING, SEDF, TICKLING, all_but,
 };
-use super::decide::{Proof, Row};
-use super::series::{AVERAGE, BURN, BURN_SPREAD, Figure, Reading, SPREAD, Series};
+use super::decide::Row;
+use super::series::{AVERAGE, BURN, BURN_SPREAD, Figure, Reading, SPREAD};
 use crate::ledger::Finding;
+use crate::series::Series;
 
 const TEST: &str = "test2";
 /// "Over 100 Mbps on average".
@@ -32,7 +33,7 @@ pub fn rows() -> Vec<Row> {
 
 fn orig_worst(r: &Reading<'_>) -> Result<Finding, String> {
     let of = |configuration, figure| r.series(TEST, configuration, figure);
-    let mut proof = Proof::new();
+    let mut proof = r.proof();
     for other in all_but(&["orig"]) {
         proof.greater(&of("orig", BURN)?, 1.0, &of(other, BURN)?);
         proof.less(&of("orig", AVERAGE)?, 1.0, &of(other, AVERAGE)?);
@@ -46,7 +47,7 @@ fn orig_worst(r: &Reading<'_>) -> Result<Finding, String> {
 }
 
 fn burn_fair(r: &Reading<'_>) -> Result<Finding, String> {
-    let mut proof = Proof::new();
+    let mut proof = r.proof();
     for configuration in ALL {
         proof.below(&r.series(TEST, configuration, BURN_SPREAD)?, FAIR);
     }
@@ -59,7 +60,7 @@ fn burn_fair(r: &Reading<'_>) -> Result<Finding, String> {
 }
 
 fn boost(r: &Reading<'_>) -> Result<Finding, String> {
-    let mut proof = Proof::new();
+    let mut proof = r.proof();
     for with in BOOSTING {
         for without in NOT_BOOSTING {
             let average = |configuration| r.series(TEST, configuration, AVERAGE);
@@ -78,7 +79,7 @@ fn bs_best(r: &Reading<'_>) -> Result<Finding, String> {
     let spread = r.series(TEST, "bs", SPREAD)?;
     let relative = spread.with(&best, |spread, average| spread / average);
     let relative = Series::new("bs's spread over its average", "", relative);
-    let mut proof = Proof::new();
+    let mut proof = r.proof();
     for other in CREDIT.into_iter().filter(|name| *name != "bs") {
         proof.greater(&best, 1.0, &r.series(TEST, other, AVERAGE)?);
     }
@@ -92,7 +93,7 @@ fn bs_best(r: &Reading<'_>) -> Result<Finding, String> {
 }
 
 fn tickle(r: &Reading<'_>) -> Result<Finding, String> {
-    let mut proof = Proof::new();
+    let mut proof = r.proof();
     for (with, without) in TICKLING.into_iter().zip(NOT_TICKLING) {
         let of = |configuration, figure| r.series(TEST, configuration, figure);
         proof.greater(&of(with, SPREAD)?, 1.0, &of(without, SPREAD)?);
@@ -124,7 +125,7 @@ fn over_credit(r: &Reading<'_>, figure: Figure) -> Result<Series, String> {
 }
 
 fn sedf(r: &Reading<'_>) -> Result<Finding, String> {
-    let mut proof = Proof::new();
+    let mut proof = r.proof();
     for configuration in SEDF {
         for figure in [AVERAGE, SPREAD] {
             let sedf = r.series(TEST, configuration, figure)?;

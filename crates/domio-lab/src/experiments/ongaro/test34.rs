@@ -2,10 +2,11 @@
 //! first.
 
 use super::configurations::{ALL, SEDF, all_but};
-use super::decide::{MUCH, Proof, Row};
-use super::series::{BURN, DEVIATION, DRIVER, PING, Reading, Series};
+use super::decide::{MUCH, Row};
+use super::series::{BURN, DEVIATION, DRIVER, PING, Reading};
 use super::suite::{Role, TESTS};
 use crate::ledger::{Finding, Measured};
+use crate::series::Series;
 
 /// Average latencies of the original configuration (ms), as printed: test 3, test 4.
 const ORIG: [f64; 2] = [36_600.0, 12_300.0];
@@ -46,7 +47,7 @@ pub fn rows() -> Vec<Row> {
 
 fn third_orig(r: &Reading<'_>) -> Result<Finding, String> {
     let latency = r.series("test3", "orig", PING)?;
-    let mut proof = Proof::new();
+    let mut proof = r.proof();
     proof.near(&latency, ORIG[0], r.tolerance()?);
     Ok(proof.finding_on(&latency, "the average round trip"))
 }
@@ -66,7 +67,7 @@ fn range(r: &Reading<'_>) -> Result<Finding, String> {
         return Err("nothing was measured".to_owned());
     };
     let tolerance = r.tolerance()?;
-    let mut proof = Proof::new();
+    let mut proof = r.proof();
     proof.near(lowest, RANGE.0, tolerance);
     proof.near(highest, RANGE.1, tolerance);
     let measured = r.list("test3", &all_but(&["orig"]), PING)?;
@@ -89,7 +90,7 @@ fn range(r: &Reading<'_>) -> Result<Finding, String> {
 fn third_tbs(r: &Reading<'_>) -> Result<Finding, String> {
     let of = |configuration, figure| r.series("test3", configuration, figure);
     let latency = of("tbs", PING)?;
-    let mut proof = Proof::new();
+    let mut proof = r.proof();
     proof.near(&latency, ALL_ON[0], r.tolerance()?);
     for other in all_but(&["tbs"]) {
         proof.less(&latency, 1.0, &of(other, PING)?);
@@ -106,7 +107,7 @@ fn third_tbs(r: &Reading<'_>) -> Result<Finding, String> {
 
 fn steady(r: &Reading<'_>) -> Result<Finding, String> {
     let of = |configuration, figure| r.series("test3", configuration, figure);
-    let mut proof = Proof::new();
+    let mut proof = r.proof();
     for sedf in SEDF {
         proof.greater(&of(sedf, PING)?, 1.0, &of("tbs", PING)?);
         proof.less(&of(sedf, PING)?, MUCH, &of("tbs", PING)?);
@@ -126,7 +127,7 @@ fn steady(r: &Reading<'_>) -> Result<Finding, String> {
 
 fn share(r: &Reading<'_>) -> Result<Finding, String> {
     let tolerance = r.tolerance()?;
-    let mut proof = Proof::new();
+    let mut proof = r.proof();
     let mut farthest: Option<(f64, Series)> = None;
     for configuration in all_but(&["tbs"]) {
         for guest in TESTS[2].guests(Role::burns) {
@@ -152,7 +153,7 @@ fn share(r: &Reading<'_>) -> Result<Finding, String> {
 fn costs_cpu(r: &Reading<'_>) -> Result<Finding, String> {
     let of = |configuration, figure| r.series("test3", configuration, figure);
     let (burn, driver) = (of("tbs", BURN)?, of("tbs", DRIVER)?);
-    let mut proof = Proof::new();
+    let mut proof = r.proof();
     for other in all_but(&["tbs"]) {
         proof.less(&burn, 1.0, &of(other, BURN)?);
         proof.greater(&driver, 1.0, &of(other, DRIVER)?);
@@ -177,7 +178,7 @@ fn costs_cpu(r: &Reading<'_>) -> Result<Finding, String> {
 fn fourth_orig(r: &Reading<'_>) -> Result<Finding, String> {
     let first = r.series("test4", "orig", PING)?;
     let last = r.series("test3", "orig", PING)?;
-    let mut proof = Proof::new();
+    let mut proof = r.proof();
     proof.near(&first, ORIG[1], r.tolerance()?);
     proof.less(&first, 1.0 / MUCH, &last);
     Ok(proof.finding_on(
@@ -188,7 +189,7 @@ fn fourth_orig(r: &Reading<'_>) -> Result<Finding, String> {
 
 fn fourth_tbs(r: &Reading<'_>) -> Result<Finding, String> {
     let latency = r.series("test4", "tbs", PING)?;
-    let mut proof = Proof::new();
+    let mut proof = r.proof();
     proof.near(&latency, ALL_ON[1], r.tolerance()?);
     Ok(proof.finding_on(&latency, "the average round trip"))
 }

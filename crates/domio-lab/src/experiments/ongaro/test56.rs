@@ -2,7 +2,7 @@
 //! first.
 
 use super::configurations::{ALL, FIXED_CREDIT, NOT_TICKLING, TICKLING};
-use super::decide::{BASICALLY, Proof, Row};
+use super::decide::{BASICALLY, Row};
 use super::series::{AVERAGE, DEVIATION, PING, Reading, SPREAD};
 use crate::ledger::Finding;
 
@@ -52,13 +52,13 @@ pub fn rows() -> Vec<Row> {
 
 fn orig(r: &Reading<'_>, which: usize) -> Result<Finding, String> {
     let latency = r.series(TESTS[which], "orig", PING)?;
-    let mut proof = Proof::new();
+    let mut proof = r.proof();
     proof.near(&latency, ORIG[which], r.tolerance()?);
     Ok(proof.finding_on(&latency, "the average round trip"))
 }
 
 fn unchanged(r: &Reading<'_>) -> Result<Finding, String> {
-    let mut proof = Proof::new();
+    let mut proof = r.proof();
     let mut measured = vec![r.list("test1", &ALL, AVERAGE)?];
     for test in TESTS {
         for configuration in ALL {
@@ -74,7 +74,7 @@ fn unchanged(r: &Reading<'_>) -> Result<Finding, String> {
 }
 
 fn first_is_faster(r: &Reading<'_>) -> Result<Finding, String> {
-    let mut proof = Proof::new();
+    let mut proof = r.proof();
     for configuration in FIXED {
         let latency = |test| r.series(test, configuration, PING);
         proof.less(&latency("test6")?, 1.0, &latency("test5")?);
@@ -90,7 +90,7 @@ fn first_is_faster(r: &Reading<'_>) -> Result<Finding, String> {
 }
 
 fn tickle_varies(r: &Reading<'_>) -> Result<Finding, String> {
-    let mut proof = Proof::new();
+    let mut proof = r.proof();
     let mut measured = Vec::new();
     for test in TESTS {
         for (with, without) in TICKLING.into_iter().zip(NOT_TICKLING) {
@@ -106,7 +106,7 @@ fn tickle_varies(r: &Reading<'_>) -> Result<Finding, String> {
 }
 
 fn little(r: &Reading<'_>) -> Result<Finding, String> {
-    let mut proof = Proof::new();
+    let mut proof = r.proof();
     let mut measured = Vec::new();
     for test in TESTS {
         let latency = |configuration| r.series(test, configuration, PING);
@@ -122,7 +122,7 @@ fn little(r: &Reading<'_>) -> Result<Finding, String> {
 }
 
 fn sedf(r: &Reading<'_>) -> Result<Finding, String> {
-    let mut proof = Proof::new();
+    let mut proof = r.proof();
     let mut measured = Vec::new();
     for test in TESTS {
         for figure in [PING, SPREAD] {

@@ -2,9 +2,10 @@
 //! in one that burns.
 
 use super::configurations::{ALL, CREDIT, SEDF};
-use super::decide::{BASICALLY, MUCH, Proof, Row};
+use super::decide::{BASICALLY, MUCH, Row};
 use super::series::{AVERAGE, BURN, PING, Reading, SPREAD};
-use crate::ledger::{Finding, Measured};
+use crate::ledger::{Finding, Measured, Verdict};
+use crate::proof::Proof;
 
 /// Average latency of the original configuration in test 7 (ms) and share of a burning guest (%),
 /// as printed.
@@ -55,7 +56,7 @@ pub fn rows() -> Vec<Row> {
 fn seventh_orig(r: &Reading<'_>) -> Result<Finding, String> {
     let latency = r.series("test7", "orig", PING)?;
     let share = r.series("test7", "orig", BURN)?;
-    let mut proof = Proof::new();
+    let mut proof = r.proof();
     proof.near(&latency, SEVENTH_ORIG.0, r.tolerance_of("latency")?);
     for guest in 4..=6 {
         let key = format!("guest{guest}.share_pct");
@@ -74,7 +75,7 @@ fn seventh_orig(r: &Reading<'_>) -> Result<Finding, String> {
 }
 
 fn unchanged(r: &Reading<'_>) -> Result<Finding, String> {
-    let mut proof = Proof::new();
+    let mut proof = r.proof();
     let mut measured = Vec::new();
     for figure in [AVERAGE, BURN] {
         for configuration in ALL {
@@ -94,7 +95,7 @@ fn unchanged(r: &Reading<'_>) -> Result<Finding, String> {
 fn lower(r: &Reading<'_>) -> Result<Finding, String> {
     let one = |configuration: &str| {
         let latency = |test| r.series(test, configuration, PING);
-        let mut proof = Proof::new();
+        let mut proof = r.proof();
         for test in ["test3", "test4"] {
             proof.less(&latency("test7")?, 1.0 / MUCH, &latency(test)?);
         }
@@ -102,8 +103,11 @@ fn lower(r: &Reading<'_>) -> Result<Finding, String> {
     };
     let each: Result<Vec<Proof>, String> = ALL.into_iter().map(one).collect();
     let each = each?;
-    let lower = each.iter().filter(|p| p.holds()).count();
-    let mut proof = Proof::new();
+    let lower = each
+        .iter()
+        .filter(|p| p.verdict() == Verdict::Holds)
+        .count();
+    let mut proof = r.proof();
     proof.most(
         MOST_OF_ALL,
         &each,
@@ -124,7 +128,7 @@ fn lower(r: &Reading<'_>) -> Result<Finding, String> {
 
 fn bs(r: &Reading<'_>) -> Result<Finding, String> {
     let of = |configuration, figure| r.series("test7", configuration, figure);
-    let mut proof = Proof::new();
+    let mut proof = r.proof();
     for other in ["all-off", "b", "s"] {
         proof.less(&of("bs", PING)?, 1.0, &of(other, PING)?);
         proof.greater(&of("bs", AVERAGE)?, 1.0 - BASICALLY, &of(other, AVERAGE)?);
@@ -143,13 +147,13 @@ fn bs(r: &Reading<'_>) -> Result<Finding, String> {
 
 fn sedf(r: &Reading<'_>) -> Result<Finding, String> {
     let of = |configuration, figure| r.series("test7", configuration, figure);
-    let mut proof = Proof::new();
+    let mut proof = r.proof();
     for sedf in SEDF {
         for credit in CREDIT {
             proof.less(&of(sedf, PING)?, 1.0, &of(credit, PING)?);
         }
         let wider = |credit: &'static str| {
-            let mut one = Proof::new();
+            let mut one = r.proof();
             one.greater(&of(sedf, SPREAD)?, 1.0, &of(credit, SPREAD)?);
             Ok(one)
         };
@@ -168,14 +172,14 @@ fn sedf(r: &Reading<'_>) -> Result<Finding, String> {
 fn eighth(r: &Reading<'_>, which: usize) -> Result<Finding, String> {
     let (configuration, published) = EIGHTH[which];
     let latency = r.series("test8", configuration, PING)?;
-    let mut proof = Proof::new();
+    let mut proof = r.proof();
     proof.near(&latency, published, r.tolerance()?);
     Ok(proof.finding_on(&latency, "the average round trip"))
 }
 
 fn mixed(r: &Reading<'_>) -> Result<Finding, String> {
     let latency = |test, configuration| r.series(test, configuration, PING);
-    let mut proof = Proof::new();
+    let mut proof = r.proof();
     for configuration in ALL {
         let alone = latency("test7", configuration)?;
         proof.greater(&latency("test8", configuration)?, MUCH, &alone);

@@ -1,0 +1,116 @@
+//! The verdicts that full effort has given, which ship with domio.
+//!
+//! A change of the program that changes a verdict is either a mistake or news. `domio reproduce
+//! --check` tells. Less than full effort leaves claims undecided that full effort decides: that is
+//! no change.
+
+use crate::effort::Effort;
+use crate::ledger::{Ledger, Verdict};
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// A verdict that is not the recorded one.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Change {
+    /// Id of the claim.
+    pub claim: String,
+    /// The verdict on record; `None` when the claim is not on record.
+    pub was: Option<String>,
+    /// The verdict now.
+    pub is: Verdict,
+}
+
+impl fmt::Display for Change {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let was = self.was.as_deref().unwrap_or("nothing");
+        let Change { claim, is, .. } = self;
+        write!(f, "{claim}: {}, on record is {was}", is.name())
+    }
+}
+
+/// What differs in `ledger`, the result of `effort`, from the shipped record. Claims that no check
+/// decides are left out, as are those that `ledger` does not have.
+pub fn changes(ledger: &Ledger, effort: Effort) -> Vec<Change> {
+    changes_from(&shipped(), ledger, effort)
+}
+
+fn shipped() -> BTreeMap<String, String> {
+    let text = include_str!("../../../docs/papers/verdicts.toml");
+    toml::from_str(text).expect("the shipped record is a list of claims and verdicts")
+}
+
+fn changes_from(record: &BTreeMap<String, String>, ledger: &Ledger, effort: Effort) -> Vec<Change> {
+    let changed = |(id, is): &(&String, Verdict)| {
+        let too_few = *is == Verdict::Undecided && effort < Effort::Full;
+        *is != Verdict::NotImplemented
+            && record.get(*id).map(String::as_str) != Some(is.name())
+            && !(too_few && record.contains_key(*id))
+    };
+    let entries = ledger.entries.iter();
+    entries
+        .map(|entry| (&entry.claim.id, entry.finding.verdict))
+        .filter(changed)
+        .map(|(id, is)| Change {
+            claim: id.clone(),
+            was: record.get(id).cloned(),
+            is,
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::claims::Claims;
+    use crate::ledger::{Entry, Finding};
+
+    fn ledger(verdicts: &[Finding]) -> Ledger {
+        let claims = Claims::shipped();
+        let entries = claims.iter().zip(verdicts);
+        let entries = entries.map(|(claim, finding)| Entry {
+            claim: claim.clone(),
+            finding: finding.clone(),
+        });
+        Ledger {
+            entries: entries.collect(),
+        }
+    }
+
+    #[test]
+    fn changes_are_told_and_too_few_samples_are_none() {
+        let holds = Finding::decided(true, 1.0, "");
+        let fails = Finding::decided(false, 1.0, "");
+        let open = Finding::unknown("too few");
+        let now = ledger(&[
+            holds.clone(),
+            fails,
+            open,
+            Finding::not_implemented(),
+            holds,
+        ]);
+        let ids: Vec<&String> = now.entries.iter().map(|e| &e.claim.id).collect();
+        let record: BTreeMap<String, String> = [(0, "holds"), (1, "holds"), (2, "fails")]
+            .map(|(i, verdict)| (ids[i].clone(), verdict.to_owned()))
+            .into();
+        let told = |effort| {
+            let changes = changes_from(&record, &now, effort);
+            changes.iter().map(Change::to_string).collect::<Vec<_>>()
+        };
+        let second = format!("{}: fails, on record is holds", ids[1]);
+        let third = format!("{}: undecided, on record is fails", ids[2]);
+        let fifth = format!("{}: holds, on record is nothing", ids[4]);
+        assert_eq!(told(Effort::Normal), [second.clone(), fifth.clone()]);
+        assert_eq!(told(Effort::Full), [second, third, fifth]);
+    }
+
+    #[test]
+    fn the_shipped_record_names_shipped_claims_and_verdicts() {
+        let (record, claims) = (shipped(), Claims::shipped());
+        assert!(record.len() > 40);
+        for (id, verdict) in record {
+            assert!(claims.find(&id).is_some(), "{id}");
+            let known = Verdict::ALL.map(Verdict::name);
+            assert!(known.contains(&verdict.as_str()), "{id}: {verdict}");
+        }
+    }
+}
