@@ -44,8 +44,10 @@ impl Verdict {
 pub struct Check {
     /// Holds, fails or undecided.
     pub verdict: Verdict,
-    /// The statement with its figures, in one line: "12.3 ± 0.4 ms, under 17".
+    /// The statement with its figures: "average ping latency of a, 12.3 ± 0.4 ms, under 17".
     pub told: String,
+    /// The figures alone: "12.3 ± 0.4 ms under 17".
+    pub figures: String,
     /// Experiments that the check reads: more replications of them may decide it.
     pub reads: Vec<String>,
 }
@@ -155,6 +157,7 @@ impl Finding {
                 false => Verdict::Fails,
             },
             told: String::new(),
+            figures: String::new(),
             reads: Vec::new(),
         };
         Finding::of(vec![check], measured, unit)

@@ -104,6 +104,7 @@ impl Proof {
         self.checks.push(Check {
             verdict,
             told: format!("{claim}: {holds} of {}, at least {least}", parts.len()),
+            figures: format!("{holds} of {}, at least {least}", parts.len()),
             reads: undecided.flat_map(|check| check.reads.clone()).collect(),
         });
     }
@@ -163,6 +164,7 @@ impl Proof {
         self.checks.push(Check {
             verdict,
             told,
+            figures: format!("{} {how} {}", a.figures(), b.shown()),
             reads,
         });
     }
@@ -171,6 +173,7 @@ impl Proof {
         self.checks.push(Check {
             verdict,
             told: format!("{}, {}, {range}", a.name, a.shown()),
+            figures: format!("{} {range}", a.shown()),
             reads: a.reads.clone(),
         });
     }
@@ -337,6 +340,8 @@ mod tests {
             ratio.told,
             "spread of a, 18 ± 0 ms, over 27 ± 0 ms, 3 times the spread of b"
         );
+        assert_eq!(limit.figures, "18 ± 0 ms under 17");
+        assert_eq!(ratio.figures, "18 ± 0 over 27 ± 0 ms");
         assert_eq!(ratio.reads, ["a", "b"]);
         assert_eq!(finding.counts().fails, 2);
     }

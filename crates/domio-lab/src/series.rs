@@ -113,11 +113,16 @@ pub fn number(value: f64) -> String {
     }
 }
 
+/// Both with as many decimals as the second needs to show two digits.
 fn plus_minus(estimate: &Estimate) -> String {
-    match estimate.half_width() {
-        Some(half) => format!("{} ± {}", number(estimate.mean), number(half)),
-        None => number(estimate.mean),
+    let Some(half) = estimate.half_width() else {
+        return number(estimate.mean);
+    };
+    if half == 0.0 {
+        return format!("{} ± 0", number(estimate.mean));
     }
+    let decimals = (1.0 - half.log10().floor()).clamp(0.0, 6.0) as usize;
+    format!("{:.decimals$} ± {half:.decimals$}", estimate.mean)
 }
 
 /// `text` with `unit` behind it, if there is one.
@@ -128,6 +133,16 @@ pub fn with_unit(text: &str, unit: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_interval_has_two_digits() {
+        let shown = |values: &[f64]| Series::new("", "ms", values.to_vec()).shown();
+        assert_eq!(shown(&[36_000.0, 37_000.0, 36_612.0]), "36537 ± 1252 ms");
+        assert_eq!(shown(&[12.0, 12.2, 12.1]), "12.10 ± 0.25 ms");
+        assert_eq!(shown(&[10.0, 14.0, 12.0]), "12.0 ± 5.0 ms");
+        assert_eq!(shown(&[9.0, 9.0]), "9 ± 0 ms");
+        assert_eq!(shown(&[9.0]), "9 ms");
+    }
 
     #[test]
     fn numbers_are_short() {

@@ -177,7 +177,8 @@ fn at_length(row: &str, (_, settings, seed): &Variant) -> Verdict {
     verdicts(&[row], settings, *seed, None)[row]
 }
 
-/// Rows whose verdict differs from that with `base`, and with which of the variants.
+/// Rows whose contrary is proven with a variant, and with which. What short runs leave undecided is
+/// no flip, but a row that `base` leaves undecided is one that the test says nothing of.
 fn flips<'v>(
     rows: &[&str],
     base: Settings,
@@ -185,6 +186,8 @@ fn flips<'v>(
     variants: &'v [Variant],
 ) -> Vec<(String, &'v Variant)> {
     let expected = verdicts(rows, base, 1, Some(replications));
+    let open = expected.iter().find(|(_, v)| **v == Verdict::Undecided);
+    assert_eq!(open, None, "decide more of it");
     let mut flips = Vec::new();
     for variant in variants {
         let (what, settings, seed) = variant;
@@ -192,7 +195,7 @@ fn flips<'v>(
         // Seen with --nocapture: the long test should tell where it is.
         println!("{what}");
         for (id, verdict) in got {
-            if verdict != expected[&id] {
+            if verdict != expected[&id] && verdict != Verdict::Undecided {
                 println!("  {id}: {}", verdict.name());
                 flips.push((id, variant));
             }
@@ -203,6 +206,7 @@ fn flips<'v>(
 
 /// The verdicts of five rows hang on neither seed nor time, nor on all costs together.
 #[test]
+#[ignore = "takes a minute and a half; `cargo xtask nightly` runs it"]
 fn rows_do_not_flip_with_seed_time_and_all_costs() {
     let of = |streams, others| Settings {
         without_streams: Duration::from_secs(others),
@@ -216,7 +220,7 @@ fn rows_do_not_flip_with_seed_time_and_all_costs() {
         ("costs a tenth lower".to_owned(), all_costs(base, 90), 1),
         ("costs a tenth higher".to_owned(), all_costs(base, 110), 1),
     ];
-    let flips = flips(&FEW_CELLS, base, 4, &variants);
+    let flips = flips(&FEW_CELLS, base, 8, &variants);
     assert!(flips.is_empty(), "{flips:#?}");
 }
 

@@ -122,7 +122,6 @@ const REPRODUCE_EXAMPLES: &str = "\
 Examples:
   domio reproduce
   domio reproduce ongaro.test3 --effort full
-  domio reproduce ongaro.test3 cherkasova --replications 20
   domio reproduce ongaro --cell test3/orig --perfetto out/test3-orig.pftrace
 
 Without a PREFIX or --claims, a small host is compared under three schedulers first.

@@ -117,13 +117,12 @@ fn a_wrong_expectation_fails() {
     domio(&folder)
         .args(["reproduce", "--claims", "wrong.toml"])
         .assert()
-        .code(1)
+        .success()
         .stdout(contains("fails").and(contains("0 hold, 1 fail")));
     let as_json = domio(&folder)
         .args(["reproduce", "--claims", "wrong.toml", "--json"])
         .assert()
-        .code(1)
-        .stderr(contains("the guest farthest from 14.29"));
+        .success();
     let value = json(&as_json.get_output().stdout);
     assert_eq!(value["claims"][0]["verdict"], "fails");
 }

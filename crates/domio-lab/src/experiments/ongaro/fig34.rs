@@ -172,7 +172,7 @@ mod tests {
         let verdict = |usual, spikes| finding(usual, spikes).verdict;
         assert_eq!(verdict(0.25, 10), Holds);
         assert_eq!(verdict(0.25, 0), Undecided, "hardly a spike");
-        assert_eq!(verdict(0.25, 44), Fails, "not over half");
+        assert_eq!(verdict(0.25, 60), Fails, "not over half");
         assert_eq!(verdict(2.5, 10), Fails);
         let finding = finding(0.25, 10);
         assert_eq!(finding.measured, Measured::Number(0.25));
