@@ -10,7 +10,7 @@
 //! ([`Samples::risk`](crate::sample::Samples::risk)): 5 % where samples are looked at once, less
 //! where sampling goes on until checks are decided.
 //!
-//! A cell in which no ping is answered has no latency. Its latency counts as the higher one when the
+//! A cell in which no ping is answered has no latency: the figure counts as the higher one when the
 //! other cell's replies come, and is outside of every limit and tolerance.
 
 use crate::ledger::{Check, Finding, Measured, Verdict};

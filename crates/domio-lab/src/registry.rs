@@ -82,7 +82,7 @@ impl Registry {
         Registry::default()
     }
 
-    /// Adds the experiment `name`. Its checks are looked at after `replications` for the first time.
+    /// Adds the experiment `name`. Its checks are looked at after `replications` first.
     ///
     /// # Panics
     /// When the name is taken or `replications` is zero.

@@ -31,9 +31,9 @@ pub struct Reproduction {
 /// Decides `claims` with the checks of `registry`.
 ///
 /// Replications of all needed experiments run in parallel, in the stages of the
-/// [effort](crate::effort): an experiment goes on as long as a check that reads it is undecided. The
-/// result is the same on any number of cores. A claim whose experiment cannot run is undecided, with
-/// the reason and the command that repeats it in its note.
+/// [effort](crate::effort): an experiment goes on as long as a check that reads it is undecided.
+/// The result is the same on any number of cores. A claim whose experiment cannot run is
+/// undecided, with the reason and the command that repeats it in its note.
 pub fn reproduce(
     claims: &[&Claim],
     registry: &Registry,
