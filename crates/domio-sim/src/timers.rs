@@ -14,8 +14,8 @@
 //! - The **tournament**, for all others.
 //!
 //! The earliest of the express place, the front entries and the tournament's champion is due next.
-//! If the deadline of its timer is later by now, or gone, it is dropped or moved; so a timer that is
-//! put off again and again, such as the end of a time slice, costs one store each time.
+//! If the deadline of its timer is later by now, or gone, it is dropped or moved; so a timer that
+//! is put off again and again, such as the end of a time slice, costs one store each time.
 
 use std::hint::select_unpredictable;
 
