@@ -16,7 +16,8 @@ pub fn run(root: &Path, args: &[String]) -> Result<bool> {
         .args([
             "run",
             "--quiet",
-            "--release",
+            "--profile",
+            "dist",
             "--package",
             "domio-bench",
             "--",

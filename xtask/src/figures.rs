@@ -1,23 +1,26 @@
-//! The step `figures` of `cargo xtask test`: simulates every published claim that is implemented,
-//! and holds the verdicts to those in `docs/papers/verdicts.toml`.
+//! The step `verdicts` of `cargo xtask nightly`: decides every published claim that is implemented
+//! at full effort, and holds the verdicts to those on record.
 //!
-//! A row that does not hold is no error as long as the file says so: the page of its paper tells
+//! A row that does not hold is no error as long as the record says so: the page of its paper tells
 //! why. A verdict that changes is one, in either direction. Runs repeat themselves on any machine,
 //! so no verdict changes by chance.
 
 use crate::docs;
+use crate::nightly::build;
+use crate::steps::Done;
 use anyhow::{Context as _, Result, bail};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
 /// How far the step goes.
-const EFFORT: &str = "quick";
+const EFFORT: &str = "full";
 
-/// Runs the step at `root`; `false` when a verdict has changed.
+/// Runs the step at `root`. What moved is told on standard error.
 ///
 /// # Errors
 /// `domio` could not be run.
-pub fn run(root: &Path) -> Result<bool> {
+pub fn run(root: &Path) -> Result<Done> {
+    build(root)?;
     let program = docs::release_folder(root).join("domio");
     let output = Command::new(&program)
         .args(["reproduce", "--check", "--effort", EFFORT, "--json"])
@@ -31,10 +34,9 @@ pub fn run(root: &Path) -> Result<bool> {
     }
     let same = output.status.success();
     if !same {
-        println!("if that is right, say so in docs/papers/verdicts.toml and on the paper's page");
+        println!("if that is right, say so in the paper's verdicts.toml and on its page");
     }
-    println!("{}", summary(&output.stdout)?);
-    Ok(same)
+    Ok(Done::Told(same, summary(&output.stdout)?))
 }
 
 /// The numbers of verdicts in the output of `domio reproduce --json`, in words.
@@ -59,7 +61,7 @@ mod tests {
     #[test]
     fn the_summary_is_read_from_the_ledger() {
         let json = br#"{"claims":[],"summary":{"holds":3,"fails":1,"undecided":2}}"#;
-        let told = "effort quick: 3 claims hold, 1 fail, 2 are undecided";
+        let told = "effort full: 3 claims hold, 1 fail, 2 are undecided";
         assert_eq!(summary(json).unwrap(), told);
         assert!(summary(b"{}").is_err());
     }

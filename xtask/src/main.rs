@@ -4,8 +4,11 @@
 //! tasks are its parts, for when only one of them is of interest, and `bench`.
 
 mod bench;
+mod changed;
 mod docs;
 mod figures;
+mod nightly;
+mod steps;
 mod test;
 mod tidy;
 
@@ -18,8 +21,14 @@ const HELP: &str = "\
 Usage: cargo xtask TASK
 
 Tasks:
-  test [--quick]   everything that a change has to pass, with a closing table;
-                   --quick leaves out documentation and the published figures
+  test             everything that a change has to pass, with a closing table
+  test --quick [--base REV]
+                   the project's rules, and lints and tests of the packages that
+                   have changed since REV (HEAD without it)
+  nightly [STEP...]
+                   what takes longer: the gate, long tests, all verdicts at full
+                   effort, recordings, fuzzing; or only the steps named gate,
+                   long, verdicts, recordings, fuzz
   tidy [--rules]   the project's own rules, see docs/ARCHITECTURE.md;
                    --rules lists them
   docs [--update]  runs every command that the documentation shows and compares
@@ -34,13 +43,21 @@ Exit code: 0 for success, 1 for a failed check, 2 for \"could not run\".
 #[derive(Debug, PartialEq, Eq)]
 enum Task {
     Help,
-    Test { quick: bool },
+    Test,
+    Quick { base: String },
+    Nightly(Vec<String>),
     Tidy { list_rules: bool },
     Docs { update: bool },
     Bench(Vec<String>),
 }
 
 impl Task {
+    fn quick() -> Task {
+        Task::Quick {
+            base: "HEAD".to_owned(),
+        }
+    }
+
     fn parse(mut args: lexopt::Parser) -> Result<Task> {
         let name = match args.next()? {
             None => return Ok(Task::Help),
@@ -53,19 +70,22 @@ impl Task {
             return Ok(Task::Bench(words.collect::<Result<_, _>>()?));
         }
         let mut task = match name.as_str() {
-            "test" => Task::Test { quick: false },
+            "test" => Task::Test,
+            "nightly" => Task::Nightly(Vec::new()),
             "tidy" => Task::Tidy { list_rules: false },
             "docs" => Task::Docs { update: false },
             "help" => Task::Help,
             _ => bail!("no task is called \"{name}\"; `cargo xtask help` lists them"),
         };
         while let Some(arg) = args.next()? {
-            match (&mut task, &arg) {
-                (Task::Test { quick }, Long("quick")) => *quick = true,
+            match (&mut task, arg) {
+                (Task::Test, Long("quick")) => task = Task::quick(),
+                (Task::Quick { base }, Long("base")) => *base = args.value()?.string()?,
+                (Task::Nightly(steps), Value(step)) => steps.push(step.string()?),
                 (Task::Tidy { list_rules }, Long("rules")) => *list_rules = true,
                 (Task::Docs { update }, Long("update")) => *update = true,
                 (_, Long("help") | Short('h')) => return Ok(Task::Help),
-                _ => return Err(arg.unexpected().into()),
+                (_, arg) => return Err(arg.unexpected().into()),
             }
         }
         Ok(task)
@@ -92,7 +112,9 @@ fn run(task: Task) -> Result<bool> {
             print!("{HELP}");
             Ok(true)
         }
-        Task::Test { quick } => test::run(&root, quick),
+        Task::Test => test::run(&root),
+        Task::Quick { base } => test::run_quick(&root, &base),
+        Task::Nightly(steps) => nightly::run(&root, &steps),
         Task::Tidy { list_rules: true } => {
             tidy::print_rules();
             Ok(true)
@@ -128,8 +150,14 @@ mod tests {
     fn tasks_and_their_flags_are_understood() {
         assert_eq!(parse("").unwrap(), Task::Help);
         assert_eq!(parse("test --help").unwrap(), Task::Help);
-        assert_eq!(parse("test").unwrap(), Task::Test { quick: false });
-        assert_eq!(parse("test --quick").unwrap(), Task::Test { quick: true });
+        assert_eq!(parse("test").unwrap(), Task::Test);
+        assert_eq!(parse("test --quick").unwrap(), Task::quick());
+        let since = Task::Quick {
+            base: "main".to_owned(),
+        };
+        assert_eq!(parse("test --quick --base main").unwrap(), since);
+        let two = Task::Nightly(vec!["long".to_owned(), "fuzz".to_owned()]);
+        assert_eq!(parse("nightly long fuzz").unwrap(), two);
         assert_eq!(
             parse("bench --samples 3 hold-1k").unwrap(),
             Task::Bench(vec!["--samples".into(), "3".into(), "hold-1k".into()])
@@ -138,7 +166,13 @@ mod tests {
 
     #[test]
     fn wrong_lines_are_refused() {
-        for line in ["tset", "test quick", "tidy --quick", "docs README.md"] {
+        for line in [
+            "tset",
+            "test quick",
+            "test --base x",
+            "tidy --quick",
+            "docs README.md",
+        ] {
             assert!(parse(line).is_err(), "{line}");
         }
     }

@@ -26,8 +26,8 @@ const PATIENCE: Duration = Duration::from_secs(300);
 const COVERED: [(&str, &str); 9] = [
     ("git clone ", "whoever runs this has done so"),
     ("bash .ci/run", "it runs `cargo xtask test`"),
-    ("cargo build", "the step `release`"),
-    ("cargo install --path crates/domio", "the step `release`"),
+    ("cargo build", "the step `tests`"),
+    ("cargo install --path crates/domio", "the step `tests`"),
     ("cargo fmt", "the step `format`"),
     ("cargo clippy", "the step `lints`"),
     ("cargo test", "the step `tests`"),
@@ -94,7 +94,7 @@ pub fn run(root: &Path, update: bool) -> Result<bool> {
     Ok(passed)
 }
 
-/// The pages whose commands are run: those next to the README and everything under `docs`.
+/// The pages whose commands are run: those next to the README and everything under `docs` and `papers`.
 fn pages(root: &Path) -> Result<Vec<String>> {
     fn collect(root: &Path, folder: &str, deep: bool, pages: &mut Vec<String>) -> Result<()> {
         for entry in root.join(folder).read_dir()? {
@@ -110,8 +110,11 @@ fn pages(root: &Path) -> Result<Vec<String>> {
     }
     let mut pages = Vec::new();
     collect(root, "", false, &mut pages).context("cannot list the pages")?;
-    if root.join("docs").is_dir() {
-        collect(root, "docs/", true, &mut pages).context("cannot list docs")?;
+    for folder in ["docs", "papers"] {
+        if root.join(folder).is_dir() {
+            let listed = collect(root, &format!("{folder}/"), true, &mut pages);
+            listed.with_context(|| format!("cannot list {folder}"))?;
+        }
     }
     pages.sort();
     Ok(pages)

@@ -1,0 +1,148 @@
+//! `cargo xtask nightly`: what takes longer than a gate may. Each step can be asked for alone.
+
+use crate::steps::{self, Done, Step, cargo_command, succeeds};
+use crate::{docs, figures, test};
+use anyhow::{Context as _, Result, bail};
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+/// How long each fuzzer runs (seconds).
+const FUZZ_SECONDS: u32 = 600;
+
+/// Names of the steps, in their order, and what each shows when it passes.
+pub const STEPS: [(&str, &str); 5] = [
+    ("gate", "everything that a change has to pass"),
+    (
+        "long",
+        "tests that take minutes: slow twins at length, robustness, exact search",
+    ),
+    (
+        "verdicts",
+        "all published claims at full effort have the verdicts on record",
+    ),
+    (
+        "recordings",
+        "every recording that ships agrees, and is searched dispatch by dispatch",
+    ),
+    (
+        "fuzz",
+        "no reader of foreign bytes panics, ten minutes each",
+    ),
+];
+
+/// Runs the steps called `names`, or all of them when there are none; `false` when one fails.
+///
+/// # Errors
+/// No step has such a name, or one could not be started.
+pub fn run(root: &Path, names: &[String]) -> Result<bool> {
+    let known = |name: &String| STEPS.iter().any(|(step, _)| step == name);
+    if let Some(name) = names.iter().find(|name| !known(name)) {
+        let all: Vec<&str> = STEPS.iter().map(|(name, _)| *name).collect();
+        bail!("nightly has no step \"{name}\"; it has {}", all.join(", "));
+    }
+    let wanted = |name: &str| names.is_empty() || names.iter().any(|other| other == name);
+    let mut steps = Vec::new();
+    for (name, about) in STEPS.into_iter().filter(|(name, _)| wanted(name)) {
+        match name {
+            "gate" => steps.push(Step::own(name, about, |root| {
+                test::run(root).map(Done::Checked)
+            })),
+            "long" => steps.push(Step::tests(
+                name,
+                about,
+                "test --release --workspace --no-fail-fast --lib --bins --tests -- --ignored",
+                &[],
+            )),
+            "verdicts" => steps.push(Step::own(name, about, figures::run)),
+            "recordings" => steps.push(Step::own(name, about, recordings)),
+            "fuzz" => steps.extend(fuzzers(root)?),
+            _ => unreachable!("STEPS has no other"),
+        }
+    }
+    steps::run(root, steps)
+}
+
+/// Both judgements of the recordings.
+fn recordings(root: &Path) -> Result<Done> {
+    build(root)?;
+    let program = docs::release_folder(root).join("domio");
+    for more in [&[][..], &["--exact"][..]] {
+        let mut command = Command::new(&program);
+        command.args(["validate", "testdata/xen-traces"]).args(more);
+        if !succeeds(root, &mut command)? {
+            return Ok(Done::Checked(false));
+        }
+    }
+    Ok(Done::Checked(true))
+}
+
+/// Builds the command line.
+pub fn build(root: &Path) -> Result<()> {
+    let args = ["build", "--release", "--package", "domio"].map(str::to_owned);
+    if !succeeds(root, &mut cargo_command(&args))? {
+        bail!("the command line does not build");
+    }
+    Ok(())
+}
+
+/// A step for each fuzzer in `fuzz/fuzz_targets`.
+fn fuzzers(root: &Path) -> Result<Vec<Step>> {
+    let folder = root.join("fuzz/fuzz_targets");
+    let entries = folder.read_dir().context("cannot list the fuzzers")?;
+    let mut targets = Vec::new();
+    for entry in entries {
+        let name = entry?.file_name().to_string_lossy().into_owned();
+        targets.extend(name.strip_suffix(".rs").map(str::to_owned));
+    }
+    targets.sort();
+    let step = |target: String| {
+        let about = "no input makes a reader panic";
+        Step::own("fuzz", about, move |root| fuzz(root, &target))
+    };
+    Ok(targets.into_iter().map(step).collect())
+}
+
+fn fuzz(root: &Path, target: &str) -> Result<Done> {
+    // The fuzzers need the compiler's nightly release, whatever this program was built with.
+    let fuzzer = || {
+        let mut command = Command::new("cargo");
+        command.env_remove("CARGO").env_remove("RUSTUP_TOOLCHAIN");
+        command.args(["+nightly", "fuzz"]).current_dir(root);
+        command
+    };
+    let there = fuzzer()
+        .arg("--version")
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status();
+    if !there.is_ok_and(|status| status.success()) {
+        let how = "rustup toolchain install nightly, then cargo install cargo-fuzz";
+        return Ok(Done::LeftOut(format!(
+            "{target}: no cargo-fuzz here; {how}"
+        )));
+    }
+    let time = format!("-max_total_time={FUZZ_SECONDS}");
+    let passed = succeeds(root, fuzzer().args(["run", target, "--", &time]))?;
+    Ok(Done::Told(passed, format!("{target}, {FUZZ_SECONDS} s")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_step_that_is_not_there_is_refused() {
+        let error = run(Path::new("."), &["fuzzy".to_owned()]).unwrap_err();
+        assert!(error.to_string().contains("it has gate, long"), "{error}");
+    }
+
+    #[test]
+    fn each_fuzzer_has_a_step() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+        let listed = fuzzers(root).unwrap().len();
+        let manifest = std::fs::read_to_string(root.join("fuzz/Cargo.toml")).unwrap();
+        assert_eq!(listed, manifest.matches("[[bin]]").count());
+        assert!(listed > 0);
+    }
+}
