@@ -57,6 +57,59 @@ pub fn with_interval(mean: f64, half_width: Option<f64>) -> String {
     }
 }
 
+/// Units of time, from the shortest, and how many nanoseconds each has.
+const TIMES: [(&str, f64); 4] = [("ns", 1.0), ("us", 1e3), ("ms", 1e6), ("s", 1e9)];
+
+/// A figure in `unit` with the unit behind it. A time is shown in the unit that makes the figure a
+/// short one: 59681 us are "59.68 ms".
+pub fn scaled(mean: f64, half_width: Option<f64>, unit: &str) -> String {
+    let Some((_, base)) = TIMES.iter().find(|(name, _)| *name == unit) else {
+        return with_unit(&with_interval(mean, half_width), unit);
+    };
+    let ns = mean.abs() * base;
+    // Zero has no size: it keeps its unit.
+    let fitting = TIMES.iter().rev().find(|(_, size)| ns >= *size);
+    let (name, size) = match ns == 0.0 {
+        true => (unit, *base),
+        false => fitting.copied().unwrap_or(TIMES[0]),
+    };
+    let factor = base / size;
+    let figures = with_interval(mean * factor, half_width.map(|half| half * factor));
+    with_unit(&figures, name)
+}
+
+/// The estimate as a cell of a column whose head is [`head`]: a time has its own unit, for other
+/// figures the head says the unit.
+pub fn cell(estimate: &Estimate, unit: &str) -> String {
+    match is_time(unit) {
+        true => scaled(estimate.mean, estimate.half_width(), unit),
+        false => self::estimate(estimate),
+    }
+}
+
+/// The head of a column of such cells, with the unit below unless cells have their own.
+pub fn head(title: &str, unit: &str) -> String {
+    match is_time(unit) {
+        true => title.replacen(", ", ",\n", 1),
+        false => two_lines(title, unit),
+    }
+}
+
+fn is_time(unit: &str) -> bool {
+    TIMES.iter().any(|(name, _)| *name == unit)
+}
+
+/// What a figure is worth that starts like those of this module, with times in nanoseconds; `None`
+/// when `text` starts with no number.
+pub fn value(text: &str) -> Option<f64> {
+    let mut words = text.split_whitespace();
+    let number: f64 = words.next()?.parse().ok()?;
+    let unit = TIMES
+        .iter()
+        .find(|(name, _)| text.ends_with(&format!(" {name}")));
+    Some(number * unit.map_or(1.0, |(_, ns)| *ns))
+}
+
 /// What was measured for a claim, with its interval and its unit.
 pub fn measured(measured: &Measured, ci95: Option<[f64; 2]>, unit: &str) -> String {
     let figures = match measured {
@@ -147,6 +200,31 @@ mod tests {
         ] {
             assert_eq!(with_interval(mean, half), text);
         }
+    }
+
+    #[test]
+    fn times_have_the_unit_that_fits() {
+        for (mean, half, unit, text) in [
+            (59_681.0, None, "us", "59.68 ms"),
+            (59_681.0, Some(310.0), "us", "59.7 ± 0.3 ms"),
+            (36.6, Some(1.2), "s", "36.6 ± 1.2 s"),
+            (0.27, None, "ms", "270 us"),
+            (999.0, None, "us", "999 us"),
+            (1_000.0, None, "us", "1 ms"),
+            (0.0, None, "us", "0 us"),
+            (0.4, None, "ns", "0.4 ns"),
+            (14.29, Some(0.03), "%", "14.29 ± 0.03 %"),
+        ] {
+            assert_eq!(scaled(mean, half, unit), text);
+        }
+    }
+
+    #[test]
+    fn what_is_shown_can_be_compared() {
+        assert_eq!(value("59.7 ± 0.3 ms"), Some(59.7e6));
+        assert_eq!(value("14.29 ± 0.03"), Some(14.29));
+        assert_eq!(value("-"), None);
+        assert!(value("1.2 s") > value("812 us"));
     }
 
     #[test]

@@ -13,6 +13,7 @@ use clap::builder::{
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::Shell;
 use domio_lab::Effort;
+use domio_report::text::Sort;
 use std::path::PathBuf;
 
 /// A laboratory for scheduling virtual machines.
@@ -67,6 +68,18 @@ pub struct Global {
     /// Show no progress bars; they appear only on a terminal anyway
     #[arg(long, global = true, help_heading = GLOBAL_OPTIONS)]
     pub no_progress: bool,
+    /// Columns of tables to show, by words of their titles: "share,wake 95"
+    #[arg(
+        long,
+        global = true,
+        value_name = "TITLE",
+        value_delimiter = ',',
+        help_heading = GLOBAL_OPTIONS
+    )]
+    pub columns: Vec<String>,
+    /// Sort rows of tables by a column, the largest first; TITLE:asc for the smallest
+    #[arg(long, global = true, value_name = "TITLE", help_heading = GLOBAL_OPTIONS)]
+    pub sort: Option<Sort>,
 }
 
 /// When to do something that suits people more than programs.

@@ -19,6 +19,7 @@ use std::process::ExitCode;
 fn main() -> ExitCode {
     let cli = Cli::parse();
     out::set_colour(cli.global.color);
+    out::set_view(&cli.global);
     out::exit_code(run(&cli))
 }
 

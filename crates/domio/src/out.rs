@@ -1,9 +1,11 @@
 //! Standard output, colours and the exit status.
 
-use crate::args::When;
+use crate::args::{Global, When};
 use anyhow::Context;
+use domio_report::text::View;
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
+use std::sync::OnceLock;
 
 const WRITING: &str = "cannot write to standard output";
 
@@ -83,8 +85,31 @@ pub fn message(text: &str) {
     let _ = writeln!(out, "{text}");
 }
 
-/// Width of the terminal that standard output is; `None` when it is none, and lines stay whole.
-pub fn width() -> Option<u16> {
+static VIEW: OnceLock<View> = OnceLock::new();
+
+/// Applies `--columns` and `--sort` to all tables. Lines are as wide as the environment variable
+/// COLUMNS says, or else the terminal; what goes to a file or a program is as wide as tables get.
+pub fn set_view(global: &Global) {
+    let width = columns().or_else(terminal).unwrap_or(View::WIDEST);
+    let view = View {
+        columns: global.columns.clone(),
+        sort: global.sort.clone(),
+        ..View::of_width(width)
+    };
+    // Only the first call counts, and there is only one.
+    let _ = VIEW.set(view);
+}
+
+/// How tables are shown.
+pub fn view() -> &'static View {
+    VIEW.get_or_init(View::default)
+}
+
+fn columns() -> Option<u16> {
+    std::env::var("COLUMNS").ok()?.trim().parse().ok()
+}
+
+fn terminal() -> Option<u16> {
     if !io::stdout().is_terminal() {
         return None;
     }

@@ -577,3 +577,45 @@ fn validate_prints_recorded_beside_simulated() {
         .code(2)
         .stderr(contains("trace.bin"));
 }
+
+/// Lines fit into what COLUMNS says, and a table says what it had no room for.
+#[test]
+fn tables_fit_their_width() {
+    let folder = folder();
+    let run = |columns: &str, more: &[&str]| {
+        let run = domio(&folder)
+            .args(["run", "small-host", "--set", "run.duration_s=1"])
+            .args(more)
+            .env("COLUMNS", columns)
+            .assert()
+            .success();
+        String::from_utf8(run.get_output().stdout.clone()).unwrap()
+    };
+    for (columns, most) in [("80", 80), ("120", 120), ("9999", 200), ("rubbish", 200)] {
+        let text = run(columns, &[]);
+        let longest = text.lines().map(|line| line.chars().count()).max();
+        assert!(longest <= Some(most), "{columns}: {text}");
+    }
+    let many = run("80", &["--replications", "2"]);
+    assert!(many.contains("no room for"), "{many}");
+    let two = run("80", &["--columns", "share,wake 95,turnaround 95"]);
+    let head = two.lines().next().unwrap();
+    assert!(
+        head.contains("share") && !head.contains("switches"),
+        "{two}"
+    );
+    assert!(two.contains("95 %") && !two.contains("99 %"), "{two}");
+    assert!(!two.contains("no room for"), "{two}");
+    let names = |sort: &str| {
+        let text = run("200", &["--sort", sort]);
+        let rows = text
+            .lines()
+            .skip_while(|line| !line.starts_with('─'))
+            .skip(1);
+        let rows = rows.map_while(|line| line.split_whitespace().next().map(str::to_owned));
+        rows.collect::<Vec<_>>()
+    };
+    let (most, least) = (names("share"), names("share:asc"));
+    assert!(most.len() > 2, "{most:?}");
+    assert_eq!(most, least.into_iter().rev().collect::<Vec<_>>());
+}

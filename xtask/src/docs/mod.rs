@@ -94,7 +94,7 @@ pub fn run(root: &Path, update: bool) -> Result<bool> {
     Ok(passed)
 }
 
-/// The pages whose commands are run: those next to the README and everything under `docs` and `papers`.
+/// The pages whose commands are run: those next to the README, and all under `docs` and `papers`.
 fn pages(root: &Path) -> Result<Vec<String>> {
     fn collect(root: &Path, folder: &str, deep: bool, pages: &mut Vec<String>) -> Result<()> {
         for entry in root.join(folder).read_dir()? {

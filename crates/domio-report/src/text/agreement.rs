@@ -1,20 +1,20 @@
 //! Agreement of simulated hosts with recorded traces as a table.
 
 use crate::figure;
-use crate::text::{Cell, Column, Table, Tone};
+use crate::text::{Cell, Column, Table, Tone, View};
 use domio_lab::validate::{Agreement, DomainAgreement, Pair};
 
 /// One row a domain of a recording; cells show "recorded / simulated".
-pub fn render(agreements: &[Agreement], width: Option<u16>) -> String {
+pub fn render(agreements: &[Agreement], view: &View) -> String {
     let mut table = Table::new([
         Column::words("recording").whole(),
         Column::words("domain").whole(),
         Column::words("verdict").whole(),
         Column::figures("share\n[% of one pcpu]"),
-        Column::figures("run, 50 %\n[us]"),
-        Column::figures("run, 95 %\n[us]"),
-        Column::figures("wake to run,\n50 % [us]"),
-        Column::figures("wake to run,\n95 % [us]"),
+        Column::figures("run, 50 %"),
+        Column::figures("run, 95 %"),
+        Column::figures("wake to run,\n50 %"),
+        Column::figures("wake to run,\n95 %"),
         Column::figures("switches\n[1/s]"),
     ]);
     for agreement in agreements {
@@ -30,15 +30,15 @@ pub fn render(agreements: &[Agreement], width: Option<u16>) -> String {
                 domain.name.as_str().into(),
                 verdict,
                 pair(domain.share),
-                pair(domain.run_us.p50),
-                pair(domain.run_us.p95),
-                pair(domain.wake_to_run_us.p50),
-                pair(domain.wake_to_run_us.p95),
+                times(domain.run_us.p50),
+                times(domain.run_us.p95),
+                times(domain.wake_to_run_us.p50),
+                times(domain.wake_to_run_us.p95),
                 pair(domain.switches_per_s),
             ]);
         }
     }
-    let mut text = table.render(width) + "\nEach figure: recorded / simulated.\n";
+    let mut text = table.render(view) + "\nEach figure: recorded / simulated.\n";
     for agreement in agreements {
         for domain in agreement.domains.iter().filter(|d| !d.agrees) {
             let (name, domain, figures) =
@@ -68,6 +68,13 @@ fn never_ran(domain: &DomainAgreement) -> bool {
 
 fn pair(pair: Pair) -> Cell {
     let side = |value: Option<f64>| value.map_or("-".to_owned(), figure::number);
+    format!("{} / {}", side(pair.recorded), side(pair.simulated)).into()
+}
+
+/// A pair of times in microseconds, in the unit that fits each.
+fn times(pair: Pair) -> Cell {
+    let time = |us: f64| figure::scaled(us, None, "us");
+    let side = |value: Option<f64>| value.map_or("-".to_owned(), time);
     format!("{} / {}", side(pair.recorded), side(pair.simulated)).into()
 }
 
@@ -111,7 +118,10 @@ mod tests {
             domains: vec![domain(agrees)],
             remarks: vec![],
         };
-        let text = render(&[agreement("burn7", true), agreement("cap30", false)], None);
+        let text = render(
+            &[agreement("burn7", true), agreement("cap30", false)],
+            &View::default(),
+        );
         assert!(
             text.contains("14.2 / 20") && text.contains("- / -"),
             "{text}"
@@ -126,7 +136,7 @@ mod tests {
             reason: Some("no record".into()),
             ..domain(true)
         });
-        let text = render(&[open], None);
+        let text = render(&[open], &View::default());
         let row = text.lines().find(|l| l.contains("ghost")).unwrap_or("");
         assert!(
             row.contains("never ran") && !row.contains("agrees"),

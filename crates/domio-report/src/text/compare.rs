@@ -1,21 +1,22 @@
 //! A comparison of policies as a table.
 
 use crate::figure;
-use crate::text::{Cell, Column, Table, Tone};
+use crate::text::{Cell, Column, Table, Tone, View};
 use domio_lab::compare::{Comparison, Metric};
 
 /// One row a policy, one column a metric, each cell a mean with its interval. A cell that differs
 /// from the first row beyond the 95 % interval ends in "+" when it is better and "-" when worse.
-pub fn render(comparison: &Comparison, width: Option<u16>) -> String {
-    let title = |m: &Metric| figure::two_lines(&m.title, &m.unit);
+pub fn render(comparison: &Comparison, view: &View) -> String {
+    let title = |m: &Metric| figure::head(&m.title, &m.unit);
     let metrics = comparison.metrics.iter();
     let columns = metrics.map(|m| Column::figures(title(m)));
     let mut table = Table::new([Column::words("policy").whole()].into_iter().chain(columns));
     for row in &comparison.rows {
-        let cells = row.cells.iter().map(|cell| match cell {
+        let cells = row.cells.iter().zip(&comparison.metrics);
+        let cells = cells.map(|(cell, metric)| match cell {
             None => Cell::new("-", Tone::Dim),
             Some(cell) => {
-                let text = figure::estimate(&cell.estimate);
+                let text = figure::cell(&cell.estimate, &metric.unit);
                 match cell.better_than_first {
                     // The blank keeps the figures of a column in line.
                     None => Cell::new(format!("{text}  "), Tone::Plain),
@@ -30,7 +31,7 @@ pub fn render(comparison: &Comparison, width: Option<u16>) -> String {
                 .chain(cells),
         );
     }
-    table.render(width)
+    table.render(view)
 }
 
 #[cfg(test)]
@@ -56,9 +57,9 @@ mod tests {
                 ("rtds".into(), Vec::new()),
             ],
         );
-        let text = render(&comparison, None);
-        assert!(text.contains("wake to run") && text.contains("[ms]"));
-        assert!(text.contains("1.5 ± 1.4 +"), "{text}");
-        assert!(!text.contains("5.5 ± 1.2 +") && text.contains("5.5 ± 1.2"));
+        let text = render(&comparison, &View::default());
+        assert!(text.contains("wake to run") && !text.contains("[ms]"));
+        assert!(text.contains("1.5 ± 1.4 ms +"), "{text}");
+        assert!(!text.contains("5.5 ± 1.2 ms +") && text.contains("5.5 ± 1.2"));
     }
 }

@@ -1,14 +1,14 @@
 //! The domains of a simulated host, with intervals over replications.
 
 use crate::figure;
-use crate::text::{Cell, Column, Table, Tone};
+use crate::text::{Cell, Column, Table, Tone, View};
 use domio_lab::measure::{self, Group, MEASURES, Measure};
 use domio_lab::{Estimate, Sample};
 
 /// One row a domain, one column a measure that any of `domains` has; further tables for jobs and
 /// networks, of those domains that have any. Then Jain's index of the shares, and where packets
 /// were dropped, if any were.
-pub fn render(domains: &[String], samples: &[Sample], width: Option<u16>) -> String {
+pub fn render(domains: &[String], samples: &[Sample], view: &View) -> String {
     let mut tables: Vec<String> = Vec::new();
     for group in Group::ALL {
         let has = |m: &&Measure| domains.iter().any(|d| estimate(samples, d, m).is_some());
@@ -19,7 +19,7 @@ pub fn render(domains: &[String], samples: &[Sample], width: Option<u16>) -> Str
             concerned.retain(|d| measures.iter().any(|m| estimate(samples, d, m).is_some()));
         }
         if group == Group::Processor || !concerned.is_empty() {
-            tables.push(table(&concerned, samples, &measures).render(width));
+            tables.push(table(&concerned, samples, &measures).render(view));
         }
     }
     let index = measure::jain(samples, domains).map(|index| {
@@ -35,7 +35,7 @@ pub fn render(domains: &[String], samples: &[Sample], width: Option<u16>) -> Str
         dropped.row([place.into(), figure::estimate(&packets).into()]);
     }
     if !dropped.is_empty() {
-        tables.push(dropped.render(width));
+        tables.push(dropped.render(view));
     }
     tables.join("\n")
 }
@@ -43,11 +43,11 @@ pub fn render(domains: &[String], samples: &[Sample], width: Option<u16>) -> Str
 fn table(domains: &[String], samples: &[Sample], measures: &[&Measure]) -> Table {
     let columns = measures
         .iter()
-        .map(|m| Column::figures(figure::two_lines(m.title, m.unit)));
+        .map(|m| Column::figures(figure::head(m.title, m.unit)));
     let mut table = Table::new([Column::words("domain").whole()].into_iter().chain(columns));
     for domain in domains {
         let cells = measures.iter().map(|m| match estimate(samples, domain, m) {
-            Some(estimate) => figure::estimate(&estimate).into(),
+            Some(estimate) => figure::cell(&estimate, m.unit).into(),
             None => Cell::new("-", Tone::Dim),
         });
         table.row([Cell::new(domain, Tone::Strong)].into_iter().chain(cells));
@@ -69,7 +69,7 @@ mod tests {
     #[test]
     fn measures_that_nobody_has_are_no_columns() {
         let samples = [14.1, 14.3].map(|v| Sample::new().with("g1.share_pct", v));
-        let text = render(&["g1".into(), "g2".into()], &samples, None);
+        let text = render(&["g1".into(), "g2".into()], &samples, &View::default());
         assert!(
             text.contains("share") && text.contains("14.2 ± 1.3"),
             "{text}"
@@ -81,7 +81,7 @@ mod tests {
     fn only_domains_with_a_network_are_in_its_table() {
         let sample = Sample::new().with("g1.share_pct", 20.0);
         let samples = [sample.with("g2.share_pct", 80.0).with("g2.net_mbps", 94.1)];
-        let text = render(&["g1".into(), "g2".into()], &samples, None);
+        let text = render(&["g1".into(), "g2".into()], &samples, &View::default());
         let (processors, networks) = text.split_once("\n\n").expect("two tables");
         assert!(processors.contains("g1") && !processors.contains("delivered"));
         assert!(networks.contains("delivered") && networks.contains("94.1"));

@@ -1,16 +1,16 @@
 //! For whom driver domains worked, as tables.
 
 use crate::figure;
-use crate::text::{Cell, Column, Table, Tone};
+use crate::text::{Cell, Column, Table, Tone, View};
 use domio_lab::Estimate;
 use domio_lab::driver_work::DriverFigures;
 
 /// A table for each driver domain, of those that it worked for, nobody and the sum; nothing without
 /// any. `measured_ms` is the length of the measured time.
-pub fn render(drivers: &[DriverFigures], measured_ms: f64, width: Option<u16>) -> String {
+pub fn render(drivers: &[DriverFigures], measured_ms: f64, view: &View) -> String {
     let one = |figures: &DriverFigures| {
         let title = format!("Work of {} for others:", figures.driver);
-        format!("{title}\n\n{}", table(figures, measured_ms).render(width))
+        format!("{title}\n\n{}", table(figures, measured_ms).render(view))
     };
     drivers.iter().map(one).collect::<Vec<_>>().join("\n")
 }
@@ -19,14 +19,14 @@ fn table(figures: &DriverFigures, measured_ms: f64) -> Table {
     let mut table = Table::new([
         Column::words("for").whole(),
         Column::figures("share\n[% of one pcpu]"),
-        Column::figures("time\n[ms]"),
+        Column::figures("time"),
     ]);
     for (name, ms) in figures.rows() {
         let percent = scaled(ms, 100.0 / measured_ms);
         table.row([
             Cell::new(name, Tone::Strong),
             figure::estimate(&percent).into(),
-            figure::estimate(ms).into(),
+            figure::cell(ms, "ms").into(),
         ]);
     }
     table
@@ -56,7 +56,11 @@ mod tests {
             done_for: vec![("web".into(), estimate(&[400.0, 420.0]))],
             nobody: estimate(&[200.0, 180.0]),
         };
-        let text = plain(&render(std::slice::from_ref(&driver), 2_000.0, None));
+        let text = plain(&render(
+            std::slice::from_ref(&driver),
+            2_000.0,
+            &View::default(),
+        ));
         let lines: Vec<Vec<&str>> = text
             .lines()
             .map(|line| line.split_whitespace().collect())
@@ -64,11 +68,11 @@ mod tests {
         assert!(text.starts_with("Work of Domain-0 for others:\n\n"));
         // Two values 20 apart are known to 12.706 times a half of that.
         let of = |name: &str| lines.iter().find(|l| l.first() == Some(&name)).unwrap();
-        assert_eq!(of("web")[1..], ["20", "±", "6", "410", "±", "127"]);
-        assert_eq!(of("nobody")[1..], ["10", "±", "6", "190", "±", "127"]);
-        assert_eq!(of("busy")[1..], ["30", "±", "0", "600", "±", "0"]);
-        let two = render(&[driver.clone(), driver], 2_000.0, None);
+        assert_eq!(of("web")[1..], ["20", "±", "6", "410", "±", "127", "ms"]);
+        assert_eq!(of("nobody")[1..], ["10", "±", "6", "190", "±", "127", "ms"]);
+        assert_eq!(of("busy")[1..], ["30", "±", "0", "600", "±", "0", "ms"]);
+        let two = render(&[driver.clone(), driver], 2_000.0, &View::default());
         assert_eq!(two.matches("Work of").count(), 2);
-        assert_eq!(render(&[], 2_000.0, None), "");
+        assert_eq!(render(&[], 2_000.0, &View::default()), "");
     }
 }

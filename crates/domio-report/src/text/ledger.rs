@@ -1,7 +1,7 @@
 //! The claims ledger as a table: one line a claim, of at most [`WIDTH`] columns.
 
 use crate::figure;
-use crate::text::{Cell, Column, Table, Tone};
+use crate::text::{Cell, Column, Table, Tone, View};
 use domio_lab::ledger::{Check, Entry, Finding, Ledger, Measured, Summary, Verdict};
 use std::collections::BTreeMap;
 
@@ -19,8 +19,8 @@ pub fn render(ledger: &Ledger, all: bool) -> String {
         Column::words("decisive figure").whole(),
     ]);
     let ids = ledger.entries.iter().map(|e| e.claim.id.len()).max();
-    // Between columns are two spaces.
-    let used = ids.unwrap_or(0).max(5) + "not-implemented".len() + "100 of 100".len() + 3 * 2;
+    // Between columns are three spaces, and one is behind the last.
+    let used = ids.unwrap_or(0).max(5) + "not-implemented".len() + "100 of 100".len() + 3 * 3 + 1;
     let room = WIDTH.saturating_sub(used);
     let open = |entry: &&Entry| entry.finding.verdict == Verdict::NotImplemented;
     for entry in ledger.entries.iter().filter(|e| all || !open(e)) {
@@ -34,7 +34,7 @@ pub fn render(ledger: &Ledger, all: bool) -> String {
     }
     let mut text = String::new();
     if !table.is_empty() {
-        text = table.render(None);
+        text = table.render(&View::of_width(WIDTH as u16));
         text.push('\n');
     }
     text += &summary(ledger.summary());

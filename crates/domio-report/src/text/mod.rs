@@ -7,6 +7,8 @@ pub mod driver_work;
 pub mod ledger;
 pub mod summary;
 pub mod table;
+pub mod view;
 pub mod waits;
 
 pub use table::{Cell, Column, Table, Tone};
+pub use view::{Sort, View};

@@ -1,45 +1,41 @@
 //! The summary of one trace as tables.
 
 use crate::figure;
-use crate::text::{Cell, Column, Table, Tone};
+use crate::text::{Cell, Column, Table, Tone, View};
 use domio_core::DomainId;
 use domio_meter::{AccountJson, DomainJson, DriverSumsJson, JobsJson, NetworkJson, SummaryJson};
 
 /// Domains, pcpus and what the trace covers. `name` gives the name of a domain, where one is known.
-pub fn render(
-    summary: &SummaryJson,
-    name: impl Fn(u16) -> Option<String>,
-    width: Option<u16>,
-) -> String {
+pub fn render(summary: &SummaryJson, name: impl Fn(u16) -> Option<String>, view: &View) -> String {
     let real = |id: u16| id != DomainId::IDLE.0;
     let heads = [
         "running\n[% of one pcpu]",
         "runnable\n[% of time]",
         "runs\n[1/s]",
-        "run, 50 %\n[us]",
-        "run, 95 %\n[us]",
-        "wake to run,\n50 % [us]",
-        "wake to run,\n95 % [us]",
+        "run, 50 %",
+        "run, 95 %",
+        "wake to run,\n50 %",
+        "wake to run,\n95 %",
     ];
     let domains = per_domain(summary, &name, heads, |d| {
         real(d.id).then(|| figures(summary, &d.account))
     });
     let heads = [
         "jobs\ndone",
-        "turnaround,\nmean [us]",
-        "turnaround,\n50 % [us]",
-        "turnaround,\n95 % [us]",
-        "turnaround,\n99 % [us]",
+        "turnaround,\nmean",
+        "turnaround,\n50 %",
+        "turnaround,\n95 %",
+        "turnaround,\n99 %",
     ];
     let jobs = per_domain(summary, &name, heads, |d| d.jobs.as_ref().map(job_figures));
     let heads = [
         "delivered\n[Mb/s]",
         "pings\nanswered",
-        "round trip,\nmean [us]",
-        "round trip,\nsd [us]",
-        "round trip,\n50 % [us]",
-        "round trip,\n95 % [us]",
-        "round trip,\n99 % [us]",
+        "round trip,\nmean",
+        "round trip,\nsd",
+        "round trip,\n50 %",
+        "round trip,\n95 %",
+        "round trip,\n99 %",
     ];
     let networks = per_domain(summary, &name, heads, |d| {
         d.network.as_ref().map(network_figures)
@@ -58,7 +54,7 @@ pub fn render(
     }
     let if_any = |table: &Table| match table.is_empty() {
         true => String::new(),
-        false => format!("{}\n", table.render(width)),
+        false => format!("{}\n", table.render(view)),
     };
     let (jobs, networks) = (if_any(&jobs), if_any(&networks));
     let work: String = summary
@@ -66,7 +62,7 @@ pub fn render(
         .iter()
         .fold(String::new(), |text, work| {
             let driver = title(work.driver, &name);
-            let table = driver_work(summary, work, &name).render(width);
+            let table = driver_work(summary, work, &name).render(view);
             text + &format!("Work of {driver} for others:\n\n{table}\n")
         });
     let jain = match summary.jain {
@@ -82,8 +78,8 @@ pub fn render(
     };
     format!(
         "{}\n{jain}{jobs}{networks}{work}{}\n{} records in {} s{lost}\n",
-        domains.render(width),
-        pcpus.render(width),
+        domains.render(view),
+        pcpus.render(view),
         summary.records,
         figure::number(summary.seconds)
     )
@@ -116,14 +112,14 @@ fn driver_work(
     let mut table = Table::new([
         Column::words("for").whole(),
         Column::figures("share\n[% of one pcpu]"),
-        Column::figures("time\n[ms]"),
+        Column::figures("time"),
     ]);
     let others = work.for_ns.iter().map(|(id, ns)| (title(*id, name), *ns));
     let rest = [("nobody", work.nobody_ns), ("busy", work.busy_ns)];
     for (name, ns) in others.chain(rest.map(|(name, ns)| (name.to_owned(), ns))) {
-        let ms = figure::number(ns as f64 / 1e6);
+        let time = figure::scaled(ns as f64, None, "ns");
         let percent = percent(summary, ns);
-        table.row([Cell::new(name, Tone::Strong), percent.into(), ms.into()]);
+        table.row([Cell::new(name, Tone::Strong), percent.into(), time.into()]);
     }
     table
 }
@@ -145,7 +141,7 @@ fn percent(summary: &SummaryJson, ns: u64) -> String {
 }
 
 fn us(value: Option<f64>) -> String {
-    value.map_or("-".to_owned(), figure::number)
+    value.map_or("-".to_owned(), |us| figure::scaled(us, None, "us"))
 }
 
 fn job_figures(jobs: &JobsJson) -> [String; 5] {
@@ -202,7 +198,11 @@ mod tests {
         change(30, idle, Runstate::Runnable, Runstate::Running);
         change(100, idle, Runstate::Running, Runstate::Runnable);
         let mut summary = SummaryJson::new(&meter.finish(), 1_000_000_000);
-        let text = render(&summary, |id| (id == 3).then(|| "web".into()), None);
+        let text = render(
+            &summary,
+            |id| (id == 3).then(|| "web".into()),
+            &View::default(),
+        );
         assert!(text.contains("d3 web") && text.contains("30.00"), "{text}");
         assert!(!text.contains("idle"));
         assert!(text.ends_with("4 records in 0.1 s\n"), "{text}");
@@ -216,14 +216,18 @@ mod tests {
         let text = plain(&render(
             &summary,
             |id| (id == 3).then(|| "web".into()),
-            None,
+            &View::default(),
         ));
         let (_, work) = text.split_once("\nWork of d0 for others:\n\n").unwrap();
         let rows: Vec<String> = work
             .lines()
             .map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "))
             .collect();
-        for row in ["d3 web 20.50 20.5", "nobody 9.50 9.5", "busy 30.00 30"] {
+        for row in [
+            "d3 web 20.50 20.5 ms",
+            "nobody 9.50 9.5 ms",
+            "busy 30.00 30 ms",
+        ] {
             assert!(rows.iter().any(|r| r == row), "{row}: {text}");
         }
     }

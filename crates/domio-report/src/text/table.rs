@@ -4,6 +4,8 @@
 //! them (the `anstream` crate) when the output is not a terminal or colour is not wanted; no tone
 //! carries a meaning that the text lacks.
 
+use crate::figure;
+use crate::text::view::{Sort, View, names, plain_title};
 use comfy_table::{
     Attribute, CellAlignment, Color, ColumnConstraint, ContentArrangement, LineStyle, TableStyle,
 };
@@ -11,6 +13,9 @@ use comfy_table::{
 /// A line under the header and nothing else: the rest is noise, also for screen readers.
 const STYLE: TableStyle =
     TableStyle::new().header_separator(LineStyle::none().fill('─').junction('─'));
+
+/// Characters that a column of words needs to be read.
+const NARROW: usize = 16;
 
 /// How a cell stands out.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -118,20 +123,127 @@ impl Table {
         self.rows.is_empty()
     }
 
-    /// The table as text that ends in a newline. Columns of words wrap so that lines fit into
-    /// `width` characters; without a width nothing wraps.
-    pub fn render(&self, width: Option<u16>) -> String {
+    /// The table as text that ends in a newline, as `view` asks for. Columns of words wrap. Columns
+    /// of figures that have no room are left out from the right, and a line below the table names
+    /// them. No line is longer than the view is wide.
+    pub fn render(&self, view: &View) -> String {
+        let mut shown = self.clone();
+        let unknown = shown.choose(&view.columns);
+        if let Some(sort) = &view.sort {
+            shown.sort(sort);
+        }
+        let left_out = shown.fit(view.width.into());
+        let mut text = shown.drawn(view.width);
+        let mut notice = |told: String| text += &folded(&told, view.width.into());
+        if unknown {
+            let titles: Vec<String> = self.titles().skip(1).collect();
+            notice(format!("no such column; there are {}", titles.join("; ")));
+        }
+        if !left_out.is_empty() {
+            let titles = left_out.join("; ");
+            notice(format!(
+                "no room for {titles}: widen the terminal, or choose with --columns"
+            ));
+        }
+        text
+    }
+
+    fn titles(&self) -> impl Iterator<Item = String> {
+        self.columns.iter().map(|column| plain_title(&column.title))
+    }
+
+    /// Keeps the first column and those that `asked` names. Keeps all of them and returns true when
+    /// none is named.
+    fn choose(&mut self, asked: &[String]) -> bool {
+        let wanted = |column: &Column| asked.iter().any(|part| names(part, &column.title));
+        if asked.is_empty() || !self.columns.iter().any(wanted) {
+            return !asked.is_empty();
+        }
+        for index in (1..self.columns.len()).rev() {
+            if !wanted(&self.columns[index]) {
+                self.remove(index);
+            }
+        }
+        false
+    }
+
+    /// Sorts rows, where there is such a column. Rows without a figure come last.
+    fn sort(&mut self, sort: &Sort) {
+        let found = self
+            .columns
+            .iter()
+            .position(|c| names(&sort.column, &c.title));
+        let Some(index) = found else {
+            return;
+        };
+        let figures = self.columns[index].right;
+        self.rows.sort_by(|a, b| {
+            let (a, b) = (&a[index].text, &b[index].text);
+            let order = match figures {
+                true => match (figure::value(a), figure::value(b)) {
+                    (Some(a), Some(b)) => a.total_cmp(&b),
+                    (a, b) => return b.is_some().cmp(&a.is_some()),
+                },
+                false => a.cmp(b),
+            };
+            match sort.descending {
+                true => order.reverse(),
+                false => order,
+            }
+        });
+    }
+
+    /// Removes columns from the right until lines of `width` characters have room for the rest, and
+    /// returns the titles of those that went.
+    fn fit(&mut self, width: usize) -> Vec<String> {
+        let mut left_out = Vec::new();
+        while self.columns.len() > 1 && self.least_width() > width {
+            let figures = self.columns.iter().rposition(|column| column.right);
+            let index = figures.filter(|i| *i > 0).unwrap_or(self.columns.len() - 1);
+            left_out.push(plain_title(&self.columns[index].title));
+            self.remove(index);
+        }
+        if self.least_width() > width {
+            self.columns
+                .iter_mut()
+                .for_each(|column| column.whole = false);
+        }
+        left_out.reverse();
+        left_out
+    }
+
+    fn remove(&mut self, index: usize) {
+        self.columns.remove(index);
+        for row in &mut self.rows {
+            row.remove(index);
+        }
+    }
+
+    /// Characters of a line when columns of words are as narrow as can still be read.
+    fn least_width(&self) -> usize {
+        let columns = self.columns.iter().enumerate().map(|(index, column)| {
+            let cells = self.rows.iter().map(|row| row[index].text.as_str());
+            let texts = cells.chain([column.title.as_str()]);
+            let lines = texts.flat_map(str::lines).map(|line| line.chars().count());
+            let widest = lines.max().unwrap_or(0);
+            // A blank on each side, and one where a line between columns would be.
+            match column.whole {
+                true => widest + 3,
+                false => widest.min(NARROW) + 3,
+            }
+        });
+        columns.sum::<usize>().saturating_sub(2)
+    }
+
+    fn drawn(&self, width: u16) -> String {
         let mut table = comfy_table::Table::new();
         table.load_style(STYLE);
         // Without both calls the library asks the real terminal, and the text depends on it.
         table.force_no_tty().enforce_styling();
         table.style_text_only();
-        match width {
-            Some(width) => table
-                .set_content_arrangement(ContentArrangement::Dynamic)
-                .set_width(width),
-            None => table.set_content_arrangement(ContentArrangement::Disabled),
-        };
+        table
+            .set_content_arrangement(ContentArrangement::Dynamic)
+            .set_width(width);
         table.set_header(
             self.columns
                 .iter()
@@ -156,6 +268,20 @@ impl Table {
         let lines = text.lines().map(str::trim_end);
         lines.flat_map(|line| [line, "\n"]).collect()
     }
+}
+
+/// `text` in lines of up to `width` characters, broken at blanks.
+fn folded(text: &str, width: usize) -> String {
+    let mut lines = vec![String::new()];
+    for word in text.split(' ') {
+        let last = lines.last_mut().expect("there is one");
+        match last.is_empty() || last.chars().count() + 1 + word.chars().count() <= width {
+            true if last.is_empty() => last.push_str(word),
+            true => *last = format!("{last} {word}"),
+            false => lines.push(word.to_owned()),
+        }
+    }
+    lines.join("\n") + "\n"
 }
 
 fn styled(cell: &Cell) -> comfy_table::Cell {
@@ -202,26 +328,111 @@ pub(crate) mod tests {
 
     #[test]
     fn figures_are_right_aligned_and_tones_are_codes() {
-        let text = table().render(None);
+        let text = table().render(&View::default());
         assert!(text.contains('\u{1b}'));
         insta::assert_snapshot!(plain(&text));
     }
 
     #[test]
     fn words_wrap_and_figures_do_not() {
-        let text = plain(&table().render(Some(50)));
+        let mut long = table();
+        let remark = "the head of the queue runs for one slice, then joins the tail ".repeat(2);
+        long.row(["null".into(), "1".into(), remark.into()]);
+        let text = plain(&long.render(&View::of_width(80)));
         assert!(
-            text.lines().all(|line| line.chars().count() <= 50),
+            text.lines().all(|line| line.chars().count() <= 80),
             "{text}"
         );
         assert!(text.contains("14.29 ± 0.03"));
-        assert!(text.lines().count() > 4);
+        assert!(text.lines().count() > 5);
+    }
+
+    /// A domain and thirty columns of figures, the titles of which say their number.
+    fn wide() -> Table {
+        let columns = (0..30).map(|i| Column::figures(format!("latency {i:02}\n[ms]")));
+        let mut table = Table::new([Column::words("domain").whole()].into_iter().chain(columns));
+        for (name, base) in [("web", 7.0), ("db", 12.0), ("batch", 0.5)] {
+            let figures = (0..30).map(|i| format!("{} ± 0.25", base + f64::from(i)).into());
+            table.row([name.into()].into_iter().chain(figures));
+        }
+        table
     }
 
     #[test]
-    fn no_width_is_too_small() {
-        for width in 0..20 {
-            assert!(!table().render(Some(width)).is_empty());
+    fn columns_without_room_are_named() {
+        for width in [0, 80, 97, 150, 200, u16::MAX] {
+            let view = View::of_width(width);
+            let text = plain(&wide().render(&view));
+            let longest = text.lines().map(|line| line.chars().count()).max();
+            assert!(longest <= Some(view.width.into()), "{width}: {text}");
+            assert!(text.contains("latency 00"), "{text}");
+            let text = text.replace('\n', " ");
+            assert!(
+                text.contains("no room for latency") && text.contains("29: widen"),
+                "{text}"
+            );
         }
+        let chosen = View {
+            columns: vec!["latency 29".into()],
+            ..View::of_width(80)
+        };
+        let text = plain(&wide().render(&chosen));
+        assert!(
+            text.contains("latency 29") && !text.contains("latency 28"),
+            "{text}"
+        );
+        assert!(text.contains("web") && !text.contains("no room"), "{text}");
+    }
+
+    #[test]
+    fn a_name_that_is_too_long_wraps() {
+        let mut table = Table::new([Column::words("domain").whole(), Column::figures("share")]);
+        table.row(["x".repeat(300).into(), "1".into()]);
+        let text = plain(&table.render(&View::of_width(80)));
+        assert!(
+            text.lines().all(|line| line.chars().count() <= 80),
+            "{text}"
+        );
+        assert!(text.contains("no room for share"), "{text}");
+    }
+
+    #[test]
+    fn rows_are_sorted_by_what_the_figures_are_worth() {
+        let mut table = Table::new([Column::words("domain"), Column::figures("wait")]);
+        for (name, wait) in [
+            ("a", "59.7 ms"),
+            ("b", "-"),
+            ("c", "812 us"),
+            ("d", "1.2 ± 0.1 s"),
+        ] {
+            table.row([name.into(), wait.into()]);
+        }
+        let order = |sort: &str| {
+            let view = View {
+                sort: Some(sort.parse().unwrap()),
+                ..View::default()
+            };
+            let text = plain(&table.render(&view));
+            let rows = text.lines().skip(2).map(|line| line[..1].to_owned());
+            rows.collect::<String>()
+        };
+        assert_eq!(order("wait"), "dacb");
+        assert_eq!(order("wait:asc"), "cadb");
+        assert_eq!(order("domain"), "dcba");
+        assert_eq!(order("other"), "abcd", "there is no such column here");
+    }
+
+    #[test]
+    fn a_column_that_is_not_there_is_told() {
+        let view = View {
+            columns: vec!["jitter".into()],
+            ..View::default()
+        };
+        let text = plain(&table().render(&view));
+        assert!(
+            text.ends_with("no such column; there are latency; remark\n"),
+            "{text}"
+        );
+        assert!(text.contains("14.29"), "{text}");
     }
 }

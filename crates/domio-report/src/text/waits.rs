@@ -1,12 +1,12 @@
 //! What guests and their packets wait for, as tables.
 
 use crate::figure;
-use crate::text::{self, Cell, Column, Table, Tone};
+use crate::text::{self, Cell, Column, Table, Tone, View};
 use crate::waits::{Shares, Waits};
 
 /// Three tables and a sentence for each guest with packets; without any, the table of run queues.
 /// Then a table for each driver domain that worked for others.
-pub fn render(waits: Waits<'_>, width: Option<u16>) -> String {
+pub fn render(waits: Waits<'_>, view: &View) -> String {
     let mut text = String::new();
     let packets = waits.packets();
     if !packets.is_empty() {
@@ -14,15 +14,15 @@ pub fn render(waits: Waits<'_>, width: Option<u16>) -> String {
             let mean = Waits::mean_ms(packets);
             [
                 packets.begun.to_string(),
-                mean.map_or("-".to_owned(), figure::number),
+                mean.map_or("-".to_owned(), |ms| figure::scaled(ms, None, "ms")),
             ]
         });
-        let heads = ["packets", "time of one\n[ms]"].map(str::to_owned);
+        let heads = ["packets", "time of one"].map(str::to_owned);
         let first = (&heads[..], counts.map(Vec::from).collect());
         text += "Packets, by what they waited for, in % of their time:\n\n";
-        text += &table("guest", first, &packets).render(width);
+        text += &table("guest", first, &packets).render(view);
         text += "\nPackets in run queues, by who ran meanwhile, in % of their time:\n\n";
-        text += &table("guest", Default::default(), &waits.packets_behind()).render(width);
+        text += &table("guest", Default::default(), &waits.packets_behind()).render(view);
         text += "\n";
     }
     let shares = waits.run_queues();
@@ -33,11 +33,11 @@ pub fn render(waits: Waits<'_>, width: Option<u16>) -> String {
     });
     text += "Domains in run queues, by who ran meanwhile, in % of the time:\n\n";
     let first = (&["it runs".to_owned()][..], runs.collect());
-    text += &table("domain", first, &shares).render(width);
+    text += &table("domain", first, &shares).render(view);
     let work = waits.driver_work();
     if !work.is_empty() {
         text += "\n";
-        text += &text::driver_work::render(&work, waits.elapsed_ms(), width);
+        text += &text::driver_work::render(&work, waits.elapsed_ms(), view);
     }
     for verdict in waits.verdicts() {
         text += "\n";
@@ -95,7 +95,7 @@ mod tests {
         let (mut explanation, names) = (explanation(), names());
         let render = |explanation: &Explanation| {
             let names = &names;
-            render(Waits { explanation, names }, None)
+            render(Waits { explanation, names }, &View::default())
         };
         let text = render(&explanation);
         for part in [

@@ -131,13 +131,10 @@ fn to_text(tables: &Tables, replications: u32) -> String {
     let mut text = String::new();
     for (measure, table) in &tables.measures {
         let title = figure::heading(measure.title, measure.unit);
-        text += &format!(
-            "{title}\n\n{}\n",
-            text::compare::render(table, out::width())
-        );
+        text += &format!("{title}\n\n{}\n", text::compare::render(table, out::view()));
     }
     for (driver, table) in &tables.driver_work {
-        let table = text::compare::render(table, out::width());
+        let table = text::compare::render(table, out::view());
         text += &format!("work of {driver} for others\n\n{table}\n");
     }
     text + match replications {

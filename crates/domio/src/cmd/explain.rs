@@ -112,7 +112,7 @@ impl Explained {
                 };
                 out::json(&ExplanationJson::new(&self.explanation, name))?;
             }
-            false => out::text(&text::waits::render(waits, out::width()))?,
+            false => out::text(&text::waits::render(waits, out::view()))?,
         }
         if let Some((path, output)) = report {
             let report = ReportData {

@@ -36,14 +36,14 @@ pub fn list(
     for (name, summary, source) in all {
         table.row([Cell::new(name, Tone::Strong), summary.into(), source.into()]);
     }
-    out::text(&table.render(out::width()))?;
+    out::text(&table.render(out::view()))?;
     Ok(Status::Success)
 }
 
 /// The tables of declared parameters, each with its title; without those that declare none.
 pub fn tables(all: impl IntoIterator<Item = (&'static str, Vec<&'static ParamSpec>)>) -> String {
     let declared = all.into_iter().filter(|(_, specs)| !specs.is_empty());
-    let table = |specs: &[&ParamSpec]| parameters(specs).render(out::width());
+    let table = |specs: &[&ParamSpec]| parameters(specs).render(out::view());
     declared
         .map(|(title, specs)| format!("\n{title}\n\n{}", table(&specs)))
         .collect()

@@ -237,9 +237,9 @@ fn to_text(
     samples: &[Sample],
     drivers: &[DriverFigures],
 ) -> String {
-    let width = out::width();
-    let text = text::domains::render(&names(domains), samples, width);
-    match text::driver_work::render(drivers, measured_ms(built), width) {
+    let view = out::view();
+    let text = text::domains::render(&names(domains), samples, view);
+    match text::driver_work::render(drivers, measured_ms(built), view) {
         work if work.is_empty() => text,
         work => format!("{text}\n{work}"),
     }

@@ -139,7 +139,7 @@ fn list(args: &ScenarioList) -> anyhow::Result<Status> {
     for (name, title) in titled {
         table.row([Cell::new(name, Tone::Strong), title.into()]);
     }
-    out::text(&table.render(out::width()))?;
+    out::text(&table.render(out::view()))?;
     Ok(Status::Success)
 }
 

@@ -109,7 +109,7 @@ impl Tour {
         for (measure, table) in measure::comparisons(&self.names(), &self.policies()) {
             if SHOWN.contains(&measure.key) {
                 let heading = figure::heading(measure.title, measure.unit);
-                let table = text::compare::render(&without_units(table), out::width());
+                let table = text::compare::render(&without_units(table), out::view());
                 text += &format!("{heading}\n\n{table}\n");
             }
         }

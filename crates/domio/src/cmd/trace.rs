@@ -135,7 +135,7 @@ fn summary(args: &TraceSummary, global: &Global) -> anyhow::Result<Status> {
         false => {
             let header = reader.header();
             let name = |id| header.and_then(|h| h.domain_name(id)).map(str::to_owned);
-            out::text(&text::summary::render(&summary, name, out::width()))?;
+            out::text(&text::summary::render(&summary, name, out::view()))?;
         }
     }
     Ok(Status::Success)

@@ -36,7 +36,7 @@ pub fn run(args: &Validate, global: &Global) -> anyhow::Result<Status> {
                 "traces": agreements,
                 "summary": { "agree": agree, "differ": differ },
             }))?,
-            false => out::text(&text::agreement::render(&agreements, out::width()))?,
+            false => out::text(&text::agreement::render(&agreements, out::view()))?,
         }
     }
     match agreements.len() == total {

@@ -1,0 +1,116 @@
+//! How tables are shown: how wide, which columns, in which order.
+
+/// What the reader of a table asked for.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct View {
+    /// Characters of a line, at most.
+    pub width: u16,
+    /// Words of the titles of the columns that are shown, besides the first; all without any.
+    pub columns: Vec<String>,
+    /// What rows are sorted by; the order of the scenario without it.
+    pub sort: Option<Sort>,
+}
+
+/// An order of rows.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Sort {
+    /// Part of the title of the column.
+    pub column: String,
+    /// Whether the largest figure, or the last word, comes first.
+    pub descending: bool,
+}
+
+impl View {
+    /// Fewest characters of a line that tables are made for.
+    pub const NARROWEST: u16 = 80;
+    /// Most characters that a line ever has.
+    pub const WIDEST: u16 = 200;
+
+    /// All columns, in lines of up to `width` characters, or the nearest width that there is.
+    pub fn of_width(width: u16) -> Self {
+        View {
+            width: width.clamp(View::NARROWEST, View::WIDEST),
+            columns: Vec::new(),
+            sort: None,
+        }
+    }
+}
+
+impl Default for View {
+    fn default() -> Self {
+        View::of_width(View::WIDEST)
+    }
+}
+
+impl std::str::FromStr for Sort {
+    type Err = String;
+
+    /// "share", "share:asc" or "share:desc". The largest comes first unless it is said otherwise.
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (column, order) = text.rsplit_once(':').unwrap_or((text, "desc"));
+        let descending = match order {
+            "desc" => true,
+            "asc" => false,
+            other => {
+                return Err(format!(
+                    "expected a column, COLUMN:asc or COLUMN:desc, not the order \"{other}\""
+                ));
+            }
+        };
+        match column.trim() {
+            "" => Err("expected the title of a column, or a part of one".to_owned()),
+            column => Ok(Sort {
+                column: column.to_owned(),
+                descending,
+            }),
+        }
+    }
+}
+
+/// A title in one line, without its unit and in small letters.
+pub(super) fn plain_title(title: &str) -> String {
+    let title = title.split('[').next().unwrap_or_default();
+    let words: Vec<&str> = title.split_whitespace().collect();
+    words.join(" ").trim_end_matches(',').to_lowercase()
+}
+
+/// Whether `asked` names the column with `title`: each of its words is in the title.
+pub(super) fn names(asked: &str, title: &str) -> bool {
+    let (asked, title) = (plain_title(asked), plain_title(title));
+    asked.split_whitespace().all(|word| title.contains(word))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_order_is_read() {
+        let sort = |column: &str, descending| Sort {
+            column: column.to_owned(),
+            descending,
+        };
+        assert_eq!("share".parse(), Ok(sort("share", true)));
+        assert_eq!("wake to run:asc".parse(), Ok(sort("wake to run", false)));
+        for wrong in ["", ":asc", "share:up"] {
+            assert!(wrong.parse::<Sort>().is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn titles_are_found_by_their_parts() {
+        assert!(names("Share", "share\n[% of one pcpu]"));
+        assert!(names("wake 95", "wake to run,\n95 % [us]"));
+        assert!(!names("wake 99", "wake to run,\n95 % [us]"));
+        assert!(
+            !names("pcpu", "share\n[% of one pcpu]"),
+            "a unit is no title"
+        );
+    }
+
+    #[test]
+    fn widths_are_those_that_can_be_read() {
+        let widths = [0, 79, 80, 133, 200, 999].map(|width| View::of_width(width).width);
+        assert_eq!(widths, [80, 80, 80, 133, 200, 200]);
+    }
+}
