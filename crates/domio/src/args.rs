@@ -372,7 +372,7 @@ pub struct TraceInput {
     /// Trace in domio's own format or of xentrace; the format is recognised
     #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub file: PathBuf,
-    /// Frequency of the time stamp counter in xentrace files, which do not tell it; 1 GHz without
+    /// Frequency of a xentrace file's time stamp counter, instead of what the trace tells
     #[arg(long, value_name = "HZ", value_parser = frequency())]
     pub cpu_hz: Option<u64>,
 }

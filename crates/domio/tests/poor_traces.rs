@@ -77,6 +77,7 @@ fn a_trace_without_runstates_has_no_figures_and_says_so() {
             .stderr(contains("xentrace -e 0x0002f000"));
         domio(&folder)
             .args(["trace", "convert", name, "--to", "csv"])
+            .args(["--cpu-hz", "1000000000"])
             .assert()
             .success()
             .stdout(starts_with("start_ns,").and(contains("\n").count(1)))
@@ -125,6 +126,7 @@ fn runstates_alone_are_enough() {
                 .arg("trace")
                 .args(command)
                 .arg(name)
+                .args(["--cpu-hz", "1000000000"])
                 .assert()
                 .success()
                 .stderr(contains("warning").not());

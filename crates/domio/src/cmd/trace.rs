@@ -1,6 +1,7 @@
 //! `domio trace`: summaries, conversion and checks of traces.
 
 use crate::args::{self, Global, TraceCheck, TraceConvert, TraceFormat, TraceInput, TraceSummary};
+use crate::cmd::clock;
 use crate::files::Files;
 use crate::out::{self, Status};
 use crate::progress::reading;
@@ -32,7 +33,7 @@ pub fn run(command: &args::Trace, global: &Global) -> anyhow::Result<Status> {
 
 fn open(input: &TraceInput, global: &Global) -> anyhow::Result<Reader> {
     let options = ReadOptions {
-        tsc_hz: input.cpu_hz,
+        tsc_hz: input.cpu_hz.or_else(|| clock::find(&input.file)),
         ..ReadOptions::default()
     };
     let context = || format!("cannot read the trace {}", input.file.display());

@@ -1,0 +1,93 @@
+//! How fast the time stamp counter of a trace counts, when the user did not say.
+
+use crate::out;
+use domio_trace::{DEFAULT_TSC_HZ, Format, ReadOptions, TraceReader, frequency};
+use std::fs::File;
+use std::path::Path;
+
+/// Files beside a trace that may tell: a number, or the log that `xl dmesg` prints.
+const BESIDE: [&str; 5] = [
+    "cpu_hz",
+    "cpu_hz.txt",
+    "xl-dmesg",
+    "xl-dmesg.txt",
+    "dmesg.txt",
+];
+
+/// Counts a second of the trace at `path`, and tells where the figure comes from; `None` for files
+/// whose times are nanoseconds, and for what is no trace.
+pub fn find(path: &Path) -> Option<u64> {
+    if !path.is_file() {
+        return None;
+    }
+    let reader = TraceReader::new(File::open(path).ok()?, &ReadOptions::default()).ok()?;
+    if reader.format() == Format::Own {
+        return None;
+    }
+    let name = path.display();
+    let counts = |hz: u64| {
+        format!(
+            "{name}: the time stamp counter counts {} GHz",
+            hz as f64 / 1e9
+        )
+    };
+    if let Some((file, hz)) = beside(path) {
+        out::message(&format!("note: {}, as {file} says", counts(hz)));
+        return Some(hz);
+    }
+    if let Some(found) = File::open(path).ok().and_then(frequency) {
+        if found.hz == DEFAULT_TSC_HZ {
+            // A count is a nanosecond: nothing is scaled.
+            return Some(found.hz);
+        }
+        let runs = found.runs;
+        out::message(&format!(
+            "note: {}, as {runs} runs in the trace tell; --cpu-hz sets another frequency",
+            counts(found.hz)
+        ));
+        return Some(found.hz);
+    }
+    out::message(&format!(
+        "warning: {name}: nothing tells how fast the time stamp counter counts, neither switches \
+         in the trace nor a file cpu_hz or xl-dmesg beside it; times are those of a counter of \
+         1 GHz: give the host's frequency with --cpu-hz"
+    ));
+    Some(DEFAULT_TSC_HZ)
+}
+
+/// The file beside `path` that tells the frequency, and what it tells.
+fn beside(path: &Path) -> Option<(&'static str, u64)> {
+    let folder = path.parent()?;
+    let read = |name: &&'static str| {
+        let text = std::fs::read_to_string(folder.join(name)).ok()?;
+        Some((*name, told(&text)?))
+    };
+    BESIDE.iter().find_map(read)
+}
+
+/// A frequency in Hz that is the whole text, or that of Xen's line "Detected 2394.456 MHz
+/// processor."
+fn told(text: &str) -> Option<u64> {
+    if let Ok(hz) = text.trim().parse::<u64>() {
+        return (hz > 0).then_some(hz);
+    }
+    let (_, after) = text.split_once("Detected ")?;
+    let mhz: f64 = after.split_once(" MHz")?.0.trim().parse().ok()?;
+    (mhz > 0.0).then(|| (mhz * 1e6).round() as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn frequencies_are_read() {
+        let log = "(XEN) Platform timer is 14.318MHz HPET\n\
+                   (XEN) Detected 2394.456 MHz processor.\n";
+        assert_eq!(told(log), Some(2_394_456_000));
+        assert_eq!(told("2400000000\n"), Some(2_400_000_000));
+        for nothing in ["", "0", "2.4", "Detected a problem", "Detected x MHz"] {
+            assert_eq!(told(nothing), None, "{nothing}");
+        }
+    }
+}
