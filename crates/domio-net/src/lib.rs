@@ -82,7 +82,7 @@
 //!  12  host/netback/rx.rs   notify_front              the event, if the guest wants to be told
 //!      -- the guest wakes up --
 //!  13  host/netfront.rs     front_irq                 the handler: raises NetRx
-//!  14  host/netfront.rs     front_rx                  polls: a packet from the ring, then the stack
+//!  14  host/netfront.rs     front_rx                  polls: takes a packet from the ring
 //!  15  host/stack.rs        Vif::deliver              through the stack (peer.rs, tcp)
 //!  16  host/stack.rs        GuestOut::received        wakes the process that waits
 //!      -- the process is switched to: process/run.rs --

@@ -33,8 +33,8 @@
 //!                                                   long as the profile says
 //!   9  host/softirq.rs        stage_over, run_due   timers of this instant first, then the pass
 //!  10  host/pass.rs           pass                  what ran for how long, and why it stops
-//!                             (domio-sched Scheduler::schedule: the answer is a Pick, the next vcpu
-//!                             and its time slice)
+//!                             (domio-sched Scheduler::schedule: the answer is a Pick, the next
+//!                             vcpu and its time slice)
 //!  11  host/pass.rs           switch, switched      phase Switching; both runstates, the trace
 //!  12  host/pass.rs           back_to_guest         phase Guest; caches are refilled first
 //!  13  host/execute.rs        go_on, guest_done     when the vcpu is back, or has executed what it
@@ -55,14 +55,14 @@
 //!
 //! Two things come back, and both are natural. A process that computes ends the way at 22 and comes
 //! back at 13, when [`Event::Done`](host::Event::Done) says that its time has been executed: that
-//! is another event. And who blocks raises the scheduler's softirq, as from 8 on: that is the way of
-//! the next vcpu.
+//! is another event. And who blocks raises the scheduler's softirq, as from 8 on: that is the way
+//! of the next vcpu.
 //!
 //! Where nothing takes time ([`Profile::is_free`]), each phase ends at the instant in which the
 //! phase began. A guest without devices has no upcalls: 14 and 15 fall away, and 18 spends the time
-//! of the timer's handler and of its softirq before 16. A process of the workloads that only compute
-//! has no program: `process/task.rs` knows the next step instead of 20 to 22. A controller's process
-//! makes hypercalls (`host/control.rs`) at 22.
+//! of the timer's handler and of its softirq before 16. A process of the workloads that only
+//! compute has no program: `process/task.rs` knows the next step instead of 20 to 22. A
+//! controller's process makes hypercalls (`host/control.rs`) at 22.
 //!
 //! Other causes come in at 4. An **event** of another domain: `KernelIo::send` (`bus/io.rs`) sets
 //! the pending bit (`evtchn/channels.rs`), `deliver` (`host/interrupt.rs`) kicks who is to be told.

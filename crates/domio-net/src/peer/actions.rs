@@ -28,7 +28,8 @@ pub trait PeerActions {
     /// Sends a packet, at this instant.
     fn send(&mut self, packet: Packet);
 
-    /// Arms `timer` for `at`, in place of a former deadline. When it fires, call [`Peer::timer`](super::Peer::timer).
+    /// Arms `timer` for `at`, in place of a former deadline. When it fires, call
+    /// [`Peer::timer`](super::Peer::timer).
     fn arm(&mut self, timer: PeerTimer, at: Instant);
 
     /// Disarms `timer`.
