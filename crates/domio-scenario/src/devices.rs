@@ -9,8 +9,8 @@ use domio_net::host::{Network, NetworkConfig};
 use domio_net::queue::{Accounted, Ledger};
 use domio_vmm::bus::{Assembly, Attach, Blueprint};
 
-/// Declares [`Model`] and [`DeviceConfig`]. Both are enums, so that a host calls its devices without
-/// a table of pointers.
+/// Declares [`Model`] and [`DeviceConfig`]. Both are enums, so that a host calls its devices
+/// without a table of pointers.
 macro_rules! devices {
     ($($(#[$doc:meta])* $variant:ident: $config:ty => $model:ty),+ $(,)?) => {
         domio_vmm::device_models! {
