@@ -109,6 +109,15 @@ pub const BENCHES: &[Bench] = &[
         baseline: || moved(hold::engine(1_000, HOLD_OPS, 1)),
         at_least: 0.25,
     },
+    // What it costs to know for whom a driver domain works: 3 % at most, and as much again for a
+    // machine that is not quiet.
+    Bench {
+        name: "stream-owners",
+        unit: "events",
+        work: || stream::run_traced::<true>(STREAM_SECONDS).events,
+        baseline: || stream::run_traced::<false>(STREAM_SECONDS).events,
+        at_least: 0.94,
+    },
 ];
 
 /// Every memory case, in the order of the table.

@@ -1,7 +1,7 @@
 //! A host whose guests stream: test 1 of Ongaro et al. 2008 with everything on (`tbs`), seven TCP
 //! streams through a driver domain.
 
-use domio_core::{Duration, Instant, NullSink};
+use domio_core::{Duration, Instant, NullSink, Record, Sink};
 use domio_lab::LabContext;
 use domio_lab::experiments::ongaro::{Settings, host};
 use domio_net::host::Network;
@@ -21,8 +21,31 @@ pub struct Streamed {
     pub packets: u64,
 }
 
+/// A sink that takes the records that every trace has, and those of [`Sink::OWNERS`] if asked to.
+/// It drops all of them, so that only their making is measured.
+struct Dropped<const OWNERS: bool>;
+
+impl<const OWNERS: bool> Sink for Dropped<OWNERS> {
+    const STAGES: bool = false;
+    const OWNERS: bool = OWNERS;
+
+    #[inline]
+    fn record(&mut self, record: &Record) {
+        std::hint::black_box(record);
+    }
+}
+
 /// Runs the cell for so many seconds of its time, without a trace.
 pub fn run(seconds: u64) -> Streamed {
+    run_into(seconds, NullSink)
+}
+
+/// Runs the cell with a trace, which tells for whom the driver domain works if `OWNERS` is true.
+pub fn run_traced<const OWNERS: bool>(seconds: u64) -> Streamed {
+    run_into(seconds, Dropped::<OWNERS>)
+}
+
+fn run_into(seconds: u64, sink: impl Sink) -> Streamed {
     let cell = CELL.parse().expect("a cell of the paper");
     let cx = LabContext { seed: 1 };
     let built = host::build(cell, &Settings::default(), &cx, 0).expect("shipped settings");
@@ -32,7 +55,7 @@ pub fn run(seconds: u64) -> Streamed {
         &built.host,
         scheduler,
         |attach| Network::new(network, attach, cx.seed, 0),
-        NullSink,
+        sink,
         cx.seed,
         0,
     );
@@ -53,5 +76,11 @@ mod tests {
         let done = run(2);
         assert!(done.packets > 50_000, "{done:?}");
         assert!(done.events <= 12 * done.packets, "{done:?}");
+    }
+
+    #[test]
+    fn owners_change_nothing_but_the_trace() {
+        assert_eq!(run_traced::<true>(1), run_traced::<false>(1));
+        assert_eq!(run_traced::<true>(1), run(1));
     }
 }

@@ -19,7 +19,8 @@ use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use domio_core::{DomainId, Duration};
 use domio_vmm::bus::{
-    Attach, Device, Io, KernelIo, Owner, Passed, Progress, Softirq, SoftirqLine, Token, WorkItem,
+    Attach, Blueprint, Device, Io, KernelIo, Owner, Passed, Progress, Softirq, SoftirqLine, Token,
+    WorkItem,
 };
 use domio_vmm::evtchn::Port;
 use domio_vmm::process::{Answer, Call, Interest, Pid, What};
@@ -235,6 +236,14 @@ impl Loopback {
     /// Work of a guest's own kernel.
     fn own(time: Duration) -> Progress {
         Progress::Run(time, Owner::Nobody)
+    }
+}
+
+impl Blueprint for LoopbackConfig {
+    type Model = Loopback;
+
+    fn make(&self, attach: &mut Attach<'_>, _: u64, _: u32) -> Loopback {
+        Loopback::new(self, attach)
     }
 }
 

@@ -59,37 +59,40 @@
 //! The calls in a simulated host ([`host`]), in order, from the remote host to the process that
 //! reads. How a domain wakes up for them is on the page of `domio_vmm`. Events, interrupts,
 //! softirqs, tasklets and system calls come in by the methods of `Device` in `host/mod.rs`, which
-//! look up what their token stands for and do nothing else.
+//! look up what their token stands for and do nothing else. Each file is visited once. A file in
+//! brackets is called on the way, and the call returns.
 //!
 //! ```text
 //!  no. file                 call
-//!   1  host/outside.rs      Outside::timer, arrive    the remote host sends (peer.rs, tcp)
+//!   1  host/outside.rs      Outside::timer            the remote host sends (peer.rs, tcp)
 //!   2  host/outside.rs      RemoteOut::send           asks who answers (neighbor.rs), queues
 //!   3  link.rs              Direction::send           the line: when the packet arrives
-//!   4  host/driver.rs       take_arrivals             Event::ArrivalIn: into the card's ring
-//!   5  nic.rs               receive, interrupt_at     or dropped; when to interrupt
-//!   6  host/driver.rs       raise_interrupt           Event::Interrupt: the physical interrupt
+//!   4  host/card.rs         take_arrivals             Event::ArrivalIn: into the card's ring, or
+//!                                                     dropped (nic.rs receive)
+//!   5  host/card.rs         listen, raise_interrupt   when to interrupt (nic.rs interrupt_at);
+//!                                                     Event::Interrupt: the physical interrupt
 //!      -- the driver domain wakes up: domio_vmm, from Host::deliver on --
-//!   7  host/driver.rs       card_irq                  masks the card, raises NetRx
-//!   8  host/driver.rs       driver_rx, poll_card      NAPI: takes packets from the card's ring
-//!   9  bridge.rs            forward                   which port the packet leaves by
-//!  10  host/driver.rs       forward                   the piece is done: to the guest's port
-//!  11  host/netback/rx.rs   queue_to_guest            or the queue that stands still, or dropped
-//!  12  host/netback/rx.rs   rx_tasklet                a batch: one hypercall flips or copies
-//!  13  host/netback/rx.rs   respond                   into the ring (domio_vmm ring.rs)
-//!  14  host/netback/rx.rs   notify_front              the event, if the guest wants to be told
+//!   6  host/card.rs         card_irq                  masks the card, raises NetRx
+//!   7  host/driver.rs       driver_rx, poll_card      NAPI: takes packets from the card's ring
+//!   8  host/driver.rs       begin_forward, forward    by which port the packet leaves (bridge.rs
+//!                                                     forward), and when the piece is done, there
+//!   9  host/netback/rx.rs   queue_to_guest            or the queue that stands still, or dropped
+//!  10  host/netback/rx.rs   rx_tasklet                a batch: one hypercall flips or copies
+//!  11  host/netback/rx.rs   respond                   into the ring (domio_vmm ring.rs)
+//!  12  host/netback/rx.rs   notify_front              the event, if the guest wants to be told
 //!      -- the guest wakes up --
-//!  15  host/netfront.rs     front_irq                 the handler: raises NetRx
-//!  16  host/netfront.rs     front_rx                  polls: a packet from the ring, then
-//!  17  host/netfront.rs     finish_piece (Deliver)    through the stack (peer.rs, tcp)
-//!  18  host/outside.rs      GuestOut::received        wakes the process that waits
-//!      or, for a process that blocks in a read (tcp_prequeue):
-//!  17  host/socket.rs       hand                      hands it the packet as it is, wakes it
+//!  13  host/netfront.rs     front_irq                 the handler: raises NetRx
+//!  14  host/netfront.rs     front_rx                  polls: takes a packet from the ring
+//!  15  host/stack.rs        Vif::deliver              through the stack (peer.rs, tcp)
+//!  16  host/stack.rs        GuestOut::received        wakes the process that waits
 //!      -- the process is switched to: process/run.rs --
-//!  19  host/socket.rs       socket_call, begin_read   what it was handed goes through the stack
-//!                                                   now (netfront.rs finish_piece); copies
-//!  20  host/socket.rs       read                      the window opens; the call returns
+//!  17  host/socket.rs       socket_call, begin_read   copies
+//!  18  host/socket.rs       read                      the window opens; the call returns
 //! ```
+//!
+//! A process that blocks in a read does the work of 15 itself (`tcp_prequeue`): 14 goes on in
+//! `host/socket.rs` with `hand`, which wakes the process, and `begin_read` takes what was handed
+//! through the stack (`host/stack.rs` `Vif::deliver`) before it copies.
 //!
 //! # A packet from a guest
 //!
@@ -97,25 +100,34 @@
 //!  no. file                 call
 //!   1  host/socket.rs       socket_call, write        copies to the socket's buffer
 //!   2  host/socket.rs       written                   the stack makes segments (peer.rs, tcp)
-//!   3  host/outside.rs      GuestOut::send            into netfront's queue
+//!   3  host/stack.rs        GuestOut::send            into netfront's queue
 //!   4  host/netfront.rs     flush, finish_piece       Transmit: into the ring; Notify: the event
 //!      -- the driver domain wakes up --
 //!   5  host/netback/tx.rs   back_irq                  the handler: lists the interface
 //!   6  host/netback/tx.rs   tx_tasklet, gather        one packet of each in turn, within rates
 //!   7  host/netback/tx.rs   pass_up                   mapped: into the backlog, raises NetRx
 //!   8  host/driver.rs       driver_rx, poll_packet    takes packets from the backlog
-//!   9  bridge.rs            forward                   which port the packet leaves by
-//!  10  host/driver.rs       forward, transmit         to the card, or the queue before it
+//!   9  host/driver.rs       begin_forward, forward    by which port the packet leaves (bridge.rs)
+//!  10  host/driver.rs       transmit, hand_over       to the card, or the queue before it
 //!  11  nic.rs               transmit                  the card's ring, then the line (link.rs)
 //!  12  host/outside.rs      Outside::arrive           Event::ArrivalOut: the remote host has it
-//!      -- the card is polled again --
-//!  13  host/driver.rs       reap                      the packet has left: its page is free
-//!  14  host/netback/tx.rs   tx_tasklet, answer        unmapped, answered; the event if wanted
-//!  15  host/netfront.rs     front_irq                 frees what was answered; NetTx if some wait
 //! ```
 //!
 //! What the guest's kernel sends itself (acknowledgements, answers to pings) begins at 3, in the
-//! softirq that took the packet. Packets between guests turn round at the bridge.
+//! softirq that took the packet. Packets between guests turn round at 9, and go on as at 9 of a
+//! packet to a guest.
+//!
+//! # A page that comes back
+//!
+//! The page of a packet that has left is still the guest's. That it comes back is a second visit to
+//! files of the way out, and a natural one: another event, the other way.
+//!
+//! ```text
+//!  no. file                 call
+//!   1  host/driver.rs       poll_card, reap           the packet has left: its page is free
+//!   2  host/netback/tx.rs   tx_tasklet, answer        unmapped, answered; the event if wanted
+//!   3  host/netfront.rs     front_irq                 frees what was answered; NetTx if some wait
+//! ```
 
 pub mod bridge;
 pub mod host;

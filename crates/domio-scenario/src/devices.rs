@@ -1,67 +1,74 @@
 //! The devices that scenarios can ask for, and the one way to attach them.
 //!
-//! A new device is a variant of [`Model`] and one of [`DeviceConfig`].
+//! A new device is a line of the list below: the name of its variant in [`Model`] and
+//! [`DeviceConfig`], what it is made of, and its model.
 
 use crate::build::Built;
 use domio_blk::loopback::{Loopback, LoopbackConfig};
 use domio_net::host::{Network, NetworkConfig};
 use domio_net::queue::{Accounted, Ledger};
-use domio_vmm::bus::{Assembly, Attach};
+use domio_vmm::bus::{Assembly, Attach, Blueprint};
 
-domio_vmm::device_models! {
-    /// What a host of a scenario may have on its bus.
-    pub enum Model {
-        /// A card with all that is behind it.
-        Network(Network),
-        /// Disks in a driver domain's memory.
-        Loopback(Loopback),
-    }
+/// Declares [`Model`] and [`DeviceConfig`]. Both are enums, so that a host calls its devices
+/// without a table of pointers.
+macro_rules! devices {
+    ($($(#[$doc:meta])* $variant:ident: $config:ty => $model:ty),+ $(,)?) => {
+        domio_vmm::device_models! {
+            /// What a host of a scenario may have on its bus.
+            pub enum Model {
+                $($(#[$doc])* $variant($model)),+
+            }
+        }
+
+        /// What a [`Model`] is made of.
+        #[derive(Clone, Debug)]
+        pub enum DeviceConfig {
+            $($(#[$doc])* $variant(Box<$config>)),+
+        }
+
+        impl Blueprint for DeviceConfig {
+            type Model = Model;
+
+            fn make(&self, attach: &mut Attach<'_>, seed: u64, replication: u32) -> Model {
+                match self {
+                    $(DeviceConfig::$variant(config) => {
+                        Model::$variant(config.make(attach, seed, replication))
+                    })+
+                }
+            }
+        }
+
+        $(impl From<$config> for DeviceConfig {
+            fn from(config: $config) -> Self {
+                DeviceConfig::$variant(Box::new(config))
+            }
+        })+
+    };
 }
 
-/// What a [`Model`] is made of.
-#[derive(Clone, Debug)]
-pub enum DeviceConfig {
-    /// See [`Model::Network`].
-    Network(Box<NetworkConfig>),
-    /// See [`Model::Loopback`].
-    Loopback(LoopbackConfig),
+devices! {
+    /// A card with all that is behind it.
+    Network: NetworkConfig => Network,
+    /// Disks in a driver domain's memory.
+    Loopback: LoopbackConfig => Loopback,
 }
 
 impl DeviceConfig {
-    /// The model. Its random streams are those of `seed` and `replication`.
-    ///
-    /// # Panics
-    /// As the model's own `new`; not for what a scenario gave.
-    pub fn make(&self, attach: &mut Attach<'_>, seed: u64, replication: u32) -> Model {
-        match self {
-            DeviceConfig::Network(config) => {
-                Model::Network(Network::new(config, attach, seed, replication))
-            }
-            DeviceConfig::Loopback(config) => Model::Loopback(Loopback::new(config, attach)),
-        }
-    }
-
     /// The network that it is, if it is one.
     pub fn network(&self) -> Option<&NetworkConfig> {
-        match self {
-            DeviceConfig::Network(config) => Some(config),
-            DeviceConfig::Loopback(_) => None,
+        if let DeviceConfig::Network(config) = self {
+            Some(config)
+        } else {
+            None
         }
-    }
-}
-
-impl From<NetworkConfig> for DeviceConfig {
-    fn from(config: NetworkConfig) -> Self {
-        DeviceConfig::Network(Box::new(config))
     }
 }
 
 /// Packets of networks; other devices have none.
 impl Accounted for Model {
     fn account(&self, ledger: &mut Ledger) {
-        match self {
-            Model::Network(network) => network.account(ledger),
-            Model::Loopback(_) => {}
+        if let Model::Network(network) = self {
+            network.account(ledger);
         }
     }
 }

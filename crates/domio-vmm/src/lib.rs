@@ -15,51 +15,59 @@
 //! # A wake-up from top to bottom
 //!
 //! A guest sleeps until a time, and somebody else executes on its pcpu. These are the calls, in
-//! order, from the timer that expires to the process that sleeps again.
+//! order, from the timer that expires to the process that sleeps again. Each file is visited once.
+//! A file in brackets is called on the way, and the call returns.
 //!
 //! ```text
 //!  no. file                   call
 //!   1  host/mod.rs            Host::handle          the event queue delivers Event::GuestTimer
-//!   2  host/execute.rs        guest_timer           does the timer run now, or after the slop?
-//!   3  host/softirq.rs          expire              the softirq of timers says (xen-spec 0.3)
-//!   4  host/execute.rs        interrupt, give_tick  the guest has an interrupt: with devices
-//!                                                   the timer's virq (host/io.rs raise_timer)
-//!   5  host/execute.rs        kick                  it is blocked, so it is woken
-//!   6  host/wake.rs           wake                  runstate runnable, then the policy
-//!   7  domio-sched              Scheduler::wake     queues the vcpu, tickles a pcpu (its Cx)
-//!   8  host/softirq.rs        apply_effects, tickle the pcpu to ask; by IPI if not the waker's own
-//!   9  host/softirq.rs        raise                 who executes there stops (execute.rs halt);
-//!                                                   phase Entering, as long as the profile says
-//!  10  host/softirq.rs        stage_over, run_due   timers of this instant first, then the pass
-//!  11  host/pass.rs           pass                  what ran for how long, and why it stops
-//!  12  domio-sched              Scheduler::schedule the answer: a Pick, next vcpu and time slice
-//!  13  host/pass.rs           switch, switched      phase Switching; both runstates, the trace
-//!  14  host/pass.rs           back_to_guest         phase Guest; caches are refilled first
-//!  15  host/execute.rs        go_on, next_step      asks the guest what it does from now on
-//!  16  host/io.rs             step_kernel           a guest with devices: its kernel goes first
-//!  17  guest/kernel.rs        step                  upcall, scan, the timer's handler, softirqs
-//!  18  guest/mod.rs           step, wake_tasks      the softirq wakes processes that are due
-//!  19  process/task.rs        wake_due              ready from now on
-//!  20  guest/mod.rs           step_tasks            the process of the highest priority, or
-//!      process/order.rs         choose              the process that Linux 2.6.18 would run
-//!  21  host/io.rs             step_program          a process that runs a program
-//!  22  process/run.rs         advance               the switch to it, then its next step:
-//!  23  process/programs/*.rs    Program::next       compute, call, wait, sleep ...
-//!  24  host/execute.rs        guest_done            computed; back to 15, until all sleep:
-//!  25  host/execute.rs        block                 the block hypercall (xen-spec 0.7), then
-//!                                                   raise and a pass, as from 9 on
+//!   2  host/timer.rs          guest_timer, expire   does the timer run now, or after the slop?
+//!                                                   The softirq of timers says (xen-spec 0.3)
+//!   3  host/interrupt.rs      interrupt, give_tick  the guest has an interrupt; raise_timer: with
+//!                                                   devices it is the timer's virq
+//!   4  host/interrupt.rs      kick                  it is blocked, so it is woken
+//!   5  host/wake.rs           wake                  runstate runnable, then the policy
+//!   6  domio-sched              Scheduler::wake     queues the vcpu, tickles a pcpu (its Cx)
+//!   7  host/effects.rs        apply_effects, tickle the pcpu to ask; by IPI if not the waker's own
+//!   8  host/softirq.rs        raise, halt           who executes there stops; phase Entering, as
+//!                                                   long as the profile says
+//!   9  host/softirq.rs        stage_over, run_due   timers of this instant first, then the pass
+//!  10  host/pass.rs           pass                  what ran for how long, and why it stops
+//!                             (domio-sched Scheduler::schedule: the answer is a Pick, the next
+//!                             vcpu and its time slice)
+//!  11  host/pass.rs           switch, switched      phase Switching; both runstates, the trace
+//!  12  host/pass.rs           back_to_guest         phase Guest; caches are refilled first
+//!  13  host/execute.rs        go_on, guest_done     when the vcpu is back, or has executed what it
+//!                                                   was to, it is asked what it does from now on
+//!  14  host/kernel.rs         step_kernel           a guest with devices: its kernel goes first
+//!  15  guest/devices.rs       Guest::step_kernel    (guest/kernel.rs step: upcall, scan, the
+//!                                                   timer's handler, softirqs), then who is due
+//!  16  guest/due.rs           wake_tasks            (process/task.rs wake_due: ready from now on)
+//!  17  host/processes.rs      step_processes        who executes, and what:
+//!  18  guest/mod.rs             Guest::step         hands over to
+//!  19  guest/tasks.rs           step_tasks          the process of the highest priority, or
+//!      process/order.rs           choose            the process that Linux 2.6.18 would run
+//!  20  guest/program.rs         Guest::advance      a process that runs a program goes on:
+//!  21  process/run.rs           Task::advance       the switch to it, then its next step:
+//!  22  process/programs/*.rs      Program::next     compute, call, wait, sleep ...
+//!  23  host/block.rs          block                 all sleep: the block hypercall (xen-spec 0.7)
 //! ```
 //!
-//! Where nothing takes time ([`Profile::is_free`]), each phase ends at the instant in which the
-//! phase began. A guest without devices has no upcalls: 16 and 17 fall away, and 18 spends the time
-//! of the timer's handler and of its softirq. A process of the workloads that only compute has no
-//! program: `process/task.rs` knows the next step instead of 21 to 23. A controller's process makes
-//! hypercalls (`host/control.rs`) at 22.
+//! Two things come back, and both are natural. A process that computes ends the way at 22 and comes
+//! back at 13, when [`Event::Done`](host::Event::Done) says that its time has been executed: that
+//! is another event. And who blocks raises the scheduler's softirq, as from 8 on: that is the way
+//! of the next vcpu.
 //!
-//! Other causes come in at 5. An **event** of another domain: `KernelIo::send` (`bus/io.rs`) sets
-//! the pending bit (`evtchn/channels.rs`), `deliver` (`host/io.rs`) kicks who is to be told. A
-//! **device**: `device_event` (`host/io.rs`) calls [`Device::event`], which raises a physical
-//! interrupt. An **operator** who unpauses (`host/domains.rs`) comes in at 6.
+//! Where nothing takes time ([`Profile::is_free`]), each phase ends at the instant in which the
+//! phase began. A guest without devices has no upcalls: 14 and 15 fall away, and 18 spends the time
+//! of the timer's handler and of its softirq before 16. A process of the workloads that only
+//! compute has no program: `process/task.rs` knows the next step instead of 20 to 22. A
+//! controller's process makes hypercalls (`host/control.rs`) at 22.
+//!
+//! Other causes come in at 4. An **event** of another domain: `KernelIo::send` (`bus/io.rs`) sets
+//! the pending bit (`evtchn/channels.rs`), `deliver` (`host/interrupt.rs`) kicks who is to be told.
+//! A **device**: `device_event` (`host/io.rs`) calls [`Device::event`], which raises a physical
+//! interrupt, and then `deliver`. An **operator** who unpauses (`host/domains.rs`) comes in at 5.
 //!
 //! # A host
 //!

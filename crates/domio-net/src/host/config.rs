@@ -1,11 +1,12 @@
 //! What the network of a host is made of: plain data, validated by whoever builds it.
 
 use domio_core::{DomainId, Duration, Instant};
+use domio_vmm::bus::{Attach, Blueprint};
 use domio_vmm::config::{DomainConfig, TaskConfig, Workload};
 use domio_vmm::process::FileId;
 use domio_vmm::process::programs::{DatagramSender, StreamReader, StreamWriter};
 
-use super::NetCosts;
+use super::{NetCosts, Network};
 use crate::icmp::PingConfig;
 use crate::link::LinkConfig;
 use crate::nic::NicConfig;
@@ -121,6 +122,14 @@ impl NetworkConfig {
             priority: TaskConfig::IO_BOUND,
             ..TaskConfig::from(workload)
         })
+    }
+}
+
+impl Blueprint for NetworkConfig {
+    type Model = Network;
+
+    fn make(&self, attach: &mut Attach<'_>, seed: u64, replication: u32) -> Network {
+        Network::new(self, attach, seed, replication)
     }
 }
 

@@ -18,15 +18,18 @@
 //! | [`mod@self`] | the model on the bus: what it is called for |
 //! | `config` | what a network is made of; the processes that its flows need |
 //! | `costs` | what work on packets costs |
-//! | `outside` | the remote host; what a guest's stack acts on |
+//! | `outside` | the line and the remote host |
 //! | `remote_card` | the remote host's card |
-//! | `driver` | the card's interrupt and polling, the bridge, the queue to the card |
+//! | `card` | arrivals at the card, its interrupt |
+//! | `driver` | polling of the card, the bridge, the queue to the card |
 //! | `netback` | the tasklets to and from the guests, rate limits, what a controller stops |
 //! | `vif` | what an interface consists of |
-//! | `netfront` | the guest's driver and what it calls |
+//! | `netfront` | the guest's driver |
+//! | `stack` | the guest's stack, and what it acts on |
 //! | `socket` | what processes of the guest read from and write to |
 //! | `record` | records of packets |
 
+mod card;
 mod config;
 mod costs;
 mod driver;
@@ -36,6 +39,7 @@ mod outside;
 mod record;
 mod remote_card;
 mod socket;
+mod stack;
 mod vif;
 
 use domio_core::{DomainId, Instant, VcpuName};

@@ -1,11 +1,10 @@
-//! Netfront: a guest's driver for its interface, and the guest's protocols behind it (xen-spec
-//! 6.2).
+//! Netfront: a guest's driver for its interface (xen-spec 6.2).
 
 use domio_core::Duration;
-use domio_core::NetPlace::{GuestIn, GuestOut, Outside, RxRing, TxRing};
+use domio_core::NetPlace::{GuestIn, GuestOut, RxRing, TxRing};
 use domio_vmm::bus::{KernelIo, Owner, Progress};
 
-use super::outside::GuestOut as Out;
+use super::stack::GuestOut as Out;
 use super::vif::Vif;
 use super::{Network, record};
 use crate::packet::Packet;
@@ -245,12 +244,7 @@ impl Network {
         match piece {
             Piece::None | Piece::Reap(_) => {}
             Piece::Hand(packet, place) => self.hand(vif, place, packet, kernel),
-            Piece::Deliver(packet) => {
-                record::moved(kernel.io, v.ends, &packet, GuestIn, Outside);
-                let (stack, mut out) = Out::new(v, kernel);
-                stack.receive(out.now(), &packet, &mut out);
-                out.finish();
-            }
+            Piece::Deliver(packet) => v.deliver(&packet, kernel),
             Piece::Transmit => {
                 v.front.full = false;
                 while v.tx.outstanding() < TX_STOP
@@ -301,24 +295,5 @@ impl Network {
             record::moved(kernel.io, v.ends, first, GuestOut, GuestOut);
         }
         std::mem::take(&mut v.front.tell).then(|| (Piece::Notify, own(self.costs.send_event)))
-    }
-
-    /// What a timer of the stack has to do.
-    pub(super) fn stack_timers(&mut self, vif: u16, kernel: &mut KernelIo<'_, '_>) {
-        let v = &mut self.vifs[usize::from(vif)];
-        let now = kernel.now();
-        // The kernel's softirq has let the timer expire; it is set anew below.
-        while let Some(at) = v.timers.iter().position(|(_, due)| *due <= now) {
-            let (timer, _) = v.timers.swap_remove(at);
-            let (stack, mut out) = Out::new(v, kernel);
-            stack.timer(now, timer, &mut out);
-            out.finish();
-        }
-        if !v.front.queue.is_empty() {
-            // Sent from the timer softirq: charged in the next one.
-            kernel.raise(v.lines.tx);
-        }
-        let next = v.timers.iter().map(|(_, due)| *due).min();
-        kernel.set_timer(v.lines.timer, v.vcpu, next);
     }
 }

@@ -1,16 +1,11 @@
-//! What is outside of the guests' kernels: the line, the remote host, and how stacks act on their
-//! surroundings.
+//! What is outside of the host: the line, the remote host, and how its stack acts on them.
 
-use domio_core::NetPlace::{GuestOut as Queued, Outside as Nowhere};
 use domio_core::{DomainId, Duration, Instant};
 use domio_sim::TimerId;
-use domio_vmm::bus::{Io, KernelIo, KernelTimer};
-use domio_vmm::process::Pid;
+use domio_vmm::bus::Io;
 
 use super::record;
 use super::remote_card::RemoteCard;
-use super::socket::{Serves, Socket};
-use super::vif::Vif;
 use crate::link::Link;
 use crate::neighbor::{Ask, Neighbor};
 use crate::packet::{Body, FlowId, Packet, Station};
@@ -208,119 +203,5 @@ impl PeerActions for RemoteOut<'_, '_> {
     fn replied(&mut self, flow: FlowId, rtt: Duration) {
         let record = record::replied(self.io, self.guest(flow), flow, rtt);
         self.io.record(record);
-    }
-}
-
-/// What the stack of a guest does.
-pub(super) struct GuestOut<'a, 'b, 'c> {
-    queue: &'a mut crate::queue::Queue<Packet>,
-    timers: &'a mut Vec<(PeerTimer, Instant)>,
-    sockets: &'a mut [Socket],
-    acceptor: &'a mut Option<Pid>,
-    timer: KernelTimer,
-    /// The times at which the stack wants to be called have changed.
-    timers_changed: bool,
-    vcpu: u16,
-    ends: record::Ends,
-    kernel: &'a mut KernelIo<'b, 'c>,
-}
-
-impl<'a, 'b, 'c> GuestOut<'a, 'b, 'c> {
-    /// The stack of `vif`, and what it acts on.
-    pub fn new(vif: &'a mut Vif, kernel: &'a mut KernelIo<'b, 'c>) -> (&'a mut Peer, Self) {
-        let out = GuestOut {
-            queue: &mut vif.front.queue,
-            timers: &mut vif.timers,
-            sockets: &mut vif.sockets,
-            acceptor: &mut vif.acceptor,
-            timer: vif.lines.timer,
-            timers_changed: false,
-            vcpu: vif.vcpu,
-            ends: vif.ends,
-            kernel,
-        };
-        (&mut vif.stack, out)
-    }
-
-    /// The time.
-    pub fn now(&self) -> Instant {
-        self.kernel.now()
-    }
-
-    /// The stack is done for now: the guest's timer agrees with what the stack wants.
-    pub fn finish(self) {
-        if self.timers_changed {
-            self.set_timer();
-        }
-    }
-
-    /// Sets the guest's timer to the earliest time at which the stack wants to be called.
-    pub fn set_timer(self) {
-        let next = self.timers.iter().map(|(_, due)| *due).min();
-        self.kernel.set_timer(self.timer, self.vcpu, next);
-    }
-
-    /// The socket of `flow`. The flows of an interface follow one another.
-    fn socket(&mut self, flow: FlowId) -> Option<&mut Socket> {
-        let place = flow.0.checked_sub(self.sockets.first()?.flow.0)?;
-        self.sockets.get_mut(place as usize)
-    }
-}
-
-impl PeerActions for GuestOut<'_, '_, '_> {
-    fn send(&mut self, packet: Packet) {
-        // Dropped when the queue is full: the queue counts it.
-        if self.queue.push(packet) {
-            record::moved(self.kernel.io, self.ends, &packet, Nowhere, Queued);
-        }
-    }
-
-    fn arm(&mut self, timer: PeerTimer, at: Instant) {
-        self.timers_changed = true;
-        match self.timers.iter_mut().find(|(t, _)| *t == timer) {
-            Some((_, due)) => *due = at,
-            None => self.timers.push((timer, at)),
-        }
-    }
-
-    fn disarm(&mut self, timer: PeerTimer) {
-        self.timers_changed = true;
-        self.timers.retain(|(t, _)| *t != timer);
-    }
-
-    fn received(&mut self, flow: FlowId, bytes: u64) {
-        match self.socket(flow) {
-            // A process reads it when it runs.
-            Some(socket) if socket.serves != Serves::Kernel => {
-                if let Some(reader) = socket.readable() {
-                    self.kernel.wake(reader);
-                }
-            }
-            _ => {
-                let record = record::delivered(self.kernel.io, self.ends.guest, flow, bytes);
-                self.kernel.io.record(record);
-            }
-        }
-    }
-
-    fn writable(&mut self, flow: FlowId) {
-        if let Some(writer) = self.socket(flow).and_then(Socket::writable) {
-            self.kernel.wake(writer);
-        }
-    }
-
-    fn opened(&mut self, flow: FlowId) {
-        let Some(socket) = self.socket(flow) else {
-            return;
-        };
-        let writer = socket.writable();
-        let accepted = socket.serves == Serves::Server;
-        socket.connected = accepted;
-        if let Some(writer) = writer {
-            self.kernel.wake(writer);
-        }
-        if accepted && let Some(acceptor) = self.acceptor.take() {
-            self.kernel.wake(acceptor);
-        }
     }
 }

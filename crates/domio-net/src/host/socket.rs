@@ -13,7 +13,7 @@ use domio_vmm::bus::{KernelIo, Owner, Progress};
 use domio_vmm::process::{Answer, Interest, Pid, What};
 
 use super::netfront::Piece;
-use super::outside::GuestOut as Out;
+use super::stack::GuestOut as Out;
 use super::vif::Vif;
 use super::{Network, record};
 use crate::packet::{Body, FlowId, Packet};
@@ -24,6 +24,8 @@ use std::collections::VecDeque;
 enum Step {
     /// It begins, or has been woken.
     Enter,
+    /// A packet that was handed to the process goes through the stack.
+    Stack(Packet),
     /// A piece of the driver's work is being done.
     Driver(Piece),
     /// What a read asked for is being copied.
@@ -80,7 +82,7 @@ impl Socket {
 
     /// Packets handed to a process that it has not begun with, and the one that it is at.
     pub fn held(&self) -> u64 {
-        let at = matches!(self.step, Step::Driver(Piece::Deliver(_)));
+        let at = matches!(self.step, Step::Stack(_));
         self.handed.len() as u64 + u64::from(at)
     }
 
@@ -157,6 +159,7 @@ impl Network {
         let socket = &mut self.vifs[usize::from(vif)].sockets[usize::from(place)];
         match std::mem::replace(&mut socket.step, Step::Enter) {
             Step::Enter => {}
+            Step::Stack(packet) => self.vifs[usize::from(vif)].deliver(&packet, kernel),
             Step::Driver(piece) => self.finish_piece(vif, piece, kernel),
             Step::Reading(bytes) => {
                 return Answer::Return(self.read(vif, place, bytes, kernel));
@@ -190,7 +193,7 @@ impl Network {
         let v = &mut self.vifs[usize::from(vif)];
         let socket = &mut v.sockets[usize::from(place)];
         if let Some(packet) = socket.handed.pop_front() {
-            socket.step = Step::Driver(Piece::Deliver(packet));
+            socket.step = Step::Stack(packet);
             return Answer::Run(costs.stack, Owner::Nobody);
         }
         let bytes = v.stack.readable(socket.flow).min(asked);

@@ -2,10 +2,12 @@
 
 use crate::site::*;
 use domio_core::{DomainId, Duration, Instant, Kind, Record};
-use domio_net::host::{FlowConfig, FlowKind, NetworkConfig, RequestConfig};
+use domio_net::host::{FlowConfig, FlowKind, NetCosts, NetworkConfig, RequestConfig};
+use domio_net::nic::NicConfig;
 use domio_net::tcp::TcpConfig;
 use domio_sim::Outcome;
-use domio_vmm::config::{DomainConfig, HostConfig, TaskConfig, Workload};
+use domio_vmm::Profile;
+use domio_vmm::config::{DomainConfig, GuestConfig, HostConfig, TaskConfig, Workload};
 use domio_vmm::process::programs::Server;
 use domio_vmm::process::{Context, FileId, Interest, Op, Program, What};
 use std::sync::{Arc, Mutex};
@@ -284,4 +286,77 @@ fn end(domains: &[DomainConfig]) -> Outcome {
     let host: HostConfig = host(2, CREDIT_4_17, domains.to_vec());
     let card = card(0, vec![vif(3, &[])]);
     simulation(&host, CREDIT_4_17, &[card], Vec::<Record>::new()).run(at(2))
+}
+
+/// A host whose work is free but for what a test names, a card that interrupts for each packet, and
+/// a remote host that takes no time: the requests that begin at these times (ms).
+fn free_but_for(costs: NetCosts, starts: &[u64]) -> Vec<(u64, Duration)> {
+    let (request, answer) = (1_024, 2_048);
+    let mut card = requests(starts);
+    for flow in &mut card.vifs[0].flows {
+        flow.kind = FlowKind::Request(RequestConfig {
+            tcp: TcpConfig::XEN_2_6_18,
+            bytes: request,
+        });
+    }
+    card.costs = costs;
+    card.nic = NicConfig::PLAIN;
+    (card.remote_gap, card.remote_irq_latency) = (Duration::ZERO, Duration::ZERO);
+    let listening = FileId {
+        device: 0,
+        file: card.listening(0),
+    };
+    let mut domains = vec![domain(0, 1), domain(1, 1)];
+    for domain in &mut domains {
+        domain.guest = GuestConfig::IDEAL;
+    }
+    let server = Server::new(listening, request, answer, WORK);
+    domains[1].vcpus[0].tasks.push(process(server));
+    let mut host = host(2, CREDIT_4_17, domains);
+    host.profile = Profile::IDEAL;
+    let mut simulation = simulation(&host, CREDIT_4_17, &[card], Vec::<Record>::new());
+    run(&mut simulation, 0, 100);
+    for flow in 0..starts.len() as u32 {
+        assert_eq!(stream(simulation.host().device(0), flow).delivered, answer);
+    }
+    let records = simulation.into_sink();
+    let done = records.iter().filter(|r| r.kind == Kind::JobDone);
+    let done = done.map(|r| r.at.as_nanos());
+    done.zip(jobs(&records).into_iter().map(|job| job.0))
+        .collect()
+}
+
+/// The way of a request to a server, by hand. A byte takes 8 ns on the line, which adds 30 us each
+/// way; the remote host knows the guest's address, and acknowledges with the request:
+///
+/// | packet | bytes on the line | ns |
+/// |---|---|---|
+/// | SYN, and its answer: 18 + 20 + 40 + 20 | 98 each | 784 each |
+/// | the request: 18 + 20 + 32 + 1,024 + 20 | 1,114 | 8,912 |
+#[test]
+fn a_request_takes_a_handshake_and_the_servers_work() {
+    let done = free_but_for(NetCosts::FREE, &[10]);
+    let way = 2 * (784 + 30_000) + 8_912 + 30_000;
+    let work = WORK.as_nanos();
+    assert_eq!(done, [(10_000_000 + way + work, WORK)]);
+}
+
+/// The server reads, computes and writes, and the next request that is there begins when the answer
+/// is in the socket's buffer.
+#[test]
+fn a_server_pays_for_its_calls() {
+    let costs = NetCosts {
+        read_call: us(10),
+        write_call: us(20),
+        ..NetCosts::FREE
+    };
+    let done = free_but_for(costs, &[10, 10, 10]);
+    let each = us(10) + WORK + us(20);
+    assert_eq!(done.len(), 3);
+    for (_, turnaround) in &done {
+        assert_eq!(*turnaround, each);
+    }
+    for pair in done.windows(2) {
+        assert_eq!(pair[1].0 - pair[0].0, each.as_nanos());
+    }
 }

@@ -177,7 +177,7 @@ impl Devices {
     pub fn configs(self) -> Vec<DeviceConfig> {
         let networks = self.networks.into_iter().map(|n| n.config.into());
         let disks = self.disks.into_iter();
-        let disks = disks.map(|d| DeviceConfig::Loopback(d.config));
+        let disks = disks.map(|d| d.config.into());
         networks.chain(disks).collect()
     }
 }

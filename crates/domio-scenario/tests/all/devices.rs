@@ -61,7 +61,7 @@ fn good(text: &str) -> Scenario {
 fn disks(scenario: &Scenario) -> Vec<LoopbackConfig> {
     let devices = scenario.plan().devices.iter();
     let disks = devices.filter_map(|device| match device {
-        DeviceConfig::Loopback(config) => Some(config.clone()),
+        DeviceConfig::Loopback(config) => Some((**config).clone()),
         DeviceConfig::Network(_) => None,
     });
     disks.collect()

@@ -6,6 +6,15 @@ use crate::host::Event;
 use alloc::vec::Vec;
 use domio_sim::{EventQueue, TimerId};
 
+/// What a device model is made of, and how. A list of kinds of devices asks nothing else of a kind.
+pub trait Blueprint {
+    /// The model.
+    type Model: Device;
+
+    /// Makes the model. The model's random streams are those of `seed` and `replication`.
+    fn make(&self, attach: &mut Attach<'_>, seed: u64, replication: u32) -> Self::Model;
+}
+
 /// A bus that is being put together.
 pub struct Assembly<'a, D> {
     pub(crate) queue: &'a mut EventQueue<Event>,

@@ -26,7 +26,7 @@
 //! | file | holds |
 //! |---|---|
 //! | `mod` | [`Device`], the contract of a model; [`Bus`], all models of a host |
-//! | `attach` | what a model asks for when it comes to the bus |
+//! | `attach` | what a model is made of, and asks for when it comes to the bus |
 //! | `io` | what a model may do when it is called |
 //! | `lines` | whom the host calls for an interrupt, softirq, timer |
 //! | `owner` | on whose behalf driver domains work |
@@ -36,7 +36,7 @@ mod io;
 mod lines;
 mod owner;
 
-pub use attach::{Assembly, Attach};
+pub use attach::{Assembly, Attach, Blueprint};
 pub(crate) use io::{Far, Wires, record_of};
 pub use io::{Io, KernelIo};
 pub(crate) use lines::Line;

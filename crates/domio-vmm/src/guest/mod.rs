@@ -14,25 +14,28 @@
 //! | `mod` | what one vcpu does next |
 //! | `kernel` | upcalls, handlers, softirqs, kernel threads of guests with devices |
 //! | `pending` | what interrupt handlers leave for later |
+//! | `devices` | the kernel of a guest with devices, seen from the host |
+//! | `due` | processes that are due, and the kernel tick |
 //! | `tasks` | which process executes, and for how long |
+//! | `program` | the program of the process that executes |
 
+mod devices;
+mod due;
 mod kernel;
 mod pending;
+mod program;
 mod tasks;
 
 pub(crate) use kernel::{Kernel, KernelStep};
 pub(crate) use pending::Pending;
 
-use crate::bus::{Device, Io, KernelIo, KernelTimer, Served, Tasklet, WorkItem};
 use crate::config::{GuestConfig, KernelTick, ProcessOrder, TaskConfig, VcpuConfig};
-use crate::process::Pid;
 use crate::process::order::Order;
-use crate::process::run::Next;
 use crate::process::task::{Finished, Task};
 use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
-use domio_core::{Duration, Instant, VcpuName};
+use domio_core::{Duration, Instant};
 
 /// What the guest does next.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -177,173 +180,6 @@ impl Guest {
         self.task_wake.min(self.tick_at)
     }
 
-    /// As [`Guest::next_wake`] for a guest that may have a kernel with devices.
-    #[inline]
-    pub(crate) fn next_wake_of_any(&self) -> Instant {
-        let own = self.next_wake();
-        match &self.kernel {
-            None => own,
-            Some(kernel) if kernel.timer_due() => Instant::MAX,
-            Some(kernel) => own.min(kernel.next_timer()),
-        }
-    }
-
-    /// Has `kernel` serve the devices of this vcpu, and take its timer interrupts.
-    pub(crate) fn set_kernel(&mut self, mut kernel: Kernel) {
-        if self.order.is_some() {
-            kernel.has_thread_wait();
-        }
-        self.kernel = Some(Box::new(kernel));
-    }
-
-    /// The kernel that serves devices, if there are any.
-    #[inline]
-    pub(crate) fn kernel_mut(&mut self) -> Option<&mut Kernel> {
-        self.kernel.as_deref_mut()
-    }
-
-    /// Goes on with the kernel's work for devices. When that is nothing, tasks may run, which
-    /// [`Guest::step`] is for.
-    #[inline]
-    pub(crate) fn step_kernel<D: Device>(
-        &mut self,
-        devices: &mut [D],
-        io: &mut Io<'_>,
-    ) -> KernelStep {
-        let Some(kernel) = &mut self.kernel else {
-            return KernelStep::Idle;
-        };
-        let step = kernel.step(devices, io);
-        let wake_tasks = kernel.take_wake_tasks();
-        while let Some(process) = kernel.pending.next_woken() {
-            self.tasks[process as usize].wake();
-        }
-        if step != KernelStep::Idle {
-            self.level = Level::Kernel;
-            self.steady = false;
-        } else if self.level == Level::Kernel {
-            self.level = Level::Idle;
-        }
-        if wake_tasks {
-            self.wake_tasks(io.now);
-        }
-        step
-    }
-
-    /// Goes on with the program that [`Step::Program`] was about, on vcpu `vcpu` of its domain. The
-    /// answer is what follows besides looking at what the guest does next. A finished job is
-    /// appended to `jobs`.
-    pub(crate) fn advance<D: Device>(
-        &mut self,
-        vcpu: VcpuName,
-        devices: &mut [D],
-        io: &mut Io<'_>,
-        jobs: &mut Vec<Job>,
-    ) -> Next {
-        let Level::Task(index) = self.level else {
-            return Next::GoOn;
-        };
-        let pid = Pid {
-            vcpu: vcpu.index,
-            index,
-        };
-        // Without devices nothing is left for later: a program computes and sleeps.
-        let mut alone = None;
-        let mut kernel = KernelIo {
-            vcpu,
-            io,
-            pending: match &mut self.kernel {
-                Some(kernel) => &mut kernel.pending,
-                None => alone.get_or_insert_with(Pending::default),
-            },
-        };
-        let task = &mut self.tasks[index as usize];
-        let next = task.advance(pid, self.switch, devices, &mut kernel);
-        if let Next::Report(finished) = next {
-            let task = index as u8;
-            jobs.push(Job { task, finished });
-        }
-        let asked = kernel.has_asked();
-        self.find_task_wake();
-        if next == Next::GoOn
-            && !asked
-            && let Some(left) = self.goes_on(io.now)
-            && !left.is_zero()
-        {
-            return Next::Run(left);
-        }
-        next
-    }
-
-    /// The thread of the softirqs runs.
-    pub(crate) fn run_thread(&mut self) {
-        if let Some(kernel) = &mut self.kernel {
-            kernel.run_thread();
-        }
-    }
-
-    /// What the vcpu has executed for other domains; none for a guest without devices.
-    #[inline]
-    pub(crate) fn served(&mut self) -> Option<&mut Served> {
-        Some(self.kernel.as_deref_mut()?.served())
-    }
-
-    /// Whether the kernel has something to do before processes go on.
-    #[inline]
-    pub(crate) fn kernel_goes_first(&self) -> bool {
-        let kernel = self.kernel.as_deref();
-        kernel.is_some_and(|kernel| kernel.pending.concerns_processes())
-    }
-
-    /// Whether a process executes and the kernel has been left nothing to do since.
-    #[inline]
-    pub(crate) fn kernel_is_quiet(&self) -> bool {
-        let kernel = self.kernel.as_deref();
-        matches!(self.level, Level::Task(_)) && kernel.is_some_and(Kernel::is_quiet)
-    }
-
-    /// The process with number `index` was woken by another vcpu of the domain.
-    pub(crate) fn wake_process(&mut self, index: u32) {
-        self.steady = false;
-        self.tasks[index as usize].wake();
-    }
-
-    /// Queues a work item for a thread of the kernel.
-    pub(crate) fn queue_work(&mut self, item: WorkItem) {
-        if let Some(kernel) = &mut self.kernel {
-            kernel.pending.queue(item);
-        }
-    }
-
-    /// Schedules a tasklet.
-    pub(crate) fn schedule(&mut self, tasklet: Tasklet) {
-        if let Some(kernel) = &mut self.kernel {
-            kernel.pending.schedule(tasklet);
-        }
-    }
-
-    /// Sets a timer of the kernel.
-    pub(crate) fn set_kernel_timer(&mut self, timer: KernelTimer, at: Option<Instant>) {
-        if let Some(kernel) = &mut self.kernel {
-            kernel.pending.set_timer(timer, at);
-        }
-    }
-
-    /// The process that executes makes a hypercall, which returns `value`.
-    pub(crate) fn hypercall_returned(&mut self, value: u64) {
-        if let Level::Task(index) = self.level {
-            self.tasks[index as usize].returned(value);
-        }
-    }
-
-    /// Name of the program that executes, for a complaint.
-    pub(crate) fn program(&mut self) -> &'static str {
-        match self.level {
-            Level::Task(index) => self.tasks[index as usize].program(),
-            _ => "",
-        }
-    }
-
     /// Whether it wakes at times of delivery ([`Demand::at`](crate::config::Demand::at)), which no
     /// timer of the hypervisor puts off.
     pub fn wakes_by_delivery(&self) -> bool {
@@ -451,49 +287,6 @@ impl Guest {
         } else {
             self.step_tasks(now, jobs)
         }
-    }
-
-    /// Wakes the tasks whose time has come.
-    #[inline(always)]
-    fn wake_tasks(&mut self, now: Instant) {
-        if self.task_wake <= now {
-            if let [task] = &mut *self.tasks {
-                task.wake_due(now);
-                self.task_wake = task.wakes_at();
-            } else {
-                for task in &mut self.tasks {
-                    task.wake_due(now);
-                }
-                self.find_task_wake();
-            }
-        }
-        if self.tick_at <= now {
-            self.set_tick(now);
-        }
-    }
-
-    /// Programs the first kernel tick after `now`, or none when no task is ready.
-    fn set_tick(&mut self, now: Instant) {
-        self.tick_at = if self.ticks && self.tasks.iter().any(Task::ready) {
-            let KernelTick {
-                period,
-                phase,
-                least,
-            } = self.kernel_tick;
-            let next = if phase > now {
-                phase
-            } else {
-                phase + period * (now.since(phase).as_nanos() / period.as_nanos() + 1)
-            };
-            next.max(now + least)
-        } else {
-            Instant::MAX
-        };
-    }
-
-    fn find_task_wake(&mut self) {
-        let wakes = self.tasks.iter().map(Task::wakes_at);
-        self.task_wake = wakes.min().unwrap_or(Instant::MAX);
     }
 
     /// Writes the state of the guest for people.

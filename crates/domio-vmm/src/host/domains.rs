@@ -39,6 +39,24 @@ impl Domain {
 }
 
 impl<S: Sink, D: Device> Host<S, D> {
+    /// Sets up timers and phases of every pcpu and tells the policy about them.
+    pub(crate) fn power_on(&mut self, queue: &mut Queue, now: Instant) {
+        for pcpu in self.pcpus.ids() {
+            if pcpu != PcpuId(0) {
+                self.pcpus[pcpu] = super::Pcpu::new(pcpu, queue);
+            }
+            if self.version <= XenVersion::V3_0 {
+                queue.post(now + super::timer::HOST_TICK, Event::HostTick(pcpu));
+            }
+        }
+        for pcpu in self.pcpus.ids() {
+            self.tables.online.insert(pcpu);
+            self.ask(queue, pcpu, now, Cause::Operator, |s, cx| {
+                s.pcpu_online(cx, pcpu)
+            });
+        }
+    }
+
     /// The pcpu on which the hypervisor's work for the toolstack is done.
     pub(super) fn toolstack_pcpu(&self) -> PcpuId {
         let first = self.tables.online.first();

@@ -3,6 +3,7 @@
 //! to.
 
 mod common;
+mod controllers;
 mod costs;
 mod faults;
 mod golden;

@@ -1,0 +1,115 @@
+//! A guest that device models serve: its kernel, and what reaches it from other vcpus.
+
+use super::{Guest, Kernel, KernelStep, Level};
+use crate::bus::{Device, Io, KernelTimer, Served, Tasklet, WorkItem};
+use alloc::boxed::Box;
+use domio_core::Instant;
+
+impl Guest {
+    /// Has `kernel` serve the devices of this vcpu, and take its timer interrupts.
+    pub(crate) fn set_kernel(&mut self, mut kernel: Kernel) {
+        if self.order.is_some() {
+            kernel.has_thread_wait();
+        }
+        self.kernel = Some(Box::new(kernel));
+    }
+
+    /// The kernel that serves devices, if there are any.
+    #[inline]
+    pub(crate) fn kernel_mut(&mut self) -> Option<&mut Kernel> {
+        self.kernel.as_deref_mut()
+    }
+
+    /// Goes on with the kernel's work for devices. When that is nothing, tasks may run, which
+    /// [`Guest::step`] is for.
+    #[inline]
+    pub(crate) fn step_kernel<D: Device>(
+        &mut self,
+        devices: &mut [D],
+        io: &mut Io<'_>,
+    ) -> KernelStep {
+        let Some(kernel) = &mut self.kernel else {
+            return KernelStep::Idle;
+        };
+        let step = kernel.step(devices, io);
+        let wake_tasks = kernel.take_wake_tasks();
+        while let Some(process) = kernel.pending.next_woken() {
+            self.tasks[process as usize].wake();
+        }
+        if step != KernelStep::Idle {
+            self.level = Level::Kernel;
+            self.steady = false;
+        } else if self.level == Level::Kernel {
+            self.level = Level::Idle;
+        }
+        if wake_tasks {
+            self.wake_tasks(io.now);
+        }
+        step
+    }
+
+    /// As [`Guest::next_wake`] for a guest that may have a kernel with devices.
+    #[inline]
+    pub(crate) fn next_wake_of_any(&self) -> Instant {
+        let own = self.next_wake();
+        match &self.kernel {
+            None => own,
+            Some(kernel) if kernel.timer_due() => Instant::MAX,
+            Some(kernel) => own.min(kernel.next_timer()),
+        }
+    }
+
+    /// The thread of the softirqs runs.
+    pub(crate) fn run_thread(&mut self) {
+        if let Some(kernel) = &mut self.kernel {
+            kernel.run_thread();
+        }
+    }
+
+    /// What the vcpu has executed for other domains; none for a guest without devices.
+    #[inline]
+    pub(crate) fn served(&mut self) -> Option<&mut Served> {
+        Some(self.kernel.as_deref_mut()?.served())
+    }
+
+    /// Whether the kernel has something to do before processes go on.
+    #[inline]
+    pub(crate) fn kernel_goes_first(&self) -> bool {
+        let kernel = self.kernel.as_deref();
+        kernel.is_some_and(|kernel| kernel.pending.concerns_processes())
+    }
+
+    /// Whether a process executes and the kernel has been left nothing to do since.
+    #[inline]
+    pub(crate) fn kernel_is_quiet(&self) -> bool {
+        let kernel = self.kernel.as_deref();
+        matches!(self.level, Level::Task(_)) && kernel.is_some_and(Kernel::is_quiet)
+    }
+
+    /// The process with number `index` was woken by another vcpu of the domain.
+    pub(crate) fn wake_process(&mut self, index: u32) {
+        self.steady = false;
+        self.tasks[index as usize].wake();
+    }
+
+    /// Queues a work item for a thread of the kernel.
+    pub(crate) fn queue_work(&mut self, item: WorkItem) {
+        if let Some(kernel) = &mut self.kernel {
+            kernel.pending.queue(item);
+        }
+    }
+
+    /// Schedules a tasklet.
+    pub(crate) fn schedule(&mut self, tasklet: Tasklet) {
+        if let Some(kernel) = &mut self.kernel {
+            kernel.pending.schedule(tasklet);
+        }
+    }
+
+    /// Sets a timer of the kernel.
+    pub(crate) fn set_kernel_timer(&mut self, timer: KernelTimer, at: Option<Instant>) {
+        if let Some(kernel) = &mut self.kernel {
+            kernel.pending.set_timer(timer, at);
+        }
+    }
+}

@@ -1,0 +1,152 @@
+//! What the policy asks for in a call: tickles, timers, parking, notes.
+
+use super::{Cause, Host, Queue};
+use crate::bus::Device;
+use alloc::format;
+use domio_core::{Duration, Instant, PcpuId, Record, Runstate, Sink, VcpuId};
+use domio_sched::Effect;
+
+impl<S: Sink, D: Device> Host<S, D> {
+    /// Carries out what the policy asked for in a call on `on`.
+    #[inline(never)]
+    pub(super) fn apply_effects(
+        &mut self,
+        queue: &mut Queue,
+        on: PcpuId,
+        now: Instant,
+        cause: Cause,
+    ) {
+        let worked = self.count_work(on, cause);
+        // Nothing below asks the policy, so nothing is added meanwhile.
+        let mut next = 0;
+        while let Some(effect) = self.effects.get(next) {
+            next += 1;
+            match *effect {
+                Effect::Tickle(pcpu) => self.apply_tickle(queue, on, pcpu, now, cause),
+                Effect::Timer { pcpu, slot, at } => {
+                    let p = &mut self.pcpus[pcpu];
+                    p.handling &= !(1 << slot);
+                    let timer = p.policy[slot as usize];
+                    match at {
+                        Some(at) => queue.arm(timer, at.max(now) + worked),
+                        None => queue.disarm(timer),
+                    }
+                }
+                Effect::Park(vcpu) => self.parked(vcpu, on, now),
+                Effect::Unpark(vcpu) => self.unparked(vcpu, on, now),
+                // The flag is in the tables; the switch carries it out.
+                Effect::Migrate(_) => {}
+                Effect::Note {
+                    pcpu,
+                    event,
+                    len,
+                    words,
+                } => {
+                    let id = self.trace_id;
+                    self.trace(Record::policy_note(now, pcpu, id, event, len, words));
+                }
+            }
+        }
+        self.spend_work(queue, on, cause, worked);
+        self.effects.clear();
+    }
+
+    #[inline(never)]
+    fn apply_tickle(
+        &mut self,
+        queue: &mut Queue,
+        on: PcpuId,
+        pcpu: PcpuId,
+        now: Instant,
+        cause: Cause,
+    ) {
+        self.tickle(queue, on, pcpu, now, cause);
+    }
+
+    #[inline(always)]
+    pub(super) fn tickle(
+        &mut self,
+        queue: &mut Queue,
+        on: PcpuId,
+        pcpu: PcpuId,
+        now: Instant,
+        cause: Cause,
+    ) {
+        if !self.tables.online.contains(pcpu) && !self.pcpus[pcpu].leaving {
+            self.complain_of_tickle(pcpu);
+        } else if pcpu == on {
+            self.raise(queue, pcpu, now, cause);
+        } else if self.profile.ipi.is_zero() {
+            self.raise(queue, pcpu, now, Cause::Ipi);
+        } else {
+            let ipi = self.pcpus[pcpu].ipi;
+            if queue.deadline(ipi).is_none() {
+                queue.arm(ipi, now + self.profile.ipi);
+            }
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn complain_of_tickle(&mut self, pcpu: PcpuId) {
+        self.policy_fault(format!(
+            "the policy tickled {pcpu}, which is not online; it may tickle {:?}",
+            self.tables.online
+        ));
+    }
+
+    /// The time for the work that the policy has reported in a call; timers that it sets count
+    /// from their end.
+    #[inline]
+    fn count_work(&mut self, on: PcpuId, cause: Cause) -> Duration {
+        let worked = self.take_work();
+        if cause == Cause::PolicyTimer && !worked.is_zero() {
+            self.extend_softirq(on, worked);
+        }
+        worked
+    }
+
+    /// Puts a pass that is to come off by the work of the call that asked for it.
+    #[inline]
+    fn spend_work(&mut self, queue: &mut Queue, on: PcpuId, cause: Cause, worked: Duration) {
+        if cause == Cause::PolicyTimer && !worked.is_zero() {
+            // The softirq has to be done before the pass.
+            self.delay_pass(queue, on, worked);
+        }
+        if cause == Cause::Wake && !self.profile.wake_note.is_zero() {
+            let is_note = |effect: &&Effect| matches!(effect, Effect::Note { .. });
+            let notes = self.effects.iter().filter(is_note).count() as u64;
+            if notes > 1 {
+                let later = self.profile.wake_note * (notes - 1);
+                self.extend_softirq(on, later);
+                self.delay_pass(queue, on, later);
+            }
+        }
+    }
+
+    #[inline(never)]
+    fn parked(&mut self, vcpu: VcpuId, on: PcpuId, now: Instant) {
+        self.stop_waiting(vcpu, on, now);
+        self.trace(Record::new(
+            now,
+            on,
+            domio_core::Kind::Sleep,
+            self.vcpus[vcpu.index()].name,
+        ));
+    }
+
+    #[inline(never)]
+    fn unparked(&mut self, vcpu: VcpuId, on: PcpuId, now: Instant) {
+        self.trace(Record::new(
+            now,
+            on,
+            domio_core::Kind::Wake,
+            self.vcpus[vcpu.index()].name,
+        ));
+        if self.tables.vcpus[vcpu.index()].runnable()
+            && self.vcpus[vcpu.index()].state >= Runstate::Blocked
+        {
+            self.change(vcpu, Runstate::Runnable, on, now);
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! The kernel of a guest with devices: what it does goes before processes.
+
+use super::{Host, Phase, Queue, Vcpu};
+use crate::bus::{Bus, Device, Io};
+use crate::guest::KernelStep;
+use domio_core::{Duration, Instant, PcpuId, Sink, VcpuId};
+
+impl<S: Sink, D: Device> Host<S, D> {
+    /// Goes on with what the kernel of `vcpu` does for devices; false when it has nothing to do, so
+    /// that processes may run.
+    #[inline(never)]
+    pub(super) fn step_kernel(
+        &mut self,
+        queue: &mut Queue,
+        pcpu: PcpuId,
+        vcpu: VcpuId,
+        now: Instant,
+    ) -> bool {
+        if self.vcpus[vcpu.index()].guest.kernel_mut().is_none() {
+            return false;
+        }
+        loop {
+            let Bus { devices, wires } = &mut self.bus;
+            let mut io = Io {
+                now,
+                on: pcpu,
+                device: 0,
+                queue,
+                wires,
+            };
+            let guest = &mut self.vcpus[vcpu.index()].guest;
+            let step = guest.step_kernel(devices, &mut io);
+            self.write_device_records();
+            match step {
+                KernelStep::Run(time) => {
+                    self.vcpus[vcpu.index()].set_timer::<D>(queue, now);
+                    queue.arm(self.pcpus[pcpu].done, now + time);
+                    return true;
+                }
+                KernelStep::Idle => return false,
+                KernelStep::Sent => {
+                    self.vcpus[vcpu.index()].set_timer::<D>(queue, now);
+                    self.deliver(queue, Some(pcpu), now, Duration::ZERO);
+                    let p = &self.pcpus[pcpu];
+                    if p.phase != Phase::Guest || p.exec_from != now {
+                        // Whom it woke goes first, or interrupts it.
+                        return true;
+                    }
+                }
+            }
+        }
+    }
+
+    /// Whether a process of `vcpu` executes, and the kernel has nothing to do before the process
+    /// goes on: most pieces of a process end like this.
+    #[inline(always)]
+    pub(super) fn kernel_is_quiet(&mut self, vcpu: VcpuId) -> bool {
+        let Vcpu { guest, name, .. } = &self.vcpus[vcpu.index()];
+        guest.kernel_is_quiet() && {
+            let channels = self.bus.wires.channels.guest(name.domain);
+            channels.is_ok_and(|channels| !channels.upcall_pending(name.index))
+        }
+    }
+
+    /// Whether `vcpu`, which asks to block, has an upcall due.
+    pub(super) fn is_called(&mut self, vcpu: VcpuId) -> bool {
+        let v = &mut self.vcpus[vcpu.index()];
+        if v.guest.kernel_mut().is_none() {
+            return false;
+        }
+        let name = v.name;
+        let guest = self.bus.wires.channels.guest(name.domain);
+        !guest.expect("it has a kernel").block(name.index)
+    }
+}

@@ -1,0 +1,149 @@
+//! The processes of a guest: which one executes, what its program does next, jobs that are done.
+
+use super::{Host, Phase, Queue, Vcpu};
+use crate::bus::{Bus, Device, Io};
+use crate::guest::Step;
+use crate::process::run::{Next, STEPS_WITHOUT_TIME};
+use alloc::boxed::Box;
+use alloc::format;
+use domio_core::{Duration, Instant, Kind, PcpuId, Record, Sink, VcpuId};
+
+impl<S: Sink, D: Device> Host<S, D> {
+    /// Goes on with the processes of `vcpu`, whose kernel has nothing to do.
+    #[inline(never)]
+    pub(super) fn step_processes(
+        &mut self,
+        queue: &mut Queue,
+        pcpu: PcpuId,
+        vcpu: VcpuId,
+        now: Instant,
+    ) {
+        // A program whose step asked nothing of the kernel goes on at once.
+        let mut kernel_first = false;
+        loop {
+            if D::PRESENT && kernel_first && self.step_kernel(queue, pcpu, vcpu, now) {
+                return;
+            }
+            kernel_first = true;
+            let v = &mut self.vcpus[vcpu.index()];
+            let step = v.guest.step(now, &mut self.jobs);
+            if step != Step::Program {
+                v.set_timer::<D>(queue, now);
+            }
+            if !self.jobs.is_empty() {
+                self.report_jobs(pcpu, vcpu, now);
+            }
+            match step {
+                Step::Run(Duration::MAX) => {}
+                Step::Run(time) => {
+                    let done = self.pcpus[pcpu].done;
+                    queue.arm(done, now + time);
+                }
+                Step::Block => {
+                    if D::PRESENT && self.is_called(vcpu) {
+                        // An upcall is due: the hypercall returns at once (xen-spec 0.7).
+                        continue;
+                    }
+                    self.block(queue, pcpu, vcpu, now);
+                }
+                Step::Yield => self.yields(queue, pcpu, vcpu, now),
+                Step::Thread => {
+                    self.vcpus[vcpu.index()].guest.run_thread();
+                    continue;
+                }
+                Step::Program => match self.step_program(queue, pcpu, vcpu, now) {
+                    Next::Run(time) => {
+                        self.vcpus[vcpu.index()].set_timer::<D>(queue, now);
+                        if time != Duration::MAX {
+                            queue.arm(self.pcpus[pcpu].done, now + time);
+                        }
+                    }
+                    Next::GoOn | Next::Report(_) => {
+                        let guest = &self.vcpus[vcpu.index()].guest;
+                        kernel_first = self.bus.wires.has_sent() || guest.kernel_goes_first();
+                        continue;
+                    }
+                    Next::Yield => {
+                        self.vcpus[vcpu.index()].set_timer::<D>(queue, now);
+                        self.yields(queue, pcpu, vcpu, now);
+                    }
+                    Next::Hypercall(call) => {
+                        self.hypercall(queue, pcpu, vcpu, call, now);
+                        let p = &self.pcpus[pcpu];
+                        if p.phase == Phase::Guest && p.exec_from == now {
+                            continue;
+                        }
+                        // What it set reaches its own vcpu: an interrupt or a pass comes first.
+                        self.vcpus[vcpu.index()].set_timer::<D>(queue, now);
+                    }
+                    // The run ends.
+                    Next::Stuck => {}
+                },
+            }
+            return;
+        }
+    }
+
+    /// Goes on with the program that executes on `vcpu`.
+    #[inline(never)]
+    fn step_program(
+        &mut self,
+        queue: &mut Queue,
+        pcpu: PcpuId,
+        vcpu: VcpuId,
+        now: Instant,
+    ) -> Next {
+        let Bus { devices, wires } = &mut self.bus;
+        let mut io = Io {
+            now,
+            on: pcpu,
+            device: 0,
+            queue,
+            wires,
+        };
+        let Vcpu { guest, name, .. } = &mut self.vcpus[vcpu.index()];
+        let next = guest.advance(*name, devices, &mut io, &mut self.jobs);
+        self.write_device_records();
+        if next == Next::Stuck {
+            self.complain_of_program(vcpu);
+        }
+        next
+    }
+
+    #[cold]
+    fn complain_of_program(&mut self, vcpu: VcpuId) {
+        let v = &mut self.vcpus[vcpu.index()];
+        let what = format!(
+            "the program {} of {} made {STEPS_WITHOUT_TIME} steps without executing, sleeping or \
+             blocking in between",
+            v.guest.program(),
+            v.name
+        );
+        self.fault = Some(Box::new(domio_sim::Stop::Stalled { what }));
+    }
+
+    #[inline(never)]
+    fn report_jobs(&mut self, pcpu: PcpuId, vcpu: VcpuId, now: Instant) {
+        if !self.records() {
+            self.jobs.clear();
+            return;
+        }
+        let mut jobs = core::mem::take(&mut self.jobs);
+        for job in jobs.drain(..) {
+            let (turnaround, work) = (
+                job.finished.turnaround.as_nanos(),
+                job.finished.work.as_nanos(),
+            );
+            let mut record = Record::new(now, pcpu, Kind::JobDone, self.vcpus[vcpu.index()].name);
+            record.detail = job.task;
+            record.data = [
+                turnaround as u32,
+                (turnaround >> 32) as u32,
+                work as u32,
+                (work >> 32) as u32,
+            ];
+            self.trace(record);
+        }
+        self.jobs = jobs;
+    }
+}
