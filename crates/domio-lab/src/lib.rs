@@ -36,6 +36,7 @@ pub mod sample;
 pub mod series;
 pub mod simulate;
 pub mod stats;
+pub mod store;
 pub mod tolerance;
 pub mod validate;
 
