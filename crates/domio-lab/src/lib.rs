@@ -14,6 +14,7 @@
 //!
 //! Start with [`reproduce`](mod@reproduce).
 
+pub mod against;
 pub mod claims;
 pub mod compare;
 pub mod driver_work;

@@ -84,6 +84,8 @@ pub struct Store {
     path: PathBuf,
     db: Connection,
     read_only: bool,
+    /// In whose name samples are found and kept.
+    program: String,
 }
 
 impl Store {
@@ -157,7 +159,17 @@ impl Store {
             path: path.to_owned(),
             db,
             read_only,
+            program: PROGRAM.to_owned(),
         })
+    }
+
+    /// The same store, in which samples are found and kept in the name of `program`, for whoever
+    /// has samples that another program made.
+    pub fn in_the_name_of(self, program: &str) -> Self {
+        Store {
+            program: program.to_owned(),
+            ..self
+        }
     }
 
     /// The file.
@@ -170,7 +182,7 @@ impl Store {
         self.read_only
     }
 
-    /// The sample of replication `replication`, if this program made one before.
+    /// The sample of replication `replication`, if the program made one before.
     ///
     /// # Errors
     /// When the file cannot be read.
@@ -188,7 +200,7 @@ impl Store {
             )
             .and_then(|mut find| {
                 let key = params![
-                    PROGRAM,
+                    self.program,
                     subject.fingerprint,
                     seed.cast_signed(),
                     replication
@@ -200,7 +212,13 @@ impl Store {
         let Some((figures, digest)) = row else {
             return Ok(None);
         };
-        let expected = encoding::digest(PROGRAM, &subject.fingerprint, seed, replication, &figures);
+        let expected = encoding::digest(
+            &self.program,
+            &subject.fingerprint,
+            seed,
+            replication,
+            &figures,
+        );
         Ok((digest == expected)
             .then(|| encoding::decode(&figures))
             .flatten())
@@ -220,12 +238,18 @@ impl Store {
         took: Duration,
     ) -> Result<(), StoreError> {
         let figures = encoding::encode(sample);
-        let digest = encoding::digest(PROGRAM, &subject.fingerprint, seed, replication, &figures);
+        let digest = encoding::digest(
+            &self.program,
+            &subject.fingerprint,
+            seed,
+            replication,
+            &figures,
+        );
         let now = SystemTime::now().duration_since(UNIX_EPOCH);
         let made = now.map_or(0, |d| d.as_secs()).cast_signed();
         let took = i64::try_from(took.as_micros()).unwrap_or(i64::MAX);
         let row = params![
-            PROGRAM,
+            self.program,
             subject.name,
             subject.settings,
             subject.fingerprint,

@@ -216,7 +216,7 @@ fn what_other_programs_made_can_be_taken_away() {
 #[test]
 fn figures_move_when_a_common_replication_differs() {
     let (_folder, path) = store();
-    let store = Store::open(&path).unwrap();
+    let store = Store::open(&path).unwrap().in_the_name_of("0.0.9+b");
     let figures = |n: u32, by: f64| {
         let sample = Sample::new().with("same", f64::from(n));
         sample.with("moved", f64::from(n) / 10.0 + by)
@@ -228,20 +228,7 @@ fn figures_move_when_a_common_replication_differs() {
             .unwrap();
     }
     store.keep(&gone, 1, 0, &figures(0, 0.0), TOOK).unwrap();
-    // As the program before this one made them; the digest is of the name.
-    for held in store.held().unwrap() {
-        for (n, sample) in store.samples(&held).unwrap() {
-            let bytes = encoding::encode(&sample);
-            let fingerprint = &held.subject.fingerprint;
-            let digest = encoding::digest("0.0.9+b", fingerprint, 1, n, &bytes);
-            let sql = "UPDATE samples SET program = '0.0.9+b', digest = ?1
-                       WHERE fingerprint = ?2 AND replication = ?3";
-            store
-                .db
-                .execute(sql, params![digest, fingerprint, n])
-                .unwrap();
-        }
-    }
+    let store = store.in_the_name_of(PROGRAM);
     for n in 1..6 {
         store
             .keep(&subject(), 1, n, &figures(n, 5.0), TOOK)
