@@ -6,7 +6,7 @@ use crate::ledger::{Check, Entry, Finding, Ledger, Verdict};
 use crate::registry::{Decider, Experiment, LabContext, Registry};
 use crate::replicate::Progress;
 use crate::sample::{ExperimentError, Sample, Samples};
-use crate::store::{Keeper, Row};
+use crate::store::{Keeper, KeptRow};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What the user may choose.
@@ -54,7 +54,7 @@ pub fn reproduce(
             Some(replications) => replications,
             None => options.effort.replications(experiment.replications(), look),
         };
-        let run = Run { keeper, progress };
+        let run = Running { keeper, progress };
         run.experiments(&wanted, size, options.seed, &mut outcomes);
         let risk = RISK / f64::from(looks);
         let decided = |claim: &&Claim| match registry.check_of(&claim.id) {
@@ -145,12 +145,12 @@ fn undecided(claims: &[&Claim], findings: &[Finding], registry: &Registry) -> BT
 }
 
 /// How experiments are run.
-struct Run<'k> {
+struct Running<'k> {
     keeper: &'k Keeper,
     progress: &'k dyn Progress,
 }
 
-impl Run<'_> {
+impl Running<'_> {
     /// Runs each of `wanted` until there are as many replications as `size` says.
     fn experiments<'r>(
         &self,
@@ -170,7 +170,7 @@ impl Run<'_> {
             jobs.extend((have..size(experiment)).map(|replication| (*experiment, replication)));
         }
         let row = |(experiment, replication): &(&'r Experiment, u32)| {
-            Some(Row {
+            Some(KeptRow {
                 subject: experiment.subject()?,
                 seed,
                 replication: *replication,

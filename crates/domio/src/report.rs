@@ -18,21 +18,21 @@ use std::path::{Path, PathBuf};
 const FOLDER: &str = "out";
 
 /// A report that was begun.
-pub struct Report {
+pub struct ReportFile {
     path: PathBuf,
     output: Output,
     command: String,
 }
 
 /// What a report shows.
-pub struct Shown {
+pub struct ReportKey {
     /// The command, with all that decides the figures; it tells one report from another.
     command: String,
     /// The name of the file without its ending.
     name: String,
 }
 
-impl Shown {
+impl ReportKey {
     /// What `domio VERB` shows of `subjects`: files, scenarios, claims.
     pub fn new(verb: &str, subjects: &[String]) -> Self {
         let mut command = format!("domio {verb}");
@@ -48,7 +48,7 @@ impl Shown {
         if name.len() > LONGEST {
             name = format!("{verb}-{}-of-them", subjects.len());
         }
-        Shown { command, name }
+        ReportKey { command, name }
     }
 
     /// The same with `option` set to `value`.
@@ -90,8 +90,8 @@ fn quoted(word: &str) -> String {
 pub fn wanted(
     files: &mut Files,
     reporting: &Reporting,
-    shown: &Shown,
-) -> anyhow::Result<Option<Report>> {
+    shown: &ReportKey,
+) -> anyhow::Result<Option<ReportFile>> {
     let Some(named) = &reporting.report else {
         return Ok(None);
     };
@@ -106,8 +106,8 @@ pub fn begin(
     files: &mut Files,
     named: Option<&Path>,
     force: bool,
-    shown: &Shown,
-) -> anyhow::Result<Report> {
+    shown: &ReportKey,
+) -> anyhow::Result<ReportFile> {
     let path = match named {
         Some(path) => path.to_owned(),
         None => free(Path::new(FOLDER), force, shown),
@@ -122,7 +122,7 @@ pub fn begin(
             shown.command
         );
     }
-    Ok(Report {
+    Ok(ReportFile {
         output: target.create()?,
         path,
         command: shown.command.clone(),
@@ -130,7 +130,7 @@ pub fn begin(
 }
 
 /// The first file of what `shown` is called that may be written.
-fn free(folder: &Path, force: bool, shown: &Shown) -> PathBuf {
+fn free(folder: &Path, force: bool, shown: &ReportKey) -> PathBuf {
     let numbered = |n: u32| match n {
         1 => folder.join(format!("{}.html", shown.name)),
         n => folder.join(format!("{}-{n}.html", shown.name)),
@@ -145,7 +145,7 @@ fn free(folder: &Path, force: bool, shown: &Shown) -> PathBuf {
 
 /// Whether nothing is lost when `path` is written: there is no such file, nothing in it, or a
 /// report of the same command. What is no file, as a terminal, holds nothing.
-fn is_free(path: &Path, shown: &Shown) -> bool {
+fn is_free(path: &Path, shown: &ReportKey) -> bool {
     match std::fs::metadata(path) {
         Err(_) => return true,
         Ok(metadata) if !metadata.is_file() || metadata.len() == 0 => return true,
@@ -158,7 +158,7 @@ fn is_free(path: &Path, shown: &Shown) -> bool {
     read.is_ok() && html::is_made_by(&String::from_utf8_lossy(&head), &shown.command)
 }
 
-impl Report {
+impl ReportFile {
     /// Writes it, and tells where.
     ///
     /// # Errors
@@ -179,7 +179,7 @@ mod tests {
     use super::*;
     use std::fs;
 
-    fn page(shown: &Shown) -> String {
+    fn page(shown: &ReportKey) -> String {
         html::page(&ReportData {
             provenance: vec![("command".to_owned(), shown.command.clone())],
             ..ReportData::default()
@@ -190,7 +190,7 @@ mod tests {
     fn a_report_is_named_after_what_it_shows() {
         let name = |verb, subjects: &[&str]| {
             let subjects: Vec<String> = subjects.iter().map(|s| (*s).to_owned()).collect();
-            Shown::new(verb, &subjects).name
+            ReportKey::new(verb, &subjects).name
         };
         assert_eq!(name("reproduce", &[]), "reproduce");
         assert_eq!(name("reproduce", &["ongaro"]), "reproduce-ongaro");
@@ -205,7 +205,7 @@ mod tests {
 
     #[test]
     fn a_command_is_one_for_a_shell() {
-        let shown = Shown::new("run", &["my host.toml".to_owned()]);
+        let shown = ReportKey::new("run", &["my host.toml".to_owned()]);
         let shown = shown
             .with("--set", "run.duration_s=1")
             .with("--set", "a='b'");
@@ -216,9 +216,9 @@ mod tests {
     #[test]
     fn only_a_report_of_the_same_command_is_written_over() {
         let folder = tempfile::tempdir().unwrap();
-        let one = Shown::new("run", &["burn7".to_owned()]);
-        let two = Shown::new("run", &["burn7".to_owned()]).with("--set", "name=\"<b>\"");
-        let path = |shown: &Shown| free(folder.path(), false, shown);
+        let one = ReportKey::new("run", &["burn7".to_owned()]);
+        let two = ReportKey::new("run", &["burn7".to_owned()]).with("--set", "name=\"<b>\"");
+        let path = |shown: &ReportKey| free(folder.path(), false, shown);
         let at = |name: &str| folder.path().join(name);
         assert_eq!(path(&two), at("run-burn7.html"));
         fs::write(path(&two), page(&two)).unwrap();

@@ -9,7 +9,7 @@ use std::time::Instant;
 
 /// Which sample: of what, with which seed, which replication.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Row<'s> {
+pub struct KeptRow<'s> {
     /// What is simulated.
     pub subject: &'s Subject,
     /// Seed of all replications.
@@ -63,7 +63,7 @@ impl Keeper {
     pub fn on_all_cores<'n, 'r, J, T, E>(
         &self,
         jobs: &[J],
-        row: impl Fn(&J) -> Option<Row<'r>> + Sync,
+        row: impl Fn(&J) -> Option<KeptRow<'r>> + Sync,
         name: impl Fn(&J) -> &'n str + Sync,
         progress: &dyn Progress,
         work: impl Fn(&J) -> Result<(Sample, T), E> + Sync,
@@ -97,7 +97,7 @@ impl Keeper {
         found.into_iter().filter_map(result).collect()
     }
 
-    fn find(&self, row: Row<'_>) -> Option<Sample> {
+    fn find(&self, row: KeptRow<'_>) -> Option<Sample> {
         let mut store = locked(&self.store);
         let found = store.as_ref()?.find(row.subject, row.seed, row.replication);
         let sample = self.or_give_up(found, &mut store).flatten();
@@ -107,7 +107,7 @@ impl Keeper {
         sample
     }
 
-    fn keep(&self, row: Row<'_>, sample: &Sample, begin: Instant) {
+    fn keep(&self, row: KeptRow<'_>, sample: &Sample, begin: Instant) {
         let mut store = locked(&self.store);
         let Some(open) = store.as_ref().filter(|store| !store.is_read_only()) else {
             return;

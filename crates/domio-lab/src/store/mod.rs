@@ -23,7 +23,7 @@ mod moved;
 mod shelf;
 mod subject;
 
-pub use keeper::{Keeper, Row};
+pub use keeper::{Keeper, KeptRow};
 pub use moved::{FigureMoved, Moves, moves};
 pub use shelf::Held;
 pub use subject::Subject;
@@ -138,12 +138,12 @@ impl Store {
             .map_err(refused)?;
         db.busy_timeout(PATIENCE).map_err(refused)?;
         let read_only = db.is_readonly("main").map_err(refused)?;
-        if what(&db).map_err(refused)? == What::Empty {
+        if what(&db).map_err(refused)? == Content::Empty {
             make(&mut db).map_err(refused)?;
         }
         match what(&db).map_err(refused)? {
-            What::Ours(SCHEMA) => {}
-            What::Ours(version) => {
+            Content::Ours(SCHEMA) => {}
+            Content::Ours(version) => {
                 let why = format!("its tables are of version {version}, not {SCHEMA}");
                 return Err(StoreError {
                     hint: "use the domio that made it, or name another file with --results",
@@ -280,7 +280,7 @@ impl Store {
 
 /// What a database holds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum What {
+enum Content {
     /// Nothing yet.
     Empty,
     /// Results, in tables of this version.
@@ -289,22 +289,22 @@ enum What {
     Foreign,
 }
 
-fn what(db: &Connection) -> rusqlite::Result<What> {
+fn what(db: &Connection) -> rusqlite::Result<Content> {
     let number = |sql: &str| db.query_row(sql, [], |row| row.get::<_, i64>(0));
     let tables = number("SELECT count(*) FROM sqlite_schema")?;
     let application = number("PRAGMA application_id")?;
     let version = number("PRAGMA user_version")?;
     Ok(match (application, tables) {
-        (APPLICATION, 1..) => What::Ours(version),
-        (0, 0) if version == 0 => What::Empty,
-        _ => What::Foreign,
+        (APPLICATION, 1..) => Content::Ours(version),
+        (0, 0) if version == 0 => Content::Empty,
+        _ => Content::Foreign,
     })
 }
 
 /// Makes the tables, in one piece. Another process may have been quicker.
 fn make(db: &mut Connection) -> rusqlite::Result<()> {
     let change = db.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
-    if what(&change)? == What::Empty {
+    if what(&change)? == Content::Empty {
         change.execute_batch(TABLES)?;
         change.pragma_update(None, "application_id", APPLICATION)?;
         change.pragma_update(None, "user_version", SCHEMA)?;

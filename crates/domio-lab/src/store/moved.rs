@@ -40,10 +40,10 @@ pub struct Moves {
     pub only_after: Vec<String>,
 }
 
-type Key<'h> = (&'h str, &'h str, u64);
+type HeldKey<'h> = (&'h str, &'h str, u64);
 
-fn by_key<'h>(side: &[&'h Held]) -> BTreeMap<Key<'h>, Vec<&'h Held>> {
-    let mut by_key: BTreeMap<Key<'h>, Vec<&Held>> = BTreeMap::new();
+fn by_key<'h>(side: &[&'h Held]) -> BTreeMap<HeldKey<'h>, Vec<&'h Held>> {
+    let mut by_key: BTreeMap<HeldKey<'h>, Vec<&Held>> = BTreeMap::new();
     for held in side {
         let key = (
             held.subject.name.as_str(),
@@ -58,19 +58,14 @@ fn by_key<'h>(side: &[&'h Held]) -> BTreeMap<Key<'h>, Vec<&'h Held>> {
 /// The pair with one fingerprint if there is one, or else the newest of each side: a file that was
 /// edited goes by its name.
 fn pair<'h>(before: &[&'h Held], after: &[&'h Held]) -> Option<(&'h Held, &'h Held)> {
-    let same = |b: &&&Held| {
+    let same = |b: &&'h Held| -> Option<(&'h Held, &'h Held)> {
         let fingerprint = &b.subject.fingerprint;
-        let other = after
-            .iter()
-            .any(|a| a.subject.fingerprint == *fingerprint && a.program != b.program);
-        other
+        let mut after = after.iter();
+        let same = after.find(|a| a.subject.fingerprint == *fingerprint)?;
+        Some((*b, *same))
     };
-    if let Some(before) = before.iter().find(same) {
-        let fingerprint = &before.subject.fingerprint;
-        let after = after
-            .iter()
-            .find(|a| a.subject.fingerprint == *fingerprint)?;
-        return Some((before, after));
+    if let Some(pair) = before.iter().find_map(same) {
+        return Some(pair);
     }
     let newest = |side: &[&'h Held]| side.iter().max_by_key(|h| h.made).copied();
     Some((newest(before)?, newest(after)?))
@@ -86,7 +81,7 @@ pub fn moves(
 ) -> Result<Moves, StoreError> {
     let (before, after) = (by_key(before), by_key(after));
     let mut result = Moves::default();
-    let named = |(name, settings, _): &Key<'_>| match settings.is_empty() {
+    let named = |(name, settings, _): &HeldKey<'_>| match settings.is_empty() {
         true => (*name).to_owned(),
         false => format!("{name} ({settings})"),
     };

@@ -132,7 +132,7 @@ fn a_keeper_runs_only_what_is_missing() {
     let run = |keeper: &Keeper, count: u32| -> Vec<Result<(Sample, Option<()>), String>> {
         runs.store(0, Ordering::Relaxed);
         let row = |n: &u32| {
-            (*n != 5).then_some(Row {
+            (*n != 5).then_some(KeptRow {
                 subject: &subject,
                 seed: 1,
                 replication: *n,
@@ -178,7 +178,7 @@ fn a_store_that_fails_on_the_way_is_given_up() {
     store.db.execute_batch("DROP TABLE samples").unwrap();
     let (keeper, subject) = (Keeper::of(store), subject());
     let row = |n: &u32| {
-        Some(Row {
+        Some(KeptRow {
             subject: &subject,
             seed: 1,
             replication: *n,
@@ -249,4 +249,26 @@ fn figures_move_when_a_common_replication_differs() {
     assert_eq!(n, 3, "replications 1, 2 and 3 are common");
     let (_, after) = mean(moved.after).unwrap();
     assert!((after - before - 5.0).abs() < 1e-12);
+}
+
+#[test]
+fn a_file_that_was_edited_is_compared_with_the_same_bytes() {
+    let (_folder, path) = store();
+    let store = Store::open(&path).unwrap();
+    let edited = |text: &[u8]| {
+        let mut subject = Subject::new("scenario", "", &[text]);
+        subject.name = "mine.toml".to_owned();
+        subject
+    };
+    let mut two = [edited(b"one"), edited(b"two")];
+    // What comes last counts as the newest of its second.
+    two.sort();
+    for (n, subject) in (0..).zip(&two) {
+        store.keep(subject, 1, 0, &sample(n), TOOK).unwrap();
+    }
+    let held = store.held().unwrap();
+    let (all, first) = (held.iter().collect::<Vec<_>>(), [&held[0]]);
+    assert_eq!(first[0].subject, two[0]);
+    let moves = moves((&store, &all), (&store, &first)).unwrap();
+    assert_eq!((moves.same, moves.moved), (2, Vec::new()));
 }

@@ -11,7 +11,7 @@ use domio_lab::compare::Comparison;
 use domio_lab::driver_work::{self, OwnersOnly};
 use domio_lab::measure::{self, Measure};
 use domio_lab::simulate::{self, RunFault, domains};
-use domio_lab::store::{Keeper, Row, Subject};
+use domio_lab::store::{Keeper, KeptRow, Subject};
 use domio_lab::{Progress, Sample};
 use domio_report::data::{ReportData, Section};
 use domio_report::driver_work as pictures;
@@ -108,7 +108,7 @@ fn simulate_all(
     let results = keeper.on_all_cores(
         &jobs,
         |(built, subject, n)| {
-            Some(Row {
+            Some(KeptRow {
                 subject: (*subject)?,
                 seed: built.seed,
                 replication: *n,

@@ -7,7 +7,7 @@ use crate::cmd::scenario::files;
 use crate::files::Files;
 use crate::out::{self, Status};
 use crate::progress::progress;
-use crate::report::Report;
+use crate::report::ReportFile;
 use anyhow::{anyhow, bail};
 use domio_core::{DomainId, Duration};
 use domio_lab::experiments::ongaro::{self, Cell, Settings};
@@ -104,7 +104,7 @@ struct Explained {
 
 impl Explained {
     /// Prints it, and writes the report to a file that was begun.
-    fn show(self, json: bool, report: Option<Report>) -> anyhow::Result<Status> {
+    fn show(self, json: bool, report: Option<ReportFile>) -> anyhow::Result<Status> {
         let waits = Waits {
             explanation: &self.explanation,
             names: &self.names,

@@ -8,7 +8,7 @@ use crate::files::Files;
 use crate::keeping;
 use crate::out::{self, Status};
 use crate::progress::progress;
-use crate::report::{self, Shown};
+use crate::report::{self, ReportKey};
 use anyhow::{Context, anyhow};
 use domio_core::Duration;
 use domio_lab::against::LedgerMoves;
@@ -107,13 +107,13 @@ struct LedgerJson<'l> {
 }
 
 /// What the report shows.
-fn shown(args: &Reproduce) -> Shown {
+fn shown(args: &Reproduce) -> ReportKey {
     let claims = args.claims.as_ref().map(|path| path.display().to_string());
     let mut subjects = args.prefixes.clone();
     if subjects.is_empty() {
         subjects.extend(claims.clone());
     }
-    let mut shown = Shown::new("reproduce", &subjects);
+    let mut shown = ReportKey::new("reproduce", &subjects);
     if let Some(claims) = claims {
         shown = shown.with("--claims", claims);
     }

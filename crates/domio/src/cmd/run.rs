@@ -6,7 +6,7 @@ use crate::files::{Files, Output, Target};
 use crate::keeping;
 use crate::out::{self, Status};
 use crate::progress::progress;
-use crate::report::{self, Report, Shown};
+use crate::report::{self, ReportFile, ReportKey};
 use anyhow::{Context, anyhow};
 use domio_core::{DomainId, Duration, Record, Sink};
 use domio_lab::driver_work::{self, DriverFigures, DriverFiguresJson};
@@ -14,7 +14,7 @@ use domio_lab::measure::{self, Group, MEASURES};
 use domio_lab::observe::{Observer, Seen};
 use domio_lab::replays::RecordedDemands;
 use domio_lab::simulate::{self, RunFault};
-use domio_lab::store::{Keeper, Row, Subject};
+use domio_lab::store::{Keeper, KeptRow, Subject};
 use domio_lab::{Estimate, Sample};
 use domio_report::data::{Chart, Figure, ReportData, Section};
 use domio_report::driver_work as pictures;
@@ -47,7 +47,7 @@ pub fn run(args: &Run, global: &Global) -> anyhow::Result<Status> {
         // What is written of the first replication is not kept.
         let written = *n == 0 && targets.any();
         let subject = subject.as_ref().filter(|_| !written)?;
-        Some(Row {
+        Some(KeptRow {
             subject,
             seed: built.seed,
             replication: *n,
@@ -88,8 +88,8 @@ pub fn run(args: &Run, global: &Global) -> anyhow::Result<Status> {
 }
 
 /// What a report of `domio VERB` on `scenario` shows, run as `how` says under `policies`.
-pub fn shown(verb: &str, scenario: &str, how: &How, policies: &[String]) -> Shown {
-    let mut shown = Shown::new(verb, &[scenario.to_owned()]);
+pub fn shown(verb: &str, scenario: &str, how: &How, policies: &[String]) -> ReportKey {
+    let mut shown = ReportKey::new(verb, &[scenario.to_owned()]);
     for policy in policies {
         shown = shown.with("--policy", policy);
     }
@@ -135,8 +135,8 @@ pub fn load(name: &str, how: &How, policy: Option<&str>) -> anyhow::Result<Scena
 pub fn report_beside(
     mut files: Files,
     reporting: &Reporting,
-    shown: &Shown,
-) -> anyhow::Result<Option<Report>> {
+    shown: &ReportKey,
+) -> anyhow::Result<Option<ReportFile>> {
     files.prints()?;
     report::wanted(&mut files, reporting, shown)
 }
@@ -169,7 +169,7 @@ fn names(domains: &[(DomainId, String)]) -> Vec<String> {
 struct Targets {
     trace: Option<Target>,
     perfetto: Option<Target>,
-    report: Option<Report>,
+    report: Option<ReportFile>,
 }
 
 impl Targets {

@@ -8,7 +8,7 @@ use domio_lab::experiments::tour::{REPLICATIONS, SCENARIO, hosts};
 use domio_lab::measure;
 use domio_lab::observe::{Observer, Seen};
 use domio_lab::simulate::{RunFault, domains, measured};
-use domio_lab::store::{Keeper, Row, Subject};
+use domio_lab::store::{Keeper, KeptRow, Subject};
 use domio_lab::{Progress, Sample};
 use domio_report::data::{Figure, Section};
 use domio_report::{figure, observed, samples, text};
@@ -76,7 +76,7 @@ impl Tour {
             &jobs,
             |(_, host, subject, n)| {
                 // The first replication is drawn; the others only measure.
-                Some(Row {
+                Some(KeptRow {
                     subject: subject.filter(|_| *n > 0)?,
                     seed: host.seed,
                     replication: *n,
