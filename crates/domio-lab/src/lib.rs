@@ -14,6 +14,7 @@
 //!
 //! Start with [`reproduce`](mod@reproduce).
 
+pub mod against;
 pub mod claims;
 pub mod compare;
 pub mod driver_work;
@@ -36,6 +37,7 @@ pub mod sample;
 pub mod series;
 pub mod simulate;
 pub mod stats;
+pub mod store;
 pub mod tolerance;
 pub mod validate;
 

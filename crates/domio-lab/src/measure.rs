@@ -260,6 +260,11 @@ pub fn note_drops(sample: &mut Sample, dropped: &[(Place, u64)]) {
     }
 }
 
+/// Whether the value of this name in a sample is one of these.
+pub fn is_drop(name: &str) -> bool {
+    name.starts_with(DROPPED)
+}
+
 /// Packets dropped in the measured time, by place, in the order of the places' names. A replication
 /// that dropped none somewhere counts as zero there.
 pub fn drops(samples: &[Sample]) -> Vec<(String, Estimate)> {

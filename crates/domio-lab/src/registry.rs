@@ -3,6 +3,7 @@
 use crate::claims::{Claim, Claims};
 use crate::ledger::Finding;
 use crate::sample::{Sample, Samples};
+use crate::store::Subject;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
@@ -21,9 +22,24 @@ pub struct Experiment {
     name: String,
     replications: u32,
     run: Box<Run>,
+    subject: Option<Subject>,
 }
 
 impl Experiment {
+    /// Lets samples of the experiment be kept. `settings` tell people what was set, `inputs` is
+    /// all that a sample depends on besides name, settings, seed, replication and program: the
+    /// text of a scenario and its overrides, the fields of a structure. Experiments whose samples
+    /// may differ must differ in one of them. Without this call nothing is kept.
+    pub fn kept(&mut self, settings: &str, inputs: &[&[u8]]) -> &mut Self {
+        self.subject = Some(Subject::new(&self.name, settings, inputs));
+        self
+    }
+
+    /// What its samples are kept as; `None` when they are not.
+    pub fn subject(&self) -> Option<&Subject> {
+        self.subject.as_ref()
+    }
+
     /// Name in checks, progress and messages.
     pub fn name(&self) -> &str {
         &self.name
@@ -98,6 +114,7 @@ impl Registry {
             name: name.clone(),
             replications,
             run: Box::new(run),
+            subject: None,
         };
         match self.experiments.entry(name) {
             Entry::Vacant(place) => place.insert(experiment),
@@ -176,6 +193,25 @@ mod tests {
         assert_eq!(sample.unwrap().get("x"), Some(7.0));
         assert!(registry.check_of("zeng.fig5.p3").is_none());
         assert_eq!(registry.strays(&Claims::shipped()), ["ongaro.renamed"]);
+    }
+
+    #[test]
+    fn an_experiment_is_kept_by_all_that_makes_its_samples() {
+        let mut registry = with_burn();
+        assert_eq!(registry.find("burn").unwrap().subject(), None);
+        let mut add = |name: &str, settings: &str, input: &[u8]| {
+            let experiment = registry.experiment(name, 1, |_, _| Ok(Sample::new()));
+            let subject = experiment.kept(settings, &[input]).subject();
+            subject.unwrap().fingerprint.clone()
+        };
+        let mut all = vec![
+            add("a", "5 s", b"x"),
+            add("b", "5 s", b"x"),
+            add("c", "6 s", b"x"),
+            add("d", "6 s", b"y"),
+        ];
+        all.dedup();
+        assert_eq!(all.len(), 4);
     }
 
     #[test]

@@ -1,6 +1,8 @@
 //! Replications on all cores, with results that do not depend on how many cores there are.
 
 use rayon::prelude::*;
+use std::cell::RefCell;
+use std::sync::Arc;
 
 /// Hears how far the work is. Called from several threads at once.
 pub trait Progress: Sync {
@@ -10,6 +12,60 @@ pub trait Progress: Sync {
     fn done(&self, name: &str);
     /// All of them are done.
     fn end(&self);
+    /// Who hears of parts of pieces, if anybody.
+    fn listener(&self) -> Option<Listener> {
+        None
+    }
+}
+
+/// Hears that so many more thousandths of a piece are done. A piece that is done has told all of
+/// its thousand.
+pub type Listener = Arc<dyn Fn(u64) + Send + Sync>;
+
+/// Thousandths of a piece.
+pub const WHOLE: u64 = 1_000;
+
+/// The piece of work that a thread carries out.
+struct UnderWay {
+    listener: Listener,
+    /// Thousandths that were told.
+    told: u64,
+}
+
+impl UnderWay {
+    fn reached(&mut self, thousandths: u64) {
+        let more = thousandths.min(WHOLE).saturating_sub(self.told);
+        if more > 0 {
+            self.told += more;
+            (self.listener)(more);
+        }
+    }
+}
+
+thread_local! {
+    static UNDER_WAY: RefCell<Option<UnderWay>> = const { RefCell::new(None) };
+}
+
+/// Says that `thousandths` of the piece of work on this thread are done. A simulation calls this at
+/// steps of its time; it need not know whether anybody listens.
+pub fn reached(thousandths: u64) {
+    UNDER_WAY.with_borrow_mut(|piece| {
+        if let Some(piece) = piece {
+            piece.reached(thousandths);
+        }
+    });
+}
+
+/// Carries out a piece of work of which `listener` hears.
+fn heard<T>(listener: Option<Listener>, work: impl FnOnce() -> T) -> T {
+    let piece = listener.map(|listener| UnderWay { listener, told: 0 });
+    // Whoever waits for other work may be lent to another piece meanwhile.
+    let before = UNDER_WAY.replace(piece);
+    let result = work();
+    if let Some(mut piece) = UNDER_WAY.replace(before) {
+        piece.reached(WHOLE);
+    }
+    result
 }
 
 /// Tells nobody.
@@ -41,7 +97,7 @@ where
         // Jobs differ in length by orders of magnitude: a thread takes one at a time.
         .with_max_len(1)
         .map(|job| {
-            let result = work(job);
+            let result = heard(progress.listener(), || work(job));
             progress.done(name(job));
             result
         })
@@ -85,6 +141,43 @@ mod tests {
             let done = self.done.load(Ordering::Relaxed);
             self.ended.store(done, Ordering::Relaxed);
         }
+    }
+
+    #[test]
+    fn a_piece_tells_its_thousand_parts_once() {
+        struct Ears(Arc<AtomicU64>);
+        impl Progress for Ears {
+            fn begin(&self, _: u64) {}
+            fn done(&self, _: &str) {
+                // Two pieces of a thousand each, one after the other.
+                assert_eq!(self.0.load(Ordering::Relaxed) % WHOLE, 0);
+            }
+            fn end(&self) {}
+            fn listener(&self) -> Option<Listener> {
+                let heard = self.0.clone();
+                Some(Arc::new(move |more| {
+                    heard.fetch_add(more, Ordering::Relaxed);
+                }))
+            }
+        }
+        let heard = Arc::new(AtomicU64::new(0));
+        let ears = Ears(heard.clone());
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build();
+        pool.unwrap().install(|| {
+            replicate(2, "burn", &ears, |n| {
+                let begun = heard.load(Ordering::Relaxed);
+                let mut steps = Vec::new();
+                // Back and beyond the end tell nothing.
+                for thousandths in [250, 600, 400, 5_000] {
+                    reached(thousandths);
+                    steps.push(heard.load(Ordering::Relaxed) - begun);
+                }
+                assert_eq!(steps, [250, 600, 600, 1_000], "{n}");
+            })
+        });
+        assert_eq!(heard.load(Ordering::Relaxed), 2 * WHOLE);
+        reached(500);
+        assert_eq!(heard.load(Ordering::Relaxed), 2 * WHOLE, "nobody listens");
     }
 
     /// Later replications finish first, so that only collecting by index gives this order.

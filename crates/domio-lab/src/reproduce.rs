@@ -4,8 +4,9 @@ use crate::claims::Claim;
 use crate::effort::{Effort, RISK};
 use crate::ledger::{Check, Entry, Finding, Ledger, Verdict};
 use crate::registry::{Decider, Experiment, LabContext, Registry};
-use crate::replicate::{Progress, on_all_cores};
+use crate::replicate::Progress;
 use crate::sample::{ExperimentError, Sample, Samples};
+use crate::store::{Keeper, KeptRow};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What the user may choose.
@@ -34,16 +35,17 @@ pub struct Reproduction {
 /// [effort](crate::effort): an experiment goes on as long as a check that reads it is undecided.
 /// The result is the same on any number of cores. A claim whose experiment cannot run is
 /// undecided, with the reason and the command that repeats it in its note.
+///
+/// Samples that `keeper` has are taken from there, and each one that is run is kept at once: the
+/// result is the same as without.
 pub fn reproduce(
     claims: &[&Claim],
     registry: &Registry,
     options: Options,
+    keeper: &Keeper,
     progress: &dyn Progress,
 ) -> Reproduction {
-    let looks = match options.replications {
-        Some(_) => 1,
-        None => options.effort.looks(),
-    };
+    let looks = looks(options);
     let mut outcomes: BTreeMap<&str, Outcome> = BTreeMap::new();
     let mut wanted = needed(claims, registry);
     let mut findings = Vec::new();
@@ -52,7 +54,8 @@ pub fn reproduce(
             Some(replications) => replications,
             None => options.effort.replications(experiment.replications(), look),
         };
-        run_experiments(&wanted, size, options.seed, &mut outcomes, progress);
+        let run = Running { keeper, progress };
+        run.experiments(&wanted, size, options.seed, &mut outcomes);
         let risk = RISK / f64::from(looks);
         let decided = |claim: &&Claim| match registry.check_of(&claim.id) {
             Some(check) => decide(check, claim, &outcomes, options, risk),
@@ -74,6 +77,39 @@ pub fn reproduce(
     Reproduction {
         ledger: Ledger { entries },
         samples: outcomes.into_iter().filter_map(ran).collect(),
+    }
+}
+
+/// Decides `claims` from `samples` by experiment, of an earlier run with the same options, and runs
+/// nothing.
+pub fn decide_again(
+    claims: &[&Claim],
+    registry: &Registry,
+    options: Options,
+    samples: &BTreeMap<String, Vec<Sample>>,
+) -> Ledger {
+    let outcomes = samples
+        .iter()
+        .map(|(name, s)| (name.as_str(), Ok(s.clone())));
+    let outcomes: BTreeMap<&str, Outcome> = outcomes.collect();
+    let risk = RISK / f64::from(looks(options));
+    let entry = |claim: &&Claim| Entry {
+        claim: (*claim).clone(),
+        finding: match registry.check_of(&claim.id) {
+            Some(check) => decide(check, claim, &outcomes, options, risk),
+            None => Finding::not_implemented(),
+        },
+    };
+    Ledger {
+        entries: claims.iter().map(entry).collect(),
+    }
+}
+
+/// How often samples are looked at, at most.
+fn looks(options: Options) -> u32 {
+    match options.replications {
+        Some(_) => 1,
+        None => options.effort.looks(),
     }
 }
 
@@ -108,42 +144,58 @@ fn undecided(claims: &[&Claim], findings: &[Finding], registry: &Registry) -> BT
     names
 }
 
-/// Runs each of `wanted` until there are as many replications as `size` says.
-fn run_experiments<'r>(
-    wanted: &BTreeMap<&'r str, &'r Experiment>,
-    size: impl Fn(&Experiment) -> u32,
-    seed: u64,
-    outcomes: &mut BTreeMap<&'r str, Outcome>,
-    progress: &dyn Progress,
-) {
-    let cx = LabContext { seed };
-    let mut jobs: Vec<(&Experiment, u32)> = Vec::new();
-    for experiment in wanted.values() {
-        let have = match outcomes.get(experiment.name()) {
-            None => 0,
-            Some(Ok(samples)) => samples.len() as u32,
-            Some(Err(_)) => continue,
+/// How experiments are run.
+struct Running<'k> {
+    keeper: &'k Keeper,
+    progress: &'k dyn Progress,
+}
+
+impl Running<'_> {
+    /// Runs each of `wanted` until there are as many replications as `size` says.
+    fn experiments<'r>(
+        &self,
+        wanted: &BTreeMap<&'r str, &'r Experiment>,
+        size: impl Fn(&Experiment) -> u32,
+        seed: u64,
+        outcomes: &mut BTreeMap<&'r str, Outcome>,
+    ) {
+        let cx = LabContext { seed };
+        let mut jobs: Vec<(&'r Experiment, u32)> = Vec::new();
+        for experiment in wanted.values() {
+            let have = match outcomes.get(experiment.name()) {
+                None => 0,
+                Some(Ok(samples)) => samples.len() as u32,
+                Some(Err(_)) => continue,
+            };
+            jobs.extend((have..size(experiment)).map(|replication| (*experiment, replication)));
+        }
+        let row = |(experiment, replication): &(&'r Experiment, u32)| {
+            Some(KeptRow {
+                subject: experiment.subject()?,
+                seed,
+                replication: *replication,
+            })
         };
-        jobs.extend((have..size(experiment)).map(|replication| (*experiment, replication)));
-    }
-    let results = on_all_cores(
-        &jobs,
-        |(experiment, _)| experiment.name(),
-        progress,
-        |(experiment, replication)| experiment.run(&cx, *replication),
-    );
-    for ((experiment, replication), result) in jobs.into_iter().zip(results) {
-        let outcome = outcomes.entry(experiment.name()).or_insert(Ok(Vec::new()));
-        match (result, &mut *outcome) {
-            (Ok(sample), Ok(samples)) => samples.push(sample),
-            (Err(why), Ok(_)) => {
-                *outcome = Err(ExperimentError {
-                    experiment: experiment.name().to_owned(),
-                    replication,
-                    why,
-                });
+        let results = self.keeper.on_all_cores(
+            &jobs,
+            row,
+            |(experiment, _)| experiment.name(),
+            self.progress,
+            |(experiment, replication)| Ok((experiment.run(&cx, *replication)?, ())),
+        );
+        for ((experiment, replication), result) in jobs.into_iter().zip(results) {
+            let outcome = outcomes.entry(experiment.name()).or_insert(Ok(Vec::new()));
+            match (result, &mut *outcome) {
+                (Ok((sample, _)), Ok(samples)) => samples.push(sample),
+                (Err(why), Ok(_)) => {
+                    *outcome = Err(ExperimentError {
+                        experiment: experiment.name().to_owned(),
+                        replication,
+                        why,
+                    });
+                }
+                (_, Err(_)) => {}
             }
-            (_, Err(_)) => {}
         }
     }
 }
@@ -231,7 +283,13 @@ mod tests {
         let runs = Arc::new(AtomicU32::new(0));
         let claims = Claims::shipped();
         let selected = claims.select(ids).unwrap();
-        let result = reproduce(&selected, &registry(runs.clone()), options, &Silent);
+        let result = reproduce(
+            &selected,
+            &registry(runs.clone()),
+            options,
+            &Keeper::none(),
+            &Silent,
+        );
         (result, runs.load(Ordering::Relaxed))
     }
 
@@ -273,7 +331,7 @@ mod tests {
         let claims = Claims::shipped();
         let selected = claims.select(&[BURN]).unwrap();
         let run = |limit, options| {
-            let result = reproduce(&selected, &uneven(limit), options, &Silent);
+            let result = reproduce(&selected, &uneven(limit), options, &Keeper::none(), &Silent);
             let n = |name: &str| result.samples[name].len();
             let verdict = result.ledger.entries[0].finding.verdict;
             (verdict, n("burn"), n("other"))

@@ -50,6 +50,13 @@ impl Sample {
             .iter()
             .map(|(name, value)| (name.as_str(), *value))
     }
+
+    /// All lists, by name.
+    pub fn lists(&self) -> impl Iterator<Item = (&str, &[f64])> {
+        self.lists
+            .iter()
+            .map(|(name, list)| (name.as_str(), list.as_slice()))
+    }
 }
 
 /// Why an experiment has no samples.

@@ -1,6 +1,9 @@
 //! One replication of a scenario: simulate it, measure it, hand its trace on.
 
-use domio_core::{DomainId, Instant, Record, Sink};
+use crate::replicate::{WHOLE, reached};
+use crate::sample::Sample;
+use crate::{driver_work, measure};
+use domio_core::{DomainId, Duration, Instant, Record, Sink};
 use domio_meter::{Meter, Summary};
 use domio_net::queue::{Ledger, Place};
 use domio_scenario::{Built, Model, Scenario};
@@ -104,11 +107,11 @@ fn through<S: Sink, D: Device>(
     end: Instant,
     drops: impl Fn(&[D]) -> Drops,
 ) -> Result<(Recorder<S>, u64, Drops), Early> {
-    run(&mut simulation, begin)?;
+    run(&mut simulation, Instant::ZERO, begin, end)?;
     let before: BTreeMap<Place, u64> = drops(simulation.host().devices()).into_iter().collect();
     simulation.host_mut().sink_mut().measuring = true;
     simulation.host_mut().mark(begin);
-    run(&mut simulation, end)?;
+    run(&mut simulation, begin, end, end)?;
     simulation.host_mut().mark(end);
     let mut dropped = drops(simulation.host().devices());
     for (place, count) in &mut dropped {
@@ -119,15 +122,54 @@ fn through<S: Sink, D: Device>(
     Ok((simulation.into_sink(), events, dropped))
 }
 
-/// Runs until `until`.
+/// Runs from `from` until `until`, and tells at steps how much of the time until `end` is over. The
+/// engine knows nothing of that.
 fn run<S: Sink, D: Device>(
     simulation: &mut Simulation<Recorder<S>, D>,
+    from: Instant,
     until: Instant,
+    end: Instant,
 ) -> Result<(), Early> {
-    match simulation.run(until) {
-        Outcome::Completed { .. } => Ok(()),
-        other => Err((other.to_string(), simulation.host().dump())),
+    for step in steps(from, until, end) {
+        match simulation.run(step) {
+            Outcome::Completed { .. } => reached(thousandths(step, end)),
+            other => return Err((other.to_string(), simulation.host().dump())),
+        }
     }
+    Ok(())
+}
+
+/// The times from `from` to `until`, without the first, that are a hundredth of the time until
+/// `end` apart. The last is `until`.
+pub(crate) fn steps(from: Instant, until: Instant, end: Instant) -> impl Iterator<Item = Instant> {
+    const STEPS: u64 = 100;
+    let step = Duration::from_nanos((end.as_nanos() / STEPS).max(1));
+    let next = move |at: &Instant| (*at < until).then(|| (*at + step).min(until));
+    std::iter::successors(Some(from), next).skip(1)
+}
+
+/// How much of the time until `end` is over at `at`.
+pub(crate) fn thousandths(at: Instant, end: Instant) -> u64 {
+    let whole = u128::from(end.as_nanos().max(1));
+    (u128::from(at.as_nanos()) * u128::from(WHOLE) / whole) as u64
+}
+
+/// Figures of one replication as `run` and `compare` show them, with what the sink made of its
+/// records: measures by domain, drops by place, work of driver domains by owner.
+///
+/// # Errors
+/// As [`simulate`].
+pub fn measured<S: Sink>(
+    built: &Built,
+    replication: u32,
+    sink: S,
+) -> Result<(Sample, S), RunFault> {
+    const { assert!(S::OWNERS, "the figures have the owners of work") };
+    let result = simulate(built, replication, sink)?;
+    let mut sample = measure::sample(&result.summary, &domains(built));
+    measure::note_drops(&mut sample, &result.dropped);
+    driver_work::note(&mut sample, &result.summary);
+    Ok((sample, result.sink))
 }
 
 struct Recorder<S> {
@@ -362,6 +404,22 @@ mod tests {
         recorder.record(&Record::runstate(at(170), pcpu, driver, running, blocked));
         let work = recorder.meter.finish_at(at(200)).driver_work;
         assert_eq!((work[0].busy, work[0].nobody()), (70, 40));
+    }
+
+    #[test]
+    fn steps_lead_to_the_end() {
+        let at = Instant::from_nanos;
+        let of = |from, until, end| steps(at(from), at(until), at(end)).collect::<Vec<_>>();
+        assert_eq!(of(0, 25, 1_000), [10, 20, 25].map(at));
+        assert_eq!(of(25, 50, 1_000), [35, 45, 50].map(at));
+        assert_eq!(of(0, 2, 2), [1, 2].map(at));
+        assert_eq!(of(5, 5, 1_000), []);
+        let told: Vec<u64> = of(0, 25, 1_000)
+            .into_iter()
+            .map(|step| thousandths(step, at(1_000)))
+            .collect();
+        assert_eq!(told, [10, 20, 25]);
+        assert_eq!(thousandths(at(u64::MAX), at(u64::MAX)), WHOLE);
     }
 
     #[test]

@@ -9,6 +9,7 @@ use domio_core::Duration;
 use domio_lab::Effort;
 use domio_lab::experiments::ongaro::{Housekeeping, Settings, register_cells};
 use domio_lab::reproduce::{Options, reproduce};
+use domio_lab::store::Keeper;
 use domio_lab::{Claims, Registry, Silent, Verdict};
 use domio_net::host::NetCosts;
 use domio_net::writers::WriterCosts;
@@ -57,7 +58,7 @@ fn verdicts(
         replications,
         effort: Effort::Full,
     };
-    let entries = reproduce(&selected, &registry, options, &Silent)
+    let entries = reproduce(&selected, &registry, options, &Keeper::none(), &Silent)
         .ledger
         .entries;
     let verdict = |e: domio_lab::ledger::Entry| (e.claim.id, e.finding.verdict);

@@ -3,8 +3,12 @@
 //! Help (`--help`), man pages (`domio man`) and completions (`domio completions`) are made from it.
 //! Parsing only validates what can be judged without reading files.
 
+mod keeping;
 mod registered;
 
+pub use keeping::{
+    Keeping, Reporting, Results, ResultsDiff, ResultsList, ResultsPrune, ResultsShow,
+};
 pub use registered::{Controller, ControllerList, ControllerShow, Policy, PolicyList, PolicyShow};
 
 use clap::builder::{
@@ -108,6 +112,9 @@ pub enum Command {
     /// Tell what the guests of a scenario wait for, and behind whom
     #[command(after_long_help = EXPLAIN_EXAMPLES)]
     Explain(Explain),
+    /// Results that were kept: list, show, compare and remove them
+    #[command(subcommand, after_long_help = keeping::RESULTS_EXAMPLES)]
+    Results(Results),
     /// Summarise, convert or check a trace, simulated or recorded
     #[command(subcommand, after_long_help = TRACE_EXAMPLES)]
     Trace(Trace),
@@ -137,6 +144,8 @@ Examples:
   domio reproduce ongaro.test3 --effort full
   domio reproduce ongaro --cell test3/orig --perfetto out/test3-orig.pftrace
 
+The report is called out/reproduce-PREFIX.html. Finished replications are kept, so that whoever
+interrupts the command can have it go on, and a repetition takes seconds.
 Without a PREFIX or --claims, a small host is compared under three schedulers first.
 An effort fixes how many replications of what length are simulated: quick takes about half a minute
 on two cores, normal some minutes, full up to hours. A claim is undecided when they prove neither
@@ -173,14 +182,16 @@ pub struct Reproduce {
     /// Claims to decide, instead of those that ship with domio
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub claims: Option<PathBuf>,
-    /// Where to write the HTML report
-    #[arg(
-        long,
-        value_name = "FILE",
-        value_hint = ValueHint::FilePath,
-        default_value = "out/report.html"
-    )]
-    pub report: PathBuf,
+    /// Say which verdicts and figures are not those of BASELINE: a file that an earlier `domio
+    /// reproduce --json` printed, a file of results, or the name of a program in --results
+    #[arg(long, value_name = "BASELINE", value_hint = ValueHint::FilePath)]
+    pub against: Option<PathBuf>,
+    /// Where the report goes.
+    #[command(flatten)]
+    pub reporting: Reporting,
+    /// Where results are kept.
+    #[command(flatten)]
+    pub keeping: Keeping,
     /// Decide nothing, but write the first replication of this cell of ongaro's experiment, as
     /// test3/orig, to the file of --perfetto; with streams ten seconds of it unless --seconds says
     /// otherwise
@@ -188,7 +199,7 @@ pub struct Reproduce {
         long,
         value_name = "TEST/CONFIGURATION",
         requires = "perfetto",
-        conflicts_with_all = ["all", "replications", "claims", "report"]
+        conflicts_with_all = ["all", "replications", "claims", "report", "against"]
     )]
     pub cell: Option<String>,
     /// Where to write the trace of --cell, for ui.perfetto.dev
@@ -254,9 +265,12 @@ pub struct Run {
     /// Write the first replication's trace for ui.perfetto.dev
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub perfetto: Option<PathBuf>,
-    /// Write an HTML report
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
-    pub report: Option<PathBuf>,
+    /// Where a report goes.
+    #[command(flatten)]
+    pub reporting: Reporting,
+    /// Where results are kept.
+    #[command(flatten)]
+    pub keeping: Keeping,
 }
 
 /// Arguments that `run`, `compare` and `explain` share.
@@ -292,7 +306,7 @@ const COMPARE_EXAMPLES: &str = "\
 Examples:
   domio compare noisy-neighbour --policy credit --policy round-robin
   domio compare host.toml --policy credit --policy null --replications 20 --json
-  domio compare burn7 --policy credit --policy round-robin --report out/compare.html
+  domio compare burn7 --policy credit --policy round-robin --report
 
 The first policy is what the others are compared with. Every policy meets the same
 random streams, so that differences are paired by replication.";
@@ -312,9 +326,12 @@ pub struct Compare {
     /// What to change in the scenario and how often to run it.
     #[command(flatten)]
     pub how: How,
-    /// Write an HTML report
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
-    pub report: Option<PathBuf>,
+    /// Where a report goes.
+    #[command(flatten)]
+    pub reporting: Reporting,
+    /// Where results are kept.
+    #[command(flatten)]
+    pub keeping: Keeping,
 }
 
 const EXPLAIN_EXAMPLES: &str = "\
@@ -341,9 +358,9 @@ pub struct Explain {
     /// Policy to run under, instead of the scenario's
     #[arg(long, value_name = "NAME")]
     pub policy: Option<String>,
-    /// Write an HTML report
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
-    pub report: Option<PathBuf>,
+    /// Where a report goes.
+    #[command(flatten)]
+    pub reporting: Reporting,
 }
 
 const TRACE_EXAMPLES: &str = "\

@@ -7,8 +7,10 @@
 mod args;
 mod cmd;
 mod files;
+mod keeping;
 mod out;
 mod progress;
+mod report;
 mod suggest;
 
 use args::{Cli, Command};
@@ -30,6 +32,7 @@ fn run(cli: &Cli) -> anyhow::Result<Status> {
         Command::Run(args) => cmd::run::run(args, global),
         Command::Compare(args) => cmd::compare::run(args, global),
         Command::Explain(args) => cmd::explain::run(args, global),
+        Command::Results(command) => cmd::results::run(command),
         Command::Trace(command) => cmd::trace::run(command, global),
         Command::Validate(args) => cmd::validate::run(args, global),
         Command::Policy(command) => cmd::policy::run(command),

@@ -1,10 +1,15 @@
 //! Progress bars on standard error, when that is a terminal.
 
 use crate::args::Global;
+use domio_lab::replicate::{Listener, WHOLE};
 use domio_lab::{Progress, Silent};
-use indicatif::{ProgressBar, ProgressBarIter, ProgressDrawTarget, ProgressFinish, ProgressStyle};
+use indicatif::{
+    ProgressBar, ProgressBarIter, ProgressDrawTarget, ProgressFinish, ProgressState, ProgressStyle,
+};
+use std::fmt;
 use std::fs::File;
 use std::io::IsTerminal;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// A bar for a person who waits, or nothing.
@@ -41,23 +46,116 @@ struct Bar(ProgressBar);
 
 impl Progress for Bar {
     fn begin(&self, total: u64) {
-        let style = ProgressStyle::with_template("{bar:30} {pos}/{len} {elapsed} {msg}");
+        let style = ProgressStyle::with_template("{bar:30} {pieces} {elapsed} {left} {msg}");
         if let Ok(style) = style {
-            self.0.set_style(style);
+            self.0
+                .set_style(style.with_key("pieces", pieces).with_key("left", left));
         }
         self.0.reset();
-        self.0.set_length(total);
+        self.0.set_length(total * WHOLE);
         self.0.set_draw_target(ProgressDrawTarget::stderr());
         // The clock moves on even while one long piece of work does not end.
-        self.0.enable_steady_tick(Duration::from_millis(200));
+        self.0.enable_steady_tick(TICK);
     }
 
     fn done(&self, name: &str) {
         self.0.set_message(name.to_owned());
-        self.0.inc(1);
     }
 
     fn end(&self) {
         self.0.finish_and_clear();
+    }
+
+    fn listener(&self) -> Option<Listener> {
+        let bar = self.0.clone();
+        Some(Arc::new(move |thousandths| bar.inc(thousandths)))
+    }
+}
+
+const TICK: Duration = Duration::from_millis(200);
+
+/// How many pieces are done, of how many.
+fn pieces(state: &ProgressState, out: &mut dyn fmt::Write) {
+    let total = state.len().unwrap_or_default() / WHOLE;
+    let _ = write!(out, "{}/{total}", state.pos() / WHOLE);
+}
+
+/// An estimate of the time that is left, once there is anything to estimate it from.
+fn left(state: &ProgressState, out: &mut dyn fmt::Write) {
+    let told = match state.pos() {
+        0 => String::new(),
+        _ => format!("about {} left", in_words(state.eta())),
+    };
+    let _ = out.write_str(&told);
+}
+
+/// "40 s", "3 min", "2.5 h": no more digits than an estimate has.
+fn in_words(time: Duration) -> String {
+    match time.as_secs() {
+        seconds @ 0..120 => format!("{seconds} s"),
+        seconds @ 120..7_200 => format!("{} min", (seconds + 30) / 60),
+        seconds => format!("{:.1} h", seconds as f64 / 3_600.0),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use domio_core::NullSink;
+    use domio_lab::replicate::{reached, replicate};
+    use domio_lab::simulate::simulate;
+    use domio_scenario::{NoReplay, Scenario};
+    use std::sync::atomic::{AtomicU64, Ordering};
+
+    #[test]
+    fn a_bar_moves_inside_a_piece_of_work() {
+        let bar = Bar(ProgressBar::hidden());
+        replicate(3, "burn", &bar, |n| {
+            let before = bar.0.position();
+            reached(400);
+            // Other pieces may move it meanwhile.
+            assert!(bar.0.position() >= before + 400, "{n}");
+        });
+        assert_eq!(bar.0.position(), 3 * WHOLE);
+        assert_eq!(bar.0.length(), Some(3 * WHOLE));
+    }
+
+    /// Hears how often anything is told.
+    struct Ears(Arc<AtomicU64>);
+
+    impl Progress for Ears {
+        fn begin(&self, _: u64) {}
+        fn done(&self, _: &str) {}
+        fn end(&self) {}
+        fn listener(&self) -> Option<Listener> {
+            let told = self.0.clone();
+            Some(Arc::new(move |_| {
+                told.fetch_add(1, Ordering::Relaxed);
+            }))
+        }
+    }
+
+    #[test]
+    fn a_simulation_tells_a_hundred_times_how_far_it_is() {
+        let text = domio_scenario::example("burn7").unwrap_or_default();
+        let scenario = Scenario::parse("burn7", text.as_bytes(), domio_sched::policies());
+        let built = scenario.unwrap().build(&NoReplay).unwrap();
+        let told = Arc::new(AtomicU64::new(0));
+        let ended = replicate(1, "burn7", &Ears(told.clone()), |n| {
+            simulate(&built, n, NullSink).is_ok()
+        });
+        assert_eq!(ended, [true]);
+        // The warm-up ends between two steps, or on one.
+        let told = told.load(Ordering::Relaxed);
+        assert!((100..=101).contains(&told), "{told}");
+    }
+
+    #[test]
+    fn an_estimate_has_few_digits() {
+        let told = |seconds| in_words(Duration::from_secs(seconds));
+        assert_eq!(told(0), "0 s");
+        assert_eq!(told(119), "119 s");
+        assert_eq!(told(185), "3 min");
+        assert_eq!(told(9_000), "2.5 h");
     }
 }

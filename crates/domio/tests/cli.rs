@@ -17,11 +17,16 @@ fn recordings() -> PathBuf {
 #[test]
 fn every_help_text() {
     let folder = folder();
-    let commands: [&[&str]; 22] = [
+    let commands: [&[&str]; 27] = [
         &[],
         &["reproduce"],
         &["run"],
         &["compare"],
+        &["results"],
+        &["results", "list"],
+        &["results", "show"],
+        &["results", "diff"],
+        &["results", "prune"],
         &["trace"],
         &["trace", "summary"],
         &["trace", "convert"],

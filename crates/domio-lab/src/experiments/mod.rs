@@ -61,6 +61,14 @@ fn host(
     Ok(built)
 }
 
+/// Settings of an experiment whose times are divided by `divisor`, for people.
+fn divided(divisor: u32) -> String {
+    match divisor {
+        1 => String::new(),
+        divisor => format!("times divided by {divisor}"),
+    }
+}
+
 /// The change of key `key` to `value`.
 fn change(key: &str, value: impl ToString) -> (String, String) {
     (key.to_owned(), value.to_string())
@@ -106,6 +114,7 @@ mod tests {
     use crate::ledger::Verdict;
     use crate::replicate::Silent;
     use crate::reproduce::{Options, Reproduction, reproduce};
+    use crate::store::Keeper;
 
     const IDS: [&str; 3] = [
         "ongaro.fig2.cpu-fairness",
@@ -123,7 +132,7 @@ mod tests {
         };
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
         pool.unwrap()
-            .install(|| reproduce(&selected, &shortened(40), options, &Silent))
+            .install(|| reproduce(&selected, &shortened(40), options, &Keeper::none(), &Silent))
     }
 
     #[test]

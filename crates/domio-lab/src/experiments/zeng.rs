@@ -2,7 +2,7 @@
 //!
 //! See `docs/papers/zeng2015.md`.
 
-use super::{change, host, id, members, random_starts, told};
+use super::{change, divided, host, id, members, random_starts, told};
 use crate::claims::Claim;
 use crate::ledger::Finding;
 use crate::proof::Proof;
@@ -24,7 +24,8 @@ const ALONE_S: f64 = 361.823;
 const BOUND_PCT: f64 = 0.5;
 
 pub(super) fn register(registry: &mut Registry, divisor: u32) {
-    registry.experiment(PRIME, 10, move |cx, n| prime(cx, n, divisor));
+    let prime = registry.experiment(PRIME, 10, move |cx, n| prime(cx, n, divisor));
+    prime.kept(&divided(divisor), &[]);
     registry.check("zeng.table4.cpu-bound", &[PRIME], linear);
 }
 

@@ -16,6 +16,8 @@ const STYLE: &str = include_str!("style.css");
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'";
 
 /// The page, from the doctype to the end.
+///
+/// The head tells which command made the page, if the provenance does.
 pub fn page(data: &ReportData) -> String {
     let page = html! {
         (DOCTYPE)
@@ -25,6 +27,9 @@ pub fn page(data: &ReportData) -> String {
                 meta name="viewport" content="width=device-width, initial-scale=1";
                 meta http-equiv="Content-Security-Policy" content=(POLICY);
                 meta name="generator" content="domio";
+                @if let Some((_, command)) = data.provenance.iter().find(|(n, _)| n == "command") {
+                    (mark(command))
+                }
                 title { (data.title) }
                 style { (PreEscaped(STYLE)) }
             }
@@ -49,6 +54,16 @@ pub fn page(data: &ReportData) -> String {
         }
     };
     page.into_string()
+}
+
+/// Tells which command made a page.
+fn mark(command: &str) -> Markup {
+    html! { meta name="domio-command" content=(command); }
+}
+
+/// Whether `page`, or the beginning of one, was made by `command`.
+pub fn is_made_by(page: &str, command: &str) -> bool {
+    page.contains(&mark(command).into_string())
 }
 
 fn contents(data: &ReportData) -> Markup {

@@ -1,7 +1,8 @@
 //! `domio compare`: one scenario under several policies.
 
 use crate::args::{Compare, Global, How};
-use crate::cmd::{policy, run};
+use crate::cmd::{policy, run, scenario};
+use crate::keeping;
 use crate::out::{self, Status};
 use crate::progress::progress;
 use anyhow::bail;
@@ -9,12 +10,12 @@ use domio_core::DomainId;
 use domio_lab::compare::Comparison;
 use domio_lab::driver_work::{self, OwnersOnly};
 use domio_lab::measure::{self, Measure};
-use domio_lab::replicate::on_all_cores;
-use domio_lab::simulate::{RunFault, domains, simulate};
+use domio_lab::simulate::{self, RunFault, domains};
+use domio_lab::store::{Keeper, KeptRow, Subject};
 use domio_lab::{Progress, Sample};
 use domio_report::data::{ReportData, Section};
 use domio_report::driver_work as pictures;
-use domio_report::{figure, html, samples, text};
+use domio_report::{figure, samples, text};
 use domio_scenario::{Built, Scenario};
 use domio_sched::{Descriptor, Policy};
 use serde_json::{Value, json};
@@ -31,26 +32,26 @@ pub fn run(args: &Compare, global: &Global) -> anyhow::Result<Status> {
         let built = run::build(&scenario)?;
         hosts.push((scenario, built));
     }
-    let report = run::report_of(&hosts[0].0, args.report.as_deref())?;
-    let builts: Vec<&Built> = hosts.iter().map(|(_, built)| built).collect();
-    let samples = match simulate_all(&builts, args.how.replications, &*progress(global)) {
-        Ok(samples) => samples,
-        Err(fault) => return Err(run::failed(&fault)),
-    };
+    let shown = run::shown("compare", &args.scenario, &args.how, &args.policies);
+    let files = scenario::files(&hosts[0].0);
+    let report = run::report_beside(files, &args.reporting, &shown)?;
+    let keeper = keeping::keeper(&args.keeping)?;
+    let samples = simulate_all(&hosts, args.how.replications, &keeper, &*progress(global));
+    keeping::tell(&keeper, &args.keeping);
+    let samples = samples.map_err(|fault| run::failed(&fault))?;
     let policies: Vec<(String, Vec<Sample>)> = args.policies.iter().cloned().zip(samples).collect();
-    let domains = domains(builts[0]);
+    let first = &hosts[0].1;
+    let domains = domains(first);
     let tables = Tables {
         measures: measure::comparisons(&names(&domains), &policies),
-        driver_work: driver_work::comparisons(&domains, &policies, run::measured_ms(builts[0])),
+        driver_work: driver_work::comparisons(&domains, &policies, run::measured_ms(first)),
     };
     match args.json {
         true => out::json(&to_json(args, &hosts[0], &tables))?,
         false => out::text(&to_text(&tables, args.how.replications))?,
     }
-    if let Some((path, output)) = report {
-        let report = draw(args, &hosts[0], &policies, &tables.driver_work);
-        output.write_whole(html::page(&report).as_bytes())?;
-        out::message(&format!("wrote {}", path.display()));
+    if let Some(to) = report {
+        to.write(draw(args, &hosts[0], &policies, &tables.driver_work))?;
     }
     Ok(Status::Success)
 }
@@ -90,28 +91,35 @@ fn has(policy: &Policy, key: &str, param: &str) -> bool {
 
 /// Samples by policy, one a replication.
 fn simulate_all(
-    hosts: &[&Built],
+    hosts: &[(Scenario, Built)],
     replications: u32,
+    keeper: &Keeper,
     progress: &dyn Progress,
 ) -> Result<Vec<Vec<Sample>>, RunFault> {
-    let jobs: Vec<(&Built, u32)> = hosts
+    let subjects = hosts.iter().map(|(s, _)| Subject::of_scenario(s).ok());
+    let subjects: Vec<Option<Subject>> = subjects.collect();
+    let jobs: Vec<(&Built, Option<&Subject>, u32)> = hosts
         .iter()
-        .flat_map(|built| (0..replications).map(|n| (*built, n)))
+        .zip(&subjects)
+        .flat_map(|((_, built), subject)| {
+            (0..replications).map(move |n| (built, subject.as_ref(), n))
+        })
         .collect();
-    let results = on_all_cores(
+    let results = keeper.on_all_cores(
         &jobs,
-        |(built, _)| built.policy.descriptor.name,
-        progress,
-        |(built, n)| {
-            let result = simulate(built, *n, OwnersOnly)?;
-            let mut sample = measure::sample(&result.summary, &domains(built));
-            driver_work::note(&mut sample, &result.summary);
-            Ok(sample)
+        |(built, subject, n)| {
+            Some(KeptRow {
+                subject: (*subject)?,
+                seed: built.seed,
+                replication: *n,
+            })
         },
+        |(built, ..)| built.policy.descriptor.name,
+        progress,
+        |(built, _, n)| simulate::measured(built, *n, OwnersOnly),
     );
-    let samples = results
-        .into_iter()
-        .collect::<Result<Vec<Sample>, RunFault>>()?;
+    let samples = results.into_iter().map(|result| Ok(result?.0));
+    let samples = samples.collect::<Result<Vec<Sample>, RunFault>>()?;
     let by_policy = samples.chunks(replications as usize);
     Ok(by_policy.map(<[Sample]>::to_vec).collect())
 }

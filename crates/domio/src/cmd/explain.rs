@@ -2,10 +2,12 @@
 
 use crate::args::{Explain, Global};
 use crate::cmd::cell::WITH_STREAMS;
-use crate::cmd::run::{build, failed, load, provenance, report_beside, report_of, title};
-use crate::files::{Files, Output};
+use crate::cmd::run::{build, failed, load, provenance, report_beside, shown, title};
+use crate::cmd::scenario::files;
+use crate::files::Files;
 use crate::out::{self, Status};
 use crate::progress::progress;
+use crate::report::ReportFile;
 use anyhow::{anyhow, bail};
 use domio_core::{DomainId, Duration};
 use domio_lab::experiments::ongaro::{self, Cell, Settings};
@@ -14,8 +16,8 @@ use domio_lab::simulate::{self, RunFault};
 use domio_lab::{LabContext, explain};
 use domio_meter::{Explanation, ExplanationJson};
 use domio_report::data::ReportData;
+use domio_report::text;
 use domio_report::waits::Waits;
-use domio_report::{html, text};
 use std::path::Path;
 
 /// Simulates the scenario, or the cell of that name, and prints and draws where time went.
@@ -30,7 +32,9 @@ pub fn run(args: &Explain, global: &Global) -> anyhow::Result<Status> {
 fn of_scenario(args: &Explain, global: &Global) -> anyhow::Result<Status> {
     let scenario = load(&args.scenario, &args.how, args.policy.as_deref())?;
     let built = build(&scenario)?;
-    let report = report_of(&scenario, args.report.as_deref())?;
+    let policies: Vec<String> = args.policy.iter().cloned().collect();
+    let shown = shown("explain", &args.scenario, &args.how, &policies);
+    let report = report_beside(files(&scenario), &args.reporting, &shown)?;
     let count = args.how.replications;
     let explanation = sum(count, global, |n| explain::explain(&built, n))?;
     let explained = Explained {
@@ -46,7 +50,8 @@ fn of_cell(cell: Cell, args: &Explain, global: &Global) -> anyhow::Result<Status
     if args.policy.is_some() || !args.how.set.is_empty() {
         bail!("{cell} is what the experiment makes it: --policy and --set are for scenarios")
     }
-    let report = report_beside(Files::reading([]), args.report.as_deref())?;
+    let shown = shown("explain", &args.scenario, &args.how, &[]);
+    let report = report_beside(Files::reading([]), &args.reporting, &shown)?;
     let settings = Settings::default().with_streams_for(WITH_STREAMS);
     let seed = args.how.seed.unwrap_or(1);
     let (cx, count) = (LabContext { seed }, args.how.replications);
@@ -99,7 +104,7 @@ struct Explained {
 
 impl Explained {
     /// Prints it, and writes the report to a file that was begun.
-    fn show(self, json: bool, report: Option<(&Path, Output)>) -> anyhow::Result<Status> {
+    fn show(self, json: bool, report: Option<ReportFile>) -> anyhow::Result<Status> {
         let waits = Waits {
             explanation: &self.explanation,
             names: &self.names,
@@ -114,16 +119,14 @@ impl Explained {
             }
             false => out::text(&text::waits::render(waits, out::view()))?,
         }
-        if let Some((path, output)) = report {
-            let report = ReportData {
+        if let Some(to) = report {
+            to.write(ReportData {
                 title: self.title,
                 lead: "What its guests and their packets waited for".to_owned(),
                 provenance: self.provenance,
                 sections: waits.sections(),
                 ..ReportData::default()
-            };
-            output.write_whole(html::page(&report).as_bytes())?;
-            out::message(&format!("wrote {}", path.display()));
+            })?;
         }
         Ok(Status::Success)
     }

@@ -1,5 +1,6 @@
 //! One file a command. Each takes its parsed arguments and returns how it ended.
 
+pub mod against;
 pub mod cell;
 mod clock;
 pub mod compare;
@@ -10,6 +11,7 @@ pub mod man;
 pub mod policy;
 pub mod registered;
 pub mod reproduce;
+pub mod results;
 pub mod run;
 pub mod scenario;
 pub mod tour;

@@ -1,19 +1,24 @@
 //! `domio reproduce`: the papers' claims.
 
 use crate::args::{Global, Reproduce};
+use crate::cmd::against::{self, Against};
 use crate::cmd::cell;
 use crate::cmd::tour::Tour;
 use crate::files::Files;
+use crate::keeping;
 use crate::out::{self, Status};
 use crate::progress::progress;
+use crate::report::{self, ReportKey};
 use anyhow::{Context, anyhow};
 use domio_core::Duration;
+use domio_lab::against::LedgerMoves;
 use domio_lab::experiments::ongaro::Settings as Cells;
 use domio_lab::ledger::Entry;
 use domio_lab::reproduce::{Options, Reproduction, reproduce};
 use domio_lab::{Claims, Ledger, Registry, Verdict, experiments, recorded};
 use domio_report::data::{ReportData, Section};
-use domio_report::{html, ongaro, samples, text};
+use domio_report::{ongaro, samples, text};
+use serde::Serialize;
 use std::path::Path;
 
 /// Decides the claims, prints the ledger and writes the report. Without a selection, the tour of a
@@ -29,12 +34,21 @@ pub fn run(args: &Reproduce, global: &Global) -> anyhow::Result<Status> {
     let read = args.claims.iter().map(|path| ("the claims", path.clone()));
     let mut files = Files::reading(read);
     files.prints()?;
-    let target = files.writes("--report", &args.report)?;
     let selected = claims.select(&args.prefixes)?;
-    let output = target.create()?;
+    let against = args.against.as_deref();
+    let against = against.map(|path| Against::read(path, &args.keeping));
+    let against = against.transpose()?;
+    let named = args.reporting.report.as_ref().and_then(Option::as_deref);
+    let output = report::begin(&mut files, named, args.reporting.force, &shown(args))?;
+    let keeper = keeping::keeper(&args.keeping)?;
     let progress = progress(global);
     let tour = match args.prefixes.is_empty() && args.claims.is_none() {
-        true => Some(Tour::take(args.seed, args.replications, &*progress)?),
+        true => Some(Tour::take(
+            args.seed,
+            args.replications,
+            &keeper,
+            &*progress,
+        )?),
         false => None,
     };
     if let (Some(tour), false) = (&tour, args.json) {
@@ -50,26 +64,69 @@ pub fn run(args: &Reproduce, global: &Global) -> anyhow::Result<Status> {
         None => args.effort.cells(),
     };
     let registry = experiments::with_cells(cells);
-    let result = reproduce(&selected, &registry, options, &*progress);
+    let result = reproduce(&selected, &registry, options, &keeper, &*progress);
+    keeping::tell(&keeper, &args.keeping);
+    let moves = against.map(|against| against.moves(&selected, &registry, options, &result));
+    let moves = moves.transpose()?;
     let changes = match args.check {
         true => recorded::changes(&result.ledger, args.effort),
         false => Vec::new(),
     };
     match args.json {
         true => {
-            out::json(&result.ledger)?;
+            out::json(&LedgerJson {
+                ledger: &result.ledger,
+                against: moves,
+            })?;
             tell_unmeasured(&result.ledger);
         }
-        false => out::text(&text::ledger::render(&result.ledger, args.all))?,
+        false => {
+            out::text(&text::ledger::render(&result.ledger, args.all))?;
+            if let Some(moves) = &moves {
+                out::text(&against::render(moves))?;
+            }
+        }
     }
     let overview = tour.map_or_else(Vec::new, |tour| tour.sections());
     let report = report(args, &registry, result, overview);
-    output.write_whole(html::page(&report).as_bytes())?;
-    out::message(&format!("wrote {}", args.report.display()));
+    output.write(report)?;
     for change in &changes {
         out::message(&change.to_string());
     }
     Ok(Status::of_check(changes.is_empty()))
+}
+
+/// What `--json` prints.
+#[derive(Serialize)]
+struct LedgerJson<'l> {
+    #[serde(flatten)]
+    ledger: &'l Ledger,
+    /// What moved, with `--against`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    against: Option<LedgerMoves>,
+}
+
+/// What the report shows.
+fn shown(args: &Reproduce) -> ReportKey {
+    let claims = args.claims.as_ref().map(|path| path.display().to_string());
+    let mut subjects = args.prefixes.clone();
+    if subjects.is_empty() {
+        subjects.extend(claims.clone());
+    }
+    let mut shown = ReportKey::new("reproduce", &subjects);
+    if let Some(claims) = claims {
+        shown = shown.with("--claims", claims);
+    }
+    shown = shown
+        .with("--seed", args.seed)
+        .with("--effort", args.effort);
+    if let Some(n) = args.replications {
+        shown = shown.with("--replications", n);
+    }
+    match args.seconds {
+        Some(n) => shown.with("--seconds", n),
+        None => shown,
+    }
 }
 
 /// Why claims were not measured, which the JSON has no room for.
@@ -103,18 +160,6 @@ fn report(
         Some(path) => path.display().to_string(),
         None => "shipped".to_owned(),
     };
-    let mut command = "domio reproduce".to_owned();
-    for prefix in &args.prefixes {
-        command += &format!(" {prefix}");
-    }
-    command += &format!(" --seed {}", args.seed);
-    command += &format!(" --effort {}", args.effort);
-    if let Some(n) = args.replications {
-        command += &format!(" --replications {n}");
-    }
-    if let Some(n) = args.seconds {
-        command += &format!(" --seconds {n}");
-    }
     // The paper's own figures take the place of bars of the same samples.
     let mut sections = ongaro::sections(&result.samples, &result.ledger);
     let others = result.samples.into_iter();
@@ -131,7 +176,6 @@ fn report(
             .to_owned(),
         provenance: vec![
             fact("version", format!("domio {}", env!("CARGO_PKG_VERSION"))),
-            fact("command", command),
             fact("claims", claims),
             fact("seed", args.seed.to_string()),
             fact("replications", replications),

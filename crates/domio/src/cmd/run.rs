@@ -1,27 +1,29 @@
 //! `domio run`: simulates a scenario.
 
-use crate::args::{Global, How, Run};
+use crate::args::{Global, How, Reporting, Run};
 use crate::cmd::{policy, scenario};
 use crate::files::{Files, Output, Target};
+use crate::keeping;
 use crate::out::{self, Status};
 use crate::progress::progress;
+use crate::report::{self, ReportFile, ReportKey};
 use anyhow::{Context, anyhow};
 use domio_core::{DomainId, Duration, Record, Sink};
 use domio_lab::driver_work::{self, DriverFigures, DriverFiguresJson};
 use domio_lab::measure::{self, Group, MEASURES};
 use domio_lab::observe::{Observer, Seen};
 use domio_lab::replays::RecordedDemands;
-use domio_lab::replicate::replicate;
 use domio_lab::simulate::{self, RunFault};
+use domio_lab::store::{Keeper, KeptRow, Subject};
 use domio_lab::{Estimate, Sample};
 use domio_report::data::{Chart, Figure, ReportData, Section};
 use domio_report::driver_work as pictures;
-use domio_report::{html, observed, samples, text};
+use domio_report::{observed, samples, text};
 use domio_scenario::{Built, Scenario};
 use domio_trace::{PerfettoWriter, TraceWriter, scenario_sha256};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Mutex;
 
 /// Time that the report's timeline shows.
@@ -33,29 +35,41 @@ pub fn run(args: &Run, global: &Global) -> anyhow::Result<Status> {
     let targets = Targets::of(args, &scenario)?;
     let built = build(&scenario)?;
     let outputs = Mutex::new(Some(Outputs::open(&targets, &scenario, &built)?));
-    let report_to = match targets.report {
-        Some((path, target)) => Some((path, target.create()?)),
-        None => None,
-    };
     let count = args.how.replications;
-    let results = replicate(count, "replications", &*progress(global), |n| {
+    // One replication is done as quickly as its file would be made.
+    let keeper = match count > 1 || args.keeping.results.is_some() {
+        true => keeping::keeper(&args.keeping)?,
+        false => Keeper::none(),
+    };
+    let subject = Subject::of_scenario(&scenario).ok();
+    let numbers: Vec<u32> = (0..count).collect();
+    let row = |n: &u32| {
+        // What is written of the first replication is not kept.
+        let written = *n == 0 && targets.any();
+        let subject = subject.as_ref().filter(|_| !written)?;
+        Some(KeptRow {
+            subject,
+            seed: built.seed,
+            replication: *n,
+        })
+    };
+    let work = |n: &u32| {
         // The first replication takes the outputs; the others only measure.
         let outputs = match n {
             0 => outputs.lock().ok().and_then(|mut o| o.take()),
             _ => None,
         };
-        let result = simulate::simulate(&built, n, outputs.unwrap_or_default())?;
-        let mut sample = measure::sample(&result.summary, &simulate::domains(&built));
-        measure::note_drops(&mut sample, &result.dropped);
-        driver_work::note(&mut sample, &result.summary);
-        Ok((sample, result.sink))
-    });
+        simulate::measured(&built, *n, outputs.unwrap_or_default())
+    };
+    let name = |_: &u32| "replications";
+    let results = keeper.on_all_cores(&numbers, row, name, &*progress(global), work);
+    keeping::tell(&keeper, &args.keeping);
     let results: Result<Vec<_>, RunFault> = results.into_iter().collect();
-    let (samples, outputs): (Vec<Sample>, Vec<Outputs>) = match results {
+    let (samples, outputs): (Vec<Sample>, Vec<Option<Outputs>>) = match results {
         Ok(results) => results.into_iter().unzip(),
         Err(fault) => return Err(failed(&fault)),
     };
-    let first = outputs.into_iter().next().unwrap_or_default();
+    let first = outputs.into_iter().next().flatten().unwrap_or_default();
     let seen = first.finish(args)?;
 
     let domains = simulate::domains(&built);
@@ -67,12 +81,28 @@ pub fn run(args: &Run, global: &Global) -> anyhow::Result<Status> {
         })?,
         false => out::text(&to_text(&built, &domains, &samples, &drivers))?,
     }
-    if let (Some((path, output)), Some(seen)) = (report_to, seen) {
-        let report = report(&scenario, &built, args, &samples, &seen);
-        output.write_whole(html::page(&report).as_bytes())?;
-        out::message(&format!("wrote {}", path.display()));
+    if let (Some(to), Some(seen)) = (targets.report, seen) {
+        to.write(report(&scenario, &built, args, &samples, &seen))?;
     }
     Ok(Status::Success)
+}
+
+/// What a report of `domio VERB` on `scenario` shows, run as `how` says under `policies`.
+pub fn shown(verb: &str, scenario: &str, how: &How, policies: &[String]) -> ReportKey {
+    let mut shown = ReportKey::new(verb, &[scenario.to_owned()]);
+    for policy in policies {
+        shown = shown.with("--policy", policy);
+    }
+    for (key, value) in &how.set {
+        shown = shown.with("--set", format!("{key}={value}"));
+    }
+    if let Some(seed) = how.seed {
+        shown = shown.with("--seed", seed);
+    }
+    match how.replications {
+        1 => shown,
+        n => shown.with("--replications", n),
+    }
 }
 
 /// The scenario with the changes that the command line asks for; its notices are told.
@@ -98,25 +128,17 @@ pub fn load(name: &str, how: &How, policy: Option<&str>) -> anyhow::Result<Scena
     Ok(scenario)
 }
 
-/// Begins the report on `scenario`, for commands that write nothing else.
+/// Begins the report of what is made of `files`, for commands that write nothing else.
 ///
 /// # Errors
-/// When the scenario is read from there, or it cannot be written.
-pub fn report_of<'a>(
-    scenario: &Scenario,
-    path: Option<&'a Path>,
-) -> anyhow::Result<Option<(&'a Path, Output)>> {
-    report_beside(scenario::files(scenario), path)
-}
-
-/// As [`report_of`], of what is made of `files`.
+/// When the command reads from there, or it cannot be written.
 pub fn report_beside(
     mut files: Files,
-    path: Option<&Path>,
-) -> anyhow::Result<Option<(&Path, Output)>> {
+    reporting: &Reporting,
+    shown: &ReportKey,
+) -> anyhow::Result<Option<ReportFile>> {
     files.prints()?;
-    let target = |path| Ok((path, files.writes("--report", path)?.create()?));
-    path.map(target).transpose()
+    report::wanted(&mut files, reporting, shown)
 }
 
 /// What the simulator takes.
@@ -144,28 +166,35 @@ fn names(domains: &[(DomainId, String)]) -> Vec<String> {
 }
 
 /// Where the command writes.
-struct Targets<'a> {
+struct Targets {
     trace: Option<Target>,
     perfetto: Option<Target>,
-    report: Option<(&'a Path, Target)>,
+    report: Option<ReportFile>,
 }
 
-impl<'a> Targets<'a> {
-    fn of(args: &'a Run, scenario: &Scenario) -> anyhow::Result<Self> {
+impl Targets {
+    fn of(args: &Run, scenario: &Scenario) -> anyhow::Result<Self> {
         let mut files = scenario::files(scenario);
         files.prints()?;
         let mut target = |option: &str, path: &Option<PathBuf>| {
             let path = path.as_ref();
             path.map(|path| files.writes(option, path)).transpose()
         };
+        let (trace, perfetto) = (
+            target("--trace", &args.trace)?,
+            target("--perfetto", &args.perfetto)?,
+        );
+        let policies: Vec<String> = args.policy.iter().cloned().collect();
+        let shown = shown("run", &args.scenario, &args.how, &policies);
         Ok(Targets {
-            trace: target("--trace", &args.trace)?,
-            perfetto: target("--perfetto", &args.perfetto)?,
-            report: args
-                .report
-                .as_deref()
-                .zip(target("--report", &args.report)?),
+            trace,
+            perfetto,
+            report: report::wanted(&mut files, &args.reporting, &shown)?,
         })
+    }
+
+    fn any(&self) -> bool {
+        self.trace.is_some() || self.perfetto.is_some() || self.report.is_some()
     }
 }
 
@@ -178,7 +207,7 @@ struct Outputs {
 }
 
 impl Outputs {
-    fn open(targets: &Targets<'_>, scenario: &Scenario, built: &Built) -> anyhow::Result<Self> {
+    fn open(targets: &Targets, scenario: &Scenario, built: &Built) -> anyhow::Result<Self> {
         let header = simulate::trace_header(scenario, built, 0);
         let trace = match &targets.trace {
             Some(target) => Some(TraceWriter::new(target.create()?, &header)?),

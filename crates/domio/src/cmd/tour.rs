@@ -7,8 +7,8 @@ use domio_lab::compare::Comparison;
 use domio_lab::experiments::tour::{REPLICATIONS, SCENARIO, hosts};
 use domio_lab::measure;
 use domio_lab::observe::{Observer, Seen};
-use domio_lab::replicate::on_all_cores;
-use domio_lab::simulate::{RunFault, domains, simulate};
+use domio_lab::simulate::{RunFault, domains, measured};
+use domio_lab::store::{Keeper, KeptRow, Subject};
 use domio_lab::{Progress, Sample};
 use domio_report::data::{Figure, Section};
 use domio_report::{figure, observed, samples, text};
@@ -39,8 +39,6 @@ struct Part {
 struct Eyes(Option<Observer>);
 
 impl Sink for Eyes {
-    const OWNERS: bool = false;
-
     fn record(&mut self, record: &Record) {
         if let Some(observer) = &mut self.0 {
             observer.record(record);
@@ -56,6 +54,7 @@ impl Tour {
     pub fn take(
         seed: u64,
         replications: Option<u32>,
+        keeper: &Keeper,
         progress: &dyn Progress,
     ) -> anyhow::Result<Self> {
         let count = replications.unwrap_or(REPLICATIONS);
@@ -64,20 +63,31 @@ impl Tour {
             let host = run::build(&scenario)?;
             built.push((name, scenario, host));
         }
-        let jobs: Vec<(&str, &Built, u32)> = built
+        let subjects = built.iter().map(|(_, s, _)| Subject::of_scenario(s).ok());
+        let subjects: Vec<Option<Subject>> = subjects.collect();
+        let jobs: Vec<(&str, &Built, Option<&Subject>, u32)> = built
             .iter()
-            .flat_map(|(name, _, host)| (0..count).map(move |n| (name.as_str(), host, n)))
+            .zip(&subjects)
+            .flat_map(|((name, _, host), subject)| {
+                (0..count).map(move |n| (name.as_str(), host, subject.as_ref(), n))
+            })
             .collect();
-        let results = on_all_cores(
+        let results = keeper.on_all_cores(
             &jobs,
+            |(_, host, subject, n)| {
+                // The first replication is drawn; the others only measure.
+                Some(KeptRow {
+                    subject: subject.filter(|_| *n > 0)?,
+                    seed: host.seed,
+                    replication: *n,
+                })
+            },
             |(name, ..)| *name,
             progress,
-            |(_, host, n)| {
-                // The first replication is drawn; the others only measure.
+            |(_, host, _, n)| {
                 let eyes = Eyes((*n == 0).then(|| Observer::new(TIMELINE)));
-                let result = simulate(host, *n, eyes)?;
-                let sample = measure::sample(&result.summary, &domains(host));
-                Ok((sample, result.sink.0.map(Observer::finish)))
+                let (sample, eyes) = measured(host, *n, eyes)?;
+                Ok((sample, eyes.0.map(Observer::finish)))
             },
         );
         let results: Result<Vec<_>, RunFault> = results.into_iter().collect();
@@ -90,7 +100,12 @@ impl Tour {
                 Part {
                     scheduler: name.clone(),
                     samples,
-                    seen: seen.into_iter().flatten().next().unwrap_or_default(),
+                    seen: seen
+                        .into_iter()
+                        .flatten()
+                        .flatten()
+                        .next()
+                        .unwrap_or_default(),
                 }
             })
             .collect();

@@ -1,6 +1,6 @@
 //! Section 3.3: a guest that blocks before each tick is never debited.
 
-use super::super::{change, host, id, random_starts, told};
+use super::super::{change, divided, host, id, random_starts, told};
 use crate::claims::Claim;
 use crate::ledger::Finding;
 use crate::proof::Proof;
@@ -32,17 +32,16 @@ const EXACT: &str = "ongaro.debit.9ms-caught-exact-debit";
 
 /// Adds the experiments and the check.
 pub fn register(registry: &mut Registry, divisor: u32) {
+    let mut add = |name: String, xen: &'static str, use_ms, caught| {
+        let run = move |cx: &LabContext, n| dodge(cx, n, divisor, xen, use_ms, caught);
+        let experiment = registry.experiment(name, REPLICATIONS, run);
+        experiment.kept(&divided(divisor), &[]);
+    };
     for use_ms in USES {
-        registry.experiment(never_caught(use_ms), REPLICATIONS, move |cx, n| {
-            dodge(cx, n, divisor, "3.1", use_ms, false)
-        });
+        add(never_caught(use_ms), "3.1", use_ms, false);
     }
-    registry.experiment(CAUGHT, REPLICATIONS, move |cx, n| {
-        dodge(cx, n, divisor, "3.1", 9, true)
-    });
-    registry.experiment(EXACT, REPLICATIONS, move |cx, n| {
-        dodge(cx, n, divisor, "4.0", 9, true)
-    });
+    add(CAUGHT.to_owned(), "3.1", 9, true);
+    add(EXACT.to_owned(), "4.0", 9, true);
     let names = USES.map(never_caught);
     let [a, b, c] = &names;
     registry.check(

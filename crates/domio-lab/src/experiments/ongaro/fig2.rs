@@ -1,6 +1,6 @@
 //! Figure 2: seven guests that burn.
 
-use super::super::{host, id, members, random_starts, told};
+use super::super::{divided, host, id, members, random_starts, told};
 use crate::claims::Claim;
 use crate::ledger::Finding;
 use crate::proof::Proof;
@@ -18,7 +18,8 @@ const GUESTS: u32 = 7;
 
 /// Adds the experiment and its check.
 pub fn register(registry: &mut Registry, divisor: u32) {
-    registry.experiment(FAIRNESS, REPLICATIONS, move |cx, n| burn7(cx, n, divisor));
+    let burn = registry.experiment(FAIRNESS, REPLICATIONS, move |cx, n| burn7(cx, n, divisor));
+    burn.kept(&divided(divisor), &[]);
     registry.check("ongaro.fig2.cpu-fairness", &[FAIRNESS], fairness);
 }
 

@@ -33,7 +33,7 @@ mod test34;
 mod test56;
 mod test78;
 
-use crate::registry::Registry;
+use crate::registry::{LabContext, Registry};
 use decide::Row;
 use domio_core::NullSink;
 
@@ -55,15 +55,21 @@ pub(super) fn register(registry: &mut Registry, divisor: u32, cells: Settings) {
 
 /// Adds all cells, under `settings`, and the rows that read them.
 pub fn register_cells(registry: &mut Registry, settings: Settings) {
+    // Every field by name and value.
+    let inputs = format!("{settings:?}");
     for cell in Cell::all() {
         let replications = match cell.test.has(Role::streams) {
             true => REPLICATIONS,
             false => REPLICATIONS_WITHOUT_STREAMS,
         };
-        registry.experiment(cell.experiment(), replications, move |cx, replication| {
+        let run = move |cx: &LabContext, replication| {
             let (sample, _) = run(cell, &settings, cx, replication, NullSink)?;
             Ok(sample)
-        });
+        };
+        let measured = settings.measured(cell.test).as_nanos() as f64 / 1e9;
+        registry
+            .experiment(cell.experiment(), replications, run)
+            .kept(&format!("{measured} s"), &[inputs.as_bytes()]);
     }
     for row in rows() {
         row.register(registry);

@@ -5,7 +5,9 @@ use super::host::{self, Built, DOM0};
 use super::settings::Settings;
 use super::suite::Role;
 use crate::registry::LabContext;
+use crate::replicate::reached;
 use crate::sample::Sample;
+use crate::simulate::{steps, thousandths};
 use crate::stats;
 use domio_core::{DomainId, Duration, Instant, Kind, Record, Sink};
 use domio_meter::{Meter, Summary};
@@ -71,15 +73,22 @@ pub fn run<S: Sink>(
         replication,
     );
     let run_until = |until, simulation: &mut Simulation<_, _>| match simulation.run(until) {
-        Outcome::Completed { .. } => Ok(()),
+        Outcome::Completed { .. } => {
+            reached(thousandths(until, end));
+            Ok(())
+        }
         other => Err(format!("{cell}: {other}\n{}", simulation.host().dump())),
     };
     simulation.host_mut().set_recording(false);
-    run_until(begin, &mut simulation)?;
+    for step in steps(Instant::ZERO, begin, end) {
+        run_until(step, &mut simulation)?;
+    }
     simulation.host_mut().set_recording(true);
     simulation.host_mut().sink_mut().phase = Phase::Measuring;
     simulation.host_mut().mark(begin);
-    run_until(end, &mut simulation)?;
+    for step in steps(begin, end, end) {
+        run_until(step, &mut simulation)?;
+    }
     simulation.host_mut().mark(end);
     if cell.test.has(Role::answers) {
         simulation.host_mut().sink_mut().phase = Phase::Waiting;

@@ -1,0 +1,130 @@
+//! Finds samples, runs what is missing on all cores, and keeps each one when it is done.
+
+use super::{Store, StoreError, Subject};
+use crate::replicate::{Progress, on_all_cores};
+use crate::sample::Sample;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
+/// Which sample: of what, with which seed, which replication.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct KeptRow<'s> {
+    /// What is simulated.
+    pub subject: &'s Subject,
+    /// Seed of all replications.
+    pub seed: u64,
+    /// Number of the replication.
+    pub replication: u32,
+}
+
+/// A store in use, or none. A store that fails is left alone from then on, with its error in
+/// [`Keeper::trouble`], and the work goes on without.
+#[derive(Debug, Default)]
+pub struct Keeper {
+    // One writer: a commit takes a hundredth of a millisecond.
+    store: Mutex<Option<Store>>,
+    trouble: Mutex<Option<StoreError>>,
+    found: AtomicU64,
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // A statement is whole or was not: a store is as good after a panic as before.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Keeper {
+    /// Finds and keeps nothing.
+    pub fn none() -> Self {
+        Keeper::default()
+    }
+
+    /// Finds and keeps in `store`.
+    pub fn of(store: Store) -> Self {
+        Keeper {
+            store: Mutex::new(Some(store)),
+            ..Keeper::default()
+        }
+    }
+
+    /// How many samples were found.
+    pub fn found(&self) -> u64 {
+        self.found.load(Ordering::Relaxed)
+    }
+
+    /// Why the store was given up, if it was.
+    pub fn trouble(&self) -> Option<StoreError> {
+        locked(&self.trouble).clone()
+    }
+
+    /// The results of `jobs`, in their order. What is in the store is taken from there, without
+    /// the other result of `work`; the rest runs on all cores, and each sample is kept as soon as
+    /// `work` returns. A job for which `row` says `None` always runs, and is not kept.
+    pub fn on_all_cores<'n, 'r, J, T, E>(
+        &self,
+        jobs: &[J],
+        row: impl Fn(&J) -> Option<KeptRow<'r>> + Sync,
+        name: impl Fn(&J) -> &'n str + Sync,
+        progress: &dyn Progress,
+        work: impl Fn(&J) -> Result<(Sample, T), E> + Sync,
+    ) -> Vec<Result<(Sample, Option<T>), E>>
+    where
+        J: Sync,
+        T: Send,
+        E: Send,
+    {
+        let found: Vec<Option<Sample>> = jobs.iter().map(|job| self.find(row(job)?)).collect();
+        let open = jobs.iter().zip(&found);
+        let missing = open.filter_map(|(job, found)| found.is_none().then_some(job));
+        let missing: Vec<&J> = missing.collect();
+        let run = |job: &&J| {
+            let begin = Instant::now();
+            let (sample, other) = work(job)?;
+            if let Some(row) = row(job) {
+                self.keep(row, &sample, begin);
+            }
+            Ok((sample, Some(other)))
+        };
+        let mut ran = match missing.is_empty() {
+            true => Vec::new(),
+            false => on_all_cores(&missing, |job| name(job), progress, run),
+        }
+        .into_iter();
+        let result = |found| match found {
+            Some(sample) => Some(Ok((sample, None))),
+            None => ran.next(),
+        };
+        found.into_iter().filter_map(result).collect()
+    }
+
+    fn find(&self, row: KeptRow<'_>) -> Option<Sample> {
+        let mut store = locked(&self.store);
+        let found = store.as_ref()?.find(row.subject, row.seed, row.replication);
+        let sample = self.or_give_up(found, &mut store).flatten();
+        if sample.is_some() {
+            self.found.fetch_add(1, Ordering::Relaxed);
+        }
+        sample
+    }
+
+    fn keep(&self, row: KeptRow<'_>, sample: &Sample, begin: Instant) {
+        let mut store = locked(&self.store);
+        let Some(open) = store.as_ref().filter(|store| !store.is_read_only()) else {
+            return;
+        };
+        let took = begin.elapsed();
+        let kept = open.keep(row.subject, row.seed, row.replication, sample, took);
+        self.or_give_up(kept, &mut store);
+    }
+
+    fn or_give_up<T>(&self, result: Result<T, StoreError>, store: &mut Option<Store>) -> Option<T> {
+        match result {
+            Ok(result) => Some(result),
+            Err(error) => {
+                *store = None;
+                locked(&self.trouble).get_or_insert(error);
+                None
+            }
+        }
+    }
+}

@@ -1,0 +1,123 @@
+//! What a store holds, and taking it away.
+
+use super::{PROGRAM, Store, StoreError, Subject, encoding};
+use crate::sample::Sample;
+use rusqlite::params;
+use std::time::Duration;
+
+/// The replications of one subject by one program with one seed.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Held {
+    /// Name of the program that made them.
+    pub program: String,
+    /// What they are replications of.
+    pub subject: Subject,
+    /// Their seed.
+    pub seed: u64,
+    /// How many there are.
+    pub replications: u64,
+    /// Size of their figures.
+    pub bytes: u64,
+    /// How long they took to simulate, one after another.
+    pub took: Duration,
+    /// When the last one was made, in seconds since 1970.
+    pub made: i64,
+}
+
+impl Store {
+    /// All that is held, the program that was used last first, then by name, settings and seed.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub fn held(&self) -> Result<Vec<Held>, StoreError> {
+        let sql = "
+            SELECT program, name, settings, fingerprint, seed, count(*), sum(length(figures)),
+                sum(took_us), max(made) FROM samples
+            GROUP BY program, fingerprint, seed";
+        let held = |row: &rusqlite::Row<'_>| {
+            Ok(Held {
+                program: row.get(0)?,
+                subject: Subject {
+                    name: row.get(1)?,
+                    settings: row.get(2)?,
+                    fingerprint: row.get(3)?,
+                },
+                seed: row.get::<_, i64>(4)?.cast_unsigned(),
+                replications: row.get::<_, i64>(5)?.cast_unsigned(),
+                bytes: row.get::<_, i64>(6)?.cast_unsigned(),
+                took: Duration::from_micros(row.get::<_, i64>(7)?.max(0).cast_unsigned()),
+                made: row.get(8)?,
+            })
+        };
+        let mut all = self
+            .db
+            .prepare(sql)
+            .and_then(|mut q| q.query_map([], held)?.collect::<Result<Vec<Held>, _>>())
+            .map_err(|e| self.failed(&e))?;
+        let newest = |program: &str| {
+            let of = all.iter().filter(|h| h.program == program);
+            of.map(|h| h.made).max()
+        };
+        let mut keyed: Vec<(std::cmp::Reverse<Option<i64>>, Held)> = all
+            .iter()
+            .map(|h| (std::cmp::Reverse(newest(&h.program)), h.clone()))
+            .collect();
+        let key = |(newest, h): &(std::cmp::Reverse<Option<i64>>, Held)| {
+            let (program, subject) = (h.program.clone(), h.subject.clone());
+            (*newest, program, subject, h.seed)
+        };
+        keyed.sort_by_cached_key(key);
+        all = keyed.into_iter().map(|(_, held)| held).collect();
+        Ok(all)
+    }
+
+    /// The samples of `held` by replication number, without any that is damaged.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub fn samples(&self, held: &Held) -> Result<Vec<(u32, Sample)>, StoreError> {
+        let sql = "
+            SELECT replication, figures, digest FROM samples
+            WHERE program = ?1 AND fingerprint = ?2 AND seed = ?3 ORDER BY replication";
+        let fingerprint = &held.subject.fingerprint;
+        let row = |row: &rusqlite::Row<'_>| {
+            let replication: u32 = row.get(0)?;
+            let (figures, digest): (Vec<u8>, String) = (row.get(1)?, row.get(2)?);
+            let expected =
+                encoding::digest(&held.program, fingerprint, held.seed, replication, &figures);
+            let whole = digest == expected;
+            let sample = whole.then(|| encoding::decode(&figures)).flatten();
+            Ok(sample.map(|sample| (replication, sample)))
+        };
+        let key = params![held.program, fingerprint, held.seed.cast_signed()];
+        let rows = self
+            .db
+            .prepare(sql)
+            .and_then(|mut q| q.query_map(key, row)?.collect::<Result<Vec<_>, _>>());
+        let rows = rows.map_err(|e| self.failed(&e))?;
+        Ok(rows.into_iter().flatten().collect())
+    }
+
+    /// Takes away what other programs than this one and those of `keep` made, and gives the space
+    /// back. Returns how many replications that were.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn prune(&mut self, keep: &[String]) -> Result<usize, StoreError> {
+        let prune = |db: &rusqlite::Connection| {
+            let mut all = db.prepare("SELECT DISTINCT program FROM samples")?;
+            let all = all.query_map([], |row| row.get::<_, String>(0))?;
+            let mut removed = 0;
+            for program in all.collect::<Result<Vec<_>, _>>()? {
+                if program != PROGRAM && !keep.contains(&program) {
+                    removed += db.execute("DELETE FROM samples WHERE program = ?1", [program])?;
+                }
+            }
+            if removed > 0 {
+                db.execute_batch("VACUUM")?;
+            }
+            Ok(removed)
+        };
+        prune(&self.db).map_err(|e| self.failed(&e))
+    }
+}

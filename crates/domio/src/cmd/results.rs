@@ -1,0 +1,388 @@
+//! `domio results`: what earlier commands left in the file of results.
+
+use crate::args::{Results, ResultsDiff, ResultsList, ResultsPrune, ResultsShow};
+use crate::out::{self, Status};
+use crate::suggest;
+use anyhow::{anyhow, bail};
+use domio_lab::store::{DEFAULT, FigureMoved, Held, Moves, PROGRAM, Store, Subject, moves};
+use domio_lab::{Estimate, Sample};
+use domio_report::figure;
+use domio_report::text::{Cell, Column, Table, Tone};
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+/// Runs a subcommand.
+pub fn run(command: &Results) -> anyhow::Result<Status> {
+    match command {
+        Results::List(args) => list(args),
+        Results::Show(args) => show(args),
+        Results::Diff(args) => diff(args),
+        Results::Prune(args) => prune(args),
+    }
+}
+
+fn file(named: Option<&PathBuf>) -> PathBuf {
+    named.cloned().unwrap_or_else(|| PathBuf::from(DEFAULT))
+}
+
+/// Whether `path` is a database of the kind that results are kept in.
+pub fn is_database(path: &Path) -> bool {
+    const HEAD: &[u8; 16] = b"SQLite format 3\0";
+    let mut head = [0; 16];
+    let read = File::open(path).and_then(|mut file| file.read_exact(&mut head));
+    read.is_ok() && head == *HEAD
+}
+
+/// What one program left in one file.
+pub struct KeptSide {
+    store: Store,
+    held: Vec<Held>,
+    label: String,
+}
+
+impl KeptSide {
+    /// The program that was used last of the file `named`, or the program of that name in the file
+    /// `store`.
+    ///
+    /// # Errors
+    /// When there is neither, or several programs begin so.
+    pub fn find(named: &Path, store: &Path) -> anyhow::Result<Self> {
+        if named.exists() {
+            let file = named.display().to_string();
+            let store = Store::existing(named)?;
+            let all = store.held()?;
+            let Some(program) = programs(&all).into_iter().next() else {
+                bail!("{file} holds no results");
+            };
+            let label = format!("{program} of {file}");
+            return Ok(KeptSide::of(store, &all, &program, label));
+        }
+        let store = Store::existing(store)?;
+        let all = store.held()?;
+        let program = program_of(&all, &named.to_string_lossy())?;
+        Ok(KeptSide::of(store, &all, &program, program.clone()))
+    }
+
+    fn of(store: Store, all: &[Held], program: &str, label: String) -> Self {
+        let held = all.iter().filter(|held| held.program == program);
+        KeptSide {
+            store,
+            held: held.cloned().collect(),
+            label,
+        }
+    }
+
+    /// The samples of `subject`, by replication; of what goes by the same name and settings if
+    /// nothing has its fingerprint, since another program may see more in it.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub fn samples(&self, subject: &Subject, seed: u64) -> anyhow::Result<Vec<(u32, Sample)>> {
+        let with_seed = || self.held.iter().filter(|held| held.seed == seed);
+        let same = with_seed().find(|held| held.subject.fingerprint == subject.fingerprint);
+        let alike = || {
+            let alike = with_seed().filter(|held| {
+                held.subject.name == subject.name && held.subject.settings == subject.settings
+            });
+            alike.max_by_key(|held| held.made)
+        };
+        match same.or_else(alike) {
+            Some(held) => Ok(self.store.samples(held)?),
+            None => Ok(Vec::new()),
+        }
+    }
+}
+
+/// Names of programs, the one that was used last first.
+fn programs(all: &[Held]) -> Vec<String> {
+    let mut programs: Vec<String> = all.iter().map(|held| held.program.clone()).collect();
+    programs.dedup();
+    programs
+}
+
+/// The program whose name begins with `begin`.
+fn program_of(all: &[Held], begin: &str) -> anyhow::Result<String> {
+    let programs = programs(all);
+    let matching: Vec<&String> = programs.iter().filter(|p| p.starts_with(begin)).collect();
+    match matching.as_slice() {
+        [program] => Ok((*program).clone()),
+        [] => Err(anyhow!(
+            "no file and no program with results is called \"{begin}\"; there are {}",
+            programs.join(", ")
+        )),
+        _ => Err(anyhow!(
+            "the names of several programs begin with \"{begin}\"; give more of one of {}",
+            programs.join(", ")
+        )),
+    }
+}
+
+fn list(args: &ResultsList) -> anyhow::Result<Status> {
+    let store = Store::existing(&file(args.results.as_ref()))?;
+    let mut held = store.held()?;
+    held.retain(|held| held.subject.name.starts_with(&args.prefix));
+    if args.json {
+        let list: Vec<Value> = held.iter().map(to_json).collect();
+        out::json(&list)?;
+        return Ok(Status::Success);
+    }
+    for (i, program) in programs(&held).iter().enumerate() {
+        let mut table = Table::new([
+            Column::words("experiment or scenario"),
+            Column::words("settings"),
+            Column::figures("seed"),
+            Column::figures("replications"),
+            Column::words("last made (UTC)").whole(),
+            Column::figures("took [s]"),
+            Column::figures("size [kB]"),
+        ]);
+        for held in held.iter().filter(|held| held.program == *program) {
+            table.row([
+                Cell::new(held.subject.name.clone(), Tone::Strong),
+                held.subject.settings.clone().into(),
+                held.seed.to_string().into(),
+                held.replications.to_string().into(),
+                date(held.made).into(),
+                figure::number(held.took.as_secs_f64()).into(),
+                figure::number(held.bytes as f64 / 1e3).into(),
+            ]);
+        }
+        let this = match program == PROGRAM {
+            true => ", this program",
+            false => "",
+        };
+        let between = if i == 0 { "" } else { "\n" };
+        let table = table.render(out::width());
+        out::text(&format!("{between}domio {program}{this}\n\n{table}"))?;
+    }
+    if held.is_empty() {
+        out::message("nothing of that name is kept");
+    }
+    Ok(Status::Success)
+}
+
+fn to_json(held: &Held) -> Value {
+    json!({
+        "program": held.program,
+        "is_this_program": held.program == PROGRAM,
+        "name": held.subject.name,
+        "settings": held.subject.settings,
+        "fingerprint": held.subject.fingerprint,
+        "seed": held.seed,
+        "replications": held.replications,
+        "made": held.made,
+        "took_s": held.took.as_secs_f64(),
+        "bytes": held.bytes,
+    })
+}
+
+fn show(args: &ResultsShow) -> anyhow::Result<Status> {
+    let store = Store::existing(&file(args.results.as_ref()))?;
+    let all = store.held()?;
+    let named: Vec<Held> = all
+        .iter()
+        .filter(|held| held.subject.name == args.name)
+        .cloned()
+        .collect();
+    if named.is_empty() {
+        let near = suggest::near(&args.name, all.iter().map(|h| h.subject.name.as_str()));
+        bail!(
+            "no results of \"{}\" are kept{near}; `domio results list` lists what is",
+            args.name
+        );
+    }
+    let program = match &args.program {
+        Some(begin) => program_of(&named, begin)?,
+        None => named[0].program.clone(),
+    };
+    let mut shown = Vec::new();
+    for (i, held) in named.iter().filter(|h| h.program == program).enumerate() {
+        let figures = figures(&store.samples(held)?);
+        if args.json {
+            let mut json = to_json(held);
+            json["figures"] = figures
+                .into_iter()
+                .map(|(name, estimate)| (name, json!(estimate)))
+                .collect();
+            shown.push(json);
+            continue;
+        }
+        let mut table = Table::new([
+            Column::words("figure").whole(),
+            Column::figures("mean and 95 % interval"),
+            Column::figures("replications"),
+        ]);
+        for (name, estimate) in figures {
+            let n = estimate.n.to_string();
+            table.row([name.into(), figure::estimate(&estimate).into(), n.into()]);
+        }
+        let between = if i == 0 { "" } else { "\n" };
+        let settings = match held.subject.settings.as_str() {
+            "" => String::new(),
+            settings => format!(", {settings}"),
+        };
+        out::text(&format!(
+            "{between}{}{settings}, seed {}, by domio {program}\n\n{}",
+            args.name,
+            held.seed,
+            table.render(out::width())
+        ))?;
+    }
+    if args.json {
+        out::json(&shown)?;
+    }
+    Ok(Status::Success)
+}
+
+/// Each figure over the replications that have it.
+fn figures(samples: &[(u32, Sample)]) -> Vec<(String, Estimate)> {
+    let names = samples.iter().flat_map(|(_, sample)| sample.values());
+    let names: BTreeSet<&str> = names.map(|(name, _)| name).collect();
+    let estimate = |name: &str| {
+        let values = samples.iter().filter_map(|(_, sample)| sample.get(name));
+        let estimate = Estimate::of(&values.collect::<Vec<f64>>())?;
+        Some((name.to_owned(), estimate))
+    };
+    names.into_iter().filter_map(estimate).collect()
+}
+
+fn diff(args: &ResultsDiff) -> anyhow::Result<Status> {
+    let path = file(args.results.as_ref());
+    let (before, after) = match (&args.before, &args.after) {
+        (Some(before), Some(after)) => (
+            KeptSide::find(before, &path)?,
+            KeptSide::find(after, &path)?,
+        ),
+        _ => {
+            let all = Store::existing(&path)?.held()?;
+            let programs = programs(&all);
+            let [last, before, ..] = programs.as_slice() else {
+                bail!(
+                    "fewer than two programs left results in {}; name two programs or two files",
+                    path.display()
+                );
+            };
+            let side = |program: &str| KeptSide::find(Path::new(program), &path);
+            (side(before)?, side(last)?)
+        }
+    };
+    let (old, new): (Vec<&Held>, Vec<&Held>) =
+        (before.held.iter().collect(), after.held.iter().collect());
+    let moves = moves((&before.store, &old), (&after.store, &new))?;
+    match args.json {
+        true => out::json(&json!({
+            "before": before.label,
+            "after": after.label,
+            "same": moves.same,
+            "moved": moves.moved.iter().map(moved_to_json).collect::<Vec<_>>(),
+            "only_before": moves.only_before,
+            "only_after": moves.only_after,
+        }))?,
+        false => out::text(&diff_to_text(&before.label, &after.label, &moves))?,
+    }
+    Ok(Status::Success)
+}
+
+fn moved_to_json(moved: &FigureMoved) -> Value {
+    json!({
+        "name": moved.name,
+        "settings": moved.settings,
+        "seed": moved.seed,
+        "figure": moved.figure,
+        "before": moved.before,
+        "after": moved.after,
+        "is_proven": moved.proven,
+    })
+}
+
+fn diff_to_text(before: &str, after: &str, moves: &Moves) -> String {
+    let mut text = format!(
+        "From {before}\nto   {after}:\n{} figures moved, {} are the same to the last bit.\n",
+        moves.moved.len(),
+        moves.same
+    );
+    let mut table = Table::new([
+        Column::words("experiment or scenario"),
+        Column::words("figure"),
+        Column::figures("before"),
+        Column::figures("after"),
+        Column::words("mean differs"),
+    ]);
+    for moved in &moves.moved {
+        let estimate = |estimate: Option<Estimate>| match estimate {
+            Some(estimate) => figure::estimate(&estimate),
+            None => "none".to_owned(),
+        };
+        table.row([
+            Cell::new(moved.name.clone(), Tone::Strong),
+            moved.figure.clone().into(),
+            estimate(moved.before).into(),
+            estimate(moved.after).into(),
+            if moved.proven { "yes" } else { "not proven" }.into(),
+        ]);
+    }
+    if !table.is_empty() {
+        text += &format!("\n{}", table.render(out::width()));
+    }
+    for (what, names) in [("before", &moves.only_before), ("after", &moves.only_after)] {
+        if !names.is_empty() {
+            text += &format!("Only {what}: {}.\n", names.join(", "));
+        }
+    }
+    text
+}
+
+fn prune(args: &ResultsPrune) -> anyhow::Result<Status> {
+    let path = file(args.results.as_ref());
+    let mut store = Store::existing(&path)?;
+    let all = store.held()?;
+    let keep = args.keep.iter().map(|begin| program_of(&all, begin));
+    let keep = keep.collect::<anyhow::Result<Vec<String>>>()?;
+    let removed = store.prune(&keep)?;
+    match args.json {
+        true => out::json(&json!({ "removed": removed }))?,
+        false => out::text(&format!(
+            "removed {removed} replications of other programs from {}\n",
+            path.display()
+        ))?,
+    }
+    Ok(Status::Success)
+}
+
+/// The time `seconds` after 1970 began, in UTC: "2026-11-24 13:40".
+fn date(seconds: i64) -> String {
+    let (days, second) = (seconds.div_euclid(86_400), seconds.rem_euclid(86_400));
+    // Years begin in March, so that a leap day is the last of its year; eras have 400 years.
+    let days = days + 719_468;
+    let (era, day) = (days.div_euclid(146_097), days.rem_euclid(146_097));
+    let year = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365;
+    let day = day - (365 * year + year / 4 - year / 100);
+    let month = (5 * day + 2) / 153;
+    let date = day - (153 * month + 2) / 5 + 1;
+    let month = if month < 10 { month + 3 } else { month - 9 };
+    let year = year + era * 400 + i64::from(month <= 2);
+    let (hour, minute) = (second / 3_600, second % 3_600 / 60);
+    format!("{year}-{month:02}-{date:02} {hour:02}:{minute:02}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dates_are_those_of_the_calendar() {
+        for (seconds, expected) in [
+            (0, "1970-01-01 00:00"),
+            (951_782_399, "2000-02-28 23:59"),
+            (951_782_400, "2000-02-29 00:00"),
+            (1_795_527_600, "2026-11-24 13:40"),
+            (4_107_542_399, "2100-02-28 23:59"),
+            (4_107_542_400, "2100-03-01 00:00"),
+        ] {
+            assert_eq!(date(seconds), expected);
+        }
+    }
+}

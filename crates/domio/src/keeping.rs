@@ -1,0 +1,63 @@
+//! The file of results that a command uses.
+//!
+//! A file that the user named has to work. One that nobody named, which cannot be used, is told of
+//! and left as it is, and the command does all of its work itself.
+
+use crate::args::Keeping;
+use crate::out;
+use domio_lab::store::{DEFAULT, Keeper, Store};
+use std::path::PathBuf;
+
+/// The file that `keeping` stands for; `None` when nothing is to be kept.
+pub fn file(keeping: &Keeping) -> Option<PathBuf> {
+    match (&keeping.results, keeping.no_results) {
+        (_, true) => None,
+        (Some(path), _) => Some(path.clone()),
+        (None, _) => Some(PathBuf::from(DEFAULT)),
+    }
+}
+
+/// Opens the file of results.
+///
+/// # Errors
+/// When the user named a file that cannot be used.
+pub fn keeper(keeping: &Keeping) -> anyhow::Result<Keeper> {
+    let Some(path) = file(keeping) else {
+        return Ok(Keeper::none());
+    };
+    let store = match Store::open(&path) {
+        Ok(store) => store,
+        Err(error) if keeping.results.is_some() => return Err(error.into()),
+        Err(error) => {
+            out::message(&format!(
+                "notice: {error}; nothing is taken from it, and nothing kept"
+            ));
+            return Ok(Keeper::none());
+        }
+    };
+    if store.is_read_only() {
+        let path = path.display();
+        out::message(&format!(
+            "notice: {path} cannot be written; results are taken from it, and none is kept"
+        ));
+    }
+    Ok(Keeper::of(store))
+}
+
+/// Tells what came from `keeper`, and what went wrong with it.
+pub fn tell(keeper: &Keeper, keeping: &Keeping) {
+    if let Some(trouble) = keeper.trouble() {
+        out::message(&format!(
+            "notice: {trouble}; the rest was done without it, and is not kept"
+        ));
+    }
+    let Some(path) = file(keeping) else {
+        return;
+    };
+    let what = match keeper.found() {
+        0 => return,
+        1 => "1 replication".to_owned(),
+        n => format!("{n} replications"),
+    };
+    out::message(&format!("took {what} from {}", path.display()));
+}
