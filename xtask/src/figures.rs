@@ -1,5 +1,5 @@
 //! The step `figures` of `cargo xtask test`: simulates every published claim that is implemented,
-//! and holds the verdicts to those in `docs/papers/verdicts.toml`.
+//! and holds the verdicts to those in `papers/*/verdicts.toml`.
 //!
 //! A row that does not hold is no error as long as the file says so: the page of its paper tells
 //! why. A verdict that changes is one, in either direction. Runs repeat themselves on any machine,
@@ -31,7 +31,7 @@ pub fn run(root: &Path) -> Result<bool> {
     }
     let same = output.status.success();
     if !same {
-        println!("if that is right, say so in docs/papers/verdicts.toml and on the paper's page");
+        println!("if that is right, say so in papers/*/verdicts.toml and on the paper's page");
     }
     println!("{}", summary(&output.stdout)?);
     Ok(same)

@@ -17,9 +17,12 @@ fn recordings() -> PathBuf {
 #[test]
 fn every_help_text() {
     let folder = folder();
-    let commands: [&[&str]; 22] = [
+    let commands: [&[&str]; 25] = [
         &[],
         &["reproduce"],
+        &["claim"],
+        &["claim", "list"],
+        &["claim", "show"],
         &["run"],
         &["compare"],
         &["trace"],
