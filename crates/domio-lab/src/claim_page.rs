@@ -117,9 +117,10 @@ fn figures(paper: &Paper, claim: &Claim) -> Vec<String> {
 
 fn commands(paper: &Paper, id: &str, cell: &str) -> Vec<String> {
     let name = cell.replace('/', "-");
+    let last = id.rsplit('.').next().unwrap_or(id);
     let scenario = format!("papers/{}/{name}", paper.name);
     vec![
-        format!("domio reproduce {id} --report out/{id}.html"),
+        format!("domio reproduce {id} --report out/{last}.html"),
         format!("domio run {scenario} --report out/{name}.html"),
         format!("domio explain {scenario}"),
     ]
@@ -157,7 +158,7 @@ mod tests {
         assert_eq!(
             page.commands,
             [
-                "domio reproduce ongaro.test1.fix-helps --report out/ongaro.test1.fix-helps.html",
+                "domio reproduce ongaro.test1.fix-helps --report out/fix-helps.html",
                 "domio run papers/ongaro2008/test1-tb --report out/test1-tb.html",
                 "domio explain papers/ongaro2008/test1-tb",
             ]

@@ -21,15 +21,21 @@ fn a_claim_is_shown_with_its_checks_and_how_to_look() {
         "   1  spread of test1/tb: under 0.5 times test1/orig",
         "   2  spread of test1/tb: over 17 Mb/s",
         "  test1/{tb,orig}",
-        "  domio reproduce ongaro.test1.fix-helps --report out/ongaro.test1.fix-helps.html",
+        "  domio reproduce ongaro.test1.fix-helps --report out/fix-helps.html",
         "  domio explain papers/ongaro2008/test1-tb",
     ] {
         assert!(text.contains(part), "{part}\n{text}");
     }
-    let value = json_of(&folder, &["claim", "show", "ongaro.test1.fix-helps", "--json"]);
+    let value = json_of(
+        &folder,
+        &["claim", "show", "ongaro.test1.fix-helps", "--json"],
+    );
     assert_eq!(value["recorded"], "holds");
     assert_eq!(value["checks"].as_array().unwrap().len(), 2);
-    assert_eq!(value["cells"], serde_json::json!(["test1/tb", "test1/orig"]));
+    assert_eq!(
+        value["cells"],
+        serde_json::json!(["test1/tb", "test1/orig"])
+    );
     domio(&folder)
         .args(["claim", "show", "boutcher.cfq16"])
         .assert()
@@ -51,7 +57,10 @@ fn claims_are_listed_by_prefix() {
         .success();
     let text = String::from_utf8(lines.get_output().stdout.clone()).unwrap();
     assert!(text.contains("ongaro.test4.orig") && !text.contains("ongaro.test3"));
-    assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
+    assert!(
+        text.lines().all(|line| line.chars().count() <= 100),
+        "{text}"
+    );
     let all = json_of(&folder, &["claim", "list", "--json"]);
     assert_eq!(all.as_array().unwrap().len(), 97);
     domio(&folder)

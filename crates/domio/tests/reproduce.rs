@@ -107,9 +107,15 @@ fn reproduce_as_json_has_the_promised_form() {
         ]
     );
     assert_eq!(keys(&claims[0]["checks"]), ["fails", "holds", "undecided"]);
-    assert_eq!(claims[0]["checks"]["holds"], 15, "five for each of three cells");
+    assert_eq!(
+        claims[0]["checks"]["holds"], 15,
+        "five for each of three cells"
+    );
     let summary = &value["summary"];
-    assert_eq!(keys(summary), ["fails", "holds", "not_implemented", "undecided"]);
+    assert_eq!(
+        keys(summary),
+        ["fails", "holds", "not_implemented", "undecided"]
+    );
     let counts = summary.as_object().unwrap().values();
     assert_eq!(counts.map(|count| count.as_u64().unwrap()).sum::<u64>(), 1);
 }

@@ -279,7 +279,7 @@ fn lists(reading: Reading<'_>, operands: &[Operand]) -> Result<Vec<String>, Stri
             }
         }
         let gauge = &operand.gauge;
-        let name = gauge.name.replace(" {n}", "");
+        let name = gauge.name_of_all();
         for (test, texts) in tests {
             let list = with_unit(&texts.join(", "), &gauge.unit);
             let place = if test.is_empty() { "" } else { " in " };

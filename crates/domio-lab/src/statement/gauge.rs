@@ -139,6 +139,20 @@ impl Gauge {
         }
     }
 
+    /// The name with all that `{n}` stands for: "share of guest 1..7".
+    pub fn name_of_all(&self) -> String {
+        let labels: Vec<String> = match &self.recipe {
+            Recipe::Each(names) => names.iter().map(|(label, _)| label.clone()).collect(),
+            Recipe::Ranks(names) => (1..=names.len()).map(|n| n.to_string()).collect(),
+            _ => return self.name.clone(),
+        };
+        let all = match labels.as_slice() {
+            [first, .., last] if labels.len() > 2 => format!("{first}..{last}"),
+            few => few.join(", "),
+        };
+        self.name.replace("{n}", &all)
+    }
+
     /// Cells that it reads besides the one that it is measured of.
     pub fn cells(&self) -> impl Iterator<Item = &str> {
         let terms: &[Term] = match &self.recipe {

@@ -69,6 +69,13 @@ pub struct Operand {
     pub cells: Vec<String>,
 }
 
+impl Operand {
+    /// Number of cells, or one for what is made of them.
+    fn units(&self) -> usize {
+        self.choice.map_or(self.cells.len(), |_| 1)
+    }
+}
+
 /// What is made of several cells.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Choice {
@@ -195,6 +202,26 @@ impl Statement {
 }
 
 impl Clause {
+    /// Number of checks in a finding.
+    pub fn count(&self) -> usize {
+        let figures = |operand: &Operand| operand.units() * operand.gauge.count();
+        let Relation::Compared {
+            how, right, twins, ..
+        } = &self.relation
+        else {
+            return self.least.as_ref().map_or(figures(&self.left), |_| 1);
+        };
+        if self.least.is_some() {
+            return if *twins { 1 } else { self.left.units() };
+        }
+        let each = if *how == Comparison::Within { 2 } else { 1 };
+        let others = match twins {
+            true => right.len(),
+            false => right.iter().map(Operand::units).sum(),
+        };
+        each * others * figures(&self.left)
+    }
+
     fn operands(&self) -> impl Iterator<Item = &Operand> {
         let right: &[Operand] = match &self.relation {
             Relation::Compared { right, .. } => right,

@@ -14,6 +14,8 @@ pub struct Told {
     pub line: usize,
     /// What it says.
     pub statement: String,
+    /// How many checks of a finding that makes.
+    pub checks: usize,
     /// The cells that it reads.
     pub cells: Vec<String>,
 }
@@ -36,6 +38,7 @@ pub fn tell(claim: &Claim) -> Vec<Told> {
         Told {
             line: clause.line,
             statement: clause.told(claim),
+            checks: clause.count(),
             cells,
         }
     };
@@ -104,7 +107,7 @@ impl Clause {
 impl Operand {
     /// The measure and the cells.
     pub(super) fn told(&self) -> String {
-        let name = self.gauge.name.replace("{n}", "each");
+        let name = self.gauge.name_of_all();
         format!("{name} of {}", self.told_cells())
     }
 

@@ -123,6 +123,8 @@ impl Case {
         for claim in decided {
             let finding = self.finding(claim, &cells);
             let check = finding.decisive();
+            let told: usize = super::tell(claim).iter().map(|told| told.checks).sum();
+            assert_eq!(finding.checks.len(), told, "{}", claim.id);
             assert_eq!(
                 finding.verdict,
                 Verdict::Holds,

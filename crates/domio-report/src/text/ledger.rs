@@ -148,8 +148,14 @@ mod tests {
                 let line = text.lines().find(|line| line.contains(&claim.id)).unwrap();
                 assert!(line.chars().count() <= WIDTH, "{line}");
                 let rest = format!("{}  ", verdict.name());
-                assert!(line.contains(&rest) && line.contains("100 of 100"), "{line}");
-                assert!(line.contains("1234.56 ± 7.89"), "the decisive figure: {line}");
+                assert!(
+                    line.contains(&rest) && line.contains("100 of 100"),
+                    "{line}"
+                );
+                assert!(
+                    line.contains("1234.56 ± 7.89"),
+                    "the decisive figure: {line}"
+                );
             }
         }
     }

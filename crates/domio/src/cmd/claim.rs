@@ -40,13 +40,18 @@ fn list(args: &ClaimList) -> anyhow::Result<Status> {
         table.row([
             Cell::new(page.id.as_str(), Tone::Strong),
             recorded(page).into(),
-            page.checks.len().to_string().into(),
+            checks(page).to_string().into(),
             page.place.as_str().into(),
             page.expect.as_str().into(),
         ]);
     }
     out::text(&table.render(Some(out::width().unwrap_or(WIDTH))))?;
     Ok(Status::Success)
+}
+
+/// How many checks decide the claim.
+fn checks(page: &ClaimPage) -> usize {
+    page.checks.iter().map(|told| told.checks).sum()
 }
 
 fn recorded(page: &ClaimPage) -> &str {
@@ -92,7 +97,11 @@ fn told(page: &ClaimPage, width: usize) -> String {
         text += "\nNo check decides this claim yet.\n";
         return text;
     }
-    text += "\nChecks, of which all have to hold\n";
+    let checks = match checks(page) {
+        1 => "1 check".to_owned(),
+        count => format!("{count} checks"),
+    };
+    text += &format!("\nWhat has to hold, in {checks}\n");
     for (number, check) in (1..).zip(&page.checks) {
         text += &wrapped(&format!("  {number:>2}  "), &check.statement, width);
     }
