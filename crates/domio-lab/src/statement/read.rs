@@ -83,7 +83,12 @@ impl Vocabulary {
         let how = strict.text_if_any(fields, "how").map(|(_, how)| how);
         let only_shown = |operand: &&Operand| matches!(operand.gauge.recipe, Recipe::Median(_));
         let judged = clauses.iter().flat_map(Clause::operands);
-        if let Some(operand) = judged.chain(&also).find(only_shown) {
+        let beside = match &shows {
+            Shows::Operands(list) if list.len() > 1 => list.as_slice(),
+            Shows::Numbers(list) => list.as_slice(),
+            _ => &[],
+        };
+        if let Some(operand) = judged.chain(&also).chain(beside).find(only_shown) {
             let what = format!(
                 "the measure \"{}\" is a median, which has no value a replication; it can only be \
                  all that \"show\" names",

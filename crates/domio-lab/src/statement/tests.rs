@@ -446,6 +446,12 @@ fn what_does_not_go_together_is_a_mistake() {
         ),
         (check("cells = []\nbelow = 2"), "\"cells\" is empty"),
         (
+            claim(
+                "numbers = \"middle of t\"\n[[claim.check]]\nmeasure = \"m\"\ncells = \"t\"\nbelow = 2",
+            ),
+            "is a median, which has no value",
+        ),
+        (
             check("cells = \"middle of t\"\nbelow = 2"),
             "is a median, which has no value",
         ),
