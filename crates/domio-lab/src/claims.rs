@@ -1,19 +1,25 @@
 //! The list of claims: what the papers state, as data.
 //!
-//! The file is TOML: a list of `[[claim]]` tables. Reading is strict, and every mistake is reported
-//! at once with its line. The list that ships with domio is [`Claims::shipped`].
+//! The file is TOML: a list of `[[claim]]` tables, each with the checks that decide the claim (see
+//! [`statement`](crate::statement)). Reading is strict, and every mistake is reported at once with
+//! its line. The claims that ship with domio are [`Claims::shipped`].
 
+use crate::papers::{self, Paper};
+use crate::statement::{CLAIM_KEYS, Statement, Vocabulary};
+use crate::strict::{Placed, Strict};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::Range;
-use toml::Spanned;
-use toml::de::{DeTable, DeValue};
+use std::sync::Arc;
+use toml::de::DeTable;
 
-/// Text of the list that ships with domio.
-pub const SHIPPED: &str = include_str!("../../../claims/claims.toml");
+pub use crate::strict::{ClaimsError, Mistake};
 
-/// Name of the shipped list in messages.
+/// A paper's file of claims.
+const CLAIMS_FILE: &str = "claims.toml";
+
+/// Name of all shipped claims in messages.
 const SHIPPED_NAME: &str = "claims.toml (shipped)";
 
 const KEYS: [&str; 6] = ["id", "where", "experiment", "kind", "expect", "tolerance"];
@@ -68,6 +74,9 @@ pub struct Claim {
     pub expect: String,
     /// How far a [`ClaimKind::Value`] may be off; `None` for the other kinds.
     pub tolerance: Option<String>,
+    /// The checks that decide it; `None` when it is not implemented.
+    #[serde(skip)]
+    pub statement: Option<Arc<Statement>>,
 }
 
 impl Claim {
@@ -83,35 +92,6 @@ impl Claim {
             Some(rest) => rest.is_empty() || rest.starts_with('.'),
             None => false,
         }
-    }
-}
-
-/// One mistake in a claims file.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Mistake {
-    /// Line, from 1.
-    pub line: usize,
-    /// What is wrong and what is expected instead.
-    pub what: String,
-}
-
-/// Every mistake in a claims file, in the order of lines.
-#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-pub struct ClaimsError {
-    /// Name of the file.
-    pub file: String,
-    /// What is wrong; at least one.
-    pub mistakes: Vec<Mistake>,
-}
-
-impl fmt::Display for ClaimsError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (i, mistake) in self.mistakes.iter().enumerate() {
-            let newline = if i == 0 { "" } else { "\n" };
-            let (file, line, what) = (&self.file, mistake.line, &mistake.what);
-            write!(f, "{newline}{file}:{line}: {what}")?;
-        }
-        Ok(())
     }
 }
 
@@ -140,16 +120,36 @@ impl fmt::Display for UnknownPrefix {
 /// A list of claims, in the order of the file, each id once.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Claims {
+    file: String,
     list: Vec<Claim>,
 }
 
 impl Claims {
-    /// The list that ships with domio.
+    /// The claims that ship with domio, by paper and in the order of each file.
+    pub fn shipped() -> Self {
+        let lists = Claims::shipped_by_paper()
+            .into_iter()
+            .map(|claims| claims.list);
+        Claims {
+            file: SHIPPED_NAME.to_owned(),
+            list: lists.flatten().collect(),
+        }
+    }
+
+    /// The claims of each paper that ships with domio.
     ///
     /// # Panics
-    /// Never: a test reads it.
-    pub fn shipped() -> Self {
-        Claims::parse(SHIPPED_NAME, SHIPPED).expect("the shipped claims are valid")
+    /// Never: a test reads them.
+    pub fn shipped_by_paper() -> Vec<Self> {
+        let of_paper = |paper: &Paper| {
+            let text = paper.file(CLAIMS_FILE)?;
+            let name = format!("papers/{}/{CLAIMS_FILE}", paper.name);
+            match Claims::parse(&name, text) {
+                Ok(claims) => Some(claims),
+                Err(error) => panic!("shipped claims have mistakes:\n{error}"),
+            }
+        };
+        papers::all().iter().filter_map(of_paper).collect()
     }
 
     /// Reads a list. `file` names the text in messages.
@@ -157,24 +157,36 @@ impl Claims {
     /// # Errors
     /// All mistakes at once. Those of TOML syntax, or else those of content: unknown, missing,
     /// empty or wrongly typed keys, bad ids and kinds, ids used twice, a tolerance that a value
-    /// lacks or another kind has, and a file without a claim.
+    /// lacks or another kind has, checks that name what is not there or make no sense, and a file
+    /// without a claim.
     pub fn parse(file: &str, text: &str) -> Result<Self, ClaimsError> {
-        let mut reader = Reader {
-            text,
-            mistakes: Vec::new(),
+        let mut reader = ClaimReader {
+            strict: Strict::new(text),
+            seen: BTreeMap::new(),
         };
         let list = reader.file();
-        if list.is_empty() && reader.mistakes.is_empty() {
-            reader.mistake(0..0, "no claim in the file; expected [[claim]]");
+        let mut strict = reader.strict;
+        if list.is_empty() && strict.mistakes.is_empty() {
+            strict.mistake(0..0, "no claim in the file; expected [[claim]]");
         }
-        if reader.mistakes.is_empty() {
-            return Ok(Claims { list });
+        if strict.mistakes.is_empty() {
+            return Ok(Claims {
+                file: file.to_owned(),
+                list,
+            });
         }
-        reader.mistakes.sort_by_key(|m| m.line);
+        strict.mistakes.sort_by_key(|m| m.line);
+        // A check of several measures would tell the same mistake for each.
+        strict.mistakes.dedup();
         Err(ClaimsError {
             file: file.to_owned(),
-            mistakes: reader.mistakes,
+            mistakes: strict.mistakes,
         })
+    }
+
+    /// Name of the file in messages.
+    pub fn file(&self) -> &str {
+        &self.file
     }
 
     /// The claims, in the order of the file.
@@ -250,114 +262,99 @@ impl Claims {
 }
 
 /// Collects claims and mistakes from one text.
-struct Reader<'a> {
-    text: &'a str,
-    mistakes: Vec<Mistake>,
+struct ClaimReader<'t> {
+    strict: Strict<'t>,
+    /// Lines of ids.
+    seen: BTreeMap<String, usize>,
 }
 
-impl Reader<'_> {
-    fn mistake(&mut self, at: Range<usize>, what: impl Into<String>) {
-        let before = &self.text.as_bytes()[..at.start.min(self.text.len())];
-        let line = 1 + before.iter().filter(|b| **b == b'\n').count();
-        self.mistakes.push(Mistake {
-            line,
-            what: what.into(),
-        });
-    }
-
+impl<'t> ClaimReader<'t> {
     fn file(&mut self) -> Vec<Claim> {
-        let (table, errors) = DeTable::parse_recoverable(self.text);
-        for error in errors {
-            self.mistake(error.span().unwrap_or(0..0), error.message());
-        }
-        // What the parser recovered from broken lines would only give mistakes that are not there.
-        if !self.mistakes.is_empty() {
+        let Some(root) = self.strict.root() else {
             return Vec::new();
-        }
-        let mut list = Vec::new();
-        let mut seen: BTreeMap<String, usize> = BTreeMap::new();
-        for (key, value) in table.get_ref() {
-            if key.get_ref() != "claim" {
-                let what = format!("unknown key \"{}\"; expected [[claim]]", key.get_ref());
-                self.mistake(key.span(), what);
-                continue;
-            }
-            let DeValue::Array(tables) = value.get_ref() else {
-                self.mistake(value.span(), "\"claim\" is not a list; write [[claim]]");
-                continue;
-            };
-            for table in tables.iter() {
-                match table.get_ref() {
-                    DeValue::Table(fields) => {
-                        list.extend(self.claim(table.span(), fields, &mut seen));
-                    }
-                    _ => self.mistake(table.span(), "a claim is not a table; write [[claim]]"),
-                }
+        };
+        let known = [&["claim"][..], &Vocabulary::KEYS].concat();
+        for (key, _) in &root {
+            let word = key.get_ref().as_ref();
+            if !known.contains(&word) {
+                let what = format!(
+                    "unknown key \"{word}\"; expected [[claim]], or one of {}",
+                    Vocabulary::KEYS.join(", ")
+                );
+                self.strict.mistake(key.span(), what);
             }
         }
-        list
+        let words = Vocabulary::read(&mut self.strict, &root);
+        let tables = self.strict.tables(&root, "claim", "claim");
+        let claims = tables
+            .into_iter()
+            .filter_map(|(at, fields)| self.claim(at, fields, &words));
+        claims.collect()
     }
 
     fn claim(
         &mut self,
         at: Range<usize>,
-        fields: &DeTable<'_>,
-        seen: &mut BTreeMap<String, usize>,
+        fields: &DeTable<'t>,
+        words: &Vocabulary,
     ) -> Option<Claim> {
-        for (key, _) in fields {
-            if !KEYS.contains(&key.get_ref().as_ref()) {
-                let what = format!(
-                    "unknown key \"{}\"; expected one of {}",
-                    key.get_ref(),
-                    KEYS.join(", ")
-                );
-                self.mistake(key.span(), what);
-            }
-        }
+        self.strict
+            .known(fields, &[&KEYS[..], &CLAIM_KEYS].concat());
         let id = self.text(&at, fields, "id");
         if let Some((span, id)) = &id {
-            self.check_id(span.clone(), id, seen);
+            self.check_id(span.clone(), id);
         }
         let place = self.text(&at, fields, "where");
         let experiment = self.text(&at, fields, "experiment");
         let expect = self.text(&at, fields, "expect");
         let kind = self.kind(&at, fields);
         let tolerance = self.tolerance(&at, fields, kind);
-        Some(Claim {
+        let mut claim = Claim {
             id: id?.1,
             place: place?.1,
             experiment: experiment?.1,
             kind: kind?,
             expect: expect?.1,
             tolerance,
-        })
+            statement: None,
+        };
+        let statement = words.statement(&mut self.strict, &at, fields, &claim);
+        claim.statement = statement.map(Arc::new);
+        Some(claim)
     }
 
-    fn check_id(&mut self, at: Range<usize>, id: &str, seen: &mut BTreeMap<String, usize>) {
+    fn text(&mut self, at: &Range<usize>, fields: &DeTable<'t>, key: &str) -> Option<Placed> {
+        self.strict.text(at, "claim", fields, key)
+    }
+
+    fn check_id(&mut self, at: Range<usize>, id: &str) {
         let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
         let words_ok = id.split('.').all(|w| !w.is_empty() && w.chars().all(plain));
         if !words_ok || !id.contains('.') {
             let what = format!(
                 "id \"{id}\" is not words of a-z, 0-9 and - joined by dots, the paper first"
             );
-            self.mistake(at.clone(), what);
+            self.strict.mistake(at.clone(), what);
         }
-        let line = 1 + self.text[..at.start].matches('\n').count();
-        if let Some(first) = seen.insert(id.to_owned(), line) {
-            self.mistake(
-                at,
-                format!("id \"{id}\" is used twice, first in line {first}"),
-            );
-            seen.insert(id.to_owned(), first);
+        let line = self.strict.line(&at);
+        match self.seen.get(id) {
+            Some(first) => {
+                let what = format!("id \"{id}\" is used twice, first in line {first}");
+                self.strict.mistake(at, what);
+            }
+            None => {
+                self.seen.insert(id.to_owned(), line);
+            }
         }
     }
 
-    fn kind(&mut self, at: &Range<usize>, fields: &DeTable<'_>) -> Option<ClaimKind> {
+    fn kind(&mut self, at: &Range<usize>, fields: &DeTable<'t>) -> Option<ClaimKind> {
         let (span, word) = self.text(at, fields, "kind")?;
         let kind = ClaimKind::ALL.into_iter().find(|k| k.name() == word);
         if kind.is_none() {
             let words = ClaimKind::ALL.map(ClaimKind::name).join(", ");
-            self.mistake(span, format!("kind \"{word}\" is not one of {words}"));
+            let what = format!("kind \"{word}\" is not one of {words}");
+            self.strict.mistake(span, what);
         }
         kind
     }
@@ -365,7 +362,7 @@ impl Reader<'_> {
     fn tolerance(
         &mut self,
         at: &Range<usize>,
-        fields: &DeTable<'_>,
+        fields: &DeTable<'t>,
         kind: Option<ClaimKind>,
     ) -> Option<String> {
         if kind == Some(ClaimKind::Value) {
@@ -376,36 +373,9 @@ impl Reader<'_> {
                 "tolerance belongs to kind \"value\", not \"{}\"; put the limit into expect",
                 kind.name()
             );
-            self.mistake(value.span(), what);
+            self.strict.mistake(value.span(), what);
         }
         None
-    }
-
-    /// The non-empty text under `key`, with its place.
-    fn text(
-        &mut self,
-        at: &Range<usize>,
-        fields: &DeTable<'_>,
-        key: &str,
-    ) -> Option<(Range<usize>, String)> {
-        let Some(value): Option<&Spanned<DeValue<'_>>> = fields.get(key) else {
-            self.mistake(at.clone(), format!("the claim has no \"{key}\""));
-            return None;
-        };
-        match value.get_ref() {
-            DeValue::String(text) if !text.trim().is_empty() => {
-                Some((value.span(), text.to_string()))
-            }
-            DeValue::String(_) => {
-                self.mistake(value.span(), format!("\"{key}\" is empty"));
-                None
-            }
-            other => {
-                let what = format!("\"{key}\" is not text but {}", other.type_str());
-                self.mistake(value.span(), what);
-                None
-            }
-        }
     }
 }
 
@@ -463,7 +433,7 @@ kind = "value"
         assert_eq!(
             mistakes(text),
             [
-                "c.toml:1: unknown key \"title\"; expected [[claim]]",
+                "c.toml:1: unknown key \"title\"; expected [[claim]], or one of sets, numbers, measure",
                 "c.toml:6: kind \"vallue\" is not one of value, bound, order, shape",
                 "c.toml:10: id \"a.b\" is used twice, first in line 3",
                 "c.toml:11: \"where\" is empty",
@@ -471,7 +441,7 @@ kind = "value"
                 "c.toml:15: tolerance belongs to kind \"value\", not \"order\"; \
                  put the limit into expect",
                 "c.toml:16: unknown key \"colour\"; expected one of id, where, experiment, kind, \
-                 expect, tolerance",
+                 expect, tolerance, check, show, numbers, also, how",
                 "c.toml:18: the claim has no \"expect\"",
                 "c.toml:18: the claim has no \"tolerance\"",
                 "c.toml:19: id \"Upper\" is not words of a-z, 0-9 and - joined by dots, \

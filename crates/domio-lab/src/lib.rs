@@ -1,7 +1,7 @@
 //! Experiments, replications, the claims ledger and validation against recorded traces.
 //!
 //! ```text
-//! claims.toml ─▶ Claims ─select─▶ ┐
+//! papers/*/claims.toml ─▶ Claims ─select─▶ ┐
 //!                                 ├─▶ reproduce ─▶ Ledger ─▶ tables, JSON, report
 //! Registry: Experiment, Check ──▶ ┘
 //! ```
@@ -15,6 +15,7 @@
 //! Start with [`reproduce`](mod@reproduce).
 
 pub mod against;
+pub mod claim_page;
 pub mod claims;
 pub mod compare;
 pub mod driver_work;
@@ -36,8 +37,10 @@ pub mod reproduce;
 pub mod sample;
 pub mod series;
 pub mod simulate;
+pub mod statement;
 pub mod stats;
 pub mod store;
+mod strict;
 pub mod tolerance;
 pub mod validate;
 

@@ -76,6 +76,16 @@ impl Proof {
         self.judged(verdict, a, "zero each time");
     }
 
+    /// `a` is not zero in any replication. One replication in which it is disproves that.
+    pub fn always(&mut self, a: &Series) {
+        let verdict = match a.values.as_slice() {
+            [] => Verdict::Undecided,
+            values if values.iter().all(|v| *v != 0.0) => Verdict::Holds,
+            _ => Verdict::Fails,
+        };
+        self.judged(verdict, a, "not zero any time");
+    }
+
     /// `a` is within `tolerance` of `published`, interval included.
     pub fn near(&mut self, a: &Series, published: f64, tolerance: Tolerance) {
         let (least, most) = tolerance.range(published);
@@ -107,6 +117,11 @@ impl Proof {
             figures: format!("{holds} of {}, at least {least}", parts.len()),
             reads: undecided.flat_map(|check| check.reads.clone()).collect(),
         });
+    }
+
+    /// All that `part` says.
+    pub fn all(&mut self, part: Proof) {
+        self.checks.extend(part.checks);
     }
 
     /// What the statements make together.
@@ -186,7 +201,7 @@ impl Proof {
 
     /// The verdict on one figure.
     pub fn finding_on(self, figure: &Series, how: &str) -> Finding {
-        let finding = Finding::of(self.checks, Measured::Nothing, figure.unit);
+        let finding = Finding::of(self.checks, Measured::Nothing, &figure.unit);
         let finding = finding.note(format!("decided by {how}"));
         match figure.estimate() {
             Some(estimate) => finding.showing(&estimate),

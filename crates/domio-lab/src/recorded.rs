@@ -1,11 +1,12 @@
 //! The verdicts that full effort has given, which ship with domio.
 //!
 //! A change of the program that changes a verdict is either a mistake or news. `domio reproduce
-//! --check` tells. Less than full effort leaves claims undecided that full effort decides: that is
-//! no change.
+//! --check` tells. A claim that is decided must be decided as the record says. An undecided claim
+//! contradicts nothing, since less than full effort leaves claims undecided that full effort
+//! decides; at full effort it is a change, as that is what the record was made with.
 
-use crate::effort::Effort;
 use crate::ledger::{Ledger, Verdict};
+use crate::papers;
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -28,20 +29,33 @@ impl fmt::Display for Change {
     }
 }
 
-/// What differs in `ledger`, the result of `effort`, from the shipped record. Claims that no check
-/// decides are left out, as are those that `ledger` does not have.
-pub fn changes(ledger: &Ledger, effort: Effort) -> Vec<Change> {
-    changes_from(&shipped(), ledger, effort)
+/// What differs in `ledger` from the shipped record; `full` when it is the result of full effort.
+/// Claims that no check decides are left out, as are those that `ledger` does not have.
+pub fn changes(ledger: &Ledger, full: bool) -> Vec<Change> {
+    changes_from(&shipped(), ledger, full)
+}
+
+/// The verdict on record of the claim `id`.
+pub fn verdict_of(id: &str) -> Option<String> {
+    shipped().remove(id)
 }
 
 fn shipped() -> BTreeMap<String, String> {
-    let text = include_str!("../../../docs/papers/verdicts.toml");
-    toml::from_str(text).expect("the shipped record is a list of claims and verdicts")
+    let mut record = BTreeMap::new();
+    for paper in papers::all() {
+        let text = paper.file("verdicts.toml").unwrap_or_default();
+        let of_paper: BTreeMap<String, String> = match toml::from_str(text) {
+            Ok(of_paper) => of_paper,
+            Err(error) => panic!("papers/{}/verdicts.toml: {error}", paper.name),
+        };
+        record.extend(of_paper);
+    }
+    record
 }
 
-fn changes_from(record: &BTreeMap<String, String>, ledger: &Ledger, effort: Effort) -> Vec<Change> {
+fn changes_from(record: &BTreeMap<String, String>, ledger: &Ledger, full: bool) -> Vec<Change> {
     let changed = |(id, is): &(&String, Verdict)| {
-        let too_few = *is == Verdict::Undecided && effort < Effort::Full;
+        let too_few = *is == Verdict::Undecided && !full;
         *is != Verdict::NotImplemented
             && record.get(*id).map(String::as_str) != Some(is.name())
             && !(too_few && record.contains_key(*id))
@@ -92,15 +106,15 @@ mod tests {
         let record: BTreeMap<String, String> = [(0, "holds"), (1, "holds"), (2, "fails")]
             .map(|(i, verdict)| (ids[i].clone(), verdict.to_owned()))
             .into();
-        let told = |effort| {
-            let changes = changes_from(&record, &now, effort);
+        let told = |full| {
+            let changes = changes_from(&record, &now, full);
             changes.iter().map(Change::to_string).collect::<Vec<_>>()
         };
         let second = format!("{}: fails, on record is holds", ids[1]);
         let third = format!("{}: undecided, on record is fails", ids[2]);
         let fifth = format!("{}: holds, on record is nothing", ids[4]);
-        assert_eq!(told(Effort::Normal), [second.clone(), fifth.clone()]);
-        assert_eq!(told(Effort::Full), [second, third, fifth]);
+        assert_eq!(told(false), [second.clone(), fifth.clone()]);
+        assert_eq!(told(true), [second, third, fifth]);
     }
 
     #[test]

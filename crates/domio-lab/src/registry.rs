@@ -1,9 +1,11 @@
 //! Which experiments exist, and which check decides which claim.
 
-use crate::claims::{Claim, Claims};
+use crate::claims::{Claim, Claims, ClaimsError, Mistake};
 use crate::ledger::Finding;
 use crate::sample::{Sample, Samples};
 use crate::store::Subject;
+use crate::statement::Statement;
+use crate::strict::near;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
@@ -146,6 +148,64 @@ impl Registry {
         };
         let taken = self.checks.insert(claim.to_owned(), check);
         assert!(taken.is_none(), "{claim} has two checks");
+    }
+
+    /// Adds the checks of `claims`, in place of those that the same claims have. Claims without
+    /// checks keep what they have.
+    ///
+    /// # Errors
+    /// Every check that reads a cell that no experiment simulates.
+    pub fn claims(&mut self, claims: &Claims) -> Result<(), ClaimsError> {
+        let mut mistakes = Vec::new();
+        for claim in claims.iter() {
+            let Some(statement) = &claim.statement else {
+                continue;
+            };
+            mistakes.extend(self.unknown(statement));
+            let decides = statement.clone();
+            let check = Decider {
+                claim: claim.id.clone(),
+                reads: statement.experiments(),
+                decide: Box::new(move |samples, claim| decides.decide(samples, claim)),
+            };
+            self.checks.insert(claim.id.clone(), check);
+        }
+        match mistakes.is_empty() {
+            true => Ok(()),
+            false => Err(ClaimsError {
+                file: claims.file().to_owned(),
+                mistakes,
+            }),
+        }
+    }
+
+    /// A mistake for each cell of `statement` that is not simulated.
+    fn unknown(&self, statement: &Statement) -> Vec<Mistake> {
+        let paper = &statement.paper;
+        let prefix = format!("{paper}.");
+        let known: Vec<String> = self
+            .experiments
+            .keys()
+            .filter_map(|name| Some(name.strip_prefix(&prefix)?.replace('.', "/")))
+            .collect();
+        let line = statement.clauses.first().map_or(1, |clause| clause.line);
+        let mut mistakes = Vec::new();
+        for cell in statement.cells() {
+            if known.iter().any(|name| name == cell) {
+                continue;
+            }
+            let names = known.iter().map(String::as_str);
+            let line = statement.line_of(cell).unwrap_or(line);
+            let mut what = format!(
+                "no cell of {paper} is called \"{cell}\"{}",
+                near(cell, names)
+            );
+            if known.is_empty() {
+                what += &format!("; {paper} has no cells: an id begins with the name of its paper");
+            }
+            mistakes.push(Mistake { line, what });
+        }
+        mistakes
     }
 
     /// The experiment called `name`.

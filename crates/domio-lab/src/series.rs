@@ -12,7 +12,7 @@ pub struct Series {
     /// What it is of which cell.
     pub name: String,
     /// Unit.
-    pub unit: &'static str,
+    pub unit: String,
     /// One value a replication.
     pub values: Vec<f64>,
     /// Names of the experiments that the values are of; empty where nobody has kept them.
@@ -21,10 +21,10 @@ pub struct Series {
 
 impl Series {
     /// A series that was computed from others.
-    pub fn new(name: impl Into<String>, unit: &'static str, values: Vec<f64>) -> Self {
+    pub fn new(name: impl Into<String>, unit: impl Into<String>, values: Vec<f64>) -> Self {
         Series {
             name: name.into(),
-            unit,
+            unit: unit.into(),
             values,
             reads: Vec::new(),
         }
@@ -39,7 +39,7 @@ impl Series {
         experiment: &str,
         key: &str,
         name: impl Into<String>,
-        unit: &'static str,
+        unit: impl Into<String>,
     ) -> Self {
         Series {
             reads: vec![experiment.to_owned()],
@@ -84,7 +84,7 @@ impl Series {
     /// The estimate in words.
     pub fn shown(&self) -> String {
         match self.estimate() {
-            Some(_) => with_unit(&self.figures(), self.unit),
+            Some(_) => with_unit(&self.figures(), &self.unit),
             None => self.figures(),
         }
     }

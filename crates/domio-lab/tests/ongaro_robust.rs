@@ -7,10 +7,10 @@
 
 use domio_core::Duration;
 use domio_lab::Effort;
-use domio_lab::experiments::ongaro::{Housekeeping, Settings, register_cells};
+use domio_lab::experiments::ongaro::{Housekeeping, Settings};
+use domio_lab::experiments::with_cells;
 use domio_lab::reproduce::{Options, reproduce};
-use domio_lab::store::Keeper;
-use domio_lab::{Claims, Registry, Silent, Verdict};
+use domio_lab::{Claims, Silent, Verdict};
 use domio_net::host::NetCosts;
 use domio_net::writers::WriterCosts;
 use domio_vmm::config::KernelCosts;
@@ -49,8 +49,7 @@ fn verdicts(
     seed: u64,
     replications: Option<u32>,
 ) -> BTreeMap<String, Verdict> {
-    let mut registry = Registry::new();
-    register_cells(&mut registry, settings);
+    let registry = with_cells(settings);
     let claims = Claims::shipped();
     let selected = claims.select(rows).unwrap();
     let options = Options {

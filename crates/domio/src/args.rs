@@ -3,9 +3,11 @@
 //! Help (`--help`), man pages (`domio man`) and completions (`domio completions`) are made from it.
 //! Parsing only validates what can be judged without reading files.
 
+mod claims;
 mod keeping;
 mod registered;
 
+pub use claims::{ClaimCommand, ClaimList, ClaimShow};
 pub use keeping::{
     Keeping, Reporting, Results, ResultsDiff, ResultsList, ResultsPrune, ResultsShow,
 };
@@ -103,6 +105,9 @@ pub enum Command {
     /// Decide the papers' claims by simulation
     #[command(after_long_help = REPRODUCE_EXAMPLES)]
     Reproduce(Reproduce),
+    /// The papers' claims: what decides each, and what is on record
+    #[command(subcommand, after_long_help = claims::CLAIM_EXAMPLES)]
+    Claim(ClaimCommand),
     /// Simulate a scenario
     #[command(after_long_help = RUN_EXAMPLES)]
     Run(Run),
@@ -149,7 +154,9 @@ interrupts the command can have it go on, and a repetition takes seconds.
 Without a PREFIX or --claims, a small host is compared under three schedulers first.
 An effort fixes how many replications of what length are simulated: quick takes about half a minute
 on two cores, normal some minutes, full up to hours. A claim is undecided when they prove neither
-the claim nor its contrary. With --check the status is 1 when a verdict is not the recorded one.";
+the claim nor its contrary; `domio claim show ID` tells what decides a claim. With --check the
+status is 1 when a verdict is not the recorded one. An undecided claim is no other verdict, except
+at full effort with its own replications and times, which the record was made with.";
 
 /// Arguments of `reproduce`.
 #[derive(Debug, Args)]

@@ -29,6 +29,7 @@ fn run(cli: &Cli) -> anyhow::Result<Status> {
     let global = &cli.global;
     match &cli.command {
         Command::Reproduce(args) => cmd::reproduce::run(args, global),
+        Command::Claim(command) => cmd::claim::run(command),
         Command::Run(args) => cmd::run::run(args, global),
         Command::Compare(args) => cmd::compare::run(args, global),
         Command::Explain(args) => cmd::explain::run(args, global),

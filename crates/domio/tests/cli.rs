@@ -17,9 +17,12 @@ fn recordings() -> PathBuf {
 #[test]
 fn every_help_text() {
     let folder = folder();
-    let commands: [&[&str]; 27] = [
+    let commands: [&[&str]; 30] = [
         &[],
         &["reproduce"],
+        &["claim"],
+        &["claim", "list"],
+        &["claim", "show"],
         &["run"],
         &["compare"],
         &["results"],

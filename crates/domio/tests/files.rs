@@ -121,7 +121,7 @@ trace_domain = 1
     }
     let reproduce = ["reproduce", "--claims", "c.toml", "--report", "c.toml"];
     fs::copy(
-        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../claims/claims.toml"),
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../papers/ongaro2008/claims.toml"),
         folder.path().join("c.toml"),
     )
     .unwrap();

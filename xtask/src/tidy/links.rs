@@ -14,15 +14,15 @@ pub const RULE: Rule = Rule {
 /// Folders and files whose paths are recognised inside backquotes.
 const ROOTS: [&str; 10] = [
     ".ci/",
-    "claims/",
+    "README.md",
     "crates/",
     "docs/",
     "fuzz/",
+    "papers/",
     "scenarios/",
     "testdata/",
     "tests/",
     "xtask/",
-    "README.md",
 ];
 
 /// Stands for a name that the reader chooses.

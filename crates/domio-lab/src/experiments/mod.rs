@@ -9,6 +9,7 @@ pub mod ongaro;
 pub mod tour;
 mod zeng;
 
+use crate::claims::Claims;
 use crate::registry::{LabContext, Registry};
 use crate::simulate::{RunFault, domains};
 use domio_core::{DomainId, Duration};
@@ -39,6 +40,11 @@ fn registry_of(divisor: u32, cells: ongaro::Settings) -> Registry {
     let mut registry = Registry::new();
     ongaro::register(&mut registry, divisor, cells);
     zeng::register(&mut registry, divisor);
+    for claims in Claims::shipped_by_paper() {
+        if let Err(error) = registry.claims(&claims) {
+            panic!("shipped claims read cells that are not there:\n{error}");
+        }
+    }
     registry
 }
 
@@ -110,7 +116,6 @@ fn told(fault: RunFault) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::claims::Claims;
     use crate::ledger::Verdict;
     use crate::replicate::Silent;
     use crate::reproduce::{Options, Reproduction, reproduce};

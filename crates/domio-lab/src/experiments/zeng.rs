@@ -7,8 +7,7 @@ use crate::claims::Claim;
 use crate::ledger::Finding;
 use crate::proof::Proof;
 use crate::registry::{LabContext, Registry};
-use crate::sample::{Sample, Samples};
-use crate::series::Series;
+use crate::sample::Sample;
 use crate::simulate::simulate;
 use domio_core::{DomainId, Duration, Kind, Record, Sink};
 use std::collections::BTreeMap;
@@ -20,8 +19,6 @@ const TIMES: std::ops::RangeInclusive<u32> = 1..=8;
 const GUESTS: u32 = 2;
 /// First column, before the improvement: seconds.
 const ALONE_S: f64 = 361.823;
-/// How far the claim lets a turnaround be off, in percent.
-const BOUND_PCT: f64 = 0.5;
 
 pub(super) fn register(registry: &mut Registry, divisor: u32) {
     let prime = registry.experiment(PRIME, 10, move |cx, n| prime(cx, n, divisor));
@@ -94,24 +91,4 @@ impl Sink for Turnarounds {
         *done += 1;
         *last = took.max(*last);
     }
-}
-
-/// Holds when no column is off the line through the first one by the bound, interval included.
-fn linear(samples: &Samples<'_>, _: &Claim) -> Finding {
-    let of = |key: &str, unit| Series::of(samples, PRIME, key, "the column farthest off", unit);
-    let off = of("off_linear_pct", "% off the line at most (credit part)");
-    let mut proof = Proof::new(samples.risk());
-    proof.below(&off, BOUND_PCT);
-    let columns: Vec<String> = TIMES
-        .filter_map(|times| {
-            let column = of(&format!("x{times}.turnaround_s"), "s").estimate()?;
-            Some(format!("{:.1}", column.mean))
-        })
-        .collect();
-    let how = format!(
-        "the distance of each column from the line through the first one; the comparison with \
-         XCollOpts is not implemented yet. Turnaround at 1 to 8 times the vcpus: {} s",
-        columns.join(", ")
-    );
-    proof.finding_on(&off, &how)
 }

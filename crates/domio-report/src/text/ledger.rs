@@ -123,6 +123,43 @@ mod tests {
     use super::*;
     use domio_lab::{Claims, Estimate};
 
+    /// Whatever is found out about a claim, its line has the id, the verdict and the checks, and
+    /// fits.
+    #[test]
+    fn every_shipped_claim_has_a_line_that_fits() {
+        let plain = |text: &str| anstream::adapter::strip_str(text).to_string();
+        let claims = Claims::shipped();
+        for verdict in [Verdict::Holds, Verdict::Fails, Verdict::Undecided] {
+            let check = Check {
+                verdict,
+                told: String::new(),
+                figures: "1234.56 ± 7.89 Mb/s in 10 to 20 ".repeat(9),
+                reads: Vec::new(),
+            };
+            let entries = claims.iter().map(|claim| Entry {
+                claim: claim.clone(),
+                finding: Finding::of(vec![check.clone(); 100], "", ""),
+            });
+            let ledger = Ledger {
+                entries: entries.collect(),
+            };
+            let text = plain(&render(&ledger, false));
+            for claim in claims.iter() {
+                let line = text.lines().find(|line| line.contains(&claim.id)).unwrap();
+                assert!(line.chars().count() <= WIDTH, "{line}");
+                let rest = format!("{}  ", verdict.name());
+                assert!(
+                    line.contains(&rest) && line.contains("100 of 100"),
+                    "{line}"
+                );
+                assert!(
+                    line.contains("1234.56 ± 7.89"),
+                    "the decisive figure: {line}"
+                );
+            }
+        }
+    }
+
     #[test]
     fn rows_notes_and_summary() {
         let claims = Claims::shipped();

@@ -2,6 +2,7 @@
 
 pub mod against;
 pub mod cell;
+pub mod claim;
 mod clock;
 pub mod compare;
 pub mod completions;

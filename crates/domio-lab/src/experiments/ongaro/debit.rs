@@ -5,10 +5,8 @@ use crate::claims::Claim;
 use crate::ledger::Finding;
 use crate::proof::Proof;
 use crate::registry::{LabContext, Registry};
-use crate::sample::{Sample, Samples};
-use crate::series::Series;
+use crate::sample::Sample;
 use crate::simulate::simulate;
-use crate::tolerance::Tolerance;
 use domio_core::{DomainId, Duration, Kind, Record, Sink};
 use domio_sim::random::RandomStream;
 
@@ -18,19 +16,10 @@ const REPLICATIONS: u32 = 20;
 const USES: [u64; 3] = [1, 5, 9];
 /// Ongaro's tick: the period of sampling.
 const TICK: Duration = Duration::from_millis(10);
-/// What never happens to a guest that no tick finds running.
-const NEVER: [(&str, &str); 3] = [
-    ("dodger.waiting_pct", "time spent waiting"),
-    ("boost_ends", "boosts that ended"),
-    ("earning_starts", "charges"),
-];
-/// What a share may differ from the demand: one tick in two hundred.
-const DEMAND_TOLERANCE: f64 = 0.5;
-
 const CAUGHT: &str = "ongaro.debit.9ms-caught";
 const EXACT: &str = "ongaro.debit.9ms-caught-exact-debit";
 
-/// Adds the experiments and the check.
+/// Adds the experiments.
 pub fn register(registry: &mut Registry, divisor: u32) {
     let mut add = |name: String, xen: &'static str, use_ms, caught| {
         let run = move |cx: &LabContext, n| dodge(cx, n, divisor, xen, use_ms, caught);
@@ -147,46 +136,6 @@ impl Sink for Watch {
             _ => {}
         }
     }
-}
-
-/// Holds when, whatever the guest uses between ticks, it gets just that from the burning one, never
-/// waits for it, and no tick ends its boost or charges it.
-fn never_debited(samples: &Samples<'_>, _: &Claim) -> Finding {
-    let share = |name: &str| {
-        let told = format!("share of the guest of {name}");
-        Series::of(
-            samples,
-            name,
-            "dodger.share_pct",
-            told,
-            "% of the processor",
-        )
-    };
-    let mut proof = Proof::new(samples.risk());
-    let mut shares = Vec::new();
-    for use_ms in USES {
-        let name = never_caught(use_ms);
-        let asked = use_ms as f64 * 100.0 / 10.0;
-        let used = share(&name);
-        proof.near(&used, asked, Tolerance::Absolute(DEMAND_TOLERANCE));
-        for (key, what) in NEVER {
-            let what = format!("{what} of the guest of {name}");
-            proof.never(&Series::of(samples, &name, key, what, ""));
-        }
-        let told = format!("wake-ups of the guest of {name}");
-        proof.above(&Series::of(samples, &name, "wake_ups", told, ""), 0.0);
-        shares.push(format!("{use_ms} ms: {}", used.shown()));
-    }
-    let [.., most] = USES;
-    let how = format!(
-        "its share by use between ticks, beside a guest that burns: {}; never charged, never kept \
-         waiting. Found running by five ticks a second it still has {}, and {} under the exact \
-         debit of 4.0",
-        shares.join(", "),
-        share(CAUGHT).shown(),
-        share(EXACT).shown()
-    );
-    proof.finding_on(&share(&never_caught(most)), &how)
 }
 
 #[cfg(test)]

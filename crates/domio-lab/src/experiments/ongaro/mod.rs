@@ -10,31 +10,18 @@
 //! | `suite`, `configurations`, `cell` | what is run |
 //! | `settings`, `host` | on which machine |
 //! | `run` | a cell's simulation and its figures |
-//! | `series`, `decide` | how rows of the claims file are decided |
-//! | `fig34`, `test1` to `test78` | the rows, by figure |
 //! | `fig2`, `debit` | two experiments of their own |
 
 mod cell;
 mod configurations;
 mod debit;
-mod decide;
-#[cfg(test)]
-mod fake;
 mod fig2;
-mod fig34;
 pub mod host;
 mod run;
-mod series;
 mod settings;
 mod suite;
-mod test1;
-mod test2;
-mod test34;
-mod test56;
-mod test78;
 
 use crate::registry::{LabContext, Registry};
-use decide::Row;
 use domio_core::NullSink;
 
 pub use cell::{Cell, UnknownCell, experiment};
@@ -47,13 +34,14 @@ pub use suite::{FIGURE_4, Role, TESTS, Test};
 const REPLICATIONS: u32 = 10;
 /// Those of one without, which costs little.
 const REPLICATIONS_WITHOUT_STREAMS: u32 = 20;
+
 pub(super) fn register(registry: &mut Registry, divisor: u32, cells: Settings) {
     fig2::register(registry, divisor);
     debit::register(registry, divisor);
     register_cells(registry, cells);
 }
 
-/// Adds all cells, under `settings`, and the rows that read them.
+/// Adds all cells, under `settings`.
 pub fn register_cells(registry: &mut Registry, settings: Settings) {
     // Every field by name and value.
     let inputs = format!("{settings:?}");
@@ -71,22 +59,4 @@ pub fn register_cells(registry: &mut Registry, settings: Settings) {
             .experiment(cell.experiment(), replications, run)
             .kept(&format!("{measured} s"), &[inputs.as_bytes()]);
     }
-    for row in rows() {
-        row.register(registry);
-    }
-}
-
-/// Every row that reads cells.
-fn rows() -> Vec<Row> {
-    [
-        fig34::rows(),
-        test1::rows(),
-        test2::rows(),
-        test34::rows(),
-        test56::rows(),
-        test78::rows(),
-    ]
-    .into_iter()
-    .flatten()
-    .collect()
 }

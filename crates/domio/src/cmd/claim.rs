@@ -1,0 +1,168 @@
+//! `domio claim`: what the papers claim, what decides each claim, and how to look at it.
+
+use crate::args::{ClaimCommand, ClaimList, ClaimShow};
+use crate::out::{self, Status};
+use crate::suggest;
+use anyhow::anyhow;
+use domio_lab::Claims;
+use domio_lab::claim_page::ClaimPage;
+use domio_report::text::{Cell, Column, Table, Tone};
+
+/// Width of a page where the terminal does not say.
+const WIDTH: u16 = 100;
+/// What the record says of a claim without checks.
+const NOT_IMPLEMENTED: &str = "not-implemented";
+
+/// Runs `claim list` or `claim show`.
+pub fn run(command: &ClaimCommand) -> anyhow::Result<Status> {
+    match command {
+        ClaimCommand::List(args) => list(args),
+        ClaimCommand::Show(args) => show(args),
+    }
+}
+
+fn list(args: &ClaimList) -> anyhow::Result<Status> {
+    let claims = Claims::shipped();
+    let selected = claims.select(&args.prefixes)?;
+    let pages: Vec<ClaimPage> = selected.into_iter().map(ClaimPage::of).collect();
+    if args.json {
+        out::json(&pages)?;
+        return Ok(Status::Success);
+    }
+    let mut table = Table::new([
+        Column::words("claim").whole(),
+        Column::words("on record").whole(),
+        Column::figures("checks"),
+        Column::words("where"),
+        Column::words("statement"),
+    ]);
+    for page in &pages {
+        table.row([
+            Cell::new(page.id.as_str(), Tone::Strong),
+            recorded(page).into(),
+            checks(page).to_string().into(),
+            page.place.as_str().into(),
+            page.expect.as_str().into(),
+        ]);
+    }
+    out::text(&table.render(Some(out::width().unwrap_or(WIDTH))))?;
+    Ok(Status::Success)
+}
+
+/// How many checks decide the claim.
+fn checks(page: &ClaimPage) -> usize {
+    page.checks.iter().map(|told| told.checks).sum()
+}
+
+fn recorded(page: &ClaimPage) -> &str {
+    let unknown = match page.checks.is_empty() {
+        true => NOT_IMPLEMENTED,
+        false => "nothing",
+    };
+    page.recorded.as_deref().unwrap_or(unknown)
+}
+
+fn show(args: &ClaimShow) -> anyhow::Result<Status> {
+    let claims = Claims::shipped();
+    let claim = claims.find(&args.id).ok_or_else(|| {
+        let near = suggest::near(&args.id, claims.iter().map(|claim| claim.id.as_str()));
+        let id = &args.id;
+        anyhow!("no claim is called \"{id}\"{near}; `domio claim list` lists them")
+    })?;
+    let page = ClaimPage::of(claim);
+    match args.json {
+        true => out::json(&page)?,
+        false => out::text(&told(&page, out::width().unwrap_or(WIDTH).into()))?,
+    }
+    Ok(Status::Success)
+}
+
+fn told(page: &ClaimPage, width: usize) -> String {
+    let mut text = format!("{}\n\n", page.id);
+    let mut line = |name: &str, value: &str| {
+        text += &wrapped(&format!("{name:<12}"), value, width);
+    };
+    line("paper", &page.paper);
+    line("where", &page.place);
+    line("experiment", &page.experiment);
+    line("statement", &page.expect);
+    if let Some(tolerance) = &page.tolerance {
+        line("tolerance", tolerance);
+    }
+    line("on record", recorded(page));
+    if let Some(how) = &page.how {
+        line("decided by", how);
+    }
+    if page.checks.is_empty() {
+        text += "\nNo check decides this claim yet.\n";
+        return text;
+    }
+    let checks = match checks(page) {
+        1 => "1 check".to_owned(),
+        count => format!("{count} checks"),
+    };
+    text += &format!("\nWhat has to hold, in {checks}\n");
+    for (number, check) in (1..).zip(&page.checks) {
+        text += &wrapped(&format!("  {number:>2}  "), &check.statement, width);
+    }
+    text += "\nCells that they read\n";
+    text += &wrapped("  ", &page.cells_in_short(), width);
+    if !page.figures.is_empty() {
+        text += "\nFigures of the report\n";
+        for figure in &page.figures {
+            text += &wrapped("  ", figure, width);
+        }
+    }
+    text += "\nTo look at it\n";
+    for command in &page.commands {
+        text += &format!("  {command}\n");
+    }
+    text
+}
+
+/// `words` in lines of at most `width` columns, `head` before the first and as many spaces before
+/// the others.
+fn wrapped(head: &str, words: &str, width: usize) -> String {
+    let indent = head.chars().count();
+    let mut text = head.to_owned();
+    let mut used = indent;
+    for word in words.split_whitespace() {
+        let length = word.chars().count();
+        if used > indent && used + 1 + length > width {
+            text += &format!("\n{}", " ".repeat(indent));
+            used = indent;
+        }
+        if used > indent {
+            text.push(' ');
+            used += 1;
+        }
+        text += word;
+        used += length;
+    }
+    text.push('\n');
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_texts_are_wrapped_under_themselves() {
+        assert_eq!(wrapped("a: ", "bb cc dd", 8), "a: bb cc\n   dd\n");
+        assert_eq!(
+            wrapped("a: ", "longer than that", 6),
+            "a: longer\n   than\n   that\n"
+        );
+    }
+
+    #[test]
+    fn no_page_has_a_line_that_is_too_long() {
+        for claim in Claims::shipped().iter() {
+            let text = told(&ClaimPage::of(claim), 100);
+            for line in text.lines() {
+                assert!(line.chars().count() <= 100, "{}: {line}", claim.id);
+            }
+        }
+    }
+}
