@@ -10,7 +10,7 @@ use domio_lab::compare::Comparison;
 use domio_lab::driver_work::{self, OwnersOnly};
 use domio_lab::measure::{self, Measure};
 use domio_lab::replicate::on_all_cores;
-use domio_lab::simulate::{RunFault, domains, simulate};
+use domio_lab::simulate::{RunFault, domains, of_replication, simulate};
 use domio_lab::{Progress, Sample};
 use domio_report::data::{ReportData, Section};
 use domio_report::driver_work as pictures;
@@ -33,7 +33,7 @@ pub fn run(args: &Compare, global: &Global) -> anyhow::Result<Status> {
     }
     let report = run::report_of(&hosts[0].0, args.report.as_deref())?;
     let builts: Vec<&Built> = hosts.iter().map(|(_, built)| built).collect();
-    let samples = match simulate_all(&builts, args.how.replications, &*progress(global)) {
+    let samples = match simulate_all(&hosts, args.how.replications, &*progress(global)) {
         Ok(samples) => samples,
         Err(fault) => return Err(run::failed(&fault)),
     };
@@ -90,21 +90,22 @@ fn has(policy: &Policy, key: &str, param: &str) -> bool {
 
 /// Samples by policy, one a replication.
 fn simulate_all(
-    hosts: &[&Built],
+    hosts: &[(Scenario, Built)],
     replications: u32,
     progress: &dyn Progress,
 ) -> Result<Vec<Vec<Sample>>, RunFault> {
-    let jobs: Vec<(&Built, u32)> = hosts
+    let jobs: Vec<(&(Scenario, Built), u32)> = hosts
         .iter()
-        .flat_map(|built| (0..replications).map(|n| (*built, n)))
+        .flat_map(|host| (0..replications).map(move |n| (host, n)))
         .collect();
     let results = on_all_cores(
         &jobs,
-        |(built, _)| built.policy.descriptor.name,
+        |((_, built), _)| built.policy.descriptor.name,
         progress,
-        |(built, n)| {
-            let result = simulate(built, *n, OwnersOnly)?;
-            let mut sample = measure::sample(&result.summary, &domains(built));
+        |((scenario, built), n)| {
+            let built = of_replication(scenario, built, *n)?;
+            let result = simulate(&built, *n, OwnersOnly)?;
+            let mut sample = measure::sample(&result.summary, &domains(&built));
             driver_work::note(&mut sample, &result.summary);
             Ok(sample)
         },

@@ -1,6 +1,5 @@
 //! One file a command. Each takes its parsed arguments and returns how it ended.
 
-pub mod cell;
 pub mod compare;
 pub mod completions;
 pub mod controller;

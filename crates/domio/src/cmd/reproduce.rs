@@ -1,15 +1,13 @@
 //! `domio reproduce`: the papers' claims.
 
 use crate::args::{Global, Reproduce};
-use crate::cmd::cell;
 use crate::cmd::tour::Tour;
 use crate::files::Files;
 use crate::out::{self, Status};
 use crate::progress::progress;
 use anyhow::{Context, anyhow};
-use domio_core::Duration;
-use domio_lab::experiments::ongaro::Settings as Cells;
 use domio_lab::ledger::Entry;
+use domio_lab::paper::Length;
 use domio_lab::reproduce::{Options, Reproduction, reproduce};
 use domio_lab::{Claims, Ledger, Registry, Verdict, experiments, recorded};
 use domio_report::data::{ReportData, Section};
@@ -19,9 +17,6 @@ use std::path::Path;
 /// Decides the claims, prints the ledger and writes the report. Without a selection, the tour of a
 /// small host comes first.
 pub fn run(args: &Reproduce, global: &Global) -> anyhow::Result<Status> {
-    if let (Some(name), Some(file)) = (&args.cell, &args.perfetto) {
-        return cell::run(args, name, file);
-    }
     let claims = match &args.claims {
         Some(path) => load(path)?,
         None => Claims::shipped(),
@@ -45,11 +40,11 @@ pub fn run(args: &Reproduce, global: &Global) -> anyhow::Result<Status> {
         effort: args.effort,
         replications: args.replications,
     };
-    let cells = match args.seconds {
-        Some(seconds) => Cells::default().with_cells_for(Duration::from_secs(seconds)),
-        None => args.effort.cells(),
+    let length = match args.seconds {
+        Some(seconds) => Length::Seconds(seconds),
+        None => Length::Effort(args.effort),
     };
-    let registry = experiments::with_cells(cells);
+    let registry = experiments::of_length(length);
     let result = reproduce(&selected, &registry, options, &*progress);
     let changes = match args.check {
         true => recorded::changes(&result.ledger, args.effort),

@@ -2,7 +2,7 @@
 
 use crate::args::{Global, How, Run};
 use crate::cmd::{policy, scenario};
-use crate::files::{Files, Output, Target};
+use crate::files::{Output, Target};
 use crate::out::{self, Status};
 use crate::progress::progress;
 use anyhow::{Context, anyhow};
@@ -44,6 +44,7 @@ pub fn run(args: &Run, global: &Global) -> anyhow::Result<Status> {
             0 => outputs.lock().ok().and_then(|mut o| o.take()),
             _ => None,
         };
+        let built = simulate::of_replication(&scenario, &built, n)?;
         let result = simulate::simulate(&built, n, outputs.unwrap_or_default())?;
         let mut sample = measure::sample(&result.summary, &simulate::domains(&built));
         measure::note_drops(&mut sample, &result.dropped);
@@ -106,14 +107,7 @@ pub fn report_of<'a>(
     scenario: &Scenario,
     path: Option<&'a Path>,
 ) -> anyhow::Result<Option<(&'a Path, Output)>> {
-    report_beside(scenario::files(scenario), path)
-}
-
-/// As [`report_of`], of what is made of `files`.
-pub fn report_beside(
-    mut files: Files,
-    path: Option<&Path>,
-) -> anyhow::Result<Option<(&Path, Output)>> {
+    let mut files = scenario::files(scenario);
     files.prints()?;
     let target = |path| Ok((path, files.writes("--report", path)?.create()?));
     path.map(target).transpose()

@@ -7,9 +7,7 @@
 //!
 //! | file | holds |
 //! |---|---|
-//! | `suite`, `configurations`, `cell` | what is run |
-//! | `settings`, `host` | on which machine |
-//! | `run` | a cell's simulation and its figures |
+//! | `suite`, `configurations`, `cell` | names of what `papers/ongaro2008` simulates |
 //! | `series`, `decide` | how rows of the claims file are decided |
 //! | `fig34`, `test1` to `test78` | the rows, by figure |
 //! | `fig2`, `debit` | two experiments of their own |
@@ -22,10 +20,8 @@ mod decide;
 mod fake;
 mod fig2;
 mod fig34;
-pub mod host;
 mod run;
 mod series;
-mod settings;
 mod suite;
 mod test1;
 mod test2;
@@ -35,36 +31,16 @@ mod test78;
 
 use crate::registry::Registry;
 use decide::Row;
-use domio_core::NullSink;
 
 pub use cell::{Cell, UnknownCell, experiment};
 pub use configurations::{CONFIGURATIONS, Configuration, Scheduler};
-pub use run::{PINGS, PINGS_SHOWN, run, trace_header};
-pub use settings::{Housekeeping, Settings};
+pub use run::{PINGS, PINGS_SHOWN};
 pub use suite::{FIGURE_4, Role, TESTS, Test};
 
-/// Replications of a cell with streams before its checks are looked at.
-const REPLICATIONS: u32 = 10;
-/// Those of one without, which costs little.
-const REPLICATIONS_WITHOUT_STREAMS: u32 = 20;
-pub(super) fn register(registry: &mut Registry, divisor: u32, cells: Settings) {
-    fig2::register(registry, divisor);
-    debit::register(registry, divisor);
-    register_cells(registry, cells);
-}
-
-/// Adds all cells, under `settings`, and the rows that read them.
-pub fn register_cells(registry: &mut Registry, settings: Settings) {
-    for cell in Cell::all() {
-        let replications = match cell.test.has(Role::streams) {
-            true => REPLICATIONS,
-            false => REPLICATIONS_WITHOUT_STREAMS,
-        };
-        registry.experiment(cell.experiment(), replications, move |cx, replication| {
-            let (sample, _) = run(cell, &settings, cx, replication, NullSink)?;
-            Ok(sample)
-        });
-    }
+/// Adds the rows, which read the experiments of `papers/ongaro2008`.
+pub fn register(registry: &mut Registry) {
+    fig2::register(registry);
+    debit::register(registry);
     for row in rows() {
         row.register(registry);
     }
