@@ -6,7 +6,7 @@
 //! change by a tenth either way. What the paper leaves open is another matter: `--machines`.
 
 use domio_core::Duration;
-use domio_lab::experiments::of_papers;
+use domio_lab::experiments::on_machine;
 use domio_lab::paper::{Length, Machine, Paper};
 use domio_lab::reproduce::{Options, reproduce};
 use domio_lab::{Claims, Effort, Silent, Verdict};
@@ -57,7 +57,7 @@ impl Variant {
 
     /// Verdicts by row. Without a number of `replications`, each experiment has its own.
     fn verdicts(&self, rows: &[&str], replications: Option<u32>) -> BTreeMap<String, Verdict> {
-        let registry = of_papers(&[ongaro()], self.length, &self.machine);
+        let registry = on_machine(&ongaro(), self.length, &self.machine);
         let claims = Claims::shipped();
         let selected = claims.select(rows).unwrap();
         let options = Options {

@@ -122,7 +122,7 @@ const REPRODUCE_EXAMPLES: &str = "\
 Examples:
   domio reproduce
   domio reproduce ongaro.test3 --effort full
-  domio run papers/ongaro2008/test3-orig --perfetto out/test3-orig.pftrace
+  domio reproduce ongaro.test1 --machines 50
 
 Without a PREFIX or --claims, a small host is compared under three schedulers first.
 An effort fixes how many replications of what length are simulated: quick takes about half a minute
@@ -156,6 +156,10 @@ pub struct Reproduce {
     /// Measured time of each cell whose time hangs on the effort, instead of that
     #[arg(long, value_name = "NUMBER", value_parser = seconds())]
     pub seconds: Option<u64>,
+    /// Decide the claims on so many machines, too, that the papers' unknowns allow, and tell which
+    /// unknown each claim hangs on
+    #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub machines: Option<u32>,
     /// Claims to decide, instead of those that ship with domio
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub claims: Option<PathBuf>,

@@ -28,14 +28,26 @@ pub fn shortened(divisor: u32) -> Registry {
 
 /// Every experiment and check, of length `length`.
 pub fn of_length(length: Length) -> Registry {
-    of_papers(&paper::shipped(), length, &Machine::central())
+    let central = |paper| (paper, Machine::central());
+    of_papers(paper::shipped().into_iter().map(central), length)
 }
 
-/// The experiments of `papers`, of length `length` on `machine`, and every check.
-pub fn of_papers(papers: &[Paper], length: Length, machine: &Machine) -> Registry {
+/// Every experiment and check, of length `length`, with those of `paper` on `machine`.
+pub fn on_machine(paper: &Paper, length: Length, machine: &Machine) -> Registry {
+    let shipped = paper::shipped().into_iter();
+    of_papers(
+        shipped.map(|other| match other.name == paper.name {
+            true => (paper.clone(), machine.clone()),
+            false => (other, Machine::central()),
+        }),
+        length,
+    )
+}
+
+fn of_papers(papers: impl Iterator<Item = (Paper, Machine)>, length: Length) -> Registry {
     let mut registry = Registry::new();
-    for paper in papers {
-        paper::register(&mut registry, paper, length, machine);
+    for (paper, machine) in papers {
+        paper::register(&mut registry, &paper, length, &machine);
     }
     ongaro::register(&mut registry);
     zeng::register(&mut registry);

@@ -1,7 +1,7 @@
 //! A cell: one test under one configuration, as the text of a scenario.
 
 use super::Paper;
-use super::file::{Configuration, Length, Suite, Test, VaryFile, seconds};
+use super::file::{ConfigurationFile, Length, Suite, TestFile, VaryFile, seconds};
 use super::machines::Machine;
 use super::merge::{merge, set};
 use domio_scenario::{Scenario, example};
@@ -10,14 +10,14 @@ use toml::{Table, Value};
 
 /// One test under one configuration of a paper.
 #[derive(Clone, Copy, Debug)]
-pub struct Cell<'p> {
+pub struct PaperCell<'p> {
     pub(super) paper: &'p Paper,
     pub(super) suite: &'p Suite,
-    pub(super) test: &'p Test,
-    pub(super) configuration: &'p Configuration,
+    pub(super) test: &'p TestFile,
+    pub(super) configuration: &'p ConfigurationFile,
 }
 
-impl Cell<'_> {
+impl PaperCell<'_> {
     /// Its name in the paper: "test3-orig".
     pub fn name(&self) -> String {
         format!("{}-{}", self.test.name, self.configuration.name)
@@ -81,7 +81,7 @@ impl Cell<'_> {
     /// The scenario.
     ///
     /// # Errors
-    /// As [`Cell::text`], and when the text is no good scenario.
+    /// As [`PaperCell::text`], and when the text is no good scenario.
     pub fn scenario(&self, length: Length, machine: &Machine) -> Result<Scenario, String> {
         let text = self.text(length, machine)?;
         Scenario::parse(&self.path(), text.as_bytes(), domio_sched::policies())

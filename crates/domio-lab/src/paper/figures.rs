@@ -13,7 +13,7 @@
 //! Over all domains of a figure, or over all round trips: `count`, `average`, `deviation`,
 //! `lowest`, `highest`, `spread` (highest less lowest), and `p50`, `p95`, `p99`.
 
-use super::cell::Cell;
+use super::cell::PaperCell;
 use super::file::FigureFile;
 use crate::measure::MEASURES;
 use crate::sample::Sample;
@@ -24,7 +24,7 @@ use domio_scenario::{Built, Scenario};
 
 /// What was seen of each domain besides what the meter sums up.
 #[derive(Default)]
-pub(super) struct Seen {
+pub(super) struct Tally {
     /// By id.
     domains: Vec<Counts>,
 }
@@ -43,7 +43,7 @@ struct Counts {
     longest: u64,
 }
 
-impl Seen {
+impl Tally {
     /// Numbers of credit's records: a tick that finds a vcpu running ends its boost, charges it
     /// and puts it among those that earn credit (xen-spec 3.1). Their first word is the domain.
     const ACCOUNT_START: u8 = 2;
@@ -116,7 +116,7 @@ const OTHERS: [&str; 6] = [
 const DRAWN: &str = "drawn_ms";
 
 /// A declared figure, with the domains that it is of.
-pub(super) struct Figure {
+pub(super) struct DeclaredFigure {
     file: FigureFile,
     /// By id: name, and number of tasks that end.
     domains: Vec<(DomainId, String, u64)>,
@@ -126,7 +126,7 @@ pub(super) struct Figure {
 ///
 /// # Errors
 /// When one asks for a measure, a group or a domain that is not there.
-pub(super) fn declared(cell: &Cell<'_>, built: &Built) -> Result<Vec<Figure>, String> {
+pub(super) fn declared(cell: &PaperCell<'_>, built: &Built) -> Result<Vec<DeclaredFigure>, String> {
     let groups = cell.groups();
     let all = built.host.domains.iter().map(|domain| {
         let tasks = domain
@@ -168,7 +168,7 @@ pub(super) fn declared(cell: &Cell<'_>, built: &Built) -> Result<Vec<Figure>, St
                 )
             })?;
         }
-        Ok(Figure {
+        Ok(DeclaredFigure {
             file: file.clone(),
             domains,
         })
@@ -176,7 +176,7 @@ pub(super) fn declared(cell: &Cell<'_>, built: &Built) -> Result<Vec<Figure>, St
     cell.suite.figure.iter().map(figure).collect()
 }
 
-impl Figure {
+impl DeclaredFigure {
     /// Whether it is made of round trips.
     pub fn is_of_replies(&self) -> bool {
         self.file.measure == "round_trip_ms" && !self.domains.is_empty()
@@ -191,7 +191,7 @@ impl Figure {
     ///
     /// # Errors
     /// When a task that should have ended has not.
-    pub fn note(&self, summary: &Summary, seen: &Seen, sample: &mut Sample) -> Result<(), String> {
+    pub fn note(&self, summary: &Summary, seen: &Tally, sample: &mut Sample) -> Result<(), String> {
         let file = &self.file;
         let mut values = Vec::new();
         for (id, name, tasks) in &self.domains {
@@ -243,7 +243,7 @@ fn values_of(
     id: DomainId,
     tasks: u64,
     summary: &Summary,
-    seen: &Seen,
+    seen: &Tally,
 ) -> Result<Vec<f64>, String> {
     let none = Counts::default();
     let counts = seen.domains.get(usize::from(id.0)).unwrap_or(&none);

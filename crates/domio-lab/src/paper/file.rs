@@ -88,14 +88,14 @@ pub struct Suite {
     pub guests: Option<Guests>,
     /// What a guest may do, by name.
     #[serde(default)]
-    pub role: BTreeMap<String, Role>,
+    pub role: BTreeMap<String, RoleFile>,
     /// What is measured.
     #[serde(default)]
     pub figure: Vec<FigureFile>,
     /// Its tests.
-    pub test: Vec<Test>,
+    pub test: Vec<TestFile>,
     /// Its configurations.
-    pub configuration: Vec<Configuration>,
+    pub configuration: Vec<ConfigurationFile>,
     /// One experiment simulates all configurations of a test.
     pub together: Option<Together>,
 }
@@ -106,16 +106,16 @@ pub struct Suite {
 pub struct Times {
     /// Time before the measured time, in seconds.
     pub warmup_s: f64,
-    /// Measured time, in seconds.
-    pub measured_s: Measured,
+    /// MeasuredTime time, in seconds.
+    pub measured_s: MeasuredTime,
     /// Replications at full effort after which checks are looked at first.
     pub replications: u32,
 }
 
-/// Measured time, in seconds.
+/// MeasuredTime time, in seconds.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(untagged)]
-pub enum Measured {
+pub enum MeasuredTime {
     /// The same at each effort.
     Fixed(f64),
     /// By effort.
@@ -148,11 +148,11 @@ impl Times {
     pub fn of(&self, length: Length) -> (Duration, Duration) {
         let warmup = seconds(self.warmup_s);
         let measured = match self.measured_s {
-            Measured::Fixed(fixed) => match length {
+            MeasuredTime::Fixed(fixed) => match length {
                 Length::Shortened(divisor) => seconds(fixed) / u64::from(divisor),
                 Length::Effort(_) | Length::Seconds(_) => seconds(fixed),
             },
-            Measured::ByEffort {
+            MeasuredTime::ByEffort {
                 quick,
                 normal,
                 full,
@@ -192,7 +192,7 @@ pub struct Guests {
 /// What a guest does.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Role {
+pub struct RoleFile {
     /// Groups that figures name.
     #[serde(default)]
     pub groups: Vec<String>,
@@ -256,7 +256,7 @@ pub struct First {
 /// A test: what is done.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Test {
+pub struct TestFile {
     /// Second word of its experiments' names.
     pub name: String,
     /// In the paper's words.
@@ -276,7 +276,7 @@ pub struct Test {
 /// A configuration: how it is done.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Configuration {
+pub struct ConfigurationFile {
     /// Last word of its experiments' names.
     pub name: String,
     /// The roles of the guests, where these are the configuration's to say.
@@ -295,14 +295,14 @@ pub struct Together {
     /// Last word of the experiment's name.
     pub name: String,
     /// How far a figure is off a line.
-    pub line: Option<Line>,
+    pub line: Option<LineFile>,
 }
 
 /// A figure that should be once, twice, three times that of the first configuration in the first,
 /// second, third one.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Line {
+pub struct LineFile {
     /// The figure.
     pub figure: String,
     /// Name of the largest distance from the line, in percent of it.

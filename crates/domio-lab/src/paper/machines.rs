@@ -135,6 +135,20 @@ impl Unknown {
         }
     }
 
+    /// The range for people.
+    pub fn range_shown(&self) -> String {
+        match &self.range {
+            UnknownRange::Linear(from, to) | UnknownRange::Log(from, to) => {
+                let [from, to] = [*from, *to].map(|end| self.shown(&self.shaped(end)));
+                format!("{from} to {to}")
+            }
+            UnknownRange::Choices(choices) => {
+                let shown = choices.iter().map(|choice| self.shown(choice));
+                shown.collect::<Vec<_>>().join("; ")
+            }
+        }
+    }
+
     /// `value` for people: with the unit of the keys.
     pub fn shown(&self, value: &Value) -> String {
         let unit = self.keys.first().and_then(|key| {
@@ -232,4 +246,81 @@ pub fn draw(unknowns: &[Unknown], count: u32, seed: u64) -> Vec<DrawnMachine> {
             }
         })
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::paper::{Length, Paper};
+
+    fn ongaro() -> Paper {
+        Paper::shipped("ongaro2008").unwrap()
+    }
+
+    /// What the central machine says of its unknowns is what it is.
+    #[test]
+    fn central_values_are_the_machines() {
+        let paper = ongaro();
+        let cell = paper.cell("test7-orig").unwrap();
+        let plan = |machine: &Machine| {
+            let scenario = cell.scenario(Length::Shortened(1), machine).unwrap();
+            format!("{:?}", scenario.plan())
+        };
+        let central = plan(&Machine::central());
+        assert!(paper.unknowns.len() > 9);
+        for unknown in &paper.unknowns {
+            let same = Machine::with(unknown.changes(&unknown.central));
+            assert!(plan(&same) == central, "{}", unknown.name);
+            let ends = [0.0, 0.999_999].map(|place| {
+                let value = unknown.at(place);
+                plan(&Machine::with(unknown.changes(&value)))
+            });
+            assert!(ends[0] != ends[1], "{} changes nothing", unknown.name);
+        }
+    }
+
+    #[test]
+    fn a_latin_hypercube_has_one_machine_in_each_part() {
+        let paper = ongaro();
+        let (n, of) = (20, |name: &str| {
+            paper.unknowns.iter().position(|u| u.name == name).unwrap()
+        });
+        let machines = draw(&paper.unknowns, n, 1);
+        assert_eq!(machines, draw(&paper.unknowns, n, 1));
+        assert_ne!(machines, draw(&paper.unknowns, n, 2));
+        let line = of("line");
+        let mut parts: Vec<u32> = machines
+            .iter()
+            .map(|m| {
+                let us = m.values[line].as_integer().unwrap() as f64;
+                (((us - 20.0) / 60.0 * f64::from(n)) as u32).min(n - 1)
+            })
+            .collect();
+        parts.sort_unstable();
+        parts.dedup();
+        // Rounding to microseconds moves some to the next part.
+        assert!(parts.len() > 14, "{parts:?}");
+        let words = of("port words");
+        let narrow = machines
+            .iter()
+            .filter(|m| m.values[words].as_str() == Some("two-level-32"));
+        assert_eq!(narrow.count(), 10, "half of them");
+    }
+
+    #[test]
+    fn a_range_is_checked() {
+        let told = |text: &str| {
+            let file: UnknownFile =
+                toml::from_str(&format!("name = \"u\"\nsource = \"s\"\n{text}")).unwrap();
+            Unknown::of(&file).err().unwrap_or_default()
+        };
+        let keys = "keys = [\"network.latency_us\"]\n";
+        assert_eq!(told(&format!("{keys}central = 2\nfrom = 1\nto = 3")), "");
+        assert!(told(&format!("{keys}central = 2\nfrom = 3\nto = 1")).contains("below"));
+        assert!(told(&format!("{keys}central = 4\nfrom = 1\nto = 3")).contains("central"));
+        assert!(told(&format!("{keys}central = 2\nchoices = [1, 3]")).contains("choices"));
+        assert!(told("central = 2\nfrom = 1\nto = 3").contains("keys"));
+        let log = format!("{keys}central = 2\nfrom = 0\nto = 3\nscale = \"log\"");
+        assert!(told(&log).contains("over zero"));
+    }
 }

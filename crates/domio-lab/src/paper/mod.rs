@@ -2,10 +2,10 @@
 //!
 //! ```text
 //! machine.toml ─┐                              ┌─▶ domio run, explain, compare
-//! cells.toml ───┴─▶ Paper ─▶ Cell ─▶ Scenario ─┴─▶ Prepared ─▶ Sample ─▶ checks
+//! cells.toml ───┴─▶ Paper ─▶ PaperCell ─▶ Scenario ─┴─▶ Prepared ─▶ Sample ─▶ checks
 //! ```
 //!
-//! A [`Cell`] is one test under one configuration. Its scenario is put together from tables, each on
+//! A [`PaperCell`] is one test under one configuration. Its scenario is put together from tables, each on
 //! top of the one before: the machine, the suite, the guests in their roles, the test, the
 //! configuration, and what a [`Machine`] changes. `docs/PAPERS.md` describes the files.
 
@@ -15,11 +15,15 @@ mod file;
 mod machines;
 mod merge;
 mod run;
+mod search;
 
-pub use cell::Cell;
+pub use cell::PaperCell;
 pub use file::Length;
 pub use machines::{DrawnMachine, Machine, Unknown, UnknownRange, draw};
 pub use run::Prepared;
+pub use search::{
+    BestMachine, ClaimOnMachines, Deciding, MachineSearch, MachineShown, UnknownShown, search,
+};
 
 use crate::papers;
 use crate::registry::{LabContext, Registry};
@@ -106,13 +110,13 @@ impl Paper {
     }
 
     /// All of its cells, by suite, test and configuration.
-    pub fn cells(&self) -> impl Iterator<Item = Cell<'_>> {
+    pub fn cells(&self) -> impl Iterator<Item = PaperCell<'_>> {
         self.suites
             .iter()
             .flat_map(move |suite| self.cells_of(suite))
     }
 
-    fn cells_of<'p>(&'p self, suite: &'p Suite) -> impl Iterator<Item = Cell<'p>> {
+    fn cells_of<'p>(&'p self, suite: &'p Suite) -> impl Iterator<Item = PaperCell<'p>> {
         suite.test.iter().flat_map(move |test| {
             let meets = |name: &String| match &test.configurations {
                 Some(own) => own.contains(name),
@@ -120,7 +124,7 @@ impl Paper {
             };
             let all = suite.configuration.iter();
             all.filter(move |c| meets(&c.name))
-                .map(move |configuration| Cell {
+                .map(move |configuration| PaperCell {
                     paper: self,
                     suite,
                     test,
@@ -130,7 +134,7 @@ impl Paper {
     }
 
     /// The cell called `name`, as "test3-orig".
-    pub fn cell(&self, name: &str) -> Option<Cell<'_>> {
+    pub fn cell(&self, name: &str) -> Option<PaperCell<'_>> {
         self.cells().find(|cell| cell.name() == name)
     }
 }
@@ -175,7 +179,7 @@ pub fn text(name: &str) -> Result<Option<String>, String> {
 /// the last part of the name.
 fn with_cell<T>(
     name: &str,
-    of: impl Fn(&Cell<'_>) -> Result<T, String>,
+    of: impl Fn(&PaperCell<'_>) -> Result<T, String>,
 ) -> Result<Option<T>, String> {
     let Some((folder, cell)) = name.rsplit_once('/') else {
         return Ok(None);
@@ -212,7 +216,7 @@ pub fn register(registry: &mut Registry, paper: &Paper, length: Length, machine:
                 .cells_of(suite)
                 .filter(|cell| cell.test.name == test.name);
             let replications = suite.times.get(&test.times).map_or(1, |t| t.replications);
-            let lazy = |cell: &Cell<'_>| Lazy::new(&paper, cell, length, machine);
+            let lazy = |cell: &PaperCell<'_>| Lazy::new(&paper, cell, length, machine);
             if let Some(together) = &suite.together {
                 let name = format!("{}.{}.{}", paper.id, test.name, together.name);
                 let cells: Vec<Lazy> = cells.map(|cell| lazy(&cell)).collect();
@@ -244,7 +248,7 @@ struct Lazy {
 }
 
 impl Lazy {
-    fn new(paper: &Arc<Paper>, cell: &Cell<'_>, length: Length, machine: &Machine) -> Self {
+    fn new(paper: &Arc<Paper>, cell: &PaperCell<'_>, length: Length, machine: &Machine) -> Self {
         Lazy {
             paper: Arc::clone(paper),
             name: cell.name(),

@@ -1,7 +1,7 @@
 //! Simulates a cell and measures it, from records alone.
 
-use super::cell::Cell;
-use super::figures::{self, Figure, Seen};
+use super::cell::PaperCell;
+use super::figures::{self, DeclaredFigure, Tally};
 use super::file::{Length, seconds};
 use super::machines::Machine;
 use crate::registry::LabContext;
@@ -22,7 +22,7 @@ const STEP: Duration = Duration::from_millis(100);
 pub struct Prepared {
     name: String,
     scenario: Scenario,
-    figures: Vec<Figure>,
+    figures: Vec<DeclaredFigure>,
     /// How long replies to requests of the measured time are waited for after it.
     patience: Duration,
 }
@@ -32,7 +32,7 @@ impl Prepared {
     ///
     /// # Errors
     /// When the paper's files do not say a scenario or its figures.
-    pub fn new(cell: &Cell<'_>, length: Length, machine: &Machine) -> Result<Self, String> {
+    pub fn new(cell: &PaperCell<'_>, length: Length, machine: &Machine) -> Result<Self, String> {
         let scenario = cell.scenario(length, machine)?;
         let built = scenario.build(&NoReplay).map_err(|e| e.to_string())?;
         Ok(Prepared {
@@ -95,9 +95,9 @@ impl Prepared {
         let recorder = Recorder {
             phase: Phase::WarmUp,
             measured: begin..begin + built.duration,
-            unanswered: asks.flat_map(Figure::domains).collect(),
+            unanswered: asks.flat_map(DeclaredFigure::domains).collect(),
             meter: Meter::new(),
-            seen: Seen::default(),
+            seen: Tally::default(),
             sink,
         };
         let (host, scheduler, seed) = (&built.host, built.scheduler(), built.seed);
@@ -165,7 +165,7 @@ struct Recorder<S> {
     /// earlier ones may be.
     unanswered: BTreeSet<DomainId>,
     meter: Meter,
-    seen: Seen,
+    seen: Tally,
     sink: S,
 }
 

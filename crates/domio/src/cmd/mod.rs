@@ -4,6 +4,7 @@ pub mod compare;
 pub mod completions;
 pub mod controller;
 pub mod explain;
+pub mod machines;
 pub mod man;
 pub mod policy;
 pub mod registered;

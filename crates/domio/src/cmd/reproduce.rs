@@ -1,6 +1,7 @@
 //! `domio reproduce`: the papers' claims.
 
 use crate::args::{Global, Reproduce};
+use crate::cmd::machines;
 use crate::cmd::tour::Tour;
 use crate::files::Files;
 use crate::out::{self, Status};
@@ -46,19 +47,33 @@ pub fn run(args: &Reproduce, global: &Global) -> anyhow::Result<Status> {
     };
     let registry = experiments::of_length(length);
     let result = reproduce(&selected, &registry, options, &*progress);
+    let searches = match args.machines {
+        Some(count) => machines::search(&selected, &result.ledger, count, length, options, global)?,
+        None => Vec::new(),
+    };
     let changes = match args.check {
         true => recorded::changes(&result.ledger, args.effort),
         false => Vec::new(),
     };
     match args.json {
         true => {
-            out::json(&result.ledger)?;
+            match args.machines {
+                Some(_) => out::json(&machines::to_json(&result.ledger, &searches))?,
+                None => out::json(&result.ledger)?,
+            }
             tell_unmeasured(&result.ledger);
         }
-        false => out::text(&text::ledger::render(&result.ledger, args.all))?,
+        false => {
+            out::text(&text::ledger::render(&result.ledger, args.all))?;
+            for search in &searches {
+                out::text(&format!("\n{}", text::machines::render(search)))?;
+            }
+        }
     }
     let overview = tour.map_or_else(Vec::new, |tour| tour.sections());
-    let report = report(args, &registry, result, overview);
+    let mut report = report(args, &registry, result, overview);
+    let sections = searches.iter().map(domio_report::machines::section);
+    report.sections.splice(0..0, sections);
     output.write_whole(html::page(&report).as_bytes())?;
     out::message(&format!("wrote {}", args.report.display()));
     for change in &changes {
@@ -106,6 +121,9 @@ fn report(
     command += &format!(" --effort {}", args.effort);
     if let Some(n) = args.replications {
         command += &format!(" --replications {n}");
+    }
+    if let Some(n) = args.machines {
+        command += &format!(" --machines {n}");
     }
     if let Some(n) = args.seconds {
         command += &format!(" --seconds {n}");
