@@ -1,8 +1,8 @@
 //! How much the verdicts on Ongaro's claims hang on what nobody knows exactly.
 //!
 //! Goal: rows do not flip when the seed, the measured time or a cost of the machine changes.
-//! Method: rows are decided as `domio reproduce` decides them, first on the central machine and then
-//! with one thing changed; no verdict may become its contrary. Costs are engineering estimates, and
+//! Method: rows are decided as `domio reproduce` decides them, first on the central machine and
+//! then with one thing changed; no verdict may become its contrary. Costs are engineering estimates, and
 //! change by a tenth either way. What the paper leaves open is another matter: `--machines`.
 
 use domio_core::Duration;

@@ -4,7 +4,8 @@
 //! `UPDATE=1 cargo test -p domio-lab --test papers` writes the digests of the canaries anew.
 
 use domio_lab::paper::{self, Length, Machine, Paper};
-use domio_lab::{LabContext, Registry, Sample};
+use domio_lab::stats::quantile;
+use domio_lab::{Effort, LabContext, Registry, Sample};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -56,8 +57,8 @@ fn registry(paper: &Paper, length: Length) -> Registry {
     registry
 }
 
-/// The figures of a dozen cells are, to the last bit, those on record. A change of the model changes
-/// them; a change of anything else must not.
+/// The figures of a dozen cells are, to the last bit, those on record. A change of the model
+/// changes them; a change of anything else must not.
 #[test]
 fn canaries_sing_as_ever() {
     let path = root().join("testdata/canaries.toml");
@@ -89,6 +90,25 @@ fn canaries_sing_as_ever() {
             "{name} has other figures"
         );
     }
+}
+
+/// The calibration on figure 4: round trips "usually around 0.2-0.3ms", and spikes.
+#[test]
+fn pings_of_figure_4_take_as_long_as_published() {
+    let paper = Paper::shipped("ongaro2008").unwrap();
+    let registry = registry(&paper, Length::Effort(Effort::Full));
+    let cell = registry.find("ongaro.fig4.tb").unwrap();
+    let run = |n| cell.run(&LabContext { seed: 1 }, n).unwrap();
+    let round_trips: Vec<f64> = (0..5)
+        .flat_map(|n| run(n).list("ping.first_ms").to_vec())
+        .collect();
+    let usual = round_trips.iter().copied().filter(|ms| *ms < 1.0);
+    let usual: Vec<f64> = usual.collect();
+    assert!(usual.len() * 10 > round_trips.len() * 7, "{round_trips:?}");
+    let [low, high] = [0.02, 0.98].map(|q| quantile(&usual, q).expect("some are usual"));
+    let published = [(low, 0.2), (high, 0.3)];
+    let near = |(ms, published): &(f64, f64)| (ms - published).abs() < 0.01;
+    assert!(published.iter().all(near), "{published:?}");
 }
 
 /// Every cell of every shipped paper is a scenario by its name, and has the same text each time.

@@ -1,7 +1,7 @@
 //! The papers' experiments, one file a paper, and the host that `domio reproduce` shows first.
 //!
-//! What is simulated is data, in the folders of `papers/`: see [`crate::paper`]. Here are the checks
-//! that read those experiments.
+//! What is simulated is data, in the folders of `papers/`: see [`crate::paper`]. Here are the
+//! checks that read those experiments.
 
 pub mod ongaro;
 pub mod tour;

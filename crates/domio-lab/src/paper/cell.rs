@@ -4,6 +4,7 @@ use super::Paper;
 use super::file::{ConfigurationFile, Length, Suite, TestFile, VaryFile, seconds};
 use super::machines::Machine;
 use super::merge::{merge, set};
+use domio_core::Duration;
 use domio_scenario::{Scenario, example};
 use std::collections::BTreeMap;
 use toml::{Table, Value};
@@ -112,10 +113,9 @@ impl PaperCell<'_> {
             )
         })?;
         let (warmup, measured) = times.of(length);
-        let run = [("warmup_ns", warmup), ("duration_ns", measured)];
-        for (key, time) in run {
-            let ns = Value::Integer(time.as_nanos() as i64);
-            set(&mut table, &format!("run.{key}"), ns)?;
+        for (key, time) in [("warmup", warmup), ("duration", measured)] {
+            let (key, time) = timed(key, time);
+            set(&mut table, &format!("run.{key}"), time)?;
         }
         if on_machine {
             merge(&mut table, &self.paper.machine.scenario);
@@ -181,21 +181,34 @@ impl PaperCell<'_> {
 
 /// An entry of `[[vary]]` for the guest called `name`.
 fn drawn(vary: &VaryFile, name: &str, number: u32) -> Value {
-    let time = |first_ms: f64| {
+    let time = |key: &str, first_ms: f64| {
         let ms = first_ms + vary.later_ms * f64::from(number - 1);
-        Value::Integer(seconds(ms / 1e3).as_nanos() as i64)
+        timed(key, seconds(ms / 1e3))
     };
+    let text = |key: &str, text: String| (key.to_owned(), Value::String(text));
     let entries = [
-        ("key", format!("domain.{name}.{}", vary.key).into()),
-        ("from_ns", time(vary.from_ms)),
-        ("to_ns", time(vary.to_ms)),
-        ("stream", vary.stream.replace("{name}", name).into()),
+        text("key", format!("domain.{name}.{}", vary.key)),
+        time("from", vary.from_ms),
+        time("to", vary.to_ms),
+        text("stream", vary.stream.replace("{name}", name)),
     ];
-    Value::Table(
-        entries
-            .map(|(key, value)| (key.to_owned(), value))
-            .into_iter()
-            .collect(),
+    Value::Table(entries.into_iter().collect())
+}
+
+/// The key `name` and its value, a time in the longest unit that takes a whole number.
+fn timed(name: &str, time: Duration) -> (String, Value) {
+    let ns = time.as_nanos();
+    let units = [
+        ("s", 1_000_000_000),
+        ("ms", 1_000_000),
+        ("us", 1_000),
+        ("ns", 1),
+    ];
+    let whole = units.into_iter().find(|(_, unit)| ns % unit == 0);
+    let (unit, length) = whole.unwrap_or(("ns", 1));
+    (
+        format!("{name}_{unit}"),
+        Value::Integer((ns / length) as i64),
     )
 }
 

@@ -233,8 +233,8 @@ pub struct FigureFile {
     pub domain: Option<String>,
     /// The key of `[[vary]]` that `drawn_ms` tells.
     pub key: Option<String>,
-    /// Name of the figure of each domain, with `{domain}`; without one it is `{domain}.MEASURE`, and
-    /// no figure of each domain where `over` is.
+    /// Name of the figure of each domain, with `{domain}`; without a name it is `{domain}.MEASURE`,
+    /// and no domain has a figure where `over` is.
     pub name: Option<String>,
     /// Names of figures over all of these domains, by what they are: `average`, `p95`.
     #[serde(default)]

@@ -5,8 +5,8 @@
 //! cells.toml ───┴─▶ Paper ─▶ PaperCell ─▶ Scenario ─┴─▶ Prepared ─▶ Sample ─▶ checks
 //! ```
 //!
-//! A [`PaperCell`] is one test under one configuration. Its scenario is put together from tables, each on
-//! top of the one before: the machine, the suite, the guests in their roles, the test, the
+//! A [`PaperCell`] is one test under one configuration. Its scenario is put together from tables,
+//! each on top of the one before: the machine, the suite, the guests in their roles, the test, the
 //! configuration, and what a [`Machine`] changes. `docs/PAPERS.md` describes the files.
 
 mod cell;

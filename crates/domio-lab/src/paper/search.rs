@@ -3,7 +3,7 @@
 //! Machines are drawn from the ranges of the unknowns ([`draw`]). On each, claims are decided with
 //! the same seed, so that machines differ in nothing else. Two things come out of it.
 //!
-//! - **Which unknown decides a claim.** For each unknown the machines are split in two, by its value,
+//! - **Which unknown decides a claim.** For each unknown the machines are split in two, by value,
 //!   such that those on which the claim holds and those on which it fails lie on different sides as
 //!   far as possible. The score is the difference of the two fractions on one side: 1 when the
 //!   split tells holds from fails, 0 when it tells nothing (Youden's J). The best of many splits

@@ -36,7 +36,8 @@ pub fn render(search: &MachineSearch) -> String {
     }
     let n = search.machines;
     let mut text = format!(
-        "{} on {n} machines that the paper allows: on how many each claim holds, fails, is open\n\n",
+        "{} on {n} machines that the paper allows: on how many each claim holds, fails, is open\n\
+         \n",
         search.paper
     );
     text += &table.render(Some(super::ledger::WIDTH as u16));

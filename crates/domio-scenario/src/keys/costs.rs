@@ -12,8 +12,8 @@ use domio_net::writers::WriterCosts;
 use domio_vmm::config::KernelCosts;
 use domio_vmm::profile::Profile;
 
-/// A table of times, each with a `$name` and place `$($field).+` in `$type`, and the function that puts
-/// those that were given into a value of it.
+/// A table of times, each with a `$name` and place `$($field).+` in `$type`, the function that puts
+/// those that were given into a value of that type, and the function that lists them.
 macro_rules! times {
     ($section:ident, $apply:ident, $list:ident, $type:ty, $header:literal, $doc:literal, {
         $($name:ident: $($field:ident $([$slot:literal])?).+, $what:literal;)*

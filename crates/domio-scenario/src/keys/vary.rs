@@ -6,8 +6,8 @@ use super::{Kind, Section, key, plain};
 pub(crate) static VARY: Section = plain(
     "[[vary]]",
     "A time that is drawn anew for each replication, every length between two equally likely: when \
-     a guest was created, a monitor was started, another host was booted. The stream has a name, so \
-     that scenarios whose streams have the same names draw the same. A key that `--set` changes is \
+     a guest was created, a monitor was started, another host was booted. The stream has a name: \
+     scenarios whose streams have the same names draw the same. A key that `--set` changes is \
      not drawn.",
     &[
         key(
