@@ -2,8 +2,9 @@
 //!
 //! Goal: rows do not flip when the seed, the measured time or a cost of the machine changes.
 //! Method: rows are decided as `domio reproduce` decides them, first on the central machine and
-//! then with one thing changed; no verdict may become its contrary. Costs are engineering estimates, and
-//! change by a tenth either way. What the paper leaves open is another matter: `--machines`.
+//! then with one thing changed; no verdict may become its contrary. Costs are engineering
+//! estimates, and change by a tenth either way. What the paper leaves open is another matter:
+//! `--machines`.
 
 use domio_core::Duration;
 use domio_lab::experiments::on_machine;

@@ -68,6 +68,7 @@ pub fn section(search: &MachineSearch) -> Section {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::text::table::tests::plain;
     use domio_lab::Verdict;
     use domio_lab::ledger::Checks;
     use domio_lab::paper::{BestMachine, ClaimOnMachines, Deciding, UnknownShown};
@@ -136,7 +137,7 @@ mod tests {
 
     #[test]
     fn the_table_is_narrow_and_says_the_same() {
-        let text = crate::text::machines::render(&made_up());
+        let text = plain(&crate::text::machines::render(&made_up()));
         assert!(
             text.contains("receive window from 98304 on (0.88)"),
             "{text}"
