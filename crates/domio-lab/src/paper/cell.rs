@@ -204,7 +204,7 @@ fn timed(name: &str, time: Duration) -> (String, Value) {
         ("us", 1_000),
         ("ns", 1),
     ];
-    let whole = units.into_iter().find(|(_, unit)| ns % unit == 0);
+    let whole = units.into_iter().find(|(_, unit)| ns.is_multiple_of(*unit));
     let (unit, length) = whole.unwrap_or(("ns", 1));
     (
         format!("{name}_{unit}"),
