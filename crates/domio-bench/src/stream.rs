@@ -2,14 +2,13 @@
 //! streams through a driver domain.
 
 use domio_core::{Duration, Instant, NullSink, Record, Sink};
-use domio_lab::LabContext;
-use domio_lab::experiments::ongaro::{Settings, host};
-use domio_net::host::Network;
+use domio_lab::paper;
+use domio_scenario::{Model, NoReplay};
 use domio_sim::Outcome;
 use domio_vmm::Simulation;
 
 /// The cell.
-const CELL: &str = "test1/tbs";
+const CELL: &str = "papers/ongaro2008/test1-tbs";
 
 /// What a run did.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -46,24 +45,26 @@ pub fn run_traced<const OWNERS: bool>(seconds: u64) -> Streamed {
 }
 
 fn run_into(seconds: u64, sink: impl Sink) -> Streamed {
-    let cell = CELL.parse().expect("a cell of the paper");
-    let cx = LabContext { seed: 1 };
-    let built = host::build(cell, &Settings::default(), &cx, 0).expect("shipped settings");
-    let scheduler = (built.policy.make)(&built.params, &built.host.topology);
-    let network = &built.network;
-    let mut simulation = Simulation::with_device(
+    let scenario = paper::scenario(CELL).expect("shipped files");
+    let scenario = scenario.expect("a cell of the paper");
+    let drawn = scenario.replication(0).expect("shipped ranges");
+    let built = drawn.build(&NoReplay).expect("no recording");
+    let mut simulation = Simulation::with_devices(
         &built.host,
-        scheduler,
-        |attach| Network::new(network, attach, cx.seed, 0),
+        built.scheduler(),
+        |bus| built.attach(bus, 0),
         sink,
-        cx.seed,
+        built.seed,
         0,
     );
     let outcome = simulation.run(Instant::ZERO + Duration::from_secs(seconds));
     assert!(matches!(outcome, Outcome::Completed { .. }), "{outcome:?}");
+    let Model::Network(network) = simulation.host().device(0) else {
+        unreachable!("the cell has one network and no disk");
+    };
     Streamed {
         events: simulation.events(),
-        packets: simulation.host().device(0).bytes_streamed() / u64::from(domio_net::packet::MSS),
+        packets: network.bytes_streamed() / u64::from(domio_net::packet::MSS),
     }
 }
 

@@ -12,8 +12,6 @@
 //! The effort fixes numbers of samples and simulated times, never the time on a clock: the same
 //! effort, seed and version give the same verdicts on any machine.
 
-use crate::experiments::ongaro;
-use domio_core::Duration;
 use std::fmt;
 
 /// The risk of each check to be decided wrongly, over all looks.
@@ -62,16 +60,6 @@ impl Effort {
             _ => first / 2,
         };
         first << look
-    }
-
-    /// The measured times of the cells of Ongaro's tests.
-    pub fn cells(self) -> ongaro::Settings {
-        let cells = ongaro::Settings::default();
-        match self {
-            Effort::Quick => cells.with_cells_for(Duration::from_secs(5)),
-            Effort::Normal => cells.with_cells_for(Duration::from_secs(10)),
-            Effort::Full => cells,
-        }
     }
 }
 

@@ -1,105 +1,41 @@
 //! One replication of a host, simulated for what its guests and their packets wait for.
 
-use crate::experiments::ongaro::{Cell, Settings, host};
-use crate::registry::LabContext;
 use crate::simulate::RunFault;
-use domio_core::{Duration, Instant, Record, Sink};
+use domio_core::{Instant, Record, Sink};
 use domio_meter::{Explainer, Explanation};
-use domio_scenario::{Built, DeviceConfig, Model};
-use domio_sched::Scheduler;
+use domio_scenario::{Built, Model};
 use domio_sim::Outcome;
 use domio_vmm::Simulation;
 use domio_vmm::bus::{Assembly, Device};
-use domio_vmm::config::HostConfig;
 
 /// Simulates replication `replication` of `built` and explains the waits within the measured time.
 ///
 /// # Errors
 /// When the policy breaks its contract or the run does not progress.
 pub fn explain(built: &Built, replication: u32) -> Result<Explanation, RunFault> {
-    let machine = Machine {
-        host: &built.host,
-        devices: &built.devices,
-        policy: built.policy.descriptor.name,
-        seed: built.seed,
-        warmup: built.warmup,
-        duration: built.duration,
+    let begin = Instant::ZERO + built.warmup;
+    let end = begin + built.duration;
+    // It sees the warm-up, too: packets that are under way when it is over count from then on.
+    let sink = Unmarked(Explainer::window(begin, end));
+    let (host, scheduler, seed) = (&built.host, built.scheduler(), built.seed);
+    let explained = if built.devices.is_empty() {
+        through(
+            Simulation::new(host, scheduler, sink, seed, replication),
+            [begin, end],
+        )
+    } else {
+        let attach = |bus: &mut Assembly<'_, Model>| built.attach(bus, replication);
+        through(
+            Simulation::with_devices(host, scheduler, attach, sink, seed, replication),
+            [begin, end],
+        )
     };
-    machine.explain(built.scheduler(), replication)
-}
-
-/// As [`explain`], for a cell of Ongaro's experiment.
-///
-/// # Errors
-/// As [`explain`]; also when the machine cannot be built.
-pub fn explain_cell(
-    cell: Cell,
-    settings: &Settings,
-    cx: &LabContext,
-    replication: u32,
-) -> Result<Explanation, RunFault> {
-    let built = host::build(cell, settings, cx, replication).map_err(|why| RunFault {
-        policy: cell.configuration.name,
+    explained.map_err(|(why, dump)| RunFault {
+        policy: built.policy.descriptor.name,
         replication,
         why,
-        dump: String::new(),
-    })?;
-    let machine = Machine {
-        host: &built.host,
-        devices: &[DeviceConfig::from(built.network)],
-        policy: built.policy.descriptor.name,
-        seed: cx.seed,
-        warmup: settings.warmup,
-        duration: settings.measured(cell.test),
-    };
-    let scheduler = (built.policy.make)(&built.params, &built.host.topology);
-    machine.explain(scheduler, replication)
-}
-
-/// A host that is to be explained, and when.
-struct Machine<'a> {
-    pub host: &'a HostConfig,
-    pub devices: &'a [DeviceConfig],
-    /// Name of the policy, for errors.
-    pub policy: &'static str,
-    pub seed: u64,
-    pub warmup: Duration,
-    pub duration: Duration,
-}
-
-impl Machine<'_> {
-    /// See [`explain`].
-    pub fn explain(
-        &self,
-        scheduler: Box<dyn Scheduler>,
-        replication: u32,
-    ) -> Result<Explanation, RunFault> {
-        let begin = Instant::ZERO + self.warmup;
-        let end = begin + self.duration;
-        // It sees the warm-up, too: packets that are under way when it is over count from then on.
-        let sink = Unmarked(Explainer::window(begin, end));
-        let (host, seed) = (self.host, self.seed);
-        let explained = if self.devices.is_empty() {
-            through(
-                Simulation::new(host, scheduler, sink, seed, replication),
-                [begin, end],
-            )
-        } else {
-            let attach = |bus: &mut Assembly<'_, Model>| {
-                domio_scenario::attach(self.devices, bus, seed, replication);
-            };
-            through(
-                Simulation::with_devices(host, scheduler, attach, sink, seed, replication),
-                [begin, end],
-            )
-        };
-        explained.map_err(|(why, dump)| RunFault {
-            policy: self.policy,
-            replication,
-            why,
-            dump,
-        })
-    }
+        dump,
+    })
 }
 
 /// Runs until the measured time begins and on until it ends; when that fails, why and in which
@@ -134,15 +70,18 @@ impl Sink for Unmarked {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::paper;
     use domio_core::{DomainId, NetPlace};
     use domio_meter::{PacketWaits, Queue};
     use domio_scenario::{NoReplay, Scenario};
 
     /// Burn x 7, ping x 1, the last guest to start, which is domain 8; for 30 seconds.
     fn test3(configuration: &str) -> Explanation {
-        let cell = format!("test3/{configuration}").parse().unwrap();
-        let settings = Settings::default().with_cells_for(Duration::from_secs(30));
-        explain_cell(cell, &settings, &LabContext { seed: 1 }, 0).unwrap()
+        let cell = format!("papers/ongaro2008/test3-{configuration}");
+        let cell = paper::scenario(&cell).unwrap().unwrap();
+        let cell = cell.with(&[("run.warmup_s", "2"), ("run.duration_s", "30")]);
+        let built = cell.unwrap().replication(0).unwrap().build(&NoReplay);
+        explain(&built.unwrap(), 0).unwrap()
     }
 
     fn packets(explanation: &Explanation, domain: u16) -> &PacketWaits {

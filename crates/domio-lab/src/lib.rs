@@ -26,6 +26,7 @@ pub mod ledger;
 pub mod measure;
 pub mod observe;
 pub mod order;
+pub mod paper;
 pub mod papers;
 pub mod pooled;
 pub mod proof;

@@ -220,6 +220,11 @@ impl Measure {
     pub fn name(&self, domain: &str) -> String {
         format!("{domain}.{}", self.key)
     }
+
+    /// This figure of `domain`; `None` when it has none.
+    pub fn value(&self, summary: &Summary, domain: &DomainSummary) -> Option<f64> {
+        (self.of)(summary, domain)
+    }
 }
 
 /// Every measure of every domain of `domains`, which gives their names.

@@ -3,8 +3,8 @@
 use crate::claims::{Claim, Claims, ClaimsError, Mistake};
 use crate::ledger::Finding;
 use crate::sample::{Sample, Samples};
-use crate::store::Subject;
 use crate::statement::Statement;
+use crate::store::Subject;
 use crate::strict::near;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;

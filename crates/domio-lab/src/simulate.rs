@@ -1,5 +1,6 @@
 //! One replication of a scenario: simulate it, measure it, hand its trace on.
 
+use crate::replays::RecordedDemands;
 use crate::replicate::{WHOLE, reached};
 use crate::sample::Sample;
 use crate::{driver_work, measure};
@@ -11,6 +12,7 @@ use domio_sim::Outcome;
 use domio_trace::{DomainInfo, TraceHeader, scenario_sha256};
 use domio_vmm::Simulation;
 use domio_vmm::bus::{Assembly, Device};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 /// How many packets were dropped where.
@@ -194,6 +196,30 @@ impl<S: Sink> Sink for Recorder<S> {
             }
         }
     }
+}
+
+/// The host of `scenario` as replication `replication` has it: `built`, unless the scenario says
+/// what varies.
+///
+/// # Errors
+/// When what was drawn makes no host.
+pub fn of_replication<'b>(
+    scenario: &Scenario,
+    built: &'b Built,
+    replication: u32,
+) -> Result<Cow<'b, Built>, RunFault> {
+    if scenario.plan().vary.is_empty() {
+        return Ok(Cow::Borrowed(built));
+    }
+    let source = RecordedDemands::of(scenario);
+    let drawn = scenario.replication(replication);
+    let host = drawn.and_then(|scenario| scenario.build(&source));
+    host.map(Cow::Owned).map_err(|mistakes| RunFault {
+        policy: built.policy.descriptor.name,
+        replication,
+        why: mistakes.to_string(),
+        dump: String::new(),
+    })
 }
 
 /// Ids and names of the domains of `built`, in the order of creation.

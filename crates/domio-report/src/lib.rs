@@ -10,6 +10,7 @@ pub mod data;
 pub mod driver_work;
 pub mod figure;
 pub mod html;
+pub mod machines;
 pub mod observed;
 pub mod ongaro;
 pub mod samples;

@@ -50,12 +50,13 @@ mod schema;
 mod source;
 mod suggest;
 mod value;
+mod vary;
 
 pub use build::{Built, NoDemands, NoReplay, ReplaySource};
 pub use devices::{DeviceConfig, Model, attach};
 pub use examples::{example, examples};
 pub use limits::{MAX_ACTIONS, MAX_BYTES, MAX_TASKS, MAX_VCPUS};
-pub use plan::{Plan, Replay};
+pub use plan::{Plan, Replay, Vary};
 pub use problem::{Code, MAX_SHOWN, Problem, ScenarioErrors};
 pub use reference::reference;
 pub use scenario::Scenario;

@@ -41,21 +41,40 @@ impl Scenario {
     /// # Errors
     /// Whatever is wrong with the scenario then.
     pub fn with(&self, overrides: &[(&str, &str)]) -> Result<Scenario, ScenarioErrors> {
-        let mut draft = Draft {
+        let mut draft = self.draft();
+        for (key, _) in overrides {
+            draft.forget_vary(key);
+        }
+        self.changed(draft, "--set", overrides)
+    }
+
+    /// A copy that can be changed.
+    pub(crate) fn draft(&self) -> Draft {
+        Draft {
             sources: self.sources.clone(),
             policies: Arc::clone(&self.policies),
             root: self.root.clone(),
             members: self.members.clone(),
             swapped: self.swapped,
             dropped: self.dropped.clone(),
-        };
+        }
+    }
+
+    /// `draft`, which was made of this scenario, with the keys `overrides`, which messages call
+    /// `source_name`.
+    pub(crate) fn changed(
+        &self,
+        mut draft: Draft,
+        source_name: &str,
+        overrides: &[(&str, &str)],
+    ) -> Result<Scenario, ScenarioErrors> {
         let mut problems = Problems::default();
         let first_new = draft.sources.len() as u32;
         for (key, value) in overrides {
             let source = draft.sources.len() as u32;
             let text = format!("{key} = {}", as_toml(value));
             draft.sources.push(Arc::new(Source::new(
-                "--set".to_owned(),
+                source_name.to_owned(),
                 text.clone(),
                 true,
             )));
@@ -210,7 +229,7 @@ impl Draft {
                     }
                 }
             }
-            Some(key @ ("action" | "controller")) => in_element(root, key, &path, entry)?,
+            Some(key @ ("action" | "controller" | "vary")) => in_element(root, key, &path, entry)?,
             Some("network") if !tables_mut(root, "network").is_empty() => {
                 in_element(root, "network", &path, entry)?;
             }

@@ -1,6 +1,7 @@
 //! A validated scenario as plain data.
 
 use crate::devices::DeviceConfig;
+use crate::keys::costs;
 use crate::source::Span;
 use domio_core::{Duration, ParamValues};
 use domio_net::host::NetworkConfig;
@@ -32,6 +33,21 @@ pub struct Plan {
     pub devices: Vec<DeviceConfig>,
     /// The recordings that are wanted.
     pub replays: Vec<Replay>,
+    /// What replications draw: see [`Scenario::replication`](crate::Scenario::replication).
+    pub vary: Vec<Vary>,
+}
+
+/// A time that is drawn anew for each replication.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Vary {
+    /// The key, without its unit.
+    pub key: String,
+    /// Shortest.
+    pub from: Duration,
+    /// Longest.
+    pub to: Duration,
+    /// Name of the random stream.
+    pub stream: String,
 }
 
 /// A task whose demands come from a recorded trace.
@@ -53,6 +69,44 @@ impl Plan {
     pub fn networks(&self) -> impl Iterator<Item = &NetworkConfig> {
         self.devices.iter().filter_map(DeviceConfig::network)
     }
+
+    /// What the machine's work costs: keys of the scenario that change it, without units, and the
+    /// times. Where there are several networks, those of the first.
+    pub fn costs(&self) -> Vec<(String, Duration)> {
+        let mut all = Vec::new();
+        let mut add = |table: &str, times: Vec<(&'static str, Duration)>| {
+            let named = times
+                .into_iter()
+                .map(|(key, time)| (format!("{table}.{key}"), time));
+            all.extend(named);
+        };
+        add("host.costs", costs::all_of_host(&self.host.profile));
+        let Some(network) = self.networks().next() else {
+            return all;
+        };
+        let driver = self.host.domains.iter().find(|d| d.id == network.driver);
+        if let Some(driver) = driver {
+            add("host.kernel", costs::all_of_kernel(&driver.guest.costs));
+        }
+        add("network.costs", costs::all_of_network(&network.costs));
+        add(
+            "network.writers",
+            costs::all_of_writers(&network.remote_writers),
+        );
+        let card = [
+            ("rx_delay", network.nic.rx.delay),
+            ("tx_delay", network.nic.tx.delay),
+            ("gap", network.nic.gap),
+        ];
+        add("network.card", card.into());
+        let line = [
+            ("latency", network.link.latency),
+            ("remote_gap", network.remote_gap),
+            ("remote_irq_latency", network.remote_irq_latency),
+        ];
+        add("network", line.into());
+        all
+    }
 }
 
 impl fmt::Debug for Plan {
@@ -68,6 +122,7 @@ impl fmt::Debug for Plan {
             .field("host", &self.host)
             .field("devices", &self.devices)
             .field("replays", &self.replays)
+            .field("vary", &self.vary)
             .finish()
     }
 }

@@ -2,9 +2,10 @@
 
 use crate::amount::MAX_TIME;
 use crate::guests::GUESTS;
+use crate::keys::costs::{HOST_COSTS, HOST_KERNEL, NETWORK_CARD, NETWORK_COSTS, NETWORK_WRITERS};
 use crate::keys::{
     ACTION, CONTROLLER, DISK, DOMAIN, GUEST, HOST, Key, Kind, LENGTHS, NAME_RULE, NETWORK, Need,
-    ROOT, RUN, SCHEDULER, Section, TASK, VIF, Words, time_range,
+    ROOT, RUN, SCHEDULER, Section, TASK, VARY, VIF, Words, time_range,
 };
 use crate::limits::{MAX_ACTIONS, MAX_BYTES, MAX_TASKS, MAX_VCPUS};
 use crate::problem::MAX_SHOWN;
@@ -24,8 +25,13 @@ pub fn reference(policies: &[Policy], examples: &[(&str, &str)]) -> String {
         &ROOT,
         &RUN,
         &HOST,
+        &HOST_COSTS,
+        &HOST_KERNEL,
         &SCHEDULER,
         &NETWORK,
+        &NETWORK_CARD,
+        &NETWORK_COSTS,
+        &NETWORK_WRITERS,
         &CONTROLLER,
         &DOMAIN,
         &GUEST,
@@ -34,6 +40,7 @@ pub fn reference(policies: &[Policy], examples: &[(&str, &str)]) -> String {
         &TASK,
         &LENGTHS,
         &ACTION,
+        &VARY,
     ] {
         self::section(page, section, policies);
         if section.header == HOST.header {

@@ -189,7 +189,7 @@ impl Draft {
             problems.push(syntax_problem(&self.sources[0], error));
         }
         match (problems.finish(&self.sources), plan) {
-            (None, Some(plan)) => Ok(Scenario {
+            (None, Some(plan)) => Scenario {
                 notices: self.dropped.iter().cloned().chain(notices).collect(),
                 sources: self.sources,
                 policies: self.policies,
@@ -198,7 +198,8 @@ impl Draft {
                 swapped: self.swapped,
                 dropped: self.dropped,
                 plan,
-            }),
+            }
+            .with_good_vary(),
             (Some(errors), _) => Err(errors),
             // Every missing part was reported, unless its report was on a broken line.
             (None, None) => Err(single(

@@ -10,9 +10,10 @@
 
 use crate::amount::{MAX_TIME, UNITS};
 use crate::check::param_specs;
+use crate::keys::costs::{HOST_COSTS, HOST_KERNEL, NETWORK_CARD, NETWORK_COSTS, NETWORK_WRITERS};
 use crate::keys::{
     self, ACTION, CONTROLLER, DISK, DOMAIN, GUEST, HOST, Key, Kind, LENGTHS, NAME_PATTERN, NETWORK,
-    Need, Params, ROOT, RUN, SCHEDULER, Section, TASK, VIF, Words,
+    Need, Params, ROOT, RUN, SCHEDULER, Section, TASK, VARY, VIF, Words,
 };
 use domio_core::cpuset::MAX_PCPUS;
 use domio_core::{ParamKind, ParamSpec};
@@ -47,6 +48,12 @@ pub fn schema(policies: &[Policy]) -> Json {
         &TASK,
         &LENGTHS,
         &CONTROLLER,
+        &HOST_COSTS,
+        &HOST_KERNEL,
+        &NETWORK_CARD,
+        &NETWORK_COSTS,
+        &NETWORK_WRITERS,
+        &VARY,
     ] {
         definitions.insert(name_of(section), table(section, policies, None));
     }
@@ -83,6 +90,9 @@ fn branch(policy: &Policy) -> Json {
 /// Name of a section among the definitions.
 fn name_of(section: &Section) -> String {
     let word = section.header.split(['=', '(']).next().unwrap_or("").trim();
+    if word.starts_with("[host.") || word.starts_with("[network.") {
+        return word.trim_matches(['[', ']']).replace('.', "-");
+    }
     let word = word
         .trim_matches(['[', ']'])
         .rsplit('.')

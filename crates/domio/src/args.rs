@@ -147,7 +147,7 @@ const REPRODUCE_EXAMPLES: &str = "\
 Examples:
   domio reproduce
   domio reproduce ongaro.test3 --effort full
-  domio reproduce ongaro --cell test3/orig --perfetto out/test3-orig.pftrace
+  domio reproduce ongaro.test1 --machines 50
 
 The report is called out/reproduce-PREFIX.html. Finished replications are kept, so that whoever
 interrupts the command can have it go on, and a repetition takes seconds.
@@ -182,10 +182,13 @@ pub struct Reproduce {
     /// Replications of each experiment, instead of the numbers of the effort
     #[arg(long, value_name = "NUMBER", value_parser = replications())]
     pub replications: Option<u32>,
-    /// Measured time of each cell of ongaro's tests, instead of the effort's: 5 s for quick, 10 s
-    /// for normal
+    /// Measured time of each cell whose time hangs on the effort, instead of that
     #[arg(long, value_name = "NUMBER", value_parser = seconds())]
     pub seconds: Option<u64>,
+    /// Decide the claims on so many machines, too, that the papers' unknowns allow, and tell which
+    /// unknown each claim hangs on
+    #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub machines: Option<u32>,
     /// Claims to decide, instead of those that ship with domio
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub claims: Option<PathBuf>,
@@ -199,24 +202,6 @@ pub struct Reproduce {
     /// Where results are kept.
     #[command(flatten)]
     pub keeping: Keeping,
-    /// Decide nothing, but write the first replication of this cell of ongaro's experiment, as
-    /// test3/orig, to the file of --perfetto; with streams ten seconds of it unless --seconds says
-    /// otherwise
-    #[arg(
-        long,
-        value_name = "TEST/CONFIGURATION",
-        requires = "perfetto",
-        conflicts_with_all = ["all", "replications", "claims", "report", "against"]
-    )]
-    pub cell: Option<String>,
-    /// Where to write the trace of --cell, for ui.perfetto.dev
-    #[arg(
-        long,
-        value_name = "FILE",
-        value_hint = ValueHint::FilePath,
-        requires = "cell"
-    )]
-    pub perfetto: Option<PathBuf>,
 }
 
 fn effort() -> impl TypedValueParser<Value = Effort> {
@@ -248,8 +233,10 @@ Examples:
   domio run boost-rescues-ping
   domio run host.toml --policy credit --set scheduler.tslice_ms=5 --report out/host.html
   domio run burn7 --replications 10 --json
+  domio run papers/ongaro2008/test3-orig --set scheduler.boost=false
 
-SCENARIO is a file, or the name of a shipped scenario (`domio scenario list`).";
+SCENARIO is a file, or the name of a shipped scenario (`domio scenario list`) or of a cell of a
+paper (`domio scenario list --papers`), whose folder may be your own.";
 
 /// Arguments of `run`.
 #[derive(Debug, Args)]
@@ -345,7 +332,7 @@ const EXPLAIN_EXAMPLES: &str = "\
 Examples:
   domio explain ping-among-burners
   domio explain ping-among-burners --set network.scan=restart --report out/waits.html
-  domio explain test3/orig --json
+  domio explain papers/ongaro2008/test3-orig --json
 
 Time of packets, by what they waited for on their way between the line and the guest, and
 time of vcpus in run queues, by the domain that ran meanwhile. Replications are added up.";
@@ -353,7 +340,7 @@ time of vcpus in run queues, by the domain that ran meanwhile. Replications are 
 /// Arguments of `explain`.
 #[derive(Debug, Args)]
 pub struct Explain {
-    /// Scenario file, name of a shipped scenario, or cell of `reproduce ongaro` as test3/orig
+    /// Scenario file or name of a shipped scenario
     #[arg(value_name = "SCENARIO", value_hint = ValueHint::FilePath)]
     pub scenario: String,
     /// Print the explanation as JSON
@@ -557,7 +544,8 @@ pub struct ScenarioSchema {
 const SCENARIO_LIST_EXAMPLES: &str = "\
 Examples:
   domio scenario list
-  domio scenario list --json";
+  domio scenario list --json
+  domio scenario list --papers";
 
 /// Arguments of `scenario list`.
 #[derive(Debug, Args)]
@@ -565,12 +553,16 @@ pub struct ScenarioList {
     /// Print the list as JSON
     #[arg(long)]
     pub json: bool,
+    /// List the cells of the papers, which are scenarios, too
+    #[arg(long)]
+    pub papers: bool,
 }
 
 const SCENARIO_SHOW_EXAMPLES: &str = "\
 Examples:
   domio scenario show burn7
-  domio scenario show burn7 > host.toml";
+  domio scenario show burn7 > host.toml
+  domio scenario show papers/ongaro2008/test3-orig";
 
 /// Arguments of `scenario show`.
 #[derive(Debug, Args)]

@@ -136,26 +136,30 @@ fn the_same_seed_explains_the_same() {
 #[test]
 fn a_cell_of_an_experiment_is_explained_by_its_name() {
     let folder = folder();
-    explain(&folder, &["test3/orig", "--report", "out/waits.html"])
-        .assert()
-        .success()
-        .stdout(contains(
-            "guest8 waited most for the event-channel scan of the driver domain",
-        ));
-    let report = std::fs::read_to_string(folder.path().join("out/waits.html")).unwrap();
-    assert!(report.contains("test3/orig") && report.contains("<svg"));
+    let orig = "papers/ongaro2008/test3-orig";
     explain(
         &folder,
-        &["test3/all-off", "--seed", "3", "--replications", "2"],
+        &[
+            orig,
+            "--set",
+            "run.duration_s=30",
+            "--report",
+            "out/waits.html",
+        ],
     )
     .assert()
     .success()
-    .stdout(contains("guest8 waited most for").and(contains("in the run queue")));
-    explain(&folder, &["test3/orig", "--set", "run.duration_s=3"])
+    .stdout(contains(
+        "guest8 waited most for the event-channel scan of the driver domain",
+    ));
+    let report = std::fs::read_to_string(folder.path().join("out/waits.html")).unwrap();
+    assert!(report.contains("test3-orig") && report.contains("<svg"));
+    let all_off = "papers/ongaro2008/test3-all-off";
+    explain(&folder, &[all_off, "--seed", "3", "--replications", "2"])
         .assert()
-        .code(2)
-        .stderr(contains("--set are for scenarios"));
-    explain(&folder, &["test3/none"])
+        .success()
+        .stdout(contains("guest8 waited most for").and(contains("in the run queue")));
+    explain(&folder, &["papers/ongaro2008/test3-none"])
         .assert()
         .code(2)
         .stderr(contains("no file and no shipped scenario"));

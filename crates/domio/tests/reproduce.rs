@@ -25,37 +25,62 @@ fn reproduce_prints_the_ledger_and_writes_the_report() {
 }
 
 #[test]
-fn a_cell_becomes_a_timeline_with_its_figures() {
+fn a_cell_is_a_scenario() {
     let folder = folder();
-    let cell = ["reproduce", "ongaro", "--cell", "test3/sedf"];
+    let cell = "papers/ongaro2008/test3-sedf";
     domio(&folder)
-        .args(cell)
+        .args([
+            "run",
+            cell,
+            "--set",
+            "run.warmup_s=1",
+            "--set",
+            "run.duration_s=2",
+        ])
         .args(["--perfetto", "cell.pftrace"])
         .assert()
         .success()
-        .stdout(contains("ping.mean_ms"))
+        .stdout(contains("guest8"))
         .stderr("wrote cell.pftrace; open it at ui.perfetto.dev\n");
     let trace = std::fs::read(folder.path().join("cell.pftrace")).unwrap();
     let names_guest = trace.windows(6).any(|w| w == b"guest8");
     assert!(trace.len() > 100_000 && names_guest, "{}", trace.len());
-    let mut wrong = cell.to_vec();
-    wrong[3] = "test3/sdef";
+    let short = [
+        "--set",
+        "run.warmup_ms=100",
+        "--set",
+        "run.duration_s=1",
+        "--json",
+    ];
+    let mut three = domio(&folder);
+    three.args(["run", cell, "--replications", "3"]).args(short);
+    let three = json(&three.output().unwrap().stdout);
+    let deviation = three["domains"][1]["share_pct"]["deviation"].as_f64();
+    assert!(deviation > Some(0.0), "replications start at other times");
+    let shown = domio(&folder)
+        .args(["scenario", "show", cell])
+        .output()
+        .unwrap();
+    std::fs::write(folder.path().join("cell.toml"), shown.stdout).unwrap();
     domio(&folder)
-        .args(wrong)
-        .args(["--perfetto", "none.pftrace"])
+        .args(["scenario", "check", "cell.toml"])
+        .assert()
+        .success();
+    domio(&folder)
+        .args(["run", "papers/ongaro2008/test3-sdef"])
         .assert()
         .code(2)
-        .stderr(contains(
-            "test7, test8 and a configuration of orig, all-off",
-        ));
-    assert!(!folder.path().join("none.pftrace").exists());
+        .stderr(contains("near matches: papers/ongaro2008/test3-sedf"));
     domio(&folder)
-        .args(["reproduce", "zeng", "--cell", "test3/sedf"])
-        .args(["--perfetto", "none.pftrace"])
+        .args(["scenario", "list", "--papers"])
         .assert()
-        .code(2)
-        .stderr(contains("--cell goes with ongaro alone"));
-    domio(&folder).args(cell).assert().code(2);
+        .success()
+        .stdout(contains("papers/ongaro2008/test8-tbs").and(contains("papers/zeng2015/table4-x8")));
+    domio(&folder)
+        .args(["scenario", "list"])
+        .assert()
+        .success()
+        .stderr(contains("96 of ongaro2008"));
 }
 
 #[test]

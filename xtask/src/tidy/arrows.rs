@@ -94,6 +94,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "domio-vmm",
             "domio-trace",
             "domio-net",
+            "domio-scenario",
             "domio-lab",
         ],
     ),

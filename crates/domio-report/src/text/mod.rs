@@ -5,6 +5,7 @@ pub mod compare;
 pub mod domains;
 pub mod driver_work;
 pub mod ledger;
+pub mod machines;
 pub mod summary;
 pub mod table;
 pub mod view;

@@ -218,6 +218,20 @@ pub(crate) fn absent<'t>(section: &'static Section, path: &str, near: Span) -> F
     }
 }
 
+/// The table at `key` of `fields`, a table of `section`, or an absent one.
+pub(crate) fn inner<'t>(
+    cx: &mut Cx<'_>,
+    fields: &Fields<'t>,
+    key: &str,
+    section: &'static Section,
+) -> Fields<'t> {
+    let path = fields.key_path(key);
+    match fields.node(key).and_then(|n| Some((n, n.as_table()?))) {
+        Some((node, table)) => self::table(cx, table, node.span, section, &path, None),
+        None => absent(section, &path, fields.header),
+    }
+}
+
 /// What a written key turned out to be.
 enum Match {
     /// A key, with the length of its unit in nanoseconds if it was written with one.

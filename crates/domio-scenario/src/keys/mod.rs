@@ -5,16 +5,19 @@
 //! [`Params`].
 
 mod controller;
+pub(crate) mod costs;
 mod disk;
 mod network;
 mod tables;
 mod tasks;
+mod vary;
 
 pub(crate) use controller::CONTROLLER;
 pub(crate) use disk::DISK;
 pub(crate) use network::{NETWORK, VIF};
 pub(crate) use tables::{ACTION, DOMAIN, GUEST, HOST, ROOT, RUN, SCHEDULER};
 pub(crate) use tasks::{LENGTHS, TASK, WORKLOADS};
+pub(crate) use vary::VARY;
 
 use crate::amount::MAX_TIME;
 use crate::guests::GUESTS;

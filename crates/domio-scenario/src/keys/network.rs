@@ -1,6 +1,7 @@
 //! The network: `[network]`, `[domain.vif]`, and the keys of network workloads.
 
 use super::Need::{self, Optional, Required};
+use super::costs::{NETWORK_CARD, NETWORK_COSTS, NETWORK_WRITERS};
 use super::{Key, Kind, Section, Variant, Words, key, plain, variant};
 use domio_net::host::StreamConfig;
 use domio_net::packet::MESSAGE_BYTES_MAX;
@@ -72,6 +73,25 @@ pub(crate) static NETWORK: Section = plain(
              meanwhile wait for the next. 125 us with an e1000 of 2006.",
         ),
         key(
+            "remote_tick",
+            Kind::Time {
+                unit: "ms",
+                min_ns: 0,
+            },
+            Need::TimeNs(0),
+            "From one timer tick of the remote host's kernel to the next: the waits of a flood of \
+             pings end with one. 0 for a host whose timers are exact; 4 ms with Linux of 2006.",
+        ),
+        key(
+            "remote_tick_phase",
+            Kind::Time {
+                unit: "us",
+                min_ns: 0,
+            },
+            Need::TimeNs(0),
+            "When one of these ticks comes.",
+        ),
+        key(
             "remote_irq_latency",
             Kind::Time {
                 unit: "us",
@@ -107,6 +127,24 @@ pub(crate) static NETWORK: Section = plain(
             Kind::Word(Words::Of(RX_MODES)),
             Optional("`flip` under Xen 3, `copy` later"),
             "How netback hands packets to guests.",
+        ),
+        key(
+            "card",
+            Kind::Section(&NETWORK_CARD),
+            Optional("what `nic` says"),
+            "How the card is set up.",
+        ),
+        key(
+            "costs",
+            Kind::Section(&NETWORK_COSTS),
+            Optional("the profile's"),
+            "What the work on packets costs.",
+        ),
+        key(
+            "writers",
+            Kind::Section(&NETWORK_WRITERS),
+            Optional("the profile's"),
+            "What the remote host's processes take.",
         ),
     ],
 );

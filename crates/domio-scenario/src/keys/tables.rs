@@ -1,9 +1,10 @@
 //! The tables of a scenario and their keys, but for tasks.
 
 use super::Need::{Optional, Required};
+use super::costs::{HOST_COSTS, HOST_KERNEL};
 use super::{
-    CONTROLLER, DISK, Key, Kind, NETWORK, Need, Params, Section, TASK, US, VIF, Variant, WORKLOADS,
-    Words, key, plain, variant,
+    CONTROLLER, DISK, Key, Kind, NETWORK, Need, Params, Section, TASK, US, VARY, VIF, Variant,
+    WORKLOADS, Words, key, plain, variant,
 };
 use crate::limits::{MAX_DOMAIN_ID, MAX_VCPUS};
 use domio_core::cpuset::MAX_PCPUS;
@@ -69,6 +70,12 @@ pub(crate) static ROOT: Section = plain(
             Kind::Sections(&ACTION),
             Optional("nobody intervenes"),
             "What an operator does meanwhile.",
+        ),
+        key(
+            "vary",
+            Kind::Sections(&VARY),
+            Optional("nothing but what is random in the models"),
+            "What differs from replication to replication.",
         ),
     ],
 );
@@ -143,6 +150,18 @@ pub(crate) static HOST: Section = plain(
             },
             Need::Int(1),
             "Hardware threads in each core.",
+        ),
+        key(
+            "costs",
+            Kind::Section(&HOST_COSTS),
+            Optional("the profile's"),
+            "What the hypervisor's work costs.",
+        ),
+        key(
+            "kernel",
+            Kind::Section(&HOST_KERNEL),
+            Optional("the profile's"),
+            "What the work of kernels with a network or a disk costs.",
         ),
     ],
 );

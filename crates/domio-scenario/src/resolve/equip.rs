@@ -5,8 +5,9 @@ use super::disk::Disks;
 use super::domain::{Domain, Resolved};
 use super::network::{Network, default_abi};
 use super::task::Serving;
-use crate::check::{Cx, Fields};
+use crate::check::{self, Cx, Fields};
 use crate::devices::DeviceConfig;
+use crate::keys::costs::{HOST_KERNEL, host_kernel};
 use crate::problem::{Code, Problem};
 use domio_core::XenVersion;
 use domio_vmm::config::{KernelCosts, TaskConfig, Workload};
@@ -53,10 +54,12 @@ impl Devices {
         &self,
         cx: &mut Cx<'_>,
         top: &Fields<'_>,
-        version: Option<XenVersion>,
-        profile: Option<&Profile>,
+        host: &Fields<'_>,
         resolved: &mut Resolved,
     ) {
+        let version = host.text("xen");
+        let version = version.and_then(|name| XenVersion::from_name(&name));
+        let kernel = kernel(cx, host);
         let default = version.and_then(|version| default_abi(cx, top, version));
         // Guests come first, so that a driver domain is blamed last.
         let mut told = false;
@@ -72,10 +75,7 @@ impl Devices {
                 told = told || !self.ports_suffice(cx, i, domain, abi);
                 let guest = &mut resolved.domains[i].config.guest;
                 guest.abi = abi;
-                guest.costs = match profile {
-                    Some(profile) if *profile == Profile::OPTERON_242 => KernelCosts::OPTERON_242,
-                    _ => KernelCosts::FREE,
-                };
+                guest.costs = kernel.unwrap_or(KernelCosts::FREE);
             }
         }
         for (device, network) in (0..).zip(&self.networks) {
@@ -180,6 +180,17 @@ impl Devices {
         let disks = disks.map(|d| d.config.into());
         networks.chain(disks).collect()
     }
+}
+
+/// What kernels with a part in a device cost on the host; `None` when something is wrong.
+fn kernel(cx: &mut Cx<'_>, host: &Fields<'_>) -> Option<KernelCosts> {
+    let own = check::inner(cx, host, "kernel", &HOST_KERNEL);
+    let mut costs = match Profile::by_name(&host.text("profile")?)? {
+        profile if *profile == Profile::OPTERON_242 => KernelCosts::OPTERON_242,
+        _ => KernelCosts::FREE,
+    };
+    host_kernel(&own, &mut costs)?;
+    Some(costs)
 }
 
 /// Gives `domain` the processes of its flows on `network`, number `device` on the bus.

@@ -129,6 +129,8 @@ fn stream(fields: &Fields<'_>) -> Option<FlowKind> {
         selective: fields.text("sack")? == "on",
         send_buffer: number("send_buffer")?,
         receive_buffer: number("receive_buffer")?,
+        // What surrounds the data does not count.
+        window: number("receive_buffer")?,
         rto_min: fields.time("rto_min")?,
         ack_delay: fields.time("ack_delay")?,
         ..TcpConfig::default()

@@ -10,9 +10,11 @@ mod flow;
 mod names;
 mod network;
 mod task;
+mod vary;
 mod vif;
 
 use crate::check::{self, Cx, Fields};
+use crate::keys::costs::{HOST_COSTS, host_costs};
 use crate::keys::{HOST, ROOT, RUN, SCHEDULER};
 use crate::plan::Plan;
 use crate::problem::{Code, Problem};
@@ -74,7 +76,14 @@ pub(crate) fn resolve(cx: &mut Cx<'_>, root: &Node, members: &[MemberKey]) -> Op
     let profile = profile.and_then(|name| Profile::by_name(&name));
     let version = host.text("xen");
     let version = version.and_then(|name| XenVersion::from_name(&name));
-    devices.equip(cx, &top, version, profile, &mut resolved);
+    devices.equip(cx, &top, &host, &mut resolved);
+    let own_costs = check::inner(cx, &host, "costs", &HOST_COSTS);
+    let priced = profile.and_then(|profile| {
+        let mut priced = *profile;
+        host_costs(&own_costs, &mut priced)?;
+        Some(priced)
+    });
+    let vary = vary::vary(cx, &top);
     let controllers =
         controller::controllers(cx, &asked, profile, policy.as_ref(), &devices, &resolved);
     let actions = action::actions(cx, &top, chosen, topology.as_ref(), &resolved);
@@ -84,15 +93,17 @@ pub(crate) fn resolve(cx: &mut Cx<'_>, root: &Node, members: &[MemberKey]) -> Op
     }
 
     let domains = resolved.domains.into_iter().map(|d| d.config).collect();
-    let mut host = HostConfig {
+    let mut config = HostConfig {
         topology: topology?,
         version: version?,
-        profile: *profile?,
+        profile: priced?,
         domains,
         actions,
         controllers: Vec::new(),
     };
-    controllers.into_iter().for_each(|c| host.add_controller(c));
+    controllers
+        .into_iter()
+        .for_each(|c| config.add_controller(c));
     Some(Plan {
         title: top.text("title"),
         description: top.text("description"),
@@ -101,9 +112,10 @@ pub(crate) fn resolve(cx: &mut Cx<'_>, root: &Node, members: &[MemberKey]) -> Op
         duration: duration?,
         policy: policy?,
         params: params?,
-        host,
+        host: config,
         devices: devices.configs(),
         replays: resolved.replays,
+        vary: vary?,
     })
 }
 

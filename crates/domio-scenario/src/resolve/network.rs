@@ -4,10 +4,14 @@ use super::domain::Resolved;
 use super::driver::{self, Users};
 use crate::check::{self, Cx, Fields};
 use crate::keys::NETWORK;
+use crate::keys::costs::{
+    NETWORK_CARD, NETWORK_COSTS, NETWORK_WRITERS, network_card, network_costs, network_writers,
+};
 use crate::problem::{Code, Problem, quote};
 use crate::source::Span;
 use domio_core::XenVersion;
-use domio_net::host::{NetCosts, NetworkConfig, RxMode};
+use domio_net::host::{FlowKind, NetCosts, NetworkConfig, RxMode, VifConfig};
+use domio_net::icmp::Ticks;
 use domio_net::link::{LinkConfig, Rate};
 use domio_net::nic::NicConfig;
 use domio_net::writers::WriterCosts;
@@ -144,15 +148,23 @@ fn network(
         driver::serves(cx, driver, &users, resolved);
     }
     let profile = Profile::by_name(&host.text("profile")?)?;
-    let (costs, writers) = *known_costs.get_or_insert_with(|| costs(cx, profile));
+    let (mut costs, mut writers) = *known_costs.get_or_insert_with(|| costs(cx, profile));
+    let mut nic = match fields.text("nic")?.as_str() {
+        "tg3" => NicConfig::TG3,
+        "e1000" => NicConfig::E1000,
+        _ => NicConfig::PLAIN,
+    };
+    let of_card = check::inner(cx, fields, "card", &NETWORK_CARD);
+    let of_costs = check::inner(cx, fields, "costs", &NETWORK_COSTS);
+    let of_writers = check::inner(cx, fields, "writers", &NETWORK_WRITERS);
+    network_card(&of_card, &mut nic)?;
+    network_costs(&of_costs, &mut costs)?;
+    network_writers(&of_writers, &mut writers)?;
+    remote_ticks(fields, &mut vifs)?;
     let driver = driver?;
     let config = NetworkConfig {
         driver: resolved.domains[driver].config.id,
-        nic: match fields.text("nic")?.as_str() {
-            "tg3" => NicConfig::TG3,
-            "e1000" => NicConfig::E1000,
-            _ => NicConfig::PLAIN,
-        },
+        nic,
         link: LinkConfig {
             rate: Rate::bits_per_second(fields.line_rate("rate")?),
             latency: fields.time("latency")?,
@@ -176,6 +188,23 @@ fn network(
         abi: abi?,
         evtchn: (fields.key_path("evtchn"), fields.span("evtchn")),
     })
+}
+
+/// Gives the pings of `vifs` the ticks of the remote host's kernel, if it has any.
+fn remote_ticks(fields: &Fields<'_>, vifs: &mut [VifConfig]) -> Option<()> {
+    let (length, phase) = (
+        fields.time("remote_tick")?,
+        fields.time("remote_tick_phase")?,
+    );
+    if length.is_zero() {
+        return Some(());
+    }
+    for flow in vifs.iter_mut().flat_map(|vif| &mut vif.flows) {
+        if let FlowKind::Ping(ping) = &mut flow.kind {
+            ping.ticks = Some(Ticks { length, phase });
+        }
+    }
+    Some(())
 }
 
 /// Event channels of kernels without a network.

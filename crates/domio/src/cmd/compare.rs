@@ -10,7 +10,7 @@ use domio_core::DomainId;
 use domio_lab::compare::Comparison;
 use domio_lab::driver_work::{self, OwnersOnly};
 use domio_lab::measure::{self, Measure};
-use domio_lab::simulate::{self, RunFault, domains};
+use domio_lab::simulate::{self, RunFault, domains, of_replication};
 use domio_lab::store::{Keeper, KeptRow, Subject};
 use domio_lab::{Progress, Sample};
 use domio_report::data::{ReportData, Section};
@@ -98,25 +98,25 @@ fn simulate_all(
 ) -> Result<Vec<Vec<Sample>>, RunFault> {
     let subjects = hosts.iter().map(|(s, _)| Subject::of_scenario(s).ok());
     let subjects: Vec<Option<Subject>> = subjects.collect();
-    let jobs: Vec<(&Built, Option<&Subject>, u32)> = hosts
+    let jobs: Vec<(&(Scenario, Built), Option<&Subject>, u32)> = hosts
         .iter()
         .zip(&subjects)
-        .flat_map(|((_, built), subject)| {
-            (0..replications).map(move |n| (built, subject.as_ref(), n))
-        })
+        .flat_map(|(host, subject)| (0..replications).map(move |n| (host, subject.as_ref(), n)))
         .collect();
     let results = keeper.on_all_cores(
         &jobs,
-        |(built, subject, n)| {
+        |((_, built), subject, n)| {
             Some(KeptRow {
                 subject: (*subject)?,
                 seed: built.seed,
                 replication: *n,
             })
         },
-        |(built, ..)| built.policy.descriptor.name,
+        |((_, built), ..)| built.policy.descriptor.name,
         progress,
-        |(built, _, n)| simulate::measured(built, *n, OwnersOnly),
+        |((scenario, built), _, n)| {
+            simulate::measured(&*of_replication(scenario, built, *n)?, *n, OwnersOnly)
+        },
     );
     let samples = results.into_iter().map(|result| Ok(result?.0));
     let samples = samples.collect::<Result<Vec<Sample>, RunFault>>()?;

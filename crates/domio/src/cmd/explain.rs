@@ -1,80 +1,38 @@
 //! `domio explain`: what the guests of a scenario and their packets wait for.
 
 use crate::args::{Explain, Global};
-use crate::cmd::cell::WITH_STREAMS;
 use crate::cmd::run::{build, failed, load, provenance, report_beside, shown, title};
 use crate::cmd::scenario::files;
-use crate::files::Files;
 use crate::out::{self, Status};
 use crate::progress::progress;
 use crate::report::ReportFile;
-use anyhow::{anyhow, bail};
-use domio_core::{DomainId, Duration};
-use domio_lab::experiments::ongaro::{self, Cell, Settings};
+use domio_core::DomainId;
+use domio_lab::explain;
 use domio_lab::replicate::replicate;
 use domio_lab::simulate::{self, RunFault};
-use domio_lab::{LabContext, explain};
 use domio_meter::{Explanation, ExplanationJson};
 use domio_report::data::ReportData;
 use domio_report::text;
 use domio_report::waits::Waits;
 use std::path::Path;
 
-/// Simulates the scenario, or the cell of that name, and prints and draws where time went.
+/// Simulates the scenario, and prints and draws where time went.
 pub fn run(args: &Explain, global: &Global) -> anyhow::Result<Status> {
-    let is_file = Path::new(&args.scenario).exists();
-    match args.scenario.parse::<Cell>() {
-        Ok(cell) if !is_file => of_cell(cell, args, global),
-        _ => of_scenario(args, global),
-    }
-}
-
-fn of_scenario(args: &Explain, global: &Global) -> anyhow::Result<Status> {
     let scenario = load(&args.scenario, &args.how, args.policy.as_deref())?;
     let built = build(&scenario)?;
     let policies: Vec<String> = args.policy.iter().cloned().collect();
     let shown = shown("explain", &args.scenario, &args.how, &policies);
     let report = report_beside(files(&scenario), &args.reporting, &shown)?;
     let count = args.how.replications;
-    let explanation = sum(count, global, |n| explain::explain(&built, n))?;
+    let explanation = sum(count, global, |n| {
+        let built = simulate::of_replication(&scenario, &built, n)?;
+        explain::explain(&built, n)
+    })?;
     let explained = Explained {
         explanation,
         names: simulate::domains(&built),
         title: title(&scenario),
         provenance: provenance(&scenario, &built, built.policy.descriptor.name, count),
-    };
-    explained.show(args.json, report)
-}
-
-fn of_cell(cell: Cell, args: &Explain, global: &Global) -> anyhow::Result<Status> {
-    if args.policy.is_some() || !args.how.set.is_empty() {
-        bail!("{cell} is what the experiment makes it: --policy and --set are for scenarios")
-    }
-    let shown = shown("explain", &args.scenario, &args.how, &[]);
-    let report = report_beside(Files::reading([]), &args.reporting, &shown)?;
-    let settings = Settings::default().with_streams_for(WITH_STREAMS);
-    let seed = args.how.seed.unwrap_or(1);
-    let (cx, count) = (LabContext { seed }, args.how.replications);
-    let explanation = sum(count, global, |n| {
-        explain::explain_cell(cell, &settings, &cx, n)
-    })?;
-    let header = ongaro::trace_header(cell, &settings, &cx, 0).map_err(|why| anyhow!(why))?;
-    let names = header.domains.iter();
-    let seconds = |time: Duration| format!("{} s", time.as_nanos() as f64 / 1e9);
-    let facts = [
-        ("version", format!("domio {}", env!("CARGO_PKG_VERSION"))),
-        ("cell", cell.to_string()),
-        ("policy", header.policy.clone()),
-        ("seed", seed.to_string()),
-        ("replications", count.to_string()),
-        ("measured time", seconds(settings.measured(cell.test))),
-        ("warm-up before it", seconds(settings.warmup)),
-    ];
-    let explained = Explained {
-        explanation,
-        names: names.map(|d| (DomainId(d.id), d.name.clone())).collect(),
-        title: format!("{cell} of Ongaro, Cox and Rixner 2008"),
-        provenance: facts.map(|(name, fact)| (name.to_owned(), fact)).into(),
     };
     explained.show(args.json, report)
 }

@@ -1,13 +1,13 @@
 //! One file a command. Each takes its parsed arguments and returns how it ended.
 
 pub mod against;
-pub mod cell;
 pub mod claim;
 mod clock;
 pub mod compare;
 pub mod completions;
 pub mod controller;
 pub mod explain;
+pub mod machines;
 pub mod man;
 pub mod policy;
 pub mod registered;

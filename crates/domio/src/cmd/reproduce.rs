@@ -2,7 +2,7 @@
 
 use crate::args::{Global, Reproduce};
 use crate::cmd::against::{self, Against};
-use crate::cmd::cell;
+use crate::cmd::machines;
 use crate::cmd::tour::Tour;
 use crate::files::Files;
 use crate::keeping;
@@ -10,10 +10,9 @@ use crate::out::{self, Status};
 use crate::progress::progress;
 use crate::report::{self, ReportKey};
 use anyhow::{Context, anyhow};
-use domio_core::Duration;
 use domio_lab::against::LedgerMoves;
-use domio_lab::experiments::ongaro::Settings as Cells;
 use domio_lab::ledger::Entry;
+use domio_lab::paper::{Length, MachineSearch};
 use domio_lab::reproduce::{Options, Reproduction, reproduce};
 use domio_lab::{Claims, Effort, Ledger, Registry, Verdict, experiments, recorded};
 use domio_report::data::{ReportData, Section};
@@ -24,9 +23,6 @@ use std::path::Path;
 /// Decides the claims, prints the ledger and writes the report. Without a selection, the tour of a
 /// small host comes first.
 pub fn run(args: &Reproduce, global: &Global) -> anyhow::Result<Status> {
-    if let (Some(name), Some(file)) = (&args.cell, &args.perfetto) {
-        return cell::run(args, name, file);
-    }
     let claims = match &args.claims {
         Some(path) => load(path)?,
         None => Claims::shipped(),
@@ -59,16 +55,23 @@ pub fn run(args: &Reproduce, global: &Global) -> anyhow::Result<Status> {
         effort: args.effort,
         replications: args.replications,
     };
-    let cells = match args.seconds {
-        Some(seconds) => Cells::default().with_cells_for(Duration::from_secs(seconds)),
-        None => args.effort.cells(),
+    let length = match args.seconds {
+        Some(seconds) => Length::Seconds(seconds),
+        None => Length::Effort(args.effort),
     };
-    let mut registry = experiments::with_cells(cells);
+    let mut registry = experiments::of_length(length);
     if args.claims.is_some() {
         let added = registry.claims(&claims);
         added.map_err(|e| anyhow!("the claims have mistakes:\n{e}"))?;
     }
     let result = reproduce(&selected, &registry, options, &keeper, &*progress);
+    let searches = match args.machines {
+        Some(count) => {
+            let setup = (length, options, &keeper);
+            machines::search(&selected, &result.ledger, count, setup, global)?
+        }
+        None => Vec::new(),
+    };
     keeping::tell(&keeper, &args.keeping);
     let moves = against.map(|against| against.moves(&selected, &registry, options, &result));
     let moves = moves.transpose()?;
@@ -83,18 +86,24 @@ pub fn run(args: &Reproduce, global: &Global) -> anyhow::Result<Status> {
             out::json(&LedgerJson {
                 ledger: &result.ledger,
                 against: moves,
+                machines: searches.iter().collect(),
             })?;
             tell_unmeasured(&result.ledger);
         }
         false => {
             out::text(&text::ledger::render(&result.ledger, args.all))?;
+            for search in &searches {
+                out::text(&format!("\n{}", text::machines::render(search)))?;
+            }
             if let Some(moves) = &moves {
                 out::text(&against::render(moves))?;
             }
         }
     }
     let overview = tour.map_or_else(Vec::new, |tour| tour.sections());
-    let report = report(args, &registry, result, overview);
+    let mut report = report(args, &registry, result, overview);
+    let sections = searches.iter().map(domio_report::machines::section);
+    report.sections.splice(0..0, sections);
     output.write(report)?;
     for change in &changes {
         out::message(&change.to_string());
@@ -110,6 +119,9 @@ struct LedgerJson<'l> {
     /// What moved, with `--against`.
     #[serde(skip_serializing_if = "Option::is_none")]
     against: Option<LedgerMoves>,
+    /// What came out on other machines, with `--machines`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    machines: Vec<&'l MachineSearch>,
 }
 
 /// What the report shows.
@@ -128,6 +140,9 @@ fn shown(args: &Reproduce) -> ReportKey {
         .with("--effort", args.effort);
     if let Some(n) = args.replications {
         shown = shown.with("--replications", n);
+    }
+    if let Some(n) = args.machines {
+        shown = shown.with("--machines", n);
     }
     match args.seconds {
         Some(n) => shown.with("--seconds", n),

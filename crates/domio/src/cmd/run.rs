@@ -59,6 +59,7 @@ pub fn run(args: &Run, global: &Global) -> anyhow::Result<Status> {
             0 => outputs.lock().ok().and_then(|mut o| o.take()),
             _ => None,
         };
+        let built = simulate::of_replication(&scenario, &built, *n)?;
         simulate::measured(&built, *n, outputs.unwrap_or_default())
     };
     let name = |_: &u32| "replications";

@@ -5,6 +5,7 @@ use crate::files::Files;
 use crate::out::{self, Status};
 use crate::suggest;
 use anyhow::anyhow;
+use domio_lab::paper::{self, Paper};
 use domio_lab::replays::RecordedDemands;
 use domio_report::text::{Cell, Column, Table, Tone};
 use domio_scenario::{Code, Scenario, ScenarioErrors, example, examples, schema};
@@ -25,7 +26,8 @@ pub fn run(command: &args::Scenario) -> anyhow::Result<Status> {
     }
 }
 
-/// The scenario in the file `name`, or the shipped one of that name when there is no such file.
+/// The scenario in the file `name`, or the shipped one or the cell of a paper of that name when
+/// there is no such file.
 ///
 /// # Errors
 /// Every mistake in it; with near matches when there is neither.
@@ -33,16 +35,33 @@ pub fn load(name: &str) -> anyhow::Result<Scenario> {
     let path = Path::new(name);
     let result = match example(name) {
         Some(text) if !path.exists() => Scenario::parse(name, text.as_bytes(), policies()),
-        None if !path.exists() => {
-            let near = suggest::near(name, examples().iter().map(|(n, _)| *n));
-            return Err(anyhow!(
-                "no file and no shipped scenario is called \"{name}\"{near}; \
-                 `domio scenario list` lists the shipped ones"
-            ));
-        }
+        None if !path.exists() => match paper::scenario(name).map_err(|e| anyhow!(e))? {
+            Some(scenario) => return Ok(scenario),
+            None => {
+                let near = near(name);
+                return Err(anyhow!(
+                    "no file and no shipped scenario is called \"{name}\"{near}; \
+                     `domio scenario list` lists the shipped ones"
+                ));
+            }
+        },
         _ => Scenario::load(path, policies()),
     };
     result.map_err(mistakes)
+}
+
+/// Near matches of `name` among shipped scenarios, or among cells if it begins like one.
+fn near(name: &str) -> String {
+    if !name.starts_with(paper::PREFIX) {
+        return suggest::near(name, examples().iter().map(|(n, _)| *n));
+    }
+    let papers = paper::shipped();
+    let cells: Vec<String> = papers
+        .iter()
+        .flat_map(Paper::cells)
+        .map(|c| c.path())
+        .collect();
+    suggest::near(name, cells.iter().map(String::as_str))
 }
 
 /// The files of a command that simulates `scenario`: what was read of it, and what will be when it
@@ -127,11 +146,18 @@ fn title(name: &str, text: &str) -> String {
 }
 
 fn list(args: &ScenarioList) -> anyhow::Result<Status> {
-    let titled = examples()
-        .iter()
-        .map(|(name, text)| (*name, title(name, text)));
+    let papers = paper::shipped();
+    let cells = papers.iter().flat_map(Paper::cells);
+    let titled: Vec<(String, String)> = match args.papers {
+        true => cells.map(|cell| (cell.path(), cell.title())).collect(),
+        false => examples()
+            .iter()
+            .map(|(name, text)| ((*name).to_owned(), title(name, text)))
+            .collect(),
+    };
     if args.json {
-        let list = titled.map(|(name, title)| json!({ "name": name, "title": title }));
+        let list = titled.iter();
+        let list = list.map(|(name, title)| json!({ "name": name, "title": title }));
         out::json(&list.collect::<Vec<_>>())?;
         return Ok(Status::Success);
     }
@@ -140,22 +166,41 @@ fn list(args: &ScenarioList) -> anyhow::Result<Status> {
         table.row([Cell::new(name, Tone::Strong), title.into()]);
     }
     out::text(&table.render(out::view()))?;
+    if !args.papers {
+        let cells = cells_of(&papers);
+        out::message(&format!(
+            "the cells of papers are scenarios, too, {cells}: --papers"
+        ));
+    }
     Ok(Status::Success)
 }
 
+/// How many cells the papers have.
+fn cells_of(papers: &[Paper]) -> String {
+    let counts = papers
+        .iter()
+        .map(|p| format!("{} of {}", p.cells().count(), p.name));
+    counts.collect::<Vec<_>>().join(", ")
+}
+
 fn show(args: &ScenarioShow) -> anyhow::Result<Status> {
-    let text = example(&args.name).ok_or_else(|| {
-        let name = &args.name;
-        let near = suggest::near(name, examples().iter().map(|(n, _)| *n));
-        anyhow!("no shipped scenario is called \"{name}\"{near}; `domio scenario list` lists them")
-    })?;
+    let name = &args.name;
+    let text = match example(name) {
+        Some(text) => text.to_owned(),
+        None => paper::text(name).map_err(|e| anyhow!(e))?.ok_or_else(|| {
+            let near = near(name);
+            anyhow!(
+                "no shipped scenario is called \"{name}\"{near}; `domio scenario list` lists them"
+            )
+        })?,
+    };
     match args.json {
         true => out::json(&json!({
             "name": args.name,
-            "title": title(&args.name, text),
+            "title": title(name, &text),
             "text": text,
         }))?,
-        false => out::text(text)?,
+        false => out::text(&text)?,
     }
     Ok(Status::Success)
 }

@@ -1,0 +1,154 @@
+//! Claims on many machines, in a report: what findings hang on that the paper does not say.
+
+use crate::data::{Chart, DataTable, Figure, Quantity, Section, Stack, StackBar};
+use crate::text::machines::{decided, told};
+use domio_lab::paper::MachineSearch;
+
+/// The section about `search`.
+pub fn section(search: &MachineSearch) -> Section {
+    let bar = |claim: &domio_lab::paper::ClaimOnMachines| StackBar {
+        name: claim.id.clone(),
+        lengths: [claim.on.holds, claim.on.fails, claim.on.undecided]
+            .map(|count| count as f64)
+            .into(),
+    };
+    let verdicts = Stack {
+        value: Quantity::new("machines", ""),
+        parts: ["holds", "fails", "undecided"].map(str::to_owned).into(),
+        bars: search.claims.iter().map(bar).collect(),
+    };
+    let deciding = search.claims.iter().filter_map(|claim| {
+        let by = claim.decided_by.as_ref()?;
+        let chance = format!("{:.2}", by.by_chance);
+        Some(vec![
+            claim.id.clone(),
+            decided(by),
+            format!("{:.2}", by.score),
+            chance,
+        ])
+    });
+    let heads = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
+    let deciding = DataTable {
+        head: heads(&["claim", "holds rather with", "score", "score by chance"]),
+        rows: deciding.collect(),
+    };
+    let unknowns = search.unknowns.iter().map(|unknown| {
+        vec![
+            unknown.name.clone(),
+            unknown.central.clone(),
+            unknown.range.clone(),
+            unknown.source.clone(),
+        ]
+    });
+    let unknowns = DataTable {
+        head: heads(&["unknown", "central machine", "range", "source"]),
+        rows: unknowns.collect(),
+    };
+    let figure = |caption: &str, chart| Figure {
+        caption: caption.to_owned(),
+        chart,
+    };
+    Section {
+        title: format!("What {} does not say", search.paper),
+        text: search.best.as_ref().map(told).unwrap_or_default(),
+        figures: vec![
+            figure(
+                "On how many machines each claim holds",
+                Chart::Stack(verdicts),
+            ),
+            figure(
+                "Which unknown decides: the split of machines that tells holds from fails best",
+                Chart::Table(deciding),
+            ),
+            figure("What is unknown, and how far", Chart::Table(unknowns)),
+        ],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::text::table::tests::plain;
+    use domio_lab::Verdict;
+    use domio_lab::ledger::Checks;
+    use domio_lab::paper::{BestMachine, ClaimOnMachines, Deciding, UnknownShown};
+
+    fn made_up() -> MachineSearch {
+        let claim = |id: &str, holds, decided_by| ClaimOnMachines {
+            id: id.to_owned(),
+            central: Verdict::Fails,
+            on: Checks {
+                holds,
+                fails: 20 - holds,
+                undecided: 0,
+            },
+            decided_by,
+        };
+        let by = Deciding {
+            unknown: "receive window".to_owned(),
+            holds_with: "from 98304 on".to_owned(),
+            score: 0.875,
+            by_chance: 0.5,
+        };
+        MachineSearch {
+            paper: "made-up".to_owned(),
+            machines: 20,
+            claims: vec![claim("a.b", 8, Some(by)), claim("a.c", 0, None)],
+            best: Some(BestMachine {
+                machine: 3,
+                chosen_on: vec!["a.b".to_owned()],
+                calibration: Checks {
+                    holds: 1,
+                    ..Checks::default()
+                },
+                others: Checks {
+                    fails: 1,
+                    ..Checks::default()
+                },
+                central_calibration: Checks {
+                    fails: 1,
+                    ..Checks::default()
+                },
+                central_others: Checks {
+                    fails: 1,
+                    ..Checks::default()
+                },
+            }),
+            unknowns: vec![UnknownShown {
+                name: "receive window".to_owned(),
+                central: "196608".to_owned(),
+                range: "64075; 98304; 196608".to_owned(),
+                source: "by memory".to_owned(),
+            }],
+            drawn: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn the_section_says_what_decides() {
+        let section = section(&made_up());
+        assert!(section.text.contains("number 3"), "{}", section.text);
+        let Chart::Table(deciding) = &section.figures[1].chart else {
+            panic!("{section:?}");
+        };
+        assert_eq!(deciding.rows.len(), 1);
+        assert_eq!(deciding.rows[0][1], "receive window from 98304 on (0.88)");
+    }
+
+    #[test]
+    fn the_table_is_narrow_and_says_the_same() {
+        let text = plain(&crate::text::machines::render(&made_up()));
+        assert!(
+            text.contains("receive window from 98304 on (0.88)"),
+            "{text}"
+        );
+        assert!(
+            text.contains("1 of 1 of those hold (central: 0 of 1)"),
+            "{text}"
+        );
+        assert!(
+            text.lines().all(|line| line.chars().count() <= 100),
+            "{text}"
+        );
+    }
+}
