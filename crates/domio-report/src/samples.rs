@@ -7,6 +7,7 @@
 use crate::data::{BarGroup, Bars, Chart, DataTable, Figure, Quantity, Section};
 use crate::figure;
 use crate::svg::COLOURS;
+use domio_lab::compare::{Better, better};
 use domio_lab::driver_work;
 use domio_lab::measure::{Group, MEASURES, Measure};
 use domio_lab::{Estimate, Sample};
@@ -23,14 +24,19 @@ pub fn sections(samples: &BTreeMap<String, Vec<Sample>>) -> Vec<Section> {
     let section = |(family, members): (&str, Vec<(String, &[Sample])>)| Section {
         title: family.to_owned(),
         text: String::new(),
-        figures: figures(&members, &[]),
+        figures: draw(&members, &[], false),
     };
     families.into_iter().map(section).collect()
 }
 
 /// Bars for every measure of groups, one series for each of `members`, and a table of the values
-/// that stand alone. Groups come in the order of `order`, and others after them.
+/// that stand alone. Groups come in the order of `order`, and others after them. What is better or
+/// worse than the first of `members` is marked, replication by replication.
 pub fn figures(members: &[(String, &[Sample])], order: &[String]) -> Vec<Figure> {
+    draw(members, order, true)
+}
+
+fn draw(members: &[(String, &[Sample])], order: &[String], compared: bool) -> Vec<Figure> {
     let mut groups: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     let mut alone: Vec<&str> = Vec::new();
     let values = members
@@ -48,7 +54,7 @@ pub fn figures(members: &[(String, &[Sample])], order: &[String]) -> Vec<Figure>
     groups.sort_by_key(|(measure, _)| position(measure, MEASURES.iter().map(|m| m.key)));
     let mut figures: Vec<Figure> = groups
         .into_iter()
-        .map(|(measure, groups)| bars(measure, &in_order(groups, order), members))
+        .map(|(measure, groups)| bars(measure, &in_order(groups, order), members, compared))
         .collect();
     if !alone.is_empty() {
         figures.push(table(&alone, members));
@@ -95,8 +101,15 @@ fn in_order<'a>(mut groups: Vec<&'a str>, order: &[String]) -> Vec<&'a str> {
     groups
 }
 
-fn bars(measure: &str, groups: &[&str], members: &[(String, &[Sample])]) -> Figure {
+fn bars(measure: &str, groups: &[&str], members: &[(String, &[Sample])], compared: bool) -> Figure {
     let quantity = quantity(measure);
+    let way = MEASURES.iter().find(|m| m.key == measure && compared);
+    let way = way.map_or(Better::Neither, |m| m.better);
+    let mark = |group: &str, samples: &[Sample]| {
+        let name = format!("{group}.{measure}");
+        let first = members.first().map_or(&[][..], |(_, first)| *first);
+        better(way, &values(samples, &name), &values(first, &name))
+    };
     let estimate =
         |group: &str, samples: &[Sample]| estimate(samples, &format!("{group}.{measure}"));
     // The longer side makes the groups, so that colours suffice for the series.
@@ -105,6 +118,7 @@ fn bars(measure: &str, groups: &[&str], members: &[(String, &[Sample])]) -> Figu
         let group = |(name, samples): &(String, &[Sample])| BarGroup {
             name: name.clone(),
             bars: groups.iter().map(|g| estimate(g, samples)).collect(),
+            marks: groups.iter().map(|g| mark(g, samples)).collect(),
         };
         let series: Vec<String> = groups.iter().map(|g| (*g).to_owned()).collect();
         (series, members.iter().map(group).collect())
@@ -112,19 +126,20 @@ fn bars(measure: &str, groups: &[&str], members: &[(String, &[Sample])]) -> Figu
         let group = |group: &&str| BarGroup {
             name: (*group).to_owned(),
             bars: members.iter().map(|(_, s)| estimate(group, s)).collect(),
+            marks: members.iter().map(|(_, s)| mark(group, s)).collect(),
         };
         let series: Vec<String> = members.iter().map(|(name, _)| name.clone()).collect();
         (series, groups.iter().map(group).collect())
     };
-    Figure {
-        caption: figure::heading(&quantity.name, &quantity.unit),
-        chart: Chart::Bars(Bars {
+    Figure::new(
+        figure::heading(&quantity.name, &quantity.unit),
+        Chart::Bars(Bars {
             value: quantity,
             series,
             groups,
-            reference: None,
+            ..Bars::default()
         }),
-    }
+    )
 }
 
 fn table(names: &[&str], members: &[(String, &[Sample])]) -> Figure {
@@ -139,18 +154,21 @@ fn table(names: &[&str], members: &[(String, &[Sample])]) -> Figure {
         });
         [member.clone()].into_iter().chain(cells).collect()
     });
-    Figure {
-        caption: "Other figures".to_owned(),
-        chart: Chart::Table(DataTable {
+    Figure::new(
+        "Other figures",
+        Chart::Table(DataTable {
             head: [String::new()].into_iter().chain(heads).collect(),
             rows: rows.collect(),
         }),
-    }
+    )
+}
+
+fn values(samples: &[Sample], name: &str) -> Vec<f64> {
+    samples.iter().filter_map(|s| s.get(name)).collect()
 }
 
 fn estimate(samples: &[Sample], name: &str) -> Option<Estimate> {
-    let values: Vec<f64> = samples.iter().filter_map(|s| s.get(name)).collect();
-    Estimate::of(&values)
+    Estimate::of(&values(samples, name))
 }
 
 /// Name and unit of a measure: of the laboratory's own list, or by the last word of the name.
@@ -260,5 +278,30 @@ mod tests {
             .count();
         assert_eq!(table.head.len(), 1 + of_processors);
         assert_eq!((&*table.rows[1][0], &*table.rows[1][5]), ("batch", "none"));
+    }
+
+    #[test]
+    fn what_is_better_than_the_first_is_marked() {
+        let names = ["web.wake_p50_us", "web.share_pct"];
+        let (slow, fast) = (samples(&names, 9.0), samples(&names, 2.0));
+        let members = [
+            ("credit".to_owned(), &slow[..]),
+            ("sedf".to_owned(), &fast[..]),
+        ];
+        let marks = |figures: &[Figure]| -> Vec<Vec<Option<bool>>> {
+            let bars = figures.iter().filter_map(|f| match &f.chart {
+                Chart::Bars(bars) => Some(bars.groups[0].marks.clone()),
+                _ => None,
+            });
+            bars.collect()
+        };
+        let figures = figures(&members, &[]);
+        assert_eq!(
+            marks(&figures),
+            [[None, None], [None, Some(true)]],
+            "a share is neither"
+        );
+        let one = draw(&members, &[], false);
+        assert_eq!(marks(&one), [[None, None], [None, None]]);
     }
 }

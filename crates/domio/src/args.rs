@@ -3,8 +3,10 @@
 //! Help (`--help`), man pages (`domio man`) and completions (`domio completions`) are made from it.
 //! Parsing only validates what can be judged without reading files.
 
+mod drawn;
 mod registered;
 
+pub use drawn::Drawn;
 pub use registered::{Controller, ControllerList, ControllerShow, Policy, PolicyList, PolicyShow};
 
 use clap::builder::{
@@ -168,6 +170,9 @@ pub struct Reproduce {
         default_value = "out/report.html"
     )]
     pub report: PathBuf,
+    /// Write each figure of the report as an SVG and a CSV file into this folder
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub figures: Option<PathBuf>,
     /// Decide nothing, but write the first replication of this cell of ongaro's experiment, as
     /// test3/orig, to the file of --perfetto; with streams ten seconds of it unless --seconds says
     /// otherwise
@@ -175,7 +180,7 @@ pub struct Reproduce {
         long,
         value_name = "TEST/CONFIGURATION",
         requires = "perfetto",
-        conflicts_with_all = ["all", "replications", "claims", "report"]
+        conflicts_with_all = ["all", "replications", "claims", "report", "figures"]
     )]
     pub cell: Option<String>,
     /// Where to write the trace of --cell, for ui.perfetto.dev
@@ -244,6 +249,9 @@ pub struct Run {
     /// Write an HTML report
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub report: Option<PathBuf>,
+    /// What to draw.
+    #[command(flatten)]
+    pub drawn: Drawn,
 }
 
 /// Arguments that `run`, `compare` and `explain` share.
@@ -302,6 +310,9 @@ pub struct Compare {
     /// Write an HTML report
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub report: Option<PathBuf>,
+    /// What to draw.
+    #[command(flatten)]
+    pub drawn: Drawn,
 }
 
 const EXPLAIN_EXAMPLES: &str = "\
@@ -331,6 +342,9 @@ pub struct Explain {
     /// Write an HTML report
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub report: Option<PathBuf>,
+    /// What to draw.
+    #[command(flatten)]
+    pub drawn: Drawn,
 }
 
 const TRACE_EXAMPLES: &str = "\

@@ -1,7 +1,7 @@
 //! `domio compare`: one scenario under several policies.
 
 use crate::args::{Compare, Global, How};
-use crate::cmd::{policy, run};
+use crate::cmd::{pictures, policy, run, scenario};
 use crate::out::{self, Status};
 use crate::progress::progress;
 use anyhow::bail;
@@ -13,8 +13,8 @@ use domio_lab::replicate::on_all_cores;
 use domio_lab::simulate::{RunFault, domains, simulate};
 use domio_lab::{Progress, Sample};
 use domio_report::data::{ReportData, Section};
-use domio_report::driver_work as pictures;
-use domio_report::{figure, html, samples, text};
+use domio_report::driver_work as work;
+use domio_report::{figure, html, observed, samples, text};
 use domio_scenario::{Built, Scenario};
 use domio_sched::{Descriptor, Policy};
 use serde_json::{Value, json};
@@ -31,6 +31,7 @@ pub fn run(args: &Compare, global: &Global) -> anyhow::Result<Status> {
         let built = run::build(&scenario)?;
         hosts.push((scenario, built));
     }
+    let draws = args.drawn.draws(args.report.as_deref(), &hosts[0].1)?;
     let report = run::report_of(&hosts[0].0, args.report.as_deref())?;
     let builts: Vec<&Built> = hosts.iter().map(|(_, built)| built).collect();
     let samples = match simulate_all(&builts, args.how.replications, &*progress(global)) {
@@ -47,12 +48,30 @@ pub fn run(args: &Compare, global: &Global) -> anyhow::Result<Status> {
         true => out::json(&to_json(args, &hosts[0], &tables))?,
         false => out::text(&to_text(&tables, args.how.replications))?,
     }
-    if let Some((path, output)) = report {
-        let report = draw(args, &hosts[0], &policies, &tables.driver_work);
-        output.write_whole(html::page(&report).as_bytes())?;
-        out::message(&format!("wrote {}", path.display()));
+    if draws {
+        let mut drawn = draw(args, &hosts[0], &policies, &tables.driver_work);
+        drawn.sections.extend(watched(args, &hosts)?);
+        if let Some((path, output)) = report {
+            output.write_whole(html::page(&drawn).as_bytes())?;
+            out::message(&format!("wrote {}", path.display()));
+        }
+        pictures::write(
+            args.drawn.figures.as_deref(),
+            &drawn,
+            scenario::files(&hosts[0].0),
+        )?;
     }
     Ok(Status::Success)
+}
+
+/// The waits under each policy, and the moments around the longest.
+fn watched(args: &Compare, hosts: &[(Scenario, Built)]) -> anyhow::Result<Vec<Section>> {
+    let mut seen = Vec::new();
+    for (name, (_, built)) in args.policies.iter().zip(hosts) {
+        let watched = pictures::watch(built, args.drawn.watched());
+        seen.push((name.clone(), watched.map_err(|fault| run::failed(&fault))?));
+    }
+    Ok(observed::compared(&seen, &domains(&hosts[0].1)))
 }
 
 /// How `name` is run: without the parameters of `--set` that another policy has and it has not.
@@ -187,8 +206,9 @@ fn draw(
         text: String::new(),
         figures: samples::figures(&members, &domains),
     }];
-    sections.extend(pictures::compared(driver_work, &domains));
+    sections.extend(work::compared(driver_work, &domains));
     ReportData {
+        name: format!("{} {}", scenario.name(), args.policies.join(" ")),
         title: format!("{}: {names}", run::title(scenario)),
         lead: scenario.plan().description.clone().unwrap_or_default(),
         provenance: run::provenance(scenario, built, &names, args.how.replications),

@@ -3,6 +3,7 @@
 use crate::args::{Explain, Global};
 use crate::cmd::cell::WITH_STREAMS;
 use crate::cmd::run::{build, failed, load, provenance, report_beside, report_of, title};
+use crate::cmd::{pictures, scenario};
 use crate::files::{Files, Output};
 use crate::out::{self, Status};
 use crate::progress::progress;
@@ -13,9 +14,9 @@ use domio_lab::replicate::replicate;
 use domio_lab::simulate::{self, RunFault};
 use domio_lab::{LabContext, explain};
 use domio_meter::{Explanation, ExplanationJson};
-use domio_report::data::ReportData;
+use domio_report::data::{ReportData, Section};
 use domio_report::waits::Waits;
-use domio_report::{html, text};
+use domio_report::{html, observed, text};
 use std::path::Path;
 
 /// Simulates the scenario, or the cell of that name, and prints and draws where time went.
@@ -30,21 +31,36 @@ pub fn run(args: &Explain, global: &Global) -> anyhow::Result<Status> {
 fn of_scenario(args: &Explain, global: &Global) -> anyhow::Result<Status> {
     let scenario = load(&args.scenario, &args.how, args.policy.as_deref())?;
     let built = build(&scenario)?;
+    let draws = args.drawn.draws(args.report.as_deref(), &built)?;
     let report = report_of(&scenario, args.report.as_deref())?;
     let count = args.how.replications;
     let explanation = sum(count, global, |n| explain::explain(&built, n))?;
+    let names = simulate::domains(&built);
+    let moments = match draws {
+        false => Vec::new(),
+        true => {
+            let seen = pictures::watch(&built, args.drawn.watched());
+            observed::sections(&seen.map_err(|fault| failed(&fault))?, &names)
+        }
+    };
     let explained = Explained {
         explanation,
-        names: simulate::domains(&built),
+        names,
+        name: format!("{} waits", scenario.name()),
         title: title(&scenario),
         provenance: provenance(&scenario, &built, built.policy.descriptor.name, count),
+        moments,
     };
-    explained.show(args.json, report)
+    let figures = args.drawn.figures.as_deref();
+    explained.show(args.json, report, (figures, scenario::files(&scenario)))
 }
 
 fn of_cell(cell: Cell, args: &Explain, global: &Global) -> anyhow::Result<Status> {
     if args.policy.is_some() || !args.how.set.is_empty() {
         bail!("{cell} is what the experiment makes it: --policy and --set are for scenarios")
+    }
+    if args.drawn.window.is_some() {
+        bail!("{cell} has no timeline that --window could choose; cells have one with --perfetto")
     }
     let report = report_beside(Files::reading([]), args.report.as_deref())?;
     let settings = Settings::default().with_streams_for(WITH_STREAMS);
@@ -68,10 +84,13 @@ fn of_cell(cell: Cell, args: &Explain, global: &Global) -> anyhow::Result<Status
     let explained = Explained {
         explanation,
         names: names.map(|d| (DomainId(d.id), d.name.clone())).collect(),
+        name: format!("{cell} waits"),
+        moments: Vec::new(),
         title: format!("{cell} of Ongaro, Cox and Rixner 2008"),
         provenance: facts.map(|(name, fact)| (name.to_owned(), fact)).into(),
     };
-    explained.show(args.json, report)
+    let figures = args.drawn.figures.as_deref();
+    explained.show(args.json, report, (figures, Files::reading([])))
 }
 
 /// The explanations of `count` replications, added up.
@@ -93,13 +112,22 @@ fn sum(
 struct Explained {
     explanation: Explanation,
     names: Vec<(DomainId, String)>,
+    /// What files with its figures begin with.
+    name: String,
     title: String,
     provenance: Vec<(String, String)>,
+    /// Waits and timelines of the first replication.
+    moments: Vec<Section>,
 }
 
 impl Explained {
-    /// Prints it, and writes the report to a file that was begun.
-    fn show(self, json: bool, report: Option<(&Path, Output)>) -> anyhow::Result<Status> {
+    /// Prints it, writes the report to a file that was begun, and the figures to a folder.
+    fn show(
+        self,
+        json: bool,
+        report: Option<(&Path, Output)>,
+        (figures, reads): (Option<&Path>, Files),
+    ) -> anyhow::Result<Status> {
         let waits = Waits {
             explanation: &self.explanation,
             names: &self.names,
@@ -114,17 +142,21 @@ impl Explained {
             }
             false => out::text(&text::waits::render(waits, out::width()))?,
         }
+        let mut sections = waits.sections();
+        sections.extend(self.moments);
+        let drawn = ReportData {
+            name: self.name,
+            title: self.title,
+            lead: "What its guests and their packets waited for".to_owned(),
+            provenance: self.provenance,
+            sections,
+            ..ReportData::default()
+        };
         if let Some((path, output)) = report {
-            let report = ReportData {
-                title: self.title,
-                lead: "What its guests and their packets waited for".to_owned(),
-                provenance: self.provenance,
-                sections: waits.sections(),
-                ..ReportData::default()
-            };
-            output.write_whole(html::page(&report).as_bytes())?;
+            output.write_whole(html::page(&drawn).as_bytes())?;
             out::message(&format!("wrote {}", path.display()));
         }
+        pictures::write(figures, &drawn, reads)?;
         Ok(Status::Success)
     }
 }

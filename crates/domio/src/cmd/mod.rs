@@ -6,6 +6,7 @@ pub mod completions;
 pub mod controller;
 pub mod explain;
 pub mod man;
+pub mod pictures;
 pub mod policy;
 pub mod registered;
 pub mod reproduce;

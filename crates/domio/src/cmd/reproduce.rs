@@ -1,8 +1,8 @@
 //! `domio reproduce`: the papers' claims.
 
 use crate::args::{Global, Reproduce};
-use crate::cmd::cell;
 use crate::cmd::tour::Tour;
+use crate::cmd::{cell, pictures};
 use crate::files::Files;
 use crate::out::{self, Status};
 use crate::progress::progress;
@@ -13,7 +13,7 @@ use domio_lab::ledger::Entry;
 use domio_lab::reproduce::{Options, Reproduction, reproduce};
 use domio_lab::{Claims, Ledger, Registry, Verdict, experiments, recorded};
 use domio_report::data::{ReportData, Section};
-use domio_report::{html, ongaro, samples, text};
+use domio_report::{figures, html, samples, text};
 use std::path::Path;
 
 /// Decides the claims, prints the ledger and writes the report. Without a selection, the tour of a
@@ -66,6 +66,7 @@ pub fn run(args: &Reproduce, global: &Global) -> anyhow::Result<Status> {
     let report = report(args, &registry, result, overview);
     output.write_whole(html::page(&report).as_bytes())?;
     out::message(&format!("wrote {}", args.report.display()));
+    pictures::write(args.figures.as_deref(), &report, files)?;
     for change in &changes {
         out::message(&change.to_string());
     }
@@ -115,10 +116,13 @@ fn report(
     if let Some(n) = args.seconds {
         command += &format!(" --seconds {n}");
     }
-    // The paper's own figures take the place of bars of the same samples.
-    let mut sections = ongaro::sections(&result.samples, &result.ledger);
+    // The papers' own figures take the place of bars of the same samples.
+    let papers = figures::shipped();
+    let mut sections = figures::sections(&papers, &result.samples, &result.ledger);
     let others = result.samples.into_iter();
-    let others = others.filter(|(name, _)| !ongaro::draws(name)).collect();
+    let others = others
+        .filter(|(name, _)| !figures::draws(&papers, name))
+        .collect();
     let mut others = samples::sections(&others);
     for section in &mut others {
         section.text = decides(&section.title, registry, &result.ledger);
@@ -126,6 +130,7 @@ fn report(
     sections.extend(others);
     let fact = |name: &str, fact: String| (name.to_owned(), fact);
     ReportData {
+        name: "reproduce".to_owned(),
         title: "Published claims, reproduced".to_owned(),
         lead: "What the papers on scheduling virtual machines state, decided by simulation."
             .to_owned(),
