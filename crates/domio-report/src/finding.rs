@@ -104,13 +104,13 @@ fn difference(bars: &Bars, group: &BarGroup) -> Option<(f64, String)> {
     let (value, group) = (&bars.value.name, &group.name);
     let size = (high.1.mean + f64::MIN_POSITIVE).ln() - (low.1.mean + f64::MIN_POSITIVE).ln();
     let less = match high.1.mean / low.1.mean {
-        ratio if !ratio.is_finite() => "nothing".to_owned(),
-        ratio if ratio >= 3.0 => format!("{:.0} times less", ratio),
-        ratio => format!("{:.0} % less", (1.0 - 1.0 / ratio) * 100.0),
+        ratio if !ratio.is_finite() => "none, unlike".to_owned(),
+        ratio if ratio >= 3.0 => format!("{ratio:.0} times less than"),
+        ratio => format!("{:.0} % less than", (1.0 - 1.0 / ratio) * 100.0),
     };
     let [low_name, high_name] = [low.0, high.0];
     let [low, high] = [low.1.mean, high.1.mean].map(|mean| told(mean, &bars.value.unit));
-    let told = format!("{group}, {value}: {low_name} has {less} than {high_name} ({low}, {high}).");
+    let told = format!("{group}, {value}: {low_name} has {less} {high_name} ({low}, {high}).");
     Some((size, told))
 }
 
@@ -294,7 +294,7 @@ mod tests {
         let times = of_bars(&bars(&[("web", &[&[1.0], &[50.0]])]));
         assert!(times[0].contains("credit has 50 times less"), "{times:?}");
         let none = of_bars(&bars(&[("web", &[&[0.0], &[50.0]])]));
-        assert!(none[0].contains("credit has nothing"), "{none:?}");
+        assert!(none[0].contains("credit has none, unlike round-robin"), "{none:?}");
     }
 
     #[test]

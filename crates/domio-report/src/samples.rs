@@ -131,15 +131,43 @@ fn bars(measure: &str, groups: &[&str], members: &[(String, &[Sample])], compare
         let series: Vec<String> = members.iter().map(|(name, _)| name.clone()).collect();
         (series, groups.iter().map(group).collect())
     };
+    let (quantity, groups) = in_fitting_unit(quantity, groups);
     Figure::new(
         figure::heading(&quantity.name, &quantity.unit),
         Chart::Bars(Bars {
             value: quantity,
+            // Shares are parts of a whole, and bars show that.
+            log: (measure == "share_pct").then_some(false),
             series,
             groups,
             ..Bars::default()
         }),
     )
+}
+
+/// Times in a larger unit where that gives the largest of them less than four digits before the
+/// point.
+fn in_fitting_unit(quantity: Quantity, groups: Vec<BarGroup>) -> (Quantity, Vec<BarGroup>) {
+    const LARGER: [(&str, &str); 3] = [("ns", "us"), ("us", "ms"), ("ms", "s")];
+    let means = groups.iter().flat_map(|g| g.bars.iter().flatten().map(|e| e.mean.abs()));
+    let largest = means.filter(|m| m.is_finite()).fold(0.0, f64::max);
+    let larger = LARGER.iter().find(|(unit, _)| *unit == quantity.unit);
+    let Some((_, unit)) = larger.filter(|_| largest >= 1_000.0) else {
+        return (quantity, groups);
+    };
+    let scaled = |e: Estimate| Estimate {
+        mean: e.mean / 1e3,
+        ci95: e.ci95.map(|ends| ends.map(|v| v / 1e3)),
+        deviation: e.deviation.map(|d| d / 1e3),
+        ..e
+    };
+    let group = |group: BarGroup| BarGroup {
+        bars: group.bars.into_iter().map(|bar| bar.map(scaled)).collect(),
+        ..group
+    };
+    let groups = groups.into_iter().map(group).collect();
+    // Nanoseconds of seconds are two steps.
+    in_fitting_unit(Quantity::new(&quantity.name, unit), groups)
 }
 
 fn table(names: &[&str], members: &[(String, &[Sample])]) -> Figure {
@@ -303,5 +331,23 @@ mod tests {
         );
         let one = draw(&members, &[], false);
         assert_eq!(marks(&one), [[None, None], [None, None]]);
+    }
+
+    #[test]
+    fn times_have_the_unit_that_fits_the_largest() {
+        let figure = |value: f64| {
+            let samples = samples(&["web.wake_p95_us", "db.wake_p95_us"], value);
+            figures(&[("credit".to_owned(), &samples)], &[]).remove(0)
+        };
+        assert_eq!(figure(740.0).caption, "wake to run, 95 % [us]");
+        let slow = figure(59_681.0);
+        assert_eq!(slow.caption, "wake to run, 95 % [ms]");
+        let Chart::Bars(bars) = &slow.chart else {
+            panic!("no bars");
+        };
+        let bar = bars.groups[0].bars[0].unwrap();
+        assert_eq!(bar.mean, 59.681_25);
+        assert!(bar.ci95.unwrap()[1] < 60.0 && bar.deviation.unwrap() < 1e-2);
+        assert_eq!(figure(2.5e6).caption, "wake to run, 95 % [s]");
     }
 }

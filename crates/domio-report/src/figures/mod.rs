@@ -1,7 +1,7 @@
 //! Figures of papers, from `papers/<name>/figures.toml` and the samples of `domio reproduce`.
 //!
 //! A paper draws what its file says: which experiments, which figures of their samples, on which
-//! axes, and what the paper prints. Nothing here names a paper; `docs/PAPERS.md` describes the
+//! axes, and what the paper prints. Nothing here names a paper; `docs/figures.md` describes the
 //! file.
 //!
 //! | file | holds |
@@ -92,6 +92,7 @@ pub fn told(value: f64, unit: &str) -> String {
     let short = |value: f64| match value.abs() {
         v if v >= 99.95 => format!("{value:.0}"),
         v if v >= 0.995 => format!("{value:.1}"),
+        0.0 => "0".to_owned(),
         _ => format!("{value:.2}"),
     };
     if let Some(own) = TIMES.iter().position(|(name, _)| *name == unit) {
@@ -120,6 +121,7 @@ mod tests {
             (999.6, "ms", "1.0 s"),
             (259.2, "ms", "259 ms"),
             (5.5, "ms", "5.5 ms"),
+            (0.0, "us", "0 us"),
             (0.157, "ms", "0.16 ms"),
             (59_681.0, "us", "59.7 ms"),
             (30.5, "%", "30.5 %"),

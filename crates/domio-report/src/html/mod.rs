@@ -129,7 +129,10 @@ fn draw_section(index: usize, section: &Section) -> Markup {
 
 fn draw_figure(id: &str, figure: &Figure) -> Markup {
     let (class, tables) = match &figure.chart {
-        Chart::Table(table) => return captioned(id, "", figure, &draw_table(table)),
+        Chart::Table(table) => {
+            let table = html! { details { summary { "Table" } (draw_table(table)) } };
+            return captioned(id, "", figure, &table);
+        }
         Chart::Claims(entries) => {
             return captioned(id, "claims", figure, &ledger::table(entries));
         }

@@ -3,8 +3,9 @@
 use crate::svg::{SMALL, text_width};
 
 /// Least ratio of the largest to the smallest positive value for which an axis is logarithmic
-/// unless something else is said.
-const DECADES: f64 = 100.0;
+/// unless something else is said: a bar that is shorter than a thirtieth of the longest cannot be
+/// read.
+const DECADES: f64 = 30.0;
 
 /// Whether positive `values` span decades, so that small ones would vanish on a linear axis.
 pub fn spans_decades(values: impl IntoIterator<Item = f64>) -> bool {
@@ -235,7 +236,7 @@ mod tests {
     #[test]
     fn decades_make_an_axis_logarithmic() {
         assert!(spans_decades([0.3, 30.0]) && spans_decades([0.0, 1.0, 5e4]));
-        assert!(!spans_decades([1.0, 99.0]) && !spans_decades([0.0, 50.0]));
+        assert!(!spans_decades([1.0, 29.0]) && !spans_decades([0.0, 50.0]));
         assert!(!spans_decades([]) && !spans_decades([f64::INFINITY, 1.0]));
     }
 
