@@ -294,7 +294,10 @@ mod tests {
         let times = of_bars(&bars(&[("web", &[&[1.0], &[50.0]])]));
         assert!(times[0].contains("credit has 50 times less"), "{times:?}");
         let none = of_bars(&bars(&[("web", &[&[0.0], &[50.0]])]));
-        assert!(none[0].contains("credit has none, unlike round-robin"), "{none:?}");
+        assert!(
+            none[0].contains("credit has none, unlike round-robin"),
+            "{none:?}"
+        );
     }
 
     #[test]

@@ -149,7 +149,9 @@ fn bars(measure: &str, groups: &[&str], members: &[(String, &[Sample])], compare
 /// point.
 fn in_fitting_unit(quantity: Quantity, groups: Vec<BarGroup>) -> (Quantity, Vec<BarGroup>) {
     const LARGER: [(&str, &str); 3] = [("ns", "us"), ("us", "ms"), ("ms", "s")];
-    let means = groups.iter().flat_map(|g| g.bars.iter().flatten().map(|e| e.mean.abs()));
+    let means = groups
+        .iter()
+        .flat_map(|g| g.bars.iter().flatten().map(|e| e.mean.abs()));
     let largest = means.filter(|m| m.is_finite()).fold(0.0, f64::max);
     let larger = LARGER.iter().find(|(unit, _)| *unit == quantity.unit);
     let Some((_, unit)) = larger.filter(|_| largest >= 1_000.0) else {

@@ -68,7 +68,7 @@ fn row(entry: &Entry) -> Markup {
     html! {
         tr class=(finding.verdict.name()) {
             td class="id" { (claim.id) small { (claim.place) } }
-            td class="verdict" data-label="verdict" { (words(finding.verdict)) }
+            td class="verdict" { (words(finding.verdict)) }
             td data-label="expected" {
                 (claim.expect)
                 small {

@@ -138,7 +138,8 @@ impl Frame {
             Scale::log_of(finite().chain([high * 1.5]), bottom, top)
         } else {
             let high = finite().fold(0.0, f64::max);
-            Scale::linear(0.0, high * 1.02, bottom, top)
+            // As here.
+            Scale::linear(0.0, high * 1.1, bottom, top)
         };
         Frame {
             scale,
@@ -197,8 +198,8 @@ fn draw_cell(panel: &Panel, cell: &PanelCell, frame: Frame, column: usize, name:
     let place = |value: f64| frame.scale.place(value);
     let Some(mean) = &cell.mean else {
         return html! {
-            (nothing(cell, frame, x))
-            (published(cell, frame, x, None))
+            (nothing(panel, cell, frame, x))
+            (published(panel, cell, frame, (x, None)))
         };
     };
     let tip = describe(panel, cell, name);
@@ -220,7 +221,7 @@ fn draw_cell(panel: &Panel, cell: &PanelCell, frame: Frame, column: usize, name:
             (interval(panel, (place(low), place(high)), x, frame.slot))
         }
         @if panel.log { (triangle((x, place(mean.mean)), &tip)) }
-        (published(cell, frame, x, Some(place(mean.mean))))
+        (published(panel, cell, frame, (x, Some(place(mean.mean)))))
         (label(panel, cell, frame, x))
     }
 }
@@ -322,11 +323,11 @@ fn triangle((x, y): Place, tip: &str) -> Markup {
 }
 
 /// What stands in a column without a mean, in the middle unless a published value is there.
-fn nothing(cell: &PanelCell, frame: Frame, x: f64) -> Markup {
+fn nothing(panel: &Panel, cell: &PanelCell, frame: Frame, x: f64) -> Markup {
     let middle = (frame.top + frame.bottom) / 2.0;
     let lines = wrap(&cell.label, SMALL, frame.slot);
     let height = TEXT * lines.len() as f64;
-    let taken: Vec<Stretch> = printed_places(cell, frame, None)
+    let taken: Vec<Stretch> = printed_places(panel, cell, frame, None)
         .into_iter()
         .flat_map(|(value, text)| [around(value, 6.0), above(text)])
         .collect();
@@ -339,8 +340,13 @@ fn nothing(cell: &PanelCell, frame: Frame, x: f64) -> Markup {
 }
 
 /// Published values: a diamond each, with the figure on the side away from the mean.
-fn published(cell: &PanelCell, frame: Frame, x: f64, mean: Option<f64>) -> Markup {
-    let places = printed_places(cell, frame, mean);
+fn published(
+    panel: &Panel,
+    cell: &PanelCell,
+    frame: Frame,
+    (x, mean): (f64, Option<f64>),
+) -> Markup {
+    let places = printed_places(panel, cell, frame, mean);
     html! {
         @for ((_, text), (y, base)) in cell.published.iter().zip(places) {
             (diamond((x, y), text))
@@ -349,16 +355,40 @@ fn published(cell: &PanelCell, frame: Frame, x: f64, mean: Option<f64>) -> Marku
     }
 }
 
-/// Of each published value: the place of its diamond, and the base line of its text.
-fn printed_places(cell: &PanelCell, frame: Frame, mean: Option<f64>) -> Vec<(f64, f64)> {
-    let place = |(value, _): &(f64, String)| {
-        let y = frame.scale.place(*value);
-        let above = mean.is_some_and(|mean| y < mean);
+/// Of each published value: the place of its diamond, and the base line of its text, which lies
+/// over no mark where that is possible.
+fn printed_places(
+    panel: &Panel,
+    cell: &PanelCell,
+    frame: Frame,
+    mean: Option<f64>,
+) -> Vec<(f64, f64)> {
+    let place = |value: f64| frame.scale.place(value);
+    let drawn = |v: &f64| v.is_finite() && (!panel.log || *v > 0.0);
+    let diamonds = cell.published.iter().map(|(v, _)| around(place(*v), 6.0));
+    let mut taken: Vec<Stretch> = diamonds.collect();
+    let marks = cell.marks.iter().flatten().copied().filter(drawn);
+    taken.extend(marks.map(|v| around(place(v), 4.0)));
+    taken.extend(mean.map(|mean| around(mean, 6.0)));
+    if panel.log {
+        let caps = cell.range.into_iter().flatten().filter(drawn);
+        taken.extend(caps.map(|v| around(place(v), 2.0)));
+    }
+    let mut places = Vec::new();
+    for (value, _) in &cell.published {
+        let y = place(*value);
+        let above_mean = mean.is_some_and(|mean| y < mean);
         let below = y + 18.0 > frame.bottom;
-        let base = if above || below { y - 8.0 } else { y + 17.0 };
-        (y, base)
-    };
-    cell.published.iter().map(place).collect()
+        let wanted = if above_mean || below {
+            y - 8.0
+        } else {
+            y + 17.0
+        };
+        let base = free(&taken, wanted, TEXT, frame).unwrap_or(wanted);
+        taken.push(above(base));
+        places.push((y, base));
+    }
+    places
 }
 
 /// A part of a column from top to bottom.
@@ -416,7 +446,7 @@ fn label_base(panel: &Panel, cell: &PanelCell, frame: Frame, height: f64, mean: 
     let mut taken = vec![around(mean, 8.0)];
     let marks = cell.marks.iter().flatten().copied().filter(drawn);
     taken.extend(marks.map(|v| around(place(v), 5.0)));
-    for (value, text) in printed_places(cell, frame, Some(mean)) {
+    for (value, text) in printed_places(panel, cell, frame, Some(mean)) {
         taken.extend([around(value, 7.0), above(text)]);
     }
     let interval = cell.mean.and_then(|m| m.ci95).map(between);
@@ -615,6 +645,34 @@ mod tests {
                     let at = place(value);
                     let apart = at + half <= top || at - half >= bottom;
                     assert!(apart, "{mean}, {near}: {base} and {at}");
+                }
+            }
+        }
+    }
+
+    /// As in figure 7 of the paper on scheduling I/O: a printed value just above the mean, between
+    /// it and the median.
+    #[test]
+    fn what_is_printed_lies_over_no_mark_and_inside_the_panel() {
+        for log in [true, false] {
+            let panel = &panels(log).panels[0];
+            let frame = Frame::new(panel, 100.0, 60.0, 1);
+            for printed in [2.6, 3.0, 5.5, 9.0, 36_600.0] {
+                let cell = PanelCell {
+                    range: None,
+                    marks: vec![vec![3.4]],
+                    published: vec![(printed, "5.5 ms".into())],
+                    ..cell(&[2.6])
+                };
+                let mean = frame.scale.place(2.6);
+                let places = printed_places(panel, &cell, frame, Some(mean));
+                let [top, bottom] = above(places[0].1);
+                assert!(top >= frame.top && bottom <= frame.bottom, "{printed}");
+                for at in [3.4, 2.6].map(|v| frame.scale.place(v)) {
+                    assert!(
+                        at + 2.0 <= top || at - 2.0 >= bottom,
+                        "{log}, {printed}: {at}"
+                    );
                 }
             }
         }

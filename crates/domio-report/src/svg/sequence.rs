@@ -27,7 +27,9 @@ pub fn draw(sequence: &Sequence, width: f64) -> Drawn {
     let bottom = top + PLOT;
     let y = y_scale(sequence, bottom, top);
     let longest = sequence.series.iter().map(|(_, values)| values.len());
-    let x = Scale::exact(0.0, longest.max().unwrap_or(0) as f64, LEFT, right);
+    // No ticks between whole numbers.
+    let most = longest.max().unwrap_or(0).max(5);
+    let x = Scale::exact(0.0, most as f64, LEFT, right);
     let middle = ((LEFT + right) / 2.0, bottom + 36.0);
     let mut title = figure::heading(&sequence.value.name, &sequence.value.unit);
     if sequence.log {
