@@ -267,6 +267,20 @@ mod tests {
     }
 
     #[test]
+    fn rules_for_paper_come_last() {
+        let paper = STYLE.rfind("@media print").expect("rules for paper");
+        for rule in [".filter {", ".contents ol {", "figure {", "@media screen"] {
+            let other = STYLE.find(rule).expect(rule);
+            assert!(other < paper, "{rule} would take precedence on paper");
+        }
+        assert_eq!(STYLE.matches("@media print").count(), 1);
+        assert!(
+            STYLE[paper..].contains("details-content"),
+            "what is closed is on paper"
+        );
+    }
+
+    #[test]
     fn marks_stand_out() {
         let html = marked_cell("5.0 ± 0.3 −").into_string();
         assert_eq!(html, "5.0 ± 0.3<span class=\"worse\"> −</span>");

@@ -38,7 +38,7 @@ pub fn draw(cdf: &Cdf, width: f64) -> Drawn {
     let middle = ((LEFT + right) / 2.0, bottom + 36.0);
     let content = html! {
         (legend(&names, 0.0, width, Swatch::Line))
-        (title_above("part of the observations below, wider towards 100 %", head + 14.0, width))
+        (title_above("part that is below, wider towards 100 %", head + 14.0, width))
         g class="axis" {
             @for (i, tick) in x.ticks_across().into_iter().enumerate() {
                 @let class = if tick.label.is_empty() { "grid minor" } else { "grid" };
@@ -167,6 +167,7 @@ mod tests {
             assert!(svg.len() < 60_000, "{} bytes", svg.len());
             assert!(svg.contains(">0.01<") && svg.contains(">1000<"), "{svg}");
             assert!(!svg.contains("NaN") && !svg.contains("inf"));
+            assert!(!svg.contains('…'), "a title is cut");
             let faults = faults(&svg, width, height);
             assert!(faults.is_empty(), "{faults:?}");
         }
