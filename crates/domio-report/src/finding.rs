@@ -241,7 +241,7 @@ fn of_lines(lines: &Lines) -> Vec<String> {
     let line = |line: &crate::data::Line| {
         let mut known = line.points.iter().filter_map(|p| Some((p.x, p.y?)));
         let first = known.next()?;
-        let last = known.last().unwrap_or(first);
+        let last = known.next_back().unwrap_or(first);
         let (from, until) = (along(first.0), along(last.0));
         let (begin, end) = (value(first.1), value(last.1));
         Some(format!(

@@ -111,10 +111,9 @@ fn axis(bars: &Bars, frame: Frame) -> Markup {
     let middle = (frame.left + frame.right) / 2.0;
     let mut ticks: Vec<Tick> = frame.scale.ticks_across();
     // Zero is infinitely far to the left of a logarithmic axis.
-    if frame.log && estimates(bars).any(|e| e.mean <= 0.0) {
-        if let Some(first) = ticks.first_mut() {
-            first.label = format!("0, {}", first.label);
-        }
+    let has_zero = frame.log && estimates(bars).any(|e| e.mean <= 0.0);
+    if let Some(first) = ticks.first_mut().filter(|_| has_zero) {
+        first.label = format!("0, {}", first.label);
     }
     html! {
         g class="axis" {

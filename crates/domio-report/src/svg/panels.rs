@@ -138,7 +138,7 @@ impl Frame {
             Scale::log_of(finite().chain([high * 1.5]), bottom, top)
         } else {
             let high = finite().fold(0.0, f64::max);
-            // As here.
+            // Here as well.
             Scale::linear(0.0, high * 1.1, bottom, top)
         };
         Frame {

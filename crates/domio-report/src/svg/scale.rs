@@ -121,12 +121,11 @@ impl Scale {
                 far >= half(two[0]) + half(two[1]) + APART
             };
             if shown.windows(2).all(apart) {
-                let mut number = 0;
-                for tick in ticks.iter_mut().filter(|t| !t.label.is_empty()) {
+                let labelled = ticks.iter_mut().filter(|t| !t.label.is_empty());
+                for (number, tick) in labelled.enumerate() {
                     if number % every != 0 {
                         tick.label.clear();
                     }
-                    number += 1;
                 }
                 return ticks;
             }
