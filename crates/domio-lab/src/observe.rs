@@ -296,7 +296,7 @@ mod tests {
         assert_eq!(length(&worst), us(10));
         let (from, until) = seen.window.unwrap();
         assert_eq!(from, worst.start, "nothing was before");
-        assert_eq!(until, worst.end + us(2), "a quarter of the wait");
+        assert_eq!(until, worst.end + us(10) / 4, "a quarter of the wait");
         assert_eq!(self::seen(Window::Worst(us(4)), &CHANGES[..2]).worst, None);
     }
 
