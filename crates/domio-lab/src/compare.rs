@@ -95,7 +95,9 @@ fn values_of_first(policies: &[(String, Vec<Sample>)], metric: &Metric) -> Vec<f
     values(first.unwrap_or_default(), metric)
 }
 
-fn better(way: Better, values: &[f64], first: &[f64]) -> Option<bool> {
+/// Whether `values` are better (`true`) or worse than `first`, paired by replication and beyond the
+/// 95 % interval; `None` for no proven difference, and where neither way is better.
+pub fn better(way: Better, values: &[f64], first: &[f64]) -> Option<bool> {
     let difference = Difference::paired(values, first)?;
     let higher = match (difference.is_greater(), difference.is_less()) {
         (true, _) => true,

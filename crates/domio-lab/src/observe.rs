@@ -1,17 +1,30 @@
-//! What pictures need of a trace: who does what in its first moments, and every length.
+//! What pictures need of a trace: who does what in some part of it, and every length.
 
 use domio_core::{DomainId, Duration, Instant, Record, Runstate, Sink};
 use domio_trace::{Interval, Intervals};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 /// Most lengths that are kept of a domain and a kind; the first ones.
 pub const LENGTHS_MAX: usize = 1_000_000;
+
+/// Most stays that are kept of the past, so that a wait that turns out to be the longest has its
+/// surroundings. A longer wait has those of its end alone.
+const PAST_MAX: usize = 100_000;
+
+/// Which part of a trace is kept in full.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Window {
+    /// Between two times since the first record.
+    Between(Duration, Duration),
+    /// Around the longest wait: so much, and more where the wait is longer than half of that.
+    Worst(Duration),
+}
 
 /// Watches a trace: feed it every record.
 #[derive(Debug)]
 pub struct Observer {
     intervals: Intervals,
-    timeline: Duration,
+    watch: Watch,
     seen: Seen,
 }
 
@@ -20,8 +33,13 @@ pub struct Observer {
 pub struct Seen {
     /// Time of the first record.
     pub begin: Option<Instant>,
-    /// Stays in a runstate that began before the end of the timeline, in the order of their ends.
+    /// The part that was kept; `None` when there is none.
+    pub window: Option<(Instant, Instant)>,
+    /// Stays in a runstate within that part, in the order of their ends.
     pub stays: Vec<Interval>,
+    /// The longest wait, when the part around it was wanted: after a wake-up, or when there is none
+    /// of those any wait.
+    pub worst: Option<Interval>,
     /// By domain: lengths of completed runs, in microseconds.
     pub runs_us: BTreeMap<DomainId, Vec<f64>>,
     /// By domain: times from wake-up to running, in microseconds.
@@ -29,18 +47,32 @@ pub struct Seen {
 }
 
 impl Observer {
-    /// An observer that keeps the stays of the first `timeline` of a trace.
-    pub fn new(timeline: Duration) -> Self {
+    /// An observer that keeps the stays of `window`.
+    pub fn new(window: Window) -> Self {
         Observer {
             intervals: Intervals::new(),
-            timeline,
+            watch: Watch::new(window),
             seen: Seen::default(),
         }
     }
 
     /// What it saw.
     pub fn finish(self) -> Seen {
-        self.seen
+        let mut seen = self.seen;
+        match self.watch {
+            Watch::Between { from, until, stays } => {
+                seen.window = seen.begin.map(|begin| (begin + from, begin + until));
+                seen.stays = stays;
+            }
+            Watch::Worst(search) => {
+                if let Some(found) = search.woken.or(search.any) {
+                    seen.window = Some((found.from, found.until));
+                    seen.worst = Some(found.wait);
+                    seen.stays = found.stays;
+                }
+            }
+        }
+        seen
     }
 }
 
@@ -48,27 +80,139 @@ impl Sink for Observer {
     const OWNERS: bool = false;
 
     fn record(&mut self, record: &Record) {
-        let seen = &mut self.seen;
+        let Observer {
+            intervals,
+            watch,
+            seen,
+        } = self;
         let begin = *seen.begin.get_or_insert(record.at);
-        let timeline = self.timeline;
-        self.intervals
-            .feed(record, |stay| seen.take(stay, begin, timeline));
+        intervals.feed(record, |stay| {
+            if !stay.vcpu.is_idle() {
+                watch.take(stay, begin);
+                seen.take(stay);
+            }
+        });
     }
 }
 
+/// What is kept in full.
+#[derive(Debug)]
+enum Watch {
+    Between {
+        from: Duration,
+        until: Duration,
+        stays: Vec<Interval>,
+    },
+    Worst(Search),
+}
+
+/// Keeps the past, and the surroundings of the longest wait so far.
+#[derive(Debug)]
+struct Search {
+    wanted: Duration,
+    past: VecDeque<Interval>,
+    /// The longest wait after a wake-up.
+    woken: Option<Found>,
+    /// The longest wait of all.
+    any: Option<Found>,
+}
+
+/// A wait with what lies around it.
+#[derive(Debug)]
+struct Found {
+    wait: Interval,
+    from: Instant,
+    until: Instant,
+    stays: Vec<Interval>,
+}
+
+impl Watch {
+    fn new(window: Window) -> Self {
+        match window {
+            Window::Between(from, until) => Watch::Between {
+                from,
+                until,
+                stays: Vec::new(),
+            },
+            Window::Worst(wanted) => Watch::Worst(Search {
+                wanted,
+                past: VecDeque::new(),
+                woken: None,
+                any: None,
+            }),
+        }
+    }
+
+    fn take(&mut self, stay: &Interval, begin: Instant) {
+        match self {
+            Watch::Between { from, until, stays } => {
+                if stay.end > begin + *from && stay.start < begin + *until {
+                    stays.push(*stay);
+                }
+            }
+            Watch::Worst(search) => search.take(stay, begin),
+        }
+    }
+}
+
+impl Search {
+    fn take(&mut self, stay: &Interval, begin: Instant) {
+        for found in self.woken.iter_mut().chain(&mut self.any) {
+            if stay.end > found.from && stay.start < found.until {
+                found.stays.push(*stay);
+            }
+        }
+        if self.past.len() == PAST_MAX {
+            self.past.pop_front();
+        }
+        self.past.push_back(*stay);
+        if is_whole(stay, Runstate::Runnable) && stay.next == Runstate::Running {
+            let longer = |found: &Option<Found>| {
+                let so_far = found.as_ref().map(|f| length(&f.wait));
+                so_far.is_none_or(|so_far| length(stay) > so_far)
+            };
+            if stay.after == Runstate::Blocked && longer(&self.woken) {
+                self.woken = Some(self.around(stay, begin));
+            }
+            // Nobody asks for it once there is a wait after a wake-up.
+            if self.woken.is_some() {
+                self.any = None;
+            } else if longer(&self.any) {
+                self.any = Some(self.around(stay, begin));
+            }
+        }
+    }
+
+    fn around(&self, wait: &Interval, begin: Instant) -> Found {
+        let margin = self.wanted.saturating_sub(length(wait)) / 2;
+        let margin = margin.max(length(wait) / 4);
+        let from = wait.start.saturating_since(begin).saturating_sub(margin);
+        let (from, until) = (begin + from, wait.end + margin);
+        let inside = |stay: &&Interval| stay.end > from && stay.start < until;
+        Found {
+            wait: *wait,
+            from,
+            until,
+            stays: self.past.iter().filter(inside).copied().collect(),
+        }
+    }
+}
+
+fn length(stay: &Interval) -> Duration {
+    stay.end.saturating_since(stay.start)
+}
+
+/// Whether it is a stay in `state` from its beginning to its end: a record from a state to itself
+/// marks an edge of the trace, and what lies at it is not whole.
+fn is_whole(stay: &Interval, state: Runstate) -> bool {
+    stay.state == Some(state) && stay.next != state && stay.after != state
+}
+
 impl Seen {
-    fn take(&mut self, stay: &Interval, begin: Instant, timeline: Duration) {
-        if stay.vcpu.is_idle() {
-            return;
-        }
-        if stay.start < begin + timeline {
-            self.stays.push(*stay);
-        }
-        // A record from a state to itself marks an edge of the trace: what lies at it is not whole.
-        let whole = |state| stay.state == Some(state) && stay.next != state && stay.after != state;
-        let lengths = if whole(Runstate::Running) {
+    fn take(&mut self, stay: &Interval) {
+        let lengths = if is_whole(stay, Runstate::Running) {
             &mut self.runs_us
-        } else if whole(Runstate::Runnable)
+        } else if is_whole(stay, Runstate::Runnable)
             && stay.after == Runstate::Blocked
             && stay.next == Runstate::Running
         {
@@ -78,7 +222,7 @@ impl Seen {
         };
         let lengths = lengths.entry(stay.vcpu.domain).or_default();
         if lengths.len() < LENGTHS_MAX {
-            lengths.push(stay.end.saturating_since(stay.start).as_nanos() as f64 / 1e3);
+            lengths.push(length(stay).as_nanos() as f64 / 1e3);
         }
     }
 }
@@ -89,26 +233,83 @@ mod tests {
     use Runstate::{Blocked, Runnable, Running};
     use domio_core::{PcpuId, VcpuName};
 
-    #[test]
-    fn whole_stays_give_lengths_and_early_ones_the_timeline() {
+    fn us(us: u64) -> Duration {
+        Duration::from_micros(us)
+    }
+
+    /// What is seen of one vcpu that changes its state at these times.
+    fn seen(window: Window, changes: &[(u64, Runstate, Runstate)]) -> Seen {
         let v = VcpuName::new(DomainId(4), 0);
-        let mut observer = Observer::new(Duration::from_micros(25));
-        for (us, old, new) in [
-            (0, Running, Running),
-            (10, Running, Blocked),
-            (20, Blocked, Runnable),
-            (23, Runnable, Running),
-            (30, Running, Runnable),
-            (40, Runnable, Running),
-            (50, Running, Running),
-        ] {
-            let at = Instant::ZERO + Duration::from_micros(us);
-            observer.record(&Record::runstate(at, PcpuId(0), v, old, new));
+        let mut observer = Observer::new(window);
+        for (at, old, new) in changes {
+            let at = Instant::ZERO + us(*at);
+            observer.record(&Record::runstate(at, PcpuId(0), v, *old, *new));
         }
-        let seen = observer.finish();
+        observer.finish()
+    }
+
+    const CHANGES: [(u64, Runstate, Runstate); 7] = [
+        (0, Running, Running),
+        (10, Running, Blocked),
+        (20, Blocked, Runnable),
+        (23, Runnable, Running),
+        (30, Running, Runnable),
+        (40, Runnable, Running),
+        (50, Running, Running),
+    ];
+
+    #[test]
+    fn whole_stays_give_lengths_and_the_window_its_stays() {
+        let seen = seen(Window::Between(us(0), us(25)), &CHANGES);
         assert_eq!(seen.begin, Some(Instant::ZERO));
         assert_eq!(seen.stays.len(), 4);
+        assert_eq!(seen.worst, None);
         assert_eq!(seen.runs_us[&DomainId(4)], [7.0]);
         assert_eq!(seen.wake_to_run_us[&DomainId(4)], [3.0]);
+        let later = self::seen(Window::Between(us(21), us(25)), &CHANGES);
+        let states: Vec<_> = later.stays.iter().filter_map(|s| s.state).collect();
+        assert_eq!(states, [Runnable, Running]);
+    }
+
+    #[test]
+    fn the_longest_wait_after_a_wake_up_comes_before_longer_others() {
+        let seen = seen(Window::Worst(us(12)), &CHANGES);
+        let worst = seen.worst.unwrap();
+        assert_eq!(
+            (worst.start, worst.end),
+            (Instant::ZERO + us(20), Instant::ZERO + us(23))
+        );
+        let (from, until) = seen.window.unwrap();
+        assert!(from < worst.start && until > worst.end);
+        let states: Vec<_> = seen.stays.iter().filter_map(|s| s.state).collect();
+        assert_eq!(
+            states,
+            [Blocked, Runnable, Running],
+            "what comes later as well"
+        );
+    }
+
+    #[test]
+    fn without_wake_ups_any_wait_is_the_longest() {
+        let seen = seen(Window::Worst(us(4)), &CHANGES[4..]);
+        let worst = seen.worst.unwrap();
+        assert_eq!(length(&worst), us(10));
+        let (from, until) = seen.window.unwrap();
+        assert_eq!(from, worst.start, "nothing was before");
+        assert_eq!(until, worst.end + us(10) / 4, "a quarter of the wait");
+        assert_eq!(self::seen(Window::Worst(us(4)), &CHANGES[..2]).worst, None);
+    }
+
+    #[test]
+    fn the_past_is_bounded() {
+        let mut changes: Vec<(u64, Runstate, Runstate)> = Vec::new();
+        for i in 0..PAST_MAX as u64 {
+            changes.extend([(2 * i, Blocked, Running), (2 * i + 1, Running, Blocked)]);
+        }
+        let end = 2 * PAST_MAX as u64;
+        changes.extend([(end, Blocked, Runnable), (end + 5, Runnable, Running)]);
+        let seen = seen(Window::Worst(us(10 * end)), &changes);
+        assert_eq!(seen.worst.map(|w| length(&w)), Some(us(5)));
+        assert_eq!(seen.stays.len(), PAST_MAX);
     }
 }

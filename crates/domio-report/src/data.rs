@@ -10,6 +10,8 @@ use domio_lab::{Estimate, Ledger};
 /// A whole report.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct ReportData {
+    /// What files with its figures begin with, as the name of the scenario; may be empty.
+    pub name: String,
     /// Title of the page.
     pub title: String,
     /// What the report is about, one or two sentences; may be empty.
@@ -39,10 +41,30 @@ pub struct Section {
 /// A chart with its caption.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Figure {
+    /// What files with the figure are called, in words; empty where the title of the section and
+    /// the caption name it.
+    pub name: String,
     /// What is seen, one sentence.
     pub caption: String,
     /// The chart.
     pub chart: Chart,
+}
+
+impl Figure {
+    /// The chart with its caption.
+    pub fn new(caption: impl Into<String>, chart: Chart) -> Self {
+        Figure {
+            name: String::new(),
+            caption: caption.into(),
+            chart,
+        }
+    }
+
+    /// The same, in files that are called `name`.
+    pub fn named(mut self, name: &str) -> Self {
+        name.clone_into(&mut self.name);
+        self
+    }
 }
 
 /// The kinds of chart.
@@ -60,6 +82,8 @@ pub enum Chart {
     Panels(Panels),
     /// Observations in their order.
     Sequence(Sequence),
+    /// Values along an axis.
+    Lines(Lines),
     /// Figures without a picture.
     Table(DataTable),
     /// Verdicts on the claims about what the section shows.
@@ -90,12 +114,27 @@ impl Quantity {
 pub struct Bars {
     /// What the length of a bar is.
     pub value: Quantity,
+    /// Whether the axis is logarithmic, with dots instead of bars; `None` where the values decide.
+    pub log: Option<bool>,
     /// Names of the series: one bar of each in every group.
     pub series: Vec<String>,
     /// Groups, in order.
     pub groups: Vec<BarGroup>,
     /// A published or computed value to compare with, and what it is.
     pub reference: Option<(String, f64)>,
+    /// What a paper prints of groups.
+    pub published: Vec<Printed>,
+}
+
+/// A value that a paper prints.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Printed {
+    /// Names of the groups that it is of; empty for all.
+    pub at: Vec<String>,
+    /// The value.
+    pub value: f64,
+    /// How it is written.
+    pub text: String,
 }
 
 /// The bars of one group.
@@ -105,6 +144,16 @@ pub struct BarGroup {
     pub name: String,
     /// By series: the bar, `None` where nothing was measured.
     pub bars: Vec<Option<Estimate>>,
+    /// By series: whether it is better (`true`) or worse than what it is compared with, beyond the
+    /// 95 % interval. Empty where nothing is compared.
+    pub marks: Vec<Option<bool>>,
+}
+
+impl BarGroup {
+    /// The mark of series `index`.
+    pub fn mark(&self, index: usize) -> Option<bool> {
+        self.marks.get(index).copied().flatten()
+    }
 }
 
 /// Bars that are made of parts, one after the other.
@@ -234,13 +283,48 @@ pub enum MarkShape {
     Dash,
 }
 
-/// Observations one after the other, over a logarithmic axis.
+/// Values along an axis, joined by lines.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Lines {
+    /// The horizontal axis.
+    pub along: Quantity,
+    /// The vertical axis.
+    pub value: Quantity,
+    /// Whether that is logarithmic.
+    pub log: bool,
+    /// The lines.
+    pub lines: Vec<Line>,
+    /// What a paper prints: place, value, and how it is written.
+    pub published: Vec<(f64, f64, String)>,
+}
+
+/// One line.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Line {
+    /// Its name.
+    pub name: String,
+    /// Its points, from left to right.
+    pub points: Vec<Point>,
+}
+
+/// One point of a line.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub struct Point {
+    /// Where it is.
+    pub x: f64,
+    /// The value there; `None` where nothing was measured.
+    pub y: Option<Estimate>,
+}
+
+/// Observations one after the other.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Sequence {
     /// What is counted along the horizontal axis.
     pub count: String,
     /// What is observed.
     pub value: Quantity,
+    /// Whether its axis is logarithmic.
+    pub log: bool,
     /// Names and observations, one curve each.
     pub series: Vec<(String, Vec<f64>)>,
     /// Published ranges, and how they are named.
@@ -258,6 +342,19 @@ pub struct Timeline {
     pub owners: Vec<String>,
     /// Rows, from top to bottom.
     pub rows: Vec<TimelineRow>,
+    /// The wait that the timeline is about, which is marked.
+    pub worst: Option<Wait>,
+}
+
+/// A wait in a timeline.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Wait {
+    /// Name of the row.
+    pub row: String,
+    /// First instant, in nanoseconds.
+    pub from_ns: u64,
+    /// End, in nanoseconds.
+    pub until_ns: u64,
 }
 
 /// One row of a timeline.

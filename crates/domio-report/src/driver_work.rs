@@ -73,10 +73,7 @@ fn bar(table: &Comparison, row: usize) -> Bar {
 }
 
 fn figure(caption: String, bars: Vec<Bar>, order: &[String]) -> Figure {
-    Figure {
-        caption,
-        chart: Chart::Stack(stack(&bars, order)),
-    }
+    Figure::new(caption, Chart::Stack(stack(&bars, order)))
 }
 
 fn stack(bars: &[Bar], order: &[String]) -> Stack {

@@ -125,6 +125,16 @@ pub fn measured(measured: &Measured, ci95: Option<[f64; 2]>, unit: &str) -> Stri
     with_unit(&figures, unit)
 }
 
+/// What follows a figure that is better or worse than the one that it is compared with: the same
+/// marks as in the terminal, with a true minus sign.
+pub fn mark(better: Option<bool>) -> &'static str {
+    match better {
+        Some(true) => " +",
+        Some(false) => " −",
+        None => "",
+    }
+}
+
 /// `text` followed by `unit`, if there is one.
 pub fn with_unit(text: &str, unit: &str) -> String {
     match unit {

@@ -6,13 +6,16 @@
 //! of [`data`], or takes a [`Ledger`](domio_lab::Ledger) or a
 //! [`Comparison`](domio_lab::compare::Comparison) from the laboratory.
 
+pub mod csv;
 pub mod data;
 pub mod driver_work;
 pub mod figure;
+pub mod figures;
+pub mod files;
+pub mod finding;
 pub mod html;
 pub mod machines;
 pub mod observed;
-pub mod ongaro;
 pub mod samples;
 pub mod svg;
 pub mod text;

@@ -44,10 +44,7 @@ pub fn section(search: &MachineSearch) -> Section {
         head: heads(&["unknown", "central machine", "range", "source"]),
         rows: unknowns.collect(),
     };
-    let figure = |caption: &str, chart| Figure {
-        caption: caption.to_owned(),
-        chart,
-    };
+    let figure = |caption: &str, chart| Figure::new(caption, chart);
     Section {
         title: format!("What {} does not say", search.paper),
         text: search.best.as_ref().map(told).unwrap_or_default(),

@@ -1,7 +1,9 @@
 //! Charts from what a trace shows: who runs when, and how long runs and waits are.
 
-use crate::data::{Cdf, CdfSeries, Chart, Figure, Quantity, Section, Span, Timeline, TimelineRow};
-use domio_core::{DomainId, Duration, Instant, PcpuId, Runstate, VcpuName};
+use crate::data::{
+    Cdf, CdfSeries, Chart, Figure, Quantity, Section, Span, Timeline, TimelineRow, Wait,
+};
+use domio_core::{DomainId, Instant, PcpuId, Runstate, VcpuName};
 use domio_lab::observe::Seen;
 use std::collections::BTreeMap;
 
@@ -12,9 +14,9 @@ const ROWS_MAX: usize = 40;
 /// What a timeline shows.
 const MOMENTS: &str = "What runs on each pcpu, and what each vcpu does";
 
-/// Sections on waits, runs and the first moments (`timeline` of them). Charts without anything to
-/// show are left out.
-pub fn sections(seen: &Seen, names: &[(DomainId, String)], timeline: Duration) -> Vec<Section> {
+/// Sections on waits, runs, and the moments that were watched. Charts without anything to show are
+/// left out.
+pub fn sections(seen: &Seen, names: &[(DomainId, String)]) -> Vec<Section> {
     let section = |title: &str, figures: Vec<Option<Figure>>| {
         let figures: Vec<Figure> = figures.into_iter().flatten().collect();
         (!figures.is_empty()).then(|| Section {
@@ -22,6 +24,10 @@ pub fn sections(seen: &Seen, names: &[(DomainId, String)], timeline: Duration) -
             text: String::new(),
             figures,
         })
+    };
+    let moments = match seen.worst {
+        Some(_) => "Around the longest wait",
+        None => "Who runs when",
     };
     [
         section(
@@ -36,14 +42,56 @@ pub fn sections(seen: &Seen, names: &[(DomainId, String)], timeline: Duration) -
                 lengths("Length of a run", "run", &seen.runs_us, names),
             ],
         ),
-        section(
-            "The first moments",
-            vec![first_moments(MOMENTS, seen, names, timeline)],
-        ),
+        section(moments, vec![moments_of(MOMENTS, seen, names)]),
     ]
     .into_iter()
     .flatten()
     .collect()
+}
+
+/// Sections that compare what was seen under each of several policies: the waits of each domain,
+/// and a timeline of each policy.
+pub fn compared(seen: &[(String, Seen)], names: &[(DomainId, String)]) -> Vec<Section> {
+    let of_domain = |(id, domain): &(DomainId, String)| {
+        let lists: Vec<(&str, &[f64])> = seen
+            .iter()
+            .filter_map(|(policy, s)| Some((policy.as_str(), s.wake_to_run_us.get(id)?.as_slice())))
+            .collect();
+        let caption = format!("{domain}, from a wake-up until it runs");
+        (!lists.is_empty()).then(|| curves(&caption, "wake to run", &lists))
+    };
+    let waits: Vec<Figure> = names.iter().filter_map(of_domain).collect();
+    let left_out = waits.len().saturating_sub(CURVES_MAX);
+    let moments = seen
+        .iter()
+        .filter_map(|(policy, seen)| moments_of(&format!("Under {policy}"), seen, names));
+    let moments: Vec<Figure> = moments.collect();
+    let worst = seen.iter().any(|(_, seen)| seen.worst.is_some());
+    let section = |title: &str, text: String, figures: Vec<Figure>| Section {
+        title: title.to_owned(),
+        text,
+        figures,
+    };
+    let title = if worst {
+        "Around the longest waits"
+    } else {
+        "Who runs when"
+    };
+    let text = match left_out {
+        0 => String::new(),
+        n => format!("The first {CURVES_MAX} domains; {n} more are left out."),
+    };
+    let waits = waits.into_iter().take(CURVES_MAX).collect();
+    let moments = section(
+        title,
+        format!("{MOMENTS}, in the first replication."),
+        moments,
+    );
+    let sections = [section("Waits by policy", text, waits), moments];
+    sections
+        .into_iter()
+        .filter(|s| !s.figures.is_empty())
+        .collect()
 }
 
 /// Lengths in microseconds, one curve for each of `curves` that has any.
@@ -51,13 +99,11 @@ pub fn curves(caption: &str, quantity: &str, curves: &[(&str, &[f64])]) -> Figur
     let series = curves
         .iter()
         .map(|(name, values)| CdfSeries::of(name, values));
-    Figure {
-        caption: caption.to_owned(),
-        chart: Chart::Cdf(Cdf {
-            value: Quantity::new(quantity, "us"),
-            series: series.filter(|s| s.count > 0).collect(),
-        }),
-    }
+    let cdf = Cdf {
+        value: Quantity::new(quantity, "us"),
+        series: series.filter(|s| s.count > 0).collect(),
+    };
+    Figure::new(caption, Chart::Cdf(cdf))
 }
 
 fn lengths(
@@ -77,25 +123,18 @@ fn lengths(
         0 => caption.to_owned(),
         n => format!("{caption}; the first {CURVES_MAX} domains, {n} more are left out"),
     };
-    (!series.is_empty()).then(|| Figure {
-        caption,
-        chart: Chart::Cdf(Cdf {
-            value: Quantity::new(quantity, "us"),
-            series,
-        }),
+    (!series.is_empty()).then(|| {
+        let value = Quantity::new(quantity, "us");
+        Figure::new(caption, Chart::Cdf(Cdf { value, series }))
     })
 }
 
-/// The first `timeline` of what was seen; `None` when nothing was.
-pub fn first_moments(
-    caption: &str,
-    seen: &Seen,
-    names: &[(DomainId, String)],
-    timeline: Duration,
-) -> Option<Figure> {
+/// The moments that were watched; `None` when nothing was seen.
+pub fn moments_of(caption: &str, seen: &Seen, names: &[(DomainId, String)]) -> Option<Figure> {
     let begin = seen.begin?;
+    let (from, until) = seen.window?;
     let last = seen.stays.iter().map(|s| s.end).max()?;
-    let end = last.min(begin + timeline);
+    let until = last.min(until);
     let owners: Vec<String> = names.iter().map(|(_, name)| name.clone()).collect();
     let owner = |id| names.iter().position(|(other, _)| *other == id);
     let mut pcpus: BTreeMap<PcpuId, Vec<Span>> = BTreeMap::new();
@@ -115,30 +154,44 @@ pub fn first_moments(
             pcpus.entry(stay.pcpu).or_default().push(span);
         }
     }
+    let row_of = |vcpu: VcpuName| format!("{} v{}", name(vcpu.domain, names), vcpu.index);
+    // The vcpu that the timeline is about is shown, however many there are.
+    let worst = seen.worst.as_ref().map(|wait| wait.vcpu);
     let left_out = vcpus.len().saturating_sub(ROWS_MAX);
+    let mut shown: Vec<(VcpuName, Vec<Span>)> = Vec::new();
+    for (number, (vcpu, spans)) in vcpus.into_iter().enumerate() {
+        if number < ROWS_MAX || Some(vcpu) == worst {
+            shown.push((vcpu, spans));
+        }
+    }
     let mut rows: Vec<TimelineRow> = Vec::new();
     rows.extend(
         pcpus
             .into_iter()
             .map(|(pcpu, spans)| row(pcpu.to_string(), spans)),
     );
-    rows.extend(vcpus.into_iter().take(ROWS_MAX).map(|(vcpu, spans)| {
-        let domain = name(vcpu.domain, names);
-        row(format!("{domain} v{}", vcpu.index), spans)
-    }));
+    rows.extend(
+        shown
+            .into_iter()
+            .map(|(vcpu, spans)| row(row_of(vcpu), spans)),
+    );
     let mut caption = caption.to_owned();
     if left_out > 0 {
         caption += &format!("; {left_out} vcpus are left out");
     }
-    Some(Figure {
-        caption,
-        chart: Chart::Timeline(Timeline {
-            from_ns: 0,
-            until_ns: since(end, begin),
-            owners,
-            rows,
-        }),
-    })
+    let worst = seen.worst.as_ref().map(|wait| Wait {
+        row: row_of(wait.vcpu),
+        from_ns: since(wait.start, begin),
+        until_ns: since(wait.end, begin),
+    });
+    let timeline = Timeline {
+        from_ns: since(from, begin),
+        until_ns: since(until, begin),
+        owners,
+        rows,
+        worst,
+    };
+    Some(Figure::new(caption, Chart::Timeline(timeline)))
 }
 
 fn row(name: String, mut spans: Vec<Span>) -> TimelineRow {
@@ -158,31 +211,48 @@ fn name(id: DomainId, names: &[(DomainId, String)]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use domio_core::{Record, Sink};
-    use domio_lab::observe::Observer;
+    use domio_core::{Duration, Record, Sink};
+    use domio_lab::observe::{Observer, Window};
 
-    #[test]
-    fn a_trace_becomes_rows_and_curves() {
-        let mut observer = Observer::new(Duration::from_millis(10));
+    fn ms(ms: u64) -> Duration {
+        Duration::from_millis(ms)
+    }
+
+    fn seen(window: Window) -> Seen {
+        let mut observer = Observer::new(window);
         let guest = VcpuName::new(DomainId(5), 0);
         let states = [
             (0, Runstate::Blocked, Runstate::Runnable),
             (1, Runstate::Runnable, Runstate::Running),
             (4, Runstate::Running, Runstate::Blocked),
             (30, Runstate::Blocked, Runstate::Runnable),
+            (37, Runstate::Runnable, Runstate::Running),
+            (40, Runstate::Running, Runstate::Blocked),
         ];
-        for (ms, old, new) in states {
-            let at = Instant::ZERO + Duration::from_millis(100 + ms);
+        for (at, old, new) in states {
+            let at = Instant::ZERO + ms(100 + at);
             observer.record(&Record::runstate(at, PcpuId(2), guest, old, new));
         }
+        observer.finish()
+    }
+
+    fn timeline(section: &Section) -> &Timeline {
+        match &section.figures[0].chart {
+            Chart::Timeline(timeline) => timeline,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn a_trace_becomes_rows_and_curves() {
         let names = [(DomainId(5), "web".to_owned())];
-        let sections = sections(&observer.finish(), &names, Duration::from_millis(10));
+        let sections = sections(&seen(Window::Between(ms(0), ms(10))), &names);
         assert_eq!(sections.len(), 2);
         assert_eq!(sections[0].figures.len(), 2);
-        let Chart::Timeline(timeline) = &sections[1].figures[0].chart else {
-            panic!("not a timeline");
-        };
+        assert_eq!(sections[1].title, "Who runs when");
+        let timeline = timeline(&sections[1]);
         assert_eq!((timeline.from_ns, timeline.until_ns), (0, 10_000_000));
+        assert_eq!(timeline.worst, None);
         let rows: Vec<(&str, usize)> = timeline
             .rows
             .iter()
@@ -192,8 +262,43 @@ mod tests {
     }
 
     #[test]
+    fn the_longest_wait_is_shown_unless_another_window_is_wanted() {
+        let names = [(DomainId(5), "web".to_owned())];
+        let sections = sections(&seen(Window::Worst(ms(20))), &names);
+        assert_eq!(sections[1].title, "Around the longest wait");
+        let timeline = timeline(&sections[1]);
+        let worst = timeline.worst.as_ref().unwrap();
+        assert_eq!(
+            (&*worst.row, worst.from_ns, worst.until_ns),
+            ("web v0", 30_000_000, 37_000_000)
+        );
+        assert!(timeline.from_ns < 30_000_000 && timeline.until_ns >= 37_000_000);
+    }
+
+    #[test]
+    fn policies_are_compared_by_domain_and_by_timeline() {
+        let names = [
+            (DomainId(5), "web".to_owned()),
+            (DomainId(6), "idle".to_owned()),
+        ];
+        let both = ["credit", "sedf"].map(|p| (p.to_owned(), seen(Window::Worst(ms(20)))));
+        let sections = compared(&both, &names);
+        let captions: Vec<Vec<&str>> = sections
+            .iter()
+            .map(|s| s.figures.iter().map(|f| f.caption.as_str()).collect())
+            .collect();
+        assert_eq!(captions[0], ["web, from a wake-up until it runs"]);
+        assert_eq!(captions[1], ["Under credit", "Under sedf"]);
+        let Chart::Cdf(cdf) = &sections[0].figures[0].chart else {
+            panic!("no distribution");
+        };
+        assert_eq!(cdf.series.len(), 2);
+        assert!(compared(&[], &names).is_empty());
+    }
+
+    #[test]
     fn nothing_seen_gives_no_section() {
-        let seen = Observer::new(Duration::from_millis(1)).finish();
-        assert!(sections(&seen, &[], Duration::from_millis(1)).is_empty());
+        let seen = Observer::new(Window::Worst(ms(1))).finish();
+        assert!(sections(&seen, &[]).is_empty());
     }
 }

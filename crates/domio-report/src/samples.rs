@@ -7,6 +7,7 @@
 use crate::data::{BarGroup, Bars, Chart, DataTable, Figure, Quantity, Section};
 use crate::figure;
 use crate::svg::COLOURS;
+use domio_lab::compare::{Better, better};
 use domio_lab::driver_work;
 use domio_lab::measure::{Group, MEASURES, Measure, is_drop};
 use domio_lab::{Estimate, Sample};
@@ -23,14 +24,19 @@ pub fn sections(samples: &BTreeMap<String, Vec<Sample>>) -> Vec<Section> {
     let section = |(family, members): (&str, Vec<(String, &[Sample])>)| Section {
         title: family.to_owned(),
         text: String::new(),
-        figures: figures(&members, &[]),
+        figures: draw(&members, &[], false),
     };
     families.into_iter().map(section).collect()
 }
 
 /// Bars for every measure of groups, one series for each of `members`, and a table of the values
-/// that stand alone. Groups come in the order of `order`, and others after them.
+/// that stand alone. Groups come in the order of `order`, and others after them. What is better or
+/// worse than the first of `members` is marked, replication by replication.
 pub fn figures(members: &[(String, &[Sample])], order: &[String]) -> Vec<Figure> {
+    draw(members, order, true)
+}
+
+fn draw(members: &[(String, &[Sample])], order: &[String], compared: bool) -> Vec<Figure> {
     let mut groups: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     let mut alone: Vec<&str> = Vec::new();
     let values = members
@@ -49,7 +55,7 @@ pub fn figures(members: &[(String, &[Sample])], order: &[String]) -> Vec<Figure>
     groups.sort_by_key(|(measure, _)| position(measure, MEASURES.iter().map(|m| m.key)));
     let mut figures: Vec<Figure> = groups
         .into_iter()
-        .map(|(measure, groups)| bars(measure, &in_order(groups, order), members))
+        .map(|(measure, groups)| bars(measure, &in_order(groups, order), members, compared))
         .collect();
     if !alone.is_empty() {
         figures.push(table(&alone, members));
@@ -96,8 +102,15 @@ fn in_order<'a>(mut groups: Vec<&'a str>, order: &[String]) -> Vec<&'a str> {
     groups
 }
 
-fn bars(measure: &str, groups: &[&str], members: &[(String, &[Sample])]) -> Figure {
+fn bars(measure: &str, groups: &[&str], members: &[(String, &[Sample])], compared: bool) -> Figure {
     let quantity = quantity(measure);
+    let way = MEASURES.iter().find(|m| m.key == measure && compared);
+    let way = way.map_or(Better::Neither, |m| m.better);
+    let mark = |group: &str, samples: &[Sample]| {
+        let name = format!("{group}.{measure}");
+        let first = members.first().map_or(&[][..], |(_, first)| *first);
+        better(way, &values(samples, &name), &values(first, &name))
+    };
     let estimate =
         |group: &str, samples: &[Sample]| estimate(samples, &format!("{group}.{measure}"));
     // The longer side makes the groups, so that colours suffice for the series.
@@ -106,6 +119,7 @@ fn bars(measure: &str, groups: &[&str], members: &[(String, &[Sample])]) -> Figu
         let group = |(name, samples): &(String, &[Sample])| BarGroup {
             name: name.clone(),
             bars: groups.iter().map(|g| estimate(g, samples)).collect(),
+            marks: groups.iter().map(|g| mark(g, samples)).collect(),
         };
         let series: Vec<String> = groups.iter().map(|g| (*g).to_owned()).collect();
         (series, members.iter().map(group).collect())
@@ -113,19 +127,50 @@ fn bars(measure: &str, groups: &[&str], members: &[(String, &[Sample])]) -> Figu
         let group = |group: &&str| BarGroup {
             name: (*group).to_owned(),
             bars: members.iter().map(|(_, s)| estimate(group, s)).collect(),
+            marks: members.iter().map(|(_, s)| mark(group, s)).collect(),
         };
         let series: Vec<String> = members.iter().map(|(name, _)| name.clone()).collect();
         (series, groups.iter().map(group).collect())
     };
-    Figure {
-        caption: figure::heading(&quantity.name, &quantity.unit),
-        chart: Chart::Bars(Bars {
+    let (quantity, groups) = in_fitting_unit(quantity, groups);
+    Figure::new(
+        figure::heading(&quantity.name, &quantity.unit),
+        Chart::Bars(Bars {
             value: quantity,
+            // Shares are parts of a whole, and bars show that.
+            log: (measure == "share_pct").then_some(false),
             series,
             groups,
-            reference: None,
+            ..Bars::default()
         }),
-    }
+    )
+}
+
+/// Times in a larger unit where that gives the largest of them less than four digits before the
+/// point.
+fn in_fitting_unit(quantity: Quantity, groups: Vec<BarGroup>) -> (Quantity, Vec<BarGroup>) {
+    const LARGER: [(&str, &str); 3] = [("ns", "us"), ("us", "ms"), ("ms", "s")];
+    let means = groups
+        .iter()
+        .flat_map(|g| g.bars.iter().flatten().map(|e| e.mean.abs()));
+    let largest = means.filter(|m| m.is_finite()).fold(0.0, f64::max);
+    let larger = LARGER.iter().find(|(unit, _)| *unit == quantity.unit);
+    let Some((_, unit)) = larger.filter(|_| largest >= 1_000.0) else {
+        return (quantity, groups);
+    };
+    let scaled = |e: Estimate| Estimate {
+        mean: e.mean / 1e3,
+        ci95: e.ci95.map(|ends| ends.map(|v| v / 1e3)),
+        deviation: e.deviation.map(|d| d / 1e3),
+        ..e
+    };
+    let group = |group: BarGroup| BarGroup {
+        bars: group.bars.into_iter().map(|bar| bar.map(scaled)).collect(),
+        ..group
+    };
+    let groups = groups.into_iter().map(group).collect();
+    // Nanoseconds of seconds are two steps.
+    in_fitting_unit(Quantity::new(&quantity.name, unit), groups)
 }
 
 fn table(names: &[&str], members: &[(String, &[Sample])]) -> Figure {
@@ -140,18 +185,21 @@ fn table(names: &[&str], members: &[(String, &[Sample])]) -> Figure {
         });
         [member.clone()].into_iter().chain(cells).collect()
     });
-    Figure {
-        caption: "Other figures".to_owned(),
-        chart: Chart::Table(DataTable {
+    Figure::new(
+        "Other figures",
+        Chart::Table(DataTable {
             head: [String::new()].into_iter().chain(heads).collect(),
             rows: rows.collect(),
         }),
-    }
+    )
+}
+
+fn values(samples: &[Sample], name: &str) -> Vec<f64> {
+    samples.iter().filter_map(|s| s.get(name)).collect()
 }
 
 fn estimate(samples: &[Sample], name: &str) -> Option<Estimate> {
-    let values: Vec<f64> = samples.iter().filter_map(|s| s.get(name)).collect();
-    Estimate::of(&values)
+    Estimate::of(&values(samples, name))
 }
 
 /// Name and unit of a measure: of the laboratory's own list, or by the last word of the name.
@@ -261,5 +309,48 @@ mod tests {
             .count();
         assert_eq!(table.head.len(), 1 + of_processors);
         assert_eq!((&*table.rows[1][0], &*table.rows[1][5]), ("batch", "none"));
+    }
+
+    #[test]
+    fn what_is_better_than_the_first_is_marked() {
+        let names = ["web.wake_p50_us", "web.share_pct"];
+        let (slow, fast) = (samples(&names, 9.0), samples(&names, 2.0));
+        let members = [
+            ("credit".to_owned(), &slow[..]),
+            ("sedf".to_owned(), &fast[..]),
+        ];
+        let marks = |figures: &[Figure]| -> Vec<Vec<Option<bool>>> {
+            let bars = figures.iter().filter_map(|f| match &f.chart {
+                Chart::Bars(bars) => Some(bars.groups[0].marks.clone()),
+                _ => None,
+            });
+            bars.collect()
+        };
+        let figures = figures(&members, &[]);
+        assert_eq!(
+            marks(&figures),
+            [[None, None], [None, Some(true)]],
+            "a share is neither"
+        );
+        let one = draw(&members, &[], false);
+        assert_eq!(marks(&one), [[None, None], [None, None]]);
+    }
+
+    #[test]
+    fn times_have_the_unit_that_fits_the_largest() {
+        let figure = |value: f64| {
+            let samples = samples(&["web.wake_p95_us", "db.wake_p95_us"], value);
+            figures(&[("credit".to_owned(), &samples)], &[]).remove(0)
+        };
+        assert_eq!(figure(740.0).caption, "wake to run, 95 % [us]");
+        let slow = figure(59_681.0);
+        assert_eq!(slow.caption, "wake to run, 95 % [ms]");
+        let Chart::Bars(bars) = &slow.chart else {
+            panic!("no bars");
+        };
+        let bar = bars.groups[0].bars[0].unwrap();
+        assert_eq!(bar.mean, 59.681_25);
+        assert!(bar.ci95.unwrap()[1] < 60.0 && bar.deviation.unwrap() < 1e-2);
+        assert_eq!(figure(2.5e6).caption, "wake to run, 95 % [s]");
     }
 }

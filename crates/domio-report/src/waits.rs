@@ -187,10 +187,7 @@ impl Waits<'_> {
                         "time of the packets",
                         self.packets_behind(),
                     ),
-                    Figure {
-                        caption: "Packets".to_owned(),
-                        chart: Chart::Table(self.counts()),
-                    },
+                    Figure::new("Packets", Chart::Table(self.counts())),
                 ],
             });
         }
@@ -234,16 +231,16 @@ fn picture(caption: &str, quantity: &str, shares: Shares) -> Figure {
         n => format!("{caption}; the first {BARS_MAX} domains, {n} more are left out"),
     };
     let bars = shares.rows.into_iter().take(BARS_MAX);
-    Figure {
+    Figure::new(
         caption,
-        chart: Chart::Stack(Stack {
+        Chart::Stack(Stack {
             value: Quantity::new(quantity, "%"),
             parts: shares.parts,
             bars: bars
                 .map(|(name, lengths)| StackBar { name, lengths })
                 .collect(),
         }),
-    }
+    )
 }
 
 fn percent(part: u64, whole: u64) -> f64 {

@@ -6,8 +6,9 @@ use domio_core::Runstate;
 use domio_lab::ledger::{Entry, Finding};
 use domio_lab::{Claims, Estimate, Ledger};
 use domio_report::data::{
-    BarGroup, Bars, Cdf, CdfSeries, Chart, DataTable, Figure, MarkShape, Panel, PanelCell, Panels,
-    Quantity, ReportData, Section, Sequence, Span, Stack, StackBar, Timeline, TimelineRow,
+    BarGroup, Bars, Cdf, CdfSeries, Chart, DataTable, Figure, Line, Lines, MarkShape, Panel,
+    PanelCell, Panels, Point, Printed, Quantity, ReportData, Section, Sequence, Span, Stack,
+    StackBar, Timeline, TimelineRow, Wait,
 };
 use domio_report::html::page;
 
@@ -67,12 +68,19 @@ fn shares() -> Chart {
                 noise.estimate(10.0, 6.0)
             },
         ],
+        marks: vec![None, Some(true), Some(false)],
     });
     Chart::Bars(Bars {
         value: Quantity::new("share of the processor", "% of one pcpu"),
         series: vec!["credit (Xen 3.1)".into(), "credit2".into(), "sedf".into()],
         groups: groups.collect(),
         reference: Some(("fair share of eight".into(), 12.5)),
+        published: vec![Printed {
+            at: vec!["d1 <burn & ping>".into()],
+            value: 13.0,
+            text: "13 <printed>".into(),
+        }],
+        log: None,
     })
 }
 
@@ -84,9 +92,12 @@ fn many_series() -> Chart {
         series: names.iter().map(|n| format!("configuration {n}")).collect(),
         groups: vec![BarGroup {
             name: "test 5, a guest that was started last and answers pings".into(),
-            bars: names.iter().map(|_| noise.estimate(60.0, 40.0)).collect(),
+            bars: (0..names.len() as i32)
+                .map(|i| noise.estimate(3_f64.powi(i), 3_f64.powi(i) / 2.0))
+                .collect(),
+            marks: Vec::new(),
         }],
-        reference: None,
+        ..Bars::default()
     })
 }
 
@@ -167,6 +178,11 @@ fn timeline() -> Chart {
         from_ns: 0,
         until_ns: END,
         owners,
+        worst: rows.last().map(|row| Wait {
+            row: row.name.clone(),
+            from_ns: END / 4,
+            until_ns: END / 2,
+        }),
         rows,
     })
 }
@@ -219,6 +235,7 @@ fn sequence() -> Chart {
     Chart::Sequence(Sequence {
         count: "ping".into(),
         value: Quantity::new("round trip", "ms"),
+        log: true,
         series: vec![
             ("with <boost>".into(), curve(0.25)),
             ("without".into(), curve(150.0)),
@@ -227,12 +244,30 @@ fn sequence() -> Chart {
     })
 }
 
-fn demo() -> ReportData {
-    let figure = |caption: &str, chart| Figure {
-        caption: caption.into(),
-        chart,
+fn lines() -> Chart {
+    let mut noise = Noise(17);
+    let mut line = |name: &str, slope: f64| Line {
+        name: name.into(),
+        points: (1..=8)
+            .map(|x| Point {
+                x: f64::from(x),
+                y: noise.estimate(slope * f64::from(x), 20.0),
+            })
+            .collect(),
     };
+    Chart::Lines(Lines {
+        along: Quantity::new("vcpus, times the cores", ""),
+        value: Quantity::new("turnaround", "s"),
+        log: false,
+        lines: vec![line("credit", 362.0), line("<sedf>", 300.0)],
+        published: vec![(8.0, 2_895.7, "2895.7 s".into())],
+    })
+}
+
+fn demo() -> ReportData {
+    let figure = |caption: &str, chart| Figure::new(caption, chart);
     ReportData {
+        name: "demo".into(),
         title: "Demonstration <of> the report".into(),
         lead: "Made-up figures: eight domains & three policies.".into(),
         provenance: vec![
@@ -267,6 +302,7 @@ fn demo() -> ReportData {
                 figures: vec![
                     figure("Three quantities", panels()),
                     figure("One ping after the other", sequence()),
+                    figure("Turnaround by load", lines()),
                     figure("About it", Chart::Claims(ledger().entries[..3].to_vec())),
                 ],
             },
@@ -376,6 +412,11 @@ fn text_is_escaped_everywhere() {
                     bars.groups[0].name = evil.into();
                     bars.value = Quantity::new(evil, evil);
                     bars.reference = Some((evil.into(), 1.0));
+                    bars.published = vec![Printed {
+                        at: Vec::new(),
+                        value: 1.0,
+                        text: evil.into(),
+                    }];
                 }
                 Chart::Stack(stack) => {
                     stack.parts[0] = evil.into();
@@ -389,6 +430,7 @@ fn text_is_escaped_everywhere() {
                 Chart::Timeline(timeline) => {
                     timeline.owners[0] = evil.into();
                     timeline.rows[0].name = evil.into();
+                    timeline.worst.as_mut().unwrap().row = evil.into();
                 }
                 Chart::Table(table) => table.rows[0][0] = evil.into(),
                 Chart::Panels(panels) => {
@@ -405,6 +447,12 @@ fn text_is_escaped_everywhere() {
                     sequence.value = Quantity::new(evil, evil);
                     sequence.series[0].0 = evil.into();
                     sequence.published[0].1 = evil.into();
+                }
+                Chart::Lines(lines) => {
+                    lines.along = Quantity::new(evil, evil);
+                    lines.value = Quantity::new(evil, evil);
+                    lines.lines[0].name = evil.into();
+                    lines.published[0].2 = evil.into();
                 }
                 Chart::Claims(entries) => {
                     entries[0].claim.experiment = evil.into();
@@ -430,10 +478,74 @@ fn text_is_escaped_everywhere() {
         !page.contains("onload=\"x"),
         "a quotation mark slipped through"
     );
+    for (name, content) in domio_report::files::of(&data) {
+        assert!(
+            !content.contains("<b onload") || name.ends_with(".csv"),
+            "{name}"
+        );
+        assert!(!name.contains(['/', '<', '&']), "{name}");
+    }
 }
 
 #[test]
 fn an_empty_report_is_a_page() {
     let page = page(&ReportData::default());
     assert!(page.starts_with("<!DOCTYPE html>") && page.ends_with("</html>"));
+}
+
+/// Figures are tabulated where nobody looks first, pictures are there for both kinds of screen, and
+/// each says what it shows.
+#[test]
+fn tables_are_closed_and_pictures_have_texts() {
+    let page = page(&demo());
+    assert!(!page.contains("<details open"));
+    let pictures = |class: &str| page.matches(&format!("class=\"chart {class}\"")).count();
+    assert_eq!(pictures("wide"), pictures("narrow"));
+    assert_eq!(
+        pictures("wide"),
+        page.matches("<summary>Figures</summary>").count()
+    );
+    for (at, _) in page.match_indices("role=\"img\"") {
+        let label = page[at..].split("aria-label=\"").nth(1).unwrap();
+        let label = label.split('"').next().unwrap();
+        assert!(
+            label.contains(". ") && label.chars().any(|c| c.is_ascii_digit()),
+            "{label}"
+        );
+    }
+    assert!(page.contains("<span class=\"better\"> +</span>"));
+    assert!(page.contains("<span class=\"worse\"> −</span>"));
+}
+
+/// Every link of the contents leads somewhere, and no id is used twice.
+#[test]
+fn contents_lead_somewhere() {
+    let page = page(&demo());
+    let links: Vec<&str> = page
+        .split("href=\"#")
+        .skip(1)
+        .filter_map(|rest| rest.split('"').next())
+        .collect();
+    assert!(links.len() > 10, "{links:?}");
+    for link in links {
+        assert_eq!(page.matches(&format!("id=\"{link}\"")).count(), 1, "{link}");
+    }
+}
+
+/// Rules and marks of the page: a phone has lists in the place of tables, paper shows what is
+/// closed.
+#[test]
+fn every_cell_has_its_heading_for_narrow_screens() {
+    let page = page(&demo());
+    let figures = page
+        .split("<td")
+        .skip(1)
+        .filter(|td| td.starts_with(" class=\"figure\""));
+    let mut count = 0;
+    for cell in figures {
+        let tag = cell.split('>').next().unwrap();
+        assert!(tag.contains("data-label="), "{tag}");
+        count += 1;
+    }
+    assert!(count > 50);
 }

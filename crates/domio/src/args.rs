@@ -4,10 +4,12 @@
 //! Parsing only validates what can be judged without reading files.
 
 mod claims;
+mod drawn;
 mod keeping;
 mod registered;
 
 pub use claims::{ClaimCommand, ClaimList, ClaimShow};
+pub use drawn::Drawn;
 pub use keeping::{
     Keeping, Reporting, Results, ResultsDiff, ResultsList, ResultsPrune, ResultsShow,
 };
@@ -199,6 +201,9 @@ pub struct Reproduce {
     /// Where the report goes.
     #[command(flatten)]
     pub reporting: Reporting,
+    /// Write each figure of the report as an SVG and a CSV file into this folder
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub figures: Option<PathBuf>,
     /// Where results are kept.
     #[command(flatten)]
     pub keeping: Keeping,
@@ -262,6 +267,9 @@ pub struct Run {
     /// Where a report goes.
     #[command(flatten)]
     pub reporting: Reporting,
+    /// What to draw.
+    #[command(flatten)]
+    pub drawn: Drawn,
     /// Where results are kept.
     #[command(flatten)]
     pub keeping: Keeping,
@@ -323,6 +331,9 @@ pub struct Compare {
     /// Where a report goes.
     #[command(flatten)]
     pub reporting: Reporting,
+    /// What to draw.
+    #[command(flatten)]
+    pub drawn: Drawn,
     /// Where results are kept.
     #[command(flatten)]
     pub keeping: Keeping,
@@ -355,6 +366,9 @@ pub struct Explain {
     /// Where a report goes.
     #[command(flatten)]
     pub reporting: Reporting,
+    /// What to draw.
+    #[command(flatten)]
+    pub drawn: Drawn,
 }
 
 const TRACE_EXAMPLES: &str = "\

@@ -292,7 +292,7 @@ fn a_run_prints_measures_and_writes_what_it_is_asked_for() {
     let page = std::fs::read_to_string(folder.path().join("r/r.html")).unwrap();
     for part in [
         "Timeline of runstates",
-        "Cumulative distribution of run",
+        "Distribution of run",
         "run.duration_s",
     ] {
         assert!(page.contains(part), "no {part}");

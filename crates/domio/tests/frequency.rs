@@ -1,5 +1,6 @@
 //! Where `domio trace` takes the frequency of a xentrace file's clock from.
 
+#[expect(dead_code, reason = "other tests read JSON")]
 mod common;
 
 use common::{domio, folder};

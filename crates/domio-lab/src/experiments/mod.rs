@@ -56,11 +56,6 @@ fn of_papers(papers: impl Iterator<Item = (Paper, Machine)>, length: Length) -> 
     registry
 }
 
-/// `PREFIX1` to `PREFIXn`, the members of a group.
-fn members(prefix: &str, n: u32) -> Vec<String> {
-    (1..=n).map(|i| format!("{prefix}{i}")).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

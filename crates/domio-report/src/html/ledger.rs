@@ -69,19 +69,19 @@ fn row(entry: &Entry) -> Markup {
         tr class=(finding.verdict.name()) {
             td class="id" { (claim.id) small { (claim.place) } }
             td class="verdict" { (words(finding.verdict)) }
-            td {
+            td data-label="expected" {
                 (claim.expect)
                 small {
                     (claim.experiment)
                     @if let Some(tolerance) = &claim.tolerance { "; tolerance " (tolerance) }
                 }
             }
-            td class="measured" {
+            td class="measured" data-label="measured" {
                 (folded(&figure::measured(&finding.measured, finding.ci95, &finding.unit)))
                 @if !finding.note.is_empty() { small { (folded(&finding.note)) } }
                 @if !finding.checks.is_empty() { (checks(finding)) }
             }
-            td class="figure" { @if finding.replications > 0 { (finding.replications) } }
+            td class="figure" data-label="replications" { @if finding.replications > 0 { (finding.replications) } }
         }
     }
 }

@@ -6,9 +6,11 @@
 mod ledger;
 mod tables;
 
-use crate::data::{Chart, DataTable, Figure, ReportData, Section};
-use crate::svg;
+use crate::data::{BarGroup, Chart, DataTable, Figure, ReportData, Section};
+use crate::svg::document::CHART_STYLE;
+use crate::{figure, finding, svg};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
+use std::ops::Range;
 
 const STYLE: &str = include_str!("style.css");
 
@@ -31,15 +33,15 @@ pub fn page(data: &ReportData) -> String {
                     (mark(command))
                 }
                 title { (data.title) }
-                style { (PreEscaped(STYLE)) }
+                style { (PreEscaped(STYLE)) (PreEscaped(CHART_STYLE)) }
             }
             body {
                 (svg::hatch_definitions())
                 header {
                     h1 { (data.title) }
                     @if !data.lead.is_empty() { p class="lead" { (prose(&data.lead)) } }
-                    (contents(data))
                     (provenance(&data.provenance))
+                    (contents(data))
                 }
                 main {
                     @for (i, section) in data.overview.iter().enumerate() {
@@ -66,12 +68,14 @@ pub fn is_made_by(page: &str, command: &str) -> bool {
     page.contains(&mark(command).into_string())
 }
 
+/// The list of sections and their figures.
 fn contents(data: &ReportData) -> Markup {
+    let parts = data.overview.len() + data.sections.len();
     html! {
-        @let parts = data.overview.len() + data.sections.len();
         @if parts + usize::from(data.ledger.is_some()) > 1 {
-            nav aria-label="Contents" {
-                ul {
+            nav class="contents" aria-labelledby="contents" {
+                h2 id="contents" { "Contents" }
+                ol {
                     (links(&data.overview, 0))
                     @if data.ledger.is_some() { li { a href="#claims" { "Claims" } } }
                     (links(&data.sections, data.overview.len()))
@@ -81,13 +85,30 @@ fn contents(data: &ReportData) -> Markup {
     }
 }
 
-/// Links to sections, of which `before` others come first.
+/// Links to sections, of which `before` others come first, and to the figures of each that has
+/// several.
 fn links(sections: &[Section], before: usize) -> Markup {
     html! {
-        @for (i, section) in sections.iter().enumerate() {
-            li { a href={ "#section-" (before + i + 1) } { (section.title) } }
+        @for (section, i) in sections.iter().zip(before..) {
+            li {
+                a href={ "#section-" (i + 1) } { (section.title) }
+                @let pictures = section.figures.iter().enumerate();
+                @let pictures = pictures.filter(|(_, f)| !matches!(f.chart, Chart::Claims(_)));
+                @if pictures.clone().count() > 1 {
+                    ul {
+                        @for (n, figure) in pictures {
+                            li { a href={ "#" (anchor(i, n)) } { (figure.caption) } }
+                        }
+                    }
+                }
+            }
         }
     }
+}
+
+/// Id of a figure by its section and its number there.
+fn anchor(section: usize, figure: usize) -> String {
+    format!("figure-{}-{}", section + 1, figure + 1)
 }
 
 /// Text in which words between backticks are code.
@@ -114,62 +135,170 @@ fn draw_section(index: usize, section: &Section) -> Markup {
         section id={ "section-" (index + 1) } {
             h2 { (section.title) }
             @if !section.text.is_empty() { p { (prose(&section.text)) } }
-            @for figure in &section.figures { (draw_figure(figure)) }
+            @for (n, figure) in section.figures.iter().enumerate() {
+                (draw_figure(&anchor(index, n), figure))
+            }
         }
     }
 }
 
-fn draw_figure(figure: &Figure) -> Markup {
-    let (picture, tables) = match &figure.chart {
-        Chart::Bars(bars) => (svg::bars::draw(bars), vec![tables::of_bars(bars)]),
-        Chart::Stack(stack) => (svg::stack::draw(stack), vec![tables::of_stack(stack)]),
-        Chart::Cdf(cdf) => (svg::cdf::draw(cdf), vec![tables::of_cdf(cdf)]),
-        Chart::Timeline(line) => (svg::timeline::draw(line), vec![tables::of_timeline(line)]),
-        Chart::Panels(panels) => (svg::panels::draw(panels), tables::of_panels(panels)),
-        Chart::Sequence(seq) => (svg::sequence::draw(seq), vec![tables::of_sequence(seq)]),
-        Chart::Table(table) => return captioned("", &figure.caption, &draw_table(table)),
-        Chart::Claims(entries) => {
-            return captioned("claims", &figure.caption, &ledger::table(entries));
+fn draw_figure(id: &str, figure: &Figure) -> Markup {
+    let (class, tables) = match &figure.chart {
+        Chart::Table(table) => {
+            let table = html! { details { summary { "Table" } (draw_table(table)) } };
+            return captioned(id, "", figure, &table);
         }
+        Chart::Claims(entries) => {
+            return captioned(id, "claims", figure, &ledger::table(entries));
+        }
+        chart => ("", tables::of(chart)),
     };
+    let marked = matches!(&figure.chart, Chart::Bars(bars) if bars.groups.iter().any(is_marked));
     let content = html! {
-        div class="scroll" { (picture) }
-        // Open, so that the figures are on paper too.
-        details open { summary { "Figures" } @for table in &tables { (draw_table(table)) } }
+        // One of the two is shown, as wide as the screen is.
+        @for width in [svg::WIDE, svg::NARROW] {
+            @if let Some(picture) = svg::draw(&figure.chart, width) { (picture) }
+        }
+        @if marked {
+            p class="marks" {
+                span class="better" { "+" } " better and " span class="worse" { "−" }
+                " worse than the first, beyond the 95 % interval"
+            }
+        }
+        details { summary { "Figures" } @for table in &tables { (draw_table(table)) } }
     };
-    captioned("", &figure.caption, &content)
+    captioned(id, class, figure, &content)
 }
 
-fn captioned(class: &str, caption: &str, content: &Markup) -> Markup {
+fn is_marked(group: &BarGroup) -> bool {
+    group.marks.iter().any(Option::is_some)
+}
+
+fn captioned(id: &str, class: &str, figure: &Figure, content: &Markup) -> Markup {
     let class = (!class.is_empty()).then_some(class);
+    let finding = finding::finding(&figure.chart);
     html! {
-        figure class=[class] {
-            figcaption { (caption) }
+        figure id=(id) class=[class] {
+            figcaption {
+                (figure.caption)
+                // The picture's own label says it to those who do not see the page.
+                @if !finding.is_empty() { small aria-hidden="true" { (finding) } }
+            }
             (content)
         }
     }
 }
 
+/// Most columns of figures side by side: more fit neither on paper nor on a usual screen.
+const COLUMNS_MAX: usize = 8;
+
+/// The table; in several parts, each with the first column, where it has many columns.
 fn draw_table(table: &DataTable) -> Markup {
+    let count = table.head.len().saturating_sub(1);
+    let parts = count.div_ceil(COLUMNS_MAX).max(1);
+    let each = count.div_ceil(parts);
+    html! {
+        @for part in 0..parts {
+            @let columns = 1 + part * each..(1 + (part + 1) * each).min(1 + count);
+            (draw_columns(table, columns))
+        }
+    }
+}
+
+fn draw_columns(table: &DataTable, columns: Range<usize>) -> Markup {
+    let head = |column: usize| table.head.get(column).map_or("", String::as_str);
+    let cells = |row: &'_ [String]| -> Vec<(usize, String)> {
+        let others = columns
+            .clone()
+            .map(|c| (c, row.get(c).cloned().unwrap_or_default()));
+        let first = row.first().cloned().unwrap_or_default();
+        [(0, first)].into_iter().chain(others).collect()
+    };
     let class = |column: usize| (column > 0).then_some("figure");
+    let label = |column: usize| (column > 0).then_some(head(column));
     html! {
         div class="scroll" {
             table {
                 thead { tr {
-                    @for (i, head) in table.head.iter().enumerate() {
-                        th scope="col" class=[class(i)] { (head) }
+                    th scope="col" { (head(0)) }
+                    @for column in columns.clone() {
+                        th scope="col" class="figure" { (head(column)) }
                     }
                 } }
                 tbody {
                     @for row in &table.rows {
                         tr {
-                            @for (i, cell) in row.iter().enumerate() {
-                                td class=[class(i)] { (cell) }
+                            @for (column, cell) in cells(row) {
+                                td class=[class(column)] data-label=[label(column)] {
+                                    (marked_cell(&cell))
+                                }
                             }
                         }
                     }
                 }
             }
         }
+    }
+}
+
+/// A cell whose mark has its colour.
+fn marked_cell(cell: &str) -> Markup {
+    let end = |better| figure::mark(Some(better));
+    html! {
+        @if let Some(text) = cell.strip_suffix(end(true)) {
+            (text) span class="better" { (end(true)) }
+        } @else if let Some(text) = cell.strip_suffix(end(false)) {
+            (text) span class="worse" { (end(false)) }
+        } @else {
+            (cell)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn wide_tables_are_drawn_in_parts() {
+        let head: Vec<String> = (0..20).map(|i| format!("h{i}")).collect();
+        let table = DataTable {
+            rows: vec![(0..20).map(|i| format!("c{i}")).collect()],
+            head,
+        };
+        let html = draw_table(&table).into_string();
+        assert_eq!(html.matches("<table>").count(), 3);
+        assert_eq!(html.matches(">h0<").count(), 3, "each names its rows");
+        for i in 1..20 {
+            assert_eq!(html.matches(&format!(">h{i}<")).count(), 1);
+            let cell = format!("data-label=\"h{i}\">c{i}<");
+            assert_eq!(html.matches(&cell).count(), 1, "{html}");
+        }
+        assert!(
+            draw_table(&DataTable::default())
+                .into_string()
+                .contains("<table>")
+        );
+    }
+
+    #[test]
+    fn rules_for_paper_come_last() {
+        let paper = STYLE.rfind("@media print").expect("rules for paper");
+        for rule in [".filter {", ".contents ol {", "figure {", "@media screen"] {
+            let other = STYLE.find(rule).expect(rule);
+            assert!(other < paper, "{rule} would take precedence on paper");
+        }
+        assert_eq!(STYLE.matches("@media print").count(), 1);
+        assert!(
+            STYLE[paper..].contains("details-content"),
+            "what is closed is on paper"
+        );
+    }
+
+    #[test]
+    fn marks_stand_out() {
+        let html = marked_cell("5.0 ± 0.3 −").into_string();
+        assert_eq!(html, "5.0 ± 0.3<span class=\"worse\"> −</span>");
+        assert_eq!(marked_cell("-3").into_string(), "-3");
     }
 }

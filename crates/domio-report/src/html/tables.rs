@@ -1,9 +1,27 @@
 //! The figures beneath each chart.
 
-use crate::data::{Bars, Cdf, DataTable, Panel, PanelCell, Panels, Sequence, Stack, Timeline};
+use crate::data::{
+    BarGroup, Bars, Cdf, Chart, DataTable, Lines, Panel, PanelCell, Panels, Sequence, Stack,
+    Timeline,
+};
 use crate::figure;
 use domio_core::Runstate;
 use domio_lab::{Estimate, stats};
+
+/// The tables beneath `chart`.
+pub fn of(chart: &Chart) -> Vec<DataTable> {
+    match chart {
+        Chart::Bars(bars) => vec![of_bars(bars)],
+        Chart::Stack(stack) => vec![of_stack(stack)],
+        Chart::Cdf(cdf) => vec![of_cdf(cdf)],
+        Chart::Timeline(timeline) => vec![of_timeline(timeline)],
+        Chart::Panels(panels) => of_panels(panels),
+        Chart::Sequence(sequence) => vec![of_sequence(sequence)],
+        Chart::Lines(lines) => vec![of_lines(lines)],
+        Chart::Table(table) => vec![table.clone()],
+        Chart::Claims(_) => Vec::new(),
+    }
+}
 
 /// Groups by series, with intervals. The longer of the two goes down the page.
 pub fn of_bars(bars: &Bars) -> DataTable {
@@ -15,23 +33,46 @@ pub fn of_bars(bars: &Bars) -> DataTable {
         .iter()
         .map(|s| figure::heading(s, &bars.value.unit));
     let rows = bars.groups.iter().map(|group| {
-        let cells = group.bars.iter().map(cell);
-        [group.name.clone()].into_iter().chain(cells).collect()
+        let cells = (0..group.bars.len()).map(|i| marked(group, i));
+        let printed = (!bars.published.is_empty()).then(|| printed(bars, group));
+        [group.name.clone()]
+            .into_iter()
+            .chain(cells)
+            .chain(printed)
+            .collect()
     });
+    let last = (!bars.published.is_empty()).then(|| "printed in the paper".to_owned());
     DataTable {
-        head: [String::new()].into_iter().chain(heads).collect(),
+        head: [String::new()]
+            .into_iter()
+            .chain(heads)
+            .chain(last)
+            .collect(),
         rows: rows.collect(),
     }
+}
+
+/// A bar's figure, with its mark.
+fn marked(group: &BarGroup, series: usize) -> String {
+    let bar = group.bars.get(series).map_or(String::new(), cell);
+    bar + figure::mark(group.mark(series))
+}
+
+/// What a paper prints of a group.
+fn printed(bars: &Bars, group: &BarGroup) -> String {
+    let here = bars.published.iter();
+    let here = here.filter(|p| p.at.is_empty() || p.at.contains(&group.name));
+    here.map(|p| p.text.as_str()).collect::<Vec<_>>().join(" ")
 }
 
 fn series_by_groups(bars: &Bars) -> DataTable {
     let groups = bars.groups.iter();
     let heads = groups.map(|g| figure::heading(&g.name, &bars.value.unit));
     let rows = bars.series.iter().enumerate().map(|(i, name)| {
-        let cells = bars
-            .groups
-            .iter()
-            .map(|g| g.bars.get(i).map_or(String::new(), cell));
+        let cells = bars.groups.iter().map(|g| match i < g.bars.len() {
+            true => marked(g, i),
+            false => String::new(),
+        });
         [name.clone()].into_iter().chain(cells).collect()
     });
     DataTable {
@@ -70,21 +111,26 @@ fn cell(bar: &Option<Estimate>) -> String {
     }
 }
 
-/// Quantiles of each curve.
+/// Quantiles of each curve. One with fewer observations beyond it than one is not told: it would
+/// be the largest again.
 pub fn of_cdf(cdf: &Cdf) -> DataTable {
     const QUANTILES: [(&str, f64); 6] = [
-        ("10 %", 0.1),
         ("50 %", 0.5),
         ("90 %", 0.9),
         ("99 %", 0.99),
         ("99.9 %", 0.999),
+        ("99.99 %", 0.9999),
         ("largest", 1.0),
     ];
     let heads = QUANTILES.map(|(name, _)| figure::heading(name, &cdf.value.unit));
     let rows = cdf.series.iter().map(|series| {
-        let cells = QUANTILES.map(|(_, q)| match series.quantile(q) {
-            Some(value) => figure::number(value),
-            None => "none".to_owned(),
+        let cells = QUANTILES.map(|(_, q)| {
+            let beyond = series.count as f64 * (1.0 - q);
+            match series.quantile(q) {
+                Some(_) if q < 1.0 && beyond < 1.0 - 1e-9 => "too few".to_owned(),
+                Some(value) => figure::number(value),
+                None => "none".to_owned(),
+            }
         });
         [series.name.clone(), series.count.to_string()]
             .into_iter()
@@ -95,6 +141,45 @@ pub fn of_cdf(cdf: &Cdf) -> DataTable {
     DataTable {
         head: first.into_iter().chain(heads).collect(),
         rows: rows.collect(),
+    }
+}
+
+/// A row a place, a column a line.
+pub fn of_lines(lines: &Lines) -> DataTable {
+    let mut places: Vec<f64> = lines
+        .lines
+        .iter()
+        .flat_map(|l| l.points.iter().map(|p| p.x))
+        .collect();
+    places.sort_by(f64::total_cmp);
+    places.dedup();
+    let unit = &lines.value.unit;
+    let printed = !lines.published.is_empty();
+    let row = |x: &f64| -> Vec<String> {
+        let at = |line: &crate::data::Line| {
+            let here = line.points.iter().find(|p| p.x == *x);
+            here.map_or(String::new(), |p| cell(&p.y))
+        };
+        let of_paper = || {
+            let here = lines.published.iter().filter(|(place, ..)| place == x);
+            here.map(|(.., text)| text.as_str())
+                .collect::<Vec<_>>()
+                .join(" ")
+        };
+        let cells = lines.lines.iter().map(at);
+        let last = printed.then(of_paper);
+        [figure::number(*x)]
+            .into_iter()
+            .chain(cells)
+            .chain(last)
+            .collect()
+    };
+    let heads = lines.lines.iter().map(|l| figure::heading(&l.name, unit));
+    let first = figure::heading(&lines.along.name, &lines.along.unit);
+    let last = printed.then(|| "printed in the paper".to_owned());
+    DataTable {
+        head: [first].into_iter().chain(heads).chain(last).collect(),
+        rows: places.iter().map(row).collect(),
     }
 }
 
@@ -201,7 +286,7 @@ pub fn of_timeline(timeline: &Timeline) -> DataTable {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::{Quantity, StackBar};
+    use crate::data::{CdfSeries, Line, Point, Printed, Quantity, StackBar};
 
     #[test]
     fn the_longer_side_of_a_stack_goes_down() {
@@ -223,5 +308,59 @@ mod tests {
         let table = of_stack(&stack);
         assert_eq!(table.head, ["[%]", "ring", "work"]);
         assert_eq!(table.rows, [["web", "70", "30"], ["db", "1", ""]]);
+    }
+
+    #[test]
+    fn quantiles_need_observations() {
+        let values: Vec<f64> = (0..1_000).map(f64::from).collect();
+        let cdf = Cdf {
+            value: Quantity::new("wait", "us"),
+            series: vec![CdfSeries::of("web", &values)],
+        };
+        let row = &of_cdf(&cdf).rows[0];
+        assert_eq!(
+            row[1..],
+            ["1000", "500", "900", "990", "999", "too few", "999"]
+        );
+    }
+
+    #[test]
+    fn bars_have_their_marks_and_what_is_printed() {
+        let bars = Bars {
+            series: vec!["credit".into(), "sedf".into()],
+            groups: vec![BarGroup {
+                name: "web".into(),
+                bars: vec![Estimate::of(&[1.0]), Estimate::of(&[2.0])],
+                marks: vec![None, Some(true)],
+            }],
+            published: vec![Printed {
+                at: Vec::new(),
+                value: 3.0,
+                text: "3".into(),
+            }],
+            ..Bars::default()
+        };
+        assert_eq!(of_bars(&bars).rows, [["web", "1", "2 +", "3"]]);
+    }
+
+    #[test]
+    fn lines_are_columns() {
+        let line = |name: &str, xs: &[f64]| Line {
+            name: name.into(),
+            points: xs
+                .iter()
+                .map(|x| Point {
+                    x: *x,
+                    y: Estimate::of(&[x * 2.0]),
+                })
+                .collect(),
+        };
+        let lines = Lines {
+            lines: vec![line("a", &[1.0, 2.0]), line("b", &[2.0])],
+            published: vec![(2.0, 5.0, "5 s".into())],
+            ..Lines::default()
+        };
+        let rows = of_lines(&lines).rows;
+        assert_eq!(rows, [["1", "2", "", ""], ["2", "4", "4", "5 s"]]);
     }
 }

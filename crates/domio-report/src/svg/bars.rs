@@ -1,11 +1,14 @@
 //! Grouped bars with confidence intervals, lying down: names and values are never clipped.
+//!
+//! Where values span decades the axis is logarithmic. A bar has to begin at zero, which such an
+//! axis does not have, so that dots take the place of bars.
 
 use crate::data::{BarGroup, Bars};
 use crate::figure;
-use crate::svg::scale::Scale;
+use crate::svg::scale::{Scale, Tick, spans_decades};
 use crate::svg::shape::{self, Area};
 use crate::svg::{
-    SMALL, Swatch, WIDTH, at, colour, fit, hatch, legend, legend_height, picture, text_width,
+    Drawn, SMALL, Swatch, at, colour, fit, hatch, legend, legend_height, text_width, title_below,
 };
 use domio_lab::Estimate;
 use maud::{Markup, html};
@@ -13,51 +16,71 @@ use maud::{Markup, html};
 const BAR: f64 = 16.0;
 const GAP: f64 = 12.0;
 const NAME_SIZE: f64 = 13.0;
-const NAME_MAX: f64 = 220.0;
+/// Height of a name above its bars.
+const NAME_LINE: f64 = 17.0;
+/// Part of the width that names may take beside their bars.
+const NAME_PART: f64 = 0.28;
 
 /// The picture.
-pub fn draw(bars: &Bars) -> Markup {
+pub fn draw(bars: &Bars, width: f64) -> Drawn {
     let names = bars.groups.iter().map(|g| text_width(&g.name, NAME_SIZE));
-    let left = names.fold(40.0, f64::max).min(NAME_MAX) + 14.0;
-    let reference_room = if bars.reference.is_some() { 18.0 } else { 0.0 };
-    let top = legend_height(&bars.series, left) + 6.0 + reference_room;
-    let group_height = bars.series.len().max(1) as f64 * BAR + GAP;
+    let widest = names.fold(30.0, f64::max);
+    let beside = widest <= width * NAME_PART;
+    let left = if beside { widest + 14.0 } else { 6.0 };
+    let name_room = if beside { 0.0 } else { NAME_LINE };
+    let head = legend_height(&bars.series, 0.0, width) + 6.0;
+    let printed = bars.published.iter().any(|p| p.value.is_finite());
+    let top =
+        head + if bars.reference.is_some() { 18.0 } else { 0.0 } + if printed { 20.0 } else { 0.0 };
+    let group_height = name_room + bars.series.len().max(1) as f64 * BAR + GAP;
     let bottom = top + group_height * bars.groups.len() as f64;
     // Room for the value that is written after the longest bar.
-    let values = estimates(bars).map(|e| text_width(&figure::estimate(e), SMALL));
-    let right = WIDTH - values.fold(20.0, f64::max) - 14.0;
+    let values = bars
+        .groups
+        .iter()
+        .flat_map(|g| (0..g.bars.len()).map(|i| text_of(g, i)));
+    let room = values.map(|v| text_width(&v, SMALL)).fold(20.0, f64::max);
+    let log = is_log(bars);
+    let (first, last) = (left, width - room - 12.0);
     let frame = Frame {
-        scale: scale(bars, left, right),
+        scale: scale(bars, log, first, last),
+        log,
         left,
-        right,
+        right: last,
         top,
         bottom,
+        name_room,
+        width,
     };
     let groups = || {
         let tops = (0..).map(|i| top + group_height * f64::from(i));
         bars.groups.iter().zip(tops)
     };
     let content = html! {
-        (legend(&bars.series, left, Swatch::Box))
+        (legend(&bars.series, 0.0, width, Swatch::Box))
+        @if printed { (printed_legend(head + 4.0)) }
         (axis(bars, frame))
         @for (group, y) in groups() { (draw_group(group, bars, frame, y)) }
-        (frame.down("base", frame.scale.place(0.0)))
+        @if !log { (frame.down("base", frame.scale.place(0.0))) }
         (reference(bars, frame))
         // Last, so that nothing is drawn through a figure.
-        @for (group, y) in groups() { (values_of_group(group, frame.scale, y)) }
+        @for (group, y) in groups() { (values_of_group(group, frame, y)) }
     };
-    let label = format!("Bar chart of {}", bars.value.name);
-    picture(bottom + 46.0, &label, &content)
+    (bottom + 46.0, content)
 }
 
 /// Where the bars are.
 #[derive(Clone, Copy)]
 struct Frame {
     scale: Scale,
+    log: bool,
     left: f64,
     right: f64,
     top: f64,
     bottom: f64,
+    /// Height of the name above the bars of a group; zero where it stands beside them.
+    name_room: f64,
+    width: f64,
 }
 
 impl Frame {
@@ -65,18 +88,43 @@ impl Frame {
     fn down(self, class: &str, x: f64) -> Markup {
         shape::line(class, (x, self.top), (x, self.bottom))
     }
+
+    /// The upper end of bar `series` of the group at `top`.
+    fn bar_top(self, top: f64, series: usize) -> f64 {
+        top + self.name_room + GAP / 2.0 + BAR * series as f64
+    }
+}
+
+/// Whether the axis is logarithmic.
+pub fn is_log(bars: &Bars) -> bool {
+    let means = || estimates(bars).map(|e| e.mean);
+    let shown = || means().chain(bars.published.iter().map(|p| p.value));
+    bars.log
+        .unwrap_or_else(|| means().all(|m| m >= 0.0) && spans_decades(shown()))
 }
 
 fn axis(bars: &Bars, frame: Frame) -> Markup {
-    let title = figure::heading(&bars.value.name, &bars.value.unit);
+    let mut title = figure::heading(&bars.value.name, &bars.value.unit);
+    if frame.log {
+        title += ", logarithmic";
+    }
     let middle = (frame.left + frame.right) / 2.0;
+    let mut ticks: Vec<Tick> = frame.scale.ticks_across();
+    // Zero is infinitely far to the left of a logarithmic axis.
+    let has_zero = frame.log && estimates(bars).any(|e| e.mean <= 0.0);
+    if let Some(first) = ticks.first_mut().filter(|_| has_zero) {
+        first.label = format!("0, {}", first.label);
+    }
     html! {
         g class="axis" {
-            @for tick in frame.scale.ticks() {
-                (frame.down("grid", tick.place))
-                (shape::text("middle", (tick.place, frame.bottom + 16.0), &tick.label))
+            @for tick in ticks {
+                @let class = if tick.label.is_empty() { "grid minor" } else { "grid" };
+                (frame.down(class, tick.place))
+                @let half = text_width(&tick.label, SMALL) / 2.0;
+                @let x = tick.place.clamp(half, (frame.width - half).max(half));
+                (shape::text("middle", (x, frame.bottom + 16.0), &tick.label))
             }
-            (shape::text("middle title", (middle, frame.bottom + 36.0), &title))
+            (title_below(&title, (middle, frame.bottom + 36.0), frame.width))
         }
     }
 }
@@ -87,15 +135,26 @@ fn reference(bars: &Bars, frame: Frame) -> Markup {
         return html! {};
     };
     let x = frame.scale.place(*value);
-    let (class, beside) = match x > (frame.left + frame.right) / 2.0 {
-        true => ("end", x - 6.0),
+    let label = format!("{name}: {}", figure::number(*value));
+    let label = fit(&label, SMALL, frame.width);
+    let wide = text_width(&label, SMALL);
+    let (class, beside) = match x + 6.0 + wide > frame.width {
+        true => ("end", (x - 6.0).max(wide)),
         false => ("start", x + 6.0),
     };
-    let label = format!("{name}: {}", figure::number(*value));
     html! {
         g class="reference" {
             (shape::line("here", (x, frame.top - 16.0), (x, frame.bottom)))
-            (shape::text(class, (beside, frame.top - 6.0), &fit(&label, SMALL, WIDTH / 2.0)))
+            (shape::text(class, (beside, frame.top - 6.0), &label))
+        }
+    }
+}
+
+fn printed_legend(y: f64) -> Markup {
+    html! {
+        g class="legend" {
+            (shape::diamond((9.0, y), "a diamond"))
+            (shape::text("start", (26.0, y + 4.0), "printed in the paper"))
         }
     }
 }
@@ -104,15 +163,20 @@ fn estimates(bars: &Bars) -> impl Iterator<Item = &Estimate> {
     bars.groups.iter().flat_map(|g| g.bars.iter().flatten())
 }
 
-fn scale(bars: &Bars, left: f64, right: f64) -> Scale {
+fn scale(bars: &Bars, log: bool, first: f64, last: f64) -> Scale {
+    let others = bars.reference.iter().map(|(_, value)| *value);
+    let others = others.chain(bars.published.iter().map(|p| p.value));
+    if log {
+        // The lower end of an interval may be next to zero.
+        let ends = estimates(bars).flat_map(|e| [e.mean, e.ci95.map_or(e.mean, |[_, h]| h)]);
+        return Scale::log_of(ends.chain(others), first, last);
+    }
     let ends = estimates(bars).flat_map(|e| drawn(e).unwrap_or([e.mean, e.mean]));
-    let all = ends.chain(bars.reference.iter().map(|(_, value)| *value));
-    let (low, high) = all
-        .filter(|v| v.is_finite())
-        .fold((0.0_f64, 0.0_f64), |(low, high), v| {
-            (low.min(v), high.max(v))
-        });
-    Scale::linear(low, high, left, right)
+    let finite = ends.chain(others).filter(|v| v.is_finite());
+    let (low, high) = finite.fold((0.0_f64, 0.0_f64), |(low, high), v| {
+        (low.min(v), high.max(v))
+    });
+    Scale::linear(low, high, first, last)
 }
 
 /// The interval as far as it is on the mean's side of zero: a time or a share cannot be negative,
@@ -126,20 +190,42 @@ fn drawn(estimate: &Estimate) -> Option<[f64; 2]> {
 }
 
 fn draw_group(group: &BarGroup, bars: &Bars, frame: Frame, top: f64) -> Markup {
-    let middle = top + (bars.series.len().max(1) as f64 * BAR + GAP) / 2.0;
-    let name = fit(&group.name, NAME_SIZE, NAME_MAX);
+    let height = bars.series.len().max(1) as f64 * BAR;
+    let first = frame.bar_top(top, 0);
+    let (class, place) = match frame.name_room {
+        0.0 => ("name end", (frame.left - 10.0, first + height / 2.0 + 4.0)),
+        _ => ("name", (0.0, first - 5.0)),
+    };
+    let name = fit(&group.name, NAME_SIZE, frame.width);
     let measured = group.bars.iter().enumerate();
+    let middle = first + height / 2.0;
+    let here = |at: &[String]| at.is_empty() || at.contains(&group.name);
     html! {
-        (shape::short_text("name end", (frame.left - 10.0, middle + 4.0), &name, &group.name))
+        (shape::short_text(class, place, &name, &group.name))
         @for (i, estimate) in measured.filter_map(|(i, bar)| Some((i, bar.as_ref()?))) {
             @let tip = describe(group, bars, i, estimate);
-            (draw_bar(i, estimate, frame.scale, bar_top(top, i), &tip))
+            (draw_bar(i, estimate, frame, frame.bar_top(top, i), &tip))
+        }
+        @for printed in bars.published.iter().filter(|p| here(&p.at)) {
+            (shape::diamond((frame.scale.place(printed.value), middle), &printed.text))
         }
     }
 }
 
-fn draw_bar(series: usize, estimate: &Estimate, scale: Scale, top: f64, tip: &str) -> Markup {
-    let (zero, end) = (scale.place(0.0), scale.place(estimate.mean));
+fn draw_bar(series: usize, estimate: &Estimate, frame: Frame, top: f64, tip: &str) -> Markup {
+    let scale = frame.scale;
+    let end = scale.place(estimate.mean);
+    let middle = top + BAR / 2.0;
+    let whisker =
+        drawn(estimate).map(|[low, high]| whisker(scale.place(low), scale.place(high), middle));
+    if frame.log {
+        return html! {
+            (shape::line("guide", (frame.left, middle), (end, middle)))
+            @if let Some(whisker) = whisker { (whisker) }
+            (dot(series, (end, middle), tip))
+        };
+    }
+    let zero = scale.place(0.0);
     let bar = Area {
         x: zero.min(end),
         y: top + 1.0,
@@ -149,28 +235,46 @@ fn draw_bar(series: usize, estimate: &Estimate, scale: Scale, top: f64, tip: &st
     html! {
         (bar.filled(&format!("fill {}", colour(series)), tip))
         (bar.hatched(&hatch(series)))
-        @if let Some([low, high]) = drawn(estimate) {
-            (whisker(scale.place(low), scale.place(high), top + BAR / 2.0))
-        }
+        @if let Some(whisker) = whisker { (whisker) }
     }
 }
 
-fn values_of_group(group: &BarGroup, scale: Scale, top: f64) -> Markup {
+/// A dot, hatched as its series is.
+fn dot(series: usize, (x, y): shape::Place, tip: &str) -> Markup {
+    let fill = format!("fill {}", colour(series));
+    html! {
+        circle class=(fill) cx=(at(x)) cy=(at(y)) r="6" { title { (tip) } }
+        circle class="hatch" fill=(hatch(series)) cx=(at(x)) cy=(at(y)) r="6" {}
+    }
+}
+
+/// What is written beside a bar.
+fn text_of(group: &BarGroup, series: usize) -> String {
+    let Some(estimate) = group.bars.get(series).and_then(Option::as_ref) else {
+        return String::new();
+    };
+    figure::estimate(estimate) + figure::mark(group.mark(series))
+}
+
+fn values_of_group(group: &BarGroup, frame: Frame, top: f64) -> Markup {
     let place = |series: usize, e: &Estimate| {
         let ends = [e.mean, 0.0, e.ci95.unwrap_or_default()[1]];
-        let x = ends.map(|v| scale.place(v)).into_iter().fold(0.0, f64::max);
-        (x + 6.0, bar_top(top, series) + BAR / 2.0 + 4.0)
+        let ends = ends.map(|v| frame.scale.place(v));
+        let x = ends.into_iter().fold(frame.left, f64::max);
+        let room = if frame.log { 10.0 } else { 6.0 };
+        (x + room, frame.bar_top(top, series) + BAR / 2.0 + 4.0)
+    };
+    let class = |series| match group.mark(series) {
+        Some(true) => "value better",
+        Some(false) => "value worse",
+        None => "value",
     };
     let measured = group.bars.iter().enumerate();
     html! {
         @for (i, estimate) in measured.filter_map(|(i, bar)| Some((i, bar.as_ref()?))) {
-            (shape::text("value", place(i, estimate), &figure::estimate(estimate)))
+            (shape::text(class(i), place(i, estimate), &text_of(group, i)))
         }
     }
-}
-
-fn bar_top(group_top: f64, series: usize) -> f64 {
-    group_top + GAP / 2.0 + BAR * series as f64
 }
 
 fn whisker(low: f64, high: f64, y: f64) -> Markup {
@@ -187,15 +291,22 @@ fn whisker(low: f64, high: f64, y: f64) -> Markup {
 }
 
 fn describe(group: &BarGroup, bars: &Bars, series: usize, estimate: &Estimate) -> String {
-    let series = bars.series.get(series).map_or("", String::as_str);
+    let name = bars.series.get(series).map_or("", String::as_str);
     let value = figure::with_unit(&figure::estimate(estimate), &bars.value.unit);
-    format!("{}, {series}: {value}, n = {}", group.name, estimate.n)
+    let mark = match group.mark(series) {
+        Some(true) => ", better than the first",
+        Some(false) => ", worse than the first",
+        None => "",
+    };
+    format!("{}, {name}: {value}, n = {}{mark}", group.name, estimate.n)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::Quantity;
+    use crate::data::{Printed, Quantity};
+    use crate::svg::inspect::faults;
+    use crate::svg::{NARROW, WIDE};
 
     fn bars() -> Bars {
         let estimate = |v: &[f64]| Estimate::of(v);
@@ -206,24 +317,36 @@ mod tests {
                 BarGroup {
                     name: "d1".into(),
                     bars: vec![estimate(&[14.0, 14.4]), estimate(&[12.0, 13.0])],
+                    marks: vec![None, Some(false)],
                 },
                 BarGroup {
                     name: "a & b".into(),
                     bars: vec![None, estimate(&[-3.0])],
+                    marks: Vec::new(),
                 },
             ],
             reference: Some(("1/7".into(), 14.29)),
+            published: vec![Printed {
+                at: vec!["d1".into()],
+                value: 30.0,
+                text: "30 <in print>".into(),
+            }],
+            ..Bars::default()
         }
     }
 
     #[test]
     fn every_bar_has_its_value_and_names_are_escaped() {
-        let svg = draw(&bars()).into_string();
-        assert_eq!(svg.matches("class=\"value\"").count(), 3);
+        let svg = draw(&bars(), WIDE).1.into_string();
+        assert_eq!(svg.matches("class=\"value").count(), 3);
         assert_eq!(svg.matches("class=\"whisker\"").count(), 2);
         assert!(svg.contains("a &amp; b") && svg.contains("credit &lt;1&gt;"));
         assert!(!svg.contains("NaN"));
-        assert!(svg.contains("1/7: 14.29"));
+        assert!(svg.contains("1/7: 14.29") && svg.contains("30 &lt;in print&gt;"));
+        assert!(
+            svg.contains(" −<") && svg.contains("worse than the first"),
+            "{svg}"
+        );
     }
 
     #[test]
@@ -234,12 +357,53 @@ mod tests {
         let mut bars = bars();
         bars.groups.truncate(1);
         bars.groups[0].bars = vec![Some(wide); bars.series.len()];
-        assert_eq!(scale(&bars, 100.0, 500.0).place(0.0), 100.0);
+        assert_eq!(scale(&bars, false, 100.0, 500.0).place(0.0), 100.0);
+    }
+
+    #[test]
+    fn values_that_span_decades_are_dots() {
+        let mut bars = bars();
+        bars.published.clear();
+        assert!(!is_log(&bars), "one is negative");
+        bars.groups[1].bars[1] = Estimate::of(&[59_681.0, 60_000.0]);
+        assert!(is_log(&bars));
+        let svg = draw(&bars, WIDE).1.into_string();
+        assert!(
+            svg.contains("<circle") && svg.contains("logarithmic"),
+            "{svg}"
+        );
+        assert!(!svg.contains("<rect class=\"fill c0\" x=\"50"), "no bar");
+        bars.log = Some(false);
+        assert!(!draw(&bars, WIDE).1.into_string().contains("<circle"));
+        bars.log = None;
+        bars.groups[0].bars[0] = Estimate::of(&[0.0]);
+        assert!(draw(&bars, WIDE).1.into_string().contains(">0, "));
+    }
+
+    #[test]
+    fn nothing_is_cut_off() {
+        let mut bars = bars();
+        for value in [3.0, 123_456.789] {
+            for name in [
+                "web",
+                "a guest whose name is a good deal longer than most names",
+            ] {
+                bars.groups[0].name = name.into();
+                bars.groups[1].bars[1] = Estimate::of(&[value, value * 1.5]);
+                for width in [WIDE, NARROW] {
+                    let (height, content) = draw(&bars, width);
+                    let faults = faults(&content.into_string(), width, height);
+                    assert!(faults.is_empty(), "{width}, {name}: {faults:?}");
+                }
+            }
+        }
     }
 
     #[test]
     fn nothing_to_draw_is_drawn() {
-        let svg = draw(&Bars::default()).into_string();
-        assert!(svg.starts_with("<svg") && !svg.contains("NaN"));
+        for width in [WIDE, NARROW] {
+            let svg = draw(&Bars::default(), width).1.into_string();
+            assert!(!svg.contains("NaN"));
+        }
     }
 }

@@ -1,11 +1,18 @@
-//! Pictures as SVG, coloured by the style sheet of the page.
+//! Pictures as SVG, coloured by a style sheet.
 //!
 //! Nothing here names a colour: shapes carry classes (`c0` to `c7` for the series), so that one
 //! picture serves light, dark and printed pages. Series differ by hatching or dashes as well, for
 //! readers and printers without colour.
+//!
+//! A picture is drawn for a width: a page has each one twice, for wide and for narrow screens, and
+//! the letters have the same size in both.
 
 pub mod bars;
 pub mod cdf;
+pub mod document;
+#[cfg(test)]
+mod inspect;
+pub mod lines;
 pub mod panels;
 pub mod scale;
 pub mod sequence;
@@ -13,14 +20,37 @@ pub mod shape;
 pub mod stack;
 pub mod timeline;
 
+use crate::data::Chart;
+use crate::finding;
 use maud::{Markup, html};
 use shape::Area;
 
-/// Width of every picture in its own units, which are about a pixel each.
-pub const WIDTH: f64 = 760.0;
+/// Width of a picture for pages, paper and files, in its own units, which are about a pixel each.
+pub const WIDE: f64 = 760.0;
+
+/// Width of a picture for telephones.
+pub const NARROW: f64 = 360.0;
 
 /// Number of colours and patterns; series beyond it start again.
 pub const COLOURS: usize = 8;
+
+/// The picture of `chart` that is `width` wide; `None` for tables, which have none.
+pub fn draw(chart: &Chart, width: f64) -> Option<Markup> {
+    let (height, content) = match chart {
+        Chart::Bars(bars) => bars::draw(bars, width),
+        Chart::Stack(stack) => stack::draw(stack, width),
+        Chart::Cdf(cdf) => cdf::draw(cdf, width),
+        Chart::Timeline(timeline) => timeline::draw(timeline, width),
+        Chart::Panels(panels) => panels::draw(panels, width),
+        Chart::Sequence(sequence) => sequence::draw(sequence, width),
+        Chart::Lines(lines) => lines::draw(lines, width),
+        Chart::Table(_) | Chart::Claims(_) => return None,
+    };
+    Some(picture((width, height), &finding::alt(chart), &content))
+}
+
+/// Height of a picture, and what is in it.
+pub type Drawn = (f64, Markup);
 
 /// Class that gives a shape the colour of series `index`.
 pub fn colour(index: usize) -> String {
@@ -37,9 +67,9 @@ pub fn text_width(text: &str, size: f64) -> f64 {
     };
     let wide = |c: char| c.is_uppercase() || matches!(c, 'm' | 'w' | '%' | '±') || !c.is_ascii();
     let parts = text.chars().map(|c| match c {
-        c if narrow(c) => 0.34,
-        c if wide(c) => 0.78,
-        _ => 0.58,
+        c if narrow(c) => 0.36,
+        c if wide(c) => 0.86,
+        _ => 0.61,
     });
     size * parts.sum::<f64>()
 }
@@ -57,6 +87,22 @@ pub fn fit(text: &str, size: f64, width: f64) -> String {
         }
     }
     "…".to_owned()
+}
+
+/// `text` in lines that are not wider than `width` at `size`, broken between words where they can
+/// be.
+pub fn wrap(text: &str, size: f64, width: f64) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split(' ') {
+        match lines.last_mut() {
+            Some(line) if text_width(&format!("{line} {word}"), size) <= width => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines.iter().map(|line| fit(line, size, width)).collect()
 }
 
 /// A coordinate with one decimal: a tenth of a pixel is finer than any screen.
@@ -81,33 +127,39 @@ pub enum Swatch {
 /// Size of small text: ticks, legends, values.
 pub const SMALL: f64 = 12.0;
 
-/// Rows of a legend of `names` that starts at `left`, as (row, x) by name; and the number of rows.
-fn legend_places(names: &[String], left: f64) -> (Vec<(usize, f64)>, usize) {
-    let (mut row, mut x) = (0, left);
+/// Size of the titles of axes.
+pub const TITLE: f64 = 13.0;
+
+/// Room of the swatch before a name in a legend.
+const SWATCH: f64 = 26.0;
+
+/// Rows of a legend of `names` between two places, as (row, x) by name; and the number of rows.
+fn legend_places(names: &[String], from: f64, until: f64) -> (Vec<(usize, f64)>, usize) {
+    let (mut row, mut x) = (0, from);
     let mut places = Vec::new();
     for name in names {
-        let width = 26.0 + text_width(name, SMALL) + 18.0;
-        if x > left && x + width > WIDTH {
+        let width = SWATCH + text_width(name, SMALL);
+        if x > from && x + width > until {
             row += 1;
-            x = left;
+            x = from;
         }
         places.push((row, x));
-        x += width;
+        x += width + 18.0;
     }
     (places, if names.is_empty() { 0 } else { row + 1 })
 }
 
 /// Height of the legend of `names`; zero for fewer than two, which need none.
-pub fn legend_height(names: &[String], left: f64) -> f64 {
+pub fn legend_height(names: &[String], from: f64, until: f64) -> f64 {
     match names.len() {
         0 | 1 => 0.0,
-        _ => legend_places(names, left).1 as f64 * 20.0 + 8.0,
+        _ => legend_places(names, from, until).1 as f64 * 20.0 + 8.0,
     }
 }
 
-/// The legend of `names`, from the top left; nothing for fewer than two.
-pub fn legend(names: &[String], left: f64, swatch: Swatch) -> Markup {
-    let (places, _) = legend_places(names, left);
+/// The legend of `names`, between two places at the top; nothing for fewer than two.
+pub fn legend(names: &[String], from: f64, until: f64, swatch: Swatch) -> Markup {
+    let (places, _) = legend_places(names, from, until);
     let entry = |i: usize, name: &str, (row, x): (usize, f64)| {
         let y = row as f64 * 20.0 + 10.0;
         let swatch = match swatch {
@@ -126,8 +178,8 @@ pub fn legend(names: &[String], left: f64, swatch: Swatch) -> Markup {
                 shape::line(&curve, (x, y), (x + 20.0, y))
             }
         };
-        let shown = fit(name, SMALL, WIDTH - left - 40.0);
-        html! { (swatch) (shape::text("start", (x + 26.0, y + 4.0), &shown)) }
+        let shown = fit(name, SMALL, until - x - SWATCH);
+        html! { (swatch) (shape::text("start", (x + SWATCH, y + 4.0), &shown)) }
     };
     html! {
         @if names.len() > 1 {
@@ -140,6 +192,19 @@ pub fn legend(names: &[String], left: f64, swatch: Swatch) -> Markup {
     }
 }
 
+/// The title of a vertical axis, above its upper end: upright letters are read more easily.
+pub fn title_above(title: &str, y: f64, width: f64) -> Markup {
+    shape::text("title soft", (0.0, y), &fit(title, TITLE, width))
+}
+
+/// The title of a horizontal axis, below its middle, moved where it would leave the picture.
+pub fn title_below(title: &str, (middle, y): shape::Place, width: f64) -> Markup {
+    let shown = fit(title, TITLE, width);
+    let half = text_width(&shown, TITLE) / 2.0;
+    let middle = middle.clamp(half, (width - half).max(half));
+    shape::text("middle title soft", (middle, y), &shown)
+}
+
 /// The `fill` that hatches a shape of series `index`; the first series stays plain.
 pub fn hatch(index: usize) -> String {
     match index % COLOURS {
@@ -148,8 +213,8 @@ pub fn hatch(index: usize) -> String {
     }
 }
 
-/// Definitions of the hatching patterns, once a page.
-pub fn hatch_definitions() -> Markup {
+/// Definitions of the hatching patterns.
+pub fn hatches() -> Markup {
     // Strokes in a cell of 6 x 6, for series 1 to 7.
     const STROKES: [&str; COLOURS - 1] = [
         "M-1,1 l2,-2 M0,6 l6,-6 M5,7 l2,-2",
@@ -168,21 +233,33 @@ pub fn hatch_definitions() -> Markup {
         }
     };
     html! {
-        svg class="definitions" width="0" height="0" aria-hidden="true" focusable="false" {
-            defs {
-                @for (i, stroke) in STROKES.iter().enumerate() {
-                    (pattern(&format!("hatch{}", i + 1), "6", stroke))
-                }
-                (pattern("waits", "5", "M-1,1 l2,-2 M0,5 l5,-5 M4,6 l2,-2"))
+        defs {
+            @for (i, stroke) in STROKES.iter().enumerate() {
+                (pattern(&format!("hatch{}", i + 1), "6", stroke))
             }
+            (pattern("waits", "5", "M-1,1 l2,-2 M0,5 l5,-5 M4,6 l2,-2"))
+        }
+    }
+}
+
+/// Definitions of the hatching patterns for all pictures of a page.
+pub fn hatch_definitions() -> Markup {
+    html! {
+        svg class="definitions" width="0" height="0" aria-hidden="true" focusable="false" {
+            (hatches())
         }
     }
 }
 
 /// The frame of a picture: its size, and `label` for readers who do not see it.
-pub fn picture(height: f64, label: &str, content: &Markup) -> Markup {
-    let view = format!("0 0 {} {}", at(WIDTH), at(height));
-    html! { svg class="chart" viewBox=(view) role="img" aria-label=(label) { (content) } }
+fn picture((width, height): (f64, f64), label: &str, content: &Markup) -> Markup {
+    let view = format!("0 0 {} {}", at(width), at(height));
+    let class = if width < WIDE {
+        "chart narrow"
+    } else {
+        "chart wide"
+    };
+    html! { svg class=(class) viewBox=(view) role="img" aria-label=(label) { (content) } }
 }
 
 #[cfg(test)]
@@ -198,6 +275,14 @@ mod tests {
     }
 
     #[test]
+    fn text_is_broken_between_words() {
+        assert_eq!(wrap("credit", 12.0, 100.0), ["credit"]);
+        let lines = wrap("the average of the guests that burn", 12.0, 90.0);
+        assert!(lines.len() > 1 && lines.iter().all(|l| text_width(l, 12.0) <= 90.0));
+        assert_eq!(lines.join(" "), "the average of the guests that burn");
+    }
+
+    #[test]
     fn coordinates_are_short() {
         assert_eq!(at(3.0), "3");
         assert_eq!(at(-0.01), "0");
@@ -207,11 +292,13 @@ mod tests {
     #[test]
     fn a_legend_stays_inside_the_picture() {
         let names: Vec<String> = (0..30).map(|i| format!("policy number {i}")).collect();
-        let (places, rows) = legend_places(&names, 10.0);
-        assert!(rows > 3);
-        for (name, (row, x)) in names.iter().zip(places) {
-            assert!(row < rows && x + 26.0 + text_width(name, SMALL) <= WIDTH);
+        for width in [WIDE, NARROW] {
+            let (places, rows) = legend_places(&names, 10.0, width);
+            assert!(rows > 3);
+            for (name, (row, x)) in names.iter().zip(places) {
+                assert!(row < rows && x + SWATCH + text_width(name, SMALL) <= width);
+            }
         }
-        assert_eq!(legend_height(&names[..1], 0.0), 0.0);
+        assert_eq!(legend_height(&names[..1], 0.0, WIDE), 0.0);
     }
 }

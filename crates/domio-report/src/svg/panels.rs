@@ -6,15 +6,18 @@
 use crate::data::{MarkShape, Panel, PanelCell, Panels};
 use crate::figure;
 use crate::svg::scale::Scale;
-use crate::svg::shape::{self, Area, Place};
-use crate::svg::{SMALL, WIDTH, at, colour, fit, picture, text_width};
+use crate::svg::shape::{self, Area, Place, diamond};
+use crate::svg::{Drawn, SMALL, at, colour, fit, text_width, wrap};
 use maud::{Markup, html};
+use std::ops::Range;
 
 const LEFT: f64 = 58.0;
-const RIGHT: f64 = WIDTH - 6.0;
+const MARGIN: f64 = 6.0;
 /// Height of the plot of a linear and of a logarithmic panel.
 const LINEAR: f64 = 150.0;
 const LOGARITHMIC: f64 = 210.0;
+/// Least width of a column: "36.6 s" and "over 100" have to fit.
+const COLUMN_MIN: f64 = 56.0;
 /// Height of a line of legend.
 const LINE: f64 = 18.0;
 /// Room between two panels.
@@ -25,46 +28,73 @@ const HEADING: f64 = 18.0;
 const USED: f64 = 0.62;
 /// Distance of lines of text.
 const TEXT: f64 = 13.0;
+/// Distance of lines of names of columns.
+const NAME: f64 = 14.0;
 /// What is written about published values.
 const PUBLISHED: &str = "printed in the paper";
 
-/// The picture.
-pub fn draw(panels: &Panels) -> Markup {
-    let slot = (RIGHT - LEFT) / panels.columns.len().max(1) as f64;
+/// The picture. Where the columns do not fit side by side, they go on below, on the same scales.
+pub fn draw(panels: &Panels, width: f64) -> Drawn {
+    let count = panels.columns.len().max(1);
+    let fitting = ((width - LEFT - MARGIN) / COLUMN_MIN).floor().max(1.0) as usize;
+    let rows = count.div_ceil(fitting);
+    let a_row = count.div_ceil(rows);
+    let slot = (width - LEFT - MARGIN) / a_row as f64;
     let mut top = 4.0;
     let mut parts = Vec::new();
+    for row in 0..rows {
+        let shown = row * a_row..((row + 1) * a_row).min(panels.columns.len());
+        let (bottom, part) = block(panels, shown, slot, top, width, row == 0);
+        parts.push(part);
+        top = bottom + GAP;
+    }
+    let content = html! { @for part in &parts { (part) } };
+    (top - GAP + 4.0, content)
+}
+
+/// All panels of the columns `shown`, from `top` on; and their lower end.
+fn block(
+    panels: &Panels,
+    shown: Range<usize>,
+    slot: f64,
+    mut top: f64,
+    width: f64,
+    with_legend: bool,
+) -> (f64, Markup) {
+    let mut parts = Vec::new();
     for panel in &panels.panels {
-        let (legend, lines) = legend(panel, top + HEADING);
-        let frame = Frame::new(panel, top + HEADING + lines as f64 * LINE + 8.0, slot);
+        let (legend, lines) = match with_legend {
+            true => legend(panel, top + HEADING, width),
+            false => (html! {}, 0),
+        };
+        let begin = top + HEADING + lines as f64 * LINE + 8.0;
+        let frame = Frame::new(panel, begin, slot, shown.len());
         parts.push((panel, top, legend, frame));
         top = frame.bottom + GAP;
     }
     let bottom = top - GAP;
-    let names: Vec<Vec<String>> = panels.columns.iter().map(|c| lines(c, slot)).collect();
+    let columns = panels.columns.get(shown.clone()).unwrap_or_default();
+    let names: Vec<Vec<String>> = columns.iter().map(|c| lines(c, slot)).collect();
     let most = names.iter().map(Vec::len).max().unwrap_or(0) as f64;
     let content = html! {
         @for (panel, top, legend, frame) in &parts {
-            (shape::text("heading", (0.0, top + 12.0), &heading(panel)))
+            (shape::text("heading", (0.0, top + 12.0), &fit(&heading(panel), 13.0, width)))
             (legend)
-            (axis(*frame, panels.columns.len()))
-            @for (i, cell) in panel.cells.iter().enumerate() {
-                (draw_cell(panel, cell, *frame, i, &panels.columns))
+            (axis(*frame))
+            @for (i, name) in columns.iter().enumerate() {
+                @if let Some(cell) = panel.cells.get(shown.start + i) {
+                    (draw_cell(panel, cell, *frame, i, name))
+                }
             }
         }
-        @for (i, (lines, name)) in names.iter().zip(&panels.columns).enumerate() {
+        @for (i, (lines, name)) in names.iter().zip(columns).enumerate() {
             @for (line, y) in lines.iter().zip(1..) {
-                @let place = (LEFT + slot * (i as f64 + 0.5), bottom + 3.0 + 14.0 * f64::from(y));
+                @let place = (LEFT + slot * (i as f64 + 0.5), bottom + 3.0 + NAME * f64::from(y));
                 (shape::short_text("middle", place, line, name))
             }
         }
     };
-    let names: Vec<&str> = panels
-        .panels
-        .iter()
-        .map(|p| p.value.name.as_str())
-        .collect();
-    let label = format!("Chart of {} by configuration", names.join(", "));
-    picture(bottom + 12.0 + 14.0 * most, &label, &content)
+    (bottom + 8.0 + NAME * most, content)
 }
 
 /// The name of a column: cut after its hyphens where it is wider than the column.
@@ -92,30 +122,36 @@ struct Frame {
     top: f64,
     bottom: f64,
     slot: f64,
+    columns: usize,
 }
 
 impl Frame {
-    fn new(panel: &Panel, top: f64, slot: f64) -> Self {
+    /// The frame of `columns` of the panel. Its scale is that of all columns.
+    fn new(panel: &Panel, top: f64, slot: f64, columns: usize) -> Self {
         let height = if panel.log { LOGARITHMIC } else { LINEAR };
         let bottom = top + height;
         let values = || panel.cells.iter().flat_map(|c| values(panel, c));
         let finite = || values().filter(|v| v.is_finite());
         let scale = if panel.log {
-            let positive = || finite().filter(|v| *v > 0.0);
-            let low = positive().min_by(f64::total_cmp).unwrap_or(1.0);
-            let high = positive().max_by(f64::total_cmp).unwrap_or(1.0);
+            let high = finite().fold(0.0, f64::max);
             // Room for what is written above the highest.
-            Scale::log(low, high * 1.5, bottom, top)
+            Scale::log_of(finite().chain([high * 1.5]), bottom, top)
         } else {
             let high = finite().fold(0.0, f64::max);
-            Scale::linear(0.0, high * 1.02, bottom, top)
+            // Here as well.
+            Scale::linear(0.0, high * 1.1, bottom, top)
         };
         Frame {
             scale,
             top,
             bottom,
             slot,
+            columns,
         }
+    }
+
+    fn right(self) -> f64 {
+        LEFT + self.slot * self.columns as f64
     }
 
     fn middle(self, column: usize) -> f64 {
@@ -139,37 +175,31 @@ fn values(panel: &Panel, cell: &PanelCell) -> Vec<f64> {
     values
 }
 
-fn axis(frame: Frame, columns: usize) -> Markup {
+fn axis(frame: Frame) -> Markup {
+    let right = frame.right();
     html! {
         g class="axis" {
             @for tick in frame.scale.ticks() {
                 @let class = if tick.label.is_empty() { "grid minor" } else { "grid" };
-                (shape::line(class, (LEFT, tick.place), (RIGHT, tick.place)))
+                (shape::line(class, (LEFT, tick.place), (right, tick.place)))
                 (shape::text("end", (LEFT - 6.0, tick.place + 4.0), &tick.label))
             }
-            @for i in 0..=columns {
+            @for i in 0..=frame.columns {
                 @let x = LEFT + frame.slot * i as f64;
                 (shape::line("between", (x, frame.top), (x, frame.bottom)))
             }
         }
-        (shape::line("base", (LEFT, frame.bottom), (RIGHT, frame.bottom)))
+        (shape::line("base", (LEFT, frame.bottom), (right, frame.bottom)))
     }
 }
 
-fn draw_cell(
-    panel: &Panel,
-    cell: &PanelCell,
-    frame: Frame,
-    column: usize,
-    columns: &[String],
-) -> Markup {
+fn draw_cell(panel: &Panel, cell: &PanelCell, frame: Frame, column: usize, name: &str) -> Markup {
     let x = frame.middle(column);
     let place = |value: f64| frame.scale.place(value);
-    let name = columns.get(column).map_or("", String::as_str);
     let Some(mean) = &cell.mean else {
         return html! {
-            (shape::text("middle soft", (x, (frame.top + frame.bottom) / 2.0), &cell.label))
-            (published(cell, frame, x, None))
+            (nothing(panel, cell, frame, x))
+            (published(panel, cell, frame, (x, None)))
         };
     };
     let tip = describe(panel, cell, name);
@@ -191,7 +221,7 @@ fn draw_cell(
             (interval(panel, (place(low), place(high)), x, frame.slot))
         }
         @if panel.log { (triangle((x, place(mean.mean)), &tip)) }
-        (published(cell, frame, x, Some(place(mean.mean))))
+        (published(panel, cell, frame, (x, Some(place(mean.mean)))))
         (label(panel, cell, frame, x))
     }
 }
@@ -292,67 +322,145 @@ fn triangle((x, y): Place, tip: &str) -> Markup {
     html! { path class="peak" d=(path) { title { (tip) } } }
 }
 
-/// Published values: a diamond each, with the figure on the side away from the mean.
-fn published(cell: &PanelCell, frame: Frame, x: f64, mean: Option<f64>) -> Markup {
+/// What stands in a column without a mean, in the middle unless a published value is there.
+fn nothing(panel: &Panel, cell: &PanelCell, frame: Frame, x: f64) -> Markup {
+    let middle = (frame.top + frame.bottom) / 2.0;
+    let lines = wrap(&cell.label, SMALL, frame.slot);
+    let height = TEXT * lines.len() as f64;
+    let taken: Vec<Stretch> = printed_places(panel, cell, frame, None)
+        .into_iter()
+        .flat_map(|(value, text)| [around(value, 6.0), above(text)])
+        .collect();
+    let first = free(&taken, middle, height, frame).unwrap_or(middle) - height + TEXT;
     html! {
-        @for (value, text) in &cell.published {
-            @let y = frame.scale.place(*value);
-            @let above = mean.is_some_and(|mean| y < mean);
-            @let below = y + 18.0 > frame.bottom;
-            @let base = if above || below { y - 8.0 } else { y + 17.0 };
+        @for (i, line) in lines.iter().enumerate() {
+            (shape::text("middle soft", (x, first + TEXT * i as f64), line))
+        }
+    }
+}
+
+/// Published values: a diamond each, with the figure on the side away from the mean.
+fn published(
+    panel: &Panel,
+    cell: &PanelCell,
+    frame: Frame,
+    (x, mean): (f64, Option<f64>),
+) -> Markup {
+    let places = printed_places(panel, cell, frame, mean);
+    html! {
+        @for ((_, text), (y, base)) in cell.published.iter().zip(places) {
             (diamond((x, y), text))
             (shape::text("middle printed", (x, base), text))
         }
     }
 }
 
-fn diamond((x, y): Place, text: &str) -> Markup {
-    let path = format!(
-        "M{0},{1} L{2},{3} L{0},{4} L{5},{3} Z",
-        at(x),
-        at(y - 5.5),
-        at(x + 5.5),
-        at(y),
-        at(y + 5.5),
-        at(x - 5.5)
-    );
-    html! { path class="published" d=(path) { title { (PUBLISHED) ": " (text) } } }
+/// Of each published value: the place of its diamond, and the base line of its text, which lies
+/// over no mark where that is possible.
+fn printed_places(
+    panel: &Panel,
+    cell: &PanelCell,
+    frame: Frame,
+    mean: Option<f64>,
+) -> Vec<(f64, f64)> {
+    let place = |value: f64| frame.scale.place(value);
+    let drawn = |v: &f64| v.is_finite() && (!panel.log || *v > 0.0);
+    let diamonds = cell.published.iter().map(|(v, _)| around(place(*v), 6.0));
+    let mut taken: Vec<Stretch> = diamonds.collect();
+    let marks = cell.marks.iter().flatten().copied().filter(drawn);
+    taken.extend(marks.map(|v| around(place(v), 4.0)));
+    taken.extend(mean.map(|mean| around(mean, 6.0)));
+    if panel.log {
+        let caps = cell.range.into_iter().flatten().filter(drawn);
+        taken.extend(caps.map(|v| around(place(v), 2.0)));
+    }
+    let mut places = Vec::new();
+    for (value, _) in &cell.published {
+        let y = place(*value);
+        let above_mean = mean.is_some_and(|mean| y < mean);
+        let below = y + 18.0 > frame.bottom;
+        let wanted = if above_mean || below {
+            y - 8.0
+        } else {
+            y + 17.0
+        };
+        let base = free(&taken, wanted, TEXT, frame).unwrap_or(wanted);
+        taken.push(above(base));
+        places.push((y, base));
+    }
+    places
 }
 
-/// The mean in figures: above everything, or below everything when a published figure is there.
-fn label(panel: &Panel, cell: &PanelCell, frame: Frame, x: f64) -> Markup {
-    if cell.label.is_empty() {
-        return html! {};
-    }
-    let places: Vec<f64> = drawn(panel, cell).map(|v| frame.scale.place(v)).collect();
-    let top = places.iter().copied().fold(frame.bottom, f64::min);
-    let bottom = places.iter().copied().fold(frame.top, f64::max);
-    let lines: Vec<&str> = cell.label.lines().collect();
-    let height = TEXT * lines.len() as f64;
-    let mut printed = cell.published.iter().map(|(v, _)| frame.scale.place(*v));
-    let taken = printed.any(|y| y > top - 9.0 - height - TEXT && y < top + 2.0 * TEXT);
-    let first = match taken {
-        true => (bottom + 17.0).min(frame.bottom - 4.0 - height + TEXT),
-        false => (top - 9.0 - height + TEXT).max(frame.top + 10.0),
+/// A part of a column from top to bottom.
+type Stretch = [f64; 2];
+
+/// What a text with its base line at `y` takes.
+fn above(y: f64) -> Stretch {
+    [y - 10.0, y + 3.0]
+}
+
+/// What a mark at `y` takes that is twice `half` high.
+fn around(y: f64, half: f64) -> Stretch {
+    [y - half, y + half]
+}
+
+/// The last base line of a text that is `height` high and lies over nothing that is `taken`: the
+/// one that is nearest to `wanted`. `None` when there is no room.
+fn free(taken: &[Stretch], wanted: f64, height: f64, frame: Frame) -> Option<f64> {
+    let text = |base: f64| [base - height + 2.0, base + 3.0];
+    let fits = |base: &f64| {
+        let [top, bottom] = text(*base);
+        let apart = |s: &Stretch| bottom <= s[0] || s[1] <= top;
+        top >= frame.top && bottom <= frame.bottom && taken.iter().all(apart)
     };
+    let away = |base: &f64| (base - wanted).abs();
+    let ends = taken
+        .iter()
+        .flat_map(|[top, bottom]| [top - 3.0, bottom + height - 2.0]);
+    let bases = ends.chain([wanted, frame.bottom - 3.0]).filter(fits);
+    bases.min_by(|a, b| away(a).total_cmp(&away(b)))
+}
+
+/// The mean in figures: beside it, over nothing else that is drawn.
+fn label(panel: &Panel, cell: &PanelCell, frame: Frame, x: f64) -> Markup {
+    let (Some(mean), false) = (&cell.mean, cell.label.is_empty()) else {
+        return html! {};
+    };
+    let lines = wrap(&cell.label, SMALL, frame.slot);
+    let height = TEXT * lines.len() as f64;
+    let base = label_base(panel, cell, frame, height, frame.scale.place(mean.mean));
     html! {
         @for (i, line) in lines.iter().enumerate() {
-            (shape::text("middle value", (x, first + TEXT * i as f64), line))
+            @let y = base - height + TEXT * (i + 1) as f64;
+            (shape::text("middle value", (x, y), line))
         }
     }
 }
 
-/// Values between whose places nothing may be written.
-fn drawn<'a>(panel: &Panel, cell: &'a PanelCell) -> impl Iterator<Item = f64> + 'a {
-    let ends = cell.range.into_iter().flatten();
-    let interval = cell.mean.iter().flat_map(|m| m.ci95.into_iter().flatten());
-    let mean = cell.mean.iter().map(|m| m.mean);
-    let marks = cell.marks.iter().flatten().copied();
-    let log = panel.log;
-    ends.chain(interval)
-        .chain(mean)
-        .chain(marks)
-        .filter(move |v| v.is_finite() && (!log || *v > 0.0))
+/// The last base line of the label: over nothing; or where there is no such place, over the thin
+/// line of the range, or over that of the interval.
+fn label_base(panel: &Panel, cell: &PanelCell, frame: Frame, height: f64, mean: f64) -> f64 {
+    let place = |value: f64| frame.scale.place(value);
+    let drawn = |v: &f64| v.is_finite() && (!panel.log || *v > 0.0);
+    let between = |[low, high]: [f64; 2]| [place(high) - 3.0, place(low) + 3.0];
+    let mut taken = vec![around(mean, 8.0)];
+    let marks = cell.marks.iter().flatten().copied().filter(drawn);
+    taken.extend(marks.map(|v| around(place(v), 5.0)));
+    for (value, text) in printed_places(panel, cell, frame, Some(mean)) {
+        taken.extend([around(value, 7.0), above(text)]);
+    }
+    let interval = cell.mean.and_then(|m| m.ci95).map(between);
+    let range = cell.range.map(between);
+    let with = |lines: [Option<Stretch>; 2]| -> Option<f64> {
+        let lines = lines.into_iter().flatten();
+        let all: Vec<Stretch> = taken.iter().copied().chain(lines).collect();
+        let top = all.iter().map(|s| s[0]).fold(mean, f64::min);
+        free(&all, top - 4.0, height, frame)
+    };
+    with([interval, range])
+        .or_else(|| with([interval, None]))
+        .or_else(|| with([None, None]))
+        .unwrap_or(frame.top + height)
 }
 
 fn describe(panel: &Panel, cell: &PanelCell, column: &str) -> String {
@@ -385,32 +493,38 @@ fn keys(panel: &Panel) -> Vec<(Key, String)> {
     keys
 }
 
-/// Row and x of each key; and the number of rows.
-fn legend_places(panel: &Panel) -> (Vec<(usize, f64)>, usize) {
-    let (mut row, mut x) = (0, LEFT);
+/// Of each key its row, its x and the lines of its name; and the number of rows.
+fn legend_places(panel: &Panel, width: f64) -> (Vec<(usize, f64, Vec<String>)>, usize) {
+    let (mut row, mut x, mut height) = (0, LEFT, 1);
     let mut places = Vec::new();
     for (_, name) in keys(panel) {
-        let width = 24.0 + text_width(&name, SMALL) + 14.0;
-        if x > LEFT && x + width > RIGHT {
-            row += 1;
-            x = LEFT;
+        let lines = wrap(&name, SMALL, width - LEFT - 24.0);
+        let widest = lines
+            .iter()
+            .map(|l| text_width(l, SMALL))
+            .fold(0.0, f64::max);
+        if x > LEFT && x + 24.0 + widest > width {
+            (row, x, height) = (row + height, LEFT, 1);
         }
-        places.push((row, x));
-        x += width;
+        height = height.max(lines.len());
+        places.push((row, x, lines));
+        x += 24.0 + widest + 14.0;
     }
-    (places, row + 1)
+    (places, row + height)
 }
 
 /// The legend of a panel, from `top` on, and its number of rows.
-fn legend(panel: &Panel, top: f64) -> (Markup, usize) {
-    let (places, rows) = legend_places(panel);
+fn legend(panel: &Panel, top: f64, width: f64) -> (Markup, usize) {
+    let (places, rows) = legend_places(panel, width);
     let entries = keys(panel).into_iter().zip(places);
     let drawn = html! {
         g class="legend" {
-            @for ((key, name), (row, x)) in entries {
+            @for ((key, _), (row, x, lines)) in entries {
                 @let y = top + 8.0 + row as f64 * LINE;
                 (swatch(&key, panel, (x + 9.0, y)))
-                (shape::text("start", (x + 24.0, y + 4.0), &name))
+                @for (i, line) in lines.iter().enumerate() {
+                    (shape::text("start", (x + 24.0, y + 4.0 + i as f64 * LINE), line))
+                }
             }
         }
     };
@@ -437,6 +551,8 @@ fn swatch(key: &Key, panel: &Panel, (x, y): Place) -> Markup {
 mod tests {
     use super::*;
     use crate::data::Quantity;
+    use crate::svg::inspect::faults;
+    use crate::svg::{NARROW, WIDE};
     use domio_lab::Estimate;
 
     fn cell(values: &[f64]) -> PanelCell {
@@ -469,31 +585,113 @@ mod tests {
     #[test]
     fn every_value_is_drawn_inside_the_picture() {
         for log in [false, true] {
-            let svg = draw(&panels(log)).into_string();
-            assert!(!svg.contains("NaN") && !svg.contains("inf"), "{svg}");
-            assert!(svg.contains("a &amp; b") && svg.contains("median &lt;1&gt;"));
-            assert_eq!(svg.matches(">36.6 s<").count(), 2, "{svg}");
-            assert_eq!(
-                svg.matches("class=\"value").count() + svg.matches("middle value").count(),
-                2
-            );
+            for width in [WIDE, NARROW] {
+                let (height, content) = draw(&panels(log), width);
+                let svg = content.into_string();
+                assert!(!svg.contains("NaN") && !svg.contains("inf"), "{svg}");
+                assert!(svg.contains("a &amp; b") && svg.contains("median &lt;1&gt;"));
+                assert_eq!(svg.matches(">36.6 s<").count(), 2, "{svg}");
+                assert_eq!(svg.matches("middle value").count(), 2);
+                let faults = faults(&svg, width, height);
+                assert!(faults.is_empty(), "{faults:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn columns_that_do_not_fit_go_on_below_on_the_same_scale() {
+        let mut panels = panels(true);
+        let names = ["orig", "all-off", "tb", "sedf-patched"];
+        panels.columns = (0..11).map(|i| names[i % 4].to_owned()).collect();
+        for panel in &mut panels.panels {
+            let high = cell(&[8_000.0, 10_000.0]);
+            panel.cells = (0..10).map(|_| cell(&[8.0, 10.0])).chain([high]).collect();
+        }
+        let (wide, content) = draw(&panels, WIDE);
+        let found = faults(&content.into_string(), WIDE, wide);
+        assert!(found.is_empty(), "{found:?}");
+        let (narrow, content) = draw(&panels, NARROW);
+        let svg = content.into_string();
+        assert!(narrow > 2.0 * wide);
+        assert_eq!(
+            svg.matches("class=\"peak\"").count(),
+            2 * (11 + 1),
+            "means and legend"
+        );
+        let faults = faults(&svg, NARROW, narrow);
+        assert!(faults.is_empty(), "{faults:?}");
+        // Each block has the decade of the highest column of all.
+        let decades = |block: &str| block.matches(">10000<").count();
+        assert!(decades(&svg) >= 2 * 3, "{}", decades(&svg));
+    }
+
+    #[test]
+    fn a_label_lies_over_no_mark() {
+        let panel = &panels(true).panels[0];
+        let frame = Frame::new(panel, 0.0, 60.0, 1);
+        let place = |v: f64| frame.scale.place(v);
+        for mean in [0.3, 1.0, 4.0, 12.0, 100.0, 9_000.0] {
+            for near in [0.4, 0.7, 1.0, 1.4, 3.0, 20.0] {
+                let median = mean * near;
+                let cell = PanelCell {
+                    range: None,
+                    marks: vec![vec![median]],
+                    published: vec![(mean * 1.1, "5.5 ms".into())],
+                    ..cell(&[mean])
+                };
+                let base = label_base(panel, &cell, frame, TEXT, place(mean));
+                let [top, bottom] = above(base);
+                for (value, half) in [(median, 2.0), (mean, 5.0), (mean * 1.1, 5.0)] {
+                    let at = place(value);
+                    let apart = at + half <= top || at - half >= bottom;
+                    assert!(apart, "{mean}, {near}: {base} and {at}");
+                }
+            }
+        }
+    }
+
+    /// As in figure 7 of the paper on scheduling I/O: a printed value just above the mean, between
+    /// it and the median.
+    #[test]
+    fn what_is_printed_lies_over_no_mark_and_inside_the_panel() {
+        for log in [true, false] {
+            let panel = &panels(log).panels[0];
+            let frame = Frame::new(panel, 100.0, 60.0, 1);
+            for printed in [2.6, 3.0, 5.5, 9.0, 36_600.0] {
+                let cell = PanelCell {
+                    range: None,
+                    marks: vec![vec![3.4]],
+                    published: vec![(printed, "5.5 ms".into())],
+                    ..cell(&[2.6])
+                };
+                let mean = frame.scale.place(2.6);
+                let places = printed_places(panel, &cell, frame, Some(mean));
+                let [top, bottom] = above(places[0].1);
+                assert!(top >= frame.top && bottom <= frame.bottom, "{printed}");
+                for at in [3.4, 2.6].map(|v| frame.scale.place(v)) {
+                    assert!(
+                        at + 2.0 <= top || at - 2.0 >= bottom,
+                        "{log}, {printed}: {at}"
+                    );
+                }
+            }
         }
     }
 
     #[test]
     fn the_axis_reaches_what_was_published() {
         let panels = panels(true);
-        let frame = Frame::new(&panels.panels[0], 0.0, 60.0);
+        let frame = Frame::new(&panels.panels[0], 0.0, 60.0, 2);
         assert!(frame.scale.place(36_600.0) > 0.0);
         assert_eq!(frame.scale.place(-3.0), frame.bottom, "below the axis");
-        let linear = Frame::new(&self::panels(false).panels[0], 0.0, 60.0);
+        let linear = Frame::new(&self::panels(false).panels[0], 0.0, 60.0, 2);
         assert_eq!(linear.scale.place(0.0), linear.bottom);
     }
 
     #[test]
     fn marks_lie_side_by_side_in_order() {
         let panels = panels(false);
-        let frame = Frame::new(&panels.panels[0], 0.0, 60.0);
+        let frame = Frame::new(&panels.panels[0], 0.0, 60.0, 2);
         let places = spread(&[1.0, 2.0, 30.0], 100.0, frame);
         assert_eq!(places[1].0, 100.0);
         assert!(
@@ -508,7 +706,9 @@ mod tests {
         let mut panel = panels(true).panels.remove(0);
         panel.mean = "a long name of a mean ".repeat(3);
         panel.range = "a long name of a range ".repeat(2);
-        let (places, rows) = legend_places(&panel);
-        assert!(rows > 1 && places.iter().all(|(row, x)| *row < rows && *x < RIGHT));
+        for width in [WIDE, NARROW] {
+            let (places, rows) = legend_places(&panel, width);
+            assert!(rows > 1 && places.iter().all(|(row, x, _)| *row < rows && *x < width));
+        }
     }
 }

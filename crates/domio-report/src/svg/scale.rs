@@ -1,5 +1,21 @@
 //! Axes: from values to places, and where the ticks go.
 
+use crate::svg::{SMALL, text_width};
+
+/// Least ratio of the largest to the smallest positive value for which an axis is logarithmic
+/// unless something else is said: a bar that is shorter than a thirtieth of the longest cannot be
+/// read.
+const DECADES: f64 = 30.0;
+
+/// Whether positive `values` span decades, so that small ones would vanish on a linear axis.
+pub fn spans_decades(values: impl IntoIterator<Item = f64>) -> bool {
+    let positive = values.into_iter().filter(|v| v.is_finite() && *v > 0.0);
+    let ends = positive.fold(None, |ends: Option<(f64, f64)>, v| {
+        Some(ends.map_or((v, v), |(low, high)| (low.min(v), high.max(v))))
+    });
+    ends.is_some_and(|(low, high)| high / low >= DECADES)
+}
+
 /// From values to places along one direction of a picture.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Scale {
@@ -76,6 +92,45 @@ impl Scale {
         };
         let part = ((value - self.low) / (self.high - self.low)).clamp(0.0, 1.0);
         self.first + part * (self.last - self.first)
+    }
+
+    /// A logarithmic axis for all of `values` that are positive.
+    pub fn log_of(values: impl IntoIterator<Item = f64>, first: f64, last: f64) -> Self {
+        let positive = values.into_iter().filter(|v| *v > 0.0 && v.is_finite());
+        let ends = positive.fold(None, |ends: Option<(f64, f64)>, v| {
+            Some(ends.map_or((v, v), |(low, high)| (low.min(v), high.max(v))))
+        });
+        let (low, high) = ends.unwrap_or((1.0, 1.0));
+        Scale::log(low, high, first, last)
+    }
+
+    /// The ticks of a horizontal axis: as many have labels as fit side by side.
+    pub fn ticks_across(&self) -> Vec<Tick> {
+        const APART: f64 = 8.0;
+        let mut ticks = self.ticks();
+        let labelled = ticks.iter().filter(|t| !t.label.is_empty()).count();
+        for every in 1..=labelled.max(1) {
+            let shown: Vec<&Tick> = ticks
+                .iter()
+                .filter(|t| !t.label.is_empty())
+                .step_by(every)
+                .collect();
+            let half = |t: &Tick| text_width(&t.label, SMALL) / 2.0;
+            let apart = |two: &[&Tick]| {
+                let far = (two[1].place - two[0].place).abs();
+                far >= half(two[0]) + half(two[1]) + APART
+            };
+            if shown.windows(2).all(apart) {
+                let labelled = ticks.iter_mut().filter(|t| !t.label.is_empty());
+                for (number, tick) in labelled.enumerate() {
+                    if number % every != 0 {
+                        tick.label.clear();
+                    }
+                }
+                return ticks;
+            }
+        }
+        ticks
     }
 
     /// The ticks, by value.
@@ -177,7 +232,48 @@ mod tests {
         assert!(labels(Scale::log(1e-9, 1e9, 0.0, 1.0)).len() <= 11);
     }
 
+    #[test]
+    fn decades_make_an_axis_logarithmic() {
+        assert!(spans_decades([0.3, 30.0]) && spans_decades([0.0, 1.0, 5e4]));
+        assert!(!spans_decades([1.0, 29.0]) && !spans_decades([0.0, 50.0]));
+        assert!(!spans_decades([]) && !spans_decades([f64::INFINITY, 1.0]));
+    }
+
     proptest! {
+        #[test]
+        fn labels_of_a_horizontal_axis_never_touch(
+            low in -1e6..1e6f64, width in 1e-3..1e7f64, pixels in 40.0..700f64, log: bool
+        ) {
+            let scale = match log {
+                true => Scale::log(width / 1e3, width, 50.0, 50.0 + pixels),
+                false => Scale::exact(low, low + width, 50.0, 50.0 + pixels),
+            };
+            let ticks = scale.ticks_across();
+            prop_assert_eq!(ticks.len(), scale.ticks().len());
+            let shown: Vec<Tick> = ticks.into_iter().filter(|t| !t.label.is_empty()).collect();
+            prop_assert!(!shown.is_empty());
+            for two in shown.windows(2) {
+                let widths = text_width(&two[0].label, SMALL) + text_width(&two[1].label, SMALL);
+                prop_assert!(two[1].place - two[0].place > widths / 2.0);
+            }
+        }
+
+        #[test]
+        fn places_rise_with_values_and_stay_between_the_ends(
+            a in 1e-9..1e9f64, b in 1e-9..1e9f64, low in 1e-6..1.0f64, high in 1.0..1e6f64, log: bool
+        ) {
+            let scale = match log {
+                true => Scale::log(low, high, 10.0, 200.0),
+                false => Scale::linear(low, high, 10.0, 200.0),
+            };
+            let (small, large) = (scale.place(a.min(b)), scale.place(a.max(b)));
+            prop_assert!((10.0..=200.0).contains(&small) && (10.0..=200.0).contains(&large));
+            prop_assert!(small <= large);
+            for inside in [low, high] {
+                prop_assert!((10.0..=200.0).contains(&scale.place(inside)));
+            }
+        }
+
         #[test]
         fn ticks_rise_and_stay_inside(low in -1e6..1e6f64, width in 1e-3..1e6f64) {
             let scale = Scale::linear(low, low + width, 0.0, 500.0);

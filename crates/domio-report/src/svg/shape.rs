@@ -34,6 +34,20 @@ pub fn short_text(class: &str, place: Place, short: &str, full: &str) -> Markup 
     }
 }
 
+/// A diamond, which stands for a value that a paper prints.
+pub fn diamond((x, y): Place, tip: &str) -> Markup {
+    let path = format!(
+        "M{0},{1} L{2},{3} L{0},{4} L{5},{3} Z",
+        at(x),
+        at(y - 5.5),
+        at(x + 5.5),
+        at(y),
+        at(y + 5.5),
+        at(x - 5.5)
+    );
+    html! { path class="published" d=(path) { title { "printed in the paper: " (tip) } } }
+}
+
 /// A rectangle by its upper left corner and its size.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Area {

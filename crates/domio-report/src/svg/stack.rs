@@ -5,47 +5,57 @@ use crate::figure;
 use crate::svg::scale::Scale;
 use crate::svg::shape::{self, Area};
 use crate::svg::{
-    SMALL, Swatch, WIDTH, colour, fit, hatch, legend, legend_height, picture, text_width,
+    Drawn, SMALL, Swatch, colour, fit, hatch, legend, legend_height, text_width, title_below,
 };
 use maud::{Markup, html};
 
 const BAR: f64 = 22.0;
 const GAP: f64 = 12.0;
 const NAME_SIZE: f64 = 13.0;
-const NAME_MAX: f64 = 220.0;
+/// Height of a name above its bar.
+const NAME_LINE: f64 = 17.0;
+/// Part of the width that names may take beside their bars.
+const NAME_PART: f64 = 0.28;
+/// Room for half of the last tick's label.
+const MARGIN: f64 = 24.0;
 
 /// The picture.
-pub fn draw(stack: &Stack) -> Markup {
+pub fn draw(stack: &Stack, width: f64) -> Drawn {
     let names = stack.bars.iter().map(|b| text_width(&b.name, NAME_SIZE));
-    let left = names.fold(40.0, f64::max).min(NAME_MAX) + 14.0;
-    // A name in the legend may be longer than what is left beside the bars' names.
-    let top = legend_height(&stack.parts, 0.0) + 6.0;
-    let bottom = top + (BAR + GAP) * stack.bars.len() as f64;
+    let widest = names.fold(30.0, f64::max);
+    let beside = widest <= width * NAME_PART;
+    let left = if beside { widest + 14.0 } else { 6.0 };
+    let name_room = if beside { 0.0 } else { NAME_LINE };
+    let top = legend_height(&stack.parts, 0.0, width) + 6.0;
+    let row = name_room + BAR + GAP;
+    let bottom = top + row * stack.bars.len() as f64;
     let sums = stack.bars.iter().map(|b| known(b).sum::<f64>());
-    let scale = Scale::linear(0.0, sums.fold(0.0, f64::max), left, WIDTH - 24.0);
+    let scale = Scale::linear(0.0, sums.fold(0.0, f64::max), left, width - MARGIN);
     let title = figure::heading(&stack.value.name, &stack.value.unit);
-    let middle = (left + WIDTH - 24.0) / 2.0;
+    let middle = (left + width - MARGIN) / 2.0;
     let down = |class, x| shape::line(class, (x, top), (x, bottom));
-    let tops = (0..).map(|i| top + (BAR + GAP) * f64::from(i) + GAP / 2.0);
+    let tops = (0..).map(|i| top + row * f64::from(i) + name_room + GAP / 2.0);
     let content = html! {
-        (legend(&stack.parts, 0.0, Swatch::Box))
+        (legend(&stack.parts, 0.0, width, Swatch::Box))
         g class="axis" {
-            @for tick in scale.ticks() {
+            @for tick in scale.ticks_across() {
                 (down("grid", tick.place))
-                (shape::text("middle", (tick.place, bottom + 16.0), &tick.label))
+                (shape::text("middle", (tick.place.max(8.0), bottom + 16.0), &tick.label))
             }
-            (shape::text("middle title", (middle, bottom + 36.0), &title))
+            (title_below(&title, (middle, bottom + 36.0), width))
         }
         @for (bar, y) in stack.bars.iter().zip(tops) {
-            @let name = fit(&bar.name, NAME_SIZE, NAME_MAX);
-            @let place = (left - 10.0, y + BAR / 2.0 + 4.0);
-            (shape::short_text("name end", place, &name, &bar.name))
+            @let name = fit(&bar.name, NAME_SIZE, width);
+            @let (class, place) = match beside {
+                true => ("name end", (left - 10.0, y + BAR / 2.0 + 4.0)),
+                false => ("name", (0.0, y - 5.0)),
+            };
+            (shape::short_text(class, place, &name, &bar.name))
             (draw_bar(bar, stack, scale, y))
         }
         (down("base", scale.place(0.0)))
     };
-    let label = format!("Stacked bar chart of {}", stack.value.name);
-    picture(bottom + 46.0, &label, &content)
+    (bottom + 46.0, content)
 }
 
 /// Lengths that can be drawn.
@@ -97,6 +107,8 @@ fn describe(bar: &StackBar, stack: &Stack, part: usize, length: f64) -> String {
 mod tests {
     use super::*;
     use crate::data::Quantity;
+    use crate::svg::inspect::faults;
+    use crate::svg::{NARROW, WIDE};
 
     fn stack(lengths: &[f64]) -> Stack {
         Stack {
@@ -131,7 +143,7 @@ mod tests {
 
     #[test]
     fn figures_stand_where_there_is_room_and_names_are_escaped() {
-        let svg = draw(&stack(&[97.0, 0.3, 2.7])).into_string();
+        let svg = draw(&stack(&[97.0, 0.3, 2.7]), WIDE).1.into_string();
         assert_eq!(svg.matches("class=\"value middle\"").count(), 1);
         assert!(svg.contains("a &amp; b, ring: 0.3 %"));
         assert!(svg.contains("&lt;run queue&gt;"));
@@ -140,8 +152,25 @@ mod tests {
     #[test]
     fn what_cannot_be_drawn_is_left_out() {
         for stack in [Stack::default(), stack(&[f64::NAN, -1.0]), stack(&[])] {
-            let svg = draw(&stack).into_string();
-            assert!(svg.starts_with("<svg") && !svg.contains("NaN"));
+            let svg = draw(&stack, WIDE).1.into_string();
+            assert!(!svg.contains("NaN"));
+        }
+    }
+
+    #[test]
+    fn nothing_is_cut_off() {
+        let mut stack = stack(&[97.0, 0.3, 2.7]);
+        for name in [
+            "web",
+            "a driver domain whose name is a good deal longer than most",
+        ] {
+            stack.bars[0].name = name.into();
+            stack.parts[1] = format!("the wait of {name} for the event-channel scan");
+            for width in [WIDE, NARROW] {
+                let (height, content) = draw(&stack, width);
+                let faults = faults(&content.into_string(), width, height);
+                assert!(faults.is_empty(), "{width}: {faults:?}");
+            }
         }
     }
 }

@@ -3,52 +3,84 @@
 //! Running is a full bar in the colour of the domain, runnable a hatched half-high bar, blocked a
 //! thin line, offline a dotted line, idle nothing. The shapes tell the states apart without colour.
 
-use crate::data::{Span, Timeline, TimelineRow};
+use crate::data::{Span, Timeline, TimelineRow, Wait};
 use crate::figure;
 use crate::svg::scale::Scale;
 use crate::svg::shape::{self, Area};
-use crate::svg::{Swatch, WIDTH, colour, fit, hatch, legend, legend_height, picture, text_width};
+use crate::svg::{
+    Drawn, SMALL, Swatch, colour, fit, hatch, legend, legend_height, text_width, title_below,
+};
 use domio_core::Runstate;
 use maud::{Markup, html};
 
 const ROW: f64 = 24.0;
 const NAME_SIZE: f64 = 12.0;
-const NAME_MAX: f64 = 150.0;
-const RIGHT: f64 = WIDTH - 20.0;
+/// Part of the width that names of rows may take.
+const NAME_PART: f64 = 0.28;
+const MARGIN: f64 = 24.0;
+/// Height of a line of the legend of states.
+const STATE_LINE: f64 = 22.0;
 
 /// The picture.
-pub fn draw(timeline: &Timeline) -> Markup {
+pub fn draw(timeline: &Timeline, width: f64) -> Drawn {
     let names = timeline.rows.iter().map(|r| text_width(&r.name, NAME_SIZE));
-    let left = names.fold(30.0, f64::max).min(NAME_MAX) + 12.0;
-    let owners = legend_height(&timeline.owners, left);
-    let top = owners + 26.0;
+    let most = width * NAME_PART;
+    let left = names.fold(30.0, f64::max).min(most) + 12.0;
+    let right = width - MARGIN;
+    let owners = legend_height(&timeline.owners, 0.0, width);
+    let (states, state_lines) = state_legend(timeline, owners + 10.0, width);
+    let top = owners + STATE_LINE * state_lines as f64 + 4.0;
     let bottom = top + ROW * timeline.rows.len() as f64;
     let unit = TimeUnit::of(timeline);
     let x = Scale::exact(
         timeline.from_ns as f64 / unit.ns,
         timeline.until_ns as f64 / unit.ns,
         left,
-        RIGHT,
+        right,
     );
-    let middle = ((left + RIGHT) / 2.0, bottom + 36.0);
+    let title = figure::heading("time since the measurement began", unit.name);
+    let middle = ((left + right) / 2.0, bottom + 36.0);
     let content = html! {
-        (legend(&timeline.owners, left, Swatch::Box))
-        (state_legend(left, owners + 10.0))
+        (legend(&timeline.owners, 0.0, width, Swatch::Box))
+        (states)
         g class="axis" {
-            @for tick in x.ticks() {
+            @for tick in x.ticks_across() {
                 (shape::line("grid", (tick.place, top), (tick.place, bottom)))
                 (shape::text("middle", (tick.place, bottom + 16.0), &tick.label))
             }
-            (shape::text("middle title", middle, &figure::heading("time", unit.name)))
+            (title_below(&title, middle, width))
         }
         @for (i, row) in timeline.rows.iter().enumerate() {
             @let y = top + ROW * i as f64;
-            @let short = fit(&row.name, NAME_SIZE, NAME_MAX);
+            @let short = fit(&row.name, NAME_SIZE, most);
             (shape::short_text("end", (left - 8.0, y + ROW / 2.0 + 4.0), &short, &row.name))
             (draw_row(row, timeline, x, unit, y))
+            @for wait in timeline.worst.iter().filter(|w| w.row == row.name) {
+                (mark_wait(wait, x, unit, y))
+            }
         }
     };
-    picture(bottom + 46.0, "Timeline of runstates", &content)
+    (bottom + 46.0, content)
+}
+
+/// A frame around the wait that the timeline is about.
+fn mark_wait(wait: &Wait, x: Scale, unit: TimeUnit, y: f64) -> Markup {
+    let from = x.place(wait.from_ns as f64 / unit.ns);
+    let until = x.place(wait.until_ns as f64 / unit.ns);
+    let frame = Area {
+        x: from - 1.0,
+        y: y + 1.0,
+        width: until - from + 2.0,
+        height: ROW - 2.0,
+    };
+    let length = wait.until_ns.saturating_sub(wait.from_ns) as f64 / unit.ns;
+    let tip = format!(
+        "{} waits for {} {}",
+        wait.row,
+        figure::number(length),
+        unit.name
+    );
+    frame.filled("worst", &tip)
 }
 
 #[derive(Clone, Copy)]
@@ -158,34 +190,54 @@ fn describe(stretch: &Stretch, row: &TimelineRow, timeline: &Timeline, unit: Tim
     format!("{name}: {owner} {state} {spans} times from {from} {unit_name}")
 }
 
-fn state_legend(left: f64, y: f64) -> Markup {
-    const WORDS: [(Runstate, &str, f64); 3] = [
-        (Runstate::Runnable, "runnable, waits", 100.0),
-        (Runstate::Blocked, "blocked", 240.0),
-        (Runstate::Offline, "offline", 340.0),
+/// The legend of states from `y` on, and its number of lines.
+fn state_legend(timeline: &Timeline, y: f64, width: f64) -> (Markup, usize) {
+    const WORDS: [(Option<Runstate>, &str); 4] = [
+        (Some(Runstate::Running), "running"),
+        (Some(Runstate::Runnable), "runnable, waits"),
+        (Some(Runstate::Blocked), "blocked"),
+        (Some(Runstate::Offline), "offline"),
     ];
-    let running = Area {
-        x: left,
+    let worst = timeline
+        .worst
+        .is_some()
+        .then_some((None, "the longest wait"));
+    let (mut line, mut x) = (0, 0.0);
+    let mut entries = Vec::new();
+    for (state, word) in WORDS.into_iter().chain(worst) {
+        let wide = 26.0 + text_width(word, SMALL);
+        if x > 0.0 && x + wide > width {
+            (line, x) = (line + 1, 0.0);
+        }
+        entries.push((state, word, x, y + STATE_LINE * line as f64));
+        x += wide + 16.0;
+    }
+    let box_at = |x: f64, y: f64| Area {
+        x,
         y: y - (ROW - 8.0) / 2.0,
         width: 18.0,
         height: ROW - 8.0,
     };
-    let word = |x: f64, word: &str| shape::text("start", (left + x + 26.0, y + 4.0), word);
-    html! {
+    let drawn = html! {
         g class="legend states" {
-            (running.filled("any", ""))
-            (word(0.0, "running"))
-            @for (state, name, x) in WORDS {
-                (draw_state(state, 0, (left + x, y - ROW / 2.0), 18.0, name))
-                (word(x, name))
+            @for (state, word, x, y) in entries {
+                @match state {
+                    None => (box_at(x, y).filled("worst", "")),
+                    Some(Runstate::Running) => (box_at(x, y).filled("any", "")),
+                    Some(state) => (draw_state(state, 0, (x, y - ROW / 2.0), 18.0, word)),
+                }
+                (shape::text("start", (x + 26.0, y + 4.0), word))
             }
         }
-    }
+    };
+    (drawn, line + 1)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::svg::inspect::faults;
+    use crate::svg::{NARROW, WIDE};
 
     fn span(from_ns: u64, until_ns: u64, state: Runstate) -> Span {
         Span {
@@ -211,14 +263,15 @@ mod tests {
                 name: "p0".into(),
                 spans,
             }],
+            worst: None,
         };
-        let svg = draw(&timeline).into_string();
+        let svg = draw(&timeline, WIDE).1.into_string();
         assert!(svg.len() < 10_000, "{} bytes", svg.len());
         assert!(
             svg.contains("p0: d1 running 50000 times from 1000 ms"),
             "{svg}"
         );
-        assert!(svg.contains("time [ms]"));
+        assert!(svg.contains("began [ms]"));
     }
 
     #[test]
@@ -233,13 +286,47 @@ mod tests {
                 name: "d1v0".into(),
                 spans,
             }],
+            worst: None,
         };
-        let svg = draw(&timeline).into_string();
+        let svg = draw(&timeline, WIDE).1.into_string();
         for class in ["waits", "blocked", "offline"] {
             let drawn = svg.matches(&format!("class=\"{class}\"")).count();
             assert_eq!(drawn, 2, "{class}: a span and the legend");
         }
         assert_eq!(svg.matches("class=\"fill run c0\"").count(), 1);
         assert!(svg.contains("d1v0: d1 runnable from 10 ns for 10 ns"));
+    }
+
+    #[test]
+    fn the_longest_wait_is_marked_and_nothing_is_cut_off() {
+        let ms = 1_000_000;
+        let mut timeline = Timeline {
+            from_ns: 3_200 * ms,
+            until_ns: 3_400 * ms,
+            owners: (0..9).map(|i| format!("guest number {i}")).collect(),
+            rows: vec![TimelineRow {
+                name: "a guest with a long name v0".into(),
+                spans: vec![span(3_250 * ms, 3_300 * ms, Runstate::Runnable)],
+            }],
+            worst: None,
+        };
+        let marked = |timeline: &Timeline| {
+            let svg = draw(timeline, WIDE).1.into_string();
+            svg.matches("class=\"worst\"").count()
+        };
+        assert_eq!(marked(&timeline), 0);
+        timeline.worst = Some(Wait {
+            row: timeline.rows[0].name.clone(),
+            from_ns: 3_250 * ms,
+            until_ns: 3_300 * ms,
+        });
+        assert_eq!(marked(&timeline), 2, "the wait and the legend");
+        for width in [WIDE, NARROW] {
+            let (height, content) = draw(&timeline, width);
+            let svg = content.into_string();
+            assert!(svg.contains("waits for 50 ms"), "{svg}");
+            let faults = faults(&svg, width, height);
+            assert!(faults.is_empty(), "{faults:?}");
+        }
     }
 }

@@ -1,6 +1,6 @@
 //! Claims on many machines, as a table: one line a claim.
 
-use crate::text::{Cell, Column, Table, Tone};
+use crate::text::{Cell, Column, Table, Tone, View};
 use domio_lab::ledger::{Checks, Verdict};
 use domio_lab::paper::{BestMachine, Deciding, MachineSearch};
 
@@ -40,7 +40,7 @@ pub fn render(search: &MachineSearch) -> String {
          \n",
         search.paper
     );
-    text += &table.render(Some(super::ledger::WIDTH as u16));
+    text += &table.render(&View::of_width(super::ledger::WIDTH as u16));
     text += "\nThe number in brackets is how well the split tells machines apart, 1 at best. \
              Marked (?):\nno better than the best split of shuffled verdicts in one of twenty \
              cases.\n";

@@ -116,7 +116,7 @@ pub fn render(moves: &LedgerMoves) -> String {
         ]);
     }
     if !table.is_empty() {
-        text += &format!("\n{}", table.render(out::width()));
+        text += &format!("\n{}", table.render(out::view()));
     }
     text
 }

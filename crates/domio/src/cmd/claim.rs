@@ -8,8 +8,6 @@ use domio_lab::Claims;
 use domio_lab::claim_page::ClaimPage;
 use domio_report::text::{Cell, Column, Table, Tone};
 
-/// Width of a page where the terminal does not say.
-const WIDTH: u16 = 100;
 /// What the record says of a claim without checks.
 const NOT_IMPLEMENTED: &str = "not-implemented";
 
@@ -45,7 +43,7 @@ fn list(args: &ClaimList) -> anyhow::Result<Status> {
             page.expect.as_str().into(),
         ]);
     }
-    out::text(&table.render(Some(out::width().unwrap_or(WIDTH))))?;
+    out::text(&table.render(out::view()))?;
     Ok(Status::Success)
 }
 
@@ -72,7 +70,7 @@ fn show(args: &ClaimShow) -> anyhow::Result<Status> {
     let page = ClaimPage::of(claim);
     match args.json {
         true => out::json(&page)?,
-        false => out::text(&told(&page, out::width().unwrap_or(WIDTH).into()))?,
+        false => out::text(&told(&page, out::view().width.into()))?,
     }
     Ok(Status::Success)
 }

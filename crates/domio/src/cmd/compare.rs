@@ -1,7 +1,7 @@
 //! `domio compare`: one scenario under several policies.
 
 use crate::args::{Compare, Global, How};
-use crate::cmd::{policy, run, scenario};
+use crate::cmd::{pictures, policy, run, scenario};
 use crate::keeping;
 use crate::out::{self, Status};
 use crate::progress::progress;
@@ -14,8 +14,8 @@ use domio_lab::simulate::{self, RunFault, domains, of_replication};
 use domio_lab::store::{Keeper, KeptRow, Subject};
 use domio_lab::{Progress, Sample};
 use domio_report::data::{ReportData, Section};
-use domio_report::driver_work as pictures;
-use domio_report::{figure, samples, text};
+use domio_report::driver_work as work;
+use domio_report::{figure, observed, samples, text};
 use domio_scenario::{Built, Scenario};
 use domio_sched::{Descriptor, Policy};
 use serde_json::{Value, json};
@@ -32,6 +32,7 @@ pub fn run(args: &Compare, global: &Global) -> anyhow::Result<Status> {
         let built = run::build(&scenario)?;
         hosts.push((scenario, built));
     }
+    let draws = args.drawn.draws(&args.reporting, &hosts[0].1)?;
     let shown = run::shown("compare", &args.scenario, &args.how, &args.policies);
     let files = scenario::files(&hosts[0].0);
     let report = run::report_beside(files, &args.reporting, &shown)?;
@@ -50,10 +51,26 @@ pub fn run(args: &Compare, global: &Global) -> anyhow::Result<Status> {
         true => out::json(&to_json(args, &hosts[0], &tables))?,
         false => out::text(&to_text(&tables, args.how.replications))?,
     }
-    if let Some(to) = report {
-        to.write(draw(args, &hosts[0], &policies, &tables.driver_work))?;
+    if draws {
+        let mut drawn = draw(args, &hosts[0], &policies, &tables.driver_work);
+        drawn.sections.extend(watched(args, &hosts)?);
+        let files = scenario::files(&hosts[0].0);
+        pictures::write(args.drawn.figures.as_deref(), &drawn, files)?;
+        if let Some(to) = report {
+            to.write(drawn)?;
+        }
     }
     Ok(Status::Success)
+}
+
+/// The waits under each policy, and the moments around the longest.
+fn watched(args: &Compare, hosts: &[(Scenario, Built)]) -> anyhow::Result<Vec<Section>> {
+    let mut seen = Vec::new();
+    for (name, (scenario, built)) in args.policies.iter().zip(hosts) {
+        let watched = pictures::watch(scenario, built, args.drawn.watched());
+        seen.push((name.clone(), watched.map_err(|fault| run::failed(&fault))?));
+    }
+    Ok(observed::compared(&seen, &domains(&hosts[0].1)))
 }
 
 /// How `name` is run: without the parameters of `--set` that another policy has and it has not.
@@ -192,8 +209,9 @@ fn draw(
         text: String::new(),
         figures: samples::figures(&members, &domains),
     }];
-    sections.extend(pictures::compared(driver_work, &domains));
+    sections.extend(work::compared(driver_work, &domains));
     ReportData {
+        name: format!("{} {}", scenario.name(), args.policies.join(" ")),
         title: format!("{}: {names}", run::title(scenario)),
         lead: scenario.plan().description.clone().unwrap_or_default(),
         provenance: run::provenance(scenario, built, &names, args.how.replications),

@@ -2,7 +2,8 @@
 
 use crate::args::{Explain, Global};
 use crate::cmd::run::{build, failed, load, provenance, report_beside, shown, title};
-use crate::cmd::scenario::files;
+use crate::cmd::{pictures, scenario};
+use crate::files::Files;
 use crate::out::{self, Status};
 use crate::progress::progress;
 use crate::report::ReportFile;
@@ -11,30 +12,42 @@ use domio_lab::explain;
 use domio_lab::replicate::replicate;
 use domio_lab::simulate::{self, RunFault};
 use domio_meter::{Explanation, ExplanationJson};
-use domio_report::data::ReportData;
-use domio_report::text;
+use domio_report::data::{ReportData, Section};
 use domio_report::waits::Waits;
+use domio_report::{observed, text};
 use std::path::Path;
 
 /// Simulates the scenario, and prints and draws where time went.
 pub fn run(args: &Explain, global: &Global) -> anyhow::Result<Status> {
     let scenario = load(&args.scenario, &args.how, args.policy.as_deref())?;
     let built = build(&scenario)?;
+    let draws = args.drawn.draws(&args.reporting, &built)?;
     let policies: Vec<String> = args.policy.iter().cloned().collect();
     let shown = shown("explain", &args.scenario, &args.how, &policies);
-    let report = report_beside(files(&scenario), &args.reporting, &shown)?;
+    let report = report_beside(scenario::files(&scenario), &args.reporting, &shown)?;
     let count = args.how.replications;
     let explanation = sum(count, global, |n| {
         let built = simulate::of_replication(&scenario, &built, n)?;
         explain::explain(&built, n)
     })?;
+    let names = simulate::domains(&built);
+    let moments = match draws {
+        false => Vec::new(),
+        true => {
+            let seen = pictures::watch(&scenario, &built, args.drawn.watched());
+            observed::sections(&seen.map_err(|fault| failed(&fault))?, &names)
+        }
+    };
     let explained = Explained {
         explanation,
-        names: simulate::domains(&built),
+        names,
+        name: format!("{} waits", scenario.name()),
         title: title(&scenario),
         provenance: provenance(&scenario, &built, built.policy.descriptor.name, count),
+        moments,
     };
-    explained.show(args.json, report)
+    let figures = args.drawn.figures.as_deref();
+    explained.show(args.json, report, (figures, scenario::files(&scenario)))
 }
 
 /// The explanations of `count` replications, added up.
@@ -56,13 +69,22 @@ fn sum(
 struct Explained {
     explanation: Explanation,
     names: Vec<(DomainId, String)>,
+    /// What files with its figures begin with.
+    name: String,
     title: String,
     provenance: Vec<(String, String)>,
+    /// Waits and timelines of the first replication.
+    moments: Vec<Section>,
 }
 
 impl Explained {
-    /// Prints it, and writes the report to a file that was begun.
-    fn show(self, json: bool, report: Option<ReportFile>) -> anyhow::Result<Status> {
+    /// Prints it, writes the report to a file that was begun, and the figures to a folder.
+    fn show(
+        self,
+        json: bool,
+        report: Option<ReportFile>,
+        (figures, reads): (Option<&Path>, Files),
+    ) -> anyhow::Result<Status> {
         let waits = Waits {
             explanation: &self.explanation,
             names: &self.names,
@@ -77,14 +99,19 @@ impl Explained {
             }
             false => out::text(&text::waits::render(waits, out::view()))?,
         }
+        let mut sections = waits.sections();
+        sections.extend(self.moments);
+        let drawn = ReportData {
+            name: self.name,
+            title: self.title,
+            lead: "What its guests and their packets waited for".to_owned(),
+            provenance: self.provenance,
+            sections,
+            ..ReportData::default()
+        };
+        pictures::write(figures, &drawn, reads)?;
         if let Some(to) = report {
-            to.write(ReportData {
-                title: self.title,
-                lead: "What its guests and their packets waited for".to_owned(),
-                provenance: self.provenance,
-                sections: waits.sections(),
-                ..ReportData::default()
-            })?;
+            to.write(drawn)?;
         }
         Ok(Status::Success)
     }

@@ -9,6 +9,7 @@ pub mod controller;
 pub mod explain;
 pub mod machines;
 pub mod man;
+pub mod pictures;
 pub mod policy;
 pub mod registered;
 pub mod reproduce;

@@ -4,6 +4,7 @@ use crate::args::{Global, Reproduce};
 use crate::cmd::against::{self, Against};
 use crate::cmd::machines;
 use crate::cmd::tour::Tour;
+use crate::cmd::pictures;
 use crate::files::Files;
 use crate::keeping;
 use crate::out::{self, Status};
@@ -16,7 +17,7 @@ use domio_lab::paper::{Length, MachineSearch};
 use domio_lab::reproduce::{Options, Reproduction, reproduce};
 use domio_lab::{Claims, Effort, Ledger, Registry, Verdict, experiments, recorded};
 use domio_report::data::{ReportData, Section};
-use domio_report::{ongaro, samples, text};
+use domio_report::{figures, samples, text};
 use serde::Serialize;
 use std::path::Path;
 
@@ -104,6 +105,7 @@ pub fn run(args: &Reproduce, global: &Global) -> anyhow::Result<Status> {
     let mut report = report(args, &registry, result, overview);
     let sections = searches.iter().map(domio_report::machines::section);
     report.sections.splice(0..0, sections);
+    pictures::write(args.figures.as_deref(), &report, files)?;
     output.write(report)?;
     for change in &changes {
         out::message(&change.to_string());
@@ -181,10 +183,13 @@ fn report(
         Some(path) => path.display().to_string(),
         None => "shipped".to_owned(),
     };
-    // The paper's own figures take the place of bars of the same samples.
-    let mut sections = ongaro::sections(&result.samples, &result.ledger);
+    // The papers' own figures take the place of bars of the same samples.
+    let papers = figures::shipped();
+    let mut sections = figures::sections(&papers, &result.samples, &result.ledger);
     let others = result.samples.into_iter();
-    let others = others.filter(|(name, _)| !ongaro::draws(name)).collect();
+    let others = others
+        .filter(|(name, _)| !figures::draws(&papers, name))
+        .collect();
     let mut others = samples::sections(&others);
     for section in &mut others {
         section.text = decides(&section.title, registry, &result.ledger);
@@ -192,6 +197,7 @@ fn report(
     sections.extend(others);
     let fact = |name: &str, fact: String| (name.to_owned(), fact);
     ReportData {
+        name: "reproduce".to_owned(),
         title: "Published claims, reproduced".to_owned(),
         lead: "What the papers on scheduling virtual machines state, decided by simulation."
             .to_owned(),

@@ -155,7 +155,7 @@ fn list(args: &ResultsList) -> anyhow::Result<Status> {
             false => "",
         };
         let between = if i == 0 { "" } else { "\n" };
-        let table = table.render(out::width());
+        let table = table.render(out::view());
         out::text(&format!("{between}domio {program}{this}\n\n{table}"))?;
     }
     if held.is_empty() {
@@ -228,7 +228,7 @@ fn show(args: &ResultsShow) -> anyhow::Result<Status> {
             "{between}{}{settings}, seed {}, by domio {program}\n\n{}",
             args.name,
             held.seed,
-            table.render(out::width())
+            table.render(out::view())
         ))?;
     }
     if args.json {
@@ -325,7 +325,7 @@ fn diff_to_text(before: &str, after: &str, moves: &Moves) -> String {
         ]);
     }
     if !table.is_empty() {
-        text += &format!("\n{}", table.render(out::width()));
+        text += &format!("\n{}", table.render(out::view()));
     }
     for (what, names) in [("before", &moves.only_before), ("after", &moves.only_after)] {
         if !names.is_empty() {

@@ -1,7 +1,7 @@
 //! `domio run`: simulates a scenario.
 
 use crate::args::{Global, How, Reporting, Run};
-use crate::cmd::{policy, scenario};
+use crate::cmd::{pictures, policy, scenario};
 use crate::files::{Files, Output, Target};
 use crate::keeping;
 use crate::out::{self, Status};
@@ -11,13 +11,13 @@ use anyhow::{Context, anyhow};
 use domio_core::{DomainId, Duration, Record, Sink};
 use domio_lab::driver_work::{self, DriverFigures, DriverFiguresJson};
 use domio_lab::measure::{self, Group, MEASURES};
-use domio_lab::observe::{Observer, Seen};
+use domio_lab::observe::{Observer, Seen, Window};
 use domio_lab::replays::RecordedDemands;
 use domio_lab::simulate::{self, RunFault};
 use domio_lab::store::{Keeper, KeptRow, Subject};
 use domio_lab::{Estimate, Sample};
 use domio_report::data::{Chart, Figure, ReportData, Section};
-use domio_report::driver_work as pictures;
+use domio_report::driver_work as work;
 use domio_report::{observed, samples, text};
 use domio_scenario::{Built, Scenario};
 use domio_trace::{PerfettoWriter, TraceWriter, scenario_sha256};
@@ -26,15 +26,14 @@ use serde_json::{Map, Value, json};
 use std::path::PathBuf;
 use std::sync::Mutex;
 
-/// Time that the report's timeline shows.
-const TIMELINE: Duration = Duration::from_millis(100);
-
 /// Runs the scenario and prints, writes and draws what came out.
 pub fn run(args: &Run, global: &Global) -> anyhow::Result<Status> {
     let scenario = load(&args.scenario, &args.how, args.policy.as_deref())?;
     let targets = Targets::of(args, &scenario)?;
     let built = build(&scenario)?;
-    let outputs = Mutex::new(Some(Outputs::open(&targets, &scenario, &built)?));
+    let watch = args.drawn.draws(&args.reporting, &built)?;
+    let watch = watch.then(|| args.drawn.watched());
+    let outputs = Mutex::new(Some(Outputs::open(&targets, watch, &scenario, &built)?));
     let count = args.how.replications;
     // One replication is done as quickly as its file would be made.
     let keeper = match count > 1 || args.keeping.results.is_some() {
@@ -82,8 +81,13 @@ pub fn run(args: &Run, global: &Global) -> anyhow::Result<Status> {
         })?,
         false => out::text(&to_text(&built, &domains, &samples, &drivers))?,
     }
-    if let (Some(to), Some(seen)) = (targets.report, seen) {
-        to.write(report(&scenario, &built, args, &samples, &seen))?;
+    if let Some(seen) = seen {
+        let report = report(&scenario, &built, args, &samples, &seen);
+        let files = scenario::files(&scenario);
+        pictures::write(args.drawn.figures.as_deref(), &report, files)?;
+        if let Some(to) = targets.report {
+            to.write(report)?;
+        }
     }
     Ok(Status::Success)
 }
@@ -208,7 +212,12 @@ struct Outputs {
 }
 
 impl Outputs {
-    fn open(targets: &Targets, scenario: &Scenario, built: &Built) -> anyhow::Result<Self> {
+    fn open(
+        targets: &Targets,
+        watch: Option<Window>,
+        scenario: &Scenario,
+        built: &Built,
+    ) -> anyhow::Result<Self> {
         let header = simulate::trace_header(scenario, built, 0);
         let trace = match &targets.trace {
             Some(target) => Some(TraceWriter::new(target.create()?, &header)?),
@@ -218,7 +227,7 @@ impl Outputs {
             Some(target) => Some(PerfettoWriter::new(target.create()?, Some(&header))),
             None => None,
         };
-        let observer = targets.report.as_ref().map(|_| Observer::new(TIMELINE));
+        let observer = watch.map(Observer::new);
         Ok(Outputs {
             trace,
             perfetto,
@@ -336,10 +345,8 @@ fn report(
     let mut figures = samples::figures(&[(policy.to_owned(), samples)], &names);
     // The first is the share. The other measures are clearer in one table.
     figures.truncate(1);
-    figures.push(Figure {
-        caption: "All measures".to_owned(),
-        chart: Chart::Table(samples::table_of_domains(samples, &names)),
-    });
+    let table = samples::table_of_domains(samples, &names);
+    figures.push(Figure::new("All measures", Chart::Table(table)));
     let mut sections = vec![Section {
         title: "Domains".to_owned(),
         text: String::new(),
@@ -347,9 +354,10 @@ fn report(
     }];
     let measured_ms = measured_ms(built);
     let drivers = driver_work::figures(samples, &domains, measured_ms);
-    sections.extend(pictures::section(&drivers, &names, measured_ms));
-    sections.extend(observed::sections(seen, &domains, TIMELINE));
+    sections.extend(work::section(&drivers, &names, measured_ms));
+    sections.extend(observed::sections(seen, &domains));
     ReportData {
+        name: format!("{} {policy}", scenario.name()),
         title: title(scenario),
         lead: scenario.plan().description.clone().unwrap_or_default(),
         provenance: provenance(scenario, built, policy, args.how.replications),

@@ -1,12 +1,13 @@
 //! One small host under three schedulers, for whoever runs `domio reproduce` without arguments.
 
+use crate::cmd::pictures::TIMELINE;
 use crate::cmd::run;
 use crate::out;
-use domio_core::{DomainId, Duration, Record, Sink};
+use domio_core::{DomainId, Record, Sink};
 use domio_lab::compare::Comparison;
 use domio_lab::experiments::tour::{REPLICATIONS, SCENARIO, hosts};
 use domio_lab::measure;
-use domio_lab::observe::{Observer, Seen};
+use domio_lab::observe::{Observer, Seen, Window};
 use domio_lab::simulate::{RunFault, domains, measured};
 use domio_lab::store::{Keeper, KeptRow, Subject};
 use domio_lab::{Progress, Sample};
@@ -14,9 +15,6 @@ use domio_report::data::{Figure, Section};
 use domio_report::{figure, observed, samples, text};
 use domio_scenario::{Built, Scenario};
 use std::collections::BTreeMap;
-
-/// Time that the timelines show.
-const TIMELINE: Duration = Duration::from_millis(100);
 
 /// Measures that the terminal shows.
 const SHOWN: [&str; 2] = ["share_pct", "wake_p95_us"];
@@ -85,7 +83,8 @@ impl Tour {
             |(name, ..)| *name,
             progress,
             |(_, host, _, n)| {
-                let eyes = Eyes((*n == 0).then(|| Observer::new(TIMELINE)));
+                // The first replication is drawn; the others only measure.
+                let eyes = Eyes((*n == 0).then(|| Observer::new(Window::Worst(TIMELINE))));
                 let (sample, eyes) = measured(host, *n, eyes)?;
                 Ok((sample, eyes.0.map(Observer::finish)))
             },
@@ -137,9 +136,8 @@ impl Tour {
         let description = self.scenario.plan().description.clone();
         let moments = self.parts.iter().filter_map(|part| {
             let caption = format!("Under {}", part.scheduler);
-            observed::first_moments(&caption, &part.seen, &domains, TIMELINE)
+            observed::moments_of(&caption, &part.seen, &domains)
         });
-        let ms = TIMELINE.as_nanos() / 1_000_000;
         vec![
             Section {
                 title: "A small host under three schedulers".to_owned(),
@@ -147,11 +145,10 @@ impl Tour {
                 figures: self.bars(),
             },
             Section {
-                title: "Its first moments".to_owned(),
-                text: format!(
-                    "What runs on each pcpu and what each vcpu does in the first {ms} ms after the \
-                     warm-up."
-                ),
+                title: "Around its longest waits".to_owned(),
+                text: "What runs on each pcpu and what each vcpu does around the longest wait \
+                       under each scheduler."
+                    .to_owned(),
                 figures: moments.collect(),
             },
             Section {

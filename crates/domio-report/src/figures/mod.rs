@@ -1,0 +1,146 @@
+//! Figures of papers, from `papers/<name>/figures.toml` and the samples of `domio reproduce`.
+//!
+//! A paper draws what its file says: which experiments, which figures of their samples, on which
+//! axes, and what the paper prints. Nothing here names a paper; `docs/figures.md` describes the
+//! file.
+//!
+//! | file | holds |
+//! |---|---|
+//! | `spec` | what a file says, once checked |
+//! | `read` | the reader, whose mistakes have a line |
+//! | `build` | charts from samples |
+
+mod build;
+mod read;
+mod spec;
+
+pub use read::{FiguresError, read};
+pub use spec::{Drawing, FigureSpec, Member, PaperFigures};
+
+use crate::data::{Chart, Figure, Section};
+use crate::figure;
+use domio_lab::{Ledger, Sample, papers};
+use std::collections::BTreeMap;
+
+/// Samples by experiment, one a replication.
+pub type All = BTreeMap<String, Vec<Sample>>;
+
+/// Name of the file in a paper's folder.
+pub const FILE: &str = "figures.toml";
+
+/// The figures of all papers that ship with domio and have any.
+///
+/// # Panics
+/// Never: a test reads them.
+pub fn shipped() -> Vec<PaperFigures> {
+    let with_figures = papers::all().iter().filter_map(|paper| {
+        let text = paper.file(FILE)?;
+        Some(read(paper.name, text).unwrap_or_else(|e| panic!("{e}")))
+    });
+    with_figures.collect()
+}
+
+/// Whether the samples of the experiment called `name` are drawn by one of `papers`.
+pub fn draws(papers: &[PaperFigures], name: &str) -> bool {
+    let mut figures = papers.iter().flat_map(|p| &p.figures);
+    figures.any(|f| f.experiments.iter().any(|e| e.key == name))
+}
+
+/// One section a figure of `papers`, of those for which there are samples. Each has the claims of
+/// `ledger` about it.
+pub fn sections(papers: &[PaperFigures], samples: &All, ledger: &Ledger) -> Vec<Section> {
+    let drawn: Vec<(&str, &FigureSpec, Figure)> = papers
+        .iter()
+        .flat_map(|p| p.figures.iter().map(|f| (p.paper.as_str(), f)))
+        .filter_map(|(paper, spec)| Some((paper, spec, build::figure(paper, spec, samples)?)))
+        .collect();
+    let several = drawn.windows(2).any(|two| two[0].0 != two[1].0);
+    let section = |(paper, spec, figure): (&str, &FigureSpec, Figure)| {
+        let number = match several {
+            true => format!("{paper}, {}", lower_first(&spec.number)),
+            false => spec.number.clone(),
+        };
+        Section {
+            title: format!("{number}: {}", spec.title),
+            text: spec.text.clone(),
+            figures: [Some(figure), claims(spec, ledger)]
+                .into_iter()
+                .flatten()
+                .collect(),
+        }
+    };
+    drawn.into_iter().map(section).collect()
+}
+
+fn lower_first(text: &str) -> String {
+    let mut chars = text.chars();
+    let first = chars.next().map(|c| c.to_lowercase().to_string());
+    first.unwrap_or_default() + chars.as_str()
+}
+
+fn claims(spec: &FigureSpec, ledger: &Ledger) -> Option<Figure> {
+    let entries = ledger.entries.iter();
+    let entries = entries.filter(|e| spec.claims.iter().any(|p| e.claim.has_prefix(p)));
+    let entries: Vec<_> = entries.cloned().collect();
+    let caption = "What the paper says about it";
+    (!entries.is_empty()).then(|| Figure::new(caption, Chart::Claims(entries)))
+}
+
+/// A value for people, with a larger unit of time where that suits it: "36.6 s", "259 ms", "30.5 %", "23.9".
+pub fn told(value: f64, unit: &str) -> String {
+    const TIMES: [(&str, f64); 4] = [("ns", 1e-9), ("us", 1e-6), ("ms", 1e-3), ("s", 1.0)];
+    let short = |value: f64| match value.abs() {
+        v if v >= 99.95 => format!("{value:.0}"),
+        v if v >= 0.995 => format!("{value:.1}"),
+        0.0 => "0".to_owned(),
+        _ => format!("{value:.2}"),
+    };
+    if let Some(own) = TIMES.iter().position(|(name, _)| *name == unit) {
+        let seconds = value * TIMES[own].1;
+        // The first unit, from its own on, whose figure is not over 999 once rounded.
+        let fits = TIMES[own..]
+            .iter()
+            .find(|(_, s)| (seconds / s).abs() < 999.5);
+        let (name, scale) = fits.unwrap_or(&TIMES[3]);
+        return format!("{} {name}", short(seconds / scale));
+    }
+    match unit {
+        "%" => format!("{} %", figure::short(value)),
+        _ => figure::number(value),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_read_as_people_say_them() {
+        for (value, unit, text) in [
+            (36_600.0, "ms", "36.6 s"),
+            (999.6, "ms", "1.0 s"),
+            (259.2, "ms", "259 ms"),
+            (5.5, "ms", "5.5 ms"),
+            (0.0, "us", "0 us"),
+            (0.157, "ms", "0.16 ms"),
+            (59_681.0, "us", "59.7 ms"),
+            (30.5, "%", "30.5 %"),
+            (23.9, "Mb/s", "23.9"),
+        ] {
+            assert_eq!(told(value, unit), text);
+        }
+    }
+
+    #[test]
+    fn all_shipped_figures_are_read() {
+        let papers = shipped();
+        assert!(papers.iter().any(|p| p.figures.len() >= 11));
+        for paper in &papers {
+            let drawn = paper.figures.iter().flat_map(|f| &f.experiments);
+            let mut names: Vec<&str> = drawn.map(|e| e.key.as_str()).collect();
+            names.dedup();
+            assert!(names.iter().all(|name| draws(&papers, name)));
+        }
+        assert!(!draws(&papers, "no.such.experiment"));
+    }
+}

@@ -1,0 +1,75 @@
+//! What reports show of moments, and figures as files.
+
+use crate::args::{Drawn, Reporting};
+use crate::files::Files;
+use crate::out;
+use anyhow::bail;
+use domio_core::Duration;
+use domio_lab::observe::{Observer, Seen, Window};
+use domio_lab::simulate::{RunFault, of_replication, simulate};
+use domio_report::data::ReportData;
+use domio_report::files;
+use domio_scenario::{Built, Scenario};
+use std::path::Path;
+
+/// Time that timelines show around the longest wait.
+pub const TIMELINE: Duration = Duration::from_millis(100);
+
+impl Drawn {
+    /// What timelines show.
+    pub fn watched(&self) -> Window {
+        match self.window {
+            Some((from, until)) => Window::Between(from, until),
+            None => Window::Worst(TIMELINE),
+        }
+    }
+
+    /// Whether anything is drawn.
+    ///
+    /// # Errors
+    /// When a window is chosen and nothing is, or the window is not within the measured time.
+    pub fn draws(&self, reporting: &Reporting, built: &Built) -> anyhow::Result<bool> {
+        let draws = reporting.report.is_some() || self.figures.is_some();
+        if let Some((from, _)) = self.window {
+            if !draws {
+                bail!("--window is what a picture shows; ask for one with --report or --figures");
+            }
+            if from >= built.duration {
+                let seconds = built.duration.as_nanos() as f64 / 1e9;
+                bail!(
+                    "--window begins after the measured time; times count from the end of the \
+                     warm-up on, and {seconds} s are measured"
+                );
+            }
+        }
+        Ok(draws)
+    }
+}
+
+/// What the first replication of `scenario`, built as `built`, shows.
+///
+/// # Errors
+/// When the run ends early.
+pub fn watch(scenario: &Scenario, built: &Built, window: Window) -> Result<Seen, RunFault> {
+    let built = of_replication(scenario, built, 0)?;
+    let result = simulate(&built, 0, Observer::new(window))?;
+    Ok(result.sink.finish())
+}
+
+/// Writes the figures of `report` to `folder`, if there is one.
+///
+/// # Errors
+/// When a file is one that the command reads, or cannot be written.
+pub fn write(folder: Option<&Path>, report: &ReportData, mut reads: Files) -> anyhow::Result<()> {
+    let Some(folder) = folder else {
+        return Ok(());
+    };
+    let files = files::of(report);
+    for (name, content) in &files {
+        let target = reads.writes("--figures", &folder.join(name))?;
+        target.create()?.write_whole(content.as_bytes())?;
+    }
+    let (count, folder) = (files.len(), folder.display());
+    out::message(&format!("wrote {count} files with figures to {folder}"));
+    Ok(())
+}
