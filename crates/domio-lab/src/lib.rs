@@ -1,4 +1,4 @@
-//! Experiments, replications, the claims ledger and validation against recorded traces.
+//! Experiments, replications and the claims ledger.
 //!
 //! ```text
 //! claims.toml ─▶ Claims ─select─▶ ┐
@@ -23,13 +23,11 @@ pub mod explain;
 pub mod ledger;
 pub mod measure;
 pub mod observe;
-pub mod order;
 pub mod papers;
 pub mod pooled;
 pub mod proof;
 pub mod recorded;
 pub mod registry;
-pub mod replays;
 pub mod replicate;
 pub mod reproduce;
 pub mod sample;
@@ -37,7 +35,6 @@ pub mod series;
 pub mod simulate;
 pub mod stats;
 pub mod tolerance;
-pub mod validate;
 
 pub use claims::{Claim, ClaimKind, Claims};
 pub use effort::Effort;

@@ -2,7 +2,7 @@
 
 use crate::figure;
 use crate::text::{Cell, Column, Table, Tone};
-use domio_lab::validate::{Agreement, DomainAgreement, Pair};
+use domio_twin::{Agreement, DomainAgreement, Pair};
 
 /// One row a domain of a recording; cells show "recorded / simulated".
 pub fn render(agreements: &[Agreement], width: Option<u16>) -> String {
@@ -74,7 +74,7 @@ fn pair(pair: Pair) -> Cell {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use domio_lab::validate::Quantiles;
+    use domio_twin::Quantiles;
 
     #[test]
     fn what_differs_is_named() {

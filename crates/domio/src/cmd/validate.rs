@@ -4,8 +4,8 @@ use crate::args::{Global, Validate};
 use crate::out::{self, Status};
 use crate::progress::progress;
 use domio_lab::replicate::on_all_cores;
-use domio_lab::validate::{Agreement, Recording, RecordingError};
 use domio_report::text;
+use domio_twin::{Agreement, Recording, RecordingError};
 use serde_json::json;
 
 /// Simulates every recording of the folder and compares. Those that cannot be used are told and

@@ -4,8 +4,8 @@
 //! recording from its start state and compares shares, run lengths, latencies and switch rates by
 //! the published limits.
 
-use domio_lab::validate::estimate::Settings;
-use domio_lab::validate::{Agreement, Recording};
+use domio_twin::exact::Settings;
+use domio_twin::{Agreement, Recording};
 use std::path::Path;
 
 fn check(name: &str, tries: u32) -> Agreement {

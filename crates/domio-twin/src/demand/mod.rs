@@ -8,18 +8,28 @@
 //! that leave the same vcpu running: credit's ticks, wake-ups that preempt nobody, and those
 //! that leave no record ([`Unseen`]).
 //!
-//! What a guest does until a time by the clock is no processor time: see [`super::clock`].
+//! What a guest does until a time by the clock is no processor time: see [`clock`].
 
-use super::clock::{self, Course};
-use super::start::is_tick;
-use super::unseen::Unseen;
+pub mod arrival;
+pub mod clock;
+pub mod hold;
+pub mod job_timer;
+pub mod kernel_tick;
+pub mod late;
+pub mod recur;
+pub mod tick_wake;
+pub mod unseen;
+
+use self::clock::Course;
+use self::unseen::Unseen;
+use crate::start::is_tick;
 use domio_core::{Duration, Instant, Kind, PcpuId, Record, Runstate, VcpuName};
 use domio_vmm::Profile;
 use domio_vmm::config::{Arrival, Demand};
 use std::collections::BTreeMap;
 
 /// Number of credit's SCHEDULE event, which it writes first in each pass (Xen 4.17).
-pub(super) const SCHEDULE: u8 = 9;
+pub(crate) const SCHEDULE: u8 = 9;
 
 /// The demand of every vcpu in `records`, with times counted from `origin`. `unseen` are
 /// the interrupts without a record that the simulation of these demands has as well.

@@ -1,11 +1,11 @@
 //! Interrupts that leave no record of their own, but whose times follow from others.
 
-use super::hold::{before_wakes, holds};
-use super::job_timer::{Series, job_timers};
-use super::kernel_tick::{KERNEL_TICK, kernel_ticks, next_after};
-use super::late::late_timers;
-use super::start::accounting_records;
-use super::tick_wake::expiries;
+use crate::demand::hold::{before_wakes, holds};
+use crate::demand::job_timer::{Series, job_timers};
+use crate::demand::kernel_tick::{KERNEL_TICK, kernel_ticks, next_after};
+use crate::demand::late::late_timers;
+use crate::demand::tick_wake::expiries;
+use crate::start::accounting_records;
 use domio_core::{Duration, Instant, Kind, Record, VcpuName};
 use domio_vmm::Profile;
 use domio_vmm::host::Hold;

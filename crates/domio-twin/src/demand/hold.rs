@@ -4,10 +4,10 @@
 //! system calls and traps pass through the hypervisor, where a timer interrupt has to wait. Either
 //! shows only in a tick or slice that comes late. How late is taken from there.
 
-use super::job_timer::Series;
-use super::kernel_tick::explains;
-use super::late::Late;
-use super::start::TICK_TO_RECORD;
+use crate::demand::job_timer::Series;
+use crate::demand::kernel_tick::explains;
+use crate::demand::late::Late;
+use crate::start::TICK_TO_RECORD;
 use domio_core::{Duration, Instant, Kind, Record, VcpuName};
 use domio_vmm::Profile;
 use domio_vmm::host::Hold;

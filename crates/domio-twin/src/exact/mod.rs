@@ -11,9 +11,13 @@
 //! near them. What a decision tells about a credit is an interval that gets narrower the longer the
 //! twin follows, so steps go down to a millionth of a credit and most lead nowhere.
 
-use super::guess::Guesser;
-use super::matching::{Decisions, Height, Match, matching};
-use super::twin::{Hidden, Twin};
+mod guess;
+mod matching;
+pub mod search;
+
+use self::guess::Guesser;
+use self::matching::{Decisions, Height, Match, matching};
+use crate::twin::{Hidden, Twin};
 use core::cmp::Reverse;
 use domio_core::{Duration, Record};
 use domio_sim::RandomStream;

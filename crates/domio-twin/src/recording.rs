@@ -1,10 +1,10 @@
 //! A recorded trace with the description of the host that it was recorded on.
 
-use super::{fit, release};
-use crate::order::{ADVICE, OutOfOrder, in_order};
+use crate::{fit, release};
 use domio_core::cpuset::MAX_PCPUS;
 use domio_core::{Instant, Record};
 use domio_scenario::MAX_VCPUS;
+use domio_trace::order::{ADVICE, OutOfOrder, in_order};
 use domio_trace::{ReadOptions, TraceError, TraceReader};
 use serde::Deserialize;
 use std::path::{Path, PathBuf};

@@ -1,14 +1,14 @@
 //! The simulated twin of a recording.
 
-use super::arrival::attributed;
-use super::demand::demands;
-use super::fit;
-use super::job_timer::Series;
-use super::kernel_tick::{KERNEL_TICK, LEAST_AHEAD};
-use super::recording::{DescribedWorkload, Recording};
-use super::release::COMPARED_WITH;
-use super::start::{Start, tick_period};
-use super::unseen::Unseen;
+use crate::demand::arrival::attributed;
+use crate::demand::demands;
+use crate::demand::job_timer::Series;
+use crate::demand::kernel_tick::{KERNEL_TICK, LEAST_AHEAD};
+use crate::demand::unseen::Unseen;
+use crate::fit;
+use crate::recording::{DescribedWorkload, Recording};
+use crate::release::COMPARED_WITH;
+use crate::start::{Start, tick_period};
 use domio_core::{
     CpuSet, DomainId, Duration, Instant, Kind, ParamValues, PcpuId, Record, Runstate, Sink,
     Topology, VcpuId, VcpuName,

@@ -1,9 +1,9 @@
 //! How far a twin decides as its recording did.
 
-use super::estimate::Settings;
-use super::search::searched;
-use super::start::activity;
-use super::twin::{Hidden, Twin, dispatches};
+use crate::exact::Settings;
+use crate::exact::search::searched;
+use crate::start::activity;
+use crate::twin::{Hidden, Twin, dispatches};
 use core::cmp::Reverse;
 use domio_core::{Duration, Instant, Record, VcpuName};
 
@@ -132,9 +132,9 @@ pub fn matching(twin: &Twin, hidden: &Hidden, recorded: &Decisions, settings: &S
 
 #[cfg(test)]
 mod tests {
-    use super::super::guess::Guesser;
-    use super::super::recording::Recording;
     use super::*;
+    use crate::exact::guess::Guesser;
+    use crate::recording::Recording;
     use domio_vmm::Profile;
     use std::path::Path;
 

@@ -9,8 +9,8 @@
 //! Jobs come at multiples of a period that the guest has chosen: a whole number of milliseconds, as
 //! far as is looked for here.
 
-use super::kernel_tick::{LATE, SAME, apart, explains, next_after, until_exit};
-use super::late::Late;
+use crate::demand::kernel_tick::{LATE, SAME, apart, explains, next_after, until_exit};
+use crate::demand::late::Late;
 use domio_core::{Duration, Instant, VcpuName};
 use domio_vmm::Profile;
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,9 +1,9 @@
 //! Recorded beside simulated, and whether they agree.
 
-use super::estimate::{Settings, estimate};
-use super::fit;
-use super::recording::{Recording, RecordingError};
-use super::twin::Twin;
+use crate::exact::{Settings, estimate};
+use crate::fit;
+use crate::recording::{Recording, RecordingError};
+use crate::twin::Twin;
 use domio_core::{DomainId, Record, Sink};
 use domio_meter::{Account, Meter, Summary};
 use domio_vmm::Profile;

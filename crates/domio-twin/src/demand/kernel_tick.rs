@@ -7,7 +7,7 @@
 //! Kernel ticks are a fixed period apart, so the times of one guest agree modulo that period; that
 //! is how they are told from other timers.
 
-use super::late::Late;
+use crate::demand::late::Late;
 use domio_core::{Duration, Instant, VcpuName};
 use domio_vmm::Profile;
 use std::collections::BTreeMap;

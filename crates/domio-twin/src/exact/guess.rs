@@ -1,7 +1,7 @@
 //! Guesses of what a trace does not show of its start: a first one, and others near it or far.
 
-use super::start::{FirstWake, accounting_records};
-use super::twin::{Hidden, HiddenVcpu, Twin};
+use crate::start::{FirstWake, accounting_records};
+use crate::twin::{Hidden, HiddenVcpu, Twin};
 use core::cmp::Reverse;
 use domio_core::{Duration, NullSink, PcpuId, Record, Runstate};
 use domio_sched::credit::{ACCOUNTING, Priority};
@@ -226,8 +226,8 @@ fn by_waiting(twin: &Twin, hidden: &mut Hidden) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::recording::Recording;
     use super::*;
+    use crate::recording::Recording;
     use domio_vmm::Profile;
     use std::path::Path;
 
