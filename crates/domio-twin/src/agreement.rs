@@ -1,46 +1,25 @@
 //! Recorded beside simulated, and whether they agree.
 
+use crate::ensemble::ensemble;
+use crate::exact::matching::Parting;
 use crate::exact::{Settings, estimate};
 use crate::fit;
+use crate::limits::{Compared, Limit, Limits};
 use crate::recording::{Recording, RecordingError};
-use crate::twin::Twin;
+use crate::twin::{Hidden, Twin, dispatches};
 use domio_core::{DomainId, Record, Sink};
 use domio_meter::{Account, Meter, Summary};
 use domio_vmm::Profile;
 use rayon::prelude::*;
 use serde::Serialize;
 
-/// How far a share may be off on one pcpu, in points of percent of a pcpu.
-pub const SHARE_POINTS: f64 = 1.0;
-/// The same on several pcpus, which the emulator runs in turn.
-pub const SHARE_POINTS_SMP: f64 = 3.0;
-/// How far the median run length may be off, relative.
-pub const RUN_P50: f64 = 0.10;
-/// How far the 95 % quantile of run lengths may be off, relative.
-pub const RUN_P95: f64 = 0.15;
-/// How far wake-to-run quantiles may be off, as a factor.
-pub const WAKE_FACTOR: f64 = 1.5;
-/// How far wake-to-run quantiles may be off in microseconds where that is wider.
-pub const WAKE_US: f64 = 20.0;
-/// How far the rate of context switches may be off, relative.
-pub const SWITCHES: f64 = 0.15;
-
-/// A figure of both sides; `None` where there is no sample.
-#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
-pub struct Pair {
-    /// From the recording.
-    pub recorded: Option<f64>,
-    /// From the simulation: the median of the twins that explain the recording equally well.
-    pub simulated: Option<f64>,
-}
-
 /// Two quantiles of both sides, in microseconds.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
-pub struct Quantiles {
+pub struct ComparedQuantiles {
     /// Median.
-    pub p50: Pair,
+    pub p50: Compared,
     /// 95 % quantile.
-    pub p95: Pair,
+    pub p95: Compared,
 }
 
 /// One domain of a recording.
@@ -51,13 +30,13 @@ pub struct DomainAgreement {
     /// Name.
     pub name: String,
     /// Running time in percent of one pcpu.
-    pub share: Pair,
+    pub share: Compared,
     /// Lengths of runs.
-    pub run_us: Quantiles,
+    pub run_us: ComparedQuantiles,
     /// From wake-up to running.
-    pub wake_to_run_us: Quantiles,
+    pub wake_to_run_us: ComparedQuantiles,
     /// Times that it was switched in, per second.
-    pub switches_per_s: Pair,
+    pub switches_per_s: Compared,
     /// Whether every required figure is within its limit.
     pub agrees: bool,
     /// Which figures are not.
@@ -75,64 +54,120 @@ pub struct Agreement {
     pub agrees: bool,
     /// Number of pcpus; over one, only shares are required to agree.
     pub pcpus: u16,
-    /// Dispatches in the estimation window that the twin made as recorded, of how many.
-    pub matched: (usize, usize),
+    /// Number of twins that the recording was compared with.
+    pub twins: usize,
+    /// What the search for the recorded decisions came to, if there was one.
+    pub exact: Option<Followed>,
     /// By domain.
     pub domains: Vec<DomainAgreement>,
     /// What else has to be known to judge the figures, a sentence each.
     pub remarks: Vec<String>,
 }
 
+/// How far the best twin of a search made the recorded decisions.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Followed {
+    /// Dispatches that it made as recorded, in order and time.
+    pub dispatches: usize,
+    /// Dispatches of the recording.
+    pub of: usize,
+    /// The first that it did not make.
+    pub parts: Option<Parting>,
+}
+
 impl Agreement {
-    /// Simulates `recording` and compares.
+    /// Simulates an ensemble of twins of `recording` and compares: the recording has to lie within
+    /// what the twins show together, as nearly as two recordings of one host agree.
     ///
     /// # Errors
     /// [`RecordingError::Unusable`] when its description cannot be simulated.
     pub fn check(recording: &Recording) -> Result<Agreement, RecordingError> {
-        Agreement::check_with(recording, &Settings::default())
+        let twin = usable(recording, Twin::new(recording, &Profile::XEN_4_17_EMULATED))?;
+        let states = ensemble(&twin);
+        Ok(compare(
+            recording,
+            &twin,
+            &states,
+            &Limits::REPEATABILITY,
+            None,
+        ))
     }
 
-    /// As [`Agreement::check`], with a search for the start state of the caller's choice.
+    /// Looks for the start state from which a twin makes the recorded decisions for longest, and
+    /// compares the figures of the twins that make as many.
     ///
     /// # Errors
     /// As [`Agreement::check`].
-    pub fn check_with(
-        recording: &Recording,
-        settings: &Settings,
-    ) -> Result<Agreement, RecordingError> {
-        let twin = Twin::new(recording, &Profile::XEN_4_17_EMULATED).map_err(|problem| {
-            RecordingError::Unusable {
-                name: recording.name.clone(),
-                problem,
-            }
-        })?;
+    pub fn exact(recording: &Recording, settings: &Settings) -> Result<Agreement, RecordingError> {
+        let twin = usable(
+            recording,
+            Twin::exact(recording, &Profile::XEN_4_17_EMULATED),
+        )?;
         let estimate = estimate(&twin, &recording.records, settings);
-        let smp = recording.description.pcpus > 1;
-        let simulated: Vec<Summary> = estimate
-            .equals
-            .par_iter()
-            .map(|hidden| measure(&twin.run(hidden), smp))
-            .collect();
-        let recorded = measure(&recording.records, smp);
-        let domains: Vec<DomainAgreement> = recording
-            .description
-            .domains
-            .iter()
-            .map(|d| {
-                let compared = compare(DomainId(d.id), &d.name, &recorded, &simulated, smp);
-                let account = recorded.domain(DomainId(d.id)).map(|d| d.total);
-                let reason = fit::reason(d, recording, &account.unwrap_or_default());
-                DomainAgreement { reason, ..compared }
-            })
-            .collect();
-        Ok(Agreement {
-            name: recording.name.clone(),
-            agrees: domains.iter().all(|d| d.agrees),
-            pcpus: recording.description.pcpus,
-            matched: (estimate.matched, estimate.of),
-            domains,
-            remarks: fit::remarks(recording, estimate.of),
+        let followed = Followed {
+            dispatches: estimate.matched,
+            of: estimate.of,
+            parts: estimate.parting(&twin, &recording.records, settings),
+        };
+        Ok(compare(
+            recording,
+            &twin,
+            &estimate.equals,
+            &Limits::EXACT,
+            Some(followed),
+        ))
+    }
+}
+
+fn usable(recording: &Recording, twin: Result<Twin, String>) -> Result<Twin, RecordingError> {
+    twin.map_err(|problem| RecordingError::Unusable {
+        name: recording.name.clone(),
+        problem,
+    })
+}
+
+/// `recording` beside the twins that begin in `states`.
+fn compare(
+    recording: &Recording,
+    twin: &Twin,
+    states: &[Hidden],
+    limits: &Limits,
+    exact: Option<Followed>,
+) -> Agreement {
+    let smp = recording.description.pcpus > 1;
+    let simulated: Vec<Summary> = states
+        .par_iter()
+        .map(|hidden| measure(&twin.run(hidden), smp))
+        .collect();
+    let sides = Sides {
+        recorded: measure(&recording.records, smp),
+        simulated,
+        // A search leaves several twins where nothing tells which is right: their median counts.
+        middle: exact.is_some(),
+        smp,
+        limits,
+    };
+    let domains: Vec<DomainAgreement> = recording
+        .description
+        .domains
+        .iter()
+        .map(|d| {
+            let account = sides.recorded.domain(DomainId(d.id)).map(|d| d.total);
+            let reason = fit::reason(d, recording, &account.unwrap_or_default());
+            sides.domain(DomainId(d.id), &d.name, reason)
         })
+        .collect();
+    let pcpus = usize::from(recording.description.pcpus);
+    let dispatched = dispatches(&recording.records, pcpus);
+    let dispatched = dispatched.iter().map(Vec::len).sum();
+    Agreement {
+        name: recording.name.clone(),
+        agrees: domains.iter().all(|d| d.agrees),
+        pcpus: recording.description.pcpus,
+        twins: states.len(),
+        exact,
+        domains,
+        remarks: fit::remarks(recording, dispatched),
     }
 }
 
@@ -149,94 +184,82 @@ fn measure(records: &[Record], smp: bool) -> Summary {
     }
 }
 
-fn compare(
-    id: DomainId,
-    name: &str,
-    recorded: &Summary,
-    simulated: &[Summary],
+/// What is compared, and how.
+struct Sides<'a> {
+    recorded: Summary,
+    simulated: Vec<Summary>,
+    middle: bool,
     smp: bool,
-) -> DomainAgreement {
-    let figure = |s: &Summary, f: &Figure<'_>| {
-        let account = s.domain(id).map(|d| d.total).unwrap_or_default();
-        f(s, &account)
-    };
-    let pair = |f: &Figure<'_>| Pair {
-        recorded: figure(recorded, f),
-        simulated: median(simulated.iter().filter_map(|s| figure(s, f)).collect()),
-    };
-    let us = |ns: Option<u64>| ns.map(|ns| ns as f64 / 1e3);
-    let share = pair(&|s, a| Some(s.percent(a.running)));
-    let switches_per_s = pair(&|s, a| Some(s.per_second(a.executions)));
-    let run_us = Quantiles {
-        p50: pair(&|_, a| us(a.runs.p50)),
-        p95: pair(&|_, a| us(a.runs.p95)),
-    };
-    let wake_to_run_us = Quantiles {
-        p50: pair(&|_, a| us(a.wake_to_run.p50)),
-        p95: pair(&|_, a| us(a.wake_to_run.p95)),
-    };
-    let mut differs_in = Vec::new();
-    let mut require = |what, holds: bool| {
-        if !holds {
-            differs_in.push(what);
+    limits: &'a Limits,
+}
+
+impl Sides<'_> {
+    fn figure(&self, id: DomainId, limit: Limit, figure: &Figure<'_>) -> Compared {
+        let of = |s: &Summary| {
+            let account = s.domain(id).map(|d| d.total).unwrap_or_default();
+            figure(s, &account)
+        };
+        let twins: Vec<Option<f64>> = self.simulated.iter().map(of).collect();
+        let all = Compared::of(of(&self.recorded), &twins, limit);
+        match self.middle {
+            true => Compared {
+                accepted: all.simulated.map(|s| limit.widen([s, s])),
+                ..all
+            },
+            false => all,
         }
-    };
-    let points = if smp { SHARE_POINTS_SMP } else { SHARE_POINTS };
-    require("share", share.within(|r, s| (r - s).abs() <= points));
-    if !smp {
-        require("run_us.p50", run_us.p50.within_relative(RUN_P50));
-        require("run_us.p95", run_us.p95.within_relative(RUN_P95));
-        require(
-            "wake_to_run_us.p50",
-            wake_to_run_us.p50.within(near_in_time),
-        );
-        require(
-            "wake_to_run_us.p95",
-            wake_to_run_us.p95.within(near_in_time),
-        );
-        require("switches_per_s", switches_per_s.within_relative(SWITCHES));
     }
-    DomainAgreement {
-        id: id.0,
-        name: name.to_owned(),
-        share,
-        run_us,
-        wake_to_run_us,
-        switches_per_s,
-        agrees: differs_in.is_empty(),
-        differs_in,
-        reason: None,
+
+    fn domain(&self, id: DomainId, name: &str, reason: Option<String>) -> DomainAgreement {
+        let l = self.limits;
+        let us = |ns: Option<u64>| ns.map(|ns| ns as f64 / 1e3);
+        let points = match self.smp {
+            true => l.share_points_smp,
+            false => l.share_points,
+        };
+        let share = self.figure(id, Limit::Sum(points), &|s, a| Some(s.percent(a.running)));
+        let switches_per_s = self.figure(id, Limit::Factor(l.switches), &|s, a| {
+            Some(s.per_second(a.executions))
+        });
+        let run_us = ComparedQuantiles {
+            p50: self.figure(id, Limit::Factor(l.run_p50), &|_, a| us(a.runs.p50)),
+            p95: self.figure(id, Limit::Factor(l.run_p95), &|_, a| us(a.runs.p95)),
+        };
+        let wake = |by| Limit::FactorOr(by, l.wake_us);
+        let wake_to_run_us = ComparedQuantiles {
+            p50: self.figure(id, wake(l.wake_p50), &|_, a| us(a.wake_to_run.p50)),
+            p95: self.figure(id, wake(l.wake_p95), &|_, a| us(a.wake_to_run.p95)),
+        };
+        let required = [
+            ("share", share),
+            ("run_us.p50", run_us.p50),
+            ("run_us.p95", run_us.p95),
+            ("wake_to_run_us.p50", wake_to_run_us.p50),
+            ("wake_to_run_us.p95", wake_to_run_us.p95),
+            ("switches_per_s", switches_per_s),
+        ];
+        let required = &required[..if self.smp { 1 } else { required.len() }];
+        let differs_in: Vec<&'static str> = required
+            .iter()
+            .filter(|(_, figure)| !figure.agrees())
+            .map(|(what, _)| *what)
+            .collect();
+        DomainAgreement {
+            id: id.0,
+            name: name.to_owned(),
+            share,
+            run_us,
+            wake_to_run_us,
+            switches_per_s,
+            agrees: differs_in.is_empty(),
+            differs_in,
+            reason,
+        }
     }
 }
 
 /// A figure of a domain, from a whole run and the domain's account of it.
 type Figure<'a> = dyn Fn(&Summary, &Account) -> Option<f64> + 'a;
-
-/// The median, the upper of two; `None` of nothing.
-fn median(mut values: Vec<f64>) -> Option<f64> {
-    values.sort_by(f64::total_cmp);
-    values.get(values.len() / 2).copied()
-}
-
-fn near_in_time(recorded: f64, simulated: f64) -> bool {
-    let factor = recorded.max(simulated) <= WAKE_FACTOR * recorded.min(simulated);
-    factor || (recorded - simulated).abs() <= WAKE_US
-}
-
-impl Pair {
-    /// Whether both sides have a value that satisfy `test`, or neither has one.
-    fn within(&self, test: impl Fn(f64, f64) -> bool) -> bool {
-        match (self.recorded, self.simulated) {
-            (Some(r), Some(s)) => test(r, s),
-            (None, None) => true,
-            _ => false,
-        }
-    }
-
-    fn within_relative(&self, limit: f64) -> bool {
-        self.within(|r, s| (r - s).abs() <= limit * r.abs())
-    }
-}
 
 #[cfg(test)]
 mod tests {

@@ -16,13 +16,17 @@
 
 pub mod agreement;
 pub mod demand;
+pub mod ensemble;
 pub mod exact;
 mod fit;
+pub mod limits;
 pub mod recording;
 mod release;
 pub mod replays;
+pub mod shipped;
 pub mod start;
 pub mod twin;
 
-pub use agreement::{Agreement, DomainAgreement, Pair, Quantiles};
+pub use agreement::{Agreement, ComparedQuantiles, DomainAgreement, Followed};
+pub use limits::{Compared, Limits};
 pub use recording::{Recording, RecordingError};

@@ -10,14 +10,7 @@
 //!
 //! What a guest does until a time by the clock is no processor time: see [`clock`].
 
-pub mod arrival;
 pub mod clock;
-pub mod hold;
-pub mod job_timer;
-pub mod kernel_tick;
-pub mod late;
-pub mod recur;
-pub mod tick_wake;
 pub mod unseen;
 
 use self::clock::Course;

@@ -209,6 +209,7 @@ fn first_guess(twin: &Twin) -> Hidden {
         earners: (0..vcpus.len()).collect(),
         vcpus,
         accounting_in,
+        tick_shift: Duration::ZERO,
     }
 }
 
@@ -227,14 +228,12 @@ fn by_waiting(twin: &Twin, hidden: &mut Hidden) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::recording::Recording;
+    use crate::{Recording, shipped};
     use domio_vmm::Profile;
-    use std::path::Path;
 
     fn recording(name: &str) -> (Recording, Twin) {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/xen-traces");
-        let recording = Recording::load(&folder.join(name)).unwrap();
-        let twin = Twin::new(&recording, &Profile::XEN_4_17_EMULATED).unwrap();
+        let recording = shipped::recording(name).unwrap();
+        let twin = Twin::exact(&recording, &Profile::XEN_4_17_EMULATED).unwrap();
         (recording, twin)
     }
 

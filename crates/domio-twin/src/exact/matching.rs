@@ -6,6 +6,7 @@ use crate::start::activity;
 use crate::twin::{Hidden, Twin, dispatches};
 use core::cmp::Reverse;
 use domio_core::{Duration, Instant, Record, VcpuName};
+use serde::Serialize;
 
 /// A decision comes so much before what it leads to: the last ones of a recording are cut off in a
 /// twin that is a little later.
@@ -44,6 +45,75 @@ impl Decisions {
     pub fn to_make(&self, twin: &Twin, settings: &Settings) -> usize {
         let end = twin.length().saturating_sub(CUT_OFF);
         count(&self.lists, twin, settings.window.min(end))
+    }
+}
+
+/// The first decision that a twin does not make as recorded.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Parting {
+    /// When, in seconds since the first record: the earlier of both sides.
+    pub at_s: f64,
+    /// What is decided.
+    pub decision: String,
+    /// About whom in the recording; `None` where nothing more is decided.
+    pub recorded: Option<String>,
+    /// About whom in the twin.
+    pub simulated: Option<String>,
+}
+
+impl Decisions {
+    /// The first of these decisions, which are recorded, that `simulated` ones of `twin` are
+    /// without, or the first of theirs that is not recorded.
+    pub fn parting(
+        &self,
+        simulated: &Decisions,
+        twin: &Twin,
+        settings: &Settings,
+    ) -> Option<Parting> {
+        let (begin, origin) = (twin.start().at, twin.origin());
+        let last = twin.length().saturating_sub(CUT_OFF);
+        let pcpus = twin.start().pcpus.len();
+        let mut first: Option<(Duration, Parting)> = None;
+        for (i, (expected, made)) in self.lists.iter().zip(&simulated.lists).enumerate() {
+            for n in 0..expected.len().max(made.len()) {
+                let wanted = expected.get(n).map(|(at, who)| (at.since(begin), *who));
+                let got = made.get(n).map(|(at, who)| (at.since(origin), *who));
+                let at = match (wanted, got) {
+                    (Some((a, who)), Some((b, other))) => {
+                        if who == other && a.max(b) - a.min(b) <= settings.tolerance {
+                            continue;
+                        }
+                        a.min(b)
+                    }
+                    (Some((at, _)), None) | (None, Some((at, _))) => at,
+                    (None, None) => break,
+                };
+                if at <= last && first.as_ref().is_none_or(|(before, _)| at < *before) {
+                    let name = |side: Option<(Duration, VcpuName)>| side.map(|s| s.1.to_string());
+                    let parting = Parting {
+                        at_s: at.as_nanos() as f64 / 1e9,
+                        decision: decision(i, pcpus),
+                        recorded: name(wanted),
+                        simulated: name(got),
+                    };
+                    first = Some((at, parting));
+                }
+                break;
+            }
+        }
+        first.map(|(_, parting)| parting)
+    }
+}
+
+/// What list `i` of a host of so many pcpus is about.
+fn decision(i: usize, pcpus: usize) -> String {
+    match i.checked_sub(pcpus) {
+        None if pcpus == 1 => "dispatched".to_owned(),
+        None => format!("dispatched on pcpu {i}"),
+        Some(0) => "ceases to earn credit".to_owned(),
+        Some(1) => "begins to earn credit".to_owned(),
+        Some(2) => "parked".to_owned(),
+        Some(_) => "dispatched without credit".to_owned(),
     }
 }
 
@@ -134,15 +204,13 @@ pub fn matching(twin: &Twin, hidden: &Hidden, recorded: &Decisions, settings: &S
 mod tests {
     use super::*;
     use crate::exact::guess::Guesser;
-    use crate::recording::Recording;
+    use crate::shipped;
     use domio_vmm::Profile;
-    use std::path::Path;
 
     #[test]
     fn those_of_the_first_decision_that_differs_are_suspects() {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/xen-traces");
-        let recording = Recording::load(&folder.join("c1-burn7")).unwrap();
-        let twin = Twin::new(&recording, &Profile::XEN_4_17_EMULATED).unwrap();
+        let recording = shipped::recording("c1-burn7").unwrap();
+        let twin = Twin::exact(&recording, &Profile::XEN_4_17_EMULATED).unwrap();
         let settings = Settings::default();
         let recorded = Decisions::of(&recording.records, &twin);
         let guesser = Guesser::new(&twin, &recording.records);
@@ -157,13 +225,31 @@ mod tests {
             found.suspects
         );
         assert!(found.suspects.len() >= 2, "{:?}", found.suspects);
+        let simulated = Decisions::of(&twin.run(guesser.first()), &twin);
+        let parting = recorded.parting(&simulated, &twin, &settings).unwrap();
+        assert!(parting.recorded != parting.simulated, "{parting:?}");
+        let until = recorded.lists[0][found.dispatched].0;
+        let until = until.since(twin.start().at).as_nanos() as f64 / 1e9;
+        assert!(parting.at_s <= until, "{parting:?} is after {until}");
+        assert_eq!(
+            recorded.parting(&recorded_again(&recording, &twin), &twin, &settings),
+            None
+        );
+    }
+
+    /// The decisions of the recording as if a twin had made them.
+    fn recorded_again(recording: &crate::Recording, twin: &Twin) -> Decisions {
+        let mut decisions = Decisions::of(&recording.records, twin);
+        for (at, _) in decisions.lists.iter_mut().flatten() {
+            *at = twin.origin() + at.since(twin.start().at);
+        }
+        decisions
     }
 
     #[test]
     fn a_recording_explains_itself_but_for_its_last_moment() {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/xen-traces");
-        let recording = Recording::load(&folder.join("c1-burn7")).unwrap();
-        let twin = Twin::new(&recording, &Profile::XEN_4_17_EMULATED).unwrap();
+        let recording = shipped::recording("c1-burn7").unwrap();
+        let twin = Twin::exact(&recording, &Profile::XEN_4_17_EMULATED).unwrap();
         let recorded = Decisions::of(&recording.records, &twin);
         let whole = Settings::default();
         let second = Settings {

@@ -11,12 +11,20 @@
 //! near them. What a decision tells about a credit is an interval that gets narrower the longer the
 //! twin follows, so steps go down to a millionth of a credit and most lead nowhere.
 
+pub mod arrival;
 mod guess;
-mod matching;
+pub mod hold;
+pub mod interrupts;
+pub mod job_timer;
+pub mod kernel_tick;
+pub mod late;
+pub mod matching;
+pub mod recur;
 pub mod search;
+pub mod tick_wake;
 
 use self::guess::Guesser;
-use self::matching::{Decisions, Height, Match, matching};
+use self::matching::{Decisions, Height, Match, Parting, matching};
 use crate::twin::{Hidden, Twin};
 use core::cmp::Reverse;
 use domio_core::{Duration, Record};
@@ -71,6 +79,16 @@ pub struct Estimate {
     pub matched: usize,
     /// Dispatches in the window.
     pub of: usize,
+}
+
+impl Estimate {
+    /// The first decision of `twin` that is not as in `records`, when it begins in the estimated
+    /// state; `None` if it makes all.
+    pub fn parting(&self, twin: &Twin, records: &[Record], settings: &Settings) -> Option<Parting> {
+        let recorded = Decisions::of(records, twin);
+        let simulated = Decisions::of(&twin.run(&self.hidden), twin);
+        recorded.parting(&simulated, twin, settings)
+    }
 }
 
 /// Estimates the hidden state of the recording that `twin` and its `records` come from.

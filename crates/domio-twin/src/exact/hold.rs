@@ -4,9 +4,9 @@
 //! system calls and traps pass through the hypervisor, where a timer interrupt has to wait. Either
 //! shows only in a tick or slice that comes late. How late is taken from there.
 
-use crate::demand::job_timer::Series;
-use crate::demand::kernel_tick::explains;
-use crate::demand::late::Late;
+use crate::exact::job_timer::Series;
+use crate::exact::kernel_tick::explains;
+use crate::exact::late::Late;
 use crate::start::TICK_TO_RECORD;
 use domio_core::{Duration, Instant, Kind, Record, VcpuName};
 use domio_vmm::Profile;

@@ -9,8 +9,9 @@
 //! Jobs come at multiples of a period that the guest has chosen: a whole number of milliseconds, as
 //! far as is looked for here.
 
-use crate::demand::kernel_tick::{LATE, SAME, apart, explains, next_after, until_exit};
-use crate::demand::late::Late;
+use crate::demand::unseen::next_after;
+use crate::exact::kernel_tick::{LATE, SAME, apart, explains, until_exit};
+use crate::exact::late::Late;
 use domio_core::{Duration, Instant, VcpuName};
 use domio_vmm::Profile;
 use std::collections::{BTreeMap, BTreeSet};

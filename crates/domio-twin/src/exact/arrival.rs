@@ -13,9 +13,9 @@
 
 use crate::demand::Recorded;
 use crate::demand::clock::usual;
-use crate::demand::kernel_tick::KERNEL_TICK;
-use crate::demand::recur;
-use crate::demand::tick_wake;
+use crate::demand::unseen::KERNEL_TICK;
+use crate::exact::recur;
+use crate::exact::tick_wake;
 use domio_core::{Duration, Instant};
 use domio_vmm::config::{Arrival, Demand};
 

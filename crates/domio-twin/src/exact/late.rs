@@ -7,8 +7,9 @@
 //! interrupts have to wait for.
 
 use crate::demand::SCHEDULE;
-use crate::demand::kernel_tick::{KERNEL_TICK, LEAST_AHEAD};
 use crate::demand::unseen::Accountings;
+use crate::demand::unseen::KERNEL_TICK;
+use crate::exact::kernel_tick::LEAST_AHEAD;
 use crate::start::{TickRecord, accounting_records, tick_period};
 use domio_core::{Duration, Instant, Kind, PcpuId, Record, Runstate, VcpuName};
 use domio_sched::credit::ACCOUNTING;
