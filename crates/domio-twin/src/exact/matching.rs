@@ -53,7 +53,7 @@ impl Decisions {
 pub struct Parting {
     /// When, in seconds since the first record: the earlier of both sides.
     pub at_s: f64,
-    /// What is decided.
+    /// What is decided, as words that follow a name: "is dispatched".
     pub decision: String,
     /// About whom in the recording; `None` where nothing more is decided.
     pub recorded: Option<String>,
@@ -108,12 +108,12 @@ impl Decisions {
 /// What list `i` of a host of so many pcpus is about.
 fn decision(i: usize, pcpus: usize) -> String {
     match i.checked_sub(pcpus) {
-        None if pcpus == 1 => "dispatched".to_owned(),
-        None => format!("dispatched on pcpu {i}"),
+        None if pcpus == 1 => "is dispatched".to_owned(),
+        None => format!("is dispatched on pcpu {i}"),
         Some(0) => "ceases to earn credit".to_owned(),
         Some(1) => "begins to earn credit".to_owned(),
-        Some(2) => "parked".to_owned(),
-        Some(_) => "dispatched without credit".to_owned(),
+        Some(2) => "is parked".to_owned(),
+        Some(_) => "is dispatched without credit".to_owned(),
     }
 }
 
