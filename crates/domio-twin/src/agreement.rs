@@ -108,7 +108,7 @@ impl Agreement {
     }
 
     /// Looks for the start state from which a twin makes the recorded decisions for longest, and
-    /// compares the figures of the twins that make as many.
+    /// compares the figures of that one.
     ///
     /// # Errors
     /// As [`Agreement::check`].
@@ -126,7 +126,7 @@ impl Agreement {
         Ok(compare(
             recording,
             &twin,
-            &estimate.equals,
+            std::slice::from_ref(&estimate.hidden),
             &Limits::EXACT,
             Some(followed),
         ))
@@ -156,8 +156,6 @@ fn compare(
     let sides = Sides {
         recorded: measure(&recording.records, smp),
         simulated,
-        // A search leaves several twins where nothing tells which is right: their median counts.
-        middle: exact.is_some(),
         smp,
         limits,
     };
@@ -202,7 +200,6 @@ fn measure(records: &[Record], smp: bool) -> Summary {
 struct Sides<'a> {
     recorded: Summary,
     simulated: Vec<Summary>,
-    middle: bool,
     smp: bool,
     limits: &'a Limits,
 }
@@ -214,14 +211,7 @@ impl Sides<'_> {
             figure(s, &account)
         };
         let twins: Vec<Option<f64>> = self.simulated.iter().map(of).collect();
-        let all = Compared::of(of(&self.recorded), &twins, limit);
-        match self.middle {
-            true => Compared {
-                accepted: all.simulated.map(|s| limit.widen([s, s])),
-                ..all
-            },
-            false => all,
-        }
+        Compared::of(of(&self.recorded), &twins, limit)
     }
 
     fn domain(&self, id: DomainId, name: &str, reason: Option<String>) -> DomainAgreement {

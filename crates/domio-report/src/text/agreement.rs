@@ -4,6 +4,8 @@ use crate::figure;
 use crate::text::{Cell, Column, Table, Tone};
 use domio_twin::{Agreement, Compared, DomainAgreement, Followed};
 
+const US_PER_MS: f64 = 1e3;
+
 /// One row a domain of a recording; cells show "recorded / simulated".
 pub fn render(agreements: &[Agreement], width: Option<u16>) -> String {
     let mut table = Table::new([
@@ -11,8 +13,8 @@ pub fn render(agreements: &[Agreement], width: Option<u16>) -> String {
         Column::words("domain").whole(),
         Column::words("verdict").whole(),
         Column::figures("share\n[% of one pcpu]"),
-        Column::figures("run, 50 %\n[us]"),
-        Column::figures("run, 95 %\n[us]"),
+        Column::figures("run, 50 %\n[ms]"),
+        Column::figures("run, 95 %\n[ms]"),
         Column::figures("wake to run,\n50 % [us]"),
         Column::figures("wake to run,\n95 % [us]"),
         Column::figures("switches\n[1/s]"),
@@ -29,12 +31,12 @@ pub fn render(agreements: &[Agreement], width: Option<u16>) -> String {
                 agreement.name.as_str().into(),
                 domain.name.as_str().into(),
                 verdict,
-                pair(domain.share),
-                pair(domain.run_us.p50),
-                pair(domain.run_us.p95),
-                pair(domain.wake_to_run_us.p50),
-                pair(domain.wake_to_run_us.p95),
-                pair(domain.switches_per_s),
+                pair(domain.share, 1.0),
+                pair(domain.run_us.p50, US_PER_MS),
+                pair(domain.run_us.p95, US_PER_MS),
+                pair(domain.wake_to_run_us.p50, 1.0),
+                pair(domain.wake_to_run_us.p95, 1.0),
+                pair(domain.switches_per_s, 1.0),
             ]);
         }
     }
@@ -72,14 +74,11 @@ fn legend(agreements: &[Agreement]) -> String {
     let exact = agreements.iter().any(|a| a.exact.is_some());
     let most = agreements.iter().map(|a| a.twins).max().unwrap_or(0);
     match exact {
-        true => {
-            "Each figure: recorded / median of the twins that make as many recorded decisions as \
-                 any.\n"
-                .to_owned()
-        }
-        false => {
-            format!("Each figure: recorded / median of {most} twins that begin in drawn states.\n")
-        }
+        true => "Each figure: recorded / of the twin that makes most of the recorded decisions.\n"
+            .to_owned(),
+        false => format!(
+            "Each figure: recorded / lowest–highest of {most} twins that begin in drawn states.\n"
+        ),
     }
 }
 
@@ -123,9 +122,19 @@ fn never_ran(domain: &DomainAgreement) -> bool {
     none(domain.share.recorded) && none(domain.share.simulated)
 }
 
-fn pair(pair: Compared) -> Cell {
-    let side = |value: Option<f64>| value.map_or("-".to_owned(), figure::number);
-    format!("{} / {}", side(pair.recorded), side(pair.simulated)).into()
+/// Both sides of a figure in units of `unit`.
+fn pair(figure: Compared, unit: f64) -> Cell {
+    let recorded = figure.recorded.map(|value| figure::number(value / unit));
+    let twins = figure.range.map(|[low, high]| {
+        let [low, high] = [low, high].map(|value| figure::short(value / unit));
+        if low == high {
+            low
+        } else {
+            format!("{low}–{high}")
+        }
+    });
+    let side = |side: Option<String>| side.unwrap_or("-".to_owned());
+    format!("{} / {}", side(recorded), side(twins)).into()
 }
 
 #[cfg(test)]
@@ -191,7 +200,10 @@ mod tests {
             text.contains("14.2 / 20") && text.contains("- / -"),
             "{text}"
         );
-        assert!(text.contains("recorded / median of 40 twins"), "{text}");
+        assert!(
+            text.contains("recorded / lowest–highest of 40 twins"),
+            "{text}"
+        );
         let end = "cap30, g1 differs in share: 14.2 is recorded, 19 to 21 agrees, twins have 20\n\
                    1 of 2 recordings agree\n";
         assert!(text.ends_with(end), "{text}");

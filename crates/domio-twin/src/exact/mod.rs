@@ -48,8 +48,6 @@ pub struct Settings {
     pub patience: u32,
     /// How far apart two dispatches may be in time to count as the same.
     pub tolerance: Duration,
-    /// Most states to keep of those that explain the recording equally well.
-    pub states: usize,
 }
 
 impl Default for Settings {
@@ -62,7 +60,6 @@ impl Default for Settings {
             stretch: 100,
             patience: 25,
             tolerance: Duration::from_micros(500),
-            states: 60,
         }
     }
 }
@@ -72,9 +69,6 @@ impl Default for Settings {
 pub struct Estimate {
     /// The state whose decisions are nearest to the recorded ones.
     pub hidden: Hidden,
-    /// States, that one among them or not, that explain as many decisions; chosen about evenly from
-    /// all that the search met, at least one. Nothing in the recording speaks for one of them.
-    pub equals: Vec<Hidden>,
     /// Dispatches of the window that the twin made in the same order and time.
     pub matched: usize,
     /// Dispatches in the window.
@@ -104,7 +98,7 @@ pub fn estimate(twin: &Twin, records: &[Record], settings: &Settings) -> Estimat
     let highest = |crowd: &[Climb]| crowd.iter().map(|c| c.found.height.decisions).max();
     let climbs = settings.crowd.max(1);
     let mut crowd = vec![Climb::new(&search, search.guesser.first().clone())];
-    let mut best = Best::new(&crowd[0], 0, settings.states);
+    let mut best = Best::new(&crowd[0]);
     let (mut tries, mut dispatched, mut idle) = (0, 0, 0);
     while tries < settings.tries && dispatched < settings.dispatches && best.height.decisions < all
     {
@@ -134,7 +128,6 @@ pub fn estimate(twin: &Twin, records: &[Record], settings: &Settings) -> Estimat
     }
     Estimate {
         hidden: best.state,
-        equals: best.equals,
         matched: best.dispatched,
         of: search.recorded.dispatches(twin, settings),
     }
@@ -196,7 +189,7 @@ impl Climb {
     /// be anywhere there.
     fn go_on(&mut self, search: &Search<'_>, number: u32, most: u32, all: usize) -> Stretch {
         let mut random = RandomStream::new(0, number, "validate/climb");
-        let mut best = Best::new(self, number, search.settings.states);
+        let mut best = Best::new(self);
         let (mut tries, mut dispatched) = (0, 0);
         while tries < most && self.found.height.decisions < all {
             let guesser = &search.guesser;
@@ -219,81 +212,35 @@ impl Climb {
     }
 }
 
-/// The best states that a search met.
+/// The best state that a search met.
 struct Best {
     state: Hidden,
     height: Height,
     dispatched: usize,
-    /// Some of those that explain as many decisions.
-    equals: Vec<Hidden>,
-    /// How many there were.
-    met: u64,
-    most: usize,
-    random: RandomStream,
 }
 
 impl Best {
-    /// Where `climb` is, and at most so many states later. `number` tells climbs apart.
-    fn new(climb: &Climb, number: u32, most: usize) -> Best {
+    /// Where `climb` is.
+    fn new(climb: &Climb) -> Best {
         Best {
-            equals: vec![climb.at.clone()],
             state: climb.at.clone(),
             height: climb.found.height,
             dispatched: climb.found.dispatched,
-            met: 1,
-            most,
-            random: RandomStream::new(0, number, "validate/equals"),
         }
     }
 
     fn offer(&mut self, state: &Hidden, found: &Match) {
-        if !self.admits(found.height) {
-            return;
-        }
         if found.height > self.height {
             self.height = found.height;
             self.dispatched = found.dispatched;
             self.state = state.clone();
         }
-        self.met += 1;
-        self.keep(state);
-    }
-
-    /// Whether states of this height are among the best. Those that explain fewer decisions are
-    /// forgotten for them.
-    fn admits(&mut self, height: Height) -> bool {
-        if height.decisions > self.height.decisions {
-            self.equals.clear();
-            self.met = 0;
-        }
-        height.decisions >= self.height.decisions
     }
 
     /// Takes over what another climb met.
     fn join(&mut self, other: Best) {
-        if !self.admits(other.height) {
-            return;
-        }
-        self.met += other.met;
-        for state in &other.equals {
-            self.keep(state);
-        }
         if other.height > self.height {
-            self.height = other.height;
-            self.dispatched = other.dispatched;
-            self.state = other.state;
-        }
-    }
-
-    /// Each that was met is kept with about the same probability.
-    fn keep(&mut self, state: &Hidden) {
-        if self.equals.len() < self.most.max(1) {
-            self.equals.push(state.clone());
-        } else {
-            let slot = self.random.below(self.met) as usize;
-            if let Some(kept) = self.equals.get_mut(slot) {
-                *kept = state.clone();
-            }
+            *self = other;
         }
     }
 }
