@@ -2,9 +2,9 @@
 
 use crate::ensemble::ensemble;
 use crate::exact::matching::Parting;
-use crate::exact::{Settings, estimate};
+use crate::exact::{SearchSettings, estimate};
 use crate::fit;
-use crate::limits::{Compared, Limit, Limits};
+use crate::limits::{AgreementLimits, Compared, Widening};
 use crate::recording::{Recording, RecordingError};
 use crate::twin::{Hidden, Twin, dispatches};
 use domio_core::{DomainId, Record, Sink};
@@ -102,7 +102,7 @@ impl Agreement {
             recording,
             &twin,
             &states,
-            &Limits::REPEATABILITY,
+            &AgreementLimits::REPEATABILITY,
             None,
         ))
     }
@@ -112,7 +112,10 @@ impl Agreement {
     ///
     /// # Errors
     /// As [`Agreement::check`].
-    pub fn exact(recording: &Recording, settings: &Settings) -> Result<Agreement, RecordingError> {
+    pub fn exact(
+        recording: &Recording,
+        settings: &SearchSettings,
+    ) -> Result<Agreement, RecordingError> {
         let twin = usable(
             recording,
             Twin::exact(recording, &Profile::XEN_4_17_EMULATED),
@@ -127,7 +130,7 @@ impl Agreement {
             recording,
             &twin,
             std::slice::from_ref(&estimate.hidden),
-            &Limits::EXACT,
+            &AgreementLimits::EXACT,
             Some(followed),
         ))
     }
@@ -145,7 +148,7 @@ fn compare(
     recording: &Recording,
     twin: &Twin,
     states: &[Hidden],
-    limits: &Limits,
+    limits: &AgreementLimits,
     exact: Option<Followed>,
 ) -> Agreement {
     let smp = recording.description.pcpus > 1;
@@ -201,11 +204,11 @@ struct Sides<'a> {
     recorded: Summary,
     simulated: Vec<Summary>,
     smp: bool,
-    limits: &'a Limits,
+    limits: &'a AgreementLimits,
 }
 
 impl Sides<'_> {
-    fn figure(&self, id: DomainId, limit: Limit, figure: &Figure<'_>) -> Compared {
+    fn figure(&self, id: DomainId, limit: Widening, figure: &Figure<'_>) -> Compared {
         let of = |s: &Summary| {
             let account = s.domain(id).map(|d| d.total).unwrap_or_default();
             figure(s, &account)
@@ -221,15 +224,17 @@ impl Sides<'_> {
             true => l.share_points_smp,
             false => l.share_points,
         };
-        let share = self.figure(id, Limit::Sum(points), &|s, a| Some(s.percent(a.running)));
-        let switches_per_s = self.figure(id, Limit::Factor(l.switches), &|s, a| {
+        let share = self.figure(id, Widening::Sum(points), &|s, a| {
+            Some(s.percent(a.running))
+        });
+        let switches_per_s = self.figure(id, Widening::Factor(l.switches), &|s, a| {
             Some(s.per_second(a.executions))
         });
         let run_us = ComparedQuantiles {
-            p50: self.figure(id, Limit::Factor(l.run_p50), &|_, a| us(a.runs.p50)),
-            p95: self.figure(id, Limit::Factor(l.run_p95), &|_, a| us(a.runs.p95)),
+            p50: self.figure(id, Widening::Factor(l.run_p50), &|_, a| us(a.runs.p50)),
+            p95: self.figure(id, Widening::Factor(l.run_p95), &|_, a| us(a.runs.p95)),
         };
-        let wake = |by| Limit::FactorOr(by, l.wake_us);
+        let wake = |by| Widening::FactorOr(by, l.wake_us);
         let wake_to_run_us = ComparedQuantiles {
             p50: self.figure(id, wake(l.wake_p50), &|_, a| us(a.wake_to_run.p50)),
             p95: self.figure(id, wake(l.wake_p95), &|_, a| us(a.wake_to_run.p95)),

@@ -28,5 +28,5 @@ pub mod start;
 pub mod twin;
 
 pub use agreement::{Agreement, ComparedQuantiles, DomainAgreement, Followed};
-pub use limits::{Compared, Limits};
+pub use limits::{AgreementLimits, Compared};
 pub use recording::{Recording, RecordingError};

@@ -2,10 +2,10 @@
 
 use serde::Serialize;
 
-/// Limits of each figure. A recording agrees with twins when each of its figures lies within the
+/// The limit of each figure. A recording agrees with twins when each of its figures lies within the
 /// range of the twins' figures, made wider by the limit.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Limits {
+pub struct AgreementLimits {
     /// Share, in points of percent of a pcpu, on one pcpu.
     pub share_points: f64,
     /// The same on several pcpus, which the emulator runs in turn.
@@ -24,13 +24,13 @@ pub struct Limits {
     pub switches: f64,
 }
 
-impl Limits {
+impl AgreementLimits {
     /// How far two recordings of one host are from each other. Three hosts were recorded twice
     /// (`docs/FIDELITY.md`, "How near two recordings are"), and each factor is the largest that was
     /// found between the two. A median run of 0.09 and 1.0 ms is not among them: it lay between
     /// two modes, which the ensemble shows itself. Shares and rates differed by no more than what
     /// is written here; nor did waits of a few microseconds.
-    pub const REPEATABILITY: Limits = Limits {
+    pub const REPEATABILITY: AgreementLimits = AgreementLimits {
         share_points: 1.0,
         share_points_smp: 3.0,
         run_p50: 2.8 / 1.6,
@@ -42,7 +42,7 @@ impl Limits {
     };
 
     /// For a twin that makes the recorded decisions one by one: nothing else should differ.
-    pub const EXACT: Limits = Limits {
+    pub const EXACT: AgreementLimits = AgreementLimits {
         share_points: 1.0,
         share_points_smp: 3.0,
         run_p50: 1.10,
@@ -56,7 +56,7 @@ impl Limits {
 
 /// By how much a range is made wider.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub(crate) enum Limit {
+pub(crate) enum Widening {
     /// So much on either side.
     Sum(f64),
     /// By this factor on either side.
@@ -65,12 +65,12 @@ pub(crate) enum Limit {
     FactorOr(f64, f64),
 }
 
-impl Limit {
+impl Widening {
     pub(crate) fn widen(self, [low, high]: [f64; 2]) -> [f64; 2] {
         match self {
-            Limit::Sum(by) => [low - by, high + by],
-            Limit::Factor(by) => [low / by, high * by],
-            Limit::FactorOr(by, sum) => [(low / by).min(low - sum), (high * by).max(high + sum)],
+            Widening::Sum(by) => [low - by, high + by],
+            Widening::Factor(by) => [low / by, high * by],
+            Widening::FactorOr(by, sum) => [(low / by).min(low - sum), (high * by).max(high + sum)],
         }
     }
 }
@@ -93,7 +93,7 @@ pub struct Compared {
 
 impl Compared {
     /// `recorded` beside the figure of each twin.
-    pub(crate) fn of(recorded: Option<f64>, twins: &[Option<f64>], limit: Limit) -> Compared {
+    pub(crate) fn of(recorded: Option<f64>, twins: &[Option<f64>], limit: Widening) -> Compared {
         let mut values: Vec<f64> = twins.iter().flatten().copied().collect();
         values.sort_by(f64::total_cmp);
         let range = values.first().zip(values.last()).map(|(a, b)| [*a, *b]);
@@ -120,21 +120,21 @@ impl Compared {
 mod tests {
     use super::*;
 
-    fn agrees(recorded: impl Into<Option<f64>>, twins: &[Option<f64>], limit: Limit) -> bool {
+    fn agrees(recorded: impl Into<Option<f64>>, twins: &[Option<f64>], limit: Widening) -> bool {
         Compared::of(recorded.into(), twins, limit).agrees()
     }
 
     #[test]
     fn a_figure_within_the_range_made_wider_agrees() {
         let twins = [Some(10.0), Some(12.0), Some(20.0)];
-        let compared = Compared::of(Some(9.0), &twins, Limit::Sum(1.0));
+        let compared = Compared::of(Some(9.0), &twins, Widening::Sum(1.0));
         assert_eq!(compared.simulated, Some(12.0));
         assert_eq!(compared.range, Some([10.0, 20.0]));
         assert_eq!(compared.accepted, Some([9.0, 21.0]));
         assert!(compared.agrees());
-        assert!(!agrees(8.9, &twins, Limit::Sum(1.0)));
-        assert!(!agrees(21.1, &twins, Limit::Sum(1.0)));
-        let twice = Limit::Factor(2.0);
+        assert!(!agrees(8.9, &twins, Widening::Sum(1.0)));
+        assert!(!agrees(21.1, &twins, Widening::Sum(1.0)));
+        let twice = Widening::Factor(2.0);
         for (value, expected) in [(4.9, false), (5.0, true), (40.0, true), (40.1, false)] {
             assert_eq!(agrees(value, &twins, twice), expected, "{value}");
         }
@@ -142,14 +142,14 @@ mod tests {
 
     #[test]
     fn the_wider_of_factor_and_sum_counts() {
-        let limit = Limit::FactorOr(2.0, 15.0);
+        let limit = Widening::FactorOr(2.0, 15.0);
         assert_eq!(limit.widen([10.0, 10.0]), [-5.0, 25.0]);
         assert_eq!(limit.widen([100.0, 100.0]), [50.0, 200.0]);
     }
 
     #[test]
     fn a_figure_may_be_missing_where_a_twin_lacks_it_too() {
-        let limit = Limit::Factor(2.0);
+        let limit = Widening::Factor(2.0);
         assert!(agrees(None, &[None, Some(1.0)], limit));
         assert!(agrees(1.5, &[None, Some(1.0)], limit));
         assert!(!agrees(None, &[Some(1.0)], limit));

@@ -3,7 +3,8 @@
 //! A trace begins in mid-flight. What its records show of the state at that moment is read off
 //! here: who runs since when, who waits in which order, who sleeps, who is parked, when the tick
 //! and the accounting of the credit scheduler come. What they do not show, credits and priority
-//! classes, is left to [`crate::exact`], which looks for them, and to [`crate::ensemble`], which draws them.
+//! classes, is left to [`crate::ensemble`], which draws them, and to [`crate::exact`], which looks
+//! for them.
 
 use crate::demand::SCHEDULE;
 use crate::recording::Recording;

@@ -4,7 +4,7 @@ use crate::demand::unseen::KERNEL_TICK;
 use crate::demand::{Recorded, demands};
 use crate::exact::arrival::attributed;
 use crate::exact::interrupts::Interrupts;
-use crate::exact::job_timer::Series;
+use crate::exact::job_timer::JobTimer;
 use crate::exact::kernel_tick::LEAST_AHEAD;
 use crate::fit;
 use crate::recording::{DescribedWorkload, Recording};
@@ -147,7 +147,7 @@ impl Twin {
                         phase: origin + at.since(start.at) % KERNEL_TICK,
                         least: LEAST_AHEAD,
                     });
-                    let job = jobs.get(&name).map(|job| Series {
+                    let job = jobs.get(&name).map(|job| JobTimer {
                         at: origin + job.after(start.at).since(start.at),
                         ..*job
                     });
@@ -355,7 +355,7 @@ fn aligned(begin: Instant, offset: Duration, tick: Duration) -> Duration {
 
 /// The jobs of a guest that does other things besides, from the time of `timer` on: the timer is
 /// all that matters of them.
-fn job_task(timer: &Series) -> TaskConfig {
+fn job_task(timer: &JobTimer) -> TaskConfig {
     TaskConfig {
         name: "job".to_owned(),
         priority: 1,
@@ -372,7 +372,7 @@ fn vcpu_config(
     recorded: &[Demand],
     origin: Instant,
     kernel_tick: Option<KernelTick>,
-    job: Option<Series>,
+    job: Option<JobTimer>,
 ) -> VcpuConfig {
     let workload = match workload {
         DescribedWorkload::Burn => Workload::Burn,
@@ -417,7 +417,7 @@ mod tests {
     fn a_guest_that_never_sleeps_has_the_timer_of_its_jobs_besides() {
         let at = Instant::ZERO + TAKE_OVER + Duration::from_millis(3);
         let period = Duration::from_millis(10);
-        let job = Some(Series { at, period });
+        let job = Some(JobTimer { at, period });
         let vcpu = vcpu_config(DescribedWorkload::Burn, &[], at, None, job);
         let [burn, job] = &vcpu.tasks[..] else {
             panic!("two tasks: {:?}", vcpu.tasks);

@@ -6,7 +6,7 @@
 //! descriptions and wrong rules have to be noticed. The dispatches of one recording are followed
 //! to the last; `cargo xtask nightly` does so with the others.
 
-use domio_twin::exact::Settings;
+use domio_twin::exact::SearchSettings;
 use domio_twin::recording::Description;
 use domio_twin::{Agreement, Recording, shipped};
 
@@ -162,9 +162,9 @@ fn another_recording_of_the_same_guests_differs() {
 }
 
 fn exact(recording: &Recording, tries: u32) -> Agreement {
-    let settings = Settings {
+    let settings = SearchSettings {
         tries,
-        ..Settings::default()
+        ..SearchSettings::default()
     };
     Agreement::exact(recording, &settings).unwrap()
 }

@@ -456,46 +456,6 @@ fn traces_are_converted_and_checked() {
 }
 
 #[test]
-fn shipped_recordings_are_found_from_anywhere() {
-    // An empty folder, far from the sources.
-    let folder = folder();
-    let told = json_of(&folder, &["validate", "--json"]);
-    assert_eq!(told["summary"]["agree"], 4);
-    assert_eq!(told["summary"]["differ"], 0);
-    let named = json_of(&folder, &["validate", "c1-cap30", "c1-burn7", "--json"]);
-    assert_eq!(named["traces"][0]["name"], "c1-cap30");
-    assert_eq!(named["traces"][1]["name"], "c1-burn7");
-    assert_eq!(named["traces"].as_array().map(Vec::len), Some(2));
-    domio(&folder)
-        .args(["validate", "c1-burn8"])
-        .assert()
-        .code(2)
-        .stdout("")
-        .stderr(contains(
-            "no folder and no shipped recording is called \"c1-burn8\"",
-        ))
-        .stderr(contains("near matches: c1-burn7"))
-        .stderr(contains("name a folder with trace.bin and scenario.json"));
-    // A folder of that name comes first.
-    std::fs::create_dir(folder.path().join("c1-burn7")).unwrap();
-    domio(&folder)
-        .args(["validate", "c1-burn7"])
-        .assert()
-        .code(2)
-        .stderr(contains("no recording in c1-burn7"));
-}
-
-#[test]
-fn validate_exact_follows_the_recorded_dispatches() {
-    let folder = folder();
-    let told = json_of(&folder, &["validate", "c1-cap30", "--exact", "--json"]);
-    let exact = &told["traces"][0]["exact"];
-    assert_eq!(exact["dispatches"], 1_449);
-    assert_eq!(exact["of"], 1_449);
-    assert_eq!(exact["parts"], Value::Null);
-}
-
-#[test]
 fn completions_and_manual_pages() {
     let folder = folder();
     for shell in ["bash", "zsh", "fish"] {
@@ -573,41 +533,4 @@ fn a_reader_that_has_seen_enough_is_no_error() {
             String::from_utf8_lossy(&output.stderr)
         );
     }
-}
-
-#[test]
-fn validate_prints_recorded_beside_simulated() {
-    let folder = folder();
-    let recording = recordings().join("c1-weights-1-2-4");
-    let value = json_of(
-        &folder,
-        &["validate", &recording.display().to_string(), "--json"],
-    );
-    let trace = &value["traces"][0];
-    assert_eq!(trace["name"], "c1-weights-1-2-4");
-    assert_eq!(trace["agrees"], true);
-    let domain = &trace["domains"][1];
-    for pair in [
-        &domain["share"],
-        &domain["run_us"]["p50"],
-        &domain["run_us"]["p95"],
-        &domain["wake_to_run_us"]["p50"],
-        &domain["switches_per_s"],
-    ] {
-        assert!(
-            pair.get("recorded").is_some() && pair.get("simulated").is_some(),
-            "{pair}"
-        );
-    }
-    assert_eq!(domain["agrees"], true);
-    let [low, high] = [0, 1].map(|i| domain["share"]["accepted"][i].as_f64().unwrap());
-    let recorded = domain["share"]["recorded"].as_f64().unwrap();
-    assert!(low < recorded && recorded < high, "{domain}");
-    assert_eq!(trace["twins"], 40);
-
-    domio(&folder)
-        .args(["validate", "nowhere"])
-        .assert()
-        .code(2)
-        .stderr(contains("trace.bin"));
 }

@@ -2,7 +2,7 @@
 
 use crate::demand::unseen::{Accountings, Unseen};
 use crate::exact::hold::{before_wakes, holds};
-use crate::exact::job_timer::{Series, job_timers};
+use crate::exact::job_timer::{JobTimer, job_timers};
 use crate::exact::kernel_tick::kernel_ticks;
 use crate::exact::late::late_timers;
 use crate::exact::tick_wake::expiries;
@@ -17,7 +17,7 @@ pub struct Interrupts {
     /// Those that take time from the guest that executes.
     pub unseen: Unseen,
     /// The timer of the jobs of guests that never sleep.
-    pub jobs: BTreeMap<VcpuName, Series>,
+    pub jobs: BTreeMap<VcpuName, JobTimer>,
     /// When something that left no record, and is none of the above, kept timers from running.
     pub holds: Vec<Hold>,
 }

@@ -1,6 +1,6 @@
 //! How far a twin decides as its recording did.
 
-use crate::exact::Settings;
+use crate::exact::SearchSettings;
 use crate::exact::search::searched;
 use crate::start::activity;
 use crate::twin::{Hidden, Twin, dispatches};
@@ -32,7 +32,7 @@ impl Decisions {
     }
 
     /// How many dispatches of a recording there are within the window.
-    pub fn dispatches(&self, twin: &Twin, settings: &Settings) -> usize {
+    pub fn dispatches(&self, twin: &Twin, settings: &SearchSettings) -> usize {
         count(
             &self.lists[..twin.start().pcpus.len()],
             twin,
@@ -42,7 +42,7 @@ impl Decisions {
 
     /// How many decisions of a recording a twin can make within the window at least, if it makes
     /// all.
-    pub fn to_make(&self, twin: &Twin, settings: &Settings) -> usize {
+    pub fn to_make(&self, twin: &Twin, settings: &SearchSettings) -> usize {
         let end = twin.length().saturating_sub(CUT_OFF);
         count(&self.lists, twin, settings.window.min(end))
     }
@@ -68,7 +68,7 @@ impl Decisions {
         &self,
         simulated: &Decisions,
         twin: &Twin,
-        settings: &Settings,
+        settings: &SearchSettings,
     ) -> Option<Parting> {
         let (begin, origin) = (twin.start().at, twin.origin());
         let last = twin.length().saturating_sub(CUT_OFF);
@@ -133,7 +133,7 @@ pub struct Height {
 }
 
 /// What a simulation from one state came to.
-pub struct Match {
+pub struct Matched {
     /// How well the state explains the recording.
     pub height: Height,
     /// How many of its decisions are dispatches.
@@ -143,7 +143,12 @@ pub struct Match {
 }
 
 /// How far the twin decides as `recorded` when it starts from `hidden`.
-pub fn matching(twin: &Twin, hidden: &Hidden, recorded: &Decisions, settings: &Settings) -> Match {
+pub fn matching(
+    twin: &Twin,
+    hidden: &Hidden,
+    recorded: &Decisions,
+    settings: &SearchSettings,
+) -> Matched {
     const STEP: Duration = Duration::from_millis(200);
     let mut simulation = twin.simulation(hidden, Vec::new());
     let pcpus = twin.start().pcpus.len();
@@ -190,7 +195,7 @@ pub fn matching(twin: &Twin, hidden: &Hidden, recorded: &Decisions, settings: &S
     }
     let vcpus = &twin.start().vcpus;
     let place = |name: &VcpuName| vcpus.iter().position(|v| v.name == *name);
-    Match {
+    Matched {
         height: Height {
             decisions: next.iter().sum(),
             error: Reverse(error),
@@ -211,7 +216,7 @@ mod tests {
     fn those_of_the_first_decision_that_differs_are_suspects() {
         let recording = shipped::recording("c1-burn7").unwrap();
         let twin = Twin::exact(&recording, &Profile::XEN_4_17_EMULATED).unwrap();
-        let settings = Settings::default();
+        let settings = SearchSettings::default();
         let recorded = Decisions::of(&recording.records, &twin);
         let guesser = Guesser::new(&twin, &recording.records);
         let found = matching(&twin, guesser.first(), &recorded, &settings);
@@ -251,8 +256,8 @@ mod tests {
         let recording = shipped::recording("c1-burn7").unwrap();
         let twin = Twin::exact(&recording, &Profile::XEN_4_17_EMULATED).unwrap();
         let recorded = Decisions::of(&recording.records, &twin);
-        let whole = Settings::default();
-        let second = Settings {
+        let whole = SearchSettings::default();
+        let second = SearchSettings {
             window: Duration::from_secs(1),
             ..whole
         };

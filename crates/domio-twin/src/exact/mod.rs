@@ -3,7 +3,7 @@
 //! The credit scheduler never writes its credits into a trace, but its decisions depend on them:
 //! whom it dispatches, who begins and ceases to earn credit, who is parked. The estimate is the
 //! state from which the simulated twin makes the same decisions as the recording for the longest
-//! time within an [estimation window](Settings::window), which is the whole recording unless a
+//! time within an [estimation window](SearchSettings::window), which is the whole recording unless a
 //! caller says otherwise. Only the state at one instant is estimated; no parameter of the model is.
 //!
 //! The search is a crowd of hill climbs from fixed seeds: the same recording gives the same
@@ -24,7 +24,7 @@ pub mod search;
 pub mod tick_wake;
 
 use self::guess::Guesser;
-use self::matching::{Decisions, Height, Match, Parting, matching};
+use self::matching::{Decisions, Height, Matched, Parting, matching};
 use crate::twin::{Hidden, Twin};
 use core::cmp::Reverse;
 use domio_core::{Duration, Record};
@@ -33,7 +33,7 @@ use rayon::prelude::*;
 
 /// How hard to search.
 #[derive(Clone, Copy, Debug)]
-pub struct Settings {
+pub struct SearchSettings {
     /// How much of the recording may be looked at.
     pub window: Duration,
     /// Simulations after which no further stretch begins, those that begin climbs not counted.
@@ -50,9 +50,9 @@ pub struct Settings {
     pub tolerance: Duration,
 }
 
-impl Default for Settings {
+impl Default for SearchSettings {
     fn default() -> Self {
-        Settings {
+        SearchSettings {
             window: Duration::MAX,
             tries: 300_000,
             dispatches: 120_000_000,
@@ -66,7 +66,7 @@ impl Default for Settings {
 
 /// An estimate, and how well it explains the window.
 #[derive(Clone, Debug)]
-pub struct Estimate {
+pub struct BestFit {
     /// The state whose decisions are nearest to the recorded ones.
     pub hidden: Hidden,
     /// Dispatches of the window that the twin made in the same order and time.
@@ -75,10 +75,15 @@ pub struct Estimate {
     pub of: usize,
 }
 
-impl Estimate {
+impl BestFit {
     /// The first decision of `twin` that is not as in `records`, when it begins in the estimated
     /// state; `None` if it makes all.
-    pub fn parting(&self, twin: &Twin, records: &[Record], settings: &Settings) -> Option<Parting> {
+    pub fn parting(
+        &self,
+        twin: &Twin,
+        records: &[Record],
+        settings: &SearchSettings,
+    ) -> Option<Parting> {
         let recorded = Decisions::of(records, twin);
         let simulated = Decisions::of(&twin.run(&self.hidden), twin);
         recorded.parting(&simulated, twin, settings)
@@ -86,7 +91,7 @@ impl Estimate {
 }
 
 /// Estimates the hidden state of the recording that `twin` and its `records` come from.
-pub fn estimate(twin: &Twin, records: &[Record], settings: &Settings) -> Estimate {
+pub fn estimate(twin: &Twin, records: &[Record], settings: &SearchSettings) -> BestFit {
     let search = Search {
         twin,
         recorded: Decisions::of(records, twin),
@@ -107,7 +112,7 @@ pub fn estimate(twin: &Twin, records: &[Record], settings: &Settings) -> Estimat
         let left = settings.tries - tries;
         let stretch = settings.stretch.min(left.div_ceil(climbs));
         let numbered = crowd.par_iter_mut().zip(0..climbs);
-        let met: Vec<Stretch> = numbered
+        let met: Vec<ClimbStretch> = numbered
             .map(|(climb, i)| climb.go_on(&search, tries + i + 1, stretch, all))
             .collect();
         for stretch in met {
@@ -126,7 +131,7 @@ pub fn estimate(twin: &Twin, records: &[Record], settings: &Settings) -> Estimat
             idle = 0;
         }
     }
-    Estimate {
+    BestFit {
         hidden: best.state,
         matched: best.dispatched,
         of: search.recorded.dispatches(twin, settings),
@@ -138,11 +143,11 @@ struct Search<'a> {
     twin: &'a Twin,
     recorded: Decisions,
     guesser: Guesser<'a>,
-    settings: &'a Settings,
+    settings: &'a SearchSettings,
 }
 
 impl Search<'_> {
-    fn matching(&self, state: &Hidden) -> Match {
+    fn matching(&self, state: &Hidden) -> Matched {
         matching(self.twin, state, &self.recorded, self.settings)
     }
 
@@ -168,11 +173,11 @@ impl Search<'_> {
 /// A climb: where it is, and what that came to.
 struct Climb {
     at: Hidden,
-    found: Match,
+    found: Matched,
 }
 
 /// What a climb met on a stretch of its way.
-struct Stretch {
+struct ClimbStretch {
     best: Best,
     tries: u32,
     dispatched: u64,
@@ -187,7 +192,7 @@ impl Climb {
     /// Makes `most` steps, fewer if it explains `all` decisions before. `number` is another one
     /// each time. It roams wherever as many decisions are explained: what explains the next one may
     /// be anywhere there.
-    fn go_on(&mut self, search: &Search<'_>, number: u32, most: u32, all: usize) -> Stretch {
+    fn go_on(&mut self, search: &Search<'_>, number: u32, most: u32, all: usize) -> ClimbStretch {
         let mut random = RandomStream::new(0, number, "validate/climb");
         let mut best = Best::new(self);
         let (mut tries, mut dispatched) = (0, 0);
@@ -204,7 +209,7 @@ impl Climb {
             }
         }
         // A climb that has arrived counts too, so that every stretch brings the search on.
-        Stretch {
+        ClimbStretch {
             best,
             tries: tries.max(1),
             dispatched,
@@ -229,7 +234,7 @@ impl Best {
         }
     }
 
-    fn offer(&mut self, state: &Hidden, found: &Match) {
+    fn offer(&mut self, state: &Hidden, found: &Matched) {
         if found.height > self.height {
             self.height = found.height;
             self.dispatched = found.dispatched;

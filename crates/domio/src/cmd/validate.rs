@@ -7,7 +7,7 @@ use crate::suggest;
 use anyhow::{Context, anyhow};
 use domio_lab::replicate::on_all_cores;
 use domio_report::text;
-use domio_twin::exact::Settings;
+use domio_twin::exact::SearchSettings;
 use domio_twin::{Agreement, Recording, RecordingError, shipped};
 use serde_json::json;
 use std::path::Path;
@@ -32,7 +32,7 @@ pub fn run(args: &Validate, global: &Global) -> anyhow::Result<Status> {
         |recording| recording.name.as_str(),
         &*progress(global),
         |recording| match args.exact {
-            true => Agreement::exact(recording, &Settings::default()),
+            true => Agreement::exact(recording, &SearchSettings::default()),
             false => Agreement::check(recording),
         },
     ));
