@@ -53,7 +53,7 @@ fn draw(twin: &Twin, number: u32) -> Hidden {
     );
     let accounting_in = below(twin.tslice(), &mut random);
     let tick_shift = below(tick_period(twin.tslice()), &mut random);
-    let keeps = number % 2 == 0;
+    let keeps = number.is_multiple_of(2);
     let shown = start.accounting.filter(|_| keeps);
     Hidden {
         queue,

@@ -3,8 +3,9 @@
 //! The credit scheduler never writes its credits into a trace, but its decisions depend on them:
 //! whom it dispatches, who begins and ceases to earn credit, who is parked. The estimate is the
 //! state from which the simulated twin makes the same decisions as the recording for the longest
-//! time within an [estimation window](SearchSettings::window), which is the whole recording unless a
-//! caller says otherwise. Only the state at one instant is estimated; no parameter of the model is.
+//! time within an [estimation window](SearchSettings::window), which is the whole recording unless
+//! a caller says otherwise. Only the state at one instant is estimated; no parameter of the model
+//! is.
 //!
 //! The search is a crowd of hill climbs from fixed seeds: the same recording gives the same
 //! estimate on every machine. Those that got highest go on, and the others begin anew, elsewhere or
