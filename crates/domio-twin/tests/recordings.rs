@@ -182,24 +182,24 @@ fn makes_every_dispatch(name: &str, tries: u32) {
 }
 
 #[test]
+#[ignore = "searches for seconds to minutes; cargo xtask nightly runs it"]
 fn a_cap_of_30_makes_every_recorded_dispatch() {
     makes_every_dispatch("c1-cap30", 100_000);
 }
 
 #[test]
-#[ignore = "searches for minutes; cargo xtask nightly runs it"]
 fn weights_1_2_4_makes_every_recorded_dispatch() {
     makes_every_dispatch("c1-weights-1-2-4", 60_000);
 }
 
 #[test]
-#[ignore = "searches for minutes; cargo xtask nightly runs it"]
+#[ignore = "searches for seconds to minutes; cargo xtask nightly runs it"]
 fn a_guest_that_wakes_among_burning_ones_makes_every_recorded_dispatch() {
     makes_every_dispatch("c1-burn7-periodic", 300_000);
 }
 
 #[test]
-#[ignore = "searches for minutes; cargo xtask nightly runs it"]
+#[ignore = "searches for seconds to minutes; cargo xtask nightly runs it"]
 fn seven_burning_guests_make_every_recorded_dispatch() {
     makes_every_dispatch("c1-burn7", 100_000);
 }

@@ -42,10 +42,13 @@ fn shipped_recordings_are_found_from_anywhere() {
 #[test]
 fn validate_exact_follows_the_recorded_dispatches() {
     let folder = folder();
-    let told = json_of(&folder, &["validate", "c1-cap30", "--exact", "--json"]);
+    let told = json_of(
+        &folder,
+        &["validate", "c1-weights-1-2-4", "--exact", "--json"],
+    );
     let exact = &told["traces"][0]["exact"];
-    assert_eq!(exact["dispatches"], 1_449);
-    assert_eq!(exact["of"], 1_449);
+    assert_eq!(exact["dispatches"], 1_166);
+    assert_eq!(exact["of"], 1_166);
     assert_eq!(exact["parts"], Value::Null);
 }
 
