@@ -1,4 +1,4 @@
-//! Experiments, replications, the claims ledger and validation against recorded traces.
+//! Experiments, replications and the claims ledger.
 //!
 //! ```text
 //! papers/*/claims.toml ─▶ Claims ─select─▶ ┐
@@ -25,14 +25,12 @@ pub mod explain;
 pub mod ledger;
 pub mod measure;
 pub mod observe;
-pub mod order;
 pub mod paper;
 pub mod papers;
 pub mod pooled;
 pub mod proof;
 pub mod recorded;
 pub mod registry;
-pub mod replays;
 pub mod replicate;
 pub mod reproduce;
 pub mod sample;
@@ -43,7 +41,6 @@ pub mod stats;
 pub mod store;
 mod strict;
 pub mod tolerance;
-pub mod validate;
 
 pub use claims::{Claim, ClaimKind, Claims};
 pub use effort::Effort;

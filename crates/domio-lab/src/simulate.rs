@@ -1,13 +1,12 @@
 //! One replication of a scenario: simulate it, measure it, hand its trace on.
 
-use crate::replays::RecordedDemands;
 use crate::replicate::{WHOLE, reached};
 use crate::sample::Sample;
 use crate::{driver_work, measure};
 use domio_core::{DomainId, Duration, Instant, Record, Sink};
 use domio_meter::{Meter, Summary};
 use domio_net::queue::{Ledger, Place};
-use domio_scenario::{Built, Model, Scenario};
+use domio_scenario::{Built, Model, ReplaySource, Scenario};
 use domio_sim::Outcome;
 use domio_trace::{DomainInfo, TraceHeader, scenario_sha256};
 use domio_vmm::Simulation;
@@ -199,21 +198,21 @@ impl<S: Sink> Sink for Recorder<S> {
 }
 
 /// The host of `scenario` as replication `replication` has it: `built`, unless the scenario says
-/// what varies.
+/// what varies. `source` has the demands of its replays.
 ///
 /// # Errors
 /// When what was drawn makes no host.
 pub fn of_replication<'b>(
     scenario: &Scenario,
     built: &'b Built,
+    source: &dyn ReplaySource,
     replication: u32,
 ) -> Result<Cow<'b, Built>, RunFault> {
     if scenario.plan().vary.is_empty() {
         return Ok(Cow::Borrowed(built));
     }
-    let source = RecordedDemands::of(scenario);
     let drawn = scenario.replication(replication);
-    let host = drawn.and_then(|scenario| scenario.build(&source));
+    let host = drawn.and_then(|scenario| scenario.build(source));
     host.map(Cow::Owned).map_err(|mistakes| RunFault {
         policy: built.policy.descriptor.name,
         replication,

@@ -28,6 +28,7 @@ mod losses;
 mod merge;
 mod old;
 mod open;
+pub mod order;
 mod own;
 mod perfetto;
 mod xentrace;

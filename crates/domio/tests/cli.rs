@@ -464,16 +464,6 @@ fn traces_are_converted_and_checked() {
 }
 
 #[test]
-fn validation_reads_folders_of_recordings() {
-    let folder = folder();
-    domio(&folder)
-        .args(["validate"])
-        .assert()
-        .code(2)
-        .stderr(contains("name a folder with trace.bin and scenario.json"));
-}
-
-#[test]
 fn completions_and_manual_pages() {
     let folder = folder();
     for shell in ["bash", "zsh", "fish"] {
@@ -551,39 +541,6 @@ fn a_reader_that_has_seen_enough_is_no_error() {
             String::from_utf8_lossy(&output.stderr)
         );
     }
-}
-
-#[test]
-fn validate_prints_recorded_beside_simulated() {
-    let folder = folder();
-    let recording = recordings().join("c1-weights-1-2-4");
-    let value = json_of(
-        &folder,
-        &["validate", &recording.display().to_string(), "--json"],
-    );
-    let trace = &value["traces"][0];
-    assert_eq!(trace["name"], "c1-weights-1-2-4");
-    assert_eq!(trace["agrees"], true);
-    let domain = &trace["domains"][1];
-    for pair in [
-        &domain["share"],
-        &domain["run_us"]["p50"],
-        &domain["run_us"]["p95"],
-        &domain["wake_to_run_us"]["p50"],
-        &domain["switches_per_s"],
-    ] {
-        assert!(
-            pair.get("recorded").is_some() && pair.get("simulated").is_some(),
-            "{pair}"
-        );
-    }
-    assert_eq!(domain["agrees"], true);
-
-    domio(&folder)
-        .args(["validate", "nowhere"])
-        .assert()
-        .code(2)
-        .stderr(contains("trace.bin"));
 }
 
 /// Lines fit into what COLUMNS says, and a table says what it had no room for.

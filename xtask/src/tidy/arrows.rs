@@ -44,6 +44,18 @@ const ARROWS: &[(&str, &[&str])] = &[
         ],
     ),
     (
+        "domio-twin",
+        &[
+            "domio-core",
+            "domio-sched",
+            "domio-sim",
+            "domio-vmm",
+            "domio-trace",
+            "domio-meter",
+            "domio-scenario",
+        ],
+    ),
+    (
         "domio-lab",
         &[
             "domio-core",
@@ -65,6 +77,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "domio-trace",
             "domio-meter",
             "domio-scenario",
+            "domio-twin",
             "domio-lab",
         ],
     ),
@@ -81,6 +94,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "domio-trace",
             "domio-meter",
             "domio-scenario",
+            "domio-twin",
             "domio-lab",
             "domio-report",
         ],

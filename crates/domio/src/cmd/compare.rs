@@ -10,7 +10,7 @@ use domio_core::DomainId;
 use domio_lab::compare::Comparison;
 use domio_lab::driver_work::{self, OwnersOnly};
 use domio_lab::measure::{self, Measure};
-use domio_lab::simulate::{self, RunFault, domains, of_replication};
+use domio_lab::simulate::{self, RunFault, domains};
 use domio_lab::store::{Keeper, KeptRow, Subject};
 use domio_lab::{Progress, Sample};
 use domio_report::data::{ReportData, Section};
@@ -132,7 +132,7 @@ fn simulate_all(
         |((_, built), ..)| built.policy.descriptor.name,
         progress,
         |((scenario, built), _, n)| {
-            simulate::measured(&*of_replication(scenario, built, *n)?, *n, OwnersOnly)
+            simulate::measured(&*run::of_replication(scenario, built, *n)?, *n, OwnersOnly)
         },
     );
     let samples = results.into_iter().map(|result| Ok(result?.0));

@@ -1,7 +1,9 @@
 //! `domio explain`: what the guests of a scenario and their packets wait for.
 
 use crate::args::{Explain, Global};
-use crate::cmd::run::{build, failed, load, provenance, report_beside, shown, title};
+use crate::cmd::run::{
+    build, failed, load, of_replication, provenance, report_beside, shown, title,
+};
 use crate::cmd::{pictures, scenario};
 use crate::files::Files;
 use crate::out::{self, Status};
@@ -27,7 +29,7 @@ pub fn run(args: &Explain, global: &Global) -> anyhow::Result<Status> {
     let report = report_beside(scenario::files(&scenario), &args.reporting, &shown)?;
     let count = args.how.replications;
     let explanation = sum(count, global, |n| {
-        let built = simulate::of_replication(&scenario, &built, n)?;
+        let built = of_replication(&scenario, &built, n)?;
         explain::explain(&built, n)
     })?;
     let names = simulate::domains(&built);

@@ -1,12 +1,13 @@
 //! What reports show of moments, and figures as files.
 
 use crate::args::{Drawn, Reporting};
+use crate::cmd::run;
 use crate::files::Files;
 use crate::out;
 use anyhow::bail;
 use domio_core::Duration;
 use domio_lab::observe::{Observer, Seen, Window};
-use domio_lab::simulate::{RunFault, of_replication, simulate};
+use domio_lab::simulate::{RunFault, simulate};
 use domio_report::data::ReportData;
 use domio_report::files;
 use domio_scenario::{Built, Scenario};
@@ -51,7 +52,7 @@ impl Drawn {
 /// # Errors
 /// When the run ends early.
 pub fn watch(scenario: &Scenario, built: &Built, window: Window) -> Result<Seen, RunFault> {
-    let built = of_replication(scenario, built, 0)?;
+    let built = run::of_replication(scenario, built, 0)?;
     let result = simulate(&built, 0, Observer::new(window))?;
     Ok(result.sink.finish())
 }

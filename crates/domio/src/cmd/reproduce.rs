@@ -3,8 +3,8 @@
 use crate::args::{Global, Reproduce};
 use crate::cmd::against::{self, Against};
 use crate::cmd::machines;
-use crate::cmd::tour::Tour;
 use crate::cmd::pictures;
+use crate::cmd::tour::Tour;
 use crate::files::Files;
 use crate::keeping;
 use crate::out::{self, Status};

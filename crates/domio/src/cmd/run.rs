@@ -12,7 +12,6 @@ use domio_core::{DomainId, Duration, Record, Sink};
 use domio_lab::driver_work::{self, DriverFigures, DriverFiguresJson};
 use domio_lab::measure::{self, Group, MEASURES};
 use domio_lab::observe::{Observer, Seen, Window};
-use domio_lab::replays::RecordedDemands;
 use domio_lab::simulate::{self, RunFault};
 use domio_lab::store::{Keeper, KeptRow, Subject};
 use domio_lab::{Estimate, Sample};
@@ -21,8 +20,10 @@ use domio_report::driver_work as work;
 use domio_report::{observed, samples, text};
 use domio_scenario::{Built, Scenario};
 use domio_trace::{PerfettoWriter, TraceWriter, scenario_sha256};
+use domio_twin::replays::RecordedDemands;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
+use std::borrow::Cow;
 use std::path::PathBuf;
 use std::sync::Mutex;
 
@@ -58,7 +59,7 @@ pub fn run(args: &Run, global: &Global) -> anyhow::Result<Status> {
             0 => outputs.lock().ok().and_then(|mut o| o.take()),
             _ => None,
         };
-        let built = simulate::of_replication(&scenario, &built, *n)?;
+        let built = of_replication(&scenario, &built, *n)?;
         simulate::measured(&built, *n, outputs.unwrap_or_default())
     };
     let name = |_: &u32| "replications";
@@ -150,6 +151,15 @@ pub fn report_beside(
 pub fn build(scenario: &Scenario) -> anyhow::Result<Built> {
     let source = RecordedDemands::of(scenario);
     scenario.build(&source).map_err(scenario::mistakes)
+}
+
+/// What the simulator takes for replication `replication` of `scenario`, which is built as `built`.
+pub fn of_replication<'b>(
+    scenario: &Scenario,
+    built: &'b Built,
+    replication: u32,
+) -> Result<Cow<'b, Built>, RunFault> {
+    simulate::of_replication(scenario, built, &RecordedDemands::of(scenario), replication)
 }
 
 /// The error that tells what happened under which policy, and in which state.

@@ -6,10 +6,10 @@ use crate::out::{self, Status};
 use crate::suggest;
 use anyhow::anyhow;
 use domio_lab::paper::{self, Paper};
-use domio_lab::replays::RecordedDemands;
 use domio_report::text::{Cell, Column, Table, Tone};
 use domio_scenario::{Code, Scenario, ScenarioErrors, example, examples, schema};
 use domio_sched::policies;
+use domio_twin::replays::RecordedDemands;
 use serde_json::json;
 use std::path::Path;
 

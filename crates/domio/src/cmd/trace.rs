@@ -7,9 +7,9 @@ use crate::out::{self, Status};
 use crate::progress::reading;
 use anyhow::{Context, bail};
 use domio_core::{Record, Sink};
-use domio_lab::order::ADVICE;
 use domio_meter::{CheckReport, Meter, SummaryJson, Told, TraceChecker};
 use domio_report::text;
+use domio_trace::order::ADVICE;
 use domio_trace::{
     CsvIntervals, CsvRecords, PerfettoWriter, ReadOptions, TraceError, TraceHeader, TraceReader,
     TraceWriter, XentraceWriter,

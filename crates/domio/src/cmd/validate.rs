@@ -3,21 +3,27 @@
 use crate::args::{Global, Validate};
 use crate::out::{self, Status};
 use crate::progress::progress;
+use crate::suggest;
+use anyhow::{Context, anyhow};
 use domio_lab::replicate::on_all_cores;
-use domio_lab::validate::{Agreement, Recording, RecordingError};
 use domio_report::text;
+use domio_twin::exact::SearchSettings;
+use domio_twin::{Agreement, Recording, RecordingError, shipped};
 use serde_json::json;
+use std::path::Path;
 
-/// Simulates every recording of the folder and compares. Those that cannot be used are told and
-/// hide none of the others.
+/// Simulates every recording that is named, or all that ship, and compares. Those that cannot be
+/// used are told and hide none of the others.
 pub fn run(args: &Validate, global: &Global) -> anyhow::Result<Status> {
-    let folder = args.folder.display();
-    let found = Recording::load_all(&args.folder).map_err(|error| {
-        anyhow::Error::new(error).context(format!(
-            "cannot read recordings from {folder}; \
-             name a folder with trace.bin and scenario.json, or one of such folders"
-        ))
-    })?;
+    let mut found = Vec::new();
+    match args.recordings.is_empty() {
+        true => found.extend(shipped::names().map(shipped::recording)),
+        false => {
+            for named in &args.recordings {
+                found.extend(load(named)?);
+            }
+        }
+    }
     let total = found.len();
     let recordings = usable(found);
     let jobs: Vec<&Recording> = recordings.iter().collect();
@@ -25,7 +31,10 @@ pub fn run(args: &Validate, global: &Global) -> anyhow::Result<Status> {
         &jobs,
         |recording| recording.name.as_str(),
         &*progress(global),
-        |recording| Agreement::check(recording),
+        |recording| match args.exact {
+            true => Agreement::exact(recording, &SearchSettings::default()),
+            false => Agreement::check(recording),
+        },
     ));
     let agree = agreements.iter().filter(|a| a.agrees).count();
     let differ = agreements.len() - agree;
@@ -43,6 +52,30 @@ pub fn run(args: &Validate, global: &Global) -> anyhow::Result<Status> {
         true => Ok(Status::of_check(differ == 0)),
         false => Ok(Status::Unreadable),
     }
+}
+
+/// The recordings that are called `named`: those of the folder of that name, or a shipped one where
+/// there is no such folder.
+fn load(named: &Path) -> anyhow::Result<Vec<Result<Recording, RecordingError>>> {
+    let name = named.to_string_lossy();
+    if named.exists() {
+        return Recording::load_all(named).with_context(|| {
+            format!(
+                "cannot read recordings from {name}; \
+                 name a folder with trace.bin and scenario.json, or one of such folders"
+            )
+        });
+    }
+    if shipped::names().any(|shipped| shipped == name) {
+        return Ok(vec![shipped::recording(&name)]);
+    }
+    let near = suggest::near(&name, shipped::names());
+    let names: Vec<&str> = shipped::names().collect();
+    Err(anyhow!(
+        "no folder and no shipped recording is called \"{name}\"{near}; name a folder with \
+         trace.bin and scenario.json, one of such folders, or a shipped recording ({})",
+        names.join(", ")
+    ))
 }
 
 /// What went well of `results`; the errors of the others are told.

@@ -1,14 +1,15 @@
 //! The simulated twin of a recording.
 
-use super::arrival::attributed;
-use super::demand::demands;
-use super::fit;
-use super::job_timer::Series;
-use super::kernel_tick::{KERNEL_TICK, LEAST_AHEAD};
-use super::recording::{DescribedWorkload, Recording};
-use super::release::COMPARED_WITH;
-use super::start::{Start, tick_period};
-use super::unseen::Unseen;
+use crate::demand::unseen::KERNEL_TICK;
+use crate::demand::{Recorded, demands};
+use crate::exact::arrival::attributed;
+use crate::exact::interrupts::Interrupts;
+use crate::exact::job_timer::JobTimer;
+use crate::exact::kernel_tick::LEAST_AHEAD;
+use crate::fit;
+use crate::recording::{DescribedWorkload, Recording};
+use crate::release::COMPARED_WITH;
+use crate::start::{Start, tick_period};
 use domio_core::{
     CpuSet, DomainId, Duration, Instant, Kind, ParamValues, PcpuId, Record, Runstate, Sink,
     Topology, VcpuId, VcpuName,
@@ -38,6 +39,8 @@ pub struct Hidden {
     pub earners: Vec<usize>,
     /// When accounting expires first, after the take-over.
     pub accounting_in: Duration,
+    /// How much later than the trace shows the ticks come.
+    pub tick_shift: Duration,
 }
 
 impl Hidden {
@@ -75,11 +78,33 @@ pub struct Twin {
 }
 
 impl Twin {
-    /// The twin of `recording` on a machine of `profile`.
+    /// The twin of `recording` on a machine of `profile`: its guests are woken when the recorded
+    /// ones were, and ask for as much.
     ///
     /// # Errors
     /// A sentence that says what in the description cannot be simulated.
     pub fn new(recording: &Recording, profile: &Profile) -> Result<Twin, String> {
+        let nothing = |_: &[Record], _| Interrupts::default();
+        Twin::with(recording, profile, nothing, |recorded| recorded.demands)
+    }
+
+    /// As [`Twin::new`], with whatever else the trace shows of its guests: where wake-ups come
+    /// from, and interrupts that leave no record. Such a twin can make the recorded decisions one
+    /// by one.
+    ///
+    /// # Errors
+    /// As [`Twin::new`].
+    pub fn exact(recording: &Recording, profile: &Profile) -> Result<Twin, String> {
+        let interrupts = |records: &[Record], tslice| Interrupts::of(records, profile, tslice);
+        Twin::with(recording, profile, interrupts, attributed)
+    }
+
+    fn with(
+        recording: &Recording,
+        profile: &Profile,
+        interrupts: impl Fn(&[Record], Duration) -> Interrupts,
+        demands_of: impl Fn(Recorded) -> Vec<Demand>,
+    ) -> Result<Twin, String> {
         let description = &recording.description;
         let mut params = ParamValues::defaults(DESCRIPTOR.params);
         for (name, value) in &description.params {
@@ -91,9 +116,12 @@ impl Twin {
         let start = Start::observe(recording, profile, tslice);
         let origin =
             Instant::ZERO + TAKE_OVER + aligned(start.at, start.clock_offset, tick_period(tslice));
-        let unseen = Unseen::of(&recording.records, profile, tslice);
-        let holds = unseen.holds.iter();
-        let holds = holds.map(|h| Hold {
+        let Interrupts {
+            unseen,
+            jobs,
+            holds,
+        } = interrupts(&recording.records, tslice);
+        let holds = holds.iter().map(|h| Hold {
             pcpu: h.pcpu,
             from: origin + h.from.saturating_since(start.at),
             until: origin + h.until.saturating_since(start.at),
@@ -113,13 +141,13 @@ impl Twin {
             let vcpus = (0..domain.vcpus)
                 .map(|index| {
                     let name = VcpuName::new(DomainId(domain.id), index);
-                    let recorded = attributed(demand.remove(&name).unwrap_or_default());
+                    let recorded = demands_of(demand.remove(&name).unwrap_or_default());
                     let tick = unseen.kernel_ticks.get(&name).map(|at| KernelTick {
                         period: KERNEL_TICK,
                         phase: origin + at.since(start.at) % KERNEL_TICK,
                         least: LEAST_AHEAD,
                     });
-                    let job = unseen.jobs.get(&name).map(|job| Series {
+                    let job = jobs.get(&name).map(|job| JobTimer {
                         at: origin + job.after(start.at).since(start.at),
                         ..*job
                     });
@@ -204,7 +232,7 @@ impl Twin {
     fn warm_start(&self, hidden: &Hidden) -> WarmStart {
         let ticks = (0u16..)
             .zip(&self.start.pcpus)
-            .filter_map(|(p, s)| Some((PcpuId(p), self.time(s.tick?))))
+            .filter_map(|(p, s)| Some((PcpuId(p), self.tick(s.tick?, hidden))))
             .collect();
         let vcpus = hidden
             .queue
@@ -225,6 +253,13 @@ impl Twin {
             accounting: self.origin + hidden.accounting_in,
             vcpus,
         }
+    }
+
+    /// When the tick that the trace shows at `recorded` comes first.
+    fn tick(&self, recorded: Instant, hidden: &Hidden) -> Instant {
+        let period = tick_period(self.tslice).as_nanos();
+        let after = recorded.since(self.start.at).as_nanos() + hidden.tick_shift.as_nanos();
+        self.origin + Duration::from_nanos(after % period)
     }
 
     /// The number of `name` in the simulation: vcpus are numbered in the order of the
@@ -320,7 +355,7 @@ fn aligned(begin: Instant, offset: Duration, tick: Duration) -> Duration {
 
 /// The jobs of a guest that does other things besides, from the time of `timer` on: the timer is
 /// all that matters of them.
-fn job_task(timer: &Series) -> TaskConfig {
+fn job_task(timer: &JobTimer) -> TaskConfig {
     TaskConfig {
         name: "job".to_owned(),
         priority: 1,
@@ -337,7 +372,7 @@ fn vcpu_config(
     recorded: &[Demand],
     origin: Instant,
     kernel_tick: Option<KernelTick>,
-    job: Option<Series>,
+    job: Option<JobTimer>,
 ) -> VcpuConfig {
     let workload = match workload {
         DescribedWorkload::Burn => Workload::Burn,
@@ -382,7 +417,7 @@ mod tests {
     fn a_guest_that_never_sleeps_has_the_timer_of_its_jobs_besides() {
         let at = Instant::ZERO + TAKE_OVER + Duration::from_millis(3);
         let period = Duration::from_millis(10);
-        let job = Some(Series { at, period });
+        let job = Some(JobTimer { at, period });
         let vcpu = vcpu_config(DescribedWorkload::Burn, &[], at, None, job);
         let [burn, job] = &vcpu.tasks[..] else {
             panic!("two tasks: {:?}", vcpu.tasks);

@@ -1,11 +1,12 @@
 //! How far a twin decides as its recording did.
 
-use super::estimate::Settings;
-use super::search::searched;
-use super::start::activity;
-use super::twin::{Hidden, Twin, dispatches};
+use crate::exact::SearchSettings;
+use crate::exact::search::searched;
+use crate::start::activity;
+use crate::twin::{Hidden, Twin, dispatches};
 use core::cmp::Reverse;
 use domio_core::{Duration, Instant, Record, VcpuName};
+use serde::Serialize;
 
 /// A decision comes so much before what it leads to: the last ones of a recording are cut off in a
 /// twin that is a little later.
@@ -31,7 +32,7 @@ impl Decisions {
     }
 
     /// How many dispatches of a recording there are within the window.
-    pub fn dispatches(&self, twin: &Twin, settings: &Settings) -> usize {
+    pub fn dispatches(&self, twin: &Twin, settings: &SearchSettings) -> usize {
         count(
             &self.lists[..twin.start().pcpus.len()],
             twin,
@@ -41,9 +42,78 @@ impl Decisions {
 
     /// How many decisions of a recording a twin can make within the window at least, if it makes
     /// all.
-    pub fn to_make(&self, twin: &Twin, settings: &Settings) -> usize {
+    pub fn to_make(&self, twin: &Twin, settings: &SearchSettings) -> usize {
         let end = twin.length().saturating_sub(CUT_OFF);
         count(&self.lists, twin, settings.window.min(end))
+    }
+}
+
+/// The first decision that a twin does not make as recorded.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Parting {
+    /// When, in seconds since the first record: the earlier of both sides.
+    pub at_s: f64,
+    /// What is decided, as words that follow a name: "is dispatched".
+    pub decision: String,
+    /// About whom in the recording; `None` where nothing more is decided.
+    pub recorded: Option<String>,
+    /// About whom in the twin.
+    pub simulated: Option<String>,
+}
+
+impl Decisions {
+    /// The first of these decisions, which are recorded, that `simulated` ones of `twin` are
+    /// without, or the first of theirs that is not recorded.
+    pub fn parting(
+        &self,
+        simulated: &Decisions,
+        twin: &Twin,
+        settings: &SearchSettings,
+    ) -> Option<Parting> {
+        let (begin, origin) = (twin.start().at, twin.origin());
+        let last = twin.length().saturating_sub(CUT_OFF);
+        let pcpus = twin.start().pcpus.len();
+        let mut first: Option<(Duration, Parting)> = None;
+        for (i, (expected, made)) in self.lists.iter().zip(&simulated.lists).enumerate() {
+            for n in 0..expected.len().max(made.len()) {
+                let wanted = expected.get(n).map(|(at, who)| (at.since(begin), *who));
+                let got = made.get(n).map(|(at, who)| (at.since(origin), *who));
+                let at = match (wanted, got) {
+                    (Some((a, who)), Some((b, other))) => {
+                        if who == other && a.max(b) - a.min(b) <= settings.tolerance {
+                            continue;
+                        }
+                        a.min(b)
+                    }
+                    (Some((at, _)), None) | (None, Some((at, _))) => at,
+                    (None, None) => break,
+                };
+                if at <= last && first.as_ref().is_none_or(|(before, _)| at < *before) {
+                    let name = |side: Option<(Duration, VcpuName)>| side.map(|s| s.1.to_string());
+                    let parting = Parting {
+                        at_s: at.as_nanos() as f64 / 1e9,
+                        decision: decision(i, pcpus),
+                        recorded: name(wanted),
+                        simulated: name(got),
+                    };
+                    first = Some((at, parting));
+                }
+                break;
+            }
+        }
+        first.map(|(_, parting)| parting)
+    }
+}
+
+/// What list `i` of a host of so many pcpus is about.
+fn decision(i: usize, pcpus: usize) -> String {
+    match i.checked_sub(pcpus) {
+        None if pcpus == 1 => "is dispatched".to_owned(),
+        None => format!("is dispatched on pcpu {i}"),
+        Some(0) => "ceases to earn credit".to_owned(),
+        Some(1) => "begins to earn credit".to_owned(),
+        Some(2) => "is parked".to_owned(),
+        Some(_) => "is dispatched without credit".to_owned(),
     }
 }
 
@@ -63,7 +133,7 @@ pub struct Height {
 }
 
 /// What a simulation from one state came to.
-pub struct Match {
+pub struct Matched {
     /// How well the state explains the recording.
     pub height: Height,
     /// How many of its decisions are dispatches.
@@ -73,7 +143,12 @@ pub struct Match {
 }
 
 /// How far the twin decides as `recorded` when it starts from `hidden`.
-pub fn matching(twin: &Twin, hidden: &Hidden, recorded: &Decisions, settings: &Settings) -> Match {
+pub fn matching(
+    twin: &Twin,
+    hidden: &Hidden,
+    recorded: &Decisions,
+    settings: &SearchSettings,
+) -> Matched {
     const STEP: Duration = Duration::from_millis(200);
     let mut simulation = twin.simulation(hidden, Vec::new());
     let pcpus = twin.start().pcpus.len();
@@ -120,7 +195,7 @@ pub fn matching(twin: &Twin, hidden: &Hidden, recorded: &Decisions, settings: &S
     }
     let vcpus = &twin.start().vcpus;
     let place = |name: &VcpuName| vcpus.iter().position(|v| v.name == *name);
-    Match {
+    Matched {
         height: Height {
             decisions: next.iter().sum(),
             error: Reverse(error),
@@ -132,18 +207,16 @@ pub fn matching(twin: &Twin, hidden: &Hidden, recorded: &Decisions, settings: &S
 
 #[cfg(test)]
 mod tests {
-    use super::super::guess::Guesser;
-    use super::super::recording::Recording;
     use super::*;
+    use crate::exact::guess::Guesser;
+    use crate::shipped;
     use domio_vmm::Profile;
-    use std::path::Path;
 
     #[test]
     fn those_of_the_first_decision_that_differs_are_suspects() {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/xen-traces");
-        let recording = Recording::load(&folder.join("c1-burn7")).unwrap();
-        let twin = Twin::new(&recording, &Profile::XEN_4_17_EMULATED).unwrap();
-        let settings = Settings::default();
+        let recording = shipped::recording("c1-burn7").unwrap();
+        let twin = Twin::exact(&recording, &Profile::XEN_4_17_EMULATED).unwrap();
+        let settings = SearchSettings::default();
         let recorded = Decisions::of(&recording.records, &twin);
         let guesser = Guesser::new(&twin, &recording.records);
         let found = matching(&twin, guesser.first(), &recorded, &settings);
@@ -157,16 +230,34 @@ mod tests {
             found.suspects
         );
         assert!(found.suspects.len() >= 2, "{:?}", found.suspects);
+        let simulated = Decisions::of(&twin.run(guesser.first()), &twin);
+        let parting = recorded.parting(&simulated, &twin, &settings).unwrap();
+        assert!(parting.recorded != parting.simulated, "{parting:?}");
+        let until = recorded.lists[0][found.dispatched].0;
+        let until = until.since(twin.start().at).as_nanos() as f64 / 1e9;
+        assert!(parting.at_s <= until, "{parting:?} is after {until}");
+        assert_eq!(
+            recorded.parting(&recorded_again(&recording, &twin), &twin, &settings),
+            None
+        );
+    }
+
+    /// The decisions of the recording as if a twin had made them.
+    fn recorded_again(recording: &crate::Recording, twin: &Twin) -> Decisions {
+        let mut decisions = Decisions::of(&recording.records, twin);
+        for (at, _) in decisions.lists.iter_mut().flatten() {
+            *at = twin.origin() + at.since(twin.start().at);
+        }
+        decisions
     }
 
     #[test]
     fn a_recording_explains_itself_but_for_its_last_moment() {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/xen-traces");
-        let recording = Recording::load(&folder.join("c1-burn7")).unwrap();
-        let twin = Twin::new(&recording, &Profile::XEN_4_17_EMULATED).unwrap();
+        let recording = shipped::recording("c1-burn7").unwrap();
+        let twin = Twin::exact(&recording, &Profile::XEN_4_17_EMULATED).unwrap();
         let recorded = Decisions::of(&recording.records, &twin);
-        let whole = Settings::default();
-        let second = Settings {
+        let whole = SearchSettings::default();
+        let second = SearchSettings {
             window: Duration::from_secs(1),
             ..whole
         };

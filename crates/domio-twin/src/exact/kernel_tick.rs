@@ -7,13 +7,11 @@
 //! Kernel ticks are a fixed period apart, so the times of one guest agree modulo that period; that
 //! is how they are told from other timers.
 
-use super::late::Late;
+use crate::demand::unseen::{KERNEL_TICK, next_after};
+use crate::exact::late::Late;
 use domio_core::{Duration, Instant, VcpuName};
 use domio_vmm::Profile;
 use std::collections::BTreeMap;
-
-/// Period of the tick of the recorded guests: `CONFIG_HZ=250` of Debian's kernels.
-pub const KERNEL_TICK: Duration = Duration::from_millis(4);
 
 /// From when a guest executes again, whose tick came while it could not, to the next tick at the
 /// soonest: Linux on Xen sets no timer nearer than 100 us, and takes 31.9 us until it sets it.
@@ -154,13 +152,6 @@ pub fn apart(a: Instant, b: Instant) -> u64 {
     let phase = |at: Instant| at.as_nanos() % KERNEL_TICK.as_nanos();
     let d = phase(a).abs_diff(phase(b));
     d.min(KERNEL_TICK.as_nanos() - d)
-}
-
-/// The first time after `at` that is a whole number of `period`s from `phase`.
-pub(super) fn next_after(phase: Instant, period: Duration, at: Instant) -> Instant {
-    let period = period.as_nanos();
-    let into = (at.as_nanos() + period - phase.as_nanos() % period) % period;
-    at + Duration::from_nanos(period - into)
 }
 
 /// From the expiry of a guest's timer to the time that the slop counts from.

@@ -8,18 +8,21 @@
 //! that leave the same vcpu running: credit's ticks, wake-ups that preempt nobody, and those
 //! that leave no record ([`Unseen`]).
 //!
-//! What a guest does until a time by the clock is no processor time: see [`super::clock`].
+//! What a guest does until a time by the clock is no processor time: see [`clock`].
 
-use super::clock::{self, Course};
-use super::start::is_tick;
-use super::unseen::Unseen;
+pub mod clock;
+pub mod unseen;
+
+use self::clock::Course;
+use self::unseen::Unseen;
+use crate::start::is_tick;
 use domio_core::{Duration, Instant, Kind, PcpuId, Record, Runstate, VcpuName};
 use domio_vmm::Profile;
 use domio_vmm::config::{Arrival, Demand};
 use std::collections::BTreeMap;
 
 /// Number of credit's SCHEDULE event, which it writes first in each pass (Xen 4.17).
-pub(super) const SCHEDULE: u8 = 9;
+pub(crate) const SCHEDULE: u8 = 9;
 
 /// The demand of every vcpu in `records`, with times counted from `origin`. `unseen` are
 /// the interrupts without a record that the simulation of these demands has as well.
@@ -64,12 +67,12 @@ struct Extraction<'a> {
     unseen: &'a Unseen,
     /// Vcpus that were preempted, whose kernel ticks come all the same: where, and when the next.
     preempted: BTreeMap<VcpuName, (PcpuId, Instant)>,
-    vcpus: BTreeMap<VcpuName, Vcpu>,
-    pcpus: Vec<Pcpu>,
+    vcpus: BTreeMap<VcpuName, VcpuCourse>,
+    pcpus: Vec<PcpuCourse>,
 }
 
 #[derive(Default)]
-struct Vcpu {
+struct VcpuCourse {
     done: Recorded,
     /// The demand under way: when it came and what it took so far.
     open: Option<(Instant, Duration)>,
@@ -87,7 +90,7 @@ struct Vcpu {
 }
 
 #[derive(Clone, Copy, Default)]
-struct Pcpu {
+struct PcpuCourse {
     /// First thing that took the pcpu from its guest since guest code executed last.
     cause: Option<Instant>,
     /// The last wake-up that no pass has followed yet, and what it takes from a guest that goes
@@ -101,7 +104,7 @@ struct Pcpu {
     stolen: Duration,
 }
 
-impl Vcpu {
+impl VcpuCourse {
     /// Its guest executed for `time`, for the demand under way if there is one.
     fn works(&mut self, time: Duration) {
         if let Some((_, work)) = &mut self.open {
@@ -112,14 +115,14 @@ impl Vcpu {
 }
 
 impl Extraction<'_> {
-    fn pcpu(&mut self, pcpu: PcpuId) -> &mut Pcpu {
+    fn pcpu(&mut self, pcpu: PcpuId) -> &mut PcpuCourse {
         if self.pcpus.len() <= pcpu.index() {
-            self.pcpus.resize(pcpu.index() + 1, Pcpu::default());
+            self.pcpus.resize(pcpu.index() + 1, PcpuCourse::default());
         }
         &mut self.pcpus[pcpu.index()]
     }
 
-    fn vcpu(&mut self, name: VcpuName) -> &mut Vcpu {
+    fn vcpu(&mut self, name: VcpuName) -> &mut VcpuCourse {
         self.vcpus.entry(name).or_default()
     }
 
@@ -319,7 +322,7 @@ impl Extraction<'_> {
 
     fn finish(self) -> BTreeMap<VcpuName, Recorded> {
         let origin = self.origin;
-        let ended = |vcpu: Vcpu| {
+        let ended = |vcpu: VcpuCourse| {
             let mut done = vcpu.done;
             clock::spin(&mut done.demands, &vcpu.courses);
             if let Some((at, _)) = vcpu.open {

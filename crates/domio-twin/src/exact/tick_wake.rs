@@ -4,9 +4,10 @@
 //! begin with a wake-up at one phase of the tick's period. The same tick comes at that phase while
 //! the guest executes, where it leaves no record.
 
-use super::arrival::{JITTER, LEAST};
-use super::kernel_tick::{KERNEL_TICK, apart};
-use super::start::TICK_TO_RECORD;
+use crate::demand::unseen::KERNEL_TICK;
+use crate::exact::arrival::{JITTER, LEAST};
+use crate::exact::kernel_tick::apart;
+use crate::start::TICK_TO_RECORD;
 use domio_core::{Instant, Kind, Record, VcpuName};
 use std::collections::BTreeMap;
 

@@ -3,10 +3,11 @@
 //! A trace begins in mid-flight. What its records show of the state at that moment is read off
 //! here: who runs since when, who waits in which order, who sleeps, who is parked, when the tick
 //! and the accounting of the credit scheduler come. What they do not show, credits and priority
-//! classes, is left to [`super::twin`], which estimates them from the first part of the trace.
+//! classes, is left to [`crate::ensemble`], which draws them, and to [`crate::exact`], which looks
+//! for them.
 
-use super::demand::SCHEDULE;
-use super::recording::Recording;
+use crate::demand::SCHEDULE;
+use crate::recording::Recording;
 use domio_core::{Duration, Instant, Kind, PcpuId, Record, Runstate, VcpuName};
 use domio_vmm::Profile;
 use std::collections::BTreeMap;
@@ -290,7 +291,7 @@ fn first_accounting(
 }
 
 /// The records that only credit's accounting writes: it parks, unparks and deactivates.
-pub(super) fn accounting_records(records: &[Record]) -> impl Iterator<Item = &Record> {
+pub(crate) fn accounting_records(records: &[Record]) -> impl Iterator<Item = &Record> {
     let mut previous: Option<&Record> = None;
     records.iter().filter(move |r| {
         let unparks = r.runstates() == Some((Runstate::Offline, Runstate::Runnable))
@@ -302,7 +303,7 @@ pub(super) fn accounting_records(records: &[Record]) -> impl Iterator<Item = &Re
 
 /// Who ceased to earn credit, who began to, and who was parked, each with its time and in its
 /// order.
-pub(super) fn activity(records: &[Record]) -> [Vec<(Instant, VcpuName)>; 3] {
+pub(crate) fn activity(records: &[Record]) -> [Vec<(Instant, VcpuName)>; 3] {
     let mut found: [Vec<(Instant, VcpuName)>; 3] = Default::default();
     for r in records {
         match (r.kind, r.policy_event()) {
@@ -344,7 +345,7 @@ fn is_event(r: &Record, events: &[u8]) -> bool {
 }
 
 /// Whether credit's tick wrote this record.
-pub(super) fn is_tick(r: &Record) -> bool {
+pub(crate) fn is_tick(r: &Record) -> bool {
     is_event(
         r,
         &[event::PICKED_CPU, event::ACCOUNT_START, event::BOOST_END],
@@ -354,7 +355,7 @@ pub(super) fn is_tick(r: &Record) -> bool {
 /// What a record of credit's tick tells. A tick writes one, or one that ends a boost and then
 /// another.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct TickRecord {
+pub(crate) struct TickRecord {
     /// Time of the record.
     pub at: Instant,
     /// When the tick expired, if this is its first record.
@@ -367,7 +368,7 @@ pub(super) struct TickRecord {
 
 /// From the expiry of credit's tick to its record (PICKED_CPU), which comes before the reading of
 /// the clock. Slices and ticks that were late by the same guest's timer differ by 1.15 us.
-pub(super) const TICK_TO_RECORD: Duration = Duration::from_nanos(1_750);
+pub(crate) const TICK_TO_RECORD: Duration = Duration::from_nanos(1_750);
 
 impl TickRecord {
     /// Records of one tick are less apart.

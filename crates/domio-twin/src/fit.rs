@@ -1,8 +1,8 @@
 //! Whether a description and its trace are of the same host, and what to say where one of them
 //! leaves something open.
 
-use super::recording::{DescribedDomain, DescribedWorkload, Description, Recording};
-use super::release;
+use crate::recording::{DescribedDomain, DescribedWorkload, Description, Recording};
+use crate::release;
 use domio_core::{DomainId, Instant, Kind, Record, Runstate, VcpuName};
 use domio_meter::Account;
 use domio_scenario::MAX_VCPUS;
@@ -17,7 +17,7 @@ const SHOWN_BY_XL: [&str; 3] = ["tslice_ms", "ratelimit_us", "migration_delay_us
 type First = (Instant, Runstate);
 
 /// Every vcpu that `records` tell the runstate of, without those that idle.
-pub(super) fn seen(records: &[Record]) -> BTreeMap<VcpuName, First> {
+pub(crate) fn seen(records: &[Record]) -> BTreeMap<VcpuName, First> {
     let mut seen = BTreeMap::new();
     for r in records.iter().filter(|r| !r.vcpu.is_idle()) {
         let was = match (r.runstates(), r.kind) {
@@ -63,7 +63,7 @@ fn stretches(pcpus: &[u16]) -> String {
 ///
 /// # Errors
 /// What contradicts, and what to do about it.
-pub(super) fn fit(description: &mut Description, records: &[Record]) -> Result<(), String> {
+pub(crate) fn fit(description: &mut Description, records: &[Record]) -> Result<(), String> {
     let mut ids = BTreeSet::new();
     if let Some(twice) = description.domains.iter().find(|d| !ids.insert(d.id)) {
         return Err(format!(
@@ -134,7 +134,7 @@ pub(super) fn fit(description: &mut Description, records: &[Record]) -> Result<(
 }
 
 /// What the reader of the figures of `recording` has to know besides them, a sentence each.
-pub(super) fn remarks(recording: &Recording, dispatches: usize) -> Vec<String> {
+pub(crate) fn remarks(recording: &Recording, dispatches: usize) -> Vec<String> {
     let description = &recording.description;
     let mut remarks = description.assumed.clone();
     remarks.extend(release::remark(&description.xen));
@@ -173,7 +173,7 @@ pub(super) fn remarks(recording: &Recording, dispatches: usize) -> Vec<String> {
 
 /// Why figures of `domain` are zero or missing, `None` where none is that could be expected.
 /// `recorded` is the domain's account of the recording.
-pub(super) fn reason(
+pub(crate) fn reason(
     domain: &DescribedDomain,
     recording: &Recording,
     recorded: &Account,
@@ -206,7 +206,7 @@ pub(super) fn reason(
 }
 
 /// What `json`, a description, leaves to defaults that Xen shows, a sentence each.
-pub(super) fn assumed(json: &serde_json::Value) -> Vec<String> {
+pub(crate) fn assumed(json: &serde_json::Value) -> Vec<String> {
     let mut assumed = Vec::new();
     for spec in DESCRIPTOR.params {
         if SHOWN_BY_XL.contains(&spec.name) && json["params"].get(spec.name).is_none() {

@@ -1,12 +1,14 @@
 //! A recorded trace with the description of the host that it was recorded on.
 
-use super::{fit, release};
-use crate::order::{ADVICE, OutOfOrder, in_order};
+use crate::{fit, release};
 use domio_core::cpuset::MAX_PCPUS;
 use domio_core::{Instant, Record};
 use domio_scenario::MAX_VCPUS;
+use domio_trace::order::{ADVICE, OutOfOrder, in_order};
 use domio_trace::{ReadOptions, TraceError, TraceReader};
 use serde::Deserialize;
+use std::fs::File;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 /// What `scenario.json` says.
@@ -165,6 +167,15 @@ pub enum RecordingError {
         /// Name of the file that is not there.
         missing: &'static str,
     },
+    /// No shipped recording has that name.
+    #[error(
+        "no shipped recording is called {name:?}; there are {}",
+        crate::shipped::names().collect::<Vec<_>>().join(", ")
+    )]
+    NotShipped {
+        /// The name.
+        name: String,
+    },
     /// No recording was found.
     #[error(
         "no recording in {}: expected folders that hold trace.bin and scenario.json",
@@ -194,27 +205,48 @@ impl Recording {
             path: file.clone(),
             source,
         })?;
-        let description = Description::parse(&text)
-            .map_err(|source| RecordingError::Description { path: file, source })?;
         let name = path.file_name().map_or_else(
             || path.display().to_string(),
             |name| name.to_string_lossy().into_owned(),
         );
-        let file = path.join("trace.bin");
+        let trace = path.join("trace.bin");
+        let opened = File::open(&trace).map_err(|source| RecordingError::Io {
+            path: trace.clone(),
+            source,
+        })?;
+        Recording::read(name, [file, trace], &text, opened)
+    }
+
+    /// Reads the recording called `name` from the text of its description and its trace. Errors
+    /// name `paths`: where the two come from.
+    ///
+    /// # Errors
+    /// As [`Recording::load`].
+    pub(crate) fn read(
+        name: String,
+        [described, traced]: [PathBuf; 2],
+        text: &[u8],
+        trace: impl Read,
+    ) -> Result<Recording, RecordingError> {
+        let description =
+            Description::parse(text).map_err(|source| RecordingError::Description {
+                path: described,
+                source,
+            })?;
         let broken = |source| RecordingError::Trace {
-            path: file.clone(),
+            path: traced.clone(),
             source: Box::new(source),
         };
         let options = ReadOptions {
             tsc_hz: Some(description.tsc_hz),
             ..ReadOptions::default()
         };
-        let mut reader = TraceReader::open(&file, &options).map_err(broken)?;
+        let mut reader = TraceReader::new(trace, &options).map_err(broken)?;
         let mut records: Vec<Record> = Vec::new();
         reader.copy_to(&mut records).map_err(broken)?;
         if let Err(problem) = in_order(&records) {
             return Err(RecordingError::OutOfOrder {
-                path: file,
+                path: traced,
                 problem,
             });
         }

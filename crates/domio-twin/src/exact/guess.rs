@@ -1,7 +1,7 @@
 //! Guesses of what a trace does not show of its start: a first one, and others near it or far.
 
-use super::start::{FirstWake, accounting_records};
-use super::twin::{Hidden, HiddenVcpu, Twin};
+use crate::start::{FirstWake, accounting_records};
+use crate::twin::{Hidden, HiddenVcpu, Twin};
 use core::cmp::Reverse;
 use domio_core::{Duration, NullSink, PcpuId, Record, Runstate};
 use domio_sched::credit::{ACCOUNTING, Priority};
@@ -209,6 +209,7 @@ fn first_guess(twin: &Twin) -> Hidden {
         earners: (0..vcpus.len()).collect(),
         vcpus,
         accounting_in,
+        tick_shift: Duration::ZERO,
     }
 }
 
@@ -226,15 +227,13 @@ fn by_waiting(twin: &Twin, hidden: &mut Hidden) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::recording::Recording;
     use super::*;
+    use crate::{Recording, shipped};
     use domio_vmm::Profile;
-    use std::path::Path;
 
     fn recording(name: &str) -> (Recording, Twin) {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/xen-traces");
-        let recording = Recording::load(&folder.join(name)).unwrap();
-        let twin = Twin::new(&recording, &Profile::XEN_4_17_EMULATED).unwrap();
+        let recording = shipped::recording(name).unwrap();
+        let twin = Twin::exact(&recording, &Profile::XEN_4_17_EMULATED).unwrap();
         (recording, twin)
     }
 

@@ -4,10 +4,10 @@
 //! system calls and traps pass through the hypervisor, where a timer interrupt has to wait. Either
 //! shows only in a tick or slice that comes late. How late is taken from there.
 
-use super::job_timer::Series;
-use super::kernel_tick::explains;
-use super::late::Late;
-use super::start::TICK_TO_RECORD;
+use crate::exact::job_timer::JobTimer;
+use crate::exact::kernel_tick::explains;
+use crate::exact::late::Late;
+use crate::start::TICK_TO_RECORD;
 use domio_core::{Duration, Instant, Kind, Record, VcpuName};
 use domio_vmm::Profile;
 use domio_vmm::host::Hold;
@@ -45,7 +45,7 @@ pub fn before_wakes<'a>(
 pub fn holds(
     late: &[Late],
     kernel_ticks: &BTreeMap<VcpuName, Instant>,
-    jobs: &BTreeMap<VcpuName, Series>,
+    jobs: &BTreeMap<VcpuName, JobTimer>,
     profile: &Profile,
 ) -> Vec<Hold> {
     late.iter()

@@ -1,10 +1,10 @@
 //! Demands of recorded vcpus, for scenarios that replay a trace.
 
-use crate::order::{ADVICE, in_order};
-use crate::validate::demand::demands;
-use crate::validate::unseen::Unseen;
+use crate::demand::demands;
+use crate::demand::unseen::Unseen;
 use domio_core::{DomainId, Kind, Record, VcpuName};
 use domio_scenario::{NoDemands, Replay, ReplaySource, Scenario};
+use domio_trace::order::{ADVICE, in_order};
 use domio_trace::{ReadOptions, TraceError, TraceErrorKind, TraceReader};
 use domio_vmm::Profile;
 use domio_vmm::config::Demand;
@@ -138,8 +138,8 @@ impl ReplaySource for RecordedDemands {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::simulate::{simulate, trace_header};
     use domio_core::NullSink;
+    use domio_lab::simulate::{simulate, trace_header};
     use domio_scenario::NoReplay;
     use domio_trace::TraceWriter;
 

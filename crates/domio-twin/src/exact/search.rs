@@ -4,7 +4,7 @@
 //! it takes it (`csched_load_balance`). That takes time where there are none as well, so that a
 //! trace shows the class of whoever is dispatched.
 
-use super::demand::SCHEDULE;
+use crate::demand::SCHEDULE;
 use domio_core::{Duration, Instant, Kind, Record, VcpuName};
 use domio_vmm::Profile;
 

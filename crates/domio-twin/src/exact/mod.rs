@@ -3,17 +3,30 @@
 //! The credit scheduler never writes its credits into a trace, but its decisions depend on them:
 //! whom it dispatches, who begins and ceases to earn credit, who is parked. The estimate is the
 //! state from which the simulated twin makes the same decisions as the recording for the longest
-//! time within an [estimation window](Settings::window), which is the whole recording unless a
-//! caller says otherwise. Only the state at one instant is estimated; no parameter of the model is.
+//! time within an [estimation window](SearchSettings::window), which is the whole recording unless
+//! a caller says otherwise. Only the state at one instant is estimated; no parameter of the model
+//! is.
 //!
 //! The search is a crowd of hill climbs from fixed seeds: the same recording gives the same
 //! estimate on every machine. Those that got highest go on, and the others begin anew, elsewhere or
 //! near them. What a decision tells about a credit is an interval that gets narrower the longer the
 //! twin follows, so steps go down to a millionth of a credit and most lead nowhere.
 
-use super::guess::Guesser;
-use super::matching::{Decisions, Height, Match, matching};
-use super::twin::{Hidden, Twin};
+pub mod arrival;
+mod guess;
+pub mod hold;
+pub mod interrupts;
+pub mod job_timer;
+pub mod kernel_tick;
+pub mod late;
+pub mod matching;
+pub mod recur;
+pub mod search;
+pub mod tick_wake;
+
+use self::guess::Guesser;
+use self::matching::{Decisions, Height, Matched, Parting, matching};
+use crate::twin::{Hidden, Twin};
 use core::cmp::Reverse;
 use domio_core::{Duration, Record};
 use domio_sim::RandomStream;
@@ -21,7 +34,7 @@ use rayon::prelude::*;
 
 /// How hard to search.
 #[derive(Clone, Copy, Debug)]
-pub struct Settings {
+pub struct SearchSettings {
     /// How much of the recording may be looked at.
     pub window: Duration,
     /// Simulations after which no further stretch begins, those that begin climbs not counted.
@@ -36,13 +49,11 @@ pub struct Settings {
     pub patience: u32,
     /// How far apart two dispatches may be in time to count as the same.
     pub tolerance: Duration,
-    /// Most states to keep of those that explain the recording equally well.
-    pub states: usize,
 }
 
-impl Default for Settings {
+impl Default for SearchSettings {
     fn default() -> Self {
-        Settings {
+        SearchSettings {
             window: Duration::MAX,
             tries: 300_000,
             dispatches: 120_000_000,
@@ -50,27 +61,38 @@ impl Default for Settings {
             stretch: 100,
             patience: 25,
             tolerance: Duration::from_micros(500),
-            states: 60,
         }
     }
 }
 
 /// An estimate, and how well it explains the window.
 #[derive(Clone, Debug)]
-pub struct Estimate {
+pub struct BestFit {
     /// The state whose decisions are nearest to the recorded ones.
     pub hidden: Hidden,
-    /// States, that one among them or not, that explain as many decisions; chosen about evenly from
-    /// all that the search met, at least one. Nothing in the recording speaks for one of them.
-    pub equals: Vec<Hidden>,
     /// Dispatches of the window that the twin made in the same order and time.
     pub matched: usize,
     /// Dispatches in the window.
     pub of: usize,
 }
 
+impl BestFit {
+    /// The first decision of `twin` that is not as in `records`, when it begins in the estimated
+    /// state; `None` if it makes all.
+    pub fn parting(
+        &self,
+        twin: &Twin,
+        records: &[Record],
+        settings: &SearchSettings,
+    ) -> Option<Parting> {
+        let recorded = Decisions::of(records, twin);
+        let simulated = Decisions::of(&twin.run(&self.hidden), twin);
+        recorded.parting(&simulated, twin, settings)
+    }
+}
+
 /// Estimates the hidden state of the recording that `twin` and its `records` come from.
-pub fn estimate(twin: &Twin, records: &[Record], settings: &Settings) -> Estimate {
+pub fn estimate(twin: &Twin, records: &[Record], settings: &SearchSettings) -> BestFit {
     let search = Search {
         twin,
         recorded: Decisions::of(records, twin),
@@ -82,7 +104,7 @@ pub fn estimate(twin: &Twin, records: &[Record], settings: &Settings) -> Estimat
     let highest = |crowd: &[Climb]| crowd.iter().map(|c| c.found.height.decisions).max();
     let climbs = settings.crowd.max(1);
     let mut crowd = vec![Climb::new(&search, search.guesser.first().clone())];
-    let mut best = Best::new(&crowd[0], 0, settings.states);
+    let mut best = Best::new(&crowd[0]);
     let (mut tries, mut dispatched, mut idle) = (0, 0, 0);
     while tries < settings.tries && dispatched < settings.dispatches && best.height.decisions < all
     {
@@ -91,7 +113,7 @@ pub fn estimate(twin: &Twin, records: &[Record], settings: &Settings) -> Estimat
         let left = settings.tries - tries;
         let stretch = settings.stretch.min(left.div_ceil(climbs));
         let numbered = crowd.par_iter_mut().zip(0..climbs);
-        let met: Vec<Stretch> = numbered
+        let met: Vec<ClimbStretch> = numbered
             .map(|(climb, i)| climb.go_on(&search, tries + i + 1, stretch, all))
             .collect();
         for stretch in met {
@@ -110,9 +132,8 @@ pub fn estimate(twin: &Twin, records: &[Record], settings: &Settings) -> Estimat
             idle = 0;
         }
     }
-    Estimate {
+    BestFit {
         hidden: best.state,
-        equals: best.equals,
         matched: best.dispatched,
         of: search.recorded.dispatches(twin, settings),
     }
@@ -123,11 +144,11 @@ struct Search<'a> {
     twin: &'a Twin,
     recorded: Decisions,
     guesser: Guesser<'a>,
-    settings: &'a Settings,
+    settings: &'a SearchSettings,
 }
 
 impl Search<'_> {
-    fn matching(&self, state: &Hidden) -> Match {
+    fn matching(&self, state: &Hidden) -> Matched {
         matching(self.twin, state, &self.recorded, self.settings)
     }
 
@@ -153,11 +174,11 @@ impl Search<'_> {
 /// A climb: where it is, and what that came to.
 struct Climb {
     at: Hidden,
-    found: Match,
+    found: Matched,
 }
 
 /// What a climb met on a stretch of its way.
-struct Stretch {
+struct ClimbStretch {
     best: Best,
     tries: u32,
     dispatched: u64,
@@ -172,9 +193,9 @@ impl Climb {
     /// Makes `most` steps, fewer if it explains `all` decisions before. `number` is another one
     /// each time. It roams wherever as many decisions are explained: what explains the next one may
     /// be anywhere there.
-    fn go_on(&mut self, search: &Search<'_>, number: u32, most: u32, all: usize) -> Stretch {
+    fn go_on(&mut self, search: &Search<'_>, number: u32, most: u32, all: usize) -> ClimbStretch {
         let mut random = RandomStream::new(0, number, "validate/climb");
-        let mut best = Best::new(self, number, search.settings.states);
+        let mut best = Best::new(self);
         let (mut tries, mut dispatched) = (0, 0);
         while tries < most && self.found.height.decisions < all {
             let guesser = &search.guesser;
@@ -189,7 +210,7 @@ impl Climb {
             }
         }
         // A climb that has arrived counts too, so that every stretch brings the search on.
-        Stretch {
+        ClimbStretch {
             best,
             tries: tries.max(1),
             dispatched,
@@ -197,81 +218,35 @@ impl Climb {
     }
 }
 
-/// The best states that a search met.
+/// The best state that a search met.
 struct Best {
     state: Hidden,
     height: Height,
     dispatched: usize,
-    /// Some of those that explain as many decisions.
-    equals: Vec<Hidden>,
-    /// How many there were.
-    met: u64,
-    most: usize,
-    random: RandomStream,
 }
 
 impl Best {
-    /// Where `climb` is, and at most so many states later. `number` tells climbs apart.
-    fn new(climb: &Climb, number: u32, most: usize) -> Best {
+    /// Where `climb` is.
+    fn new(climb: &Climb) -> Best {
         Best {
-            equals: vec![climb.at.clone()],
             state: climb.at.clone(),
             height: climb.found.height,
             dispatched: climb.found.dispatched,
-            met: 1,
-            most,
-            random: RandomStream::new(0, number, "validate/equals"),
         }
     }
 
-    fn offer(&mut self, state: &Hidden, found: &Match) {
-        if !self.admits(found.height) {
-            return;
-        }
+    fn offer(&mut self, state: &Hidden, found: &Matched) {
         if found.height > self.height {
             self.height = found.height;
             self.dispatched = found.dispatched;
             self.state = state.clone();
         }
-        self.met += 1;
-        self.keep(state);
-    }
-
-    /// Whether states of this height are among the best. Those that explain fewer decisions are
-    /// forgotten for them.
-    fn admits(&mut self, height: Height) -> bool {
-        if height.decisions > self.height.decisions {
-            self.equals.clear();
-            self.met = 0;
-        }
-        height.decisions >= self.height.decisions
     }
 
     /// Takes over what another climb met.
     fn join(&mut self, other: Best) {
-        if !self.admits(other.height) {
-            return;
-        }
-        self.met += other.met;
-        for state in &other.equals {
-            self.keep(state);
-        }
         if other.height > self.height {
-            self.height = other.height;
-            self.dispatched = other.dispatched;
-            self.state = other.state;
-        }
-    }
-
-    /// Each that was met is kept with about the same probability.
-    fn keep(&mut self, state: &Hidden) {
-        if self.equals.len() < self.most.max(1) {
-            self.equals.push(state.clone());
-        } else {
-            let slot = self.random.below(self.met) as usize;
-            if let Some(kept) = self.equals.get_mut(slot) {
-                *kept = state.clone();
-            }
+            *self = other;
         }
     }
 }

@@ -9,8 +9,9 @@
 //! Jobs come at multiples of a period that the guest has chosen: a whole number of milliseconds, as
 //! far as is looked for here.
 
-use super::kernel_tick::{LATE, SAME, apart, explains, next_after, until_exit};
-use super::late::Late;
+use crate::demand::unseen::next_after;
+use crate::exact::kernel_tick::{LATE, SAME, apart, explains, until_exit};
+use crate::exact::late::Late;
 use domio_core::{Duration, Instant, VcpuName};
 use domio_vmm::Profile;
 use std::collections::{BTreeMap, BTreeSet};
@@ -30,14 +31,14 @@ const DENIED: usize = 4;
 
 /// A timer that expires again and again.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Series {
+pub struct JobTimer {
     /// One time at which it expires.
     pub at: Instant,
     /// How far its times are apart.
     pub period: Duration,
 }
 
-impl Series {
+impl JobTimer {
     /// The first time after `at`.
     pub fn after(&self, at: Instant) -> Instant {
         next_after(self.at, self.period, at)
@@ -68,7 +69,7 @@ pub fn job_timers(
     ticks: &BTreeMap<VcpuName, Instant>,
     sleepers: &BTreeSet<VcpuName>,
     profile: &Profile,
-) -> BTreeMap<VcpuName, Series> {
+) -> BTreeMap<VcpuName, JobTimer> {
     let mut clues: BTreeMap<VcpuName, Vec<Instant>> = BTreeMap::new();
     let unexplained = late
         .iter()
@@ -94,11 +95,11 @@ pub fn job_timers(
 
 /// The series that is least likely to show in `clues` by chance, with how many it explains, if that
 /// is none.
-fn clearest(clues: &[Instant]) -> Option<(Series, usize)> {
-    let mut best: Option<(f64, Series, usize)> = None;
+fn clearest(clues: &[Instant]) -> Option<(JobTimer, usize)> {
+    let mut best: Option<(f64, JobTimer, usize)> = None;
     for period in PERIODS.map(Duration::from_millis) {
         for at in clues.iter().copied() {
-            let series = Series { at, period };
+            let series = JobTimer { at, period };
             let count = clues.iter().filter(|c| series.apart(**c) <= SAME).count();
             let chance = by_chance(count, clues.len(), period);
             if best.is_none_or(|(least, ..)| chance < least) {
@@ -154,7 +155,7 @@ mod tests {
         of_jobs.into_iter().chain(others).collect()
     }
 
-    fn found(late: &[Late], sleepers: &[VcpuName]) -> BTreeMap<VcpuName, Series> {
+    fn found(late: &[Late], sleepers: &[VcpuName]) -> BTreeMap<VcpuName, JobTimer> {
         let sleepers = sleepers.iter().copied().collect();
         job_timers(late, &BTreeMap::new(), &sleepers, &PROFILE)
     }

@@ -11,11 +11,11 @@
 //! - a tick that works for as long as a tick and a turn of a loop is both: the turn was due by the
 //!   time the guest could execute.
 
-use super::clock::usual;
-use super::demand::Recorded;
-use super::kernel_tick::KERNEL_TICK;
-use super::recur;
-use super::tick_wake;
+use crate::demand::Recorded;
+use crate::demand::clock::usual;
+use crate::demand::unseen::KERNEL_TICK;
+use crate::exact::recur;
+use crate::exact::tick_wake;
 use domio_core::{Duration, Instant};
 use domio_vmm::config::{Arrival, Demand};
 

@@ -6,10 +6,11 @@
 //! running: the timer slop after another timer (xen-spec 0.3), or code of the hypervisor that
 //! interrupts have to wait for.
 
-use super::demand::SCHEDULE;
-use super::kernel_tick::{KERNEL_TICK, LEAST_AHEAD};
-use super::start::{TickRecord, accounting_records, tick_period};
-use super::unseen::Accountings;
+use crate::demand::SCHEDULE;
+use crate::demand::unseen::Accountings;
+use crate::demand::unseen::KERNEL_TICK;
+use crate::exact::kernel_tick::LEAST_AHEAD;
+use crate::start::{TickRecord, accounting_records, tick_period};
 use domio_core::{Duration, Instant, Kind, PcpuId, Record, Runstate, VcpuName};
 use domio_sched::credit::ACCOUNTING;
 use domio_vmm::Profile;

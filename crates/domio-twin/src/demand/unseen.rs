@@ -1,15 +1,12 @@
-//! Interrupts that leave no record of their own, but whose times follow from others.
+//! Interrupts that leave no record of their own, but take time from the guest that executes.
 
-use super::hold::{before_wakes, holds};
-use super::job_timer::{Series, job_timers};
-use super::kernel_tick::{KERNEL_TICK, kernel_ticks, next_after};
-use super::late::late_timers;
-use super::start::accounting_records;
-use super::tick_wake::expiries;
-use domio_core::{Duration, Instant, Kind, Record, VcpuName};
+use crate::start::accounting_records;
+use domio_core::{Duration, Instant, Record, VcpuName};
 use domio_vmm::Profile;
-use domio_vmm::host::Hold;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
+
+/// Period of the tick of the recorded guests: `CONFIG_HZ=250` of Debian's kernels.
+pub const KERNEL_TICK: Duration = Duration::from_millis(4);
 
 /// Interrupts that a recording does not show.
 #[derive(Clone, Debug, Default)]
@@ -17,33 +14,11 @@ pub struct Unseen {
     /// The time of one kernel tick of each vcpu whose guest's ticks are known. Others follow at
     /// multiples of [`KERNEL_TICK`].
     pub kernel_ticks: BTreeMap<VcpuName, Instant>,
-    /// The timer of the jobs of guests that never sleep.
-    pub jobs: BTreeMap<VcpuName, Series>,
     /// When credit's accounting ran.
     pub accountings: Accountings,
-    /// When something that left no record, and is none of the above, kept timers from running.
-    pub holds: Vec<Hold>,
 }
 
 impl Unseen {
-    /// What follows from `records`, of a host of `profile` with slices of `tslice`.
-    pub fn of(records: &[Record], profile: &Profile, tslice: Duration) -> Unseen {
-        let accountings = Accountings::of(records, tslice);
-        let late = late_timers(records, profile, tslice, &accountings);
-        let kernel_ticks = kernel_ticks(&late, profile, expiries(records));
-        let blocks = records.iter().filter(|r| r.kind == Kind::Block);
-        let sleepers: BTreeSet<VcpuName> = blocks.map(|r| r.vcpu).collect();
-        let jobs = job_timers(&late, &kernel_ticks, &sleepers, profile);
-        let mut holds = holds(&late, &kernel_ticks, &jobs, profile);
-        holds.extend(before_wakes(records, profile));
-        Unseen {
-            holds,
-            kernel_ticks,
-            jobs,
-            accountings,
-        }
-    }
-
     /// What these interrupts take from `vcpu` when its guest executes from `from` to `until`.
     pub fn taken(
         &self,
@@ -70,6 +45,13 @@ impl Unseen {
     }
 }
 
+/// The first time after `at` that is a whole number of `period`s from `phase`.
+pub(crate) fn next_after(phase: Instant, period: Duration, at: Instant) -> Instant {
+    let period = period.as_nanos();
+    let into = (at.as_nanos() + period - phase.as_nanos() % period) % period;
+    at + Duration::from_nanos(period - into)
+}
+
 /// When credit's accounting ran: at the times of the records that only accounting writes, and
 /// between them a period apart.
 #[derive(Clone, Debug, Default)]
@@ -79,7 +61,8 @@ pub struct Accountings {
 }
 
 impl Accountings {
-    fn of(records: &[Record], period: Duration) -> Accountings {
+    /// Those of `records`, of which there is one in each `period`.
+    pub fn of(records: &[Record], period: Duration) -> Accountings {
         let mut shown: Vec<(Instant, u64)> = Vec::new();
         for r in accounting_records(records) {
             let periods = match shown.last() {
@@ -141,8 +124,6 @@ mod tests {
         let vcpu = VcpuName::from_word(1 << 16);
         let unseen = Unseen {
             kernel_ticks: [(vcpu, us(9_500))].into(),
-            jobs: BTreeMap::new(),
-            holds: Vec::new(),
             // Three periods of 30 ms that came 1 us late each.
             accountings: Accountings {
                 shown: vec![(us(10_000), 0), (us(100_003), 3)],

@@ -1,0 +1,294 @@
+//! Recorded beside simulated, and whether they agree.
+
+use crate::ensemble::ensemble;
+use crate::exact::matching::Parting;
+use crate::exact::{SearchSettings, estimate};
+use crate::fit;
+use crate::limits::{AgreementLimits, Compared, Widening};
+use crate::recording::{Recording, RecordingError};
+use crate::twin::{Hidden, Twin, dispatches};
+use domio_core::{DomainId, Record, Sink};
+use domio_meter::{Account, Meter, Summary};
+use domio_vmm::Profile;
+use rayon::prelude::*;
+use serde::Serialize;
+
+/// Two quantiles of both sides, in microseconds.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
+pub struct ComparedQuantiles {
+    /// Median.
+    pub p50: Compared,
+    /// 95 % quantile.
+    pub p95: Compared,
+}
+
+/// One domain of a recording.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct DomainAgreement {
+    /// Xen's domid.
+    pub id: u16,
+    /// Name.
+    pub name: String,
+    /// Running time in percent of one pcpu.
+    pub share: Compared,
+    /// Lengths of runs.
+    pub run_us: ComparedQuantiles,
+    /// From wake-up to running.
+    pub wake_to_run_us: ComparedQuantiles,
+    /// Times that it was switched in, per second.
+    pub switches_per_s: Compared,
+    /// Whether every required figure is within its limit.
+    pub agrees: bool,
+    /// Which figures are not.
+    pub differs_in: Vec<&'static str>,
+    /// Why figures are zero or missing, where that could not be expected.
+    pub reason: Option<String>,
+}
+
+impl DomainAgreement {
+    /// Every figure that is compared, with its name.
+    pub fn figures(&self) -> [(&'static str, &Compared); 6] {
+        [
+            ("share", &self.share),
+            ("run_us.p50", &self.run_us.p50),
+            ("run_us.p95", &self.run_us.p95),
+            ("wake_to_run_us.p50", &self.wake_to_run_us.p50),
+            ("wake_to_run_us.p95", &self.wake_to_run_us.p95),
+            ("switches_per_s", &self.switches_per_s),
+        ]
+    }
+}
+
+/// One recording.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Agreement {
+    /// Name of the recording.
+    pub name: String,
+    /// Whether every domain agrees.
+    pub agrees: bool,
+    /// Number of pcpus; over one, only shares are required to agree.
+    pub pcpus: u16,
+    /// Number of twins that the recording was compared with.
+    pub twins: usize,
+    /// What the search for the recorded decisions came to, if there was one.
+    pub exact: Option<Followed>,
+    /// By domain.
+    pub domains: Vec<DomainAgreement>,
+    /// What else has to be known to judge the figures, a sentence each.
+    pub remarks: Vec<String>,
+}
+
+/// How far the best twin of a search made the recorded decisions.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Followed {
+    /// Dispatches that it made as recorded, in order and time.
+    pub dispatches: usize,
+    /// Dispatches of the recording.
+    pub of: usize,
+    /// The first that it did not make.
+    pub parts: Option<Parting>,
+}
+
+impl Agreement {
+    /// Simulates an ensemble of twins of `recording` and compares: the recording has to lie within
+    /// what the twins show together, as nearly as two recordings of one host agree.
+    ///
+    /// # Errors
+    /// [`RecordingError::Unusable`] when its description cannot be simulated.
+    pub fn check(recording: &Recording) -> Result<Agreement, RecordingError> {
+        let twin = usable(recording, Twin::new(recording, &Profile::XEN_4_17_EMULATED))?;
+        let states = ensemble(&twin);
+        Ok(compare(
+            recording,
+            &twin,
+            &states,
+            &AgreementLimits::REPEATABILITY,
+            None,
+        ))
+    }
+
+    /// Looks for the start state from which a twin makes the recorded decisions for longest, and
+    /// compares the figures of that one.
+    ///
+    /// # Errors
+    /// As [`Agreement::check`].
+    pub fn exact(
+        recording: &Recording,
+        settings: &SearchSettings,
+    ) -> Result<Agreement, RecordingError> {
+        let twin = usable(
+            recording,
+            Twin::exact(recording, &Profile::XEN_4_17_EMULATED),
+        )?;
+        let estimate = estimate(&twin, &recording.records, settings);
+        let followed = Followed {
+            dispatches: estimate.matched,
+            of: estimate.of,
+            parts: estimate.parting(&twin, &recording.records, settings),
+        };
+        Ok(compare(
+            recording,
+            &twin,
+            std::slice::from_ref(&estimate.hidden),
+            &AgreementLimits::EXACT,
+            Some(followed),
+        ))
+    }
+}
+
+fn usable(recording: &Recording, twin: Result<Twin, String>) -> Result<Twin, RecordingError> {
+    twin.map_err(|problem| RecordingError::Unusable {
+        name: recording.name.clone(),
+        problem,
+    })
+}
+
+/// `recording` beside the twins that begin in `states`.
+fn compare(
+    recording: &Recording,
+    twin: &Twin,
+    states: &[Hidden],
+    limits: &AgreementLimits,
+    exact: Option<Followed>,
+) -> Agreement {
+    let smp = recording.description.pcpus > 1;
+    let simulated: Vec<Summary> = states
+        .par_iter()
+        .map(|hidden| measure(&twin.run(hidden), smp))
+        .collect();
+    let sides = Sides {
+        recorded: measure(&recording.records, smp),
+        simulated,
+        smp,
+        limits,
+    };
+    let domains: Vec<DomainAgreement> = recording
+        .description
+        .domains
+        .iter()
+        .map(|d| {
+            let account = sides.recorded.domain(DomainId(d.id)).map(|d| d.total);
+            let reason = fit::reason(d, recording, &account.unwrap_or_default());
+            sides.domain(DomainId(d.id), &d.name, reason)
+        })
+        .collect();
+    let pcpus = usize::from(recording.description.pcpus);
+    let dispatched = dispatches(&recording.records, pcpus);
+    let dispatched = dispatched.iter().map(Vec::len).sum();
+    Agreement {
+        name: recording.name.clone(),
+        agrees: domains.iter().all(|d| d.agrees),
+        pcpus: recording.description.pcpus,
+        twins: states.len(),
+        exact,
+        domains,
+        remarks: fit::remarks(recording, dispatched),
+    }
+}
+
+/// The figures of `records`. With several pcpus (`smp`) they go to the last record of any kind: one
+/// who has a pcpu to himself may not change for seconds, and where his last change lies is chance.
+fn measure(records: &[Record], smp: bool) -> Summary {
+    let mut meter = Meter::new();
+    for record in records {
+        meter.record(record);
+    }
+    match records.last() {
+        Some(last) if smp => meter.finish_at(last.at),
+        _ => meter.finish(),
+    }
+}
+
+/// What is compared, and how.
+struct Sides<'a> {
+    recorded: Summary,
+    simulated: Vec<Summary>,
+    smp: bool,
+    limits: &'a AgreementLimits,
+}
+
+impl Sides<'_> {
+    fn figure(&self, id: DomainId, limit: Widening, figure: &Figure<'_>) -> Compared {
+        let of = |s: &Summary| {
+            let account = s.domain(id).map(|d| d.total).unwrap_or_default();
+            figure(s, &account)
+        };
+        let twins: Vec<Option<f64>> = self.simulated.iter().map(of).collect();
+        Compared::of(of(&self.recorded), &twins, limit)
+    }
+
+    fn domain(&self, id: DomainId, name: &str, reason: Option<String>) -> DomainAgreement {
+        let l = self.limits;
+        let us = |ns: Option<u64>| ns.map(|ns| ns as f64 / 1e3);
+        let points = match self.smp {
+            true => l.share_points_smp,
+            false => l.share_points,
+        };
+        let share = self.figure(id, Widening::Sum(points), &|s, a| {
+            Some(s.percent(a.running))
+        });
+        let switches_per_s = self.figure(id, Widening::Factor(l.switches), &|s, a| {
+            Some(s.per_second(a.executions))
+        });
+        let run_us = ComparedQuantiles {
+            p50: self.figure(id, Widening::Factor(l.run_p50), &|_, a| us(a.runs.p50)),
+            p95: self.figure(id, Widening::Factor(l.run_p95), &|_, a| us(a.runs.p95)),
+        };
+        let wake = |by| Widening::FactorOr(by, l.wake_us);
+        let wake_to_run_us = ComparedQuantiles {
+            p50: self.figure(id, wake(l.wake_p50), &|_, a| us(a.wake_to_run.p50)),
+            p95: self.figure(id, wake(l.wake_p95), &|_, a| us(a.wake_to_run.p95)),
+        };
+        let mut domain = DomainAgreement {
+            id: id.0,
+            name: name.to_owned(),
+            share,
+            run_us,
+            wake_to_run_us,
+            switches_per_s,
+            agrees: true,
+            differs_in: Vec::new(),
+            reason,
+        };
+        // The emulator runs several pcpus in turn, which leaves nothing but shares to compare.
+        let required = if self.smp { 1 } else { usize::MAX };
+        let figures = domain.figures().into_iter().take(required);
+        let differing = figures.filter(|(_, figure)| !figure.agrees());
+        let differs_in: Vec<&'static str> = differing.map(|(what, _)| what).collect();
+        domain.agrees = differs_in.is_empty();
+        domain.differs_in = differs_in;
+        domain
+    }
+}
+
+/// A figure of a domain, from a whole run and the domain's account of it.
+type Figure<'a> = dyn Fn(&Summary, &Account) -> Option<f64> + 'a;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use domio_core::{Instant, Kind, PcpuId, Runstate, VcpuName};
+
+    #[test]
+    fn who_runs_alone_counts_up_to_the_end_of_the_trace_of_several_pcpus() {
+        let [alone, other] = [1, 2].map(|id| VcpuName::new(DomainId(id), 0));
+        let at = Instant::from_nanos;
+        let change =
+            |ns, pcpu, vcpu, old, new| Record::runstate(at(ns), PcpuId(pcpu), vcpu, old, new);
+        let records = [
+            change(0, 1, alone, Runstate::Runnable, Runstate::Running),
+            change(10, 0, other, Runstate::Blocked, Runstate::Runnable),
+            change(20, 0, other, Runstate::Runnable, Runstate::Running),
+            Record::new(at(100), PcpuId(1), Kind::Continue, alone),
+        ];
+        let shares = |smp| {
+            let summary = measure(&records, smp);
+            [1, 2].map(|id| {
+                let account = summary.domain(DomainId(id)).expect("it has records").total;
+                summary.percent(account.running)
+            })
+        };
+        assert_eq!(shares(true), [100.0, 80.0]);
+        assert_eq!(shares(false), [0.0, 0.0], "up to each one's last change");
+    }
+}

@@ -1,0 +1,211 @@
+//! `domio validate`: which recordings are found, what is told of them, and that a simulated host
+//! agrees with itself.
+
+mod common;
+
+use common::{domio, folder, json, json_of};
+use predicates::str::contains;
+use serde_json::{Value, json};
+use std::fs;
+use std::path::Path;
+
+#[test]
+fn shipped_recordings_are_found_from_anywhere() {
+    // An empty folder, far from the sources.
+    let folder = folder();
+    let told = json_of(&folder, &["validate", "--json"]);
+    assert_eq!(told["summary"]["agree"], 4);
+    assert_eq!(told["summary"]["differ"], 0);
+    let named = json_of(&folder, &["validate", "c1-cap30", "c1-burn7", "--json"]);
+    assert_eq!(named["traces"][0]["name"], "c1-cap30");
+    assert_eq!(named["traces"][1]["name"], "c1-burn7");
+    assert_eq!(named["traces"].as_array().map(Vec::len), Some(2));
+    domio(&folder)
+        .args(["validate", "c1-burn8"])
+        .assert()
+        .code(2)
+        .stdout("")
+        .stderr(contains(
+            "no folder and no shipped recording is called \"c1-burn8\"",
+        ))
+        .stderr(contains("near matches: c1-burn7"))
+        .stderr(contains("name a folder with trace.bin and scenario.json"));
+    // A folder of that name comes first.
+    std::fs::create_dir(folder.path().join("c1-burn7")).unwrap();
+    domio(&folder)
+        .args(["validate", "c1-burn7"])
+        .assert()
+        .code(2)
+        .stderr(contains("no recording in c1-burn7"));
+}
+
+#[test]
+fn validate_exact_follows_the_recorded_dispatches() {
+    let folder = folder();
+    let told = json_of(
+        &folder,
+        &["validate", "c1-weights-1-2-4", "--exact", "--json"],
+    );
+    let exact = &told["traces"][0]["exact"];
+    assert_eq!(exact["dispatches"], 1_166);
+    assert_eq!(exact["of"], 1_166);
+    assert_eq!(exact["parts"], Value::Null);
+}
+
+#[test]
+fn validate_prints_recorded_beside_simulated() {
+    let folder = folder();
+    let recording = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let recording = recording.join("../../testdata/xen-traces/c1-weights-1-2-4");
+    let value = json_of(
+        &folder,
+        &["validate", &recording.display().to_string(), "--json"],
+    );
+    let trace = &value["traces"][0];
+    assert_eq!(trace["name"], "c1-weights-1-2-4");
+    assert_eq!(trace["agrees"], true);
+    let domain = &trace["domains"][1];
+    for pair in [
+        &domain["share"],
+        &domain["run_us"]["p50"],
+        &domain["run_us"]["p95"],
+        &domain["wake_to_run_us"]["p50"],
+        &domain["switches_per_s"],
+    ] {
+        assert!(
+            pair.get("recorded").is_some() && pair.get("simulated").is_some(),
+            "{pair}"
+        );
+    }
+    assert_eq!(domain["agrees"], true);
+    let [low, high] = [0, 1].map(|i| domain["share"]["accepted"][i].as_f64().unwrap());
+    let recorded = domain["share"]["recorded"].as_f64().unwrap();
+    assert!(low < recorded && recorded < high, "{domain}");
+    assert_eq!(trace["twins"], 40);
+
+    domio(&folder)
+        .args(["validate", "nowhere"])
+        .assert()
+        .code(2)
+        .stderr(contains("trace.bin"));
+}
+
+/// A guest: its name, the keys of its domain besides, and whether it blocks.
+type Guest = (&'static str, &'static str, bool);
+
+const BURN: &str = "workload = \"burn\"\n";
+const P: Guest = (
+    "p",
+    "workload = \"periodic\"\nperiod_ms = 10\nburst_ms = 0.05\n",
+    true,
+);
+
+/// What a host is told, and its guests.
+const MIXES: [(&str, &str, &[Guest]); 4] = [
+    (
+        "short-slices",
+        "tslice_ms = 5",
+        &[
+            P,
+            ("a", BURN, false),
+            ("b", BURN, false),
+            ("c", BURN, false),
+        ],
+    ),
+    (
+        "caps",
+        "tslice_ms = 30",
+        &[
+            ("a", "cap = 50\nworkload = \"burn\"\n", false),
+            ("b", "cap = 20\nworkload = \"burn\"\n", false),
+            ("c", BURN, false),
+        ],
+    ),
+    (
+        "weights",
+        "ratelimit_us = 0",
+        &[
+            P,
+            ("a", "weight = 128\nworkload = \"burn\"\n", false),
+            ("b", "weight = 512\nworkload = \"burn\"\n", false),
+        ],
+    ),
+    (
+        "sleepers",
+        "ratelimit_us = 500",
+        &[
+            (
+                "a",
+                "workload = \"periodic\"\nperiod_ms = 5\nburst_ms = 0.2\n",
+                true,
+            ),
+            (
+                "b",
+                "workload = \"periodic\"\nperiod_ms = 30\nburst_ms = 10\n",
+                true,
+            ),
+            ("c", BURN, false),
+        ],
+    ),
+];
+
+/// What the model did itself, written as xentrace would have, has to agree with the model: of each
+/// figure it is one more twin.
+#[test]
+fn a_simulated_host_agrees_with_its_own_trace() {
+    let folder = folder();
+    for (name, setting, guests) in MIXES {
+        let to = folder.path().join("all").join(name);
+        fs::create_dir_all(&to).unwrap();
+        let mut text = format!(
+            "run.duration_s = 15\nrun.warmup_s = 6\nhost.profile = \"xen-4.17-emulated\"\n\
+             scheduler.policy = \"credit\"\nscheduler.{setting}\n"
+        );
+        for (guest, keys, _) in guests {
+            text += &format!("[[domain]]\nname = \"{guest}\"\n{keys}");
+        }
+        fs::write(folder.path().join("s.toml"), text).unwrap();
+        let run = ["run", "s.toml", "--trace", "t.domio", "--json"];
+        let told = json_of(&folder, &run);
+        let output = format!("all/{name}/trace.bin");
+        let convert = [
+            "trace", "convert", "t.domio", "--to", "xentrace", "--output", &output,
+        ];
+        domio(&folder).args(convert).assert().success();
+        let (key, value) = setting.split_once(" = ").unwrap();
+        let mut params = json!({ "tslice_ms": 30, "ratelimit_us": 1000, "migration_delay_us": 0 });
+        params[key] = value.parse::<i64>().unwrap().into();
+        let number = |keys: &str, key: &str, default: i64| {
+            let mut lines = keys.lines().filter_map(|line| line.split_once(" = "));
+            let found = lines.find(|(k, _)| *k == key);
+            found.map_or(default, |(_, value)| value.parse().unwrap())
+        };
+        let domain = |(guest, keys, blocks): &Guest| {
+            let domains = told["domains"].as_array().unwrap();
+            let id = &domains.iter().find(|d| d["name"] == *guest).unwrap()["id"];
+            json!({
+                "id": id, "name": guest, "vcpus": 1,
+                "weight": number(keys, "weight", 256), "cap": number(keys, "cap", 0),
+                "workload": if *blocks { "replay" } else { "burn" },
+            })
+        };
+        let description = json!({
+            "xen": "4.17.7", "scheduler": "credit", "pcpus": 1, "tsc_hz": 1_000_000_000,
+            "params": params, "domains": guests.iter().map(domain).collect::<Vec<_>>(),
+        });
+        fs::write(to.join("scenario.json"), description.to_string()).unwrap();
+    }
+    let told = json_of(&folder, &["validate", "all", "--json"]);
+    assert_eq!(told["summary"], json!({ "agree": 4, "differ": 0 }));
+
+    // Half the slice is another host.
+    let file = folder.path().join("all/caps/scenario.json");
+    let mut description: Value = serde_json::from_slice(&fs::read(&file).unwrap()).unwrap();
+    description["params"]["tslice_ms"] = 15.into();
+    fs::write(&file, description.to_string()).unwrap();
+    let assert = domio(&folder)
+        .args(["validate", "all/caps", "--json"])
+        .assert();
+    let told = json(&assert.code(1).get_output().stdout);
+    assert_eq!(told["summary"], json!({ "agree": 0, "differ": 1 }));
+}
