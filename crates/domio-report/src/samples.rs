@@ -8,7 +8,7 @@ use crate::data::{BarGroup, Bars, Chart, DataTable, Figure, Quantity, Section};
 use crate::figure;
 use crate::svg::COLOURS;
 use domio_lab::driver_work;
-use domio_lab::measure::{Group, MEASURES, Measure};
+use domio_lab::measure::{self, Group, MEASURES, Measure};
 use domio_lab::{Estimate, Sample};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -37,8 +37,9 @@ pub fn figures(members: &[(String, &[Sample])], order: &[String]) -> Vec<Figure>
         .iter()
         .flat_map(|(_, s)| s.iter().flat_map(Sample::values));
     let names: BTreeSet<&str> = values.map(|(name, _)| name).collect();
-    // Work of driver domains has pictures of its own.
-    for name in names.into_iter().filter(|n| !driver_work::is_part(n)) {
+    // Work of driver domains has pictures of its own, and remarks are no figures.
+    let hidden = |name: &str| driver_work::is_part(name) || measure::is_remark(name);
+    for name in names.into_iter().filter(|n| !hidden(n)) {
         match name.rsplit_once('.') {
             Some((group, measure)) => groups.entry(measure).or_default().push(group),
             None => alone.push(name),

@@ -50,6 +50,7 @@ mod schema;
 mod source;
 mod suggest;
 mod value;
+mod xl;
 
 pub use build::{Built, NoDemands, NoReplay, ReplaySource};
 pub use devices::{DeviceConfig, Model, attach};
@@ -60,3 +61,4 @@ pub use problem::{Code, MAX_SHOWN, Problem, ScenarioErrors};
 pub use reference::reference;
 pub use scenario::Scenario;
 pub use schema::schema;
+pub use suggest::unmodelled_policy;

@@ -7,8 +7,10 @@
 mod args;
 mod cmd;
 mod files;
+mod input;
 mod out;
 mod progress;
+mod schema;
 mod suggest;
 
 use args::{Cli, Command};
@@ -34,6 +36,7 @@ fn run(cli: &Cli) -> anyhow::Result<Status> {
         Command::Policy(command) => cmd::policy::run(command),
         Command::Controller(command) => cmd::controller::run(command),
         Command::Scenario(command) => cmd::scenario::run(command),
+        Command::Schema(args) => cmd::schema::run(args),
         Command::Completions(args) => cmd::completions::run(args),
         Command::Man(args) => cmd::man::run(args),
     }

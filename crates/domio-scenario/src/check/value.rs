@@ -1,6 +1,6 @@
 //! Checks one value against what its key holds.
 
-use super::{Checked, Cx};
+use super::{Checked, Cx, meant};
 use crate::amount::{self, BadTime, UNITS};
 use crate::keys::{self, Key, Kind, LENGTHS, Words};
 use crate::limits::MAX_VCPUS;
@@ -9,7 +9,7 @@ use crate::rate;
 use crate::suggest::did_you_mean;
 use crate::value::{Node, Value};
 use domio_core::cpuset::MAX_PCPUS;
-use domio_core::{CpuSet, Duration, ParamKind, ParamSpec, PcpuId};
+use domio_core::{CpuSet, Duration, ParamKind, ParamSpec, PcpuId, XenVersion};
 use domio_net::host::VifRate;
 use domio_vmm::config::Distribution;
 
@@ -84,7 +84,7 @@ pub(super) fn param(
             },
             _ => {
                 let allowed = |i| i64::try_from(i).is_ok_and(|i| spec.allows(i));
-                let hint = no_quotes_hint(node, allowed);
+                let hint = no_quotes_hint(node, allowed).or_else(|| comma_hint(node));
                 let expected = format!("a whole number, {range}{unit}");
                 wrong(cx, node, path, &expected, hint)
             }
@@ -99,7 +99,9 @@ pub(super) fn param(
                 let hint = quotes_hint(cx, node, words.iter().copied());
                 return wrong(cx, node, path, &expected, hint);
             };
-            match words.iter().position(|w| *w == word) {
+            let release = release(&word).filter(|_| spec.name == "version");
+            let of = |word: &str| words.iter().position(|w| *w == word);
+            match of(&word).or_else(|| of(release?)) {
                 Some(i) => Some(i as i64),
                 None => {
                     cx.push(
@@ -188,6 +190,16 @@ fn no_quotes_hint(node: &Node, allowed: impl Fn(i128) -> bool) -> Option<String>
     number.map(|i: i128| format!("leave the quotes out: {i}"))
 }
 
+/// A hint for `1,5`, which on the command line is a string.
+fn comma_hint(node: &Node) -> Option<String> {
+    meant::decimal_comma(node.as_text()?)
+}
+
+/// The name of the release that a number as `xl info` shows it belongs to.
+fn release(word: &str) -> Option<&'static str> {
+    XenVersion::of_release(word).map(XenVersion::name)
+}
+
 fn text(cx: &mut Cx<'_>, node: &Node, path: &str, expected: &str) -> Option<String> {
     match cx.string(node) {
         Some(s) => Some(s),
@@ -250,6 +262,7 @@ fn int(cx: &mut Cx<'_>, node: &Node, path: &str, min: i64, max: i64, key: &str) 
         Value::Int(_) => out_of_range(cx, node, path, key, &range),
         _ => {
             let hint = no_quotes_hint(node, |i| (i128::from(min)..=i128::from(max)).contains(&i));
+            let hint = hint.or_else(|| comma_hint(node));
             wrong(cx, node, path, &format!("a whole number, {range}"), hint)
         }
     }
@@ -275,6 +288,7 @@ fn time(
         Ok(d) => format!("{d} is too short"),
         Err(BadTime::NotANumber) => {
             let hint = match &node.value {
+                Value::Text(_) if comma_hint(node).is_some() => comma_hint(node),
                 Value::Text(_) => Some(format!(
                     "write the number alone; the unit is in the key (`_{written}`)"
                 )),
@@ -317,16 +331,50 @@ fn lengths(
         }
         (_, Some(ns)) => time(cx, node, path, usual, ns, min_ns).map(Distribution::Constant),
         (_, None) => {
-            let hint = format!("a constant needs its unit: `{}`", key.written());
-            wrong(
-                cx,
-                node,
-                path,
-                "a table, which describes a distribution",
-                Some(hint),
-            )
+            cx.push(no_lengths(key, node, &quote(cx.text(node.span))).key(path));
+            None
         }
     }
+}
+
+/// What to say of `burst = 5` and of `burst = "normal"`.
+fn no_lengths(key: &Key, node: &Node, found: &str) -> Problem {
+    let (name, constant) = (key.name, key.written());
+    let drawn = |word: &str, rest: &str| {
+        let unit = constant.rsplit('_').next().unwrap_or("ms");
+        let rest = rest.replace("UNIT", unit);
+        format!("{name} = {{ distribution = \"{word}\", {rest} }}")
+    };
+    let (message, hint) = match node.as_text() {
+        Some(word) => {
+            let word = word.to_ascii_lowercase();
+            let example = match LENGTHS.variant(&word).map(|v| v.word) {
+                Some("normal") => drawn("normal", "mean_UNIT = 10, std_UNIT = 2"),
+                Some("uniform") => drawn("uniform", "low_UNIT = 5, high_UNIT = 15"),
+                _ => drawn("exponential", "mean_UNIT = 10"),
+            };
+            (
+                format!("`{name}` takes a table for a time that is drawn"),
+                format!("write `{example}`"),
+            )
+        }
+        None => {
+            let value = match node.value {
+                Value::Int(_) | Value::Float(_) => found,
+                _ => "10",
+            };
+            (
+                format!("`{name}` needs a unit"),
+                format!("write `{constant} = {value}` for a constant time"),
+            )
+        }
+    };
+    Problem::new(Code::WrongType, node.span, message)
+        .found(found)
+        .expected(format!(
+            "`{constant}` with a number, or `{name}` with a table that names a distribution"
+        ))
+        .hint(hint)
 }
 
 fn distribution(cx: &mut Cx<'_>, fields: &super::Fields<'_>) -> Option<Distribution> {
@@ -368,6 +416,9 @@ fn word(cx: &mut Cx<'_>, node: &Node, path: &str, words: Words) -> Option<String
     if known.contains(&word.as_str()) {
         return Some(word);
     }
+    if let (Words::Releases, Some(release)) = (words, release(&word)) {
+        return Some(release.to_owned());
+    }
     let noun = match words {
         Words::Of(_) => path.rsplit('.').next().unwrap_or(path),
         _ => words.noun(),
@@ -380,7 +431,12 @@ fn word(cx: &mut Cx<'_>, node: &Node, path: &str, words: Words) -> Option<String
     .key(path)
     .found(quote(&word))
     .expected(format!("one of: {}", list(known.iter().copied())))
-    .maybe_hint(did_you_mean(&word, known.iter().copied()).or_else(|| words.hint()));
+    .maybe_hint(
+        words
+            .not_there(&word)
+            .or_else(|| did_you_mean(&word, known.iter().copied()))
+            .or_else(|| words.hint()),
+    );
     cx.push(problem);
     None
 }

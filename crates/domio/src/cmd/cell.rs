@@ -43,7 +43,7 @@ pub fn run(args: &Reproduce, name: &str, file: &Path) -> anyhow::Result<Status> 
         .with_context(|| format!("cannot write {path}"))?
         .finish()?;
     match args.json {
-        true => out::json(&to_json(cell, args.seed, &sample))?,
+        true => out::json_as("cell", &to_json(cell, args.seed, &sample))?,
         false => out::text(&to_text(&sample))?,
     }
     out::message(&format!("wrote {path}; open it at ui.perfetto.dev"));

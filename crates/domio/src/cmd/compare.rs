@@ -1,13 +1,15 @@
-//! `domio compare`: one scenario under several policies.
+//! `domio compare`: one thing changed, and who gains and who pays.
 
-use crate::args::{Compare, Global, How};
-use crate::cmd::{policy, run};
+use crate::args::{Compare, Global};
+use crate::cmd::run;
+use crate::cmd::variants::{self, Recording, Variant, What};
+use crate::files::Files;
 use crate::out::{self, Status};
 use crate::progress::progress;
-use anyhow::bail;
 use domio_core::DomainId;
 use domio_lab::compare::Comparison;
 use domio_lab::driver_work::{self, OwnersOnly};
+use domio_lab::gains::{self, Change};
 use domio_lab::measure::{self, Measure};
 use domio_lab::replicate::on_all_cores;
 use domio_lab::simulate::{RunFault, domains, simulate};
@@ -15,80 +17,45 @@ use domio_lab::{Progress, Sample};
 use domio_report::data::{ReportData, Section};
 use domio_report::driver_work as pictures;
 use domio_report::{figure, html, samples, text};
-use domio_scenario::{Built, Scenario};
-use domio_sched::{Descriptor, Policy};
+use domio_scenario::Built;
 use serde_json::{Value, json};
 
-/// Runs the scenario under each policy, prints the tables and draws them.
+/// Measures every variant, prints the tables and draws them.
 pub fn run(args: &Compare, global: &Global) -> anyhow::Result<Status> {
-    if args.policies.len() < 2 {
-        bail!("one policy cannot be compared; give --policy at least twice");
-    }
-    let mut hosts: Vec<(Scenario, Built)> = Vec::new();
-    for name in &args.policies {
-        let how = how_of(name, args)?;
-        let scenario = run::load(&args.scenario, &how, Some(name))?;
-        let built = run::build(&scenario)?;
-        hosts.push((scenario, built));
-    }
-    let report = run::report_of(&hosts[0].0, args.report.as_deref())?;
-    let builts: Vec<&Built> = hosts.iter().map(|(_, built)| built).collect();
+    let variants = variants::all(args)?;
+    let inputs = variants.iter().flat_map(Variant::inputs);
+    let report = run::report_beside(Files::reading(inputs), args.report.as_deref())?;
+    let hosts = variants.iter().filter_map(Variant::host);
+    let builts: Vec<&Built> = hosts.map(|(_, built)| built).collect();
     let samples = match simulate_all(&builts, args.how.replications, &*progress(global)) {
         Ok(samples) => samples,
         Err(fault) => return Err(run::failed(&fault)),
     };
-    let policies: Vec<(String, Vec<Sample>)> = args.policies.iter().cloned().zip(samples).collect();
-    let domains = domains(builts[0]);
+    let samples = with_recordings(&variants, samples);
+    let notices = notices(&variants, &samples);
+    for notice in &notices {
+        out::message(&format!("notice: {notice}"));
+    }
+    let domains = all_domains(&variants);
+    let measured_ms = builts.first().map_or(0.0, |built| run::measured_ms(built));
     let tables = Tables {
-        measures: measure::comparisons(&names(&domains), &policies),
-        driver_work: driver_work::comparisons(&domains, &policies, run::measured_ms(builts[0])),
+        changes: gains::changes(&names(&domains), &samples),
+        measures: measure::comparisons(&names(&domains), &samples),
+        driver_work: driver_work::comparisons(&domains, &samples, measured_ms),
     };
     match args.json {
-        true => out::json(&to_json(args, &hosts[0], &tables))?,
-        false => out::text(&to_text(&tables, args.how.replications))?,
+        true => out::json_as("compare", &to_json(args, &variants, &tables, &notices))?,
+        false => out::text(&to_text(&variants, &tables, args.how.replications))?,
     }
     if let Some((path, output)) = report {
-        let report = draw(args, &hosts[0], &policies, &tables.driver_work);
+        let report = draw(args, &variants, &samples, &tables.driver_work);
         output.write_whole(html::page(&report).as_bytes())?;
         out::message(&format!("wrote {}", path.display()));
     }
     Ok(Status::Success)
 }
 
-/// How `name` is run: without the parameters of `--set` that another policy has and it has not.
-fn how_of(name: &str, args: &Compare) -> anyhow::Result<How> {
-    let all: Result<Vec<_>, _> = args.policies.iter().map(|n| policy::named(n)).collect();
-    let (all, own) = (all?, policy::named(name)?);
-    let mut how = args.how.clone();
-    how.set.retain(|(key, _)| {
-        let param = key.rsplit('.').next().unwrap_or(key);
-        let strange = !has(own, key, param) && all.iter().any(|p| has(p, key, param));
-        if strange {
-            let name = own.descriptor.name;
-            out::message(&format!(
-                "notice: --set {key} is left out, {name} has no such parameter"
-            ));
-        }
-        !strange
-    });
-    Ok(how)
-}
-
-/// Whether `key` sets parameter `param` of `policy`.
-fn has(policy: &Policy, key: &str, param: &str) -> bool {
-    let Descriptor {
-        params,
-        domain_params,
-        ..
-    } = policy.descriptor;
-    let specs = match key.starts_with("scheduler.") {
-        true => params,
-        false => domain_params,
-    };
-    specs.iter().any(|spec| spec.name == param)
-}
-
-/// Samples by policy, one a replication.
+/// Samples by host, one a replication.
 fn simulate_all(
     hosts: &[&Built],
     replications: u32,
@@ -116,8 +83,49 @@ fn simulate_all(
     Ok(by_policy.map(<[Sample]>::to_vec).collect())
 }
 
-/// What is compared, policies by domains.
+/// The samples of all variants, with their labels: those of the hosts, and of each recording its
+/// one.
+fn with_recordings(
+    variants: &[Variant],
+    simulated: Vec<Vec<Sample>>,
+) -> Vec<(String, Vec<Sample>)> {
+    let mut simulated = simulated.into_iter();
+    let of = |variant: &Variant| {
+        let samples = match &variant.what {
+            What::Host(_) => simulated.next().unwrap_or_default(),
+            What::Recording(Recording { sample, .. }) => vec![sample.clone()],
+        };
+        (variant.label.clone(), samples)
+    };
+    variants.iter().map(of).collect()
+}
+
+/// What else to know, beside the notices of the scenarios, which are told when they are read.
+fn notices(variants: &[Variant], samples: &[(String, Vec<Sample>)]) -> Vec<String> {
+    let hosts = variants.iter().zip(samples);
+    let starved = hosts.filter_map(|(variant, (label, samples))| {
+        let (_, built) = variant.host()?;
+        let policy = built.policy.descriptor.name;
+        let told = measure::starvation(samples, &run::vcpus(built), policy)?;
+        Some(format!("{label}: {told}"))
+    });
+    starved.collect()
+}
+
+/// The domains of all variants: those of the first, and what others have besides.
+fn all_domains(variants: &[Variant]) -> Vec<(DomainId, String)> {
+    let mut all: Vec<(DomainId, String)> = Vec::new();
+    for domain in variants.iter().flat_map(Variant::domains) {
+        if !all.iter().any(|(_, name)| *name == domain.1) {
+            all.push(domain);
+        }
+    }
+    all
+}
+
+/// What is compared, variants by domains.
 struct Tables {
+    changes: Vec<Change>,
     measures: Vec<(Measure, Comparison)>,
     /// By driver domain, whose name it is.
     driver_work: Vec<(String, Comparison)>,
@@ -127,8 +135,12 @@ fn names(domains: &[(DomainId, String)]) -> Vec<String> {
     domains.iter().map(|(_, name)| name.clone()).collect()
 }
 
-fn to_text(tables: &Tables, replications: u32) -> String {
-    let mut text = String::new();
+fn labels(variants: &[Variant]) -> Vec<String> {
+    variants.iter().map(|v| v.label.clone()).collect()
+}
+
+fn to_text(variants: &[Variant], tables: &Tables, replications: u32) -> String {
+    let mut text = text::gains::render(&labels(variants), &tables.changes) + "\n";
     for (measure, table) in &tables.measures {
         let title = figure::heading(measure.title, measure.unit);
         text += &format!(
@@ -142,11 +154,11 @@ fn to_text(tables: &Tables, replications: u32) -> String {
     }
     text + match replications {
         1 => "One replication: no intervals. Ask for more with --replications.\n",
-        _ => "Means with 95 % intervals; + better and - worse than the first policy beyond them.\n",
+        _ => "Means with 95 % intervals; + better and - worse than the first row beyond them.\n",
     }
 }
 
-fn to_json(args: &Compare, (scenario, built): &(Scenario, Built), tables: &Tables) -> Value {
+fn to_json(args: &Compare, variants: &[Variant], tables: &Tables, notices: &[String]) -> Value {
     let table = |(measure, table): &(Measure, Comparison)| {
         json!({
             "measure": measure.key,
@@ -155,11 +167,25 @@ fn to_json(args: &Compare, (scenario, built): &(Scenario, Built), tables: &Table
             "table": table,
         })
     };
+    let variant = |v: &Variant| {
+        json!({
+            "label": v.label,
+            "source": v.source,
+            "recorded": v.host().is_none(),
+            "policy": v.policy(),
+            "changes": v.changes,
+        })
+    };
+    let first = variants.iter().find_map(Variant::host);
+    let policies = variants.iter().map(Variant::policy);
     let mut json = json!({
-        "scenario": scenario.name(),
-        "policies": args.policies,
-        "seed": built.seed,
+        "scenario": first.map_or(args.scenarios[0].as_str(), |(scenario, _)| scenario.name()),
+        "policies": policies.collect::<Vec<_>>(),
+        "variants": variants.iter().map(variant).collect::<Vec<_>>(),
+        "seed": first.map_or(args.how.seed.unwrap_or(1), |(_, built)| built.seed),
         "replications": args.how.replications,
+        "changes": tables.changes,
+        "notices": notices,
         "measures": tables.measures.iter().map(table).collect::<Vec<_>>(),
     });
     if !tables.driver_work.is_empty() {
@@ -172,26 +198,32 @@ fn to_json(args: &Compare, (scenario, built): &(Scenario, Built), tables: &Table
 
 fn draw(
     args: &Compare,
-    (scenario, built): &(Scenario, Built),
-    policies: &[(String, Vec<Sample>)],
+    variants: &[Variant],
+    samples: &[(String, Vec<Sample>)],
     driver_work: &[(String, Comparison)],
 ) -> ReportData {
-    let members: Vec<(String, &[Sample])> = policies
+    let members: Vec<(String, &[Sample])> = samples
         .iter()
         .map(|(name, samples)| (name.clone(), samples.as_slice()))
         .collect();
-    let domains = self::names(&domains(built));
-    let names = args.policies.join(", ");
+    let domains = names(&all_domains(variants));
+    let names = labels(variants).join(", ");
     let mut sections = vec![Section {
-        title: "Domains by policy".to_owned(),
+        title: "Domains by variant".to_owned(),
         text: String::new(),
         figures: samples::figures(&members, &domains),
     }];
     sections.extend(pictures::compared(driver_work, &domains));
+    let first = variants.iter().find_map(Variant::host);
+    let title = first.map_or_else(|| args.scenarios.join(", "), |(s, _)| run::title(s));
+    let lead = first.and_then(|(s, _)| s.plan().description.clone());
+    let provenance = first.map_or_else(Vec::new, |(scenario, built)| {
+        run::provenance(scenario, built, &names, args.how.replications)
+    });
     ReportData {
-        title: format!("{}: {names}", run::title(scenario)),
-        lead: scenario.plan().description.clone().unwrap_or_default(),
-        provenance: run::provenance(scenario, built, &names, args.how.replications),
+        title: format!("{title}: {names}"),
+        lead: lead.unwrap_or_default(),
+        provenance,
         overview: Vec::new(),
         ledger: None,
         sections,

@@ -1,8 +1,10 @@
 //! One file a command. Each takes its parsed arguments and returns how it ended.
 
 pub mod cell;
+pub mod choice;
 pub mod compare;
 pub mod completions;
+pub mod conformance;
 pub mod controller;
 pub mod explain;
 pub mod man;
@@ -11,6 +13,8 @@ pub mod registered;
 pub mod reproduce;
 pub mod run;
 pub mod scenario;
+pub mod schema;
 pub mod tour;
 pub mod trace;
 pub mod validate;
+pub mod variants;

@@ -4,6 +4,7 @@ use crate::args::{Global, Reproduce};
 use crate::cmd::cell;
 use crate::cmd::tour::Tour;
 use crate::files::Files;
+use crate::input;
 use crate::out::{self, Status};
 use crate::progress::progress;
 use anyhow::{Context, anyhow};
@@ -57,7 +58,7 @@ pub fn run(args: &Reproduce, global: &Global) -> anyhow::Result<Status> {
     };
     match args.json {
         true => {
-            out::json(&result.ledger)?;
+            out::json_as("reproduce", &result.ledger)?;
             tell_unmeasured(&result.ledger);
         }
         false => out::text(&text::ledger::render(&result.ledger, args.all))?,
@@ -82,8 +83,8 @@ fn tell_unmeasured(ledger: &Ledger) {
 }
 
 fn load(path: &Path) -> anyhow::Result<Claims> {
-    let name = path.display().to_string();
-    let text = std::fs::read_to_string(path).with_context(|| {
+    let name = input::name(path);
+    let text = input::text(path).with_context(|| {
         format!("cannot read {name}; give a TOML file of claims, or leave --claims out")
     })?;
     Claims::parse(&name, &text).map_err(|e| anyhow!("the claims have mistakes:\n{e}"))

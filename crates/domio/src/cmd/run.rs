@@ -1,7 +1,8 @@
 //! `domio run`: simulates a scenario.
 
 use crate::args::{Global, How, Run};
-use crate::cmd::{policy, scenario};
+use crate::cmd::choice::Choice;
+use crate::cmd::scenario;
 use crate::files::{Files, Output, Target};
 use crate::out::{self, Status};
 use crate::progress::progress;
@@ -58,13 +59,19 @@ pub fn run(args: &Run, global: &Global) -> anyhow::Result<Status> {
     let first = outputs.into_iter().next().unwrap_or_default();
     let seen = first.finish(args)?;
 
+    if let Some(told) = starvation(&built, &samples) {
+        out::message(&format!("notice: {told}"));
+    }
     let domains = simulate::domains(&built);
     let drivers = driver_work::figures(&samples, &domains, measured_ms(&built));
     match args.json {
-        true => out::json(&RunJson {
-            rest: to_json(&scenario, &built, count, &domains, &samples),
-            driver_work: drivers.into_iter().map(Into::into).collect(),
-        })?,
+        true => out::json_as(
+            "run",
+            &RunJson {
+                rest: to_json(&scenario, &built, count, &domains, &samples),
+                driver_work: drivers.into_iter().map(Into::into).collect(),
+            },
+        )?,
         false => out::text(&to_text(&built, &domains, &samples, &drivers))?,
     }
     if let (Some((path, output)), Some(seen)) = (report_to, seen) {
@@ -75,14 +82,16 @@ pub fn run(args: &Run, global: &Global) -> anyhow::Result<Status> {
     Ok(Status::Success)
 }
 
-/// The scenario with the changes that the command line asks for; its notices are told.
+/// The scenario with the changes that the command line asks for; its notices are told. `policy` is
+/// as for [`Choice::parse`].
 pub fn load(name: &str, how: &How, policy: Option<&str>) -> anyhow::Result<Scenario> {
     let scenario = scenario::load(name)?;
     let seed = how.seed.map(|seed| seed.to_string());
-    let mut changes: Vec<(&str, &str)> = Vec::new();
-    if let Some(name) = policy {
-        changes.push(("scheduler.policy", policy::named(name)?.descriptor.name));
-    }
+    let choice = policy.map(Choice::parse).transpose()?;
+    let choice = choice.map_or_else(Vec::new, |choice| choice.changes());
+    let pairs = choice.iter();
+    let pairs = pairs.map(|(key, value)| (key.as_str(), value.as_str()));
+    let mut changes: Vec<(&str, &str)> = pairs.collect();
     changes.extend(
         how.set
             .iter()
@@ -132,6 +141,17 @@ pub fn failed(fault: &RunFault) -> anyhow::Error {
         "{fault}\n{dump}\nif the policy is your own, correct it; \
          if it ships with domio, report this with the scenario and the seed"
     )
+}
+
+/// Names of the domains of `built`, with their numbers of vcpus.
+pub fn vcpus(built: &Built) -> Vec<(String, usize)> {
+    let domains = built.host.domains.iter();
+    domains.map(|d| (d.name.clone(), d.vcpus.len())).collect()
+}
+
+/// What to say of domains that never ran in `samples`.
+fn starvation(built: &Built, samples: &[Sample]) -> Option<String> {
+    measure::starvation(samples, &vcpus(built), built.policy.descriptor.name)
 }
 
 /// Length of the measured time in milliseconds.
@@ -279,6 +299,9 @@ fn to_json(
     let dropped =
         |(place, packets): (String, Estimate)| json!({ "place": place, "packets": packets });
     let dropped = measure::drops(samples).into_iter().map(dropped);
+    let jain = measure::jain(samples, &names(domains));
+    let notices = scenario.notices().iter().cloned();
+    let notices = notices.chain(starvation(built, samples));
     json!({
         "scenario": scenario.name(),
         "overrides": scenario.overrides().collect::<Vec<_>>(),
@@ -287,7 +310,9 @@ fn to_json(
         "replications": replications,
         "warmup_s": built.warmup.as_nanos() as f64 / 1e9,
         "duration_s": built.duration.as_nanos() as f64 / 1e9,
-        "jain": measure::jain(samples, &names(domains)),
+        "jain": jain.as_ref().map(|jain| jain.index),
+        "jain_over": jain.map_or_else(Vec::new, |jain| jain.over),
+        "notices": notices.collect::<Vec<_>>(),
         "domains": domains.iter().map(domain).collect::<Vec<_>>(),
         "dropped": dropped.collect::<Vec<_>>(),
     })
