@@ -11,6 +11,7 @@ pub use registered::{
 };
 pub use values::{frequency, key_and_value, seed};
 
+use crate::complete;
 use clap::builder::{
     PossibleValuesParser, RangedI64ValueParser, RangedU64ValueParser, TypedValueParser,
 };
@@ -140,7 +141,7 @@ the claim nor its contrary. With --check the status is 1 when a verdict is not t
 #[derive(Debug, Args)]
 pub struct Reproduce {
     /// Ids of claims or their first words, as ongaro or ongaro.test1; all claims without any
-    #[arg(value_name = "PREFIX")]
+    #[arg(value_name = "PREFIX", add = complete::claims())]
     pub prefixes: Vec<String>,
     /// List the claims that no check decides yet, too
     #[arg(long)]
@@ -227,7 +228,7 @@ input.";
 #[derive(Debug, Args)]
 pub struct Run {
     /// Scenario file or name of a shipped scenario
-    #[arg(value_name = "SCENARIO", value_hint = ValueHint::FilePath)]
+    #[arg(value_name = "SCENARIO", value_hint = ValueHint::FilePath, add = complete::scenarios())]
     pub scenario: String,
     /// Print the result as JSON
     #[arg(long)]
@@ -236,7 +237,7 @@ pub struct Run {
     #[command(flatten)]
     pub how: How,
     /// Policy to run under, instead of the scenario's; with parameters as credit:tslice_ms=5
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", add = complete::policies())]
     pub policy: Option<String>,
     /// Write the first replication's trace, in domio's own format
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
@@ -288,11 +289,16 @@ streams, so that differences are paired by replication.";
 #[derive(Debug, Args)]
 pub struct Compare {
     /// Scenario files, names of shipped scenarios, or traces
-    #[arg(value_name = "SCENARIO", required = true, value_hint = ValueHint::FilePath)]
+    #[arg(
+        value_name = "SCENARIO",
+        required = true,
+        value_hint = ValueHint::FilePath,
+        add = complete::scenarios()
+    )]
     pub scenarios: Vec<String>,
     /// Policy to run under, instead of the scenario's, with parameters as credit:tslice_ms=5;
     /// several make variants
-    #[arg(long = "policy", value_name = "NAME")]
+    #[arg(long = "policy", value_name = "NAME", add = complete::policies())]
     pub policies: Vec<String>,
     /// What to call a variant; once for each, in their order
     #[arg(long = "label", value_name = "TEXT")]
@@ -324,7 +330,7 @@ time of vcpus in run queues, by the domain that ran meanwhile. Replications are 
 #[derive(Debug, Args)]
 pub struct Explain {
     /// Scenario file, name of a shipped scenario, or cell of `reproduce ongaro` as test3/orig
-    #[arg(value_name = "SCENARIO", value_hint = ValueHint::FilePath)]
+    #[arg(value_name = "SCENARIO", value_hint = ValueHint::FilePath, add = complete::scenarios())]
     pub scenario: String,
     /// Print the explanation as JSON
     #[arg(long)]
@@ -333,7 +339,7 @@ pub struct Explain {
     #[command(flatten)]
     pub how: How,
     /// Policy to run under, instead of the scenario's
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", add = complete::policies())]
     pub policy: Option<String>,
     /// Write an HTML report
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
@@ -501,7 +507,12 @@ The status is 1 when a file has a mistake, and 2 when one cannot be read.";
 #[derive(Debug, Args)]
 pub struct ScenarioCheck {
     /// Scenario files, or names of shipped scenarios
-    #[arg(value_name = "SCENARIO", required = true, value_hint = ValueHint::FilePath)]
+    #[arg(
+        value_name = "SCENARIO",
+        required = true,
+        value_hint = ValueHint::FilePath,
+        add = complete::scenarios()
+    )]
     pub files: Vec<PathBuf>,
     /// Print the mistakes as JSON
     #[arg(long)]
@@ -543,7 +554,7 @@ Examples:
 #[derive(Debug, Args)]
 pub struct ScenarioShow {
     /// Name of the scenario
-    #[arg(value_name = "NAME")]
+    #[arg(value_name = "NAME", add = complete::shipped())]
     pub name: String,
     /// Print the name, the title and the text as JSON
     #[arg(long)]
@@ -562,7 +573,7 @@ be added to an output in the same version; a key that goes or changes makes a ne
 #[derive(Debug, Args)]
 pub struct Schema {
     /// Name of the schema, as run or trace-summary; the list of them without it
-    #[arg(value_name = "NAME")]
+    #[arg(value_name = "NAME", add = complete::schemas())]
     pub name: Option<String>,
     /// Print the list as JSON; a schema is JSON in any case
     #[arg(long)]

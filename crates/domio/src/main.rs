@@ -6,6 +6,7 @@
 
 mod args;
 mod cmd;
+mod complete;
 mod files;
 mod input;
 mod out;
@@ -19,6 +20,7 @@ use out::Status;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    complete::answer();
     let cli = Cli::parse();
     out::set_colour(cli.global.color);
     out::exit_code(run(&cli))

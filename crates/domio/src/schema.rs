@@ -1,7 +1,7 @@
 //! The schemas of what `--json` prints, by name.
 //!
-//! A new output gets its file in `schemas`, one line of [`SCHEMAS`] and [`out::json_as`] in place of
-//! [`out::json`]. An output may get further keys in the same version; a key that goes or changes
+//! A new output gets its file in `schemas`, one line of [`SCHEMAS`] and [`out::json_as`] in place
+//! of [`out::json`]. An output may get further keys in the same version; a key that goes or changes
 //! makes a new one.
 //!
 //! [`out::json`]: crate::out::json

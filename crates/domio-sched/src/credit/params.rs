@@ -30,8 +30,8 @@ const PARAMS: &[ParamSpec] = &[
         unit: "",
         kind: ParamKind::Choice(VERSIONS),
         default: VERSIONS.len() as i64 - 1,
-        doc: "Release of Xen whose rules apply (xen-spec 3.1 to 3.4); 3.0.3 and 3.0.4 have those of \
-              3.1.",
+        doc: "Release of Xen whose rules apply (xen-spec 3.1 to 3.4); 3.0.3 and 3.0.4 have those \
+              of 3.1.",
     },
     ParamSpec {
         name: "tslice_ms",

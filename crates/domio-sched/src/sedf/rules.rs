@@ -49,8 +49,8 @@ pub struct Created {
 }
 
 impl Rules {
-    /// The rules of `version`. 3.0 stands for 3.0.0 to 3.0.2; a release after 4.5, which has no SEDF
-    /// any more, has the rules of 4.5.
+    /// The rules of `version`. 3.0 stands for 3.0.0 to 3.0.2; a release after 4.5, which has no
+    /// SEDF any more, has the rules of 4.5.
     pub const fn of(version: XenVersion) -> Self {
         // `PartialOrd` cannot be used in a constant; the discriminants are in order of time.
         const fn since(version: XenVersion, first: XenVersion) -> bool {
