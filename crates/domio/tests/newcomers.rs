@@ -57,11 +57,11 @@ fn values_of_flags_are_told_what_they_should_be() {
     for (args, words) in [
         (
             &["run", "burn7", "--seed", "-1"][..],
-            "a seed is a whole number from 0",
+            "a seed is a whole number, 0..=9223372036854775807",
         ),
         (
             &["reproduce", "--seed=-1"],
-            "a seed is a whole number from 0",
+            "a seed is a whole number, 0..=9223372036854775807",
         ),
         (
             &["trace", "summary", "x", "--cpu-hz", "2,4GHz"],

@@ -6,7 +6,7 @@ use domio_trace::TSC_HZ_MAX;
 /// command, so that what one of them was told can be told to another.
 pub fn seed(text: &str) -> Result<u64, String> {
     let seed = text.parse().ok().filter(|seed| *seed <= i64::MAX as u64);
-    seed.ok_or_else(|| format!("a seed is a whole number from 0 to {}", i64::MAX))
+    seed.ok_or_else(|| format!("a seed is a whole number, 0..={}", i64::MAX))
 }
 
 /// One `KEY=VALUE` of `--set`.
@@ -96,11 +96,7 @@ mod tests {
     fn a_seed_is_not_negative() {
         assert_eq!(seed("7"), Ok(7));
         for text in ["-1", "1.5", "9223372036854775808", "x"] {
-            assert!(
-                seed(text)
-                    .unwrap_err()
-                    .contains("from 0 to 9223372036854775807")
-            );
+            assert!(seed(text).unwrap_err().contains("0..=9223372036854775807"));
         }
     }
 }
