@@ -22,6 +22,7 @@ pub mod driver_work;
 pub mod effort;
 pub mod experiments;
 pub mod explain;
+pub mod gains;
 pub mod ledger;
 pub mod measure;
 pub mod observe;

@@ -239,20 +239,85 @@ pub fn sample(summary: &Summary, domains: &[(DomainId, String)]) -> Sample {
                 sample.set(&measure.name(name), value);
             }
         }
+        let competes = summary.competing().contains(id);
+        let starved = domain.starved().count();
+        for (remark, value) in [(COMPETES, u32::from(competes)), (STARVED, starved as u32)] {
+            if value > 0 {
+                sample.set(&format!("{name}.{remark}"), f64::from(value));
+            }
+        }
     }
     sample
 }
 
-/// Jain's index of the shares of `domains`, over the replications; `None` for fewer than two
-/// domains, or when none runs.
-pub fn jain(samples: &[Sample], domains: &[String]) -> Option<Estimate> {
+/// What a sample remarks of a domain, after its name and a dot: that it competes for processors.
+const COMPETES: &str = "competes";
+/// Likewise: how many of its vcpus waited for a pcpu and never got one.
+const STARVED: &str = "starved_vcpus";
+
+/// Whether a value of a sample is a remark on a domain, and no figure to show.
+pub fn is_remark(name: &str) -> bool {
+    let last = name.rsplit_once('.').map(|(_, last)| last);
+    last.is_some_and(|last| [COMPETES, STARVED].contains(&last))
+}
+
+/// Whether `domain` competes for processors in any replication ([`Summary::competing`]).
+pub fn competes(samples: &[Sample], domain: &str) -> bool {
+    let name = format!("{domain}.{COMPETES}");
+    samples.iter().any(|s| s.get(&name).is_some())
+}
+
+/// Jain's index, and of whose shares it is.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Jain {
+    /// Over the replications.
+    pub index: Estimate,
+    /// The domains that compete, in the order of creation.
+    pub over: Vec<String>,
+}
+
+/// Jain's index of the shares of those of `domains` that compete in any replication;
+/// `None` for fewer than two, or when none runs.
+pub fn jain(samples: &[Sample], domains: &[String]) -> Option<Jain> {
     let share = MEASURES.iter().find(|m| m.key == "share_pct")?;
+    let competing = domains.iter().filter(|domain| competes(samples, domain));
+    let over: Vec<String> = competing.cloned().collect();
     let of = |sample: &Sample| {
-        let shares = domains.iter().map(|d| sample.get(&share.name(d)));
+        let shares = over.iter().map(|d| sample.get(&share.name(d)));
         domio_meter::jain_index(shares.map(Option::unwrap_or_default))
     };
     let indices: Vec<f64> = samples.iter().filter_map(of).collect();
-    Estimate::of(&indices).filter(|_| domains.len() > 1)
+    let index = Estimate::of(&indices).filter(|_| over.len() > 1)?;
+    Some(Jain { index, over })
+}
+
+/// What to say of those of `domains`, with the numbers of their vcpus, that waited for a pcpu and
+/// never ran in a replication, under the policy called `policy`.
+pub fn starvation(samples: &[Sample], domains: &[(String, usize)], policy: &str) -> Option<String> {
+    let starved = domains.iter().filter_map(|(name, vcpus)| {
+        let key = format!("{name}.{STARVED}");
+        let most = samples.iter().filter_map(|s| s.get(&key));
+        let most = most.fold(0.0, f64::max) as usize;
+        match most {
+            0 => None,
+            n if n >= *vcpus => Some(name.clone()),
+            n => Some(format!("{n} of the {vcpus} vcpus of {name}")),
+        }
+    });
+    let starved: Vec<String> = starved.collect();
+    let advice = match policy {
+        "null" => {
+            "null gives a pcpu to one vcpu for ever: give the host more pcpus, or choose another \
+             policy"
+        }
+        _ => "run for longer, or look at the policy with `domio explain`",
+    };
+    (!starved.is_empty()).then(|| {
+        format!(
+            "never ran under {policy}, though runnable: {}; {advice}",
+            starved.join(", ")
+        )
+    })
 }
 
 /// Begin of the names of values that count dropped packets; the place follows.
@@ -322,6 +387,33 @@ mod tests {
         let drops = drops(&[one, Sample::new()]);
         let means: Vec<_> = drops.iter().map(|(p, e)| (p.as_str(), e.mean)).collect();
         assert_eq!(means, [("NIC ring", 3.0), ("bridge", 0.5)]);
+    }
+
+    #[test]
+    fn those_that_never_ran_are_named() {
+        let one = Sample::new().with("g2.starved_vcpus", 1.0);
+        let two = Sample::new().with("g3.starved_vcpus", 2.0);
+        let domains = [("g1", 1), ("g2", 1), ("g3", 4)].map(|(n, v)| (n.to_owned(), v));
+        let told = starvation(&[one, two], &domains, "null").expect("two starve");
+        let head = "never ran under null, though runnable: g2, 2 of the 4 vcpus of g3; null gives";
+        assert!(told.starts_with(head), "{told}");
+        assert_eq!(starvation(&[Sample::new()], &domains, "null"), None);
+        assert!(is_remark("g2.starved_vcpus") && is_remark("a.b.competes"));
+        assert!(!is_remark("g2.share_pct") && !is_remark("competes"));
+    }
+
+    #[test]
+    fn jain_is_of_those_that_compete() {
+        let sample = |a: f64, b: f64| {
+            let shares = Sample::new().with("a.share_pct", a).with("b.share_pct", b);
+            shares.with("idle.share_pct", 0.0)
+        };
+        let names = ["a", "b", "idle"].map(str::to_owned);
+        let equal = sample(50.0, 50.0);
+        assert_eq!(jain(std::slice::from_ref(&equal), &names), None);
+        let equal = equal.with("a.competes", 1.0).with("b.competes", 1.0);
+        let jain = jain(&[equal], &names).expect("two compete");
+        assert_eq!((jain.index.mean, jain.over), (1.0, names[..2].to_vec()));
     }
 
     #[test]

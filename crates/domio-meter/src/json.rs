@@ -1,6 +1,5 @@
 //! The JSON of `domio trace summary --json`.
 
-use domio_core::DomainId;
 use serde::Serialize;
 
 use crate::{Account, DriverSumsJson, NetworkSummary, Quantiles, Summary};
@@ -22,9 +21,12 @@ pub struct SummaryJson {
     pub truncated: bool,
     /// Whether the trace tells of runstates. If not, there are no figures of domains and pcpus.
     pub runstates: bool,
-    /// Jain's index of the domains' running times, without the idle domain: 1 when all are equal,
-    /// one over their number when one has it all; `null` when none ran.
+    /// Jain's index of the running times of the guests in `jain_over`: 1 when all are equal, one
+    /// over their number when one has it all; `null` for fewer than two.
     pub jain: Option<f64>,
+    /// The guests that compete, by id: those that hardly sleep. Others, and the control domain, get
+    /// what they ask for, whatever the policy does.
+    pub jain_over: Vec<u16>,
     /// By id; 32767 is the idle domain.
     pub domains: Vec<DomainJson>,
     /// For whom driver domains worked, by id; left out where the trace does not tell.
@@ -156,8 +158,7 @@ pub struct PcpuJson {
 impl SummaryJson {
     /// `summary` of a file whose clock counts `tsc_hz` a second, and that does not end too early.
     pub fn new(summary: &Summary, tsc_hz: u64) -> Self {
-        let ids = summary.domains.iter().map(|d| d.id);
-        let real: Vec<DomainId> = ids.filter(|id| *id != DomainId::IDLE).collect();
+        let competing = summary.competing();
         let domains = summary.domains.iter().map(|d| DomainJson {
             id: d.id.0,
             account: account(summary, &d.total),
@@ -189,7 +190,8 @@ impl SummaryJson {
             lost_records: summary.lost_records,
             truncated: false,
             runstates: summary.runstates,
-            jain: summary.jain(&real),
+            jain: summary.jain(&competing).filter(|_| competing.len() > 1),
+            jain_over: competing.iter().map(|id| id.0).collect(),
             domains: domains.collect(),
             driver_work: summary
                 .driver_work

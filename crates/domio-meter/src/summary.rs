@@ -158,6 +158,22 @@ impl Summary {
         ratio(bytes as f64 * 8.0 * 1e3, self.elapsed() as f64)
     }
 
+    /// The guests that compete for processors: those of which a vcpu ran, waited or was held by the
+    /// policy for at least nine tenths of the measured time. A guest that sleeps more gets what it
+    /// asks for, and the control domain works for the others: their shares say nothing of
+    /// fairness.
+    pub fn competing(&self) -> Vec<DomainId> {
+        let wants = |a: &Account| {
+            let wanted = u128::from(a.running) + u128::from(a.runnable);
+            let elapsed = u128::from(self.elapsed());
+            wanted > 0 && 10 * (wanted + u128::from(a.offline)) >= 9 * elapsed
+        };
+        let domains = self.domains.iter();
+        let guests = domains.filter(|d| ![DomainId(0), DomainId::IDLE].contains(&d.id));
+        let competing = guests.filter(|d| d.vcpus.iter().any(|v| wants(&v.account)));
+        competing.map(|d| d.id).collect()
+    }
+
     /// Jain's index of the running times of the domains `ids` (1 when all are equal, 1/n when one
     /// has it all); a domain that is not in the trace counts as 0.
     pub fn jain(&self, ids: &[DomainId]) -> Option<f64> {
@@ -170,6 +186,14 @@ impl Summary {
     /// Context switches of all pcpus.
     pub fn switches(&self) -> u64 {
         self.pcpus.iter().map(|p| p.switches).sum()
+    }
+}
+
+impl DomainSummary {
+    /// Vcpus that waited for a pcpu, and never got one.
+    pub fn starved(&self) -> impl Iterator<Item = &VcpuSummary> {
+        let starved = |a: &Account| a.running == 0 && a.executions == 0 && a.runnable > 0;
+        self.vcpus.iter().filter(move |v| starved(&v.account))
     }
 }
 

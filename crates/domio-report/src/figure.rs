@@ -151,6 +151,23 @@ pub fn heading(title: &str, unit: &str) -> String {
     }
 }
 
+/// Names as people list them: "a, b and c"; the last of many are counted.
+pub fn names(names: impl IntoIterator<Item = impl AsRef<str>>) -> String {
+    const MOST: usize = 8;
+    const SHOWN: usize = 5;
+    let mut names: Vec<String> = names.into_iter().map(|n| n.as_ref().to_owned()).collect();
+    if names.len() > MOST {
+        let more = names.len() - SHOWN;
+        names.truncate(SHOWN);
+        names.push(format!("{more} more"));
+    }
+    match names.split_last() {
+        Some((last, [])) => last.clone(),
+        Some((last, others)) => format!("{} and {last}", others.join(", ")),
+        None => String::new(),
+    }
+}
+
 /// A heading with its unit below it, if there is one: narrow columns for terminals.
 pub fn two_lines(title: &str, unit: &str) -> String {
     match unit {

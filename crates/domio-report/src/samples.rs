@@ -9,7 +9,7 @@ use crate::figure;
 use crate::svg::COLOURS;
 use domio_lab::compare::{Better, better};
 use domio_lab::driver_work;
-use domio_lab::measure::{Group, MEASURES, Measure, is_drop};
+use domio_lab::measure::{self, Group, MEASURES, Measure};
 use domio_lab::{Estimate, Sample};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -43,9 +43,12 @@ fn draw(members: &[(String, &[Sample])], order: &[String], compared: bool) -> Ve
         .iter()
         .flat_map(|(_, s)| s.iter().flat_map(Sample::values));
     let names: BTreeSet<&str> = values.map(|(name, _)| name).collect();
-    // Work of driver domains has pictures of its own, and drops are no measure of a domain.
-    let is_shown = |name: &&str| !driver_work::is_part(name) && !is_drop(name);
-    for name in names.into_iter().filter(is_shown) {
+    // Work of driver domains has pictures of its own, drops are no measure of a domain, and remarks
+    // are no figures.
+    let hidden = |name: &str| {
+        driver_work::is_part(name) || measure::is_drop(name) || measure::is_remark(name)
+    };
+    for name in names.into_iter().filter(|n| !hidden(n)) {
         match name.rsplit_once('.') {
             Some((group, measure)) => groups.entry(measure).or_default().push(group),
             None => alone.push(name),

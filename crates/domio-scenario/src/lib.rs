@@ -51,6 +51,7 @@ mod source;
 mod suggest;
 mod value;
 mod vary;
+mod xl;
 
 pub use build::{Built, NoDemands, NoReplay, ReplaySource};
 pub use devices::{DeviceConfig, Model, attach};
@@ -61,3 +62,4 @@ pub use problem::{Code, MAX_SHOWN, Problem, ScenarioErrors};
 pub use reference::reference;
 pub use scenario::Scenario;
 pub use schema::schema;
+pub use suggest::unmodelled_policy;

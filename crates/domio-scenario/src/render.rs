@@ -43,7 +43,7 @@ impl ScenarioErrors {
                 title.element(Origin::path(&problem.source))
             }
             Some(source) => {
-                let label = if problem.expected.is_empty() {
+                let label = if problem.expected.is_empty() || is_long(&problem.expected) {
                     String::new()
                 } else {
                     format!("expected {}", problem.expected)
@@ -74,14 +74,45 @@ impl ScenarioErrors {
             }
         }
         // An excerpt shows what was expected; without one it has to be said.
-        if problem.span == Span::whole(problem.span.source) && !problem.expected.is_empty() {
-            group = group.element(Level::NOTE.message(format!("expected {}", problem.expected)));
+        let whole = problem.span == Span::whole(problem.span.source);
+        if !problem.expected.is_empty() && (whole || is_long(&problem.expected)) {
+            let expected = wrapped(&format!("expected {}", problem.expected));
+            group = group.element(Level::NOTE.message(expected));
         }
         match &problem.hint {
-            Some(hint) => group.element(Level::HELP.message(hint)),
+            Some(hint) => group.element(Level::HELP.message(wrapped(hint))),
             None => group,
         }
     }
+}
+
+/// Whether what was expected is too long to stand beside the mark.
+fn is_long(expected: &str) -> bool {
+    const BESIDE: usize = 50;
+    expected.chars().count() > BESIDE
+}
+
+/// `text` in lines that fit a terminal, beside the margin of an excerpt.
+fn wrapped(text: &str) -> String {
+    const WIDTH: usize = 80;
+    let mut out = String::new();
+    let mut length = 0;
+    for word in text.split(' ') {
+        let letters = word.chars().count();
+        let fits = length + 1 + letters <= WIDTH;
+        match (length, fits) {
+            (0, _) => {}
+            (_, true) => out.push(' '),
+            (_, false) => out.push('\n'),
+        }
+        length = if fits && length > 0 {
+            length + 1 + letters
+        } else {
+            letters
+        };
+        out.push_str(word);
+    }
+    out
 }
 
 /// The line of `span` (a part of it when it is very long), its number, and `span` in it.

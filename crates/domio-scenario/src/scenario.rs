@@ -1,5 +1,6 @@
 //! [`Scenario`]: a text that was found to be good, and the plan that it describes.
 
+use crate::check::meant;
 use crate::check::{Cx, Known};
 use crate::limits::MAX_BYTES;
 use crate::plan::Plan;
@@ -7,6 +8,7 @@ use crate::problem::{Code, Problem, Problems, ScenarioErrors};
 use crate::resolve::{self, MemberKey};
 use crate::source::{Source, Span};
 use crate::value::{self, Node, SyntaxError};
+use crate::xl;
 use domio_sched::Policy;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -57,6 +59,9 @@ impl Scenario {
         let (root, syntax) = value::read(0, &text);
         if problems.is_empty() && syntax.is_empty() && is_empty(&root) {
             return Err(single(name, text, empty()));
+        }
+        if let Some(problem) = xl::problem(&text, &root) {
+            return Err(single(name, text, problem));
         }
         let sources = vec![Arc::new(Source::new(name.to_owned(), text, false))];
         let draft = Draft {
@@ -230,8 +235,12 @@ fn syntax_problem(source: &Source, error: SyntaxError) -> Problem {
     };
     let line = source.line_of(span.start as usize);
     let text = &source.text[source.line_start(line)..source.line_start(line + 1)];
-    let hint = (text.contains(':') && !text.contains('='))
+    let colon = (text.contains(':') && !text.contains('='))
         .then(|| "TOML writes `key = value`, without a colon".to_owned());
+    let values = text.split(['=', '#']).skip(1);
+    let commas = values.flat_map(|v| v.split_whitespace());
+    let comma = commas.map(|v| v.trim_end_matches([',', '}']));
+    let hint = comma.clone().find_map(meant::decimal_comma).or(colon);
     // The very start of the file is a place like any other here.
     let span = if span == Span::whole(0) {
         Span { end: 1, ..span }

@@ -31,9 +31,59 @@ pub(crate) fn did_you_mean<'a>(
     nearest(word, candidates).map(|c| format!("did you mean `{c}`?"))
 }
 
+/// Schedulers of Xen and others that people ask for and that are not modelled, with what is there
+/// instead.
+const UNMODELLED: [(&str, &str); 10] = [
+    (
+        "credit2",
+        "credit is its predecessor, in every release of Xen to 4.17",
+    ),
+    ("rtds", "sedf also reserves a slice in each period"),
+    ("rt", "sedf also reserves a slice in each period"),
+    (
+        "arinc653",
+        "null and sedf leave pcpus to whom they are reserved for",
+    ),
+    (
+        "arinc",
+        "null and sedf leave pcpus to whom they are reserved for",
+    ),
+    ("bvt", "sedf and credit came after it"),
+    ("cfs", "round-robin takes turns with a fixed slice"),
+    ("eevdf", "round-robin takes turns with a fixed slice"),
+    ("rr", "it is called round-robin"),
+    ("fifo", "null lets each vcpu keep its pcpu"),
+];
+
+/// What to say of a policy that exists somewhere, but is not modelled.
+pub fn unmodelled_policy(name: &str) -> Option<String> {
+    let plain: String = name.chars().filter(|c| c.is_ascii_alphanumeric()).collect();
+    let plain = plain.to_ascii_lowercase();
+    let (name, instead) = UNMODELLED.iter().find(|(n, _)| *n == plain)?;
+    Some(match *name {
+        "rr" => "did you mean `round-robin`?".to_owned(),
+        name => format!("{name} is not modelled; {instead} (`domio policy list`)"),
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_not_modelled_is_said_so() {
+        let told = unmodelled_policy("Credit2").unwrap();
+        assert!(
+            told.starts_with("credit2 is not modelled; credit is"),
+            "{told}"
+        );
+        assert!(unmodelled_policy("credit-2").is_some());
+        assert_eq!(
+            unmodelled_policy("RR").as_deref(),
+            Some("did you mean `round-robin`?")
+        );
+        assert_eq!(unmodelled_policy("Credit"), None);
+    }
 
     #[test]
     fn near_words_are_found_and_far_ones_are_not() {

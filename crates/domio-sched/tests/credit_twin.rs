@@ -12,8 +12,9 @@ use twin::TwinCredit;
 
 const EPOCHS: [&str; 4] = ["3.1", "3.4", "4.0", "4.17"];
 
-const BETWEEN: [&str; 9] = [
-    "4.1", "4.2", "4.3", "4.5", "4.7", "4.8", "4.9", "4.11", "4.13",
+/// Those with a change.
+const BETWEEN: [&str; 10] = [
+    "4.1", "4.2", "4.3", "4.5", "4.6", "4.7", "4.8", "4.9", "4.11", "4.13",
 ];
 
 /// Random scripts for each epoch. The twin is slow, and the thousands of the long test found

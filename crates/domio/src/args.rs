@@ -7,14 +7,19 @@ mod claims;
 mod drawn;
 mod keeping;
 mod registered;
+mod values;
 
 pub use claims::{ClaimCommand, ClaimList, ClaimShow};
 pub use drawn::Drawn;
 pub use keeping::{
     Keeping, Reporting, Results, ResultsDiff, ResultsList, ResultsPrune, ResultsShow,
 };
-pub use registered::{Controller, ControllerList, ControllerShow, Policy, PolicyList, PolicyShow};
+pub use registered::{
+    Controller, ControllerList, ControllerShow, Policy, PolicyCheck, PolicyList, PolicyShow,
+};
+pub use values::{frequency, key_and_value, seed};
 
+use crate::complete;
 use clap::builder::{
     PossibleValuesParser, RangedI64ValueParser, RangedU64ValueParser, TypedValueParser,
 };
@@ -113,7 +118,7 @@ pub enum Command {
     /// Simulate a scenario
     #[command(after_long_help = RUN_EXAMPLES)]
     Run(Run),
-    /// Simulate a scenario under several policies and compare them
+    /// Change one thing of a scenario, and see who gains and who pays
     #[command(after_long_help = COMPARE_EXAMPLES)]
     Compare(Compare),
     /// Tell what the guests of a scenario wait for, and behind whom
@@ -137,6 +142,9 @@ pub enum Command {
     /// Scenario files
     #[command(subcommand, after_long_help = SCENARIO_EXAMPLES)]
     Scenario(Scenario),
+    /// Print the JSON Schema of what --json prints, or list the schemas
+    #[command(after_long_help = SCHEMA_EXAMPLES)]
+    Schema(Schema),
     /// Print a completion script for a shell
     #[command(after_long_help = COMPLETIONS_EXAMPLES)]
     Completions(Completions),
@@ -164,7 +172,7 @@ at full effort with its own replications and times, which the record was made wi
 #[derive(Debug, Args)]
 pub struct Reproduce {
     /// Ids of claims or their first words, as ongaro or ongaro.test1; all claims without any
-    #[arg(value_name = "PREFIX")]
+    #[arg(value_name = "PREFIX", add = complete::claims())]
     pub prefixes: Vec<String>,
     /// List the claims that no check decides yet, too
     #[arg(long)]
@@ -173,7 +181,8 @@ pub struct Reproduce {
     #[arg(long)]
     pub json: bool,
     /// Seed of all random streams; replications differ by their number
-    #[arg(long, value_name = "NUMBER", default_value_t = 1, value_parser = seed())]
+    #[arg(long, value_name = "NUMBER", default_value_t = 1, value_parser = seed,
+        allow_negative_numbers = true)]
     pub seed: u64,
     /// How far to go before a claim is left undecided
     #[arg(long, value_name = "EFFORT", default_value = "quick", value_parser = effort())]
@@ -191,7 +200,7 @@ pub struct Reproduce {
     /// unknown each claim hangs on
     #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub machines: Option<u32>,
-    /// Claims to decide, instead of those that ship with domio
+    /// Claims to decide, instead of those that ship with domio; - is standard input
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub claims: Option<PathBuf>,
     /// Say which verdicts and figures are not those of BASELINE: a file that an earlier `domio
@@ -227,12 +236,6 @@ fn seconds() -> RangedU64ValueParser<u64> {
     clap::value_parser!(u64).range(1..=MOST)
 }
 
-/// What a scenario can hold, as TOML has no larger whole numbers; the same for every command, so
-/// that what one of them was told can be told to another.
-fn seed() -> RangedU64ValueParser<u64> {
-    clap::value_parser!(u64).range(0..=i64::MAX as u64)
-}
-
 const RUN_EXAMPLES: &str = "\
 Examples:
   domio run boost-rescues-ping
@@ -240,14 +243,14 @@ Examples:
   domio run burn7 --replications 10 --json
   domio run papers/ongaro2008/test3-orig --set scheduler.boost=false
 
-SCENARIO is a file, or the name of a shipped scenario (`domio scenario list`) or of a cell of a
-paper (`domio scenario list --papers`), whose folder may be your own.";
+SCENARIO is a file, the name of a shipped scenario (`domio scenario list`) or of a cell of a paper
+(`domio scenario list --papers`), whose folder may be your own, or - for standard input.";
 
 /// Arguments of `run`.
 #[derive(Debug, Args)]
 pub struct Run {
     /// Scenario file or name of a shipped scenario
-    #[arg(value_name = "SCENARIO", value_hint = ValueHint::FilePath)]
+    #[arg(value_name = "SCENARIO", value_hint = ValueHint::FilePath, add = complete::scenarios())]
     pub scenario: String,
     /// Print the result as JSON
     #[arg(long)]
@@ -255,8 +258,8 @@ pub struct Run {
     /// What to change in the scenario and how often to run it.
     #[command(flatten)]
     pub how: How,
-    /// Policy to run under, instead of the scenario's
-    #[arg(long, value_name = "NAME")]
+    /// Policy to run under, instead of the scenario's; with parameters as credit:tslice_ms=5
+    #[arg(long, value_name = "NAME", add = complete::policies())]
     pub policy: Option<String>,
     /// Write the first replication's trace, in domio's own format
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
@@ -279,7 +282,7 @@ pub struct Run {
 #[derive(Clone, Debug, Args)]
 pub struct How {
     /// Seed of all random streams, instead of the scenario's
-    #[arg(long, value_name = "NUMBER", value_parser = seed())]
+    #[arg(long, value_name = "NUMBER", value_parser = seed, allow_negative_numbers = true)]
     pub seed: Option<u64>,
     /// How often to run; with two or more, figures come with 95 % confidence intervals
     #[arg(
@@ -290,38 +293,47 @@ pub struct How {
         value_parser = replications()
     )]
     pub replications: u32,
-    /// Change a key of the scenario; may be given several times
+    /// Change a key of the scenario; may be given several times, and two values of one key are two
+    /// variants of `compare`
     #[arg(long, value_name = "KEY=VALUE", value_parser = key_and_value)]
     pub set: Vec<(String, String)>,
 }
 
-fn key_and_value(text: &str) -> Result<(String, String), String> {
-    match text.split_once('=') {
-        Some((key, value)) if !key.trim().is_empty() => {
-            Ok((key.trim().to_owned(), value.trim().to_owned()))
-        }
-        _ => Err("expected KEY=VALUE, as scheduler.tslice_ms=5".to_owned()),
-    }
-}
-
 const COMPARE_EXAMPLES: &str = "\
 Examples:
-  domio compare noisy-neighbour --policy credit --policy round-robin
-  domio compare host.toml --policy credit --policy null --replications 20 --json
-  domio compare burn7 --policy credit --policy round-robin --report
+  domio compare noisy-neighbour --policy credit --policy credit:ratelimit_us=0,tslice_ms=5
+  domio compare host.toml --set domain.web.weight=256 --set domain.web.weight=512 --json
+  domio compare before.toml after.toml trace.bin --label before --label after --label recorded
 
-The first policy is what the others are compared with. Every policy meets the same
-random streams, so that differences are paired by replication.";
+A variant is a scenario under a policy with a setting: every scenario is run under every
+--policy and with every setting. A key of --set that is given once holds for all variants. Keys
+that are given several times go in step: their first values make one setting, their second
+values the next one. A file that is a trace is measured as it is.
+
+The first variant is what the others are compared with. Every variant meets the same random
+streams, so that differences are paired by replication.";
 
 /// Arguments of `compare`.
 #[derive(Debug, Args)]
 pub struct Compare {
-    /// Scenario file or name of a shipped scenario
-    #[arg(value_name = "SCENARIO", value_hint = ValueHint::FilePath)]
-    pub scenario: String,
-    /// Policy to compare; give at least two
-    #[arg(long = "policy", value_name = "NAME", required = true)]
+    /// Scenario files, names of shipped scenarios, or traces
+    #[arg(
+        value_name = "SCENARIO",
+        required = true,
+        value_hint = ValueHint::FilePath,
+        add = complete::scenarios()
+    )]
+    pub scenarios: Vec<String>,
+    /// Policy to run under, instead of the scenario's, with parameters as credit:tslice_ms=5;
+    /// several make variants
+    #[arg(long = "policy", value_name = "NAME", add = complete::policies())]
     pub policies: Vec<String>,
+    /// What to call a variant; once for each, in their order
+    #[arg(long = "label", value_name = "TEXT")]
+    pub labels: Vec<String>,
+    /// Frequency of the time stamp counter in xentrace files, as 2400000000 or 2.4GHz
+    #[arg(long, value_name = "HZ", value_parser = frequency)]
+    pub cpu_hz: Option<u64>,
     /// Print the tables as JSON
     #[arg(long)]
     pub json: bool,
@@ -352,7 +364,7 @@ time of vcpus in run queues, by the domain that ran meanwhile. Replications are 
 #[derive(Debug, Args)]
 pub struct Explain {
     /// Scenario file or name of a shipped scenario
-    #[arg(value_name = "SCENARIO", value_hint = ValueHint::FilePath)]
+    #[arg(value_name = "SCENARIO", value_hint = ValueHint::FilePath, add = complete::scenarios())]
     pub scenario: String,
     /// Print the explanation as JSON
     #[arg(long)]
@@ -361,7 +373,7 @@ pub struct Explain {
     #[command(flatten)]
     pub how: How,
     /// Policy to run under, instead of the scenario's
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", add = complete::policies())]
     pub policy: Option<String>,
     /// Where a report goes.
     #[command(flatten)]
@@ -394,16 +406,13 @@ pub enum Trace {
 /// A trace to read.
 #[derive(Debug, Args)]
 pub struct TraceInput {
-    /// Trace in domio's own format or of xentrace; the format is recognised
+    /// Trace in domio's own format or of xentrace; the format is recognised; - is standard input
     #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub file: PathBuf,
-    /// Frequency of a xentrace file's time stamp counter, instead of what the trace tells
-    #[arg(long, value_name = "HZ", value_parser = frequency())]
+    /// Frequency of a xentrace file's time stamp counter, as 2400000000 or 2.4GHz, instead of what
+    /// the trace tells
+    #[arg(long, value_name = "HZ", value_parser = frequency)]
     pub cpu_hz: Option<u64>,
-}
-
-fn frequency() -> RangedU64ValueParser<u64> {
-    clap::value_parser!(u64).range(1..=domio_trace::TSC_HZ_MAX)
 }
 
 const TRACE_SUMMARY_EXAMPLES: &str = "\
@@ -542,7 +551,12 @@ The status is 1 when a file has a mistake, and 2 when one cannot be read.";
 #[derive(Debug, Args)]
 pub struct ScenarioCheck {
     /// Scenario files, or names of shipped scenarios
-    #[arg(value_name = "SCENARIO", required = true, value_hint = ValueHint::FilePath)]
+    #[arg(
+        value_name = "SCENARIO",
+        required = true,
+        value_hint = ValueHint::FilePath,
+        add = complete::scenarios()
+    )]
     pub files: Vec<PathBuf>,
     /// Print the mistakes as JSON
     #[arg(long)]
@@ -589,9 +603,28 @@ Examples:
 #[derive(Debug, Args)]
 pub struct ScenarioShow {
     /// Name of the scenario
-    #[arg(value_name = "NAME")]
+    #[arg(value_name = "NAME", add = complete::shipped())]
     pub name: String,
     /// Print the name, the title and the text as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+const SCHEMA_EXAMPLES: &str = "\
+Examples:
+  domio schema
+  domio schema run
+
+An output carries the id of its schema in the key `schema`, unless the output is a list. Keys may
+be added to an output in the same version; a key that goes or changes makes a new one.";
+
+/// Arguments of `schema`.
+#[derive(Debug, Args)]
+pub struct Schema {
+    /// Name of the schema, as run or trace-summary; the list of them without it
+    #[arg(value_name = "NAME", add = complete::schemas())]
+    pub name: Option<String>,
+    /// Print the list as JSON; a schema is JSON in any case
     #[arg(long)]
     pub json: bool,
 }

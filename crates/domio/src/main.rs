@@ -6,11 +6,14 @@
 
 mod args;
 mod cmd;
+mod complete;
 mod files;
+mod input;
 mod keeping;
 mod out;
 mod progress;
 mod report;
+mod schema;
 mod suggest;
 
 use args::{Cli, Command};
@@ -19,6 +22,7 @@ use out::Status;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    complete::answer();
     let cli = Cli::parse();
     out::set_colour(cli.global.color);
     out::set_view(&cli.global);
@@ -39,6 +43,7 @@ fn run(cli: &Cli) -> anyhow::Result<Status> {
         Command::Policy(command) => cmd::policy::run(command),
         Command::Controller(command) => cmd::controller::run(command),
         Command::Scenario(command) => cmd::scenario::run(command),
+        Command::Schema(args) => cmd::schema::run(args),
         Command::Completions(args) => cmd::completions::run(args),
         Command::Man(args) => cmd::man::run(args),
     }

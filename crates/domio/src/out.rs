@@ -1,8 +1,10 @@
 //! Standard output, colours and the exit status.
 
 use crate::args::{Global, When};
+use crate::schema;
 use anyhow::Context;
 use domio_report::text::View;
+use serde::Serialize;
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
 use std::sync::OnceLock;
@@ -77,6 +79,23 @@ pub fn json(value: &impl serde::Serialize) -> anyhow::Result<()> {
     serde_json::to_writer_pretty(&mut out, value).context(WRITING)?;
     writeln!(out).context(WRITING)?;
     out.flush().context(WRITING)
+}
+
+/// An output that says which schema it has.
+#[derive(Serialize)]
+struct Versioned<'a, T> {
+    schema: &'static str,
+    #[serde(flatten)]
+    rest: &'a T,
+}
+
+/// As [`json`], of an object with the schema called `name`, which its key `schema` tells.
+pub fn json_as(name: &str, value: &impl Serialize) -> anyhow::Result<()> {
+    let schema = schema::find(name).map_or("", |s| s.id);
+    json(&Versioned {
+        schema,
+        rest: value,
+    })
 }
 
 /// Tells something on standard error. A standard error that is gone is nobody's loss.

@@ -1,13 +1,13 @@
 //! Progress bars on standard error, when that is a terminal.
 
 use crate::args::Global;
+use crate::input::Stream;
 use domio_lab::replicate::{Listener, WHOLE};
 use domio_lab::{Progress, Silent};
 use indicatif::{
     ProgressBar, ProgressBarIter, ProgressDrawTarget, ProgressFinish, ProgressState, ProgressStyle,
 };
 use std::fmt;
-use std::fs::File;
 use std::io::IsTerminal;
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,8 +22,8 @@ pub fn progress(global: &Global) -> Box<dyn Progress> {
 
 /// `file`, with a bar that tells how much of it was read. A file that is read within a second shows
 /// none.
-pub fn reading(global: &Global, file: File) -> ProgressBarIter<File> {
-    let length = file.metadata().map_or(0, |m| m.len());
+pub fn reading(global: &Global, file: Stream) -> ProgressBarIter<Stream> {
+    let length = file.length();
     if !is_wanted(global) || length < SHOWN_FROM {
         return ProgressBar::hidden().wrap_read(file);
     }

@@ -4,7 +4,8 @@
 pub fn near<'a>(wrong: &str, names: impl IntoIterator<Item = &'a str>) -> String {
     const ALIKE: f64 = 0.6;
     const ENOUGH: usize = 3;
-    let score = |name: &str| strsim::normalized_damerau_levenshtein(name, wrong);
+    let wrong = wrong.to_lowercase();
+    let score = |name: &str| strsim::normalized_damerau_levenshtein(&name.to_lowercase(), &wrong);
     let mut ranked: Vec<(f64, &str)> = names.into_iter().map(|n| (score(n), n)).collect();
     ranked.retain(|(score, _)| *score >= ALIKE);
     ranked.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(b.1)));
@@ -23,6 +24,7 @@ mod tests {
     fn the_nearest_comes_first() {
         let names = ["credit", "credit2", "null", "round-robin"];
         assert_eq!(near("credt", names), "; near matches: credit, credit2");
+        assert_eq!(near("NULL", names), "; near matches: null");
         assert_eq!(near("nul", names), "; near matches: null");
         assert_eq!(near("zzz", names), "");
     }

@@ -17,7 +17,7 @@ fn recordings() -> PathBuf {
 #[test]
 fn every_help_text() {
     let folder = folder();
-    let commands: [&[&str]; 30] = [
+    let commands: [&[&str]; 32] = [
         &[],
         &["reproduce"],
         &["claim"],
@@ -38,6 +38,7 @@ fn every_help_text() {
         &["policy"],
         &["policy", "list"],
         &["policy", "show"],
+        &["policy", "check"],
         &["controller"],
         &["controller", "list"],
         &["controller", "show"],
@@ -46,6 +47,7 @@ fn every_help_text() {
         &["scenario", "schema"],
         &["scenario", "list"],
         &["scenario", "show"],
+        &["schema"],
         &["completions"],
         &["man"],
     ];
@@ -471,8 +473,25 @@ fn completions_and_manual_pages() {
             .args(["completions", shell])
             .assert()
             .success()
-            .stdout(contains("reproduce"));
+            .stdout(contains("reproduce").and(contains("burn7")));
     }
+    // As a shell asks: the words so far, and the number of the one to complete.
+    let offers = |words: &[&str]| {
+        let index = words.len() - 1;
+        let assert = domio(&folder)
+            .env("COMPLETE", "bash")
+            .env("_CLAP_COMPLETE_INDEX", index.to_string())
+            .env("_CLAP_IFS", "\n")
+            .args(["--"].iter().chain(words))
+            .assert()
+            .success();
+        String::from_utf8(assert.get_output().stdout.clone()).unwrap()
+    };
+    assert!(offers(&["domio", "run", "burn"]).contains("burn7"));
+    assert!(offers(&["domio", "compare", "burn7", "--policy", "se"]).contains("sedf"));
+    assert!(offers(&["domio", "policy", "show", ""]).contains("round-robin"));
+    assert!(offers(&["domio", "reproduce", "ongaro.fig2"]).contains("ongaro.fig2.cpu-fairness"));
+    assert!(offers(&["domio", "schema", "trace-s"]).contains("trace-summary"));
     domio(&folder)
         .arg("man")
         .assert()

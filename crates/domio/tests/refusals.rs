@@ -147,7 +147,7 @@ fn a_replay_without_its_trace_is_told_with_the_path_that_was_tried() {
         .assert()
         .code(2)
         .stdout("")
-        .stderr(contains("inner/s.toml:6:9: "))
+        .stderr(contains("--> inner/s.toml:6:9\n"))
         .stderr(contains("there is no file "))
         .stderr(contains(path))
         .stderr(contains("counts from the folder of the scenario's file"));
@@ -175,7 +175,7 @@ fn a_trace_that_goes_back_in_time_is_refused_wherever_it_is_used() {
             .stderr(contains(
                 "if recordings were joined into one file, use each alone",
             ))
-            .stderr(contains("s.toml:6:9: ").count(usize::from(args[0] == "run")));
+            .stderr(contains("--> s.toml:6:9\n").count(usize::from(args[0] == "run")));
     }
 }
 
@@ -203,10 +203,10 @@ fn checking_a_scenario_reads_the_traces_that_it_replays() {
     }
     put("s.toml", text.as_bytes());
     let why = [
-        ("s.toml:6:9: ", "there is no file "),
-        ("s.toml:11:9: ", "the file is empty"),
-        ("s.toml:16:9: ", "the file ends inside "),
-        ("s.toml:21:9: ", "records out of order: "),
+        ("s.toml:6:9", "there is no file "),
+        ("s.toml:11:9", "the file is empty"),
+        ("s.toml:16:9", "the file ends inside "),
+        ("s.toml:21:9", "records out of order: "),
     ];
     let checked = domio(&folder)
         .args(["scenario", "check", "s.toml"])
@@ -217,9 +217,11 @@ fn checking_a_scenario_reads_the_traces_that_it_replays() {
     let checked = String::from_utf8_lossy(&checked.get_output().stdout);
     let run = String::from_utf8_lossy(&run.get_output().stderr);
     assert!(run.ends_with(&*checked), "run: {run}check: {checked}");
-    assert_eq!(checked.lines().count(), why.len(), "{checked}");
-    for (line, (place, reason)) in checked.lines().zip(why) {
-        assert!(line.starts_with(place) && line.contains(reason), "{line}");
+    let told: Vec<&str> = checked.split("\n\n").collect();
+    assert_eq!(told.len(), why.len() + 1, "{checked}");
+    for (told, (place, reason)) in told.iter().zip(why) {
+        let at = format!("--> {place}\n");
+        assert!(told.contains(&at) && told.contains(reason), "{told}");
     }
     let told = domio(&folder)
         .args(["scenario", "check", "s.toml", "--json"])

@@ -6,8 +6,8 @@ use domio_lab::measure::{self, Group, MEASURES, Measure};
 use domio_lab::{Estimate, Sample};
 
 /// One row a domain, one column a measure that any of `domains` has; further tables for jobs and
-/// networks, of those domains that have any. Then Jain's index of the shares, and where packets
-/// were dropped, if any were.
+/// networks, of those domains that have any. Then Jain's index of the shares of those that compete,
+/// and where packets were dropped, if any were.
 pub fn render(domains: &[String], samples: &[Sample], view: &View) -> String {
     let mut tables: Vec<String> = Vec::new();
     for group in Group::ALL {
@@ -22,9 +22,10 @@ pub fn render(domains: &[String], samples: &[Sample], view: &View) -> String {
             tables.push(table(&concerned, samples, &measures).render(view));
         }
     }
-    let index = measure::jain(samples, domains).map(|index| {
-        let figures = figure::estimate(&index);
-        format!("Jain's index of the shares: {figures}\n")
+    let index = measure::jain(samples, domains).map(|jain| {
+        let figures = figure::estimate(&jain.index);
+        let over = figure::names(jain.over);
+        format!("Jain's index of the shares of {over}, which compete: {figures}\n")
     });
     tables.extend(index);
     let mut dropped = Table::new([
@@ -75,6 +76,24 @@ mod tests {
             "{text}"
         );
         assert!(!text.contains("wake to run"));
+    }
+
+    #[test]
+    fn the_index_says_whose_shares_are_compared() {
+        let both = |sample: Sample, names: [&str; 2]| {
+            let name = |name: &str| format!("{name}.competes");
+            names.into_iter().fold(sample, |s, n| s.with(&name(n), 1.0))
+        };
+        let shares = [("g1", 60.0), ("g2", 20.0), ("web", 1.0)];
+        let sample = shares.into_iter().fold(Sample::new(), |s, (name, share)| {
+            s.with(&format!("{name}.share_pct"), share)
+        });
+        let names = ["g1", "g2", "web"].map(str::to_owned);
+        let text = render(&names, &[both(sample.clone(), ["g1", "g2"])], None);
+        let line = "Jain's index of the shares of g1 and g2, which compete: 0.8\n";
+        assert!(text.contains(line), "{text}");
+        assert!(!text.contains("competes"), "{text}");
+        assert!(!render(&names, &[sample], None).contains("Jain"));
     }
 
     #[test]

@@ -4,6 +4,7 @@ pub mod agreement;
 pub mod compare;
 pub mod domains;
 pub mod driver_work;
+pub mod gains;
 pub mod ledger;
 pub mod machines;
 pub mod summary;

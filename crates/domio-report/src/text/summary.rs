@@ -66,11 +66,13 @@ pub fn render(summary: &SummaryJson, name: impl Fn(u16) -> Option<String>, view:
             text + &format!("Work of {driver} for others:\n\n{table}\n")
         });
     let jain = match summary.jain {
-        Some(index) if summary.domains.iter().filter(|d| real(d.id)).count() > 1 => {
+        Some(index) => {
+            let over = summary.jain_over.iter();
+            let over = figure::names(over.map(|id| title(*id, &name)));
             let index = figure::number(index);
-            format!("Jain's index of the domains' running times: {index}\n\n")
+            format!("Jain's index of the running times of {over}, which compete: {index}\n\n")
         }
-        _ => String::new(),
+        None => String::new(),
     };
     let lost = match summary.lost_records {
         0 => String::new(),

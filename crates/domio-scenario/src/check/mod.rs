@@ -1,6 +1,8 @@
 //! Checks one table of the document against its declared keys.
 
 mod hint;
+mod lengths;
+pub(crate) mod meant;
 mod unknown;
 mod value;
 

@@ -1,6 +1,6 @@
 //! What to say about a key that does not exist where it stands.
 
-use super::{Cx, Fields, base, find_key, param_specs};
+use super::{Cx, Fields, base, find_key, meant, param_specs};
 use crate::amount::split_unit;
 use crate::keys::{
     ACTION, CONTROLLER, DISK, DOMAIN, HOST, Key, NETWORK, Params, ROOT, RUN, SCHEDULER, Section,
@@ -27,8 +27,11 @@ impl Fields<'_> {
         }
         let allowed = self.allowed(None, policy);
         let mut message = format!("unknown key `{}` {place}", quote(written));
+        let known = |key: Option<&str>| key.map(|key| format!("did you mean `{key}`?"));
         let hint = self
             .needs_unit(written)
+            .or_else(|| meant::other_unit(written, &entry.node, self.specs(policy)))
+            .or_else(|| known(meant::key(written, &allowed)))
             .or_else(|| {
                 let (word, others) = self.other_variant(written)?;
                 message = format!("`{}` does not belong to `{word}`", quote(written));
@@ -54,6 +57,7 @@ impl Fields<'_> {
                 }
                 did_you_mean(written, near.iter().map(String::as_str))
             })
+            .or_else(|| meant::not_modelled(written).map(str::to_owned))
             .or_else(|| self.elsewhere(cx, written, policy));
         cx.push(
             Problem::new(Code::UnknownKey, entry.key_span, message)
@@ -114,11 +118,19 @@ impl Fields<'_> {
             _ => k.written(),
         };
         let own = self.variant.map_or(&[][..], |v| v.keys);
+        // Nobody knows which of them a word that does not exist was to be.
+        let selected = self.section.selector.and_then(|s| self.field(s));
+        let strange = self.variant.is_none() && selected.is_some();
+        let any = self.section.variants.iter().filter(|_| strange);
+        let mut any: Vec<&Key> = any.flat_map(|v| v.keys).collect();
+        any.sort_by_key(|k| k.name);
+        any.dedup_by_key(|k| k.name);
         let params = self.specs(policy);
         self.section
             .keys
             .iter()
             .chain(own)
+            .chain(any)
             .map(write)
             .chain(params.map(|s| s.name.to_owned()))
             .collect()

@@ -1,17 +1,16 @@
 //! Checks one value against what its key holds.
 
-use super::{Checked, Cx};
+use super::{Checked, Cx, lengths, meant};
 use crate::amount::{self, BadTime, UNITS};
-use crate::keys::{self, Key, Kind, LENGTHS, Words};
+use crate::keys::{self, Key, Kind, Words};
 use crate::limits::MAX_VCPUS;
 use crate::problem::{Code, Problem, list, quote};
 use crate::rate;
 use crate::suggest::did_you_mean;
 use crate::value::{Node, Value};
 use domio_core::cpuset::MAX_PCPUS;
-use domio_core::{CpuSet, Duration, ParamKind, ParamSpec, PcpuId};
+use domio_core::{CpuSet, Duration, ParamKind, ParamSpec, PcpuId, XenVersion};
 use domio_net::host::VifRate;
-use domio_vmm::config::Distribution;
 
 /// The value of `key` in `node`, if it is good. `unit` is the length of the unit that the key was
 /// written with.
@@ -33,7 +32,7 @@ pub(super) fn key<'t>(
         Kind::Lengths {
             unit: usual,
             min_ns,
-        } => lengths(cx, key, node, path, usual, unit, min_ns).map(Checked::Lengths),
+        } => lengths::lengths(cx, key, node, path, usual, unit, min_ns).map(Checked::Lengths),
         Kind::Word(words) => word(cx, node, path, words).map(Checked::Text),
         Kind::Bytes { min, max } => bytes(cx, node, path, min, max).map(Checked::Bytes),
         Kind::Pcpus => pcpus(cx, node, path).map(Checked::Pcpus),
@@ -84,7 +83,7 @@ pub(super) fn param(
             },
             _ => {
                 let allowed = |i| i64::try_from(i).is_ok_and(|i| spec.allows(i));
-                let hint = no_quotes_hint(node, allowed);
+                let hint = no_quotes_hint(node, allowed).or_else(|| comma_hint(node));
                 let expected = format!("a whole number, {range}{unit}");
                 wrong(cx, node, path, &expected, hint)
             }
@@ -99,7 +98,9 @@ pub(super) fn param(
                 let hint = quotes_hint(cx, node, words.iter().copied());
                 return wrong(cx, node, path, &expected, hint);
             };
-            match words.iter().position(|w| *w == word) {
+            let release = release(&word).filter(|_| spec.name == "version");
+            let of = |word: &str| words.iter().position(|w| *w == word);
+            match of(&word).or_else(|| of(release?)) {
                 Some(i) => Some(i as i64),
                 None => {
                     cx.push(
@@ -120,7 +121,7 @@ pub(super) fn param(
     }
 }
 
-fn wrong<T>(
+pub(super) fn wrong<T>(
     cx: &mut Cx<'_>,
     node: &Node,
     path: &str,
@@ -188,6 +189,16 @@ fn no_quotes_hint(node: &Node, allowed: impl Fn(i128) -> bool) -> Option<String>
     number.map(|i: i128| format!("leave the quotes out: {i}"))
 }
 
+/// A hint for `1,5`, which on the command line is a string.
+fn comma_hint(node: &Node) -> Option<String> {
+    meant::decimal_comma(node.as_text()?)
+}
+
+/// The name of the release that a number as `xl info` shows it belongs to.
+fn release(word: &str) -> Option<&'static str> {
+    XenVersion::of_release(word).map(XenVersion::name)
+}
+
 fn text(cx: &mut Cx<'_>, node: &Node, path: &str, expected: &str) -> Option<String> {
     match cx.string(node) {
         Some(s) => Some(s),
@@ -250,12 +261,13 @@ fn int(cx: &mut Cx<'_>, node: &Node, path: &str, min: i64, max: i64, key: &str) 
         Value::Int(_) => out_of_range(cx, node, path, key, &range),
         _ => {
             let hint = no_quotes_hint(node, |i| (i128::from(min)..=i128::from(max)).contains(&i));
+            let hint = hint.or_else(|| comma_hint(node));
             wrong(cx, node, path, &format!("a whole number, {range}"), hint)
         }
     }
 }
 
-fn time(
+pub(super) fn time(
     cx: &mut Cx<'_>,
     node: &Node,
     path: &str,
@@ -275,6 +287,7 @@ fn time(
         Ok(d) => format!("{d} is too short"),
         Err(BadTime::NotANumber) => {
             let hint = match &node.value {
+                Value::Text(_) if comma_hint(node).is_some() => comma_hint(node),
                 Value::Text(_) => Some(format!(
                     "write the number alone; the unit is in the key (`_{written}`)"
                 )),
@@ -295,69 +308,6 @@ fn time(
     None
 }
 
-fn lengths(
-    cx: &mut Cx<'_>,
-    key: &'static Key,
-    node: &Node,
-    path: &str,
-    usual: &str,
-    unit: Option<u64>,
-    min_ns: u64,
-) -> Option<Distribution> {
-    let name = key.name;
-    match (&node.value, unit) {
-        (Value::Table(table), None) => {
-            let fields = super::table(cx, table, node.span, &LENGTHS, path, None);
-            distribution(cx, &fields)
-        }
-        (Value::Table(_), Some(_)) => {
-            let hint =
-                format!("for a table write `{name} = {{ ... }}`: the keys inside carry the units");
-            wrong(cx, node, path, "a number, the constant time", Some(hint))
-        }
-        (_, Some(ns)) => time(cx, node, path, usual, ns, min_ns).map(Distribution::Constant),
-        (_, None) => {
-            let hint = format!("a constant needs its unit: `{}`", key.written());
-            wrong(
-                cx,
-                node,
-                path,
-                "a table, which describes a distribution",
-                Some(hint),
-            )
-        }
-    }
-}
-
-fn distribution(cx: &mut Cx<'_>, fields: &super::Fields<'_>) -> Option<Distribution> {
-    match fields.variant?.word {
-        "exponential" => Some(Distribution::Exponential(fields.time("mean")?)),
-        "normal" => Some(Distribution::Normal(
-            fields.time("mean")?,
-            fields.time("std")?,
-        )),
-        _ => {
-            let (low, high) = (fields.time("low")?, fields.time("high")?);
-            if low > high {
-                cx.push(
-                    Problem::new(
-                        Code::Conflict,
-                        fields.span("high"),
-                        format!("the longest time, {high}, is below the shortest, {low}"),
-                    )
-                    .key(fields.key_path("high"))
-                    .found(high.to_string())
-                    .expected(format!("at least {low}"))
-                    .related(fields.span("low"), "the shortest")
-                    .hint("are the two exchanged? a constant time needs no table"),
-                );
-                return None;
-            }
-            Some(Distribution::Uniform(low, high))
-        }
-    }
-}
-
 fn word(cx: &mut Cx<'_>, node: &Node, path: &str, words: Words) -> Option<String> {
     let known = words.all(cx.policies);
     let Some(word) = cx.string(node) else {
@@ -367,6 +317,9 @@ fn word(cx: &mut Cx<'_>, node: &Node, path: &str, words: Words) -> Option<String
     };
     if known.contains(&word.as_str()) {
         return Some(word);
+    }
+    if let (Words::Releases, Some(release)) = (words, release(&word)) {
+        return Some(release.to_owned());
     }
     let noun = match words {
         Words::Of(_) => path.rsplit('.').next().unwrap_or(path),
@@ -380,7 +333,12 @@ fn word(cx: &mut Cx<'_>, node: &Node, path: &str, words: Words) -> Option<String
     .key(path)
     .found(quote(&word))
     .expected(format!("one of: {}", list(known.iter().copied())))
-    .maybe_hint(did_you_mean(&word, known.iter().copied()).or_else(|| words.hint()));
+    .maybe_hint(
+        words
+            .not_there(&word)
+            .or_else(|| did_you_mean(&word, known.iter().copied()))
+            .or_else(|| words.hint()),
+    );
     cx.push(problem);
     None
 }

@@ -238,6 +238,20 @@ impl Words {
         }
     }
 
+    /// What to say of a word that exists elsewhere, but is not modelled.
+    pub fn not_there(&self, word: &str) -> Option<String> {
+        match self {
+            Words::Policies => crate::suggest::unmodelled_policy(word),
+            Words::Releases => {
+                let release = word.rsplit_once('.').map_or(word, |(major, _)| major);
+                let number = |text: &str| text.parse::<u32>().is_ok();
+                (number(release) && release.len() == 1 || word.starts_with("4."))
+                    .then(|| "releases from 3.0 to 4.17 are modelled; take the nearest".to_owned())
+            }
+            Words::Profiles | Words::Controllers | Words::Of(_) => None,
+        }
+    }
+
     /// Where to find out what the words mean, if there is such a place.
     pub fn hint(&self) -> Option<String> {
         match self {

@@ -113,7 +113,7 @@ pub(crate) static NETWORK: Section = plain(
         key(
             "evtchn",
             Kind::Word(Words::Of(ABIS)),
-            Optional("`fifo` since Xen 4.5, `two-level-64` before"),
+            Optional("`fifo` since Xen 4.4, `two-level-64` before"),
             "Event channels of the driver domain and of all domains with a vif.",
         ),
         key(

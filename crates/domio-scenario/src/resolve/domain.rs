@@ -124,6 +124,11 @@ pub(super) fn domains(
             None => resolved.complete = false,
         }
     }
+    for group in &groups {
+        let body = group.body.as_ref();
+        let notice = body.and_then(|b| task::notice(&group.name, b.vcpus, &b.tasks));
+        cx.notices.extend(notice);
+    }
     if !within_limits(cx, &groups) {
         resolved.complete = false;
         return resolved;

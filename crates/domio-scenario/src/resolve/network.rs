@@ -20,7 +20,7 @@ use domio_vmm::profile::Profile;
 use std::collections::BTreeMap;
 
 /// First release that has FIFO event channels, of those that domio tells apart.
-const FIFO_SINCE: XenVersion = XenVersion::V4_5;
+const FIFO_SINCE: XenVersion = XenVersion::V4_4;
 
 /// A network, and what the kernels of the domains with a part in it are like.
 pub(super) struct Network {

@@ -23,6 +23,8 @@ pub(super) struct Task {
     pub priority: i8,
     /// Index of its vcpu, `None` for one on each.
     pub vcpu: Option<usize>,
+    /// Whether the text says which vcpu.
+    pub placed: bool,
     pub work: Work,
     /// The word for its workload.
     word: &'static str,
@@ -142,6 +144,7 @@ fn own_task(cx: &mut Cx<'_>, domain: &Fields<'_>) -> Option<Task> {
             0
         },
         vcpu: Some(0),
+        placed: false,
         work,
         word,
     })
@@ -188,6 +191,7 @@ fn task(
             _ => fields.int("priority")? as i8,
         },
         vcpu: vcpu?.map(usize::from),
+        placed: fields.field("vcpu").is_some(),
         work,
         word,
     })
@@ -224,6 +228,24 @@ fn work(cx: &mut Cx<'_>, fields: &Fields<'_>, word: &str) -> Option<Work> {
         }
     };
     Some(Work::Demand(workload))
+}
+
+/// What to say of `name`, a domain with `vcpus` vcpus whose `tasks` load the first one alone,
+/// because nothing says where they are to be.
+pub(super) fn notice(name: &str, vcpus: usize, tasks: &[Task]) -> Option<String> {
+    let computes = |t: &Task| match &t.work {
+        Work::Demand(workload) => !matches!(workload, Workload::Idle),
+        Work::Replay(_) | Work::Flow(_) | Work::Copy(_) => false,
+    };
+    let first = tasks.iter().find(|t| computes(t) && !t.placed)?;
+    let alone = tasks.iter().all(|t| t.vcpu == Some(0));
+    (vcpus > 1 && alone).then(|| {
+        let word = first.word;
+        format!(
+            "domain {name} has {vcpus} vcpus, but its workload \"{word}\" loads vcpu 0 alone; for \
+             one on each write `task = [{{ workload = \"{word}\", vcpu = \"all\" }}]` instead"
+        )
+    })
 }
 
 /// Names of the tasks of one domain.

@@ -206,9 +206,10 @@ error[unknown-key]: unknown key `wieght` in [[domain]]
  --> test.toml:9:1
   |
 9 | wieght = 3
-  | ^^^^^^ expected one of: name, id, count, vcpus, pin, soft, start_ms, stop_ms, guest, \
-workload, vif, disk, task, weight, cap
+  | ^^^^^^
   |
+  = note: expected one of: name, id, count, vcpus, pin, soft, start_ms, stop_ms, guest,
+          workload, vif, disk, task, weight, cap
   = help: did you mean `weight`?
 
 1 error

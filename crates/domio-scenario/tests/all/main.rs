@@ -9,6 +9,7 @@ mod errors;
 mod limits;
 mod mistakes;
 mod network;
+mod newcomers;
 mod overrides;
 mod processes;
 mod properties;

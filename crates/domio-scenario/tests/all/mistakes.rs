@@ -307,10 +307,10 @@ fn an_unknown_name() {
         ),
         (
             "cores = 2",
-            "xen = \"4.16\"",
+            "xen = \"4.18\"",
             Code::UnknownName,
             (5, 7),
-            &["no release of Xen `4.16`", "4.17"],
+            &["no release of Xen `4.18`", "4.17"],
         ),
         (
             "\"burn\"",
@@ -414,7 +414,7 @@ fn a_part_of_the_wrong_type() {
             &format!("{PERIODIC}period_ms = 1\nburst = 3"),
             Code::WrongType,
             (13, 9),
-            &["a constant needs its unit: `burst_us`"],
+            &["`burst` needs a unit", "write `burst_us = 3`"],
         ),
         (
             "name = \"a\"\nworkload = \"burn\"",

@@ -8,9 +8,7 @@ use domio_core::cpuset::MAX_PCPUS;
 use domio_core::{Duration, ParamKind, ParamSpec, ParamValues, XenVersion};
 
 /// Releases that `version` can name, oldest first.
-pub(super) const VERSIONS: &[&str] = &[
-    "3.1", "3.4", "4.0", "4.1", "4.2", "4.3", "4.5", "4.7", "4.8", "4.9", "4.11", "4.13", "4.17",
-];
+pub(super) const VERSIONS: &[&str] = XenVersion::NAMES.split_at(XenVersion::V3_0_3 as usize).1;
 
 // Positions in `PARAMS`.
 const VERSION: usize = 0;
@@ -32,7 +30,8 @@ const PARAMS: &[ParamSpec] = &[
         unit: "",
         kind: ParamKind::Choice(VERSIONS),
         default: VERSIONS.len() as i64 - 1,
-        doc: "Release of Xen whose rules apply (xen-spec 3.1 to 3.4).",
+        doc: "Release of Xen whose rules apply (xen-spec 3.1 to 3.4); 3.0.3 and 3.0.4 have those \
+              of 3.1.",
     },
     ParamSpec {
         name: "tslice_ms",
@@ -138,8 +137,8 @@ static DOMAIN_PARAMS: &[ParamSpec] = &[
 /// What this policy is.
 pub static DESCRIPTOR: Descriptor = Descriptor {
     name: "credit",
-    summary: "Xen's proportional share scheduler from 3.1 to 4.17, with wake-up boost and caps",
-    source: "Xen 3.1 to 4.17, sched_credit.c, since 4.14 sched/credit.c",
+    summary: "Xen's proportional share scheduler from 3.0.3 to 4.17, with wake-up boost and caps",
+    source: "Xen 3.0.3 to 4.17, sched_credit.c, since 4.14 sched/credit.c",
     trace_id: 0,
     params: PARAMS,
     changeable: CHANGEABLE,

@@ -5,7 +5,9 @@
 //! for a rule, never for a release.
 
 use domio_core::XenVersion;
-use domio_core::XenVersion::{V3_4, V4_0, V4_1, V4_2, V4_3, V4_5, V4_7, V4_8, V4_9, V4_11, V4_13};
+use domio_core::XenVersion::{
+    V3_4, V4_0, V4_1, V4_2, V4_3, V4_5, V4_6, V4_7, V4_8, V4_9, V4_11, V4_13,
+};
 
 /// How running is paid for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -111,18 +113,18 @@ pub struct Rules {
     pub pick_checks_own_queue: bool,
     /// 4.3: stealing looks at the pcpus of its own NUMA node first, then at the other nodes.
     pub steal_by_node: bool,
-    /// 4.3 to 4.11: the parked mark was cleared before the vcpu was unpaused, so that it was
+    /// 4.3 to 4.12: the parked mark was cleared before the vcpu was unpaused, so that it was
     /// boosted; put right in 4.13 \[5c8c0ae7c4\].
     pub boost_unparked: bool,
     /// 4.5: soft affinity.
     pub soft_affinity: bool,
-    /// 4.7 (4.6): soft affinity with all of the hard affinity, or with every pcpu online, says
+    /// 4.6: soft affinity with all of the hard affinity, or with every pcpu online, says
     /// nothing. Before: with every pcpu that Xen can have.
     pub soft_must_narrow: bool,
-    /// 4.7 alone (4.4.4 and 4.6 too): a wake-up that finds a suitable idle pcpu wakes any idle one,
+    /// 4.6 and 4.7 (4.4.4 too): a wake-up that finds a suitable idle pcpu wakes any idle one,
     /// be it suitable or not.
     pub tickles_any_idler: bool,
-    /// Until 4.5: waking on another pcpu after a migration boosts \[removed by 66c7449a4d, 4.7\].
+    /// Until 4.6: waking on another pcpu after a migration boosts \[removed by 66c7449a4d, 4.7\].
     pub boost_migrated: bool,
     /// 4.8: a yield ends the running vcpu's turn in spite of the rate limit.
     pub yield_beats_ratelimit: bool,
@@ -142,7 +144,8 @@ pub struct Rules {
 }
 
 impl Rules {
-    /// The rules of `version`. 3.0 counts as 3.1, whose scheduler it has (3.0.4).
+    /// The rules of `version`. 3.0.3 and 3.0.4 have the scheduler of 3.1; 3.0, which has no credit
+    /// yet, counts as they do.
     pub const fn of(version: XenVersion) -> Self {
         // `PartialOrd` cannot be used in a constant; the discriminants are in order of time.
         const fn since(version: XenVersion, first: XenVersion) -> bool {
@@ -198,8 +201,8 @@ impl Rules {
             steal_by_node: since(v, V4_3),
             boost_unparked: since(v, V4_3) && !since(v, V4_13),
             soft_affinity: since(v, V4_5),
-            soft_must_narrow: since(v, V4_7),
-            tickles_any_idler: since(v, V4_7) && !since(v, V4_8),
+            soft_must_narrow: since(v, V4_6),
+            tickles_any_idler: since(v, V4_6) && !since(v, V4_8),
             boost_migrated: !since(v, V4_7),
             yield_beats_ratelimit: since(v, V4_8),
             own_placement: since(v, V4_8),

@@ -7,7 +7,7 @@ use core::fmt;
 use domio_core::{DomainId, ParamKind, ParamSpec, ParamValues, XenVersion};
 
 /// Releases that `version` can name, oldest first.
-pub(super) const VERSIONS: &[&str] = &["3.0", "3.1", "3.4", "4.0", "4.1", "4.2", "4.3", "4.5"];
+pub(super) const VERSIONS: &[&str] = XenVersion::NAMES.split_at(XenVersion::V4_5 as usize + 1).0;
 
 /// Ways to wake that `unblock` can name, in the order of [`Unblock`].
 pub(super) const UNBLOCKS: &[&str] = &[
@@ -43,8 +43,7 @@ static PARAMS: &[ParamSpec] = &[
         unit: "",
         kind: ParamKind::Choice(VERSIONS),
         default: VERSIONS.len() as i64 - 1,
-        doc: "Release of Xen whose rules apply (xen-spec 2); 3.0 is 3.0.0 to 3.0.2, and 3.1 holds \
-              from 3.0.3 on.",
+        doc: "Release of Xen whose rules apply (xen-spec 2); 3.0 is 3.0.0 to 3.0.2.",
     },
     ParamSpec {
         name: "unblock",

@@ -3,7 +3,7 @@
 //! Each field of [`Rules`] names one behaviour and the releases that have it (xen-spec 2). Code
 //! asks for a rule, never for a release.
 
-use domio_core::XenVersion::{V3_1, V4_2, V4_3};
+use domio_core::XenVersion::{V3_0_3, V4_2, V4_3};
 use domio_core::{DomainId, XenVersion};
 
 const MS: i64 = 1_000_000;
@@ -23,10 +23,10 @@ pub struct Rules {
     /// Until 4.1: dom0 is created with a reservation of 15 ms in 20 ms \[removed by 4da8a5edbd\].
     /// Since 4.2: as every other domain.
     pub dom0_reserves: bool,
-    /// 3.1 (3.0.3): dom0 is created with an extra weight of 1 \[1d13b43fea\]. Before: 0, so that it
+    /// 3.0.3: dom0 is created with an extra weight of 1 \[1d13b43fea\]. Before: 0, so that it
     /// shares extra time by its reservation.
     pub dom0_has_weight: bool,
-    /// 3.1 (3.0.3): one turn of 500 us makes up for a short block, however much was lost. Before:
+    /// 3.0.3: one turn of 500 us makes up for a short block, however much was lost. Before:
     /// turns follow until the loss is made up.
     pub one_penalty_turn: bool,
     /// 4.3: a vcpu that has to move goes to a pcpu by its index \[e6a6fd6365\]. Before: to the
@@ -49,8 +49,8 @@ pub struct Created {
 }
 
 impl Rules {
-    /// The rules of `version`. 3.0 stands for 3.0.0 to 3.0.2, and 3.1 for what 3.0.3 began; a
-    /// release after 4.5, which has no SEDF any more, has the rules of 4.5.
+    /// The rules of `version`. 3.0 stands for 3.0.0 to 3.0.2; a release after 4.5, which has no
+    /// SEDF any more, has the rules of 4.5.
     pub const fn of(version: XenVersion) -> Self {
         // `PartialOrd` cannot be used in a constant; the discriminants are in order of time.
         const fn since(version: XenVersion, first: XenVersion) -> bool {
@@ -59,10 +59,10 @@ impl Rules {
         Rules {
             version,
             dom0_reserves: !since(version, V4_2),
-            dom0_has_weight: since(version, V3_1),
-            one_penalty_turn: since(version, V3_1),
+            dom0_has_weight: since(version, V3_0_3),
+            one_penalty_turn: since(version, V3_0_3),
             spread_by_index: since(version, V4_3),
-            unblock_variants: !since(version, V3_1),
+            unblock_variants: !since(version, V3_0_3),
         }
     }
 

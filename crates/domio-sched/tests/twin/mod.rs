@@ -120,7 +120,7 @@ impl TwinCredit {
         let param = |name: &str| params.by_name(name).expect("credit declares it");
         let versions: Vec<XenVersion> = XenVersion::ALL
             .into_iter()
-            .filter(|v| *v >= XenVersion::V3_1)
+            .filter(|v| *v >= XenVersion::V3_0_3)
             .collect();
         let version = versions[param("version") as usize];
         let since =
@@ -277,7 +277,7 @@ impl TwinCredit {
                 if suitable.is_empty() && preempts {
                     self.kick_away(cx, curr, idle);
                     chosen = Some(p);
-                } else if self.version == XenVersion::V4_7 && !suitable.is_empty() {
+                } else if self.tickles_any() && !suitable.is_empty() {
                     // 4.6 and 4.7 cycle through the wrong mask.
                     chosen = self.one_of(here, idle);
                 } else {
@@ -294,6 +294,11 @@ impl TwinCredit {
             }
             cx.tickle(chosen);
         }
+    }
+
+    /// Whether it is 4.6 or 4.7.
+    fn tickles_any(&self) -> bool {
+        self.since(XenVersion::V4_6) && !self.since(XenVersion::V4_8)
     }
 
     /// The idler after the one that was tickled last from here.
@@ -323,7 +328,7 @@ impl TwinCredit {
     fn affinity_steps(&self, cx: &Cx<'_>, v: VcpuId) -> Vec<(AffinityStep, CpuSet)> {
         let (hard, soft) = (cx.hard(v), cx.soft(v));
         // 4.5.0 asks only whether the mask is full.
-        let covers = if self.since(XenVersion::V4_7) {
+        let covers = if self.since(XenVersion::V4_6) {
             hard.is_subset(&soft) || cx.online().is_subset(&soft)
         } else {
             soft == CpuSet::ALL

@@ -1,12 +1,14 @@
 //! Arguments of the commands that list and show what can be asked for by name: policies and
 //! controllers.
 
+use crate::complete;
 use clap::{Args, Subcommand};
 
 pub(super) const POLICY_EXAMPLES: &str = "\
 Examples:
   domio policy list
-  domio policy show credit";
+  domio policy show credit
+  domio policy check credit";
 
 /// Subcommands of `policy`.
 #[derive(Debug, Subcommand)]
@@ -17,6 +19,9 @@ pub enum Policy {
     /// Show what a policy needs, promises and lets you set
     #[command(after_long_help = POLICY_SHOW_EXAMPLES)]
     Show(PolicyShow),
+    /// Hold a policy to the contract and to its promises
+    #[command(after_long_help = POLICY_CHECK_EXAMPLES)]
+    Check(PolicyCheck),
 }
 
 const POLICY_LIST_EXAMPLES: &str = "\
@@ -41,9 +46,31 @@ Examples:
 #[derive(Debug, Args)]
 pub struct PolicyShow {
     /// Name of the policy
-    #[arg(value_name = "NAME")]
+    #[arg(value_name = "NAME", add = complete::policies())]
     pub name: String,
     /// Print the policy as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+const POLICY_CHECK_EXAMPLES: &str = "\
+Examples:
+  domio policy check round-robin
+  domio policy check credit:version=4.12 --scripts 200 --json
+
+The status is 1 when a check fails.";
+
+/// Arguments of `policy check`.
+#[derive(Debug, Args)]
+pub struct PolicyCheck {
+    /// Name of the policy, with parameters as credit:tslice_ms=5
+    #[arg(value_name = "NAME", add = complete::policies())]
+    pub name: String,
+    /// Random scripts to run, besides those that are written by hand
+    #[arg(long, value_name = "NUMBER", default_value_t = 20,
+        value_parser = clap::value_parser!(u32).range(0..=100_000))]
+    pub scripts: u32,
+    /// Print the checks as JSON
     #[arg(long)]
     pub json: bool,
 }
@@ -86,7 +113,7 @@ Examples:
 #[derive(Debug, Args)]
 pub struct ControllerShow {
     /// Name of the controller
-    #[arg(value_name = "NAME")]
+    #[arg(value_name = "NAME", add = complete::controllers())]
     pub name: String,
     /// Print the controller as JSON
     #[arg(long)]

@@ -1,61 +1,62 @@
-//! `domio compare`: one scenario under several policies.
+//! `domio compare`: one thing changed, and who gains and who pays.
 
-use crate::args::{Compare, Global, How};
-use crate::cmd::{pictures, policy, run, scenario};
+use crate::args::{Compare, Global};
+use crate::cmd::variants::{self, Recording, Variant, What};
+use crate::cmd::{pictures, run};
+use crate::files::Files;
 use crate::keeping;
 use crate::out::{self, Status};
 use crate::progress::progress;
-use anyhow::bail;
 use domio_core::DomainId;
 use domio_lab::compare::Comparison;
 use domio_lab::driver_work::{self, OwnersOnly};
+use domio_lab::gains::{self, Change};
 use domio_lab::measure::{self, Measure};
-use domio_lab::simulate::{self, RunFault, domains};
+use domio_lab::simulate::{self, RunFault};
 use domio_lab::store::{Keeper, KeptRow, Subject};
 use domio_lab::{Progress, Sample};
 use domio_report::data::{ReportData, Section};
 use domio_report::driver_work as work;
 use domio_report::{figure, observed, samples, text};
 use domio_scenario::{Built, Scenario};
-use domio_sched::{Descriptor, Policy};
 use serde_json::{Value, json};
 
-/// Runs the scenario under each policy, prints the tables and draws them.
+/// Measures every variant, prints the tables and draws them.
 pub fn run(args: &Compare, global: &Global) -> anyhow::Result<Status> {
-    if args.policies.len() < 2 {
-        bail!("one policy cannot be compared; give --policy at least twice");
-    }
-    let mut hosts: Vec<(Scenario, Built)> = Vec::new();
-    for name in &args.policies {
-        let how = how_of(name, args)?;
-        let scenario = run::load(&args.scenario, &how, Some(name))?;
-        let built = run::build(&scenario)?;
-        hosts.push((scenario, built));
-    }
-    let draws = args.drawn.draws(&args.reporting, &hosts[0].1)?;
-    let shown = run::shown("compare", &args.scenario, &args.how, &args.policies);
-    let files = scenario::files(&hosts[0].0);
-    let report = run::report_beside(files, &args.reporting, &shown)?;
+    let variants = variants::all(args)?;
+    let hosts: Vec<&(Scenario, Built)> = variants.iter().filter_map(Variant::host).collect();
+    let first = hosts.first().map(|(_, built)| built);
+    let draws = args.drawn.draws(&args.reporting, first)?;
+    let shown = run::shown("compare", &args.scenarios, &args.how, &args.policies);
+    let shown = args
+        .labels
+        .iter()
+        .fold(shown, |shown, label| shown.with("--label", label));
+    let inputs = || Files::reading(variants.iter().flat_map(Variant::inputs));
+    let report = run::report_beside(inputs(), &args.reporting, &shown)?;
     let keeper = keeping::keeper(&args.keeping)?;
     let samples = simulate_all(&hosts, args.how.replications, &keeper, &*progress(global));
     keeping::tell(&keeper, &args.keeping);
-    let samples = samples.map_err(|fault| run::failed(&fault))?;
-    let policies: Vec<(String, Vec<Sample>)> = args.policies.iter().cloned().zip(samples).collect();
-    let first = &hosts[0].1;
-    let domains = domains(first);
+    let samples = with_recordings(&variants, samples.map_err(|fault| run::failed(&fault))?);
+    let notices = notices(&variants, &samples);
+    for notice in &notices {
+        out::message(&format!("notice: {notice}"));
+    }
+    let domains = all_domains(&variants);
+    let measured_ms = first.map_or(0.0, run::measured_ms);
     let tables = Tables {
-        measures: measure::comparisons(&names(&domains), &policies),
-        driver_work: driver_work::comparisons(&domains, &policies, run::measured_ms(first)),
+        changes: gains::changes(&names(&domains), &samples),
+        measures: measure::comparisons(&names(&domains), &samples),
+        driver_work: driver_work::comparisons(&domains, &samples, measured_ms),
     };
     match args.json {
-        true => out::json(&to_json(args, &hosts[0], &tables))?,
-        false => out::text(&to_text(&tables, args.how.replications))?,
+        true => out::json_as("compare", &to_json(args, &variants, &tables, &notices))?,
+        false => out::text(&to_text(&variants, &tables, args.how.replications))?,
     }
     if draws {
-        let mut drawn = draw(args, &hosts[0], &policies, &tables.driver_work);
-        drawn.sections.extend(watched(args, &hosts)?);
-        let files = scenario::files(&hosts[0].0);
-        pictures::write(args.drawn.figures.as_deref(), &drawn, files)?;
+        let mut drawn = draw(args, &variants, &samples, &tables.driver_work);
+        drawn.sections.extend(watched(args, &variants)?);
+        pictures::write(args.drawn.figures.as_deref(), &drawn, inputs())?;
         if let Some(to) = report {
             to.write(drawn)?;
         }
@@ -63,52 +64,22 @@ pub fn run(args: &Compare, global: &Global) -> anyhow::Result<Status> {
     Ok(Status::Success)
 }
 
-/// The waits under each policy, and the moments around the longest.
-fn watched(args: &Compare, hosts: &[(Scenario, Built)]) -> anyhow::Result<Vec<Section>> {
+/// The waits of each host, and the moments around the longest.
+fn watched(args: &Compare, variants: &[Variant]) -> anyhow::Result<Vec<Section>> {
     let mut seen = Vec::new();
-    for (name, (scenario, built)) in args.policies.iter().zip(hosts) {
-        let watched = pictures::watch(scenario, built, args.drawn.watched());
-        seen.push((name.clone(), watched.map_err(|fault| run::failed(&fault))?));
-    }
-    Ok(observed::compared(&seen, &domains(&hosts[0].1)))
-}
-
-/// How `name` is run: without the parameters of `--set` that another policy has and it has not.
-fn how_of(name: &str, args: &Compare) -> anyhow::Result<How> {
-    let all: Result<Vec<_>, _> = args.policies.iter().map(|n| policy::named(n)).collect();
-    let (all, own) = (all?, policy::named(name)?);
-    let mut how = args.how.clone();
-    how.set.retain(|(key, _)| {
-        let param = key.rsplit('.').next().unwrap_or(key);
-        let strange = !has(own, key, param) && all.iter().any(|p| has(p, key, param));
-        if strange {
-            let name = own.descriptor.name;
-            out::message(&format!(
-                "notice: --set {key} is left out, {name} has no such parameter"
-            ));
+    for variant in variants {
+        if let Some((scenario, built)) = variant.host() {
+            let watched = pictures::watch(scenario, built, args.drawn.watched());
+            let watched = watched.map_err(|fault| run::failed(&fault))?;
+            seen.push((variant.label.clone(), watched));
         }
-        !strange
-    });
-    Ok(how)
+    }
+    Ok(observed::compared(&seen, &all_domains(variants)))
 }
 
-/// Whether `key` sets parameter `param` of `policy`.
-fn has(policy: &Policy, key: &str, param: &str) -> bool {
-    let Descriptor {
-        params,
-        domain_params,
-        ..
-    } = policy.descriptor;
-    let specs = match key.starts_with("scheduler.") {
-        true => params,
-        false => domain_params,
-    };
-    specs.iter().any(|spec| spec.name == param)
-}
-
-/// Samples by policy, one a replication.
+/// Samples by host, one a replication.
 fn simulate_all(
-    hosts: &[(Scenario, Built)],
+    hosts: &[&(Scenario, Built)],
     replications: u32,
     keeper: &Keeper,
     progress: &dyn Progress,
@@ -118,7 +89,7 @@ fn simulate_all(
     let jobs: Vec<(&(Scenario, Built), Option<&Subject>, u32)> = hosts
         .iter()
         .zip(&subjects)
-        .flat_map(|(host, subject)| (0..replications).map(move |n| (host, subject.as_ref(), n)))
+        .flat_map(|(&host, subject)| (0..replications).map(move |n| (host, subject.as_ref(), n)))
         .collect();
     let results = keeper.on_all_cores(
         &jobs,
@@ -141,8 +112,49 @@ fn simulate_all(
     Ok(by_policy.map(<[Sample]>::to_vec).collect())
 }
 
-/// What is compared, policies by domains.
+/// The samples of all variants, with their labels: those of the hosts, and of each recording its
+/// one.
+fn with_recordings(
+    variants: &[Variant],
+    simulated: Vec<Vec<Sample>>,
+) -> Vec<(String, Vec<Sample>)> {
+    let mut simulated = simulated.into_iter();
+    let of = |variant: &Variant| {
+        let samples = match &variant.what {
+            What::Host(_) => simulated.next().unwrap_or_default(),
+            What::Recording(Recording { sample, .. }) => vec![sample.clone()],
+        };
+        (variant.label.clone(), samples)
+    };
+    variants.iter().map(of).collect()
+}
+
+/// What else to know, beside the notices of the scenarios, which are told when they are read.
+fn notices(variants: &[Variant], samples: &[(String, Vec<Sample>)]) -> Vec<String> {
+    let hosts = variants.iter().zip(samples);
+    let starved = hosts.filter_map(|(variant, (label, samples))| {
+        let (_, built) = variant.host()?;
+        let policy = built.policy.descriptor.name;
+        let told = measure::starvation(samples, &run::vcpus(built), policy)?;
+        Some(format!("{label}: {told}"))
+    });
+    starved.collect()
+}
+
+/// The domains of all variants: those of the first, and what others have besides.
+fn all_domains(variants: &[Variant]) -> Vec<(DomainId, String)> {
+    let mut all: Vec<(DomainId, String)> = Vec::new();
+    for domain in variants.iter().flat_map(Variant::domains) {
+        if !all.iter().any(|(_, name)| *name == domain.1) {
+            all.push(domain);
+        }
+    }
+    all
+}
+
+/// What is compared, variants by domains.
 struct Tables {
+    changes: Vec<Change>,
     measures: Vec<(Measure, Comparison)>,
     /// By driver domain, whose name it is.
     driver_work: Vec<(String, Comparison)>,
@@ -152,8 +164,12 @@ fn names(domains: &[(DomainId, String)]) -> Vec<String> {
     domains.iter().map(|(_, name)| name.clone()).collect()
 }
 
-fn to_text(tables: &Tables, replications: u32) -> String {
-    let mut text = String::new();
+fn labels(variants: &[Variant]) -> Vec<String> {
+    variants.iter().map(|v| v.label.clone()).collect()
+}
+
+fn to_text(variants: &[Variant], tables: &Tables, replications: u32) -> String {
+    let mut text = text::gains::render(&labels(variants), &tables.changes) + "\n";
     for (measure, table) in &tables.measures {
         let title = figure::heading(measure.title, measure.unit);
         text += &format!("{title}\n\n{}\n", text::compare::render(table, out::view()));
@@ -164,11 +180,11 @@ fn to_text(tables: &Tables, replications: u32) -> String {
     }
     text + match replications {
         1 => "One replication: no intervals. Ask for more with --replications.\n",
-        _ => "Means with 95 % intervals; + better and - worse than the first policy beyond them.\n",
+        _ => "Means with 95 % intervals; + better and - worse than the first row beyond them.\n",
     }
 }
 
-fn to_json(args: &Compare, (scenario, built): &(Scenario, Built), tables: &Tables) -> Value {
+fn to_json(args: &Compare, variants: &[Variant], tables: &Tables, notices: &[String]) -> Value {
     let table = |(measure, table): &(Measure, Comparison)| {
         json!({
             "measure": measure.key,
@@ -177,11 +193,25 @@ fn to_json(args: &Compare, (scenario, built): &(Scenario, Built), tables: &Table
             "table": table,
         })
     };
+    let variant = |v: &Variant| {
+        json!({
+            "label": v.label,
+            "source": v.source,
+            "recorded": v.host().is_none(),
+            "policy": v.policy(),
+            "changes": v.changes,
+        })
+    };
+    let first = variants.iter().find_map(Variant::host);
+    let policies = variants.iter().map(Variant::policy);
     let mut json = json!({
-        "scenario": scenario.name(),
-        "policies": args.policies,
-        "seed": built.seed,
+        "scenario": first.map_or(args.scenarios[0].as_str(), |(scenario, _)| scenario.name()),
+        "policies": policies.collect::<Vec<_>>(),
+        "variants": variants.iter().map(variant).collect::<Vec<_>>(),
+        "seed": first.map_or(args.how.seed.unwrap_or(1), |(_, built)| built.seed),
         "replications": args.how.replications,
+        "changes": tables.changes,
+        "notices": notices,
         "measures": tables.measures.iter().map(table).collect::<Vec<_>>(),
     });
     if !tables.driver_work.is_empty() {
@@ -194,27 +224,37 @@ fn to_json(args: &Compare, (scenario, built): &(Scenario, Built), tables: &Table
 
 fn draw(
     args: &Compare,
-    (scenario, built): &(Scenario, Built),
-    policies: &[(String, Vec<Sample>)],
+    variants: &[Variant],
+    samples: &[(String, Vec<Sample>)],
     driver_work: &[(String, Comparison)],
 ) -> ReportData {
-    let members: Vec<(String, &[Sample])> = policies
+    let members: Vec<(String, &[Sample])> = samples
         .iter()
         .map(|(name, samples)| (name.clone(), samples.as_slice()))
         .collect();
-    let domains = self::names(&domains(built));
-    let names = args.policies.join(", ");
+    let domains = names(&all_domains(variants));
+    let names = labels(variants).join(", ");
     let mut sections = vec![Section {
-        title: "Domains by policy".to_owned(),
+        title: "Domains by variant".to_owned(),
         text: String::new(),
         figures: samples::figures(&members, &domains),
     }];
     sections.extend(work::compared(driver_work, &domains));
+    let first = variants.iter().find_map(Variant::host);
+    let title = first.map_or_else(|| args.scenarios.join(", "), |(s, _)| run::title(s));
+    let lead = first.and_then(|(s, _)| s.plan().description.clone());
+    let provenance = first.map_or_else(Vec::new, |(scenario, built)| {
+        run::provenance(scenario, built, &names, args.how.replications)
+    });
     ReportData {
-        name: format!("{} {}", scenario.name(), args.policies.join(" ")),
-        title: format!("{}: {names}", run::title(scenario)),
-        lead: scenario.plan().description.clone().unwrap_or_default(),
-        provenance: run::provenance(scenario, built, &names, args.how.replications),
+        name: format!(
+            "{} {}",
+            args.scenarios.join(" "),
+            labels(variants).join(" ")
+        ),
+        title: format!("{title}: {names}"),
+        lead: lead.unwrap_or_default(),
+        provenance,
         overview: Vec::new(),
         ledger: None,
         sections,

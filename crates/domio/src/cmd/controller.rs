@@ -32,7 +32,7 @@ fn show(args: &ControllerShow) -> anyhow::Result<Status> {
         .ok_or_else(|| registered::unknown("controller", &args.name, names))?
         .descriptor;
     if args.json {
-        out::json(&ControllerJson::new(d))?;
+        out::json_as("controller-show", &ControllerJson::new(d))?;
         return Ok(Status::Success);
     }
     let mut text = format!("{}: {}\nsource: {}\n", d.name, d.summary, d.source);

@@ -23,9 +23,14 @@ use std::path::Path;
 pub fn run(args: &Explain, global: &Global) -> anyhow::Result<Status> {
     let scenario = load(&args.scenario, &args.how, args.policy.as_deref())?;
     let built = build(&scenario)?;
-    let draws = args.drawn.draws(&args.reporting, &built)?;
+    let draws = args.drawn.draws(&args.reporting, Some(&built))?;
     let policies: Vec<String> = args.policy.iter().cloned().collect();
-    let shown = shown("explain", &args.scenario, &args.how, &policies);
+    let shown = shown(
+        "explain",
+        std::slice::from_ref(&args.scenario),
+        &args.how,
+        &policies,
+    );
     let report = report_beside(scenario::files(&scenario), &args.reporting, &shown)?;
     let count = args.how.replications;
     let explanation = sum(count, global, |n| {
@@ -97,7 +102,7 @@ impl Explained {
                     let named = self.names.iter().find(|(d, _)| *d == id);
                     named.map(|(_, name)| name.clone())
                 };
-                out::json(&ExplanationJson::new(&self.explanation, name))?;
+                out::json_as("explain", &ExplanationJson::new(&self.explanation, name))?;
             }
             false => out::text(&text::waits::render(waits, out::view()))?,
         }

@@ -1,10 +1,12 @@
 //! One file a command. Each takes its parsed arguments and returns how it ended.
 
 pub mod against;
+pub mod choice;
 pub mod claim;
 mod clock;
 pub mod compare;
 pub mod completions;
+pub mod conformance;
 pub mod controller;
 pub mod explain;
 pub mod machines;
@@ -16,6 +18,8 @@ pub mod reproduce;
 pub mod results;
 pub mod run;
 pub mod scenario;
+pub mod schema;
 pub mod tour;
 pub mod trace;
 pub mod validate;
+pub mod variants;

@@ -29,12 +29,15 @@ impl Drawn {
     ///
     /// # Errors
     /// When a window is chosen and nothing is, or the window is not within the measured time.
-    pub fn draws(&self, reporting: &Reporting, built: &Built) -> anyhow::Result<bool> {
+    pub fn draws(&self, reporting: &Reporting, built: Option<&Built>) -> anyhow::Result<bool> {
         let draws = reporting.report.is_some() || self.figures.is_some();
         if let Some((from, _)) = self.window {
             if !draws {
                 bail!("--window is what a picture shows; ask for one with --report or --figures");
             }
+            let Some(built) = built else {
+                bail!("--window is of a simulated host, and only recordings are compared");
+            };
             if from >= built.duration {
                 let seconds = built.duration.as_nanos() as f64 / 1e9;
                 bail!(

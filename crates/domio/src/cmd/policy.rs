@@ -1,16 +1,20 @@
 //! `domio policy`: which policies there are and what they let you set.
 
 use crate::args::{self, PolicyList, PolicyShow};
+use crate::cmd::conformance;
 use crate::cmd::registered::{self, ParamJson};
 use crate::out::{self, Status};
+use anyhow::anyhow;
+use domio_scenario::unmodelled_policy;
 use domio_sched::{Descriptor, Needs, Policy, Promises, find, policies};
 use serde::Serialize;
 
-/// Runs `policy list` or `policy show`.
+/// Runs a subcommand.
 pub fn run(command: &args::Policy) -> anyhow::Result<Status> {
     match command {
         args::Policy::List(args) => list(args),
         args::Policy::Show(args) => show(args),
+        args::Policy::Check(args) => conformance::run(args),
     }
 }
 
@@ -20,7 +24,10 @@ pub fn run(command: &args::Policy) -> anyhow::Result<Status> {
 /// With near matches and where to look.
 pub fn named(name: &str) -> anyhow::Result<&'static Policy> {
     let names = policies().iter().map(|p| p.descriptor.name);
-    find(name).ok_or_else(|| registered::unknown("policy", name, names))
+    find(name).ok_or_else(|| match unmodelled_policy(name) {
+        Some(told) => anyhow!("no policy is called \"{name}\": {told}"),
+        None => registered::unknown("policy", name, names),
+    })
 }
 
 fn list(args: &PolicyList) -> anyhow::Result<Status> {
@@ -35,7 +42,7 @@ fn list(args: &PolicyList) -> anyhow::Result<Status> {
 fn show(args: &PolicyShow) -> anyhow::Result<Status> {
     let descriptor = named(&args.name)?.descriptor;
     if args.json {
-        out::json(&PolicyJson::new(descriptor))?;
+        out::json_as("policy-show", &PolicyJson::new(descriptor))?;
         return Ok(Status::Success);
     }
     let (name, summary, source) = (descriptor.name, descriptor.summary, descriptor.source);

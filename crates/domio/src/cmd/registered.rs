@@ -17,7 +17,11 @@ pub fn unknown<'a>(
     names: impl IntoIterator<Item = &'a str>,
 ) -> anyhow::Error {
     let near = suggest::near(name, names);
-    anyhow!("no {what} is called \"{name}\"{near}; `domio {what} list` lists them")
+    let list = match what {
+        "schema" => "domio schema".to_owned(),
+        what => format!("domio {what} list"),
+    };
+    anyhow!("no {what} is called \"{name}\"{near}; `{list}` lists them")
 }
 
 /// Prints names, summaries and sources of all of the sort `what`.

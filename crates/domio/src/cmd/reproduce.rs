@@ -6,6 +6,7 @@ use crate::cmd::machines;
 use crate::cmd::pictures;
 use crate::cmd::tour::Tour;
 use crate::files::Files;
+use crate::input;
 use crate::keeping;
 use crate::out::{self, Status};
 use crate::progress::progress;
@@ -84,11 +85,14 @@ pub fn run(args: &Reproduce, global: &Global) -> anyhow::Result<Status> {
     };
     match args.json {
         true => {
-            out::json(&LedgerJson {
-                ledger: &result.ledger,
-                against: moves,
-                machines: searches.iter().collect(),
-            })?;
+            out::json_as(
+                "reproduce",
+                &LedgerJson {
+                    ledger: &result.ledger,
+                    against: moves,
+                    machines: searches.iter().collect(),
+                },
+            )?;
             tell_unmeasured(&result.ledger);
         }
         false => {
@@ -162,8 +166,8 @@ fn tell_unmeasured(ledger: &Ledger) {
 }
 
 fn load(path: &Path) -> anyhow::Result<Claims> {
-    let name = path.display().to_string();
-    let text = std::fs::read_to_string(path).with_context(|| {
+    let name = input::name(path);
+    let text = input::text(path).with_context(|| {
         format!("cannot read {name}; give a TOML file of claims, or leave --claims out")
     })?;
     Claims::parse(&name, &text).map_err(|e| anyhow!("the claims have mistakes:\n{e}"))

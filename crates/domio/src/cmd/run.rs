@@ -1,7 +1,8 @@
 //! `domio run`: simulates a scenario.
 
 use crate::args::{Global, How, Reporting, Run};
-use crate::cmd::{pictures, policy, scenario};
+use crate::cmd::choice::Choice;
+use crate::cmd::{pictures, scenario};
 use crate::files::{Files, Output, Target};
 use crate::keeping;
 use crate::out::{self, Status};
@@ -32,7 +33,7 @@ pub fn run(args: &Run, global: &Global) -> anyhow::Result<Status> {
     let scenario = load(&args.scenario, &args.how, args.policy.as_deref())?;
     let targets = Targets::of(args, &scenario)?;
     let built = build(&scenario)?;
-    let watch = args.drawn.draws(&args.reporting, &built)?;
+    let watch = args.drawn.draws(&args.reporting, Some(&built))?;
     let watch = watch.then(|| args.drawn.watched());
     let outputs = Mutex::new(Some(Outputs::open(&targets, watch, &scenario, &built)?));
     let count = args.how.replications;
@@ -73,13 +74,19 @@ pub fn run(args: &Run, global: &Global) -> anyhow::Result<Status> {
     let first = outputs.into_iter().next().flatten().unwrap_or_default();
     let seen = first.finish(args)?;
 
+    if let Some(told) = starvation(&built, &samples) {
+        out::message(&format!("notice: {told}"));
+    }
     let domains = simulate::domains(&built);
     let drivers = driver_work::figures(&samples, &domains, measured_ms(&built));
     match args.json {
-        true => out::json(&RunJson {
-            rest: to_json(&scenario, &built, count, &domains, &samples),
-            driver_work: drivers.into_iter().map(Into::into).collect(),
-        })?,
+        true => out::json_as(
+            "run",
+            &RunJson {
+                rest: to_json(&scenario, &built, count, &domains, &samples),
+                driver_work: drivers.into_iter().map(Into::into).collect(),
+            },
+        )?,
         false => out::text(&to_text(&built, &domains, &samples, &drivers))?,
     }
     if let Some(seen) = seen {
@@ -93,9 +100,9 @@ pub fn run(args: &Run, global: &Global) -> anyhow::Result<Status> {
     Ok(Status::Success)
 }
 
-/// What a report of `domio VERB` on `scenario` shows, run as `how` says under `policies`.
-pub fn shown(verb: &str, scenario: &str, how: &How, policies: &[String]) -> ReportKey {
-    let mut shown = ReportKey::new(verb, &[scenario.to_owned()]);
+/// What a report of `domio VERB` on `scenarios` shows, run as `how` says under `policies`.
+pub fn shown(verb: &str, scenarios: &[String], how: &How, policies: &[String]) -> ReportKey {
+    let mut shown = ReportKey::new(verb, scenarios);
     for policy in policies {
         shown = shown.with("--policy", policy);
     }
@@ -111,14 +118,16 @@ pub fn shown(verb: &str, scenario: &str, how: &How, policies: &[String]) -> Repo
     }
 }
 
-/// The scenario with the changes that the command line asks for; its notices are told.
+/// The scenario with the changes that the command line asks for; its notices are told. `policy` is
+/// as for [`Choice::parse`].
 pub fn load(name: &str, how: &How, policy: Option<&str>) -> anyhow::Result<Scenario> {
     let scenario = scenario::load(name)?;
     let seed = how.seed.map(|seed| seed.to_string());
-    let mut changes: Vec<(&str, &str)> = Vec::new();
-    if let Some(name) = policy {
-        changes.push(("scheduler.policy", policy::named(name)?.descriptor.name));
-    }
+    let choice = policy.map(Choice::parse).transpose()?;
+    let choice = choice.map_or_else(Vec::new, |choice| choice.changes());
+    let pairs = choice.iter();
+    let pairs = pairs.map(|(key, value)| (key.as_str(), value.as_str()));
+    let mut changes: Vec<(&str, &str)> = pairs.collect();
     changes.extend(
         how.set
             .iter()
@@ -171,6 +180,17 @@ pub fn failed(fault: &RunFault) -> anyhow::Error {
     )
 }
 
+/// Names of the domains of `built`, with their numbers of vcpus.
+pub fn vcpus(built: &Built) -> Vec<(String, usize)> {
+    let domains = built.host.domains.iter();
+    domains.map(|d| (d.name.clone(), d.vcpus.len())).collect()
+}
+
+/// What to say of domains that never ran in `samples`.
+fn starvation(built: &Built, samples: &[Sample]) -> Option<String> {
+    measure::starvation(samples, &vcpus(built), built.policy.descriptor.name)
+}
+
 /// Length of the measured time in milliseconds.
 pub fn measured_ms(built: &Built) -> f64 {
     built.duration.as_nanos() as f64 / 1e6
@@ -200,7 +220,12 @@ impl Targets {
             target("--perfetto", &args.perfetto)?,
         );
         let policies: Vec<String> = args.policy.iter().cloned().collect();
-        let shown = shown("run", &args.scenario, &args.how, &policies);
+        let shown = shown(
+            "run",
+            std::slice::from_ref(&args.scenario),
+            &args.how,
+            &policies,
+        );
         Ok(Targets {
             trace,
             perfetto,
@@ -328,6 +353,9 @@ fn to_json(
     let dropped =
         |(place, packets): (String, Estimate)| json!({ "place": place, "packets": packets });
     let dropped = measure::drops(samples).into_iter().map(dropped);
+    let jain = measure::jain(samples, &names(domains));
+    let notices = scenario.notices().iter().cloned();
+    let notices = notices.chain(starvation(built, samples));
     json!({
         "scenario": scenario.name(),
         "overrides": scenario.overrides().collect::<Vec<_>>(),
@@ -336,7 +364,9 @@ fn to_json(
         "replications": replications,
         "warmup_s": built.warmup.as_nanos() as f64 / 1e9,
         "duration_s": built.duration.as_nanos() as f64 / 1e9,
-        "jain": measure::jain(samples, &names(domains)),
+        "jain": jain.as_ref().map(|jain| jain.index),
+        "jain_over": jain.map_or_else(Vec::new, |jain| jain.over),
+        "notices": notices.collect::<Vec<_>>(),
         "domains": domains.iter().map(domain).collect::<Vec<_>>(),
         "dropped": dropped.collect::<Vec<_>>(),
     })

@@ -2,16 +2,17 @@
 
 use crate::args::{self, ScenarioCheck, ScenarioList, ScenarioShow};
 use crate::files::Files;
+use crate::input::{self, STDIN_NAME};
 use crate::out::{self, Status};
 use crate::suggest;
-use anyhow::anyhow;
+use anyhow::{Context, anyhow};
 use domio_lab::paper::{self, Paper};
 use domio_report::text::{Cell, Column, Table, Tone};
-use domio_scenario::{Code, Scenario, ScenarioErrors, example, examples, schema};
+use domio_scenario::{Code, MAX_BYTES, Scenario, ScenarioErrors, example, examples, schema};
 use domio_sched::policies;
 use domio_twin::replays::RecordedDemands;
 use serde_json::json;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Runs a subcommand.
 pub fn run(command: &args::Scenario) -> anyhow::Result<Status> {
@@ -26,7 +27,8 @@ pub fn run(command: &args::Scenario) -> anyhow::Result<Status> {
     }
 }
 
-/// The scenario in the file `name`, or the shipped one or the cell of a paper of that name when
+/// The scenario in the file `name` (`-` for standard input), or the shipped one or the cell of a
+/// paper of that name when
 /// there is no such file.
 ///
 /// # Errors
@@ -34,6 +36,7 @@ pub fn run(command: &args::Scenario) -> anyhow::Result<Status> {
 pub fn load(name: &str) -> anyhow::Result<Scenario> {
     let path = Path::new(name);
     let result = match example(name) {
+        _ if input::is_stdin(path) => of_stdin()?,
         Some(text) if !path.exists() => Scenario::parse(name, text.as_bytes(), policies()),
         None if !path.exists() => match paper::scenario(name).map_err(|e| anyhow!(e))? {
             Some(scenario) => return Ok(scenario),
@@ -64,20 +67,38 @@ fn near(name: &str) -> String {
     suggest::near(name, cells.iter().map(String::as_str))
 }
 
+/// The scenario on standard input.
+fn of_stdin() -> anyhow::Result<Result<Scenario, ScenarioErrors>> {
+    let bytes = input::stdin_bytes(MAX_BYTES).context("cannot read the scenario from <stdin>")?;
+    Ok(Scenario::parse(STDIN_NAME, bytes, policies()))
+}
+
 /// The files of a command that simulates `scenario`: what was read of it, and what will be when it
 /// is built.
 pub fn files(scenario: &Scenario) -> Files {
+    Files::reading(inputs(scenario))
+}
+
+/// What is read of `scenario`, as [`Files::reading`] takes it.
+pub fn inputs(scenario: &Scenario) -> Vec<(&'static str, PathBuf)> {
     let own = Path::new(scenario.name());
     // A shipped one goes by a name at which there is no file, or it would have been read.
     let own = own.exists().then(|| ("the scenario", own.to_owned()));
     let replays = scenario.plan().replays.iter();
     let replays = replays.map(|r| ("the replayed trace", scenario.folder().join(&r.trace)));
-    Files::reading(own.into_iter().chain(replays))
+    own.into_iter().chain(replays).collect()
 }
 
-/// The error that tells all mistakes.
+/// The error that tells all mistakes, each with its line of the text. Colours are taken out where
+/// they are printed, if they are not wanted there.
 pub fn mistakes(errors: ScenarioErrors) -> anyhow::Error {
-    anyhow!("the scenario has mistakes:\n{errors}")
+    if is_unreadable(&errors) {
+        return anyhow!("{errors}");
+    }
+    anyhow!(
+        "the scenario has mistakes:\n\n{}",
+        errors.render(true).trim_end()
+    )
 }
 
 fn check(args: &ScenarioCheck) -> anyhow::Result<Status> {
@@ -86,6 +107,7 @@ fn check(args: &ScenarioCheck) -> anyhow::Result<Status> {
     for file in &args.files {
         let shipped = file.to_str().and_then(|name| Some((name, example(name)?)));
         let result = match shipped {
+            _ if input::is_stdin(file) => of_stdin()?,
             Some((name, text)) if !file.exists() => {
                 Scenario::parse(name, text.as_bytes(), policies())
             }
@@ -102,7 +124,7 @@ fn check(args: &ScenarioCheck) -> anyhow::Result<Status> {
             Err(_) if status == Status::Success => status = Status::CheckFailed,
             _ => {}
         }
-        let name = file.display().to_string();
+        let name = input::name(file);
         match (result, args.json) {
             (Ok(scenario), true) => checked.push(json!({
                 "file": name,
@@ -124,7 +146,7 @@ fn check(args: &ScenarioCheck) -> anyhow::Result<Status> {
             (Err(errors), false) if is_unreadable(&errors) => {
                 out::message(&format!("error: {errors}"));
             }
-            (Err(errors), false) => out::text(&format!("{errors}\n"))?,
+            (Err(errors), false) => out::text(&errors.render(true))?,
         }
     }
     if args.json {
@@ -195,11 +217,14 @@ fn show(args: &ScenarioShow) -> anyhow::Result<Status> {
         })?,
     };
     match args.json {
-        true => out::json(&json!({
-            "name": args.name,
-            "title": title(name, &text),
-            "text": text,
-        }))?,
+        true => out::json_as(
+            "scenario-show",
+            &json!({
+                "name": args.name,
+                "title": title(name, &text),
+                "text": text,
+            }),
+        )?,
         false => out::text(&text)?,
     }
     Ok(Status::Success)

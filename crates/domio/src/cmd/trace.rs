@@ -3,6 +3,7 @@
 use crate::args::{self, Global, TraceCheck, TraceConvert, TraceFormat, TraceInput, TraceSummary};
 use crate::cmd::clock;
 use crate::files::Files;
+use crate::input::{self, Stream};
 use crate::out::{self, Status};
 use crate::progress::reading;
 use anyhow::{Context, bail};
@@ -16,11 +17,10 @@ use domio_trace::{
 };
 use indicatif::ProgressBarIter;
 use serde_json::json;
-use std::fs::File;
 use std::io::{self, IsTerminal, Write};
 
 /// A trace file that is being read.
-type Reader = TraceReader<ProgressBarIter<File>>;
+type Reader = TraceReader<ProgressBarIter<Stream>>;
 
 /// Runs a subcommand.
 pub fn run(command: &args::Trace, global: &Global) -> anyhow::Result<Status> {
@@ -36,8 +36,8 @@ fn open(input: &TraceInput, global: &Global) -> anyhow::Result<Reader> {
         tsc_hz: input.cpu_hz.or_else(|| clock::find(&input.file)),
         ..ReadOptions::default()
     };
-    let context = || format!("cannot read the trace {}", input.file.display());
-    let file = File::open(&input.file).with_context(context)?;
+    let context = || format!("cannot read the trace {}", input::name(&input.file));
+    let file = Stream::open(&input.file).with_context(context)?;
     TraceReader::new(reading(global, file), &options).with_context(context)
 }
 
@@ -48,7 +48,7 @@ fn read(
     input: &TraceInput,
     sink: &mut impl Sink,
 ) -> anyhow::Result<Option<TraceError>> {
-    let file = input.file.display();
+    let file = input::name(&input.file);
     let damage = match reader.copy_to(sink) {
         Ok(_) => None,
         Err(error) if error.is_truncation() && error.offset > 0 => Some(error),
@@ -79,13 +79,13 @@ fn copy(reader: &mut Reader, input: &TraceInput, sink: &mut impl Sink) -> anyhow
 }
 
 fn warn(damage: &TraceError, input: &TraceInput) {
-    let file = input.file.display();
+    let file = input::name(&input.file);
     out::message(&format!("warning: {file}: {damage}; using what is there"));
 }
 
 /// Warns of a trace that has `records`, but none of runstates, and hence none of `what`.
 fn no_runstates(input: &TraceInput, records: u64, what: &str) {
-    let file = input.file.display();
+    let file = input::name(&input.file);
     out::message(&format!(
         "warning: {file}: {records} records, but none of runstates, so there are no {what}; record \
          with `xentrace -e 0x0002f000`"
@@ -118,7 +118,7 @@ impl<S: Sink> Sink for Watched<S> {
 }
 
 fn unreadable(error: TraceError, input: &TraceInput) -> anyhow::Error {
-    let file = input.file.display();
+    let file = input::name(&input.file);
     anyhow::Error::new(error).context(format!("cannot read the trace {file}"))
 }
 
@@ -132,7 +132,7 @@ fn summary(args: &TraceSummary, global: &Global) -> anyhow::Result<Status> {
         no_runstates(&args.input, summary.records, "figures of domains and pcpus");
     }
     match args.json {
-        true => out::json(&summary)?,
+        true => out::json_as("trace-summary", &summary)?,
         false => {
             let header = reader.header();
             let name = |id| header.and_then(|h| h.domain_name(id)).map(str::to_owned);
@@ -144,7 +144,8 @@ fn summary(args: &TraceSummary, global: &Global) -> anyhow::Result<Status> {
 
 fn convert(args: &TraceConvert, global: &Global) -> anyhow::Result<Status> {
     let mut reader = open(&args.input, global)?;
-    let mut files = Files::reading([("the trace", args.input.file.clone())]);
+    let input = Some(&args.input.file).filter(|file| !input::is_stdin(file));
+    let mut files = Files::reading(input.map(|file| ("the trace", file.clone())));
     if let Some(path) = &args.output {
         let mut output = files.writes("--output", path)?.create()?;
         write(&mut reader, args, &mut output)?;
@@ -195,7 +196,7 @@ fn write(reader: &mut Reader, args: &TraceConvert, output: &mut dyn Write) -> an
             if writer.told.missing().is_some() {
                 no_runstates(&args.input, writer.records, "rows");
             } else if writer.sink.rows() == 0 {
-                let file = args.input.file.display();
+                let file = input::name(&args.input.file);
                 out::message(&format!(
                     "warning: {file}: no vcpu's runstate begins and ends within the trace, so \
                      there are no rows; record the host for longer"
@@ -221,7 +222,7 @@ fn check(args: &TraceCheck, global: &Global) -> anyhow::Result<Status> {
     }
     let report = checker.finish();
     match args.json {
-        true => out::json(&report_json(&report, damage.is_some()))?,
+        true => out::json_as("trace-check", &report_json(&report, damage.is_some()))?,
         false => out::text(&report_text(&report, damage.as_ref()))?,
     }
     Ok(Status::of_check(report.is_clean() && damage.is_none()))

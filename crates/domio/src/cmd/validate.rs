@@ -41,10 +41,13 @@ pub fn run(args: &Validate, global: &Global) -> anyhow::Result<Status> {
     // Where there is nothing to show, the errors have said everything.
     if !agreements.is_empty() {
         match args.json {
-            true => out::json(&json!({
-                "traces": agreements,
-                "summary": { "agree": agree, "differ": differ },
-            }))?,
+            true => out::json_as(
+                "validate",
+                &json!({
+                    "traces": agreements,
+                    "summary": { "agree": agree, "differ": differ },
+                }),
+            )?,
             false => out::text(&text::agreement::render(&agreements, out::view()))?,
         }
     }

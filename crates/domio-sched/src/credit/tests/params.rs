@@ -116,7 +116,9 @@ fn every_version_names_a_release_in_order() {
         .map(|v| XenVersion::from_name(v).unwrap())
         .collect();
     assert!(versions.is_sorted_by(|a, b| a < b));
-    assert_eq!(versions.last(), Some(&XenVersion::V4_17));
+    let shipped = XenVersion::ALL.into_iter();
+    let shipped: Vec<_> = shipped.filter(|v| *v >= XenVersion::V3_0_3).collect();
+    assert_eq!(versions, shipped);
     for name in VERSIONS {
         let (rules, _) = Settings::new(&values(name, &[]));
         assert_eq!(rules.version.name(), *name);
@@ -150,7 +152,7 @@ fn each_rule_begins_with_its_release() {
         (|r| r.pick_checks_own_queue, "4.3"),
         (|r| r.steal_by_node, "4.3"),
         (|r| r.soft_affinity, "4.5"),
-        (|r| r.soft_must_narrow, "4.7"),
+        (|r| r.soft_must_narrow, "4.6"),
         (|r| !r.boost_migrated, "4.7"),
         (
             |r| matches!(r.kick_away, KickAway::IfItFits | KickAway::DeadTest),
@@ -181,9 +183,45 @@ fn each_rule_begins_with_its_release() {
         let regression = version >= XenVersion::V4_3 && version < XenVersion::V4_13;
         let rules = Rules::of(version);
         assert_eq!(rules.boost_unparked, regression, "{version}");
-        assert_eq!(rules.tickles_any_idler, version == XenVersion::V4_7);
+        let any = [XenVersion::V4_6, XenVersion::V4_7].contains(&version);
+        assert_eq!(rules.tickles_any_idler, any, "{version}");
         assert_eq!(rules.zero_ratelimit_is_default, version == XenVersion::V4_2);
     }
+}
+
+/// Releases in which nothing changed have the rules of the one before.
+#[test]
+fn a_release_without_a_change_has_the_rules_of_the_one_before() {
+    for (release, before) in [
+        ("3.1", "3.0.3"),
+        ("3.2", "3.1"),
+        ("3.3", "3.2"),
+        ("4.4", "4.3"),
+        ("4.10", "4.9"),
+        ("4.12", "4.11"),
+        ("4.14", "4.13"),
+        ("4.15", "4.14"),
+        ("4.16", "4.15"),
+        ("4.17", "4.16"),
+    ] {
+        let [one, other] = [release, before].map(|v| XenVersion::from_name(v).unwrap());
+        let version = one;
+        let other = Rules {
+            version,
+            ..Rules::of(other)
+        };
+        assert_eq!(Rules::of(one), other, "{release}");
+    }
+    let changes = XenVersion::ALL.windows(2).filter(|pair| {
+        let version = pair[1];
+        let before = Rules::of(pair[0]);
+        Rules::of(version) != Rules { version, ..before }
+    });
+    let changes: Vec<_> = changes.map(|pair| pair[1].name()).collect();
+    let expected = [
+        "3.4", "4.0", "4.1", "4.2", "4.3", "4.5", "4.6", "4.7", "4.8", "4.9", "4.11", "4.13",
+    ];
+    assert_eq!(changes, expected);
 }
 
 #[test]

@@ -151,10 +151,12 @@ fn affinity_bounds_the_choice() {
 
 /// With all of the hard affinity in it, soft affinity says nothing since 4.6.
 #[test]
-fn soft_affinity_must_narrow_since_4_7() {
+fn soft_affinity_must_narrow_since_4_6() {
     for (version, says) in [
         ("4.3", false),
+        ("4.4", false),
         ("4.5", true),
+        ("4.6", false),
         ("4.7", false),
         ("4.17", false),
     ] {

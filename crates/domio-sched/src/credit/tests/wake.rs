@@ -69,11 +69,13 @@ fn after_migration(version: &str) -> Priority {
 }
 
 #[test]
-fn migration_boosts_until_4_5() {
-    for version in ["3.1", "3.4", "4.0", "4.1", "4.2", "4.3", "4.5"] {
+fn migration_boosts_until_4_6() {
+    for version in [
+        "3.1", "3.3", "3.4", "4.0", "4.1", "4.2", "4.3", "4.4", "4.5", "4.6",
+    ] {
         assert_eq!(after_migration(version), BOOST, "{version}");
     }
-    for version in ["4.7", "4.8", "4.9", "4.11", "4.13", "4.17"] {
+    for version in ["4.7", "4.8", "4.9", "4.10", "4.11", "4.12", "4.13", "4.17"] {
         assert_eq!(after_migration(version), UNDER, "{version}");
     }
 }
@@ -203,8 +205,15 @@ fn only_idle_pcpus_that_suit_are_tickled() {
 }
 
 #[test]
-fn once_one_suits_any_idle_pcpu_is_tickled_in_4_7() {
-    for (version, expected) in [("4.3", 3), ("4.5", 3), ("4.7", 1), ("4.8", 3), ("4.17", 3)] {
+fn once_one_suits_any_idle_pcpu_is_tickled_in_4_6_and_4_7() {
+    for (version, expected) in [
+        ("4.3", 3),
+        ("4.5", 3),
+        ("4.6", 1),
+        ("4.7", 1),
+        ("4.8", 3),
+        ("4.17", 3),
+    ] {
         let mut rig = Rig::new(version, 4);
         rig.running_on(P0, UNDER);
         let v = rig.guest_on(P0);
@@ -283,13 +292,14 @@ fn kicked(version: &str, current_hard: &[u16]) -> bool {
 }
 
 #[test]
-fn the_preempted_is_kicked_away_from_4_3_to_4_11() {
+fn the_preempted_is_kicked_away_from_4_3_to_4_12() {
     for (version, free, bound) in [
         ("4.2", false, false),
         ("4.3", true, true),
         ("4.5", true, true),
+        ("4.6", true, true),
         ("4.7", true, false),
-        ("4.11", true, false),
+        ("4.12", true, false),
         ("4.13", false, false),
         ("4.17", false, false),
     ] {

@@ -50,9 +50,9 @@ type Change = (fn(&Rules) -> bool, &'static str);
 #[test]
 fn each_rule_begins_with_its_release() {
     let changes: &[Change] = &[
-        (|r| r.dom0_has_weight, "3.1"),
-        (|r| r.one_penalty_turn, "3.1"),
-        (|r| !r.unblock_variants, "3.1"),
+        (|r| r.dom0_has_weight, "3.0.3"),
+        (|r| r.one_penalty_turn, "3.0.3"),
+        (|r| !r.unblock_variants, "3.0.3"),
         (|r| !r.dom0_reserves, "4.2"),
         (|r| r.spread_by_index, "4.3"),
     ];

@@ -1,0 +1,366 @@
+//! What `domio compare` compares: scenarios under policies and settings, and recordings.
+//!
+//! Every scenario is run under every policy and with every setting. A key of `--set` that is given
+//! once holds for all; keys that are given several times go in step: the first values of all of
+//! them make the first setting, the second ones the second.
+
+use crate::args::{Compare, How};
+use crate::cmd::choice::Choice;
+use crate::cmd::{run, scenario};
+use crate::input::{self, Stream};
+use crate::out;
+use anyhow::{Context, anyhow, bail};
+use domio_core::DomainId;
+use domio_lab::Sample;
+use domio_lab::driver_work;
+use domio_lab::measure;
+use domio_lab::simulate::domains;
+use domio_meter::Meter;
+use domio_scenario::{Built, Scenario};
+use domio_sched::Policy;
+use domio_trace::{ReadOptions, TraceReader};
+use std::path::{Path, PathBuf};
+
+/// One row of a comparison.
+pub struct Variant {
+    /// What it is called.
+    pub label: String,
+    /// Scenario or recording, as the command line has it.
+    pub source: String,
+    /// What the command line changed in the scenario, as `key = value`.
+    pub changes: Vec<String>,
+    /// What its figures come from.
+    pub what: What,
+}
+
+/// What the figures of a variant come from.
+pub enum What {
+    /// A host to simulate.
+    Host(Box<(Scenario, Built)>),
+    /// A trace that was measured.
+    Recording(Recording),
+}
+
+/// A measured trace.
+pub struct Recording {
+    /// Its figures.
+    pub sample: Sample,
+    /// Ids and names of its domains.
+    pub domains: Vec<(DomainId, String)>,
+}
+
+impl Variant {
+    /// The host, unless it is a recording.
+    pub fn host(&self) -> Option<&(Scenario, Built)> {
+        match &self.what {
+            What::Host(host) => Some(host),
+            What::Recording(_) => None,
+        }
+    }
+
+    /// Ids and names of its domains.
+    pub fn domains(&self) -> Vec<(DomainId, String)> {
+        match &self.what {
+            What::Host(host) => domains(&host.1),
+            What::Recording(recording) => recording.domains.clone(),
+        }
+    }
+
+    /// Name of its policy, unless it is a recording.
+    pub fn policy(&self) -> Option<&'static str> {
+        self.host().map(|(_, built)| built.policy.descriptor.name)
+    }
+
+    /// Files that it reads.
+    pub fn inputs(&self) -> Vec<(&'static str, PathBuf)> {
+        match &self.what {
+            What::Host(host) => scenario::inputs(&host.0),
+            What::Recording(_) => vec![("the recording", PathBuf::from(&self.source))],
+        }
+    }
+}
+
+/// Every variant that `args` ask for, at least two.
+///
+/// # Errors
+/// Whatever is wrong with a scenario, a policy, a setting or a recording; when there is nothing to
+/// compare with; when labels are too few or too many.
+pub fn all(args: &Compare) -> anyhow::Result<Vec<Variant>> {
+    let choices = args.policies.iter();
+    let choices = choices.map(|text| Choice::parse(text).map(|choice| (text.as_str(), choice)));
+    let choices: Vec<(&str, Choice)> = choices.collect::<anyhow::Result<_>>()?;
+    let settings = settings(&args.how.set)?;
+    let recorded: Vec<bool> = args.scenarios.iter().map(|s| is_trace(s)).collect();
+    let mut variants = Vec::new();
+    for (source, _) in args.scenarios.iter().zip(&recorded).filter(|(_, r)| !**r) {
+        let several = args.scenarios.len() > 1;
+        for choice in options(&choices) {
+            for setting in &settings {
+                let policies: Vec<&Policy> = choices.iter().map(|(_, c)| c.policy).collect();
+                let how = how_of(choice.map(|(_, c)| c), &policies, &args.how, &setting.keys);
+                let spec = choice.map(|(text, _)| *text);
+                let scenario = run::load(source, &how, spec)?;
+                let built = run::build(&scenario)?;
+                let mut parts = Vec::new();
+                parts.extend(several.then(|| short(source)));
+                let many = choices.len() > 1 || choices.iter().any(|(_, c)| !c.params.is_empty());
+                parts.extend(spec.filter(|_| many).map(str::to_owned));
+                parts.extend(setting.label.clone());
+                if parts.is_empty() {
+                    parts.push(spec.map_or_else(|| short(source), str::to_owned));
+                }
+                variants.push(Variant {
+                    label: parts.join(" "),
+                    source: source.clone(),
+                    changes: scenario.overrides().map(str::to_owned).collect(),
+                    what: What::Host(Box::new((scenario, built))),
+                });
+            }
+        }
+    }
+    // Names of domains that a recording does not tell are those of the scenario beside it.
+    let names = variants.first().map_or_else(Vec::new, Variant::domains);
+    let mut place = 0;
+    for (source, recorded) in args.scenarios.iter().zip(recorded) {
+        if !recorded {
+            place += choices.len().max(1) * settings.len();
+            continue;
+        }
+        let variant = Variant {
+            label: short(source),
+            source: source.clone(),
+            changes: Vec::new(),
+            what: What::Recording(measured(source, args.cpu_hz, &names)?),
+        };
+        variants.insert(place, variant);
+        place += 1;
+    }
+    if variants.len() < 2 {
+        bail!(
+            "there is nothing to compare with; give a second --policy, a second value of a --set, \
+             or a second scenario or recording"
+        );
+    }
+    name_all(&mut variants, &args.labels)?;
+    Ok(variants)
+}
+
+/// The choices, or one that leaves the scenario's policy as it is.
+fn options<'c, 't>(choices: &'c [(&'t str, Choice)]) -> Vec<Option<&'c (&'t str, Choice)>> {
+    match choices.is_empty() {
+        true => vec![None],
+        false => choices.iter().map(Some).collect(),
+    }
+}
+
+/// Values for the keys of `--set`.
+#[derive(Debug)]
+struct Setting {
+    keys: Vec<(String, String)>,
+    /// The keys that have several values, with this one's; `None` without any.
+    label: Option<String>,
+}
+
+fn settings(set: &[(String, String)]) -> anyhow::Result<Vec<Setting>> {
+    let mut keys: Vec<(&str, Vec<&str>)> = Vec::new();
+    for (key, value) in set {
+        match keys.iter_mut().find(|(k, _)| k == key) {
+            Some((_, values)) => values.push(value),
+            None => keys.push((key, vec![value])),
+        }
+    }
+    let mut several = keys.iter().filter(|(_, values)| values.len() > 1);
+    let count = several.next().map_or(1, |(_, values)| values.len());
+    if let Some((key, values)) = several.find(|(_, values)| values.len() != count) {
+        let (first, _) = keys
+            .iter()
+            .find(|(_, v)| v.len() == count)
+            .unwrap_or(&keys[0]);
+        bail!(
+            "--set {first} has {count} values and --set {key} has {}; keys with several values go \
+             in step, so give both as many, or one of them a single value",
+            values.len()
+        );
+    }
+    let setting = |n: usize| {
+        let value = |values: &[&str]| values.get(n).or(values.first()).map(|v| (*v).to_owned());
+        let pairs = keys.iter();
+        let pairs = pairs.filter_map(|(key, v)| Some(((*key).to_owned(), value(v)?)));
+        let changing = keys.iter().filter(|(_, values)| values.len() > 1);
+        let label = changing.filter_map(|(key, v)| Some(format!("{key}={}", value(v)?)));
+        let label: Vec<String> = label.collect();
+        Setting {
+            keys: pairs.collect(),
+            label: (!label.is_empty()).then(|| label.join(" ")),
+        }
+    };
+    Ok((0..count).map(setting).collect())
+}
+
+/// How one policy is run: with `keys`, but without parameters that another policy has and it has
+/// not.
+fn how_of(own: Option<&Choice>, all: &[&Policy], how: &How, keys: &[(String, String)]) -> How {
+    let mut how = how.clone();
+    how.set = keys.to_vec();
+    let Some(own) = own else {
+        return how;
+    };
+    how.set.retain(|(key, _)| {
+        let param = key.rsplit('.').next().unwrap_or(key);
+        let strange = !has(own.policy, key, param) && all.iter().any(|p| has(p, key, param));
+        if strange {
+            let name = own.name();
+            out::message(&format!(
+                "notice: --set {key} is left out, {name} has no such parameter"
+            ));
+        }
+        !strange
+    });
+    how
+}
+
+/// Whether `key` sets parameter `param` of `policy`.
+fn has(policy: &Policy, key: &str, param: &str) -> bool {
+    let descriptor = policy.descriptor;
+    let specs = match key.starts_with("scheduler.") {
+        true => descriptor.params,
+        false => descriptor.domain_params,
+    };
+    specs.iter().any(|spec| spec.name == param)
+}
+
+/// The last part of a path, without its ending.
+fn short(source: &str) -> String {
+    let path = Path::new(source);
+    if input::is_stdin(path) {
+        return input::STDIN_NAME.to_owned();
+    }
+    let stem = path.file_stem().and_then(|s| s.to_str());
+    stem.unwrap_or(source).to_owned()
+}
+
+/// Gives the variants `labels`, or tells those apart that are called the same.
+fn name_all(variants: &mut [Variant], labels: &[String]) -> anyhow::Result<()> {
+    if !labels.is_empty() && labels.len() != variants.len() {
+        let own: Vec<&str> = variants.iter().map(|v| v.label.as_str()).collect();
+        bail!(
+            "{} variants are compared ({}), but --label is given {} times; give it once for each, \
+             in that order",
+            own.len(),
+            own.join(", "),
+            labels.len()
+        );
+    }
+    for (variant, label) in variants.iter_mut().zip(labels) {
+        variant.label.clone_from(label);
+    }
+    for i in 1..variants.len() {
+        let (before, rest) = variants.split_at_mut(i);
+        let label = rest[0].label.clone();
+        let is_taken = |name: &str| before.iter().any(|v| v.label == name);
+        let numbered = (2..).map(|n| format!("{label} ({n})"));
+        let mut names = [label.clone()].into_iter().chain(numbered);
+        rest[0].label = names.find(|n| !is_taken(n)).unwrap_or(label);
+    }
+    Ok(())
+}
+
+/// Whether `source` is a file in a format of traces.
+fn is_trace(source: &str) -> bool {
+    let path = Path::new(source);
+    if input::is_stdin(path) || !path.is_file() {
+        return false;
+    }
+    TraceReader::open(path, &ReadOptions::default()).is_ok()
+}
+
+/// The trace `source`, measured as a simulation is. `names` are those of domains by their ids, for
+/// formats that do not tell them.
+fn measured(
+    source: &str,
+    tsc_hz: Option<u64>,
+    names: &[(DomainId, String)],
+) -> anyhow::Result<Recording> {
+    let context = || format!("cannot read the recording {source}");
+    let options = ReadOptions {
+        tsc_hz,
+        ..ReadOptions::default()
+    };
+    let file = Stream::open(Path::new(source)).with_context(context)?;
+    let mut reader = TraceReader::new(file, &options).with_context(context)?;
+    let mut meter = Meter::new();
+    match reader.copy_to(&mut meter) {
+        Ok(_) => {}
+        Err(error) if error.is_truncation() && error.records > 0 => {
+            out::message(&format!("warning: {source}: {error}; using what is there"));
+        }
+        Err(error) => return Err(anyhow::Error::new(error).context(context())),
+    }
+    let header = reader.header().cloned();
+    if header.is_none() && tsc_hz.is_none() {
+        let hz = reader.tsc_hz();
+        out::message(&format!(
+            "notice: {source}: times are as of a clock of {hz} Hz; give that of the host with \
+             --cpu-hz"
+        ));
+    }
+    let summary = meter.finish();
+    if !summary.runstates {
+        return Err(anyhow!(
+            "{source} tells nothing of runstates; record with `xentrace -e 0x0002f000`"
+        ));
+    }
+    let name = |id: DomainId| {
+        let told = header.as_ref().and_then(|h| h.domain_name(id.0));
+        let known = names.iter().find(|(other, _)| *other == id);
+        let known = known.map(|(_, name)| name.clone());
+        told.map(str::to_owned)
+            .or(known)
+            .unwrap_or_else(|| format!("d{}", id.0))
+    };
+    let ids = summary.domains.iter().map(|d| d.id);
+    let domains = ids.filter(|id| *id != DomainId::IDLE);
+    let domains: Vec<(DomainId, String)> = domains.map(|id| (id, name(id))).collect();
+    let mut sample = measure::sample(&summary, &domains);
+    driver_work::note(&mut sample, &summary);
+    Ok(Recording { sample, domains })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pairs(set: &[(&str, &str)]) -> Vec<(String, String)> {
+        let owned = |(key, value): &(&str, &str)| ((*key).to_owned(), (*value).to_owned());
+        set.iter().map(owned).collect()
+    }
+
+    #[test]
+    fn keys_with_several_values_go_in_step() {
+        let set = pairs(&[("a", "0"), ("b", "x"), ("a", "1"), ("c", "7"), ("b", "y")]);
+        let settings = settings(&set).unwrap();
+        let labels: Vec<_> = settings.iter().map(|s| s.label.as_deref()).collect();
+        assert_eq!(labels, [Some("a=0 b=x"), Some("a=1 b=y")]);
+        assert_eq!(
+            settings[1].keys,
+            pairs(&[("a", "1"), ("b", "y"), ("c", "7")])
+        );
+    }
+
+    #[test]
+    fn one_value_each_is_one_setting() {
+        let settings = settings(&pairs(&[("a", "0"), ("b", "x")])).unwrap();
+        assert_eq!((settings.len(), &settings[0].label), (1, &None));
+        assert_eq!(super::settings(&[]).unwrap().len(), 1);
+    }
+
+    #[test]
+    fn uneven_numbers_of_values_are_refused() {
+        let set = pairs(&[("a", "0"), ("a", "1"), ("b", "1"), ("b", "2"), ("b", "3")]);
+        let error = settings(&set).unwrap_err().to_string();
+        assert!(
+            error.starts_with("--set a has 2 values and --set b has 3"),
+            "{error}"
+        );
+    }
+}

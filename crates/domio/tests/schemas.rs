@@ -1,0 +1,210 @@
+//! Every output of `--json` is as its schema says.
+
+mod common;
+
+use common::{domio, folder, json, json_of};
+use predicates::prelude::PredicateBooleanExt;
+use predicates::str::contains;
+use serde_json::Value;
+use tempfile::TempDir;
+
+const HOST: &str = "run.duration_s = 1\nscheduler.policy = \"credit\"\n[[domain]]\nname = \"g\"\n\
+                    count = 2\nworkload = \"burn\"\n[[domain]]\nname = \"web\"\n\
+                    workload = \"periodic\"\nperiod_ms = 20\nburst_us = 300\n";
+
+/// What the program prints for `args`, whatever its status.
+fn output(folder: &TempDir, args: &[&str]) -> Value {
+    json(&domio(folder).args(args).assert().get_output().stdout)
+}
+
+fn schema(folder: &TempDir, name: &str) -> Value {
+    json_of(folder, &["schema", name])
+}
+
+/// What `args` print has the schema `name`.
+fn fits(folder: &TempDir, name: &str, args: &[&str]) -> Value {
+    let schema = schema(folder, name);
+    let value = output(folder, args);
+    let validator = jsonschema::draft202012::new(&schema).expect("a schema");
+    let errors = validator.iter_errors(&value);
+    let errors: Vec<String> = errors
+        .map(|e| format!("{}: {e}", e.instance_path()))
+        .collect();
+    assert_eq!(errors, [""; 0], "{args:?}");
+    if !value.is_array() {
+        assert_eq!(value["schema"], schema["$id"], "{args:?}");
+    }
+    // A schema that takes anything would take this.
+    assert!(
+        !validator.is_valid(&serde_json::json!({ "banana": 1 })),
+        "{name}"
+    );
+    assert!(
+        !validator.is_valid(&serde_json::json!([{ "banana": 1 }])),
+        "{name}"
+    );
+    value
+}
+
+#[test]
+fn outputs_of_simulations() {
+    let folder = folder();
+    std::fs::write(folder.path().join("host.toml"), HOST).unwrap();
+    let run = ["run", "host.toml", "--json"];
+    fits(&folder, "run", &run);
+    fits(
+        &folder,
+        "run",
+        &[&run[..], &["--replications", "2"]].concat(),
+    );
+    // With a network, driver work and packets.
+    let ping = ["ping-among-burners", "--json", "--set", "run.duration_s=1"];
+    let network = fits(&folder, "run", &[&["run"], &ping[..]].concat());
+    assert!(network["driver_work"].is_array());
+    let explained = fits(&folder, "explain", &[&["explain"], &ping[..]].concat());
+    let packets = explained["domains"].as_array().unwrap().iter();
+    assert!(packets.filter(|d| d["packets"].is_object()).count() > 0);
+    let policies = ["--policy", "credit", "--policy", "null", "--json"];
+    let compare = ["compare", "host.toml", "--replications", "2"];
+    let compared = fits(&folder, "compare", &[&compare[..], &policies].concat());
+    assert!(!compared["changes"].as_array().unwrap().is_empty());
+    assert!(!compared["notices"].as_array().unwrap().is_empty());
+    let policies = &policies[..4];
+    let network = [&["compare"], &ping[..], policies].concat();
+    let compared = fits(&folder, "compare", &network);
+    assert!(compared["driver_work"].is_array());
+}
+
+#[test]
+fn outputs_about_traces() {
+    let folder = folder();
+    let write = ["run", "ping-among-burners", "--trace", "t.domio", "--set"];
+    let write = [&write[..], &["run.duration_s=1"]].concat();
+    domio(&folder).args(write).assert().success();
+    fits(
+        &folder,
+        "trace-summary",
+        &["trace", "summary", "t.domio", "--json"],
+    );
+    fits(
+        &folder,
+        "trace-check",
+        &["trace", "check", "t.domio", "--json"],
+    );
+    let write = [
+        "compare",
+        "ping-among-burners",
+        "t.domio",
+        "--json",
+        "--set",
+    ];
+    let write = [&write[..], &["run.duration_s=1"]].concat();
+    let compared = fits(&folder, "compare", &write);
+    assert_eq!(compared["variants"][1]["recorded"], true);
+}
+
+#[test]
+fn outputs_about_claims() {
+    let folder = folder();
+    // Claims that nothing decides yet take no time, and one experiment's take little.
+    fits(&folder, "reproduce", &["reproduce", "boutcher", "--json"]);
+    let fig2 = ["reproduce", "ongaro.fig2", "--json", "--replications", "1"];
+    let told = fits(&folder, "reproduce", &fig2);
+    assert!(!told["claims"].as_array().unwrap().is_empty());
+    let cell = [
+        "reproduce",
+        "ongaro",
+        "--cell",
+        "test3/orig",
+        "--json",
+        "--seconds",
+        "1",
+    ];
+    let cell = [&cell[..], &["--perfetto", "t.pftrace"]].concat();
+    fits(&folder, "cell", &cell);
+}
+
+#[test]
+fn outputs_about_recordings() {
+    let root = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../testdata/xen-traces/c1-weights-1-2-4"
+    );
+    fits(&folder(), "validate", &["validate", root, "--json"]);
+}
+
+#[test]
+fn outputs_of_lists() {
+    let folder = folder();
+    fits(&folder, "policy-list", &["policy", "list", "--json"]);
+    for policy in ["credit", "sedf", "round-robin", "null"] {
+        fits(
+            &folder,
+            "policy-show",
+            &["policy", "show", policy, "--json"],
+        );
+    }
+    let check = ["policy", "check", "null", "--scripts", "1", "--json"];
+    fits(&folder, "policy-check", &check);
+    fits(
+        &folder,
+        "controller-list",
+        &["controller", "list", "--json"],
+    );
+    let show = ["controller", "show", "cap-follows-demand", "--json"];
+    fits(&folder, "controller-show", &show);
+    fits(&folder, "scenario-list", &["scenario", "list", "--json"]);
+    fits(
+        &folder,
+        "scenario-show",
+        &["scenario", "show", "burn7", "--json"],
+    );
+    std::fs::write(folder.path().join("bad.toml"), "a = 1\n").unwrap();
+    let check = [
+        "scenario",
+        "check",
+        "burn7",
+        "bad.toml",
+        "missing.toml",
+        "--json",
+    ];
+    let checked = fits(&folder, "scenario-check", &check);
+    assert_eq!(checked.as_array().unwrap().len(), 3);
+}
+
+#[test]
+fn every_schema_is_listed_and_is_one() {
+    let folder = folder();
+    let all = output(&folder, &["schema", "--json"]);
+    let all = all.as_array().unwrap();
+    assert!(all.len() >= 16);
+    for entry in all {
+        let name = entry["name"].as_str().unwrap();
+        let schema = schema(&folder, name);
+        assert_eq!(schema["$id"], entry["id"]);
+        assert_eq!(
+            schema["$schema"],
+            "https://json-schema.org/draft/2020-12/schema"
+        );
+        assert!(jsonschema::draft202012::meta::is_valid(&schema), "{name}");
+        assert!(
+            schema["description"].as_str().unwrap().contains("--json"),
+            "{name}"
+        );
+    }
+    domio(&folder)
+        .args(["schema"])
+        .assert()
+        .success()
+        .stdout(contains("domio/run/1"));
+    domio(&folder)
+        .args(["schema", "trace summary"])
+        .assert()
+        .success()
+        .stdout(contains("domio/trace-summary/1"));
+    domio(&folder)
+        .args(["schema", "rnu"])
+        .assert()
+        .code(2)
+        .stderr(contains("near matches: run").and(contains("`domio schema` lists them")));
+}
