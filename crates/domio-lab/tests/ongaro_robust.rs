@@ -88,6 +88,7 @@ fn costs(settings: &mut Settings) -> Vec<(&'static str, &mut Duration)> {
         housekeeping,
         // No cost.
         streams: _,
+        rx_target: _,
         // Times of the experiment, of which other tests vary those that are measured.
         warmup: _,
         warmup_without_streams: _,
@@ -107,7 +108,7 @@ fn costs(settings: &mut Settings) -> Vec<(&'static str, &mut Duration)> {
     list.push(("Profile.timer_to_handler[accounting]", accounting));
     durations!(list, profile, Profile {
         wake_to_pass, tickle, wake_first, wake_note, timer_to_pass, block_to_pass, ipi_to_pass,
-        switch, keep, resume, cache_refill, migration_refill, ipi, handler,
+        switch, idle_switch, keep, resume, cache_refill, migration_refill, ipi, handler,
         interrupt, timer_slop; name, source, timer_to_handler, softirq, policy
     });
     durations!(list, &mut profile.softirq, TimerSoftirq {
@@ -118,14 +119,15 @@ fn costs(settings: &mut Settings) -> Vec<(&'static str, &mut Duration)> {
     });
     durations!(list, network, NetCosts {
         nic_irq, nic_rx, nic_tx, nic_reap, bridge, back_queue, back_rx, back_irq, back_tx,
-        back_answer, front_irq, front_rx, front_refill, front_tx, front_reap, stack,
+        back_flush, back_pages, back_answer, front_irq, front_rx, front_remap_call, front_remap,
+        front_refill, front_release_call, front_release, front_tx, front_reap, stack,
         read_call, write_call, send_event, copy_kib; grants
     });
     durations!(list, &mut network.grants, GrantCosts {
         hypercall, map, unmap, copy, copy_kib, transfer;
     });
     durations!(list, kernel, KernelCosts {
-        upcall, nested, irq, timer_irq, timer_softirq, switch;
+        upcall, nested, irq, timer_irq, timer_softirq, switch, idle;
     });
     durations!(list, writers, WriterCosts { wake, switch, call, kib; });
     durations!(list, housekeeping, Housekeeping { work, sleep, read; reading });

@@ -24,6 +24,7 @@ fn card(guests: &[u16]) -> NetworkConfig {
         domain: DomainId(*guest),
         vcpu: 0,
         rate: None,
+        rx_target: VifConfig::RX_TARGET,
         flows: vec![
             flow(FlowKind::StreamIn(StreamConfig::XEN_2_6_18)),
             flow(FlowKind::Ping(PingConfig::default())),

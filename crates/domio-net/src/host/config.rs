@@ -143,8 +143,16 @@ pub struct VifConfig {
     pub vcpu: u16,
     /// Limit on what the guest sends: `rate=`.
     pub rate: Option<VifRate>,
+    /// Buffers that the guest wants to have posted at first, 64 to 256.
+    pub rx_target: u32,
     /// What the guest and the remote host do, over the interface.
     pub flows: Vec<FlowConfig>,
+}
+
+impl VifConfig {
+    /// Buffers of a guest that has been up for a while (`RX_DFL_MIN_TARGET`). An interface that
+    /// has just come up has 128, and each poll that finds few packets takes one away.
+    pub const RX_TARGET: u32 = 64;
 }
 
 /// `rate=` of a vif (xen-spec 6.3): so many bytes each so many microseconds.

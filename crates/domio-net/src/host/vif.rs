@@ -108,7 +108,7 @@ impl Vif {
             tx_listed: false,
             stopped: false,
             credit: Credit::new(config.rate),
-            front: Netfront::new(),
+            front: Netfront::new(config.rx_target),
             stack,
             timers: Vec::new(),
             sockets: Vec::new(),

@@ -2,7 +2,7 @@
 
 use super::Need::{self, Optional, Required};
 use super::{Key, Kind, Section, Variant, Words, key, plain, variant};
-use domio_net::host::StreamConfig;
+use domio_net::host::{StreamConfig, VifConfig};
 use domio_net::packet::MESSAGE_BYTES_MAX;
 
 /// Slowest line that can be asked for (bit/s): a full packet takes 12 s there.
@@ -42,6 +42,23 @@ pub(crate) static NETWORK: Section = plain(
             Kind::Word(Words::Of(NICS)),
             Need::Word("plain"),
             "The network card.",
+        ),
+        key(
+            "nic_bus",
+            Kind::LineRate {
+                min: LINE_RATE_MIN,
+                max: LINE_RATE_MAX,
+            },
+            Optional("a bus that nobody has to wait for"),
+            "How fast the card moves packets to and from memory, both directions together.",
+        ),
+        key(
+            "rx_target",
+            Kind::Int { min: 64, max: 256 },
+            Need::Int(VifConfig::RX_TARGET as i64),
+            "Receive buffers that a guest wants to have posted at first. An interface that has just \
+             come up has 128; each poll that leaves more than three quarters of them takes one away, \
+             down to 64, and a refill that finds fewer than a quarter doubles them, up to 256.",
         ),
         key(
             "rate",
@@ -119,8 +136,13 @@ const NICS: &[Variant] = &[
     ),
     variant(
         "tg3",
-        "Broadcom's, as Linux 2.6 sets it up: an interrupt after 50 us or 5 packets; flow control, \
-         so that the other end waits instead of losing packets.",
+        "Broadcom's, as Linux 2.6 sets it up: an interrupt 20 us after the last packet or after 5 \
+         packets; flow control, so that the other end waits instead of losing packets.",
+        &[],
+    ),
+    variant(
+        "tg3-untagged",
+        "The same with the chip 5700 or 5788: 50 us after the first packet or after 5 packets.",
         &[],
     ),
     variant(

@@ -7,7 +7,7 @@ use crate::keys::NETWORK;
 use crate::problem::{Code, Problem, quote};
 use crate::source::Span;
 use domio_core::XenVersion;
-use domio_net::host::{NetCosts, NetworkConfig, RxMode};
+use domio_net::host::{NetCosts, NetworkConfig, RxMode, VifConfig};
 use domio_net::link::{LinkConfig, Rate};
 use domio_net::nic::NicConfig;
 use domio_net::writers::WriterCosts;
@@ -103,9 +103,10 @@ fn network(
     let domains = resolved.domains.iter().enumerate();
     let of_domains = domains.flat_map(|(i, d)| d.vifs.iter().map(move |vif| (i, d, vif)));
     let own = of_domains.filter(|(_, _, vif)| vif.network == index);
+    let rx_target = fields.int("rx_target").and_then(|n| u32::try_from(n).ok());
     let (mut vifs, mut all) = (Vec::new(), Vec::new());
     for (i, domain, vif) in own {
-        vifs.push(vif.config(domain.config.id));
+        vifs.push(vif.config(domain.config.id, rx_target.unwrap_or(VifConfig::RX_TARGET)));
         all.push((i, vif.span));
     }
     let version = host
@@ -148,10 +149,17 @@ fn network(
     let driver = driver?;
     let config = NetworkConfig {
         driver: resolved.domains[driver].config.id,
-        nic: match fields.text("nic")?.as_str() {
-            "tg3" => NicConfig::TG3,
-            "e1000" => NicConfig::E1000,
-            _ => NicConfig::PLAIN,
+        nic: NicConfig {
+            bus: match fields.field("nic_bus") {
+                None => None,
+                Some(_) => Some(Rate::bits_per_second(fields.line_rate("nic_bus")?)),
+            },
+            ..match fields.text("nic")?.as_str() {
+                "tg3" => NicConfig::TG3,
+                "tg3-untagged" => NicConfig::TG3_UNTAGGED,
+                "e1000" => NicConfig::E1000,
+                _ => NicConfig::PLAIN,
+            }
         },
         link: LinkConfig {
             rate: Rate::bits_per_second(fields.line_rate("rate")?),

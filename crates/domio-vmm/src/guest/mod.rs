@@ -60,6 +60,8 @@ enum Level {
     Task(u32),
     /// The part of the kernel that serves devices.
     Kernel,
+    /// On the way into idle, with interrupts off.
+    ToIdle,
     /// Nothing.
     Idle,
 }
@@ -213,6 +215,9 @@ impl Guest {
         let Some(kernel) = &mut self.kernel else {
             return KernelStep::Idle;
         };
+        if self.level == Level::ToIdle && !kernel.idle_left().is_zero() {
+            return KernelStep::Idle;
+        }
         let step = kernel.step(devices, io);
         let wake_tasks = kernel.take_wake_tasks();
         while let Some(process) = kernel.pending.next_woken() {
@@ -411,6 +416,11 @@ impl Guest {
                     }
                 }
             }
+            Level::ToIdle => {
+                if let Some(kernel) = &mut self.kernel {
+                    kernel.went_idle(time);
+                }
+            }
             Level::Idle => assert!(time.is_zero(), "an idle guest executed for {time}"),
         }
     }
@@ -418,6 +428,16 @@ impl Guest {
     /// What the vcpu does from `now` on. Finished jobs are appended to `jobs`.
     #[inline(always)]
     pub fn step(&mut self, now: Instant, jobs: &mut Vec<Job>) -> Step {
+        if self.level == Level::ToIdle {
+            let left = self
+                .kernel
+                .as_ref()
+                .map_or(Duration::ZERO, |k| k.idle_left());
+            if !left.is_zero() {
+                return Step::Run(left);
+            }
+            self.level = Level::Idle;
+        }
         if self.pending {
             self.pending = false;
             if self.costs {
@@ -451,6 +471,20 @@ impl Guest {
         } else {
             self.step_tasks(now, jobs)
         }
+    }
+
+    /// Nothing is left to do. What the way into idle takes before the hypercall that blocks; zero
+    /// when that is next.
+    #[inline]
+    pub(crate) fn enter_idle(&mut self) -> Duration {
+        let left = match &mut self.kernel {
+            Some(kernel) => kernel.enter_idle(),
+            None => Duration::ZERO,
+        };
+        if !left.is_zero() {
+            self.level = Level::ToIdle;
+        }
+        left
     }
 
     /// Wakes the tasks whose time has come.

@@ -102,6 +102,7 @@ pub fn build(
             domain: id,
             vcpu: 0,
             rate: None,
+            rx_target: settings.rx_target,
             flows: kind(role, settings.streams, cell.test.pace, remote_ticks)
                 .map(flow)
                 .into_iter()

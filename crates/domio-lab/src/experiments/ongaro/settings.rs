@@ -2,7 +2,7 @@
 
 use super::suite::{Role, Test};
 use domio_core::Duration;
-use domio_net::host::{NetCosts, StreamConfig};
+use domio_net::host::{NetCosts, StreamConfig, VifConfig};
 use domio_net::nic::NicConfig;
 use domio_net::tcp::{Control, TcpConfig};
 use domio_net::writers::WriterCosts;
@@ -49,6 +49,8 @@ pub struct Settings {
     pub remote_irq_latency: Duration,
     /// Both ends of a stream.
     pub streams: StreamConfig,
+    /// Buffers that guests want to have posted when they begin.
+    pub rx_target: u32,
     /// What the remote host's processes take: those that send streams, and ping.
     pub writers: WriterCosts,
     /// What the driver domain does besides.
@@ -111,10 +113,11 @@ impl Default for Settings {
             network: NetCosts::OPTERON_242,
             kernel: KernelCosts::OPTERON_242,
             nic: NicConfig::TG3,
-            latency: Duration::from_micros(50),
+            latency: Duration::from_micros(65),
             remote_gap: NicConfig::E1000.gap,
             remote_irq_latency: Duration::from_micros(100),
-            streams: Settings::NEW_RENO,
+            streams: StreamConfig::XEN_2_6_18,
+            rx_target: VifConfig::RX_TARGET,
             writers: WriterCosts::PENTIUM_4,
             housekeeping: Housekeeping::XENMON,
         }
@@ -122,10 +125,8 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// Buffers and programs of Linux 2.6.18, with the classic congestion control. The paper does
-    /// not say which kernel sent the streams, nor how it was set up; Linux had BIC and selective
-    /// acknowledgements unless told otherwise. What those do to the rows is told in
-    /// `docs/papers/ongaro2008.md`.
+    /// Buffers and programs of Linux 2.6.18, with the classic congestion control: another machine,
+    /// for comparison. What it does to the rows is told in `papers/ongaro2008/diary.md`.
     pub const NEW_RENO: StreamConfig = StreamConfig {
         tcp: TcpConfig {
             control: Control::Reno,
