@@ -89,6 +89,8 @@ fn costs(settings: &mut Settings) -> Vec<(&'static str, &mut Duration)> {
         // No cost.
         streams: _,
         rx_target: _,
+        words: _,
+        other_ports: _,
         // Times of the experiment, of which other tests vary those that are measured.
         warmup: _,
         warmup_without_streams: _,

@@ -44,6 +44,7 @@ fn card(guests: &[u16]) -> NetworkConfig {
         costs: NetCosts::OPTERON_242,
         rx_mode: RxMode::Flip,
         vcpu: 0,
+        other_ports: domio_net::host::OtherPorts::default(),
         vifs: guests.iter().map(vif).collect(),
     }
 }

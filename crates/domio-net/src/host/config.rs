@@ -39,8 +39,20 @@ pub struct NetworkConfig {
     pub rx_mode: RxMode,
     /// The vcpu of the driver domain that does its part of the work.
     pub vcpu: u16,
+    /// Ports of the driver domain that others use.
+    pub other_ports: OtherPorts,
     /// Virtual interfaces, any number in a guest.
     pub vifs: Vec<VifConfig>,
+}
+
+/// Ports of the driver domain that the network does not use, and nobody sends to here. Ports are
+/// given in order, so these decide in which word of the pending ports a guest's port is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct OtherPorts {
+    /// Bound while the driver domain boots, after the card's.
+    pub boot: u16,
+    /// Bound when a guest comes, before its interface's: console, store and disks.
+    pub guest: u16,
 }
 
 impl NetworkConfig {

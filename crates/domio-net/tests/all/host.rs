@@ -145,6 +145,7 @@ fn simulation(setup: &Setup) -> Simulation<Vec<Record>, Network> {
         costs,
         rx_mode: setup.rx_mode,
         vcpu: 0,
+        other_ports: domio_net::host::OtherPorts::default(),
         vifs,
     };
     for (i, domain) in domains.iter_mut().enumerate() {

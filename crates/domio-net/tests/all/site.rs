@@ -74,6 +74,7 @@ pub fn card(driver: u16, vifs: Vec<VifConfig>) -> NetworkConfig {
         costs: NetCosts::OPTERON_242,
         rx_mode: RxMode::Flip,
         vcpu: 0,
+        other_ports: domio_net::host::OtherPorts::default(),
         vifs,
     }
 }

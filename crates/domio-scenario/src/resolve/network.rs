@@ -6,8 +6,8 @@ use crate::check::{self, Cx, Fields};
 use crate::keys::NETWORK;
 use crate::problem::{Code, Problem, quote};
 use crate::source::Span;
-use domio_core::XenVersion;
-use domio_net::host::{NetCosts, NetworkConfig, RxMode, VifConfig};
+use domio_core::{Duration, XenVersion};
+use domio_net::host::{NetCosts, NetworkConfig, OtherPorts, RxMode, VifConfig};
 use domio_net::link::{LinkConfig, Rate};
 use domio_net::nic::NicConfig;
 use domio_net::writers::WriterCosts;
@@ -145,7 +145,12 @@ fn network(
         driver::serves(cx, driver, &users, resolved);
     }
     let profile = Profile::by_name(&host.text("profile")?)?;
-    let (costs, writers) = *known_costs.get_or_insert_with(|| costs(cx, profile));
+    let (mut costs, writers) = *known_costs.get_or_insert_with(|| costs(cx, profile));
+    for (name, cost) in of_packets(&mut costs) {
+        if fields.field(name).is_some() {
+            *cost = fields.time(name)?;
+        }
+    }
     let driver = driver?;
     let config = NetworkConfig {
         driver: resolved.domains[driver].config.id,
@@ -175,6 +180,10 @@ fn network(
             _ => RxMode::Copy,
         },
         vcpu: 0,
+        other_ports: OtherPorts {
+            boot: u16::try_from(fields.int("boot_ports")?).ok()?,
+            guest: u16::try_from(fields.int("guest_ports")?).ok()?,
+        },
         vifs,
     };
     Some(Network {
@@ -184,6 +193,19 @@ fn network(
         abi: abi?,
         evtchn: (fields.key_path("evtchn"), fields.span("evtchn")),
     })
+}
+
+/// Costs that a scenario may give, with their keys.
+fn of_packets(costs: &mut NetCosts) -> [(&'static str, &mut Duration); 7] {
+    [
+        ("bridge", &mut costs.bridge),
+        ("front_rx", &mut costs.front_rx),
+        ("front_remap", &mut costs.front_remap),
+        ("front_release", &mut costs.front_release),
+        ("back_rx", &mut costs.back_rx),
+        ("back_pages", &mut costs.back_pages),
+        ("stack", &mut costs.stack),
+    ]
 }
 
 /// Event channels of kernels without a network.

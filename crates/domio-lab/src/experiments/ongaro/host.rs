@@ -17,7 +17,7 @@ use domio_sim::random::RandomStream;
 use domio_vmm::config::{
     DomainConfig, GuestConfig, HostConfig, ProcessOrder, VcpuConfig, Workload,
 };
-use domio_vmm::evtchn::{Abi, Width};
+use domio_vmm::evtchn::Abi;
 
 /// The driver domain.
 pub const DOM0: DomainId = DomainId(0);
@@ -123,6 +123,7 @@ pub fn build(
         costs: settings.network,
         rx_mode: RxMode::Flip,
         vcpu: 0,
+        other_ports: settings.other_ports,
         vifs,
     };
     network.equip(0, &mut domains);
@@ -203,7 +204,7 @@ fn kind(role: Role, streams: StreamConfig, pace: Pace, ticks: Ticks) -> Option<F
 fn guest(configuration: &Configuration, settings: &Settings) -> GuestConfig {
     GuestConfig {
         abi: Abi::TwoLevel {
-            width: Width::Bits64,
+            width: settings.words,
             scan: configuration.scan,
         },
         tick: Some(Duration::from_millis(10)),

@@ -2,12 +2,13 @@
 
 use super::suite::{Role, Test};
 use domio_core::Duration;
-use domio_net::host::{NetCosts, StreamConfig, VifConfig};
+use domio_net::host::{NetCosts, OtherPorts, StreamConfig, VifConfig};
 use domio_net::nic::NicConfig;
 use domio_net::tcp::{Control, TcpConfig};
 use domio_net::writers::WriterCosts;
 use domio_vmm::Profile;
 use domio_vmm::config::{Distribution, KernelCosts, Workload};
+use domio_vmm::evtchn::Width;
 
 /// Times and costs of all cells. The defaults are those of `domio reproduce`; a test of how robust
 /// the verdicts are sets others.
@@ -51,6 +52,10 @@ pub struct Settings {
     pub streams: StreamConfig,
     /// Buffers that guests want to have posted when they begin.
     pub rx_target: u32,
+    /// Words of the kernels' pending ports.
+    pub words: Width,
+    /// Ports of the driver domain that others use.
+    pub other_ports: OtherPorts,
     /// What the remote host's processes take: those that send streams, and ping.
     pub writers: WriterCosts,
     /// What the driver domain does besides.
@@ -118,6 +123,8 @@ impl Default for Settings {
             remote_irq_latency: Duration::from_micros(100),
             streams: StreamConfig::XEN_2_6_18,
             rx_target: VifConfig::RX_TARGET,
+            words: Width::Bits64,
+            other_ports: OtherPorts::default(),
             writers: WriterCosts::PENTIUM_4,
             housekeeping: Housekeeping::XENMON,
         }
