@@ -269,7 +269,7 @@ static MISTAKES: &[Case] = &[
         "queue = 1000",
         "nic = \"tg\"",
         Code::UnknownName,
-        &["tg3, e1000", "`tg3`"],
+        &["tg3, tg3-untagged, e1000", "`tg3`"],
     ),
     ("queue = 1000", "rate = 1.5", Code::WrongType, &["1G"]),
     (
