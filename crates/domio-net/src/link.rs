@@ -57,6 +57,12 @@ impl Rate {
     pub const fn bps(self) -> u64 {
         self.0
     }
+
+    /// How long `bytes` take, rounded up to whole nanoseconds.
+    #[inline]
+    pub const fn time(self, bytes: u32) -> Duration {
+        Duration::from_nanos((bytes as u64 * 8 * 1_000_000_000).div_ceil(self.0))
+    }
 }
 
 /// Settings of one direction of a link.

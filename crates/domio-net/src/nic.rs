@@ -19,30 +19,66 @@
 //!
 //! [`Nic::interrupt_at`] says when the card raises its interrupt, if nothing else happens: look
 //! again after each call, arm one timer for it, and call [`Nic::interrupt`] when it fires. What is
-//! new in each direction counts: the card waits until the first new packet is [`Coalesce::delay`]
-//! old (an absolute timer: later packets do not put it off) or until there are
-//! [`Coalesce::packets`] of them, and keeps a [least distance](NicConfig::gap) from the interrupt
-//! before.
+//! new in each direction counts. The card waits until a timer of [`Coalesce::delay`] is over, or
+//! until there are [`Coalesce::packets`] new packets. The timer runs from the first new packet, or,
+//! where [each packet restarts it](Coalesce::restarts), from the last one. The card keeps a [least
+//! distance](NicConfig::gap) from the interrupt before.
 //!
 //! A driver that polls (Linux's NAPI) [masks](Nic::mask) the interrupt in its handler and unmasks
 //! it when it found the ring empty; what came in between is new then, and what it left in the ring
 //! after an interrupt told of it is not.
+//!
+//! # The bus
+//!
+//! A card may share a [bus](NicConfig::bus) between its two directions: a packet is on the bus for
+//! its bytes at the bus's rate, one packet after the other. A received packet is in its buffer when
+//! it has passed the bus. A packet to send passes the bus before it goes on the line. The card's own
+//! memory holds what waits for the bus, as many received packets as the ring has buffers.
 
 use std::collections::VecDeque;
 
 use domio_core::{Duration, Instant};
 
-use crate::link::Direction;
+use crate::link::{Direction, Rate};
 use crate::packet::Packet;
 use crate::queue::{Accounted, Counts, Ledger, Place, Queue};
 
 /// When packets of one direction ask for an interrupt.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Coalesce {
-    /// How old the first new packet gets before it asks. Zero: it asks at once.
+    /// How long the timer runs that asks. Zero: a packet asks at once.
     pub delay: Duration,
     /// How many new packets ask at once, whatever their age; 0 for any number.
     pub packets: u16,
+    /// Each new packet restarts the timer. Otherwise it runs from the first one.
+    pub restarts: bool,
+}
+
+impl Coalesce {
+    /// Each packet asks at once.
+    pub const NONE: Coalesce = Coalesce {
+        delay: Duration::ZERO,
+        packets: 1,
+        restarts: false,
+    };
+
+    /// A timer of `delay` from the first new packet, or `packets` of them.
+    pub const fn since_first(delay: Duration, packets: u16) -> Coalesce {
+        Coalesce {
+            delay,
+            packets,
+            restarts: false,
+        }
+    }
+
+    /// A timer of `delay` from the last new packet, or `packets` of them.
+    pub const fn since_last(delay: Duration, packets: u16) -> Coalesce {
+        Coalesce {
+            delay,
+            packets,
+            restarts: true,
+        }
+    }
 }
 
 /// Settings of a card.
@@ -61,6 +97,9 @@ pub struct NicConfig {
     /// It has the other end of the line wait while no receive buffer is empty (pause frames), and
     /// its own memory holds what is under way by then. Otherwise such packets are dropped.
     pub flow_control: bool,
+    /// Rate at which the card moves packets to and from memory, both directions together; none for
+    /// a bus that nobody has to wait for.
+    pub bus: Option<Rate>,
 }
 
 impl NicConfig {
@@ -68,63 +107,57 @@ impl NicConfig {
     pub const PLAIN: NicConfig = NicConfig {
         rx_ring: 256,
         tx_ring: 256,
-        rx: Coalesce {
-            delay: Duration::ZERO,
-            packets: 1,
-        },
-        tx: Coalesce {
-            delay: Duration::ZERO,
-            packets: 1,
-        },
+        rx: Coalesce::NONE,
+        tx: Coalesce::NONE,
         gap: Duration::ZERO,
         flow_control: false,
+        bus: None,
     };
 
     /// Broadcom's tg3 as Linux 2.6 sets it up: `TG3_DEF_RX_RING_PENDING` 200 of 512 descriptors,
-    /// `TG3_DEF_TX_RING_PENDING` 511; `LOW_RXCOL_TICKS` 50 us or `LOW_RXMAX_FRAMES` 5,
-    /// `LOW_TXCOL_TICKS` 150 us or `LOW_TXMAX_FRAMES` 53 (`drivers/net/tg3.h`). These are for cards
-    /// whose timers run from the first packet; where the driver lets each packet restart them, it
-    /// sets them to 20 and 72 us. Flow control is negotiated unless `ethtool` says otherwise
+    /// `TG3_DEF_TX_RING_PENDING` 511. Every chip but 5700 and 5788 has tagged status
+    /// (`drivers/net/tg3.c`), and then each packet restarts both timers: `LOW_RXCOL_TICKS_CLRTCKS`
+    /// 20 us or `LOW_RXMAX_FRAMES` 5, `LOW_TXCOL_TICKS_CLRTCKS` 72 us or `LOW_TXMAX_FRAMES` 53
+    /// (`drivers/net/tg3.h`). Flow control is negotiated unless `ethtool` says otherwise
     /// (`TG3_FLAG_PAUSE_AUTONEG`).
     pub const TG3: NicConfig = NicConfig {
         rx_ring: 200,
         tx_ring: 511,
-        rx: Coalesce {
-            delay: Duration::from_micros(50),
-            packets: 5,
-        },
-        tx: Coalesce {
-            delay: Duration::from_micros(150),
-            packets: 53,
-        },
+        rx: Coalesce::since_last(Duration::from_micros(20), 5),
+        tx: Coalesce::since_last(Duration::from_micros(72), 53),
         gap: Duration::ZERO,
         flow_control: true,
+        bus: None,
     };
 
-    /// Intel's e1000 as Linux 2.6 sets it up: 256 descriptors each way; absolute delays
-    /// `DEFAULT_RADV` 8 and `DEFAULT_TADV` 32 units of 1.024 us
-    /// (`drivers/net/e1000/e1000_param.c`); `InterruptThrottleRate` fixed at 8000 interrupts a
-    /// second, which the adaptive settings (since `DEFAULT_ITR` is 3) go below for bulk traffic and
-    /// above for the rest. `FlowControl` is what the card's EEPROM says, which is both ways.
+    /// A tg3 without tagged status, the chips 5700 and 5788: `LOW_RXCOL_TICKS` 50 us and
+    /// `LOW_TXCOL_TICKS` 150 us from the first new packet, and the same numbers of frames.
+    pub const TG3_UNTAGGED: NicConfig = NicConfig {
+        rx: Coalesce::since_first(Duration::from_micros(50), 5),
+        tx: Coalesce::since_first(Duration::from_micros(150), 53),
+        ..NicConfig::TG3
+    };
+
+    /// Intel's e1000 as Linux 2.6.18 sets it up: 256 descriptors each way; `RxIntDelay` 0, without
+    /// which the absolute delay has no effect; `TxIntDelay` and `TxAbsIntDelay` 64 units of
+    /// 1.024 us, of which the latter counts here (`drivers/net/e1000/e1000_param.c`);
+    /// `InterruptThrottleRate` fixed at 8000 interrupts a second. `FlowControl` is what the card's
+    /// EEPROM says, which is both ways.
     pub const E1000: NicConfig = NicConfig {
         rx_ring: 256,
         tx_ring: 256,
-        rx: Coalesce {
-            delay: Duration::from_nanos(8 * 1_024),
-            packets: 0,
-        },
-        tx: Coalesce {
-            delay: Duration::from_nanos(32 * 1_024),
-            packets: 0,
-        },
+        rx: Coalesce::since_first(Duration::ZERO, 0),
+        tx: Coalesce::since_first(Duration::from_nanos(64 * 1_024), 0),
         gap: Duration::from_micros(125),
         flow_control: true,
+        bus: None,
     };
 }
 
 /// A received packet in the ring.
 #[derive(Clone, Copy, Debug)]
 struct Received {
+    /// When it is in its buffer.
     at: Instant,
     packet: Packet,
 }
@@ -147,6 +180,8 @@ pub struct Nic {
     masked: bool,
     last_interrupt: Option<Instant>,
     interrupts: u64,
+    /// When the bus is free.
+    bus_free: Instant,
 }
 
 impl Nic {
@@ -177,6 +212,19 @@ impl Nic {
             masked: false,
             last_interrupt: None,
             interrupts: 0,
+            bus_free: Instant::ZERO,
+        }
+    }
+
+    /// A packet of `bytes` passes the bus, `now` at the earliest; when it has.
+    #[inline]
+    fn pass_bus(&mut self, now: Instant, bytes: u32) -> Instant {
+        match self.config.bus {
+            None => now,
+            Some(rate) => {
+                self.bus_free = self.bus_free.max(now) + rate.time(bytes);
+                self.bus_free
+            }
         }
     }
 
@@ -194,11 +242,16 @@ impl Nic {
             return false;
         }
         self.posted -= 1;
-        self.filled.push(Received { at: now, packet })
+        let at = self.pass_bus(now, packet.frame_bytes());
+        self.filled.push(Received { at, packet })
     }
 
-    /// The driver takes the oldest filled buffer.
-    pub fn take(&mut self) -> Option<Packet> {
+    /// The driver takes the oldest buffer that is filled by `now`.
+    #[inline]
+    pub fn take(&mut self, now: Instant) -> Option<Packet> {
+        if self.filled.front()?.at > now {
+            return None;
+        }
         let received = self.filled.pop()?;
         self.rx_told = self.rx_told.saturating_sub(1);
         Some(received.packet)
@@ -233,7 +286,8 @@ impl Nic {
         if self.tx_free() == 0 {
             return Err(packet);
         }
-        let leaves = line.carry(now, packet);
+        let ready = self.pass_bus(now, packet.frame_bytes());
+        let leaves = line.carry(ready, packet);
         self.sent.push_back(leaves);
         self.handed_over += 1;
         Ok(leaves)
@@ -244,6 +298,18 @@ impl Nic {
     pub fn tx_free(&self) -> u16 {
         // The ring never holds more than its size.
         self.config.tx_ring - self.sent.len() as u16
+    }
+
+    /// Whether a packet has left by `now` whose descriptor was not freed.
+    #[inline]
+    pub fn has_sent(&self, now: Instant) -> bool {
+        self.sent.front().is_some_and(|leaves| *leaves <= now)
+    }
+
+    /// Whether packets wait for a bus.
+    #[inline]
+    pub fn has_bus(&self) -> bool {
+        self.config.bus.is_some()
     }
 
     /// The driver frees the descriptors of packets that have left by `now`; returns how many.
@@ -284,7 +350,10 @@ impl Nic {
     pub fn interrupt(&mut self, now: Instant) {
         self.last_interrupt = Some(now);
         self.interrupts += 1;
-        self.rx_told = self.filled.len();
+        self.rx_told = match self.config.bus {
+            None => self.filled.len(),
+            Some(_) => self.filled.iter().take_while(|r| r.at <= now).count(),
+        };
         while self.sent.get(self.tx_told).is_some_and(|t| *t <= now) {
             self.tx_told += 1;
         }
@@ -340,12 +409,23 @@ impl Nic {
 }
 
 /// When new packets ask for an interrupt; `nth` gives the time of the nth new one, from 0.
+#[inline]
 fn due(coalesce: Coalesce, nth: impl Fn(usize) -> Option<Instant>) -> Option<Instant> {
-    let by_age = nth(0)? + coalesce.delay;
+    let mut timer = nth(0)? + coalesce.delay;
     let enough = usize::from(coalesce.packets).checked_sub(1);
+    if coalesce.restarts {
+        let mut n = 0;
+        while Some(n) != enough {
+            n += 1;
+            match nth(n) {
+                Some(at) if at <= timer => timer = at + coalesce.delay,
+                _ => return Some(timer),
+            }
+        }
+    }
     match enough.and_then(nth) {
-        Some(by_number) => Some(by_age.min(by_number)),
-        None => Some(by_age),
+        Some(by_number) => Some(timer.min(by_number)),
+        None => Some(timer),
     }
 }
 
@@ -386,8 +466,65 @@ mod tests {
     }
 
     #[test]
-    fn the_timer_is_absolute() {
+    fn each_packet_restarts_the_timer_of_a_tg3() {
         let mut nic = Nic::new(NicConfig::TG3);
+        // 3, 10 and 18 us: 20 us after the last one. The fourth comes too late for that.
+        for (i, at) in [3, 10, 18].into_iter().enumerate() {
+            nic.receive(us(at), packet(i as u32));
+            assert_eq!(nic.interrupt_at(us(at)), Some(us(at + 20)));
+        }
+        assert_eq!(nic.interrupt_at(us(38)), Some(us(38)));
+        nic.interrupt(us(38));
+        nic.receive(us(39), packet(3));
+        // The fourth, whose timer ends at 59 us, and three more, 18 us apart: 113 us.
+        for (i, at) in [57, 75, 93].into_iter().enumerate() {
+            nic.receive(us(at), packet(4 + i as u32));
+        }
+        assert_eq!(nic.interrupt_at(us(93)), Some(us(113)));
+        // The fifth asks at once.
+        nic.receive(us(99), packet(7));
+        assert_eq!(nic.interrupt_at(us(99)), Some(us(99)));
+    }
+
+    #[test]
+    fn sent_packets_restart_their_timer_as_well() {
+        let mut nic = Nic::new(NicConfig::TG3);
+        let mut line = line();
+        // Two leave at 12.304 and 24.608 us: 72 us after the second. One that leaves 80 us later
+        // than that changes nothing.
+        for seq in 0..2 {
+            nic.transmit(us(0), packet(seq), &mut line).expect("room");
+        }
+        let asked = Instant::from_nanos(24_608) + Duration::from_micros(72);
+        assert_eq!(nic.interrupt_at(us(0)), Some(asked));
+        nic.transmit(us(92), packet(2), &mut line).expect("room");
+        assert_eq!(nic.interrupt_at(us(92)), Some(asked));
+    }
+
+    #[test]
+    fn both_directions_share_the_bus() {
+        // 1,518 bytes at 800 Mb/s take 15.18 us, on the line 12.304.
+        let mut nic = Nic::new(NicConfig {
+            bus: Some(Rate::bits_per_second(800_000_000)),
+            ..NicConfig::PLAIN
+        });
+        let mut line = line();
+        let ns = Instant::from_nanos;
+        nic.receive(us(0), packet(0));
+        nic.receive(ns(12_304), packet(1));
+        assert_eq!(nic.interrupt_at(us(0)), Some(ns(15_180)));
+        assert_eq!(nic.take(ns(15_179)), None, "it is on the bus");
+        nic.interrupt(ns(15_180));
+        assert_eq!(nic.take(ns(15_180)), Some(packet(0)));
+        assert_eq!(nic.interrupt_at(ns(15_180)), Some(ns(30_360)), "the second");
+        // One to send waits for the second, and goes on the line then: 45.54 + 12.304 us.
+        let leaves = nic.transmit(us(20), packet(2), &mut line);
+        assert_eq!(leaves, Ok(ns(57_844)));
+    }
+
+    #[test]
+    fn the_timer_of_an_untagged_chip_is_absolute() {
+        let mut nic = Nic::new(NicConfig::TG3_UNTAGGED);
         assert_eq!(nic.interrupt_at(us(0)), None);
         for (i, at) in [3, 10, 18].into_iter().enumerate() {
             assert!(nic.receive(us(at), packet(i as u32)));
@@ -405,7 +542,7 @@ mod tests {
 
     #[test]
     fn enough_packets_do_not_wait() {
-        let mut nic = Nic::new(NicConfig::TG3);
+        let mut nic = Nic::new(NicConfig::TG3_UNTAGGED);
         for i in 0..5 {
             nic.receive(us(u64::from(i)), packet(i));
         }
@@ -423,7 +560,7 @@ mod tests {
                 nic.receive(now, packet(i));
                 if let Some(at) = nic.interrupt_at(now).filter(|at| *at < next) {
                     nic.interrupt(at);
-                    while nic.take().is_some() {
+                    while nic.take(now).is_some() {
                         nic.post(1);
                     }
                 }
@@ -448,7 +585,7 @@ mod tests {
         let fates: Vec<bool> = (0..6).map(|i| nic.receive(us(0), packet(i))).collect();
         assert_eq!(fates, [true, true, true, true, false, false]);
         // Taking frees no buffer; posting does, and no more than were taken.
-        assert_eq!(nic.take(), Some(packet(0)));
+        assert_eq!(nic.take(us(0)), Some(packet(0)));
         assert!(!nic.receive(us(1), packet(6)));
         assert_eq!((nic.post(3), nic.post(3)), (1, 0));
         assert!(nic.receive(us(2), packet(7)));
@@ -467,10 +604,7 @@ mod tests {
     fn a_transmit_descriptor_is_free_when_it_was_reaped() {
         let mut nic = Nic::new(NicConfig {
             tx_ring: 2,
-            tx: Coalesce {
-                delay: Duration::from_micros(100),
-                packets: 2,
-            },
+            tx: Coalesce::since_first(Duration::from_micros(100), 2),
             ..NicConfig::PLAIN
         });
         let mut line = line();
@@ -504,7 +638,7 @@ mod tests {
         nic.receive(us(1), packet(1));
         assert_eq!(nic.interrupt_at(us(1)), None);
         assert_eq!(
-            (nic.take(), nic.take(), nic.take()),
+            (nic.take(us(1)), nic.take(us(1)), nic.take(us(1))),
             (Some(packet(0)), Some(packet(1)), None)
         );
         nic.unmask();

@@ -24,6 +24,7 @@ fn card(guests: &[u16]) -> NetworkConfig {
         domain: DomainId(*guest),
         vcpu: 0,
         rate: None,
+        rx_target: VifConfig::RX_TARGET,
         flows: vec![
             flow(FlowKind::StreamIn(StreamConfig::XEN_2_6_18)),
             flow(FlowKind::Ping(PingConfig::default())),
@@ -43,6 +44,7 @@ fn card(guests: &[u16]) -> NetworkConfig {
         costs: NetCosts::OPTERON_242,
         rx_mode: RxMode::Flip,
         vcpu: 0,
+        other_ports: domio_net::host::OtherPorts::default(),
         vifs: guests.iter().map(vif).collect(),
     }
 }

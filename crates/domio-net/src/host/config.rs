@@ -40,8 +40,20 @@ pub struct NetworkConfig {
     pub rx_mode: RxMode,
     /// The vcpu of the driver domain that does its part of the work.
     pub vcpu: u16,
+    /// Ports of the driver domain that others use.
+    pub other_ports: OtherPorts,
     /// Virtual interfaces, any number in a guest.
     pub vifs: Vec<VifConfig>,
+}
+
+/// Ports of the driver domain that the network does not use, and nobody sends to here. Ports are
+/// given in order, so these decide in which word of the pending ports a guest's port is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct OtherPorts {
+    /// Bound while the driver domain boots, after the card's.
+    pub boot: u16,
+    /// Bound when a guest comes, before its interface's: console, store and disks.
+    pub guest: u16,
 }
 
 impl NetworkConfig {
@@ -152,8 +164,16 @@ pub struct VifConfig {
     pub vcpu: u16,
     /// Limit on what the guest sends: `rate=`.
     pub rate: Option<VifRate>,
+    /// Buffers that the guest wants to have posted at first, 64 to 256.
+    pub rx_target: u32,
     /// What the guest and the remote host do, over the interface.
     pub flows: Vec<FlowConfig>,
+}
+
+impl VifConfig {
+    /// Buffers of a guest that has been up for a while (`RX_DFL_MIN_TARGET`). An interface that
+    /// has just come up has 128, and each poll that finds few packets takes one away.
+    pub const RX_TARGET: u32 = 64;
 }
 
 /// `rate=` of a vif (xen-spec 6.3): so many bytes each so many microseconds.

@@ -85,6 +85,8 @@ pub(super) struct Driver {
     pub poll: VecDeque<Polled>,
     quota: u32,
     budget: u32,
+    /// The poll under way has looked for packets that were sent (`tg3_poll` does so once).
+    reaped: bool,
     piece: Option<Piece>,
     /// An interface whose queue goes on, and its packet under way.
     restarting: Option<(u16, Packet)>,
@@ -107,6 +109,7 @@ impl Driver {
             poll: VecDeque::new(),
             quota: WEIGHT,
             budget: 0,
+            reaped: false,
             piece: None,
             restarting: None,
         }
@@ -203,6 +206,7 @@ impl Network {
             if self.driver.quota == 0 {
                 self.driver.poll.rotate_left(1);
                 self.driver.quota = WEIGHT;
+                self.driver.reaped = false;
                 continue;
             }
             let next = match polled {
@@ -212,8 +216,14 @@ impl Network {
             if let Some(piece) = next {
                 return piece;
             }
-            self.driver.poll.pop_front();
             self.driver.quota = WEIGHT;
+            self.driver.reaped = false;
+            if polled == Polled::Card && self.driver.nic.has_sent(kernel.now()) {
+                // There is work: it is polled again, after the others.
+                self.driver.poll.rotate_left(1);
+                continue;
+            }
+            self.driver.poll.pop_front();
             if polled == Polled::Card {
                 self.driver.nic.unmask();
                 self.listen(kernel.io);
@@ -226,7 +236,10 @@ impl Network {
     fn poll_card(&mut self, kernel: &mut KernelIo<'_, '_>) -> Option<Progress> {
         let now = kernel.now();
         self.take_arrivals(kernel.io);
-        let sent = self.driver.nic.reap(now);
+        let sent = match std::mem::replace(&mut self.driver.reaped, true) {
+            true => 0,
+            false => self.driver.nic.reap(now),
+        };
         if sent > 0 {
             self.driver.piece = Some(Piece::Reap(sent));
             if kernel.owners() {
@@ -239,7 +252,7 @@ impl Network {
             let time = self.costs.nic_reap * u64::from(sent);
             return Some(Progress::Run(time, Owner::Shared));
         }
-        let packet = self.driver.nic.take()?;
+        let packet = self.driver.nic.take(now)?;
         if let Some(ends) = self.receiver(&packet) {
             record::moved(kernel.io, ends, &packet, Card, DriverIn);
         }
@@ -369,6 +382,10 @@ impl Network {
     }
 
     fn hand_over(&mut self, owner: Option<u16>, packet: Packet, io: &mut Io<'_>) {
+        // Packets on the bus keep their order.
+        if self.driver.nic.has_bus() {
+            self.take_arrivals(io);
+        }
         let line = &mut self.outside.link.back;
         let taken = self.driver.nic.transmit(io.now, packet, line);
         assert!(taken.is_ok(), "the ring has room");

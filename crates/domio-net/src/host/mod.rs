@@ -60,7 +60,8 @@ use crate::udp::{UdpSink, UdpSource};
 use crate::writers::WriterCosts;
 
 pub use config::{
-    FlowConfig, FlowKind, NetworkConfig, RequestConfig, RxMode, StreamConfig, VifConfig, VifRate,
+    FlowConfig, FlowKind, NetworkConfig, OtherPorts, RequestConfig, RxMode, StreamConfig,
+    VifConfig, VifRate,
 };
 pub use costs::NetCosts;
 pub(crate) use costs::by_kib;
@@ -436,11 +437,19 @@ impl Device for Network {
             let port = io.bind_pirq(domain, self.driver.lines.pirq, vcpu, CARD_TOKEN);
             let port = port.expect("a driver domain that boots has free ports");
             self.driver.port = Some(port);
+            for _ in 0..self.config.other_ports.boot {
+                io.reserve(domain);
+            }
             self.listen(io);
             return;
         }
-        for vif in self.vifs_of(domain) {
+        let others = self.config.other_ports.guest;
+        for (nth, vif) in self.vifs_of(domain).into_iter().enumerate() {
             let v = &mut self.vifs[usize::from(vif)];
+            if nth == 0 {
+                let reserved = (0..others).filter_map(|_| io.reserve(driver));
+                v.other_ports = reserved.collect();
+            }
             let front = io.offer(domain, driver, v.vcpu, v.lines.front);
             let front = front.expect("a guest that boots has free ports");
             let back = io.connect(driver, domain, front, vcpu, v.lines.back);
@@ -466,6 +475,11 @@ impl Device for Network {
             if let Some(back) = v.back_port.take() {
                 let closed = io.close(self.config.driver, back);
                 closed.expect("the port was bound when the guest came");
+            }
+            let v = &mut self.vifs[usize::from(vif)];
+            for port in v.other_ports.drain(..) {
+                let closed = io.close(self.config.driver, port);
+                closed.expect("the port was reserved when the guest came");
             }
         }
     }

@@ -6,20 +6,21 @@ use domio_vmm::bus::{KernelIo, Owner, Progress};
 
 use super::stack::GuestOut as Out;
 use super::vif::Vif;
-use super::{Network, record};
+use super::{NetCosts, Network, RxMode, record};
 use crate::packet::Packet;
 use crate::queue::{Place, Queue};
 
-/// Buffers that a guest posts: the least of `RX_MIN_TARGET`.
+/// Buffers that netfront wants to have posted at least and at most (`RX_MIN_TARGET`,
+/// `RX_MAX_TARGET`).
 ///
-/// Netfront would post twice as many, up to 256, when it finds fewer than a quarter unused; but
-/// netback stops while 19 are left, which is more. Only when its interface comes up, with none
-/// posted yet, does it double them to 128; each poll that finds more than three quarters unused
-/// takes one away again, so that a guest that has booted, resolved names and let somebody log in
-/// has 64, and keeps them. Guests here begin so.
-const RX_BUFFERS: u32 = 64;
-/// Packets that one turn of polling takes.
+/// What it wants doubles at a refill that finds fewer than a quarter of them unfilled, and falls by
+/// one at the end of a poll that leaves more than three quarters unfilled. Netback leaves 19, so
+/// that 64 to 79 never double.
+const RX_TARGET: std::ops::RangeInclusive<u32> = 64..=256;
+/// Packets that a poll takes.
 const WEIGHT: u32 = 64;
+/// Packets of all polls in one run of the softirq (`netdev_budget`).
+const BUDGET: u32 = 300;
 /// No more packets are put into the ring from so many outstanding on: 256 less the slots of the
 /// largest packet and two.
 const TX_STOP: u32 = 256 - 18 - 2;
@@ -30,6 +31,8 @@ const TX_QUEUE: usize = 1_000;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Piece {
     None,
+    /// Mapping the pages of so many packets.
+    Remap(u32),
     /// Freeing so many packets that were answered.
     Reap(u32),
     /// Taking a packet through the stack.
@@ -55,6 +58,17 @@ enum Boot {
     Up,
 }
 
+/// How far a poll is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Poll {
+    /// It has not looked at the ring.
+    Begin,
+    /// It has taken `taken` packets, of which `left` have not gone to the stack.
+    Packets { taken: u32, left: u32 },
+    /// All of them have, and buffers were looked at.
+    Refilled { taken: u32 },
+}
+
 /// Work of the guest's own kernel.
 fn own(time: Duration) -> Progress {
     Progress::Run(time, Owner::Nobody)
@@ -69,9 +83,11 @@ pub(super) struct Netfront {
     /// The ring was found full, and nothing has been put there since.
     full: bool,
     polling: bool,
-    polled: u32,
-    /// Buffers were looked at since the last packet was taken.
-    refilled: bool,
+    poll: Poll,
+    /// Packets that polls may take in this run of the softirq.
+    budget: u32,
+    /// Buffers that are to be posted.
+    target: u32,
     hard: Piece,
     soft: Piece,
     boot: Boot,
@@ -83,14 +99,16 @@ impl Netfront {
     /// Where packets end that the ring does not get to.
     pub const QUEUE: Place = Place("netfront, queue");
 
-    pub fn new() -> Self {
+    /// A driver that wants `target` buffers posted at first.
+    pub fn new(target: u32) -> Self {
         Netfront {
             queue: Queue::new(Self::QUEUE, TX_QUEUE),
             tell: false,
             full: false,
             polling: false,
-            polled: 0,
-            refilled: false,
+            poll: Poll::Begin,
+            budget: 0,
+            target: target.clamp(*RX_TARGET.start(), *RX_TARGET.end()),
             hard: Piece::None,
             soft: Piece::None,
             boot: Boot::Begin,
@@ -105,7 +123,51 @@ impl Netfront {
     }
 }
 
+impl Netfront {
+    /// A poll has left `unfilled` buffers: fewer may do.
+    fn lower_target(&mut self, unfilled: u32) {
+        if unfilled > self.target * 3 / 4 {
+            self.target = (self.target - 1).max(*RX_TARGET.start());
+        }
+    }
+
+    /// How many buffers to post while `outstanding` are not taken back, `unfilled` of them not
+    /// filled; none where the batch is not worth its hypercall (`network_alloc_rx_buffers`).
+    fn refill(&mut self, outstanding: u32, unfilled: u32) -> Option<u32> {
+        let missing = self.target.saturating_sub(outstanding);
+        if missing < self.target / 2 {
+            return None;
+        }
+        if unfilled < self.target / 4 {
+            self.target = (self.target * 2).min(*RX_TARGET.end());
+        }
+        Some(missing)
+    }
+}
+
 impl Vif {
+    /// Netfront takes the next packet of a poll from the ring: the piece of work with the packet,
+    /// and its time.
+    fn take_packet(
+        &mut self,
+        costs: &NetCosts,
+        kernel: &mut KernelIo<'_, '_>,
+    ) -> (Piece, Duration) {
+        let packet = self.rx.take_response();
+        let packet = packet.expect("a poll takes no more packets than it has seen");
+        record::moved(kernel.io, self.ends, &packet, RxRing, GuestIn);
+        // The process that reads pays for copying the rest of a packet, and if it waits for the
+        // stack's work.
+        let bytes = u64::from(packet.frame_bytes());
+        let taken = costs.front_rx + costs.copy(bytes.min(256));
+        self.passed.packets_in += 1;
+        self.passed.bytes_in += bytes;
+        match self.handed_to(&packet) {
+            Some(place) => (Piece::Hand(packet, place), taken),
+            None => (Piece::Deliver(packet), taken + costs.stack),
+        }
+    }
+
     /// Netfront takes `answered` of the answers to what it sent, and wants to be told of the next
     /// when half of what is under way is answered (`network_tx_buf_gc`).
     fn reap(&mut self, answered: u32) {
@@ -143,58 +205,60 @@ impl Network {
         Progress::Done
     }
 
-    /// `net_rx_action` in a guest: netfront's poll.
+    /// `net_rx_action` in a guest: netfront's polls, until one finds the ring empty or the budget is
+    /// spent.
     pub(super) fn front_rx(&mut self, vif: u16, kernel: &mut KernelIo<'_, '_>) -> Progress {
         let front = &mut self.vifs[usize::from(vif)].front;
         match std::mem::replace(&mut front.soft, Piece::None) {
             // The softirq begins.
-            Piece::None => front.polled = 0,
+            Piece::None => front.budget = BUDGET,
             piece => self.finish_piece(vif, piece, kernel),
         }
         if let Some((piece, progress)) = self.flush(vif, kernel) {
             self.vifs[usize::from(vif)].front.soft = piece;
             return progress;
         }
-        let costs = self.costs;
+        let (costs, mode) = (self.costs, self.config.rx_mode);
         let v = &mut self.vifs[usize::from(vif)];
-        if !v.front.polling {
-            return Progress::Done;
-        }
-        let is_full = v.front.polled == WEIGHT;
-        if !is_full && let Some(packet) = v.rx.take_response() {
-            record::moved(kernel.io, v.ends, &packet, RxRing, GuestIn);
-            v.front.polled += 1;
-            v.front.refilled = false;
-            // The process that reads pays for copying the rest of a packet, and if it waits for the
-            // stack's work.
-            let bytes = u64::from(packet.frame_bytes()).min(256);
-            let taken = costs.front_rx + costs.copy(bytes);
-            v.passed.packets_in += 1;
-            v.passed.bytes_in += u64::from(packet.frame_bytes());
-            if let Some(place) = v.handed_to(&packet) {
-                v.front.soft = Piece::Hand(packet, place);
-                return own(taken);
+        while v.front.polling {
+            match v.front.poll {
+                Poll::Begin => {
+                    if v.front.budget == 0 {
+                        kernel.raise(v.lines.rx);
+                        return Progress::Done;
+                    }
+                    // What is in the ring now; what comes from now on is for another poll.
+                    let n = v.rx.responses().min(WEIGHT).min(v.front.budget);
+                    v.front.budget -= n;
+                    v.front.poll = Poll::Packets { taken: n, left: n };
+                    if mode == RxMode::Flip && n > 0 {
+                        v.front.soft = Piece::Remap(n);
+                        return own(costs.remapping(n));
+                    }
+                }
+                Poll::Packets { taken, left: 0 } => {
+                    v.front.poll = Poll::Refilled { taken };
+                    v.front.lower_target(v.rx.unfilled());
+                    if let Some(n) = v.front.refill(v.rx.outstanding(), v.rx.unfilled()) {
+                        v.front.soft = Piece::Refill(n);
+                        return own(costs.refilling(n, mode));
+                    }
+                }
+                Poll::Packets { taken, left } => {
+                    let left = left - 1;
+                    v.front.poll = Poll::Packets { taken, left };
+                    let (piece, time) = v.take_packet(&costs, kernel);
+                    v.front.soft = piece;
+                    return own(time);
+                }
+                Poll::Refilled { taken } => {
+                    v.front.poll = Poll::Begin;
+                    if taken < WEIGHT && !v.rx.final_check_for_responses() {
+                        v.front.polling = false;
+                    }
+                }
             }
-            v.front.soft = Piece::Deliver(packet);
-            return own(taken + costs.stack);
         }
-        if !v.front.refilled {
-            v.front.refilled = true;
-            let wanted = RX_BUFFERS - v.rx.outstanding();
-            if wanted >= RX_BUFFERS / 2 {
-                v.front.soft = Piece::Refill(wanted);
-                return own(costs.front_refill * u64::from(wanted));
-            }
-        }
-        if is_full {
-            kernel.raise(v.lines.rx);
-            return Progress::Done;
-        }
-        if !v.rx.final_check_for_responses() {
-            v.front.polling = false;
-            return Progress::Done;
-        }
-        kernel.raise(v.lines.rx);
         Progress::Done
     }
 
@@ -219,8 +283,9 @@ impl Network {
         match v.front.boot {
             Boot::Begin => {
                 v.front.boot = Boot::Posting;
-                v.front.thread = Piece::Refill(RX_BUFFERS);
-                return own(self.costs.front_refill * u64::from(RX_BUFFERS));
+                let n = v.front.target;
+                v.front.thread = Piece::Refill(n);
+                return own(self.costs.refilling(n, self.config.rx_mode));
             }
             Boot::Posting => {
                 v.front.boot = Boot::Up;
@@ -242,7 +307,7 @@ impl Network {
     pub(super) fn finish_piece(&mut self, vif: u16, piece: Piece, kernel: &mut KernelIo<'_, '_>) {
         let v = &mut self.vifs[usize::from(vif)];
         match piece {
-            Piece::None | Piece::Reap(_) => {}
+            Piece::None | Piece::Reap(_) | Piece::Remap(_) => {}
             Piece::Hand(packet, place) => self.hand(vif, place, packet, kernel),
             Piece::Deliver(packet) => v.deliver(&packet, kernel),
             Piece::Transmit => {
@@ -295,5 +360,46 @@ impl Network {
             record::moved(kernel.io, v.ends, first, GuestOut, GuestOut);
         }
         std::mem::take(&mut v.front.tell).then(|| (Piece::Notify, own(self.costs.send_event)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A ring of 128 posted, as of an interface that has just come up, from which single packets
+    /// are taken: 64 polls later 64 are wanted, and the ring has come down with that.
+    #[test]
+    fn polls_that_find_little_bring_the_target_down() {
+        let mut front = Netfront::new(128);
+        let mut outstanding = 128;
+        for _ in 0..64 {
+            outstanding -= 1;
+            front.lower_target(outstanding);
+            assert_eq!(front.refill(outstanding, outstanding), None);
+        }
+        assert_eq!((front.target, outstanding), (64, 64));
+        front.lower_target(64);
+        assert_eq!(front.target, 64, "never less");
+    }
+
+    /// Netback leaves 19: not under a quarter of 64 to 79, but of 80.
+    #[test]
+    fn a_ring_that_is_drained_doubles_a_target_of_80() {
+        for (target, expected) in [(64, 64), (79, 79), (80, 160), (128, 256), (200, 256)] {
+            let mut front = Netfront::new(target);
+            // All is taken but what netback left; the batch is what was missing before.
+            assert_eq!(front.refill(19, 19), Some(target - 19));
+            assert_eq!(front.target, expected);
+        }
+    }
+
+    #[test]
+    fn half_of_the_target_is_worth_a_refill() {
+        let mut front = Netfront::new(64);
+        assert_eq!(front.refill(33, 33), None);
+        assert_eq!(front.refill(32, 32), Some(32));
+        // More is posted than wanted.
+        assert_eq!(front.refill(100, 90), None);
     }
 }

@@ -27,6 +27,8 @@ pub(super) struct Vif {
     pub ends: Ends,
     /// Netback's port, in the driver domain; none before the guest starts.
     pub back_port: Option<Port>,
+    /// Ports of the driver domain that others use for the guest.
+    pub other_ports: Vec<Port>,
     /// Netfront's port, in the guest.
     pub front_port: Option<Port>,
     /// Packets from the guest.
@@ -97,6 +99,7 @@ impl Vif {
             domain: ends.guest,
             ends,
             back_port: None,
+            other_ports: Vec::new(),
             front_port: None,
             tx: Ring::new(NET_TX),
             rx: Ring::new(NET_RX),
@@ -108,7 +111,7 @@ impl Vif {
             tx_listed: false,
             stopped: false,
             credit: Credit::new(config.rate),
-            front: Netfront::new(),
+            front: Netfront::new(config.rx_target),
             stack,
             timers: Vec::new(),
             sockets: Vec::new(),

@@ -11,6 +11,7 @@
 //! | `congestion.rs` | how much may be under way | RFC 5681, RFC 6582, RFC 3042, RFC 4015 |
 //! | `scoreboard.rs`, `ranges.rs` | what has arrived, and what of the rest is lost | RFC 2018 |
 //! | `bic.rs` | how that grows in Linux 2.6.18 | Xu et al. 2004, Linux |
+//! | `memory.rs` | how large buffers get in Linux 2.6.18 | Linux |
 //! | `rto.rs` | the retransmission timeout | RFC 6298, RFC 7323, Linux |
 //! | `receiver.rs` | order, the receive window, when to acknowledge | RFC 9293, RFC 1122, Linux |
 //!
@@ -24,6 +25,7 @@
 mod bic;
 mod congestion;
 mod connection;
+mod memory;
 mod ranges;
 mod receiver;
 mod rto;
@@ -36,6 +38,7 @@ use crate::packet::{MSS, Segment};
 
 pub use congestion::Control;
 pub use connection::{Connection, State, TcpStatistics};
+pub use memory::Build;
 
 /// Settings of one end of a connection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -78,23 +81,31 @@ pub struct TcpConfig {
 }
 
 impl TcpConfig {
-    /// A guest with Linux 2.6.18 and 128 MB that receives from a host with a Linux of its time.
+    /// A guest with 128 MB that receives from a host with 512 MB or more, both with Linux 2.6.18.
     ///
     /// The receiver's buffer grows until it holds twice what comes in a round trip, at most to
-    /// `tcp_rmem`'s limit, which since 2.6.17 hangs on memory (`tcp_init`): 256 KiB here, three
-    /// quarters of them for data (`tcp_adv_win_scale`), and with 256 MB twice as much. Netfront
-    /// counts the bytes of a packet alone (`truesize`), so that the window follows. The sender may
-    /// have 128 KiB under way, `tcp_wmem`'s limit before 2.6.17, as in the distribution of the
-    /// guests; that is less, so more memory changes little.
+    /// `tcp_rmem`'s limit, three quarters of which are the window ([`Build::window`]). The guest has
+    /// a kernel of 64 bits for several processors, as Xen's own configuration (`xenU_x86_64`). The
+    /// sender, a kernel of 32 bits for several processors, may have `tcp_wmem`'s limit under way,
+    /// so that its congestion window and the receiver decide.
     ///
     /// Until 2.6.18 the congestion control was BIC, unless told otherwise.
     pub const XEN_2_6_18: TcpConfig = TcpConfig {
         control: Control::Bic,
-        send_buffer: 128 * 1024,
-        receive_buffer: 192 * 1024,
-        window: 192 * 1024,
+        send_buffer: Build::I386Smp.send_limit(512) as u32,
         ..TcpConfig::LINUX
-    };
+    }
+    .with_window(Build::X86_64Smp.window(128) as u32);
+
+    /// The same with a receive window, and a buffer, of `bytes`.
+    #[must_use]
+    pub const fn with_window(self, bytes: u32) -> TcpConfig {
+        TcpConfig {
+            receive_buffer: bytes,
+            window: bytes,
+            ..self
+        }
+    }
 
     /// Linux 2.6.2x on Ethernet, with buffers of 256 KiB.
     const LINUX: TcpConfig = TcpConfig {

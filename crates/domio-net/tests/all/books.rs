@@ -219,7 +219,7 @@ impl World {
         self.transmit();
         let mut taken = 0;
         while taken < BUDGET
-            && let Some(packet) = self.nic.take()
+            && let Some(packet) = self.nic.take(now)
         {
             taken += 1;
             self.nic.post(1);
@@ -346,14 +346,9 @@ fn setup() -> impl Strategy<Value = Setup> {
                 nic: NicConfig {
                     rx_ring,
                     tx_ring,
-                    rx: Coalesce {
-                        delay: Duration::from_micros(rx_us),
-                        packets: rx_packets,
-                    },
-                    tx: Coalesce {
-                        delay: Duration::from_micros(tx_us),
-                        packets: tx_packets,
-                    },
+                    rx: Coalesce::since_last(Duration::from_micros(rx_us), rx_packets),
+                    tx: Coalesce::since_first(Duration::from_micros(tx_us), tx_packets),
+                    bus: (rx_us % 2 == 0).then_some(Rate::GBIT_1),
                     gap: Duration::from_micros(gap_us),
                     flow_control: false,
                 },

@@ -5,6 +5,7 @@ mod cards;
 mod host;
 mod loss;
 mod owner;
+mod pages;
 mod path;
 mod programs;
 mod rate;

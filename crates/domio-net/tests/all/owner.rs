@@ -125,7 +125,7 @@ fn every_part_of_the_work_belongs_to_a_guest_with_traffic() {
         [2, 3].iter().all(|id| work.of(*id) > 10_000_000),
         "{work:?}"
     );
-    assert!(work.of(1) > 10 * work.of(2), "{work:?}");
+    assert!(work.of(1) > 5 * work.of(2), "{work:?}");
     // It comes up, like the others, and posts its buffers: an event or two.
     assert!(work.of(4) < 10_000, "{work:?}");
     assert_eq!(work.by.keys().filter(|id| **id > 4 || **id == 0).count(), 0);
@@ -148,6 +148,10 @@ fn a_guest_alone_has_nearly_all_of_the_work() {
     equip(&cards, &mut domains);
     let mut free = host(2, CREDIT_3_1, domains);
     free.profile = domio_vmm::Profile::IDEAL;
+    // Going idle is nobody's work.
+    for domain in &mut free.domains {
+        domain.guest.costs.idle = Duration::ZERO;
+    }
     let mut simulation = simulation(&free, CREDIT_3_1, &cards, Vec::new());
     simulation.host_mut().mark(Instant::ZERO);
     run(&mut simulation, 0, SECOND);

@@ -74,6 +74,7 @@ pub fn card(driver: u16, vifs: Vec<VifConfig>) -> NetworkConfig {
         costs: NetCosts::OPTERON_242,
         rx_mode: RxMode::Flip,
         vcpu: 0,
+        other_ports: domio_net::host::OtherPorts::default(),
         vifs,
     }
 }
@@ -88,13 +89,22 @@ pub fn vif(domain: u16, flows: &[FlowKind]) -> VifConfig {
         domain: DomainId(domain),
         vcpu: 0,
         rate: None,
+        rx_target: VifConfig::RX_TARGET,
         flows: (0..).zip(flows).map(flow).collect(),
     }
 }
 
 /// A stream to the guest, and one from it.
-pub const IN: FlowKind = FlowKind::StreamIn(StreamConfig::XEN_2_6_18);
-pub const OUT: FlowKind = FlowKind::StreamOut(StreamConfig::XEN_2_6_18);
+pub const IN: FlowKind = FlowKind::StreamIn(SHORT_QUEUES);
+pub const OUT: FlowKind = FlowKind::StreamOut(SHORT_QUEUES);
+
+/// A stream of Linux 2.6.18 whose sender has 128 KiB, so that what goes beside it does not wait for
+/// long.
+pub const SHORT_QUEUES: StreamConfig = {
+    let mut stream = StreamConfig::XEN_2_6_18;
+    stream.tcp.send_buffer = 128 * 1024;
+    stream
+};
 
 /// A ping each `every` ms.
 pub fn ping(every: u64) -> FlowKind {

@@ -53,6 +53,7 @@ times!(HOST_COSTS, host_costs, all_of_host, Profile, "[host.costs]",
     block_to_pass: block_to_pass, "From a block or yield hypercall to the scheduler pass.";
     ipi_to_pass: ipi_to_pass, "From the arrival of a rescheduling IPI to the scheduler pass.";
     switch: switch, "From the decision of a pass to the running of another vcpu.";
+    idle_switch: idle_switch, "The same to idle, and from there to the vcpu that ran before.";
     keep: keep, "From the decision to the return into the guest when the same vcpu goes on.";
     resume: resume, "From \"running\" to the first instruction of the guest.";
     cache_refill: cache_refill, "Extra time before a vcpu makes progress after another one ran.";
@@ -99,6 +100,7 @@ times!(HOST_KERNEL, host_kernel, all_of_kernel, KernelCosts, "[host.kernel]",
     timer_irq: timer_irq, "The handler of the timer's interrupt.";
     timer_softirq: timer_softirq, "The timer softirq, which wakes processes.";
     switch: switch, "From one process to another that was woken.";
+    idle: idle, "Going idle, before the hypercall that blocks.";
 });
 
 times!(NETWORK_COSTS, network_costs, all_of_network, NetCosts, "[network.costs]",
@@ -113,10 +115,18 @@ times!(NETWORK_COSTS, network_costs, all_of_network, NetCosts, "[network.costs]"
     back_rx: back_rx, "Netback: its part of the rx tasklet, besides grant operations.";
     back_irq: back_irq, "Netback: the interrupt from a guest.";
     back_tx: back_tx, "Netback: its part of the tx tasklet, besides grant operations.";
+    back_flush: back_flush, "Netback: flushing the TLB for a batch of pages that are transferred.";
+    back_pages: back_pages, "Netback: getting 64 new pages from Xen, where pages are transferred.";
     back_answer: back_answer, "Netback: answering a request whose packet was sent.";
     front_irq: front_irq, "Netfront: the interrupt from netback.";
     front_rx: front_rx, "Netfront: taking a packet from the ring.";
+    front_remap_call: front_remap_call, "Netfront: the hypercall that maps the pages of a poll, \
+        where pages are transferred.";
+    front_remap: front_remap, "Netfront: mapping one of these pages.";
     front_refill: front_refill, "Netfront: a new buffer for the ring.";
+    front_release_call: front_release_call, "Netfront: the hypercall that gives the pages of new \
+        buffers to Xen, where pages are transferred.";
+    front_release: front_release, "Netfront: giving away one of these pages.";
     front_tx: front_tx, "Netfront: giving a packet to the ring.";
     front_reap: front_reap, "Netfront: freeing a packet that was answered.";
     stack: stack, "A guest's protocols, for each packet received.";

@@ -3,7 +3,7 @@
 use super::Need::{self, Optional, Required};
 use super::costs::{NETWORK_CARD, NETWORK_COSTS, NETWORK_WRITERS};
 use super::{Key, Kind, Section, Variant, Words, key, plain, variant};
-use domio_net::host::StreamConfig;
+use domio_net::host::{StreamConfig, VifConfig};
 use domio_net::packet::MESSAGE_BYTES_MAX;
 
 /// Slowest line that can be asked for (bit/s): a full packet takes 12 s there.
@@ -43,6 +43,23 @@ pub(crate) static NETWORK: Section = plain(
             Kind::Word(Words::Of(NICS)),
             Need::Word("plain"),
             "The network card.",
+        ),
+        key(
+            "nic_bus",
+            Kind::LineRate {
+                min: LINE_RATE_MIN,
+                max: LINE_RATE_MAX,
+            },
+            Optional("a bus that nobody has to wait for"),
+            "How fast the card moves packets to and from memory, both directions together.",
+        ),
+        key(
+            "rx_target",
+            Kind::Int { min: 64, max: 256 },
+            Need::Int(VifConfig::RX_TARGET as i64),
+            "Receive buffers that a guest wants to have posted at first. An interface that has just \
+             come up has 128; each poll that leaves more than three quarters of them takes one away, \
+             down to 64, and a refill that finds fewer than a quarter doubles them, up to 256.",
         ),
         key(
             "rate",
@@ -129,6 +146,21 @@ pub(crate) static NETWORK: Section = plain(
             "How netback hands packets to guests.",
         ),
         key(
+            "boot_ports",
+            Kind::Int { min: 0, max: 200 },
+            Need::Int(0),
+            "Event channels of the driver domain that others have bound when it has booted, after \
+             the card's.",
+        ),
+        key(
+            "guest_ports",
+            Kind::Int { min: 0, max: 16 },
+            Need::Int(0),
+            "Event channels of the driver domain for each guest before the interface's: console, \
+             store and disks. With the width of words these decide which guests share a word, and \
+             so how the scan treats them.",
+        ),
+        key(
             "card",
             Kind::Section(&NETWORK_CARD),
             Optional("what `nic` says"),
@@ -157,8 +189,13 @@ const NICS: &[Variant] = &[
     ),
     variant(
         "tg3",
-        "Broadcom's, as Linux 2.6 sets it up: an interrupt after 50 us or 5 packets; flow control, \
-         so that the other end waits instead of losing packets.",
+        "Broadcom's, as Linux 2.6 sets it up: an interrupt 20 us after the last packet or after 5 \
+         packets; flow control, so that the other end waits instead of losing packets.",
+        &[],
+    ),
+    variant(
+        "tg3-untagged",
+        "The same with the chip 5700 or 5788: 50 us after the first packet or after 5 packets.",
         &[],
     ),
     variant(

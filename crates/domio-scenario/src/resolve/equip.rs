@@ -139,7 +139,7 @@ impl Devices {
         // each interface and each disk one at both ends.
         let own = 1 + domain.config.vcpus.len() + domain.vifs.len();
         let cards = self.networks.iter().filter(|n| n.driver == index);
-        let cards: usize = cards.map(|n| 1 + n.config.vifs.len()).sum();
+        let cards: usize = cards.map(ports_of).sum();
         let disks = self.disks.iter().filter(|d| d.driver == index);
         let disks: usize = disks.map(|d| d.users.len()).sum();
         let needed = own + cards + disks + usize::from(domain.disk.is_some());
@@ -243,4 +243,11 @@ fn copies(file: FileId, bytes: u64, domain: &mut Domain) {
             });
         }
     }
+}
+
+/// Ports of the driver domain that `network` needs, with those of others that the scenario names.
+fn ports_of(network: &Network) -> usize {
+    let others = network.config.other_ports;
+    let of_guest = 1 + usize::from(others.guest);
+    1 + usize::from(others.boot) + network.config.vifs.len() * of_guest
 }

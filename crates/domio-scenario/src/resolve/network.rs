@@ -10,7 +10,7 @@ use crate::keys::costs::{
 use crate::problem::{Code, Problem, quote};
 use crate::source::Span;
 use domio_core::XenVersion;
-use domio_net::host::{FlowKind, NetCosts, NetworkConfig, RxMode, VifConfig};
+use domio_net::host::{FlowKind, NetCosts, NetworkConfig, OtherPorts, RxMode, VifConfig};
 use domio_net::icmp::Ticks;
 use domio_net::link::{LinkConfig, Rate};
 use domio_net::nic::NicConfig;
@@ -107,9 +107,10 @@ fn network(
     let domains = resolved.domains.iter().enumerate();
     let of_domains = domains.flat_map(|(i, d)| d.vifs.iter().map(move |vif| (i, d, vif)));
     let own = of_domains.filter(|(_, _, vif)| vif.network == index);
+    let rx_target = fields.int("rx_target").and_then(|n| u32::try_from(n).ok());
     let (mut vifs, mut all) = (Vec::new(), Vec::new());
     for (i, domain, vif) in own {
-        vifs.push(vif.config(domain.config.id));
+        vifs.push(vif.config(domain.config.id, rx_target.unwrap_or(VifConfig::RX_TARGET)));
         all.push((i, vif.span));
     }
     let version = host
@@ -151,9 +152,13 @@ fn network(
     let (mut costs, mut writers) = *known_costs.get_or_insert_with(|| costs(cx, profile));
     let mut nic = match fields.text("nic")?.as_str() {
         "tg3" => NicConfig::TG3,
+        "tg3-untagged" => NicConfig::TG3_UNTAGGED,
         "e1000" => NicConfig::E1000,
         _ => NicConfig::PLAIN,
     };
+    if fields.field("nic_bus").is_some() {
+        nic.bus = Some(Rate::bits_per_second(fields.line_rate("nic_bus")?));
+    }
     let of_card = check::inner(cx, fields, "card", &NETWORK_CARD);
     let of_costs = check::inner(cx, fields, "costs", &NETWORK_COSTS);
     let of_writers = check::inner(cx, fields, "writers", &NETWORK_WRITERS);
@@ -179,6 +184,10 @@ fn network(
             _ => RxMode::Copy,
         },
         vcpu: 0,
+        other_ports: OtherPorts {
+            boot: u16::try_from(fields.int("boot_ports")?).ok()?,
+            guest: u16::try_from(fields.int("guest_ports")?).ok()?,
+        },
         vifs,
     };
     Some(Network {

@@ -26,12 +26,13 @@ impl Vif {
         self.flows.iter().any(|flow| flow.server.is_some())
     }
 
-    /// The vif of `domain`.
-    pub fn config(&self, domain: DomainId) -> VifConfig {
+    /// The vif of `domain`, whose netfront wants `rx_target` buffers posted at first.
+    pub fn config(&self, domain: DomainId, rx_target: u32) -> VifConfig {
         VifConfig {
             domain,
             vcpu: 0,
             rate: self.rate,
+            rx_target,
             flows: self.flows.iter().flat_map(|f| f.configs.clone()).collect(),
         }
     }

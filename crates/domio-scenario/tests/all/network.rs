@@ -91,6 +91,25 @@ fn settings_follow_the_release_unless_they_are_given() {
 }
 
 #[test]
+fn a_scenario_says_what_nobody_knows_of_card_and_guests() {
+    let keys = "nic = \"tg3-untagged\"\nnic_bus = \"800M\"\nrx_target = 128\nbridge_us = 2.4\n\
+                front_release_ns = 900";
+    let text = change("queue = 1000", keys);
+    let given = network(&text.replacen("cores = 2", "cores = 2\nprofile = \"opteron-242\"", 1));
+    let bus = Some(Rate::bits_per_second(800_000_000));
+    let card = NicConfig {
+        bus,
+        ..NicConfig::TG3_UNTAGGED
+    };
+    assert_eq!(given.nic, card);
+    assert!(given.vifs.iter().all(|vif| vif.rx_target == 128));
+    let mut costs = NetCosts::OPTERON_242;
+    costs.bridge = Duration::from_nanos(2_400);
+    costs.front_release = Duration::from_nanos(900);
+    assert_eq!(given.costs, costs);
+}
+
+#[test]
 fn the_profile_says_what_the_network_costs() {
     let of = |profile: &str| good(&change("cores = 2", &format!("profile = \"{profile}\"")));
     let costs = |scenario: &Scenario| {
@@ -250,7 +269,7 @@ static MISTAKES: &[Case] = &[
         "queue = 1000",
         "nic = \"tg\"",
         Code::UnknownName,
-        &["tg3, e1000", "`tg3`"],
+        &["tg3, tg3-untagged, e1000", "`tg3`"],
     ),
     ("queue = 1000", "rate = 1.5", Code::WrongType, &["1G"]),
     (

@@ -119,6 +119,12 @@ impl Io<'_> {
         self.open(local, port, vcpu, token)
     }
 
+    /// Takes a free port of `domain` that nobody ever sends to, if there is one: a port that another
+    /// user has on a real host.
+    pub fn reserve(&mut self, domain: DomainId) -> Option<Port> {
+        self.wires.channels.offer(domain, domain).ok()
+    }
+
     /// Binds a new port of `local` to `port` of `remote`, which was offered to `local`. The handler
     /// of the new port is the calling model, with `token`. The port notifies vcpu `vcpu`.
     ///

@@ -31,6 +31,9 @@ impl Guest {
         let Some(kernel) = &mut self.kernel else {
             return KernelStep::Idle;
         };
+        if self.level == Level::ToIdle && !kernel.idle_left().is_zero() {
+            return KernelStep::Idle;
+        }
         let step = kernel.step(devices, io);
         let wake_tasks = kernel.take_wake_tasks();
         while let Some(process) = kernel.pending.next_woken() {

@@ -159,6 +159,10 @@ pub(crate) struct Kernel {
     left_over: bool,
     /// It runs them.
     in_thread: bool,
+    /// What is left of the way into idle, and whether that was gone, so that the hypercall that
+    /// blocks is next.
+    idle_left: Duration,
+    at_idle: bool,
     /// What was executed for other domains.
     served: Served,
     /// Whether it is to be known.
@@ -197,6 +201,8 @@ impl Kernel {
             threads: false,
             left_over: false,
             in_thread: false,
+            idle_left: Duration::ZERO,
+            at_idle: false,
             served: Served::default(),
             owners,
         }
@@ -223,6 +229,26 @@ impl Kernel {
     #[inline]
     pub fn timer_due(&self) -> bool {
         self.timer_due
+    }
+
+    /// Nothing is left to do: what the way into idle takes now, zero where that was gone.
+    pub fn enter_idle(&mut self) -> Duration {
+        if !core::mem::take(&mut self.at_idle) {
+            self.idle_left = self.costs.idle;
+        }
+        self.idle_left
+    }
+
+    /// What is left of the way into idle, on which interrupts are off.
+    #[inline]
+    pub fn idle_left(&self) -> Duration {
+        self.idle_left
+    }
+
+    /// It went that way for `time`.
+    pub fn went_idle(&mut self, time: Duration) {
+        self.idle_left -= time;
+        self.at_idle = self.idle_left.is_zero();
     }
 
     /// Where other vcpus of the domain interrupt this one.
@@ -348,6 +374,8 @@ impl Kernel {
         if !guest.upcall_pending(vcpu) {
             return;
         }
+        // An event that came on the way into idle: the way has to be gone again.
+        self.at_idle = false;
         if guest.begin_upcall(vcpu) {
             self.in_upcall = true;
             self.hard = Hard::Entry;

@@ -63,6 +63,8 @@ enum Level {
     Task(u32),
     /// The part of the kernel that serves devices.
     Kernel,
+    /// On the way into idle, with interrupts off.
+    ToIdle,
     /// Nothing.
     Idle,
 }
@@ -247,6 +249,11 @@ impl Guest {
                     }
                 }
             }
+            Level::ToIdle => {
+                if let Some(kernel) = &mut self.kernel {
+                    kernel.went_idle(time);
+                }
+            }
             Level::Idle => assert!(time.is_zero(), "an idle guest executed for {time}"),
         }
     }
@@ -254,6 +261,16 @@ impl Guest {
     /// What the vcpu does from `now` on. Finished jobs are appended to `jobs`.
     #[inline(always)]
     pub fn step(&mut self, now: Instant, jobs: &mut Vec<Job>) -> Step {
+        if self.level == Level::ToIdle {
+            let left = self
+                .kernel
+                .as_ref()
+                .map_or(Duration::ZERO, |k| k.idle_left());
+            if !left.is_zero() {
+                return Step::Run(left);
+            }
+            self.level = Level::Idle;
+        }
         if self.pending {
             self.pending = false;
             if self.costs {
@@ -289,6 +306,19 @@ impl Guest {
         }
     }
 
+    /// Nothing is left to do. What the way into idle takes before the hypercall that blocks; zero
+    /// when that is next.
+    #[inline]
+    pub(crate) fn enter_idle(&mut self) -> Duration {
+        let left = match &mut self.kernel {
+            Some(kernel) => kernel.enter_idle(),
+            None => Duration::ZERO,
+        };
+        if !left.is_zero() {
+            self.level = Level::ToIdle;
+        }
+        left
+    }
     /// Writes the state of the guest for people.
     pub fn describe(&self) -> String {
         let mut text = String::new();

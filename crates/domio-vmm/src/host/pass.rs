@@ -210,7 +210,7 @@ impl<S: Sink, D: Device> Host<S, D> {
             view.pcpu = pcpu;
         }
         self.tables.pcpus[pcpu].current = next;
-        let cost = self.profile.switch + worked;
+        let cost = self.switch_cost(pcpu, prev, next) + worked;
         if cost.is_zero() {
             self.switched(queue, pcpu, now, prev, next);
         } else {
@@ -218,6 +218,24 @@ impl<S: Sink, D: Device> Host<S, D> {
             p.prev = prev;
             p.stage_at = now + cost;
             queue.arm(p.stage, p.stage_at);
+        }
+    }
+
+    /// What a switch from `prev` to `next` takes on `pcpu`. The context of the vcpu that ran last
+    /// stays loaded while the pcpu idles.
+    #[inline]
+    fn switch_cost(&self, pcpu: PcpuId, prev: Option<VcpuId>, next: Option<VcpuId>) -> Duration {
+        let lazy = match (prev, next) {
+            (_, None) => true,
+            (None, Some(vcpu)) => {
+                let here = self.vcpus[vcpu.index()].ran_on == Some(pcpu);
+                here && self.pcpus[pcpu].last_vcpu == next
+            }
+            _ => false,
+        };
+        match lazy {
+            true => self.profile.idle_switch,
+            false => self.profile.switch,
         }
     }
 

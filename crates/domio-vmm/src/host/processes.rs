@@ -44,6 +44,11 @@ impl<S: Sink, D: Device> Host<S, D> {
                         // An upcall is due: the hypercall returns at once (xen-spec 0.7).
                         continue;
                     }
+                    let left = self.vcpus[vcpu.index()].guest.enter_idle();
+                    if !left.is_zero() {
+                        queue.arm(self.pcpus[pcpu].done, now + left);
+                        return;
+                    }
                     self.block(queue, pcpu, vcpu, now);
                 }
                 Step::Yield => self.yields(queue, pcpu, vcpu, now),

@@ -53,6 +53,31 @@ fn a_switch_delays_the_next_vcpu_and_is_charged_to_the_one_before() {
     assert_eq!(turnarounds(&told.records, vcpu(1)), [6_005 + 15]);
 }
 
+/// Xen leaves the context of the last vcpu loaded while a pcpu idles: another one is switched to,
+/// the same one is not.
+#[test]
+fn the_context_of_the_last_vcpu_stays_loaded_while_a_pcpu_idles() {
+    for (second, expected) in [
+        (false, "2002 p0 idlev0 runnable, d1v0 running"),
+        (true, "2009 p0 idlev0 runnable, d1v0 running"),
+    ] {
+        let mut domains = vec![domain(1, periodic(ms(1), ms(1), us(100)))];
+        if second {
+            domains.push(domain(2, periodic(ms(1), us(1_500), us(100))));
+        }
+        let mut host = host(1, V, domains);
+        (host.profile.switch, host.profile.idle_switch) = (us(9), us(2));
+        let told = run(&host, Habits::default(), us(2_600));
+        let switches = lines(&told.records, &[Kind::Switch]);
+        assert!(switches.iter().any(|line| line == expected), "{switches:?}");
+        // Into idle no context is switched: 2 us after the block.
+        let idles = switches
+            .iter()
+            .filter(|line| line.ends_with("idlev0 running"));
+        assert!(idles.clone().count() > 1, "{switches:?}");
+    }
+}
+
 #[test]
 fn a_vcpu_that_goes_on_pays_for_the_pass_only() {
     let mut host = host(1, V, vec![domain(1, compute(us(2_500)))]);
@@ -143,7 +168,7 @@ fn a_wake_up_leads_to_a_pass_after_its_cost() {
 fn a_switch_takes_longer_by_the_work_of_its_decision() {
     for (work, at) in [(0, 1_005), (3, 1_011)] {
         let mut host = host(1, V, vec![domain(1, periodic(ms(10), ms(1), us(100)))]);
-        (host.profile.switch, host.profile.policy.search) = (us(5), us(2));
+        (host.profile.idle_switch, host.profile.policy.search) = (us(5), us(2));
         let habits = Habits {
             work,
             ..Habits::default()

@@ -23,6 +23,7 @@ fn golden_trace() {
         block_to_pass: us(1),
         timer_to_pass: us(1),
         switch: us(5),
+        idle_switch: us(5),
         keep: us(3),
         ..Profile::IDEAL
     };

@@ -234,7 +234,7 @@ fn s0_8_a_queued_vcpu_that_is_pinned_elsewhere_moves_at_once_and_looks_woken() {
 #[test]
 fn s0_8_a_running_vcpu_that_is_pinned_elsewhere_moves_when_its_state_is_saved() {
     let mut host = host(2, XenVersion::V4_17, vec![domain(1, Workload::Burn)]);
-    host.profile.switch = us(5);
+    (host.profile.switch, host.profile.idle_switch) = (us(5), us(5));
     let host = acted(host, vec![(500, pin(1, P1))]);
     let told = run(&host, Habits::default(), ms(3));
     let calls = told.calls(&["sleep", "pass", "pick", "wake", "saved"]);
@@ -368,7 +368,7 @@ fn a_domain_that_runs_is_removed_only_when_it_was_switched_out() {
     guest.stop = Some(at_ms(1));
     let mut host = host(1, XenVersion::V4_17, vec![guest]);
     host.profile.wake_to_pass = us(3);
-    host.profile.switch = us(5);
+    (host.profile.switch, host.profile.idle_switch) = (us(5), us(5));
     let told = run(&host, slices(), ms(2));
     let calls = told.calls(&["sleep", "saved", "remove"]);
     assert_eq!(calls[..2], ["1000 sleep d1v0", "1008 saved d1v0"]);

@@ -57,6 +57,8 @@ pub(super) struct Netback {
     /// Packets for the rx tasklet, with their interface.
     rx_waiting: VecDeque<(u16, Packet)>,
     rx_batch: Vec<(u16, Packet)>,
+    /// Pages that Xen has given in advance, for those that are transferred.
+    pages: u32,
     rx_stage: RxStage,
     /// Interfaces to notify, last first.
     rx_notify: Vec<u16>,
@@ -100,6 +102,7 @@ impl Netback {
         Netback {
             rx_waiting: VecDeque::new(),
             rx_batch: Vec::new(),
+            pages: 0,
             rx_stage: RxStage::Begin,
             rx_notify: Vec::new(),
             rx_sending: None,

@@ -1,13 +1,13 @@
 //! Netback, to the guests.
 
-use domio_core::Instant;
 use domio_core::NetPlace::{DriverIn, Outside, RxRing};
+use domio_core::{Duration, Instant};
 use domio_vmm::bus::{KernelIo, Owner, Progress};
 use domio_vmm::grant::Batch;
 use domio_vmm::ring::NET_RX;
 
 use super::super::vif::Vif;
-use super::super::{Network, RxMode, record};
+use super::super::{NetCosts, Network, RxMode, record};
 use super::{BATCH_MAX, RX_FREE, RX_TIMEOUT, RxStage, SLOTS_MAX};
 use crate::packet::Packet;
 
@@ -23,10 +23,10 @@ impl Vif {
 impl Network {
     /// What handing `packet` to the guest of an interface costs now: netback's start of a
     /// transmission. It copies, where the page is to be given away.
-    pub(in super::super) fn queue_cost(&self, packet: &Packet) -> domio_core::Duration {
+    pub(in super::super) fn queue_cost(&self, packet: &Packet) -> Duration {
         let copy = match self.config.rx_mode {
             RxMode::Flip => self.costs.copy(u64::from(packet.frame_bytes())),
-            RxMode::Copy => domio_core::Duration::ZERO,
+            RxMode::Copy => Duration::ZERO,
         };
         self.costs.back_queue + copy
     }
@@ -187,7 +187,7 @@ impl Network {
     }
 
     /// What the batch costs. Each guest has part in it by what its own packets cost.
-    fn rx_batch_cost(&self, kernel: &mut KernelIo<'_, '_>) -> domio_core::Duration {
+    fn rx_batch_cost(&mut self, kernel: &mut KernelIo<'_, '_>) -> Duration {
         let mut batch = Batch::new(self.config.driver);
         for (vif, packet) in &self.back.rx_batch {
             if kernel.owners() {
@@ -210,7 +210,19 @@ impl Network {
                 }
             }
         }
-        self.costs.grants.of(&batch) + self.costs.back_rx * self.back.rx_batch.len() as u64
+        let own = self.costs.back_rx * self.back.rx_batch.len() as u64;
+        self.costs.grants.of(&batch) + own + self.page_cost(batch.transfers)
+    }
+
+    /// What `n` pages of a batch that are transferred cost besides: one flush of the TLB, and new
+    /// pages from Xen whenever none are left (`check_mfn`).
+    fn page_cost(&mut self, n: u32) -> Duration {
+        if n == 0 {
+            return Duration::ZERO;
+        }
+        let lumps = n.saturating_sub(self.back.pages).div_ceil(NetCosts::PAGES);
+        self.back.pages = self.back.pages + lumps * NetCosts::PAGES - n;
+        self.costs.back_flush + self.costs.back_pages * u64::from(lumps)
     }
 
     /// Tells the guests of the packets of the batch, in their rings.
