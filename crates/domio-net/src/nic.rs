@@ -32,8 +32,8 @@
 //!
 //! A card may share a [bus](NicConfig::bus) between its two directions: a packet is on the bus for
 //! its bytes at the bus's rate, one packet after the other. A received packet is in its buffer when
-//! it has passed the bus. A packet to send passes the bus before it goes on the line. The card's own
-//! memory holds what waits for the bus, as many received packets as the ring has buffers.
+//! it has passed the bus. A packet to send passes the bus before it goes on the line. The card's
+//! own memory holds what waits for the bus, as many received packets as the ring has buffers.
 
 use std::collections::VecDeque;
 

@@ -1,16 +1,24 @@
 //! Where `domio trace` takes the frequency of a xentrace file's clock from.
 
-#[expect(dead_code, reason = "other tests read JSON")]
-mod common;
-
-use common::{domio, folder};
+use assert_cmd::Command;
 use predicates::prelude::PredicateBooleanExt as _;
 use predicates::str::contains;
+use tempfile::TempDir;
 
 const TRACE: &str = concat!(
     env!("CARGO_MANIFEST_DIR"),
     "/../../testdata/xen-traces/c1-burn7/trace.bin"
 );
+
+fn folder() -> TempDir {
+    tempfile::tempdir().expect("a temporary folder")
+}
+
+fn domio(folder: &TempDir) -> Command {
+    let mut command = Command::cargo_bin("domio").expect("the program is built");
+    command.current_dir(folder.path());
+    command
+}
 
 #[test]
 fn the_trace_or_a_file_beside_it_tells_the_frequency() {

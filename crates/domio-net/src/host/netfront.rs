@@ -205,8 +205,8 @@ impl Network {
         Progress::Done
     }
 
-    /// `net_rx_action` in a guest: netfront's polls, until one finds the ring empty or the budget is
-    /// spent.
+    /// `net_rx_action` in a guest: netfront's polls, until one finds the ring empty or the budget
+    /// is spent.
     pub(super) fn front_rx(&mut self, vif: u16, kernel: &mut KernelIo<'_, '_>) -> Progress {
         let front = &mut self.vifs[usize::from(vif)].front;
         match std::mem::replace(&mut front.soft, Piece::None) {

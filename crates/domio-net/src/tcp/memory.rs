@@ -56,8 +56,8 @@ impl Build {
         }
     }
 
-    /// The largest receive window in such a domain (bytes): three quarters of the limit (`tcp_adv_win_scale`), or
-    /// the first one where the limit lets the buffer grow by nothing.
+    /// The largest receive window in such a domain (bytes): three quarters of the limit
+    /// (`tcp_adv_win_scale`), or the first one where the limit lets the buffer grow by nothing.
     pub const fn window(self, mib: u32) -> u64 {
         let limit = self.receive_limit(mib);
         if limit == RECEIVE_MIN {

@@ -86,7 +86,7 @@ fn claims(spec: &FigureSpec, ledger: &Ledger) -> Option<Figure> {
     (!entries.is_empty()).then(|| Figure::new(caption, Chart::Claims(entries)))
 }
 
-/// A value for people, with a larger unit of time where that suits it: "36.6 s", "259 ms", "30.5 %", "23.9".
+/// A value for people, with a larger unit of time where that suits it: "36.6 s", "259 ms", "23.9".
 pub fn told(value: f64, unit: &str) -> String {
     const TIMES: [(&str, f64); 4] = [("ns", 1e-9), ("us", 1e-6), ("ms", 1e-3), ("s", 1.0)];
     let short = |value: f64| match value.abs() {

@@ -81,7 +81,9 @@ fn row(entry: &Entry) -> Markup {
                 @if !finding.note.is_empty() { small { (folded(&finding.note)) } }
                 @if !finding.checks.is_empty() { (checks(finding)) }
             }
-            td class="figure" data-label="replications" { @if finding.replications > 0 { (finding.replications) } }
+            td class="figure" data-label="replications" {
+                @if finding.replications > 0 { (finding.replications) }
+            }
         }
     }
 }

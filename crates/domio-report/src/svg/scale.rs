@@ -260,7 +260,8 @@ mod tests {
 
         #[test]
         fn places_rise_with_values_and_stay_between_the_ends(
-            a in 1e-9..1e9f64, b in 1e-9..1e9f64, low in 1e-6..1.0f64, high in 1.0..1e6f64, log: bool
+            a in 1e-9..1e9f64, b in 1e-9..1e9f64,
+            low in 1e-6..1.0f64, high in 1.0..1e6f64, log: bool
         ) {
             let scale = match log {
                 true => Scale::log(low, high, 10.0, 200.0),

@@ -89,11 +89,15 @@ mod tests {
             s.with(&format!("{name}.share_pct"), share)
         });
         let names = ["g1", "g2", "web"].map(str::to_owned);
-        let text = render(&names, &[both(sample.clone(), ["g1", "g2"])], None);
+        let text = render(
+            &names,
+            &[both(sample.clone(), ["g1", "g2"])],
+            &View::default(),
+        );
         let line = "Jain's index of the shares of g1 and g2, which compete: 0.8\n";
         assert!(text.contains(line), "{text}");
         assert!(!text.contains("competes"), "{text}");
-        assert!(!render(&names, &[sample], None).contains("Jain"));
+        assert!(!render(&names, &[sample], &View::default()).contains("Jain"));
     }
 
     #[test]

@@ -119,8 +119,8 @@ impl Io<'_> {
         self.open(local, port, vcpu, token)
     }
 
-    /// Takes a free port of `domain` that nobody ever sends to, if there is one: a port that another
-    /// user has on a real host.
+    /// Takes a free port of `domain` that nobody ever sends to, if there is one: a port that
+    /// another user has on a real host.
     pub fn reserve(&mut self, domain: DomainId) -> Option<Port> {
         self.wires.channels.offer(domain, domain).ok()
     }

@@ -1,3 +1,5 @@
+//! Figures that are built from files and samples made up for the purpose.
+
 use super::*;
 use crate::data::Section;
 use crate::figures::{PaperFigures, draws, read, sections, shipped};
@@ -18,7 +20,12 @@ marks = [{ shape = "cross", name = "each", values = "guest{1..2}.rate_mbps" }]
 [panels.latency]
 name = "latency"
 unit = "ms"
-mean = { name = "average", value = "ping.mean_ms", count = "ping.replies", deviation = "ping.deviation_ms", labelled = true, none = "no reply" }
+mean.name = "average"
+mean.value = "ping.mean_ms"
+mean.count = "ping.replies"
+mean.deviation = "ping.deviation_ms"
+mean.labelled = true
+mean.none = "no reply"
 range = { name = "deviation" }
 remark = { name = "replies", value = "ping.replies" }
 

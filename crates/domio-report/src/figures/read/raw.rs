@@ -132,7 +132,8 @@ impl<T> OneOrMany<T> {
 #[derive(Deserialize)]
 #[serde(
     untagged,
-    expecting = "expected the name of an experiment, a pattern as \"a.test1.{sets}\", or { experiment = \"a.b\", name = \"for readers\" }"
+    expecting = "expected the name of an experiment, a pattern as \"a.test1.{sets}\", or \
+                 { experiment = \"a.b\", name = \"for readers\" }"
 )]
 pub enum Experiment {
     Pattern(String),

@@ -1,3 +1,5 @@
+//! What is read of files of figures, and how mistakes in them are told.
+
 use super::*;
 
 const HEAD: &str = "\
