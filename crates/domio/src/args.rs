@@ -238,7 +238,6 @@ fn seconds() -> RangedU64ValueParser<u64> {
 
 const RUN_EXAMPLES: &str = "\
 Examples:
-  domio run boost-rescues-ping
   domio run host.toml --policy credit --set scheduler.tslice_ms=5 --report out/host.html
   domio run burn7 --replications 10 --json
   domio run papers/ongaro2008/test3-orig --set scheduler.boost=false

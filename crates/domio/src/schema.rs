@@ -31,7 +31,6 @@ macro_rules! schemas {
 /// Every schema, in the order of the commands.
 pub const SCHEMAS: &[Schema] = schemas![
     "reproduce" 1,
-    "cell" 1,
     "run" 1,
     "compare" 1,
     "explain" 1,

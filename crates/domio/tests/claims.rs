@@ -58,7 +58,7 @@ fn claims_are_listed_by_prefix() {
     let text = String::from_utf8(lines.get_output().stdout.clone()).unwrap();
     assert!(text.contains("ongaro.test4.orig") && !text.contains("ongaro.test3"));
     assert!(
-        text.lines().all(|line| line.chars().count() <= 100),
+        text.lines().all(|line| line.chars().count() <= 200),
         "{text}"
     );
     let all = json_of(&folder, &["claim", "list", "--json"]);

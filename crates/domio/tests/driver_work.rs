@@ -59,9 +59,13 @@ fn a_summary_has_a_table_a_driver_domain() {
         .lines()
         .map(|l| l.split_whitespace().collect::<Vec<_>>().join(" "));
     let rows: Vec<String> = rows
-        .filter(|row| row.ends_with(|c: char| c.is_ascii_digit()))
+        .filter(|row| row.ends_with(" us") || row.ends_with(" ms"))
         .collect();
-    let expected = ["d1 web 30.00 0.6", "nobody 20.00 0.4", "busy 50.00 1"];
+    let expected = [
+        "d1 web 30.00 600 us",
+        "nobody 20.00 400 us",
+        "busy 50.00 1 ms",
+    ];
     assert_eq!(rows[..3], expected, "{table}");
 }
 

@@ -117,7 +117,8 @@ fn the_papers_figures_are_files_too() {
             "ongaro2008-figure-2-seven-guests-that-burn.svg"
         ]
     );
-    let page = std::fs::read_to_string(folder.path().join("out/report.html")).unwrap();
+    let page =
+        std::fs::read_to_string(folder.path().join("out/reproduce-ongaro.fig2.html")).unwrap();
     assert!(page.contains("Figure 2: seven guests that burn"));
 }
 

@@ -70,14 +70,28 @@ fn a_repetition_takes_all_from_before_and_gives_the_same_bytes() {
 #[test]
 fn comparisons_and_runs_share_what_is_kept() {
     let folder = folder();
-    let compare = ["compare", "burn7", "--policy", "credit", "--policy", "null"];
+    let compare = [
+        "compare",
+        "burn7",
+        "--policy",
+        "credit",
+        "--policy",
+        "round-robin",
+    ];
     let compare = [&compare[..], &["--replications", "2", "--json"], &SHORT].concat();
     let (fresh, _) = run(&folder, &compare);
     let (again, told) = run(&folder, &compare);
     assert_eq!(told, "took 4 replications from out/results.sqlite\n");
     assert!(fresh == again);
     // The policy comes first among the changes, as in the comparison.
-    let alone = ["run", "burn7", "--policy", "null", "--replications", "3"];
+    let alone = [
+        "run",
+        "burn7",
+        "--policy",
+        "round-robin",
+        "--replications",
+        "3",
+    ];
     let alone = [&alone[..], &["--json"], &SHORT].concat();
     let (kept, told) = run(&folder, &alone);
     assert_eq!(told, "took 2 replications from out/results.sqlite\n");

@@ -111,17 +111,6 @@ fn outputs_about_claims() {
     let fig2 = ["reproduce", "ongaro.fig2", "--json", "--replications", "1"];
     let told = fits(&folder, "reproduce", &fig2);
     assert!(!told["claims"].as_array().unwrap().is_empty());
-    let cell = [
-        "reproduce",
-        "ongaro",
-        "--cell",
-        "test3/orig",
-        "--json",
-        "--seconds",
-        "1",
-    ];
-    let cell = [&cell[..], &["--perfetto", "t.pftrace"]].concat();
-    fits(&folder, "cell", &cell);
 }
 
 #[test]
