@@ -29,8 +29,11 @@ pub enum Work {
     /// Cargo as a runner of tests: its closing lines are counted.
     Tests(Vec<String>),
     /// A task of our own.
-    Own(Box<dyn FnOnce(&Path) -> Result<Done>>),
+    Own(Box<Task>),
 }
+
+/// What a task of our own does at the root of the project.
+type Task = dyn FnOnce(&Path) -> Result<Done>;
 
 /// How a task of our own went.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -433,7 +433,8 @@ kind = "value"
         assert_eq!(
             mistakes(text),
             [
-                "c.toml:1: unknown key \"title\"; expected [[claim]], or one of sets, numbers, measure",
+                "c.toml:1: unknown key \"title\"; expected [[claim]], or one of sets, numbers, \
+                 measure",
                 "c.toml:6: kind \"vallue\" is not one of value, bound, order, shape",
                 "c.toml:10: id \"a.b\" is used twice, first in line 3",
                 "c.toml:11: \"where\" is empty",

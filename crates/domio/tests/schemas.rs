@@ -166,7 +166,7 @@ fn every_schema_is_listed_and_is_one() {
     let folder = folder();
     let all = output(&folder, &["schema", "--json"]);
     let all = all.as_array().unwrap();
-    assert!(all.len() >= 16);
+    assert!(all.len() >= 15);
     for entry in all {
         let name = entry["name"].as_str().unwrap();
         let schema = schema(&folder, name);

@@ -73,7 +73,18 @@ fn broken_path(tree: &Tree, code: &str) -> Option<String> {
         && code.chars().all(plain)
         && !code.contains(PLACEHOLDER);
     let target = code.trim_end_matches('/');
+    if is_cell(tree, target) {
+        return None;
+    }
     (ours && !tree.has(target)).then(|| format!("`{target}`"))
+}
+
+/// Whether `target` is the name of a cell of a paper: what its files say, and no file.
+fn is_cell(tree: &Tree, target: &str) -> bool {
+    let Some((paper, cell)) = target.rsplit_once('/') else {
+        return false;
+    };
+    !cell.contains('.') && tree.has(&format!("{paper}/cells.toml"))
 }
 
 /// `link` as seen from the file at `path`.
@@ -132,6 +143,18 @@ mod tests {
         ] {
             let places = found(&[("README.md", &format!("# Title\n\n{text}\n"))]);
             assert_eq!(places, ["links README.md:3"], "{text}");
+        }
+    }
+
+    #[test]
+    fn cells_of_papers_are_no_files() {
+        let at = |name: &str| {
+            let text = format!("# Title\n\nRun `{name}`.\n");
+            found(&[("README.md", text.as_str()), ("papers/p/cells.toml", "")])
+        };
+        assert_eq!(at("papers/p/test1-orig"), [""; 0]);
+        for name in ["papers/q/test1-orig", "papers/p/claims.toml"] {
+            assert_eq!(at(name), ["links README.md:3"], "{name}");
         }
     }
 

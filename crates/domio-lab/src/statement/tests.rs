@@ -447,7 +447,8 @@ fn what_does_not_go_together_is_a_mistake() {
         (check("cells = []\nbelow = 2"), "\"cells\" is empty"),
         (
             claim(
-                "numbers = \"middle of t\"\n[[claim.check]]\nmeasure = \"m\"\ncells = \"t\"\nbelow = 2",
+                "numbers = \"middle of t\"\n[[claim.check]]\nmeasure = \"m\"\ncells = \"t\"\n\
+                 below = 2",
             ),
             "is a median, which has no value",
         ),
@@ -501,8 +502,8 @@ fn statements_are_told_in_english() {
     assert_eq!(
         told("grocer.fig2.nights-are-calm"),
         [
-            "the longest queue of night/{fair,lazy,eager}: under 0.5 times day/{fair,lazy,eager}, each \
-          with its twin"
+            "the longest queue of night/{fair,lazy,eager}: under 0.5 times day/{fair,lazy,eager}, \
+             each with its twin"
         ]
     );
     assert_eq!(

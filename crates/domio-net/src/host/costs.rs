@@ -109,7 +109,8 @@ impl NetCosts {
     /// result.
     pub const OPTERON_242: NetCosts = NetCosts {
         // The card and the bridge, which xen-spec 9 has no range for: a handler with one posted
-        // write (0.4 us) and the hypercall that ends a level interrupt (0.3); about 1,800 cycles for a packet with a new buffer; 2,400 for the
+        // write (0.4 us) and the hypercall that ends a level interrupt (0.3); about 1,800 cycles
+        // for a packet with a new buffer; 2,400 for the
         // bridge's hooks and its table.
         nic_irq: Duration::from_nanos(700),
         nic_rx: Duration::from_nanos(1_100),
@@ -118,7 +119,8 @@ impl NetCosts {
         bridge: Duration::from_nanos(1_500),
         // Netback, "3-6 us per packet": to a guest 4.4 us with its copy (1.2) and the flip (1.8, of
         // which 0.4 are a 64th of getting new pages); a batch flushes the TLB once, and Xen's own
-        // entries with it (0.4 us and 1.6 to fill it again). From a guest less, 2.4 with map and unmap, since only its headers are copied.
+        // entries with it (0.4 us and 1.6 to fill it again). From a guest less, 2.4 with map and
+        // unmap, since only its headers are copied.
         back_queue: Duration::from_nanos(600),
         back_rx: Duration::from_nanos(800),
         back_flush: Duration::from_nanos(2_000),

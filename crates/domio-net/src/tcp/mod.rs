@@ -86,8 +86,8 @@ impl TcpConfig {
     /// The receiver's buffer grows until it holds twice what comes in a round trip, at most to
     /// `tcp_rmem`'s limit, three quarters of which are the window ([`Build::window`]). The guest
     /// has a kernel of 64 bits for several processors, as Xen's own configuration
-    /// (`xenU_x86_64`). The sender, a kernel of 32 bits for several processors, may have `tcp_wmem`'s limit under way,
-    /// so that its congestion window and the receiver decide.
+    /// (`xenU_x86_64`). The sender, a kernel of 32 bits for several processors, may have
+    /// `tcp_wmem`'s limit under way, so that its congestion window and the receiver decide.
     ///
     /// Until 2.6.18 the congestion control was BIC, unless told otherwise.
     pub const XEN_2_6_18: TcpConfig = TcpConfig {

@@ -48,8 +48,8 @@ fn moves(records: &[Record], from: NetPlace, to: NetPlace) -> Vec<Instant> {
     moved.map(|r| r.at).collect()
 }
 
-/// 5 packets come at a time, each 50 us. 3 us for the hypercall and 2 for each page are spent before
-/// the first of them goes up; 1 us each follows, the first one's before it goes on.
+/// 5 packets come at a time, each 50 us. 3 us for the hypercall and 2 for each page are spent
+/// before the first of them goes up; 1 us each follows, the first one's before it goes on.
 #[test]
 fn pages_of_all_packets_are_mapped_before_the_first_goes_up() {
     let costs = NetCosts {

@@ -92,8 +92,8 @@ fn settings_follow_the_release_unless_they_are_given() {
 
 #[test]
 fn a_scenario_says_what_nobody_knows_of_card_and_guests() {
-    let keys = "nic = \"tg3-untagged\"\nnic_bus = \"800M\"\nrx_target = 128\ncosts.bridge_us = 2.4\n\
-                costs.front_release_ns = 900";
+    let keys = "nic = \"tg3-untagged\"\nnic_bus = \"800M\"\nrx_target = 128\n\
+                costs.bridge_us = 2.4\ncosts.front_release_ns = 900";
     let text = change("queue = 1000", keys);
     let given = network(&text.replacen("cores = 2", "cores = 2\nprofile = \"opteron-242\"", 1));
     let bus = Some(Rate::bits_per_second(800_000_000));
