@@ -8,7 +8,7 @@
 //!
 //! A [`Claim`] is one testable statement of a paper. An
 //! [`Experiment`] is a simulation that is repeated with another replication
-//! number each time and hands back one [`Sample`]. A [`Check`] reads the samples
+//! number each time and hands back one [`Sample`]. A [`Decider`] reads the samples
 //! of one or several experiments and decides one claim. Each experiment runs once, however many
 //! claims read from it.
 //!
