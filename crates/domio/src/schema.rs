@@ -31,6 +31,12 @@ macro_rules! schemas {
 /// Every schema, in the order of the commands.
 pub const SCHEMAS: &[Schema] = schemas![
     "reproduce" 1,
+    "claim-list" 1,
+    "claim-show" 1,
+    "results-list" 1,
+    "results-show" 1,
+    "results-diff" 1,
+    "results-prune" 1,
     "run" 1,
     "compare" 1,
     "explain" 1,

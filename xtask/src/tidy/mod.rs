@@ -5,6 +5,7 @@
 //! plants a violation in an otherwise clean tree (see `testing.rs`).
 
 mod arrows;
+mod cells;
 mod contents;
 mod dependencies;
 mod deterministic;
@@ -49,6 +50,7 @@ const RULES: &[Rule] = &[
     size::RULE,
     contents::RULE,
     links::RULE,
+    cells::RULE,
     policy_pages::RULE,
     policy_pages::CONTROLLER_RULE,
     sources::RULE,

@@ -57,10 +57,9 @@ pub(crate) static NETWORK: Section = plain(
             "rx_target",
             Kind::Int { min: 64, max: 256 },
             Need::Int(VifConfig::RX_TARGET as i64),
-            "Receive buffers that a guest wants to have posted at first. An interface that has \
-             just come up has 128; each poll that leaves more than three quarters of them takes \
-             one away, down to 64, and a refill that finds fewer than a quarter doubles them, up \
-             to 256.",
+            "Receive buffers that a guest wants posted at first; one that comes up has \
+             128. A refill that finds under a quarter doubles them, up to 256; a poll that leaves \
+             over three quarters takes one, down to 64.",
         ),
         key(
             "rate",

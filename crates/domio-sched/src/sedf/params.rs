@@ -111,7 +111,7 @@ static DOMAIN_PARAMS: &[ParamSpec] = &[
         },
         default: 0,
         doc: "Instead of a slice: with extratime and no period, the share of extra time in \
-              proportion to the others' (whoever says nothing has 1); otherwise the share of \
+              proportion to the others' (1 without a weight); otherwise that of \
               95 ms in every 100 ms (xl sched-sedf -w). 0 for none.",
     },
 ];

@@ -69,7 +69,7 @@ fn show(args: &ClaimShow) -> anyhow::Result<Status> {
     })?;
     let page = ClaimPage::of(claim);
     match args.json {
-        true => out::json(&page)?,
+        true => out::json_as("claim-show", &page)?,
         false => out::text(&told(&page, out::view().width.into()))?,
     }
     Ok(Status::Success)

@@ -273,14 +273,17 @@ fn diff(args: &ResultsDiff) -> anyhow::Result<Status> {
         (before.held.iter().collect(), after.held.iter().collect());
     let moves = moves((&before.store, &old), (&after.store, &new))?;
     match args.json {
-        true => out::json(&json!({
-            "before": before.label,
-            "after": after.label,
-            "same": moves.same,
-            "moved": moves.moved.iter().map(moved_to_json).collect::<Vec<_>>(),
-            "only_before": moves.only_before,
-            "only_after": moves.only_after,
-        }))?,
+        true => out::json_as(
+            "results-diff",
+            &json!({
+                "before": before.label,
+                "after": after.label,
+                "same": moves.same,
+                "moved": moves.moved.iter().map(moved_to_json).collect::<Vec<_>>(),
+                "only_before": moves.only_before,
+                "only_after": moves.only_after,
+            }),
+        )?,
         false => out::text(&diff_to_text(&before.label, &after.label, &moves))?,
     }
     Ok(Status::Success)
@@ -343,7 +346,7 @@ fn prune(args: &ResultsPrune) -> anyhow::Result<Status> {
     let keep = keep.collect::<anyhow::Result<Vec<String>>>()?;
     let removed = store.prune(&keep)?;
     match args.json {
-        true => out::json(&json!({ "removed": removed }))?,
+        true => out::json_as("results-prune", &json!({ "removed": removed }))?,
         false => out::text(&format!(
             "removed {removed} replications of other programs from {}\n",
             path.display()

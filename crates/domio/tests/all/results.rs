@@ -1,8 +1,6 @@
 //! Results that are kept: taken from there, told, compared, and never a wrong one.
 
-mod common;
-
-use common::{domio, folder, json as parse, json_of};
+use crate::common::{domio, folder, json as parse, json_of};
 use domio_lab::store::Store;
 use domio_sim::RandomStream;
 use predicates::prelude::*;
@@ -480,7 +478,7 @@ fn what_is_finished_survives_a_kill() {
         kept.is_subset(&rows(&store(&folder))),
         "nothing finished ran again"
     );
-    let other = common::folder();
+    let other = crate::common::folder();
     let (whole, _) = run(&other, &[&args[..], &["--no-results"]].concat());
     assert!(resumed == whole, "as if nobody had interrupted");
     let report =

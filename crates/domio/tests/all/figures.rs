@@ -1,8 +1,6 @@
 //! Figures of reports as files, and the part of a run that timelines show.
 
-mod common;
-
-use common::{domio, folder, json_of};
+use crate::common::{domio, folder, json_of};
 use predicates::str::contains;
 use std::path::Path;
 

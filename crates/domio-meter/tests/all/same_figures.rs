@@ -1,6 +1,6 @@
 //! The meter's figures do not depend on how a trace is written down, and add up.
 
-#[path = "../../domio-trace/tests/common/mod.rs"]
+#[path = "../../../domio-trace/tests/common/mod.rs"]
 mod common;
 
 use common::host;

@@ -1,9 +1,7 @@
 //! What the command line says of inputs that do not fit: recordings whose description is of another
 //! host, replays of traces that are not there, and seeds that are too large.
 
-mod common;
-
-use common::{domio, folder, json, json_of};
+use crate::common::{domio, folder, json, json_of};
 use predicates::prelude::*;
 use predicates::str::contains;
 use serde_json::{Value, json};

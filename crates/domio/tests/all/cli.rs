@@ -1,8 +1,6 @@
 //! The command line as its users see it: output, streams, exit status, help.
 
-mod common;
-
-use common::{domio, folder, json, json_of};
+use crate::common::{domio, folder, json, json_of};
 use predicates::prelude::*;
 use predicates::str::{contains, is_empty, starts_with};
 use serde_json::Value;

@@ -1,8 +1,6 @@
 //! Every output of `--json` is as its schema says.
 
-mod common;
-
-use common::{domio, folder, json, json_of};
+use crate::common::{domio, folder, json, json_of};
 use predicates::prelude::PredicateBooleanExt;
 use predicates::str::contains;
 use serde_json::Value;
@@ -108,9 +106,57 @@ fn outputs_about_claims() {
     let folder = folder();
     // Claims that nothing decides yet take no time, and one experiment's take little.
     fits(&folder, "reproduce", &["reproduce", "boutcher", "--json"]);
+    let list = ["claim", "list", "ongaro", "--json"];
+    assert_eq!(
+        fits(&folder, "claim-list", &list).as_array().unwrap().len(),
+        43
+    );
+    fits(
+        &folder,
+        "claim-show",
+        &["claim", "show", "zeng.fig5.p3", "--json"],
+    );
     let fig2 = ["reproduce", "ongaro.fig2", "--json", "--replications", "1"];
     let told = fits(&folder, "reproduce", &fig2);
     assert!(!told["claims"].as_array().unwrap().is_empty());
+}
+
+#[test]
+fn outputs_about_what_is_kept() {
+    let folder = folder();
+    let kept = |seed: &str| {
+        let args = [
+            "run",
+            "burn7",
+            "--replications",
+            "2",
+            "--set",
+            "run.duration_s=1",
+        ];
+        let args = [&args[..], &["--seed", seed, "--json"]].concat();
+        fits(&folder, "run", &args);
+    };
+    kept("1");
+    let here = folder.path();
+    std::fs::copy(here.join("out/results.sqlite"), here.join("before.sqlite")).unwrap();
+    kept("2");
+    let list = fits(&folder, "results-list", &["results", "list", "--json"]);
+    assert_eq!(list.as_array().unwrap().len(), 2);
+    fits(
+        &folder,
+        "results-show",
+        &["results", "show", "burn7", "--json"],
+    );
+    let diff = [
+        "results",
+        "diff",
+        "before.sqlite",
+        "out/results.sqlite",
+        "--json",
+    ];
+    let diff = fits(&folder, "results-diff", &diff);
+    assert_eq!(diff["only_after"].as_array().unwrap().len(), 1);
+    fits(&folder, "results-prune", &["results", "prune", "--json"]);
 }
 
 #[test]
@@ -166,7 +212,7 @@ fn every_schema_is_listed_and_is_one() {
     let folder = folder();
     let all = output(&folder, &["schema", "--json"]);
     let all = all.as_array().unwrap();
-    assert!(all.len() >= 15);
+    assert!(all.len() >= 21);
     for entry in all {
         let name = entry["name"].as_str().unwrap();
         let schema = schema(&folder, name);

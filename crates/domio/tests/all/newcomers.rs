@@ -1,8 +1,6 @@
 //! What somebody meets who is new to the command line: hints, excerpts, notices, standard input.
 
-mod common;
-
-use common::{domio, folder, json, json_of};
+use crate::common::{domio, folder, json, json_of};
 use predicates::prelude::PredicateBooleanExt;
 use predicates::str::contains;
 

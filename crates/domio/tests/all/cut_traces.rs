@@ -1,12 +1,9 @@
 //! What commands tell of traces that end too early.
 
-mod common;
-mod recorded;
-
-use common::{domio, folder, json, json_of};
+use crate::common::{domio, folder, json, json_of};
+use crate::recorded::{own_trace, recording};
 use predicates::prelude::*;
 use predicates::str::{contains, is_empty};
-use recorded::{own_trace, recording};
 use std::fs;
 
 #[test]

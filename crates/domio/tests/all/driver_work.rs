@@ -1,8 +1,6 @@
 //! What the commands that read traces tell of the work of driver domains.
 
-mod common;
-
-use common::{domio, folder, json_of};
+use crate::common::{domio, folder, json_of};
 use domio_core::{DomainId, Instant, PcpuId, Record, Runstate, Sink, VcpuName};
 use domio_trace::{DomainInfo, TraceHeader, TraceWriter};
 use predicates::str::contains;

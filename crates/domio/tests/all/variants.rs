@@ -1,8 +1,6 @@
 //! `domio compare`: one thing changed, whatever the thing is.
 
-mod common;
-
-use common::{domio, folder, json_of};
+use crate::common::{domio, folder, json_of};
 use predicates::str::contains;
 use serde_json::Value;
 use tempfile::TempDir;

@@ -1,8 +1,6 @@
 //! `domio claim`, and claims of one's own with checks.
 
-mod common;
-
-use common::{domio, folder, json_of};
+use crate::common::{domio, folder, json_of};
 use predicates::prelude::*;
 use predicates::str::contains;
 
@@ -104,7 +102,7 @@ fn an_undecided_claim_is_no_other_verdict() {
         .args(["1", "--json"])
         .assert()
         .success();
-    let value = common::json(&few.get_output().stdout);
+    let value = crate::common::json(&few.get_output().stdout);
     assert_eq!(value["claims"][0]["verdict"], "undecided");
     domio(&folder)
         .args(check)

@@ -1,8 +1,6 @@
 //! `domio controller`: what lists and shows controllers, for people and for programs.
 
-mod common;
-
-use common::{domio, folder, json_of};
+use crate::common::{domio, folder, json_of};
 use predicates::prelude::*;
 use predicates::str::{contains, is_empty, starts_with};
 

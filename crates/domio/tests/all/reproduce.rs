@@ -1,8 +1,6 @@
 //! `domio reproduce` as its users see it.
 
-mod common;
-
-use common::{domio, folder, json, json_of};
+use crate::common::{domio, folder, json, json_of};
 use predicates::prelude::*;
 use predicates::str::contains;
 

@@ -1,9 +1,7 @@
 //! `domio validate`: which recordings are found, what is told of them, and that a simulated host
 //! agrees with itself.
 
-mod common;
-
-use common::{domio, folder, json, json_of};
+use crate::common::{domio, folder, json, json_of};
 use predicates::str::contains;
 use serde_json::{Value, json};
 use std::fs;

@@ -1,12 +1,9 @@
 //! What commands do to files: nothing to those that they read, and nothing by halves.
 
-mod common;
-mod recorded;
-
-use common::{domio, folder, json_of};
+use crate::common::{domio, folder, json_of};
+use crate::recorded::{own_trace, recording};
 use predicates::prelude::*;
 use predicates::str::{contains, is_empty};
-use recorded::{own_trace, recording};
 use std::fs;
 use std::path::Path;
 use tempfile::TempDir;

@@ -1,7 +1,7 @@
 //! A xentrace file tells of a scenario what its own trace tells, in the same order, and Xen's own
 //! `xenalyze` reads it, where it is installed.
 
-#[path = "../../domio-trace/tests/common/program.rs"]
+#[path = "../../../domio-trace/tests/common/program.rs"]
 mod program;
 
 use std::path::Path;

@@ -1,12 +1,9 @@
 //! What commands tell of traces that are whole and yet of little use.
 
-mod common;
-mod recorded;
-
-use common::{domio, folder, json, json_of};
+use crate::common::{domio, folder, json, json_of};
+use crate::recorded::{own_trace, recording};
 use predicates::prelude::*;
 use predicates::str::{contains, starts_with};
-use recorded::{own_trace, recording};
 use std::fs;
 
 /// Events of Xen, without the bits that differ from release to release.

@@ -1,0 +1,10 @@
+//! The meter on whole traces: simulated, recorded, old and poor ones.
+
+mod alone;
+mod competing;
+mod driver_work;
+mod network;
+mod old_traces;
+mod real_traces;
+mod same_figures;
+mod unseen_switches;

@@ -1,0 +1,23 @@
+//! The command line, as a person or a script uses it: one module a subject.
+
+mod claims;
+mod cli;
+mod common;
+mod controllers;
+mod cut_traces;
+mod determinism;
+mod driver_work;
+mod explain;
+mod figures;
+mod files;
+mod frequency;
+mod newcomers;
+mod poor_traces;
+mod recorded;
+mod refusals;
+mod reproduce;
+mod results;
+mod schemas;
+mod validate;
+mod variants;
+mod xentrace;
