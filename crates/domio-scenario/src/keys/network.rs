@@ -57,7 +57,7 @@ pub(crate) static NETWORK: Section = plain(
             "rx_target",
             Kind::Int { min: 64, max: 256 },
             Need::Int(VifConfig::RX_TARGET as i64),
-            "Receive buffers that a guest wants posted at first; one that comes up has \
+            "Receive buffers that a guest wants posted at first; one that is new has \
              128. A refill that finds under a quarter doubles them, up to 256; a poll that leaves \
              over three quarters takes one, down to 64.",
         ),
