@@ -4,7 +4,9 @@ use crate::data::{Line, Lines};
 use crate::figure;
 use crate::svg::scale::Scale;
 use crate::svg::shape;
-use crate::svg::{Drawn, Swatch, at, colour, legend, legend_height, title_above, title_below};
+use crate::svg::{
+    Drawn, Swatch, at, colour, grid, legend, legend_height, title_above, title_below,
+};
 use maud::{Markup, html};
 
 const LEFT: f64 = 56.0;
@@ -48,15 +50,7 @@ pub fn draw(lines: &Lines, width: f64) -> Drawn {
         }
         (title_above(&title, head + 14.0, width))
         g class="axis" {
-            @for tick in y.ticks() {
-                @let class = if tick.label.is_empty() { "grid minor" } else { "grid" };
-                (shape::line(class, (LEFT, tick.place), (right, tick.place)))
-                (shape::text("end", (LEFT - 8.0, tick.place + 4.0), &tick.label))
-            }
-            @for tick in x.ticks_across() {
-                (shape::line("grid", (tick.place, top), (tick.place, bottom)))
-                (shape::text("middle", (tick.place, bottom + 16.0), &tick.label))
-            }
+            (grid(x, y, [LEFT, right], [top, bottom]))
             (title_below(&along, middle, width))
         }
         (shape::line("base", (LEFT, bottom), (right, bottom)))

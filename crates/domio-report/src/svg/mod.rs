@@ -22,6 +22,7 @@ pub mod timeline;
 
 use crate::data::Chart;
 use crate::finding;
+use crate::svg::scale::Scale;
 use maud::{Markup, html};
 use shape::Area;
 
@@ -203,6 +204,21 @@ pub fn title_below(title: &str, (middle, y): shape::Place, width: f64) -> Markup
     let half = text_width(&shown, TITLE) / 2.0;
     let middle = middle.clamp(half, (width - half).max(half));
     shape::text("middle title soft", (middle, y), &shown)
+}
+
+/// Lines across a plot at the ticks of `y` and `x`, with their labels at the left and below.
+pub fn grid(x: Scale, y: Scale, [left, right]: [f64; 2], [top, bottom]: [f64; 2]) -> Markup {
+    html! {
+        @for tick in y.ticks() {
+            @let class = if tick.label.is_empty() { "grid minor" } else { "grid" };
+            (shape::line(class, (left, tick.place), (right, tick.place)))
+            (shape::text("end", (left - 8.0, tick.place + 4.0), &tick.label))
+        }
+        @for tick in x.ticks_across() {
+            (shape::line("grid", (tick.place, top), (tick.place, bottom)))
+            (shape::text("middle", (tick.place, bottom + 16.0), &tick.label))
+        }
+    }
 }
 
 /// The `fill` that hatches a shape of series `index`; the first series stays plain.

@@ -5,7 +5,7 @@ use crate::figure;
 use crate::svg::scale::Scale;
 use crate::svg::shape::{self, Area};
 use crate::svg::{
-    Drawn, SMALL, Swatch, at, colour, fit, legend, legend_height, title_above, title_below,
+    Drawn, SMALL, Swatch, at, colour, fit, grid, legend, legend_height, title_above, title_below,
 };
 use maud::{Markup, html};
 
@@ -39,15 +39,7 @@ pub fn draw(sequence: &Sequence, width: f64) -> Drawn {
         (legend(&names, 0.0, width, Swatch::Line))
         (title_above(&title, head + 14.0, width))
         g class="axis" {
-            @for tick in y.ticks() {
-                @let class = if tick.label.is_empty() { "grid minor" } else { "grid" };
-                (shape::line(class, (LEFT, tick.place), (right, tick.place)))
-                (shape::text("end", (LEFT - 8.0, tick.place + 4.0), &tick.label))
-            }
-            @for tick in x.ticks_across() {
-                (shape::line("grid", (tick.place, top), (tick.place, bottom)))
-                (shape::text("middle", (tick.place, bottom + 16.0), &tick.label))
-            }
+            (grid(x, y, [LEFT, right], [top, bottom]))
             (title_below(&sequence.count, middle, width))
         }
         @for ([low, high], _) in &sequence.published { (band(y, [LEFT, right], *low, *high)) }
