@@ -17,7 +17,7 @@ fn embed_papers() -> io::Result<()> {
     println!("cargo::rerun-if-changed={}", papers.display());
     let mut table = String::from("&[\n");
     for folder in sorted(papers)?.iter().filter(|path| path.is_dir()) {
-        writeln!(table, "Paper {{ name: {:?}, files: &[", name(folder)).expect("in memory");
+        writeln!(table, "PaperFolder {{ name: {:?}, files: &[", name(folder)).expect("in memory");
         for file in sorted(folder)?.iter().filter(|path| ends_in_toml(path)) {
             let path = file.canonicalize()?;
             writeln!(table, "({:?}, include_str!({path:?})),", name(file)).expect("in memory");

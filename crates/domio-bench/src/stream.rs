@@ -3,7 +3,7 @@
 
 use domio_core::{Duration, Instant, NullSink, Record, Sink};
 use domio_lab::paper;
-use domio_scenario::{Model, NoReplay};
+use domio_scenario::{DeviceModel, NoReplay};
 use domio_sim::Outcome;
 use domio_vmm::Simulation;
 
@@ -59,7 +59,7 @@ fn run_into(seconds: u64, sink: impl Sink) -> Streamed {
     );
     let outcome = simulation.run(Instant::ZERO + Duration::from_secs(seconds));
     assert!(matches!(outcome, Outcome::Completed { .. }), "{outcome:?}");
-    let Model::Network(network) = simulation.host().device(0) else {
+    let DeviceModel::Network(network) = simulation.host().device(0) else {
         unreachable!("the cell has one network and no disk");
     };
     Streamed {

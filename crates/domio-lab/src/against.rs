@@ -1,6 +1,6 @@
 //! Two ledgers: which verdicts and which figures are not what they were.
 
-use crate::ledger::Ledger;
+use crate::ledger::ClaimLedger;
 use serde::Serialize;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
@@ -73,7 +73,7 @@ impl BaselineLedger {
     }
 
     /// `ledger` without the claims of which it knows nothing.
-    pub fn of(ledger: &Ledger) -> Self {
+    pub fn of(ledger: &ClaimLedger) -> Self {
         let mut all = written(ledger);
         let known = ledger.entries.iter().filter(|e| {
             let finding = &e.finding;
@@ -85,7 +85,7 @@ impl BaselineLedger {
     }
 
     /// What is different in `ledger`.
-    pub fn moves(&self, ledger: &Ledger) -> LedgerMoves {
+    pub fn moves(&self, ledger: &ClaimLedger) -> LedgerMoves {
         let now = written(ledger);
         let mut moves = LedgerMoves::default();
         for entry in &ledger.entries {
@@ -118,7 +118,7 @@ impl BaselineLedger {
 }
 
 /// The ledger as it is read from its own JSON: numbers are rounded alike on both sides.
-fn written(ledger: &Ledger) -> BaselineLedger {
+fn written(ledger: &ClaimLedger) -> BaselineLedger {
     let text = serde_json::to_string(ledger).expect("a ledger is JSON");
     BaselineLedger::parse(&text).expect("a ledger has claims with ids")
 }
@@ -127,27 +127,27 @@ fn written(ledger: &Ledger) -> BaselineLedger {
 mod tests {
     use super::*;
     use crate::claims::Claims;
-    use crate::ledger::{Entry, Finding};
+    use crate::ledger::{ClaimResult, LedgerEntry};
     use crate::stats::Estimate;
 
-    fn ledger(findings: [Finding; 3]) -> Ledger {
+    fn ledger(findings: [ClaimResult; 3]) -> ClaimLedger {
         let ids = [
             "ongaro.fig2.cpu-fairness",
             "ongaro.test1.sedf",
             "boutcher.cfq16",
         ];
         let claims = Claims::shipped();
-        let entries = ids.iter().zip(findings).map(|(id, finding)| Entry {
+        let entries = ids.iter().zip(findings).map(|(id, finding)| LedgerEntry {
             claim: claims.find(id).unwrap().clone(),
             finding,
         });
-        Ledger {
+        ClaimLedger {
             entries: entries.collect(),
         }
     }
 
-    fn figure(values: &[f64], holds: bool) -> Finding {
-        Finding::estimated(holds, Estimate::of(values).unwrap(), "ms")
+    fn figure(values: &[f64], holds: bool) -> ClaimResult {
+        ClaimResult::estimated(holds, Estimate::of(values).unwrap(), "ms")
     }
 
     #[test]
@@ -156,8 +156,8 @@ mod tests {
         let values = [0.1 + 0.2, 1.0 / 3.0, 2e-308, 14.285714285714286];
         let one = ledger([
             figure(&values, true),
-            Finding::decided(false, values.to_vec(), "ms"),
-            Finding::not_implemented(),
+            ClaimResult::decided(false, values.to_vec(), "ms"),
+            ClaimResult::not_implemented(),
         ]);
         let text = serde_json::to_string_pretty(&one).unwrap();
         let moves = BaselineLedger::parse(&text).unwrap().moves(&one);
@@ -177,7 +177,7 @@ mod tests {
 
     #[test]
     fn verdicts_and_figures_that_moved_are_told_apart() {
-        let none = Finding::not_implemented;
+        let none = ClaimResult::not_implemented;
         let before = ledger([figure(&[1.0, 2.0], true), figure(&[5.0, 6.0], true), none()]);
         let after = ledger([
             figure(&[1.0, 2.5], true),

@@ -1,9 +1,9 @@
 //! All that is known of a claim without simulating anything: `domio claim show`.
 
 use crate::claims::{Claim, ClaimKind};
-use crate::papers::{self, Paper};
+use crate::papers::{self, PaperFolder};
 use crate::recorded;
-use crate::statement::{Told, short, tell};
+use crate::statement::{CheckText, short, tell};
 use serde::Serialize;
 
 /// A claim, for people who want to know what decides it and where to look.
@@ -29,7 +29,7 @@ pub struct ClaimPage {
     /// What decides, in short.
     pub how: Option<String>,
     /// What has to hold, all of it.
-    pub checks: Vec<Told>,
+    pub checks: Vec<CheckText>,
     /// Every cell that is read.
     pub cells: Vec<String>,
     /// Figures of the report that show it.
@@ -72,17 +72,17 @@ impl ClaimPage {
 }
 
 /// The paper whose claims begin with `id`.
-fn of_id(id: &str) -> Option<&'static Paper> {
-    let has_id = |paper: &&Paper| text_of(&described(paper), "id").as_deref() == Some(id);
+fn of_id(id: &str) -> Option<&'static PaperFolder> {
+    let has_id = |paper: &&PaperFolder| text_of(&described(paper), "id").as_deref() == Some(id);
     papers::all().iter().find(has_id)
 }
 
-fn described(paper: &Paper) -> toml::Table {
+fn described(paper: &PaperFolder) -> toml::Table {
     toml_of(paper, "paper.toml")
 }
 
 /// A paper's file; empty when the paper has none. Whoever uses the file tells its mistakes.
-fn toml_of(paper: &Paper, file: &str) -> toml::Table {
+fn toml_of(paper: &PaperFolder, file: &str) -> toml::Table {
     let text = paper.file(file).unwrap_or_default();
     toml::from_str(text).unwrap_or_default()
 }
@@ -91,14 +91,14 @@ fn text_of(table: &toml::Table, key: &str) -> Option<String> {
     table.get(key)?.as_str().map(str::to_owned)
 }
 
-fn title(paper: &Paper) -> String {
+fn title(paper: &PaperFolder) -> String {
     let table = described(paper);
     let text = |key| text_of(&table, key).unwrap_or_default();
     format!("{}, {}", text("title"), text("venue"))
 }
 
 /// Number and title of each figure that is drawn of `claim`.
-fn figures(paper: &Paper, claim: &Claim) -> Vec<String> {
+fn figures(paper: &PaperFolder, claim: &Claim) -> Vec<String> {
     let table = toml_of(paper, "figures.toml");
     let figures = table.get("figure").and_then(|list| list.as_array());
     let figures = figures.into_iter().flatten().filter_map(|f| f.as_table());
@@ -115,7 +115,7 @@ fn figures(paper: &Paper, claim: &Claim) -> Vec<String> {
     figures.filter(of_claim).map(told).collect()
 }
 
-fn commands(paper: &Paper, id: &str, cell: &str) -> Vec<String> {
+fn commands(paper: &PaperFolder, id: &str, cell: &str) -> Vec<String> {
     let name = cell.replace('/', "-");
     let last = id.rsplit('.').next().unwrap_or(id);
     let scenario = format!("papers/{}/{name}", paper.name);

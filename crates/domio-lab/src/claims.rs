@@ -4,7 +4,7 @@
 //! [`statement`](crate::statement)). Reading is strict, and every mistake is reported at once with
 //! its line. The claims that ship with domio are [`Claims::shipped`].
 
-use crate::papers::{self, Paper};
+use crate::papers::{self, PaperFolder};
 use crate::statement::{CLAIM_KEYS, Statement, Vocabulary};
 use crate::strict::{Placed, Strict};
 use serde::Serialize;
@@ -141,7 +141,7 @@ impl Claims {
     /// # Panics
     /// Never: a test reads them.
     pub fn shipped_by_paper() -> Vec<Self> {
-        let of_paper = |paper: &Paper| {
+        let of_paper = |paper: &PaperFolder| {
             let text = paper.file(CLAIMS_FILE)?;
             let name = format!("papers/{}/{CLAIMS_FILE}", paper.name);
             match Claims::parse(&name, text) {

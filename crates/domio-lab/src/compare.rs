@@ -35,12 +35,12 @@ pub struct Row {
     /// Name of the policy.
     pub name: String,
     /// By metric: the estimate, `None` where no replication measured it.
-    pub cells: Vec<Option<Cell>>,
+    pub cells: Vec<Option<MetricCell>>,
 }
 
 /// One metric of one policy.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
-pub struct Cell {
+pub struct MetricCell {
     /// Mean and interval over replications.
     #[serde(flatten)]
     pub estimate: Estimate,
@@ -72,7 +72,7 @@ impl Comparison {
                 .map(|metric| {
                     let values = values(samples, metric);
                     let first = values_of_first(policies, metric);
-                    Some(Cell {
+                    Some(MetricCell {
                         estimate: Estimate::of(&values)?,
                         better_than_first: better(metric.better, &values, &first),
                     })

@@ -3,7 +3,7 @@
 use crate::simulate::RunFault;
 use domio_core::{Instant, Record, Sink};
 use domio_meter::{Explainer, Explanation};
-use domio_scenario::{Built, Model};
+use domio_scenario::{Built, DeviceModel};
 use domio_sim::Outcome;
 use domio_vmm::Simulation;
 use domio_vmm::bus::{Assembly, Device};
@@ -24,7 +24,7 @@ pub fn explain(built: &Built, replication: u32) -> Result<Explanation, RunFault>
             [begin, end],
         )
     } else {
-        let attach = |bus: &mut Assembly<'_, Model>| built.attach(bus, replication);
+        let attach = |bus: &mut Assembly<'_, DeviceModel>| built.attach(bus, replication);
         through(
             Simulation::with_devices(host, scheduler, attach, sink, seed, replication),
             [begin, end],
@@ -72,7 +72,7 @@ mod tests {
     use super::*;
     use crate::paper;
     use domio_core::{DomainId, NetPlace};
-    use domio_meter::{PacketWaits, Queue};
+    use domio_meter::{PacketQueue, PacketWaits};
     use domio_scenario::{NoReplay, Scenario};
 
     /// Burn x 7, ping x 1, the last guest to start, which is domain 8; for 30 seconds.
@@ -91,27 +91,27 @@ mod tests {
     }
 
     /// The part of `queues` in the time of the packets of the guest that is pinged.
-    fn part(explanation: &Explanation, queues: &[Queue]) -> f64 {
+    fn part(explanation: &Explanation, queues: &[PacketQueue]) -> f64 {
         let packets = packets(explanation, 8);
         let times = packets.queues();
         let sum: u64 = queues.iter().filter_map(|q| times.get(q)).sum();
         sum as f64 / packets.total() as f64
     }
 
-    const RUN_QUEUES: [Queue; 2] = [Queue::GuestRunq, Queue::DriverRunq];
+    const RUN_QUEUES: [PacketQueue; 2] = [PacketQueue::GuestRunq, PacketQueue::DriverRunq];
 
     #[test]
     fn in_test_3_the_scan_is_to_blame_and_without_any_option_the_run_queues_are() {
         let orig = test3("orig");
         let largest = packets(&orig, 8).largest_wait().unwrap().0;
-        assert_eq!(largest, Queue::Scan);
-        assert!(part(&orig, &[Queue::Scan]) > 0.9);
+        assert_eq!(largest, PacketQueue::Scan);
+        assert!(part(&orig, &[PacketQueue::Scan]) > 0.9);
 
         let all_off = test3("all-off");
         let largest = packets(&all_off, 8).largest_wait().unwrap().0;
         assert!(RUN_QUEUES.contains(&largest), "{largest:?}");
         assert!(part(&all_off, &RUN_QUEUES) > 0.9);
-        assert!(part(&all_off, &[Queue::Scan]) < 0.01);
+        assert!(part(&all_off, &[PacketQueue::Scan]) < 0.01);
     }
 
     #[test]

@@ -15,7 +15,7 @@ const NOTABLE_UNPROVEN: f64 = 0.05;
 
 /// One figure of one domain that differs from the first variant.
 #[derive(Clone, PartialEq, Debug, Serialize)]
-pub struct Change {
+pub struct Gain {
     /// Label of the variant.
     pub variant: String,
     /// Name of the domain.
@@ -36,7 +36,7 @@ pub struct Change {
     pub proven: bool,
 }
 
-impl Change {
+impl Gain {
     /// How large it is, whichever way: the same for half as much and for twice as much.
     fn size(&self) -> f64 {
         match self.from == 0.0 || self.to == 0.0 {
@@ -50,7 +50,7 @@ impl Change {
 /// gain for those that compete for processors alone.
 ///
 /// Replication n of every variant must have used the same seed.
-pub fn changes(domains: &[String], variants: &[(String, Vec<Sample>)]) -> Vec<Change> {
+pub fn changes(domains: &[String], variants: &[(String, Vec<Sample>)]) -> Vec<Gain> {
     let Some(((_, first), others)) = variants.split_first() else {
         return Vec::new();
     };
@@ -63,7 +63,7 @@ pub fn changes(domains: &[String], variants: &[(String, Vec<Sample>)]) -> Vec<Ch
             of_variant.extend(found);
         }
         // Equal sizes stay in the order of domains and measures.
-        let by_size = |a: &Change, b: &Change| b.size().total_cmp(&a.size());
+        let by_size = |a: &Gain, b: &Gain| b.size().total_cmp(&a.size());
         of_variant.sort_by(|a, b| by_size(a, b).then(Ordering::Equal));
         all.extend(of_variant);
     }
@@ -76,7 +76,7 @@ fn change(
     domain: &str,
     first: &[Sample],
     samples: &[Sample],
-) -> Option<Change> {
+) -> Option<Gain> {
     let higher_is_better = match measure.better {
         Better::Higher => true,
         Better::Lower => false,
@@ -101,7 +101,7 @@ fn change(
         None => false,
     };
     let notable = if proven { NOTABLE } else { NOTABLE_UNPROVEN };
-    (part >= notable).then(|| Change {
+    (part >= notable).then(|| Gain {
         variant: label.to_owned(),
         domain: domain.to_owned(),
         measure: measure.key,

@@ -111,7 +111,7 @@ impl From<&str> for Measured {
 
 /// What a check found out about a claim.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Finding {
+pub struct ClaimResult {
     /// Whether the claim holds: when all checks hold. The claim fails when one of them fails.
     pub verdict: Verdict,
     /// What the claim says, piece by piece.
@@ -128,7 +128,7 @@ pub struct Finding {
     pub note: String,
 }
 
-impl Finding {
+impl ClaimResult {
     /// A claim that `checks` decide. [`reproduce`](mod@crate::reproduce) fills in the number of
     /// replications when it is zero.
     pub fn of(checks: Vec<Check>, measured: impl Into<Measured>, unit: &str) -> Self {
@@ -138,7 +138,7 @@ impl Finding {
             () if any(Verdict::Undecided) || checks.is_empty() => Verdict::Undecided,
             () => Verdict::Holds,
         };
-        Finding {
+        ClaimResult {
             verdict,
             checks,
             measured: measured.into(),
@@ -160,22 +160,22 @@ impl Finding {
             figures: String::new(),
             reads: Vec::new(),
         };
-        Finding::of(vec![check], measured, unit)
+        ClaimResult::of(vec![check], measured, unit)
     }
 
     /// A claim about one figure that one check decides, with the interval of `estimate`.
     pub fn estimated(holds: bool, estimate: Estimate, unit: &str) -> Self {
-        Finding::decided(holds, Measured::Nothing, unit).showing(&estimate)
+        ClaimResult::decided(holds, Measured::Nothing, unit).showing(&estimate)
     }
 
     /// Nothing is known of the claim, for the reason `why`.
     pub fn unknown(why: impl Into<String>) -> Self {
-        Finding::of(Vec::new(), Measured::Nothing, "").note(why)
+        ClaimResult::of(Vec::new(), Measured::Nothing, "").note(why)
     }
 
     /// The finding with `estimate` as what was measured.
     pub fn showing(self, estimate: &Estimate) -> Self {
-        Finding {
+        ClaimResult {
             measured: Measured::Number(estimate.mean),
             ci95: estimate.ci95,
             replications: estimate.n as u32,
@@ -202,15 +202,15 @@ impl Finding {
 
     /// A claim that no check decides.
     pub fn not_implemented() -> Self {
-        Finding {
+        ClaimResult {
             verdict: Verdict::NotImplemented,
-            ..Finding::of(Vec::new(), Measured::Nothing, "")
+            ..ClaimResult::of(Vec::new(), Measured::Nothing, "")
         }
     }
 
     /// The finding with this note.
     pub fn note(self, note: impl Into<String>) -> Self {
-        Finding {
+        ClaimResult {
             note: note.into(),
             ..self
         }
@@ -222,14 +222,14 @@ impl Finding {
 /// In JSON it has the keys `id`, `verdict`, `checks` (with `holds`, `fails` and `undecided`),
 /// `expected`, `measured`, `unit`, `ci95` (null for none) and `replications`, and no others.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Entry {
+pub struct LedgerEntry {
     /// The claim.
     pub claim: Claim,
     /// The finding.
-    pub finding: Finding,
+    pub finding: ClaimResult,
 }
 
-impl Serialize for Entry {
+impl Serialize for LedgerEntry {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let (claim, finding) = (&self.claim, &self.finding);
         let mut out = serializer.serialize_struct("Entry", 8)?;
@@ -247,7 +247,7 @@ impl Serialize for Entry {
 
 /// Number of claims by verdict.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
-pub struct Summary {
+pub struct VerdictCounts {
     /// Claims that hold.
     pub holds: usize,
     /// Claims that fail.
@@ -260,19 +260,19 @@ pub struct Summary {
 
 /// The verdicts on a selection of claims, in the order of the claims file.
 #[derive(Clone, PartialEq, Debug, Default)]
-pub struct Ledger {
+pub struct ClaimLedger {
     /// One entry a claim.
-    pub entries: Vec<Entry>,
+    pub entries: Vec<LedgerEntry>,
 }
 
-impl Ledger {
+impl ClaimLedger {
     /// Number of claims by verdict.
-    pub fn summary(&self) -> Summary {
+    pub fn summary(&self) -> VerdictCounts {
         let count = |verdict| {
-            let same = |e: &&Entry| e.finding.verdict == verdict;
+            let same = |e: &&LedgerEntry| e.finding.verdict == verdict;
             self.entries.iter().filter(same).count()
         };
-        Summary {
+        VerdictCounts {
             holds: count(Verdict::Holds),
             fails: count(Verdict::Fails),
             undecided: count(Verdict::Undecided),
@@ -281,7 +281,7 @@ impl Ledger {
     }
 }
 
-impl Serialize for Ledger {
+impl Serialize for ClaimLedger {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut out = serializer.serialize_struct("Ledger", 2)?;
         out.serialize_field("claims", &self.entries)?;
@@ -302,19 +302,19 @@ mod tests {
         let claim = |id: &str| claims.find(id).unwrap().clone();
         let estimate = Estimate::of(&[14.0, 14.5, 14.3]).unwrap();
         let [low, high] = estimate.ci95.unwrap();
-        let ledger = Ledger {
+        let ledger = ClaimLedger {
             entries: vec![
-                Entry {
+                LedgerEntry {
                     claim: claim("ongaro.fig2.cpu-fairness"),
-                    finding: Finding::estimated(true, estimate, "%"),
+                    finding: ClaimResult::estimated(true, estimate, "%"),
                 },
-                Entry {
+                LedgerEntry {
                     claim: claim("ongaro.test1.sedf"),
-                    finding: Finding::decided(false, vec![1.0, 2.5], "Mb/s").note("why"),
+                    finding: ClaimResult::decided(false, vec![1.0, 2.5], "Mb/s").note("why"),
                 },
-                Entry {
+                LedgerEntry {
                     claim: claim("boutcher.cfq16"),
-                    finding: Finding::not_implemented(),
+                    finding: ClaimResult::not_implemented(),
                 },
             ],
         };

@@ -45,9 +45,9 @@ pub mod tolerance;
 
 pub use claims::{Claim, ClaimKind, Claims};
 pub use effort::Effort;
-pub use ledger::{Finding, Ledger, Measured, Verdict};
+pub use ledger::{ClaimLedger, ClaimResult, Measured, Verdict};
 pub use registry::{Decider, Experiment, LabContext, Registry};
-pub use replicate::{Progress, Silent};
+pub use replicate::{ProgressListener, Silent};
 pub use sample::{Sample, Samples};
 pub use stats::Estimate;
 pub use tolerance::Tolerance;

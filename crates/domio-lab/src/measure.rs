@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 
 /// What a measure is about.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Group {
+pub enum MeasureGroup {
     /// The domain's use of the processor: every domain has it.
     Processor,
     /// Its jobs: only domains that finished any have it.
@@ -19,9 +19,13 @@ pub enum Group {
     Network,
 }
 
-impl Group {
+impl MeasureGroup {
     /// All groups, in the order of tables.
-    pub const ALL: [Group; 3] = [Group::Processor, Group::Jobs, Group::Network];
+    pub const ALL: [MeasureGroup; 3] = [
+        MeasureGroup::Processor,
+        MeasureGroup::Jobs,
+        MeasureGroup::Network,
+    ];
 }
 
 /// One figure of a domain.
@@ -36,7 +40,7 @@ pub struct Measure {
     /// Which way it improves.
     pub better: Better,
     /// What it is about.
-    pub group: Group,
+    pub group: MeasureGroup,
     of: fn(&Summary, &DomainSummary) -> Option<f64>,
 }
 
@@ -48,7 +52,7 @@ pub const MEASURES: [Measure; 19] = [
         title: "share",
         unit: "% of one pcpu",
         better: Better::Neither,
-        group: Group::Processor,
+        group: MeasureGroup::Processor,
         of: |s, d| Some(s.percent(d.total.running)),
     },
     Measure {
@@ -56,7 +60,7 @@ pub const MEASURES: [Measure; 19] = [
         title: "waiting",
         unit: "% of time",
         better: Better::Lower,
-        group: Group::Processor,
+        group: MeasureGroup::Processor,
         // Over all its vcpus, so that a domain of many does not seem to wait longer.
         of: |s, d| Some(s.percent(d.total.runnable) / d.vcpus.len().max(1) as f64),
     },
@@ -65,7 +69,7 @@ pub const MEASURES: [Measure; 19] = [
         title: "runs",
         unit: "1/s",
         better: Better::Neither,
-        group: Group::Processor,
+        group: MeasureGroup::Processor,
         of: |s, d| Some(s.per_second(d.total.executions)),
     },
     Measure {
@@ -73,7 +77,7 @@ pub const MEASURES: [Measure; 19] = [
         title: "run, 50 %",
         unit: "us",
         better: Better::Neither,
-        group: Group::Processor,
+        group: MeasureGroup::Processor,
         of: |_, d| micros(d.total.runs.p50),
     },
     Measure {
@@ -81,7 +85,7 @@ pub const MEASURES: [Measure; 19] = [
         title: "wake to run, 50 %",
         unit: "us",
         better: Better::Lower,
-        group: Group::Processor,
+        group: MeasureGroup::Processor,
         of: |_, d| micros(d.total.wake_to_run.p50),
     },
     Measure {
@@ -89,7 +93,7 @@ pub const MEASURES: [Measure; 19] = [
         title: "wake to run, 95 %",
         unit: "us",
         better: Better::Lower,
-        group: Group::Processor,
+        group: MeasureGroup::Processor,
         of: |_, d| micros(d.total.wake_to_run.p95),
     },
     Measure {
@@ -97,7 +101,7 @@ pub const MEASURES: [Measure; 19] = [
         title: "wake to run, 99 %",
         unit: "us",
         better: Better::Lower,
-        group: Group::Processor,
+        group: MeasureGroup::Processor,
         of: |_, d| micros(d.total.wake_to_run.p99),
     },
     Measure {
@@ -105,7 +109,7 @@ pub const MEASURES: [Measure; 19] = [
         title: "jobs done",
         unit: "",
         better: Better::Higher,
-        group: Group::Jobs,
+        group: MeasureGroup::Jobs,
         of: |_, d| Some(d.jobs?.count as f64),
     },
     Measure {
@@ -113,7 +117,7 @@ pub const MEASURES: [Measure; 19] = [
         title: "turnaround, mean",
         unit: "ms",
         better: Better::Lower,
-        group: Group::Jobs,
+        group: MeasureGroup::Jobs,
         of: |_, d| d.jobs?.mean.map(|ns| ns / 1e6),
     },
     Measure {
@@ -121,7 +125,7 @@ pub const MEASURES: [Measure; 19] = [
         title: "turnaround, 50 %",
         unit: "ms",
         better: Better::Lower,
-        group: Group::Jobs,
+        group: MeasureGroup::Jobs,
         of: |_, d| millis(d.jobs?.p50),
     },
     Measure {
@@ -129,7 +133,7 @@ pub const MEASURES: [Measure; 19] = [
         title: "turnaround, 95 %",
         unit: "ms",
         better: Better::Lower,
-        group: Group::Jobs,
+        group: MeasureGroup::Jobs,
         of: |_, d| millis(d.jobs?.p95),
     },
     Measure {
@@ -137,7 +141,7 @@ pub const MEASURES: [Measure; 19] = [
         title: "turnaround, 99 %",
         unit: "ms",
         better: Better::Lower,
-        group: Group::Jobs,
+        group: MeasureGroup::Jobs,
         of: |_, d| millis(d.jobs?.p99),
     },
     Measure {
@@ -145,7 +149,7 @@ pub const MEASURES: [Measure; 19] = [
         title: "delivered",
         unit: "Mb/s",
         better: Better::Higher,
-        group: Group::Network,
+        group: MeasureGroup::Network,
         of: |s, d| {
             let network = d.network.filter(|n| n.delivered > 0)?;
             Some(s.mbit_per_second(network.delivered))
@@ -156,7 +160,7 @@ pub const MEASURES: [Measure; 19] = [
         title: "pings answered",
         unit: "",
         better: Better::Higher,
-        group: Group::Network,
+        group: MeasureGroup::Network,
         of: |_, d| Some(pings(d)?.count as f64),
     },
     Measure {
@@ -164,7 +168,7 @@ pub const MEASURES: [Measure; 19] = [
         title: "round trip, mean",
         unit: "ms",
         better: Better::Lower,
-        group: Group::Network,
+        group: MeasureGroup::Network,
         of: |_, d| pings(d)?.mean.map(|ns| ns / 1e6),
     },
     Measure {
@@ -172,7 +176,7 @@ pub const MEASURES: [Measure; 19] = [
         title: "round trip, sd",
         unit: "ms",
         better: Better::Lower,
-        group: Group::Network,
+        group: MeasureGroup::Network,
         of: |_, d| pings(d)?.sd.map(|ns| ns / 1e6),
     },
     Measure {
@@ -180,7 +184,7 @@ pub const MEASURES: [Measure; 19] = [
         title: "round trip, 50 %",
         unit: "ms",
         better: Better::Lower,
-        group: Group::Network,
+        group: MeasureGroup::Network,
         of: |_, d| millis(pings(d)?.p50),
     },
     Measure {
@@ -188,7 +192,7 @@ pub const MEASURES: [Measure; 19] = [
         title: "round trip, 95 %",
         unit: "ms",
         better: Better::Lower,
-        group: Group::Network,
+        group: MeasureGroup::Network,
         of: |_, d| millis(pings(d)?.p95),
     },
     Measure {
@@ -196,7 +200,7 @@ pub const MEASURES: [Measure; 19] = [
         title: "round trip, 99 %",
         unit: "ms",
         better: Better::Lower,
-        group: Group::Network,
+        group: MeasureGroup::Network,
         of: |_, d| millis(pings(d)?.p99),
     },
 ];

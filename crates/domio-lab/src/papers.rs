@@ -13,7 +13,7 @@
 
 /// A paper's folder.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Paper {
+pub struct PaperFolder {
     /// Name of the folder: "ongaro2008".
     pub name: &'static str,
     /// Names and texts of its TOML files, by name.
@@ -21,19 +21,19 @@ pub struct Paper {
 }
 
 /// All of them, by name.
-static PAPERS: &[Paper] = include!(concat!(env!("OUT_DIR"), "/papers.rs"));
+static PAPERS: &[PaperFolder] = include!(concat!(env!("OUT_DIR"), "/papers.rs"));
 
 /// All papers, by name.
-pub fn all() -> &'static [Paper] {
+pub fn all() -> &'static [PaperFolder] {
     PAPERS
 }
 
 /// The paper whose folder is called `name`.
-pub fn find(name: &str) -> Option<&'static Paper> {
+pub fn find(name: &str) -> Option<&'static PaperFolder> {
     PAPERS.iter().find(|paper| paper.name == name)
 }
 
-impl Paper {
+impl PaperFolder {
     /// The text of the file called `name`, if the paper has one.
     pub fn file(&self, name: &str) -> Option<&'static str> {
         let file = self.files.iter().find(|(other, _)| *other == name);

@@ -13,7 +13,7 @@
 //! A cell in which no ping is answered has no latency: the figure counts as the higher one when the
 //! other cell's replies come, and is outside of every limit and tolerance.
 
-use crate::ledger::{Check, Finding, Measured, Verdict};
+use crate::ledger::{Check, ClaimResult, Measured, Verdict};
 use crate::series::{Series, number};
 use crate::stats::Difference;
 use crate::tolerance::Tolerance;
@@ -126,7 +126,7 @@ impl Proof {
 
     /// What the statements make together.
     pub fn verdict(&self) -> Verdict {
-        Finding::of(self.checks.clone(), Measured::Nothing, "").verdict
+        ClaimResult::of(self.checks.clone(), Measured::Nothing, "").verdict
     }
 
     /// Whether `high` is over `low`. Where `high` alone is missing, it is over whatever `low` is.
@@ -194,14 +194,14 @@ impl Proof {
     }
 
     /// The verdict on what was `measured`, in words; the note says how it was decided.
-    pub fn finding(self, measured: impl Into<String>, how: &str) -> Finding {
+    pub fn finding(self, measured: impl Into<String>, how: &str) -> ClaimResult {
         let measured: String = measured.into();
-        Finding::of(self.checks, measured, "").note(format!("decided by {how}"))
+        ClaimResult::of(self.checks, measured, "").note(format!("decided by {how}"))
     }
 
     /// The verdict on one figure.
-    pub fn finding_on(self, figure: &Series, how: &str) -> Finding {
-        let finding = Finding::of(self.checks, Measured::Nothing, &figure.unit);
+    pub fn finding_on(self, figure: &Series, how: &str) -> ClaimResult {
+        let finding = ClaimResult::of(self.checks, Measured::Nothing, &figure.unit);
         let finding = finding.note(format!("decided by {how}"));
         match figure.estimate() {
             Some(estimate) => finding.showing(&estimate),

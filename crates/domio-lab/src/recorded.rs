@@ -5,14 +5,14 @@
 //! contradicts nothing, since less than full effort leaves claims undecided that full effort
 //! decides; at full effort it is a change, as that is what the record was made with.
 
-use crate::ledger::{Ledger, Verdict};
+use crate::ledger::{ClaimLedger, Verdict};
 use crate::papers;
 use std::collections::BTreeMap;
 use std::fmt;
 
 /// A verdict that is not the recorded one.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Change {
+pub struct VerdictChange {
     /// Id of the claim.
     pub claim: String,
     /// The verdict on record; `None` when the claim is not on record.
@@ -21,17 +21,17 @@ pub struct Change {
     pub is: Verdict,
 }
 
-impl fmt::Display for Change {
+impl fmt::Display for VerdictChange {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let was = self.was.as_deref().unwrap_or("nothing");
-        let Change { claim, is, .. } = self;
+        let VerdictChange { claim, is, .. } = self;
         write!(f, "{claim}: {}, on record is {was}", is.name())
     }
 }
 
 /// What differs in `ledger` from the shipped record; `full` when it is the result of full effort.
 /// Claims that no check decides are left out, as are those that `ledger` does not have.
-pub fn changes(ledger: &Ledger, full: bool) -> Vec<Change> {
+pub fn changes(ledger: &ClaimLedger, full: bool) -> Vec<VerdictChange> {
     changes_from(&shipped(), ledger, full)
 }
 
@@ -53,7 +53,11 @@ fn shipped() -> BTreeMap<String, String> {
     record
 }
 
-fn changes_from(record: &BTreeMap<String, String>, ledger: &Ledger, full: bool) -> Vec<Change> {
+fn changes_from(
+    record: &BTreeMap<String, String>,
+    ledger: &ClaimLedger,
+    full: bool,
+) -> Vec<VerdictChange> {
     let changed = |(id, is): &(&String, Verdict)| {
         let too_few = *is == Verdict::Undecided && !full;
         *is != Verdict::NotImplemented
@@ -64,7 +68,7 @@ fn changes_from(record: &BTreeMap<String, String>, ledger: &Ledger, full: bool) 
     entries
         .map(|entry| (&entry.claim.id, entry.finding.verdict))
         .filter(changed)
-        .map(|(id, is)| Change {
+        .map(|(id, is)| VerdictChange {
             claim: id.clone(),
             was: record.get(id).cloned(),
             is,
@@ -76,30 +80,30 @@ fn changes_from(record: &BTreeMap<String, String>, ledger: &Ledger, full: bool) 
 mod tests {
     use super::*;
     use crate::claims::Claims;
-    use crate::ledger::{Entry, Finding};
+    use crate::ledger::{ClaimResult, LedgerEntry};
 
-    fn ledger(verdicts: &[Finding]) -> Ledger {
+    fn ledger(verdicts: &[ClaimResult]) -> ClaimLedger {
         let claims = Claims::shipped();
         let entries = claims.iter().zip(verdicts);
-        let entries = entries.map(|(claim, finding)| Entry {
+        let entries = entries.map(|(claim, finding)| LedgerEntry {
             claim: claim.clone(),
             finding: finding.clone(),
         });
-        Ledger {
+        ClaimLedger {
             entries: entries.collect(),
         }
     }
 
     #[test]
     fn changes_are_told_and_too_few_samples_are_none() {
-        let holds = Finding::decided(true, 1.0, "");
-        let fails = Finding::decided(false, 1.0, "");
-        let open = Finding::unknown("too few");
+        let holds = ClaimResult::decided(true, 1.0, "");
+        let fails = ClaimResult::decided(false, 1.0, "");
+        let open = ClaimResult::unknown("too few");
         let now = ledger(&[
             holds.clone(),
             fails,
             open,
-            Finding::not_implemented(),
+            ClaimResult::not_implemented(),
             holds,
         ]);
         let ids: Vec<&String> = now.entries.iter().map(|e| &e.claim.id).collect();
@@ -108,7 +112,10 @@ mod tests {
             .into();
         let told = |full| {
             let changes = changes_from(&record, &now, full);
-            changes.iter().map(Change::to_string).collect::<Vec<_>>()
+            changes
+                .iter()
+                .map(VerdictChange::to_string)
+                .collect::<Vec<_>>()
         };
         let second = format!("{}: fails, on record is holds", ids[1]);
         let third = format!("{}: undecided, on record is fails", ids[2]);

@@ -1,7 +1,7 @@
 //! Which experiments exist, and which check decides which claim.
 
 use crate::claims::{Claim, Claims, ClaimsError, Mistake};
-use crate::ledger::Finding;
+use crate::ledger::ClaimResult;
 use crate::sample::{Sample, Samples};
 use crate::statement::Statement;
 use crate::store::Subject;
@@ -17,7 +17,7 @@ pub struct LabContext {
 }
 
 type Run = dyn Fn(&LabContext, u32) -> Result<Sample, String> + Send + Sync;
-type Decide = dyn Fn(&Samples<'_>, &Claim) -> Finding + Send + Sync;
+type Decide = dyn Fn(&Samples<'_>, &Claim) -> ClaimResult + Send + Sync;
 
 /// A simulation that is repeated, each time with another replication number.
 pub struct Experiment {
@@ -82,7 +82,7 @@ impl Decider {
 
     /// Decides `claim` from the samples of the experiments that it reads. The tolerance is the
     /// claim's: whoever brings claims of their own decides how exact is exact.
-    pub fn decide(&self, samples: &Samples<'_>, claim: &Claim) -> Finding {
+    pub fn decide(&self, samples: &Samples<'_>, claim: &Claim) -> ClaimResult {
         (self.decide)(samples, claim)
     }
 }
@@ -120,7 +120,9 @@ impl Registry {
         };
         match self.experiments.entry(name) {
             Entry::Vacant(place) => place.insert(experiment),
-            Entry::Occupied(taken) => panic!("experiment {} is registered twice", taken.key()),
+            Entry::Occupied(taken) => {
+                panic!("experiment {} is registered twice", taken.key())
+            }
         }
     }
 
@@ -132,7 +134,7 @@ impl Registry {
         &mut self,
         claim: &str,
         reads: &[&str],
-        decide: impl Fn(&Samples<'_>, &Claim) -> Finding + Send + Sync + 'static,
+        decide: impl Fn(&Samples<'_>, &Claim) -> ClaimResult + Send + Sync + 'static,
     ) {
         assert!(!reads.is_empty(), "the check of {claim} reads nothing");
         for name in reads {
@@ -241,10 +243,10 @@ mod tests {
     fn experiments_and_checks_are_found() {
         let mut registry = with_burn();
         registry.check("ongaro.fig2.cpu-fairness", &["burn"], |s, _| {
-            Finding::decided(true, s.values("burn", "x"), "%")
+            ClaimResult::decided(true, s.values("burn", "x"), "%")
         });
         registry.check("ongaro.renamed", &["burn"], |_, _| {
-            Finding::not_implemented()
+            ClaimResult::not_implemented()
         });
         let sample = registry
             .find("burn")
@@ -283,6 +285,6 @@ mod tests {
     #[test]
     #[should_panic(expected = "reads brun, which is not registered")]
     fn a_check_reads_registered_experiments() {
-        with_burn().check("a.b", &["brun"], |_, _| Finding::not_implemented());
+        with_burn().check("a.b", &["brun"], |_, _| ClaimResult::not_implemented());
     }
 }

@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use std::sync::Arc;
 
 /// Hears how far the work is. Called from several threads at once.
-pub trait Progress: Sync {
+pub trait ProgressListener: Sync {
     /// `total` pieces of work follow. Called again when more turns out to be needed after the end.
     fn begin(&self, total: u64);
     /// One more piece, of what is called `name`, is done.
@@ -72,7 +72,7 @@ fn heard<T>(listener: Option<Listener>, work: impl FnOnce() -> T) -> T {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Silent;
 
-impl Progress for Silent {
+impl ProgressListener for Silent {
     fn begin(&self, _: u64) {}
     fn done(&self, _: &str) {}
     fn end(&self) {}
@@ -84,7 +84,7 @@ impl Progress for Silent {
 pub fn on_all_cores<'n, J, T>(
     jobs: &[J],
     name: impl Fn(&J) -> &'n str + Sync,
-    progress: &dyn Progress,
+    progress: &dyn ProgressListener,
     work: impl Fn(&J) -> T + Sync,
 ) -> Vec<T>
 where
@@ -110,7 +110,7 @@ where
 pub fn replicate<T: Send>(
     count: u32,
     name: &str,
-    progress: &dyn Progress,
+    progress: &dyn ProgressListener,
     work: impl Fn(u32) -> T + Sync,
 ) -> Vec<T> {
     let numbers: Vec<u32> = (0..count).collect();
@@ -129,7 +129,7 @@ mod tests {
         ended: AtomicU64,
     }
 
-    impl Progress for Counter {
+    impl ProgressListener for Counter {
         fn begin(&self, total: u64) {
             self.total.store(total, Ordering::Relaxed);
         }
@@ -146,7 +146,7 @@ mod tests {
     #[test]
     fn a_piece_tells_its_thousand_parts_once() {
         struct Ears(Arc<AtomicU64>);
-        impl Progress for Ears {
+        impl ProgressListener for Ears {
             fn begin(&self, _: u64) {}
             fn done(&self, _: &str) {
                 // Two pieces of a thousand each, one after the other.

@@ -2,9 +2,9 @@
 
 use crate::claims::Claim;
 use crate::effort::{Effort, RISK};
-use crate::ledger::{Check, Entry, Finding, Ledger, Verdict};
+use crate::ledger::{Check, ClaimLedger, ClaimResult, LedgerEntry, Verdict};
 use crate::registry::{Decider, Experiment, LabContext, Registry};
-use crate::replicate::Progress;
+use crate::replicate::ProgressListener;
 use crate::sample::{ExperimentError, Sample, Samples};
 use crate::store::{Keeper, KeptRow};
 use std::collections::{BTreeMap, BTreeSet};
@@ -24,7 +24,7 @@ pub struct Options {
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Reproduction {
     /// The verdicts, in the order of the selection.
-    pub ledger: Ledger,
+    pub ledger: ClaimLedger,
     /// Samples by experiment, one a replication. An experiment that failed is not in it.
     pub samples: BTreeMap<String, Vec<Sample>>,
 }
@@ -43,7 +43,7 @@ pub fn reproduce(
     registry: &Registry,
     options: Options,
     keeper: &Keeper,
-    progress: &dyn Progress,
+    progress: &dyn ProgressListener,
 ) -> Reproduction {
     let looks = looks(options);
     let mut outcomes: BTreeMap<&str, Outcome> = BTreeMap::new();
@@ -59,7 +59,7 @@ pub fn reproduce(
         let risk = RISK / f64::from(looks);
         let decided = |claim: &&Claim| match registry.check_of(&claim.id) {
             Some(check) => decide(check, claim, &outcomes, options, risk),
-            None => Finding::not_implemented(),
+            None => ClaimResult::not_implemented(),
         };
         findings = claims.iter().map(decided).collect();
         let undecided = undecided(claims, &findings, registry);
@@ -68,14 +68,17 @@ pub fn reproduce(
             break;
         }
     }
-    let entries = claims.iter().zip(findings).map(|(claim, finding)| Entry {
-        claim: (*claim).clone(),
-        finding,
-    });
+    let entries = claims
+        .iter()
+        .zip(findings)
+        .map(|(claim, finding)| LedgerEntry {
+            claim: (*claim).clone(),
+            finding,
+        });
     let entries = entries.collect();
     let ran = |(name, outcome): (&str, Outcome)| Some((name.to_owned(), outcome.ok()?));
     Reproduction {
-        ledger: Ledger { entries },
+        ledger: ClaimLedger { entries },
         samples: outcomes.into_iter().filter_map(ran).collect(),
     }
 }
@@ -87,20 +90,20 @@ pub fn decide_again(
     registry: &Registry,
     options: Options,
     samples: &BTreeMap<String, Vec<Sample>>,
-) -> Ledger {
+) -> ClaimLedger {
     let outcomes = samples
         .iter()
         .map(|(name, s)| (name.as_str(), Ok(s.clone())));
     let outcomes: BTreeMap<&str, Outcome> = outcomes.collect();
     let risk = RISK / f64::from(looks(options));
-    let entry = |claim: &&Claim| Entry {
+    let entry = |claim: &&Claim| LedgerEntry {
         claim: (*claim).clone(),
         finding: match registry.check_of(&claim.id) {
             Some(check) => decide(check, claim, &outcomes, options, risk),
-            None => Finding::not_implemented(),
+            None => ClaimResult::not_implemented(),
         },
     };
-    Ledger {
+    ClaimLedger {
         entries: claims.iter().map(entry).collect(),
     }
 }
@@ -126,7 +129,7 @@ fn needed<'r>(claims: &[&Claim], registry: &'r Registry) -> BTreeMap<&'r str, &'
 }
 
 /// Names of the experiments that undecided checks read.
-fn undecided(claims: &[&Claim], findings: &[Finding], registry: &Registry) -> BTreeSet<String> {
+fn undecided(claims: &[&Claim], findings: &[ClaimResult], registry: &Registry) -> BTreeSet<String> {
     let mut names = BTreeSet::new();
     for (claim, finding) in claims.iter().zip(findings) {
         let Some(decider) = registry.check_of(&claim.id) else {
@@ -147,7 +150,7 @@ fn undecided(claims: &[&Claim], findings: &[Finding], registry: &Registry) -> BT
 /// How experiments are run.
 struct Running<'k> {
     keeper: &'k Keeper,
-    progress: &'k dyn Progress,
+    progress: &'k dyn ProgressListener,
 }
 
 impl Running<'_> {
@@ -206,7 +209,7 @@ fn decide(
     outcomes: &BTreeMap<&str, Outcome>,
     options: Options,
     risk: f64,
-) -> Finding {
+) -> ClaimResult {
     let mut read = Vec::new();
     for name in check.reads() {
         match outcomes.get(name.as_str()) {
@@ -217,7 +220,7 @@ fn decide(
     }
     let samples = Samples::new(read).at_risk(risk);
     if samples.replications() == 0 {
-        return Finding::unknown(
+        return ClaimResult::unknown(
             "no replication was run; ask for at least two with --replications",
         );
     }
@@ -228,21 +231,21 @@ fn decide(
     finding
 }
 
-fn could_not_run(check: &Decider, error: &ExperimentError, options: Options) -> Finding {
+fn could_not_run(check: &Decider, error: &ExperimentError, options: Options) -> ClaimResult {
     let repeat = format!(
         "domio reproduce {} --seed {} --replications {}",
         check.claim(),
         options.seed,
         error.replication + 1
     );
-    Finding::unknown(format!("could not run: {error}; to repeat: {repeat}"))
+    ClaimResult::unknown(format!("could not run: {error}; to repeat: {repeat}"))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::claims::Claims;
-    use crate::ledger::{Measured, Summary};
+    use crate::ledger::{Measured, VerdictCounts};
     use crate::proof::Proof;
     use crate::replicate::Silent;
     use crate::series::Series;
@@ -263,7 +266,7 @@ mod tests {
             _ => Err(format!("the policy picked a blocked vcpu at {n} ms")),
         });
         let share = |s: &Samples<'_>, _: &Claim| {
-            Finding::decided(true, s.values("burn", "share_pct"), "% of one pcpu")
+            ClaimResult::decided(true, s.values("burn", "share_pct"), "% of one pcpu")
         };
         registry.check(BURN, &["burn"], share);
         registry.check("ongaro.test1.fix-helps", &["burn"], share);
@@ -360,7 +363,7 @@ mod tests {
         assert_eq!(runs, 0);
         let summary = result.ledger.summary();
         assert_eq!((summary.holds, summary.fails), (0, 0));
-        assert_ne!(summary, Summary::default());
+        assert_ne!(summary, VerdictCounts::default());
     }
 
     #[test]

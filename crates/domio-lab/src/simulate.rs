@@ -6,7 +6,7 @@ use crate::{driver_work, measure};
 use domio_core::{DomainId, Duration, Instant, Record, Sink};
 use domio_meter::{Meter, Summary};
 use domio_net::queue::{Ledger, Place};
-use domio_scenario::{Built, Model, ReplaySource, Scenario};
+use domio_scenario::{Built, DeviceModel, ReplaySource, Scenario};
 use domio_sim::Outcome;
 use domio_trace::{DomainInfo, TraceHeader, scenario_sha256};
 use domio_vmm::Simulation;
@@ -77,10 +77,10 @@ pub fn simulate<S: Sink>(
         let simulation = Simulation::new(host, scheduler, recorder, seed, replication);
         through(simulation, begin, end, |_| Vec::new()).map_err(fault)?
     } else {
-        let attach = |bus: &mut Assembly<'_, Model>| built.attach(bus, replication);
+        let attach = |bus: &mut Assembly<'_, DeviceModel>| built.attach(bus, replication);
         let simulation =
             Simulation::with_devices(host, scheduler, attach, recorder, seed, replication);
-        let drops = |models: &[Model]| {
+        let drops = |models: &[DeviceModel]| {
             let mut ledger = Ledger::new();
             models.iter().for_each(|model| {
                 ledger.add(model);
@@ -376,7 +376,7 @@ mod tests {
             let sample = measure::sample(&recorded.summary, &domains(&built));
             for figure in measure::MEASURES
                 .iter()
-                .filter(|m| m.group == measure::Group::Network)
+                .filter(|m| m.group == measure::MeasureGroup::Network)
             {
                 let expected = figures.contains(&figure.key) || figure.key.starts_with("ping_p");
                 let expected = expected && (work == "ping") == figure.key.starts_with("ping");

@@ -60,7 +60,7 @@ pub struct CheckReport {
     /// Pcpus seen.
     pub pcpus: usize,
     /// The first findings, 1000 at most.
-    pub findings: Vec<Finding>,
+    pub findings: Vec<TraceFinding>,
     /// All findings.
     pub total: u64,
 }
@@ -74,7 +74,7 @@ impl CheckReport {
 
 /// One impossible thing.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Finding {
+pub struct TraceFinding {
     /// Number of the record, from 0.
     pub record: u64,
     /// Its time.
@@ -82,13 +82,13 @@ pub struct Finding {
     /// Its pcpu.
     pub pcpu: PcpuId,
     /// What is wrong.
-    pub problem: Problem,
+    pub problem: TraceProblem,
 }
 
 /// What can be wrong.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
-pub enum Problem {
+pub enum TraceProblem {
     /// The record is earlier than the one before on the same pcpu.
     PcpuTimeWentBack {
         /// Time of the record before.
@@ -218,7 +218,7 @@ impl TraceChecker {
             let sum = v.sums.into_iter().fold(v.unknown, u64::saturating_add);
             let elapsed = v.since.saturating_since(v.first).as_nanos();
             if sum != elapsed {
-                let problem = Problem::SumsDiffer {
+                let problem = TraceProblem::SumsDiffer {
                     vcpu: VcpuName::from_word(word),
                     sum,
                     elapsed,
@@ -229,23 +229,23 @@ impl TraceChecker {
         let records = self.index;
         if self.told.missing().is_some() {
             // It is about the whole trace, which begins with the first record.
-            self.find_at(self.first, Problem::NoRunstates { records });
+            self.find_at(self.first, TraceProblem::NoRunstates { records });
         }
         self.report.records = records;
         self.report
     }
 
     /// `problem` is found at the current record.
-    fn find(&mut self, at: Instant, pcpu: PcpuId, problem: Problem) {
+    fn find(&mut self, at: Instant, pcpu: PcpuId, problem: TraceProblem) {
         let record = self.index;
         self.find_at(Place { record, at, pcpu }, problem);
     }
 
-    fn find_at(&mut self, place: Place, problem: Problem) {
+    fn find_at(&mut self, place: Place, problem: TraceProblem) {
         self.report.total += 1;
         if self.report.findings.len() < FINDINGS_MAX {
             let Place { record, at, pcpu } = place;
-            self.report.findings.push(Finding {
+            self.report.findings.push(TraceFinding {
                 record,
                 at,
                 pcpu,
@@ -256,7 +256,7 @@ impl TraceChecker {
 
     fn change(&mut self, at: Instant, pcpu: PcpuId, vcpu: VcpuName, old: Runstate, new: Runstate) {
         if !legal(old, new) {
-            self.find(at, pcpu, Problem::IllegalTransition { vcpu, old, new });
+            self.find(at, pcpu, TraceProblem::IllegalTransition { vcpu, old, new });
         }
         let word = vcpu.word();
         let Some(mut v) = self.vcpus.get(&word).copied() else {
@@ -265,7 +265,7 @@ impl TraceChecker {
         };
         if at < v.since {
             let before = v.since;
-            self.find(at, pcpu, Problem::VcpuTimeWentBack { vcpu, before });
+            self.find(at, pcpu, TraceProblem::VcpuTimeWentBack { vcpu, before });
         }
         let length = at.saturating_since(v.since).as_nanos();
         if self.losses.concerning(v.state, v.pcpu) == v.losses {
@@ -273,11 +273,11 @@ impl TraceChecker {
             *sum = sum.saturating_add(length);
             if v.state != old {
                 let had = v.state;
-                self.find(at, pcpu, Problem::NotContiguous { vcpu, had, old });
+                self.find(at, pcpu, TraceProblem::NotContiguous { vcpu, had, old });
             }
             if v.state == Runstate::Running && v.pcpu != pcpu {
                 let there = v.pcpu;
-                self.find(at, pcpu, Problem::RunsElsewhere { vcpu, there });
+                self.find(at, pcpu, TraceProblem::RunsElsewhere { vcpu, there });
             }
         } else {
             v.unknown = v.unknown.saturating_add(length);
@@ -293,7 +293,7 @@ impl TraceChecker {
     /// The first runstate change of `vcpu`: nothing was expected of it.
     fn first_change(&mut self, at: Instant, pcpu: PcpuId, vcpu: VcpuName, new: Runstate) {
         if self.vcpus.len() >= VCPUS_MAX {
-            self.find(at, pcpu, Problem::TooManyVcpus);
+            self.find(at, pcpu, TraceProblem::TooManyVcpus);
             return;
         }
         let state = VcpuState {
@@ -319,7 +319,7 @@ impl TraceChecker {
         if new == Runstate::Running {
             let taken = self.pcpus[pcpu.index()].current.replace(vcpu);
             if let Some(by) = taken {
-                self.find(at, pcpu, Problem::PcpuTaken { vcpu, by });
+                self.find(at, pcpu, TraceProblem::PcpuTaken { vcpu, by });
             }
         }
     }
@@ -347,7 +347,7 @@ impl Sink for TraceChecker {
         }
         let before = self.pcpus[index].latest.replace(at);
         if let Some(before) = before.filter(|b| at < *b) {
-            self.find(at, pcpu, Problem::PcpuTimeWentBack { before });
+            self.find(at, pcpu, TraceProblem::PcpuTimeWentBack { before });
         }
         match record.kind {
             Kind::Switch | Kind::RunstateChange => {
@@ -357,7 +357,7 @@ impl Sink for TraceChecker {
                 }
                 if changes[0].is_none() {
                     let (vcpu, detail) = (record.vcpu, record.detail);
-                    self.find(at, pcpu, Problem::UnknownRunstate { vcpu, detail });
+                    self.find(at, pcpu, TraceProblem::UnknownRunstate { vcpu, detail });
                 }
             }
             Kind::DriverWork => self.worked(record),
@@ -368,47 +368,47 @@ impl Sink for TraceChecker {
     }
 }
 
-impl fmt::Display for Finding {
+impl fmt::Display for TraceFinding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Finding {
+        let TraceFinding {
             record, at, pcpu, ..
         } = self;
         write!(f, "record {record} at {at} on {pcpu}: {}", self.problem)
     }
 }
 
-impl fmt::Display for Problem {
+impl fmt::Display for TraceProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Problem::PcpuTimeWentBack { before } => {
+            TraceProblem::PcpuTimeWentBack { before } => {
                 write!(f, "the record before on this pcpu is later, at {before}")
             }
-            Problem::VcpuTimeWentBack { vcpu, before } => {
+            TraceProblem::VcpuTimeWentBack { vcpu, before } => {
                 write!(f, "the record before of {vcpu} is later, at {before}")
             }
-            Problem::UnknownRunstate { vcpu, detail } => {
+            TraceProblem::UnknownRunstate { vcpu, detail } => {
                 write!(f, "{vcpu} has runstates {detail:#04x}, expected 0 to 3")
             }
-            Problem::NotContiguous { vcpu, had, old } => {
+            TraceProblem::NotContiguous { vcpu, had, old } => {
                 write!(f, "{vcpu} leaves {}, but it was {}", old.name(), had.name())
             }
-            Problem::IllegalTransition { vcpu, old, new } => write!(
+            TraceProblem::IllegalTransition { vcpu, old, new } => write!(
                 f,
                 "{vcpu} goes from {} to {}, which Xen does not do",
                 old.name(),
                 new.name()
             ),
-            Problem::RunsElsewhere { vcpu, there } => {
+            TraceProblem::RunsElsewhere { vcpu, there } => {
                 write!(f, "{vcpu} runs on {there} at this time")
             }
-            Problem::PcpuTaken { vcpu, by } => {
+            TraceProblem::PcpuTaken { vcpu, by } => {
                 write!(f, "{vcpu} starts to run where {by} runs")
             }
-            Problem::SumsDiffer { vcpu, sum, elapsed } => write!(
+            TraceProblem::SumsDiffer { vcpu, sum, elapsed } => write!(
                 f,
                 "the runstates of {vcpu} sum to {sum} ns, its time is {elapsed} ns"
             ),
-            Problem::TooMuchWork {
+            TraceProblem::TooMuchWork {
                 vcpu,
                 owner,
                 work,
@@ -418,12 +418,12 @@ impl fmt::Display for Problem {
                 "{vcpu} worked {work} ns for {owner}, but executed for {most} ns that no record \
                  before has taken"
             ),
-            Problem::NoRunstates { records } => write!(
+            TraceProblem::NoRunstates { records } => write!(
                 f,
                 "the trace starts here and has {records} records, but none of runstates, so \
                  there is little to check: record with `xentrace -e 0x0002f000`"
             ),
-            Problem::TooManyVcpus => write!(f, "more than {VCPUS_MAX} vcpus"),
+            TraceProblem::TooManyVcpus => write!(f, "more than {VCPUS_MAX} vcpus"),
         }
     }
 }
@@ -439,7 +439,7 @@ mod tests {
     }
 
     /// Checks runstate changes given as time, pcpu, domain, old and new state.
-    fn check(changes: &[(u64, u16, u16, Runstate, Runstate)]) -> Vec<Problem> {
+    fn check(changes: &[(u64, u16, u16, Runstate, Runstate)]) -> Vec<TraceProblem> {
         let mut checker = TraceChecker::new();
         for &(at, pcpu, domain, old, new) in changes {
             checker.record(&Record::runstate(
@@ -477,7 +477,7 @@ mod tests {
         let v = vcpu(1);
         assert_eq!(
             check(&[(1, 0, 1, Blocked, Running)]),
-            [Problem::IllegalTransition {
+            [TraceProblem::IllegalTransition {
                 vcpu: v,
                 old: Blocked,
                 new: Running
@@ -485,7 +485,7 @@ mod tests {
         );
         assert_eq!(
             check(&[(1, 0, 1, Blocked, Runnable), (2, 0, 1, Blocked, Offline)]),
-            [Problem::NotContiguous {
+            [TraceProblem::NotContiguous {
                 vcpu: v,
                 had: Runnable,
                 old: Blocked
@@ -493,21 +493,21 @@ mod tests {
         );
         assert_eq!(
             check(&[(1, 0, 1, Runnable, Running), (2, 1, 1, Running, Blocked)]),
-            [Problem::RunsElsewhere {
+            [TraceProblem::RunsElsewhere {
                 vcpu: v,
                 there: PcpuId(0)
             }]
         );
         assert_eq!(
             check(&[(1, 0, 1, Runnable, Running), (2, 0, 2, Runnable, Running)]),
-            [Problem::PcpuTaken {
+            [TraceProblem::PcpuTaken {
                 vcpu: vcpu(2),
                 by: v
             }]
         );
         assert_eq!(
             check(&[(5, 0, 1, Offline, Runnable), (4, 0, 2, Offline, Runnable)]),
-            [Problem::PcpuTimeWentBack {
+            [TraceProblem::PcpuTimeWentBack {
                 before: Instant::from_nanos(5)
             }]
         );
@@ -519,11 +519,11 @@ mod tests {
                 (5, 1, 1, Offline, Runnable)
             ]),
             [
-                Problem::VcpuTimeWentBack {
+                TraceProblem::VcpuTimeWentBack {
                     vcpu: v,
                     before: Instant::from_nanos(9)
                 },
-                Problem::SumsDiffer {
+                TraceProblem::SumsDiffer {
                     vcpu: v,
                     sum: 8,
                     elapsed: 4

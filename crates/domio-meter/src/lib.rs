@@ -25,11 +25,11 @@ mod summary;
 mod told;
 mod work;
 
-pub use check::{CheckReport, Finding, Problem, TraceChecker};
+pub use check::{CheckReport, TraceChecker, TraceFinding, TraceProblem};
 pub use distribution::Quantiles;
 pub use explain::{
-    BehindJson, Cause, DomainWaits, Explainer, Explanation, ExplanationJson, PacketWaits,
-    PacketsJson, Queue, Side, WaitJson, WaitsJson,
+    BehindJson, Cause, DomainWaits, Explainer, Explanation, ExplanationJson, PacketQueue,
+    PacketWaits, PacketsJson, Side, WaitJson, WaitsJson,
 };
 pub use json::{
     AccountJson, DomainJson, JobsJson, MicrosJson, NetworkJson, PcpuJson, SummaryJson, VcpuJson,

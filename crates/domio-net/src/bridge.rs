@@ -9,13 +9,13 @@ use crate::queue::{Accounted, Counts, Ledger, Place};
 
 /// A port of a bridge, numbered from 0.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct Port(pub u16);
+pub struct BridgePort(pub u16);
 
 /// What to do with a packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Forward {
     /// Send it out by this port.
-    To(Port),
+    To(BridgePort),
     /// Send a copy out by each port except the one it came in by: see [`Bridge::others`].
     Flood,
     /// Drop it: the receiver is on the side where it came from.
@@ -26,8 +26,8 @@ pub enum Forward {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Entry {
     Unknown,
-    Learned(Port),
-    Static(Port),
+    Learned(BridgePort),
+    Static(BridgePort),
 }
 
 /// A bridge. Its table is indexed by station; nothing is allocated after [`Bridge::new`].
@@ -64,7 +64,7 @@ impl Bridge {
     /// # Panics
     /// When the bridge has no such port or station.
     #[track_caller]
-    pub fn bind(&mut self, station: Station, port: Port) {
+    pub fn bind(&mut self, station: Station, port: BridgePort) {
         self.check(port);
         *self.entry(station) = Entry::Static(port);
     }
@@ -74,7 +74,7 @@ impl Bridge {
     /// # Panics
     /// When the bridge has no such port, or was not made for the packet's stations.
     #[track_caller]
-    pub fn forward(&mut self, port: Port, packet: &Packet) -> Forward {
+    pub fn forward(&mut self, port: BridgePort, packet: &Packet) -> Forward {
         self.check(port);
         self.counts.entered += 1;
         let sender = self.entry(packet.from);
@@ -104,9 +104,9 @@ impl Bridge {
     }
 
     /// All ports but `port`, in order.
-    pub fn others(&self, port: Port) -> impl Iterator<Item = Port> + use<> {
+    pub fn others(&self, port: BridgePort) -> impl Iterator<Item = BridgePort> + use<> {
         (0..self.ports)
-            .map(Port)
+            .map(BridgePort)
             .filter(move |other| *other != port)
     }
 
@@ -117,7 +117,7 @@ impl Bridge {
     }
 
     #[track_caller]
-    fn check(&self, port: Port) {
+    fn check(&self, port: BridgePort) {
         assert!(
             port.0 < self.ports,
             "a bridge with {} ports has no port {}",
@@ -164,23 +164,35 @@ mod tests {
     #[test]
     fn who_has_spoken_is_known() {
         let mut bridge = Bridge::new(3, 4);
-        assert_eq!(bridge.forward(Port(0), &packet(0, 1)), Forward::Flood);
+        assert_eq!(bridge.forward(BridgePort(0), &packet(0, 1)), Forward::Flood);
         assert_eq!(
-            bridge.others(Port(0)).collect::<Vec<_>>(),
-            [Port(1), Port(2)]
+            bridge.others(BridgePort(0)).collect::<Vec<_>>(),
+            [BridgePort(1), BridgePort(2)]
         );
-        assert_eq!(bridge.forward(Port(2), &packet(1, 0)), Forward::To(Port(0)));
-        assert_eq!(bridge.forward(Port(0), &packet(0, 1)), Forward::To(Port(2)));
+        assert_eq!(
+            bridge.forward(BridgePort(2), &packet(1, 0)),
+            Forward::To(BridgePort(0))
+        );
+        assert_eq!(
+            bridge.forward(BridgePort(0), &packet(0, 1)),
+            Forward::To(BridgePort(2))
+        );
         // Station 1 moves to another port.
-        assert_eq!(bridge.forward(Port(1), &packet(1, 0)), Forward::To(Port(0)));
-        assert_eq!(bridge.forward(Port(0), &packet(0, 1)), Forward::To(Port(1)));
+        assert_eq!(
+            bridge.forward(BridgePort(1), &packet(1, 0)),
+            Forward::To(BridgePort(0))
+        );
+        assert_eq!(
+            bridge.forward(BridgePort(0), &packet(0, 1)),
+            Forward::To(BridgePort(1))
+        );
     }
 
     #[test]
     fn neighbours_on_one_port_need_no_bridge() {
         let mut bridge = Bridge::new(2, 2);
-        bridge.bind(Station(1), Port(0));
-        assert_eq!(bridge.forward(Port(0), &packet(0, 1)), Forward::Drop);
+        bridge.bind(Station(1), BridgePort(0));
+        assert_eq!(bridge.forward(BridgePort(0), &packet(0, 1)), Forward::Drop);
         let mut ledger = Ledger::new();
         ledger.add(&bridge).sent(1);
         assert_eq!(
@@ -192,15 +204,18 @@ mod tests {
     #[test]
     fn what_is_bound_is_not_learned_away() {
         let mut bridge = Bridge::new(3, 2);
-        bridge.bind(Station(1), Port(2));
-        bridge.forward(Port(1), &packet(1, 0));
-        assert_eq!(bridge.forward(Port(0), &packet(0, 1)), Forward::To(Port(2)));
+        bridge.bind(Station(1), BridgePort(2));
+        bridge.forward(BridgePort(1), &packet(1, 0));
+        assert_eq!(
+            bridge.forward(BridgePort(0), &packet(0, 1)),
+            Forward::To(BridgePort(2))
+        );
     }
 
     #[test]
     fn flooding_copies_are_counted() {
         let mut bridge = Bridge::new(5, 2);
-        assert_eq!(bridge.forward(Port(0), &packet(0, 1)), Forward::Flood);
+        assert_eq!(bridge.forward(BridgePort(0), &packet(0, 1)), Forward::Flood);
         let mut ledger = Ledger::new();
         ledger.add(&bridge).sent(1);
         ledger.delivered(4);
@@ -210,6 +225,6 @@ mod tests {
     #[test]
     #[should_panic(expected = "has no port 2")]
     fn a_port_that_is_not_there_is_refused() {
-        Bridge::new(2, 1).bind(Station(0), Port(2));
+        Bridge::new(2, 1).bind(Station(0), BridgePort(2));
     }
 }

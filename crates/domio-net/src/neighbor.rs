@@ -43,7 +43,7 @@ impl Timing {
 
 /// What is known of the neighbour.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum State {
+pub enum NeighborState {
     /// Nothing: the first question is out, asked so many times.
     Incomplete(u32),
     /// It was proven alive.
@@ -73,7 +73,7 @@ pub struct Neighbor {
     timing: Timing,
     /// How long a proof holds for this entry.
     reachable: Duration,
-    state: State,
+    state: NeighborState,
     confirmed: Instant,
     timer: Option<Instant>,
     waiting: VecDeque<Packet>,
@@ -93,7 +93,7 @@ impl Neighbor {
         Neighbor {
             timing,
             reachable: random.duration_uniform(low, high),
-            state: State::Reachable,
+            state: NeighborState::Reachable,
             confirmed: now,
             timer: None,
             waiting: VecDeque::new(),
@@ -103,7 +103,7 @@ impl Neighbor {
 
     /// What is known of the neighbour.
     #[inline]
-    pub fn state(&self) -> State {
+    pub fn state(&self) -> NeighborState {
         self.state
     }
 
@@ -116,20 +116,20 @@ impl Neighbor {
     /// A packet is to be sent: it is given back when it may go, with what to ask first.
     pub fn send(&mut self, now: Instant, packet: Packet) -> (Option<Packet>, Ask) {
         match self.state {
-            State::Reachable => {
+            NeighborState::Reachable => {
                 if now > self.confirmed + self.reachable {
-                    self.state = State::Delay;
+                    self.state = NeighborState::Delay;
                     self.timer = Some(now + self.timing.delay);
                 }
                 (Some(packet), Ask::No)
             }
-            State::Delay | State::Probe(_) => (Some(packet), Ask::No),
-            State::Incomplete(_) => {
+            NeighborState::Delay | NeighborState::Probe(_) => (Some(packet), Ask::No),
+            NeighborState::Incomplete(_) => {
                 self.wait(packet);
                 (None, Ask::No)
             }
-            State::Failed => {
-                self.state = State::Incomplete(1);
+            NeighborState::Failed => {
+                self.state = NeighborState::Incomplete(1);
                 self.timer = Some(now + self.timing.retry);
                 self.wait(packet);
                 (None, Ask::Broadcast)
@@ -149,8 +149,8 @@ impl Neighbor {
     /// Something has proven that the neighbour hears: an answer, or progress of a TCP connection.
     pub fn confirm(&mut self, now: Instant) {
         self.confirmed = now;
-        if matches!(self.state, State::Delay | State::Probe(_)) {
-            self.state = State::Reachable;
+        if matches!(self.state, NeighborState::Delay | NeighborState::Probe(_)) {
+            self.state = NeighborState::Reachable;
             self.timer = None;
         }
     }
@@ -158,7 +158,7 @@ impl Neighbor {
     /// The neighbour has answered a question: packets that waited may go.
     pub fn answered(&mut self, now: Instant) -> impl Iterator<Item = Packet> + '_ {
         self.confirmed = now;
-        self.state = State::Reachable;
+        self.state = NeighborState::Reachable;
         self.timer = None;
         self.waiting.drain(..)
     }
@@ -170,25 +170,25 @@ impl Neighbor {
         }
         self.timer = Some(now + self.timing.retry);
         match self.state {
-            State::Delay => {
-                self.state = State::Probe(1);
+            NeighborState::Delay => {
+                self.state = NeighborState::Probe(1);
                 Ask::Unicast
             }
-            State::Probe(n) if n < self.timing.probes => {
-                self.state = State::Probe(n + 1);
+            NeighborState::Probe(n) if n < self.timing.probes => {
+                self.state = NeighborState::Probe(n + 1);
                 Ask::Unicast
             }
-            State::Incomplete(n) if n < self.timing.probes => {
-                self.state = State::Incomplete(n + 1);
+            NeighborState::Incomplete(n) if n < self.timing.probes => {
+                self.state = NeighborState::Incomplete(n + 1);
                 Ask::Broadcast
             }
-            State::Probe(_) | State::Incomplete(_) => {
-                self.state = State::Failed;
+            NeighborState::Probe(_) | NeighborState::Incomplete(_) => {
+                self.state = NeighborState::Failed;
                 self.timer = None;
                 self.lost += self.waiting.drain(..).count() as u64;
                 Ask::No
             }
-            State::Reachable | State::Failed => {
+            NeighborState::Reachable | NeighborState::Failed => {
                 self.timer = None;
                 Ask::No
             }
@@ -231,12 +231,15 @@ mod tests {
         let mut n = neighbor();
         assert!((15..=45).contains(&(n.reachable.as_nanos() / 1_000_000_000)));
         assert_eq!(n.send(secs(10), packet(0)), (Some(packet(0)), Ask::No));
-        assert_eq!((n.state(), n.timer()), (State::Reachable, None));
+        assert_eq!((n.state(), n.timer()), (NeighborState::Reachable, None));
         assert_eq!(n.send(secs(50), packet(1)), (Some(packet(1)), Ask::No));
-        assert_eq!((n.state(), n.timer()), (State::Delay, Some(secs(55))));
+        assert_eq!(
+            (n.state(), n.timer()),
+            (NeighborState::Delay, Some(secs(55)))
+        );
         let asked: Vec<Ask> = (55..59).map(|s| n.expire(secs(s))).collect();
         assert_eq!(asked, [Ask::Unicast, Ask::Unicast, Ask::Unicast, Ask::No]);
-        assert_eq!(n.state(), State::Failed);
+        assert_eq!(n.state(), NeighborState::Failed);
         // From now on packets wait for an answer, the newest three of them.
         assert_eq!(n.send(secs(60), packet(2)), (None, Ask::Broadcast));
         for seq in 3..6 {
@@ -258,7 +261,7 @@ mod tests {
         let mut n = neighbor();
         let _ = n.send(secs(50), packet(0));
         n.confirm(secs(51));
-        assert_eq!((n.state(), n.timer()), (State::Reachable, None));
+        assert_eq!((n.state(), n.timer()), (NeighborState::Reachable, None));
         assert_eq!(n.expire(secs(55)), Ask::No);
     }
 
@@ -270,6 +273,6 @@ mod tests {
         let _ = n.send(secs(60), packet(1));
         let asked: Vec<Ask> = (61..64).map(|s| n.expire(secs(s))).collect();
         assert_eq!(asked, [Ask::Broadcast, Ask::Broadcast, Ask::No]);
-        assert_eq!((n.state(), n.lost), (State::Failed, 1));
+        assert_eq!((n.state(), n.lost), (NeighborState::Failed, 1));
     }
 }

@@ -6,7 +6,7 @@ use crate::data::{
 };
 use crate::figure;
 use domio_lab::Estimate;
-use domio_lab::ledger::Entry;
+use domio_lab::ledger::LedgerEntry;
 
 /// Headings of an estimate.
 const ESTIMATE: [&str; 4] = ["mean", "ci95_low", "ci95_high", "replications"];
@@ -222,10 +222,10 @@ fn of_table(table: &DataTable) -> Vec<Row> {
     rows
 }
 
-fn of_claims(entries: &[Entry]) -> Vec<Row> {
+fn of_claims(entries: &[LedgerEntry]) -> Vec<Row> {
     let first = ["claim", "where", "verdict", "expected", "measured", "unit"];
     let mut rows = head(&first, &["ci95_low", "ci95_high", "replications"]);
-    for Entry { claim, finding } in entries {
+    for LedgerEntry { claim, finding } in entries {
         let [low, high] = finding
             .ci95
             .map(|e| e.map(|v| v.to_string()))

@@ -4,8 +4,8 @@
 //! their intervals, and the page adds the data table beneath each chart.
 
 use domio_core::Runstate;
-use domio_lab::ledger::Entry;
-use domio_lab::{Estimate, Ledger};
+use domio_lab::ledger::LedgerEntry;
+use domio_lab::{ClaimLedger, Estimate};
 
 /// A whole report.
 #[derive(Clone, PartialEq, Debug, Default)]
@@ -22,7 +22,7 @@ pub struct ReportData {
     /// What a reader should see first, before the verdicts.
     pub overview: Vec<Section>,
     /// Verdicts on the papers' claims.
-    pub ledger: Option<Ledger>,
+    pub ledger: Option<ClaimLedger>,
     /// One section an experiment or a question.
     pub sections: Vec<Section>,
 }
@@ -87,7 +87,7 @@ pub enum Chart {
     /// Figures without a picture.
     Table(DataTable),
     /// Verdicts on the claims about what the section shows.
-    Claims(Vec<Entry>),
+    Claims(Vec<LedgerEntry>),
 }
 
 /// What an axis shows.

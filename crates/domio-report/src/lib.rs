@@ -3,7 +3,7 @@
 //! [`text`] renders tables for a terminal, with colour codes that the caller strips where they are
 //! not wanted. [`html::page`] renders [`data::ReportData`] as one file that needs no network: style
 //! and pictures are inside it. Neither knows the simulator: whoever has figures fills the structs
-//! of [`data`], or takes a [`Ledger`](domio_lab::Ledger) or a
+//! of [`data`], or takes a [`ClaimLedger`](domio_lab::ClaimLedger) or a
 //! [`Comparison`](domio_lab::compare::Comparison) from the laboratory.
 
 pub mod csv;

@@ -9,7 +9,7 @@ use crate::figure;
 use crate::svg::COLOURS;
 use domio_lab::compare::{Better, better};
 use domio_lab::driver_work;
-use domio_lab::measure::{self, Group, MEASURES, Measure};
+use domio_lab::measure::{self, MEASURES, Measure, MeasureGroup};
 use domio_lab::{Estimate, Sample};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -75,7 +75,8 @@ pub fn table_of_domains(samples: &[Sample], domains: &[String]) -> DataTable {
     // Without jobs or a network there is nothing to say of them.
     let has = |m: &&Measure| {
         let mut domains = domains.iter();
-        m.group == Group::Processor || domains.any(|d| estimate(samples, &m.name(d)).is_some())
+        m.group == MeasureGroup::Processor
+            || domains.any(|d| estimate(samples, &m.name(d)).is_some())
     };
     let measures: Vec<&Measure> = MEASURES.iter().filter(has).collect();
     let heads = measures.iter().map(|m| figure::heading(m.title, m.unit));
@@ -308,7 +309,7 @@ mod tests {
         let table = table_of_domains(&samples, &order);
         let of_processors = MEASURES
             .iter()
-            .filter(|m| m.group == Group::Processor)
+            .filter(|m| m.group == MeasureGroup::Processor)
             .count();
         assert_eq!(table.head.len(), 1 + of_processors);
         assert_eq!((&*table.rows[1][0], &*table.rows[1][5]), ("batch", "none"));

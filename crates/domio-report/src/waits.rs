@@ -5,7 +5,7 @@ use crate::driver_work;
 use crate::figure;
 use domio_core::DomainId;
 use domio_lab::driver_work::DriverFigures;
-use domio_meter::{Explanation, PacketWaits, Queue};
+use domio_meter::{Explanation, PacketQueue, PacketWaits};
 use std::collections::BTreeMap;
 
 /// Most domains that are told apart as those behind whom others wait; a picture has no more colours
@@ -76,12 +76,13 @@ impl Waits<'_> {
             let mut guests = self.guests();
             guests.any(|(_, packets)| packets.queues().contains_key(&queue))
         };
-        let shown =
-            |queue: &Queue| !matches!(queue, Queue::Limit | Queue::Unknown) || found(*queue);
-        let queues: Vec<Queue> = Queue::ALL.into_iter().filter(shown).collect();
+        let shown = |queue: &PacketQueue| {
+            !matches!(queue, PacketQueue::Limit | PacketQueue::Unknown) || found(*queue)
+        };
+        let queues: Vec<PacketQueue> = PacketQueue::ALL.into_iter().filter(shown).collect();
         let row = |(name, packets): (String, &PacketWaits)| {
             let times = packets.queues();
-            let time = |queue: &Queue| times.get(queue).copied().unwrap_or(0);
+            let time = |queue: &PacketQueue| times.get(queue).copied().unwrap_or(0);
             let part = |queue| percent(time(queue), packets.total());
             (name, queues.iter().map(part).collect())
         };
@@ -150,11 +151,11 @@ impl Waits<'_> {
             Some((queue, time)) => {
                 let part = percent(time, packets.total());
                 let place = match queue {
-                    Queue::GuestRunq => "for their guest in the run queue",
-                    Queue::DriverRunq => "for the driver domain in the run queue",
-                    Queue::Scan => "for the event-channel scan of the driver domain",
-                    Queue::Card => "in the NIC, for a driver domain that runs or sleeps",
-                    Queue::Limit => "for their rate limit",
+                    PacketQueue::GuestRunq => "for their guest in the run queue",
+                    PacketQueue::DriverRunq => "for the driver domain in the run queue",
+                    PacketQueue::Scan => "for the event-channel scan of the driver domain",
+                    PacketQueue::Card => "in the NIC, for a driver domain that runs or sleeps",
+                    PacketQueue::Limit => "for their rate limit",
                     _ => "in a ring, for a driver domain that runs or sleeps",
                 };
                 format!("Packets of {name} waited most {place}: {part:.1} % of their time.")

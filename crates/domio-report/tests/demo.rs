@@ -3,8 +3,8 @@
 //! Set `DOMIO_REPORT_DEMO` to a file name to have the page written there, to look at it.
 
 use domio_core::Runstate;
-use domio_lab::ledger::{Entry, Finding};
-use domio_lab::{Claims, Estimate, Ledger};
+use domio_lab::ledger::{ClaimResult, LedgerEntry};
+use domio_lab::{ClaimLedger, Claims, Estimate};
 use domio_report::data::{
     BarGroup, Bars, Cdf, CdfSeries, Chart, DataTable, Figure, Line, Lines, MarkShape, Panel,
     PanelCell, Panels, Point, Printed, Quantity, ReportData, Section, Sequence, Span, Stack,
@@ -29,25 +29,29 @@ impl Noise {
     }
 }
 
-fn ledger() -> Ledger {
+fn ledger() -> ClaimLedger {
     let claims = Claims::shipped();
     let mut noise = Noise(7);
     let finding = |i: usize, noise: &mut Noise| match i % 4 {
-        0 => Finding::estimated(true, noise.estimate(14.3, 0.2).unwrap(), "% of one pcpu"),
-        1 => Finding::decided(
+        0 => ClaimResult::estimated(true, noise.estimate(14.3, 0.2).unwrap(), "% of one pcpu"),
+        1 => ClaimResult::decided(
             true,
             "spread 1.42 with boost, 1.47 without: 3.4 % apart",
             "",
         ),
-        2 => Finding::decided(false, vec![23.1, 41.7, 188.2], "Mb/s")
+        2 => ClaimResult::decided(false, vec![23.1, 41.7, 188.2], "Mb/s")
             .note("the slowest guest gets more than the paper's 23.9 Mb/s times two"),
-        _ => Finding::not_implemented(),
+        _ => ClaimResult::not_implemented(),
     };
-    let entries = claims.iter().take(24).enumerate().map(|(i, claim)| Entry {
-        claim: claim.clone(),
-        finding: finding(i, &mut noise),
-    });
-    Ledger {
+    let entries = claims
+        .iter()
+        .take(24)
+        .enumerate()
+        .map(|(i, claim)| LedgerEntry {
+            claim: claim.clone(),
+            finding: finding(i, &mut noise),
+        });
+    ClaimLedger {
         entries: entries.collect(),
     }
 }
@@ -456,14 +460,14 @@ fn text_is_escaped_everywhere() {
                 }
                 Chart::Claims(entries) => {
                     entries[0].claim.experiment = evil.into();
-                    entries[0].finding = Finding::decided(true, evil, evil).note(evil);
+                    entries[0].finding = ClaimResult::decided(true, evil, evil).note(evil);
                 }
             }
         }
     }
     let entry = &mut data.ledger.as_mut().unwrap().entries[0];
     entry.claim.expect = evil.into();
-    entry.finding = Finding::decided(false, evil, evil).note(evil);
+    entry.finding = ClaimResult::decided(false, evil, evil).note(evil);
     let page = page(&data);
     assert!(!page.contains("<b onload"), "a tag slipped through");
     for (at, _) in page.match_indices("b onload=") {

@@ -1,6 +1,6 @@
 //! The devices that scenarios can ask for, and the one way to attach them.
 //!
-//! A new device is a line of the list below: the name of its variant in [`Model`] and
+//! A new device is a line of the list below: the name of its variant in [`DeviceModel`] and
 //! [`DeviceConfig`], what it is made of, and its model.
 
 use crate::build::Built;
@@ -9,30 +9,30 @@ use domio_net::host::{Network, NetworkConfig};
 use domio_net::queue::{Accounted, Ledger};
 use domio_vmm::bus::{Assembly, Attach, Blueprint};
 
-/// Declares [`Model`] and [`DeviceConfig`]. Both are enums, so that a host calls its devices
+/// Declares [`DeviceModel`] and [`DeviceConfig`]. Both are enums, so that a host calls its devices
 /// without a table of pointers.
 macro_rules! devices {
     ($($(#[$doc:meta])* $variant:ident: $config:ty => $model:ty),+ $(,)?) => {
         domio_vmm::device_models! {
             /// What a host of a scenario may have on its bus.
-            pub enum Model {
+            pub enum DeviceModel {
                 $($(#[$doc])* $variant($model)),+
             }
         }
 
-        /// What a [`Model`] is made of.
+        /// What a [`DeviceModel`] is made of.
         #[derive(Clone, Debug)]
         pub enum DeviceConfig {
             $($(#[$doc])* $variant(Box<$config>)),+
         }
 
         impl Blueprint for DeviceConfig {
-            type Model = Model;
+            type Model = DeviceModel;
 
-            fn make(&self, attach: &mut Attach<'_>, seed: u64, replication: u32) -> Model {
+            fn make(&self, attach: &mut Attach<'_>, seed: u64, replication: u32) -> DeviceModel {
                 match self {
                     $(DeviceConfig::$variant(config) => {
-                        Model::$variant(config.make(attach, seed, replication))
+                        DeviceModel::$variant(config.make(attach, seed, replication))
                     })+
                 }
             }
@@ -65,9 +65,9 @@ impl DeviceConfig {
 }
 
 /// Packets of networks; other devices have none.
-impl Accounted for Model {
+impl Accounted for DeviceModel {
     fn account(&self, ledger: &mut Ledger) {
-        if let Model::Network(network) = self {
+        if let DeviceModel::Network(network) = self {
             network.account(ledger);
         }
     }
@@ -76,7 +76,7 @@ impl Accounted for Model {
 impl Built {
     /// Puts the devices on the bus of a simulation, in the order of [`Built::devices`], for
     /// replication `replication`.
-    pub fn attach(&self, bus: &mut Assembly<'_, Model>, replication: u32) {
+    pub fn attach(&self, bus: &mut Assembly<'_, DeviceModel>, replication: u32) {
         attach(&self.devices, bus, self.seed, replication);
     }
 }
@@ -85,7 +85,7 @@ impl Built {
 /// `replication`.
 pub fn attach(
     devices: &[DeviceConfig],
-    bus: &mut Assembly<'_, Model>,
+    bus: &mut Assembly<'_, DeviceModel>,
     seed: u64,
     replication: u32,
 ) {

@@ -54,7 +54,7 @@ mod vary;
 mod xl;
 
 pub use build::{Built, NoDemands, NoReplay, ReplaySource};
-pub use devices::{DeviceConfig, Model, attach};
+pub use devices::{DeviceConfig, DeviceModel, attach};
 pub use examples::{example, examples};
 pub use limits::{MAX_ACTIONS, MAX_BYTES, MAX_TASKS, MAX_VCPUS};
 pub use plan::{Plan, Replay, Vary};

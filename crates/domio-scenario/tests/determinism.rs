@@ -2,7 +2,7 @@
 //! draws anything. That two processes agree is tested with the program.
 
 use domio_core::{Instant, Record};
-use domio_scenario::{Built, Model, NoReplay, Scenario, examples};
+use domio_scenario::{Built, DeviceModel, NoReplay, Scenario, examples};
 use domio_sim::Outcome;
 use domio_vmm::Simulation;
 use domio_vmm::bus::{Assembly, Device};
@@ -36,7 +36,7 @@ fn trace(built: &Built, replication: u32) -> Vec<Record> {
             Simulation::new(host, scheduler, sink, seed, replication),
         );
     }
-    let attach = |bus: &mut Assembly<'_, Model>| built.attach(bus, replication);
+    let attach = |bus: &mut Assembly<'_, DeviceModel>| built.attach(bus, replication);
     let simulation = Simulation::with_devices(host, scheduler, attach, sink, seed, replication);
     run(built, simulation)
 }

@@ -6,7 +6,7 @@ mod twin;
 use core::fmt::Write;
 use domio_core::{ParamValues, Topology};
 use domio_sched::conformance::rng::Rng;
-use domio_sched::conformance::{Call, Run, Script, What, host, library, random};
+use domio_sched::conformance::{Occurrence, PolicyCall, Run, Script, host, library, random};
 use domio_sched::{Scheduler, find};
 use twin::TwinCredit;
 
@@ -54,7 +54,7 @@ fn run(script: &Script, make: impl Fn(&Topology) -> Box<dyn Scheduler>) -> Run {
     let mut run = host::run(script, make(&script.topology)).expect("a sound script");
     let mut set = Vec::new();
     run.log.retain(|entry| match entry.what {
-        What::Timer(pcpu, slot, at) => {
+        Occurrence::Timer(pcpu, slot, at) => {
             let was_set = set.contains(&(pcpu, slot));
             set.retain(|s| *s != (pcpu, slot));
             if at.is_some() {
@@ -62,7 +62,7 @@ fn run(script: &Script, make: impl Fn(&Topology) -> Box<dyn Scheduler>) -> Run {
             }
             was_set || at.is_some()
         }
-        What::Call(Call::Timer(pcpu, slot)) => {
+        Occurrence::Call(PolicyCall::Timer(pcpu, slot)) => {
             set.retain(|s| *s != (pcpu, slot));
             true
         }

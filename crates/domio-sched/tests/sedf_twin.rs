@@ -6,7 +6,7 @@ mod twin_sedf;
 use core::fmt::Write;
 use domio_core::{DomainId, Duration, Instant, ParamKind, ParamValues, Topology};
 use domio_sched::conformance::rng::Rng;
-use domio_sched::conformance::{Action, Run, Script, check_script, host, library, random};
+use domio_sched::conformance::{Intervention, Run, Script, check_script, host, library, random};
 use domio_sched::{Scheduler, find};
 use twin_sedf::TwinSedf;
 
@@ -80,7 +80,7 @@ fn script(seed: u64) -> Script {
             let domain = DomainId(rng.below(script.domains.len() as u64) as u16);
             let at = Duration::from_millis(rng.below(length_ms));
             let (name, value) = some_param(&mut rng);
-            script.at(at, Action::Set(domain, name, value));
+            script.at(at, Intervention::Set(domain, name, value));
         }
     }
     script

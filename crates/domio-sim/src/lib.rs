@@ -61,4 +61,4 @@ mod tournament;
 
 pub use queue::{EventQueue, TimerId};
 pub use random::RandomStream;
-pub use run::{Flow, Limit, Limits, Model, Outcome, Stop, run};
+pub use run::{Flow, Limit, Limits, Model, Outcome, StopCause, run};

@@ -24,12 +24,12 @@ pub enum Flow {
     /// Deliver the next event.
     Continue,
     /// End the run here.
-    Stop(Box<Stop>),
+    Stop(Box<StopCause>),
 }
 
 /// Why a model ends its run.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Stop {
+pub enum StopCause {
     /// The model has reached an end of its own, such as the last job done.
     Halted {
         /// What ended it, for the reader of a report.
@@ -199,9 +199,9 @@ pub fn run<M: Model>(model: &mut M, queue: &mut EventQueue<M::Event>, limits: &L
         }
         if let Flow::Stop(stop) = model.handle(queue, event) {
             return match *stop {
-                Stop::Halted { reason } => Outcome::Halted { at, reason },
-                Stop::PolicyFault { fault } => Outcome::PolicyFault { at, fault },
-                Stop::Stalled { what } => Outcome::Stalled { at, what },
+                StopCause::Halted { reason } => Outcome::Halted { at, reason },
+                StopCause::PolicyFault { fault } => Outcome::PolicyFault { at, fault },
+                StopCause::Stalled { what } => Outcome::Stalled { at, what },
             };
         }
     }

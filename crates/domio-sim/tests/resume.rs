@@ -3,7 +3,7 @@
 
 use domio_core::{Duration, Instant};
 use domio_sim::{
-    EventQueue, Flow, Limit, Limits, Model, Outcome, RandomStream, Stop, TimerId, run,
+    EventQueue, Flow, Limit, Limits, Model, Outcome, RandomStream, StopCause, TimerId, run,
 };
 use proptest::prelude::*;
 
@@ -89,12 +89,12 @@ proptest! {
 /// Posts the same event again after each delay in turn, then stops if told to.
 struct Script {
     delays: Vec<u64>,
-    stop: Option<Stop>,
+    stop: Option<StopCause>,
     handled: u64,
 }
 
 impl Script {
-    fn new(delays: &[u64], stop: Option<Stop>) -> (Self, EventQueue<()>) {
+    fn new(delays: &[u64], stop: Option<StopCause>) -> (Self, EventQueue<()>) {
         let mut queue = EventQueue::new();
         queue.post(Instant::ZERO, ());
         let delays = delays.iter().rev().copied().collect();
@@ -162,7 +162,7 @@ fn an_interrupted_instant_still_counts_as_one() {
 
 #[test]
 fn as_many_events_as_allowed_at_one_instant_are_not_a_stall() {
-    let halt = Stop::Halted {
+    let halt = StopCause::Halted {
         reason: "enough".to_string(),
     };
     let limits = Limits {
@@ -179,7 +179,7 @@ fn a_model_stops_for_its_own_reasons() {
     let fault = "picked a blocked vcpu".to_string();
     let (mut script, mut queue) = Script::new(
         &[7],
-        Some(Stop::PolicyFault {
+        Some(StopCause::PolicyFault {
             fault: fault.clone(),
         }),
     );
@@ -189,7 +189,7 @@ fn a_model_stops_for_its_own_reasons() {
     assert!(!outcome.is_resumable());
 
     let what = "nobody runs".to_string();
-    let (mut script, mut queue) = Script::new(&[], Some(Stop::Stalled { what: what.clone() }));
+    let (mut script, mut queue) = Script::new(&[], Some(StopCause::Stalled { what: what.clone() }));
     let outcome = run(&mut script, &mut queue, &Limits::until(at(100)));
     assert_eq!(outcome, Outcome::Stalled { at: at(0), what });
 }

@@ -3,7 +3,7 @@
 use crate::args::Global;
 use crate::input::Stream;
 use domio_lab::replicate::{Listener, WHOLE};
-use domio_lab::{Progress, Silent};
+use domio_lab::{ProgressListener, Silent};
 use indicatif::{
     ProgressBar, ProgressBarIter, ProgressDrawTarget, ProgressFinish, ProgressState, ProgressStyle,
 };
@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// A bar for a person who waits, or nothing.
-pub fn progress(global: &Global) -> Box<dyn Progress> {
+pub fn progress(global: &Global) -> Box<dyn ProgressListener> {
     if !is_wanted(global) {
         return Box::new(Silent);
     }
@@ -44,7 +44,7 @@ fn is_wanted(global: &Global) -> bool {
 
 struct Bar(ProgressBar);
 
-impl Progress for Bar {
+impl ProgressListener for Bar {
     fn begin(&self, total: u64) {
         let style = ProgressStyle::with_template("{bar:30} {pieces} {elapsed} {left} {msg}");
         if let Ok(style) = style {
@@ -123,7 +123,7 @@ mod tests {
     /// Hears how often anything is told.
     struct Ears(Arc<AtomicU64>);
 
-    impl Progress for Ears {
+    impl ProgressListener for Ears {
         fn begin(&self, _: u64) {}
         fn done(&self, _: &str) {}
         fn end(&self) {}

@@ -6,7 +6,7 @@ use domio_blk::loopback::LoopbackCosts;
 use domio_core::{DomainId, Kind};
 use domio_vmm::Profile;
 use domio_vmm::config::Workload;
-use domio_vmm::process::programs::Direction::{Read, Write};
+use domio_vmm::process::programs::CopyDirection::{Read, Write};
 
 const OPTERON: LoopbackCosts = LoopbackCosts::OPTERON_242;
 

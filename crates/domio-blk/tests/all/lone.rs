@@ -5,7 +5,7 @@ use domio_blk::loopback::LoopbackCosts;
 use domio_core::{Duration, Record};
 use domio_vmm::Profile;
 use domio_vmm::config::KernelCosts;
-use domio_vmm::process::programs::Direction::{Read, Write};
+use domio_vmm::process::programs::CopyDirection::{Read, Write};
 
 const BLK: LoopbackCosts = LoopbackCosts::OPTERON_242;
 const KERNEL: KernelCosts = KernelCosts::OPTERON_242;

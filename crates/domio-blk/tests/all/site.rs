@@ -11,7 +11,7 @@ use domio_vmm::config::{
     DomainConfig, GuestConfig, HostConfig, KernelCosts, TaskConfig, VcpuConfig, Workload,
 };
 use domio_vmm::process::FileId;
-use domio_vmm::process::programs::{Direction, FileCopy};
+use domio_vmm::process::programs::{CopyDirection, FileCopy};
 use domio_vmm::{Profile, Simulation};
 
 domio_vmm::device_models! {
@@ -70,7 +70,7 @@ pub fn copies(mut domain: DomainConfig, vcpu: usize, copy: FileCopy) -> DomainCo
 }
 
 /// Goes through so many bytes of a file of the model with this number on the bus.
-pub fn copy(device: u16, file: u32, direction: Direction, block: u64, bytes: u64) -> FileCopy {
+pub fn copy(device: u16, file: u32, direction: CopyDirection, block: u64, bytes: u64) -> FileCopy {
     FileCopy::new(FileId { device, file }, direction, block, bytes)
 }
 

@@ -203,7 +203,8 @@ fn with_cell<T>(
 /// # Panics
 /// When one has mistakes, which a test rules out.
 pub fn shipped() -> Vec<Paper> {
-    let read = |paper: &papers::Paper| Paper::shipped(paper.name).unwrap_or_else(|e| panic!("{e}"));
+    let read =
+        |paper: &papers::PaperFolder| Paper::shipped(paper.name).unwrap_or_else(|e| panic!("{e}"));
     papers::all().iter().map(read).collect()
 }
 

@@ -8,7 +8,7 @@ use crate::registry::LabContext;
 use crate::sample::Sample;
 use domio_core::{DomainId, Duration, Instant, Kind, NullSink, Record, Sink};
 use domio_meter::Meter;
-use domio_scenario::{Built, Model, NoReplay, Scenario};
+use domio_scenario::{Built, DeviceModel, NoReplay, Scenario};
 use domio_sim::Outcome;
 use domio_vmm::Simulation;
 use domio_vmm::bus::{Assembly, Device};
@@ -106,7 +106,7 @@ impl Prepared {
             let simulation = Simulation::new(host, scheduler, recorder, seed, replication);
             return self.through(simulation);
         }
-        let attach = |bus: &mut Assembly<'_, Model>| built.attach(bus, replication);
+        let attach = |bus: &mut Assembly<'_, DeviceModel>| built.attach(bus, replication);
         let simulation =
             Simulation::with_devices(host, scheduler, attach, recorder, seed, replication);
         self.through(simulation)

@@ -16,8 +16,8 @@ use super::machines::{DrawnMachine, Unknown, UnknownRange, draw};
 use super::{Length, Paper};
 use crate::claims::Claim;
 use crate::experiments;
-use crate::ledger::{Checks, Ledger, Verdict};
-use crate::replicate::Progress;
+use crate::ledger::{Checks, ClaimLedger, Verdict};
+use crate::replicate::ProgressListener;
 use crate::reproduce::{Options, reproduce};
 use crate::store::Keeper;
 use domio_sim::random::RandomStream;
@@ -116,10 +116,10 @@ pub struct MachineShown {
 /// Decides `claims` on `count` machines of `paper`; `central` is what they are on the central one.
 pub fn search(
     paper: &Paper,
-    (claims, central): (&[&Claim], &Ledger),
+    (claims, central): (&[&Claim], &ClaimLedger),
     count: u32,
     (length, options, keeper): (Length, Options, &Keeper),
-    progress: &dyn Progress,
+    progress: &dyn ProgressListener,
 ) -> MachineSearch {
     let machines = draw(&paper.unknowns, count, options.seed);
     let verdicts: Vec<Vec<Verdict>> = machines
@@ -140,7 +140,7 @@ pub fn search(
     )
 }
 
-fn verdicts(ledger: &Ledger) -> Vec<Verdict> {
+fn verdicts(ledger: &ClaimLedger) -> Vec<Verdict> {
     ledger
         .entries
         .iter()

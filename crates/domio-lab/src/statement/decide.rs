@@ -1,9 +1,9 @@
 //! Decides a statement from samples.
 
 use super::gauge::Recipe;
-use super::{Choice, Clause, Comparison, Least, Operand, Reading, Relation, Shows, Statement};
+use super::{Choice, Clause, Least, Operand, Reading, Relation, Shows, Statement, Versus};
 use crate::claims::Claim;
-use crate::ledger::{Finding, Measured};
+use crate::ledger::{ClaimResult, Measured};
 use crate::proof::Proof;
 use crate::sample::Samples;
 use crate::series::{Series, with_unit};
@@ -15,16 +15,16 @@ type Figures = Vec<Series>;
 
 impl Statement {
     /// What the samples say of `claim`, whose statement this is. The tolerance is the claim's.
-    pub fn decide(&self, samples: &Samples<'_>, claim: &Claim) -> Finding {
+    pub fn decide(&self, samples: &Samples<'_>, claim: &Claim) -> ClaimResult {
         let reading = Reading {
             paper: &self.paper,
             samples,
         };
         let found = self.found(reading, claim);
-        found.unwrap_or_else(Finding::unknown)
+        found.unwrap_or_else(ClaimResult::unknown)
     }
 
-    fn found(&self, reading: Reading<'_>, claim: &Claim) -> Result<Finding, String> {
+    fn found(&self, reading: Reading<'_>, claim: &Claim) -> Result<ClaimResult, String> {
         let mut proof = Proof::new(reading.samples.risk());
         // The figure farthest from what it should be near, and how far it is off.
         let mut farthest: Option<(f64, Series)> = None;
@@ -101,9 +101,9 @@ impl Clause {
                 };
                 match (how, other) {
                     (_, None) => {}
-                    (Comparison::Over, Some(other)) => part.greater(figure, *factor, other),
-                    (Comparison::Under, Some(other)) => part.less(figure, *factor, other),
-                    (Comparison::Within, Some(other)) => part.within(figure, *factor, other),
+                    (Versus::Over, Some(other)) => part.greater(figure, *factor, other),
+                    (Versus::Under, Some(other)) => part.less(figure, *factor, other),
+                    (Versus::Within, Some(other)) => part.within(figure, *factor, other),
                 }
             }
         };
@@ -207,7 +207,7 @@ impl Operand {
         reading: Reading<'_>,
         proof: Proof,
         how: &str,
-    ) -> Result<Finding, String> {
+    ) -> Result<ClaimResult, String> {
         if let (Recipe::Median(list), Some(cell)) = (&self.gauge.recipe, self.cells.first()) {
             let entries = reading.list(cell, list);
             let mut finding = proof.finding("", how);
@@ -293,8 +293,8 @@ fn lists(reading: Reading<'_>, operands: &[Operand]) -> Result<Vec<String>, Stri
 fn numbers(
     reading: Reading<'_>,
     operands: &[Operand],
-    mut finding: Finding,
-) -> Result<Finding, String> {
+    mut finding: ClaimResult,
+) -> Result<ClaimResult, String> {
     let (mut means, mut units) = (Vec::new(), Vec::new());
     for operand in operands {
         let figures = operand.figures(reading)?.into_iter().flatten();

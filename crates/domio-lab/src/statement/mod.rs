@@ -28,7 +28,7 @@ pub use gauge::{Gauge, Moment, Reading, Recipe, Term, experiment};
 pub use names::{NamedSets, short};
 pub(crate) use read::{CLAIM_KEYS, Vocabulary};
 pub use shapes::Shape;
-pub use tell::{Told, tell};
+pub use tell::{CheckText, tell};
 
 /// How a claim is decided: all of its clauses have to hold.
 #[derive(Clone, PartialEq, Debug)]
@@ -107,8 +107,8 @@ pub enum Relation {
     /// Compared with other figures.
     Compared {
         /// How.
-        how: Comparison,
-        /// How many times the other; for [`Comparison::Within`], which part of it.
+        how: Versus,
+        /// How many times the other; for [`Versus::Within`], which part of it.
         factor: f64,
         /// The others.
         right: Vec<Operand>,
@@ -129,7 +129,7 @@ pub enum Relation {
 
 /// A comparison of two figures.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Comparison {
+pub enum Versus {
     /// More than a factor of the other.
     Over,
     /// Less than a factor of the other.
@@ -214,7 +214,7 @@ impl Clause {
         if self.least.is_some() {
             return if *twins { 1 } else { self.left.units() };
         }
-        let each = if *how == Comparison::Within { 2 } else { 1 };
+        let each = if *how == Versus::Within { 2 } else { 1 };
         let others = match twins {
             true => right.len(),
             false => right.iter().map(Operand::units).sum(),

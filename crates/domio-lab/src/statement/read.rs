@@ -4,7 +4,7 @@ mod measures;
 mod words;
 
 use super::decide::claims_own;
-use super::{Clause, Comparison, Gauge, Least, Operand, Recipe, Relation, Shows, Statement};
+use super::{Clause, Gauge, Least, Operand, Recipe, Relation, Shows, Statement, Versus};
 use crate::claims::Claim;
 use crate::strict::{Placed, Strict};
 use crate::tolerance::Tolerance;
@@ -247,15 +247,12 @@ impl Vocabulary {
                     let what = "\"within\" needs a \"part\": 0.1 for a tenth of the other";
                     strict.mistake(at.clone(), what);
                 }
-                (
-                    Comparison::Within,
-                    self.number_if_any(strict, check, "part")?,
-                )
+                (Versus::Within, self.number_if_any(strict, check, "part")?)
             }
             key => {
                 let how = match key {
-                    "over" => Comparison::Over,
-                    _ => Comparison::Under,
+                    "over" => Versus::Over,
+                    _ => Versus::Under,
                 };
                 let factor = match check.get("factor") {
                     None => 1.0,

@@ -2,14 +2,14 @@
 
 use super::decide::claims_own;
 use super::names::short;
-use super::{Clause, Comparison, Operand, Relation, Statement};
+use super::{Clause, Operand, Relation, Statement, Versus};
 use crate::claims::Claim;
 use crate::series::{number, with_unit};
 use serde::Serialize;
 
 /// A check of a claim, for people.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
-pub struct Told {
+pub struct CheckText {
     /// Line in the file of claims.
     pub line: usize,
     /// What it says.
@@ -21,7 +21,7 @@ pub struct Told {
 }
 
 /// The checks of `claim`; none when the claim is not implemented.
-pub fn tell(claim: &Claim) -> Vec<Told> {
+pub fn tell(claim: &Claim) -> Vec<CheckText> {
     let Some(statement) = &claim.statement else {
         return Vec::new();
     };
@@ -35,7 +35,7 @@ pub fn tell(claim: &Claim) -> Vec<Told> {
                 }
             }
         }
-        Told {
+        CheckText {
             line: clause.line,
             statement: clause.told(claim),
             checks: clause.count(),
@@ -82,11 +82,11 @@ impl Clause {
                 let others = others.join(" and ");
                 let twins = if *twins { ", each with its twin" } else { "" };
                 let how = match (how, *factor) {
-                    (Comparison::Over, 1.0) => "over".to_owned(),
-                    (Comparison::Under, 1.0) => "under".to_owned(),
-                    (Comparison::Over, factor) => format!("over {} times", number(factor)),
-                    (Comparison::Under, factor) => format!("under {} times", number(factor)),
-                    (Comparison::Within, part) => {
+                    (Versus::Over, 1.0) => "over".to_owned(),
+                    (Versus::Under, 1.0) => "under".to_owned(),
+                    (Versus::Over, factor) => format!("over {} times", number(factor)),
+                    (Versus::Under, factor) => format!("under {} times", number(factor)),
+                    (Versus::Within, part) => {
                         format!("less than {} % away from", number(100.0 * part))
                     }
                 };

@@ -6,8 +6,8 @@
 use super::names::expand;
 use super::{NamedSets, experiment};
 use crate::claims::{Claim, Claims};
-use crate::ledger::{Finding, Measured, Verdict};
-use crate::papers::{self, Paper};
+use crate::ledger::{ClaimResult, Measured, Verdict};
+use crate::papers::{self, PaperFolder};
 use crate::registry::Registry;
 use crate::sample::{Sample, Samples};
 use serde::Deserialize;
@@ -93,7 +93,7 @@ impl Case {
     }
 
     /// What the statement of `claim` finds in `cells`, of which it sees those that it reads.
-    fn finding(&self, claim: &Claim, cells: &Cells) -> Finding {
+    fn finding(&self, claim: &Claim, cells: &Cells) -> ClaimResult {
         let mut registry = Registry::new();
         for cell in cells.keys() {
             let name = experiment(claim.paper(), cell);
@@ -163,7 +163,7 @@ fn made_up() -> Case {
 
 /// The claims of a shipped paper and the samples in `testdata/claims`; `None` for a paper without
 /// checks.
-fn shipped(paper: &Paper) -> Option<Case> {
+fn shipped(paper: &PaperFolder) -> Option<Case> {
     let claims = paper.file("claims.toml")?;
     let parsed = Claims::parse(paper.name, claims).unwrap();
     parsed.iter().find(|claim| claim.statement.is_some())?;

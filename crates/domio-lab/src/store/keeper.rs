@@ -1,7 +1,7 @@
 //! Finds samples, runs what is missing on all cores, and keeps each one when it is done.
 
 use super::{Store, StoreError, Subject};
-use crate::replicate::{Progress, on_all_cores};
+use crate::replicate::{ProgressListener, on_all_cores};
 use crate::sample::Sample;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -65,7 +65,7 @@ impl Keeper {
         jobs: &[J],
         row: impl Fn(&J) -> Option<KeptRow<'r>> + Sync,
         name: impl Fn(&J) -> &'n str + Sync,
-        progress: &dyn Progress,
+        progress: &dyn ProgressListener,
         work: impl Fn(&J) -> Result<(Sample, T), E> + Sync,
     ) -> Vec<Result<(Sample, Option<T>), E>>
     where

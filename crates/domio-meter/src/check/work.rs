@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use domio_core::{DomainId, Record, Runstate};
 use domio_trace::VCPUS_MAX;
 
-use super::{Problem, TraceChecker};
+use super::{TraceChecker, TraceProblem};
 
 /// Keeps, for each vcpu that worked for others, how much of its time that took.
 #[derive(Debug, Default)]
@@ -51,7 +51,7 @@ impl TraceChecker {
         let ran = closed.saturating_add(open);
         if let Some(most) = self.work.worked(word, owner, work, ran) {
             let vcpu = record.vcpu;
-            let problem = Problem::TooMuchWork {
+            let problem = TraceProblem::TooMuchWork {
                 vcpu,
                 owner,
                 work,
@@ -64,7 +64,7 @@ impl TraceChecker {
 
 #[cfg(test)]
 mod tests {
-    use crate::{CheckReport, Problem, TraceChecker};
+    use crate::{CheckReport, TraceChecker, TraceProblem};
     use Runstate::{Blocked, Runnable, Running};
     use domio_core::{DomainId, Instant, Kind, PcpuId, Record, Runstate, Sink, VcpuName};
 
@@ -88,8 +88,8 @@ mod tests {
         checker.finish()
     }
 
-    fn too_much(owner: u16, work: u64, most: u64) -> Problem {
-        Problem::TooMuchWork {
+    fn too_much(owner: u16, work: u64, most: u64) -> TraceProblem {
+        TraceProblem::TooMuchWork {
             vcpu: DRIVER,
             owner: DomainId(owner),
             work,
@@ -97,7 +97,7 @@ mod tests {
         }
     }
 
-    fn problems(records: &[Record]) -> Vec<Problem> {
+    fn problems(records: &[Record]) -> Vec<TraceProblem> {
         let findings = check(records).findings.into_iter();
         findings.map(|f| f.problem).collect()
     }

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::DriverWorkJson;
 
-use super::result::{Cause, DomainWaits, Explanation, PacketWaits, Queue, Side};
+use super::result::{Cause, DomainWaits, Explanation, PacketQueue, PacketWaits, Side};
 
 /// An explanation as JSON; times in nanoseconds.
 #[derive(Clone, PartialEq, Debug, Serialize)]
@@ -62,7 +62,7 @@ pub struct PacketsJson {
     pub under_way: u64,
     /// Time that packets were under way.
     pub total_ns: u64,
-    /// Parts of it, by [`Queue::key`].
+    /// Parts of it, by [`PacketQueue::key`].
     pub queues_ns: BTreeMap<&'static str, u64>,
     /// The same, told apart further.
     pub waits: Vec<WaitJson>,
@@ -142,7 +142,9 @@ fn packets(packets: &PacketWaits) -> PacketsJson {
         begun: packets.begun,
         under_way: packets.under_way,
         total_ns: packets.total(),
-        queues_ns: Queue::ALL.map(|queue| (queue.key(), time(queue))).into(),
+        queues_ns: PacketQueue::ALL
+            .map(|queue| (queue.key(), time(queue)))
+            .into(),
         waits: waits.collect(),
     }
 }

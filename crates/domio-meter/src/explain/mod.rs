@@ -42,7 +42,7 @@ mod result;
 mod vcpus;
 
 pub use json::{BehindJson, ExplanationJson, PacketsJson, WaitJson, WaitsJson};
-pub use result::{Cause, DomainWaits, Explanation, PacketWaits, Queue, Side};
+pub use result::{Cause, DomainWaits, Explanation, PacketQueue, PacketWaits, Side};
 
 use domio_core::{Instant, Kind, NetPlace, Record, Sink};
 

@@ -62,16 +62,16 @@ impl PacketWaits {
     }
 
     /// Time by queue.
-    pub fn queues(&self) -> BTreeMap<Queue, u64> {
+    pub fn queues(&self) -> BTreeMap<PacketQueue, u64> {
         let mut queues = BTreeMap::new();
         for (&(place, cause), time) in &self.times {
-            *queues.entry(Queue::of(place, cause)).or_default() += time;
+            *queues.entry(PacketQueue::of(place, cause)).or_default() += time;
         }
         queues
     }
 
     /// The queue with the largest part of the time, work not counted; `None` when nothing waited.
-    pub fn largest_wait(&self) -> Option<(Queue, u64)> {
+    pub fn largest_wait(&self) -> Option<(PacketQueue, u64)> {
         let waits = self
             .queues()
             .into_iter()
@@ -195,7 +195,7 @@ pub enum Cause {
 
 /// What a packet's time is summed up as: a place to wait, or work.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum Queue {
+pub enum PacketQueue {
     /// The guest waits in the run queue.
     GuestRunq,
     /// The driver domain waits in the run queue.
@@ -216,67 +216,70 @@ pub enum Queue {
     Unknown,
 }
 
-impl Queue {
+impl PacketQueue {
     /// All, in the order in which tables show them.
-    pub const ALL: [Queue; 9] = [
-        Queue::GuestRunq,
-        Queue::DriverRunq,
-        Queue::Scan,
-        Queue::Card,
-        Queue::Rings,
-        Queue::Limit,
-        Queue::DriverWork,
-        Queue::GuestWork,
-        Queue::Unknown,
+    pub const ALL: [PacketQueue; 9] = [
+        PacketQueue::GuestRunq,
+        PacketQueue::DriverRunq,
+        PacketQueue::Scan,
+        PacketQueue::Card,
+        PacketQueue::Rings,
+        PacketQueue::Limit,
+        PacketQueue::DriverWork,
+        PacketQueue::GuestWork,
+        PacketQueue::Unknown,
     ];
 
     /// The queue of a packet at `place`, for `cause`.
     pub fn of(place: NetPlace, cause: Cause) -> Self {
         match cause {
-            Cause::RunQueue(Side::Guest, _) => Queue::GuestRunq,
-            Cause::RunQueue(Side::Driver, _) => Queue::DriverRunq,
-            Cause::Scan => Queue::Scan,
-            Cause::Busy | Cause::Held if place == NetPlace::Card => Queue::Card,
-            Cause::Busy | Cause::Held => Queue::Rings,
-            Cause::Limit => Queue::Limit,
-            Cause::Work(Side::Driver) => Queue::DriverWork,
-            Cause::Work(Side::Guest) => Queue::GuestWork,
-            Cause::Unknown => Queue::Unknown,
+            Cause::RunQueue(Side::Guest, _) => PacketQueue::GuestRunq,
+            Cause::RunQueue(Side::Driver, _) => PacketQueue::DriverRunq,
+            Cause::Scan => PacketQueue::Scan,
+            Cause::Busy | Cause::Held if place == NetPlace::Card => PacketQueue::Card,
+            Cause::Busy | Cause::Held => PacketQueue::Rings,
+            Cause::Limit => PacketQueue::Limit,
+            Cause::Work(Side::Driver) => PacketQueue::DriverWork,
+            Cause::Work(Side::Guest) => PacketQueue::GuestWork,
+            Cause::Unknown => PacketQueue::Unknown,
         }
     }
 
     /// Whether nothing is done for a packet meanwhile.
     pub const fn is_wait(self) -> bool {
-        !matches!(self, Queue::DriverWork | Queue::GuestWork | Queue::Unknown)
+        !matches!(
+            self,
+            PacketQueue::DriverWork | PacketQueue::GuestWork | PacketQueue::Unknown
+        )
     }
 
     /// Its name in tables.
     pub const fn name(self) -> &'static str {
         match self {
-            Queue::GuestRunq => "run queue, guest",
-            Queue::DriverRunq => "run queue, driver domain",
-            Queue::Scan => "event-channel scan",
-            Queue::Card => "NIC",
-            Queue::Rings => "ring",
-            Queue::Limit => "rate limit",
-            Queue::DriverWork => "work, driver domain",
-            Queue::GuestWork => "work, guest",
-            Queue::Unknown => "unknown",
+            PacketQueue::GuestRunq => "run queue, guest",
+            PacketQueue::DriverRunq => "run queue, driver domain",
+            PacketQueue::Scan => "event-channel scan",
+            PacketQueue::Card => "NIC",
+            PacketQueue::Rings => "ring",
+            PacketQueue::Limit => "rate limit",
+            PacketQueue::DriverWork => "work, driver domain",
+            PacketQueue::GuestWork => "work, guest",
+            PacketQueue::Unknown => "unknown",
         }
     }
 
     /// Its name in JSON.
     pub const fn key(self) -> &'static str {
         match self {
-            Queue::GuestRunq => "run_queue_guest",
-            Queue::DriverRunq => "run_queue_driver",
-            Queue::Scan => "event_channel_scan",
-            Queue::Card => "nic",
-            Queue::Rings => "ring",
-            Queue::Limit => "rate_limit",
-            Queue::DriverWork => "work_driver",
-            Queue::GuestWork => "work_guest",
-            Queue::Unknown => "unknown",
+            PacketQueue::GuestRunq => "run_queue_guest",
+            PacketQueue::DriverRunq => "run_queue_driver",
+            PacketQueue::Scan => "event_channel_scan",
+            PacketQueue::Card => "nic",
+            PacketQueue::Rings => "ring",
+            PacketQueue::Limit => "rate_limit",
+            PacketQueue::DriverWork => "work_driver",
+            PacketQueue::GuestWork => "work_guest",
+            PacketQueue::Unknown => "unknown",
         }
     }
 }

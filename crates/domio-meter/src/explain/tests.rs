@@ -124,7 +124,7 @@ fn until_it_runs_a_port_waits_for_the_driver_domain() {
         (packets.begun, packets.under_way, packets.total()),
         (1, 0, 340)
     );
-    assert_eq!(packets.largest_wait(), Some((Queue::DriverRunq, 285)));
+    assert_eq!(packets.largest_wait(), Some((PacketQueue::DriverRunq, 285)));
     assert_eq!(
         times(&mut explanation, 1),
         [

@@ -1,7 +1,7 @@
 //! Runs of which only records that they go on tell, and nothing when they end.
 
 use domio_core::{DomainId, Duration, Instant, Kind, PcpuId, Record, Runstate, Sink, VcpuName};
-use domio_meter::{Meter, Problem, Sampler, Summary, TraceChecker};
+use domio_meter::{Meter, Sampler, Summary, TraceChecker, TraceProblem};
 
 const A: VcpuName = VcpuName::new(DomainId(1), 0);
 const B: VcpuName = VcpuName::new(DomainId(2), 0);
@@ -124,7 +124,7 @@ fn a_check_tells_that_there_are_no_runstates() {
     let report = check(&records);
     assert_eq!(report.total, 1);
     let finding = &report.findings[0];
-    assert_eq!(finding.problem, Problem::NoRunstates { records: 6 });
+    assert_eq!(finding.problem, TraceProblem::NoRunstates { records: 6 });
     let text = finding.to_string();
     assert!(text.contains("xentrace -e 0x0002f000"), "{text}");
     // It is about the whole trace, whose first record need not be the earliest.

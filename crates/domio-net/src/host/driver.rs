@@ -22,7 +22,7 @@ const BUDGET: u32 = 300;
 /// Packets that wait for the card (`txqueuelen`).
 const TX_QUEUE: usize = 1_000;
 /// The bridge's port with the card behind it.
-pub(super) const CARD: bridge::Port = bridge::Port(0);
+pub(super) const CARD: bridge::BridgePort = bridge::BridgePort(0);
 
 /// A device that wants to be polled.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -275,7 +275,7 @@ impl Network {
     /// The next packet of the backlog.
     fn poll_packet(&mut self, kernel: &mut KernelIo<'_, '_>) -> Option<Progress> {
         let (vif, packet) = self.back.backlog.pop()?;
-        let (port, taken) = (bridge::Port(vif + 1), Duration::ZERO);
+        let (port, taken) = (bridge::BridgePort(vif + 1), Duration::ZERO);
         Some(self.begin_forward(Some(vif), port, packet, taken, kernel))
     }
 
@@ -285,7 +285,7 @@ impl Network {
     fn begin_forward(
         &mut self,
         owner: Option<u16>,
-        from: bridge::Port,
+        from: bridge::BridgePort,
         packet: Packet,
         taken: Duration,
         kernel: &mut KernelIo<'_, '_>,
@@ -335,7 +335,7 @@ impl Network {
                 self.queue_to_guest(port.0 - 1, packet, kernel);
             }
             Forward::Flood => {
-                let from = owner.map_or(CARD, |vif| bridge::Port(vif + 1));
+                let from = owner.map_or(CARD, |vif| bridge::BridgePort(vif + 1));
                 for port in self.bridge.others(from) {
                     if port == CARD {
                         self.transmit(None, packet, kernel);

@@ -193,7 +193,7 @@ impl Network {
                 "an interface is not in the driver domain"
             );
             let station = Station(i + 1);
-            bridge.bind(station, bridge::Port(i + 1));
+            bridge.bind(station, bridge::BridgePort(i + 1));
             let entry = Neighbor::new(Timing::LINUX, Instant::ZERO, &mut random);
             neighbors.push((entry, timer(Event::Neighbor(station))));
             let (guest, driver) = (vif.domain, config.driver);

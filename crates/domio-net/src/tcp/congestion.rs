@@ -56,7 +56,7 @@ enum Phase {
 
 /// What an acknowledgement of something new asks for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Progress {
+pub enum AckProgress {
     /// To go on.
     Normal,
     /// In fast recovery, to retransmit the first unacknowledged segment: another one of the same
@@ -136,7 +136,7 @@ impl Congestion {
         una: u64,
         acked: u32,
         (before, after): (u32, u32),
-    ) -> Progress {
+    ) -> AckProgress {
         self.duplicates = 0;
         if una >= self.recover {
             self.undo = None;
@@ -149,24 +149,24 @@ impl Congestion {
             if before >= self.window {
                 self.grow(now);
             }
-            return Progress::Normal;
+            return AckProgress::Normal;
         }
         if una >= self.recover {
             self.phase = Phase::Open;
             self.counted = 0;
             if self.selective {
                 self.window = self.window.min(self.threshold);
-                return Progress::Normal;
+                return AckProgress::Normal;
             }
             // No burst when little is under way (RFC 6582 3.2 step 3, full acknowledgement, 1).
             self.window = self.threshold.min(after.max(1) + 1);
-            return Progress::Normal;
+            return AckProgress::Normal;
         }
         if self.selective {
-            return Progress::Normal;
+            return AckProgress::Normal;
         }
         self.window = self.window.saturating_sub(acked).max(1) + 1;
-        Progress::Partial
+        AckProgress::Partial
     }
 
     /// Whether a loss that is found with everything before `una` acknowledged is a new one: not
@@ -368,7 +368,7 @@ mod tests {
         // Everything that was under way is acknowledged.
         assert_eq!(
             congestion.acknowledged(Instant::ZERO, 102, 22, (22, 15)),
-            Progress::Normal
+            AckProgress::Normal
         );
         assert_eq!((congestion.window(), congestion.in_recovery()), (10, false));
     }
@@ -390,7 +390,10 @@ mod tests {
         }
         assert_eq!(congestion.window(), 5, "half the threshold at least");
         let told = congestion.acknowledged(Instant::ZERO, 50, 4, (20, 16));
-        assert_eq!((told, congestion.in_recovery()), (Progress::Normal, true));
+        assert_eq!(
+            (told, congestion.in_recovery()),
+            (AckProgress::Normal, true)
+        );
         congestion.window = 12;
         congestion.acknowledged(Instant::ZERO, 100, 4, (20, 16));
         assert_eq!((congestion.window(), congestion.in_recovery()), (10, false));
@@ -436,9 +439,9 @@ mod tests {
         }
         assert_eq!(congestion.window(), 20);
         let told = congestion.acknowledged(Instant::ZERO, 50, 4, (20, 16));
-        assert_eq!((told, congestion.window()), (Progress::Partial, 17));
+        assert_eq!((told, congestion.window()), (AckProgress::Partial, 17));
         let told = congestion.acknowledged(Instant::ZERO, 60, 1, (16, 15));
-        assert_eq!((told, congestion.window()), (Progress::Partial, 17));
+        assert_eq!((told, congestion.window()), (AckProgress::Partial, 17));
         assert!(congestion.in_recovery());
     }
 

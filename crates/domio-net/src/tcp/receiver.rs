@@ -27,7 +27,7 @@ pub struct Received {
 
 /// What the receiving half has to say with every segment that goes out.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Told {
+pub struct Announcement {
     /// The number expected next.
     pub ack: u64,
     pub window: u32,
@@ -225,12 +225,12 @@ impl Receiver {
     }
 
     /// Acknowledgement number and window of a segment that goes out now.
-    pub fn acknowledge(&mut self) -> Told {
+    pub fn acknowledge(&mut self) -> Announcement {
         self.edge = self.offer();
         self.acked = self.nxt;
         self.deadline = None;
         // The buffer's size has 32 bits, and no window is larger.
-        Told {
+        Announcement {
             ack: self.nxt,
             window: (self.edge - self.nxt) as u32,
             echo: self.echo,

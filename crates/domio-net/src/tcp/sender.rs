@@ -15,8 +15,8 @@
 use domio_core::Instant;
 
 use super::TcpConfig;
-use super::congestion::{Congestion, Progress};
-use super::receiver::Told;
+use super::congestion::{AckProgress, Congestion};
+use super::receiver::Announcement;
 use super::rto::Rto;
 use super::scoreboard::Scoreboard;
 use crate::packet::{Flags, Segment};
@@ -266,7 +266,7 @@ impl Sender {
         }
         let after = self.flight();
         let progress = if opening {
-            Progress::Normal
+            AckProgress::Normal
         } else {
             self.congestion
                 .acknowledged(now, ack, acked, (before, after))
@@ -276,7 +276,7 @@ impl Sender {
         } else {
             self.start_timer(now);
         }
-        progress == Progress::Partial
+        progress == AckProgress::Partial
     }
 
     /// The next piece that may go out, which counts as sent.
@@ -457,7 +457,7 @@ impl Sender {
 
 impl Piece {
     /// The segment of this piece, with what the receiving half has to say.
-    pub fn segment(self, now: Instant, told: Told) -> Segment {
+    pub fn segment(self, now: Instant, told: Announcement) -> Segment {
         Segment {
             seq: self.seq,
             ack: told.ack,

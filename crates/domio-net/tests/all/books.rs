@@ -8,7 +8,7 @@
 //! ```
 
 use domio_core::{Duration, Instant};
-use domio_net::bridge::{Bridge, Forward, Port};
+use domio_net::bridge::{Bridge, BridgePort, Forward};
 use domio_net::icmp::{Echo, Pace, Ping, PingConfig};
 use domio_net::link::{Direction, LinkConfig, Rate};
 use domio_net::nic::{Coalesce, Nic, NicConfig};
@@ -238,8 +238,8 @@ impl World {
 
     fn forward(&mut self, station: usize, packet: Packet) {
         let now = self.queue.now();
-        let from = Port(station as u16);
-        let send = |down: &mut [Direction; STATIONS], port: Port| {
+        let from = BridgePort(station as u16);
+        let send = |down: &mut [Direction; STATIONS], port: BridgePort| {
             // A packet that does not fit is counted by the line.
             let _ = down[usize::from(port.0)].send(now, packet);
         };

@@ -6,7 +6,7 @@
 //! ```
 
 use domio_core::{Duration, Instant};
-use domio_net::bridge::{Bridge, Forward, Port};
+use domio_net::bridge::{Bridge, BridgePort, Forward};
 use domio_net::link::{Direction, LinkConfig, Loss};
 use domio_net::packet::{Body, FlowId, Packet, Segment, Station};
 use domio_net::queue::{Ledger, Place};
@@ -178,8 +178,8 @@ impl Path {
                 .map(|timer| queue.timer(Event::Timer(side, timer)))
         });
         let mut bridge = Bridge::new(2, 2);
-        bridge.bind(Station(0), Port(0));
-        bridge.bind(Station(1), Port(1));
+        bridge.bind(Station(0), BridgePort(0));
+        bridge.bind(Station(1), BridgePort(1));
         Path {
             queue,
             arrivals,
@@ -295,8 +295,8 @@ impl Path {
     fn arrived(&mut self, line: usize, packet: Packet) {
         match line {
             0 | 2 => {
-                let port = Port((line / 2) as u16);
-                let Forward::To(Port(to)) = self.bridge.forward(port, &packet) else {
+                let port = BridgePort((line / 2) as u16);
+                let Forward::To(BridgePort(to)) = self.bridge.forward(port, &packet) else {
                     panic!("the bridge knows both stations");
                 };
                 let out = if to == 1 { 1 } else { 3 };

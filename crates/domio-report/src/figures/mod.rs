@@ -19,7 +19,7 @@ pub use spec::{Drawing, FigureSpec, Member, PaperFigures};
 
 use crate::data::{Chart, Figure, Section};
 use crate::figure;
-use domio_lab::{Ledger, Sample, papers};
+use domio_lab::{ClaimLedger, Sample, papers};
 use std::collections::BTreeMap;
 
 /// Samples by experiment, one a replication.
@@ -48,7 +48,7 @@ pub fn draws(papers: &[PaperFigures], name: &str) -> bool {
 
 /// One section a figure of `papers`, of those for which there are samples. Each has the claims of
 /// `ledger` about it.
-pub fn sections(papers: &[PaperFigures], samples: &All, ledger: &Ledger) -> Vec<Section> {
+pub fn sections(papers: &[PaperFigures], samples: &All, ledger: &ClaimLedger) -> Vec<Section> {
     let drawn: Vec<(&str, &FigureSpec, Figure)> = papers
         .iter()
         .flat_map(|p| p.figures.iter().map(|f| (p.paper.as_str(), f)))
@@ -78,7 +78,7 @@ fn lower_first(text: &str) -> String {
     first.unwrap_or_default() + chars.as_str()
 }
 
-fn claims(spec: &FigureSpec, ledger: &Ledger) -> Option<Figure> {
+fn claims(spec: &FigureSpec, ledger: &ClaimLedger) -> Option<Figure> {
     let entries = ledger.entries.iter();
     let entries = entries.filter(|e| spec.claims.iter().any(|p| e.claim.has_prefix(p)));
     let entries: Vec<_> = entries.cloned().collect();

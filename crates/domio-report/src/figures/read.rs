@@ -9,7 +9,7 @@ use super::spec::{
 };
 use super::told;
 use pattern::{Sets, expand};
-use raw::{Axis, By, Experiment, Kind, OneOrMany, RawFigure, RawFile, RawPanel};
+use raw::{Axis, By, OneOrMany, RawExperiment, RawFigure, RawFile, RawKind, RawPanel};
 use std::fmt;
 use std::ops::Range;
 use toml::Spanned;
@@ -106,12 +106,12 @@ impl Reader<'_> {
         let raw = self.raw;
         let experiments = self.experiments()?;
         let drawing = match *raw.kind.get_ref() {
-            Kind::Panels => Drawing::Panels(self.panels(&experiments)?),
-            Kind::Bars => Drawing::Bars(self.plot(&experiments)?),
-            Kind::Stack => Drawing::Stack(self.plot(&experiments)?),
-            Kind::Lines => self.lines(&experiments)?,
-            Kind::Cdf => Drawing::Cdf(self.list()?),
-            Kind::Sequence => Drawing::Sequence {
+            RawKind::Panels => Drawing::Panels(self.panels(&experiments)?),
+            RawKind::Bars => Drawing::Bars(self.plot(&experiments)?),
+            RawKind::Stack => Drawing::Stack(self.plot(&experiments)?),
+            RawKind::Lines => self.lines(&experiments)?,
+            RawKind::Cdf => Drawing::Cdf(self.list()?),
+            RawKind::Sequence => Drawing::Sequence {
                 list: self.list()?,
                 count: raw.count.clone().unwrap_or_else(|| "number".to_owned()),
             },
@@ -144,7 +144,7 @@ impl Reader<'_> {
         let span = self.raw.experiments.span();
         for experiment in self.raw.experiments.get_ref().list() {
             match experiment {
-                Experiment::Pattern(pattern) => {
+                RawExperiment::Pattern(pattern) => {
                     for (key, word) in expand(pattern, &span, self.sets())? {
                         let last = key.rsplit('.').next().unwrap_or(&key).to_owned();
                         members.push(Member {
@@ -153,7 +153,7 @@ impl Reader<'_> {
                         });
                     }
                 }
-                Experiment::Named { experiment, name } => members.push(Member {
+                RawExperiment::Named { experiment, name } => members.push(Member {
                     key: experiment.clone(),
                     name: name.clone(),
                 }),

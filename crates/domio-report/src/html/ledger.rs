@@ -1,11 +1,11 @@
 //! The claims ledger as a table with a filter that needs no script.
 
 use crate::figure;
-use domio_lab::ledger::{Entry, Finding, Ledger, Verdict};
+use domio_lab::ledger::{ClaimLedger, ClaimResult, LedgerEntry, Verdict};
 use maud::{Markup, html};
 
 /// The section.
-pub fn section(ledger: &Ledger) -> Markup {
+pub fn section(ledger: &ClaimLedger) -> Markup {
     let summary = ledger.summary();
     let count = |verdict| match verdict {
         Verdict::Holds => summary.holds,
@@ -46,7 +46,7 @@ pub fn section(ledger: &Ledger) -> Markup {
 }
 
 /// Claims with their verdicts, one row each.
-pub fn table(entries: &[Entry]) -> Markup {
+pub fn table(entries: &[LedgerEntry]) -> Markup {
     html! {
         div class="scroll" {
             table {
@@ -63,7 +63,7 @@ pub fn table(entries: &[Entry]) -> Markup {
     }
 }
 
-fn row(entry: &Entry) -> Markup {
+fn row(entry: &LedgerEntry) -> Markup {
     let (claim, finding) = (&entry.claim, &entry.finding);
     html! {
         tr class=(finding.verdict.name()) {
@@ -89,7 +89,7 @@ fn row(entry: &Entry) -> Markup {
 }
 
 /// The checks of a claim, behind a line that counts them.
-fn checks(finding: &Finding) -> Markup {
+fn checks(finding: &ClaimResult) -> Markup {
     let counts = finding.counts();
     let told = finding.checks.iter().filter(|check| !check.told.is_empty());
     html! {

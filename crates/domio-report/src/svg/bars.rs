@@ -240,7 +240,7 @@ fn draw_bar(series: usize, estimate: &Estimate, frame: Frame, top: f64, tip: &st
 }
 
 /// A dot, hatched as its series is.
-fn dot(series: usize, (x, y): shape::Place, tip: &str) -> Markup {
+fn dot(series: usize, (x, y): shape::Xy, tip: &str) -> Markup {
     let fill = format!("fill {}", colour(series));
     html! {
         circle class=(fill) cx=(at(x)) cy=(at(y)) r="6" { title { (tip) } }

@@ -199,7 +199,7 @@ pub fn title_above(title: &str, y: f64, width: f64) -> Markup {
 }
 
 /// The title of a horizontal axis, below its middle, moved where it would leave the picture.
-pub fn title_below(title: &str, (middle, y): shape::Place, width: f64) -> Markup {
+pub fn title_below(title: &str, (middle, y): shape::Xy, width: f64) -> Markup {
     let shown = fit(title, TITLE, width);
     let half = text_width(&shown, TITLE) / 2.0;
     let middle = middle.clamp(half, (width - half).max(half));

@@ -6,7 +6,7 @@
 use crate::data::{MarkShape, Panel, PanelCell, Panels};
 use crate::figure;
 use crate::svg::scale::Scale;
-use crate::svg::shape::{self, Area, Place, diamond};
+use crate::svg::shape::{self, Area, Xy, diamond};
 use crate::svg::{Drawn, SMALL, at, colour, fit, text_width, wrap};
 use maud::{Markup, html};
 use std::ops::Range;
@@ -256,7 +256,7 @@ fn draw_range(panel: &Panel, (x, slot): (f64, f64), low: f64, high: f64, tip: &s
 }
 
 /// Places of `values` side by side around `x`.
-fn spread(values: &[f64], x: f64, frame: Frame) -> Vec<Place> {
+fn spread(values: &[f64], x: f64, frame: Frame) -> Vec<Xy> {
     let width = frame.slot * USED;
     let step = width / values.len().max(2) as f64;
     let first = x - step * (values.len() as f64 - 1.0) / 2.0;
@@ -266,7 +266,7 @@ fn spread(values: &[f64], x: f64, frame: Frame) -> Vec<Place> {
         .collect()
 }
 
-fn mark(shape: MarkShape, series: usize, (x, y): Place, tip: &str) -> Markup {
+fn mark(shape: MarkShape, series: usize, (x, y): Xy, tip: &str) -> Markup {
     let colour = colour(series);
     match shape {
         MarkShape::Cross => {
@@ -310,7 +310,7 @@ fn whisker((low, high): (f64, f64), x: f64) -> Markup {
     html! { path class="halo" d=(path) {} path class="whisker" d=(path) {} }
 }
 
-fn triangle((x, y): Place, tip: &str) -> Markup {
+fn triangle((x, y): Xy, tip: &str) -> Markup {
     let path = format!(
         "M{},{} L{},{} H{} Z",
         at(x),
@@ -531,7 +531,7 @@ fn legend(panel: &Panel, top: f64, width: f64) -> (Markup, usize) {
     (drawn, rows)
 }
 
-fn swatch(key: &Key, panel: &Panel, (x, y): Place) -> Markup {
+fn swatch(key: &Key, panel: &Panel, (x, y): Xy) -> Markup {
     match key {
         Key::Mean if panel.log => html! {
             (shape::line("sure", (x, y + 8.0), (x, y - 8.0)))

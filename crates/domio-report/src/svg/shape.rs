@@ -4,17 +4,17 @@ use crate::svg::at;
 use maud::{Markup, html};
 
 /// A place: to the right, and down.
-pub type Place = (f64, f64);
+pub type Xy = (f64, f64);
 
 /// A straight line.
-pub fn line(class: &str, from: Place, to: Place) -> Markup {
+pub fn line(class: &str, from: Xy, to: Xy) -> Markup {
     html! {
         line class=(class) x1=(at(from.0)) y1=(at(from.1)) x2=(at(to.0)) y2=(at(to.1)) {}
     }
 }
 
 /// A straight line with a text that shows when one points at it.
-pub fn line_with_tip(class: &str, from: Place, to: Place, tip: &str) -> Markup {
+pub fn line_with_tip(class: &str, from: Xy, to: Xy, tip: &str) -> Markup {
     html! {
         line class=(class) x1=(at(from.0)) y1=(at(from.1)) x2=(at(to.0)) y2=(at(to.1)) {
             title { (tip) }
@@ -23,19 +23,19 @@ pub fn line_with_tip(class: &str, from: Place, to: Place, tip: &str) -> Markup {
 }
 
 /// A line of text whose base line starts, ends or has its middle at `place`, as the class says.
-pub fn text(class: &str, place: Place, text: &str) -> Markup {
+pub fn text(class: &str, place: Xy, text: &str) -> Markup {
     html! { text class=(class) x=(at(place.0)) y=(at(place.1)) { (text) } }
 }
 
 /// A text that may be a shortened form of `full`, which shows when one points at it.
-pub fn short_text(class: &str, place: Place, short: &str, full: &str) -> Markup {
+pub fn short_text(class: &str, place: Xy, short: &str, full: &str) -> Markup {
     html! {
         text class=(class) x=(at(place.0)) y=(at(place.1)) { title { (full) } (short) }
     }
 }
 
 /// A diamond, which stands for a value that a paper prints.
-pub fn diamond((x, y): Place, tip: &str) -> Markup {
+pub fn diamond((x, y): Xy, tip: &str) -> Markup {
     let path = format!(
         "M{0},{1} L{2},{3} L{0},{4} L{5},{3} Z",
         at(x),

@@ -2,7 +2,7 @@
 
 use crate::figure;
 use crate::text::{Cell, Column, Table, Tone, View};
-use domio_lab::measure::{self, Group, MEASURES, Measure};
+use domio_lab::measure::{self, MEASURES, Measure, MeasureGroup};
 use domio_lab::{Estimate, Sample};
 
 /// One row a domain, one column a measure that any of `domains` has; further tables for jobs and
@@ -10,15 +10,15 @@ use domio_lab::{Estimate, Sample};
 /// and where packets were dropped, if any were.
 pub fn render(domains: &[String], samples: &[Sample], view: &View) -> String {
     let mut tables: Vec<String> = Vec::new();
-    for group in Group::ALL {
+    for group in MeasureGroup::ALL {
         let has = |m: &&Measure| domains.iter().any(|d| estimate(samples, d, m).is_some());
         let measures = MEASURES.iter().filter(|m| m.group == group);
         let measures: Vec<&Measure> = measures.filter(has).collect();
         let mut concerned = domains.to_vec();
-        if group != Group::Processor {
+        if group != MeasureGroup::Processor {
             concerned.retain(|d| measures.iter().any(|m| estimate(samples, d, m).is_some()));
         }
-        if group == Group::Processor || !concerned.is_empty() {
+        if group == MeasureGroup::Processor || !concerned.is_empty() {
             tables.push(table(&concerned, samples, &measures).render(view));
         }
     }

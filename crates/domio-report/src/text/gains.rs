@@ -1,20 +1,20 @@
 //! Who gains and who pays, in lines.
 
 use crate::figure;
-use domio_lab::gains::Change;
+use domio_lab::gains::Gain;
 
 /// Domains that one side of a variant shows at most.
 const MOST: usize = 6;
 
 /// For each variant of `labels` but the first: who gains and who pays against it, each with the
 /// largest of its changes. A domain that wins one figure and loses another is in both lists.
-pub fn render(labels: &[String], changes: &[Change]) -> String {
+pub fn render(labels: &[String], changes: &[Gain]) -> String {
     let Some((first, others)) = labels.split_first() else {
         return String::new();
     };
     let mut text = String::new();
     for label in others {
-        let own: Vec<&Change> = changes.iter().filter(|c| c.variant == *label).collect();
+        let own: Vec<&Gain> = changes.iter().filter(|c| c.variant == *label).collect();
         let chance = match own.iter().any(|c| !c.proven) {
             true => ", by one replication, which may be chance",
             false => "",
@@ -24,7 +24,7 @@ pub fn render(labels: &[String], changes: &[Change]) -> String {
             text += "  nobody gains and nobody pays\n";
         }
         for (word, gains) in [("gains", true), ("pays ", false)] {
-            let side: Vec<&Change> = largest(own.iter().copied().filter(|c| c.gains == gains));
+            let side: Vec<&Gain> = largest(own.iter().copied().filter(|c| c.gains == gains));
             for change in side.iter().take(MOST) {
                 text += &format!("  {word}  {}\n", line(change));
             }
@@ -37,8 +37,8 @@ pub fn render(labels: &[String], changes: &[Change]) -> String {
 }
 
 /// The first change of each domain.
-fn largest<'a>(changes: impl Iterator<Item = &'a Change>) -> Vec<&'a Change> {
-    let mut first: Vec<&Change> = Vec::new();
+fn largest<'a>(changes: impl Iterator<Item = &'a Gain>) -> Vec<&'a Gain> {
+    let mut first: Vec<&Gain> = Vec::new();
     for change in changes {
         if !first.iter().any(|c| c.domain == change.domain) {
             first.push(change);
@@ -47,7 +47,7 @@ fn largest<'a>(changes: impl Iterator<Item = &'a Change>) -> Vec<&'a Change> {
     first
 }
 
-fn line(change: &Change) -> String {
+fn line(change: &Gain) -> String {
     let (from, to) = (figure::number(change.from), figure::number(change.to));
     let figures = figure::with_unit(&format!("{from} -> {to}"), change.unit);
     format!("{}: {} {figures}", change.domain, change.title)
@@ -57,8 +57,8 @@ fn line(change: &Change) -> String {
 mod tests {
     use super::*;
 
-    fn change(variant: &str, domain: &str, to: f64, proven: bool) -> Change {
-        Change {
+    fn change(variant: &str, domain: &str, to: f64, proven: bool) -> Gain {
+        Gain {
             variant: variant.into(),
             domain: domain.into(),
             measure: "wake_p95_us",
@@ -89,7 +89,7 @@ mod tests {
         );
         let one = render(&labels[..2], &[change("sedf", "web", 10.0, false)]);
         assert!(one.contains("may be chance"), "{one}");
-        let many: Vec<Change> = (0..9)
+        let many: Vec<Gain> = (0..9)
             .map(|i| change("sedf", &format!("g{i}"), 10.0, true))
             .collect();
         let text = render(&labels[..2], &many);

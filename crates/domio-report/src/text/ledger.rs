@@ -2,7 +2,9 @@
 
 use crate::figure;
 use crate::text::{Cell, Column, Table, Tone, View};
-use domio_lab::ledger::{Check, Entry, Finding, Ledger, Measured, Summary, Verdict};
+use domio_lab::ledger::{
+    Check, ClaimLedger, ClaimResult, LedgerEntry, Measured, Verdict, VerdictCounts,
+};
 use std::collections::BTreeMap;
 
 /// Most columns of a line.
@@ -11,7 +13,7 @@ pub const WIDTH: usize = 100;
 /// The ledger: one line a claim, and the summary below.
 ///
 /// Claims that no check decides are counted by paper; with `all` they have lines too.
-pub fn render(ledger: &Ledger, all: bool) -> String {
+pub fn render(ledger: &ClaimLedger, all: bool) -> String {
     let mut table = Table::new([
         Column::words("claim").whole(),
         Column::words("verdict").whole(),
@@ -22,7 +24,7 @@ pub fn render(ledger: &Ledger, all: bool) -> String {
     // Between columns are three spaces, and one is behind the last.
     let used = ids.unwrap_or(0).max(5) + "not-implemented".len() + "100 of 100".len() + 3 * 3 + 1;
     let room = WIDTH.saturating_sub(used);
-    let open = |entry: &&Entry| entry.finding.verdict == Verdict::NotImplemented;
+    let open = |entry: &&LedgerEntry| entry.finding.verdict == Verdict::NotImplemented;
     for entry in ledger.entries.iter().filter(|e| all || !open(e)) {
         let (claim, finding) = (&entry.claim, &entry.finding);
         table.row([
@@ -49,7 +51,7 @@ pub fn render(ledger: &Ledger, all: bool) -> String {
 }
 
 /// How many of the checks are as the verdict says: "12 of 16".
-fn checks(finding: &Finding) -> String {
+fn checks(finding: &ClaimResult) -> String {
     let counts = finding.counts();
     let so = match finding.verdict {
         Verdict::Holds => counts.holds,
@@ -62,7 +64,7 @@ fn checks(finding: &Finding) -> String {
 
 /// The figure that decides the claim: that of the check that fails or is undecided, or else what
 /// was measured. Why a claim could not be measured, if that is so.
-fn decisive(finding: &Finding) -> String {
+fn decisive(finding: &ClaimResult) -> String {
     let figures = |check: &Check| check.figures.clone();
     match (finding.decisive(), &finding.measured) {
         (None, _) if finding.checks.is_empty() => finding.note.clone(),
@@ -86,7 +88,7 @@ fn cut(text: &str, room: usize) -> String {
 }
 
 /// Numbers of claims by paper: "boutcher 12, gupta 15".
-fn by_paper<'a>(entries: impl Iterator<Item = &'a Entry>) -> String {
+fn by_paper<'a>(entries: impl Iterator<Item = &'a LedgerEntry>) -> String {
     let mut papers: BTreeMap<&str, usize> = BTreeMap::new();
     for entry in entries {
         let id = entry.claim.id.as_str();
@@ -99,8 +101,8 @@ fn by_paper<'a>(entries: impl Iterator<Item = &'a Entry>) -> String {
 }
 
 /// The summary in one line: "12 hold, 3 fail, 5 undecided, 77 not implemented".
-pub fn summary(summary: Summary) -> String {
-    let Summary {
+pub fn summary(summary: VerdictCounts) -> String {
+    let VerdictCounts {
         holds,
         fails,
         undecided,
@@ -136,11 +138,11 @@ mod tests {
                 figures: "1234.56 ± 7.89 Mb/s in 10 to 20 ".repeat(9),
                 reads: Vec::new(),
             };
-            let entries = claims.iter().map(|claim| Entry {
+            let entries = claims.iter().map(|claim| LedgerEntry {
                 claim: claim.clone(),
-                finding: Finding::of(vec![check.clone(); 100], "", ""),
+                finding: ClaimResult::of(vec![check.clone(); 100], "", ""),
             });
-            let ledger = Ledger {
+            let ledger = ClaimLedger {
                 entries: entries.collect(),
             };
             let text = plain(&render(&ledger, false));
@@ -163,7 +165,7 @@ mod tests {
     #[test]
     fn rows_notes_and_summary() {
         let claims = Claims::shipped();
-        let entry = |id: &str, finding| Entry {
+        let entry = |id: &str, finding| LedgerEntry {
             claim: claims.find(id).unwrap().clone(),
             finding,
         };
@@ -175,15 +177,15 @@ mod tests {
             reads: Vec::new(),
         };
         let long = "60 ± 3 Mb/s under 17";
-        let ledger = Ledger {
+        let ledger = ClaimLedger {
             entries: vec![
                 entry(
                     "ongaro.fig2.cpu-fairness",
-                    Finding::estimated(true, estimate, "%"),
+                    ClaimResult::estimated(true, estimate, "%"),
                 ),
                 entry(
                     "ongaro.test1.sedf",
-                    Finding::of(
+                    ClaimResult::of(
                         vec![
                             check(Verdict::Holds, "70 Mb/s over 60"),
                             check(Verdict::Fails, &format!("{long}, and so on{long}{long}")),
@@ -193,7 +195,7 @@ mod tests {
                         "",
                     ),
                 ),
-                entry("boutcher.cfq16", Finding::not_implemented()),
+                entry("boutcher.cfq16", ClaimResult::not_implemented()),
             ],
         };
         let short = render(&ledger, false);

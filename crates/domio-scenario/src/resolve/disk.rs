@@ -8,7 +8,7 @@ use crate::keys::DISK;
 use crate::problem::{Code, Problem};
 use crate::source::Span;
 use domio_blk::loopback::{DiskConfig, LoopbackConfig, LoopbackCosts};
-use domio_vmm::process::programs::Direction;
+use domio_vmm::process::programs::CopyDirection;
 use domio_vmm::profile::Profile;
 
 /// A disk before it is given to its domain.
@@ -95,8 +95,8 @@ pub(super) fn copy(fields: &Fields<'_>) -> Option<DiskCopy> {
     let asks = asks.iter().find_map(|key| fields.field(key));
     Some(DiskCopy {
         direction: match fields.text("direction")?.as_str() {
-            "read" => Direction::Read,
-            _ => Direction::Write,
+            "read" => CopyDirection::Read,
+            _ => CopyDirection::Write,
         },
         block: fields.bytes("block")?,
         bytes: match fields.field("bytes") {

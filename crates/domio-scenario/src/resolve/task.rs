@@ -13,7 +13,7 @@ use crate::value::Value;
 use domio_core::Duration;
 use domio_net::host::FlowConfig;
 use domio_vmm::config::{TaskConfig, Workload};
-use domio_vmm::process::programs::Direction;
+use domio_vmm::process::programs::CopyDirection;
 use std::collections::BTreeMap;
 
 /// A task before it is given to its vcpus.
@@ -83,7 +83,7 @@ pub(super) struct Serving {
 /// A way through a disk.
 #[derive(Clone, Copy)]
 pub(super) struct DiskCopy {
-    pub direction: Direction,
+    pub direction: CopyDirection,
     /// Bytes of a block.
     pub block: u64,
     /// How much; `None` for the whole disk.

@@ -1,6 +1,6 @@
 //! Every order of a few events on a small host: what random scripts hit only by luck.
 
-use super::script::{Action, Script, Step};
+use super::script::{Intervention, Script, ScriptStep};
 use alloc::vec::Vec;
 use domio_core::{Duration, Instant, Topology, VcpuId};
 
@@ -18,22 +18,31 @@ const LENGTH: Duration = Duration::from_millis(600);
 /// Three vcpus that compute for 1 ms and wait, on two pcpus, under every sequence of four events
 /// out of kick, pause and unpause of each: 6,561 scripts.
 pub fn scripts() -> impl Iterator<Item = Script> {
-    let actions: Vec<Action> = (0..VCPUS)
+    let actions: Vec<Intervention> = (0..VCPUS)
         .map(VcpuId)
-        .flat_map(|v| [Action::Kick(v), Action::Pause(v), Action::Unpause(v)])
+        .flat_map(|v| {
+            [
+                Intervention::Kick(v),
+                Intervention::Pause(v),
+                Intervention::Unpause(v),
+            ]
+        })
         .collect();
     let count = actions.len().pow(EVENTS);
     (0..count).map(move |number| script(number, &actions))
 }
 
 /// The digits of `number`, to the base of the number of actions, are the events.
-fn script(mut number: usize, actions: &[Action]) -> Script {
+fn script(mut number: usize, actions: &[Intervention]) -> Script {
     let topology = Topology::flat(PCPUS).expect("a few pcpus");
     let name = alloc::format!("order of events {number}");
     let mut script = Script::new(&name, topology, Instant::ZERO + LENGTH);
     let domain = script.domain(&[]);
     for _ in 0..VCPUS {
-        script.vcpu(domain, &[Step::Run(Duration::from_millis(1)), Step::Wait]);
+        script.vcpu(
+            domain,
+            &[ScriptStep::Run(Duration::from_millis(1)), ScriptStep::Wait],
+        );
     }
     for n in 1..=EVENTS {
         let action = actions[number % actions.len()];

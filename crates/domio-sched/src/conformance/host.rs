@@ -16,8 +16,8 @@ mod life;
 #[cfg(test)]
 mod tests;
 
-use super::log::{Call, Fault, LogEntry, Run, What};
-use super::script::{Action, Script, ScriptError};
+use super::log::{Fault, LogEntry, Occurrence, PolicyCall, Run};
+use super::script::{Intervention, Script, ScriptError};
 use crate::contract::{Pick, Prev, Scheduler, Stop};
 use crate::cx::{Affinity, Cx, Effect, Pause, Tables, VcpuView};
 use alloc::boxed::Box;
@@ -26,7 +26,7 @@ use alloc::vec::Vec;
 use domio_core::{DomainId, Duration, Instant, ParamValues, PcpuId, VcpuId};
 
 /// Runs `script` under `policy`. The run ends at [`Script::end`], or at the first decision that no
-/// host could carry out; the last entry of the log is a [`What::Fault`] then.
+/// host could carry out; the last entry of the log is a [`Occurrence::Fault`] then.
 ///
 /// # Errors
 /// When the script itself makes no sense ([`Script::check`]).
@@ -70,7 +70,7 @@ fn run_traced(
 enum Event {
     Create(VcpuId),
     Destroy(VcpuId),
-    Operator(Action),
+    Operator(Intervention),
     /// A vcpu, while it executes, comes to the end of its step.
     StepEnds(VcpuId),
     /// The timeout of a block.
@@ -245,7 +245,7 @@ impl<'s> Host<'s> {
                         cx.set_timer(p, slot, at);
                     }
                 };
-                self.call(fire, |()| Call::Timer(p, slot));
+                self.call(fire, |()| PolicyCall::Timer(p, slot));
             }
             Event::Schedule(p) => self.schedule(p),
         }
@@ -254,30 +254,30 @@ impl<'s> Host<'s> {
     // ---- the boundary -----------------------------------------------------------------------
 
     /// Logs `what`; a fault is the last entry.
-    fn note(&mut self, what: What) {
+    fn note(&mut self, what: Occurrence) {
         if !self.ended() {
             self.log.push(LogEntry { at: self.now, what });
         }
     }
 
     fn fault(&mut self, fault: Fault) {
-        self.note(What::Fault(fault));
+        self.note(Occurrence::Fault(fault));
     }
 
     fn ended(&self) -> bool {
-        matches!(self.log.last(), Some(e) if matches!(e.what, What::Fault(_)))
+        matches!(self.log.last(), Some(e) if matches!(e.what, Occurrence::Fault(_)))
     }
 
     /// Calls the policy, logs the call as `entry` names it, and carries out the effects.
     fn call<R>(
         &mut self,
         method: impl FnOnce(&mut dyn Scheduler, &mut Cx<'_>) -> R,
-        entry: impl FnOnce(&R) -> Call,
+        entry: impl FnOnce(&R) -> PolicyCall,
     ) -> R {
         let mut effects = Vec::new();
         let mut cx = Cx::new(self.now, &mut self.tables, &mut effects, self.tracing);
         let answer = method(&mut *self.policy, &mut cx);
-        self.note(What::Call(entry(&answer)));
+        self.note(Occurrence::Call(entry(&answer)));
         for effect in effects {
             if !self.ended() {
                 self.carry_out(effect);
@@ -289,13 +289,13 @@ impl<'s> Host<'s> {
     fn carry_out(&mut self, effect: Effect) {
         match effect {
             Effect::Tickle(p) => {
-                self.note(What::Tickle(p));
+                self.note(Occurrence::Tickle(p));
                 if self.takes_part(p) {
                     self.raise_schedule(p);
                 }
             }
             Effect::Timer { pcpu, slot, at } => {
-                self.note(What::Timer(pcpu, slot, at));
+                self.note(Occurrence::Timer(pcpu, slot, at));
                 self.cancel(Event::Timer(pcpu, slot));
                 match at {
                     Some(at) if self.takes_part(pcpu) => self.add(at, Event::Timer(pcpu, slot)),
@@ -313,7 +313,7 @@ impl<'s> Host<'s> {
                 if !self.vcpus[v.index()].exists {
                     return self.fault(Fault::NoSuchVcpu(v));
                 }
-                self.note(What::Migrate(v));
+                self.note(Occurrence::Migrate(v));
                 self.pause_changed(v);
                 self.migrate_if_stopped(v);
             }
@@ -342,7 +342,7 @@ impl<'s> Host<'s> {
         let question = self.prev(pcpu, prev);
         let pick = self.call(
             |s, cx| s.schedule(cx, pcpu, question),
-            |pick| Call::Schedule(pcpu, question, *pick),
+            |pick| PolicyCall::Schedule(pcpu, question, *pick),
         );
         if self.ended() {
             return;
@@ -414,7 +414,7 @@ impl<'s> Host<'s> {
         if let Some(v) = prev {
             self.suspend(v);
         }
-        self.note(What::Switch(pcpu, prev, next));
+        self.note(Occurrence::Switch(pcpu, prev, next));
         self.tables.pcpus[pcpu].current = next;
         self.pcpus[pcpu.index()].since = self.now;
         if let Some(v) = next {
@@ -426,7 +426,10 @@ impl<'s> Host<'s> {
 
     fn save_context(&mut self, v: VcpuId) {
         self.tables.vcpus[v.index()].on_pcpu = false;
-        self.call(|s, cx| s.context_saved(cx, v), |()| Call::ContextSaved(v));
+        self.call(
+            |s, cx| s.context_saved(cx, v),
+            |()| PolicyCall::ContextSaved(v),
+        );
         self.migrate_if_stopped(v);
         self.remove_if_stopped(v);
     }

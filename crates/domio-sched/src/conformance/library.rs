@@ -1,6 +1,6 @@
 //! Hand-written scripts: the situations in which schedulers are known to fail.
 
-use super::script::{Action, Script, Step};
+use super::script::{Intervention, Script, ScriptStep};
 use alloc::vec::Vec;
 use domio_core::{CpuSet, Duration, Instant, PcpuId, Topology, VcpuId};
 
@@ -43,7 +43,7 @@ fn on(name: &str, pcpus: u16, end: Duration) -> Script {
 fn lone_burner() -> Script {
     let mut s = on("one burner on one pcpu", 1, ms(1000));
     let d = s.domain(&[]);
-    s.vcpu(d, &[Step::Burn]);
+    s.vcpu(d, &[ScriptStep::Burn]);
     s
 }
 
@@ -51,7 +51,7 @@ fn equal_burners() -> Script {
     let mut s = on("four equal burners on one pcpu", 1, ms(8000));
     for _ in 0..4 {
         let d = s.domain(&[]);
-        s.vcpu(d, &[Step::Burn]);
+        s.vcpu(d, &[ScriptStep::Burn]);
     }
     s
 }
@@ -64,7 +64,7 @@ fn weighted_burners() -> Script {
     );
     for weight in [128, 256, 1024] {
         let d = s.domain(&[("weight", weight)]);
-        s.vcpu(d, &[Step::Burn]);
+        s.vcpu(d, &[ScriptStep::Burn]);
     }
     s
 }
@@ -72,7 +72,7 @@ fn weighted_burners() -> Script {
 fn capped_burner() -> Script {
     let mut s = on("a burner capped at 50 % alone on one pcpu", 1, ms(5000));
     let d = s.domain(&[("cap", 50)]);
-    s.vcpu(d, &[Step::Burn]);
+    s.vcpu(d, &[ScriptStep::Burn]);
     s
 }
 
@@ -83,10 +83,10 @@ fn capped_pair() -> Script {
         ms(5000),
     );
     let capped = s.domain(&[("cap", 60)]);
-    s.vcpu(capped, &[Step::Burn]);
-    s.vcpu(capped, &[Step::Burn]);
+    s.vcpu(capped, &[ScriptStep::Burn]);
+    s.vcpu(capped, &[ScriptStep::Burn]);
     let free = s.domain(&[]);
-    s.vcpu(free, &[Step::Burn]);
+    s.vcpu(free, &[ScriptStep::Burn]);
     s
 }
 
@@ -94,11 +94,11 @@ fn sleepers_among_burners() -> Script {
     let mut s = on("short sleepers among burners on two pcpus", 2, ms(6000));
     for _ in 0..3 {
         let d = s.domain(&[]);
-        s.vcpu(d, &[Step::Burn]);
+        s.vcpu(d, &[ScriptStep::Burn]);
     }
     let sleepers = s.domain(&[]);
     for (run, block) in [(us(100), us(900)), (us(500), ms(3)), (ms(2), ms(11))] {
-        s.vcpu(sleepers, &[Step::Run(run), Step::Block(block)]);
+        s.vcpu(sleepers, &[ScriptStep::Run(run), ScriptStep::Block(block)]);
     }
     s
 }
@@ -108,23 +108,31 @@ fn ping_pong() -> Script {
     let pair = s.domain(&[]);
     s.vcpu(
         pair,
-        &[Step::Run(us(200)), Step::Kick(VcpuId(1)), Step::Wait],
+        &[
+            ScriptStep::Run(us(200)),
+            ScriptStep::Kick(VcpuId(1)),
+            ScriptStep::Wait,
+        ],
     );
     s.vcpu(
         pair,
-        &[Step::Wait, Step::Run(us(300)), Step::Kick(VcpuId(0))],
+        &[
+            ScriptStep::Wait,
+            ScriptStep::Run(us(300)),
+            ScriptStep::Kick(VcpuId(0)),
+        ],
     );
     let other = s.domain(&[]);
-    s.vcpu(other, &[Step::Burn]);
+    s.vcpu(other, &[ScriptStep::Burn]);
     s
 }
 
 fn yielders() -> Script {
     let mut s = on("vcpus that yield on one pcpu", 1, ms(4000));
     let d = s.domain(&[]);
-    s.vcpu(d, &[Step::Run(us(700)), Step::Yield]);
-    s.vcpu(d, &[Step::Run(ms(4)), Step::Yield]);
-    s.vcpu(d, &[Step::Burn]);
+    s.vcpu(d, &[ScriptStep::Run(us(700)), ScriptStep::Yield]);
+    s.vcpu(d, &[ScriptStep::Run(ms(4)), ScriptStep::Yield]);
+    s.vcpu(d, &[ScriptStep::Burn]);
     s
 }
 
@@ -132,10 +140,10 @@ fn yielders() -> Script {
 fn woken_before_switched_out() -> Script {
     let mut s = on("woken at the very instant of the block", 1, ms(500));
     let d = s.domain(&[]);
-    let v = s.vcpu(d, &[Step::Run(ms(10)), Step::Wait]);
-    s.vcpu(d, &[Step::Run(ms(5)), Step::Block(ms(5))]);
+    let v = s.vcpu(d, &[ScriptStep::Run(ms(10)), ScriptStep::Wait]);
+    s.vcpu(d, &[ScriptStep::Run(ms(5)), ScriptStep::Block(ms(5))]);
     for n in 1..50 {
-        s.at(ms(10 * n), Action::Kick(v));
+        s.at(ms(10 * n), Intervention::Kick(v));
     }
     s
 }
@@ -149,9 +157,9 @@ fn more_pcpus_than_work() -> Script {
     );
     let d = s.domain(&[]);
     for _ in 0..3 {
-        s.vcpu(d, &[Step::Burn]);
+        s.vcpu(d, &[ScriptStep::Burn]);
     }
-    s.vcpu(d, &[Step::Run(ms(3)), Step::Block(ms(4))]);
+    s.vcpu(d, &[ScriptStep::Run(ms(3)), ScriptStep::Block(ms(4))]);
     s
 }
 
@@ -160,7 +168,7 @@ fn half_of_them_leave() -> Script {
     let mut s = on("four of eight burners on four pcpus leave", 4, ms(2000));
     let d = s.domain(&[]);
     for n in 0..8 {
-        let v = s.vcpu(d, &[Step::Burn]);
+        let v = s.vcpu(d, &[ScriptStep::Burn]);
         if n % 4 < 2 {
             s.vcpus[v.index()].stops = Some(Instant::ZERO + ms(1000));
         }
@@ -172,11 +180,11 @@ fn pins() -> Script {
     let mut s = on("three pinned to one pcpu of four, three free", 4, ms(5000));
     let d = s.domain(&[]);
     for _ in 0..3 {
-        let v = s.vcpu(d, &[Step::Run(ms(20)), Step::Block(ms(1))]);
+        let v = s.vcpu(d, &[ScriptStep::Run(ms(20)), ScriptStep::Block(ms(1))]);
         s.vcpus[v.index()].hard = CpuSet::of(PcpuId(2));
     }
     for _ in 0..3 {
-        s.vcpu(d, &[Step::Burn]);
+        s.vcpu(d, &[ScriptStep::Burn]);
     }
     s
 }
@@ -189,19 +197,19 @@ fn moving_affinity() -> Script {
     );
     let d = s.domain(&[]);
     for _ in 0..4 {
-        s.vcpu(d, &[Step::Run(ms(7)), Step::Block(ms(2))]);
+        s.vcpu(d, &[ScriptStep::Run(ms(7)), ScriptStep::Block(ms(2))]);
     }
     for n in 0..40 {
         let vcpu = VcpuId((n % 4) as u32);
         let hard = CpuSet::of(PcpuId((n % 3) as u16));
         let soft = CpuSet::ALL;
-        s.at(ms(35 * n), Action::Affinity { vcpu, hard, soft });
+        s.at(ms(35 * n), Intervention::Affinity { vcpu, hard, soft });
     }
     let hard = CpuSet::ALL;
     for v in 0..4 {
         let vcpu = VcpuId(v);
         let soft = CpuSet::ALL;
-        s.at(ms(1500), Action::Affinity { vcpu, hard, soft });
+        s.at(ms(1500), Intervention::Affinity { vcpu, hard, soft });
     }
     s
 }
@@ -210,13 +218,13 @@ fn pauses() -> Script {
     let mut s = on("pauses of running, queued and blocked vcpus", 2, ms(3000));
     let d = s.domain(&[]);
     for _ in 0..3 {
-        s.vcpu(d, &[Step::Burn]);
+        s.vcpu(d, &[ScriptStep::Burn]);
     }
-    s.vcpu(d, &[Step::Run(ms(1)), Step::Block(ms(30))]);
+    s.vcpu(d, &[ScriptStep::Run(ms(1)), ScriptStep::Block(ms(30))]);
     for n in 0..40 {
         let v = VcpuId((n % 4) as u32);
-        s.at(ms(20 + 50 * n), Action::Pause(v));
-        s.at(ms(45 + 50 * n), Action::Unpause(v));
+        s.at(ms(20 + 50 * n), Intervention::Pause(v));
+        s.at(ms(45 + 50 * n), Intervention::Unpause(v));
     }
     s
 }
@@ -224,14 +232,14 @@ fn pauses() -> Script {
 fn comings_and_goings() -> Script {
     let mut s = on("vcpus that come and go", 2, ms(4000));
     let stays = s.domain(&[]);
-    s.vcpu(stays, &[Step::Burn]);
-    s.vcpu(stays, &[Step::Run(ms(3)), Step::Block(ms(3))]);
+    s.vcpu(stays, &[ScriptStep::Burn]);
+    s.vcpu(stays, &[ScriptStep::Run(ms(3)), ScriptStep::Block(ms(3))]);
     for n in 0..12u64 {
         let d = s.domain(&[("weight", 512)]);
-        let steps: &[Step] = match n % 3 {
-            0 => &[Step::Burn],
-            1 => &[Step::Run(ms(2)), Step::Block(ms(9))],
-            _ => &[Step::Wait, Step::Run(ms(1))],
+        let steps: &[ScriptStep] = match n % 3 {
+            0 => &[ScriptStep::Burn],
+            1 => &[ScriptStep::Run(ms(2)), ScriptStep::Block(ms(9))],
+            _ => &[ScriptStep::Wait, ScriptStep::Run(ms(1))],
         };
         let v = s.vcpu(d, steps);
         s.vcpus[v.index()].starts = Instant::ZERO + ms(200 * n);
@@ -244,15 +252,18 @@ fn hotplug() -> Script {
     let mut s = on("pcpus that leave and come back", 4, ms(4000));
     let d = s.domain(&[]);
     for _ in 0..4 {
-        s.vcpu(d, &[Step::Burn]);
+        s.vcpu(d, &[ScriptStep::Burn]);
     }
-    s.vcpu(d, &[Step::Run(ms(2)), Step::Block(ms(5))]);
-    let pinned = s.vcpu(d, &[Step::Run(ms(4)), Step::Block(ms(4))]);
+    s.vcpu(d, &[ScriptStep::Run(ms(2)), ScriptStep::Block(ms(5))]);
+    let pinned = s.vcpu(d, &[ScriptStep::Run(ms(4)), ScriptStep::Block(ms(4))]);
     s.vcpus[pinned.index()].hard = CpuSet::of(PcpuId(3));
     for n in 0..9 {
         let pcpu = PcpuId(1 + (n % 3) as u16);
-        s.at(ms(100 + 300 * n), Action::Offline(pcpu));
-        s.at(ms(300 + 300 * n + 100 * (n % 4)), Action::Online(pcpu));
+        s.at(ms(100 + 300 * n), Intervention::Offline(pcpu));
+        s.at(
+            ms(300 + 300 * n + 100 * (n % 4)),
+            Intervention::Online(pcpu),
+        );
     }
     s
 }
@@ -260,10 +271,10 @@ fn hotplug() -> Script {
 fn new_parameters() -> Script {
     let mut s = on("an operator tries parameters of the policy", 2, ms(1000));
     for steps in [
-        &[Step::Burn][..],
-        &[Step::Burn],
-        &[Step::Burn],
-        &[Step::Run(us(1_700)), Step::Block(us(3_000))],
+        &[ScriptStep::Burn][..],
+        &[ScriptStep::Burn],
+        &[ScriptStep::Burn],
+        &[ScriptStep::Run(us(1_700)), ScriptStep::Block(us(3_000))],
     ] {
         let d = s.domain(&[]);
         s.vcpu(d, steps);
@@ -280,7 +291,7 @@ fn new_parameters() -> Script {
         ("tslice_ms", 30),
     ];
     for (n, (name, value)) in (1..).zip(tries) {
-        s.at(ms(97 * n), Action::SetPolicy(name, value));
+        s.at(ms(97 * n), Intervention::SetPolicy(name, value));
     }
     s
 }

@@ -17,14 +17,14 @@ pub struct LogEntry {
     /// When.
     pub at: Instant,
     /// What.
-    pub what: What,
+    pub what: Occurrence,
 }
 
 /// What happened.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum What {
+pub enum Occurrence {
     /// A call of the policy, with its answer. The effects that it asked for follow.
-    Call(Call),
+    Call(PolicyCall),
     /// The policy tickled a pcpu.
     Tickle(PcpuId),
     /// The policy set or stopped (`None`) a timer.
@@ -48,7 +48,7 @@ pub enum What {
 /// A call of the policy.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[allow(missing_docs)] // each is the method of `Scheduler` of that name, with its arguments
-pub enum Call {
+pub enum PolicyCall {
     PcpuOnline(PcpuId),
     PcpuOffline(PcpuId),
     SetDomain(DomainId),
@@ -192,18 +192,20 @@ impl fmt::Display for LogEntry {
     }
 }
 
-impl fmt::Display for What {
+impl fmt::Display for Occurrence {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
-            What::Call(call) => call.fmt(f),
-            What::Tickle(p) => write!(f, "    tickles {p}"),
-            What::Timer(p, slot, Some(at)) => write!(f, "    sets timer {slot} of {p} to {at}"),
-            What::Timer(p, slot, None) => write!(f, "    stops timer {slot} of {p}"),
-            What::Migrate(v) => write!(f, "    wants {} to migrate", V(v)),
-            What::Online(set) => write!(f, "  online: {}", Set(set)),
-            What::Paused(v, pause) => write!(f, "  {} is {}", V(v), Reasons(pause)),
-            What::Belongs(v, p) => write!(f, "  {} belongs to {p}", V(v)),
-            What::Affinity(v, hard, soft) => {
+            Occurrence::Call(call) => call.fmt(f),
+            Occurrence::Tickle(p) => write!(f, "    tickles {p}"),
+            Occurrence::Timer(p, slot, Some(at)) => {
+                write!(f, "    sets timer {slot} of {p} to {at}")
+            }
+            Occurrence::Timer(p, slot, None) => write!(f, "    stops timer {slot} of {p}"),
+            Occurrence::Migrate(v) => write!(f, "    wants {} to migrate", V(v)),
+            Occurrence::Online(set) => write!(f, "  online: {}", Set(set)),
+            Occurrence::Paused(v, pause) => write!(f, "  {} is {}", V(v), Reasons(pause)),
+            Occurrence::Belongs(v, p) => write!(f, "  {} belongs to {p}", V(v)),
+            Occurrence::Affinity(v, hard, soft) => {
                 write!(
                     f,
                     "  {} may run on {}, prefers {}",
@@ -212,28 +214,28 @@ impl fmt::Display for What {
                     Set(soft)
                 )
             }
-            What::Switch(p, from, to) => {
+            Occurrence::Switch(p, from, to) => {
                 write!(f, "  {p}: {} -> {}", OrIdle(from), OrIdle(to))
             }
-            What::Fault(fault) => fault.fmt(f),
+            Occurrence::Fault(fault) => fault.fmt(f),
         }
     }
 }
 
-impl fmt::Display for Call {
+impl fmt::Display for PolicyCall {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
-            Call::PcpuOnline(p) => write!(f, "pcpu_online({p})"),
-            Call::PcpuOffline(p) => write!(f, "pcpu_offline({p})"),
-            Call::SetDomain(d) => write!(f, "set_domain({d})"),
-            Call::SetParams(change) => change.fmt(f),
-            Call::Insert(v) => write!(f, "insert({})", V(v)),
-            Call::Remove(v) => write!(f, "remove({})", V(v)),
-            Call::PickPcpu(v, p) => write!(f, "pick_pcpu({}) = {p}", V(v)),
-            Call::Wake(v, why) => write!(f, "wake({}, {why:?})", V(v)),
-            Call::Sleep(v) => write!(f, "sleep({})", V(v)),
-            Call::Yielded(v) => write!(f, "yielded({})", V(v)),
-            Call::Schedule(p, prev, pick) => {
+            PolicyCall::PcpuOnline(p) => write!(f, "pcpu_online({p})"),
+            PolicyCall::PcpuOffline(p) => write!(f, "pcpu_offline({p})"),
+            PolicyCall::SetDomain(d) => write!(f, "set_domain({d})"),
+            PolicyCall::SetParams(change) => change.fmt(f),
+            PolicyCall::Insert(v) => write!(f, "insert({})", V(v)),
+            PolicyCall::Remove(v) => write!(f, "remove({})", V(v)),
+            PolicyCall::PickPcpu(v, p) => write!(f, "pick_pcpu({}) = {p}", V(v)),
+            PolicyCall::Wake(v, why) => write!(f, "wake({}, {why:?})", V(v)),
+            PolicyCall::Sleep(v) => write!(f, "sleep({})", V(v)),
+            PolicyCall::Yielded(v) => write!(f, "yielded({})", V(v)),
+            PolicyCall::Schedule(p, prev, pick) => {
                 let why = match prev.why {
                     Stop::Slice => "slice ended",
                     Stop::NotRunnable => "not runnable",
@@ -252,8 +254,8 @@ impl fmt::Display for Call {
                     None => Ok(()),
                 }
             }
-            Call::ContextSaved(v) => write!(f, "context_saved({})", V(v)),
-            Call::Timer(p, slot) => write!(f, "timer({p}, {slot})"),
+            PolicyCall::ContextSaved(v) => write!(f, "context_saved({})", V(v)),
+            PolicyCall::Timer(p, slot) => write!(f, "timer({p}, {slot})"),
         }
     }
 }
@@ -319,7 +321,7 @@ mod tests {
         };
         let entry = LogEntry {
             at: Instant::from_nanos(40_000_000),
-            what: What::Call(Call::Schedule(PcpuId(1), prev, pick)),
+            what: Occurrence::Call(PolicyCall::Schedule(PcpuId(1), prev, pick)),
         };
         assert_eq!(
             entry.to_string(),
@@ -328,7 +330,7 @@ mod tests {
         let mut pause = Pause::NONE;
         pause.set(Pause::BLOCKED);
         pause.set(Pause::PARKED);
-        let text = What::Paused(VcpuId(2), pause).to_string();
+        let text = Occurrence::Paused(VcpuId(2), pause).to_string();
         assert_eq!(text, "  v2 is blocked, parked");
     }
 
@@ -336,7 +338,7 @@ mod tests {
     fn runs_differ_where_the_first_entry_differs() {
         let entry = |n| LogEntry {
             at: Instant::from_nanos(n),
-            what: What::Tickle(PcpuId(0)),
+            what: Occurrence::Tickle(PcpuId(0)),
         };
         let run = |times: &[u64]| Run {
             log: times.iter().map(|t| entry(*t)).collect(),

@@ -36,8 +36,8 @@ pub mod script;
 pub mod world;
 
 pub use checkers::{CHECKERS, CheckerInfo};
-pub use log::{Call, Fault, LogEntry, Run, What};
-pub use script::{Action, Script, ScriptDomain, ScriptError, ScriptVcpu, Step};
+pub use log::{Fault, LogEntry, Occurrence, PolicyCall, Run};
+pub use script::{Intervention, Script, ScriptDomain, ScriptError, ScriptStep, ScriptVcpu};
 
 use crate::contract::Scheduler;
 use alloc::boxed::Box;

@@ -5,7 +5,7 @@
 //! slice) happen often.
 
 use super::rng::Rng;
-use super::script::{Action, Script, Step};
+use super::script::{Intervention, Script, ScriptStep};
 use alloc::vec::Vec;
 use domio_core::{CpuSet, DomainId, Duration, Instant, PcpuId, Topology, VcpuId};
 
@@ -47,7 +47,7 @@ fn weighted(rng: &mut Rng) -> Script {
     );
     for _ in 0..rng.between(2, 5) {
         let domain = script.domain(&[("weight", *rng.pick(&[128, 256, 384, 512, 1024]))]);
-        script.vcpu(domain, &[Step::Burn]);
+        script.vcpu(domain, &[ScriptStep::Burn]);
     }
     script
 }
@@ -58,7 +58,7 @@ fn capped(rng: &mut Rng) -> Script {
     for _ in 0..rng.between(1, 4) {
         let domain = script.domain(&[("cap", *rng.pick(CAPS)), ("weight", *rng.pick(WEIGHTS))]);
         for _ in 0..rng.between(1, 3) {
-            script.vcpu(domain, &[Step::Burn]);
+            script.vcpu(domain, &[ScriptStep::Burn]);
         }
     }
     script
@@ -116,7 +116,7 @@ impl Swarm {
         let all = script.vcpus.len() as u64;
         for v in &mut script.vcpus {
             for step in &mut v.steps {
-                if let Step::Kick(whom) = step {
+                if let ScriptStep::Kick(whom) = step {
                     *whom = VcpuId(self.rng.below(all) as u32);
                 }
             }
@@ -133,7 +133,7 @@ impl Swarm {
         for _ in 0..self.rng.between(1, 6) {
             let (name, values) = *self.rng.pick(POLICY_PARAMS);
             let at = Duration::from_millis(self.rng.below(self.end.as_nanos() / 1_000_000));
-            script.at(at, Action::SetPolicy(name, *self.rng.pick(values)));
+            script.at(at, Intervention::SetPolicy(name, *self.rng.pick(values)));
         }
     }
 
@@ -202,24 +202,27 @@ impl Swarm {
         Duration::from_micros(*self.rng.pick(&LENGTHS_US[4..]))
     }
 
-    fn steps(&mut self) -> Vec<Step> {
+    fn steps(&mut self) -> Vec<ScriptStep> {
         match self.rng.below(6) {
-            0 | 1 => alloc::vec![Step::Burn],
-            2 => alloc::vec![Step::Run(self.length()), Step::Block(self.longer())],
-            3 => alloc::vec![Step::Run(self.longer()), Step::Yield],
+            0 | 1 => alloc::vec![ScriptStep::Burn],
+            2 => alloc::vec![
+                ScriptStep::Run(self.length()),
+                ScriptStep::Block(self.longer())
+            ],
+            3 => alloc::vec![ScriptStep::Run(self.longer()), ScriptStep::Yield],
             _ => self.mixed_steps(),
         }
     }
 
-    fn mixed_steps(&mut self) -> Vec<Step> {
-        let mut steps = alloc::vec![Step::Run(self.longer())];
+    fn mixed_steps(&mut self) -> Vec<ScriptStep> {
+        let mut steps = alloc::vec![ScriptStep::Run(self.longer())];
         for _ in 0..self.rng.between(1, 6) {
             let step = match self.rng.below(if self.kicks { 6 } else { 4 }) {
-                0 | 1 => Step::Run(self.length()),
-                2 => Step::Block(self.length()),
-                3 => Step::Yield,
-                4 => Step::Wait,
-                _ => Step::Kick(VcpuId(0)),
+                0 | 1 => ScriptStep::Run(self.length()),
+                2 => ScriptStep::Block(self.length()),
+                3 => ScriptStep::Yield,
+                4 => ScriptStep::Wait,
+                _ => ScriptStep::Kick(VcpuId(0)),
             };
             steps.push(step);
         }
@@ -241,18 +244,18 @@ impl Swarm {
             let pcpu = PcpuId(self.rng.below(pcpus as u64) as u16);
             let later = at + self.length();
             if self.pauses && self.rng.one_in(2) {
-                actions.push((at, Action::Pause(vcpu)));
-                actions.push((later, Action::Unpause(vcpu)));
+                actions.push((at, Intervention::Pause(vcpu)));
+                actions.push((later, Intervention::Unpause(vcpu)));
             }
             if self.hotplug && self.rng.one_in(3) {
-                actions.push((at, Action::Offline(pcpu)));
-                actions.push((later, Action::Online(pcpu)));
+                actions.push((at, Intervention::Offline(pcpu)));
+                actions.push((later, Intervention::Online(pcpu)));
             }
             if self.changes && self.rng.one_in(2) {
                 actions.push((at, self.change(script, vcpu)));
             }
             if self.kicks && self.rng.one_in(2) {
-                actions.push((at, Action::Kick(vcpu)));
+                actions.push((at, Intervention::Kick(vcpu)));
             }
         }
         for (at, action) in actions {
@@ -260,13 +263,13 @@ impl Swarm {
         }
     }
 
-    fn change(&mut self, script: &Script, vcpu: VcpuId) -> Action {
+    fn change(&mut self, script: &Script, vcpu: VcpuId) -> Intervention {
         let domain = script.vcpus[vcpu.index()].name.domain;
         let pcpus = script.topology.pcpus();
         match self.rng.below(3) {
-            0 if self.weights => Action::Set(domain, "weight", *self.rng.pick(WEIGHTS)),
-            1 if self.caps => Action::Set(domain, "cap", *self.rng.pick(CAPS)),
-            _ => Action::Affinity {
+            0 if self.weights => Intervention::Set(domain, "weight", *self.rng.pick(WEIGHTS)),
+            1 if self.caps => Intervention::Set(domain, "cap", *self.rng.pick(CAPS)),
+            _ => Intervention::Affinity {
                 vcpu,
                 hard: match self.rng.one_in(2) {
                     true => some_pcpus(&mut self.rng, pcpus),
@@ -303,24 +306,24 @@ mod tests {
     #[test]
     fn every_kind_of_step_and_action_occurs() {
         let all: Vec<Script> = (0..500).map(script).collect();
-        let steps = |wanted: fn(&Step) -> bool| {
+        let steps = |wanted: fn(&ScriptStep) -> bool| {
             all.iter()
                 .any(|s| s.vcpus.iter().any(|v| v.steps.iter().any(wanted)))
         };
-        assert!(steps(|s| matches!(s, Step::Burn)));
-        assert!(steps(|s| matches!(s, Step::Block(_))));
-        assert!(steps(|s| matches!(s, Step::Wait)));
-        assert!(steps(|s| matches!(s, Step::Yield)));
-        assert!(steps(|s| matches!(s, Step::Kick(v) if v.0 > 0)));
-        let actions = |wanted: fn(&Action) -> bool| {
+        assert!(steps(|s| matches!(s, ScriptStep::Burn)));
+        assert!(steps(|s| matches!(s, ScriptStep::Block(_))));
+        assert!(steps(|s| matches!(s, ScriptStep::Wait)));
+        assert!(steps(|s| matches!(s, ScriptStep::Yield)));
+        assert!(steps(|s| matches!(s, ScriptStep::Kick(v) if v.0 > 0)));
+        let actions = |wanted: fn(&Intervention) -> bool| {
             all.iter().any(|s| s.actions.iter().any(|(_, a)| wanted(a)))
         };
-        assert!(actions(|a| matches!(a, Action::Pause(_))));
-        assert!(actions(|a| matches!(a, Action::Offline(_))));
-        assert!(actions(|a| matches!(a, Action::Set(..))));
-        assert!(actions(|a| matches!(a, Action::SetPolicy(..))));
-        assert!(actions(|a| matches!(a, Action::Affinity { .. })));
-        assert!(actions(|a| matches!(a, Action::Kick(_))));
+        assert!(actions(|a| matches!(a, Intervention::Pause(_))));
+        assert!(actions(|a| matches!(a, Intervention::Offline(_))));
+        assert!(actions(|a| matches!(a, Intervention::Set(..))));
+        assert!(actions(|a| matches!(a, Intervention::SetPolicy(..))));
+        assert!(actions(|a| matches!(a, Intervention::Affinity { .. })));
+        assert!(actions(|a| matches!(a, Intervention::Kick(_))));
         assert!(all.iter().any(|s| s.topology.threads_per_core() > 1));
         assert!(all.iter().any(|s| s.topology.sockets() > 1));
     }

@@ -13,7 +13,7 @@ pub const DEFAULT_WEIGHT: i64 = 256;
 
 /// One step of what a vcpu does, over and over from the first to the last.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Step {
+pub enum ScriptStep {
     /// Computes for this long (counted while it has a pcpu).
     Run(Duration),
     /// Computes for ever.
@@ -43,7 +43,7 @@ pub struct ScriptVcpu {
     /// Soft affinity.
     pub soft: CpuSet,
     /// What it does.
-    pub steps: Vec<Step>,
+    pub steps: Vec<ScriptStep>,
 }
 
 /// A domain of a script.
@@ -58,7 +58,7 @@ pub struct ScriptDomain {
 
 /// What an operator does in mid-run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Action {
+pub enum Intervention {
     /// Pauses a vcpu.
     Pause(VcpuId),
     /// Ends the pause.
@@ -82,7 +82,7 @@ pub enum Action {
     /// Changes one parameter of the policy as a whole. Left out for a policy that does not declare
     /// it changeable, or not in this range.
     SetPolicy(&'static str, i64),
-    /// An event from outside, as [`Step::Kick`].
+    /// An event from outside, as [`ScriptStep::Kick`].
     Kick(VcpuId),
 }
 
@@ -98,7 +98,7 @@ pub struct Script {
     /// The vcpus; those that start at the same time are created in this order.
     pub vcpus: Vec<ScriptVcpu>,
     /// What the operator does; simultaneous actions happen in this order.
-    pub actions: Vec<(Instant, Action)>,
+    pub actions: Vec<(Instant, Intervention)>,
     /// When the run ends.
     pub end: Instant,
 }
@@ -142,7 +142,7 @@ impl Script {
     }
 
     /// Adds a vcpu that exists from the start to the end and may run anywhere.
-    pub fn vcpu(&mut self, domain: DomainId, steps: &[Step]) -> VcpuId {
+    pub fn vcpu(&mut self, domain: DomainId, steps: &[ScriptStep]) -> VcpuId {
         let id = VcpuId(self.vcpus.len() as u32);
         let index = self
             .vcpus
@@ -161,7 +161,7 @@ impl Script {
     }
 
     /// Adds an action at `at`.
-    pub fn at(&mut self, at: Duration, action: Action) {
+    pub fn at(&mut self, at: Duration, action: Intervention) {
         self.actions.push((Instant::ZERO + at, action));
     }
 
@@ -185,7 +185,7 @@ impl Script {
             weigh(self.param(domain.id, "weight").unwrap_or(DEFAULT_WEIGHT));
         }
         for (_, action) in &self.actions {
-            if let Action::Set(_, "weight", weight) = action {
+            if let Intervention::Set(_, "weight", weight) = action {
                 weigh(*weight);
             }
         }
@@ -195,17 +195,18 @@ impl Script {
     /// Whether demand never changes: every vcpu burns from start to end, and no operator acts.
     pub fn only_burns(&self) -> bool {
         self.actions.is_empty()
-            && self
-                .vcpus
-                .iter()
-                .all(|v| v.starts == Instant::ZERO && v.stops.is_none() && v.steps == [Step::Burn])
+            && self.vcpus.iter().all(|v| {
+                v.starts == Instant::ZERO && v.stops.is_none() && v.steps == [ScriptStep::Burn]
+            })
     }
 
     /// Whether every vcpu may run anywhere all the time.
     pub fn is_unrestricted(&self) -> bool {
         let all = self.topology.all();
-        let restricts =
-            |a: &Action| matches!(a, Action::Affinity { hard, .. } if !all.is_subset(hard));
+        let restricts = |a: &Intervention| match a {
+            Intervention::Affinity { hard, .. } => !all.is_subset(hard),
+            _ => false,
+        };
         self.vcpus.iter().all(|v| all.is_subset(&v.hard))
             && !self.actions.iter().any(|(_, a)| restricts(a))
     }
@@ -229,9 +230,9 @@ impl Script {
         };
         for v in &self.vcpus {
             domain(v.name.domain)?;
-            let takes_time = |s: &Step| match s {
-                Step::Run(d) => !d.is_zero(),
-                step => *step == Step::Burn,
+            let takes_time = |s: &ScriptStep| match s {
+                ScriptStep::Run(d) => !d.is_zero(),
+                step => *step == ScriptStep::Burn,
             };
             if !v.steps.iter().any(takes_time) {
                 return Err(ScriptError::NoDemand(v.name));
@@ -240,18 +241,20 @@ impl Script {
                 return Err(ScriptError::Nowhere(v.name));
             }
             for step in &v.steps {
-                if let Step::Kick(whom) = *step {
+                if let ScriptStep::Kick(whom) = *step {
                     vcpu(whom)?;
                 }
             }
         }
         for (_, action) in &self.actions {
             match *action {
-                Action::Pause(v) | Action::Unpause(v) | Action::Kick(v) => vcpu(v)?,
-                Action::Affinity { vcpu: v, .. } => vcpu(v)?,
-                Action::Offline(p) | Action::Online(p) => pcpu(p)?,
-                Action::Set(d, ..) => domain(d)?,
-                Action::SetPolicy(..) => {}
+                Intervention::Pause(v) | Intervention::Unpause(v) | Intervention::Kick(v) => {
+                    vcpu(v)?
+                }
+                Intervention::Affinity { vcpu: v, .. } => vcpu(v)?,
+                Intervention::Offline(p) | Intervention::Online(p) => pcpu(p)?,
+                Intervention::Set(d, ..) => domain(d)?,
+                Intervention::SetPolicy(..) => {}
             }
         }
         Ok(())
@@ -301,30 +304,30 @@ mod tests {
     #[test]
     fn a_script_that_cannot_run_says_what_to_do() {
         let (mut s, d) = script();
-        s.vcpu(d, &[Step::Yield, Step::Run(Duration::ZERO)]);
+        s.vcpu(d, &[ScriptStep::Yield, ScriptStep::Run(Duration::ZERO)]);
         let refused = s.check().unwrap_err();
         assert_eq!(
             refused.to_string(),
             "the steps of d0v0 take no time: add Burn or a positive Run"
         );
-        s.vcpus[0].steps = [Step::Burn, Step::Kick(VcpuId(1))].to_vec();
+        s.vcpus[0].steps = [ScriptStep::Burn, ScriptStep::Kick(VcpuId(1))].to_vec();
         assert_eq!(s.check(), Err(ScriptError::UnknownVcpu(VcpuId(1))));
         s.vcpus[0].steps.pop();
         assert_eq!(s.check(), Ok(()));
         s.vcpus[0].hard = CpuSet::of(PcpuId(2));
         assert_eq!(s.check(), Err(ScriptError::Nowhere(s.vcpus[0].name)));
         s.vcpus[0].hard = CpuSet::ALL;
-        s.at(Duration::ZERO, Action::Offline(PcpuId(2)));
+        s.at(Duration::ZERO, Intervention::Offline(PcpuId(2)));
         assert_eq!(s.check(), Err(ScriptError::UnknownPcpu(PcpuId(2))));
         s.actions.clear();
-        s.at(Duration::ZERO, Action::Set(DomainId(1), "cap", 10));
+        s.at(Duration::ZERO, Intervention::Set(DomainId(1), "cap", 10));
         assert_eq!(s.check(), Err(ScriptError::UnknownDomain(DomainId(1))));
     }
 
     #[test]
     fn what_a_script_contains_decides_which_checks_make_sense() {
         let (mut s, d) = script();
-        s.vcpu(d, &[Step::Burn]);
+        s.vcpu(d, &[ScriptStep::Burn]);
         assert!(s.only_burns() && s.is_unrestricted());
         assert_eq!(s.param(d, "weight"), Some(512));
         assert_eq!(s.param(d, "cap"), None);
@@ -335,7 +338,7 @@ mod tests {
         assert!(s.weights_are_close());
         s.domain(&[("weight", 63)]);
         assert!(!s.weights_are_close());
-        s.at(Duration::ZERO, Action::Pause(VcpuId(0)));
+        s.at(Duration::ZERO, Intervention::Pause(VcpuId(0)));
         assert!(!s.only_burns());
     }
 }

@@ -1,6 +1,6 @@
 //! [`World`]: the state of a host, rebuilt from its boundary log.
 
-use super::log::{Call, LogEntry, What};
+use super::log::{LogEntry, Occurrence, PolicyCall};
 use crate::cx::Pause;
 use alloc::vec::Vec;
 use domio_core::{CpuSet, Instant, PcpuId, VcpuId};
@@ -91,10 +91,12 @@ impl World {
     pub fn apply(&mut self, entry: &LogEntry) {
         let at = entry.at;
         match entry.what {
-            What::Call(Call::Insert(v)) => self.vcpus[v.index()].exists = true,
-            What::Call(Call::Remove(v)) => self.vcpus[v.index()].exists = false,
-            What::Call(Call::PickPcpu(v, _)) => self.vcpus[v.index()].has_run_here = false,
-            What::Paused(v, pause) => {
+            Occurrence::Call(PolicyCall::Insert(v)) => self.vcpus[v.index()].exists = true,
+            Occurrence::Call(PolicyCall::Remove(v)) => self.vcpus[v.index()].exists = false,
+            Occurrence::Call(PolicyCall::PickPcpu(v, _)) => {
+                self.vcpus[v.index()].has_run_here = false
+            }
+            Occurrence::Paused(v, pause) => {
                 let vcpu = &mut self.vcpus[v.index()];
                 if pause != Pause::NONE {
                     if vcpu.pause == Pause::NONE {
@@ -107,23 +109,23 @@ impl World {
                 vcpu.pause = pause;
                 vcpu.since = at;
             }
-            What::Belongs(v, pcpu) => {
+            Occurrence::Belongs(v, pcpu) => {
                 let vcpu = &mut self.vcpus[v.index()];
                 vcpu.pcpu = pcpu;
                 vcpu.since = at;
             }
-            What::Affinity(v, hard, _) => {
+            Occurrence::Affinity(v, hard, _) => {
                 self.vcpus[v.index()].hard = hard;
                 self.vcpus[v.index()].since = at;
             }
-            What::Online(online) => {
+            Occurrence::Online(online) => {
                 let changed = (self.online & !online) | (online & !self.online);
                 for p in changed.iter() {
                     self.current_since[p.index()] = at;
                 }
                 self.online = online;
             }
-            What::Switch(pcpu, from, to) => {
+            Occurrence::Switch(pcpu, from, to) => {
                 self.current[pcpu.index()] = to;
                 self.current_since[pcpu.index()] = at;
                 if let Some(v) = from {
@@ -139,11 +141,11 @@ impl World {
                     vcpu.has_run_here = true;
                 }
             }
-            What::Call(_)
-            | What::Tickle(_)
-            | What::Timer(..)
-            | What::Migrate(_)
-            | What::Fault(_) => {}
+            Occurrence::Call(_)
+            | Occurrence::Tickle(_)
+            | Occurrence::Timer(..)
+            | Occurrence::Migrate(_)
+            | Occurrence::Fault(_) => {}
         }
     }
 }
@@ -166,14 +168,17 @@ mod tests {
                 world.vcpus[0].waits_since.as_nanos(),
             )
         };
-        tell(5, What::Call(Call::Insert(v)));
-        assert_eq!(tell(5, What::Paused(v, Pause::NONE)), (true, 5));
-        assert!(!tell(8, What::Paused(v, migrating)).0);
-        tell(8, What::Belongs(v, PcpuId(1)));
-        assert_eq!(tell(8, What::Paused(v, Pause::NONE)), (true, 5));
-        tell(9, What::Paused(v, migrating));
-        assert_eq!(tell(10, What::Paused(v, Pause::NONE)), (true, 10));
-        assert!(!tell(11, What::Switch(PcpuId(1), None, Some(v))).0);
-        assert_eq!(tell(12, What::Switch(PcpuId(1), Some(v), None)), (true, 12));
+        tell(5, Occurrence::Call(PolicyCall::Insert(v)));
+        assert_eq!(tell(5, Occurrence::Paused(v, Pause::NONE)), (true, 5));
+        assert!(!tell(8, Occurrence::Paused(v, migrating)).0);
+        tell(8, Occurrence::Belongs(v, PcpuId(1)));
+        assert_eq!(tell(8, Occurrence::Paused(v, Pause::NONE)), (true, 5));
+        tell(9, Occurrence::Paused(v, migrating));
+        assert_eq!(tell(10, Occurrence::Paused(v, Pause::NONE)), (true, 10));
+        assert!(!tell(11, Occurrence::Switch(PcpuId(1), None, Some(v))).0);
+        assert_eq!(
+            tell(12, Occurrence::Switch(PcpuId(1), Some(v), None)),
+            (true, 12)
+        );
     }
 }

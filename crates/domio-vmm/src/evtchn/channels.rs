@@ -1,7 +1,7 @@
 //! The hypervisor's event channels: binding ports, and sending to them.
 
 use super::domain::Domain;
-use super::{Abi, Binding, EvtchnError, Guest, Port, Priority, Raised, Unmasked, Virq};
+use super::{Abi, Binding, EvtchnError, EvtchnGuest, FifoPriority, Port, Raised, Unmasked, Virq};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use domio_core::{DomainId, VcpuName};
@@ -65,7 +65,7 @@ impl Channels {
         if domain.is_some() {
             return Err(EvtchnError::DomainExists(id));
         }
-        *domain = Some(Box::new(Domain::new(id, Guest::new(abi, vcpus))));
+        *domain = Some(Box::new(Domain::new(id, EvtchnGuest::new(abi, vcpus))));
         Ok(())
     }
 
@@ -100,7 +100,7 @@ impl Channels {
     ///
     /// If there is no such domain.
     #[inline]
-    pub fn guest(&mut self, id: DomainId) -> Result<&mut Guest, EvtchnError> {
+    pub fn guest(&mut self, id: DomainId) -> Result<&mut EvtchnGuest, EvtchnError> {
         self.domain(id).map(|domain| &mut domain.guest)
     }
 
@@ -242,7 +242,7 @@ impl Channels {
         &mut self,
         id: DomainId,
         port: Port,
-        priority: Priority,
+        priority: FifoPriority,
     ) -> Result<(), EvtchnError> {
         let domain = self.domain(id)?;
         domain.channel(port)?;

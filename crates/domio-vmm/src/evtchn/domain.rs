@@ -1,6 +1,6 @@
 //! The hypervisor's table of one domain's ports.
 
-use super::{EvtchnError, Guest, Port, Priority};
+use super::{EvtchnError, EvtchnGuest, FifoPriority, Port};
 use alloc::vec;
 use alloc::vec::Vec;
 use core::fmt;
@@ -81,7 +81,7 @@ pub(super) struct Channel {
 #[derive(Clone, Debug)]
 pub(super) struct Domain {
     id: DomainId,
-    pub(super) guest: Guest,
+    pub(super) guest: EvtchnGuest,
     /// By port; port 0 stays free. Grows to the highest port that was ever in use.
     channels: Vec<Option<Channel>>,
     /// Port of each per-vcpu virq, by vcpu, and of the others, at vcpu 0.
@@ -93,7 +93,7 @@ pub(super) struct Domain {
 }
 
 impl Domain {
-    pub(super) fn new(id: DomainId, guest: Guest) -> Domain {
+    pub(super) fn new(id: DomainId, guest: EvtchnGuest) -> Domain {
         let vcpus = guest.vcpus() as usize;
         Domain {
             id,
@@ -146,7 +146,7 @@ impl Domain {
         }
         self.channels[port.index()] = Some(Channel { binding, vcpu });
         self.guest.expand(port);
-        self.guest.set_priority(port, Priority::DEFAULT);
+        self.guest.set_priority(port, FifoPriority::DEFAULT);
         self.guest.bind(port, vcpu);
         Ok(port)
     }

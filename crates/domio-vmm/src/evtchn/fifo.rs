@@ -24,22 +24,22 @@ const PAGE: usize = 4096 / 4;
 
 /// How urgent a port is: 0 is served first, 15 last.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct Priority(u8);
+pub struct FifoPriority(u8);
 
-impl Priority {
+impl FifoPriority {
     /// Number of priorities.
     pub const COUNT: usize = 16;
     /// Served first.
-    pub const HIGHEST: Priority = Priority(0);
+    pub const HIGHEST: FifoPriority = FifoPriority(0);
     /// What a port has if nobody sets it.
-    pub const DEFAULT: Priority = Priority(7);
+    pub const DEFAULT: FifoPriority = FifoPriority(7);
     /// Served last.
-    pub const LOWEST: Priority = Priority(15);
+    pub const LOWEST: FifoPriority = FifoPriority(15);
 
     /// The priority of this number, if it is one (0 to 15).
-    pub const fn new(number: u8) -> Option<Priority> {
-        if number < Priority::COUNT as u8 {
-            Some(Priority(number))
+    pub const fn new(number: u8) -> Option<FifoPriority> {
+        if number < FifoPriority::COUNT as u8 {
+            Some(FifoPriority(number))
         } else {
             None
         }
@@ -55,7 +55,7 @@ impl Priority {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Place {
     vcpu: u16,
-    priority: Priority,
+    priority: FifoPriority,
 }
 
 /// What Xen keeps for each port.
@@ -73,9 +73,9 @@ struct Control {
     /// Bit `p`: the queue of priority `p` has ports. Set by Xen, cleared by the guest.
     ready: u32,
     /// First port of each queue, when Xen found it empty.
-    head: [u32; Priority::COUNT],
+    head: [u32; FifoPriority::COUNT],
     /// Xen's own: last port of each queue, 0 for none.
-    tail: [u32; Priority::COUNT],
+    tail: [u32; FifoPriority::COUNT],
     /// Xen is to call up the guest.
     upcall_pending: bool,
 }
@@ -123,7 +123,7 @@ impl Fifo {
         if words > self.words.len() {
             let place = Place {
                 vcpu: 0,
-                priority: Priority::DEFAULT,
+                priority: FifoPriority::DEFAULT,
             };
             self.words.resize(words, MASKED);
             let channel = Channel { place, last: place };
@@ -137,7 +137,7 @@ impl Fifo {
     }
 
     /// Gives `port` another priority, from when it is queued next.
-    pub(super) fn set_priority(&mut self, port: Port, priority: Priority) {
+    pub(super) fn set_priority(&mut self, port: Port, priority: FifoPriority) {
         self.channels[port.index()].place.priority = priority;
     }
 

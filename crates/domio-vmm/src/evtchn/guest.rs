@@ -74,19 +74,19 @@ enum Shared {
 /// All methods panic for a vcpu that the domain does not have, or a port beyond the last (in the
 /// FIFO ABI: beyond the pages that allocated ports are in).
 #[derive(Clone, Debug)]
-pub struct Guest {
+pub struct EvtchnGuest {
     shared: Shared,
     /// Of each vcpu: the kernel has interrupts off, and a due upcall waits.
     upcall_mask: Vec<bool>,
 }
 
-impl Guest {
+impl EvtchnGuest {
     /// A domain that has just booted: nothing pending, everything masked.
     ///
     /// # Panics
     ///
     /// If `vcpus` is 0.
-    pub fn new(abi: Abi, vcpus: u16) -> Guest {
+    pub fn new(abi: Abi, vcpus: u16) -> EvtchnGuest {
         let shared = match abi {
             Abi::TwoLevel { width, scan } => {
                 let scan = Scan::new(BitmapPass::new(scan, width));
@@ -100,7 +100,7 @@ impl Guest {
                 Shared::Fifo(Fifo::new(vcpus), vec![scan; vcpus as usize])
             }
         };
-        Guest {
+        EvtchnGuest {
             shared,
             upcall_mask: vec![false; vcpus as usize],
         }
@@ -153,7 +153,7 @@ impl Guest {
     }
 
     /// Gives `port` a priority, which the two-level ABI does not have.
-    pub(super) fn set_priority(&mut self, port: Port, priority: super::Priority) {
+    pub(super) fn set_priority(&mut self, port: Port, priority: super::FifoPriority) {
         if let Shared::Fifo(fifo, _) = &mut self.shared {
             fifo.set_priority(port, priority);
         }
@@ -205,7 +205,7 @@ impl Guest {
     }
 
     /// Enters the handler of `port`: what is sent from now on makes it pending again, but it is
-    /// served again only after [`Guest::leave`].
+    /// served again only after [`EvtchnGuest::leave`].
     #[inline]
     pub fn enter(&mut self, port: Port) {
         self.mask(port);
@@ -273,7 +273,7 @@ impl Guest {
         }
     }
 
-    /// Ends a pass, after [`Guest::next_port`] said none. True if another one begins at once,
+    /// Ends a pass, after [`EvtchnGuest::next_port`] said none. True if another one begins at once,
     /// because of nested upcalls: ask for its ports. False: the upcall returns.
     #[inline]
     pub fn end_upcall(&mut self, vcpu: u16) -> bool {

@@ -1,9 +1,9 @@
 //! Event channels (xen-spec 5): Xen's virtual interrupt lines, as data structures without time.
 //!
 //! [`Channels`] is the hypervisor's part for all domains of a host: who is bound to what, and which
-//! vcpu a send has to wake. [`Guest`] is what one domain shares with Xen, pending bits and masks,
-//! and the kernel's scan of them. Neither takes any time or wakes anybody: each operation returns
-//! what the host has to do, and the host charges for it.
+//! vcpu a send has to wake. [`EvtchnGuest`] is what one domain shares with Xen, pending bits and
+//! masks, and the kernel's scan of them. Neither takes any time or wakes anybody: each operation
+//! returns what the host has to do, and the host charges for it.
 //!
 //! ```text
 //!  sender                  hypervisor                     receiving guest
@@ -69,7 +69,7 @@ use two_level::TwoLevel;
 pub use channels::{Bound, Channels, Sent};
 pub use domain::{Binding, Virq};
 pub use error::EvtchnError;
-pub use fifo::Priority;
-pub use guest::{Abi, Guest, Raised, Unmasked};
+pub use fifo::FifoPriority;
+pub use guest::{Abi, EvtchnGuest, Raised, Unmasked};
 pub use port::{Port, Width};
 pub use scan::ScanForm;

@@ -559,7 +559,7 @@ impl Kernel {
 
 /// The guest's side of its event channels.
 #[inline]
-fn guest<'a>(io: &'a mut Io<'_>, vcpu: VcpuName) -> &'a mut crate::evtchn::Guest {
+fn guest<'a>(io: &'a mut Io<'_>, vcpu: VcpuName) -> &'a mut crate::evtchn::EvtchnGuest {
     match io.wires.channels.guest(vcpu.domain) {
         Ok(guest) => guest,
         Err(error) => unreachable!("a kernel with devices has event channels: {error}"),

@@ -330,7 +330,7 @@ pub struct Host<S: Sink, D: Device = NoDevices> {
     /// Pcpus whose pass is due at this very instant, in order, and how many of them have made it.
     due: Vec<PcpuId>,
     due_done: usize,
-    fault: Option<Box<domio_sim::Stop>>,
+    fault: Option<Box<domio_sim::StopCause>>,
     /// Those that have not begun, the next one last.
     holds: Vec<Hold>,
     passes: u64,
@@ -450,7 +450,9 @@ impl<S: Sink, D: Device> Host<S, D> {
 
     fn policy_fault(&mut self, message: String) {
         if self.fault.is_none() {
-            self.fault = Some(Box::new(domio_sim::Stop::PolicyFault { fault: message }));
+            self.fault = Some(Box::new(domio_sim::StopCause::PolicyFault {
+                fault: message,
+            }));
         }
     }
 }

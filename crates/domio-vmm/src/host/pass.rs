@@ -116,7 +116,7 @@ impl<S: Sink, D: Device> Host<S, D> {
                 "{pcpu} made {passes} scheduler passes without time going on: \
                  the policy keeps tickling it, or its vcpus do nothing but wake and block"
             );
-            self.fault = Some(Box::new(domio_sim::Stop::Stalled { what }));
+            self.fault = Some(Box::new(domio_sim::StopCause::Stalled { what }));
         }
     }
 

@@ -124,7 +124,7 @@ impl<S: Sink, D: Device> Host<S, D> {
             v.guest.program(),
             v.name
         );
-        self.fault = Some(Box::new(domio_sim::Stop::Stalled { what }));
+        self.fault = Some(Box::new(domio_sim::StopCause::Stalled { what }));
     }
 
     #[inline(never)]

@@ -2,7 +2,7 @@
 //! which ports somebody waits to be served on.
 
 use domio_core::{DomainId, VcpuName};
-use domio_vmm::evtchn::{Abi, Channels, Port, Priority, Raised, ScanForm, Width};
+use domio_vmm::evtchn::{Abi, Channels, FifoPriority, Port, Raised, ScanForm, Width};
 use proptest::prelude::*;
 
 const SENDER: DomainId = DomainId(0);
@@ -207,7 +207,7 @@ impl World {
                     .unwrap();
             }
             Action::Priority(p, number) => {
-                let priority = Priority::new(number).unwrap();
+                let priority = FifoPriority::new(number).unwrap();
                 let port = Port(NUMBERS[p]);
                 self.channels.set_priority(D, port, priority).unwrap();
             }

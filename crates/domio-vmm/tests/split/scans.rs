@@ -1,7 +1,7 @@
 //! The order in which each scan serves ports, and whom it starves.
 
 use domio_core::{DomainId, VcpuName};
-use domio_vmm::evtchn::{Abi, Channels, Port, Priority, Raised, ScanForm, Virq, Width};
+use domio_vmm::evtchn::{Abi, Channels, FifoPriority, Port, Raised, ScanForm, Virq, Width};
 use std::collections::BTreeMap;
 
 const D: DomainId = DomainId(1);
@@ -316,7 +316,7 @@ fn mainline_goes_on_when_an_upcall_is_due_and_the_others_return_to_be_called_aga
 #[test]
 fn queues_are_served_by_priority_and_in_order_inside_one() {
     let mut channels = domain(Abi::Fifo, 40);
-    let priority = |n| Priority::new(n).unwrap();
+    let priority = |n| FifoPriority::new(n).unwrap();
     for (port, number) in [(30, 0), (31, 0), (1, 15), (2, 8)] {
         channels
             .set_priority(D, Port(port), priority(number))
@@ -339,7 +339,7 @@ fn queues_are_served_by_priority_and_in_order_inside_one() {
 fn a_busy_high_priority_starves_the_lower_ones() {
     let mut channels = domain(Abi::Fifo, 4);
     channels
-        .set_priority(D, Port(4), Priority::HIGHEST)
+        .set_priority(D, Port(4), FifoPriority::HIGHEST)
         .unwrap();
     for port in [1, 4] {
         send(&mut channels, port);

@@ -10,11 +10,11 @@ use crate::progress::progress;
 use domio_core::DomainId;
 use domio_lab::compare::Comparison;
 use domio_lab::driver_work::{self, OwnersOnly};
-use domio_lab::gains::{self, Change};
+use domio_lab::gains::{self, Gain};
 use domio_lab::measure::{self, Measure};
 use domio_lab::simulate::{self, RunFault};
 use domio_lab::store::{Keeper, KeptRow, Subject};
-use domio_lab::{Progress, Sample};
+use domio_lab::{ProgressListener, Sample};
 use domio_report::data::{ReportData, Section};
 use domio_report::driver_work as work;
 use domio_report::{figure, observed, samples, text};
@@ -82,7 +82,7 @@ fn simulate_all(
     hosts: &[&(Scenario, Built)],
     replications: u32,
     keeper: &Keeper,
-    progress: &dyn Progress,
+    progress: &dyn ProgressListener,
 ) -> Result<Vec<Vec<Sample>>, RunFault> {
     let subjects = hosts.iter().map(|(s, _)| Subject::of_scenario(s).ok());
     let subjects: Vec<Option<Subject>> = subjects.collect();
@@ -154,7 +154,7 @@ fn all_domains(variants: &[Variant]) -> Vec<(DomainId, String)> {
 
 /// What is compared, variants by domains.
 struct Tables {
-    changes: Vec<Change>,
+    changes: Vec<Gain>,
     measures: Vec<(Measure, Comparison)>,
     /// By driver domain, whose name it is.
     driver_work: Vec<(String, Comparison)>,

@@ -7,7 +7,7 @@ use anyhow::bail;
 use domio_lab::paper::{self, Length, MachineSearch};
 use domio_lab::reproduce::Options;
 use domio_lab::store::Keeper;
-use domio_lab::{Claim, Ledger};
+use domio_lab::{Claim, ClaimLedger};
 
 /// Decides the claims of each paper that has unknowns on `count` machines; `central` is what they
 /// are on the central one.
@@ -16,7 +16,7 @@ use domio_lab::{Claim, Ledger};
 /// When no paper of these claims has unknowns.
 pub fn search(
     claims: &[&Claim],
-    central: &Ledger,
+    central: &ClaimLedger,
     count: u32,
     (length, options, keeper): (Length, Options, &Keeper),
     global: &Global,

@@ -13,10 +13,10 @@ use crate::progress::progress;
 use crate::report::{self, ReportKey};
 use anyhow::{Context, anyhow};
 use domio_lab::against::LedgerMoves;
-use domio_lab::ledger::Entry;
+use domio_lab::ledger::LedgerEntry;
 use domio_lab::paper::{Length, MachineSearch};
 use domio_lab::reproduce::{Options, Reproduction, reproduce};
-use domio_lab::{Claims, Effort, Ledger, Registry, Verdict, experiments, recorded};
+use domio_lab::{ClaimLedger, Claims, Effort, Registry, Verdict, experiments, recorded};
 use domio_report::data::{ReportData, Section};
 use domio_report::{figures, samples, text};
 use serde::Serialize;
@@ -121,7 +121,7 @@ pub fn run(args: &Reproduce, global: &Global) -> anyhow::Result<Status> {
 #[derive(Serialize)]
 struct LedgerJson<'l> {
     #[serde(flatten)]
-    ledger: &'l Ledger,
+    ledger: &'l ClaimLedger,
     /// What moved, with `--against`.
     #[serde(skip_serializing_if = "Option::is_none")]
     against: Option<LedgerMoves>,
@@ -157,9 +157,9 @@ fn shown(args: &Reproduce) -> ReportKey {
 }
 
 /// Why claims were not measured, which the JSON has no room for.
-fn tell_unmeasured(ledger: &Ledger) {
+fn tell_unmeasured(ledger: &ClaimLedger) {
     let unmeasured =
-        |e: &&Entry| e.finding.verdict == Verdict::Undecided && e.finding.checks.is_empty();
+        |e: &&LedgerEntry| e.finding.verdict == Verdict::Undecided && e.finding.checks.is_empty();
     for entry in ledger.entries.iter().filter(unmeasured) {
         out::message(&format!("{}: {}", entry.claim.id, entry.finding.note));
     }
@@ -218,7 +218,7 @@ fn report(
 }
 
 /// Which claims the experiments of `family` decide.
-fn decides(family: &str, registry: &Registry, ledger: &Ledger) -> String {
+fn decides(family: &str, registry: &Registry, ledger: &ClaimLedger) -> String {
     let member = |name: &String| name == family || name.starts_with(&format!("{family}."));
     let claims = ledger.entries.iter().map(|e| &e.claim).filter(|claim| {
         let check = registry.check_of(&claim.id);

@@ -11,7 +11,7 @@ use crate::report::{self, ReportFile, ReportKey};
 use anyhow::{Context, anyhow};
 use domio_core::{DomainId, Duration, Record, Sink};
 use domio_lab::driver_work::{self, DriverFigures, DriverFiguresJson};
-use domio_lab::measure::{self, Group, MEASURES};
+use domio_lab::measure::{self, MEASURES, MeasureGroup};
 use domio_lab::observe::{Observer, Seen, Window};
 use domio_lab::simulate::{self, RunFault};
 use domio_lab::store::{Keeper, KeptRow, Subject};
@@ -343,7 +343,7 @@ fn to_json(
         for measure in &MEASURES {
             let estimate: Option<Estimate> = text::domains::estimate(samples, name, measure);
             // A domain without jobs or a network has nothing of them; other keys are always there.
-            if measure.group != Group::Processor && estimate.is_none() {
+            if measure.group != MeasureGroup::Processor && estimate.is_none() {
                 continue;
             }
             entry.insert(measure.key.to_owned(), json!(estimate));

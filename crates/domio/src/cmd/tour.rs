@@ -10,7 +10,7 @@ use domio_lab::measure;
 use domio_lab::observe::{Observer, Seen, Window};
 use domio_lab::simulate::{RunFault, domains, measured};
 use domio_lab::store::{Keeper, KeptRow, Subject};
-use domio_lab::{Progress, Sample};
+use domio_lab::{ProgressListener, Sample};
 use domio_report::data::{Figure, Section};
 use domio_report::{figure, observed, samples, text};
 use domio_scenario::{Built, Scenario};
@@ -53,7 +53,7 @@ impl Tour {
         seed: u64,
         replications: Option<u32>,
         keeper: &Keeper,
-        progress: &dyn Progress,
+        progress: &dyn ProgressListener,
     ) -> anyhow::Result<Self> {
         let count = replications.unwrap_or(REPLICATIONS);
         let mut built: Vec<(String, Scenario, Built)> = Vec::new();

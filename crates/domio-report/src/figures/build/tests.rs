@@ -3,8 +3,8 @@
 use super::*;
 use crate::data::Section;
 use crate::figures::{PaperFigures, draws, read, sections, shipped};
-use domio_lab::ledger::{Entry, Finding};
-use domio_lab::{Claims, Ledger};
+use domio_lab::ledger::{ClaimResult, LedgerEntry};
+use domio_lab::{ClaimLedger, Claims};
 
 const FILE: &str = r#"
 sets = { c = ["orig", "tb", "bs"] }
@@ -112,11 +112,11 @@ fn drawn() -> (Vec<PaperFigures>, Vec<Section>) {
     ]
     .into();
     let claims = Claims::shipped();
-    let entry = |claim: &domio_lab::Claim| Entry {
+    let entry = |claim: &domio_lab::Claim| LedgerEntry {
         claim: claim.clone(),
-        finding: Finding::not_implemented(),
+        finding: ClaimResult::not_implemented(),
     };
-    let ledger = Ledger {
+    let ledger = ClaimLedger {
         entries: claims.iter().map(entry).collect(),
     };
     let papers = vec![read("p", FILE).unwrap()];

@@ -1,6 +1,6 @@
 //! Names with braces, which stand for several names: "guest{1..7}.share_pct".
 
-use super::raw::Words;
+use super::raw::RawWords;
 use super::{Mistake, mistake};
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -12,9 +12,9 @@ const RANGE_MAX: u32 = 1_000;
 #[derive(Clone, Copy)]
 pub struct Sets<'a> {
     /// The figure's own.
-    pub own: &'a BTreeMap<String, Words>,
+    pub own: &'a BTreeMap<String, RawWords>,
     /// The file's.
-    pub shared: &'a BTreeMap<String, Words>,
+    pub shared: &'a BTreeMap<String, RawWords>,
 }
 
 /// All names that `pattern` stands for, in order, each with the words in its braces; without
@@ -55,8 +55,8 @@ fn words(inside: &str, sets: Sets<'_>) -> Result<Vec<String>, String> {
         return range(inside);
     }
     match sets.own.get(inside).or_else(|| sets.shared.get(inside)) {
-        Some(Words::List(list)) => Ok(list.clone()),
-        Some(Words::Range(text)) => range(text),
+        Some(RawWords::List(list)) => Ok(list.clone()),
+        Some(RawWords::Range(text)) => range(text),
         None => {
             let known = sets.own.keys().chain(sets.shared.keys());
             let known: Vec<&str> = known.map(String::as_str).collect();

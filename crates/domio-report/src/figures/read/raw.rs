@@ -11,7 +11,7 @@ use toml::Spanned;
 pub struct RawFile {
     /// Words that `{name}` stands for, in every figure.
     #[serde(default)]
-    pub sets: BTreeMap<String, Words>,
+    pub sets: BTreeMap<String, RawWords>,
     /// Panels that figures name.
     #[serde(default)]
     pub panels: BTreeMap<String, RawPanel>,
@@ -26,7 +26,7 @@ pub struct RawFile {
     untagged,
     expecting = "expected a list of words, or a range of numbers as \"1..7\""
 )]
-pub enum Words {
+pub enum RawWords {
     /// One by one.
     List(Vec<String>),
     /// "1..7".
@@ -45,10 +45,10 @@ pub struct RawFigure {
     pub caption: String,
     #[serde(default)]
     pub claims: Vec<String>,
-    pub kind: Spanned<Kind>,
-    pub experiments: Spanned<OneOrMany<Experiment>>,
+    pub kind: Spanned<RawKind>,
+    pub experiments: Spanned<OneOrMany<RawExperiment>>,
     #[serde(default)]
-    pub sets: BTreeMap<String, Words>,
+    pub sets: BTreeMap<String, RawWords>,
     pub value: Option<RawValue>,
     pub values: Option<Spanned<OneOrMany<String>>>,
     pub names: Option<Spanned<Vec<String>>>,
@@ -66,7 +66,7 @@ pub struct RawFigure {
 /// How a figure is drawn.
 #[derive(Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Kind {
+pub enum RawKind {
     Panels,
     Bars,
     Stack,
@@ -75,27 +75,27 @@ pub enum Kind {
     Sequence,
 }
 
-impl Kind {
+impl RawKind {
     pub fn name(self) -> &'static str {
         match self {
-            Kind::Panels => "panels",
-            Kind::Bars => "bars",
-            Kind::Stack => "stack",
-            Kind::Lines => "lines",
-            Kind::Cdf => "cdf",
-            Kind::Sequence => "sequence",
+            RawKind::Panels => "panels",
+            RawKind::Bars => "bars",
+            RawKind::Stack => "stack",
+            RawKind::Lines => "lines",
+            RawKind::Cdf => "cdf",
+            RawKind::Sequence => "sequence",
         }
     }
 
     /// Keys that this kind has besides those of all kinds.
     pub fn keys(self) -> &'static [&'static str] {
         match self {
-            Kind::Panels => &["panels"],
-            Kind::Bars => &["value", "values", "names", "reference"],
-            Kind::Stack => &["value", "values", "names"],
-            Kind::Lines => &["value", "values", "names", "along"],
-            Kind::Cdf => &["value", "list"],
-            Kind::Sequence => &["value", "list", "count"],
+            RawKind::Panels => &["panels"],
+            RawKind::Bars => &["value", "values", "names", "reference"],
+            RawKind::Stack => &["value", "values", "names"],
+            RawKind::Lines => &["value", "values", "names", "along"],
+            RawKind::Cdf => &["value", "list"],
+            RawKind::Sequence => &["value", "list", "count"],
         }
     }
 }
@@ -135,7 +135,7 @@ impl<T> OneOrMany<T> {
     expecting = "expected the name of an experiment, a pattern as \"a.test1.{sets}\", or \
                  { experiment = \"a.b\", name = \"for readers\" }"
 )]
-pub enum Experiment {
+pub enum RawExperiment {
     Pattern(String),
     Named { experiment: String, name: String },
 }
@@ -223,7 +223,7 @@ pub struct RawRange {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RawMark {
-    pub shape: Shape,
+    pub shape: RawShape,
     pub name: String,
     pub values: Spanned<OneOrMany<String>>,
 }
@@ -231,20 +231,20 @@ pub struct RawMark {
 /// How a mark is drawn.
 #[derive(Clone, Copy, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Shape {
+pub enum RawShape {
     Cross,
     Box,
     Ring,
     Dash,
 }
 
-impl From<Shape> for MarkShape {
-    fn from(shape: Shape) -> Self {
+impl From<RawShape> for MarkShape {
+    fn from(shape: RawShape) -> Self {
         match shape {
-            Shape::Cross => MarkShape::Cross,
-            Shape::Box => MarkShape::Box,
-            Shape::Ring => MarkShape::Ring,
-            Shape::Dash => MarkShape::Dash,
+            RawShape::Cross => MarkShape::Cross,
+            RawShape::Box => MarkShape::Box,
+            RawShape::Ring => MarkShape::Ring,
+            RawShape::Dash => MarkShape::Dash,
         }
     }
 }

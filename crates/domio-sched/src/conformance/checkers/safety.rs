@@ -1,7 +1,7 @@
 //! Checkers that every policy must pass in every script: its decisions can be carried out.
 
 use super::{Checker, LogEntry, World};
-use crate::conformance::log::{Fault, What};
+use crate::conformance::log::{Fault, Occurrence};
 use crate::conformance::world::VcpuState;
 use crate::cx::Pause;
 use alloc::boxed::Box;
@@ -54,7 +54,7 @@ impl Checker for Refusals {
 
     fn entry(&mut self, _: &World, entry: &LogEntry) -> Option<String> {
         match entry.what {
-            What::Fault(fault) if (self.is_mine)(&fault) => Some(fault.to_string()),
+            Occurrence::Fault(fault) if (self.is_mine)(&fault) => Some(fault.to_string()),
             _ => None,
         }
     }

@@ -1,7 +1,7 @@
 //! Checker of changes of the parameters of the policy as a whole.
 
 use super::{Checker, World};
-use crate::conformance::log::{Call, LogEntry, What};
+use crate::conformance::log::{LogEntry, Occurrence, PolicyCall};
 use alloc::boxed::Box;
 use alloc::string::String;
 use domio_core::Duration;
@@ -22,13 +22,13 @@ impl Checker for ParametersInForce {
 
     fn entry(&mut self, _: &World, entry: &LogEntry) -> Option<String> {
         match entry.what {
-            What::Call(Call::SetParams(change)) => {
+            Occurrence::Call(PolicyCall::SetParams(change)) => {
                 let slice = |ms: i64| Duration::from_millis(ms as u64);
                 self.slice = change.tslice_ms.map(slice);
                 let wrong = || alloc::format!("{change}, but what is in force then is not that");
                 (!change.as_told).then(wrong)
             }
-            What::Call(Call::Schedule(p, _, pick)) => {
+            Occurrence::Call(PolicyCall::Schedule(p, _, pick)) => {
                 let (most, slice) = (self.slice?, pick.time_slice?);
                 (slice > most).then(|| {
                     alloc::format!("a slice of {slice} on {p}, where `tslice_ms` is {most}")

@@ -1,8 +1,8 @@
 //! Lives of vcpus, guests and pcpus on the mini host: everything but the scheduler softirq.
 
-use super::{Call, Event, Fault, Host, Pcpu, Vcpu, What};
+use super::{Event, Fault, Host, Occurrence, Pcpu, PolicyCall, Vcpu};
 use crate::conformance::log::ParamChange;
-use crate::conformance::script::{Action, Step};
+use crate::conformance::script::{Intervention, ScriptStep};
 use crate::contract::{Scheduler, Wake};
 use crate::cx::{Affinity, Cx, Pause};
 use domio_core::{CpuSet, DomainId, Duration, ParamValues, PcpuId, VcpuId};
@@ -26,7 +26,7 @@ impl Host<'_> {
         let Affinity { hard, soft } = self.tables.affinity[v.index()];
         // Its pcpus may have gone since the script was written.
         self.set_affinity(v, self.widened(hard), soft);
-        self.call(|s, cx| s.insert(cx, v), |()| Call::Insert(v));
+        self.call(|s, cx| s.insert(cx, v), |()| PolicyCall::Insert(v));
         self.ask_for_pcpu(v);
         self.set_pause(v, Pause::DOWN, false);
         self.wake(v, Wake::Event);
@@ -42,7 +42,7 @@ impl Host<'_> {
 
     pub(super) fn remove_if_stopped(&mut self, v: VcpuId) {
         if self.vcpus[v.index()].dying && !self.tables.vcpus[v.index()].on_pcpu {
-            self.call(|s, cx| s.remove(cx, v), |()| Call::Remove(v));
+            self.call(|s, cx| s.remove(cx, v), |()| PolicyCall::Remove(v));
             self.cancel(Event::Timeout(v));
             self.vcpus[v.index()] = Vcpu::default();
         }
@@ -53,7 +53,7 @@ impl Host<'_> {
         let was_runnable = self.tables.vcpus[v.index()].runnable();
         self.set_pause(v, flag, true);
         if was_runnable {
-            self.call(|s, cx| s.sleep(cx, v), |()| Call::Sleep(v));
+            self.call(|s, cx| s.sleep(cx, v), |()| PolicyCall::Sleep(v));
         }
     }
 
@@ -68,7 +68,7 @@ impl Host<'_> {
     /// xen-spec 0.6.
     fn wake(&mut self, v: VcpuId, why: Wake) {
         if self.tables.vcpus[v.index()].runnable() {
-            self.call(|s, cx| s.wake(cx, v, why), |()| Call::Wake(v, why));
+            self.call(|s, cx| s.wake(cx, v, why), |()| PolicyCall::Wake(v, why));
         }
     }
 
@@ -108,7 +108,10 @@ impl Host<'_> {
     }
 
     fn ask_for_pcpu(&mut self, v: VcpuId) {
-        let pcpu = self.call(|s, cx| s.pick_pcpu(cx, v), |pcpu| Call::PickPcpu(v, *pcpu));
+        let pcpu = self.call(
+            |s, cx| s.pick_pcpu(cx, v),
+            |pcpu| PolicyCall::PickPcpu(v, *pcpu),
+        );
         if !self.tables.online.contains(pcpu) {
             self.fault(Fault::NotOnline(pcpu));
         } else if !self.tables.affinity[v.index()].hard.contains(pcpu) {
@@ -121,7 +124,7 @@ impl Host<'_> {
     pub(super) fn assign(&mut self, v: VcpuId, pcpu: PcpuId) {
         if self.tables.vcpus[v.index()].pcpu != pcpu {
             self.tables.vcpus[v.index()].pcpu = pcpu;
-            self.note(What::Belongs(v, pcpu));
+            self.note(Occurrence::Belongs(v, pcpu));
         }
     }
 
@@ -137,7 +140,7 @@ impl Host<'_> {
 
     pub(super) fn pause_changed(&mut self, v: VcpuId) {
         let view = self.tables.vcpus[v.index()];
-        self.note(What::Paused(v, view.pause));
+        self.note(Occurrence::Paused(v, view.pause));
         if view.runnable() {
             self.resume(v);
         } else {
@@ -150,9 +153,11 @@ impl Host<'_> {
     fn step_length(&self, v: VcpuId) -> Duration {
         let steps = &self.script.vcpus[v.index()].steps;
         match steps[self.vcpus[v.index()].step] {
-            Step::Run(length) => length,
-            Step::Burn => Duration::MAX,
-            Step::Block(_) | Step::Wait | Step::Yield | Step::Kick(_) => Duration::ZERO,
+            ScriptStep::Run(length) => length,
+            ScriptStep::Burn => Duration::MAX,
+            ScriptStep::Block(_) | ScriptStep::Wait | ScriptStep::Yield | ScriptStep::Kick(_) => {
+                Duration::ZERO
+            }
         }
     }
 
@@ -184,22 +189,22 @@ impl Host<'_> {
         self.vcpus[v.index()].step = (self.vcpus[v.index()].step + 1) % steps.len();
         self.vcpus[v.index()].left = self.step_length(v);
         match done {
-            Step::Run(_) | Step::Burn => {}
-            Step::Block(timeout) => {
+            ScriptStep::Run(_) | ScriptStep::Burn => {}
+            ScriptStep::Block(timeout) => {
                 if self.block(v, pcpu) {
                     self.add(self.now + timeout, Event::Timeout(v));
                 }
             }
-            Step::Wait => {
+            ScriptStep::Wait => {
                 self.block(v, pcpu);
             }
-            Step::Yield => {
+            ScriptStep::Yield => {
                 self.pcpus[pcpu.index()].yielded = true;
-                self.call(|s, cx| s.yielded(cx, v), |()| Call::Yielded(v));
+                self.call(|s, cx| s.yielded(cx, v), |()| PolicyCall::Yielded(v));
                 // The guest is in the hypervisor until the pass lets it go on.
                 return self.raise_schedule(pcpu);
             }
-            Step::Kick(whom) => self.send_event(whom, pcpu),
+            ScriptStep::Kick(whom) => self.send_event(whom, pcpu),
         }
         self.resume(v);
     }
@@ -216,19 +221,19 @@ impl Host<'_> {
 
     // ---- what the operator does -------------------------------------------------------------
 
-    pub(super) fn operate(&mut self, action: Action) {
+    pub(super) fn operate(&mut self, action: Intervention) {
         match action {
-            Action::Pause(v) => {
+            Intervention::Pause(v) => {
                 if self.vcpus[v.index()].exists {
                     self.stop(v, Pause::PAUSED);
                 }
             }
-            Action::Unpause(v) => {
+            Intervention::Unpause(v) => {
                 self.tables.here = self.home(v);
                 self.go_on(v, Pause::PAUSED, Wake::Unpause);
             }
-            Action::Kick(v) => self.send_event(v, self.home(v)),
-            Action::Affinity { vcpu, hard, soft } => {
+            Intervention::Kick(v) => self.send_event(v, self.home(v)),
+            Intervention::Affinity { vcpu, hard, soft } => {
                 if self.vcpus[vcpu.index()].exists && hard.intersects(&self.tables.online) {
                     self.set_affinity(vcpu, hard, soft);
                     // Since 4.3 Xen places it anew in any case, before only where it has to go:
@@ -239,10 +244,10 @@ impl Host<'_> {
                     }
                 }
             }
-            Action::Offline(p) => self.take_offline(p),
-            Action::Online(p) => self.bring_online(p),
-            Action::SetPolicy(name, value) => self.set_policy(name, value),
-            Action::Set(domain, name, value) => {
+            Intervention::Offline(p) => self.take_offline(p),
+            Intervention::Online(p) => self.bring_online(p),
+            Intervention::SetPolicy(name, value) => self.set_policy(name, value),
+            Intervention::Set(domain, name, value) => {
                 if let Some((_, params)) = self.domains.iter_mut().find(|(d, _)| *d == domain)
                     && params.set(name, value).is_ok()
                 {
@@ -273,7 +278,7 @@ impl Host<'_> {
                 tslice_ms: expected.by_name("tslice_ms"),
             }
         };
-        self.call(change, |change| Call::SetParams(*change));
+        self.call(change, |change| PolicyCall::SetParams(*change));
     }
 
     fn first_params(&self, domain: DomainId) -> ParamValues {
@@ -293,13 +298,13 @@ impl Host<'_> {
             .1;
         self.call(
             |s, cx| s.set_domain(cx, domain, &params),
-            |()| Call::SetDomain(domain),
+            |()| PolicyCall::SetDomain(domain),
         );
     }
 
     fn set_affinity(&mut self, v: VcpuId, hard: CpuSet, soft: CpuSet) {
         self.tables.affinity[v.index()] = Affinity { hard, soft };
-        self.note(What::Affinity(v, hard, soft));
+        self.note(Occurrence::Affinity(v, hard, soft));
     }
 
     /// `hard`, or everything when no pcpu of it is online.
@@ -316,8 +321,11 @@ impl Host<'_> {
             return;
         }
         self.tables.online.insert(pcpu);
-        self.note(What::Online(self.tables.online));
-        self.call(|s, cx| s.pcpu_online(cx, pcpu), |()| Call::PcpuOnline(pcpu));
+        self.note(Occurrence::Online(self.tables.online));
+        self.call(
+            |s, cx| s.pcpu_online(cx, pcpu),
+            |()| PolicyCall::PcpuOnline(pcpu),
+        );
         self.raise_schedule(pcpu);
     }
 
@@ -327,7 +335,7 @@ impl Host<'_> {
         }
         self.tables.online.remove(pcpu);
         self.pcpus[pcpu.index()].leaving = true;
-        self.note(What::Online(self.tables.online));
+        self.note(Occurrence::Online(self.tables.online));
         for v in (0..self.vcpus.len()).map(|i| VcpuId(i as u32)) {
             if !self.vcpus[v.index()].exists {
                 continue;
@@ -350,7 +358,7 @@ impl Host<'_> {
         }
         self.call(
             |s, cx| s.pcpu_offline(cx, pcpu),
-            |()| Call::PcpuOffline(pcpu),
+            |()| PolicyCall::PcpuOffline(pcpu),
         );
         self.pcpus[pcpu.index()] = Pcpu::default();
         self.cancel(Event::Schedule(pcpu));

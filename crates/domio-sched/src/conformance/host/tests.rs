@@ -1,7 +1,7 @@
 //! The mini host itself: a log that a reader can follow, and the corners of the contract.
 
 use super::*;
-use crate::conformance::script::Step;
+use crate::conformance::script::ScriptStep;
 use crate::registry;
 use alloc::string::ToString;
 use domio_core::{CpuSet, Topology};
@@ -35,8 +35,8 @@ fn lines(log: &[LogEntry], from: Duration) -> Vec<String> {
 fn a_whole_log_can_be_read() {
     let mut s = script(1, ms(50));
     let d = s.domain(&[]);
-    s.vcpu(d, &[Step::Burn]);
-    s.vcpu(d, &[Step::Run(ms(10)), Step::Block(ms(100))]);
+    s.vcpu(d, &[ScriptStep::Burn]);
+    s.vcpu(d, &[ScriptStep::Run(ms(10)), ScriptStep::Block(ms(100))]);
     let log = round_robin(&s);
     let text: Vec<String> = log.iter().map(|e| e.to_string()).collect();
     let expected = [
@@ -72,8 +72,8 @@ fn a_whole_log_can_be_read() {
 fn an_event_before_the_block_makes_it_return_at_once() {
     let mut s = script(1, ms(25));
     let d = s.domain(&[]);
-    let v = s.vcpu(d, &[Step::Run(ms(10)), Step::Wait]);
-    s.at(ms(5), Action::Kick(v));
+    let v = s.vcpu(d, &[ScriptStep::Run(ms(10)), ScriptStep::Wait]);
+    s.at(ms(5), Intervention::Kick(v));
     let log = round_robin(&s);
     assert_eq!(
         lines(&log, ms(1)),
@@ -92,7 +92,10 @@ fn a_vcpu_woken_before_its_pass_goes_on_without_a_switch() {
     let mut s = script(1, ms(12));
     let d = s.domain(&[]);
     // The timeout of zero comes at the instant of the block, before the pass.
-    s.vcpu(d, &[Step::Run(ms(10)), Step::Block(Duration::ZERO)]);
+    s.vcpu(
+        d,
+        &[ScriptStep::Run(ms(10)), ScriptStep::Block(Duration::ZERO)],
+    );
     assert_eq!(
         lines(&round_robin(&s), ms(1)),
         [
@@ -108,11 +111,11 @@ fn a_vcpu_woken_before_its_pass_goes_on_without_a_switch() {
 fn a_pcpu_leaves_when_its_vcpus_are_gone() {
     let mut s = script(2, ms(10));
     let d = s.domain(&[]);
-    let v = s.vcpu(d, &[Step::Burn]);
+    let v = s.vcpu(d, &[ScriptStep::Burn]);
     s.vcpus[v.index()].hard = CpuSet::of(PcpuId(1));
-    s.at(ms(5), Action::Offline(PcpuId(1)));
+    s.at(ms(5), Intervention::Offline(PcpuId(1)));
     // The last one stays.
-    s.at(ms(6), Action::Offline(PcpuId(0)));
+    s.at(ms(6), Intervention::Offline(PcpuId(0)));
     assert_eq!(
         lines(&round_robin(&s), ms(1)),
         [
@@ -140,10 +143,10 @@ fn a_pcpu_leaves_when_its_vcpus_are_gone() {
 fn a_vcpu_is_removed_when_it_has_stopped() {
     let mut s = script(1, ms(10));
     let d = s.domain(&[]);
-    let v = s.vcpu(d, &[Step::Burn]);
+    let v = s.vcpu(d, &[ScriptStep::Burn]);
     s.vcpus[v.index()].stops = Some(Instant::ZERO + ms(5));
-    s.at(ms(6), Action::Kick(v));
-    s.at(ms(7), Action::Pause(v));
+    s.at(ms(6), Intervention::Kick(v));
+    s.at(ms(7), Intervention::Pause(v));
     assert_eq!(
         lines(&round_robin(&s), ms(1)),
         [
@@ -162,9 +165,9 @@ fn a_vcpu_is_removed_when_it_has_stopped() {
 fn pauses_nest_and_only_the_last_one_to_end_wakes() {
     let mut s = script(1, ms(30));
     let d = s.domain(&[]);
-    let v = s.vcpu(d, &[Step::Run(ms(5)), Step::Block(ms(10))]);
-    s.at(ms(10), Action::Pause(v));
-    s.at(ms(20), Action::Unpause(v));
+    let v = s.vcpu(d, &[ScriptStep::Run(ms(5)), ScriptStep::Block(ms(10))]);
+    s.at(ms(10), Intervention::Pause(v));
+    s.at(ms(20), Intervention::Unpause(v));
     let log = round_robin(&s);
     assert_eq!(
         lines(&log, ms(6)),
@@ -188,7 +191,7 @@ fn pauses_nest_and_only_the_last_one_to_end_wakes() {
 fn a_script_that_makes_no_sense_is_refused_before_it_runs() {
     let mut s = script(1, ms(1));
     let d = s.domain(&[]);
-    s.vcpu(d, &[Step::Wait]);
+    s.vcpu(d, &[ScriptStep::Wait]);
     let policy = registry::find("null").expect("a policy of that name");
     let params = ParamValues::defaults(policy.descriptor.params);
     let refused = run(&s, (policy.make)(&params, &s.topology));

@@ -1,6 +1,6 @@
 //! The guest's part of the FIFO ABI (xen-spec 5.7): one port at a time from the most urgent queue.
 
-use super::super::{Fifo, Priority};
+use super::super::{Fifo, FifoPriority};
 use super::{Pass, Port};
 
 /// A pass that takes one port from the most urgent queue that has any, and then looks again which
@@ -10,7 +10,7 @@ pub(in crate::evtchn) struct FifoPass {
     /// Bit `p`: the queue of priority `p` has ports, as far as the guest has noticed.
     ready: u32,
     /// The next port of each queue, where the guest knows it from the last one that it took.
-    heads: [Option<Port>; Priority::COUNT],
+    heads: [Option<Port>; FifoPriority::COUNT],
 }
 
 impl Pass<Fifo> for FifoPass {

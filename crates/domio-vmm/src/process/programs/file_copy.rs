@@ -5,7 +5,7 @@ use domio_core::{Duration, Instant};
 
 /// Which way the bytes go.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Direction {
+pub enum CopyDirection {
     /// From the file: `dd if=FILE of=/dev/null`.
     Read,
     /// To the file: `dd if=/dev/zero of=FILE`.
@@ -17,7 +17,7 @@ pub enum Direction {
 #[derive(Clone, Debug)]
 pub struct FileCopy {
     file: FileId,
-    direction: Direction,
+    direction: CopyDirection,
     /// Bytes of a block.
     block: u64,
     /// Bytes of the file.
@@ -33,7 +33,7 @@ impl FileCopy {
     /// # Panics
     /// When `block` is zero.
     #[track_caller]
-    pub fn new(file: FileId, direction: Direction, block: u64, bytes: u64) -> Self {
+    pub fn new(file: FileId, direction: CopyDirection, block: u64, bytes: u64) -> Self {
         assert!(block > 0, "a block has at least a byte");
         FileCopy {
             file,
@@ -67,8 +67,8 @@ impl Program for FileCopy {
         self.since = Some(cx.now);
         let (offset, bytes) = (self.done, self.block.min(self.bytes - self.done));
         self.file.does(match self.direction {
-            Direction::Read => What::Read { offset, bytes },
-            Direction::Write => What::Write { offset, bytes },
+            CopyDirection::Read => What::Read { offset, bytes },
+            CopyDirection::Write => What::Write { offset, bytes },
         })
     }
 }

@@ -17,6 +17,6 @@ mod stream;
 
 pub use controller::ControllerProcess;
 pub use datagrams::DatagramSender;
-pub use file_copy::{Direction, FileCopy};
+pub use file_copy::{CopyDirection, FileCopy};
 pub use server::Server;
 pub use stream::{StreamReader, StreamWriter};
