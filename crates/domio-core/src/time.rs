@@ -109,6 +109,19 @@ impl Duration {
         self.0 == 0
     }
 
+    /// The least multiple of `step` that is not shorter; the same duration when `step` is zero, and
+    /// the longest there is where no multiple fits.
+    #[inline]
+    pub const fn next_multiple_of(self, step: Duration) -> Duration {
+        if step.is_zero() {
+            return self;
+        }
+        match self.0.checked_next_multiple_of(step.0) {
+            Some(ns) => Duration(ns),
+            None => Duration::MAX,
+        }
+    }
+
     /// `self + other`, [`Duration::MAX`] at most.
     #[inline]
     pub const fn saturating_add(self, other: Duration) -> Duration {

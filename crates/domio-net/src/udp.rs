@@ -12,10 +12,13 @@ pub struct UdpConfig {
     pub bytes: u16,
     /// Packets per second, more than 0.
     pub rate: u32,
+    /// From one wake-up of the sender to the next: what falls due in between is sent then. Zero for
+    /// a sender that sends each packet at its time.
+    pub wake: Duration,
 }
 
 /// Sends packets at fixed times: the nth, from 0, `n / rate` seconds after the start, exactly
-/// (rounded down to the nanosecond, without drift).
+/// (rounded down to the nanosecond, without drift), or at the next wake-up after that.
 #[derive(Clone, Debug)]
 pub struct UdpSource {
     config: UdpConfig,
@@ -65,8 +68,9 @@ impl UdpSource {
         let (seconds, rest) = (self.sent / rate, self.sent % rate);
         // `rest` has 32 bits and a second 30, so the product fits.
         let fraction = Duration::from_nanos(rest * 1_000_000_000 / rate);
+        let after = Duration::from_secs(seconds) + fraction;
         match self.start {
-            Some(start) => start + Duration::from_secs(seconds) + fraction,
+            Some(start) => start + after.next_multiple_of(self.config.wake),
             None => Instant::MAX,
         }
     }
@@ -148,7 +152,15 @@ mod tests {
     use super::*;
 
     fn source(rate: u32) -> UdpSource {
-        let config = UdpConfig { bytes: 100, rate };
+        paced(rate, Duration::ZERO)
+    }
+
+    fn paced(rate: u32, wake: Duration) -> UdpSource {
+        let config = UdpConfig {
+            bytes: 100,
+            rate,
+            wake,
+        };
         let start = Instant::from_nanos(7);
         let mut source = UdpSource::new(config, Station(0), Station(1), FlowId(0));
         source.start(start);
@@ -167,6 +179,19 @@ mod tests {
             source.due(),
             Instant::from_nanos(7) + Duration::from_secs(10_000)
         );
+    }
+
+    #[test]
+    fn a_sender_that_wakes_by_a_tick_sends_what_fell_due() {
+        let mut source = paced(250, Duration::from_millis(10));
+        let mut due = || {
+            let due = source.due();
+            source.emit();
+            due.as_nanos() - 7
+        };
+        // Due after 0, 4, 8, 12, 16, 20 and 24 ms.
+        let times: Vec<u64> = (0..7).map(|_| due() / 1_000_000).collect();
+        assert_eq!(times, [0, 10, 10, 20, 20, 20, 30]);
     }
 
     #[test]

@@ -125,9 +125,9 @@ impl NetworkConfig {
             FlowKind::StreamOut(stream) => {
                 Workload::program(StreamWriter::new(socket, stream.piece, begin))
             }
-            FlowKind::UdpOut(udp) => {
-                Workload::program(DatagramSender::new(socket, udp.bytes, udp.rate, begin))
-            }
+            FlowKind::UdpOut(udp) => Workload::program(DatagramSender::new(
+                socket, udp.bytes, udp.rate, udp.wake, begin,
+            )),
             FlowKind::Ping(_) | FlowKind::UdpIn(_) | FlowKind::Request(_) => return None,
         };
         Some(TaskConfig {

@@ -174,7 +174,11 @@ fn simulation(setup: &Setup) -> Simulation<Vec<Record>, Network> {
 }
 
 fn flow() -> impl Strategy<Value = FlowKind> {
-    let udp = |rate| UdpConfig { bytes: 1_000, rate };
+    let udp = |rate| UdpConfig {
+        bytes: 1_000,
+        rate,
+        wake: Duration::ZERO,
+    };
     prop_oneof![
         Just(FlowKind::StreamIn(StreamConfig::XEN_2_6_18)),
         Just(FlowKind::StreamOut(StreamConfig::XEN_2_6_18)),
@@ -303,7 +307,11 @@ proptest! {
 /// ways.
 #[test]
 fn each_policy_and_each_event_channel_loses_nothing() {
-    let udp = |rate| UdpConfig { bytes: 1_000, rate };
+    let udp = |rate| UdpConfig {
+        bytes: 1_000,
+        rate,
+        wake: Duration::ZERO,
+    };
     let guest = |rate, stops: Option<u64>| Guest {
         flows: vec![
             FlowKind::StreamIn(StreamConfig::XEN_2_6_18),
@@ -344,7 +352,13 @@ fn each_policy_and_each_event_channel_loses_nothing() {
 /// More than the host takes, of several flows: the queue of 32 stops and goes on all the time.
 #[test]
 fn packets_to_a_guest_keep_their_order() {
-    let udp = |rate| FlowKind::UdpIn(UdpConfig { bytes: 100, rate });
+    let udp = |rate| {
+        FlowKind::UdpIn(UdpConfig {
+            bytes: 100,
+            rate,
+            wake: Duration::ZERO,
+        })
+    };
     for (pcpus, burns) in [(1, true), (2, false), (2, true), (3, true), (4, true)] {
         let flows = [300_000, 300_100, 300_200, 300_300, 300_400].map(udp);
         let one = alone(flows.into(), NicConfig::E1000);

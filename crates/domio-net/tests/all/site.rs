@@ -116,12 +116,20 @@ pub fn ping(every: u64) -> FlowKind {
 
 /// Datagrams of 1,000 bytes to the guest, so many a second.
 pub fn udp_in(rate: u32) -> FlowKind {
-    FlowKind::UdpIn(UdpConfig { bytes: 1_000, rate })
+    FlowKind::UdpIn(UdpConfig {
+        bytes: 1_000,
+        rate,
+        wake: Duration::ZERO,
+    })
 }
 
 /// The same from the guest.
 pub fn udp_out(rate: u32) -> FlowKind {
-    FlowKind::UdpOut(UdpConfig { bytes: 1_000, rate })
+    FlowKind::UdpOut(UdpConfig {
+        bytes: 1_000,
+        rate,
+        wake: Duration::ZERO,
+    })
 }
 
 /// A host of an Opteron 242 with so many pcpus.

@@ -526,6 +526,16 @@ pub(super) const UDP: Variant = variant(
             Need::Int(MESSAGE_BYTES_MAX as i64),
             "Bytes of each, behind the UDP header; not 0 for those from the guest.",
         ),
+        key(
+            "wake",
+            Kind::Time {
+                unit: "ms",
+                min_ns: 0,
+            },
+            Need::TimeNs(0),
+            "From one wake-up of the sender to the next: what falls due in between is sent then, as by a \
+             program whose sleeps end with its kernel's tick. 0 sends each at its time.",
+        ),
         BEGIN,
         ON_NETWORK,
     ],

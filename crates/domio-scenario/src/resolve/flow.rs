@@ -213,6 +213,7 @@ fn udp(cx: &mut Cx<'_>, fields: &Fields<'_>) -> Option<FlowKind> {
     let config = UdpConfig {
         bytes: u16::try_from(fields.int("bytes")?).ok()?,
         rate: u32::try_from(fields.int("pps")?).ok()?,
+        wake: fields.time("wake")?,
     };
     if fields.text("direction")? == "in" {
         return Some(FlowKind::UdpIn(config));

@@ -208,6 +208,7 @@ vif = { rate = "10Mb/s@20ms" }
         FlowKind::UdpIn(UdpConfig {
             bytes: 100,
             rate: 50,
+            wake: Duration::ZERO,
         }),
     ];
     assert_eq!(kinds[1..], rest);

@@ -4,13 +4,17 @@ use crate::process::{Context, FileId, Op, Program, What};
 use domio_core::{Duration, Instant};
 
 /// Sends datagrams of one size at a fixed rate, by the clock. A datagram that comes late does not
-/// put the next one off. Datagrams that are due together are sent one after the other.
+/// put the next one off. Datagrams that are due together are sent one after the other. A sender with
+/// a `wake` wakes at multiples of it only, as one whose sleeps end with a kernel's tick, and
+/// sends what has fallen due.
 #[derive(Clone, Debug)]
 pub struct DatagramSender {
     socket: FileId,
     bytes: u64,
     /// Datagrams a second.
     rate: u32,
+    /// From one wake-up to the next; zero for one at the time of each datagram.
+    wake: Duration,
     /// When the first datagram is due.
     begin: Instant,
     /// How many datagrams were sent.
@@ -18,17 +22,19 @@ pub struct DatagramSender {
 }
 
 impl DatagramSender {
-    /// Sends `rate` datagrams of `bytes` a second through `socket`, the first at `begin`.
+    /// Sends `rate` datagrams of `bytes` a second through `socket`, the first at `begin`, and wakes
+    /// at multiples of `wake`, or for each datagram when that is zero.
     ///
     /// # Panics
     /// When `rate` or `bytes` is zero.
     #[track_caller]
-    pub fn new(socket: FileId, bytes: u16, rate: u32, begin: Instant) -> Self {
+    pub fn new(socket: FileId, bytes: u16, rate: u32, wake: Duration, begin: Instant) -> Self {
         assert!(rate > 0 && bytes > 0, "a sender sends something");
         DatagramSender {
             socket,
             bytes: u64::from(bytes),
             rate,
+            wake,
             begin,
             sent: 0,
         }
@@ -37,7 +43,8 @@ impl DatagramSender {
     /// When the next datagram is due.
     fn due(&self) -> Instant {
         let (sent, rate) = (u128::from(self.sent), u128::from(self.rate));
-        self.begin + Duration::from_nanos((sent * 1_000_000_000 / rate) as u64)
+        let after = Duration::from_nanos((sent * 1_000_000_000 / rate) as u64);
+        self.begin + after.next_multiple_of(self.wake)
     }
 }
 
