@@ -5,7 +5,9 @@
 //! woken vcpu waited for its pcpu, what a domain's network delivered and how long pings took, for
 //! whom driver domains worked.
 //! [`SummaryJson`] is what `domio trace summary --json` prints. [`Explainer`] tells what guests and
-//! their packets waited for. [`Sampler`] gives the figures of each interval, as XenMon shows them.
+//! their packets waited for. [`Sampler`] gives the figures of each interval, as XenMon shows
+//! them, and [`charges`] what guests owe their driver domain. [`Baked`] gives XenMon's own figures,
+//! errors included.
 //! [`TraceChecker`] tells whether a trace can be true at all, and [`Told`] whether it has what all
 //! of them need.
 //!
@@ -13,6 +15,7 @@
 //! through the same code.
 
 mod account;
+mod charge;
 mod check;
 mod distribution;
 mod explain;
@@ -23,8 +26,11 @@ mod network;
 mod sampler;
 mod summary;
 mod told;
+mod words;
 mod work;
+mod xenbaked;
 
+pub use charge::{Charge, DriverUse, SendWeight, charges, split};
 pub use check::{CheckReport, TraceChecker, TraceFinding, TraceProblem};
 pub use distribution::Quantiles;
 pub use explain::{
@@ -35,9 +41,10 @@ pub use json::{
     AccountJson, DomainJson, JobsJson, MicrosJson, NetworkJson, PcpuJson, SummaryJson, VcpuJson,
 };
 pub use meter::{EXACT_SAMPLES_MAX, Meter};
-pub use sampler::{DomainSample, Sample, Sampler};
+pub use sampler::{DomainSample, Figures, Part, Sample, Sampler, Tells, Totals, Traffic, Wait};
 pub use summary::{
     Account, DomainSummary, NetworkSummary, PcpuSummary, Summary, VcpuSummary, jain_index,
 };
 pub use told::Told;
 pub use work::{DriverSumsJson, DriverWork, DriverWorkJson, InOrder};
+pub use xenbaked::{Baked, Payload, Windows};

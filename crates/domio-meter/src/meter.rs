@@ -1,8 +1,5 @@
 //! The meter: records in, figures out.
 
-use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, Hasher};
-
 use domio_core::{DomainId, Instant, Kind, PcpuId, Record, Runstate, Sink, VcpuName};
 use domio_trace::{GoingOn, Losses, Over, VCPUS_MAX};
 
@@ -12,6 +9,7 @@ use crate::jobs::JobBooks;
 use crate::network::NetworkBooks;
 use crate::summary::{Account, DomainSummary, PcpuSummary, Summary, VcpuSummary};
 use crate::told::Told;
+use crate::words::ByWord;
 use crate::work::WorkBooks;
 
 /// Samples, over all vcpus, up to which every one is kept as it is: 32 Mi, 128 MiB of memory
@@ -51,7 +49,7 @@ const WORTH_COMPRESSING: usize = 1 << 16;
 pub struct Meter {
     window: Window,
     books: Vec<VcpuBook>,
-    index: HashMap<u32, u32, BuildHasherDefault<WordHasher>>,
+    index: ByWord<u32>,
     pcpus: Vec<PcpuBook>,
     span: Option<(u64, u64)>,
     samples: usize,
@@ -104,7 +102,7 @@ impl Meter {
                 to: u64::MAX,
             },
             books: Vec::new(),
-            index: HashMap::default(),
+            index: ByWord::default(),
             pcpus: Vec::new(),
             span: None,
             samples: 0,
@@ -445,29 +443,5 @@ fn account(book: &mut VcpuBook) -> Account {
         wakeups: sums.wakeups,
         runs: book.runs.quantiles(),
         wake_to_run: book.wake_to_run.quantiles(),
-    }
-}
-
-/// Spreads a vcpu's trace word over the table. The default hasher is several times slower, and a
-/// trace cannot profit from choosing names that collide: [`VCPUS_MAX`] bounds the table.
-#[derive(Default)]
-struct WordHasher(u64);
-
-impl Hasher for WordHasher {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        for byte in bytes {
-            self.write_u32(u32::from(*byte));
-        }
-    }
-
-    #[inline]
-    fn write_u32(&mut self, word: u32) {
-        // 2^64 / golden ratio; folding brings the good high bits down to where the table looks.
-        let spread = (self.0 ^ u64::from(word)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        self.0 = spread ^ spread >> 32;
     }
 }

@@ -44,7 +44,7 @@ impl DriverWork {
     }
 }
 
-/// Sums of all driver domains.
+/// How much of the time of each driver's vcpu records of its work have taken.
 ///
 /// A record tells of the time since the one before, or since the host has last written down all
 /// such work, which it does where a vcpu leaves its pcpu and where a trace or its measured part
@@ -53,31 +53,48 @@ impl DriverWork {
 /// counts and no other record has taken: what is done before the first runstate record of a vcpu,
 /// while records were lost, or by a damaged record does not count.
 #[derive(Debug, Default)]
+pub(crate) struct Taken {
+    by_vcpu: BTreeMap<u32, u64>,
+}
+
+impl Taken {
+    /// Takes a `DriverWork` record of a vcpu that has executed for `ran` ns so far of the time that
+    /// counts. Returns for whom how much of it counts, if any does.
+    pub fn take(&mut self, record: &Record, ran: u64, window: Window) -> Option<(DomainId, u64)> {
+        let (owner, ns) = record.done_for()?;
+        if !window.ends_in(record.at.as_nanos()) {
+            return None;
+        }
+        let word = record.vcpu.word();
+        let taken = self.by_vcpu.get(&word).copied().unwrap_or(0);
+        let counts = ns.min(ran.saturating_sub(taken));
+        if counts == 0 {
+            return None;
+        }
+        self.by_vcpu.insert(word, taken + counts);
+        Some((owner, counts))
+    }
+}
+
+/// Sums of all driver domains.
+#[derive(Debug, Default)]
 pub(crate) struct WorkBooks {
-    /// Time that records took, by the driver's vcpu.
-    taken: BTreeMap<u32, u64>,
+    taken: Taken,
     /// By driver domain and by whom it worked for.
     sums: BTreeMap<(DomainId, DomainId), u64>,
 }
 
 impl WorkBooks {
-    /// Takes a `DriverWork` record of a vcpu that has executed for `ran` ns so far of the time that
-    /// counts. Returns whether it found room: no host has so many domains.
+    /// Takes a `DriverWork` record as [`Taken::take`] does. Returns whether it found room: no host
+    /// has so many domains.
     pub fn done(&mut self, record: &Record, ran: u64, window: Window) -> bool {
-        let (at, vcpu) = (record.at.as_nanos(), record.vcpu);
-        let Some((owner, ns)) = record.done_for().filter(|_| window.ends_in(at)) else {
+        let Some((owner, counts)) = self.taken.take(record, ran, window) else {
             return true;
         };
-        let taken = self.taken.get(&vcpu.word()).copied().unwrap_or(0);
-        let counts = ns.min(ran.saturating_sub(taken));
-        if counts == 0 {
-            return true;
-        }
-        let key = (vcpu.domain, owner);
+        let key = (record.vcpu.domain, owner);
         if self.sums.len() >= VCPUS_MAX && !self.sums.contains_key(&key) {
             return false;
         }
-        self.taken.insert(vcpu.word(), taken + counts);
         *self.sums.entry(key).or_default() += counts;
         true
     }

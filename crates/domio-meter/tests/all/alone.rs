@@ -44,7 +44,10 @@ fn samples_show_it_too() {
         let mut sampler = Sampler::new(Duration::from_millis(50));
         records().iter().for_each(|r| sampler.record(r));
         let samples = sampler.finish().flat_map(|s| s.domains);
-        samples.filter(|x| x.id == d).map(|x| x.gotten).sum()
+        samples
+            .filter(|x| x.id == d)
+            .map(|x| x.figures.gotten)
+            .sum()
     };
     assert_eq!(got(DomainId(1)), 90_000_000);
     assert_eq!(got(DomainId(2)), 95_000_000);

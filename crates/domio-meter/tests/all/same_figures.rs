@@ -5,7 +5,7 @@ mod common;
 
 use common::host;
 use domio_core::{DomainId, Duration, Instant, Kind, PcpuId, Record, Runstate, Sink, VcpuName};
-use domio_meter::{DomainSample, Meter, Sampler, Summary, SummaryJson, TraceChecker};
+use domio_meter::{Figures, Meter, Sampler, Summary, SummaryJson, Totals, TraceChecker};
 use domio_trace::{ReadOptions, TraceReader, XentraceWriter};
 use proptest::prelude::*;
 
@@ -124,9 +124,9 @@ proptest! {
         let whole = meter.finish_at(records.last().unwrap().at);
         let samples: Vec<_> = sampler.finish().collect();
         for d in &whole.domains {
-            let sum = |field: fn(&DomainSample) -> u64| -> u64 {
+            let sum = |field: fn(&Figures) -> u64| -> u64 {
                 let of_domain = samples.iter().flat_map(|s| &s.domains).filter(|x| x.id == d.id);
-                of_domain.map(field).sum()
+                of_domain.map(|x| field(&x.figures)).sum()
             };
             prop_assert_eq!(sum(|x| x.gotten), d.total.running);
             prop_assert_eq!(sum(|x| x.waited), d.total.runnable);
@@ -134,6 +134,29 @@ proptest! {
             prop_assert_eq!(sum(|x| x.offline), d.total.offline);
             prop_assert_eq!(sum(|x| x.executions), d.total.executions);
             prop_assert_eq!(sum(|x| x.wakeups), d.total.wakeups);
+            for v in &d.vcpus {
+                let parts = samples.iter().flat_map(|s| &s.parts).filter(|p| p.vcpu == v.name);
+                let mut sums = Figures::default();
+                parts.for_each(|p| sums.add(&p.figures));
+                prop_assert_eq!(sums.gotten, v.account.running);
+                prop_assert_eq!(sums.waited, v.account.runnable);
+                prop_assert_eq!(sums.executions, v.account.executions);
+            }
+        }
+        // Time on a pcpu is that pcpu's, and windows of samples are samples.
+        let total = Totals::of(&samples);
+        for p in &whole.pcpus {
+            let here = total.on(p.id);
+            let got: u64 = here.domains.iter().map(|d| d.figures.gotten).sum();
+            prop_assert_eq!(got, p.busy + p.idle);
+        }
+        for sample in &samples {
+            for d in &sample.domains {
+                let parts = sample.parts.iter().filter(|p| p.vcpu.domain == d.id);
+                let mut sums = Figures::default();
+                parts.for_each(|p| sums.add(&p.figures));
+                prop_assert_eq!(sums, d.figures);
+            }
         }
     }
 
@@ -250,7 +273,7 @@ fn a_vcpu_that_runs_all_the_time_is_counted_from_mark_to_mark() {
     assert!(
         samples
             .iter()
-            .all(|s| s.domains[0].gotten == 100 && s.domains[0].executions == 0)
+            .all(|s| s.domains[0].figures.gotten == 100 && s.domains[0].figures.executions == 0)
     );
     assert!(checker.finish().is_clean());
 }

@@ -42,7 +42,12 @@ fn figures(records: &[Record]) -> (u64, u64, u64) {
     let mut sampler = Sampler::new(Duration::from_millis(1000));
     all.iter().for_each(|r| sampler.record(r));
     let samples: Vec<_> = sampler.finish().flat_map(|s| s.domains).collect();
-    let gotten = samples.iter().find(|d| d.id == A.domain).unwrap().gotten;
+    let gotten = samples
+        .iter()
+        .find(|d| d.id == A.domain)
+        .unwrap()
+        .figures
+        .gotten;
     // Samples count an open state up to the edge; all here are closed by then.
     assert_eq!(gotten, a.running);
     let ms = |ns| ns / 1_000_000;

@@ -1,0 +1,354 @@
+//! The figures of one stretch of time, and their sums.
+
+use std::collections::BTreeMap;
+
+use domio_core::{DomainId, Instant, PcpuId, Runstate, VcpuName};
+
+/// Sums of one stretch of time; times in nanoseconds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Figures {
+    /// On a pcpu.
+    pub gotten: u64,
+    /// Sum of the time slices that the policy gave when it put a vcpu on a pcpu; slices without a
+    /// limit do not count.
+    pub allocated: u64,
+    /// Runnable without a pcpu.
+    pub waited: u64,
+    /// Blocked.
+    pub blocked: u64,
+    /// Paused or parked.
+    pub offline: u64,
+    /// Times that a vcpu was put on a pcpu.
+    pub executions: u64,
+    /// Times that a vcpu went from blocked to runnable.
+    pub wakeups: u64,
+    /// Packets that netback took from the vcpu's domain or handed to it, and pages that the domain
+    /// had mapped or transferred by grant, whichever the trace tells of ([`Tells`]).
+    pub io: u64,
+}
+
+impl Figures {
+    /// Adds `length` to the time in `state`.
+    #[inline]
+    pub(crate) fn add_time(&mut self, state: Runstate, length: u64) {
+        let sum = match state {
+            Runstate::Running => &mut self.gotten,
+            Runstate::Runnable => &mut self.waited,
+            Runstate::Blocked => &mut self.blocked,
+            Runstate::Offline => &mut self.offline,
+        };
+        *sum = sum.saturating_add(length);
+    }
+
+    /// Adds those of another stretch of time. Sums stop at `u64::MAX`, which only a damaged trace
+    /// reaches.
+    pub fn add(&mut self, other: &Figures) {
+        for (sum, part) in [
+            (&mut self.gotten, other.gotten),
+            (&mut self.allocated, other.allocated),
+            (&mut self.waited, other.waited),
+            (&mut self.blocked, other.blocked),
+            (&mut self.offline, other.offline),
+            (&mut self.executions, other.executions),
+            (&mut self.wakeups, other.wakeups),
+            (&mut self.io, other.io),
+        ] {
+            *sum = sum.saturating_add(part);
+        }
+    }
+
+    /// Whether there is nothing.
+    pub fn is_empty(&self) -> bool {
+        *self == Figures::default()
+    }
+}
+
+/// A domain in one interval: sums over its vcpus.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct DomainSample {
+    /// The domain.
+    pub id: DomainId,
+    /// Its figures.
+    pub figures: Figures,
+}
+
+/// A vcpu on a pcpu in one interval.
+///
+/// Time on a pcpu counts for that pcpu. All else counts for the pcpu on which the vcpu ran last, or
+/// was first heard of: there it waits in a run queue, and there it blocked.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Part {
+    /// The vcpu.
+    pub vcpu: VcpuName,
+    /// The pcpu.
+    pub pcpu: PcpuId,
+    /// The figures of the one on the other.
+    pub figures: Figures,
+}
+
+/// What a driver domain did for a guest in one interval.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Traffic {
+    /// The driver domain.
+    pub driver: DomainId,
+    /// The guest.
+    pub guest: DomainId,
+    /// Packets that netback took from the ring of the guest.
+    pub sent: u64,
+    /// Packets that netback put into the ring to the guest.
+    pub received: u64,
+    /// Time that the driver domain executed on behalf of the guest, in nanoseconds, as
+    /// [`Kind::DriverWork`](domio_core::Kind::DriverWork) tells; counted when it is told.
+    pub work: u64,
+}
+
+/// A stay of a vcpu in a run queue.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Wait {
+    /// Who waited.
+    pub vcpu: VcpuName,
+    /// The pcpu that it got in the end, or ran on last.
+    pub pcpu: PcpuId,
+    /// Since when it waited, as far as is known: it may have waited before its first record.
+    pub since: Instant,
+    /// How long, up to the end of the wait or of the interval, in nanoseconds.
+    pub length: u64,
+    /// Whether it goes on at the end of the interval.
+    pub goes_on: bool,
+    /// Who ran on that pcpu for most of the time, and for how much of it, in nanoseconds; the idle
+    /// vcpu if nobody did. `None` where nothing is known.
+    pub behind: Option<(VcpuName, u64)>,
+}
+
+/// What a trace has told of so far besides runstates.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Tells {
+    /// Of packets at netback.
+    pub packets: bool,
+    /// Of pages that were mapped or transferred by grant.
+    pub grants: bool,
+    /// Of whom driver domains worked for.
+    pub work: bool,
+}
+
+impl Tells {
+    /// What one of the two has told of.
+    pub fn or(self, other: Tells) -> Tells {
+        Tells {
+            packets: self.packets || other.packets,
+            grants: self.grants || other.grants,
+            work: self.work || other.work,
+        }
+    }
+}
+
+/// One interval.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Sample {
+    /// First instant.
+    pub start: Instant,
+    /// First instant of the next interval.
+    pub end: Instant,
+    /// Records that Xen dropped, as told in this interval.
+    pub lost_records: u64,
+    /// By id, those that something is known of; the idle domain is one of them.
+    pub domains: Vec<DomainSample>,
+    /// By vcpu and pcpu. They sum to [`Sample::domains`].
+    pub parts: Vec<Part>,
+    /// By driver domain and guest.
+    pub traffic: Vec<Traffic>,
+    /// The longest wait that ended in the interval or goes on at its end.
+    pub longest_wait: Option<Wait>,
+    /// What the trace has told of up to the end of the interval.
+    pub tells: Tells,
+    /// Time that the figures of a pcpu are of, where that is not the length of the interval:
+    /// xenbaked's samples end when they like.
+    pub passed: Vec<(PcpuId, u64)>,
+}
+
+impl Sample {
+    /// Length of the interval in nanoseconds.
+    pub fn length(&self) -> u64 {
+        self.end.saturating_since(self.start).as_nanos()
+    }
+
+    /// Time that the figures of `pcpu` are of, in nanoseconds.
+    pub fn passed(&self, pcpu: PcpuId) -> u64 {
+        let own = self.passed.iter().find(|(p, _)| *p == pcpu);
+        own.map_or_else(|| self.length(), |(_, passed)| *passed)
+    }
+
+    /// The figures of domain `id`; nothing where it is not known.
+    pub fn domain(&self, id: DomainId) -> Figures {
+        let at = self.domains.binary_search_by_key(&id, |d| d.id);
+        at.map_or_else(|_| Figures::default(), |at| self.domains[at].figures)
+    }
+
+    /// The pcpus that there are figures of, in their order.
+    pub fn pcpus(&self) -> Vec<PcpuId> {
+        let parts = self.parts.iter().map(|part| part.pcpu);
+        let mut pcpus: Vec<PcpuId> = parts.chain(self.passed.iter().map(|p| p.0)).collect();
+        pcpus.sort_unstable();
+        pcpus.dedup();
+        pcpus
+    }
+
+    /// The figures of one pcpu alone. Traffic, the longest wait and lost records stay those of the
+    /// host.
+    pub fn on(&self, pcpu: PcpuId) -> Sample {
+        let parts: Vec<Part> = self
+            .parts
+            .iter()
+            .filter(|p| p.pcpu == pcpu)
+            .copied()
+            .collect();
+        Sample {
+            domains: domains(&parts),
+            parts,
+            ..self.clone()
+        }
+    }
+}
+
+/// The sums of `parts`, which are in the order of their vcpus, by domain.
+fn domains(parts: &[Part]) -> Vec<DomainSample> {
+    let mut domains: Vec<DomainSample> = Vec::new();
+    for part in parts {
+        let id = part.vcpu.domain;
+        match domains.last_mut().filter(|d| d.id == id) {
+            Some(domain) => domain.figures.add(&part.figures),
+            None => domains.push(DomainSample {
+                id,
+                figures: part.figures,
+            }),
+        }
+    }
+    domains
+}
+
+/// Adds up samples that follow each other.
+#[derive(Clone, Debug, Default)]
+pub struct Totals {
+    span: Option<(Instant, Instant)>,
+    lost_records: u64,
+    parts: BTreeMap<(VcpuName, PcpuId), Figures>,
+    traffic: BTreeMap<(DomainId, DomainId), Traffic>,
+    longest_wait: Option<Wait>,
+    tells: Tells,
+    passed: BTreeMap<PcpuId, u64>,
+}
+
+impl Totals {
+    /// The sums of `samples`.
+    pub fn of<'a>(samples: impl IntoIterator<Item = &'a Sample>) -> Sample {
+        let mut totals = Totals::default();
+        for sample in samples {
+            totals.add(sample);
+        }
+        totals.sample()
+    }
+
+    /// Adds the next one.
+    pub fn add(&mut self, sample: &Sample) {
+        let start = self.span.map_or(sample.start, |(start, _)| start);
+        self.span = Some((start.min(sample.start), sample.end));
+        self.lost_records += sample.lost_records;
+        for part in &sample.parts {
+            let sums = self.parts.entry((part.vcpu, part.pcpu)).or_default();
+            sums.add(&part.figures);
+        }
+        for more in &sample.traffic {
+            self.traffic(more.driver, more.guest, |traffic| {
+                traffic.sent += more.sent;
+                traffic.received += more.received;
+                traffic.work = traffic.work.saturating_add(more.work);
+            });
+        }
+        self.waited(sample.longest_wait);
+        self.tells = self.tells.or(sample.tells);
+        for (pcpu, passed) in &sample.passed {
+            *self.passed.entry(*pcpu).or_default() += passed;
+        }
+    }
+
+    /// Adds to what a driver domain does for a guest.
+    pub(crate) fn traffic(
+        &mut self,
+        driver: DomainId,
+        guest: DomainId,
+        add: impl FnOnce(&mut Traffic),
+    ) {
+        let new = Traffic {
+            driver,
+            guest,
+            ..Traffic::default()
+        };
+        add(self.traffic.entry((driver, guest)).or_insert(new));
+    }
+
+    /// Adds to the figures of a vcpu on a pcpu.
+    pub(crate) fn part(&mut self, vcpu: VcpuName, pcpu: PcpuId) -> &mut Figures {
+        self.parts.entry((vcpu, pcpu)).or_default()
+    }
+
+    /// How many parts there are.
+    pub(crate) fn parts(&self) -> usize {
+        self.parts.len()
+    }
+
+    /// How long the longest wait is so far.
+    pub(crate) fn longest(&self) -> u64 {
+        self.longest_wait.map_or(0, |wait| wait.length)
+    }
+
+    /// Takes a wait. The first of equal ones is kept.
+    pub(crate) fn waited(&mut self, wait: Option<Wait>) {
+        if wait.is_some_and(|wait| wait.length > self.longest()) {
+            self.longest_wait = wait;
+        }
+    }
+
+    /// The sums.
+    pub fn sample(&self) -> Sample {
+        let (start, end) = self.span.unwrap_or_default();
+        let part = |(&(vcpu, pcpu), figures): (&(VcpuName, PcpuId), &Figures)| Part {
+            vcpu,
+            pcpu,
+            figures: *figures,
+        };
+        let parts: Vec<Part> = self.parts.iter().map(part).collect();
+        Sample {
+            start,
+            end,
+            lost_records: self.lost_records,
+            domains: domains(&parts),
+            parts,
+            traffic: self.traffic.values().copied().collect(),
+            longest_wait: self.longest_wait,
+            tells: self.tells,
+            passed: self.passed.iter().map(|(pcpu, ns)| (*pcpu, *ns)).collect(),
+        }
+    }
+
+    /// Adds to the time that the figures of a pcpu are of.
+    pub(crate) fn passed(&mut self, pcpu: PcpuId, ns: u64) {
+        *self.passed.entry(pcpu).or_default() += ns;
+    }
+
+    /// Adds records that were lost.
+    pub(crate) fn lost(&mut self, records: u64) {
+        self.lost_records += records;
+    }
+
+    /// Sets the time that the figures are of.
+    pub(crate) fn spans(&mut self, start: u64, end: u64) {
+        self.span = Some((Instant::from_nanos(start), Instant::from_nanos(end)));
+    }
+
+    /// Sets the time that the figures are of, and what else concerns all of it.
+    pub(crate) fn about(&mut self, span: (u64, u64), lost_records: u64, tells: Tells) {
+        self.spans(span.0, span.1);
+        self.lost_records = lost_records;
+        self.tells = tells;
+    }
+}
