@@ -21,6 +21,8 @@ pub enum Kind {
     Reservation,
     /// What may go through a domain's network interfaces.
     Traffic,
+    /// What others did on a domain's behalf, to be taken off what the domain gets.
+    Charge,
     /// A parameter of the scheduling policy, for all domains.
     Policy,
 }
@@ -36,17 +38,20 @@ pub struct Kinds {
     pub reservation: bool,
     /// [`Kind::Traffic`].
     pub traffic: bool,
+    /// [`Kind::Charge`].
+    pub charge: bool,
     /// [`Kind::Policy`].
     pub policy: bool,
 }
 
 impl Kind {
     /// Every kind.
-    pub const ALL: [Kind; 5] = [
+    pub const ALL: [Kind; 6] = [
         Kind::Weight,
         Kind::Cap,
         Kind::Reservation,
         Kind::Traffic,
+        Kind::Charge,
         Kind::Policy,
     ];
 
@@ -57,6 +62,7 @@ impl Kind {
             Kind::Cap => "cap",
             Kind::Reservation => "reservation",
             Kind::Traffic => "traffic",
+            Kind::Charge => "charge",
             Kind::Policy => "policy",
         }
     }
@@ -69,6 +75,7 @@ impl Kinds {
         cap: false,
         reservation: false,
         traffic: false,
+        charge: false,
         policy: false,
     };
 
@@ -78,6 +85,7 @@ impl Kinds {
         cap: true,
         reservation: true,
         traffic: true,
+        charge: true,
         policy: true,
     };
 
@@ -88,6 +96,7 @@ impl Kinds {
             Kind::Cap => self.cap,
             Kind::Reservation => self.reservation,
             Kind::Traffic => self.traffic,
+            Kind::Charge => self.charge,
             Kind::Policy => self.policy,
         }
     }
@@ -120,7 +129,7 @@ pub enum Traffic {
     Stopped,
 }
 
-/// A new value for one setting of a domain.
+/// A new value for one setting of a domain, or a charge.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Change {
     /// Weight, within [`WEIGHTS`].
@@ -131,6 +140,13 @@ pub enum Change {
     Reservation(Reservation),
     /// Traffic.
     Traffic(Traffic),
+    /// So much was executed on the domain's behalf by others since the last charge: an increment of
+    /// what it owes, not a setting. More than zero.
+    ///
+    /// A charge that is lost is never made up for by the host, and one that is carried out late
+    /// counts once. A controller that was held up charges for the whole time at its next
+    /// observation.
+    Charge(Duration),
 }
 
 /// Settings of a domain; `None` for one that the domain does not have (a weight under a policy
@@ -145,6 +161,8 @@ pub struct Settings {
     pub reservation: Option<Reservation>,
     /// Traffic.
     pub traffic: Option<Traffic>,
+    /// What it still owes of its charges, for a domain that can be charged.
+    pub debt: Option<Duration>,
 }
 
 /// One answer of a controller.
@@ -180,7 +198,13 @@ impl Change {
             Change::Cap(_) => Kind::Cap,
             Change::Reservation(_) => Kind::Reservation,
             Change::Traffic(_) => Kind::Traffic,
+            Change::Charge(_) => Kind::Charge,
         }
+    }
+
+    /// Whether it adds to what is there, so that it is news even where the same was said before.
+    pub const fn is_increment(self) -> bool {
+        matches!(self, Change::Charge(_))
     }
 
     /// Whether the value is one that a domain of `vcpus` vcpus can have.
@@ -193,19 +217,21 @@ impl Change {
             }
             Change::Traffic(Traffic::Limited { bytes, per }) => bytes > 0 && !per.is_zero(),
             Change::Traffic(Traffic::Free | Traffic::Stopped) => true,
+            Change::Charge(done) => !done.is_zero(),
         }
     }
 }
 
 impl Settings {
-    /// What `kind` is set to, `None` for one that the domain does not have or that is no setting
-    /// of a domain.
+    /// What `kind` is set to, as the change that would set it from nothing: for charges that is all
+    /// that is owed. `None` for one that the domain does not have or that is no setting of a domain.
     pub fn get(&self, kind: Kind) -> Option<Change> {
         match kind {
             Kind::Weight => self.weight.map(Change::Weight),
             Kind::Cap => self.cap.map(Change::Cap),
             Kind::Reservation => self.reservation.map(Change::Reservation),
             Kind::Traffic => self.traffic.map(Change::Traffic),
+            Kind::Charge => self.debt.map(Change::Charge),
             Kind::Policy => None,
         }
     }
@@ -217,6 +243,10 @@ impl Settings {
             Change::Cap(cap) => self.cap = Some(cap),
             Change::Reservation(reservation) => self.reservation = Some(reservation),
             Change::Traffic(traffic) => self.traffic = Some(traffic),
+            Change::Charge(done) => {
+                let owed = self.debt.unwrap_or(Duration::ZERO);
+                self.debt = Some(owed.saturating_add(done));
+            }
         }
     }
 }
@@ -287,6 +317,7 @@ impl fmt::Display for Change {
                 write!(f, "traffic of {bytes} bytes in {per}")
             }
             Change::Traffic(Traffic::Stopped) => f.write_str("traffic stopped"),
+            Change::Charge(done) => write!(f, "charge of {done}"),
         }
     }
 }
@@ -331,6 +362,8 @@ mod tests {
             (limited(1, Duration::ZERO), false),
             (limited(1, MS), true),
             (Change::Traffic(Traffic::Stopped), true),
+            (Change::Charge(Duration::ZERO), false),
+            (Change::Charge(MS), true),
         ] {
             assert_eq!(change.in_range(2), fits, "{change} of two vcpus");
         }
@@ -347,11 +380,14 @@ mod tests {
                 slice: MS,
             }),
             Change::Traffic(Traffic::Stopped),
+            Change::Charge(MS),
         ] {
             assert_eq!(settings.get(change.kind()), None);
             settings.set(change);
             assert_eq!(settings.get(change.kind()), Some(change));
         }
+        settings.set(Change::Charge(MS * 2));
+        assert_eq!(settings.debt, Some(MS * 3), "a charge adds");
         assert_eq!(settings.get(Kind::Policy), None);
     }
 

@@ -18,6 +18,11 @@
 //! be rounded by the host. A controller therefore believes [`DomainSeen::set`] and not its own
 //! memory of what it answered.
 //!
+//! A charge ([`Change::Charge`](crate::Change::Charge)) is no setting but an increment: so much was
+//! done on a domain's behalf. Figures count from the observation before, however long ago that was,
+//! so that a controller that charges for each interval what the interval shows charges for
+//! everything once. What is lost on the way to the host is not charged.
+//!
 //! What an operator wants for a domain (a ceiling, a share with all that is done on its behalf) is
 //! a parameter of the domain. It cannot be read off the settings once a controller changes them.
 //!
@@ -43,8 +48,8 @@ use domio_core::{DomainId, ParamKind, ParamSpec, ParamValues};
 /// What a controller promises. The conformance suite holds it to these.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Promises {
-    /// While figures stay the same and answers are carried out, it comes to an end of answering,
-    /// within [64 observations](crate::conformance::SETTLES_WITHIN) with the default parameters.
+    /// While figures stay the same and answers are carried out, it comes to an end of answering, but
+    /// for charges, within [64 observations](crate::conformance::SETTLES_WITHIN) with the default parameters.
     pub settles: bool,
 }
 

@@ -17,6 +17,7 @@ pub mod cap_follows_demand;
 pub mod change;
 pub mod conformance;
 pub mod contract;
+pub mod debt_collector;
 pub mod registry;
 pub mod seen;
 

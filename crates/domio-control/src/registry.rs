@@ -1,9 +1,9 @@
 //! The list of controllers.
 
-use crate::cap_follows_demand;
 use crate::contract::Entry;
+use crate::{cap_follows_demand, debt_collector};
 
-static CONTROLLERS: &[&Entry] = &[&cap_follows_demand::ENTRY];
+static CONTROLLERS: &[&Entry] = &[&cap_follows_demand::ENTRY, &debt_collector::ENTRY];
 
 /// Every controller, in the order in which lists show them.
 pub fn all() -> impl Iterator<Item = &'static Entry> {

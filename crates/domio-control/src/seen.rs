@@ -39,7 +39,8 @@ pub struct DomainSeen {
     /// Time in which they were kept from running: paused, parked by a cap, throttled, not brought
     /// up.
     pub offline: Duration,
-    /// Time for which driver domains worked on its behalf.
+    /// Time for which driver domains worked on its behalf, all of them together. What a driver
+    /// domain does for itself is not in it.
     pub served: Duration,
     /// Packets that it was handed.
     pub packets_in: u64,
@@ -129,7 +130,7 @@ impl<'a> Observation<'a> {
                 (
                     set.is_some(),
                     change.in_range(domain.vcpus),
-                    set != Some(change),
+                    set != Some(change) || change.is_increment(),
                 )
             }
             Adjustment::Policy { name, value } => {

@@ -4,6 +4,7 @@
 //!
 //! ```text
 //! set_domain(d)                    parameters of the domain, before its first vcpu
+//! charge(d)                        others have worked for d, at any time in its life
 //! insert(v)  pick_pcpu(v)          v is known, not runnable yet; the host assigns the pcpu
 //! wake(v)                          v became runnable: queue it, tickle whoever should run it
 //!   schedule(p) -> Pick            softirq on p; v leaves the queue and runs
@@ -107,6 +108,9 @@ pub struct Promises {
     pub weights: bool,
     /// A domain stays under the domain parameter `cap` (percent of one pcpu).
     pub caps: bool,
+    /// [`Scheduler::charge`] is taken, for domains that have a [`Scheduler::debt`]. A policy without
+    /// this promise refuses all charges.
+    pub charges: bool,
 }
 
 /// Everything that is to be known about a policy without running it.
@@ -188,6 +192,22 @@ pub trait Scheduler: Send {
         Err(Conflict::fixed(
             first.map_or("parameters", |spec| spec.name),
         ))
+    }
+
+    /// `done` was executed on behalf of `domain` by others (driver domains) since the last call: an
+    /// increment, which the policy takes off what the domain gets. Returns whether it does; a
+    /// charge that is refused changes nothing. Default: refuses.
+    ///
+    /// Nobody is tickled. A charge shows when the policy next counts what the domain has used.
+    fn charge(&mut self, cx: &mut Cx<'_>, domain: DomainId, done: Duration) -> bool {
+        let _ = (cx, domain, done);
+        false
+    }
+
+    /// What `domain` still owes of its charges; `None` when none are taken for it. Default: `None`.
+    fn debt(&self, domain: DomainId) -> Option<Duration> {
+        let _ = domain;
+        None
     }
 
     /// `vcpu` exists. It is not runnable: `wake` follows when it is. `cx.vcpu(vcpu)` has its name

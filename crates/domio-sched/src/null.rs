@@ -33,6 +33,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
         starvation_free: false,
         weights: false,
         caps: false,
+        charges: false,
     },
 };
 

@@ -40,6 +40,13 @@ static POLICIES: &[Policy] = &[
         validate_domain: |p, d, v| sedf::validate_domain(p, d, v).map_err(Conflict::from),
     },
     Policy {
+        descriptor: &sedf::dc::DESCRIPTOR,
+        make: |p, t| Box::new(sedf::Sedf::collecting(p, t)),
+        validate: |_| Ok(()),
+        validate_change: |now, to| sedf::dc::DESCRIPTOR.check_change(now, to),
+        validate_domain: |p, d, v| sedf::validate_domain(p, d, v).map_err(Conflict::from),
+    },
+    Policy {
         descriptor: &round_robin::DESCRIPTOR,
         make: |p, t| Box::new(round_robin::RoundRobin::new(p, t)),
         validate: |_| Ok(()),

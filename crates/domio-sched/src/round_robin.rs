@@ -44,6 +44,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
         starvation_free: true,
         weights: false,
         caps: false,
+        charges: false,
     },
 };
 

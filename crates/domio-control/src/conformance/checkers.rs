@@ -3,7 +3,7 @@
 use super::history::{History, original};
 use super::run::{Run, Taken, run};
 use super::{Make, SETTLES_WITHIN, STAYS_SETTLED};
-use crate::change::Adjustment;
+use crate::change::{Adjustment, Kind};
 use crate::contract::Descriptor;
 use crate::seen::Refusal;
 use alloc::format;
@@ -46,7 +46,7 @@ pub const CHECKERS: &[CheckerInfo] = &[
     info(
         SETTLES,
         "promised: figures stay the same and answers are carried out for 64 observations, and \
-         there are still answers",
+         there are still answers other than charges",
     ),
     info(
         FORGETS,
@@ -145,8 +145,10 @@ fn settles(make: Make<'_>, descriptor: &Descriptor, history: &History) -> Option
     let from = history.rounds.len() + SETTLES_WITHIN;
     let held = history.held(SETTLES_WITHIN + STAYS_SETTLED)?;
     let seen = run(&held, make());
-    let round = (from..seen.log.len()).find(|round| !seen.log[*round].answers.is_empty())?;
-    let answer = seen.log[round].answers[0];
+    let late = seen.log.iter().enumerate().skip(from);
+    let (round, answer) = late
+        .flat_map(|(round, taken)| taken.answers.iter().map(move |answer| (round, *answer)))
+        .find(|(_, answer)| answer.kind() != Kind::Charge)?;
     let rounds = round - history.rounds.len();
     let message = format!("after {rounds} observations with the same figures still \"{answer}\"");
     Some(Found::new(SETTLES, &seen.log, round, message))

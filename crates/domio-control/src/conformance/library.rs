@@ -42,6 +42,7 @@ pub fn all_settings() -> Settings {
             slice: Duration::from_millis(20),
         }),
         traffic: Some(Traffic::Free),
+        debt: Some(Duration::ZERO),
     }
 }
 
@@ -204,6 +205,7 @@ fn abilities_come_and_go() -> History {
             cap: i % 3 == 0,
             reservation: i % 4 == 0,
             traffic: i % 5 == 0,
+            charge: i % 7 < 3,
             policy: i % 2 == 1,
         };
         round

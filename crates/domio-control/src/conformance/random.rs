@@ -40,12 +40,15 @@ pub fn policy() -> Vec<PolicySeen> {
 
 /// The random history of `seed`.
 pub fn history(seed: u64) -> History {
-    Swarm::new(Rng::new(seed)).history()
+    // What can be charged has a stream of its own, and leaves the other figures as they were.
+    let charges = Rng::new(seed ^ 0xdeb7);
+    Swarm::new(Rng::new(seed), charges).history()
 }
 
 /// Which features a history has.
 struct Swarm {
     rng: Rng,
+    charges: Rng,
     lives: bool,
     standstill: bool,
     wild: bool,
@@ -67,7 +70,7 @@ struct Living {
 }
 
 impl Swarm {
-    fn new(mut rng: Rng) -> Self {
+    fn new(mut rng: Rng, charges: Rng) -> Self {
         let mut feature = || rng.one_in(3);
         Swarm {
             lives: feature(),
@@ -81,6 +84,7 @@ impl Swarm {
             hotplug: feature(),
             steady: feature(),
             rng,
+            charges,
         }
     }
 
@@ -139,6 +143,7 @@ impl Swarm {
             settings.cap = settings.cap.filter(|_| keep());
             settings.reservation = settings.reservation.filter(|_| keep());
             settings.traffic = settings.traffic.filter(|_| keep());
+            settings.debt = settings.debt.filter(|_| !self.charges.one_in(3));
         }
         settings
     }
@@ -182,6 +187,7 @@ impl Swarm {
                 cap: has(),
                 reservation: has(),
                 traffic: has(),
+                charge: !self.charges.one_in(4),
                 policy: has(),
             };
         }

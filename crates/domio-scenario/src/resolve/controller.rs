@@ -97,6 +97,7 @@ fn can_set(cx: &mut Cx<'_>, entry: &Entry, policy: &Policy) {
         cap,
         reservation,
         traffic,
+        charge,
         policy: of_policy,
     } = entry.descriptor.answers;
     let specs = policy.descriptor.domain_params;
@@ -104,6 +105,7 @@ fn can_set(cx: &mut Cx<'_>, entry: &Entry, policy: &Policy) {
     let able = traffic
         || (weight && has("weight"))
         || (cap && has("cap"))
+        || (charge && policy.descriptor.promises.charges)
         || (reservation && has("period_us") && has("slice_us"))
         || (of_policy && !policy.descriptor.changeable.is_empty());
     if !able {

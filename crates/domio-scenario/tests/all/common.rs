@@ -28,6 +28,7 @@ static RESERVING: Descriptor = Descriptor {
         starvation_free: true,
         weights: false,
         caps: false,
+        charges: false,
     },
 };
 

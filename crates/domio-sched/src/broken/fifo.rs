@@ -16,6 +16,7 @@ pub static DESCRIPTOR: Descriptor = promising(Promises {
     starvation_free: true,
     weights: false,
     caps: false,
+    charges: false,
 });
 
 /// The descriptor of a FIFO policy that promises this.

@@ -13,6 +13,7 @@ const KEPT: Promises = Promises {
     starvation_free: true,
     weights: false,
     caps: false,
+    charges: false,
 };
 
 /// Promises shares by weight, and gives everybody the same slice in turn.

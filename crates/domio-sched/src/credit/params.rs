@@ -155,6 +155,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
         starvation_free: true,
         weights: true,
         caps: true,
+        charges: false,
     },
 };
 

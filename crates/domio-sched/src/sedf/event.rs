@@ -16,6 +16,8 @@
 //! | 8 | it missed its deadline or used more than its slice | late by | slice used |
 //! | 9 | (no vcpu) a pcpu idles, less than a turn is left | time until the next period | |
 //! | 10 | an operator changes what it reserves | period | slice |
+//! | 11 | it is charged, under SEDF-DC | charge | what it owes now |
+//! | 12 | some of its slice goes to its debt | how much | what it still owes |
 //!
 //! Scores are signed. A wake-up writes one record, so that what a host charges for further ones
 //! does not fall on a policy that had none in Xen.
@@ -31,6 +33,8 @@ const EXTRA_END: u8 = 4;
 const MISSED: u8 = 8;
 const GAP: u8 = 9;
 const RESERVE: u8 = 10;
+const CHARGED: u8 = 11;
+const COLLECTED: u8 = 12;
 
 /// What a wake-up found; the numbers are those of its records.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -111,4 +115,14 @@ pub(super) fn gap(cx: &mut Cx<'_>, pcpu: PcpuId, left: i64) {
 #[inline]
 pub(super) fn reserve(cx: &mut Cx<'_>, vcpu: VcpuId, state: &Vcpu) {
     named(cx, RESERVE, vcpu, length(state.period), length(state.slice));
+}
+
+/// `vcpu` is charged `done` and owes what `state` says.
+pub(super) fn charged(cx: &mut Cx<'_>, vcpu: VcpuId, state: &Vcpu, done: i64) {
+    named(cx, CHARGED, vcpu, length(done), length(state.debt));
+}
+
+/// `paid` of the slice of `vcpu` goes to its debt, the rest of which `state` has.
+pub(super) fn collected(cx: &mut Cx<'_>, vcpu: VcpuId, state: &Vcpu, paid: i64) {
+    named(cx, COLLECTED, vcpu, length(paid), length(state.debt));
 }

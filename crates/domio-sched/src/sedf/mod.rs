@@ -16,11 +16,13 @@
 //! | `pass` | the pass: reservations, deadlines, preemption |
 //! | `extra` | extra time |
 //! | `wake` | short and long blocks |
+//! | [`dc`] | SEDF-DC, which shares all of this: its parameters and what it does otherwise |
 //! | `adjust` | changes by an operator; weights that become slices |
 //! | `place` | choosing a pcpu |
 //! | `event`, `show` | private trace records; the state for people |
 
 mod adjust;
+pub mod dc;
 mod event;
 mod extra;
 mod params;
@@ -41,7 +43,8 @@ use crate::contract::{Descriptor, Pick, Prev, Scheduler, Wake};
 use crate::cx::Cx;
 use alloc::vec::Vec;
 use core::fmt;
-use domio_core::{DomainId, Instant, ParamValues, PcpuId, Topology, VcpuId};
+use dc::Collector;
+use domio_core::{DomainId, Duration, Instant, ParamValues, PcpuId, Topology, VcpuId};
 use rules::Rules;
 use state::{Domain, NIL, Pcpu, Vcpu, flag};
 
@@ -49,6 +52,8 @@ use state::{Domain, NIL, Pcpu, Vcpu, flag};
 pub struct Sedf {
     rules: Rules,
     unblock: Unblock,
+    /// How debts are collected; `None` in plain SEDF, where nobody has any.
+    collector: Option<Collector>,
     /// By vcpu.
     vcpus: Vec<Vcpu>,
     /// By pcpu.
@@ -70,9 +75,26 @@ impl Sedf {
     /// that it has.
     pub fn new(params: &ParamValues, topology: &Topology) -> Self {
         let (rules, unblock) = params::rules_and_unblock(params);
+        Sedf::with(rules, unblock, None, topology)
+    }
+
+    /// A SEDF-DC policy, from values of the parameters of [`dc::DESCRIPTOR`].
+    pub fn collecting(params: &ParamValues, topology: &Topology) -> Self {
+        let collector = Some(Collector::new(params));
+        let rules = params::rules(params);
+        Sedf::with(rules, Unblock::ExtraSupport, collector, topology)
+    }
+
+    fn with(
+        rules: Rules,
+        unblock: Unblock,
+        collector: Option<Collector>,
+        topology: &Topology,
+    ) -> Self {
         Sedf {
             rules,
             unblock,
+            collector,
             vcpus: Vec::new(),
             pcpus: alloc::vec![Pcpu::IDLE; topology.pcpus()],
             domains: Vec::new(),
@@ -87,7 +109,10 @@ impl Sedf {
 
 impl Scheduler for Sedf {
     fn descriptor(&self) -> &'static Descriptor {
-        &DESCRIPTOR
+        match self.collector {
+            Some(_) => &dc::DESCRIPTOR,
+            None => &DESCRIPTOR,
+        }
     }
 
     fn pcpu_online(&mut self, _: &mut Cx<'_>, pcpu: PcpuId) {
@@ -103,6 +128,14 @@ impl Scheduler for Sedf {
 
     fn set_domain(&mut self, cx: &mut Cx<'_>, domain: DomainId, params: &ParamValues) {
         self.adjust(cx, domain, params);
+    }
+
+    fn charge(&mut self, cx: &mut Cx<'_>, domain: DomainId, done: Duration) -> bool {
+        self.charge_domain(cx, domain, done)
+    }
+
+    fn debt(&self, domain: DomainId) -> Option<Duration> {
+        self.debt_of(domain)
     }
 
     fn insert(&mut self, cx: &mut Cx<'_>, vcpu: VcpuId) {

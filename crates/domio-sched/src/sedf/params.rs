@@ -37,14 +37,19 @@ const SLICE_MIN_US: i64 = 5;
 
 const US: i64 = 1_000;
 
-static PARAMS: &[ParamSpec] = &[
+/// The parameter `version` with this default.
+pub(super) const fn version_spec(default: i64) -> ParamSpec {
     ParamSpec {
         name: "version",
         unit: "",
         kind: ParamKind::Choice(VERSIONS),
-        default: VERSIONS.len() as i64 - 1,
+        default,
         doc: "Release of Xen whose rules apply (xen-spec 2); 3.0 is 3.0.0 to 3.0.2.",
-    },
+    }
+}
+
+static PARAMS: &[ParamSpec] = &[
+    version_spec(VERSIONS.len() as i64 - 1),
     ParamSpec {
         name: "unblock",
         unit: "",
@@ -55,7 +60,7 @@ static PARAMS: &[ParamSpec] = &[
     },
 ];
 
-static DOMAIN_PARAMS: &[ParamSpec] = &[
+pub(super) static DOMAIN_PARAMS: &[ParamSpec] = &[
     ParamSpec {
         name: "period_us",
         unit: "us",
@@ -138,6 +143,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
         starvation_free: false,
         weights: false,
         caps: false,
+        charges: false,
     },
 };
 
@@ -320,6 +326,11 @@ fn reservation(rules: &Rules, domain: DomainId, params: &ParamValues) -> Result<
 fn version(params: &ParamValues) -> XenVersion {
     let name = VERSIONS[params.get(VERSION) as usize];
     XenVersion::from_name(name).expect("every version offered is a release")
+}
+
+/// The rules of `params`, whose first one is the version.
+pub(super) fn rules(params: &ParamValues) -> Rules {
+    Rules::of(version(params))
 }
 
 /// The rules and the way to wake of `params`. A way that the release lacks, which [`validate`]

@@ -38,6 +38,8 @@ impl Sedf {
         let runnable = cx.vcpu(vcpu).runnable();
         let v = &mut self.vcpus[vcpu.index()];
         v.cputime += now - v.started;
+        self.collect(cx, vcpu);
+        let v = &mut self.vcpus[vcpu.index()];
         if v.cputime < v.slice && runnable {
             return;
         }
@@ -73,7 +75,8 @@ impl Sedf {
                 break;
             }
             self.dequeue_main(VcpuId(head));
-            self.enqueue(Queue::Run, VcpuId(head));
+            let queue = self.begin_period(cx, VcpuId(head));
+            self.enqueue(queue, VcpuId(head));
         }
         let mut at = self.pcpus[pcpu.index()].head(Queue::Run);
         while at != NIL {
@@ -108,10 +111,7 @@ impl Sedf {
                 v.deadline += ceil_div(now - v.deadline, v.period) * v.period;
             }
             v.cputime = 0;
-            match v.begin() > now {
-                true => Queue::Wait,
-                false => Queue::Run,
-            }
+            self.begin_period(cx, vcpu)
         } else {
             return false;
         };

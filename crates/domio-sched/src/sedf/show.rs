@@ -24,11 +24,14 @@ fn length(ns: i64) -> Duration {
 
 impl Sedf {
     pub(super) fn describe(&self, out: &mut dyn fmt::Write) -> fmt::Result {
-        writeln!(
-            out,
-            "sedf {}, unblock {:?}",
-            self.rules.version, self.unblock
-        )?;
+        match self.collector {
+            Some(collector) => writeln!(out, "sedf-dc {}, {collector}", self.rules.version)?,
+            None => writeln!(
+                out,
+                "sedf {}, unblock {:?}",
+                self.rules.version, self.unblock
+            )?,
+        }
         for p in 0..self.pcpus.len() {
             let pcpu = PcpuId(p as u16);
             let expires = At(self.pcpus[p].expires);
@@ -68,6 +71,9 @@ impl Sedf {
             v.score[1],
             v.extraweight,
         )?;
+        if v.debt > 0 {
+            write!(out, ", owes {}", length(v.debt))?;
+        }
         if v.weight > 0 {
             write!(out, ", weight {}", v.weight)?;
         }

@@ -108,6 +108,14 @@ pub(super) struct Vcpu {
     pub slept: i64,
     /// Time of the last slice that it lost by a short block.
     pub lost: i64,
+    /// What it owes for work that others did on its behalf, none under plain SEDF.
+    pub debt: i64,
+    /// The part of `debt` that a period is charged at most.
+    pub quota: i64,
+    /// The part of `debt` that may still be taken off the slice of the period that ends at
+    /// `due_in`.
+    pub due: i64,
+    pub due_in: i64,
     /// Rank for extra time, by queue ([`Queue::Penalty`], [`Queue::Utilisation`]): less is better.
     pub score: [i64; 2],
 }
@@ -130,8 +138,18 @@ impl Vcpu {
         started: 0,
         slept: NEVER,
         lost: 0,
+        debt: 0,
+        quota: 0,
+        due: 0,
+        due_in: NEVER,
         score: [0; 2],
     };
+
+    /// What is left of its slice.
+    #[inline]
+    pub fn remaining(&self) -> i64 {
+        self.slice - self.cputime
+    }
 
     /// When its period began, or begins.
     #[inline]

@@ -28,6 +28,26 @@ impl Sedf {
             return;
         }
         let now = ns(cx.now());
+        let (woke, lost) = match self.collector {
+            Some(_) => (self.wake_with_debt(vcpu, now), 0),
+            None => self.wake_as_xen_does(vcpu, now),
+        };
+        let queue = self.begin_period(cx, vcpu);
+        let v = &self.vcpus[vcpu.index()];
+        event::woke(cx, vcpu, woke, v, now, lost);
+        if v.has(flag::AWARE) {
+            self.enqueue(Queue::Utilisation, vcpu);
+        }
+        self.enqueue(queue, vcpu);
+        if self.preempts(cx, vcpu) {
+            let pcpu = cx.vcpu(vcpu).pcpu;
+            cx.tickle(pcpu);
+        }
+    }
+
+    /// What a wake-up does to the deadline of `vcpu` under plain SEDF, and how much of its slice it
+    /// loses by that.
+    fn wake_as_xen_does(&mut self, vcpu: VcpuId, now: i64) -> (Woke, i64) {
         let v = &mut self.vcpus[vcpu.index()];
         if v.deadline == NEVER {
             v.deadline = now + v.slice;
@@ -46,20 +66,7 @@ impl Sedf {
             wake_after_long_block(unblock, v, now);
             Woke::Long
         };
-        let v = &self.vcpus[vcpu.index()];
-        let queue = match v.begin() > now {
-            true => Queue::Wait,
-            false => Queue::Run,
-        };
-        event::woke(cx, vcpu, woke, v, now, lost);
-        if v.has(flag::AWARE) {
-            self.enqueue(Queue::Utilisation, vcpu);
-        }
-        self.enqueue(queue, vcpu);
-        if self.preempts(cx, vcpu) {
-            let pcpu = cx.vcpu(vcpu).pcpu;
-            cx.tickle(pcpu);
-        }
+        (woke, lost)
     }
 
     /// `vcpu` woke in the period in which it fell asleep. Returns how much of its slice it lost.

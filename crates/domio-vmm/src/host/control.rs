@@ -3,7 +3,7 @@
 //! A controller sees what its process has read, and its answers are carried out when the process
 //! gets there: both are as late as the process's domain was kept from running.
 
-use super::{Host, Queue};
+use super::{Cause, Host, Queue};
 use crate::bus::{Device, Passed};
 use crate::config::ControllerConfig;
 use crate::process::Hypercall;
@@ -201,6 +201,7 @@ impl<S: Sink, D: Device> Host<S, D> {
                 .map(|(period, slice)| Reservation { period, slice }),
             traffic: (D::PRESENT && self.bus.serves(config.id) && !self.bus.is_driver(config.id))
                 .then_some(self.domains[index].traffic),
+            debt: self.scheduler.debt(config.id),
         }
     }
 
@@ -245,6 +246,7 @@ impl<S: Sink, D: Device> Host<S, D> {
             cap: has("cap"),
             reservation: has("period_us") && has("slice_us"),
             traffic: D::PRESENT,
+            charge: self.scheduler.descriptor().promises.charges,
             policy: !policy.is_empty(),
         }
     }
@@ -304,6 +306,12 @@ impl<S: Sink, D: Device> Host<S, D> {
             Change::Traffic(traffic) => {
                 d.traffic = traffic;
                 return self.limit_traffic(queue, domain, traffic, pcpu, now);
+            }
+            Change::Charge(done) => {
+                // A refusal is an answer that came too late: the domain reserves nothing any more.
+                return self.ask(queue, pcpu, now, Cause::Operator, |s, cx| {
+                    s.charge(cx, domain, done);
+                });
             }
         };
         if set.is_ok() {

@@ -33,6 +33,7 @@ static DESCRIPTOR: Descriptor = Descriptor {
         cap: false,
         reservation: false,
         traffic: false,
+        charge: false,
         policy: true,
     },
     promises: Promises { settles: true },

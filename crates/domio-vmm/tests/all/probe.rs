@@ -30,6 +30,7 @@ static DESCRIPTOR: Descriptor = Descriptor {
         starvation_free: false,
         weights: false,
         caps: false,
+        charges: false,
     },
 };
 

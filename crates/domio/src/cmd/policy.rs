@@ -74,13 +74,14 @@ fn needs(needs: Needs) -> [(&'static str, bool); 3] {
     ]
 }
 
-fn promises(promises: Promises) -> [(&'static str, bool); 5] {
+fn promises(promises: Promises) -> [(&'static str, bool); 6] {
     [
         ("work conserving", promises.work_conserving),
         ("balances", promises.balances),
         ("starvation free", promises.starvation_free),
         ("weights", promises.weights),
         ("caps", promises.caps),
+        ("charges", promises.charges),
     ]
 }
 
