@@ -2,8 +2,9 @@
 
 use crate::cap_follows_demand;
 use crate::contract::Entry;
+use crate::share_guard;
 
-static CONTROLLERS: &[&Entry] = &[&cap_follows_demand::ENTRY];
+static CONTROLLERS: &[&Entry] = &[&cap_follows_demand::ENTRY, &share_guard::ENTRY];
 
 /// Every controller, in the order in which lists show them.
 pub fn all() -> impl Iterator<Item = &'static Entry> {

@@ -129,7 +129,7 @@ impl<'a> Observation<'a> {
                 (
                     set.is_some(),
                     change.in_range(domain.vcpus),
-                    set != Some(change),
+                    set != Some(change) || change.renews(),
                 )
             }
             Adjustment::Policy { name, value } => {
