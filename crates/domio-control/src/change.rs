@@ -125,8 +125,37 @@ pub enum Traffic {
         /// In which time.
         per: Duration,
     },
-    /// Nothing, in neither direction.
+    /// Nothing, in neither direction. What the domain sends waits in its ring, what comes for it is
+    /// dropped before the bridge.
     Stopped,
+    /// Less than everything, for so long from when the setting is made, and everything after that
+    /// by itself. Whoever wants more says so again in time: where nobody does, because the
+    /// controller has crashed, stalled or was removed, traffic comes back.
+    Guarded {
+        /// What goes through meanwhile.
+        guard: Guard,
+        /// How long; over zero. What an observation shows is the rest.
+        lasts: Duration,
+    },
+}
+
+/// What goes through the interfaces of a domain whose traffic is [guarded](Traffic::Guarded).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Guard {
+    /// Nothing: what the domain sends is taken from its ring and dropped at once, what comes for it
+    /// is dropped before the bridge.
+    Drop,
+    /// Nothing: what the domain sends waits in its ring, what comes for it is dropped before the
+    /// bridge.
+    Hold,
+    /// So many packets in each `per`, interface and direction: what the domain sends beyond waits
+    /// in its ring, what comes for it beyond is dropped before the bridge. Both are more than zero.
+    Ration {
+        /// How many.
+        packets: u32,
+        /// In which time.
+        per: Duration,
+    },
 }
 
 /// A new value for one setting of a domain, or a charge.
@@ -218,7 +247,19 @@ impl Change {
             Change::Traffic(Traffic::Limited { bytes, per }) => bytes > 0 && !per.is_zero(),
             Change::Traffic(Traffic::Free | Traffic::Stopped) => true,
             Change::Charge(done) => !done.is_zero(),
+            Change::Traffic(Traffic::Guarded { guard, lasts }) => {
+                let rations = match guard {
+                    Guard::Drop | Guard::Hold => true,
+                    Guard::Ration { packets, per } => packets > 0 && !per.is_zero(),
+                };
+                rations && !lasts.is_zero()
+            }
         }
+    }
+
+    /// Whether setting the value again changes something: it starts the time anew.
+    pub const fn renews(self) -> bool {
+        matches!(self, Change::Traffic(Traffic::Guarded { .. }))
     }
 }
 
@@ -318,6 +359,13 @@ impl fmt::Display for Change {
             }
             Change::Traffic(Traffic::Stopped) => f.write_str("traffic stopped"),
             Change::Charge(done) => write!(f, "charge of {done}"),
+            Change::Traffic(Traffic::Guarded { guard, lasts }) => match guard {
+                Guard::Drop => write!(f, "traffic dropped for {lasts}"),
+                Guard::Hold => write!(f, "traffic held for {lasts}"),
+                Guard::Ration { packets, per } => {
+                    write!(f, "traffic of {packets} packets in {per} for {lasts}")
+                }
+            },
         }
     }
 }
@@ -347,6 +395,8 @@ mod tests {
             })
         };
         let limited = |bytes, per| Change::Traffic(Traffic::Limited { bytes, per });
+        let guarded = |guard, lasts| Change::Traffic(Traffic::Guarded { guard, lasts });
+        let rationed = |packets, per| guarded(Guard::Ration { packets, per }, MS);
         for (change, fits) in [
             (Change::Weight(0), false),
             (Change::Weight(1), true),
@@ -364,6 +414,11 @@ mod tests {
             (Change::Traffic(Traffic::Stopped), true),
             (Change::Charge(Duration::ZERO), false),
             (Change::Charge(MS), true),
+            (guarded(Guard::Drop, MS), true),
+            (guarded(Guard::Hold, Duration::ZERO), false),
+            (rationed(0, MS), false),
+            (rationed(1, Duration::ZERO), false),
+            (rationed(1, MS), true),
         ] {
             assert_eq!(change.in_range(2), fits, "{change} of two vcpus");
         }

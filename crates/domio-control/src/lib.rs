@@ -12,6 +12,7 @@
 
 extern crate alloc;
 
+pub mod accounting;
 pub mod broken;
 pub mod cap_follows_demand;
 pub mod change;
@@ -20,8 +21,9 @@ pub mod contract;
 pub mod debt_collector;
 pub mod registry;
 pub mod seen;
+pub mod share_guard;
 
-pub use change::{Adjustment, Answers, Change, Kind, Kinds, Reservation, Settings, Traffic};
+pub use change::{Adjustment, Answers, Change, Guard, Kind, Kinds, Reservation, Settings, Traffic};
 pub use contract::{Conflict, Controller, Descriptor, Entry, Promises, interval_ms};
 pub use registry::{all, find};
 pub use seen::{DomainSeen, Observation, PcpuSeen, PolicySeen, Refusal};

@@ -1,9 +1,13 @@
 //! The list of controllers.
 
 use crate::contract::Entry;
-use crate::{cap_follows_demand, debt_collector};
+use crate::{cap_follows_demand, debt_collector, share_guard};
 
-static CONTROLLERS: &[&Entry] = &[&cap_follows_demand::ENTRY, &debt_collector::ENTRY];
+static CONTROLLERS: &[&Entry] = &[
+    &cap_follows_demand::ENTRY,
+    &debt_collector::ENTRY,
+    &share_guard::ENTRY,
+];
 
 /// Every controller, in the order in which lists show them.
 pub fn all() -> impl Iterator<Item = &'static Entry> {

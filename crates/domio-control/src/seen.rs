@@ -130,7 +130,7 @@ impl<'a> Observation<'a> {
                 (
                     set.is_some(),
                     change.in_range(domain.vcpus),
-                    set != Some(change) || change.is_increment(),
+                    set != Some(change) || change.is_increment() || change.renews(),
                 )
             }
             Adjustment::Policy { name, value } => {

@@ -8,6 +8,7 @@ use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use domio_control::Entry;
+use domio_control::accounting::SendWeight;
 use domio_core::{CpuSet, DomainId, Duration, Instant, ParamValues, PcpuId, Topology, XenVersion};
 
 /// A host with everything that runs on it.
@@ -66,6 +67,18 @@ pub struct ControllerConfig {
     pub vcpu: u16,
     /// What its process pays for.
     pub costs: ControllerCosts,
+    /// How it knows for whom driver domains work.
+    pub accounting: Accounting,
+}
+
+/// How a controller knows for whom driver domains work.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Accounting {
+    /// It is told, to the nanosecond, as no real host could tell.
+    Exact,
+    /// All the time of each driver domain is [divided](domio_control::accounting) by the packets
+    /// that pass its backends, with this weight of those that guests send.
+    Packets(SendWeight),
 }
 
 /// What the process of a controller takes, in processor time of its domain.

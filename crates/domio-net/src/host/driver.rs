@@ -158,11 +158,22 @@ impl Network {
 
     /// The same guest's interface.
     fn addressed(&self, packet: &Packet) -> Option<&Vif> {
+        self.vifs.get(usize::from(self.addressed_vif(packet)?))
+    }
+
+    fn addressed_vif(&self, packet: &Packet) -> Option<u16> {
         let vif = match usize::from(packet.to.0).checked_sub(1) {
             Some(vif) if vif < self.vifs.len() => vif,
             _ => self.asked_for(packet)?,
         };
-        self.vifs.get(vif)
+        u16::try_from(vif).ok()
+    }
+
+    /// Whether a packet for the guest of `vif` does not pass the gate.
+    fn turns_away(&mut self, vif: u16, kernel: &mut KernelIo<'_, '_>) -> bool {
+        self.open_if_over(vif, kernel);
+        let now = kernel.now();
+        !self.vifs[usize::from(vif)].gate.pass_in(now)
     }
 
     /// The interface whose address a broadcast asks for.
@@ -257,10 +268,11 @@ impl Network {
             record::moved(kernel.io, ends, &packet, Card, DriverIn);
         }
         let rx = self.costs.nic_rx;
-        if self.back.stopped_vifs > 0
-            && let Some(v) = self.addressed(&packet)
-            && v.stopped
+        if self.back.gated_vifs > 0
+            && let Some(vif) = self.addressed_vif(&packet)
+            && self.turns_away(vif, kernel)
         {
+            let v = &self.vifs[usize::from(vif)];
             let (ends, guest) = (v.ends, v.domain);
             record::moved(kernel.io, ends, &packet, DriverIn, Outside);
             self.driver.budget -= 1;

@@ -44,7 +44,9 @@ mod vif;
 
 use domio_core::{DomainId, Instant, VcpuName};
 use domio_sim::RandomStream;
-use domio_vmm::bus::{Attach, Device, Io, KernelIo, Passed, Progress, Softirq, Token, Traffic};
+use domio_vmm::bus::{
+    Attach, Counted, Device, Io, KernelIo, Passed, Progress, Softirq, Token, Traffic,
+};
 use domio_vmm::process::{Answer, Call, Interest, Pid};
 
 use crate::bridge::{self, Bridge};
@@ -67,7 +69,7 @@ pub use costs::NetCosts;
 pub(crate) use costs::by_kib;
 
 use driver::{Driver, DriverLines};
-use netback::Netback;
+use netback::{Gate, Netback};
 use outside::{Neighbors, Outside, REMOTE};
 use remote_card::RemoteCard;
 use socket::{File, Serves, Socket};
@@ -286,10 +288,10 @@ impl Network {
         &self.outside.peer
     }
 
-    /// Sets the driver domain's timer for the first limit that expires; some interface's credit
-    /// has changed.
+    /// Sets the driver domain's timer for the first limit that expires; some interface's credit or
+    /// gate has changed.
     fn set_credit_timer(&mut self, kernel: &mut KernelIo<'_, '_>) {
-        let first = self.vifs.iter().filter_map(|v| v.credit.timer).min();
+        let first = self.first_limit_to_end();
         kernel.set_timer(self.driver.lines.credit, self.config.vcpu, first);
     }
 
@@ -470,6 +472,8 @@ impl Device for Network {
             v.up = false;
             v.timers.clear();
             v.credit.timer = None;
+            self.set_gate(vif, Gate::open());
+            let v = &mut self.vifs[usize::from(vif)];
             v.rx_timeout = None;
             v.front_port = None;
             if let Some(back) = v.back_port.take() {
@@ -545,6 +549,9 @@ impl Device for Network {
                         self.credit_expired(vif as u16, kernel);
                     }
                 }
+                if self.back.gated_vifs > 0 {
+                    self.gates_expired(kernel);
+                }
                 self.set_credit_timer(kernel);
             }
             For::Queues => {
@@ -575,6 +582,11 @@ impl Device for Network {
         }
     }
 
+    fn counted(&self, domain: DomainId) -> Counted {
+        let own = self.vifs.iter().filter(|v| v.domain == domain);
+        own.fold(Counted::default(), |sum, v| sum.plus(v.counted))
+    }
+
     fn passed(&self, domain: DomainId) -> Passed {
         let own = self.vifs.iter().filter(|v| v.domain == domain);
         own.fold(Passed::default(), |sum, v| sum.plus(v.passed))
@@ -599,6 +611,7 @@ impl Accounted for Network {
         ledger.dropped(Netback::GONE, self.back.gone);
         ledger.dropped(Netback::RING, self.ring_drops);
         ledger.dropped(Netback::STOPPED, self.back.turned_away);
+        ledger.dropped(Netback::GUARDED, self.back.guarded);
         for vif in &self.vifs {
             ledger
                 .add(&vif.stack)

@@ -1,14 +1,14 @@
 //! A virtual interface: the rings that netback and netfront share, and what each has of its own.
 
 use domio_core::{DomainId, Duration, Instant};
-use domio_vmm::bus::{KernelTimer, Passed, SoftirqLine, Token, WorkItem};
+use domio_vmm::bus::{Counted, KernelTimer, Passed, SoftirqLine, Token, WorkItem};
 use domio_vmm::evtchn::Port;
 use domio_vmm::process::Pid;
 use domio_vmm::ring::{NET_RX, NET_TX, Ring};
 
 use super::Handler;
 use super::config::VifConfig;
-use super::netback::Credit;
+use super::netback::{Credit, Gate};
 use super::netfront::Netfront;
 use super::record::Ends;
 use super::socket::Socket;
@@ -47,8 +47,8 @@ pub(super) struct Vif {
     pub rx_queue: Queue<Packet>,
     /// Netback: it is on the list of interfaces with packets to send.
     pub tx_listed: bool,
-    /// Netback: nothing goes in or out.
-    pub stopped: bool,
+    /// Netback: what a controller lets through.
+    pub gate: Gate,
     /// Netback: what the guest may send still.
     pub credit: Credit,
     /// The guest's driver.
@@ -69,6 +69,8 @@ pub(super) struct Vif {
     pub lines: FrontLines,
     /// Netback: the handler of its port.
     pub back_handler: Handler,
+    /// Netback: packets taken from the guest and put into its ring.
+    pub counted: Counted,
     /// Packets that have reached the guest, and that netback has taken from it.
     pub passed: Passed,
 }
@@ -109,7 +111,8 @@ impl Vif {
             rx_timeout: None,
             rx_queue: Queue::new(Self::QUEUE, BACK_QUEUE),
             tx_listed: false,
-            stopped: false,
+            gate: Gate::open(),
+            counted: Counted::default(),
             credit: Credit::new(config.rate),
             front: Netfront::new(config.rx_target),
             stack,

@@ -12,7 +12,7 @@ use domio_net::host::Network;
 use domio_net::queue::{Ledger, Place};
 use domio_vmm::Simulation;
 use domio_vmm::bus::{Device as _, Passed};
-use domio_vmm::config::{ControllerConfig, ControllerCosts, Workload};
+use domio_vmm::config::{Accounting, ControllerConfig, ControllerCosts, Workload};
 use std::cell::RefCell;
 use std::fmt;
 
@@ -115,6 +115,7 @@ fn host_with(vcpu: u16) -> Simulation<Vec<Record>, Network> {
         domain: DomainId(0),
         vcpu,
         costs: ControllerCosts::OPTERON_242,
+        accounting: Accounting::Exact,
     });
     simulation(&host, CREDIT_4_17, &cards, Vec::new())
 }

@@ -1,8 +1,9 @@
 //! `[[controller]]`.
 
 use super::Need::{Optional, Required};
-use super::{Kind, Need, Params, Section, Words, key};
+use super::{Kind, Need, Params, Section, Variant, Words, key, variant};
 use crate::limits::MAX_VCPUS;
+use domio_control::accounting::SendWeight;
 
 pub(crate) static CONTROLLER: Section = Section {
     header: "[[controller]]",
@@ -32,11 +33,44 @@ pub(crate) static CONTROLLER: Section = Section {
             Need::Int(0),
             "Index of the vcpu that the process lives on.",
         ),
+        key(
+            "accounting",
+            Kind::Word(Words::Of(ACCOUNTINGS)),
+            Need::Word("exact"),
+            "How the controller knows for whom driver domains work.",
+        ),
+        key(
+            SEND_WEIGHT,
+            Kind::Int {
+                min: *SendWeight::RANGE.start() as i64,
+                max: *SendWeight::RANGE.end() as i64,
+            },
+            Need::Int(SendWeight::GUPTA_SYSTEM_1.0 as i64),
+            "What a packet that a guest sends costs a driver domain over one that it receives, in \
+             thousandths, where packets are counted. `domio calibrate` measures it.",
+        ),
     ],
     selector: None,
     variants: &[],
     params: Params::Controller,
 };
+
+/// The key with the weight of packets that guests send.
+pub(crate) const SEND_WEIGHT: &str = "send_weight_thousandths";
+
+const ACCOUNTINGS: &[Variant] = &[
+    variant(
+        "exact",
+        "It is told, to the nanosecond; no real host could tell.",
+        &[],
+    ),
+    variant(
+        "packets",
+        "All the time of each driver domain is divided by the packets that pass netback, as in \
+         Gupta et al. 2006.",
+        &[],
+    ),
+];
 
 #[cfg(test)]
 mod tests {

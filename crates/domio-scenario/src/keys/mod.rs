@@ -12,7 +12,7 @@ mod tables;
 mod tasks;
 mod vary;
 
-pub(crate) use controller::CONTROLLER;
+pub(crate) use controller::{CONTROLLER, SEND_WEIGHT};
 pub(crate) use disk::DISK;
 pub(crate) use network::{NETWORK, VIF};
 pub(crate) use tables::{ACTION, DOMAIN, GUEST, HOST, ROOT, RUN, SCHEDULER};

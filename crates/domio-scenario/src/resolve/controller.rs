@@ -2,21 +2,22 @@
 
 use super::domain::Resolved;
 use super::equip::Devices;
-use super::{VCPUS_FROM_0, driver, given, tell};
+use super::{VCPUS_FROM_0, driver, given, guard, tell};
 use crate::check::{self, Cx, Fields};
-use crate::keys::CONTROLLER;
+use crate::keys::{CONTROLLER, SEND_WEIGHT};
 use crate::problem::{Code, Problem};
+use domio_control::accounting::SendWeight;
 use domio_control::{Entry, Kinds};
 use domio_core::{DomainId, Duration, ParamValues};
 use domio_sched::Policy;
-use domio_vmm::config::{ControllerConfig, ControllerCosts};
+use domio_vmm::config::{Accounting, ControllerConfig, ControllerCosts};
 use domio_vmm::profile::Profile;
 
 /// A controller that the text asks for.
 pub(super) struct Asked<'t> {
-    entry: &'static Entry,
-    fields: Fields<'t>,
-    params: ParamValues,
+    pub entry: &'static Entry,
+    pub fields: Fields<'t>,
+    pub params: ParamValues,
     interval: Duration,
 }
 
@@ -71,6 +72,7 @@ pub(super) fn controllers(
             can_set(cx, asked.entry, policy);
         }
         let domain_params = domain_params(cx, i, asked, resolved);
+        guard::limits(cx, i, asked, devices, resolved);
         let Some(domain) = domain(cx, &asked.fields, devices, resolved) else {
             continue;
         };
@@ -85,6 +87,7 @@ pub(super) fn controllers(
             domain: resolved.domains[domain].config.id,
             vcpu,
             costs,
+            accounting: accounting(cx, &asked.fields),
         });
     }
     configs
@@ -206,6 +209,23 @@ fn vcpu(cx: &mut Cx<'_>, fields: &Fields<'_>, domain: usize, resolved: &Resolved
         .hint(VCPUS_FROM_0),
     );
     None
+}
+
+/// How the controller knows for whom driver domains work.
+fn accounting(cx: &mut Cx<'_>, fields: &Fields<'_>) -> Accounting {
+    let counts = fields
+        .text("accounting")
+        .is_some_and(|word| word == "packets");
+    if !counts {
+        if fields.field(SEND_WEIGHT).is_some() {
+            cx.notices.push(format!(
+                "`{SEND_WEIGHT}` does nothing without `accounting = \"packets\"`"
+            ));
+        }
+        return Accounting::Exact;
+    }
+    let weight = fields.int(SEND_WEIGHT).and_then(|w| u32::try_from(w).ok());
+    Accounting::Packets(weight.map_or(SendWeight::GUPTA_SYSTEM_1, SendWeight))
 }
 
 /// What the processes of controllers take.

@@ -34,6 +34,14 @@ impl Devices {
         networks.chain(self.disks.iter().map(|d| d.driver)).next()
     }
 
+    /// Indices of the domains that have a card, each once.
+    pub fn network_drivers(&self) -> Vec<usize> {
+        let mut drivers: Vec<usize> = self.networks.iter().map(|n| n.driver).collect();
+        drivers.sort_unstable();
+        drivers.dedup();
+        drivers
+    }
+
     /// Whether the domain with this index has a part in a device.
     fn serve(&self, index: usize, domain: &Domain) -> bool {
         let networks = self.networks.iter();

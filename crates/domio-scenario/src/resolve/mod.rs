@@ -7,6 +7,7 @@ mod domain;
 mod driver;
 mod equip;
 mod flow;
+mod guard;
 mod names;
 mod network;
 mod task;

@@ -216,6 +216,11 @@ impl Io<'_> {
         self.wires.far.push(Far::Tasklet { vcpu, tasklet });
     }
 
+    /// Sets `timer` of the kernel of `vcpu`, from outside of the vcpu: as [`KernelIo::set_timer`].
+    pub fn set_timer_on(&mut self, vcpu: VcpuName, timer: KernelTimer, at: Option<Instant>) {
+        self.wires.far.push(Far::Timer { vcpu, timer, at });
+    }
+
     /// Has the host wake or interrupt the vcpu that an operation on the event channels reached.
     #[inline]
     pub fn notify(&mut self, sent: Sent) {

@@ -46,7 +46,8 @@ pub use lines::{KernelTimer, Softirq, SoftirqLine, Tasklet, Token, WorkItem};
 pub use owner::Owner;
 pub(crate) use owner::{Served, Share};
 
-pub use domio_control::Traffic;
+pub use domio_control::accounting::Counted;
+pub use domio_control::{Guard, Traffic};
 
 use crate::process::{Answer, Call, Interest, Pid};
 use alloc::vec::Vec;
@@ -178,6 +179,12 @@ pub trait Device {
         let _ = (domain, traffic, io);
     }
 
+    /// Packets that the backend has taken from `domain` and handed to it, since the domain's start.
+    fn counted(&self, domain: DomainId) -> Counted {
+        let _ = domain;
+        Counted::default()
+    }
+
     /// What has gone through the virtual devices of `domain` since the domain's start.
     fn passed(&self, domain: DomainId) -> Passed {
         let _ = domain;
@@ -234,6 +241,12 @@ impl<D: Device> Bus<D> {
     /// Whether any model serves `domain`.
     pub(crate) fn serves(&self, domain: DomainId) -> bool {
         self.devices.iter().any(|device| device.serves(domain))
+    }
+
+    /// Packets that backends in `driver` have taken from `domain` and handed to it.
+    pub(crate) fn counted(&self, driver: DomainId, domain: DomainId) -> Counted {
+        let own = self.devices.iter().filter(|d| d.driver() == Some(driver));
+        own.fold(Counted::default(), |sum, d| sum.plus(d.counted(domain)))
     }
 
     /// Whether `domain` works for others.
@@ -362,6 +375,10 @@ macro_rules! device_models {
                 io: &mut $crate::bus::Io<'_>,
             ) {
                 match self { $(Self::$variant(d) => d.limit(domain, traffic, io)),+ }
+            }
+
+            fn counted(&self, domain: $crate::DomainId) -> $crate::bus::Counted {
+                match self { $(Self::$variant(d) => d.counted(domain)),+ }
             }
 
             fn passed(&self, domain: $crate::DomainId) -> $crate::bus::Passed {

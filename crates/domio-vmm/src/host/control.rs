@@ -3,9 +3,10 @@
 //! A controller sees what its process has read, and its answers are carried out when the process
 //! gets there: both are as late as the process's domain was kept from running.
 
+use super::counting::Packets;
 use super::{Cause, Host, Queue};
 use crate::bus::{Device, Passed};
-use crate::config::ControllerConfig;
+use crate::config::{Accounting, ControllerConfig};
 use crate::process::Hypercall;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -25,6 +26,8 @@ pub(super) struct Controlled {
     before: Vec<Option<Totals>>,
     /// Busy times of the pcpus at that time.
     busy_before: Vec<Duration>,
+    /// Packets at that time, where they are counted.
+    packets: Packets,
     /// What was read and is not decided on.
     seen: Option<Seen>,
     /// What was decided and is not carried out, the next one last.
@@ -55,6 +58,7 @@ impl Controlled {
             since: Instant::ZERO,
             before: Vec::new(),
             busy_before: Vec::new(),
+            packets: Packets::default(),
             seen: None,
             to_do: Vec::new(),
         }
@@ -131,10 +135,15 @@ impl<S: Sink, D: Device> Host<S, D> {
                 bytes_out: totals.passed.bytes_out - before.passed.bytes_out,
                 requests_read: totals.passed.requests_read - before.passed.requests_read,
                 requests_written: totals.passed.requests_written - before.passed.requests_written,
-                set: self.settings(i),
+                set: self.settings(i, now),
             });
         }
         domains.sort_unstable_by_key(|d| d.id);
+        if let Accounting::Packets(weight) = self.controls[number].config.accounting {
+            self.controls[number]
+                .packets
+                .charge(&mut domains, &self.bus, &self.domains, weight);
+        }
         let busy: Vec<Duration> = self.pcpus.ids().map(|p| self.busy_until(p, now)).collect();
         let control = &mut self.controls[number];
         control.busy_before.resize(busy.len(), Duration::ZERO);
@@ -181,7 +190,7 @@ impl<S: Sink, D: Device> Host<S, D> {
     }
 
     /// What is set for the domain with this index.
-    fn settings(&self, index: usize) -> Settings {
+    fn settings(&self, index: usize, now: Instant) -> Settings {
         let config = &self.domains[index].config;
         let param = |name| {
             config
@@ -200,7 +209,7 @@ impl<S: Sink, D: Device> Host<S, D> {
                 .zip(time("slice_us"))
                 .map(|(period, slice)| Reservation { period, slice }),
             traffic: (D::PRESENT && self.bus.serves(config.id) && !self.bus.is_driver(config.id))
-                .then_some(self.domains[index].traffic),
+                .then(|| self.domains[index].traffic_at(now)),
             debt: self.scheduler.debt(config.id),
         }
     }
@@ -304,7 +313,7 @@ impl<S: Sink, D: Device> Host<S, D> {
                     .and_then(|()| params.set("slice_us", us(slice)))
             }
             Change::Traffic(traffic) => {
-                d.traffic = traffic;
+                d.set_traffic(traffic, now);
                 return self.limit_traffic(queue, domain, traffic, pcpu, now);
             }
             Change::Charge(done) => {

@@ -19,8 +19,9 @@ pub(super) struct Domain {
     /// Its vcpus, once created.
     pub vcpus: Vec<VcpuId>,
     pub alive: bool,
-    /// What its traffic is limited to by a controller.
+    /// What its traffic is limited to by a controller, and until when.
     pub traffic: Traffic,
+    pub traffic_until: Instant,
     /// Pauses by the toolstack that have not ended.
     paused: u32,
 }
@@ -33,7 +34,31 @@ impl Domain {
             vcpus: Vec::new(),
             alive: false,
             traffic: Traffic::Free,
+            traffic_until: Instant::MAX,
             paused: 0,
+        }
+    }
+
+    /// A controller limits its traffic.
+    pub fn set_traffic(&mut self, traffic: Traffic, now: Instant) {
+        self.traffic = traffic;
+        self.traffic_until = match traffic {
+            Traffic::Guarded { lasts, .. } => now.saturating_add(lasts),
+            Traffic::Free | Traffic::Limited { .. } | Traffic::Stopped => Instant::MAX,
+        };
+    }
+
+    /// What its traffic is limited to at `now`.
+    pub fn traffic_at(&self, now: Instant) -> Traffic {
+        match self.traffic {
+            Traffic::Guarded { guard, .. } => {
+                let lasts = self.traffic_until.saturating_since(now);
+                match lasts.is_zero() {
+                    true => Traffic::Free,
+                    false => Traffic::Guarded { guard, lasts },
+                }
+            }
+            traffic => traffic,
         }
     }
 }

@@ -25,6 +25,7 @@
 //! | `processes` | processes of guests |
 //! | `block` | blocking and yielding |
 //! | `control` | what processes of controllers read and set |
+//! | `counting` | for whom driver domains work, estimated by counting packets |
 //! | `io` | device models: plugging in, calls from outside of guests, work for others |
 //! | `domains` | creation and destruction of domains, operator actions, pcpus on and off |
 //! | `snapshot` | starting in the middle of a run |
@@ -33,6 +34,7 @@
 
 mod block;
 mod control;
+mod counting;
 mod domains;
 mod effects;
 mod execute;

@@ -7,7 +7,7 @@ use domio_control::{
 use domio_core::{DomainId, Kind, ParamValues, XenVersion};
 use domio_sim::Outcome;
 use domio_vmm::Simulation;
-use domio_vmm::config::{ControllerConfig, ControllerCosts, Workload};
+use domio_vmm::config::{Accounting, ControllerConfig, ControllerCosts, Workload};
 use std::cell::RefCell;
 use std::fmt;
 
@@ -106,6 +106,7 @@ fn a_controller_in_a_starved_dom0_sees_late_and_acts_later() {
             decide: ms(25),
             adjust: ms(5),
         },
+        accounting: Accounting::Exact,
     });
     let scheduler = (policy.make)(&params, &host.topology);
     let mut simulation = Simulation::new(&host, scheduler, Vec::new(), 1, 0);

@@ -4,6 +4,7 @@
 //! to the guests, the other from them. Each works through whatever all interfaces have, in batches
 //! that cost one hypercall.
 
+mod gate;
 mod limit;
 mod rx;
 mod tx;
@@ -15,6 +16,8 @@ use domio_core::{Duration, Instant};
 use super::config::VifRate;
 use crate::packet::Packet;
 use crate::queue::{Place, Queue};
+
+pub(super) use gate::Gate;
 
 /// Packets from guests that the driver domain may have at a time, of all interfaces together.
 const PENDING_MAX: u16 = 256;
@@ -48,6 +51,8 @@ enum TxStage {
     Begin,
     /// Pages of sent packets are unmapped, guests are answered.
     Unmapped,
+    /// Packets are dropped, guests are answered.
+    Dropped,
     /// The batch is with Xen.
     Mapped,
 }
@@ -84,10 +89,14 @@ pub(super) struct Netback {
     stopped: VecDeque<(Instant, u16)>,
     /// Packets for guests that were gone.
     pub gone: u64,
-    /// How many interfaces are stopped.
-    pub stopped_vifs: u16,
+    /// Packets that are taken from rings to be dropped, by interface.
+    tx_dropping: VecDeque<(u16, u32)>,
+    /// How many interfaces have a gate that is not open.
+    pub gated_vifs: u16,
     /// Packets for guests whose traffic is stopped.
     pub turned_away: u64,
+    /// Packets from guests that were dropped as soon as they were taken.
+    pub guarded: u64,
 }
 
 impl Netback {
@@ -117,8 +126,10 @@ impl Netback {
             restart: VecDeque::new(),
             stopped: VecDeque::new(),
             gone: 0,
-            stopped_vifs: 0,
+            tx_dropping: VecDeque::new(),
+            gated_vifs: 0,
             turned_away: 0,
+            guarded: 0,
         }
     }
 

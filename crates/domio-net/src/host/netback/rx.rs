@@ -236,6 +236,7 @@ impl Network {
                 continue;
             }
             record::moved(kernel.io, v.ends, &packet, DriverIn, RxRing);
+            v.counted.received += 1;
             v.rx.put_response(packet).expect("its request was taken");
             if v.rx.push_responses() && !self.back.rx_notify.contains(&vif) {
                 self.back.rx_notify.push(vif);

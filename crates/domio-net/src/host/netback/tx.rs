@@ -1,11 +1,12 @@
 //! Netback, from the guests.
 
-use domio_core::Duration;
 use domio_core::NetPlace::{DriverOut, Outside, TxRing};
+use domio_core::{Duration, Instant};
 use domio_vmm::bus::{KernelIo, Owner, Progress};
 use domio_vmm::grant::Batch;
 
 use super::super::{Network, record};
+use super::gate::Outgoing;
 use super::{HEADER, PENDING_MAX, SLOTS_MAX, TxStage};
 
 impl Network {
@@ -24,7 +25,7 @@ impl Network {
     }
 
     /// The guest of `vif` has put packets into the ring, or posted buffers.
-    fn serve_guest(&mut self, vif: u16, kernel: &mut KernelIo<'_, '_>) {
+    pub(super) fn serve_guest(&mut self, vif: u16, kernel: &mut KernelIo<'_, '_>) {
         self.list_for_tx(vif);
         if self.back.tx_pending < PENDING_MAX / 2 && !self.back.tx_list.is_empty() {
             kernel.schedule(self.driver.lines.tx_tasklet);
@@ -80,8 +81,22 @@ impl Network {
                     if let Some(vif) = self.back.tx_sending {
                         return self.sending(vif);
                     }
-                    self.back.tx_stage = TxStage::Mapped;
                     self.gather(kernel);
+                    self.back.tx_stage = TxStage::Dropped;
+                    if !self.back.tx_dropping.is_empty() {
+                        let time = self.drop_cost(kernel);
+                        return Progress::Run(time, Owner::Shared);
+                    }
+                }
+                TxStage::Dropped => {
+                    if let Some(vif) = self.back.tx_sending.take() {
+                        self.notify_front(vif, kernel);
+                    }
+                    self.back.tx_sending = self.answer_dropped();
+                    if let Some(vif) = self.back.tx_sending {
+                        return self.sending(vif);
+                    }
+                    self.back.tx_stage = TxStage::Mapped;
                     if !self.back.tx_batch.is_empty() {
                         let time = self.tx_batch_cost(kernel);
                         return Progress::Run(time, Owner::Shared);
@@ -113,6 +128,55 @@ impl Network {
         None
     }
 
+    /// Answers the requests whose packets were dropped, as [`Network::answer`] does.
+    fn answer_dropped(&mut self) -> Option<u16> {
+        while let Some((vif, n)) = self.back.tx_dropping.front_mut() {
+            let vif = *vif;
+            *n -= 1;
+            if *n == 0 {
+                self.back.tx_dropping.pop_front();
+            }
+            let v = &mut self.vifs[usize::from(vif)];
+            if !v.up {
+                continue;
+            }
+            v.tx.put_response(()).expect("its request was taken");
+            if v.tx.push_responses() {
+                return Some(vif);
+            }
+        }
+        None
+    }
+
+    /// What dropping the packets of the batch costs.
+    fn drop_cost(&self, kernel: &mut KernelIo<'_, '_>) -> Duration {
+        let mut cost = Duration::ZERO;
+        for (vif, n) in &self.back.tx_dropping {
+            let own = self.costs.back_drop * u64::from(*n);
+            cost += own;
+            let guest = self.vifs[usize::from(*vif)].domain;
+            kernel.share(guest, own);
+        }
+        cost
+    }
+
+    /// Takes everything from the ring of `vif`, to be dropped.
+    fn take_to_drop(&mut self, vif: u16, kernel: &mut KernelIo<'_, '_>) {
+        let v = &mut self.vifs[usize::from(vif)];
+        let mut n = 0;
+        while let Some(packet) = v.tx.take_request() {
+            record::moved(kernel.io, v.ends, &packet, TxRing, Outside);
+            n += 1;
+        }
+        if n > 0 {
+            self.back.guarded += u64::from(n);
+            self.back.tx_dropping.push_back((vif, n));
+        }
+        if v.tx.final_check_for_requests() {
+            self.list_for_tx(vif);
+        }
+    }
+
     /// Takes packets from the guests: one from each interface in turn.
     fn gather(&mut self, kernel: &mut KernelIo<'_, '_>) {
         while self.back.tx_pending + SLOTS_MAX < PENDING_MAX
@@ -120,9 +184,25 @@ impl Network {
         {
             let v = &mut self.vifs[usize::from(vif)];
             v.tx_listed = false;
-            if v.stopped {
-                continue;
+            if self.back.gated_vifs > 0 {
+                match v.gate.outgoing(kernel.now()) {
+                    Outgoing::Passes => {}
+                    Outgoing::Dropped => {
+                        self.take_to_drop(vif, kernel);
+                        continue;
+                    }
+                    Outgoing::Waits(until) => {
+                        if until < Instant::MAX
+                            && let Some(first) = v.tx.peek_request()
+                        {
+                            record::held_back(kernel.io, v.ends, first, until);
+                            self.set_credit_timer(kernel);
+                        }
+                        continue;
+                    }
+                }
             }
+            let v = &mut self.vifs[usize::from(vif)];
             let Some(first) = v.tx.peek_request() else {
                 if v.tx.final_check_for_requests() {
                     self.list_for_tx(vif);
@@ -139,6 +219,8 @@ impl Network {
             }
             if let Some(packet) = v.tx.take_request() {
                 record::moved(kernel.io, v.ends, &packet, TxRing, DriverOut);
+                v.gate.pass_out();
+                v.counted.sent += 1;
                 v.passed.packets_out += 1;
                 v.passed.bytes_out += u64::from(packet.frame_bytes());
                 self.back.tx_pending += 1;

@@ -1,0 +1,103 @@
+//! Limits of what driver domains do for guests, for ShareGuard: whether they can be kept at all.
+
+use super::controller::Asked;
+use super::domain::{Domain, Resolved};
+use super::equip::Devices;
+use crate::check::Cx;
+use crate::problem::{Code, Problem};
+use crate::source::Span;
+use domio_control::share_guard::LIMIT;
+
+/// Tells of limits that are not below what driver domains may have, as the paper wants them (section
+/// 5.1), and of those that say nothing.
+pub(super) fn limits(
+    cx: &mut Cx<'_>,
+    i: usize,
+    asked: &Asked<'_>,
+    devices: &Devices,
+    resolved: &Resolved,
+) {
+    let Some(general) = asked.params.by_name(LIMIT) else {
+        return;
+    };
+    let drivers = devices.network_drivers();
+    let drivers: Vec<&Domain> = drivers.iter().map(|i| &resolved.domains[*i]).collect();
+    let name = asked.entry.descriptor.name;
+    let [first, others @ ..] = &drivers[..] else {
+        let notice = format!("no domain has a network interface, so {name} has nothing to do");
+        return cx.notices.push(notice);
+    };
+    let share: i64 = drivers.iter().map(|d| share(d)).sum();
+    let who = match others {
+        [] => format!("all that {} may have", first.config.name),
+        _ => String::from("all that the driver domains may have together"),
+    };
+    let mut check = |limit: i64, key: String, span: Span| {
+        if limit < share {
+            return;
+        }
+        cx.problems.push(
+            Problem::new(
+                Code::OutOfRange,
+                span,
+                format!("a limit of {limit} % is not below {who}"),
+            )
+            .key(key)
+            .found(limit.to_string())
+            .expected(format!("1 to {}, or 0 for no limit", share - 1))
+            .hint(
+                "lower the limit, or give the driver domain a larger cap or slice, or more vcpus",
+            ),
+        );
+    };
+    check(
+        general,
+        asked.fields.key_path(LIMIT),
+        asked.fields.span(LIMIT),
+    );
+    let mut told = None;
+    let mut limited = general > 0;
+    for (index, domain) in resolved.domains.iter().enumerate() {
+        let controlled = domain.controlled.get(i).and_then(Option::as_ref);
+        let Some((limit, controlled)) =
+            controlled.and_then(|c| Some((c.params.by_name(LIMIT)?, c)))
+        else {
+            continue;
+        };
+        limited |= limit > 0;
+        // Members of a group have the same limit, but for overrides.
+        if limit == 0 || told == Some(domain.span) {
+            continue;
+        }
+        told = Some(domain.span);
+        let place = controlled.given.iter().find(|(name, _)| *name == LIMIT);
+        let span = place.map_or(domain.span, |(_, span)| *span);
+        check(limit, format!("{}.{LIMIT}", controlled.path), span);
+        let name = &domain.config.name;
+        if devices.network_drivers().contains(&index) {
+            cx.notices
+                .push(format!("{name} has a card: its `{LIMIT}` does nothing"));
+        } else if domain.vifs.is_empty() {
+            cx.notices
+                .push(format!("{name} has no vif: its `{LIMIT}` does nothing"));
+        }
+    }
+    if !limited {
+        cx.notices.push(format!(
+            "no guest has a `{LIMIT}`, so {name} has nothing to do"
+        ));
+    }
+}
+
+/// Percent of one pcpu that `driver` can have at most, by its vcpus, its cap, and its slice where it
+/// gets no extra time; 1 at least.
+fn share(driver: &Domain) -> i64 {
+    let param = |name| driver.config.params.by_name(name);
+    let vcpus = driver.config.vcpus.len() as i64;
+    let cap = param("cap").filter(|cap| *cap > 0);
+    let slice = param("slice_us").zip(param("period_us"));
+    let slice = slice.filter(|(slice, _)| *slice > 0 && param("extratime") == Some(0));
+    let reserved = slice.map(|(slice, period)| vcpus * 100 * slice / period.max(1));
+    let most = [Some(vcpus * 100), cap, reserved];
+    most.into_iter().flatten().min().unwrap_or(100).max(1)
+}
