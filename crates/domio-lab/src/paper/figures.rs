@@ -8,6 +8,7 @@
 //! | `turnaround_s` | of its last task that ended, once all of them have |
 //! | `wake_ups` | how often it was woken |
 //! | `boost_ends`, `earning_starts` | records of credit: a tick ended a boost, or began to charge |
+//! | `served_pct`, `charged_pct` and others | what driver domains did for it: [`super::traffic`] |
 //! | `drawn_ms` | of no domain: what the replication drew for a key of `[[vary]]` |
 //!
 //! Over all domains of a figure, or over all round trips: `count`, `average`, `deviation`,
@@ -15,11 +16,12 @@
 
 use super::cell::PaperCell;
 use super::file::FigureFile;
+use super::traffic::{self, Packets};
 use crate::measure::MEASURES;
 use crate::sample::Sample;
 use crate::stats;
 use domio_core::{DomainId, Instant, Kind, Record};
-use domio_meter::Summary;
+use domio_meter::{SendWeight, Summary};
 use domio_scenario::{Built, Scenario};
 
 /// What was seen of each domain besides what the meter sums up.
@@ -27,6 +29,7 @@ use domio_scenario::{Built, Scenario};
 pub(super) struct Tally {
     /// By id.
     domains: Vec<Counts>,
+    packets: Packets,
 }
 
 #[derive(Default)]
@@ -54,6 +57,7 @@ impl Tally {
     pub fn record(&mut self, record: &Record) {
         match record.kind {
             Kind::NetDelivered => self.of(record).bytes += high_word(record),
+            Kind::NetMove => self.packets.moved(record),
             Kind::Wake => self.of(record).wake_ups += 1,
             Kind::JobDone => {
                 let [low, high, ..] = record.data;
@@ -96,6 +100,20 @@ pub(super) fn high_word(record: &Record) -> u64 {
     u64::from(high) << 32 | u64::from(low)
 }
 
+/// What was seen in a stretch of time.
+pub(super) struct Stretch {
+    pub summary: Summary,
+    pub tally: Tally,
+}
+
+/// What was seen of a cell.
+pub(super) struct Seen {
+    /// In the measured time.
+    pub whole: Stretch,
+    /// In each interval of it, where the suite has any.
+    pub stretches: Vec<Stretch>,
+}
+
 /// When the request of a reply left.
 pub(super) fn sent(record: &Record) -> (Instant, u64) {
     let took = high_word(record);
@@ -120,6 +138,7 @@ pub(super) struct DeclaredFigure {
     file: FigureFile,
     /// By id: name, and number of tasks that end.
     domains: Vec<(DomainId, String, u64)>,
+    weight: SendWeight,
 }
 
 /// The figures of `cell`, whose host is `built`.
@@ -138,7 +157,8 @@ pub(super) fn declared(cell: &PaperCell<'_>, built: &Built) -> Result<Vec<Declar
     });
     let all: Vec<(DomainId, String, u64)> = all.collect();
     let figure = |file: &FigureFile| {
-        let known = MEASURES.iter().map(|m| m.key).chain(OTHERS).chain([DRAWN]);
+        let own = MEASURES.iter().map(|m| m.key).chain(OTHERS);
+        let known = own.chain(traffic::MEASURES).chain([DRAWN]);
         let known: Vec<&str> = known.collect();
         if !known.contains(&file.measure.as_str()) {
             let list = known.join(", ");
@@ -148,6 +168,34 @@ pub(super) fn declared(cell: &PaperCell<'_>, built: &Built) -> Result<Vec<Declar
                 file.measure
             ));
         }
+        let suite = &cell.suite;
+        if let Some(list) = &file.over_time {
+            if matches!(file.measure.as_str(), "round_trip_ms" | DRAWN) {
+                return Err(format!(
+                    "suite {}: {list} is {} over time; expected a measure of the time itself",
+                    suite.name, file.measure
+                ));
+            }
+            if suite.every_ms.is_none() {
+                return Err(format!(
+                    "suite {}: {list} is over time; expected `every_ms` in the suite, the length \
+                     of an interval",
+                    suite.name
+                ));
+            }
+        }
+        let weight = match file.send_weight {
+            None => SendWeight::GUPTA,
+            Some(weight) if (0.01..=100.0).contains(&weight) => {
+                SendWeight((weight * 1000.0).round() as u32)
+            }
+            Some(weight) => {
+                return Err(format!(
+                    "suite {}: send_weight is {weight}; expected 0.01 to 100",
+                    suite.name
+                ));
+            }
+        };
         let mut domains = all.clone();
         if let Some(group) = &file.group {
             let members = groups.get(group.as_str());
@@ -171,6 +219,7 @@ pub(super) fn declared(cell: &PaperCell<'_>, built: &Built) -> Result<Vec<Declar
         Ok(DeclaredFigure {
             file: file.clone(),
             domains,
+            weight,
         })
     };
     cell.suite.figure.iter().map(figure).collect()
@@ -182,6 +231,11 @@ impl DeclaredFigure {
         self.file.measure == "round_trip_ms" && !self.domains.is_empty()
     }
 
+    /// Whether it is made of what driver domains do.
+    pub fn is_of_traffic(&self) -> bool {
+        traffic::MEASURES.contains(&self.file.measure.as_str())
+    }
+
     /// Domains that it is of.
     pub fn domains(&self) -> impl Iterator<Item = DomainId> {
         self.domains.iter().map(|(id, ..)| *id)
@@ -191,22 +245,12 @@ impl DeclaredFigure {
     ///
     /// # Errors
     /// When a task that should have ended has not.
-    pub fn note(&self, summary: &Summary, seen: &Tally, sample: &mut Sample) -> Result<(), String> {
+    pub fn note(&self, seen: &Seen, sample: &mut Sample) -> Result<(), String> {
+        let values = match &self.file.over_time {
+            Some(list) => self.over_time(list, seen, sample)?,
+            None => self.of_all_time(&seen.whole, sample)?,
+        };
         let file = &self.file;
-        let mut values = Vec::new();
-        for (id, name, tasks) in &self.domains {
-            let own = values_of(&file.measure, *id, *tasks, summary, seen)
-                .map_err(|why| format!("{name}: {why}"))?;
-            let each = match &file.name {
-                Some(template) => Some(template.replace("{domain}", name)),
-                None if file.over.is_empty() => Some(format!("{name}.{}", file.measure)),
-                None => None,
-            };
-            if let (Some(each), [value]) = (each, &own[..]) {
-                sample.set(&each, *value);
-            }
-            values.extend(own);
-        }
         if !self.domains.is_empty() {
             for (over, name) in &file.over {
                 if let Some(value) = of_all(over, &values).flatten() {
@@ -221,6 +265,52 @@ impl DeclaredFigure {
             sample.set_list(&first.name, values[..shown].to_vec());
         }
         Ok(())
+    }
+
+    /// Puts a list for each domain into `sample`, and returns all of their values.
+    fn over_time(&self, list: &str, seen: &Seen, sample: &mut Sample) -> Result<Vec<f64>, String> {
+        let mut all = Vec::new();
+        for (id, name, tasks) in &self.domains {
+            let mut values = Vec::new();
+            for stretch in &seen.stretches {
+                let value = self.values_of(*id, *tasks, stretch);
+                values.extend(value.map_err(|why| format!("{name}: {why}"))?);
+            }
+            all.extend_from_slice(&values);
+            sample.set_list(&list.replace("{domain}", name), values);
+        }
+        Ok(all)
+    }
+
+    /// Puts the figures of single domains into `sample`, and returns their values.
+    fn of_all_time(&self, seen: &Stretch, sample: &mut Sample) -> Result<Vec<f64>, String> {
+        let file = &self.file;
+        let mut values = Vec::new();
+        for (id, name, tasks) in &self.domains {
+            let own = self.values_of(*id, *tasks, seen);
+            let own = own.map_err(|why| format!("{name}: {why}"))?;
+            let each = match &file.name {
+                Some(template) => Some(template.replace("{domain}", name)),
+                None if file.over.is_empty() => Some(format!("{name}.{}", file.measure)),
+                None => None,
+            };
+            if let (Some(each), [value]) = (each, &own[..]) {
+                sample.set(&each, *value);
+            }
+            values.extend(own);
+        }
+        Ok(values)
+    }
+
+    /// The values of the domain `id` in `seen`: one, or one for each reply.
+    fn values_of(&self, id: DomainId, tasks: u64, seen: &Stretch) -> Result<Vec<f64>, String> {
+        let (summary, tally) = (&seen.summary, &seen.tally);
+        if self.is_of_traffic() {
+            let measure = &self.file.measure;
+            let value = traffic::value(measure, id, self.weight, summary, &tally.packets);
+            return Ok(value.into_iter().collect());
+        }
+        values_of(&self.file.measure, id, tasks, summary, tally)
     }
 
     /// Puts what replication `replication` of `scenario` drew into `sample`.

@@ -98,6 +98,8 @@ pub struct Suite {
     pub configuration: Vec<ConfigurationFile>,
     /// One experiment simulates all configurations of a test.
     pub together: Option<Together>,
+    /// Length of the intervals of figures over time.
+    pub every_ms: Option<u64>,
 }
 
 /// How long a test is, and how often it is repeated at first.
@@ -251,6 +253,12 @@ pub struct FigureFile {
     pub over: BTreeMap<String, String>,
     /// A list of the first values.
     pub first: Option<First>,
+    /// Name of a list of the measure in each of the suite's intervals, with `{domain}`. Figures
+    /// over all domains are over all intervals as well, then.
+    pub over_time: Option<String>,
+    /// How much more a packet that a guest sends costs than one that it receives, for measures of
+    /// charges.
+    pub send_weight: Option<f64>,
 }
 
 /// A list of the first values of a measure that has many in a domain.

@@ -1,7 +1,7 @@
 //! Simulates a cell and measures it, from records alone.
 
 use super::cell::PaperCell;
-use super::figures::{self, DeclaredFigure, Tally};
+use super::figures::{self, DeclaredFigure, Seen, Stretch, Tally};
 use super::file::{Length, seconds};
 use super::machines::Machine;
 use crate::registry::LabContext;
@@ -25,6 +25,8 @@ pub struct Prepared {
     figures: Vec<DeclaredFigure>,
     /// How long replies to requests of the measured time are waited for after it.
     patience: Duration,
+    /// Length of the intervals of figures over time.
+    every: Option<Duration>,
 }
 
 impl Prepared {
@@ -39,6 +41,7 @@ impl Prepared {
             name: cell.path(),
             figures: figures::declared(cell, &built)?,
             patience: seconds(cell.suite.patience_s),
+            every: interval(cell)?,
             scenario,
         })
     }
@@ -73,31 +76,39 @@ impl Prepared {
             .map_err(|e| e.to_string())?;
         let drawn = seeded.replication(replication).map_err(|e| e.to_string())?;
         let built = drawn.build(&NoReplay).map_err(|e| e.to_string())?;
-        let recorder = self.simulate(&built, replication, sink)?;
-        let summary = recorder.meter.finish_at(recorder.measured.end);
+        // Two kinds of recorder: records of packets and of whose work it is take time.
+        let (seen, sink) = match self.figures.iter().any(DeclaredFigure::is_of_traffic) {
+            false => self
+                .simulate::<S, false>(&built, replication, sink)?
+                .finish(),
+            true => self
+                .simulate::<S, true>(&built, replication, sink)?
+                .finish(),
+        };
         let mut sample = Sample::new();
         for figure in &self.figures {
-            let noted = figure.note(&summary, &recorder.seen, &mut sample);
+            let noted = figure.note(&seen, &mut sample);
             noted.map_err(|why| format!("{}: {why}", self.name))?;
             figure.note_drawn(&seeded, replication, &mut sample);
         }
-        Ok((sample, recorder.sink))
+        Ok((sample, sink))
     }
 
-    fn simulate<S: Sink>(
+    fn simulate<S: Sink, const TRAFFIC: bool>(
         &self,
         built: &Built,
         replication: u32,
         sink: S,
-    ) -> Result<Recorder<S>, String> {
+    ) -> Result<Recorder<S, TRAFFIC>, String> {
         let begin = Instant::ZERO + built.warmup;
         let asks = self.figures.iter().filter(|figure| figure.is_of_replies());
         let recorder = Recorder {
             phase: Phase::WarmUp,
             measured: begin..begin + built.duration,
             unanswered: asks.flat_map(DeclaredFigure::domains).collect(),
-            meter: Meter::new(),
-            seen: Tally::default(),
+            whole: Books::default(),
+            now: self.every.map(|_| Books::default()),
+            stretches: Vec::new(),
             sink,
         };
         let (host, scheduler, seed) = (&built.host, built.scheduler(), built.seed);
@@ -113,10 +124,10 @@ impl Prepared {
     }
 
     /// Runs the warm-up, the measured time, and on while replies are missing.
-    fn through<S: Sink, D: Device>(
+    fn through<S: Sink, D: Device, const TRAFFIC: bool>(
         &self,
-        mut simulation: Simulation<Recorder<S>, D>,
-    ) -> Result<Recorder<S>, String> {
+        mut simulation: Simulation<Recorder<S, TRAFFIC>, D>,
+    ) -> Result<Recorder<S, TRAFFIC>, String> {
         let Range { start: begin, end } = simulation.host_mut().sink_mut().measured.clone();
         let run_until = |until, simulation: &mut Simulation<_, D>| match simulation.run(until) {
             Outcome::Completed { .. } => Ok(()),
@@ -131,11 +142,20 @@ impl Prepared {
         simulation.host_mut().set_recording(true);
         simulation.host_mut().sink_mut().phase = Phase::Measuring;
         simulation.host_mut().mark(begin);
+        let mut from = begin;
+        while let Some(to) = self.every.map(|every| from + every).filter(|to| *to <= end) {
+            run_until(to, &mut simulation)?;
+            simulation.host_mut().mark(to);
+            simulation.host_mut().sink_mut().cut(to);
+            // The next interval begins with what everybody is at.
+            simulation.host_mut().mark(to);
+            from = to;
+        }
         run_until(end, &mut simulation)?;
         simulation.host_mut().mark(end);
         simulation.host_mut().sink_mut().phase = Phase::Waiting;
         let mut now = end;
-        let waits = |simulation: &mut Simulation<Recorder<S>, D>| {
+        let waits = |simulation: &mut Simulation<Recorder<S, TRAFFIC>, D>| {
             !simulation.host_mut().sink_mut().unanswered.is_empty()
         };
         while now < end + self.patience && waits(&mut simulation) {
@@ -157,22 +177,61 @@ enum Phase {
     Waiting,
 }
 
-/// Takes what the figures are made of from the records.
-struct Recorder<S> {
+/// The interval of figures over time of `cell`'s suite.
+fn interval(cell: &PaperCell<'_>) -> Result<Option<Duration>, String> {
+    match cell.suite.every_ms {
+        Some(0) => Err(format!(
+            "suite {}: every_ms is 0; expected at least 1",
+            cell.suite.name
+        )),
+        every => Ok(every.map(Duration::from_millis)),
+    }
+}
+
+/// What figures are made of, of a stretch of time.
+#[derive(Default)]
+struct Books {
+    meter: Meter,
+    tally: Tally,
+}
+
+impl Books {
+    #[inline]
+    fn record(&mut self, record: &Record) {
+        // The tally has what processes read.
+        if record.kind != Kind::NetDelivered {
+            self.meter.record(record);
+        }
+        self.tally.record(record);
+    }
+
+    fn finish(self, end: Instant) -> Stretch {
+        Stretch {
+            summary: self.meter.finish_at(end),
+            tally: self.tally,
+        }
+    }
+}
+
+/// Takes what the figures are made of from the records; with `TRAFFIC` what driver domains do, too.
+struct Recorder<S, const TRAFFIC: bool> {
     phase: Phase,
     measured: Range<Instant>,
     /// Pinged domains of which no request from after the measured time was answered yet, so that
     /// earlier ones may be.
     unanswered: BTreeSet<DomainId>,
-    meter: Meter,
-    seen: Tally,
+    /// Of the measured time.
+    whole: Books,
+    /// Of the interval under way.
+    now: Option<Books>,
+    /// Intervals that are over.
+    stretches: Vec<Stretch>,
     sink: S,
 }
 
-impl<S: Sink> Sink for Recorder<S> {
-    // No figure is made of these here.
-    const STAGES: bool = S::STAGES;
-    const OWNERS: bool = S::OWNERS;
+impl<S: Sink, const TRAFFIC: bool> Sink for Recorder<S, TRAFFIC> {
+    const STAGES: bool = S::STAGES || TRAFFIC;
+    const OWNERS: bool = S::OWNERS || TRAFFIC;
 
     #[inline]
     fn record(&mut self, record: &Record) {
@@ -180,10 +239,11 @@ impl<S: Sink> Sink for Recorder<S> {
             (Phase::WarmUp, _) => return,
             (_, Kind::NetReply) => self.reply(record),
             (Phase::Waiting, _) => {}
-            (Phase::Measuring, Kind::NetDelivered) => self.seen.record(record),
             (Phase::Measuring, _) => {
-                self.meter.record(record);
-                self.seen.record(record);
+                self.whole.record(record);
+                if let Some(now) = &mut self.now {
+                    now.record(record);
+                }
             }
         }
         if S::ENABLED && self.phase == Phase::Measuring {
@@ -192,13 +252,27 @@ impl<S: Sink> Sink for Recorder<S> {
     }
 }
 
-impl<S> Recorder<S> {
+impl<S, const TRAFFIC: bool> Recorder<S, TRAFFIC> {
+    /// An interval ends.
+    fn cut(&mut self, at: Instant) {
+        let over = self.now.replace(Books::default());
+        self.stretches.extend(over.map(|books| books.finish(at)));
+    }
+
+    fn finish(self) -> (Seen, S) {
+        let seen = Seen {
+            whole: self.whole.finish(self.measured.end),
+            stretches: self.stretches,
+        };
+        (seen, self.sink)
+    }
+
     fn reply(&mut self, record: &Record) {
         let (sent, took) = figures::sent(record);
         if sent >= self.measured.end {
             self.unanswered.remove(&record.vcpu.domain);
         } else if sent >= self.measured.start {
-            self.seen.reply(record, took);
+            self.whole.tally.reply(record, took);
         }
     }
 }
