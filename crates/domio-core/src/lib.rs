@@ -16,6 +16,7 @@ pub mod table;
 pub mod time;
 pub mod topology;
 pub mod version;
+pub mod web;
 
 pub use cpuset::{CpuSet, MAX_PCPUS};
 pub use id::{DomainId, PcpuId, VcpuId, VcpuName};
@@ -26,3 +27,4 @@ pub use table::PcpuTable;
 pub use time::{Duration, Instant};
 pub use topology::Topology;
 pub use version::XenVersion;
+pub use web::WebStep;

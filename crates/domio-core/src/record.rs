@@ -4,7 +4,7 @@
 //! policy's private events. One record is 32 bytes and holds no pointer, so that a host can emit
 //! millions a second and a reader can stream them. [`Kind`] documents what each field means.
 
-use crate::{DomainId, Instant, NetPlace, PcpuId, VcpuName};
+use crate::{DomainId, Instant, NetPlace, PcpuId, VcpuName, WebStep};
 
 /// What a vcpu does (Xen's `RUNSTATE_*`, same numbers).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -145,11 +145,16 @@ pub enum Kind {
     /// the begin of a trace for what was done before, which does not count. Only simulated hosts
     /// tell this, of domains that serve others.
     DriverWork = 21,
+    /// A connection or a call of a web client has got a step further: `vcpu` = the server's guest,
+    /// `detail` = a [`WebStep`], `data` = number of the flow, bytes of the answer (with
+    /// [`WebStep::Replied`], saturating; else 0), ns (low, high word) as the step says. Only
+    /// simulated hosts tell this.
+    Web = 22,
 }
 
 impl Kind {
     /// All kinds, by number.
-    pub const ALL: [Kind; 22] = [
+    pub const ALL: [Kind; 23] = [
         Kind::RunstateChange,
         Kind::Switch,
         Kind::Continue,
@@ -172,6 +177,7 @@ impl Kind {
         Kind::EvtchnServe,
         Kind::NetMove,
         Kind::DriverWork,
+        Kind::Web,
     ];
 
     /// The kind with number `n`, as files hold it.
@@ -336,6 +342,18 @@ impl Record {
         let [owner, _, low, high] = self.data;
         let ns = u64::from(high) << 32 | u64::from(low);
         Some((VcpuName::from_word(owner).domain, ns))
+    }
+
+    /// The step of a [`Kind::Web`], the flow's number, bytes of the answer and ns; `None` for other
+    /// kinds and for steps that do not exist.
+    #[inline]
+    pub fn web_step(&self) -> Option<(WebStep, u32, u32, u64)> {
+        if self.kind != Kind::Web {
+            return None;
+        }
+        let [flow, bytes, low, high] = self.data;
+        let ns = u64::from(high) << 32 | u64::from(low);
+        Some((WebStep::from_number(self.detail)?, flow, bytes, ns))
     }
 
     /// Whether this is a [`Kind::RunstateChange`] between equal states, which changes nothing.

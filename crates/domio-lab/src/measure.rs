@@ -4,7 +4,7 @@ use crate::compare::{Better, Comparison, Metric};
 use crate::sample::Sample;
 use crate::stats::Estimate;
 use domio_core::DomainId;
-use domio_meter::{DomainSummary, Quantiles, Summary};
+use domio_meter::{DomainSummary, Quantiles, Summary, WebSummary};
 use domio_net::queue::Place;
 use std::collections::BTreeSet;
 
@@ -17,14 +17,17 @@ pub enum MeasureGroup {
     Jobs,
     /// Its network: only domains with one have it.
     Network,
+    /// Its web servers: only domains with one have it.
+    Web,
 }
 
 impl MeasureGroup {
     /// All groups, in the order of tables.
-    pub const ALL: [MeasureGroup; 3] = [
+    pub const ALL: [MeasureGroup; 4] = [
         MeasureGroup::Processor,
         MeasureGroup::Jobs,
         MeasureGroup::Network,
+        MeasureGroup::Web,
     ];
 }
 
@@ -41,19 +44,19 @@ pub struct Measure {
     pub better: Better,
     /// What it is about.
     pub group: MeasureGroup,
-    of: fn(&Summary, &DomainSummary) -> Option<f64>,
+    of: Figure,
 }
 
 /// The figures of a domain, in the order of tables. Those without a value in a run (no wake-up, no
 /// completed run, no job, no network) are not in its sample.
-pub const MEASURES: [Measure; 19] = [
+pub const MEASURES: [Measure; 31] = [
     Measure {
         key: "share_pct",
         title: "share",
         unit: "% of one pcpu",
         better: Better::Neither,
         group: MeasureGroup::Processor,
-        of: |s, d| Some(s.percent(d.total.running)),
+        of: Figure::Domain(|s, d| Some(s.percent(d.total.running))),
     },
     Measure {
         key: "waiting_pct",
@@ -62,7 +65,7 @@ pub const MEASURES: [Measure; 19] = [
         better: Better::Lower,
         group: MeasureGroup::Processor,
         // Over all its vcpus, so that a domain of many does not seem to wait longer.
-        of: |s, d| Some(s.percent(d.total.runnable) / d.vcpus.len().max(1) as f64),
+        of: Figure::Domain(|s, d| Some(s.percent(d.total.runnable) / d.vcpus.len().max(1) as f64)),
     },
     Measure {
         key: "runs_per_s",
@@ -70,7 +73,7 @@ pub const MEASURES: [Measure; 19] = [
         unit: "1/s",
         better: Better::Neither,
         group: MeasureGroup::Processor,
-        of: |s, d| Some(s.per_second(d.total.executions)),
+        of: Figure::Domain(|s, d| Some(s.per_second(d.total.executions))),
     },
     Measure {
         key: "run_p50_us",
@@ -78,7 +81,7 @@ pub const MEASURES: [Measure; 19] = [
         unit: "us",
         better: Better::Neither,
         group: MeasureGroup::Processor,
-        of: |_, d| micros(d.total.runs.p50),
+        of: Figure::Domain(|_, d| micros(d.total.runs.p50)),
     },
     Measure {
         key: "wake_p50_us",
@@ -86,7 +89,7 @@ pub const MEASURES: [Measure; 19] = [
         unit: "us",
         better: Better::Lower,
         group: MeasureGroup::Processor,
-        of: |_, d| micros(d.total.wake_to_run.p50),
+        of: Figure::Domain(|_, d| micros(d.total.wake_to_run.p50)),
     },
     Measure {
         key: "wake_p95_us",
@@ -94,7 +97,7 @@ pub const MEASURES: [Measure; 19] = [
         unit: "us",
         better: Better::Lower,
         group: MeasureGroup::Processor,
-        of: |_, d| micros(d.total.wake_to_run.p95),
+        of: Figure::Domain(|_, d| micros(d.total.wake_to_run.p95)),
     },
     Measure {
         key: "wake_p99_us",
@@ -102,7 +105,7 @@ pub const MEASURES: [Measure; 19] = [
         unit: "us",
         better: Better::Lower,
         group: MeasureGroup::Processor,
-        of: |_, d| micros(d.total.wake_to_run.p99),
+        of: Figure::Domain(|_, d| micros(d.total.wake_to_run.p99)),
     },
     Measure {
         key: "jobs_done",
@@ -110,7 +113,7 @@ pub const MEASURES: [Measure; 19] = [
         unit: "",
         better: Better::Higher,
         group: MeasureGroup::Jobs,
-        of: |_, d| Some(d.jobs?.count as f64),
+        of: Figure::Domain(|_, d| Some(d.jobs?.count as f64)),
     },
     Measure {
         key: "turnaround_mean_ms",
@@ -118,7 +121,7 @@ pub const MEASURES: [Measure; 19] = [
         unit: "ms",
         better: Better::Lower,
         group: MeasureGroup::Jobs,
-        of: |_, d| d.jobs?.mean.map(|ns| ns / 1e6),
+        of: Figure::Domain(|_, d| d.jobs?.mean.map(|ns| ns / 1e6)),
     },
     Measure {
         key: "turnaround_p50_ms",
@@ -126,7 +129,7 @@ pub const MEASURES: [Measure; 19] = [
         unit: "ms",
         better: Better::Lower,
         group: MeasureGroup::Jobs,
-        of: |_, d| millis(d.jobs?.p50),
+        of: Figure::Domain(|_, d| millis(d.jobs?.p50)),
     },
     Measure {
         key: "turnaround_p95_ms",
@@ -134,7 +137,7 @@ pub const MEASURES: [Measure; 19] = [
         unit: "ms",
         better: Better::Lower,
         group: MeasureGroup::Jobs,
-        of: |_, d| millis(d.jobs?.p95),
+        of: Figure::Domain(|_, d| millis(d.jobs?.p95)),
     },
     Measure {
         key: "turnaround_p99_ms",
@@ -142,7 +145,7 @@ pub const MEASURES: [Measure; 19] = [
         unit: "ms",
         better: Better::Lower,
         group: MeasureGroup::Jobs,
-        of: |_, d| millis(d.jobs?.p99),
+        of: Figure::Domain(|_, d| millis(d.jobs?.p99)),
     },
     Measure {
         key: "net_mbps",
@@ -150,10 +153,10 @@ pub const MEASURES: [Measure; 19] = [
         unit: "Mb/s",
         better: Better::Higher,
         group: MeasureGroup::Network,
-        of: |s, d| {
+        of: Figure::Domain(|s, d| {
             let network = d.network.filter(|n| n.delivered > 0)?;
             Some(s.mbit_per_second(network.delivered))
-        },
+        }),
     },
     Measure {
         key: "ping_replies",
@@ -161,7 +164,7 @@ pub const MEASURES: [Measure; 19] = [
         unit: "",
         better: Better::Higher,
         group: MeasureGroup::Network,
-        of: |_, d| Some(pings(d)?.count as f64),
+        of: Figure::Domain(|_, d| Some(pings(d)?.count as f64)),
     },
     Measure {
         key: "ping_mean_ms",
@@ -169,7 +172,7 @@ pub const MEASURES: [Measure; 19] = [
         unit: "ms",
         better: Better::Lower,
         group: MeasureGroup::Network,
-        of: |_, d| pings(d)?.mean.map(|ns| ns / 1e6),
+        of: Figure::Domain(|_, d| pings(d)?.mean.map(|ns| ns / 1e6)),
     },
     Measure {
         key: "ping_sd_ms",
@@ -177,7 +180,7 @@ pub const MEASURES: [Measure; 19] = [
         unit: "ms",
         better: Better::Lower,
         group: MeasureGroup::Network,
-        of: |_, d| pings(d)?.sd.map(|ns| ns / 1e6),
+        of: Figure::Domain(|_, d| pings(d)?.sd.map(|ns| ns / 1e6)),
     },
     Measure {
         key: "ping_p50_ms",
@@ -185,7 +188,7 @@ pub const MEASURES: [Measure; 19] = [
         unit: "ms",
         better: Better::Lower,
         group: MeasureGroup::Network,
-        of: |_, d| millis(pings(d)?.p50),
+        of: Figure::Domain(|_, d| millis(pings(d)?.p50)),
     },
     Measure {
         key: "ping_p95_ms",
@@ -193,7 +196,7 @@ pub const MEASURES: [Measure; 19] = [
         unit: "ms",
         better: Better::Lower,
         group: MeasureGroup::Network,
-        of: |_, d| millis(pings(d)?.p95),
+        of: Figure::Domain(|_, d| millis(pings(d)?.p95)),
     },
     Measure {
         key: "ping_p99_ms",
@@ -201,9 +204,108 @@ pub const MEASURES: [Measure; 19] = [
         unit: "ms",
         better: Better::Lower,
         group: MeasureGroup::Network,
-        of: |_, d| millis(pings(d)?.p99),
+        of: Figure::Domain(|_, d| millis(pings(d)?.p99)),
     },
+    web(
+        "conns_per_s",
+        "connections",
+        "1/s",
+        Better::Neither,
+        |s, w| Some(s.per_second(w.started)),
+    ),
+    web("replies_per_s", "replies", "1/s", Better::Higher, |s, w| {
+        Some(s.per_second(w.replies))
+    }),
+    web(
+        "timeouts_per_s",
+        "timeouts",
+        "1/s",
+        Better::Lower,
+        |s, w| Some(s.per_second(w.timed_out)),
+    ),
+    web("refused_per_s", "refused", "1/s", Better::Lower, |s, w| {
+        Some(s.per_second(w.refused))
+    }),
+    web("resets_per_s", "reset", "1/s", Better::Lower, |s, w| {
+        Some(s.per_second(w.reset))
+    }),
+    web(
+        "unstarted_per_s",
+        "not begun",
+        "1/s",
+        Better::Lower,
+        |s, w| Some(s.per_second(w.no_descriptor + w.no_port)),
+    ),
+    web(
+        "connect_p50_ms",
+        "connect, 50 %",
+        "ms",
+        Better::Lower,
+        |_, w| millis(w.connect.p50),
+    ),
+    web(
+        "first_byte_p50_ms",
+        "first byte, 50 %",
+        "ms",
+        Better::Lower,
+        |_, w| millis(w.first_byte.p50),
+    ),
+    web(
+        "response_ms",
+        "response, mean",
+        "ms",
+        Better::Lower,
+        |_, w| w.response.mean.map(|ns| ns / 1e6),
+    ),
+    web(
+        "response_p50_ms",
+        "response, 50 %",
+        "ms",
+        Better::Lower,
+        |_, w| millis(w.response.p50),
+    ),
+    web(
+        "response_p95_ms",
+        "response, 95 %",
+        "ms",
+        Better::Lower,
+        |_, w| millis(w.response.p95),
+    ),
+    web(
+        "response_p99_ms",
+        "response, 99 %",
+        "ms",
+        Better::Lower,
+        |_, w| millis(w.response.p99),
+    ),
 ];
+
+/// A measure of what the clients of a domain's web servers saw.
+const fn web(
+    key: &'static str,
+    title: &'static str,
+    unit: &'static str,
+    better: Better,
+    of: fn(&Summary, &WebSummary) -> Option<f64>,
+) -> Measure {
+    Measure {
+        key,
+        title,
+        unit,
+        better,
+        group: MeasureGroup::Web,
+        of: Figure::Web(of),
+    }
+}
+
+/// How a measure is taken.
+#[derive(Clone, Copy, Debug)]
+enum Figure {
+    /// From the figures of a domain.
+    Domain(fn(&Summary, &DomainSummary) -> Option<f64>),
+    /// From those of its web servers.
+    Web(fn(&Summary, &WebSummary) -> Option<f64>),
+}
 
 fn micros(ns: Option<u64>) -> Option<f64> {
     ns.map(|ns| ns as f64 / 1e3)
@@ -227,7 +329,10 @@ impl Measure {
 
     /// This figure of `domain`; `None` when it has none.
     pub fn value(&self, summary: &Summary, domain: &DomainSummary) -> Option<f64> {
-        (self.of)(summary, domain)
+        match self.of {
+            Figure::Domain(of) => of(summary, domain),
+            Figure::Web(of) => of(summary, &domain.web?),
+        }
     }
 }
 
@@ -239,7 +344,7 @@ pub fn sample(summary: &Summary, domains: &[(DomainId, String)]) -> Sample {
             continue;
         };
         for measure in &MEASURES {
-            if let Some(value) = (measure.of)(summary, domain) {
+            if let Some(value) = measure.value(summary, domain) {
                 sample.set(&measure.name(name), value);
             }
         }

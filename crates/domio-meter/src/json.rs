@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::{Account, DriverSumsJson, NetworkSummary, Quantiles, Summary};
+use crate::{Account, DriverSumsJson, NetworkSummary, Quantiles, Summary, WebJson};
 
 /// A summary as JSON: times in nanoseconds (`_ns`), lengths in microseconds (`_us`), `null` where
 /// there is no sample.
@@ -49,6 +49,9 @@ pub struct DomainJson {
     /// What its network did; left out where the trace does not tell.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub network: Option<NetworkJson>,
+    /// What the clients of its web servers saw; left out where the trace does not tell.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub web: Option<WebJson>,
     /// Its jobs; left out where the trace has none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub jobs: Option<JobsJson>,
@@ -171,6 +174,7 @@ impl SummaryJson {
                 })
                 .collect(),
             network: d.network.map(|n| network(summary, &n)),
+            web: d.web.map(|web| WebJson::new(summary, &web)),
             jobs: d.jobs.map(|turnarounds| JobsJson {
                 done: turnarounds.count,
                 turnaround_us: micros(&turnarounds),
@@ -232,7 +236,7 @@ fn network(summary: &Summary, n: &NetworkSummary) -> NetworkJson {
     }
 }
 
-fn micros(q: &Quantiles) -> MicrosJson {
+pub(crate) fn micros(q: &Quantiles) -> MicrosJson {
     let us = |ns: Option<u64>| ns.map(|ns| ns as f64 / 1e3);
     MicrosJson {
         p5: us(q.p5),

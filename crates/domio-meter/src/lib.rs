@@ -2,8 +2,8 @@
 //!
 //! [`Meter`] takes records one by one, from a file or straight from a simulated host, and makes a
 //! [`Summary`]: who ran, waited and was blocked for how long, how long a run lasted, how long a
-//! woken vcpu waited for its pcpu, what a domain's network delivered and how long pings took, for
-//! whom driver domains worked.
+//! woken vcpu waited for its pcpu, what a domain's network delivered and how long pings took, what
+//! clients of its web servers saw, for whom driver domains worked.
 //! [`SummaryJson`] is what `domio trace summary --json` prints. [`Explainer`] tells what guests and
 //! their packets waited for. [`Sampler`] gives the figures of each interval, as XenMon shows
 //! them, and [`charges`] what guests owe their driver domain. [`Baked`] gives XenMon's own figures,
@@ -26,6 +26,7 @@ mod network;
 mod sampler;
 mod summary;
 mod told;
+mod web;
 mod words;
 mod work;
 mod xenbaked;
@@ -46,5 +47,6 @@ pub use summary::{
     Account, DomainSummary, NetworkSummary, PcpuSummary, Summary, VcpuSummary, jain_index,
 };
 pub use told::Told;
+pub use web::{WebJson, WebSummary};
 pub use work::{DriverSumsJson, DriverWork, DriverWorkJson, InOrder};
 pub use xenbaked::{Baked, Payload, Windows};

@@ -9,6 +9,7 @@ use crate::jobs::JobBooks;
 use crate::network::NetworkBooks;
 use crate::summary::{Account, DomainSummary, PcpuSummary, Summary, VcpuSummary};
 use crate::told::Told;
+use crate::web::WebBooks;
 use crate::words::ByWord;
 use crate::work::WorkBooks;
 
@@ -33,7 +34,7 @@ const WORTH_COMPRESSING: usize = 1 << 16;
 /// - A mark ([`Kind::RunstateChange`] between equal states) opens or extends a vcpu's sums. It is
 ///   no edge of a run, and a stay that began before the first record of its vcpu is no sample.
 /// - Wake to run is a completed stay in runnable that followed blocked and led to running.
-/// - What a network delivered, replies to pings and finished jobs count for the domain when they
+/// - What a network delivered, replies to pings, steps of web clients and finished jobs count for the domain when they
 ///   are recorded.
 /// - Work of a driver domain for another ([`Kind::DriverWork`]) counts when it is recorded, up to
 ///   what the driver's vcpu is known to have executed.
@@ -57,6 +58,7 @@ pub struct Meter {
     /// Samples at which to make room next.
     make_room_at: usize,
     network: NetworkBooks,
+    web: WebBooks,
     jobs: JobBooks,
     work: WorkBooks,
     losses: Losses,
@@ -109,6 +111,7 @@ impl Meter {
             samples_max: EXACT_SAMPLES_MAX,
             make_room_at: EXACT_SAMPLES_MAX,
             network: NetworkBooks::default(),
+            web: WebBooks::default(),
             jobs: JobBooks::default(),
             work: WorkBooks::default(),
             losses: Losses::new(),
@@ -251,6 +254,7 @@ impl Meter {
                 .iter_mut()
                 .flat_map(|b| [&mut b.runs, &mut b.wake_to_run])
                 .chain(self.network.distributions())
+                .chain(self.web.distributions())
                 .chain(self.jobs.distributions())
                 .max_by_key(|d| d.stored())
                 .filter(|d| d.stored() >= worth);
@@ -305,20 +309,10 @@ impl Meter {
             domains.push(summarise_domain(books));
         }
         for (id, network) in self.network.summaries() {
-            match domains.binary_search_by_key(&id, |d| d.id) {
-                Ok(i) => domains[i].network = Some(network),
-                // Nothing else is known of it.
-                Err(i) => domains.insert(
-                    i,
-                    DomainSummary {
-                        id,
-                        total: Account::default(),
-                        vcpus: Vec::new(),
-                        network: Some(network),
-                        jobs: None,
-                    },
-                ),
-            }
+            domain_of(&mut domains, id).network = Some(network);
+        }
+        for (id, web) in self.web.summaries() {
+            domain_of(&mut domains, id).web = Some(web);
         }
         let busy = |id| {
             let at = domains.binary_search_by_key(&id, |d| d.id);
@@ -387,6 +381,15 @@ impl Sink for Meter {
                 }
             }
             Kind::DriverWork => self.worked(record),
+            Kind::Web if self.window.holds(at) => match self.web.step(record) {
+                Some(sampled) => {
+                    self.samples += usize::from(sampled);
+                    if self.samples > self.make_room_at {
+                        self.make_room();
+                    }
+                }
+                None => self.ignored_records += 1,
+            },
             Kind::NetDelivered if self.window.holds(at) => self.network.delivered(record),
             Kind::NetReply if self.window.holds(at) => {
                 self.samples += usize::from(self.network.replied(record));
@@ -400,6 +403,27 @@ impl Sink for Meter {
 }
 
 /// `books` holds the vcpus of one domain.
+/// The figures of domain `id` among `domains`, which are in the order of ids; without any where
+/// nothing else is known of it.
+fn domain_of(domains: &mut Vec<DomainSummary>, id: DomainId) -> &mut DomainSummary {
+    let place = match domains.binary_search_by_key(&id, |d| d.id) {
+        Ok(place) => place,
+        Err(place) => {
+            let unknown = DomainSummary {
+                id,
+                total: Account::default(),
+                vcpus: Vec::new(),
+                network: None,
+                web: None,
+                jobs: None,
+            };
+            domains.insert(place, unknown);
+            place
+        }
+    };
+    &mut domains[place]
+}
+
 fn summarise_domain(books: &mut [VcpuBook]) -> DomainSummary {
     let id = books.first().map_or(DomainId(0), |b| b.name.domain);
     let mut total = Account::default();
@@ -423,6 +447,7 @@ fn summarise_domain(books: &mut [VcpuBook]) -> DomainSummary {
         total,
         vcpus,
         network: None,
+        web: None,
         jobs: None,
     }
 }

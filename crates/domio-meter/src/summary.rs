@@ -2,7 +2,7 @@
 
 use domio_core::{DomainId, Instant, PcpuId, VcpuName};
 
-use crate::{DriverWork, Quantiles};
+use crate::{DriverWork, Quantiles, WebSummary};
 
 /// The figures of a trace. Times are nanoseconds unless named otherwise.
 #[derive(Clone, PartialEq, Debug)]
@@ -69,6 +69,8 @@ pub struct DomainSummary {
     pub vcpus: Vec<VcpuSummary>,
     /// What its network did, where the trace tells.
     pub network: Option<NetworkSummary>,
+    /// What the clients of its web servers saw, where the trace tells.
+    pub web: Option<WebSummary>,
     /// From release to completion of its jobs, in nanoseconds, each counted when it was done;
     /// `None` without any.
     pub jobs: Option<Quantiles>,

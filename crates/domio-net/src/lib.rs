@@ -15,6 +15,7 @@
 //! | [`bridge`] | which port a packet leaves by |
 //! | [`tcp`] | one end of a TCP connection, for bulk flows |
 //! | [`udp`] | a source with a fixed rate, a sink |
+//! | [`web`] | a web client, and the kernel of the guest that serves the client |
 //! | [`icmp`] | ping, and who answers it |
 //! | [`neighbor`] | who answers at an address, and who has stopped to |
 //! | [`peer`] | one end of flows: a remote host that is never the bottleneck, or a guest's stack |
@@ -140,4 +141,5 @@ pub mod peer;
 pub mod queue;
 pub mod tcp;
 pub mod udp;
+pub mod web;
 pub mod writers;

@@ -173,9 +173,15 @@ impl Packet {
 }
 
 impl Segment {
-    /// How many sequence numbers the segment takes: its bytes, and one for a SYN.
+    /// How many sequence numbers the segment takes: its bytes, one for a SYN, one for a FIN.
     #[inline]
     pub const fn numbers(&self) -> u64 {
+        self.data_numbers() + self.flags.contains(Flags::FIN) as u64
+    }
+
+    /// The same without a FIN.
+    #[inline]
+    pub const fn data_numbers(&self) -> u64 {
         self.len as u64 + self.flags.contains(Flags::SYN) as u64
     }
 
@@ -238,6 +244,10 @@ impl Flags {
     pub const ACK: Flags = Flags(2);
     /// With SYN: the sender of it understands [`Sack`].
     pub const SACK_PERMITTED: Flags = Flags(4);
+    /// The sender has written its last byte.
+    pub const FIN: Flags = Flags(8);
+    /// The sender knows of no such connection, or has given up the connection.
+    pub const RST: Flags = Flags(16);
 
     /// Whether every bit of `other` is set here.
     #[inline]
@@ -258,6 +268,8 @@ impl fmt::Debug for Flags {
             (Flags::SYN, "SYN"),
             (Flags::ACK, "ACK"),
             (Flags::SACK_PERMITTED, "SACK_PERMITTED"),
+            (Flags::FIN, "FIN"),
+            (Flags::RST, "RST"),
         ];
         let set = bits.iter().filter(|(bit, _)| self.contains(*bit));
         f.debug_list().entries(set.map(|(_, name)| name)).finish()

@@ -29,6 +29,7 @@ static EXAMPLES: &[(&str, &str)] = shipped![
     "two-driver-domains",
     "caps-follow-demand",
     "debt-collector",
+    "web-servers",
 ];
 
 /// Every shipped scenario: its name and its text. They lie in the folder `scenarios` too.

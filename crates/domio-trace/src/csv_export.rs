@@ -186,6 +186,7 @@ fn kind_name(kind: Kind) -> &'static str {
         Kind::EvtchnServe => "evtchn-serve",
         Kind::NetMove => "net-move",
         Kind::DriverWork => "driver-work",
+        Kind::Web => "web",
     }
 }
 

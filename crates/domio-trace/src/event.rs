@@ -229,7 +229,8 @@ pub(crate) fn encode(record: &Record, mut put: impl FnMut(u32, &[u32])) {
         | Kind::EvtchnSend
         | Kind::EvtchnServe
         | Kind::NetMove
-        | Kind::DriverWork => {}
+        | Kind::DriverWork
+        | Kind::Web => {}
     }
 }
 

@@ -72,7 +72,8 @@ fn as_xen_tells(record: &Record) -> Vec<Record> {
         | Kind::EvtchnSend
         | Kind::EvtchnServe
         | Kind::NetMove
-        | Kind::DriverWork => vec![],
+        | Kind::DriverWork
+        | Kind::Web => vec![],
         _ => vec![r],
     }
 }
@@ -135,7 +136,8 @@ fn sound_record() -> impl Strategy<Value = Record> {
                 | Kind::EvtchnSend
                 | Kind::EvtchnServe
                 | Kind::NetMove
-                | Kind::DriverWork => 4,
+                | Kind::DriverWork
+                | Kind::Web => 4,
                 Kind::Wake
                 | Kind::Block
                 | Kind::Sleep

@@ -4,7 +4,7 @@ use domio_core::{DomainId, Duration, Instant};
 use domio_vmm::bus::{Attach, Blueprint};
 use domio_vmm::config::{DomainConfig, TaskConfig, Workload};
 use domio_vmm::process::FileId;
-use domio_vmm::process::programs::{DatagramSender, StreamReader, StreamWriter};
+use domio_vmm::process::programs::{DatagramSender, StreamReader, StreamWriter, WebWorker};
 
 use super::{NetCosts, Network};
 use crate::icmp::PingConfig;
@@ -12,6 +12,7 @@ use crate::link::LinkConfig;
 use crate::nic::NicConfig;
 use crate::tcp::TcpConfig;
 use crate::udp::UdpConfig;
+use crate::web::WebConfig;
 use crate::writers::WriterCosts;
 
 /// The network of a host: a card in the driver domain, a line to a remote host, and a virtual
@@ -93,14 +94,16 @@ impl NetworkConfig {
                 continue;
             }
             for f in 0..vif.flows.len() {
-                let process = self.process(device, v, f, start);
-                processes.extend(process.map(|process| (vif.vcpu, process)));
+                for _ in 0..vif.flows[f].kind.processes() {
+                    let process = self.process(device, v, f, start);
+                    processes.extend(process.map(|process| (vif.vcpu, process)));
+                }
             }
         }
         processes
     }
 
-    /// The process with which the guest of interface `vif`, created at `start`, takes part in flow
+    /// A process with which the guest of interface `vif`, created at `start`, takes part in flow
     /// `flow` of it, both counted from 0, if it does with one of these; the network is number
     /// `device` on the bus. It may live on any vcpu of the guest.
     ///
@@ -128,6 +131,11 @@ impl NetworkConfig {
             FlowKind::UdpOut(udp) => Workload::program(DatagramSender::new(
                 socket, udp.bytes, udp.rate, udp.wake, begin,
             )),
+            FlowKind::Web(web) => {
+                let request = u64::from(web.client.request);
+                let worker = WebWorker::new(socket, request, web.server.costs);
+                Workload::program(worker)
+            }
             FlowKind::Ping(_) | FlowKind::UdpIn(_) | FlowKind::Request(_) => return None,
         };
         Some(TaskConfig {
@@ -238,4 +246,17 @@ pub enum FlowKind {
     UdpIn(UdpConfig),
     /// UDP from the guest to the remote host.
     UdpOut(UdpConfig),
+    /// A client of the remote host, and a web server in the guest.
+    Web(WebConfig),
+}
+
+impl FlowKind {
+    /// Processes of the guest that take part ([`NetworkConfig::process`]); all of them are alike.
+    pub fn processes(&self) -> u16 {
+        match self {
+            FlowKind::StreamIn(_) | FlowKind::StreamOut(_) | FlowKind::UdpOut(_) => 1,
+            FlowKind::Ping(_) | FlowKind::UdpIn(_) | FlowKind::Request(_) => 0,
+            FlowKind::Web(web) => web.server.workers,
+        }
+    }
 }

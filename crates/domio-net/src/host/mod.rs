@@ -26,6 +26,7 @@
 //! | `vif` | what an interface consists of |
 //! | `netfront` | the guest's driver |
 //! | `stack` | the guest's stack, and what it acts on |
+//! | `web` | web servers and their clients: how they act on the host |
 //! | `socket` | what processes of the guest read from and write to |
 //! | `record` | records of packets |
 
@@ -41,6 +42,7 @@ mod remote_card;
 mod socket;
 mod stack;
 mod vif;
+mod web;
 
 use domio_core::{DomainId, Instant, VcpuName};
 use domio_sim::RandomStream;
@@ -59,6 +61,7 @@ use crate::peer::{Peer, PeerTimer, PeerTimerKind, Service, TcpEnd};
 use crate::queue::{Accounted, Ledger};
 use crate::tcp::{Connection, Timer};
 use crate::udp::{UdpSink, UdpSource};
+use crate::web::{self as web_model, Client, Listener, connection_of};
 use crate::writers::WriterCosts;
 
 pub use config::{
@@ -74,6 +77,7 @@ use outside::{Neighbors, Outside, REMOTE};
 use remote_card::RemoteCard;
 use socket::{File, Serves, Socket};
 use vif::{FrontLines, Vif};
+use web::{WebClient, WebServer};
 
 /// A handler of an interrupt, whose time is one piece.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -130,6 +134,8 @@ enum Event {
     Remote(PeerTimer),
     /// A timer of its entry for a guest.
     Neighbor(Station),
+    /// The client of a web workload.
+    Web(u16),
 }
 
 /// The network of a host.
@@ -147,6 +153,8 @@ pub struct Network {
     calls: Vec<For>,
     /// What each socket's number means.
     files: Vec<File>,
+    /// By number of a web workload: its interface, and its place there.
+    webs: Vec<(u16, u16)>,
     /// Packets that found no buffer of their guest.
     ring_drops: u64,
 }
@@ -186,7 +194,7 @@ impl Network {
         let mut remote = Peer::new(REMOTE).with_writers(config.remote_writers);
         let mut remote_timers = Vec::new();
         let (mut vifs, mut guests): (Vec<Vif>, Vec<DomainId>) = (Vec::new(), Vec::new());
-        let mut files = Vec::new();
+        let (mut files, mut webs, mut clients) = (Vec::new(), Vec::new(), Vec::new());
         let mut neighbors = Vec::new();
         let mut random = RandomStream::new(seed, replication, &neighbours);
         for ((i, vif), lines) in (0..n).zip(&config.vifs).zip(front_lines) {
@@ -204,6 +212,30 @@ impl Network {
             for flow in &vif.flows {
                 let id = FlowId(guests.len() as u32);
                 guests.push(vif.domain);
+                if let FlowKind::Web(config) = flow.kind {
+                    let web = webs.len() as u16;
+                    assert!(
+                        webs.len() < web_model::WORKLOADS_MAX,
+                        "a network has fewer web servers"
+                    );
+                    let place = new.webs.len() as u16;
+                    webs.push((i, place));
+                    files.push(File::Web(web));
+                    new.sockets.push(Socket::new(id, Serves::Kernel));
+                    let listener = Listener::new(web, &config, (station, REMOTE));
+                    new.webs.push(WebServer::new(web, id, listener));
+                    new.starts.push((id, flow.start));
+                    let name = stream(device, &format!("web/d{}/{place}", vif.domain.0));
+                    let random = RandomStream::new(seed, replication, &name);
+                    clients.push(WebClient {
+                        client: Client::new(web, &config, (REMOTE, station), random),
+                        flow: id,
+                        guest: vif.domain,
+                        timer: timer(Event::Web(web)),
+                        armed: None,
+                    });
+                    continue;
+                }
                 let (far, near) = ends(flow.kind, config.remote_writers, id, station);
                 remote.add(id, far);
                 new.stack.add(id, near);
@@ -244,10 +276,12 @@ impl Network {
                 arrival_out,
                 timers: remote_timers,
                 guests,
+                webs: clients,
             },
             events,
             calls,
             files,
+            webs,
             ring_drops: 0,
         }
     }
@@ -362,7 +396,9 @@ fn serves(kind: FlowKind) -> Serves {
     match kind {
         FlowKind::StreamIn(_) | FlowKind::StreamOut(_) => Serves::Process,
         FlowKind::Request(_) => Serves::Server,
-        FlowKind::Ping(_) | FlowKind::UdpIn(_) | FlowKind::UdpOut(_) => Serves::Kernel,
+        FlowKind::Ping(_) | FlowKind::UdpIn(_) | FlowKind::UdpOut(_) | FlowKind::Web(_) => {
+            Serves::Kernel
+        }
     }
 }
 
@@ -421,6 +457,7 @@ fn ends(
             Service::UdpSink(UdpSink::new()),
             Service::UdpSource(UdpSource::new(config, station, REMOTE, id)),
         ),
+        FlowKind::Web(_) => unreachable!("a web server has a client and a listener"),
     }
 }
 
@@ -460,8 +497,14 @@ impl Device for Network {
             io.queue_work(VcpuName::new(domain, v.vcpu), v.lines.boot);
             let starts = v.starts.clone();
             for (flow, start) in starts {
+                let v = &mut self.vifs[usize::from(vif)];
+                if let Some(server) = v.webs.iter().find(|server| server.flow == flow) {
+                    let web = server.web;
+                    self.outside.begin_web(web, io.now + start, io);
+                    continue;
+                }
+                v.begin(flow, io.now + start);
                 self.outside.begin(flow, io.now + start, io);
-                self.vifs[usize::from(vif)].begin(flow, io.now + start);
             }
         }
     }
@@ -471,6 +514,7 @@ impl Device for Network {
             let v = &mut self.vifs[usize::from(vif)];
             v.up = false;
             v.timers.clear();
+            v.webs.iter_mut().for_each(WebServer::clear);
             v.credit.timer = None;
             self.set_gate(vif, Gate::open());
             let v = &mut self.vifs[usize::from(vif)];
@@ -496,6 +540,7 @@ impl Device for Network {
             Event::ArrivalIn => {}
             Event::ArrivalOut => self.outside.arrive(io),
             Event::Remote(timer) => self.outside.timer(timer, io),
+            Event::Web(web) => self.outside.web_timer(web, io),
             Event::Neighbor(station) => {
                 let Outside {
                     neighbors, link, ..
@@ -566,14 +611,23 @@ impl Device for Network {
     fn call(&mut self, call: Call, by: Pid, kernel: &mut KernelIo<'_, '_>) -> Answer {
         match self.files.get(call.file.file as usize) {
             Some(file) => self.socket_call(*file, call.what, by, kernel),
-            // As from a socket that is not connected.
-            None => Answer::Return(0),
+            None => match connection_of(FlowId(call.file.file)) {
+                Some(connection) => self.web_call(connection, call.what, by, kernel),
+                // As from a socket that is not connected.
+                None => Answer::Return(0),
+            },
         }
     }
 
     fn poll(&mut self, file: u32, interest: Interest, wake: Option<Pid>) -> bool {
-        let file = self.files.get(file as usize).copied();
-        file.is_some_and(|file| self.socket_poll(file, interest, wake))
+        match (
+            self.files.get(file as usize).copied(),
+            connection_of(FlowId(file)),
+        ) {
+            (Some(file), _) => self.socket_poll(file, interest, wake),
+            (None, Some(connection)) => self.web_poll(connection, interest, wake),
+            (None, None) => false,
+        }
     }
 
     fn limit(&mut self, domain: DomainId, traffic: Traffic, io: &mut Io<'_>) {
@@ -605,6 +659,9 @@ impl Accounted for Network {
         for (neighbor, _) in &self.outside.neighbors.entries {
             ledger.add(neighbor);
         }
+        for web in &self.outside.webs {
+            ledger.add(&web.client);
+        }
         ledger.sent(self.outside.neighbors.asked);
         ledger.delivered(self.outside.neighbors.answers);
         ledger.holds(self.driver.held() + self.back.held());
@@ -617,6 +674,9 @@ impl Accounted for Network {
                 .add(&vif.stack)
                 .add(&vif.rx_queue)
                 .add(&vif.front.queue);
+            vif.webs.iter().for_each(|web| {
+                ledger.add(&web.listener);
+            });
             ledger.holds(vif.front.held());
             ledger.holds(vif.sockets.iter().map(Socket::held).sum());
             ledger.holds(u64::from(vif.tx.requests()) + u64::from(vif.rx.responses()));

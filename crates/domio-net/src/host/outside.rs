@@ -6,10 +6,12 @@ use domio_vmm::bus::Io;
 
 use super::record;
 use super::remote_card::RemoteCard;
+use super::web::WebClient;
 use crate::link::Link;
 use crate::neighbor::{Ask, Neighbor};
 use crate::packet::{Body, FlowId, Packet, Station};
 use crate::peer::{Peer, PeerActions, PeerTimer, PeerTimerKind, asks_for};
+use crate::web::connection_of;
 
 /// Number of the guests' stations: that of interface `i` is `i + 1`.
 pub(super) const REMOTE: Station = Station(0);
@@ -30,6 +32,8 @@ pub(super) struct Outside {
     pub timers: Vec<(PeerTimer, TimerId)>,
     /// The guest of each flow.
     pub guests: Vec<DomainId>,
+    /// Clients of web servers, by number of the workload.
+    pub webs: Vec<WebClient>,
 }
 
 impl Outside {
@@ -53,8 +57,12 @@ impl Outside {
                 self.neighbors.answered(packet.from, &mut self.link, io);
                 continue;
             }
-            if let Body::Tcp(_) = packet.body {
+            if let Body::Tcp(segment) = packet.body {
                 self.neighbors.confirm(packet.from, now);
+                if let Some(connection) = connection_of(packet.flow) {
+                    self.arrive_web(connection, &segment, io);
+                    continue;
+                }
             }
             self.act(io, |peer, out| peer.receive(now, &packet, out));
         }
@@ -91,6 +99,21 @@ impl Outside {
             io,
         };
         act(&mut self.peer, &mut out);
+    }
+
+    /// The clients of web servers, and what the remote host does for them.
+    pub fn remote<'a, 'b>(
+        &'a mut self,
+        io: &'a mut Io<'b>,
+    ) -> (&'a mut [WebClient], RemoteOut<'a, 'b>) {
+        let out = RemoteOut {
+            link: &mut self.link,
+            neighbors: &mut self.neighbors,
+            timers: &self.timers,
+            guests: &self.guests,
+            io,
+        };
+        (&mut self.webs, out)
     }
 }
 
@@ -164,7 +187,12 @@ pub(super) struct RemoteOut<'a, 'b> {
     io: &'a mut Io<'b>,
 }
 
-impl RemoteOut<'_, '_> {
+impl<'b> RemoteOut<'_, 'b> {
+    /// What may be done anywhere.
+    pub fn io(&mut self) -> &mut Io<'b> {
+        self.io
+    }
+
     fn timer(&self, timer: PeerTimer) -> TimerId {
         let found = self.timers.binary_search_by_key(&timer, |(t, _)| *t);
         self.timers[found.expect("each flow of the remote host has its timers")].1

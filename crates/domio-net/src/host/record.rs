@@ -1,6 +1,6 @@
 //! Trace records of the network.
 
-use domio_core::{DomainId, Duration, Instant, Kind, NetPlace, Record, VcpuName};
+use domio_core::{DomainId, Duration, Instant, Kind, NetPlace, Record, VcpuName, WebStep};
 use domio_vmm::bus::Io;
 
 use crate::packet::{FlowId, Packet};
@@ -60,6 +60,20 @@ pub(super) fn delivered(io: &Io<'_>, guest: DomainId, flow: FlowId, bytes: u64) 
 /// A reply to a ping of `guest` has come back after `rtt`.
 pub(super) fn replied(io: &Io<'_>, guest: DomainId, flow: FlowId, rtt: Duration) -> Record {
     of(io, Kind::NetReply, guest, flow, rtt.as_nanos())
+}
+
+/// A connection or a call of the web client in `flow`, whose server is `guest`, has got to a step,
+/// with so many bytes and after so many ns.
+pub(super) fn web(
+    io: &Io<'_>,
+    guest: DomainId,
+    flow: FlowId,
+    (step, bytes, ns): (WebStep, u32, u64),
+) -> Record {
+    let mut record = of(io, Kind::Web, guest, flow, ns);
+    record.detail = step as u8;
+    record.data[1] = bytes;
+    record
 }
 
 fn of(io: &Io<'_>, kind: Kind, guest: DomainId, flow: FlowId, value: u64) -> Record {

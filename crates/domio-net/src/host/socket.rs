@@ -7,7 +7,8 @@
 //!
 //! Sockets are numbered over the whole network. The socket of a flow has the flow's number
 //! ([`NetworkConfig::socket`](super::NetworkConfig::socket)). Behind these comes one socket for
-//! each interface, which listens ([`NetworkConfig::listening`](super::NetworkConfig::listening)).
+//! each interface, which listens ([`NetworkConfig::listening`](super::NetworkConfig::listening)). A
+//! web server listens at the socket of its flow; the numbers of its connections are far above.
 
 use domio_vmm::bus::{KernelIo, Owner, Progress};
 use domio_vmm::process::{Answer, Interest, Pid, What};
@@ -122,6 +123,8 @@ pub(super) enum File {
     Flow(u16, u16),
     /// The socket of an interface that listens.
     Listening(u16),
+    /// The socket of a web workload that listens.
+    Web(u16),
 }
 
 impl Network {
@@ -150,8 +153,10 @@ impl Network {
     ) -> Answer {
         let (vif, place) = match (file, what) {
             (File::Listening(vif), What::Accept) => return self.accept(vif, by),
+            (File::Web(web), _) => return self.web_accept(web, what, by),
             // Nothing comes of it, as from a socket that is not connected.
-            (File::Listening(_), _) | (File::Flow(..), What::Accept | What::Sync) => {
+            (File::Listening(_), _)
+            | (File::Flow(..), What::Accept | What::Sync | What::Asked | What::Close) => {
                 return Answer::Return(0);
             }
             (File::Flow(vif, place), _) => (vif, place),
@@ -278,6 +283,7 @@ impl Network {
     ) -> bool {
         let (vif, place) = match file {
             File::Flow(vif, place) => (vif, place),
+            File::Web(web) => return self.web_acceptable(web, wake),
             File::Listening(vif) => {
                 let v = &mut self.vifs[usize::from(vif)];
                 v.acceptor = wake;

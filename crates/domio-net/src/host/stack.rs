@@ -10,11 +10,15 @@ use super::vif::Vif;
 use super::{Network, record};
 use crate::packet::{FlowId, Packet};
 use crate::peer::{Peer, PeerActions, PeerTimer};
+use crate::web::connection_of;
 
 impl Vif {
     /// Takes `packet`, whose time has been spent, through the stack.
     pub(super) fn deliver(&mut self, packet: &Packet, kernel: &mut KernelIo<'_, '_>) {
         record::moved(kernel.io, self.ends, packet, GuestIn, Outside);
+        if let Some(connection) = connection_of(packet.flow) {
+            return self.deliver_web(connection, packet, kernel);
+        }
         let (stack, mut out) = GuestOut::new(self, kernel);
         stack.receive(out.now(), packet, &mut out);
         out.finish();
@@ -33,11 +37,12 @@ impl Network {
             stack.timer(now, timer, &mut out);
             out.finish();
         }
+        v.web_timers(kernel);
         if !v.front.queue.is_empty() {
             // Sent from the timer softirq: charged in the next one.
             kernel.raise(v.lines.tx);
         }
-        let next = v.timers.iter().map(|(_, due)| *due).min();
+        let next = v.next_timer();
         kernel.set_timer(v.lines.timer, v.vcpu, next);
     }
 }
@@ -49,6 +54,8 @@ pub(super) struct GuestOut<'a, 'b, 'c> {
     sockets: &'a mut [Socket],
     acceptor: &'a mut Option<Pid>,
     timer: KernelTimer,
+    /// When a timer of a web server's connections expires.
+    web_timer: Option<Instant>,
     /// The times at which the stack wants to be called have changed.
     timers_changed: bool,
     vcpu: u16,
@@ -59,7 +66,9 @@ pub(super) struct GuestOut<'a, 'b, 'c> {
 impl<'a, 'b, 'c> GuestOut<'a, 'b, 'c> {
     /// The stack of `vif`, and what it acts on.
     pub fn new(vif: &'a mut Vif, kernel: &'a mut KernelIo<'b, 'c>) -> (&'a mut Peer, Self) {
+        let web_timer = vif.next_web_timer();
         let out = GuestOut {
+            web_timer,
             queue: &mut vif.front.queue,
             timers: &mut vif.timers,
             sockets: &mut vif.sockets,
@@ -87,7 +96,8 @@ impl<'a, 'b, 'c> GuestOut<'a, 'b, 'c> {
 
     /// Sets the guest's timer to the earliest time at which the stack wants to be called.
     pub fn set_timer(self) {
-        let next = self.timers.iter().map(|(_, due)| *due).min();
+        let next = self.timers.iter().map(|(_, due)| *due);
+        let next = next.chain(self.web_timer).min();
         self.kernel.set_timer(self.timer, self.vcpu, next);
     }
 

@@ -12,6 +12,7 @@ use super::netback::{Credit, Gate};
 use super::netfront::Netfront;
 use super::record::Ends;
 use super::socket::Socket;
+use super::web::WebServer;
 use crate::packet::{FlowId, Packet};
 use crate::peer::{Peer, PeerTimer, PeerTimerKind};
 use crate::queue::{Place, Queue};
@@ -59,6 +60,8 @@ pub(super) struct Vif {
     pub timers: Vec<(PeerTimer, Instant)>,
     /// Sockets of the guest, one for each flow, in the order of their numbers.
     pub sockets: Vec<Socket>,
+    /// Web servers of the guest.
+    pub webs: Vec<WebServer>,
     /// Who waits for a connection.
     pub acceptor: Option<Pid>,
     /// When flows begin, after the guest's start.
@@ -118,6 +121,7 @@ impl Vif {
             stack,
             timers: Vec::new(),
             sockets: Vec::new(),
+            webs: Vec::new(),
             acceptor: None,
             starts: Vec::new(),
             vcpu: config.vcpu,

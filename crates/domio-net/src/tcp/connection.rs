@@ -18,8 +18,12 @@ pub enum State {
     SynSent,
     /// It has answered a SYN.
     SynReceived,
-    /// Data may flow.
+    /// Data may flow, one way at least.
     Established,
+    /// Both ends have closed, and this one knows (RFC 9293's TIME-WAIT or CLOSED).
+    Finished,
+    /// One end has reset the connection.
+    Reset,
 }
 
 /// What one end has done so far.
@@ -129,8 +133,20 @@ impl Connection {
             segment.flags.contains(Flags::SYN),
             segment.flags.contains(Flags::ACK),
         );
+        if segment.flags.contains(Flags::RST) {
+            if !matches!(self.state, State::Closed | State::Listening) {
+                self.end(State::Reset);
+            }
+            return self.sync(out);
+        }
         match self.state {
-            State::Closed => {}
+            State::Closed | State::Reset => {}
+            // The other end has not heard the last acknowledgement.
+            State::Finished => {
+                if segment.numbers() > 0 {
+                    self.send_ack(now, out);
+                }
+            }
             State::Listening => {
                 if syn && !ack {
                     self.receiver.open(segment.sent);
@@ -211,6 +227,65 @@ impl Connection {
     /// When there is something to read.
     pub fn wait(&mut self, bytes: u64) {
         self.receiver.wait(bytes);
+    }
+
+    /// The application writes no more: a FIN goes out behind what it has written, at once or when
+    /// the connection is open. Once the other end has closed as well, the connection is
+    /// [`State::Finished`].
+    pub fn close(&mut self, now: Instant, out: &mut impl Actions) {
+        if matches!(self.state, State::Finished | State::Reset) {
+            return;
+        }
+        self.sender.close();
+        if self.state == State::Established {
+            self.transmit(now, out);
+            self.sync(out);
+        }
+    }
+
+    /// Gives the connection up: the other end hears of that by a segment with RST, unless it cannot
+    /// know of the connection.
+    pub fn abort(&mut self, now: Instant, out: &mut impl Actions) {
+        if matches!(self.state, State::Established | State::SynReceived) {
+            let told = self.receiver.acknowledge();
+            let piece = Piece {
+                seq: self.sender.last(),
+                len: 0,
+                fin: false,
+            };
+            self.segments_sent += 1;
+            let mut segment = piece.segment(now, told);
+            segment.flags = segment.flags.with(Flags::RST);
+            out.send(segment);
+        }
+        self.end(State::Reset);
+        self.sync(out);
+    }
+
+    /// Whether the other end has closed and everything that it wrote was read.
+    #[inline]
+    pub fn at_end(&self) -> bool {
+        self.receiver.unread() == 0
+            && (self.receiver.ended() || matches!(self.state, State::Finished | State::Reset))
+    }
+
+    /// Whether `segment` has bytes that have not come before.
+    #[inline]
+    pub fn is_news(&self, segment: &Segment) -> bool {
+        segment.len > 0 && segment.seq + segment.data_numbers() > self.receiver.expected()
+    }
+
+    /// The connection is over without a word to the other end, which has begun another one.
+    pub fn forget(&mut self, out: &mut impl Actions) {
+        self.end(State::Reset);
+        self.sync(out);
+    }
+
+    /// How often the SYN was sent again, or its answer: a connection that is not open has sent
+    /// nothing else.
+    #[inline]
+    pub fn syn_retries(&self) -> u64 {
+        self.sender.retransmitted
     }
 
     /// Room in the send buffer (bytes).
@@ -322,6 +397,16 @@ impl Connection {
         if ack == Ack::Now && !(sent || told.retransmit) {
             self.send_ack(now, out);
         }
+        if self.sender.closed() && self.receiver.ended() {
+            self.end(State::Finished);
+        }
+    }
+
+    /// The connection is over, in `state`: no timer runs any more.
+    fn end(&mut self, state: State) {
+        self.state = state;
+        self.sender.stop();
+        self.receiver.stop();
     }
 
     /// Sends what may be sent. Tells whether anything was.
@@ -349,6 +434,7 @@ impl Connection {
         let piece = Piece {
             seq: self.sender.last(),
             len: 0,
+            fin: false,
         };
         self.segments_sent += 1;
         self.acks_sent += 1;

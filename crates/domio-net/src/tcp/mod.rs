@@ -20,7 +20,8 @@
 //! trip, and a timeout that turns out to have been needless, for what it waited for had arrived, is
 //! undone (RFC 3522). A read that waits gets what comes past the buffer. Not modelled: ECN,
 //! segmentation offload, path MTU discovery, the growth of buffers (they have their last size from
-//! the begin), closing and resetting connections, giving up.
+//! the begin). Whoever owns a connection gives up and keeps those that are over (RFC 9293's
+//! TIME-WAIT).
 
 mod bic;
 mod congestion;

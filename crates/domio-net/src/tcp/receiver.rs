@@ -4,7 +4,7 @@ use domio_core::{Duration, Instant};
 
 use super::TcpConfig;
 use super::ranges::Ranges;
-use crate::packet::{Sack, Segment};
+use crate::packet::{Flags, Sack, Segment};
 
 /// When a segment has to be acknowledged.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -62,6 +62,10 @@ pub struct Receiver {
     selective: bool,
     /// The acknowledgement number sent last.
     acked: u64,
+    /// The number of the other end's FIN, once that has come.
+    fin: Option<u64>,
+    /// The FIN has come in its turn.
+    ended: bool,
     /// Timestamp of the segment with the number that was to be acknowledged next.
     echo: Instant,
     /// Acknowledgements that still go out one by one.
@@ -92,6 +96,8 @@ impl Receiver {
             latest: 0,
             selective: false,
             acked: 0,
+            fin: None,
+            ended: false,
             echo: Instant::ZERO,
             quick: config.quick_acks,
             deadline: None,
@@ -134,16 +140,47 @@ impl Receiver {
         self.asked = bytes;
     }
 
-    /// Takes in a segment's data.
+    /// The number that is expected next.
+    pub fn expected(&self) -> u64 {
+        self.nxt
+    }
+
+    /// The connection is over: no acknowledgement waits any more.
+    pub fn stop(&mut self) {
+        self.deadline = None;
+    }
+
+    /// Whether the other end has closed, and everything before has come.
+    pub fn ended(&self) -> bool {
+        self.ended
+    }
+
+    /// Takes in a segment: its data, and the end of the stream.
     pub fn receive(&mut self, now: Instant, segment: &Segment) -> Received {
+        let mut received = self.receive_data(now, segment);
+        let ends = segment.flags.contains(Flags::FIN);
+        if ends {
+            self.fin.get_or_insert(segment.seq + segment.data_numbers());
+            received.ack = Ack::Now;
+        }
+        if self.fin == Some(self.nxt) {
+            self.ended = true;
+            self.nxt += 1;
+            self.edge = self.edge.max(self.nxt);
+        }
+        received
+    }
+
+    fn receive_data(&mut self, now: Instant, segment: &Segment) -> Received {
         // RFC 7323 4.3: of several segments that are acknowledged together, the first one.
         if segment.seq <= self.acked && segment.sent > self.echo {
             self.echo = segment.sent;
         }
         let nothing = |ack| Received { delivered: 0, ack };
-        let (start, end) = (segment.seq, segment.end().min(self.edge));
+        let end = segment.seq + segment.data_numbers();
+        let (start, end) = (segment.seq, end.min(self.edge));
         if end <= self.nxt || start >= self.edge {
-            if segment.numbers() == 0 && start >= self.nxt {
+            if segment.data_numbers() == 0 && start >= self.nxt {
                 return nothing(Ack::None);
             }
             // Old data, a SYN that was answered, a probe, or data beyond a closed window: the other
@@ -267,7 +304,6 @@ impl Receiver {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::packet::Flags;
 
     const MSS: u64 = 1_448;
 

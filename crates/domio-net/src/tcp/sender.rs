@@ -35,6 +35,8 @@ pub struct Sender {
     max: u64,
     /// Behind the last byte that the application wrote.
     end: u64,
+    /// The application writes no more: a FIN with the number [`Sender::end`] follows.
+    closes: bool,
     /// Behind the last number that the other end's window allows.
     edge: u64,
     /// Sequence number of the segment that `edge` was taken from (RFC 9293's SND.WL1).
@@ -76,6 +78,8 @@ pub struct Acknowledged {
 pub struct Piece {
     pub seq: u64,
     pub len: u16,
+    /// The stream ends behind it.
+    pub fin: bool,
 }
 
 /// What to do when the timer has expired.
@@ -100,6 +104,7 @@ impl Sender {
             nxt: 0,
             max: 0,
             end: 1,
+            closes: false,
             edge: 1,
             edge_from: 0,
             window_max: 0,
@@ -144,7 +149,22 @@ impl Sender {
 
     /// Data written and not acknowledged (bytes).
     pub fn buffered(&self) -> u64 {
-        self.end - self.una.max(1)
+        self.end.saturating_sub(self.una.max(1))
+    }
+
+    /// The application writes no more: a FIN follows what it has written.
+    pub fn close(&mut self) {
+        self.closes = true;
+    }
+
+    /// Whether the other end has acknowledged the FIN.
+    pub fn closed(&self) -> bool {
+        self.closes && self.una > self.end
+    }
+
+    /// The connection is over: nothing is sent any more.
+    pub fn stop(&mut self) {
+        self.stop_timer();
     }
 
     /// Room in the buffer (bytes).
@@ -203,8 +223,8 @@ impl Sender {
             board.mark(segment, ack, self.max);
         }
         if ack > self.una {
-            // Number 0 is the SYN.
-            told.fresh = ack - self.una.max(1);
+            // Number 0 is the SYN, and that behind the last byte the FIN.
+            told.fresh = ack.min(self.end).saturating_sub(self.una.max(1));
             told.retransmit = self.advance(now, ack, segment.echo);
         } else if self.board.is_none() && !moved && segment.numbers() == 0 && self.nxt > self.una {
             let flight = self.flight();
@@ -292,8 +312,8 @@ impl Sender {
             return Some(piece);
         }
         self.skip();
-        let len = self.sendable()?;
-        Some(self.emit(now, len))
+        let numbers = self.sendable()?;
+        Some(self.emit(now, numbers))
     }
 
     /// In recovery, the next piece that is lost, which counts as sent again.
@@ -303,14 +323,14 @@ impl Sender {
             .as_mut()
             .filter(|_| self.congestion.in_recovery())?;
         let (seq, end) = board.next_lost()?;
-        let len = (end - seq).min(u64::from(self.mss)) as u16;
-        board.sent_again(seq + u64::from(len));
+        let numbers = (end - seq).min(u64::from(self.mss));
+        board.sent_again(seq + numbers);
         self.retransmitted += 1;
         self.last_sent = now;
         if seq == self.una {
             self.start_timer(now);
         }
-        Some(Piece { seq, len })
+        Some(self.piece(seq, numbers))
     }
 
     /// After a timeout: goes on to what the other end does not have.
@@ -322,11 +342,21 @@ impl Sender {
 
     /// Sends the first unacknowledged segment again.
     pub fn retransmit(&mut self, now: Instant) -> Piece {
-        let len = (self.max - self.una).min(u64::from(self.mss)) as u16;
+        let numbers = (self.max - self.una).min(u64::from(self.mss));
         self.retransmitted += 1;
         self.last_sent = now;
         self.start_timer(now);
-        Piece { seq: self.una, len }
+        self.piece(self.una, numbers)
+    }
+
+    /// The piece with `numbers` from `seq` on, one of which may be the FIN's.
+    fn piece(&self, seq: u64, numbers: u64) -> Piece {
+        let fin = self.closes && seq + numbers > self.end;
+        Piece {
+            seq,
+            len: (numbers - u64::from(fin)) as u16,
+            fin,
+        }
     }
 
     /// Call this when everything was sent that may be: a window that keeps the rest back while
@@ -371,7 +401,7 @@ impl Sender {
         self.probes += 1;
         self.rto.back_off();
         let room = self.edge.saturating_sub(self.nxt);
-        let len = room.min(self.end - self.nxt).min(u64::from(self.mss)) as u16;
+        let len = room.min(self.end - self.nxt).min(u64::from(self.mss));
         self.deadline = None;
         if len > 0 {
             self.probing = false;
@@ -381,31 +411,38 @@ impl Sender {
         Piece {
             seq: self.una - 1,
             len: 0,
+            fin: false,
         }
     }
 
-    /// Length of the next segment by what was written and by the other end's window; `None` when it
-    /// would be empty, or small for no good reason (RFC 1122 4.2.3.4).
-    fn sendable(&self) -> Option<u16> {
-        if self.una == 0 {
+    /// Numbers of the next segment by what was written and by the other end's window; `None` when
+    /// it would be empty, or small for no good reason (RFC 1122 4.2.3.4). A FIN goes with the last
+    /// byte, or alone where that was sent before, and Nagle does not hold it back (`tcp_send_fin`
+    /// in Linux's `net/ipv4/tcp_output.c`).
+    fn sendable(&self) -> Option<u64> {
+        if self.una == 0 || self.nxt > self.end {
             return None;
         }
         let waiting = self.end - self.nxt;
+        if waiting == 0 {
+            return self.closes.then_some(1);
+        }
         let room = self.edge.saturating_sub(self.nxt);
         let gap = self.board.as_ref().and_then(|board| board.gap(self.nxt).1);
         let missing = gap.map_or(u64::MAX, |end| end - self.nxt);
         let len = waiting.min(room).min(missing).min(u64::from(self.mss));
         let full = len == u64::from(self.mss);
         // Everything that was written: Nagle lets it go when nothing is under way.
-        let all = len == waiting && (self.nodelay || self.nxt == self.una);
+        let all = len == waiting && (self.nodelay || self.closes || self.nxt == self.una);
         let again = self.nxt < self.max;
         let half_window = len < waiting && len * 2 >= self.window_max;
-        (len > 0 && (full || all || again || half_window)).then_some(len as u16)
+        let fin = u64::from(self.closes && len == waiting);
+        (len > 0 && (full || all || again || half_window)).then_some(len + fin)
     }
 
-    fn emit(&mut self, now: Instant, len: u16) -> Piece {
+    fn emit(&mut self, now: Instant, numbers: u64) -> Piece {
         let seq = self.nxt;
-        self.nxt += u64::from(len);
+        self.nxt += numbers;
         if self.nxt <= self.max || seq < self.max {
             self.retransmitted += 1;
             if self.congestion.may_undo() {
@@ -417,7 +454,7 @@ impl Sender {
         if self.deadline.is_none() {
             self.start_timer(now);
         }
-        Piece { seq, len }
+        self.piece(seq, numbers)
     }
 
     /// After a pause the old congestion window means little.
@@ -463,7 +500,10 @@ impl Piece {
             ack: told.ack,
             window: told.window,
             len: self.len,
-            flags: Flags::ACK,
+            flags: match self.fin {
+                true => Flags::ACK.with(Flags::FIN),
+                false => Flags::ACK,
+            },
             sent: now,
             echo: told.echo,
             sack: told.sack,

@@ -3,7 +3,9 @@
 use crate::figure;
 use crate::text::{Cell, Column, Table, Tone, View};
 use domio_core::DomainId;
-use domio_meter::{AccountJson, DomainJson, DriverSumsJson, JobsJson, NetworkJson, SummaryJson};
+use domio_meter::{
+    AccountJson, DomainJson, DriverSumsJson, JobsJson, NetworkJson, SummaryJson, WebJson,
+};
 
 /// Domains, pcpus and what the trace covers. `name` gives the name of a domain, where one is known.
 pub fn render(summary: &SummaryJson, name: impl Fn(u16) -> Option<String>, view: &View) -> String {
@@ -40,6 +42,18 @@ pub fn render(summary: &SummaryJson, name: impl Fn(u16) -> Option<String>, view:
     let networks = per_domain(summary, &name, heads, |d| {
         d.network.as_ref().map(network_figures)
     });
+    let heads = [
+        "replies\n[1/s]",
+        "timed\nout",
+        "refused",
+        "reset",
+        "not\nbegun",
+        "connect,\n50 %",
+        "first byte,\n50 %",
+        "response,\n50 %",
+        "response,\n95 %",
+    ];
+    let webs = per_domain(summary, &name, heads, |d| d.web.as_ref().map(web_figures));
     let mut pcpus = Table::new([
         Column::words("pcpu").whole(),
         Column::figures("busy\n[% of time]"),
@@ -56,7 +70,7 @@ pub fn render(summary: &SummaryJson, name: impl Fn(u16) -> Option<String>, view:
         true => String::new(),
         false => format!("{}\n", table.render(view)),
     };
-    let (jobs, networks) = (if_any(&jobs), if_any(&networks));
+    let [jobs, networks, webs] = [&jobs, &networks, &webs].map(if_any);
     let work: String = summary
         .driver_work
         .iter()
@@ -79,7 +93,7 @@ pub fn render(summary: &SummaryJson, name: impl Fn(u16) -> Option<String>, view:
         n => format!(", {n} more were lost when they were recorded"),
     };
     format!(
-        "{}\n{jain}{jobs}{networks}{work}{}\n{} records in {} s{lost}\n",
+        "{}\n{jain}{jobs}{networks}{webs}{work}{}\n{} records in {} s{lost}\n",
         domains.render(view),
         pcpus.render(view),
         summary.records,
@@ -165,6 +179,21 @@ fn network_figures(network: &NetworkJson) -> [String; 7] {
         us(network.round_trip_us.p50),
         us(network.round_trip_us.p95),
         us(network.round_trip_us.p99),
+    ]
+}
+
+fn web_figures(web: &WebJson) -> [String; 9] {
+    let not_begun = web.no_descriptor + web.no_port;
+    [
+        figure::number(web.replies_per_second),
+        web.timed_out.to_string(),
+        web.refused.to_string(),
+        web.reset.to_string(),
+        not_begun.to_string(),
+        us(web.connect_us.p50),
+        us(web.first_byte_us.p50),
+        us(web.response_us.p50),
+        us(web.response_us.p95),
     ]
 }
 

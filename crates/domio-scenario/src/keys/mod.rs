@@ -11,6 +11,7 @@ mod network;
 mod tables;
 mod tasks;
 mod vary;
+mod web;
 
 pub(crate) use controller::{CONTROLLER, SEND_WEIGHT};
 pub(crate) use disk::DISK;
@@ -18,6 +19,7 @@ pub(crate) use network::{NETWORK, VIF};
 pub(crate) use tables::{ACTION, DOMAIN, GUEST, HOST, ROOT, RUN, SCHEDULER};
 pub(crate) use tasks::{LENGTHS, TASK, WORKLOADS};
 pub(crate) use vary::VARY;
+pub(crate) use web::WEB_FILES;
 
 use crate::amount::MAX_TIME;
 use crate::guests::GUESTS;

@@ -276,7 +276,7 @@ pub(crate) static VIF: Section = plain(
     ],
 );
 
-const BEGIN: Key = key(
+pub(super) const BEGIN: Key = key(
     "begin",
     Kind::Time {
         unit: "ms",
@@ -287,7 +287,18 @@ const BEGIN: Key = key(
      TCP tries again after 3 s.",
 );
 
-const ON_NETWORK: Key = key(
+pub(super) const END: Key = key(
+    "end",
+    Kind::Time {
+        unit: "s",
+        min_ns: 0,
+    },
+    Optional("the end of the run"),
+    "When it ends, after the domain's start: from then on nothing new is written or begun. What is \
+     under way arrives.",
+);
+
+pub(super) const ON_NETWORK: Key = key(
     "network",
     Kind::Name,
     Optional("that of the domain's vif; required where there are several"),
@@ -459,9 +470,10 @@ const REQUESTS_MAX: i64 = 1_000;
 /// Most bytes of a request or of an answer.
 const MESSAGE_MAX: u64 = 1 << 30;
 
-const fn message(name: &'static str, default: &'static str, doc: &'static str) -> Key {
-    let (min, max) = (1, MESSAGE_MAX);
-    key(name, Kind::Bytes { min, max }, Need::Word(default), doc)
+/// A number of bytes from 1 to `max`.
+pub(super) const fn message(name: &'static str, need: Need, max: u64, doc: &'static str) -> Key {
+    let min = 1;
+    key(name, Kind::Bytes { min, max }, need, doc)
 }
 
 pub(super) const SERVER: Variant = variant(
@@ -487,8 +499,18 @@ pub(super) const SERVER: Variant = variant(
             Required,
             "From one request to the next.",
         ),
-        message("request", "512", "Bytes of a request."),
-        message("answer", "16K", "Bytes of an answer."),
+        message(
+            "request",
+            Need::Word("512"),
+            MESSAGE_MAX,
+            "Bytes of a request.",
+        ),
+        message(
+            "answer",
+            Need::Word("16K"),
+            MESSAGE_MAX,
+            "Bytes of an answer.",
+        ),
         key(
             "work",
             Kind::Time {

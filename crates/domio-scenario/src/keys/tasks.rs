@@ -3,14 +3,15 @@
 use super::Need::{Optional, Required};
 use super::disk::DD;
 use super::network::{PING, SERVER, STREAM, UDP};
+use super::web::{WEB, WEB_KEYS};
 use super::{Kind, Need, Params, Section, US, Variant, Words, key, variant};
 use crate::limits::{MAX_DOMAIN_ID, MAX_VCPUS};
 
 pub(crate) static TASK: Section = Section {
     header: "[[domain.task]]",
     doc: "A task inside the guest. It demands processor time; only sleeping blocks it. The \
-          workload decides about further keys. `stream`, `ping`, `udp` and `server` are traffic \
-          between the guest and a remote host behind the line of `[network]`. The kernel's part of \
+          workload decides about further keys. `stream`, `ping`, `udp`, `server` and `web` are \
+          traffic between the guest and a remote host behind the line of `[network]`. The kernel's part of \
           it is done on vcpu 0, before any task; streams, servers and datagrams from the guest \
           have a process as well. `ping` and datagrams to the guest have none, and take neither \
           `vcpu` nor `priority`.",
@@ -160,6 +161,7 @@ pub(crate) static WORKLOADS: &[Variant] = &[
     PING,
     UDP,
     SERVER,
+    variant("web", WEB, WEB_KEYS),
     DD,
 ];
 

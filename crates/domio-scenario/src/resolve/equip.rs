@@ -4,13 +4,13 @@
 use super::disk::Disks;
 use super::domain::{Domain, Resolved};
 use super::network::{Network, default_abi};
-use super::task::Serving;
+use super::task::{Flow, Serving};
 use crate::check::{self, Cx, Fields};
 use crate::devices::DeviceConfig;
 use crate::keys::costs::{HOST_KERNEL, host_kernel};
 use crate::problem::{Code, Problem};
 use domio_core::XenVersion;
-use domio_vmm::config::{KernelCosts, TaskConfig, Workload};
+use domio_vmm::config::{DomainConfig, KernelCosts, TaskConfig, Workload};
 use domio_vmm::evtchn::Abi;
 use domio_vmm::process::FileId;
 use domio_vmm::process::programs::{FileCopy, Server};
@@ -213,6 +213,11 @@ fn network_processes(device: u16, network: &Network, domain: &mut Domain) {
     };
     let mut flows = 0;
     for flow in &own.flows {
+        let alike = flow.configs.first().map_or(0, |f| f.kind.processes());
+        for _ in 1..alike {
+            let process = network.config.process(device, vif, flows, start);
+            add(process, flow, &mut domain.config);
+        }
         let process = match flow.server {
             None => network.config.process(device, vif, flows, start),
             Some(serving) => {
@@ -227,13 +232,18 @@ fn network_processes(device: u16, network: &Network, domain: &mut Domain) {
             }
         };
         flows += flow.configs.len();
-        if let Some(process) = process {
-            let vcpu = &mut domain.config.vcpus[usize::from(flow.vcpu)];
-            vcpu.tasks.push(TaskConfig {
-                priority: flow.priority,
-                ..process
-            });
-        }
+        add(process, flow, &mut domain.config);
+    }
+}
+
+/// Gives `domain` a process of `flow`, if there is one.
+fn add(process: Option<TaskConfig>, flow: &Flow, domain: &mut DomainConfig) {
+    if let Some(process) = process {
+        let vcpu = &mut domain.vcpus[usize::from(flow.vcpu)];
+        vcpu.tasks.push(TaskConfig {
+            priority: flow.priority,
+            ..process
+        });
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::names::NetworkName;
 use super::task::{Flow, Serving};
+use super::web::web;
 use crate::check::{Cx, Fields};
 use crate::problem::{Code, Problem};
 use domio_core::Duration;
@@ -26,6 +27,7 @@ pub(super) fn flow(cx: &mut Cx<'_>, fields: &Fields<'_>, word: &str) -> Option<F
         "stream" => stream(fields).and_then(one),
         "ping" => ping(cx, fields).map(FlowKind::Ping).and_then(one),
         "server" => requests(fields, begin),
+        "web" => web(cx, fields, None).map(FlowKind::Web).and_then(one),
         _ => udp(cx, fields).and_then(one),
     };
     let by_kernel = match configs.as_ref().and_then(|all| all.first()) {

@@ -13,6 +13,7 @@ mod network;
 mod task;
 mod vary;
 mod vif;
+mod web;
 
 use crate::check::{self, Cx, Fields};
 use crate::keys::costs::{HOST_COSTS, host_costs};

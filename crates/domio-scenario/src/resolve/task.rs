@@ -214,7 +214,9 @@ fn work(cx: &mut Cx<'_>, fields: &Fields<'_>, word: &str) -> Option<Work> {
         "compute" => Workload::Compute {
             work: fields.time("work")?,
         },
-        "stream" | "ping" | "udp" | "server" => return flow(cx, fields, word).map(Work::Flow),
+        "stream" | "ping" | "udp" | "server" | "web" => {
+            return flow(cx, fields, word).map(Work::Flow);
+        }
         "dd" => return copy(fields).map(Work::Copy),
         _ => {
             let replay = Replay {

@@ -115,6 +115,12 @@ pub enum What {
     Accept,
     /// Blocks until what was written has reached the disk. Sockets return at once.
     Sync,
+    /// Returns how many bytes the request asks for that was read from the connection last: packets
+    /// have no contents. 0 for files, and for connections that know nothing of requests.
+    Asked,
+    /// Closes a connection that was accepted: the process uses the file no more. Returns 0. Files
+    /// of other kinds stay open.
+    Close,
 }
 
 /// A system call on a file.

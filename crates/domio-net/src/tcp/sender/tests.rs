@@ -287,6 +287,7 @@ fn a_closed_window_is_probed_ever_more_seldom() {
         let old = Piece {
             seq: 2 * MSS,
             len: 0,
+            fin: false,
         };
         assert_eq!(sender.expire(now), Expired::Probe(old));
         sender.acknowledge(now, &ack(now, 1 + 2 * MSS, 0));
@@ -308,6 +309,7 @@ fn a_window_that_is_nearly_closed_is_used_after_a_while() {
     let little = Piece {
         seq: 1 + 2 * MSS,
         len: 100,
+        fin: false,
     };
     assert_eq!(sender.expire(deadline), Expired::Probe(little));
     assert!(sender.deadline().is_some(), "it may get lost");

@@ -6,6 +6,7 @@
 //! | [`StreamWriter`] | writes to a connection, as `iperf -c` and `ttcp -t` do |
 //! | [`DatagramSender`] | sends datagrams of one size at a fixed rate |
 //! | [`Server`] | answers requests: accept, read, compute, write |
+//! | [`WebWorker`] | one process of a web server: accept, read, compute, write, close |
 //! | [`ControllerProcess`] | has a controller observe, decide and adjust |
 //! | [`FileCopy`] | reads or writes a file from beginning to end, as `dd` does |
 
@@ -14,9 +15,11 @@ mod datagrams;
 mod file_copy;
 mod server;
 mod stream;
+mod web_worker;
 
 pub use controller::ControllerProcess;
 pub use datagrams::DatagramSender;
 pub use file_copy::{CopyDirection, FileCopy};
 pub use server::Server;
 pub use stream::{StreamReader, StreamWriter};
+pub use web_worker::{WebCosts, WebWorker};

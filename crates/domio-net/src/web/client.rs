@@ -1,0 +1,611 @@
+//! The client: when connections begin, and what becomes of them.
+
+use domio_core::{Duration, Instant, WebStep};
+use domio_sim::RandomStream;
+use std::collections::VecDeque;
+
+use super::deadlines::Deadlines;
+use super::{ClientConfig, Gaps, WebConfig, by_port, flow};
+use crate::packet::{Body, Flags, Packet, Sack, Segment, Station};
+use crate::queue::{Accounted, Ledger};
+use crate::tcp::{Actions, Connection, State, Timer};
+
+/// How often Linux sends a SYN again before the connection has failed (`tcp_syn_retries`).
+const SYN_RETRIES: u64 = 5;
+/// How long Linux keeps a connection that its process has closed and the other end has not
+/// (`tcp_fin_timeout`).
+const FIN_TIMEOUT: Duration = Duration::from_secs(60);
+/// Timers of a connection: TCP's two, and the client's own.
+const TIMERS: u32 = 3;
+const OWN_TIMER: u32 = 2;
+
+/// What a client asks its owner for.
+pub trait ClientActions {
+    /// Sends a packet, at this instant.
+    fn send(&mut self, packet: Packet);
+
+    /// A connection or a call has got a step further, after `ns`; with [`WebStep::Replied`] the
+    /// answer had so many bytes.
+    fn tell(&mut self, step: WebStep, bytes: u32, ns: u64);
+
+    /// So many bytes of an answer have come.
+    fn received(&mut self, bytes: u64);
+}
+
+/// How often each [`WebStep`] has happened, by number.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Counts([u64; WebStep::ALL.len()]);
+
+impl Counts {
+    /// How often `step` has happened.
+    pub fn of(&self, step: WebStep) -> u64 {
+        self.0[step as usize]
+    }
+
+    /// Connections that have started and not ended.
+    pub fn open(&self) -> u64 {
+        let ended = [
+            WebStep::Closed,
+            WebStep::TimedOut,
+            WebStep::Refused,
+            WebStep::Reset,
+        ];
+        self.of(WebStep::Started) - ended.iter().map(|step| self.of(*step)).sum::<u64>()
+    }
+}
+
+/// Who has a connection.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Holder {
+    /// Nobody: the place is free.
+    Nobody,
+    /// The client.
+    Client,
+    /// The kernel, since the client has closed.
+    Kernel,
+}
+
+/// A place for a connection.
+#[derive(Clone, Debug)]
+struct Slot {
+    connection: Connection,
+    holder: Holder,
+    port: u16,
+    /// When the connection started.
+    began: Instant,
+    /// When the call under way began: its request was sent, or its connection started.
+    called: Instant,
+    /// When the request under way was sent.
+    asked: Instant,
+    /// Bytes of the answer under way, and how many of them are to come.
+    answer: u32,
+    left: u32,
+    /// Calls that have not been answered.
+    calls: u32,
+    /// The answer has been asked for.
+    waits: bool,
+}
+
+/// An open loop that opens connections to one server.
+#[derive(Clone, Debug)]
+pub struct Client {
+    web: u16,
+    config: WebConfig,
+    from: Station,
+    to: Station,
+    random: RandomStream,
+    slots: Vec<Slot>,
+    free: Vec<u16>,
+    /// By port: place of the connection, counted from 1; 0 for none.
+    ports: Vec<u16>,
+    /// By port: bytes that its last call asks for.
+    asks: Vec<u32>,
+    next_port: u16,
+    /// Ports that are not to be used yet, and when they are.
+    resting: VecDeque<(Instant, u16)>,
+    deadlines: Deadlines,
+    /// Descriptors in use.
+    open: u16,
+    /// When the first connection begins.
+    begin: Instant,
+    /// How many beginnings there were.
+    begun: u64,
+    /// The next one.
+    next: Option<Instant>,
+    counts: Counts,
+    sent: u64,
+    arrived: u64,
+}
+
+/// Carries out what a connection asks for.
+struct Wrap<'a, O> {
+    packet: (Station, Station, crate::packet::FlowId),
+    sent: &'a mut u64,
+    deadlines: &'a mut Deadlines,
+    timers: u32,
+    opened: bool,
+    delivered: u64,
+    out: &'a mut O,
+}
+
+impl<O: ClientActions> Actions for Wrap<'_, O> {
+    fn send(&mut self, segment: Segment) {
+        let (from, to, flow) = self.packet;
+        *self.sent += 1;
+        self.out.send(Packet {
+            from,
+            to,
+            flow,
+            body: Body::Tcp(segment),
+        });
+    }
+
+    fn arm(&mut self, timer: Timer, at: Instant) {
+        self.deadlines.set(self.timers + timer as u32, Some(at));
+    }
+
+    fn disarm(&mut self, timer: Timer) {
+        self.deadlines.set(self.timers + timer as u32, None);
+    }
+
+    fn deliver(&mut self, bytes: u64) {
+        self.delivered += bytes;
+    }
+
+    fn freed(&mut self, _: u64) {}
+
+    fn opened(&mut self) {
+        self.opened = true;
+    }
+}
+
+impl Client {
+    /// The client of workload `web`, at `from`, of the server at `to`, which draws from `random`.
+    ///
+    /// # Panics
+    /// When a number of `config` is below its least value, or a request is larger than the send
+    /// buffer.
+    #[track_caller]
+    pub fn new(
+        web: u16,
+        config: &WebConfig,
+        (from, to): (Station, Station),
+        random: RandomStream,
+    ) -> Self {
+        let ClientConfig {
+            rate,
+            calls,
+            request,
+            descriptors,
+            ports,
+            ..
+        } = config.client;
+        assert!(
+            [rate, calls, request].iter().all(|n| *n > 0) && descriptors > 0 && ports > 0,
+            "the numbers of a web client are at least 1: {:?}",
+            config.client
+        );
+        assert!(
+            request <= config.tcp.send_buffer,
+            "a request of {request} bytes fits the send buffer of {}",
+            config.tcp.send_buffer
+        );
+        Client {
+            web,
+            config: *config,
+            from,
+            to,
+            random,
+            slots: Vec::new(),
+            free: Vec::new(),
+            ports: Vec::new(),
+            asks: Vec::new(),
+            next_port: 0,
+            resting: VecDeque::new(),
+            deadlines: Deadlines::default(),
+            open: 0,
+            begin: Instant::ZERO,
+            begun: 0,
+            next: None,
+            counts: Counts::default(),
+            sent: 0,
+            arrived: 0,
+        }
+    }
+
+    /// The first connection begins at `at`.
+    pub fn start(&mut self, at: Instant) {
+        (self.begin, self.begun) = (at, 0);
+        self.next = Some(at);
+    }
+
+    /// When the client wants to be called ([`Client::timer`]).
+    #[inline]
+    pub fn wants(&self) -> Option<Instant> {
+        [self.next, self.deadlines.next()]
+            .into_iter()
+            .flatten()
+            .min()
+    }
+
+    /// What has become of the connections so far.
+    pub fn counts(&self) -> &Counts {
+        &self.counts
+    }
+
+    /// Places for connections: as many as there were at a time.
+    pub fn places(&self) -> usize {
+        self.slots.len()
+    }
+
+    /// Bytes that the last call by `port` asks for.
+    pub fn asked(&self, port: u16) -> u64 {
+        self.asks
+            .get(usize::from(port))
+            .copied()
+            .map_or(0, u64::from)
+    }
+
+    /// The time has come that the client [wanted](Client::wants).
+    pub fn timer(&mut self, now: Instant, out: &mut impl ClientActions) {
+        while let Some(timer) = self.deadlines.expired(now) {
+            let place = (timer / TIMERS) as u16;
+            match timer % TIMERS {
+                OWN_TIMER => self.give_up(place, now, out),
+                0 => self.tcp_timer(place, Timer::Retransmit, now, out),
+                _ => self.tcp_timer(place, Timer::DelayedAck, now, out),
+            }
+        }
+        while let Some(at) = self.next.filter(|at| *at <= now) {
+            self.plan(at);
+            self.connect(now, out);
+        }
+    }
+
+    /// A connection begins at `at`: when the next one does.
+    fn plan(&mut self, at: Instant) {
+        self.begun += 1;
+        let rate = u64::from(self.config.client.rate);
+        const SECOND: u64 = 1_000_000_000;
+        let next = match self.config.client.gaps {
+            // From the first one, so that nothing adds up.
+            Gaps::Even => {
+                let (seconds, rest) = (self.begun / rate, self.begun % rate);
+                self.begin + Duration::from_nanos(seconds * SECOND + rest * SECOND / rate)
+            }
+            Gaps::Exponential => {
+                let mean = Duration::from_nanos((SECOND / rate).max(1));
+                at + self.random.duration_exponential(mean)
+            }
+        };
+        let last = self.config.client.stop.map(|stop| self.begin + stop);
+        self.next = Some(next).filter(|next| last.is_none_or(|last| *next < last));
+    }
+
+    /// Begins a connection, if there are a descriptor and a port for it.
+    fn connect(&mut self, now: Instant, out: &mut impl ClientActions) {
+        if self.open >= self.config.client.descriptors {
+            return self.tell(WebStep::NoDescriptor, 0, Duration::ZERO, out);
+        }
+        let Some(port) = self.free_port(now) else {
+            return self.tell(WebStep::NoPort, 0, Duration::ZERO, out);
+        };
+        let fresh = Slot {
+            connection: Connection::new(&self.config.tcp),
+            holder: Holder::Client,
+            port,
+            began: now,
+            called: now,
+            asked: now,
+            answer: 0,
+            left: 0,
+            calls: self.config.client.calls,
+            waits: false,
+        };
+        let place = match self.free.pop() {
+            Some(place) => {
+                self.slots[usize::from(place)] = fresh;
+                place
+            }
+            None => {
+                self.slots.push(fresh);
+                self.slots.len() as u16 - 1
+            }
+        };
+        *by_port(&mut self.ports, port) = place + 1;
+        self.open += 1;
+        self.tell(WebStep::Started, 0, Duration::ZERO, out);
+        self.ask(place);
+        self.wait(place, now);
+        self.act(place, out, |connection, out| connection.connect(now, out));
+    }
+
+    /// The next port in turn that nobody uses.
+    fn free_port(&mut self, now: Instant) -> Option<u16> {
+        while self.resting.front().is_some_and(|(until, _)| *until <= now) {
+            let (_, port) = self.resting.pop_front()?;
+            *by_port(&mut self.ports, port) = 0;
+        }
+        let ports = self.config.client.ports;
+        for _ in 0..ports {
+            let port = self.next_port;
+            self.next_port = (port + 1) % ports;
+            if *by_port(&mut self.ports, port) == 0 {
+                return Some(port);
+            }
+            // All are in use, and none will be found.
+            if self.slots.len() - self.free.len() + self.resting.len() >= usize::from(ports) {
+                return None;
+            }
+        }
+        None
+    }
+
+    /// Chooses what the next call of the connection asks for.
+    fn ask(&mut self, place: u16) {
+        let files = self.config.client.files;
+        let classes = files.classes();
+        let all: u64 = classes.iter().map(|(_, share)| u64::from(*share)).sum();
+        let mut drawn = match classes.len() {
+            1 => 0,
+            _ => self.random.below(all),
+        };
+        let mut bytes = classes[0].0;
+        for (of_class, share) in classes {
+            bytes = *of_class;
+            if drawn < u64::from(*share) {
+                break;
+            }
+            drawn -= u64::from(*share);
+        }
+        let slot = &mut self.slots[usize::from(place)];
+        (slot.answer, slot.left, slot.waits) = (bytes, bytes, false);
+        *by_port(&mut self.asks, slot.port) = bytes;
+    }
+
+    /// The client waits for progress of the connection from now on.
+    fn wait(&mut self, place: u16, now: Instant) {
+        let until = self.config.client.timeout.map(|timeout| now + timeout);
+        let timer = u32::from(place) * TIMERS + OWN_TIMER;
+        self.deadlines.set(timer, until);
+    }
+
+    /// Lets something happen to a connection. Returns whether that opened it, and the bytes that
+    /// came.
+    fn act<O: ClientActions>(
+        &mut self,
+        place: u16,
+        out: &mut O,
+        act: impl FnOnce(&mut Connection, &mut Wrap<'_, O>),
+    ) -> (bool, u64) {
+        let slot = &mut self.slots[usize::from(place)];
+        let mut wrap = Wrap {
+            packet: (self.from, self.to, flow(self.web, slot.port)),
+            sent: &mut self.sent,
+            deadlines: &mut self.deadlines,
+            timers: u32::from(place) * TIMERS,
+            opened: false,
+            delivered: 0,
+            out,
+        };
+        act(&mut slot.connection, &mut wrap);
+        (wrap.opened, wrap.delivered)
+    }
+
+    /// A packet of a connection by `port` has arrived.
+    pub fn receive(
+        &mut self,
+        now: Instant,
+        port: u16,
+        segment: &Segment,
+        out: &mut impl ClientActions,
+    ) {
+        self.arrived += 1;
+        let place = match self.ports.get(usize::from(port)) {
+            None | Some(0) => return self.unknown(now, port, segment, out),
+            Some(&place) if usize::from(place) > self.slots.len() => {
+                return self.unknown(now, port, segment, out);
+            }
+            Some(place) => place - 1,
+        };
+        let slot = &self.slots[usize::from(place)];
+        if slot.holder == Holder::Kernel && slot.connection.is_news(segment) {
+            // Nobody is there to take the data.
+            self.act(place, out, |connection, out| connection.abort(now, out));
+            return self.release(place, now);
+        }
+        let opening = slot.connection.state() == State::SynSent;
+        if opening && segment.flags.contains(Flags::RST) && segment.ack != 1 {
+            // About an earlier connection.
+            return;
+        }
+        let (opened, delivered) = self.act(place, out, |connection, out| {
+            connection.segment(now, segment, out);
+        });
+        let state = self.slots[usize::from(place)].connection.state();
+        if self.slots[usize::from(place)].holder == Holder::Kernel {
+            if matches!(state, State::Finished | State::Reset) {
+                self.release(place, now);
+            }
+            return;
+        }
+        if opened {
+            let took = now.since(self.slots[usize::from(place)].began);
+            self.tell(WebStep::Connected, 0, took, out);
+            self.request(place, now, out);
+        }
+        if delivered > 0 {
+            out.received(delivered);
+            self.progress(place, delivered, now, out);
+        }
+        let slot = &self.slots[usize::from(place)];
+        if slot.holder != Holder::Client {
+            return;
+        }
+        if slot.connection.state() == State::Reset {
+            let step = if opening {
+                WebStep::Refused
+            } else {
+                WebStep::Reset
+            };
+            self.end(place, step, now, out);
+        } else if slot.connection.at_end() {
+            // The server has closed before its answer was complete.
+            self.end(place, WebStep::Reset, now, out);
+        }
+    }
+
+    /// Answers a segment of a connection that nobody knows.
+    fn unknown(
+        &mut self,
+        now: Instant,
+        port: u16,
+        segment: &Segment,
+        out: &mut impl ClientActions,
+    ) {
+        if segment.flags.contains(Flags::RST) {
+            return;
+        }
+        self.sent += 1;
+        out.send(Packet {
+            from: self.from,
+            to: self.to,
+            flow: flow(self.web, port),
+            body: Body::Tcp(refusal(now, segment)),
+        });
+    }
+
+    /// Sends the next request.
+    fn request(&mut self, place: u16, now: Instant, out: &mut impl ClientActions) {
+        let bytes = u64::from(self.config.client.request);
+        let slot = &mut self.slots[usize::from(place)];
+        (slot.asked, slot.waits) = (now, true);
+        self.wait(place, now);
+        self.act(place, out, |connection, out| {
+            connection.write(now, bytes, out);
+        });
+    }
+
+    /// `bytes` of the answer under way have come.
+    fn progress(&mut self, place: u16, bytes: u64, now: Instant, out: &mut impl ClientActions) {
+        self.wait(place, now);
+        self.act(place, out, |connection, out| {
+            connection.read(now, u64::MAX, out);
+        });
+        let slot = &mut self.slots[usize::from(place)];
+        let first = slot.left == slot.answer;
+        slot.left = slot
+            .left
+            .saturating_sub(u32::try_from(bytes).unwrap_or(u32::MAX));
+        let (asked, called) = (slot.asked, slot.called);
+        let (left, answer) = (slot.left, slot.answer);
+        if first {
+            self.tell(WebStep::FirstByte, 0, now.since(asked), out);
+        }
+        if left > 0 {
+            return;
+        }
+        self.tell(WebStep::Replied, answer, now.since(called), out);
+        let slot = &mut self.slots[usize::from(place)];
+        slot.calls -= 1;
+        slot.called = now;
+        if slot.calls == 0 {
+            return self.end(place, WebStep::Closed, now, out);
+        }
+        self.ask(place);
+        self.request(place, now, out);
+    }
+
+    /// The client is done with a connection, which ends so: its kernel closes.
+    fn end(&mut self, place: u16, step: WebStep, now: Instant, out: &mut impl ClientActions) {
+        let slot = &mut self.slots[usize::from(place)];
+        let took = now.since(slot.began);
+        let opening = slot.connection.state() == State::SynSent;
+        slot.holder = Holder::Kernel;
+        self.open -= 1;
+        self.tell(step, 0, took, out);
+        self.act(place, out, |connection, out| match opening {
+            true => connection.abort(now, out),
+            false => connection.close(now, out),
+        });
+        let state = self.slots[usize::from(place)].connection.state();
+        if matches!(state, State::Finished | State::Reset) {
+            return self.release(place, now);
+        }
+        let timer = u32::from(place) * TIMERS + OWN_TIMER;
+        self.deadlines.set(timer, Some(now + FIN_TIMEOUT));
+    }
+
+    /// The client's own timer of a connection has expired.
+    fn give_up(&mut self, place: u16, now: Instant, out: &mut impl ClientActions) {
+        match self.slots[usize::from(place)].holder {
+            Holder::Client => self.end(place, WebStep::TimedOut, now, out),
+            Holder::Kernel => {
+                self.act(place, out, |connection, out| connection.abort(now, out));
+                self.release(place, now);
+            }
+            Holder::Nobody => {}
+        }
+    }
+
+    fn tcp_timer(&mut self, place: u16, timer: Timer, now: Instant, out: &mut impl ClientActions) {
+        let slot = &self.slots[usize::from(place)];
+        let opening = slot.connection.state() == State::SynSent;
+        if opening && slot.connection.syn_retries() >= SYN_RETRIES {
+            return self.end(place, WebStep::TimedOut, now, out);
+        }
+        self.act(place, out, |connection, out| {
+            connection.timer(now, timer, out);
+        });
+    }
+
+    /// The place of a connection that is over is free.
+    fn release(&mut self, place: u16, now: Instant) {
+        let slot = &mut self.slots[usize::from(place)];
+        slot.holder = Holder::Nobody;
+        let port = slot.port;
+        for timer in 0..TIMERS {
+            self.deadlines.set(u32::from(place) * TIMERS + timer, None);
+        }
+        self.free.push(place);
+        let rest = self.config.client.time_wait;
+        *by_port(&mut self.ports, port) = match rest {
+            Duration::ZERO => 0,
+            _ => {
+                self.resting.push_back((now + rest, port));
+                u16::MAX
+            }
+        };
+    }
+
+    fn tell(&mut self, step: WebStep, bytes: u32, took: Duration, out: &mut impl ClientActions) {
+        self.counts.0[step as usize] += 1;
+        out.tell(step, bytes, took.as_nanos());
+    }
+}
+
+/// The answer to a segment of a connection that nobody knows (RFC 9293 3.5.2).
+pub(super) fn refusal(now: Instant, segment: &Segment) -> Segment {
+    let acknowledges = segment.flags.contains(Flags::ACK);
+    let (seq, ack, flags) = match acknowledges {
+        true => (segment.ack, 0, Flags::RST),
+        false => (0, segment.end(), Flags::RST.with(Flags::ACK)),
+    };
+    Segment {
+        seq,
+        ack,
+        window: 0,
+        len: 0,
+        flags,
+        sent: now,
+        echo: segment.sent,
+        sack: Sack::NONE,
+    }
+}
+
+impl Accounted for Client {
+    fn account(&self, ledger: &mut Ledger) {
+        ledger.sent(self.sent);
+        ledger.delivered(self.arrived);
+    }
+}
