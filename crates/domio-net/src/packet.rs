@@ -127,6 +127,17 @@ const PREAMBLE: u32 = 7 + 1;
 const INTERPACKET_GAP: u32 = 12;
 
 impl Packet {
+    /// Whether an application's bytes are in the packet, so that the packet is no answer of a
+    /// kernel alone.
+    #[inline]
+    pub const fn has_data(&self) -> bool {
+        match self.body {
+            Body::Udp(_) => true,
+            Body::Tcp(segment) => segment.len > 0,
+            Body::EchoRequest(_) | Body::EchoReply(_) | Body::ArpRequest | Body::ArpReply => false,
+        }
+    }
+
     /// Bytes of the IP or ARP packet, headers included.
     #[inline]
     pub const fn ip_bytes(&self) -> u32 {

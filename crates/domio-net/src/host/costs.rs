@@ -57,6 +57,8 @@ pub struct NetCosts {
     pub front_reap: Duration,
     /// A guest's IP, TCP, UDP or ICMP, for each packet received, with an answer if there is one.
     pub stack: Duration,
+    /// A guest's IP, TCP or UDP, for each packet with data that it sends.
+    pub stack_send: Duration,
     /// A process's call to read.
     pub read_call: Duration,
     /// A process's call to write.
@@ -98,6 +100,7 @@ impl NetCosts {
         front_tx: Duration::ZERO,
         front_reap: Duration::ZERO,
         stack: Duration::ZERO,
+        stack_send: Duration::ZERO,
         read_call: Duration::ZERO,
         write_call: Duration::ZERO,
         send_event: Duration::ZERO,
@@ -150,6 +153,9 @@ impl NetCosts {
         front_tx: Duration::from_nanos(600),
         front_reap: Duration::from_nanos(200),
         stack: Duration::from_nanos(1_500),
+        // As much as for a packet received: a segment is queued, cloned, given its headers and
+        // passed to the device (`tcp_transmit_skb` to `dev_queue_xmit`).
+        stack_send: Duration::from_nanos(1_500),
         // A system call takes 0.5 us (xen-spec 9).
         read_call: Duration::from_nanos(500),
         write_call: Duration::from_nanos(500),

@@ -350,7 +350,14 @@ impl Network {
         let room = TX_STOP.saturating_sub(v.tx.outstanding());
         let n = (v.front.queue.len() as u32).min(room);
         if n > 0 {
-            let sending = self.costs.front_tx * u64::from(n);
+            let with_data = v
+                .front
+                .queue
+                .iter()
+                .take(n as usize)
+                .filter(|p| p.has_data());
+            let protocols = self.costs.stack_send * with_data.count() as u64;
+            let sending = self.costs.front_tx * u64::from(n) + protocols;
             let reaping = self.costs.front_reap * u64::from(v.tx.responses());
             return Some((Piece::Transmit, own(sending + reaping)));
         }

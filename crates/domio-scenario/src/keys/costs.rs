@@ -3,7 +3,7 @@
 //! Each table lists fields of a structure of the models. A test finds those that are missing.
 
 use super::Need::Optional;
-use super::{Kind, Section, key, plain};
+use super::{Kind, Section, Variant, Words, key, plain, variant};
 use crate::check::Fields;
 use domio_core::Duration;
 use domio_net::host::NetCosts;
@@ -131,6 +131,7 @@ times!(NETWORK_COSTS, network_costs, all_of_network, NetCosts, "[network.costs]"
     front_tx: front_tx, "Netfront: giving a packet to the ring.";
     front_reap: front_reap, "Netfront: freeing a packet that was answered.";
     stack: stack, "A guest's protocols, for each packet received.";
+    stack_send: stack_send, "A guest's protocols, for each packet with data that it sends.";
     read_call: read_call, "A process's call to read.";
     write_call: write_call, "A process's call to write.";
     send_event: send_event, "Sending an event.";
@@ -183,8 +184,23 @@ pub(crate) static NETWORK_CARD: Section = plain(
         wait("tx_delay", "The same of sent packets."),
         count("tx_packets", 0, "The same of sent packets."),
         wait("gap", "Least time between two interrupts."),
+        key(
+            "flow_control",
+            Kind::Word(Words::Of(FLOW_CONTROL)),
+            Optional("the card's"),
+            "What becomes of packets that find no buffer.",
+        ),
     ],
 );
+
+const FLOW_CONTROL: &[Variant] = &[
+    variant("on", "The other end of the line waits (pause frames).", &[]),
+    variant(
+        "off",
+        "They are dropped, as behind a switch that does not negotiate pause frames.",
+        &[],
+    ),
+];
 
 /// Puts the figures that `fields` give into `card`; `None` when one of them is bad.
 pub(crate) fn network_card(fields: &Fields<'_>, card: &mut NicConfig) -> Option<()> {
@@ -208,6 +224,9 @@ pub(crate) fn network_card(fields: &Fields<'_>, card: &mut NicConfig) -> Option<
         if fields.field(name).is_some() {
             *figure = fields.time(name)?;
         }
+    }
+    if fields.field("flow_control").is_some() {
+        card.flow_control = fields.text("flow_control")? == "on";
     }
     Some(())
 }
