@@ -1,4 +1,4 @@
-//! The figures of Xen's own `xenbaked` and `xenmon`, with all their errors (xen-spec 7.3, 7.4).
+//! The figures of Xen's own `xenbaked` and `xenmon`, with all their errors (xen-spec 7.5).
 //!
 //! [`Sampler`](crate::Sampler) says what happened. This says what an operator's screen said, so
 //! that old logs can be compared with new traces. What is wrong with the figures, by its number in

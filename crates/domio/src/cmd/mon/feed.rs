@@ -63,7 +63,8 @@ impl<F: FnMut(Moment) -> bool> Feed<F> {
 
     fn show(&mut self, moment: Moment) {
         self.total.add(&moment.short);
-        self.stopped |= !(self.each)(moment);
+        // A host is simulated to its end in any case.
+        self.stopped = self.stopped || !(self.each)(moment);
     }
 
     #[inline]

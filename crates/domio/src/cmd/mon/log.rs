@@ -1,4 +1,4 @@
-//! Logs as xenmon writes them (xen-spec 7.4): one file a domain, one line an interval and pcpu.
+//! Logs as xenmon writes them (xen-spec 7.5): one file a domain, one line an interval and pcpu.
 
 use crate::files::Files;
 use anyhow::{Context, bail};

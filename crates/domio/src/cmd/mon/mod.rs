@@ -2,14 +2,17 @@
 //!
 //! Three parts, as Gupta et al. 2006 have them. [`source`] hands out records: of a trace, of one
 //! that still grows, of a simulated host. [`feed`] makes samples of them. The others show samples:
-//! [`log`] in xenmon's own files, [`lines`] as JSON, [`prometheus`], [`table`], and [`live`] on a
+//! [`mod@log`] in xenmon's own files, [`lines`] as JSON, [`prometheus`], [`table`], and [`live`] on a
 //! terminal.
 
 mod feed;
+mod history;
 mod lines;
+mod live;
 mod log;
 mod names;
 mod prometheus;
+mod screen;
 mod source;
 mod table;
 
@@ -20,7 +23,7 @@ use domio_meter::{Baked, Sample, Sampler};
 use feed::{Aggregate, Feed, Told};
 use names::Names;
 use source::Source;
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
 use std::path::Path;
 
 /// Milliseconds between lines of xenmon's logs, unless the user says otherwise.
@@ -33,6 +36,13 @@ pub fn run(args: &Mon, global: &Global) -> anyhow::Result<Status> {
     }
     if args.json {
         return json(args, global);
+    }
+    if !args.prometheus && io::stdout().is_terminal() {
+        let interval = match args.compatible {
+            Some(_) => LOG_INTERVAL,
+            None => args.ms_per_sample,
+        };
+        return live::run(args, global, aggregate(args, interval));
     }
     whole(args, global)
 }
