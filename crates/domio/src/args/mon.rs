@@ -61,7 +61,8 @@ pub struct Mon {
     pub compatible: Option<Release>,
     /// How much more a packet takes in the driver domain that a guest sends than one that it
     /// receives
-    #[arg(long, value_name = "RATIO", default_value = "1.1", value_parser = weight)]
+    #[arg(long, value_name = "RATIO", default_value = "1.1", value_parser = weight,
+        allow_negative_numbers = true)]
     pub send_weight: SendWeight,
     /// Frequency of a xentrace file's time stamp counter, as 2400000000 or 2.4GHz, instead of what
     /// the trace tells

@@ -116,7 +116,7 @@ pub fn untold(sample: &Sample) -> Option<&'static str> {
 }
 
 /// A wait in words: who, how long, where, and behind whom.
-pub fn waited(names: &Names, wait: &Wait) -> String {
+fn waited(names: &Names, wait: &Wait) -> String {
     let ms = |ns: u64| format!("{:.2} ms", ns as f64 / 1e6);
     let behind = match wait.behind {
         Some((vcpu, ran)) if vcpu.is_idle() => format!(", while it idled for {}", ms(ran)),

@@ -4,9 +4,10 @@ use super::Screen;
 use super::columns::{COLUMNS, Column, WIDTH, Window, figure};
 use super::keys::KEYS;
 use super::rows::{Row, Windows};
-use crate::cmd::mon::table::{untold, waited};
+use crate::cmd::mon::names::Names;
+use crate::cmd::mon::table::untold;
 use domio_core::DomainId;
-use domio_meter::{Sample, charges};
+use domio_meter::{Sample, Wait, charges};
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::{Color, Modifier, Style};
@@ -181,12 +182,20 @@ fn draw_table(frame: &mut Frame<'_>, screen: &Screen, windows: &Windows<'_>, are
 fn head(screen: &Screen, columns: &[(usize, &Column)], cells: usize) -> Vec<Line<'static>> {
     let of = |window| columns.iter().filter(|(_, c)| c.window == window).count() * WIDTH;
     let (short, long) = (of(Window::Short), of(Window::Long));
+    let group = |title: &str, width: usize| match width.checked_sub(1) {
+        Some(width) => format!(" {:─^width$}", format!(" {title} ")),
+        None => String::new(),
+    };
+    let share = match cells {
+        0..16 => format!("{cells} s"),
+        _ => format!("gotten, {cells} s"),
+    };
     let groups = format!(
-        "{:NAME$}{:>short$}{:>long$} {}",
+        "{:NAME$}{}{} {}",
         "",
-        "── last 1 s",
-        "── last 10 s",
-        fit(&format!("gotten, {cells} s"), cells)
+        group("last 1 s", short),
+        group("last 10 s", long),
+        fit(&share, cells)
     );
     let mark = match screen.order.reversed {
         false => '▾',
@@ -292,7 +301,7 @@ fn below(screen: &Screen, short: &Sample, long: &Sample, guests: usize) -> Vec<L
     ] {
         let mut spans = vec![styled(screen, title, Look::Strong)];
         let told = match &sample.longest_wait {
-            Some(wait) => waited(&screen.names, wait),
+            Some(wait) => brief(&screen.names, wait),
             None => "none".to_owned(),
         };
         spans.push(styled(screen, told, Look::Plain));
@@ -307,6 +316,22 @@ fn below(screen: &Screen, short: &Sample, long: &Sample, guests: usize) -> Vec<L
         lines.push(Line::from(styled(screen, format!(" {note}"), Look::Bad)));
     }
     lines
+}
+
+/// A wait in few words, the longest name last.
+fn brief(names: &Names, wait: &Wait) -> String {
+    let ms = |ns: u64| format!("{:.2} ms", ns as f64 / 1e6);
+    let so_far = match wait.goes_on {
+        true => " so far",
+        false => "",
+    };
+    let (who, length, pcpu) = (names.vcpu(wait.vcpu), ms(wait.length), wait.pcpu.0);
+    let behind = match wait.behind {
+        Some((vcpu, ran)) if vcpu.is_idle() => format!(", {} of it idle", ms(ran)),
+        Some((vcpu, ran)) => format!(", {} of it behind {}", ms(ran), names.vcpu(vcpu)),
+        None => String::new(),
+    };
+    format!("{who} {length}{so_far} on pcpu {pcpu}{behind}")
 }
 
 /// What driver domains did in ten seconds for whom: by their packets, and in truth.
