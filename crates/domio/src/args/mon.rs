@@ -9,7 +9,6 @@ use std::path::PathBuf;
 
 pub(super) const MON_EXAMPLES: &str = "\
 Examples:
-  domio mon trace.bin --cpu-hz 2.4GHz
   domio mon ping-among-burners --set run.duration_s=30
   domio mon trace.bin --follow --until-idle 5 --log out/host
   domio mon trace.domio --json | jq '.domains[] | select(.id == 1).waited_ns'
