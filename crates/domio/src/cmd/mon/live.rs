@@ -1,6 +1,6 @@
 //! The terminal: keeps the screen up to date, and hears keys.
 
-use super::feed::{Aggregate, Feed, Moment};
+use super::feed::{Aggregate, Feed, Moment, Told};
 use super::screen::{Screen, action, draw};
 use super::source::Source;
 use super::warn;
@@ -26,7 +26,7 @@ const WAITING: usize = 256;
 /// What the thread that reads tells the one that shows.
 enum Message {
     Moment(Box<Moment>),
-    Ended(anyhow::Result<super::feed::Told>),
+    Ended(Box<anyhow::Result<Told>>),
 }
 
 /// Shows samples until somebody quits.
@@ -57,11 +57,11 @@ fn read(source: Source, aggregate: Aggregate, send: &SyncSender<Message>) {
     let each = |moment| send.send(Message::Moment(Box::new(moment))).is_ok();
     let told = source.run(Feed::new(aggregate, each));
     // Nobody listens any more when somebody has quit.
-    let _ = send.send(Message::Ended(told));
+    let _ = send.send(Message::Ended(Box::new(told)));
 }
 
 /// How reading ended, if it has.
-type Ended = Option<anyhow::Result<super::feed::Told>>;
+type Ended = Option<anyhow::Result<Told>>;
 
 fn show(
     terminal: &mut ratatui::DefaultTerminal,
@@ -103,7 +103,7 @@ fn take(screen: &mut Screen, receive: &Receiver<Message>, ended: &mut Ended) -> 
             Ok(Message::Moment(moment)) => screen.push(*moment),
             Ok(Message::Ended(told)) => {
                 screen.end();
-                screen.note = match &told {
+                screen.note = match &*told {
                     Ok(told) if told.no_runstates && !screen.compatible => Some(format!(
                         "{} records, but none of runstates: there are no figures",
                         told.records
@@ -111,7 +111,7 @@ fn take(screen: &mut Screen, receive: &Receiver<Message>, ended: &mut Ended) -> 
                     Ok(told) => told.notes.first().cloned(),
                     Err(error) => Some(format!("error: {error:#}").replace('\n', " ")),
                 };
-                *ended = Some(told);
+                *ended = Some(*told);
             }
             Err(TryRecvError::Empty | TryRecvError::Disconnected) => return has_come,
         }

@@ -2,8 +2,8 @@
 //!
 //! Three parts, as Gupta et al. 2006 have them. [`source`] hands out records: of a trace, of one
 //! that still grows, of a simulated host. [`feed`] makes samples of them. The others show samples:
-//! [`mod@log`] in xenmon's own files, [`lines`] as JSON, [`prometheus`], [`table`], and [`live`] on a
-//! terminal.
+//! [`mod@log`] in xenmon's own files, [`lines`] as JSON, [`prometheus`], [`table`], and [`live`] on
+//! a terminal.
 
 mod feed;
 mod history;

@@ -8,8 +8,11 @@ use std::fmt::Write;
 /// A metric: its name, its type, and what it is.
 struct Metric(&'static str, &'static str, &'static str);
 
+/// What a metric of a vcpu on a pcpu says.
+type Value = fn(&Figures) -> u64;
+
 /// Everything about a vcpu on a pcpu that is counted in nanoseconds.
-const TIMES: [(Metric, fn(&Figures) -> u64); 5] = [
+const TIMES: [(Metric, Value); 5] = [
     (
         Metric(
             "domio_vcpu_gotten_seconds_total",
@@ -53,7 +56,7 @@ const TIMES: [(Metric, fn(&Figures) -> u64); 5] = [
 ];
 
 /// Everything that is counted one by one.
-const COUNTS: [(Metric, fn(&Figures) -> u64); 2] = [
+const COUNTS: [(Metric, Value); 2] = [
     (
         Metric(
             "domio_vcpu_executions_total",

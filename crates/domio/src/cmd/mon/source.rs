@@ -55,8 +55,8 @@ impl Source {
         }
         if !args.set.is_empty() || args.seed.is_some() || args.policy.is_some() {
             bail!(
-                "{} is a trace, of which --set, --seed and --policy change nothing; give a scenario \
-                 or leave them out",
+                "{} is a trace, of which --set, --seed and --policy change nothing; give a \
+                 scenario, or leave them out",
                 args.source
             );
         }

@@ -45,7 +45,7 @@ fn moment(n: u64) -> Moment {
         pcpu: PcpuId(1),
         since: at(n * 100 + 10),
         length: (20 + n % 7) * MS,
-        goes_on: n % 2 == 0,
+        goes_on: n.is_multiple_of(2),
         behind: Some((VcpuName::new(DomainId(2), 0), 18 * MS)),
     };
     let traffic = |guest, sent, received, work| Traffic {

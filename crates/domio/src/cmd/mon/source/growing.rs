@@ -28,8 +28,8 @@ pub fn until_interrupted() {
 /// Reads on where the file ended before, as bytes come.
 ///
 /// A reader of traces that asks for the rest of a record waits here until it is there, so that half
-/// a record is never taken for the end. The file ends when it is idle for too long, when the program
-/// is interrupted, and when the file has become shorter than what was read.
+/// a record is never taken for the end. The file ends when it is idle for too long and when the
+/// program is interrupted. A file that has become shorter than what was read is an error.
 pub struct Growing {
     file: Stream,
     read: u64,
