@@ -1,6 +1,6 @@
 //! What is measured, against what, and how good it has to be.
 
-use crate::{hosts, plain, stream};
+use crate::{hosts, monitor, plain, stream};
 use domio_sim::hold;
 
 /// A piece of work whose speed is compared with a plain loop's.
@@ -34,6 +34,8 @@ const HOLD_OPS: u64 = 2_000_000;
 const HOST_SECONDS: u64 = 600;
 const BIG_SECONDS: u64 = 10;
 const STREAM_SECONDS: u64 = 10;
+/// As often is a trace read in one sample.
+const MON_RUNS: u64 = 4;
 /// Runs in one sample: a sample has to take long enough for a clock.
 const HOST_RUNS: u64 = 4;
 const PLAIN_RUNS: u64 = 12;
@@ -118,6 +120,14 @@ pub const BENCHES: &[Bench] = &[
         baseline: || stream::run_traced::<false>(STREAM_SECONDS).events,
         at_least: 0.94,
     },
+    // `domio mon` on a trace, against reading the trace alone.
+    Bench {
+        name: "mon-trace",
+        unit: "records",
+        work: || times(MON_RUNS, monitor::sampled),
+        baseline: || times(MON_RUNS, monitor::read),
+        at_least: 0.25,
+    },
 ];
 
 /// Every memory case, in the order of the table.
@@ -135,6 +145,14 @@ pub const MEMORY: &[MemoryCase] = &[
             hosts::run_untraced(&hosts::big(), BIG_SECONDS);
         },
         at_most: 200_000_000,
+    },
+    // Samples of many more records than fit.
+    MemoryCase {
+        name: "memory-mon",
+        work: || {
+            hosts::run_sampled(&hosts::host(8), 10 * HOST_SECONDS);
+        },
+        at_most: 20_000_000,
     },
 ];
 

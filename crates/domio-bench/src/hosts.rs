@@ -1,6 +1,9 @@
 //! Simulated hosts to be measured: burning guests and one that wakes often, as in [`crate::plain`].
 
-use domio_core::{DomainId, Duration, Instant, NullSink, ParamValues, Sink, Topology, XenVersion};
+use domio_core::{
+    DomainId, Duration, Instant, NullSink, ParamValues, Record, Sink, Topology, XenVersion,
+};
+use domio_meter::Sampler;
 use domio_sched::Policy;
 use domio_sim::Outcome;
 use domio_trace::{TraceHeader, TraceWriter};
@@ -105,6 +108,33 @@ pub fn run_untraced(config: &HostConfig, seconds: u64) -> Done {
     run(config, NullSink, seconds)
 }
 
+/// Takes samples of 100 ms, and drops them.
+struct Sampled(Sampler);
+
+impl Sink for Sampled {
+    #[inline]
+    fn record(&mut self, record: &Record) {
+        self.0.record(record);
+        while let Some(sample) = self.0.take() {
+            std::hint::black_box(sample);
+        }
+    }
+}
+
+/// As [`run`], making samples of the trace.
+pub fn run_sampled(config: &HostConfig, seconds: u64) -> Done {
+    let sampler = Sampler::new(Duration::from_millis(100));
+    run(config, Sampled(sampler), seconds)
+}
+
+/// The trace of [`run_traced`].
+pub fn trace(config: &HostConfig, seconds: u64) -> Vec<u8> {
+    let header = TraceHeader::default();
+    let mut trace = TraceWriter::new(Vec::new(), &header).expect("memory takes everything");
+    run(config, &mut trace, seconds);
+    trace.finish().expect("memory takes everything")
+}
+
 /// As [`run`], writing the trace in domio's own format to nowhere.
 pub fn run_traced(config: &HostConfig, seconds: u64) -> Done {
     let header = TraceHeader::default();
@@ -131,6 +161,7 @@ mod tests {
     #[test]
     fn a_trace_changes_no_decision() {
         assert_eq!(run_traced(&host(2), 1), run_untraced(&host(2), 1));
+        assert_eq!(run_sampled(&host(2), 1), run_untraced(&host(2), 1));
     }
 
     #[test]

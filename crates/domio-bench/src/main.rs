@@ -2,13 +2,14 @@
 //! same run, so that a ratio means the same on any machine. Run as `cargo xtask bench`.
 //!
 //! [`cases`] lists what is measured and what is asked of it, [`measure`] takes the samples,
-//! [`memory`] finds out how much memory a case needs, [`hosts`] makes the hosts, and [`plain`] is
-//! the loop that they are held against.
+//! [`memory`] finds out how much memory a case needs, [`hosts`] makes the hosts, [`monitor`]
+//! makes samples of a trace, and [`plain`] is the loop that they are held against.
 
 mod cases;
 mod hosts;
 mod measure;
 mod memory;
+mod monitor;
 mod plain;
 mod stream;
 

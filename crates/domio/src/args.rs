@@ -6,6 +6,7 @@
 mod claims;
 mod drawn;
 mod keeping;
+mod mon;
 mod registered;
 mod values;
 
@@ -14,6 +15,7 @@ pub use drawn::Drawn;
 pub use keeping::{
     Keeping, Reporting, Results, ResultsDiff, ResultsList, ResultsPrune, ResultsShow,
 };
+pub use mon::Mon;
 pub use registered::{
     Controller, ControllerList, ControllerShow, Policy, PolicyCheck, PolicyList, PolicyShow,
 };
@@ -124,6 +126,9 @@ pub enum Command {
     /// Tell what the guests of a scenario wait for, and behind whom
     #[command(after_long_help = EXPLAIN_EXAMPLES)]
     Explain(Explain),
+    /// Show who gets the processors, who waits and behind whom, while it happens
+    #[command(after_long_help = mon::MON_EXAMPLES)]
+    Mon(Mon),
     /// Results that were kept: list, show, compare and remove them
     #[command(subcommand, after_long_help = keeping::RESULTS_EXAMPLES)]
     Results(Results),

@@ -107,6 +107,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "domio-sim",
             "domio-vmm",
             "domio-trace",
+            "domio-meter",
             "domio-net",
             "domio-scenario",
             "domio-lab",

@@ -1,4 +1,4 @@
-//! The figures of Xen's own `xenbaked` and `xenmon`, with all their errors (xen-spec 7.3, 7.4).
+//! The figures of Xen's own `xenbaked` and `xenmon`, with all their errors (xen-spec 7.5).
 //!
 //! [`Sampler`](crate::Sampler) says what happened. This says what an operator's screen said, so
 //! that old logs can be compared with new traces. What is wrong with the figures, by its number in
@@ -7,7 +7,7 @@
 //! 1. Gotten is the time since the domain was switched in, booked when it is switched out or a
 //!    sample ends, and only if the domain was runnable when it was last booked.
 //! 2. A wake-up counts on the cpu whose buffer holds its record. Where that is not the cpu on which
-//!    the domain blocked, the domain stays blocked there until it is switched in, its wait included.
+//!    the domain blocked, it stays blocked there until it is switched in, its wait included.
 //! 3. Blocked time is booked as a whole when it ends: a sample may have more of it than time.
 //! 4. A sample ends with the first record after its time is over, so it is longer than asked for; a
 //!    cpu without records ends none.

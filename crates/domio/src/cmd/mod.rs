@@ -11,6 +11,7 @@ pub mod controller;
 pub mod explain;
 pub mod machines;
 pub mod man;
+pub mod mon;
 pub mod pictures;
 pub mod policy;
 pub mod registered;

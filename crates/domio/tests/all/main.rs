@@ -11,6 +11,7 @@ mod explain;
 mod figures;
 mod files;
 mod frequency;
+mod mon;
 mod newcomers;
 mod poor_traces;
 mod recorded;

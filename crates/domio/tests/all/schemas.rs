@@ -99,6 +99,11 @@ fn outputs_about_traces() {
     let write = [&write[..], &["run.duration_s=1"]].concat();
     let compared = fits(&folder, "compare", &write);
     assert_eq!(compared["variants"][1]["recorded"], true);
+    // One line a sample, and one sample.
+    let mon = ["mon", "t.domio", "--json", "--interval", "60000"];
+    let line = fits(&folder, "mon", &mon);
+    assert!(line["longest_wait"]["behind"].is_object());
+    assert!(!line["drivers"].as_array().unwrap().is_empty());
 }
 
 #[test]

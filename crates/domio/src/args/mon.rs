@@ -1,0 +1,144 @@
+//! Arguments of `domio mon`.
+
+use super::values::{frequency, key_and_value, seed};
+use crate::complete;
+use clap::builder::{PossibleValue, RangedU64ValueParser};
+use clap::{Args, ValueEnum, ValueHint};
+use domio_meter::{Payload, SendWeight};
+use std::path::PathBuf;
+
+pub(super) const MON_EXAMPLES: &str = "\
+Examples:
+  domio mon ping-among-burners --set run.duration_s=30
+  domio mon trace.bin --follow --until-idle 5 --log out/host
+  domio mon trace.domio --json | jq '.domains[] | select(.id == 1).waited_ns'
+
+On a terminal the figures are shown as a table that keeps up with the trace; press h there for its
+keys. Elsewhere one table of the whole trace is printed. What the figures mean, and what is wrong
+with those of --compatible, is in docs/mon.md.";
+
+/// Arguments of `mon`.
+#[derive(Debug, Args)]
+pub struct Mon {
+    /// Trace in domio's own format or of xentrace (- is standard input), scenario file, or name of
+    /// a shipped scenario
+    #[arg(value_name = "FILE|SCENARIO", value_hint = ValueHint::FilePath,
+        add = complete::scenarios())]
+    pub source: String,
+    /// Write xenmon's logs, PREFIX-domN.log and PREFIX-idle.log
+    #[arg(long, value_name = "PREFIX", value_hint = ValueHint::FilePath, group = "front")]
+    pub log: Option<PathBuf>,
+    /// Print one line of JSON a sample
+    #[arg(long, group = "front")]
+    pub json: bool,
+    /// Print the sums of the whole trace as Prometheus reads them
+    #[arg(long, group = "front")]
+    pub prometheus: bool,
+    /// Overwrite logs that are there
+    #[arg(long, requires = "log")]
+    pub force: bool,
+    /// Wait for more when the file ends, until interrupted
+    #[arg(long)]
+    pub follow: bool,
+    /// End when the file has not grown for so long
+    #[arg(long, value_name = "SECONDS", requires = "follow", value_parser = seconds())]
+    pub until_idle: Option<u64>,
+    /// Length of a sample in milliseconds
+    #[arg(long, visible_alias = "ms_per_sample", value_name = "MS", default_value_t = 100,
+        value_parser = milliseconds())]
+    pub ms_per_sample: u64,
+    /// Milliseconds between lines of --log and --json, instead of 1000 and one sample
+    #[arg(long, value_name = "MS", value_parser = milliseconds())]
+    pub interval: Option<u64>,
+    /// Show one pcpu, instead of the host
+    #[arg(long, visible_alias = "cpu", value_name = "NUMBER")]
+    pub pcpu: Option<u16>,
+    /// Make the figures of Xen's xenbaked, errors included: of a host of Xen 3.1, or as it reads
+    /// those of Xen 4.8 and later
+    #[arg(long, value_name = "XEN", num_args = 0..=1, require_equals = true,
+        default_missing_value = "3.1")]
+    pub compatible: Option<Release>,
+    /// How much more a packet takes in the driver domain that a guest sends than one that it
+    /// receives
+    #[arg(long, value_name = "RATIO", default_value = "1.1", value_parser = weight,
+        allow_negative_numbers = true)]
+    pub send_weight: SendWeight,
+    /// Frequency of a xentrace file's time stamp counter, as 2400000000 or 2.4GHz, instead of what
+    /// the trace tells
+    #[arg(long, value_name = "HZ", value_parser = frequency)]
+    pub cpu_hz: Option<u64>,
+    /// Change a key of the scenario; may be given several times
+    #[arg(long, value_name = "KEY=VALUE", value_parser = key_and_value)]
+    pub set: Vec<(String, String)>,
+    /// Seed of all random streams, instead of the scenario's
+    #[arg(long, value_name = "NUMBER", value_parser = seed, allow_negative_numbers = true)]
+    pub seed: Option<u64>,
+    /// Policy to run a scenario under, instead of its own
+    #[arg(long, value_name = "NAME", add = complete::policies())]
+    pub policy: Option<String>,
+}
+
+/// A release of Xen, as far as xenbaked is concerned.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Release {
+    /// Whose records xenbaked was written for.
+    Xen31,
+    /// Whose records have a vcpu that it does not expect.
+    Xen48,
+}
+
+impl Release {
+    /// What is in the records.
+    pub fn payload(self) -> Payload {
+        match self {
+            Release::Xen31 => Payload::Before48,
+            Release::Xen48 => Payload::Since48,
+        }
+    }
+}
+
+impl ValueEnum for Release {
+    fn value_variants<'a>() -> &'a [Self] {
+        &[Release::Xen31, Release::Xen48]
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        Some(match self {
+            Release::Xen31 => PossibleValue::new("3.1"),
+            Release::Xen48 => PossibleValue::new("4.8"),
+        })
+    }
+}
+
+/// Up to a day.
+fn milliseconds() -> RangedU64ValueParser<u64> {
+    clap::value_parser!(u64).range(1..=86_400_000)
+}
+
+fn seconds() -> RangedU64ValueParser<u64> {
+    clap::value_parser!(u64).range(1..=86_400)
+}
+
+/// A ratio, to the thousandth.
+fn weight(text: &str) -> Result<SendWeight, String> {
+    const MOST: f64 = 1000.0;
+    let ratio = text.trim().parse::<f64>();
+    let ratio = ratio.ok().filter(|r| (0.001..=MOST).contains(r));
+    ratio
+        .map(|ratio| SendWeight((ratio * 1000.0).round() as u32))
+        .ok_or_else(|| format!("expected a ratio, 0.001 to {MOST}, as 1.1"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ratios_are_read() {
+        assert_eq!(weight("1.1"), Ok(SendWeight(1100)));
+        assert_eq!(weight(" 2 "), Ok(SendWeight(2000)));
+        for wrong in ["0", "-1", "1,1", "x", "NaN", "1001"] {
+            assert!(weight(wrong).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,38 @@
+//! What domains are called.
+
+use domio_core::{DomainId, VcpuName};
+use std::collections::BTreeMap;
+
+/// Names of domains, as far as the source tells them.
+#[derive(Clone, Debug, Default)]
+pub struct Names(BTreeMap<DomainId, String>);
+
+impl Names {
+    /// The names that are told.
+    pub fn new(names: impl IntoIterator<Item = (DomainId, String)>) -> Self {
+        let named = names.into_iter().filter(|(_, name)| !name.is_empty());
+        Names(named.collect())
+    }
+
+    /// The name of `domain`, if it is told.
+    pub fn told(&self, domain: DomainId) -> Option<&str> {
+        self.0.get(&domain).map(String::as_str)
+    }
+
+    /// What to call `domain` in any case.
+    pub fn domain(&self, domain: DomainId) -> String {
+        match self.told(domain) {
+            Some(name) => name.to_owned(),
+            None if domain == DomainId::IDLE => "idle".to_owned(),
+            None => format!("dom{}", domain.0),
+        }
+    }
+
+    /// What to call `vcpu`; the idle vcpus are alike.
+    pub fn vcpu(&self, vcpu: VcpuName) -> String {
+        match vcpu.is_idle() {
+            true => self.domain(vcpu.domain),
+            false => format!("{}.{}", self.domain(vcpu.domain), vcpu.index),
+        }
+    }
+}

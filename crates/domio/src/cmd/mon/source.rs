@@ -1,0 +1,187 @@
+//! Where records come from: a trace, a trace that still grows, a simulated host.
+
+mod growing;
+
+use super::feed::{Feed, Moment, Told};
+use super::names::Names;
+use crate::args::{Global, How, Mon};
+use crate::cmd::{clock, run, scenario};
+use crate::files::Files;
+use crate::input::{self, Stream};
+use crate::progress::reading;
+use anyhow::{Context, bail};
+use domio_core::{DomainId, Sink};
+use domio_lab::simulate;
+use domio_scenario::{Built, Scenario};
+use domio_trace::order::ADVICE;
+use domio_trace::{ReadOptions, TraceErrorKind, TraceReader};
+use growing::Growing;
+use indicatif::ProgressBarIter;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// What records come from.
+pub enum Source {
+    /// A file that is whole.
+    Trace(Trace<ProgressBarIter<Stream>>),
+    /// A file that grows.
+    Growing(Trace<Growing>),
+    /// A host to simulate.
+    Host(Box<(Scenario, Built)>),
+}
+
+/// A trace that is being read.
+pub struct Trace<R> {
+    reader: TraceReader<R>,
+    name: String,
+}
+
+impl Source {
+    /// Opens the trace, or builds the host.
+    ///
+    /// # Errors
+    /// When there is neither, or one that cannot be used.
+    pub fn open(args: &Mon, global: &Global) -> anyhow::Result<Self> {
+        if !args.follow && !is_trace(&args.source) {
+            let how = How {
+                seed: args.seed,
+                replications: 1,
+                set: args.set.clone(),
+            };
+            let scenario = run::load(&args.source, &how, args.policy.as_deref())?;
+            let built = run::build(&scenario)?;
+            return Ok(Source::Host(Box::new((scenario, built))));
+        }
+        if !args.set.is_empty() || args.seed.is_some() || args.policy.is_some() {
+            bail!(
+                "{} is a trace, of which --set, --seed and --policy change nothing; give a \
+                 scenario, or leave them out",
+                args.source
+            );
+        }
+        let path = Path::new(&args.source);
+        let name = input::name(path);
+        let context = || format!("cannot read the trace {name}");
+        let file = Stream::open(path).with_context(context)?;
+        let options = ReadOptions {
+            tsc_hz: args.cpu_hz.or_else(|| clock::find(path)),
+            ..ReadOptions::default()
+        };
+        if args.follow {
+            growing::until_interrupted();
+            let file = Growing::new(file, args.until_idle.map(Duration::from_secs));
+            let reader = TraceReader::new(file, &options).with_context(context)?;
+            return Ok(Source::Growing(Trace { reader, name }));
+        }
+        let reader = TraceReader::new(reading(global, file), &options).with_context(context)?;
+        Ok(Source::Trace(Trace { reader, name }))
+    }
+
+    /// What domains are called.
+    pub fn names(&self) -> Names {
+        match self {
+            Source::Trace(trace) => trace.names(),
+            Source::Growing(trace) => trace.names(),
+            Source::Host(host) => Names::new(simulate::domains(&host.1)),
+        }
+    }
+
+    /// Feeds all records.
+    ///
+    /// # Errors
+    /// When the trace is damaged, or the host does not get to its end.
+    pub fn run<F: FnMut(Moment) -> bool>(self, feed: Feed<F>) -> anyhow::Result<Told> {
+        match self {
+            Source::Trace(trace) => trace.run(feed, false),
+            Source::Growing(trace) => trace.run(feed, true),
+            Source::Host(host) => {
+                let (scenario, built) = *host;
+                let built = run::of_replication(&scenario, &built, 0);
+                let built = built.map_err(|fault| run::failed(&fault))?;
+                let simulated = simulate::simulate(&built, 0, feed);
+                let feed = simulated.map_err(|fault| run::failed(&fault))?.sink;
+                Ok(feed.finish())
+            }
+        }
+    }
+}
+
+impl<R: Read> Trace<R> {
+    fn names(&self) -> Names {
+        let header = self.reader.header();
+        let domains = header.map_or(&[][..], |header| &header.domains);
+        Names::new(domains.iter().map(|d| (DomainId(d.id), d.name.clone())))
+    }
+
+    /// As [`Source::run`]. Of a file that grows nobody expects that its last record is whole.
+    fn run<F: FnMut(Moment) -> bool>(
+        mut self,
+        mut feed: Feed<F>,
+        grows: bool,
+    ) -> anyhow::Result<Told> {
+        let mut notes = Vec::new();
+        let name = &self.name;
+        loop {
+            match self.reader.next_record() {
+                Ok(Some(record)) => feed.record(&record),
+                Ok(None) => break,
+                Err(error) if error.is_truncation() && (grows || error.records > 0) => {
+                    if !grows {
+                        notes.push(format!("warning: {name}: {error}; using what is there"));
+                    }
+                    break;
+                }
+                Err(error) => {
+                    return Err(error).with_context(|| format!("cannot read the trace {name}"));
+                }
+            }
+            if feed.stopped() {
+                break;
+            }
+        }
+        let late = self.reader.merge_stats().late;
+        if late > 0 {
+            notes.push(format!(
+                "warning: {name}: {late} records are earlier than the ones before them; {ADVICE}"
+            ));
+        }
+        let mut told = feed.finish();
+        told.notes = notes;
+        Ok(told)
+    }
+}
+
+/// The files that the command reads.
+///
+/// # Errors
+/// When the scenario cannot be read.
+pub fn files(args: &Mon) -> anyhow::Result<Files> {
+    let path = PathBuf::from(&args.source);
+    if input::is_stdin(&path) {
+        return Ok(Files::reading([]));
+    }
+    if args.follow || is_trace(&args.source) {
+        return Ok(Files::reading([("the trace", path)]));
+    }
+    Ok(scenario::files(&scenario::load(&args.source)?))
+}
+
+/// Whether `source` is a trace: standard input, a pipe, or a file that begins as traces do.
+fn is_trace(source: &str) -> bool {
+    let path = Path::new(source);
+    if input::is_stdin(path) || path.exists() && !path.is_file() && !path.is_dir() {
+        return true;
+    }
+    if !path.is_file() {
+        return false;
+    }
+    match TraceReader::open(path, &ReadOptions::default()) {
+        Ok(_) => true,
+        // One that is damaged is a trace all the same.
+        Err(error) => !matches!(
+            error.kind,
+            TraceErrorKind::Foreign { .. } | TraceErrorKind::Empty
+        ),
+    }
+}

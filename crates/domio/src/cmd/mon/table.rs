@@ -1,0 +1,136 @@
+//! The figures of a whole trace as tables, where there is no terminal to keep up to date.
+
+use super::names::Names;
+use domio_meter::{Sample, SendWeight, Wait, charges};
+use domio_report::text::{Cell, Column, Table, Tone, View};
+
+/// A domain each row; then what driver domains did for whom, and the longest wait.
+pub fn render(names: &Names, total: &Sample, weight: SendWeight, view: &View) -> String {
+    let mut parts = vec![domains(names, total).render(view)];
+    let drivers = drivers(names, total, weight);
+    if !drivers.is_empty() {
+        parts.push(drivers.render(view));
+    }
+    if let Some(untold) = untold(total) {
+        parts.push(format!("{untold}\n"));
+    }
+    let mut last = String::new();
+    if let Some(wait) = total.longest_wait {
+        last += &format!("longest wait: {}\n", waited(names, &wait));
+    }
+    if total.lost_records > 0 {
+        last += &format!("lost records: {}\n", total.lost_records);
+    }
+    parts.extend(Some(last).filter(|last| !last.is_empty()));
+    parts.join("\n")
+}
+
+fn domains(names: &Names, total: &Sample) -> Table {
+    let mut table = Table::new([
+        Column::words("domain").whole(),
+        Column::figures("gotten %"),
+        Column::figures("per execution ms"),
+        Column::figures("allocated ms"),
+        Column::figures("waited %"),
+        Column::figures("per execution ms"),
+        Column::figures("blocked %"),
+        Column::figures("executions/s"),
+        Column::figures("I/O /s"),
+    ]);
+    let time = total.length() as f64;
+    let passed = total.passed.iter().map(|(_, ns)| *ns).max();
+    let time = passed.map_or(time, |ns| ns as f64).max(1.0);
+    let has_io = total.tells.packets || total.tells.grants;
+    for domain in &total.domains {
+        let f = &domain.figures;
+        let percent = |ns: u64| format!("{:.2}", ns as f64 * 100.0 / time);
+        let each = |ns: u64| match f.executions {
+            0 => "-".to_owned(),
+            count => format!("{:.3}", ns as f64 / 1e6 / count as f64),
+        };
+        let a_second = |count: u64| format!("{:.1}", count as f64 * 1e9 / time);
+        table.row([
+            Cell::new(names.domain(domain.id), Tone::Strong),
+            percent(f.gotten).into(),
+            each(f.gotten).into(),
+            each(f.allocated).into(),
+            percent(f.waited).into(),
+            each(f.waited).into(),
+            percent(f.blocked).into(),
+            a_second(f.executions).into(),
+            match has_io || f.io > 0 {
+                true => a_second(f.io).into(),
+                false => Cell::new("-", Tone::Dim),
+            },
+        ]);
+    }
+    table
+}
+
+fn drivers(names: &Names, total: &Sample, weight: SendWeight) -> Table {
+    let mut table = Table::new([
+        Column::words("driver domain").whole(),
+        Column::words("for").whole(),
+        Column::figures("packets sent"),
+        Column::figures("received"),
+        Column::figures("by packets %"),
+        Column::figures("exact %"),
+        Column::figures("error points"),
+    ]);
+    for of in charges(total, weight) {
+        for charge in &of.charges {
+            let share = |ns: Option<u64>| match ns {
+                Some(ns) if of.used > 0 => format!("{:.1}", ns as f64 * 100.0 / of.used as f64),
+                _ => "-".to_owned(),
+            };
+            let error = charge.error_points(of.used);
+            let packets = |count: u64| match total.tells.packets {
+                true => count.to_string(),
+                false => "-".to_owned(),
+            };
+            table.row([
+                names.domain(of.driver).into(),
+                Cell::new(names.domain(charge.traffic.guest), Tone::Strong),
+                packets(charge.traffic.sent).into(),
+                packets(charge.traffic.received).into(),
+                share(charge.estimate).into(),
+                share(charge.exact).into(),
+                error
+                    .map_or_else(|| "-".to_owned(), |e| format!("{e:+.1}"))
+                    .into(),
+            ]);
+        }
+    }
+    table
+}
+
+/// What the trace does not tell of.
+pub fn untold(sample: &Sample) -> Option<&'static str> {
+    match (sample.tells.packets, sample.tells.work) {
+        (false, false) => {
+            Some("the trace tells of no packets: whom driver domains worked for is not known")
+        }
+        (false, true) => Some("the trace tells of no packets: shares by packets are not known"),
+        _ => None,
+    }
+}
+
+/// A wait in words: who, how long, where, and behind whom.
+fn waited(names: &Names, wait: &Wait) -> String {
+    let ms = |ns: u64| format!("{:.2} ms", ns as f64 / 1e6);
+    let behind = match wait.behind {
+        Some((vcpu, ran)) if vcpu.is_idle() => format!(", while it idled for {}", ms(ran)),
+        Some((vcpu, ran)) => format!(", behind {} for {}", names.vcpu(vcpu), ms(ran)),
+        None => String::new(),
+    };
+    let goes_on = match wait.goes_on {
+        true => ", and goes on",
+        false => "",
+    };
+    format!(
+        "{} for {} on pcpu {}{behind}{goes_on}",
+        names.vcpu(wait.vcpu),
+        ms(wait.length),
+        wait.pcpu.0
+    )
+}
