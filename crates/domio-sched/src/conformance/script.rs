@@ -84,6 +84,8 @@ pub enum Action {
     SetPolicy(&'static str, i64),
     /// An event from outside, as [`Step::Kick`].
     Kick(VcpuId),
+    /// Others have worked for a domain for so long ([`crate::Scheduler::charge`]).
+    Charge(DomainId, Duration),
 }
 
 /// A whole run, but for the policy.
@@ -250,7 +252,7 @@ impl Script {
                 Action::Pause(v) | Action::Unpause(v) | Action::Kick(v) => vcpu(v)?,
                 Action::Affinity { vcpu: v, .. } => vcpu(v)?,
                 Action::Offline(p) | Action::Online(p) => pcpu(p)?,
-                Action::Set(d, ..) => domain(d)?,
+                Action::Set(d, ..) | Action::Charge(d, _) => domain(d)?,
                 Action::SetPolicy(..) => {}
             }
         }

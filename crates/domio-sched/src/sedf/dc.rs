@@ -162,7 +162,7 @@ impl Sedf {
     /// Takes what is due off what is left of the slice of `vcpu`, as far as that goes (step 1).
     pub(super) fn collect(&mut self, cx: &mut Cx<'_>, vcpu: VcpuId) {
         let v = &mut self.vcpus[vcpu.index()];
-        let paid = v.due.min(v.remaining());
+        let paid = v.due.min(v.debt).min(v.remaining());
         if paid > 0 {
             v.cputime += paid;
             v.due -= paid;

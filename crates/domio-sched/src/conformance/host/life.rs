@@ -1,7 +1,7 @@
 //! Lives of vcpus, guests and pcpus on the mini host: everything but the scheduler softirq.
 
 use super::{Call, Event, Fault, Host, Pcpu, Vcpu, What};
-use crate::conformance::log::ParamChange;
+use crate::conformance::log::{Charge, ParamChange};
 use crate::conformance::script::{Action, Step};
 use crate::contract::{Scheduler, Wake};
 use crate::cx::{Affinity, Cx, Pause};
@@ -242,6 +242,21 @@ impl Host<'_> {
             Action::Offline(p) => self.take_offline(p),
             Action::Online(p) => self.bring_online(p),
             Action::SetPolicy(name, value) => self.set_policy(name, value),
+            Action::Charge(domain, done) => {
+                let charge = |s: &mut dyn Scheduler, cx: &mut Cx<'_>| {
+                    let before = s.debt(domain);
+                    let taken = s.charge(cx, domain, done);
+                    let after = s.debt(domain);
+                    Charge {
+                        domain,
+                        done,
+                        taken,
+                        before,
+                        after,
+                    }
+                };
+                self.call(charge, |charge| Call::Charge(*charge));
+            }
             Action::Set(domain, name, value) => {
                 if let Some((_, params)) = self.domains.iter_mut().find(|(d, _)| *d == domain)
                     && params.set(name, value).is_ok()
