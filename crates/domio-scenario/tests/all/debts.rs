@@ -1,9 +1,9 @@
 //! SEDF-DC and its controller on whole hosts: what guests get, together with what is done on their
 //! behalf, and what happens without the controller.
 
-use crate::common::parse;
+use crate::common::{only, parse, says};
 use domio_core::{Instant, Kind, Record, Sink};
-use domio_scenario::{NoReplay, Scenario, example};
+use domio_scenario::{Code, NoReplay, Scenario, example};
 use domio_sched::conformance::rng::Rng;
 use domio_sim::Outcome;
 use domio_vmm::Simulation;
@@ -24,6 +24,8 @@ type Times = BTreeMap<u16, u64>;
 #[derive(Clone, Default)]
 struct Books {
     served: Times,
+    /// By driver domain and the domain that it worked for.
+    by_driver: BTreeMap<(u16, u16), u64>,
     charged: Times,
 }
 
@@ -37,6 +39,8 @@ impl Sink for Accountant {
         let mut books = self.0.borrow_mut();
         if let Some((domain, ns)) = record.done_for() {
             *books.served.entry(domain.0).or_default() += ns;
+            let pair = (record.vcpu.domain.0, domain.0);
+            *books.by_driver.entry(pair).or_default() += ns;
         }
         // The record of a charge of sedf-dc: domain and vcpu, then how much.
         let [vcpu, done, ..] = record.data;
@@ -139,8 +143,55 @@ fn the_shipped_scenario_holds_both_guests_to_their_fifth() {
     assert!(used(&collected, BATCH) > used(&free, BATCH) + 20.0);
 }
 
-/// Half of the combined use counts in bursts: with the debt collected at once some half seconds
-/// have nothing, others much.
+/// Overrides that hold the guests of the shipped scenario by other means.
+fn share_of_a_fifth<'a>(policy: &'a str, version: &'a str) -> Vec<(&'a str, &'a str)> {
+    vec![
+        ("scheduler.policy", policy),
+        ("host.xen", version),
+        ("scheduler.version", version),
+        ("domain.files.share_percent", "20"),
+        ("domain.video.share_percent", "20"),
+    ]
+}
+
+#[test]
+fn where_no_charges_are_taken_caps_and_slices_hold_the_share() {
+    let used = |overrides: &[(&str, &str)]| {
+        let all = shipped(overrides);
+        let (own, served) = between(&all[4], &all[24], 10, FILES);
+        own + served
+    };
+    for (policy, version) in [("credit", "3.1"), ("credit", "4.17"), ("sedf", "3.0")] {
+        let held = used(&share_of_a_fifth(policy, version));
+        assert!(
+            (14.0..=22.0).contains(&held),
+            "{policy} {version}: {held} %"
+        );
+    }
+    let free = used(&[("scheduler.policy", "credit"), ("host.xen", "3.1")]);
+    assert!(free > 30.0, "without a share: {free} %");
+}
+
+/// 30 000 datagrams a second for a guest with a tenth of a pcpu cost more than that in the driver
+/// domain alone. The guest cannot pay, does not run, and stays over its share.
+#[test]
+fn what_a_flood_costs_no_slice_can_pay() {
+    let text = "run.duration_s = 12\n[host]\nprofile = \"opteron-242\"\nxen = \"3.0\"\n\
+                [scheduler]\npolicy = \"sedf-dc\"\n[[controller]]\nname = \"debt-collector\"\n\
+                [network]\nnic = \"tg3\"\n[[domain]]\nname = \"Domain-0\"\n\
+                guest = \"linux-2.6.18\"\nperiod_us = 10000\nslice_us = 5000\n\
+                extratime = false\n[[domain]]\nname = \"flooded\"\nguest = \"linux-2.6.18\"\n\
+                period_us = 20000\nslice_us = 2000\nextratime = false\nvif = {}\n\
+                workload = \"udp\"\npps = 30000\nbytes = 100\n";
+    let all = totals(
+        &parse(text).unwrap_or_else(|e| panic!("{}", e.render(false))),
+        12,
+    );
+    let (own, served) = between(&all[8], &all[24], 8, 1);
+    assert!(own < 0.5 && served > 12.0, "{own} and {served} %");
+}
+
+/// With the debt collected at once some half seconds have nothing, others much.
 #[test]
 fn spreading_a_debt_makes_half_seconds_more_alike() {
     let slow = [
@@ -180,8 +231,8 @@ fn with_tools(tools: &str, rest: &str) -> Scenario {
     parse(&(text + &domain)).unwrap_or_else(|e| panic!("{}", e.render(false)))
 }
 
-/// The controller is kept from running from 4 s to 8 s. Nothing stops meanwhile; then the guests are
-/// charged once for all of it.
+/// The controller is kept from running from 4 s to 8 s. Nothing stops meanwhile; then the guests
+/// are charged once for all of it.
 #[test]
 fn a_controller_that_stalls_charges_nothing_twice() {
     let stall = "[[action]]\nat_s = 4\ndo = \"pause\"\ndomain = \"tools\"\n\
@@ -218,6 +269,189 @@ fn without_the_controller_guests_go_on() {
     let (before, _) = between(&all[6], &all[12], 3, FILES);
     let (after, _) = between(&all[20], &all[32], 6, FILES);
     assert!(after > before + 4.0 && after > 14.0, "{before} and {after}");
+}
+
+// ---- who pays for what ----
+
+/// Two driver domains, each with a card; the second is a guest of the first. `router` sends through
+/// both.
+const DRIVERS: &str = r#"
+run.duration_s = 6
+[host]
+profile = "opteron-242"
+xen = "3.0"
+cores = 2
+[scheduler]
+policy = "sedf-dc"
+[[controller]]
+name = "debt-collector"
+[[network]]
+name = "lan"
+driver = "lan-driver"
+nic = "tg3"
+[[network]]
+name = "san"
+driver = "san-driver"
+nic = "e1000"
+[[domain]]
+name = "lan-driver"
+id = 1
+guest = "linux-2.6.18"
+period_us = 10000
+slice_us = 4000
+[[domain]]
+name = "san-driver"
+id = 2
+guest = "linux-2.6.18"
+vif = { network = "lan" }
+period_us = 10000
+slice_us = 4000
+workload = "udp"
+direction = "out"
+pps = 1000
+network = "lan"
+[[domain]]
+name = "router"
+id = 3
+guest = "linux-2.6.18"
+vif = [{ network = "lan" }, { network = "san" }]
+period_us = 20000
+slice_us = 10000
+extratime = false
+  [[domain.task]]
+  workload = "udp"
+  network = "lan"
+  direction = "out"
+  pps = 2000
+  [[domain.task]]
+  workload = "udp"
+  network = "san"
+  direction = "out"
+  pps = 2000
+"#;
+
+#[test]
+fn the_work_of_all_driver_domains_is_charged_and_a_driver_pays_if_it_is_told_to() {
+    for (drivers, pays) in [("false", false), ("true", true)] {
+        let scenario = parse(DRIVERS).unwrap_or_else(|e| panic!("{}", e.render(false)));
+        let scenario = scenario.with(&[("controller.0.drivers", drivers)]);
+        let all = totals(
+            &scenario.unwrap_or_else(|e| panic!("{}", e.render(false))),
+            6,
+        );
+        let [before, last] = [&all[10].books, &all[12].books];
+        for driver in [1, 2] {
+            let for_router = last.by_driver.get(&(driver, 3)).copied().unwrap_or(0);
+            assert!(for_router > 20 * MS, "driver {driver}: {for_router}");
+            assert_eq!(last.by_driver.get(&(driver, driver)), None, "for itself");
+        }
+        // The last charge is up to an interval old.
+        let charged = |domain| Totals::of(&last.charged, domain);
+        let range = |domain| {
+            let upper = Totals::of(&last.served, domain) + MS;
+            Totals::of(&before.served, domain)..=upper
+        };
+        assert!(
+            range(3).contains(&charged(3)),
+            "{} in {:?}",
+            charged(3),
+            range(3)
+        );
+        let expected = if pays { range(2) } else { 0..=0 };
+        assert!(
+            expected.contains(&charged(2)),
+            "{} in {expected:?}",
+            charged(2)
+        );
+        assert_eq!(charged(1), 0, "nobody works for it");
+    }
+}
+
+// ---- mistakes ----
+
+/// A change to the shipped scenario, and what is said of it.
+type Case = (&'static str, &'static str, Code, &'static [&'static str]);
+
+static MISTAKES: &[Case] = &[
+    (
+        "feedback_ms = 500",
+        "feedback_ms = 0",
+        Code::OutOfRange,
+        &["feedback_ms", "60000"],
+    ),
+    (
+        "feedback_ms = 500",
+        "feedback_ms = -500",
+        Code::OutOfRange,
+        &["feedback_ms", "60000"],
+    ),
+    (
+        "interval_ms = 500",
+        "interval_ms = 0",
+        Code::OutOfRange,
+        &["interval_ms", "60000"],
+    ),
+    (
+        "interval_ms = 500",
+        "interval_ms = -1",
+        Code::OutOfRange,
+        &["interval_ms", "60000"],
+    ),
+    (
+        "slice_us = 4000\nextratime = false\nworkload = \"stream\"",
+        "slice_us = 21000\nextratime = false\nworkload = \"stream\"",
+        Code::Conflict,
+        &["21000", "longer than the period"],
+    ),
+    (
+        "workload = \"stream\"",
+        "workload = \"stream\"\nshare_percent = 10001",
+        Code::OutOfRange,
+        &["share_percent", "10000"],
+    ),
+    (
+        "workload = \"stream\"",
+        "workload = \"stream\"\nshare_percent = -5",
+        Code::OutOfRange,
+        &["share_percent", "10000"],
+    ),
+    (
+        "interval_ms = 500",
+        "interval_ms = 500\ndomain = \"nobody\"",
+        Code::UnknownName,
+        &["nobody"],
+    ),
+    (
+        "interval_ms = 500",
+        "interval_ms = 500\nshare_percent = 5",
+        Code::UnknownKey,
+        &["share_percent", "floor_percent"],
+    ),
+];
+
+#[test]
+fn mistakes_are_told_with_their_line_and_what_to_do() {
+    let text = example("debt-collector").expect("it is shipped");
+    for (from, to, code, words) in MISTAKES {
+        assert!(text.contains(from), "{from}");
+        let problem = only(&text.replacen(from, to, 1));
+        assert_eq!(problem.code, *code, "{to}");
+        says(&problem, words, to);
+    }
+    let policies = domio_sched::policies();
+    let scenario = Scenario::parse("debt-collector", text.as_bytes(), policies).expect("valid");
+    let nobody = scenario.with(&[("domain.nobody.share_percent", "5")]);
+    assert!(nobody.is_err(), "an unknown guest");
+}
+
+#[test]
+fn intervals_that_differ_are_a_notice() {
+    let text = example("debt-collector").expect("it is shipped");
+    let text = text.replacen("feedback_ms = 500", "feedback_ms = 250", 1);
+    let scenario = parse(&text).unwrap_or_else(|e| panic!("{}", e.render(false)));
+    let notices = scenario.notices().join(" ");
+    assert!(notices.contains("charges every 500 ms"), "{notices}");
+    assert!(notices.contains("feedback_ms = 500"), "{notices}");
 }
 
 // ---- the property ----------------------------------------------------------------------------
@@ -329,6 +563,7 @@ fn holds(seeds: std::ops::Range<u64>) {
             failed.push(format!("{over:.2} points over: {what}"));
         }
     }
+    println!("{most:.2} points over a share at most");
     assert!(failed.is_empty(), "{}", failed.join("\n"));
     assert!(most > -5.0, "no guest came near its share: {most}");
 }

@@ -91,8 +91,8 @@ pub const CHECKERS: &[CheckerInfo] = &[
     ),
     info(
         "charges-as-promised",
-        "a charge is taken by a policy that does not promise that; or promised: a domain that has a \
-         debt is charged and does not owe just so much more",
+        "a charge is taken by a policy that does not promise that; or promised: a domain that can \
+         be charged does not owe just so much more",
     ),
     info(
         DETERMINISTIC,

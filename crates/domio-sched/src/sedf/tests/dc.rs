@@ -106,7 +106,8 @@ fn step_3_periods_without_a_rest_are_waited_over() {
 }
 
 /// It blocks at 4 with r = 6 and d = 100, is charged 50, and wakes at 350. Two whole periods went
-/// by: debt = 50 - 6 - 20 = 24. The period until 400 pays 10, that until 500 10, and the next has 6.
+/// by: debt = 50 - 6 - 20 = 24. The period until 400 pays 10, that until 500 10, and the next has
+/// 6.
 #[test]
 fn step_6_periods_asleep_pay() {
     let mut rig = Rig::collecting(false);
