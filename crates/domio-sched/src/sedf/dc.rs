@@ -25,7 +25,7 @@ const FEEDBACK: usize = 2;
 
 const MS: i64 = 1_000_000;
 
-/// No vcpu owes more, however long it is charged without end: 292 years.
+/// No vcpu owes more, however long it is charged without end: 73 years.
 const DEBT_MAX: i64 = i64::MAX / 4;
 
 static PARAMS: &[ParamSpec] = &[
