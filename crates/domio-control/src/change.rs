@@ -265,7 +265,8 @@ impl Change {
 
 impl Settings {
     /// What `kind` is set to, as the change that would set it from nothing: for charges that is all
-    /// that is owed. `None` for one that the domain does not have or that is no setting of a domain.
+    /// that is owed. `None` for one that the domain does not have or that is no setting of a
+    /// domain.
     pub fn get(&self, kind: Kind) -> Option<Change> {
         match kind {
             Kind::Weight => self.weight.map(Change::Weight),

@@ -48,8 +48,9 @@ use domio_core::{DomainId, ParamKind, ParamSpec, ParamValues};
 /// What a controller promises. The conformance suite holds it to these.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Promises {
-    /// While figures stay the same and answers are carried out, it comes to an end of answering, but
-    /// for charges, within [64 observations](crate::conformance::SETTLES_WITHIN) with the default parameters.
+    /// While figures stay the same and answers are carried out, it comes to an end of answering,
+    /// but for charges, within [64 observations](crate::conformance::SETTLES_WITHIN) with the
+    /// default parameters.
     pub settles: bool,
 }
 

@@ -1,10 +1,10 @@
 //! Debt collector: a domain pays for what driver domains do on its behalf (Gupta and others 2006,
 //! section 4).
 //!
-//! Where the policy takes charges (`sedf-dc`), each interval's work is charged to it, and the policy
-//! takes it off the domain's slices. Elsewhere the controller moves the domain's cap (credit), or
-//! its slice (any policy with periods and slices), so that what the domain uses itself and what is
-//! done on its behalf stay within its share together.
+//! Where the policy takes charges (`sedf-dc`), each interval's work is charged to it, and the
+//! policy takes it off the domain's slices. Elsewhere the controller moves the domain's cap
+//! (credit), or its slice (any policy with periods and slices), so that what the domain uses itself
+//! and what is done on its behalf stay within its share together.
 //!
 //! # The control law
 //!
@@ -14,8 +14,8 @@
 //! done = served                                    at most p * t
 //! ```
 //!
-//! A domain that can be charged is charged `done`, unless that is nothing. For any other domain with
-//! a share:
+//! A domain that can be charged is charged `done`, unless that is nothing. For any other domain
+//! with a share:
 //!
 //! ```text
 //! used    = gotten + done                          gotten: at most t a vcpu
@@ -35,11 +35,11 @@
 //!
 //! Work on a guest's behalf mostly goes with what the guest does: a guest that runs half as long
 //! sends half as much. So `own` divides what is allowed as the interval before divided it, and a
-//! guest whose work is `k` times its own time has `share / (1 + k)` after one interval, whatever `k`
-//! is; what it had over until then is paid back by `spread`ths. Where the work does not follow the
-//! guest, `own` nears `share - done` from above without passing it. A difference of less than a
-//! fiftieth of the share counts as none, so that rounding is not paid back for ever. What a domain
-//! has not used is not saved up.
+//! guest whose work is `k` times its own time has `share / (1 + k)` after one interval, however
+//! large `k` is; what it had over until then is paid back by `spread`ths. Where the work does not
+//! follow the guest, `own` nears `share - done` from above without passing it. A difference of less
+//! than a fiftieth of the share counts as none, so that rounding is not paid back for ever. What a
+//! domain has not used is not saved up.
 
 use crate::change::{Answers, CAP_PER_VCPU, Change, Kinds, Reservation};
 use crate::contract::{Controller, Descriptor, Entry, Promises, interval_ms};

@@ -108,8 +108,8 @@ pub struct Promises {
     pub weights: bool,
     /// A domain stays under the domain parameter `cap` (percent of one pcpu).
     pub caps: bool,
-    /// [`Scheduler::charge`] is taken, for domains that have a [`Scheduler::debt`]. A policy without
-    /// this promise refuses all charges.
+    /// [`Scheduler::charge`] is taken, for domains that have a [`Scheduler::debt`]. A policy
+    /// without this promise refuses all charges.
     pub charges: bool,
 }
 

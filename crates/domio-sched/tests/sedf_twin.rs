@@ -92,7 +92,11 @@ fn run(script: &Script, make: impl Fn(&Topology) -> Box<dyn Scheduler>) -> Run {
 
 /// Runs both; `None` when they agree, else a report for people.
 fn difference(script: &Script, params: &ParamValues) -> Option<String> {
-    let sedf = find("sedf").expect("sedf is in the registry");
+    let name = match params.by_name("spread_debt") {
+        Some(_) => "sedf-dc",
+        None => "sedf",
+    };
+    let sedf = find(name).expect("both are in the registry");
     let both = |script: &Script| {
         let one = run(script, |t| (sedf.make)(params, t));
         let two = run(script, |t| Box::new(TwinSedf::new(params, t)));
@@ -140,6 +144,60 @@ fn every_release_is_compared() {
     let mut compared: Vec<_> = EPOCHS.into_iter().chain(BETWEEN).collect();
     compared.sort_unstable();
     assert_eq!(compared, versions);
+}
+
+fn collecting(spread: bool, feedback_ms: i64) -> ParamValues {
+    let dc = find("sedf-dc").expect("sedf-dc is in the registry");
+    let mut params = ParamValues::defaults(dc.descriptor.params);
+    let spread = ("spread_debt", i64::from(spread));
+    for (name, value) in [spread, ("feedback_ms", feedback_ms)] {
+        params.set(name, value).expect("in range");
+    }
+    params
+}
+
+/// The random script of `seed` in which domains are charged, on a grid or anywhere.
+fn charged(seed: u64) -> Script {
+    let mut script = script(seed);
+    let mut rng = Rng::new(seed ^ 0xdeb7);
+    let length_us = script.end.as_nanos() / 1_000;
+    for _ in 0..rng.between(5, 60) {
+        let domain = DomainId(rng.below(script.domains.len() as u64) as u16);
+        let grid = *rng.pick(&[1, 1_000, 10_000]);
+        let at = Duration::from_micros(rng.below(length_us / grid) * grid);
+        let done = Duration::from_nanos(*rng.pick(&[1, 7_777, 100_000, 1_000_000, 30_000_000]));
+        script.at(at, Intervention::Charge(domain, done));
+    }
+    script
+}
+
+#[test]
+fn with_debts() {
+    for (spread, feedback_ms) in [(false, 500), (true, 500), (true, 20)] {
+        let params = collecting(spread, feedback_ms);
+        for script in library::scripts() {
+            if let Some(text) = difference(&script, &params) {
+                panic!("script \"{}\", spread {spread}: {text}", script.name);
+            }
+        }
+        for seed in 0..SEEDS {
+            if let Some(text) = difference(&charged(seed), &params) {
+                panic!("seed {seed}, spread {spread} over {feedback_ms} ms: {text}");
+            }
+        }
+    }
+}
+
+#[test]
+fn debts_make_no_decision_that_cannot_be_carried_out() {
+    let dc = find("sedf-dc").expect("sedf-dc is in the registry");
+    for seed in 0..SEEDS {
+        let params = collecting(seed % 2 == 0, 100);
+        let make = |topology: &Topology| (dc.make)(&params, topology);
+        let found = check_script(&make, &charged(seed), Some(seed)).expect("a sound script");
+        let found = found.iter().find(|f| f.checker != "no-lost-wake-up");
+        assert!(found.is_none(), "{}", found.unwrap());
+    }
 }
 
 #[test]
@@ -211,5 +269,11 @@ fn on_thousands_of_scripts() {
     }
     for unblock in OTHER_WAYS {
         agree("3.0", unblock, 10_000..11_000);
+    }
+    for seed in 10_000..12_000 {
+        let params = collecting(seed % 2 == 0, 200);
+        if let Some(text) = difference(&charged(seed), &params) {
+            panic!("seed {seed}: {text}");
+        }
     }
 }

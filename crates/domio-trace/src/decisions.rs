@@ -108,6 +108,14 @@ fn sedf(event: u8, words: &[u32]) -> Option<Decision> {
             });
         }
         10 => ("reserves", vec![("period ns", a), ("slice ns", b)]),
+        11 => (
+            "charged for work on its behalf",
+            vec![("charge ns", a), ("owes ns", b)],
+        ),
+        12 => (
+            "slice pays a debt",
+            vec![("paid ns", a), ("still owes ns", b)],
+        ),
         _ => return None,
     };
     Some(Decision {
@@ -146,6 +154,8 @@ mod tests {
         let turn = of(SEDF, 3, &[word, 1, -4_i32 as u32]).unwrap();
         assert_eq!(turn.name, "turn of extra time: utilisation");
         assert_eq!(turn.figures, [("score", -4)]);
+        let paid = of(SEDF, 12, &[word, 3, 8]).unwrap();
+        assert_eq!(paid.figures, [("paid ns", 3), ("still owes ns", 8)]);
         let gap = of(SEDF, 9, &[400]).unwrap();
         assert_eq!(
             (gap.vcpu, gap.figures),

@@ -60,8 +60,8 @@ impl Rig {
         answers.list().to_vec()
     }
 
-    /// The cap that one guest gets which ran for `gotten` ms, for which `served` ms were worked, and
-    /// which has the cap `cap`.
+    /// The cap that one guest gets which ran for `gotten` ms, for which `served` ms were worked,
+    /// and which has the cap `cap`.
     fn cap(&mut self, cap: u32, gotten: u64, served: u64) -> u32 {
         self.cap_of(cap, gotten * 1_000, served * 1_000)
     }
@@ -205,7 +205,8 @@ fn plant(share: i64, work: impl Fn(u64) -> u64) -> (Vec<u32>, u64) {
     (caps, used)
 }
 
-/// Rounding down costs a percent of the guest, and what goes with that; a fiftieth is no difference.
+/// Rounding down costs a percent of the guest, and what goes with that; a fiftieth is no
+/// difference.
 #[test]
 fn it_settles_where_work_goes_with_the_guest() {
     for share in [5, 10, 22, 40, 60, 100] {

@@ -2,7 +2,7 @@
 
 use super::domain::Resolved;
 use super::equip::Devices;
-use super::{VCPUS_FROM_0, driver, given, guard, tell};
+use super::{Chosen, VCPUS_FROM_0, driver, given, guard, tell};
 use crate::check::{self, Cx, Fields};
 use crate::keys::{CONTROLLER, SEND_WEIGHT};
 use crate::problem::{Code, Problem};
@@ -58,7 +58,7 @@ pub(super) fn controllers(
     cx: &mut Cx<'_>,
     asked: &[Asked<'_>],
     profile: Option<&Profile>,
-    policy: Option<&Policy>,
+    chosen: Option<Chosen<'_>>,
     devices: &Devices,
     resolved: &Resolved,
 ) -> Vec<ControllerConfig> {
@@ -68,8 +68,9 @@ pub(super) fn controllers(
     let costs = costs(cx, profile);
     let mut configs = Vec::new();
     for (i, asked) in asked.iter().enumerate() {
-        if let Some(policy) = policy {
-            can_set(cx, asked.entry, policy);
+        if let Some(chosen) = chosen {
+            can_set(cx, asked.entry, chosen.policy);
+            in_step(cx, asked, chosen);
         }
         let domain_params = domain_params(cx, i, asked, resolved);
         guard::limits(cx, i, asked, devices, resolved);
@@ -115,6 +116,22 @@ fn can_set(cx: &mut Cx<'_>, entry: &Entry, policy: &Policy) {
         cx.notices.push(format!(
             "the policy {} has nothing that the controller {} could set, so it does nothing",
             policy.descriptor.name, entry.descriptor.name
+        ));
+    }
+}
+
+/// Tells of a controller that charges in other intervals than the policy spreads debts over.
+fn in_step(cx: &mut Cx<'_>, asked: &Asked<'_>, chosen: Chosen<'_>) {
+    let feedback = chosen.params.by_name("feedback_ms");
+    let interval = asked.interval.as_nanos() / 1_000_000;
+    let Some(feedback) = feedback.filter(|_| asked.entry.descriptor.answers.charge) else {
+        return;
+    };
+    if feedback as u64 != interval {
+        cx.notices.push(format!(
+            "the controller {} charges every {interval} ms, and the policy {} spreads a debt over \
+             {feedback} ms: give both the same, as `feedback_ms = {interval}`",
+            asked.entry.descriptor.name, chosen.policy.descriptor.name
         ));
     }
 }

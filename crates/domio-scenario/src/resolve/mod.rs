@@ -86,8 +86,7 @@ pub(crate) fn resolve(cx: &mut Cx<'_>, root: &Node, members: &[MemberKey]) -> Op
         Some(priced)
     });
     let vary = vary::vary(cx, &top);
-    let controllers =
-        controller::controllers(cx, &asked, profile, policy.as_ref(), &devices, &resolved);
+    let controllers = controller::controllers(cx, &asked, profile, chosen, &devices, &resolved);
     let actions = action::actions(cx, &top, chosen, topology.as_ref(), &resolved);
     let (duration, warmup) = (run.time("duration"), run.time("warmup"));
     if let (Some(duration), Some(warmup)) = (duration, warmup) {

@@ -3,6 +3,7 @@
 mod common;
 mod conflicts;
 mod controllers;
+mod debts;
 mod decisions;
 mod devices;
 mod errors;

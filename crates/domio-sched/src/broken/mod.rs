@@ -14,7 +14,7 @@ pub mod settings;
 use crate::contract::{Conflict, Descriptor, Pick, Prev, Scheduler, Wake};
 use crate::cx::Cx;
 use core::fmt;
-use domio_core::{DomainId, Instant, ParamValues, PcpuId, Topology, VcpuId};
+use domio_core::{DomainId, Duration, Instant, ParamValues, PcpuId, Topology, VcpuId};
 use fifo::Fifo;
 
 /// One mistake: what differs from the FIFO policy. Every method does what that one does, unless
@@ -48,6 +48,16 @@ pub trait Bug: Send + 'static {
     }
 
     fn params(&self) -> Option<&ParamValues> {
+        None
+    }
+
+    fn charge(&mut self, domain: DomainId, done: Duration) -> bool {
+        let _ = (domain, done);
+        false
+    }
+
+    fn debt(&self, domain: DomainId) -> Option<Duration> {
+        let _ = domain;
         None
     }
 
@@ -115,6 +125,14 @@ impl<B: Bug> Scheduler for Broken<B> {
 
     fn set_params(&mut self, _: &mut Cx<'_>, params: &ParamValues) -> Result<(), Conflict> {
         self.bug.set_params(params)
+    }
+
+    fn charge(&mut self, _: &mut Cx<'_>, domain: DomainId, done: Duration) -> bool {
+        self.bug.charge(domain, done)
+    }
+
+    fn debt(&self, domain: DomainId) -> Option<Duration> {
+        self.bug.debt(domain)
     }
 
     fn dump(&self, out: &mut dyn fmt::Write) -> fmt::Result {

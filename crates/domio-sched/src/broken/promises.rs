@@ -4,7 +4,7 @@ use super::Bug;
 use super::fifo::{self, Fifo};
 use crate::contract::{Descriptor, Pick, Prev, Promises};
 use crate::cx::Cx;
-use domio_core::{Duration, PcpuId};
+use domio_core::{DomainId, Duration, PcpuId};
 
 /// The promises of the FIFO policy, which are kept.
 const KEPT: Promises = Promises {
@@ -54,4 +54,24 @@ impl Bug for NeverBalances {
         balances: true,
         ..KEPT
     });
+}
+
+/// Promises to take charges, says that it does, and writes nothing down.
+#[derive(Default)]
+pub struct ForgetsCharges;
+
+impl Bug for ForgetsCharges {
+    const CAUGHT_BY: &'static str = "charges-as-promised";
+    const DESCRIPTOR: &'static Descriptor = &fifo::promising(Promises {
+        charges: true,
+        ..KEPT
+    });
+
+    fn charge(&mut self, _: DomainId, _: Duration) -> bool {
+        true
+    }
+
+    fn debt(&self, _: DomainId) -> Option<Duration> {
+        Some(Duration::ZERO)
+    }
 }

@@ -49,6 +49,7 @@ fn every_checker_has_a_policy_to_catch() {
         promises::IgnoresWeights::CAUGHT_BY,
         promises::OverrunsCaps::CAUGHT_BY,
         settings::IgnoresParameters::CAUGHT_BY,
+        promises::ForgetsCharges::CAUGHT_BY,
         DependsOnInstance::CAUGHT_BY,
         DependsOnTrace::CAUGHT_BY,
     ];
@@ -136,6 +137,11 @@ fn ignored_parameters_are_caught() {
 #[test]
 fn a_change_by_halves_is_caught() {
     is_caught::<settings::AppliesHalf>();
+}
+
+#[test]
+fn forgotten_charges_are_caught() {
+    is_caught::<promises::ForgetsCharges>();
 }
 
 #[test]

@@ -90,6 +90,11 @@ pub const CHECKERS: &[CheckerInfo] = &[
          in force all the same; no slice is longer than the parameter `tslice_ms`",
     ),
     info(
+        "charges-as-promised",
+        "a charge is taken by a policy that does not promise that; or promised: a domain that can \
+         be charged does not owe just so much more",
+    ),
+    info(
         DETERMINISTIC,
         "the same script gives another log the second time",
     ),
@@ -192,5 +197,6 @@ fn applicable(script: &Script, promises: &Promises) -> Vec<Box<dyn Checker>> {
     all.extend(waiting::all(script, promises));
     all.extend(shares::all(script, promises));
     all.push(settings::in_force());
+    all.push(settings::charges(promises));
     all
 }

@@ -2,7 +2,7 @@
 
 use super::script::{Intervention, Script, ScriptStep};
 use alloc::vec::Vec;
-use domio_core::{CpuSet, Duration, Instant, PcpuId, Topology, VcpuId};
+use domio_core::{CpuSet, DomainId, Duration, Instant, PcpuId, Topology, VcpuId};
 
 const fn ms(n: u64) -> Duration {
     Duration::from_millis(n)
@@ -32,6 +32,7 @@ pub fn scripts() -> Vec<Script> {
         comings_and_goings(),
         hotplug(),
         new_parameters(),
+        charges(),
     ]
 }
 
@@ -292,6 +293,31 @@ fn new_parameters() -> Script {
     ];
     for (n, (name, value)) in (1..).zip(tries) {
         s.at(ms(97 * n), Intervention::SetPolicy(name, value));
+    }
+    s
+}
+
+/// Work on behalf of domains that burn, sleep, are gone or not yet there, and of none at all.
+fn charges() -> Script {
+    let mut s = on("others work for a domain", 2, ms(1500));
+    for steps in [
+        &[ScriptStep::Burn][..],
+        &[ScriptStep::Run(ms(2)), ScriptStep::Block(ms(7))],
+        &[ScriptStep::Run(us(100)), ScriptStep::Block(ms(300))],
+        &[ScriptStep::Burn],
+    ] {
+        let params = [("period_us", 20_000), ("slice_us", 4_000)];
+        let d = s.domain(&params);
+        s.vcpu(d, steps);
+    }
+    s.vcpus[3].starts = Instant::ZERO + ms(300);
+    s.vcpus[3].stops = Some(Instant::ZERO + ms(900));
+    for n in 0..52 {
+        let done = [ms(3), us(10), ms(60), Duration::ZERO][n as usize % 4];
+        s.at(
+            ms(25 * n),
+            Intervention::Charge(DomainId(n as u16 % 4), done),
+        );
     }
     s
 }

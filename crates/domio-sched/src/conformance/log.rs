@@ -9,7 +9,7 @@ use crate::cx::Pause;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
-use domio_core::{CpuSet, DomainId, Instant, PcpuId, VcpuId};
+use domio_core::{CpuSet, DomainId, Duration, Instant, PcpuId, VcpuId};
 
 /// One line of the log.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -53,6 +53,7 @@ pub enum PolicyCall {
     PcpuOffline(PcpuId),
     SetDomain(DomainId),
     SetParams(ParamChange),
+    Charge(Charge),
     Insert(VcpuId),
     Remove(VcpuId),
     PickPcpu(VcpuId, PcpuId),
@@ -77,6 +78,28 @@ pub struct ParamChange {
     pub as_told: bool,
     /// What `tslice_ms` has to be from now on, if the policy has that.
     pub tslice_ms: Option<i64>,
+}
+
+/// A charge for what others did on behalf of a domain.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Charge {
+    /// Whom.
+    pub domain: DomainId,
+    /// For how long they worked.
+    pub done: Duration,
+    /// Whether the policy took it.
+    pub taken: bool,
+    /// What the domain owed before by the policy's account, if it can be charged.
+    pub before: Option<Duration>,
+    /// Likewise after.
+    pub after: Option<Duration>,
+}
+
+impl fmt::Display for Charge {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let refused = if self.taken { "" } else { ", refused" };
+        write!(f, "charge({}, {}){refused}", self.domain, self.done)
+    }
 }
 
 impl fmt::Display for ParamChange {
@@ -229,6 +252,7 @@ impl fmt::Display for PolicyCall {
             PolicyCall::PcpuOffline(p) => write!(f, "pcpu_offline({p})"),
             PolicyCall::SetDomain(d) => write!(f, "set_domain({d})"),
             PolicyCall::SetParams(change) => change.fmt(f),
+            PolicyCall::Charge(charge) => charge.fmt(f),
             PolicyCall::Insert(v) => write!(f, "insert({})", V(v)),
             PolicyCall::Remove(v) => write!(f, "remove({})", V(v)),
             PolicyCall::PickPcpu(v, p) => write!(f, "pick_pcpu({}) = {p}", V(v)),
@@ -306,7 +330,6 @@ impl fmt::Display for Fault {
 mod tests {
     use super::*;
     use alloc::string::ToString;
-    use domio_core::Duration;
 
     #[test]
     fn an_entry_is_one_readable_line() {

@@ -84,6 +84,8 @@ pub enum Intervention {
     SetPolicy(&'static str, i64),
     /// An event from outside, as [`ScriptStep::Kick`].
     Kick(VcpuId),
+    /// Others have worked for a domain for so long ([`crate::Scheduler::charge`]).
+    Charge(DomainId, Duration),
 }
 
 /// A whole run, but for the policy.
@@ -253,7 +255,7 @@ impl Script {
                 }
                 Intervention::Affinity { vcpu: v, .. } => vcpu(v)?,
                 Intervention::Offline(p) | Intervention::Online(p) => pcpu(p)?,
-                Intervention::Set(d, ..) => domain(d)?,
+                Intervention::Set(d, ..) | Intervention::Charge(d, _) => domain(d)?,
                 Intervention::SetPolicy(..) => {}
             }
         }

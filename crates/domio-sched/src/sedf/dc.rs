@@ -6,9 +6,9 @@
 //! period of its begins (step 3) and when it wakes (step 6). Queues, extra time, weights and the
 //! choice of a pcpu are those of SEDF.
 //!
-//! The paper's remaining time `r` is `slice - cputime` here, and its deadline `d` of a domain in the
-//! wait queue is the begin of the next period: SEDF moves a deadline when a slice is used up, the
-//! paper when the old one has passed.
+//! The paper's remaining time `r` is `slice - cputime` here, and its deadline `d` of a domain in
+//! the wait queue is the begin of the next period: SEDF moves a deadline when a slice is used up,
+//! the paper when the old one has passed.
 
 use super::event::{self, Woke};
 use super::params::{DOMAIN_PARAMS, version_spec};
@@ -25,7 +25,7 @@ const FEEDBACK: usize = 2;
 
 const MS: i64 = 1_000_000;
 
-/// No vcpu owes more, however long it is charged without end: 292 years.
+/// No vcpu owes more, however long it is charged without end: 73 years.
 const DEBT_MAX: i64 = i64::MAX / 4;
 
 static PARAMS: &[ParamSpec] = &[
@@ -162,7 +162,7 @@ impl Sedf {
     /// Takes what is due off what is left of the slice of `vcpu`, as far as that goes (step 1).
     pub(super) fn collect(&mut self, cx: &mut Cx<'_>, vcpu: VcpuId) {
         let v = &mut self.vcpus[vcpu.index()];
-        let paid = v.due.min(v.remaining());
+        let paid = v.due.min(v.debt).min(v.remaining());
         if paid > 0 {
             v.cputime += paid;
             v.due -= paid;
@@ -171,9 +171,9 @@ impl Sedf {
         }
     }
 
-    /// The queue that `vcpu` belongs into by its deadline, having paid what is due if its period has
-    /// begun (steps 3 and 6). A period whose slice goes to the debt as a whole is over, and the next
-    /// one is looked at.
+    /// The queue that `vcpu` belongs into by its deadline, having paid what is due if its period
+    /// has begun (steps 3 and 6). A period whose slice goes to the debt as a whole is over, and the
+    /// next one is looked at.
     pub(super) fn begin_period(&mut self, cx: &mut Cx<'_>, vcpu: VcpuId) -> Queue {
         let now = ns(cx.now());
         loop {

@@ -2,6 +2,7 @@
 //! asks for.
 
 mod adjust;
+mod dc;
 mod extra;
 mod host;
 mod invariants;

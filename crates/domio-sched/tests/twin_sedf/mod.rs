@@ -4,9 +4,11 @@
 //! whenever it is needed, and sums are added up again. Where the specification is silent it does
 //! what the page of the policy says under "Where the source leaves a choice".
 
+mod debts;
 mod operator;
 
 use core::fmt;
+use debts::{Debt, Feedback};
 use domio_core::{DomainId, Duration, ParamValues, PcpuId, Topology, VcpuId, VcpuName, XenVersion};
 use domio_sched::{Cx, Descriptor, Pick, Prev, Scheduler, Wake, find};
 use operator::Order;
@@ -54,6 +56,7 @@ struct Vcpu {
     lost: i128,
     l0_score: i128,
     l1_score: i128,
+    owes: Debt,
 }
 
 impl Vcpu {
@@ -91,6 +94,8 @@ impl Pcpu {
 pub struct TwinSedf {
     version: XenVersion,
     unblock: &'static str,
+    /// Of SEDF-DC.
+    feedback: Option<Feedback>,
     vcpus: Vec<Option<Vcpu>>,
     pcpus: Vec<Pcpu>,
     /// What operators last asked for.
@@ -107,7 +112,7 @@ fn periods(time: i128, period: i128) -> i128 {
 }
 
 impl TwinSedf {
-    /// A twin with the parameters of SEDF.
+    /// A twin with the parameters of SEDF or SEDF-DC.
     pub fn new(params: &ParamValues, topology: &Topology) -> Self {
         let choice = |name: &str| {
             let spec = params.specs().iter().find(|s| s.name == name);
@@ -116,9 +121,15 @@ impl TwinSedf {
         };
         let version = XenVersion::from_name(&choice("version")).expect("a release");
         let ways = ["isochronous-edf", "edf", "atropos", "short-resume"];
-        let way = ways.into_iter().find(|w| choice("unblock") == *w);
+        let feedback = Feedback::new(params);
+        let unblock = match feedback {
+            Some(_) => String::new(),
+            None => choice("unblock"),
+        };
+        let way = ways.into_iter().find(|w| unblock == *w);
         TwinSedf {
             version,
+            feedback,
             unblock: way
                 .filter(|_| version == XenVersion::V3_0)
                 .unwrap_or("extra-support"),
@@ -186,6 +197,7 @@ impl TwinSedf {
     fn leave_edf(&mut self, v: VcpuId, now: i128, runnable: bool) {
         let start = self.v(v).sched_start;
         self.v_mut(v).cputime += now - start;
+        self.pay(v);
         let used_up = self.v(v).cputime >= self.v(v).slice;
         if !used_up && runnable {
             return;
@@ -262,7 +274,8 @@ impl TwinSedf {
             && self.v(head).begin() <= now
         {
             self.del(List::Waitq, head);
-            self.add(List::Runq, head);
+            let list = self.enter(head, now);
+            self.add(list, head);
         }
         // The walk goes on to whoever was next before it moved one, and from there along the queue
         // as it is then.
@@ -291,10 +304,7 @@ impl TwinSedf {
                 deadl += periods((now - deadl).max(0), period) * period;
                 v_mut.deadl = Some(deadl);
                 v_mut.cputime = 0;
-                let list = match deadl - period > now {
-                    true => List::Waitq,
-                    false => List::Runq,
-                };
+                let list = self.enter(v, now);
                 self.add(list, v);
             } else {
                 break;
@@ -362,6 +372,22 @@ impl TwinSedf {
             return;
         }
         let now = i128::from(cx.now().as_nanos());
+        if self.feedback.is_some() {
+            self.unblock_with_debt(v, now);
+        } else {
+            self.unblock(v, now);
+        }
+        if self.v(v).aware {
+            self.add(List::L1, v);
+        }
+        let list = self.enter(v, now);
+        self.add(list, v);
+        if self.should_switch(cx, v) {
+            cx.tickle(cx.vcpu(v).pcpu);
+        }
+    }
+
+    fn unblock(&mut self, v: VcpuId, now: i128) {
         if self.v(v).deadl.is_none() {
             self.v_mut(v).deadl = Some(now + self.v(v).slice);
         }
@@ -373,17 +399,6 @@ impl TwinSedf {
             self.short_unblock(v, now);
         } else {
             self.long_unblock(v, now);
-        }
-        if self.v(v).aware {
-            self.add(List::L1, v);
-        }
-        let list = match self.v(v).begin() > now {
-            true => List::Waitq,
-            false => List::Runq,
-        };
-        self.add(list, v);
-        if self.should_switch(cx, v) {
-            cx.tickle(cx.vcpu(v).pcpu);
         }
     }
 
@@ -450,7 +465,11 @@ impl TwinSedf {
 
 impl Scheduler for TwinSedf {
     fn descriptor(&self) -> &'static Descriptor {
-        find("sedf").expect("sedf is in the registry").descriptor
+        let name = match self.feedback {
+            Some(_) => "sedf-dc",
+            None => "sedf",
+        };
+        find(name).expect("both are in the registry").descriptor
     }
 
     fn pcpu_online(&mut self, _: &mut Cx<'_>, pcpu: PcpuId) {
@@ -464,6 +483,14 @@ impl Scheduler for TwinSedf {
 
     fn set_domain(&mut self, _: &mut Cx<'_>, domain: DomainId, params: &ParamValues) {
         self.order(domain, params);
+    }
+
+    fn charge(&mut self, _: &mut Cx<'_>, domain: DomainId, done: Duration) -> bool {
+        self.charge_vcpus(domain, done)
+    }
+
+    fn debt(&self, domain: DomainId) -> Option<Duration> {
+        self.debt_of_vcpus(domain)
     }
 
     fn insert(&mut self, cx: &mut Cx<'_>, vcpu: VcpuId) {

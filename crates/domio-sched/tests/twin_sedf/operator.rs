@@ -160,6 +160,7 @@ impl TwinSedf {
             lost: 0,
             l0_score: 0,
             l1_score: 0,
+            owes: Default::default(),
         });
         let order = self.order_of(name.domain);
         self.obey(v.index(), order);

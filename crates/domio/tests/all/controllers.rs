@@ -58,3 +58,19 @@ fn an_unknown_controller_is_2_and_says_what_there_is() {
          cap-follows-demand; `domio controller list` lists them",
     ));
 }
+
+#[test]
+fn who_charges_and_who_takes_charges_is_told() {
+    let folder = folder();
+    let shown = json_of(&folder, &["controller", "show", "debt-collector", "--json"]);
+    let kinds = serde_json::json!(["cap", "reservation", "charge"]);
+    assert_eq!(shown["sets"], kinds);
+    assert_eq!(shown["domain_params"][0]["name"], "share_percent");
+    for (policy, takes) in [("sedf-dc", true), ("sedf", false), ("credit", false)] {
+        let shown = json_of(&folder, &["policy", "show", policy, "--json"]);
+        let promises = shown["promises"].as_array().expect("a list");
+        assert_eq!(promises.iter().any(|p| p == "charges"), takes, "{policy}");
+    }
+    let text = domio(&folder).args(["policy", "show", "sedf-dc"]).assert();
+    text.success().stdout(contains("\npromises: charges\n"));
+}

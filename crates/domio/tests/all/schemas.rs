@@ -177,7 +177,7 @@ fn outputs_about_recordings() {
 fn outputs_of_lists() {
     let folder = folder();
     fits(&folder, "policy-list", &["policy", "list", "--json"]);
-    for policy in ["credit", "sedf", "round-robin", "null"] {
+    for policy in ["credit", "sedf", "sedf-dc", "round-robin", "null"] {
         fits(
             &folder,
             "policy-show",

@@ -1,7 +1,8 @@
-//! Checker of changes of the parameters of the policy as a whole.
+//! Checkers of what an operator or a controller says: parameters of the policy, and charges.
 
 use super::{Checker, World};
 use crate::conformance::log::{LogEntry, Occurrence, PolicyCall};
+use crate::contract::Promises;
 use alloc::boxed::Box;
 use alloc::string::String;
 use domio_core::Duration;
@@ -36,5 +37,41 @@ impl Checker for ParametersInForce {
             }
             _ => None,
         }
+    }
+}
+
+pub(super) fn charges(promises: &Promises) -> Box<dyn Checker> {
+    Box::new(ChargesAsPromised {
+        promised: promises.charges,
+    })
+}
+
+struct ChargesAsPromised {
+    promised: bool,
+}
+
+impl Checker for ChargesAsPromised {
+    fn name(&self) -> &'static str {
+        "charges-as-promised"
+    }
+
+    fn entry(&mut self, _: &World, entry: &LogEntry) -> Option<String> {
+        let Occurrence::Call(PolicyCall::Charge(charge)) = entry.what else {
+            return None;
+        };
+        let owed = charge.before.filter(|_| self.promised);
+        let expected = owed.map(|owed| owed.saturating_add(charge.done));
+        if charge.taken == expected.is_some() && (charge.after == expected || !charge.taken) {
+            return None;
+        }
+        let shown = |debt: Option<Duration>| match debt {
+            Some(debt) => alloc::format!("{debt}"),
+            None => String::from("no debt"),
+        };
+        Some(alloc::format!(
+            "{charge}: {} before, {} after",
+            shown(charge.before),
+            shown(charge.after)
+        ))
     }
 }

@@ -1,7 +1,7 @@
 //! Lives of vcpus, guests and pcpus on the mini host: everything but the scheduler softirq.
 
 use super::{Event, Fault, Host, Occurrence, Pcpu, PolicyCall, Vcpu};
-use crate::conformance::log::ParamChange;
+use crate::conformance::log::{Charge, ParamChange};
 use crate::conformance::script::{Intervention, ScriptStep};
 use crate::contract::{Scheduler, Wake};
 use crate::cx::{Affinity, Cx, Pause};
@@ -247,6 +247,21 @@ impl Host<'_> {
             Intervention::Offline(p) => self.take_offline(p),
             Intervention::Online(p) => self.bring_online(p),
             Intervention::SetPolicy(name, value) => self.set_policy(name, value),
+            Intervention::Charge(domain, done) => {
+                let charge = |s: &mut dyn Scheduler, cx: &mut Cx<'_>| {
+                    let before = s.debt(domain);
+                    let taken = s.charge(cx, domain, done);
+                    let after = s.debt(domain);
+                    Charge {
+                        domain,
+                        done,
+                        taken,
+                        before,
+                        after,
+                    }
+                };
+                self.call(charge, |charge| PolicyCall::Charge(*charge));
+            }
             Intervention::Set(domain, name, value) => {
                 if let Some((_, params)) = self.domains.iter_mut().find(|(d, _)| *d == domain)
                     && params.set(name, value).is_ok()

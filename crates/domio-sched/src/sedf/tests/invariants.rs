@@ -61,6 +61,7 @@ fn check(rig: &Rig, context: &str) {
             "{context}: vcpu {i} in a turn"
         );
         assert!(v.cputime >= 0 && v.period > 0, "{context}: vcpu {i}");
+        assert!(v.debt >= 0 && v.due >= 0, "{context}: vcpu {i}");
     }
 }
 
@@ -86,8 +87,28 @@ fn some_params(rng: &mut Rng) -> Vec<(&'static str, i64)> {
 fn live(version: &str, unblock: &str, seed: u64) {
     let mut rng = Rng::new(seed);
     let topology = Topology::flat(rng.between(1, 3) as u16).unwrap();
-    let pcpus = topology.pcpus() as u64;
-    let mut rig = Rig::with(version, unblock, topology);
+    let rig = Rig::with(version, unblock, topology);
+    let context = alloc::format!("{version} {unblock}, seed {seed}");
+    live_in(rig, rng, &context);
+}
+
+/// The same under SEDF-DC, whose domains are charged now and then.
+pub fn live_with_debts(seed: u64) {
+    let mut rng = Rng::new(seed);
+    let topology = Topology::flat(rng.between(1, 3) as u16).unwrap();
+    let mut rig = Rig::with("3.0", "extra-support", topology.clone());
+    let mut values = ParamValues::defaults(super::super::dc::DESCRIPTOR.params);
+    let spread = ("spread_debt", rng.below(2) as i64);
+    let feedback = ("feedback_ms", *rng.pick(&[1, 10, 100, 500]));
+    for (name, value) in [spread, feedback] {
+        values.set(name, value).unwrap();
+    }
+    rig.sedf = Sedf::collecting(&values, &topology);
+    live_in(rig, rng, &alloc::format!("sedf-dc, seed {seed}"));
+}
+
+fn live_in(mut rig: Rig, mut rng: Rng, context: &str) {
+    let pcpus = rig.tables.pcpus.len() as u64;
     rig.dom0();
     for _ in 0..rng.between(1, 6) {
         let params = some_params(&mut rng);
@@ -102,7 +123,12 @@ fn live(version: &str, unblock: &str, seed: u64) {
     }
     for step in 0..300 {
         let v = VcpuId(rng.below(rig.tables.vcpus.len() as u64) as u32);
-        let context = alloc::format!("{version} {unblock}, seed {seed}, step {step}");
+        let context = alloc::format!("{context}, step {step}");
+        if rig.sedf.collector.is_some() && rng.one_in(4) {
+            let domain = rig.tables.vcpus[v.index()].name.domain;
+            let done = us(*rng.pick(&[1, 300, 2_000, 50_000]));
+            rig.call(|s, cx| s.charge(cx, domain, done));
+        }
         act(&mut rig, &mut rng, v);
         rig.settle();
         check(&rig, &context);
