@@ -107,8 +107,9 @@ const fn limit(doc: &'static str) -> ParamSpec {
     }
 }
 
-/// The time of which a ration is a number of packets: the one in which `xl`'s rate limits count.
-const PER: Duration = Duration::from_millis(50);
+/// The time of which a ration is a number of packets: short beside an interval, which has a part of
+/// one at either end, and long enough for some packets.
+const PER: Duration = Duration::from_millis(10);
 
 /// In how many intervals a debt is made up for.
 const REPAID_IN: u64 = 4;

@@ -28,6 +28,7 @@ static EXAMPLES: &[(&str, &str)] = shipped![
     "udp-rate-limit",
     "two-driver-domains",
     "caps-follow-demand",
+    "share-guard",
 ];
 
 /// Every shipped scenario: its name and its text. They lie in the folder `scenarios` too.

@@ -6,6 +6,8 @@ mod controllers;
 mod decisions;
 mod devices;
 mod errors;
+mod guard;
+mod guard_properties;
 mod limits;
 mod mistakes;
 mod network;
