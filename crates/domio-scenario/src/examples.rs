@@ -29,6 +29,7 @@ static EXAMPLES: &[(&str, &str)] = shipped![
     "two-driver-domains",
     "caps-follow-demand",
     "share-guard",
+    "calibrate",
 ];
 
 /// Every shipped scenario: its name and its text. They lie in the folder `scenarios` too.

@@ -1,4 +1,5 @@
-//! What ShareGuard promises, on random hosts: policies, processors, driver domains, traffic, limits.
+//! What ShareGuard promises, on random hosts: policies, processors, driver domains, traffic and
+//! limits.
 
 use crate::guard::{Look, looks};
 use domio_control::Traffic;

@@ -1,5 +1,6 @@
 //! Scenarios from the outside: what is accepted, what is refused and how that is told.
 
+mod accounting;
 mod common;
 mod conflicts;
 mod controllers;
