@@ -15,10 +15,8 @@ use domio_report::text::{Cell, Column, Table};
 /// Runs both benchmarks and prints what they say.
 pub fn run(args: &Calibrate, global: &Global) -> anyhow::Result<Status> {
     let scenario = load(&args.scenario, &args.how, None)?;
-    let bench = Bench::new(build(&scenario)?).map_err(|why| {
-        anyhow!("{} cannot be calibrated: {why}", args.scenario)
-            .context("a host for the benchmarks has one guest with one vif")
-    })?;
+    let bench = Bench::new(build(&scenario)?)
+        .map_err(|why| anyhow!("{} cannot be calibrated: {why}", args.scenario))?;
     let count = args.how.replications;
     let jobs: Vec<(Point, u32)> = points()
         .into_iter()
