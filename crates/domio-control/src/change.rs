@@ -130,7 +130,8 @@ pub enum Traffic {
     Stopped,
     /// Less than everything, for so long from when the setting is made, and everything after that
     /// by itself. Whoever wants more says so again in time: where nobody does, because the
-    /// controller has crashed, stalled or was removed, traffic comes back.
+    /// controller has crashed, stalled or was removed, traffic comes back. Whoever carries answers
+    /// out for a controller that runs repeats this one half way to its next observation.
     Guarded {
         /// What goes through meanwhile.
         guard: Guard,

@@ -1,7 +1,8 @@
 //! ShareGuard: a limit on the time that driver domains spend on a guest's behalf.
 //!
-//! Gupta et al. 2006, section 5. Once an interval it looks at what driver domains did for each guest
-//! that has a limit. Whoever is over has its traffic stopped until its average complies again.
+//! Gupta et al. 2006, section 5. Once an interval it looks at what driver domains did for each
+//! guest that has a limit. Whoever is over has its traffic stopped until its average complies
+//! again.
 //!
 //! # The rule
 //!
@@ -14,13 +15,13 @@
 //! ```
 //!
 //! By the first rule, who used 30 % against 5 % is stopped for five more intervals, so that the six
-//! together have 5 %: the worked example of the paper. The formula as it is printed has no unit in
-//! which it gives that.
+//! together have 5 %: the worked example of the paper. The formula as it is printed has no unit
+//! in which it gives that.
 //!
 //! # Forms
 //!
-//! `drop` takes what a guest sends from its ring and drops it, as in the paper. `hold` leaves what a
-//! guest sends in its ring. `graded` does not stop: it rations packets, with a rate that follows
+//! `drop` takes what a guest sends from its ring and drops it, as in the paper. `hold` leaves what
+//! a guest sends in its ring. `graded` does not stop: it rations packets, with a rate that follows
 //! what the driver domains' work shows:
 //!
 //! ```text
@@ -35,9 +36,10 @@
 //!
 //! # Failing open
 //!
-//! What is set lasts for one interval (the longer one of the last two) and ends by itself. A defence
-//! that goes on says so again each time. So traffic comes back within an interval when the controller
-//! is removed, crashes or stalls.
+//! What is set lasts for one interval (the longer one of the last two) and ends by itself. A
+//! defence that goes on says so again each time, and whoever carries answers out repeats them half
+//! way to the next observation. So traffic comes back within an interval when the controller is
+//! removed, crashes or stalls.
 
 use crate::change::{Answers, Change, Guard, Kinds, Traffic};
 use crate::contract::{Controller, Descriptor, Entry, Promises, interval_ms};
@@ -107,8 +109,9 @@ const fn limit(doc: &'static str) -> ParamSpec {
     }
 }
 
-/// The time of which a ration is a number of packets: the one in which `xl`'s rate limits count.
-const PER: Duration = Duration::from_millis(50);
+/// The time of which a ration is a number of packets: short beside an interval, which has a part of
+/// one at either end, and long enough for some packets.
+const PER: Duration = Duration::from_millis(10);
 
 /// In how many intervals a debt is made up for.
 const REPAID_IN: u64 = 4;

@@ -30,6 +30,8 @@ static EXAMPLES: &[(&str, &str)] = shipped![
     "caps-follow-demand",
     "debt-collector",
     "web-servers",
+    "share-guard",
+    "calibrate",
 ];
 
 /// Every shipped scenario: its name and its text. They lie in the folder `scenarios` too.

@@ -118,7 +118,7 @@ times!(NETWORK_COSTS, network_costs, all_of_network, NetCosts, "[network.costs]"
     back_flush: back_flush, "Netback: flushing the TLB for a batch of pages that are transferred.";
     back_pages: back_pages, "Netback: getting 64 new pages from Xen, where pages are transferred.";
     back_answer: back_answer, "Netback: answering a request whose packet was sent.";
-    back_drop: back_drop, "Netback: taking a packet that is dropped from a guest's ring, and answering.";
+    back_drop: back_drop, "Netback: taking a packet from a guest's ring, answering, dropping it.";
     front_irq: front_irq, "Netfront: the interrupt from netback.";
     front_rx: front_rx, "Netfront: taking a packet from the ring.";
     front_remap_call: front_remap_call, "Netfront: the hypercall that maps the pages of a poll, \

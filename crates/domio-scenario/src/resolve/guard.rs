@@ -8,8 +8,8 @@ use crate::problem::{Code, Problem};
 use crate::source::Span;
 use domio_control::share_guard::LIMIT;
 
-/// Tells of limits that are not below what driver domains may have, as the paper wants them (section
-/// 5.1), and of those that say nothing.
+/// Tells of limits that are not below what driver domains may have, as the paper wants them
+/// (section 5.1), and of those that say nothing.
 pub(super) fn limits(
     cx: &mut Cx<'_>,
     i: usize,
@@ -89,8 +89,8 @@ pub(super) fn limits(
     }
 }
 
-/// Percent of one pcpu that `driver` can have at most, by its vcpus, its cap, and its slice where it
-/// gets no extra time; 1 at least.
+/// Percent of one pcpu that `driver` can have at most, by its vcpus, its cap, and its slice where
+/// it gets no extra time; 1 at least.
 fn share(driver: &Domain) -> i64 {
     let param = |name| driver.config.params.by_name(name);
     let vcpus = driver.config.vcpus.len() as i64;

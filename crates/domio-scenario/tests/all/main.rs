@@ -1,5 +1,6 @@
 //! Scenarios from the outside: what is accepted, what is refused and how that is told.
 
+mod accounting;
 mod common;
 mod conflicts;
 mod controllers;
@@ -7,6 +8,8 @@ mod debts;
 mod decisions;
 mod devices;
 mod errors;
+mod guard;
+mod guard_properties;
 mod limits;
 mod mistakes;
 mod network;

@@ -12,7 +12,7 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 use domio_control::{
     Adjustment, Answers, Change, Controller, DomainSeen, Kinds, Observation, PcpuSeen, PolicySeen,
-    Reservation, Settings,
+    Reservation, Settings, Traffic,
 };
 use domio_core::{DomainId, Duration, Instant, ParamSpec, ParamValues, PcpuId, Sink, VcpuId};
 
@@ -32,6 +32,8 @@ pub(super) struct Controlled {
     seen: Option<Seen>,
     /// What was decided and is not carried out, the next one last.
     to_do: Vec<Adjustment>,
+    /// What of the last answers lasts for a time.
+    to_renew: Vec<Adjustment>,
 }
 
 /// What was read.
@@ -61,6 +63,7 @@ impl Controlled {
             packets: Packets::default(),
             seen: None,
             to_do: Vec::new(),
+            to_renew: Vec::new(),
         }
     }
 
@@ -95,6 +98,13 @@ impl<S: Sink, D: Device> Host<S, D> {
             Hypercall::Adjust(number) => {
                 if let Some(adjustment) = self.controls[usize::from(number)].to_do.pop() {
                     self.adjust_as_told(queue, pcpu, adjustment, now);
+                }
+                0
+            }
+            Hypercall::Renew(number) => {
+                let renewed = self.controls[usize::from(number)].to_renew.clone();
+                for adjustment in renewed {
+                    self.renew(queue, pcpu, adjustment, now);
                 }
                 0
             }
@@ -214,7 +224,8 @@ impl<S: Sink, D: Device> Host<S, D> {
         }
     }
 
-    /// Has the controller decide on what was read. How many adjustments it wants.
+    /// Has the controller decide on what was read. How many adjustments it wants, and how many of
+    /// them last for a time.
     fn decide(&mut self, number: usize) -> u64 {
         let policy: Vec<PolicySeen> = self.policy_params();
         let abilities = self.abilities(&policy);
@@ -243,7 +254,24 @@ impl<S: Sink, D: Device> Host<S, D> {
         );
         control.to_do = answers.list().to_vec();
         control.to_do.reverse();
-        control.to_do.len() as u64
+        let lasts =
+            |a: &&Adjustment| matches!(a, Adjustment::Domain { change, .. } if change.renews());
+        control.to_renew = answers.list().iter().filter(lasts).copied().collect();
+        let renewed = control.to_renew.len() as u64;
+        control.to_do.len() as u64 | renewed << Hypercall::RENEWED_SHIFT
+    }
+
+    /// Carries out again what lasts for a time, unless something else was set meanwhile.
+    fn renew(&mut self, queue: &mut Queue, pcpu: PcpuId, adjustment: Adjustment, now: Instant) {
+        let Adjustment::Domain { domain, .. } = adjustment else {
+            return;
+        };
+        let guarded = |d: &super::Domain| {
+            d.alive && d.config.id == domain && matches!(d.traffic, Traffic::Guarded { .. })
+        };
+        if self.domains.iter().any(guarded) {
+            self.adjust_as_told(queue, pcpu, adjustment, now);
+        }
     }
 
     /// What can be set on this host.

@@ -197,10 +197,19 @@ pub enum Hypercall {
     /// Reads what the domains got and did, for the controller with this number.
     Observe(u16),
     /// Has the controller with this number decide on the figures that were read. Returns how many
-    /// adjustments the controller wants.
+    /// adjustments the controller wants, and how many of them last for a time
+    /// ([`Hypercall::RENEWED_SHIFT`]).
     Decide(u16),
     /// Carries out the next adjustment of the controller with this number.
     Adjust(u16),
+    /// Carries out again those of the adjustments of this controller that last for a time.
+    Renew(u16),
+}
+
+impl Hypercall {
+    /// [`Hypercall::Decide`] returns two numbers, the second one shifted by so many bits: how many
+    /// adjustments there are, and how many of them last for a time.
+    pub const RENEWED_SHIFT: u32 = 32;
 }
 
 /// What a program may know when the program is asked for the next step.

@@ -62,6 +62,9 @@ fn outputs_of_simulations() {
     let explained = fits(&folder, "explain", &[&["explain"], &ping[..]].concat());
     let packets = explained["domains"].as_array().unwrap().iter();
     assert!(packets.filter(|d| d["packets"].is_object()).count() > 0);
+    let short = ["--json", "--set", "run.duration_s=0.05"];
+    let calibrated = fits(&folder, "calibrate", &[&["calibrate"], &short[..]].concat());
+    assert_eq!(calibrated["rates"].as_array().unwrap().len(), 10);
     let policies = ["--policy", "credit", "--policy", "null", "--json"];
     let compare = ["compare", "host.toml", "--replications", "2"];
     let compared = fits(&folder, "compare", &[&compare[..], &policies].concat());

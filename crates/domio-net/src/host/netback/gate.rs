@@ -131,7 +131,8 @@ impl Gate {
         }
     }
 
-    /// When something changes by itself: it opens, or a guest whose packets wait has a ration again.
+    /// When something changes by itself: it opens, or a guest whose packets wait has a ration
+    /// again.
     pub fn next(&self, waits: bool) -> Option<Instant> {
         let ration = match self.rule {
             Rule::Ration { tx, .. } if waits && tx.left == 0 => tx.since + tx.per,

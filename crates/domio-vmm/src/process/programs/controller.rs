@@ -7,6 +7,9 @@ use domio_core::{Duration, Instant};
 /// Has a controller observe its host again and again. The process sleeps until an interval is over,
 /// reads, decides, and carries the adjustments out one after the other. Each of these steps takes
 /// time. So the controller decides on figures that are as old as the process was kept from running.
+///
+/// What was set for a time is set again half way to the next observation, so that it does not end
+/// because that comes late. It ends soon after the process does.
 #[derive(Clone, Debug)]
 pub struct ControllerProcess {
     number: u16,
@@ -14,6 +17,8 @@ pub struct ControllerProcess {
     costs: ControllerCosts,
     /// When the next observation is due.
     next: Instant,
+    /// How many of the settings last for a time.
+    renewed: u64,
     step: Step,
 }
 
@@ -31,6 +36,11 @@ enum Step {
     /// Preparing the next adjustment, of so many that are left.
     Prepare(u64),
     Adjust(u64),
+    /// Waiting for half of the interval.
+    Rest,
+    /// Preparing to set again what lasts for a time.
+    Prolong,
+    Renew,
 }
 
 impl ControllerProcess {
@@ -41,6 +51,7 @@ impl ControllerProcess {
             interval: config.interval,
             costs: config.costs,
             next: start,
+            renewed: 0,
             step: Step::Sleep,
         }
     }
@@ -87,11 +98,17 @@ impl Program for ControllerProcess {
                 }
                 Step::Prepare(left) => {
                     let left = match left {
-                        u64::MAX => cx.returned,
+                        u64::MAX => {
+                            self.renewed = cx.returned >> Hypercall::RENEWED_SHIFT;
+                            cx.returned % (1 << Hypercall::RENEWED_SHIFT)
+                        }
                         left => left,
                     };
                     if left == 0 {
-                        self.step = Step::Sleep;
+                        self.step = match self.renewed {
+                            0 => Step::Sleep,
+                            _ => Step::Rest,
+                        };
                         continue;
                     }
                     self.step = Step::Adjust(left - 1);
@@ -100,6 +117,24 @@ impl Program for ControllerProcess {
                 Step::Adjust(left) => {
                     self.step = Step::Prepare(left);
                     return Op::Hypercall(Hypercall::Adjust(self.number));
+                }
+                Step::Rest => {
+                    let half = self.next.saturating_sub(self.interval / 2);
+                    // Whoever is so late has set everything just now.
+                    if cx.now >= half {
+                        self.step = Step::Sleep;
+                        continue;
+                    }
+                    self.step = Step::Prolong;
+                    return Op::SleepUntil(half);
+                }
+                Step::Prolong => {
+                    self.step = Step::Renew;
+                    return Op::Compute(self.costs.adjust * self.renewed);
+                }
+                Step::Renew => {
+                    self.step = Step::Sleep;
+                    return Op::Hypercall(Hypercall::Renew(self.number));
                 }
             }
         }
