@@ -24,6 +24,8 @@ pub struct UdpSource {
     flow: FlowId,
     /// None before it has begun.
     start: Option<Instant>,
+    /// From when on no packet is due.
+    until: Instant,
     sent: u64,
 }
 
@@ -49,6 +51,7 @@ impl UdpSource {
             to,
             flow,
             start: None,
+            until: Instant::MAX,
             sent: 0,
         }
     }
@@ -58,17 +61,22 @@ impl UdpSource {
         self.start.get_or_insert(now);
     }
 
-    /// When the next packet is due; never before it has begun.
+    /// No packet is due from `until` on.
+    pub fn end_at(&mut self, until: Instant) {
+        self.until = until;
+    }
+
+    /// When the next packet is due; never before it has begun and after it has ended.
     #[inline]
     pub fn due(&self) -> Instant {
         let rate = u64::from(self.config.rate);
         let (seconds, rest) = (self.sent / rate, self.sent % rate);
         // `rest` has 32 bits and a second 30, so the product fits.
         let fraction = Duration::from_nanos(rest * 1_000_000_000 / rate);
-        match self.start {
-            Some(start) => start + Duration::from_secs(seconds) + fraction,
-            None => Instant::MAX,
-        }
+        let due = self
+            .start
+            .map(|start| start + Duration::from_secs(seconds) + fraction);
+        due.filter(|due| *due < self.until).unwrap_or(Instant::MAX)
     }
 
     /// Makes the next packet. Call it when the packet is [`due`](Self::due); a source that was held

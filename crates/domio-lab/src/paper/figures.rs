@@ -8,6 +8,10 @@
 //! | `turnaround_s` | of its last task that ended, once all of them have |
 //! | `wake_ups` | how often it was woken |
 //! | `boost_ends`, `earning_starts` | records of credit: a tick ended a boost, or began to charge |
+//! | `replies_each_s` | replies of its web servers in each whole second |
+//! | `rate_each_s_mbps` | `rate_mbps` of each whole second |
+//! | `share_each_s_pct` | `share_pct` of each whole second |
+//! | `driver_each_s_pct` | what driver domains worked for it in each whole second, as a share |
 //! | `drawn_ms` | of no domain: what the replication drew for a key of `[[vary]]` |
 //!
 //! Over all domains of a figure, or over all round trips: `count`, `average`, `deviation`,
@@ -15,6 +19,7 @@
 
 use super::cell::PaperCell;
 use super::file::FigureFile;
+use super::seconds::{EachSecond, Seconds};
 use crate::measure::MEASURES;
 use crate::sample::Sample;
 use crate::stats;
@@ -112,6 +117,9 @@ const OTHERS: [&str; 6] = [
     "earning_starts",
 ];
 
+/// Stands for a domain's name in names of figures and lists.
+const DOMAIN: &str = "{domain}";
+
 /// The measure that is of no domain.
 const DRAWN: &str = "drawn_ms";
 
@@ -138,7 +146,9 @@ pub(super) fn declared(cell: &PaperCell<'_>, built: &Built) -> Result<Vec<Declar
     });
     let all: Vec<(DomainId, String, u64)> = all.collect();
     let figure = |file: &FigureFile| {
-        let known = MEASURES.iter().map(|m| m.key).chain(OTHERS).chain([DRAWN]);
+        let each_second = EachSecond::ALL.map(|(name, _)| name);
+        let known = MEASURES.iter().map(|m| m.key).chain(OTHERS);
+        let known = known.chain(each_second).chain([DRAWN]);
         let known: Vec<&str> = known.collect();
         if !known.contains(&file.measure.as_str()) {
             let list = known.join(", ");
@@ -182,6 +192,16 @@ impl DeclaredFigure {
         self.file.measure == "round_trip_ms" && !self.domains.is_empty()
     }
 
+    /// Whether it is made of sums of seconds.
+    pub fn is_of_each_second(&self) -> bool {
+        EachSecond::named(&self.file.measure).is_some()
+    }
+
+    /// Whether it is made of what driver domains worked for others.
+    pub fn is_of_driver_work(&self) -> bool {
+        EachSecond::named(&self.file.measure) == Some(EachSecond::Driver)
+    }
+
     /// Domains that it is of.
     pub fn domains(&self) -> impl Iterator<Item = DomainId> {
         self.domains.iter().map(|(id, ..)| *id)
@@ -191,14 +211,30 @@ impl DeclaredFigure {
     ///
     /// # Errors
     /// When a task that should have ended has not.
-    pub fn note(&self, summary: &Summary, seen: &Tally, sample: &mut Sample) -> Result<(), String> {
+    pub fn note(
+        &self,
+        summary: &Summary,
+        seen: &Tally,
+        seconds: &Seconds,
+        sample: &mut Sample,
+    ) -> Result<(), String> {
         let file = &self.file;
         let mut values = Vec::new();
         for (id, name, tasks) in &self.domains {
-            let own = values_of(&file.measure, *id, *tasks, summary, seen)
-                .map_err(|why| format!("{name}: {why}"))?;
+            let own = match EachSecond::named(&file.measure) {
+                Some(measure) => seconds.values(measure, id.0),
+                None => values_of(&file.measure, *id, *tasks, summary, seen)
+                    .map_err(|why| format!("{name}: {why}"))?,
+            };
+            if let Some(first) = &file.first
+                && first.name.contains(DOMAIN)
+            {
+                let shown = own.len().min(first.count);
+                let list = first.name.replace(DOMAIN, name);
+                sample.set_list(&list, own[..shown].to_vec());
+            }
             let each = match &file.name {
-                Some(template) => Some(template.replace("{domain}", name)),
+                Some(template) => Some(template.replace(DOMAIN, name)),
                 None if file.over.is_empty() => Some(format!("{name}.{}", file.measure)),
                 None => None,
             };
@@ -215,6 +251,7 @@ impl DeclaredFigure {
             }
         }
         if let Some(first) = &file.first
+            && !first.name.contains(DOMAIN)
             && !values.is_empty()
         {
             let shown = values.len().min(first.count);

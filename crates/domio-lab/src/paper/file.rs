@@ -257,7 +257,7 @@ pub struct FigureFile {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct First {
-    /// Name of the list.
+    /// Name of the list; with `{domain}` each domain has one.
     pub name: String,
     /// How many.
     pub count: usize,

@@ -16,6 +16,7 @@ mod machines;
 mod merge;
 mod run;
 mod search;
+mod seconds;
 
 pub use cell::PaperCell;
 pub use file::Length;

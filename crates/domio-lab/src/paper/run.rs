@@ -4,10 +4,11 @@ use super::cell::PaperCell;
 use super::figures::{self, DeclaredFigure, Tally};
 use super::file::{Length, seconds};
 use super::machines::Machine;
+use super::seconds::Seconds;
 use crate::registry::LabContext;
 use crate::sample::Sample;
 use domio_core::{DomainId, Duration, Instant, Kind, NullSink, Record, Sink};
-use domio_meter::Meter;
+use domio_meter::{Meter, Summary};
 use domio_scenario::{Built, Model, NoReplay, Scenario};
 use domio_sim::Outcome;
 use domio_vmm::Simulation;
@@ -73,31 +74,36 @@ impl Prepared {
             .map_err(|e| e.to_string())?;
         let drawn = seeded.replication(replication).map_err(|e| e.to_string())?;
         let built = drawn.build(&NoReplay).map_err(|e| e.to_string())?;
-        let recorder = self.simulate(&built, replication, sink)?;
-        let summary = recorder.meter.finish_at(recorder.measured.end);
+        let owners = self.figures.iter().any(DeclaredFigure::is_of_driver_work);
+        let seen = match owners {
+            true => self.simulate::<S, true>(&built, replication, sink)?,
+            false => self.simulate::<S, false>(&built, replication, sink)?,
+        };
         let mut sample = Sample::new();
         for figure in &self.figures {
-            let noted = figure.note(&summary, &recorder.seen, &mut sample);
+            let noted = figure.note(&seen.summary, &seen.tally, &seen.seconds, &mut sample);
             noted.map_err(|why| format!("{}: {why}", self.name))?;
             figure.note_drawn(&seeded, replication, &mut sample);
         }
-        Ok((sample, recorder.sink))
+        Ok((sample, seen.sink))
     }
 
-    fn simulate<S: Sink>(
+    fn simulate<S: Sink, const OWNERS: bool>(
         &self,
         built: &Built,
         replication: u32,
         sink: S,
-    ) -> Result<Recorder<S>, String> {
+    ) -> Result<Seen<S>, String> {
         let begin = Instant::ZERO + built.warmup;
         let asks = self.figures.iter().filter(|figure| figure.is_of_replies());
-        let recorder = Recorder {
+        let each_second = self.figures.iter().any(DeclaredFigure::is_of_each_second);
+        let recorder: Recorder<S, OWNERS> = Recorder {
             phase: Phase::WarmUp,
             measured: begin..begin + built.duration,
             unanswered: asks.flat_map(DeclaredFigure::domains).collect(),
             meter: Meter::new(),
             seen: Tally::default(),
+            seconds: each_second.then(|| Seconds::new(begin, begin + built.duration)),
             sink,
         };
         let (host, scheduler, seed) = (&built.host, built.scheduler(), built.seed);
@@ -113,10 +119,10 @@ impl Prepared {
     }
 
     /// Runs the warm-up, the measured time, and on while replies are missing.
-    fn through<S: Sink, D: Device>(
+    fn through<S: Sink, D: Device, const OWNERS: bool>(
         &self,
-        mut simulation: Simulation<Recorder<S>, D>,
-    ) -> Result<Recorder<S>, String> {
+        mut simulation: Simulation<Recorder<S, OWNERS>, D>,
+    ) -> Result<Seen<S>, String> {
         let Range { start: begin, end } = simulation.host_mut().sink_mut().measured.clone();
         let run_until = |until, simulation: &mut Simulation<_, D>| match simulation.run(until) {
             Outcome::Completed { .. } => Ok(()),
@@ -135,14 +141,20 @@ impl Prepared {
         simulation.host_mut().mark(end);
         simulation.host_mut().sink_mut().phase = Phase::Waiting;
         let mut now = end;
-        let waits = |simulation: &mut Simulation<Recorder<S>, D>| {
+        let waits = |simulation: &mut Simulation<Recorder<S, OWNERS>, D>| {
             !simulation.host_mut().sink_mut().unanswered.is_empty()
         };
         while now < end + self.patience && waits(&mut simulation) {
             now += STEP;
             run_until(now, &mut simulation)?;
         }
-        Ok(simulation.into_sink())
+        let recorder = simulation.into_sink();
+        Ok(Seen {
+            summary: recorder.meter.finish_at(end),
+            tally: recorder.seen,
+            seconds: recorder.seconds.unwrap_or_default(),
+            sink: recorder.sink,
+        })
     }
 }
 
@@ -157,8 +169,17 @@ enum Phase {
     Waiting,
 }
 
-/// Takes what the figures are made of from the records.
-struct Recorder<S> {
+/// What the figures are made of, and the sink.
+struct Seen<S> {
+    summary: Summary,
+    tally: Tally,
+    seconds: Seconds,
+    sink: S,
+}
+
+/// Takes what the figures are made of from the records; with `OWNERS` also for whom driver domains
+/// work.
+struct Recorder<S, const OWNERS: bool> {
     phase: Phase,
     measured: Range<Instant>,
     /// Pinged domains of which no request from after the measured time was answered yet, so that
@@ -166,13 +187,15 @@ struct Recorder<S> {
     unanswered: BTreeSet<DomainId>,
     meter: Meter,
     seen: Tally,
+    /// Where a figure asks for it.
+    seconds: Option<Seconds>,
     sink: S,
 }
 
-impl<S: Sink> Sink for Recorder<S> {
+impl<S: Sink, const OWNERS: bool> Sink for Recorder<S, OWNERS> {
     // No figure is made of these here.
     const STAGES: bool = S::STAGES;
-    const OWNERS: bool = S::OWNERS;
+    const OWNERS: bool = S::OWNERS || OWNERS;
 
     #[inline]
     fn record(&mut self, record: &Record) {
@@ -186,13 +209,19 @@ impl<S: Sink> Sink for Recorder<S> {
                 self.seen.record(record);
             }
         }
-        if S::ENABLED && self.phase == Phase::Measuring {
+        if self.phase == Phase::Measuring
+            && let Some(seconds) = &mut self.seconds
+        {
+            seconds.record(record);
+        }
+        let wanted = S::OWNERS || record.kind != Kind::DriverWork;
+        if S::ENABLED && wanted && self.phase == Phase::Measuring {
             self.sink.record(record);
         }
     }
 }
 
-impl<S> Recorder<S> {
+impl<S, const OWNERS: bool> Recorder<S, OWNERS> {
     fn reply(&mut self, record: &Record) {
         let (sent, took) = figures::sent(record);
         if sent >= self.measured.end {

@@ -361,6 +361,7 @@ pub(super) const STREAM: Variant = variant(
     &[
         direction("in"),
         BEGIN,
+        END,
         ON_NETWORK,
         buffer(
             "receive_buffer",
@@ -460,6 +461,7 @@ pub(super) const PING: Variant = variant(
             "Bytes of each request, behind the ICMP header (`ping -s`).",
         ),
         BEGIN,
+        END,
         ON_NETWORK,
     ],
 );
@@ -549,6 +551,7 @@ pub(super) const UDP: Variant = variant(
             "Bytes of each, behind the UDP header; not 0 for those from the guest.",
         ),
         BEGIN,
+        END,
         ON_NETWORK,
     ],
 );

@@ -15,3 +15,4 @@ mod processes;
 mod properties;
 mod shipped;
 mod stories;
+mod web;
