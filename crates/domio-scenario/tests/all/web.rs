@@ -1,10 +1,13 @@
 //! Web servers in scenarios, and times at which traffic ends.
 
 use crate::common::{errors, parse, says};
-use domio_core::Duration;
+use domio_core::{DomainId, Duration, Instant, Record, WebStep};
 use domio_net::host::{FlowConfig, FlowKind};
 use domio_net::web::{Gaps, WebConfig};
-use domio_scenario::{Code, NoReplay};
+use domio_scenario::{Code, Model, NoReplay, Scenario, example};
+use domio_sim::Outcome;
+use domio_vmm::Simulation;
+use domio_vmm::bus::Assembly;
 
 /// A scenario whose guest has this workload.
 fn scenario(workload: &str) -> String {
@@ -155,4 +158,43 @@ fn mistakes_are_told() {
         let problem = problem.unwrap_or_else(|| panic!("{keys}: {errors}"));
         says(problem, words, keys);
     }
+}
+
+/// What the shipped scenario expects: both servers answer all, and the driver domain works more
+/// than twice as long for half as many large files.
+#[test]
+fn the_shipped_servers_do_what_their_scenario_says() {
+    let text = example("web-servers").expect("it is shipped");
+    let parsed = Scenario::parse("web-servers", text.as_bytes(), domio_sched::policies());
+    let built = parsed.expect("valid").build(&NoReplay).expect("no replays");
+    let attach = |bus: &mut Assembly<'_, Model>| built.attach(bus, 0);
+    let scheduler = built.scheduler();
+    let mut simulation =
+        Simulation::with_devices(&built.host, scheduler, attach, Vec::new(), built.seed, 0);
+    let second = |s| Instant::ZERO + Duration::from_secs(s);
+    let outcome = simulation.run(second(3));
+    assert!(matches!(outcome, Outcome::Completed { .. }), "{outcome}");
+    let records: Vec<Record> = simulation.into_sink();
+    let measured = || records.iter().filter(|r| r.at >= second(1));
+    let steps = |domain: &DomainId, step| {
+        let own = measured().filter(|r| r.vcpu.domain == *domain);
+        let steps = own.filter_map(Record::web_step);
+        steps.filter(|(s, ..)| *s == step).count()
+    };
+    let work = |domain: &DomainId| -> u64 {
+        let told = measured().filter_map(Record::done_for);
+        told.filter(|(owner, _)| owner == domain)
+            .map(|(_, ns)| ns)
+            .sum()
+    };
+    let (small, large) = (DomainId(1), DomainId(2));
+    for (domain, replies) in [(&small, 800), (&large, 400)] {
+        let came = steps(domain, WebStep::Replied);
+        assert!(came.abs_diff(replies) <= 2, "{domain}: {came}");
+        for error in [WebStep::TimedOut, WebStep::Refused, WebStep::Reset] {
+            assert_eq!(steps(domain, error), 0, "{domain}: {error:?}");
+        }
+    }
+    let (small, large) = (work(&small), work(&large));
+    assert!(large > 2 * small && small > 0, "{small} and {large} ns");
 }
