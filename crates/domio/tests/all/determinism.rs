@@ -85,7 +85,7 @@ fn the_trace_of_a_run_is_clean_and_gives_the_figures_of_the_run() {
             networks += u32::from(network_agrees(domain, same));
         }
     }
-    assert_eq!(networks, 3 + 2 + 2, "domains with a network");
+    assert_eq!(networks, 3 + 2 + 2 + 2, "domains with a network");
 }
 
 /// Whether the domain has a network; a run and the summary of its trace say the same of it.
