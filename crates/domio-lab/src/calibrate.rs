@@ -185,6 +185,7 @@ impl Bench {
         let udp = UdpConfig {
             bytes: point.bytes.saturating_sub(HEADERS),
             rate: point.rate,
+            wake: Duration::ZERO,
         };
         let kind = match point.direction {
             Direction::Receive => FlowKind::UdpIn(udp),
@@ -193,7 +194,11 @@ impl Bench {
         let DeviceConfig::Network(config) = &mut built.devices[self.network] else {
             return built;
         };
-        config.vifs[0].flows = vec![FlowConfig { kind, start: BEGIN }];
+        config.vifs[0].flows = vec![FlowConfig {
+            kind,
+            start: BEGIN,
+            stop: None,
+        }];
         let domain = &mut built.host.domains[self.guest];
         let process = config.process(self.network as u16, 0, 0, domain.start);
         let vcpu = usize::from(config.vifs[0].vcpu);

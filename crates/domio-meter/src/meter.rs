@@ -34,8 +34,8 @@ const WORTH_COMPRESSING: usize = 1 << 16;
 /// - A mark ([`Kind::RunstateChange`] between equal states) opens or extends a vcpu's sums. It is
 ///   no edge of a run, and a stay that began before the first record of its vcpu is no sample.
 /// - Wake to run is a completed stay in runnable that followed blocked and led to running.
-/// - What a network delivered, replies to pings, steps of web clients and finished jobs count for the domain when they
-///   are recorded.
+/// - What a network delivered, replies to pings, steps of web clients and finished jobs count for
+///   the domain when they are recorded.
 /// - Work of a driver domain for another ([`Kind::DriverWork`]) counts when it is recorded, up to
 ///   what the driver's vcpu is known to have executed.
 /// - After [`Kind::Lost`], and where the old state of a record is not the new state of the one

@@ -110,6 +110,8 @@ pub struct Ping {
     config: PingConfig,
     /// From a reply to the request that follows upon it.
     turnaround: Duration,
+    /// From when on no request is due.
+    until: Instant,
     from: Station,
     to: Station,
     flow: FlowId,
@@ -162,6 +164,7 @@ impl Ping {
         Ping {
             config,
             turnaround: Duration::ZERO,
+            until: Instant::MAX,
             from,
             to,
             flow,
@@ -189,6 +192,16 @@ impl Ping {
     pub fn with_turnaround(mut self, turnaround: Duration) -> Self {
         self.turnaround = turnaround;
         self
+    }
+
+    /// No request is due from `until` on.
+    pub fn end_at(&mut self, until: Instant) {
+        self.until = until;
+    }
+
+    /// Whether no request is due any more at `now`.
+    pub fn has_ended(&self, now: Instant) -> bool {
+        now >= self.until
     }
 
     /// Makes the next request, to be sent at `now`, which is when it is [`due`](Self::due). Look at

@@ -50,6 +50,8 @@ pub struct TcpEnd {
     piece: Option<u32>,
     /// That process runs or wants to.
     writing: bool,
+    /// From when on the application writes nothing.
+    until: Instant,
     packets: u64,
     arrived: u64,
 }
@@ -95,6 +97,7 @@ impl TcpEnd {
             to_write: bytes,
             piece: None,
             writing: false,
+            until: Instant::MAX,
             packets: 0,
             arrived: 0,
         }
@@ -277,6 +280,19 @@ impl Peer {
             Some(Service::Ping(_) | Service::UdpSource(_)) => true,
             Some(Service::Tcp(end)) => end.opens,
             Some(Service::Echo(_) | Service::UdpSink(_)) | None => false,
+        }
+    }
+
+    /// This end of `flow` begins nothing from `until` on: no request, no datagram, no write.
+    pub fn end_at(&mut self, flow: FlowId, until: Instant) {
+        let Some(place) = self.find(flow) else {
+            return;
+        };
+        match &mut self.flows[place].1 {
+            Service::Ping(ping) => ping.end_at(until),
+            Service::UdpSource(source) => source.end_at(until),
+            Service::Tcp(end) => end.until = until,
+            Service::Echo(_) | Service::UdpSink(_) => {}
         }
     }
 
@@ -492,6 +508,9 @@ impl Peer {
             packets: 0,
             out,
         };
+        if now >= end.until {
+            end.to_write = 0;
+        }
         event(end, &mut wrap);
         end.serve(now, &mut wrap);
         end.packets += wrap.packets;
@@ -526,6 +545,9 @@ fn write_next(next: Option<Next>, now: Instant, out: &mut impl PeerActions) {
 
 /// Sends the next request if it is due, and arms the timer for the one after it.
 fn request_if_due(ping: &mut Ping, now: Instant, timer: PeerTimer, out: &mut impl PeerActions) {
+    if ping.has_ended(now) {
+        return;
+    }
     if ping.due(now) <= now {
         out.send(ping.request(now));
     }

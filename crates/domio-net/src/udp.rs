@@ -27,6 +27,8 @@ pub struct UdpSource {
     flow: FlowId,
     /// None before it has begun.
     start: Option<Instant>,
+    /// From when on no packet is due.
+    until: Instant,
     sent: u64,
 }
 
@@ -52,6 +54,7 @@ impl UdpSource {
             to,
             flow,
             start: None,
+            until: Instant::MAX,
             sent: 0,
         }
     }
@@ -61,7 +64,12 @@ impl UdpSource {
         self.start.get_or_insert(now);
     }
 
-    /// When the next packet is due; never before it has begun.
+    /// No packet is due from `until` on.
+    pub fn end_at(&mut self, until: Instant) {
+        self.until = until;
+    }
+
+    /// When the next packet is due; never before it has begun and after it has ended.
     #[inline]
     pub fn due(&self) -> Instant {
         let rate = u64::from(self.config.rate);
@@ -69,10 +77,9 @@ impl UdpSource {
         // `rest` has 32 bits and a second 30, so the product fits.
         let fraction = Duration::from_nanos(rest * 1_000_000_000 / rate);
         let after = Duration::from_secs(seconds) + fraction;
-        match self.start {
-            Some(start) => start + after.next_multiple_of(self.config.wake),
-            None => Instant::MAX,
-        }
+        let after = after.next_multiple_of(self.config.wake);
+        let due = self.start.map(|start| start + after);
+        due.filter(|due| *due < self.until).unwrap_or(Instant::MAX)
     }
 
     /// Makes the next packet. Call it when the packet is [`due`](Self::due); a source that was held

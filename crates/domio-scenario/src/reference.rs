@@ -5,7 +5,7 @@ use crate::guests::GUESTS;
 use crate::keys::costs::{HOST_COSTS, HOST_KERNEL, NETWORK_CARD, NETWORK_COSTS, NETWORK_WRITERS};
 use crate::keys::{
     ACTION, CONTROLLER, DISK, DOMAIN, GUEST, HOST, Key, Kind, LENGTHS, NAME_RULE, NETWORK, Need,
-    ROOT, RUN, SCHEDULER, Section, TASK, VARY, VIF, Words, time_range,
+    ROOT, RUN, SCHEDULER, Section, TASK, VARY, VIF, WEB_FILES, Words, time_range,
 };
 use crate::limits::{MAX_ACTIONS, MAX_BYTES, MAX_TASKS, MAX_VCPUS};
 use crate::problem::MAX_SHOWN;
@@ -39,6 +39,7 @@ pub fn reference(policies: &[Policy], examples: &[(&str, &str)]) -> String {
         &DISK,
         &TASK,
         &LENGTHS,
+        &WEB_FILES,
         &ACTION,
         &VARY,
     ] {

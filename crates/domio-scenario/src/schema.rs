@@ -13,7 +13,7 @@ use crate::check::param_specs;
 use crate::keys::costs::{HOST_COSTS, HOST_KERNEL, NETWORK_CARD, NETWORK_COSTS, NETWORK_WRITERS};
 use crate::keys::{
     self, ACTION, CONTROLLER, DISK, DOMAIN, GUEST, HOST, Key, Kind, LENGTHS, NAME_PATTERN, NETWORK,
-    Need, Params, ROOT, RUN, SCHEDULER, Section, TASK, VARY, VIF, Words,
+    Need, Params, ROOT, RUN, SCHEDULER, Section, TASK, VARY, VIF, WEB_FILES, Words,
 };
 use domio_core::cpuset::MAX_PCPUS;
 use domio_core::{ParamKind, ParamSpec};
@@ -47,6 +47,7 @@ pub fn schema(policies: &[Policy]) -> Json {
         &DISK,
         &TASK,
         &LENGTHS,
+        &WEB_FILES,
         &CONTROLLER,
         &HOST_COSTS,
         &HOST_KERNEL,

@@ -19,7 +19,11 @@ const TIME: u64 = 600;
 /// A card of domain 0 with an interface for each of these guests, to which a stream comes and which
 /// is pinged.
 fn card(guests: &[u16]) -> NetworkConfig {
-    let flow = |kind| FlowConfig { kind, start: ms(5) };
+    let flow = |kind| FlowConfig {
+        kind,
+        start: ms(5),
+        stop: None,
+    };
     let vif = |guest: &u16| VifConfig {
         domain: DomainId(*guest),
         vcpu: 0,

@@ -121,16 +121,19 @@ impl NetworkConfig {
         let socket = FileId { device, file };
         let flow = self.vifs[vif].flows[flow];
         let begin = start + flow.start;
+        let end = flow.stop.map_or(Instant::MAX, |stop| start + stop);
         let workload = match flow.kind {
             FlowKind::StreamIn(stream) => {
                 Workload::program(StreamReader::new(socket, stream.piece))
             }
             FlowKind::StreamOut(stream) => {
-                Workload::program(StreamWriter::new(socket, stream.piece, begin))
+                Workload::program(StreamWriter::new(socket, stream.piece, begin).until(end))
             }
-            FlowKind::UdpOut(udp) => Workload::program(DatagramSender::new(
-                socket, udp.bytes, udp.rate, udp.wake, begin,
-            )),
+            FlowKind::UdpOut(udp) => {
+                let sender =
+                    DatagramSender::new(socket, udp.bytes, udp.rate, udp.wake, begin).until(end);
+                Workload::program(sender)
+            }
             FlowKind::Web(web) => {
                 let request = u64::from(web.client.request);
                 let worker = WebWorker::new(socket, request, web.server.costs);
@@ -200,6 +203,9 @@ pub struct FlowConfig {
     pub kind: FlowKind,
     /// When it begins, after the guest's start.
     pub start: Duration,
+    /// When it ends, after the guest's start: from then on nothing new is written or begun, and
+    /// what is under way arrives. None for never; requests end by themselves.
+    pub stop: Option<Duration>,
 }
 
 /// A stream: a process at one end writes, one at the other reads.

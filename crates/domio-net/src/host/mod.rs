@@ -224,7 +224,7 @@ impl Network {
                     new.sockets.push(Socket::new(id, Serves::Kernel));
                     let listener = Listener::new(web, &config, (station, REMOTE));
                     new.webs.push(WebServer::new(web, id, listener));
-                    new.starts.push((id, flow.start));
+                    new.starts.push((id, flow.start, flow.stop));
                     let name = stream(device, &format!("web/d{}/{place}", vif.domain.0));
                     let random = RandomStream::new(seed, replication, &name);
                     clients.push(WebClient {
@@ -245,7 +245,7 @@ impl Network {
                     let peer_timer = PeerTimer { flow: id, kind };
                     remote_timers.push((peer_timer, timer(Event::Remote(peer_timer))));
                 }
-                new.starts.push((id, flow.start));
+                new.starts.push((id, flow.start, flow.stop));
             }
             vifs.push(new);
         }
@@ -496,14 +496,18 @@ impl Device for Network {
             (v.front_port, v.back_port, v.up) = (Some(front), Some(back), true);
             io.queue_work(VcpuName::new(domain, v.vcpu), v.lines.boot);
             let starts = v.starts.clone();
-            for (flow, start) in starts {
+            for (flow, start, stop) in starts {
                 let v = &mut self.vifs[usize::from(vif)];
                 if let Some(server) = v.webs.iter().find(|server| server.flow == flow) {
                     let web = server.web;
-                    self.outside.begin_web(web, io.now + start, io);
+                    let stop = stop.map(|stop| io.now + stop);
+                    self.outside.begin_web(web, io.now + start, stop, io);
                     continue;
                 }
                 v.begin(flow, io.now + start);
+                if let Some(stop) = stop {
+                    self.outside.peer.end_at(flow, io.now + stop);
+                }
                 self.outside.begin(flow, io.now + start, io);
             }
         }

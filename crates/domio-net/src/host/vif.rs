@@ -64,8 +64,8 @@ pub(super) struct Vif {
     pub webs: Vec<WebServer>,
     /// Who waits for a connection.
     pub acceptor: Option<Pid>,
-    /// When flows begin, after the guest's start.
-    pub starts: Vec<(FlowId, Duration)>,
+    /// When flows begin and end, after the guest's start.
+    pub starts: Vec<(FlowId, Duration, Option<Duration>)>,
     /// The guest's vcpu that does the kernel's work.
     pub vcpu: u16,
     /// What the guest's kernel is called by.

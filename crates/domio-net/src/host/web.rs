@@ -108,9 +108,9 @@ impl ClientActions for ClientOut<'_, '_, '_> {
 }
 
 impl Outside {
-    /// The first connection of workload `web` begins at `at`.
-    pub fn begin_web(&mut self, web: u16, at: Instant, io: &mut Io<'_>) {
-        self.act_web(web, io, |client, _| client.start(at));
+    /// The first connection of workload `web` begins at `at`, and none from `stop` on.
+    pub fn begin_web(&mut self, web: u16, at: Instant, stop: Option<Instant>, io: &mut Io<'_>) {
+        self.act_web(web, io, |client, _| client.start(at, stop));
     }
 
     /// A segment for the client of workload `web` has arrived.

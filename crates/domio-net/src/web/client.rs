@@ -108,6 +108,8 @@ pub struct Client {
     open: u16,
     /// When the first connection begins.
     begin: Instant,
+    /// From when on none begins.
+    stop: Instant,
     /// How many beginnings there were.
     begun: u64,
     /// The next one.
@@ -205,6 +207,7 @@ impl Client {
             deadlines: Deadlines::default(),
             open: 0,
             begin: Instant::ZERO,
+            stop: Instant::MAX,
             begun: 0,
             next: None,
             counts: Counts::default(),
@@ -213,10 +216,11 @@ impl Client {
         }
     }
 
-    /// The first connection begins at `at`.
-    pub fn start(&mut self, at: Instant) {
+    /// The first connection begins at `at`, and none from `stop` on.
+    pub fn start(&mut self, at: Instant, stop: Option<Instant>) {
         (self.begin, self.begun) = (at, 0);
-        self.next = Some(at);
+        self.stop = stop.unwrap_or(Instant::MAX);
+        self.next = Some(at).filter(|at| *at < self.stop);
     }
 
     /// When the client wants to be called ([`Client::timer`]).
@@ -278,8 +282,7 @@ impl Client {
                 at + self.random.duration_exponential(mean)
             }
         };
-        let last = self.config.client.stop.map(|stop| self.begin + stop);
-        self.next = Some(next).filter(|next| last.is_none_or(|last| *next < last));
+        self.next = Some(next).filter(|next| *next < self.stop);
     }
 
     /// Begins a connection, if there are a descriptor and a port for it.

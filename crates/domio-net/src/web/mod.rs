@@ -55,8 +55,6 @@ pub struct ClientConfig {
     pub rate: u32,
     /// What lies between the begins of two connections.
     pub gaps: Gaps,
-    /// From when on no connection begins, after the begin of the first; none for no end.
-    pub stop: Option<Duration>,
     /// Calls of a connection, one after the other, at least 1 (`--num-calls`).
     pub calls: u32,
     /// Bytes of a request, at least 1.
@@ -178,25 +176,4 @@ fn by_port<T: Copy + Default>(table: &mut Vec<T>, port: u16) -> &mut T {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::packet::Station;
-    use crate::peer::asks_for;
-
-    #[test]
-    fn connections_have_numbers_of_their_own() {
-        for (web, port) in [(0, 0), (3, 65_535), (WORKLOADS_MAX as u16 - 1, 1)] {
-            assert_eq!(connection_of(flow(web, port)), Some((web, port)));
-        }
-        assert_eq!(connection_of(FlowId(0)), None);
-        assert_eq!(connection_of(FlowId(FIRST - 1)), None);
-        assert_eq!(connection_of(asks_for(Station(0))), None);
-        assert_eq!(connection_of(asks_for(Station(u16::MAX))), None);
-    }
-
-    #[test]
-    #[should_panic(expected = "1 to 8 classes")]
-    fn a_client_asks_for_something() {
-        let _ = Files::new(&[]);
-    }
-}
+mod tests;

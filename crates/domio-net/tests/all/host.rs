@@ -107,6 +107,7 @@ fn simulation(setup: &Setup) -> Simulation<Vec<Record>, Network> {
         let flow = |(i, kind): (u64, &FlowKind)| FlowConfig {
             kind: *kind,
             start: ms(5 * u64::from(id) + 7 * i),
+            stop: None,
         };
         vifs.push(VifConfig {
             domain: DomainId(id),

@@ -2,6 +2,7 @@
 
 mod books;
 mod cards;
+mod ends;
 mod host;
 mod loss;
 mod owner;
@@ -13,4 +14,5 @@ mod site;
 mod stream;
 mod traffic;
 mod vcpus;
+mod web;
 mod writers;

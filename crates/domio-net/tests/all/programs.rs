@@ -33,6 +33,7 @@ fn requests(starts: &[u64]) -> NetworkConfig {
             bytes: REQUEST,
         }),
         start: ms(*start),
+        stop: None,
     };
     card.vifs[0].flows = starts.iter().map(flow).collect();
     card

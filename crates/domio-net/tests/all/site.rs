@@ -84,6 +84,7 @@ pub fn vif(domain: u16, flows: &[FlowKind]) -> VifConfig {
     let flow = |(i, kind): (u64, &FlowKind)| FlowConfig {
         kind: *kind,
         start: ms(5 + i),
+        stop: None,
     };
     VifConfig {
         domain: DomainId(domain),

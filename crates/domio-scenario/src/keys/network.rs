@@ -361,6 +361,7 @@ pub(super) const STREAM: Variant = variant(
     &[
         direction("in"),
         BEGIN,
+        END,
         ON_NETWORK,
         buffer(
             "receive_buffer",
@@ -460,6 +461,7 @@ pub(super) const PING: Variant = variant(
             "Bytes of each request, behind the ICMP header (`ping -s`).",
         ),
         BEGIN,
+        END,
         ON_NETWORK,
     ],
 );
@@ -559,6 +561,7 @@ pub(super) const UDP: Variant = variant(
              program whose sleeps end with its kernel's tick. 0 sends each at its time.",
         ),
         BEGIN,
+        END,
         ON_NETWORK,
     ],
 );

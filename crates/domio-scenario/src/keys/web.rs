@@ -57,9 +57,9 @@ pub(crate) static WEB_FILES: Section = plain(
     ],
 );
 
-pub(super) const WEB: &str = "A web server with several processes, and a client on the remote host that begins connections \
-     at a rate, whatever becomes of those before (`httperf`). The client closes. `domio run` tells \
-     replies, times and errors.";
+pub(super) const WEB: &str = "A web server with several processes, and a client on the remote host \
+     that begins connections at a rate, whatever becomes of those before (`httperf`). The client \
+     closes. `domio run` tells replies, times and errors.";
 
 pub(super) static WEB_KEYS: &[Key] = &[
     key(

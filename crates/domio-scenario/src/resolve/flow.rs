@@ -15,19 +15,23 @@ use domio_vmm::config::TaskConfig;
 /// The flow that `fields` describe, whose workload is `word`.
 pub(super) fn flow(cx: &mut Cx<'_>, fields: &Fields<'_>, word: &str) -> Option<Flow> {
     let begin = fields.time("begin");
+    let stop = match fields.field("end") {
+        None => None,
+        Some(_) => Some(end(cx, fields, begin)?),
+    };
     let server = match word {
         "server" => Some(serving(fields)),
         _ => None,
     };
     let one = |kind| {
         let start = begin?;
-        Some(vec![FlowConfig { kind, start }])
+        Some(vec![FlowConfig { kind, start, stop }])
     };
     let configs = match word {
         "stream" => stream(fields).and_then(one),
         "ping" => ping(cx, fields).map(FlowKind::Ping).and_then(one),
         "server" => requests(fields, begin),
-        "web" => web(cx, fields, None).map(FlowKind::Web).and_then(one),
+        "web" => web(cx, fields).map(FlowKind::Web).and_then(one),
         _ => udp(cx, fields).and_then(one),
     };
     let by_kernel = match configs.as_ref().and_then(|all| all.first()) {
@@ -66,6 +70,28 @@ pub(super) fn flow(cx: &mut Cx<'_>, fields: &Fields<'_>, word: &str) -> Option<F
         path: fields.path.clone(),
     };
     good.then_some(flow)
+}
+
+/// When a workload ends that begins at `begin`.
+fn end(cx: &mut Cx<'_>, fields: &Fields<'_>, begin: Option<Duration>) -> Option<Duration> {
+    let end = fields.time("end")?;
+    let begin = begin?;
+    if end > begin {
+        return Some(end);
+    }
+    let problem = Problem::new(
+        Code::Conflict,
+        fields.span("end"),
+        format!("the workload begins at {begin} and ends at {end}"),
+    );
+    cx.push(
+        problem
+            .key(fields.key_path("end"))
+            .found(end.to_string())
+            .expected(format!("more than `begin`, which is {begin}"))
+            .hint("both count from the domain's start"),
+    );
+    None
 }
 
 /// Tells of a process of a flow that is to live on every vcpu; whether it is on one.
@@ -167,6 +193,7 @@ fn requests(fields: &Fields<'_>, begin: Option<Duration>) -> Option<Vec<FlowConf
     let flow = |i| FlowConfig {
         kind,
         start: begin + interval * i,
+        stop: None,
     };
     Some((0..requests as u64).map(flow).collect())
 }

@@ -3,7 +3,6 @@
 use crate::check::{self, Cx, Fields};
 use crate::keys::WEB_FILES;
 use crate::problem::{Code, Problem};
-use domio_core::Duration;
 use domio_net::tcp::TcpConfig;
 use domio_net::web::{ClientConfig, Files, Gaps, ServerConfig, WebConfig};
 use domio_vmm::process::programs::WebCosts;
@@ -11,13 +10,8 @@ use domio_vmm::process::programs::WebCosts;
 /// What a client asks for, unless told otherwise: 10 KiB.
 const FILE: u32 = 10 << 10;
 
-/// The server and the client that `fields` describe. No connection begins later than `stop` after
-/// the first.
-pub(super) fn web(
-    cx: &mut Cx<'_>,
-    fields: &Fields<'_>,
-    stop: Option<Duration>,
-) -> Option<WebConfig> {
+/// The server and the client that `fields` describe.
+pub(super) fn web(cx: &mut Cx<'_>, fields: &Fields<'_>) -> Option<WebConfig> {
     let files = files(cx, fields);
     let number = |name| fields.int(name).and_then(|n| u32::try_from(n).ok());
     let small = |name| fields.int(name).and_then(|n| u16::try_from(n).ok());
@@ -38,7 +32,6 @@ pub(super) fn web(
                 "exponential" => Gaps::Exponential,
                 _ => Gaps::Even,
             },
-            stop,
             calls: number("calls")?,
             request: u32::try_from(fields.bytes("request")?).ok()?,
             files: files?,

@@ -8,7 +8,7 @@ use domio_control::{
     Adjustment, Answers, Change, Controller, Descriptor, DomainSeen, Observation, Traffic,
 };
 use domio_core::{DomainId, Duration, Instant, NullSink, ParamValues};
-use domio_scenario::{Built, Code, Model, NoReplay, Scenario};
+use domio_scenario::{Built, Code, DeviceModel, NoReplay, Scenario};
 use domio_sim::Outcome;
 use domio_vmm::Simulation;
 use domio_vmm::bus::Device as _;
@@ -83,7 +83,7 @@ fn good(text: &str) -> Scenario {
     parse(text).unwrap_or_else(|e| panic!("{}\n{text}", e.render(false)))
 }
 
-type Host = Simulation<NullSink, Model>;
+type Host = Simulation<NullSink, DeviceModel>;
 
 /// The host of a scenario, at its begin, with its ShareGuard watched.
 fn start(text: &str, crashes: usize) -> (Built, Host) {
@@ -321,7 +321,7 @@ fn a_sender_over_its_limit_is_stopped_until_it_complies() {
 
 fn dropped(host: &Host) -> u64 {
     use domio_net::queue::{Ledger, Place};
-    let Model::Network(network) = host.host().device(0) else {
+    let DeviceModel::Network(network) = host.host().device(0) else {
         panic!("the first device is the network");
     };
     let mut ledger = Ledger::new();

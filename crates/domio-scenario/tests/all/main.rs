@@ -19,3 +19,4 @@ mod processes;
 mod properties;
 mod shipped;
 mod stories;
+mod web;

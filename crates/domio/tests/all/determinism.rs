@@ -55,6 +55,7 @@ fn the_trace_of_a_run_is_clean_and_gives_the_figures_of_the_run() {
         ("driver-domain-streams", "run.duration_s=0.5"),
         ("ping-among-burners", "run.duration_s=2"),
         ("udp-rate-limit", "run.duration_s=0.5"),
+        ("web-servers", "run.duration_s=0.5"),
     ] {
         let args = ["run", scenario, "--set", "run.warmup_s=0.5", "--set", set];
         let mut args = args.to_vec();
@@ -84,7 +85,7 @@ fn the_trace_of_a_run_is_clean_and_gives_the_figures_of_the_run() {
             networks += u32::from(network_agrees(domain, same));
         }
     }
-    assert_eq!(networks, 3 + 2 + 2, "domains with a network");
+    assert_eq!(networks, 3 + 2 + 2 + 2, "domains with a network");
 }
 
 /// Whether the domain has a network; a run and the summary of its trace say the same of it.

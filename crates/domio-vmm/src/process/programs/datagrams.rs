@@ -17,6 +17,8 @@ pub struct DatagramSender {
     wake: Duration,
     /// When the first datagram is due.
     begin: Instant,
+    /// From when on no datagram is due.
+    end: Instant,
     /// How many datagrams were sent.
     sent: u64,
 }
@@ -36,8 +38,15 @@ impl DatagramSender {
             rate,
             wake,
             begin,
+            end: Instant::MAX,
             sent: 0,
         }
+    }
+
+    /// The same, of which no datagram is due from `end` on.
+    #[must_use]
+    pub fn until(self, end: Instant) -> Self {
+        DatagramSender { end, ..self }
     }
 
     /// When the next datagram is due.
@@ -55,6 +64,9 @@ impl Program for DatagramSender {
 
     fn next(&mut self, cx: &Context) -> Op {
         let due = self.due();
+        if due >= self.end {
+            return Op::Exit;
+        }
         if cx.now < due {
             return Op::SleepUntil(due);
         }

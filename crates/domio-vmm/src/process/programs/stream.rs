@@ -46,13 +46,14 @@ impl Program for StreamReader {
     }
 }
 
-/// Writes to a connection, a piece at a time, for ever.
+/// Writes to a connection, a piece at a time, for ever or until a time.
 #[derive(Clone, Debug)]
 pub struct StreamWriter {
     socket: FileId,
     /// Bytes that each write hands over.
     piece: u64,
     begin: Instant,
+    end: Instant,
 }
 
 impl StreamWriter {
@@ -67,7 +68,14 @@ impl StreamWriter {
             socket,
             piece: u64::from(piece),
             begin,
+            end: Instant::MAX,
         }
+    }
+
+    /// The same, which begins no write from `end` on and exits then.
+    #[must_use]
+    pub fn until(self, end: Instant) -> Self {
+        StreamWriter { end, ..self }
     }
 }
 
@@ -79,6 +87,9 @@ impl Program for StreamWriter {
     fn next(&mut self, cx: &Context) -> Op {
         if cx.now < self.begin {
             return Op::SleepUntil(self.begin);
+        }
+        if cx.now >= self.end {
+            return Op::Exit;
         }
         let (offset, bytes) = (0, self.piece);
         self.socket.does(What::Write { offset, bytes })
