@@ -4,8 +4,8 @@
 
 use crate::site::*;
 use domio_control::{
-    Adjustment, Answers, Change, Controller, Descriptor, Entry, Kinds, Observation, Promises,
-    Traffic, interval_ms,
+    Adjustment, Answers, Change, Controller, Descriptor, Entry, Guard, Kinds, Observation,
+    Promises, Traffic, interval_ms,
 };
 use domio_core::{DomainId, Duration, Instant, ParamValues, Record};
 use domio_net::host::Network;
@@ -98,6 +98,10 @@ static ENTRY: Entry = Entry {
 /// Guests 1 and 2 with datagrams both ways, 1,000 of 1,000 bytes a second each, and the controller
 /// in dom0's vcpu `vcpu`.
 fn host_with(vcpu: u16) -> Simulation<Vec<Record>, Network> {
+    host_of(vcpu, ENTRY)
+}
+
+fn host_of(vcpu: u16, entry: Entry) -> Simulation<Vec<Record>, Network> {
     let flows = [udp_in(1_000), udp_out(1_000), ping(10)];
     let cards = [card(0, vec![vif(1, &flows), vif(2, &flows)])];
     let mut domains = vec![
@@ -108,7 +112,7 @@ fn host_with(vcpu: u16) -> Simulation<Vec<Record>, Network> {
     equip(&cards, &mut domains);
     let mut host = host(2, CREDIT_4_17, domains);
     host.add_controller(ControllerConfig {
-        entry: ENTRY,
+        entry,
         params: ParamValues::defaults(&[]),
         domain_params: Vec::new(),
         interval: ms(INTERVAL),
@@ -239,4 +243,55 @@ fn what_is_turned_away_costs_little() {
     // 100 ms each: datagrams both ways and pings, then what is turned away.
     let (open, stopped) = (work(40, 140), work(200, 300));
     assert!(stopped > 0 && stopped * 5 < open, "{stopped} of {open}");
+}
+
+/// Drops for 60 ms once, at the fourth observation (150 ms), and never again: what lasts for a time
+/// is repeated 25 ms later, and ends 60 ms after that.
+struct Once(u64);
+
+impl Controller for Once {
+    fn descriptor(&self) -> &'static Descriptor {
+        &DESCRIPTOR
+    }
+
+    fn observe(&mut self, _: &Observation<'_>, answers: &mut Answers) {
+        self.0 += 1;
+        if self.0 == 4 {
+            let (guard, lasts) = (Guard::Drop, ms(60));
+            answers.domain(G1, Change::Traffic(Traffic::Guarded { guard, lasts }));
+        }
+    }
+
+    fn dump(&self, _: &mut dyn fmt::Write) -> fmt::Result {
+        Ok(())
+    }
+}
+
+/// A guard ends to the millisecond without anybody's doing, and each packet is in the books.
+#[test]
+fn a_guard_ends_by_itself_and_its_packets_are_accounted_for() {
+    let entry = Entry {
+        make: |_| Box::new(Once(0)),
+        ..ENTRY
+    };
+    let mut simulation = host_of(0, entry);
+    run(&mut simulation, 0, 154);
+    let before = (passed(&simulation, 1), sent(&simulation));
+    run(&mut simulation, 154, 234);
+    assert_eq!(passed(&simulation, 1), before.0, "repeated at 175 ms");
+    assert!(
+        sent(&simulation)[1] >= before.1[1] + 78,
+        "the other is free"
+    );
+    let gone = dropped(&simulation, Place("netback, traffic dropped"));
+    assert!((80..=86).contains(&gone), "{gone}");
+    // 175 and 60 ms: from 236 ms on a thousand a second pass again.
+    run(&mut simulation, 234, 336);
+    let came_out = sent(&simulation)[0] - before.1[0];
+    assert!((98..=103).contains(&came_out), "{came_out}");
+    let lost = dropped(&simulation, Place("netback, traffic dropped"));
+    assert!(lost <= gone + 2, "{lost}, {gone} before");
+    let mut ledger = Ledger::new();
+    ledger.add(simulation.host().device(0));
+    assert_eq!(ledger.check(), Ok(()));
 }
