@@ -5,7 +5,8 @@
 //! woken vcpu waited for its pcpu, what a domain's network delivered and how long pings took, for
 //! whom driver domains worked.
 //! [`SummaryJson`] is what `domio trace summary --json` prints. [`Explainer`] tells what guests and
-//! their packets waited for. [`Sampler`] gives the figures of each interval, as XenMon shows them.
+//! their packets waited for, and [`WaitExplainer`] behind whom each
+//! vcpu waited and why. [`Sampler`] gives the figures of each interval, as XenMon shows them.
 //! [`TraceChecker`] tells whether a trace can be true at all, and [`Told`] whether it has what all
 //! of them need.
 //!
@@ -23,6 +24,7 @@ mod network;
 mod sampler;
 mod summary;
 mod told;
+mod waiting;
 mod work;
 
 pub use check::{CheckReport, Finding, Problem, TraceChecker};
@@ -40,4 +42,9 @@ pub use summary::{
     Account, DomainSummary, NetworkSummary, PcpuSummary, Summary, VcpuSummary, jain_index,
 };
 pub use told::Told;
+pub use waiting::{
+    BEHIND_MAX, CauseJson, MAP_ROWS, Map, MapChange, MapRow, MapWindow, Tells, TellsJson,
+    VcpuWaits, VcpuWaitsJson, WORST_MAX, Wait, WaitExplainer, WaitedJson, Waiting, WaitingJson,
+    WhomJson, Why,
+};
 pub use work::{DriverSumsJson, DriverWork, DriverWorkJson, InOrder};

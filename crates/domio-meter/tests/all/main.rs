@@ -8,3 +8,4 @@ mod old_traces;
 mod real_traces;
 mod same_figures;
 mod unseen_switches;
+mod waiting;

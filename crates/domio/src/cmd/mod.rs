@@ -9,6 +9,7 @@ pub mod completions;
 pub mod conformance;
 pub mod controller;
 pub mod explain;
+mod explain_trace;
 pub mod machines;
 pub mod man;
 pub mod pictures;
