@@ -20,7 +20,8 @@ type ByVcpu = BTreeMap<VcpuName, Arc<[Demand]>>;
 pub struct RecordedDemands {
     folder: PathBuf,
     profile: Profile,
-    read: RefCell<BTreeMap<String, Result<ByVcpu, NoDemands>>>,
+    /// By path and clock.
+    read: RefCell<BTreeMap<(String, Option<u64>), Result<ByVcpu, NoDemands>>>,
 }
 
 impl RecordedDemands {
@@ -34,12 +35,16 @@ impl RecordedDemands {
         }
     }
 
-    fn read(&self, trace: &str) -> Result<ByVcpu, NoDemands> {
+    fn read(&self, trace: &str, tsc_hz: Option<u64>) -> Result<ByVcpu, NoDemands> {
         // Whoever reads a message need not know which folder the program was started in.
         let path = self.folder.join(trace);
         let path = std::path::absolute(&path).unwrap_or(path);
         let failed = |e| refused(trace, &path, &e);
-        let mut reader = TraceReader::open(&path, &ReadOptions::default()).map_err(failed)?;
+        let options = ReadOptions {
+            tsc_hz,
+            ..ReadOptions::default()
+        };
+        let mut reader = TraceReader::open(&path, &options).map_err(failed)?;
         let mut records = Vec::new();
         reader.copy_to(&mut records).map_err(failed)?;
         let Some(first) = records.first() else {
@@ -122,8 +127,8 @@ impl ReplaySource for RecordedDemands {
     fn demands(&self, replay: &Replay) -> Result<Arc<[Demand]>, NoDemands> {
         let mut read = self.read.borrow_mut();
         let trace = read
-            .entry(replay.trace.clone())
-            .or_insert_with(|| self.read(&replay.trace));
+            .entry((replay.trace.clone(), replay.hz))
+            .or_insert_with(|| self.read(&replay.trace, replay.hz));
         let vcpu = VcpuName::new(DomainId(replay.domain), replay.vcpu);
         match trace {
             Ok(demands) => demands

@@ -6,6 +6,9 @@ use super::network::{PING, SERVER, STREAM, UDP};
 use super::{Kind, Need, Params, Section, US, Variant, Words, key, variant};
 use crate::limits::{MAX_DOMAIN_ID, MAX_VCPUS};
 
+/// Highest frequency of a recording's clock that readers of traces take.
+const MAX_TRACE_HZ: i64 = 18_000_000_000;
+
 pub(crate) static TASK: Section = Section {
     header: "[[domain.task]]",
     doc: "A task inside the guest. It demands processor time; only sleeping blocks it. The \
@@ -153,6 +156,16 @@ pub(crate) static WORKLOADS: &[Variant] = &[
                 },
                 Need::Int(0),
                 "Index of the recorded vcpu in it.",
+            ),
+            key(
+                "trace_hz",
+                Kind::Int {
+                    min: 1,
+                    max: MAX_TRACE_HZ,
+                },
+                Optional("1000000000"),
+                "Counts a second of the clock of a recording of xentrace; traces of domio's own \
+                 need none.",
             ),
         ],
     ),
