@@ -5,12 +5,14 @@
 
 mod claims;
 mod drawn;
+mod from_trace;
 mod keeping;
 mod registered;
 mod values;
 
 pub use claims::{ClaimCommand, ClaimList, ClaimShow};
 pub use drawn::Drawn;
+pub use from_trace::ScenarioFromTrace;
 pub use keeping::{
     Keeping, Reporting, Results, ResultsDiff, ResultsList, ResultsPrune, ResultsShow,
 };
@@ -536,7 +538,8 @@ const SCENARIO_EXAMPLES: &str = "\
 Examples:
   domio scenario list
   domio scenario show burn7 > host.toml
-  domio scenario check host.toml";
+  domio scenario check host.toml
+  domio scenario from-trace trace.bin --sched-credit sched.txt --output host.toml";
 
 /// Subcommands of `scenario`.
 #[derive(Debug, Subcommand)]
@@ -553,6 +556,9 @@ pub enum Scenario {
     /// Print a shipped scenario, to start one's own from
     #[command(after_long_help = SCENARIO_SHOW_EXAMPLES)]
     Show(ScenarioShow),
+    /// Make a scenario of a trace: the recorded demand under other policies and settings
+    #[command(after_long_help = from_trace::EXAMPLES)]
+    FromTrace(ScenarioFromTrace),
 }
 
 const SCENARIO_CHECK_EXAMPLES: &str = "\
