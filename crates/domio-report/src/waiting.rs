@@ -92,8 +92,8 @@ impl Waited<'_> {
         )
     }
 
-    /// By vcpu the time that it was runnable, by who ran meanwhile, in percent of the time for which
-    /// it was seen.
+    /// By vcpu the time that it was runnable, by who ran meanwhile, in percent of the time for
+    /// which it was seen.
     pub fn behind(&self) -> Shares {
         let mut sums: BTreeMap<VcpuName, u64> = BTreeMap::new();
         for ((whom, _), time) in self.waiting.vcpus.iter().flat_map(|v| &v.times) {
@@ -143,7 +143,7 @@ impl Waited<'_> {
             let causes = vcpu.by_cause().into_iter();
             let (why, cause) = largest(causes.map(|(w, t)| (w.name().to_owned(), t)).collect());
             format!(
-                "{} waited {} % of its time: {} % of that behind {whom}, {} % of that for \"{why}\".",
+                "{} waited {} % of its time: {} % of that behind {whom}, {} % for \"{why}\".",
                 self.name(vcpu.name),
                 figure::short(share(vcpu)),
                 part(behind),

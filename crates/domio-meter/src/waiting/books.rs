@@ -44,6 +44,8 @@ pub(super) struct Vcpu {
     pub name: VcpuName,
     /// Whether a runstate record told of it.
     pub known: bool,
+    /// Whether one told of a change.
+    pub changed: bool,
     pub state: Runstate,
     /// Time of its first runstate record.
     pub first: u64,
@@ -83,6 +85,7 @@ impl Vcpu {
         Vcpu {
             name,
             known: false,
+            changed: false,
             state: Runstate::Offline,
             first: 0,
             since: 0,

@@ -1,7 +1,7 @@
 //! Who waited behind whom in a trace, and why.
 //!
-//! A vcpu waits while it is runnable and no pcpu executes it. The [`WaitExplainer`] splits that time
-//! by the vcpu that ran meanwhile on the pcpu where the waiting one ran last, and by cause
+//! A vcpu waits while it is runnable and no pcpu executes it. The [`WaitExplainer`] splits that
+//! time by the vcpu that ran meanwhile on the pcpu where the waiting one ran last, and by cause
 //! ([`Why`]), as far as records tell. Per vcpu the parts sum to the runnable time of the
 //! [`Summary`](crate::Summary): both leave out stays over which records are missing.
 //!
@@ -14,11 +14,11 @@
 //! - **Tickles** follow the wake-up in the buffer of the pcpu that woke. Between them and the pass,
 //!   the wait is for the pass.
 //! - **The rate limit** is recorded by the pass that it ends.
-//! - **Credit's priorities** are not recorded, but their effect is. Vcpus of one priority take turns
-//!   in the order in which they were queued. One that is queued later and runs first has a higher
-//!   priority. If it has a boost, the wait is for that boost; if it has none, it is UNDER, and who
-//!   waits is OVER. So is one that is woken and tickles nobody who has no boost: credit boosts every
-//!   other one that is woken.
+//! - **Credit's priorities** are not recorded, but their effect is. Vcpus of one priority take
+//!   turns in the order in which they were queued. One that is queued later and runs first has a
+//!   higher priority. If it has a boost, the wait is for that boost; if it has none, it is UNDER,
+//!   and who waits is OVER. So is one that is woken without a tickle behind one without a boost:
+//!   credit boosts every other one that is woken.
 //! - **Credit2's credits** are recorded. Less than nothing is over, as the others' credit is used
 //!   before it is given anew. So are the budgets of capped domains.
 //!
@@ -26,6 +26,7 @@
 //! after a tick that wanted them elsewhere.
 
 mod books;
+mod hear;
 mod json;
 mod map;
 mod result;
@@ -46,18 +47,11 @@ use crate::told::Told;
 use books::{Idling, OpenWait, Pcpu, Vcpu};
 use map::Cartographer;
 use result::Worst;
-use said::{Policy, Said, said};
+use said::said;
 
 /// Most vcpus that are told apart: no host has as many, and the bound keeps a damaged file from
 /// taking all time and memory.
 const EXPLAINED_MAX: usize = 1 << 12;
-
-/// Number of the records that credit and credit2 write first in each pass.
-const PASS: [u8; 2] = [9, 21];
-/// Number of credit2's record of whom it looks for a pcpu to tickle for.
-const CONSIDERED: u8 = 13;
-/// Number of credit's record of the pcpu that it would choose.
-const PICKED: u8 = 5;
 
 /// Explains the waits of a trace: feed it every record in the order of time, then call
 /// [`WaitExplainer::finish`]. Memory does not grow with the length of the trace.
@@ -300,6 +294,7 @@ impl WaitExplainer {
             vcpu.first = at;
         }
         vcpu.known = true;
+        vcpu.changed |= !is_mark;
         vcpu.since = vcpu.since.max(at);
         vcpu.recorded = pcpu;
         vcpu.losses = self.losses.concerning(new, pcpu);
@@ -489,89 +484,6 @@ impl WaitExplainer {
         self.pcpu(pcpu).left.take()
     }
 
-    /// Takes what a policy says.
-    fn hear(&mut self, record: &Record, policy: Policy, event: u8, said: Said) {
-        let (at, pcpu) = (record.at.as_nanos(), record.pcpu);
-        let (id, passes) = match policy {
-            Policy::Credit => (0, event >= 9),
-            Policy::Credit2 => (1, event >= 20),
-            Policy::Other(id) => (id, false),
-        };
-        // Records of one that is understood tell more than those of others.
-        if self.tells.policy.is_none_or(|known| known > 1) {
-            self.tells.policy = Some(id);
-        }
-        self.tells.limits |= passes;
-        // Releases that write these write tickles, too.
-        self.tells.tickles |= passes && policy == Policy::Credit;
-        self.tells.tickles |= policy == Policy::Credit2 && event == CONSIDERED;
-        match (policy, event) {
-            (Policy::Credit | Policy::Credit2, event) if PASS.contains(&event) => self.settle(pcpu),
-            (Policy::Credit, PICKED) => self.picked(record),
-            _ => {}
-        }
-        match said {
-            Said::Tickled(called) => {
-                self.tells.tickles = true;
-                if let Some(slot) = self.pcpu(pcpu).pending.take()
-                    && let Some(wait) = &mut self.list[slot].wait
-                    && wait.base.is_none()
-                {
-                    wait.base = Some(Why::Pass);
-                    wait.called = Some(called);
-                    self.pcpu(called).called.push(slot);
-                }
-            }
-            Said::Boosted(vcpu, boosted) => {
-                self.tells.boosts = true;
-                if let Some(vcpu) = self.known(vcpu) {
-                    vcpu.boosted = Some(boosted);
-                    vcpu.boosted_at = boosted.then_some(at);
-                }
-            }
-            Said::Limited(vcpu) => {
-                if let Some(vcpu) = self.known(vcpu) {
-                    vcpu.limited = true;
-                }
-                for slot in self.pcpu(pcpu).called.clone() {
-                    self.changes_base(slot, at, Why::RateLimit, true);
-                }
-            }
-            Said::Credit(vcpu, credit) => self.credit(vcpu, at, credit, None),
-            Said::Burned(vcpu, credit, budget) => self.credit(vcpu, at, credit, Some(budget)),
-            Said::Else => {}
-        }
-    }
-
-    fn credit(&mut self, vcpu: VcpuName, at: u64, credit: i32, budget: Option<Option<i32>>) {
-        self.tells.credits = true;
-        let Some(&slot) = self.index.get(&vcpu.word()) else {
-            return;
-        };
-        self.flush(slot, at);
-        let vcpu = &mut self.list[slot];
-        vcpu.credit = Some(credit);
-        if let Some(budget) = budget {
-            vcpu.budget = budget;
-        }
-    }
-
-    /// Credit says where a vcpu had best be.
-    fn picked(&mut self, record: &Record) {
-        let Some((_, &[domain, index, wanted])) = record.policy_event() else {
-            return;
-        };
-        let name = VcpuName::new(domio_core::DomainId(domain as u16), index as u16);
-        let runs = self.pcpu(record.pcpu).current == Some(name);
-        if let Some(vcpu) = self.known(name) {
-            if runs {
-                // The tick has taken the boost.
-                vcpu.boosted = Some(false);
-            }
-            vcpu.strays |= wanted != u32::from(vcpu.home.0);
-        }
-    }
-
     /// Records of `pcpu` are missing.
     fn lost(&mut self, at: u64, pcpu: PcpuId, count: u32) {
         self.lost_records += u64::from(count);
@@ -649,7 +561,8 @@ impl WaitExplainer {
     /// A pass lets a vcpu go on.
     fn goes_on(&mut self, record: &Record) {
         let (at, pcpu) = (record.at.as_nanos(), record.pcpu);
-        let is_known = self.known(record.vcpu).is_some_and(|vcpu| vcpu.known);
+        // As the meter has it: until a change is seen, whoever goes on is found running.
+        let is_known = self.known(record.vcpu).is_some_and(|vcpu| vcpu.changed);
         if !is_known {
             let running = Runstate::Running;
             self.cartographer.runs_already(record.vcpu, pcpu);

@@ -24,7 +24,8 @@ pub struct Waiting {
     pub records: u64,
     /// Records that are missing.
     pub lost_records: u64,
-    /// Records of runstates that were left out, of vcpus beyond the first 4096; 0 in any real trace.
+    /// Records of runstates that were left out, of vcpus beyond the first 4096; 0 in any real
+    /// trace.
     pub left_out: u64,
     /// Whether the trace tells of runstates, without which nothing is known of waits.
     pub runstates: bool,
@@ -307,8 +308,8 @@ impl Waiting {
                 }
                 if !self.tells.tickles {
                     said.push(sentence(
-                        "The trace carries no records of tickles, so that waits after a wake-up are \
-                         not split",
+                        "The trace carries no records of tickles, so that waits after a wake-up \
+                         are not split",
                     ));
                 }
                 if !self.tells.limits {

@@ -197,11 +197,13 @@ fn pcpus(draft: &mut Draft, shown: &Shown, sources: &Sources) -> u16 {
     let pins = pins.flat_map(|d| d.hard.values()).flatten();
     let pinned = pins.max().map_or(0, |last| last + 1);
     let most = shown.pcpus().max(header).max(pinned);
-    draft.derived.push(match most {
-        _ if most == header => format!("{most} pcpus: the head of the trace"),
-        _ if most > shown.pcpus() => format!("{most} pcpus: pins name that many"),
-        _ => format!("{most} pcpus: the trace has records of these"),
-    });
+    let plural = if most == 1 { "" } else { "s" };
+    let source = match most {
+        _ if most == header => "the head of the trace",
+        _ if most > shown.pcpus() => "pins name that many",
+        _ => "the trace has records of that many",
+    };
+    draft.derived.push(format!("{most} pcpu{plural}: {source}"));
     draft.assumed.push(
         "one socket of cores without threads: topology and caches are not in a trace".to_owned(),
     );

@@ -53,8 +53,8 @@ fn domain(text: &mut String, domain: &Domain, sources: &Sources) {
     }
     for vcpu in &domain.replayed {
         *text += &format!(
-            "\n  [[domain.task]]\n  name = \"v{vcpu}\"\n  workload = \"replay\"\n  vcpu = {vcpu}\n  \
-             trace = {}\n  trace_domain = {}\n  trace_vcpu = {vcpu}\n",
+            "\n  [[domain.task]]\n  name = \"v{vcpu}\"\n  workload = \"replay\"\n  \
+             vcpu = {vcpu}\n  trace = {}\n  trace_domain = {}\n  trace_vcpu = {vcpu}\n",
             quoted(&sources.trace),
             domain.id
         );

@@ -13,7 +13,7 @@ use domio_meter::{MapWindow, WaitExplainer, WaitingJson};
 use domio_report::data::ReportData;
 use domio_report::waiting::Waited;
 use domio_report::{observed, text};
-use domio_trace::{ReadOptions, TraceReader};
+use domio_trace::{ReadOptions, TraceErrorKind, TraceReader};
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -37,7 +37,15 @@ pub fn is_trace(what: &str) -> anyhow::Result<bool> {
         // A file that cannot be read is told of by whoever reads it.
         let _ = file.take(LOOK).read_to_end(&mut head);
     }
-    Ok(TraceReader::new(&head[..], &ReadOptions::default()).is_ok())
+    // The head of a trace may be longer than what was looked at: only what is of no format, or
+    // nothing at all, is no trace.
+    Ok(match TraceReader::new(&head[..], &ReadOptions::default()) {
+        Ok(_) => true,
+        Err(error) => !matches!(
+            error.kind,
+            TraceErrorKind::Foreign { .. } | TraceErrorKind::Empty
+        ),
+    })
 }
 
 /// Refuses what only a trace has.

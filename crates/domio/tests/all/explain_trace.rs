@@ -27,7 +27,7 @@ fn a_recording_is_explained() {
         .assert()
         .success()
         .stdout(contains("The longest waits after a wake-up:"))
-        .stdout(contains("for \"over its credit\""))
+        .stdout(contains("% for \"over its credit\"."))
         .stdout(contains("Credit records no balance"))
         .stdout(contains("*A0  B0 waits"))
         .stdout(contains("10560 records of 1 pcpu under credit"));
@@ -65,6 +65,40 @@ fn a_trace_comes_through_standard_input_too() {
         .assert()
         .success()
         .stdout(contains("Domains in run queues"));
+}
+
+/// The worked example of docs/trace-analysis.md.
+#[test]
+fn the_example_of_the_page_says_what_the_page_says() {
+    let told = json_of(
+        &folder(),
+        &["explain", &recording("c1-burn7-periodic"), "--json"],
+    );
+    let worst = told["worst_wakeups"].as_array().unwrap();
+    for (wait, at_us) in worst.iter().zip([4_352_380, 12_872_365]) {
+        assert_eq!(
+            (&wait["domain"], &wait["cause"]),
+            (&1.into(), &"over_credit".into())
+        );
+        assert_eq!(wait["at_ns"].as_u64().unwrap() / 1_000, at_us);
+    }
+    assert_eq!(worst[2]["cause"], "rate_limit");
+    assert!(worst[2]["ns"].as_u64().unwrap() < 1_000_000);
+    let guest = told["vcpus"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|v| v["domain"] == 1);
+    let guest = guest.unwrap();
+    let ns = |key: &str| guest[key].as_u64().unwrap();
+    let percent = |key: &str| (ns(key) * 10_000 + ns("seen_ns") / 2) / ns("seen_ns");
+    assert_eq!((percent("running_ns"), percent("runnable_ns")), (225, 477));
+    assert_eq!(guest["causes_ns"]["yielded"], 0);
+    assert!(
+        guest["causes_ns"]
+            .get("cap")
+            .is_some_and(serde_json::Value::is_null)
+    );
 }
 
 #[test]
