@@ -146,7 +146,7 @@ mod tests {
     use domio_core::NullSink;
     use domio_lab::simulate::{simulate, trace_header};
     use domio_scenario::NoReplay;
-    use domio_trace::TraceWriter;
+    use domio_trace::{TraceWriter, XentraceWriter};
 
     fn parse(name: &str, text: &str) -> Scenario {
         Scenario::parse(name, text.as_bytes(), domio_sched::policies()).unwrap()
@@ -180,6 +180,19 @@ mod tests {
         let built = replay.build(&RecordedDemands::of(&replay)).unwrap();
         let repeated = simulate(&built, 0, NullSink).unwrap();
         let running = |s: &domio_meter::Summary| s.domains[0].total.running as f64;
+        let ratio = running(&repeated.summary) / running(&recorded.summary);
+        assert!((0.98..=1.02).contains(&ratio), "{ratio}");
+
+        // The same by a host whose clock counts 2.4 times in a nanosecond.
+        let source = TraceReader::open(&folder.join("t.domio"), &ReadOptions::default());
+        let file = std::fs::File::create(folder.join("t.bin")).unwrap();
+        let mut writer = XentraceWriter::new(file, 2_400_000_000).unwrap();
+        source.unwrap().copy_to(&mut writer).unwrap();
+        writer.finish().unwrap();
+        let counted = text.replace("t.domio", "t.bin") + "trace_hz = 2400000000\n";
+        let counted = parse(path.to_str().unwrap(), &counted);
+        let built = counted.build(&RecordedDemands::of(&counted)).unwrap();
+        let repeated = simulate(&built, 0, NullSink).unwrap();
         let ratio = running(&repeated.summary) / running(&recorded.summary);
         assert!((0.98..=1.02).contains(&ratio), "{ratio}");
 

@@ -163,6 +163,16 @@ impl Cartographer {
                 if self.map.is_none() {
                     self.map = Some(Map::new(from, until, self.currents()));
                 }
+                let is_known = self
+                    .current
+                    .get(row.pcpu.index())
+                    .is_some_and(Option::is_some);
+                if let (Some(map), MapChange::Runs(_, Some((left, _)))) = (&mut self.map, row.what)
+                    && !is_known
+                {
+                    // Who left ran before.
+                    map.first.push((row.pcpu, left));
+                }
                 self.map.iter_mut().for_each(|map| map.add(row));
             }
         } else {

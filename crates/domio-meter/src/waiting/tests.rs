@@ -448,6 +448,16 @@ fn a_map_has_its_begin_and_its_end_and_counts_the_rest() {
     assert_eq!(map.until, Instant::from_nanos(1_005_000));
 }
 
+#[test]
+fn who_leaves_first_ran_before() {
+    let mut trace = Trace::new(2);
+    trace.at(10).state(1, Running, Blocked);
+    trace.state(2, Runnable, Running);
+    let ms = Duration::from_millis;
+    let map = explained(&trace.records, MapWindow::Between(ms(0), ms(1)));
+    assert_eq!(map.map.unwrap().first, [(PcpuId(0), vcpu(1))]);
+}
+
 /// A record that a host could write, or that a damaged file could hold.
 fn records() -> impl Strategy<Value = Vec<Record>> {
     let kind = prop::sample::select(vec![
