@@ -14,14 +14,16 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+/// Path of a trace, and counts a second of its clock.
+type Source = (String, Option<u64>);
+
 type ByVcpu = BTreeMap<VcpuName, Arc<[Demand]>>;
 
 /// Reads the traces that a scenario names, each once.
 pub struct RecordedDemands {
     folder: PathBuf,
     profile: Profile,
-    /// By path and clock.
-    read: RefCell<BTreeMap<(String, Option<u64>), Result<ByVcpu, NoDemands>>>,
+    read: RefCell<BTreeMap<Source, Result<ByVcpu, NoDemands>>>,
 }
 
 impl RecordedDemands {
