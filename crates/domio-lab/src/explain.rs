@@ -74,6 +74,7 @@ mod tests {
     use domio_core::{DomainId, NetPlace};
     use domio_meter::{PacketQueue, PacketWaits};
     use domio_scenario::{NoReplay, Scenario};
+    use std::collections::BTreeMap;
 
     /// Burn x 7, ping x 1, the last guest to start, which is domain 8; for 30 seconds.
     fn test3(configuration: &str) -> Explanation {
@@ -126,6 +127,45 @@ mod tests {
             *place == NetPlace::Outside || *cause == domio_meter::Cause::Unknown
         });
         assert_eq!(unknown.count(), 0);
+    }
+
+    /// The trace of a scenario says what the scenario does of who waited behind whom.
+    #[test]
+    fn a_trace_is_explained_as_its_scenario_is() {
+        let text = r#"
+            run.duration_s = 2
+            scheduler.policy = "credit"
+            host.cores = 2
+            [[domain]]
+            name = "burn"
+            count = 3
+            workload = "burn"
+            [[domain]]
+            name = "web"
+            vcpus = 2
+            workload = "periodic"
+            period_ms = 7
+            burst_ms = 1
+        "#;
+        let scenario = Scenario::parse("s", text.as_bytes(), domio_sched::policies()).unwrap();
+        let built = scenario.build(&NoReplay).unwrap();
+        let explanation = explain(&built, 0).unwrap();
+        let records = crate::simulate::simulate(&built, 0, Vec::new())
+            .unwrap()
+            .sink;
+        let mut explainer = domio_meter::WaitExplainer::new(domio_meter::MapWindow::Worst);
+        records.iter().for_each(|r| explainer.record(r));
+        let waiting = explainer.finish();
+        assert!(explanation.domains.len() == 4 && !waiting.worst_woken.is_empty());
+        for domain in &explanation.domains {
+            let mut behind = BTreeMap::new();
+            for vcpu in waiting.vcpus.iter().filter(|v| v.name.domain == domain.id) {
+                for (whom, time) in vcpu.behind() {
+                    *behind.entry(whom.map(|whom| whom.domain)).or_default() += time;
+                }
+            }
+            assert_eq!(behind, domain.run_queue, "{:?}", domain.id);
+        }
     }
 
     #[test]

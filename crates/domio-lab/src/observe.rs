@@ -11,6 +11,9 @@ pub const LENGTHS_MAX: usize = 1_000_000;
 /// surroundings. A longer wait has those of its end alone.
 const PAST_MAX: usize = 100_000;
 
+/// Most stays that are kept of one part of a trace; the first ones. More cannot be drawn either.
+const STAYS_MAX: usize = 1_000_000;
+
 /// Which part of a trace is kept in full.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Window {
@@ -146,7 +149,8 @@ impl Watch {
     fn take(&mut self, stay: &Interval, begin: Instant) {
         match self {
             Watch::Between { from, until, stays } => {
-                if stay.end > begin + *from && stay.start < begin + *until {
+                let inside = stay.end > begin + *from && stay.start < begin + *until;
+                if inside && stays.len() < STAYS_MAX {
                     stays.push(*stay);
                 }
             }
@@ -158,7 +162,8 @@ impl Watch {
 impl Search {
     fn take(&mut self, stay: &Interval, begin: Instant) {
         for found in self.woken.iter_mut().chain(&mut self.any) {
-            if stay.end > found.from && stay.start < found.until {
+            let inside = stay.end > found.from && stay.start < found.until;
+            if inside && found.stays.len() < STAYS_MAX {
                 found.stays.push(*stay);
             }
         }

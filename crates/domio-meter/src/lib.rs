@@ -5,9 +5,9 @@
 //! woken vcpu waited for its pcpu, what a domain's network delivered and how long pings took, what
 //! clients of its web servers saw, for whom driver domains worked.
 //! [`SummaryJson`] is what `domio trace summary --json` prints. [`Explainer`] tells what guests and
-//! their packets waited for. [`Sampler`] gives the figures of each interval, as XenMon shows
-//! them, and [`charges`] what guests owe their driver domain. [`Baked`] gives XenMon's own figures,
-//! errors included.
+//! their packets waited for, and [`WaitExplainer`] behind whom each vcpu waited and why. [`Sampler`]
+//! gives the figures of each interval, as XenMon shows them, and [`charges`] what guests owe their
+//! driver domain. [`Baked`] gives XenMon's own figures, errors included.
 //! [`TraceChecker`] tells whether a trace can be true at all, and [`Told`] whether it has what all
 //! of them need.
 //!
@@ -26,6 +26,7 @@ mod network;
 mod sampler;
 mod summary;
 mod told;
+mod waiting;
 mod web;
 mod words;
 mod work;
@@ -47,6 +48,11 @@ pub use summary::{
     Account, DomainSummary, NetworkSummary, PcpuSummary, Summary, VcpuSummary, jain_index,
 };
 pub use told::Told;
+pub use waiting::{
+    BEHIND_MAX, CauseJson, LongWait, MAP_ROWS, Map, MapChange, MapRow, MapWindow, TellsJson,
+    VcpuWaits, VcpuWaitsJson, WORST_MAX, WaitExplainer, WaitTells, WaitedJson, Waiting,
+    WaitingJson, WhomJson, Why,
+};
 pub use web::{WebJson, WebSummary};
 pub use work::{DriverSumsJson, DriverWork, DriverWorkJson, InOrder};
 pub use xenbaked::{Baked, Payload, Windows};

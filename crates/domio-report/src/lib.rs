@@ -19,4 +19,5 @@ pub mod observed;
 pub mod samples;
 pub mod svg;
 pub mod text;
+pub mod waiting;
 pub mod waits;

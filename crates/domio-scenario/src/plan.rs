@@ -59,6 +59,8 @@ pub struct Replay {
     pub domain: u16,
     /// Index of the recorded vcpu in it.
     pub vcpu: u16,
+    /// Counts a second of the trace's clock, where the scenario says so.
+    pub hz: Option<u64>,
     /// Indices of the task in [`HostConfig::domains`], its vcpus and their tasks.
     pub(crate) at: (usize, usize, usize),
     pub(crate) span: Span,

@@ -12,13 +12,15 @@
 //! cannot be of one host are refused, and so is a release that is none of Xen 4 (`release`). What
 //! they leave open is said beside the figures (`fit`).
 //!
-//! A scenario's guests can have the demand of a recording as well ([`replays`]).
+//! A scenario's guests can have the demand of a recording as well ([`replays`]), and a whole
+//! scenario can be made of a trace ([`from_trace`]).
 
 pub mod agreement;
 pub mod demand;
 pub mod ensemble;
 pub mod exact;
 mod fit;
+pub mod from_trace;
 pub mod limits;
 pub mod recording;
 mod release;

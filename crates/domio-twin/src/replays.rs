@@ -14,13 +14,16 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+/// Path of a trace, and counts a second of its clock.
+type Source = (String, Option<u64>);
+
 type ByVcpu = BTreeMap<VcpuName, Arc<[Demand]>>;
 
 /// Reads the traces that a scenario names, each once.
 pub struct RecordedDemands {
     folder: PathBuf,
     profile: Profile,
-    read: RefCell<BTreeMap<String, Result<ByVcpu, NoDemands>>>,
+    read: RefCell<BTreeMap<Source, Result<ByVcpu, NoDemands>>>,
 }
 
 impl RecordedDemands {
@@ -34,12 +37,16 @@ impl RecordedDemands {
         }
     }
 
-    fn read(&self, trace: &str) -> Result<ByVcpu, NoDemands> {
+    fn read(&self, trace: &str, tsc_hz: Option<u64>) -> Result<ByVcpu, NoDemands> {
         // Whoever reads a message need not know which folder the program was started in.
         let path = self.folder.join(trace);
         let path = std::path::absolute(&path).unwrap_or(path);
         let failed = |e| refused(trace, &path, &e);
-        let mut reader = TraceReader::open(&path, &ReadOptions::default()).map_err(failed)?;
+        let options = ReadOptions {
+            tsc_hz,
+            ..ReadOptions::default()
+        };
+        let mut reader = TraceReader::open(&path, &options).map_err(failed)?;
         let mut records = Vec::new();
         reader.copy_to(&mut records).map_err(failed)?;
         let Some(first) = records.first() else {
@@ -122,8 +129,8 @@ impl ReplaySource for RecordedDemands {
     fn demands(&self, replay: &Replay) -> Result<Arc<[Demand]>, NoDemands> {
         let mut read = self.read.borrow_mut();
         let trace = read
-            .entry(replay.trace.clone())
-            .or_insert_with(|| self.read(&replay.trace));
+            .entry((replay.trace.clone(), replay.hz))
+            .or_insert_with(|| self.read(&replay.trace, replay.hz));
         let vcpu = VcpuName::new(DomainId(replay.domain), replay.vcpu);
         match trace {
             Ok(demands) => demands
@@ -141,7 +148,7 @@ mod tests {
     use domio_core::NullSink;
     use domio_lab::simulate::{simulate, trace_header};
     use domio_scenario::NoReplay;
-    use domio_trace::TraceWriter;
+    use domio_trace::{TraceWriter, XentraceWriter};
 
     fn parse(name: &str, text: &str) -> Scenario {
         Scenario::parse(name, text.as_bytes(), domio_sched::policies()).unwrap()
@@ -175,6 +182,19 @@ mod tests {
         let built = replay.build(&RecordedDemands::of(&replay)).unwrap();
         let repeated = simulate(&built, 0, NullSink).unwrap();
         let running = |s: &domio_meter::Summary| s.domains[0].total.running as f64;
+        let ratio = running(&repeated.summary) / running(&recorded.summary);
+        assert!((0.98..=1.02).contains(&ratio), "{ratio}");
+
+        // The same by a host whose clock counts 2.4 times in a nanosecond.
+        let source = TraceReader::open(&folder.join("t.domio"), &ReadOptions::default());
+        let file = std::fs::File::create(folder.join("t.bin")).unwrap();
+        let mut writer = XentraceWriter::new(file, 2_400_000_000).unwrap();
+        source.unwrap().copy_to(&mut writer).unwrap();
+        writer.finish().unwrap();
+        let counted = text.replace("t.domio", "t.bin") + "trace_hz = 2400000000\n";
+        let counted = parse(path.to_str().unwrap(), &counted);
+        let built = counted.build(&RecordedDemands::of(&counted)).unwrap();
+        let repeated = simulate(&built, 0, NullSink).unwrap();
         let ratio = running(&repeated.summary) / running(&recorded.summary);
         assert!((0.98..=1.02).contains(&ratio), "{ratio}");
 

@@ -5,6 +5,7 @@
 
 mod claims;
 mod drawn;
+mod from_trace;
 mod keeping;
 mod mon;
 mod registered;
@@ -12,6 +13,7 @@ mod values;
 
 pub use claims::{ClaimCommand, ClaimList, ClaimShow};
 pub use drawn::Drawn;
+pub use from_trace::ScenarioFromTrace;
 pub use keeping::{
     Keeping, Reporting, Results, ResultsDiff, ResultsList, ResultsPrune, ResultsShow,
 };
@@ -27,6 +29,7 @@ use clap::builder::{
 };
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::Shell;
+use domio_core::Duration;
 use domio_lab::Effort;
 use domio_report::text::Sort;
 use std::path::PathBuf;
@@ -123,7 +126,7 @@ pub enum Command {
     /// Change one thing of a scenario, and see who gains and who pays
     #[command(after_long_help = COMPARE_EXAMPLES)]
     Compare(Compare),
-    /// Tell what the guests of a scenario wait for, and behind whom
+    /// Tell what the guests of a scenario, or of a recorded host, wait for, and behind whom
     #[command(after_long_help = EXPLAIN_EXAMPLES)]
     Explain(Explain),
     /// Show who gets the processors, who waits and behind whom, while it happens
@@ -360,22 +363,39 @@ pub struct Compare {
 
 const EXPLAIN_EXAMPLES: &str = "\
 Examples:
-  domio explain ping-among-burners
   domio explain ping-among-burners --set network.scan=restart --report out/waits.html
   domio explain papers/ongaro2008/test3-orig --json
+  domio explain trace.bin --cpu-hz 2.4GHz
+  domio explain trace.domio --map 3.2s..3.25s
 
-Time of packets, by what they waited for on their way between the line and the guest, and
-time of vcpus in run queues, by the domain that ran meanwhile. Replications are added up.";
+Of a scenario: time of packets, by what they waited for on their way between the line and the
+guest, and time of vcpus in run queues, by the domain that ran meanwhile. Replications are added
+up.
+
+Of a trace, simulated or of xentrace: time for which each vcpu was runnable, by cause and by the
+vcpu that ran meanwhile, the longest waits, and a map of who ran where.";
 
 /// Arguments of `explain`.
 #[derive(Debug, Args)]
 pub struct Explain {
-    /// Scenario file or name of a shipped scenario
-    #[arg(value_name = "SCENARIO", value_hint = ValueHint::FilePath, add = complete::scenarios())]
+    /// Scenario file, name of a shipped scenario, or trace; - is standard input
+    #[arg(
+        value_name = "SCENARIO|TRACE",
+        value_hint = ValueHint::FilePath,
+        add = complete::scenarios()
+    )]
     pub scenario: String,
     /// Print the explanation as JSON
     #[arg(long)]
     pub json: bool,
+    /// Part of a trace that the map and the timeline show, as 3.2s..3.4s since its first record;
+    /// the time around the longest wait without this
+    #[arg(long, value_name = "START..END", value_parser = drawn::window, conflicts_with = "window")]
+    pub map: Option<(Duration, Duration)>,
+    /// Frequency of a xentrace file's time stamp counter, as 2400000000 or 2.4GHz, instead of what
+    /// the trace tells
+    #[arg(long, value_name = "HZ", value_parser = frequency)]
+    pub cpu_hz: Option<u64>,
     /// What to change in the scenario and how often to run it.
     #[command(flatten)]
     pub how: How,
@@ -556,7 +576,8 @@ const SCENARIO_EXAMPLES: &str = "\
 Examples:
   domio scenario list
   domio scenario show burn7 > host.toml
-  domio scenario check host.toml";
+  domio scenario check host.toml
+  domio scenario from-trace trace.bin --sched-credit sched.txt --output host.toml";
 
 /// Subcommands of `scenario`.
 #[derive(Debug, Subcommand)]
@@ -573,6 +594,9 @@ pub enum Scenario {
     /// Print a shipped scenario, to start one's own from
     #[command(after_long_help = SCENARIO_SHOW_EXAMPLES)]
     Show(ScenarioShow),
+    /// Make a scenario of a trace: the recorded demand under other policies and settings
+    #[command(after_long_help = from_trace::EXAMPLES)]
+    FromTrace(ScenarioFromTrace),
 }
 
 const SCENARIO_CHECK_EXAMPLES: &str = "\

@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock};
 
 /// What stands for standard input on the command line.
 pub const STDIN: &str = "-";
@@ -24,6 +24,34 @@ pub fn name(path: &Path) -> String {
     }
 }
 
+/// What was read of standard input to see what it is, and has to be read again.
+static PEEKED: Mutex<Vec<u8>> = Mutex::new(Vec::new());
+
+/// The first bytes of standard input, `most` at most, for whoever has to tell what it is. They are
+/// read again by [`stdin_bytes`] or by a [`Stream`].
+///
+/// # Errors
+/// When it cannot be read.
+pub fn peek_stdin(most: usize) -> io::Result<Vec<u8>> {
+    let mut peeked = Vec::new();
+    io::stdin()
+        .lock()
+        .take(most as u64)
+        .read_to_end(&mut peeked)?;
+    if let Ok(mut kept) = PEEKED.lock() {
+        kept.clone_from(&peeked);
+    }
+    Ok(peeked)
+}
+
+/// Takes what was peeked.
+fn peeked() -> Vec<u8> {
+    PEEKED
+        .lock()
+        .map(|mut p| std::mem::take(&mut *p))
+        .unwrap_or_default()
+}
+
 /// The bytes of standard input, read once, so that a command may name it twice. Of more than `most`
 /// bytes one over that, for those who refuse it.
 ///
@@ -34,7 +62,7 @@ pub fn stdin_bytes(most: usize) -> io::Result<&'static [u8]> {
     if let Some(bytes) = BYTES.get() {
         return Ok(bytes);
     }
-    let mut bytes = Vec::new();
+    let mut bytes = peeked();
     let mut limited = io::stdin().lock().take(most as u64 + 1);
     limited.read_to_end(&mut bytes)?;
     Ok(BYTES.get_or_init(|| bytes))
@@ -57,8 +85,8 @@ pub fn text(path: &Path) -> io::Result<String> {
 pub enum Stream {
     /// A file on disk.
     File(File),
-    /// Standard input.
-    Stdin(io::Stdin),
+    /// Standard input, after what was peeked of it.
+    Stdin(io::Chain<io::Cursor<Vec<u8>>, io::Stdin>),
 }
 
 impl Stream {
@@ -68,7 +96,7 @@ impl Stream {
     /// When there is none that can be read.
     pub fn open(path: &Path) -> io::Result<Self> {
         match is_stdin(path) {
-            true => Ok(Stream::Stdin(io::stdin())),
+            true => Ok(Stream::Stdin(io::Cursor::new(peeked()).chain(io::stdin()))),
             false => File::open(path).map(Stream::File),
         }
     }

@@ -40,6 +40,7 @@ pub const SCHEMAS: &[Schema] = schemas![
     "run" 1,
     "compare" 1,
     "explain" 1,
+    "explain-trace" 1,
     "calibrate" 1,
     "mon" 1,
     "trace-summary" 1,

@@ -8,4 +8,5 @@ mod old_traces;
 mod real_traces;
 mod same_figures;
 mod unseen_switches;
+mod waiting;
 mod web;

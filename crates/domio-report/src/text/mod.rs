@@ -7,9 +7,11 @@ pub mod driver_work;
 pub mod gains;
 pub mod ledger;
 pub mod machines;
+pub mod sched_map;
 pub mod summary;
 pub mod table;
 pub mod view;
+pub mod waiting;
 pub mod waits;
 
 pub use table::{Cell, Column, Table, Tone};

@@ -7,6 +7,9 @@ use super::web::{WEB, WEB_KEYS};
 use super::{Kind, Need, Params, Section, US, Variant, Words, key, variant};
 use crate::limits::{MAX_DOMAIN_ID, MAX_VCPUS};
 
+/// Highest frequency of a recording's clock that readers of traces take.
+const MAX_TRACE_HZ: i64 = 18_000_000_000;
+
 pub(crate) static TASK: Section = Section {
     header: "[[domain.task]]",
     doc: "A task inside the guest. It demands processor time; only sleeping blocks it. The \
@@ -14,8 +17,7 @@ pub(crate) static TASK: Section = Section {
           traffic between the guest and a remote host behind the line of `[network]`. The \
           kernel's part of it is done on vcpu 0, before any task; streams, servers and datagrams \
           from the guest have a process as well. `ping` and datagrams to the guest have none, and take \
-          neither \
-          `vcpu` nor `priority`.",
+          neither `vcpu` nor `priority`.",
     keys: &[
         key(
             "workload",
@@ -155,6 +157,16 @@ pub(crate) static WORKLOADS: &[Variant] = &[
                 },
                 Need::Int(0),
                 "Index of the recorded vcpu in it.",
+            ),
+            key(
+                "trace_hz",
+                Kind::Int {
+                    min: 1,
+                    max: MAX_TRACE_HZ,
+                },
+                Optional("1000000000"),
+                "Counts a second of the clock of a recording of xentrace; traces of domio's own \
+                 need none.",
             ),
         ],
     ),

@@ -223,6 +223,10 @@ fn work(cx: &mut Cx<'_>, fields: &Fields<'_>, word: &str) -> Option<Work> {
                 trace: fields.text("trace")?,
                 domain: fields.int("trace_domain")? as u16,
                 vcpu: fields.int("trace_vcpu")? as u16,
+                hz: match fields.field("trace_hz") {
+                    Some(_) => Some(fields.int("trace_hz")? as u64),
+                    None => None,
+                },
                 at: (0, 0, 0),
                 span: fields.span("trace"),
             };

@@ -22,7 +22,8 @@ const UNITS: [(&str, f64); 4] = [("ns", 1.0), ("us", 1e3), ("ms", 1e6), ("s", 1e
 /// Longest time that is read, in nanoseconds: 30 years.
 const LONGEST: f64 = 1e18;
 
-fn window(text: &str) -> Result<(Duration, Duration), String> {
+/// A part of a time, as `3.2s..3.4s`.
+pub(super) fn window(text: &str) -> Result<(Duration, Duration), String> {
     let expected = "expected FROM..UNTIL with units, as 3.2s..3.4s or 150ms..300ms";
     let Some((from, until)) = text.split_once("..") else {
         return Err(expected.to_owned());

@@ -1,10 +1,11 @@
-//! `domio explain`: what the guests of a scenario and their packets wait for.
+//! `domio explain`: what the guests of a scenario and their packets wait for; of a trace see
+//! `explain_trace`.
 
 use crate::args::{Explain, Global};
 use crate::cmd::run::{
     build, failed, load, of_replication, provenance, report_beside, shown, title,
 };
-use crate::cmd::{pictures, scenario};
+use crate::cmd::{explain_trace, pictures, scenario};
 use crate::files::Files;
 use crate::out::{self, Status};
 use crate::progress::progress;
@@ -19,8 +20,12 @@ use domio_report::waits::Waits;
 use domio_report::{observed, text};
 use std::path::Path;
 
-/// Simulates the scenario, and prints and draws where time went.
+/// Explains the trace; or simulates the scenario, and prints and draws where time went.
 pub fn run(args: &Explain, global: &Global) -> anyhow::Result<Status> {
+    if explain_trace::is_trace(&args.scenario)? {
+        return explain_trace::run(args, global);
+    }
+    explain_trace::refuse_options_of_traces(args)?;
     let scenario = load(&args.scenario, &args.how, args.policy.as_deref())?;
     let built = build(&scenario)?;
     let draws = args.drawn.draws(&args.reporting, Some(&built))?;

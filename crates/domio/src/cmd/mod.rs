@@ -10,6 +10,8 @@ pub mod completions;
 pub mod conformance;
 pub mod controller;
 pub mod explain;
+mod explain_trace;
+mod from_trace;
 pub mod machines;
 pub mod man;
 pub mod mon;

@@ -1,6 +1,7 @@
 //! `domio scenario`: checks, schema and the shipped scenarios.
 
-use crate::args::{self, ScenarioCheck, ScenarioList, ScenarioShow};
+use crate::args::{self, Global, ScenarioCheck, ScenarioList, ScenarioShow};
+use crate::cmd::from_trace;
 use crate::files::Files;
 use crate::input::{self, STDIN_NAME};
 use crate::out::{self, Status};
@@ -15,7 +16,7 @@ use serde_json::json;
 use std::path::{Path, PathBuf};
 
 /// Runs a subcommand.
-pub fn run(command: &args::Scenario) -> anyhow::Result<Status> {
+pub fn run(command: &args::Scenario, global: &Global) -> anyhow::Result<Status> {
     match command {
         args::Scenario::Check(args) => check(args),
         args::Scenario::Schema(_) => {
@@ -24,6 +25,7 @@ pub fn run(command: &args::Scenario) -> anyhow::Result<Status> {
         }
         args::Scenario::List(args) => list(args),
         args::Scenario::Show(args) => show(args),
+        args::Scenario::FromTrace(args) => from_trace::run(args, global),
     }
 }
 
@@ -159,7 +161,8 @@ fn is_unreadable(errors: &ScenarioErrors) -> bool {
     errors.problems().iter().any(|p| p.code == Code::Unreadable)
 }
 
-fn title(name: &str, text: &str) -> String {
+/// The title of the scenario `text`.
+pub fn title(name: &str, text: &str) -> String {
     let scenario = Scenario::parse(name, text.as_bytes(), policies());
     scenario
         .ok()

@@ -20,7 +20,7 @@ use serde_json::json;
 use std::io::{self, IsTerminal, Write};
 
 /// A trace file that is being read.
-type Reader = TraceReader<ProgressBarIter<Stream>>;
+pub type Reader = TraceReader<ProgressBarIter<Stream>>;
 
 /// Runs a subcommand.
 pub fn run(command: &args::Trace, global: &Global) -> anyhow::Result<Status> {
@@ -31,7 +31,11 @@ pub fn run(command: &args::Trace, global: &Global) -> anyhow::Result<Status> {
     }
 }
 
-fn open(input: &TraceInput, global: &Global) -> anyhow::Result<Reader> {
+/// Opens the trace.
+///
+/// # Errors
+/// When there is no file, or it is no trace.
+pub fn open(input: &TraceInput, global: &Global) -> anyhow::Result<Reader> {
     let options = ReadOptions {
         tsc_hz: input.cpu_hz.or_else(|| clock::find(&input.file)),
         ..ReadOptions::default()
@@ -67,7 +71,7 @@ fn read(
 /// nowhere.
 ///
 /// Returns whether the file ends too early.
-fn copy(reader: &mut Reader, input: &TraceInput, sink: &mut impl Sink) -> anyhow::Result<bool> {
+pub fn copy(reader: &mut Reader, input: &TraceInput, sink: &mut impl Sink) -> anyhow::Result<bool> {
     match read(reader, input, sink)? {
         Some(error) if error.records == 0 => Err(unreadable(error, input)),
         Some(error) => {
@@ -84,7 +88,7 @@ fn warn(damage: &TraceError, input: &TraceInput) {
 }
 
 /// Warns of a trace that has `records`, but none of runstates, and hence none of `what`.
-fn no_runstates(input: &TraceInput, records: u64, what: &str) {
+pub fn no_runstates(input: &TraceInput, records: u64, what: &str) {
     let file = input::name(&input.file);
     out::message(&format!(
         "warning: {file}: {records} records, but none of runstates, so there are no {what}; record \

@@ -8,6 +8,7 @@ mod cut_traces;
 mod determinism;
 mod driver_work;
 mod explain;
+mod explain_trace;
 mod figures;
 mod files;
 mod frequency;

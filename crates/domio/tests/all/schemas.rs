@@ -92,6 +92,11 @@ fn outputs_about_traces() {
         "trace-check",
         &["trace", "check", "t.domio", "--json"],
     );
+    let explained = fits(&folder, "explain-trace", &["explain", "t.domio", "--json"]);
+    assert!(!explained["worst_wakeups"].as_array().unwrap().is_empty());
+    assert!(explained["map"].is_object());
+    let made = ["scenario", "from-trace", "t.domio", "--json"];
+    fits(&folder, "scenario-show", &made);
     let write = [
         "compare",
         "ping-among-burners",

@@ -1,0 +1,191 @@
+//! Scenarios of traces, and that they run.
+
+use super::*;
+use crate::replays::RecordedDemands;
+use domio_core::{DomainId, NullSink, Sink, VcpuName};
+use domio_lab::simulate::simulate;
+use domio_trace::{ReadOptions, TraceReader};
+use std::path::{Path, PathBuf};
+
+fn recorded(name: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/xen-traces");
+    folder.join(name).join("trace.bin").canonicalize().unwrap()
+}
+
+fn shown(name: &str) -> Shown {
+    let mut shown = Shown::new();
+    let mut reader = TraceReader::open(&recorded(name), &ReadOptions::default()).unwrap();
+    reader.copy_to(&mut shown).unwrap();
+    shown
+}
+
+fn sources(name: &str) -> Sources {
+    Sources {
+        trace: recorded(name).to_str().unwrap().to_owned(),
+        command: "domio scenario from-trace".to_owned(),
+        hz: Some((1_000_000_000, "--cpu-hz".to_owned())),
+        ..Sources::default()
+    }
+}
+
+fn text(name: &str, sources: &Sources) -> String {
+    scenario(&shown(name), sources, domio_sched::policies()).unwrap()
+}
+
+const WEIGHTS: &str = "\
+Cpupool Pool-0: tslice=30ms ratelimit=1000us migration-delay=0us
+Name                                ID Weight  Cap
+Domain-0                             0    256    0
+g1                                   1    256    0
+g2                                   2    512    0
+g3                                   3   1024    0
+";
+
+#[test]
+fn what_the_trace_shows_of_the_policy_is_taken() {
+    let shown = shown("c1-burn7");
+    assert_eq!(shown.policy(), Some("credit"));
+    assert_eq!(shown.tslice_ms(), Some(30));
+    assert_eq!(shown.ratelimit_us(), Some(1_000));
+    assert_eq!((shown.pcpus(), shown.vcpus().len()), (1, 8));
+    let text = text("c1-burn7", &sources("c1-burn7"));
+    for part in [
+        "tslice_ms = 30\n",
+        "ratelimit_us = 1000\n",
+        "name = \"Domain-0\"\nid = 0\n",
+        "name = \"d7\"\nid = 7\n",
+        "# Assumed: Xen's default weight.\n",
+        "Xen's defaults of migration_delay_us",
+    ] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+}
+
+/// The same host, simulated with its weights, shares its time as the recorded one did.
+#[test]
+fn the_scenario_of_a_host_gives_the_shares_that_were_recorded() {
+    let name = "c1-weights-1-2-4";
+    let mut sources = sources(name);
+    sources.sched = Some((sched_text(WEIGHTS).unwrap(), "sched.txt".to_owned()));
+    let text = text(name, &sources);
+    assert!(
+        text.contains("name = \"g3\"\nid = 3\nvcpus = 1\nweight = 1024\n"),
+        "{text}"
+    );
+    assert!(text.contains("# - weights and caps: sched.txt\n"), "{text}");
+    let policies = domio_sched::policies();
+    let scenario = Scenario::parse("host.toml", text.as_bytes(), policies).unwrap();
+    let built = scenario.build(&RecordedDemands::of(&scenario)).unwrap();
+    let simulated = simulate(&built, 0, NullSink).unwrap().summary;
+    let mut meter = domio_meter::Meter::new();
+    let mut reader = TraceReader::open(&recorded(name), &ReadOptions::default()).unwrap();
+    reader.copy_to(&mut meter).unwrap();
+    let recorded = meter.finish();
+    for id in 0..4 {
+        let share = |summary: &domio_meter::Summary| {
+            let domain = summary
+                .domains
+                .iter()
+                .find(|d| d.id == DomainId(id))
+                .unwrap();
+            let elapsed = summary.end.since(summary.start).as_nanos();
+            domain.total.running as f64 / elapsed as f64
+        };
+        let (ours, theirs) = (share(&simulated), share(&recorded));
+        assert!((ours - theirs).abs() < 0.02, "d{id}: {ours} and {theirs}");
+    }
+}
+
+#[test]
+fn what_xl_lists_gives_names_vcpus_and_pins() {
+    let name = "c1-cap30";
+    let mut sources = sources(name);
+    let listed = "Name ID VCPU CPU State Time(s) Affinity (Hard / Soft)\n\
+                  Domain-0 0 0 0 r-- 12.3 all / all\n\
+                  my web 1 0 1 -b- 1.1 1,3 / all\n\
+                  my web 1 1 2 -b- 1.1 2 / all\n\
+                  quiet 9 0 2 -b- 1.1 all / all\n";
+    sources.list = Some((list(listed).unwrap(), "vcpus.txt".to_owned()));
+    let text = text(name, &sources);
+    for part in [
+        "cores = 4\n",
+        "# It is called \"my web\".\n",
+        "# Its vcpus are pinned to different pcpus; here each may use all of them.\n",
+        "# The trace has no record of 1 of its vcpus.\n",
+        "name = \"my-web\"\nid = 1\nvcpus = 2\nweight = 256\npin = \"1-3\"\n",
+        "# The trace has no record of it: it idles.\n",
+        "name = \"quiet\"\nid = 9\n",
+    ] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+}
+
+#[test]
+fn names_are_those_that_scenarios_take_and_each_once() {
+    let mut names = BTreeSet::new();
+    let mut name = |told: Option<&str>, id| unique(&plain(told, id), id, &mut names);
+    assert_eq!(name(None, 0), "Domain-0");
+    assert_eq!(name(Some("a b"), 1), "a-b");
+    assert_eq!(name(Some("a/b"), 2), "a-b-2");
+    assert_eq!(name(Some("Domain-0"), 3), "Domain-0-3");
+    assert_eq!(name(Some("\u{fc}\u{fc}"), 4), "d4");
+    let long = name(Some(&"x".repeat(300)), 5);
+    assert!(long.len() <= NAME_MAX && domio_scenario_takes(&long));
+}
+
+fn domio_scenario_takes(name: &str) -> bool {
+    let text = format!(
+        "run.duration_s = 1\nscheduler.policy = \"credit\"\n[[domain]]\nname = \"{name}\"\n"
+    );
+    Scenario::parse("s", text.as_bytes(), domio_sched::policies()).is_ok()
+}
+
+#[test]
+fn a_policy_that_is_not_there_is_replaced_and_said() {
+    let mut shown = Shown::new();
+    let at = domio_core::Instant::from_nanos;
+    let here = domio_core::PcpuId(0);
+    for ns in [0, 1_000_000] {
+        shown.record(&domio_core::Record::policy(at(ns), here, 4, 1, &[]));
+        let running = domio_core::Runstate::Running;
+        let vcpu = VcpuName::new(DomainId(2), 1);
+        shown.record(&domio_core::Record::runstate(
+            at(ns),
+            here,
+            vcpu,
+            running,
+            running,
+        ));
+    }
+    let text = scenario(&shown, &sources("c1-cap30"), domio_sched::policies()).unwrap();
+    assert!(
+        text.contains("the host ran rtds (the policy's records in the trace)"),
+        "{text}"
+    );
+    assert!(text.contains("policy = \"credit\"\n") && text.contains("duration_s = 0.001\n"));
+}
+
+#[test]
+fn what_shows_nothing_is_refused() {
+    let policies = domio_sched::policies();
+    let none = scenario(&Shown::new(), &Sources::default(), policies).unwrap_err();
+    assert!(none.to_string().contains("record the host for longer"));
+    let mut idle = Shown::new();
+    for ns in [0, 5] {
+        let at = domio_core::Instant::from_nanos(ns);
+        let vcpu = VcpuName::idle(domio_core::PcpuId(0));
+        idle.record(&domio_core::Record::new(
+            at,
+            domio_core::PcpuId(0),
+            domio_core::Kind::Wake,
+            vcpu,
+        ));
+    }
+    let none = scenario(&idle, &Sources::default(), policies).unwrap_err();
+    assert!(none.to_string().contains("no vcpu of any domain"));
+    let mut sources = sources("c1-cap30");
+    let text = "Name ID Weight Cap\ng1 1 256 400\n";
+    sources.sched = Some((sched_text(text).unwrap(), "s".to_owned()));
+    let over = scenario(&shown("c1-cap30"), &sources, policies).unwrap_err();
+    assert!(over.to_string().contains("makes no scenario"), "{over}");
+}

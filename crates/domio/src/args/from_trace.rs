@@ -1,0 +1,44 @@
+//! Arguments of `domio scenario from-trace`.
+
+use super::values::frequency;
+use clap::{Args, ValueHint};
+use std::path::PathBuf;
+
+pub(super) const EXAMPLES: &str = "\
+Examples:
+  domio scenario from-trace trace.bin --output host.toml
+  domio scenario from-trace trace.bin --sched-credit sched.txt --xl-list list.json -o host.toml
+  domio compare host.toml --policy credit --policy round-robin
+
+Each vcpu of the scenario replays what the recorded one asked for. `xl sched-credit > sched.txt`
+tells weights, caps, slice and rate limit, and `xl list -l > list.json` or `xl vcpu-list` names,
+vcpus and pins. The scenario's comments say what was told, and what is assumed.";
+
+/// Arguments of `scenario from-trace`.
+#[derive(Debug, Args)]
+pub struct ScenarioFromTrace {
+    /// Trace in domio's own format or of xentrace; the format is recognised
+    #[arg(value_name = "TRACE", value_hint = ValueHint::FilePath)]
+    pub trace: PathBuf,
+    /// Frequency of a xentrace file's time stamp counter, as 2400000000 or 2.4GHz, instead of what
+    /// the trace tells
+    #[arg(long, value_name = "HZ", value_parser = frequency)]
+    pub cpu_hz: Option<u64>,
+    /// What `xl sched-credit` or `xl sched-credit2` printed on the host; - is standard input
+    #[arg(
+        long,
+        visible_alias = "sched-credit2",
+        value_name = "FILE",
+        value_hint = ValueHint::FilePath
+    )]
+    pub sched_credit: Option<PathBuf>,
+    /// What `xl list -l`, `xl vcpu-list` or `xl list` printed on the host; - is standard input
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub xl_list: Option<PathBuf>,
+    /// File to write, instead of standard output
+    #[arg(long, short, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub output: Option<PathBuf>,
+    /// Print the name, the title and the text as JSON
+    #[arg(long)]
+    pub json: bool,
+}

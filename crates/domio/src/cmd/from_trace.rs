@@ -1,0 +1,151 @@
+//! `domio scenario from-trace`: a scenario of a recorded host.
+
+use crate::args::{Global, ScenarioFromTrace, TraceInput};
+use crate::cmd::{scenario, trace};
+use crate::files::Files;
+use crate::input;
+use crate::out::{self, Status};
+use anyhow::{Context, anyhow, bail};
+use domio_sched::policies;
+use domio_trace::Format;
+use domio_trace::order::ADVICE;
+use domio_twin::from_trace::{self, FromTraceError, Shown, Sources, XlError};
+use serde_json::json;
+use std::fs;
+use std::path::Path;
+
+/// Reads the trace and what `xl` printed, and writes the scenario.
+pub fn run(args: &ScenarioFromTrace, global: &Global) -> anyhow::Result<Status> {
+    if input::is_stdin(&args.trace) {
+        bail!("a scenario names the trace that it replays; give a file instead of -");
+    }
+    if args.json && args.output.is_some() {
+        bail!("--json prints the scenario and --output writes it to a file; leave one out");
+    }
+    let named = [("the trace", Some(&args.trace))].into_iter();
+    let named = named.chain([
+        ("what xl sched-credit printed", args.sched_credit.as_ref()),
+        ("what xl list printed", args.xl_list.as_ref()),
+    ]);
+    let read = named.filter_map(|(what, path)| Some((what, path?.clone())));
+    let mut files = Files::reading(read.filter(|(_, path)| !input::is_stdin(path)));
+    let target = match &args.output {
+        Some(path) => Some(files.writes("--output", path)?),
+        None => {
+            files.prints()?;
+            None
+        }
+    };
+    let sched = text_of(args.sched_credit.as_deref(), from_trace::sched_text)?;
+    let list = text_of(args.xl_list.as_deref(), from_trace::list)?;
+    let (shown, mut sources) = read_trace(args, global)?;
+    sources.sched = sched;
+    sources.list = list;
+    let text = from_trace::scenario(&shown, &sources, policies()).map_err(|error| match error {
+        FromTraceError::Scenario(errors) => anyhow!(
+            "what the trace and the files tell makes no scenario:\n\n{}",
+            errors.render(true).trim_end()
+        ),
+        other => anyhow!("{}: {other}", args.trace.display()),
+    })?;
+    let (Some(path), Some(target)) = (&args.output, target) else {
+        let name = input::name(&args.trace);
+        match args.json {
+            true => out::json_as(
+                "scenario-show",
+                &json!({ "name": name, "title": scenario::title(&name, &text), "text": text }),
+            )?,
+            false => out::text(&text)?,
+        }
+        return Ok(Status::Success);
+    };
+    target.create()?.write_whole(text.as_bytes())?;
+    out::message(&format!("wrote {}", path.display()));
+    Ok(Status::Success)
+}
+
+/// Reads the trace whole, which a replay needs.
+fn read_trace(args: &ScenarioFromTrace, global: &Global) -> anyhow::Result<(Shown, Sources)> {
+    let source = TraceInput {
+        file: args.trace.clone(),
+        cpu_hz: args.cpu_hz,
+    };
+    let mut reader = trace::open(&source, global)?;
+    let mut shown = Shown::new();
+    let file = args.trace.display();
+    if trace::copy(&mut reader, &source, &mut shown)? {
+        bail!(
+            "{file} ends too early, and no scenario can replay it; keep what is there with `domio \
+             trace convert {file} --to own --output whole.domio`, and use that"
+        );
+    }
+    if reader.merge_stats().late > 0 {
+        bail!("{file} has records that are out of order, and no scenario can replay it; {ADVICE}");
+    }
+    let from = match args.cpu_hz {
+        Some(_) => "--cpu-hz",
+        None => "the trace or a file beside it",
+    };
+    let hz = (reader.format() != Format::Own).then(|| (reader.tsc_hz(), from.to_owned()));
+    let sources = Sources {
+        trace: replayed(&args.trace, args.output.as_deref())?,
+        command: command(args),
+        hz,
+        header: reader.header().cloned(),
+        ..Sources::default()
+    };
+    Ok((shown, sources))
+}
+
+/// What `parse` makes of the text at `path`, and what comments call the file.
+fn text_of<T>(
+    path: Option<&Path>,
+    parse: impl Fn(&str) -> Result<T, XlError>,
+) -> anyhow::Result<Option<(T, String)>> {
+    let Some(path) = path else {
+        return Ok(None);
+    };
+    let name = input::name(path);
+    let text = input::text(path).with_context(|| format!("cannot read {name}"))?;
+    let parsed = parse(&text).with_context(|| name.clone())?;
+    Ok(Some((parsed, name)))
+}
+
+/// The trace as the scenario names it: from the scenario's folder on where it lies in there.
+fn replayed(trace: &Path, output: Option<&Path>) -> anyhow::Result<String> {
+    let whole = fs::canonicalize(trace).with_context(|| trace.display().to_string())?;
+    let folder = output
+        .and_then(Path::parent)
+        .map(|folder| match folder.as_os_str().is_empty() {
+            true => Path::new("."),
+            false => folder,
+        });
+    let folder = folder.and_then(|folder| fs::canonicalize(folder).ok());
+    let inside = folder.and_then(|folder| whole.strip_prefix(folder).ok().map(Path::to_owned));
+    let path = inside.unwrap_or(whole);
+    let path = path.to_str().ok_or_else(|| {
+        anyhow!(
+            "the path of {} is no UTF-8, as a scenario needs; give the file another name",
+            trace.display()
+        )
+    })?;
+    Ok(path.to_owned())
+}
+
+/// The command, as the scenario's first line tells it.
+fn command(args: &ScenarioFromTrace) -> String {
+    let mut command = format!("domio scenario from-trace {}", args.trace.display());
+    if let Some(hz) = args.cpu_hz {
+        command += &format!(" --cpu-hz {hz}");
+    }
+    let options = [
+        ("--sched-credit", &args.sched_credit),
+        ("--xl-list", &args.xl_list),
+    ];
+    for (option, path) in options {
+        if let Some(path) = path {
+            command += &format!(" {option} {}", path.display());
+        }
+    }
+    command
+}
