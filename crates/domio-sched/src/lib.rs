@@ -14,6 +14,7 @@ pub mod broken;
 pub mod conformance;
 pub mod contract;
 pub mod credit;
+pub mod credit2;
 pub mod cx;
 pub mod null;
 pub mod registry;

@@ -1,7 +1,7 @@
 //! The list of policies.
 
 use crate::contract::{Conflict, Descriptor, Scheduler};
-use crate::{credit, null, round_robin, sedf};
+use crate::{credit, credit2, null, round_robin, sedf};
 use alloc::boxed::Box;
 use domio_core::{DomainId, ParamValues, Topology};
 
@@ -30,6 +30,13 @@ static POLICIES: &[Policy] = &[
         make: |p, t| Box::new(credit::Credit::new(p, t)),
         validate: |p| credit::validate(p).map_err(Conflict::from),
         validate_change: credit::validate_change,
+        validate_domain: |_, _, _| Ok(()),
+    },
+    Policy {
+        descriptor: &credit2::DESCRIPTOR,
+        make: |p, t| Box::new(credit2::Credit2::new(p, t)),
+        validate: |_| Ok(()),
+        validate_change: |now, to| credit2::DESCRIPTOR.check_change(now, to),
         validate_domain: |_, _, _| Ok(()),
     },
     Policy {
