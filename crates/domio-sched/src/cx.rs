@@ -356,8 +356,9 @@ impl<'a> Cx<'a> {
         self.effects.push(Effect::Migrate(vcpu));
     }
 
-    /// Has `vcpu`, which no pcpu holds, belong to `pcpu` from this moment, which is online and in its
-    /// hard affinity. Nobody is woken by that: the policy queues it there, if it waits, and tickles.
+    /// Has `vcpu`, which no pcpu holds, belong to `pcpu` from this moment, which is online and in
+    /// its hard affinity. Nobody is woken by that: the policy queues the vcpu there, if it waits,
+    /// and tickles.
     pub fn move_to(&mut self, vcpu: VcpuId, pcpu: PcpuId) {
         self.tables.vcpus[vcpu.index()].pcpu = pcpu;
         self.effects.push(Effect::Move(vcpu, pcpu));

@@ -169,8 +169,8 @@ impl Credit2 {
         }
     }
 
-    /// `vcpu`, which neither runs nor waits, goes to the run queue `to`. Returns its pcpu there: the
-    /// one whose turn it is, whatever was chosen before.
+    /// `vcpu`, which neither runs nor waits, goes to the run queue `to`. Returns its pcpu there:
+    /// the one whose turn it is, whatever was chosen before.
     pub(super) fn change_runq(&mut self, cx: &mut Cx<'_>, vcpu: VcpuId, to: usize) -> PcpuId {
         self.leave(cx, vcpu);
         let among = cx.hard(vcpu) & self.runqs[to].active;

@@ -1,7 +1,7 @@
 //! Private trace records, with the numbers and words of Xen 4.17 (`TRC_CSCHED2_*`).
 //!
-//! A record has at most three words here. Those that are longer in Xen, burned credit (3), load of a
-//! vcpu (11), load of a run queue (12), balancing (17) and choice of a pcpu (19), end after the
+//! A record has at most three words here. Those that are longer in Xen, burned credit (3), load of
+//! a vcpu (11), load of a run queue (12), balancing (17) and choice of a pcpu (19), end after the
 //! third.
 
 use super::state::Runq;
@@ -40,7 +40,11 @@ fn halves(value: i64) -> [u32; 2] {
 }
 
 macro_rules! record {
-    ($(#[$doc:meta])* $name:ident($event:expr; $cx:ident, $here:ident $(, $arg:ident: $ty:ty)*) $words:expr) => {
+    (
+        $(#[$doc:meta])*
+        $name:ident($event:expr; $cx:ident, $here:ident $(, $arg:ident: $ty:ty)*)
+        $words:expr
+    ) => {
         $(#[$doc])*
         #[inline]
         pub(super) fn $name($cx: &mut Cx<'_>, $here: PcpuId $(, $arg: $ty)*) {
@@ -72,7 +76,8 @@ record! {
 }
 record! {
     /// The credit of `vcpu` is reset.
-    reset(RESET; cx, here, vcpu: VcpuId, from: i64, to: i64) [name(cx, vcpu), from as u32, to as u32]
+    reset(RESET; cx, here, vcpu: VcpuId, from: i64, to: i64)
+    [name(cx, vcpu), from as u32, to as u32]
 }
 record! {
     /// Averages of load are worked out anew.

@@ -7,6 +7,7 @@ mod credit;
 mod invariants;
 mod pass;
 mod pcpus;
+mod recorded;
 mod tickle;
 
 use super::state::flag;
