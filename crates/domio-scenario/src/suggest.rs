@@ -33,9 +33,8 @@ pub(crate) fn did_you_mean<'a>(
 
 /// Schedulers of Xen and others that people ask for and that are not modelled, with what is there
 /// instead.
-const UNMODELLED: [(&str, &str); 9] = [
-    ("rtds", "sedf also reserves a slice in each period"),
-    ("rt", "sedf also reserves a slice in each period"),
+const UNMODELLED: [(&str, &str); 8] = [
+    ("rt", "it is called rtds"),
     (
         "arinc653",
         "null and sedf leave pcpus to whom they are reserved for",
@@ -58,6 +57,7 @@ pub fn unmodelled_policy(name: &str) -> Option<String> {
     let (name, instead) = UNMODELLED.iter().find(|(n, _)| *n == plain)?;
     Some(match *name {
         "rr" => "did you mean `round-robin`?".to_owned(),
+        "rt" => "did you mean `rtds`?".to_owned(),
         name => format!("{name} is not modelled; {instead} (`domio policy list`)"),
     })
 }
@@ -77,6 +77,10 @@ mod tests {
         assert_eq!(
             unmodelled_policy("RR").as_deref(),
             Some("did you mean `round-robin`?")
+        );
+        assert_eq!(
+            unmodelled_policy("rt").as_deref(),
+            Some("did you mean `rtds`?")
         );
         assert_eq!(unmodelled_policy("Credit"), None);
     }

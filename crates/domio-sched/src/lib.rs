@@ -19,6 +19,7 @@ pub mod cx;
 pub mod null;
 pub mod registry;
 pub mod round_robin;
+pub mod rtds;
 pub mod sedf;
 pub mod work;
 
