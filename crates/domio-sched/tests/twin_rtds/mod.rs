@@ -170,8 +170,10 @@ impl TwinRtds {
         if old.is_some_and(|p| remains.contains(p)) {
             return;
         }
-        if old.is_some() && old == but {
-            cx.stop_timer(old.expect("there is one"), 0);
+        if let Some(pcpu) = old
+            && old == but
+        {
+            cx.stop_timer(pcpu, 0);
         }
         self.timer_on = remains.first();
         if !self.replq.is_empty() {
