@@ -78,6 +78,22 @@ pub const BENCHES: &[Bench] = &[
         baseline: || times(PLAIN_RUNS, || plain(8)),
         at_least: 0.25,
     },
+    // The two policies decide about different things, one more often than the other.
+    Bench {
+        name: "host-8cpu-credit2",
+        unit: "decisions",
+        work: || {
+            times(HOST_RUNS, || {
+                hosts::run_untraced_under("credit2", hosts::host(8), HOST_SECONDS).decisions
+            })
+        },
+        baseline: || {
+            times(HOST_RUNS, || {
+                hosts::run_untraced(&hosts::host(8), HOST_SECONDS).decisions
+            })
+        },
+        at_least: 0.7,
+    },
     Bench {
         name: "host-traced",
         unit: "decisions",

@@ -87,13 +87,21 @@ fn config(pcpus: u16, workloads: impl Iterator<Item = Workload>) -> HostConfig {
 }
 
 fn policy() -> &'static Policy {
-    domio_sched::find(POLICY).expect("the policy is registered")
+    named(POLICY)
+}
+
+fn named(policy: &str) -> &'static Policy {
+    domio_sched::find(policy).expect("the policy is registered")
 }
 
 /// Runs a host for so many seconds of its time.
 fn run<S: Sink>(config: &HostConfig, sink: S, seconds: u64) -> Done {
-    let params = ParamValues::defaults(policy().descriptor.params);
-    let scheduler = (policy().make)(&params, &config.topology);
+    run_under(policy(), config, sink, seconds)
+}
+
+fn run_under<S: Sink>(policy: &Policy, config: &HostConfig, sink: S, seconds: u64) -> Done {
+    let params = ParamValues::defaults(policy.descriptor.params);
+    let scheduler = (policy.make)(&params, &config.topology);
     let mut simulation = Simulation::new(config, scheduler, sink, 1, 0);
     let outcome = simulation.run(Instant::ZERO + Duration::from_secs(seconds));
     assert!(matches!(outcome, Outcome::Completed { .. }), "{outcome:?}");
@@ -133,6 +141,15 @@ pub fn trace(config: &HostConfig, seconds: u64) -> Vec<u8> {
     let mut trace = TraceWriter::new(Vec::new(), &header).expect("memory takes everything");
     run(config, &mut trace, seconds);
     trace.finish().expect("memory takes everything")
+}
+
+/// As [`run_untraced`], under another policy with its defaults.
+pub fn run_untraced_under(policy: &str, mut config: HostConfig, seconds: u64) -> Done {
+    let policy = named(policy);
+    for domain in &mut config.domains {
+        domain.params = ParamValues::defaults(policy.descriptor.domain_params);
+    }
+    run_under(policy, &config, NullSink, seconds)
 }
 
 /// As [`run`], writing the trace in domio's own format to nowhere.

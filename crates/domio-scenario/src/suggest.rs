@@ -33,13 +33,8 @@ pub(crate) fn did_you_mean<'a>(
 
 /// Schedulers of Xen and others that people ask for and that are not modelled, with what is there
 /// instead.
-const UNMODELLED: [(&str, &str); 10] = [
-    (
-        "credit2",
-        "credit is its predecessor, in every release of Xen to 4.17",
-    ),
-    ("rtds", "sedf also reserves a slice in each period"),
-    ("rt", "sedf also reserves a slice in each period"),
+const UNMODELLED: [(&str, &str); 8] = [
+    ("rt", "it is called rtds"),
     (
         "arinc653",
         "null and sedf leave pcpus to whom they are reserved for",
@@ -62,6 +57,7 @@ pub fn unmodelled_policy(name: &str) -> Option<String> {
     let (name, instead) = UNMODELLED.iter().find(|(n, _)| *n == plain)?;
     Some(match *name {
         "rr" => "did you mean `round-robin`?".to_owned(),
+        "rt" => "did you mean `rtds`?".to_owned(),
         name => format!("{name} is not modelled; {instead} (`domio policy list`)"),
     })
 }
@@ -72,15 +68,19 @@ mod tests {
 
     #[test]
     fn what_is_not_modelled_is_said_so() {
-        let told = unmodelled_policy("Credit2").unwrap();
+        let told = unmodelled_policy("Arinc653").unwrap();
         assert!(
-            told.starts_with("credit2 is not modelled; credit is"),
+            told.starts_with("arinc653 is not modelled; null and sedf"),
             "{told}"
         );
-        assert!(unmodelled_policy("credit-2").is_some());
+        assert!(unmodelled_policy("arinc-653").is_some());
         assert_eq!(
             unmodelled_policy("RR").as_deref(),
             Some("did you mean `round-robin`?")
+        );
+        assert_eq!(
+            unmodelled_policy("rt").as_deref(),
+            Some("did you mean `rtds`?")
         );
         assert_eq!(unmodelled_policy("Credit"), None);
     }

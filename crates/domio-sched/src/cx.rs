@@ -1,9 +1,9 @@
 //! [`Cx`]: everything that a policy can see of its host and ask of it.
 //!
 //! Reads come from [`Tables`], which the host keeps. Requests are appended to a list of
-//! [`Effect`]s, which the host carries out in order when the call returns. Two requests also show
-//! in the tables at once, because a policy goes on to act on them: [`Cx::park`] and
-//! [`Cx::unpark`].
+//! [`Effect`]s, which the host carries out in order when the call returns. Some requests also show
+//! in the tables at once, because a policy goes on to act on them: [`Cx::park`], [`Cx::unpark`],
+//! [`Cx::migrate`] and [`Cx::move_to`].
 
 use crate::work::{Work, WorkReport};
 use alloc::vec::Vec;
@@ -165,6 +165,8 @@ pub enum Effect {
     Unpark(VcpuId),
     /// This vcpu was flagged to migrate: once it is not running, pick its pcpu anew and wake it.
     Migrate(VcpuId),
+    /// This vcpu, which is on no pcpu, belongs to this pcpu: the tables show it already.
+    Move(VcpuId, PcpuId),
     /// A private trace record.
     Note {
         /// Buffer that it goes to.
@@ -262,6 +264,12 @@ impl<'a> Cx<'a> {
         self.tables.may_run_on(vcpu, pcpu)
     }
 
+    /// Whether the hard affinity of `vcpu` is one pcpu alone, be others online or not.
+    #[inline]
+    pub fn is_pinned(&self, vcpu: VcpuId) -> bool {
+        self.tables.affinity[vcpu.index()].hard.len() == 1
+    }
+
     /// Where `vcpu` prefers to run.
     #[inline]
     pub fn soft(&self, vcpu: VcpuId) -> CpuSet {
@@ -346,6 +354,14 @@ impl<'a> Cx<'a> {
     pub fn migrate(&mut self, vcpu: VcpuId) {
         self.tables.vcpus[vcpu.index()].pause.set(Pause::MIGRATING);
         self.effects.push(Effect::Migrate(vcpu));
+    }
+
+    /// Has `vcpu`, which no pcpu holds, belong to `pcpu` from this moment, which is online and in
+    /// its hard affinity. Nobody is woken by that: the policy queues the vcpu there, if it waits,
+    /// and tickles.
+    pub fn move_to(&mut self, vcpu: VcpuId, pcpu: PcpuId) {
+        self.tables.vcpus[vcpu.index()].pcpu = pcpu;
+        self.effects.push(Effect::Move(vcpu, pcpu));
     }
 
     /// Reports that the policy did `work` so many `times`. A host that knows its price lets time

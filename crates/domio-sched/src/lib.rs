@@ -14,10 +14,12 @@ pub mod broken;
 pub mod conformance;
 pub mod contract;
 pub mod credit;
+pub mod credit2;
 pub mod cx;
 pub mod null;
 pub mod registry;
 pub mod round_robin;
+pub mod rtds;
 pub mod sedf;
 pub mod work;
 

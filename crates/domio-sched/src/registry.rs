@@ -1,7 +1,7 @@
 //! The list of policies.
 
 use crate::contract::{Conflict, Descriptor, Scheduler};
-use crate::{credit, null, round_robin, sedf};
+use crate::{credit, credit2, null, round_robin, rtds, sedf};
 use alloc::boxed::Box;
 use domio_core::{DomainId, ParamValues, Topology};
 
@@ -33,6 +33,13 @@ static POLICIES: &[Policy] = &[
         validate_domain: |_, _, _| Ok(()),
     },
     Policy {
+        descriptor: &credit2::DESCRIPTOR,
+        make: |p, t| Box::new(credit2::Credit2::new(p, t)),
+        validate: |_| Ok(()),
+        validate_change: |now, to| credit2::DESCRIPTOR.check_change(now, to),
+        validate_domain: |_, _, _| Ok(()),
+    },
+    Policy {
         descriptor: &sedf::DESCRIPTOR,
         make: |p, t| Box::new(sedf::Sedf::new(p, t)),
         validate: |p| sedf::validate(p).map_err(Conflict::from),
@@ -45,6 +52,13 @@ static POLICIES: &[Policy] = &[
         validate: |_| Ok(()),
         validate_change: |now, to| sedf::dc::DESCRIPTOR.check_change(now, to),
         validate_domain: |p, d, v| sedf::validate_domain(p, d, v).map_err(Conflict::from),
+    },
+    Policy {
+        descriptor: &rtds::DESCRIPTOR,
+        make: |p, t| Box::new(rtds::Rtds::new(p, t)),
+        validate: |_| Ok(()),
+        validate_change: |now, to| rtds::DESCRIPTOR.check_change(now, to),
+        validate_domain: |_, _, v| rtds::validate_domain(v),
     },
     Policy {
         descriptor: &round_robin::DESCRIPTOR,

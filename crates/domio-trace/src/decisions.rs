@@ -1,10 +1,12 @@
-//! What policies say of their decisions in records of their own, for people: credit in Xen's
-//! numbers (`TRC_CSCHED_*`, 4.17), SEDF in domio's (`docs/policies/sedf.md`).
+//! What policies say of their decisions in records of their own, for people: credit and credit2 in
+//! Xen's numbers (`TRC_CSCHED_*`, `TRC_CSCHED2_*`, 4.17), SEDF in domio's
+//! (`docs/policies/sedf.md`).
 
 use domio_core::{DomainId, Record, VcpuName};
 
-/// Scheduler ids in traces: Xen's of credit, domio's of SEDF.
+/// Scheduler ids in traces: Xen's of credit and credit2, domio's of SEDF.
 const CREDIT: u16 = 0;
+const CREDIT2: u16 = 1;
 const SEDF: u16 = 7;
 
 /// A figure of a decision: its name, with the unit, and its value.
@@ -28,6 +30,7 @@ pub(crate) fn decision(record: &Record) -> Option<Decision> {
     let (event, words) = record.policy_event()?;
     match record.vcpu.domain.0 {
         CREDIT => credit(event, words),
+        CREDIT2 => credit2(event, words),
         SEDF => sedf(event, words),
         _ => None,
     }
@@ -65,6 +68,39 @@ fn credit(event: u8, words: &[u32]) -> Option<Decision> {
         name,
         vcpu,
         figures: figures.into_iter().collect(),
+    })
+}
+
+fn credit2(event: u8, words: &[u32]) -> Option<Decision> {
+    let [first, second, third] = [0, 1, 2].map(|i| words.get(i).copied().unwrap_or(0));
+    // Credits are signed.
+    let credit = |word: u32| i64::from(word.cast_signed());
+    let (name, figures) = match event {
+        6 => {
+            return Some(Decision {
+                name: "tickled",
+                vcpu: None,
+                figures: vec![("pcpu", i64::from(first & 0xffff))],
+            });
+        }
+        7 => (
+            "credit reset",
+            vec![("from ns", credit(second)), ("to ns", credit(third))],
+        ),
+        15 => (
+            "to another run queue",
+            vec![
+                ("from", i64::from(second & 0xffff)),
+                ("to", i64::from(second >> 16)),
+            ],
+        ),
+        22 => ("goes on: rate limit", vec![("ran ns", i64::from(second))]),
+        _ => return None,
+    };
+    Some(Decision {
+        name,
+        vcpu: Some(VcpuName::from_word(first)),
+        figures,
     })
 }
 
@@ -177,6 +213,21 @@ mod tests {
             (limited.vcpu, limited.figures),
             (Some(d1v2()), vec![("ran ns", 300)])
         );
+    }
+
+    #[test]
+    fn credit2_tells_resets_moves_and_limits() {
+        let word = d1v2().word();
+        let reset = of(CREDIT2, 7, &[word, -5_i32 as u32, 9]).unwrap();
+        assert_eq!((reset.name, reset.vcpu), ("credit reset", Some(d1v2())));
+        assert_eq!(reset.figures, [("from ns", -5), ("to ns", 9)]);
+        let moved = of(CREDIT2, 15, &[word, 3 << 16 | 1]).unwrap();
+        assert_eq!(moved.figures, [("from", 1), ("to", 3)]);
+        let limited = of(CREDIT2, 22, &[word, 300]).unwrap();
+        assert_eq!(limited.figures, [("ran ns", 300)]);
+        let tickled = of(CREDIT2, 6, &[4]).unwrap();
+        assert_eq!((tickled.vcpu, tickled.figures), (None, vec![("pcpu", 4)]));
+        assert_eq!(of(CREDIT2, 9, &[]), None);
     }
 
     #[test]

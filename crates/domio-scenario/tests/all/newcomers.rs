@@ -45,10 +45,10 @@ fn another_unit_of_a_parameter_is_converted() {
 
 #[test]
 fn a_policy_that_is_not_modelled_is_said_to_be_so() {
-    for name in ["Credit2", "credit2"] {
+    for name in ["Arinc653", "arinc653"] {
         let hint = hint(&change("\"credit\"", &format!("\"{name}\"")));
         assert!(
-            hint.starts_with("credit2 is not modelled; credit is"),
+            hint.starts_with("arinc653 is not modelled; null and sedf"),
             "{hint}"
         );
     }

@@ -317,6 +317,7 @@ impl<'s> Host<'s> {
                 self.pause_changed(v);
                 self.migrate_if_stopped(v);
             }
+            Effect::Move(v, pcpu) => self.moved(v, pcpu),
             Effect::Note { .. } => {}
         }
     }

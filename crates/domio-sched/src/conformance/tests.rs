@@ -45,6 +45,11 @@ fn sedf_passes_in_every_version_and_with_every_way_to_wake() {
 }
 
 #[test]
+fn credit2_passes_in_every_arrangement() {
+    passes_in_every("credit2", "runqueue", &[]);
+}
+
+#[test]
 fn simple_policies_raise_no_false_alarm_on_many_seeds() {
     for name in ["round-robin", "null"] {
         let policy = registry::find(name).expect("a policy of that name");

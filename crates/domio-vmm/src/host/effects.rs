@@ -36,6 +36,7 @@ impl<S: Sink, D: Device> Host<S, D> {
                 Effect::Unpark(vcpu) => self.unparked(vcpu, on, now),
                 // The flag is in the tables; the switch carries it out.
                 Effect::Migrate(_) => {}
+                Effect::Move(vcpu, pcpu) => self.check_move(vcpu, pcpu),
                 Effect::Note {
                     pcpu,
                     event,
@@ -83,6 +84,18 @@ impl<S: Sink, D: Device> Host<S, D> {
             if queue.deadline(ipi).is_none() {
                 queue.arm(ipi, now + self.profile.ipi);
             }
+        }
+    }
+
+    /// The policy has moved `vcpu` to `pcpu`, as the tables show already.
+    #[inline(never)]
+    fn check_move(&mut self, vcpu: VcpuId, pcpu: PcpuId) {
+        let held = self.tables.vcpus[vcpu.index()].on_pcpu;
+        if held || !self.tables.may_run_on(vcpu, pcpu) {
+            let name = self.vcpus[vcpu.index()].name;
+            self.policy_fault(format!(
+                "the policy moved {name} to {pcpu}, which it may not have or while it runs"
+            ));
         }
     }
 

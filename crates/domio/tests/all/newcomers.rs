@@ -66,8 +66,8 @@ fn values_of_flags_are_told_what_they_should_be() {
             "2.4GHz; the fraction begins",
         ),
         (
-            &["run", "burn7", "--policy", "Credit2"],
-            "credit2 is not modelled; credit is",
+            &["run", "burn7", "--policy", "Arinc653"],
+            "arinc653 is not modelled; null and sedf",
         ),
         (
             &["run", "burn7", "--policy", "Credit"],

@@ -128,6 +128,21 @@ impl Host<'_> {
         }
     }
 
+    /// The policy has moved `v`: the tables show it already.
+    pub(super) fn moved(&mut self, v: VcpuId, pcpu: PcpuId) {
+        if !self.vcpus[v.index()].exists {
+            self.fault(Fault::NoSuchVcpu(v));
+        } else if self.tables.vcpus[v.index()].on_pcpu {
+            self.fault(Fault::RunsElsewhere(pcpu, v));
+        } else if !self.tables.online.contains(pcpu) {
+            self.fault(Fault::NotOnline(pcpu));
+        } else if !self.tables.affinity[v.index()].hard.contains(pcpu) {
+            self.fault(Fault::NotAllowed(pcpu, v));
+        } else {
+            self.note(Occurrence::Belongs(v, pcpu));
+        }
+    }
+
     fn set_pause(&mut self, v: VcpuId, flag: u8, on: bool) {
         let pause = &mut self.tables.vcpus[v.index()].pause;
         if on {

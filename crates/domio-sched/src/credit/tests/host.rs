@@ -24,6 +24,7 @@ impl Rig {
                     );
                 }
                 Effect::Park(_) | Effect::Unpark(_) => {}
+                Effect::Move(..) => unreachable!("credit moves vcpus by picking them"),
                 Effect::Note {
                     event, len, words, ..
                 } => {

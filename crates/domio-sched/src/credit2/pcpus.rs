@@ -1,0 +1,136 @@
+//! Pcpus that come and go, and the run queues that they share (xen-spec 4.1 "Runqueues").
+
+use super::Credit2;
+use super::params::Arrangement;
+use super::state::{NOWHERE, Runq};
+use crate::cx::Cx;
+use domio_core::{CpuSet, PcpuId, Topology};
+
+/// What the policy keeps for a pcpu.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Pcpu {
+    /// Threads of its core that are in the same run queue, itself included (Xen's
+    /// `sibling_mask`).
+    pub core: CpuSet,
+    /// Its run queue, or [`NOWHERE`].
+    pub runq: u16,
+}
+
+impl Pcpu {
+    pub const OFFLINE: Pcpu = Pcpu {
+        core: CpuSet::EMPTY,
+        runq: NOWHERE,
+    };
+}
+
+impl Credit2 {
+    /// `pcpu` joins a run queue, idle.
+    pub(super) fn add_pcpu(&mut self, cx: &Cx<'_>, pcpu: PcpuId) {
+        // Xen arranges its run queues when all pcpus that it boots with are up.
+        let booting = self.came_online < cx.pcpus();
+        self.came_online += 1;
+        let online = match booting {
+            true => cx.topology().all(),
+            false => cx.online(),
+        };
+        let runq = match self.suitable_runq(cx.topology(), pcpu, &online) {
+            Some(runq) => runq,
+            None => {
+                let unused = self.runqs.iter().position(|r| !r.exists());
+                let number = unused.unwrap_or(self.runqs.len());
+                if number == self.runqs.len() {
+                    self.runqs.push(Runq::of(pcpu));
+                }
+                self.runqs[number] = Runq::of(pcpu);
+                number
+            }
+        };
+        let r = &mut self.runqs[runq];
+        let others = *cx.topology().siblings(pcpu) & r.active;
+        for other in others.iter() {
+            self.pcpus[other].core.insert(pcpu);
+        }
+        r.idle.insert(pcpu);
+        r.active.insert(pcpu);
+        r.smt_idle.insert(pcpu);
+        self.pcpus[pcpu] = Pcpu {
+            core: others | CpuSet::of(pcpu),
+            runq: runq as u16,
+        };
+    }
+
+    /// The run queue that `pcpu` belongs to by topology and is not full: the one with the fewest
+    /// pcpus, but the one of its core in any case.
+    fn suitable_runq(&self, topology: &Topology, pcpu: PcpuId, online: &CpuSet) -> Option<usize> {
+        let pcpus = online.len();
+        let most = pcpus / ((pcpus - 1) / self.settings.max_cpus + 1);
+        let core = *topology.siblings(pcpu) & *online;
+        let mut found: Option<usize> = None;
+        for i in self.existing() {
+            let r = &self.runqs[i];
+            if !self.fits(topology, r.pick_bias, pcpu) {
+                continue;
+            }
+            if r.active.intersects(&core) {
+                return Some(i);
+            }
+            let count = r.active.len();
+            let has_room = count < most
+                && (self.settings.arrangement == Arrangement::All
+                    || reserved(topology, r, online) + topology.threads_per_core() <= most);
+            if has_room && found.is_none_or(|f| count < self.runqs[f].active.len()) {
+                found = Some(i);
+            }
+        }
+        found
+    }
+
+    /// Whether `pcpu` shares a run queue with `peer`.
+    fn fits(&self, topology: &Topology, peer: PcpuId, pcpu: PcpuId) -> bool {
+        match self.settings.arrangement {
+            Arrangement::Cpu => false,
+            Arrangement::Core => topology.core_of(peer) == topology.core_of(pcpu),
+            Arrangement::Socket | Arrangement::Node => {
+                topology.socket_of(peer) == topology.socket_of(pcpu)
+            }
+            Arrangement::All => true,
+        }
+    }
+
+    /// `pcpu`, which idles, leaves.
+    pub(super) fn remove_pcpu(&mut self, pcpu: PcpuId) {
+        let runq = self.runq_of(pcpu);
+        let r = &mut self.runqs[runq];
+        for set in [&mut r.idle, &mut r.smt_idle, &mut r.active, &mut r.tickled] {
+            set.remove(pcpu);
+        }
+        let rest = r.active;
+        if r.pick_bias == pcpu
+            && let Some(first) = rest.first()
+        {
+            r.pick_bias = first;
+        }
+        for other in rest.iter() {
+            self.pcpus[other].core.remove(pcpu);
+        }
+        self.pcpus[pcpu] = Pcpu::OFFLINE;
+        assert!(
+            !rest.is_empty() || self.first_member(runq).is_none(),
+            "a run queue ends while vcpus belong to it"
+        );
+    }
+}
+
+/// Pcpus for which there must be room in `runq`: each one there with its whole core.
+fn reserved(topology: &Topology, runq: &Runq, online: &CpuSet) -> usize {
+    let mut covered = CpuSet::EMPTY;
+    let mut sum = 0;
+    for pcpu in runq.active.iter() {
+        let core = *topology.siblings(pcpu) & *online;
+        if !core.intersects(&covered) {
+            covered |= core;
+            sum += topology.threads_per_core();
+        }
+    }
+    sum
+}
