@@ -200,7 +200,7 @@ fn spreading_a_debt_makes_half_seconds_more_alike() {
     ];
     let unevenness = |spread| {
         let all = shipped(&[slow[0], slow[1], ("scheduler.spread_debt", spread)]);
-        let own: Vec<u64> = all.iter().map(|t| Totals::of(&t.own, FILES)).collect();
+        let own: Vec<u64> = all.iter().map(|t| Totals::of(&t.own, VIDEO)).collect();
         let steps: Vec<f64> = own
             .windows(2)
             .skip(4)
