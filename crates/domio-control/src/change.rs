@@ -12,7 +12,7 @@ pub const CAP_PER_VCPU: u32 = 100;
 
 /// What sort of thing a setting is.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum Kind {
+pub enum SettingKind {
     /// A domain's share relative to others.
     Weight,
     /// The most that a domain gets.
@@ -27,43 +27,43 @@ pub enum Kind {
     Policy,
 }
 
-/// A set of [`Kind`]s.
+/// A set of [`SettingKind`]s.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Kinds {
-    /// [`Kind::Weight`].
+    /// [`SettingKind::Weight`].
     pub weight: bool,
-    /// [`Kind::Cap`].
+    /// [`SettingKind::Cap`].
     pub cap: bool,
-    /// [`Kind::Reservation`].
+    /// [`SettingKind::Reservation`].
     pub reservation: bool,
-    /// [`Kind::Traffic`].
+    /// [`SettingKind::Traffic`].
     pub traffic: bool,
-    /// [`Kind::Charge`].
+    /// [`SettingKind::Charge`].
     pub charge: bool,
-    /// [`Kind::Policy`].
+    /// [`SettingKind::Policy`].
     pub policy: bool,
 }
 
-impl Kind {
+impl SettingKind {
     /// Every kind.
-    pub const ALL: [Kind; 6] = [
-        Kind::Weight,
-        Kind::Cap,
-        Kind::Reservation,
-        Kind::Traffic,
-        Kind::Charge,
-        Kind::Policy,
+    pub const ALL: [SettingKind; 6] = [
+        SettingKind::Weight,
+        SettingKind::Cap,
+        SettingKind::Reservation,
+        SettingKind::Traffic,
+        SettingKind::Charge,
+        SettingKind::Policy,
     ];
 
     /// Its name in lists and messages.
     pub const fn name(self) -> &'static str {
         match self {
-            Kind::Weight => "weight",
-            Kind::Cap => "cap",
-            Kind::Reservation => "reservation",
-            Kind::Traffic => "traffic",
-            Kind::Charge => "charge",
-            Kind::Policy => "policy",
+            SettingKind::Weight => "weight",
+            SettingKind::Cap => "cap",
+            SettingKind::Reservation => "reservation",
+            SettingKind::Traffic => "traffic",
+            SettingKind::Charge => "charge",
+            SettingKind::Policy => "policy",
         }
     }
 }
@@ -90,14 +90,14 @@ impl Kinds {
     };
 
     /// Whether `kind` is among them.
-    pub const fn has(self, kind: Kind) -> bool {
+    pub const fn has(self, kind: SettingKind) -> bool {
         match kind {
-            Kind::Weight => self.weight,
-            Kind::Cap => self.cap,
-            Kind::Reservation => self.reservation,
-            Kind::Traffic => self.traffic,
-            Kind::Charge => self.charge,
-            Kind::Policy => self.policy,
+            SettingKind::Weight => self.weight,
+            SettingKind::Cap => self.cap,
+            SettingKind::Reservation => self.reservation,
+            SettingKind::Traffic => self.traffic,
+            SettingKind::Charge => self.charge,
+            SettingKind::Policy => self.policy,
         }
     }
 }
@@ -222,13 +222,13 @@ pub struct Answers {
 
 impl Change {
     /// Which setting it is.
-    pub const fn kind(self) -> Kind {
+    pub const fn kind(self) -> SettingKind {
         match self {
-            Change::Weight(_) => Kind::Weight,
-            Change::Cap(_) => Kind::Cap,
-            Change::Reservation(_) => Kind::Reservation,
-            Change::Traffic(_) => Kind::Traffic,
-            Change::Charge(_) => Kind::Charge,
+            Change::Weight(_) => SettingKind::Weight,
+            Change::Cap(_) => SettingKind::Cap,
+            Change::Reservation(_) => SettingKind::Reservation,
+            Change::Traffic(_) => SettingKind::Traffic,
+            Change::Charge(_) => SettingKind::Charge,
         }
     }
 
@@ -268,14 +268,14 @@ impl Settings {
     /// What `kind` is set to, as the change that would set it from nothing: for charges that is all
     /// that is owed. `None` for one that the domain does not have or that is no setting of a
     /// domain.
-    pub fn get(&self, kind: Kind) -> Option<Change> {
+    pub fn get(&self, kind: SettingKind) -> Option<Change> {
         match kind {
-            Kind::Weight => self.weight.map(Change::Weight),
-            Kind::Cap => self.cap.map(Change::Cap),
-            Kind::Reservation => self.reservation.map(Change::Reservation),
-            Kind::Traffic => self.traffic.map(Change::Traffic),
-            Kind::Charge => self.debt.map(Change::Charge),
-            Kind::Policy => None,
+            SettingKind::Weight => self.weight.map(Change::Weight),
+            SettingKind::Cap => self.cap.map(Change::Cap),
+            SettingKind::Reservation => self.reservation.map(Change::Reservation),
+            SettingKind::Traffic => self.traffic.map(Change::Traffic),
+            SettingKind::Charge => self.debt.map(Change::Charge),
+            SettingKind::Policy => None,
         }
     }
 
@@ -296,10 +296,10 @@ impl Settings {
 
 impl Adjustment {
     /// What sort of thing it changes.
-    pub const fn kind(&self) -> Kind {
+    pub const fn kind(&self) -> SettingKind {
         match self {
             Adjustment::Domain { change, .. } => change.kind(),
-            Adjustment::Policy { .. } => Kind::Policy,
+            Adjustment::Policy { .. } => SettingKind::Policy,
         }
     }
 
@@ -445,7 +445,7 @@ mod tests {
         }
         settings.set(Change::Charge(MS * 2));
         assert_eq!(settings.debt, Some(MS * 3), "a charge adds");
-        assert_eq!(settings.get(Kind::Policy), None);
+        assert_eq!(settings.get(SettingKind::Policy), None);
     }
 
     #[test]

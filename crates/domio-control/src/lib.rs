@@ -23,7 +23,9 @@ pub mod registry;
 pub mod seen;
 pub mod share_guard;
 
-pub use change::{Adjustment, Answers, Change, Guard, Kind, Kinds, Reservation, Settings, Traffic};
+pub use change::{
+    Adjustment, Answers, Change, Guard, Kinds, Reservation, SettingKind, Settings, Traffic,
+};
 pub use contract::{Conflict, Controller, Descriptor, Entry, Promises, interval_ms};
 pub use registry::{all, find};
 pub use seen::{DomainSeen, Observation, PcpuSeen, PolicySeen, Refusal};

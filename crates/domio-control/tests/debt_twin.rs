@@ -9,8 +9,8 @@ use domio_control::conformance::rng::Rng;
 use domio_control::conformance::run::drawn;
 use domio_control::conformance::{History, Round, library, random, run};
 use domio_control::{
-    Answers, Change, Controller, Descriptor, DomainSeen, Kind, Kinds, Observation, Reservation,
-    find,
+    Answers, Change, Controller, Descriptor, DomainSeen, Kinds, Observation, Reservation,
+    SettingKind, find,
 };
 use domio_core::{DomainId, Duration, ParamValues};
 use std::fmt;
@@ -221,7 +221,7 @@ fn agree(history: &History, params: &ParamValues, what: &str) -> [usize; 2] {
     let (mut others, mut charges) = (0, 0);
     for answer in answers {
         match answer.kind() {
-            Kind::Charge => charges += 1,
+            SettingKind::Charge => charges += 1,
             _ => others += 1,
         }
     }

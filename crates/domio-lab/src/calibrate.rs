@@ -43,7 +43,7 @@ pub const INDEPENDENT_WITHIN: f64 = 5.0;
 
 /// Where a packet goes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Direction {
+pub enum PacketWay {
     /// From the remote host to the guest.
     Receive,
     /// From the guest.
@@ -52,9 +52,9 @@ pub enum Direction {
 
 /// One measurement to make.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Point {
+pub struct CalibrationPoint {
     /// Where the packets go.
-    pub direction: Direction,
+    pub direction: PacketWay,
     /// Bytes of each.
     pub bytes: u16,
     /// How many a second.
@@ -74,7 +74,7 @@ pub struct Use {
 
 /// Both directions of one row of a benchmark.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
-pub struct Row {
+pub struct CalibrationRow {
     /// Bytes of each packet, with its IP and UDP header.
     pub bytes: u16,
     /// Packets a second.
@@ -110,9 +110,9 @@ pub struct Calibration {
     /// Name of the guest.
     pub guest: String,
     /// Fixed rate, sizes varied.
-    pub sizes: Vec<Row>,
+    pub sizes: Vec<CalibrationRow>,
     /// Fixed size, rates varied.
-    pub rates: Vec<Row>,
+    pub rates: Vec<CalibrationRow>,
     /// How use depends on size when the guest receives.
     pub receive_size: SizeEffect,
     /// How use depends on size when the guest sends.
@@ -180,7 +180,7 @@ impl Bench {
     }
 
     /// The host with the datagrams of `point`.
-    fn with(&self, point: Point) -> Built {
+    fn with(&self, point: CalibrationPoint) -> Built {
         let mut built = self.built.clone();
         let udp = UdpConfig {
             bytes: point.bytes.saturating_sub(HEADERS),
@@ -188,8 +188,8 @@ impl Bench {
             wake: Duration::ZERO,
         };
         let kind = match point.direction {
-            Direction::Receive => FlowKind::UdpIn(udp),
-            Direction::Send => FlowKind::UdpOut(udp),
+            PacketWay::Receive => FlowKind::UdpIn(udp),
+            PacketWay::Send => FlowKind::UdpOut(udp),
         };
         let DeviceConfig::Network(config) = &mut built.devices[self.network] else {
             return built;
@@ -210,7 +210,7 @@ impl Bench {
     ///
     /// # Errors
     /// When the policy breaks its contract or the run does not progress.
-    pub fn measure(&self, point: Point, replication: u32) -> Result<Use, RunFault> {
+    pub fn measure(&self, point: CalibrationPoint, replication: u32) -> Result<Use, RunFault> {
         let built = self.with(point);
         let guest = built.host.domains[self.guest].id;
         let simulated = simulate(&built, replication, OwnersOnly)?;
@@ -231,7 +231,7 @@ impl Bench {
     pub fn calibration(&self, uses: &[Vec<Use>]) -> Calibration {
         let (sizes, rates) = uses.split_at(SIZES.len() * 2);
         let points = points();
-        let rows = |points: &[Point], uses: &[Vec<Use>]| -> Vec<Row> {
+        let rows = |points: &[CalibrationPoint], uses: &[Vec<Use>]| -> Vec<CalibrationRow> {
             let pairs = points.chunks_exact(2).zip(uses.chunks_exact(2));
             pairs.map(|(p, u)| row(p[0], &u[0], &u[1])).collect()
         };
@@ -256,9 +256,9 @@ impl Bench {
 }
 
 /// Everything that is to be measured: sizes, then rates, receiving before sending.
-pub fn points() -> Vec<Point> {
+pub fn points() -> Vec<CalibrationPoint> {
     let both = |bytes, rate| {
-        [Direction::Receive, Direction::Send].map(|direction| Point {
+        [PacketWay::Receive, PacketWay::Send].map(|direction| CalibrationPoint {
             direction,
             bytes,
             rate,
@@ -273,9 +273,9 @@ fn mean(uses: &[Use], of: impl Fn(&Use) -> f64) -> f64 {
     uses.iter().map(of).sum::<f64>() / uses.len().max(1) as f64
 }
 
-fn row(point: Point, receive: &[Use], send: &[Use]) -> Row {
+fn row(point: CalibrationPoint, receive: &[Use], send: &[Use]) -> CalibrationRow {
     let (receive_percent, send_percent) = (mean(receive, |u| u.driver), mean(send, |u| u.driver));
-    Row {
+    CalibrationRow {
         bytes: point.bytes,
         packets_per_s: point.rate,
         receive_percent,
@@ -327,8 +327,8 @@ mod tests {
         scenario.build(&NoReplay).expect("nothing is replayed")
     }
 
-    fn point(direction: Direction, bytes: u16, rate: u32) -> Point {
-        Point {
+    fn point(direction: PacketWay, bytes: u16, rate: u32) -> CalibrationPoint {
+        CalibrationPoint {
             direction,
             bytes,
             rate,
@@ -339,7 +339,7 @@ mod tests {
     fn a_benchmark_measures_what_it_says() {
         let bench = Bench::new(built(&[("run.duration_s", "0.2")])).expect("one guest");
         let of = |p| bench.measure(p, 0).expect("it runs");
-        for direction in [Direction::Receive, Direction::Send] {
+        for direction in [PacketWay::Receive, PacketWay::Send] {
             let few = of(point(direction, 256, 2_000));
             let many = of(point(direction, 256, 8_000));
             assert_eq!((few.lost, many.lost), (0, 0), "{direction:?}");
@@ -356,7 +356,7 @@ mod tests {
             let mut all = vec![("run.duration_s", "0.2")];
             all.extend(changes);
             let bench = Bench::new(built(&all)).expect("one guest");
-            let of = |bytes| bench.measure(point(Direction::Receive, bytes, 5_000), 0);
+            let of = |bytes| bench.measure(point(PacketWay::Receive, bytes, 5_000), 0);
             [100, 1_200].map(|bytes| of(bytes).expect("it runs").guest)
         };
         let [small, large] = sizes(&[]);
@@ -379,9 +379,9 @@ mod tests {
             .map(|p| {
                 let base = f64::from(p.rate) / 1_000.0;
                 let sent = match p.direction {
-                    Direction::Receive => base,
-                    Direction::Send if p.bytes == 1_200 => base * 1.5,
-                    Direction::Send => base * 1.25,
+                    PacketWay::Receive => base,
+                    PacketWay::Send if p.bytes == 1_200 => base * 1.5,
+                    PacketWay::Send => base * 1.25,
                 };
                 vec![one(sent), one(sent)]
             })

@@ -10,7 +10,7 @@
 //!
 //! `weight` says how much more a packet takes that a guest sends than one that it receives. The
 //! whole use is charged, what was done for nobody included. A simulated host knows the truth
-//! beside ([`Traffic::work`]), so that [`DriverUse`] tells how far off the count is.
+//! beside ([`GuestTraffic::work`]), so that [`DriverUse`] tells how far off the count is.
 //!
 //! Counting goes wrong where packets are not alike: in size where they are copied, in how many
 //! share an interrupt, where some are dropped after they were paid for, and where a driver domain
@@ -18,20 +18,20 @@
 
 use domio_core::DomainId;
 
-use crate::sampler::{Sample, Traffic};
+use crate::sampler::{GuestTraffic, IntervalSample};
 
 /// How much more a packet that a guest sends takes than one that it receives, in thousandths.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct SendWeight(pub u32);
+pub struct PacketWeight(pub u32);
 
-impl SendWeight {
+impl PacketWeight {
     /// 1.1, as measured by Gupta et al. 2006 on the first of their two machines.
-    pub const GUPTA: SendWeight = SendWeight(1100);
+    pub const GUPTA: PacketWeight = PacketWeight(1100);
 }
 
 /// Splits `used` in proportion to the packets `(sent, received)` of each guest; nothing for anybody
 /// when there was no packet. Parts are rounded down.
-pub fn split(used: u64, weight: SendWeight, packets: &[(u64, u64)]) -> Vec<u64> {
+pub fn split(used: u64, weight: PacketWeight, packets: &[(u64, u64)]) -> Vec<u64> {
     let count = |&(sent, received): &(u64, u64)| {
         u128::from(sent) * u128::from(weight.0) + u128::from(received) * 1000
     };
@@ -56,21 +56,21 @@ pub struct DriverUse {
     /// Time that its vcpus executed, in nanoseconds.
     pub used: u64,
     /// By guest.
-    pub charges: Vec<Charge>,
+    pub charges: Vec<PacketCharge>,
 }
 
 /// What a guest is charged for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Charge {
+pub struct PacketCharge {
     /// Packets, and the time that was worked in truth.
-    pub traffic: Traffic,
+    pub traffic: GuestTraffic,
     /// Time that is charged, in nanoseconds; `None` where the trace tells of no packet.
     pub estimate: Option<u64>,
     /// Time that was worked in truth, in nanoseconds; `None` where the trace does not tell.
     pub exact: Option<u64>,
 }
 
-impl Charge {
+impl PacketCharge {
     /// By how much the estimate is too high, in hundredths (points) of the driver domain's `used`
     /// time; `None` where one of the two is not known, or nothing was used.
     pub fn error_points(&self, used: u64) -> Option<f64> {
@@ -82,16 +82,16 @@ impl Charge {
 
 /// What each driver domain did in `sample`, charged by packets and in truth. A driver domain that
 /// its own work is told of is no guest of itself.
-pub fn charges(sample: &Sample, weight: SendWeight) -> Vec<DriverUse> {
+pub fn charges(sample: &IntervalSample, weight: PacketWeight) -> Vec<DriverUse> {
     let mut all = Vec::new();
     for of_driver in sample.traffic.chunk_by(|a, b| a.driver == b.driver) {
         let driver = of_driver[0].driver;
         let guests = of_driver.iter().filter(|t| t.guest != driver);
-        let guests: Vec<Traffic> = guests.copied().collect();
+        let guests: Vec<GuestTraffic> = guests.copied().collect();
         let used = sample.domain(driver).gotten;
         let packets: Vec<(u64, u64)> = guests.iter().map(|t| (t.sent, t.received)).collect();
         let estimates = split(used, weight, &packets);
-        let charge = |(traffic, estimate): (Traffic, u64)| Charge {
+        let charge = |(traffic, estimate): (GuestTraffic, u64)| PacketCharge {
             traffic,
             estimate: sample.tells.packets.then_some(estimate),
             exact: sample.tells.work.then_some(traffic.work),
@@ -113,27 +113,27 @@ mod tests {
     #[test]
     fn the_split_is_the_papers_formula() {
         // 1.1 * 100 + 0 = 110 and 1.1 * 0 + 110 = 110: half each.
-        let even = split(1000, SendWeight::GUPTA, &[(100, 0), (0, 110)]);
+        let even = split(1000, PacketWeight::GUPTA, &[(100, 0), (0, 110)]);
         assert_eq!(even, [500, 500]);
         // 2 * 10 + 30 = 50 of 2 * 15 + 70 = 100; 2 * 5 + 40 = 50.
         assert_eq!(
-            split(900, SendWeight(2000), &[(10, 30), (5, 40)]),
+            split(900, PacketWeight(2000), &[(10, 30), (5, 40)]),
             [450, 450]
         );
-        assert_eq!(split(1000, SendWeight(0), &[(7, 0), (0, 1)]), [0, 1000]);
+        assert_eq!(split(1000, PacketWeight(0), &[(7, 0), (0, 1)]), [0, 1000]);
     }
 
     #[test]
     fn without_packets_nobody_is_charged() {
-        assert_eq!(split(1000, SendWeight::GUPTA, &[(0, 0), (0, 0)]), [0, 0]);
-        assert_eq!(split(1000, SendWeight::GUPTA, &[]), [0; 0]);
+        assert_eq!(split(1000, PacketWeight::GUPTA, &[(0, 0), (0, 0)]), [0, 0]);
+        assert_eq!(split(1000, PacketWeight::GUPTA, &[]), [0; 0]);
     }
 
     #[test]
     fn no_count_is_too_large() {
         let parts = split(
             u64::MAX,
-            SendWeight(u32::MAX),
+            PacketWeight(u32::MAX),
             &[(u64::MAX, 0), (u64::MAX, 0)],
         );
         let half = u64::MAX / 2;
@@ -146,14 +146,14 @@ mod tests {
     #[test]
     fn the_error_is_in_points_of_the_use() {
         let driver = DomainId(0);
-        let traffic = |guest, sent, received, work| Traffic {
+        let traffic = |guest, sent, received, work| GuestTraffic {
             driver,
             guest: DomainId(guest),
             sent,
             received,
             work,
         };
-        let sample = Sample {
+        let sample = IntervalSample {
             domains: vec![DomainSample {
                 id: driver,
                 figures: Figures {
@@ -167,17 +167,17 @@ mod tests {
                 work: true,
                 grants: false,
             },
-            ..Sample::default()
+            ..IntervalSample::default()
         };
-        let uses = charges(&sample, SendWeight::GUPTA);
+        let uses = charges(&sample, PacketWeight::GUPTA);
         assert_eq!((uses.len(), uses[0].used), (1, 1000));
         let errors = uses[0].charges.iter().map(|c| c.error_points(1000));
         assert_eq!(errors.collect::<Vec<_>>(), [Some(5.0), Some(-2.0)]);
-        let untold = Sample {
+        let untold = IntervalSample {
             tells: Tells::default(),
             ..sample
         };
-        let charge = charges(&untold, SendWeight::GUPTA)[0].charges[0];
+        let charge = charges(&untold, PacketWeight::GUPTA)[0].charges[0];
         assert_eq!((charge.estimate, charge.exact), (None, None));
         assert_eq!(charge.error_points(1000), None);
     }

@@ -5,9 +5,9 @@
 //! woken vcpu waited for its pcpu, what a domain's network delivered and how long pings took, what
 //! clients of its web servers saw, for whom driver domains worked.
 //! [`SummaryJson`] is what `domio trace summary --json` prints. [`Explainer`] tells what guests and
-//! their packets waited for, and [`WaitExplainer`] behind whom each vcpu waited and why. [`Sampler`]
-//! gives the figures of each interval, as XenMon shows them, and [`charges`] what guests owe their
-//! driver domain. [`Baked`] gives XenMon's own figures, errors included.
+//! their packets waited for, and [`WaitExplainer`] behind whom each vcpu waited and why.
+//! [`Sampler`] gives the figures of each interval, as XenMon shows them, and [`charges`] what
+//! guests owe their driver domain. [`Baked`] gives XenMon's own figures, errors included.
 //! [`TraceChecker`] tells whether a trace can be true at all, and [`Told`] whether it has what all
 //! of them need.
 //!
@@ -32,7 +32,7 @@ mod words;
 mod work;
 mod xenbaked;
 
-pub use charge::{Charge, DriverUse, SendWeight, charges, split};
+pub use charge::{DriverUse, PacketCharge, PacketWeight, charges, split};
 pub use check::{CheckReport, TraceChecker, TraceFinding, TraceProblem};
 pub use distribution::Quantiles;
 pub use explain::{
@@ -43,7 +43,9 @@ pub use json::{
     AccountJson, DomainJson, JobsJson, MicrosJson, NetworkJson, PcpuJson, SummaryJson, VcpuJson,
 };
 pub use meter::{EXACT_SAMPLES_MAX, Meter};
-pub use sampler::{DomainSample, Figures, Part, Sample, Sampler, Tells, Totals, Traffic, Wait};
+pub use sampler::{
+    DomainSample, Figures, GuestTraffic, IntervalSample, Part, QueueWait, Sampler, Tells, Totals,
+};
 pub use summary::{
     Account, DomainSummary, NetworkSummary, PcpuSummary, Summary, VcpuSummary, jain_index,
 };

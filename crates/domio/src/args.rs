@@ -364,7 +364,6 @@ pub struct Compare {
 const EXPLAIN_EXAMPLES: &str = "\
 Examples:
   domio explain ping-among-burners --set network.scan=restart --report out/waits.html
-  domio explain papers/ongaro2008/test3-orig --json
   domio explain trace.bin --cpu-hz 2.4GHz
   domio explain trace.domio --map 3.2s..3.25s
 

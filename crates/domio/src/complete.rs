@@ -115,7 +115,7 @@ mod tests {
     fn names_are_offered() {
         assert_eq!(offered(&shipped(), "burn"), ["burn7"]);
         assert!(offered(&scenarios(), "burn").contains(&"burn7".to_owned()));
-        assert_eq!(offered(&policies(), "cr"), ["credit"]);
+        assert_eq!(offered(&policies(), "cr"), ["credit", "credit2"]);
         assert_eq!(offered(&policies(), "credit:tsl"), ["credit:tslice_ms="]);
         assert_eq!(
             offered(&policies(), "credit:tslice_ms=5,rate"),

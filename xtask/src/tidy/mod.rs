@@ -12,6 +12,7 @@ mod deterministic;
 mod engine;
 mod links;
 mod manifest;
+mod names;
 mod policy;
 mod policy_pages;
 mod size;
@@ -45,6 +46,7 @@ const RULES: &[Rule] = &[
     deterministic::FLOAT_RULE,
     arrows::RULE,
     manifest::RULE,
+    names::RULE,
     dependencies::RULE,
     unfinished::RULE,
     size::RULE,

@@ -3,7 +3,7 @@
 use super::history::{History, original};
 use super::run::{Run, Taken, run};
 use super::{Make, SETTLES_WITHIN, STAYS_SETTLED};
-use crate::change::{Adjustment, Kind};
+use crate::change::{Adjustment, SettingKind};
 use crate::contract::Descriptor;
 use crate::seen::Refusal;
 use alloc::format;
@@ -148,7 +148,7 @@ fn settles(make: Make<'_>, descriptor: &Descriptor, history: &History) -> Option
     let late = seen.log.iter().enumerate().skip(from);
     let (round, answer) = late
         .flat_map(|(round, taken)| taken.answers.iter().map(move |answer| (round, *answer)))
-        .find(|(_, answer)| answer.kind() != Kind::Charge)?;
+        .find(|(_, answer)| answer.kind() != SettingKind::Charge)?;
     let rounds = round - history.rounds.len();
     let message = format!("after {rounds} observations with the same figures still \"{answer}\"");
     Some(Found::new(SETTLES, &seen.log, round, message))

@@ -65,7 +65,7 @@ impl fmt::Display for Taken {
                 d.id, d.vcpus, d.gotten, d.waited
             )?;
             write!(f, " served {};", d.served)?;
-            for kind in crate::Kind::ALL {
+            for kind in crate::SettingKind::ALL {
                 if let Some(set) = d.set.get(kind) {
                     write!(f, " {set}")?;
                 }

@@ -21,7 +21,7 @@ use crate::measure::MEASURES;
 use crate::sample::Sample;
 use crate::stats;
 use domio_core::{DomainId, Instant, Kind, Record};
-use domio_meter::{SendWeight, Summary};
+use domio_meter::{PacketWeight, Summary};
 use domio_scenario::{Built, Scenario};
 
 /// What was seen of each domain besides what the meter sums up.
@@ -138,7 +138,7 @@ pub(super) struct DeclaredFigure {
     file: FigureFile,
     /// By id: name, and number of tasks that end.
     domains: Vec<(DomainId, String, u64)>,
-    weight: SendWeight,
+    weight: PacketWeight,
 }
 
 /// The figures of `cell`, whose host is `built`.
@@ -185,9 +185,9 @@ pub(super) fn declared(cell: &PaperCell<'_>, built: &Built) -> Result<Vec<Declar
             }
         }
         let weight = match file.send_weight {
-            None => SendWeight::GUPTA,
+            None => PacketWeight::GUPTA,
             Some(weight) if (0.01..=100.0).contains(&weight) => {
-                SendWeight((weight * 1000.0).round() as u32)
+                PacketWeight((weight * 1000.0).round() as u32)
             }
             Some(weight) => {
                 return Err(format!(

@@ -5,14 +5,15 @@
 //! | `served_pct` | time that driver domains worked for it, in truth, of one pcpu |
 //! | `charged_pct` | the same as an observer charges it by weighted packets, of one pcpu |
 //! | `combined_pct` | its own time and what it is charged for, of one pcpu |
-//! | `charge_error_pt` | its part of the weighted packets less its part of all work that was done for guests, in points |
-//! | `packets_out_per_s`, `packets_in_per_s` | packets that netback took from it, and handed to it |
+//! | `charge_error_pt` | its part of the packets less its part of all work for guests, in points |
+//! | `packets_out_per_s` | packets that netback took from it |
+//! | `packets_in_per_s` | packets that netback handed to it |
 //!
 //! A driver domain is charged to its guests as Gupta et al. 2006, section 3, do: in proportion to
 //! `weight * sent + received`, all of its time, whatever the time was for.
 
 use domio_core::{DomainId, NetPlace, Record, VcpuName};
-use domio_meter::{SendWeight, Summary, split};
+use domio_meter::{PacketWeight, Summary, split};
 use std::collections::BTreeMap;
 
 /// The measures.
@@ -24,6 +25,9 @@ pub(super) const MEASURES: [&str; 6] = [
     "packets_out_per_s",
     "packets_in_per_s",
 ];
+
+/// Guests with the packets that they sent and received.
+type GuestPackets = Vec<(DomainId, (u64, u64))>;
 
 /// Packets at netback: sent and received, by driver domain and guest.
 #[derive(Debug, Default)]
@@ -52,8 +56,8 @@ impl Packets {
     }
 
     /// Driver domains with their guests and packets.
-    fn by_driver(&self) -> BTreeMap<DomainId, Vec<(DomainId, (u64, u64))>> {
-        let mut all: BTreeMap<DomainId, Vec<(DomainId, (u64, u64))>> = BTreeMap::new();
+    fn by_driver(&self) -> BTreeMap<DomainId, GuestPackets> {
+        let mut all: BTreeMap<DomainId, GuestPackets> = BTreeMap::new();
         for ((driver, guest), packets) in &self.0 {
             all.entry(*driver).or_default().push((*guest, *packets));
         }
@@ -65,7 +69,7 @@ impl Packets {
 pub(super) fn value(
     measure: &str,
     id: DomainId,
-    weight: SendWeight,
+    weight: PacketWeight,
     summary: &Summary,
     packets: &Packets,
 ) -> Option<f64> {
@@ -89,11 +93,11 @@ pub(super) fn value(
 /// Time of all driver domains that `guest` is charged for, when `used` tells the time of each.
 fn charged(
     guest: DomainId,
-    weight: SendWeight,
+    weight: PacketWeight,
     packets: &Packets,
     used: impl Fn(DomainId) -> u64,
 ) -> u64 {
-    let part = |(driver, guests): (&DomainId, &Vec<(DomainId, (u64, u64))>)| {
+    let part = |(driver, guests): (&DomainId, &GuestPackets)| {
         part_of(guest, weight, guests, used(*driver))
     };
     packets.by_driver().iter().map(part).sum()
@@ -102,7 +106,7 @@ fn charged(
 /// What `guest` is charged of `used`.
 fn part_of(
     guest: DomainId,
-    weight: SendWeight,
+    weight: PacketWeight,
     guests: &[(DomainId, (u64, u64))],
     used: u64,
 ) -> u64 {
@@ -116,7 +120,7 @@ fn part_of(
 /// the guest, and has worked for anybody.
 fn error_points(
     guest: DomainId,
-    weight: SendWeight,
+    weight: PacketWeight,
     summary: &Summary,
     packets: &Packets,
 ) -> Option<f64> {
@@ -178,7 +182,7 @@ mod tests {
     #[test]
     fn a_guest_is_charged_for_its_part_of_the_packets() {
         let (summary, packets) = (summary(), packets());
-        let of = |measure, id| value(measure, id, SendWeight::GUPTA, &summary, &packets).unwrap();
+        let of = |measure, id| value(measure, id, PacketWeight::GUPTA, &summary, &packets).unwrap();
         assert!((of("charged_pct", ONE) - 10.0).abs() < 1e-6);
         assert!((of("charged_pct", TWO) - 30.0).abs() < 1e-6);
         assert!((of("combined_pct", ONE) - 40.0).abs() < 1e-6);
@@ -194,7 +198,7 @@ mod tests {
     fn nothing_is_known_of_a_guest_without_packets() {
         let summary = summary();
         let none = Packets::default();
-        let of = |measure| value(measure, ONE, SendWeight::GUPTA, &summary, &none);
+        let of = |measure| value(measure, ONE, PacketWeight::GUPTA, &summary, &none);
         assert_eq!(of("charge_error_pt"), None);
         assert_eq!(of("charged_pct"), Some(0.0));
         assert_eq!(of("share_pct"), None);

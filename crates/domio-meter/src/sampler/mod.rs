@@ -3,7 +3,9 @@
 mod sample;
 mod stays;
 
-pub use sample::{DomainSample, Figures, Part, Sample, Tells, Totals, Traffic, Wait};
+pub use sample::{
+    DomainSample, Figures, GuestTraffic, IntervalSample, Part, QueueWait, Tells, Totals,
+};
 
 use std::collections::VecDeque;
 
@@ -61,7 +63,7 @@ pub struct Sampler {
     lost_records: u64,
     /// What the interval has, but for what vcpus have where they are.
     elsewhere: Totals,
-    ready: VecDeque<Sample>,
+    ready: VecDeque<IntervalSample>,
 }
 
 #[derive(Debug)]
@@ -135,13 +137,13 @@ impl Sampler {
     /// The next complete interval, when there is one. Samples wait here, so take them as you feed
     /// records.
     #[inline]
-    pub fn take(&mut self) -> Option<Sample> {
+    pub fn take(&mut self) -> Option<IntervalSample> {
         self.ready.pop_front()
     }
 
     /// What is left: complete intervals that were not taken, and the last one up to the last
     /// record.
-    pub fn finish(mut self) -> impl Iterator<Item = Sample> {
+    pub fn finish(mut self) -> impl Iterator<Item = IntervalSample> {
         if let Some(start) = self.start
             && self.latest > start
         {
@@ -191,7 +193,7 @@ impl Sampler {
                 vcpu.pass(length);
                 let waits = end.saturating_sub(vcpu.entered);
                 if vcpu.waits() && waits > sample.longest() {
-                    sample.waited(Some(Wait {
+                    sample.waited(Some(QueueWait {
                         vcpu: vcpu.name,
                         pcpu: vcpu.home,
                         since: Instant::from_nanos(vcpu.entered),
@@ -260,7 +262,7 @@ impl Sampler {
                 let length = at.saturating_sub(vcpu.entered);
                 if length > self.elsewhere.longest() {
                     let behind = self.stays.most(pcpu, vcpu.entered, at);
-                    self.elsewhere.waited(Some(Wait {
+                    self.elsewhere.waited(Some(QueueWait {
                         vcpu: name,
                         pcpu,
                         since: Instant::from_nanos(vcpu.entered),

@@ -88,7 +88,7 @@ pub struct Part {
 
 /// What a driver domain did for a guest in one interval.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Traffic {
+pub struct GuestTraffic {
     /// The driver domain.
     pub driver: DomainId,
     /// The guest.
@@ -104,7 +104,7 @@ pub struct Traffic {
 
 /// A stay of a vcpu in a run queue.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Wait {
+pub struct QueueWait {
     /// Who waited.
     pub vcpu: VcpuName,
     /// The pcpu that it got in the end, or ran on last.
@@ -144,7 +144,7 @@ impl Tells {
 
 /// One interval.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Sample {
+pub struct IntervalSample {
     /// First instant.
     pub start: Instant,
     /// First instant of the next interval.
@@ -153,12 +153,12 @@ pub struct Sample {
     pub lost_records: u64,
     /// By id, those that something is known of; the idle domain is one of them.
     pub domains: Vec<DomainSample>,
-    /// By vcpu and pcpu. They sum to [`Sample::domains`].
+    /// By vcpu and pcpu. They sum to [`IntervalSample::domains`].
     pub parts: Vec<Part>,
     /// By driver domain and guest.
-    pub traffic: Vec<Traffic>,
+    pub traffic: Vec<GuestTraffic>,
     /// The longest wait that ended in the interval or goes on at its end.
-    pub longest_wait: Option<Wait>,
+    pub longest_wait: Option<QueueWait>,
     /// What the trace has told of up to the end of the interval.
     pub tells: Tells,
     /// Time that the figures of a pcpu are of, where that is not the length of the interval:
@@ -166,7 +166,7 @@ pub struct Sample {
     pub passed: Vec<(PcpuId, u64)>,
 }
 
-impl Sample {
+impl IntervalSample {
     /// Length of the interval in nanoseconds.
     pub fn length(&self) -> u64 {
         self.end.saturating_since(self.start).as_nanos()
@@ -195,14 +195,14 @@ impl Sample {
 
     /// The figures of one pcpu alone. Traffic, the longest wait and lost records stay those of the
     /// host.
-    pub fn on(&self, pcpu: PcpuId) -> Sample {
+    pub fn on(&self, pcpu: PcpuId) -> IntervalSample {
         let parts: Vec<Part> = self
             .parts
             .iter()
             .filter(|p| p.pcpu == pcpu)
             .copied()
             .collect();
-        Sample {
+        IntervalSample {
             domains: domains(&parts),
             parts,
             ..self.clone()
@@ -232,15 +232,15 @@ pub struct Totals {
     span: Option<(Instant, Instant)>,
     lost_records: u64,
     parts: BTreeMap<(VcpuName, PcpuId), Figures>,
-    traffic: BTreeMap<(DomainId, DomainId), Traffic>,
-    longest_wait: Option<Wait>,
+    traffic: BTreeMap<(DomainId, DomainId), GuestTraffic>,
+    longest_wait: Option<QueueWait>,
     tells: Tells,
     passed: BTreeMap<PcpuId, u64>,
 }
 
 impl Totals {
     /// The sums of `samples`.
-    pub fn of<'a>(samples: impl IntoIterator<Item = &'a Sample>) -> Sample {
+    pub fn of<'a>(samples: impl IntoIterator<Item = &'a IntervalSample>) -> IntervalSample {
         let mut totals = Totals::default();
         for sample in samples {
             totals.add(sample);
@@ -249,7 +249,7 @@ impl Totals {
     }
 
     /// Adds the next one.
-    pub fn add(&mut self, sample: &Sample) {
+    pub fn add(&mut self, sample: &IntervalSample) {
         let start = self.span.map_or(sample.start, |(start, _)| start);
         self.span = Some((start.min(sample.start), sample.end));
         self.lost_records += sample.lost_records;
@@ -276,12 +276,12 @@ impl Totals {
         &mut self,
         driver: DomainId,
         guest: DomainId,
-        add: impl FnOnce(&mut Traffic),
+        add: impl FnOnce(&mut GuestTraffic),
     ) {
-        let new = Traffic {
+        let new = GuestTraffic {
             driver,
             guest,
-            ..Traffic::default()
+            ..GuestTraffic::default()
         };
         add(self.traffic.entry((driver, guest)).or_insert(new));
     }
@@ -302,14 +302,14 @@ impl Totals {
     }
 
     /// Takes a wait. The first of equal ones is kept.
-    pub(crate) fn waited(&mut self, wait: Option<Wait>) {
+    pub(crate) fn waited(&mut self, wait: Option<QueueWait>) {
         if wait.is_some_and(|wait| wait.length > self.longest()) {
             self.longest_wait = wait;
         }
     }
 
     /// The sums.
-    pub fn sample(&self) -> Sample {
+    pub fn sample(&self) -> IntervalSample {
         let (start, end) = self.span.unwrap_or_default();
         let part = |(&(vcpu, pcpu), figures): (&(VcpuName, PcpuId), &Figures)| Part {
             vcpu,
@@ -317,7 +317,7 @@ impl Totals {
             figures: *figures,
         };
         let parts: Vec<Part> = self.parts.iter().map(part).collect();
-        Sample {
+        IntervalSample {
             start,
             end,
             lost_records: self.lost_records,

@@ -8,7 +8,7 @@ fn change(ns: u64, domain: u16, old: Runstate, new: Runstate) -> Record {
     Record::runstate(Instant::from_nanos(ns), PcpuId(0), v, old, new)
 }
 
-fn samples(records: &[Record]) -> Vec<Sample> {
+fn samples(records: &[Record]) -> Vec<IntervalSample> {
     let mut sampler = Sampler::new(Duration::from_nanos(100));
     for r in records {
         sampler.record(r);
@@ -74,7 +74,7 @@ fn samples_can_be_taken_as_they_come() {
     assert_eq!(sampler.take().unwrap().domains[0].figures.gotten, 100);
     assert_eq!(sampler.take().unwrap().domains[0].figures.gotten, 100);
     assert_eq!(sampler.take(), None);
-    let last: Vec<Sample> = sampler.finish().collect();
+    let last: Vec<IntervalSample> = sampler.finish().collect();
     assert_eq!(last[0].domains[0].figures.gotten, 50);
 }
 
@@ -91,7 +91,7 @@ fn switch(ns: u64, pcpu: u16, domain: u16, left_to: Runstate, next: u16) -> Reco
     record
 }
 
-fn part(sample: &Sample, domain: u16, pcpu: u16) -> Figures {
+fn part(sample: &IntervalSample, domain: u16, pcpu: u16) -> Figures {
     sample.on(PcpuId(pcpu)).domain(DomainId(domain))
 }
 
@@ -201,7 +201,7 @@ fn packets_are_counted_at_netback_and_work_when_it_is_told() {
         Record::driver_work(at(50), PcpuId(0), driver, DomainId(1), 30),
         switch(100, 0, 0, Blocked, 1),
     ]);
-    let expected = Traffic {
+    let expected = GuestTraffic {
         driver: DomainId(0),
         guest: DomainId(1),
         sent: 2,

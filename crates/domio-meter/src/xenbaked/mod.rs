@@ -26,7 +26,7 @@ use std::collections::VecDeque;
 
 use domio_core::{DomainId, Duration, Kind, PcpuId, Record, Sink, VcpuName};
 
-use crate::sampler::{Figures, GRANT_TRANSFER, Sample, Totals};
+use crate::sampler::{Figures, GRANT_TRANSFER, IntervalSample, Totals};
 
 /// Samples of each cpu, of which the last is never used.
 const SAMPLES: usize = 100;
@@ -50,9 +50,9 @@ pub enum Payload {
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Windows {
     /// Of one interval.
-    pub short: Sample,
+    pub short: IntervalSample,
     /// Of ten intervals, as far as xenbaked's samples go.
-    pub long: Sample,
+    pub long: IntervalSample,
 }
 
 /// Makes xenbaked's samples: feed it every record, and take the windows at the end of each interval
@@ -239,7 +239,7 @@ impl Baked {
     }
 
     /// The sums of all samples that are over.
-    pub fn totals(&self) -> Sample {
+    pub fn totals(&self) -> IntervalSample {
         let mut totals = self.totals.clone();
         totals.spans(self.start.unwrap_or(0), self.latest);
         totals.sample()
@@ -278,7 +278,7 @@ impl Baked {
         self.edge = end.saturating_add(self.interval);
     }
 
-    fn window(&self, end: u64, duration: u64) -> Sample {
+    fn window(&self, end: u64, duration: u64) -> IntervalSample {
         let mut totals = Totals::default();
         totals.spans(end.saturating_sub(duration), end);
         for (pcpu, cpu) in self.cpus.iter().enumerate() {

@@ -183,7 +183,7 @@ fn ten_seconds_are_less_than_nine() {
     let mut baked = baked(Payload::Before48, &records);
     let windows: Vec<Windows> = std::iter::from_fn(|| baked.take()).collect();
     assert_eq!(windows.len(), 40);
-    let samples = |sample: &Sample| sample.domain(A.domain).executions;
+    let samples = |sample: &IntervalSample| sample.domain(A.domain).executions;
     for full in &windows[12..] {
         assert!(
             (79..=89).contains(&samples(&full.long)),

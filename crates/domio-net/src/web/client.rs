@@ -34,9 +34,9 @@ pub trait ClientActions {
 
 /// How often each [`WebStep`] has happened, by number.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub struct Counts([u64; WebStep::ALL.len()]);
+pub struct ClientCounts([u64; WebStep::ALL.len()]);
 
-impl Counts {
+impl ClientCounts {
     /// How often `step` has happened.
     pub fn of(&self, step: WebStep) -> u64 {
         self.0[step as usize]
@@ -114,7 +114,7 @@ pub struct Client {
     begun: u64,
     /// The next one.
     next: Option<Instant>,
-    counts: Counts,
+    counts: ClientCounts,
     sent: u64,
     arrived: u64,
 }
@@ -210,7 +210,7 @@ impl Client {
             stop: Instant::MAX,
             begun: 0,
             next: None,
-            counts: Counts::default(),
+            counts: ClientCounts::default(),
             sent: 0,
             arrived: 0,
         }
@@ -233,7 +233,7 @@ impl Client {
     }
 
     /// What has become of the connections so far.
-    pub fn counts(&self) -> &Counts {
+    pub fn counts(&self) -> &ClientCounts {
         &self.counts
     }
 

@@ -28,7 +28,7 @@ mod client;
 mod deadlines;
 mod listener;
 
-pub use client::{Client, ClientActions, Counts};
+pub use client::{Client, ClientActions, ClientCounts};
 pub use listener::{Listener, ListenerActions, ListenerCounts, Offer};
 
 use domio_core::Duration;

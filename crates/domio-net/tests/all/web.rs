@@ -6,7 +6,7 @@ use domio_core::{Duration, Instant, Kind, NullSink, Record, Sink, WebStep};
 use domio_net::host::{FlowKind, Network, NetworkConfig};
 use domio_net::packet::FlowId;
 use domio_net::tcp::TcpConfig;
-use domio_net::web::{ClientConfig, Counts, Files, Gaps, ServerConfig, WebConfig};
+use domio_net::web::{ClientConfig, ClientCounts, Files, Gaps, ServerConfig, WebConfig};
 use domio_vmm::Simulation;
 use domio_vmm::process::programs::WebCosts;
 use proptest::prelude::*;
@@ -58,13 +58,13 @@ fn on_line<S: Sink>(_: WebConfig, card: NetworkConfig, sink: S) -> Simulation<S,
     simulation(&host, CREDIT_4_17, &cards, sink)
 }
 
-fn counts<S: Sink>(simulation: &Simulation<S, Network>) -> Counts {
+fn counts<S: Sink>(simulation: &Simulation<S, Network>) -> ClientCounts {
     let client = simulation.host().device(0).web_client(FlowId(0));
     *client.expect("flow 0 is the web's").counts()
 }
 
 /// What was counted so far is all that there was.
-fn balances(counts: &Counts, config: &WebConfig) {
+fn balances(counts: &ClientCounts, config: &WebConfig) {
     let of = |step| counts.of(step);
     let ended = [
         WebStep::Closed,

@@ -557,8 +557,9 @@ pub(super) const UDP: Variant = variant(
                 min_ns: 0,
             },
             Need::TimeNs(0),
-            "From one wake-up of the sender to the next: what falls due in between is sent then, as by a \
-             program whose sleeps end with its kernel's tick. 0 sends each at its time.",
+            "From one wake-up of the sender to the next: what falls due in between is sent \
+             then, as by a program whose sleeps end with its kernel's tick. 0 sends each at \
+             its time.",
         ),
         BEGIN,
         END,

@@ -16,8 +16,8 @@ pub(crate) static TASK: Section = Section {
           workload decides about further keys. `stream`, `ping`, `udp`, `server` and `web` are \
           traffic between the guest and a remote host behind the line of `[network]`. The \
           kernel's part of it is done on vcpu 0, before any task; streams, servers and datagrams \
-          from the guest have a process as well. `ping` and datagrams to the guest have none, and take \
-          neither `vcpu` nor `priority`.",
+          from the guest have a process as well. `ping` and datagrams to the guest have none, and \
+          take neither `vcpu` nor `priority`.",
     keys: &[
         key(
             "workload",

@@ -190,9 +190,16 @@ fn its_keys_are_parameters_and_the_way_of_accounting() {
     assert_eq!(accounting, Accounting::Packets(SendWeight(1_160)));
 }
 
+/// Changes of the text, the code of the mistake, and what is told.
+type Mistake = (
+    &'static [(&'static str, &'static str)],
+    Code,
+    &'static [&'static str],
+);
+
 #[test]
 fn limits_that_cannot_be_kept_and_other_mistakes_are_told() {
-    let cases: &[(&[(&str, &str)], Code, &[&str])] = &[
+    let cases: &[Mistake] = &[
         (
             &[("percent = 5", "percent = 200")],
             Code::OutOfRange,

@@ -9,7 +9,7 @@
 //!
 //! The trace shows pcpus, vcpus, the policy, slices and the rate limit. What `xl` printed tells
 //! names, weights, caps and pins. What neither tells has a default, and the text says so. Rules are
-//! those of Xen [`COMPARED_WITH`](crate::release::COMPARED_WITH), as those of every twin are.
+//! those of Xen 4.17, as those of every twin are.
 
 mod shown;
 mod write;

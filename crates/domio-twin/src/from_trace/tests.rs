@@ -146,7 +146,7 @@ fn a_policy_that_is_not_there_is_replaced_and_said() {
     let at = domio_core::Instant::from_nanos;
     let here = domio_core::PcpuId(0);
     for ns in [0, 1_000_000] {
-        shown.record(&domio_core::Record::policy(at(ns), here, 4, 1, &[]));
+        shown.record(&domio_core::Record::policy(at(ns), here, 3, 1, &[]));
         let running = domio_core::Runstate::Running;
         let vcpu = VcpuName::new(DomainId(2), 1);
         shown.record(&domio_core::Record::runstate(
@@ -159,7 +159,7 @@ fn a_policy_that_is_not_there_is_replaced_and_said() {
     }
     let text = scenario(&shown, &sources("c1-cap30"), domio_sched::policies()).unwrap();
     assert!(
-        text.contains("the host ran rtds (the policy's records in the trace)"),
+        text.contains("the host ran arinc653 (the policy's records in the trace)"),
         "{text}"
     );
     assert!(text.contains("policy = \"credit\"\n") && text.contains("duration_s = 0.001\n"));

@@ -4,7 +4,7 @@ use super::values::{frequency, key_and_value, seed};
 use crate::complete;
 use clap::builder::{PossibleValue, RangedU64ValueParser};
 use clap::{Args, ValueEnum, ValueHint};
-use domio_meter::{Payload, SendWeight};
+use domio_meter::{PacketWeight, Payload};
 use std::path::PathBuf;
 
 pub(super) const MON_EXAMPLES: &str = "\
@@ -62,7 +62,7 @@ pub struct Mon {
     /// receives
     #[arg(long, value_name = "RATIO", default_value = "1.1", value_parser = weight,
         allow_negative_numbers = true)]
-    pub send_weight: SendWeight,
+    pub send_weight: PacketWeight,
     /// Frequency of a xentrace file's time stamp counter, as 2400000000 or 2.4GHz, instead of what
     /// the trace tells
     #[arg(long, value_name = "HZ", value_parser = frequency)]
@@ -120,12 +120,12 @@ fn seconds() -> RangedU64ValueParser<u64> {
 }
 
 /// A ratio, to the thousandth.
-fn weight(text: &str) -> Result<SendWeight, String> {
+fn weight(text: &str) -> Result<PacketWeight, String> {
     const MOST: f64 = 1000.0;
     let ratio = text.trim().parse::<f64>();
     let ratio = ratio.ok().filter(|r| (0.001..=MOST).contains(r));
     ratio
-        .map(|ratio| SendWeight((ratio * 1000.0).round() as u32))
+        .map(|ratio| PacketWeight((ratio * 1000.0).round() as u32))
         .ok_or_else(|| format!("expected a ratio, 0.001 to {MOST}, as 1.1"))
 }
 
@@ -135,8 +135,8 @@ mod tests {
 
     #[test]
     fn ratios_are_read() {
-        assert_eq!(weight("1.1"), Ok(SendWeight(1100)));
-        assert_eq!(weight(" 2 "), Ok(SendWeight(2000)));
+        assert_eq!(weight("1.1"), Ok(PacketWeight(1100)));
+        assert_eq!(weight(" 2 "), Ok(PacketWeight(2000)));
         for wrong in ["0", "-1", "1,1", "x", "NaN", "1001"] {
             assert!(weight(wrong).is_err(), "{wrong}");
         }

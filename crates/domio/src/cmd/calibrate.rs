@@ -6,7 +6,8 @@ use crate::out::{self, Status};
 use crate::progress::progress;
 use anyhow::anyhow;
 use domio_lab::calibrate::{
-    Bench, Calibration, FIXED_RATE, FIXED_SIZE, Point, Row, SizeEffect, Use, points,
+    Bench, Calibration, CalibrationPoint, CalibrationRow, FIXED_RATE, FIXED_SIZE, SizeEffect, Use,
+    points,
 };
 use domio_lab::replicate::on_all_cores;
 use domio_lab::simulate::RunFault;
@@ -18,7 +19,7 @@ pub fn run(args: &Calibrate, global: &Global) -> anyhow::Result<Status> {
     let bench = Bench::new(build(&scenario)?)
         .map_err(|why| anyhow!("{} cannot be calibrated: {why}", args.scenario))?;
     let count = args.how.replications;
-    let jobs: Vec<(Point, u32)> = points()
+    let jobs: Vec<(CalibrationPoint, u32)> = points()
         .into_iter()
         .flat_map(|point| (0..count).map(move |n| (point, n)))
         .collect();
@@ -85,7 +86,7 @@ fn size_effect(
     format!("The cost of {what} {verdict}: it varies by {spread_percent:.1} % of its mean.\n")
 }
 
-fn table(first: &str, rows: &[Row], name: impl Fn(&Row) -> String) -> String {
+fn table(first: &str, rows: &[CalibrationRow], name: impl Fn(&CalibrationRow) -> String) -> String {
     let mut table = Table::new([
         Column::figures(first),
         Column::figures("receiving\n[% of one pcpu]"),

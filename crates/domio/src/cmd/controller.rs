@@ -3,7 +3,7 @@
 use crate::args::{self, ControllerList, ControllerShow};
 use crate::cmd::registered::{self, ParamJson, Word};
 use crate::out::{self, Status};
-use domio_control::{Descriptor, Kind, Kinds, Promises, all, find};
+use domio_control::{Descriptor, Kinds, Promises, SettingKind, all, find};
 use serde::Serialize;
 
 /// Runs `controller list` or `controller show`.
@@ -50,8 +50,8 @@ fn show(args: &ControllerShow) -> anyhow::Result<Status> {
     Ok(Status::Success)
 }
 
-fn kinds(kinds: Kinds) -> [Word; Kind::ALL.len()] {
-    Kind::ALL.map(|kind| (kind.name(), kinds.has(kind)))
+fn kinds(kinds: Kinds) -> [Word; SettingKind::ALL.len()] {
+    SettingKind::ALL.map(|kind| (kind.name(), kinds.has(kind)))
 }
 
 fn promises(promises: Promises) -> [Word; 1] {

@@ -4,9 +4,9 @@ use crate::process::{Context, FileId, Op, Program, What};
 use domio_core::{Duration, Instant};
 
 /// Sends datagrams of one size at a fixed rate, by the clock. A datagram that comes late does not
-/// put the next one off. Datagrams that are due together are sent one after the other. A sender with
-/// a `wake` wakes at multiples of it only, as one whose sleeps end with a kernel's tick, and
-/// sends what has fallen due.
+/// put the next one off. Datagrams that are due together are sent one after the other.
+/// A sender with a `wake` wakes at multiples of that only, as one whose sleeps end with a kernel's
+/// tick, and sends what has fallen due.
 #[derive(Clone, Debug)]
 pub struct DatagramSender {
     socket: FileId,

@@ -1,15 +1,15 @@
 //! Makes samples of records.
 
 use domio_core::{Record, Sink};
-use domio_meter::{Baked, Sample, Sampler, Told as Runstates, Totals};
+use domio_meter::{Baked, IntervalSample, Sampler, Told as Runstates, Totals};
 
 /// The figures at the end of an interval.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Moment {
     /// Of the interval.
-    pub short: Sample,
+    pub short: IntervalSample,
     /// Of ten of them, where that is not the sum of the intervals: xenbaked keeps less.
-    pub long: Option<Sample>,
+    pub long: Option<IntervalSample>,
 }
 
 /// What makes the figures.
@@ -24,7 +24,7 @@ pub enum Aggregate {
 #[derive(Debug, Default)]
 pub struct Told {
     /// The sums of the whole trace.
-    pub total: Sample,
+    pub total: IntervalSample,
     /// How many records there were.
     pub records: u64,
     /// There were records, but they tell nothing of runstates.

@@ -2,7 +2,7 @@
 
 use super::feed::Moment;
 use domio_core::{DomainId, PcpuId};
-use domio_meter::{Sample, Totals};
+use domio_meter::{IntervalSample, Totals};
 use std::collections::{BTreeMap, VecDeque};
 
 /// Most moments that are kept: ten minutes of samples of 100 ms.
@@ -50,7 +50,7 @@ impl History {
     }
 
     /// The last second and the last ten up to the end of a moment.
-    pub fn windows(&self, number: u64) -> (Sample, Sample) {
+    pub fn windows(&self, number: u64) -> (IntervalSample, IntervalSample) {
         match self.until(number).next() {
             Some(Moment {
                 short,
@@ -61,8 +61,8 @@ impl History {
     }
 
     /// The sums of the moments that lie in the `length` up to the end of one; of that one at least.
-    fn window(&self, number: u64, length: u64) -> Sample {
-        let mut inside: Vec<&Sample> = Vec::new();
+    fn window(&self, number: u64, length: u64) -> IntervalSample {
+        let mut inside: Vec<&IntervalSample> = Vec::new();
         for moment in self.until(number) {
             let end = inside.first().map_or(moment.short.end, |s| s.end);
             let reaches = end.saturating_since(moment.short.start).as_nanos();
@@ -135,11 +135,11 @@ mod tests {
                     ..Figures::default()
                 },
             };
-            let short = Sample {
+            let short = IntervalSample {
                 start: ms(n * 100),
                 end: ms(n * 100 + 100),
                 parts: vec![part],
-                ..Sample::default()
+                ..IntervalSample::default()
             };
             history.push(Moment { short, long: None });
         }
@@ -151,7 +151,7 @@ mod tests {
         let history = history(200);
         let (short, long) = history.windows(59);
         assert_eq!((short.length(), long.length()), (SHORT, 60 * SHORT / 10));
-        let got = |s: &Sample| s.domain(DomainId(1)).gotten / 1_000_000;
+        let got = |s: &IntervalSample| s.domain(DomainId(1)).gotten / 1_000_000;
         assert_eq!((got(&short), got(&long)), ((50..60).sum(), (0..60).sum()));
         assert_eq!(history.windows(150).1.length(), LONG);
     }

@@ -3,7 +3,7 @@
 use super::names::Names;
 use crate::schema;
 use domio_core::VcpuName;
-use domio_meter::{Figures, Sample, SendWeight, Tells, Wait, charges};
+use domio_meter::{Figures, IntervalSample, PacketWeight, QueueWait, Tells, charges};
 use serde::Serialize;
 
 /// What a line says. Times are nanoseconds.
@@ -117,7 +117,7 @@ impl FiguresLine {
 }
 
 /// The line of `sample`.
-pub fn line(names: &Names, sample: &Sample, weight: SendWeight) -> Line {
+pub fn line(names: &Names, sample: &IntervalSample, weight: PacketWeight) -> Line {
     let name = |id| names.told(id).map(str::to_owned);
     let domains = sample.domains.iter().map(|domain| {
         let parts = sample.parts.iter().filter(|p| p.vcpu.domain == domain.id);
@@ -151,7 +151,7 @@ pub fn line(names: &Names, sample: &Sample, weight: SendWeight) -> Line {
             guests: guests.collect(),
         }
     });
-    let wait = |wait: Wait| WaitLine {
+    let wait = |wait: QueueWait| WaitLine {
         vcpu: wait.vcpu.into(),
         pcpu: wait.pcpu.0,
         since_ns: wait.since.as_nanos(),

@@ -3,7 +3,7 @@
 use crate::files::Files;
 use anyhow::{Context, bail};
 use domio_core::{DomainId, Instant, PcpuId};
-use domio_meter::{Figures, Sample};
+use domio_meter::{Figures, IntervalSample};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs::{File, OpenOptions};
@@ -120,7 +120,7 @@ impl Logs {
     ///
     /// # Errors
     /// When a file cannot be written.
-    pub fn write(&mut self, sample: &Sample) -> anyhow::Result<()> {
+    pub fn write(&mut self, sample: &IntervalSample) -> anyhow::Result<()> {
         let began = *self.began.get_or_insert(sample.start);
         let passed = sample.end.saturating_since(began).as_nanos();
         for pcpu in sample.pcpus() {

@@ -19,7 +19,7 @@ mod table;
 use crate::args::{Global, Mon};
 use crate::out::{self, Status};
 use domio_core::{Duration, PcpuId};
-use domio_meter::{Baked, Sample, Sampler};
+use domio_meter::{Baked, IntervalSample, Sampler};
 use feed::{Aggregate, Feed, Told};
 use names::Names;
 use source::Source;
@@ -61,7 +61,7 @@ fn aggregate(args: &Mon, interval: u64) -> Aggregate {
 }
 
 /// The part of a sample that is asked for.
-fn part(args: &Mon, sample: Sample) -> Sample {
+fn part(args: &Mon, sample: IntervalSample) -> IntervalSample {
     match args.pcpu {
         Some(pcpu) => sample.on(PcpuId(pcpu)),
         None => sample,
@@ -74,7 +74,7 @@ fn through(
     args: &Mon,
     global: &Global,
     interval: u64,
-    mut show: impl FnMut(&Names, Sample) -> anyhow::Result<()>,
+    mut show: impl FnMut(&Names, IntervalSample) -> anyhow::Result<()>,
 ) -> anyhow::Result<(Names, Told)> {
     let source = Source::open(args, global)?;
     let names = source.names();

@@ -2,7 +2,7 @@
 
 use super::names::Names;
 use domio_core::DomainId;
-use domio_meter::{Figures, Part, Sample, SendWeight, charges};
+use domio_meter::{Figures, IntervalSample, PacketWeight, Part, charges};
 use std::fmt::Write;
 
 /// A metric: its name, its type, and what it is.
@@ -76,7 +76,7 @@ const COUNTS: [(Metric, Value); 2] = [
 ];
 
 /// All metrics of `total`.
-pub fn text(names: &Names, total: &Sample, weight: SendWeight) -> String {
+pub fn text(names: &Names, total: &IntervalSample, weight: PacketWeight) -> String {
     let mut out = String::new();
     for (metric, value) in &TIMES {
         let rows = total
@@ -134,9 +134,9 @@ pub fn text(names: &Names, total: &Sample, weight: SendWeight) -> String {
 }
 
 /// What driver domains did for guests.
-fn drivers(out: &mut String, names: &Names, total: &Sample, weight: SendWeight) {
+fn drivers(out: &mut String, names: &Names, total: &IntervalSample, weight: PacketWeight) {
     let drivers = charges(total, weight);
-    let rows = |value: &dyn Fn(&domio_meter::Charge) -> Vec<(&'static str, String)>| {
+    let rows = |value: &dyn Fn(&domio_meter::PacketCharge) -> Vec<(&'static str, String)>| {
         let mut rows = Vec::new();
         for of in &drivers {
             for charge in &of.charges {
@@ -215,7 +215,7 @@ fn seconds(ns: u64) -> String {
 mod tests {
     use super::*;
     use domio_core::{PcpuId, VcpuName};
-    use domio_meter::{Tells, Totals, Traffic};
+    use domio_meter::{GuestTraffic, Tells, Totals};
 
     #[test]
     fn metrics_are_told_once_and_rows_have_their_labels() {
@@ -227,13 +227,13 @@ mod tests {
                 ..Figures::default()
             },
         };
-        let total = Totals::of(&[Sample {
+        let total = Totals::of(&[IntervalSample {
             parts: vec![
                 part(0, 0, 2_000_000_000),
                 part(1, 0, 1_500_000_000),
                 part(1, 2, 7),
             ],
-            traffic: vec![Traffic {
+            traffic: vec![GuestTraffic {
                 driver: DomainId(0),
                 guest: DomainId(1),
                 sent: 10,
@@ -245,10 +245,10 @@ mod tests {
                 work: true,
                 grants: false,
             },
-            ..Sample::default()
+            ..IntervalSample::default()
         }]);
         let names = Names::new([(DomainId(1), "a\"b\\c".to_owned())]);
-        let text = text(&names, &total, SendWeight::GUPTA);
+        let text = text(&names, &total, PacketWeight::GUPTA);
         let gotten = "domio_vcpu_gotten_seconds_total{domain=\"1\",domain_name=\"a\\\"b\\\\c\",\
                       vcpu=\"1\",pcpu=\"0\"} 1.500000000\n";
         assert!(text.contains(gotten), "{text}");

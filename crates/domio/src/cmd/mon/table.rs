@@ -1,11 +1,11 @@
 //! The figures of a whole trace as tables, where there is no terminal to keep up to date.
 
 use super::names::Names;
-use domio_meter::{Sample, SendWeight, Wait, charges};
+use domio_meter::{IntervalSample, PacketWeight, QueueWait, charges};
 use domio_report::text::{Cell, Column, Table, Tone, View};
 
 /// A domain each row; then what driver domains did for whom, and the longest wait.
-pub fn render(names: &Names, total: &Sample, weight: SendWeight, view: &View) -> String {
+pub fn render(names: &Names, total: &IntervalSample, weight: PacketWeight, view: &View) -> String {
     let mut parts = vec![domains(names, total).render(view)];
     let drivers = drivers(names, total, weight);
     if !drivers.is_empty() {
@@ -25,7 +25,7 @@ pub fn render(names: &Names, total: &Sample, weight: SendWeight, view: &View) ->
     parts.join("\n")
 }
 
-fn domains(names: &Names, total: &Sample) -> Table {
+fn domains(names: &Names, total: &IntervalSample) -> Table {
     let mut table = Table::new([
         Column::words("domain").whole(),
         Column::figures("gotten %"),
@@ -67,7 +67,7 @@ fn domains(names: &Names, total: &Sample) -> Table {
     table
 }
 
-fn drivers(names: &Names, total: &Sample, weight: SendWeight) -> Table {
+fn drivers(names: &Names, total: &IntervalSample, weight: PacketWeight) -> Table {
     let mut table = Table::new([
         Column::words("driver domain").whole(),
         Column::words("for").whole(),
@@ -105,7 +105,7 @@ fn drivers(names: &Names, total: &Sample, weight: SendWeight) -> Table {
 }
 
 /// What the trace does not tell of.
-pub fn untold(sample: &Sample) -> Option<&'static str> {
+pub fn untold(sample: &IntervalSample) -> Option<&'static str> {
     match (sample.tells.packets, sample.tells.work) {
         (false, false) => {
             Some("the trace tells of no packets: whom driver domains worked for is not known")
@@ -116,7 +116,7 @@ pub fn untold(sample: &Sample) -> Option<&'static str> {
 }
 
 /// A wait in words: who, how long, where, and behind whom.
-fn waited(names: &Names, wait: &Wait) -> String {
+fn waited(names: &Names, wait: &QueueWait) -> String {
     let ms = |ns: u64| format!("{:.2} ms", ns as f64 / 1e6);
     let behind = match wait.behind {
         Some((vcpu, ran)) if vcpu.is_idle() => format!(", while it idled for {}", ms(ran)),

@@ -7,7 +7,7 @@ use super::rows::{Row, Windows};
 use crate::cmd::mon::names::Names;
 use crate::cmd::mon::table::untold;
 use domio_core::DomainId;
-use domio_meter::{Sample, Wait, charges};
+use domio_meter::{IntervalSample, QueueWait, charges};
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::{Color, Modifier, Style};
@@ -271,7 +271,7 @@ fn total(
     columns: &[(usize, &Column)],
     hidden: usize,
 ) -> Line<'static> {
-    let sum = |sample: &Sample| {
+    let sum = |sample: &IntervalSample| {
         let busy = sample.domains.iter().filter(|d| d.id != DomainId::IDLE);
         busy.fold(0_u64, |sum, d| sum.saturating_add(d.figures.gotten))
     };
@@ -293,7 +293,12 @@ fn total(
 }
 
 /// What is below the table, with at most `guests` lines for driver domains.
-fn below(screen: &Screen, short: &Sample, long: &Sample, guests: usize) -> Vec<Line<'static>> {
+fn below(
+    screen: &Screen,
+    short: &IntervalSample,
+    long: &IntervalSample,
+    guests: usize,
+) -> Vec<Line<'static>> {
     let mut lines = Vec::new();
     for (title, sample) in [
         (" longest wait  1 s: ", short),
@@ -319,7 +324,7 @@ fn below(screen: &Screen, short: &Sample, long: &Sample, guests: usize) -> Vec<L
 }
 
 /// A wait in few words, the longest name last.
-fn brief(names: &Names, wait: &Wait) -> String {
+fn brief(names: &Names, wait: &QueueWait) -> String {
     let ms = |ns: u64| format!("{:.2} ms", ns as f64 / 1e6);
     let so_far = match wait.goes_on {
         true => " so far",
@@ -335,7 +340,7 @@ fn brief(names: &Names, wait: &Wait) -> String {
 }
 
 /// What driver domains did in ten seconds for whom: by their packets, and in truth.
-fn drivers(screen: &Screen, long: &Sample, most: usize) -> Vec<Line<'static>> {
+fn drivers(screen: &Screen, long: &IntervalSample, most: usize) -> Vec<Line<'static>> {
     let mut lines = Vec::new();
     let untold = untold(long);
     for of in charges(long, screen.weight) {

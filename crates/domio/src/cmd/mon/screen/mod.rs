@@ -1,4 +1,4 @@
-//! What is on the screen, and how keys change it. Drawing is in [`draw`].
+//! What is on the screen, and how keys change it. Drawing is in [`mod@draw`].
 
 mod columns;
 mod draw;
@@ -13,7 +13,7 @@ use super::history::History;
 use super::names::Names;
 use columns::COLUMNS;
 use domio_core::{DomainId, PcpuId};
-use domio_meter::{Sample, SendWeight};
+use domio_meter::{IntervalSample, PacketWeight};
 use keys::Action;
 use rows::{Order, Row, Windows};
 use std::collections::BTreeSet;
@@ -25,7 +25,7 @@ pub struct Screen {
     /// What domains are called.
     pub names: Names,
     /// How packets are weighed.
-    pub weight: SendWeight,
+    pub weight: PacketWeight,
     /// Whether colours may be used. Nothing is told by colour alone.
     pub colour: bool,
     /// Whether figures are xenbaked's.
@@ -47,7 +47,7 @@ pub struct Screen {
 
 impl Screen {
     /// A screen without figures.
-    pub fn new(title: String, names: Names, weight: SendWeight, colour: bool) -> Self {
+    pub fn new(title: String, names: Names, weight: PacketWeight, colour: bool) -> Self {
         Screen {
             title,
             names,
@@ -177,7 +177,7 @@ impl Screen {
     }
 
     /// The two windows that are shown.
-    fn windows(&self) -> Option<(Sample, Sample)> {
+    fn windows(&self) -> Option<(IntervalSample, IntervalSample)> {
         let (short, long) = self.history.windows(self.shown()?);
         Some(match self.pcpu {
             Some(pcpu) => (short.on(pcpu), long.on(pcpu)),
@@ -185,8 +185,8 @@ impl Screen {
         })
     }
 
-    fn of<'a>(&self, short: &'a Sample, long: &'a Sample) -> Windows<'a> {
-        let time = |sample: &Sample| {
+    fn of<'a>(&self, short: &'a IntervalSample, long: &'a IntervalSample) -> Windows<'a> {
+        let time = |sample: &IntervalSample| {
             let longest = sample.passed.iter().map(|(_, ns)| *ns).max();
             let of_host = longest.unwrap_or_else(|| sample.length());
             self.pcpu.map_or(of_host, |pcpu| sample.passed(pcpu)) as f64

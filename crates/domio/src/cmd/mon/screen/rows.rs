@@ -3,7 +3,7 @@
 use super::columns::{COLUMNS, Column, Window};
 use crate::cmd::mon::names::Names;
 use domio_core::{DomainId, VcpuName};
-use domio_meter::{Figures, Part, Sample};
+use domio_meter::{Figures, IntervalSample, Part};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// One row.
@@ -24,9 +24,9 @@ pub struct Row {
 /// The two windows that rows are of, and their lengths in nanoseconds.
 pub struct Windows<'a> {
     /// The last second.
-    pub short: &'a Sample,
+    pub short: &'a IntervalSample,
     /// The last ten.
-    pub long: &'a Sample,
+    pub long: &'a IntervalSample,
     /// Time of each.
     pub times: [f64; 2],
 }
@@ -97,7 +97,7 @@ fn sort(rows: &mut [Row], windows: &Windows<'_>, order: Order) {
 /// The vcpus of a domain, by number.
 fn vcpus(windows: &Windows<'_>, domain: DomainId) -> Vec<Row> {
     let mut rows: BTreeMap<VcpuName, Row> = BTreeMap::new();
-    let of = |sample: &Sample| -> Vec<Part> {
+    let of = |sample: &IntervalSample| -> Vec<Part> {
         let parts = sample.parts.iter().filter(|p| p.vcpu.domain == domain);
         parts.copied().collect()
     };

@@ -2,7 +2,7 @@
 
 use super::*;
 use domio_core::{Instant, VcpuName};
-use domio_meter::{Figures, Part, Tells, Traffic, Wait};
+use domio_meter::{Figures, GuestTraffic, Part, QueueWait, Tells};
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::style::Color;
@@ -40,7 +40,7 @@ fn moment(n: u64) -> Moment {
         vcpu: VcpuName::idle(PcpuId(1)),
         ..part(0, 0, 1, [35, 0, 0])
     });
-    let wait = Wait {
+    let wait = QueueWait {
         vcpu: VcpuName::new(DomainId(1), 1),
         pcpu: PcpuId(1),
         since: at(n * 100 + 10),
@@ -48,14 +48,14 @@ fn moment(n: u64) -> Moment {
         goes_on: n.is_multiple_of(2),
         behind: Some((VcpuName::new(DomainId(2), 0), 18 * MS)),
     };
-    let traffic = |guest, sent, received, work| Traffic {
+    let traffic = |guest, sent, received, work| GuestTraffic {
         driver: DomainId(0),
         guest: DomainId(guest),
         sent,
         received,
         work: work * MS,
     };
-    let sample = Sample {
+    let sample = IntervalSample {
         start: at(n * 100),
         end: at(n * 100 + 100),
         parts,
@@ -66,7 +66,7 @@ fn moment(n: u64) -> Moment {
             work: true,
             grants: false,
         },
-        ..Sample::default()
+        ..IntervalSample::default()
     };
     Moment {
         // Its domains are summed up there.
@@ -82,7 +82,7 @@ fn screen(colour: bool) -> Screen {
         (DomainId(2), "a-burner-with-a-long-name"),
     ];
     let names = Names::new(named.map(|(id, name)| (id, name.to_owned())));
-    let mut screen = Screen::new("host.domio".to_owned(), names, SendWeight::GUPTA, colour);
+    let mut screen = Screen::new("host.domio".to_owned(), names, PacketWeight::GUPTA, colour);
     (0..150).for_each(|n| screen.push(moment(n)));
     screen
 }
@@ -222,7 +222,7 @@ fn vcpus_and_help_come_and_go() {
 
 #[test]
 fn without_samples_and_without_packets_it_says_so() {
-    let mut empty = Screen::new("x".to_owned(), Names::default(), SendWeight::GUPTA, false);
+    let mut empty = Screen::new("x".to_owned(), Names::default(), PacketWeight::GUPTA, false);
     press(
         &mut empty,
         &[
