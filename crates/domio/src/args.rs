@@ -575,7 +575,6 @@ const SCENARIO_EXAMPLES: &str = "\
 Examples:
   domio scenario list
   domio scenario show burn7 > host.toml
-  domio scenario check host.toml
   domio scenario from-trace trace.bin --sched-credit sched.txt --output host.toml";
 
 /// Subcommands of `scenario`.
