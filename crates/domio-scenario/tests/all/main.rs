@@ -17,6 +17,7 @@ mod newcomers;
 mod overrides;
 mod processes;
 mod properties;
+mod senders;
 mod shipped;
 mod stories;
 mod web;

@@ -1,0 +1,76 @@
+//! What sending costs a guest, and when a sender of datagrams sends.
+
+use crate::network::run;
+use domio_core::NetPlace::{DriverOut, TxRing};
+use domio_core::{Instant, NullSink};
+use domio_scenario::{NoReplay, Scenario};
+use domio_sim::Outcome;
+use domio_vmm::Simulation;
+
+/// A guest that sends 1,000 datagrams a second.
+fn text(more: &str) -> String {
+    format!(
+        r#"
+        run.duration_s = 2
+        host.profile = "opteron-242"
+        scheduler.policy = "credit"
+        [network]
+        {more}
+        [[domain]]
+        name = "Domain-0"
+        [[domain]]
+        name = "sends"
+          [[domain.task]]
+          workload = "udp"
+          direction = "out"
+          begin_s = 0
+          pps = 1000
+          wake_ms = 10
+        "#
+    )
+}
+
+/// How long the guest executes in 2 s, in us.
+fn executed_us(costs: &str) -> u64 {
+    let scenario = Scenario::parse("s", text(costs).as_bytes(), domio_sched::policies());
+    let built = scenario.unwrap().build(&NoReplay).unwrap();
+    let mut simulation = Simulation::with_devices(
+        &built.host,
+        built.scheduler(),
+        |bus| built.attach(bus, 0),
+        NullSink,
+        built.seed,
+        0,
+    );
+    let outcome = simulation.run(Instant::from_nanos(2_000_000_000));
+    assert!(matches!(outcome, Outcome::Completed { .. }), "{outcome}");
+    let host = simulation.host();
+    let guest = (0..host.vcpu_count()).filter(|v| host.vcpu_name(*v).domain.0 == 1);
+    guest
+        .map(|v| host.vcpu_times(v).running.as_nanos() / 1000)
+        .sum()
+}
+
+/// 2,000 datagrams in 2 s, each 20 us dearer.
+#[test]
+fn a_guest_pays_for_each_packet_with_data_that_it_sends() {
+    let [free, dear] = ["0", "20"].map(|us| executed_us(&format!("costs.stack_send_us = {us}")));
+    let more = dear - free;
+    assert!((39_000..=41_000).contains(&more), "{more} us");
+}
+
+/// Ten fall due between two wake-ups, and go together.
+#[test]
+fn a_sender_that_wakes_every_10_ms_sends_ten_datagrams_at_a_time() {
+    let records = run(&text(""));
+    let sent = records
+        .iter()
+        .filter(|r| r.places() == Some((TxRing, DriverOut)));
+    let mut ticks: Vec<u64> = sent.map(|r| r.at.as_nanos() / 10_000_000).collect();
+    ticks.dedup_by_key(|tick| *tick);
+    let all = records
+        .iter()
+        .filter(|r| r.places() == Some((TxRing, DriverOut)));
+    let per_tick = all.count() as f64 / ticks.len() as f64;
+    assert!((9.5..=10.5).contains(&per_tick), "{per_tick} a tick");
+}
