@@ -1,13 +1,14 @@
 //! Credit2 decides as its slow twin does: equal boundary logs on hand-written and random scripts,
 //! for each arrangement of run queues and for random parameters.
 
+mod beside;
 mod twin_credit2;
 
-use core::fmt::Write;
-use domio_core::{ParamValues, Topology};
+use beside::Beside;
+use domio_core::ParamValues;
 use domio_sched::conformance::rng::Rng;
-use domio_sched::conformance::{Occurrence, PolicyCall, Run, Script, host, library, random};
-use domio_sched::{Scheduler, find};
+use domio_sched::conformance::{Script, library, random};
+use domio_sched::find;
 use twin_credit2::TwinCredit2;
 
 const ARRANGEMENTS: [&str; 5] = ["cpu", "core", "socket", "node", "all"];
@@ -46,58 +47,16 @@ fn random_params(arrangement: &str, seed: u64) -> ParamValues {
     params
 }
 
-/// A run, without what has no effect: stopping a timer that is not set.
-fn run(script: &Script, make: impl Fn(&Topology) -> Box<dyn Scheduler>) -> Run {
-    let mut run = host::run(script, make(&script.topology)).expect("a sound script");
-    let mut set = Vec::new();
-    run.log.retain(|entry| match entry.what {
-        Occurrence::Timer(pcpu, slot, at) => {
-            let was_set = set.contains(&(pcpu, slot));
-            set.retain(|s| *s != (pcpu, slot));
-            if at.is_some() {
-                set.push((pcpu, slot));
-            }
-            was_set || at.is_some()
-        }
-        Occurrence::Call(PolicyCall::Timer(pcpu, slot)) => {
-            set.retain(|s| *s != (pcpu, slot));
-            true
-        }
-        _ => true,
-    });
-    run
-}
-
 /// Runs both; `None` when they agree, else a report for people.
 fn difference(script: &Script, params: &ParamValues) -> Option<String> {
     let credit2 = find("credit2").expect("credit2 is in the registry");
-    let both = |script: &Script| {
-        let one = run(script, |t| (credit2.make)(params, t));
-        let two = run(script, |t| Box::new(TwinCredit2::new(params, t)));
-        (one, two)
+    let both = Beside {
+        name: "credit2",
+        policy: &|t| (credit2.make)(params, t),
+        twin: &|t| Box::new(TwinCredit2::new(params, t)),
+        to_the_letter: false,
     };
-    let (one, two) = both(script);
-    let i = one.first_difference(&two)?;
-    let mut text = format!("they differ at entry {i}:\n");
-    for entry in &one.log[i.saturating_sub(40)..i] {
-        writeln!(text, "{entry}").unwrap();
-    }
-    for (who, run) in [("credit2", &one), ("twin", &two)] {
-        for entry in run.log.iter().skip(i).take(4) {
-            writeln!(text, "{who}: {entry}").unwrap();
-        }
-    }
-    let at = |run: &Run| run.log.get(i).map_or(run.end, |entry| entry.at);
-    let mut before = script.clone();
-    before.end = at(&one).min(at(&two));
-    let (one, two) = both(&before);
-    writeln!(
-        text,
-        "before that instant credit2 was:\n{}\nand its twin:\n{}",
-        one.dump, two.dump
-    )
-    .unwrap();
-    Some(text)
+    both.difference(script)
 }
 
 fn agree(seeds: core::ops::Range<u64>) {

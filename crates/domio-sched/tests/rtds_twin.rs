@@ -1,60 +1,31 @@
 //! RTDS decides as its slow twin does: equal boundary logs on hand-written and random scripts, for
 //! the defaults and for random reservations.
 
+mod beside;
 mod twin_rtds;
 
-use core::fmt::Write;
-use domio_core::{ParamValues, Topology};
+use beside::Beside;
+use domio_core::ParamValues;
 use domio_sched::conformance::rng::Rng;
-use domio_sched::conformance::{
-    Intervention, Occurrence, PolicyCall, Run, Script, host, library, random,
-};
-use domio_sched::{Scheduler, find};
+use domio_sched::conformance::{Intervention, Script, library, random};
+use domio_sched::find;
 use twin_rtds::TwinRtds;
 
 /// Random scripts. The twin is slow, and the thousands of the long test found nothing that these do
 /// not.
 const SEEDS: u64 = 210;
 
-/// A run, without what has no effect: stopping a timer that is not set.
-fn run(script: &Script, make: impl Fn(&Topology) -> Box<dyn Scheduler>) -> Run {
-    let mut run = host::run(script, make(&script.topology)).expect("a sound script");
-    let mut set = Vec::new();
-    run.log.retain(|entry| match entry.what {
-        Occurrence::Timer(pcpu, slot, at) => {
-            let was_set = set.contains(&(pcpu, slot));
-            set.retain(|s| *s != (pcpu, slot));
-            if at.is_some() {
-                set.push((pcpu, slot));
-            }
-            was_set || at.is_some()
-        }
-        Occurrence::Call(PolicyCall::Timer(pcpu, slot)) => {
-            set.retain(|s| *s != (pcpu, slot));
-            true
-        }
-        _ => true,
-    });
-    run
-}
-
 /// Runs both; `None` when they agree, else a report for people.
 fn difference(script: &Script) -> Option<String> {
     let rtds = find("rtds").expect("rtds is in the registry");
     let params = ParamValues::defaults(rtds.descriptor.params);
-    let one = run(script, |t| (rtds.make)(&params, t));
-    let two = run(script, |_| Box::new(TwinRtds::default()));
-    let i = one.first_difference(&two)?;
-    let mut text = format!("they differ at entry {i}:\n");
-    for entry in &one.log[i.saturating_sub(40)..i] {
-        writeln!(text, "{entry}").unwrap();
-    }
-    for (who, run) in [("rtds", &one), ("twin", &two)] {
-        for entry in run.log.iter().skip(i).take(4) {
-            writeln!(text, "{who}: {entry}").unwrap();
-        }
-    }
-    Some(text)
+    let both = Beside {
+        name: "rtds",
+        policy: &|t| (rtds.make)(&params, t),
+        twin: &|_| Box::new(TwinRtds::default()),
+        to_the_letter: false,
+    };
+    both.difference(script)
 }
 
 /// The random script of `seed`, where domains reserve at random and change that while they run.

@@ -1,13 +1,14 @@
 //! SEDF decides as its slow twin does: equal boundary logs on hand-written and random scripts, for
 //! each release and each way to wake, with random reservations, weights and changes of them.
 
+mod beside;
 mod twin_sedf;
 
-use core::fmt::Write;
+use beside::Beside;
 use domio_core::{DomainId, Duration, Instant, ParamKind, ParamValues, Topology};
 use domio_sched::conformance::rng::Rng;
-use domio_sched::conformance::{Intervention, Run, Script, check_script, host, library, random};
-use domio_sched::{Scheduler, find};
+use domio_sched::conformance::{Intervention, Script, check_script, library, random};
+use domio_sched::find;
 use twin_sedf::TwinSedf;
 
 /// Releases between which rules differ.
@@ -86,10 +87,6 @@ fn script(seed: u64) -> Script {
     script
 }
 
-fn run(script: &Script, make: impl Fn(&Topology) -> Box<dyn Scheduler>) -> Run {
-    host::run(script, make(&script.topology)).expect("a sound script")
-}
-
 /// Runs both; `None` when they agree, else a report for people.
 fn difference(script: &Script, params: &ParamValues) -> Option<String> {
     let name = match params.by_name("spread_debt") {
@@ -97,33 +94,13 @@ fn difference(script: &Script, params: &ParamValues) -> Option<String> {
         None => "sedf",
     };
     let sedf = find(name).expect("both are in the registry");
-    let both = |script: &Script| {
-        let one = run(script, |t| (sedf.make)(params, t));
-        let two = run(script, |t| Box::new(TwinSedf::new(params, t)));
-        (one, two)
+    let both = Beside {
+        name,
+        policy: &|t| (sedf.make)(params, t),
+        twin: &|t| Box::new(TwinSedf::new(params, t)),
+        to_the_letter: true,
     };
-    let (one, two) = both(script);
-    let i = one.first_difference(&two)?;
-    let mut text = format!("they differ at entry {i}:\n");
-    for entry in &one.log[i.saturating_sub(40)..i] {
-        writeln!(text, "{entry}").unwrap();
-    }
-    for (who, run) in [("sedf", &one), ("twin", &two)] {
-        for entry in run.log.iter().skip(i).take(4) {
-            writeln!(text, "{who}: {entry}").unwrap();
-        }
-    }
-    let at = |run: &Run| run.log.get(i).map_or(run.end, |entry| entry.at);
-    let mut before = script.clone();
-    before.end = at(&one).min(at(&two));
-    let (one, two) = both(&before);
-    writeln!(
-        text,
-        "before that instant sedf was:\n{}\nand its twin:\n{}",
-        one.dump, two.dump
-    )
-    .unwrap();
-    Some(text)
+    both.difference(script)
 }
 
 fn agree(version: &str, unblock: &str, seeds: core::ops::Range<u64>) {
