@@ -47,35 +47,36 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
     source: "domio",
     interval: interval_ms(500, 10, 60_000),
     params: &[
-        percent(
+        ParamSpec::int(
             "headroom_percent",
             "% of the demand",
             (0, 400),
             25,
             "How much more than its demand a domain may get.",
         ),
-        percent(
+        ParamSpec::int(
             "floor_percent",
             "% of one pcpu",
             (1, 10_000),
             5,
             "Smallest cap, so that a domain that slept can wake up.",
         ),
-        or_zero(percent(
+        ParamSpec::int(
             "ceiling_percent",
             "% of one pcpu",
             (1, 10_000),
             0,
             "Largest cap; 0 for no other limit than 100 % for each vcpu.",
-        )),
-        percent(
+        )
+        .or_zero(),
+        ParamSpec::int(
             "newest_percent",
             "%",
             (1, 100),
             50,
             "Weight of the newest interval in the demand; the intervals before have the rest.",
         ),
-        percent(
+        ParamSpec::int(
             "hysteresis_percent",
             "% of one pcpu",
             (1, 100),
@@ -90,13 +91,14 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
             doc: "Whether driver domains get caps, too.",
         },
     ],
-    domain_params: &[or_zero(percent(
+    domain_params: &[ParamSpec::int(
         "ceiling_percent",
         "% of one pcpu",
         (1, 10_000),
         0,
         "Largest cap of this domain; 0 for the controller's ceiling.",
-    ))],
+    )
+    .or_zero()],
     answers: Kinds {
         cap: true,
         ..Kinds::NONE
@@ -114,31 +116,6 @@ pub static ENTRY: Entry = Entry {
 
 /// Millionths of one pcpu in one percent.
 const PERCENT: u64 = 10_000;
-
-const fn percent(
-    name: &'static str,
-    unit: &'static str,
-    (min, max): (i64, i64),
-    default: i64,
-    doc: &'static str,
-) -> ParamSpec {
-    let or_zero = false;
-    ParamSpec {
-        name,
-        unit,
-        kind: ParamKind::Int { min, max, or_zero },
-        default,
-        doc,
-    }
-}
-
-const fn or_zero(mut spec: ParamSpec) -> ParamSpec {
-    if let ParamKind::Int { min, max, .. } = spec.kind {
-        let or_zero = true;
-        spec.kind = ParamKind::Int { min, max, or_zero };
-    }
-    spec
-}
 
 fn validate(params: &ParamValues) -> Result<(), Conflict> {
     let (floor, ceiling) = (params.get(1), params.get(2));

@@ -43,7 +43,7 @@ use crate::seen::Observation;
 use alloc::boxed::Box;
 use core::fmt;
 pub use domio_core::Conflict;
-use domio_core::{DomainId, ParamKind, ParamSpec, ParamValues};
+use domio_core::{DomainId, ParamSpec, ParamValues};
 
 /// What a controller promises. The conformance suite holds it to these.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -78,17 +78,8 @@ pub struct Descriptor {
 
 /// The declaration of [`Descriptor::interval`], in milliseconds.
 pub const fn interval_ms(default: i64, min: i64, max: i64) -> ParamSpec {
-    ParamSpec {
-        name: "interval_ms",
-        unit: "ms",
-        kind: ParamKind::Int {
-            min,
-            max,
-            or_zero: false,
-        },
-        default,
-        doc: "Time from one observation to the next.",
-    }
+    let doc = "Time from one observation to the next.";
+    ParamSpec::int("interval_ms", "ms", (min, max), default, doc)
 }
 
 /// A controller. See the [module page](self) for the order of calls.

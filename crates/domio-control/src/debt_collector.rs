@@ -56,7 +56,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
     source: "Gupta, Cherkasova, Gardner, Vahdat 2006, section 4",
     interval: interval_ms(500, 10, 60_000),
     params: &[
-        int(
+        ParamSpec::int(
             "spread_intervals",
             "intervals",
             (1, 100),
@@ -64,7 +64,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
             "In how many parts what was used over the share is paid back, one an interval, where \
              caps or slices are moved.",
         ),
-        int(
+        ParamSpec::int(
             "floor_percent",
             "% of one pcpu",
             (1, 100),
@@ -79,7 +79,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
             doc: "Whether driver domains, too, pay for what other driver domains do for them.",
         },
     ],
-    domain_params: &[int_or_zero(
+    domain_params: &[ParamSpec::int(
         "share_percent",
         "% of one pcpu",
         (1, 10_000),
@@ -87,7 +87,8 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
         "What the domain and the work on its behalf may use together, where caps or slices are \
          moved; 0 to leave the domain alone there. Under a policy that takes charges the slice is \
          the share.",
-    )],
+    )
+    .or_zero()],
     answers: Kinds {
         cap: true,
         reservation: true,
@@ -110,37 +111,6 @@ const NO_DIFFERENCE: u128 = 50;
 
 /// The shortest slice that Xen takes.
 const SLICE_MIN_US: u128 = 5;
-
-const fn int(
-    name: &'static str,
-    unit: &'static str,
-    (min, max): (i64, i64),
-    default: i64,
-    doc: &'static str,
-) -> ParamSpec {
-    let or_zero = false;
-    ParamSpec {
-        name,
-        unit,
-        kind: ParamKind::Int { min, max, or_zero },
-        default,
-        doc,
-    }
-}
-
-const fn int_or_zero(
-    name: &'static str,
-    unit: &'static str,
-    (min, max): (i64, i64),
-    default: i64,
-    doc: &'static str,
-) -> ParamSpec {
-    let or_zero = true;
-    ParamSpec {
-        kind: ParamKind::Int { min, max, or_zero },
-        ..int(name, unit, (min, max), default, doc)
-    }
-}
 
 /// The controller's state.
 pub struct DebtCollector {

@@ -99,14 +99,7 @@ pub static ENTRY: Entry = Entry {
 };
 
 const fn limit(doc: &'static str) -> ParamSpec {
-    let (min, max, or_zero) = (1, 10_000, true);
-    ParamSpec {
-        name: LIMIT,
-        unit: "% of one pcpu",
-        kind: ParamKind::Int { min, max, or_zero },
-        default: 0,
-        doc,
-    }
+    ParamSpec::int(LIMIT, "% of one pcpu", (1, 10_000), 0, doc).or_zero()
 }
 
 /// The time of which a ration is a number of packets: short beside an interval, which has a part of

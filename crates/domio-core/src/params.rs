@@ -90,6 +90,34 @@ pub struct ParamValues {
 }
 
 impl ParamSpec {
+    /// A number from `min` to `max`.
+    pub const fn int(
+        name: &'static str,
+        unit: &'static str,
+        (min, max): (i64, i64),
+        default: i64,
+        doc: &'static str,
+    ) -> ParamSpec {
+        let or_zero = false;
+        ParamSpec {
+            name,
+            unit,
+            kind: ParamKind::Int { min, max, or_zero },
+            default,
+            doc,
+        }
+    }
+
+    /// The same number, which may be 0 as well. What is no number stays what it is.
+    #[must_use]
+    pub const fn or_zero(mut self) -> ParamSpec {
+        if let ParamKind::Int { min, max, .. } = self.kind {
+            let or_zero = true;
+            self.kind = ParamKind::Int { min, max, or_zero };
+        }
+        self
+    }
+
     /// Whether `value` is allowed.
     pub const fn allows(&self, value: i64) -> bool {
         match self.kind {

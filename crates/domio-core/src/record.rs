@@ -333,6 +333,18 @@ impl Record {
         NetPlace::from_number(old).zip(NetPlace::from_number(new))
     }
 
+    /// The driver domain whose netback took a packet from the ring of `vcpu`'s domain (`true`), or
+    /// put one into its ring (`false`); `None` for other moves and kinds.
+    #[inline]
+    pub fn at_netback(&self) -> Option<(DomainId, bool)> {
+        let sent = match self.places()? {
+            (NetPlace::TxRing, NetPlace::DriverOut) => true,
+            (NetPlace::DriverIn, NetPlace::RxRing) => false,
+            _ => return None,
+        };
+        Some((VcpuName::from_word(self.data[1]).domain, sent))
+    }
+
     /// Whom the work of a [`Kind::DriverWork`] was done for, and its ns; `None` for other kinds.
     #[inline]
     pub fn done_for(&self) -> Option<(DomainId, u64)> {

@@ -12,7 +12,7 @@
 //! A driver domain is charged to its guests as Gupta et al. 2006, section 3, do: in proportion to
 //! `weight * sent + received`, all of its time, whatever the time was for.
 
-use domio_core::{DomainId, NetPlace, Record, VcpuName};
+use domio_core::{DomainId, Record};
 use domio_meter::{PacketWeight, Summary, split};
 use std::collections::BTreeMap;
 
@@ -36,12 +36,9 @@ pub(super) struct Packets(BTreeMap<(DomainId, DomainId), (u64, u64)>);
 impl Packets {
     /// Takes a record of a packet that moved.
     pub fn moved(&mut self, record: &Record) {
-        let sent = match record.places() {
-            Some((NetPlace::TxRing, NetPlace::DriverOut)) => true,
-            Some((NetPlace::DriverIn, NetPlace::RxRing)) => false,
-            _ => return,
+        let Some((driver, sent)) = record.at_netback() else {
+            return;
         };
-        let driver = VcpuName::from_word(record.data[1]).domain;
         let counts = self.0.entry((driver, record.vcpu.domain)).or_default();
         match sent {
             true => counts.0 += 1,
@@ -146,7 +143,7 @@ fn error_points(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use domio_core::{Instant, PcpuId, Runstate, Sink};
+    use domio_core::{Instant, PcpuId, Runstate, Sink, VcpuName};
     use domio_meter::Meter;
 
     const DRIVER: DomainId = DomainId(0);

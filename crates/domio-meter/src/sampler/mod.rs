@@ -9,9 +9,7 @@ pub use sample::{
 
 use std::collections::VecDeque;
 
-use domio_core::{
-    DomainId, Duration, Instant, Kind, NetPlace, PcpuId, Record, Runstate, Sink, VcpuName,
-};
+use domio_core::{DomainId, Duration, Instant, Kind, PcpuId, Record, Runstate, Sink, VcpuName};
 use domio_trace::{GoingOn, Losses, Over, VCPUS_MAX};
 
 use crate::account::Window;
@@ -350,13 +348,10 @@ impl Sampler {
     /// Takes a `NetMove` record: netback is where packets are counted.
     #[inline]
     fn moved(&mut self, record: &Record) {
-        let sent = match record.places() {
-            Some((NetPlace::TxRing, NetPlace::DriverOut)) => true,
-            Some((NetPlace::DriverIn, NetPlace::RxRing)) => false,
-            _ => return,
+        let Some((driver, sent)) = record.at_netback() else {
+            return;
         };
         self.tells.packets = true;
-        let driver = VcpuName::from_word(record.data[1]).domain;
         self.elsewhere
             .traffic(driver, record.vcpu.domain, |traffic| {
                 traffic.sent += u64::from(sent);

@@ -187,7 +187,7 @@ fn packets_are_counted_at_netback_and_work_when_it_is_told() {
         record.data[1] = driver.word();
         record
     };
-    use NetPlace::{Card, DriverIn, DriverOut, Outside, RxRing, TxRing};
+    use domio_core::NetPlace::{self, Card, DriverIn, DriverOut, Outside, RxRing, TxRing};
     let s = samples(&[
         switch(0, 0, 1, Blocked, 0),
         moves(5, Card, DriverIn),
