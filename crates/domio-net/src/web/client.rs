@@ -5,10 +5,11 @@ use domio_sim::RandomStream;
 use std::collections::VecDeque;
 
 use super::deadlines::Deadlines;
+use super::wrap::Wrap;
 use super::{ClientConfig, Gaps, WebConfig, by_port, flow};
 use crate::packet::{Body, Flags, Packet, Sack, Segment, Station};
 use crate::queue::{Accounted, Ledger};
-use crate::tcp::{Actions, Connection, State, Timer};
+use crate::tcp::{Connection, State, Timer};
 
 /// How often Linux sends a SYN again before the connection has failed (`tcp_syn_retries`).
 const SYN_RETRIES: u64 = 5;
@@ -117,48 +118,6 @@ pub struct Client {
     counts: ClientCounts,
     sent: u64,
     arrived: u64,
-}
-
-/// Carries out what a connection asks for.
-struct Wrap<'a, O> {
-    packet: (Station, Station, crate::packet::FlowId),
-    sent: &'a mut u64,
-    deadlines: &'a mut Deadlines,
-    timers: u32,
-    opened: bool,
-    delivered: u64,
-    out: &'a mut O,
-}
-
-impl<O: ClientActions> Actions for Wrap<'_, O> {
-    fn send(&mut self, segment: Segment) {
-        let (from, to, flow) = self.packet;
-        *self.sent += 1;
-        self.out.send(Packet {
-            from,
-            to,
-            flow,
-            body: Body::Tcp(segment),
-        });
-    }
-
-    fn arm(&mut self, timer: Timer, at: Instant) {
-        self.deadlines.set(self.timers + timer as u32, Some(at));
-    }
-
-    fn disarm(&mut self, timer: Timer) {
-        self.deadlines.set(self.timers + timer as u32, None);
-    }
-
-    fn deliver(&mut self, bytes: u64) {
-        self.delivered += bytes;
-    }
-
-    fn freed(&mut self, _: u64) {}
-
-    fn opened(&mut self) {
-        self.opened = true;
-    }
 }
 
 impl Client {
@@ -379,7 +338,7 @@ impl Client {
         &mut self,
         place: u16,
         out: &mut O,
-        act: impl FnOnce(&mut Connection, &mut Wrap<'_, O>),
+        act: impl FnOnce(&mut Connection, &mut Wrap<'_>),
     ) -> (bool, u64) {
         let slot = &mut self.slots[usize::from(place)];
         let mut wrap = Wrap {
@@ -389,7 +348,7 @@ impl Client {
             timers: u32::from(place) * TIMERS,
             opened: false,
             delivered: 0,
-            out,
+            out: &mut |packet| out.send(packet),
         };
         act(&mut slot.connection, &mut wrap);
         (wrap.opened, wrap.delivered)

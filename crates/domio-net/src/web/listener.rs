@@ -13,10 +13,11 @@ use std::collections::VecDeque;
 
 use super::client::refusal;
 use super::deadlines::Deadlines;
+use super::wrap::Wrap;
 use super::{ServerConfig, WebConfig, by_port, flow};
-use crate::packet::{Body, Flags, FlowId, Packet, Segment, Station};
+use crate::packet::{Body, Flags, Packet, Segment, Station};
 use crate::queue::{Accounted, Ledger};
-use crate::tcp::{Actions, Connection, State, TcpConfig, Timer};
+use crate::tcp::{Connection, State, TcpConfig, Timer};
 
 /// Connections that are half open at most (`tcp_max_syn_backlog` with 128 MiB and more).
 const HALF_OPEN_MAX: u32 = 1_024;
@@ -110,46 +111,6 @@ pub struct Listener {
     counts: ListenerCounts,
     sent: u64,
     arrived: u64,
-}
-
-/// Carries out what a connection asks for.
-struct Wrap<'a, O> {
-    packet: (Station, Station, FlowId),
-    sent: &'a mut u64,
-    deadlines: &'a mut Deadlines,
-    timers: u32,
-    opened: bool,
-    out: &'a mut O,
-}
-
-impl<O: ListenerActions> Actions for Wrap<'_, O> {
-    fn send(&mut self, segment: Segment) {
-        let (from, to, flow) = self.packet;
-        *self.sent += 1;
-        self.out.send(Packet {
-            from,
-            to,
-            flow,
-            body: Body::Tcp(segment),
-        });
-    }
-
-    fn arm(&mut self, timer: Timer, at: Instant) {
-        self.deadlines.set(self.timers + timer as u32, Some(at));
-    }
-
-    fn disarm(&mut self, timer: Timer) {
-        self.deadlines.set(self.timers + timer as u32, None);
-    }
-
-    // What has come is looked for after each event.
-    fn deliver(&mut self, _: u64) {}
-
-    fn freed(&mut self, _: u64) {}
-
-    fn opened(&mut self) {
-        self.opened = true;
-    }
 }
 
 impl Listener {
@@ -455,7 +416,7 @@ impl Listener {
         &mut self,
         place: u16,
         out: &mut O,
-        act: impl FnOnce(&mut Connection, &mut Wrap<'_, O>),
+        act: impl FnOnce(&mut Connection, &mut Wrap<'_>),
     ) -> bool {
         let slot = &mut self.slots[usize::from(place)];
         let mut wrap = Wrap {
@@ -464,7 +425,8 @@ impl Listener {
             deadlines: &mut self.deadlines,
             timers: u32::from(place) * TIMERS,
             opened: false,
-            out,
+            delivered: 0,
+            out: &mut |packet| out.send(packet),
         };
         act(&mut slot.connection, &mut wrap);
         wrap.opened

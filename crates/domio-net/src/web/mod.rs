@@ -27,6 +27,7 @@
 mod client;
 mod deadlines;
 mod listener;
+mod wrap;
 
 pub use client::{Client, ClientActions, ClientCounts};
 pub use listener::{Listener, ListenerActions, ListenerCounts, Offer};
