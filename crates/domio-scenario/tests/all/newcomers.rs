@@ -45,11 +45,17 @@ fn another_unit_of_a_parameter_is_converted() {
 
 #[test]
 fn a_policy_that_is_not_modelled_is_said_to_be_so() {
-    for name in ["Arinc653", "arinc653"] {
+    for name in ["EEVDF", "eevdf"] {
         let hint = hint(&change("\"credit\"", &format!("\"{name}\"")));
         assert!(
-            hint.starts_with("arinc653 is not modelled; null and sedf"),
+            hint.starts_with("eevdf is not modelled; round-robin takes turns"),
             "{hint}"
+        );
+    }
+    for name in ["ARINC-653", "arinc"] {
+        assert_eq!(
+            hint(&change("\"credit\"", &format!("\"{name}\""))),
+            "did you mean `arinc653`?"
         );
     }
     assert_eq!(
