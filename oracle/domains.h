@@ -36,6 +36,7 @@ static void pcpu_gone(int c)
     void *pdata = sr->sched_priv;
     leaving[c] = false;
     gone[c] = true;
+    sr->schedule_lock = &sr->_lock;
     stop_timer(&sr->s_timer);
     sched_deinit_pdata(&ops, pdata, c);
     sched_free_pdata(&ops, pdata, c);

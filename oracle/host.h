@@ -4,6 +4,7 @@ DEFINE_PER_CPU(struct sched_resource *, sched_res);
 cpumask_t per_cpu__cpumask_scratch[NR_CPUS];
 cpumask_t sched_res_mask, cpupool_free_cpus;
 rcu_read_lock_t sched_res_rculock;
+void *oracle_held;
 static struct cpupool pool;
 static struct scheduler ops;
 
@@ -138,11 +139,15 @@ static struct vcpu *decide(int c, struct vcpu *prev, s_time_t *slice)
     struct vcpu *v;
     if (gone[c]) { *slice = -1; return idle_vcpu[c]; }
     if (leaving[c]) for_each_domain(d) for_each_vcpu(d, v) v->hides = cpumask_test_and_clear_cpu(c, v->sched_unit->cpu_hard_affinity);
+    oracle_held = get_sched_res(c)->schedule_lock;
     ops.do_schedule(&ops, prev->sched_unit, oracle_now, false);
+    oracle_held = NULL;
     if (leaving[c]) for_each_domain(d) for_each_vcpu(d, v) if (v->hides) cpumask_set_cpu(c, v->sched_unit->cpu_hard_affinity);
     *slice = prev->sched_unit->next_time;
     return prev->sched_unit->next_task->vcpu_list;
 }
+static int idle_passes[NR_CPUS];
+static s_time_t idle_at[NR_CPUS];
 static void pass(int c)
 {
     struct vcpu *prev = oracle_current[c], *next;
@@ -180,6 +185,10 @@ static void pass(int c)
     }
     if (is_idle_vcpu(next) && leaving[c]) pcpu_gone(c);
     phase[c] = GUEST;
+    /* Xen's null scheduler may ask for passes for ever, while it waits for the lock that it has. */
+    idle_passes[c] = prev == next && is_idle_vcpu(next) && idle_at[c] == now ? idle_passes[c] + 1 : 0;
+    idle_at[c] = now;
+    if (idle_passes[c] > 100) again[c] = false;
     if (again[c]) { again[c] = false; raise_pass(c); }
     else go(c);
 }

@@ -3,12 +3,12 @@
  * scheduler's file, which is included before this one. */
 #define NPARAMS 3
 static int opt_tslice_ms = 30, opt_ratelimit_us = 1000, opt_migr_us, opt_runqueue_kind = -1, opt_max_cpus,
-    opt_resist_us = -1, opt_window, opt_precision, opt_under = INT_MIN, opt_over = INT_MIN, opt_cap_ms;
+    opt_resist_us = -1, opt_window, opt_precision, opt_under = INT_MIN, opt_over = INT_MIN, opt_cap_ms, opt_major_us;
 static struct { const char *key; int *value; } options[] = {
     { "tslice_ms", &opt_tslice_ms }, { "ratelimit_us", &opt_ratelimit_us }, { "migr_us", &opt_migr_us },
     { "runqueue", &opt_runqueue_kind }, { "max_cpus", &opt_max_cpus }, { "resist_us", &opt_resist_us },
     { "window", &opt_window }, { "precision", &opt_precision }, { "under", &opt_under }, { "over", &opt_over },
-    { "cap_ms", &opt_cap_ms }, { "smt", &sched_smt_power_savings },
+    { "cap_ms", &opt_cap_ms }, { "major_us", &opt_major_us }, { "smt", &sched_smt_power_savings },
 };
 int sched_ratelimit_us = 1000;
 
@@ -30,6 +30,35 @@ static void policy_boot(void)
     if (opt_cap_ms) opt_cap_period = opt_cap_ms;
 #endif
 }
+#if defined(POLICY_arinc653)
+/* The table that domio makes of the domains' entries, `runtime_us` for each vcpu of `d`: by id, those of domains
+ * that are gone included. */
+static void arinc653_table(struct scheduler *ops, struct domain *d, long runtime_us)
+{
+    static struct { int vcpus; long runtime_us; } all[256];
+    struct xen_sysctl_arinc653_schedule table;
+    struct xen_sysctl_scheduler_op op;
+    uint64_t sum = 0;
+    int i, k;
+    memset(&table, 0, sizeof(table));
+    memset(&op, 0, sizeof(op));
+    all[d->domain_id].vcpus = d->max_vcpus;
+    all[d->domain_id].runtime_us = runtime_us;
+    for (i = 0; i < 256; i++)
+        for (k = 0; k < all[i].vcpus && all[i].runtime_us; k++) {
+            int n = table.num_sched_entries++;
+            if (n == ARINC653_MAX_DOMAINS_PER_SCHEDULE) return;
+            table.sched_entries[n].dom_handle[0] = i;
+            table.sched_entries[n].vcpu_id = k;
+            table.sched_entries[n].runtime = all[i].runtime_us * 1000;
+            sum += all[i].runtime_us * 1000;
+        }
+    table.major_frame = opt_major_us ? (uint64_t)opt_major_us * 1000 : sum;
+    op.cmd = XEN_SYSCTL_SCHEDOP_putinfo;
+    op.u.sched_arinc653.schedule = &table;
+    if (table.num_sched_entries && ops->adjust_global(ops, &op)) { fprintf(stderr, "Xen refuses the table\n"); exit(2); }
+}
+#endif
 /* What `xl` sets for a domain: weight and cap, or period and budget in us and extra time. */
 static void policy_adjust(struct scheduler *ops, struct domain *d, const long *p)
 {
@@ -52,6 +81,9 @@ static void policy_adjust(struct scheduler *ops, struct domain *d, const long *p
     }
     op.cmd = XEN_DOMCTL_SCHEDOP_putvcpuinfo;
     op.u.v.vcpus = all; op.u.v.nr_vcpus = d->max_vcpus;
+#endif
+#if defined(POLICY_arinc653)
+    arinc653_table(ops, d, p[0]);
 #endif
     if (ops->adjust) ops->adjust(ops, d, &op);
 }

@@ -1,5 +1,5 @@
-//! ARINC 653 decides as its slow twin does: equal boundary logs on hand-written and random scripts, for
-//! the defaults and for random tables that change.
+//! ARINC 653 decides as its slow twin does: equal boundary logs on hand-written and random scripts,
+//! for the defaults and for random tables that change.
 
 mod beside;
 mod twin_arinc653;

@@ -1,7 +1,7 @@
 //! `[[action]]`: what an operator does, replayed in order of time to see that it is possible.
 
 use super::domain::{Domain, Resolved, pcpus};
-use super::{Chosen, VCPUS_FROM_0, given, tell};
+use super::{Chosen, VCPUS_FROM_0, given, tell, together};
 use crate::amount::show_pcpus;
 use crate::check::{self, Cx, Fields};
 use crate::keys::ACTION;
@@ -231,7 +231,7 @@ impl<'a> Host<'a> {
                 .iter()
                 .all(|path| cx.problems.none_at(path))
             && let policy = policy.unwrap_or(chosen.params)
-            && let Err((_, conflict)) = self.resolved.go_together(chosen, policy, &self.params)
+            && let Err((_, conflict)) = together::check(chosen, policy, self.resolved, &self.params)
         {
             tell(cx, conflict, &given(fields), fields.header, &fields.path);
         }

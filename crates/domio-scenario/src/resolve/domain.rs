@@ -4,7 +4,7 @@ use super::disk::{self, Disk};
 use super::names::Names;
 use super::task::{self, DiskCopy, Task, Work};
 use super::vif::{self, Vif};
-use super::{Chosen, GivenParams, MemberKey, given, tell};
+use super::{Chosen, GivenParams, MemberKey, given, tell, together};
 use crate::amount::show_pcpus;
 use crate::check::{self, Checked, Cx, Fields};
 use crate::guests::{self, Os};
@@ -15,7 +15,7 @@ use crate::problem::{Code, Problem};
 use crate::source::Span;
 use crate::value::{Node, Table, Value};
 use domio_core::{CpuSet, DomainId, Duration, Instant, ParamSpec, ParamValues, Topology};
-use domio_sched::{Conflict, Policy};
+use domio_sched::Policy;
 use domio_vmm::config::{
     DomainConfig, GuestConfig, KernelCosts, KernelTick, TaskConfig, VcpuConfig, Workload,
 };
@@ -153,53 +153,18 @@ pub(super) fn domains(
         );
     }
     if let (Some(chosen), true) = (chosen, resolved.complete) {
-        domains_agree(cx, chosen, &groups, &resolved);
+        let group_of = |d: &Domain| groups.iter().find(|g| g.name_span == d.span);
+        together::agree(cx, chosen, &resolved, |domain| {
+            let group = group_of(domain).expect("every domain is of a group");
+            let given = group.body.as_ref().and_then(|b| b.given.clone());
+            (
+                given.unwrap_or_default(),
+                group.node.span,
+                group.path.clone(),
+            )
+        });
     }
     resolved
-}
-
-/// Tells whether the parameters of all domains go together, unless something about them was told
-/// already.
-fn domains_agree(cx: &mut Cx<'_>, chosen: Chosen<'_>, groups: &[Group<'_>], resolved: &Resolved) {
-    if !cx.problems.none_at("domain[") || !cx.problems.none_at("scheduler.") {
-        return;
-    }
-    let params: Vec<ParamValues> = resolved.domains.iter().map(|d| d.config.params).collect();
-    let Err((culprit, conflict)) = resolved.go_together(chosen, chosen.params, &params) else {
-        return;
-    };
-    let domain = &resolved.domains[culprit];
-    let group = groups.iter().find(|g| g.name_span == domain.span);
-    let group = group.expect("every domain is of a group");
-    let given = group.body.as_ref().and_then(|b| b.given.clone());
-    let given = given.unwrap_or_default();
-    tell(cx, conflict, &given, group.node.span, &group.path);
-}
-
-impl Resolved {
-    /// Whether `params`, those of all domains in their order, go together under those of the policy.
-    ///
-    /// # Errors
-    /// The index of the domain that is to change, and why, with its name.
-    pub fn go_together(
-        &self,
-        chosen: Chosen<'_>,
-        policy: &ParamValues,
-        params: &[ParamValues],
-    ) -> Result<(), (usize, Conflict)> {
-        let all = self.domains.iter().zip(params);
-        let all = all.map(|(d, p)| (d.config.id, d.config.vcpus.len(), p));
-        let all: Vec<_> = all.collect();
-        let checked = (chosen.policy.validate_domains)(policy, &all);
-        checked.map_err(|(id, mut conflict)| {
-            let is_it = |d: &Domain| d.config.id == id;
-            let culprit = self.domains.iter().position(is_it);
-            let culprit = culprit.expect("the policy blames one of the domains");
-            let name = &self.domains[culprit].config.name;
-            conflict.problem = format!("{name}: {}", conflict.problem);
-            (culprit, conflict)
-        })
-    }
 }
 
 /// Makes the members of `group`.

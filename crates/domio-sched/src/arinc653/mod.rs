@@ -19,7 +19,7 @@ mod table;
 mod tests;
 
 pub use params::{DESCRIPTOR, validate_domains};
-pub use table::{Asked, Entry, MAX_ENTRIES, Refused, Table};
+pub use table::{Asked, FrameTable, MAX_ENTRIES, Refused, TableEntry};
 
 use crate::contract::{Conflict, Descriptor, Pick, Prev, Scheduler, Wake};
 use crate::cx::Cx;
@@ -47,7 +47,7 @@ pub struct Arinc653 {
     domains: Vec<Domain>,
     /// By vcpu: whether it woke and was not put to sleep since.
     awake: Vec<bool>,
-    table: Table,
+    table: FrameTable,
     /// The entry that lasts; the number of entries when all are over.
     sched_index: usize,
     /// When it is over.
@@ -67,7 +67,7 @@ impl Arinc653 {
             params: *params,
             domains: Vec::new(),
             awake: Vec::new(),
-            table: Table::default(),
+            table: FrameTable::default(),
             sched_index: 0,
             next_switch_time: 0,
             next_major_frame: 0,
@@ -77,7 +77,7 @@ impl Arinc653 {
     }
 
     /// The table in force.
-    pub fn table(&self) -> &Table {
+    pub fn table(&self) -> &FrameTable {
         &self.table
     }
 
@@ -86,15 +86,15 @@ impl Arinc653 {
     }
 
     /// The table that `params` and the domains ask for.
-    fn wanted(&self, params: &ParamValues) -> Result<Table, (DomainId, Refused)> {
+    fn wanted(&self, params: &ParamValues) -> Result<FrameTable, (DomainId, Refused)> {
         let asked = |d: &Domain| params::asked(d.id, d.provided, &d.params);
         let all: Vec<Asked> = self.domains.iter().map(asked).collect();
-        Table::new(params::major_frame(params), &all)
+        FrameTable::new(params::major_frame(params), &all)
     }
 
     /// An operator sets the table (`arinc653_sched_set`): a major frame begins with the next pass,
     /// for which nobody is asked.
-    fn set_table(&mut self, cx: &Cx<'_>, table: Table) {
+    fn set_table(&mut self, cx: &Cx<'_>, table: FrameTable) {
         self.table = table;
         self.next_major_frame = cx.now().as_nanos() as i64;
     }
@@ -128,8 +128,8 @@ impl Arinc653 {
         *domain.vcpus.get(usize::from(whose.index))?
     }
 
-    /// Where `vcpu`, which is new, goes: vcpu 0 of a domain to the lowest pcpu, each other one next to
-    /// the one before it.
+    /// Where `vcpu`, which is new, goes: vcpu 0 of a domain to the lowest pcpu, each other one next
+    /// to the one before it.
     fn first_pcpu(&self, cx: &Cx<'_>, name: VcpuName) -> Option<PcpuId> {
         match self.placed_last {
             Some((before, pcpu)) if before.domain == name.domain && name.index != 0 => {

@@ -1,6 +1,6 @@
 //! Parameters of ARINC 653: their declaration, and what a table that cannot be is refused with.
 
-use super::table::{Asked, Refused, Table};
+use super::table::{Asked, FrameTable, Refused};
 use crate::contract::{Conflict, Descriptor, Needs, Promises};
 use alloc::format;
 use alloc::vec::Vec;
@@ -124,7 +124,7 @@ pub fn validate_domains(
 ) -> Result<(), (DomainId, Conflict)> {
     let all = domains.iter().map(|(d, vcpus, p)| asked(*d, *vcpus, p));
     let all: Vec<Asked> = all.collect();
-    Table::new(major_frame(params), &all)
+    FrameTable::new(major_frame(params), &all)
         .map(drop)
         .map_err(|(domain, refused)| (domain, refused.into()))
 }

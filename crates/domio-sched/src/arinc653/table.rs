@@ -1,8 +1,9 @@
 //! The table: who has which part of the major frame, made from what all domains ask for.
 //!
 //! In Xen an operator writes the table, entry by entry. Here it follows from the parameters of the
-//! domains: first those that say where, in the order of their ids, then the others, each in the first
-//! gaps that are long enough. A gap is an entry of nobody, as an operator of Xen would write it.
+//! domains: first those that say where, in the order of their ids, then the others, each in the
+//! first gaps that are long enough. A gap is an entry of nobody, as an operator of Xen would write
+//! it.
 
 use alloc::vec::Vec;
 use domio_core::{DomainId, VcpuName};
@@ -12,7 +13,7 @@ pub const MAX_ENTRIES: usize = 64;
 
 /// A part of the major frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Entry {
+pub struct TableEntry {
     /// Whose it is; `None` for a gap between two others.
     pub whose: Option<VcpuName>,
     /// Its length, in nanoseconds.
@@ -21,9 +22,9 @@ pub struct Entry {
 
 /// A table.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Table {
+pub struct FrameTable {
     /// One after the other from the beginning of the major frame.
-    pub entries: Vec<Entry>,
+    pub entries: Vec<TableEntry>,
     /// Length of the major frame, in nanoseconds; of no meaning without entries.
     pub major_frame: i64,
 }
@@ -90,12 +91,12 @@ type Taken = (i64, i64, VcpuName);
 
 const TOO_MANY: Refused = Refused::TooMany { most: MAX_ENTRIES };
 
-impl Table {
+impl FrameTable {
     /// The table of a major frame of this length, 0 for as long as it has to be.
     ///
     /// # Errors
     /// The first domain for which there is no place, those with an offset before the others.
-    pub fn new(major_frame: i64, domains: &[Asked]) -> Result<Table, (DomainId, Refused)> {
+    pub fn new(major_frame: i64, domains: &[Asked]) -> Result<FrameTable, (DomainId, Refused)> {
         let mut domains = domains.to_vec();
         domains.retain(|a| a.runtime > 0);
         domains.sort_by_key(|a| (a.offset.is_none(), a.domain));
@@ -105,24 +106,24 @@ impl Table {
                 place(major_frame, asked, index, &mut taken).map_err(|r| (asked.domain, r))?;
             }
         }
-        let table = Table::of(major_frame, &taken);
+        let table = FrameTable::of(major_frame, &taken);
         match (table.entries.len() > MAX_ENTRIES, domains.last()) {
             (true, Some(last)) => Err((last.domain, TOO_MANY)),
             _ => Ok(table),
         }
     }
 
-    fn of(major_frame: i64, taken: &[Taken]) -> Table {
-        let mut table = Table::default();
+    fn of(major_frame: i64, taken: &[Taken]) -> FrameTable {
+        let mut table = FrameTable::default();
         let mut end = 0;
         for &(from, to, whose) in taken {
             if from > end {
-                table.entries.push(Entry {
+                table.entries.push(TableEntry {
                     whose: None,
                     runtime: from - end,
                 });
             }
-            table.entries.push(Entry {
+            table.entries.push(TableEntry {
                 whose: Some(whose),
                 runtime: to - from,
             });

@@ -1,6 +1,8 @@
 //! Tests of ARINC 653, on scripts of the mini host and by hand.
 
-use super::{Arinc653, Asked, DESCRIPTOR, Entry, MAX_ENTRIES, Refused, Table, validate_domains};
+use super::{
+    Arinc653, Asked, DESCRIPTOR, FrameTable, MAX_ENTRIES, Refused, TableEntry, validate_domains,
+};
 use crate::conformance::host;
 use crate::conformance::log::{Occurrence, PolicyCall, Run};
 use crate::conformance::script::{Intervention, Script, ScriptStep};
@@ -287,8 +289,8 @@ fn asked(domain: u16, runtime: i64, offset: Option<i64>, every: i64) -> Asked {
 
 #[test]
 fn gaps_before_an_entry_are_entries_of_nobody() {
-    let table = Table::new(100, &[asked(3, 10, Some(20), 50), asked(1, 15, None, 0)]).unwrap();
-    let entry = |domain: Option<u16>, runtime| Entry {
+    let table = FrameTable::new(100, &[asked(3, 10, Some(20), 50), asked(1, 15, None, 0)]).unwrap();
+    let entry = |domain: Option<u16>, runtime| TableEntry {
         whose: domain.map(|d| VcpuName::new(DomainId(d), 0)),
         runtime,
     };
@@ -309,9 +311,9 @@ fn a_repeated_entry_without_an_offset_finds_room_for_all_of_them() {
     let fixed = [asked(1, 30, Some(0), 0), asked(2, 10, Some(60), 0)];
     let with = |runtime| {
         let all = [fixed[0], fixed[1], asked(3, runtime, None, 50)];
-        Table::new(100, &all)
+        FrameTable::new(100, &all)
     };
-    let starts = |table: Table| {
+    let starts = |table: FrameTable| {
         let mut at = 0;
         let mut starts = Vec::new();
         for entry in table.entries {
@@ -332,7 +334,7 @@ fn a_repeated_entry_without_an_offset_finds_room_for_all_of_them() {
 
 #[test]
 fn tables_that_cannot_be_are_refused_with_who_is_to_change() {
-    let refused = |frame, domains: &[Asked]| Table::new(frame, domains).unwrap_err();
+    let refused = |frame, domains: &[Asked]| FrameTable::new(frame, domains).unwrap_err();
     let overlap = Refused::Overlap {
         start: 5,
         end: 15,
@@ -367,7 +369,7 @@ fn tables_that_cannot_be_are_refused_with_who_is_to_change() {
         (DomainId(1), full)
     );
     // Exactly as long as the frame will do.
-    assert!(Table::new(20, &[asked(0, 10, None, 0), asked(1, 10, None, 0)]).is_ok());
+    assert!(FrameTable::new(20, &[asked(0, 10, None, 0), asked(1, 10, None, 0)]).is_ok());
 }
 
 #[test]
@@ -376,13 +378,13 @@ fn a_table_has_64_entries_at_most() {
     let many = |n| {
         let mut asked = asked(2, 1, None, 0);
         asked.vcpus = n;
-        Table::new(0, &[asked])
+        FrameTable::new(0, &[asked])
     };
     assert_eq!(many(64).unwrap().entries.len(), MAX_ENTRIES);
     let refused = (DomainId(2), Refused::TooMany { most: MAX_ENTRIES });
     assert_eq!(many(65), Err(refused));
     // Gaps count: 33 entries with gaps between them are 65.
-    let spaced = |n: i64| Table::new(10 * n, &[asked(2, 9, Some(0), 10)]);
+    let spaced = |n: i64| FrameTable::new(10 * n, &[asked(2, 9, Some(0), 10)]);
     assert_eq!(spaced(32).unwrap().entries.len(), 63);
     assert_eq!(spaced(33), Err(refused));
     assert_eq!(spaced(most + 1), Err(refused));

@@ -48,9 +48,6 @@ use params::{CREDIT_INIT, GRANULARITY, Settings};
 use pcpus::Pcpu;
 use state::{Domain, Runq, Vcpu, flag};
 
-/// Timer slot of the budgets, on the lowest pcpu.
-pub const REFILL: u8 = 0;
-
 /// The policy's state.
 pub struct Credit2 {
     settings: Settings,
@@ -65,8 +62,6 @@ pub struct Credit2 {
     runqs: Vec<Runq>,
     /// The pcpu whose hypervisor code calls: the buffer of private records.
     here: PcpuId,
-    /// The pcpu that has the timer of the budgets.
-    keeper: Option<PcpuId>,
     /// How often a pcpu came online.
     came_online: usize,
 }
@@ -88,7 +83,6 @@ impl Credit2 {
             domains: Vec::new(),
             runqs: Vec::new(),
             here: PcpuId(0),
-            keeper: None,
             came_online: 0,
         }
     }
@@ -124,12 +118,10 @@ impl Scheduler for Credit2 {
     fn pcpu_online(&mut self, cx: &mut Cx<'_>, pcpu: PcpuId) {
         self.here = pcpu;
         self.add_pcpu(cx, pcpu);
-        self.choose_keeper(cx, None);
     }
 
-    fn pcpu_offline(&mut self, cx: &mut Cx<'_>, pcpu: PcpuId) {
+    fn pcpu_offline(&mut self, _: &mut Cx<'_>, pcpu: PcpuId) {
         self.here = pcpu;
-        self.choose_keeper(cx, Some(pcpu));
         self.remove_pcpu(pcpu);
     }
 
@@ -187,7 +179,7 @@ impl Scheduler for Credit2 {
         }
         if d.vcpus.is_empty() && d.cap != 0 {
             d.cap = 0;
-            self.set_refill(cx);
+            cx.stop_domain_timer(DomainId(domain as u16));
         }
         self.vcpus[vcpu.index()] = Vcpu::ABSENT;
     }
@@ -254,9 +246,9 @@ impl Scheduler for Credit2 {
         }
     }
 
-    fn timer(&mut self, cx: &mut Cx<'_>, pcpu: PcpuId, _: u8) -> Option<Instant> {
-        self.here = pcpu;
-        self.refill_due(cx)
+    fn domain_timer(&mut self, cx: &mut Cx<'_>, domain: DomainId) -> Option<Instant> {
+        self.here = cx.here();
+        self.refill(cx, domain)
     }
 
     fn resume(&mut self, cx: &mut Cx<'_>, runnable: &[VcpuId]) {

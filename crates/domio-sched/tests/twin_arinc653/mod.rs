@@ -1,8 +1,9 @@
 //! The slow twin of ARINC 653: xen-spec 4.3 as written there.
 //!
-//! It shares no code with the policy. Its table is a list of who has each part of the major frame, all
-//! parts being equally long ([`CELL`]); where it stands follows from the time since the frame began,
-//! counted anew at each pass. So the twin takes part only in scripts whose times are multiples of that.
+//! It shares no code with the policy. Its table is a list of who has each part of the major frame,
+//! all parts being equally long ([`CELL`]); where it stands follows from the time since the frame
+//! began, counted anew at each pass. So the twin takes part only in scripts whose tables consist of
+//! such parts.
 
 use core::fmt;
 use domio_core::{DomainId, Duration, ParamValues, PcpuId, VcpuId, VcpuName};
