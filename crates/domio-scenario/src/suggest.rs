@@ -33,7 +33,7 @@ pub(crate) fn did_you_mean<'a>(
 
 /// Schedulers of Xen and others that people ask for and that are not modelled, with what is there
 /// instead.
-const UNMODELLED: [(&str, &str); 8] = [
+const UNMODELLED: [(&str, &str); 7] = [
     ("rt", "it is called rtds"),
     (
         "arinc653",
@@ -43,7 +43,6 @@ const UNMODELLED: [(&str, &str); 8] = [
         "arinc",
         "null and sedf leave pcpus to whom they are reserved for",
     ),
-    ("bvt", "sedf and credit came after it"),
     ("cfs", "round-robin takes turns with a fixed slice"),
     ("eevdf", "round-robin takes turns with a fixed slice"),
     ("rr", "it is called round-robin"),

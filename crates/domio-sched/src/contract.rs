@@ -122,8 +122,8 @@ pub struct Descriptor {
     pub summary: &'static str,
     /// Where the rules come from.
     pub source: &'static str,
-    /// Xen's scheduler id in trace records (credit 0, credit2 1, arinc653 3, rtds 4, null 5; 6 and
-    /// 7 for policies that Xen does not have).
+    /// Xen's scheduler id in trace records (credit 0, credit2 1, arinc653 3, rtds 4, null 5; 2, 6
+    /// and 7 for policies that Xen 4.17 does not have).
     pub trace_id: u16,
     /// Parameters of the policy as a whole.
     pub params: &'static [ParamSpec],

@@ -1,7 +1,7 @@
 //! The list of policies.
 
 use crate::contract::{Conflict, Descriptor, Scheduler};
-use crate::{credit, credit2, null, round_robin, rtds, sedf};
+use crate::{bvt, credit, credit2, null, round_robin, rtds, sedf};
 use alloc::boxed::Box;
 use domio_core::{DomainId, ParamValues, Topology};
 
@@ -52,6 +52,13 @@ static POLICIES: &[Policy] = &[
         validate: |_| Ok(()),
         validate_change: |now, to| sedf::dc::DESCRIPTOR.check_change(now, to),
         validate_domain: |p, d, v| sedf::validate_domain(p, d, v).map_err(Conflict::from),
+    },
+    Policy {
+        descriptor: &bvt::DESCRIPTOR,
+        make: |p, t| Box::new(bvt::Bvt::new(p, t)),
+        validate: |_| Ok(()),
+        validate_change: |now, to| bvt::DESCRIPTOR.check_change(now, to),
+        validate_domain: |_, _, _| Ok(()),
     },
     Policy {
         descriptor: &rtds::DESCRIPTOR,
