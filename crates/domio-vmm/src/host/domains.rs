@@ -1,9 +1,8 @@
 //! Creation and destruction of domains, what an operator does, and pcpu hotplug.
 
-use super::{Cause, Event, Host, Queue, Vcpu};
+use super::{Cause, Event, Host, Queue, Vcpu, roam};
 use crate::bus::{Device, Traffic};
 use crate::config::{Action, DomainConfig, HostConfig};
-use crate::guest::Guest;
 use alloc::format;
 use alloc::vec::Vec;
 use domio_core::{
@@ -154,11 +153,9 @@ impl<S: Sink, D: Device> Host<S, D> {
         let config = &self.domains[domain].config;
         let name = VcpuName::new(config.id, index);
         let settings = &config.vcpus[index as usize];
-        let (seed, replication) = (self.seed, self.replication);
-        let guest = Guest::new(config.guest, settings, booted, |task| {
-            let component = format!("{}/vcpu{index}/task{task}", config.name);
-            RandomStream::new(seed, replication, &component)
-        });
+        let seeds = (self.seed, self.replication);
+        let guest = roam::guest_on(config, usize::from(index), booted, seeds);
+        self.roams |= guest.roams();
         let hard = settings.hard & self.tables.topology.all();
         let mut pause = Pause::NONE;
         pause.set(Pause::DOWN);

@@ -23,6 +23,7 @@
 //! | `execute` | guests executing, and how far they have come |
 //! | `kernel` | kernels of guests with devices |
 //! | `processes` | processes of guests |
+//! | `roam` | processes that go from one vcpu to another |
 //! | `block` | blocking and yielding |
 //! | `control` | what processes of controllers read and set |
 //! | `counting` | for whom driver domains work, estimated by counting packets |
@@ -45,6 +46,7 @@ mod io;
 mod kernel;
 mod pass;
 mod processes;
+mod roam;
 mod snapshot;
 mod softirq;
 mod timer;
@@ -308,6 +310,8 @@ pub struct Host<S: Sink, D: Device = NoDevices> {
     prices_work: bool,
     /// Caches have to be filled again.
     has_caches: bool,
+    /// Some processes go from one vcpu of their domain to another.
+    roams: bool,
     /// The policy wants to know when a vcpu that was switched out may run elsewhere.
     tells_saved: bool,
     /// The policy's id in trace records.
@@ -368,6 +372,7 @@ impl<S: Sink, D: Device> Host<S, D> {
                 || config.profile.idle_switch != config.profile.switch,
             free: config.profile.is_free(),
             prices_work: config.profile.policy != PolicyCosts::FREE,
+            roams: false,
             tells_saved: scheduler.descriptor().needs.context_saved,
             trace_id: scheduler.descriptor().trace_id,
             scheduler,
