@@ -359,6 +359,7 @@ fn job_task(timer: &JobTimer) -> TaskConfig {
     TaskConfig {
         name: "job".to_owned(),
         priority: 1,
+        roams: false,
         workload: Workload::Periodic {
             period: timer.period,
             phase: timer.at.since(Instant::ZERO),

@@ -263,7 +263,7 @@ pub(crate) static DOMAIN: Section = Section {
             "workload",
             Kind::Word(Words::Of(WORKLOADS)),
             Optional("no task besides those of `[[domain.task]]`; without any, the domain idles"),
-            "The only task, on vcpu 0, instead of `[[domain.task]]`.",
+            "The only task, instead of `[[domain.task]]`.",
         ),
         key(
             "vif",
