@@ -64,7 +64,7 @@ impl<P: PolicyState> Twin<P> {
     /// A sentence that says what in the description cannot be simulated.
     pub fn new(recording: &Recording, profile: &Profile) -> Result<Twin<P>, String> {
         let nothing = |_: &P| Interrupts::default();
-        Twin::with(recording, profile, nothing, |recorded| recorded.demands)
+        Twin::with(recording, profile, nothing, P::demands)
     }
 
     fn with(

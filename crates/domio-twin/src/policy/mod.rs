@@ -10,6 +10,7 @@ pub mod credit2;
 pub(crate) mod record;
 
 use crate::agreement::{self, Agreement};
+use crate::demand::Recorded;
 use crate::exact::SearchSettings;
 use crate::recording::{Description, Recording, RecordingError};
 use crate::start::Start;
@@ -19,6 +20,7 @@ use domio_core::{Duration, ParamValues, Topology};
 use domio_sched::Scheduler;
 use domio_sched::contract::Descriptor;
 use domio_vmm::Profile;
+use domio_vmm::config::Demand;
 
 /// What a trace shows of a policy's own state at its first record, and what follows from that.
 pub trait PolicyState: Sized + Send + Sync {
@@ -53,6 +55,12 @@ pub trait PolicyState: Sized + Send + Sync {
     /// What has to be added to the trace's times so that multiples of the second time are such
     /// multiples on Xen's own clock, too.
     fn clock(&self) -> (Duration, Duration);
+
+    /// What the twins of an ensemble ask for in place of what was `recorded` of a vcpu: the demands
+    /// as they came, at their times.
+    fn demands(recorded: Recorded) -> Vec<Demand> {
+        recorded.demands
+    }
 
     /// State `number` of the ensemble of `twin`.
     fn draw(twin: &Twin<Self>, number: u32) -> Self::Hidden;

@@ -11,6 +11,8 @@ mod seen;
 
 pub use seen::{ShownRunq, ShownVcpu};
 
+use crate::demand::Recorded;
+use crate::exact::arrival::attributed;
 use crate::policy::PolicyState;
 use crate::recording::Recording;
 use crate::start::Start;
@@ -22,6 +24,7 @@ use domio_sched::credit2::{
     Credit2, DESCRIPTOR, MAX_TIMER, WarmDomain, WarmRunq, WarmStart, WarmVcpu,
 };
 use domio_vmm::Profile;
+use domio_vmm::config::Demand;
 use std::collections::BTreeMap;
 
 /// What a trace shows of credit2's state at its first record. All times are those of the trace.
@@ -126,6 +129,12 @@ impl PolicyState for Credit2State {
     fn clock(&self) -> (Duration, Duration) {
         // Nothing of credit2 happens at multiples of a time.
         (Duration::ZERO, Duration::from_nanos(1))
+    }
+
+    /// A vcpu that wakes is not boosted: it waits until the rate limit of who runs is over, and its
+    /// twin for another while. So the twin has the timers of its guest instead of their times.
+    fn demands(recorded: Recorded) -> Vec<Demand> {
+        attributed(recorded)
     }
 
     fn draw(twin: &Twin<Credit2State>, number: u32) -> Hidden {
