@@ -19,6 +19,7 @@
 //! | `balance` | moves between run queues; choosing a pcpu |
 //! | `cap` | budgets, parking, changes of weights and caps |
 //! | `event`, `show` | private trace records; the state for people |
+//! | `warm` | starting from a given state |
 
 mod balance;
 mod burn;
@@ -32,19 +33,22 @@ mod runq;
 mod show;
 mod state;
 mod tickle;
+mod warm;
 
 #[cfg(test)]
 mod tests;
 
-pub use params::DESCRIPTOR;
+pub use params::{CREDIT_INIT, CREDIT_MIN, DESCRIPTOR, MAX_TIMER};
+pub use warm::{WarmDomain, WarmRunq, WarmStart, WarmVcpu};
 
 use crate::contract::{Conflict, Descriptor, Pick, Prev, Scheduler, Wake};
 use crate::cx::Cx;
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::fmt;
 use domio_core::{DomainId, Instant, ParamValues, PcpuId, PcpuTable, Topology, VcpuId};
 use load::Change;
-use params::{CREDIT_INIT, GRANULARITY, Settings};
+use params::{GRANULARITY, Settings};
 use pcpus::Pcpu;
 use state::{Domain, Runq, Vcpu, flag};
 
@@ -64,6 +68,8 @@ pub struct Credit2 {
     here: PcpuId,
     /// How often a pcpu came online.
     came_online: usize,
+    /// The state in which it resumes, if one was given.
+    warm: Option<Box<WarmStart>>,
 }
 
 /// A time in the unit of the policy's tables.
@@ -84,6 +90,7 @@ impl Credit2 {
             runqs: Vec::new(),
             here: PcpuId(0),
             came_online: 0,
+            warm: None,
         }
     }
 
@@ -266,6 +273,9 @@ impl Scheduler for Credit2 {
             if cx.is_current(vcpu) {
                 self.resume_current(cx, vcpu);
             }
+        }
+        if let Some(start) = self.warm.take() {
+            return self.warm_start(cx, &start);
         }
         for &vcpu in runnable {
             self.wake(cx, vcpu, Wake::Event);
