@@ -138,7 +138,8 @@ def sweep(o):
         except RuntimeError as e:
             errors += 1
             bad.append(seed)
-            print(f"  seed {seed}: {e}", flush=True)
+            if errors <= 2:
+                print(f"  seed {seed}: {str(e)[-300:]}", flush=True)
             continue
         finally:
             if os.path.exists(stem + ".domio"):

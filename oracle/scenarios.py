@@ -2,7 +2,7 @@
 import random
 
 POLICIES = ("credit", "credit2", "rtds", "null", "arinc653")
-FEATURES = "weight,cap,pin,soft,pause,set,repin,resoft,late,yield,hotplug,global,options".split(",")
+FEATURES = "weight,cap,pin,soft,pause,set,repin,resoft,late,yield,hotplug,global,options,round".split(",")
 RUNQUEUES = ("cpu", "core", "socket", "node", "all")
 # Keys of `[scheduler]`, what the harness calls them, and values to draw from.
 OPTIONS = {
@@ -138,6 +138,9 @@ def generate(policy, seed, topology, seconds, features):
         for _ in range(r.randint(1, 5)):
             d = r.choice(s["domains"])
             s["actions"].append([moment(d), "pin", d["id"], r.randrange(len(d["vcpus"])), mask(), 0])
+    if "repin" in features and "resoft" in features and r.random() < 0.15:
+        d = r.choice(s["domains"])
+        s["actions"].append([moment(d), "pin", d["id"], r.randrange(len(d["vcpus"])), mask(), r.randint(1, full)])
     if "resoft" in features and r.random() < 0.3:
         for _ in range(r.randint(1, 5)):
             d = r.choice(s["domains"])
@@ -157,7 +160,32 @@ def generate(policy, seed, topology, seconds, features):
             at += log_uniform(r, 1_000_000, 20_000_000_000)
     s["actions"] = [a for a in s["actions"] if a[0] < s["duration"]]
     s["actions"].sort(key=lambda a: a[0])
+    if "round" in features and r.random() < 0.25:
+        coarse(s, r.choice([100_000, 500_000, 1_000_000]))
     return s
+
+
+def coarse(s, step):
+    """Times become multiples of `step`, so that many things happen at one instant."""
+    def near(t):
+        return max(step, t // step * step)
+
+    for d in s["domains"]:
+        d["start"] = near(d["start"])
+        if "stop" in d:
+            d["stop"] = max(near(d["stop"]), d["start"] + step)
+        for tasks in d["vcpus"]:
+            # The turns that several tasks take are domio's, and would end at other places here.
+            del tasks[1:]
+            for x in tasks:
+                x[1:] = [near(t) for t in x[1:]]
+                if x[0] == "periodic" and x[3] > x[1]:
+                    x[3] = x[1]
+    for a in s["actions"]:
+        a[0] = near(a[0])
+    # What is at one instant comes in the order of the list; a domain has to be there.
+    starts = {d["id"]: d["start"] for d in s["domains"]}
+    s["actions"] = [a for a in s["actions"] if a[1] in ("on", "off", "global") or a[0] > starts[a[2]]]
 
 
 def toml_value(v):

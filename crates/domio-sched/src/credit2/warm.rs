@@ -93,9 +93,9 @@ impl Credit2 {
                 && d.cap != 0
             {
                 (d.budget, d.refill_at) = (warm.budget, ns(warm.refill_at));
+                cx.set_domain_timer(warm.domain, warm.refill_at);
             }
         }
-        self.set_refill(cx);
     }
 
     fn warm_vcpu(&mut self, cx: &mut Cx<'_>, warm: &WarmVcpu) {
