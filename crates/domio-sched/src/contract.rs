@@ -86,7 +86,7 @@ impl Pick {
 pub struct Needs {
     /// [`Cx::tickle`].
     pub tickle: bool,
-    /// [`Cx::set_timer`].
+    /// [`Cx::set_timer`], [`Cx::set_domain_timer`].
     pub timers: bool,
     /// [`Cx::park`].
     pub park: bool,
@@ -256,6 +256,13 @@ pub trait Scheduler: Send {
     /// when it is to expire again, if so; the host sets it after everything that was asked for.
     fn timer(&mut self, cx: &mut Cx<'_>, pcpu: PcpuId, slot: u8) -> Option<Instant> {
         let _ = (cx, pcpu, slot);
+        None
+    }
+
+    /// The timer that the policy set for `domain` expired, in the timer softirq of [`Cx::here`].
+    /// Returns when it is to expire again, as [`Scheduler::timer`] does.
+    fn domain_timer(&mut self, cx: &mut Cx<'_>, domain: DomainId) -> Option<Instant> {
+        let _ = (cx, domain);
         None
     }
 

@@ -10,6 +10,7 @@
 
 extern crate alloc;
 
+pub mod arinc653;
 pub mod broken;
 pub mod bvt;
 pub mod conformance;

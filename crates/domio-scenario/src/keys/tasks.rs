@@ -129,6 +129,20 @@ pub(crate) static WORKLOADS: &[Variant] = &[
         )],
     ),
     variant(
+        "yield",
+        "Computes for `burst`, then yields the processor, as a guest does that waits for a lock; for \
+         ever.",
+        &[key(
+            "burst",
+            Kind::Lengths {
+                unit: "us",
+                min_ns: US,
+            },
+            Required,
+            "Processor time between two yields.",
+        )],
+    ),
+    variant(
         "replay",
         "Demands what a vcpu demanded in a recorded trace: it is woken when that one was. A job \
          that ended at a time by the clock, as the trace shows by those that were preempted, does \

@@ -4,7 +4,7 @@ use super::disk::{self, Disk};
 use super::names::Names;
 use super::task::{self, DiskCopy, Task, Work};
 use super::vif::{self, Vif};
-use super::{Chosen, GivenParams, MemberKey, given, tell};
+use super::{Chosen, GivenParams, MemberKey, given, tell, together};
 use crate::amount::show_pcpus;
 use crate::check::{self, Checked, Cx, Fields};
 use crate::guests::{self, Os};
@@ -155,6 +155,18 @@ pub(super) fn domains(
             topology,
             members,
         );
+    }
+    if let (Some(chosen), true) = (chosen, resolved.complete) {
+        let group_of = |d: &Domain| groups.iter().find(|g| g.name_span == d.span);
+        together::agree(cx, chosen, &resolved, |domain| {
+            let group = group_of(domain).expect("every domain is of a group");
+            let given = group.body.as_ref().and_then(|b| b.given.clone());
+            (
+                given.unwrap_or_default(),
+                group.node.span,
+                group.path.clone(),
+            )
+        });
     }
     resolved
 }

@@ -11,6 +11,7 @@ mod guard;
 mod names;
 mod network;
 mod task;
+mod together;
 mod vary;
 mod vif;
 mod web;

@@ -224,6 +224,9 @@ fn work(cx: &mut Cx<'_>, fields: &Fields<'_>, word: &str) -> Option<Work> {
         "compute" => Workload::Compute {
             work: fields.time("work")?,
         },
+        "yield" => Workload::Yielding {
+            burst: fields.lengths("burst")?,
+        },
         "stream" | "ping" | "udp" | "server" | "web" => {
             return flow(cx, fields, word).map(Work::Flow);
         }

@@ -1,6 +1,7 @@
 //! Scenarios from the outside: what is accepted, what is refused and how that is told.
 
 mod accounting;
+mod bvt;
 mod common;
 mod conflicts;
 mod controllers;

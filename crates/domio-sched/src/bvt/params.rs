@@ -67,7 +67,8 @@ static DOMAIN_PARAMS: &[ParamSpec] = &[
         "",
         (0, i32::MAX as i64),
         0,
-        "Virtual time by which it runs ahead while it warps (xm bvt, third number).",
+        "Virtual time by which it runs ahead while it warps (xm bvt, third number). More than its \
+         vcpus have, as on a host that has just started, wraps to the worst priority.",
     ),
     ParamSpec::int(
         "warpl_ms",

@@ -15,6 +15,7 @@
 //! |---|---|
 //! | [`mod@self`] | the tables of the host and what an event does |
 //! | `timer` | timers that expire: of guests, of the policy, of slices; ticks |
+//! | `domain_timer` | the policy's timers of domains |
 //! | `interrupt` | interrupts and events for guests |
 //! | `wake` | waking, pausing, migrating; runstates and their records |
 //! | `effects` | what the policy asks for in a call |
@@ -36,6 +37,7 @@
 mod block;
 mod control;
 mod counting;
+mod domain_timer;
 mod domains;
 mod effects;
 mod execute;
@@ -66,7 +68,8 @@ use alloc::vec::Vec;
 use control::{Busy, Controlled};
 use domains::Domain;
 use domio_core::{
-    Duration, Instant, PcpuId, PcpuTable, Record, Runstate, Sink, VcpuId, VcpuName, XenVersion,
+    DomainId, Duration, Instant, PcpuId, PcpuTable, Record, Runstate, Sink, VcpuId, VcpuName,
+    XenVersion,
 };
 use domio_sched::{Cx, Effect, Scheduler, Stop, Tables};
 use domio_sim::{EventQueue, Flow, Model, TimerId};
@@ -87,6 +90,8 @@ pub enum Event {
     Slice(PcpuId),
     /// The policy's timer expired.
     Policy(PcpuId, u8),
+    /// The policy's timer of a domain expired.
+    DomainTimer(DomainId),
     /// A pcpu's phase `Entering` or `Switching` is over.
     Stage(PcpuId),
     /// The current vcpu of a pcpu has executed what its guest asked for.
@@ -157,7 +162,8 @@ struct Pcpu {
     /// The scheduler softirq is pending although a pass is under way: another pass follows.
     again: bool,
     why: Stop,
-    /// Policy timers that have expired and whose handlers are about to run, as bits.
+    /// Policy timers that have expired and whose handlers are about to run, as bits: one for each
+    /// slot, and [`domain_timer::OF_DOMAINS`] for those of domains.
     handling: u8,
     /// The pcpu was taken offline and has to tell the policy once it idles.
     leaving: bool,
@@ -322,6 +328,8 @@ pub struct Host<S: Sink, D: Device = NoDevices> {
     pcpus: PcpuTable<Pcpu>,
     vcpus: Vec<Vcpu>,
     domains: Vec<Domain>,
+    /// The policy's timers of domains, by domain id.
+    domain_timers: Vec<Option<domain_timer::DomainTimer>>,
     actions: Vec<(Instant, Action)>,
     sink: S,
     /// Controllers, and what only they want to know: for how long driver domains have worked for
@@ -368,7 +376,7 @@ impl<S: Sink, D: Device> Host<S, D> {
         let mut host = Host {
             version: config.version,
             profile: config.profile,
-            has_caches: !(config.profile.cache_refill + config.profile.migration_refill).is_zero()
+            has_caches: config.profile.has_caches()
                 || config.profile.idle_switch != config.profile.switch,
             free: config.profile.is_free(),
             prices_work: config.profile.policy != PolicyCosts::FREE,
@@ -381,6 +389,7 @@ impl<S: Sink, D: Device> Host<S, D> {
             pcpus: PcpuTable::new(config.topology.pcpus(), Pcpu::new(PcpuId(0), queue)),
             vcpus: Vec::new(),
             domains: Vec::new(),
+            domain_timers: Vec::new(),
             actions: config.actions.clone(),
             sink,
             controls: config.controllers.iter().map(Controlled::new).collect(),
@@ -480,6 +489,7 @@ impl<S: Sink, D: Device> Model for Host<S, D> {
                     next = queue.pop_in_row(is_policy);
                 }
             }
+            Event::DomainTimer(domain) => self.domain_timer(queue, domain, now),
             Event::Stage(pcpu) => self.stage_over(queue, pcpu, now),
             Event::Done(pcpu) => self.guest_done(queue, pcpu, now),
             Event::Ipi(pcpu) => self.raise(queue, pcpu, now, Cause::Ipi),

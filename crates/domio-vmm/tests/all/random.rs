@@ -16,7 +16,7 @@ use proptest::prelude::*;
 const END: Duration = Duration::from_millis(250);
 
 /// Policies with the release whose rules they follow.
-pub const POLICIES: [(&str, Option<&str>); 9] = [
+pub const POLICIES: [(&str, Option<&str>); 11] = [
     ("round-robin", None),
     ("null", None),
     ("credit", Some("3.1")),
@@ -26,6 +26,8 @@ pub const POLICIES: [(&str, Option<&str>); 9] = [
     ("sedf", Some("3.0")),
     ("sedf", Some("3.1")),
     ("sedf", Some("4.5")),
+    ("bvt", Some("2.0")),
+    ("bvt", Some("3.0.2")),
 ];
 
 const VERSIONS: [XenVersion; 5] = [

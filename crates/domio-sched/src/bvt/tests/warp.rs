@@ -178,6 +178,18 @@ fn one_timer_of_a_pcpu_serves_all_its_domains() {
 }
 
 #[test]
+fn a_host_may_be_a_little_early() {
+    let mut rig = Rig::new("3.0", 1);
+    let v = rig.guest(&warping(1_000, 20, 10));
+    rig.bvt.pcpus[0].svt = 2_000;
+    rig.wake(v);
+    rig.run_to(at_ms(19));
+    let next = rig.call(|s, cx| s.timer(cx, P0, 1));
+    assert!(!rig.domain_of(v).warp);
+    assert_eq!(next, Some(at_ms(29)), "10 ms from now on");
+}
+
+#[test]
 fn timers_are_at_home_where_the_domain_began() {
     let mut rig = Rig::new("3.0", 2);
     let v = rig.guest(&warping(1_000, 20, 10));
