@@ -53,6 +53,8 @@ pub struct Profile {
     pub cache_refill: Duration,
     /// The same, on top, when it comes from another pcpu.
     pub migration_refill: Duration,
+    /// The same, on top of both, when that pcpu is in another socket: the two share no cache.
+    pub socket_refill: Duration,
     /// From sending an IPI to its arrival.
     pub ipi: Duration,
     /// From the expiry of a policy's timer to the handler's reading of the clock, which comes late
@@ -210,6 +212,7 @@ impl Profile {
         resume: Duration::ZERO,
         cache_refill: Duration::ZERO,
         migration_refill: Duration::ZERO,
+        socket_refill: Duration::ZERO,
         ipi: Duration::ZERO,
         timer_to_handler: [Duration::ZERO; Cx::TIMER_SLOTS as usize],
         softirq: TimerSoftirq::FREE,
@@ -255,6 +258,7 @@ impl Profile {
         resume: Duration::ZERO,
         cache_refill: Duration::ZERO,
         migration_refill: Duration::ZERO,
+        socket_refill: Duration::ZERO,
         ipi: Duration::from_nanos(1_000),
         // Surplus over 10 ms between PICKED_CPU records, without the price of that (2.9 us with
         // them); over 30 ms between records of accounting, without those of vcpus that earn.
@@ -332,8 +336,12 @@ impl Profile {
         keep: Duration::from_nanos(300),
         resume: Duration::from_nanos(500),
         cache_refill: Duration::from_nanos(6_000),
-        // One pcpu.
+        // A socket has one pcpu, so that moves are to another socket.
         migration_refill: Duration::ZERO,
+        // Nothing of the working set is there, where after another vcpu some is; and what was
+        // written last comes from the other processor's cache instead of memory. No measurement is
+        // known: as much again as another vcpu spoils.
+        socket_refill: Duration::from_nanos(6_000),
         // "+1-2 us IPI".
         ipi: Duration::from_nanos(1_000),
         // An interrupt and a handler are a pass's worth each; a guest's interrupt is both and the
@@ -358,6 +366,12 @@ impl Profile {
         &Profile::XEN_4_17_EMULATED,
         &Profile::OPTERON_242,
     ];
+
+    /// Whether anything has to be fetched again by anybody.
+    pub(crate) fn has_caches(&self) -> bool {
+        let times = [self.cache_refill, self.migration_refill, self.socket_refill];
+        times.iter().any(|time| !time.is_zero())
+    }
 
     /// Whether every cost is zero, so that no phase of the hypervisor's work takes any time.
     pub fn is_free(&self) -> bool {
