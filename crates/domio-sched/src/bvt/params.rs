@@ -100,6 +100,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
         timers: true,
         park: false,
         context_saved: false,
+        packets: false,
     },
     promises: Promises {
         work_conserving: true,
