@@ -373,10 +373,11 @@ impl<S: Sink, D: Device> Host<S, D> {
         wires.recording = S::ENABLED;
         wires.stages = S::STAGES;
         wires.owners = S::OWNERS || !config.controllers.is_empty();
+        wires.tells_packets = scheduler.descriptor().needs.packets;
         let mut host = Host {
             version: config.version,
             profile: config.profile,
-            has_caches: !(config.profile.cache_refill + config.profile.migration_refill).is_zero()
+            has_caches: config.profile.has_caches()
                 || config.profile.idle_switch != config.profile.switch,
             free: config.profile.is_free(),
             prices_work: config.profile.policy != PolicyCosts::FREE,
