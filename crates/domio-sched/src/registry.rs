@@ -27,7 +27,7 @@ pub struct Policy {
 static POLICIES: &[Policy] = &[
     Policy {
         descriptor: &credit::DESCRIPTOR,
-        make: |p, t| Box::new(credit::Credit::new(p, t)),
+        make: credit::make,
         validate: |p| credit::validate(p).map_err(Conflict::from),
         validate_change: credit::validate_change,
         validate_domain: |_, _, _| Ok(()),

@@ -174,22 +174,27 @@ impl Credit {
                 }
             }
         }
-        let online = cx.online();
-        let lowest = online.first().expect("some pcpu is online");
-        let siblings = |pcpu: PcpuId| *cx.topology().siblings(pcpu) & online;
-        let mut excluded = siblings(lowest);
-        let mut best = excluded.iter().nth(1).unwrap_or(lowest);
-        for pcpu in online.iter() {
-            let core = siblings(pcpu);
-            let is_primary = core.len() > 1 && core.first() == Some(pcpu);
-            if excluded.contains(pcpu) || is_primary {
-                continue;
-            }
-            excluded |= core;
-            if population[pcpu.index()] <= population[best.index()] {
-                best = pcpu;
-            }
-        }
-        best
+        emptiest_of(cx, &population)
     }
+}
+
+/// As `emptiest_pcpu`, where each pcpu has so many vcpus.
+pub(super) fn emptiest_of(cx: &Cx<'_>, population: &[u32]) -> PcpuId {
+    let online = cx.online();
+    let lowest = online.first().expect("some pcpu is online");
+    let siblings = |pcpu: PcpuId| *cx.topology().siblings(pcpu) & online;
+    let mut excluded = siblings(lowest);
+    let mut best = excluded.iter().nth(1).unwrap_or(lowest);
+    for pcpu in online.iter() {
+        let core = siblings(pcpu);
+        let is_primary = core.len() > 1 && core.first() == Some(pcpu);
+        if excluded.contains(pcpu) || is_primary {
+            continue;
+        }
+        excluded |= core;
+        if population[pcpu.index()] <= population[best.index()] {
+            best = pcpu;
+        }
+    }
+    best
 }
