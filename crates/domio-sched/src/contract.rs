@@ -5,6 +5,7 @@
 //! ```text
 //! set_domain(d)                    parameters of the domain, before its first vcpu
 //! charge(d)                        others have worked for d, at any time in its life
+//! packets(moved)                   a driver domain has moved packets of a guest, at any time
 //! insert(v)  pick_pcpu(v)          v is known, not runnable yet; the host assigns the pcpu
 //! wake(v)                          v became runnable: queue it, tickle whoever should run it
 //!   schedule(p) -> Pick            softirq on p; v leaves the queue and runs
@@ -86,13 +87,28 @@ impl Pick {
 pub struct Needs {
     /// [`Cx::tickle`].
     pub tickle: bool,
-    /// [`Cx::set_timer`].
+    /// [`Cx::set_timer`], [`Cx::set_domain_timer`].
     pub timers: bool,
     /// [`Cx::park`].
     pub park: bool,
     /// Calls of [`Scheduler::context_saved`]; to a policy that does without, a host need not make
     /// them.
     pub context_saved: bool,
+    /// Calls of [`Scheduler::packets`]. For a policy that does without, a host need not count.
+    pub packets: bool,
+}
+
+/// Packets that a driver domain has moved for a guest.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct PacketsMoved {
+    /// The domain whose backend moved them.
+    pub driver: DomainId,
+    /// The domain whose interface it is.
+    pub guest: DomainId,
+    /// Packets that the guest has sent: the backend took them from it.
+    pub sent: u32,
+    /// Packets that the backend has put in the guest's ring.
+    pub received: u32,
 }
 
 /// What a policy promises. The conformance suite holds it to these.
@@ -122,8 +138,8 @@ pub struct Descriptor {
     pub summary: &'static str,
     /// Where the rules come from.
     pub source: &'static str,
-    /// Xen's scheduler id in trace records (credit 0, credit2 1, arinc653 3, rtds 4, null 5; 6 and
-    /// 7 for policies that Xen does not have).
+    /// Xen's scheduler id in trace records (credit 0, credit2 1, arinc653 3, rtds 4, null 5; 2, 6
+    /// and 7 for policies that Xen 4.17 does not have).
     pub trace_id: u16,
     /// Parameters of the policy as a whole.
     pub params: &'static [ParamSpec],
@@ -210,6 +226,13 @@ pub trait Scheduler: Send {
         None
     }
 
+    /// Packets were moved since the last call: an increment, told before the next pass on any pcpu
+    /// at the latest. Nobody is tickled, as nobody is in a hypervisor that reads what backends have
+    /// counted in a page of theirs. Called if [`Needs::packets`] says so. Default: nothing.
+    fn packets(&mut self, cx: &mut Cx<'_>, moved: PacketsMoved) {
+        let _ = (cx, moved);
+    }
+
     /// `vcpu` exists. It is not runnable: `wake` follows when it is. `cx.vcpu(vcpu)` has its name
     /// and affinity already, but no pcpu: `pick_pcpu` follows at once.
     fn insert(&mut self, cx: &mut Cx<'_>, vcpu: VcpuId);
@@ -256,6 +279,13 @@ pub trait Scheduler: Send {
     /// when it is to expire again, if so; the host sets it after everything that was asked for.
     fn timer(&mut self, cx: &mut Cx<'_>, pcpu: PcpuId, slot: u8) -> Option<Instant> {
         let _ = (cx, pcpu, slot);
+        None
+    }
+
+    /// The timer that the policy set for `domain` expired, in the timer softirq of [`Cx::here`].
+    /// Returns when it is to expire again, as [`Scheduler::timer`] does.
+    fn domain_timer(&mut self, cx: &mut Cx<'_>, domain: DomainId) -> Option<Instant> {
+        let _ = (cx, domain);
         None
     }
 

@@ -10,20 +10,25 @@
 
 extern crate alloc;
 
+pub mod arinc653;
 pub mod broken;
+pub mod bvt;
 pub mod conformance;
 pub mod contract;
 pub mod credit;
 pub mod credit2;
 pub mod cx;
 pub mod null;
+mod placement;
 pub mod registry;
 pub mod round_robin;
 pub mod rtds;
 pub mod sedf;
 pub mod work;
 
-pub use contract::{Conflict, Descriptor, Needs, Pick, Prev, Promises, Scheduler, Stop, Wake};
+pub use contract::{
+    Conflict, Descriptor, Needs, PacketsMoved, Pick, Prev, Promises, Scheduler, Stop, Wake,
+};
 pub use cx::{Affinity, Cx, Effect, Pause, PcpuView, Tables, VcpuView};
 pub use registry::{Policy, find, policies};
 pub use work::{Work, WorkReport};

@@ -1,7 +1,7 @@
 //! The list of policies.
 
 use crate::contract::{Conflict, Descriptor, Scheduler};
-use crate::{credit, credit2, null, round_robin, rtds, sedf};
+use crate::{arinc653, bvt, credit, credit2, null, round_robin, rtds, sedf};
 use alloc::boxed::Box;
 use domio_core::{DomainId, ParamValues, Topology};
 
@@ -22,6 +22,22 @@ pub struct Policy {
     /// argument, under values of [`Descriptor::params`], the first one. `set_domain` of the policy
     /// copes with whatever this refuses.
     pub validate_domain: fn(&ParamValues, DomainId, &ParamValues) -> Result<(), Conflict>,
+    /// Checks all domains of a host together, once each has passed `validate_domain`.
+    pub validate_domains: ValidateDomains,
+}
+
+/// Checks whether values of [`Descriptor::domain_params`] of several domains, each with the number
+/// of its vcpus, go together under values of [`Descriptor::params`]. An error names the domain that
+/// is to change. `set_domain` and `set_params` of the policy cope with whatever this refuses.
+pub type ValidateDomains =
+    fn(&ParamValues, &[(DomainId, usize, &ParamValues)]) -> Result<(), (DomainId, Conflict)>;
+
+/// [`Policy::validate_domains`] of a policy under which domains cannot clash.
+pub fn never_clash(
+    _: &ParamValues,
+    _: &[(DomainId, usize, &ParamValues)],
+) -> Result<(), (DomainId, Conflict)> {
+    Ok(())
 }
 
 static POLICIES: &[Policy] = &[
@@ -31,6 +47,7 @@ static POLICIES: &[Policy] = &[
         validate: |p| credit::validate(p).map_err(Conflict::from),
         validate_change: credit::validate_change,
         validate_domain: |_, _, _| Ok(()),
+        validate_domains: never_clash,
     },
     Policy {
         descriptor: &credit2::DESCRIPTOR,
@@ -38,6 +55,7 @@ static POLICIES: &[Policy] = &[
         validate: |_| Ok(()),
         validate_change: |now, to| credit2::DESCRIPTOR.check_change(now, to),
         validate_domain: |_, _, _| Ok(()),
+        validate_domains: never_clash,
     },
     Policy {
         descriptor: &sedf::DESCRIPTOR,
@@ -45,6 +63,7 @@ static POLICIES: &[Policy] = &[
         validate: |p| sedf::validate(p).map_err(Conflict::from),
         validate_change: |now, to| sedf::DESCRIPTOR.check_change(now, to),
         validate_domain: |p, d, v| sedf::validate_domain(p, d, v).map_err(Conflict::from),
+        validate_domains: never_clash,
     },
     Policy {
         descriptor: &sedf::dc::DESCRIPTOR,
@@ -52,6 +71,23 @@ static POLICIES: &[Policy] = &[
         validate: |_| Ok(()),
         validate_change: |now, to| sedf::dc::DESCRIPTOR.check_change(now, to),
         validate_domain: |p, d, v| sedf::validate_domain(p, d, v).map_err(Conflict::from),
+        validate_domains: never_clash,
+    },
+    Policy {
+        descriptor: &bvt::DESCRIPTOR,
+        make: |p, t| Box::new(bvt::Bvt::new(p, t)),
+        validate: |_| Ok(()),
+        validate_change: |now, to| bvt::DESCRIPTOR.check_change(now, to),
+        validate_domain: |_, _, _| Ok(()),
+        validate_domains: never_clash,
+    },
+    Policy {
+        descriptor: &sedf::aware::DESCRIPTOR,
+        make: |p, t| Box::new(sedf::Sedf::listening(p, t)),
+        validate: |_| Ok(()),
+        validate_change: |now, to| sedf::aware::DESCRIPTOR.check_change(now, to),
+        validate_domain: |p, d, v| sedf::validate_domain(p, d, v).map_err(Conflict::from),
+        validate_domains: never_clash,
     },
     Policy {
         descriptor: &rtds::DESCRIPTOR,
@@ -59,6 +95,15 @@ static POLICIES: &[Policy] = &[
         validate: |_| Ok(()),
         validate_change: |now, to| rtds::DESCRIPTOR.check_change(now, to),
         validate_domain: |_, _, v| rtds::validate_domain(v),
+        validate_domains: never_clash,
+    },
+    Policy {
+        descriptor: &arinc653::DESCRIPTOR,
+        make: |p, t| Box::new(arinc653::Arinc653::new(p, t)),
+        validate: |_| Ok(()),
+        validate_change: |now, to| arinc653::DESCRIPTOR.check_change(now, to),
+        validate_domain: |_, _, _| Ok(()),
+        validate_domains: arinc653::validate_domains,
     },
     Policy {
         descriptor: &round_robin::DESCRIPTOR,
@@ -66,6 +111,7 @@ static POLICIES: &[Policy] = &[
         validate: |_| Ok(()),
         validate_change: |now, to| round_robin::DESCRIPTOR.check_change(now, to),
         validate_domain: |_, _, _| Ok(()),
+        validate_domains: never_clash,
     },
     Policy {
         descriptor: &null::DESCRIPTOR,
@@ -73,6 +119,7 @@ static POLICIES: &[Policy] = &[
         validate: |_| Ok(()),
         validate_change: |now, to| null::DESCRIPTOR.check_change(now, to),
         validate_domain: |_, _, _| Ok(()),
+        validate_domains: never_clash,
     },
 ];
 

@@ -40,11 +40,12 @@ const POLICIES: Sort = Sort {
         "contract",
         "cx",
         "work",
+        "placement",
         "registry",
         "conformance",
         "broken",
     ],
-    open: &["contract", "cx", "work"],
+    open: &["contract", "cx", "work", "placement"],
     instead: "ask for what it needs through Cx",
 };
 

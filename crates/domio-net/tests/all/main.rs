@@ -3,6 +3,7 @@
 mod books;
 mod cards;
 mod ends;
+mod heard;
 mod host;
 mod loss;
 mod owner;
@@ -10,6 +11,7 @@ mod pages;
 mod path;
 mod programs;
 mod rate;
+mod roaming;
 mod site;
 mod stream;
 mod traffic;

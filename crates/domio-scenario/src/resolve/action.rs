@@ -1,7 +1,7 @@
 //! `[[action]]`: what an operator does, replayed in order of time to see that it is possible.
 
 use super::domain::{Domain, Resolved, pcpus};
-use super::{Chosen, VCPUS_FROM_0, given, tell};
+use super::{Chosen, VCPUS_FROM_0, given, tell, together};
 use crate::amount::show_pcpus;
 use crate::check::{self, Cx, Fields};
 use crate::keys::ACTION;
@@ -217,7 +217,24 @@ impl<'a> Host<'a> {
             tell(cx, conflict, &given(fields), fields.header, &fields.path);
         }
         self.policy_params = Some(wanted);
+        self.domains_agree(cx, fields);
         push(Action::SetPolicy(wanted));
+    }
+
+    /// Tells whether the parameters of all domains still go together, unless something was told
+    /// about them or about this action.
+    fn domains_agree(&self, cx: &mut Cx<'_>, fields: &Fields<'_>) {
+        let policy = self.policy_params.as_ref();
+        if let Some(chosen) = self.chosen
+            && self.resolved.complete
+            && ["domain[", "scheduler.", "action["]
+                .iter()
+                .all(|path| cx.problems.none_at(path))
+            && let policy = policy.unwrap_or(chosen.params)
+            && let Err((_, conflict)) = together::check(chosen, policy, self.resolved, &self.params)
+        {
+            tell(cx, conflict, &given(fields), fields.header, &fields.path);
+        }
     }
 
     /// The domains that the action names and that exist at `at`.
@@ -307,6 +324,7 @@ impl<'a> Host<'a> {
                 tell(cx, conflict, &given(fields), fields.header, &fields.path);
             }
             self.params[d] = values;
+            self.domains_agree(cx, fields);
             push(Action::SetParams(config.id, values));
         }
     }

@@ -217,6 +217,51 @@ fn so_have_those_that_an_action_changes() {
     assert!(parse(&set("period_us = 4000\nslice_us = 1000")).is_ok());
 }
 
+#[test]
+fn so_have_those_of_all_domains_together() {
+    let arinc = change("\"credit\"", "\"arinc653\"\nmajor_frame_us = 30000");
+    let arinc = arinc.replace("name = \"a\"", "name = \"a\"\nruntime_us = 12000");
+    let second = |count, more: &str| {
+        format!("{arinc}[[domain]]\nname = \"b\"\ncount = {count}\nruntime_us = 8000\n{more}")
+    };
+    // 12 + 2 * 8 ms fit in 30 ms; the third member of the group has no room.
+    assert!(parse(&second(2, "")).is_ok());
+    let p = only(&second(3, ""));
+    assert_eq!(
+        (p.code, p.line, p.key.as_str()),
+        (Code::Conflict, 16, "domain[1].runtime_us"),
+        "{p:?}"
+    );
+    says(
+        &p,
+        &[
+            "b3: no gap of 8000 us is left in the major frame of 30000 us",
+            "fit in major_frame_us",
+            "Xen refuses it too",
+        ],
+        "8000",
+    );
+    // Every vcpu of a domain counts, and a default, too.
+    let p = only(&arinc.replace("name = \"a\"", "name = \"a\"\nvcpus = 3"));
+    assert_eq!(p.key, "domain[0].runtime_us");
+    let p = only(&(second(1, "") + "[[domain]]\nname = \"c\"\nvcpus = 2\n"));
+    assert_eq!((p.line, p.key.as_str()), (17, "domain[2].runtime_us"));
+    // An action has to keep to it, the policy's as well as a domain's.
+    let set = |action: &str| second(2, "") + "[[action]]\nat_s = 1\n" + action;
+    let p = only(&set("do = \"set\"\ndomain = \"a\"\nruntime_us = 15000\n"));
+    assert_eq!(p.key, "action[0].runtime_us");
+    says(&p, &["b2: no gap of 8000 us"], "15000");
+    let p = only(&set("do = \"set-policy\"\nmajor_frame_us = 27999\n"));
+    assert_eq!(p.code, Code::Conflict);
+    assert!(parse(&set("do = \"set-policy\"\nmajor_frame_us = 28000\n")).is_ok());
+    // A value that is refused for itself is told alone.
+    let p = only(&second(3, "offset_us = -2\n"));
+    assert_eq!(
+        (p.code, p.key.as_str()),
+        (Code::OutOfRange, "domain[1].offset_us")
+    );
+}
+
 fn hint_of(p: &Problem) -> &str {
     p.hint.as_deref().unwrap_or("")
 }

@@ -14,10 +14,10 @@
 //! Nothing here is in a hurry: queues are vectors.
 
 use super::params::{self, DESCRIPTOR, Settings};
-use super::pick::emptiest_of;
 use super::validate_change;
 use crate::contract::{Conflict, Descriptor, Pick, Prev, Promises, Scheduler, Wake};
-use crate::cx::{Cx, Pause};
+use crate::cx::Cx;
+use crate::placement;
 use alloc::vec::Vec;
 use core::fmt;
 use domio_core::{CpuSet, DomainId, Duration, Instant, ParamValues, PcpuId, Topology, VcpuId};
@@ -354,13 +354,10 @@ impl FirstCredit {
                 cx.online().cycle(cx.vcpu(before).pcpu)
             }
             _ => {
-                let mut population = alloc::vec![0; cx.pcpus()];
-                let placed = self.vcpus.iter().enumerate();
-                for (i, _) in placed.filter(|(_, v)| v.is_some_and(|v| v.placed)) {
-                    let view = cx.vcpu(VcpuId(i as u32));
-                    population[view.pcpu.index()] += u32::from(!view.pause.has(Pause::DOWN));
-                }
-                Some(emptiest_of(cx, &population))
+                let numbered = self.vcpus.iter().enumerate();
+                let placed = numbered.filter(|(_, v)| v.is_some_and(|v| v.placed));
+                let placed = placed.map(|(i, _)| VcpuId(i as u32));
+                Some(placement::emptiest_pcpu(cx, placed))
             }
         };
         start

@@ -275,6 +275,8 @@ impl Scheduler for Credit {
         self.pcpus[pcpu] = Pcpu {
             sorted: self.sort_epoch,
             idle_bias: PcpuId(cx.pcpus() as u16 - 1),
+            // Whom it tickled before it left is remembered.
+            last_tickled: self.pcpus[pcpu].last_tickled,
             ticking: true,
             ..Pcpu::OFFLINE
         };

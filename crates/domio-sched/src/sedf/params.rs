@@ -7,7 +7,10 @@ use core::fmt;
 use domio_core::{DomainId, ParamKind, ParamSpec, ParamValues, XenVersion};
 
 /// Releases that `version` can name, oldest first.
-pub(super) const VERSIONS: &[&str] = XenVersion::NAMES.split_at(XenVersion::V4_5 as usize + 1).0;
+pub(super) const VERSIONS: &[&str] = {
+    let until = XenVersion::NAMES.split_at(XenVersion::V4_5 as usize + 1).0;
+    until.split_at(XenVersion::V3_0 as usize).1
+};
 
 /// Ways to wake that `unblock` can name, in the order of [`Unblock`].
 pub(super) const UNBLOCKS: &[&str] = &[
@@ -135,6 +138,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
         timers: false,
         park: false,
         context_saved: false,
+        packets: false,
     },
     // Each is broken by some setting that Xen accepts; the page of the policy tells by which.
     promises: Promises {

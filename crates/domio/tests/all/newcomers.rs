@@ -66,8 +66,8 @@ fn values_of_flags_are_told_what_they_should_be() {
             "2.4GHz; the fraction begins",
         ),
         (
-            &["run", "burn7", "--policy", "Arinc653"],
-            "arinc653 is not modelled; null and sedf",
+            &["run", "burn7", "--policy", "CFS"],
+            "cfs is not modelled; round-robin takes turns",
         ),
         (
             &["run", "burn7", "--policy", "Credit"],

@@ -1,0 +1,51 @@
+//! What only all domains together can tell about the policy's parameters.
+
+use super::domain::{Domain, Resolved};
+use super::{Chosen, GivenParams, tell};
+use crate::check::Cx;
+use crate::source::Span;
+use domio_core::ParamValues;
+use domio_sched::Conflict;
+
+/// Tells whether the parameters of all domains go together, unless something about them was told
+/// already. `place` tells what was given for a domain, and where its table is.
+pub(super) fn agree(
+    cx: &mut Cx<'_>,
+    chosen: Chosen<'_>,
+    resolved: &Resolved,
+    place: impl Fn(&Domain) -> (GivenParams, Span, String),
+) {
+    if !cx.problems.none_at("domain[") || !cx.problems.none_at("scheduler.") {
+        return;
+    }
+    let params = resolved.domains.iter().map(|d| d.config.params);
+    let params: Vec<ParamValues> = params.collect();
+    if let Err((culprit, conflict)) = check(chosen, chosen.params, resolved, &params) {
+        let (given, header, path) = place(&resolved.domains[culprit]);
+        tell(cx, conflict, &given, header, &path);
+    }
+}
+
+/// Whether `params`, those of all domains in their order, go together under those of the policy.
+///
+/// # Errors
+/// The index of the domain that is to change, and why, with its name.
+pub(super) fn check(
+    chosen: Chosen<'_>,
+    policy: &ParamValues,
+    resolved: &Resolved,
+    params: &[ParamValues],
+) -> Result<(), (usize, Conflict)> {
+    let all = resolved.domains.iter().zip(params);
+    let all = all.map(|(d, p)| (d.config.id, d.config.vcpus.len(), p));
+    let all: Vec<_> = all.collect();
+    let checked = (chosen.policy.validate_domains)(policy, &all);
+    checked.map_err(|(id, mut conflict)| {
+        let is_it = |d: &Domain| d.config.id == id;
+        let culprit = resolved.domains.iter().position(is_it);
+        let culprit = culprit.expect("the policy blames one of the domains");
+        let name = &resolved.domains[culprit].config.name;
+        conflict.problem = format!("{name}: {}", conflict.problem);
+        (culprit, conflict)
+    })
+}
