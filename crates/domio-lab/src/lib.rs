@@ -15,6 +15,7 @@
 //! Start with [`reproduce`](mod@reproduce).
 
 pub mod against;
+pub mod alert;
 pub mod calibrate;
 pub mod claim_page;
 pub mod claims;

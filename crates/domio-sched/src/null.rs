@@ -26,6 +26,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
         timers: false,
         park: false,
         context_saved: false,
+        packets: false,
     },
     promises: Promises {
         work_conserving: false,

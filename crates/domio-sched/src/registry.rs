@@ -82,6 +82,14 @@ static POLICIES: &[Policy] = &[
         validate_domains: never_clash,
     },
     Policy {
+        descriptor: &sedf::aware::DESCRIPTOR,
+        make: |p, t| Box::new(sedf::Sedf::listening(p, t)),
+        validate: |_| Ok(()),
+        validate_change: |now, to| sedf::aware::DESCRIPTOR.check_change(now, to),
+        validate_domain: |p, d, v| sedf::validate_domain(p, d, v).map_err(Conflict::from),
+        validate_domains: never_clash,
+    },
+    Policy {
         descriptor: &rtds::DESCRIPTOR,
         make: |p, t| Box::new(rtds::Rtds::new(p, t)),
         validate: |_| Ok(()),

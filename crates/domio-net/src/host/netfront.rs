@@ -137,8 +137,8 @@ impl Netfront {
         &mut self.soft[vcpu]
     }
 
-    /// Whether another vcpu than this one takes packets to the ring. It goes on with those that come
-    /// meanwhile.
+    /// Whether another vcpu than this one takes packets to the ring: it goes on with those that
+    /// come meanwhile.
     fn is_sent_by_another(&self, vcpu: u16) -> bool {
         self.sending.is_some_and(|(sender, _)| sender != vcpu)
     }

@@ -371,7 +371,11 @@ fn config(
             true => emptiest(&vcpus),
             false => task.vcpu.unwrap_or(0),
         };
-        let last = if task.vcpu.is_none() { body.vcpus } else { first + 1 };
+        let last = if task.vcpu.is_none() {
+            body.vcpus
+        } else {
+            first + 1
+        };
         for (v, vcpu) in (first..last).zip(&mut vcpus[first..last]) {
             match &task.work {
                 Work::Demand(workload) => vcpu.tasks.push(config(workload.clone())),

@@ -249,9 +249,9 @@ fn work(cx: &mut Cx<'_>, fields: &Fields<'_>, word: &str) -> Option<Work> {
     Some(Work::Demand(workload))
 }
 
-/// What to say of `name`, a domain with `vcpus` vcpus whose `tasks` load one of them alone, because
-/// nothing says where they are to be: the first one, or one after the other where its kernel `moves`
-/// processes.
+/// What to say of `name`, a domain with `vcpus` vcpus whose `tasks` load one of them alone,
+/// because nothing says where they are to be: the first one, or one after the other where its
+/// kernel `moves` processes.
 pub(super) fn notice(name: &str, vcpus: usize, tasks: &[Task], moves: bool) -> Option<String> {
     let computes = |t: &Task| match &t.work {
         Work::Demand(workload) => !matches!(workload, Workload::Idle),
@@ -269,8 +269,8 @@ pub(super) fn notice(name: &str, vcpus: usize, tasks: &[Task], moves: bool) -> O
             false => "vcpu 0 alone",
         };
         format!(
-            "domain {name} has {vcpus} vcpus, but its workload \"{word}\" loads {loads}; for one on \
-             each write `task = [{{ workload = \"{word}\", vcpu = \"all\" }}]` instead"
+            "domain {name} has {vcpus} vcpus, but its workload \"{word}\" loads {loads}; for one \
+             on each write `task = [{{ workload = \"{word}\", vcpu = \"all\" }}]` instead"
         )
     })
 }

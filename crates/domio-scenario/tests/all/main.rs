@@ -19,6 +19,7 @@ mod overrides;
 mod processes;
 mod properties;
 mod senders;
+mod several_vcpus;
 mod shipped;
 mod stories;
 mod web;

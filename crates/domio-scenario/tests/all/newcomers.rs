@@ -169,6 +169,19 @@ fn every_release_and_its_point_releases_are_taken() {
 }
 
 #[test]
+fn a_policy_that_hears_of_no_packets_is_noticed() {
+    let alone = change("\"credit\"", "\"communication-aware\"");
+    let notices = parse(&alone).unwrap().notices().join(" ");
+    assert!(
+        notices.contains("communication-aware decides by packets, and no domain has an interface"),
+        "{notices}"
+    );
+    let driver = "[network]\n[[domain]]\nname = \"Domain-0\"\n";
+    let pinged = format!("{alone}[[domain]]\nname = \"b\"\nworkload = \"ping\"\n{driver}");
+    assert_eq!(parse(&pinged).unwrap().notices(), [""; 0]);
+}
+
+#[test]
 fn vcpus_that_nothing_loads_are_noticed() {
     let notices = |text: &str| -> Vec<String> {
         let scenario = parse(text).unwrap_or_else(|e| panic!("{e}"));

@@ -148,6 +148,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
         timers: true,
         park: true,
         context_saved: false,
+        packets: false,
     },
     promises: Promises {
         work_conserving: true,

@@ -183,6 +183,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
         timers: true,
         park: true,
         context_saved: true,
+        packets: false,
     },
     promises: Promises {
         charges: false,

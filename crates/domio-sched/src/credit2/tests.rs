@@ -9,6 +9,7 @@ mod pass;
 mod pcpus;
 mod recorded;
 mod tickle;
+mod warm;
 
 use super::state::flag;
 use super::{Credit2, DESCRIPTOR};

@@ -55,6 +55,8 @@ impl Guest {
     /// When the watchdog's thread wakes; [`Instant::MAX`] where that does nothing for anybody.
     #[inline]
     fn watchdog_at(&self) -> Instant {
-        self.order.as_ref().map_or(Instant::MAX, |o| o.watchdog_at())
+        self.order
+            .as_ref()
+            .map_or(Instant::MAX, |o| o.watchdog_at())
     }
 }

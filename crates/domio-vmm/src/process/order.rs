@@ -183,8 +183,8 @@ impl Order {
         }
     }
 
-    /// As [`Order::new`] for one vcpu of several, whose processes from number `first` on may go from
-    /// one to another.
+    /// As [`Order::new`] for one vcpu of several. Its processes from number `first` on may go from
+    /// one vcpu to another.
     pub fn roaming(nice: impl Iterator<Item = i64>, first: usize, start: Instant) -> Self {
         Order {
             roam_from: first,

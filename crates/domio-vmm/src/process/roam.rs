@@ -8,9 +8,9 @@
 //!   The process moves to the vcpu of the waker if that has so much less to do, and stays
 //!   otherwise. Interrupts of devices come to one vcpu, so that one attracts processes while idle.
 //! - **A vcpu looks for more to do** (`load_balance`): when nothing is left to execute
-//!   (`SD_BALANCE_NEWIDLE`), at each tick while idle, and at a tick now and then while busy. It pulls
-//!   processes from the vcpu with the most of them, if that has two more at least, but none that
-//!   executes or has executed of late.
+//!   (`SD_BALANCE_NEWIDLE`), at each tick while idle, and at a tick now and then while busy. It
+//!   pulls processes from the vcpu with the most of them, if that has two more at least, but none
+//!   that executes or has executed of late.
 //!
 //! An idle vcpu under Xen has no ticks. What makes it look is the watchdog thread, which every vcpu
 //! has and which wakes once a second (`kernel/softlockup.c`).
@@ -23,8 +23,8 @@ use domio_core::Duration;
 
 /// A process that has executed so lately is not pulled: its cache is hot (`cache_hot_time`).
 pub(crate) const CACHE_HOT: Duration = Duration::from_micros(2_500);
-/// How long a busy vcpu does not look again: the shortest interval of a balanced domain, 1 ms, times
-/// `busy_factor`.
+/// How long a busy vcpu does not look again: the shortest interval of a balanced domain, 1 ms,
+/// times `busy_factor`.
 pub(crate) const BUSY_INTERVAL: Duration = Duration::from_millis(64);
 /// How long the watchdog's thread sleeps.
 pub(crate) const WATCHDOG: Duration = Duration::from_secs(1);

@@ -102,7 +102,12 @@ fn a_busy_vcpu_pulls_when_another_has_two_more() {
     let jobs = ends(&told);
     // Two vcpus share 1.2 s of work evenly.
     let last: Vec<u64> = (0..2)
-        .filter_map(|v| jobs.iter().filter(|(_, on)| *on == v).map(|(at, _)| *at).max())
+        .filter_map(|v| {
+            jobs.iter()
+                .filter(|(_, on)| *on == v)
+                .map(|(at, _)| *at)
+                .max()
+        })
         .collect();
     assert_eq!((jobs.len(), &last[..]), (4, &[600, 600][..]), "{jobs:?}");
 }
