@@ -15,10 +15,12 @@
 //! Start with [`reproduce`](mod@reproduce).
 
 pub mod against;
+pub mod alert;
 pub mod calibrate;
 pub mod claim_page;
 pub mod claims;
 pub mod compare;
+pub mod dom0_share;
 pub mod driver_work;
 pub mod effort;
 pub mod experiments;

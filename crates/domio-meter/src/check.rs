@@ -199,7 +199,8 @@ const fn legal(old: Runstate, new: Runstate) -> bool {
         (Running, Runnable | Blocked | Offline)
             | (Runnable, Running | Offline)
             | (Blocked, Runnable | Offline)
-            | (Offline, Runnable)
+            // Credit2 ends the pause of a vcpu over its cap without a change of its runstate.
+            | (Offline, Runnable | Running)
     ) || old as u8 == new as u8
 }
 
@@ -468,6 +469,11 @@ mod tests {
                 (6, 1, 1, Runnable, Running),
                 (7, 0, 2, Offline, Runnable),
             ]),
+            []
+        );
+        // Parked and unparked by credit2.
+        assert_eq!(
+            check(&[(1, 0, 1, Running, Offline), (2, 0, 1, Offline, Running)]),
             []
         );
     }

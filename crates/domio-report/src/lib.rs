@@ -6,6 +6,7 @@
 //! of [`data`], or takes a [`ClaimLedger`](domio_lab::ClaimLedger) or a
 //! [`Comparison`](domio_lab::compare::Comparison) from the laboratory.
 
+pub mod alert;
 pub mod csv;
 pub mod data;
 pub mod driver_work;

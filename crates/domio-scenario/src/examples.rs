@@ -21,6 +21,7 @@ static EXAMPLES: &[(&str, &str)] = shipped![
     "pinning-gone-wrong",
     "sockets-and-threads",
     "dom0-reservation",
+    "borrowed-time",
     "hot-add",
     "maintenance",
     "driver-domain-streams",

@@ -33,11 +33,10 @@ pub(crate) fn did_you_mean<'a>(
 
 /// Schedulers of Xen and others that people ask for and that are not modelled, with what is there
 /// instead.
-const UNMODELLED: [(&str, &str); 8] = [
+const UNMODELLED: [(&str, &str); 7] = [
     ("rt", "it is called rtds"),
     ("arinc653", "it is called arinc653"),
     ("arinc", "it is called arinc653"),
-    ("bvt", "sedf and credit came after it"),
     ("cfs", "round-robin takes turns with a fixed slice"),
     ("eevdf", "round-robin takes turns with a fixed slice"),
     ("rr", "it is called round-robin"),

@@ -87,7 +87,7 @@ impl Pick {
 pub struct Needs {
     /// [`Cx::tickle`].
     pub tickle: bool,
-    /// [`Cx::set_timer`].
+    /// [`Cx::set_timer`], [`Cx::set_domain_timer`].
     pub timers: bool,
     /// [`Cx::park`].
     pub park: bool,
@@ -138,8 +138,8 @@ pub struct Descriptor {
     pub summary: &'static str,
     /// Where the rules come from.
     pub source: &'static str,
-    /// Xen's scheduler id in trace records (credit 0, credit2 1, arinc653 3, rtds 4, null 5; 6 and
-    /// 7 for policies that Xen does not have).
+    /// Xen's scheduler id in trace records (credit 0, credit2 1, arinc653 3, rtds 4, null 5; 2, 6
+    /// and 7 for policies that Xen 4.17 does not have).
     pub trace_id: u16,
     /// Parameters of the policy as a whole.
     pub params: &'static [ParamSpec],
@@ -279,6 +279,13 @@ pub trait Scheduler: Send {
     /// when it is to expire again, if so; the host sets it after everything that was asked for.
     fn timer(&mut self, cx: &mut Cx<'_>, pcpu: PcpuId, slot: u8) -> Option<Instant> {
         let _ = (cx, pcpu, slot);
+        None
+    }
+
+    /// The timer that the policy set for `domain` expired, in the timer softirq of [`Cx::here`].
+    /// Returns when it is to expire again, as [`Scheduler::timer`] does.
+    fn domain_timer(&mut self, cx: &mut Cx<'_>, domain: DomainId) -> Option<Instant> {
+        let _ = (cx, domain);
         None
     }
 

@@ -7,7 +7,9 @@
 
 use crate::work::{Work, WorkReport};
 use alloc::vec::Vec;
-use domio_core::{CpuSet, Duration, Instant, PcpuId, PcpuTable, Topology, VcpuId, VcpuName};
+use domio_core::{
+    CpuSet, DomainId, Duration, Instant, PcpuId, PcpuTable, Topology, VcpuId, VcpuName,
+};
 
 /// Reasons for which a vcpu is not runnable (Xen's `_VPF_*` flags and pause counts), as bits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -156,6 +158,13 @@ pub enum Effect {
         pcpu: PcpuId,
         /// Which of the policy's timers there.
         slot: u8,
+        /// When, or never.
+        at: Option<Instant>,
+    },
+    /// Set the timer of `domain` to expire at `at`, replacing its former time; `None` stops it.
+    DomainTimer {
+        /// Whose.
+        domain: DomainId,
         /// When, or never.
         at: Option<Instant>,
     },
@@ -330,6 +339,22 @@ impl<'a> Cx<'a> {
             slot,
             at: None,
         });
+    }
+
+    /// Sets the timer that the policy has for `domain` to `at`. Each domain has one, on the lowest
+    /// pcpu that is online; of timers that expire at one instant the one that was set first comes
+    /// first.
+    #[inline]
+    pub fn set_domain_timer(&mut self, domain: DomainId, at: Instant) {
+        let at = Some(at);
+        self.effects.push(Effect::DomainTimer { domain, at });
+    }
+
+    /// Stops the timer of `domain`, if it is set.
+    #[inline]
+    pub fn stop_domain_timer(&mut self, domain: DomainId) {
+        let at = None;
+        self.effects.push(Effect::DomainTimer { domain, at });
     }
 
     /// Pauses `vcpu` on the policy's behalf. It is not runnable from this moment. The host does

@@ -12,12 +12,14 @@ extern crate alloc;
 
 pub mod arinc653;
 pub mod broken;
+pub mod bvt;
 pub mod conformance;
 pub mod contract;
 pub mod credit;
 pub mod credit2;
 pub mod cx;
 pub mod null;
+mod placement;
 pub mod registry;
 pub mod round_robin;
 pub mod rtds;

@@ -10,7 +10,7 @@ use crate::cx::{Cx, Pause};
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use core::fmt;
-use domio_core::{DomainId, ParamValues, PcpuId, Topology, VcpuId, VcpuName};
+use domio_core::{CpuSet, DomainId, ParamValues, PcpuId, Topology, VcpuId, VcpuName};
 
 /// What this policy is.
 pub static DESCRIPTOR: Descriptor = Descriptor {
@@ -72,11 +72,33 @@ impl Null {
         self.owner[pcpu.index()].is_none()
     }
 
-    /// Takes the first vcpu that may use `pcpu` out of the queue.
-    fn take_waiting(&mut self, cx: &Cx<'_>, pcpu: PcpuId) -> Option<VcpuId> {
-        let suits = |v: &VcpuId| cx.may_run_on(*v, pcpu);
-        let at = self.waiting.iter().position(suits)?;
-        self.waiting.remove(at)
+    /// Binds `vcpu` to `pcpu`.
+    fn assign(&mut self, cx: &mut Cx<'_>, vcpu: VcpuId, pcpu: PcpuId) {
+        self.owner[pcpu.index()] = Some(vcpu);
+        if cx.vcpu(vcpu).pcpu != pcpu {
+            cx.move_to(vcpu, pcpu);
+        }
+    }
+
+    /// Binds the first vcpu of the queue that `takes` and that may use `pcpu`, which is free: one
+    /// that prefers the pcpu before others.
+    fn assign_waiting(
+        &mut self,
+        cx: &mut Cx<'_>,
+        pcpu: PcpuId,
+        takes: impl Fn(&Cx<'_>, VcpuId) -> bool,
+    ) {
+        let likes = |v: &VcpuId| preferred(cx, *v).is_some_and(|s| s.contains(pcpu));
+        let may = |v: &VcpuId| cx.may_run_on(*v, pcpu);
+        let mut waiting = self.waiting.iter();
+        let liking = waiting.position(|v| likes(v) && takes(cx, *v));
+        let at = liking.or_else(|| {
+            let mut waiting = self.waiting.iter();
+            waiting.position(|v| may(v) && takes(cx, *v))
+        });
+        if let Some(vcpu) = at.and_then(|at| self.waiting.remove(at)) {
+            self.assign(cx, vcpu, pcpu);
+        }
     }
 
     /// `vcpu` neither owns a pcpu nor waits for one from now on. Returns the pcpu that somebody
@@ -84,7 +106,8 @@ impl Null {
     fn let_go(&mut self, cx: &mut Cx<'_>, vcpu: VcpuId) -> Option<PcpuId> {
         self.waiting.retain(|v| *v != vcpu);
         let pcpu = self.owned_by(vcpu)?;
-        self.owner[pcpu.index()] = self.take_waiting(cx, pcpu);
+        self.owner[pcpu.index()] = None;
+        self.assign_waiting(cx, pcpu, |_, _| true);
         if self.is_free(pcpu) {
             return None;
         }
@@ -118,17 +141,32 @@ impl Null {
     }
 
     /// Where `vcpu` goes that has to leave `from`, or might: nowhere if that is free or its own,
-    /// else to the first free pcpu, else to any.
+    /// else to the first free pcpu, in both cases one that it prefers before others; else to any.
     fn next_pcpu(&self, cx: &Cx<'_>, vcpu: VcpuId, from: PcpuId) -> PcpuId {
-        let allowed = cx.hard(vcpu);
+        let hard = cx.hard(vcpu);
         let owner = self.owner[from.index()];
-        if allowed.contains(from) && (owner.is_none() || owner == Some(vcpu)) {
-            return from;
+        let own = owner.is_none() || owner == Some(vcpu);
+        for allowed in preferred(cx, vcpu).iter().chain([&hard]) {
+            if own && allowed.contains(from) {
+                return from;
+            }
+            if let Some(free) = allowed.iter().find(|p| self.is_free(*p)) {
+                return free;
+            }
         }
-        let free = allowed.iter().find(|p| self.is_free(*p));
-        free.or(allowed.first())
-            .expect("the host keeps an allowed pcpu online")
+        hard.first().expect("the host keeps an allowed pcpu online")
     }
+}
+
+/// The pcpus that `vcpu` prefers among those it may have, if that says anything.
+fn preferred(cx: &Cx<'_>, vcpu: VcpuId) -> Option<CpuSet> {
+    if !cx.soft_affinity_matters() {
+        return None;
+    }
+    let (hard, soft) = (cx.hard(vcpu), cx.soft(vcpu));
+    let both = hard & soft;
+    let narrows = !hard.is_subset(&soft) && !cx.online().is_subset(&soft);
+    (narrows && !both.is_empty()).then_some(both)
 }
 
 impl Scheduler for Null {
@@ -140,11 +178,9 @@ impl Scheduler for Null {
         // It is free, and its first pass looks for somebody who waits.
     }
 
-    fn pcpu_offline(&mut self, cx: &mut Cx<'_>, pcpu: PcpuId) {
-        // The host has moved those that ran here. Who got this pcpu and never ran waits again.
-        if let Some(vcpu) = self.owner[pcpu.index()].take() {
-            self.wait(cx, vcpu);
-        }
+    fn pcpu_offline(&mut self, _: &mut Cx<'_>, pcpu: PcpuId) {
+        // The host has moved whom it belonged to.
+        self.owner[pcpu.index()] = None;
     }
 
     fn set_domain(&mut self, _: &mut Cx<'_>, _: DomainId, _: &ParamValues) {}
@@ -164,13 +200,13 @@ impl Scheduler for Null {
         if !core::mem::replace(&mut self.placed[vcpu.index()], true) {
             return self.first_pcpu(cx, vcpu);
         }
-        let from = self.owned_by(vcpu).unwrap_or(cx.vcpu(vcpu).pcpu);
+        let from = cx.vcpu(vcpu).pcpu;
         let to = self.next_pcpu(cx, vcpu, from);
         if to == from {
             // Nobody who stays is bound or set free by that, and who waits goes on waiting.
             return to;
         }
-        if self.owned_by(vcpu).is_some() {
+        if self.owner[from.index()] == Some(vcpu) {
             self.let_go(cx, vcpu);
         }
         let down = cx.vcpu(vcpu).pause.has(Pause::DOWN);
@@ -197,7 +233,8 @@ impl Scheduler for Null {
         }
         // It was down.
         let pcpu = cx.vcpu(vcpu).pcpu;
-        if self.is_free(pcpu) && cx.may_run_on(vcpu, pcpu) {
+        let likes = preferred(cx, vcpu).is_none_or(|s| s.contains(pcpu));
+        if self.is_free(pcpu) && cx.may_run_on(vcpu, pcpu) && likes {
             self.owner[pcpu.index()] = Some(vcpu);
             cx.tickle(pcpu);
         } else {
@@ -216,7 +253,8 @@ impl Scheduler for Null {
 
     fn schedule(&mut self, cx: &mut Cx<'_>, pcpu: PcpuId, _: Prev) -> Pick {
         if self.is_free(pcpu) {
-            self.owner[pcpu.index()] = self.take_waiting(cx, pcpu);
+            // Xen needs the lock of the pcpu that the vcpu belongs to, and this pcpu's own is taken.
+            self.assign_waiting(cx, pcpu, |cx, v| cx.vcpu(v).pcpu != pcpu);
         }
         Pick {
             next: self.owner[pcpu.index()].filter(|v| cx.vcpu(*v).runnable()),

@@ -1,7 +1,7 @@
 //! The list of policies.
 
 use crate::contract::{Conflict, Descriptor, Scheduler};
-use crate::{arinc653, credit, credit2, null, round_robin, rtds, sedf};
+use crate::{arinc653, bvt, credit, credit2, null, round_robin, rtds, sedf};
 use alloc::boxed::Box;
 use domio_core::{DomainId, ParamValues, Topology};
 
@@ -43,7 +43,7 @@ pub fn never_clash(
 static POLICIES: &[Policy] = &[
     Policy {
         descriptor: &credit::DESCRIPTOR,
-        make: |p, t| Box::new(credit::Credit::new(p, t)),
+        make: credit::make,
         validate: |p| credit::validate(p).map_err(Conflict::from),
         validate_change: credit::validate_change,
         validate_domain: |_, _, _| Ok(()),
@@ -71,6 +71,14 @@ static POLICIES: &[Policy] = &[
         validate: |_| Ok(()),
         validate_change: |now, to| sedf::dc::DESCRIPTOR.check_change(now, to),
         validate_domain: |p, d, v| sedf::validate_domain(p, d, v).map_err(Conflict::from),
+        validate_domains: never_clash,
+    },
+    Policy {
+        descriptor: &bvt::DESCRIPTOR,
+        make: |p, t| Box::new(bvt::Bvt::new(p, t)),
+        validate: |_| Ok(()),
+        validate_change: |now, to| bvt::DESCRIPTOR.check_change(now, to),
+        validate_domain: |_, _, _| Ok(()),
         validate_domains: never_clash,
     },
     Policy {

@@ -5,8 +5,9 @@ use crate::exact::matching::Parting;
 use crate::exact::{SearchSettings, estimate};
 use crate::fit;
 use crate::limits::{AgreementLimits, Compared, Widening};
+use crate::policy::{PolicyState, judge};
 use crate::recording::{Recording, RecordingError};
-use crate::twin::{Hidden, Twin, dispatches};
+use crate::twin::{Twin, dispatches};
 use domio_core::{DomainId, Record, Sink};
 use domio_meter::{Account, Meter, Summary};
 use domio_vmm::Profile;
@@ -96,58 +97,74 @@ impl Agreement {
     /// # Errors
     /// [`RecordingError::Unusable`] when its description cannot be simulated.
     pub fn check(recording: &Recording) -> Result<Agreement, RecordingError> {
-        let twin = usable(recording, Twin::new(recording, &Profile::XEN_4_17_EMULATED))?;
-        let states = ensemble(&twin);
-        Ok(compare(
-            recording,
-            &twin,
-            &states,
-            &AgreementLimits::REPEATABILITY,
-            None,
-        ))
+        let judge = usable(recording, judge(&recording.description))?;
+        (judge.check)(recording)
     }
 
     /// Looks for the start state from which a twin makes the recorded decisions for longest, and
     /// compares the figures of that one.
     ///
     /// # Errors
-    /// As [`Agreement::check`].
+    /// As [`Agreement::check`], and when the policy has no such search.
     pub fn exact(
         recording: &Recording,
         settings: &SearchSettings,
     ) -> Result<Agreement, RecordingError> {
-        let twin = usable(
-            recording,
-            Twin::exact(recording, &Profile::XEN_4_17_EMULATED),
-        )?;
-        let estimate = estimate(&twin, &recording.records, settings);
-        let followed = Followed {
-            dispatches: estimate.matched,
-            of: estimate.of,
-            parts: estimate.parting(&twin, &recording.records, settings),
-        };
-        Ok(compare(
-            recording,
-            &twin,
-            std::slice::from_ref(&estimate.hidden),
-            &AgreementLimits::EXACT,
-            Some(followed),
-        ))
+        let judge = usable(recording, judge(&recording.description))?;
+        let name = judge.descriptor.name;
+        let search = judge.exact.ok_or_else(|| {
+            format!(
+                "recorded under {name}, whose start states no search looks for; leave --exact out \
+                 to compare figures"
+            )
+        });
+        usable(recording, search)?(recording, settings)
     }
 }
 
-fn usable(recording: &Recording, twin: Result<Twin, String>) -> Result<Twin, RecordingError> {
-    twin.map_err(|problem| RecordingError::Unusable {
+/// [`Agreement::check`] for a recording under the policy whose state is `P`.
+pub(crate) fn check<P: PolicyState>(recording: &Recording) -> Result<Agreement, RecordingError> {
+    let twin = Twin::<P>::new(recording, &Profile::XEN_4_17_EMULATED);
+    let twin = usable(recording, twin)?;
+    let states = ensemble(&twin);
+    let limits = &AgreementLimits::REPEATABILITY;
+    Ok(compare(recording, &twin, &states, limits, None))
+}
+
+/// [`Agreement::exact`] for a recording under credit.
+pub(crate) fn exact(
+    recording: &Recording,
+    settings: &SearchSettings,
+) -> Result<Agreement, RecordingError> {
+    let twin = Twin::exact(recording, &Profile::XEN_4_17_EMULATED);
+    let twin = usable(recording, twin)?;
+    let estimate = estimate(&twin, &recording.records, settings);
+    let followed = Followed {
+        dispatches: estimate.matched,
+        of: estimate.of,
+        parts: estimate.parting(&twin, &recording.records, settings),
+    };
+    Ok(compare(
+        recording,
+        &twin,
+        std::slice::from_ref(&estimate.hidden),
+        &AgreementLimits::EXACT,
+        Some(followed),
+    ))
+}
+
+fn usable<T>(recording: &Recording, result: Result<T, String>) -> Result<T, RecordingError> {
+    result.map_err(|problem| RecordingError::Unusable {
         name: recording.name.clone(),
         problem,
     })
 }
 
 /// `recording` beside the twins that begin in `states`.
-fn compare(
+fn compare<P: PolicyState>(
     recording: &Recording,
-    twin: &Twin,
-    states: &[Hidden],
+    twin: &Twin<P>,
+    states: &[P::Hidden],
     limits: &AgreementLimits,
     exact: Option<Followed>,
 ) -> Agreement {

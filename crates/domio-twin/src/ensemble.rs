@@ -1,147 +1,34 @@
 //! Start states that a recorded host may have had.
 //!
-//! A trace shows who runs, who waits and who sleeps when it begins, but not the credits that
-//! decide what comes next, and its ticks fall where they do by chance. An ensemble is a number of
-//! twins of one recording. Each of them begins in another state, drawn from a random stream of its
-//! own. What all of them have in common follows from the model and from what the guests asked for.
-//! Where they differ, the start decides.
+//! A trace shows who runs, who waits and who sleeps when it begins, but not all of the policy's own
+//! state, which decides what comes next. An ensemble is a number of twins of one recording. Each of
+//! them begins in another state, drawn from a random stream of its own: how is the policy's affair
+//! ([`PolicyState::draw`]). What all of them have in common follows from the model and from what
+//! the guests asked for. Where they differ, the start decides.
 
-use crate::start::{FirstWake, StartVcpu, tick_period};
-use crate::twin::{Hidden, HiddenVcpu, Twin};
-use domio_core::{Duration, Runstate};
-use domio_sched::credit::Priority;
+use crate::policy::PolicyState;
+use crate::twin::Twin;
 use domio_sim::RandomStream;
 
 /// Twins of an ensemble. Of so many equally likely figures one more lies outside of all the others
 /// with a probability of 2 in 41.
 pub const TWINS: u32 = 40;
 
-/// Nanoseconds that cost a credit.
-const CREDIT: u64 = 100_000;
-
 /// The start states of an ensemble of `twin`.
-pub fn ensemble(twin: &Twin) -> Vec<Hidden> {
-    (0..TWINS).map(|number| draw(twin, number)).collect()
+pub fn ensemble<P: PolicyState>(twin: &Twin<P>) -> Vec<P::Hidden> {
+    (0..TWINS).map(|number| P::draw(twin, number)).collect()
 }
 
-/// Start state `number` of `twin`. What the trace shows of it is kept: runstates, who earns credit,
-/// who is parked, and the class that the first wake-up of a vcpu tells. Credits lie anywhere within
-/// a slice's worth of zero. The order in which vcpus wait and that in which accounting visits them
-/// are drawn. So are the phases of ticks and accounting, but every second twin keeps those that the
-/// trace shows, for they may be special: at boot both begin at once.
-fn draw(twin: &Twin, number: u32) -> Hidden {
-    let mut random = RandomStream::new(0, number, "twin/start");
-    let start = twin.start();
-    let most = (twin.tslice().as_nanos() / CREDIT) as i64;
-    let vcpus = start.vcpus.iter().map(|v| {
-        let credit = random.below(2 * most as u64 + 1) as i64 - most;
-        let (credit, priority) = classed(v, credit);
-        HiddenVcpu {
-            credit,
-            residual: random.below(1_000_000) as u32,
-            ahead: random.below(2 * CREDIT + 1) as i64 - CREDIT as i64,
-            priority,
-        }
-    });
-    let vcpus: Vec<HiddenVcpu> = vcpus.collect();
-    let below = |period: Duration, random: &mut RandomStream| {
-        Duration::from_nanos(random.below(period.as_nanos()))
-    };
-    let (queue, earners) = (
-        shuffled(vcpus.len(), &mut random),
-        shuffled(vcpus.len(), &mut random),
-    );
-    let accounting_in = below(twin.tslice(), &mut random);
-    let tick_shift = below(tick_period(twin.tslice()), &mut random);
-    let keeps = number.is_multiple_of(2);
-    let shown = start.accounting.filter(|_| keeps);
-    Hidden {
-        queue,
-        earners,
-        accounting_in: shown.map_or(accounting_in, |at| at.since(start.at)),
-        tick_shift: if keeps { Duration::ZERO } else { tick_shift },
-        vcpus,
-    }
+/// The stream of random numbers for state `number`.
+pub(crate) fn stream(number: u32) -> RandomStream {
+    RandomStream::new(0, number, "twin/start")
 }
 
-/// A credit as far from zero as `drawn` that `v` can have had, and the class that goes with it.
-fn classed(v: &StartVcpu, drawn: i64) -> (i64, Priority) {
-    let asleep = v.state >= Runstate::Blocked;
-    match v.first_wake {
-        _ if v.parked => (-drawn.abs(), Priority::Over),
-        Some(FirstWake::Boosted) => (drawn.abs(), Priority::Under),
-        Some(FirstWake::Preferred) if asleep => (drawn.abs(), Priority::Boost),
-        // Only accounting makes a vcpu OVER, and only one that earns.
-        Some(FirstWake::Queued) if asleep && v.active != Some(true) => {
-            (drawn.abs(), Priority::Boost)
-        }
-        _ if drawn < 0 => (drawn, Priority::Over),
-        _ => (drawn, Priority::Under),
-    }
-}
-
-fn shuffled(count: usize, random: &mut RandomStream) -> Vec<usize> {
+/// The numbers below `count` in a random order.
+pub(crate) fn shuffled(count: usize, random: &mut RandomStream) -> Vec<usize> {
     let mut order: Vec<usize> = (0..count).collect();
     for i in (1..count).rev() {
         order.swap(i, random.below(i as u64 + 1) as usize);
     }
     order
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::shipped;
-    use domio_vmm::Profile;
-
-    #[test]
-    fn states_differ_in_what_the_trace_does_not_show_and_repeat_themselves() {
-        let recording = shipped::recording("c1-weights-1-2-4").unwrap();
-        let twin = Twin::new(&recording, &Profile::XEN_4_17_EMULATED).unwrap();
-        let states = ensemble(&twin);
-        assert_eq!(states, ensemble(&twin));
-        assert_eq!(states.len(), TWINS as usize);
-        let both = |test: fn(&HiddenVcpu) -> bool| {
-            let first = states.iter().filter(|s| s.vcpus.iter().any(test)).count();
-            assert!(first > 0 && first < states.len(), "{first}");
-        };
-        both(|v| v.credit > 280);
-        both(|v| v.credit < -280);
-        for (i, v) in twin.start().vcpus.iter().enumerate() {
-            let boosted = v.first_wake == Some(FirstWake::Boosted);
-            let over = states.iter().any(|s| s.vcpus[i].priority == Priority::Over);
-            assert_eq!(over, !boosted, "{v:?}: who is boosted was not OVER");
-        }
-        let most = twin.tslice();
-        assert!(states.iter().all(|s| s.accounting_in < most));
-        let late = states.iter().filter(|s| s.accounting_in > most / 2).count();
-        assert!((5..=35).contains(&late), "{late} of 40");
-        let kept = states.iter().filter(|s| s.tick_shift.is_zero());
-        assert_eq!(kept.count(), TWINS as usize / 2);
-        assert!(states.iter().any(|s| s.queue != states[0].queue));
-    }
-
-    #[test]
-    fn a_state_has_the_class_that_the_first_wake_up_tells() {
-        let at = domio_core::Instant::ZERO;
-        let v = |state, first_wake, parked| StartVcpu {
-            name: domio_core::VcpuName::default(),
-            state,
-            pcpu: domio_core::PcpuId(0),
-            since: at,
-            active: None,
-            first_wake,
-            parked,
-        };
-        let asleep = Runstate::Blocked;
-        let boosted = v(asleep, Some(FirstWake::Boosted), false);
-        assert_eq!(classed(&boosted, -7), (7, Priority::Under));
-        let preferred = v(asleep, Some(FirstWake::Preferred), false);
-        assert_eq!(classed(&preferred, -7), (7, Priority::Boost));
-        let parked = v(Runstate::Offline, None, true);
-        assert_eq!(classed(&parked, 7), (-7, Priority::Over));
-        let waits = v(Runstate::Runnable, None, false);
-        assert_eq!(classed(&waits, -7), (-7, Priority::Over));
-        assert_eq!(classed(&waits, 7), (7, Priority::Under));
-    }
 }

@@ -1,17 +1,13 @@
 //! Whether a description and its trace are of the same host, and what to say where one of them
 //! leaves something open.
 
+use crate::policy::judges;
 use crate::recording::{DescribedDomain, DescribedWorkload, Description, Recording};
 use crate::release;
 use domio_core::{DomainId, Instant, Kind, Record, Runstate, VcpuName};
 use domio_meter::Account;
 use domio_scenario::MAX_VCPUS;
-use domio_sched::credit::DESCRIPTOR;
 use std::collections::{BTreeMap, BTreeSet};
-
-/// Parameters of `scenario.json` that `xl sched-credit -s` shows: whoever records a host knows
-/// them.
-const SHOWN_BY_XL: [&str; 3] = ["tslice_ms", "ratelimit_us", "migration_delay_us"];
 
 /// A vcpu's first record of a runstate: when, and what it was in until then.
 type First = (Instant, Runstate);
@@ -110,14 +106,15 @@ pub(crate) fn fit(description: &mut Description, records: &[Record]) -> Result<(
         if d.cap > reachable {
             return Err(format!(
                 "{} has a cap of {}, more than the {reachable} that {} can use, which xl \
-                 sched-credit refuses; correct `cap` or `vcpus` in scenario.json",
+                 sched-{} refuses; correct `cap` or `vcpus` in scenario.json",
                 d.name,
                 d.cap,
                 if d.vcpus == 1 {
                     "its vcpu".to_owned()
                 } else {
                     format!("its {} vcpus", d.vcpus)
-                }
+                },
+                description.scheduler
             ));
         }
         let unseen = unseen(d, &seen);
@@ -137,7 +134,7 @@ pub(crate) fn fit(description: &mut Description, records: &[Record]) -> Result<(
 pub(crate) fn remarks(recording: &Recording, dispatches: usize) -> Vec<String> {
     let description = &recording.description;
     let mut remarks = description.assumed.clone();
-    remarks.extend(release::remark(&description.xen));
+    remarks.extend(release::remark(&description.xen, &description.scheduler));
     let seen = seen(&recording.records);
     for d in &description.domains {
         let unseen = unseen(d, &seen);
@@ -205,11 +202,14 @@ pub(crate) fn reason(
     Some(reason)
 }
 
-/// What `json`, a description, leaves to defaults that Xen shows, a sentence each.
-pub(crate) fn assumed(json: &serde_json::Value) -> Vec<String> {
+/// What `json`, a description of a host under `scheduler`, leaves to defaults that Xen shows, a
+/// sentence each.
+pub(crate) fn assumed(json: &serde_json::Value, scheduler: &str) -> Vec<String> {
     let mut assumed = Vec::new();
-    for spec in DESCRIPTOR.params {
-        if SHOWN_BY_XL.contains(&spec.name) && json["params"].get(spec.name).is_none() {
+    let judge = judges().iter().find(|j| j.descriptor.name == scheduler);
+    for spec in judge.map_or(&[][..], |j| j.descriptor.params) {
+        let shown = judge.is_some_and(|j| j.shown_by_xl.contains(&spec.name));
+        if shown && json["params"].get(spec.name).is_none() {
             assumed.push(format!(
                 "scenario.json has no params.{}: Xen's default of {} is assumed",
                 spec.name,

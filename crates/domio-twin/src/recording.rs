@@ -1,6 +1,6 @@
 //! A recorded trace with the description of the host that it was recorded on.
 
-use crate::{fit, release};
+use crate::{fit, policy, release};
 use domio_core::cpuset::MAX_PCPUS;
 use domio_core::{Instant, Record};
 use domio_scenario::MAX_VCPUS;
@@ -22,7 +22,7 @@ pub struct Description {
     pub pcpus: u16,
     /// Ticks of the trace's clock in a second.
     pub tsc_hz: u64,
-    /// Parameters of the scheduler, by the names of `xl sched-credit`.
+    /// Parameters of the scheduler, by the names of its page.
     pub params: std::collections::BTreeMap<String, i64>,
     /// Domains, dom0 included, with [`MAX_VCPUS`] vcpus together at most.
     pub domains: Vec<DescribedDomain>,
@@ -38,7 +38,8 @@ impl Description {
     /// Where the text is no JSON, or not of this form, and why.
     pub fn parse(text: &[u8]) -> Result<Description, serde_json::Error> {
         let mut description: Description = serde_json::from_slice(text)?;
-        description.assumed = fit::assumed(&serde_json::from_slice(text)?);
+        let json = serde_json::from_slice(text)?;
+        description.assumed = fit::assumed(&json, &description.scheduler);
         Ok(description)
     }
 
@@ -320,13 +321,11 @@ impl Recording {
                 problem,
             })
         };
-        if self.description.scheduler != "credit" {
-            return unusable(format!(
-                "recorded under the scheduler {:?}; expected \"credit\"",
-                self.description.scheduler
-            ));
-        }
-        if let Err(problem) = release::comparable(&self.description.xen) {
+        let judge = match policy::judge(&self.description) {
+            Ok(judge) => judge,
+            Err(problem) => return unusable(problem),
+        };
+        if let Err(problem) = release::comparable(&self.description.xen, judge.descriptor.name) {
             return unusable(problem);
         }
         if !(1..=MAX_PCPUS).contains(&usize::from(self.description.pcpus)) {

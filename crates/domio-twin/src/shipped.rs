@@ -21,6 +21,8 @@ static RECORDINGS: &[Shipped] = shipped![
     "c1-burn7-periodic",
     "c1-cap30",
     "c1-weights-1-2-4",
+    "c2-cap30",
+    "c2-weights-1-2-4",
 ];
 
 /// The names of all shipped recordings. They lie in the folder `testdata/xen-traces` too.

@@ -7,14 +7,15 @@ use crate::exact::interrupts::Interrupts;
 use crate::exact::job_timer::JobTimer;
 use crate::exact::kernel_tick::LEAST_AHEAD;
 use crate::fit;
+use crate::policy::PolicyState;
+use crate::policy::credit::CreditState;
 use crate::recording::{DescribedWorkload, Recording};
 use crate::release::COMPARED_WITH;
-use crate::start::{Start, tick_period};
+use crate::start::Start;
 use domio_core::{
     CpuSet, DomainId, Duration, Instant, Kind, ParamValues, PcpuId, Record, Runstate, Sink,
     Topology, VcpuId, VcpuName,
 };
-use domio_sched::credit::{Credit, DESCRIPTOR, Priority, WarmStart, WarmVcpu};
 use domio_vmm::config::{
     Demand, Distribution, DomainConfig, GuestConfig, HostConfig, KernelTick, TaskConfig,
     VcpuConfig, Workload,
@@ -27,100 +28,68 @@ use std::sync::Arc;
 /// that times before the trace's first record exist.
 const TAKE_OVER: Duration = Duration::from_secs(100);
 
-/// What a trace does not show of the policy's state, by vcpu of [`Start::vcpus`].
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Hidden {
-    /// Credits and priority classes.
-    pub vcpus: Vec<HiddenVcpu>,
-    /// Indices into `vcpus`, each once, in the order in which those that wait are queued.
-    pub queue: Vec<usize>,
-    /// Indices into `vcpus`, each once, in the order in which accounting visits those that earn. It
-    /// decides who gets what domains at their cap cannot use.
-    pub earners: Vec<usize>,
-    /// When accounting expires first, after the take-over.
-    pub accounting_in: Duration,
-    /// How much later than the trace shows the ticks come.
-    pub tick_shift: Duration,
-}
-
-impl Hidden {
-    /// Place of vcpu `index` among those that may earn.
-    fn place(&self, index: usize) -> u32 {
-        let place = self.earners.iter().position(|i| *i == index);
-        place.map_or(u32::MAX, |place| place as u32)
-    }
-}
-
-/// See [`Hidden`].
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct HiddenVcpu {
-    /// Credit.
-    pub credit: i64,
-    /// What was burned beyond whole credits, in millionths of a credit.
-    pub residual: u32,
-    /// How far `start_time` is ahead of now or of when it runs next, in nanoseconds.
-    pub ahead: i64,
-    /// Priority class.
-    pub priority: Priority,
-}
-
-/// Everything that is needed to simulate a recording, any number of times.
-pub struct Twin {
+/// Everything that is needed to simulate a recording, any number of times, under the policy whose
+/// state is `P`.
+pub struct Twin<P: PolicyState = CreditState> {
     config: HostConfig,
     params: ParamValues,
     start: Start,
+    policy: P,
     /// Simulated time of the trace's first record.
     origin: Instant,
     length: Duration,
-    tslice: Duration,
     /// In simulated time.
     holds: Vec<Hold>,
 }
 
 impl Twin {
+    /// As [`Twin::new`] of a recording under credit, with whatever else the trace shows of its
+    /// guests: where wake-ups come from, and interrupts that leave no record. Such a twin can make
+    /// the recorded decisions one by one.
+    ///
+    /// # Errors
+    /// As [`Twin::new`].
+    pub fn exact(recording: &Recording, profile: &Profile) -> Result<Twin, String> {
+        let interrupts =
+            |policy: &CreditState| Interrupts::of(&recording.records, profile, policy.tslice);
+        Twin::with(recording, profile, interrupts, attributed)
+    }
+}
+
+impl<P: PolicyState> Twin<P> {
     /// The twin of `recording` on a machine of `profile`: its guests are woken when the recorded
     /// ones were, and ask for as much.
     ///
     /// # Errors
     /// A sentence that says what in the description cannot be simulated.
-    pub fn new(recording: &Recording, profile: &Profile) -> Result<Twin, String> {
-        let nothing = |_: &[Record], _| Interrupts::default();
-        Twin::with(recording, profile, nothing, |recorded| recorded.demands)
-    }
-
-    /// As [`Twin::new`], with whatever else the trace shows of its guests: where wake-ups come
-    /// from, and interrupts that leave no record. Such a twin can make the recorded decisions one
-    /// by one.
-    ///
-    /// # Errors
-    /// As [`Twin::new`].
-    pub fn exact(recording: &Recording, profile: &Profile) -> Result<Twin, String> {
-        let interrupts = |records: &[Record], tslice| Interrupts::of(records, profile, tslice);
-        Twin::with(recording, profile, interrupts, attributed)
+    pub fn new(recording: &Recording, profile: &Profile) -> Result<Twin<P>, String> {
+        let nothing = |_: &P| Interrupts::default();
+        Twin::with(recording, profile, nothing, P::demands)
     }
 
     fn with(
         recording: &Recording,
         profile: &Profile,
-        interrupts: impl Fn(&[Record], Duration) -> Interrupts,
+        interrupts: impl Fn(&P) -> Interrupts,
         demands_of: impl Fn(Recorded) -> Vec<Demand>,
-    ) -> Result<Twin, String> {
+    ) -> Result<Twin<P>, String> {
         let description = &recording.description;
-        let mut params = ParamValues::defaults(DESCRIPTOR.params);
+        let mut params = ParamValues::defaults(P::DESCRIPTOR.params);
         for (name, value) in &description.params {
             params
                 .set(name, *value)
                 .map_err(|e| format!("params.{name} = {value}: {e}"))?;
         }
-        let tslice = Duration::from_millis(params.by_name("tslice_ms").unwrap_or(30) as u64);
-        let start = Start::observe(recording, profile, tslice);
-        let origin =
-            Instant::ZERO + TAKE_OVER + aligned(start.at, start.clock_offset, tick_period(tslice));
+        let topology = P::topology(recording, &params)?;
+        let start = Start::observe(recording, profile);
+        let policy = P::observe(recording, &params, &topology, profile, &start);
+        let (clock_offset, period) = policy.clock();
+        let origin = Instant::ZERO + TAKE_OVER + aligned(start.at, clock_offset, period);
         let Interrupts {
             unseen,
             jobs,
             holds,
-        } = interrupts(&recording.records, tslice);
+        } = interrupts(&policy);
         let holds = holds.iter().map(|h| Hold {
             pcpu: h.pcpu,
             from: origin + h.from.saturating_since(start.at),
@@ -133,7 +102,7 @@ impl Twin {
         let seen = fit::seen(&recording.records);
         let mut domains = Vec::new();
         for domain in &description.domains {
-            let mut values = ParamValues::defaults(DESCRIPTOR.domain_params);
+            let mut values = ParamValues::defaults(P::DESCRIPTOR.domain_params);
             values
                 .set("weight", domain.weight)
                 .and_then(|()| values.set("cap", domain.cap))
@@ -169,7 +138,6 @@ impl Twin {
                 stop: None,
             });
         }
-        let topology = Topology::flat(description.pcpus).ok_or("no pcpus")?;
         let config = HostConfig {
             topology,
             version: COMPARED_WITH,
@@ -183,9 +151,9 @@ impl Twin {
             config,
             params,
             start,
+            policy,
             origin,
             length,
-            tslice,
             holds,
         })
     }
@@ -210,61 +178,36 @@ impl Twin {
         self.length
     }
 
-    /// Whether a domain has a cap: only then does the order of [`Hidden::earners`] matter.
-    pub fn has_cap(&self) -> bool {
-        let cap = |d: &DomainConfig| d.params.by_name("cap").is_some_and(|cap| cap > 0);
-        self.config.domains.iter().any(cap)
+    /// What the trace shows of the policy's state at the start.
+    pub fn policy(&self) -> &P {
+        &self.policy
     }
 
-    /// Credit's time slice.
-    pub fn tslice(&self) -> Duration {
-        self.tslice
+    /// The policy's parameters.
+    pub(crate) fn params(&self) -> &ParamValues {
+        &self.params
+    }
+
+    /// The shape of the host.
+    pub(crate) fn topology(&self) -> &Topology {
+        &self.config.topology
+    }
+
+    /// The value of the parameter `param` of `domain`; `None` where there is none.
+    pub(crate) fn domain_param(&self, domain: DomainId, param: &str) -> Option<i64> {
+        let found = self.config.domains.iter().find(|d| d.id == domain)?;
+        found.params.by_name(param)
     }
 
     /// A simulation that begins at the trace's first record with the given hidden state.
-    pub fn simulation<S: Sink>(&self, hidden: &Hidden, sink: S) -> Simulation<S> {
-        let credit = Credit::new(&self.params, &self.config.topology);
-        let credit = Box::new(credit.resuming(self.warm_start(hidden)));
-        Simulation::from_snapshot(&self.config, credit, sink, 0, &self.snapshot())
-    }
-
-    /// Credit's own state at the trace's first record.
-    fn warm_start(&self, hidden: &Hidden) -> WarmStart {
-        let ticks = (0u16..)
-            .zip(&self.start.pcpus)
-            .filter_map(|(p, s)| Some((PcpuId(p), self.tick(s.tick?, hidden))))
-            .collect();
-        let vcpus = hidden
-            .queue
-            .iter()
-            .map(|i| (i, &self.start.vcpus[*i], &hidden.vcpus[*i]))
-            .map(|(i, v, h)| WarmVcpu {
-                vcpu: self.id_of(v.name),
-                credit: h.credit,
-                residual: h.residual,
-                ahead: h.ahead,
-                priority: h.priority,
-                active: v.active.unwrap_or(false).then(|| hidden.place(*i)),
-                parked: v.parked,
-            })
-            .collect();
-        WarmStart {
-            ticks,
-            accounting: self.origin + hidden.accounting_in,
-            vcpus,
-        }
-    }
-
-    /// When the tick that the trace shows at `recorded` comes first.
-    fn tick(&self, recorded: Instant, hidden: &Hidden) -> Instant {
-        let period = tick_period(self.tslice).as_nanos();
-        let after = recorded.since(self.start.at).as_nanos() + hidden.tick_shift.as_nanos();
-        self.origin + Duration::from_nanos(after % period)
+    pub fn simulation<S: Sink>(&self, hidden: &P::Hidden, sink: S) -> Simulation<S> {
+        let policy = P::resuming(self, hidden);
+        Simulation::from_snapshot(&self.config, policy, sink, 0, &self.snapshot())
     }
 
     /// The number of `name` in the simulation: vcpus are numbered in the order of the
     /// configuration.
-    fn id_of(&self, name: VcpuName) -> VcpuId {
+    pub(crate) fn id_of(&self, name: VcpuName) -> VcpuId {
         let domains = self.config.domains.iter();
         let vcpus = domains.map(|d| (d.id, d.vcpus.len() as u16));
         let mut names = vcpus.flat_map(|(d, n)| (0..n).map(move |i| VcpuName::new(d, i)));
@@ -273,7 +216,7 @@ impl Twin {
     }
 
     /// The records of a whole simulated run.
-    pub fn run(&self, hidden: &Hidden) -> Vec<Record> {
+    pub fn run(&self, hidden: &P::Hidden) -> Vec<Record> {
         let mut simulation = self.simulation(hidden, Vec::new());
         let end = self.origin + self.length;
         let outcome = simulation.run(end);
@@ -284,12 +227,13 @@ impl Twin {
         simulation.into_sink()
     }
 
-    fn time(&self, recorded: Instant) -> Instant {
+    /// The simulated time of a record at `recorded`.
+    pub(crate) fn time(&self, recorded: Instant) -> Instant {
         self.origin + recorded.saturating_since(self.start.at)
     }
 
     /// As [`Twin::time`] for a time before the trace.
-    fn earlier(&self, recorded: Instant) -> Instant {
+    pub(crate) fn earlier(&self, recorded: Instant) -> Instant {
         if recorded >= self.start.at {
             self.time(recorded)
         } else {
@@ -328,7 +272,7 @@ impl Twin {
                     entered: self.earlier(p.entered),
                     slice_end: Some(match p.slice_end {
                         Some(at) => self.time(at),
-                        None => self.earlier(p.entered) + self.tslice,
+                        None => self.earlier(p.entered) + self.policy.longest_slice(),
                     }),
                 })
                 .collect(),
@@ -359,6 +303,7 @@ fn job_task(timer: &JobTimer) -> TaskConfig {
     TaskConfig {
         name: "job".to_owned(),
         priority: 1,
+        roams: false,
         workload: Workload::Periodic {
             period: timer.period,
             phase: timer.at.since(Instant::ZERO),

@@ -44,6 +44,7 @@ impl HostConfig {
         vcpu.tasks.push(TaskConfig {
             name: String::from(config.entry.descriptor.name),
             priority: TaskConfig::IO_BOUND,
+            roams: false,
             workload: Workload::program(process),
         });
         self.controllers.push(config);
@@ -135,6 +136,15 @@ pub struct DomainConfig {
     pub start: Instant,
     /// When it is destroyed, if ever.
     pub stop: Option<Instant>,
+}
+
+impl DomainConfig {
+    /// Whether any of its tasks may go from one of its vcpus to another.
+    pub fn roams(&self) -> bool {
+        let mut tasks = self.vcpus.iter().flat_map(|vcpu| &vcpu.tasks);
+        let moves = self.vcpus.len() > 1 && self.guest.order == ProcessOrder::Linux26;
+        moves && tasks.any(|task| task.roams)
+    }
 }
 
 /// A vcpu and the tasks that live on it.
@@ -276,6 +286,9 @@ pub struct TaskConfig {
     pub name: String,
     /// Tasks of a higher priority run first; equal ones take turns.
     pub priority: i8,
+    /// Whether the kernel may have it execute on other vcpus of the domain, too. It begins on that
+    /// one to which it belongs. Only [`ProcessOrder::Linux26`] moves anybody.
+    pub roams: bool,
     /// What it does.
     pub workload: Workload,
 }
@@ -504,6 +517,7 @@ impl From<Workload> for TaskConfig {
         TaskConfig {
             name: String::from(workload.name()),
             priority: 0,
+            roams: false,
             workload,
         }
     }

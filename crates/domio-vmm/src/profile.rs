@@ -53,6 +53,8 @@ pub struct Profile {
     pub cache_refill: Duration,
     /// The same, on top, when it comes from another pcpu.
     pub migration_refill: Duration,
+    /// The same, on top of both, when that pcpu is in another socket: the two share no cache.
+    pub socket_refill: Duration,
     /// From sending an IPI to its arrival.
     pub ipi: Duration,
     /// From the expiry of a policy's timer to the handler's reading of the clock, which comes late
@@ -140,6 +142,8 @@ pub struct PolicyCosts {
     pub park: Duration,
     /// Of [`Work::Unpark`].
     pub unpark: Duration,
+    /// Of [`Work::Note`], in a pass and in a timer. In a wake-up [`Profile::wake_note`] counts.
+    pub note: Duration,
     /// Time comes in multiples of this, rounded down; zero for no such thing.
     pub instruction: Duration,
 }
@@ -157,6 +161,7 @@ impl PolicyCosts {
         stop: Duration::ZERO,
         park: Duration::ZERO,
         unpark: Duration::ZERO,
+        note: Duration::ZERO,
         instruction: Duration::ZERO,
     };
 
@@ -174,6 +179,7 @@ impl PolicyCosts {
             Work::Stop => self.stop,
             Work::Park => self.park,
             Work::Unpark => self.unpark,
+            Work::Note => self.note,
         }
     }
 
@@ -210,6 +216,7 @@ impl Profile {
         resume: Duration::ZERO,
         cache_refill: Duration::ZERO,
         migration_refill: Duration::ZERO,
+        socket_refill: Duration::ZERO,
         ipi: Duration::ZERO,
         timer_to_handler: [Duration::ZERO; Cx::TIMER_SLOTS as usize],
         softirq: TimerSoftirq::FREE,
@@ -255,6 +262,7 @@ impl Profile {
         resume: Duration::ZERO,
         cache_refill: Duration::ZERO,
         migration_refill: Duration::ZERO,
+        socket_refill: Duration::ZERO,
         ipi: Duration::from_nanos(1_000),
         // Surplus over 10 ms between PICKED_CPU records, without the price of that (2.9 us with
         // them); over 30 ms between records of accounting, without those of vcpus that earn.
@@ -299,6 +307,9 @@ impl Profile {
             // Accountings of c1-cap30 that park or unpark are 1.3 and 3.3 us longer.
             park: Duration::from_nanos(1_292),
             unpark: Duration::from_nanos(3_306),
+            // SCHEDULE to the next vcpu's RUNSTATE_CHANGE under credit2 (c2-weights-1-2-4), with
+            // three records between and with nine, beside credit's without.
+            note: Duration::from_nanos(870),
             // An instruction of the emulator.
             instruction: Duration::from_nanos(2),
         },
@@ -332,8 +343,12 @@ impl Profile {
         keep: Duration::from_nanos(300),
         resume: Duration::from_nanos(500),
         cache_refill: Duration::from_nanos(6_000),
-        // One pcpu.
+        // A socket has one pcpu, so that moves are to another socket.
         migration_refill: Duration::ZERO,
+        // Nothing of the working set is there, where after another vcpu some is; and what was
+        // written last comes from the other processor's cache instead of memory. No measurement is
+        // known: as much again as another vcpu spoils.
+        socket_refill: Duration::from_nanos(6_000),
         // "+1-2 us IPI".
         ipi: Duration::from_nanos(1_000),
         // An interrupt and a handler are a pass's worth each; a guest's interrupt is both and the
@@ -358,6 +373,12 @@ impl Profile {
         &Profile::XEN_4_17_EMULATED,
         &Profile::OPTERON_242,
     ];
+
+    /// Whether anything has to be fetched again by anybody.
+    pub(crate) fn has_caches(&self) -> bool {
+        let times = [self.cache_refill, self.migration_refill, self.socket_refill];
+        times.iter().any(|time| !time.is_zero())
+    }
 
     /// Whether every cost is zero, so that no phase of the hypervisor's work takes any time.
     pub fn is_free(&self) -> bool {

@@ -3,6 +3,7 @@
 //! Help (`--help`), man pages (`domio man`) and completions (`domio completions`) are made from it.
 //! Parsing only validates what can be judged without reading files.
 
+mod alert;
 mod claims;
 mod drawn;
 mod from_trace;
@@ -11,6 +12,7 @@ mod mon;
 mod registered;
 mod values;
 
+pub use alert::{Alert, Dom0 as AlertDom0, Mode as AlertMode};
 pub use claims::{ClaimCommand, ClaimList, ClaimShow};
 pub use drawn::Drawn;
 pub use from_trace::ScenarioFromTrace;
@@ -135,6 +137,9 @@ pub enum Command {
     /// Measure what packets cost a driver domain: whether size matters, and sending over receiving
     #[command(after_long_help = CALIBRATE_EXAMPLES)]
     Calibrate(Calibrate),
+    /// Test how far what a domain gets is from what it was allocated (ALERT)
+    #[command(after_long_help = alert::ALERT_EXAMPLES)]
+    Alert(Alert),
     /// Results that were kept: list, show, compare and remove them
     #[command(subcommand, after_long_help = keeping::RESULTS_EXAMPLES)]
     Results(Results),

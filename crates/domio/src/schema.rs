@@ -42,6 +42,7 @@ pub const SCHEMAS: &[Schema] = schemas![
     "explain" 1,
     "explain-trace" 1,
     "calibrate" 1,
+    "alert" 1,
     "mon" 1,
     "trace-summary" 1,
     "trace-check" 1,

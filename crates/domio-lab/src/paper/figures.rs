@@ -6,12 +6,13 @@
 //! | `rate_mbps` | bytes that its processes read from the network |
 //! | `round_trip_ms` | of each ping of the measured time that was answered, however late |
 //! | `turnaround_s` | of its last task that ended, once all of them have |
+//! | `jobs_per_s` | jobs of its tasks that ended, such as blocks of `dd` |
 //! | `wake_ups` | how often it was woken |
 //! | `boost_ends`, `earning_starts` | records of credit: a tick ended a boost, or began to charge |
 //! | `served_pct`, `charged_pct` and others | what driver domains did for it: [`super::traffic`] |
 //! | `drawn_ms` | of no domain: what the replication drew for a key of `[[vary]]` |
 //!
-//! Over all domains of a figure, or over all round trips: `count`, `average`, `deviation`,
+//! Over all domains of a figure, or over all round trips: `count`, `sum`, `average`, `deviation`,
 //! `lowest`, `highest`, `spread` (highest less lowest), and `p50`, `p95`, `p99`.
 
 use super::cell::PaperCell;
@@ -121,10 +122,11 @@ pub(super) fn sent(record: &Record) -> (Instant, u64) {
 }
 
 /// Measures of a domain that [`MEASURES`] does not have.
-const OTHERS: [&str; 6] = [
+const OTHERS: [&str; 7] = [
     "rate_mbps",
     "round_trip_ms",
     "turnaround_s",
+    "jobs_per_s",
     "wake_ups",
     "boost_ends",
     "earning_starts",
@@ -211,7 +213,7 @@ pub(super) fn declared(cell: &PaperCell<'_>, built: &Built) -> Result<Vec<Declar
             of_all(over, &[1.0]).ok_or_else(|| {
                 format!(
                     "suite {}: no figure over several domains is called \"{over}\"; expected \
-                     count, average, deviation, lowest, highest, spread, or p50 and the like",
+                     count, sum, average, deviation, lowest, highest, spread, or p50 and the like",
                     cell.suite.name
                 )
             })?;
@@ -352,6 +354,7 @@ fn values_of(
             }
             counts.longest as f64 / 1e9
         }
+        "jobs_per_s" => summary.per_second(counts.done),
         "rate_mbps" => summary.per_second(counts.bytes) * 8.0 / 1e6,
         "wake_ups" => counts.wake_ups as f64,
         "boost_ends" => counts.boost_ends as f64,
@@ -378,6 +381,7 @@ fn of_all(over: &str, values: &[f64]) -> Option<Option<f64>> {
     let lowest = || values.iter().copied().min_by(f64::total_cmp);
     let value = match over {
         "count" => Some(values.len() as f64),
+        "sum" => Some(values.iter().sum()),
         "average" => stats::mean(values),
         "deviation" => lowest().map(|_| stats::deviation(values).unwrap_or(0.0)),
         "lowest" => lowest(),

@@ -8,6 +8,7 @@
 //! | `charge_error_pt` | its part of the packets less its part of all work for guests, in points |
 //! | `packets_out_per_s` | packets that netback took from it |
 //! | `packets_in_per_s` | packets that netback handed to it |
+//! | `packets_per_s` | both, and those that it moved for others: what XenMon counts as I/O |
 //!
 //! A driver domain is charged to its guests as Gupta et al. 2006, section 3, do: in proportion to
 //! `weight * sent + received`, all of its time, whatever the time was for.
@@ -17,13 +18,14 @@ use domio_meter::{PacketWeight, Summary, split};
 use std::collections::BTreeMap;
 
 /// The measures.
-pub(super) const MEASURES: [&str; 6] = [
+pub(super) const MEASURES: [&str; 7] = [
     "served_pct",
     "charged_pct",
     "combined_pct",
     "charge_error_pt",
     "packets_out_per_s",
     "packets_in_per_s",
+    "packets_per_s",
 ];
 
 /// Guests with the packets that they sent and received.
@@ -50,6 +52,15 @@ impl Packets {
     fn of(&self, guest: DomainId) -> (u64, u64) {
         let own = self.0.iter().filter(|((_, g), _)| *g == guest);
         own.fold((0, 0), |(out, into), (_, n)| (out + n.0, into + n.1))
+    }
+
+    /// Packets that `domain` sent or received, or moved for others.
+    fn seen_by(&self, domain: DomainId) -> u64 {
+        let seen = self
+            .0
+            .iter()
+            .filter(|((d, g), _)| [*d, *g].contains(&domain));
+        seen.map(|(_, (out, into))| out + into).sum()
     }
 
     /// Driver domains with their guests and packets.
@@ -82,6 +93,7 @@ pub(super) fn value(
         "charge_error_pt" => return error_points(id, weight, summary, packets),
         "packets_out_per_s" => summary.per_second(packets.of(id).0),
         "packets_in_per_s" => summary.per_second(packets.of(id).1),
+        "packets_per_s" => summary.per_second(packets.seen_by(id)),
         _ => return None,
     };
     Some(value)
@@ -189,6 +201,8 @@ mod tests {
         assert!((of("packets_in_per_s", TWO) - 600.0).abs() < 1e-6);
         assert!((of("packets_out_per_s", ONE) - 100.0).abs() < 1e-6);
         assert_eq!(of("charged_pct", DRIVER), 0.0);
+        assert!((of("packets_per_s", ONE) - 190.0).abs() < 1e-6);
+        assert!((of("packets_per_s", DRIVER) - 790.0).abs() < 1e-6);
     }
 
     #[test]

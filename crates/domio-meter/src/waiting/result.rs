@@ -73,6 +73,7 @@ impl WaitTells {
         Some(match self.policy? {
             CREDIT => "credit",
             CREDIT2 => "credit2",
+            2 => "bvt",
             3 => "arinc653",
             4 => "rtds",
             5 => "null",

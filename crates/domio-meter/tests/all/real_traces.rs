@@ -6,11 +6,13 @@ use domio_meter::{Meter, SummaryJson, TraceChecker};
 use domio_trace::{Format, ReadOptions, TraceReader};
 use serde_json::Value;
 
-const TRACES: [&str; 4] = [
+const TRACES: [&str; 6] = [
     "c1-burn7",
     "c1-burn7-periodic",
     "c1-cap30",
     "c1-weights-1-2-4",
+    "c2-cap30",
+    "c2-weights-1-2-4",
 ];
 
 fn folder(name: &str) -> PathBuf {

@@ -89,7 +89,11 @@ pub(super) struct Netfront {
     /// Buffers that are to be posted.
     target: u32,
     hard: Piece,
-    soft: Piece,
+    /// What softirqs are at, by vcpu: each has its own.
+    soft: Vec<Piece>,
+    /// The vcpu that takes packets from the queue to the ring, and how many of its contexts do: one
+    /// that was interrupted, and what interrupts it (Linux: `__LINK_STATE_QDISC_RUNNING`).
+    sending: Option<(u16, u16)>,
     boot: Boot,
     /// What the thread that sets the interface up is at.
     thread: Piece,
@@ -110,7 +114,8 @@ impl Netfront {
             budget: 0,
             target: target.clamp(*RX_TARGET.start(), *RX_TARGET.end()),
             hard: Piece::None,
-            soft: Piece::None,
+            soft: vec![Piece::None],
+            sending: None,
             boot: Boot::Begin,
             thread: Piece::None,
         }
@@ -118,8 +123,24 @@ impl Netfront {
 
     /// Packets inside, besides those in the ring and the queue.
     pub fn held(&self) -> u64 {
-        let packet = |piece| matches!(piece, Piece::Deliver(_) | Piece::Hand(..));
-        u64::from(packet(self.soft)) + u64::from(packet(self.thread))
+        let packet = |piece: &&Piece| matches!(piece, Piece::Deliver(_) | Piece::Hand(..));
+        let all = self.soft.iter().chain([&self.thread]);
+        all.filter(packet).count() as u64
+    }
+
+    /// What softirqs of `vcpu` are at.
+    fn soft(&mut self, vcpu: u16) -> &mut Piece {
+        let vcpu = usize::from(vcpu);
+        if vcpu >= self.soft.len() {
+            self.soft.resize(vcpu + 1, Piece::None);
+        }
+        &mut self.soft[vcpu]
+    }
+
+    /// Whether another vcpu than this one takes packets to the ring: it goes on with those that
+    /// come meanwhile.
+    fn is_sent_by_another(&self, vcpu: u16) -> bool {
+        self.sending.is_some_and(|(sender, _)| sender != vcpu)
     }
 }
 
@@ -208,14 +229,15 @@ impl Network {
     /// `net_rx_action` in a guest: netfront's polls, until one finds the ring empty or the budget
     /// is spent.
     pub(super) fn front_rx(&mut self, vif: u16, kernel: &mut KernelIo<'_, '_>) -> Progress {
+        let vcpu = kernel.vcpu.index;
         let front = &mut self.vifs[usize::from(vif)].front;
-        match std::mem::replace(&mut front.soft, Piece::None) {
+        match std::mem::replace(front.soft(vcpu), Piece::None) {
             // The softirq begins.
             Piece::None => front.budget = BUDGET,
             piece => self.finish_piece(vif, piece, kernel),
         }
         if let Some((piece, progress)) = self.flush(vif, kernel) {
-            self.vifs[usize::from(vif)].front.soft = piece;
+            *self.vifs[usize::from(vif)].front.soft(vcpu) = piece;
             return progress;
         }
         let (costs, mode) = (self.costs, self.config.rx_mode);
@@ -232,7 +254,7 @@ impl Network {
                     v.front.budget -= n;
                     v.front.poll = Poll::Packets { taken: n, left: n };
                     if mode == RxMode::Flip && n > 0 {
-                        v.front.soft = Piece::Remap(n);
+                        *v.front.soft(vcpu) = Piece::Remap(n);
                         return own(costs.remapping(n));
                     }
                 }
@@ -240,7 +262,7 @@ impl Network {
                     v.front.poll = Poll::Refilled { taken };
                     v.front.lower_target(v.rx.unfilled());
                     if let Some(n) = v.front.refill(v.rx.outstanding(), v.rx.unfilled()) {
-                        v.front.soft = Piece::Refill(n);
+                        *v.front.soft(vcpu) = Piece::Refill(n);
                         return own(costs.refilling(n, mode));
                     }
                 }
@@ -248,7 +270,7 @@ impl Network {
                     let left = left - 1;
                     v.front.poll = Poll::Packets { taken, left };
                     let (piece, time) = v.take_packet(&costs, kernel);
-                    v.front.soft = piece;
+                    *v.front.soft(vcpu) = piece;
                     return own(time);
                 }
                 Poll::Refilled { taken } => {
@@ -264,13 +286,14 @@ impl Network {
 
     /// `net_tx_action` in a guest: the ring has room again.
     pub(super) fn front_tx(&mut self, vif: u16, kernel: &mut KernelIo<'_, '_>) -> Progress {
+        let vcpu = kernel.vcpu.index;
         let front = &mut self.vifs[usize::from(vif)].front;
-        let piece = std::mem::replace(&mut front.soft, Piece::None);
+        let piece = std::mem::replace(front.soft(vcpu), Piece::None);
         self.finish_piece(vif, piece, kernel);
         let Some((piece, progress)) = self.flush(vif, kernel) else {
             return Progress::Done;
         };
-        self.vifs[usize::from(vif)].front.soft = piece;
+        *self.vifs[usize::from(vif)].front.soft(vcpu) = piece;
         progress
     }
 
@@ -311,6 +334,10 @@ impl Network {
             Piece::Hand(packet, place) => self.hand(vif, place, packet, kernel),
             Piece::Deliver(packet) => v.deliver(&packet, kernel),
             Piece::Transmit => {
+                v.front.sending = match v.front.sending {
+                    Some((sender, contexts)) if contexts > 1 => Some((sender, contexts - 1)),
+                    _ => None,
+                };
                 v.front.full = false;
                 while v.tx.outstanding() < TX_STOP
                     && let Some(packet) = v.front.queue.pop()
@@ -347,9 +374,15 @@ impl Network {
         kernel: &mut KernelIo<'_, '_>,
     ) -> Option<(Piece, Progress)> {
         let v = &mut self.vifs[usize::from(vif)];
+        let vcpu = kernel.vcpu.index;
+        if v.front.is_sent_by_another(vcpu) {
+            return None;
+        }
         let room = TX_STOP.saturating_sub(v.tx.outstanding());
         let n = (v.front.queue.len() as u32).min(room);
         if n > 0 {
+            let contexts = v.front.sending.map_or(0, |(_, contexts)| contexts);
+            v.front.sending = Some((vcpu, contexts + 1));
             let with_data = v
                 .front
                 .queue

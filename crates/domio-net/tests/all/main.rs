@@ -11,6 +11,7 @@ mod pages;
 mod path;
 mod programs;
 mod rate;
+mod roaming;
 mod site;
 mod stream;
 mod traffic;

@@ -12,7 +12,7 @@ use domio_vmm::process::programs::WebCosts;
 use proptest::prelude::*;
 
 /// A server of files of 10 KiB with 20 processes, 500 us a request.
-fn web(rate: u32) -> WebConfig {
+pub fn web(rate: u32) -> WebConfig {
     WebConfig {
         tcp: TcpConfig {
             nodelay: true,
@@ -58,13 +58,13 @@ fn on_line<S: Sink>(_: WebConfig, card: NetworkConfig, sink: S) -> Simulation<S,
     simulation(&host, CREDIT_4_17, &cards, sink)
 }
 
-fn counts<S: Sink>(simulation: &Simulation<S, Network>) -> ClientCounts {
+pub fn counts<S: Sink>(simulation: &Simulation<S, Network>) -> ClientCounts {
     let client = simulation.host().device(0).web_client(FlowId(0));
     *client.expect("flow 0 is the web's").counts()
 }
 
 /// What was counted so far is all that there was.
-fn balances(counts: &ClientCounts, config: &WebConfig) {
+pub fn balances(counts: &ClientCounts, config: &WebConfig) {
     let of = |step| counts.of(step);
     let ended = [
         WebStep::Closed,
@@ -290,7 +290,7 @@ fn a_guest_that_leaves_answers_nobody() {
 }
 
 /// What a random client and a random server are like.
-fn any_web() -> impl Strategy<Value = WebConfig> {
+pub fn any_web() -> impl Strategy<Value = WebConfig> {
     let client = (
         1_u32..4_000,
         any::<bool>(),

@@ -1,6 +1,7 @@
 //! Tables for the terminal.
 
 pub mod agreement;
+pub mod alert;
 pub mod compare;
 pub mod domains;
 pub mod driver_work;

@@ -5,7 +5,7 @@ use crate::value::{Node, Value};
 use domio_core::ParamSpec;
 
 /// Keys of `xl`, of Xen's boot options and of plain speech, and the key that is meant.
-const SYNONYMS: [(&str, &str); 37] = [
+const SYNONYMS: [(&str, &str); 40] = [
     ("affinity", "pin"),
     ("cpus", "pin"),
     ("cpu", "pin"),
@@ -20,6 +20,9 @@ const SYNONYMS: [(&str, &str); 37] = [
     ("ncpus", "vcpus"),
     ("cpu_weight", "weight"),
     ("shares", "weight"),
+    ("mcuadv", "mcu_advance"),
+    ("mcu_adv", "mcu_advance"),
+    ("warpvalue", "warp_value"),
     ("limit", "cap"),
     ("timeslice", "tslice_ms"),
     ("timeslice_ms", "tslice_ms"),

@@ -58,6 +58,7 @@ times!(HOST_COSTS, host_costs, all_of_host, Profile, "[host.costs]",
     resume: resume, "From \"running\" to the first instruction of the guest.";
     cache_refill: cache_refill, "Extra time before a vcpu makes progress after another one ran.";
     migration_refill: migration_refill, "The same, on top, when it comes from another pcpu.";
+    socket_refill: socket_refill, "The same, on top of both, when that is in another socket.";
     ipi: ipi, "From sending an IPI to its arrival.";
     tick_to_handler: timer_to_handler[0], "From the expiry of the policy's first timer, credit's \
         tick, to its handler.";

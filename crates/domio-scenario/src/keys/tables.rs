@@ -121,8 +121,8 @@ pub(crate) static HOST: Section = plain(
             "xen",
             Kind::Word(Words::Releases),
             Need::Word("4.17"),
-            "Release of Xen whose host rules apply (softirq order, timers, trace order), from 3.0 \
-             to 4.17; 3.0 is 3.0.0 to 3.0.2. A point release has the rules of its release. \
+            "Release of Xen whose host rules apply (softirq order, timers, trace order); 3.0 is \
+             3.0.0 to 3.0.2, and 2.0 is like it. A point release has those of its release. \
              The policy has a version of its own.",
         ),
         key(
@@ -263,7 +263,7 @@ pub(crate) static DOMAIN: Section = Section {
             "workload",
             Kind::Word(Words::Of(WORKLOADS)),
             Optional("no task besides those of `[[domain.task]]`; without any, the domain idles"),
-            "The only task, on vcpu 0, instead of `[[domain.task]]`.",
+            "The only task, instead of `[[domain.task]]`.",
         ),
         key(
             "vif",

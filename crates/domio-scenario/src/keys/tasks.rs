@@ -34,7 +34,7 @@ pub(crate) static TASK: Section = Section {
         key(
             "vcpu",
             Kind::Vcpu,
-            Need::Int(0),
+            Optional("0, and with `guest = \"linux-2.6.18\"` any: its kernel moves processes"),
             "Index of the vcpu that it lives on, or `\"all\"` for one such task on each (but for \
              network workloads).",
         ),
@@ -126,6 +126,20 @@ pub(crate) static WORKLOADS: &[Variant] = &[
             },
             Required,
             "Processor time.",
+        )],
+    ),
+    variant(
+        "yield",
+        "Computes for `burst`, then yields the processor, as a guest does that waits for a lock; for \
+         ever.",
+        &[key(
+            "burst",
+            Kind::Lengths {
+                unit: "us",
+                min_ns: US,
+            },
+            Required,
+            "Processor time between two yields.",
         )],
     ),
     variant(

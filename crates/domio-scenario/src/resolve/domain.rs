@@ -17,7 +17,8 @@ use crate::value::{Node, Table, Value};
 use domio_core::{CpuSet, DomainId, Duration, Instant, ParamSpec, ParamValues, Topology};
 use domio_sched::Policy;
 use domio_vmm::config::{
-    DomainConfig, GuestConfig, KernelCosts, KernelTick, TaskConfig, VcpuConfig, Workload,
+    DomainConfig, GuestConfig, KernelCosts, KernelTick, ProcessOrder, TaskConfig, VcpuConfig,
+    Workload,
 };
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -126,7 +127,10 @@ pub(super) fn domains(
     }
     for group in &groups {
         let body = group.body.as_ref();
-        let notice = body.and_then(|b| task::notice(&group.name, b.vcpus, &b.tasks));
+        let notice = body.and_then(|b| {
+            let moves = moves(&b.os.config);
+            task::notice(&group.name, b.vcpus, &b.tasks, moves)
+        });
         cx.notices.extend(notice);
     }
     if !within_limits(cx, &groups) {
@@ -347,40 +351,46 @@ fn config(
     index: usize,
     replays: &mut Vec<Replay>,
 ) -> DomainConfig {
-    let vcpus = (0..body.vcpus)
-        .map(|v| {
-            let mut tasks = Vec::new();
-            for task in body
-                .tasks
-                .iter()
-                .filter(|t| t.vcpu.is_none_or(|own| own == v))
-            {
-                let workload = match &task.work {
-                    Work::Demand(workload) => workload.clone(),
-                    Work::Replay(replay) => {
-                        let at = (index, v, tasks.len());
-                        replays.push(Replay {
-                            at,
-                            ..replay.clone()
-                        });
-                        Workload::Replay(Arc::from([]))
-                    }
-                    Work::Flow(_) | Work::Copy(_) => continue,
-                };
-                tasks.push(TaskConfig {
-                    name: task.name.clone(),
-                    priority: task.priority,
-                    workload,
-                });
+    let vcpu = VcpuConfig {
+        hard: body.hard,
+        soft: body.soft,
+        tasks: Vec::new(),
+        kernel_tick: body.os.kernel_tick,
+    };
+    let mut vcpus = vec![vcpu; body.vcpus];
+    let moves = moves(&body.os.config);
+    for task in &body.tasks {
+        let roams = moves && task.may_roam();
+        let config = |workload| TaskConfig {
+            name: task.name.clone(),
+            priority: task.priority,
+            roams,
+            workload,
+        };
+        let first = match roams {
+            true => emptiest(&vcpus),
+            false => task.vcpu.unwrap_or(0),
+        };
+        let last = if task.vcpu.is_none() {
+            body.vcpus
+        } else {
+            first + 1
+        };
+        for (v, vcpu) in (first..last).zip(&mut vcpus[first..last]) {
+            match &task.work {
+                Work::Demand(workload) => vcpu.tasks.push(config(workload.clone())),
+                Work::Replay(replay) => {
+                    let at = (index, v, vcpu.tasks.len());
+                    replays.push(Replay {
+                        at,
+                        ..replay.clone()
+                    });
+                    vcpu.tasks.push(config(Workload::Replay(Arc::from([]))));
+                }
+                Work::Flow(_) | Work::Copy(_) => {}
             }
-            VcpuConfig {
-                hard: body.hard,
-                soft: body.soft,
-                tasks,
-                kernel_tick: body.os.kernel_tick,
-            }
-        })
-        .collect();
+        }
+    }
     DomainConfig {
         id,
         name,
@@ -390,6 +400,18 @@ fn config(
         start: body.start,
         stop: body.stop,
     }
+}
+
+/// Whether the kernel of a guest moves processes from one vcpu to another.
+pub(super) fn moves(guest: &GuestConfig) -> bool {
+    guest.order == ProcessOrder::Linux26
+}
+
+/// The vcpu with the fewest processes, the first of equals: where a process begins that may leave
+/// (Linux: `sched_exec`).
+pub(super) fn emptiest(vcpus: &[VcpuConfig]) -> usize {
+    let fewest = (0..vcpus.len()).min_by_key(|v| vcpus[*v].tasks.len());
+    fewest.unwrap_or(0)
 }
 
 /// By controller of the scenario, its parameters of the domain that `fields` describe.

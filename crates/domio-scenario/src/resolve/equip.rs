@@ -2,7 +2,7 @@
 //! channels, kernels that take their time, processes.
 
 use super::disk::Disks;
-use super::domain::{Domain, Resolved};
+use super::domain::{Domain, Resolved, emptiest, moves};
 use super::network::{Network, default_abi};
 use super::task::{Flow, Serving};
 use crate::check::{self, Cx, Fields};
@@ -239,9 +239,14 @@ fn network_processes(device: u16, network: &Network, domain: &mut Domain) {
 /// Gives `domain` a process of `flow`, if there is one.
 fn add(process: Option<TaskConfig>, flow: &Flow, domain: &mut DomainConfig) {
     if let Some(process) = process {
-        let vcpu = &mut domain.vcpus[usize::from(flow.vcpu)];
-        vcpu.tasks.push(TaskConfig {
+        let roams = moves(&domain.guest) && !flow.placed;
+        let vcpu = match roams {
+            true => emptiest(&domain.vcpus),
+            false => usize::from(flow.vcpu),
+        };
+        domain.vcpus[vcpu].tasks.push(TaskConfig {
             priority: flow.priority,
+            roams,
             ..process
         });
     }
@@ -250,13 +255,19 @@ fn add(process: Option<TaskConfig>, flow: &Flow, domain: &mut DomainConfig) {
 /// Gives `domain` the processes that go through its disk, `file` of `bytes`.
 fn copies(file: FileId, bytes: u64, domain: &mut Domain) {
     for (task, copy) in &domain.copies {
+        let roams = moves(&domain.config.guest) && task.may_roam();
+        let place = match roams {
+            true => Some(emptiest(&domain.config.vcpus)),
+            false => task.vcpu,
+        };
         let all = domain.config.vcpus.iter_mut().enumerate();
-        for (_, vcpu) in all.filter(|(v, _)| task.vcpu.is_none_or(|own| own == *v)) {
+        for (_, vcpu) in all.filter(|(v, _)| place.is_none_or(|own| own == *v)) {
             let wanted = copy.bytes.unwrap_or(bytes);
             let program = FileCopy::new(file, copy.direction, copy.block, wanted);
             vcpu.tasks.push(TaskConfig {
                 name: task.name.clone(),
                 priority: task.priority,
+                roams,
                 workload: Workload::program(program),
             });
         }

@@ -65,6 +65,7 @@ pub(super) fn flow(cx: &mut Cx<'_>, fields: &Fields<'_>, word: &str) -> Option<F
         },
         network,
         vcpu,
+        placed: fields.field("vcpu").is_some(),
         priority,
         span: asks.unwrap_or(fields.header),
         path: fields.path.clone(),

@@ -30,6 +30,14 @@ pub(super) struct Task {
     word: &'static str,
 }
 
+impl Task {
+    /// Whether a kernel that moves processes may move this one. A recorded vcpu's demand is no
+    /// process.
+    pub fn may_roam(&self) -> bool {
+        !self.placed && !matches!(self.work, Work::Replay(_))
+    }
+}
+
 /// What a task does.
 #[derive(Clone)]
 pub(super) enum Work {
@@ -61,6 +69,8 @@ pub(super) struct Flow {
     pub network: Option<NetworkName>,
     /// Of its process, where it has one.
     pub vcpu: u16,
+    /// Whether the text says so, so that no kernel moves the process.
+    pub placed: bool,
     /// See [`Flow::vcpu`].
     pub priority: i8,
     /// The workload's word.
@@ -214,6 +224,9 @@ fn work(cx: &mut Cx<'_>, fields: &Fields<'_>, word: &str) -> Option<Work> {
         "compute" => Workload::Compute {
             work: fields.time("work")?,
         },
+        "yield" => Workload::Yielding {
+            burst: fields.lengths("burst")?,
+        },
         "stream" | "ping" | "udp" | "server" | "web" => {
             return flow(cx, fields, word).map(Work::Flow);
         }
@@ -236,20 +249,28 @@ fn work(cx: &mut Cx<'_>, fields: &Fields<'_>, word: &str) -> Option<Work> {
     Some(Work::Demand(workload))
 }
 
-/// What to say of `name`, a domain with `vcpus` vcpus whose `tasks` load the first one alone,
-/// because nothing says where they are to be.
-pub(super) fn notice(name: &str, vcpus: usize, tasks: &[Task]) -> Option<String> {
+/// What to say of `name`, a domain with `vcpus` vcpus whose `tasks` load one of them alone,
+/// because nothing says where they are to be: the first one, or one after the other where its
+/// kernel `moves` processes.
+pub(super) fn notice(name: &str, vcpus: usize, tasks: &[Task], moves: bool) -> Option<String> {
     let computes = |t: &Task| match &t.work {
         Work::Demand(workload) => !matches!(workload, Workload::Idle),
         Work::Replay(_) | Work::Flow(_) | Work::Copy(_) => false,
     };
     let first = tasks.iter().find(|t| computes(t) && !t.placed)?;
-    let alone = tasks.iter().all(|t| t.vcpu == Some(0));
+    let alone = match moves {
+        true => tasks.len() == 1,
+        false => tasks.iter().all(|t| t.vcpu == Some(0)),
+    };
     (vcpus > 1 && alone).then(|| {
         let word = first.word;
+        let loads = match moves {
+            true => "one of them at a time",
+            false => "vcpu 0 alone",
+        };
         format!(
-            "domain {name} has {vcpus} vcpus, but its workload \"{word}\" loads vcpu 0 alone; for \
-             one on each write `task = [{{ workload = \"{word}\", vcpu = \"all\" }}]` instead"
+            "domain {name} has {vcpus} vcpus, but its workload \"{word}\" loads {loads}; for one \
+             on each write `task = [{{ workload = \"{word}\", vcpu = \"all\" }}]` instead"
         )
     })
 }

@@ -101,6 +101,7 @@ cases! {
     idle_pcpus_take_turns_on_the_wakers_pcpu: "waker-in-4.17",
     null_binds_a_vcpu_when_it_wakes: "null-binds-at-wake-up",
     nothing_left_for_a_weight_is_less_than_nothing_under_sedf: "negative-slice-in-sedf",
+    a_slice_of_bvt_adds_units_to_nanoseconds: "units-of-bvt",
 }
 
 /// Where the first vcpu of a domain begins is drawn from 4.8 to 4.12, for each domain by itself,

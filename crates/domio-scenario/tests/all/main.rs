@@ -1,6 +1,7 @@
 //! Scenarios from the outside: what is accepted, what is refused and how that is told.
 
 mod accounting;
+mod bvt;
 mod common;
 mod conflicts;
 mod controllers;
@@ -18,6 +19,7 @@ mod overrides;
 mod processes;
 mod properties;
 mod senders;
+mod several_vcpus;
 mod shipped;
 mod stories;
 mod web;

@@ -138,7 +138,8 @@ fn an_xl_configuration_is_recognised_with_what_to_write() {
 fn every_release_and_its_point_releases_are_taken() {
     let host = |xen: &str| change("cores = 2", &format!("cores = 2\nxen = \"{xen}\""));
     let minor = |major, last| (0..=last).map(move |minor| format!("{major}.{minor}"));
-    let all: Vec<String> = minor(3, 4).chain(minor(4, 17)).collect();
+    let all = minor(2, 0).chain(minor(3, 4)).chain(minor(4, 17));
+    let all: Vec<String> = all.collect();
     for name in &all {
         let scenario = parse(&host(name)).unwrap_or_else(|e| panic!("{e}"));
         assert_eq!(scenario.plan().host.version.name(), name);
@@ -146,18 +147,25 @@ fn every_release_and_its_point_releases_are_taken() {
             let lines = format!("policy = \"{policy}\"\nversion = \"{name}\"");
             parse(&change("policy = \"credit\"", &lines)).is_ok()
         };
-        assert_eq!(takes("credit"), name != "3.0", "{name}");
-        let ships = name.starts_with('3') || all.iter().position(|n| n == name) <= Some(10);
+        assert_eq!(takes("bvt"), ["2.0", "3.0"].contains(&&**name), "{name}");
+        assert_eq!(takes("credit"), !takes("bvt"), "{name}");
+        let last = all.iter().position(|n| n == "4.5");
+        let ships = name != "2.0" && all.iter().position(|n| n == name) <= last;
         assert_eq!(takes("sedf"), ships, "{name}");
     }
-    for (point, release) in [("4.17.4", "4.17"), ("3.0.1", "3.0"), ("3.0.4", "3.0.3")] {
+    for (point, release) in [
+        ("4.17.4", "4.17"),
+        ("2.0.6", "2.0"),
+        ("3.0.1", "3.0"),
+        ("3.0.4", "3.0.3"),
+    ] {
         let scenario = parse(&host(point)).unwrap();
         assert_eq!(scenario.plan().host.version.name(), release);
     }
     let credit = credit("version = \"4.12.1\"");
     assert!(parse(&credit).is_ok());
     let later = hint(&host("4.18"));
-    assert!(later.contains("from 3.0 to 4.17"), "{later}");
+    assert!(later.contains("from 2.0 to 4.17"), "{later}");
 }
 
 #[test]

@@ -12,6 +12,7 @@ struct Got {
     waiting: f64,
 }
 
+#[derive(Debug)]
 struct Run {
     domains: BTreeMap<String, Got>,
     passes: u64,
@@ -114,6 +115,21 @@ fn weights_become_shares() {
     }
     let idle = run("weights-1-2-4", &[("domain.gold.workload", "idle")]);
     near(idle.of("silver").running, 200.0 / 3.0, 1.5);
+}
+
+/// 3:1 between those that burn. Warped, a picture of 30 ms in 125 ms is drawn in one go; unwarped,
+/// it takes turns of 5 ms with the heavy guest.
+#[test]
+fn a_renderer_borrows_time_and_pays_it_back() {
+    let warped = run("borrowed-time", &[]);
+    let plain = run("borrowed-time", &[("domain.renderer.warpback", "false")]);
+    for run in [&warped, &plain] {
+        let [heavy, light] = ["heavy", "light"].map(|name| run.of(name).running);
+        near(heavy / light, 3.0, 0.1);
+        near(heavy + light + run.of("renderer").running, 100.0, 0.1);
+    }
+    assert!(warped.of("renderer").waiting < 1.0, "{warped:?}");
+    assert!(plain.of("renderer").waiting > 12.0, "{plain:?}");
 }
 
 #[test]

@@ -77,6 +77,7 @@ enum Event {
     Timeout(VcpuId),
     SliceEnds(PcpuId),
     Timer(PcpuId, u8),
+    DomainTimer(DomainId),
     /// The scheduler softirq.
     Schedule(PcpuId),
 }
@@ -247,6 +248,15 @@ impl<'s> Host<'s> {
                 };
                 self.call(fire, |()| PolicyCall::Timer(p, slot));
             }
+            Event::DomainTimer(domain) => {
+                self.tables.here = self.tables.online.first().expect("some pcpu is online");
+                let fire = |s: &mut dyn Scheduler, cx: &mut Cx<'_>| {
+                    if let Some(at) = s.domain_timer(cx, domain) {
+                        cx.set_domain_timer(domain, at);
+                    }
+                };
+                self.call(fire, |()| PolicyCall::DomainTimer(domain));
+            }
             Event::Schedule(p) => self.schedule(p),
         }
     }
@@ -301,6 +311,13 @@ impl<'s> Host<'s> {
                     Some(at) if self.takes_part(pcpu) => self.add(at, Event::Timer(pcpu, slot)),
                     Some(_) => self.fault(Fault::NotOnline(pcpu)),
                     None => {}
+                }
+            }
+            Effect::DomainTimer { domain, at } => {
+                self.note(Occurrence::DomainTimer(domain, at));
+                self.cancel(Event::DomainTimer(domain));
+                if let Some(at) = at {
+                    self.add(at, Event::DomainTimer(domain));
                 }
             }
             Effect::Park(v) | Effect::Unpark(v) => {

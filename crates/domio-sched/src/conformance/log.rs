@@ -29,6 +29,8 @@ pub enum Occurrence {
     Tickle(PcpuId),
     /// The policy set or stopped (`None`) a timer.
     Timer(PcpuId, u8, Option<Instant>),
+    /// The policy set or stopped (`None`) the timer of a domain.
+    DomainTimer(DomainId, Option<Instant>),
     /// The policy flagged a vcpu to migrate.
     Migrate(VcpuId),
     /// These are the pcpus that take part from now on.
@@ -64,6 +66,7 @@ pub enum PolicyCall {
     Schedule(PcpuId, Prev, Pick),
     ContextSaved(VcpuId),
     Timer(PcpuId, u8),
+    DomainTimer(DomainId),
 }
 
 /// A change of one of the parameters of the policy as a whole.
@@ -225,6 +228,8 @@ impl fmt::Display for Occurrence {
                 write!(f, "    sets timer {slot} of {p} to {at}")
             }
             Occurrence::Timer(p, slot, None) => write!(f, "    stops timer {slot} of {p}"),
+            Occurrence::DomainTimer(d, Some(at)) => write!(f, "    sets the timer of {d} to {at}"),
+            Occurrence::DomainTimer(d, None) => write!(f, "    stops the timer of {d}"),
             Occurrence::Migrate(v) => write!(f, "    wants {} to migrate", V(v)),
             Occurrence::Online(set) => write!(f, "  online: {}", Set(set)),
             Occurrence::Paused(v, pause) => write!(f, "  {} is {}", V(v), Reasons(pause)),
@@ -290,6 +295,7 @@ impl fmt::Display for PolicyCall {
             }
             PolicyCall::ContextSaved(v) => write!(f, "context_saved({})", V(v)),
             PolicyCall::Timer(p, slot) => write!(f, "timer({p}, {slot})"),
+            PolicyCall::DomainTimer(d) => write!(f, "domain_timer({d})"),
         }
     }
 }

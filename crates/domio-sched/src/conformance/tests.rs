@@ -45,6 +45,11 @@ fn sedf_passes_in_every_version_and_with_every_way_to_wake() {
 }
 
 #[test]
+fn bvt_passes_in_every_version() {
+    passes_in_every("bvt", "version", &[]);
+}
+
+#[test]
 fn credit2_passes_in_every_arrangement() {
     passes_in_every("credit2", "runqueue", &[]);
 }

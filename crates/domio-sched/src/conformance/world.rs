@@ -144,6 +144,7 @@ impl World {
             Occurrence::Call(_)
             | Occurrence::Tickle(_)
             | Occurrence::Timer(..)
+            | Occurrence::DomainTimer(..)
             | Occurrence::Migrate(_)
             | Occurrence::Fault(_) => {}
         }

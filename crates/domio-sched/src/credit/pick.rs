@@ -4,7 +4,8 @@ use super::rules::{FirstVcpu, IdleBias};
 use super::state::{NIL, flag};
 use super::wake::Step;
 use super::{Credit, event};
-use crate::cx::{Cx, Pause};
+use crate::cx::Cx;
+use crate::placement;
 use domio_core::{CpuSet, DomainId, PcpuId, VcpuId};
 
 /// The control domain.
@@ -162,34 +163,10 @@ impl Credit {
             .expect("a vcpu has an online pcpu in its affinity")
     }
 
-    /// The pcpu with the fewest vcpus: not one that shares a core with the lowest pcpu unless
-    /// all others have more, with hyperthreads never the first of a core, the highest of equals.
+    /// The pcpu with the fewest vcpus, by the tools' rule.
     fn emptiest_pcpu(&self, cx: &Cx<'_>) -> PcpuId {
-        let mut population = alloc::vec![0_u32; cx.pcpus()];
-        for (i, v) in self.vcpus.iter().enumerate() {
-            if v.has(flag::PRESENT) && !v.has(flag::UNPLACED) {
-                let view = cx.vcpu(VcpuId(i as u32));
-                if !view.pause.has(Pause::DOWN) {
-                    population[view.pcpu.index()] += 1;
-                }
-            }
-        }
-        let online = cx.online();
-        let lowest = online.first().expect("some pcpu is online");
-        let siblings = |pcpu: PcpuId| *cx.topology().siblings(pcpu) & online;
-        let mut excluded = siblings(lowest);
-        let mut best = excluded.iter().nth(1).unwrap_or(lowest);
-        for pcpu in online.iter() {
-            let core = siblings(pcpu);
-            let is_primary = core.len() > 1 && core.first() == Some(pcpu);
-            if excluded.contains(pcpu) || is_primary {
-                continue;
-            }
-            excluded |= core;
-            if population[pcpu.index()] <= population[best.index()] {
-                best = pcpu;
-            }
-        }
-        best
+        let numbered = self.vcpus.iter().enumerate();
+        let placed = numbered.filter(|(_, v)| v.has(flag::PRESENT) && !v.has(flag::UNPLACED));
+        placement::emptiest_pcpu(cx, placed.map(|(i, _)| VcpuId(i as u32)))
     }
 }

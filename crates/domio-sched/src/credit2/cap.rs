@@ -4,16 +4,15 @@
 //! of it, and brings back what it did not use. One that gets nothing is parked until there is
 //! something in the pool again.
 //!
-//! Xen has a timer for each domain, on a pcpu chosen at random when the domain is created. Here one
-//! timer on the lowest pcpu serves them all.
+//! Each domain has a timer for that, in Xen on a pcpu chosen at random when the domain is created.
 
 use super::load::Change;
 use super::params::{MIN_TIMER, MS};
 use super::state::{NO_CAP, flag};
-use super::{Credit2, REFILL, ns};
+use super::{Credit2, ns};
 use crate::cx::Cx;
 use alloc::vec::Vec;
-use domio_core::{DomainId, Instant, PcpuId, VcpuId};
+use domio_core::{DomainId, Instant, VcpuId};
 
 impl Credit2 {
     /// Gets `vcpu`, whose domain has a cap, some budget unless it has any. Parks it when there is
@@ -65,33 +64,25 @@ impl Credit2 {
         }
     }
 
-    /// The timer of the budgets. Returns when it is to expire again.
-    pub(super) fn refill_due(&mut self, cx: &mut Cx<'_>) -> Option<Instant> {
+    /// Fills the pool of `domain` up, for every period that has passed. Returns when the next one
+    /// is over.
+    pub(super) fn refill(&mut self, cx: &mut Cx<'_>, domain: DomainId) -> Option<Instant> {
         let now = ns(cx.now());
-        for domain in 0..self.domains.len() {
-            let d = &self.domains[domain];
-            if d.cap != 0 && d.refill_at <= now {
-                self.refill(cx, domain, now);
-            }
-        }
-        self.next_refill()
-    }
-
-    /// Fills the pool of `domain` up, for every period that has passed.
-    fn refill(&mut self, cx: &mut Cx<'_>, domain: usize, now: i64) {
         let period = self.settings.cap_period;
+        let domain = domain.index();
         let d = &mut self.domains[domain];
         while d.refill_at <= now {
             d.refill_at += period;
             d.budget += d.whole;
         }
-        if d.budget <= 0 {
-            return;
+        let again = Instant::from_nanos(d.refill_at as u64);
+        if d.budget > 0 {
+            d.budget = d.budget.min(d.whole);
+            let parked = core::mem::take(&mut d.parked);
+            self.unpark(cx, &parked);
+            self.keep_list(domain, parked);
         }
-        d.budget = d.budget.min(d.whole);
-        let parked = core::mem::take(&mut d.parked);
-        self.unpark(cx, &parked);
-        self.keep_list(domain, parked);
+        Some(again)
     }
 
     /// Gives the room of an emptied list back to its domain.
@@ -100,41 +91,6 @@ impl Credit2 {
         if parked.is_empty() && list.capacity() > parked.capacity() {
             list.clear();
             *parked = list;
-        }
-    }
-
-    fn next_refill(&self) -> Option<Instant> {
-        let capped = self.domains.iter().filter(|d| d.cap != 0);
-        let first = capped.map(|d| d.refill_at).min()?;
-        Some(Instant::from_nanos(first as u64))
-    }
-
-    /// Sets the timer of the budgets, or stops it.
-    pub(super) fn set_refill(&mut self, cx: &mut Cx<'_>) {
-        let Some(keeper) = self.keeper else {
-            return;
-        };
-        match self.next_refill() {
-            Some(at) => cx.set_timer(keeper, REFILL, at),
-            None => cx.stop_timer(keeper, REFILL),
-        }
-    }
-
-    /// The budgets are kept by the lowest pcpu that is online, but for `leaving`.
-    pub(super) fn choose_keeper(&mut self, cx: &mut Cx<'_>, leaving: Option<PcpuId>) {
-        let mut online = cx.online();
-        if let Some(pcpu) = leaving {
-            online.remove(pcpu);
-        }
-        if self.keeper.is_some_and(|k| online.contains(k)) {
-            return;
-        }
-        if let Some(old) = self.keeper.filter(|_| leaving == self.keeper) {
-            cx.stop_timer(old, REFILL);
-        }
-        self.keeper = online.first();
-        if self.next_refill().is_some() {
-            self.set_refill(cx);
         }
     }
 
@@ -185,7 +141,8 @@ impl Credit2 {
             }
         }
         if begins {
-            self.set_refill(cx);
+            let at = self.domains[domain].refill_at;
+            cx.set_domain_timer(DomainId(domain as u16), Instant::from_nanos(at as u64));
         }
     }
 
@@ -211,7 +168,7 @@ impl Credit2 {
             let v = &mut self.vcpus[vcpu.index()];
             (v.budget, v.quota) = (NO_CAP, 0);
         }
-        self.set_refill(cx);
+        cx.stop_domain_timer(DomainId(domain as u16));
         self.unpark(cx, &parked);
         self.keep_list(domain, parked);
     }

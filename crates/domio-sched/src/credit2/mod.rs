@@ -19,6 +19,7 @@
 //! | `balance` | moves between run queues; choosing a pcpu |
 //! | `cap` | budgets, parking, changes of weights and caps |
 //! | `event`, `show` | private trace records; the state for people |
+//! | `warm` | starting from a given state |
 
 mod balance;
 mod burn;
@@ -32,24 +33,24 @@ mod runq;
 mod show;
 mod state;
 mod tickle;
+mod warm;
 
 #[cfg(test)]
 mod tests;
 
-pub use params::DESCRIPTOR;
+pub use params::{CREDIT_INIT, CREDIT_MIN, DESCRIPTOR, MAX_TIMER};
+pub use warm::{MidRun, MidRunLoad, MidRunPool, MidRunVcpu};
 
 use crate::contract::{Conflict, Descriptor, Pick, Prev, Scheduler, Wake};
 use crate::cx::Cx;
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::fmt;
 use domio_core::{DomainId, Instant, ParamValues, PcpuId, PcpuTable, Topology, VcpuId};
 use load::Change;
-use params::{CREDIT_INIT, GRANULARITY, Settings};
+use params::{GRANULARITY, Settings};
 use pcpus::Pcpu;
 use state::{Domain, Runq, Vcpu, flag};
-
-/// Timer slot of the budgets, on the lowest pcpu.
-pub const REFILL: u8 = 0;
 
 /// The policy's state.
 pub struct Credit2 {
@@ -65,10 +66,10 @@ pub struct Credit2 {
     runqs: Vec<Runq>,
     /// The pcpu whose hypervisor code calls: the buffer of private records.
     here: PcpuId,
-    /// The pcpu that has the timer of the budgets.
-    keeper: Option<PcpuId>,
     /// How often a pcpu came online.
     came_online: usize,
+    /// The state in which it resumes, if one was given.
+    warm: Option<Box<MidRun>>,
 }
 
 /// A time in the unit of the policy's tables.
@@ -88,8 +89,8 @@ impl Credit2 {
             domains: Vec::new(),
             runqs: Vec::new(),
             here: PcpuId(0),
-            keeper: None,
             came_online: 0,
+            warm: None,
         }
     }
 
@@ -124,12 +125,10 @@ impl Scheduler for Credit2 {
     fn pcpu_online(&mut self, cx: &mut Cx<'_>, pcpu: PcpuId) {
         self.here = pcpu;
         self.add_pcpu(cx, pcpu);
-        self.choose_keeper(cx, None);
     }
 
-    fn pcpu_offline(&mut self, cx: &mut Cx<'_>, pcpu: PcpuId) {
+    fn pcpu_offline(&mut self, _: &mut Cx<'_>, pcpu: PcpuId) {
         self.here = pcpu;
-        self.choose_keeper(cx, Some(pcpu));
         self.remove_pcpu(pcpu);
     }
 
@@ -187,7 +186,7 @@ impl Scheduler for Credit2 {
         }
         if d.vcpus.is_empty() && d.cap != 0 {
             d.cap = 0;
-            self.set_refill(cx);
+            cx.stop_domain_timer(DomainId(domain as u16));
         }
         self.vcpus[vcpu.index()] = Vcpu::ABSENT;
     }
@@ -254,9 +253,9 @@ impl Scheduler for Credit2 {
         }
     }
 
-    fn timer(&mut self, cx: &mut Cx<'_>, pcpu: PcpuId, _: u8) -> Option<Instant> {
-        self.here = pcpu;
-        self.refill_due(cx)
+    fn domain_timer(&mut self, cx: &mut Cx<'_>, domain: DomainId) -> Option<Instant> {
+        self.here = cx.here();
+        self.refill(cx, domain)
     }
 
     fn resume(&mut self, cx: &mut Cx<'_>, runnable: &[VcpuId]) {
@@ -274,6 +273,9 @@ impl Scheduler for Credit2 {
             if cx.is_current(vcpu) {
                 self.resume_current(cx, vcpu);
             }
+        }
+        if let Some(start) = self.warm.take() {
+            return self.warm_start(cx, &start);
         }
         for &vcpu in runnable {
             self.wake(cx, vcpu, Wake::Event);

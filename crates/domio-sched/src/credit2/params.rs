@@ -11,12 +11,12 @@ pub(super) const MS: i64 = 1_000_000;
 /// Shortest slice without a rate limit (`CSCHED2_MIN_TIMER`), and the least that a capped vcpu
 /// takes from its domain's budget.
 pub(super) const MIN_TIMER: i64 = 500 * US;
-/// Longest slice (`CSCHED2_MAX_TIMER`).
-pub(super) const MAX_TIMER: i64 = 10 * MS;
-/// What a vcpu begins with and what a reset adds (`CSCHED2_CREDIT_INIT`).
-pub(super) const CREDIT_INIT: i64 = 10 * MS;
-/// Least credit (`CSCHED2_CREDIT_MIN`).
-pub(super) const CREDIT_MIN: i64 = -CREDIT_INIT;
+/// Longest slice (`CSCHED2_MAX_TIMER`), in nanoseconds.
+pub const MAX_TIMER: i64 = 10 * MS;
+/// What a vcpu begins with and what a reset adds (`CSCHED2_CREDIT_INIT`), in nanoseconds.
+pub const CREDIT_INIT: i64 = 10 * MS;
+/// Least credit (`CSCHED2_CREDIT_MIN`), in nanoseconds.
+pub const CREDIT_MIN: i64 = -CREDIT_INIT;
 /// Credit of idling: under the least of all.
 pub(super) const IDLE_CREDIT: i64 = CREDIT_MIN - 1;
 /// Most credit after a reset: the initial credit and `CSCHED2_CARRYOVER_MAX`.

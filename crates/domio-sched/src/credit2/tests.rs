@@ -9,6 +9,7 @@ mod pass;
 mod pcpus;
 mod recorded;
 mod tickle;
+mod warm;
 
 use super::state::flag;
 use super::{Credit2, DESCRIPTOR};
@@ -88,7 +89,8 @@ impl Rig {
         for effect in effects {
             match effect {
                 Effect::Tickle(p) => self.tickled.push(p),
-                Effect::Timer { at, .. } => self.refill = at,
+                Effect::DomainTimer { at, .. } => self.refill = at,
+                Effect::Timer { .. } => unreachable!("the policy has none"),
                 Effect::Migrate(v) => self.flagged.push(v),
                 Effect::Note {
                     event, len, words, ..
@@ -245,7 +247,7 @@ impl Rig {
     /// The timer of the budgets expires.
     fn refill(&mut self) {
         self.now = self.refill.expect("the timer is set");
-        let again = self.call(|c, cx| c.timer(cx, P0, super::REFILL));
+        let again = self.call(|c, cx| c.domain_timer(cx, DomainId(0)));
         self.refill = again;
     }
 

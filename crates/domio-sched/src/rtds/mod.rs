@@ -247,8 +247,10 @@ impl Scheduler for Rtds {
         self.here = cx.here();
         let (reserved, vcpus) = &mut self.domains[cx.vcpu(vcpu).name.domain.index()];
         vcpus.push(vcpu);
+        let reserved = *reserved;
+        // It is created with Xen's default, and the tools set the other when it has a period.
         let new = Vcpu {
-            reserved: *reserved,
+            reserved: Reservation::unknown(),
             left: 0,
             deadline: 0,
             level: 0,
@@ -264,6 +266,7 @@ impl Scheduler for Rtds {
         }
         self.vcpus[vcpu.index()] = new;
         self.begin_period(cx, vcpu);
+        self.vcpus[vcpu.index()].reserved = reserved;
     }
 
     fn remove(&mut self, cx: &mut Cx<'_>, vcpu: VcpuId) {

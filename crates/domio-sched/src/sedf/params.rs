@@ -7,7 +7,10 @@ use core::fmt;
 use domio_core::{DomainId, ParamKind, ParamSpec, ParamValues, XenVersion};
 
 /// Releases that `version` can name, oldest first.
-pub(super) const VERSIONS: &[&str] = XenVersion::NAMES.split_at(XenVersion::V4_5 as usize + 1).0;
+pub(super) const VERSIONS: &[&str] = {
+    let until = XenVersion::NAMES.split_at(XenVersion::V4_5 as usize + 1).0;
+    until.split_at(XenVersion::V3_0 as usize).1
+};
 
 /// Ways to wake that `unblock` can name, in the order of [`Unblock`].
 pub(super) const UNBLOCKS: &[&str] = &[

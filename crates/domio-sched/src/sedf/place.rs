@@ -2,8 +2,9 @@
 
 use super::Sedf;
 use super::params::Want;
-use super::state::{Vcpu, flag};
-use crate::cx::{Cx, Pause};
+use super::state::flag;
+use crate::cx::Cx;
+use crate::placement;
 use domio_core::{PcpuId, VcpuId};
 
 impl Sedf {
@@ -42,54 +43,10 @@ impl Sedf {
             .expect("a vcpu has an online pcpu in its affinity")
     }
 
-    /// Where a new vcpu goes, as the host decided before 4.8 (xen-spec 0.10): vcpu 0 of a domain
-    /// to the emptiest pcpu, each other one next to the one before it.
+    /// Where a new vcpu goes, by the tools' rule.
     fn first_pcpu(&self, cx: &Cx<'_>, vcpu: VcpuId) -> PcpuId {
-        let name = cx.vcpu(vcpu).name;
-        let is_before = |(i, v): &(usize, &Vcpu)| {
-            let other = cx.vcpu(VcpuId(*i as u32)).name;
-            v.has(flag::PLACED) && other.domain == name.domain && other.index + 1 == name.index
-        };
-        let start = match self.vcpus.iter().enumerate().find(is_before) {
-            Some((_, before)) => cx.online().cycle(PcpuId(before.pcpu)),
-            None => Some(self.emptiest_pcpu(cx)),
-        };
-        start
-            .and_then(|pcpu| cx.hard(vcpu).test_or_cycle(pcpu))
-            .expect("a vcpu has an online pcpu in its affinity")
-    }
-
-    /// The pcpu with the fewest vcpus, the highest of equals. Of a core with several threads the
-    /// first one is left out, and the lowest core is chosen only if it has fewer than all others.
-    fn emptiest_pcpu(&self, cx: &Cx<'_>) -> PcpuId {
-        let online = cx.online();
-        let lowest = online.first().expect("some pcpu is online");
-        let lowest_core = *cx.topology().siblings(lowest) & online;
-        let mut best = lowest_core.iter().nth(1).unwrap_or(lowest);
-        let mut fewest = self.population(cx, best);
-        let mut seen = lowest_core;
-        for pcpu in online.iter() {
-            let core = *cx.topology().siblings(pcpu) & online;
-            let first_thread = core.len() > 1 && core.first() == Some(pcpu);
-            if first_thread || seen.contains(pcpu) {
-                continue;
-            }
-            seen |= core;
-            let count = self.population(cx, pcpu);
-            if count <= fewest {
-                (best, fewest) = (pcpu, count);
-            }
-        }
-        best
-    }
-
-    /// Vcpus of `pcpu` that are up.
-    fn population(&self, cx: &Cx<'_>, pcpu: PcpuId) -> usize {
-        let lives_there = |(i, v): &(usize, &Vcpu)| {
-            v.has(flag::PLACED)
-                && v.pcpu == pcpu.0
-                && !cx.vcpu(VcpuId(*i as u32)).pause.has(Pause::DOWN)
-        };
-        self.vcpus.iter().enumerate().filter(lives_there).count()
+        let numbered = self.vcpus.iter().enumerate();
+        let placed = numbered.filter(|(_, v)| v.has(flag::PLACED));
+        placement::first_pcpu(cx, vcpu, placed.map(|(i, _)| VcpuId(i as u32)))
     }
 }

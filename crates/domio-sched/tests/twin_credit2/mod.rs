@@ -93,8 +93,6 @@ pub struct TwinCredit2 {
     queues: Vec<Queue>,
     domains: Vec<Domain>,
     arrivals: usize,
-    /// The pcpu with the timer of the budgets.
-    keeper: Option<PcpuId>,
 }
 
 fn now(cx: &Cx<'_>) -> i128 {
@@ -111,7 +109,6 @@ impl TwinCredit2 {
             queues: Vec::new(),
             domains: Vec::new(),
             arrivals: 0,
-            keeper: None,
         }
     }
 
@@ -355,19 +352,9 @@ impl Scheduler for TwinCredit2 {
 
     fn pcpu_online(&mut self, cx: &mut Cx<'_>, pcpu: PcpuId) {
         self.arrive(cx, pcpu);
-        if self.keeper.is_none() {
-            self.keeper = Some(pcpu);
-        } else if !cx.online().contains(self.keeper.expect("there is one")) {
-            self.hand_over(cx, None);
-        }
     }
 
-    fn pcpu_offline(&mut self, cx: &mut Cx<'_>, pcpu: PcpuId) {
-        if self.keeper == Some(pcpu) {
-            self.hand_over(cx, Some(pcpu));
-        } else if !cx.online().contains(self.keeper.expect("there is one")) {
-            self.hand_over(cx, None);
-        }
+    fn pcpu_offline(&mut self, _: &mut Cx<'_>, pcpu: PcpuId) {
         let queue = self.queue_of(pcpu);
         let q = &mut self.queues[queue];
         q.pcpus.retain(|p| *p != pcpu);
@@ -445,7 +432,7 @@ impl Scheduler for TwinCredit2 {
         }
         if self.of_domain(id).is_empty() && self.d(id).cap != 0 {
             self.d(id).cap = 0;
-            self.set_timer(cx);
+            cx.stop_domain_timer(id);
         }
     }
 
@@ -554,8 +541,8 @@ impl Scheduler for TwinCredit2 {
         self.unpark(cx, unparked);
     }
 
-    fn timer(&mut self, cx: &mut Cx<'_>, _: PcpuId, _: u8) -> Option<domio_core::Instant> {
-        self.replenish(cx)
+    fn domain_timer(&mut self, cx: &mut Cx<'_>, id: DomainId) -> Option<domio_core::Instant> {
+        self.replenish(cx, id)
     }
 
     fn dump(&self, out: &mut dyn fmt::Write) -> fmt::Result {

@@ -1,7 +1,7 @@
 //! What running costs: credit, and budgets under a cap.
 
 use super::{MS, TwinCredit2, US, now};
-use domio_core::{DomainId, Instant, PcpuId, VcpuId};
+use domio_core::{DomainId, Instant, VcpuId};
 use domio_sched::Cx;
 
 impl TwinCredit2 {
@@ -90,55 +90,23 @@ impl TwinCredit2 {
         }
     }
 
-    /// Every period, for each domain with a cap.
-    pub(super) fn replenish(&mut self, cx: &mut Cx<'_>) -> Option<Instant> {
+    /// Every period of a domain with a cap.
+    pub(super) fn replenish(&mut self, cx: &mut Cx<'_>, id: DomainId) -> Option<Instant> {
         let at = now(cx);
         let period = self.param("cap_period_ms") * MS;
-        let mut ids: Vec<DomainId> = self.domains.iter().map(|d| d.id).collect();
-        ids.sort_unstable();
-        for id in ids {
-            let domain = self.d(id);
-            if domain.cap == 0 || domain.next > at {
-                continue;
-            }
-            let whole = period * domain.cap / 100;
-            while domain.next <= at {
-                domain.next += period;
-                domain.pool += whole;
-            }
-            if domain.pool > 0 {
-                domain.pool = domain.pool.min(whole);
-                let parked = domain.parked.drain(..).collect();
-                self.unpark(cx, parked);
-            }
+        let domain = self.d(id);
+        let whole = period * domain.cap / 100;
+        while domain.next <= at {
+            domain.next += period;
+            domain.pool += whole;
         }
-        self.next_time()
-    }
-
-    fn next_time(&self) -> Option<Instant> {
-        let capped = self.domains.iter().filter(|d| d.cap != 0);
-        let next = capped.map(|d| d.next).min()?;
+        let next = domain.next;
+        if domain.pool > 0 {
+            domain.pool = domain.pool.min(whole);
+            let parked = domain.parked.drain(..).collect();
+            self.unpark(cx, parked);
+        }
         Some(Instant::from_nanos(next as u64))
-    }
-
-    pub(super) fn set_timer(&mut self, cx: &mut Cx<'_>) {
-        if let Some(keeper) = self.keeper {
-            match self.next_time() {
-                Some(at) => cx.set_timer(keeper, 0, at),
-                None => cx.stop_timer(keeper, 0),
-            }
-        }
-    }
-
-    /// The timer goes to the lowest pcpu that is online.
-    pub(super) fn hand_over(&mut self, cx: &mut Cx<'_>, leaving: Option<PcpuId>) {
-        if let Some(pcpu) = leaving {
-            cx.stop_timer(pcpu, 0);
-        }
-        self.keeper = cx.online().iter().find(|p| Some(*p) != leaving);
-        if self.next_time().is_some() {
-            self.set_timer(cx);
-        }
     }
 
     pub(super) fn of_domain(&self, id: DomainId) -> Vec<VcpuId> {
@@ -156,7 +124,7 @@ impl TwinCredit2 {
             for v in vcpus {
                 self.v(v).budget = None;
             }
-            self.set_timer(cx);
+            cx.stop_domain_timer(id);
             let parked = self.d(id).parked.drain(..).collect();
             self.unpark(cx, parked);
             return;
@@ -187,7 +155,7 @@ impl TwinCredit2 {
             self.v(*v).budget = Some(0);
         }
         if before == 0 {
-            self.set_timer(cx);
+            cx.set_domain_timer(id, Instant::from_nanos((at + period) as u64));
         }
     }
 }

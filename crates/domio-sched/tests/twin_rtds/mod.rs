@@ -212,9 +212,9 @@ impl Scheduler for TwinRtds {
         self.units.push(Unit {
             id,
             domain,
-            period,
-            budget,
-            extratime,
+            period: 10_000_000,
+            budget: 4_000_000,
+            extratime: true,
             cur_budget: 0,
             cur_deadline: 0,
             priority_level: 0,
@@ -226,6 +226,8 @@ impl Scheduler for TwinRtds {
             new: true,
         });
         self.update(id, cx.now().as_nanos());
+        let unit = self.unit(id);
+        (unit.period, unit.budget, unit.extratime) = (period, budget, extratime);
     }
 
     fn remove(&mut self, cx: &mut Cx<'_>, id: VcpuId) {

@@ -15,14 +15,12 @@ pub mod unseen;
 
 use self::clock::Course;
 use self::unseen::Unseen;
-use crate::start::is_tick;
+use crate::policy::credit::seen::is_tick;
+use crate::policy::record::is_pass;
 use domio_core::{Duration, Instant, Kind, PcpuId, Record, Runstate, VcpuName};
 use domio_vmm::Profile;
 use domio_vmm::config::{Arrival, Demand};
 use std::collections::BTreeMap;
-
-/// Number of credit's SCHEDULE event, which it writes first in each pass (Xen 4.17).
-pub(crate) const SCHEDULE: u8 = 9;
 
 /// The demand of every vcpu in `records`, with times counted from `origin`. `unseen` are
 /// the interrupts without a record that the simulation of these demands has as well.
@@ -149,7 +147,7 @@ impl Extraction<'_> {
                 self.without_pass(record.pcpu, at);
                 self.pcpu(record.pcpu).cause.get_or_insert(at);
             }
-            Kind::Policy if matches!(record.policy_event(), Some((SCHEDULE, _))) => {
+            Kind::Policy if is_pass(record) => {
                 let lead = self.profile.timer_to_pass;
                 self.without_pass(record.pcpu, at);
                 let pcpu = self.pcpu(record.pcpu);
@@ -394,7 +392,7 @@ mod tests {
             // Accounting parks the other one; 500 us later a slice ends.
             note(400, Kind::Sleep, OTHER),
             change(400, OTHER, WAITS, PARKED),
-            Record::policy(us(900), P0, 0, SCHEDULE, &[0]),
+            Record::policy(us(900), P0, 0, 9, &[0]),
             change(900, GUEST, RUNS, WAITS),
             change(950, GUEST, WAITS, RUNS),
             note(1_000, Kind::Block, GUEST),

@@ -1,6 +1,6 @@
 //! Interrupts that leave no record of their own, but take time from the guest that executes.
 
-use crate::start::accounting_records;
+use crate::policy::credit::seen::accounting_records;
 use domio_core::{Duration, Instant, Record, VcpuName};
 use domio_vmm::Profile;
 use std::collections::BTreeMap;

@@ -1,7 +1,8 @@
 //! Guesses of what a trace does not show of its start: a first one, and others near it or far.
 
-use crate::start::{FirstWake, accounting_records};
-use crate::twin::{Hidden, HiddenVcpu, Twin};
+use crate::policy::credit::seen::{FirstWake, accounting_records};
+use crate::policy::credit::{Hidden, HiddenVcpu};
+use crate::twin::Twin;
 use core::cmp::Reverse;
 use domio_core::{Duration, NullSink, PcpuId, Record, Runstate};
 use domio_sched::credit::{ACCOUNTING, Priority};
@@ -89,7 +90,7 @@ impl<'a> Guesser<'a> {
     }
 
     fn another_accounting(&self, random: &mut RandomStream) -> Duration {
-        if self.twin.start().accounting.is_none() {
+        if self.twin.policy().accounting.is_none() {
             return Duration::from_nanos(random.below(self.twin.tslice().as_nanos()));
         }
         // The trace shows a later one; to count back is exact to what held those between up.
@@ -184,12 +185,13 @@ fn first_guess(twin: &Twin) -> Hidden {
         .start()
         .vcpus
         .iter()
-        .map(|v| {
+        .zip(&twin.policy().vcpus)
+        .map(|(v, shown)| {
             let asleep = v.state >= Runstate::Blocked;
-            let priority = match v.first_wake {
+            let priority = match shown.first_wake {
                 Some(FirstWake::Preferred) if asleep => Priority::Boost,
                 // Only accounting makes a vcpu OVER, and only an active one.
-                Some(FirstWake::Queued) if asleep && v.active != Some(true) => Priority::Boost,
+                Some(FirstWake::Queued) if asleep && shown.active != Some(true) => Priority::Boost,
                 _ => Priority::Under,
             };
             HiddenVcpu {
@@ -201,7 +203,8 @@ fn first_guess(twin: &Twin) -> Hidden {
         })
         .collect();
     let start = twin.start();
-    let accounting_in = start
+    let accounting_in = twin
+        .policy()
         .accounting
         .map_or(Duration::ZERO, |at| at.since(start.at));
     Hidden {

@@ -7,7 +7,7 @@
 use crate::exact::job_timer::JobTimer;
 use crate::exact::kernel_tick::explains;
 use crate::exact::late::Late;
-use crate::start::TICK_TO_RECORD;
+use crate::policy::credit::seen::TICK_TO_RECORD;
 use domio_core::{Duration, Instant, Kind, Record, VcpuName};
 use domio_vmm::Profile;
 use domio_vmm::host::Hold;

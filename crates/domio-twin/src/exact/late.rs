@@ -6,11 +6,11 @@
 //! running: the timer slop after another timer (xen-spec 0.3), or code of the hypervisor that
 //! interrupts have to wait for.
 
-use crate::demand::SCHEDULE;
 use crate::demand::unseen::Accountings;
 use crate::demand::unseen::KERNEL_TICK;
 use crate::exact::kernel_tick::LEAST_AHEAD;
-use crate::start::{TickRecord, accounting_records, tick_period};
+use crate::policy::credit::seen::{TickRecord, accounting_records, tick_period};
+use crate::policy::record::is_pass;
 use domio_core::{Duration, Instant, Kind, PcpuId, Record, Runstate, VcpuName};
 use domio_sched::credit::ACCOUNTING;
 use domio_vmm::Profile;
@@ -77,7 +77,7 @@ pub fn late_timers(
         let accounts = accounting.next_if(|a| core::ptr::eq(*a, r)).is_some();
         let late = match r.kind {
             _ if accounts => p.accounting(r, profile, tslice),
-            Kind::Policy if r.policy_event().is_some_and(|(e, _)| e == SCHEDULE) => {
+            Kind::Policy if is_pass(r) => {
                 let came = r.at.saturating_sub(profile.timer_to_pass);
                 p.pass = Some(r.at);
                 p.slice_end.take().map(|end| (end, came))
@@ -321,7 +321,7 @@ mod tests {
     #[test]
     fn a_tick_explains_a_slice_that_ends_late() {
         let g1 = VcpuName::new(DomainId(1), 0);
-        let pass = |at| Record::policy(ns(at), PcpuId(0), 0, SCHEDULE, &[0]);
+        let pass = |at| Record::policy(ns(at), PcpuId(0), 0, 9, &[0]);
         let mut goes_on = Record::new(ns(2_000), PcpuId(0), Kind::Continue, g1);
         goes_on.data[1] = 11_020_000;
         let (waits, runs) = (Runstate::Runnable, Runstate::Running);

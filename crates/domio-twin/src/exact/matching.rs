@@ -2,8 +2,9 @@
 
 use crate::exact::SearchSettings;
 use crate::exact::search::searched;
-use crate::start::activity;
-use crate::twin::{Hidden, Twin, dispatches};
+use crate::policy::credit::Hidden;
+use crate::policy::credit::seen::activity;
+use crate::twin::{Twin, dispatches};
 use core::cmp::Reverse;
 use domio_core::{Duration, Instant, Record, VcpuName};
 use serde::Serialize;

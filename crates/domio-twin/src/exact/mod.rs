@@ -26,7 +26,8 @@ pub mod tick_wake;
 
 use self::guess::Guesser;
 use self::matching::{Decisions, Height, Matched, Parting, matching};
-use crate::twin::{Hidden, Twin};
+use crate::policy::credit::Hidden;
+use crate::twin::Twin;
 use core::cmp::Reverse;
 use domio_core::{Duration, Record};
 use domio_sim::RandomStream;

@@ -4,7 +4,7 @@
 //! it takes it (`csched_load_balance`). That takes time where there are none as well, so that a
 //! trace shows the class of whoever is dispatched.
 
-use crate::demand::SCHEDULE;
+use crate::policy::record::is_pass;
 use domio_core::{Duration, Instant, Kind, Record, VcpuName};
 use domio_vmm::Profile;
 
@@ -24,7 +24,7 @@ pub fn searched(records: &[Record], profile: &Profile) -> Vec<(Instant, VcpuName
     let mut found = Vec::new();
     for r in records {
         match r.kind {
-            Kind::Policy if r.policy_event().is_some_and(|(e, _)| e == SCHEDULE) => {
+            Kind::Policy if is_pass(r) => {
                 (pass, search) = (Some(r.at), false);
             }
             Kind::InfPrev if r.vcpu.is_idle() => {
@@ -62,7 +62,7 @@ mod tests {
     }
 
     fn schedule(at: u64) -> Record {
-        Record::policy(us(at), P0, 0, SCHEDULE, &[0])
+        Record::policy(us(at), P0, 0, 9, &[0])
     }
 
     fn record(ns: u64, kind: Kind, next: u16) -> Record {

@@ -7,7 +7,7 @@
 use crate::demand::unseen::KERNEL_TICK;
 use crate::exact::arrival::{JITTER, LEAST};
 use crate::exact::kernel_tick::apart;
-use crate::start::TICK_TO_RECORD;
+use crate::policy::credit::seen::TICK_TO_RECORD;
 use domio_core::{Instant, Kind, Record, VcpuName};
 use std::collections::BTreeMap;
 

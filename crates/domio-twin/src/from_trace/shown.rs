@@ -61,6 +61,7 @@ impl Shown {
         Some(match most?.0 {
             0 => "credit",
             1 => "credit2",
+            2 => "bvt",
             3 => "arinc653",
             4 => "rtds",
             5 => "null",

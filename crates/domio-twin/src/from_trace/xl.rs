@@ -223,7 +223,9 @@ const LISTS: &str =
 fn list_json(text: &str) -> Result<BTreeMap<u16, ListedDomain>, XlError> {
     let root: Value = serde_json::from_str(text).map_err(|e| {
         let line = text.lines().nth(e.line().saturating_sub(1));
-        XlError::new(e.line().max(1), line.unwrap_or_default(), LISTS)
+        // After a last line break the parser is on a line that is none.
+        let last = text.lines().count().max(1);
+        XlError::new(e.line().clamp(1, last), line.unwrap_or_default(), LISTS)
     })?;
     let entries = match &root {
         Value::Array(entries) => entries.iter().collect(),

@@ -9,10 +9,13 @@ impl Guest {
     /// Wakes the tasks whose time has come.
     #[inline(always)]
     pub(super) fn wake_tasks(&mut self, now: Instant) {
+        if let Some(order) = &mut self.order {
+            order.tick(now);
+        }
         if self.task_wake <= now {
             if let [task] = &mut *self.tasks {
                 task.wake_due(now);
-                self.task_wake = task.wakes_at();
+                self.task_wake = task.wakes_at().min(self.watchdog_at());
             } else {
                 for task in &mut self.tasks {
                     task.wake_due(now);
@@ -46,6 +49,14 @@ impl Guest {
 
     pub(super) fn find_task_wake(&mut self) {
         let wakes = self.tasks.iter().map(Task::wakes_at);
-        self.task_wake = wakes.min().unwrap_or(Instant::MAX);
+        self.task_wake = wakes.min().unwrap_or(Instant::MAX).min(self.watchdog_at());
+    }
+
+    /// When the watchdog's thread wakes; [`Instant::MAX`] where that does nothing for anybody.
+    #[inline]
+    fn watchdog_at(&self) -> Instant {
+        self.order
+            .as_ref()
+            .map_or(Instant::MAX, |o| o.watchdog_at())
     }
 }

@@ -17,6 +17,7 @@
 //! | `devices` | the kernel of a guest with devices, seen from the host |
 //! | `due` | processes that are due, and the kernel tick |
 //! | `tasks` | which process executes, and for how long |
+//! | `roam` | processes that go from one vcpu to another |
 //! | `program` | the program of the process that executes |
 
 mod devices;
@@ -24,6 +25,7 @@ mod due;
 mod kernel;
 mod pending;
 mod program;
+mod roam;
 mod tasks;
 
 pub(crate) use kernel::{Kernel, KernelStep};
@@ -322,7 +324,7 @@ impl Guest {
     /// Writes the state of the guest for people.
     pub fn describe(&self) -> String {
         let mut text = String::new();
-        for task in &self.tasks {
+        for task in self.tasks.iter().filter(|task| task.is_here()) {
             if !text.is_empty() {
                 text.push_str(", ");
             }

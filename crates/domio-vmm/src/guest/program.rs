@@ -2,7 +2,6 @@
 
 use super::{Guest, Job, Level, Pending};
 use crate::bus::{Device, Io, KernelIo};
-use crate::process::Pid;
 use crate::process::run::Next;
 use alloc::vec::Vec;
 use domio_core::VcpuName;
@@ -21,10 +20,7 @@ impl Guest {
         let Level::Task(index) = self.level else {
             return Next::GoOn;
         };
-        let pid = Pid {
-            vcpu: vcpu.index,
-            index,
-        };
+        let pid = self.pid(vcpu.index, index);
         // Without devices nothing is left for later: a program computes and sleeps.
         let mut alone = None;
         let mut kernel = KernelIo {

@@ -1,9 +1,8 @@
 //! Creation and destruction of domains, what an operator does, and pcpu hotplug.
 
-use super::{Cause, Event, Host, Queue, Vcpu};
+use super::{Cause, Event, Host, Phase, Queue, Vcpu, roam};
 use crate::bus::{Device, Traffic};
 use crate::config::{Action, DomainConfig, HostConfig};
-use crate::guest::Guest;
 use alloc::format;
 use alloc::vec::Vec;
 use domio_core::{
@@ -154,11 +153,9 @@ impl<S: Sink, D: Device> Host<S, D> {
         let config = &self.domains[domain].config;
         let name = VcpuName::new(config.id, index);
         let settings = &config.vcpus[index as usize];
-        let (seed, replication) = (self.seed, self.replication);
-        let guest = Guest::new(config.guest, settings, booted, |task| {
-            let component = format!("{}/vcpu{index}/task{task}", config.name);
-            RandomStream::new(seed, replication, &component)
-        });
+        let seeds = (self.seed, self.replication);
+        let guest = roam::guest_on(config, usize::from(index), booted, seeds);
+        self.roams |= guest.roams();
         let hard = settings.hard & self.tables.topology.all();
         let mut pause = Pause::NONE;
         pause.set(Pause::DOWN);
@@ -372,10 +369,11 @@ impl<S: Sink, D: Device> Host<S, D> {
         self.raise(queue, pcpu, now, Cause::Operator);
         self.tables.online.remove(pcpu);
         self.pcpus[pcpu].leaving = true;
-        for i in 0..self.vcpus.len() {
-            if !self.vcpus[i].alive {
-                continue;
-            }
+        // Xen's list of domains is in the order of their ids.
+        let mut all: Vec<usize> = (0..self.vcpus.len()).collect();
+        all.retain(|i| self.vcpus[*i].alive);
+        all.sort_by_key(|i| self.vcpus[*i].name);
+        for i in all {
             let affinity = &mut self.tables.affinity[i];
             if !affinity.hard.intersects(&self.tables.online) {
                 affinity.hard = CpuSet::ALL & self.tables.topology.all();
@@ -398,6 +396,19 @@ impl<S: Sink, D: Device> Host<S, D> {
                 let timer = self.pcpus[pcpu].policy[slot];
                 queue.disarm(timer);
             }
+            self.drop_pass(queue, pcpu);
+        }
+    }
+
+    /// A pass that `pcpu`, which has left, was asked for does not come: nothing is left to decide.
+    fn drop_pass(&mut self, queue: &mut Queue, pcpu: PcpuId) {
+        let p = &mut self.pcpus[pcpu];
+        p.again = false;
+        if p.phase == Phase::Entering {
+            p.phase = Phase::Guest;
+            queue.disarm(p.stage);
+            let to_come = self.due.split_off(self.due_done);
+            self.due.extend(to_come.into_iter().filter(|p| *p != pcpu));
         }
     }
 

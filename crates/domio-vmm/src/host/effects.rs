@@ -32,6 +32,10 @@ impl<S: Sink, D: Device> Host<S, D> {
                         None => queue.disarm(timer),
                     }
                 }
+                Effect::DomainTimer { domain, at } => {
+                    let at = at.map(|at| at.max(now) + worked);
+                    self.set_domain_timer(queue, domain, at);
+                }
                 Effect::Park(vcpu) => self.parked(vcpu, on, now),
                 Effect::Unpark(vcpu) => self.unparked(vcpu, on, now),
                 // The flag is in the tables; the switch carries it out.

@@ -3,6 +3,7 @@
 use super::{Host, Phase, Queue};
 use crate::bus::{Device, Far, record_of};
 use crate::evtchn::{Raised, Sent, Virq};
+use crate::process::Pid;
 use domio_core::{Duration, Instant, PcpuId, Sink, VcpuId, VcpuName};
 use domio_sched::Pause;
 
@@ -129,10 +130,20 @@ impl<S: Sink, D: Device> Host<S, D> {
                     process,
                     from,
                 } => {
-                    let to = VcpuName::new(domain, process.vcpu);
+                    let to = if process.vcpu == Pid::ROAMS {
+                        match self.wake_roaming(queue, from, process.index, now) {
+                            Some(to) if to != from => to,
+                            // Who wakes itself needs no interrupt.
+                            _ => continue,
+                        }
+                    } else {
+                        VcpuName::new(domain, process.vcpu)
+                    };
                     let vcpu = self.vcpu_called(to);
                     let guest = &mut self.vcpus[vcpu.index()].guest;
-                    guest.wake_process(process.index);
+                    if process.vcpu != Pid::ROAMS {
+                        guest.wake_process(process.index);
+                    }
                     let port = guest.kernel_mut().and_then(|kernel| kernel.ipi_port());
                     let port = port.expect("a domain with several vcpus has IPIs");
                     let sent = self.bus.wires.channels.send(from.domain, port);

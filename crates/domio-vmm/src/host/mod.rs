@@ -15,6 +15,7 @@
 //! |---|---|
 //! | [`mod@self`] | the tables of the host and what an event does |
 //! | `timer` | timers that expire: of guests, of the policy, of slices; ticks |
+//! | `domain_timer` | the policy's timers of domains |
 //! | `interrupt` | interrupts and events for guests |
 //! | `wake` | waking, pausing, migrating; runstates and their records |
 //! | `effects` | what the policy asks for in a call |
@@ -23,6 +24,7 @@
 //! | `execute` | guests executing, and how far they have come |
 //! | `kernel` | kernels of guests with devices |
 //! | `processes` | processes of guests |
+//! | `roam` | processes that go from one vcpu to another |
 //! | `block` | blocking and yielding |
 //! | `control` | what processes of controllers read and set |
 //! | `counting` | for whom driver domains work, estimated by counting packets |
@@ -35,6 +37,7 @@
 mod block;
 mod control;
 mod counting;
+mod domain_timer;
 mod domains;
 mod effects;
 mod execute;
@@ -45,6 +48,7 @@ mod io;
 mod kernel;
 mod pass;
 mod processes;
+mod roam;
 mod snapshot;
 mod softirq;
 mod timer;
@@ -64,7 +68,8 @@ use alloc::vec::Vec;
 use control::{Busy, Controlled};
 use domains::Domain;
 use domio_core::{
-    Duration, Instant, PcpuId, PcpuTable, Record, Runstate, Sink, VcpuId, VcpuName, XenVersion,
+    DomainId, Duration, Instant, PcpuId, PcpuTable, Record, Runstate, Sink, VcpuId, VcpuName,
+    XenVersion,
 };
 use domio_sched::{Cx, Effect, Scheduler, Stop, Tables};
 use domio_sim::{EventQueue, Flow, Model, TimerId};
@@ -85,6 +90,8 @@ pub enum Event {
     Slice(PcpuId),
     /// The policy's timer expired.
     Policy(PcpuId, u8),
+    /// The policy's timer of a domain expired.
+    DomainTimer(DomainId),
     /// A pcpu's phase `Entering` or `Switching` is over.
     Stage(PcpuId),
     /// The current vcpu of a pcpu has executed what its guest asked for.
@@ -155,7 +162,8 @@ struct Pcpu {
     /// The scheduler softirq is pending although a pass is under way: another pass follows.
     again: bool,
     why: Stop,
-    /// Policy timers that have expired and whose handlers are about to run, as bits.
+    /// Policy timers that have expired and whose handlers are about to run, as bits: one for each
+    /// slot, and [`domain_timer::OF_DOMAINS`] for those of domains.
     handling: u8,
     /// The pcpu was taken offline and has to tell the policy once it idles.
     leaving: bool,
@@ -308,6 +316,8 @@ pub struct Host<S: Sink, D: Device = NoDevices> {
     prices_work: bool,
     /// Caches have to be filled again.
     has_caches: bool,
+    /// Some processes go from one vcpu of their domain to another.
+    roams: bool,
     /// The policy wants to know when a vcpu that was switched out may run elsewhere.
     tells_saved: bool,
     /// The policy's id in trace records.
@@ -318,6 +328,8 @@ pub struct Host<S: Sink, D: Device = NoDevices> {
     pcpus: PcpuTable<Pcpu>,
     vcpus: Vec<Vcpu>,
     domains: Vec<Domain>,
+    /// The policy's timers of domains, by domain id.
+    domain_timers: Vec<Option<domain_timer::DomainTimer>>,
     actions: Vec<(Instant, Action)>,
     sink: S,
     /// Controllers, and what only they want to know: for how long driver domains have worked for
@@ -365,10 +377,11 @@ impl<S: Sink, D: Device> Host<S, D> {
         let mut host = Host {
             version: config.version,
             profile: config.profile,
-            has_caches: !(config.profile.cache_refill + config.profile.migration_refill).is_zero()
+            has_caches: config.profile.has_caches()
                 || config.profile.idle_switch != config.profile.switch,
             free: config.profile.is_free(),
             prices_work: config.profile.policy != PolicyCosts::FREE,
+            roams: false,
             tells_saved: scheduler.descriptor().needs.context_saved,
             trace_id: scheduler.descriptor().trace_id,
             scheduler,
@@ -377,6 +390,7 @@ impl<S: Sink, D: Device> Host<S, D> {
             pcpus: PcpuTable::new(config.topology.pcpus(), Pcpu::new(PcpuId(0), queue)),
             vcpus: Vec::new(),
             domains: Vec::new(),
+            domain_timers: Vec::new(),
             actions: config.actions.clone(),
             sink,
             controls: config.controllers.iter().map(Controlled::new).collect(),
@@ -476,6 +490,7 @@ impl<S: Sink, D: Device> Model for Host<S, D> {
                     next = queue.pop_in_row(is_policy);
                 }
             }
+            Event::DomainTimer(domain) => self.domain_timer(queue, domain, now),
             Event::Stage(pcpu) => self.stage_over(queue, pcpu, now),
             Event::Done(pcpu) => self.guest_done(queue, pcpu, now),
             Event::Ipi(pcpu) => self.raise(queue, pcpu, now, Cause::Ipi),

@@ -363,16 +363,18 @@ impl<S: Sink, D: Device> Host<S, D> {
         let p = &mut self.pcpus[pcpu];
         let undisturbed = p.last_vcpu == Some(vcpu);
         p.last_vcpu = Some(vcpu);
-        let moved = self.vcpus[vcpu.index()]
-            .ran_on
-            .replace(pcpu)
-            .is_some_and(|old| old != pcpu);
-        if moved {
-            profile.cache_refill + profile.migration_refill
-        } else if undisturbed {
-            Duration::ZERO
-        } else {
-            profile.cache_refill
+        let before = self.vcpus[vcpu.index()].ran_on.replace(pcpu);
+        match before {
+            Some(old) if old != pcpu => {
+                let topology = &self.tables.topology;
+                let within = profile.cache_refill + profile.migration_refill;
+                match topology.socket_of(old) == topology.socket_of(pcpu) {
+                    true => within,
+                    false => within + profile.socket_refill,
+                }
+            }
+            _ if undisturbed => Duration::ZERO,
+            _ => profile.cache_refill,
         }
     }
 

@@ -33,6 +33,9 @@ impl<S: Sink, D: Device> Host<S, D> {
             if !self.jobs.is_empty() {
                 self.report_jobs(pcpu, vcpu, now);
             }
+            if self.roams && self.pull_processes(queue, vcpu, step == Step::Block, now) {
+                continue;
+            }
             match step {
                 Step::Run(Duration::MAX) => {}
                 Step::Run(time) => {

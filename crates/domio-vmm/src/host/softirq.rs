@@ -95,7 +95,9 @@ impl<S: Sink, D: Device> Host<S, D> {
         }
         let begun = (0..p.policy.len()).filter(|slot| p.handling & (1 << slot) != 0);
         let ends = begun.filter_map(|slot| queue.deadline(p.policy[slot]));
-        ends.max()
+        let of_domains = self.last_domain_handler(queue, pcpu);
+        ends.chain(of_domains)
+            .max()
             .map_or(Instant::ZERO, |end| end + self.profile.handler)
     }
 

@@ -234,32 +234,62 @@ impl<S: Sink, D: Device> Host<S, D> {
         let waited = self.pcpus[pcpu].handling & handling != 0;
         if !waited {
             let timer = self.pcpus[pcpu].policy[slot as usize];
-            let work = self.profile.timer_to_handler[slot as usize] + self.heap(pcpu);
-            match self.expire(pcpu, now, work) {
-                Expiry::Later(at) => {
-                    queue.arm(timer, at);
-                    return;
-                }
-                Expiry::Runs { until } if until > now => {
-                    self.extend_softirq(pcpu, self.profile.softirq.again);
+            if let Some(begun) = self.handler_waits(queue, pcpu, timer, slot, now) {
+                if begun {
                     self.pcpus[pcpu].handling |= handling;
-                    queue.arm(timer, until);
-                    let handled = until + self.profile.handler;
-                    let later = handled.saturating_since(self.pcpus[pcpu].stage_at);
-                    self.delay_pass(queue, pcpu, later);
-                    return;
                 }
-                Expiry::Runs { .. } => {}
+                return;
             }
         }
         self.pcpus[pcpu].handling &= !handling;
         let entering = self.pcpus[pcpu].phase == Phase::Entering;
         let cost = self.run_policy_timer(queue, pcpu, slot, now);
+        self.handler_done(queue, pcpu, now, cost, entering.then_some(waited));
+    }
+
+    /// A policy's `timer` of `pcpu`, priced as that of `slot`, expires now. Sets it anew if its
+    /// handler does not run at once: `Some` then, and whether the softirq has begun it.
+    pub(super) fn handler_waits(
+        &mut self,
+        queue: &mut Queue,
+        pcpu: PcpuId,
+        timer: TimerId,
+        slot: u8,
+        now: Instant,
+    ) -> Option<bool> {
+        let work = self.profile.timer_to_handler[slot as usize] + self.heap(pcpu);
+        match self.expire(pcpu, now, work) {
+            Expiry::Later(at) => {
+                queue.arm(timer, at);
+                Some(false)
+            }
+            Expiry::Runs { until } if until > now => {
+                self.extend_softirq(pcpu, self.profile.softirq.again);
+                queue.arm(timer, until);
+                let handled = until + self.profile.handler;
+                let later = handled.saturating_since(self.pcpus[pcpu].stage_at);
+                self.delay_pass(queue, pcpu, later);
+                Some(true)
+            }
+            Expiry::Runs { .. } => None,
+        }
+    }
+
+    /// The handler of a policy's timer has run on `pcpu` for `cost`. If a pass was under way
+    /// already, `entering` says whether the handler had waited.
+    pub(super) fn handler_done(
+        &mut self,
+        queue: &mut Queue,
+        pcpu: PcpuId,
+        now: Instant,
+        cost: Duration,
+        entering: Option<bool>,
+    ) {
         let paid = match entering {
             // The pass was put off when the handler began.
-            true => waited,
+            Some(waited) => waited,
             // The way to a pass that the handler asked for has the rest of the handler in it.
-            false => self.pcpus[pcpu].phase == Phase::Entering,
+            None => self.pcpus[pcpu].phase == Phase::Entering,
         };
         if !paid {
             self.steal(queue, pcpu, now, cost);

@@ -49,10 +49,12 @@
 //! | `task` | a process and its progress; the workloads that only compute |
 //! | `run` | carrying out the steps of a program |
 //! | `order` | which process runs next |
+//! | `roam` | on which vcpu a process executes |
 //! | `programs` | the programs that ship |
 
 pub(crate) mod order;
 pub mod programs;
+pub(crate) mod roam;
 pub(crate) mod run;
 pub(crate) mod task;
 
@@ -68,10 +70,15 @@ use domio_sim::RandomStream;
 /// A process of a domain: a vcpu, and the number of the process there.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Pid {
-    /// Index of the vcpu that the process lives on.
+    /// Index of the vcpu that the process lives on, [`Pid::ROAMS`] if it may live on any.
     pub vcpu: u16,
-    /// Number of the process among those of that vcpu.
+    /// Number of the process among those of that vcpu, or among those that may live on any.
     pub index: u32,
+}
+
+impl Pid {
+    /// In place of a vcpu: the process goes from one to another.
+    pub const ROAMS: u16 = u16::MAX;
 }
 
 /// A socket or file: a device model, and the model's own number for it.

@@ -10,6 +10,7 @@
 //! equal priority take turns of a whole slice and not of a part of it
 //! (`TIMESLICE_GRANULARITY`).
 
+use super::roam;
 use alloc::vec::Vec;
 use domio_core::{Duration, Instant};
 
@@ -29,7 +30,7 @@ const THREAD_NICE: i64 = 19;
 
 /// A process, as the scheduler sees it.
 #[derive(Clone, Debug)]
-struct Process {
+pub(crate) struct Process {
     nice: i64,
     /// From 100 to 139.
     priority: i64,
@@ -43,7 +44,7 @@ struct Process {
     expired: bool,
     /// Place among the processes of equal priority.
     place: u64,
-    /// When the process began to sleep.
+    /// When the process began to sleep, or was last kept from executing further.
     since: Instant,
     /// What the process has executed since it was chosen.
     ran: Duration,
@@ -69,6 +70,16 @@ pub(crate) struct Order {
     next_place: u64,
     /// When the first process came into the expired array.
     first_expired: Option<Instant>,
+    /// From this number on, processes may go to other vcpus; none of them need be here.
+    roam_from: usize,
+    /// When the watchdog's thread wakes; [`Instant::MAX`] where nobody may go anywhere.
+    watchdog_at: Instant,
+    /// The last that wanted to execute has ceased to.
+    newly_idle: bool,
+    /// A tick has come, and nobody has looked at other vcpus since.
+    ticked: bool,
+    /// Not before this time does it look while it is busy.
+    look_at: Instant,
 }
 
 impl Process {
@@ -164,7 +175,97 @@ impl Order {
             first_is_alone: false,
             next_place: 0,
             first_expired: None,
+            roam_from: usize::MAX,
+            watchdog_at: Instant::MAX,
+            newly_idle: false,
+            ticked: false,
+            look_at: start,
         }
+    }
+
+    /// As [`Order::new`] for one vcpu of several. Its processes from number `first` on may go from
+    /// one vcpu to another.
+    pub fn roaming(nice: impl Iterator<Item = i64>, first: usize, start: Instant) -> Self {
+        Order {
+            roam_from: first,
+            watchdog_at: start + roam::WATCHDOG,
+            ..Order::new(nice, start)
+        }
+    }
+
+    /// The number of the first process that may go to another vcpu.
+    #[inline]
+    pub fn roam_from(&self) -> usize {
+        self.roam_from
+    }
+
+    /// Whether any process may.
+    #[inline]
+    pub fn roams(&self) -> bool {
+        self.roam_from != usize::MAX
+    }
+
+    /// When the watchdog's thread wakes; [`Instant::MAX`] for never.
+    #[inline]
+    pub fn watchdog_at(&self) -> Instant {
+        self.watchdog_at
+    }
+
+    /// The timer softirq has run.
+    pub fn tick(&mut self, now: Instant) {
+        if self.roams() {
+            self.ticked = true;
+            if self.watchdog_at <= now {
+                self.watchdog_at = now + roam::WATCHDOG;
+            }
+        }
+    }
+
+    /// Whether it looks now whether other vcpus have processes to spare: this vcpu is `idle`, or
+    /// busy.
+    pub fn looks(&mut self, idle: bool, now: Instant) -> bool {
+        let ticked = core::mem::take(&mut self.ticked);
+        let newly = core::mem::take(&mut self.newly_idle);
+        if idle {
+            return ticked || newly;
+        }
+        let looks = ticked && now >= self.look_at;
+        if looks {
+            self.look_at = now + roam::BUSY_INTERVAL;
+        }
+        looks
+    }
+
+    /// The process that another vcpu would pull, of those of whom `ready` says that they want to
+    /// execute: from the expired array first, the best priority first, the last of equals.
+    pub fn to_spare(&self, now: Instant, ready: impl Fn(usize) -> bool) -> Option<usize> {
+        let all = self.processes.iter().enumerate();
+        let own = all.skip(self.roam_from).filter(|(i, process)| {
+            let hot = now.saturating_since(process.since) < roam::CACHE_HOT;
+            ready(*i) && self.current != Some(*i) && !hot
+        });
+        let best = own.min_by_key(|(_, p)| {
+            // Who was just woken has no place yet, and gets the last one.
+            let place = if p.ready { p.place } else { u64::MAX };
+            let expired = p.ready && p.expired;
+            (!expired, p.priority, u64::MAX - place)
+        });
+        best.map(|(i, _)| i)
+    }
+
+    /// Process `i` goes to another vcpu.
+    pub fn give(&mut self, i: usize) -> Process {
+        let gone = Process::new(0, Instant::ZERO);
+        self.first_is_alone = false;
+        core::mem::replace(&mut self.processes[i], gone)
+    }
+
+    /// Process `i` comes from another vcpu.
+    pub fn take(&mut self, i: usize, mut process: Process) {
+        process.place = self.next_place;
+        self.next_place += 1;
+        self.first_is_alone = false;
+        self.processes[i] = process;
     }
 
     /// Who was chosen has executed for `time`.
@@ -182,6 +283,7 @@ impl Order {
         if let Some(current) = self.current.take() {
             let process = &mut self.processes[current];
             process.leave();
+            process.since = now;
             process.expired = true;
             process.place = self.next_place;
             self.next_place += 1;
@@ -198,6 +300,7 @@ impl Order {
     /// Chooses who executes from `now` on among those of whom `ready` says that they want to, with
     /// the thread as the last. `None` when nobody does.
     pub fn choose(&mut self, now: Instant, ready: impl Fn(usize) -> bool) -> Option<Chosen> {
+        let executed = self.current.is_some();
         for i in 0..self.processes.len() {
             let place = self.next_place;
             let process = &mut self.processes[i];
@@ -233,10 +336,15 @@ impl Order {
                 process.expired = false;
             }
             self.first(false)
-        })?;
+        });
+        let Some(next) = next else {
+            self.newly_idle |= executed;
+            return None;
+        };
         if self.current != Some(next) {
             if let Some(before) = self.current.replace(next) {
                 self.processes[before].leave();
+                self.processes[before].since = now;
             }
             self.processes[next].ran = Duration::ZERO;
         }
@@ -263,6 +371,7 @@ impl Order {
         let starving = self.is_starving(now);
         let process = &mut self.processes[i];
         process.leave();
+        process.since = now;
         process.set_priority();
         process.slice = process.full_slice();
         process.expired = !process.is_interactive() || starving;

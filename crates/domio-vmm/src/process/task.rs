@@ -78,6 +78,8 @@ enum Spin {
 enum Plan {
     Burn,
     Idle,
+    /// The process is on another vcpu.
+    Elsewhere,
     Periodic {
         period: Duration,
         /// Releases that came while a job was under way.
@@ -162,6 +164,29 @@ impl Task {
             released: start,
             wake_at,
         }
+    }
+
+    /// In the place of a process that is on another vcpu.
+    pub fn elsewhere() -> Self {
+        Task {
+            name: String::new(),
+            priority: 0,
+            owner: Owner::Nobody,
+            spins: false,
+            plan: Plan::Elsewhere,
+            random: RandomStream::new(0, 0, ""),
+            ready: false,
+            left: Duration::ZERO,
+            spin: Spin::Not,
+            work: Duration::ZERO,
+            released: Instant::ZERO,
+            wake_at: Instant::MAX,
+        }
+    }
+
+    /// Whether the process is on this vcpu, and not on another one.
+    pub fn is_here(&self) -> bool {
+        !matches!(self.plan, Plan::Elsewhere)
     }
 
     /// Name for people.
@@ -279,7 +304,11 @@ impl Task {
                     self.wake_at = Instant::MAX;
                     self.ready = true;
                 }
-                Plan::Burn | Plan::Idle | Plan::Yielding { .. } | Plan::Compute => {
+                Plan::Burn
+                | Plan::Idle
+                | Plan::Elsewhere
+                | Plan::Yielding { .. }
+                | Plan::Compute => {
                     self.wake_at = Instant::MAX;
                 }
             }
@@ -361,7 +390,9 @@ impl Task {
                 self.finish_replayed(now);
                 return AfterJob::Quiet;
             }
-            Plan::Burn | Plan::Idle | Plan::Program(_) => return AfterJob::Quiet,
+            Plan::Burn | Plan::Idle | Plan::Elsewhere | Plan::Program(_) => {
+                return AfterJob::Quiet;
+            }
         }
         AfterJob::Report(done)
     }

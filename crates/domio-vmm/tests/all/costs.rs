@@ -2,7 +2,7 @@
 
 use crate::common::*;
 use crate::probe::{Habits, run};
-use domio_core::{Duration, Kind, XenVersion};
+use domio_core::{Duration, Kind, Topology, XenVersion};
 use domio_sched::{Work, WorkReport};
 use domio_vmm::config::{Arrival, Demand, Workload};
 use domio_vmm::{PolicyCosts, Profile};
@@ -127,6 +127,14 @@ fn a_cache_is_refilled_after_another_vcpu_and_after_a_move() {
     moved.actions = vec![(at_ms(1), pin(1, P1))];
     let told = run(&moved, Habits::default(), ms(8));
     assert_eq!(turnarounds(&told.records, vcpu(1)), [3_000 + 20 + 20 + 70]);
+    // From one socket to another more so, and once only.
+    moved.profile.socket_refill = us(300);
+    let told = run(&moved, Habits::default(), ms(8));
+    assert_eq!(turnarounds(&told.records, vcpu(1)), [3_000 + 20 + 20 + 70]);
+    moved.topology = Topology::new(2, 1, 1).unwrap();
+    let told = run(&moved, Habits::default(), ms(8));
+    let apart = 3_000 + 20 + 20 + 70 + 300;
+    assert_eq!(turnarounds(&told.records, vcpu(1)), [apart]);
 }
 
 #[test]
@@ -192,7 +200,10 @@ fn a_report_costs_the_price_of_each_kind_in_whole_instructions() {
         prices.price(&report).as_nanos()
     };
     let each = Work::ALL.map(|work| once(&prices, work));
-    assert_eq!(each, [722, 56, 722, 760, 96, 18, 160, 500, 1_292, 3_306]);
+    assert_eq!(
+        each,
+        [722, 56, 722, 760, 96, 18, 160, 500, 1_292, 3_306, 870]
+    );
     let mut report = WorkReport::NOTHING;
     report.add(Work::Sort, 1);
     report.add(Work::Sorted, 3);

@@ -12,6 +12,7 @@ mod invariants;
 mod life;
 mod probe;
 mod random;
+mod roaming;
 mod snapshot;
 mod softirq_thread;
 mod softirqs;

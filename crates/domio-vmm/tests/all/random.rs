@@ -7,7 +7,7 @@ use domio_sched::Scheduler;
 use domio_vmm::Profile;
 use domio_vmm::config::{
     Action, Distribution, DomainConfig, GuestConfig, HostConfig, KernelCosts, KernelTick,
-    TaskConfig, VcpuConfig, Workload,
+    ProcessOrder, TaskConfig, VcpuConfig, Workload,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -16,7 +16,7 @@ use proptest::prelude::*;
 const END: Duration = Duration::from_millis(250);
 
 /// Policies with the release whose rules they follow.
-pub const POLICIES: [(&str, Option<&str>); 9] = [
+pub const POLICIES: [(&str, Option<&str>); 11] = [
     ("round-robin", None),
     ("null", None),
     ("credit", Some("3.1")),
@@ -26,6 +26,8 @@ pub const POLICIES: [(&str, Option<&str>); 9] = [
     ("sedf", Some("3.0")),
     ("sedf", Some("3.1")),
     ("sedf", Some("4.5")),
+    ("bvt", Some("2.0")),
+    ("bvt", Some("3.0.2")),
 ];
 
 const VERSIONS: [XenVersion; 5] = [
@@ -121,8 +123,9 @@ fn workload() -> impl Strategy<Value = Workload> {
 }
 
 fn task() -> impl Strategy<Value = TaskConfig> {
-    (workload(), -1_i8..=1).prop_map(|(workload, priority)| TaskConfig {
+    (workload(), -1_i8..=1, any::<bool>()).prop_map(|(workload, priority, roams)| TaskConfig {
         priority,
+        roams,
         ..TaskConfig::from(workload)
     })
 }
@@ -162,13 +165,14 @@ fn vcpu() -> impl Strategy<Value = VcpuConfig> {
 
 fn guest() -> impl Strategy<Value = GuestConfig> {
     let tick = proptest::option::of(time(1_000, 10_000));
-    (tick, time(0, 20), time(0, 20), time(500, 100_000)).prop_map(|(tick, irq, softirq, slice)| {
-        GuestConfig {
-            tick,
-            costs: KernelCosts::of_timer(irq, softirq),
-            task_slice: slice,
-            ..GuestConfig::IDEAL
-        }
+    let order = prop_oneof![Just(ProcessOrder::Turns), Just(ProcessOrder::Linux26)];
+    let times = (tick, time(0, 20), time(0, 20), time(500, 100_000));
+    (times, order).prop_map(|((tick, irq, softirq, slice), order)| GuestConfig {
+        tick,
+        costs: KernelCosts::of_timer(irq, softirq),
+        order,
+        task_slice: slice,
+        ..GuestConfig::IDEAL
     })
 }
 

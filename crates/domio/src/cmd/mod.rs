@@ -1,6 +1,7 @@
 //! One file a command. Each takes its parsed arguments and returns how it ended.
 
 pub mod against;
+pub mod alert;
 pub mod calibrate;
 pub mod choice;
 pub mod claim;

@@ -8,16 +8,20 @@ use anyhow::{Context, anyhow};
 use domio_lab::replicate::on_all_cores;
 use domio_report::text;
 use domio_twin::exact::SearchSettings;
-use domio_twin::{Agreement, Recording, RecordingError, shipped};
+use domio_twin::{Agreement, Recording, RecordingError, policy, shipped};
 use serde_json::json;
 use std::path::Path;
 
 /// Simulates every recording that is named, or all that ship, and compares. Those that cannot be
-/// used are told and hide none of the others.
+/// used are told and hide none of the others. Of all that ship, an exact comparison takes those
+/// that have one.
 pub fn run(args: &Validate, global: &Global) -> anyhow::Result<Status> {
     let mut found = Vec::new();
     match args.recordings.is_empty() {
-        true => found.extend(shipped::names().map(shipped::recording)),
+        true => {
+            let all = shipped::names().map(shipped::recording);
+            found.extend(all.filter(|r| !args.exact || r.as_ref().is_ok_and(has_search)));
+        }
         false => {
             for named in &args.recordings {
                 found.extend(load(named)?);
@@ -55,6 +59,11 @@ pub fn run(args: &Validate, global: &Global) -> anyhow::Result<Status> {
         true => Ok(Status::of_check(differ == 0)),
         false => Ok(Status::Unreadable),
     }
+}
+
+/// Whether start states of `recording` can be looked for.
+fn has_search(recording: &Recording) -> bool {
+    policy::judge(&recording.description).is_ok_and(|judge| judge.exact.is_some())
 }
 
 /// The recordings that are called `named`: those of the folder of that name, or a shipped one where

@@ -1,5 +1,6 @@
 //! The command line, as a person or a script uses it: one module a subject.
 
+mod alert;
 mod claims;
 mod cli;
 mod common;

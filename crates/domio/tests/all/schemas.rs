@@ -65,6 +65,19 @@ fn outputs_of_simulations() {
     let short = ["--json", "--set", "run.duration_s=0.05"];
     let calibrated = fits(&folder, "calibrate", &[&["calibrate"], &short[..]].concat());
     assert_eq!(calibrated["rates"].as_array().unwrap().len(), 10);
+    let alert = ["alert", "--policy", "credit", "--policy", "sedf", "--json"];
+    let short = ["--duration", "10", "--cap-range", "2,30"];
+    let tested = fits(&folder, "alert", &[&alert[..], &short].concat());
+    assert_eq!(
+        tested["policies"][1]["points"][1]["windows"][0]["count"],
+        10
+    );
+    assert!(
+        !tested["policies"][0]["worst"]["excerpt"]
+            .as_array()
+            .unwrap()
+            .is_empty()
+    );
     let policies = ["--policy", "credit", "--policy", "null", "--json"];
     let compare = ["compare", "host.toml", "--replications", "2"];
     let compared = fits(&folder, "compare", &[&compare[..], &policies].concat());

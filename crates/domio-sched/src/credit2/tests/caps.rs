@@ -158,17 +158,3 @@ fn the_heaviest_weight_follows_changes() {
     rig.call(|c, cx| c.remove(cx, a));
     assert_eq!(heaviest(&rig), 100);
 }
-
-#[test]
-fn the_timer_moves_when_its_pcpu_leaves() {
-    let mut rig = Rig::new(2);
-    capped(&mut rig, 50, 1);
-    let home = rig.home(VcpuId(0));
-    if home == P0 {
-        rig.tables.affinity[0].hard = set(&[1]);
-        rig.place(VcpuId(0));
-    }
-    rig.unplug(P0);
-    assert_eq!(rig.policy.keeper, Some(P1));
-    assert!(rig.refill.is_some());
-}

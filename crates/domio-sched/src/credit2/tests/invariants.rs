@@ -119,8 +119,8 @@ impl Scheduler for Watched {
     fn context_saved(&mut self, cx: &mut Cx<'_>, v: VcpuId) {
         self.then(|c| c.context_saved(cx, v));
     }
-    fn timer(&mut self, cx: &mut Cx<'_>, p: PcpuId, slot: u8) -> Option<Instant> {
-        self.then(|c| c.timer(cx, p, slot))
+    fn domain_timer(&mut self, cx: &mut Cx<'_>, d: DomainId) -> Option<Instant> {
+        self.then(|c| c.domain_timer(cx, d))
     }
     fn dump(&self, out: &mut dyn fmt::Write) -> fmt::Result {
         self.0.dump(out)

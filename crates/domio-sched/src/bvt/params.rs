@@ -1,0 +1,161 @@
+//! Parameters of BVT: their declaration, and the settings that follow from them.
+
+use crate::contract::{Descriptor, Needs, Promises};
+use domio_core::{ParamKind, ParamSpec, ParamValues};
+
+/// Releases whose rules are modelled. 3.0 is 3.0.0 and 3.0.1 here.
+pub(super) const VERSIONS: &[&str] = &["2.0", "3.0", "3.0.2"];
+
+// Positions in `PARAMS`.
+const VERSION: usize = 0;
+const CTX_ALLOW: usize = 1;
+
+// Positions in `DOMAIN_PARAMS`.
+const MCU_ADVANCE: usize = 0;
+const WARPBACK: usize = 1;
+const WARP_VALUE: usize = 2;
+const WARPL: usize = 3;
+const WARPU: usize = 4;
+
+const US: i64 = 1_000;
+const MS: i64 = 1_000_000;
+
+/// Longest `ctx_allow_us`: ten times that still fits in Xen's 32 bits of nanoseconds.
+const CTX_ALLOW_MAX_US: i64 = 200_000;
+/// Longest limit of a warp: an hour.
+const LIMIT_MAX_MS: i64 = 3_600_000;
+
+const CTX_ALLOW_SPEC: ParamSpec = ParamSpec::int(
+    "ctx_allow_us",
+    "us",
+    (10, CTX_ALLOW_MAX_US),
+    5_000,
+    "Context switch allowance: how long a vcpu runs before the next pass; ten times as long when \
+     it is alone (xm bvt_ctxallow, there in ns).",
+);
+
+static PARAMS: &[ParamSpec] = &[
+    ParamSpec {
+        name: "version",
+        unit: "",
+        kind: ParamKind::Choice(VERSIONS),
+        default: 1,
+        doc: "Release of Xen whose rules apply (xen-spec 1); 3.0 is 3.0.0 and 3.0.1.",
+    },
+    CTX_ALLOW_SPEC,
+];
+
+static DOMAIN_PARAMS: &[ParamSpec] = &[
+    ParamSpec::int(
+        "mcu_advance",
+        "",
+        (1, 1_000_000),
+        10,
+        "Virtual time that 100 us of execution cost: the domain's share is in inverse proportion \
+         to it (xm bvt DOM MCUADV).",
+    ),
+    ParamSpec {
+        name: "warpback",
+        unit: "",
+        kind: ParamKind::Flag,
+        default: 0,
+        doc: "Whether the domain warps, that is runs ahead of its virtual time (xm bvt, second \
+              number).",
+    },
+    ParamSpec::int(
+        "warp_value",
+        "",
+        (0, i32::MAX as i64),
+        0,
+        "Virtual time by which it runs ahead while it warps (xm bvt, third number). More than its \
+         vcpus have, as on a host that has just started, wraps to the worst priority.",
+    ),
+    ParamSpec::int(
+        "warpl_ms",
+        "ms",
+        (0, LIMIT_MAX_MS),
+        2_000,
+        "How long one uninterrupted dispatch may warp; 0 for no limit (xm bvt, fourth number).",
+    ),
+    ParamSpec::int(
+        "warpu_ms",
+        "ms",
+        (0, LIMIT_MAX_MS),
+        1_000,
+        "How long it does not warp after that; 0 for ever (xm bvt, fifth number).",
+    ),
+];
+
+/// What this policy is.
+pub static DESCRIPTOR: Descriptor = Descriptor {
+    name: "bvt",
+    summary: "Xen's borrowed virtual time, default of 2.0: shares by weight, warps to be early",
+    source: "Xen 2.0 to 3.0.2, sched_bvt.c",
+    trace_id: 2,
+    params: PARAMS,
+    changeable: &[CTX_ALLOW_SPEC],
+    domain_params: DOMAIN_PARAMS,
+    needs: Needs {
+        tickle: true,
+        timers: true,
+        park: false,
+        context_saved: false,
+        packets: false,
+    },
+    promises: Promises {
+        work_conserving: true,
+        balances: false,
+        // Warps and wrapped times keep others waiting for as long as their values say.
+        starvation_free: false,
+        // Shares go by `mcu_advance`.
+        weights: false,
+        caps: false,
+        charges: false,
+    },
+};
+
+/// What the parameters of the policy say.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Settings {
+    /// A vcpu that goes on is charged its whole run again at each pass (3.0.2).
+    pub charges_whole_run: bool,
+    /// In nanoseconds.
+    pub ctx_allow: i64,
+}
+
+impl Settings {
+    pub fn new(params: &ParamValues) -> Settings {
+        Settings {
+            charges_whole_run: VERSIONS[params.get(VERSION) as usize] == "3.0.2",
+            ctx_allow: params.get(CTX_ALLOW) * US,
+        }
+    }
+}
+
+/// What the parameters of a domain say.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Setting {
+    pub mcu_advance: u32,
+    pub warpback: bool,
+    pub warp_value: u32,
+    /// In nanoseconds.
+    pub warpl: i64,
+    pub warpu: i64,
+}
+
+impl Setting {
+    pub fn new(params: &ParamValues) -> Setting {
+        Setting {
+            mcu_advance: params.get(MCU_ADVANCE) as u32,
+            warpback: params.get(WARPBACK) != 0,
+            warp_value: params.get(WARP_VALUE) as u32,
+            warpl: params.get(WARPL) * MS,
+            warpu: params.get(WARPU) * MS,
+        }
+    }
+
+    /// Of a domain of which nothing is known.
+    pub fn unknown() -> Setting {
+        Setting::new(&ParamValues::defaults(DOMAIN_PARAMS))
+    }
+}

@@ -1,0 +1,191 @@
+//! `domio alert`: how far what a domain gets is from what it was allocated.
+
+use crate::args::{self, Alert, Global};
+use crate::cmd::choice::Choice;
+use crate::cmd::run::failed;
+use crate::files::{Files, Target};
+use crate::out::{self, Status};
+use crate::progress::progress;
+use anyhow::{Context, anyhow, bail};
+use domio_core::Duration;
+use domio_lab::alert::allocation::AlertMode;
+use domio_lab::alert::{
+    self, AlertDom0, AlertFault, AlertOutcome, AlertPlan, AlertSubject, WINDOWS,
+};
+use domio_lab::simulate::{simulate, trace_header};
+use domio_report::svg::document::document;
+use domio_report::{alert as picture, text};
+use domio_scenario::NoReplay;
+use domio_trace::TraceWriter;
+use serde::Serialize;
+
+/// Tests the policies and prints, draws and writes what came out.
+pub fn run(args: &Alert, global: &Global) -> anyhow::Result<Status> {
+    let subjects = subjects(&args.policies)?;
+    if args.trace.is_some() && subjects.len() > 1 {
+        bail!("--trace is of the worst allocation of one policy; name one --policy with it");
+    }
+    let plan = plan(args)?;
+    let targets = Targets::of(args)?;
+    let outcomes = alert::run(&plan, &subjects, &*progress(global)).map_err(told)?;
+    match args.json {
+        true => out::json_as("alert", &Json::of(&plan, &outcomes))?,
+        false => {
+            let rendered = |o: &AlertOutcome| text::alert::render(&plan, o, out::view());
+            let all: Vec<String> = outcomes.iter().map(rendered).collect();
+            out::text(&all.join("\n\n"))?;
+        }
+    }
+    targets.write(args, &plan, &subjects[0], &outcomes)?;
+    Ok(Status::Success)
+}
+
+fn subjects(policies: &[String]) -> anyhow::Result<Vec<AlertSubject>> {
+    let subject = |text: &String| {
+        let choice = Choice::parse(text)?;
+        let changes = choice.changes();
+        let params = changes.into_iter().filter(|(k, _)| k != "scheduler.policy");
+        Ok(AlertSubject {
+            label: text.clone(),
+            policy: choice.policy,
+            changes: params.collect(),
+        })
+    };
+    policies.iter().map(subject).collect()
+}
+
+fn plan(args: &Alert) -> anyhow::Result<AlertPlan> {
+    let mut windows: Vec<u64> = match args.windows.is_empty() {
+        true => WINDOWS
+            .into_iter()
+            .filter(|s| *s <= args.duration)
+            .collect(),
+        false => args.windows.clone(),
+    };
+    windows.sort_unstable();
+    windows.dedup();
+    if let Some(long) = windows.iter().find(|s| **s > args.duration) {
+        let seconds = args.duration;
+        bail!(
+            "a window of {long} s does not fit into the {seconds} s that are measured; give a \
+             longer --duration or shorter --windows"
+        );
+    }
+    let mode = match args.mode {
+        args::AlertMode::Capped => AlertMode::Capped,
+        args::AlertMode::WorkConserving => AlertMode::WorkConserving,
+    };
+    let usual = match mode {
+        AlertMode::Capped => args::AlertDom0::Light,
+        AlertMode::WorkConserving => args::AlertDom0::Burn,
+    };
+    // A name without a dot is a parameter of the policy.
+    let whole = |key: &str| match key.contains('.') || key == "seed" {
+        true => key.to_owned(),
+        false => format!("scheduler.{key}"),
+    };
+    let set = args.set.iter();
+    Ok(AlertPlan {
+        mode,
+        allocations: args.cap_range.0.clone(),
+        dom0: args.dom0_cap,
+        dom0_work: match args.dom0.unwrap_or(usual) {
+            args::AlertDom0::Light => AlertDom0::Light,
+            args::AlertDom0::Burn => AlertDom0::Burn,
+        },
+        pcpus: args.pcpus,
+        vcpus: args.vcpus.unwrap_or(args.pcpus),
+        windows,
+        seconds: args.duration,
+        period: Duration::from_millis(args.period_ms),
+        seed: args.seed,
+        set: set.map(|(k, v)| (whole(k), v.clone())).collect(),
+    })
+}
+
+fn told(fault: AlertFault) -> anyhow::Error {
+    match fault {
+        AlertFault::Run(fault) => failed(&fault),
+        other => anyhow!("{other}"),
+    }
+}
+
+/// Where the command writes.
+struct Targets {
+    plot: Option<Target>,
+    trace: Option<Target>,
+}
+
+impl Targets {
+    fn of(args: &Alert) -> anyhow::Result<Self> {
+        let mut files = Files::reading([]);
+        files.prints()?;
+        let plot = args.plot.as_ref();
+        let trace = args.trace.as_ref();
+        Ok(Targets {
+            plot: plot.map(|path| files.writes("--plot", path)).transpose()?,
+            trace: trace
+                .map(|path| files.writes("--trace", path))
+                .transpose()?,
+        })
+    }
+
+    fn write(
+        &self,
+        args: &Alert,
+        plan: &AlertPlan,
+        subject: &AlertSubject,
+        outcomes: &[AlertOutcome],
+    ) -> anyhow::Result<()> {
+        if let (Some(target), Some(path)) = (&self.plot, &args.plot) {
+            let picture = document(&picture::figure(outcomes).chart).unwrap_or_default();
+            target.create()?.write_whole(picture.as_bytes())?;
+            out::message(&format!("wrote {}", path.display()));
+        }
+        if let (Some(target), Some(path), [outcome]) = (&self.trace, &args.trace, outcomes) {
+            let path = path.display();
+            let allocation = outcome.worst.share.allocated_percent as u32;
+            let scenario = alert::scenario(plan, subject, allocation).map_err(told)?;
+            let built = scenario.build(&NoReplay);
+            let built = built.map_err(|e| anyhow!("{}", e.render(false)))?;
+            let header = trace_header(&scenario, &built, 0);
+            let writer = TraceWriter::new(target.create()?, &header)?;
+            let written = simulate(&built, 0, writer).map_err(|fault| failed(&fault))?;
+            let finished = written.sink.finish();
+            let file = finished.with_context(|| format!("cannot write {path}"))?;
+            file.finish()?;
+            out::message(&format!("wrote {path}: dom1 at {allocation} %"));
+        }
+        Ok(())
+    }
+}
+
+/// What `--json` prints.
+#[derive(Serialize)]
+struct Json<'o> {
+    mode: AlertMode,
+    pcpus: u32,
+    vcpus: u32,
+    dom0_percent: u32,
+    dom0_work: AlertDom0,
+    seconds: u64,
+    windows_s: &'o [u64],
+    seed: u64,
+    policies: &'o [AlertOutcome],
+}
+
+impl<'o> Json<'o> {
+    fn of(plan: &'o AlertPlan, outcomes: &'o [AlertOutcome]) -> Self {
+        Json {
+            mode: plan.mode,
+            pcpus: plan.pcpus,
+            vcpus: plan.vcpus,
+            dom0_percent: plan.dom0,
+            dom0_work: plan.dom0_work,
+            seconds: plan.seconds,
+            windows_s: &plan.windows,
+            seed: plan.seed,
+            policies: outcomes,
+        }
+    }
+}
