@@ -43,7 +43,7 @@ pub fn never_clash(
 static POLICIES: &[Policy] = &[
     Policy {
         descriptor: &credit::DESCRIPTOR,
-        make: |p, t| Box::new(credit::Credit::new(p, t)),
+        make: credit::make,
         validate: |p| credit::validate(p).map_err(Conflict::from),
         validate_change: credit::validate_change,
         validate_domain: |_, _, _| Ok(()),

@@ -56,7 +56,10 @@ impl Packets {
 
     /// Packets that `domain` sent or received, or moved for others.
     fn seen_by(&self, domain: DomainId) -> u64 {
-        let seen = self.0.iter().filter(|((d, g), _)| [*d, *g].contains(&domain));
+        let seen = self
+            .0
+            .iter()
+            .filter(|((d, g), _)| [*d, *g].contains(&domain));
         seen.map(|(_, (out, into))| out + into).sum()
     }
 

@@ -177,7 +177,7 @@ fn a_policy_that_hears_of_no_packets_is_noticed() {
         "{notices}"
     );
     let driver = "[network]\n[[domain]]\nname = \"Domain-0\"\n";
-    let pinged = format!("{alone}[[domain]]\nname = \"b\"\nworkload = \"ping\"\n{driver}");
+    let pinged = format!("{alone}{driver}[[domain]]\nname = \"b\"\nworkload = \"ping\"\n");
     assert_eq!(parse(&pinged).unwrap().notices(), [""; 0]);
 }
 

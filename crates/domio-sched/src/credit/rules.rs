@@ -144,8 +144,8 @@ pub struct Rules {
 }
 
 impl Rules {
-    /// The rules of `version`. 3.0.3 and 3.0.4 have the scheduler of 3.1; 3.0, which has no credit
-    /// yet, counts as they do.
+    /// The rules of `version`. 3.0.4 has the scheduler of 3.1. 3.0, which has no credit yet, and
+    /// 3.0.3, which has [one of its own](super::FirstCredit), count as 3.0.4 does.
     pub const fn of(version: XenVersion) -> Self {
         // `PartialOrd` cannot be used in a constant; the discriminants are in order of time.
         const fn since(version: XenVersion, first: XenVersion) -> bool {

@@ -39,7 +39,7 @@ mod warm;
 mod tests;
 
 pub use params::{CREDIT_INIT, CREDIT_MIN, DESCRIPTOR, MAX_TIMER};
-pub use warm::{WarmDomain, WarmRunq, WarmStart, WarmVcpu};
+pub use warm::{MidRun, MidRunLoad, MidRunPool, MidRunVcpu};
 
 use crate::contract::{Conflict, Descriptor, Pick, Prev, Scheduler, Wake};
 use crate::cx::Cx;
@@ -69,7 +69,7 @@ pub struct Credit2 {
     /// How often a pcpu came online.
     came_online: usize,
     /// The state in which it resumes, if one was given.
-    warm: Option<Box<WarmStart>>,
+    warm: Option<Box<MidRun>>,
 }
 
 /// A time in the unit of the policy's tables.

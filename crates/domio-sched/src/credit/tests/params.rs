@@ -193,7 +193,8 @@ fn each_rule_begins_with_its_release() {
 #[test]
 fn a_release_without_a_change_has_the_rules_of_the_one_before() {
     for (release, before) in [
-        ("3.1", "3.0.3"),
+        ("3.0.4", "3.0.3"),
+        ("3.1", "3.0.4"),
         ("3.2", "3.1"),
         ("3.3", "3.2"),
         ("4.4", "4.3"),
