@@ -135,8 +135,8 @@ pub struct Rules {
     pub count_runnable: bool,
     /// 4.9: the search in a node begins after the pcpu where the last one ended.
     pub balance_bias: bool,
-    /// 4.12: a pcpu that comes back remembers whom it tickled last. Xen parks pcpus that are offline
-    /// instead of freeing their data (`park_offline_cpus`, on Intel's processors).
+    /// 4.12: a pcpu that comes back remembers whom it tickled last. Xen parks pcpus that are
+    /// offline instead of freeing their data (`park_offline_cpus`, on Intel's processors).
     pub parked_pcpus: bool,
     /// 4.9: a pcpu that was tickled no longer counts as idle.
     pub tickled_leave_idlers: bool,

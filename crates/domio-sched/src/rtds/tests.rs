@@ -120,7 +120,8 @@ fn a_budget_is_kept_while_its_vcpu_sleeps_and_no_longer_than_its_period() {
     assert_eq!(last, (7_000, 13_000));
 }
 
-/// `rt_alloc_udata()` and `rt_unit_insert()`: the tools' reservation comes after the first deadline.
+/// `rt_alloc_udata()` and `rt_unit_insert()`: the tools' reservation comes after the first
+/// deadline.
 #[test]
 fn a_new_vcpu_has_the_default_reservation_until_its_first_deadline() {
     let mut s = script(1, 32);
