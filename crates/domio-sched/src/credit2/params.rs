@@ -68,8 +68,8 @@ const PARAMS: &[ParamSpec] = &[
         unit: "",
         kind: ParamKind::Choice(VERSIONS),
         default: VERSIONS.len() as i64 - 1,
-        doc: "Release of Xen: until 4.9 there is neither soft affinity nor a cap; the rest is as in \
-              4.17 (xen-spec 4.1).",
+        doc: "Release of Xen: until 4.9 there is neither soft affinity nor a cap; the rest is as \
+              in 4.17 (xen-spec 4.1).",
     },
     ParamSpec {
         name: "runqueue",
@@ -226,7 +226,7 @@ pub(super) struct Settings {
     pub over: i64,
     pub cap_period: i64,
     pub power_savings: bool,
-    /// 4.10: soft affinity and caps \[docs/features/sched_credit2.pandoc, History\]. Before: who has
+    /// 4.10: soft affinity and caps \[sched_credit2.pandoc, History\]. Before: who has
     /// a soft affinity is treated as if it had none.
     pub soft_affinity_and_caps: bool,
 }
