@@ -20,6 +20,7 @@ pub mod calibrate;
 pub mod claim_page;
 pub mod claims;
 pub mod compare;
+pub mod dom0_share;
 pub mod driver_work;
 pub mod effort;
 pub mod experiments;

@@ -307,8 +307,8 @@ impl Profile {
             // Accountings of c1-cap30 that park or unpark are 1.3 and 3.3 us longer.
             park: Duration::from_nanos(1_292),
             unpark: Duration::from_nanos(3_306),
-            // SCHEDULE to the next vcpu's RUNSTATE_CHANGE under credit2 (c2-weights-1-2-4), with three
-            // records between and with nine, beside credit's without.
+            // SCHEDULE to the next vcpu's RUNSTATE_CHANGE under credit2 (c2-weights-1-2-4), with
+            // three records between and with nine, beside credit's without.
             note: Duration::from_nanos(870),
             // An instruction of the emulator.
             instruction: Duration::from_nanos(2),

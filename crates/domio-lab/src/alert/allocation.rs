@@ -99,7 +99,7 @@ impl Way {
         }
         let has = |names: &[&str]| {
             let declared = |name: &&str| policy.domain_params.iter().any(|p| p.name == *name);
-            names.iter().all(|name| declared(&name))
+            names.iter().all(declared)
         };
         let held: &[(&[&str], Way)] = &[
             (&["cap"], Way::Cap),

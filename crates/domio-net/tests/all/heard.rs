@@ -1,9 +1,10 @@
-//! What a policy that needs to know of packets is told of them, and that the others are told nothing.
+//! What a policy that needs to know of packets is told of them, and that the others hear nothing.
 
 use crate::site::*;
 use domio_core::{DomainId, ParamValues, Record};
 use domio_core::{PcpuId, VcpuId};
-use domio_net::host::Network;
+use domio_net::host::{FlowKind, Network};
+use domio_net::icmp::{PingConfig, PingStatistics};
 use domio_sched::{Cx, Descriptor, Needs, PacketsMoved, Pick, Prev, Scheduler, Wake, find, sedf};
 use domio_vmm::Simulation;
 use domio_vmm::config::Workload;
@@ -130,4 +131,52 @@ fn a_policy_that_does_not_ask_hears_nothing() {
     assert!(in_trace(&trace, DomainId(1))[1] > 50);
     let (told, passes) = TOLD.take();
     assert!(told.is_empty() && passes > 100);
+}
+
+/// Five seconds of a pinged guest among four others that burn and get so many datagrams a second
+/// each. Each has 12 ms in 100, Domain-0 30: `scenarios/packets-first.toml`.
+fn round_trips(policy: (&str, &str), datagrams: Option<u32>) -> PingStatistics {
+    let flows: Vec<_> = datagrams.map(udp_in).into_iter().collect();
+    let others = (1..=4).map(|id| vif(id, &flows));
+    let pinged = vif(5, &[FlowKind::Ping(PingConfig::default())]);
+    let cards = [card(0, others.chain([pinged]).collect())];
+    let mut domains: Vec<_> = (0..=5).map(|id| domain(id, 1)).collect();
+    for (i, domain) in domains.iter_mut().enumerate() {
+        let mut params = ParamValues::defaults(sedf::DESCRIPTOR.domain_params);
+        let slice = if i == 0 { 30_000 } else { 12_000 };
+        for (name, value) in [
+            ("period_us", 100_000),
+            ("slice_us", slice),
+            ("extratime", 0),
+        ] {
+            params.set(name, value).expect("in range");
+        }
+        domain.params = params;
+        if i > 0 {
+            domain.vcpus[0].tasks.push(Workload::Burn.into());
+        }
+    }
+    equip(&cards, &mut domains);
+    let host = host(1, policy, domains);
+    let mut simulation = simulation(&host, policy, &cards, Vec::<Record>::new());
+    run(&mut simulation, 0, 5_000);
+    let flow = if datagrams.is_some() { 4 } else { 0 };
+    pings(&simulation.host().devices()[0], flow)
+}
+
+/// Among those that burn, who is pinged is preferred. Among those with more packets it is not: what
+/// Ongaro and others expect (2008, section 7).
+#[test]
+fn who_is_pinged_is_preferred_unless_others_have_more_packets() {
+    let aware = ("communication-aware", "3.0");
+    let mean = |policy, others| {
+        let statistics = round_trips(policy, others);
+        assert!(statistics.answered > 40, "{statistics:?}");
+        statistics.rtt_mean().expect("some were answered")
+    };
+    let [plain, preferred] = [("sedf", "3.0"), aware].map(|p| mean(p, None));
+    // A round trip of a period is one of three quarters at most.
+    assert!(preferred * 4 < plain * 3, "{preferred} for {plain}");
+    let behind = mean(aware, Some(500));
+    assert!(behind * 3 > plain * 2 + preferred, "{behind}, {preferred}");
 }

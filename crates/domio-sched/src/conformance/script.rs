@@ -87,8 +87,8 @@ pub enum Intervention {
     Kick(VcpuId),
     /// Others have worked for a domain for so long ([`crate::Scheduler::charge`]).
     Charge(DomainId, Duration),
-    /// A driver domain has moved packets ([`crate::Scheduler::packets`]). Left out for a policy that
-    /// does not need to know.
+    /// A driver domain has moved packets ([`crate::Scheduler::packets`]). Left out for a policy
+    /// that does not need to know.
     Packets(PacketsMoved),
 }
 

@@ -275,8 +275,10 @@ impl Scheduler for Credit {
         self.pcpus[pcpu] = Pcpu {
             sorted: self.sort_epoch,
             idle_bias: PcpuId(cx.pcpus() as u16 - 1),
-            // Whom it tickled before it left is remembered.
-            last_tickled: self.pcpus[pcpu].last_tickled,
+            last_tickled: match self.rules.parked_pcpus {
+                true => self.pcpus[pcpu].last_tickled,
+                false => PcpuId(0),
+            },
             ticking: true,
             ..Pcpu::OFFLINE
         };

@@ -1,15 +1,16 @@
 //! The communication-aware variant of SEDF (Govindan and others 2007), as Ongaro, Cox and Rixner
-//! 2008 describe it in section 7: packets into and out of each domain are counted, and of those that
-//! have some of their slice left in the current period, the domain with the highest count runs.
+//! 2008 describe it in section 7: packets into and out of each domain are counted, and of those
+//! that have some of their slice left in the current period, the domain with the highest count
+//! runs.
 //!
 //! The rest is SEDF: deadlines, periods, wake-ups, extra time and the choice of a pcpu. Where the
 //! description leaves a choice:
 //!
-//! - A count is of the last window that is over and of the one under way, so that it tells of what a
-//!   domain does now. Windows have one phase for all.
+//! - A count is of the last window that is over and of the one under way, so that it tells of what
+//!   a domain does now. Windows have one phase for all.
 //! - A packet counts for the guest and for the driver domain that moves it, through which it goes
 //!   as well.
-//! - Equal counts leave the earlier deadline first. So nobody's packets matter while there are none.
+//! - Equal counts leave the earlier deadline first: without packets there is no difference to SEDF.
 //! - Packets that come ask nobody for a pass.
 
 use super::params::{DOMAIN_PARAMS, version_spec};

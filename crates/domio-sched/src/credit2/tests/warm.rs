@@ -1,7 +1,7 @@
 //! Starting from a given state.
 
 use super::*;
-use crate::credit2::{WarmDomain, WarmRunq, WarmStart, WarmVcpu};
+use crate::credit2::{MidRun, MidRunLoad, MidRunPool, MidRunVcpu};
 use alloc::boxed::Box;
 use alloc::vec;
 
@@ -9,8 +9,8 @@ fn at(ms: u64) -> Instant {
     Instant::ZERO + Duration::from_millis(ms)
 }
 
-/// A vcpu of 256 that runs since 600 us, one of 512 and one of 256 that wait, and one that is parked
-/// since its domain, which may use 30 %, has nothing left until 1,003 ms.
+/// A vcpu of 256 that runs since 600 us, one of 512 and one of 256 that wait, and one that is
+/// parked since its domain, which may use 30 %, has nothing left until 1,003 ms.
 fn rig() -> (Rig, [VcpuId; 4]) {
     let mut rig = Rig::new(1);
     let capped = rig.domain(256, 30);
@@ -25,7 +25,7 @@ fn rig() -> (Rig, [VcpuId; 4]) {
     rig.tables.vcpus[parked.index()].pause.set(Pause::PARKED);
     rig.tables.vcpus[runs.index()].on_pcpu = true;
     rig.tables.pcpus[P0].current = Some(runs);
-    let warm = |vcpu, credit| WarmVcpu {
+    let warm = |vcpu, credit| MidRunVcpu {
         vcpu,
         credit,
         residual: 0,
@@ -34,10 +34,10 @@ fn rig() -> (Rig, [VcpuId; 4]) {
         average: 1 << 17,
         parked: vcpu == parked,
     };
-    let start = WarmStart {
+    let start = MidRun {
         vcpus: vec![
             warm(waits, 2 * MS),
-            WarmVcpu {
+            MidRunVcpu {
                 residual: 255,
                 entered: rig.now - Duration::from_micros(600),
                 ..warm(runs, 3 * MS)
@@ -45,12 +45,12 @@ fn rig() -> (Rig, [VcpuId; 4]) {
             warm(heavy, 5 * MS),
             warm(parked, 4 * MS),
         ],
-        domains: vec![WarmDomain {
+        domains: vec![MidRunPool {
             domain: capped,
             budget: -MS / 2,
             refill_at: at(1_003),
         }],
-        runqs: vec![WarmRunq {
+        runqs: vec![MidRunLoad {
             pcpu: P0,
             average: 3 << 18,
             balanced: 2 << 18,

@@ -20,7 +20,7 @@ mod event {
 
 /// What a trace shows of a vcpu at its first record; `None` what it does not.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct ShownVcpu {
+pub struct ShownCredit {
     /// Credit, in nanoseconds.
     pub credit: Option<i64>,
     /// What it may run before its domain is asked, in nanoseconds.
@@ -46,8 +46,8 @@ fn private(r: &Record) -> Option<Private> {
 }
 
 /// What `recording` shows of each vcpu of `start`.
-pub(super) fn vcpus(recording: &Recording, topology: &Topology, start: &Start) -> Vec<ShownVcpu> {
-    let mut found: BTreeMap<VcpuName, ShownVcpu> = BTreeMap::new();
+pub(super) fn vcpus(recording: &Recording, topology: &Topology, start: &Start) -> Vec<ShownCredit> {
+    let mut found: BTreeMap<VcpuName, ShownCredit> = BTreeMap::new();
     for r in &recording.records {
         let Some(p) = private(r) else {
             continue;
@@ -147,9 +147,9 @@ pub(super) fn runqs(records: &[Record]) -> Vec<ShownRunq> {
 /// Pools are filled up no later than this after they are due.
 const LATE: Duration = Duration::from_micros(200);
 
-/// When the pools of domains with a cap are filled up first after `begin`: from the records of vcpus
-/// that queue up without having been woken, which those do that were parked. Fillings are a `period`
-/// apart, and a timer is never early, so that the one comes first that most others follow soon.
+/// When the pools of domains with a cap are filled up first after `begin`: from the records of
+/// vcpus that queue up without having been woken, which those do that were parked. Fillings are a
+/// `period` apart, and a timer is never early: the first is the one that most others follow soon.
 pub(super) fn refills(
     records: &[Record],
     period: Duration,
@@ -226,8 +226,11 @@ mod tests {
     }
 
     /// Guests 1 and 2, of weights 256 and 1024, of whom the first runs.
-    fn shown(records: Vec<Record>) -> Vec<ShownVcpu> {
-        let domain = |id: u16, weight: i64| json!({ "id": id, "name": "g", "weight": weight, "workload": "burn" });
+    fn shown(records: Vec<Record>) -> Vec<ShownCredit> {
+        let domain = |id: u16, weight: i64| {
+            let workload = "burn";
+            json!({ "id": id, "name": "g", "weight": weight, "workload": workload })
+        };
         let text = json!({
             "xen": "4.17.7", "scheduler": "credit2", "pcpus": 1, "tsc_hz": 1_000_000_000,
             "params": {}, "domains": [domain(1, 256), domain(2, 1024)],
@@ -292,7 +295,7 @@ mod tests {
             event::RESET,
             &[2 << 16, 1, 1],
         );
-        assert_eq!(shown(vec![other])[1], ShownVcpu::default());
+        assert_eq!(shown(vec![other])[1], ShownCredit::default());
     }
 
     #[test]

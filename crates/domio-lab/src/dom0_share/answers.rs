@@ -1,0 +1,151 @@
+//! What follows from the figures, in words.
+
+use super::{Dom0Axis, Dom0Outcome, Dom0Point};
+
+/// A setting within this part of the best one serves as well as that.
+const AS_GOOD: f64 = 0.98;
+/// A difference that is worth to be told.
+const NOTABLE: f64 = 0.02;
+/// A domain that uses so much of what it can have (%) might use more.
+const SATURATED_PCT: f64 = 97.0;
+
+/// What the outcome says, a sentence or two each: what dom0 needs, which setting serves the mix
+/// best, where more stops to help.
+pub fn answers(outcome: &Dom0Outcome) -> Vec<String> {
+    let mut all = vec![need(outcome)];
+    all.extend(best(outcome));
+    let mut policies: Vec<&str> = Vec::new();
+    for point in &outcome.points {
+        if !policies.contains(&point.policy.as_str()) {
+            policies.push(&point.policy);
+        }
+    }
+    for policy in policies {
+        for axis in [
+            Dom0Axis::Weight,
+            Dom0Axis::Cap,
+            Dom0Axis::Slice,
+            Dom0Axis::Vcpus,
+        ] {
+            all.extend(along(outcome, policy, axis));
+        }
+    }
+    all
+}
+
+fn need(outcome: &Dom0Outcome) -> String {
+    let (dom0, demand) = (&outcome.dom0, &outcome.demand);
+    let own = outcome.points.first();
+    let gets = own.map_or(0.0, |point| point.dom0_share_pct);
+    let waits = own.map_or(0.0, |point| point.dom0_waiting_pct);
+    let uses = demand.share_pct;
+    let more = match uses >= SATURATED_PCT {
+        true => ", and might use more",
+        false => "",
+    };
+    format!(
+        "{dom0} uses {uses:.1} % of a pcpu that is added for it alone{more}. In the scenario's own \
+         setting it uses {gets:.1} %, and its vcpus wait for {waits:.1} % of the time."
+    )
+}
+
+/// The point that serves the mix best.
+pub fn best_of(outcome: &Dom0Outcome) -> Option<&Dom0Point> {
+    let points = outcome.points.iter();
+    // Of equals the first one, which changes least.
+    points.rev().max_by(|a, b| a.score.total_cmp(&b.score))
+}
+
+/// Policy and settings, for people.
+pub fn name(point: &Dom0Point) -> String {
+    match setting(point).as_str() {
+        "" => format!("{} as the scenario has it", point.policy),
+        setting => format!("{}, {setting}", point.policy),
+    }
+}
+
+/// The settings, for people; empty for the scenario's own.
+pub fn setting(point: &Dom0Point) -> String {
+    let names: Vec<String> = point.settings.iter().map(|s| s.name()).collect();
+    names.join(", ")
+}
+
+fn best(outcome: &Dom0Outcome) -> Vec<String> {
+    let Some(best) = best_of(outcome) else {
+        return Vec::new();
+    };
+    if best.score <= 1.0 + NOTABLE {
+        return vec![
+            "No setting that was tried serves the mix better than the scenario's own by more than \
+             2 %."
+                .to_owned(),
+        ];
+    }
+    let mut text = format!(
+        "The mix is served best by {}: {:.2} times as well as by the scenario's own setting.",
+        name(best),
+        best.score
+    );
+    if best.worst < 1.0 - NOTABLE {
+        let (guest, worst) = (&best.worst_guest, best.worst);
+        text += &format!(" {guest} pays for that: it is served {worst:.2} times as well.");
+        let fair = outcome.points.iter().filter(|p| p.worst >= 1.0 - NOTABLE);
+        let fair = fair.rev().max_by(|a, b| a.score.total_cmp(&b.score));
+        if let Some(fair) = fair.filter(|p| p.score > 1.0 + NOTABLE) {
+            text += &format!(
+                " Where nobody is to pay more than 2 %, by {}: {:.2} times.",
+                name(fair),
+                fair.score
+            );
+        }
+    }
+    vec![text]
+}
+
+/// Where more of an axis ceases to help, under one policy.
+fn along(outcome: &Dom0Outcome, policy: &str, axis: Dom0Axis) -> Option<String> {
+    let on = |p: &&Dom0Point| {
+        let [setting] = &p.settings[..] else {
+            return false;
+        };
+        p.policy == policy && setting.axis() == axis
+    };
+    let mut points: Vec<(f64, &Dom0Point)> = outcome
+        .points
+        .iter()
+        .filter(on)
+        .filter_map(|p| Some((p.settings[0].value()?, p)))
+        .collect();
+    if points.len() < 2 {
+        return None;
+    }
+    points.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let best = points.iter().map(|(_, p)| p.score).fold(0.0, f64::max);
+    let (_, enough) = points.iter().find(|(_, p)| p.score >= best * AS_GOOD)?;
+    let (first, last) = (points[0].1, points[points.len() - 1].1);
+    let least = points
+        .iter()
+        .map(|(_, p)| p.score)
+        .fold(f64::INFINITY, f64::min);
+    if least >= best * AS_GOOD {
+        let (from, to) = (setting(first), setting(last));
+        return Some(format!(
+            "{policy}: from {from} to {to} nothing changes by more than 2 %."
+        ));
+    }
+    let knee = setting(enough);
+    Some(
+        match (
+            enough.settings == last.settings,
+            last.score >= best * AS_GOOD,
+        ) {
+            (true, _) => format!("{policy}: more helps up to {knee}, the most that was tried."),
+            (false, true) => format!("{policy}: from {knee} on more brings nothing."),
+            (false, false) => format!(
+                "{policy}: {knee} serves best; {} serves {:.2} times as well as that.",
+                setting(last),
+                last.score / best
+            ),
+        },
+    )
+}

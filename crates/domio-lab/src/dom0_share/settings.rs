@@ -1,0 +1,344 @@
+//! How a value of an axis is told to a policy: as keys of the scenario.
+//!
+//! A policy is known by the parameters that it has, not by its name, so that a new policy with
+//! parameters of known names needs nothing here.
+
+use super::{Dom0Fault, Dom0Plan};
+use crate::alert::AlertPlan;
+use crate::alert::allocation::{AlertMode, Way};
+use domio_core::{DomainId, Duration, ParamKind, Topology};
+use domio_scenario::Scenario;
+use domio_sched::Descriptor;
+use serde::Serialize;
+
+/// What is varied.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Dom0Axis {
+    /// Dom0's weight.
+    Weight,
+    /// Dom0's cap.
+    Cap,
+    /// Slices or periods.
+    Slice,
+    /// Dom0's vcpus.
+    Vcpus,
+    /// A pcpu of dom0's own.
+    Pin,
+}
+
+/// One value of an axis.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
+#[serde(rename_all = "kebab-case", tag = "axis", content = "value")]
+pub enum Dom0Setting {
+    /// Dom0 has so many times the weight of a guest.
+    Weight(f64),
+    /// Dom0 gets at most so many percent of one pcpu.
+    Cap(u32),
+    /// A slice or a period lasts so many ms.
+    Slice(u64),
+    /// Dom0 has so many vcpus.
+    Vcpus(u32),
+    /// Dom0 has the first pcpu to itself.
+    Pin,
+}
+
+/// Period of reservations where neither the scenario nor the policy has one for dom0: that of
+/// Xen's dom0 under SEDF until 4.1 (xen-spec 2).
+const PERIOD: Duration = Duration::from_millis(20);
+/// What a domain gets of its period there: 15 ms in 20 ms.
+const SLICE_PERCENT: u64 = 75;
+/// What reservations leave of a pcpu, as Xen does where slices follow from weights (xen-spec 2).
+const RESERVED_PERCENT: f64 = 95.0;
+
+/// What settings need to know of a host.
+#[derive(Clone, Debug)]
+pub(super) struct Host {
+    pub dom0: String,
+    guests: Vec<String>,
+    pcpus: usize,
+    /// A pcpu is a core, and there is one socket.
+    flat: bool,
+    cores: usize,
+    sockets: usize,
+    dom0_vcpus: usize,
+    /// Of the guests, the most.
+    guest_vcpus: usize,
+    /// The largest weight of a guest, in the policy's own unit, where it has one.
+    guest_weight: Option<i64>,
+    /// Dom0's period and slice (us), where the policy has them.
+    reserved: Option<(i64, i64)>,
+}
+
+impl Host {
+    /// The host of `scenario`, whose domain in question is `dom0`, or the driver domain.
+    pub fn of(scenario: &Scenario, dom0: Option<&str>) -> Result<Self, Dom0Fault> {
+        let plan = scenario.plan();
+        let driver = plan.networks().map(|n| n.driver).next();
+        let named = |d: &&domio_vmm::config::DomainConfig| match dom0 {
+            Some(name) => d.name == name,
+            None => d.id == driver.unwrap_or(DomainId(0)),
+        };
+        let domains = &plan.host.domains;
+        let own = domains.iter().find(named).ok_or_else(|| {
+            Dom0Fault::Mix(match dom0 {
+                Some(name) => format!("the scenario has no domain \"{name}\""),
+                None => "the scenario has no driver domain and none with id 0; name one with \
+                         --dom0"
+                    .to_owned(),
+            })
+        })?;
+        let guests = domains.iter().filter(|d| d.id != own.id);
+        let guests: Vec<String> = guests.map(|d| d.name.clone()).collect();
+        if guests.is_empty() {
+            let text = format!("the scenario has nobody but {}", own.name);
+            return Err(Dom0Fault::Mix(text));
+        }
+        let topology: &Topology = &plan.host.topology;
+        let vcpus = domains.iter().filter(|d| d.id != own.id);
+        let vcpus = vcpus.map(|d| d.vcpus.len()).max();
+        Ok(Host {
+            dom0: own.name.clone(),
+            guests,
+            pcpus: topology.pcpus(),
+            flat: topology.sockets() == 1 && topology.threads_per_core() == 1,
+            cores: topology.cores_per_socket(),
+            sockets: topology.sockets(),
+            dom0_vcpus: own.vcpus.len(),
+            guest_vcpus: vcpus.unwrap_or(1),
+            guest_weight: None,
+            reserved: None,
+        })
+    }
+
+    /// The same host with what `scenario`, under some policy, says of its parameters.
+    pub fn of_policy(&self, scenario: &Scenario) -> Host {
+        let domains = &scenario.plan().host.domains;
+        let guests = domains.iter().filter(|d| d.name != self.dom0);
+        let weight = guests.filter_map(|d| d.params.by_name("weight")).max();
+        let own = domains.iter().find(|d| d.name == self.dom0);
+        let period = own.and_then(|d| d.params.by_name("period_us"));
+        let slice = own.and_then(|d| d.params.by_name("slice_us"));
+        Host {
+            guest_weight: weight,
+            reserved: period.zip(slice).filter(|(period, _)| *period > 0),
+            ..self.clone()
+        }
+    }
+
+    fn dom0_key(&self, key: &str) -> String {
+        format!("domain.{}.{key}", self.dom0)
+    }
+
+    /// A pcpu more, which is dom0's alone.
+    pub fn unconstrained(&self) -> Vec<(String, String)> {
+        let mut changes = match self.flat {
+            true => vec![("host.cores".to_owned(), (self.cores + 1).to_string())],
+            false => vec![("host.sockets".to_owned(), (self.sockets + 1).to_string())],
+        };
+        changes.push((self.dom0_key("pin"), self.pcpus.to_string()));
+        let others = match self.pcpus {
+            1 => "0".to_owned(),
+            n => format!("0-{}", n - 1),
+        };
+        let guests = self.guests.iter();
+        changes.extend(guests.map(|guest| (format!("domain.{guest}.pin"), others.clone())));
+        changes
+    }
+
+    /// Shares by reservations: `slice` in every period, and extra time.
+    fn reservations(&self, slice: &str, ratio: f64) -> Vec<(String, String)> {
+        let period = self.period_us();
+        let all = ratio + self.guests.len() as f64;
+        let of = |part: f64, vcpus: usize| {
+            let share = part / all * self.pcpus as f64 / vcpus.max(1) as f64;
+            let us = share.min(1.0) * RESERVED_PERCENT / 100.0 * period as f64;
+            (us as u64).max(10)
+        };
+        let keys = |name: &str, us: u64| {
+            let key = |key: &str| format!("domain.{name}.{key}");
+            vec![
+                (key("period_us"), period.to_string()),
+                (key(slice), us.to_string()),
+                (key("extratime"), "true".to_owned()),
+            ]
+        };
+        let mut changes = keys(&self.dom0, of(ratio, self.dom0_vcpus));
+        for guest in &self.guests {
+            changes.extend(keys(guest, of(1.0, self.guest_vcpus)));
+        }
+        changes
+    }
+
+    fn period_us(&self) -> u64 {
+        self.reserved
+            .map_or(PERIOD.as_nanos() / 1_000, |(p, _)| p as u64)
+    }
+}
+
+/// The values of each axis that `plan` has.
+pub(super) fn axes(plan: &Dom0Plan) -> Vec<Vec<Dom0Setting>> {
+    vec![
+        plan.weights
+            .iter()
+            .copied()
+            .map(Dom0Setting::Weight)
+            .collect(),
+        plan.caps.iter().copied().map(Dom0Setting::Cap).collect(),
+        plan.slices_ms
+            .iter()
+            .copied()
+            .map(Dom0Setting::Slice)
+            .collect(),
+        plan.vcpus.iter().copied().map(Dom0Setting::Vcpus).collect(),
+        plan.pin.then_some(Dom0Setting::Pin).into_iter().collect(),
+    ]
+}
+
+impl Dom0Setting {
+    /// Its axis.
+    pub fn axis(&self) -> Dom0Axis {
+        match self {
+            Dom0Setting::Weight(_) => Dom0Axis::Weight,
+            Dom0Setting::Cap(_) => Dom0Axis::Cap,
+            Dom0Setting::Slice(_) => Dom0Axis::Slice,
+            Dom0Setting::Vcpus(_) => Dom0Axis::Vcpus,
+            Dom0Setting::Pin => Dom0Axis::Pin,
+        }
+    }
+
+    /// Its place on the axis, where that is a number.
+    pub fn value(&self) -> Option<f64> {
+        match self {
+            Dom0Setting::Weight(ratio) => Some(*ratio),
+            Dom0Setting::Cap(percent) => Some(f64::from(*percent)),
+            Dom0Setting::Slice(ms) => Some(*ms as f64),
+            Dom0Setting::Vcpus(n) => Some(f64::from(*n)),
+            Dom0Setting::Pin => None,
+        }
+    }
+
+    /// For people.
+    pub fn name(&self) -> String {
+        match self {
+            Dom0Setting::Weight(ratio) => format!("weight x {ratio}"),
+            Dom0Setting::Cap(percent) => format!("cap {percent} %"),
+            Dom0Setting::Slice(ms) => format!("slice {ms} ms"),
+            Dom0Setting::Vcpus(1) => "1 vcpu".to_owned(),
+            Dom0Setting::Vcpus(n) => format!("{n} vcpus"),
+            Dom0Setting::Pin => "own pcpu".to_owned(),
+        }
+    }
+
+    /// The keys that tell it to `policy` on `host`, and their values; or why it cannot be told.
+    pub(super) fn changes(
+        self,
+        host: &Host,
+        policy: &Descriptor,
+    ) -> Result<Vec<(String, String)>, String> {
+        match self {
+            Dom0Setting::Weight(ratio) => weight(ratio, host, policy),
+            Dom0Setting::Cap(percent) => cap(percent, host, policy),
+            Dom0Setting::Slice(ms) => slice(ms, host, policy),
+            Dom0Setting::Vcpus(n) => Ok(vec![(host.dom0_key("vcpus"), n.to_string())]),
+            Dom0Setting::Pin if host.pcpus < 2 => {
+                Err("the host has one pcpu, which dom0 cannot have to itself".to_owned())
+            }
+            Dom0Setting::Pin => {
+                let others = match host.pcpus {
+                    2 => "1".to_owned(),
+                    n => format!("1-{}", n - 1),
+                };
+                let guests = host.guests.iter();
+                let guests = guests.map(|g| (format!("domain.{g}.pin"), others.clone()));
+                let own = (host.dom0_key("pin"), "0".to_owned());
+                Ok([own].into_iter().chain(guests).collect())
+            }
+        }
+    }
+}
+
+fn has(policy: &Descriptor, name: &str) -> bool {
+    policy.domain_params.iter().any(|p| p.name == name)
+}
+
+fn weight(ratio: f64, host: &Host, policy: &Descriptor) -> Result<Vec<(String, String)>, String> {
+    if has(policy, "slice_us") {
+        return Ok(host.reservations("slice_us", ratio));
+    }
+    match Way::of(policy, AlertMode::WorkConserving).map_err(|no| no.to_string())? {
+        Way::Weight => {
+            let guest = host.guest_weight.unwrap_or(256).max(1);
+            let weight = (ratio * guest as f64).round().max(1.0) as i64;
+            Ok(vec![(host.dom0_key("weight"), weight.to_string())])
+        }
+        Way::Advance => {
+            // A guest's advance that all the usual ratios divide.
+            const GUEST: f64 = 240.0;
+            let own = (GUEST / ratio).round().max(1.0) as i64;
+            let mut changes = vec![(host.dom0_key("mcu_advance"), own.to_string())];
+            let guests = host.guests.iter();
+            let guest = (GUEST as i64).to_string();
+            changes.extend(guests.map(|g| (format!("domain.{g}.mcu_advance"), guest.clone())));
+            Ok(changes)
+        }
+        Way::Budget => Ok(host.reservations("budget_us", ratio)),
+        Way::Cap | Way::Slice | Way::Table => Err("it has no weights".to_owned()),
+    }
+}
+
+fn cap(percent: u32, host: &Host, policy: &Descriptor) -> Result<Vec<(String, String)>, String> {
+    let way = Way::of(policy, AlertMode::Capped).map_err(|_| "it has no caps".to_owned())?;
+    if way == Way::Table {
+        return Err("it has a table for all domains, and no caps".to_owned());
+    }
+    let plan = AlertPlan {
+        mode: AlertMode::Capped,
+        allocations: vec![percent],
+        dom0: percent,
+        dom0_work: crate::alert::AlertDom0::Light,
+        pcpus: host.pcpus as u32,
+        vcpus: host.dom0_vcpus as u32,
+        windows: Vec::new(),
+        seconds: 1,
+        period: Duration::from_nanos(host.period_us() * 1_000),
+        seed: 1,
+        set: Vec::new(),
+    };
+    let settings = way.settings(policy, &plan, percent).into_iter();
+    Ok(settings
+        .map(|(key, value)| (host.dom0_key(key), value))
+        .collect())
+}
+
+fn slice(ms: u64, host: &Host, policy: &Descriptor) -> Result<Vec<(String, String)>, String> {
+    let param = |name: &str| policy.params.iter().find(|p| p.name == name);
+    if param("tslice_ms").is_some() {
+        return Ok(vec![("scheduler.tslice_ms".to_owned(), ms.to_string())]);
+    }
+    if let Some(spec) = param("ctx_allow_us") {
+        let us = ms * 1_000;
+        return match spec.kind {
+            ParamKind::Int { max, .. } if us as i64 > max => {
+                Err(format!("its {} is {max} us at most", spec.name))
+            }
+            _ => Ok(vec![("scheduler.ctx_allow_us".to_owned(), us.to_string())]),
+        };
+    }
+    if has(policy, "slice_us") {
+        let period = ms * 1_000;
+        // What dom0 has of its period stays the same.
+        let own = match host.reserved {
+            Some((period, slice)) => slice as u64 * 1_000 / period as u64,
+            None => SLICE_PERCENT * 10,
+        };
+        return Ok(vec![
+            (host.dom0_key("period_us"), period.to_string()),
+            (
+                host.dom0_key("slice_us"),
+                (period * own / 1_000).to_string(),
+            ),
+        ]);
+    }
+    Err("it has no time slice to set".to_owned())
+}
