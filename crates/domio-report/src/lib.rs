@@ -9,6 +9,7 @@
 pub mod alert;
 pub mod csv;
 pub mod data;
+pub mod dom0_share;
 pub mod driver_work;
 pub mod figure;
 pub mod figures;

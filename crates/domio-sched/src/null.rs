@@ -253,8 +253,7 @@ impl Scheduler for Null {
 
     fn schedule(&mut self, cx: &mut Cx<'_>, pcpu: PcpuId, _: Prev) -> Pick {
         if self.is_free(pcpu) {
-            // Xen needs the lock of the pcpu that the vcpu belongs to, and that of this one is
-            // taken.
+            // Xen needs the lock of the pcpu that the vcpu belongs to; this pcpu's own is taken.
             self.assign_waiting(cx, pcpu, |cx, v| cx.vcpu(v).pcpu != pcpu);
         }
         Pick {

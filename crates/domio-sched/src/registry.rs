@@ -54,7 +54,7 @@ static POLICIES: &[Policy] = &[
         make: |p, t| Box::new(credit2::Credit2::new(p, t)),
         validate: |_| Ok(()),
         validate_change: |now, to| credit2::DESCRIPTOR.check_change(now, to),
-        validate_domain: |_, _, _| Ok(()),
+        validate_domain: |p, _, v| credit2::validate_domain(p, v),
         validate_domains: never_clash,
     },
     Policy {

@@ -5,6 +5,7 @@
 
 mod alert;
 mod claims;
+mod dom0_share;
 mod drawn;
 mod from_trace;
 mod keeping;
@@ -14,6 +15,7 @@ mod values;
 
 pub use alert::{Alert, Dom0 as AlertDom0, Mode as AlertMode};
 pub use claims::{ClaimCommand, ClaimList, ClaimShow};
+pub use dom0_share::{Dom0Share, Numbers as Dom0Numbers};
 pub use drawn::Drawn;
 pub use from_trace::ScenarioFromTrace;
 pub use keeping::{
@@ -140,6 +142,9 @@ pub enum Command {
     /// Test how far what a domain gets is from what it was allocated (ALERT)
     #[command(after_long_help = alert::ALERT_EXAMPLES)]
     Alert(Alert),
+    /// Tell how much of the processor dom0 should get for a mix, and what a setting changes
+    #[command(after_long_help = dom0_share::DOM0_SHARE_EXAMPLES)]
+    Dom0Share(Dom0Share),
     /// Results that were kept: list, show, compare and remove them
     #[command(subcommand, after_long_help = keeping::RESULTS_EXAMPLES)]
     Results(Results),

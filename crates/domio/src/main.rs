@@ -40,6 +40,7 @@ fn run(cli: &Cli) -> anyhow::Result<Status> {
         Command::Mon(args) => cmd::mon::run(args, global),
         Command::Calibrate(args) => cmd::calibrate::run(args, global),
         Command::Alert(args) => cmd::alert::run(args, global),
+        Command::Dom0Share(args) => cmd::dom0_share::run(args, global),
         Command::Results(command) => cmd::results::run(command),
         Command::Trace(command) => cmd::trace::run(command, global),
         Command::Validate(args) => cmd::validate::run(args, global),

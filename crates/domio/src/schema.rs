@@ -43,6 +43,7 @@ pub const SCHEMAS: &[Schema] = schemas![
     "explain-trace" 1,
     "calibrate" 1,
     "alert" 1,
+    "dom0-share" 1,
     "mon" 1,
     "trace-summary" 1,
     "trace-check" 1,

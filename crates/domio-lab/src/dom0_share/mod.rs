@@ -66,6 +66,9 @@ pub struct Dom0Plan {
     pub dom0: Option<String>,
 }
 
+/// Makes what has the demands of a scenario's replays.
+pub type Dom0Source<'s> = dyn Fn(&Scenario) -> Box<dyn ReplaySource> + Sync + 's;
+
 /// What could not be tried, and why.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Dom0LeftOut {
@@ -129,7 +132,7 @@ struct Job {
 }
 
 /// Runs `scenario` under the policies of `subjects` with all settings of `plan`, on all cores.
-/// `source` has the demands of the scenario's replays.
+/// `source` makes what has the demands of its replays.
 ///
 /// # Errors
 /// When the scenario has no dom0 or no guests, a policy that was asked for cannot run it, or a run
@@ -138,7 +141,7 @@ pub fn run(
     scenario: &Scenario,
     subjects: &[Dom0Subject],
     plan: &Dom0Plan,
-    source: &(dyn ReplaySource + Sync),
+    source: &Dom0Source<'_>,
     progress: &dyn ProgressListener,
 ) -> Result<Dom0Outcome, Dom0Fault> {
     let host = Host::of(scenario, plan.dom0.as_deref())?;
@@ -244,11 +247,12 @@ fn job(
     base: &Scenario,
     subject: &Dom0Subject,
     settings: &[Dom0Setting],
-    source: &dyn ReplaySource,
+    source: &Dom0Source<'_>,
     changes: &[(String, String)],
 ) -> Result<Job, Dom0Fault> {
     let scenario = with(base, changes).map_err(Dom0Fault::Scenario)?;
-    let built = scenario.build(source).map_err(Dom0Fault::Scenario)?;
+    let built = scenario.build(&*source(&scenario));
+    let built = built.map_err(Dom0Fault::Scenario)?;
     Ok(Job {
         label: subject.label.clone(),
         descriptor: subject.policy.descriptor,
@@ -319,13 +323,10 @@ fn first_line(errors: &ScenarioErrors) -> String {
     told.to_owned()
 }
 
-fn samples(
-    job: &Job,
-    replications: u32,
-    source: &dyn ReplaySource,
-) -> Result<Vec<Sample>, RunFault> {
+fn samples(job: &Job, replications: u32, source: &Dom0Source<'_>) -> Result<Vec<Sample>, RunFault> {
+    let source = source(&job.scenario);
     let one = |n| {
-        let built = simulate::of_replication(&job.scenario, &job.built, source, n)?;
+        let built = simulate::of_replication(&job.scenario, &job.built, &*source, n)?;
         Ok(simulate::measured(&built, n, OwnersOnly)?.0)
     };
     (0..replications.max(1)).map(one).collect()

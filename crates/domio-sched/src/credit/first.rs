@@ -31,7 +31,7 @@ const CREDITS: i64 = 30;
 const TICKS_PER_ACCOUNTING: u32 = 3;
 
 /// What this release is. It promises little: caps are rounded up to whole credits, pcpus idle for
-/// them, and whoever has more credit than a slice takes loses all of it, which a heavy domain often does.
+/// them, and whoever has more credit than a slice takes loses all of it. A heavy domain often does.
 pub static FIRST: Descriptor = Descriptor {
     promises: Promises {
         work_conserving: false,

@@ -8,6 +8,7 @@ mod invariants;
 mod pass;
 mod pcpus;
 mod recorded;
+mod releases;
 mod tickle;
 mod warm;
 

@@ -10,6 +10,7 @@ pub mod compare;
 pub mod completions;
 pub mod conformance;
 pub mod controller;
+pub mod dom0_share;
 pub mod explain;
 mod explain_trace;
 mod from_trace;

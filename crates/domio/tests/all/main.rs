@@ -7,6 +7,7 @@ mod common;
 mod controllers;
 mod cut_traces;
 mod determinism;
+mod dom0_share;
 mod driver_work;
 mod explain;
 mod explain_trace;

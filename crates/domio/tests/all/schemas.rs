@@ -78,6 +78,10 @@ fn outputs_of_simulations() {
             .unwrap()
             .is_empty()
     );
+    let tried = ["dom0-share", "web-servers", "--policy", "credit", "--json"];
+    let short = ["--cap", "50,90", "--set", "run.duration_s=0.3"];
+    let tried = fits(&folder, "dom0-share", &[&tried[..], &short].concat());
+    assert_eq!(tried["points"].as_array().unwrap().len(), 3);
     let policies = ["--policy", "credit", "--policy", "null", "--json"];
     let compare = ["compare", "host.toml", "--replications", "2"];
     let compared = fits(&folder, "compare", &[&compare[..], &policies].concat());

@@ -1,0 +1,156 @@
+//! `domio dom0-share`: how much of the processor dom0 should get for a mix.
+
+use crate::args::{Dom0Share, Global};
+use crate::cmd::choice::Choice;
+use crate::cmd::run::{self, failed};
+use crate::cmd::scenario;
+use crate::out::{self, Status};
+use crate::progress::progress;
+use anyhow::anyhow;
+use domio_lab::dom0_share::answers::answers;
+use domio_lab::dom0_share::{self, Dom0Fault, Dom0Outcome, Dom0Plan, Dom0Subject};
+use domio_report::svg::document::document;
+use domio_report::{dom0_share as picture, text};
+use domio_scenario::{ReplaySource, Scenario};
+use domio_twin::replays::RecordedDemands;
+use serde::Serialize;
+
+/// Policies that are tried when nobody names one, after the scenario's own.
+const POLICIES: [&str; 4] = ["credit", "credit2", "sedf", "bvt"];
+
+/// Tries the settings, and prints and draws what came out.
+pub fn run(args: &Dom0Share, global: &Global) -> anyhow::Result<Status> {
+    let scenario = run::load(&args.scenario, &args.how, None)?;
+    let subjects = subjects(args, &scenario)?;
+    let mut files = scenario::files(&scenario);
+    files.prints()?;
+    let target = args.plot.as_ref();
+    let target = target
+        .map(|path| files.writes("--plot", path))
+        .transpose()?;
+    let source =
+        |scenario: &Scenario| -> Box<dyn ReplaySource> { Box::new(RecordedDemands::of(scenario)) };
+    let outcome = dom0_share::run(
+        &scenario,
+        &subjects,
+        &plan(args),
+        &source,
+        &*progress(global),
+    );
+    let outcome = outcome.map_err(told)?;
+    for left_out in &outcome.left_out {
+        out::message(&format!("notice: {}", picture::left_out(left_out)));
+    }
+    let answers = answers(&outcome);
+    match args.json {
+        true => out::json_as("dom0-share", &Json::of(&scenario, args, &outcome, &answers))?,
+        false => out::text(&text::dom0_share::render(&outcome, &answers, out::view()))?,
+    }
+    if let (Some(target), Some(path)) = (target, &args.plot) {
+        let figure = picture::figure(&outcome).ok_or_else(|| {
+            anyhow!(
+                "there is nothing to draw: --plot needs an axis with two values that a policy \
+                 can be told, as --weight 1,2,4"
+            )
+        })?;
+        let picture = document(&figure.chart).unwrap_or_default();
+        target.create()?.write_whole(picture.as_bytes())?;
+        out::message(&format!("wrote {}", path.display()));
+    }
+    Ok(Status::Success)
+}
+
+fn subjects(args: &Dom0Share, scenario: &Scenario) -> anyhow::Result<Vec<Dom0Subject>> {
+    let subject = |text: &str, wanted: bool| {
+        let choice = Choice::parse(text)?;
+        let changes = choice.changes();
+        let params = changes.into_iter().filter(|(k, _)| k != "scheduler.policy");
+        Ok(Dom0Subject {
+            label: text.to_owned(),
+            policy: choice.policy,
+            changes: params.collect(),
+            wanted,
+        })
+    };
+    if !args.policies.is_empty() {
+        let named = args.policies.iter();
+        return named.map(|text| subject(text, true)).collect();
+    }
+    let own = scenario.plan().policy.descriptor.name;
+    let others = POLICIES.into_iter().filter(|name| *name != own);
+    let all = [(own, true)]
+        .into_iter()
+        .chain(others.map(|name| (name, false)));
+    all.map(|(name, wanted)| subject(name, wanted)).collect()
+}
+
+fn plan(args: &Dom0Share) -> Dom0Plan {
+    let named = args.weight.is_some()
+        || args.cap.is_some()
+        || args.slice_ms.is_some()
+        || args.vcpus.is_some()
+        || args.pin;
+    // If no axis is named, all of them have their usual values.
+    let numbers = |own: &Option<crate::args::Dom0Numbers>, usual: &[u32]| match own {
+        Some(own) => own.0.clone(),
+        None if named => Vec::new(),
+        None => usual.to_vec(),
+    };
+    let weights = match &args.weight {
+        Some(own) => own.0.clone(),
+        None if named => Vec::new(),
+        None => vec![0.25, 1.0, 2.0, 4.0, 6.0, 8.0],
+    };
+    let slices = numbers(&args.slice_ms, &[1, 5, 10, 30, 100]);
+    Dom0Plan {
+        weights,
+        caps: numbers(&args.cap, &[25, 50, 75, 100]),
+        slices_ms: slices.into_iter().map(u64::from).collect(),
+        vcpus: numbers(&args.vcpus, &[1, 2]),
+        pin: args.pin || !named,
+        full: args.full,
+        replications: args.how.replications,
+        dom0: args.dom0.clone(),
+    }
+}
+
+fn told(fault: Dom0Fault) -> anyhow::Error {
+    match fault {
+        Dom0Fault::Run(fault) => failed(&fault),
+        Dom0Fault::Scenario(errors) => scenario::mistakes(errors),
+        Dom0Fault::Mix(_) => anyhow!("{fault}"),
+    }
+}
+
+/// What `--json` prints.
+#[derive(Serialize)]
+struct Json<'o> {
+    scenario: &'o str,
+    seed: u64,
+    replications: u32,
+    warmup_s: f64,
+    duration_s: f64,
+    answers: &'o [String],
+    #[serde(flatten)]
+    outcome: &'o Dom0Outcome,
+}
+
+impl<'o> Json<'o> {
+    fn of(
+        scenario: &'o Scenario,
+        args: &Dom0Share,
+        outcome: &'o Dom0Outcome,
+        answers: &'o [String],
+    ) -> Self {
+        let plan = scenario.plan();
+        Json {
+            scenario: scenario.name(),
+            seed: plan.seed,
+            replications: args.how.replications,
+            warmup_s: plan.warmup.as_nanos() as f64 / 1e9,
+            duration_s: plan.duration.as_nanos() as f64 / 1e9,
+            answers,
+            outcome,
+        }
+    }
+}
