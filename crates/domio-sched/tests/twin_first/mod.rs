@@ -402,7 +402,7 @@ impl Scheduler for TwinFirst {
         }
         let ticks = self.ticks.entry(pcpu.0).or_insert(0);
         *ticks += 1;
-        if *ticks % 3 == 0 && self.master == Some(pcpu) {
+        if ticks.is_multiple_of(3) && self.master == Some(pcpu) {
             self.account();
         }
         self.sort(pcpu);
