@@ -180,7 +180,7 @@ fn a_mix_needs_a_dom0_and_guests() {
         &scenario(1),
         &[subject("credit", true)],
         &plan,
-        &NoReplay,
+        &no_replay,
         &Silent,
     );
     let told = fault.unwrap_err().to_string();
