@@ -47,7 +47,10 @@ static void parse(const char *path)
         if (!strcmp(key, "topology")) sscanf(rest, "%d %d %d", &sockets, &cores, &oracle_threads);
         else if (!strcmp(key, "duration")) { sscanf(rest, "%lld", &x); duration = x; }
         else if (!strcmp(key, "tie")) sscanf(rest, "%d", &tie);
-        else if (!strcmp(key, "domain")) {
+        else if (!strcmp(key, "order")) {
+            sscanf(rest, "%lld %lld", &x, &y);
+            orders[norders].at = x; orders[norders++].draw = y;
+        } else if (!strcmp(key, "domain")) {
             struct dspec *s = &dspec[ndoms++];
             sscanf(rest, "%d %lld %d %ld %ld %ld", &s->id, &x, &s->nvcpus, &s->params[0], &s->params[1], &s->params[2]);
             s->start = x;

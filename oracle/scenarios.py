@@ -213,6 +213,7 @@ def write(s, stem):
         o.append(f"{OPTIONS[policy][key][0]} {ours_value(value)}")
     if "tie" in s:
         o.append(f"tie {s['tie']}")
+    o += [f"order {at} {draw}" for at, draw in s.get("orders", [])]
     for d in s["domains"]:
         t += ["[[domain]]", f'name = "d{d["id"]}"', f"id = {d['id']}", f"vcpus = {len(d['vcpus'])}",
               f"start_ns = {d['start']}"]

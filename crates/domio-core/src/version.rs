@@ -7,13 +7,15 @@ use core::fmt;
 /// A rule that changed names the first release that contains the change (xen-spec 3.3), so that
 /// code asks `version >= XenVersion::V4_8`. Releases between two changes have the same rules.
 /// `V2_0` is there for BVT; a host of that release has the rules of 3.0. `V3_0` stands for 3.0.0 to
-/// 3.0.2, and `V3_0_3` for 3.0.3 and 3.0.4, when credit came.
+/// 3.0.2. 3.0.3 and 3.0.4 have names of their own: credit came with the one, and was another in the
+/// other.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 #[allow(missing_docs)] // the variants are release numbers
 pub enum XenVersion {
     V2_0,
     V3_0,
     V3_0_3,
+    V3_0_4,
     V3_1,
     V3_2,
     V3_3,
@@ -40,10 +42,11 @@ pub enum XenVersion {
 
 impl XenVersion {
     /// Every release, oldest first.
-    pub const ALL: [XenVersion; 25] = [
+    pub const ALL: [XenVersion; 26] = [
         XenVersion::V2_0,
         XenVersion::V3_0,
         XenVersion::V3_0_3,
+        XenVersion::V3_0_4,
         XenVersion::V3_1,
         XenVersion::V3_2,
         XenVersion::V3_3,
@@ -69,10 +72,10 @@ impl XenVersion {
     ];
 
     /// Release numbers, in the order of [`XenVersion::ALL`].
-    pub const NAMES: [&'static str; 25] = [
-        "2.0", "3.0", "3.0.3", "3.1", "3.2", "3.3", "3.4", "4.0", "4.1", "4.2", "4.3", "4.4",
-        "4.5", "4.6", "4.7", "4.8", "4.9", "4.10", "4.11", "4.12", "4.13", "4.14", "4.15", "4.16",
-        "4.17",
+    pub const NAMES: [&'static str; 26] = [
+        "2.0", "3.0", "3.0.3", "3.0.4", "3.1", "3.2", "3.3", "3.4", "4.0", "4.1", "4.2", "4.3",
+        "4.4", "4.5", "4.6", "4.7", "4.8", "4.9", "4.10", "4.11", "4.12", "4.13", "4.14", "4.15",
+        "4.16", "4.17",
     ];
 
     /// The release number ("4.17").
@@ -100,9 +103,9 @@ impl XenVersion {
             false => return None,
         };
         match (Self::from_name(release)?, point) {
-            (XenVersion::V3_0, 3..) => Some(XenVersion::V3_0_3),
+            (XenVersion::V3_0, 3..) => None,
             // A fourth number ("3.0.3.1") is none that Xen ever had.
-            (XenVersion::V3_0_3, _) => None,
+            (XenVersion::V3_0_3 | XenVersion::V3_0_4, _) => None,
             (release, _) => Some(release),
         }
     }
@@ -136,7 +139,8 @@ mod tests {
         assert_eq!(of("4.1.6"), Some(XenVersion::V4_1));
         assert_eq!(of("2.0.6"), Some(XenVersion::V2_0));
         assert_eq!(of("3.0.2"), Some(XenVersion::V3_0));
-        assert_eq!(of("3.0.4"), Some(XenVersion::V3_0_3));
+        assert_eq!(of("3.0.4"), Some(XenVersion::V3_0_4));
+        assert_eq!(of("3.0.5"), None);
         for none in [
             "", "4", "4.", "2.1", "4.18", "4.17.", "4.17.x", "3.0.3.1", "5.0", "4.17.7.1",
         ] {

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// Cells over all tests and configurations of the shipped papers.
-const CANARIES: [&str; 19] = [
+const CANARIES: [&str; 23] = [
     "ongaro.test1.orig",
     "ongaro.test1.tbs",
     "ongaro.test2.bs",
@@ -30,6 +30,10 @@ const CANARIES: [&str; 19] = [
     "gupta.table1.sedf-dc",
     "gupta.table2.guarded",
     "gupta.fig6-r800.sedf",
+    "cherkasova.period.100ms",
+    "cherkasova.iperf-sedf-capped.weights",
+    "cherkasova.servers-credit.counts",
+    "cherkasova.loops.bvt",
 ];
 
 fn root() -> PathBuf {

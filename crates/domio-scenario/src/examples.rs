@@ -30,6 +30,7 @@ static EXAMPLES: &[(&str, &str)] = shipped![
     "two-driver-domains",
     "caps-follow-demand",
     "debt-collector",
+    "packets-first",
     "web-servers",
     "share-guard",
     "calibrate",

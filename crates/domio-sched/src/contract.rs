@@ -5,6 +5,7 @@
 //! ```text
 //! set_domain(d)                    parameters of the domain, before its first vcpu
 //! charge(d)                        others have worked for d, at any time in its life
+//! packets(moved)                   a driver domain has moved packets of a guest, at any time
 //! insert(v)  pick_pcpu(v)          v is known, not runnable yet; the host assigns the pcpu
 //! wake(v)                          v became runnable: queue it, tickle whoever should run it
 //!   schedule(p) -> Pick            softirq on p; v leaves the queue and runs
@@ -93,6 +94,21 @@ pub struct Needs {
     /// Calls of [`Scheduler::context_saved`]; to a policy that does without, a host need not make
     /// them.
     pub context_saved: bool,
+    /// Calls of [`Scheduler::packets`]. For a policy that does without, a host need not count.
+    pub packets: bool,
+}
+
+/// Packets that a driver domain has moved for a guest.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct PacketsMoved {
+    /// The domain whose backend moved them.
+    pub driver: DomainId,
+    /// The domain whose interface it is.
+    pub guest: DomainId,
+    /// Packets that the guest has sent: the backend took them from it.
+    pub sent: u32,
+    /// Packets that the backend has put in the guest's ring.
+    pub received: u32,
 }
 
 /// What a policy promises. The conformance suite holds it to these.
@@ -208,6 +224,13 @@ pub trait Scheduler: Send {
     fn debt(&self, domain: DomainId) -> Option<Duration> {
         let _ = domain;
         None
+    }
+
+    /// Packets were moved since the last call: an increment, told before the next pass on any pcpu
+    /// at the latest. Nobody is tickled, as nobody is in a hypervisor that reads what backends have
+    /// counted in a page of theirs. Called if [`Needs::packets`] says so. Default: nothing.
+    fn packets(&mut self, cx: &mut Cx<'_>, moved: PacketsMoved) {
+        let _ = (cx, moved);
     }
 
     /// `vcpu` exists. It is not runnable: `wake` follows when it is. `cx.vcpu(vcpu)` has its name

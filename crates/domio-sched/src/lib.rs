@@ -26,7 +26,9 @@ pub mod rtds;
 pub mod sedf;
 pub mod work;
 
-pub use contract::{Conflict, Descriptor, Needs, Pick, Prev, Promises, Scheduler, Stop, Wake};
+pub use contract::{
+    Conflict, Descriptor, Needs, PacketsMoved, Pick, Prev, Promises, Scheduler, Stop, Wake,
+};
 pub use cx::{Affinity, Cx, Effect, Pause, PcpuView, Tables, VcpuView};
 pub use registry::{Policy, find, policies};
 pub use work::{Work, WorkReport};

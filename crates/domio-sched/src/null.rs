@@ -26,6 +26,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
         timers: false,
         park: false,
         context_saved: false,
+        packets: false,
     },
     promises: Promises {
         work_conserving: false,
@@ -252,7 +253,7 @@ impl Scheduler for Null {
 
     fn schedule(&mut self, cx: &mut Cx<'_>, pcpu: PcpuId, _: Prev) -> Pick {
         if self.is_free(pcpu) {
-            // Xen needs the lock of the pcpu that the vcpu belongs to, and this pcpu's own is taken.
+            // Xen needs the lock of the pcpu that the vcpu belongs to; this pcpu's own is taken.
             self.assign_waiting(cx, pcpu, |cx, v| cx.vcpu(v).pcpu != pcpu);
         }
         Pick {
@@ -275,5 +276,68 @@ impl Scheduler for Null {
     fn dump(&self, out: &mut dyn fmt::Write) -> fmt::Result {
         writeln!(out, "owner by pcpu: {:?}", self.owner)?;
         writeln!(out, "waiting: {:?}", self.waiting)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::conformance::{Occurrence, Script, ScriptStep, host};
+    use alloc::boxed::Box;
+    use domio_core::{Duration, Instant};
+
+    const P0: PcpuId = PcpuId(0);
+    const P1: PcpuId = PcpuId(1);
+
+    fn script(pcpus: u16) -> Script {
+        let end = Instant::ZERO + Duration::from_millis(10);
+        Script::new("test", Topology::flat(pcpus).unwrap(), end)
+    }
+
+    fn hog(s: &mut Script, hard: &[u16], soft: &[u16], starts_ms: u64) -> VcpuId {
+        let domain = s.domain(&[]);
+        let v = s.vcpu(domain, &[ScriptStep::Burn]);
+        let set = |pcpus: &[u16]| pcpus.iter().map(|p| PcpuId(*p)).collect();
+        let vcpu = &mut s.vcpus[v.index()];
+        (vcpu.hard, vcpu.soft) = (set(hard), set(soft));
+        vcpu.starts = Instant::ZERO + Duration::from_millis(starts_ms);
+        v
+    }
+
+    /// Who was switched to whom, and where.
+    fn switches(s: &Script) -> Vec<(PcpuId, Option<VcpuId>)> {
+        let run = host::run(
+            s,
+            Box::new(Null::new(&ParamValues::defaults(&[]), &s.topology)),
+        );
+        let run = run.expect("a sound script");
+        let to = |what| match what {
+            Occurrence::Switch(pcpu, _, to) => Some((pcpu, to)),
+            _ => None,
+        };
+        run.log.iter().filter_map(|e| to(e.what)).collect()
+    }
+
+    #[test]
+    fn who_prefers_another_pcpu_does_not_take_its_own() {
+        let mut s = script(2);
+        let v = hog(&mut s, &[0, 1], &[1], 0);
+        // It is created on pcpu 0, which makes the first pass and leaves it in the queue.
+        assert_eq!(switches(&s), [(P1, Some(v))]);
+    }
+
+    #[test]
+    fn a_pcpu_that_is_given_back_goes_to_who_prefers_it() {
+        let mut s = script(2);
+        let owner = hog(&mut s, &[1], &[0, 1], 0);
+        let other = hog(&mut s, &[0], &[0, 1], 1);
+        let first = hog(&mut s, &[0, 1], &[0, 1], 2);
+        let liking = hog(&mut s, &[0, 1], &[1], 3);
+        s.vcpus[owner.index()].stops = Some(Instant::ZERO + Duration::from_millis(5));
+        let expected = [(P1, Some(owner)), (P0, Some(other)), (P1, Some(liking))];
+        assert_eq!(switches(&s), expected);
+        // `first` has waited for longer.
+        s.vcpus[liking.index()].soft = CpuSet::ALL;
+        assert_eq!(switches(&s)[2], (P1, Some(first)));
     }
 }

@@ -43,7 +43,7 @@ pub fn never_clash(
 static POLICIES: &[Policy] = &[
     Policy {
         descriptor: &credit::DESCRIPTOR,
-        make: |p, t| Box::new(credit::Credit::new(p, t)),
+        make: credit::make,
         validate: |p| credit::validate(p).map_err(Conflict::from),
         validate_change: credit::validate_change,
         validate_domain: |_, _, _| Ok(()),
@@ -54,7 +54,7 @@ static POLICIES: &[Policy] = &[
         make: |p, t| Box::new(credit2::Credit2::new(p, t)),
         validate: |_| Ok(()),
         validate_change: |now, to| credit2::DESCRIPTOR.check_change(now, to),
-        validate_domain: |_, _, _| Ok(()),
+        validate_domain: |p, _, v| credit2::validate_domain(p, v),
         validate_domains: never_clash,
     },
     Policy {
@@ -79,6 +79,14 @@ static POLICIES: &[Policy] = &[
         validate: |_| Ok(()),
         validate_change: |now, to| bvt::DESCRIPTOR.check_change(now, to),
         validate_domain: |_, _, _| Ok(()),
+        validate_domains: never_clash,
+    },
+    Policy {
+        descriptor: &sedf::aware::DESCRIPTOR,
+        make: |p, t| Box::new(sedf::Sedf::listening(p, t)),
+        validate: |_| Ok(()),
+        validate_change: |now, to| sedf::aware::DESCRIPTOR.check_change(now, to),
+        validate_domain: |p, d, v| sedf::validate_domain(p, d, v).map_err(Conflict::from),
         validate_domains: never_clash,
     },
     Policy {

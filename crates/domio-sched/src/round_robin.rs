@@ -37,6 +37,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
         timers: false,
         park: false,
         context_saved: false,
+        packets: false,
     },
     promises: Promises {
         work_conserving: true,

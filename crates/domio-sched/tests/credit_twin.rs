@@ -3,6 +3,7 @@
 
 mod beside;
 mod twin;
+mod twin_first;
 
 use beside::Beside;
 use domio_core::ParamValues;
@@ -10,8 +11,9 @@ use domio_sched::conformance::rng::Rng;
 use domio_sched::conformance::{Script, library, random};
 use domio_sched::find;
 use twin::TwinCredit;
+use twin_first::TwinFirst;
 
-const EPOCHS: [&str; 4] = ["3.1", "3.4", "4.0", "4.17"];
+const EPOCHS: [&str; 5] = ["3.0.3", "3.1", "3.4", "4.0", "4.17"];
 
 /// Those with a change.
 const BETWEEN: [&str; 10] = [
@@ -56,7 +58,11 @@ fn difference(script: &Script, params: &ParamValues) -> Option<String> {
     let both = Beside {
         name: "credit",
         policy: &|t| (credit.make)(params, t),
-        twin: &|t| Box::new(TwinCredit::new(params, t)),
+        twin: &|t| match params.by_name("version") {
+            // The first release has a twin of its own.
+            Some(0) => Box::new(TwinFirst::new(params, t)),
+            _ => Box::new(TwinCredit::new(params, t)),
+        },
         to_the_letter: false,
     };
     both.difference(script)
@@ -84,6 +90,11 @@ fn on_hand_written_scripts() {
     for version in EPOCHS.into_iter().chain(BETWEEN) {
         agree_on_hand_written(version);
     }
+}
+
+#[test]
+fn the_first_3_0_3() {
+    agree("3.0.3", 0..SEEDS);
 }
 
 #[test]

@@ -8,7 +8,7 @@ use beside::Beside;
 use domio_core::{DomainId, Duration, Instant, ParamKind, ParamValues, Topology};
 use domio_sched::conformance::rng::Rng;
 use domio_sched::conformance::{Intervention, Script, check_script, library, random};
-use domio_sched::find;
+use domio_sched::{PacketsMoved, find};
 use twin_sedf::TwinSedf;
 
 /// Releases between which rules differ.
@@ -89,11 +89,13 @@ fn script(seed: u64) -> Script {
 
 /// Runs both; `None` when they agree, else a report for people.
 fn difference(script: &Script, params: &ParamValues) -> Option<String> {
-    let name = match params.by_name("spread_debt") {
-        Some(_) => "sedf-dc",
-        None => "sedf",
+    let has = |name: &str| params.by_name(name).is_some();
+    let name = match (has("spread_debt"), has("window_ms")) {
+        (true, _) => "sedf-dc",
+        (_, true) => "communication-aware",
+        _ => "sedf",
     };
-    let sedf = find(name).expect("both are in the registry");
+    let sedf = find(name).expect("all are in the registry");
     let both = Beside {
         name,
         policy: &|t| (sedf.make)(params, t),
@@ -172,6 +174,63 @@ fn debts_make_no_decision_that_cannot_be_carried_out() {
         let params = collecting(seed % 2 == 0, 100);
         let make = |topology: &Topology| (dc.make)(&params, topology);
         let found = check_script(&make, &charged(seed), Some(seed)).expect("a sound script");
+        let found = found.iter().find(|f| f.checker != "no-lost-wake-up");
+        assert!(found.is_none(), "{}", found.unwrap());
+    }
+}
+
+fn listening(version: &str, window_ms: i64) -> ParamValues {
+    let aware = find("communication-aware").expect("it is in the registry");
+    let mut params = ParamValues::defaults(aware.descriptor.params);
+    params.choose("version", version).expect("a known release");
+    params.set("window_ms", window_ms).expect("in range");
+    params
+}
+
+/// The random script of `seed` in which the first domain or another one moves packets of all.
+fn with_packets(seed: u64) -> Script {
+    let mut script = script(seed);
+    let mut rng = Rng::new(seed ^ 0xeade);
+    let length_us = script.end.as_nanos() / 1_000;
+    let domains = script.domains.len() as u64;
+    for _ in 0..rng.between(20, 200) {
+        let grid = *rng.pick(&[1, 1_000, 10_000]);
+        let at = Duration::from_micros(rng.below(length_us / grid) * grid);
+        let moved = PacketsMoved {
+            driver: DomainId(if rng.one_in(5) { rng.below(domains) } else { 0 } as u16),
+            guest: DomainId(rng.below(domains) as u16),
+            sent: rng.below(20) as u32,
+            received: *rng.pick(&[0, 1, 5, u32::MAX]),
+        };
+        script.at(at, Intervention::Packets(moved));
+    }
+    script
+}
+
+#[test]
+fn with_ears_for_packets() {
+    for (version, window_ms) in [("3.0", 100), ("3.0", 7), ("4.5", 1_000)] {
+        let params = listening(version, window_ms);
+        for script in library::scripts() {
+            if let Some(text) = difference(&script, &params) {
+                panic!("script \"{}\", {window_ms} ms: {text}", script.name);
+            }
+        }
+        for seed in 0..SEEDS {
+            if let Some(text) = difference(&with_packets(seed), &params) {
+                panic!("seed {seed}, {version}, windows of {window_ms} ms: {text}");
+            }
+        }
+    }
+}
+
+#[test]
+fn packets_make_no_decision_that_cannot_be_carried_out() {
+    let aware = find("communication-aware").expect("it is in the registry");
+    for seed in 0..SEEDS {
+        let params = listening("3.0", 50);
+        let make = |topology: &Topology| (aware.make)(&params, topology);
+        let found = check_script(&make, &with_packets(seed), Some(seed)).expect("a sound script");
         let found = found.iter().find(|f| f.checker != "no-lost-wake-up");
         assert!(found.is_none(), "{}", found.unwrap());
     }

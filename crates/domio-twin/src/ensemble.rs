@@ -3,8 +3,8 @@
 //! A trace shows who runs, who waits and who sleeps when it begins, but not all of the policy's own
 //! state, which decides what comes next. An ensemble is a number of twins of one recording. Each of
 //! them begins in another state, drawn from a random stream of its own: how is the policy's affair
-//! ([`PolicyState::draw`]). What all of them have in common follows from the model and from what the
-//! guests asked for. Where they differ, the start decides.
+//! ([`PolicyState::draw`]). What all of them have in common follows from the model and from what
+//! the guests asked for. Where they differ, the start decides.
 
 use crate::policy::PolicyState;
 use crate::twin::Twin;

@@ -37,8 +37,8 @@ pub fn comparable(xen: &str, policy: &str) -> Result<(), String> {
     }
 }
 
-/// What to say beside the figures of a host of `xen` under `policy`, unless it is the release that it is compared
-/// with.
+/// What to say beside the figures of a host of `xen` under `policy`, unless it is the release that
+/// it is compared with.
 pub fn remark(xen: &str, policy: &str) -> Option<String> {
     let other = minor(xen).is_some_and(|minor| minor != MINOR);
     other.then(|| {

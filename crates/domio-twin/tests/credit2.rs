@@ -137,7 +137,7 @@ fn recordings_under_other_schedulers_are_refused_with_what_to_do() {
     }
 }
 
-/// A host: keys of its machine and scheduler, its pcpus, and its guests, each with its name, the keys
+/// A host: keys of its machine and scheduler, its pcpus, and its guests, each with its name, keys
 /// of its domain, weight and cap, and whether it blocks.
 struct Mix {
     host: &'static str,

@@ -142,6 +142,8 @@ pub struct PolicyCosts {
     pub park: Duration,
     /// Of [`Work::Unpark`].
     pub unpark: Duration,
+    /// Of [`Work::Note`], in a pass and in a timer. In a wake-up [`Profile::wake_note`] counts.
+    pub note: Duration,
     /// Time comes in multiples of this, rounded down; zero for no such thing.
     pub instruction: Duration,
 }
@@ -159,6 +161,7 @@ impl PolicyCosts {
         stop: Duration::ZERO,
         park: Duration::ZERO,
         unpark: Duration::ZERO,
+        note: Duration::ZERO,
         instruction: Duration::ZERO,
     };
 
@@ -176,6 +179,7 @@ impl PolicyCosts {
             Work::Stop => self.stop,
             Work::Park => self.park,
             Work::Unpark => self.unpark,
+            Work::Note => self.note,
         }
     }
 
@@ -303,6 +307,9 @@ impl Profile {
             // Accountings of c1-cap30 that park or unpark are 1.3 and 3.3 us longer.
             park: Duration::from_nanos(1_292),
             unpark: Duration::from_nanos(3_306),
+            // SCHEDULE to the next vcpu's RUNSTATE_CHANGE under credit2 (c2-weights-1-2-4), with
+            // three records between and with nine, beside credit's without.
+            note: Duration::from_nanos(870),
             // An instruction of the emulator.
             instruction: Duration::from_nanos(2),
         },

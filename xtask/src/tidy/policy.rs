@@ -8,7 +8,7 @@ use super::{Findings, Rule};
 
 pub const RULE: Rule = Rule {
     name: "policy-alone",
-    demand: "a policy names domio_core, core, alloc, the contract and itself, and nothing else",
+    demand: "a policy names domio_core, core, alloc, the contract, the tools' placement and itself",
     check: |tree, findings| check(&POLICIES, tree, findings),
 };
 

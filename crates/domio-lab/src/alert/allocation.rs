@@ -6,7 +6,8 @@
 //! neither.
 
 use super::AlertPlan;
-use domio_core::ParamKind;
+use domio_core::{DomainId, ParamKind};
+use domio_scenario::Built;
 use domio_sched::Descriptor;
 use serde::Serialize;
 
@@ -31,6 +32,28 @@ pub const KEEPS_NONE: &[(&str, &str)] = &[
         "everybody takes turns of the same length, and nothing can be set for a domain",
     ),
 ];
+
+/// What domain `id` of `built` is allocated (% of one pcpu), the other way round: by its cap, by a slice
+/// or a budget without extra time, or else by its share of all weights. `None` when it has none of
+/// these.
+pub fn allocated(built: &Built, id: DomainId) -> Option<f64> {
+    let domains = &built.host.domains;
+    let domain = domains.iter().find(|d| d.id == id)?;
+    let param = |name| domain.params.by_name(name).map(|value| value as f64);
+    if let Some(cap) = param("cap").filter(|cap| *cap > 0.0) {
+        return Some(cap);
+    }
+    if param("extratime") == Some(0.0) {
+        let held = param("slice_us").or_else(|| param("budget_us"))?;
+        let each = held / param("period_us")? * 100.0;
+        return Some(each * domain.vcpus.len() as f64);
+    }
+    let weight = param("weight")?;
+    let all = domains.iter().filter_map(|d| d.params.by_name("weight"));
+    let all: f64 = all.map(|weight| weight as f64).sum();
+    let host = built.host.topology.pcpus() as f64 * 100.0;
+    (all > 0.0 && weight > 0.0).then(|| weight / all * host)
+}
 
 /// By which of its parameters a policy is told an allocation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -76,7 +99,7 @@ impl Way {
         }
         let has = |names: &[&str]| {
             let declared = |name: &&str| policy.domain_params.iter().any(|p| p.name == *name);
-            names.iter().all(|name| declared(&name))
+            names.iter().all(declared)
         };
         let held: &[(&[&str], Way)] = &[
             (&["cap"], Way::Cap),

@@ -5,7 +5,7 @@ use domio_core::XenVersion;
 use domio_scenario::Built;
 use domio_sched::credit::rules::{Debit, Rules};
 
-/// What a millisecond of one pcpu costs.
+/// What a millisecond of one pcpu costs; one credit in 3.0.3.
 const CREDITS_PER_MS: i64 = 10;
 
 /// The rules of the credit scheduler, if that is the policy of `built`.
@@ -24,7 +24,8 @@ fn rules(built: &Built) -> Option<Rules> {
 /// nanoseconds. Nothing under releases that measure, and where both are the same.
 pub(super) fn sampled(built: &Built, ticks: u64, ran: u64) -> Option<String> {
     let rules = rules(built)?;
-    if rules.debit != Debit::Sampled || ran == 0 {
+    // The first release writes no record at its ticks.
+    if rules.debit != Debit::Sampled || ran == 0 || ticks == 0 {
         return None;
     }
     let charged = ticks as f64 * 10e6;
@@ -43,9 +44,9 @@ pub(super) fn sampled(built: &Built, ticks: u64, ran: u64) -> Option<String> {
 /// was forgiven.
 pub(super) fn earned(built: &Built, worst: &AlertWorst) -> Vec<String> {
     let mut told = Vec::new();
-    if rules(built).is_none() {
+    let Some(rules) = rules(built) else {
         return told;
-    }
+    };
     let credit = |books: &str| -> Option<i64> {
         let text = books.split_once("credit ")?.1;
         text.split([',', ';']).next()?.trim().parse().ok()
@@ -65,7 +66,10 @@ pub(super) fn earned(built: &Built, worst: &AlertWorst) -> Vec<String> {
         return told;
     }
     let slice_ms = built.params.by_name("tslice_ms").unwrap_or(30);
-    let slice = CREDITS_PER_MS * slice_ms;
+    let slice = match rules.version {
+        XenVersion::V3_0_3 => slice_ms,
+        _ => CREDITS_PER_MS * slice_ms,
+    };
     let percent = usual as f64 / slice as f64 * 100.0;
     let allocated = worst.share.allocated_percent;
     let rounded = match (percent - allocated).abs() > 0.005 * allocated {

@@ -12,8 +12,8 @@ pub const DOM0: DomainId = DomainId(0);
 pub const GUEST: DomainId = DomainId(1);
 
 /// What dom0 does when it does nothing in particular: its kernel and daemons, as in the recordings
-/// of an idle dom0 in `testdata/xen-traces` (29 wake-ups a second of 43 us), and XenMon, which
-/// takes 1 to 2 % of a pcpu (README of Xen 3.1) and reads all 100 ms (Gupta et al. 2006, section 3).
+/// of an idle dom0 in `testdata/xen-traces` (29 wake-ups a second of 43 us), and XenMon. That takes
+/// 1 to 2 % of a pcpu (README of Xen 3.1) and reads all 100 ms (Gupta et al. 2006, section 3).
 const LIGHT: &str = r#"
     [[domain.task]]
     name = "daemons"

@@ -166,3 +166,27 @@ fn more_than_there_is_cannot_be_allocated() {
     let told = refused(AlertMode::WorkConserving, 94);
     assert!(told.contains("second loop"), "{told}");
 }
+
+/// What a domain was told can be read again.
+#[test]
+fn an_allocation_is_read_as_it_was_told() {
+    for policy in policies() {
+        for mode in MODES {
+            let Ok(way) = Way::of(policy.descriptor, mode) else {
+                continue;
+            };
+            if matches!(way, Way::Table | Way::Advance) || way == Way::Budget && mode != MODES[0] {
+                continue;
+            }
+            let mut plan = plan(mode, &[20], 1);
+            (plan.pcpus, plan.vcpus) = (2, 2);
+            let built = scenario(&plan, &subject(policy), 20).and_then(|s| build(&s));
+            let read = allocation::allocated(&built.unwrap(), GUEST);
+            let name = policy.descriptor.name;
+            assert!(
+                read.is_some_and(|r| (r - 20.0).abs() < 1e-9),
+                "{name}, {mode:?}: {read:?}"
+            );
+        }
+    }
+}

@@ -9,6 +9,7 @@
 //! | `jobs_per_s` | jobs of its tasks that ended, such as blocks of `dd` |
 //! | `wake_ups` | how often it was woken |
 //! | `boost_ends`, `earning_starts` | records of credit: a tick ended a boost, or began to charge |
+//! | `allocation_error_pct`, `allocation_error_size_pct` | its share less what it is allocated, in percent of that |
 //! | `served_pct`, `charged_pct` and others | what driver domains did for it: [`super::traffic`] |
 //! | `drawn_ms` | of no domain: what the replication drew for a key of `[[vary]]` |
 //!
@@ -18,6 +19,7 @@
 use super::cell::PaperCell;
 use super::file::FigureFile;
 use super::traffic::{self, Packets};
+use crate::alert::allocation::allocated;
 use crate::measure::MEASURES;
 use crate::sample::Sample;
 use crate::stats;
@@ -122,7 +124,7 @@ pub(super) fn sent(record: &Record) -> (Instant, u64) {
 }
 
 /// Measures of a domain that [`MEASURES`] does not have.
-const OTHERS: [&str; 7] = [
+const OTHERS: [&str; 9] = [
     "rate_mbps",
     "round_trip_ms",
     "turnaround_s",
@@ -130,7 +132,14 @@ const OTHERS: [&str; 7] = [
     "wake_ups",
     "boost_ends",
     "earning_starts",
+    ALLOCATION_ERROR,
+    ALLOCATION_ERROR_SIZE,
 ];
+
+/// How far a domain's share is from its allocation, in percent of the allocation; and the same
+/// without the sign.
+const ALLOCATION_ERROR: &str = "allocation_error_pct";
+const ALLOCATION_ERROR_SIZE: &str = "allocation_error_size_pct";
 
 /// The measure that is of no domain.
 const DRAWN: &str = "drawn_ms";
@@ -141,6 +150,8 @@ pub(super) struct DeclaredFigure {
     /// By id: name, and number of tasks that end.
     domains: Vec<(DomainId, String, u64)>,
     weight: PacketWeight,
+    /// What domains are allocated (% of one pcpu), where they are.
+    allocations: Vec<(DomainId, f64)>,
 }
 
 /// The figures of `cell`, whose host is `built`.
@@ -218,7 +229,9 @@ pub(super) fn declared(cell: &PaperCell<'_>, built: &Built) -> Result<Vec<Declar
                 )
             })?;
         }
+        let allocation = |(id, ..): &(DomainId, String, u64)| Some((*id, allocated(built, *id)?));
         Ok(DeclaredFigure {
+            allocations: domains.iter().filter_map(allocation).collect(),
             file: file.clone(),
             domains,
             weight,
@@ -311,6 +324,14 @@ impl DeclaredFigure {
             let measure = &self.file.measure;
             let value = traffic::value(measure, id, self.weight, summary, &tally.packets);
             return Ok(value.into_iter().collect());
+        }
+        if let ALLOCATION_ERROR | ALLOCATION_ERROR_SIZE = self.file.measure.as_str() {
+            let found = self.allocations.iter().find(|(other, _)| *other == id);
+            let (_, allocated) = found.ok_or("it is allocated nothing that is known")?;
+            let share = summary.percent(summary.domain(id).map_or(0, |d| d.total.running));
+            let error = (share - allocated) / allocated * 100.0;
+            let signed = self.file.measure == ALLOCATION_ERROR;
+            return Ok(vec![if signed { error } else { error.abs() }]);
         }
         values_of(&self.file.measure, id, tasks, summary, tally)
     }

@@ -3,6 +3,7 @@
 mod books;
 mod cards;
 mod ends;
+mod heard;
 mod host;
 mod loss;
 mod owner;

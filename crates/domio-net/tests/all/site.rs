@@ -14,6 +14,7 @@ use domio_net::queue::Ledger;
 use domio_net::tcp::TcpStatistics;
 use domio_net::udp::UdpConfig;
 use domio_net::writers::WriterCosts;
+use domio_sched::Scheduler;
 use domio_sim::Outcome;
 use domio_vmm::bus::Assembly;
 use domio_vmm::config::{DomainConfig, GuestConfig, HostConfig, KernelCosts, VcpuConfig, Workload};
@@ -162,7 +163,16 @@ pub fn simulation<S: Sink>(
     let shipped = domio_sched::find(policy.0).expect("a shipped policy");
     let mut params = ParamValues::defaults(shipped.descriptor.params);
     params.choose("version", policy.1).expect("a release");
-    let scheduler = (shipped.make)(&params, &host.topology);
+    under(host, (shipped.make)(&params, &host.topology), cards, sink)
+}
+
+/// The same under any scheduler.
+pub fn under<S: Sink>(
+    host: &HostConfig,
+    scheduler: Box<dyn Scheduler>,
+    cards: &[NetworkConfig],
+    sink: S,
+) -> Simulation<S, Network> {
     let attach = |bus: &mut Assembly<'_, Network>| {
         for card in cards {
             bus.add(|attach| Network::new(card, attach, 1, 0));

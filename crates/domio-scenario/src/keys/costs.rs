@@ -85,6 +85,7 @@ times!(HOST_COSTS, host_costs, all_of_host, Profile, "[host.costs]",
     policy_stop: policy.stop, "A vcpu that stops earning credit.";
     policy_park: policy.park, "Parking a vcpu.";
     policy_unpark: policy.unpark, "Unparking a vcpu.";
+    policy_note: policy.note, "A private trace record of a pass or of a timer.";
     policy_instruction: policy.instruction, "Work of a policy takes multiples of this; 0 for any \
         time.";
     handler: handler, "From that to the return into the guest.";

@@ -121,8 +121,8 @@ pub(crate) static HOST: Section = plain(
             "xen",
             Kind::Word(Words::Releases),
             Need::Word("4.17"),
-            "Release of Xen whose host rules apply (softirq order, timers, trace order), from 2.0 \
-             to 4.17; 3.0 is 3.0.0 to 3.0.2, and 2.0 has its rules. A point release has the rules of its release. \
+            "Release of Xen whose host rules apply (softirq order, timers, trace order); 3.0 is \
+             3.0.0 to 3.0.2, and 2.0 is like it. A point release has those of its release. \
              The policy has a version of its own.",
         ),
         key(

@@ -130,8 +130,8 @@ pub(crate) static WORKLOADS: &[Variant] = &[
     ),
     variant(
         "yield",
-        "Computes for `burst`, then yields the processor, as a guest does that waits for a lock; for \
-         ever.",
+        "Computes for `burst`, then yields the processor, as a guest does that waits for a lock; \
+         for ever.",
         &[key(
             "burst",
             Kind::Lengths {

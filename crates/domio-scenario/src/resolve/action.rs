@@ -402,18 +402,22 @@ impl<'a> Host<'a> {
             let chosen = vcpu.map_or(0..n, |v| usize::from(v)..usize::from(v) + 1);
             for v in chosen {
                 let now = &mut self.affinity[d][v];
-                if hard {
-                    now.0 = new_hard;
+                // Who changes both changes one after the other.
+                for (changes, is_hard) in [(hard, true), (soft, false)] {
+                    if !changes {
+                        continue;
+                    }
+                    match is_hard {
+                        true => now.0 = new_hard,
+                        false => now.1 = new_soft,
+                    }
+                    push(Action::Pin {
+                        domain: config.id,
+                        vcpu: v as u16,
+                        hard: now.0,
+                        soft: now.1,
+                    });
                 }
-                if soft {
-                    now.1 = new_soft;
-                }
-                push(Action::Pin {
-                    domain: config.id,
-                    vcpu: v as u16,
-                    hard: now.0,
-                    soft: now.1,
-                });
             }
         }
     }

@@ -94,6 +94,9 @@ pub(crate) fn resolve(cx: &mut Cx<'_>, root: &Node, members: &[MemberKey]) -> Op
         late(cx, duration + warmup, &resolved, &actions);
     }
 
+    if let Some(policy) = &policy {
+        hears_nothing(cx, policy, &resolved);
+    }
     let domains = resolved.domains.into_iter().map(|d| d.config).collect();
     let mut config = HostConfig {
         topology: topology?,
@@ -241,6 +244,17 @@ fn tell(cx: &mut Cx<'_>, conflict: Conflict, given: &GivenParams, header: Span, 
             .expected(conflict.expected)
             .hint(conflict.hint),
     );
+}
+
+/// Tells of a policy that needs to know of packets in a host where there are none.
+fn hears_nothing(cx: &mut Cx<'_>, policy: &Policy, resolved: &domain::Resolved) {
+    let no_packets = resolved.domains.iter().all(|d| d.vifs.is_empty());
+    if policy.descriptor.needs.packets && resolved.complete && no_packets {
+        cx.notices.push(format!(
+            "{} decides by packets, and no domain has an interface: nobody is preferred",
+            policy.descriptor.name
+        ));
+    }
 }
 
 /// Tells of what can never happen because the run is over before.

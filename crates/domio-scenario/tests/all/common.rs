@@ -21,6 +21,7 @@ static RESERVING: Descriptor = Descriptor {
         timers: false,
         park: false,
         context_saved: false,
+        packets: false,
     },
     promises: Promises {
         work_conserving: true,

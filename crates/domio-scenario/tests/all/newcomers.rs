@@ -157,7 +157,7 @@ fn every_release_and_its_point_releases_are_taken() {
         ("4.17.4", "4.17"),
         ("2.0.6", "2.0"),
         ("3.0.1", "3.0"),
-        ("3.0.4", "3.0.3"),
+        ("3.0.4", "3.0.4"),
     ] {
         let scenario = parse(&host(point)).unwrap();
         assert_eq!(scenario.plan().host.version.name(), release);
@@ -166,6 +166,19 @@ fn every_release_and_its_point_releases_are_taken() {
     assert!(parse(&credit).is_ok());
     let later = hint(&host("4.18"));
     assert!(later.contains("from 2.0 to 4.17"), "{later}");
+}
+
+#[test]
+fn a_policy_that_hears_of_no_packets_is_noticed() {
+    let alone = change("\"credit\"", "\"communication-aware\"");
+    let notices = parse(&alone).unwrap().notices().join(" ");
+    assert!(
+        notices.contains("communication-aware decides by packets, and no domain has an interface"),
+        "{notices}"
+    );
+    let driver = "[network]\n[[domain]]\nname = \"Domain-0\"\n";
+    let pinged = format!("{alone}{driver}[[domain]]\nname = \"b\"\nworkload = \"ping\"\n");
+    assert_eq!(parse(&pinged).unwrap().notices(), [""; 0]);
 }
 
 #[test]

@@ -117,8 +117,8 @@ fn weights_become_shares() {
     near(idle.of("silver").running, 200.0 / 3.0, 1.5);
 }
 
-/// 3:1 between those that burn. Warped, a picture of 30 ms in 125 ms waits for the end of a charging
-/// unit at most; unwarped, it takes turns of 5 ms with the heavy guest.
+/// 3:1 between those that burn. Warped, a picture of 30 ms in 125 ms is drawn in one go; unwarped,
+/// it takes turns of 5 ms with the heavy guest.
 #[test]
 fn a_renderer_borrows_time_and_pays_it_back() {
     let warped = run("borrowed-time", &[]);

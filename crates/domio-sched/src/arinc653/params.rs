@@ -85,6 +85,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
         timers: false,
         park: false,
         context_saved: false,
+        packets: false,
     },
     promises: Promises {
         charges: false,

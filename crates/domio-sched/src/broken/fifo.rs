@@ -34,6 +34,7 @@ pub const fn promising(promises: Promises) -> Descriptor {
             timers: false,
             park: false,
             context_saved: false,
+            packets: false,
         },
         promises,
     }

@@ -30,8 +30,8 @@ const CTX_ALLOW_SPEC: ParamSpec = ParamSpec::int(
     "us",
     (10, CTX_ALLOW_MAX_US),
     5_000,
-    "Context switch allowance: how long a vcpu runs before the next pass; ten times as long when it \
-     is alone (xm bvt_ctxallow, there in ns).",
+    "Context switch allowance: how long a vcpu runs before the next pass; ten times as long when \
+     it is alone (xm bvt_ctxallow, there in ns).",
 );
 
 static PARAMS: &[ParamSpec] = &[
@@ -100,6 +100,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
         timers: true,
         park: false,
         context_saved: false,
+        packets: false,
     },
     promises: Promises {
         work_conserving: true,

@@ -1,6 +1,7 @@
 //! Hand-written scripts: the situations in which schedulers are known to fail.
 
 use super::script::{Intervention, Script, ScriptStep};
+use crate::contract::PacketsMoved;
 use alloc::vec::Vec;
 use domio_core::{CpuSet, DomainId, Duration, Instant, PcpuId, Topology, VcpuId};
 
@@ -33,6 +34,7 @@ pub fn scripts() -> Vec<Script> {
         hotplug(),
         new_parameters(),
         charges(),
+        packets(),
     ]
 }
 
@@ -318,6 +320,34 @@ fn charges() -> Script {
             ms(25 * n),
             Intervention::Charge(DomainId(n as u16 % 4), done),
         );
+    }
+    s
+}
+
+/// Packets of guests that burn, sleep, are gone or not yet there, and none at all.
+fn packets() -> Script {
+    let mut s = on("a driver domain moves packets", 2, ms(1500));
+    for steps in [
+        &[ScriptStep::Run(us(300)), ScriptStep::Block(ms(1))][..],
+        &[ScriptStep::Burn],
+        &[ScriptStep::Run(ms(2)), ScriptStep::Block(ms(7))],
+        &[ScriptStep::Burn],
+        &[ScriptStep::Burn],
+    ] {
+        let params = [("period_us", 20_000), ("slice_us", 4_000)];
+        let d = s.domain(&params);
+        s.vcpu(d, steps);
+    }
+    s.vcpus[3].starts = Instant::ZERO + ms(300);
+    s.vcpus[3].stops = Some(Instant::ZERO + ms(900));
+    for n in 0..60 {
+        let moved = PacketsMoved {
+            driver: DomainId(0),
+            guest: DomainId(n as u16 * 3 % 5),
+            sent: [0, 3, 40][n as usize % 3],
+            received: [1, 0, 0, 700][n as usize % 4],
+        };
+        s.at(ms(23 * n), Intervention::Packets(moved));
     }
     s
 }

@@ -4,7 +4,7 @@
 //! Logs of two runs compare with `==`; one entry prints as one line. The checkers see nothing
 //! else, so that whatever keeps such a log can be checked.
 
-use crate::contract::{Pick, Prev, Stop, Wake};
+use crate::contract::{PacketsMoved, Pick, Prev, Stop, Wake};
 use crate::cx::Pause;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -56,6 +56,7 @@ pub enum PolicyCall {
     SetDomain(DomainId),
     SetParams(ParamChange),
     Charge(Charge),
+    Packets(PacketsMoved),
     Insert(VcpuId),
     Remove(VcpuId),
     PickPcpu(VcpuId, PcpuId),
@@ -258,6 +259,15 @@ impl fmt::Display for PolicyCall {
             PolicyCall::SetDomain(d) => write!(f, "set_domain({d})"),
             PolicyCall::SetParams(change) => change.fmt(f),
             PolicyCall::Charge(charge) => charge.fmt(f),
+            PolicyCall::Packets(PacketsMoved {
+                driver,
+                guest,
+                sent,
+                received,
+            }) => write!(
+                f,
+                "packets({driver} took {sent} from {guest} and gave it {received})"
+            ),
             PolicyCall::Insert(v) => write!(f, "insert({})", V(v)),
             PolicyCall::Remove(v) => write!(f, "remove({})", V(v)),
             PolicyCall::PickPcpu(v, p) => write!(f, "pick_pcpu({}) = {p}", V(v)),

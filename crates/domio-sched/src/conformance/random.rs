@@ -6,6 +6,7 @@
 
 use super::rng::Rng;
 use super::script::{Intervention, Script, ScriptStep};
+use crate::contract::PacketsMoved;
 use alloc::vec::Vec;
 use domio_core::{CpuSet, DomainId, Duration, Instant, PcpuId, Topology, VcpuId};
 
@@ -24,6 +25,9 @@ const POLICY_PARAMS: &[(&str, &[i64])] = &[
     ("ratelimit_us", &[0, 100, 500, 1_000, 5_000]),
     ("migration_delay_us", &[0, 100, 1_000]),
 ];
+
+/// Packets in one direction that are told together; the last one to make sums overflow.
+const PACKETS: &[u32] = &[0, 0, 1, 1, 2, 10, 64, 1_000, u32::MAX];
 
 const CAPS: &[i64] = &[0, 0, 10, 25, 50, 80, 120];
 
@@ -125,6 +129,9 @@ impl Swarm {
         if self.rng.one_in(3) {
             self.policy_changes(&mut script);
         }
+        if self.rng.one_in(3) {
+            self.packets(&mut script);
+        }
         script
     }
 
@@ -134,6 +141,25 @@ impl Swarm {
             let (name, values) = *self.rng.pick(POLICY_PARAMS);
             let at = Duration::from_millis(self.rng.below(self.end.as_nanos() / 1_000_000));
             script.at(at, Intervention::SetPolicy(name, *self.rng.pick(values)));
+        }
+    }
+
+    /// Moves packets of domains at random, through the first one or another.
+    fn packets(&mut self, script: &mut Script) {
+        let domains = script.domains.len() as u64;
+        let driver = match self.rng.one_in(4) {
+            true => DomainId(self.rng.below(domains) as u16),
+            false => DomainId(0),
+        };
+        for _ in 0..self.rng.between(3, 40) {
+            let at = Duration::from_millis(self.rng.below(self.end.as_nanos() / 1_000_000));
+            let moved = PacketsMoved {
+                driver,
+                guest: DomainId(self.rng.below(domains) as u16),
+                sent: *self.rng.pick(PACKETS),
+                received: *self.rng.pick(PACKETS),
+            };
+            script.at(at, Intervention::Packets(moved));
         }
     }
 

@@ -3,6 +3,7 @@
 //! A script holds no decision of a scheduler: a vcpu computes as much as its steps say, whenever
 //! it is given a pcpu. Two policies under one script therefore face the same demand.
 
+use crate::contract::PacketsMoved;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
@@ -86,6 +87,9 @@ pub enum Intervention {
     Kick(VcpuId),
     /// Others have worked for a domain for so long ([`crate::Scheduler::charge`]).
     Charge(DomainId, Duration),
+    /// A driver domain has moved packets ([`crate::Scheduler::packets`]). Left out for a policy
+    /// that does not need to know.
+    Packets(PacketsMoved),
 }
 
 /// A whole run, but for the policy.
@@ -196,7 +200,9 @@ impl Script {
 
     /// Whether demand never changes: every vcpu burns from start to end, and no operator acts.
     pub fn only_burns(&self) -> bool {
-        self.actions.is_empty()
+        let changes_nothing =
+            |(_, a): &(Instant, Intervention)| matches!(a, Intervention::Packets(_));
+        self.actions.iter().all(changes_nothing)
             && self.vcpus.iter().all(|v| {
                 v.starts == Instant::ZERO && v.stops.is_none() && v.steps == [ScriptStep::Burn]
             })
@@ -256,6 +262,10 @@ impl Script {
                 Intervention::Affinity { vcpu: v, .. } => vcpu(v)?,
                 Intervention::Offline(p) | Intervention::Online(p) => pcpu(p)?,
                 Intervention::Set(d, ..) | Intervention::Charge(d, _) => domain(d)?,
+                Intervention::Packets(moved) => {
+                    domain(moved.guest)?;
+                    domain(moved.driver)?;
+                }
                 Intervention::SetPolicy(..) => {}
             }
         }

@@ -1,4 +1,4 @@
-//! Credit: Xen's proportional share scheduler, from 3.1 (2007) to 4.17 (2022).
+//! Credit: Xen's proportional share scheduler, from 3.0.3 (2006) to 4.17 (2022).
 //!
 //! A vcpu has credit. Running costs 10 credits a millisecond; every 30 ms the active vcpus get the
 //! host's credit in proportion to the weights of their domains. Whoever has credit left is UNDER
@@ -6,12 +6,14 @@
 //! until a tick finds it running. Each pcpu has a run queue, and takes work from the others when
 //! it has none with credit of its own.
 //!
-//! One implementation serves every release: [`rules`] tells what changed and when. The pages
+//! One implementation serves every release from 3.0.4 on: [`rules`] tells what changed and when.
+//! The first one has a page of its own, `first`. The pages
 //! follow xen-spec section 3; names are Xen's where it has one.
 //!
 //! | page | holds |
 //! |---|---|
 //! | [`rules`] | the differences between releases |
+//! | `first` | the scheduler of 3.0.3 |
 //! | `params` | parameters, their check, what follows from them |
 //! | `state`, `runq` | private tables; the run queues and their order |
 //! | `tick` | debit at tick and pass, end of a boost, looking for a better pcpu |
@@ -26,6 +28,7 @@ mod accounting;
 mod active;
 mod balance;
 mod event;
+mod first;
 mod params;
 mod pick;
 pub mod rules;
@@ -38,6 +41,7 @@ mod warm;
 #[cfg(test)]
 mod tests;
 
+pub use first::{FIRST, FirstCredit};
 pub use params::{DESCRIPTOR, Invalid, validate, validate_change};
 pub use state::Priority;
 pub use warm::{WarmStart, WarmVcpu};
@@ -51,6 +55,7 @@ use alloc::vec::Vec;
 use core::fmt;
 use domio_core::{
     CpuSet, DomainId, Duration, Instant, ParamValues, PcpuId, PcpuTable, Topology, VcpuId,
+    XenVersion,
 };
 use params::Settings;
 use rules::{RateLimit, Rules};
@@ -64,6 +69,14 @@ pub const ACCOUNTING: u8 = 1;
 /// `CSCHED_MIN_TIMER` is the plain number 100, meant as microseconds but compared with nanoseconds:
 /// recorded 4.17 traces have slices of 929.540 us after 70.460 us at a limit of 1 ms.
 const MIN_SLICE: Duration = Duration::from_nanos(100);
+
+/// A credit policy of the release that `params` name, for a host of this shape.
+pub fn make(params: &ParamValues, topology: &Topology) -> Box<dyn Scheduler> {
+    match params::version(params) {
+        XenVersion::V3_0_3 => Box::new(FirstCredit::new(params, topology)),
+        _ => Box::new(Credit::new(params, topology)),
+    }
+}
 
 /// The policy's state.
 pub struct Credit {
@@ -262,8 +275,10 @@ impl Scheduler for Credit {
         self.pcpus[pcpu] = Pcpu {
             sorted: self.sort_epoch,
             idle_bias: PcpuId(cx.pcpus() as u16 - 1),
-            // Whom it tickled before it left is remembered.
-            last_tickled: self.pcpus[pcpu].last_tickled,
+            last_tickled: match self.rules.parked_pcpus {
+                true => self.pcpus[pcpu].last_tickled,
+                false => PcpuId(0),
+            },
             ticking: true,
             ..Pcpu::OFFLINE
         };

@@ -30,8 +30,8 @@ const PARAMS: &[ParamSpec] = &[
         unit: "",
         kind: ParamKind::Choice(VERSIONS),
         default: VERSIONS.len() as i64 - 1,
-        doc: "Release of Xen whose rules apply (xen-spec 3.1 to 3.4); 3.0.3 and 3.0.4 have those \
-              of 3.1.",
+        doc: "Release of Xen whose rules apply (xen-spec 3.1 to 3.4); 3.0.3 is the first credit \
+              scheduler of all, and 3.0.4 has the rules of 3.1.",
     },
     ParamSpec {
         name: "tslice_ms",
@@ -148,6 +148,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
         timers: true,
         park: true,
         context_saved: false,
+        packets: false,
     },
     promises: Promises {
         work_conserving: true,
@@ -332,7 +333,7 @@ pub fn validate_change(now: &ParamValues, wanted: &ParamValues) -> Result<(), Co
     validate(wanted).map_err(Conflict::from)
 }
 
-fn version(params: &ParamValues) -> XenVersion {
+pub(super) fn version(params: &ParamValues) -> XenVersion {
     let name = VERSIONS[params.get(VERSION) as usize];
     XenVersion::from_name(name).expect("every version offered is a release")
 }

@@ -6,7 +6,7 @@
 
 use domio_core::XenVersion;
 use domio_core::XenVersion::{
-    V3_4, V4_0, V4_1, V4_2, V4_3, V4_5, V4_6, V4_7, V4_8, V4_9, V4_11, V4_13,
+    V3_4, V4_0, V4_1, V4_2, V4_3, V4_5, V4_6, V4_7, V4_8, V4_9, V4_11, V4_12, V4_13,
 };
 
 /// How running is paid for.
@@ -135,6 +135,9 @@ pub struct Rules {
     pub count_runnable: bool,
     /// 4.9: the search in a node begins after the pcpu where the last one ended.
     pub balance_bias: bool,
+    /// 4.12: a pcpu that comes back remembers whom it tickled last. Xen parks pcpus that are
+    /// offline instead of freeing their data (`park_offline_cpus`, on Intel's processors).
+    pub parked_pcpus: bool,
     /// 4.9: a pcpu that was tickled no longer counts as idle.
     pub tickled_leave_idlers: bool,
     /// 4.11: a vcpu pinned to one idle pcpu wakes that one without looking further.
@@ -144,8 +147,8 @@ pub struct Rules {
 }
 
 impl Rules {
-    /// The rules of `version`. 3.0.3 and 3.0.4 have the scheduler of 3.1; 3.0, which has no credit
-    /// yet, counts as they do.
+    /// The rules of `version`. 3.0.4 has the scheduler of 3.1. 3.0, which has no credit yet, and
+    /// 3.0.3, which has [one of its own](super::FirstCredit), count as 3.0.4 does.
     pub const fn of(version: XenVersion) -> Self {
         // `PartialOrd` cannot be used in a constant; the discriminants are in order of time.
         const fn since(version: XenVersion, first: XenVersion) -> bool {
@@ -208,6 +211,7 @@ impl Rules {
             own_placement: since(v, V4_8),
             count_runnable: since(v, V4_9),
             balance_bias: since(v, V4_9),
+            parked_pcpus: since(v, V4_12),
             tickled_leave_idlers: since(v, V4_9),
             pinned_fast_path: since(v, V4_11),
             first_vcpu: if since(v, V4_13) {

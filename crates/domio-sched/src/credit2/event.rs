@@ -6,6 +6,7 @@
 
 use super::state::Runq;
 use crate::cx::Cx;
+use crate::work::Work;
 use domio_core::{PcpuId, VcpuId};
 
 const QUEUED: u8 = 2;
@@ -51,6 +52,9 @@ macro_rules! record {
             if $cx.tracing() {
                 let words = $words;
                 $cx.note($here, $event, &words);
+                if $event != SCHEDULE {
+                    $cx.did(Work::Note, 1);
+                }
             }
         }
     };

@@ -1,4 +1,5 @@
-//! Credit2: Xen's default scheduler since 4.12, as it is in 4.17 (2022).
+//! Credit2: Xen's default scheduler since 4.12, as it is in 4.17 (2022), from 4.8 (2016) on without
+//! what is known to have come later.
 //!
 //! Pcpus share run queues, one for each socket unless told otherwise. A vcpu burns credit while it
 //! runs, the faster the less weight it has, and whoever waits with most credit runs next. When the
@@ -38,8 +39,8 @@ mod warm;
 #[cfg(test)]
 mod tests;
 
-pub use params::{CREDIT_INIT, CREDIT_MIN, DESCRIPTOR, MAX_TIMER};
-pub use warm::{WarmDomain, WarmRunq, WarmStart, WarmVcpu};
+pub use params::{CREDIT_INIT, CREDIT_MIN, DESCRIPTOR, MAX_TIMER, validate_domain};
+pub use warm::{MidRun, MidRunLoad, MidRunPool, MidRunVcpu};
 
 use crate::contract::{Conflict, Descriptor, Pick, Prev, Scheduler, Wake};
 use crate::cx::Cx;
@@ -69,7 +70,7 @@ pub struct Credit2 {
     /// How often a pcpu came online.
     came_online: usize,
     /// The state in which it resumes, if one was given.
-    warm: Option<Box<WarmStart>>,
+    warm: Option<Box<MidRun>>,
 }
 
 /// A time in the unit of the policy's tables.
@@ -138,7 +139,11 @@ impl Scheduler for Credit2 {
             self.domains.resize(domain.index() + 1, Domain::UNKNOWN);
         }
         let weight = params.get(params::WEIGHT) as u32;
-        self.adjust(cx, domain, weight, params.get(params::CAP));
+        let cap = match self.settings.soft_affinity_and_caps {
+            true => params.get(params::CAP),
+            false => 0,
+        };
+        self.adjust(cx, domain, weight, cap);
     }
 
     fn params(&self) -> Option<&ParamValues> {

@@ -1,8 +1,10 @@
 //! Parameters of credit2: their declaration, and the settings that follow from them.
 
-use crate::contract::{Descriptor, Needs, Promises};
+use crate::contract::{Conflict, Descriptor, Needs, Promises};
+use alloc::format;
+use alloc::string::String;
 use domio_core::cpuset::MAX_PCPUS;
-use domio_core::{ParamKind, ParamSpec, ParamValues};
+use domio_core::{ParamKind, ParamSpec, ParamValues, XenVersion};
 
 /// A microsecond and a millisecond.
 pub(super) const US: i64 = 1_000;
@@ -31,10 +33,12 @@ pub(super) const GRANULARITY: u32 = 10;
 
 /// Words of `runqueue`, in Xen's order.
 const ARRANGEMENTS: &[&str] = &["cpu", "core", "socket", "node", "all"];
-/// Releases whose rules are modelled.
-const VERSIONS: &[&str] = &["4.17"];
+/// Releases that `version` can name, oldest first: those that the rules of 4.17 fit but for what is
+/// known to be different ([`Settings::soft_affinity_and_caps`]).
+pub(super) const VERSIONS: &[&str] = XenVersion::NAMES.split_at(XenVersion::V4_8 as usize).1;
 
 // Positions in `PARAMS`.
+const VERSION: usize = 0;
 const RUNQUEUE: usize = 1;
 const MAX_CPUS: usize = 2;
 const RATELIMIT: usize = 3;
@@ -63,8 +67,9 @@ const PARAMS: &[ParamSpec] = &[
         name: "version",
         unit: "",
         kind: ParamKind::Choice(VERSIONS),
-        default: 0,
-        doc: "Release of Xen whose rules apply (xen-spec 4.1).",
+        default: VERSIONS.len() as i64 - 1,
+        doc: "Release of Xen: until 4.9 there is neither soft affinity nor a cap; the rest is as \
+              in 4.17 (xen-spec 4.1).",
     },
     ParamSpec {
         name: "runqueue",
@@ -183,6 +188,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
         timers: true,
         park: true,
         context_saved: true,
+        packets: false,
     },
     promises: Promises {
         charges: false,
@@ -220,6 +226,32 @@ pub(super) struct Settings {
     pub over: i64,
     pub cap_period: i64,
     pub power_savings: bool,
+    /// 4.10: soft affinity and caps \[docs/features/sched_credit2.pandoc, History\]. Before: who
+    /// has a soft affinity is treated as if it had none.
+    pub soft_affinity_and_caps: bool,
+}
+
+fn version(params: &ParamValues) -> XenVersion {
+    let name = VERSIONS[params.get(VERSION) as usize];
+    XenVersion::from_name(name).expect("every version offered is a release")
+}
+
+/// Checks that the release has what the domain asks for.
+///
+/// # Errors
+/// A cap before 4.10. The policy leaves the domain without one.
+pub fn validate_domain(policy: &ParamValues, params: &ParamValues) -> Result<(), Conflict> {
+    let version = version(policy);
+    if params.get(CAP) == 0 || version >= XenVersion::V4_10 {
+        return Ok(());
+    }
+    Err(Conflict {
+        param: "cap",
+        with: "cap",
+        problem: format!("credit2 of Xen {version} has no caps"),
+        expected: String::from("no cap, or version 4.10 or later"),
+        hint: "caps came to credit2 with Xen 4.10; credit had them before",
+    })
 }
 
 impl Settings {
@@ -242,6 +274,7 @@ impl Settings {
             over: 1 << (i64::from(precision) + params.get(OVER)),
             cap_period: params.get(CAP_PERIOD) * MS,
             power_savings: params.get(POWER_SAVINGS) != 0,
+            soft_affinity_and_caps: version(params) >= XenVersion::V4_10,
         }
     }
 }

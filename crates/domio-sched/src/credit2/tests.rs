@@ -8,7 +8,9 @@ mod invariants;
 mod pass;
 mod pcpus;
 mod recorded;
+mod releases;
 mod tickle;
+mod warm;
 
 use super::state::flag;
 use super::{Credit2, DESCRIPTOR};

@@ -143,16 +143,21 @@ impl Credit2 {
         score
     }
 
+    #[inline]
+    fn soft_affinity_matters(&self, cx: &Cx<'_>) -> bool {
+        cx.soft_affinity_matters() && self.settings.soft_affinity_and_caps
+    }
+
     /// Whether `pcpu` is in the soft affinity of `vcpu`, be that of effect or not.
     #[inline]
     fn likes(&self, cx: &Cx<'_>, vcpu: VcpuId, pcpu: PcpuId) -> bool {
-        !cx.soft_affinity_matters() || cx.soft(vcpu).contains(pcpu)
+        !self.soft_affinity_matters(cx) || cx.soft(vcpu).contains(pcpu)
     }
 
     /// The pcpus that `vcpu` prefers among those it may have, if that says anything.
     #[inline]
     pub(super) fn preferred(&self, cx: &Cx<'_>, vcpu: VcpuId) -> Option<CpuSet> {
-        if !cx.soft_affinity_matters() {
+        if !self.soft_affinity_matters(cx) {
             return None;
         }
         let (hard, soft) = (cx.hard(vcpu), cx.soft(vcpu));

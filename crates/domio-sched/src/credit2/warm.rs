@@ -1,7 +1,7 @@
 //! Starting from a given state.
 //!
 //! In the middle of a run credits, budgets and averages of load have values that no empty start
-//! gives. A [`WarmStart`] holds them, for a host that starts there.
+//! gives. A [`MidRun`] holds them, for a host that starts there.
 
 use super::load::Change;
 use super::params::GRANULARITY;
@@ -13,19 +13,19 @@ use domio_core::{DomainId, Instant, PcpuId, VcpuId};
 
 /// The state that a host gives its policy at the start, in place of the empty one.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct WarmStart {
+pub struct MidRun {
     /// Vcpus, each at most once; those that are not named keep their state. Those that are runnable
     /// but not current are queued where they belong, by credit, and equal ones in this order.
-    pub vcpus: Vec<WarmVcpu>,
+    pub vcpus: Vec<MidRunVcpu>,
     /// Domains with a cap; others that are named are passed over.
-    pub domains: Vec<WarmDomain>,
+    pub domains: Vec<MidRunPool>,
     /// Run queues whose load is known.
-    pub runqs: Vec<WarmRunq>,
+    pub runqs: Vec<MidRunLoad>,
 }
 
 /// State of one vcpu at a warm start.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct WarmVcpu {
+pub struct MidRunVcpu {
     /// Which.
     pub vcpu: VcpuId,
     /// Its credit now, in nanoseconds: -10 ms to 10.5 ms.
@@ -45,7 +45,7 @@ pub struct WarmVcpu {
 
 /// State of one domain with a cap at a warm start.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct WarmDomain {
+pub struct MidRunPool {
     /// Which.
     pub domain: DomainId,
     /// What is left in its pool, in nanoseconds.
@@ -56,7 +56,7 @@ pub struct WarmDomain {
 
 /// Load of one run queue at a warm start.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct WarmRunq {
+pub struct MidRunLoad {
     /// A pcpu of it.
     pub pcpu: PcpuId,
     /// The load on average, in parts of 2^`load_precision_shift`.
@@ -68,7 +68,7 @@ pub struct WarmRunq {
 impl Credit2 {
     /// The same policy, which takes `start` for its state when the host
     /// [resumes](crate::Scheduler::resume).
-    pub fn resuming(mut self, start: WarmStart) -> Self {
+    pub fn resuming(mut self, start: MidRun) -> Self {
         self.warm = Some(Box::new(start));
         self
     }
@@ -78,7 +78,7 @@ impl Credit2 {
     ///
     /// # Panics
     /// When a vcpu is named twice or was never inserted.
-    pub(super) fn warm_start(&mut self, cx: &mut Cx<'_>, start: &WarmStart) {
+    pub(super) fn warm_start(&mut self, cx: &mut Cx<'_>, start: &MidRun) {
         for warm in &start.vcpus {
             self.warm_vcpu(cx, warm);
         }
@@ -98,7 +98,7 @@ impl Credit2 {
         }
     }
 
-    fn warm_vcpu(&mut self, cx: &mut Cx<'_>, warm: &WarmVcpu) {
+    fn warm_vcpu(&mut self, cx: &mut Cx<'_>, warm: &MidRunVcpu) {
         let now = ns(cx.now());
         let current = cx.is_current(warm.vcpu);
         let v = &mut self.vcpus[warm.vcpu.index()];

@@ -69,6 +69,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
         timers: true,
         park: false,
         context_saved: true,
+        packets: false,
     },
     promises: Promises {
         charges: false,

@@ -99,9 +99,10 @@ fn the_earliest_deadline_runs_first_and_preempts() {
         &[("period_us", 5_000), ("budget_us", 1_000), ("extratime", 0)],
     );
     let ran = run(&s);
-    let expected: Vec<(u64, u64)> = (0..8).map(|n| (5_000 * n, 5_000 * n + 1_000)).collect();
-    assert_eq!(runs_of(&ran, fast)[1..], expected[1..]);
-    assert_eq!(time_of(&ran, slow), 20_000);
+    // Both begin with 4 ms until 10 ms.
+    let expected: Vec<(u64, u64)> = (2..8).map(|n| (5_000 * n, 5_000 * n + 1_000)).collect();
+    assert_eq!(runs_of(&ran, fast)[1..], expected);
+    assert_eq!(time_of(&ran, slow), 4_000 + 10_000 + 8_000);
 }
 
 #[test]
@@ -119,14 +120,37 @@ fn a_budget_is_kept_while_its_vcpu_sleeps_and_no_longer_than_its_period() {
     assert_eq!(last, (7_000, 13_000));
 }
 
+/// `rt_alloc_udata()` and `rt_unit_insert()`: the tools' reservation comes after the first
+/// deadline.
+#[test]
+fn a_new_vcpu_has_the_default_reservation_until_its_first_deadline() {
+    let mut s = script(1, 32);
+    let v = hog(
+        &mut s,
+        &[("period_us", 7_000), ("budget_us", 1_000), ("extratime", 0)],
+    );
+    s.vcpus[v.index()].starts = at_ms(3);
+    let ran = run(&s);
+    // Deadlines are multiples of 10 ms after the host's start, until the first is over.
+    let runs = [
+        (3_000, 7_000),
+        (10_000, 11_000),
+        (17_000, 18_000),
+        (24_000, 25_000),
+        (31_000, 32_000),
+    ];
+    assert_eq!(runs_of(&ran, v), runs);
+}
+
 #[test]
 fn extra_time_comes_after_every_reservation() {
     let mut s = script(1, 100);
     let reserved = hog(&mut s, &[("budget_us", 6_000), ("extratime", 0)]);
     let extra = hog(&mut s, &[("budget_us", 1_000)]);
     let ran = run(&s);
-    assert_eq!(time_of(&ran, reserved), 60_000);
-    assert_eq!(time_of(&ran, extra), 40_000);
+    // The first period is that of Xen's default.
+    assert_eq!(time_of(&ran, reserved), 4_000 + 9 * 6_000);
+    assert_eq!(time_of(&ran, extra), 42_000);
 }
 
 #[test]
@@ -136,8 +160,8 @@ fn whoever_waits_takes_any_idle_pcpu() {
         .map(|_| hog(&mut s, &[("budget_us", 5_000), ("extratime", 0)]))
         .collect();
     let ran = run(&s);
-    // Two pcpus hold four halves.
-    assert!(vcpus.iter().all(|v| time_of(&ran, *v) == 25_000));
+    // Two pcpus hold four halves, after a period with the default of 4 ms.
+    assert!(vcpus.iter().all(|v| time_of(&ran, *v) == 24_000));
 }
 
 #[test]

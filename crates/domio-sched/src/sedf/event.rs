@@ -18,6 +18,7 @@
 //! | 10 | an operator changes what it reserves | period | slice |
 //! | 11 | it is charged, under SEDF-DC | charge | what it owes now |
 //! | 12 | some of its slice goes to its debt | how much | what it still owes |
+//! | 13 | it is picked for its packets before another one | packets | until the other's deadline |
 //!
 //! Scores are signed. A wake-up writes one record, so that what a host charges for further ones
 //! does not fall on a policy that had none in Xen.
@@ -35,6 +36,7 @@ const GAP: u8 = 9;
 const RESERVE: u8 = 10;
 const CHARGED: u8 = 11;
 const COLLECTED: u8 = 12;
+const BUSIEST: u8 = 13;
 
 /// What a wake-up found; the numbers are those of its records.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -125,4 +127,11 @@ pub(super) fn charged(cx: &mut Cx<'_>, vcpu: VcpuId, state: &Vcpu, done: i64) {
 /// `paid` of the slice of `vcpu` goes to its debt, the rest of which `state` has.
 pub(super) fn collected(cx: &mut Cx<'_>, vcpu: VcpuId, state: &Vcpu, paid: i64) {
     named(cx, COLLECTED, vcpu, length(paid), length(state.debt));
+}
+
+/// `vcpu`, with so many packets, is picked before the vcpu that `first` describes, which has the
+/// earliest deadline.
+pub(super) fn busiest(cx: &mut Cx<'_>, vcpu: VcpuId, packets: u64, first: &Vcpu, now: i64) {
+    let packets = u32::try_from(packets).unwrap_or(u32::MAX);
+    named(cx, BUSIEST, vcpu, packets, length(first.deadline - now));
 }

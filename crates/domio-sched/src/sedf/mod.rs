@@ -17,11 +17,13 @@
 //! | `extra` | extra time |
 //! | `wake` | short and long blocks |
 //! | [`dc`] | SEDF-DC, which shares all of this: its parameters and what it does otherwise |
+//! | [`aware`] | the communication-aware variant, likewise |
 //! | `adjust` | changes by an operator; weights that become slices |
 //! | `place` | choosing a pcpu |
 //! | `event`, `show` | private trace records; the state for people |
 
 mod adjust;
+pub mod aware;
 pub mod dc;
 mod event;
 mod extra;
@@ -39,9 +41,10 @@ mod tests;
 
 pub use params::{DESCRIPTOR, Invalid, Unblock, validate, validate_domain};
 
-use crate::contract::{Descriptor, Pick, Prev, Scheduler, Wake};
+use crate::contract::{Descriptor, PacketsMoved, Pick, Prev, Scheduler, Wake};
 use crate::cx::Cx;
 use alloc::vec::Vec;
+use aware::Listener;
 use core::fmt;
 use dc::Collector;
 use domio_core::{DomainId, Duration, Instant, ParamValues, PcpuId, Topology, VcpuId};
@@ -54,6 +57,8 @@ pub struct Sedf {
     unblock: Unblock,
     /// How debts are collected; `None` in plain SEDF, where nobody has any.
     collector: Option<Collector>,
+    /// Who has moved how many packets; `None` in plain SEDF, where nobody asks.
+    listener: Option<Listener>,
     /// By vcpu.
     vcpus: Vec<Vcpu>,
     /// By pcpu.
@@ -75,26 +80,31 @@ impl Sedf {
     /// that it has.
     pub fn new(params: &ParamValues, topology: &Topology) -> Self {
         let (rules, unblock) = params::rules_and_unblock(params);
-        Sedf::with(rules, unblock, None, topology)
+        Sedf::with(rules, unblock, topology)
     }
 
     /// A SEDF-DC policy, from values of the parameters of [`dc::DESCRIPTOR`].
     pub fn collecting(params: &ParamValues, topology: &Topology) -> Self {
-        let collector = Some(Collector::new(params));
         let rules = params::rules(params);
-        Sedf::with(rules, Unblock::ExtraSupport, collector, topology)
+        let mut sedf = Sedf::with(rules, Unblock::ExtraSupport, topology);
+        sedf.collector = Some(Collector::new(params));
+        sedf
     }
 
-    fn with(
-        rules: Rules,
-        unblock: Unblock,
-        collector: Option<Collector>,
-        topology: &Topology,
-    ) -> Self {
+    /// A communication-aware policy, from values of the parameters of [`aware::DESCRIPTOR`].
+    pub fn listening(params: &ParamValues, topology: &Topology) -> Self {
+        let rules = params::rules(params);
+        let mut sedf = Sedf::with(rules, Unblock::ExtraSupport, topology);
+        sedf.listener = Some(Listener::new(params));
+        sedf
+    }
+
+    fn with(rules: Rules, unblock: Unblock, topology: &Topology) -> Self {
         Sedf {
             rules,
             unblock,
-            collector,
+            collector: None,
+            listener: None,
             vcpus: Vec::new(),
             pcpus: alloc::vec![Pcpu::IDLE; topology.pcpus()],
             domains: Vec::new(),
@@ -109,9 +119,10 @@ impl Sedf {
 
 impl Scheduler for Sedf {
     fn descriptor(&self) -> &'static Descriptor {
-        match self.collector {
-            Some(_) => &dc::DESCRIPTOR,
-            None => &DESCRIPTOR,
+        match (&self.collector, &self.listener) {
+            (Some(_), _) => &dc::DESCRIPTOR,
+            (None, Some(_)) => &aware::DESCRIPTOR,
+            (None, None) => &DESCRIPTOR,
         }
     }
 
@@ -136,6 +147,12 @@ impl Scheduler for Sedf {
 
     fn debt(&self, domain: DomainId) -> Option<Duration> {
         self.debt_of(domain)
+    }
+
+    fn packets(&mut self, cx: &mut Cx<'_>, moved: PacketsMoved) {
+        if let Some(listener) = &mut self.listener {
+            listener.count(ns(cx.now()), moved);
+        }
     }
 
     fn insert(&mut self, cx: &mut Cx<'_>, vcpu: VcpuId) {

@@ -138,6 +138,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
         timers: false,
         park: false,
         context_saved: false,
+        packets: false,
     },
     // Each is broken by some setting that Xen accepts; the page of the policy tells by which.
     promises: Promises {

@@ -123,7 +123,10 @@ impl Sedf {
     /// Who runs on `pcpu`, whose queues are up to date, and for how long.
     pub(super) fn choose(&mut self, cx: &mut Cx<'_>, pcpu: PcpuId) -> Pick {
         let now = ns(cx.now());
-        let [head, waits] = [Queue::Run, Queue::Wait].map(|q| self.pcpus[pcpu.index()].head(q));
+        let [mut head, waits] = [Queue::Run, Queue::Wait].map(|q| self.pcpus[pcpu.index()].head(q));
+        if self.listener.is_some() && head != NIL {
+            head = self.busiest(cx, pcpu, VcpuId(head)).0;
+        }
         let until_next = match waits {
             NIL => None,
             v => Some(self.vcpus[v as usize].begin() - now),

@@ -24,6 +24,9 @@ fn length(ns: i64) -> Duration {
 
 impl Sedf {
     pub(super) fn describe(&self, out: &mut dyn fmt::Write) -> fmt::Result {
+        if let Some(listener) = &self.listener {
+            writeln!(out, "communication-aware, {listener}")?;
+        }
         match self.collector {
             Some(collector) => writeln!(out, "sedf-dc {}, {collector}", self.rules.version)?,
             None => writeln!(

@@ -2,6 +2,7 @@
 //! asks for.
 
 mod adjust;
+mod aware;
 mod dc;
 mod extra;
 mod host;

@@ -455,7 +455,11 @@ impl Scheduler for TwinCredit {
         }
         self.idlers.insert(pcpu);
         self.joined.insert(pcpu);
+        let last_tickle = self.pcpus[pcpu.index()].last_tickle;
         self.pcpus[pcpu.index()] = Pcpu::new(cx.pcpus(), self.epoch);
+        if self.version >= XenVersion::V4_12 {
+            self.pcpus[pcpu.index()].last_tickle = last_tickle;
+        }
         if self.master.is_none() {
             self.master = Some(pcpu);
             self.arm_accounting(cx);

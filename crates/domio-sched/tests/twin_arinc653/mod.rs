@@ -86,7 +86,7 @@ impl Table {
                 if every > 0 && *vcpus > 0 && (frame == 0 || !frame.is_multiple_of(every)) {
                     return None;
                 }
-                let times = if every > 0 { frame / every } else { 1 };
+                let times = frame.checked_div(every).unwrap_or(1);
                 for index in 0..*vcpus {
                     let name = VcpuName::new(*id, index);
                     let fits = |from: usize| {

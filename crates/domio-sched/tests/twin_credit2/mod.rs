@@ -188,9 +188,22 @@ impl TwinCredit2 {
         cx.tickle(pcpu);
     }
 
+    /// The first two of the releases, 4.8 and 4.9, know neither soft affinity nor caps.
+    fn is_old(&self) -> bool {
+        self.param("version") < 2
+    }
+
+    fn wish(&self, cx: &Cx<'_>, v: VcpuId) -> CpuSet {
+        if self.is_old() {
+            CpuSet::ALL
+        } else {
+            cx.soft(v)
+        }
+    }
+
     /// Soft affinity that says something.
     fn soft(&self, cx: &Cx<'_>, v: VcpuId) -> Option<CpuSet> {
-        let (hard, soft) = (cx.hard(v), cx.soft(v));
+        let (hard, soft) = (cx.hard(v), self.wish(cx, v));
         let covers = |set: CpuSet| set.iter().all(|p| soft.contains(p));
         let both: CpuSet = hard.iter().filter(|p| soft.contains(*p)).collect();
         (!both.is_empty() && !covers(hard) && !covers(cx.online())).then_some(both)
@@ -239,7 +252,7 @@ impl TwinCredit2 {
             others.retain(|p| *p != own);
             let score = self.score(cx, v, own);
             if score > 0 {
-                if cx.soft(v).contains(own) {
+                if self.wish(cx, v).contains(own) {
                     return Some(own);
                 }
                 best = Some((score, own));
@@ -269,8 +282,8 @@ impl TwinCredit2 {
         }
         if score > 0 {
             let bonus = |yes: bool| if yes { 10 * MS } else { 0 };
-            score += bonus(cx.soft(v).contains(pcpu));
-            score += bonus(!cx.soft(current).contains(pcpu));
+            score += bonus(self.wish(cx, v).contains(pcpu));
+            score += bonus(!self.wish(cx, current).contains(pcpu));
         }
         score
     }
@@ -379,8 +392,9 @@ impl Scheduler for TwinCredit2 {
                 parked: Vec::new(),
             });
         }
+        let cap = if self.is_old() { 0 } else { param("cap") };
         let d = self.d(id);
-        (d.weight, d.asked) = (param("weight"), param("cap"));
+        (d.weight, d.asked) = (param("weight"), cap);
         self.settle_cap(cx, id);
     }
 

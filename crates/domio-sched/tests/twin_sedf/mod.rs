@@ -5,12 +5,14 @@
 //! what the page of the policy says under "Where the source leaves a choice".
 
 mod debts;
+mod ears;
 mod operator;
 
 use core::fmt;
 use debts::{Debt, Feedback};
 use domio_core::{DomainId, Duration, ParamValues, PcpuId, Topology, VcpuId, VcpuName, XenVersion};
-use domio_sched::{Cx, Descriptor, Pick, Prev, Scheduler, Wake, find};
+use domio_sched::{Cx, Descriptor, PacketsMoved, Pick, Prev, Scheduler, Wake, find};
+use ears::Ears;
 use operator::Order;
 
 const US: i128 = 1_000;
@@ -96,6 +98,8 @@ pub struct TwinSedf {
     unblock: &'static str,
     /// Of SEDF-DC.
     feedback: Option<Feedback>,
+    /// Of the communication-aware variant.
+    ears: Option<Ears>,
     vcpus: Vec<Option<Vcpu>>,
     pcpus: Vec<Pcpu>,
     /// What operators last asked for.
@@ -122,14 +126,16 @@ impl TwinSedf {
         let version = XenVersion::from_name(&choice("version")).expect("a release");
         let ways = ["isochronous-edf", "edf", "atropos", "short-resume"];
         let feedback = Feedback::new(params);
-        let unblock = match feedback {
-            Some(_) => String::new(),
-            None => choice("unblock"),
+        let ears = Ears::new(params);
+        let unblock = match (&feedback, &ears) {
+            (None, None) => choice("unblock"),
+            _ => String::new(),
         };
         let way = ways.into_iter().find(|w| unblock == *w);
         TwinSedf {
             version,
             feedback,
+            ears,
             unblock: way
                 .filter(|_| version == XenVersion::V3_0)
                 .unwrap_or("extra-support"),
@@ -333,7 +339,7 @@ impl TwinSedf {
             ..
         } = self.pcpus[p.index()].clone();
         let end = waitq.first().map(|v| self.v(*v).begin());
-        let (next, time) = if let Some(&head) = runq.first() {
+        let (next, time) = if let Some(head) = self.chosen(&runq, now) {
             let slice_end = now + self.v(head).slice - self.v(head).cputime;
             (
                 Some(head),
@@ -465,11 +471,12 @@ impl TwinSedf {
 
 impl Scheduler for TwinSedf {
     fn descriptor(&self) -> &'static Descriptor {
-        let name = match self.feedback {
-            Some(_) => "sedf-dc",
-            None => "sedf",
+        let name = match (&self.feedback, &self.ears) {
+            (Some(_), _) => "sedf-dc",
+            (None, Some(_)) => "communication-aware",
+            (None, None) => "sedf",
         };
-        find(name).expect("both are in the registry").descriptor
+        find(name).expect("all are in the registry").descriptor
     }
 
     fn pcpu_online(&mut self, _: &mut Cx<'_>, pcpu: PcpuId) {
@@ -487,6 +494,13 @@ impl Scheduler for TwinSedf {
 
     fn charge(&mut self, _: &mut Cx<'_>, domain: DomainId, done: Duration) -> bool {
         self.charge_vcpus(domain, done)
+    }
+
+    fn packets(&mut self, cx: &mut Cx<'_>, moved: PacketsMoved) {
+        let now = i128::from(cx.now().as_nanos());
+        if let Some(ears) = &mut self.ears {
+            ears.hear(now, moved);
+        }
     }
 
     fn debt(&self, domain: DomainId) -> Option<Duration> {

@@ -159,7 +159,7 @@ fn a_policy_that_is_not_there_is_replaced_and_said() {
     }
     let mut others = domio_sched::policies().to_vec();
     others.retain(|p| p.descriptor.name != "arinc653");
-    let text = scenario(&shown, &sources("c1-cap30"), &others).unwrap();
+    let text = scenario(&shown, &sources("c1-cap30"), others.leak()).unwrap();
     assert!(
         text.contains("the host ran arinc653 (the policy's records in the trace)"),
         "{text}"

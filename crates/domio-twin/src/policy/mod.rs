@@ -1,9 +1,9 @@
 //! What differs from policy to policy when a recording is judged.
 //!
 //! A policy that can be judged brings a [`PolicyState`]: what a trace shows of the policy's own
-//! state when it begins, what it leaves open, and how the simulated policy is put into such a state.
-//! The rest of a twin, the machine, the guests and what they ask for, is the same for all. The list
-//! of policies is [`judges`].
+//! state when it begins, what it leaves open, and how the simulated policy is put into such a
+//! state. The rest of a twin, the machine and the guests, is the same for all. The list of policies
+//! is [`judges`].
 
 pub mod credit;
 pub mod credit2;

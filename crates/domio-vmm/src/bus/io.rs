@@ -8,6 +8,7 @@ use crate::host::Event;
 use crate::process::Pid;
 use alloc::vec::Vec;
 use domio_core::{DomainId, Duration, Instant, Kind, PcpuId, Record, VcpuName};
+use domio_sched::PacketsMoved;
 use domio_sim::{EventQueue, TimerId};
 
 /// Something for the kernel of another vcpu: of the same domain, or of any domain from outside.
@@ -53,6 +54,10 @@ pub(crate) struct Wires {
     pub stages: bool,
     /// Whether it is to be known for whom driver domains work.
     pub owners: bool,
+    /// Packets that backends have moved and that the policy was not told yet.
+    pub packets: Vec<PacketsMoved>,
+    /// Whether the policy is to be told.
+    pub tells_packets: bool,
 }
 
 impl Wires {
@@ -67,6 +72,21 @@ impl Wires {
             recording: false,
             stages: false,
             owners: false,
+            packets: Vec::new(),
+            tells_packets: false,
+        }
+    }
+
+    /// Adds to what the policy is to be told: one entry for each guest and driver domain.
+    fn add_packets(&mut self, moved: PacketsMoved) {
+        let PacketsMoved { driver, guest, .. } = moved;
+        let same = |p: &&mut PacketsMoved| (p.driver, p.guest) == (driver, guest);
+        match self.packets.iter_mut().find(same) {
+            Some(entry) => {
+                entry.sent = entry.sent.saturating_add(moved.sent);
+                entry.received = entry.received.saturating_add(moved.received);
+            }
+            None => self.packets.push(moved),
         }
     }
 
@@ -100,6 +120,15 @@ impl Io<'_> {
     #[inline]
     pub fn disarm(&mut self, timer: TimerId) {
         self.queue.disarm(timer);
+    }
+
+    /// The backend of the calling model, which is in `moved.driver`, has moved packets. The policy
+    /// is told if it needs to know.
+    #[inline]
+    pub fn moved(&mut self, moved: PacketsMoved) {
+        if self.wires.tells_packets {
+            self.wires.add_packets(moved);
+        }
     }
 
     /// Offers a new port of `local` to `remote`. The handler of the port is the calling model, with

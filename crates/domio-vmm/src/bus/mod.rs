@@ -48,6 +48,7 @@ pub(crate) use owner::{Served, Share};
 
 pub use domio_control::accounting::Counted;
 pub use domio_control::{Guard, Traffic};
+pub use domio_sched::PacketsMoved;
 
 use crate::process::{Answer, Call, Interest, Pid};
 use alloc::vec::Vec;

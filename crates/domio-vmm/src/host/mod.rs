@@ -373,6 +373,7 @@ impl<S: Sink, D: Device> Host<S, D> {
         wires.recording = S::ENABLED;
         wires.stages = S::STAGES;
         wires.owners = S::OWNERS || !config.controllers.is_empty();
+        wires.tells_packets = scheduler.descriptor().needs.packets;
         let mut host = Host {
             version: config.version,
             profile: config.profile,

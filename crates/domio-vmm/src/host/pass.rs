@@ -43,6 +43,9 @@ impl<S: Sink, D: Device> Host<S, D> {
                 },
             },
         };
+        if !self.bus.wires.packets.is_empty() {
+            self.tell_packets(now);
+        }
         // Its parts, not the whole: they come by way of memory, where a copy of the whole would
         // have to wait for the stores of the parts.
         let Pick { next, time_slice } = {
@@ -68,6 +71,19 @@ impl<S: Sink, D: Device> Host<S, D> {
             self.switch(queue, pcpu, now, worked, current, next);
         }
         self.program_slice(queue, pcpu, now);
+    }
+
+    /// Tells the policy of the packets that backends have counted since the last pass, as a
+    /// hypervisor reads the counts in their pages.
+    #[cold]
+    fn tell_packets(&mut self, now: Instant) {
+        let mut packets = core::mem::take(&mut self.bus.wires.packets);
+        let records = self.records();
+        for moved in packets.drain(..) {
+            let mut cx = Cx::new(now, &mut self.tables, &mut self.effects, records);
+            self.scheduler.packets(&mut cx, moved);
+        }
+        self.bus.wires.packets = packets;
     }
 
     /// A slice timer that becomes the first of the timers of `pcpu` raises their softirq, which

@@ -156,7 +156,7 @@ impl<S: Sink, D: Device> Host<S, D> {
     }
 
     /// Gives `vcpu` a new affinity. Since 4.3 it is descheduled and placed anew whatever that is,
-    /// before only where it may not stay. Hard and soft affinity are changed one after the other.
+    /// before only where it may not stay.
     pub(super) fn pin(
         &mut self,
         queue: &mut Queue,
@@ -165,11 +165,6 @@ impl<S: Sink, D: Device> Host<S, D> {
         soft: CpuSet,
         now: Instant,
     ) {
-        let old = self.tables.affinity[vcpu.index()];
-        if hard != old.hard && soft != old.soft && self.version >= XenVersion::V4_5 {
-            // The tools' one request is two for the scheduler.
-            self.pin(queue, vcpu, hard, old.soft, now);
-        }
         self.tables.affinity[vcpu.index()] = Affinity { hard, soft };
         let stays = (hard & self.tables.online).contains(self.tables.vcpus[vcpu.index()].pcpu);
         if !stays || self.version >= XenVersion::V4_3 {

@@ -23,6 +23,7 @@ static DESCRIPTOR: Descriptor = Descriptor {
         timers: true,
         park: false,
         context_saved: true,
+        packets: false,
     },
     promises: Promises {
         work_conserving: false,

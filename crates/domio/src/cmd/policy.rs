@@ -66,11 +66,12 @@ fn show(args: &PolicyShow) -> anyhow::Result<Status> {
     Ok(Status::Success)
 }
 
-fn needs(needs: Needs) -> [(&'static str, bool); 3] {
+fn needs(needs: Needs) -> [(&'static str, bool); 4] {
     [
         ("tickle", needs.tickle),
         ("timers", needs.timers),
         ("park", needs.park),
+        ("packets", needs.packets),
     ]
 }
 

@@ -13,8 +13,8 @@ use serde_json::json;
 use std::path::Path;
 
 /// Simulates every recording that is named, or all that ship, and compares. Those that cannot be
-/// used are told and hide none of the others. Of all that ship, an exact comparison takes those that
-/// have one.
+/// used are told and hide none of the others. Of all that ship, an exact comparison takes those
+/// that have one.
 pub fn run(args: &Validate, global: &Global) -> anyhow::Result<Status> {
     let mut found = Vec::new();
     match args.recordings.is_empty() {

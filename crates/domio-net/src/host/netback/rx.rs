@@ -2,7 +2,7 @@
 
 use domio_core::NetPlace::{DriverIn, Outside, RxRing};
 use domio_core::{Duration, Instant};
-use domio_vmm::bus::{KernelIo, Owner, Progress};
+use domio_vmm::bus::{KernelIo, Owner, PacketsMoved, Progress};
 use domio_vmm::grant::Batch;
 use domio_vmm::ring::NET_RX;
 
@@ -237,6 +237,12 @@ impl Network {
             }
             record::moved(kernel.io, v.ends, &packet, DriverIn, RxRing);
             v.counted.received += 1;
+            kernel.io.moved(PacketsMoved {
+                driver: self.config.driver,
+                guest: v.domain,
+                sent: 0,
+                received: 1,
+            });
             v.rx.put_response(packet).expect("its request was taken");
             if v.rx.push_responses() && !self.back.rx_notify.contains(&vif) {
                 self.back.rx_notify.push(vif);

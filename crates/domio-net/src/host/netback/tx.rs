@@ -2,7 +2,7 @@
 
 use domio_core::NetPlace::{DriverOut, Outside, TxRing};
 use domio_core::{Duration, Instant};
-use domio_vmm::bus::{KernelIo, Owner, Progress};
+use domio_vmm::bus::{KernelIo, Owner, PacketsMoved, Progress};
 use domio_vmm::grant::Batch;
 
 use super::super::{Network, record};
@@ -221,6 +221,12 @@ impl Network {
                 record::moved(kernel.io, v.ends, &packet, TxRing, DriverOut);
                 v.gate.pass_out();
                 v.counted.sent += 1;
+                kernel.io.moved(PacketsMoved {
+                    driver: self.config.driver,
+                    guest: v.domain,
+                    sent: 1,
+                    received: 0,
+                });
                 v.passed.packets_out += 1;
                 v.passed.bytes_out += u64::from(packet.frame_bytes());
                 self.back.tx_pending += 1;

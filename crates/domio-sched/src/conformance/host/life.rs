@@ -277,6 +277,14 @@ impl Host<'_> {
                 };
                 self.call(charge, |charge| PolicyCall::Charge(*charge));
             }
+            Intervention::Packets(moved) => {
+                if self.policy.descriptor().needs.packets {
+                    self.call(
+                        |s, cx| s.packets(cx, moved),
+                        |()| PolicyCall::Packets(moved),
+                    );
+                }
+            }
             Intervention::Set(domain, name, value) => {
                 if let Some((_, params)) = self.domains.iter_mut().find(|(d, _)| *d == domain)
                     && params.set(name, value).is_ok()

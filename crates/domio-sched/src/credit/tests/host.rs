@@ -25,6 +25,7 @@ impl Rig {
                 }
                 Effect::Park(_) | Effect::Unpark(_) => {}
                 Effect::Move(..) => unreachable!("credit moves vcpus by picking them"),
+                Effect::DomainTimer { .. } => unreachable!("credit has no timers of domains"),
                 Effect::Note {
                     event, len, words, ..
                 } => {

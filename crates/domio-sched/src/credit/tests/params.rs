@@ -164,6 +164,7 @@ fn each_rule_begins_with_its_release() {
         (|r| r.first_vcpu != FirstVcpu::Emptiest, "4.8"),
         (|r| r.count_runnable, "4.9"),
         (|r| r.balance_bias, "4.9"),
+        (|r| r.parked_pcpus, "4.12"),
         (|r| r.tickled_leave_idlers, "4.9"),
         (|r| r.pinned_fast_path, "4.11"),
         (|r| r.kick_away == KickAway::DeadTest, "4.13"),
@@ -193,12 +194,12 @@ fn each_rule_begins_with_its_release() {
 #[test]
 fn a_release_without_a_change_has_the_rules_of_the_one_before() {
     for (release, before) in [
-        ("3.1", "3.0.3"),
+        ("3.0.4", "3.0.3"),
+        ("3.1", "3.0.4"),
         ("3.2", "3.1"),
         ("3.3", "3.2"),
         ("4.4", "4.3"),
         ("4.10", "4.9"),
-        ("4.12", "4.11"),
         ("4.14", "4.13"),
         ("4.15", "4.14"),
         ("4.16", "4.15"),
@@ -219,7 +220,8 @@ fn a_release_without_a_change_has_the_rules_of_the_one_before() {
     });
     let changes: Vec<_> = changes.map(|pair| pair[1].name()).collect();
     let expected = [
-        "3.4", "4.0", "4.1", "4.2", "4.3", "4.5", "4.6", "4.7", "4.8", "4.9", "4.11", "4.13",
+        "3.4", "4.0", "4.1", "4.2", "4.3", "4.5", "4.6", "4.7", "4.8", "4.9", "4.11", "4.12",
+        "4.13",
     ];
     assert_eq!(changes, expected);
 }

@@ -1,19 +1,19 @@
 //! States of credit2 that a recorded host may have begun in.
 
-use super::{Credit2State, Hidden, HiddenVcpu};
+use super::{Credit2Start, Credit2State, Credit2Vcpu};
 use crate::ensemble::{shuffled, stream};
 use crate::twin::Twin;
 use domio_core::{DomainId, Duration, Runstate};
 use domio_sched::credit2::CREDIT_INIT;
 use std::collections::BTreeSet;
 
-/// Start state `number` of `twin`. Every second twin begins as the trace shows it: with its credits,
-/// and with pools filled up when they were. In the others both are drawn, as if the host had been
-/// recorded at another time: where two runs of one host part over a microsecond, which of them was
-/// recorded is chance. A credit lies between nothing and what a reset gives, a remainder anywhere
-/// below the weight, what is left in a pool anywhere between nothing and all of it. So it does where
-/// the trace shows nothing. Budgets and averages of load are kept in all of them.
-pub(super) fn draw(twin: &Twin<Credit2State>, number: u32) -> Hidden {
+/// Start state `number` of `twin`. Every second twin begins as the trace shows it: with its
+/// credits, and with pools filled up when they were. In the others both are drawn, as if the host
+/// had been recorded at another time: where two runs of one host part over a microsecond, which of
+/// them was recorded is chance. A credit lies between nothing and what a reset gives, a remainder
+/// anywhere below the weight, what is left in a pool anywhere between nothing and all of it. So it
+/// does where the trace shows nothing. Budgets and averages of load are kept in all of them.
+pub(super) fn draw(twin: &Twin<Credit2State>, number: u32) -> Credit2Start {
     let mut random = stream(number);
     let (start, shown) = (twin.start(), twin.policy());
     let keeps = number.is_multiple_of(2);
@@ -26,7 +26,7 @@ pub(super) fn draw(twin: &Twin<Credit2State>, number: u32) -> Hidden {
             Runstate::Running | Runstate::Runnable => shown.whole_load,
             _ => random.below(shown.whole_load as u64 + 1) as i64,
         };
-        vcpus.push(HiddenVcpu {
+        vcpus.push(Credit2Vcpu {
             credit: s.credit.filter(|_| keeps).unwrap_or(credit),
             residual,
             budget: s.budget.unwrap_or(0),
@@ -56,7 +56,7 @@ pub(super) fn draw(twin: &Twin<Credit2State>, number: u32) -> Hidden {
             .map_or(refill, |at| at.saturating_since(start.at));
         pools.push((domain, left, refill));
     }
-    Hidden {
+    Credit2Start {
         vcpus,
         queue,
         pools,
@@ -77,7 +77,7 @@ mod tests {
         let states = ensemble(&twin);
         assert_eq!(states, ensemble(&twin));
         assert_eq!(states.len(), TWINS as usize);
-        let credits = |s: &Hidden| s.vcpus.iter().map(|v| v.credit).collect::<Vec<_>>();
+        let credits = |s: &Credit2Start| s.vcpus.iter().map(|v| v.credit).collect::<Vec<_>>();
         let shown: Vec<i64> = twin
             .policy()
             .vcpus
@@ -89,9 +89,9 @@ mod tests {
         assert_eq!(shown[1..], [2_147_259, 1_575_323, 169_172]);
         let kept = states.iter().filter(|s| credits(s) == shown).count();
         assert_eq!(kept, TWINS as usize / 2);
-        let most = |s: &&Hidden| s.vcpus.iter().any(|v| v.credit > 9_000_000);
+        let most = |s: &&Credit2Start| s.vcpus.iter().any(|v| v.credit > 9_000_000);
         assert!(states.iter().filter(most).count() > 3);
-        let low = |s: &&Hidden| {
+        let low = |s: &&Credit2Start| {
             s.vcpus
                 .iter()
                 .all(|v| (0..=CREDIT_INIT).contains(&v.credit))

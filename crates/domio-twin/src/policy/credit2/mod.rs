@@ -1,15 +1,15 @@
 //! Credit2: what a trace shows of its state, and what it does not.
 //!
-//! Credit2 writes credits into its records: at each debit, at each reset, and whenever it looks for
-//! a pcpu or for whom to run next. So the credit with which a vcpu begins is known as soon as one of
-//! these names it. Averages of load and what is left of a budget show in the same way. Not shown are
-//! remainders of debits, what is left in the pool of a domain with a cap, and whatever belongs to a
-//! vcpu that does nothing.
+//! Credit2 writes credits into its records: at each debit, at each reset, and whenever it looks
+//! for a pcpu or for whom to run next. So the credit with which a vcpu begins is known as soon as
+//! one of these names it. Averages of load and what is left of a budget show in the same way. Not
+//! shown are remainders of debits, what is left in the pool of a domain with a cap, and whatever
+//! belongs to a vcpu that does nothing.
 
 mod draw;
 mod seen;
 
-pub use seen::{ShownRunq, ShownVcpu};
+pub use seen::{ShownCredit, ShownRunq};
 
 use crate::demand::Recorded;
 use crate::exact::arrival::attributed;
@@ -21,7 +21,7 @@ use domio_core::{DomainId, Duration, Instant, ParamValues, Topology};
 use domio_sched::Scheduler;
 use domio_sched::contract::Descriptor;
 use domio_sched::credit2::{
-    Credit2, DESCRIPTOR, MAX_TIMER, WarmDomain, WarmRunq, WarmStart, WarmVcpu,
+    Credit2, DESCRIPTOR, MAX_TIMER, MidRun, MidRunLoad, MidRunPool, MidRunVcpu,
 };
 use domio_vmm::Profile;
 use domio_vmm::config::Demand;
@@ -31,7 +31,7 @@ use std::collections::BTreeMap;
 #[derive(Clone, Debug)]
 pub struct Credit2State {
     /// By vcpu of [`Start::vcpus`].
-    pub vcpus: Vec<ShownVcpu>,
+    pub vcpus: Vec<ShownCredit>,
     /// The load of each run queue that the trace tells of.
     pub runqs: Vec<ShownRunq>,
     /// When the pools of domains are filled up first, of those where the trace shows it.
@@ -44,9 +44,9 @@ pub struct Credit2State {
 
 /// A whole state of credit2, by vcpu of [`Start::vcpus`].
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Hidden {
+pub struct Credit2Start {
     /// Credits and the like.
-    pub vcpus: Vec<HiddenVcpu>,
+    pub vcpus: Vec<Credit2Vcpu>,
     /// Indices into `vcpus`, each once: the order of those that wait with equal credit.
     pub queue: Vec<usize>,
     /// Each domain with a cap: what is left in its pool, in nanoseconds, and when that is filled up
@@ -54,9 +54,9 @@ pub struct Hidden {
     pub pools: Vec<(DomainId, i64, Duration)>,
 }
 
-/// See [`Hidden`].
+/// See [`Credit2Start`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct HiddenVcpu {
+pub struct Credit2Vcpu {
     /// Credit, in nanoseconds.
     pub credit: i64,
     /// What was burned beyond whole credits, in parts of the weight.
@@ -68,7 +68,7 @@ pub struct HiddenVcpu {
 }
 
 impl PolicyState for Credit2State {
-    type Hidden = Hidden;
+    type Hidden = Credit2Start;
 
     const DESCRIPTOR: &'static Descriptor = &DESCRIPTOR;
 
@@ -137,11 +137,11 @@ impl PolicyState for Credit2State {
         attributed(recorded)
     }
 
-    fn draw(twin: &Twin<Credit2State>, number: u32) -> Hidden {
+    fn draw(twin: &Twin<Credit2State>, number: u32) -> Credit2Start {
         draw::draw(twin, number)
     }
 
-    fn resuming(twin: &Twin<Credit2State>, hidden: &Hidden) -> Box<dyn Scheduler> {
+    fn resuming(twin: &Twin<Credit2State>, hidden: &Credit2Start) -> Box<dyn Scheduler> {
         let credit2 = Credit2::new(twin.params(), twin.topology());
         Box::new(credit2.resuming(twin.warm_start(hidden)))
     }
@@ -149,12 +149,12 @@ impl PolicyState for Credit2State {
 
 impl Twin<Credit2State> {
     /// Credit2's own state at the trace's first record.
-    fn warm_start(&self, hidden: &Hidden) -> WarmStart {
+    fn warm_start(&self, hidden: &Credit2Start) -> MidRun {
         let start = self.start();
         let vcpus = hidden.queue.iter().map(|i| {
             let (v, h) = (&start.vcpus[*i], &hidden.vcpus[*i]);
             let pcpu = start.pcpus.iter().find(|p| p.current == Some(v.name));
-            WarmVcpu {
+            MidRunVcpu {
                 vcpu: self.id_of(v.name),
                 credit: h.credit,
                 residual: h.residual,
@@ -167,17 +167,17 @@ impl Twin<Credit2State> {
         let domains = hidden
             .pools
             .iter()
-            .map(|(domain, budget, refill)| WarmDomain {
+            .map(|(domain, budget, refill)| MidRunPool {
                 domain: *domain,
                 budget: *budget,
                 refill_at: self.origin() + *refill,
             });
-        let runqs = self.policy().runqs.iter().map(|r| WarmRunq {
+        let runqs = self.policy().runqs.iter().map(|r| MidRunLoad {
             pcpu: r.pcpu,
             average: r.average,
             balanced: r.balanced,
         });
-        WarmStart {
+        MidRun {
             vcpus: vcpus.collect(),
             domains: domains.collect(),
             runqs: runqs.collect(),

@@ -20,7 +20,7 @@ mod event {
 
 /// What a trace shows of a vcpu at its first record; `None` what it does not.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct ShownVcpu {
+pub struct ShownCredit {
     /// Credit, in nanoseconds.
     pub credit: Option<i64>,
     /// What it may run before its domain is asked, in nanoseconds.
@@ -46,8 +46,8 @@ fn private(r: &Record) -> Option<Private> {
 }
 
 /// What `recording` shows of each vcpu of `start`.
-pub(super) fn vcpus(recording: &Recording, topology: &Topology, start: &Start) -> Vec<ShownVcpu> {
-    let mut found: BTreeMap<VcpuName, ShownVcpu> = BTreeMap::new();
+pub(super) fn vcpus(recording: &Recording, topology: &Topology, start: &Start) -> Vec<ShownCredit> {
+    let mut found: BTreeMap<VcpuName, ShownCredit> = BTreeMap::new();
     for r in &recording.records {
         let Some(p) = private(r) else {
             continue;
@@ -147,9 +147,9 @@ pub(super) fn runqs(records: &[Record]) -> Vec<ShownRunq> {
 /// Pools are filled up no later than this after they are due.
 const LATE: Duration = Duration::from_micros(200);
 
-/// When the pools of domains with a cap are filled up first after `begin`: from the records of vcpus
-/// that queue up without having been woken, which those do that were parked. Fillings are a `period`
-/// apart, and a timer is never early, so that the one comes first that most others follow soon.
+/// When the pools of domains with a cap are filled up first after `begin`: from the records of
+/// vcpus that queue up without having been woken, which those do that were parked. Fillings are a
+/// `period` apart, and a timer is never early: the first is the one that most others follow soon.
 pub(super) fn refills(
     records: &[Record],
     period: Duration,
@@ -195,4 +195,138 @@ pub(super) fn refills(
         .into_iter()
         .filter_map(|(domain, times)| Some((domain, first(times)?)))
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::recording::Description;
+    use crate::start::{StartPcpu, StartVcpu};
+    use serde_json::json;
+
+    const P0: PcpuId = PcpuId(0);
+
+    fn us(at: u64) -> Instant {
+        Instant::ZERO + Duration::from_micros(at)
+    }
+
+    fn guest(id: u16) -> VcpuName {
+        VcpuName::new(DomainId(id), 0)
+    }
+
+    fn note(at: u64, event: u8, words: &[u32]) -> Record {
+        Record::policy(us(at), P0, scheduler::CREDIT2, event, words)
+    }
+
+    /// As a record of four words is read.
+    fn burned(at: u64, id: u16, credit: i32, budget: i32) -> Record {
+        let mut r = Record::new(us(at), P0, Kind::Other, VcpuName::default());
+        r.data = [0x2_2203, guest(id).word(), credit as u32, budget as u32];
+        r
+    }
+
+    /// Guests 1 and 2, of weights 256 and 1024, of whom the first runs.
+    fn shown(records: Vec<Record>) -> Vec<ShownCredit> {
+        let domain = |id: u16, weight: i64| {
+            let workload = "burn";
+            json!({ "id": id, "name": "g", "weight": weight, "workload": workload })
+        };
+        let text = json!({
+            "xen": "4.17.7", "scheduler": "credit2", "pcpus": 1, "tsc_hz": 1_000_000_000,
+            "params": {}, "domains": [domain(1, 256), domain(2, 1024)],
+        });
+        let recording = Recording {
+            name: "test".into(),
+            description: Description::parse(text.to_string().as_bytes()).unwrap(),
+            records,
+        };
+        let vcpu = |id, state| StartVcpu {
+            name: guest(id),
+            state,
+            pcpu: P0,
+            since: us(1_000),
+            parked: false,
+        };
+        let start = Start {
+            at: us(1_000),
+            pcpus: vec![StartPcpu {
+                current: Some(guest(1)),
+                ..StartPcpu::default()
+            }],
+            vcpus: vec![vcpu(1, Runstate::Running), vcpu(2, Runstate::Runnable)],
+        };
+        vcpus(&recording, &Topology::flat(1).unwrap(), &start)
+    }
+
+    #[test]
+    fn credit_is_what_the_first_record_of_it_tells_and_what_was_burned_until_then() {
+        let found = shown(vec![
+            // 500 us, at 1024 to 256: it began with 2 ms more, and with 500 us more budget.
+            burned(1_500, 1, -700_000, 100_000),
+            note(
+                1_500,
+                event::CANDIDATE,
+                &[guest(2).word(), u32::MAX, 900_000],
+            ),
+            note(1_600, event::RESET, &[guest(1).word(), 5, 6]),
+            burned(2_500, 2, -100_000, i32::MIN),
+            note(2_600, event::VCPU_LOAD, &[7, 1, guest(2).word()]),
+        ]);
+        let both = [found[0].credit, found[1].credit];
+        assert_eq!(both, [Some(1_300_000), Some(900_000)]);
+        assert_eq!([found[0].budget, found[1].budget], [Some(600_000), None]);
+        assert_eq!(found[1].average, Some(7 + (1 << 32)));
+    }
+
+    #[test]
+    fn who_waits_all_the_time_shows_his_credit_at_the_first_reset() {
+        let reset = note(
+            4_000,
+            event::RESET,
+            &[guest(2).word(), -3_i32 as u32, 9_999_997],
+        );
+        let found = shown(vec![reset]);
+        assert_eq!([found[0].credit, found[1].credit], [None, Some(-3)]);
+        // The same numbers of another scheduler mean other things.
+        let other = Record::policy(
+            us(4_000),
+            P0,
+            scheduler::CREDIT,
+            event::RESET,
+            &[2 << 16, 1, 1],
+        );
+        assert_eq!(shown(vec![other])[1], ShownCredit::default());
+    }
+
+    #[test]
+    fn pools_are_filled_up_when_the_parked_queue_up() {
+        let period = Duration::from_millis(10);
+        let parks =
+            |at: u64| Record::runstate(us(at), P0, guest(1), Runstate::Running, Runstate::Offline);
+        let queues = |at: u64| note(at, event::QUEUED, &[guest(1).word(), 0]);
+        let records = [
+            parks(2_000),
+            // A budget came back from another vcpu, which is no filling.
+            queues(3_000),
+            parks(9_000),
+            queues(14_020),
+            parks(19_000),
+            queues(24_000),
+            parks(29_000),
+            queues(34_050),
+            // Who is woken was not parked.
+            parks(41_000),
+            Record::new(us(42_000), P0, Kind::Wake, guest(1)),
+            queues(42_000),
+        ];
+        let found = refills(&records, period, us(1_000));
+        assert_eq!(found, BTreeMap::from([(DomainId(1), us(4_000))]));
+    }
+
+    #[test]
+    fn passes_tell_which_pcpus_share_a_run_queue() {
+        let pass = |pcpu: u32, runq: u32| note(5, event::SCHEDULE, &[runq << 16 | pcpu, 0]);
+        let found = arrangement(&[pass(0, 0), pass(3, 1), pass(1, 0)]);
+        assert_eq!(found, BTreeMap::from([(0, 0), (1, 0), (3, 1)]));
+    }
 }

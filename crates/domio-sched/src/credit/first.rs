@@ -1,0 +1,551 @@
+//! The first credit scheduler, as Xen got it in 2006 (`version = "3.0.3"`).
+//!
+//! What it has in common with the later ones is the idea: credits, accounting every third tick, a
+//! fair share by weight. The rest is different enough for a scheduler of its own:
+//!
+//! - a credit is a millisecond, so that a cap of 1 % is one of the 30 credits of an accounting;
+//! - a capped vcpu in debt is not paused, but has a priority below that of idling. Nobody is told:
+//!   who runs goes on until the slice ends, and who may run again waits until the idle vcpu's slice
+//!   ends;
+//! - there is no boost, and no search for a better pcpu;
+//! - vcpus earn from their creation on;
+//! - a pcpu takes work from idle peers as well, and idle pcpus are woken whatever the affinity.
+//!
+//! Nothing here is in a hurry: queues are vectors.
+
+use super::params::{self, DESCRIPTOR, Settings};
+use super::validate_change;
+use crate::contract::{Conflict, Descriptor, Pick, Prev, Promises, Scheduler, Wake};
+use crate::cx::Cx;
+use crate::placement;
+use alloc::vec::Vec;
+use core::fmt;
+use domio_core::{CpuSet, DomainId, Duration, Instant, ParamValues, PcpuId, Topology, VcpuId};
+
+const TICK: Duration = Duration::from_millis(10);
+const SLICE: Duration = Duration::from_millis(30);
+/// What a tick costs whom it finds running.
+const CREDITS_PER_TICK: i64 = 10;
+/// Credits of one pcpu for one accounting, the most that a vcpu may have, and the deepest debt.
+const CREDITS: i64 = 30;
+const TICKS_PER_ACCOUNTING: u32 = 3;
+
+/// What this release is. It promises little: caps are rounded up to whole credits, pcpus idle for
+/// them, and whoever has more credit than a slice takes loses all of it. A heavy domain often does.
+pub static FIRST: Descriptor = Descriptor {
+    promises: Promises {
+        work_conserving: false,
+        balances: false,
+        starvation_free: true,
+        weights: false,
+        caps: false,
+        charges: false,
+    },
+    ..DESCRIPTOR
+};
+
+/// Priorities; the numbers are Xen's.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[repr(i8)]
+enum Rank {
+    /// In debt and capped: whoever idles goes first.
+    Parked = -65,
+    Idle = -64,
+    Over = -2,
+    Under = -1,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Vcpu {
+    domain: DomainId,
+    rank: Rank,
+    credit: i64,
+    placed: bool,
+}
+
+#[derive(Clone, Debug)]
+struct Domain {
+    weight: i64,
+    cap: i64,
+    /// Vcpus that earn.
+    active: Vec<VcpuId>,
+    /// The vcpu that was placed last.
+    placed_last: Option<VcpuId>,
+}
+
+/// Who waits in a queue; `None` is the idle vcpu, which waits while another one runs.
+type Waiter = Option<VcpuId>;
+
+#[derive(Clone, Debug, Default)]
+struct Pcpu {
+    queue: Vec<Waiter>,
+    ticks: u32,
+    sorted: u32,
+}
+
+/// The policy's state.
+pub struct FirstCredit {
+    params: ParamValues,
+    /// Whether a wake-up preempts (an experiment, as in the later ones).
+    preempt: bool,
+    /// Whether queues are by credit inside a priority (likewise).
+    by_credit: bool,
+    vcpus: Vec<Option<Vcpu>>,
+    domains: Vec<Domain>,
+    /// Domains with vcpus that earn, in the order of accounting.
+    active: Vec<DomainId>,
+    pcpus: Vec<Pcpu>,
+    idlers: CpuSet,
+    online: i64,
+    master: Option<PcpuId>,
+    balance: i64,
+    epoch: u32,
+}
+
+/// `ceil(a / b)` of numbers that are not negative.
+fn div_up(a: i64, b: i64) -> i64 {
+    (a + b - 1) / b
+}
+
+impl FirstCredit {
+    /// The policy for a host of this shape. Parameters that this release lacks have no effect.
+    pub fn new(params: &ParamValues, topology: &Topology) -> Self {
+        let (_, settings) = Settings::new(params);
+        FirstCredit {
+            params: params::repaired(params),
+            preempt: settings.preempt,
+            by_credit: settings.runq_sort,
+            vcpus: Vec::new(),
+            domains: Vec::new(),
+            active: Vec::new(),
+            pcpus: alloc::vec![Pcpu::default(); topology.pcpus()],
+            idlers: CpuSet::EMPTY,
+            online: 0,
+            master: None,
+            balance: 0,
+            epoch: 0,
+        }
+    }
+
+    fn vcpu(&self, vcpu: VcpuId) -> &Vcpu {
+        let known = self.vcpus.get(vcpu.index()).and_then(Option::as_ref);
+        known.expect("the vcpu is inserted")
+    }
+
+    fn vcpu_mut(&mut self, vcpu: VcpuId) -> &mut Vcpu {
+        let known = self.vcpus.get_mut(vcpu.index()).and_then(Option::as_mut);
+        known.expect("the vcpu is inserted")
+    }
+
+    fn rank(&self, waiter: Waiter) -> Rank {
+        waiter.map_or(Rank::Idle, |v| self.vcpu(v).rank)
+    }
+
+    fn is_queued(&self, vcpu: VcpuId) -> bool {
+        self.pcpus.iter().any(|p| p.queue.contains(&Some(vcpu)))
+    }
+
+    fn unqueue(&mut self, vcpu: VcpuId) {
+        for p in &mut self.pcpus {
+            p.queue.retain(|waiter| *waiter != Some(vcpu));
+        }
+    }
+
+    /// Queues before the first waiter of lower priority.
+    fn enqueue(&mut self, pcpu: PcpuId, waiter: Waiter) {
+        let rank = self.rank(waiter);
+        let richer = |other: Waiter| match (waiter, other) {
+            (Some(own), Some(other)) if self.by_credit => {
+                self.vcpu(own).credit > self.vcpu(other).credit
+            }
+            _ => false,
+        };
+        let queue = &self.pcpus[pcpu.index()].queue;
+        let before = |other: &Waiter| {
+            let theirs = self.rank(*other);
+            rank > theirs || rank == theirs && richer(*other)
+        };
+        let at = queue.iter().position(before).unwrap_or(queue.len());
+        self.pcpus[pcpu.index()].queue.insert(at, waiter);
+    }
+
+    /// The pcpu that `vcpu` woke on looks again if that is due; so do all that idle while the pcpu
+    /// has other work, whether or not the vcpu may run there.
+    fn tickle(&self, cx: &mut Cx<'_>, here: PcpuId, pcpu: PcpuId, vcpu: VcpuId) {
+        let current = cx.current(pcpu);
+        let mut mask = CpuSet::EMPTY;
+        let higher = self.vcpu(vcpu).rank > self.rank(current);
+        if higher && (self.preempt || current.is_none()) {
+            mask.insert(pcpu);
+        }
+        if self.rank(current) > Rank::Idle {
+            mask |= self.idlers;
+        }
+        for p in mask.iter() {
+            super::event::tickle(cx, here, p);
+            cx.tickle(p);
+        }
+    }
+
+    fn wake_up(&mut self, cx: &mut Cx<'_>, vcpu: VcpuId) {
+        if cx.is_current(vcpu) || self.is_queued(vcpu) {
+            return;
+        }
+        let pcpu = cx.vcpu(vcpu).pcpu;
+        self.enqueue(pcpu, Some(vcpu));
+        let here = cx.here();
+        self.tickle(cx, here, pcpu, vcpu);
+    }
+
+    // ---- earning ------------------------------------------------------------------------------
+
+    /// `vcpu` earns from now on, before the others of its domain.
+    fn activate(&mut self, vcpu: VcpuId) {
+        let id = self.vcpu(vcpu).domain;
+        let domain = &mut self.domains[id.index()];
+        domain.active.insert(0, vcpu);
+        if domain.active.len() == 1 {
+            self.active.insert(0, id);
+        }
+    }
+
+    fn earns(&self, vcpu: VcpuId) -> bool {
+        let domain = self.vcpu(vcpu).domain;
+        self.domains[domain.index()].active.contains(&vcpu)
+    }
+
+    fn deactivate(&mut self, vcpu: VcpuId) {
+        let id = self.vcpu(vcpu).domain;
+        let domain = &mut self.domains[id.index()];
+        domain.active.retain(|other| *other != vcpu);
+        if domain.active.is_empty() {
+            self.active.retain(|other| *other != id);
+        }
+    }
+
+    /// The tick found `vcpu` running on `pcpu`.
+    fn debit(&mut self, cx: &mut Cx<'_>, pcpu: PcpuId, vcpu: VcpuId) {
+        self.vcpu_mut(vcpu).credit -= CREDITS_PER_TICK;
+        if !self.earns(vcpu) {
+            self.activate(vcpu);
+            let count = self.count(vcpu);
+            super::event::account_start(cx, pcpu, vcpu, count);
+        }
+    }
+
+    /// How many vcpus of its domain earn.
+    fn count(&self, vcpu: VcpuId) -> u32 {
+        let domain = self.vcpu(vcpu).domain;
+        self.domains[domain.index()].active.len() as u32
+    }
+
+    /// Accounting on the master.
+    fn account(&mut self, cx: &mut Cx<'_>, here: PcpuId) {
+        let weight = |d: &DomainId| self.domains[d.index()].weight;
+        let total: i64 = self.active.iter().map(weight).sum();
+        if total == 0 {
+            self.balance = 0;
+            return;
+        }
+        let owed = (-self.balance).max(0);
+        let mut credit = CREDITS * self.online + owed;
+        let mut left = total;
+        let mut someone_short = false;
+        self.balance = 0;
+        for id in self.active.clone() {
+            let domain = &self.domains[id.index()];
+            let count = domain.active.len() as i64;
+            left -= domain.weight;
+            let mut peak = count * CREDITS + div_up(owed * domain.weight, total);
+            if domain.cap != 0 {
+                peak = peak.min(div_up(domain.cap * CREDITS, 100));
+            }
+            let mut fair = div_up(credit * domain.weight, total);
+            let capped = domain.cap != 0;
+            if fair < peak {
+                someone_short = true;
+            } else {
+                if left != 0 {
+                    credit += div_up((fair - peak) * total, left);
+                }
+                if someone_short {
+                    self.active.retain(|other| *other != id);
+                    self.active.insert(0, id);
+                }
+                fair = peak;
+            }
+            let grant = div_up(fair, count);
+            for vcpu in self.domains[id.index()].active.clone() {
+                self.grant(cx, here, vcpu, grant, capped);
+            }
+        }
+        self.epoch = self.epoch.wrapping_add(1);
+    }
+
+    fn grant(&mut self, cx: &mut Cx<'_>, here: PcpuId, vcpu: VcpuId, grant: i64, capped: bool) {
+        let v = self.vcpu_mut(vcpu);
+        let earned = v.credit + grant;
+        v.credit = earned.max(-CREDITS);
+        v.rank = match earned < 0 {
+            true if capped => Rank::Parked,
+            true => Rank::Over,
+            false => Rank::Under,
+        };
+        // Credits that are taken away below still count.
+        self.balance += earned.max(-CREDITS);
+        if earned > CREDITS {
+            self.vcpu_mut(vcpu).credit = 0;
+            self.deactivate(vcpu);
+            let count = self.count(vcpu);
+            super::event::account_stop(cx, here, vcpu, count);
+        }
+    }
+
+    /// Brings those with credit to the front, if accounting has changed anything.
+    fn sort(&mut self, pcpu: PcpuId) {
+        let p = pcpu.index();
+        if self.pcpus[p].sorted == self.epoch {
+            return;
+        }
+        self.pcpus[p].sorted = self.epoch;
+        let queue = core::mem::take(&mut self.pcpus[p].queue);
+        let (mut first, rest): (Vec<Waiter>, Vec<Waiter>) = queue
+            .into_iter()
+            .partition(|waiter| self.rank(*waiter) == Rank::Under);
+        first.extend(rest);
+        self.pcpus[p].queue = first;
+    }
+
+    // ---- the pass -----------------------------------------------------------------------------
+
+    /// A vcpu of higher priority than `than` and than idling, from another queue: the next pcpu's
+    /// first, and so on round. It is taken out there.
+    fn steal(&mut self, cx: &mut Cx<'_>, pcpu: PcpuId, than: Rank) -> Option<VcpuId> {
+        // A pcpu that leaves takes nothing along.
+        if !cx.online().contains(pcpu) {
+            return None;
+        }
+        let mut peer = cx.online().cycle(pcpu)?;
+        while peer != pcpu {
+            super::event::steal_check(cx, pcpu, peer, true);
+            let wanted = |waiter: &Waiter| {
+                let rank = self.rank(*waiter);
+                rank > Rank::Idle && rank > than
+            };
+            let queue = self.pcpus[peer.index()].queue.iter().copied();
+            let free = |v: &VcpuId| !cx.vcpu(*v).on_pcpu && cx.may_run_on(*v, pcpu);
+            let found = queue.take_while(wanted).flatten().find(free);
+            if let Some(found) = found {
+                super::event::stolen(cx, pcpu, peer, found);
+                self.unqueue(found);
+                return Some(found);
+            }
+            peer = cx.online().cycle(peer)?;
+        }
+        None
+    }
+
+    /// Where `vcpu` begins: the first of a domain on the emptiest pcpu, others next to the one
+    /// before.
+    fn first_pcpu(&self, cx: &Cx<'_>, vcpu: VcpuId) -> PcpuId {
+        let before = self.domains[self.vcpu(vcpu).domain.index()].placed_last;
+        let start = match before {
+            Some(before) if cx.vcpu(vcpu).name.index != 0 => {
+                cx.online().cycle(cx.vcpu(before).pcpu)
+            }
+            _ => {
+                let numbered = self.vcpus.iter().enumerate();
+                let placed = numbered.filter(|(_, v)| v.is_some_and(|v| v.placed));
+                let placed = placed.map(|(i, _)| VcpuId(i as u32));
+                Some(placement::emptiest_pcpu(cx, placed))
+            }
+        };
+        start
+            .and_then(|p| cx.hard(vcpu).test_or_cycle(p))
+            .expect("a vcpu has an online pcpu in its affinity")
+    }
+}
+
+impl Scheduler for FirstCredit {
+    fn descriptor(&self) -> &'static Descriptor {
+        &FIRST
+    }
+
+    fn pcpu_online(&mut self, cx: &mut Cx<'_>, pcpu: PcpuId) {
+        self.online += 1;
+        self.master.get_or_insert(pcpu);
+        self.idlers.insert(pcpu);
+        self.pcpus[pcpu.index()] = Pcpu {
+            sorted: self.epoch,
+            ..Pcpu::default()
+        };
+        cx.set_timer_in(pcpu, super::TICK, TICK);
+    }
+
+    fn pcpu_offline(&mut self, cx: &mut Cx<'_>, pcpu: PcpuId) {
+        let waits = self.pcpus[pcpu.index()].queue.iter().any(Option::is_some);
+        assert!(!waits, "{pcpu} left with vcpus queued");
+        let mut rest = cx.online();
+        rest.remove(pcpu);
+        self.online -= 1;
+        self.idlers.remove(pcpu);
+        if self.master == Some(pcpu) {
+            self.master = rest.first();
+        }
+        cx.stop_timer(pcpu, super::TICK);
+    }
+
+    fn set_domain(&mut self, _: &mut Cx<'_>, domain: DomainId, params: &ParamValues) {
+        while self.domains.len() <= domain.index() {
+            self.domains.push(Domain {
+                weight: 256,
+                cap: 0,
+                active: Vec::new(),
+                placed_last: None,
+            });
+        }
+        let d = &mut self.domains[domain.index()];
+        d.weight = params.get(params::WEIGHT);
+        d.cap = params.get(params::CAP);
+    }
+
+    fn params(&self) -> Option<&ParamValues> {
+        Some(&self.params)
+    }
+
+    fn set_params(&mut self, _: &mut Cx<'_>, params: &ParamValues) -> Result<(), Conflict> {
+        validate_change(&self.params, params)?;
+        self.params = *params;
+        Ok(())
+    }
+
+    fn insert(&mut self, cx: &mut Cx<'_>, vcpu: VcpuId) {
+        if self.vcpus.len() <= vcpu.index() {
+            self.vcpus.resize(vcpu.index() + 1, None);
+        }
+        self.vcpus[vcpu.index()] = Some(Vcpu {
+            domain: cx.vcpu(vcpu).name.domain,
+            rank: Rank::Under,
+            credit: 0,
+            placed: false,
+        });
+        self.activate(vcpu);
+    }
+
+    fn remove(&mut self, _: &mut Cx<'_>, vcpu: VcpuId) {
+        assert!(!self.is_queued(vcpu), "a vcpu leaves while it is queued");
+        if self.earns(vcpu) {
+            self.deactivate(vcpu);
+        }
+        self.vcpus[vcpu.index()] = None;
+    }
+
+    fn pick_pcpu(&mut self, cx: &mut Cx<'_>, vcpu: VcpuId) -> PcpuId {
+        if self.vcpu(vcpu).placed {
+            let allowed = cx.hard(vcpu) & cx.online();
+            let own = cx.vcpu(vcpu).pcpu;
+            let first = allowed.first().expect("an allowed pcpu is online");
+            return if allowed.contains(own) { own } else { first };
+        }
+        let first = self.first_pcpu(cx, vcpu);
+        self.vcpu_mut(vcpu).placed = true;
+        let domain = self.vcpu(vcpu).domain;
+        self.domains[domain.index()].placed_last = Some(vcpu);
+        first
+    }
+
+    fn wake(&mut self, cx: &mut Cx<'_>, vcpu: VcpuId, _: Wake) {
+        self.wake_up(cx, vcpu);
+    }
+
+    fn sleep(&mut self, cx: &mut Cx<'_>, vcpu: VcpuId) {
+        if cx.is_current(vcpu) {
+            let pcpu = cx.vcpu(vcpu).pcpu;
+            cx.tickle(pcpu);
+        } else {
+            self.unqueue(vcpu);
+        }
+    }
+
+    fn schedule(&mut self, cx: &mut Cx<'_>, pcpu: PcpuId, prev: Prev) -> Pick {
+        super::event::schedule(cx, pcpu, prev.vcpu.is_none());
+        // The idle vcpu can always run.
+        if prev.vcpu.is_none_or(|v| cx.vcpu(v).runnable()) {
+            self.enqueue(pcpu, prev.vcpu);
+        }
+        let queue = &self.pcpus[pcpu.index()].queue;
+        let head = queue.first().copied().expect("the idle vcpu waits");
+        let rank = self.rank(head);
+        let stolen = match rank > Rank::Over {
+            true => None,
+            false => self.steal(cx, pcpu, rank),
+        };
+        let next = stolen.map_or(head, Some);
+        if stolen.is_none() {
+            self.pcpus[pcpu.index()].queue.remove(0);
+        }
+        self.idlers.set(pcpu, next.is_none());
+        Pick {
+            next,
+            time_slice: Some(SLICE),
+        }
+    }
+
+    fn timer(&mut self, cx: &mut Cx<'_>, pcpu: PcpuId, _: u8) -> Option<Instant> {
+        let p = &mut self.pcpus[pcpu.index()];
+        p.ticks = p.ticks.wrapping_add(1);
+        let is_third = p.ticks.is_multiple_of(TICKS_PER_ACCOUNTING);
+        if let Some(vcpu) = cx.current(pcpu) {
+            self.debit(cx, pcpu, vcpu);
+        }
+        if self.master == Some(pcpu) && is_third {
+            self.account(cx, pcpu);
+        }
+        self.sort(pcpu);
+        Some(cx.now() + TICK)
+    }
+
+    fn resume(&mut self, cx: &mut Cx<'_>, runnable: &[VcpuId]) {
+        for &vcpu in runnable {
+            if cx.is_current(vcpu) {
+                let pcpu = cx.vcpu(vcpu).pcpu;
+                self.idlers.remove(pcpu);
+                self.enqueue(pcpu, None);
+            }
+        }
+        for &vcpu in runnable {
+            self.wake_up(cx, vcpu);
+        }
+    }
+
+    fn dump(&self, out: &mut dyn fmt::Write) -> fmt::Result {
+        let (online, balance) = (self.online, self.balance);
+        writeln!(out, "credit 3.0.3: {online} pcpus, balance {balance}")?;
+        let tell = |out: &mut dyn fmt::Write, what: &str, vcpu: VcpuId| {
+            let v = self.vcpu(vcpu);
+            let (rank, credit) = (v.rank, v.credit);
+            writeln!(
+                out,
+                "  {what} vcpu {} of {}: {rank:?}, credit {credit}",
+                vcpu.0, v.domain
+            )
+        };
+        for (i, p) in self.pcpus.iter().enumerate() {
+            writeln!(out, "p{i}: {} waiting", p.queue.len())?;
+            for waiter in &p.queue {
+                match waiter {
+                    Some(vcpu) => tell(out, "queued", *vcpu)?,
+                    None => writeln!(out, "  queued idle")?,
+                }
+            }
+        }
+        for id in &self.active {
+            let d = &self.domains[id.index()];
+            writeln!(out, "{id}: weight {}, cap {}", d.weight, d.cap)?;
+            for vcpu in &d.active {
+                tell(out, "active", *vcpu)?;
+            }
+        }
+        Ok(())
+    }
+}

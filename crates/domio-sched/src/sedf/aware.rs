@@ -1,0 +1,161 @@
+//! The communication-aware variant of SEDF (Govindan and others 2007), as Ongaro, Cox and Rixner
+//! 2008 describe it in section 7: packets into and out of each domain are counted, and of those
+//! that have some of their slice left in the current period, the domain with the highest count
+//! runs.
+//!
+//! The rest is SEDF: deadlines, periods, wake-ups, extra time and the choice of a pcpu. Where the
+//! description leaves a choice:
+//!
+//! - A count is of the last window that is over and of the one under way, so that it tells of what
+//!   a domain does now. Windows have one phase for all.
+//! - A packet counts for the guest and for the driver domain that moves it, through which it goes
+//!   as well.
+//! - Equal counts leave the earlier deadline first: without packets there is no difference to SEDF.
+//! - Packets that come ask nobody for a pass.
+
+use super::params::{DOMAIN_PARAMS, version_spec};
+use super::state::Queue;
+use super::{Sedf, event, ns};
+use crate::contract::{Descriptor, Needs, PacketsMoved};
+use crate::cx::Cx;
+use alloc::vec::Vec;
+use core::fmt;
+use domio_core::{DomainId, Duration, ParamSpec, ParamValues, PcpuId, VcpuId};
+
+// Position in `PARAMS`; the version is the first one.
+const WINDOW: usize = 1;
+
+const MS: i64 = 1_000_000;
+
+static PARAMS: &[ParamSpec] = &[
+    // The authors changed Xen 3.0.2.
+    version_spec(0),
+    ParamSpec::int(
+        "window_ms",
+        "ms",
+        (1, 60_000),
+        100,
+        "Length of a window: packets count until the end of the window after the one in which they \
+         were moved (a choice of domio).",
+    ),
+];
+
+/// What this policy is.
+pub static DESCRIPTOR: Descriptor = Descriptor {
+    name: "communication-aware",
+    summary: "SEDF that runs the domain with the most packets of those with some slice left",
+    source: "Govindan and others 2007, by Ongaro 2008, section 7; Xen 3.0, sched_sedf.c",
+    params: PARAMS,
+    domain_params: DOMAIN_PARAMS,
+    needs: Needs {
+        packets: true,
+        ..super::DESCRIPTOR.needs
+    },
+    ..super::DESCRIPTOR
+};
+
+/// Packets of a domain.
+#[derive(Clone, Copy, Default, Debug)]
+struct Heard {
+    /// The window that `now` is of.
+    window: i64,
+    /// Packets of that window.
+    now: u64,
+    /// Packets of the one before.
+    before: u64,
+}
+
+impl Heard {
+    /// As it is in `window`, which is that of the last call or later.
+    fn at(self, window: i64) -> Heard {
+        let before = match window - self.window {
+            0 => return self,
+            1 => self.now,
+            _ => 0,
+        };
+        Heard {
+            window,
+            now: 0,
+            before,
+        }
+    }
+}
+
+/// Who has moved how many packets.
+#[derive(Clone, Debug)]
+pub(super) struct Listener {
+    /// Length of a window, in nanoseconds.
+    window: i64,
+    /// By domain.
+    heard: Vec<Heard>,
+}
+
+impl Listener {
+    pub fn new(params: &ParamValues) -> Self {
+        Listener {
+            window: params.get(WINDOW) * MS,
+            heard: Vec::new(),
+        }
+    }
+
+    /// `moved` have been moved until `now`.
+    pub fn count(&mut self, now: i64, moved: PacketsMoved) {
+        let packets = u64::from(moved.sent) + u64::from(moved.received);
+        let window = now / self.window;
+        for domain in [moved.guest, moved.driver] {
+            if self.heard.len() <= domain.index() {
+                self.heard.resize(domain.index() + 1, Heard::default());
+            }
+            let heard = &mut self.heard[domain.index()];
+            *heard = heard.at(window);
+            heard.now = heard.now.saturating_add(packets);
+        }
+    }
+
+    /// Packets of `domain` that count at `now`.
+    pub fn packets(&self, now: i64, domain: DomainId) -> u64 {
+        let heard = self.heard.get(domain.index()).copied();
+        let heard = heard.unwrap_or_default().at(now / self.window);
+        heard.now.saturating_add(heard.before)
+    }
+}
+
+impl fmt::Display for Listener {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let window = Duration::from_nanos(self.window as u64);
+        write!(f, "packets in windows of {window}:")?;
+        for (domain, heard) in self.heard.iter().enumerate() {
+            let Heard { now, before, .. } = heard;
+            write!(f, " d{domain} {before}+{now}")?;
+        }
+        Ok(())
+    }
+}
+
+impl Sedf {
+    /// Of those in the run queue of `pcpu` that may run by their reservation, the one with the most
+    /// packets; of equals the one with the earliest deadline. `first` is the head of the queue,
+    /// which may run.
+    pub(super) fn busiest(&self, cx: &mut Cx<'_>, pcpu: PcpuId, first: VcpuId) -> VcpuId {
+        let Some(listener) = &self.listener else {
+            return first;
+        };
+        let now = ns(cx.now());
+        let packets = |v: VcpuId| {
+            let domain = DomainId(self.vcpus[v.index()].domain);
+            listener.packets(now, domain)
+        };
+        let (mut best, mut most) = (first, packets(first));
+        for vcpu in self.queue(pcpu, Queue::Run) {
+            let v = &self.vcpus[vcpu.index()];
+            let may_run = v.remaining() > 0 && v.deadline >= now;
+            if may_run && packets(vcpu) > most {
+                (best, most) = (vcpu, packets(vcpu));
+            }
+        }
+        if best != first {
+            event::busiest(cx, best, most, &self.vcpus[first.index()], now);
+        }
+        best
+    }
+}
