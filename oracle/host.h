@@ -45,7 +45,15 @@ void set_timer(struct timer *t, s_time_t at)
 }
 void stop_timer(struct timer *t) { t->gen++; t->active = false; }
 void kill_timer(struct timer *t) { stop_timer(t); t->status = TIMER_STATUS_killed; }
-void migrate_timer(struct timer *t, unsigned int c) { t->cpu = c; }
+void migrate_timer(struct timer *t, unsigned int c)
+{
+    /* Xen takes it off one heap and adds it to the other: of timers of one instant there it is the last. */
+    bool was_active = t->active;
+    if (t->cpu == (int)c) return;
+    stop_timer(t);
+    t->cpu = c;
+    if (was_active) set_timer(t, t->expires);
+}
 
 void oracle_note(unsigned int e, int n, unsigned int a, unsigned int b, unsigned int c)
 {

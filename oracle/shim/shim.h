@@ -67,8 +67,13 @@ typedef struct { int counter; } atomic_t;
 #define BUG_ON(x) do { if (x) { fprintf(stderr, "BUG_ON(%s) %s:%d\n", #x, __FILE__, __LINE__); abort(); } } while (0)
 #define WARN() ((void)0)
 #define WARN_ON(x) ((void)(x))
+#ifdef ORACLE_ASSERTS                   /* Debian builds Xen without */
 #define ASSERT(x) BUG_ON(!(x))
 #define ASSERT_UNREACHABLE() BUG()
+#else
+#define ASSERT(x) ((void)sizeof(!(x)))
+#define ASSERT_UNREACHABLE() ((void)0)
+#endif
 #define BUILD_BUG_ON(x)
 #define container_of(p, t, m) ((t *)((char *)(p) - offsetof(t, m)))
 #define max(a, b) ({ typeof(a) _a = (a); typeof(b) _b = (b); _a > _b ? _a : _b; })

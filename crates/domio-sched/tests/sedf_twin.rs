@@ -15,7 +15,9 @@ use twin_sedf::TwinSedf;
 const EPOCHS: [&str; 4] = ["3.0", "3.0.3", "4.2", "4.3"];
 
 /// The others.
-const BETWEEN: [&str; 8] = ["3.1", "3.2", "3.3", "3.4", "4.0", "4.1", "4.4", "4.5"];
+const BETWEEN: [&str; 9] = [
+    "3.0.4", "3.1", "3.2", "3.3", "3.4", "4.0", "4.1", "4.4", "4.5",
+];
 
 /// Ways to wake that 3.0 has besides its usual one.
 const OTHER_WAYS: [&str; 4] = ["isochronous-edf", "edf", "atropos", "short-resume"];

@@ -170,9 +170,10 @@ pub fn run(
             match told(&host, subject, &settings) {
                 Ok(changes) => match job(&base, subject, &settings, source, &changes) {
                     Ok(job) => jobs.push(job),
-                    Err(fault) => {
-                        leave_out(&mut left_out, subject, &settings, fault.to_string());
+                    Err(Dom0Fault::Scenario(errors)) => {
+                        leave_out(&mut left_out, subject, &settings, first_line(&errors));
                     }
+                    Err(fault) => return Err(fault),
                 },
                 Err(why) => leave_out(&mut left_out, subject, &settings, why),
             }

@@ -147,9 +147,9 @@ impl Sedf {
         };
         let (mut best, mut most) = (first, packets(first));
         for vcpu in self.queue(pcpu, Queue::Run) {
-            let v = &self.vcpus[vcpu.index()];
-            let may_run = v.remaining() > 0 && v.deadline >= now;
-            if may_run && packets(vcpu) > most {
+            // Nobody's deadline here is before that of the first.
+            let has_some_left = self.vcpus[vcpu.index()].remaining() > 0;
+            if has_some_left && packets(vcpu) > most {
                 (best, most) = (vcpu, packets(vcpu));
             }
         }
