@@ -33,7 +33,8 @@ pub const KEEPS_NONE: &[(&str, &str)] = &[
     ),
 ];
 
-/// What domain `id` of `built` is allocated (% of one pcpu), the other way round: by its cap, by a slice
+/// What domain `id` of `built` is allocated (% of one pcpu), the other way round: by its cap, by a
+/// slice
 /// or a budget without extra time, or else by its share of all weights. `None` when it has none of
 /// these.
 pub fn allocated(built: &Built, id: DomainId) -> Option<f64> {
