@@ -9,7 +9,8 @@
 //! | `jobs_per_s` | jobs of its tasks that ended, such as blocks of `dd` |
 //! | `wake_ups` | how often it was woken |
 //! | `boost_ends`, `earning_starts` | records of credit: a tick ended a boost, or began to charge |
-//! | `allocation_error_pct`, `allocation_error_size_pct` | its share less what it is allocated, in percent of that |
+//! | `allocation_error_pct` | its share less what it is allocated, in percent of that |
+//! | `allocation_error_size_pct` | the same without the sign |
 //! | `served_pct`, `charged_pct` and others | what driver domains did for it: [`super::traffic`] |
 //! | `drawn_ms` | of no domain: what the replication drew for a key of `[[vary]]` |
 //!
