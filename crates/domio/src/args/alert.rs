@@ -10,7 +10,6 @@ Examples:
   domio alert --policy credit --cap-range 1..90
   domio alert --policy sedf --policy credit:version=3.1 --plot alert.svg
   domio alert --policy credit --pcpus 2 --dom0 burn --cap-range 10,20,50 --trace worst.domio
-  domio alert --policy sedf --mode work-conserving --duration 60 --json
 
 The ALlocation ERror Test of Cherkasova, Gupta and Vahdat 2007: dom1 runs a tight loop on each of
 its vcpus and is allocated so many percent of one pcpu, in one simulation after another. The error

@@ -113,8 +113,34 @@ fn told(page: &ClaimPage, width: usize) -> String {
     }
     text += "\nTo look at it\n";
     for command in &page.commands {
-        text += &format!("  {command}\n");
+        text += &continued(command, width);
     }
+    text
+}
+
+/// A command for a shell, which goes on in the next line before an option where `width` columns are
+/// not enough.
+fn continued(command: &str, width: usize) -> String {
+    let mut text = "  ".to_owned();
+    let mut used = 2;
+    for (i, part) in command.split(" --").enumerate() {
+        let option = match i {
+            0 => part.to_owned(),
+            _ => format!("--{part}"),
+        };
+        let length = option.chars().count();
+        // A blank before the option, and a blank and a backslash behind.
+        if i > 0 && used + length + 3 > width {
+            text += " \\\n     ";
+            used = 5;
+        }
+        if i > 0 {
+            text.push(' ');
+        }
+        text += &option;
+        used += length + 1;
+    }
+    text.push('\n');
     text
 }
 
@@ -152,6 +178,14 @@ mod tests {
             wrapped("a: ", "longer than that", 6),
             "a: longer\n   than\n   that\n"
         );
+    }
+
+    #[test]
+    fn commands_go_on_before_an_option() {
+        let command = "domio run a/cell --report out/cell.html";
+        assert_eq!(continued(command, 80), format!("  {command}\n"));
+        let two = "  domio run a/cell \\\n      --report out/cell.html\n";
+        assert_eq!(continued(command, 30), two);
     }
 
     #[test]
