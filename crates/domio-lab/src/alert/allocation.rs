@@ -34,8 +34,8 @@ pub const KEEPS_NONE: &[(&str, &str)] = &[
 ];
 
 /// What domain `id` of `built` is allocated (% of one pcpu), the other way round: by its cap, by a
-/// slice or a budget without extra time, or else by its share of all weights. `None` when it has none
-/// of these.
+/// slice or a budget without extra time, or else by its share of all weights. `None` when it has
+/// none of these.
 pub fn allocated(built: &Built, id: DomainId) -> Option<f64> {
     let domains = &built.host.domains;
     let domain = domains.iter().find(|d| d.id == id)?;

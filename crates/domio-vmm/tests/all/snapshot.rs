@@ -84,7 +84,9 @@ fn every_policy_goes_on_from_there() {
         let running = |v| simulation.host().vcpu_times(v).running;
         // Two pcpus are two burners' worth, but for one who stays where the snapshot put it.
         let both = running(0) + running(1);
-        assert!(both >= ms(980), "{name}: {both}");
+        // The table of arinc653 has 10 of 30 ms for each of three vcpus, and nobody gets the rest.
+        let least = if name == "arinc653" { 660 } else { 980 };
+        assert!(both >= ms(least), "{name}: {both}");
         assert!(running(0).min(running(1)) >= ms(300), "{name}");
         // One that null gives no pcpu to waits for ever.
         assert_eq!(
