@@ -122,7 +122,8 @@ def steer(s, stem, binary, r):
         at = parts_at(r)
         both = r["xen"][max(0, r["same"] - 400):r["same"]]
         shared = {x[0] for x, y in zip(both, both[1:]) if x[0] == y[0] and x[1] != y[1]}
-        for when, draw in ((w, d) for w in [at] + sorted(shared - {at}, reverse=True)[:40] for d in range(1, 7)):
+        earlier = sorted(shared - {at}, reverse=True)[:40]
+        for when, draw in [(at, d) for d in range(1, 33)] + [(w, d) for w in earlier for d in range(1, 7)]:
             c = dict(s, orders=[o for o in s["orders"] if o[0] != when] + [[when, draw]])
             better = compare(c, stem, binary, ours=r["domio"])
             if better["identical"] or parts_at(better) > at:
