@@ -184,8 +184,9 @@ def coarse(s, step):
     for a in s["actions"]:
         a[0] = near(a[0])
     # What is at one instant comes in the order of the list; a domain has to be there.
-    starts = {d["id"]: d["start"] for d in s["domains"]}
-    s["actions"] = [a for a in s["actions"] if a[1] in ("on", "off", "global") or a[0] > starts[a[2]]]
+    there = {d["id"]: (d["start"], d.get("stop", 1 << 62)) for d in s["domains"]}
+    s["actions"] = [a for a in s["actions"] if a[1] in ("on", "off", "global")
+                    or there[a[2]][0] < a[0] < there[a[2]][1]]
 
 
 def toml_value(v):
