@@ -120,9 +120,9 @@ def steer(s, stem, binary, r):
     s = dict(s, orders=[])
     while not r["identical"] and len(s["orders"]) < 100:
         at = parts_at(r)
-        both = r["xen"][max(0, r["same"] - 400):r["same"]]
+        both = r["xen"][max(0, r["same"] - 6000):r["same"]]
         shared = {x[0] for x, y in zip(both, both[1:]) if x[0] == y[0] and x[1] != y[1]}
-        earlier = sorted(shared - {at}, reverse=True)[:40]
+        earlier = sorted(shared - {at}, reverse=True)[:400]
         for when, draw in [(at, d) for d in range(1, 33)] + [(w, d) for w in earlier for d in range(1, 7)]:
             c = dict(s, orders=[o for o in s["orders"] if o[0] != when] + [[when, draw]])
             better = compare(c, stem, binary, ours=r["domio"])
