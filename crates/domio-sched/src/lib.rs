@@ -21,6 +21,8 @@ pub mod cx;
 pub mod null;
 mod placement;
 pub mod registry;
+#[cfg(test)]
+mod rig;
 pub mod round_robin;
 pub mod rtds;
 pub mod sedf;

@@ -42,6 +42,7 @@ const POLICIES: Sort = Sort {
         "work",
         "placement",
         "registry",
+        "rig",
         "conformance",
         "broken",
     ],

@@ -17,11 +17,11 @@ mod warm;
 use super::rules::Rules;
 use super::{Credit, Priority, WarmVcpu, flag};
 use crate::contract::{Pick, Prev, Scheduler, Stop, Wake};
-use crate::cx::{Affinity, Cx, Effect, Pause, Tables, VcpuView};
+use crate::cx::{Cx, Effect, Pause, Tables};
+use crate::rig::blocked_vcpu;
 use alloc::vec::Vec;
 use domio_core::{
-    CpuSet, DomainId, Duration, Instant, ParamValues, PcpuId, Topology, VcpuId, VcpuName,
-    XenVersion,
+    CpuSet, DomainId, Duration, Instant, ParamValues, PcpuId, Topology, VcpuId, XenVersion,
 };
 
 const P0: PcpuId = PcpuId(0);
@@ -124,22 +124,7 @@ impl Rig {
     }
 
     fn vcpu_within(&mut self, domain: DomainId, hard: CpuSet, soft: CpuSet) -> VcpuId {
-        let index = self
-            .tables
-            .vcpus
-            .iter()
-            .filter(|v| v.name.domain == domain)
-            .count();
-        let vcpu = VcpuId(self.tables.vcpus.len() as u32);
-        let mut pause = Pause::NONE;
-        pause.set(Pause::BLOCKED);
-        self.tables.vcpus.push(VcpuView {
-            name: VcpuName::new(domain, index as u16),
-            pcpu: P0,
-            pause,
-            on_pcpu: false,
-        });
-        self.tables.affinity.push(Affinity { hard, soft });
+        let vcpu = blocked_vcpu(&mut self.tables, domain, hard, soft);
         self.call(|c, cx| c.insert(cx, vcpu));
         let pcpu = self.call(|c, cx| c.pick_pcpu(cx, vcpu));
         self.tables.vcpus[vcpu.index()].pcpu = pcpu;

@@ -38,7 +38,7 @@ fn only_3_0_2_charges_a_whole_run_again() {
         }
         // Whoever comes anew is charged from there.
         rig.now += ms(1);
-        rig.block(v);
+        rig.block_now(v);
         rig.now += ms(1);
         let before = rig.state(v).avt;
         rig.wake(v);
@@ -96,8 +96,8 @@ fn the_system_virtual_time_is_the_least_that_waits_or_runs() {
     assert_eq!(rig.svt(P0), 0, "{a:?} began with nothing");
     rig.run_to(at_ms(11));
     assert_eq!(rig.svt(P0), 500);
-    rig.block(b);
-    rig.block(a);
+    rig.block_now(b);
+    rig.block_now(a);
     let idle = rig.svt(P0);
     rig.run_to(at_ms(40));
     assert_eq!(rig.svt(P0), idle, "nobody is there");
@@ -108,10 +108,10 @@ fn times_are_set_back_before_32_bits_end() {
     let mut rig = Rig::new("3.0", 2);
     let [a, sleeper] = [P0, P0].map(|p| {
         let domain = rig.domain(&[]);
-        rig.vcpu(domain, CpuSet::of(p))
+        rig.vcpu_within(domain, CpuSet::of(p))
     });
     let elsewhere = rig.domain(&[]);
-    let elsewhere = rig.vcpu(elsewhere, CpuSet::of(P1));
+    let elsewhere = rig.vcpu_within(elsewhere, CpuSet::of(P1));
     rig.wake(a);
     rig.settle();
     rig.state_mut(a).avt = 0xf000_0000 - 5;

@@ -6,7 +6,7 @@ use super::*;
 fn new_domains_go_to_the_emptiest_pcpu_and_their_vcpus_side_by_side() {
     let mut rig = Rig::new("3.0", 4);
     let domain = rig.domain(&[]);
-    let homes = [domain; 6].map(|d| rig.vcpu(d, CpuSet::ALL));
+    let homes = [domain; 6].map(|d| rig.vcpu_within(d, CpuSet::ALL));
     let homes = homes.map(|v| rig.home(v).0);
     assert_eq!(homes, [3, 0, 1, 2, 3, 0]);
     let next = rig.guest(&[]);
@@ -19,7 +19,7 @@ fn nobody_is_moved_for_the_sake_of_balance() {
     let [a, alone, b] = [0; 3].map(|_| rig.hog(10));
     assert_eq!([a, alone, b].map(|v| rig.home(v)), [P1, P0, P1]);
     rig.run_to(at_ms(500));
-    rig.block(alone);
+    rig.block_now(alone);
     rig.run_to(at_ms(900));
     assert_eq!(rig.current(P0), None);
     for v in [a, b] {
@@ -32,11 +32,11 @@ fn nobody_is_moved_for_the_sake_of_balance() {
 fn another_pcpu_has_another_time() {
     let mut rig = Rig::new("3.0", 2);
     let domain = rig.domain(&[]);
-    let v = rig.vcpu(domain, CpuSet::of(P0));
+    let v = rig.vcpu_within(domain, CpuSet::of(P0));
     rig.wake(v);
     rig.run_to(at_ms(501));
     let local = rig.domain(&[]);
-    let local = rig.vcpu(local, CpuSet::of(P1));
+    let local = rig.vcpu_within(local, CpuSet::of(P1));
     rig.wake(local);
     rig.run_to(at_ms(602));
     // Its own time is far ahead of that of the other pcpu.

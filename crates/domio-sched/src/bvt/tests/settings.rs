@@ -23,7 +23,7 @@ fn the_allowance_has_a_floor_and_changes_in_a_run() {
     let mut rig = Rig::new("3.0", 1);
     let [a, _] = [rig.hog(10), rig.hog(10)];
     rig.run_to(at_ms(11));
-    let mut values = *rig.bvt.params().unwrap();
+    let mut values = *rig.policy.params().unwrap();
     values.set("ctx_allow_us", 1_000).unwrap();
     rig.call(|s, cx| s.set_params(cx, &values)).unwrap();
     let before = rig.switches.len();
@@ -67,7 +67,7 @@ fn the_state_can_be_read() {
     let v = rig.guest(&warps(7));
     rig.wake(v);
     let mut text = alloc::string::String::new();
-    rig.bvt.dump(&mut text).unwrap();
+    rig.policy.dump(&mut text).unwrap();
     for part in ["allowance 5", "list 0", "vcpu 0 of d0 on p0", "warps by 7"] {
         assert!(text.contains(part), "{part}: {text}");
     }

@@ -26,7 +26,7 @@ fn who_is_ahead_keeps_its_time_over_a_sleep() {
     let [a, _] = [rig.hog(1_000), rig.hog(10)];
     rig.run_to(at_ms(8));
     assert_eq!(rig.current(P0), Some(a));
-    rig.block(a);
+    rig.block_now(a);
     let avt = rig.state(a).avt;
     rig.run_for(ms(20));
     assert!(avt > rig.svt(P0));
@@ -100,7 +100,7 @@ fn a_pass_that_comes_first_stops_the_other() {
     rig.state_mut(v).avt = 5_000;
     rig.wake(v);
     assert!(rig.timers[0][0].is_some());
-    rig.block(hog);
+    rig.block_now(hog);
     assert_eq!(rig.timers[0][0], None);
     assert_eq!(rig.current(P0), Some(v));
 }
@@ -143,14 +143,14 @@ fn whoever_is_queued_is_woken_once() {
     for v in [a, b] {
         rig.wake(v);
     }
-    assert_eq!(rig.bvt.pcpus[0].list.len(), 2);
+    assert_eq!(rig.policy.pcpus[0].list.len(), 2);
 }
 
 #[test]
 fn a_wake_up_leaves_its_record() {
     let mut rig = Rig::new("3.0", 1);
     let v = rig.guest(&warps(40));
-    rig.bvt.pcpus[0].svt = 100;
+    rig.policy.pcpus[0].svt = 100;
     rig.wake(v);
     let name = rig.tables.vcpus[0].name.word();
     assert_eq!(rig.notes_of(3), [[name, 100, 60]]);

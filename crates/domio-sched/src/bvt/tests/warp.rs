@@ -51,7 +51,7 @@ fn more_than_the_own_time_is_the_worst_priority() {
     rig.run_to(at_ms(1_000));
     assert_eq!(rig.ran(hog), ms(1_000));
     // And no worse than idling.
-    rig.block(hog);
+    rig.block_now(hog);
     assert_eq!(rig.current(P0), Some(v));
 }
 
@@ -59,7 +59,7 @@ fn more_than_the_own_time_is_the_worst_priority() {
 fn a_limit_ends_one_dispatch_and_the_other_brings_the_warp_back() {
     let mut rig = Rig::new("3.0", 1);
     let v = rig.guest(&warping(1_000_000, 20, 100));
-    rig.bvt.pcpus[0].svt = 2_000_000;
+    rig.policy.pcpus[0].svt = 2_000_000;
     rig.wake(v);
     // Alone, it has a pass every 50 ms.
     rig.run_to(at_ms(19));
@@ -81,7 +81,7 @@ fn each_pass_begins_the_limit_anew() {
     let mut rig = Rig::new("3.0", 1);
     // Longer than the 50 ms between passes, so that it never expires.
     let v = rig.guest(&warping(1_000, 51, 100));
-    rig.bvt.pcpus[0].svt = 2_000;
+    rig.policy.pcpus[0].svt = 2_000;
     rig.wake(v);
     rig.run_to(at_ms(5_000));
     assert!(rig.domain_of(v).warp);
@@ -92,7 +92,7 @@ fn each_pass_begins_the_limit_anew() {
 fn without_a_way_back_a_warp_is_over_and_a_pass_follows() {
     let mut rig = Rig::new("3.0", 1);
     let v = rig.guest(&warping(1_000, 20, 0));
-    rig.bvt.pcpus[0].svt = 2_000;
+    rig.policy.pcpus[0].svt = 2_000;
     rig.wake(v);
     rig.run_to(at_ms(1_000));
     let d = rig.domain_of(v);
@@ -105,7 +105,7 @@ fn without_a_way_back_a_warp_is_over_and_a_pass_follows() {
 fn without_a_limit_there_is_no_timer() {
     let mut rig = Rig::new("3.0", 1);
     let v = rig.guest(&warping(1_000, 0, 0));
-    rig.bvt.pcpus[0].svt = 2_000;
+    rig.policy.pcpus[0].svt = 2_000;
     rig.wake(v);
     rig.run_to(at_ms(1_000));
     assert!(rig.domain_of(v).warp);
@@ -135,7 +135,7 @@ fn setting_parameters_ends_timers() {
     let mut rig = Rig::new("3.0", 1);
     let v = rig.guest(&warping(1_000, 20, 100));
     let id = rig.tables.vcpus[v.index()].name.domain;
-    rig.bvt.pcpus[0].svt = 2_000;
+    rig.policy.pcpus[0].svt = 2_000;
     rig.wake(v);
     rig.run_to(at_ms(10));
     rig.adjust(id, &warping(1_000, 30, 100));
@@ -161,11 +161,11 @@ fn one_timer_of_a_pcpu_serves_all_its_domains() {
     let mut rig = Rig::new("3.0", 1);
     let first = rig.guest(&warping(1_000, 20, 10));
     let second = rig.guest(&warping(1_000, 5, 5));
-    rig.bvt.pcpus[0].svt = 2_000;
+    rig.policy.pcpus[0].svt = 2_000;
     rig.wake(first);
     rig.settle();
     assert_eq!(rig.timers[0][1], Some(at_ms(20)));
-    rig.block(first);
+    rig.block_now(first);
     assert_eq!(rig.timers[0][1], None);
     rig.wake(second);
     rig.run_to(at_ms(6));
@@ -181,7 +181,7 @@ fn one_timer_of_a_pcpu_serves_all_its_domains() {
 fn a_host_may_be_a_little_early() {
     let mut rig = Rig::new("3.0", 1);
     let v = rig.guest(&warping(1_000, 20, 10));
-    rig.bvt.pcpus[0].svt = 2_000;
+    rig.policy.pcpus[0].svt = 2_000;
     rig.wake(v);
     rig.run_to(at_ms(19));
     let next = rig.call(|s, cx| s.timer(cx, P0, 1));
@@ -194,7 +194,7 @@ fn timers_are_at_home_where_the_domain_began() {
     let mut rig = Rig::new("3.0", 2);
     let v = rig.guest(&warping(1_000, 20, 10));
     assert_eq!(rig.home(v), P1);
-    rig.bvt.pcpus[0].svt = 2_000;
+    rig.policy.pcpus[0].svt = 2_000;
     rig.pin(v, P0);
     rig.wake(v);
     rig.settle();
@@ -218,23 +218,23 @@ fn timers_are_at_home_where_the_domain_began() {
 fn a_domain_that_goes_takes_its_timers_along() {
     let mut rig = Rig::new("3.0", 1);
     let v = rig.guest(&warping(1_000, 20, 10));
-    rig.bvt.pcpus[0].svt = 2_000;
+    rig.policy.pcpus[0].svt = 2_000;
     rig.wake(v);
     rig.run_to(at_ms(21));
     assert!(rig.timers[0][1].is_some());
-    rig.block(v);
+    rig.block_now(v);
     rig.call(|s, cx| s.remove(cx, v));
     assert_eq!(rig.timers[0][1], None);
-    assert!(rig.bvt.domains[0].warp, "as it was set");
+    assert!(rig.policy.domains[0].warp, "as it was set");
 }
 
 #[test]
 fn vcpus_of_a_domain_share_one_warp() {
     let mut rig = Rig::new("3.0", 2);
     let domain = rig.domain(&warping(1_000, 60, 100));
-    let [a, b] = [P0, P1].map(|p| rig.vcpu(domain, CpuSet::of(p)));
+    let [a, b] = [P0, P1].map(|p| rig.vcpu_within(domain, CpuSet::of(p)));
     for p in [0, 1] {
-        rig.bvt.pcpus[p].svt = 2_000;
+        rig.policy.pcpus[p].svt = 2_000;
     }
     rig.wake(a);
     rig.settle();
@@ -243,6 +243,6 @@ fn vcpus_of_a_domain_share_one_warp() {
     rig.wake(b);
     rig.settle();
     assert_eq!(rig.domain_of(a).unwarps, Some(90_000_000));
-    rig.block(b);
+    rig.block_now(b);
     assert_eq!(rig.domain_of(a).unwarps, None, "although the other runs on");
 }

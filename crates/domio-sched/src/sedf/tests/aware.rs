@@ -153,7 +153,7 @@ fn extra_time_is_shared_as_ever() {
 fn the_record_of_such_a_pick_tells_packets_and_the_other_deadline() {
     let mut rig = Rig::new("3.0", 1);
     let params = ParamValues::defaults(aware::DESCRIPTOR.params);
-    rig.sedf = Sedf::listening(&params, &rig.tables.topology.clone());
+    rig.policy = Sedf::listening(&params, &rig.tables.topology.clone());
     let first = rig.guest(&capped(20_000, 5_000));
     let second = rig.guest(&capped(20_000, 4_000));
     rig.wake(first);
@@ -167,7 +167,7 @@ fn the_record_of_such_a_pick_tells_packets_and_the_other_deadline() {
         sent: 4,
         received: 3,
     };
-    rig.sedf.packets(&mut cx, moved);
+    rig.policy.packets(&mut cx, moved);
     assert!(effects.is_empty());
     // The second one's first whole period is from 4 to 24 ms, the other's from 5 to 25: at 5 ms the
     // first one has the packets, the second one 19 ms to its deadline.
@@ -178,6 +178,6 @@ fn the_record_of_such_a_pick_tells_packets_and_the_other_deadline() {
     assert_eq!(picks, [[name, 7, 19_000_000]]);
     assert_eq!(rig.switches.last(), Some(&(5_000, Some(first))));
     let mut dump = alloc::string::String::new();
-    rig.sedf.dump(&mut dump).unwrap();
+    rig.policy.dump(&mut dump).unwrap();
     assert!(dump.contains("d1 0+7"), "{dump}");
 }

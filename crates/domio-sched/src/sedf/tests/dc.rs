@@ -10,7 +10,7 @@ impl Rig {
         let mut rig = Rig::new("3.0", 1);
         let mut values = ParamValues::defaults(super::super::dc::DESCRIPTOR.params);
         values.set("spread_debt", i64::from(spread)).unwrap();
-        rig.sedf = Sedf::collecting(&values, &Topology::flat(1).unwrap());
+        rig.policy = Sedf::collecting(&values, &Topology::flat(1).unwrap());
         rig
     }
 
@@ -22,7 +22,7 @@ impl Rig {
     /// What the domain of `vcpu` owes, in ms.
     fn owes(&self, vcpu: VcpuId) -> u64 {
         let domain = self.tables.vcpus[vcpu.index()].name.domain;
-        let debt = self.sedf.debt(domain).expect("it can be charged");
+        let debt = self.policy.debt(domain).expect("it can be charged");
         debt.as_nanos() / 1_000_000
     }
 
@@ -217,7 +217,7 @@ fn who_reserves_nothing_cannot_be_charged() {
     let mut rig = Rig::collecting(false);
     let domain = rig.domain(&[]);
     rig.vcpu(domain);
-    assert_eq!(rig.sedf.debt(domain), None);
+    assert_eq!(rig.policy.debt(domain), None);
     assert!(!rig.call(|s, cx| s.charge(cx, domain, ms(1))));
     assert!(
         !rig.call(|s, cx| s.charge(cx, DomainId(77), ms(1))),
@@ -230,7 +230,7 @@ fn plain_sedf_takes_no_charges() {
     let mut rig = Rig::new("3.1", 1);
     let domain = rig.domain(&capped(100_000, 10_000));
     rig.vcpu(domain);
-    assert_eq!(rig.sedf.debt(domain), None);
+    assert_eq!(rig.policy.debt(domain), None);
     assert!(!rig.call(|s, cx| s.charge(cx, domain, ms(1))));
 }
 
@@ -277,7 +277,7 @@ fn the_state_names_debts() {
     let v = rig.ready();
     rig.charge(v, ms(5));
     let mut text = String::new();
-    rig.sedf.dump(&mut text).unwrap();
+    rig.policy.dump(&mut text).unwrap();
     assert!(
         text.starts_with("sedf-dc 3.0, debts spread over 500 ms\n"),
         "{text}"

@@ -10,7 +10,7 @@ fn check(rig: &Rig, context: &str) {
     for p in 0..rig.tables.pcpus.len() {
         let pcpu = PcpuId(p as u16);
         for queue in Queue::ALL {
-            let members: Vec<_> = rig.sedf.queue(pcpu, queue).collect();
+            let members: Vec<_> = rig.policy.queue(pcpu, queue).collect();
             let mut before = NIL;
             for v in &members {
                 let state = rig.state(*v);
@@ -21,7 +21,10 @@ fn check(rig: &Rig, context: &str) {
                 assert_eq!(state.links[queue.link()].prev, before, "{context}: {v:?}");
                 before = v.0;
             }
-            assert_eq!(rig.sedf.pcpus[p].tails[queue as usize], before, "{context}");
+            assert_eq!(
+                rig.policy.pcpus[p].tails[queue as usize], before,
+                "{context}"
+            );
         }
         // Whoever runs by reservation is the head of the run queue, or was when it was picked.
         if let Some(current) = rig.current(pcpu) {
@@ -33,7 +36,7 @@ fn check(rig: &Rig, context: &str) {
             );
         }
     }
-    for (i, v) in rig.sedf.vcpus.iter().enumerate() {
+    for (i, v) in rig.policy.vcpus.iter().enumerate() {
         let view = &rig.tables.vcpus[i];
         assert_eq!(v.linked(), view.runnable(), "{context}: vcpu {i} queued");
         assert_eq!(v.pcpu, view.pcpu.0, "{context}: home of vcpu {i}");
@@ -103,7 +106,7 @@ pub fn live_with_debts(seed: u64) {
     for (name, value) in [spread, feedback] {
         values.set(name, value).unwrap();
     }
-    rig.sedf = Sedf::collecting(&values, &topology);
+    rig.policy = Sedf::collecting(&values, &topology);
     live_in(rig, rng, &alloc::format!("sedf-dc, seed {seed}"));
 }
 
@@ -124,7 +127,7 @@ fn live_in(mut rig: Rig, mut rng: Rng, context: &str) {
     for step in 0..300 {
         let v = VcpuId(rng.below(rig.tables.vcpus.len() as u64) as u32);
         let context = alloc::format!("{context}, step {step}");
-        if rig.sedf.collector.is_some() && rng.one_in(4) {
+        if rig.policy.collector.is_some() && rng.one_in(4) {
             let domain = rig.tables.vcpus[v.index()].name.domain;
             let done = us(*rng.pick(&[1, 300, 2_000, 50_000]));
             rig.call(|s, cx| s.charge(cx, domain, done));

@@ -77,7 +77,7 @@ fn without_a_trace_nothing_is_recorded() {
     rig.tables.vcpus[v.index()].pause = Pause::NONE;
     let mut effects = Vec::new();
     let mut cx = Cx::new(rig.now, &mut rig.tables, &mut effects, false);
-    rig.sedf.wake(&mut cx, v, Wake::Event);
+    rig.policy.wake(&mut cx, v, Wake::Event);
     assert_eq!(effects, [Effect::Tickle(P0)]);
 }
 
@@ -92,7 +92,7 @@ fn the_dump_shows_queues_and_reservations() {
     rig.run_to(at_ms(8));
     rig.wake_now(v);
     let mut text = String::new();
-    rig.sedf.dump(&mut text).unwrap();
+    rig.policy.dump(&mut text).unwrap();
     let expected = "\
 sedf 3.1, unblock ExtraSupport
 p0: slice ends 0.008500000 s

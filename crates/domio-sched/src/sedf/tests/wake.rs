@@ -164,7 +164,7 @@ fn preempts(running: impl Fn(&mut Vcpu), woken: impl Fn(&mut Vcpu)) -> bool {
     let mut rig = Rig::new("3.1", 1);
     let [current, other] = [0; 2].map(|_| rig.guest(&[]));
     rig.tables.pcpus[P0].current = Some(current);
-    rig.sedf.pcpus[0].expires = MS;
+    rig.policy.pcpus[0].expires = MS;
     let v = rig.state_mut(other);
     v.deadline = v.period + 2 * MS;
     woken(v);
@@ -206,7 +206,7 @@ fn a_turn_that_is_owed_interrupts_sharing_and_worse_turns_only() {
 fn an_idle_pcpu_is_always_told() {
     let mut rig = Rig::new("3.1", 1);
     let v = rig.guest(&capped(20_000, 5_000));
-    rig.sedf.pcpus[0].expires = 0;
+    rig.policy.pcpus[0].expires = 0;
     rig.wake(v);
     assert_eq!(rig.tickled(), CpuSet::of(P0));
 }
