@@ -7,10 +7,11 @@
 
 use crate::contract::{Descriptor, Needs, Pick, Prev, Promises, Scheduler, Wake};
 use crate::cx::{Cx, Pause};
+use crate::placement::Successive;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use core::fmt;
-use domio_core::{CpuSet, DomainId, ParamValues, PcpuId, Topology, VcpuId, VcpuName};
+use domio_core::{CpuSet, DomainId, ParamValues, PcpuId, Topology, VcpuId};
 
 /// What this policy is.
 pub static DESCRIPTOR: Descriptor = Descriptor {
@@ -44,8 +45,8 @@ pub struct Null {
     owner: Vec<Option<VcpuId>>,
     /// Vcpus without a pcpu, longest waiting first.
     waiting: VecDeque<VcpuId>,
-    /// The vcpu that was placed last, and where: the next one of its domain follows it.
-    placed_last: Option<(VcpuName, PcpuId)>,
+    /// Where a new vcpu belongs until it wakes.
+    successive: Successive,
     /// By vcpu: whether it was placed.
     placed: Vec<bool>,
 }
@@ -56,7 +57,7 @@ impl Null {
         Null {
             owner: alloc::vec![None; topology.pcpus()],
             waiting: VecDeque::new(),
-            placed_last: None,
+            successive: Successive::default(),
             placed: Vec::new(),
         }
     }
@@ -123,23 +124,6 @@ impl Null {
         }
     }
 
-    /// Where `vcpu`, which is new, belongs until it wakes: vcpu 0 of a domain to the lowest pcpu,
-    /// each other one next to the one before it (xen-spec 0.10).
-    fn first_pcpu(&mut self, cx: &Cx<'_>, vcpu: VcpuId) -> PcpuId {
-        let name = cx.vcpu(vcpu).name;
-        let start = match self.placed_last {
-            Some((before, pcpu)) if before.domain == name.domain && name.index != 0 => {
-                cx.online().cycle(pcpu)
-            }
-            _ => cx.online().first(),
-        };
-        let pcpu = start
-            .and_then(|p| cx.hard(vcpu).test_or_cycle(p))
-            .expect("the host keeps an allowed pcpu online");
-        self.placed_last = Some((name, pcpu));
-        pcpu
-    }
-
     /// Where `vcpu` goes that has to leave `from`, or might: nowhere if that is free or its own,
     /// else to the first free pcpu, in both cases one that it prefers before others; else to any.
     fn next_pcpu(&self, cx: &Cx<'_>, vcpu: VcpuId, from: PcpuId) -> PcpuId {
@@ -198,7 +182,7 @@ impl Scheduler for Null {
 
     fn pick_pcpu(&mut self, cx: &mut Cx<'_>, vcpu: VcpuId) -> PcpuId {
         if !core::mem::replace(&mut self.placed[vcpu.index()], true) {
-            return self.first_pcpu(cx, vcpu);
+            return self.successive.first_pcpu(cx, vcpu);
         }
         let from = cx.vcpu(vcpu).pcpu;
         let to = self.next_pcpu(cx, vcpu, from);

@@ -1,10 +1,41 @@
-//! The first pcpu of a vcpu, as the tools of Xen chose it until 4.7 (xen-spec 0.10): vcpu 0 of a
-//! domain goes to the emptiest pcpu, each other vcpu next to the one before it.
+//! The first pcpu of a vcpu (xen-spec 0.10). Each vcpu but the first of a domain goes next to the
+//! one before it. Vcpu 0 goes to the emptiest pcpu, where the tools of Xen chose (until 4.7), and to
+//! the lowest one since ([`Successive`]).
 //!
-//! Policies of those releases share this page. `placed` are the vcpus that have a pcpu already.
+//! Policies share this page. `placed` are the vcpus that have a pcpu already.
 
 use crate::cx::{Cx, Pause};
-use domio_core::{PcpuId, VcpuId};
+use domio_core::{PcpuId, VcpuId, VcpuName};
+
+/// The rule since 4.8, under policies that have none of their own.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Successive {
+    /// The vcpu that was placed last, and where: the next one of its domain follows it.
+    last: Option<(VcpuName, PcpuId)>,
+}
+
+impl Successive {
+    /// Where `vcpu`, which has no pcpu yet, goes.
+    pub fn first_pcpu(&mut self, cx: &Cx<'_>, vcpu: VcpuId) -> PcpuId {
+        let name = cx.vcpu(vcpu).name;
+        let start = match self.last {
+            Some((before, pcpu)) if before.domain == name.domain && name.index != 0 => {
+                cx.online().cycle(pcpu)
+            }
+            _ => cx.online().first(),
+        };
+        let pcpu = allowed_from(cx, vcpu, start);
+        self.last = Some((name, pcpu));
+        pcpu
+    }
+}
+
+/// `start`, or the next pcpu after it that `vcpu` may use.
+pub(crate) fn allowed_from(cx: &Cx<'_>, vcpu: VcpuId, start: Option<PcpuId>) -> PcpuId {
+    start
+        .and_then(|pcpu| cx.hard(vcpu).test_or_cycle(pcpu))
+        .expect("a vcpu has an online pcpu in its affinity")
+}
 
 /// Where `vcpu`, which has no pcpu yet, goes.
 pub(crate) fn first_pcpu(
@@ -21,9 +52,7 @@ pub(crate) fn first_pcpu(
         Some(before) => cx.online().cycle(cx.vcpu(before).pcpu),
         None => Some(emptiest_pcpu(cx, placed)),
     };
-    start
-        .and_then(|pcpu| cx.hard(vcpu).test_or_cycle(pcpu))
-        .expect("a vcpu has an online pcpu in its affinity")
+    allowed_from(cx, vcpu, start)
 }
 
 /// The pcpu with the fewest vcpus that are up: not one that shares a core with the lowest pcpu

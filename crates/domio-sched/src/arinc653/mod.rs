@@ -23,9 +23,10 @@ pub use table::{Asked, FrameTable, MAX_ENTRIES, Refused, TableEntry};
 
 use crate::contract::{Conflict, Descriptor, Pick, Prev, Scheduler, Wake};
 use crate::cx::Cx;
+use crate::placement::{Successive, allowed_from};
 use alloc::vec::Vec;
 use core::fmt;
-use domio_core::{DomainId, Duration, ParamValues, PcpuId, Topology, VcpuId, VcpuName};
+use domio_core::{DomainId, Duration, ParamValues, PcpuId, Topology, VcpuId};
 
 /// How long a pcpu idles at most while the table is empty, in nanoseconds (`DEFAULT_TIMESLICE`).
 const DEFAULT_TIMESLICE: i64 = 10_000_000;
@@ -56,8 +57,8 @@ pub struct Arinc653 {
     next_major_frame: i64,
     /// By vcpu: its first pcpu has yet to be chosen.
     unplaced: Vec<bool>,
-    /// The vcpu that was placed last, and where.
-    placed_last: Option<(VcpuName, PcpuId)>,
+    /// Where new vcpus go.
+    successive: Successive,
 }
 
 impl Arinc653 {
@@ -72,7 +73,7 @@ impl Arinc653 {
             next_switch_time: 0,
             next_major_frame: 0,
             unplaced: Vec::new(),
-            placed_last: None,
+            successive: Successive::default(),
         }
     }
 
@@ -126,17 +127,6 @@ impl Arinc653 {
         let whose = self.table.entries.get(self.sched_index)?.whose?;
         let domain = self.domains.iter().find(|d| d.id == whose.domain)?;
         *domain.vcpus.get(usize::from(whose.index))?
-    }
-
-    /// Where `vcpu`, which is new, goes: vcpu 0 of a domain to the lowest pcpu, each other one next
-    /// to the one before it.
-    fn first_pcpu(&self, cx: &Cx<'_>, name: VcpuName) -> Option<PcpuId> {
-        match self.placed_last {
-            Some((before, pcpu)) if before.domain == name.domain && name.index != 0 => {
-                cx.online().cycle(pcpu)
-            }
-            _ => cx.online().first(),
-        }
     }
 }
 
@@ -224,22 +214,14 @@ impl Scheduler for Arinc653 {
 
     /// Where it is, if that will do, else the lowest pcpu.
     fn pick_pcpu(&mut self, cx: &mut Cx<'_>, vcpu: VcpuId) -> PcpuId {
-        let (name, from) = (cx.vcpu(vcpu).name, cx.vcpu(vcpu).pcpu);
-        let unplaced = core::mem::take(&mut self.unplaced[vcpu.index()]);
-        if !unplaced && cx.may_run_on(vcpu, from) {
-            return from;
+        if core::mem::take(&mut self.unplaced[vcpu.index()]) {
+            return self.successive.first_pcpu(cx, vcpu);
         }
-        let start = match unplaced {
-            true => self.first_pcpu(cx, name),
-            false => cx.online().first(),
-        };
-        let pcpu = start
-            .and_then(|p| cx.hard(vcpu).test_or_cycle(p))
-            .expect("the host keeps an allowed pcpu online");
-        if unplaced {
-            self.placed_last = Some((name, pcpu));
+        let from = cx.vcpu(vcpu).pcpu;
+        match cx.may_run_on(vcpu, from) {
+            true => from,
+            false => allowed_from(cx, vcpu, cx.online().first()),
         }
-        pcpu
     }
 
     fn wake(&mut self, cx: &mut Cx<'_>, vcpu: VcpuId, _: Wake) {

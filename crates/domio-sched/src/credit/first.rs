@@ -360,9 +360,7 @@ impl FirstCredit {
                 Some(placement::emptiest_pcpu(cx, placed))
             }
         };
-        start
-            .and_then(|p| cx.hard(vcpu).test_or_cycle(p))
-            .expect("a vcpu has an online pcpu in its affinity")
+        placement::allowed_from(cx, vcpu, start)
     }
 }
 

@@ -158,9 +158,7 @@ impl Credit {
                 FirstVcpu::Random | FirstVcpu::Lowest => cx.online().first(),
             },
         };
-        start
-            .and_then(|p| cx.hard(vcpu).test_or_cycle(p))
-            .expect("a vcpu has an online pcpu in its affinity")
+        placement::allowed_from(cx, vcpu, start)
     }
 
     /// The pcpu with the fewest vcpus, by the tools' rule.

@@ -25,12 +25,11 @@ pub use queues::REFILL;
 
 use crate::contract::{Descriptor, Pick, Prev, Scheduler, Wake};
 use crate::cx::Cx;
+use crate::placement::{Successive, allowed_from};
 use alloc::vec::Vec;
 use core::cmp::Ordering;
 use core::fmt;
-use domio_core::{
-    CpuSet, DomainId, Duration, Instant, ParamValues, PcpuId, Topology, VcpuId, VcpuName,
-};
+use domio_core::{CpuSet, DomainId, Duration, Instant, ParamValues, PcpuId, Topology, VcpuId};
 use params::Reservation;
 use queues::Queue;
 
@@ -76,8 +75,8 @@ pub struct Rtds {
     tickled: CpuSet,
     /// The pcpu that has the timer of the budgets.
     keeper: Option<PcpuId>,
-    /// The vcpu that was placed last, and where.
-    placed_last: Option<(VcpuName, PcpuId)>,
+    /// Where new vcpus go.
+    successive: Successive,
     /// The pcpu whose hypervisor code calls: the buffer of private records.
     here: PcpuId,
 }
@@ -98,7 +97,7 @@ impl Rtds {
             refilled: Vec::new(),
             tickled: CpuSet::EMPTY,
             keeper: None,
-            placed_last: None,
+            successive: Successive::default(),
             here: PcpuId(0),
         }
     }
@@ -202,17 +201,6 @@ impl Rtds {
         });
         keeps.or(first)
     }
-
-    /// Where the search for the first pcpu of `vcpu` begins: at the lowest for vcpu 0 of a domain,
-    /// after the one before it for each other.
-    fn first_pcpu(&self, cx: &Cx<'_>, name: VcpuName) -> Option<PcpuId> {
-        match self.placed_last {
-            Some((before, pcpu)) if before.domain == name.domain && name.index != 0 => {
-                cx.online().cycle(pcpu)
-            }
-            _ => cx.online().first(),
-        }
-    }
 }
 
 impl Scheduler for Rtds {
@@ -283,19 +271,10 @@ impl Scheduler for Rtds {
     }
 
     fn pick_pcpu(&mut self, cx: &mut Cx<'_>, vcpu: VcpuId) -> PcpuId {
-        let (name, from) = (cx.vcpu(vcpu).name, cx.vcpu(vcpu).pcpu);
-        let unplaced = core::mem::take(&mut self.vcpus[vcpu.index()].unplaced);
-        let start = match unplaced {
-            true => self.first_pcpu(cx, name),
-            false => Some(from),
-        };
-        let pcpu = start
-            .and_then(|p| cx.hard(vcpu).test_or_cycle(p))
-            .expect("the host keeps an allowed pcpu online");
-        if unplaced {
-            self.placed_last = Some((name, pcpu));
+        match core::mem::take(&mut self.vcpus[vcpu.index()].unplaced) {
+            true => self.successive.first_pcpu(cx, vcpu),
+            false => allowed_from(cx, vcpu, Some(cx.vcpu(vcpu).pcpu)),
         }
-        pcpu
     }
 
     fn wake(&mut self, cx: &mut Cx<'_>, vcpu: VcpuId, _: Wake) {
