@@ -38,21 +38,9 @@ fn framed(s: &Script, major_frame_us: i64) -> Run {
 
 /// From when to when `vcpu` had a pcpu, in ms.
 fn runs_of(run: &Run, vcpu: VcpuId) -> Vec<(u64, u64)> {
-    let mut runs = Vec::new();
-    let mut since = None;
     let ms = |at: Instant| at.as_nanos() / 1_000_000;
-    for entry in &run.log {
-        if let Occurrence::Switch(_, from, to) = entry.what {
-            if from == Some(vcpu) {
-                runs.push((ms(since.take().expect("it ran")), ms(entry.at)));
-            }
-            if to == Some(vcpu) {
-                since = Some(entry.at);
-            }
-        }
-    }
-    runs.extend(since.map(|s| (ms(s), ms(run.end))));
-    runs
+    let turns = run.turns_of(vcpu).into_iter();
+    turns.map(|(from, to)| (ms(from), ms(to))).collect()
 }
 
 /// Times and slices of all passes on `pcpu`, in ms.

@@ -152,6 +152,24 @@ impl Run {
             .find(|i| self.log[*i] != other.log[*i])
             .or((self.log.len() != other.log.len()).then_some(common))
     }
+
+    /// From when to when `vcpu` had a pcpu, in turn. The last turn may last until the run's end.
+    pub fn turns_of(&self, vcpu: VcpuId) -> Vec<(Instant, Instant)> {
+        let mut turns = Vec::new();
+        let mut since = None;
+        for entry in &self.log {
+            if let Occurrence::Switch(_, from, to) = entry.what {
+                if from == Some(vcpu) {
+                    turns.push((since.take().expect("it ran"), entry.at));
+                }
+                if to == Some(vcpu) {
+                    since = Some(entry.at);
+                }
+            }
+        }
+        turns.extend(since.map(|s| (s, self.end)));
+        turns
+    }
 }
 
 /// A vcpu by its id.

@@ -35,21 +35,9 @@ fn run(s: &Script) -> Run {
 
 /// When each switch to `vcpu`, or from it to idling, happened, in us.
 fn runs_of(run: &Run, vcpu: VcpuId) -> Vec<(u64, u64)> {
-    let mut runs = Vec::new();
-    let mut since = None;
     let us = |at: Instant| at.as_nanos() / 1_000;
-    for entry in &run.log {
-        if let Occurrence::Switch(_, from, to) = entry.what {
-            if from == Some(vcpu) {
-                runs.push((us(since.take().expect("it ran")), us(entry.at)));
-            }
-            if to == Some(vcpu) {
-                since = Some(entry.at);
-            }
-        }
-    }
-    runs.extend(since.map(|s| (us(s), us(run.end))));
-    runs
+    let turns = run.turns_of(vcpu).into_iter();
+    turns.map(|(from, to)| (us(from), us(to))).collect()
 }
 
 /// Time that `vcpu` ran in all, in us.
