@@ -6,15 +6,11 @@
 //! descriptions and wrong rules have to be noticed. The dispatches of one recording are followed
 //! to the last; `cargo xtask nightly` does so with the others.
 
-use domio_twin::exact::SearchSettings;
-use domio_twin::recording::Description;
-use domio_twin::{Agreement, Recording, shipped};
+mod faults;
 
-fn differences(agreement: &Agreement) -> Vec<String> {
-    let domains = agreement.domains.iter();
-    let named = domains.flat_map(|d| d.differs_in.iter().map(|f| format!("{} {f}", d.name)));
-    named.collect()
-}
+use domio_twin::exact::SearchSettings;
+use domio_twin::{Agreement, Recording, shipped};
+use faults::{Fault, are_noticed, differences, param};
 
 #[test]
 fn every_shipped_recording_agrees() {
@@ -28,18 +24,6 @@ fn every_shipped_recording_agrees() {
 
 fn agreement_domains(name: &str) -> usize {
     shipped::recording(name).unwrap().description.domains.len()
-}
-
-/// A model or a description that is wrong in one thing.
-struct Fault {
-    what: &'static str,
-    plant: fn(&mut Description),
-    /// Recordings that have to differ, each with one of the figures in which it does.
-    noticed: &'static [(&'static str, &'static str)],
-}
-
-fn param(description: &mut Description, name: &str, value: i64) {
-    description.params.insert(name.to_owned(), value);
 }
 
 const FAULTS: &[Fault] = &[
@@ -127,24 +111,7 @@ const FAULTS: &[Fault] = &[
 /// The judgement has teeth: what is wrong in one thing does not agree with what was recorded.
 #[test]
 fn what_is_wrong_in_one_thing_differs() {
-    for Fault {
-        what,
-        plant,
-        noticed,
-    } in FAULTS
-    {
-        for (name, figure) in *noticed {
-            let mut recording = shipped::recording(name).unwrap();
-            plant(&mut recording.description);
-            let agreement = Agreement::check(&recording).unwrap();
-            let differs = differences(&agreement);
-            assert!(!agreement.agrees, "{what}: {name} agrees");
-            assert!(
-                differs.iter().any(|d| d == figure),
-                "{what}: {name} differs in {differs:?}, not in {figure}"
-            );
-        }
-    }
+    are_noticed(FAULTS);
 }
 
 /// Half of what somebody did, or twice as much, is noticed too: the demand is part of the twin.
