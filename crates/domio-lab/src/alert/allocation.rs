@@ -5,8 +5,7 @@
 //! that keeps no allocations at all its line in [`KEEPS_NONE`]. A test fails for a policy that has
 //! neither.
 
-use super::AlertPlan;
-use domio_core::{DomainId, ParamKind};
+use domio_core::{DomainId, Duration, ParamKind};
 use domio_scenario::Built;
 use domio_sched::Descriptor;
 use serde::Serialize;
@@ -19,6 +18,17 @@ pub enum AlertMode {
     Capped,
     /// They are not: an allocation is a share of what all compete for.
     WorkConserving,
+}
+
+/// What an allocation is to mean.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Terms {
+    /// Whether the domain is held to it.
+    pub mode: AlertMode,
+    /// Period of policies that are told a slice in a period.
+    pub period: Duration,
+    /// Vcpus of the domain.
+    pub vcpus: u32,
 }
 
 /// Policies that keep no allocation in either mode, and why.
@@ -158,13 +168,13 @@ impl Way {
     pub fn settings(
         self,
         policy: &Descriptor,
-        plan: &AlertPlan,
+        terms: Terms,
         percent: u32,
     ) -> Vec<(&'static str, String)> {
-        let period_us = plan.period.as_nanos() / 1_000;
+        let period_us = terms.period.as_nanos() / 1_000;
         // Each vcpu has its own, and they make up the domain's.
-        let each = u64::from(percent) * period_us / 100 / u64::from(plan.vcpus.max(1));
-        let extra = plan.mode == AlertMode::WorkConserving;
+        let each = u64::from(percent) * period_us / 100 / u64::from(terms.vcpus.max(1));
+        let extra = terms.mode == AlertMode::WorkConserving;
         let in_period = |name| {
             vec![
                 (name, each.to_string()),
@@ -179,8 +189,8 @@ impl Way {
             Way::Table => vec![("runtime_us", each.to_string())],
             Way::Weight => vec![("weight", (percent * 10).to_string())],
             Way::Advance => {
-                let spec = policy.domain_params.iter();
-                let spec = spec.clone().find(|p| p.name == "mcu_advance");
+                let mut specs = policy.domain_params.iter();
+                let spec = specs.find(|p| p.name == "mcu_advance");
                 let (min, max) = match spec.map(|p| p.kind) {
                     Some(ParamKind::Int { min, max, .. }) => (min.max(1), max.min(1_000_000)),
                     _ => (1, 10_000),
@@ -192,8 +202,8 @@ impl Way {
     }
 
     /// The keys of the scenario that the policy as a whole needs, and their values.
-    pub fn host_settings(self, policy: &Descriptor, plan: &AlertPlan) -> Vec<(String, String)> {
-        let period_us = plan.period.as_nanos() / 1_000;
+    pub fn host_settings(self, policy: &Descriptor, period: Duration) -> Vec<(String, String)> {
+        let period_us = period.as_nanos() / 1_000;
         let frame = policy.params.iter().find(|p| p.name == "major_frame_us");
         match (self, frame) {
             (Way::Table, Some(frame)) => {

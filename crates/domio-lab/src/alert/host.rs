@@ -40,7 +40,7 @@ const BURN: &str = r#"
 /// # Errors
 /// When the policy cannot be told so, when all allocations together are more than there is, and
 /// when the scenario does not take a setting.
-pub(super) fn scenario(
+pub fn scenario(
     plan: &AlertPlan,
     subject: &AlertSubject,
     allocation: u32,
@@ -51,7 +51,7 @@ pub(super) fn scenario(
     let mut add = |name: &str, id: u16, percent: u32, work: &str| {
         let vcpus = plan.vcpus;
         text += &format!("\n[[domain]]\nname = \"{name}\"\nid = {id}\nvcpus = {vcpus}\n");
-        for (key, value) in way.settings(descriptor, plan, percent) {
+        for (key, value) in way.settings(descriptor, plan.terms(), percent) {
             text += &format!("{key} = {value}\n");
         }
         text += work;
@@ -76,7 +76,7 @@ pub(super) fn scenario(
     }
     let parsed = Scenario::parse("alert", text.as_bytes(), domio_sched::policies());
     let parsed = parsed.map_err(AlertFault::Scenario)?;
-    let mut changes = way.host_settings(descriptor, plan);
+    let mut changes = way.host_settings(descriptor, plan.period);
     changes.extend(subject.changes.iter().cloned());
     changes.extend(plan.set.iter().cloned());
     let set = |key: &str| changes.iter().find(|(k, _)| k == key);

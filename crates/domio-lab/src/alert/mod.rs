@@ -22,12 +22,12 @@ pub mod worst;
 
 use crate::replicate::{ProgressListener, on_all_cores};
 use crate::simulate::{RunFault, simulate};
-use allocation::{AlertMode, NoAllocation, Way};
+use allocation::{AlertMode, NoAllocation, Terms, Way};
 use domio_core::{Duration, Instant};
 use domio_scenario::{Built, NoReplay, Scenario, ScenarioErrors};
 use domio_sched::Policy;
 use errors::{AlertBins, WindowErrors};
-use host::{DOM0, GUEST};
+use host::{DOM0, GUEST, scenario};
 use serde::Serialize;
 use worst::AlertWorst;
 
@@ -76,6 +76,17 @@ pub struct AlertPlan {
     pub seed: u64,
     /// Further keys of the scenario, with their values.
     pub set: Vec<(String, String)>,
+}
+
+impl AlertPlan {
+    /// What allocations mean in it.
+    fn terms(&self) -> Terms {
+        Terms {
+            mode: self.mode,
+            period: self.period,
+            vcpus: self.vcpus,
+        }
+    }
 }
 
 /// A policy to test.
@@ -221,18 +232,6 @@ pub fn run(
     subjects.iter().map(outcome).collect()
 }
 
-/// The scenario of `subject` with dom1 at `allocation`.
-///
-/// # Errors
-/// When there is none: the allocation cannot be told, or is refused.
-pub fn scenario(
-    plan: &AlertPlan,
-    subject: &AlertSubject,
-    allocation: u32,
-) -> Result<Scenario, AlertFault> {
-    host::scenario(plan, subject, allocation)
-}
-
 fn build(scenario: &Scenario) -> Result<Built, AlertFault> {
     scenario.build(&NoReplay).map_err(AlertFault::Scenario)
 }
@@ -245,7 +244,7 @@ fn point(plan: &AlertPlan, job: &Job<'_>) -> Result<AlertPoint, AlertFault> {
     let whole = |domain| bins.shares(domain, plan.seconds)[0];
     let descriptor = job.subject.policy.descriptor;
     let way = Way::of(descriptor, plan.mode)?;
-    let told = way.settings(descriptor, plan, job.allocation);
+    let told = way.settings(descriptor, plan.terms(), job.allocation);
     Ok(AlertPoint {
         guest: AlertShare::of(allocated, whole(GUEST)),
         dom0: AlertShare::of(f64::from(plan.dom0), whole(DOM0)),

@@ -93,7 +93,7 @@ fn settings_by_hand() {
         plan.vcpus = vcpus;
         let descriptor = domio_sched::find(name).unwrap().descriptor;
         let way = Way::of(descriptor, mode).unwrap();
-        let settings = way.settings(descriptor, &plan, percent);
+        let settings = way.settings(descriptor, plan.terms(), percent);
         let texts = settings.iter().map(|(k, v)| format!("{k}={v}"));
         texts.collect::<Vec<_>>().join(" ")
     };

@@ -4,8 +4,7 @@
 //! parameters of known names needs nothing here.
 
 use super::{Dom0Fault, Dom0Plan};
-use crate::alert::AlertPlan;
-use crate::alert::allocation::{AlertMode, Way};
+use crate::alert::allocation::{AlertMode, Terms, Way};
 use domio_core::{DomainId, Duration, ParamKind, Topology};
 use domio_scenario::Scenario;
 use domio_sched::Descriptor;
@@ -137,13 +136,19 @@ impl Host {
             false => vec![("host.sockets".to_owned(), (self.sockets + 1).to_string())],
         };
         changes.push((self.dom0_key("pin"), self.pcpus.to_string()));
-        let others = match self.pcpus {
-            1 => "0".to_owned(),
-            n => format!("0-{}", n - 1),
+        changes.extend(self.pinned_guests(0));
+        changes
+    }
+
+    /// All guests have the pcpus from `first` on.
+    fn pinned_guests(&self, first: usize) -> impl Iterator<Item = (String, String)> {
+        let last = self.pcpus - 1;
+        let pcpus = match first == last {
+            true => first.to_string(),
+            false => format!("{first}-{last}"),
         };
         let guests = self.guests.iter();
-        changes.extend(guests.map(|guest| (format!("domain.{guest}.pin"), others.clone())));
-        changes
+        guests.map(move |guest| (format!("domain.{guest}.pin"), pcpus.clone()))
     }
 
     /// Shares by reservations: `slice` in every period, and extra time.
@@ -245,14 +250,8 @@ impl Dom0Setting {
                 Err("the host has one pcpu, which dom0 cannot have to itself".to_owned())
             }
             Dom0Setting::Pin => {
-                let others = match host.pcpus {
-                    2 => "1".to_owned(),
-                    n => format!("1-{}", n - 1),
-                };
-                let guests = host.guests.iter();
-                let guests = guests.map(|g| (format!("domain.{g}.pin"), others.clone()));
                 let own = (host.dom0_key("pin"), "0".to_owned());
-                Ok([own].into_iter().chain(guests).collect())
+                Ok([own].into_iter().chain(host.pinned_guests(1)).collect())
             }
         }
     }
@@ -292,20 +291,12 @@ fn cap(percent: u32, host: &Host, policy: &Descriptor) -> Result<Vec<(String, St
     if way == Way::Table {
         return Err("it has a table for all domains, and no caps".to_owned());
     }
-    let plan = AlertPlan {
+    let terms = Terms {
         mode: AlertMode::Capped,
-        allocations: vec![percent],
-        dom0: percent,
-        dom0_work: crate::alert::AlertDom0::Light,
-        pcpus: host.pcpus as u32,
-        vcpus: host.dom0_vcpus as u32,
-        windows: Vec::new(),
-        seconds: 1,
         period: Duration::from_nanos(host.period_us() * 1_000),
-        seed: 1,
-        set: Vec::new(),
+        vcpus: host.dom0_vcpus as u32,
     };
-    let settings = way.settings(policy, &plan, percent).into_iter();
+    let settings = way.settings(policy, terms, percent).into_iter();
     Ok(settings
         .map(|(key, value)| (host.dom0_key(key), value))
         .collect())

@@ -145,7 +145,7 @@ impl Targets {
         if let (Some(target), Some(path), [outcome]) = (&self.trace, &args.trace, outcomes) {
             let path = path.display();
             let allocation = outcome.worst.share.allocated_percent as u32;
-            let scenario = alert::scenario(plan, subject, allocation).map_err(told)?;
+            let scenario = alert::host::scenario(plan, subject, allocation).map_err(told)?;
             let built = scenario.build(&NoReplay);
             let built = built.map_err(|e| anyhow!("{}", e.render(false)))?;
             let header = trace_header(&scenario, &built, 0);
