@@ -1,6 +1,6 @@
 //! The first pcpu of a vcpu (xen-spec 0.10). Each vcpu but the first of a domain goes next to the
-//! one before it. Vcpu 0 goes to the emptiest pcpu, where the tools of Xen chose (until 4.7), and to
-//! the lowest one since ([`Successive`]).
+//! one before it. Vcpu 0 goes to the emptiest pcpu, where the tools of Xen chose (until 4.7), and
+//! to the lowest one since ([`Successive`]).
 //!
 //! Policies share this page. `placed` are the vcpus that have a pcpu already.
 
