@@ -7,12 +7,12 @@ use domio_vmm::Simulation;
 use std::fs;
 use std::path::PathBuf;
 
-fn folder() -> PathBuf {
+pub fn folder() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../testdata/decisions")
 }
 
 /// The decisions of a replication of a scenario, in order of time and pcpu.
-fn decide(name: &str, text: &str, replication: u32) -> Vec<(Instant, String)> {
+pub fn decide(name: &str, text: &str, replication: u32) -> Vec<(Instant, String)> {
     let scenario = Scenario::parse(name, text.as_bytes(), domio_sched::policies())
         .unwrap_or_else(|e| panic!("{}", e.render(false)));
     let built = scenario.build(&NoReplay).expect("no recordings");
