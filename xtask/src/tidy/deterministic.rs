@@ -19,10 +19,11 @@ pub const FLOAT_RULE: Rule = Rule {
 };
 
 /// Crates whose code a run executes.
-const MODELS: [&str; 7] = [
+const MODELS: [&str; 8] = [
     "domio-core",
     "domio-sched",
     "domio-control",
+    "domio-suite",
     "domio-sim",
     "domio-vmm",
     "domio-net",

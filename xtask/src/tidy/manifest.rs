@@ -6,15 +6,16 @@ use toml::Table;
 
 pub const RULE: Rule = Rule {
     name: "manifest",
-    demand: "crates keep the workspace's lints; core, sched, control are no_std; nothing is unused",
+    demand: "crates keep the workspace's lints; core, suite, sched, control are no_std; nothing is unused",
     check,
 };
 
 /// Crates that have to do without the standard library, because a hypervisor has none.
-const NO_STD: [&str; 3] = [
+const NO_STD: [&str; 4] = [
     "crates/domio-core",
     "crates/domio-sched",
     "crates/domio-control",
+    "crates/domio-suite",
 ];
 
 /// A crate's or a workspace's `Cargo.toml`.

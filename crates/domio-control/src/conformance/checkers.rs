@@ -10,15 +10,7 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 use domio_core::Instant;
-
-/// What a checker is called and what it looks for.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct CheckerInfo {
-    /// Stable name.
-    pub name: &'static str,
-    /// What it looks for.
-    pub doc: &'static str,
-}
+use domio_suite::{CheckerInfo, info};
 
 /// Every checker, in the order in which reports list them.
 pub const CHECKERS: &[CheckerInfo] = &[
@@ -67,10 +59,6 @@ const ONE_ANSWER: &str = "one-answer-each";
 const SETTLES: &str = "settles";
 const FORGETS: &str = "forgets-the-gone";
 const DETERMINISTIC: &str = "deterministic";
-
-const fn info(name: &'static str, doc: &'static str) -> CheckerInfo {
-    CheckerInfo { name, doc }
-}
 
 /// What a checker found in a run: its name, when, what, and the observations up to there.
 pub(super) struct Found {

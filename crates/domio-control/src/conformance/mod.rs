@@ -27,20 +27,19 @@ pub mod checkers;
 pub mod history;
 pub mod library;
 pub mod random;
-pub mod rng;
 pub mod run;
 
-pub use checkers::{CHECKERS, CheckerInfo};
+pub use checkers::CHECKERS;
+pub use domio_suite::{CheckerInfo, Finding, Report, Rng, rng};
 pub use history::{Fate, History, Round};
 pub use run::{Run, Taken, run};
 
 use crate::contract::Controller;
 use alloc::boxed::Box;
-use alloc::string::{String, ToString};
+use alloc::string::ToString;
 use alloc::vec::Vec;
-use core::fmt;
 use core::ops::Range;
-use domio_core::Instant;
+use domio_suite::Suite;
 
 /// Makes a controller. Called anew for every run.
 pub type Make<'a> = &'a dyn Fn() -> Box<dyn Controller>;
@@ -56,45 +55,26 @@ pub const STAYS_SETTLED: usize = 8;
 /// Observations that a finding shows.
 const TAIL: usize = 4;
 
-/// One misbehaviour of a controller.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Finding {
-    /// Name of the checker, one of [`CHECKERS`].
-    pub checker: &'static str,
-    /// Name of the history.
-    pub history: String,
-    /// Its seed, when it was random.
-    pub seed: Option<u64>,
-    /// When the observation was taken.
-    pub at: Instant,
-    /// What was seen.
-    pub message: String,
-    /// The last observations up to there, with the answers.
-    pub log_tail: String,
-}
-
-/// What the suite found.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Report {
-    /// Histories that were shown.
-    pub histories: usize,
-    /// Everything that was found: at most one finding for each checker and history.
-    pub findings: Vec<Finding>,
-}
+/// Words and checkers of this suite.
+static SUITE: Suite = Suite {
+    subject: "history",
+    subjects: "histories",
+    log: "the last observations",
+    checkers: CHECKERS,
+};
 
 /// Shows the controller every history of the [library] and the random ones of `seeds`.
 ///
 /// A controller that panics takes the caller along: the message is its own.
 pub fn check(make: Make<'_>, seeds: Range<u64>) -> Report {
-    let mut report = Report::default();
+    let mut report = Report::new(&SUITE);
     let random = seeds.map(|seed| (random::history(seed), Some(seed)));
     for (history, seed) in library::histories()
         .into_iter()
         .map(|h| (h, None))
         .chain(random)
     {
-        report.findings.extend(check_history(make, &history, seed));
-        report.histories += 1;
+        report.add(check_history(make, &history, seed));
     }
     report
 }
@@ -104,8 +84,9 @@ pub fn check_history(make: Make<'_>, history: &History, seed: Option<u64>) -> Ve
     let finding = |found: checkers::Found| {
         let tail = &found.seen[found.seen.len().saturating_sub(TAIL)..];
         Finding {
+            suite: &SUITE,
             checker: found.checker,
-            history: history.name.clone(),
+            subject: history.name.clone(),
             seed,
             at: found.at,
             message: found.message,
@@ -114,56 +95,6 @@ pub fn check_history(make: Make<'_>, history: &History, seed: Option<u64>) -> Ve
     };
     let found = checkers::look(make, history);
     found.into_iter().map(finding).collect()
-}
-
-impl Report {
-    /// Whether nothing was found.
-    pub fn is_clean(&self) -> bool {
-        self.findings.is_empty()
-    }
-
-    /// Names of the checkers that found something, each once, in the order of [`CHECKERS`].
-    pub fn checkers(&self) -> impl Iterator<Item = &'static str> + '_ {
-        let names = CHECKERS.iter().map(|c| c.name);
-        names.filter(|name| self.findings.iter().any(|f| f.checker == *name))
-    }
-}
-
-impl fmt::Display for Report {
-    /// A summary line; then, for each checker, its first finding in full and the number of others.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (histories, findings) = (self.histories, self.findings.len());
-        writeln!(f, "{histories} histories, {findings} findings")?;
-        for name in self.checkers() {
-            let mut mine = self.findings.iter().filter(|found| found.checker == name);
-            if let Some(first) = mine.next() {
-                write!(f, "{first}")?;
-            }
-            match mine.count() {
-                0 => {}
-                others => writeln!(f, "... and in {others} more histories")?,
-            }
-        }
-        Ok(())
-    }
-}
-
-impl fmt::Display for Finding {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "{}: {} at {}, history \"{}\"",
-            self.checker, self.message, self.at, self.history
-        )?;
-        if let Some(seed) = self.seed {
-            write!(f, " (seed {seed})")?;
-        }
-        writeln!(f, "; the last observations up to there:")?;
-        for line in self.log_tail.lines() {
-            writeln!(f, "  {line}")?;
-        }
-        Ok(())
-    }
 }
 
 #[cfg(test)]

@@ -17,15 +17,7 @@ use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
 use domio_core::Instant;
-
-/// What a checker is called and what it looks for.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct CheckerInfo {
-    /// Stable name.
-    pub name: &'static str,
-    /// What it looks for.
-    pub doc: &'static str,
-}
+use domio_suite::{CheckerInfo, info};
 
 /// Every checker, in the order in which reports list them.
 pub const CHECKERS: &[CheckerInfo] = &[
@@ -107,10 +99,6 @@ pub const CHECKERS: &[CheckerInfo] = &[
 /// Names of the checkers that compare two runs; all others look at one.
 pub(super) const DETERMINISTIC: &str = "deterministic";
 pub(super) const SAME_UNTRACED: &str = "same-untraced";
-
-const fn info(name: &'static str, doc: &'static str) -> CheckerInfo {
-    CheckerInfo { name, doc }
-}
 
 /// An observer of one run.
 ///

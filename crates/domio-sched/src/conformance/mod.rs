@@ -31,11 +31,11 @@ pub mod host;
 pub mod library;
 pub mod log;
 pub mod random;
-pub mod rng;
 pub mod script;
 pub mod world;
 
-pub use checkers::{CHECKERS, CheckerInfo};
+pub use checkers::CHECKERS;
+pub use domio_suite::{CheckerInfo, Finding, Report, Rng, rng};
 pub use log::{Fault, LogEntry, Occurrence, PolicyCall, Run};
 pub use script::{Intervention, Script, ScriptDomain, ScriptError, ScriptStep, ScriptVcpu};
 
@@ -43,9 +43,10 @@ use crate::contract::Scheduler;
 use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
-use core::fmt::{self, Write};
+use core::fmt::Write;
 use core::ops::Range;
-use domio_core::{Instant, Topology};
+use domio_core::Topology;
+use domio_suite::Suite;
 
 /// Makes a policy for a host of the given shape. Called anew for every run.
 pub type Make<'a> = &'a dyn Fn(&Topology) -> Box<dyn Scheduler>;
@@ -53,44 +54,26 @@ pub type Make<'a> = &'a dyn Fn(&Topology) -> Box<dyn Scheduler>;
 /// Entries of the log that a finding shows.
 const TAIL: usize = 30;
 
-/// One misbehaviour of a policy.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Finding {
-    /// Name of the checker, one of [`CHECKERS`].
-    pub checker: &'static str,
-    /// Name of the script.
-    pub script: String,
-    /// Its seed, when it was random.
-    pub seed: Option<u64>,
-    /// When it was seen.
-    pub at: Instant,
-    /// What was seen.
-    pub message: String,
-    /// The end of the log up to there, one entry a line.
-    pub log_tail: String,
-}
-
-/// What the suite found.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Report {
-    /// Scripts that were run (each with a trace and without).
-    pub scripts: usize,
-    /// Everything that was found: at most one finding for each checker and script.
-    pub findings: Vec<Finding>,
-}
+/// Words and checkers of this suite.
+static SUITE: Suite = Suite {
+    subject: "script",
+    subjects: "scripts",
+    log: "the log",
+    checkers: CHECKERS,
+};
 
 /// Runs the policy under every script of the [library] and the random ones of `seeds`.
 ///
 /// A policy that panics takes the caller along: the message is its own.
 pub fn check(make: Make<'_>, seeds: Range<u64>) -> Report {
-    let mut report = Report::default();
+    let mut report = Report::new(&SUITE);
     let random = seeds.map(|seed| (random::script(seed), Some(seed)));
     for (script, seed) in library::scripts()
         .into_iter()
         .map(|s| (s, None))
         .chain(random)
     {
-        report.add(make, &script, seed);
+        add(&mut report, make, &script, seed);
     }
     report
 }
@@ -98,9 +81,9 @@ pub fn check(make: Make<'_>, seeds: Range<u64>) -> Report {
 /// Runs the policy under every order of a few events ([`exhaustive`]), where [`check`] trusts to
 /// luck. What it finds is shown by a script of four events.
 pub fn check_exhaustively(make: Make<'_>) -> Report {
-    let mut report = Report::default();
+    let mut report = Report::new(&SUITE);
     for script in exhaustive::scripts() {
-        report.add(make, &script, None);
+        add(&mut report, make, &script, None);
     }
     report
 }
@@ -128,8 +111,9 @@ pub fn check_script(
         });
     }
     let finding = |f: checkers::Found| Finding {
+        suite: &SUITE,
         checker: f.checker,
-        script: script.name.clone(),
+        subject: script.name.clone(),
         seed,
         at: f.at,
         message: f.message,
@@ -167,66 +151,10 @@ fn tail(run: &Run, entries: usize) -> String {
     text
 }
 
-impl Report {
-    /// Checks one more script, one of the suite's own.
-    fn add(&mut self, make: Make<'_>, script: &Script, seed: Option<u64>) {
-        let findings = check_script(make, script, seed);
-        self.findings
-            .extend(findings.expect("scripts of the suite itself can be run"));
-        self.scripts += 1;
-    }
-
-    /// Whether nothing was found.
-    pub fn is_clean(&self) -> bool {
-        self.findings.is_empty()
-    }
-
-    /// Names of the checkers that found something, each once, in the order of [`CHECKERS`].
-    pub fn checkers(&self) -> impl Iterator<Item = &'static str> + '_ {
-        let names = CHECKERS.iter().map(|c| c.name);
-        names.filter(|name| self.findings.iter().any(|f| f.checker == *name))
-    }
-}
-
-impl fmt::Display for Report {
-    /// A summary line; then, for each checker, its first finding in full and the number of others.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(
-            f,
-            "{} scripts, {} findings",
-            self.scripts,
-            self.findings.len()
-        )?;
-        for name in self.checkers() {
-            let mut mine = self.findings.iter().filter(|found| found.checker == name);
-            if let Some(first) = mine.next() {
-                write!(f, "{first}")?;
-            }
-            match mine.count() {
-                0 => {}
-                others => writeln!(f, "... and in {others} more scripts")?,
-            }
-        }
-        Ok(())
-    }
-}
-
-impl fmt::Display for Finding {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "{}: {} at {}, script \"{}\"",
-            self.checker, self.message, self.at, self.script
-        )?;
-        if let Some(seed) = self.seed {
-            write!(f, " (seed {seed})")?;
-        }
-        writeln!(f, "; the log up to there:")?;
-        for line in self.log_tail.lines() {
-            writeln!(f, "  {line}")?;
-        }
-        Ok(())
-    }
+/// Checks one more script, one of the suite's own.
+fn add(report: &mut Report, make: Make<'_>, script: &Script, seed: Option<u64>) {
+    let findings = check_script(make, script, seed);
+    report.add(findings.expect("scripts of the suite itself can be run"));
 }
 
 #[cfg(test)]

@@ -70,7 +70,7 @@ fn every_order_of_a_few_events_is_handled() {
         let params = ParamValues::defaults(policy.descriptor.params);
         let report = check_exhaustively(&|topology| (policy.make)(&params, topology));
         assert!(report.is_clean(), "{}: {report}", policy.descriptor.name);
-        assert_eq!(report.scripts, exhaustive::scripts().count());
+        assert_eq!(report.subjects, exhaustive::scripts().count());
     }
 }
 

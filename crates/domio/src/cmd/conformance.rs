@@ -34,7 +34,7 @@ impl Outcome {
     fn of(make: Make<'_>, promises: &Promises, random: u32) -> Self {
         let mut report = conformance::check(make, 0..u64::from(random));
         let orders = conformance::check_exhaustively(make);
-        report.scripts += orders.scripts;
+        report.subjects += orders.subjects;
         report.findings.extend(orders.findings);
         Outcome {
             report,
@@ -97,7 +97,7 @@ impl Outcome {
             }
         }
         let failed = CHECKERS.iter().filter(|c| self.result(c) == "fails");
-        let scripts = self.report.scripts;
+        let scripts = self.report.subjects;
         let verdict = match failed.count() {
             0 => format!("{name} passes every check in {scripts} scripts\n"),
             1 => format!("{name} fails 1 check; {scripts} scripts were run\n"),
@@ -117,7 +117,7 @@ impl Outcome {
             });
             if let Some(first) = findings.first() {
                 entry["first"] = json!({
-                    "script": first.script,
+                    "script": first.subject,
                     "seed": first.seed,
                     "at_ns": first.at.as_nanos(),
                     "message": first.message,
@@ -131,7 +131,7 @@ impl Outcome {
         json!({
             "policy": choice.name(),
             "params": params,
-            "scripts": self.report.scripts,
+            "scripts": self.report.subjects,
             "passes": self.report.is_clean(),
             "checks": CHECKERS.iter().map(check).collect::<Vec<_>>(),
         })

@@ -1,7 +1,9 @@
-//! The suite's own random numbers: integers only, so that a seed means the same history anywhere.
+//! Random numbers of the suites: integers only, so that a seed means the same subject anywhere.
+//!
+//! They are no part of `domio-core`, where policies and controllers could reach them.
 
 /// A SplitMix64 generator (Steele, Lea, Flood: "Fast splittable pseudorandom number generators",
-/// OOPSLA 2014). It is no part of `domio-core`, where controllers could reach it.
+/// OOPSLA 2014).
 #[derive(Clone, Debug)]
 pub struct Rng(u64);
 
@@ -20,18 +22,22 @@ impl Rng {
         z ^ (z >> 31)
     }
 
-    /// A number from `low` to `high`, both included. The bias of the remainder does not matter
-    /// here.
+    /// A number below `n`. The bias of the remainder (below n / 2^64) does not matter here.
     ///
     /// # Panics
-    /// When `high` is below `low`, or the range holds all numbers.
-    pub fn between(&mut self, low: u64, high: u64) -> u64 {
-        low + self.next_u64() % (high - low + 1)
+    /// When `n` is zero.
+    pub fn below(&mut self, n: u64) -> u64 {
+        self.next_u64() % n
     }
 
-    /// True once in `n` times; `n` is not zero.
+    /// A number from `low` to `high`, both included.
+    pub fn between(&mut self, low: u64, high: u64) -> u64 {
+        low + self.below(high - low + 1)
+    }
+
+    /// True once in `n` times.
     pub fn one_in(&mut self, n: u64) -> bool {
-        self.between(1, n) == 1
+        self.below(n) == 0
     }
 
     /// One of `items`.
@@ -39,7 +45,7 @@ impl Rng {
     /// # Panics
     /// When `items` is empty.
     pub fn pick<'a, T>(&mut self, items: &'a [T]) -> &'a T {
-        &items[self.between(0, items.len() as u64 - 1) as usize]
+        &items[self.below(items.len() as u64) as usize]
     }
 }
 

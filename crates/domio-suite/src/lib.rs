@@ -1,0 +1,15 @@
+//! What the conformance suites of policies (`domio-sched`) and of controllers (`domio-control`)
+//! share: random numbers, names of checkers, findings and reports.
+//!
+//! A suite runs what it checks under several *subjects*, which are scripts or histories, some
+//! written by hand and some random. Its checkers look at what happened. A [`Finding`] names
+//! checker and subject, and a [`Report`] holds all of them.
+#![no_std]
+
+extern crate alloc;
+
+pub mod report;
+pub mod rng;
+
+pub use report::{CheckerInfo, Finding, Report, Suite, info};
+pub use rng::Rng;
