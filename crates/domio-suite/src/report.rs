@@ -21,7 +21,7 @@ pub const fn info(name: &'static str, doc: &'static str) -> CheckerInfo {
 
 /// A suite: its words and its checkers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Suite {
+pub struct SuiteInfo {
     /// What a subject is called ("script").
     pub subject: &'static str,
     /// The same in the plural.
@@ -36,8 +36,8 @@ pub struct Suite {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Finding {
     /// Which suite.
-    pub suite: &'static Suite,
-    /// Name of the checker, one of [`Suite::checkers`].
+    pub suite: &'static SuiteInfo,
+    /// Name of the checker, one of [`SuiteInfo::checkers`].
     pub checker: &'static str,
     /// Name of the subject.
     pub subject: String,
@@ -55,7 +55,7 @@ pub struct Finding {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Report {
     /// Which suite.
-    pub suite: &'static Suite,
+    pub suite: &'static SuiteInfo,
     /// Subjects under which it ran.
     pub subjects: usize,
     /// Everything that was found: at most one finding for each checker and subject.
@@ -64,7 +64,7 @@ pub struct Report {
 
 impl Report {
     /// Nothing run and nothing found.
-    pub const fn new(suite: &'static Suite) -> Self {
+    pub const fn new(suite: &'static SuiteInfo) -> Self {
         Report {
             suite,
             subjects: 0,
@@ -112,7 +112,7 @@ impl fmt::Display for Report {
 
 impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Suite { subject, log, .. } = self.suite;
+        let SuiteInfo { subject, log, .. } = self.suite;
         write!(
             f,
             "{}: {} at {}, {subject} \"{}\"",
@@ -135,7 +135,7 @@ mod tests {
     use alloc::string::ToString;
     use alloc::vec;
 
-    static SUITE: Suite = Suite {
+    static SUITE: SuiteInfo = SuiteInfo {
         subject: "script",
         subjects: "scripts",
         log: "the log",

@@ -6,7 +6,7 @@ use toml::Table;
 
 pub const RULE: Rule = Rule {
     name: "manifest",
-    demand: "crates keep the workspace's lints; core, suite, sched, control are no_std; nothing is unused",
+    demand: "crates keep the workspace's lints; core to control are no_std; nothing is unused",
     check,
 };
 

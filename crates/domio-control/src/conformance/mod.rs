@@ -39,7 +39,7 @@ use alloc::boxed::Box;
 use alloc::string::ToString;
 use alloc::vec::Vec;
 use core::ops::Range;
-use domio_suite::Suite;
+use domio_suite::SuiteInfo;
 
 /// Makes a controller. Called anew for every run.
 pub type Make<'a> = &'a dyn Fn() -> Box<dyn Controller>;
@@ -56,7 +56,7 @@ pub const STAYS_SETTLED: usize = 8;
 const TAIL: usize = 4;
 
 /// Words and checkers of this suite.
-static SUITE: Suite = Suite {
+static SUITE: SuiteInfo = SuiteInfo {
     subject: "history",
     subjects: "histories",
     log: "the last observations",

@@ -11,7 +11,7 @@ fn every_controller_of_the_registry_passes() {
         let params = ParamValues::defaults(entry.descriptor.params);
         let report = check(&|| (entry.make)(&params), 0..300);
         assert!(report.is_clean(), "{}: {report}", entry.descriptor.name);
-        assert_eq!(report.histories, library::histories().len() + 300);
+        assert_eq!(report.subjects, library::histories().len() + 300);
     }
 }
 

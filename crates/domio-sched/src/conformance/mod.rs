@@ -46,7 +46,7 @@ use alloc::vec::Vec;
 use core::fmt::Write;
 use core::ops::Range;
 use domio_core::Topology;
-use domio_suite::Suite;
+use domio_suite::SuiteInfo;
 
 /// Makes a policy for a host of the given shape. Called anew for every run.
 pub type Make<'a> = &'a dyn Fn(&Topology) -> Box<dyn Scheduler>;
@@ -55,7 +55,7 @@ pub type Make<'a> = &'a dyn Fn(&Topology) -> Box<dyn Scheduler>;
 const TAIL: usize = 30;
 
 /// Words and checkers of this suite.
-static SUITE: Suite = Suite {
+static SUITE: SuiteInfo = SuiteInfo {
     subject: "script",
     subjects: "scripts",
     log: "the log",
