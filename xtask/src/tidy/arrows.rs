@@ -44,6 +44,17 @@ const ARROWS: &[(&str, &[&str])] = &[
         ],
     ),
     (
+        "domio-replay",
+        &[
+            "domio-core",
+            "domio-sched",
+            "domio-vmm",
+            "domio-trace",
+            "domio-meter",
+            "domio-scenario",
+        ],
+    ),
+    (
         "domio-twin",
         &[
             "domio-core",
@@ -53,6 +64,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "domio-trace",
             "domio-meter",
             "domio-scenario",
+            "domio-replay",
         ],
     ),
     (
@@ -94,6 +106,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "domio-trace",
             "domio-meter",
             "domio-scenario",
+            "domio-replay",
             "domio-twin",
             "domio-lab",
             "domio-report",
