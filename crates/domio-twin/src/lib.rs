@@ -6,26 +6,21 @@
 //! ```
 //!
 //! From the recording the simulation takes what the host was configured to be (`scenario.json`),
-//! what the guests asked for ([`demand`]) and what the trace shows of the state in which it found
-//! the host ([`start`]) and its scheduler ([`policy`]). Everything after that is the model's own.
+//! what the guests asked for ([`domio_replay::demand`]) and what the trace shows of the state in
+//! which it found the host ([`start`]) and its scheduler ([`policy`]). Everything after that is the
+//! model's own.
 //! One hardware profile serves every recording ([`domio_vmm::Profile::XEN_4_17_EMULATED`]). A
 //! description and a trace that cannot be of one host are refused, and so is a release that is none
 //! of Xen 4 (`release`). What they leave open is said beside the figures (`fit`).
-//!
-//! A scenario's guests can have the demand of a recording as well ([`replays`]), and a whole
-//! scenario can be made of a trace ([`from_trace`]).
 
 pub mod agreement;
-pub mod demand;
 pub mod ensemble;
 pub mod exact;
 mod fit;
-pub mod from_trace;
 pub mod limits;
 pub mod policy;
 pub mod recording;
 mod release;
-pub mod replays;
 pub mod shipped;
 pub mod start;
 pub mod twin;

@@ -4,9 +4,9 @@
 //! who runs since when, who waits, who sleeps, who is parked. The policy's own state is a matter of
 //! [`PolicyState`](crate::policy::PolicyState).
 
-use crate::policy::record::is_pass;
 use crate::recording::Recording;
 use domio_core::{Duration, Instant, Kind, PcpuId, Record, Runstate, VcpuName};
+use domio_replay::private::is_pass;
 use domio_vmm::Profile;
 use std::collections::BTreeMap;
 

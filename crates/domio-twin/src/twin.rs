@@ -1,7 +1,5 @@
 //! The simulated twin of a recording.
 
-use crate::demand::unseen::KERNEL_TICK;
-use crate::demand::{Recorded, demands};
 use crate::exact::arrival::attributed;
 use crate::exact::interrupts::Interrupts;
 use crate::exact::job_timer::JobTimer;
@@ -16,6 +14,8 @@ use domio_core::{
     CpuSet, DomainId, Duration, Instant, Kind, ParamValues, PcpuId, Record, Runstate, Sink,
     Topology, VcpuId, VcpuName,
 };
+use domio_replay::demand::unseen::KERNEL_TICK;
+use domio_replay::demand::{Recorded, demands};
 use domio_vmm::config::{
     Demand, Distribution, DomainConfig, GuestConfig, HostConfig, KernelTick, TaskConfig,
     VcpuConfig, Workload,

@@ -15,6 +15,7 @@ mod progress;
 mod report;
 mod schema;
 mod suggest;
+mod traces;
 
 use args::{Cli, Command};
 use clap::Parser;

@@ -45,6 +45,17 @@ const ARROWS: &[(&str, &[&str])] = &[
         ],
     ),
     (
+        "domio-replay",
+        &[
+            "domio-core",
+            "domio-sched",
+            "domio-vmm",
+            "domio-trace",
+            "domio-meter",
+            "domio-scenario",
+        ],
+    ),
+    (
         "domio-twin",
         &[
             "domio-core",
@@ -54,6 +65,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "domio-trace",
             "domio-meter",
             "domio-scenario",
+            "domio-replay",
         ],
     ),
     (
@@ -95,6 +107,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "domio-trace",
             "domio-meter",
             "domio-scenario",
+            "domio-replay",
             "domio-twin",
             "domio-lab",
             "domio-report",

@@ -11,12 +11,12 @@
 //! - a tick that works for as long as a tick and a turn of a loop is both: the turn was due by the
 //!   time the guest could execute.
 
-use crate::demand::Recorded;
-use crate::demand::clock::usual;
-use crate::demand::unseen::KERNEL_TICK;
 use crate::exact::recur;
 use crate::exact::tick_wake;
 use domio_core::{Duration, Instant};
+use domio_replay::demand::Recorded;
+use domio_replay::demand::clock::usual;
+use domio_replay::demand::unseen::KERNEL_TICK;
 use domio_vmm::config::{Arrival, Demand};
 
 /// From a block to the wake-up by a timer that was due before. Linux sets its Xen timer no nearer

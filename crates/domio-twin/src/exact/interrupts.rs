@@ -1,12 +1,14 @@
 //! What a trace shows of interrupts without a record.
 
-use crate::demand::unseen::{Accountings, Unseen};
 use crate::exact::hold::{before_wakes, holds};
 use crate::exact::job_timer::{JobTimer, job_timers};
 use crate::exact::kernel_tick::kernel_ticks;
 use crate::exact::late::late_timers;
 use crate::exact::tick_wake::expiries;
+use crate::policy::credit::seen::accounting_records;
 use domio_core::{Duration, Kind, Record, VcpuName};
+use domio_replay::demand::unseen::{Expiries, Unseen};
+use domio_sched::credit::ACCOUNTING;
 use domio_vmm::Profile;
 use domio_vmm::host::Hold;
 use std::collections::{BTreeMap, BTreeSet};
@@ -25,7 +27,7 @@ pub struct Interrupts {
 impl Interrupts {
     /// What follows from `records`, of a host of `profile` with slices of `tslice`.
     pub fn of(records: &[Record], profile: &Profile, tslice: Duration) -> Interrupts {
-        let accountings = Accountings::of(records, tslice);
+        let accountings = Expiries::of(accounting_records(records).map(|r| r.at), tslice);
         let late = late_timers(records, profile, tslice, &accountings);
         let kernel_ticks = kernel_ticks(&late, profile, expiries(records));
         let blocks = records.iter().filter(|r| r.kind == Kind::Block);
@@ -36,7 +38,8 @@ impl Interrupts {
         Interrupts {
             unseen: Unseen {
                 kernel_ticks,
-                accountings,
+                timer: accountings,
+                slot: ACCOUNTING,
             },
             jobs,
             holds,

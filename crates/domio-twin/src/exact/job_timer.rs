@@ -9,10 +9,10 @@
 //! Jobs come at multiples of a period that the guest has chosen: a whole number of milliseconds, as
 //! far as is looked for here.
 
-use crate::demand::unseen::next_after;
 use crate::exact::kernel_tick::{LATE, SAME, apart, explains, until_exit};
 use crate::exact::late::Late;
 use domio_core::{Duration, Instant, VcpuName};
+use domio_replay::demand::unseen::next_after;
 use domio_vmm::Profile;
 use std::collections::{BTreeMap, BTreeSet};
 

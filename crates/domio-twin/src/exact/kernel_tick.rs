@@ -7,9 +7,9 @@
 //! Kernel ticks are a fixed period apart, so the times of one guest agree modulo that period; that
 //! is how they are told from other timers.
 
-use crate::demand::unseen::{KERNEL_TICK, next_after};
 use crate::exact::late::Late;
 use domio_core::{Duration, Instant, VcpuName};
+use domio_replay::demand::unseen::{KERNEL_TICK, next_after};
 use domio_vmm::Profile;
 use std::collections::BTreeMap;
 

@@ -6,12 +6,12 @@
 //! running: the timer slop after another timer (xen-spec 0.3), or code of the hypervisor that
 //! interrupts have to wait for.
 
-use crate::demand::unseen::Accountings;
-use crate::demand::unseen::KERNEL_TICK;
 use crate::exact::kernel_tick::LEAST_AHEAD;
 use crate::policy::credit::seen::{TickRecord, accounting_records, tick_period};
-use crate::policy::record::is_pass;
 use domio_core::{Duration, Instant, Kind, PcpuId, Record, Runstate, VcpuName};
+use domio_replay::demand::unseen::Expiries;
+use domio_replay::demand::unseen::KERNEL_TICK;
+use domio_replay::private::is_pass;
 use domio_sched::credit::ACCOUNTING;
 use domio_vmm::Profile;
 use std::collections::BTreeMap;
@@ -66,7 +66,7 @@ pub fn late_timers(
     records: &[Record],
     profile: &Profile,
     tslice: Duration,
-    accountings: &Accountings,
+    accountings: &Expiries,
 ) -> Vec<Late> {
     let period = tick_period(tslice);
     let mut pcpus: BTreeMap<PcpuId, Follower> = BTreeMap::new();
@@ -234,7 +234,7 @@ mod tests {
         let (waits, runs) = (Runstate::Runnable, Runstate::Running);
         let mut all = vec![Record::runstate(ns(0), PcpuId(0), g1, waits, runs)];
         all.extend_from_slice(records);
-        late_timers(&all, &PROFILE, TSLICE, &Accountings::default())
+        late_timers(&all, &PROFILE, TSLICE, &Expiries::default())
             .iter()
             .map(|l| l.came.as_nanos() as i64 - l.due.as_nanos() as i64)
             .collect()
@@ -306,7 +306,7 @@ mod tests {
         let mut records = vec![Record::runstate(ns(0), PcpuId(0), g1, waits, runs)];
         records.push(Record::new(ns(1_000_000), PcpuId(0), Kind::Sleep, parked));
         let late = |records: &[Record]| {
-            let found = late_timers(records, &PROFILE, TSLICE, &Accountings::default());
+            let found = late_timers(records, &PROFILE, TSLICE, &Expiries::default());
             let last = found.last().expect("accounting was late");
             (last.came > last.due, last.explained)
         };
@@ -334,7 +334,7 @@ mod tests {
                 of_tick(tick + 2_900, PICKED_CPU),
                 pass(11_021_000 + 30_000 + PROFILE.timer_to_pass.as_nanos()),
             ];
-            let found = late_timers(&records, &PROFILE, TSLICE, &Accountings::default());
+            let found = late_timers(&records, &PROFILE, TSLICE, &Expiries::default());
             found.iter().map(|l| l.explained).collect::<Vec<_>>()
         };
         assert_eq!(explained(11_000_000), [false, true]);
@@ -364,7 +364,7 @@ mod tests {
             change(10_300_000, 4, Runnable, Running),
             of_tick(11_022_900, PICKED_CPU),
         ];
-        let found = late_timers(&records, &PROFILE, TSLICE, &Accountings::default());
+        let found = late_timers(&records, &PROFILE, TSLICE, &Expiries::default());
         let late = found.last().unwrap();
         assert_eq!(
             (late.current, &late.formers[..]),

@@ -4,8 +4,8 @@
 //! it takes it (`csched_load_balance`). That takes time where there are none as well, so that a
 //! trace shows the class of whoever is dispatched.
 
-use crate::policy::record::is_pass;
 use domio_core::{Duration, Instant, Kind, Record, VcpuName};
+use domio_replay::private::is_pass;
 use domio_vmm::Profile;
 
 /// From SCHEDULE to SWITCH_INFPREV: 1.5 to 1.7 us without that search, 2.1 to 2.4 us with it.

@@ -4,11 +4,11 @@
 //! begin with a wake-up at one phase of the tick's period. The same tick comes at that phase while
 //! the guest executes, where it leaves no record.
 
-use crate::demand::unseen::KERNEL_TICK;
 use crate::exact::arrival::{JITTER, LEAST};
 use crate::exact::kernel_tick::apart;
 use crate::policy::credit::seen::TICK_TO_RECORD;
 use domio_core::{Instant, Kind, Record, VcpuName};
+use domio_replay::demand::unseen::KERNEL_TICK;
 use std::collections::BTreeMap;
 
 /// Ticks of one guest that wake it differ by less, modulo their period: the slop holds some back.

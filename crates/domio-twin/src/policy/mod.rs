@@ -7,16 +7,15 @@
 
 pub mod credit;
 pub mod credit2;
-pub(crate) mod record;
 
 use crate::agreement::{self, Agreement};
-use crate::demand::Recorded;
 use crate::exact::SearchSettings;
 use crate::recording::{Description, Recording, RecordingError};
 use crate::start::Start;
 use crate::twin::Twin;
 use core::fmt;
 use domio_core::{Duration, ParamValues, Topology};
+use domio_replay::demand::Recorded;
 use domio_sched::Scheduler;
 use domio_sched::contract::Descriptor;
 use domio_vmm::Profile;

@@ -6,13 +6,13 @@ use crate::cmd::run::{self, failed};
 use crate::cmd::scenario;
 use crate::out::{self, Status};
 use crate::progress::progress;
+use crate::traces;
 use anyhow::anyhow;
 use domio_lab::dom0_share::answers::answers;
 use domio_lab::dom0_share::{self, Dom0Fault, Dom0Outcome, Dom0Plan, Dom0Subject};
 use domio_report::svg::document::document;
 use domio_report::{dom0_share as picture, text};
 use domio_scenario::{ReplaySource, Scenario};
-use domio_twin::replays::RecordedDemands;
 use serde::Serialize;
 
 /// Policies that are tried when nobody names one, after the scenario's own.
@@ -29,7 +29,7 @@ pub fn run(args: &Dom0Share, global: &Global) -> anyhow::Result<Status> {
         .map(|path| files.writes("--plot", path))
         .transpose()?;
     let source =
-        |scenario: &Scenario| -> Box<dyn ReplaySource> { Box::new(RecordedDemands::of(scenario)) };
+        |scenario: &Scenario| -> Box<dyn ReplaySource> { Box::new(traces::recorded(scenario)) };
     let outcome = dom0_share::run(
         &scenario,
         &subjects,

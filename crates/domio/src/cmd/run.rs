@@ -8,6 +8,7 @@ use crate::keeping;
 use crate::out::{self, Status};
 use crate::progress::progress;
 use crate::report::{self, ReportFile, ReportKey};
+use crate::traces;
 use anyhow::{Context, anyhow};
 use domio_core::{DomainId, Duration, Record, Sink};
 use domio_lab::driver_work::{self, DriverFigures, DriverFiguresJson};
@@ -21,7 +22,6 @@ use domio_report::driver_work as work;
 use domio_report::{observed, samples, text};
 use domio_scenario::{Built, Scenario};
 use domio_trace::{PerfettoWriter, TraceWriter, scenario_sha256};
-use domio_twin::replays::RecordedDemands;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 use std::borrow::Cow;
@@ -158,7 +158,7 @@ pub fn report_beside(
 
 /// What the simulator takes.
 pub fn build(scenario: &Scenario) -> anyhow::Result<Built> {
-    let source = RecordedDemands::of(scenario);
+    let source = traces::recorded(scenario);
     scenario.build(&source).map_err(scenario::mistakes)
 }
 
@@ -168,7 +168,7 @@ pub fn of_replication<'b>(
     built: &'b Built,
     replication: u32,
 ) -> Result<Cow<'b, Built>, RunFault> {
-    simulate::of_replication(scenario, built, &RecordedDemands::of(scenario), replication)
+    simulate::of_replication(scenario, built, &traces::recorded(scenario), replication)
 }
 
 /// The error that tells what happened under which policy, and in which state.

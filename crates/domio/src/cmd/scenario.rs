@@ -6,12 +6,12 @@ use crate::files::Files;
 use crate::input::{self, STDIN_NAME};
 use crate::out::{self, Status};
 use crate::suggest;
+use crate::traces;
 use anyhow::{Context, anyhow};
 use domio_lab::paper::{self, Paper};
 use domio_report::text::{Cell, Column, Table, Tone};
 use domio_scenario::{Code, MAX_BYTES, Scenario, ScenarioErrors, example, examples, schema};
 use domio_sched::policies;
-use domio_twin::replays::RecordedDemands;
 use serde_json::json;
 use std::path::{Path, PathBuf};
 
@@ -117,7 +117,7 @@ fn check(args: &ScenarioCheck) -> anyhow::Result<Status> {
         };
         // A scenario that cannot be run is not valid, and its replays are looked at as `run` does.
         let result = result.and_then(|scenario| {
-            scenario.build(&RecordedDemands::of(&scenario))?;
+            scenario.build(&traces::recorded(&scenario))?;
             Ok(scenario)
         });
         // What could not be read at all outweighs mistakes, whatever comes after it.

@@ -1,8 +1,8 @@
 //! What a trace shows of the state of the credit scheduler at its first record: ticks, accounting,
 //! who earns credit, what the first wake-up of each vcpu did.
 
-use crate::policy::record::{Private, scheduler};
 use domio_core::{Duration, Instant, Kind, PcpuId, Record, Runstate, VcpuName};
+use domio_replay::private::{Private, WrittenIn, scheduler, written_in};
 use domio_vmm::Profile;
 use std::collections::BTreeMap;
 
@@ -161,7 +161,7 @@ pub(crate) fn accounting_records(records: &[Record]) -> impl Iterator<Item = &Re
         let unparks = r.runstates() == Some((Runstate::Offline, Runstate::Runnable))
             && previous.is_some_and(|p| p.kind == Kind::Wake);
         previous = Some(r);
-        unparks || r.kind == Kind::Sleep || is_event(r, &[event::ACCOUNT_STOP])
+        unparks || r.kind == Kind::Sleep || is_event(r, event::ACCOUNT_STOP)
     })
 }
 
@@ -186,11 +186,14 @@ pub(crate) fn activity(records: &[Record]) -> [Vec<(Instant, VcpuName)>; 3] {
     found
 }
 
+/// What credit's tick writes its records in.
+const TICK: Option<WrittenIn> = Some(WrittenIn::Timer(0));
+
 /// How far the trace's clock is from Xen's, modulo the tick. A pcpu that leaves idle sets its tick
 /// to the next multiple of the tick on Xen's clock, so a tick after a gap shows it.
 pub(super) fn clock_offset(records: &[Record], profile: &Profile, tick: Duration) -> Duration {
     let mut last: BTreeMap<PcpuId, Instant> = BTreeMap::new();
-    for r in records.iter().filter(|r| is_tick(r)) {
+    for r in records.iter().filter(|r| written_in(r) == TICK) {
         if let Some(before) = last.insert(r.pcpu, r.at) {
             let gap = r.at.saturating_since(before);
             if gap > tick + profile.timer_slop + profile.timer_slop {
@@ -203,18 +206,9 @@ pub(super) fn clock_offset(records: &[Record], profile: &Profile, tick: Duration
     Duration::ZERO
 }
 
-/// Whether `r` is one of these private `events` of credit.
-fn is_event(r: &Record, events: &[u8]) -> bool {
-    let private = Private::of(r).filter(|p| p.scheduler == scheduler::CREDIT);
-    private.is_some_and(|p| events.contains(&p.event))
-}
-
-/// Whether credit's tick wrote this record.
-pub(crate) fn is_tick(r: &Record) -> bool {
-    is_event(
-        r,
-        &[event::PICKED_CPU, event::ACCOUNT_START, event::BOOST_END],
-    )
+/// Whether `r` is the private `event` of credit.
+fn is_event(r: &Record, event: u8) -> bool {
+    Private::of(r).is_some_and(|p| p.scheduler == scheduler::CREDIT && p.event == event)
 }
 
 /// What a record of credit's tick tells. A tick writes one, or one that ends a boost and then

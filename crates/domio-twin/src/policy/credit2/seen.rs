@@ -1,9 +1,9 @@
 //! What the private records of credit2 show of its state at the first record of a trace.
 
-use crate::policy::record::{Private, scheduler};
 use crate::recording::Recording;
 use crate::start::Start;
 use domio_core::{DomainId, Duration, Instant, Kind, PcpuId, Record, Runstate, Topology, VcpuName};
+use domio_replay::private::{Private, scheduler};
 use std::collections::BTreeMap;
 
 /// Credit2's private events (Xen 4.17) that tell something about its state.

@@ -5,8 +5,8 @@
 //! that time to whoever was current. The simulated host charges it in the same way, so it is taken
 //! out of the demand here; otherwise it would be paid twice. The lengths come from the records
 //! themselves where they show them, else from the hardware profile. So is the time of interrupts
-//! that leave the same vcpu running: credit's ticks, wake-ups that preempt nobody, and those
-//! that leave no record ([`Unseen`]).
+//! that leave the same vcpu running: handlers of the policy's timers ([`WrittenIn`]), wake-ups
+//! that preempt nobody, and those that leave no record ([`Unseen`]).
 //!
 //! What a guest does until a time by the clock is no processor time: see [`clock`].
 
@@ -15,8 +15,7 @@ pub mod unseen;
 
 use self::clock::Course;
 use self::unseen::Unseen;
-use crate::policy::credit::seen::is_tick;
-use crate::policy::record::is_pass;
+use crate::private::{WrittenIn, written_in};
 use domio_core::{Duration, Instant, Kind, PcpuId, Record, Runstate, VcpuName};
 use domio_vmm::Profile;
 use domio_vmm::config::{Arrival, Demand};
@@ -96,8 +95,8 @@ struct PcpuCourse {
     wake: Option<(Instant, Duration)>,
     /// Time of the last scheduler pass.
     pass: Option<Instant>,
-    /// Time of the last record of a tick.
-    tick: Option<Instant>,
+    /// Time of the last record of a handler of a timer of the policy.
+    handler: Option<Instant>,
     /// What interrupts without a pass have taken since the current vcpu's guest began to execute.
     stolen: Duration,
 }
@@ -147,15 +146,11 @@ impl Extraction<'_> {
                 self.without_pass(record.pcpu, at);
                 self.pcpu(record.pcpu).cause.get_or_insert(at);
             }
-            Kind::Policy if is_pass(record) => {
-                let lead = self.profile.timer_to_pass;
-                self.without_pass(record.pcpu, at);
-                let pcpu = self.pcpu(record.pcpu);
-                pcpu.pass = Some(at);
-                pcpu.wake = None;
-                pcpu.cause.get_or_insert(at.saturating_sub(lead));
-            }
-            Kind::Policy if is_tick(record) => self.tick(record),
+            Kind::Policy => match written_in(record) {
+                Some(WrittenIn::Pass) => self.pass(record),
+                Some(WrittenIn::Timer(slot)) => self.handled(record, slot),
+                None => {}
+            },
             Kind::Continue => self.kept(record),
             Kind::RunstateChange => self.runstate(record),
             _ => {}
@@ -173,12 +168,22 @@ impl Extraction<'_> {
         }
     }
 
-    /// Credit's tick, which may write several records.
-    fn tick(&mut self, record: &Record) {
-        let cost = self.profile.timer_to_handler[0] + self.profile.handler;
+    /// A pass begins.
+    fn pass(&mut self, record: &Record) {
+        let lead = self.profile.timer_to_pass;
         self.without_pass(record.pcpu, record.at);
         let pcpu = self.pcpu(record.pcpu);
-        let before = pcpu.tick.replace(record.at);
+        pcpu.pass = Some(record.at);
+        pcpu.wake = None;
+        pcpu.cause.get_or_insert(record.at.saturating_sub(lead));
+    }
+
+    /// A handler of the policy's timer in `slot`, which may write several records.
+    fn handled(&mut self, record: &Record, slot: u8) {
+        let cost = self.profile.timer_to_handler[usize::from(slot)] + self.profile.handler;
+        self.without_pass(record.pcpu, record.at);
+        let pcpu = self.pcpu(record.pcpu);
+        let before = pcpu.handler.replace(record.at);
         // After the cause of a pass the guest does not execute anyway.
         if pcpu.cause.is_none()
             && before.is_none_or(|t| record.at.since(t) > Duration::from_micros(10))

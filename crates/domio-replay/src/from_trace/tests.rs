@@ -1,7 +1,7 @@
 //! Scenarios of traces, and that they run.
 
 use super::*;
-use crate::replays::RecordedDemands;
+use crate::RecordedDemands;
 use domio_core::{DomainId, NullSink, Sink, VcpuName};
 use domio_lab::simulate::simulate;
 use domio_trace::{ReadOptions, TraceReader};
@@ -75,7 +75,10 @@ fn the_scenario_of_a_host_gives_the_shares_that_were_recorded() {
     assert!(text.contains("# - weights and caps: sched.txt\n"), "{text}");
     let policies = domio_sched::policies();
     let scenario = Scenario::parse("host.toml", text.as_bytes(), policies).unwrap();
-    let built = scenario.build(&RecordedDemands::of(&scenario)).unwrap();
+    let bytes = std::fs::read(recorded(name)).unwrap();
+    let traces = BTreeMap::from([(sources.trace.clone(), bytes)]);
+    let built = scenario.build(&RecordedDemands::of(&scenario, traces));
+    let built = built.unwrap();
     let simulated = simulate(&built, 0, NullSink).unwrap().summary;
     let mut meter = domio_meter::Meter::new();
     let mut reader = TraceReader::open(&recorded(name), &ReadOptions::default()).unwrap();

@@ -1,6 +1,6 @@
 //! The text of a scenario of a recorded host.
 
-use super::{Domain, Draft, Sources};
+use super::{Domain, Draft, RULES, Sources};
 
 /// Longest line of a comment.
 const WIDTH: usize = 96;
@@ -22,7 +22,7 @@ pub(super) fn text(draft: &Draft, sources: &Sources) -> String {
     text += &format!("\ntitle = {}\n", quoted(&title));
     text += &format!("\n[run]\nduration_s = {}\n", draft.seconds);
     text += "\n[host]\nprofile = \"ideal\"\n";
-    text += &format!("xen = \"{}\"\n", crate::release::COMPARED_WITH.name());
+    text += &format!("xen = \"{}\"\n", RULES.name());
     text += &format!("cores = {}\n", draft.pcpus);
     text += &format!("\n[scheduler]\npolicy = {}\n", quoted(&draft.policy));
     for (name, value) in &draft.params {

@@ -10,53 +10,88 @@ use domio_vmm::Profile;
 use domio_vmm::config::Demand;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::io::ErrorKind;
-use std::path::{Path, PathBuf};
+use std::io::Read;
 use std::sync::Arc;
 
-/// Path of a trace, and counts a second of its clock.
+/// The traces that scenarios name.
+pub trait Traces {
+    /// The trace that a scenario calls `trace`.
+    ///
+    /// # Errors
+    /// Why there is none and what to do about it.
+    fn open(&self, trace: &str) -> Result<OpenTrace<'_>, NoDemands>;
+}
+
+/// A trace that can be read.
+pub struct OpenTrace<'a> {
+    /// What messages call it.
+    pub name: String,
+    /// Its bytes, from the first on.
+    pub read: Box<dyn Read + 'a>,
+    /// What to do when they cannot be read to the end: a sentence without a full stop.
+    pub hint: String,
+}
+
+/// Traces in memory, by name.
+impl Traces for BTreeMap<String, Vec<u8>> {
+    fn open(&self, trace: &str) -> Result<OpenTrace<'_>, NoDemands> {
+        let hint = "give the trace with the scenario, or correct `trace`".to_owned();
+        let name = trace.to_owned();
+        match self.get(trace) {
+            Some(bytes) => Ok(OpenTrace {
+                name,
+                read: Box::new(&bytes[..]),
+                hint,
+            }),
+            None => Err(NoDemands {
+                why: format!("there is no trace {name}"),
+                hint,
+            }),
+        }
+    }
+}
+
+/// Name of a trace, and counts a second of its clock.
 type Source = (String, Option<u64>);
 
 type ByVcpu = BTreeMap<VcpuName, Arc<[Demand]>>;
 
 /// Reads the traces that a scenario names, each once.
-pub struct RecordedDemands {
-    folder: PathBuf,
+pub struct RecordedDemands<T> {
+    traces: T,
     profile: Profile,
     read: RefCell<BTreeMap<Source, Result<ByVcpu, NoDemands>>>,
 }
 
-impl RecordedDemands {
-    /// A source for `scenario`: paths are relative to its file, and the times that the hypervisor
-    /// takes, which a recording counts to its vcpus, are those of its hardware profile.
-    pub fn of(scenario: &Scenario) -> Self {
+impl<T: Traces> RecordedDemands<T> {
+    /// A source for `scenario`, which names some of `traces`. The times that the hypervisor takes,
+    /// which a recording counts to its vcpus, are those of the scenario's hardware profile.
+    pub fn of(scenario: &Scenario, traces: T) -> Self {
         RecordedDemands {
-            folder: scenario.folder(),
+            traces,
             profile: scenario.plan().host.profile,
             read: RefCell::default(),
         }
     }
 
     fn read(&self, trace: &str, tsc_hz: Option<u64>) -> Result<ByVcpu, NoDemands> {
-        // Whoever reads a message need not know which folder the program was started in.
-        let path = self.folder.join(trace);
-        let path = std::path::absolute(&path).unwrap_or(path);
-        let failed = |e| refused(trace, &path, &e);
+        let OpenTrace { name, read, hint } = self.traces.open(trace)?;
+        let failed = |e| refused(&name, &hint, &e);
         let options = ReadOptions {
             tsc_hz,
             ..ReadOptions::default()
         };
-        let mut reader = TraceReader::open(&path, &options).map_err(failed)?;
+        let mut reader = TraceReader::new(read, &options).map_err(failed)?;
         let mut records = Vec::new();
         reader.copy_to(&mut records).map_err(failed)?;
         let Some(first) = records.first() else {
             return Err(NoDemands {
-                why: format!("{} holds no record", path.display()),
+                why: format!("{name} holds no record"),
                 hint: "record the host for longer, or name another trace".to_owned(),
             });
         };
         in_order(&records).map_err(|out| NoDemands {
-            why: format!("{}: {out}", path.display()),
+            why: format!("{name}: {out}"),
             hint: ADVICE.to_owned(),
         })?;
         let begin = first.at;
@@ -69,29 +104,17 @@ impl RecordedDemands {
     }
 }
 
-/// Why the trace at `path`, which the scenario calls `trace`, could not be read.
-fn refused(trace: &str, path: &Path, error: &TraceError) -> NoDemands {
-    let file = path.display();
-    let TraceErrorKind::Io(io) = &error.kind else {
-        return NoDemands {
-            why: format!("{file}: {error}"),
-            hint: format!("`domio trace summary {file}` tells what can be read of it"),
-        };
-    };
-    let why = match io.kind() {
-        ErrorKind::NotFound => format!("there is no file {file}"),
-        _ => format!("{file} cannot be read: {io}"),
-    };
-    let hint = match Path::new(trace).is_absolute() {
-        true => "put the recording there, or correct `trace`",
-        false => {
-            "`trace` counts from the folder of the scenario's file; put the recording there, or \
-             give an absolute path"
-        }
-    };
-    NoDemands {
-        why,
-        hint: hint.to_owned(),
+/// Why the trace called `name` could not be read; `hint` is what to do if its bytes do not come.
+fn refused(name: &str, hint: &str, error: &TraceError) -> NoDemands {
+    match &error.kind {
+        TraceErrorKind::Io(io) => NoDemands {
+            why: format!("{name} cannot be read: {io}"),
+            hint: hint.to_owned(),
+        },
+        _ => NoDemands {
+            why: format!("{name}: {error}"),
+            hint: format!("`domio trace summary {name}` tells what can be read of it"),
+        },
     }
 }
 
@@ -125,7 +148,7 @@ fn as_xen_writes(record: Record) -> Vec<Record> {
     record.changes().into_iter().flatten().map(change).collect()
 }
 
-impl ReplaySource for RecordedDemands {
+impl<T: Traces> ReplaySource for RecordedDemands<T> {
     fn demands(&self, replay: &Replay) -> Result<Arc<[Demand]>, NoDemands> {
         let mut read = self.read.borrow_mut();
         let trace = read
@@ -147,28 +170,34 @@ mod tests {
     use super::*;
     use domio_core::NullSink;
     use domio_lab::simulate::{simulate, trace_header};
-    use domio_scenario::NoReplay;
+    use domio_scenario::{Built, NoReplay, ScenarioErrors};
     use domio_trace::{TraceWriter, XentraceWriter};
 
-    fn parse(name: &str, text: &str) -> Scenario {
-        Scenario::parse(name, text.as_bytes(), domio_sched::policies()).unwrap()
+    fn parse(text: &str) -> Scenario {
+        Scenario::parse("s.toml", text.as_bytes(), domio_sched::policies()).unwrap()
+    }
+
+    fn build(text: &str, traces: &[(&str, &[u8])]) -> Result<Built, ScenarioErrors> {
+        let named = traces.iter().map(|(n, b)| ((*n).to_owned(), b.to_vec()));
+        let traces: BTreeMap<String, Vec<u8>> = named.collect();
+        let scenario = parse(text);
+        scenario.build(&RecordedDemands::of(&scenario, traces))
     }
 
     #[test]
     fn a_simulated_trace_is_replayed() {
-        let folder = std::env::temp_dir().join(format!("domio-replay-{}", std::process::id()));
-        std::fs::create_dir_all(&folder).unwrap();
         let original = parse(
-            "a.toml",
             "run.duration_s = 1\nrun.warmup_s = 0\nhost.profile = \"ideal\"\n\
              scheduler.policy = \"credit\"\n[[domain]]\nname = \"g\"\n\
              workload = \"periodic\"\nperiod_ms = 10\nburst_ms = 2\n",
         );
         let built = original.build(&NoReplay).unwrap();
-        let file = std::fs::File::create(folder.join("t.domio")).unwrap();
-        let writer = TraceWriter::new(file, &trace_header(&original, &built, 0)).unwrap();
+        let header = trace_header(&original, &built, 0);
+        let writer = TraceWriter::new(Vec::new(), &header).unwrap();
         let recorded = simulate(&built, 0, writer).unwrap();
-        recorded.sink.finish().unwrap();
+        let running = |s: &domio_meter::Summary| s.domains[0].total.running as f64;
+        let asked = running(&recorded.summary);
+        let own = recorded.sink.finish().unwrap();
         let id = built.host.domains[0].id;
 
         let text = format!(
@@ -177,74 +206,49 @@ mod tests {
              workload = \"replay\"\ntrace = \"t.domio\"\ntrace_domain = {}\ntrace_vcpu = 0\n",
             id.0
         );
-        let path = folder.join("b.toml");
-        let replay = parse(path.to_str().unwrap(), &text);
-        let built = replay.build(&RecordedDemands::of(&replay)).unwrap();
+        let built = build(&text, &[("t.domio", &own)]).unwrap();
         let repeated = simulate(&built, 0, NullSink).unwrap();
-        let running = |s: &domio_meter::Summary| s.domains[0].total.running as f64;
-        let ratio = running(&repeated.summary) / running(&recorded.summary);
+        let ratio = running(&repeated.summary) / asked;
         assert!((0.98..=1.02).contains(&ratio), "{ratio}");
 
         // The same by a host whose clock counts 2.4 times in a nanosecond.
-        let source = TraceReader::open(&folder.join("t.domio"), &ReadOptions::default());
-        let file = std::fs::File::create(folder.join("t.bin")).unwrap();
-        let mut writer = XentraceWriter::new(file, 2_400_000_000).unwrap();
-        source.unwrap().copy_to(&mut writer).unwrap();
-        writer.finish().unwrap();
+        let mut source = TraceReader::new(&own[..], &ReadOptions::default()).unwrap();
+        let mut writer = XentraceWriter::new(Vec::new(), 2_400_000_000).unwrap();
+        source.copy_to(&mut writer).unwrap();
+        let xen = writer.finish().unwrap();
         let counted = text.replace("t.domio", "t.bin") + "trace_hz = 2400000000\n";
-        let counted = parse(path.to_str().unwrap(), &counted);
-        let built = counted.build(&RecordedDemands::of(&counted)).unwrap();
+        let built = build(&counted, &[("t.bin", &xen)]).unwrap();
         let repeated = simulate(&built, 0, NullSink).unwrap();
-        let ratio = running(&repeated.summary) / running(&recorded.summary);
+        let ratio = running(&repeated.summary) / asked;
         assert!((0.98..=1.02).contains(&ratio), "{ratio}");
 
-        let missing = parse(
-            path.to_str().unwrap(),
-            &text.replace("trace_vcpu = 0", "trace_vcpu = 7"),
-        );
-        let refused = missing.build(&RecordedDemands::of(&missing)).err().unwrap();
+        let missing = text.replace("trace_vcpu = 0", "trace_vcpu = 7");
+        let refused = build(&missing, &[("t.domio", &own)]).err().unwrap();
         let said = format!("the trace has no vcpu d{}v7", id.0);
         assert!(refused.to_string().contains(&said), "{refused}");
         let there = format!("it has d{}v0, which", id.0);
         assert!(refused.to_string().contains(&there), "{refused}");
-        std::fs::remove_dir_all(&folder).unwrap();
     }
 
     #[test]
-    fn a_trace_that_cannot_be_read_is_told_with_its_path_and_the_reason() {
-        let folder = std::env::temp_dir().join(format!("domio-no-replay-{}", std::process::id()));
-        std::fs::create_dir_all(folder.join("folder")).unwrap();
-        std::fs::write(folder.join("text"), "no trace at all").unwrap();
+    fn a_trace_that_cannot_be_read_is_told_with_its_name_and_the_reason() {
         let refused = |trace: &str| {
             let text = format!(
                 "run.duration_s = 1\nscheduler.policy = \"credit\"\n[[domain]]\nname = \"g\"\n\
                  workload = \"replay\"\ntrace = \"{trace}\"\ntrace_domain = 3\n"
             );
-            let scenario = parse(folder.join("s.toml").to_str().unwrap(), &text);
-            let errors = scenario
-                .build(&RecordedDemands::of(&scenario))
-                .err()
-                .unwrap();
+            let errors = build(&text, &[("text", b"no trace at all")]).err().unwrap();
             let p = errors.problems()[0].clone();
             assert_eq!((p.line, p.column), (6, 9), "{p:?}");
             (p.message, p.hint.unwrap())
         };
         let (message, hint) = refused("none.bin");
-        let path = folder.join("none.bin").display().to_string();
-        let why = format!("cannot be replayed: there is no file {path}");
-        assert!(message.ends_with(&why), "{message}");
-        assert!(hint.contains("folder of the scenario's file"), "{hint}");
-        let (message, hint) = refused(&path);
-        assert!(message.ends_with(&why), "{message}");
-        assert!(
-            !hint.contains("folder"),
-            "an absolute path counts from nowhere: {hint}"
-        );
-        let (message, _) = refused("folder");
-        assert!(message.contains("cannot be read: "), "{message}");
+        let why = "cannot be replayed: there is no trace none.bin";
+        assert!(message.ends_with(why), "{message}");
+        assert!(hint.contains("correct `trace`"), "{hint}");
         let (message, hint) = refused("text");
+        assert!(message.contains("cannot be replayed: text: "), "{message}");
         assert!(message.contains("not a trace"), "{message}");
-        assert!(hint.contains("domio trace summary"), "{hint}");
-        std::fs::remove_dir_all(&folder).unwrap();
+        assert!(hint.contains("domio trace summary text"), "{hint}");
     }
 }

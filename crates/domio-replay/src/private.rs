@@ -1,21 +1,29 @@
-//! Private records of the policies of Xen 4.17, by scheduler.
+//! Private records of the policies of Xen 4.17, by scheduler, and what work of the hypervisor each
+//! tells of.
 
 use domio_core::{Kind, Record};
 
 /// Xen's numbers of schedulers.
-pub(crate) mod scheduler {
+pub mod scheduler {
+    /// Credit.
     pub const CREDIT: u16 = 0;
+    /// Credit2.
     pub const CREDIT2: u16 = 1;
+    /// RTDS.
     pub const RTDS: u16 = 4;
+    /// Null.
     pub const NULL: u16 = 5;
 }
 
 /// A private record: which scheduler's, which event, and the first three of its words. Words that
 /// it does not have are zero.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Private {
+pub struct Private {
+    /// One of [`scheduler`].
     pub scheduler: u16,
+    /// The policy's own number of the event.
     pub event: u8,
+    /// The first words.
     pub words: [u32; 3],
 }
 
@@ -48,21 +56,33 @@ impl Private {
     }
 }
 
-/// The event that a scheduler writes first in each pass.
-fn pass_event(of: u16) -> Option<u8> {
-    match of {
-        scheduler::CREDIT => Some(9),
-        scheduler::CREDIT2 => Some(21),
-        scheduler::RTDS => Some(6),
-        scheduler::NULL => Some(5),
+/// WrittenIn of the hypervisor that a private record is written in.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum WrittenIn {
+    /// A scheduler pass: the record is the first in it.
+    Pass,
+    /// The handler of the timer that the policy keeps in this slot of each pcpu. A handler may
+    /// write several such records.
+    Timer(u8),
+}
+
+/// The work that `r` is written in, if it is a private record that tells.
+#[inline]
+pub fn written_in(r: &Record) -> Option<WrittenIn> {
+    use scheduler::{CREDIT, CREDIT2, NULL, RTDS};
+    let private = Private::of(r)?;
+    match (private.scheduler, private.event) {
+        (CREDIT, 9) | (CREDIT2, 21) | (RTDS, 6) | (NULL, 5) => Some(WrittenIn::Pass),
+        // Credit's tick: who begins to earn, who was looked at, who is boosted no more.
+        (CREDIT, 2 | 5 | 8) => Some(WrittenIn::Timer(0)),
         _ => None,
     }
 }
 
 /// Whether a pass begins with `r`.
 #[inline]
-pub(crate) fn is_pass(r: &Record) -> bool {
-    Private::of(r).is_some_and(|p| pass_event(p.scheduler) == Some(p.event))
+pub fn is_pass(r: &Record) -> bool {
+    written_in(r) == Some(WrittenIn::Pass)
 }
 
 #[cfg(test)]
@@ -79,6 +99,25 @@ mod tests {
         }
         // Credit2's number 9 is another event.
         assert!(!is_pass(&of(1, 9)));
+    }
+
+    #[test]
+    fn the_records_of_a_tick_are_of_a_timer() {
+        let of = |scheduler, event| {
+            written_in(&Record::policy(
+                Instant::ZERO,
+                PcpuId(0),
+                scheduler,
+                event,
+                &[],
+            ))
+        };
+        for event in [2, 5, 8] {
+            assert_eq!(of(0, event), Some(WrittenIn::Timer(0)), "{event}");
+            assert_eq!(of(1, event), None, "{event}");
+        }
+        // Accounting writes this one.
+        assert_eq!(of(0, 3), None);
     }
 
     #[test]

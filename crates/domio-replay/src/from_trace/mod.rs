@@ -18,10 +18,14 @@ mod xl;
 pub use shown::Shown;
 pub use xl::{ListedDomain, SchedDomain, SchedText, XlError, list, sched_text};
 
+use domio_core::XenVersion;
 use domio_scenario::{MAX_VCPUS, Scenario, ScenarioErrors};
 use domio_sched::Policy;
 use domio_trace::TraceHeader;
 use std::collections::{BTreeMap, BTreeSet};
+
+/// The release whose rules the scenario has.
+const RULES: XenVersion = XenVersion::V4_17;
 
 /// What a scenario is made of, and what its comments call the sources.
 #[derive(Clone, Debug, Default)]
@@ -413,7 +417,7 @@ fn say_sources(draft: &mut Draft, sources: &Sources) {
     }
     draft.assumed.push(format!(
         "rules of Xen {}: set host.xen and scheduler.version to the host's release",
-        crate::release::COMPARED_WITH.name()
+        RULES.name()
     ));
     draft.assumed.push(
         "a hypervisor whose work takes no time: set host.profile to a machine like the host"

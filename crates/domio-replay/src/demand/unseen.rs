@@ -1,7 +1,6 @@
 //! Interrupts that leave no record of their own, but take time from the guest that executes.
 
-use crate::policy::credit::seen::accounting_records;
-use domio_core::{Duration, Instant, Record, VcpuName};
+use domio_core::{Duration, Instant, VcpuName};
 use domio_vmm::Profile;
 use std::collections::BTreeMap;
 
@@ -14,8 +13,10 @@ pub struct Unseen {
     /// The time of one kernel tick of each vcpu whose guest's ticks are known. Others follow at
     /// multiples of [`KERNEL_TICK`].
     pub kernel_ticks: BTreeMap<VcpuName, Instant>,
-    /// When credit's accounting ran.
-    pub accountings: Accountings,
+    /// When a timer of the policy expired that no record shows each time.
+    pub timer: Expiries,
+    /// The slot that the policy keeps the timer in.
+    pub slot: u8,
 }
 
 impl Unseen {
@@ -33,9 +34,9 @@ impl Unseen {
             ticks += 1;
             at = tick;
         }
-        let accounts = self.accountings.before(until.max(from)) - self.accountings.before(from);
-        let accounting = profile.timer_to_handler[1] + profile.handler;
-        profile.interrupt * ticks + accounting * accounts
+        let expired = self.timer.before(until.max(from)) - self.timer.before(from);
+        let handler = profile.timer_to_handler[usize::from(self.slot)] + profile.handler;
+        profile.interrupt * ticks + handler * expired
     }
 
     /// The first kernel tick of `vcpu` after `at`, if its ticks are known.
@@ -46,38 +47,38 @@ impl Unseen {
 }
 
 /// The first time after `at` that is a whole number of `period`s from `phase`.
-pub(crate) fn next_after(phase: Instant, period: Duration, at: Instant) -> Instant {
+pub fn next_after(phase: Instant, period: Duration, at: Instant) -> Instant {
     let period = period.as_nanos();
     let into = (at.as_nanos() + period - phase.as_nanos() % period) % period;
     at + Duration::from_nanos(period - into)
 }
 
-/// When credit's accounting ran: at the times of the records that only accounting writes, and
-/// between them a period apart.
+/// When a timer expired: at times that records show, and between them a period apart.
 #[derive(Clone, Debug, Default)]
-pub struct Accountings {
+pub struct Expiries {
     /// Times of records, each with the number of periods since the first.
     shown: Vec<(Instant, u64)>,
 }
 
-impl Accountings {
-    /// Those of `records`, of which there is one in each `period`.
-    pub fn of(records: &[Record], period: Duration) -> Accountings {
-        let mut shown: Vec<(Instant, u64)> = Vec::new();
-        for r in accounting_records(records) {
-            let periods = match shown.last() {
+impl Expiries {
+    /// Those of a timer of which records `shown`, in order of time, tell. It expires once in each
+    /// `period`.
+    pub fn of(shown: impl Iterator<Item = Instant>, period: Duration) -> Expiries {
+        let mut counted: Vec<(Instant, u64)> = Vec::new();
+        for at in shown {
+            let periods = match counted.last() {
                 None => 0,
                 Some((last, count)) => {
                     // Timers come late, by much less than half a period.
-                    let passed = r.at.since(*last) + period / 2;
+                    let passed = at.since(*last) + period / 2;
                     count + passed.as_nanos() / period.as_nanos()
                 }
             };
-            if shown.last().is_none_or(|(_, last)| *last < periods) || shown.is_empty() {
-                shown.push((r.at, periods));
+            if counted.last().is_none_or(|(_, last)| *last < periods) {
+                counted.push((at, periods));
             }
         }
-        Accountings { shown }
+        Expiries { shown: counted }
     }
 
     /// Periods from the first record to `at`, in whole ones and the time beyond them, and how long
@@ -93,13 +94,13 @@ impl Accountings {
         Some((count + whole, beyond, period))
     }
 
-    /// Whether accounting ran within `tolerance` of `at`.
+    /// Whether the timer expired within `tolerance` of `at`.
     pub fn near(&self, at: Instant, tolerance: Duration) -> bool {
         self.position(at)
             .is_some_and(|(_, beyond, period)| beyond.min(period - beyond) <= tolerance)
     }
 
-    /// How many accountings there were before `at` since the first record of one; constant where
+    /// How often it expired before `at`, counted from the first record on; constant where
     /// no record shows them.
     pub fn before(&self, at: Instant) -> u64 {
         match self.position(at) {
@@ -119,33 +120,27 @@ mod tests {
     }
 
     #[test]
-    fn ticks_and_accountings_are_counted_where_guest_code_executes() {
+    fn ticks_and_handlers_are_counted_where_guest_code_executes() {
         let profile = Profile::XEN_4_17_EMULATED;
         let vcpu = VcpuName::from_word(1 << 16);
         let unseen = Unseen {
             kernel_ticks: [(vcpu, us(9_500))].into(),
             // Three periods of 30 ms that came 1 us late each.
-            accountings: Accountings {
-                shown: vec![(us(10_000), 0), (us(100_003), 3)],
-            },
+            timer: Expiries::of(
+                [us(10_000), us(100_003)].into_iter(),
+                Duration::from_millis(30),
+            ),
+            slot: 1,
         };
         assert_eq!(unseen.next_tick(vcpu, us(1_000)), Some(us(1_500)));
         assert_eq!(unseen.next_tick(vcpu, us(1_500)), Some(us(5_500)));
         let taken = |from, until| unseen.taken(vcpu, us(from), us(until), &profile);
-        let accounting = profile.timer_to_handler[1] + profile.handler;
+        let handler = profile.timer_to_handler[1] + profile.handler;
         assert_eq!(taken(1_000, 1_400), Duration::ZERO);
         assert_eq!(taken(1_000, 6_000), profile.interrupt * 2);
-        assert_eq!(taken(69_900, 70_100), accounting);
+        assert_eq!(taken(69_900, 70_100), handler);
         assert_eq!(taken(69_900, 70_000), Duration::ZERO);
-        assert!(
-            unseen
-                .accountings
-                .near(us(40_020), Duration::from_micros(20))
-        );
-        assert!(
-            !unseen
-                .accountings
-                .near(us(40_030), Duration::from_micros(20))
-        );
+        let near = |at| unseen.timer.near(us(at), Duration::from_micros(20));
+        assert!(near(40_020) && !near(40_030));
     }
 }

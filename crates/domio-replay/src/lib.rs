@@ -1,0 +1,21 @@
+//! What recorded vcpus asked for, for the guests of simulated hosts.
+//!
+//! ```text
+//! trace ─▶ demand ─▶ RecordedDemands ─▶ Scenario::build ─▶ simulated host
+//!   │
+//!   └───▶ Shown ─┬─▶ from_trace ─▶ text of a scenario
+//! what xl printed ─┘
+//! ```
+//!
+//! [`demand`] reads off a trace what each vcpu asked for. A scenario's guests can have such a
+//! demand ([`RecordedDemands`]), and a whole scenario can be made of a trace ([`from_trace`]).
+//!
+//! Data comes in and goes out: nothing here opens a file, starts a thread or looks at a clock. Who
+//! has traces hands them over ([`Traces`]).
+
+pub mod demand;
+pub mod from_trace;
+pub mod private;
+mod replays;
+
+pub use replays::{OpenTrace, RecordedDemands, Traces};
