@@ -110,6 +110,7 @@ extern crate alloc;
 
 pub mod bus;
 pub mod config;
+mod event;
 pub mod evtchn;
 pub mod grant;
 pub mod guest;

@@ -22,22 +22,21 @@
 
 mod devices;
 mod due;
-mod kernel;
-mod pending;
+pub(crate) mod kernel;
+pub(crate) mod pending;
 mod program;
 mod roam;
 mod tasks;
 
-pub(crate) use kernel::{Kernel, KernelStep};
-pub(crate) use pending::Pending;
-
 use crate::config::{GuestConfig, KernelTick, ProcessOrder, TaskConfig, VcpuConfig};
+use crate::process::Finished;
 use crate::process::order::Order;
-use crate::process::task::{Finished, Task};
+use crate::process::task::Task;
 use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
 use domio_core::{Duration, Instant};
+use kernel::Kernel;
 
 /// What the guest does next.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

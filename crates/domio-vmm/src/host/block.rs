@@ -1,7 +1,7 @@
 //! The hypercalls with which a vcpu gives its pcpu away (xen-spec 0.7).
 
 use super::{Cause, Host, Queue};
-use crate::bus::Device;
+use crate::bus::device::Device;
 use domio_core::{Instant, Kind, PcpuId, Record, Sink, VcpuId};
 use domio_sched::Pause;
 

@@ -5,7 +5,7 @@
 
 use super::counting::Packets;
 use super::{Cause, Host, Queue};
-use crate::bus::{Device, Passed};
+use crate::bus::device::{Device, Passed};
 use crate::config::{Accounting, ControllerConfig};
 use crate::process::Hypercall;
 use alloc::boxed::Box;

@@ -1,10 +1,12 @@
 //! For whom driver domains work, as a monitor estimates it that counts packets at netback.
 
 use super::domains::Domain;
-use crate::bus::{Bus, Counted, Device};
+use crate::bus::device::Device;
+use crate::bus::models::Bus;
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use domio_control::DomainSeen;
+use domio_control::accounting::Counted;
 use domio_control::accounting::{SendWeight, divide};
 use domio_core::{DomainId, Duration};
 

@@ -1,7 +1,7 @@
 //! The policy's timers of domains, which expire on the lowest pcpu that is online.
 
 use super::{Cause, Event, Host, Phase, Queue};
-use crate::bus::Device;
+use crate::bus::device::Device;
 use domio_core::{DomainId, Instant, PcpuId, Sink};
 use domio_sim::TimerId;
 

@@ -1,10 +1,11 @@
 //! Creation and destruction of domains, what an operator does, and pcpu hotplug.
 
 use super::{Cause, Event, Host, Phase, Queue, Vcpu, roam};
-use crate::bus::{Device, Traffic};
+use crate::bus::device::Device;
 use crate::config::{Action, DomainConfig, HostConfig};
 use alloc::format;
 use alloc::vec::Vec;
+use domio_control::Traffic;
 use domio_core::{
     CpuSet, DomainId, Duration, Instant, Kind, ParamValues, PcpuId, Record, Runstate, Sink, VcpuId,
     VcpuName, XenVersion,

@@ -1,7 +1,7 @@
 //! What the policy asks for in a call: tickles, timers, parking, notes.
 
 use super::{Cause, Host, Queue};
-use crate::bus::Device;
+use crate::bus::device::Device;
 use alloc::format;
 use domio_core::{Duration, Instant, PcpuId, Record, Runstate, Sink, VcpuId};
 use domio_sched::Effect;

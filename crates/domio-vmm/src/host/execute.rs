@@ -1,7 +1,7 @@
 //! Guests executing, and how far they have come.
 
 use super::{Host, Phase, Queue};
-use crate::bus::Device;
+use crate::bus::device::Device;
 use domio_core::{Instant, PcpuId, Sink, VcpuId};
 
 impl<S: Sink, D: Device> Host<S, D> {

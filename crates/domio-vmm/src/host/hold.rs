@@ -4,7 +4,7 @@
 //! from its timers now and then. A [`Hold`] is one such time, given in advance.
 
 use super::{Event, Host, Queue};
-use crate::bus::Device;
+use crate::bus::device::Device;
 use domio_core::{Instant, PcpuId, Sink};
 
 /// Timers of a pcpu that expire from `from` to `until` come at `until` (from Xen 4.0 on, xen-spec

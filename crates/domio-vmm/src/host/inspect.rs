@@ -1,7 +1,7 @@
 //! What can be seen of a host from outside: accounts, tables, devices, the trace.
 
 use super::{Host, RunstateTimes};
-use crate::bus::Device;
+use crate::bus::device::Device;
 use alloc::format;
 use alloc::string::String;
 use domio_core::{Duration, Instant, PcpuId, Record, Sink, VcpuId, VcpuName};

@@ -1,8 +1,12 @@
 //! Interrupts for guests: who is told, and how the vcpu comes to look (xen-spec 0.6, 5).
 
 use super::{Host, Phase, Queue};
-use crate::bus::{Device, Far, record_of};
-use crate::evtchn::{Raised, Sent, Virq};
+use crate::bus::device::Device;
+use crate::bus::io::record_of;
+use crate::bus::wires::Far;
+use crate::evtchn::abi::Raised;
+use crate::evtchn::binding::Virq;
+use crate::evtchn::channels::Sent;
 use crate::process::Pid;
 use domio_core::{Duration, Instant, PcpuId, Sink, VcpuId, VcpuName};
 use domio_sched::Pause;

@@ -1,9 +1,12 @@
 //! Device models: plugging domains in, calls from outside of guests, work for others.
 
 use super::{Host, Queue, Vcpu};
-use crate::bus::{Bus, Device, Io, Traffic};
-use crate::evtchn::Virq;
-use crate::guest::Kernel;
+use crate::bus::device::Device;
+use crate::bus::io::Io;
+use crate::bus::models::Bus;
+use crate::evtchn::binding::Virq;
+use crate::guest::kernel::Kernel;
+use domio_control::Traffic;
 use domio_core::{DomainId, Duration, Instant, PcpuId, Record, Sink, VcpuId};
 
 impl<S: Sink, D: Device> Host<S, D> {

@@ -1,8 +1,10 @@
 //! The kernel of a guest with devices: what it does goes before processes.
 
 use super::{Host, Phase, Queue, Vcpu};
-use crate::bus::{Bus, Device, Io};
-use crate::guest::KernelStep;
+use crate::bus::device::Device;
+use crate::bus::io::Io;
+use crate::bus::models::Bus;
+use crate::guest::kernel::KernelStep;
 use domio_core::{Duration, Instant, PcpuId, Sink, VcpuId};
 
 impl<S: Sink, D: Device> Host<S, D> {

@@ -54,11 +54,14 @@ mod softirq;
 mod timer;
 mod wake;
 
+pub use crate::event::Event;
 pub use hold::Hold;
 pub use snapshot::{PcpuSnapshot, Snapshot, VcpuSnapshot};
 
-use crate::bus::{Bus, Device, NoDevices};
+use crate::bus::device::{Device, NoDevices};
+use crate::bus::models::Bus;
 use crate::config::{Action, HostConfig};
+use crate::event::Queue;
 use crate::guest::{Guest, Job};
 use crate::profile::{PolicyCosts, Profile};
 use alloc::boxed::Box;
@@ -68,11 +71,10 @@ use alloc::vec::Vec;
 use control::{Busy, Controlled};
 use domains::Domain;
 use domio_core::{
-    DomainId, Duration, Instant, PcpuId, PcpuTable, Record, Runstate, Sink, VcpuId, VcpuName,
-    XenVersion,
+    Duration, Instant, PcpuId, PcpuTable, Record, Runstate, Sink, VcpuId, VcpuName, XenVersion,
 };
 use domio_sched::{Cx, Effect, Scheduler, Stop, Tables};
-use domio_sim::{EventQueue, Flow, Model, TimerId};
+use domio_sim::{Flow, Model, TimerId};
 
 /// Scheduler passes that one pcpu may make at one instant before the run is ended as stalled, and
 /// those that each vcpu of the host adds.
@@ -82,41 +84,6 @@ use domio_sim::{EventQueue, Flow, Model, TimerId};
 pub const MAX_PASSES_AT_ONE_INSTANT: u32 = 1000;
 /// See [`MAX_PASSES_AT_ONE_INSTANT`].
 pub const MAX_PASSES_OF_A_VCPU: u32 = 100;
-
-/// An event of the host.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Event {
-    /// The slice timer of a pcpu expired.
-    Slice(PcpuId),
-    /// The policy's timer expired.
-    Policy(PcpuId, u8),
-    /// The policy's timer of a domain expired.
-    DomainTimer(DomainId),
-    /// A pcpu's phase `Entering` or `Switching` is over.
-    Stage(PcpuId),
-    /// The current vcpu of a pcpu has executed what its guest asked for.
-    Done(PcpuId),
-    /// A rescheduling IPI arrived.
-    Ipi(PcpuId),
-    /// The timer that a guest set expired.
-    GuestTimer(VcpuId),
-    /// The periodic tick of a running vcpu is due.
-    GuestTick(VcpuId),
-    /// The host-wide guest tick of Xen up to 3.0 on one pcpu.
-    HostTick(PcpuId),
-    /// A timer of a device model fired, by its number on the bus.
-    Device(u32),
-    /// The next [`Hold`] begins.
-    Hold,
-    /// An operator's action, by index.
-    Action(u32),
-    /// A domain is created, by index.
-    Start(u32),
-    /// A domain is destroyed, by index.
-    Destroy(u32),
-    /// A run that starts from a snapshot begins.
-    Begin,
-}
 
 /// What a pcpu does at the moment.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -351,8 +318,6 @@ pub struct Host<S: Sink, D: Device = NoDevices> {
     seed: u64,
     replication: u32,
 }
-
-type Queue = EventQueue<Event>;
 
 impl<S: Sink, D: Device> Host<S, D> {
     /// A host as `config` describes it, switched off.

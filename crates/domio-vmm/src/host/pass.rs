@@ -1,7 +1,7 @@
 //! The scheduler pass and the context switch (xen-spec 0.5).
 
 use super::{Cause, Host, MAX_PASSES_AT_ONE_INSTANT, MAX_PASSES_OF_A_VCPU, Phase, Queue};
-use crate::bus::Device;
+use crate::bus::device::Device;
 use alloc::boxed::Box;
 use alloc::format;
 use domio_core::{

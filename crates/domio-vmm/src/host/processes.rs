@@ -1,7 +1,9 @@
 //! The processes of a guest: which one executes, what its program does next, jobs that are done.
 
 use super::{Host, Phase, Queue, Vcpu};
-use crate::bus::{Bus, Device, Io};
+use crate::bus::device::Device;
+use crate::bus::io::Io;
+use crate::bus::models::Bus;
 use crate::guest::Step;
 use crate::process::run::{Next, STEPS_WITHOUT_TIME};
 use alloc::boxed::Box;

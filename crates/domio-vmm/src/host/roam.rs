@@ -1,7 +1,7 @@
 //! Processes that go from one vcpu of a domain to another: where they wake, and who pulls them.
 
 use super::{Host, Queue};
-use crate::bus::Device;
+use crate::bus::device::Device;
 use crate::config::{DomainConfig, TaskConfig, VcpuConfig};
 use crate::guest::Guest;
 use crate::process::roam::{self, Pull};

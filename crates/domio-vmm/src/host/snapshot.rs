@@ -7,7 +7,7 @@
 
 use super::hold::Hold;
 use super::{Cause, Event, Host, Queue};
-use crate::bus::Device;
+use crate::bus::device::Device;
 use alloc::vec::Vec;
 use domio_core::{Instant, PcpuId, Runstate, Sink, VcpuId, VcpuName};
 use domio_sched::Pause;

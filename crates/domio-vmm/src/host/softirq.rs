@@ -2,7 +2,7 @@
 //! the pass off.
 
 use super::{Cause, Host, Phase, Queue};
-use crate::bus::Device;
+use crate::bus::device::Device;
 use domio_core::{Duration, Instant, PcpuId, Sink};
 use domio_sched::{Pause, Stop};
 

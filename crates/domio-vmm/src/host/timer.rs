@@ -1,7 +1,7 @@
 //! Timers of a pcpu that expire: the guests', the policy's, the slice's; ticks (xen-spec 0.3, 0.9).
 
 use super::{Cause, Event, Host, Phase, Queue, Tick};
-use crate::bus::Device;
+use crate::bus::device::Device;
 use domio_core::{Duration, Instant, PcpuId, Sink, VcpuId, XenVersion};
 use domio_sched::{Cx, Pause};
 use domio_sim::TimerId;

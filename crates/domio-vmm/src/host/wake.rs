@@ -1,7 +1,7 @@
 //! Waking, pausing and migrating vcpus; their runstates and the records of them.
 
 use super::{Cause, Host, Queue};
-use crate::bus::Device;
+use crate::bus::device::Device;
 use domio_core::{CpuSet, Instant, Kind, PcpuId, Record, Runstate, Sink, VcpuId, XenVersion};
 use domio_sched::{Affinity, Cx, Effect, Pause, Wake};
 
