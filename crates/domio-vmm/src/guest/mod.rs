@@ -12,6 +12,7 @@
 //! | file | holds |
 //! |---|---|
 //! | `mod` | what one vcpu does next |
+//! | `boot` | the guest of a vcpu, when its domain is created |
 //! | `kernel` | upcalls, handlers, softirqs, kernel threads of guests with devices |
 //! | `pending` | what interrupt handlers leave for later |
 //! | `devices` | the kernel of a guest with devices, seen from the host |
@@ -20,6 +21,7 @@
 //! | `roam` | processes that go from one vcpu to another |
 //! | `program` | the program of the process that executes |
 
+pub(crate) mod boot;
 mod devices;
 mod due;
 pub(crate) mod kernel;
