@@ -1,8 +1,9 @@
 //! What a simulated host is made of: plain data, validated by whoever builds it.
 
-use crate::evtchn::{Abi, ScanForm, Width};
+use crate::evtchn::abi::Abi;
+use crate::evtchn::port::Width;
+use crate::evtchn::scan::form::ScanForm;
 use crate::process::Program;
-use crate::process::programs::ControllerProcess;
 use crate::profile::Profile;
 use alloc::string::String;
 use alloc::sync::Arc;
@@ -27,28 +28,6 @@ pub struct HostConfig {
     pub actions: Vec<(Instant, Action)>,
     /// Controllers, each with its process among the domains' ([`HostConfig::add_controller`]).
     pub controllers: Vec<ControllerConfig>,
-}
-
-impl HostConfig {
-    /// Has a controller run as a process of one of the domains, from when the domain is created.
-    ///
-    /// # Panics
-    /// When the domain or its vcpu does not exist.
-    #[track_caller]
-    pub fn add_controller(&mut self, config: ControllerConfig) {
-        let number = self.controllers.len() as u16;
-        let domain = self.domains.iter_mut().find(|d| d.id == config.domain);
-        let domain = domain.expect("a controller runs in a domain of the host");
-        let process = ControllerProcess::new(number, &config, domain.start);
-        let vcpu = &mut domain.vcpus[usize::from(config.vcpu)];
-        vcpu.tasks.push(TaskConfig {
-            name: String::from(config.entry.descriptor.name),
-            priority: TaskConfig::IO_BOUND,
-            roams: false,
-            workload: Workload::program(process),
-        });
-        self.controllers.push(config);
-    }
 }
 
 /// A controller that runs in a domain.

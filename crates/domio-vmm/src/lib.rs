@@ -5,7 +5,8 @@
 //! |---|---|
 //! | [`config`] | what a host is made of: plain data |
 //! | [`simulation`] | a host with its event queue |
-//! | [`host`] | what an event does: timers, wake-ups, passes, switches, guests that execute |
+//! | [`host`] | what an event does: guests execute, interrupts reach them, domains come and go |
+//! | `hypervisor` | pcpus, vcpus and the policy: timers, wake-ups, passes, switches |
 //! | [`profile`] | what the hypervisor's work costs |
 //! | [`guest`] | the operating system on a vcpu: upcalls, softirqs, kernel threads, processes |
 //! | [`process`] | processes, the steps of their programs, the programs that ship |
@@ -21,22 +22,23 @@
 //! ```text
 //!  no. file                   call
 //!   1  host/mod.rs            Host::handle          the event queue delivers Event::GuestTimer
-//!   2  host/timer.rs          guest_timer, expire   does the timer run now, or after the slop?
-//!                                                   The softirq of timers says (xen-spec 0.3)
+//!   2  host/interrupt.rs      guest_timer           does the timer run now, or after the slop?
+//!                             (hypervisor/timer.rs guest_expiry: the softirq of timers says,
+//!                             xen-spec 0.3)
 //!   3  host/interrupt.rs      interrupt, give_tick  the guest has an interrupt; raise_timer: with
 //!                                                   devices it is the timer's virq
 //!   4  host/interrupt.rs      kick                  it is blocked, so it is woken
-//!   5  host/wake.rs           wake                  runstate runnable, then the policy
+//!   5  hypervisor/wake.rs     wake                  runstate runnable, then the policy
 //!   6  domio-sched              Scheduler::wake     queues the vcpu, tickles a pcpu (its Cx)
-//!   7  host/effects.rs        apply_effects, tickle the pcpu to ask; by IPI if not the waker's own
-//!   8  host/softirq.rs        raise, halt           who executes there stops; phase Entering, as
+//!   7  hypervisor/effects.rs  apply_effects, tickle the pcpu to ask; by IPI if not the waker's own
+//!   8  hypervisor/softirq.rs  raise, halt           who executes there stops; phase Entering, as
 //!                                                   long as the profile says
-//!   9  host/softirq.rs        stage_over, run_due   timers of this instant first, then the pass
-//!  10  host/pass.rs           pass                  what ran for how long, and why it stops
+//!   9  host/passes.rs         stage_over, run_due   timers of this instant first, then the pass
+//!  10  hypervisor/pass.rs     pass                  what ran for how long, and why it stops
 //!                             (domio-sched Scheduler::schedule: the answer is a Pick, the next
 //!                             vcpu and its time slice)
-//!  11  host/pass.rs           switch, switched      phase Switching; both runstates, the trace
-//!  12  host/pass.rs           back_to_guest         phase Guest; caches are refilled first
+//!  11  hypervisor/pass.rs     switch, switched      phase Switching; both runstates, the trace
+//!  12  hypervisor/pass.rs     back_to_guest         phase Guest; caches are refilled first
 //!  13  host/execute.rs        go_on, guest_done     when the vcpu is back, or has executed what it
 //!                                                   was to, it is asked what it does from now on
 //!  14  host/kernel.rs         step_kernel           a guest with devices: its kernel goes first
@@ -50,7 +52,7 @@
 //!  20  guest/program.rs         Guest::advance      a process that runs a program goes on:
 //!  21  process/run.rs           Task::advance       the switch to it, then its next step:
 //!  22  process/programs/*.rs      Program::next     compute, call, wait, sleep ...
-//!  23  host/block.rs          block                 all sleep: the block hypercall (xen-spec 0.7)
+//!  23  hypervisor/block.rs    block                 all sleep: the block hypercall (xen-spec 0.7)
 //! ```
 //!
 //! Two things come back, and both are natural. A process that computes ends the way at 22 and comes
@@ -67,7 +69,7 @@
 //! Other causes come in at 4. An **event** of another domain: `KernelIo::send` (`bus/io.rs`) sets
 //! the pending bit (`evtchn/channels.rs`), `deliver` (`host/interrupt.rs`) kicks who is to be told.
 //! A **device**: `device_event` (`host/io.rs`) calls [`Device::event`], which raises a physical
-//! interrupt, and then `deliver`. An **operator** who unpauses (`host/domains.rs`) comes in at 5.
+//! interrupt, and then `deliver`. An **operator** who unpauses (`host/operator.rs`) comes in at 5.
 //!
 //! # A host
 //!
@@ -110,10 +112,12 @@ extern crate alloc;
 
 pub mod bus;
 pub mod config;
+mod event;
 pub mod evtchn;
 pub mod grant;
 pub mod guest;
 pub mod host;
+mod hypervisor;
 pub mod process;
 pub mod profile;
 pub mod ring;

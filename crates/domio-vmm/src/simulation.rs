@@ -1,6 +1,8 @@
 //! A host together with its event queue: what a caller makes and runs.
 
-use crate::bus::{Assembly, Attach, Bus, Device, NoDevices};
+use crate::bus::attach::{Assembly, Attach};
+use crate::bus::device::{Device, NoDevices};
+use crate::bus::models::Bus;
 use crate::config::HostConfig;
 use crate::host::{Event, Host, Snapshot};
 use alloc::boxed::Box;

@@ -1,8 +1,9 @@
 //! How device models come to the bus, and what a model asks for there.
 
+use super::device::Device;
 use super::lines::{KernelTimer, Line, Lines, Softirq, SoftirqLine, Tasklet, Token, WorkItem};
-use super::{Bus, Device};
-use crate::host::Event;
+use super::models::Bus;
+use crate::event::Event;
 use alloc::vec::Vec;
 use domio_sim::{EventQueue, TimerId};
 

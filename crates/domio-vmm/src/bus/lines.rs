@@ -1,6 +1,6 @@
 //! Whom the host calls for an interrupt, a softirq, a tasklet, a timer.
 
-use crate::evtchn::Port;
+use crate::evtchn::port::Port;
 use alloc::vec::Vec;
 use domio_core::DomainId;
 

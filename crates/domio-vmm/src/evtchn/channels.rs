@@ -1,7 +1,12 @@
 //! The hypervisor's event channels: binding ports, and sending to them.
 
 use super::domain::Domain;
-use super::{Abi, Binding, EvtchnError, EvtchnGuest, FifoPriority, Port, Raised, Unmasked, Virq};
+use crate::evtchn::abi::{Abi, Raised, Unmasked};
+use crate::evtchn::binding::{Binding, Virq};
+use crate::evtchn::error::EvtchnError;
+use crate::evtchn::fifo::FifoPriority;
+use crate::evtchn::guest::EvtchnGuest;
+use crate::evtchn::port::Port;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use domio_core::{DomainId, VcpuName};

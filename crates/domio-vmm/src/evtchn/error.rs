@@ -1,6 +1,7 @@
 //! What the hypervisor refuses.
 
-use super::{Binding, Port, Virq};
+use crate::evtchn::binding::{Binding, Virq};
+use crate::evtchn::port::Port;
 use core::fmt;
 use domio_core::{DomainId, VcpuName};
 

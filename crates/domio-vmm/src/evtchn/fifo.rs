@@ -8,7 +8,8 @@
 //! The BUSY bit, by which Xen holds off a guest that unmasks a word on another pcpu at the same
 //! moment, is never set: here one operation follows the other.
 
-use super::{Port, Raised, Unmasked};
+use crate::evtchn::abi::{Raised, Unmasked};
+use crate::evtchn::port::Port;
 use alloc::vec::Vec;
 
 /// Somebody sent since a handler was entered.

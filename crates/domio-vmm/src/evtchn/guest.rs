@@ -1,52 +1,14 @@
 //! One domain's view of its event channels: the shared state, and the kernel's upcalls.
 
-use super::scan::{BitmapPass, FifoPass, Scan};
-use super::{Fifo, Port, ScanForm, TwoLevel, Width};
+use crate::evtchn::abi::{Abi, Raised, Unmasked};
+use crate::evtchn::fifo::{Fifo, FifoPriority};
+use crate::evtchn::port::Port;
+use crate::evtchn::scan::fifo::FifoPass;
+use crate::evtchn::scan::{BitmapPass, Scan};
+use crate::evtchn::two_level::TwoLevel;
 use alloc::boxed::Box;
 use alloc::vec;
 use alloc::vec::Vec;
-
-/// What a send did.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[must_use = "a kick has to wake or interrupt the vcpu"]
-pub enum Raised {
-    /// The port was pending already: the two sends are one to the guest.
-    Coalesced,
-    /// The port is pending now, but masked; whoever unmasks it finds out.
-    Masked,
-    /// The port is pending now, and the guest is about to look anyway.
-    Latched,
-    /// The port is pending now and an upcall has become due: wake the vcpu, or, if it runs,
-    /// interrupt its pcpu.
-    Kick,
-}
-
-/// What an unmasking did.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[must_use = "an upcall that became due has to be delivered"]
-pub struct Unmasked {
-    /// The vcpu that the port notifies.
-    pub vcpu: u16,
-    /// Whether it takes a hypercall.
-    pub hypercall: bool,
-    /// The port was pending and an upcall of `vcpu` has become due. Without a hypercall `vcpu` is
-    /// the caller, who gets it when upcalls are unmasked next; with one it is kicked.
-    pub upcall: bool,
-}
-
-/// Which event channels a domain uses.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Abi {
-    /// Bitmaps of two levels.
-    TwoLevel {
-        /// Bits in a word of the guest.
-        width: Width,
-        /// How its kernel looks for ports.
-        scan: ScanForm,
-    },
-    /// Queues by priority.
-    Fifo,
-}
 
 /// What is shared with Xen, and the scan of each vcpu over it.
 #[derive(Clone, Debug)]
@@ -153,7 +115,7 @@ impl EvtchnGuest {
     }
 
     /// Gives `port` a priority, which the two-level ABI does not have.
-    pub(super) fn set_priority(&mut self, port: Port, priority: super::FifoPriority) {
+    pub(super) fn set_priority(&mut self, port: Port, priority: FifoPriority) {
         if let Shared::Fifo(fifo, _) = &mut self.shared {
             fifo.set_priority(port, priority);
         }

@@ -54,22 +54,22 @@
 //!
 //! Nothing here allocates memory except when domains, vcpus and ports are added.
 
-mod channels;
+pub(crate) mod abi;
+pub(crate) mod binding;
+pub(crate) mod channels;
 mod domain;
-mod error;
+pub(crate) mod error;
 mod fifo;
-mod guest;
-mod port;
-mod scan;
+pub(crate) mod guest;
+pub(crate) mod port;
+pub(crate) mod scan;
 mod two_level;
 
-use fifo::Fifo;
-use two_level::TwoLevel;
-
+pub use abi::{Abi, Raised, Unmasked};
+pub use binding::{Binding, Virq};
 pub use channels::{Bound, Channels, Sent};
-pub use domain::{Binding, Virq};
 pub use error::EvtchnError;
 pub use fifo::FifoPriority;
-pub use guest::{Abi, EvtchnGuest, Raised, Unmasked};
+pub use guest::EvtchnGuest;
 pub use port::{Port, Width};
-pub use scan::ScanForm;
+pub use scan::form::ScanForm;

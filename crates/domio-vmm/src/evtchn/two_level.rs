@@ -2,7 +2,7 @@
 //! of such bits, so that a guest finds the few set ones fast.
 
 use super::port::{Port, Width};
-use super::{Raised, Unmasked};
+use crate::evtchn::abi::{Raised, Unmasked};
 use alloc::vec;
 use alloc::vec::Vec;
 

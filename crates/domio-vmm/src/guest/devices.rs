@@ -1,7 +1,11 @@
 //! A guest that device models serve: its kernel, and what reaches it from other vcpus.
 
-use super::{Guest, Kernel, KernelStep, Level};
-use crate::bus::{Device, Io, KernelTimer, Served, Tasklet, WorkItem};
+use super::kernel::{Kernel, KernelStep};
+use super::{Guest, Level};
+use crate::bus::device::Device;
+use crate::bus::io::Io;
+use crate::bus::lines::{KernelTimer, Tasklet, WorkItem};
+use crate::bus::owner::Served;
 use alloc::boxed::Box;
 use domio_core::Instant;
 

@@ -17,10 +17,13 @@
 //! **Work items** are done by a thread of the kernel, which goes before the guest's processes
 //! (Linux 2.6.18 gives `keventd` a nice value of -5, and it sleeps nearly always).
 
-use super::Pending;
-use crate::bus::{Device, Io, KernelIo, Line, Owner, Progress, Served, Share, SoftirqLine};
+use super::pending::Pending;
+use crate::bus::device::{Device, Progress};
+use crate::bus::io::{Io, KernelIo};
+use crate::bus::lines::{Line, SoftirqLine};
+use crate::bus::owner::{Owner, Served, Share};
 use crate::config::KernelCosts;
-use crate::evtchn::Port;
+use crate::evtchn::port::Port;
 use alloc::vec::Vec;
 use domio_core::{Duration, VcpuName};
 

@@ -12,6 +12,7 @@
 //! | file | holds |
 //! |---|---|
 //! | `mod` | what one vcpu does next |
+//! | `boot` | the guest of a vcpu, when its domain is created |
 //! | `kernel` | upcalls, handlers, softirqs, kernel threads of guests with devices |
 //! | `pending` | what interrupt handlers leave for later |
 //! | `devices` | the kernel of a guest with devices, seen from the host |
@@ -20,24 +21,24 @@
 //! | `roam` | processes that go from one vcpu to another |
 //! | `program` | the program of the process that executes |
 
+pub(crate) mod boot;
 mod devices;
 mod due;
-mod kernel;
-mod pending;
+pub(crate) mod kernel;
+pub(crate) mod pending;
 mod program;
 mod roam;
 mod tasks;
 
-pub(crate) use kernel::{Kernel, KernelStep};
-pub(crate) use pending::Pending;
-
 use crate::config::{GuestConfig, KernelTick, ProcessOrder, TaskConfig, VcpuConfig};
+use crate::process::Finished;
 use crate::process::order::Order;
-use crate::process::task::{Finished, Task};
+use crate::process::task::Task;
 use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
 use domio_core::{Duration, Instant};
+use kernel::Kernel;
 
 /// What the guest does next.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -1,7 +1,8 @@
 //! Work that interrupt handlers leave for later on one vcpu: softirqs, tasklets, work items, woken
 //! processes, kernel timers.
 
-use crate::bus::{KernelTimer, Share, SoftirqLine, Tasklet, WorkItem};
+use crate::bus::lines::{KernelTimer, SoftirqLine, Tasklet, WorkItem};
+use crate::bus::owner::Share;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use domio_core::Instant;
@@ -177,7 +178,7 @@ impl Pending {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bus::{Line, Lines, Softirq};
+    use crate::bus::lines::{Line, Lines, Softirq};
     use domio_core::Duration;
 
     fn lines() -> (Lines, Line) {

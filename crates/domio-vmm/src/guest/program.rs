@@ -1,7 +1,9 @@
 //! The program of the process that executes goes on.
 
-use super::{Guest, Job, Level, Pending};
-use crate::bus::{Device, Io, KernelIo};
+use super::pending::Pending;
+use super::{Guest, Job, Level};
+use crate::bus::device::Device;
+use crate::bus::io::{Io, KernelIo};
 use crate::process::run::Next;
 use alloc::vec::Vec;
 use domio_core::VcpuName;

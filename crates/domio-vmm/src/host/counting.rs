@@ -1,16 +1,17 @@
 //! For whom driver domains work, as a monitor estimates it that counts packets at netback.
 
-use super::domains::Domain;
-use crate::bus::{Bus, Counted, Device};
+use super::domain::Domain;
+use crate::bus::device::Device;
+use crate::bus::models::Bus;
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use domio_control::DomainSeen;
-use domio_control::accounting::{SendWeight, divide};
+use domio_control::accounting::{Counted, SendWeight, divide};
 use domio_core::{DomainId, Duration};
 
 /// Packets of guests at the last observation, by driver domain and guest.
 #[derive(Default)]
-pub(super) struct Packets(BTreeMap<(DomainId, DomainId), Counted>);
+pub(crate) struct Packets(BTreeMap<(DomainId, DomainId), Counted>);
 
 impl Packets {
     /// Puts the estimate in place of what `seen` says was worked for each domain in the interval:

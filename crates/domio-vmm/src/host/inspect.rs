@@ -1,27 +1,33 @@
 //! What can be seen of a host from outside: accounts, tables, devices, the trace.
 
-use super::{Host, RunstateTimes};
-use crate::bus::Device;
+use super::Host;
+use crate::bus::device::Device;
+use crate::hypervisor::vcpu::{RunstateTimes, Vcpu};
 use alloc::format;
 use alloc::string::String;
-use domio_core::{Duration, Instant, PcpuId, Record, Sink, VcpuId, VcpuName};
+use domio_core::{Duration, Instant, PcpuId, Sink, VcpuId, VcpuName};
 use domio_sched::Tables;
+use domio_sim::TimerId;
 
 impl<S: Sink, D: Device> Host<S, D> {
     /// Number of vcpus created so far.
     pub fn vcpu_count(&self) -> usize {
-        self.vcpus.len()
+        self.xen.vcpus.len()
+    }
+
+    fn vcpu(&self, number: usize) -> &Vcpu {
+        &self.xen.vcpus[VcpuId(number as u32)]
     }
 
     /// Name of vcpu number `vcpu` (in the order of creation).
     pub fn vcpu_name(&self, vcpu: usize) -> VcpuName {
-        self.vcpus[vcpu].name
+        self.vcpu(vcpu).name
     }
 
     /// Runstate sums of vcpu number `vcpu` up to its last change of state or the last
     /// [`Host::mark`].
     pub fn vcpu_times(&self, vcpu: usize) -> RunstateTimes {
-        let [running, runnable, blocked, offline] = self.vcpus[vcpu].times;
+        let [running, runnable, blocked, offline] = self.vcpu(vcpu).times;
         RunstateTimes {
             running,
             runnable,
@@ -33,25 +39,25 @@ impl<S: Sink, D: Device> Host<S, D> {
     /// Time from the creation of vcpu number `vcpu` to its last change of state or the last
     /// [`Host::mark`]: always the exact sum of its [`Host::vcpu_times`].
     pub fn vcpu_age(&self, vcpu: usize) -> Duration {
-        self.vcpus[vcpu].accounted.since(self.vcpus[vcpu].created)
+        self.vcpu(vcpu).accounted.since(self.vcpu(vcpu).created)
     }
 
     /// Name of the vcpu that is current on `pcpu`, or of its idle vcpu.
     pub fn current_name(&self, pcpu: PcpuId) -> VcpuName {
-        match self.tables.pcpus[pcpu].current {
-            Some(vcpu) => self.vcpus[vcpu.index()].name,
+        match self.xen.policy.current(pcpu) {
+            Some(vcpu) => self.xen.vcpus[vcpu].name,
             None => VcpuName::idle(pcpu),
         }
     }
 
     /// Scheduler passes (decisions of the policy) so far.
     pub fn passes(&self) -> u64 {
-        self.passes
+        self.xen.policy.passes
     }
 
     /// What a policy sees of this host.
     pub fn tables(&self) -> &Tables {
-        &self.tables
+        &self.xen.policy.tables
     }
 
     /// The device models, in the order in which they were attached.
@@ -69,74 +75,60 @@ impl<S: Sink, D: Device> Host<S, D> {
 
     /// The trace sink.
     pub fn sink_mut(&mut self) -> &mut S {
-        &mut self.sink
+        self.xen.trace.sink_mut()
     }
 
     /// Turns the trace on or off; off, records are not made. On from the start.
     pub fn set_recording(&mut self, on: bool) {
-        self.bus.wires.recording = on && S::ENABLED;
+        self.xen.trace.set(on);
+        self.bus.wires.recording = self.xen.trace.on();
     }
 
     /// Ends the host and gives the sink back.
     pub fn into_sink(self) -> S {
-        self.sink
+        self.xen.trace.into_sink()
     }
 
     /// Brings the runstate sums up to `now`, without a record.
     pub fn mark_accounts(&mut self, now: Instant) {
-        for v in self.vcpus.iter_mut().filter(|v| v.alive) {
-            v.account(v.state, now);
-        }
+        self.xen.vcpus.mark(now);
     }
 
     /// Closes every account at `now`: brings the runstate sums up to date and writes, for each
     /// vcpu, a runstate record from its state to the same state, so that a reader of the trace can
     /// do the same. Call it where a trace begins and where it ends.
     pub fn mark(&mut self, now: Instant) {
-        self.execute_until(now);
-        for v in 0..self.vcpus.len() {
-            if self.vcpus[v].alive {
-                let state = self.vcpus[v].state;
-                self.vcpus[v].account(state, now);
-                let pcpu = self.tables.vcpus[v].pcpu;
-                if D::PRESENT && self.bus.wires.owners {
-                    self.tell_served(pcpu, VcpuId(v as u32), now);
-                }
-                self.trace(Record::runstate(
-                    now,
-                    pcpu,
-                    self.vcpus[v].name,
-                    state,
-                    state,
-                ));
-            }
-        }
+        self.xen.mark(now);
     }
 
     /// The state of host and policy for people.
     pub fn dump(&self) -> String {
         let mut text = String::new();
-        for p in self.pcpus.ids() {
-            let current = self.tables.pcpus[p]
-                .current
-                .map(|v| self.vcpus[v.index()].name);
+        for p in self.xen.pcpus.ids() {
+            let current = self.xen.policy.current(p);
+            let current = current.map(|v| self.xen.vcpus[v].name);
             text.push_str(&match current {
-                Some(name) => format!("{p}: {name} ({:?})\n", self.pcpus[p].phase),
-                None => format!("{p}: idle ({:?})\n", self.pcpus[p].phase),
+                Some(name) => format!("{p}: {name} ({:?})\n", self.xen.pcpus[p].phase),
+                None => format!("{p}: idle ({:?})\n", self.xen.pcpus[p].phase),
             });
         }
-        for (v, vcpu) in self.vcpus.iter().enumerate().filter(|(_, v)| v.alive) {
+        for (id, vcpu) in self.xen.vcpus.alive() {
             text.push_str(&format!(
                 "{} on {}: {} since {}; {}\n",
                 vcpu.name,
-                self.tables.vcpus[v].pcpu,
+                self.xen.policy.view(id).pcpu,
                 vcpu.state.name(),
                 vcpu.since,
                 vcpu.guest.describe()
             ));
         }
-        let written = self.scheduler.dump(&mut text);
+        let written = self.xen.policy.scheduler.dump(&mut text);
         assert!(written.is_ok(), "writing to a string does not fail");
         text
+    }
+
+    /// The timer that the policy keeps in `slot` of `pcpu`.
+    pub(crate) fn timer_of_policy(&self, pcpu: PcpuId, slot: u8) -> TimerId {
+        self.xen.pcpus[pcpu].policy[usize::from(slot)]
     }
 }

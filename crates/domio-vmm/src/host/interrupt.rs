@@ -1,18 +1,67 @@
 //! Interrupts for guests: who is told, and how the vcpu comes to look (xen-spec 0.6, 5).
 
-use super::{Host, Phase, Queue};
-use crate::bus::{Device, Far, record_of};
-use crate::evtchn::{Raised, Sent, Virq};
+use super::Host;
+use crate::bus::device::Device;
+use crate::bus::io::record_of;
+use crate::bus::wires::Far;
+use crate::event::{Event, Queue};
+use crate::evtchn::abi::Raised;
+use crate::evtchn::binding::Virq;
+use crate::evtchn::channels::Sent;
+use crate::hypervisor::pcpu::Phase;
+use crate::hypervisor::timer::{Expiry, HOST_TICK};
 use crate::process::Pid;
 use domio_core::{Duration, Instant, PcpuId, Sink, VcpuId, VcpuName};
 use domio_sched::Pause;
 
 impl<S: Sink, D: Device> Host<S, D> {
+    /// The timer that the guest of `vcpu` has set expires.
+    pub(super) fn guest_timer(&mut self, queue: &mut Queue, vcpu: VcpuId, now: Instant) {
+        let pcpu = self.xen.policy.view(vcpu).pcpu;
+        if let Expiry::Later(at) = self.xen.guest_expiry(vcpu, pcpu, now) {
+            queue.arm(self.xen.vcpus[vcpu].timer, at);
+            return;
+        }
+        self.xen.vcpus[vcpu].timer_at = Instant::MAX;
+        self.interrupt(queue, vcpu, pcpu, now);
+    }
+
+    /// The periodic tick of `vcpu` is due.
+    pub(super) fn guest_tick(&mut self, queue: &mut Queue, vcpu: VcpuId, now: Instant) {
+        let pcpu = self.xen.policy.view(vcpu).pcpu;
+        let machine = &self.xen.machine;
+        let work = machine.profile.softirq.of_guest();
+        let expiry = self.xen.pcpus.expire(machine, pcpu, now, work);
+        let Some(tick) = &mut self.xen.vcpus[vcpu].tick else {
+            return;
+        };
+        if let Expiry::Later(at) = expiry {
+            queue.arm(tick.timer, at);
+            return;
+        }
+        tick.last = now;
+        queue.arm(tick.timer, now + tick.period);
+        self.interrupt(queue, vcpu, pcpu, now);
+    }
+
+    /// Xen up to 3.0 gives its tick to whoever runs on `pcpu`.
+    pub(super) fn host_tick(&mut self, queue: &mut Queue, pcpu: PcpuId, now: Instant) {
+        queue.post(now + HOST_TICK, Event::HostTick(pcpu));
+        let ticks = self.xen.pcpus[pcpu].host_ticks.wrapping_add(1);
+        self.xen.pcpus[pcpu].host_ticks = ticks;
+        if let Some(vcpu) = self.xen.policy.current(pcpu)
+            && let Some(tick) = &mut self.xen.vcpus[vcpu].tick
+        {
+            tick.seen = ticks;
+            self.interrupt(queue, vcpu, pcpu, now);
+        }
+    }
+
     /// Sends an interrupt to `vcpu` from hypervisor code on `on`: wakes it when it is blocked,
     /// interrupts it when it executes, and is noticed when it runs again otherwise.
     #[inline(always)]
     pub(super) fn interrupt(&mut self, queue: &mut Queue, vcpu: VcpuId, on: PcpuId, now: Instant) {
-        let cost = self.profile.interrupt;
+        let cost = self.xen.machine.profile.interrupt;
         if self.give_tick(vcpu) {
             self.kick(queue, vcpu, on, now, cost);
         }
@@ -27,14 +76,14 @@ impl<S: Sink, D: Device> Host<S, D> {
         {
             return news;
         }
-        self.vcpus[vcpu.index()].guest.interrupt();
+        self.xen.vcpus[vcpu].guest.interrupt();
         true
     }
 
     /// Raises the timer's virq of `vcpu`: whether it has to be kicked, or `None` when it has no
     /// event channels.
     fn raise_timer(&mut self, vcpu: VcpuId) -> Option<bool> {
-        let v = &mut self.vcpus[vcpu.index()];
+        let v = &mut self.xen.vcpus[vcpu];
         v.guest.kernel_mut()?.set_timer_due();
         v.guest.disturb();
         let sent = self.bus.wires.channels.raise_virq(v.name, Virq::TIMER);
@@ -52,30 +101,28 @@ impl<S: Sink, D: Device> Host<S, D> {
         now: Instant,
         cost: Duration,
     ) {
-        if self.tables.vcpus[vcpu.index()].pause.has(Pause::BLOCKED) {
-            self.wake(queue, vcpu, on, now, domio_sched::Wake::Event);
-            let least = self
-                .profile
-                .wake_to_pass
-                .saturating_sub(self.profile.tickle);
-            self.put_off(queue, on, now, least);
+        if self.xen.policy.view(vcpu).pause.has(Pause::BLOCKED) {
+            self.xen
+                .wake(queue, vcpu, on, now, domio_sched::Wake::Event);
+            let machine = &self.xen.machine;
+            let least = machine.profile.wake_to_pass;
+            let least = least.saturating_sub(machine.profile.tickle);
+            self.xen.pcpus.put_off(queue, machine, on, now, least);
         } else {
-            let pcpu = self.tables.vcpus[vcpu.index()].pcpu;
-            let executes = self.tables.pcpus[pcpu].current == Some(vcpu)
-                && self.pcpus[pcpu].phase == Phase::Guest;
+            let pcpu = self.xen.policy.view(vcpu).pcpu;
+            let executes = self.xen.policy.current(pcpu) == Some(vcpu)
+                && self.xen.pcpus[pcpu].phase == Phase::Guest;
             if executes {
                 let delay = if pcpu == on {
                     cost
                 } else {
-                    cost + self.profile.ipi
+                    cost + self.xen.machine.profile.ipi
                 };
-                self.halt(queue, pcpu, now);
+                self.xen.halt(queue, pcpu, now);
                 if D::PRESENT {
                     // By way of the queue even when nothing takes time: who sends is in the middle
                     // of its step, and what it sent is not delivered in full yet.
-                    let p = &mut self.pcpus[pcpu];
-                    p.exec_from = now + delay;
-                    queue.arm(p.done, now + delay);
+                    self.xen.pcpus.execute_later(queue, pcpu, now + delay);
                 } else {
                     self.go(queue, pcpu, now + delay);
                 }
@@ -85,8 +132,8 @@ impl<S: Sink, D: Device> Host<S, D> {
             }
         }
         // A pass that the wake-up asked for has this work in its lead.
-        if self.pcpus[on].phase == Phase::Guest {
-            self.steal(queue, on, now, cost);
+        if self.xen.pcpus[on].phase == Phase::Guest {
+            self.xen.steal(queue, on, now, cost);
         }
     }
 
@@ -106,14 +153,14 @@ impl<S: Sink, D: Device> Host<S, D> {
         while let Some(&Sent { to, raised, .. }) = self.bus.wires.kicks.get(next) {
             next += 1;
             if raised == Raised::Kick {
-                let vcpu = self.vcpu_called(to);
-                let on = from.unwrap_or(self.tables.vcpus[vcpu.index()].pcpu);
-                self.vcpus[vcpu.index()].guest.disturb();
+                let vcpu = self.xen.vcpus.called(to);
+                let on = from.unwrap_or(self.xen.policy.view(vcpu).pcpu);
+                self.xen.vcpus[vcpu].guest.disturb();
                 self.kick(queue, vcpu, on, now, cost);
             } else if from.is_none() {
                 // A physical interrupt takes its time, whether it is news or not.
-                let on = self.tables.vcpus[self.vcpu_called(to).index()].pcpu;
-                self.steal(queue, on, now, cost);
+                let on = self.xen.policy.view(self.xen.vcpus.called(to)).pcpu;
+                self.xen.steal(queue, on, now, cost);
             }
         }
         self.bus.wires.kicks.clear();
@@ -131,7 +178,11 @@ impl<S: Sink, D: Device> Host<S, D> {
                     from,
                 } => {
                     let to = if process.vcpu == Pid::ROAMS {
-                        match self.wake_roaming(queue, from, process.index, now) {
+                        match self
+                            .xen
+                            .vcpus
+                            .wake_roaming::<D>(queue, from, process.index, now)
+                        {
                             Some(to) if to != from => to,
                             // Who wakes itself needs no interrupt.
                             _ => continue,
@@ -139,8 +190,8 @@ impl<S: Sink, D: Device> Host<S, D> {
                     } else {
                         VcpuName::new(domain, process.vcpu)
                     };
-                    let vcpu = self.vcpu_called(to);
-                    let guest = &mut self.vcpus[vcpu.index()].guest;
+                    let vcpu = self.xen.vcpus.called(to);
+                    let guest = &mut self.xen.vcpus[vcpu].guest;
                     if process.vcpu != Pid::ROAMS {
                         guest.wake_process(process.index);
                     }
@@ -151,24 +202,24 @@ impl<S: Sink, D: Device> Host<S, D> {
                     if S::STAGES
                         && let Some(sent) = &sent
                     {
-                        let on = self.tables.vcpus[self.vcpu_called(from).index()].pcpu;
-                        self.trace(record_of(now, on, sent, from.word()));
+                        let on = self.xen.policy.view(self.xen.vcpus.called(from)).pcpu;
+                        self.xen.trace.write(record_of(now, on, sent, from.word()));
                     }
                     self.bus.wires.kicks.extend(sent);
                 }
                 Far::Timer { vcpu, timer, at } => {
-                    let vcpu = self.vcpu_called(vcpu);
-                    self.vcpus[vcpu.index()].guest.set_kernel_timer(timer, at);
-                    self.vcpus[vcpu.index()].set_timer::<D>(queue, now);
+                    let vcpu = self.xen.vcpus.called(vcpu);
+                    self.xen.vcpus[vcpu].guest.set_kernel_timer(timer, at);
+                    self.xen.vcpus[vcpu].set_timer::<D>(queue, now);
                 }
                 Far::Work { vcpu, item } => {
-                    let vcpu = self.vcpu_called(vcpu);
-                    self.vcpus[vcpu.index()].guest.queue_work(item);
+                    let vcpu = self.xen.vcpus.called(vcpu);
+                    self.xen.vcpus[vcpu].guest.queue_work(item);
                     self.rouse(vcpu);
                 }
                 Far::Tasklet { vcpu, tasklet } => {
-                    let vcpu = self.vcpu_called(vcpu);
-                    self.vcpus[vcpu.index()].guest.schedule(tasklet);
+                    let vcpu = self.xen.vcpus.called(vcpu);
+                    self.xen.vcpus[vcpu].guest.schedule(tasklet);
                     self.rouse(vcpu);
                 }
             }
@@ -179,24 +230,16 @@ impl<S: Sink, D: Device> Host<S, D> {
     /// Has `vcpu` look at what its kernel was given from outside: by the timer's virq, for a
     /// domain that boots has no other port yet.
     fn rouse(&mut self, vcpu: VcpuId) {
-        if self.tables.vcpus[vcpu.index()].pause.has(Pause::DOWN) {
+        if self.xen.policy.view(vcpu).pause.has(Pause::DOWN) {
             // It is being created, and will look at everything.
             return;
         }
-        let name = self.vcpus[vcpu.index()].name;
-        self.vcpus[vcpu.index()].guest.disturb();
+        let name = self.xen.vcpus[vcpu].name;
+        self.xen.vcpus[vcpu].guest.disturb();
         let sent = self.bus.wires.channels.raise_virq(name, Virq::TIMER);
         self.bus
             .wires
             .kicks
             .extend(sent.expect("the kernel has bound its timer"));
-    }
-
-    /// The vcpu called `name`, of a domain with devices.
-    #[inline]
-    fn vcpu_called(&self, name: VcpuName) -> VcpuId {
-        let first = self.first_vcpu.get(name.domain.index()).copied().flatten();
-        let first = first.expect("only domains that were created have ports");
-        VcpuId(first.0 + u32::from(name.index))
     }
 }

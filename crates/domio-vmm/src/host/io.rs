@@ -1,28 +1,24 @@
 //! Device models: plugging domains in, calls from outside of guests, work for others.
 
-use super::{Host, Queue, Vcpu};
-use crate::bus::{Bus, Device, Io, Traffic};
-use crate::evtchn::Virq;
-use crate::guest::Kernel;
-use domio_core::{DomainId, Duration, Instant, PcpuId, Record, Sink, VcpuId};
+use super::Host;
+use crate::bus::device::Device;
+use crate::bus::io::Io;
+use crate::bus::models::Bus;
+use crate::event::Queue;
+use crate::evtchn::binding::Virq;
+use crate::guest::kernel::Kernel;
+use domio_control::Traffic;
+use domio_core::{DomainId, Instant, PcpuId, Sink};
 
 impl<S: Sink, D: Device> Host<S, D> {
-    /// The next vcpu to be created is the first of `domain`.
-    pub(super) fn note_first_vcpu(&mut self, domain: DomainId) {
-        if self.first_vcpu.len() <= domain.index() {
-            self.first_vcpu.resize(domain.index() + 1, None);
-        }
-        self.first_vcpu[domain.index()] = Some(VcpuId(self.vcpus.len() as u32));
-    }
-
     /// Gives the domain number `index`, which was just created, its kernel and its devices.
     pub(super) fn plug(&mut self, queue: &mut Queue, index: usize, on: PcpuId, now: Instant) {
-        let domain = self.domains[index].config.id;
+        let domain = self.domains.all[index].config.id;
         if !self.bus.serves(domain) {
             return;
         }
-        let config = self.domains[index].config.guest;
-        let vcpus = self.domains[index].vcpus.clone();
+        let config = self.domains.all[index].config.guest;
+        let vcpus = self.domains.all[index].vcpus.clone();
         let added = self
             .bus
             .wires
@@ -31,7 +27,7 @@ impl<S: Sink, D: Device> Host<S, D> {
         added.expect("ids of domains are unique");
         let several = vcpus.len() > 1;
         for vcpu in vcpus {
-            let name = self.vcpus[vcpu.index()].name;
+            let name = self.xen.vcpus[vcpu].name;
             let timer = self.bus.wires.channels.bind_virq(name, Virq::TIMER);
             let timer = timer.expect("a new domain has free ports");
             let ipi = several.then(|| self.bus.wires.channels.bind_ipi(name));
@@ -41,7 +37,7 @@ impl<S: Sink, D: Device> Host<S, D> {
                 let _ = guest.unmask(port, name.index);
             }
             let kernel = Kernel::new(name, config.costs, timer, ipi, self.bus.wires.owners);
-            self.vcpus[vcpu.index()].guest.set_kernel(kernel);
+            self.xen.vcpus[vcpu].guest.set_kernel(kernel);
         }
         self.with_devices(queue, on, now, |devices, io| {
             for (i, device) in (0..).zip(devices) {
@@ -89,11 +85,11 @@ impl<S: Sink, D: Device> Host<S, D> {
         };
         call(devices, &mut io);
         self.write_device_records();
-        self.deliver(queue, None, now, self.profile.interrupt);
+        self.deliver(queue, None, now, self.xen.machine.profile.interrupt);
     }
 
     pub(super) fn device_event(&mut self, queue: &mut Queue, number: u32, now: Instant) {
-        let on = self.tables.online.first().unwrap_or(PcpuId(0));
+        let on = self.xen.policy.tables.online.first().unwrap_or(PcpuId(0));
         self.with_devices(queue, on, now, |devices, io| {
             let line = io.wires.lines.timer(number);
             io.device = line.device;
@@ -120,31 +116,6 @@ impl<S: Sink, D: Device> Host<S, D> {
         });
     }
 
-    /// Tells for whom `vcpu`, which stops executing on `pcpu`, has worked since that was told last.
-    #[inline]
-    pub(super) fn tell_served(&mut self, pcpu: PcpuId, vcpu: VcpuId, now: Instant) {
-        let tells = S::OWNERS && self.records();
-        let Vcpu { guest, name, .. } = &mut self.vcpus[vcpu.index()];
-        let Some(served) = guest.served() else {
-            return;
-        };
-        if served.is_empty() {
-            return;
-        }
-        for (domain, time) in served.drain() {
-            if !self.controls.is_empty() {
-                if self.served.len() <= domain.index() {
-                    self.served.resize(domain.index() + 1, Duration::ZERO);
-                }
-                self.served[domain.index()] += time;
-            }
-            if tells {
-                let record = Record::driver_work(now, pcpu, *name, domain, time.as_nanos());
-                self.sink.record(&record);
-            }
-        }
-    }
-
     /// Writes what device models put into the trace.
     #[inline(always)]
     pub(super) fn write_device_records(&mut self) {
@@ -156,7 +127,7 @@ impl<S: Sink, D: Device> Host<S, D> {
     #[inline(never)]
     fn write_waiting_records(&mut self) {
         for record in self.bus.wires.records.drain(..) {
-            self.sink.record(&record);
+            self.xen.trace.write(record);
         }
     }
 }

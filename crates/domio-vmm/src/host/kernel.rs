@@ -1,8 +1,13 @@
 //! The kernel of a guest with devices: what it does goes before processes.
 
-use super::{Host, Phase, Queue, Vcpu};
-use crate::bus::{Bus, Device, Io};
-use crate::guest::KernelStep;
+use super::Host;
+use crate::bus::device::Device;
+use crate::bus::io::Io;
+use crate::bus::models::Bus;
+use crate::event::Queue;
+use crate::guest::kernel::KernelStep;
+use crate::hypervisor::pcpu::Phase;
+use crate::hypervisor::vcpu::Vcpu;
 use domio_core::{Duration, Instant, PcpuId, Sink, VcpuId};
 
 impl<S: Sink, D: Device> Host<S, D> {
@@ -16,7 +21,7 @@ impl<S: Sink, D: Device> Host<S, D> {
         vcpu: VcpuId,
         now: Instant,
     ) -> bool {
-        if self.vcpus[vcpu.index()].guest.kernel_mut().is_none() {
+        if self.xen.vcpus[vcpu].guest.kernel_mut().is_none() {
             return false;
         }
         loop {
@@ -28,20 +33,20 @@ impl<S: Sink, D: Device> Host<S, D> {
                 queue,
                 wires,
             };
-            let guest = &mut self.vcpus[vcpu.index()].guest;
+            let guest = &mut self.xen.vcpus[vcpu].guest;
             let step = guest.step_kernel(devices, &mut io);
             self.write_device_records();
             match step {
                 KernelStep::Run(time) => {
-                    self.vcpus[vcpu.index()].set_timer::<D>(queue, now);
-                    queue.arm(self.pcpus[pcpu].done, now + time);
+                    self.xen.vcpus[vcpu].set_timer::<D>(queue, now);
+                    queue.arm(self.xen.pcpus[pcpu].done, now + time);
                     return true;
                 }
                 KernelStep::Idle => return false,
                 KernelStep::Sent => {
-                    self.vcpus[vcpu.index()].set_timer::<D>(queue, now);
+                    self.xen.vcpus[vcpu].set_timer::<D>(queue, now);
                     self.deliver(queue, Some(pcpu), now, Duration::ZERO);
-                    let p = &self.pcpus[pcpu];
+                    let p = &self.xen.pcpus[pcpu];
                     if p.phase != Phase::Guest || p.exec_from != now {
                         // Whom it woke goes first, or interrupts it.
                         return true;
@@ -55,7 +60,7 @@ impl<S: Sink, D: Device> Host<S, D> {
     /// goes on: most pieces of a process end like this.
     #[inline(always)]
     pub(super) fn kernel_is_quiet(&mut self, vcpu: VcpuId) -> bool {
-        let Vcpu { guest, name, .. } = &self.vcpus[vcpu.index()];
+        let Vcpu { guest, name, .. } = &self.xen.vcpus[vcpu];
         guest.kernel_is_quiet() && {
             let channels = self.bus.wires.channels.guest(name.domain);
             channels.is_ok_and(|channels| !channels.upcall_pending(name.index))
@@ -64,7 +69,7 @@ impl<S: Sink, D: Device> Host<S, D> {
 
     /// Whether `vcpu`, which asks to block, has an upcall due.
     pub(super) fn is_called(&mut self, vcpu: VcpuId) -> bool {
-        let v = &mut self.vcpus[vcpu.index()];
+        let v = &mut self.xen.vcpus[vcpu];
         if v.guest.kernel_mut().is_none() {
             return false;
         }

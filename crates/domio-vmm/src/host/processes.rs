@@ -1,12 +1,17 @@
 //! The processes of a guest: which one executes, what its program does next, jobs that are done.
 
-use super::{Host, Phase, Queue, Vcpu};
-use crate::bus::{Bus, Device, Io};
+use super::Host;
+use crate::bus::device::Device;
+use crate::bus::io::Io;
+use crate::bus::models::Bus;
+use crate::event::Queue;
 use crate::guest::Step;
+use crate::hypervisor::pcpu::Phase;
+use crate::hypervisor::vcpu::Vcpu;
 use crate::process::run::{Next, STEPS_WITHOUT_TIME};
 use alloc::boxed::Box;
 use alloc::format;
-use domio_core::{Duration, Instant, Kind, PcpuId, Record, Sink, VcpuId};
+use domio_core::{Duration, Instant, PcpuId, Sink, VcpuId};
 
 impl<S: Sink, D: Device> Host<S, D> {
     /// Goes on with the processes of `vcpu`, whose kernel has nothing to do.
@@ -25,7 +30,7 @@ impl<S: Sink, D: Device> Host<S, D> {
                 return;
             }
             kernel_first = true;
-            let v = &mut self.vcpus[vcpu.index()];
+            let v = &mut self.xen.vcpus[vcpu];
             let step = v.guest.step(now, &mut self.jobs);
             if step != Step::Program {
                 v.set_timer::<D>(queue, now);
@@ -33,13 +38,18 @@ impl<S: Sink, D: Device> Host<S, D> {
             if !self.jobs.is_empty() {
                 self.report_jobs(pcpu, vcpu, now);
             }
-            if self.roams && self.pull_processes(queue, vcpu, step == Step::Block, now) {
+            if self.xen.vcpus.roams
+                && self
+                    .xen
+                    .vcpus
+                    .pull_processes::<D>(queue, vcpu, step == Step::Block, now)
+            {
                 continue;
             }
             match step {
                 Step::Run(Duration::MAX) => {}
                 Step::Run(time) => {
-                    let done = self.pcpus[pcpu].done;
+                    let done = self.xen.pcpus[pcpu].done;
                     queue.arm(done, now + time);
                 }
                 Step::Block => {
@@ -47,42 +57,42 @@ impl<S: Sink, D: Device> Host<S, D> {
                         // An upcall is due: the hypercall returns at once (xen-spec 0.7).
                         continue;
                     }
-                    let left = self.vcpus[vcpu.index()].guest.enter_idle();
+                    let left = self.xen.vcpus[vcpu].guest.enter_idle();
                     if !left.is_zero() {
-                        queue.arm(self.pcpus[pcpu].done, now + left);
+                        queue.arm(self.xen.pcpus[pcpu].done, now + left);
                         return;
                     }
-                    self.block(queue, pcpu, vcpu, now);
+                    self.xen.block(queue, pcpu, vcpu, now);
                 }
-                Step::Yield => self.yields(queue, pcpu, vcpu, now),
+                Step::Yield => self.xen.yields(queue, pcpu, vcpu, now),
                 Step::Thread => {
-                    self.vcpus[vcpu.index()].guest.run_thread();
+                    self.xen.vcpus[vcpu].guest.run_thread();
                     continue;
                 }
                 Step::Program => match self.step_program(queue, pcpu, vcpu, now) {
                     Next::Run(time) => {
-                        self.vcpus[vcpu.index()].set_timer::<D>(queue, now);
+                        self.xen.vcpus[vcpu].set_timer::<D>(queue, now);
                         if time != Duration::MAX {
-                            queue.arm(self.pcpus[pcpu].done, now + time);
+                            queue.arm(self.xen.pcpus[pcpu].done, now + time);
                         }
                     }
                     Next::GoOn | Next::Report(_) => {
-                        let guest = &self.vcpus[vcpu.index()].guest;
+                        let guest = &self.xen.vcpus[vcpu].guest;
                         kernel_first = self.bus.wires.has_sent() || guest.kernel_goes_first();
                         continue;
                     }
                     Next::Yield => {
-                        self.vcpus[vcpu.index()].set_timer::<D>(queue, now);
-                        self.yields(queue, pcpu, vcpu, now);
+                        self.xen.vcpus[vcpu].set_timer::<D>(queue, now);
+                        self.xen.yields(queue, pcpu, vcpu, now);
                     }
                     Next::Hypercall(call) => {
                         self.hypercall(queue, pcpu, vcpu, call, now);
-                        let p = &self.pcpus[pcpu];
+                        let p = &self.xen.pcpus[pcpu];
                         if p.phase == Phase::Guest && p.exec_from == now {
                             continue;
                         }
                         // What it set reaches its own vcpu: an interrupt or a pass comes first.
-                        self.vcpus[vcpu.index()].set_timer::<D>(queue, now);
+                        self.xen.vcpus[vcpu].set_timer::<D>(queue, now);
                     }
                     // The run ends.
                     Next::Stuck => {}
@@ -109,7 +119,7 @@ impl<S: Sink, D: Device> Host<S, D> {
             queue,
             wires,
         };
-        let Vcpu { guest, name, .. } = &mut self.vcpus[vcpu.index()];
+        let Vcpu { guest, name, .. } = &mut self.xen.vcpus[vcpu];
         let next = guest.advance(*name, devices, &mut io, &mut self.jobs);
         self.write_device_records();
         if next == Next::Stuck {
@@ -120,37 +130,28 @@ impl<S: Sink, D: Device> Host<S, D> {
 
     #[cold]
     fn complain_of_program(&mut self, vcpu: VcpuId) {
-        let v = &mut self.vcpus[vcpu.index()];
+        let v = &mut self.xen.vcpus[vcpu];
         let what = format!(
             "the program {} of {} made {STEPS_WITHOUT_TIME} steps without executing, sleeping or \
              blocking in between",
             v.guest.program(),
             v.name
         );
-        self.fault = Some(Box::new(domio_sim::StopCause::Stalled { what }));
+        self.xen.fault = Some(Box::new(domio_sim::StopCause::Stalled { what }));
     }
 
     #[inline(never)]
     fn report_jobs(&mut self, pcpu: PcpuId, vcpu: VcpuId, now: Instant) {
-        if !self.records() {
+        if !self.xen.trace.on() {
             self.jobs.clear();
             return;
         }
         let mut jobs = core::mem::take(&mut self.jobs);
         for job in jobs.drain(..) {
-            let (turnaround, work) = (
-                job.finished.turnaround.as_nanos(),
-                job.finished.work.as_nanos(),
-            );
-            let mut record = Record::new(now, pcpu, Kind::JobDone, self.vcpus[vcpu.index()].name);
-            record.detail = job.task;
-            record.data = [
-                turnaround as u32,
-                (turnaround >> 32) as u32,
-                work as u32,
-                (work >> 32) as u32,
-            ];
-            self.trace(record);
+            let name = self.xen.vcpus[vcpu].name;
+            let (task, done) = (job.task, job.finished);
+            let trace = &mut self.xen.trace;
+            trace.job_done(now, pcpu, name, task, done.turnaround, done.work);
         }
         self.jobs = jobs;
     }

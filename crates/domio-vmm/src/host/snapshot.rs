@@ -5,9 +5,11 @@
 //! with its own state and puts it into force when the tables show the rest
 //! ([`Scheduler::resume`](domio_sched::Scheduler::resume)).
 
-use super::hold::Hold;
-use super::{Cause, Event, Host, Queue};
-use crate::bus::Device;
+use super::Host;
+use crate::bus::device::Device;
+use crate::event::{Event, Queue};
+use crate::hypervisor::hold::Hold;
+use crate::hypervisor::pcpu::Cause;
 use alloc::vec::Vec;
 use domio_core::{Instant, PcpuId, Runstate, Sink, VcpuId, VcpuName};
 use domio_sched::Pause;
@@ -60,25 +62,23 @@ impl<S: Sink, D: Device> Host<S, D> {
     /// When `snapshot` contradicts itself or names unknown vcpus.
     pub(crate) fn start_from(&mut self, queue: &mut Queue, snapshot: &Snapshot) {
         // What comes before the snapshot is set-up, not history.
-        let recording = core::mem::replace(&mut self.bus.wires.recording, false);
-        self.power_on(queue, snapshot.at);
-        for domain in 0..self.domains.len() {
+        let recording = self.xen.trace.on();
+        self.set_recording(false);
+        self.xen.power_on(queue, snapshot.at);
+        for domain in 0..self.domains.all.len() {
             self.create_vcpus(queue, domain, snapshot.at, Instant::ZERO);
         }
-        for v in 0..self.vcpus.len() {
-            let view = &mut self.tables.vcpus[v];
+        for vcpu in self.xen.vcpus.ids() {
+            let view = self.xen.policy.view_mut(vcpu);
             view.pause = Pause::NONE;
             view.pause.set(Pause::BLOCKED);
-            self.vcpus[v].state = Runstate::Blocked;
-            self.vcpus[v].since = snapshot.at;
-            self.vcpus[v].accounted = snapshot.at;
-            self.vcpus[v].created = snapshot.at;
+            self.xen.vcpus[vcpu].start_in(Runstate::Blocked, snapshot.at);
         }
         for shown in &snapshot.vcpus {
             let vcpu = self
                 .find_vcpu(shown.name)
                 .expect("a vcpu of the snapshot is configured");
-            let view = &mut self.tables.vcpus[vcpu.index()];
+            let view = self.xen.policy.view_mut(vcpu);
             view.pcpu = shown.pcpu;
             view.pause = Pause::NONE;
             match shown.state {
@@ -87,11 +87,7 @@ impl<S: Sink, D: Device> Host<S, D> {
                 Runstate::Offline if shown.parked => view.pause.set(Pause::PARKED),
                 Runstate::Offline => view.pause.set(Pause::PAUSED),
             }
-            let v = &mut self.vcpus[vcpu.index()];
-            v.state = shown.state;
-            v.since = shown.since;
-            v.accounted = shown.since;
-            v.created = shown.since;
+            self.xen.vcpus[vcpu].start_in(shown.state, shown.since);
         }
         for (p, shown) in snapshot.pcpus.iter().enumerate() {
             let Some(name) = shown.current else {
@@ -101,44 +97,44 @@ impl<S: Sink, D: Device> Host<S, D> {
                 .find_vcpu(name)
                 .expect("a vcpu of the snapshot is configured");
             assert_eq!(
-                self.vcpus[vcpu.index()].state,
+                self.xen.vcpus[vcpu].state,
                 Runstate::Running,
                 "{name} is current"
             );
-            self.tables.vcpus[vcpu.index()].on_pcpu = true;
-            self.tables.pcpus[PcpuId(p as u16)].current = Some(vcpu);
-            let pcpu = &mut self.pcpus[PcpuId(p as u16)];
+            self.xen.policy.view_mut(vcpu).on_pcpu = true;
+            self.xen.policy.tables.pcpus[PcpuId(p as u16)].current = Some(vcpu);
+            let pcpu = &mut self.xen.pcpus[PcpuId(p as u16)];
             pcpu.entered = shown.entered;
             if let Some(end) = shown.slice_end {
                 queue.arm(pcpu.slice_timer, end.max(snapshot.at));
             }
         }
-        let ids = (0..self.vcpus.len() as u32).map(VcpuId);
-        let runnable: Vec<VcpuId> = ids
-            .filter(|v| self.tables.vcpus[v.index()].runnable())
-            .collect();
-        self.ask(queue, PcpuId(0), snapshot.at, Cause::Operator, |s, cx| {
-            s.resume(cx, &runnable)
-        });
-        self.bus.wires.recording = recording;
-        self.plan_holds(queue, &snapshot.holds);
-        for v in 0..self.vcpus.len() {
+        let ids = self.xen.vcpus.ids();
+        let runnable = ids.filter(|v| self.xen.policy.view(*v).runnable());
+        let runnable: Vec<VcpuId> = runnable.collect();
+        self.xen
+            .ask(queue, PcpuId(0), snapshot.at, Cause::Operator, |s, cx| {
+                s.resume(cx, &runnable)
+            });
+        self.set_recording(recording);
+        self.xen.pcpus.holds.plan(queue, &snapshot.holds);
+        for vcpu in self.xen.vcpus.ids() {
             // Work that was due before now is found when the guest executes next.
-            let guest = &mut self.vcpus[v].guest;
+            let guest = &mut self.xen.vcpus[vcpu].guest;
             if guest.next_wake() <= snapshot.at {
                 guest.interrupt();
             }
-            let blocked = self.tables.vcpus[v].pause.has(Pause::BLOCKED);
+            let blocked = self.xen.policy.view(vcpu).pause.has(Pause::BLOCKED);
             if blocked || !guest.has_pending() {
-                self.vcpus[v].set_timer::<D>(queue, snapshot.at);
+                self.xen.vcpus[vcpu].set_timer::<D>(queue, snapshot.at);
             }
         }
-        for pcpu in self.pcpus.ids() {
-            if self.tables.pcpus[pcpu].current.is_some() {
+        for pcpu in self.xen.pcpus.ids() {
+            if self.xen.policy.current(pcpu).is_some() {
                 self.go(queue, pcpu, snapshot.at);
             }
         }
-        if !self.due.is_empty() {
+        if !self.xen.pcpus.due.is_empty() {
             // The policy has asked for passes, which come when the run begins.
             queue.post(snapshot.at, Event::Begin);
         }
@@ -146,9 +142,6 @@ impl<S: Sink, D: Device> Host<S, D> {
 
     /// The vcpu called `name`.
     pub fn find_vcpu(&self, name: VcpuName) -> Option<VcpuId> {
-        self.vcpus
-            .iter()
-            .position(|v| v.alive && v.name == name)
-            .map(|v| VcpuId(v as u32))
+        self.xen.vcpus.find(name)
     }
 }

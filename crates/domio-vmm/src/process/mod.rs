@@ -48,6 +48,7 @@
 //! | `mod` | what a program is, and its steps |
 //! | `task` | a process and its progress; the workloads that only compute |
 //! | `run` | carrying out the steps of a program |
+//! | `running` | a program that runs, and where it is |
 //! | `order` | which process runs next |
 //! | `roam` | on which vcpu a process executes |
 //! | `programs` | the programs that ship |
@@ -56,11 +57,10 @@ pub(crate) mod order;
 pub mod programs;
 pub(crate) mod roam;
 pub(crate) mod run;
+mod running;
 pub(crate) mod task;
 
-pub use task::Finished;
-
-use crate::bus::Owner;
+use crate::bus::owner::Owner;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::fmt::Debug;
@@ -226,6 +226,15 @@ pub struct Context {
     pub now: Instant,
     /// What the step before returned; 0 for a step that returns nothing.
     pub returned: u64,
+}
+
+/// A job that a task has finished.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Finished {
+    /// From its release to its completion.
+    pub turnaround: Duration,
+    /// Processor time that the job took.
+    pub work: Duration,
 }
 
 /// A program.

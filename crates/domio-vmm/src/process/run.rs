@@ -4,41 +4,15 @@
 //! sleeps, or is about to be asked for the next step. After each call of a model the host looks at
 //! the guest anew: what the model sent or raised goes first, as on the way out of any system call.
 
+use super::running::Doing;
 use super::task::Task;
-use super::{Answer, Call, Context, FileId, Finished, Hypercall, Interest, Op, Pid, Program};
-use crate::bus::{Device, KernelIo};
-use alloc::boxed::Box;
-use alloc::vec::Vec;
+use super::{Answer, Context, Finished, Hypercall, Op, Pid};
+use crate::bus::device::Device;
+use crate::bus::io::KernelIo;
 use domio_core::{Duration, Instant};
 
 /// Steps that a program may make without executing, sleeping or blocking in between.
 pub(crate) const STEPS_WITHOUT_TIME: u32 = 10_000;
-
-/// What a process does.
-#[derive(Debug)]
-enum Doing {
-    /// The process is to be asked for its next step.
-    Next,
-    /// A call is under way.
-    Call(Call),
-    /// The process waits for any of these files, or until the time.
-    Wait(Vec<(FileId, Interest)>, Instant),
-    /// The program has ended.
-    Nothing,
-}
-
-/// A program that runs.
-#[derive(Debug)]
-pub(crate) struct Running {
-    program: Box<dyn Program>,
-    doing: Doing,
-    /// What the last step returned.
-    returned: u64,
-    /// The process was woken, and has not been switched to.
-    woken: bool,
-    /// Steps since the process last executed, slept or blocked.
-    idle_steps: u32,
-}
 
 /// What follows a step.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -55,33 +29,6 @@ pub(crate) enum Next {
     Hypercall(Hypercall),
     /// The program makes no progress.
     Stuck,
-}
-
-impl Running {
-    /// A process that has not begun.
-    pub fn new(program: Box<dyn Program>) -> Self {
-        Running {
-            program,
-            doing: Doing::Next,
-            returned: 0,
-            woken: false,
-            idle_steps: 0,
-        }
-    }
-
-    /// What the step under way returns, from the host.
-    pub fn set_returned(&mut self, value: u64) {
-        self.returned = value;
-    }
-
-    /// The process was woken: from a call, from a wait, or because the time of the sleep has come.
-    pub fn wake(&mut self) {
-        self.woken = true;
-    }
-
-    pub fn name(&self) -> &'static str {
-        self.program.name()
-    }
 }
 
 impl Task {

@@ -4,23 +4,15 @@
 //! used up, the workload says what comes next; `run.rs` carries out the steps of a
 //! [`Program`](super::Program).
 
-use super::run::Running;
-use crate::bus::Owner;
+use super::Finished;
+use super::running::Running;
+use crate::bus::owner::Owner;
 use crate::config::{Arrival, Demand, Distribution, TaskConfig, Workload};
 use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::sync::Arc;
 use domio_core::{Duration, Instant};
 use domio_sim::RandomStream;
-
-/// A job that a task has finished.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Finished {
-    /// From its release to its completion.
-    pub turnaround: Duration,
-    /// Processor time that the job took.
-    pub work: Duration,
-}
 
 /// What follows the end of a job.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

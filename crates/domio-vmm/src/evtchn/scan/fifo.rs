@@ -1,7 +1,8 @@
 //! The guest's part of the FIFO ABI (xen-spec 5.7): one port at a time from the most urgent queue.
 
-use super::super::{Fifo, FifoPriority};
-use super::{Pass, Port};
+use crate::evtchn::fifo::{Fifo, FifoPriority};
+use crate::evtchn::port::Port;
+use crate::evtchn::scan::form::Pass;
 
 /// A pass that takes one port from the most urgent queue that has any, and then looks again which
 /// that is.

@@ -1,6 +1,7 @@
 //! The oldest scan (xen-spec 5.4): the lowest port of a word, again and again until none is left.
 
-use super::{Port, TwoLevel};
+use crate::evtchn::port::Port;
+use crate::evtchn::two_level::TwoLevel;
 
 /// A pass that serves the lowest active port of the lowest selected word.
 ///

@@ -1,7 +1,8 @@
 //! The final scan (xen-spec 5.6): one look at each word, from behind the last port that was served.
 
 use super::super::port::from_bit;
-use super::{Port, TwoLevel};
+use crate::evtchn::port::Port;
+use crate::evtchn::two_level::TwoLevel;
 
 /// A pass that reads each selected word once and serves what it saw; the first word twice, as its
 /// ports up to the last one that was served come at the end.

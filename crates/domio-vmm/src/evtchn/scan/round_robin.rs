@@ -1,7 +1,8 @@
 //! The first fix (xen-spec 5.5): on from the last port that was served, in a circle.
 
 use super::super::port::from_bit;
-use super::{Port, TwoLevel, Width};
+use crate::evtchn::port::{Port, Width};
+use crate::evtchn::two_level::TwoLevel;
 
 /// A pass that goes round the selected words until nothing in them is active.
 ///

@@ -1,7 +1,8 @@
 //! The process of a controller.
 
-use crate::config::{ControllerConfig, ControllerCosts};
+use crate::config::{ControllerConfig, ControllerCosts, HostConfig, TaskConfig, Workload};
 use crate::process::{Context, Hypercall, Op, Program};
+use alloc::string::String;
 use domio_core::{Duration, Instant};
 
 /// Has a controller observe its host again and again. The process sleeps until an interval is over,
@@ -54,6 +55,28 @@ impl ControllerProcess {
             renewed: 0,
             step: Step::Sleep,
         }
+    }
+}
+
+impl HostConfig {
+    /// Has a controller run as a process of one of the domains, from when the domain is created.
+    ///
+    /// # Panics
+    /// When the domain or its vcpu does not exist.
+    #[track_caller]
+    pub fn add_controller(&mut self, config: ControllerConfig) {
+        let number = self.controllers.len() as u16;
+        let domain = self.domains.iter_mut().find(|d| d.id == config.domain);
+        let domain = domain.expect("a controller runs in a domain of the host");
+        let process = ControllerProcess::new(number, &config, domain.start);
+        let vcpu = &mut domain.vcpus[usize::from(config.vcpu)];
+        vcpu.tasks.push(TaskConfig {
+            name: String::from(config.entry.descriptor.name),
+            priority: TaskConfig::IO_BOUND,
+            roams: false,
+            workload: Workload::program(process),
+        });
+        self.controllers.push(config);
     }
 }
 

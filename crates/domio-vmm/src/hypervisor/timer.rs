@@ -1,62 +1,39 @@
 //! Timers of a pcpu that expire: the guests', the policy's, the slice's; ticks (xen-spec 0.3, 0.9).
 
-use super::{Cause, Event, Host, Phase, Queue, Tick};
-use crate::bus::Device;
-use domio_core::{Duration, Instant, PcpuId, Sink, VcpuId, XenVersion};
-use domio_sched::{Cx, Pause};
+use super::Hypervisor;
+use crate::event::Queue;
+use crate::hypervisor::domain_timer::{OF_DOMAINS, PRICE};
+use crate::hypervisor::machine::Machine;
+use crate::hypervisor::pcpu::{Cause, Pcpus, Phase};
+use domio_core::{DomainId, Duration, Instant, PcpuId, Sink, VcpuId, XenVersion};
+use domio_sched::{Cx, Pause, Scheduler};
 use domio_sim::TimerId;
 
 /// Period of the guest tick that Xen up to 3.0 sends to whoever runs (xen-spec 0.9).
-pub(super) const HOST_TICK: Duration = Duration::from_millis(10);
+pub const HOST_TICK: Duration = Duration::from_millis(10);
 
 /// What becomes of a timer that expires.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Expiry {
+pub enum Expiry {
     /// Its handler runs, and is done at this time.
     Runs { until: Instant },
     /// The hardware delivers it at this time at the earliest.
     Later(Instant),
 }
 
-impl<S: Sink, D: Device> Host<S, D> {
-    pub(super) fn guest_timer(&mut self, queue: &mut Queue, vcpu: VcpuId, now: Instant) {
-        let pcpu = self.tables.vcpus[vcpu.index()].pcpu;
-        if let Expiry::Later(at) = self.guest_expiry(vcpu, pcpu, now) {
-            queue.arm(self.vcpus[vcpu.index()].timer, at);
-            return;
-        }
-        self.vcpus[vcpu.index()].timer_at = Instant::MAX;
-        self.interrupt(queue, vcpu, pcpu, now);
-    }
-
-    /// What becomes of the timer of `vcpu`, which expires now.
-    #[inline(never)]
-    fn guest_expiry(&mut self, vcpu: VcpuId, pcpu: PcpuId, now: Instant) -> Expiry {
-        let asleep = self.tables.vcpus[vcpu.index()].pause.has(Pause::BLOCKED);
-        let work = if asleep {
-            self.profile.wake_to_pass
-        } else {
-            self.profile.softirq.of_guest()
-        };
-        if asleep && self.vcpus[vcpu.index()].guest.wakes_by_delivery() {
-            self.arrive(pcpu, now, work)
-        } else {
-            self.expire(pcpu, now, work)
-        }
-    }
-
-    /// As [`Host::expire`] for a wake-up that is delivered at its time: nothing but a switch under
+impl Pcpus {
+    /// As [`Pcpus::expire`] for a wake-up that is delivered at its time: nothing but a switch under
     /// way holds it back. The softirq that it comes from holds other timers back as always.
-    fn arrive(&mut self, pcpu: PcpuId, now: Instant, work: Duration) -> Expiry {
-        if self.version < XenVersion::V4_0 {
-            return self.expire(pcpu, now, work);
+    fn arrive(&mut self, machine: &Machine, pcpu: PcpuId, now: Instant, work: Duration) -> Expiry {
+        if machine.version < XenVersion::V4_0 {
+            return self.expire(machine, pcpu, now, work);
         }
-        let slop = self.profile.softirq.exit + self.profile.timer_slop;
-        let p = &mut self.pcpus[pcpu];
+        let slop = machine.slop();
+        let p = &mut self[pcpu];
         if p.phase == Phase::Switching && p.stage_at > now {
             return Expiry::Later(p.stage_at);
         }
-        let until = now + self.profile.softirq.after_wake;
+        let until = now + machine.profile.softirq.after_wake;
         p.timer_batch = now;
         p.softirq_end = until;
         p.timer_floor = until + slop;
@@ -69,18 +46,30 @@ impl<S: Sink, D: Device> Host<S, D> {
     /// Xen 4.x programs the hardware no earlier than the slop after the end of the last timer
     /// softirq. Timers that expire while the softirq is entered run in it, one after the other.
     #[inline]
-    pub(super) fn expire(&mut self, pcpu: PcpuId, at: Instant, work: Duration) -> Expiry {
-        if self.free {
+    pub fn expire(
+        &mut self,
+        machine: &Machine,
+        pcpu: PcpuId,
+        at: Instant,
+        work: Duration,
+    ) -> Expiry {
+        if machine.free {
             return Expiry::Runs { until: at };
         }
-        self.expire_at_cost(pcpu, at, work)
+        self.expire_at_cost(machine, pcpu, at, work)
     }
 
-    fn expire_at_cost(&mut self, pcpu: PcpuId, at: Instant, work: Duration) -> Expiry {
-        let late = self.version >= XenVersion::V4_0;
-        let entry = self.profile.softirq.entry;
-        let slop = self.profile.softirq.exit + self.profile.timer_slop;
-        let p = &mut self.pcpus[pcpu];
+    fn expire_at_cost(
+        &mut self,
+        machine: &Machine,
+        pcpu: PcpuId,
+        at: Instant,
+        work: Duration,
+    ) -> Expiry {
+        let late = machine.version >= XenVersion::V4_0;
+        let entry = machine.profile.softirq.entry;
+        let slop = machine.slop();
+        let p = &mut self[pcpu];
         if p.phase == Phase::Switching && p.stage_at > at {
             return Expiry::Later(p.stage_at);
         }
@@ -113,93 +102,68 @@ impl<S: Sink, D: Device> Host<S, D> {
 
     /// The timer softirq that ran last on `pcpu` takes `time` more.
     #[inline]
-    pub(super) fn extend_softirq(&mut self, pcpu: PcpuId, time: Duration) {
-        let p = &mut self.pcpus[pcpu];
+    pub fn extend_softirq(&mut self, pcpu: PcpuId, time: Duration) {
+        let p = &mut self[pcpu];
         p.softirq_end += time;
         p.timer_floor += time;
     }
+}
 
-    pub(super) fn guest_tick(&mut self, queue: &mut Queue, vcpu: VcpuId, now: Instant) {
-        let pcpu = self.tables.vcpus[vcpu.index()].pcpu;
-        let expiry = self.expire(pcpu, now, self.profile.softirq.of_guest());
-        let Some(tick) = &mut self.vcpus[vcpu.index()].tick else {
-            return;
+impl<S: Sink> Hypervisor<S> {
+    /// What becomes of the timer of `vcpu`, which expires now.
+    #[inline(never)]
+    pub fn guest_expiry(&mut self, vcpu: VcpuId, pcpu: PcpuId, now: Instant) -> Expiry {
+        let asleep = self.policy.view(vcpu).pause.has(Pause::BLOCKED);
+        let work = if asleep {
+            self.machine.profile.wake_to_pass
+        } else {
+            self.machine.profile.softirq.of_guest()
         };
-        if let Expiry::Later(at) = expiry {
-            queue.arm(tick.timer, at);
-            return;
-        }
-        tick.last = now;
-        queue.arm(tick.timer, now + tick.period);
-        self.interrupt(queue, vcpu, pcpu, now);
-    }
-
-    pub(super) fn host_tick(&mut self, queue: &mut Queue, pcpu: PcpuId, now: Instant) {
-        queue.post(now + HOST_TICK, Event::HostTick(pcpu));
-        let ticks = self.pcpus[pcpu].host_ticks.wrapping_add(1);
-        self.pcpus[pcpu].host_ticks = ticks;
-        if let Some(vcpu) = self.tables.pcpus[pcpu].current
-            && let Some(tick) = &mut self.vcpus[vcpu.index()].tick
-        {
-            tick.seen = ticks;
-            self.interrupt(queue, vcpu, pcpu, now);
+        if asleep && self.vcpus[vcpu].guest.wakes_by_delivery() {
+            self.pcpus.arrive(&self.machine, pcpu, now, work)
+        } else {
+            self.pcpus.expire(&self.machine, pcpu, now, work)
         }
     }
 
-    /// A tick of `period` for the guest of a new vcpu.
-    pub(super) fn new_tick(
-        queue: &mut Queue,
-        vcpu: VcpuId,
-        period: Option<Duration>,
-        now: Instant,
-    ) -> Option<Tick> {
-        period.map(|period| Tick {
-            period,
-            last: now,
-            timer: queue.timer(Event::GuestTick(vcpu)),
-            seen: 0,
-        })
-    }
-
-    /// Gives `vcpu`, which is switched in on `pcpu`, the periodic tick that it missed, and arms
-    /// the next one (xen-spec 0.9).
+    /// Arms the next periodic tick of `vcpu`, which is switched in on `pcpu` (xen-spec 0.9).
+    /// Whether it missed one, which it is to be given.
     #[inline]
-    pub(super) fn start_tick(
+    pub fn start_tick(
         &mut self,
         queue: &mut Queue,
         pcpu: PcpuId,
         vcpu: VcpuId,
         now: Instant,
-    ) {
-        let legacy = self.version <= XenVersion::V3_0;
+    ) -> bool {
+        let legacy = self.machine.version <= XenVersion::V3_0;
         let ticks = self.pcpus[pcpu].host_ticks;
-        let v = &mut self.vcpus[vcpu.index()];
-        let Some(tick) = &mut v.tick else { return };
+        let v = &mut self.vcpus[vcpu];
+        let Some(tick) = &mut v.tick else {
+            return false;
+        };
         if legacy {
-            if tick.seen != ticks {
-                tick.seen = ticks;
-                self.give_tick(vcpu);
-            }
-            return;
+            return core::mem::replace(&mut tick.seen, ticks) != ticks;
         }
         let missed = now > tick.last + tick.period;
         if missed {
             tick.last = now;
         }
         queue.arm(tick.timer, tick.last + tick.period);
-        if missed {
-            self.give_tick(vcpu);
-        }
+        missed
     }
 
-    pub(super) fn slice_expired(&mut self, queue: &mut Queue, pcpu: PcpuId, now: Instant) {
+    pub fn slice_expired(&mut self, queue: &mut Queue, pcpu: PcpuId, now: Instant) {
         let p = &mut self.pcpus[pcpu];
         if p.phase == Phase::Switching {
             // The pass set a slice that is over before the pass is. Setting it raised the timer
             // softirq, which follows the pass: it needs no interrupt, so it knows no slop.
             p.timer_floor = p.timer_floor.min(p.stage_at);
         }
-        match self.expire(pcpu, now, self.profile.softirq.entry) {
+        match self
+            .pcpus
+            .expire(&self.machine, pcpu, now, self.machine.profile.softirq.entry)
+        {
             Expiry::Later(at) => {
                 let timer = self.pcpus[pcpu].slice_timer;
                 queue.arm(timer, at);
@@ -212,12 +176,12 @@ impl<S: Sink, D: Device> Host<S, D> {
     }
 
     #[inline(always)]
-    pub(super) fn policy_timer(&mut self, queue: &mut Queue, pcpu: PcpuId, slot: u8, now: Instant) {
-        if self.free {
-            let records = self.records();
-            let mut cx = Cx::new(now, &mut self.tables, &mut self.effects, records);
-            let again = self.scheduler.timer(&mut cx, pcpu, slot);
-            if !self.effects.is_empty() {
+    pub fn policy_timer(&mut self, queue: &mut Queue, pcpu: PcpuId, slot: u8, now: Instant) {
+        if self.machine.free {
+            let tracing = self.trace.on();
+            let timer = |s: &mut dyn Scheduler, cx: &mut Cx<'_>| s.timer(cx, pcpu, slot);
+            let again = self.policy.call(now, tracing, timer);
+            if !self.policy.effects.is_empty() {
                 self.apply_effects(queue, pcpu, now, Cause::PolicyTimer);
             }
             if let Some(at) = again {
@@ -249,7 +213,7 @@ impl<S: Sink, D: Device> Host<S, D> {
 
     /// A policy's `timer` of `pcpu`, priced as that of `slot`, expires now. Sets it anew if its
     /// handler does not run at once: `Some` then, and whether the softirq has begun it.
-    pub(super) fn handler_waits(
+    pub fn handler_waits(
         &mut self,
         queue: &mut Queue,
         pcpu: PcpuId,
@@ -257,18 +221,19 @@ impl<S: Sink, D: Device> Host<S, D> {
         slot: u8,
         now: Instant,
     ) -> Option<bool> {
-        let work = self.profile.timer_to_handler[slot as usize] + self.heap(pcpu);
-        match self.expire(pcpu, now, work) {
+        let work = self.machine.profile.timer_to_handler[slot as usize] + self.heap(pcpu);
+        match self.pcpus.expire(&self.machine, pcpu, now, work) {
             Expiry::Later(at) => {
                 queue.arm(timer, at);
                 Some(false)
             }
             Expiry::Runs { until } if until > now => {
-                self.extend_softirq(pcpu, self.profile.softirq.again);
+                self.pcpus
+                    .extend_softirq(pcpu, self.machine.profile.softirq.again);
                 queue.arm(timer, until);
-                let handled = until + self.profile.handler;
+                let handled = until + self.machine.profile.handler;
                 let later = handled.saturating_since(self.pcpus[pcpu].stage_at);
-                self.delay_pass(queue, pcpu, later);
+                self.pcpus.delay_pass(queue, pcpu, later);
                 Some(true)
             }
             Expiry::Runs { .. } => None,
@@ -277,7 +242,7 @@ impl<S: Sink, D: Device> Host<S, D> {
 
     /// The handler of a policy's timer has run on `pcpu` for `cost`. If a pass was under way
     /// already, `entering` says whether the handler had waited.
-    pub(super) fn handler_done(
+    pub fn handler_done(
         &mut self,
         queue: &mut Queue,
         pcpu: PcpuId,
@@ -299,11 +264,11 @@ impl<S: Sink, D: Device> Host<S, D> {
 
     /// What the depth of the heap of `pcpu`'s timers adds to a handler.
     fn heap(&self, pcpu: PcpuId) -> Duration {
-        let deeper = self.profile.softirq.heap;
+        let deeper = self.machine.profile.softirq.heap;
         if deeper.is_zero() {
             return deeper;
         }
-        let views = self.tables.vcpus.iter();
+        let views = self.policy.tables.vcpus.iter();
         let asleep = views.filter(|v| v.pcpu == pcpu && v.pause.has(Pause::BLOCKED));
         match asleep.take(2).count() {
             2 => deeper,
@@ -318,7 +283,8 @@ impl<S: Sink, D: Device> Host<S, D> {
         slot: u8,
         now: Instant,
     ) -> Duration {
-        let cost = self.profile.timer_to_handler[slot as usize] + self.profile.handler;
+        let cost =
+            self.machine.profile.timer_to_handler[slot as usize] + self.machine.profile.handler;
         self.ask(queue, pcpu, now, Cause::PolicyTimer, |s, cx| {
             if let Some(at) = s.timer(cx, pcpu, slot) {
                 cx.set_timer(pcpu, slot, at);
@@ -331,13 +297,13 @@ impl<S: Sink, D: Device> Host<S, D> {
     /// slice timer and the policy's timers of `pcpu` fire up to the slop early.
     #[inline]
     fn fire_early(&mut self, queue: &mut Queue, pcpu: PcpuId, now: Instant) {
-        if self.version < XenVersion::V4_0 && !self.profile.timer_slop.is_zero() {
+        if self.machine.version < XenVersion::V4_0 && !self.machine.profile.timer_slop.is_zero() {
             self.fire_within_slop(queue, pcpu, now);
         }
     }
 
     fn fire_within_slop(&mut self, queue: &mut Queue, pcpu: PcpuId, now: Instant) {
-        let horizon = now + self.profile.timer_slop;
+        let horizon = now + self.machine.profile.timer_slop;
         for slot in 0..self.pcpus[pcpu].policy.len() {
             let timer = self.pcpus[pcpu].policy[slot];
             if queue.deadline(timer).is_some_and(|at| at < horizon) {
@@ -353,8 +319,34 @@ impl<S: Sink, D: Device> Host<S, D> {
         }
     }
 
-    /// The timer that the policy keeps in `slot` of `pcpu`.
-    pub(crate) fn timer_of_policy(&self, pcpu: PcpuId, slot: u8) -> TimerId {
-        self.pcpus[pcpu].policy[usize::from(slot)]
+    /// The policy's timer of `domain` expires.
+    pub fn domain_timer(&mut self, queue: &mut Queue, domain: DomainId, now: Instant) {
+        let Some((timer, handled)) = self.pcpus.domain_timers.expired(domain) else {
+            return;
+        };
+        let pcpu = handled.unwrap_or_else(|| self.toolstack_pcpu());
+        if handled.is_some() {
+            self.pcpus.no_longer_handled(pcpu);
+        } else if !self.machine.free
+            && let Some(begun) = self.handler_waits(queue, pcpu, timer, PRICE, now)
+        {
+            if begun {
+                self.pcpus.domain_timers.is_handled(domain, pcpu);
+                self.pcpus[pcpu].handling |= OF_DOMAINS;
+            }
+            return;
+        }
+        let entering = self.pcpus[pcpu].phase == Phase::Entering;
+        self.ask(queue, pcpu, now, Cause::PolicyTimer, |s, cx| {
+            if let Some(at) = s.domain_timer(cx, domain) {
+                cx.set_domain_timer(domain, at);
+            }
+        });
+        if !self.machine.free {
+            let cost = self.machine.profile.timer_to_handler[PRICE as usize]
+                + self.machine.profile.handler;
+            let waited = handled.is_some();
+            self.handler_done(queue, pcpu, now, cost, entering.then_some(waited));
+        }
     }
 }

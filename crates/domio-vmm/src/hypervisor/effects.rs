@@ -1,25 +1,20 @@
 //! What the policy asks for in a call: tickles, timers, parking, notes.
 
-use super::{Cause, Host, Queue};
-use crate::bus::Device;
+use super::Hypervisor;
+use crate::event::Queue;
+use crate::hypervisor::pcpu::Cause;
 use alloc::format;
-use domio_core::{Duration, Instant, PcpuId, Record, Runstate, Sink, VcpuId};
+use domio_core::{Duration, Instant, Kind, PcpuId, Runstate, Sink, VcpuId};
 use domio_sched::Effect;
 
-impl<S: Sink, D: Device> Host<S, D> {
+impl<S: Sink> Hypervisor<S> {
     /// Carries out what the policy asked for in a call on `on`.
     #[inline(never)]
-    pub(super) fn apply_effects(
-        &mut self,
-        queue: &mut Queue,
-        on: PcpuId,
-        now: Instant,
-        cause: Cause,
-    ) {
+    pub fn apply_effects(&mut self, queue: &mut Queue, on: PcpuId, now: Instant, cause: Cause) {
         let worked = self.count_work(on, cause);
         // Nothing below asks the policy, so nothing is added meanwhile.
         let mut next = 0;
-        while let Some(effect) = self.effects.get(next) {
+        while let Some(effect) = self.policy.effects.get(next) {
             next += 1;
             match *effect {
                 Effect::Tickle(pcpu) => self.apply_tickle(queue, on, pcpu, now, cause),
@@ -34,7 +29,7 @@ impl<S: Sink, D: Device> Host<S, D> {
                 }
                 Effect::DomainTimer { domain, at } => {
                     let at = at.map(|at| at.max(now) + worked);
-                    self.set_domain_timer(queue, domain, at);
+                    self.pcpus.set_domain_timer(queue, domain, at);
                 }
                 Effect::Park(vcpu) => self.parked(vcpu, on, now),
                 Effect::Unpark(vcpu) => self.unparked(vcpu, on, now),
@@ -47,13 +42,13 @@ impl<S: Sink, D: Device> Host<S, D> {
                     len,
                     words,
                 } => {
-                    let id = self.trace_id;
-                    self.trace(Record::policy_note(now, pcpu, id, event, len, words));
+                    let id = self.policy.trace_id;
+                    self.trace.note(now, pcpu, id, event, len, words);
                 }
             }
         }
         self.spend_work(queue, on, cause, worked);
-        self.effects.clear();
+        self.policy.effects.clear();
     }
 
     #[inline(never)]
@@ -69,7 +64,7 @@ impl<S: Sink, D: Device> Host<S, D> {
     }
 
     #[inline(always)]
-    pub(super) fn tickle(
+    pub fn tickle(
         &mut self,
         queue: &mut Queue,
         on: PcpuId,
@@ -77,16 +72,16 @@ impl<S: Sink, D: Device> Host<S, D> {
         now: Instant,
         cause: Cause,
     ) {
-        if !self.tables.online.contains(pcpu) && !self.pcpus[pcpu].leaving {
+        if !self.policy.tables.online.contains(pcpu) && !self.pcpus[pcpu].leaving {
             self.complain_of_tickle(pcpu);
         } else if pcpu == on {
             self.raise(queue, pcpu, now, cause);
-        } else if self.profile.ipi.is_zero() {
+        } else if self.machine.profile.ipi.is_zero() {
             self.raise(queue, pcpu, now, Cause::Ipi);
         } else {
             let ipi = self.pcpus[pcpu].ipi;
             if queue.deadline(ipi).is_none() {
-                queue.arm(ipi, now + self.profile.ipi);
+                queue.arm(ipi, now + self.machine.profile.ipi);
             }
         }
     }
@@ -94,9 +89,9 @@ impl<S: Sink, D: Device> Host<S, D> {
     /// The policy has moved `vcpu` to `pcpu`, as the tables show already.
     #[inline(never)]
     fn check_move(&mut self, vcpu: VcpuId, pcpu: PcpuId) {
-        let held = self.tables.vcpus[vcpu.index()].on_pcpu;
-        if held || !self.tables.may_run_on(vcpu, pcpu) {
-            let name = self.vcpus[vcpu.index()].name;
+        let held = self.policy.view(vcpu).on_pcpu;
+        if held || !self.policy.tables.may_run_on(vcpu, pcpu) {
+            let name = self.vcpus[vcpu].name;
             self.policy_fault(format!(
                 "the policy moved {name} to {pcpu}, which it may not have or while it runs"
             ));
@@ -108,7 +103,7 @@ impl<S: Sink, D: Device> Host<S, D> {
     fn complain_of_tickle(&mut self, pcpu: PcpuId) {
         self.policy_fault(format!(
             "the policy tickled {pcpu}, which is not online; it may tickle {:?}",
-            self.tables.online
+            self.policy.tables.online
         ));
     }
 
@@ -116,9 +111,9 @@ impl<S: Sink, D: Device> Host<S, D> {
     /// from their end.
     #[inline]
     fn count_work(&mut self, on: PcpuId, cause: Cause) -> Duration {
-        let worked = self.take_work();
+        let worked = self.policy.take_work(&self.machine);
         if cause == Cause::PolicyTimer && !worked.is_zero() {
-            self.extend_softirq(on, worked);
+            self.pcpus.extend_softirq(on, worked);
         }
         worked
     }
@@ -128,15 +123,15 @@ impl<S: Sink, D: Device> Host<S, D> {
     fn spend_work(&mut self, queue: &mut Queue, on: PcpuId, cause: Cause, worked: Duration) {
         if cause == Cause::PolicyTimer && !worked.is_zero() {
             // The softirq has to be done before the pass.
-            self.delay_pass(queue, on, worked);
+            self.pcpus.delay_pass(queue, on, worked);
         }
-        if cause == Cause::Wake && !self.profile.wake_note.is_zero() {
+        if cause == Cause::Wake && !self.machine.profile.wake_note.is_zero() {
             let is_note = |effect: &&Effect| matches!(effect, Effect::Note { .. });
-            let notes = self.effects.iter().filter(is_note).count() as u64;
+            let notes = self.policy.effects.iter().filter(is_note).count() as u64;
             if notes > 1 {
-                let later = self.profile.wake_note * (notes - 1);
-                self.extend_softirq(on, later);
-                self.delay_pass(queue, on, later);
+                let later = self.machine.profile.wake_note * (notes - 1);
+                self.pcpus.extend_softirq(on, later);
+                self.pcpus.delay_pass(queue, on, later);
             }
         }
     }
@@ -144,25 +139,15 @@ impl<S: Sink, D: Device> Host<S, D> {
     #[inline(never)]
     fn parked(&mut self, vcpu: VcpuId, on: PcpuId, now: Instant) {
         self.stop_waiting(vcpu, on, now);
-        self.trace(Record::new(
-            now,
-            on,
-            domio_core::Kind::Sleep,
-            self.vcpus[vcpu.index()].name,
-        ));
+        let name = self.vcpus[vcpu].name;
+        self.trace.happened(now, on, Kind::Sleep, name);
     }
 
     #[inline(never)]
     fn unparked(&mut self, vcpu: VcpuId, on: PcpuId, now: Instant) {
-        self.trace(Record::new(
-            now,
-            on,
-            domio_core::Kind::Wake,
-            self.vcpus[vcpu.index()].name,
-        ));
-        if self.tables.vcpus[vcpu.index()].runnable()
-            && self.vcpus[vcpu.index()].state >= Runstate::Blocked
-        {
+        let name = self.vcpus[vcpu].name;
+        self.trace.happened(now, on, Kind::Wake, name);
+        if self.policy.view(vcpu).runnable() && self.vcpus[vcpu].state >= Runstate::Blocked {
             self.change(vcpu, Runstate::Runnable, on, now);
         }
     }

@@ -1,0 +1,62 @@
+//! Accounts are brought up to date, and told.
+
+use super::Hypervisor;
+use crate::hypervisor::pcpu::Phase;
+use crate::hypervisor::vcpu::Vcpu;
+use domio_core::{Instant, PcpuId, Sink, VcpuId};
+
+impl<S: Sink> Hypervisor<S> {
+    /// Closes every account at `now`: brings the runstate sums up to date and writes, for each
+    /// vcpu, a runstate record from its state to the same state.
+    pub fn mark(&mut self, now: Instant) {
+        self.execute_until(now);
+        for vcpu in self.vcpus.ids() {
+            if !self.vcpus[vcpu].alive {
+                continue;
+            }
+            let v = &mut self.vcpus[vcpu];
+            let (name, state) = (v.name, v.state);
+            v.account(state, now);
+            let pcpu = self.policy.view(vcpu).pcpu;
+            if self.served.known {
+                self.tell_served(pcpu, vcpu, now);
+            }
+            self.trace.runstate(now, pcpu, name, state, state);
+        }
+    }
+
+    /// Tells the guests that execute that they have done so until `now`, where it is to be known
+    /// for whom they work: what they did before belongs to the time before.
+    fn execute_until(&mut self, now: Instant) {
+        if !self.served.known {
+            return;
+        }
+        for pcpu in self.pcpus.ids() {
+            let p = &mut self.pcpus[pcpu];
+            if p.phase != Phase::Guest || p.exec_from >= now {
+                continue;
+            }
+            if let Some(vcpu) = self.policy.current(pcpu) {
+                let time = now.since(p.exec_from);
+                p.exec_from = now;
+                self.vcpus[vcpu].guest.executed(time);
+            }
+        }
+    }
+
+    /// Tells for whom `vcpu`, which stops executing on `pcpu`, has worked since that was told last.
+    #[inline]
+    pub fn tell_served(&mut self, pcpu: PcpuId, vcpu: VcpuId, now: Instant) {
+        let Vcpu { guest, name, .. } = &mut self.vcpus[vcpu];
+        let Some(served) = guest.served() else {
+            return;
+        };
+        if served.is_empty() {
+            return;
+        }
+        for (domain, time) in served.drain() {
+            self.served.add(domain, time);
+            self.trace.served(now, pcpu, *name, domain, time);
+        }
+    }
+}
