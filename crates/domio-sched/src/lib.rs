@@ -29,7 +29,7 @@ pub mod sedf;
 pub mod work;
 
 pub use contract::{
-    Conflict, Descriptor, Needs, PacketsMoved, Pick, Prev, Promises, Scheduler, Stop, Wake,
+    Conflict, Descriptor, GroupId, Needs, PacketsMoved, Pick, Prev, Promises, Scheduler, Stop, Wake,
 };
 pub use cx::{Affinity, Cx, Effect, Pause, PcpuView, Tables, VcpuView};
 pub use registry::{Policy, find, policies};

@@ -5,7 +5,7 @@
 //! first. It runs there whenever it is runnable. Vcpus that found none stay in the queue and get a
 //! pcpu only when one is given back. Whoever is down owns nothing and waits for nothing.
 
-use crate::contract::{Descriptor, Needs, Pick, Prev, Promises, Scheduler, Wake};
+use crate::contract::{Descriptor, Needs, Pick, Prev, Scheduler, Wake};
 use crate::cx::{Cx, Pause};
 use crate::placement::Successive;
 use alloc::collections::VecDeque;
@@ -19,24 +19,11 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
     summary: "each vcpu owns a pcpu; the others wait until one is free",
     source: "Xen 4.17, sched/null.c",
     trace_id: 5,
-    params: &[],
-    changeable: &[],
-    domain_params: &[],
     needs: Needs {
         tickle: true,
-        timers: false,
-        park: false,
-        context_saved: false,
-        packets: false,
+        ..Needs::NOTHING
     },
-    promises: Promises {
-        work_conserving: false,
-        balances: false,
-        starvation_free: false,
-        weights: false,
-        caps: false,
-        charges: false,
-    },
+    ..Descriptor::PLAIN
 };
 
 /// The policy's state.

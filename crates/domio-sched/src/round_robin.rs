@@ -31,22 +31,16 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
     trace_id: 6,
     params: PARAMS,
     changeable: PARAMS,
-    domain_params: &[],
     needs: Needs {
         tickle: true,
-        timers: false,
-        park: false,
-        context_saved: false,
-        packets: false,
+        ..Needs::NOTHING
     },
     promises: Promises {
         work_conserving: true,
-        balances: false,
         starvation_free: true,
-        weights: false,
-        caps: false,
-        charges: false,
+        ..Promises::NOTHING
     },
+    ..Descriptor::PLAIN
 };
 
 /// The policy's state.

@@ -10,27 +10,20 @@ static RESERVING: Descriptor = Descriptor {
     summary: "for tests",
     source: "domio",
     trace_id: 60,
-    params: &[],
-    changeable: &[],
     domain_params: &[
         int("period_us", 1, 100_000, 10_000),
         int("budget_us", 1, 100_000, 4_000),
     ],
     needs: Needs {
         tickle: true,
-        timers: false,
-        park: false,
-        context_saved: false,
-        packets: false,
+        ..Needs::NOTHING
     },
     promises: Promises {
         work_conserving: true,
-        balances: false,
         starvation_free: true,
-        weights: false,
-        caps: false,
-        charges: false,
+        ..Promises::NOTHING
     },
+    ..Descriptor::PLAIN
 };
 
 /// Knows some of credit's parameters, in narrower ranges.

@@ -5,11 +5,13 @@
 //! test holds both to it. None of them is in the registry.
 
 pub mod fifo;
+pub mod groups;
 pub mod order;
 pub mod placement;
 pub mod promises;
 pub mod queueing;
 pub mod settings;
+pub mod vcpus;
 
 use crate::contract::{Conflict, Descriptor, Pick, Prev, Scheduler, Wake};
 use crate::cx::Cx;

@@ -98,20 +98,15 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
     needs: Needs {
         tickle: true,
         timers: true,
-        park: false,
-        context_saved: false,
-        packets: false,
+        ..Needs::NOTHING
     },
     promises: Promises {
         work_conserving: true,
-        balances: false,
         // Warps and wrapped times keep others waiting for as long as their values say.
-        starvation_free: false,
         // Shares go by `mcu_advance`.
-        weights: false,
-        caps: false,
-        charges: false,
+        ..Promises::NOTHING
     },
+    ..Descriptor::PLAIN
 };
 
 /// What the parameters of the policy say.

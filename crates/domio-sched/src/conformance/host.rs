@@ -13,6 +13,7 @@
 //!   `pcpu_offline` follows when the pcpu idles and no vcpu belongs to it.
 
 mod life;
+mod tell;
 #[cfg(test)]
 mod tests;
 
@@ -138,6 +139,10 @@ struct Host<'s> {
     pcpus: Vec<Pcpu>,
     vcpus: Vec<Vcpu>,
     domains: Vec<(DomainId, ParamValues)>,
+    /// By vcpu: its own parameters, if any were told.
+    own: Vec<Option<ParamValues>>,
+    /// By group; none for a policy that has no groups.
+    groups: Vec<ParamValues>,
     log: Vec<LogEntry>,
 }
 
@@ -169,6 +174,8 @@ impl<'s> Host<'s> {
             pcpus: alloc::vec![Pcpu::default(); script.topology.pcpus()],
             vcpus: alloc::vec![Vcpu::default(); script.vcpus.len()],
             domains: Vec::new(),
+            own: alloc::vec![None; script.vcpus.len()],
+            groups: Vec::new(),
             log: Vec::new(),
             script,
         }
@@ -178,6 +185,7 @@ impl<'s> Host<'s> {
         for pcpu in self.script.topology.all().iter() {
             self.bring_online(pcpu);
         }
+        self.tell_groups();
         for (i, v) in self.script.vcpus.iter().enumerate() {
             let id = VcpuId(i as u32);
             self.add(v.starts, Event::Create(id));

@@ -34,12 +34,8 @@ const TICKS_PER_ACCOUNTING: u32 = 3;
 /// them, and whoever has more credit than a slice takes loses all of it. A heavy domain often does.
 pub static FIRST: Descriptor = Descriptor {
     promises: Promises {
-        work_conserving: false,
-        balances: false,
         starvation_free: true,
-        weights: false,
-        caps: false,
-        charges: false,
+        ..Promises::NOTHING
     },
     ..DESCRIPTOR
 };

@@ -147,8 +147,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
         tickle: true,
         timers: true,
         park: true,
-        context_saved: false,
-        packets: false,
+        ..Needs::NOTHING
     },
     promises: Promises {
         work_conserving: true,
@@ -156,8 +155,9 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
         starvation_free: true,
         weights: true,
         caps: true,
-        charges: false,
+        ..Promises::NOTHING
     },
+    ..Descriptor::PLAIN
 };
 
 /// Why a set of parameters describes no configuration of that Xen.

@@ -188,16 +188,15 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
         timers: true,
         park: true,
         context_saved: true,
-        packets: false,
+        ..Needs::NOTHING
     },
     promises: Promises {
-        charges: false,
-        work_conserving: false,
-        balances: false,
         starvation_free: true,
         weights: true,
         caps: true,
+        ..Promises::NOTHING
     },
+    ..Descriptor::PLAIN
 };
 
 /// Which pcpus share a run queue.

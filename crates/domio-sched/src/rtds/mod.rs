@@ -20,7 +20,7 @@ mod queues;
 #[cfg(test)]
 mod tests;
 
-pub use params::{DESCRIPTOR, validate_domain};
+pub use params::{DESCRIPTOR, validate};
 pub use queues::REFILL;
 
 use crate::contract::{Descriptor, Pick, Prev, Scheduler, Wake};
@@ -217,7 +217,7 @@ impl Scheduler for Rtds {
         self.choose_keeper(cx, Some(pcpu));
     }
 
-    /// Periods and budgets change with the next period.
+    /// Those of all its vcpus (Xen's `putinfo`). Periods and budgets change with the next period.
     fn set_domain(&mut self, _: &mut Cx<'_>, domain: DomainId, params: &ParamValues) {
         let unknown = || (Reservation::unknown(), Vec::new());
         if self.domains.len() <= domain.index() {
@@ -229,6 +229,10 @@ impl Scheduler for Rtds {
         for vcpu in vcpus {
             self.vcpus[vcpu.index()].reserved = reserved;
         }
+    }
+
+    fn set_vcpu(&mut self, _: &mut Cx<'_>, vcpu: VcpuId, params: &ParamValues) {
+        self.vcpus[vcpu.index()].reserved = Reservation::new(params);
     }
 
     fn insert(&mut self, cx: &mut Cx<'_>, vcpu: VcpuId) {

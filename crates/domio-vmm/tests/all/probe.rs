@@ -15,24 +15,13 @@ static DESCRIPTOR: Descriptor = Descriptor {
     summary: "for tests",
     source: "domio",
     trace_id: 6,
-    params: &[],
-    changeable: &[],
-    domain_params: &[],
     needs: Needs {
         tickle: true,
         timers: true,
-        park: false,
         context_saved: true,
-        packets: false,
+        ..Needs::NOTHING
     },
-    promises: Promises {
-        work_conserving: false,
-        balances: false,
-        starvation_free: false,
-        weights: false,
-        caps: false,
-        charges: false,
-    },
+    ..Descriptor::PLAIN
 };
 
 /// What a [`Probe`] does beyond its queues.
