@@ -32,6 +32,7 @@ pub(crate) use kernel::{Kernel, KernelStep};
 pub(crate) use pending::Pending;
 
 use crate::config::{GuestConfig, KernelTick, ProcessOrder, TaskConfig, VcpuConfig};
+use crate::process::WokenBy;
 use crate::process::order::Order;
 use crate::process::task::{Finished, Task};
 use alloc::boxed::Box;
@@ -184,10 +185,13 @@ impl Guest {
         self.task_wake.min(self.tick_at)
     }
 
-    /// Whether it wakes at times of delivery ([`Demand::at`](crate::config::Demand::at)), which no
-    /// timer of the hypervisor puts off.
-    pub fn wakes_by_delivery(&self) -> bool {
-        self.tasks.iter().any(Task::wakes_by_delivery)
+    /// What wakes the vcpu: an interrupt where it may be one of a process's own.
+    pub fn woken_by(&self) -> WokenBy {
+        let by_interrupt = |task: &Task| task.woken_by() == WokenBy::Interrupt;
+        match self.tasks.iter().any(by_interrupt) {
+            true => WokenBy::Interrupt,
+            false => WokenBy::Timer,
+        }
     }
 
     /// Whether an interrupt waits to be handled.

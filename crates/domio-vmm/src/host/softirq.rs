@@ -3,6 +3,7 @@
 
 use super::{Cause, Host, Phase, Queue};
 use crate::bus::Device;
+use crate::process::WokenBy;
 use domio_core::{Duration, Instant, PcpuId, Sink};
 use domio_sched::{Pause, Stop};
 
@@ -138,8 +139,8 @@ impl<S: Sink, D: Device> Host<S, D> {
         }
         let asleep = |i: &usize| {
             let view = &self.tables.vcpus[*i];
-            let guest = &self.vcpus[*i].guest;
-            view.pcpu == pcpu && view.pause.has(Pause::BLOCKED) && guest.wakes_by_delivery()
+            let by = self.vcpus[*i].guest.woken_by();
+            view.pcpu == pcpu && view.pause.has(Pause::BLOCKED) && by == WokenBy::Interrupt
         };
         let due = |i: usize| queue.deadline(self.vcpus[i].timer);
         let wakes = (0..self.vcpus.len()).filter(asleep).filter_map(due);

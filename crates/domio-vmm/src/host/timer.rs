@@ -2,6 +2,7 @@
 
 use super::{Cause, Event, Host, Phase, Queue, Tick};
 use crate::bus::Device;
+use crate::process::WokenBy;
 use domio_core::{Duration, Instant, PcpuId, Sink, VcpuId, XenVersion};
 use domio_sched::{Cx, Pause};
 use domio_sim::TimerId;
@@ -38,14 +39,14 @@ impl<S: Sink, D: Device> Host<S, D> {
         } else {
             self.profile.softirq.of_guest()
         };
-        if asleep && self.vcpus[vcpu.index()].guest.wakes_by_delivery() {
+        if asleep && self.vcpus[vcpu.index()].guest.woken_by() == WokenBy::Interrupt {
             self.arrive(pcpu, now, work)
         } else {
             self.expire(pcpu, now, work)
         }
     }
 
-    /// As [`Host::expire`] for a wake-up that is delivered at its time: nothing but a switch under
+    /// As [`Host::expire`] for an interrupt that is delivered at its time: nothing but a switch under
     /// way holds it back. The softirq that it comes from holds other timers back as always.
     fn arrive(&mut self, pcpu: PcpuId, now: Instant, work: Duration) -> Expiry {
         if self.version < XenVersion::V4_0 {
