@@ -7,8 +7,9 @@
 //! what xl printed ─┘
 //! ```
 //!
-//! [`demand`] reads off a trace what each vcpu asked for. A scenario's guests can have such a
-//! demand ([`RecordedDemands`]), and a whole scenario can be made of a trace ([`from_trace`]).
+//! [`demand`] reads off a trace what each vcpu asked for. A process of a simulated guest asks for
+//! the same ([`ReplayProcess`]), which a scenario can name ([`RecordedDemands`]). A whole scenario
+//! can be made of a trace ([`from_trace`]).
 //!
 //! Data comes in and goes out: nothing here opens a file, starts a thread or looks at a clock. Who
 //! has traces hands them over ([`Traces`]).
@@ -16,6 +17,8 @@
 pub mod demand;
 pub mod from_trace;
 pub mod private;
+mod process;
 mod replays;
 
+pub use process::{Arrival, Demand, ReplayProcess};
 pub use replays::{OpenTrace, RecordedDemands, Traces};

@@ -2,12 +2,13 @@
 
 use crate::demand::demands;
 use crate::demand::unseen::Unseen;
+use crate::process::ReplayProcess;
 use domio_core::{DomainId, Kind, Record, VcpuName};
 use domio_scenario::{NoDemands, Replay, ReplaySource, Scenario};
 use domio_trace::order::{ADVICE, in_order};
 use domio_trace::{ReadOptions, TraceError, TraceErrorKind, TraceReader};
 use domio_vmm::Profile;
-use domio_vmm::config::Demand;
+use domio_vmm::config::Workload;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::io::Read;
@@ -54,7 +55,7 @@ impl Traces for BTreeMap<String, Vec<u8>> {
 /// Name of a trace, and counts a second of its clock.
 type Source = (String, Option<u64>);
 
-type ByVcpu = BTreeMap<VcpuName, Arc<[Demand]>>;
+type ByVcpu = BTreeMap<VcpuName, ReplayProcess>;
 
 /// Reads the traces that a scenario names, each once.
 pub struct RecordedDemands<T> {
@@ -99,7 +100,7 @@ impl<T: Traces> RecordedDemands<T> {
         let by_vcpu = demands(&records, begin, &self.profile, &Unseen::default());
         Ok(by_vcpu
             .into_iter()
-            .map(|(vcpu, recorded)| (vcpu, recorded.demands.into()))
+            .map(|(vcpu, recorded)| (vcpu, ReplayProcess::new(recorded.demands.into())))
             .collect())
     }
 }
@@ -149,7 +150,7 @@ fn as_xen_writes(record: Record) -> Vec<Record> {
 }
 
 impl<T: Traces> ReplaySource for RecordedDemands<T> {
-    fn demands(&self, replay: &Replay) -> Result<Arc<[Demand]>, NoDemands> {
+    fn workload(&self, replay: &Replay) -> Result<Workload, NoDemands> {
         let mut read = self.read.borrow_mut();
         let trace = read
             .entry((replay.trace.clone(), replay.hz))
@@ -158,7 +159,7 @@ impl<T: Traces> ReplaySource for RecordedDemands<T> {
         match trace {
             Ok(demands) => demands
                 .get(&vcpu)
-                .cloned()
+                .map(|process| Workload::Jobs(Arc::new(process.clone())))
                 .ok_or_else(|| not_among(demands, vcpu)),
             Err(why) => Err(why.clone()),
         }

@@ -6,16 +6,15 @@ use crate::problem::{Code, Problem, Problems, ScenarioErrors};
 use crate::scenario::Scenario;
 use domio_core::{Duration, ParamValues};
 use domio_sched::{Policy, Scheduler};
-use domio_vmm::config::{Demand, HostConfig, Workload};
-use std::sync::Arc;
+use domio_vmm::config::{HostConfig, Workload};
 
 /// Where the demands of replayed vcpus come from. The caller reads traces; this crate does not.
 pub trait ReplaySource {
-    /// The demands of the vcpu that `replay` names, in order of time.
+    /// What asks for as much as the vcpu that `replay` names.
     ///
     /// # Errors
     /// Why there are none and what to do about it.
-    fn demands(&self, replay: &Replay) -> Result<Arc<[Demand]>, NoDemands>;
+    fn workload(&self, replay: &Replay) -> Result<Workload, NoDemands>;
 }
 
 /// Why a recorded vcpu cannot be replayed. Both are one sentence without a full stop.
@@ -32,7 +31,7 @@ pub struct NoDemands {
 pub struct NoReplay;
 
 impl ReplaySource for NoReplay {
-    fn demands(&self, _: &Replay) -> Result<Arc<[Demand]>, NoDemands> {
+    fn workload(&self, _: &Replay) -> Result<Workload, NoDemands> {
         Err(NoDemands {
             why: "recordings cannot be replayed here".to_owned(),
             hint: "choose another workload than replay".to_owned(),
@@ -70,25 +69,16 @@ impl Scenario {
     /// Gets the recordings that the scenario wants and completes the host with them.
     ///
     /// # Errors
-    /// A problem for each recording that `source` refused, or whose demands are not in order of
-    /// time.
+    /// A problem for each recording that `source` refused.
     pub fn build(&self, source: &dyn ReplaySource) -> Result<Built, ScenarioErrors> {
         let plan = self.plan();
         let mut host = plan.host.clone();
         let mut problems = Problems::default();
         for replay in &plan.replays {
-            let ordered = |demands: Arc<[Demand]>| match demands.is_sorted_by_key(|d| d.at) {
-                true => Ok(demands),
-                false => Err(NoDemands {
-                    why: "its demands are not in order of time".to_owned(),
-                    hint: "record it anew, or sort its records by time".to_owned(),
-                }),
-            };
-            match source.demands(replay).and_then(ordered) {
-                Ok(demands) => {
+            match source.workload(replay) {
+                Ok(workload) => {
                     let (domain, vcpu, task) = replay.at;
-                    host.domains[domain].vcpus[vcpu].tasks[task].workload =
-                        Workload::Replay(demands);
+                    host.domains[domain].vcpus[vcpu].tasks[task].workload = workload;
                 }
                 Err(NoDemands { why, hint }) => problems.push(
                     Problem::new(

@@ -62,7 +62,7 @@ fn draws(built: &Built) -> bool {
         Workload::Burn
         | Workload::Idle
         | Workload::Compute { .. }
-        | Workload::Replay(_)
+        | Workload::Jobs(_)
         | Workload::Program(_) => false,
     })
 }

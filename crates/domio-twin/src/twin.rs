@@ -16,9 +16,10 @@ use domio_core::{
 };
 use domio_replay::demand::unseen::KERNEL_TICK;
 use domio_replay::demand::{Recorded, demands};
+use domio_replay::{Demand, ReplayProcess};
 use domio_vmm::config::{
-    Demand, Distribution, DomainConfig, GuestConfig, HostConfig, KernelTick, TaskConfig,
-    VcpuConfig, Workload,
+    Distribution, DomainConfig, GuestConfig, HostConfig, KernelTick, TaskConfig, VcpuConfig,
+    Workload,
 };
 use domio_vmm::host::{Hold, PcpuSnapshot, Snapshot, VcpuSnapshot};
 use domio_vmm::{Profile, Simulation};
@@ -329,7 +330,7 @@ fn vcpu_config(
                     ..*d
                 })
                 .collect();
-            Workload::Replay(Arc::from(shifted))
+            Workload::Jobs(Arc::new(ReplayProcess::new(shifted.into())))
         }
     };
     let own = core::iter::once(TaskConfig::from(workload));

@@ -3,7 +3,7 @@
 use crate::evtchn::abi::Abi;
 use crate::evtchn::port::Width;
 use crate::evtchn::scan::form::ScanForm;
-use crate::process::Program;
+use crate::process::{JobPlan, Program};
 use crate::profile::Profile;
 use alloc::string::String;
 use alloc::sync::Arc;
@@ -307,99 +307,10 @@ pub enum Workload {
         /// Processor time, over zero.
         work: Duration,
     },
-    /// What somebody knows of a vcpu's demand, step by step.
-    Replay(Arc<[Demand]>),
+    /// Jobs that somebody plans.
+    Jobs(Arc<dyn JobPlan>),
     /// A program in steps, which may use sockets and files.
     Program(Arc<dyn Program>),
-}
-
-/// One step of a demand that is known: at `at` the vcpu is woken, spins for `spin` by the clock and
-/// then has `work` to do.
-///
-/// Wake times are absolute, so that a slower host does not slow the world outside it down. What
-/// happens when the earlier work is not done by then is up to `arrival`.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Demand {
-    /// Time of the wake-up since the start of the run: that at which its interrupt is delivered to
-    /// a vcpu that sleeps. What may delay a timer, such as the slop, is over by then; only a
-    /// hypervisor that is switching holds it back.
-    pub at: Instant,
-    /// How long it executes by the clock before its `work`, counted from when it first executes:
-    /// it polls or busy-waits until that time. While it is preempted the time goes on, so that it
-    /// takes less of the processor; if the time has passed when it executes again, `work` is all
-    /// that is left. Zero for demand that is processor time alone; never [`Duration::MAX`].
-    pub spin: Duration,
-    /// Processor time, after `spin`, until it blocks; [`Duration::MAX`] when it does
-    /// not.
-    pub work: Duration,
-    /// Where the wake-up comes from.
-    pub arrival: Arrival,
-}
-
-/// Where the wake-up of a [`Demand`] comes from.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub enum Arrival {
-    /// From outside, at its time whatever the vcpu does: when the earlier work is not done by
-    /// then, the new work is added to it and the vcpu does not block in between.
-    #[default]
-    Outside,
-    /// From a timer that the guest sets when the earlier work is done, no nearer than `least`
-    /// after that. When more than the next demand is due by then, all that are due, of this kind
-    /// or ticks, are one; but a job that [spins](Demand::spin) sets its timer when it is done,
-    /// and nothing is one with it.
-    Timer {
-        /// Shortest time from the block to the wake-up.
-        least: Duration,
-    },
-    /// From a timer that a loop sets at the end of each turn, no nearer than `least` after that: as
-    /// [`Timer`](Self::Timer), but nothing is one with it, however late it is.
-    Loop {
-        /// Shortest time from the block to the wake-up.
-        least: Duration,
-    },
-    /// From the first tick of the guest's kernel after the earlier work is done: at its time, or
-    /// any number of `period`s before or after it. A tick leaves the timers of sleeping tasks as
-    /// they are: a job [in turn](Demand::in_turn) whose timer expires before the tick's work is
-    /// done follows it without a block, and one whose timer comes no later than the tick does
-    /// takes its place.
-    Tick {
-        /// Period of the ticks, over zero.
-        period: Duration,
-        /// Shortest time from the block to the wake-up: a tick that is nearer comes then.
-        least: Duration,
-        /// How much less its work and that of a job in turn take together, when the job's timer has
-        /// expired before the tick is handled: the guest wakes and idles once for both. A job that
-        /// spins ends by the clock, whatever was before it.
-        saved: Duration,
-    },
-}
-
-impl Demand {
-    /// Whether the job before sets its timer when it is done, so that no other demand is one with
-    /// it: it is of a loop, or works by the clock.
-    pub fn in_turn(&self) -> bool {
-        !self.spin.is_zero() || matches!(self.arrival, Arrival::Loop { .. })
-    }
-
-    /// Whether a timer of its own wakes it, and no tick.
-    pub fn has_timer(&self) -> bool {
-        matches!(self.arrival, Arrival::Timer { .. } | Arrival::Loop { .. })
-    }
-
-    /// When the wake-up comes if the work of the demand before was done at `done`; `None` when
-    /// it comes whether that is done or not.
-    pub fn after(&self, done: Instant) -> Option<Instant> {
-        match self.arrival {
-            Arrival::Outside => None,
-            Arrival::Timer { least } | Arrival::Loop { least } => Some(self.at.max(done + least)),
-            Arrival::Tick { period, least, .. } => {
-                let period = period.as_nanos();
-                let phase = self.at.as_nanos() % period;
-                let into = (done.as_nanos() + period - phase) % period;
-                Some(done + Duration::from_nanos(period - into).max(least))
-            }
-        }
-    }
 }
 
 /// How a length of time is drawn. All parameters are processor time or real time in nanoseconds.
@@ -512,7 +423,7 @@ impl Workload {
             Workload::OnOff { .. } => "on-off",
             Workload::Yielding { .. } => "yield",
             Workload::Compute { .. } => "compute",
-            Workload::Replay(_) => "replay",
+            Workload::Jobs(jobs) => jobs.name(),
             Workload::Program(program) => program.name(),
         }
     }

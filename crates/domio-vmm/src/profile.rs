@@ -27,7 +27,7 @@ pub struct Profile {
     /// The part of that which tickling takes, its trace record included: a wake-up that tickles
     /// nobody takes so much less.
     pub tickle: Duration,
-    /// A wake-up that is delivered ([`Demand::at`](crate::config::Demand::at)) so soon after a pass
+    /// An [interrupt that wakes](crate::process::WokenBy::Interrupt) and comes so soon after a pass
     /// was due comes before the pass: its interrupt came while the pass was on its way, and the
     /// timer softirq runs before the scheduler's.
     pub wake_first: Duration,

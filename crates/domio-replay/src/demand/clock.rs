@@ -6,8 +6,8 @@
 //! after that; the other ends later by as long as it was preempted. So the jobs of a vcpu that were
 //! preempted tell what those of the same length are that were not.
 
+use crate::process::Demand;
 use domio_core::{Duration, Instant};
-use domio_vmm::config::Demand;
 
 /// How one job was executed.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -216,8 +216,8 @@ pub fn most_alike(sorted: &[Duration], spread: Duration) -> Option<(usize, usize
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::process::Arrival;
     use domio_sim::RandomStream;
-    use domio_vmm::config::Arrival;
 
     fn us(time: u64) -> Duration {
         Duration::from_micros(time)

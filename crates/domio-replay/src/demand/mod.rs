@@ -16,15 +16,15 @@ pub mod unseen;
 use self::clock::Course;
 use self::unseen::Unseen;
 use crate::private::{WrittenIn, written_in};
+use crate::process::{Arrival, Demand};
 use domio_core::{Duration, Instant, Kind, PcpuId, Record, Runstate, VcpuName};
 use domio_vmm::Profile;
-use domio_vmm::config::{Arrival, Demand};
 use std::collections::BTreeMap;
 
 /// The demand of every vcpu in `records`, with times counted from `origin`. `unseen` are
 /// the interrupts without a record that the simulation of these demands has as well.
 ///
-/// All wake-ups are from [outside](domio_vmm::config::Arrival::Outside).
+/// All wake-ups are from [outside](Arrival::Outside).
 ///
 /// A vcpu that runs or waits when the trace begins has its first demand at time zero. Demand that
 /// the trace does not see the end of is without end.

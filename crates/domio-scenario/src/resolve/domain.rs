@@ -21,7 +21,6 @@ use domio_vmm::config::{
     Workload,
 };
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 /// A domain with what checking actions needs to know.
 pub(super) struct Domain {
@@ -385,7 +384,7 @@ fn config(
                         at,
                         ..replay.clone()
                     });
-                    vcpu.tasks.push(config(Workload::Replay(Arc::from([]))));
+                    vcpu.tasks.push(config(Workload::Idle));
                 }
                 Work::Flow(_) | Work::Copy(_) => {}
             }

@@ -17,7 +17,7 @@ use domio_core::{Duration, Instant};
 use domio_replay::demand::Recorded;
 use domio_replay::demand::clock::usual;
 use domio_replay::demand::unseen::KERNEL_TICK;
-use domio_vmm::config::{Arrival, Demand};
+use domio_replay::{Arrival, Demand};
 
 /// From a block to the wake-up by a timer that was due before. Linux sets its Xen timer no nearer
 /// than 100 us ahead, and has about 21 us to go until it blocks.

@@ -10,7 +10,7 @@ use crate::exact::arrival::LEAST;
 use domio_core::{Duration, Instant};
 use domio_replay::demand::clock::{apart, usual};
 use domio_replay::demand::unseen::KERNEL_TICK;
-use domio_vmm::config::{Arrival, Demand};
+use domio_replay::{Arrival, Demand};
 
 /// Wake-ups that come on time are multiples of the period apart, give or take this: Linux wakes a
 /// task up to 50 us after the time it asked for, when that saves an interrupt (`timer_slack_ns`).

@@ -15,11 +15,11 @@ use crate::start::Start;
 use crate::twin::Twin;
 use core::fmt;
 use domio_core::{Duration, ParamValues, Topology};
+use domio_replay::Demand;
 use domio_replay::demand::Recorded;
 use domio_sched::Scheduler;
 use domio_sched::contract::Descriptor;
 use domio_vmm::Profile;
-use domio_vmm::config::Demand;
 
 /// What a trace shows of a policy's own state at its first record, and what follows from that.
 pub trait PolicyState: Sized + Send + Sync {

@@ -31,9 +31,9 @@ mod roam;
 mod tasks;
 
 use crate::config::{GuestConfig, KernelTick, ProcessOrder, TaskConfig, VcpuConfig};
-use crate::process::Finished;
 use crate::process::order::Order;
 use crate::process::task::Task;
+use crate::process::{Finished, WokenBy};
 use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -185,10 +185,13 @@ impl Guest {
         self.task_wake.min(self.tick_at)
     }
 
-    /// Whether it wakes at times of delivery ([`Demand::at`](crate::config::Demand::at)), which no
-    /// timer of the hypervisor puts off.
-    pub fn wakes_by_delivery(&self) -> bool {
-        self.tasks.iter().any(Task::wakes_by_delivery)
+    /// What wakes the vcpu: an interrupt where it may be one of a process's own.
+    pub fn woken_by(&self) -> WokenBy {
+        let by_interrupt = |task: &Task| task.woken_by() == WokenBy::Interrupt;
+        match self.tasks.iter().any(by_interrupt) {
+            true => WokenBy::Interrupt,
+            false => WokenBy::Timer,
+        }
     }
 
     /// Whether an interrupt waits to be handled.

@@ -5,6 +5,7 @@ use super::Hypervisor;
 use crate::event::Queue;
 use crate::hypervisor::machine::Machine;
 use crate::hypervisor::pcpu::{Cause, Pcpus, Phase};
+use crate::process::WokenBy;
 use domio_core::{Duration, Instant, PcpuId, Sink};
 use domio_sched::{Pause, Stop};
 
@@ -145,7 +146,7 @@ impl<S: Sink> Hypervisor<S> {
         let asleep = self.vcpus.iter().filter(|(id, v)| {
             let view = self.policy.view(*id);
             let blocked = view.pcpu == pcpu && view.pause.has(Pause::BLOCKED);
-            blocked && v.guest.wakes_by_delivery()
+            blocked && v.guest.woken_by() == WokenBy::Interrupt
         });
         let wakes = asleep.filter_map(|(_, v)| queue.deadline(v.timer));
         wakes.filter(|at| *at > now && *at <= now + within).min()

@@ -5,6 +5,7 @@ use crate::event::Queue;
 use crate::hypervisor::domain_timer::{OF_DOMAINS, PRICE};
 use crate::hypervisor::machine::Machine;
 use crate::hypervisor::pcpu::{Cause, Pcpus, Phase};
+use crate::process::WokenBy;
 use domio_core::{DomainId, Duration, Instant, PcpuId, Sink, VcpuId, XenVersion};
 use domio_sched::{Cx, Pause, Scheduler};
 use domio_sim::TimerId;
@@ -22,7 +23,7 @@ pub enum Expiry {
 }
 
 impl Pcpus {
-    /// As [`Pcpus::expire`] for a wake-up that is delivered at its time: nothing but a switch under
+    /// As [`Pcpus::expire`] for an interrupt that is delivered at its time: nothing but a switch under
     /// way holds it back. The softirq that it comes from holds other timers back as always.
     fn arrive(&mut self, machine: &Machine, pcpu: PcpuId, now: Instant, work: Duration) -> Expiry {
         if machine.version < XenVersion::V4_0 {
@@ -119,7 +120,7 @@ impl<S: Sink> Hypervisor<S> {
         } else {
             self.machine.profile.softirq.of_guest()
         };
-        if asleep && self.vcpus[vcpu].guest.wakes_by_delivery() {
+        if asleep && self.vcpus[vcpu].guest.woken_by() == WokenBy::Interrupt {
             self.pcpus.arrive(&self.machine, pcpu, now, work)
         } else {
             self.pcpus.expire(&self.machine, pcpu, now, work)

@@ -47,18 +47,22 @@
 //! |---|---|
 //! | `mod` | what a program is, and its steps |
 //! | `task` | a process and its progress; the workloads that only compute |
+//! | `jobs` | processes whose jobs somebody else plans |
 //! | `run` | carrying out the steps of a program |
 //! | `running` | a program that runs, and where it is |
 //! | `order` | which process runs next |
 //! | `roam` | on which vcpu a process executes |
 //! | `programs` | the programs that ship |
 
+mod jobs;
 pub(crate) mod order;
 pub mod programs;
 pub(crate) mod roam;
 pub(crate) mod run;
 mod running;
 pub(crate) mod task;
+
+pub use jobs::{JobPlan, NewJob, WokenBy};
 
 use crate::bus::owner::Owner;
 use alloc::boxed::Box;

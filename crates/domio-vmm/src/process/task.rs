@@ -5,12 +5,12 @@
 //! [`Program`](super::Program).
 
 use super::Finished;
+use super::jobs::{JobPlan, NewJob, WokenBy};
 use super::running::Running;
 use crate::bus::owner::Owner;
-use crate::config::{Arrival, Demand, Distribution, TaskConfig, Workload};
+use crate::config::{Distribution, TaskConfig, Workload};
 use alloc::boxed::Box;
 use alloc::string::String;
-use alloc::sync::Arc;
 use domio_core::{Duration, Instant};
 use domio_sim::RandomStream;
 
@@ -43,6 +43,8 @@ pub struct Task {
     priority: i8,
     /// Whether jobs of the task may `spin`.
     spins: bool,
+    /// What wakes the task.
+    woken_by: WokenBy,
     /// For whom the task executes.
     owner: Owner,
     plan: Plan,
@@ -86,13 +88,7 @@ enum Plan {
         burst: Distribution,
     },
     Compute,
-    Replay {
-        demands: Arc<[Demand]>,
-        /// The next to begin.
-        next: usize,
-        /// The first whose wake-up has not come.
-        asleep: usize,
-    },
+    Jobs(Box<dyn JobPlan>),
     Program(Box<Running>),
 }
 
@@ -133,20 +129,17 @@ impl Task {
                     Duration::ZERO,
                 )
             }
-            Workload::Replay(demands) => asleep(
-                Plan::Replay {
-                    demands: demands.clone(),
-                    next: 0,
-                    asleep: 0,
-                },
-                demands.first().map_or(Instant::MAX, |d| d.at),
-            ),
+            Workload::Jobs(jobs) => asleep(Plan::Jobs(jobs.fresh()), jobs.wakes_at()),
         };
         Task {
             name: config.name.clone(),
             priority: config.priority,
             owner: Owner::Nobody,
-            spins: matches!(plan, Plan::Replay { .. }),
+            spins: matches!(plan, Plan::Jobs(_)),
+            woken_by: match &plan {
+                Plan::Jobs(jobs) => jobs.woken_by(),
+                _ => WokenBy::Timer,
+            },
             plan,
             random,
             ready,
@@ -165,6 +158,7 @@ impl Task {
             priority: 0,
             owner: Owner::Nobody,
             spins: false,
+            woken_by: WokenBy::Timer,
             plan: Plan::Elsewhere,
             random: RandomStream::new(0, 0, ""),
             ready: false,
@@ -226,9 +220,9 @@ impl Task {
         }
     }
 
-    /// Whether the times at which the task wakes are those of delivery.
-    pub fn wakes_by_delivery(&self) -> bool {
-        matches!(self.plan, Plan::Replay { .. })
+    /// What wakes the task.
+    pub fn woken_by(&self) -> WokenBy {
+        self.woken_by
     }
 
     /// When the task wants to be woken; [`Instant::MAX`] for never.
@@ -269,26 +263,11 @@ impl Task {
                     self.wake_at = Instant::MAX;
                     self.begin(at, work);
                 }
-                Plan::Replay {
-                    demands, asleep, ..
-                } => {
-                    let woken = demands[*asleep];
-                    *asleep += 1;
-                    // Kept from running for long, it finds its timers expired and handles them
-                    // together. The one after the next is proof: the next may come from this.
-                    let due = |i: usize| {
-                        demands.get(i).is_some_and(|d| {
-                            d.at <= now && d.arrival != Arrival::Outside && !d.in_turn()
-                        })
-                    };
-                    if !woken.in_turn() && due(*asleep + 1) {
-                        while due(*asleep) {
-                            *asleep += 1;
-                        }
-                    }
-                    self.wake_at = known_wake(demands, *asleep);
-                    if !self.ready {
-                        self.begin_replayed(at);
+                Plan::Jobs(jobs) => {
+                    let begins = jobs.woken(now, self.ready);
+                    self.wake_at = jobs.wakes_at();
+                    if let Some(job) = begins {
+                        self.begin_planned(job);
                     }
                 }
                 Plan::Program(running) => {
@@ -315,19 +294,14 @@ impl Task {
         self.ready = true;
     }
 
-    /// Begins the next demand, whose wake-up has come.
-    fn begin_replayed(&mut self, released: Instant) {
-        let Plan::Replay { demands, next, .. } = &mut self.plan else {
-            unreachable!("only a replay has demands");
-        };
-        let demand = demands[*next];
-        *next += 1;
-        self.spin = match demand.spin {
+    /// Begins a job that a plan asks for.
+    fn begin_planned(&mut self, job: NewJob) {
+        self.spin = match job.spin {
             Duration::ZERO => Spin::Not,
             length => Spin::For(length),
         };
-        self.begin(released, demand.work);
-        self.left = add(demand.spin, demand.work);
+        self.begin(job.released, job.work);
+        self.left = add(job.spin, job.work);
     }
 
     /// Whether the task runs a program.
@@ -378,8 +352,12 @@ impl Task {
                 return AfterJob::Yield;
             }
             Plan::Compute => {}
-            Plan::Replay { .. } => {
-                self.finish_replayed(now);
+            Plan::Jobs(jobs) => {
+                let follows = jobs.done(now);
+                self.wake_at = jobs.wakes_at();
+                if let Some(job) = follows {
+                    self.begin_planned(job);
+                }
                 return AfterJob::Quiet;
             }
             Plan::Burn | Plan::Idle | Plan::Elsewhere | Plan::Program(_) => {
@@ -457,81 +435,6 @@ impl Task {
     fn complain_of_end(&self) -> ! {
         panic!("task {} has {} left", self.name, self.left);
     }
-
-    /// As [`Task::finish`] for a replay.
-    #[inline(never)]
-    fn finish_replayed(&mut self, now: Instant) {
-        let Plan::Replay {
-            demands,
-            next,
-            asleep,
-            ..
-        } = &mut self.plan
-        else {
-            unreachable!("only a replay has demands");
-        };
-        let mut done = Duration::ZERO;
-        if *next == *asleep {
-            if expired(demands, *next, now) {
-                done = saved(&demands[*next - 1], &demands[*next], now);
-                *asleep += 1;
-                self.wake_at = known_wake(demands, *asleep);
-            } else if absorbed(demands, *next, now) {
-                *next += 1;
-                *asleep += 1;
-            }
-            if *next == *asleep
-                && let Some(at) = demands.get(*next).and_then(|d| d.after(now))
-            {
-                self.wake_at = at;
-            }
-        }
-        if *next < *asleep {
-            self.begin_replayed(now);
-            self.left = self.left.saturating_sub(done).max(Duration::from_nanos(1));
-        }
-    }
-}
-
-/// When demand `i` wakes its vcpu whatever that does; a timer that it sets later is not set yet.
-fn known_wake(demands: &[Demand], i: usize) -> Instant {
-    match demands.get(i) {
-        Some(d) if d.arrival == Arrival::Outside => d.at,
-        _ => Instant::MAX,
-    }
-}
-
-/// Whether demand `next`, with all before it done at `now`, is a tick that would come no sooner
-/// than the timer of a job after it: the kernel handles both when the timer comes.
-fn absorbed(demands: &[Demand], next: usize, now: Instant) -> bool {
-    tick_before_job(demands, next).is_some_and(|(tick, timer)| timer.after(now) <= tick.after(now))
-}
-
-/// Whether demand `next` is of a timer that expired while the tick before it was handled, which
-/// was done at `now`: it was set before the tick came.
-fn expired(demands: &[Demand], next: usize, now: Instant) -> bool {
-    let before = next.checked_sub(1);
-    before
-        .and_then(|i| tick_before_job(demands, i))
-        .is_some_and(|(_, timer)| timer.at <= now)
-}
-
-/// What of a `job` the `tick` before it, whose work was done at `now`, has done for it.
-fn saved(tick: &Demand, job: &Demand, now: Instant) -> Duration {
-    match tick.arrival {
-        Arrival::Tick { saved, .. } if job.spin.is_zero() && job.at + tick.work <= now => saved,
-        _ => Duration::ZERO,
-    }
-}
-
-/// Demand `i` and the next one, if the first is a mere tick and the second a job in turn that was
-/// woken by its timer.
-fn tick_before_job(demands: &[Demand], i: usize) -> Option<(&Demand, &Demand)> {
-    let [tick, job] = demands.get(i..i + 2)? else {
-        return None;
-    };
-    let mere_tick = matches!(tick.arrival, Arrival::Tick { .. }) && !tick.in_turn();
-    (mere_tick && job.has_timer() && job.in_turn()).then_some((tick, job))
 }
 
 /// Sum in which "for ever" stays for ever.

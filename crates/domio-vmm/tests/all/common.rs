@@ -8,6 +8,8 @@ use domio_vmm::Profile;
 use domio_vmm::config::{
     Action, Distribution, DomainConfig, GuestConfig, HostConfig, VcpuConfig, Workload,
 };
+use domio_vmm::process::{JobPlan, NewJob, WokenBy};
+use std::sync::Arc;
 
 pub const P0: PcpuId = PcpuId(0);
 pub const P1: PcpuId = PcpuId(1);
@@ -72,6 +74,49 @@ pub fn pin(id: u16, pcpu: PcpuId) -> Action {
         vcpu: 0,
         hard: CpuSet::of(pcpu),
         soft: CpuSet::ALL,
+    }
+}
+
+/// Jobs that interrupts release, each at its time.
+#[derive(Clone, Debug)]
+struct Planned {
+    jobs: Arc<[NewJob]>,
+    next: usize,
+}
+
+/// A process with these jobs, in order of release. One that comes while another is under way is
+/// lost.
+pub fn planned<const N: usize>(jobs: [NewJob; N]) -> Workload {
+    let jobs = Arc::from(jobs);
+    Workload::Jobs(Arc::new(Planned { jobs, next: 0 }))
+}
+
+impl JobPlan for Planned {
+    fn name(&self) -> &'static str {
+        "planned"
+    }
+
+    fn fresh(&self) -> Box<dyn JobPlan> {
+        Box::new(self.clone())
+    }
+
+    fn woken_by(&self) -> WokenBy {
+        WokenBy::Interrupt
+    }
+
+    fn wakes_at(&self) -> Instant {
+        let next = self.jobs.get(self.next);
+        next.map_or(Instant::MAX, |job| job.released)
+    }
+
+    fn woken(&mut self, _: Instant, busy: bool) -> Option<NewJob> {
+        let job = self.jobs[self.next];
+        self.next += 1;
+        (!busy).then_some(job)
+    }
+
+    fn done(&mut self, _: Instant) -> Option<NewJob> {
+        None
     }
 }
 

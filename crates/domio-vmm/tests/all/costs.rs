@@ -4,9 +4,9 @@ use crate::common::*;
 use crate::probe::{Habits, run};
 use domio_core::{Duration, Kind, Topology, XenVersion};
 use domio_sched::{Work, WorkReport};
-use domio_vmm::config::{Arrival, Demand, Workload};
+use domio_vmm::config::Workload;
+use domio_vmm::process::NewJob;
 use domio_vmm::{PolicyCosts, Profile};
-use std::sync::Arc;
 
 const V: XenVersion = XenVersion::V4_17;
 
@@ -213,15 +213,14 @@ fn a_report_costs_the_price_of_each_kind_in_whole_instructions() {
     assert_eq!(once(&prices, Work::Sorted), 19);
 }
 
-/// A guest that replays one wake-up, in microseconds.
+/// A guest that an interrupt wakes once, in microseconds.
 fn woken_at(id: u16, at: u64, work: u64) -> domio_vmm::config::DomainConfig {
-    let demand = Demand {
-        at: at_us(at),
+    let job = NewJob {
+        released: at_us(at),
         spin: Duration::ZERO,
         work: us(work),
-        arrival: Arrival::Outside,
     };
-    domain(id, Workload::Replay(Arc::from([demand])))
+    domain(id, planned([job]))
 }
 
 #[test]

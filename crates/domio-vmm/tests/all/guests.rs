@@ -5,11 +5,10 @@ use crate::probe::{Habits, Told, run};
 use domio_core::{Duration, Instant, Kind, XenVersion};
 use domio_sim::RandomStream;
 use domio_vmm::config::{
-    Arrival, Demand, DomainConfig, GuestConfig, KernelCosts, KernelTick, TaskConfig, VcpuConfig,
-    Workload,
+    DomainConfig, GuestConfig, KernelCosts, KernelTick, TaskConfig, VcpuConfig, Workload,
 };
 use domio_vmm::guest::{Guest, Step};
-use std::sync::Arc;
+use domio_vmm::process::NewJob;
 
 fn task(priority: i8, workload: Workload) -> TaskConfig {
     TaskConfig {
@@ -192,163 +191,6 @@ fn a_computation_tells_its_turnaround_and_then_sleeps() {
 }
 
 #[test]
-fn a_replay_wakes_when_it_did_and_adds_up_what_it_could_not_do() {
-    let demands = [(1, 500), (3, 800), (4, 300)].map(|(at, work)| Demand {
-        at: at_ms(at),
-        spin: Duration::ZERO,
-        work: us(work),
-        arrival: Arrival::Outside,
-    });
-    let replay = || Workload::Replay(Arc::from(demands));
-    let told = alone(domain(1, replay()), ms(10));
-    let kinds = [Kind::Wake, Kind::Block];
-    assert_eq!(
-        lines(&told.records, &kinds)[2..],
-        [
-            "1000 p0 d1v0 wake",
-            "1500 p0 d1v0 block",
-            "3000 p0 d1v0 wake",
-            "3800 p0 d1v0 block",
-            "4000 p0 d1v0 wake",
-            "4300 p0 d1v0 block",
-        ]
-    );
-    // Where a burner keeps it from running, the second work joins the first.
-    let domains = vec![domain(2, Workload::Burn), domain(1, replay())];
-    let habits = Habits {
-        slice: Some(ms(3)),
-        sticky: true,
-        ..Habits::default()
-    };
-    let told = run(&host(1, XenVersion::V4_17, domains), habits, ms(10));
-    assert_eq!(told.simulation.host().vcpu_times(1).running, us(1_600));
-    assert!(
-        lines(&told.records, &[Kind::JobDone]).is_empty(),
-        "nobody waits for its jobs"
-    );
-}
-
-/// Wake-ups and blocks of a guest that replays `demands` alone, after its start.
-fn replayed<const N: usize>(demands: [(u64, u64, Arrival); N]) -> Vec<String> {
-    let demands = demands.map(|(at, work, arrival)| Demand {
-        at: at_ms(at),
-        spin: Duration::ZERO,
-        work: us(work),
-        arrival,
-    });
-    let told = alone(domain(1, Workload::Replay(Arc::from(demands))), ms(30));
-    lines(&told.records, &[Kind::Wake, Kind::Block])[2..].to_vec()
-}
-
-#[test]
-fn a_timer_set_late_comes_late_and_merges_with_nothing() {
-    let timer = Arrival::Timer { least: us(80) };
-    let demands = [
-        (1, 1_500, Arrival::Outside),
-        (2, 300, timer),
-        (8, 100, timer),
-    ];
-    assert_eq!(
-        replayed(demands),
-        [
-            "1000 p0 d1v0 wake",
-            "2500 p0 d1v0 block",
-            "2580 p0 d1v0 wake",
-            "2880 p0 d1v0 block",
-            "8000 p0 d1v0 wake",
-            "8100 p0 d1v0 block",
-        ]
-    );
-}
-
-#[test]
-fn timers_that_expired_long_ago_are_handled_together() {
-    let timer = Arrival::Timer { least: us(80) };
-    let demands = [
-        (1, 10_000, Arrival::Outside),
-        (2, 100, timer),
-        (3, 100, timer),
-        (4, 100, timer),
-        (20, 100, timer),
-    ];
-    assert_eq!(
-        replayed(demands)[2..],
-        [
-            "11080 p0 d1v0 wake",
-            "11380 p0 d1v0 block",
-            "20000 p0 d1v0 wake",
-            "20100 p0 d1v0 block",
-        ]
-    );
-}
-
-#[test]
-fn turns_of_a_loop_that_are_late_stay_apart() {
-    let turn = Arrival::Loop { least: us(80) };
-    let demands = [
-        (1, 10_000, Arrival::Outside),
-        (2, 100, turn),
-        (3, 100, turn),
-        (4, 100, turn),
-        (20, 100, turn),
-    ];
-    assert_eq!(
-        replayed(demands)[2..],
-        [
-            "11080 p0 d1v0 wake",
-            "11180 p0 d1v0 block",
-            "11260 p0 d1v0 wake",
-            "11360 p0 d1v0 block",
-            "11440 p0 d1v0 wake",
-            "11540 p0 d1v0 block",
-            "20000 p0 d1v0 wake",
-            "20100 p0 d1v0 block",
-        ]
-    );
-}
-
-/// A kernel tick every 4 ms, `least` after a block at the earliest.
-fn tick(least: Duration) -> Arrival {
-    Arrival::Tick {
-        period: ms(4),
-        least,
-        saved: Duration::ZERO,
-    }
-}
-
-#[test]
-fn a_tick_after_work_that_took_longer_is_a_later_one() {
-    let tick = tick(Duration::ZERO);
-    let demands = [
-        (1, 1_500, Arrival::Outside),
-        (2, 300, tick),
-        (18, 100, tick),
-    ];
-    assert_eq!(
-        replayed(demands),
-        [
-            "1000 p0 d1v0 wake",
-            "2500 p0 d1v0 block",
-            "6000 p0 d1v0 wake",
-            "6300 p0 d1v0 block",
-            "10000 p0 d1v0 wake",
-            "10100 p0 d1v0 block",
-        ]
-    );
-}
-
-#[test]
-fn a_tick_soon_after_the_block_comes_as_early_as_a_timer_can() {
-    for (least, at) in [(0, 4_000), (600, 4_100)] {
-        let demands = [(1, 2_500, Arrival::Outside), (4, 300, tick(us(least)))];
-        assert_eq!(
-            replayed(demands)[1..3],
-            ["3500 p0 d1v0 block", &format!("{at} p0 d1v0 wake")]
-        );
-    }
-}
-
-#[test]
 fn a_kernel_ticks_itself_only_while_it_has_work() {
     let mut guest = domain(1, periodic(ms(50), ms(5), ms(10)));
     guest.guest.costs.timer_irq = us(100);
@@ -393,21 +235,15 @@ fn a_tick_that_is_due_soon_after_its_guest_goes_on_comes_the_least_time_ahead() 
     assert_eq!(goes_on(at_us(13_950)), at_ms(14));
 }
 
-/// A job of `work` that spins for `spin` before, both in microseconds.
-fn spinning(at: u64, spin: u64, work: u64, arrival: Arrival) -> Demand {
-    Demand {
-        at: at_us(at),
-        spin: us(spin),
-        work: us(work),
-        arrival,
-    }
-}
-
 #[test]
 fn who_spins_until_a_time_takes_less_time_when_it_is_preempted() {
-    let job = |at| spinning(at, 500, 100, Arrival::Outside);
-    let replay = Workload::Replay(Arc::from([job(1_000), job(10_000), job(20_000)]));
-    let mut guest = guest(GuestConfig::IDEAL, vec![task(0, replay)]);
+    let job = |at| NewJob {
+        released: at_us(at),
+        spin: us(500),
+        work: us(100),
+    };
+    let jobs = planned([job(1_000), job(10_000), job(20_000)]);
+    let mut guest = guest(GuestConfig::IDEAL, vec![task(0, jobs)]);
     let mut jobs = Vec::new();
     assert_eq!(guest.step(at_us(0), &mut jobs), Step::Block);
     // It waits for 200 us: the time counts from when it executes first.
@@ -431,103 +267,4 @@ fn who_spins_until_a_time_takes_less_time_when_it_is_preempted() {
     // The next has a time of its own.
     guest.interrupt();
     assert_eq!(guest.step(at_us(20_000), &mut jobs), Step::Run(us(600)));
-}
-
-#[test]
-fn jobs_that_spin_follow_each_other_and_do_not_merge() {
-    let timer = Arrival::Timer { least: us(80) };
-    let demands = [
-        spinning(1_000, 3_000, 100, Arrival::Outside),
-        spinning(2_000, 500, 100, Arrival::Outside),
-        spinning(2_500, 500, 100, timer),
-        spinning(3_000, 500, 100, timer),
-        spinning(3_500, 500, 100, timer),
-    ];
-    let told = alone(domain(1, Workload::Replay(Arc::from(demands))), ms(30));
-    assert_eq!(
-        lines(&told.records, &[Kind::Wake, Kind::Block])[2..],
-        [
-            "1000 p0 d1v0 wake",
-            "4700 p0 d1v0 block",
-            "4780 p0 d1v0 wake",
-            "5380 p0 d1v0 block",
-            "5460 p0 d1v0 wake",
-            "6060 p0 d1v0 block",
-            "6140 p0 d1v0 wake",
-            "6740 p0 d1v0 block",
-        ]
-    );
-}
-
-#[test]
-fn a_tick_that_finds_a_timer_expired_saves_a_wake_up() {
-    // The tick comes at 4,000, but the guest executes from 34,000 on.
-    let left_at = |due: u64, work: u64, spin: u64| {
-        let least = us(80);
-        let tick = Arrival::Tick {
-            period: ms(4),
-            least,
-            saved: us(40),
-        };
-        let replay = Workload::Replay(Arc::from([
-            spinning(1_000, 0, 100, Arrival::Outside),
-            spinning(4_000, 0, 50, tick),
-            spinning(due, spin, work, Arrival::Loop { least }),
-        ]));
-        let mut guest = guest(GuestConfig::IDEAL, vec![task(0, replay)]);
-        let mut jobs = Vec::new();
-        assert_eq!(guest.step(at_us(0), &mut jobs), Step::Block);
-        guest.interrupt();
-        assert_eq!(guest.step(at_us(1_000), &mut jobs), Step::Run(us(100)));
-        guest.executed(us(100));
-        assert_eq!(guest.step(at_us(1_100), &mut jobs), Step::Block);
-        guest.interrupt();
-        assert_eq!(guest.step(at_us(34_000), &mut jobs), Step::Run(us(50)));
-        guest.executed(us(50));
-        guest.step(at_us(34_050), &mut jobs)
-    };
-    // The turn's timer had expired before, or expires while the tick is handled.
-    assert_eq!(left_at(10_000, 400, 0), Step::Run(us(360)));
-    assert_eq!(left_at(34_001, 400, 0), Step::Run(us(400)));
-    assert_eq!(left_at(10_000, 400, 300), Step::Run(us(700)));
-    // Something is left to do in any case.
-    assert_eq!(left_at(10_000, 30, 0), Step::Run(Duration::from_nanos(1)));
-    assert_eq!(left_at(34_100, 400, 0), Step::Block);
-}
-
-#[test]
-fn a_tick_leaves_the_timer_of_a_job_that_spins_as_it_is() {
-    let timer = Arrival::Timer { least: us(80) };
-    let tick = |work| spinning(2_000, 0, work, tick(Duration::ZERO));
-    let demands = [
-        spinning(1_000, 500, 100, Arrival::Outside),
-        // Done at 2,050.
-        tick(50),
-        spinning(5_000, 2_000, 100, timer),
-        // It would come at 10,000: the next job is due before.
-        tick(50),
-        spinning(9_000, 2_000, 100, timer),
-        // At 14,000, and while it is handled the timer expires.
-        tick(50),
-        spinning(14_020, 500, 100, timer),
-        spinning(20_000, 0, 50, Arrival::Outside),
-    ];
-    let told = alone(domain(1, Workload::Replay(Arc::from(demands))), ms(30));
-    assert_eq!(
-        lines(&told.records, &[Kind::Wake, Kind::Block])[2..],
-        [
-            "1000 p0 d1v0 wake",
-            "1600 p0 d1v0 block",
-            "2000 p0 d1v0 wake",
-            "2050 p0 d1v0 block",
-            "5000 p0 d1v0 wake",
-            "7100 p0 d1v0 block",
-            "9000 p0 d1v0 wake",
-            "11100 p0 d1v0 block",
-            "14000 p0 d1v0 wake",
-            "14650 p0 d1v0 block",
-            "20000 p0 d1v0 wake",
-            "20050 p0 d1v0 block",
-        ]
-    );
 }

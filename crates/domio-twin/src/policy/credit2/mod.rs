@@ -17,6 +17,7 @@ use crate::recording::Recording;
 use crate::start::Start;
 use crate::twin::Twin;
 use domio_core::{DomainId, Duration, Instant, ParamValues, Topology};
+use domio_replay::Demand;
 use domio_replay::demand::Recorded;
 use domio_sched::Scheduler;
 use domio_sched::contract::Descriptor;
@@ -24,7 +25,6 @@ use domio_sched::credit2::{
     Credit2, DESCRIPTOR, MAX_TIMER, MidRun, MidRunLoad, MidRunPool, MidRunVcpu,
 };
 use domio_vmm::Profile;
-use domio_vmm::config::Demand;
 use std::collections::BTreeMap;
 
 /// What a trace shows of credit2's state at its first record. All times are those of the trace.
