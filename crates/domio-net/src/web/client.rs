@@ -4,9 +4,10 @@ use domio_core::{Duration, Instant, WebStep};
 use domio_sim::RandomStream;
 use std::collections::VecDeque;
 
+use super::config::{ClientConfig, Gaps, WebConfig};
 use super::deadlines::Deadlines;
+use super::numbers::{by_port, flow};
 use super::wrap::Wrap;
-use super::{ClientConfig, Gaps, WebConfig, by_port, flow};
 use crate::packet::{Body, Flags, Packet, Sack, Segment, Station};
 use crate::queue::{Accounted, Ledger};
 use crate::tcp::{Connection, State, Timer};

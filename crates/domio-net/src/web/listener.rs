@@ -12,9 +12,10 @@ use domio_vmm::process::Pid;
 use std::collections::VecDeque;
 
 use super::client::refusal;
+use super::config::{ServerConfig, WebConfig};
 use super::deadlines::Deadlines;
+use super::numbers::{by_port, flow};
 use super::wrap::Wrap;
-use super::{ServerConfig, WebConfig, by_port, flow};
 use crate::packet::{Body, Flags, Packet, Segment, Station};
 use crate::queue::{Accounted, Ledger};
 use crate::tcp::{Connection, State, TcpConfig, Timer};
