@@ -12,6 +12,7 @@
 //! | `numbers` | the numbers of its connections |
 //! | `client` | the client: when connections begin, what becomes of them |
 //! | `listener` | the guest's kernel: the backlog, and connections that are accepted or not yet |
+//! | `connections` | what both keep of connections: places, ports, timers |
 //! | `deadlines` | many timers behind one |
 //!
 //! # Memory
@@ -27,10 +28,10 @@
 
 mod client;
 mod config;
+mod connections;
 mod deadlines;
 mod listener;
 mod numbers;
-mod wrap;
 
 pub use client::{Client, ClientActions, ClientCounts};
 pub use config::{ClientConfig, Files, Gaps, ServerConfig, WebConfig};

@@ -2,7 +2,6 @@
 
 use super::*;
 use crate::packet::{Body, Packet, Station};
-use crate::peer::asks_for;
 use crate::tcp::TcpConfig;
 use domio_core::{Duration, Instant, WebStep};
 use domio_sim::RandomStream;
