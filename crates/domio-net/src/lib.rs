@@ -60,56 +60,59 @@
 //! The calls in a simulated host ([`host`]), in order, from the remote host to the process that
 //! reads. How a domain wakes up for them is on the page of `domio_vmm`. Events, interrupts,
 //! softirqs, tasklets and system calls come in by the methods of `Device` in `host/mod.rs`, which
-//! look up what their token stands for and do nothing else. Each file is visited once. A file in
-//! brackets is called on the way, and the call returns.
+//! look up what their token stands for, and call the part with the other parts that it acts on.
+//! Each file is visited once. A file in brackets is called on the way, and the call returns.
 //!
 //! ```text
 //!  no. file                 call
 //!   1  host/outside.rs      Outside::timer            the remote host sends (peer.rs, tcp)
-//!   2  host/outside.rs      RemoteOut::send           asks who answers (neighbor.rs), queues
-//!   3  link.rs              Direction::send           the line: when the packet arrives
-//!   4  host/card.rs         take_arrivals             Event::ArrivalIn: into the card's ring, or
+//!   2  host/neighbors.rs    Neighbors::send           asks who answers (neighbor.rs), queues
+//!   3  host/line.rs         Line::send_in             the line: when the packet arrives (link.rs)
+//!   4  host/card.rs         Card::take_arrivals       Event::ArrivalIn: into the card's ring, or
 //!                                                     dropped (nic.rs receive)
 //!   5  host/card.rs         listen, raise_interrupt   when to interrupt (nic.rs interrupt_at);
 //!                                                     Event::Interrupt: the physical interrupt
 //!      -- the driver domain wakes up: domio_vmm, from Host::deliver on --
-//!   6  host/card.rs         card_irq                  masks the card, raises NetRx
+//!   6  host/card.rs         card_irq                  masks the card, raises NetRx (softnet.rs)
 //!   7  host/driver.rs       driver_rx, poll_card      NAPI: takes packets from the card's ring
 //!   8  host/driver.rs       begin_forward, forward    by which port the packet leaves (bridge.rs
 //!                                                     forward), and when the piece is done, there
 //!   9  host/netback/rx.rs   queue_to_guest            or the queue that stands still, or dropped
 //!  10  host/netback/rx.rs   rx_tasklet                a batch: one hypercall flips or copies
 //!  11  host/netback/rx.rs   respond                   into the ring (domio_vmm ring.rs)
-//!  12  host/netback/rx.rs   notify_front              the event, if the guest wants to be told
+//!  12  host/vif.rs          Vif::notify_front         the event, if the guest wants to be told
 //!      -- the guest wakes up --
 //!  13  host/netfront.rs     front_irq                 the handler: raises NetRx
-//!  14  host/netfront.rs     front_rx                  polls: takes a packet from the ring
-//!  15  host/stack.rs        Vif::deliver              through the stack (peer.rs, tcp)
+//!  14  host/guest.rs        front_rx                  polls: takes a packet from the ring
+//!                                                     (netfront.rs poll)
+//!  15  host/stack.rs        Stack::deliver            through the stack (peer.rs, tcp)
 //!  16  host/stack.rs        GuestOut::received        wakes the process that waits
 //!      -- the process is switched to: process/run.rs --
-//!  17  host/socket.rs       socket_call, begin_read   copies
-//!  18  host/socket.rs       read                      the window opens; the call returns
+//!  17  host/calls.rs        socket_call, begin_read   copies
+//!  18  host/calls.rs        read                      the window opens; the call returns
 //! ```
 //!
-//! A process that blocks in a read does the work of 15 itself (`tcp_prequeue`): 14 goes on in
-//! `host/socket.rs` with `hand`, which wakes the process, and `begin_read` takes what was handed
-//! through the stack (`host/stack.rs` `Vif::deliver`) before it copies.
+//! A process that blocks in a read does the work of 15 itself (`tcp_prequeue`): 14 goes on with
+//! `Stack::hand`, which wakes the process, and `socket_call` takes what was handed through the
+//! stack (`Stack::deliver`) before it copies.
 //!
 //! # A packet from a guest
 //!
 //! ```text
 //!  no. file                 call
-//!   1  host/socket.rs       socket_call, write        copies to the socket's buffer
-//!   2  host/socket.rs       written                   the stack makes segments (peer.rs, tcp)
+//!   1  host/calls.rs        socket_call, write        copies to the socket's buffer
+//!   2  host/calls.rs        written                   the stack makes segments (peer.rs, tcp)
 //!   3  host/stack.rs        GuestOut::send            into netfront's queue
-//!   4  host/netfront.rs     flush, finish_piece       Transmit: into the ring; Notify: the event
+//!   4  host/netfront.rs     flush, finish             Transmit: into the ring; Notify: the event
 //!      -- the driver domain wakes up --
-//!   5  host/netback/tx.rs   back_irq                  the handler: lists the interface
-//!   6  host/netback/tx.rs   tx_tasklet, gather        one packet of each in turn, within rates
-//!   7  host/netback/tx.rs   pass_up                   mapped: into the backlog, raises NetRx
+//!   5  host/netback/mod.rs  back_irq                  the handler: lists the interface
+//!   6  host/netback/tx.rs   tx_tasklet, gather        one packet of each in turn, within limits
+//!                                                     (limit.rs)
+//!   7  host/netback/tx.rs   pass_up                   mapped: into the backlog (softnet.rs),
+//!                                                     raises NetRx
 //!   8  host/driver.rs       driver_rx, poll_packet    takes packets from the backlog
 //!   9  host/driver.rs       begin_forward, forward    by which port the packet leaves (bridge.rs)
-//!  10  host/driver.rs       transmit, hand_over       to the card, or the queue before it
+//!  10  host/card.rs         transmit, hand_over       to the card, or the queue before it
 //!  11  nic.rs               transmit                  the card's ring, then the line (link.rs)
 //!  12  host/outside.rs      Outside::arrive           Event::ArrivalOut: the remote host has it
 //! ```
@@ -125,7 +128,7 @@
 //!
 //! ```text
 //!  no. file                 call
-//!   1  host/driver.rs       poll_card, reap           the packet has left: its page is free
+//!   1  host/card.rs         reap                      the packet has left: its page is free
 //!   2  host/netback/tx.rs   tx_tasklet, answer        unmapped, answered; the event if wanted
 //!   3  host/netfront.rs     front_irq                 frees what was answered; NetTx if some wait
 //! ```

@@ -11,7 +11,6 @@
 use domio_core::Duration;
 use std::collections::VecDeque;
 
-use crate::host::by_kib;
 use crate::packet::FlowId;
 
 /// What processes of a remote host take, in its processor's time.
@@ -55,6 +54,12 @@ impl WriterCosts {
     fn write(&self, bytes: u32) -> Duration {
         self.call + by_kib(self.kib, u64::from(bytes))
     }
+}
+
+/// What `bytes` cost at a price for each KiB.
+#[inline]
+pub(crate) fn by_kib(price: Duration, bytes: u64) -> Duration {
+    Duration::from_nanos(price.as_nanos() * bytes / 1024)
 }
 
 /// Whose piece is written next, and after how long.

@@ -1,101 +1,247 @@
-//! The driver domain's card: packets that arrive, the timers and the handler of its interrupt.
+//! The driver domain's card and its line: packets that arrive, the timers and the handler of its
+//! interrupt, packets that leave and the queue of those that wait for the card.
 
-use domio_core::NetPlace::{Card, Outside};
+use std::collections::VecDeque;
+
+use domio_core::NetPlace::{Card as InCard, DriverOut, Outside};
 use domio_core::{Duration, Instant};
-use domio_vmm::bus::{Io, KernelIo, Owner, Progress};
+use domio_sim::TimerId;
+use domio_vmm::bus::{Io, KernelIo, Owner, Progress, Token};
+use domio_vmm::evtchn::Port;
 
-use super::driver::Polled;
-use super::record::Ends;
-use super::{Network, record};
+use super::config::NetworkConfig;
+use super::handler::Handler;
+use super::line::Line;
+use super::netback::FromGuests;
+use super::record;
+use super::softnet::{Polled, Softnet};
+use super::vif::{Vif, receiver, shared_by};
+use crate::nic::Nic;
 use crate::packet::Packet;
+use crate::queue::{Accounted, Ledger, Place, Queue};
 
-impl Network {
+/// Packets that wait for the card (`txqueuelen`).
+const TX_QUEUE: usize = 1_000;
+
+/// The card, its driver and the line behind it.
+pub(super) struct Card {
+    pub nic: Nic,
+    pub line: Line,
+    /// The card's interrupt.
+    pirq: u16,
+    /// The interrupt's handler.
+    handler: Handler,
+    /// The card's port, once the driver domain is up.
+    port: Option<Port>,
+    /// Fires when the card raises its interrupt.
+    interrupt: TimerId,
+    /// The interrupt was raised and not handled.
+    raised: bool,
+    /// Whom the packets in the card's ring belong to, in order.
+    owners: VecDeque<Option<u16>>,
+    /// Packets that wait for room in that ring.
+    queue: Queue<(Option<u16>, Packet)>,
+}
+
+impl Card {
+    /// Where packets end that the card does not get to.
+    pub const QUEUE: Place = Place("driver domain, queue to the NIC");
+
+    /// A card with an interrupt of number `pirq`, which timer `interrupt` raises.
+    pub fn new(nic: Nic, line: Line, pirq: u16, interrupt: TimerId) -> Self {
+        Card {
+            nic,
+            line,
+            pirq,
+            handler: Handler::Idle,
+            port: None,
+            interrupt,
+            raised: false,
+            owners: VecDeque::new(),
+            queue: Queue::new(Self::QUEUE, TX_QUEUE),
+        }
+    }
+
+    /// The driver domain comes up: binds the card's interrupt, with `token`.
+    pub fn plug(&mut self, token: Token, config: &NetworkConfig, io: &mut Io<'_>) {
+        let port = io.bind_pirq(config.driver, self.pirq, config.vcpu, token);
+        let port = port.expect("a driver domain that boots has free ports");
+        self.port = Some(port);
+    }
+
     /// Packets that have arrived go to the card's ring.
     ///
     /// It is looked at when something asks for it: before the remote host sends more, so that a
     /// line that has to stop is stopped at the right place, and after each buffer that was posted.
-    pub(super) fn take_arrivals(&mut self, io: &mut Io<'_>) {
+    pub fn take_arrivals(&mut self, vifs: &[Vif], io: &mut Io<'_>) {
+        let there = &mut self.line.link.there;
         // What came while the card had no buffer is in its memory, and gets one now.
-        let since = if self.outside.link.there.is_stopped() {
+        let since = if there.is_stopped() {
             io.now
         } else {
             Instant::ZERO
         };
-        while self.driver.nic.may_receive()
-            && let Some(at) = self.outside.link.there.next_arrival()
+        while self.nic.may_receive()
+            && let Some(at) = there.next_arrival()
             && at <= io.now
         {
             let at = at.max(since);
             // Dropped when the ring has no buffer: the card counts it.
-            if let Some(packet) = self.outside.link.there.arrive(at)
-                && self.driver.nic.receive(at, packet)
-                && let Some(ends) = self.receiver(&packet)
+            if let Some(packet) = there.arrive(at)
+                && self.nic.receive(at, packet)
+                && let Some(ends) = receiver(vifs, &packet)
             {
-                record::moved_at(io, at, ends, &packet, Outside, Card);
+                record::moved_at(io, at, ends, &packet, Outside, InCard);
             }
-            if !self.driver.nic.may_receive() {
-                self.outside.link.there.stop(at);
+            if !self.nic.may_receive() {
+                there.stop(at);
             }
         }
-        if self.driver.nic.may_receive() {
-            self.outside.link.there.go_on(io.now);
+        if self.nic.may_receive() {
+            there.go_on(io.now);
         }
-    }
-
-    /// The interface that a packet from outside is for; none for one to everybody.
-    pub(super) fn receiver(&self, packet: &Packet) -> Option<Ends> {
-        let vif = usize::from(packet.to.0).checked_sub(1)?;
-        self.vifs.get(vif).map(|v| v.ends)
     }
 
     /// Sets the timers of the card: while its interrupt is on, for the next packet and for the
     /// interrupt itself. Polled or raised, it needs none.
-    pub(super) fn listen(&mut self, io: &mut Io<'_>) {
-        if self.driver.nic.is_masked() || self.driver.raised {
-            io.disarm(self.driver.interrupt);
-            io.disarm(self.outside.arrival_in);
+    pub fn listen(&mut self, vifs: &[Vif], io: &mut Io<'_>) {
+        if self.nic.is_masked() || self.raised {
+            io.disarm(self.interrupt);
+            io.disarm(self.line.arrival_in);
             return;
         }
-        self.take_arrivals(io);
-        match self.driver.nic.interrupt_at(io.now) {
-            Some(at) => io.arm(self.driver.interrupt, at),
-            None => io.disarm(self.driver.interrupt),
+        self.take_arrivals(vifs, io);
+        match self.nic.interrupt_at(io.now) {
+            Some(at) => io.arm(self.interrupt, at),
+            None => io.disarm(self.interrupt),
         }
-        match self.outside.link.there.next_arrival() {
-            Some(at) if self.driver.nic.may_receive() => io.arm(self.outside.arrival_in, at),
-            _ => io.disarm(self.outside.arrival_in),
+        match self.line.link.there.next_arrival() {
+            Some(at) if self.nic.may_receive() => io.arm(self.line.arrival_in, at),
+            _ => io.disarm(self.line.arrival_in),
         }
     }
 
     /// The card raises its interrupt, for all packets that have been taken.
-    pub(super) fn raise_interrupt(&mut self, io: &mut Io<'_>) {
-        self.driver.nic.interrupt(io.now);
-        let Some(port) = self.driver.port else {
+    pub fn raise_interrupt(&mut self, config: &NetworkConfig, vifs: &[Vif], io: &mut Io<'_>) {
+        self.nic.interrupt(io.now);
+        let Some(port) = self.port else {
             return;
         };
-        self.driver.raised = true;
-        io.raise_pirq(self.config.driver, port);
-        self.listen(io);
+        self.raised = true;
+        io.raise_pirq(config.driver, port);
+        self.listen(vifs, io);
     }
 
     /// The card's interrupt: switches it off, and asks to be polled. It is for those whose packets
     /// the card has.
-    pub(super) fn card_irq(&mut self, kernel: &mut KernelIo<'_, '_>) -> Progress {
-        if self.driver.handler.enter() {
+    pub fn card_irq(
+        &mut self,
+        softnet: &mut Softnet,
+        config: &NetworkConfig,
+        vifs: &[Vif],
+        kernel: &mut KernelIo<'_, '_>,
+    ) -> Progress {
+        if self.handler.enter() {
             let mut owner = Owner::Nobody;
             if kernel.owners() {
-                for packet in self.driver.nic.waiting() {
-                    owner = self.shared_by(packet, Duration::from_nanos(1), owner, kernel);
+                for packet in self.nic.waiting() {
+                    owner = shared_by(vifs, packet, Duration::from_nanos(1), owner, kernel);
                 }
             }
-            return Progress::Run(self.costs.nic_irq, owner);
+            return Progress::Run(config.costs.nic_irq, owner);
         }
-        self.driver.raised = false;
-        if !self.driver.nic.is_masked() {
-            self.driver.nic.mask();
-            self.driver.poll.push_back(Polled::Card);
+        self.raised = false;
+        if !self.nic.is_masked() {
+            self.nic.mask();
+            softnet.poll.push_back(Polled::Card);
         }
-        kernel.raise(self.driver.lines.rx);
+        softnet.raise(kernel);
         Progress::Done
+    }
+
+    /// Takes a packet to the card, or to the queue in front of it; the pages of those from guests
+    /// are `from`'s.
+    pub fn transmit(
+        &mut self,
+        owner: Option<u16>,
+        packet: Packet,
+        from: &mut FromGuests,
+        vifs: &[Vif],
+        kernel: &mut KernelIo<'_, '_>,
+    ) {
+        if self.queue.is_empty() && self.nic.tx_free() > 0 {
+            self.hand_over(owner, packet, vifs, kernel.io);
+        } else if !self.queue.push((owner, packet))
+            && let Some(vif) = owner
+        {
+            leaves(vifs, vif, &packet, kernel.io);
+            from.release(vif, kernel);
+        }
+    }
+
+    fn hand_over(&mut self, owner: Option<u16>, packet: Packet, vifs: &[Vif], io: &mut Io<'_>) {
+        // Packets on the bus keep their order.
+        if self.nic.has_bus() {
+            self.take_arrivals(vifs, io);
+        }
+        let line = &mut self.line.link.back;
+        let taken = self.nic.transmit(io.now, packet, line);
+        assert!(taken.is_ok(), "the ring has room");
+        self.owners.push_back(owner);
+        if let Some(vif) = owner {
+            leaves(vifs, vif, &packet, io);
+        }
+        self.line.expect_arrival(io);
+        self.listen(vifs, io);
+    }
+
+    /// What freeing the first `n` packets of the ring, which have left, costs; each guest has part
+    /// in it by its packets.
+    pub fn reap_cost(
+        &self,
+        n: u16,
+        config: &NetworkConfig,
+        vifs: &[Vif],
+        kernel: &mut KernelIo<'_, '_>,
+    ) -> Duration {
+        if kernel.owners() {
+            for vif in self.owners.iter().take(usize::from(n)).flatten() {
+                kernel.share(vifs[usize::from(*vif)].ends.guest, config.costs.nic_reap);
+            }
+        }
+        config.costs.nic_reap * u64::from(n)
+    }
+
+    /// `n` packets have left: their pages are free, and the queue goes on.
+    pub fn reap(
+        &mut self,
+        n: u16,
+        from: &mut FromGuests,
+        vifs: &[Vif],
+        kernel: &mut KernelIo<'_, '_>,
+    ) {
+        for _ in 0..n {
+            let owner = self.owners.pop_front();
+            if let Some(vif) = owner.expect("each packet in the ring has an entry") {
+                from.release(vif, kernel);
+            }
+        }
+        while self.nic.tx_free() > 0
+            && let Some((owner, packet)) = self.queue.pop()
+        {
+            self.hand_over(owner, packet, vifs, kernel.io);
+        }
+    }
+}
+
+/// A packet from the guest of `vif` has left the driver domain, or was dropped there.
+pub(super) fn leaves(vifs: &[Vif], vif: u16, packet: &Packet, io: &mut Io<'_>) {
+    let ends = vifs[usize::from(vif)].ends;
+    record::moved(io, ends, packet, DriverOut, Outside);
+}
+
+impl Accounted for Card {
+    fn account(&self, ledger: &mut Ledger) {
+        ledger.add(&self.line.link).add(&self.nic).add(&self.queue);
     }
 }

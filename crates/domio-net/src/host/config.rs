@@ -1,12 +1,11 @@
 //! What the network of a host is made of: plain data, validated by whoever builds it.
 
 use domio_core::{DomainId, Duration, Instant};
-use domio_vmm::bus::{Attach, Blueprint};
 use domio_vmm::config::{DomainConfig, TaskConfig, Workload};
 use domio_vmm::process::FileId;
 use domio_vmm::process::programs::{DatagramSender, StreamReader, StreamWriter, WebWorker};
 
-use super::{NetCosts, Network};
+use super::costs::{NetCosts, RxMode};
 use crate::icmp::PingConfig;
 use crate::link::LinkConfig;
 use crate::nic::NicConfig;
@@ -146,24 +145,6 @@ impl NetworkConfig {
             ..TaskConfig::from(workload)
         })
     }
-}
-
-impl Blueprint for NetworkConfig {
-    type Model = Network;
-
-    fn make(&self, attach: &mut Attach<'_>, seed: u64, replication: u32) -> Network {
-        Network::new(self, attach, seed, replication)
-    }
-}
-
-/// How a packet gets from netback to netfront.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum RxMode {
-    /// Netback copies it to a page of its own, which it then transfers to the guest: paravirtual
-    /// guests of Xen 3.
-    Flip,
-    /// Xen copies it to a page that the guest has granted: all later ones.
-    Copy,
 }
 
 /// A guest's virtual interface and what goes through it.

@@ -3,7 +3,17 @@
 use domio_core::Duration;
 use domio_vmm::grant::GrantCosts;
 
-use super::RxMode;
+use crate::writers::by_kib;
+
+/// How a packet gets from netback to netfront.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum RxMode {
+    /// Netback copies it to a page of its own, which it then transfers to the guest: paravirtual
+    /// guests of Xen 3.
+    Flip,
+    /// Xen copies it to a page that the guest has granted: all later ones.
+    Copy,
+}
 
 /// Costs of the network path, in processor time of the domain that does the work. "Per packet" is
 /// without the copying of its bytes, which [`NetCosts::copy`] prices.
@@ -198,10 +208,4 @@ impl NetCosts {
     pub fn copy(&self, bytes: u64) -> Duration {
         by_kib(self.copy_kib, bytes)
     }
-}
-
-/// What `bytes` cost at a price for each KiB.
-#[inline]
-pub(crate) fn by_kib(price: Duration, bytes: u64) -> Duration {
-    Duration::from_nanos(price.as_nanos() * bytes / 1024)
 }

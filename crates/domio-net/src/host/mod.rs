@@ -11,93 +11,84 @@
 //! domain is work of one of that domain's vcpus, at the level at which Linux 2.6.18 does it, takes
 //! its time, and is done for somebody.
 //!
+//! The network consists of parts, each of which owns its state and knows only the parts below it in
+//! the table. The network itself is where they meet: it looks up what a token stands for and calls
+//! the part, with the other parts that it acts on. What netback and netfront share is handed to
+//! both, as are the interfaces' rings on a real host.
+//!
 //! The page of the crate shows the way of a packet as numbered calls, in both directions.
 //!
 //! | file | holds |
 //! |---|---|
 //! | [`mod@self`] | the model on the bus: what it is called for |
-//! | `config` | what a network is made of; the processes that its flows need |
-//! | `costs` | what work on packets costs |
-//! | `outside` | the line and the remote host |
-//! | `remote_card` | the remote host's card |
-//! | `card` | arrivals at the card, its interrupt |
-//! | `driver` | polling of the card, the bridge, the queue to the card |
+//! | `build` | the model of a configuration; the processes that its flows need |
+//! | `books` | where all packets are; statistics |
+//! | `outside` | the remote host |
+//! | `web_client` | its web clients |
+//! | `neighbors` | its neighbour table |
+//! | `driver` | the driver domain: polling of the card and the backlog, the bridge |
+//! | `card` | the card: arrivals, its interrupt, the queue in front of it |
 //! | `netback` | the tasklets to and from the guests, rate limits, what a controller stops |
-//! | `vif` | what an interface consists of |
+//! | `softnet` | what waits for the driver domain's softirq |
+//! | `line` | the line between both cards |
+//! | `remote_card` | the remote host's card |
+//! | `calls` | system calls of a guest's processes |
+//! | `guest` | the guest's kernel: netfront and the stack together |
+//! | `stack` | the guest's protocols, and how they act on the guest |
+//! | `web_server` | its web servers |
+//! | `socket` | what its processes read from and write to |
 //! | `netfront` | the guest's driver |
-//! | `stack` | the guest's stack, and what it acts on |
-//! | `web` | web servers and their clients: how they act on the host |
-//! | `socket` | what processes of the guest read from and write to |
+//! | `buffers` | how many buffers the driver posts |
+//! | `vif` | what both sides of an interface share |
+//! | `handler` | a handler of an interrupt |
 //! | `record` | records of packets |
+//! | `config` | what a network is made of |
+//! | `costs` | what work on packets costs |
 
+mod books;
+mod buffers;
+mod build;
+mod calls;
 mod card;
 mod config;
 mod costs;
 mod driver;
+mod guest;
+mod handler;
+mod line;
+mod neighbors;
 mod netback;
 mod netfront;
 mod outside;
 mod record;
 mod remote_card;
 mod socket;
+mod softnet;
 mod stack;
 mod vif;
-mod web;
+mod web_client;
+mod web_server;
 
-use domio_core::{DomainId, Instant, VcpuName};
-use domio_sim::RandomStream;
-use domio_vmm::bus::{
-    Attach, Counted, Device, Io, KernelIo, Passed, Progress, Softirq, Token, Traffic,
-};
-use domio_vmm::process::{Answer, Call, Interest, Pid};
+use domio_core::DomainId;
+use domio_vmm::bus::{Counted, Device, Io, KernelIo, Passed, Progress, Token, Traffic};
+use domio_vmm::process::{Answer, Call, Interest, Pid, What};
 
-use crate::bridge::{self, Bridge};
-use crate::icmp::{Echo, Ping};
-use crate::link::{Link, Loss};
-use crate::neighbor::{Neighbor, Timing};
-use crate::nic::Nic;
 use crate::packet::{FlowId, Station};
-use crate::peer::{Peer, PeerTimer, PeerTimerKind, Service, TcpEnd};
-use crate::queue::{Accounted, Ledger};
-use crate::tcp::{Connection, Timer};
-use crate::udp::{UdpSink, UdpSource};
-use crate::web::{self as web_model, Client, Listener, connection_of};
-use crate::writers::WriterCosts;
+use crate::peer::PeerTimer;
+use crate::web::connection_of;
 
 pub use config::{
-    FlowConfig, FlowKind, NetworkConfig, OtherPorts, RequestConfig, RxMode, StreamConfig,
-    VifConfig, VifRate,
+    FlowConfig, FlowKind, NetworkConfig, OtherPorts, RequestConfig, StreamConfig, VifConfig,
+    VifRate,
 };
-pub use costs::NetCosts;
-pub(crate) use costs::by_kib;
+pub use costs::{NetCosts, RxMode};
 
-use driver::{Driver, DriverLines};
-use netback::{Gate, Netback};
-use outside::{Neighbors, Outside, REMOTE};
-use remote_card::RemoteCard;
-use socket::{File, Serves, Socket};
-use vif::{FrontLines, Vif};
-use web::{WebClient, WebServer};
-
-/// A handler of an interrupt, whose time is one piece.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Handler {
-    /// It does not run.
-    Idle,
-    /// It was entered, and its time is being spent.
-    Entered,
-}
-
-impl Handler {
-    /// The handler is called: whether that enters it, or its time is spent.
-    fn enter(&mut self) -> bool {
-        *self = match self {
-            Handler::Idle => Handler::Entered,
-            Handler::Entered => Handler::Idle,
-        };
-        *self == Handler::Entered
-    }
-}
+use driver::Driver;
+use guest::{Guest, Start};
+use netback::Netback;
+use outside::Outside;
+use socket::File;
+use vif::Vif;
 
 /// What the network is called for, besides timers of the world outside. The place in
 /// [`Network::calls`] is the token.
@@ -143,321 +134,148 @@ pub struct Network {
     config: NetworkConfig,
     /// Its number on the bus.
     device: u16,
-    costs: NetCosts,
-    driver: Driver,
-    bridge: Bridge,
-    back: Netback,
-    vifs: Vec<Vif>,
     outside: Outside,
+    driver: Driver,
+    back: Netback,
+    /// The interfaces.
+    vifs: Vec<Vif>,
+    /// By interface: the guest behind it.
+    guests: Vec<Guest>,
     events: Vec<Event>,
     calls: Vec<For>,
     /// What each socket's number means.
     files: Vec<File>,
     /// By number of a web workload: its interface, and its place there.
     webs: Vec<(u16, u16)>,
-    /// Packets that found no buffer of their guest.
-    ring_drops: u64,
-}
-
-impl Network {
-    /// The network that `config` describes, before any domain is up. Its random streams are those
-    /// of `seed` and `replication`.
-    ///
-    /// # Panics
-    /// When `config` contradicts itself: an interface in the driver domain.
-    #[track_caller]
-    pub fn new(
-        config: &NetworkConfig,
-        attach: &mut Attach<'_>,
-        seed: u64,
-        replication: u32,
-    ) -> Self {
-        let mut calls = Vec::new();
-        let lines = driver_lines(&mut calls, attach);
-        let front_lines: Vec<FrontLines> = (0..config.vifs.len() as u16)
-            .map(|vif| front_lines(vif, &mut calls, attach))
-            .collect();
-        let device = attach.device();
-        let neighbours = stream(device, "remote/neighbours");
-        let interrupts = stream(device, "remote/interrupts");
-        let mut events = Vec::new();
-        let mut timer = |event| {
-            events.push(event);
-            attach.timer(events.len() as u32 - 1)
-        };
-        let interrupt = timer(Event::Interrupt);
-        let arrival_in = timer(Event::ArrivalIn);
-        let arrival_out = timer(Event::ArrivalOut);
-        let n = config.vifs.len() as u16;
-        let mut bridge = Bridge::new(n + 1, n + 1);
-        bridge.bind(REMOTE, driver::CARD);
-        let mut remote = Peer::new(REMOTE).with_writers(config.remote_writers);
-        let mut remote_timers = Vec::new();
-        let (mut vifs, mut guests): (Vec<Vif>, Vec<DomainId>) = (Vec::new(), Vec::new());
-        let (mut files, mut webs, mut clients) = (Vec::new(), Vec::new(), Vec::new());
-        let mut neighbors = Vec::new();
-        let mut random = RandomStream::new(seed, replication, &neighbours);
-        for ((i, vif), lines) in (0..n).zip(&config.vifs).zip(front_lines) {
-            assert!(
-                vif.domain != config.driver,
-                "an interface is not in the driver domain"
-            );
-            let station = Station(i + 1);
-            bridge.bind(station, bridge::BridgePort(i + 1));
-            let entry = Neighbor::new(Timing::LINUX, Instant::ZERO, &mut random);
-            neighbors.push((entry, timer(Event::Neighbor(station))));
-            let (guest, driver) = (vif.domain, config.driver);
-            let stack = Peer::new(station);
-            let mut new = Vif::new(record::Ends { guest, driver }, vif, stack, lines);
-            for flow in &vif.flows {
-                let id = FlowId(guests.len() as u32);
-                guests.push(vif.domain);
-                if let FlowKind::Web(config) = flow.kind {
-                    let web = webs.len() as u16;
-                    assert!(
-                        webs.len() < web_model::WORKLOADS_MAX,
-                        "a network has fewer web servers"
-                    );
-                    let place = new.webs.len() as u16;
-                    webs.push((i, place));
-                    files.push(File::Web(web));
-                    new.sockets.push(Socket::new(id, Serves::Kernel));
-                    let listener = Listener::new(web, &config, (station, REMOTE));
-                    new.webs.push(WebServer::new(web, id, listener));
-                    new.starts.push((id, flow.start, flow.stop));
-                    let name = stream(device, &format!("web/d{}/{place}", vif.domain.0));
-                    let random = RandomStream::new(seed, replication, &name);
-                    clients.push(WebClient {
-                        client: Client::new(web, &config, (REMOTE, station), random),
-                        flow: id,
-                        guest: vif.domain,
-                        timer: timer(Event::Web(web)),
-                        armed: None,
-                    });
-                    continue;
-                }
-                let (far, near) = ends(flow.kind, config.remote_writers, id, station);
-                remote.add(id, far);
-                new.stack.add(id, near);
-                files.push(File::Flow(i, new.sockets.len() as u16));
-                new.sockets.push(Socket::new(id, serves(flow.kind)));
-                for kind in TIMERS {
-                    let peer_timer = PeerTimer { flow: id, kind };
-                    remote_timers.push((peer_timer, timer(Event::Remote(peer_timer))));
-                }
-                new.starts.push((id, flow.start, flow.stop));
-            }
-            vifs.push(new);
-        }
-        files.extend((0..n).map(File::Listening));
-        remote_timers.sort_unstable_by_key(|(timer, _)| *timer);
-        Network {
-            config: config.clone(),
-            device,
-            costs: config.costs,
-            driver: Driver::new(Nic::new(config.nic), interrupt, lines),
-            bridge,
-            back: Netback::new(),
-            vifs,
-            outside: Outside {
-                link: Link::new(config.link),
-                peer: remote,
-                neighbors: Neighbors {
-                    entries: neighbors,
-                    asked: 0,
-                    answers: 0,
-                },
-                card: RemoteCard::new(
-                    config.remote_gap,
-                    config.remote_irq_latency,
-                    RandomStream::new(seed, replication, &interrupts),
-                ),
-                arrival_in,
-                arrival_out,
-                timers: remote_timers,
-                guests,
-                webs: clients,
-            },
-            events,
-            calls,
-            files,
-            webs,
-            ring_drops: 0,
-        }
-    }
-
-    /// The same network on a line that loses `per_million` of a million packets, each way and
-    /// independently of each other. Its random streams are those of `seed` and `replication`.
-    ///
-    /// # Panics
-    /// When `per_million` is over a million.
-    #[track_caller]
-    #[must_use]
-    pub fn with_loss(mut self, seed: u64, replication: u32, per_million: u32) -> Self {
-        let loss = |name| {
-            let name = stream(self.device, name);
-            Loss::new(RandomStream::new(seed, replication, &name), per_million)
-        };
-        let Link { there, back } = self.outside.link;
-        self.outside.link = Link {
-            there: there.with_loss(loss("line/there/loss")),
-            back: back.with_loss(loss("line/back/loss")),
-        };
-        self
-    }
-
-    /// Bytes of all TCP streams to guests that their kernels have acknowledged.
-    pub fn bytes_streamed(&self) -> u64 {
-        let acknowledged = |flow| match self.outside.peer.service(FlowId(flow)) {
-            Some(Service::Tcp(end)) => end.connection().statistics().acknowledged,
-            _ => 0,
-        };
-        (0..self.outside.guests.len() as u32)
-            .map(acknowledged)
-            .sum()
-    }
-
-    /// The remote host, for its statistics.
-    pub fn remote(&self) -> &Peer {
-        &self.outside.peer
-    }
-
-    /// Sets the driver domain's timer for the first limit that expires; some interface's credit or
-    /// gate has changed.
-    fn set_credit_timer(&mut self, kernel: &mut KernelIo<'_, '_>) {
-        let first = self.first_limit_to_end();
-        kernel.set_timer(self.driver.lines.credit, self.config.vcpu, first);
-    }
-
-    /// Sets the driver domain's timer for the next queue that has stood still for too long.
-    fn set_queue_timer(&mut self, kernel: &mut KernelIo<'_, '_>) {
-        let first = self.first_rx_timeout();
-        kernel.set_timer(self.driver.lines.queues, self.config.vcpu, first);
-    }
-
-    /// The interfaces of `domain`.
-    fn vifs_of(&self, domain: DomainId) -> Vec<u16> {
-        let all = (0..).zip(&self.vifs);
-        let own = all.filter(|(_, v)| v.domain == domain);
-        own.map(|(vif, _)| vif).collect()
-    }
-}
-
-/// Name of a random stream of the network that is number `device` on the bus. A second card has
-/// other streams than the first.
-fn stream(device: u16, what: &str) -> String {
-    match device {
-        0 => format!("network/{what}"),
-        device => format!("network{device}/{what}"),
-    }
-}
-
-/// What the driver domain's kernel is called by, with tokens that `calls` explains.
-fn driver_lines(calls: &mut Vec<For>, attach: &mut Attach<'_>) -> DriverLines {
-    let mut token = tokens(calls);
-    let _card = token(For::Card);
-    DriverLines {
-        rx: attach.softirq(Softirq::NetRx, token(For::DriverRx)),
-        tx: attach.softirq(Softirq::NetTx, token(For::DriverTx)),
-        rx_tasklet: attach.tasklet(token(For::RxTasklet)),
-        tx_tasklet: attach.tasklet(token(For::TxTasklet)),
-        credit: attach.kernel_timer(token(For::Credit)),
-        queues: attach.kernel_timer(token(For::Queues)),
-        pirq: attach.pirq(),
-    }
-}
-
-/// What a guest's kernel is called by for interface `vif`; the tokens of both ports come first.
-fn front_lines(vif: u16, calls: &mut Vec<For>, attach: &mut Attach<'_>) -> FrontLines {
-    let mut token = tokens(calls);
-    FrontLines {
-        back: token(For::Back(vif)),
-        front: token(For::Front(vif)),
-        rx: attach.softirq(Softirq::NetRx, token(For::FrontRx(vif))),
-        tx: attach.softirq(Softirq::NetTx, token(For::FrontTx(vif))),
-        timer: attach.kernel_timer(token(For::Stack(vif))),
-        boot: attach.work(token(For::Boot(vif))),
-    }
-}
-
-/// Gives each call the next token.
-fn tokens(calls: &mut Vec<For>) -> impl FnMut(For) -> Token {
-    |what| {
-        calls.push(what);
-        calls.len() as Token - 1
-    }
 }
 
 /// Token of the card's interrupt.
 const CARD_TOKEN: Token = 0;
 
-/// Whom the guest's socket of a flow serves.
-fn serves(kind: FlowKind) -> Serves {
-    match kind {
-        FlowKind::StreamIn(_) | FlowKind::StreamOut(_) => Serves::Process,
-        FlowKind::Request(_) => Serves::Server,
-        FlowKind::Ping(_) | FlowKind::UdpIn(_) | FlowKind::UdpOut(_) | FlowKind::Web(_) => {
-            Serves::Kernel
+impl Network {
+    /// The interfaces of `domain`.
+    fn vifs_of(&self, domain: DomainId) -> Vec<u16> {
+        let all = (0..).zip(&self.vifs);
+        let own = all.filter(|(_, v)| v.ends.guest == domain);
+        own.map(|(vif, _)| vif).collect()
+    }
+
+    /// What was counted at the interfaces of `domain`, in sum.
+    fn sum<T: Default>(&self, domain: DomainId, of: impl Fn(&Vif) -> T, plus: fn(T, T) -> T) -> T {
+        let own = self.vifs.iter().filter(|v| v.ends.guest == domain);
+        own.map(of).fold(T::default(), plus)
+    }
+
+    /// The driver domain comes up.
+    fn plug_driver(&mut self, io: &mut Io<'_>) {
+        let card = &mut self.driver.card;
+        card.plug(CARD_TOKEN, &self.config, io);
+        for _ in 0..self.config.other_ports.boot {
+            io.reserve(self.config.driver);
+        }
+        card.listen(&self.vifs, io);
+    }
+
+    /// The guest of interface `vif` comes up.
+    fn plug_guest(&mut self, vif: u16, io: &mut Io<'_>) {
+        let (v, guest) = (
+            &mut self.vifs[usize::from(vif)],
+            &mut self.guests[usize::from(vif)],
+        );
+        let front = guest.offer(v.ends, io);
+        let token = guest.front.lines.back;
+        self.back.plug(v, front, token, &self.config, io);
+        guest.begin_boot(v.ends, io);
+        let line = &mut self.driver.card.line;
+        for Start { flow, start, stop } in guest.starts.clone() {
+            let times = (io.now + start, stop.map(|stop| io.now + stop));
+            match guest.stack.web_of(flow) {
+                Some(web) => self.outside.begin_web(web, times, line, io),
+                None => {
+                    guest.begin(flow, times.0);
+                    self.outside.begin(flow, times, line, io);
+                }
+            }
         }
     }
-}
 
-/// Timers that a flow of the remote host may have.
-const TIMERS: [PeerTimerKind; 3] = [
-    PeerTimerKind::Next,
-    PeerTimerKind::Tcp(Timer::Retransmit),
-    PeerTimerKind::Tcp(Timer::DelayedAck),
-];
+    /// The interface that a call is for, and the guest behind it.
+    fn front(&mut self, vif: u16) -> (&NetworkConfig, &mut Vif, &mut Guest) {
+        let vif = usize::from(vif);
+        (&self.config, &mut self.vifs[vif], &mut self.guests[vif])
+    }
 
-/// Both ends of a flow with the guest at `station`: the remote host's and the guest's.
-fn ends(
-    kind: FlowKind,
-    processes: WriterCosts,
-    id: FlowId,
-    station: Station,
-) -> (Service, Service) {
-    let tcp = |end| Service::Tcp(Box::new(end));
-    match kind {
-        FlowKind::StreamIn(config) => (
-            tcp(
-                TcpEnd::client(Connection::new(&config.tcp), station, u64::MAX)
-                    .writes_in_pieces(config.piece),
-            ),
-            tcp(TcpEnd::server(Connection::new(&config.tcp), REMOTE, 0).reads_when_told()),
-        ),
-        FlowKind::StreamOut(config) => (
-            tcp(TcpEnd::server(Connection::new(&config.tcp), station, 0)),
-            tcp(TcpEnd::client(Connection::new(&config.tcp), REMOTE, u64::MAX).writes_when_told()),
-        ),
-        FlowKind::Request(config) => (
-            tcp(TcpEnd::client(
-                Connection::new(&config.tcp),
-                station,
-                config.bytes,
-            )),
-            tcp(
-                TcpEnd::server(Connection::new(&config.tcp), REMOTE, u64::MAX)
-                    .reads_when_told()
-                    .writes_when_told(),
-            ),
-        ),
-        FlowKind::Ping(config) => {
-            let ping = Ping::new(config, REMOTE, station, id);
-            let turnaround = processes.answer(config.bytes);
-            (
-                Service::Ping(ping.with_turnaround(turnaround)),
-                Service::Echo(Echo::new()),
-            )
+    /// A process makes a call on `file`, or goes on with it.
+    fn file_call(
+        &mut self,
+        file: File,
+        call: (What, Pid),
+        kernel: &mut KernelIo<'_, '_>,
+    ) -> Answer {
+        match (file, call) {
+            (File::Flow(vif, place), _) => {
+                let (config, v, guest) = self.front(vif);
+                guest.socket_call(place, call, &config.costs, v, kernel)
+            }
+            (File::Listening(vif), (What::Accept, by)) => self.guests[usize::from(vif)].accept(by),
+            // Nothing comes of it, as from a socket that is not connected.
+            (File::Listening(_), _) => Answer::Return(0),
+            (File::Web(web), (what, by)) => {
+                let (vif, server) = self.webs[usize::from(web)];
+                let stack = &mut self.guests[usize::from(vif)].stack;
+                stack.webs[usize::from(server)].web_accept(what, by, &self.config.costs)
+            }
         }
-        FlowKind::UdpIn(config) => (
-            Service::UdpSource(UdpSource::new(config, REMOTE, station, id)),
-            Service::UdpSink(UdpSink::new()),
-        ),
-        FlowKind::UdpOut(config) => (
-            Service::UdpSink(UdpSink::new()),
-            Service::UdpSource(UdpSource::new(config, station, REMOTE, id)),
-        ),
-        FlowKind::Web(_) => unreachable!("a web server has a client and a listener"),
+    }
+
+    /// A process makes a call on the connection in `place` of workload `web`, or goes on with it.
+    fn web_call(
+        &mut self,
+        (web, place): (u16, u16),
+        call: (What, Pid),
+        kernel: &mut KernelIo<'_, '_>,
+    ) -> Answer {
+        let Some(&(vif, server)) = self.webs.get(usize::from(web)) else {
+            // As from a socket that is not connected.
+            return Answer::Return(0);
+        };
+        let client = &self.outside.webs[usize::from(web)].client;
+        let (v, guest) = (
+            &mut self.vifs[usize::from(vif)],
+            &mut self.guests[usize::from(vif)],
+        );
+        let at = (usize::from(server), place);
+        guest.web_call(at, call, client, &self.config.costs, v, kernel)
+    }
+
+    /// Whether `file` is ready for `interest`; `wake` is woken when it is, where it is not.
+    fn file_poll(&mut self, file: File, interest: Interest, wake: Option<Pid>) -> bool {
+        match file {
+            File::Flow(vif, place) => {
+                let guest = &mut self.guests[usize::from(vif)];
+                guest.socket_poll(place, interest, wake)
+            }
+            File::Listening(vif) => self.guests[usize::from(vif)].acceptable(wake),
+            File::Web(web) => {
+                let (vif, server) = self.webs[usize::from(web)];
+                let stack = &mut self.guests[usize::from(vif)].stack;
+                stack.webs[usize::from(server)].listener.acceptable(wake)
+            }
+        }
+    }
+
+    /// Whether the connection in `place` of workload `web` is ready for `interest`; likewise.
+    fn web_poll(
+        &mut self,
+        (web, place): (u16, u16),
+        interest: Interest,
+        wake: Option<Pid>,
+    ) -> bool {
+        let Some(&(vif, server)) = self.webs.get(usize::from(web)) else {
+            return false;
+        };
+        let stack = &mut self.guests[usize::from(vif)].stack;
+        stack.webs[usize::from(server)].web_poll(place, interest, wake)
     }
 }
 
@@ -471,152 +289,120 @@ impl Device for Network {
     }
 
     fn plug(&mut self, domain: DomainId, io: &mut Io<'_>) {
-        let (driver, vcpu) = (self.config.driver, self.config.vcpu);
-        if domain == driver {
-            let port = io.bind_pirq(domain, self.driver.lines.pirq, vcpu, CARD_TOKEN);
-            let port = port.expect("a driver domain that boots has free ports");
-            self.driver.port = Some(port);
-            for _ in 0..self.config.other_ports.boot {
-                io.reserve(domain);
-            }
-            self.listen(io);
-            return;
+        if domain == self.config.driver {
+            return self.plug_driver(io);
         }
-        let others = self.config.other_ports.guest;
         for (nth, vif) in self.vifs_of(domain).into_iter().enumerate() {
-            let v = &mut self.vifs[usize::from(vif)];
             if nth == 0 {
-                let reserved = (0..others).filter_map(|_| io.reserve(driver));
-                v.other_ports = reserved.collect();
+                self.back.reserve(vif, &self.config, io);
             }
-            let front = io.offer(domain, driver, v.vcpu, v.lines.front);
-            let front = front.expect("a guest that boots has free ports");
-            let back = io.connect(driver, domain, front, vcpu, v.lines.back);
-            let back = back.expect("the driver domain is up, and has free ports");
-            (v.front_port, v.back_port, v.up) = (Some(front), Some(back), true);
-            io.queue_work(VcpuName::new(domain, v.vcpu), v.lines.boot);
-            let starts = v.starts.clone();
-            for (flow, start, stop) in starts {
-                let v = &mut self.vifs[usize::from(vif)];
-                if let Some(server) = v.webs.iter().find(|server| server.flow == flow) {
-                    let web = server.web;
-                    let stop = stop.map(|stop| io.now + stop);
-                    self.outside.begin_web(web, io.now + start, stop, io);
-                    continue;
-                }
-                v.begin(flow, io.now + start);
-                if let Some(stop) = stop {
-                    self.outside.peer.end_at(flow, io.now + stop);
-                }
-                self.outside.begin(flow, io.now + start, io);
-            }
+            self.plug_guest(vif, io);
         }
     }
 
     fn unplug(&mut self, domain: DomainId, io: &mut Io<'_>) {
         for vif in self.vifs_of(domain) {
-            let v = &mut self.vifs[usize::from(vif)];
-            v.up = false;
-            v.timers.clear();
-            v.webs.iter_mut().for_each(WebServer::clear);
-            v.credit.timer = None;
-            self.set_gate(vif, Gate::open());
-            let v = &mut self.vifs[usize::from(vif)];
-            v.rx_timeout = None;
-            v.front_port = None;
-            if let Some(back) = v.back_port.take() {
-                let closed = io.close(self.config.driver, back);
-                closed.expect("the port was bound when the guest came");
-            }
-            let v = &mut self.vifs[usize::from(vif)];
-            for port in v.other_ports.drain(..) {
-                let closed = io.close(self.config.driver, port);
-                closed.expect("the port was reserved when the guest came");
-            }
+            self.guests[usize::from(vif)].stack.clear();
+            self.back.unplug(vif, &mut self.vifs, io);
         }
     }
 
     fn event(&mut self, token: Token, io: &mut Io<'_>) {
+        let Network {
+            config,
+            outside,
+            driver: Driver { card, .. },
+            vifs,
+            ..
+        } = self;
         // A line that has to stop is stopped before the remote host sends more.
-        self.take_arrivals(io);
+        card.take_arrivals(vifs, io);
         match self.events[token as usize] {
-            Event::Interrupt => return self.raise_interrupt(io),
+            Event::Interrupt => return card.raise_interrupt(config, vifs, io),
             Event::ArrivalIn => {}
-            Event::ArrivalOut => self.outside.arrive(io),
-            Event::Remote(timer) => self.outside.timer(timer, io),
-            Event::Web(web) => self.outside.web_timer(web, io),
-            Event::Neighbor(station) => {
-                let Outside {
-                    neighbors, link, ..
-                } = &mut self.outside;
-                neighbors.expire(station, link, io);
-            }
+            Event::ArrivalOut => outside.arrive(&mut card.line, io),
+            Event::Remote(timer) => outside.timer(timer, &mut card.line, io),
+            Event::Web(web) => outside.web_timer(web, &mut card.line, io),
+            Event::Neighbor(station) => outside.neighbor_timer(station, &mut card.line, io),
         }
-        self.listen(io);
+        card.listen(vifs, io);
     }
 
     fn irq(&mut self, token: Token, kernel: &mut KernelIo<'_, '_>) -> Progress {
         match self.calls[token as usize] {
-            For::Card => self.card_irq(kernel),
-            For::Back(vif) => self.back_irq(vif, kernel),
-            For::Front(vif) => self.front_irq(vif, kernel),
+            For::Card => {
+                let Driver { card, softnet, .. } = &mut self.driver;
+                card.card_irq(softnet, &self.config, &self.vifs, kernel)
+            }
+            For::Back(vif) => self
+                .back
+                .back_irq(vif, &self.config, &mut self.vifs, kernel),
+            For::Front(vif) => {
+                let (config, v, guest) = self.front(vif);
+                guest.front.front_irq(v, &config.costs, kernel)
+            }
             other => unreachable!("{other:?} is no port's"),
         }
     }
 
     fn softirq(&mut self, token: Token, kernel: &mut KernelIo<'_, '_>) -> Progress {
         match self.calls[token as usize] {
-            For::DriverRx => self.driver_rx(kernel),
-            For::DriverTx => self.driver_tx(kernel),
-            For::FrontRx(vif) => self.front_rx(vif, kernel),
-            For::FrontTx(vif) => self.front_tx(vif, kernel),
+            For::DriverRx => {
+                let (back, vifs) = (&mut self.back, &mut self.vifs);
+                self.driver.driver_rx(back, &self.config, vifs, kernel)
+            }
+            For::DriverTx => {
+                let to = &mut self.back.rx;
+                to.driver_tx(&self.config, &mut self.vifs, kernel)
+            }
+            For::FrontRx(vif) => {
+                let (config, v, guest) = self.front(vif);
+                guest.front_rx(config, v, kernel)
+            }
+            For::FrontTx(vif) => {
+                let (config, v, guest) = self.front(vif);
+                guest.front_tx(config, v, kernel)
+            }
             other => unreachable!("{other:?} is no softirq"),
         }
     }
 
     fn tasklet(&mut self, token: Token, kernel: &mut KernelIo<'_, '_>) -> Progress {
+        let (config, vifs) = (&self.config, &mut self.vifs);
         match self.calls[token as usize] {
-            For::RxTasklet => self.rx_tasklet(kernel),
-            For::TxTasklet => self.tx_tasklet(kernel),
+            For::RxTasklet => self.back.rx.rx_tasklet(config, vifs, kernel),
+            For::TxTasklet => {
+                let softnet = &mut self.driver.softnet;
+                self.back.tx_tasklet(softnet, config, vifs, kernel)
+            }
             other => unreachable!("{other:?} is no tasklet"),
         }
     }
 
     fn work(&mut self, token: Token, kernel: &mut KernelIo<'_, '_>) -> Progress {
         match self.calls[token as usize] {
-            For::Boot(vif) => self.boot(vif, kernel),
+            For::Boot(vif) => {
+                let (config, v, guest) = self.front(vif);
+                guest.boot(config, v, kernel)
+            }
             other => unreachable!("{other:?} is no work item"),
         }
     }
 
     fn timer(&mut self, token: Token, kernel: &mut KernelIo<'_, '_>) {
         match self.calls[token as usize] {
-            For::Credit => {
-                let now = kernel.now();
-                for vif in 0..self.vifs.len() {
-                    if self.vifs[vif].credit.timer.is_some_and(|at| at <= now) {
-                        self.credit_expired(vif as u16, kernel);
-                    }
-                }
-                if self.back.gated_vifs > 0 {
-                    self.gates_expired(kernel);
-                }
-                self.set_credit_timer(kernel);
-            }
-            For::Queues => {
-                self.expire_queues(kernel);
-                self.set_queue_timer(kernel);
-            }
-            For::Stack(vif) => self.stack_timers(vif, kernel),
+            For::Credit => self.back.limits_expire(&mut self.vifs, kernel),
+            For::Queues => self.back.rx.expire_queues(kernel),
+            For::Stack(vif) => self.guests[usize::from(vif)].stack_timers(kernel),
             other => unreachable!("{other:?} is no timer"),
         }
     }
 
     fn call(&mut self, call: Call, by: Pid, kernel: &mut KernelIo<'_, '_>) -> Answer {
         match self.files.get(call.file.file as usize) {
-            Some(file) => self.socket_call(*file, call.what, by, kernel),
+            Some(file) => self.file_call(*file, (call.what, by), kernel),
             None => match connection_of(FlowId(call.file.file)) {
-                Some(connection) => self.web_call(connection, call.what, by, kernel),
+                Some(connection) => self.web_call(connection, (call.what, by), kernel),
                 // As from a socket that is not connected.
                 None => Answer::Return(0),
             },
@@ -624,66 +410,25 @@ impl Device for Network {
     }
 
     fn poll(&mut self, file: u32, interest: Interest, wake: Option<Pid>) -> bool {
-        match (
-            self.files.get(file as usize).copied(),
-            connection_of(FlowId(file)),
-        ) {
-            (Some(file), _) => self.socket_poll(file, interest, wake),
-            (None, Some(connection)) => self.web_poll(connection, interest, wake),
-            (None, None) => false,
+        match self.files.get(file as usize) {
+            Some(file) => self.file_poll(*file, interest, wake),
+            None => connection_of(FlowId(file))
+                .is_some_and(|connection| self.web_poll(connection, interest, wake)),
         }
     }
 
     fn limit(&mut self, domain: DomainId, traffic: Traffic, io: &mut Io<'_>) {
         for vif in self.vifs_of(domain) {
-            self.limit_vif(vif, traffic, io);
+            let (config, vifs) = (&self.config, &self.vifs);
+            self.back.limit(vif, traffic, config, vifs, io);
         }
     }
 
     fn counted(&self, domain: DomainId) -> Counted {
-        let own = self.vifs.iter().filter(|v| v.domain == domain);
-        own.fold(Counted::default(), |sum, v| sum.plus(v.counted))
+        self.sum(domain, |v| v.counted, Counted::plus)
     }
 
     fn passed(&self, domain: DomainId) -> Passed {
-        let own = self.vifs.iter().filter(|v| v.domain == domain);
-        own.fold(Passed::default(), |sum, v| sum.plus(v.passed))
-    }
-}
-
-impl Accounted for Network {
-    fn account(&self, ledger: &mut Ledger) {
-        ledger
-            .add(&self.outside.link)
-            .add(&self.outside.peer)
-            .add(&self.driver.nic)
-            .add(self.driver.queue())
-            .add(&self.bridge)
-            .add(&self.back.backlog);
-        for (neighbor, _) in &self.outside.neighbors.entries {
-            ledger.add(neighbor);
-        }
-        for web in &self.outside.webs {
-            ledger.add(&web.client);
-        }
-        ledger.sent(self.outside.neighbors.asked);
-        ledger.delivered(self.outside.neighbors.answers);
-        ledger.holds(self.driver.held() + self.back.held());
-        ledger.dropped(Netback::GONE, self.back.gone);
-        ledger.dropped(Netback::RING, self.ring_drops);
-        ledger.dropped(Netback::STOPPED, self.back.turned_away);
-        ledger.dropped(Netback::GUARDED, self.back.guarded);
-        for vif in &self.vifs {
-            ledger
-                .add(&vif.stack)
-                .add(&vif.rx_queue)
-                .add(&vif.front.queue);
-            vif.webs.iter().for_each(|web| {
-                ledger.add(&web.listener);
-            });
-            ledger.holds(vif.front.held());
-            ledger.holds(vif.sockets.iter().map(Socket::held).sum());
-            ledger.holds(u64::from(vif.tx.requests()) + u64::from(vif.rx.responses()));
-        }
+        self.sum(domain, |v| v.passed, Passed::plus)
     }
 }

@@ -2,21 +2,16 @@
 
 use domio_core::Duration;
 use domio_core::NetPlace::{GuestIn, GuestOut, RxRing, TxRing};
-use domio_vmm::bus::{KernelIo, Owner, Progress};
+use domio_vmm::bus::{KernelIo, KernelTimer, Owner, Progress, SoftirqLine, Token, WorkItem};
 
-use super::stack::GuestOut as Out;
+use super::buffers::Buffers;
+use super::config::{NetworkConfig, VifConfig};
+use super::costs::{NetCosts, RxMode};
+use super::record;
 use super::vif::Vif;
-use super::{NetCosts, Network, RxMode, record};
 use crate::packet::Packet;
-use crate::queue::{Place, Queue};
+use crate::queue::{Accounted, Ledger, Place, Queue};
 
-/// Buffers that netfront wants to have posted at least and at most (`RX_MIN_TARGET`,
-/// `RX_MAX_TARGET`).
-///
-/// What it wants doubles at a refill that finds fewer than a quarter of them unfilled, and falls by
-/// one at the end of a poll that leaves more than three quarters unfilled. Netback leaves 19, so
-/// that 64 to 79 never double.
-const RX_TARGET: std::ops::RangeInclusive<u32> = 64..=256;
 /// Packets that a poll takes.
 const WEIGHT: u32 = 64;
 /// Packets of all polls in one run of the softirq (`netdev_budget`).
@@ -31,8 +26,8 @@ const TX_QUEUE: usize = 1_000;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Piece {
     None,
-    /// Mapping the pages of so many packets.
-    Remap(u32),
+    /// Mapping the pages of all packets of a poll.
+    Remap,
     /// Freeing so many packets that were answered.
     Reap(u32),
     /// Taking a packet through the stack.
@@ -47,15 +42,11 @@ pub(super) enum Piece {
     Refill(u32),
 }
 
-/// How far a guest's interface has come up.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Boot {
-    /// Nothing is done yet.
-    Begin,
-    /// Buffers are being posted.
-    Posting,
-    /// The stack listens; what it sends is on its way.
-    Up,
+impl Piece {
+    /// Whether a packet is inside.
+    pub fn has_packet(&self) -> bool {
+        matches!(self, Piece::Deliver(_) | Piece::Hand(..))
+    }
 }
 
 /// How far a poll is.
@@ -69,13 +60,25 @@ enum Poll {
     Refilled { taken: u32 },
 }
 
-/// Work of the guest's own kernel.
-fn own(time: Duration) -> Progress {
-    Progress::Run(time, Owner::Nobody)
+/// What a guest's kernel is called by for an interface.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct FrontLines {
+    /// Tokens of netback's port and of netfront's.
+    pub back: Token,
+    pub front: Token,
+    /// Packets have come.
+    pub rx: SoftirqLine,
+    /// The ring has room again.
+    pub tx: SoftirqLine,
+    /// The stack's timers.
+    pub timer: KernelTimer,
+    /// Setting the interface up.
+    pub boot: WorkItem,
 }
 
 /// The driver's own state.
 pub(super) struct Netfront {
+    pub lines: FrontLines,
     /// Packets that wait for the ring.
     pub queue: Queue<Packet>,
     /// Netback wants to be told.
@@ -86,50 +89,38 @@ pub(super) struct Netfront {
     poll: Poll,
     /// Packets that polls may take in this run of the softirq.
     budget: u32,
-    /// Buffers that are to be posted.
-    target: u32,
+    buffers: Buffers,
     hard: Piece,
     /// What softirqs are at, by vcpu: each has its own.
     soft: Vec<Piece>,
     /// The vcpu that takes packets from the queue to the ring, and how many of its contexts do: one
     /// that was interrupted, and what interrupts it (Linux: `__LINK_STATE_QDISC_RUNNING`).
     sending: Option<(u16, u16)>,
-    boot: Boot,
-    /// What the thread that sets the interface up is at.
-    thread: Piece,
 }
 
 impl Netfront {
     /// Where packets end that the ring does not get to.
     pub const QUEUE: Place = Place("netfront, queue");
 
-    /// A driver that wants `target` buffers posted at first.
-    pub fn new(target: u32) -> Self {
+    /// The driver of the interface that `config` describes.
+    pub fn new(config: &VifConfig, lines: FrontLines) -> Self {
         Netfront {
+            lines,
             queue: Queue::new(Self::QUEUE, TX_QUEUE),
             tell: false,
             full: false,
             polling: false,
             poll: Poll::Begin,
             budget: 0,
-            target: target.clamp(*RX_TARGET.start(), *RX_TARGET.end()),
+            buffers: Buffers::new(config.rx_target),
             hard: Piece::None,
             soft: vec![Piece::None],
             sending: None,
-            boot: Boot::Begin,
-            thread: Piece::None,
         }
     }
 
-    /// Packets inside, besides those in the ring and the queue.
-    pub fn held(&self) -> u64 {
-        let packet = |piece: &&Piece| matches!(piece, Piece::Deliver(_) | Piece::Hand(..));
-        let all = self.soft.iter().chain([&self.thread]);
-        all.filter(packet).count() as u64
-    }
-
     /// What softirqs of `vcpu` are at.
-    fn soft(&mut self, vcpu: u16) -> &mut Piece {
+    pub fn soft(&mut self, vcpu: u16) -> &mut Piece {
         let vcpu = usize::from(vcpu);
         if vcpu >= self.soft.len() {
             self.soft.resize(vcpu + 1, Piece::None);
@@ -142,304 +133,217 @@ impl Netfront {
     fn is_sent_by_another(&self, vcpu: u16) -> bool {
         self.sending.is_some_and(|(sender, _)| sender != vcpu)
     }
-}
 
-impl Netfront {
-    /// A poll has left `unfilled` buffers: fewer may do.
-    fn lower_target(&mut self, unfilled: u32) {
-        if unfilled > self.target * 3 / 4 {
-            self.target = (self.target - 1).max(*RX_TARGET.start());
+    /// If the stack has left packets in the queue, a softirq takes them to the ring: they were sent
+    /// by what is charged elsewhere.
+    pub fn send_queued(&self, kernel: &mut KernelIo<'_, '_>) {
+        if !self.queue.is_empty() {
+            kernel.raise(self.lines.tx);
         }
     }
 
-    /// How many buffers to post while `outstanding` are not taken back, `unfilled` of them not
-    /// filled; none where the batch is not worth its hypercall (`network_alloc_rx_buffers`).
-    fn refill(&mut self, outstanding: u32, unfilled: u32) -> Option<u32> {
-        let missing = self.target.saturating_sub(outstanding);
-        if missing < self.target / 2 {
-            return None;
-        }
-        if unfilled < self.target / 4 {
-            self.target = (self.target * 2).min(*RX_TARGET.end());
-        }
-        Some(missing)
+    /// The buffers that the interface begins with: the piece of work that posts them, and its time.
+    pub fn first_refill(&self, config: &NetworkConfig) -> (Piece, Duration) {
+        let n = self.buffers.target();
+        (Piece::Refill(n), config.costs.refilling(n, config.rx_mode))
     }
-}
 
-impl Vif {
-    /// Netfront takes the next packet of a poll from the ring: the piece of work with the packet,
-    /// and its time.
-    fn take_packet(
+    /// The interrupt from netback.
+    pub fn front_irq(
         &mut self,
+        vif: &mut Vif,
         costs: &NetCosts,
         kernel: &mut KernelIo<'_, '_>,
-    ) -> (Piece, Duration) {
-        let packet = self.rx.take_response();
-        let packet = packet.expect("a poll takes no more packets than it has seen");
-        record::moved(kernel.io, self.ends, &packet, RxRing, GuestIn);
-        // The process that reads pays for copying the rest of a packet, and if it waits for the
-        // stack's work.
-        let bytes = u64::from(packet.frame_bytes());
-        let taken = costs.front_rx + costs.copy(bytes.min(256));
-        self.passed.packets_in += 1;
-        self.passed.bytes_in += bytes;
-        match self.handed_to(&packet) {
-            Some(place) => (Piece::Hand(packet, place), taken),
-            None => (Piece::Deliver(packet), taken + costs.stack),
-        }
-    }
-
-    /// Netfront takes `answered` of the answers to what it sent, and wants to be told of the next
-    /// when half of what is under way is answered (`network_tx_buf_gc`).
-    fn reap(&mut self, answered: u32) {
-        for _ in 0..answered {
-            self.tx.take_response();
-        }
-        self.tx.want_half_of_responses();
-    }
-}
-
-impl Network {
-    /// The interrupt from netback.
-    pub(super) fn front_irq(&mut self, vif: u16, kernel: &mut KernelIo<'_, '_>) -> Progress {
-        let costs = self.costs;
-        let v = &mut self.vifs[usize::from(vif)];
-        let Piece::Reap(answered) = std::mem::replace(&mut v.front.hard, Piece::None) else {
-            let answered = v.tx.responses();
-            v.front.hard = Piece::Reap(answered);
+    ) -> Progress {
+        let Piece::Reap(answered) = std::mem::replace(&mut self.hard, Piece::None) else {
+            let answered = vif.tx.responses();
+            self.hard = Piece::Reap(answered);
             return own(costs.front_irq + costs.front_reap * u64::from(answered));
         };
-        v.reap(answered);
-        if v.tx.outstanding() < TX_STOP && !v.front.queue.is_empty() {
-            kernel.raise(v.lines.tx);
+        reap(vif, answered);
+        if vif.tx.outstanding() < TX_STOP {
+            self.send_queued(kernel);
         }
-        if v.tx.responses() > 0 {
+        if vif.tx.responses() > 0 {
             // More came meanwhile; the handler looks again.
-            let more = v.tx.responses();
-            v.front.hard = Piece::Reap(more);
+            let more = vif.tx.responses();
+            self.hard = Piece::Reap(more);
             return own(costs.front_reap * u64::from(more));
         }
-        if v.rx.responses() > 0 {
-            v.front.polling = true;
-            kernel.raise(v.lines.rx);
+        if vif.rx.responses() > 0 {
+            self.polling = true;
+            kernel.raise(self.lines.rx);
         }
         Progress::Done
     }
 
-    /// `net_rx_action` in a guest: netfront's polls, until one finds the ring empty or the budget
-    /// is spent.
-    pub(super) fn front_rx(&mut self, vif: u16, kernel: &mut KernelIo<'_, '_>) -> Progress {
-        let vcpu = kernel.vcpu.index;
-        let front = &mut self.vifs[usize::from(vif)].front;
-        match std::mem::replace(front.soft(vcpu), Piece::None) {
-            // The softirq begins.
-            Piece::None => front.budget = BUDGET,
-            piece => self.finish_piece(vif, piece, kernel),
-        }
-        if let Some((piece, progress)) = self.flush(vif, kernel) {
-            *self.vifs[usize::from(vif)].front.soft(vcpu) = piece;
-            return progress;
-        }
-        let (costs, mode) = (self.costs, self.config.rx_mode);
-        let v = &mut self.vifs[usize::from(vif)];
-        while v.front.polling {
-            match v.front.poll {
+    /// The softirq that polls begins.
+    pub fn begin_polls(&mut self) {
+        self.budget = BUDGET;
+    }
+
+    /// Polls until one finds the ring empty or the budget is spent: the next piece of work, and its
+    /// time. `handed` tells the socket whose process a packet is handed to.
+    pub fn poll(
+        &mut self,
+        vif: &mut Vif,
+        config: &NetworkConfig,
+        handed: impl Fn(&Packet) -> Option<u16>,
+        kernel: &mut KernelIo<'_, '_>,
+    ) -> Option<(Piece, Duration)> {
+        let (costs, mode) = (&config.costs, config.rx_mode);
+        while self.polling {
+            match self.poll {
                 Poll::Begin => {
-                    if v.front.budget == 0 {
-                        kernel.raise(v.lines.rx);
-                        return Progress::Done;
+                    if self.budget == 0 {
+                        kernel.raise(self.lines.rx);
+                        return None;
                     }
                     // What is in the ring now; what comes from now on is for another poll.
-                    let n = v.rx.responses().min(WEIGHT).min(v.front.budget);
-                    v.front.budget -= n;
-                    v.front.poll = Poll::Packets { taken: n, left: n };
+                    let n = vif.rx.responses().min(WEIGHT).min(self.budget);
+                    self.budget -= n;
+                    self.poll = Poll::Packets { taken: n, left: n };
                     if mode == RxMode::Flip && n > 0 {
-                        *v.front.soft(vcpu) = Piece::Remap(n);
-                        return own(costs.remapping(n));
+                        return Some((Piece::Remap, costs.remapping(n)));
                     }
                 }
                 Poll::Packets { taken, left: 0 } => {
-                    v.front.poll = Poll::Refilled { taken };
-                    v.front.lower_target(v.rx.unfilled());
-                    if let Some(n) = v.front.refill(v.rx.outstanding(), v.rx.unfilled()) {
-                        *v.front.soft(vcpu) = Piece::Refill(n);
-                        return own(costs.refilling(n, mode));
+                    self.poll = Poll::Refilled { taken };
+                    self.buffers.lower_target(vif.rx.unfilled());
+                    if let Some(n) = self.buffers.refill(vif.rx.outstanding(), vif.rx.unfilled()) {
+                        return Some((Piece::Refill(n), costs.refilling(n, mode)));
                     }
                 }
                 Poll::Packets { taken, left } => {
                     let left = left - 1;
-                    v.front.poll = Poll::Packets { taken, left };
-                    let (piece, time) = v.take_packet(&costs, kernel);
-                    *v.front.soft(vcpu) = piece;
-                    return own(time);
+                    self.poll = Poll::Packets { taken, left };
+                    return Some(take_packet(vif, costs, handed, kernel));
                 }
                 Poll::Refilled { taken } => {
-                    v.front.poll = Poll::Begin;
-                    if taken < WEIGHT && !v.rx.final_check_for_responses() {
-                        v.front.polling = false;
+                    self.poll = Poll::Begin;
+                    if taken < WEIGHT && !vif.rx.final_check_for_responses() {
+                        self.polling = false;
                     }
                 }
             }
         }
-        Progress::Done
+        None
     }
 
-    /// `net_tx_action` in a guest: the ring has room again.
-    pub(super) fn front_tx(&mut self, vif: u16, kernel: &mut KernelIo<'_, '_>) -> Progress {
-        let vcpu = kernel.vcpu.index;
-        let front = &mut self.vifs[usize::from(vif)].front;
-        let piece = std::mem::replace(front.soft(vcpu), Piece::None);
-        self.finish_piece(vif, piece, kernel);
-        let Some((piece, progress)) = self.flush(vif, kernel) else {
-            return Progress::Done;
-        };
-        *self.vifs[usize::from(vif)].front.soft(vcpu) = piece;
-        progress
-    }
-
-    /// The guest has booted: posts its buffers, and its stack begins.
-    pub(super) fn boot(&mut self, vif: u16, kernel: &mut KernelIo<'_, '_>) -> Progress {
-        let front = &mut self.vifs[usize::from(vif)].front;
-        let piece = std::mem::replace(&mut front.thread, Piece::None);
-        self.finish_piece(vif, piece, kernel);
-        let v = &mut self.vifs[usize::from(vif)];
-        match v.front.boot {
-            Boot::Begin => {
-                v.front.boot = Boot::Posting;
-                let n = v.front.target;
-                v.front.thread = Piece::Refill(n);
-                return own(self.costs.refilling(n, self.config.rx_mode));
-            }
-            Boot::Posting => {
-                v.front.boot = Boot::Up;
-                let (stack, mut out) = Out::new(v, kernel);
-                stack.listen(out.now(), &mut out);
-                // Flows that begin by themselves have their times already.
-                out.set_timer();
-            }
-            Boot::Up => {}
-        }
-        let Some((piece, progress)) = self.flush(vif, kernel) else {
-            return Progress::Done;
-        };
-        self.vifs[usize::from(vif)].front.thread = piece;
-        progress
-    }
-
-    /// The time of a piece of work is spent: does it.
-    pub(super) fn finish_piece(&mut self, vif: u16, piece: Piece, kernel: &mut KernelIo<'_, '_>) {
-        let v = &mut self.vifs[usize::from(vif)];
+    /// The time of a piece of the driver's work with the rings is spent: does it.
+    pub fn finish(&mut self, piece: Piece, vif: &mut Vif, kernel: &mut KernelIo<'_, '_>) {
         match piece {
-            Piece::None | Piece::Reap(_) | Piece::Remap(_) => {}
-            Piece::Hand(packet, place) => self.hand(vif, place, packet, kernel),
-            Piece::Deliver(packet) => v.deliver(&packet, kernel),
-            Piece::Transmit => {
-                v.front.sending = match v.front.sending {
-                    Some((sender, contexts)) if contexts > 1 => Some((sender, contexts - 1)),
-                    _ => None,
-                };
-                v.front.full = false;
-                while v.tx.outstanding() < TX_STOP
-                    && let Some(packet) = v.front.queue.pop()
-                {
-                    record::moved(kernel.io, v.ends, &packet, GuestOut, TxRing);
-                    v.tx.put_request(packet)
-                        .expect("it has room below the stop");
-                }
-                v.front.tell |= v.tx.push_requests();
-                // It reaps whenever it has sent (`network_start_xmit`), so that netback seldom has
-                // to tell a guest that goes on sending.
-                v.reap(v.tx.responses());
-            }
+            Piece::None | Piece::Reap(_) | Piece::Remap | Piece::Hand(..) | Piece::Deliver(_) => {}
+            Piece::Transmit => self.transmit(vif, kernel),
             Piece::Notify => {
-                if let Some(port) = v.front_port {
+                if let Some(port) = vif.front_port {
                     kernel.send(port);
                 }
             }
             Piece::Refill(n) => {
                 for _ in 0..n {
-                    v.rx.put_request(())
+                    vif.rx
+                        .put_request(())
                         .expect("the ring has room for all of them");
                 }
-                v.front.tell |= v.rx.push_requests();
+                self.tell |= vif.rx.push_requests();
             }
         }
     }
 
+    /// Packets go from the queue to the ring.
+    fn transmit(&mut self, vif: &mut Vif, kernel: &mut KernelIo<'_, '_>) {
+        self.sending = match self.sending {
+            Some((sender, contexts)) if contexts > 1 => Some((sender, contexts - 1)),
+            _ => None,
+        };
+        self.full = false;
+        while vif.tx.outstanding() < TX_STOP
+            && let Some(packet) = self.queue.pop()
+        {
+            record::moved(kernel.io, vif.ends, &packet, GuestOut, TxRing);
+            vif.tx
+                .put_request(packet)
+                .expect("it has room below the stop");
+        }
+        self.tell |= vif.tx.push_requests();
+        // It reaps whenever it has sent (`network_start_xmit`), so that netback seldom has to tell
+        // a guest that goes on sending.
+        reap(vif, vif.tx.responses());
+    }
+
     /// Packets that the stack wants to send go to the ring, and netback is told: the piece of work
     /// that is next for it, and its time.
-    pub(super) fn flush(
+    pub fn flush(
         &mut self,
-        vif: u16,
+        vif: &Vif,
+        costs: &NetCosts,
         kernel: &mut KernelIo<'_, '_>,
-    ) -> Option<(Piece, Progress)> {
-        let v = &mut self.vifs[usize::from(vif)];
+    ) -> Option<(Piece, Duration)> {
         let vcpu = kernel.vcpu.index;
-        if v.front.is_sent_by_another(vcpu) {
+        if self.is_sent_by_another(vcpu) {
             return None;
         }
-        let room = TX_STOP.saturating_sub(v.tx.outstanding());
-        let n = (v.front.queue.len() as u32).min(room);
+        let room = TX_STOP.saturating_sub(vif.tx.outstanding());
+        let n = (self.queue.len() as u32).min(room);
         if n > 0 {
-            let contexts = v.front.sending.map_or(0, |(_, contexts)| contexts);
-            v.front.sending = Some((vcpu, contexts + 1));
-            let with_data = v
-                .front
-                .queue
-                .iter()
-                .take(n as usize)
-                .filter(|p| p.has_data());
-            let protocols = self.costs.stack_send * with_data.count() as u64;
-            let sending = self.costs.front_tx * u64::from(n) + protocols;
-            let reaping = self.costs.front_reap * u64::from(v.tx.responses());
-            return Some((Piece::Transmit, own(sending + reaping)));
+            let contexts = self.sending.map_or(0, |(_, contexts)| contexts);
+            self.sending = Some((vcpu, contexts + 1));
+            let first = self.queue.iter().take(n as usize);
+            let with_data = first.filter(|p| p.has_data()).count();
+            let protocols = costs.stack_send * with_data as u64;
+            let sending = costs.front_tx * u64::from(n) + protocols;
+            let reaping = costs.front_reap * u64::from(vif.tx.responses());
+            return Some((Piece::Transmit, sending + reaping));
         }
-        if let Some(first) = v.front.queue.front()
-            && !std::mem::replace(&mut v.front.full, true)
+        if let Some(first) = self.queue.front()
+            && !std::mem::replace(&mut self.full, true)
         {
-            record::moved(kernel.io, v.ends, first, GuestOut, GuestOut);
+            record::moved(kernel.io, vif.ends, first, GuestOut, GuestOut);
         }
-        std::mem::take(&mut v.front.tell).then(|| (Piece::Notify, own(self.costs.send_event)))
+        std::mem::take(&mut self.tell).then_some((Piece::Notify, costs.send_event))
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// A ring of 128 posted, as of an interface that has just come up, from which single packets
-    /// are taken: 64 polls later 64 are wanted, and the ring has come down with that.
-    #[test]
-    fn polls_that_find_little_bring_the_target_down() {
-        let mut front = Netfront::new(128);
-        let mut outstanding = 128;
-        for _ in 0..64 {
-            outstanding -= 1;
-            front.lower_target(outstanding);
-            assert_eq!(front.refill(outstanding, outstanding), None);
-        }
-        assert_eq!((front.target, outstanding), (64, 64));
-        front.lower_target(64);
-        assert_eq!(front.target, 64, "never less");
+/// Takes the next packet of a poll from the ring: the piece of work with the packet, and its time.
+fn take_packet(
+    vif: &mut Vif,
+    costs: &NetCosts,
+    handed: impl Fn(&Packet) -> Option<u16>,
+    kernel: &mut KernelIo<'_, '_>,
+) -> (Piece, Duration) {
+    let packet = vif.rx.take_response();
+    let packet = packet.expect("a poll takes no more packets than it has seen");
+    record::moved(kernel.io, vif.ends, &packet, RxRing, GuestIn);
+    // The process that reads pays for copying the rest of a packet, and if it waits for the stack's
+    // work.
+    let bytes = u64::from(packet.frame_bytes());
+    let taken = costs.front_rx + costs.copy(bytes.min(256));
+    vif.passed.packets_in += 1;
+    vif.passed.bytes_in += bytes;
+    match handed(&packet) {
+        Some(place) => (Piece::Hand(packet, place), taken),
+        None => (Piece::Deliver(packet), taken + costs.stack),
     }
+}
 
-    /// Netback leaves 19: not under a quarter of 64 to 79, but of 80.
-    #[test]
-    fn a_ring_that_is_drained_doubles_a_target_of_80() {
-        for (target, expected) in [(64, 64), (79, 79), (80, 160), (128, 256), (200, 256)] {
-            let mut front = Netfront::new(target);
-            // All is taken but what netback left; the batch is what was missing before.
-            assert_eq!(front.refill(19, 19), Some(target - 19));
-            assert_eq!(front.target, expected);
-        }
+/// Takes `answered` of the answers to what was sent, and wants to be told of the next when half of
+/// what is under way is answered (`network_tx_buf_gc`).
+fn reap(vif: &mut Vif, answered: u32) {
+    for _ in 0..answered {
+        vif.tx.take_response();
     }
+    vif.tx.want_half_of_responses();
+}
 
-    #[test]
-    fn half_of_the_target_is_worth_a_refill() {
-        let mut front = Netfront::new(64);
-        assert_eq!(front.refill(33, 33), None);
-        assert_eq!(front.refill(32, 32), Some(32));
-        // More is posted than wanted.
-        assert_eq!(front.refill(100, 90), None);
+/// A piece of work of the guest's own kernel.
+pub(super) fn own(time: Duration) -> Progress {
+    Progress::Run(time, Owner::Nobody)
+}
+
+impl Accounted for Netfront {
+    fn account(&self, ledger: &mut Ledger) {
+        ledger.add(&self.queue);
+        ledger.holds(self.soft.iter().filter(|piece| piece.has_packet()).count() as u64);
     }
 }

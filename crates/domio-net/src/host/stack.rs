@@ -1,110 +1,203 @@
-//! The stack of a guest: what it is called for, and how it acts on the guest (xen-spec 6.2).
+//! The stack of a guest: its protocols, sockets and web servers, and how it acts on the guest
+//! (xen-spec 6.2).
 
 use domio_core::Instant;
 use domio_core::NetPlace::{GuestIn, GuestOut as Queued, Outside};
 use domio_vmm::bus::{KernelIo, KernelTimer};
 use domio_vmm::process::Pid;
 
-use super::socket::{Serves, Socket};
-use super::vif::Vif;
-use super::{Network, record};
-use crate::packet::{FlowId, Packet};
-use crate::peer::{Peer, PeerActions, PeerTimer};
-use crate::web::connection_of;
+use super::record::{self, Ends};
+use super::socket::{Serves, Socket, place_of};
+use super::web_server::{ServerOut, WebServer};
+use crate::packet::{Body, FlowId, Packet};
+use crate::peer::{Peer, PeerActions, PeerTimer, PeerTimerKind};
+use crate::queue::{Accounted, Ledger, Queue};
+use crate::web::{Listener, connection_of};
 
-impl Vif {
-    /// Takes `packet`, whose time has been spent, through the stack.
-    pub(super) fn deliver(&mut self, packet: &Packet, kernel: &mut KernelIo<'_, '_>) {
-        record::moved(kernel.io, self.ends, packet, GuestIn, Outside);
-        if let Some(connection) = connection_of(packet.flow) {
-            return self.deliver_web(connection, packet, kernel);
-        }
-        let (stack, mut out) = GuestOut::new(self, kernel);
-        stack.receive(out.now(), packet, &mut out);
-        out.finish();
-    }
+/// The stack of a guest at one interface. What it sends goes to the queue of netfront, which each
+/// call is given.
+pub(super) struct Stack {
+    /// The guest and the driver domain.
+    ends: Ends,
+    pub peer: Peer,
+    /// Timers of the peer that are armed.
+    timers: Vec<(PeerTimer, Instant)>,
+    /// Sockets, one for each flow, in the order of their numbers.
+    pub sockets: Vec<Socket>,
+    /// Web servers.
+    pub webs: Vec<WebServer>,
+    /// Who waits for a connection.
+    pub acceptor: Option<Pid>,
+    /// The kernel's timer for all of them, and the vcpu that has it.
+    timer: KernelTimer,
+    vcpu: u16,
 }
 
-impl Network {
-    /// What a timer of the stack has to do.
-    pub(super) fn stack_timers(&mut self, vif: u16, kernel: &mut KernelIo<'_, '_>) {
-        let v = &mut self.vifs[usize::from(vif)];
+impl Stack {
+    /// A stack without flows, at the interface between `ends`, that vcpu `vcpu` calls by `timer`.
+    pub fn new(ends: Ends, peer: Peer, timer: KernelTimer, vcpu: u16) -> Self {
+        Stack {
+            ends,
+            peer,
+            timers: Vec::new(),
+            sockets: Vec::new(),
+            webs: Vec::new(),
+            acceptor: None,
+            timer,
+            vcpu,
+        }
+    }
+
+    /// The guest's end of `flow` begins at `at`, if it is the one who begins, and no process does
+    /// that.
+    pub fn begin(&mut self, flow: FlowId, at: Instant) {
+        if self.peer.begins(flow) && !self.peer.is_datagram_source(flow) {
+            let kind = PeerTimerKind::Next;
+            self.timers.push((PeerTimer { flow, kind }, at));
+        }
+    }
+
+    /// The web workload whose server has `flow`.
+    pub fn web_of(&self, flow: FlowId) -> Option<u16> {
+        let server = self.webs.iter().find(|server| server.flow == flow)?;
+        Some(server.web)
+    }
+
+    /// The guest is gone.
+    pub fn clear(&mut self) {
+        self.timers.clear();
+        self.webs.iter_mut().for_each(WebServer::clear);
+    }
+
+    /// The stack begins to listen. Flows that begin by themselves have their times already.
+    pub fn listen(&mut self, queue: &mut Queue<Packet>, kernel: &mut KernelIo<'_, '_>) {
+        self.act(queue, kernel, |peer, now, out| peer.listen(now, out));
+        self.set_timer(kernel);
+    }
+
+    /// Takes `packet`, whose time has been spent, through the stack.
+    pub fn deliver(
+        &mut self,
+        packet: &Packet,
+        queue: &mut Queue<Packet>,
+        kernel: &mut KernelIo<'_, '_>,
+    ) {
+        record::moved(kernel.io, self.ends, packet, GuestIn, Outside);
+        let Some((web, port)) = connection_of(packet.flow) else {
+            return self.act(queue, kernel, |peer, now, out| {
+                peer.receive(now, packet, out)
+            });
+        };
+        let server = self.webs.iter().position(|server| server.web == web);
+        if let (Some(server), Body::Tcp(segment)) = (server, packet.body) {
+            self.act_web(server, queue, kernel, |listener, now, out| {
+                listener.receive(now, port, &segment, out);
+            });
+        }
+    }
+
+    /// What timers have to do. The kernel's softirq has let its own expire; it is set anew here.
+    pub fn expire(&mut self, queue: &mut Queue<Packet>, kernel: &mut KernelIo<'_, '_>) {
         let now = kernel.now();
-        // The kernel's softirq has let the timer expire; it is set anew below.
-        while let Some(at) = v.timers.iter().position(|(_, due)| *due <= now) {
-            let (timer, _) = v.timers.swap_remove(at);
-            let (stack, mut out) = GuestOut::new(v, kernel);
-            stack.timer(now, timer, &mut out);
-            out.finish();
+        while let Some(at) = self.timers.iter().position(|(_, due)| *due <= now) {
+            let (timer, _) = self.timers.swap_remove(at);
+            self.act(queue, kernel, |peer, now, out| peer.timer(now, timer, out));
         }
-        v.web_timers(kernel);
-        if !v.front.queue.is_empty() {
-            // Sent from the timer softirq: charged in the next one.
-            kernel.raise(v.lines.tx);
+        for server in 0..self.webs.len() {
+            let next = self.webs[server].listener.next_deadline();
+            if next.is_some_and(|at| at <= now) {
+                self.act_web(server, queue, kernel, |listener, now, out| {
+                    listener.timers(now, out);
+                });
+            }
         }
-        let next = v.next_timer();
-        kernel.set_timer(v.lines.timer, v.vcpu, next);
+        self.set_timer(kernel);
+    }
+
+    /// Lets the protocols do something; the guest's timer agrees with what they want then.
+    pub fn act<R>(
+        &mut self,
+        queue: &mut Queue<Packet>,
+        kernel: &mut KernelIo<'_, '_>,
+        act: impl FnOnce(&mut Peer, Instant, &mut GuestOut<'_, '_, '_>) -> R,
+    ) -> R {
+        let now = kernel.now();
+        let mut out = GuestOut {
+            queue,
+            timers: &mut self.timers,
+            sockets: &mut self.sockets,
+            acceptor: &mut self.acceptor,
+            timers_changed: false,
+            ends: self.ends,
+            kernel,
+        };
+        let result = act(&mut self.peer, now, &mut out);
+        if out.timers_changed {
+            self.set_timer(kernel);
+        }
+        result
+    }
+
+    /// Lets something happen to a web server's connections; likewise.
+    pub fn act_web<R>(
+        &mut self,
+        server: usize,
+        queue: &mut Queue<Packet>,
+        kernel: &mut KernelIo<'_, '_>,
+        act: impl FnOnce(&mut Listener, Instant, &mut ServerOut<'_, '_, '_>) -> R,
+    ) -> R {
+        let (result, changed) = self.webs[server].act(queue, self.ends, kernel, act);
+        if changed {
+            self.set_timer(kernel);
+        }
+        result
+    }
+
+    /// Sets the guest's timer to the earliest time at which the stack wants to be called.
+    fn set_timer(&self, kernel: &mut KernelIo<'_, '_>) {
+        let flows = self.timers.iter().map(|(_, due)| *due);
+        let webs = self.webs.iter();
+        let webs = webs.filter_map(|web| web.listener.next_deadline());
+        kernel.set_timer(self.timer, self.vcpu, flows.chain(webs).min());
+    }
+
+    /// The socket whose process `packet` is handed to; none when the kernel takes it through the
+    /// stack.
+    pub fn handed_to(&self, packet: &Packet) -> Option<u16> {
+        if !matches!(packet.body, Body::Tcp(segment) if segment.len > 0) {
+            return None;
+        }
+        let place = place_of(&self.sockets, packet.flow)?;
+        self.sockets[usize::from(place)].waits.then_some(place)
+    }
+
+    /// Hands `packet` to the process that waits at the socket at `place`.
+    pub fn hand(&mut self, place: u16, packet: Packet, kernel: &mut KernelIo<'_, '_>) {
+        let socket = &mut self.sockets[usize::from(place)];
+        socket.handed.push_back(packet);
+        if let Some(reader) = socket.readable() {
+            kernel.wake(reader);
+        }
     }
 }
 
 /// What the stack of a guest does.
 pub(super) struct GuestOut<'a, 'b, 'c> {
-    queue: &'a mut crate::queue::Queue<Packet>,
+    queue: &'a mut Queue<Packet>,
     timers: &'a mut Vec<(PeerTimer, Instant)>,
     sockets: &'a mut [Socket],
     acceptor: &'a mut Option<Pid>,
-    timer: KernelTimer,
-    /// When a timer of a web server's connections expires.
-    web_timer: Option<Instant>,
     /// The times at which the stack wants to be called have changed.
     timers_changed: bool,
-    vcpu: u16,
-    ends: record::Ends,
+    ends: Ends,
     kernel: &'a mut KernelIo<'b, 'c>,
 }
 
-impl<'a, 'b, 'c> GuestOut<'a, 'b, 'c> {
-    /// The stack of `vif`, and what it acts on.
-    pub fn new(vif: &'a mut Vif, kernel: &'a mut KernelIo<'b, 'c>) -> (&'a mut Peer, Self) {
-        let web_timer = vif.next_web_timer();
-        let out = GuestOut {
-            web_timer,
-            queue: &mut vif.front.queue,
-            timers: &mut vif.timers,
-            sockets: &mut vif.sockets,
-            acceptor: &mut vif.acceptor,
-            timer: vif.lines.timer,
-            timers_changed: false,
-            vcpu: vif.vcpu,
-            ends: vif.ends,
-            kernel,
-        };
-        (&mut vif.stack, out)
-    }
-
-    /// The time.
-    pub fn now(&self) -> Instant {
-        self.kernel.now()
-    }
-
-    /// The stack is done for now: the guest's timer agrees with what the stack wants.
-    pub fn finish(self) {
-        if self.timers_changed {
-            self.set_timer();
-        }
-    }
-
-    /// Sets the guest's timer to the earliest time at which the stack wants to be called.
-    pub fn set_timer(self) {
-        let next = self.timers.iter().map(|(_, due)| *due);
-        let next = next.chain(self.web_timer).min();
-        self.kernel.set_timer(self.timer, self.vcpu, next);
-    }
-
-    /// The socket of `flow`. The flows of an interface follow one another.
+impl GuestOut<'_, '_, '_> {
+    /// The socket of `flow`.
     fn socket(&mut self, flow: FlowId) -> Option<&mut Socket> {
-        let place = flow.0.checked_sub(self.sockets.first()?.flow.0)?;
-        self.sockets.get_mut(place as usize)
+        let place = place_of(self.sockets, flow)?;
+        Some(&mut self.sockets[usize::from(place)])
     }
 }
 
@@ -163,5 +256,15 @@ impl PeerActions for GuestOut<'_, '_, '_> {
         if accepted && let Some(acceptor) = self.acceptor.take() {
             self.kernel.wake(acceptor);
         }
+    }
+}
+
+impl Accounted for Stack {
+    fn account(&self, ledger: &mut Ledger) {
+        ledger.add(&self.peer);
+        for web in &self.webs {
+            ledger.add(&web.listener);
+        }
+        ledger.holds(self.sockets.iter().map(Socket::held).sum());
     }
 }

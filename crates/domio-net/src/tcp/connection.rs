@@ -2,9 +2,9 @@
 
 use domio_core::{Duration, Instant};
 
+use super::config::{Actions, TcpConfig, Timer};
 use super::receiver::{Ack, Receiver};
 use super::sender::{Expired, Piece, Sender};
-use super::{Actions, TcpConfig, Timer};
 use crate::packet::{Flags, Sack, Segment};
 
 /// How far a connection is open (RFC 9293 3.3.2).

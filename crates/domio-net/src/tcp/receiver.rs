@@ -2,7 +2,7 @@
 
 use domio_core::{Duration, Instant};
 
-use super::TcpConfig;
+use super::config::TcpConfig;
 use super::ranges::Ranges;
 use crate::packet::{Flags, Sack, Segment};
 

@@ -9,7 +9,7 @@
 
 use domio_core::Duration;
 
-use super::TcpConfig;
+use super::config::TcpConfig;
 
 /// Estimates the round-trip time and says how long to wait for an acknowledgement.
 #[derive(Clone, Debug)]

@@ -14,7 +14,7 @@
 
 use domio_core::Instant;
 
-use super::TcpConfig;
+use super::config::TcpConfig;
 use super::congestion::{AckProgress, Congestion};
 use super::receiver::Announcement;
 use super::rto::Rto;

@@ -4,10 +4,10 @@ use domio_core::{Duration, Instant, WebStep};
 use domio_sim::RandomStream;
 use std::collections::VecDeque;
 
-use super::deadlines::Deadlines;
-use super::wrap::Wrap;
-use super::{ClientConfig, Gaps, WebConfig, by_port, flow};
-use crate::packet::{Body, Flags, Packet, Sack, Segment, Station};
+use super::config::{ClientConfig, Gaps, WebConfig};
+use super::connections::{Connections, Happened, Wrap};
+use super::numbers::by_port;
+use crate::packet::{Flags, Packet, Segment, Station};
 use crate::queue::{Accounted, Ledger};
 use crate::tcp::{Connection, State, Timer};
 
@@ -18,6 +18,7 @@ const SYN_RETRIES: u64 = 5;
 const FIN_TIMEOUT: Duration = Duration::from_secs(60);
 /// Timers of a connection: TCP's two, and the client's own.
 const TIMERS: u32 = 3;
+/// The client's own.
 const OWN_TIMER: u32 = 2;
 
 /// What a client asks its owner for.
@@ -66,12 +67,10 @@ enum Holder {
     Kernel,
 }
 
-/// A place for a connection.
+/// What a client keeps of a connection.
 #[derive(Clone, Debug)]
-struct Slot {
-    connection: Connection,
+struct Calls {
     holder: Holder,
-    port: u16,
     /// When the connection started.
     began: Instant,
     /// When the call under way began: its request was sent, or its connection started.
@@ -90,21 +89,14 @@ struct Slot {
 /// An open loop that opens connections to one server.
 #[derive(Clone, Debug)]
 pub struct Client {
-    web: u16,
     config: WebConfig,
-    from: Station,
-    to: Station,
     random: RandomStream,
-    slots: Vec<Slot>,
-    free: Vec<u16>,
-    /// By port: place of the connection, counted from 1; 0 for none.
-    ports: Vec<u16>,
+    connections: Connections<Calls, TIMERS>,
     /// By port: bytes that its last call asks for.
     asks: Vec<u32>,
     next_port: u16,
     /// Ports that are not to be used yet, and when they are.
     resting: VecDeque<(Instant, u16)>,
-    deadlines: Deadlines,
     /// Descriptors in use.
     open: u16,
     /// When the first connection begins.
@@ -116,12 +108,11 @@ pub struct Client {
     /// The next one.
     next: Option<Instant>,
     counts: ClientCounts,
-    sent: u64,
-    arrived: u64,
 }
 
 impl Client {
-    /// The client of workload `web`, at `from`, of the server at `to`, which draws from `random`.
+    /// The client of workload `web`, at the first of `stations`, of the server at the second, which
+    /// draws from `random`.
     ///
     /// # Panics
     /// When a number of `config` is below its least value, or a request is larger than the send
@@ -130,7 +121,7 @@ impl Client {
     pub fn new(
         web: u16,
         config: &WebConfig,
-        (from, to): (Station, Station),
+        stations: (Station, Station),
         random: RandomStream,
     ) -> Self {
         let ClientConfig {
@@ -152,26 +143,18 @@ impl Client {
             config.tcp.send_buffer
         );
         Client {
-            web,
             config: *config,
-            from,
-            to,
             random,
-            slots: Vec::new(),
-            free: Vec::new(),
-            ports: Vec::new(),
+            connections: Connections::new(web, stations),
             asks: Vec::new(),
             next_port: 0,
             resting: VecDeque::new(),
-            deadlines: Deadlines::default(),
             open: 0,
             begin: Instant::ZERO,
             stop: Instant::MAX,
             begun: 0,
             next: None,
             counts: ClientCounts::default(),
-            sent: 0,
-            arrived: 0,
         }
     }
 
@@ -185,7 +168,7 @@ impl Client {
     /// When the client wants to be called ([`Client::timer`]).
     #[inline]
     pub fn wants(&self) -> Option<Instant> {
-        [self.next, self.deadlines.next()]
+        [self.next, self.connections.deadlines.next()]
             .into_iter()
             .flatten()
             .min()
@@ -198,7 +181,7 @@ impl Client {
 
     /// Places for connections: as many as there were at a time.
     pub fn places(&self) -> usize {
-        self.slots.len()
+        self.connections.places()
     }
 
     /// Bytes that the last call by `port` asks for.
@@ -211,9 +194,8 @@ impl Client {
 
     /// The time has come that the client [wanted](Client::wants).
     pub fn timer(&mut self, now: Instant, out: &mut impl ClientActions) {
-        while let Some(timer) = self.deadlines.expired(now) {
-            let place = (timer / TIMERS) as u16;
-            match timer % TIMERS {
+        while let Some((place, timer)) = self.connections.expired(now) {
+            match timer {
                 OWN_TIMER => self.give_up(place, now, out),
                 0 => self.tcp_timer(place, Timer::Retransmit, now, out),
                 _ => self.tcp_timer(place, Timer::DelayedAck, now, out),
@@ -252,10 +234,8 @@ impl Client {
         let Some(port) = self.free_port(now) else {
             return self.tell(WebStep::NoPort, 0, Duration::ZERO, out);
         };
-        let fresh = Slot {
-            connection: Connection::new(&self.config.tcp),
+        let own = Calls {
             holder: Holder::Client,
-            port,
             began: now,
             called: now,
             asked: now,
@@ -264,17 +244,8 @@ impl Client {
             calls: self.config.client.calls,
             waits: false,
         };
-        let place = match self.free.pop() {
-            Some(place) => {
-                self.slots[usize::from(place)] = fresh;
-                place
-            }
-            None => {
-                self.slots.push(fresh);
-                self.slots.len() as u16 - 1
-            }
-        };
-        *by_port(&mut self.ports, port) = place + 1;
+        let connection = Connection::new(&self.config.tcp);
+        let place = self.connections.insert(connection, port, own);
         self.open += 1;
         self.tell(WebStep::Started, 0, Duration::ZERO, out);
         self.ask(place);
@@ -286,17 +257,17 @@ impl Client {
     fn free_port(&mut self, now: Instant) -> Option<u16> {
         while self.resting.front().is_some_and(|(until, _)| *until <= now) {
             let (_, port) = self.resting.pop_front()?;
-            *by_port(&mut self.ports, port) = 0;
+            self.connections.free_port(port);
         }
         let ports = self.config.client.ports;
         for _ in 0..ports {
             let port = self.next_port;
             self.next_port = (port + 1) % ports;
-            if *by_port(&mut self.ports, port) == 0 {
+            if self.connections.is_free(port) {
                 return Some(port);
             }
             // All are in use, and none will be found.
-            if self.slots.len() - self.free.len() + self.resting.len() >= usize::from(ports) {
+            if self.connections.in_use() + self.resting.len() >= usize::from(ports) {
                 return None;
             }
         }
@@ -320,38 +291,26 @@ impl Client {
             }
             drawn -= u64::from(*share);
         }
-        let slot = &mut self.slots[usize::from(place)];
-        (slot.answer, slot.left, slot.waits) = (bytes, bytes, false);
+        let slot = &mut self.connections[place];
+        (slot.own.answer, slot.own.left, slot.own.waits) = (bytes, bytes, false);
         *by_port(&mut self.asks, slot.port) = bytes;
     }
 
     /// The client waits for progress of the connection from now on.
     fn wait(&mut self, place: u16, now: Instant) {
         let until = self.config.client.timeout.map(|timeout| now + timeout);
-        let timer = u32::from(place) * TIMERS + OWN_TIMER;
-        self.deadlines.set(timer, until);
+        self.connections.set_timer(place, OWN_TIMER, until);
     }
 
-    /// Lets something happen to a connection. Returns whether that opened it, and the bytes that
-    /// came.
-    fn act<O: ClientActions>(
+    /// Lets something happen to a connection.
+    fn act(
         &mut self,
         place: u16,
-        out: &mut O,
+        out: &mut impl ClientActions,
         act: impl FnOnce(&mut Connection, &mut Wrap<'_>),
-    ) -> (bool, u64) {
-        let slot = &mut self.slots[usize::from(place)];
-        let mut wrap = Wrap {
-            packet: (self.from, self.to, flow(self.web, slot.port)),
-            sent: &mut self.sent,
-            deadlines: &mut self.deadlines,
-            timers: u32::from(place) * TIMERS,
-            opened: false,
-            delivered: 0,
-            out: &mut |packet| out.send(packet),
-        };
-        act(&mut slot.connection, &mut wrap);
-        (wrap.opened, wrap.delivered)
+    ) -> Happened {
+        let mut send = |packet| out.send(packet);
+        self.connections.act(place, &mut send, act)
     }
 
     /// A packet of a connection by `port` has arrived.
@@ -362,16 +321,15 @@ impl Client {
         segment: &Segment,
         out: &mut impl ClientActions,
     ) {
-        self.arrived += 1;
-        let place = match self.ports.get(usize::from(port)) {
-            None | Some(0) => return self.unknown(now, port, segment, out),
-            Some(&place) if usize::from(place) > self.slots.len() => {
-                return self.unknown(now, port, segment, out);
+        self.connections.count_arrival();
+        let Some(place) = self.connections.find(port) else {
+            if let Some(answer) = self.connections.refuse(now, port, segment) {
+                out.send(answer);
             }
-            Some(place) => place - 1,
+            return;
         };
-        let slot = &self.slots[usize::from(place)];
-        if slot.holder == Holder::Kernel && slot.connection.is_news(segment) {
+        let slot = &self.connections[place];
+        if slot.own.holder == Holder::Kernel && slot.connection.is_news(segment) {
             // Nobody is there to take the data.
             self.act(place, out, |connection, out| connection.abort(now, out));
             return self.release(place, now);
@@ -381,18 +339,18 @@ impl Client {
             // About an earlier connection.
             return;
         }
-        let (opened, delivered) = self.act(place, out, |connection, out| {
+        let Happened { opened, delivered } = self.act(place, out, |connection, out| {
             connection.segment(now, segment, out);
         });
-        let state = self.slots[usize::from(place)].connection.state();
-        if self.slots[usize::from(place)].holder == Holder::Kernel {
+        let state = self.connections[place].connection.state();
+        if self.connections[place].own.holder == Holder::Kernel {
             if matches!(state, State::Finished | State::Reset) {
                 self.release(place, now);
             }
             return;
         }
         if opened {
-            let took = now.since(self.slots[usize::from(place)].began);
+            let took = now.since(self.connections[place].own.began);
             self.tell(WebStep::Connected, 0, took, out);
             self.request(place, now, out);
         }
@@ -400,8 +358,8 @@ impl Client {
             out.received(delivered);
             self.progress(place, delivered, now, out);
         }
-        let slot = &self.slots[usize::from(place)];
-        if slot.holder != Holder::Client {
+        let slot = &self.connections[place];
+        if slot.own.holder != Holder::Client {
             return;
         }
         if slot.connection.state() == State::Reset {
@@ -417,31 +375,11 @@ impl Client {
         }
     }
 
-    /// Answers a segment of a connection that nobody knows.
-    fn unknown(
-        &mut self,
-        now: Instant,
-        port: u16,
-        segment: &Segment,
-        out: &mut impl ClientActions,
-    ) {
-        if segment.flags.contains(Flags::RST) {
-            return;
-        }
-        self.sent += 1;
-        out.send(Packet {
-            from: self.from,
-            to: self.to,
-            flow: flow(self.web, port),
-            body: Body::Tcp(refusal(now, segment)),
-        });
-    }
-
     /// Sends the next request.
     fn request(&mut self, place: u16, now: Instant, out: &mut impl ClientActions) {
         let bytes = u64::from(self.config.client.request);
-        let slot = &mut self.slots[usize::from(place)];
-        (slot.asked, slot.waits) = (now, true);
+        let slot = &mut self.connections[place];
+        (slot.own.asked, slot.own.waits) = (now, true);
         self.wait(place, now);
         self.act(place, out, |connection, out| {
             connection.write(now, bytes, out);
@@ -454,13 +392,14 @@ impl Client {
         self.act(place, out, |connection, out| {
             connection.read(now, u64::MAX, out);
         });
-        let slot = &mut self.slots[usize::from(place)];
-        let first = slot.left == slot.answer;
-        slot.left = slot
+        let slot = &mut self.connections[place];
+        let first = slot.own.left == slot.own.answer;
+        slot.own.left = slot
+            .own
             .left
             .saturating_sub(u32::try_from(bytes).unwrap_or(u32::MAX));
-        let (asked, called) = (slot.asked, slot.called);
-        let (left, answer) = (slot.left, slot.answer);
+        let (asked, called) = (slot.own.asked, slot.own.called);
+        let (left, answer) = (slot.own.left, slot.own.answer);
         if first {
             self.tell(WebStep::FirstByte, 0, now.since(asked), out);
         }
@@ -468,10 +407,10 @@ impl Client {
             return;
         }
         self.tell(WebStep::Replied, answer, now.since(called), out);
-        let slot = &mut self.slots[usize::from(place)];
-        slot.calls -= 1;
-        slot.called = now;
-        if slot.calls == 0 {
+        let slot = &mut self.connections[place];
+        slot.own.calls -= 1;
+        slot.own.called = now;
+        if slot.own.calls == 0 {
             return self.end(place, WebStep::Closed, now, out);
         }
         self.ask(place);
@@ -480,27 +419,27 @@ impl Client {
 
     /// The client is done with a connection, which ends so: its kernel closes.
     fn end(&mut self, place: u16, step: WebStep, now: Instant, out: &mut impl ClientActions) {
-        let slot = &mut self.slots[usize::from(place)];
-        let took = now.since(slot.began);
+        let slot = &mut self.connections[place];
+        let took = now.since(slot.own.began);
         let opening = slot.connection.state() == State::SynSent;
-        slot.holder = Holder::Kernel;
+        slot.own.holder = Holder::Kernel;
         self.open -= 1;
         self.tell(step, 0, took, out);
         self.act(place, out, |connection, out| match opening {
             true => connection.abort(now, out),
             false => connection.close(now, out),
         });
-        let state = self.slots[usize::from(place)].connection.state();
+        let state = self.connections[place].connection.state();
         if matches!(state, State::Finished | State::Reset) {
             return self.release(place, now);
         }
-        let timer = u32::from(place) * TIMERS + OWN_TIMER;
-        self.deadlines.set(timer, Some(now + FIN_TIMEOUT));
+        let until = Some(now + FIN_TIMEOUT);
+        self.connections.set_timer(place, OWN_TIMER, until);
     }
 
     /// The client's own timer of a connection has expired.
     fn give_up(&mut self, place: u16, now: Instant, out: &mut impl ClientActions) {
-        match self.slots[usize::from(place)].holder {
+        match self.connections[place].own.holder {
             Holder::Client => self.end(place, WebStep::TimedOut, now, out),
             Holder::Kernel => {
                 self.act(place, out, |connection, out| connection.abort(now, out));
@@ -511,7 +450,7 @@ impl Client {
     }
 
     fn tcp_timer(&mut self, place: u16, timer: Timer, now: Instant, out: &mut impl ClientActions) {
-        let slot = &self.slots[usize::from(place)];
+        let slot = &self.connections[place];
         let opening = slot.connection.state() == State::SynSent;
         if opening && slot.connection.syn_retries() >= SYN_RETRIES {
             return self.end(place, WebStep::TimedOut, now, out);
@@ -523,21 +462,17 @@ impl Client {
 
     /// The place of a connection that is over is free.
     fn release(&mut self, place: u16, now: Instant) {
-        let slot = &mut self.slots[usize::from(place)];
-        slot.holder = Holder::Nobody;
+        let slot = &mut self.connections[place];
+        slot.own.holder = Holder::Nobody;
         let port = slot.port;
-        for timer in 0..TIMERS {
-            self.deadlines.set(u32::from(place) * TIMERS + timer, None);
-        }
-        self.free.push(place);
-        let rest = self.config.client.time_wait;
-        *by_port(&mut self.ports, port) = match rest {
-            Duration::ZERO => 0,
-            _ => {
+        self.connections.release(place);
+        match self.config.client.time_wait {
+            Duration::ZERO => self.connections.free_port(port),
+            rest => {
                 self.resting.push_back((now + rest, port));
-                u16::MAX
+                self.connections.rest_port(port);
             }
-        };
+        }
     }
 
     fn tell(&mut self, step: WebStep, bytes: u32, took: Duration, out: &mut impl ClientActions) {
@@ -546,28 +481,8 @@ impl Client {
     }
 }
 
-/// The answer to a segment of a connection that nobody knows (RFC 9293 3.5.2).
-pub(super) fn refusal(now: Instant, segment: &Segment) -> Segment {
-    let acknowledges = segment.flags.contains(Flags::ACK);
-    let (seq, ack, flags) = match acknowledges {
-        true => (segment.ack, 0, Flags::RST),
-        false => (0, segment.end(), Flags::RST.with(Flags::ACK)),
-    };
-    Segment {
-        seq,
-        ack,
-        window: 0,
-        len: 0,
-        flags,
-        sent: now,
-        echo: segment.sent,
-        sack: Sack::NONE,
-    }
-}
-
 impl Accounted for Client {
     fn account(&self, ledger: &mut Ledger) {
-        ledger.sent(self.sent);
-        ledger.delivered(self.arrived);
+        ledger.add(&self.connections);
     }
 }

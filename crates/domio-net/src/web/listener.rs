@@ -11,11 +11,9 @@ use domio_core::Instant;
 use domio_vmm::process::Pid;
 use std::collections::VecDeque;
 
-use super::client::refusal;
-use super::deadlines::Deadlines;
-use super::wrap::Wrap;
-use super::{ServerConfig, WebConfig, by_port, flow};
-use crate::packet::{Body, Flags, Packet, Segment, Station};
+use super::config::{ServerConfig, WebConfig};
+use super::connections::{Connections, Happened, Wrap};
+use crate::packet::{Flags, Packet, Segment, Station};
 use crate::queue::{Accounted, Ledger};
 use crate::tcp::{Connection, State, TcpConfig, Timer};
 
@@ -67,12 +65,10 @@ enum Holder {
     Kernel,
 }
 
-/// A place for a connection.
+/// What a listener keeps of a connection.
 #[derive(Clone, Debug)]
-struct Slot {
-    connection: Connection,
+struct Served {
     holder: Holder,
-    port: u16,
     /// Bytes of the write under way that are in the buffer.
     written: u64,
     /// Whom to wake when there is something to read, and when there is room to write.
@@ -94,62 +90,42 @@ pub enum Offer {
 /// A socket that listens, and its connections.
 #[derive(Clone, Debug)]
 pub struct Listener {
-    web: u16,
     tcp: TcpConfig,
     config: ServerConfig,
-    from: Station,
-    to: Station,
-    slots: Vec<Slot>,
-    free: Vec<u16>,
-    /// By port of the client: place of the connection, counted from 1; 0 for none.
-    ports: Vec<u16>,
+    connections: Connections<Served, TIMERS>,
     queue: VecDeque<u16>,
     half_open: u32,
     /// Processes that wait for a connection.
     acceptors: VecDeque<Pid>,
-    deadlines: Deadlines,
     counts: ListenerCounts,
-    sent: u64,
-    arrived: u64,
 }
 
 impl Listener {
-    /// The socket of workload `web`, at `from`, whose client is at `to`.
-    pub fn new(web: u16, config: &WebConfig, (from, to): (Station, Station)) -> Self {
+    /// The socket of workload `web`, at the first of `stations`, whose client is at the second.
+    pub fn new(web: u16, config: &WebConfig, stations: (Station, Station)) -> Self {
         Listener {
-            web,
             tcp: config.tcp,
             config: config.server,
-            from,
-            to,
-            slots: Vec::new(),
-            free: Vec::new(),
-            ports: Vec::new(),
+            connections: Connections::new(web, stations),
             queue: VecDeque::new(),
             half_open: 0,
             acceptors: VecDeque::new(),
-            deadlines: Deadlines::default(),
             counts: ListenerCounts::default(),
-            sent: 0,
-            arrived: 0,
         }
     }
 
     /// The guest is gone: so are all connections. What was counted stays.
     pub fn clear(&mut self) {
-        self.slots.clear();
-        self.free.clear();
-        self.ports.clear();
+        self.connections.clear();
         self.queue.clear();
         self.half_open = 0;
         self.acceptors.clear();
-        self.deadlines = Deadlines::default();
     }
 
     /// When a timer of a connection expires.
     #[inline]
     pub fn next_deadline(&self) -> Option<Instant> {
-        self.deadlines.next()
+        self.connections.deadlines.next()
     }
 
     /// What has become of connections.
@@ -159,12 +135,12 @@ impl Listener {
 
     /// Places for connections: as many as there were at a time.
     pub fn places(&self) -> usize {
-        self.slots.len()
+        self.connections.places()
     }
 
     /// The port of the connection in `place`.
     pub fn port(&self, place: u16) -> Option<u16> {
-        Some(self.slots.get(usize::from(place))?.port)
+        Some(self.connections.get(place)?.port)
     }
 
     /// A packet from `port` has arrived.
@@ -175,17 +151,16 @@ impl Listener {
         segment: &Segment,
         out: &mut impl ListenerActions,
     ) {
-        self.arrived += 1;
+        self.connections.count_arrival();
         let opens = segment.flags.contains(Flags::SYN) && !segment.flags.contains(Flags::ACK);
-        let found = self.ports.get(usize::from(port)).copied();
-        let mut place = found.and_then(|place| place.checked_sub(1));
+        let mut place = self.connections.find(port);
         if let Some(old) = place
             && opens
-            && self.slots[usize::from(old)].holder != Holder::HalfOpen
+            && self.connections[old].own.holder != Holder::HalfOpen
         {
             // The client has forgotten that connection and begins another one.
             self.act(old, out, |connection, out| connection.forget(out));
-            *by_port(&mut self.ports, port) = 0;
+            self.connections.free_port(port);
             self.settle(old, out);
             place = None;
         }
@@ -198,7 +173,12 @@ impl Listener {
                     return;
                 }
             },
-            None => return self.unknown(now, port, segment, out),
+            None => {
+                if let Some(answer) = self.connections.refuse(now, port, segment) {
+                    out.send(answer);
+                }
+                return;
+            }
         };
         if self.is_one_too_many(place, segment) {
             self.counts.opens_ignored += 1;
@@ -208,12 +188,12 @@ impl Listener {
             }
             return;
         }
-        let opened = self.act(place, out, |connection, out| {
+        let happened = self.act(place, out, |connection, out| {
             connection.segment(now, segment, out);
         });
-        if opened {
+        if happened.opened {
             self.half_open -= 1;
-            self.slots[usize::from(place)].holder = Holder::Queue;
+            self.connections[place].own.holder = Holder::Queue;
             self.queue.push_back(place);
             self.counts.queue_max = self.counts.queue_max.max(self.queue.len());
             if let Some(process) = self.acceptors.pop_front() {
@@ -225,15 +205,14 @@ impl Listener {
 
     /// A timer has expired.
     pub fn timers(&mut self, now: Instant, out: &mut impl ListenerActions) {
-        while let Some(timer) = self.deadlines.expired(now) {
-            let place = (timer / TIMERS) as u16;
-            let slot = &self.slots[usize::from(place)];
-            let tired = match slot.holder {
+        while let Some((place, timer)) = self.connections.expired(now) {
+            let slot = &self.connections[place];
+            let tired = match slot.own.holder {
                 Holder::HalfOpen => slot.connection.syn_retries() >= SYNACK_RETRIES,
                 Holder::Kernel => slot.connection.statistics().timeouts >= ORPHAN_RETRIES,
                 _ => false,
             };
-            self.act(place, out, |connection, out| match timer % TIMERS {
+            self.act(place, out, |connection, out| match timer {
                 0 if tired => connection.forget(out),
                 0 => connection.timer(now, Timer::Retransmit, out),
                 _ => connection.timer(now, Timer::DelayedAck, out),
@@ -251,7 +230,7 @@ impl Listener {
             return None;
         };
         self.counts.accepted += 1;
-        self.slots[usize::from(place)].holder = Holder::Process;
+        self.connections[place].own.holder = Holder::Process;
         Some(place)
     }
 
@@ -267,14 +246,14 @@ impl Listener {
 
     /// What a process can read from the connection in `place`; `wake` is woken when there is more.
     pub fn readable(&mut self, place: u16, wake: Option<Pid>) -> Offer {
-        let Some(slot) = self.slots.get_mut(usize::from(place)) else {
+        let Some(slot) = self.connections.get_mut(place) else {
             return Offer::End;
         };
-        slot.reader = None;
+        slot.own.reader = None;
         match slot.connection.readable() {
             0 if slot.connection.at_end() => Offer::End,
             0 => {
-                slot.reader = wake;
+                slot.own.reader = wake;
                 Offer::Wait
             }
             bytes => Offer::Bytes(bytes),
@@ -299,22 +278,22 @@ impl Listener {
     /// What a process can write of `bytes` to the connection in `place`, which may be less than
     /// all; `wake` is woken when there is room. [`Offer::Bytes`] with 0 when all is written.
     pub fn writable(&mut self, place: u16, bytes: u64, wake: Option<Pid>) -> Offer {
-        let Some(slot) = self.slots.get_mut(usize::from(place)) else {
+        let Some(slot) = self.connections.get_mut(place) else {
             return Offer::End;
         };
-        slot.writer = None;
-        let left = bytes.saturating_sub(slot.written);
+        slot.own.writer = None;
+        let left = bytes.saturating_sub(slot.own.written);
         if left == 0 {
-            slot.written = 0;
+            slot.own.written = 0;
             return Offer::Bytes(0);
         }
         if slot.connection.state() != State::Established {
-            slot.written = 0;
+            slot.own.written = 0;
             return Offer::End;
         }
         match slot.connection.room().min(left) {
             0 => {
-                slot.writer = wake;
+                slot.own.writer = wake;
                 Offer::Wait
             }
             bytes => Offer::Bytes(bytes),
@@ -323,14 +302,14 @@ impl Listener {
 
     /// Whether the write under way has begun already.
     pub fn has_begun_writing(&self, place: u16) -> bool {
-        self.slots
-            .get(usize::from(place))
-            .is_some_and(|slot| slot.written > 0)
+        self.connections
+            .get(place)
+            .is_some_and(|slot| slot.own.written > 0)
     }
 
     /// A process has copied `bytes` of its write.
     pub fn write(&mut self, now: Instant, place: u16, bytes: u64, out: &mut impl ListenerActions) {
-        self.slots[usize::from(place)].written += bytes;
+        self.connections[place].own.written += bytes;
         self.act(place, out, |connection, out| {
             // What a connection that was reset meanwhile does not take is lost with it.
             connection.write(now, bytes, out);
@@ -339,9 +318,9 @@ impl Listener {
 
     /// The process closes the connection in `place`.
     pub fn close(&mut self, now: Instant, place: u16, out: &mut impl ListenerActions) {
-        let slot = &mut self.slots[usize::from(place)];
-        slot.holder = Holder::Kernel;
-        (slot.reader, slot.writer) = (None, None);
+        let slot = &mut self.connections[place];
+        slot.own.holder = Holder::Kernel;
+        (slot.own.reader, slot.own.writer) = (None, None);
         self.act(place, out, |connection, out| connection.close(now, out));
         self.settle(place, out);
     }
@@ -354,27 +333,14 @@ impl Listener {
         }
         let mut connection = Connection::new(&self.tcp);
         connection.listen();
-        let fresh = Slot {
-            connection,
+        let own = Served {
             holder: Holder::HalfOpen,
-            port,
             written: 0,
             reader: None,
             writer: None,
         };
-        let place = match self.free.pop() {
-            Some(place) => {
-                self.slots[usize::from(place)] = fresh;
-                place
-            }
-            None => {
-                self.slots.push(fresh);
-                self.slots.len() as u16 - 1
-            }
-        };
         self.half_open += 1;
-        *by_port(&mut self.ports, port) = place + 1;
-        Some(place)
+        Some(self.connections.insert(connection, port, own))
     }
 
     /// Whether more connections wait for a process than were to (`sk_acceptq_is_full`).
@@ -384,88 +350,54 @@ impl Listener {
 
     /// Whether `segment` would open the connection in `place`, and there is no room for that.
     fn is_one_too_many(&self, place: u16, segment: &Segment) -> bool {
-        let slot = &self.slots[usize::from(place)];
-        let opens = slot.holder == Holder::HalfOpen
+        let slot = &self.connections[place];
+        let opens = slot.own.holder == Holder::HalfOpen
             && segment.flags.contains(Flags::ACK)
             && !segment.flags.contains(Flags::RST);
         opens && self.is_full()
     }
 
-    /// Answers a segment of a connection that nobody knows.
-    fn unknown(
-        &mut self,
-        now: Instant,
-        port: u16,
-        segment: &Segment,
-        out: &mut impl ListenerActions,
-    ) {
-        if segment.flags.contains(Flags::RST) {
-            return;
-        }
-        self.sent += 1;
-        out.send(Packet {
-            from: self.from,
-            to: self.to,
-            flow: flow(self.web, port),
-            body: Body::Tcp(refusal(now, segment)),
-        });
-    }
-
-    /// Lets something happen to a connection. Returns whether that opened it.
-    fn act<O: ListenerActions>(
+    /// Lets something happen to a connection.
+    fn act(
         &mut self,
         place: u16,
-        out: &mut O,
+        out: &mut impl ListenerActions,
         act: impl FnOnce(&mut Connection, &mut Wrap<'_>),
-    ) -> bool {
-        let slot = &mut self.slots[usize::from(place)];
-        let mut wrap = Wrap {
-            packet: (self.from, self.to, flow(self.web, slot.port)),
-            sent: &mut self.sent,
-            deadlines: &mut self.deadlines,
-            timers: u32::from(place) * TIMERS,
-            opened: false,
-            delivered: 0,
-            out: &mut |packet| out.send(packet),
-        };
-        act(&mut slot.connection, &mut wrap);
-        wrap.opened
+    ) -> Happened {
+        let mut send = |packet| out.send(packet);
+        self.connections.act(place, &mut send, act)
     }
 
     /// Something has happened to a connection: who waits for that is woken, and a place that is
     /// needed no more is free.
     fn settle(&mut self, place: u16, out: &mut impl ListenerActions) {
-        let slot = &mut self.slots[usize::from(place)];
+        let slot = &mut self.connections[place];
         let connection = &slot.connection;
         let over = matches!(connection.state(), State::Finished | State::Reset);
         let reader = connection.readable() > 0 || connection.at_end();
         let writer = over || connection.room() * 2 >= connection.buffered();
-        if reader && let Some(process) = slot.reader.take() {
+        if reader && let Some(process) = slot.own.reader.take() {
             out.wake(process);
         }
-        if writer && let Some(process) = slot.writer.take() {
+        if writer && let Some(process) = slot.own.writer.take() {
             out.wake(process);
         }
-        let kernels = matches!(slot.holder, Holder::HalfOpen | Holder::Kernel);
+        let kernels = matches!(slot.own.holder, Holder::HalfOpen | Holder::Kernel);
         if !(over && kernels) {
             return;
         }
-        self.half_open -= u32::from(slot.holder == Holder::HalfOpen);
-        slot.holder = Holder::Nobody;
+        self.half_open -= u32::from(slot.own.holder == Holder::HalfOpen);
+        slot.own.holder = Holder::Nobody;
         let port = slot.port;
-        for timer in 0..TIMERS {
-            self.deadlines.set(u32::from(place) * TIMERS + timer, None);
+        if self.connections.find(port) == Some(place) {
+            self.connections.free_port(port);
         }
-        if *by_port(&mut self.ports, port) == place + 1 {
-            *by_port(&mut self.ports, port) = 0;
-        }
-        self.free.push(place);
+        self.connections.release(place);
     }
 }
 
 impl Accounted for Listener {
     fn account(&self, ledger: &mut Ledger) {
-        ledger.sent(self.sent);
-        ledger.delivered(self.arrived);
+        ledger.add(&self.connections);
     }
 }

@@ -2,11 +2,11 @@
 
 use super::*;
 use crate::packet::{Body, Packet, Station};
-use crate::peer::asks_for;
 use crate::tcp::TcpConfig;
-use domio_core::{Instant, WebStep};
+use domio_core::{Duration, Instant, WebStep};
 use domio_sim::RandomStream;
 use domio_vmm::process::Pid;
+use domio_vmm::process::programs::WebCosts;
 use std::collections::VecDeque;
 use std::fmt::Write as _;
 
@@ -224,17 +224,6 @@ impl Pair {
             Worker::Writes(_) | Worker::Gone => {}
         }
     }
-}
-
-#[test]
-fn connections_have_numbers_of_their_own() {
-    for (web, port) in [(0, 0), (3, 65_535), (WORKLOADS_MAX as u16 - 1, 1)] {
-        assert_eq!(connection_of(flow(web, port)), Some((web, port)));
-    }
-    assert_eq!(connection_of(FlowId(0)), None);
-    assert_eq!(connection_of(FlowId(FIRST - 1)), None);
-    assert_eq!(connection_of(asks_for(Station(0))), None);
-    assert_eq!(connection_of(asks_for(Station(u16::MAX))), None);
 }
 
 #[test]

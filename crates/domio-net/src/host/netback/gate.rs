@@ -5,7 +5,7 @@ use domio_vmm::bus::{Guard, Traffic};
 
 /// The gate of an interface.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(in super::super) struct Gate {
+pub(super) struct Gate {
     rule: Rule,
     /// When it opens by itself; [`Instant::MAX`] for never.
     until: Instant,

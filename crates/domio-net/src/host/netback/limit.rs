@@ -7,84 +7,175 @@
 //! domain sees to that, and whatever comes first and finds the time over.
 
 use domio_core::{Instant, VcpuName};
-use domio_vmm::bus::{Io, KernelIo, Traffic};
+use domio_vmm::bus::{Io, KernelIo, KernelTimer, Traffic};
 
-use super::super::{Network, VifRate};
-use super::Netback;
-use super::gate::Gate;
-use crate::queue::Place;
+use super::super::config::{NetworkConfig, VifRate};
+use super::super::vif::Vif;
+use super::credit::Credit;
+use super::gate::{Gate, Outgoing};
 
-impl Netback {
-    /// Where packets end that are for guests whose traffic is stopped.
-    pub const STOPPED: Place = Place("driver domain, traffic stopped");
-    /// Where packets end that such guests send.
-    pub const GUARDED: Place = Place("netback, traffic dropped");
+/// The limit of an interface.
+#[derive(Clone, Debug)]
+struct Limit {
+    /// What the guest may send still.
+    credit: Credit,
+    /// What a controller lets through.
+    gate: Gate,
 }
 
-impl Network {
-    /// Limits interface `vif`, in place of what its configuration or an earlier limit says.
-    pub(in super::super) fn limit_vif(&mut self, vif: u16, traffic: Traffic, io: &mut Io<'_>) {
-        let configured = self.config.vifs[usize::from(vif)].rate;
-        let v = &mut self.vifs[usize::from(vif)];
-        v.credit.set_rate(match traffic {
+impl Limit {
+    /// When it changes by itself, for a guest whose packets wait or do not.
+    fn next(&self, waits: bool) -> Option<Instant> {
+        self.credit
+            .timer
+            .into_iter()
+            .chain(self.gate.next(waits))
+            .min()
+    }
+}
+
+/// The limits of all interfaces.
+pub(super) struct Limits {
+    /// By interface.
+    limits: Vec<Limit>,
+    /// How many interfaces have a gate that is not open.
+    gated: u16,
+    /// The driver domain's timer, and the vcpu that has it.
+    timer: KernelTimer,
+    vcpu: u16,
+}
+
+impl Limits {
+    /// The limits that `config` sets, which `timer` of the driver domain looks after.
+    pub fn new(config: &NetworkConfig, timer: KernelTimer) -> Self {
+        let limit = |rate| Limit {
+            credit: Credit::new(rate),
+            gate: Gate::open(),
+        };
+        Limits {
+            limits: config.vifs.iter().map(|vif| limit(vif.rate)).collect(),
+            gated: 0,
+            timer,
+            vcpu: config.vcpu,
+        }
+    }
+
+    /// Whether any gate is not open.
+    pub fn any_gate(&self) -> bool {
+        self.gated > 0
+    }
+
+    /// Limits `vif` at `now`, in place of what its configuration or an earlier limit says.
+    pub fn set(&mut self, vif: u16, traffic: Traffic, config: &NetworkConfig, now: Instant) {
+        let limit = &mut self.limits[usize::from(vif)];
+        limit.credit.set_rate(match traffic {
             Traffic::Limited { bytes, per } => Some(VifRate {
                 bytes,
                 interval: per,
             }),
-            Traffic::Free | Traffic::Stopped | Traffic::Guarded { .. } => configured,
+            Traffic::Free | Traffic::Stopped | Traffic::Guarded { .. } => {
+                config.vifs[usize::from(vif)].rate
+            }
         });
-        let gate = v.gate.set(traffic, io.now);
+        let gate = limit.gate.set(traffic, now);
         self.set_gate(vif, gate);
-        let driver = VcpuName::new(self.config.driver, self.config.vcpu);
-        if self.vifs[usize::from(vif)].up {
-            // What has waited goes on, or is dropped.
-            self.list_for_tx(vif);
-            io.schedule_on(driver, self.driver.lines.tx_tasklet);
-        }
-        let first = self.first_limit_to_end();
-        io.set_timer_on(driver, self.driver.lines.credit, first);
     }
 
-    pub(in super::super) fn set_gate(&mut self, vif: u16, gate: Gate) {
-        let v = &mut self.vifs[usize::from(vif)];
-        match (v.gate.is_open(), gate.is_open()) {
-            (true, false) => self.back.gated_vifs += 1,
-            (false, true) => self.back.gated_vifs -= 1,
+    fn set_gate(&mut self, vif: u16, gate: Gate) {
+        let old = &mut self.limits[usize::from(vif)].gate;
+        match (old.is_open(), gate.is_open()) {
+            (true, false) => self.gated += 1,
+            (false, true) => self.gated -= 1,
             _ => {}
         }
-        v.gate = gate;
+        *old = gate;
     }
 
-    /// Opens the gate of `vif`, if its time is over.
-    pub(in super::super) fn open_if_over(&mut self, vif: u16, kernel: &mut KernelIo<'_, '_>) {
-        if self.vifs[usize::from(vif)].gate.is_over(kernel.now()) {
+    /// The guest of `vif` is gone: nobody waits, and the gate is open for the next one.
+    pub fn forget(&mut self, vif: u16) {
+        self.limits[usize::from(vif)].credit.timer = None;
+        self.set_gate(vif, Gate::open());
+    }
+
+    /// Opens the gate of `vif`, if its time is over at `now`; whether it was.
+    pub fn open_if_over(&mut self, vif: u16, now: Instant) -> bool {
+        let over = self.limits[usize::from(vif)].gate.is_over(now);
+        if over {
             self.set_gate(vif, Gate::open());
-            self.serve_guest(vif, kernel);
+        }
+        over
+    }
+
+    /// Whether the rate of `vif` has given it more, for a packet that waits, at `now`.
+    pub fn refill_credit(&mut self, vif: u16, vifs: &[Vif], now: Instant) -> bool {
+        let credit = &mut self.limits[usize::from(vif)].credit;
+        let due = credit.timer.is_some_and(|at| at <= now);
+        if due {
+            let first = vifs[usize::from(vif)].tx.peek_request();
+            credit.refill(now, first.map_or(0, |p| u64::from(p.frame_bytes())));
+        }
+        due
+    }
+
+    /// Whether the gate of `vif` has changed by itself at `now`: a new interval has a new ration.
+    pub fn refill_ration(&mut self, vif: u16, vifs: &[Vif], now: Instant) -> bool {
+        let gate = &mut self.limits[usize::from(vif)].gate;
+        let next = gate.next(waits(&vifs[usize::from(vif)]));
+        let due = next.is_some_and(|at| at <= now);
+        if due {
+            gate.refill(now);
+        }
+        due
+    }
+
+    /// What becomes of the next packet from the guest of `vif` at `now`, as far as its gate goes.
+    pub fn outgoing(&mut self, vif: u16, now: Instant) -> Outgoing {
+        match self.gated {
+            0 => Outgoing::Passes,
+            _ => self.limits[usize::from(vif)].gate.outgoing(now),
         }
     }
 
-    /// The timer of the gates has fired: gates whose time is over open, and who waits for a ration
-    /// is looked at.
-    pub(in super::super) fn gates_expired(&mut self, kernel: &mut KernelIo<'_, '_>) {
-        let now = kernel.now();
-        for vif in 0..self.vifs.len() as u16 {
-            self.open_if_over(vif, kernel);
-            let v = &mut self.vifs[usize::from(vif)];
-            if v.gate.next(v.tx.requests() > 0).is_some_and(|at| at <= now) {
-                v.gate.refill(now);
-                self.serve_guest(vif, kernel);
-            }
+    /// Takes `bytes` of what the guest of `vif` may send. If there are not as many, it waits, and
+    /// until when is told once.
+    pub fn take(&mut self, vif: u16, now: Instant, bytes: u64) -> Result<(), Option<Instant>> {
+        let credit = &mut self.limits[usize::from(vif)].credit;
+        let waits = credit.timer.is_some();
+        match credit.take(now, bytes) {
+            true => Ok(()),
+            false => Err(credit.timer.filter(|_| !waits)),
         }
+    }
+
+    /// A packet from the guest of `vif` has passed its gate.
+    pub fn pass_out(&mut self, vif: u16) {
+        self.limits[usize::from(vif)].gate.pass_out();
+    }
+
+    /// Whether a packet for the guest of `vif` passes its gate at `now`.
+    pub fn pass_in(&mut self, vif: u16, now: Instant) -> bool {
+        self.limits[usize::from(vif)].gate.pass_in(now)
     }
 
     /// When the first limit of an interface changes by itself.
-    pub(in super::super) fn first_limit_to_end(&self) -> Option<Instant> {
-        let credit = self.vifs.iter().filter_map(|v| v.credit.timer).min();
-        if self.back.gated_vifs == 0 {
-            return credit;
-        }
-        let gates = self.vifs.iter();
-        let gates = gates.filter_map(|v| v.gate.next(v.tx.requests() > 0));
-        credit.into_iter().chain(gates).min()
+    fn first_to_end(&self, vifs: &[Vif]) -> Option<Instant> {
+        let all = self.limits.iter().zip(vifs);
+        all.filter_map(|(limit, vif)| limit.next(waits(vif))).min()
     }
+
+    /// Sets the driver domain's timer for the first limit that expires; some interface's credit or
+    /// gate has changed.
+    pub fn set_timer(&self, vifs: &[Vif], kernel: &mut KernelIo<'_, '_>) {
+        kernel.set_timer(self.timer, self.vcpu, self.first_to_end(vifs));
+    }
+
+    /// The same, from outside of the driver domain's vcpu `driver`.
+    pub fn set_timer_on(&self, driver: VcpuName, vifs: &[Vif], io: &mut Io<'_>) {
+        io.set_timer_on(driver, self.timer, self.first_to_end(vifs));
+    }
+}
+
+/// Whether packets of the guest wait in its ring.
+fn waits(vif: &Vif) -> bool {
+    vif.tx.requests() > 0
 }

@@ -3,259 +3,217 @@
 //! There is one pair of tasklets for all interfaces, as in Linux 2.6.18 for Xen: one takes packets
 //! to the guests, the other from them. Each works through whatever all interfaces have, in batches
 //! that cost one hypercall.
+//!
+//! | file | holds |
+//! |---|---|
+//! | [`mod@self`] | both directions together: ports, the interrupt of an interface, limits |
+//! | `rx` | packets to the guests, and queues that stand still |
+//! | `tx` | packets from the guests, and pages that go back to them |
+//! | `lines` | what the driver domain's kernel is called by |
+//! | `limit` | what each guest may send and receive: its rate and its gate |
+//! | `credit` | a rate |
+//! | `gate` | what a controller lets through |
 
+mod credit;
 mod gate;
 mod limit;
+mod lines;
 mod rx;
 mod tx;
 
-use std::collections::VecDeque;
+use domio_core::VcpuName;
+use domio_vmm::bus::{Io, KernelIo, Owner, Progress, Token, Traffic};
+use domio_vmm::evtchn::Port;
 
-use domio_core::{Duration, Instant};
-
-use super::config::VifRate;
+use super::config::NetworkConfig;
+use super::handler::Handler;
+use super::record::Ends;
+use super::softnet::Softnet;
+use super::vif::{Vif, addressed};
 use crate::packet::Packet;
-use crate::queue::{Place, Queue};
+use crate::queue::{Accounted, Ledger, Place};
 
-pub(super) use gate::Gate;
+use limit::Limits;
+use rx::ToGuests;
 
-/// Packets from guests that the driver domain may have at a time, of all interfaces together.
-const PENDING_MAX: u16 = 256;
-/// Slots that the largest packet takes: no batch begins with fewer free.
-const SLOTS_MAX: u16 = 18;
-/// Buffers of a guest that are free before netback takes a packet for it (`MAX_SKB_FRAGS + 2`):
-/// netfront announces `feature-sg` and `feature-gso-tcpv4`, and may get packets of so many pages.
-const RX_FREE: u32 = 20;
-/// Grant operations of a batch of the rx tasklet.
-const BATCH_MAX: usize = 256;
-/// Packets that wait for the driver domain's stack (Linux 2.6.18: `netdev_max_backlog`).
-const BACKLOG: usize = 1_000;
-/// How long a queue to a guest stands still before its packets go on, to be dropped if there are no
-/// buffers even then (`HZ/2`).
-const RX_TIMEOUT: Duration = Duration::from_millis(500);
-/// Bytes that netback copies from the begin of a packet, for the stack to read.
-const HEADER: u64 = 64;
+pub(super) use lines::BackLines;
+pub(super) use rx::queue_cost;
+pub(super) use tx::FromGuests;
 
-/// How far the rx tasklet is.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum RxStage {
-    Begin,
-    /// The batch is with Xen.
-    Granted,
-    Notifying,
-}
-
-/// How far the tx tasklet is.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum TxStage {
-    Begin,
-    /// Pages of sent packets are unmapped, guests are answered.
-    Unmapped,
-    /// Packets are dropped, guests are answered.
-    Dropped,
-    /// The batch is with Xen.
-    Mapped,
-}
-
-/// What all interfaces share.
+/// The backends of all interfaces.
 pub(super) struct Netback {
-    /// Packets for the rx tasklet, with their interface.
-    rx_waiting: VecDeque<(u16, Packet)>,
-    rx_batch: Vec<(u16, Packet)>,
-    /// Pages that Xen has given in advance, for those that are transferred.
-    pages: u32,
-    rx_stage: RxStage,
-    /// Interfaces to notify, last first.
-    rx_notify: Vec<u16>,
-    /// The one whose notification is under way.
-    rx_sending: Option<u16>,
-    /// Interfaces with packets to send, in turn.
-    tx_list: VecDeque<u16>,
-    tx_batch: Vec<(u16, Packet)>,
-    tx_stage: TxStage,
-    /// Packets taken from guests and not answered.
-    tx_pending: u16,
-    /// Interfaces of packets that are sent, one entry each, to be unmapped and answered.
-    dealloc: VecDeque<u16>,
-    answering: VecDeque<u16>,
-    /// The one whose notification is under way.
-    tx_sending: Option<u16>,
-    /// Packets from guests for the bridge.
-    pub backlog: Queue<(u16, Packet)>,
-    /// Interfaces whose queue to the guest may go on.
-    pub restart: VecDeque<u16>,
-    /// Interfaces whose queue was stopped, and until when at the latest, the earliest first. Those
-    /// that went on before are here still: [`Vif::rx_timeout`](super::vif::Vif) tells.
-    stopped: VecDeque<(Instant, u16)>,
-    /// Packets for guests that were gone.
-    pub gone: u64,
-    /// Packets that are taken from rings to be dropped, by interface.
-    tx_dropping: VecDeque<(u16, u32)>,
-    /// How many interfaces have a gate that is not open.
-    pub gated_vifs: u16,
+    pub rx: ToGuests,
+    pub tx: FromGuests,
+    limits: Limits,
+    /// By interface: the handler of its port.
+    handlers: Vec<Handler>,
+    /// By interface: ports of the driver domain that others use for the guest.
+    others: Vec<Vec<Port>>,
     /// Packets for guests whose traffic is stopped.
-    pub turned_away: u64,
-    /// Packets from guests that were dropped as soon as they were taken.
-    pub guarded: u64,
+    turned_away: u64,
 }
 
 impl Netback {
-    /// Where packets end whose guest is gone, or has not come.
-    pub const GONE: Place = Place("netback, no guest");
-    /// Where packets end for which the guest has posted no buffer.
-    pub const RING: Place = Place("netback, ring full");
-    /// Where packets from guests end that the driver domain does not get to.
-    pub const BACKLOG: Place = Place("netback, backlog");
+    /// Where packets end that are for guests whose traffic is stopped.
+    pub const STOPPED: Place = Place("driver domain, traffic stopped");
 
-    pub fn new() -> Self {
+    /// The backends of the interfaces of `config`, before any guest is up.
+    pub fn new(config: &NetworkConfig, lines: BackLines) -> Self {
+        let vifs = config.vifs.len();
         Netback {
-            rx_waiting: VecDeque::new(),
-            rx_batch: Vec::new(),
-            pages: 0,
-            rx_stage: RxStage::Begin,
-            rx_notify: Vec::new(),
-            rx_sending: None,
-            tx_list: VecDeque::new(),
-            tx_batch: Vec::new(),
-            tx_stage: TxStage::Begin,
-            tx_pending: 0,
-            dealloc: VecDeque::new(),
-            answering: VecDeque::new(),
-            tx_sending: None,
-            backlog: Queue::new(Self::BACKLOG, BACKLOG),
-            restart: VecDeque::new(),
-            stopped: VecDeque::new(),
-            gone: 0,
-            tx_dropping: VecDeque::new(),
-            gated_vifs: 0,
+            rx: ToGuests::new(config, lines),
+            tx: FromGuests::new(vifs, lines.tx_tasklet),
+            limits: Limits::new(config, lines.credit),
+            handlers: vec![Handler::Idle; vifs],
+            others: vec![Vec::new(); vifs],
             turned_away: 0,
-            guarded: 0,
         }
     }
 
-    /// Packets inside, between a ring or the bridge and the other, without those in the backlog.
-    pub fn held(&self) -> u64 {
-        (self.rx_waiting.len() + self.rx_batch.len() + self.tx_batch.len()) as u64
+    /// Reserves the ports of the driver domain that others have for the guest of `vif`.
+    pub fn reserve(&mut self, vif: u16, config: &NetworkConfig, io: &mut Io<'_>) {
+        let reserved = (0..config.other_ports.guest).filter_map(|_| io.reserve(config.driver));
+        self.others[usize::from(vif)] = reserved.collect();
     }
 
-    /// A packet of interface `vif` has left, or was dropped: its page is the guest's again.
-    pub fn release(&mut self, vif: u16) {
-        self.dealloc.push_back(vif);
+    /// The guest of `vif` comes up and has offered a port, which netback binds with `token`.
+    pub fn plug(
+        &self,
+        vif: &mut Vif,
+        front: Port,
+        token: Token,
+        config: &NetworkConfig,
+        io: &mut Io<'_>,
+    ) {
+        let Ends { guest, driver } = vif.ends;
+        let back = io.connect(driver, guest, front, config.vcpu, token);
+        let back = back.expect("the driver domain is up, and has free ports");
+        (vif.front_port, vif.back_port, vif.up) = (Some(front), Some(back), true);
     }
-}
 
-/// What a guest may send still, under a limit (xen-spec 6.3).
-#[derive(Clone, Debug)]
-pub(super) struct Credit {
-    rate: Option<VifRate>,
-    /// Bytes left.
-    remaining: u64,
-    /// Begin of the interval.
-    since: Instant,
-    /// More comes at this time, for a packet that waits.
-    pub timer: Option<Instant>,
-}
-
-/// Most that piles up for one large packet.
-const CREDIT_BURST_MAX: u64 = 128 * 1024;
-
-impl Credit {
-    pub fn new(rate: Option<VifRate>) -> Self {
-        Credit {
-            rate,
-            remaining: rate.map_or(0, |rate| rate.bytes),
-            since: Instant::ZERO,
-            timer: None,
+    /// The guest of interface `vif` is gone.
+    pub fn unplug(&mut self, vif: u16, vifs: &mut [Vif], io: &mut Io<'_>) {
+        let v = &mut vifs[usize::from(vif)];
+        let driver = v.ends.driver;
+        v.up = false;
+        v.front_port = None;
+        self.limits.forget(vif);
+        self.rx.forget(vif);
+        if let Some(back) = v.back_port.take() {
+            let closed = io.close(driver, back);
+            closed.expect("the port was bound when the guest came");
+        }
+        for port in self.others[usize::from(vif)].drain(..) {
+            let closed = io.close(driver, port);
+            closed.expect("the port was reserved when the guest came");
         }
     }
 
-    /// Another limit from now on; what is left of the interval is at most the new limit's.
-    pub fn set_rate(&mut self, rate: Option<VifRate>) {
-        if self.rate != rate {
-            self.rate = rate;
-            let most = rate.map_or(0, |rate| rate.bytes);
-            // Without a limit before, nothing was counted.
-            self.remaining = match self.remaining {
-                0 => most,
-                left => left.min(most),
-            };
-            self.timer = None;
+    /// The interrupt from the guest of `vif`.
+    pub fn back_irq(
+        &mut self,
+        vif: u16,
+        config: &NetworkConfig,
+        vifs: &mut [Vif],
+        kernel: &mut KernelIo<'_, '_>,
+    ) -> Progress {
+        if self.handlers[usize::from(vif)].enter() {
+            let guest = vifs[usize::from(vif)].ends.guest;
+            return Progress::Run(config.costs.back_irq, Owner::Domain(guest));
         }
+        self.serve_guest(vif, vifs, kernel);
+        Progress::Done
     }
 
-    /// Takes `bytes`, if there are as many; otherwise the interface waits for [`Credit::timer`].
-    pub fn take(&mut self, now: Instant, bytes: u64) -> bool {
-        let Some(rate) = self.rate else { return true };
-        if bytes > self.remaining {
-            if self.timer.is_some() {
-                return false;
+    /// The guest of `vif` has put packets into the ring, or posted buffers.
+    fn serve_guest(&mut self, vif: u16, vifs: &mut [Vif], kernel: &mut KernelIo<'_, '_>) {
+        self.tx.list(vif, &vifs[usize::from(vif)]);
+        self.tx.begin_batch(kernel);
+        self.rx.restart_queue(vif, vifs, kernel);
+    }
+
+    /// The tasklet that takes packets from guests, to the backlog of `softnet`.
+    pub fn tx_tasklet(
+        &mut self,
+        softnet: &mut Softnet,
+        config: &NetworkConfig,
+        vifs: &mut [Vif],
+        kernel: &mut KernelIo<'_, '_>,
+    ) -> Progress {
+        let Netback { tx, limits, .. } = self;
+        tx.tx_tasklet((softnet, limits), config, vifs, kernel)
+    }
+
+    /// Limits interface `vif`, in place of what its configuration or an earlier limit says.
+    pub fn limit(
+        &mut self,
+        vif: u16,
+        traffic: Traffic,
+        config: &NetworkConfig,
+        vifs: &[Vif],
+        io: &mut Io<'_>,
+    ) {
+        self.limits.set(vif, traffic, config, io.now);
+        let driver = VcpuName::new(config.driver, config.vcpu);
+        let v = &vifs[usize::from(vif)];
+        if v.up {
+            // What has waited goes on, or is dropped.
+            self.tx.list(vif, v);
+            self.tx.begin_batch_on(driver, io);
+        }
+        self.limits.set_timer_on(driver, vifs, io);
+    }
+
+    /// The timer of limits has fired: an interface whose rate gives it more has its turn again,
+    /// gates whose time is over open, and who waits for a ration is looked at.
+    pub fn limits_expire(&mut self, vifs: &mut [Vif], kernel: &mut KernelIo<'_, '_>) {
+        for vif in 0..vifs.len() as u16 {
+            if self.limits.refill_credit(vif, vifs, kernel.now()) {
+                self.serve_guest(vif, vifs, kernel);
             }
-            let next = self.since + rate.interval;
-            if now >= next {
-                self.since = now;
-                self.add(rate, bytes);
-            }
-            if bytes > self.remaining {
-                self.timer = Some(self.since + rate.interval);
-                return false;
+        }
+        if self.limits.any_gate() {
+            for vif in 0..vifs.len() as u16 {
+                self.open_if_over(vif, vifs, kernel);
+                if self.limits.refill_ration(vif, vifs, kernel.now()) {
+                    self.serve_guest(vif, vifs, kernel);
+                }
             }
         }
-        self.remaining -= bytes;
-        true
+        self.limits.set_timer(vifs, kernel);
     }
 
-    /// The timer has fired, for a packet of `bytes`.
-    pub fn refill(&mut self, now: Instant, bytes: u64) {
-        self.timer = None;
-        self.since = now;
-        if let Some(rate) = self.rate {
-            self.add(rate, bytes);
+    /// Opens the gate of `vif`, if its time is over.
+    fn open_if_over(&mut self, vif: u16, vifs: &mut [Vif], kernel: &mut KernelIo<'_, '_>) {
+        if self.limits.open_if_over(vif, kernel.now()) {
+            self.serve_guest(vif, vifs, kernel);
         }
     }
 
-    /// One interval's worth, however long it was.
-    fn add(&mut self, rate: VifRate, bytes: u64) {
-        let burst = bytes.min(CREDIT_BURST_MAX).max(rate.bytes);
-        self.remaining = self.remaining.saturating_add(rate.bytes).min(burst);
+    /// The interface that `packet`, which the card has brought, is for, if its gate does not let
+    /// the packet pass.
+    pub fn turns_away(
+        &mut self,
+        packet: &Packet,
+        vifs: &mut [Vif],
+        kernel: &mut KernelIo<'_, '_>,
+    ) -> Option<Ends> {
+        if !self.limits.any_gate() {
+            return None;
+        }
+        let vif = addressed(vifs, packet)?;
+        self.open_if_over(vif, vifs, kernel);
+        if self.limits.pass_in(vif, kernel.now()) {
+            return None;
+        }
+        self.turned_away += 1;
+        Some(vifs[usize::from(vif)].ends)
     }
 }
 
-/// The rate of `mbit` Mb/s at the default interval of 50 ms.
-impl VifRate {
-    /// `rate=` with xl's default interval of 50 ms (xen-spec 6.3): `bits` per second.
-    pub fn bits_per_second(bits: u64) -> Self {
-        VifRate {
-            bytes: bits / 8 / 20,
-            interval: Duration::from_millis(50),
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn vector_18_10_megabits_are_62500_bytes_in_50_ms() {
-        let rate = VifRate::bits_per_second(10_000_000);
-        assert_eq!(
-            (rate.bytes, rate.interval),
-            (62_500, Duration::from_millis(50))
-        );
-    }
-
-    #[test]
-    fn credit_of_one_interval_only() {
-        let ms = |ms| Instant::ZERO + Duration::from_millis(ms);
-        let mut credit = Credit::new(Some(VifRate::bits_per_second(10_000_000)));
-        assert!(credit.take(ms(0), 62_500));
-        assert!(!credit.take(ms(1), 1_500));
-        assert_eq!(credit.timer, Some(ms(50)));
-        assert!(!credit.take(ms(2), 1_500), "the timer is set already");
-        credit.refill(ms(50), 1_500);
-        assert!(credit.take(ms(50), 62_500));
-        // Idle for a long time: one interval's worth and not twenty.
-        assert!(credit.take(ms(1_000), 62_500));
-        assert!(!credit.take(ms(1_000), 1));
+impl Accounted for Netback {
+    fn account(&self, ledger: &mut Ledger) {
+        ledger.add(&self.rx).add(&self.tx);
+        ledger.dropped(Self::STOPPED, self.turned_away);
     }
 }

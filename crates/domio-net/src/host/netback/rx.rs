@@ -1,65 +1,175 @@
 //! Netback, to the guests.
 
+use std::collections::VecDeque;
+
 use domio_core::NetPlace::{DriverIn, Outside, RxRing};
 use domio_core::{Duration, Instant};
 use domio_vmm::bus::{KernelIo, Owner, PacketsMoved, Progress};
 use domio_vmm::grant::Batch;
 use domio_vmm::ring::NET_RX;
 
+use super::super::config::NetworkConfig;
+use super::super::costs::{NetCosts, RxMode};
+use super::super::record;
 use super::super::vif::Vif;
-use super::super::{NetCosts, Network, RxMode, record};
-use super::{BATCH_MAX, RX_FREE, RX_TIMEOUT, RxStage, SLOTS_MAX};
+use super::lines::BackLines;
 use crate::packet::Packet;
+use crate::queue::{Accounted, Ledger, Place, Queue};
 
-impl Vif {
+/// Slots that the largest packet takes: no batch begins with fewer free.
+const SLOTS_MAX: usize = 18;
+/// Buffers of a guest that are free before netback takes a packet for it (`MAX_SKB_FRAGS + 2`):
+/// netfront announces `feature-sg` and `feature-gso-tcpv4`, and may get packets of so many pages.
+const RX_FREE: u32 = 20;
+/// Grant operations of a batch.
+const BATCH_MAX: usize = 256;
+/// Packets that wait for netback's side of an interface while the guest has no buffers (xen-spec
+/// 6.3).
+const BACK_QUEUE: usize = 32;
+/// How long a queue to a guest stands still before its packets go on, to be dropped if there are no
+/// buffers even then (`HZ/2`).
+const RX_TIMEOUT: Duration = Duration::from_millis(500);
+
+/// How far the tasklet is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Stage {
+    Begin,
+    /// The batch is with Xen.
+    Granted,
+    Notifying,
+}
+
+/// The way to the guest of one interface.
+struct Lane {
+    /// Buffers of the guest that packets on their way to the tasklet will take.
+    reserved: u32,
+    /// No more packets until the guest posts buffers.
+    stopped: bool,
+    /// When that ends at the latest, buffers or not.
+    timeout: Option<Instant>,
+    /// Packets that wait meanwhile.
+    queue: Queue<Packet>,
+}
+
+impl Lane {
     /// Whether netback takes no packet for the guest: fewer buffers are left than the largest one
     /// needs, or fewer places for answers (`netbk_queue_full`).
-    fn rx_is_full(&self) -> bool {
-        self.rx.requests() < self.rx_reserved + RX_FREE
-            || self.rx.unanswered() + self.rx_reserved + RX_FREE > NET_RX
+    fn is_full(&self, vif: &Vif) -> bool {
+        vif.rx.requests() < self.reserved + RX_FREE
+            || vif.rx.unanswered() + self.reserved + RX_FREE > NET_RX
     }
 }
 
-impl Network {
-    /// What handing `packet` to the guest of an interface costs now: netback's start of a
-    /// transmission. It copies, where the page is to be given away.
-    pub(in super::super) fn queue_cost(&self, packet: &Packet) -> Duration {
-        let copy = match self.config.rx_mode {
-            RxMode::Flip => self.costs.copy(u64::from(packet.frame_bytes())),
-            RxMode::Copy => Duration::ZERO,
+/// Packets on their way to the guests of all interfaces.
+pub(in super::super) struct ToGuests {
+    /// By interface.
+    lanes: Vec<Lane>,
+    /// Packets for the tasklet, with their interface.
+    waiting: VecDeque<(u16, Packet)>,
+    batch: Vec<(u16, Packet)>,
+    /// Pages that Xen has given in advance, for those that are transferred.
+    pages: u32,
+    stage: Stage,
+    /// Interfaces to notify, last first.
+    notify: Vec<u16>,
+    /// The one whose notification is under way.
+    sending: Option<u16>,
+    /// Interfaces whose queue may go on.
+    restart: VecDeque<u16>,
+    /// An interface whose queue goes on, and its packet under way.
+    restarting: Option<(u16, Packet)>,
+    /// Interfaces whose queue was stopped, and until when at the latest, the earliest first. Those
+    /// that went on before are here still: [`Lane::timeout`] tells.
+    stopped: VecDeque<(Instant, u16)>,
+    /// Packets for guests that were gone.
+    gone: u64,
+    /// Packets that found no buffer of their guest.
+    ring_drops: u64,
+    lines: BackLines,
+    /// The driver domain's vcpu.
+    vcpu: u16,
+}
+
+/// What handing `packet` to the guest of an interface costs: netback's start of a transmission. It
+/// copies, where the page is to be given away.
+pub(in super::super) fn queue_cost(config: &NetworkConfig, packet: &Packet) -> Duration {
+    let copy = match config.rx_mode {
+        RxMode::Flip => config.costs.copy(u64::from(packet.frame_bytes())),
+        RxMode::Copy => Duration::ZERO,
+    };
+    config.costs.back_queue + copy
+}
+
+impl ToGuests {
+    /// Where packets to a guest end that does not take them.
+    pub const QUEUE: Place = Place("netback, queue to the guest");
+    /// Where packets end whose guest is gone, or has not come.
+    pub const GONE: Place = Place("netback, no guest");
+    /// Where packets end for which the guest has posted no buffer.
+    pub const RING: Place = Place("netback, ring full");
+
+    /// Nothing is on its way to the interfaces of `config`.
+    pub fn new(config: &NetworkConfig, lines: BackLines) -> Self {
+        let lane = |_| Lane {
+            reserved: 0,
+            stopped: false,
+            timeout: None,
+            queue: Queue::new(Self::QUEUE, BACK_QUEUE),
         };
-        self.costs.back_queue + copy
+        ToGuests {
+            lanes: config.vifs.iter().map(lane).collect(),
+            waiting: VecDeque::new(),
+            batch: Vec::new(),
+            pages: 0,
+            stage: Stage::Begin,
+            notify: Vec::new(),
+            sending: None,
+            restart: VecDeque::new(),
+            restarting: None,
+            stopped: VecDeque::new(),
+            gone: 0,
+            ring_drops: 0,
+            lines,
+            vcpu: config.vcpu,
+        }
+    }
+
+    /// The guest of `vif` is gone: its queue does not stand still for it.
+    pub fn forget(&mut self, vif: u16) {
+        self.lanes[usize::from(vif)].timeout = None;
     }
 
     /// The bridge has a packet for the guest of interface `vif`. Nobody overtakes the packets of a
     /// queue that stands still, or that goes on and still holds some.
-    pub(in super::super) fn queue_to_guest(
+    pub fn queue_to_guest(
         &mut self,
         vif: u16,
         packet: Packet,
+        vifs: &mut [Vif],
         kernel: &mut KernelIo<'_, '_>,
     ) {
-        let next = self.driver.is_restarting(vif);
-        let v = &mut self.vifs[usize::from(vif)];
-        if v.up && (v.rx_stopped || next || !v.rx_queue.is_empty()) {
+        let next = self.restarting.is_some_and(|(first, _)| first == vif);
+        let (lane, v) = (&mut self.lanes[usize::from(vif)], &vifs[usize::from(vif)]);
+        if v.up && (lane.stopped || next || !lane.queue.is_empty()) {
             // Dropped when the queue is full: the queue counts it.
-            if !v.rx_queue.push(packet) {
+            if !lane.queue.push(packet) {
                 record::moved(kernel.io, v.ends, &packet, DriverIn, Outside);
             }
             return;
         }
-        self.send_to_guest(vif, packet, kernel);
+        self.send_to_guest(vif, packet, vifs, kernel);
     }
 
     /// Netback's start of a transmission: `packet` is the next one for the guest of `vif`.
-    pub(in super::super) fn send_to_guest(
+    fn send_to_guest(
         &mut self,
         vif: u16,
         packet: Packet,
+        vifs: &mut [Vif],
         kernel: &mut KernelIo<'_, '_>,
     ) {
-        if !self.accept_for_guest(vif, packet, kernel) {
-            let ends = self.vifs[usize::from(vif)].ends;
+        if !self.accept_for_guest(vif, packet, vifs, kernel) {
+            let ends = vifs[usize::from(vif)].ends;
             record::moved(kernel.io, ends, &packet, DriverIn, Outside);
         }
     }
@@ -69,26 +179,30 @@ impl Network {
         &mut self,
         vif: u16,
         packet: Packet,
+        vifs: &mut [Vif],
         kernel: &mut KernelIo<'_, '_>,
     ) -> bool {
-        let v = &mut self.vifs[usize::from(vif)];
+        let (lane, v) = (
+            &mut self.lanes[usize::from(vif)],
+            &mut vifs[usize::from(vif)],
+        );
         if !v.up {
-            self.back.gone += 1;
+            self.gone += 1;
             return false;
         }
-        if v.rx_is_full() {
+        if lane.is_full(v) {
             self.ring_drops += 1;
             return false;
         }
-        v.rx_reserved += 1;
-        if v.rx_is_full() {
-            v.rx.want_requests(v.rx_reserved + RX_FREE);
-            if v.rx_is_full() {
+        lane.reserved += 1;
+        if lane.is_full(v) {
+            v.rx.want_requests(lane.reserved + RX_FREE);
+            if lane.is_full(v) {
                 self.stop_queue(vif, kernel);
             }
         }
-        self.back.rx_waiting.push_back((vif, packet));
-        kernel.schedule(self.driver.lines.rx_tasklet);
+        self.waiting.push_back((vif, packet));
+        kernel.schedule(self.lines.rx_tasklet);
         true
     }
 
@@ -96,89 +210,117 @@ impl Network {
     /// over.
     fn stop_queue(&mut self, vif: u16, kernel: &mut KernelIo<'_, '_>) {
         let until = kernel.now() + RX_TIMEOUT;
-        let v = &mut self.vifs[usize::from(vif)];
-        v.rx_stopped = true;
-        v.rx_timeout = Some(until);
-        self.back.stopped.push_back((until, vif));
-        self.set_queue_timer(kernel);
+        let lane = &mut self.lanes[usize::from(vif)];
+        lane.stopped = true;
+        lane.timeout = Some(until);
+        self.stopped.push_back((until, vif));
+        self.set_timer(kernel);
     }
 
     /// The guest of `vif` may have posted buffers: packets that waited for them go on.
-    pub(in super::super) fn restart_queue(&mut self, vif: u16, kernel: &mut KernelIo<'_, '_>) {
-        let v = &mut self.vifs[usize::from(vif)];
-        if v.rx_stopped && !v.rx_is_full() {
+    pub fn restart_queue(&mut self, vif: u16, vifs: &[Vif], kernel: &mut KernelIo<'_, '_>) {
+        let lane = &self.lanes[usize::from(vif)];
+        if lane.stopped && !lane.is_full(&vifs[usize::from(vif)]) {
             self.wake_queue(vif, kernel);
-            self.set_queue_timer(kernel);
+            self.set_timer(kernel);
         }
     }
 
     fn wake_queue(&mut self, vif: u16, kernel: &mut KernelIo<'_, '_>) {
-        let v = &mut self.vifs[usize::from(vif)];
-        v.rx_stopped = false;
-        v.rx_timeout = None;
-        if !v.rx_queue.is_empty() {
-            self.back.restart.push_back(vif);
-            kernel.raise(self.driver.lines.tx);
+        let lane = &mut self.lanes[usize::from(vif)];
+        lane.stopped = false;
+        lane.timeout = None;
+        if !lane.queue.is_empty() {
+            self.restart.push_back(vif);
+            kernel.raise(self.lines.restart);
         }
     }
 
     /// When the first of the queues that stand still has to go on.
-    pub(in super::super) fn first_rx_timeout(&mut self) -> Option<Instant> {
-        while let Some(&(until, vif)) = self.back.stopped.front() {
-            if self.vifs[usize::from(vif)].rx_timeout == Some(until) {
+    fn first_timeout(&mut self) -> Option<Instant> {
+        while let Some(&(until, vif)) = self.stopped.front() {
+            if self.lanes[usize::from(vif)].timeout == Some(until) {
                 return Some(until);
             }
-            self.back.stopped.pop_front();
+            self.stopped.pop_front();
         }
         None
     }
 
+    /// Sets the driver domain's timer for the next queue that has stood still for too long.
+    fn set_timer(&mut self, kernel: &mut KernelIo<'_, '_>) {
+        let first = self.first_timeout();
+        kernel.set_timer(self.lines.queues, self.vcpu, first);
+    }
+
     /// Queues that have stood still for too long go on: what does not fit is dropped, instead of
     /// taking the driver domain's memory for as long as the guest likes.
-    pub(in super::super) fn expire_queues(&mut self, kernel: &mut KernelIo<'_, '_>) {
-        while self.first_rx_timeout().is_some_and(|at| at <= kernel.now())
-            && let Some((_, vif)) = self.back.stopped.pop_front()
+    pub fn expire_queues(&mut self, kernel: &mut KernelIo<'_, '_>) {
+        while self.first_timeout().is_some_and(|at| at <= kernel.now())
+            && let Some((_, vif)) = self.stopped.pop_front()
         {
             self.wake_queue(vif, kernel);
         }
+        self.set_timer(kernel);
     }
 
-    pub(in super::super) fn rx_tasklet(&mut self, kernel: &mut KernelIo<'_, '_>) -> Progress {
+    /// `net_tx_action` in the driver domain: queues to guests that go on.
+    pub fn driver_tx(
+        &mut self,
+        config: &NetworkConfig,
+        vifs: &mut [Vif],
+        kernel: &mut KernelIo<'_, '_>,
+    ) -> Progress {
+        if let Some((vif, packet)) = self.restarting.take() {
+            self.send_to_guest(vif, packet, vifs, kernel);
+        }
+        while let Some(&vif) = self.restart.front() {
+            let lane = &mut self.lanes[usize::from(vif)];
+            if !lane.stopped
+                && let Some(packet) = lane.queue.pop()
+            {
+                self.restarting = Some((vif, packet));
+                let owner = Owner::Domain(vifs[usize::from(vif)].ends.guest);
+                return Progress::Run(queue_cost(config, &packet), owner);
+            }
+            self.restart.pop_front();
+        }
+        Progress::Done
+    }
+
+    /// The tasklet that takes packets to the guests.
+    pub fn rx_tasklet(
+        &mut self,
+        config: &NetworkConfig,
+        vifs: &mut [Vif],
+        kernel: &mut KernelIo<'_, '_>,
+    ) -> Progress {
         loop {
-            match self.back.rx_stage {
-                RxStage::Begin => {
-                    // The largest packet has to fit behind the last one.
-                    let room = BATCH_MAX - usize::from(SLOTS_MAX);
-                    while self.back.rx_batch.len() < room
-                        && let Some((vif, packet)) = self.back.rx_waiting.pop_front()
-                    {
-                        let v = &mut self.vifs[usize::from(vif)];
-                        v.rx_reserved -= 1;
-                        let request = v.rx.take_request();
-                        assert!(request.is_some(), "packets reserve the requests they take");
-                        self.back.rx_batch.push((vif, packet));
-                    }
-                    if self.back.rx_batch.is_empty() {
+            match self.stage {
+                Stage::Begin => {
+                    self.gather(vifs);
+                    if self.batch.is_empty() {
                         return Progress::Done;
                     }
-                    self.back.rx_stage = RxStage::Granted;
-                    return Progress::Run(self.rx_batch_cost(kernel), Owner::Shared);
+                    self.stage = Stage::Granted;
+                    let time = self.batch_cost(config, vifs, kernel);
+                    return Progress::Run(time, Owner::Shared);
                 }
-                RxStage::Granted => {
-                    self.respond(kernel);
-                    self.back.rx_stage = RxStage::Notifying;
+                Stage::Granted => {
+                    self.respond(vifs, kernel);
+                    self.stage = Stage::Notifying;
                 }
-                RxStage::Notifying => {
-                    if let Some(vif) = self.back.rx_sending.take() {
-                        self.notify_front(vif, kernel);
+                Stage::Notifying => {
+                    if let Some(vif) = self.sending.take() {
+                        vifs[usize::from(vif)].notify_front(kernel);
                     }
-                    self.back.rx_sending = self.back.rx_notify.pop();
-                    if let Some(vif) = self.back.rx_sending {
-                        return self.sending(vif);
+                    self.sending = self.notify.pop();
+                    if let Some(vif) = self.sending {
+                        return vifs[usize::from(vif)].sending(&config.costs);
                     }
-                    self.back.rx_stage = RxStage::Begin;
-                    if !self.back.rx_waiting.is_empty() {
-                        kernel.schedule(self.driver.lines.rx_tasklet);
+                    self.stage = Stage::Begin;
+                    if !self.waiting.is_empty() {
+                        kernel.schedule(self.lines.rx_tasklet);
                     }
                     return Progress::Done;
                 }
@@ -186,82 +328,95 @@ impl Network {
         }
     }
 
-    /// What the batch costs. Each guest has part in it by what its own packets cost.
-    fn rx_batch_cost(&mut self, kernel: &mut KernelIo<'_, '_>) -> Duration {
-        let mut batch = Batch::new(self.config.driver);
-        for (vif, packet) in &self.back.rx_batch {
-            if kernel.owners() {
-                let mut alone = Batch::new(self.config.driver);
-                match self.config.rx_mode {
-                    RxMode::Flip => alone.transfers = 1,
-                    RxMode::Copy => {
-                        alone.copies = 1;
-                        alone.copied_bytes = u64::from(packet.frame_bytes());
-                    }
-                }
-                let part = self.costs.grants.of(&alone) + self.costs.back_rx;
-                kernel.share(self.vifs[usize::from(*vif)].domain, part);
-            }
-            match self.config.rx_mode {
-                RxMode::Flip => batch.transfers += 1,
-                RxMode::Copy => {
-                    batch.copies += 1;
-                    batch.copied_bytes += u64::from(packet.frame_bytes());
-                }
-            }
+    /// Packets for the next batch, each with a buffer of its guest.
+    fn gather(&mut self, vifs: &mut [Vif]) {
+        // The largest packet has to fit behind the last one.
+        while self.batch.len() < BATCH_MAX - SLOTS_MAX
+            && let Some((vif, packet)) = self.waiting.pop_front()
+        {
+            self.lanes[usize::from(vif)].reserved -= 1;
+            let request = vifs[usize::from(vif)].rx.take_request();
+            assert!(request.is_some(), "packets reserve the requests they take");
+            self.batch.push((vif, packet));
         }
-        let own = self.costs.back_rx * self.back.rx_batch.len() as u64;
-        self.costs.grants.of(&batch) + own + self.page_cost(batch.transfers)
+    }
+
+    /// What the batch costs. Each guest has part in it by what its own packets cost.
+    fn batch_cost(
+        &mut self,
+        config: &NetworkConfig,
+        vifs: &[Vif],
+        kernel: &mut KernelIo<'_, '_>,
+    ) -> Duration {
+        let costs = &config.costs;
+        let add = |batch: &mut Batch, packet: &Packet| match config.rx_mode {
+            RxMode::Flip => batch.transfers += 1,
+            RxMode::Copy => {
+                batch.copies += 1;
+                batch.copied_bytes += u64::from(packet.frame_bytes());
+            }
+        };
+        let mut batch = Batch::new(config.driver);
+        for (vif, packet) in &self.batch {
+            if kernel.owners() {
+                let mut alone = Batch::new(config.driver);
+                add(&mut alone, packet);
+                let part = costs.grants.of(&alone) + costs.back_rx;
+                kernel.share(vifs[usize::from(*vif)].ends.guest, part);
+            }
+            add(&mut batch, packet);
+        }
+        let own = costs.back_rx * self.batch.len() as u64;
+        costs.grants.of(&batch) + own + self.page_cost(batch.transfers, costs)
     }
 
     /// What `n` pages of a batch that are transferred cost besides: one flush of the TLB, and new
     /// pages from Xen whenever none are left (`check_mfn`).
-    fn page_cost(&mut self, n: u32) -> Duration {
+    fn page_cost(&mut self, n: u32, costs: &NetCosts) -> Duration {
         if n == 0 {
             return Duration::ZERO;
         }
-        let lumps = n.saturating_sub(self.back.pages).div_ceil(NetCosts::PAGES);
-        self.back.pages = self.back.pages + lumps * NetCosts::PAGES - n;
-        self.costs.back_flush + self.costs.back_pages * u64::from(lumps)
+        let lumps = n.saturating_sub(self.pages).div_ceil(NetCosts::PAGES);
+        self.pages = self.pages + lumps * NetCosts::PAGES - n;
+        costs.back_flush + costs.back_pages * u64::from(lumps)
     }
 
     /// Tells the guests of the packets of the batch, in their rings.
-    fn respond(&mut self, kernel: &mut KernelIo<'_, '_>) {
-        let mut batch = std::mem::take(&mut self.back.rx_batch);
+    fn respond(&mut self, vifs: &mut [Vif], kernel: &mut KernelIo<'_, '_>) {
+        let mut batch = std::mem::take(&mut self.batch);
         for (vif, packet) in batch.drain(..) {
-            let v = &mut self.vifs[usize::from(vif)];
+            let v = &mut vifs[usize::from(vif)];
             if !v.up {
-                self.back.gone += 1;
+                self.gone += 1;
                 record::moved(kernel.io, v.ends, &packet, DriverIn, Outside);
                 continue;
             }
             record::moved(kernel.io, v.ends, &packet, DriverIn, RxRing);
             v.counted.received += 1;
             kernel.io.moved(PacketsMoved {
-                driver: self.config.driver,
-                guest: v.domain,
+                driver: v.ends.driver,
+                guest: v.ends.guest,
                 sent: 0,
                 received: 1,
             });
             v.rx.put_response(packet).expect("its request was taken");
-            if v.rx.push_responses() && !self.back.rx_notify.contains(&vif) {
-                self.back.rx_notify.push(vif);
+            if v.rx.push_responses() && !self.notify.contains(&vif) {
+                self.notify.push(vif);
             }
-            self.restart_queue(vif, kernel);
+            self.restart_queue(vif, vifs, kernel);
         }
-        self.back.rx_batch = batch;
+        self.batch = batch;
     }
+}
 
-    /// The hypercall that sends the event of `vif` to its guest.
-    pub(super) fn sending(&self, vif: u16) -> Progress {
-        let guest = self.vifs[usize::from(vif)].domain;
-        Progress::Run(self.costs.send_event, Owner::Domain(guest))
-    }
-
-    /// Sends the event of `vif` to its guest.
-    pub(super) fn notify_front(&mut self, vif: u16, kernel: &mut KernelIo<'_, '_>) {
-        if let Some(port) = self.vifs[usize::from(vif)].back_port {
-            kernel.send(port);
+impl Accounted for ToGuests {
+    fn account(&self, ledger: &mut Ledger) {
+        for lane in &self.lanes {
+            ledger.add(&lane.queue);
         }
+        let restarting = u64::from(self.restarting.is_some());
+        ledger.holds((self.waiting.len() + self.batch.len()) as u64 + restarting);
+        ledger.dropped(Self::GONE, self.gone);
+        ledger.dropped(Self::RING, self.ring_drops);
     }
 }

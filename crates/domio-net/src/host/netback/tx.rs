@@ -1,147 +1,210 @@
 //! Netback, from the guests.
 
+use std::collections::VecDeque;
+
 use domio_core::NetPlace::{DriverOut, Outside, TxRing};
-use domio_core::{Duration, Instant};
-use domio_vmm::bus::{KernelIo, Owner, PacketsMoved, Progress};
+use domio_core::{Duration, Instant, VcpuName};
+use domio_vmm::bus::{Io, KernelIo, Owner, PacketsMoved, Progress, Tasklet};
 use domio_vmm::grant::Batch;
 
-use super::super::{Network, record};
+use super::super::config::NetworkConfig;
+use super::super::record;
+use super::super::softnet::Softnet;
+use super::super::vif::Vif;
 use super::gate::Outgoing;
-use super::{HEADER, PENDING_MAX, SLOTS_MAX, TxStage};
+use super::limit::Limits;
+use crate::packet::Packet;
+use crate::queue::{Accounted, Ledger, Place};
 
-impl Network {
-    /// The interrupt from the guest of `vif`.
-    pub(in super::super) fn back_irq(
+/// Packets from guests that the driver domain may have at a time, of all interfaces together.
+const PENDING_MAX: u16 = 256;
+/// Slots that the largest packet takes: no batch begins with fewer free.
+const SLOTS_MAX: u16 = 18;
+/// Bytes that netback copies from the begin of a packet, for the stack to read.
+const HEADER: u64 = 64;
+
+/// How far the tasklet is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Stage {
+    Begin,
+    /// Pages of sent packets are unmapped, guests are answered.
+    Unmapped,
+    /// Packets are dropped, guests are answered.
+    Dropped,
+    /// The batch is with Xen.
+    Mapped,
+}
+
+/// Packets on their way from the guests of all interfaces, and pages on their way back.
+pub(in super::super) struct FromGuests {
+    /// By interface: it is on the list.
+    listed: Vec<bool>,
+    /// Interfaces with packets to send, in turn.
+    list: VecDeque<u16>,
+    batch: Vec<(u16, Packet)>,
+    stage: Stage,
+    /// Packets taken from guests and not answered.
+    pending: u16,
+    /// Interfaces of packets that are sent, one entry each, to be unmapped and answered.
+    dealloc: VecDeque<u16>,
+    answering: VecDeque<u16>,
+    /// The one whose notification is under way.
+    sending: Option<u16>,
+    /// Packets that are taken from rings to be dropped, by interface.
+    dropping: VecDeque<(u16, u32)>,
+    /// Packets that were dropped as soon as they were taken.
+    guarded: u64,
+    tasklet: Tasklet,
+}
+
+impl FromGuests {
+    /// Where packets end that guests send whose traffic is stopped.
+    pub const GUARDED: Place = Place("netback, traffic dropped");
+
+    /// Nothing is on its way from so many interfaces, which `tasklet` serves.
+    pub fn new(vifs: usize, tasklet: Tasklet) -> Self {
+        FromGuests {
+            listed: vec![false; vifs],
+            list: VecDeque::new(),
+            batch: Vec::new(),
+            stage: Stage::Begin,
+            pending: 0,
+            dealloc: VecDeque::new(),
+            answering: VecDeque::new(),
+            sending: None,
+            dropping: VecDeque::new(),
+            guarded: 0,
+            tasklet,
+        }
+    }
+
+    /// Lists interface `vif`, which may have packets to send.
+    pub fn list(&mut self, vif: u16, v: &Vif) {
+        let listed = &mut self.listed[usize::from(vif)];
+        if v.up && !*listed {
+            *listed = true;
+            self.list.push_back(vif);
+        }
+    }
+
+    /// Schedules the tasklet for the interfaces that are listed, while few packets are pending.
+    pub fn begin_batch(&self, kernel: &mut KernelIo<'_, '_>) {
+        if self.pending < PENDING_MAX / 2 && !self.list.is_empty() {
+            kernel.schedule(self.tasklet);
+        }
+    }
+
+    /// Schedules the tasklet on the driver domain's vcpu `driver`, from outside of it.
+    pub fn begin_batch_on(&self, driver: VcpuName, io: &mut Io<'_>) {
+        io.schedule_on(driver, self.tasklet);
+    }
+
+    /// A packet of interface `vif` has left, or was dropped: its page is the guest's again.
+    pub fn release(&mut self, vif: u16, kernel: &mut KernelIo<'_, '_>) {
+        self.dealloc.push_back(vif);
+        kernel.schedule(self.tasklet);
+    }
+
+    /// The tasklet that takes packets from the guests within their limits, to the backlog.
+    pub(super) fn tx_tasklet(
         &mut self,
-        vif: u16,
+        (softnet, limits): (&mut Softnet, &mut Limits),
+        config: &NetworkConfig,
+        vifs: &mut [Vif],
         kernel: &mut KernelIo<'_, '_>,
     ) -> Progress {
-        let v = &mut self.vifs[usize::from(vif)];
-        if v.back_handler.enter() {
-            return Progress::Run(self.costs.back_irq, Owner::Domain(v.domain));
-        }
-        self.serve_guest(vif, kernel);
-        Progress::Done
-    }
-
-    /// The guest of `vif` has put packets into the ring, or posted buffers.
-    pub(super) fn serve_guest(&mut self, vif: u16, kernel: &mut KernelIo<'_, '_>) {
-        self.list_for_tx(vif);
-        if self.back.tx_pending < PENDING_MAX / 2 && !self.back.tx_list.is_empty() {
-            kernel.schedule(self.driver.lines.tx_tasklet);
-        }
-        self.restart_queue(vif, kernel);
-    }
-
-    pub(super) fn list_for_tx(&mut self, vif: u16) {
-        let v = &mut self.vifs[usize::from(vif)];
-        if v.up && !v.tx_listed {
-            v.tx_listed = true;
-            self.back.tx_list.push_back(vif);
-        }
-    }
-
-    /// The timer of a rate limit has fired: the interface's turn comes again.
-    pub(in super::super) fn credit_expired(&mut self, vif: u16, kernel: &mut KernelIo<'_, '_>) {
-        let v = &mut self.vifs[usize::from(vif)];
-        let bytes =
-            v.tx.peek_request()
-                .map_or(0, |p| u64::from(p.frame_bytes()));
-        v.credit.refill(kernel.now(), bytes);
-        self.serve_guest(vif, kernel);
-    }
-
-    pub(in super::super) fn tx_tasklet(&mut self, kernel: &mut KernelIo<'_, '_>) -> Progress {
         loop {
-            match self.back.tx_stage {
-                TxStage::Begin => {
-                    let n = self.back.dealloc.len();
-                    self.back.tx_stage = TxStage::Unmapped;
-                    if n > 0 {
-                        self.back.answering.extend(self.back.dealloc.drain(..));
-                        let mut batch = Batch::new(self.config.driver);
-                        batch.unmaps = n as u32;
-                        let answers = self.costs.back_answer * n as u64;
-                        if kernel.owners() {
-                            for vif in &self.back.answering {
-                                // One page each, whoever it is of.
-                                let guest = self.vifs[usize::from(*vif)].domain;
-                                kernel.share(guest, Duration::from_nanos(1));
-                            }
-                        }
-                        let time = self.costs.grants.of(&batch) + answers;
+            match self.stage {
+                Stage::Begin => {
+                    self.stage = Stage::Unmapped;
+                    if !self.dealloc.is_empty() {
+                        let time = self.unmap(config, vifs, kernel);
                         return Progress::Run(time, Owner::Shared);
                     }
                 }
-                TxStage::Unmapped => {
-                    if let Some(vif) = self.back.tx_sending.take() {
-                        self.notify_front(vif, kernel);
+                Stage::Unmapped => {
+                    self.notify_front(vifs, kernel);
+                    self.sending = self.answer(vifs);
+                    if let Some(vif) = self.sending {
+                        return vifs[usize::from(vif)].sending(&config.costs);
                     }
-                    self.back.tx_sending = self.answer();
-                    if let Some(vif) = self.back.tx_sending {
-                        return self.sending(vif);
-                    }
-                    self.gather(kernel);
-                    self.back.tx_stage = TxStage::Dropped;
-                    if !self.back.tx_dropping.is_empty() {
-                        let time = self.drop_cost(kernel);
+                    self.gather(limits, vifs, kernel);
+                    self.stage = Stage::Dropped;
+                    if !self.dropping.is_empty() {
+                        let time = self.drop_cost(config, vifs, kernel);
                         return Progress::Run(time, Owner::Shared);
                     }
                 }
-                TxStage::Dropped => {
-                    if let Some(vif) = self.back.tx_sending.take() {
-                        self.notify_front(vif, kernel);
+                Stage::Dropped => {
+                    self.notify_front(vifs, kernel);
+                    self.sending = self.answer_dropped(vifs);
+                    if let Some(vif) = self.sending {
+                        return vifs[usize::from(vif)].sending(&config.costs);
                     }
-                    self.back.tx_sending = self.answer_dropped();
-                    if let Some(vif) = self.back.tx_sending {
-                        return self.sending(vif);
-                    }
-                    self.back.tx_stage = TxStage::Mapped;
-                    if !self.back.tx_batch.is_empty() {
-                        let time = self.tx_batch_cost(kernel);
+                    self.stage = Stage::Mapped;
+                    if !self.batch.is_empty() {
+                        let time = self.batch_cost(config, vifs, kernel);
                         return Progress::Run(time, Owner::Shared);
                     }
                 }
-                TxStage::Mapped => {
-                    self.pass_up(kernel);
-                    self.back.tx_stage = TxStage::Begin;
+                Stage::Mapped => {
+                    self.pass_up(softnet, vifs, kernel);
+                    self.stage = Stage::Begin;
                     return Progress::Done;
                 }
             }
         }
     }
 
+    /// The guest whose notification is under way is told.
+    fn notify_front(&mut self, vifs: &[Vif], kernel: &mut KernelIo<'_, '_>) {
+        if let Some(vif) = self.sending.take() {
+            vifs[usize::from(vif)].notify_front(kernel);
+        }
+    }
+
+    /// Begins to unmap the pages of all packets that are sent; what that and the answers cost.
+    fn unmap(
+        &mut self,
+        config: &NetworkConfig,
+        vifs: &[Vif],
+        kernel: &mut KernelIo<'_, '_>,
+    ) -> Duration {
+        let n = self.dealloc.len();
+        self.answering.append(&mut self.dealloc);
+        let mut batch = Batch::new(config.driver);
+        batch.unmaps = n as u32;
+        if kernel.owners() {
+            for vif in &self.answering {
+                // One page each, whoever it is of.
+                let guest = vifs[usize::from(*vif)].ends.guest;
+                kernel.share(guest, Duration::from_nanos(1));
+            }
+        }
+        config.costs.grants.of(&batch) + config.costs.back_answer * n as u64
+    }
+
     /// Answers the requests whose packets are sent, in their order, up to one whose guest wants to
     /// be told; that is told before the next is answered (`make_tx_response`).
-    fn answer(&mut self) -> Option<u16> {
-        while let Some(vif) = self.back.answering.pop_front() {
-            self.back.tx_pending -= 1;
-            let v = &mut self.vifs[usize::from(vif)];
-            if !v.up {
-                continue;
-            }
-            v.tx.put_response(()).expect("its request was taken");
-            if v.tx.push_responses() {
+    fn answer(&mut self, vifs: &mut [Vif]) -> Option<u16> {
+        while let Some(vif) = self.answering.pop_front() {
+            self.pending -= 1;
+            if put_answer(&mut vifs[usize::from(vif)]) {
                 return Some(vif);
             }
         }
         None
     }
 
-    /// Answers the requests whose packets were dropped, as [`Network::answer`] does.
-    fn answer_dropped(&mut self) -> Option<u16> {
-        while let Some((vif, n)) = self.back.tx_dropping.front_mut() {
+    /// The same for requests whose packets are dropped.
+    fn answer_dropped(&mut self, vifs: &mut [Vif]) -> Option<u16> {
+        while let Some((vif, n)) = self.dropping.front_mut() {
             let vif = *vif;
             *n -= 1;
             if *n == 0 {
-                self.back.tx_dropping.pop_front();
+                self.dropping.pop_front();
             }
-            let v = &mut self.vifs[usize::from(vif)];
-            if !v.up {
-                continue;
-            }
-            v.tx.put_response(()).expect("its request was taken");
-            if v.tx.push_responses() {
+            if put_answer(&mut vifs[usize::from(vif)]) {
                 return Some(vif);
             }
         }
@@ -149,128 +212,154 @@ impl Network {
     }
 
     /// What dropping the packets of the batch costs.
-    fn drop_cost(&self, kernel: &mut KernelIo<'_, '_>) -> Duration {
+    fn drop_cost(
+        &self,
+        config: &NetworkConfig,
+        vifs: &[Vif],
+        kernel: &mut KernelIo<'_, '_>,
+    ) -> Duration {
         let mut cost = Duration::ZERO;
-        for (vif, n) in &self.back.tx_dropping {
-            let own = self.costs.back_drop * u64::from(*n);
+        for (vif, n) in &self.dropping {
+            let own = config.costs.back_drop * u64::from(*n);
             cost += own;
-            let guest = self.vifs[usize::from(*vif)].domain;
-            kernel.share(guest, own);
+            kernel.share(vifs[usize::from(*vif)].ends.guest, own);
         }
         cost
     }
 
     /// Takes everything from the ring of `vif`, to be dropped.
-    fn take_to_drop(&mut self, vif: u16, kernel: &mut KernelIo<'_, '_>) {
-        let v = &mut self.vifs[usize::from(vif)];
+    fn take_to_drop(&mut self, vif: u16, v: &mut Vif, io: &mut Io<'_>) {
         let mut n = 0;
         while let Some(packet) = v.tx.take_request() {
-            record::moved(kernel.io, v.ends, &packet, TxRing, Outside);
+            record::moved(io, v.ends, &packet, TxRing, Outside);
             n += 1;
         }
         if n > 0 {
-            self.back.guarded += u64::from(n);
-            self.back.tx_dropping.push_back((vif, n));
+            self.guarded += u64::from(n);
+            self.dropping.push_back((vif, n));
         }
+        self.list_if_more(vif, v);
+    }
+
+    /// Lists `vif` again if its guest has put more packets into the ring.
+    fn list_if_more(&mut self, vif: u16, v: &mut Vif) {
         if v.tx.final_check_for_requests() {
-            self.list_for_tx(vif);
+            self.list(vif, v);
         }
     }
 
     /// Takes packets from the guests: one from each interface in turn.
-    fn gather(&mut self, kernel: &mut KernelIo<'_, '_>) {
-        while self.back.tx_pending + SLOTS_MAX < PENDING_MAX
-            && let Some(vif) = self.back.tx_list.pop_front()
+    fn gather(&mut self, limits: &mut Limits, vifs: &mut [Vif], kernel: &mut KernelIo<'_, '_>) {
+        while self.pending + SLOTS_MAX < PENDING_MAX
+            && let Some(vif) = self.list.pop_front()
         {
-            let v = &mut self.vifs[usize::from(vif)];
-            v.tx_listed = false;
-            if self.back.gated_vifs > 0 {
-                match v.gate.outgoing(kernel.now()) {
-                    Outgoing::Passes => {}
-                    Outgoing::Dropped => {
-                        self.take_to_drop(vif, kernel);
-                        continue;
+            self.listed[usize::from(vif)] = false;
+            let v = &mut vifs[usize::from(vif)];
+            match limits.outgoing(vif, kernel.now()) {
+                Outgoing::Passes => {}
+                Outgoing::Dropped => {
+                    self.take_to_drop(vif, v, kernel.io);
+                    continue;
+                }
+                Outgoing::Waits(until) => {
+                    if until < Instant::MAX
+                        && let Some(first) = v.tx.peek_request()
+                    {
+                        record::held_back(kernel.io, v.ends, first, until);
+                        limits.set_timer(vifs, kernel);
                     }
-                    Outgoing::Waits(until) => {
-                        if until < Instant::MAX
-                            && let Some(first) = v.tx.peek_request()
-                        {
-                            record::held_back(kernel.io, v.ends, first, until);
-                            self.set_credit_timer(kernel);
-                        }
-                        continue;
-                    }
+                    continue;
                 }
             }
-            let v = &mut self.vifs[usize::from(vif)];
             let Some(first) = v.tx.peek_request() else {
-                if v.tx.final_check_for_requests() {
-                    self.list_for_tx(vif);
-                }
+                self.list_if_more(vif, v);
                 continue;
             };
-            let waits = v.credit.timer.is_some();
-            if !v.credit.take(kernel.now(), u64::from(first.frame_bytes())) {
-                if !waits && let Some(until) = v.credit.timer {
+            let bytes = u64::from(first.frame_bytes());
+            if let Err(until) = limits.take(vif, kernel.now(), bytes) {
+                if let Some(until) = until {
                     record::held_back(kernel.io, v.ends, first, until);
                 }
-                self.set_credit_timer(kernel);
+                limits.set_timer(vifs, kernel);
                 continue;
             }
             if let Some(packet) = v.tx.take_request() {
-                record::moved(kernel.io, v.ends, &packet, TxRing, DriverOut);
-                v.gate.pass_out();
-                v.counted.sent += 1;
-                kernel.io.moved(PacketsMoved {
-                    driver: self.config.driver,
-                    guest: v.domain,
-                    sent: 1,
-                    received: 0,
-                });
-                v.passed.packets_out += 1;
-                v.passed.bytes_out += u64::from(packet.frame_bytes());
-                self.back.tx_pending += 1;
-                self.back.tx_batch.push((vif, packet));
+                limits.pass_out(vif);
+                self.take(vif, packet, v, kernel.io);
             }
-            if v.tx.final_check_for_requests() {
-                self.list_for_tx(vif);
-            }
+            self.list_if_more(vif, v);
         }
+    }
+
+    /// Netback has taken `packet` from the ring of `vif`.
+    fn take(&mut self, vif: u16, packet: Packet, v: &mut Vif, io: &mut Io<'_>) {
+        record::moved(io, v.ends, &packet, TxRing, DriverOut);
+        v.counted.sent += 1;
+        io.moved(PacketsMoved {
+            driver: v.ends.driver,
+            guest: v.ends.guest,
+            sent: 1,
+            received: 0,
+        });
+        v.passed.packets_out += 1;
+        v.passed.bytes_out += u64::from(packet.frame_bytes());
+        self.pending += 1;
+        self.batch.push((vif, packet));
     }
 
     /// What the batch costs. Each guest has part in it by what its own packets cost.
-    fn tx_batch_cost(&self, kernel: &mut KernelIo<'_, '_>) -> Duration {
-        let mut batch = Batch::new(self.config.driver);
+    fn batch_cost(
+        &self,
+        config: &NetworkConfig,
+        vifs: &[Vif],
+        kernel: &mut KernelIo<'_, '_>,
+    ) -> Duration {
+        let costs = &config.costs;
+        let mut batch = Batch::new(config.driver);
         let mut cost = Duration::ZERO;
-        for (vif, packet) in &self.back.tx_batch {
+        for (vif, packet) in &self.batch {
             batch.maps += 1;
             let header = u64::from(packet.frame_bytes()).min(HEADER);
-            let own = self.costs.back_tx + self.costs.copy(header);
+            let own = costs.back_tx + costs.copy(header);
             cost += own;
             if kernel.owners() {
-                let guest = self.vifs[usize::from(*vif)].domain;
-                kernel.share(guest, own + self.costs.grants.map);
+                let guest = vifs[usize::from(*vif)].ends.guest;
+                kernel.share(guest, own + costs.grants.map);
             }
         }
-        cost + self.costs.grants.of(&batch)
+        cost + costs.grants.of(&batch)
     }
 
     /// Hands the batch to the driver domain's stack.
-    fn pass_up(&mut self, kernel: &mut KernelIo<'_, '_>) {
-        if self.back.tx_batch.is_empty() {
+    fn pass_up(&mut self, softnet: &mut Softnet, vifs: &[Vif], kernel: &mut KernelIo<'_, '_>) {
+        if self.batch.is_empty() {
             return;
         }
-        let mut batch = std::mem::take(&mut self.back.tx_batch);
+        let mut batch = std::mem::take(&mut self.batch);
         for (vif, packet) in batch.drain(..) {
-            if !self.back.backlog.push((vif, packet)) {
-                let ends = self.vifs[usize::from(vif)].ends;
+            if !softnet.backlog.push((vif, packet)) {
+                let ends = vifs[usize::from(vif)].ends;
                 record::moved(kernel.io, ends, &packet, DriverOut, Outside);
-                self.back.release(vif);
-                kernel.schedule(self.driver.lines.tx_tasklet);
+                self.release(vif, kernel);
             }
         }
-        self.back.tx_batch = batch;
-        self.poll_backlog();
-        kernel.raise(self.driver.lines.rx);
+        self.batch = batch;
+        softnet.poll_backlog(kernel);
+    }
+}
+
+/// Answers a request of the guest, if it is up; whether it wants to be told.
+fn put_answer(vif: &mut Vif) -> bool {
+    if !vif.up {
+        return false;
+    }
+    vif.tx.put_response(()).expect("its request was taken");
+    vif.tx.push_responses()
+}
+
+impl Accounted for FromGuests {
+    fn account(&self, ledger: &mut Ledger) {
+        ledger.holds(self.batch.len() as u64);
+        ledger.dropped(Self::GUARDED, self.guarded);
     }
 }

@@ -1,0 +1,174 @@
+//! A guest at its interface: what its kernel does with netfront and the stack.
+
+use domio_core::{Duration, Instant, VcpuName};
+use domio_vmm::bus::{Io, KernelIo, Progress};
+use domio_vmm::evtchn::Port;
+
+use super::config::NetworkConfig;
+use super::netfront::{Netfront, Piece, own};
+use super::record::Ends;
+use super::stack::Stack;
+use super::vif::Vif;
+use crate::packet::FlowId;
+use crate::queue::{Accounted, Ledger};
+
+/// How far the interface has come up.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Boot {
+    /// Nothing is done yet.
+    Begin,
+    /// Buffers are being posted.
+    Posting,
+    /// The stack listens; what it sends is on its way.
+    Up,
+}
+
+/// When a flow begins and ends, after the guest's start.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Start {
+    pub flow: FlowId,
+    pub start: Duration,
+    pub stop: Option<Duration>,
+}
+
+/// The guest's driver and stack.
+pub(super) struct Guest {
+    pub front: Netfront,
+    pub stack: Stack,
+    /// Its flows.
+    pub starts: Vec<Start>,
+    /// The vcpu that does the kernel's work.
+    vcpu: u16,
+    boot: Boot,
+    /// What the thread that sets the interface up is at.
+    thread: Piece,
+}
+
+impl Guest {
+    /// A guest that is not up, whose vcpu `vcpu` does the kernel's work.
+    pub fn new(front: Netfront, stack: Stack, vcpu: u16) -> Self {
+        Guest {
+            front,
+            stack,
+            starts: Vec::new(),
+            vcpu,
+            boot: Boot::Begin,
+            thread: Piece::None,
+        }
+    }
+
+    /// The guest comes up: offers a port to netback.
+    pub fn offer(&self, Ends { guest, driver }: Ends, io: &mut Io<'_>) -> Port {
+        let port = io.offer(guest, driver, self.vcpu, self.front.lines.front);
+        port.expect("a guest that boots has free ports")
+    }
+
+    /// Has a thread set the interface up.
+    pub fn begin_boot(&self, ends: Ends, io: &mut Io<'_>) {
+        io.queue_work(VcpuName::new(ends.guest, self.vcpu), self.front.lines.boot);
+    }
+
+    /// The guest's end of `flow` begins at `at`.
+    pub fn begin(&mut self, flow: FlowId, at: Instant) {
+        self.stack.begin(flow, at);
+    }
+
+    /// `net_rx_action`: netfront's polls.
+    pub fn front_rx(
+        &mut self,
+        config: &NetworkConfig,
+        vif: &mut Vif,
+        kernel: &mut KernelIo<'_, '_>,
+    ) -> Progress {
+        let vcpu = kernel.vcpu.index;
+        match std::mem::replace(self.front.soft(vcpu), Piece::None) {
+            // The softirq begins.
+            Piece::None => self.front.begin_polls(),
+            piece => self.finish_piece(piece, vif, kernel),
+        }
+        let Guest { front, stack, .. } = self;
+        let next = front.flush(vif, &config.costs, kernel).or_else(|| {
+            let handed = |packet: &_| stack.handed_to(packet);
+            front.poll(vif, config, handed, kernel)
+        });
+        self.softirq_goes_on(vcpu, next)
+    }
+
+    /// `net_tx_action`: the ring has room again.
+    pub fn front_tx(
+        &mut self,
+        config: &NetworkConfig,
+        vif: &mut Vif,
+        kernel: &mut KernelIo<'_, '_>,
+    ) -> Progress {
+        let vcpu = kernel.vcpu.index;
+        let piece = std::mem::replace(self.front.soft(vcpu), Piece::None);
+        self.finish_piece(piece, vif, kernel);
+        let next = self.front.flush(vif, &config.costs, kernel);
+        self.softirq_goes_on(vcpu, next)
+    }
+
+    /// The softirq on `vcpu` goes on with a piece of work, or is done.
+    fn softirq_goes_on(&mut self, vcpu: u16, next: Option<(Piece, Duration)>) -> Progress {
+        match next {
+            Some((piece, time)) => {
+                *self.front.soft(vcpu) = piece;
+                own(time)
+            }
+            None => Progress::Done,
+        }
+    }
+
+    /// The guest has booted: posts its buffers, and its stack begins.
+    pub fn boot(
+        &mut self,
+        config: &NetworkConfig,
+        vif: &mut Vif,
+        kernel: &mut KernelIo<'_, '_>,
+    ) -> Progress {
+        let piece = std::mem::replace(&mut self.thread, Piece::None);
+        self.finish_piece(piece, vif, kernel);
+        match self.boot {
+            Boot::Begin => {
+                self.boot = Boot::Posting;
+                let (piece, time) = self.front.first_refill(config);
+                self.thread = piece;
+                return own(time);
+            }
+            Boot::Posting => {
+                self.boot = Boot::Up;
+                self.stack.listen(&mut self.front.queue, kernel);
+            }
+            Boot::Up => {}
+        }
+        let Some((piece, time)) = self.front.flush(vif, &config.costs, kernel) else {
+            return Progress::Done;
+        };
+        self.thread = piece;
+        own(time)
+    }
+
+    /// What a timer of the stack has to do.
+    pub fn stack_timers(&mut self, kernel: &mut KernelIo<'_, '_>) {
+        self.stack.expire(&mut self.front.queue, kernel);
+        // Sent from the timer softirq: charged in the next one.
+        self.front.send_queued(kernel);
+    }
+
+    /// The time of a piece of work is spent: does it.
+    pub fn finish_piece(&mut self, piece: Piece, vif: &mut Vif, kernel: &mut KernelIo<'_, '_>) {
+        match piece {
+            Piece::Hand(packet, place) => self.stack.hand(place, packet, kernel),
+            Piece::Deliver(packet) => {
+                self.stack.deliver(&packet, &mut self.front.queue, kernel);
+            }
+            piece => self.front.finish(piece, vif, kernel),
+        }
+    }
+}
+
+impl Accounted for Guest {
+    fn account(&self, ledger: &mut Ledger) {
+        ledger.add(&self.front).add(&self.stack);
+    }
+}

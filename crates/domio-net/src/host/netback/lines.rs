@@ -1,0 +1,18 @@
+//! What the driver domain's kernel is called by for netback.
+
+use domio_vmm::bus::{KernelTimer, SoftirqLine, Tasklet};
+
+/// Softirq, tasklets and timers.
+#[derive(Clone, Copy, Debug)]
+pub(in super::super) struct BackLines {
+    /// Queues to guests go on.
+    pub restart: SoftirqLine,
+    /// Packets to the guests.
+    pub rx_tasklet: Tasklet,
+    /// Packets from the guests.
+    pub tx_tasklet: Tasklet,
+    /// Limits of interfaces.
+    pub credit: KernelTimer,
+    /// Queues that have stood still for too long.
+    pub queues: KernelTimer,
+}

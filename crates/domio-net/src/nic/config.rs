@@ -1,0 +1,137 @@
+//! Settings of a card: its rings, and when it asks for an interrupt.
+
+use domio_core::{Duration, Instant};
+
+use crate::link::Rate;
+
+/// When packets of one direction ask for an interrupt.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Coalesce {
+    /// How long the timer runs that asks. Zero: a packet asks at once.
+    pub delay: Duration,
+    /// How many new packets ask at once, whatever their age; 0 for any number.
+    pub packets: u16,
+    /// Each new packet restarts the timer. Otherwise it runs from the first one.
+    pub restarts: bool,
+}
+
+impl Coalesce {
+    /// Each packet asks at once.
+    pub const NONE: Coalesce = Coalesce {
+        delay: Duration::ZERO,
+        packets: 1,
+        restarts: false,
+    };
+
+    /// A timer of `delay` from the first new packet, or `packets` of them.
+    pub const fn since_first(delay: Duration, packets: u16) -> Coalesce {
+        Coalesce {
+            delay,
+            packets,
+            restarts: false,
+        }
+    }
+
+    /// A timer of `delay` from the last new packet, or `packets` of them.
+    pub const fn since_last(delay: Duration, packets: u16) -> Coalesce {
+        Coalesce {
+            delay,
+            packets,
+            restarts: true,
+        }
+    }
+}
+
+/// Settings of a card.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct NicConfig {
+    /// Descriptors for packets to receive, at least 1.
+    pub rx_ring: u16,
+    /// Descriptors for packets to send, at least 1.
+    pub tx_ring: u16,
+    /// Interrupts for received packets.
+    pub rx: Coalesce,
+    /// Interrupts for sent packets.
+    pub tx: Coalesce,
+    /// Least time between two interrupts; zero for none.
+    pub gap: Duration,
+    /// It has the other end of the line wait while no receive buffer is empty (pause frames), and
+    /// its own memory holds what is under way by then. Otherwise such packets are dropped.
+    pub flow_control: bool,
+    /// Rate at which the card moves packets to and from memory, both directions together; none for
+    /// a bus that nobody has to wait for.
+    pub bus: Option<Rate>,
+}
+
+impl NicConfig {
+    /// An interrupt for each packet, as old cards and simple drivers have it. Rings of 256.
+    pub const PLAIN: NicConfig = NicConfig {
+        rx_ring: 256,
+        tx_ring: 256,
+        rx: Coalesce::NONE,
+        tx: Coalesce::NONE,
+        gap: Duration::ZERO,
+        flow_control: false,
+        bus: None,
+    };
+
+    /// Broadcom's tg3 as Linux 2.6 sets it up: `TG3_DEF_RX_RING_PENDING` 200 of 512 descriptors,
+    /// `TG3_DEF_TX_RING_PENDING` 511. Every chip but 5700 and 5788 has tagged status
+    /// (`drivers/net/tg3.c`), and then each packet restarts both timers: `LOW_RXCOL_TICKS_CLRTCKS`
+    /// 20 us or `LOW_RXMAX_FRAMES` 5, `LOW_TXCOL_TICKS_CLRTCKS` 72 us or `LOW_TXMAX_FRAMES` 53
+    /// (`drivers/net/tg3.h`). Flow control is negotiated unless `ethtool` says otherwise
+    /// (`TG3_FLAG_PAUSE_AUTONEG`).
+    pub const TG3: NicConfig = NicConfig {
+        rx_ring: 200,
+        tx_ring: 511,
+        rx: Coalesce::since_last(Duration::from_micros(20), 5),
+        tx: Coalesce::since_last(Duration::from_micros(72), 53),
+        gap: Duration::ZERO,
+        flow_control: true,
+        bus: None,
+    };
+
+    /// A tg3 without tagged status, the chips 5700 and 5788: `LOW_RXCOL_TICKS` 50 us and
+    /// `LOW_TXCOL_TICKS` 150 us from the first new packet, and the same numbers of frames.
+    pub const TG3_UNTAGGED: NicConfig = NicConfig {
+        rx: Coalesce::since_first(Duration::from_micros(50), 5),
+        tx: Coalesce::since_first(Duration::from_micros(150), 53),
+        ..NicConfig::TG3
+    };
+
+    /// Intel's e1000 as Linux 2.6.18 sets it up: 256 descriptors each way; `RxIntDelay` 0, without
+    /// which the absolute delay has no effect; `TxIntDelay` and `TxAbsIntDelay` 64 units of
+    /// 1.024 us, of which the latter counts here (`drivers/net/e1000/e1000_param.c`);
+    /// `InterruptThrottleRate` fixed at 8000 interrupts a second. `FlowControl` is what the card's
+    /// EEPROM says, which is both ways.
+    pub const E1000: NicConfig = NicConfig {
+        rx_ring: 256,
+        tx_ring: 256,
+        rx: Coalesce::since_first(Duration::ZERO, 0),
+        tx: Coalesce::since_first(Duration::from_nanos(64 * 1_024), 0),
+        gap: Duration::from_micros(125),
+        flow_control: true,
+        bus: None,
+    };
+}
+
+/// When new packets ask for an interrupt; `nth` gives the time of the nth new one, from 0.
+#[inline]
+pub(super) fn due(coalesce: Coalesce, nth: impl Fn(usize) -> Option<Instant>) -> Option<Instant> {
+    let mut timer = nth(0)? + coalesce.delay;
+    let enough = usize::from(coalesce.packets).checked_sub(1);
+    if coalesce.restarts {
+        let mut n = 0;
+        while Some(n) != enough {
+            n += 1;
+            match nth(n) {
+                Some(at) if at <= timer => timer = at + coalesce.delay,
+                _ => return Some(timer),
+            }
+        }
+    }
+    match enough.and_then(nth) {
+        Some(by_number) => Some(timer.min(by_number)),
+        None => Some(timer),
+    }
+}
