@@ -146,7 +146,7 @@ impl ReplaySource for RecordedDemands {
 mod tests {
     use super::*;
     use domio_core::NullSink;
-    use domio_lab::simulate::{simulate, trace_header};
+    use domio_run::simulate::{simulate, trace_header};
     use domio_scenario::NoReplay;
     use domio_trace::{TraceWriter, XentraceWriter};
 
