@@ -1,8 +1,8 @@
 //! Allocation errors (ALERT) as a picture.
 
 use crate::data::{Chart, Figure, Line, Lines, Point, Quantity};
-use domio_lab::Estimate;
-use domio_lab::alert::{AlertOutcome, AlertPoint};
+use domio_advise::alert::{AlertOutcome, AlertPoint};
+use domio_stats::Estimate;
 
 /// Most policies whose shortest windows are drawn too: a picture tells eight lines apart.
 const BOTH: usize = 4;

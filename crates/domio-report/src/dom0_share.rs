@@ -1,8 +1,8 @@
 //! Dom0's share as a picture, and what was left out of it.
 
 use crate::data::{Chart, Figure, Line, Lines, Point, Quantity};
-use domio_lab::Estimate;
-use domio_lab::dom0_share::{Dom0Axis, Dom0LeftOut, Dom0Outcome, Dom0Point};
+use domio_advise::dom0_share::{Dom0Axis, Dom0LeftOut, Dom0Outcome, Dom0Point};
+use domio_stats::Estimate;
 
 /// Scores over the first axis that has several values: a line for each policy. `None` when there is
 /// no such axis.

@@ -165,9 +165,9 @@ fn recorded(mix: &Mix, number: usize) -> Recording {
     let folder = std::env::temp_dir().join(format!("domio-c2-{}-{number}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
     let file = File::create(folder.join("t.domio")).unwrap();
-    let header = domio_lab::simulate::trace_header(&scenario, &built, 0);
+    let header = domio_run::simulate::trace_header(&scenario, &built, 0);
     let writer = TraceWriter::new(file, &header).unwrap();
-    let run = domio_lab::simulate::simulate(&built, 0, writer).unwrap();
+    let run = domio_run::simulate::simulate(&built, 0, writer).unwrap();
     run.sink.finish().unwrap();
     let mut reader = TraceReader::open(&folder.join("t.domio"), &Default::default()).unwrap();
     let file = File::create(folder.join("trace.bin")).unwrap();

@@ -8,8 +8,9 @@ use crate::out::{self, Status};
 use crate::progress::progress;
 use crate::traces;
 use anyhow::anyhow;
-use domio_lab::dom0_share::answers::answers;
-use domio_lab::dom0_share::{self, Dom0Fault, Dom0Outcome, Dom0Plan, Dom0Subject};
+use domio_advise::dom0_share::answers::answers;
+use domio_advise::dom0_share::{self, Dom0Fault, Dom0Outcome, Dom0Plan, Dom0Subject};
+use domio_lab::AllCores;
 use domio_report::svg::document::document;
 use domio_report::{dom0_share as picture, text};
 use domio_scenario::{ReplaySource, Scenario};
@@ -35,7 +36,7 @@ pub fn run(args: &Dom0Share, global: &Global) -> anyhow::Result<Status> {
         &subjects,
         &plan(args),
         &source,
-        &*progress(global),
+        &AllCores(&*progress(global)),
     );
     let outcome = outcome.map_err(told)?;
     for left_out in &outcome.left_out {

@@ -5,8 +5,9 @@ use crate::out::{self, Status};
 use crate::progress::progress;
 use crate::suggest;
 use anyhow::{Context, anyhow};
-use domio_lab::replicate::on_all_cores;
+use domio_lab::AllCores;
 use domio_report::text;
+use domio_run::Replicator;
 use domio_twin::exact::SearchSettings;
 use domio_twin::{Agreement, Recording, RecordingError, policy, shipped};
 use serde_json::json;
@@ -31,11 +32,10 @@ pub fn run(args: &Validate, global: &Global) -> anyhow::Result<Status> {
     let total = found.len();
     let recordings = usable(found);
     let jobs: Vec<&Recording> = recordings.iter().collect();
-    let agreements = usable(on_all_cores(
+    let agreements = usable(AllCores(&*progress(global)).map(
         &jobs,
         |recording| recording.name.as_str(),
-        &*progress(global),
-        |recording| match args.exact {
+        |recording, _| match args.exact {
             true => Agreement::exact(recording, &SearchSettings::default()),
             false => Agreement::check(recording),
         },

@@ -11,7 +11,7 @@ use crate::input::{self, Stream};
 use crate::progress::reading;
 use anyhow::{Context, bail};
 use domio_core::{DomainId, Sink};
-use domio_lab::simulate;
+use domio_run::simulate;
 use domio_scenario::{Built, Scenario};
 use domio_trace::order::ADVICE;
 use domio_trace::{ReadOptions, TraceErrorKind, TraceReader};
