@@ -15,7 +15,6 @@
 
 pub mod agreement;
 pub mod ensemble;
-pub mod exact;
 mod fit;
 pub mod limits;
 pub mod policy;
@@ -25,6 +24,6 @@ pub mod shipped;
 pub mod start;
 pub mod twin;
 
-pub use agreement::{Agreement, ComparedQuantiles, DomainAgreement, Followed};
+pub use agreement::{Agreement, ComparedQuantiles, DomainAgreement, Followed, Parting};
 pub use limits::{AgreementLimits, Compared};
 pub use recording::{Recording, RecordingError};

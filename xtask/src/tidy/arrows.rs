@@ -50,7 +50,6 @@ const ARROWS: &[(&str, &[&str])] = &[
             "domio-sched",
             "domio-vmm",
             "domio-trace",
-            "domio-meter",
             "domio-scenario",
         ],
     ),
@@ -65,6 +64,17 @@ const ARROWS: &[(&str, &[&str])] = &[
             "domio-meter",
             "domio-scenario",
             "domio-replay",
+        ],
+    ),
+    (
+        "domio-exact",
+        &[
+            "domio-core",
+            "domio-sched",
+            "domio-sim",
+            "domio-vmm",
+            "domio-replay",
+            "domio-twin",
         ],
     ),
     (
@@ -108,6 +118,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "domio-scenario",
             "domio-replay",
             "domio-twin",
+            "domio-exact",
             "domio-lab",
             "domio-report",
         ],

@@ -9,7 +9,6 @@ pub mod credit;
 pub mod credit2;
 
 use crate::agreement::{self, Agreement};
-use crate::exact::SearchSettings;
 use crate::recording::{Description, Recording, RecordingError};
 use crate::start::Start;
 use crate::twin::Twin;
@@ -68,9 +67,6 @@ pub trait PolicyState: Sized + Send + Sync {
     fn resuming(twin: &Twin<Self>, hidden: &Self::Hidden) -> Box<dyn Scheduler>;
 }
 
-/// A search for the recorded decisions.
-type Search = fn(&Recording, &SearchSettings) -> Result<Agreement, RecordingError>;
-
 /// How recordings of one policy are judged.
 #[derive(Clone, Copy)]
 pub struct Judge {
@@ -80,9 +76,6 @@ pub struct Judge {
     pub shown_by_xl: &'static [&'static str],
     /// Compares with an ensemble of twins ([`Agreement::check`]).
     pub check: fn(&Recording) -> Result<Agreement, RecordingError>,
-    /// Looks for the start state that makes the recorded decisions ([`Agreement::exact`]), where
-    /// there is such a search.
-    pub exact: Option<Search>,
 }
 
 static JUDGES: &[Judge] = &[
@@ -90,13 +83,11 @@ static JUDGES: &[Judge] = &[
         descriptor: credit::CreditState::DESCRIPTOR,
         shown_by_xl: &["tslice_ms", "ratelimit_us", "migration_delay_us"],
         check: agreement::check::<credit::CreditState>,
-        exact: Some(agreement::exact),
     },
     Judge {
         descriptor: credit2::Credit2State::DESCRIPTOR,
         shown_by_xl: &["ratelimit_us"],
         check: agreement::check::<credit2::Credit2State>,
-        exact: None,
     },
 ];
 

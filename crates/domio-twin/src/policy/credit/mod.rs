@@ -4,7 +4,7 @@
 //! and the first accounting come, and in part the priority classes, can be read off the records.
 
 mod draw;
-pub(crate) mod seen;
+pub mod seen;
 
 pub use seen::{FirstWake, ShownVcpu};
 

@@ -1,13 +1,13 @@
 //! How far a twin decides as its recording did.
 
-use crate::exact::SearchSettings;
-use crate::exact::search::searched;
-use crate::policy::credit::Hidden;
-use crate::policy::credit::seen::activity;
-use crate::twin::{Twin, dispatches};
+use crate::SearchSettings;
+use crate::search::searched;
 use core::cmp::Reverse;
 use domio_core::{Duration, Instant, Record, VcpuName};
-use serde::Serialize;
+use domio_twin::Parting;
+use domio_twin::policy::credit::Hidden;
+use domio_twin::policy::credit::seen::activity;
+use domio_twin::twin::{Twin, dispatches};
 
 /// A decision comes so much before what it leads to: the last ones of a recording are cut off in a
 /// twin that is a little later.
@@ -47,19 +47,6 @@ impl Decisions {
         let end = twin.length().saturating_sub(CUT_OFF);
         count(&self.lists, twin, settings.window.min(end))
     }
-}
-
-/// The first decision that a twin does not make as recorded.
-#[derive(Clone, PartialEq, Debug, Serialize)]
-pub struct Parting {
-    /// When, in seconds since the first record: the earlier of both sides.
-    pub at_s: f64,
-    /// What is decided, as words that follow a name: "is dispatched".
-    pub decision: String,
-    /// About whom in the recording; `None` where nothing more is decided.
-    pub recorded: Option<String>,
-    /// About whom in the twin.
-    pub simulated: Option<String>,
 }
 
 impl Decisions {
@@ -209,14 +196,14 @@ pub fn matching(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::exact::guess::Guesser;
-    use crate::shipped;
+    use crate::guess::Guesser;
+    use domio_twin::shipped;
     use domio_vmm::Profile;
 
     #[test]
     fn those_of_the_first_decision_that_differs_are_suspects() {
         let recording = shipped::recording("c1-burn7").unwrap();
-        let twin = Twin::exact(&recording, &Profile::XEN_4_17_EMULATED).unwrap();
+        let twin = crate::twin(&recording, &Profile::XEN_4_17_EMULATED).unwrap();
         let settings = SearchSettings::default();
         let recorded = Decisions::of(&recording.records, &twin);
         let guesser = Guesser::new(&twin, &recording.records);
@@ -244,7 +231,7 @@ mod tests {
     }
 
     /// The decisions of the recording as if a twin had made them.
-    fn recorded_again(recording: &crate::Recording, twin: &Twin) -> Decisions {
+    fn recorded_again(recording: &domio_twin::Recording, twin: &Twin) -> Decisions {
         let mut decisions = Decisions::of(&recording.records, twin);
         for (at, _) in decisions.lists.iter_mut().flatten() {
             *at = twin.origin() + at.since(twin.start().at);
@@ -255,7 +242,7 @@ mod tests {
     #[test]
     fn a_recording_explains_itself_but_for_its_last_moment() {
         let recording = shipped::recording("c1-burn7").unwrap();
-        let twin = Twin::exact(&recording, &Profile::XEN_4_17_EMULATED).unwrap();
+        let twin = crate::twin(&recording, &Profile::XEN_4_17_EMULATED).unwrap();
         let recorded = Decisions::of(&recording.records, &twin);
         let whole = SearchSettings::default();
         let second = SearchSettings {

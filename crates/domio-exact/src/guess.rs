@@ -1,12 +1,12 @@
 //! Guesses of what a trace does not show of its start: a first one, and others near it or far.
 
-use crate::policy::credit::seen::{FirstWake, accounting_records};
-use crate::policy::credit::{Hidden, HiddenVcpu};
-use crate::twin::Twin;
 use core::cmp::Reverse;
 use domio_core::{Duration, NullSink, PcpuId, Record, Runstate};
 use domio_sched::credit::{ACCOUNTING, Priority};
 use domio_sim::{Outcome, RandomStream};
+use domio_twin::policy::credit::seen::{FirstWake, accounting_records};
+use domio_twin::policy::credit::{Hidden, HiddenVcpu};
+use domio_twin::twin::Twin;
 
 /// Parts of a credit that a guess tells apart.
 const PARTS: i64 = 1_000_000;
@@ -231,12 +231,12 @@ fn by_waiting(twin: &Twin, hidden: &mut Hidden) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Recording, shipped};
+    use domio_twin::{Recording, shipped};
     use domio_vmm::Profile;
 
     fn recording(name: &str) -> (Recording, Twin) {
         let recording = shipped::recording(name).unwrap();
-        let twin = Twin::exact(&recording, &Profile::XEN_4_17_EMULATED).unwrap();
+        let twin = crate::twin(&recording, &Profile::XEN_4_17_EMULATED).unwrap();
         (recording, twin)
     }
 
