@@ -33,9 +33,10 @@ use domio_core::{Duration, Record};
 use domio_replay::arrival::attributed;
 use domio_sim::RandomStream;
 use domio_twin::agreement::{compare, usable};
+use domio_twin::judge::judge;
+use domio_twin::policy::PolicyState;
+use domio_twin::policy::credit::CreditTwin;
 use domio_twin::policy::credit::{CreditState, Hidden};
-use domio_twin::policy::{PolicyState, judge};
-use domio_twin::twin::Twin;
 use domio_twin::{Agreement, AgreementLimits, Followed, Parting, Recording, RecordingError};
 use domio_vmm::Profile;
 use rayon::prelude::*;
@@ -118,10 +119,10 @@ pub fn agreement(
 /// by one.
 ///
 /// # Errors
-/// As [`Twin::new`].
-fn twin(recording: &Recording, profile: &Profile) -> Result<Twin, String> {
+/// As [`CreditTwin::new`].
+fn twin(recording: &Recording, profile: &Profile) -> Result<CreditTwin, String> {
     let interrupts = |policy: &CreditState| interrupts(&recording.records, profile, policy.tslice);
-    Twin::with(recording, profile, interrupts, attributed)
+    CreditTwin::with(recording, profile, interrupts, attributed)
 }
 
 /// An estimate, and how well it explains the window.
@@ -140,7 +141,7 @@ impl BestFit {
     /// state; `None` if it makes all.
     fn parting(
         &self,
-        twin: &Twin,
+        twin: &CreditTwin,
         records: &[Record],
         settings: &SearchSettings,
     ) -> Option<Parting> {
@@ -151,7 +152,7 @@ impl BestFit {
 }
 
 /// Estimates the hidden state of the recording that `twin` and its `records` come from.
-fn estimate(twin: &Twin, records: &[Record], settings: &SearchSettings) -> BestFit {
+fn estimate(twin: &CreditTwin, records: &[Record], settings: &SearchSettings) -> BestFit {
     let search = Search {
         twin,
         recorded: Decisions::of(records, twin),
@@ -200,7 +201,7 @@ fn estimate(twin: &Twin, records: &[Record], settings: &SearchSettings) -> BestF
 
 /// What all climbs share.
 struct Search<'a> {
-    twin: &'a Twin,
+    twin: &'a CreditTwin,
     recorded: Decisions,
     guesser: Guesser<'a>,
     settings: &'a SearchSettings,

@@ -5,9 +5,10 @@ use crate::search::searched;
 use core::cmp::Reverse;
 use domio_core::{Duration, Instant, Record, VcpuName};
 use domio_twin::Parting;
+use domio_twin::policy::credit::CreditTwin;
 use domio_twin::policy::credit::Hidden;
 use domio_twin::policy::credit::seen::activity;
-use domio_twin::twin::{Twin, dispatches};
+use domio_twin::twin::dispatches;
 
 /// A decision comes so much before what it leads to: the last ones of a recording are cut off in a
 /// twin that is a little later.
@@ -22,7 +23,7 @@ pub struct Decisions {
 
 impl Decisions {
     /// Those of `records`, which are of `twin` or its recording.
-    pub fn of(records: &[Record], twin: &Twin) -> Decisions {
+    pub fn of(records: &[Record], twin: &CreditTwin) -> Decisions {
         let pcpus = twin.start().pcpus.len();
         let mut lists = dispatches(records, pcpus);
         lists.extend(activity(records));
@@ -33,7 +34,7 @@ impl Decisions {
     }
 
     /// How many dispatches of a recording there are within the window.
-    pub fn dispatches(&self, twin: &Twin, settings: &SearchSettings) -> usize {
+    pub fn dispatches(&self, twin: &CreditTwin, settings: &SearchSettings) -> usize {
         count(
             &self.lists[..twin.start().pcpus.len()],
             twin,
@@ -43,7 +44,7 @@ impl Decisions {
 
     /// How many decisions of a recording a twin can make within the window at least, if it makes
     /// all.
-    pub fn to_make(&self, twin: &Twin, settings: &SearchSettings) -> usize {
+    pub fn to_make(&self, twin: &CreditTwin, settings: &SearchSettings) -> usize {
         let end = twin.length().saturating_sub(CUT_OFF);
         count(&self.lists, twin, settings.window.min(end))
     }
@@ -55,7 +56,7 @@ impl Decisions {
     pub fn parting(
         &self,
         simulated: &Decisions,
-        twin: &Twin,
+        twin: &CreditTwin,
         settings: &SearchSettings,
     ) -> Option<Parting> {
         let (begin, origin) = (twin.start().at, twin.origin());
@@ -105,7 +106,7 @@ fn decision(i: usize, pcpus: usize) -> String {
     }
 }
 
-fn count(lists: &[Vec<(Instant, VcpuName)>], twin: &Twin, window: Duration) -> usize {
+fn count(lists: &[Vec<(Instant, VcpuName)>], twin: &CreditTwin, window: Duration) -> usize {
     let begin = twin.start().at;
     let inside = |d: &&(Instant, VcpuName)| d.0.since(begin) <= window;
     lists.iter().flatten().filter(inside).count()
@@ -132,7 +133,7 @@ pub struct Matched {
 
 /// How far the twin decides as `recorded` when it starts from `hidden`.
 pub fn matching(
-    twin: &Twin,
+    twin: &CreditTwin,
     hidden: &Hidden,
     recorded: &Decisions,
     settings: &SearchSettings,
@@ -231,7 +232,7 @@ mod tests {
     }
 
     /// The decisions of the recording as if a twin had made them.
-    fn recorded_again(recording: &domio_twin::Recording, twin: &Twin) -> Decisions {
+    fn recorded_again(recording: &domio_twin::Recording, twin: &CreditTwin) -> Decisions {
         let mut decisions = Decisions::of(&recording.records, twin);
         for (at, _) in decisions.lists.iter_mut().flatten() {
             *at = twin.origin() + at.since(twin.start().at);

@@ -3,7 +3,7 @@
 use crate::ensemble::ensemble;
 use crate::fit;
 use crate::limits::{AgreementLimits, Compared, Widening};
-use crate::policy::{PolicyState, judge};
+use crate::policy::PolicyState;
 use crate::recording::{Recording, RecordingError};
 use crate::twin::{Twin, dispatches};
 use domio_core::{DomainId, Record, Sink};
@@ -99,18 +99,6 @@ pub struct Parting {
     pub recorded: Option<String>,
     /// About whom in the twin.
     pub simulated: Option<String>,
-}
-
-impl Agreement {
-    /// Simulates an ensemble of twins of `recording` and compares: the recording has to lie within
-    /// what the twins show together, as nearly as two recordings of one host agree.
-    ///
-    /// # Errors
-    /// [`RecordingError::Unusable`] when its description cannot be simulated.
-    pub fn check(recording: &Recording) -> Result<Agreement, RecordingError> {
-        let judge = usable(recording, judge(&recording.description))?;
-        (judge.check)(recording)
-    }
 }
 
 /// [`Agreement::check`] for a recording under the policy whose state is `P`.

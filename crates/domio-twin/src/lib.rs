@@ -16,10 +16,13 @@
 pub mod agreement;
 pub mod ensemble;
 mod fit;
+pub mod judge;
 pub mod limits;
+mod load;
 pub mod policy;
 pub mod recording;
 mod release;
+mod seen;
 pub mod shipped;
 pub mod start;
 pub mod twin;

@@ -1,10 +1,9 @@
 //! The simulated twin of a recording.
 
-use crate::fit;
 use crate::policy::PolicyState;
-use crate::policy::credit::CreditState;
 use crate::recording::{DescribedWorkload, Recording};
 use crate::release::COMPARED_WITH;
+use crate::seen::seen;
 use crate::start::Start;
 use domio_core::{
     CpuSet, DomainId, Duration, Instant, Kind, ParamValues, PcpuId, Record, Runstate, Sink,
@@ -29,7 +28,7 @@ const TAKE_OVER: Duration = Duration::from_secs(100);
 
 /// Everything that is needed to simulate a recording, any number of times, under the policy whose
 /// state is `P`.
-pub struct Twin<P: PolicyState = CreditState> {
+pub struct Twin<P: PolicyState> {
     config: HostConfig,
     params: ParamValues,
     start: Start,
@@ -116,7 +115,7 @@ impl<P: PolicyState> Twin<P> {
         // In the order in which a host keeps them: thousands of simulations begin with these.
         holds.sort_by_key(|hold| core::cmp::Reverse(hold.from));
         let mut demand = demands(&recording.records, recording.begin(), profile, &unseen);
-        let seen = fit::seen(&recording.records);
+        let seen = seen(&recording.records);
         let mut domains = Vec::new();
         for domain in &description.domains {
             let mut values = ParamValues::defaults(P::DESCRIPTOR.domain_params);

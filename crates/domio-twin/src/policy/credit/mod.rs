@@ -119,7 +119,10 @@ impl PolicyState for CreditState {
     }
 }
 
-impl Twin<CreditState> {
+/// A twin of a host under credit.
+pub type CreditTwin = Twin<CreditState>;
+
+impl CreditTwin {
     /// Credit's time slice.
     pub fn tslice(&self) -> Duration {
         self.policy().tslice
