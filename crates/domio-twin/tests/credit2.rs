@@ -4,7 +4,6 @@ mod faults;
 
 use domio_scenario::{NoReplay, Scenario};
 use domio_trace::{TraceReader, TraceWriter, XentraceWriter};
-use domio_twin::exact::SearchSettings;
 use domio_twin::{Agreement, Recording, shipped};
 use faults::{Fault, are_noticed, differences, param};
 use serde_json::json;
@@ -57,17 +56,6 @@ const FAULTS: &[Fault] = &[
 #[test]
 fn what_is_wrong_in_one_thing_differs() {
     are_noticed(FAULTS);
-}
-
-#[test]
-fn credit2_has_no_search_for_start_states() {
-    let recording = shipped::recording("c2-cap30").unwrap();
-    let refused = Agreement::exact(&recording, &SearchSettings::default()).unwrap_err();
-    let said = refused.to_string();
-    assert!(
-        said.contains("c2-cap30") && said.contains("leave --exact out"),
-        "{said}"
-    );
 }
 
 #[test]

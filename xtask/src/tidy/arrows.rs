@@ -51,7 +51,6 @@ const ARROWS: &[(&str, &[&str])] = &[
             "domio-sched",
             "domio-vmm",
             "domio-trace",
-            "domio-meter",
             "domio-scenario",
         ],
     ),
@@ -66,6 +65,17 @@ const ARROWS: &[(&str, &[&str])] = &[
             "domio-meter",
             "domio-scenario",
             "domio-replay",
+        ],
+    ),
+    (
+        "domio-exact",
+        &[
+            "domio-core",
+            "domio-sched",
+            "domio-sim",
+            "domio-vmm",
+            "domio-replay",
+            "domio-twin",
         ],
     ),
     (
@@ -140,6 +150,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "domio-twin",
             "domio-run",
             "domio-stats",
+            "domio-exact",
             "domio-lab",
             "domio-papers",
             "domio-advise",

@@ -140,8 +140,7 @@ fn pair(figure: Compared, unit: f64) -> Cell {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use domio_twin::ComparedQuantiles;
-    use domio_twin::exact::matching::Parting;
+    use domio_twin::{ComparedQuantiles, Parting};
 
     fn pair(recorded: f64, simulated: f64) -> Compared {
         let accepted = [simulated - 1.0, simulated + 1.0];

@@ -5,11 +5,11 @@ use crate::out::{self, Status};
 use crate::progress::progress;
 use crate::suggest;
 use anyhow::{Context, anyhow};
+use domio_exact::SearchSettings;
 use domio_lab::AllCores;
 use domio_report::text;
 use domio_run::Replicator;
-use domio_twin::exact::SearchSettings;
-use domio_twin::{Agreement, Recording, RecordingError, policy, shipped};
+use domio_twin::{Agreement, Recording, RecordingError, shipped};
 use serde_json::json;
 use std::path::Path;
 
@@ -21,7 +21,9 @@ pub fn run(args: &Validate, global: &Global) -> anyhow::Result<Status> {
     match args.recordings.is_empty() {
         true => {
             let all = shipped::names().map(shipped::recording);
-            found.extend(all.filter(|r| !args.exact || r.as_ref().is_ok_and(has_search)));
+            found.extend(
+                all.filter(|r| !args.exact || r.as_ref().is_ok_and(domio_exact::is_searched)),
+            );
         }
         false => {
             for named in &args.recordings {
@@ -36,7 +38,7 @@ pub fn run(args: &Validate, global: &Global) -> anyhow::Result<Status> {
         &jobs,
         |recording| recording.name.as_str(),
         |recording, _| match args.exact {
-            true => Agreement::exact(recording, &SearchSettings::default()),
+            true => domio_exact::agreement(recording, &SearchSettings::default()),
             false => Agreement::check(recording),
         },
     ));
@@ -59,11 +61,6 @@ pub fn run(args: &Validate, global: &Global) -> anyhow::Result<Status> {
         true => Ok(Status::of_check(differ == 0)),
         false => Ok(Status::Unreadable),
     }
-}
-
-/// Whether start states of `recording` can be looked for.
-fn has_search(recording: &Recording) -> bool {
-    policy::judge(&recording.description).is_ok_and(|judge| judge.exact.is_some())
 }
 
 /// The recordings that are called `named`: those of the folder of that name, or a shipped one where

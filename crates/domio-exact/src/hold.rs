@@ -4,11 +4,12 @@
 //! system calls and traps pass through the hypervisor, where a timer interrupt has to wait. Either
 //! shows only in a tick or slice that comes late. How late is taken from there.
 
-use crate::exact::job_timer::JobTimer;
-use crate::exact::kernel_tick::explains;
-use crate::exact::late::Late;
-use crate::policy::credit::seen::TICK_TO_RECORD;
+use crate::job_timer::is_why;
+use crate::kernel_tick::explains;
+use crate::late::Late;
 use domio_core::{Duration, Instant, Kind, Record, VcpuName};
+use domio_twin::policy::credit::seen::TICK_TO_RECORD;
+use domio_twin::twin::JobTimer;
 use domio_vmm::Profile;
 use domio_vmm::host::Hold;
 use std::collections::BTreeMap;
@@ -53,7 +54,7 @@ pub fn holds(
         .filter(|l| !explains(kernel_ticks, l, profile))
         .filter(|l| {
             let mut of = jobs.iter().filter(|(vcpu, _)| l.concerns(**vcpu));
-            !of.any(|(_, series)| series.explains(l, profile))
+            !of.any(|(_, timer)| is_why(timer, l, profile))
         })
         .map(|l| {
             let from = if l.came > l.due + ENTRY {

@@ -1,16 +1,15 @@
 //! When jobs were due whose timers came late, or while another interrupt's work waited.
 //!
-//! A guest that works in a loop by the clock ([`domio_replay::demand::clock`]) sleeps until the
+//! A guest that works in a loop by the clock ([`clock`](crate::demand::clock)) sleeps until the
 //! next of times that are a period apart. When one job ends after the next is due, the wake-up of
 //! that follows the block at once and does not show when it was due; nor does one that was due
 //! while the guest, woken by a tick, waited for the processor. Jobs that came on time before and
 //! after show it: the others are as many periods apart.
 
-use crate::exact::arrival::LEAST;
+use crate::demand::clock::{apart, usual};
+use crate::linux::{KERNEL_TICK, LEAST};
+use crate::process::{Arrival, Demand};
 use domio_core::{Duration, Instant};
-use domio_replay::demand::clock::{apart, usual};
-use domio_replay::demand::unseen::KERNEL_TICK;
-use domio_replay::{Arrival, Demand};
 
 /// Wake-ups that come on time are multiples of the period apart, give or take this: Linux wakes a
 /// task up to 50 us after the time it asked for, when that saves an interrupt (`timer_slack_ns`).

@@ -1,4 +1,5 @@
-//! Estimating what a trace does not show of its start: credits and priority classes.
+//! The search for the start state from which a twin makes the recorded decisions: what a trace does
+//! not show of its start, credits and priority classes.
 //!
 //! The credit scheduler never writes its credits into a trace, but its decisions depend on them:
 //! whom it dispatches, who begins and ceases to earn credit, who is parked. The estimate is the
@@ -11,26 +12,33 @@
 //! estimate on every machine. Those that got highest go on, and the others begin anew, elsewhere or
 //! near them. What a decision tells about a credit is an interval that gets narrower the longer the
 //! twin follows, so steps go down to a millionth of a credit and most lead nowhere.
+//!
+//! Such a twin takes more from its recording than the demand of the guests: where their wake-ups
+//! come from ([`domio_replay::arrival`]), and interrupts that leave no record (`interrupts`).
 
-pub mod arrival;
 mod guess;
-pub mod hold;
-pub mod interrupts;
-pub mod job_timer;
-pub mod kernel_tick;
-pub mod late;
-pub mod matching;
-pub mod recur;
-pub mod search;
-pub mod tick_wake;
+mod hold;
+mod interrupts;
+mod job_timer;
+mod kernel_tick;
+mod late;
+mod matching;
+mod search;
 
 use self::guess::Guesser;
-use self::matching::{Decisions, Height, Matched, Parting, matching};
-use crate::policy::credit::Hidden;
-use crate::twin::Twin;
+use self::interrupts::interrupts;
+use self::matching::{Decisions, Height, Matched, matching};
 use core::cmp::Reverse;
 use domio_core::{Duration, Record};
+use domio_replay::arrival::attributed;
 use domio_sim::RandomStream;
+use domio_twin::agreement::{compare, usable};
+use domio_twin::judge::judge;
+use domio_twin::policy::PolicyState;
+use domio_twin::policy::credit::CreditTwin;
+use domio_twin::policy::credit::{CreditState, Hidden};
+use domio_twin::{Agreement, AgreementLimits, Followed, Parting, Recording, RecordingError};
+use domio_vmm::Profile;
 use rayon::prelude::*;
 
 /// How hard to search.
@@ -66,9 +74,60 @@ impl Default for SearchSettings {
     }
 }
 
+/// Whether start states of `recording` can be looked for.
+pub fn is_searched(recording: &Recording) -> bool {
+    recording.description.scheduler == CreditState::DESCRIPTOR.name
+}
+
+/// Looks for the start state from which a twin makes the recorded decisions for longest, and
+/// compares the figures of that one.
+///
+/// # Errors
+/// [`RecordingError::Unusable`] when the description cannot be simulated, or the policy has no such
+/// search.
+pub fn agreement(
+    recording: &Recording,
+    settings: &SearchSettings,
+) -> Result<Agreement, RecordingError> {
+    let judge = usable(recording, judge(&recording.description))?;
+    if !is_searched(recording) {
+        let name = judge.descriptor.name;
+        let why = format!(
+            "recorded under {name}, whose start states no search looks for; leave --exact out to \
+             compare figures"
+        );
+        return usable(recording, Err(why));
+    }
+    let twin = usable(recording, twin(recording, &Profile::XEN_4_17_EMULATED))?;
+    let estimate = estimate(&twin, &recording.records, settings);
+    let followed = Followed {
+        dispatches: estimate.matched,
+        of: estimate.of,
+        parts: estimate.parting(&twin, &recording.records, settings),
+    };
+    Ok(compare(
+        recording,
+        &twin,
+        std::slice::from_ref(&estimate.hidden),
+        &AgreementLimits::EXACT,
+        Some(followed),
+    ))
+}
+
+/// The twin of a recording under credit with whatever else the trace shows of its guests: where
+/// wake-ups come from, and interrupts that leave no record. It can make the recorded decisions one
+/// by one.
+///
+/// # Errors
+/// As [`CreditTwin::new`].
+fn twin(recording: &Recording, profile: &Profile) -> Result<CreditTwin, String> {
+    let interrupts = |policy: &CreditState| interrupts(&recording.records, profile, policy.tslice);
+    CreditTwin::with(recording, profile, interrupts, attributed)
+}
+
 /// An estimate, and how well it explains the window.
 #[derive(Clone, Debug)]
-pub struct BestFit {
+struct BestFit {
     /// The state whose decisions are nearest to the recorded ones.
     pub hidden: Hidden,
     /// Dispatches of the window that the twin made in the same order and time.
@@ -80,9 +139,9 @@ pub struct BestFit {
 impl BestFit {
     /// The first decision of `twin` that is not as in `records`, when it begins in the estimated
     /// state; `None` if it makes all.
-    pub fn parting(
+    fn parting(
         &self,
-        twin: &Twin,
+        twin: &CreditTwin,
         records: &[Record],
         settings: &SearchSettings,
     ) -> Option<Parting> {
@@ -93,7 +152,7 @@ impl BestFit {
 }
 
 /// Estimates the hidden state of the recording that `twin` and its `records` come from.
-pub fn estimate(twin: &Twin, records: &[Record], settings: &SearchSettings) -> BestFit {
+fn estimate(twin: &CreditTwin, records: &[Record], settings: &SearchSettings) -> BestFit {
     let search = Search {
         twin,
         recorded: Decisions::of(records, twin),
@@ -142,7 +201,7 @@ pub fn estimate(twin: &Twin, records: &[Record], settings: &SearchSettings) -> B
 
 /// What all climbs share.
 struct Search<'a> {
-    twin: &'a Twin,
+    twin: &'a CreditTwin,
     recorded: Decisions,
     guesser: Guesser<'a>,
     settings: &'a SearchSettings,

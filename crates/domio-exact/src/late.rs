@@ -6,13 +6,13 @@
 //! running: the timer slop after another timer (xen-spec 0.3), or code of the hypervisor that
 //! interrupts have to wait for.
 
-use crate::exact::kernel_tick::LEAST_AHEAD;
-use crate::policy::credit::seen::{TickRecord, accounting_records, tick_period};
 use domio_core::{Duration, Instant, Kind, PcpuId, Record, Runstate, VcpuName};
 use domio_replay::demand::unseen::Expiries;
-use domio_replay::demand::unseen::KERNEL_TICK;
+use domio_replay::linux::KERNEL_TICK;
+use domio_replay::linux::LEAST_AHEAD;
 use domio_replay::private::is_pass;
 use domio_sched::credit::ACCOUNTING;
+use domio_twin::policy::credit::seen::{TickRecord, accounting_records, tick_period};
 use domio_vmm::Profile;
 use std::collections::BTreeMap;
 

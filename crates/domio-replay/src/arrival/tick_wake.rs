@@ -4,11 +4,8 @@
 //! begin with a wake-up at one phase of the tick's period. The same tick comes at that phase while
 //! the guest executes, where it leaves no record.
 
-use crate::exact::arrival::{JITTER, LEAST};
-use crate::exact::kernel_tick::apart;
-use crate::policy::credit::seen::TICK_TO_RECORD;
+use crate::linux::{JITTER, KERNEL_TICK, LEAST, apart};
 use domio_core::{Instant, Kind, Record, VcpuName};
-use domio_replay::demand::unseen::KERNEL_TICK;
 use std::collections::BTreeMap;
 
 /// Ticks of one guest that wake it differ by less, modulo their period: the slop holds some back.
@@ -41,8 +38,8 @@ pub fn phase(wakes: impl Iterator<Item = (Instant, Instant)>) -> Option<Instant>
     on_time.copied().filter(|_| enough)
 }
 
-/// For each vcpu that its kernel's ticks wake: when the timer of one expired.
-pub fn expiries(records: &[Record]) -> BTreeMap<VcpuName, Instant> {
+/// For each vcpu that its kernel's ticks wake: the time of one such wake-up.
+pub fn woken_by_ticks(records: &[Record]) -> BTreeMap<VcpuName, Instant> {
     let mut asleep: BTreeMap<VcpuName, Instant> = BTreeMap::new();
     let mut wakes: BTreeMap<VcpuName, Vec<(Instant, Instant)>> = BTreeMap::new();
     for r in records {
@@ -58,13 +55,8 @@ pub fn expiries(records: &[Record]) -> BTreeMap<VcpuName, Instant> {
             _ => {}
         }
     }
-    let phases = wakes
-        .into_iter()
-        .filter_map(|(vcpu, wakes)| Some((vcpu, phase(wakes.into_iter())?)));
-    // A wake-up is recorded about as long after the expiry as credit's tick is.
-    phases
-        .map(|(vcpu, at)| (vcpu, at.saturating_sub(TICK_TO_RECORD)))
-        .collect()
+    let phase_of = |(vcpu, wakes): (VcpuName, Vec<_>)| Some((vcpu, phase(wakes.into_iter())?));
+    wakes.into_iter().filter_map(phase_of).collect()
 }
 
 #[cfg(test)]
@@ -106,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tick_that_wakes_expired_before_its_record() {
+    fn who_is_woken_by_ticks_shows_in_his_records_alone() {
         let [sleeper, other] = [1, 2].map(|id| VcpuName::new(DomainId(id), 0));
         let mut records = Vec::new();
         for (wake, block) in wakes(15) {
@@ -116,11 +108,11 @@ mod tests {
             records.push(note(wake, Kind::Wake, other));
             records.push(note(wake, Kind::Wake, sleeper));
         }
-        let found = expiries(&records);
+        let found = woken_by_ticks(&records);
         let phases: Vec<_> = found
             .iter()
             .map(|(vcpu, at)| (*vcpu, at.as_nanos() % KERNEL_TICK.as_nanos()))
             .collect();
-        assert_eq!(phases, [(sleeper, 2_500_000 - 1_750)]);
+        assert_eq!(phases, [(sleeper, 2_500_000)]);
     }
 }

@@ -9,10 +9,11 @@
 //! Jobs come at multiples of a period that the guest has chosen: a whole number of milliseconds, as
 //! far as is looked for here.
 
-use crate::exact::kernel_tick::{LATE, SAME, apart, explains, until_exit};
-use crate::exact::late::Late;
+use crate::kernel_tick::{LATE, SAME, explains, until_exit};
+use crate::late::Late;
 use domio_core::{Duration, Instant, VcpuName};
-use domio_replay::demand::unseen::next_after;
+use domio_replay::linux::apart;
+use domio_twin::twin::JobTimer;
 use domio_vmm::Profile;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -29,31 +30,15 @@ const CHANCE: f64 = 0.01;
 /// How many more timers have to be late by a series than to come in time in spite of it.
 const DENIED: usize = 4;
 
-/// A timer that expires again and again.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct JobTimer {
-    /// One time at which it expires.
-    pub at: Instant,
-    /// How far its times are apart.
-    pub period: Duration,
+/// How far `at` is from the nearest of the times of `timer`, in nanoseconds.
+fn apart_from(timer: &JobTimer, at: Instant) -> u64 {
+    let until = timer.after(at).since(at).as_nanos();
+    until.min(timer.period.as_nanos() - until)
 }
 
-impl JobTimer {
-    /// The first time after `at`.
-    pub fn after(&self, at: Instant) -> Instant {
-        next_after(self.at, self.period, at)
-    }
-
-    /// How far `at` is from the nearest of its times, in nanoseconds.
-    fn apart(&self, at: Instant) -> u64 {
-        let until = self.after(at).since(at).as_nanos();
-        until.min(self.period.as_nanos() - until)
-    }
-
-    /// Whether it is why a timer was `late`.
-    pub fn explains(&self, late: &Late, profile: &Profile) -> bool {
-        late.came > late.due + LATE && self.apart(expired(late, profile)) <= SAME
-    }
+/// Whether `timer` is why a timer was `late`.
+pub fn is_why(timer: &JobTimer, late: &Late, profile: &Profile) -> bool {
+    late.came > late.due + LATE && apart_from(timer, expired(late, profile)) <= SAME
 }
 
 /// When the guest's timer expired that made this one late.
@@ -100,7 +85,10 @@ fn clearest(clues: &[Instant]) -> Option<(JobTimer, usize)> {
     for period in PERIODS.map(Duration::from_millis) {
         for at in clues.iter().copied() {
             let series = JobTimer { at, period };
-            let count = clues.iter().filter(|c| series.apart(**c) <= SAME).count();
+            let count = clues
+                .iter()
+                .filter(|c| apart_from(&series, **c) <= SAME)
+                .count();
             let chance = by_chance(count, clues.len(), period);
             if best.is_none_or(|(least, ..)| chance < least) {
                 best = Some((chance, series, count));
@@ -165,8 +153,9 @@ mod tests {
         let late = timers();
         let series = found(&late, &[])[&MIXED];
         assert_eq!(series.period, Duration::from_millis(10));
-        assert!(series.apart(us(73_000)) <= SAME, "{series:?}");
-        assert!(series.explains(&late[0], &PROFILE) && !series.explains(&late[7], &PROFILE));
+        assert!(apart_from(&series, us(73_000)) <= SAME, "{series:?}");
+        let is_why = |n: usize| is_why(&series, &late[n], &PROFILE);
+        assert!(is_why(0) && !is_why(7));
         assert_eq!(series.after(us(500_000)), us(503_000));
         assert_eq!(found(&late, &[MIXED]), BTreeMap::new(), "it sleeps");
         assert_eq!(found(&late[2..], &[]), BTreeMap::new(), "could be chance");

@@ -1,12 +1,12 @@
 //! Guesses of what a trace does not show of its start: a first one, and others near it or far.
 
-use crate::policy::credit::seen::{FirstWake, accounting_records};
-use crate::policy::credit::{Hidden, HiddenVcpu};
-use crate::twin::Twin;
 use core::cmp::Reverse;
 use domio_core::{Duration, NullSink, PcpuId, Record, Runstate};
 use domio_sched::credit::{ACCOUNTING, Priority};
 use domio_sim::{Outcome, RandomStream};
+use domio_twin::policy::credit::CreditTwin;
+use domio_twin::policy::credit::seen::{FirstWake, accounting_records};
+use domio_twin::policy::credit::{Hidden, HiddenVcpu};
 
 /// Parts of a credit that a guess tells apart.
 const PARTS: i64 = 1_000_000;
@@ -16,13 +16,13 @@ const CREDIT: i64 = 100_000;
 
 /// Where guesses of one recording begin.
 pub struct Guesser<'a> {
-    twin: &'a Twin,
+    twin: &'a CreditTwin,
     first: Hidden,
 }
 
 impl<'a> Guesser<'a> {
     /// Guesses for the recording that `twin` and its `records` come from.
-    pub fn new(twin: &'a Twin, records: &[Record]) -> Guesser<'a> {
+    pub fn new(twin: &'a CreditTwin, records: &[Record]) -> Guesser<'a> {
         let mut first = first_guess(twin);
         align_accounting(twin, records, &mut first);
         Guesser { twin, first }
@@ -153,7 +153,7 @@ fn earn(v: &mut HiddenVcpu, parts: i64) {
 
 /// Sets the first accounting of `guess` so that the twin's falls on the first of which the trace
 /// has a record. How far those between drift follows from the model, which is asked.
-fn align_accounting(twin: &Twin, records: &[Record], guess: &mut Hidden) {
+fn align_accounting(twin: &CreditTwin, records: &[Record], guess: &mut Hidden) {
     let Some(first) = accounting_records(records).next() else {
         return;
     };
@@ -180,7 +180,7 @@ fn align_accounting(twin: &Twin, records: &[Record], guess: &mut Hidden) {
     }
 }
 
-fn first_guess(twin: &Twin) -> Hidden {
+fn first_guess(twin: &CreditTwin) -> Hidden {
     let vcpus: Vec<HiddenVcpu> = twin
         .start()
         .vcpus
@@ -220,7 +220,7 @@ fn first_guess(twin: &Twin) -> Hidden {
 ///
 /// It holds for those whose class has not changed meanwhile. The order in which they are
 /// dispatched, which is the other guess, holds for those whose class will not change before.
-fn by_waiting(twin: &Twin, hidden: &mut Hidden) {
+fn by_waiting(twin: &CreditTwin, hidden: &mut Hidden) {
     let start = &twin.start().vcpus;
     let vcpus = &hidden.vcpus;
     hidden
@@ -231,18 +231,18 @@ fn by_waiting(twin: &Twin, hidden: &mut Hidden) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Recording, shipped};
+    use domio_twin::{Recording, shipped};
     use domio_vmm::Profile;
 
-    fn recording(name: &str) -> (Recording, Twin) {
+    fn recording(name: &str) -> (Recording, CreditTwin) {
         let recording = shipped::recording(name).unwrap();
-        let twin = Twin::exact(&recording, &Profile::XEN_4_17_EMULATED).unwrap();
+        let twin = crate::twin(&recording, &Profile::XEN_4_17_EMULATED).unwrap();
         (recording, twin)
     }
 
     /// How far the accounting of which the trace has the first record is from the twin's, in
     /// nanoseconds.
-    fn off(recording: &Recording, twin: &Twin, guess: &Hidden) -> i64 {
+    fn off(recording: &Recording, twin: &CreditTwin, guess: &Hidden) -> i64 {
         let first = accounting_records(&recording.records).next().unwrap();
         let takes = twin.profile().timer_to_handler[usize::from(ACCOUNTING)];
         let due = twin.origin() + first.at.since(twin.start().at + takes);

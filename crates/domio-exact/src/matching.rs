@@ -1,13 +1,14 @@
 //! How far a twin decides as its recording did.
 
-use crate::exact::SearchSettings;
-use crate::exact::search::searched;
-use crate::policy::credit::Hidden;
-use crate::policy::credit::seen::activity;
-use crate::twin::{Twin, dispatches};
+use crate::SearchSettings;
+use crate::search::searched;
 use core::cmp::Reverse;
 use domio_core::{Duration, Instant, Record, VcpuName};
-use serde::Serialize;
+use domio_twin::Parting;
+use domio_twin::policy::credit::CreditTwin;
+use domio_twin::policy::credit::Hidden;
+use domio_twin::policy::credit::seen::activity;
+use domio_twin::twin::dispatches;
 
 /// A decision comes so much before what it leads to: the last ones of a recording are cut off in a
 /// twin that is a little later.
@@ -22,7 +23,7 @@ pub struct Decisions {
 
 impl Decisions {
     /// Those of `records`, which are of `twin` or its recording.
-    pub fn of(records: &[Record], twin: &Twin) -> Decisions {
+    pub fn of(records: &[Record], twin: &CreditTwin) -> Decisions {
         let pcpus = twin.start().pcpus.len();
         let mut lists = dispatches(records, pcpus);
         lists.extend(activity(records));
@@ -33,7 +34,7 @@ impl Decisions {
     }
 
     /// How many dispatches of a recording there are within the window.
-    pub fn dispatches(&self, twin: &Twin, settings: &SearchSettings) -> usize {
+    pub fn dispatches(&self, twin: &CreditTwin, settings: &SearchSettings) -> usize {
         count(
             &self.lists[..twin.start().pcpus.len()],
             twin,
@@ -43,23 +44,10 @@ impl Decisions {
 
     /// How many decisions of a recording a twin can make within the window at least, if it makes
     /// all.
-    pub fn to_make(&self, twin: &Twin, settings: &SearchSettings) -> usize {
+    pub fn to_make(&self, twin: &CreditTwin, settings: &SearchSettings) -> usize {
         let end = twin.length().saturating_sub(CUT_OFF);
         count(&self.lists, twin, settings.window.min(end))
     }
-}
-
-/// The first decision that a twin does not make as recorded.
-#[derive(Clone, PartialEq, Debug, Serialize)]
-pub struct Parting {
-    /// When, in seconds since the first record: the earlier of both sides.
-    pub at_s: f64,
-    /// What is decided, as words that follow a name: "is dispatched".
-    pub decision: String,
-    /// About whom in the recording; `None` where nothing more is decided.
-    pub recorded: Option<String>,
-    /// About whom in the twin.
-    pub simulated: Option<String>,
 }
 
 impl Decisions {
@@ -68,7 +56,7 @@ impl Decisions {
     pub fn parting(
         &self,
         simulated: &Decisions,
-        twin: &Twin,
+        twin: &CreditTwin,
         settings: &SearchSettings,
     ) -> Option<Parting> {
         let (begin, origin) = (twin.start().at, twin.origin());
@@ -118,7 +106,7 @@ fn decision(i: usize, pcpus: usize) -> String {
     }
 }
 
-fn count(lists: &[Vec<(Instant, VcpuName)>], twin: &Twin, window: Duration) -> usize {
+fn count(lists: &[Vec<(Instant, VcpuName)>], twin: &CreditTwin, window: Duration) -> usize {
     let begin = twin.start().at;
     let inside = |d: &&(Instant, VcpuName)| d.0.since(begin) <= window;
     lists.iter().flatten().filter(inside).count()
@@ -145,7 +133,7 @@ pub struct Matched {
 
 /// How far the twin decides as `recorded` when it starts from `hidden`.
 pub fn matching(
-    twin: &Twin,
+    twin: &CreditTwin,
     hidden: &Hidden,
     recorded: &Decisions,
     settings: &SearchSettings,
@@ -209,14 +197,14 @@ pub fn matching(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::exact::guess::Guesser;
-    use crate::shipped;
+    use crate::guess::Guesser;
+    use domio_twin::shipped;
     use domio_vmm::Profile;
 
     #[test]
     fn those_of_the_first_decision_that_differs_are_suspects() {
         let recording = shipped::recording("c1-burn7").unwrap();
-        let twin = Twin::exact(&recording, &Profile::XEN_4_17_EMULATED).unwrap();
+        let twin = crate::twin(&recording, &Profile::XEN_4_17_EMULATED).unwrap();
         let settings = SearchSettings::default();
         let recorded = Decisions::of(&recording.records, &twin);
         let guesser = Guesser::new(&twin, &recording.records);
@@ -244,7 +232,7 @@ mod tests {
     }
 
     /// The decisions of the recording as if a twin had made them.
-    fn recorded_again(recording: &crate::Recording, twin: &Twin) -> Decisions {
+    fn recorded_again(recording: &domio_twin::Recording, twin: &CreditTwin) -> Decisions {
         let mut decisions = Decisions::of(&recording.records, twin);
         for (at, _) in decisions.lists.iter_mut().flatten() {
             *at = twin.origin() + at.since(twin.start().at);
@@ -255,7 +243,7 @@ mod tests {
     #[test]
     fn a_recording_explains_itself_but_for_its_last_moment() {
         let recording = shipped::recording("c1-burn7").unwrap();
-        let twin = Twin::exact(&recording, &Profile::XEN_4_17_EMULATED).unwrap();
+        let twin = crate::twin(&recording, &Profile::XEN_4_17_EMULATED).unwrap();
         let recorded = Decisions::of(&recording.records, &twin);
         let whole = SearchSettings::default();
         let second = SearchSettings {

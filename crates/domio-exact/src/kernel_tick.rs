@@ -7,15 +7,11 @@
 //! Kernel ticks are a fixed period apart, so the times of one guest agree modulo that period; that
 //! is how they are told from other timers.
 
-use crate::exact::late::Late;
+use crate::late::Late;
 use domio_core::{Duration, Instant, VcpuName};
-use domio_replay::demand::unseen::{KERNEL_TICK, next_after};
+use domio_replay::linux::{KERNEL_TICK, LEAST_AHEAD, apart, next_after};
 use domio_vmm::Profile;
 use std::collections::BTreeMap;
-
-/// From when a guest executes again, whose tick came while it could not, to the next tick at the
-/// soonest: Linux on Xen sets no timer nearer than 100 us, and takes 31.9 us until it sets it.
-pub const LEAST_AHEAD: Duration = Duration::from_nanos(131_880);
 
 /// Times that differ by less, modulo the period, are of one guest.
 pub(super) const SAME: u64 = 1_500;
@@ -145,13 +141,6 @@ pub fn explains(ticks: &BTreeMap<VcpuName, Instant>, late: &Late, profile: &Prof
 /// Whether two times are the same modulo the period.
 fn near(a: Instant, b: Instant) -> bool {
     apart(a, b) <= SAME
-}
-
-/// How far two times are apart modulo the period, in nanoseconds.
-pub fn apart(a: Instant, b: Instant) -> u64 {
-    let phase = |at: Instant| at.as_nanos() % KERNEL_TICK.as_nanos();
-    let d = phase(a).abs_diff(phase(b));
-    d.min(KERNEL_TICK.as_nanos() - d)
 }
 
 /// From the expiry of a guest's timer to the time that the slop counts from.

@@ -11,20 +11,14 @@
 //! - a tick that works for as long as a tick and a turn of a loop is both: the turn was due by the
 //!   time the guest could execute.
 
-use crate::exact::recur;
-use crate::exact::tick_wake;
+mod recur;
+pub mod tick_wake;
+
+use crate::demand::Recorded;
+use crate::demand::clock::usual;
+use crate::linux::{JITTER, KERNEL_TICK, LEAST};
+use crate::process::{Arrival, Demand};
 use domio_core::{Duration, Instant};
-use domio_replay::demand::Recorded;
-use domio_replay::demand::clock::usual;
-use domio_replay::demand::unseen::KERNEL_TICK;
-use domio_replay::{Arrival, Demand};
-
-/// From a block to the wake-up by a timer that was due before. Linux sets its Xen timer no nearer
-/// than 100 us ahead, and has about 21 us to go until it blocks.
-pub const LEAST: Duration = Duration::from_nanos(78_800);
-
-/// Wake-ups that come by no more than this later after a block come as early as they can.
-pub(super) const JITTER: Duration = Duration::from_micros(3);
 
 /// Nor do they come by more than this earlier: guests differ in what they do until they block.
 const EARLY: Duration = Duration::from_micros(6);
