@@ -32,6 +32,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ),
     ("domio-trace", &["domio-core"]),
     ("domio-meter", &["domio-core", "domio-trace"]),
+    ("domio-monitor", &["domio-core", "domio-meter"]),
     (
         "domio-scenario",
         &[
@@ -131,6 +132,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "domio-papers",
             "domio-advise",
             "domio-report",
+            "domio-monitor",
         ],
     ),
     (
