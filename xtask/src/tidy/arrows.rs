@@ -88,6 +88,17 @@ const ARROWS: &[(&str, &[&str])] = &[
         ],
     ),
     (
+        "domio-report",
+        &[
+            "domio-core",
+            "domio-trace",
+            "domio-meter",
+            "domio-run",
+            "domio-stats",
+            "domio-papers",
+        ],
+    ),
+    (
         "domio-advise",
         &[
             "domio-core",
@@ -97,19 +108,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "domio-scenario",
             "domio-run",
             "domio-stats",
-        ],
-    ),
-    (
-        "domio-report",
-        &[
-            "domio-core",
-            "domio-trace",
-            "domio-meter",
-            "domio-run",
-            "domio-stats",
-            "domio-papers",
-            "domio-advise",
-            "domio-twin",
+            "domio-report",
         ],
     ),
     (

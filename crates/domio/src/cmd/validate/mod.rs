@@ -1,12 +1,13 @@
 //! `domio validate`: simulated hosts against recorded traces.
 
+mod text;
+
 use crate::args::{Global, Validate};
 use crate::out::{self, Status};
 use crate::progress::progress;
 use crate::suggest;
 use anyhow::{Context, anyhow};
 use domio_lab::AllCores;
-use domio_report::text;
 use domio_run::Replicator;
 use domio_twin::exact::SearchSettings;
 use domio_twin::{Agreement, Recording, RecordingError, policy, shipped};
@@ -52,7 +53,7 @@ pub fn run(args: &Validate, global: &Global) -> anyhow::Result<Status> {
                     "summary": { "agree": agree, "differ": differ },
                 }),
             )?,
-            false => out::text(&text::agreement::render(&agreements, out::view()))?,
+            false => out::text(&text::render(&agreements, out::view()))?,
         }
     }
     match agreements.len() == total {
