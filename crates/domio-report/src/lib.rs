@@ -6,10 +6,8 @@
 //! of [`data`], or takes a [`ClaimLedger`](domio_papers::ClaimLedger) or a
 //! [`Comparison`](domio_stats::compare::Comparison) from the laboratory.
 
-pub mod alert;
 pub mod csv;
 pub mod data;
-pub mod dom0_share;
 pub mod driver_work;
 pub mod figure;
 pub mod figures;

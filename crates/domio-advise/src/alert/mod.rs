@@ -12,11 +12,14 @@
 //! | [`host`] | the scenario of one allocation |
 //! | [`errors`] | what a domain got in each window, and how far that is off |
 //! | [`worst`] | the worst allocation, explained by its trace |
+//! | [`text`], [`picture`] | what came out, for a terminal and as a figure |
 
 pub mod allocation;
 mod books;
 pub mod errors;
 pub mod host;
+pub mod picture;
+pub mod text;
 mod words;
 pub mod worst;
 

@@ -12,12 +12,15 @@
 //! | `settings` | how a value of an axis is told to a policy |
 //! | `figures` | what is measured of a setting |
 //! | `answers` | what follows, in words |
+//! | `text`, `picture` | what came out, for a terminal and as a figure |
 
 pub mod answers;
 mod figures;
+pub mod picture;
 mod settings;
 #[cfg(test)]
 mod tests;
+pub mod text;
 
 pub use figures::{Dom0Guest, Dom0Point, Dom0Service};
 pub use settings::{Dom0Axis, Dom0Setting};

@@ -9,12 +9,11 @@ use crate::progress::progress;
 use anyhow::{Context, anyhow, bail};
 use domio_advise::alert::allocation::AlertMode;
 use domio_advise::alert::{
-    self, AlertDom0, AlertFault, AlertOutcome, AlertPlan, AlertSubject, WINDOWS,
+    self, AlertDom0, AlertFault, AlertOutcome, AlertPlan, AlertSubject, WINDOWS, picture, text,
 };
 use domio_core::Duration;
 use domio_lab::AllCores;
 use domio_report::svg::document::document;
-use domio_report::{alert as picture, text};
 use domio_run::simulate::{simulate, trace_header};
 use domio_scenario::NoReplay;
 use domio_trace::TraceWriter;
@@ -32,7 +31,7 @@ pub fn run(args: &Alert, global: &Global) -> anyhow::Result<Status> {
     match args.json {
         true => out::json_as("alert", &Json::of(&plan, &outcomes))?,
         false => {
-            let rendered = |o: &AlertOutcome| text::alert::render(&plan, o, out::view());
+            let rendered = |o: &AlertOutcome| text::render(&plan, o, out::view());
             let all: Vec<String> = outcomes.iter().map(rendered).collect();
             out::text(&all.join("\n\n"))?;
         }

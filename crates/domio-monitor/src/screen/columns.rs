@@ -4,7 +4,7 @@ use domio_meter::Figures;
 
 /// Which of the two windows a column is of.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Window {
+pub(crate) enum Window {
     /// The last second.
     Short,
     /// The last ten.
@@ -13,7 +13,7 @@ pub enum Window {
 
 /// A column of figures.
 #[derive(Debug)]
-pub struct Column {
+pub(crate) struct Column {
     /// Its title, as wide as the column at most.
     pub title: &'static str,
     /// Of what.

@@ -1,7 +1,7 @@
 //! Dom0's share as a picture, and what was left out of it.
 
-use crate::data::{Chart, Figure, Line, Lines, Point, Quantity};
-use domio_advise::dom0_share::{Dom0Axis, Dom0LeftOut, Dom0Outcome, Dom0Point};
+use crate::dom0_share::{Dom0Axis, Dom0LeftOut, Dom0Outcome, Dom0Point};
+use domio_report::data::{Chart, Figure, Line, Lines, Point, Quantity};
 use domio_stats::Estimate;
 
 /// Scores over the first axis that has several values: a line for each policy. `None` when there is

@@ -1,6 +1,5 @@
 //! Logs as xenmon writes them (xen-spec 7.5): one file a domain, one line an interval and pcpu.
 
-use crate::files::Files;
 use anyhow::{Context, bail};
 use domio_core::{DomainId, Instant, PcpuId};
 use domio_meter::{Figures, IntervalSample};
@@ -23,28 +22,36 @@ pub enum Rows {
     All,
 }
 
+/// Refuses a file that is not to be written, with the reason.
+type Guard = dyn FnMut(&Path) -> anyhow::Result<()>;
+
 /// The files of one run. Each is made when there is something to write to it.
 pub struct Logs {
     prefix: PathBuf,
     force: bool,
     rows: Rows,
-    inputs: Files,
+    guard: Box<Guard>,
     files: BTreeMap<DomainId, BufWriter<File>>,
     began: Option<Instant>,
     lines: u64,
 }
 
 impl Logs {
-    /// Logs whose names begin with `prefix`, for a command that reads `inputs`.
+    /// Logs whose names begin with `prefix`. `guard` is asked before a file is made.
     ///
     /// # Errors
     /// When there are such logs already and they may not be overwritten, or no folder for them.
-    pub fn new(prefix: &Path, force: bool, rows: Rows, inputs: Files) -> anyhow::Result<Self> {
+    pub fn new(
+        prefix: &Path,
+        force: bool,
+        rows: Rows,
+        guard: impl FnMut(&Path) -> anyhow::Result<()> + 'static,
+    ) -> anyhow::Result<Self> {
         let logs = Logs {
             prefix: prefix.to_owned(),
             force,
             rows,
-            inputs,
+            guard: Box::new(guard),
             files: BTreeMap::new(),
             began: None,
             lines: 0,
@@ -100,7 +107,7 @@ impl Logs {
     fn file(&mut self, domain: DomainId) -> anyhow::Result<&mut BufWriter<File>> {
         if !self.files.contains_key(&domain) {
             let path = self.path(domain);
-            self.inputs.writes("--log", &path)?;
+            (self.guard)(&path)?;
             let mut options = OpenOptions::new();
             match self.force {
                 true => options.write(true).create(true).truncate(true),

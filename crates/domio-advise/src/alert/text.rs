@@ -1,8 +1,8 @@
 //! Allocation errors (ALERT) for the terminal.
 
-use super::{Column, Table, View};
-use domio_advise::alert::worst::AlertWorst;
-use domio_advise::alert::{AlertDom0, AlertOutcome, AlertPlan, AlertPoint};
+use crate::alert::worst::AlertWorst;
+use crate::alert::{AlertDom0, AlertOutcome, AlertPlan, AlertPoint};
+use domio_report::text::{Column, Table, View};
 
 /// The table of one policy, its summary, and why it errs where it errs most.
 pub fn render(plan: &AlertPlan, outcome: &AlertOutcome, view: &View) -> String {

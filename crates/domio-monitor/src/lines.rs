@@ -1,14 +1,13 @@
 //! One line of JSON a sample.
 
-use super::names::Names;
-use crate::schema;
+use crate::names::Names;
 use domio_core::VcpuName;
 use domio_meter::{Figures, IntervalSample, PacketWeight, QueueWait, Tells, charges};
 use serde::Serialize;
 
 /// What a line says. Times are nanoseconds.
 #[derive(Debug, Serialize)]
-pub struct Line {
+pub struct SampleLine {
     schema: &'static str,
     start_ns: u64,
     end_ns: u64,
@@ -116,8 +115,13 @@ impl FiguresLine {
     }
 }
 
-/// The line of `sample`.
-pub fn line(names: &Names, sample: &IntervalSample, weight: PacketWeight) -> Line {
+/// The line of `sample`, which has the schema that `schema` names.
+pub fn line(
+    schema: &'static str,
+    names: &Names,
+    sample: &IntervalSample,
+    weight: PacketWeight,
+) -> SampleLine {
     let name = |id| names.told(id).map(str::to_owned);
     let domains = sample.domains.iter().map(|domain| {
         let parts = sample.parts.iter().filter(|p| p.vcpu.domain == domain.id);
@@ -162,8 +166,8 @@ pub fn line(names: &Names, sample: &IntervalSample, weight: PacketWeight) -> Lin
             ran_ns,
         }),
     };
-    Line {
-        schema: schema::find("mon").map_or("", |s| s.id),
+    SampleLine {
+        schema,
         start_ns: sample.start.as_nanos(),
         end_ns: sample.end.as_nanos(),
         lost_records: sample.lost_records,

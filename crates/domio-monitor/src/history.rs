@@ -1,6 +1,6 @@
 //! What was seen of late, to step back into.
 
-use super::feed::Moment;
+use crate::feed::IntervalEnd;
 use domio_core::{DomainId, PcpuId};
 use domio_meter::{IntervalSample, Totals};
 use std::collections::{BTreeMap, VecDeque};
@@ -17,8 +17,8 @@ const LONG: u64 = 10 * SHORT;
 
 /// The latest moments, numbered from the first that ever was.
 #[derive(Debug, Default)]
-pub struct History {
-    moments: VecDeque<Moment>,
+pub(crate) struct History {
+    moments: VecDeque<IntervalEnd>,
     /// Number of the first that is kept.
     first: u64,
     parts: usize,
@@ -26,7 +26,7 @@ pub struct History {
 
 impl History {
     /// Adds the next moment, and drops old ones where there are too many.
-    pub fn push(&mut self, moment: Moment) {
+    pub fn push(&mut self, moment: IntervalEnd) {
         self.parts += moment.short.parts.len();
         self.moments.push_back(moment);
         let too_many = |h: &History| h.moments.len() > MOMENTS_MAX || h.parts > PARTS_MAX;
@@ -44,7 +44,7 @@ impl History {
         (count > 0).then(|| (self.first, self.first + count - 1))
     }
 
-    fn until(&self, number: u64) -> impl Iterator<Item = &Moment> {
+    fn until(&self, number: u64) -> impl Iterator<Item = &IntervalEnd> {
         let count = (number + 1).saturating_sub(self.first) as usize;
         self.moments.iter().take(count).rev()
     }
@@ -52,7 +52,7 @@ impl History {
     /// The last second and the last ten up to the end of a moment.
     pub fn windows(&self, number: u64) -> (IntervalSample, IntervalSample) {
         match self.until(number).next() {
-            Some(Moment {
+            Some(IntervalEnd {
                 short,
                 long: Some(long),
             }) => (short.clone(), long.clone()),
@@ -141,7 +141,7 @@ mod tests {
                 parts: vec![part],
                 ..IntervalSample::default()
             };
-            history.push(Moment { short, long: None });
+            history.push(IntervalEnd { short, long: None });
         }
         history
     }

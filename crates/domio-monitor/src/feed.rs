@@ -5,7 +5,7 @@ use domio_meter::{Baked, IntervalSample, Sampler, Told as Runstates, Totals};
 
 /// The figures at the end of an interval.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Moment {
+pub struct IntervalEnd {
     /// Of the interval.
     pub short: IntervalSample,
     /// Of ten of them, where that is not the sum of the intervals: xenbaked keeps less.
@@ -22,7 +22,7 @@ pub enum Aggregate {
 
 /// What is known when all records were seen.
 #[derive(Debug, Default)]
-pub struct Told {
+pub struct Closing {
     /// The sums of the whole trace.
     pub total: IntervalSample,
     /// How many records there were.
@@ -43,7 +43,7 @@ pub struct Feed<F> {
     stopped: bool,
 }
 
-impl<F: FnMut(Moment) -> bool> Feed<F> {
+impl<F: FnMut(IntervalEnd) -> bool> Feed<F> {
     /// A feed for `each`, which answers whether it wants more.
     pub fn new(aggregate: Aggregate, each: F) -> Self {
         Feed {
@@ -61,17 +61,19 @@ impl<F: FnMut(Moment) -> bool> Feed<F> {
         self.stopped
     }
 
-    fn show(&mut self, moment: Moment) {
+    fn show(&mut self, moment: IntervalEnd) {
         self.total.add(&moment.short);
         // A host is simulated to its end in any case.
         self.stopped = self.stopped || !(self.each)(moment);
     }
 
     #[inline]
-    fn take(&mut self) -> Option<Moment> {
+    fn take(&mut self) -> Option<IntervalEnd> {
         match &mut self.aggregate {
-            Aggregate::Mended(sampler) => sampler.take().map(|short| Moment { short, long: None }),
-            Aggregate::Compatible(baked) => baked.take().map(|windows| Moment {
+            Aggregate::Mended(sampler) => sampler
+                .take()
+                .map(|short| IntervalEnd { short, long: None }),
+            Aggregate::Compatible(baked) => baked.take().map(|windows| IntervalEnd {
                 short: windows.short,
                 long: Some(windows.long),
             }),
@@ -79,20 +81,20 @@ impl<F: FnMut(Moment) -> bool> Feed<F> {
     }
 
     /// Hands on what is left.
-    pub fn finish(mut self) -> Told {
+    pub fn finish(mut self) -> Closing {
         let no_runstates = self.runstates.missing().is_some();
         let records = self.records;
         let rest = std::mem::replace(&mut self.aggregate, Aggregate::none());
         let total = match rest {
             Aggregate::Mended(sampler) => {
                 for short in sampler.finish() {
-                    self.show(Moment { short, long: None });
+                    self.show(IntervalEnd { short, long: None });
                 }
                 self.total.sample()
             }
             Aggregate::Compatible(baked) => baked.totals(),
         };
-        Told {
+        Closing {
             total,
             records,
             no_runstates,
@@ -108,7 +110,7 @@ impl Aggregate {
     }
 }
 
-impl<F: FnMut(Moment) -> bool> Sink for Feed<F> {
+impl<F: FnMut(IntervalEnd) -> bool> Sink for Feed<F> {
     #[inline]
     fn record(&mut self, record: &Record) {
         self.records += 1;

@@ -1,16 +1,12 @@
 //! The terminal: keeps the screen up to date, and hears keys.
 
-use super::feed::{Aggregate, Feed, Moment, Told};
-use super::screen::{Screen, action, draw};
-use super::source::Source;
-use super::warn;
-use crate::args::{Global, Mon};
-use crate::out::Status;
+use crate::feed::{Aggregate, Closing, Feed, IntervalEnd};
+use crate::names::Names;
+use crate::screen::{Screen, action, draw};
 use anyhow::Context;
 use domio_core::PcpuId;
+use domio_meter::PacketWeight;
 use ratatui::crossterm::event::{self, Event, KeyEventKind};
-use std::io;
-use std::path::Path;
 use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, sync_channel};
 use std::time::{Duration, Instant};
 
@@ -25,43 +21,71 @@ const WAITING: usize = 256;
 
 /// What the thread that reads tells the one that shows.
 enum Message {
-    Moment(Box<Moment>),
-    Ended(Box<anyhow::Result<Told>>),
+    Moment(Box<IntervalEnd>),
+    Ended(Box<anyhow::Result<Closing>>),
 }
 
-/// Shows samples until somebody quits.
-pub fn run(args: &Mon, global: &Global, aggregate: Aggregate) -> anyhow::Result<Status> {
-    let source = Source::open(args, global)?;
-    let colour = anstream::AutoStream::choice(&io::stdout()) != anstream::ColorChoice::Never;
-    let title = Path::new(&args.source).file_name();
-    let title = title.map_or_else(|| args.source.clone(), |t| t.to_string_lossy().into_owned());
-    let mut screen = Screen::new(title, source.names(), args.send_weight, colour);
-    screen.compatible = args.compatible.is_some();
-    if let Some(pcpu) = args.pcpu {
-        screen.only(PcpuId(pcpu));
+/// Something that hands out records.
+pub trait Records: Send + 'static {
+    /// What domains are called.
+    fn names(&self) -> Names;
+
+    /// Feeds all records.
+    ///
+    /// # Errors
+    /// When they cannot be read to their end.
+    fn feed<F: FnMut(IntervalEnd) -> bool>(self, feed: Feed<F>) -> anyhow::Result<Closing>;
+}
+
+/// What is shown.
+#[derive(Clone, PartialEq, Debug)]
+pub struct LiveView {
+    /// What the screen is called.
+    pub title: String,
+    /// What a sent packet takes in the driver domain, in received ones.
+    pub weight: PacketWeight,
+    /// Whether there are colours.
+    pub colour: bool,
+    /// Whether the figures are xenbaked's.
+    pub compatible: bool,
+    /// One pcpu, instead of the host.
+    pub pcpu: Option<PcpuId>,
+}
+
+/// Shows samples of `records` until somebody quits; what was told of the records, if they ended
+/// before.
+///
+/// # Errors
+/// When there is no terminal, or the records cannot be read.
+pub fn run(
+    view: LiveView,
+    records: impl Records,
+    aggregate: Aggregate,
+) -> anyhow::Result<Option<Closing>> {
+    let mut screen = Screen::new(view.title, records.names(), view.weight, view.colour);
+    screen.compatible = view.compatible;
+    if let Some(pcpu) = view.pcpu {
+        screen.only(pcpu);
     }
     let (send, receive) = sync_channel(WAITING);
     // Reading may wait for a file to grow, and simulating takes its time: keys are heard all the
     // same. The thread ends with the program.
-    std::thread::spawn(move || read(source, aggregate, &send));
+    std::thread::spawn(move || read(records, aggregate, &send));
     let mut terminal = ratatui::try_init().context("cannot use the terminal; try --json")?;
     let ended = show(&mut terminal, &mut screen, &receive);
     ratatui::restore();
-    if let Some(told) = ended? {
-        warn(args, &told?);
-    }
-    Ok(Status::Success)
+    ended?.transpose()
 }
 
-fn read(source: Source, aggregate: Aggregate, send: &SyncSender<Message>) {
+fn read(records: impl Records, aggregate: Aggregate, send: &SyncSender<Message>) {
     let each = |moment| send.send(Message::Moment(Box::new(moment))).is_ok();
-    let told = source.run(Feed::new(aggregate, each));
+    let told = records.feed(Feed::new(aggregate, each));
     // Nobody listens any more when somebody has quit.
     let _ = send.send(Message::Ended(Box::new(told)));
 }
 
 /// How reading ended, if it has.
-type Ended = Option<anyhow::Result<Told>>;
+type Ended = Option<anyhow::Result<Closing>>;
 
 fn show(
     terminal: &mut ratatui::DefaultTerminal,

@@ -1,7 +1,7 @@
 //! Agreement of simulated hosts with recorded traces as a table.
 
-use crate::figure;
-use crate::text::{Cell, Column, Table, Tone, View};
+use domio_report::figure;
+use domio_report::text::{Cell, Column, Table, Tone, View};
 use domio_twin::{Agreement, Compared, DomainAgreement, Followed};
 
 const US_PER_MS: f64 = 1e3;

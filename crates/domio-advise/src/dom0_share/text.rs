@@ -1,8 +1,8 @@
 //! Dom0's share for the terminal.
 
-use super::{Cell, Column, Table, Tone, View};
-use domio_advise::dom0_share::answers::{best_of, setting};
-use domio_advise::dom0_share::{Dom0Guest, Dom0Outcome, Dom0Point};
+use crate::dom0_share::answers::{best_of, setting};
+use crate::dom0_share::{Dom0Guest, Dom0Outcome, Dom0Point};
+use domio_report::text::{Cell, Column, Table, Tone, View};
 
 /// What each setting gives, what dom0 works for the guests, and the answers.
 pub fn render(outcome: &Dom0Outcome, answers: &[String], view: &View) -> String {
@@ -83,7 +83,7 @@ fn guests(outcome: &Dom0Outcome) -> Table {
         for guest in guests {
             let now = point.guests.iter().find(|g| g.name == guest.name);
             for service in &guest.services {
-                let same = |s: &&domio_advise::dom0_share::Dom0Service| s.key == service.key;
+                let same = |s: &&crate::dom0_share::Dom0Service| s.key == service.key;
                 let value = now.and_then(|g| g.services.iter().find(same));
                 cells.push(value.map_or("-".to_owned(), |s| digits(s.value)).into());
             }

@@ -26,7 +26,7 @@ fn part(domain: u16, vcpu: u16, pcpu: u16, [gotten, waited, blocked]: [u64; 3]) 
 
 /// The sample of 100 ms with number `n`. Two pcpus; the driver domain, a web server with two vcpus
 /// that slowly gets more, a burner with a name that is too long; idle time.
-fn moment(n: u64) -> Moment {
+fn moment(n: u64) -> IntervalEnd {
     let at = |ms: u64| Instant::from_nanos(ms * MS);
     let web = 20 + n / 4;
     let mut parts = vec![
@@ -68,7 +68,7 @@ fn moment(n: u64) -> Moment {
         },
         ..IntervalSample::default()
     };
-    Moment {
+    IntervalEnd {
         // Its domains are summed up there.
         short: domio_meter::Totals::of(&[sample]),
         long: None,

@@ -1,7 +1,7 @@
 //! Allocation errors (ALERT) as a picture.
 
-use crate::data::{Chart, Figure, Line, Lines, Point, Quantity};
-use domio_advise::alert::{AlertOutcome, AlertPoint};
+use crate::alert::{AlertOutcome, AlertPoint};
+use domio_report::data::{Chart, Figure, Line, Lines, Point, Quantity};
 use domio_stats::Estimate;
 
 /// Most policies whose shortest windows are drawn too: a picture tells eight lines apart.

@@ -1,6 +1,6 @@
 //! The text format of Prometheus: sums of the whole trace, times in seconds.
 
-use super::names::Names;
+use crate::names::Names;
 use domio_core::DomainId;
 use domio_meter::{Figures, IntervalSample, PacketWeight, Part, charges};
 use std::fmt::Write;

@@ -1,14 +1,14 @@
 //! The rows of the screen: domains, their vcpus below them, and the idle time last.
 
 use super::columns::{COLUMNS, Column, Window};
-use crate::cmd::mon::names::Names;
+use crate::names::Names;
 use domio_core::{DomainId, VcpuName};
 use domio_meter::{Figures, IntervalSample, Part};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// One row.
 #[derive(Clone, Debug)]
-pub struct Row {
+pub(crate) struct Row {
     /// What it is called, indented below its domain.
     pub name: String,
     /// Whose row it is.
@@ -22,7 +22,7 @@ pub struct Row {
 }
 
 /// The two windows that rows are of, and their lengths in nanoseconds.
-pub struct Windows<'a> {
+pub(crate) struct Windows<'a> {
     /// The last second.
     pub short: &'a IntervalSample,
     /// The last ten.

@@ -1,5 +1,7 @@
 //! `domio validate`: simulated hosts against recorded traces.
 
+mod text;
+
 use crate::args::{Global, Validate};
 use crate::out::{self, Status};
 use crate::progress::progress;
@@ -7,7 +9,6 @@ use crate::suggest;
 use anyhow::{Context, anyhow};
 use domio_exact::SearchSettings;
 use domio_lab::AllCores;
-use domio_report::text;
 use domio_run::Replicator;
 use domio_twin::{Agreement, Recording, RecordingError, shipped};
 use serde_json::json;
@@ -54,7 +55,7 @@ pub fn run(args: &Validate, global: &Global) -> anyhow::Result<Status> {
                     "summary": { "agree": agree, "differ": differ },
                 }),
             )?,
-            false => out::text(&text::agreement::render(&agreements, out::view()))?,
+            false => out::text(&text::render(&agreements, out::view()))?,
         }
     }
     match agreements.len() == total {

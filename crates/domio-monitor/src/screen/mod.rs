@@ -8,9 +8,9 @@ mod rows;
 pub use draw::draw;
 pub use keys::action;
 
-use super::feed::Moment;
-use super::history::History;
-use super::names::Names;
+use crate::feed::IntervalEnd;
+use crate::history::History;
+use crate::names::Names;
 use columns::COLUMNS;
 use domio_core::{DomainId, PcpuId};
 use domio_meter::{IntervalSample, PacketWeight};
@@ -77,7 +77,7 @@ impl Screen {
     }
 
     /// Takes the next moment.
-    pub fn push(&mut self, moment: Moment) {
+    pub fn push(&mut self, moment: IntervalEnd) {
         self.pcpus.extend(moment.short.pcpus());
         self.history.push(moment);
         // What stands still may have been dropped.
