@@ -205,6 +205,13 @@ impl Scheduler for TwinRtds {
         }
     }
 
+    fn set_vcpu(&mut self, _: &mut Cx<'_>, id: VcpuId, params: &ParamValues) {
+        let (period, budget, extratime) = reservation(params);
+        let unit = self.units.iter_mut().find(|u| u.id == id);
+        let unit = unit.expect("it was inserted");
+        (unit.period, unit.budget, unit.extratime) = (period, budget, extratime);
+    }
+
     fn insert(&mut self, cx: &mut Cx<'_>, id: VcpuId) {
         let domain = cx.vcpu(id).name.domain;
         let known = self.domains.iter().find(|(d, _)| *d == domain);
