@@ -3,7 +3,7 @@
 
 use crate::common::micros;
 use domio_core::{DomainId, Duration, Instant, ParamValues, PcpuId, Record, Topology, VcpuId};
-use domio_sched::{Cx, Descriptor, Needs, Pick, Prev, Promises, Scheduler, Stop, Wake, Work};
+use domio_sched::{Cx, Descriptor, Needs, Pick, Prev, Scheduler, Stop, Wake, Work};
 use domio_sim::Outcome;
 use domio_vmm::{HostConfig, Simulation};
 use std::collections::VecDeque;
