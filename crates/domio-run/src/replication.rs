@@ -4,6 +4,7 @@ use crate::simulate::RunFault;
 use domio_core::{Instant, Sink};
 use domio_net::queue::{Ledger, Place};
 use domio_scenario::{Built, DeviceModel};
+use domio_sched::State;
 use domio_sim::Outcome;
 use domio_vmm::Simulation;
 use domio_vmm::bus::Assembly;
@@ -95,6 +96,11 @@ impl<S: Sink> Replication<S> {
     /// State of host and policy, for people.
     pub fn dump(&self) -> String {
         either!(&self.host, simulation => simulation.host().dump())
+    }
+
+    /// What the policy has in its books.
+    pub fn policy_state(&self) -> State {
+        either!(&self.host, simulation => simulation.host().policy_state())
     }
 
     /// Events delivered so far.

@@ -8,10 +8,11 @@
 use super::errors::WindowErrors;
 use super::host::GUEST;
 use super::{AlertShare, NOTABLE, books, words};
-use domio_core::{Duration, Instant, Kind, NullSink, Record, Runstate, Sink, VcpuName};
+use domio_core::{Duration, Instant, Kind, NullSink, Record, Runstate, Sink, VcpuId, VcpuName};
 use domio_run::simulate::simulate;
 use domio_run::{Replication, RunFault};
 use domio_scenario::Built;
+use domio_sched::state::{About, Row};
 use serde::Serialize;
 
 /// The vcpu that is watched.
@@ -61,6 +62,9 @@ pub struct AlertStep {
     pub happened: String,
     /// What the policy's books say of dom1 then.
     pub books: String,
+    /// The credit of its first vcpu in them, under a policy that has credits.
+    #[serde(skip)]
+    pub credit: Option<i64>,
 }
 
 /// The worst allocation of a policy.
@@ -417,7 +421,7 @@ fn excerpt(built: &Built, watch: &Watch, at: Instant) -> (Vec<AlertStep>, usize)
     };
     let mut events = events.sink.events.into_iter().peekable();
     let mut reader = Reader::new(built);
-    let mut books = reader.at(Instant::from_nanos(from.as_nanos() - 1));
+    let (mut books, _) = reader.at(Instant::from_nanos(from.as_nanos() - 1));
     let mut now = from;
     while now <= until {
         let mut happened: Vec<String> = Vec::new();
@@ -426,12 +430,13 @@ fn excerpt(built: &Built, watch: &Watch, at: Instant) -> (Vec<AlertStep>, usize)
                 happened.push(what);
             }
         }
-        let read = reader.at(now);
+        let (read, credit) = reader.at(now);
         if !happened.is_empty() || read != books {
             steps.push(AlertStep {
                 at_s: (now.as_nanos() - watch.begin.as_nanos()) as f64 / 1e9,
                 happened: happened.join(", "),
                 books: read.clone(),
+                credit,
             });
             books = read;
         }
@@ -448,8 +453,8 @@ fn excerpt(built: &Built, watch: &Watch, at: Instant) -> (Vec<AlertStep>, usize)
 /// The same simulation once more, to read books in.
 struct Reader {
     run: Replication<NullSink>,
-    /// What lines about the watched vcpu have in them.
-    marks: [String; 3],
+    /// The watched vcpu.
+    vcpu: VcpuId,
     ended: bool,
 }
 
@@ -459,39 +464,36 @@ impl Reader {
         let earlier = built.host.domains.iter().filter(before);
         // Policies number vcpus in the order of creation.
         let number: usize = earlier.map(|d| d.vcpus.len()).sum();
-        let domain = GUEST.0;
         Reader {
             run: Replication::new(built, 0, NullSink),
-            marks: [
-                format!("vcpu {number} of d{domain}"),
-                format!("v{number} "),
-                format!("d{domain}:"),
-            ],
+            vcpu: VcpuId(number as u32),
             ended: false,
         }
     }
 
-    /// What the policy has in its books at `at`, which is not before the last time asked for.
-    fn at(&mut self, at: Instant) -> String {
+    /// What the policy has in its books at `at`, which is not before the last time asked for, and
+    /// the credit of the vcpu.
+    fn at(&mut self, at: Instant) -> (String, Option<i64>) {
         if self.ended || self.run.until(at).is_err() {
             self.ended = true;
-            return String::new();
+            return (String::new(), None);
         }
-        let dump = self.run.dump();
-        let mut told: Vec<&str> = Vec::new();
-        for line in dump.lines() {
-            let line = line.trim();
-            let line = line.strip_prefix("queued ").unwrap_or(line);
-            let line = line.strip_prefix("active ").unwrap_or(line);
-            let line = line.strip_prefix("runs: ").unwrap_or(line);
-            let line = line.strip_prefix("waits: ").unwrap_or(line);
+        let state = self.run.policy_state();
+        let own = |row: &&Row| match row.about {
+            About::Vcpu(vcpu) => vcpu == self.vcpu,
             // Weights and caps are settings.
-            let about = self.marks.iter().any(|mark| line.starts_with(mark));
-            let about = about && !line.starts_with(&format!("{} weight", self.marks[2]));
-            if about && !told.contains(&line) {
-                told.push(line);
+            About::Domain(domain) => domain == GUEST && row.int("weight").is_none(),
+            _ => false,
+        };
+        let mut told: Vec<String> = Vec::new();
+        let mut credit = None;
+        for row in state.rows().iter().filter(own) {
+            credit = credit.or(row.int("credit"));
+            let sentence = row.to_string();
+            if !told.contains(&sentence) {
+                told.push(sentence);
             }
         }
-        told.join("; ")
+        (told.join("; "), credit)
     }
 }

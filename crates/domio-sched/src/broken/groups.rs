@@ -10,7 +10,6 @@ use crate::contract::{Descriptor, GroupId, Pick, Prev, Promises, Scheduler, Wake
 use crate::cx::Cx;
 use alloc::vec::Vec;
 use core::cmp::Ordering;
-use core::fmt;
 use domio_core::{DomainId, Duration, Instant, ParamSpec, ParamValues, PcpuId, Topology, VcpuId};
 
 const GROUP_PARAMS: &[ParamSpec] = &[
@@ -279,9 +278,5 @@ impl Scheduler for Tree {
             next,
             time_slice: limited.then(|| Duration::from_nanos(left)),
         }
-    }
-
-    fn dump(&self, out: &mut dyn fmt::Write) -> fmt::Result {
-        writeln!(out, "waiting: {:?}", self.waiting)
     }
 }
