@@ -46,8 +46,8 @@ impl<S: Sink, D: Device> Host<S, D> {
         }
     }
 
-    /// As [`Host::expire`] for an interrupt that is delivered at its time: nothing but a switch under
-    /// way holds it back. The softirq that it comes from holds other timers back as always.
+    /// As [`Host::expire`] for an interrupt that is delivered at its time: nothing but a switch
+    /// under way holds it back. The softirq that it comes from holds other timers back as always.
     fn arrive(&mut self, pcpu: PcpuId, now: Instant, work: Duration) -> Expiry {
         if self.version < XenVersion::V4_0 {
             return self.expire(pcpu, now, work);
