@@ -19,7 +19,8 @@ pub struct Description {
     pub tsc_hz: u64,
     /// Parameters of the scheduler, by the names of its page.
     pub params: std::collections::BTreeMap<String, i64>,
-    /// Domains, dom0 included, with [`MAX_VCPUS`](domio_scenario::MAX_VCPUS) vcpus together at most.
+    /// Domains, dom0 included, with [`MAX_VCPUS`](domio_scenario::MAX_VCPUS) vcpus together at
+    /// most.
     pub domains: Vec<DescribedDomain>,
     /// What it does not say and which default holds instead, a sentence each.
     #[serde(skip)]
