@@ -114,6 +114,7 @@ pub mod evtchn;
 pub mod grant;
 pub mod guest;
 pub mod host;
+pub mod machine;
 pub mod process;
 pub mod profile;
 pub mod ring;
@@ -125,6 +126,7 @@ pub use config::HostConfig;
 #[doc(hidden)]
 pub use domio_core::DomainId;
 pub use host::Host;
+pub use machine::Machine;
 pub use process::Finished;
 pub use profile::{PolicyCosts, Profile, TimerSoftirq};
 pub use simulation::Simulation;

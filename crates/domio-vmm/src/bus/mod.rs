@@ -27,16 +27,19 @@
 //! |---|---|
 //! | `mod` | [`Device`], the contract of a model; [`Bus`], all models of a host |
 //! | `attach` | what a model is made of, and asks for when it comes to the bus |
+//! | `disk` | what a kind of virtual disk brings, so that scenarios can ask for it |
 //! | `io` | what a model may do when it is called |
 //! | `lines` | whom the host calls for an interrupt, softirq, timer |
 //! | `owner` | on whose behalf driver domains work |
 
 mod attach;
+mod disk;
 mod io;
 mod lines;
 mod owner;
 
 pub use attach::{Assembly, Attach, Blueprint};
+pub use disk::{DiskAsked, DiskKind};
 pub(crate) use io::{Far, Wires, record_of};
 pub use io::{Io, KernelIo};
 pub(crate) use lines::Line;
