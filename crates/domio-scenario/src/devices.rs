@@ -1,15 +1,18 @@
 //! The devices that scenarios can ask for, and the one way to attach them.
 //!
-//! A new device is a line of the list at the end: the name of its variant in [`DeviceModel`] and
+//! A new device is a line of `registry!` at the end: the name of its variant in [`DeviceModel`] and
 //! [`DeviceConfig`], what it is made of, and its model. A kind of disk brings the rest in its own
 //! folder ([`DiskKind`]): the word for it, keys, costs and what a domain asks for.
+
+#[cfg(test)]
+mod tiny;
 
 use domio_blk::loopback::{Loopback, LoopbackConfig};
 use domio_core::DomainId;
 use domio_core::keys::{Given, KeySection, WordOf};
 use domio_net::host::{Network, NetworkConfig};
 use domio_net::queue::{Accounted, Ledger};
-use domio_vmm::Machine;
+use domio_vmm::Hardware;
 use domio_vmm::bus::{Assembly, Attach, Blueprint, DiskAsked, DiskKind};
 
 /// Reads the keys of a kind of disk.
@@ -77,7 +80,7 @@ macro_rules! devices {
             }
 
             /// A device for such disks in the domain `driver` of `machine`, without any yet.
-            pub fn blueprint(&self, machine: &Machine, driver: DomainId) -> DeviceConfig {
+            pub fn blueprint(&self, machine: &Hardware, driver: DomainId) -> DeviceConfig {
                 let known = machine.table(self.costs()).map(|_| machine);
                 match self {
                     $(DiskPart::$disk(_) => {
@@ -142,13 +145,28 @@ pub fn attach(
     }
 }
 
-devices! {
-    networks {
-        /// A card with all that is behind it.
-        Network: NetworkConfig => Network,
-    }
-    disks {
-        /// Disks in a driver domain's memory.
-        Loopback: LoopbackConfig => Loopback,
-    }
+/// The list.
+macro_rules! registry {
+    ($($of_tests:tt)*) => {
+        devices! {
+            networks {
+                /// A card with all that is behind it.
+                Network: NetworkConfig => Network,
+            }
+            disks {
+                /// Disks in a driver domain's memory.
+                Loopback: LoopbackConfig => Loopback,
+                $($of_tests)*
+            }
+        }
+    };
+}
+
+#[cfg(not(test))]
+registry! {}
+
+#[cfg(test)]
+registry! {
+    /// Disks that seek.
+    Tiny: tiny::TinyConfig => tiny::Tiny,
 }

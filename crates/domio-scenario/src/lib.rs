@@ -6,8 +6,9 @@
 //! ```
 //!
 //! [`Scenario::parse`] reports everything that is wrong at once, each [`Problem`] with its place,
-//! what was expected and what to do. One declaration of each key drives the checks,
-//! [`schema()`], [`reference()`] and the reading of its value. Nothing here reads a file, except [`Scenario::load`].
+//! what was expected and what to do. One declaration of each key drives the checks, [`schema()`],
+//! [`reference()`] and the reading of its value. Nothing here reads a file, except
+//! [`Scenario::load`].
 //!
 //! ```
 //! use domio_scenario::{NoReplay, Scenario};

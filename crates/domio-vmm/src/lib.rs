@@ -126,7 +126,7 @@ pub use config::HostConfig;
 #[doc(hidden)]
 pub use domio_core::DomainId;
 pub use host::Host;
-pub use machine::Machine;
+pub use machine::Hardware;
 pub use process::Finished;
 pub use profile::{PolicyCosts, Profile, TimerSoftirq};
 pub use simulation::Simulation;

@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use domio_core::DomainId;
 use domio_core::keys::{Given, Key, KeySection, Keys, Need, bytes, domain_name};
 use domio_vmm::bus::{DiskAsked, DiskKind};
-use domio_vmm::machine::Machine;
+use domio_vmm::machine::Hardware;
 
 /// Largest disk (bytes): a PiB.
 const DISK_MAX: u64 = 1 << 50;
@@ -37,7 +37,7 @@ impl LoopbackCosts {
     /// # Panics
     /// When that is not known ([`DiskKind::COSTS`]).
     #[track_caller]
-    pub fn on(machine: &Machine) -> LoopbackCosts {
+    pub fn on(machine: &Hardware) -> LoopbackCosts {
         machine.figures(&LOOPBACK_COSTS, loopback_costs, LoopbackCosts::FREE)
     }
 }
@@ -60,7 +60,7 @@ impl DiskKind for LoopbackConfig {
         }
     }
 
-    fn on(machine: Option<&Machine>, driver: DomainId) -> Self {
+    fn on(machine: Option<&Hardware>, driver: DomainId) -> Self {
         LoopbackConfig {
             driver,
             costs: machine.map_or(LoopbackCosts::FREE, LoopbackCosts::on),

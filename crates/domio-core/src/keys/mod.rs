@@ -28,7 +28,7 @@
 //! | `mod` | [`Key`], [`KeySection`], [`KeyVariant`]: what checks, schema and reference page walk |
 //! | `words` | words to choose from, and what each stands for |
 //! | `typed` | kinds of keys with the type of their values |
-//! | `read` | [`Slot`], [`Keys`] and the macro [`keys!`](crate::keys!): from a table to a structure |
+//! | `read` | [`Slot`], [`Keys`], the macro [`keys!`](crate::keys!): from a table to a structure |
 //! | `misfit` | what a reader can say of keys that do not go together |
 
 mod misfit;

@@ -1,12 +1,12 @@
-//! `[network.costs]`, `[network.writers]`, `[network.card]`: figures of a machine that a scenario may
-//! replace. A test finds those that are missing.
+//! `[network.costs]`, `[network.writers]`, `[network.card]`: figures of a machine that a scenario
+//! may replace. A test finds those that are missing.
 
 use crate::host::NetCosts;
 use crate::nic::NicConfig;
 use crate::writers::WriterCosts;
 use domio_core::Duration;
 use domio_core::keys::{Given, KeySection, Keys, Need, Slot, Typed, WordOf, int, time, word};
-use domio_vmm::Machine;
+use domio_vmm::Hardware;
 
 domio_core::times!(NETWORK_COSTS, network_costs, all_of_network, NetCosts, "[network.costs]",
     "What the work on packets costs, where that is not what the profile says: processor time of \
@@ -49,8 +49,8 @@ domio_core::times!(NETWORK_COSTS, network_costs, all_of_network, NetCosts, "[net
     grant_transfer: grants.transfer, "Each page transferred.";
 });
 
-domio_core::times!(NETWORK_WRITERS, network_writers, all_of_writers, WriterCosts, "[network.writers]",
-    "What the remote host's processes take, those that send streams and those that ping, where \
+domio_core::times!(NETWORK_WRITERS, network_writers, all_of_writers, WriterCosts,
+    "[network.writers]", "What the remote host's processes take, those that send streams and those that ping, where \
      that is not what the profile says.", {
     wake: wake, "From the packet that frees room to the process, on an idle processor.";
     switch: switch, "From one process to another.";
@@ -62,9 +62,9 @@ impl NetCosts {
     /// What the work on packets costs on `machine`.
     ///
     /// # Panics
-    /// When that is not known: [`Machine::table`] of [`NETWORK_COSTS`] says so.
+    /// When that is not known: [`Hardware::table`] of [`NETWORK_COSTS`] says so.
     #[track_caller]
-    pub fn on(machine: &Machine) -> NetCosts {
+    pub fn on(machine: &Hardware) -> NetCosts {
         machine.figures(&NETWORK_COSTS, network_costs, NetCosts::FREE)
     }
 }
@@ -75,7 +75,7 @@ impl WriterCosts {
     /// # Panics
     /// As [`NetCosts::on`].
     #[track_caller]
-    pub fn beside(machine: &Machine) -> WriterCosts {
+    pub fn beside(machine: &Hardware) -> WriterCosts {
         machine.figures(&NETWORK_WRITERS, network_writers, WriterCosts::FREE)
     }
 }

@@ -11,7 +11,7 @@ use domio_control::accounting::SendWeight;
 use domio_control::{Entry, Kinds};
 use domio_core::{DomainId, ParamValues};
 use domio_sched::Policy;
-use domio_vmm::Machine;
+use domio_vmm::Hardware;
 use domio_vmm::config::{Accounting, ControllerConfig, ControllerCosts};
 use domio_vmm::machine::CONTROLLER_COSTS;
 
@@ -20,7 +20,7 @@ use domio_vmm::machine::CONTROLLER_COSTS;
 pub(super) fn controllers(
     cx: &mut Cx<'_>,
     asked: &[Asked<'_>],
-    machine: Option<&Machine>,
+    machine: Option<&Hardware>,
     chosen: Option<Chosen<'_>>,
     devices: &[Device],
     resolved: &Resolved,
@@ -210,7 +210,7 @@ fn accounting(cx: &mut Cx<'_>, keys: &ControllerKeys) -> Accounting {
 }
 
 /// What the processes of controllers take.
-fn costs(cx: &mut Cx<'_>, machine: &Machine) -> ControllerCosts {
+fn costs(cx: &mut Cx<'_>, machine: &Hardware) -> ControllerCosts {
     if machine.table(&CONTROLLER_COSTS).is_some() {
         return ControllerCosts::on(machine);
     }

@@ -1,4 +1,4 @@
-//! A device of the host before it comes to the bus: what the domains with a part in it need to know.
+//! A device of the host before it comes to the bus: what domains with a part in it need to know.
 
 use crate::devices::DeviceConfig;
 use crate::source::Span;

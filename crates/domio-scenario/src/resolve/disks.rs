@@ -8,7 +8,7 @@ use super::work::{DiskCopy, Task};
 use crate::check::Cx;
 use crate::devices::DeviceConfig;
 use crate::source::Span;
-use domio_vmm::Machine;
+use domio_vmm::Hardware;
 use domio_vmm::config::{TaskConfig, Workload};
 use domio_vmm::process::FileId;
 use domio_vmm::process::programs::FileCopy;
@@ -27,7 +27,7 @@ struct Disks {
 /// with are left out.
 pub(super) fn disks(
     cx: &mut Cx<'_>,
-    machine: Option<&'static Machine>,
+    machine: Option<&'static Hardware>,
     resolved: &Resolved,
 ) -> Vec<Device> {
     // Disks of one driver domain that ask for it in the same place share what is wrong with it.
@@ -70,7 +70,7 @@ pub(super) fn disks(
 }
 
 /// Tells once for all disks of a machine that does not say what they cost.
-fn unknown_costs(cx: &mut Cx<'_>, machine: &Machine, asked: &[Together<'_>]) {
+fn unknown_costs(cx: &mut Cx<'_>, machine: &Hardware, asked: &[Together<'_>]) {
     let mut disks = asked.iter().flat_map(|(_, disks)| disks);
     if disks.any(|(_, disk)| machine.table(disk.part.costs()).is_none()) {
         cx.notices.push(format!(
@@ -83,7 +83,7 @@ fn unknown_costs(cx: &mut Cx<'_>, machine: &Machine, asked: &[Together<'_>]) {
 /// Puts `disk` of the domain number `user` to the others of its kind and driver domain.
 fn put(
     all: &mut Vec<Disks>,
-    machine: &Machine,
+    machine: &Hardware,
     driver: usize,
     user: usize,
     disk: &Disk,

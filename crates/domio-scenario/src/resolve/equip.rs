@@ -1,5 +1,5 @@
-//! From devices to domains that are equipped for them: event channels, kernels that take their time,
-//! processes.
+//! From devices to domains that are equipped for them: event channels, kernels that take their
+//! time, processes.
 
 use super::device::{Device, Process};
 use super::resolved::{Domain, Resolved, emptiest, moves};

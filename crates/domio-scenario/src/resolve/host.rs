@@ -6,7 +6,7 @@ use domio_core::cpuset::MAX_PCPUS;
 use domio_core::keys::{KeySection, Keys, Need, Nested, Words, int, nested, time, word_text};
 use domio_core::{Duration, Topology, XenVersion};
 use domio_vmm::config::KernelCosts;
-use domio_vmm::machine::{HOST_COSTS, HOST_KERNEL, Machine, host_costs, host_kernel};
+use domio_vmm::machine::{HOST_COSTS, HOST_KERNEL, Hardware, host_costs, host_kernel};
 use domio_vmm::profile::Profile;
 
 pub(super) static RUN: KeySection = KeySection::plain(
@@ -52,8 +52,8 @@ domio_core::keys! {
 
 impl HostKeys {
     /// The machine, if it is good.
-    pub fn machine(&self) -> Option<&'static Machine> {
-        Machine::by_name(&self.profile.get()?)
+    pub fn machine(&self) -> Option<&'static Hardware> {
+        Hardware::by_name(&self.profile.get()?)
     }
 
     /// The release of Xen, if it is good.

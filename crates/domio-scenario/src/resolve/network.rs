@@ -14,7 +14,7 @@ use domio_core::keys::{Nested, Slot};
 use domio_net::host::{NetCosts, NetworkConfig};
 use domio_net::keys::{Driven, NETWORK, NETWORK_COSTS, NetworkTable};
 use domio_net::writers::WriterCosts;
-use domio_vmm::Machine;
+use domio_vmm::Hardware;
 use domio_vmm::config::TaskConfig;
 use domio_vmm::evtchn::Abi;
 use domio_vmm::process::FileId;
@@ -23,7 +23,7 @@ use std::collections::BTreeMap;
 /// What the networks of a host have in common.
 pub(super) struct On<'r> {
     /// The machine, if it is known.
-    pub machine: Option<&'static Machine>,
+    pub machine: Option<&'static Hardware>,
     /// The release of Xen, if it is known.
     pub version: Option<XenVersion>,
     pub resolved: &'r Resolved,
@@ -244,7 +244,7 @@ fn ports_of(config: &NetworkConfig) -> usize {
 }
 
 /// What work on packets costs.
-fn costs(cx: &mut Cx<'_>, machine: &Machine) -> (NetCosts, WriterCosts) {
+fn costs(cx: &mut Cx<'_>, machine: &Hardware) -> (NetCosts, WriterCosts) {
     if machine.table(&NETWORK_COSTS).is_some() {
         return (NetCosts::on(machine), WriterCosts::beside(machine));
     }

@@ -28,7 +28,9 @@ domio_core::keys! {
         name: String = name(), Need::Optional("the workload's, numbered where it is not the first"),
             "Name, unique in the domain.";
         vcpu: Option<u16> = vcpu(),
-            Need::Optional("0, and with `guest = \"linux-2.6.18\"` any: its kernel moves processes"),
+            Need::Optional(
+                "0, and with `guest = \"linux-2.6.18\"` any: its kernel moves processes",
+            ),
             "Index of the vcpu that it lives on, or `\"all\"` for one such task on each (but for \
              network workloads).";
         priority: i8 = int(-128, 127), Need::Int(0),

@@ -1,7 +1,7 @@
 //! Virtual disks, as scenarios ask for them: what a kind of disk brings besides its model.
 
 use super::Blueprint;
-use crate::machine::Machine;
+use crate::machine::Hardware;
 use alloc::string::String;
 use domio_core::DomainId;
 use domio_core::keys::{Given, Key, KeySection, Slot};
@@ -24,7 +24,7 @@ pub trait DiskKind: Blueprint + Sized {
     fn asked(table: &dyn Given) -> DiskAsked<Self::Disk>;
 
     /// No disks yet, whose work costs what `machine` says; nothing without one.
-    fn on(machine: Option<&Machine>, driver: DomainId) -> Self;
+    fn on(machine: Option<&Hardware>, driver: DomainId) -> Self;
 
     /// One more disk, that of `domain`. Its place among the disks is the number of its file.
     fn add(&mut self, domain: DomainId, disk: Self::Disk);

@@ -1,6 +1,6 @@
 //! Figures of a machine as keys: what work costs. A test finds those that are missing.
 
-use super::Machine;
+use super::Hardware;
 use crate::config::{ControllerCosts, KernelCosts};
 use crate::profile::Profile;
 
@@ -77,7 +77,7 @@ domio_core::times!(CONTROLLER_COSTS, controller_costs, all_of_controller, Contro
 
 impl KernelCosts {
     /// What kernels cost on `machine`; nothing where that is not known.
-    pub fn on(machine: &Machine) -> KernelCosts {
+    pub fn on(machine: &Hardware) -> KernelCosts {
         match machine.table(&HOST_KERNEL) {
             Some(_) => machine.figures(&HOST_KERNEL, host_kernel, KernelCosts::FREE),
             None => KernelCosts::FREE,
@@ -89,9 +89,9 @@ impl ControllerCosts {
     /// What the processes of controllers take on `machine`.
     ///
     /// # Panics
-    /// When that is not known: [`Machine::table`] of [`CONTROLLER_COSTS`] says so.
+    /// When that is not known: [`Hardware::table`] of [`CONTROLLER_COSTS`] says so.
     #[track_caller]
-    pub fn on(machine: &Machine) -> ControllerCosts {
+    pub fn on(machine: &Hardware) -> ControllerCosts {
         machine.figures(&CONTROLLER_COSTS, controller_costs, ControllerCosts::FREE)
     }
 }

@@ -19,7 +19,7 @@ use domio_core::Duration;
 use domio_core::keys::{Given, Good, KeySection};
 
 /// A kind of hardware.
-pub struct Machine {
+pub struct Hardware {
     /// What the hypervisor's work costs; its name is the machine's.
     pub profile: &'static Profile,
     /// By header of their sections: what kernels, controllers and devices cost.
@@ -31,36 +31,36 @@ type Figures = &'static [(&'static str, Duration)];
 
 /// One table of a machine.
 #[derive(Clone, Copy)]
-pub struct MachineTable(Figures);
+pub struct HardwareTable(Figures);
 
 /// Work takes no time, and caches stay warm.
-pub static IDEAL: Machine = Machine {
+pub static IDEAL: Hardware = Hardware {
     profile: &Profile::IDEAL,
     tables: &[],
 };
 
 /// Xen 4.17 in an emulator: see [`Profile::XEN_4_17_EMULATED`].
-pub static XEN_4_17_EMULATED: Machine = Machine {
+pub static XEN_4_17_EMULATED: Hardware = Hardware {
     profile: &Profile::XEN_4_17_EMULATED,
     tables: &[],
 };
 
 /// Every machine.
-pub static MACHINES: [&Machine; 3] = [&IDEAL, &XEN_4_17_EMULATED, &OPTERON_242];
+pub static MACHINES: [&Hardware; 3] = [&IDEAL, &XEN_4_17_EMULATED, &OPTERON_242];
 
-impl Machine {
+impl Hardware {
     /// The machine called `name`.
-    pub fn by_name(name: &str) -> Option<&'static Machine> {
+    pub fn by_name(name: &str) -> Option<&'static Hardware> {
         MACHINES.into_iter().find(|m| m.profile.name == name)
     }
 
     /// The figures of `section`, if there are any. On a machine whose work takes no time there are:
     /// none of them, so that all stay as free as they are.
-    pub fn table(&self, section: &KeySection) -> Option<MachineTable> {
+    pub fn table(&self, section: &KeySection) -> Option<HardwareTable> {
         let mut tables = self.tables.iter();
         let found = tables.find(|(header, _)| *header == section.header);
-        let own = found.map(|(_, figures)| MachineTable(figures));
-        own.or_else(|| self.profile.is_free().then_some(MachineTable(&[])))
+        let own = found.map(|(_, figures)| HardwareTable(figures));
+        own.or_else(|| self.profile.is_free().then_some(HardwareTable(&[])))
     }
 
     /// What `put` makes of `free`, in which nothing costs anything, and the figures of `section`.
@@ -92,7 +92,7 @@ impl Machine {
     }
 }
 
-impl Given for MachineTable {
+impl Given for HardwareTable {
     fn given(&self, name: &str) -> (bool, Option<Good>) {
         let time = self.0.iter().find(|(key, _)| *key == name);
         (time.is_some(), time.map(|(_, time)| Good::Time(*time)))

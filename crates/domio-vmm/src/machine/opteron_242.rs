@@ -1,11 +1,11 @@
 //! One core of a 1.6 GHz Opteron 242 under Xen 3.1 with Linux 2.6.18 in all domains, and the remote
 //! host beside it: the machine of Ongaro et al. 2008.
 
-use super::{Figures, Machine, ns, us};
+use super::{Figures, Hardware, ns, us};
 use crate::profile::Profile;
 
 /// The machine.
-pub static OPTERON_242: Machine = Machine {
+pub static OPTERON_242: Hardware = Hardware {
     profile: &Profile::OPTERON_242,
     tables: &[
         ("[host.kernel]", KERNEL),
