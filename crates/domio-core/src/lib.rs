@@ -9,6 +9,7 @@ extern crate alloc;
 
 pub mod cpuset;
 pub mod id;
+pub mod keys;
 pub mod params;
 pub mod place;
 pub mod record;

@@ -10,6 +10,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use domio_control::Entry;
 use domio_control::accounting::SendWeight;
+pub use domio_core::keys::Distribution;
 use domio_core::{CpuSet, DomainId, Duration, Instant, ParamValues, PcpuId, Topology, XenVersion};
 use domio_sched::GroupId;
 
@@ -96,20 +97,6 @@ impl ControllerCosts {
         read_vcpu: Duration::ZERO,
         decide: Duration::ZERO,
         adjust: Duration::ZERO,
-    };
-
-    /// A 1.6 GHz Opteron 242 under Xen 3.1. No figure is known: all are engineering estimates.
-    pub const OPTERON_242: ControllerCosts = ControllerCosts {
-        // A system call and a hypercall through `privcmd` ("PV guest syscall 0.55 us", "PV
-        // hypercall 0.2-0.5 us", xen-spec 9), with the pages for the answer locked before and
-        // unlocked afterwards.
-        read: Duration::from_micros(5),
-        // `getvcpuinfo` for each vcpu, a call of its own.
-        read_vcpu: Duration::from_micros(3),
-        // A few hundred instructions for each of a few domains.
-        decide: Duration::from_micros(10),
-        // As a read: `domctl` with its locked pages.
-        adjust: Duration::from_micros(5),
     };
 }
 
@@ -237,28 +224,6 @@ impl KernelCosts {
         idle: Duration::ZERO,
     };
 
-    /// A 1.6 GHz Opteron 242 under Xen 3.1 with Linux 2.6.18. No measurement of these is known:
-    /// all are engineering estimates, none fitted to a result.
-    pub const OPTERON_242: KernelCosts = KernelCosts {
-        // 800 cycles to save and restore the registers, through the hypervisor's return path, as
-        // a system call of a paravirtual guest takes (0.55 us, xen-spec 9).
-        upcall: Duration::from_nanos(500),
-        // The same without the way into the kernel, in which it is.
-        nested: Duration::from_nanos(300),
-        // 500 cycles for `do_IRQ` and what a handler is found by.
-        irq: Duration::from_nanos(300),
-        // 1,600 cycles: reading the clock of Xen, the time of day, what the process has used.
-        timer_irq: Duration::from_nanos(1_000),
-        // 800 cycles for a wheel of timers that are seldom due.
-        timer_softirq: Duration::from_nanos(500),
-        // A switch of processes under Xen takes 2 us (Barham et al. 2003, at 2.4 GHz; remembered,
-        // it could not be checked), a system call 0.5 (xen-spec 9).
-        switch: Duration::from_nanos(2_000),
-        // `stop_hz_timer` on each way into idle: a search for the next timer and two hypercalls,
-        // 1.5 to 2.5 us (arch/i386/kernel/time-xen.c).
-        idle: Duration::from_nanos(2_000),
-    };
-
     /// A kernel of which only this much is known: what a timer's interrupt takes in all until its
     /// handler returns, and what the softirq takes.
     pub const fn of_timer(irq: Duration, softirq: Duration) -> KernelCosts {
@@ -328,19 +293,6 @@ pub enum Workload {
     Jobs(Arc<dyn JobPlan>),
     /// A program in steps, which may use sockets and files.
     Program(Arc<dyn Program>),
-}
-
-/// How a length of time is drawn. All parameters are processor time or real time in nanoseconds.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Distribution {
-    /// Always this.
-    Constant(Duration),
-    /// Uniform between two values, both included.
-    Uniform(Duration, Duration),
-    /// Exponential with this mean.
-    Exponential(Duration),
-    /// Normal with mean and standard deviation, cut off at zero.
-    Normal(Duration, Duration),
 }
 
 /// What an operator can do to a running host.

@@ -1,15 +1,31 @@
 //! `[[domain.vcpu]]`: vcpus that differ from the others of their domain.
 
-use super::domain::pcpus;
-use super::{Chosen, GivenParams, VCPUS_FROM_0, given, tell};
+use super::body::on_host;
+use super::shared::{Chosen, GivenParams, VCPUS_FROM_0, given, tell};
 use crate::check::{self, Cx, Fields};
-use crate::keys::VCPU;
+use crate::limits::MAX_VCPUS;
 use crate::problem::{Code, Problem};
 use crate::source::Span;
-use crate::value::Value;
+use domio_core::keys::{KeyParams, KeySection, Keys, Need, Nested, Slot, int, pcpus};
 use domio_core::{CpuSet, DomainId, ParamValues, Topology};
 use domio_sched::Policy;
 use domio_vmm::config::VcpuConfig;
+
+pub(crate) static VCPU: KeySection = KeySection::with_params(
+    "[[domain.vcpu]]",
+    "A vcpu that differs from the others of its domain, with the parameters that the policy \
+     has for vcpus as keys beside it. Those that are not named are the domain's.",
+    VcpuKeys::KEYS,
+    KeyParams::Vcpu,
+);
+
+domio_core::keys! {
+    struct VcpuKeys {
+        vcpu: usize = int(0, MAX_VCPUS as i64 - 1), Need::Required, "Index of the vcpu.";
+        pin: CpuSet = pcpus(), Need::Optional("the domain's"), "Hard affinity of the vcpu.";
+        soft: CpuSet = pcpus(), Need::Optional("the domain's"), "Soft affinity of the vcpu.";
+    }
+}
 
 /// What one vcpu has of its own.
 #[derive(Clone)]
@@ -50,36 +66,30 @@ impl Own {
     }
 }
 
-/// The vcpus of the domain that `fields` describe which differ from its others, of which there are
-/// `count` with the parameters `domain`; `None` if something was refused.
+/// The vcpus of the domain that `fields` describe, at `slot`, which differ from its others, of which
+/// there are `count` with the parameters `domain`; `None` if something was refused.
 pub(super) fn vcpus(
     cx: &mut Cx<'_>,
     fields: &Fields<'_>,
+    slot: &Slot<Nested>,
     count: Option<usize>,
     domain: Option<&ParamValues>,
     policy: Option<&Policy>,
     topology: Option<&Topology>,
 ) -> Option<Vec<Own>> {
-    let Some(Value::Array(nodes)) = fields.node("vcpu").map(|n| &n.value) else {
-        return Some(Vec::new());
-    };
     let mut all: Vec<Own> = Vec::new();
     let mut good = true;
-    for (i, node) in nodes.iter().enumerate() {
-        let path = format!("{}[{i}]", fields.key_path("vcpu"));
-        let Some(table) = node.as_table() else {
-            good = false;
-            continue;
-        };
+    for (node, table, path) in fields.tables(slot) {
         let own = check::table(cx, table, node.span, &VCPU, &path, policy);
-        match one(cx, &own, count, domain, policy, topology) {
+        let keys: VcpuKeys = own.read();
+        match one(cx, &own, &keys, count, domain, policy, topology) {
             Some(one) if all.iter().all(|other| other.vcpu != one.vcpu) => all.push(one),
             Some(one) => {
                 good = false;
                 let message = format!("vcpu {} is described twice", one.vcpu);
                 cx.push(
-                    Problem::new(Code::Duplicate, own.span("vcpu"), message)
-                        .key(own.key_path("vcpu"))
+                    Problem::new(Code::Duplicate, own.span(&keys.vcpu), message)
+                        .key(own.path_of(&keys.vcpu))
                         .expected("a table for each vcpu at most")
                         .hint("write all that differs into one table"),
                 );
@@ -93,32 +103,33 @@ pub(super) fn vcpus(
 fn one(
     cx: &mut Cx<'_>,
     own: &Fields<'_>,
+    keys: &VcpuKeys,
     count: Option<usize>,
     domain: Option<&ParamValues>,
     policy: Option<&Policy>,
     topology: Option<&Topology>,
 ) -> Option<Own> {
     let all_good = cx.problems.none_at(&format!("{}.", own.path));
-    let vcpu = own.int("vcpu").and_then(|v| usize::try_from(v).ok())?;
+    let vcpu = keys.vcpu.get()?;
     if let Some(n) = count.filter(|n| vcpu >= *n) {
         cx.push(
             Problem::new(
                 Code::OutOfRange,
-                own.span("vcpu"),
+                own.span(&keys.vcpu),
                 format!("the domain has no vcpu {vcpu}"),
             )
-            .key(own.key_path("vcpu"))
+            .key(own.path_of(&keys.vcpu))
             .found(vcpu.to_string())
             .expected(format!("0 to {}", n - 1))
             .hint(VCPUS_FROM_0),
         );
         return None;
     }
-    let mut affinity = |key: &str| match own.field(key) {
-        None => Some(None),
-        Some(_) => pcpus(cx, own, key, topology).map(Some),
+    let mut affinity = |slot: &Slot<CpuSet>| match slot.given {
+        false => Some(None),
+        true => on_host(cx, own, slot, topology).map(Some),
     };
-    let (hard, soft) = (affinity("pin"), affinity("soft"));
+    let (hard, soft) = (affinity(&keys.pin), affinity(&keys.soft));
     let params = match (own.params.is_empty(), policy, domain) {
         (false, Some(policy), Some(domain)) => {
             Some(own.values(policy.descriptor.vcpu_values(domain)))

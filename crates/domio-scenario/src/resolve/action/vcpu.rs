@@ -1,26 +1,21 @@
 //! Actions on single vcpus: which they name, and new parameters for them.
 
-use super::super::{VCPUS_FROM_0, given, tell};
-use super::{Host, nothing_set};
+use super::super::shared::{VCPUS_FROM_0, given, tell};
+use super::{Host, OfVcpu, nothing_set};
 use crate::check::{Cx, Fields};
 use crate::problem::{Code, Problem};
+use domio_core::Instant;
+use domio_core::keys::Slot;
 use domio_vmm::config::{Action, DomainConfig};
 use std::ops::Range;
 
-/// The vcpu that an action names: `Some(None)` for all, `None` when it is bad.
-pub(super) fn named(fields: &Fields<'_>) -> Option<Option<u16>> {
-    match fields.field("vcpu") {
-        None => Some(None),
-        Some(_) => fields.vcpu("vcpu"),
-    }
-}
-
-/// The indices of the vcpus of a domain that an action on `vcpu` is about; none if it has no such
-/// vcpu.
+/// The indices of the vcpus of a domain that an action on `vcpu` is about, which was written at
+/// `slot`: all for `None`, and none if the domain has no such vcpu.
 pub(super) fn of(
     cx: &mut Cx<'_>,
     fields: &Fields<'_>,
     config: &DomainConfig,
+    slot: &Slot<Option<u16>>,
     vcpu: Option<u16>,
 ) -> Range<usize> {
     let n = config.vcpus.len();
@@ -28,10 +23,10 @@ pub(super) fn of(
         cx.push(
             Problem::new(
                 Code::OutOfRange,
-                fields.span("vcpu"),
+                fields.span(slot),
                 format!("{} has no vcpu {v}", config.name),
             )
-            .key(fields.key_path("vcpu"))
+            .key(fields.path_of(slot))
             .found(v.to_string())
             .expected(format!("0 to {}, or \"all\"", n - 1))
             .hint(VCPUS_FROM_0),
@@ -45,18 +40,20 @@ impl Host<'_> {
     pub(super) fn set_vcpu(
         &mut self,
         cx: &mut Cx<'_>,
+        at: Instant,
         fields: &Fields<'_>,
-        domains: &[usize],
-        mut push: impl FnMut(Action),
+        actions: &mut Vec<Action>,
     ) {
+        let keys: OfVcpu = fields.read();
+        let domains = self.targets(cx, at, fields, &keys.domain);
         nothing_set(cx, fields, "a parameter that the policy has for vcpus");
-        let (Some(chosen), Some(vcpu)) = (self.chosen, named(fields)) else {
+        let (Some(chosen), Some(vcpu)) = (self.chosen, keys.vcpu.or(None)) else {
             return;
         };
         let policy_params = self.policy_params.unwrap_or(*chosen.params);
-        for &d in domains {
+        for d in domains {
             let config = &self.domain(d).config;
-            for v in of(cx, fields, config, vcpu) {
+            for v in of(cx, fields, config, &keys.vcpu, vcpu) {
                 let of_domain = || chosen.policy.descriptor.vcpu_values(&self.params[d]);
                 let values = fields.values(self.own[d][v].unwrap_or_else(of_domain));
                 let checked = (chosen.policy.validate_vcpu)(&policy_params, config.id, &values);
@@ -66,7 +63,7 @@ impl Host<'_> {
                     tell(cx, conflict, &given(fields), fields.header, &fields.path);
                 }
                 self.own[d][v] = Some(values);
-                push(Action::SetVcpu {
+                actions.push(Action::SetVcpu {
                     domain: config.id,
                     vcpu: v as u16,
                     params: values,

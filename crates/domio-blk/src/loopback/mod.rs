@@ -15,6 +15,8 @@
 //! bound in `plug`, each driver's place between two pieces of work is an enum, and each piece says
 //! for whom it is done.
 
+mod keys;
+
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use domio_core::{DomainId, Duration};
@@ -75,22 +77,6 @@ impl LoopbackCosts {
         serve: Duration::ZERO,
         copy_kib: Duration::ZERO,
         send_event: Duration::ZERO,
-    };
-
-    /// A 1.6 GHz Opteron 242 under Xen 3.1. No figure for block drivers is known: all are
-    /// engineering estimates, put together from those of xen-spec 9 for the network.
-    pub const OPTERON_242: LoopbackCosts = LoopbackCosts {
-        // Both together what netfront takes for two packets: "2-4 us per packet".
-        submit: Duration::from_nanos(3_000),
-        complete: Duration::from_nanos(1_500),
-        // As netback's handler.
-        irq: Duration::from_nanos(400),
-        // Eleven pages at "grant map + unmap 1-2 us per page".
-        serve: Duration::from_nanos(12_000),
-        // 1.3 GB/s, cold pages.
-        copy_kib: Duration::from_nanos(800),
-        // "Event send 0.5 us local".
-        send_event: Duration::from_nanos(500),
     };
 }
 
