@@ -13,7 +13,26 @@
 //! the samples, and whether they are kept, is the business of a
 //! [`Replicator`](domio_run::Replicator).
 //!
-//! Start with [`reproduce`](mod@reproduce).
+//! # From a claim to its line in the ledger
+//!
+//! 1. [`PaperFolder::open`](folders::PaperFolder::open), or the embedded folder, has the paper's
+//!    files as texts.
+//! 2. [`Claims::of`] reads `claims.toml`. Each claim has a [`Statement`](statement::Statement):
+//!    what has to hold of which figures of which cells.
+//! 3. [`Paper::read`](paper::Paper::read) reads machine and cells, and
+//!    [`register`](paper::register) makes an [`Experiment`] of each cell, whose samples are kept by
+//!    what the files say.
+//! 4. [`Registry::claims`] makes a [`Decider`] of each statement, and refuses cells that are not
+//!    there.
+//! 5. [`reproduce`](reproduce::reproduce) asks its replicator for samples of the experiments that
+//!    the deciders read: as many as the [`Effort`] has before a look.
+//! 6. For a sample, [`Prepared::run`](paper::Prepared::run) puts the cell's scenario together,
+//!    simulates it ([`Replication`](domio_run::Replication)) and takes its figures from the
+//!    records.
+//! 7. The statement gathers the figures of all replications into [`Series`](series::Series). A
+//!    [`Proof`](proof::Proof) holds or fails beyond the risk of the look, or is undecided.
+//! 8. What is undecided gets more replications and another look. The [`ClaimResult`] of the last
+//!    look is the claim's line in the [`ClaimLedger`].
 
 pub mod against;
 pub mod claim_page;
