@@ -12,7 +12,7 @@ use crate::simulate::{RunFault, simulate};
 use crate::stats;
 use domio_core::{Duration, Instant, Kind, NullSink, Record, Runstate, Sink, VcpuId, VcpuName};
 use domio_scenario::Built;
-use domio_sched::state::{About, Row};
+use domio_sched::state::{About, StateRow};
 use domio_sim::Outcome;
 use domio_vmm::Simulation;
 use serde::Serialize;
@@ -484,7 +484,7 @@ impl Reader {
             return (String::new(), None);
         }
         let state = self.simulation.host().policy_state();
-        let own = |row: &&Row| match row.about {
+        let own = |row: &&StateRow| match row.about {
             About::Vcpu(vcpu) => vcpu == self.vcpu,
             // Weights and caps are settings.
             About::Domain(domain) => domain == GUEST && row.int("weight").is_none(),

@@ -5,7 +5,7 @@ use crate::bus::Device;
 use alloc::format;
 use alloc::string::String;
 use domio_core::{Duration, Instant, PcpuId, Record, Sink, VcpuId, VcpuName};
-use domio_sched::{State, Tables};
+use domio_sched::{StateRows, Tables};
 
 impl<S: Sink, D: Device> Host<S, D> {
     /// Number of vcpus created so far.
@@ -139,7 +139,7 @@ impl<S: Sink, D: Device> Host<S, D> {
     }
 
     /// What the policy has in its books.
-    pub fn policy_state(&self) -> State {
-        State::of(&*self.scheduler)
+    pub fn policy_state(&self) -> StateRows {
+        StateRows::of(&*self.scheduler)
     }
 }
