@@ -24,7 +24,7 @@
 //! simultaneous work is Xen's (xen-spec 0.2): timers first, then `schedule`.
 
 use crate::cx::Cx;
-use crate::state::State;
+use crate::state::StateRows;
 use core::fmt;
 pub use domio_core::Conflict;
 use domio_core::{DomainId, Duration, Instant, ParamSpec, ParamValues, PcpuId, VcpuId};
@@ -214,8 +214,8 @@ pub struct Descriptor {
 impl Descriptor {
     /// A policy without a name, parameters, needs and promises: what a descriptor does not say.
     pub const PLAIN: Descriptor = Descriptor {
-        name: "",
         summary: "",
+        name: "",
         source: "",
         trace_id: 0,
         params: &[],
@@ -426,7 +426,7 @@ pub trait Scheduler: Send {
 
     /// Tells what the policy has in its books, for programs and people (Xen's debug key `r`).
     /// Default: nothing.
-    fn state(&self, out: &mut State) {
+    fn state(&self, out: &mut StateRows) {
         let _ = out;
     }
 }

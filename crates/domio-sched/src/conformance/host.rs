@@ -21,7 +21,7 @@ use super::log::{Fault, LogEntry, Occurrence, PolicyCall, Run};
 use super::script::{Intervention, Script, ScriptError};
 use crate::contract::{Pick, Prev, Scheduler, Stop};
 use crate::cx::{Affinity, Cx, Effect, Pause, Tables, VcpuView};
-use crate::state::State;
+use crate::state::StateRows;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use domio_core::{DomainId, Duration, Instant, ParamValues, PcpuId, VcpuId};
@@ -57,7 +57,7 @@ fn run_traced(
         };
         host.handle(event);
     }
-    let state = State::of(&*host.policy);
+    let state = StateRows::of(&*host.policy);
     let end = if host.ended() { host.now } else { script.end };
     let log = host.log;
     Ok(Run { log, end, state })
