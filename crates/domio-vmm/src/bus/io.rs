@@ -53,7 +53,7 @@ impl Io<'_> {
     ///
     /// # Errors
     ///
-    /// As [`Channels::offer`], and when there is no such vcpu.
+    /// As `Channels::offer`, and when there is no such vcpu.
     pub fn offer(
         &mut self,
         local: DomainId,
@@ -76,7 +76,7 @@ impl Io<'_> {
     ///
     /// # Errors
     ///
-    /// As [`Channels::connect`], and when there is no such vcpu.
+    /// As `Channels::connect`, and when there is no such vcpu.
     pub fn connect(
         &mut self,
         local: DomainId,
@@ -94,7 +94,7 @@ impl Io<'_> {
     ///
     /// # Errors
     ///
-    /// As [`Channels::bind_pirq`], and when there is no such vcpu.
+    /// As `Channels::bind_pirq`, and when there is no such vcpu.
     pub fn bind_pirq(
         &mut self,
         domain: DomainId,
@@ -134,7 +134,7 @@ impl Io<'_> {
     ///
     /// # Errors
     ///
-    /// As [`Channels::close`].
+    /// As `Channels::close`.
     pub fn close(&mut self, domain: DomainId, port: Port) -> Result<(), EvtchnError> {
         self.wires.lines.set_port(domain, port, None);
         self.wires.channels.close(domain, port)
