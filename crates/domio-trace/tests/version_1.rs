@@ -1,5 +1,5 @@
-//! A trace of version 1 of the own format reads as it did: `testdata/trace-v1` has a file of the last
-//! program that wrote that version, and what the program said of every record of it.
+//! A trace of version 1 of the own format reads as it did: `testdata/trace-v1` has a file of the
+//! last program that wrote that version, and what the program said of every record of it.
 
 #[path = "common/classes.rs"]
 mod classes;
