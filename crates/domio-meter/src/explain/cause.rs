@@ -1,77 +1,62 @@
-//! What an explanation says.
+//! What items on their way between guests and the world outside waited for.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
-use domio_core::{DomainId, Instant, NetPlace};
+use domio_core::{Class, DomainId, Place, Stage};
 
-use crate::DriverWork;
-
-/// Who waited for what, as [`Explainer`](crate::Explainer) found. Times are nanoseconds.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Explanation {
-    /// First instant that counts.
-    pub start: Instant,
-    /// End, not included.
-    pub end: Instant,
-    /// Records that are missing; with any, the rest is not to be relied on.
-    pub lost_records: u64,
-    /// By id; without the idle domain.
-    pub domains: Vec<DomainWaits>,
-    /// For whom driver domains worked, by id; of those that worked for others.
-    pub driver_work: Vec<DriverWork>,
-}
-
-/// Waits of one domain.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct DomainWaits {
-    /// The domain.
-    pub id: DomainId,
-    /// Time that its vcpus ran.
-    pub running: u64,
-    /// Time that they were blocked, paused or parked.
-    pub at_rest: u64,
-    /// Time that they were runnable and did not run, by the domain that ran on their pcpu, which
-    /// may be themselves; `None` where nothing ran there.
-    pub run_queue: BTreeMap<Option<DomainId>, u64>,
-    /// Its packets, both directions together; `None` when it had none.
-    pub packets: Option<PacketWaits>,
-}
-
-impl DomainWaits {
-    /// Time that the domain's vcpus were runnable, behind whomever.
-    pub fn runnable(&self) -> u64 {
-        self.run_queue.values().sum()
-    }
-}
-
-/// Time of the packets of one guest.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct PacketWaits {
-    /// Packets that began their way within the time that counts.
+/// Time of the items of one class (packets, requests) of one guest, both directions together.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ItemWaits {
+    /// The guest.
+    pub domain: DomainId,
+    /// The class, which says what the items are and which places there are.
+    pub class: &'static Class,
+    /// Items that began their way within the time that counts.
     pub begun: u64,
-    /// Packets under way at the end.
+    /// Items under way at the end.
     pub under_way: u64,
-    /// Time by place and cause, summed over packets.
-    pub times: BTreeMap<(NetPlace, Cause), u64>,
+    /// Time by number of the place and cause, summed over items.
+    pub times: BTreeMap<(usize, Cause), u64>,
 }
 
-impl PacketWaits {
-    /// Time that packets were under way.
+impl ItemWaits {
+    /// None so far.
+    pub(super) fn new(domain: DomainId, class: &'static Class) -> Self {
+        ItemWaits {
+            domain,
+            class,
+            begun: 0,
+            under_way: 0,
+            times: BTreeMap::new(),
+        }
+    }
+
+    /// Adds those of the same class and guest in another replication.
+    pub(super) fn add(&mut self, other: &ItemWaits) {
+        self.begun += other.begun;
+        self.under_way += other.under_way;
+        for (cause, time) in &other.times {
+            *self.times.entry(*cause).or_default() += time;
+        }
+    }
+
+    /// Time that items were under way.
     pub fn total(&self) -> u64 {
         self.times.values().sum()
     }
 
     /// Time by queue.
-    pub fn queues(&self) -> BTreeMap<PacketQueue, u64> {
+    pub fn queues(&self) -> BTreeMap<ItemQueue, u64> {
         let mut queues = BTreeMap::new();
         for (&(place, cause), time) in &self.times {
-            *queues.entry(PacketQueue::of(place, cause)).or_default() += time;
+            let stage = self.class.places.get(place).map(|place| place.stage);
+            *queues.entry(ItemQueue::of(stage, cause)).or_default() += time;
         }
         queues
     }
 
     /// The queue with the largest part of the time, work not counted; `None` when nothing waited.
-    pub fn largest_wait(&self) -> Option<(PacketQueue, u64)> {
+    pub fn largest_wait(&self) -> Option<(ItemQueue, u64)> {
         let waits = self
             .queues()
             .into_iter()
@@ -91,88 +76,16 @@ impl PacketWaits {
     }
 }
 
-impl Explanation {
-    /// Length of the time that counts.
-    pub fn elapsed(&self) -> u64 {
-        self.end.saturating_since(self.start).as_nanos()
-    }
-
-    /// Adds the sums of another replication. Its time comes on top: [`Explanation::elapsed`] is
-    /// that of both.
-    pub fn add(&mut self, other: &Explanation) {
-        self.add_work(other);
-        self.end += other.end.saturating_since(other.start);
-        self.lost_records += other.lost_records;
-        for theirs in &other.domains {
-            let ours = self.domain(theirs.id);
-            ours.running += theirs.running;
-            ours.at_rest += theirs.at_rest;
-            for (behind, time) in &theirs.run_queue {
-                *ours.run_queue.entry(*behind).or_default() += time;
-            }
-            if let Some(packets) = &theirs.packets {
-                let sum = ours.packets.get_or_insert_default();
-                sum.begun += packets.begun;
-                sum.under_way += packets.under_way;
-                for (cause, time) in &packets.times {
-                    *sum.times.entry(*cause).or_default() += time;
-                }
-            }
-        }
-    }
-
-    /// Time that the vcpus of a domain ran.
-    pub(super) fn running(&self, id: DomainId) -> u64 {
-        let at = self.domains.binary_search_by_key(&id, |d| d.id);
-        at.map_or(0, |at| self.domains[at].running)
-    }
-
-    /// Adds the work of the driver domains of another replication.
-    fn add_work(&mut self, other: &Explanation) {
-        let drivers = self.driver_work.iter().chain(&other.driver_work);
-        let drivers: BTreeSet<DomainId> = drivers.map(|w| w.driver).collect();
-        let sum = |driver| {
-            let mut sum = DriverWork {
-                driver,
-                ..DriverWork::default()
-            };
-            for part in [&*self, other] {
-                match part.driver_work.iter().find(|w| w.driver == driver) {
-                    Some(work) => sum.add(work),
-                    // It worked for nobody.
-                    None => sum.busy += part.running(driver),
-                }
-            }
-            sum
-        };
-        self.driver_work = drivers.into_iter().map(sum).collect();
-    }
-
-    /// The waits of a domain, which is added if it is not there.
-    pub(super) fn domain(&mut self, id: DomainId) -> &mut DomainWaits {
-        let at = self.domains.binary_search_by_key(&id, |d| d.id);
-        let at = at.unwrap_or_else(|at| {
-            let new = DomainWaits {
-                id,
-                ..DomainWaits::default()
-            };
-            self.domains.insert(at, new);
-            at
-        });
-        &mut self.domains[at]
-    }
-}
-
-/// One of the two domains that bring a packet further.
+/// One of the two domains that bring an item further.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Side {
-    /// The guest whose packet it is.
+    /// The guest whose item it is.
     Guest,
     /// The driver domain.
     Driver,
 }
 
-/// Why a packet stayed where it was.
+/// Why an item stayed where it was.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Cause {
     /// The vcpu of this side was runnable and did not run; the domain did that ran on its pcpu, if
@@ -180,30 +93,30 @@ pub enum Cause {
     RunQueue(Side, Option<DomainId>),
     /// The driver domain served other ports before the guest's, which was pending.
     Scan,
-    /// The driver domain ran and had not come to the packet yet.
+    /// The driver domain ran and had not come to the item yet.
     Busy,
-    /// This side ran and brought the packet, or its batch, further.
+    /// This side ran and brought the item, or its batch, further.
     Work(Side),
     /// The guest had used up its rate, and the time had not come when it gets more.
     Limit,
-    /// Nobody was asked to take it further: the card moderated its interrupt, or the guest had
+    /// Nobody was asked to take it further: the device moderated its interrupt, or the guest had
     /// posted no buffers.
     Held,
     /// The trace had not told the runstate of who had to take it further.
     Unknown,
 }
 
-/// What a packet's time is summed up as: a place to wait, or work.
+/// What an item's time is summed up as: a place to wait, or work.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum PacketQueue {
+pub enum ItemQueue {
     /// The guest waits in the run queue.
     GuestRunq,
     /// The driver domain waits in the run queue.
     DriverRunq,
     /// The guest's port waits for the driver domain's event-channel scan.
     Scan,
-    /// The card's ring, while the driver domain runs or nobody has told it.
-    Card,
+    /// The device, while the driver domain runs or nobody has told it.
+    Device,
     /// The rings between guest and driver domain and the queues before them, likewise.
     Rings,
     /// The ring from the guest and the queue before it, while the guest's rate is used up.
@@ -216,70 +129,74 @@ pub enum PacketQueue {
     Unknown,
 }
 
-impl PacketQueue {
+impl ItemQueue {
     /// All, in the order in which tables show them.
-    pub const ALL: [PacketQueue; 9] = [
-        PacketQueue::GuestRunq,
-        PacketQueue::DriverRunq,
-        PacketQueue::Scan,
-        PacketQueue::Card,
-        PacketQueue::Rings,
-        PacketQueue::Limit,
-        PacketQueue::DriverWork,
-        PacketQueue::GuestWork,
-        PacketQueue::Unknown,
+    pub const ALL: [ItemQueue; 9] = [
+        ItemQueue::GuestRunq,
+        ItemQueue::DriverRunq,
+        ItemQueue::Scan,
+        ItemQueue::Device,
+        ItemQueue::Rings,
+        ItemQueue::Limit,
+        ItemQueue::DriverWork,
+        ItemQueue::GuestWork,
+        ItemQueue::Unknown,
     ];
 
-    /// The queue of a packet at `place`, for `cause`.
-    pub fn of(place: NetPlace, cause: Cause) -> Self {
+    /// The queue of an item at a place of this stage, for `cause`.
+    pub fn of(stage: Option<Stage>, cause: Cause) -> Self {
         match cause {
-            Cause::RunQueue(Side::Guest, _) => PacketQueue::GuestRunq,
-            Cause::RunQueue(Side::Driver, _) => PacketQueue::DriverRunq,
-            Cause::Scan => PacketQueue::Scan,
-            Cause::Busy | Cause::Held if place == NetPlace::Card => PacketQueue::Card,
-            Cause::Busy | Cause::Held => PacketQueue::Rings,
-            Cause::Limit => PacketQueue::Limit,
-            Cause::Work(Side::Driver) => PacketQueue::DriverWork,
-            Cause::Work(Side::Guest) => PacketQueue::GuestWork,
-            Cause::Unknown => PacketQueue::Unknown,
+            Cause::RunQueue(Side::Guest, _) => ItemQueue::GuestRunq,
+            Cause::RunQueue(Side::Driver, _) => ItemQueue::DriverRunq,
+            Cause::Scan => ItemQueue::Scan,
+            Cause::Busy | Cause::Held if stage == Some(Stage::Device) => ItemQueue::Device,
+            Cause::Busy | Cause::Held => ItemQueue::Rings,
+            Cause::Limit => ItemQueue::Limit,
+            Cause::Work(Side::Driver) => ItemQueue::DriverWork,
+            Cause::Work(Side::Guest) => ItemQueue::GuestWork,
+            Cause::Unknown => ItemQueue::Unknown,
         }
     }
 
-    /// Whether nothing is done for a packet meanwhile.
+    /// Whether nothing is done for an item meanwhile.
     pub const fn is_wait(self) -> bool {
         !matches!(
             self,
-            PacketQueue::DriverWork | PacketQueue::GuestWork | PacketQueue::Unknown
+            ItemQueue::DriverWork | ItemQueue::GuestWork | ItemQueue::Unknown
         )
     }
 
-    /// Its name in tables.
-    pub const fn name(self) -> &'static str {
+    /// Its name in tables, for items of `class`: the device has the name of its place.
+    pub fn name(self, class: &Class) -> &'static str {
         match self {
-            PacketQueue::GuestRunq => "run queue, guest",
-            PacketQueue::DriverRunq => "run queue, driver domain",
-            PacketQueue::Scan => "event-channel scan",
-            PacketQueue::Card => "NIC",
-            PacketQueue::Rings => "ring",
-            PacketQueue::Limit => "rate limit",
-            PacketQueue::DriverWork => "work, driver domain",
-            PacketQueue::GuestWork => "work, guest",
-            PacketQueue::Unknown => "unknown",
+            ItemQueue::GuestRunq => "run queue, guest",
+            ItemQueue::DriverRunq => "run queue, driver domain",
+            ItemQueue::Scan => "event-channel scan",
+            ItemQueue::Device => {
+                let is_device = |place: &&Place| place.stage == Stage::Device;
+                let device = class.places.iter().find(is_device);
+                device.map_or("device", |place| place.name)
+            }
+            ItemQueue::Rings => "ring",
+            ItemQueue::Limit => "rate limit",
+            ItemQueue::DriverWork => "work, driver domain",
+            ItemQueue::GuestWork => "work, guest",
+            ItemQueue::Unknown => "unknown",
         }
     }
 
     /// Its name in JSON.
     pub const fn key(self) -> &'static str {
         match self {
-            PacketQueue::GuestRunq => "run_queue_guest",
-            PacketQueue::DriverRunq => "run_queue_driver",
-            PacketQueue::Scan => "event_channel_scan",
-            PacketQueue::Card => "nic",
-            PacketQueue::Rings => "ring",
-            PacketQueue::Limit => "rate_limit",
-            PacketQueue::DriverWork => "work_driver",
-            PacketQueue::GuestWork => "work_guest",
-            PacketQueue::Unknown => "unknown",
+            ItemQueue::GuestRunq => "run_queue_guest",
+            ItemQueue::DriverRunq => "run_queue_driver",
+            ItemQueue::Scan => "event_channel_scan",
+            ItemQueue::Device => "device",
+            ItemQueue::Rings => "ring",
+            ItemQueue::Limit => "rate_limit",
+            ItemQueue::DriverWork => "work_driver",
+            ItemQueue::GuestWork => "work_guest",
+            ItemQueue::Unknown => "unknown",
         }
     }
 }

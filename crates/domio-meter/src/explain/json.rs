@@ -1,21 +1,27 @@
-//! The JSON of `domio explain TRACE --json`.
+//! The JSON of `domio explain --json`, of a scenario and of a trace.
 
 use std::collections::BTreeMap;
 
 use domio_core::{DomainId, Instant, PcpuId, VcpuName};
 use serde::Serialize;
 
-use super::map::{Map, MapChange, MapRow};
-use super::result::{LongWait, VcpuWaits, WaitTells, Waiting};
-use super::why::Why;
+use super::cause::{Cause, ItemQueue, ItemWaits, Side};
+use super::result::{DomainWaits, Explanation, LongWait, VcpuWaits};
+use super::tells::WaitTells;
+use super::waits::map::{Map, MapChange, MapRow};
+use super::waits::why::Why;
+use crate::DriverWorkJson;
 
-/// What a trace tells of waits, as JSON; times in nanoseconds, instants since the first record.
+/// An explanation as JSON; times in nanoseconds, instants since the first record, or since the
+/// warm-up.
 #[derive(Clone, PartialEq, Debug, Serialize)]
-pub struct WaitingJson {
-    /// From the first to the last record.
+pub struct ExplanationJson {
+    /// Length of the time that counts, over all runs.
     pub elapsed_ns: u64,
-    /// Time of the first record by the trace's own clock.
+    /// When it begins by the trace's own clock.
     pub start_ns: u64,
+    /// Runs that are added up; 1 for a trace.
+    pub runs: u32,
     /// Records of all kinds.
     pub records: u64,
     /// Records that are missing.
@@ -32,6 +38,8 @@ pub struct WaitingJson {
     pub tells: TellsJson,
     /// What the trace does not tell, a sentence each.
     pub untold: Vec<String>,
+    /// By id.
+    pub domains: Vec<DomainWaitsJson>,
     /// By name.
     pub vcpus: Vec<VcpuWaitsJson>,
     /// The longest waits.
@@ -42,6 +50,74 @@ pub struct WaitingJson {
     pub unfinished: Vec<WaitedJson>,
     /// Who ran where in a part of the trace; `null` when nothing changed there.
     pub map: Option<MapJson>,
+    /// For whom driver domains worked, by id; left out where none worked for others.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub driver_work: Vec<DriverWorkJson>,
+}
+
+/// A domain, see [`DomainWaits`].
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct DomainWaitsJson {
+    /// Xen's domid.
+    pub id: u16,
+    /// Its name, where one is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// Its vcpus ran.
+    pub running_ns: u64,
+    /// They were blocked, paused or parked.
+    pub at_rest_ns: u64,
+    /// They were runnable.
+    pub runnable_ns: u64,
+    /// Parts of `runnable_ns`.
+    pub run_queue: Vec<BehindJson>,
+    /// Its packets and requests, by class; left out when it had none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub items: Vec<ItemsJson>,
+}
+
+/// Time behind a domain.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
+pub struct BehindJson {
+    /// The domain that ran meanwhile; `null` where none did.
+    pub domain: Option<u16>,
+    /// The time.
+    pub ns: u64,
+}
+
+/// Items of one class, see [`ItemWaits`].
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct ItemsJson {
+    /// Name of the class.
+    pub class: &'static str,
+    /// What the items are ("packets").
+    pub items: &'static str,
+    /// Items that began their way.
+    pub begun: u64,
+    /// Items under way at the end.
+    pub under_way: u64,
+    /// Time that items were under way.
+    pub total_ns: u64,
+    /// Parts of it, by [`ItemQueue::key`].
+    pub queues_ns: BTreeMap<&'static str, u64>,
+    /// The same, told apart further.
+    pub waits: Vec<ItemWaitJson>,
+}
+
+/// Time of items at one place, for one cause.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct ItemWaitJson {
+    /// Name of the [`Place`](domio_core::Place).
+    pub place: &'static str,
+    /// `run_queue`, `event_channel_scan`, `busy`, `work`, `rate_limit`, `held` or `unknown`; see
+    /// [`Cause`].
+    pub cause: &'static str,
+    /// Who is in the run queue, or works: `guest` or `driver`.
+    pub side: Option<&'static str>,
+    /// For `run_queue`: the domain that ran meanwhile, `null` where none did.
+    pub behind: Option<u16>,
+    /// The time.
+    pub ns: u64,
 }
 
 /// Which records a trace has, see [`WaitTells`].
@@ -117,6 +193,9 @@ pub struct CauseJson {
 /// One wait, see [`LongWait`].
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct WaitedJson {
+    /// In which of several runs, from 0; left out for the first.
+    #[serde(skip_serializing_if = "is_first")]
+    pub run: u32,
     /// Whose.
     #[serde(flatten)]
     pub whom: WhomJson,
@@ -191,39 +270,113 @@ pub struct MapRowJson {
     pub left_to: Option<&'static str>,
 }
 
-impl WaitingJson {
-    /// `waiting` as JSON; `name` gives the name of a domain.
+fn is_first(run: &u32) -> bool {
+    *run == 0
+}
+
+impl ExplanationJson {
+    /// `explanation` as JSON; `truncated` says whether the trace ends too early, and `name` gives
+    /// the name of a domain.
     pub fn new(
-        waiting: &Waiting,
+        explanation: &Explanation,
         truncated: bool,
         name: impl Fn(DomainId) -> Option<String>,
     ) -> Self {
         let named = Named {
             name: &name,
-            start: waiting.start,
+            start: explanation.start,
         };
         let waits = |list: &[LongWait]| list.iter().map(|w| named.wait(w)).collect();
-        WaitingJson {
-            elapsed_ns: named.since(waiting.end),
-            start_ns: waiting.start.as_nanos(),
-            records: waiting.records,
-            lost_records: waiting.lost_records,
+        ExplanationJson {
+            elapsed_ns: explanation.elapsed(),
+            start_ns: explanation.start.as_nanos(),
+            runs: explanation.runs,
+            records: explanation.records,
+            lost_records: explanation.lost_records,
             truncated,
-            runstates: waiting.runstates,
-            pcpus: waiting.pcpus.iter().map(|p| p.0).collect(),
-            policy: waiting.tells.policy_name(),
-            tells: tells(waiting.tells),
-            untold: waiting.untold(),
-            vcpus: waiting
+            runstates: explanation.runstates,
+            pcpus: explanation.pcpus.iter().map(|p| p.0).collect(),
+            policy: explanation.tells.policy_name(),
+            tells: tells(explanation.tells),
+            untold: explanation.untold(),
+            domains: explanation
+                .domains()
+                .iter()
+                .map(|domain| waits_of(explanation, domain, name(domain.id)))
+                .collect(),
+            vcpus: explanation
                 .vcpus
                 .iter()
-                .map(|v| named.vcpu(v, waiting.tells))
+                .map(|v| named.vcpu(v, explanation.tells))
                 .collect(),
-            worst_waits: waits(&waiting.worst),
-            worst_wakeups: waits(&waiting.worst_woken),
-            unfinished: waits(&waiting.unfinished),
-            map: waiting.map.as_ref().map(|map| named.map(map)),
+            worst_waits: waits(&explanation.worst),
+            worst_wakeups: waits(&explanation.worst_woken),
+            unfinished: waits(&explanation.unfinished),
+            map: explanation.map.as_ref().map(|map| named.map(map)),
+            driver_work: explanation
+                .driver_work
+                .iter()
+                .map(|work| DriverWorkJson::new(work, &name))
+                .collect(),
         }
+    }
+}
+
+fn waits_of(
+    explanation: &Explanation,
+    domain: &DomainWaits,
+    name: Option<String>,
+) -> DomainWaitsJson {
+    let behind = domain.run_queue.iter().map(|(whom, ns)| BehindJson {
+        domain: whom.map(|d| d.0),
+        ns: *ns,
+    });
+    DomainWaitsJson {
+        id: domain.id.0,
+        name,
+        running_ns: domain.running,
+        at_rest_ns: domain.at_rest,
+        runnable_ns: domain.runnable(),
+        run_queue: behind.collect(),
+        items: explanation.items(domain.id).map(items).collect(),
+    }
+}
+
+fn items(items: &ItemWaits) -> ItemsJson {
+    let queues = items.queues();
+    let time = |queue| queues.get(&queue).copied().unwrap_or(0);
+    let places = items.class.places;
+    let waits = items.times.iter().map(|((place, cause), ns)| {
+        let (cause, side, behind) = match *cause {
+            Cause::RunQueue(side, behind) => ("run_queue", Some(side), behind),
+            Cause::Scan => ("event_channel_scan", None, None),
+            Cause::Busy => ("busy", None, None),
+            Cause::Work(side) => ("work", Some(side), None),
+            Cause::Limit => ("rate_limit", None, None),
+            Cause::Held => ("held", None, None),
+            Cause::Unknown => ("unknown", None, None),
+        };
+        ItemWaitJson {
+            place: places.get(*place).map_or("", |place| place.name),
+            cause,
+            side: side.map(|side| match side {
+                Side::Guest => "guest",
+                Side::Driver => "driver",
+            }),
+            behind: behind.map(|d| d.0),
+            ns: *ns,
+        }
+    });
+    ItemsJson {
+        class: items.class.name,
+        items: items.class.items,
+        begun: items.begun,
+        under_way: items.under_way,
+        total_ns: items.total(),
+        queues_ns: ItemQueue::ALL
+            .map(|queue| (queue.key(), time(queue)))
+            .into(),
+        waits: waits.collect(),
     }
 }
 
@@ -294,6 +447,7 @@ impl<F: Fn(DomainId) -> Option<String>> Named<'_, F> {
             ns: *ns,
         });
         WaitedJson {
+            run: wait.run,
             whom: self.whom(wait.vcpu),
             pcpu: wait.pcpu.0,
             at_ns: self.since(wait.begin),

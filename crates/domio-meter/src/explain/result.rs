@@ -1,11 +1,14 @@
-//! What a [`WaitExplainer`](super::WaitExplainer) found.
+//! What an explanation says.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use domio_core::{Instant, PcpuId, VcpuName};
+use domio_core::{DomainId, Instant, PcpuId, VcpuName};
 
-use super::map::Map;
-use super::why::Why;
+use super::cause::ItemWaits;
+use super::tells::WaitTells;
+use super::waits::map::Map;
+use super::waits::why::Why;
+use crate::DriverWork;
 
 /// Longest waits that are kept of a kind.
 pub const WORST_MAX: usize = 20;
@@ -13,13 +16,15 @@ pub const WORST_MAX: usize = 20;
 /// Vcpus that are named as having run during one wait; the others are one sum.
 pub const BEHIND_MAX: usize = 4;
 
-/// Who waited for whom, and why. Times are nanoseconds.
+/// Who waited for whom, and why, as [`Explainer`](crate::Explainer) found. Times are nanoseconds.
 #[derive(Clone, PartialEq, Debug, Default)]
-pub struct Waiting {
-    /// Time of the first record.
+pub struct Explanation {
+    /// First instant that counts.
     pub start: Instant,
-    /// Time of the last record.
+    /// End, not included.
     pub end: Instant,
+    /// Runs whose figures are added up in this; 1 for that of one trace.
+    pub runs: u32,
     /// Records of all kinds.
     pub records: u64,
     /// Records that are missing.
@@ -39,60 +44,35 @@ pub struct Waiting {
     pub worst: Vec<LongWait>,
     /// The longest waits that began with a wake-up.
     pub worst_woken: Vec<LongWait>,
-    /// Waits that last when the trace ends, the longest first; no sum holds them.
+    /// Waits that last at the end, the longest first; sums hold them only where the end is known
+    /// ([`Explainer::finish_at`](crate::Explainer::finish_at)).
     pub unfinished: Vec<LongWait>,
     /// Who ran where in a part of the trace.
     pub map: Option<Map>,
+    /// Items on their way (packets, requests), by domain and name of the class.
+    pub items: Vec<ItemWaits>,
+    /// For whom driver domains worked, by id; of those that worked for others.
+    pub driver_work: Vec<DriverWork>,
 }
 
-/// Which records a trace has, so that a figure of 0 can be told from one that is not known.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct WaitTells {
-    /// The policy whose private records there are, by Xen's id.
-    pub policy: Option<u16>,
-    /// Which pcpus were tickled.
-    pub tickles: bool,
-    /// Who was boosted.
-    pub boosts: bool,
-    /// What the rate limit did: records of passes of a release that writes these.
-    pub limits: bool,
-    /// Slices.
-    pub slices: bool,
-    /// Credits.
-    pub credits: bool,
+/// Waits of one domain: sums over its vcpus.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct DomainWaits {
+    /// The domain.
+    pub id: DomainId,
+    /// Time that its vcpus ran.
+    pub running: u64,
+    /// Time that they were blocked, paused or parked.
+    pub at_rest: u64,
+    /// Time that they were runnable and did not run, by the domain that ran on their pcpu, which
+    /// may be themselves; `None` where nothing ran there.
+    pub run_queue: BTreeMap<Option<DomainId>, u64>,
 }
 
-/// Xen's scheduler id of credit in traces.
-const CREDIT: u16 = 0;
-/// Xen's scheduler id of credit2.
-const CREDIT2: u16 = 1;
-
-impl WaitTells {
-    /// Name of the policy whose records there are.
-    pub fn policy_name(self) -> Option<&'static str> {
-        Some(match self.policy? {
-            CREDIT => "credit",
-            CREDIT2 => "credit2",
-            2 => "bvt",
-            3 => "arinc653",
-            4 => "rtds",
-            5 => "null",
-            7 => "sedf",
-            _ => "a policy that is not known",
-        })
-    }
-
-    /// Whether a wait could be told to be for `why`, if it was.
-    pub fn told(self, why: Why) -> bool {
-        match why {
-            Why::Pass | Why::NotTickled | Why::PassedOver => self.tickles,
-            Why::RateLimit => self.limits,
-            Why::OverCredit => self.credits || self.policy == Some(CREDIT) && self.boosts,
-            Why::BoostAhead => self.boosts,
-            Why::Cap => self.policy == Some(CREDIT2) && self.credits,
-            Why::Preempted | Why::SliceOver => self.slices,
-            Why::Woken | Why::Displaced | Why::Yielded | Why::Released | Why::Before => true,
-        }
+impl DomainWaits {
+    /// Time that the domain's vcpus were runnable, behind whomever.
+    pub fn runnable(&self) -> u64 {
+        self.run_queue.values().sum()
     }
 }
 
@@ -126,6 +106,26 @@ pub struct VcpuWaits {
 }
 
 impl VcpuWaits {
+    /// Adds those of another run.
+    fn add(&mut self, other: &VcpuWaits) {
+        for (sum, part) in [
+            (&mut self.seen, other.seen),
+            (&mut self.running, other.running),
+            (&mut self.blocked, other.blocked),
+            (&mut self.parked, other.parked),
+            (&mut self.paused, other.paused),
+            (&mut self.unknown, other.unknown),
+            (&mut self.idle_elsewhere, other.idle_elsewhere),
+            (&mut self.waits, other.waits),
+        ] {
+            *sum += part;
+        }
+        for (part, time) in &other.times {
+            *self.times.entry(*part).or_default() += time;
+        }
+        self.longest = self.longest.max(other.longest);
+    }
+
     /// Time that it was runnable.
     pub fn runnable(&self) -> u64 {
         self.times.values().sum()
@@ -153,6 +153,8 @@ impl VcpuWaits {
 /// One wait of a vcpu.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct LongWait {
+    /// In which of several runs, from 0.
+    pub run: u32,
     /// Whose.
     pub vcpu: VcpuName,
     /// Where it waited.
@@ -171,19 +173,22 @@ pub struct LongWait {
     pub others: u64,
 }
 
+/// What is told of a wait besides who waited where.
+pub(super) struct Ended<'a> {
+    /// Whether it began with a wake-up.
+    pub woken: bool,
+    /// Its time.
+    pub parts: &'a BTreeMap<(Option<VcpuName>, Why), u64>,
+    /// Its cause if it took no time.
+    pub undecided: Why,
+}
+
 impl LongWait {
-    /// A wait whose time is `parts`.
-    pub(super) fn of(
-        vcpu: VcpuName,
-        pcpu: PcpuId,
-        begin: u64,
-        woken: bool,
-        parts: &BTreeMap<(Option<VcpuName>, Why), u64>,
-        undecided: Why,
-    ) -> Self {
+    /// A wait of `vcpu` on `pcpu` since `begin`.
+    pub(super) fn of(vcpu: VcpuName, pcpu: PcpuId, begin: u64, ended: &Ended<'_>) -> Self {
         let mut causes: BTreeMap<Why, u64> = BTreeMap::new();
         let mut behind: BTreeMap<Option<VcpuName>, u64> = BTreeMap::new();
-        for ((whom, why), time) in parts {
+        for ((whom, why), time) in ended.parts {
             *causes.entry(*why).or_default() += time;
             *behind.entry(*whom).or_default() += time;
         }
@@ -194,12 +199,13 @@ impl LongWait {
         let others = behind.iter().skip(BEHIND_MAX).map(|(_, time)| time).sum();
         behind.truncate(BEHIND_MAX);
         LongWait {
+            run: 0,
             vcpu,
             pcpu,
             begin: Instant::from_nanos(begin),
             length,
-            woken,
-            why: why.map_or(undecided, |(why, _)| why),
+            woken: ended.woken,
+            why: why.map_or(ended.undecided, |(why, _)| why),
             behind,
             others,
         }
@@ -232,105 +238,136 @@ impl Worst {
         self.0.truncate(WORST_MAX);
     }
 
+    /// Adds a list, and another one of a later run, to one.
+    fn merged(first: &[LongWait], later: &[LongWait], run: u32) -> Vec<LongWait> {
+        let later = later.iter().map(|wait| LongWait {
+            run: wait.run + run,
+            ..wait.clone()
+        });
+        let mut worst = Worst::default();
+        let waits = first.iter().cloned().chain(later);
+        waits.for_each(|wait| worst.add(wait));
+        worst.into_list()
+    }
+
     pub fn into_list(self) -> Vec<LongWait> {
         self.0
     }
 }
 
-impl Waiting {
-    /// Whether the private records are those of credit or credit2, which are understood.
-    pub fn understands_policy(&self) -> bool {
-        matches!(self.tells.policy, Some(CREDIT | CREDIT2))
+impl Explanation {
+    /// Length of the time that counts.
+    pub fn elapsed(&self) -> u64 {
+        self.end.saturating_since(self.start).as_nanos()
     }
 
-    /// What the trace does not tell, or not for sure, a sentence each.
-    pub fn untold(&self) -> Vec<String> {
-        let mut said = Vec::new();
-        if self.lost_records > 0 {
-            let unknown = self.vcpus.iter().map(|v| v.unknown).max().unwrap_or(0);
-            said.push(format!(
-                "{} records were lost. Stays over which records are missing count nowhere: up to \
-                 {:.3} s of a vcpu",
-                self.lost_records,
-                unknown as f64 / 1e9
-            ));
-        }
-        if !self.runstates {
-            said.push(
-                "The trace carries no records of runstates, so nothing is known of waits; record \
-                 with `xentrace -e 0x0002f000`"
-                    .to_owned(),
-            );
-            return said;
-        }
-        if self.left_out > 0 {
-            said.push(format!(
-                "{} records are of more vcpus than any host has, and were left out",
-                self.left_out
-            ));
-        }
-        said.extend(self.of_policy());
-        if !self.tells.slices {
-            said.push(
-                "The trace carries no records of slices, so that a vcpu which was preempted is \
-                 not told from one whose slice was over"
-                    .to_owned(),
-            );
-        }
-        if self.pcpus.len() > 1 {
-            said.push(
-                "A vcpu is taken to wait on the pcpu where it ran last. The trace does not tell \
-                 which others it may use"
-                    .to_owned(),
-            );
-        }
-        said
-    }
-
-    /// What the records of the policy do not tell.
-    fn of_policy(&self) -> Vec<String> {
-        let sentence = |text: &str| text.to_owned();
-        match self.tells.policy {
-            None => vec![sentence(
-                "The trace carries no records of the policy's own, so nothing is told of tickles, \
-                 boosts, credit, caps and the rate limit; record with `xentrace -e 0x0002f000`",
-            )],
-            Some(CREDIT) => {
-                let mut said = vec![sentence(
-                    "Credit records no balance. A vcpu is said to be over its credit where another \
-                     one without boost, queued later, ran before it, and where it was woken \
-                     without a boost; there may be more such time",
-                )];
-                if !self.tells.boosts {
-                    said.push(sentence(
-                        "The trace carries no records of boosts, so that nothing is told of boosts \
-                         or credit",
-                    ));
-                }
-                if !self.tells.tickles {
-                    said.push(sentence(
-                        "The trace carries no records of tickles, so that waits after a wake-up \
-                         are not split",
-                    ));
-                }
-                if !self.tells.limits {
-                    said.push(sentence(
-                        "The trace carries no records of passes, as of a Xen before 4.9, so that \
-                         nothing is told of the rate limit",
-                    ));
-                }
-                said
+    /// The sums over the vcpus of each domain, by id; a domain of which only items are known has
+    /// none.
+    pub fn domains(&self) -> Vec<DomainWaits> {
+        let mut all: BTreeMap<DomainId, DomainWaits> = BTreeMap::new();
+        let mut domain = |id: DomainId, vcpu: Option<&VcpuWaits>| {
+            let sums = all.entry(id).or_default();
+            sums.id = id;
+            let Some(vcpu) = vcpu else {
+                return;
+            };
+            sums.running += vcpu.running;
+            sums.at_rest += vcpu.blocked + vcpu.parked + vcpu.paused;
+            for ((whom, _), time) in &vcpu.times {
+                let whom = whom.map(|whom| whom.domain);
+                *sums.run_queue.entry(whom).or_default() += time;
             }
-            Some(CREDIT2) if !self.tells.credits => vec![sentence(
-                "The trace carries no records of credits, so that nothing is told of credit and \
-                 caps",
-            )],
-            Some(CREDIT2) => Vec::new(),
-            Some(_) => vec![format!(
-                "The private records are of {}, which tell nothing that is used here: nothing is \
-                 told of tickles, credit, caps and the rate limit",
-                self.tells.policy_name().unwrap_or_default()
-            )],
+        };
+        for vcpu in &self.vcpus {
+            domain(vcpu.name.domain, Some(vcpu));
         }
+        for items in &self.items {
+            domain(items.domain, None);
+        }
+        all.into_values().collect()
+    }
+
+    /// The items of a domain, by class.
+    pub fn items(&self, domain: DomainId) -> impl Iterator<Item = &ItemWaits> {
+        self.items
+            .iter()
+            .filter(move |items| items.domain == domain)
+    }
+
+    /// Time that the vcpus of a domain ran.
+    pub(super) fn running(&self, id: DomainId) -> u64 {
+        let vcpus = self.vcpus.iter().filter(|v| v.name.domain == id);
+        vcpus.map(|v| v.running).sum()
+    }
+
+    /// Adds the figures of another run. Its time comes on top: [`Explanation::elapsed`] is that of
+    /// both.
+    pub fn add(&mut self, other: &Explanation) {
+        let run = self.runs;
+        if run == 0 {
+            *self = other.clone();
+            return;
+        }
+        self.add_work(other);
+        self.runs += other.runs;
+        self.end += other.end.saturating_since(other.start);
+        self.records += other.records;
+        self.lost_records += other.lost_records;
+        self.left_out += other.left_out;
+        self.runstates &= other.runstates;
+        self.tells = self.tells.or(other.tells);
+        let pcpus: BTreeSet<PcpuId> = self.pcpus.iter().chain(&other.pcpus).copied().collect();
+        self.pcpus = pcpus.into_iter().collect();
+        self.add_waits(other, run);
+        for items in &other.items {
+            let key = |items: &ItemWaits| (items.domain, items.class.name);
+            match self.items.binary_search_by_key(&key(items), key) {
+                Ok(at) => self.items[at].add(items),
+                Err(at) => self.items.insert(at, items.clone()),
+            }
+        }
+    }
+
+    /// Adds the waits of another run, which is the one with number `run`.
+    fn add_waits(&mut self, other: &Explanation, run: u32) {
+        for vcpu in &other.vcpus {
+            match self.vcpus.binary_search_by_key(&vcpu.name, |v| v.name) {
+                Ok(at) => self.vcpus[at].add(vcpu),
+                Err(at) => self.vcpus.insert(at, vcpu.clone()),
+            }
+        }
+        if other.longest() > self.longest() {
+            self.map = other.map.clone();
+        }
+        self.worst = Worst::merged(&self.worst, &other.worst, run);
+        self.worst_woken = Worst::merged(&self.worst_woken, &other.worst_woken, run);
+        self.unfinished = Worst::merged(&self.unfinished, &other.unfinished, run);
+    }
+
+    /// The longest wait of those that a map shows: after a wake-up, or else any.
+    fn longest(&self) -> (u64, u64) {
+        let first = |waits: &[LongWait]| waits.first().map_or(0, |wait| wait.length);
+        (first(&self.worst_woken), first(&self.worst))
+    }
+
+    /// Adds the work of the driver domains of another run.
+    fn add_work(&mut self, other: &Explanation) {
+        let drivers = self.driver_work.iter().chain(&other.driver_work);
+        let drivers: BTreeSet<DomainId> = drivers.map(|w| w.driver).collect();
+        let sum = |driver| {
+            let mut sum = DriverWork {
+                driver,
+                ..DriverWork::default()
+            };
+            for part in [&*self, other] {
+                match part.driver_work.iter().find(|w| w.driver == driver) {
+                    Some(work) => sum.add(work),
+                    // It worked for nobody.
+                    None => sum.busy += part.running(driver),
+                }
+            }
+            sum
+        };
+        self.driver_work = drivers.into_iter().map(sum).collect();
     }
 }
