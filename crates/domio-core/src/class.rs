@@ -248,6 +248,12 @@ impl Unit {
         (Unit::Flag, "flag"),
         (Unit::Time, "time_ns"),
     ];
+
+    /// Name in files.
+    pub fn name(self) -> &'static str {
+        let found = Unit::ALL.iter().find(|(unit, _)| *unit == self);
+        found.map_or("", |(_, name)| *name)
+    }
 }
 
 /// What a record says to a reader that knows neither the policy nor the device. Numbers are indices

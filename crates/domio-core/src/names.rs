@@ -123,8 +123,9 @@ impl Names {
 /// Finds the actor of a vcpu's name, for readers of files that name vcpus in each record.
 #[derive(Clone, Debug, Default)]
 pub struct ActorIndex {
-    /// For each domain, in ascending order, the actors of its vcpus by index.
-    domains: Vec<(u16, Vec<ActorId>)>,
+    /// For each domain, in ascending order, its vcpus by ascending index: as much as was named,
+    /// whatever the numbers are.
+    domains: Vec<(u16, Vec<(u16, ActorId)>)>,
     /// Place in `domains` of the domain that was asked for last.
     last: usize,
 }
@@ -140,8 +141,8 @@ impl ActorIndex {
     pub fn actor(&mut self, names: &mut Names, name: VcpuName) -> ActorId {
         if let Some((domain, vcpus)) = self.domains.get(self.last)
             && *domain == name.domain.0
-            && let Some(id) = vcpus.get(usize::from(name.index))
-            && id.some().is_some()
+            && let Some((index, id)) = vcpus.get(usize::from(name.index))
+            && *index == name.index
         {
             return *id;
         }
@@ -151,7 +152,9 @@ impl ActorIndex {
     /// The actor called `name`, if it was named before.
     pub fn known(&self, name: VcpuName) -> Option<ActorId> {
         let place = self.place(name.domain.0).ok()?;
-        self.domains[place].1.get(usize::from(name.index))?.some()
+        let vcpus = &self.domains[place].1;
+        let place = vcpus.binary_search_by_key(&name.index, |(index, _)| *index);
+        Some(vcpus[place.ok()?].1)
     }
 
     fn place(&self, domain: u16) -> Result<usize, usize> {
@@ -165,14 +168,12 @@ impl ActorIndex {
         });
         self.last = place;
         let vcpus = &mut self.domains[place].1;
-        let index = usize::from(name.index);
-        if index >= vcpus.len() {
-            vcpus.resize(index + 1, ActorId::NONE);
-        }
-        if vcpus[index].some().is_none() {
-            vcpus[index] = names.add_actor(name);
-        }
-        vcpus[index]
+        let place = vcpus.binary_search_by_key(&name.index, |(index, _)| *index);
+        let place = place.unwrap_or_else(|place| {
+            vcpus.insert(place, (name.index, names.add_actor(name)));
+            place
+        });
+        vcpus[place].1
     }
 }
 
@@ -184,7 +185,7 @@ mod tests {
     #[test]
     fn actors_are_numbered_in_the_order_of_their_first_record() {
         let (mut names, mut index) = (Names::new(), ActorIndex::new());
-        let vcpus = [(3, 1), (0, 0), (3, 0), (3, 1), (32767, 255), (0, 0)];
+        let vcpus = [(3, 1), (0, 0), (3, 0), (3, 1), (32767, 65535), (0, 0)];
         let ids = vcpus.map(|(d, v)| {
             let name = VcpuName::new(DomainId(d), v);
             let id = index.actor(&mut names, name);
