@@ -27,7 +27,6 @@ mod network;
 mod sampler;
 mod summary;
 mod told;
-mod undeclared;
 mod web;
 mod work;
 mod xenbaked;
@@ -53,7 +52,13 @@ pub use sampler::{
 };
 pub use summary::{Account, DomainSummary, PcpuSummary, Summary, VcpuSummary, jain_index};
 pub use told::Told;
-pub use undeclared::UndeclaredRecords;
 pub use web::{WebJson, WebSummary};
 pub use work::{DriverSumsJson, DriverWork, DriverWorkJson, InOrder};
 pub use xenbaked::{Baked, Payload, Windows};
+
+#[cfg(test)]
+#[path = "../tests/all/cast.rs"]
+mod cast;
+#[cfg(test)]
+#[path = "../tests/all/device.rs"]
+mod device;

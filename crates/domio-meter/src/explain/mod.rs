@@ -213,4 +213,6 @@ impl Sink for Explainer {
 }
 
 #[cfg(test)]
+mod cause_tests;
+#[cfg(test)]
 mod tests;

@@ -634,6 +634,3 @@ impl WaitBooks {
         }
     }
 }
-
-#[cfg(test)]
-mod tests;
