@@ -14,16 +14,18 @@ use proptest::prelude::*;
 
 fn own() -> Vec<u8> {
     let mut w = TraceWriter::new(Vec::new(), &TraceHeader::default()).unwrap();
-    for r in host(3, 2, 4, 3000) {
-        w.record(&r);
+    let (names, records) = host(3, 2, 4, 3000);
+    for r in &records {
+        w.record(&names, r);
     }
     w.finish().unwrap()
 }
 
 fn xentrace() -> Vec<u8> {
     let mut w = XentraceWriter::new(Vec::new(), 1_000_000_000).unwrap();
-    for r in host(3, 3, 4, 1500) {
-        w.record(&r);
+    let (names, records) = host(3, 3, 4, 1500);
+    for r in &records {
+        w.record(&names, r);
     }
     w.finish().unwrap()
 }
@@ -111,10 +113,10 @@ fn survive(bytes: &[u8]) {
             Ok(Some(r)) => {
                 total += 1;
                 // Those of old files are derived.
-                let derived = is_old && r.kind == Kind::RunstateChange;
+                let derived = is_old && r.is(Kind::RunstateChange);
                 n += u64::from(!derived);
-                csv.record(&r);
-                perfetto.record(&r);
+                csv.record(reader.names(), &r);
+                perfetto.record(reader.names(), &r);
             }
             Ok(None) => break None,
             Err(e) => break Some(e),
@@ -176,12 +178,13 @@ proptest! {
 
     #[test]
     fn noise_does_no_harm(
-        magic in 0..4usize,
+        magic in 0..5usize,
         noise in proptest::collection::vec(any::<u8>(), 0..3000),
     ) {
-        let start: [&[u8]; 4] = [
+        let start: [&[u8]; 5] = [
             b"",
             b"\x89domio\r\n\x1a\n\x01\x00",
+            b"\x89domio\r\n\x1a\n\x02\x00",
             b"\x03\xf0\x01\x20\x00\x00\x00\x00\xff\xff\xff\x7f",
             b"\x03\xf0\x01\x20",
         ];
