@@ -199,7 +199,7 @@ impl Sink for Explainer {
             Some(Kind::EvtchnServe) => self.paths.served(record.actor, record.words[0]),
             Some(Kind::DriverWork) => {
                 // Whom there is no room for is among nobody's.
-                let ran = self.waits.ran(record.actor, self.now);
+                let ran = self.waits.executes(record.actor, self.now);
                 self.work.done(names, record, ran, self.window);
             }
             Some(Kind::DomainRemove) => {

@@ -2,7 +2,8 @@
 
 use super::*;
 use crate::cast::{first, names};
-use crate::device::{self, NETWORK};
+use crate::device::NETWORK;
+use crate::moves::told;
 use domio_core::Stage::{
     self, Device, DriverIn, DriverOut, FromGuest, GuestIn, GuestOut, Outside, ToGuest,
 };
@@ -25,7 +26,7 @@ impl Trace {
     fn new(explainer: Explainer, domains: u16) -> Self {
         let mut names = names();
         let network = names.add_class(&NETWORK);
-        let mut told = Trace {
+        let mut trace = Trace {
             explainer,
             names,
             network,
@@ -34,9 +35,9 @@ impl Trace {
             blocked: (0..domains).collect(),
         };
         for domain in 0..domains {
-            told.state(domain, Runstate::Blocked, Runstate::Blocked);
+            trace.state(domain, Runstate::Blocked, Runstate::Blocked);
         }
-        told
+        trace
     }
 
     fn at(&mut self, ns: u64) -> &mut Self {
@@ -84,18 +85,18 @@ impl Trace {
     fn moves(&mut self, guest: u16, old: Stage, new: Stage, ago: u64) {
         let (at, places) = (self.instant(), [old, new]);
         let (guest, driver) = (first(guest), first(0));
-        let moved = device::moved_before(at, self.network, guest, driver, places, ago);
+        let moved = told::moved_before(at, self.network, guest, driver, places, ago);
         self.put(moved);
     }
 
     fn finds_full(&mut self, guest: u16) {
         let (at, guest, driver) = (self.instant(), first(guest), first(0));
-        self.put(device::full(at, self.network, guest, driver, GuestOut));
+        self.put(told::full(at, self.network, guest, driver, GuestOut));
     }
 
     fn is_held(&mut self, guest: u16, ns: u64) {
         let (at, guest, driver) = (self.instant(), first(guest), first(0));
-        self.put(device::held(at, self.network, guest, driver, ns));
+        self.put(told::held(at, self.network, guest, driver, ns));
     }
 
     fn sends(&mut self, from: u16, to: u16, port: u32) {
@@ -130,16 +131,16 @@ fn times(explanation: &Explanation, guest: u16) -> Vec<((Stage, Cause), u64)> {
 /// Domain 1 has a packet in its ring and has told the driver domain, which is runnable at 100;
 /// domain 2 runs then.
 fn waiting_in_tx_ring() -> Trace {
-    let mut told = Trace::new(whole(), 3);
-    told.wakes(1);
-    told.runs(1, Runstate::Blocked);
-    told.moves(1, Outside, GuestOut, 0);
-    told.at(10).moves(1, GuestOut, FromGuest, 0);
-    told.at(15).sends(1, 0, 9);
-    told.wakes(0);
-    told.wakes(2);
-    told.at(100).runs(2, Runstate::Blocked);
-    told
+    let mut trace = Trace::new(whole(), 3);
+    trace.wakes(1);
+    trace.runs(1, Runstate::Blocked);
+    trace.moves(1, Outside, GuestOut, 0);
+    trace.at(10).moves(1, GuestOut, FromGuest, 0);
+    trace.at(15).sends(1, 0, 9);
+    trace.wakes(0);
+    trace.wakes(2);
+    trace.at(100).runs(2, Runstate::Blocked);
+    trace
 }
 
 const SCAN: (Stage, Cause) = (FromGuest, Cause::Scan);
@@ -148,14 +149,14 @@ const BEHIND_2: Cause = Cause::RunQueue(Side::Driver, Some(DomainId(2)));
 
 #[test]
 fn until_it_runs_a_port_waits_for_the_driver_domain() {
-    let mut told = waiting_in_tx_ring();
-    told.at(300).runs(0, Runstate::Runnable);
-    told.at(301).serves(0, 9);
-    told.at(310).moves(1, FromGuest, DriverOut, 0);
-    told.at(340).moves(1, DriverOut, Outside, 0);
-    told.at(400);
+    let mut trace = waiting_in_tx_ring();
+    trace.at(300).runs(0, Runstate::Runnable);
+    trace.at(301).serves(0, 9);
+    trace.at(310).moves(1, FromGuest, DriverOut, 0);
+    trace.at(340).moves(1, DriverOut, Outside, 0);
+    trace.at(400);
     let work = |place, side| (place, Cause::Work(side));
-    let explanation = told.finish();
+    let explanation = trace.finish();
     let packets = packets(&explanation, 1);
     assert_eq!(
         (packets.begun, packets.under_way, packets.total()),
@@ -178,15 +179,15 @@ fn until_it_runs_a_port_waits_for_the_driver_domain() {
 
 #[test]
 fn once_another_port_was_served_first_it_waits_for_the_scan() {
-    let mut told = waiting_in_tx_ring();
-    told.at(300).runs(0, Runstate::Runnable);
-    told.at(310).serves(0, 2);
-    told.at(350).runs(2, Runstate::Runnable);
-    told.at(900).runs(0, Runstate::Runnable);
-    told.at(905).serves(0, 2);
-    told.at(950).serves(0, 9);
-    told.at(960).moves(1, FromGuest, DriverOut, 0);
-    let times = times(&told.finish(), 1);
+    let mut trace = waiting_in_tx_ring();
+    trace.at(300).runs(0, Runstate::Runnable);
+    trace.at(310).serves(0, 2);
+    trace.at(350).runs(2, Runstate::Runnable);
+    trace.at(900).runs(0, Runstate::Runnable);
+    trace.at(905).serves(0, 2);
+    trace.at(950).serves(0, 9);
+    trace.at(960).moves(1, FromGuest, DriverOut, 0);
+    let times = times(&trace.finish(), 1);
     let found = |key| times.iter().find(|(k, _)| *k == key).map(|(_, time)| *time);
     assert_eq!(found(SCAN), Some(640), "from 310 to 950");
     assert_eq!(found((FromGuest, BEHIND_2)), Some(200), "from 100 to 300");
@@ -195,16 +196,16 @@ fn once_another_port_was_served_first_it_waits_for_the_scan() {
 
 #[test]
 fn a_guest_that_found_the_ring_full_waits_for_the_driver_domain_even_while_it_runs() {
-    let mut told = Trace::new(whole(), 3);
-    told.wakes(1);
-    told.runs(1, Runstate::Blocked);
-    told.moves(1, Outside, GuestOut, 0);
-    told.at(10).finds_full(1);
-    told.sends(1, 0, 9);
-    told.at(25).wakes(0);
-    told.at(50).moves(1, GuestOut, FromGuest, 0);
+    let mut trace = Trace::new(whole(), 3);
+    trace.wakes(1);
+    trace.runs(1, Runstate::Blocked);
+    trace.moves(1, Outside, GuestOut, 0);
+    trace.at(10).finds_full(1);
+    trace.sends(1, 0, 9);
+    trace.at(25).wakes(0);
+    trace.at(50).moves(1, GuestOut, FromGuest, 0);
     assert_eq!(
-        times(&told.finish(), 1),
+        times(&trace.finish(), 1),
         [
             ((GuestOut, BEHIND_1), 25),
             ((GuestOut, Cause::Work(Side::Guest)), 10),
@@ -215,30 +216,30 @@ fn a_guest_that_found_the_ring_full_waits_for_the_driver_domain_even_while_it_ru
 
 #[test]
 fn until_more_comes_packets_wait_for_the_rate_limit_whoever_runs() {
-    let mut told = Trace::new(whole(), 3);
-    told.wakes(1);
-    told.runs(1, Runstate::Blocked);
+    let mut trace = Trace::new(whole(), 3);
+    trace.wakes(1);
+    trace.runs(1, Runstate::Blocked);
     for _ in 0..2 {
-        told.moves(1, Outside, GuestOut, 0);
-        told.moves(1, GuestOut, FromGuest, 0);
+        trace.moves(1, Outside, GuestOut, 0);
+        trace.moves(1, GuestOut, FromGuest, 0);
     }
-    told.sends(1, 0, 9);
-    told.wakes(0);
-    told.at(10).runs(0, Runstate::Runnable);
-    told.serves(0, 9);
+    trace.sends(1, 0, 9);
+    trace.wakes(0);
+    trace.at(10).runs(0, Runstate::Runnable);
+    trace.serves(0, 9);
     // It looks at the first packet, and finds that more comes at 100. Domain 1 finds the ring full.
-    told.at(20).is_held(1, 80);
-    told.at(30).runs(1, Runstate::Blocked);
-    told.moves(1, Outside, GuestOut, 0);
-    told.at(40).finds_full(1);
-    told.at(70).wakes(0);
-    told.at(150).runs(0, Runstate::Runnable);
-    told.at(160).moves(1, FromGuest, DriverOut, 0);
-    told.at(170);
+    trace.at(20).is_held(1, 80);
+    trace.at(30).runs(1, Runstate::Blocked);
+    trace.moves(1, Outside, GuestOut, 0);
+    trace.at(40).finds_full(1);
+    trace.at(70).wakes(0);
+    trace.at(150).runs(0, Runstate::Runnable);
+    trace.at(160).moves(1, FromGuest, DriverOut, 0);
+    trace.at(170);
     let limit = |place| (place, Cause::Limit);
     let work = |place, side| (place, Cause::Work(side));
     assert_eq!(
-        times(&told.finish(), 1),
+        times(&trace.finish(), 1),
         [
             ((GuestOut, BEHIND_1), 50),
             (work(GuestOut, Side::Guest), 10),
@@ -254,14 +255,14 @@ fn until_more_comes_packets_wait_for_the_rate_limit_whoever_runs() {
 
 #[test]
 fn a_port_that_is_sent_to_again_begins_anew() {
-    let mut told = waiting_in_tx_ring();
-    told.at(300).runs(0, Runstate::Runnable);
-    told.serves(0, 2);
-    told.at(320).serves(0, 9);
-    told.sends(1, 0, 9);
-    told.at(330).runs(2, Runstate::Runnable);
-    told.at(400);
-    let times = times(&told.finish(), 1);
+    let mut trace = waiting_in_tx_ring();
+    trace.at(300).runs(0, Runstate::Runnable);
+    trace.serves(0, 2);
+    trace.at(320).serves(0, 9);
+    trace.sends(1, 0, 9);
+    trace.at(330).runs(2, Runstate::Runnable);
+    trace.at(400);
+    let times = times(&trace.finish(), 1);
     let found = |key| times.iter().find(|(k, _)| *k == key).map(|(_, time)| *time);
     assert_eq!(
         (found(SCAN), found((FromGuest, BEHIND_2))),
@@ -271,17 +272,17 @@ fn a_port_that_is_sent_to_again_begins_anew() {
 
 #[test]
 fn the_past_of_a_packet_that_nobody_saw_arrive_is_told_apart() {
-    let mut told = Trace::new(whole(), 3);
-    told.moves(1, Outside, Device, 0);
-    told.moves(1, Device, Outside, 0);
-    told.at(10).wakes(2);
-    told.runs(2, Runstate::Blocked);
-    told.at(40).wakes(0);
-    told.at(100).runs(0, Runstate::Runnable);
-    told.at(120).moves(1, Outside, Device, 95);
-    told.at(130).moves(1, Device, DriverIn, 0);
+    let mut trace = Trace::new(whole(), 3);
+    trace.moves(1, Outside, Device, 0);
+    trace.moves(1, Device, Outside, 0);
+    trace.at(10).wakes(2);
+    trace.runs(2, Runstate::Blocked);
+    trace.at(40).wakes(0);
+    trace.at(100).runs(0, Runstate::Runnable);
+    trace.at(120).moves(1, Outside, Device, 95);
+    trace.at(130).moves(1, Device, DriverIn, 0);
     assert_eq!(
-        times(&told.finish(), 1),
+        times(&trace.finish(), 1),
         [
             ((Device, BEHIND_2), 60),
             ((Device, Cause::Busy), 30),
@@ -292,20 +293,20 @@ fn the_past_of_a_packet_that_nobody_saw_arrive_is_told_apart() {
 
 #[test]
 fn a_guest_that_was_not_told_of_a_packet_waits_for_the_driver_domain() {
-    let mut told = Trace::new(whole(), 3);
-    told.wakes(0);
-    told.runs(0, Runstate::Blocked);
-    told.moves(1, Outside, Device, 0);
-    told.moves(1, Device, DriverIn, 0);
-    told.moves(1, DriverIn, ToGuest, 0);
-    told.at(20).sends(0, 1, 5);
-    told.wakes(1);
-    told.at(50).runs(1, Runstate::Runnable);
-    told.at(60).moves(1, ToGuest, GuestIn, 0);
-    told.at(75).moves(1, GuestIn, Outside, 0);
+    let mut trace = Trace::new(whole(), 3);
+    trace.wakes(0);
+    trace.runs(0, Runstate::Blocked);
+    trace.moves(1, Outside, Device, 0);
+    trace.moves(1, Device, DriverIn, 0);
+    trace.moves(1, DriverIn, ToGuest, 0);
+    trace.at(20).sends(0, 1, 5);
+    trace.wakes(1);
+    trace.at(50).runs(1, Runstate::Runnable);
+    trace.at(60).moves(1, ToGuest, GuestIn, 0);
+    trace.at(75).moves(1, GuestIn, Outside, 0);
     let behind = Cause::RunQueue(Side::Guest, Some(DomainId(0)));
     assert_eq!(
-        times(&told.finish(), 1),
+        times(&trace.finish(), 1),
         [
             ((ToGuest, behind), 30),
             ((ToGuest, Cause::Work(Side::Guest)), 10),
@@ -317,9 +318,9 @@ fn a_guest_that_was_not_told_of_a_packet_waits_for_the_driver_domain() {
 
 #[test]
 fn sums_of_replications_add_up() {
-    let mut told = waiting_in_tx_ring();
-    told.at(400);
-    let one = told.finish();
+    let mut trace = waiting_in_tx_ring();
+    trace.at(400);
+    let one = trace.finish();
     let mut both = one.clone();
     both.add(&one);
     assert_eq!(both.elapsed(), 800);
@@ -410,27 +411,27 @@ proptest! {
     ) {
         let to = from + length;
         let window = Explainer::window(Instant::from_nanos(from), Instant::from_nanos(to));
-        let mut told = Trace::new(window, 4);
+        let mut trace = Trace::new(window, 4);
         let mut packets = OneByOne { window: (from, to), ..OneByOne::default() };
         // The driver domain has to be known before packets arrive behind its back.
-        told.moves(1, Outside, Device, 0);
+        trace.moves(1, Outside, Device, 0);
         packets.comes(1, Device, 0);
         let mut last_arrival = 0;
         for (passes, step) in steps {
-            let now = told.now + passes;
-            told.at(now);
+            let now = trace.now + passes;
+            trace.at(now);
             match step {
-                Step::Run(domain, blocks) if told.running != Some(domain) => {
+                Step::Run(domain, blocks) if trace.running != Some(domain) => {
                     let left_to = if blocks { Runstate::Blocked } else { Runstate::Runnable };
-                    if told.blocked.contains(&domain) {
-                        told.wakes(domain);
+                    if trace.blocked.contains(&domain) {
+                        trace.wakes(domain);
                     }
-                    told.runs(domain, left_to);
+                    trace.runs(domain, left_to);
                 }
                 Step::Move(guest, place) => {
                     let (old, new) = next(place);
                     if old == Outside || packets.leaves(guest, old, now) {
-                        told.moves(guest, old, new, 0);
+                        trace.moves(guest, old, new, 0);
                         if new != Outside {
                             packets.comes(guest, new, now);
                         }
@@ -438,17 +439,17 @@ proptest! {
                 }
                 Step::Arrive(guest, ago) => {
                     last_arrival = now.saturating_sub(ago).max(last_arrival);
-                    told.moves(guest, Outside, Device, now - last_arrival);
+                    trace.moves(guest, Outside, Device, now - last_arrival);
                     packets.comes(guest, Device, last_arrival);
                 }
-                Step::Send(guest, port) => told.sends(guest, 0, port),
-                Step::Serve(port) => told.serves(0, port),
-                Step::Limit(guest, ns) => told.is_held(guest, ns),
+                Step::Send(guest, port) => trace.sends(guest, 0, port),
+                Step::Serve(port) => trace.serves(0, port),
+                Step::Limit(guest, ns) => trace.is_held(guest, ns),
                 Step::Run(..) => {}
             }
         }
-        let end = told.now;
-        let explanation = told.finish();
+        let end = trace.now;
+        let explanation = trace.finish();
         let keys: Vec<_> = packets.since.keys().copied().collect();
         for (guest, place) in keys {
             while packets.leaves(guest, place, end) {}

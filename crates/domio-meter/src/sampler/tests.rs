@@ -2,7 +2,8 @@
 
 use super::*;
 use crate::cast::{fed, first, names};
-use crate::device;
+use crate::device::NETWORK;
+use crate::moves::told;
 use Runstate::{Blocked, Runnable, Running};
 
 fn change(ns: u64, domain: u16, old: Runstate, new: Runstate) -> Record {
@@ -176,9 +177,8 @@ fn packets_are_counted_at_netback_and_work_when_it_is_told() {
     use Stage::{Device, DriverIn, DriverOut, FromGuest, Outside, ToGuest};
     let driver = first(0);
     let mut names = names();
-    let network = names.add_class(&device::NETWORK);
-    let moves =
-        |ns, old, new| device::moved_before(at(ns), network, first(1), driver, [old, new], 0);
+    let network = names.add_class(&NETWORK);
+    let moves = |ns, old, new| told::moved_before(at(ns), network, first(1), driver, [old, new], 0);
     let records = [
         switch(0, 0, 1, Blocked, 0),
         moves(5, Device, DriverIn),

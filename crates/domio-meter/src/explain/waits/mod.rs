@@ -217,18 +217,19 @@ impl WaitBooks {
         }
     }
 
-    /// Time that the vcpu ran until `at`, as far as it counts.
-    pub fn ran(&self, actor: ActorId, at: u64) -> u64 {
+    /// Something tells at `at` of a vcpu that executes: its time is added up to then, if it is known
+    /// to do so. Returns the time that it ran so far, as far as it counts.
+    pub fn executes(&mut self, actor: ActorId, at: u64) -> u64 {
         let Some(slot) = self.place(actor) else {
             return 0;
         };
-        let vcpu = &self.list[slot];
+        let vcpu = &mut self.list[slot];
         let missed = self.losses.concerning(vcpu.state, vcpu.recorded) != vcpu.losses;
-        let open = match vcpu.state {
-            Runstate::Running if !missed => self.window.part(vcpu.since, at),
-            _ => 0,
-        };
-        vcpu.sums.running + open
+        if vcpu.known && vcpu.state == Runstate::Running && !missed {
+            vcpu.sums.running += self.window.part(vcpu.since, at);
+            vcpu.since = vcpu.since.max(at);
+        }
+        vcpu.sums.running
     }
 
     /// It is clear by now that nothing more is tickled for who was woken last on `pcpu`.
