@@ -108,7 +108,11 @@ impl WaitBooks {
         let Some(slot) = self.place(actor) else {
             return;
         };
-        self.flush(slot, at);
+        // A wait of which it is not clear yet whether a pcpu is tickled has no other cause before.
+        let wait = self.list[slot].wait.as_ref();
+        if wait.is_some_and(|wait| wait.base.is_some()) || budget.is_some() {
+            self.flush(slot, at);
+        }
         let vcpu = &mut self.list[slot];
         vcpu.credit = Some(credit);
         if let Some(budget) = budget {
