@@ -8,7 +8,7 @@
 //! This page has the common class, which every host writes. The vocabulary is Xen's (xen-spec 7):
 //! runstate changes, switches, wakes, blocks.
 
-use crate::class::{Class, ClassId, Declared, Field, Unit};
+use crate::class::{Adds, Class, ClassId, Declared, Field, Figure, Unit};
 use crate::{ActorId, DomainId, Instant, PcpuId, Runstate};
 
 /// Number of a record of the common class, and the meaning of its words.
@@ -160,14 +160,16 @@ pub static COMMON: Class = Class::new(
             ],
         ),
         Kind::SwitchOnly.declared("switch-only", &[Field::word("next", 0, Unit::Actor)]),
-        Kind::JobDone.declared(
-            "job-done",
-            &[
-                Field::long("turnaround", 0, Unit::Nanoseconds),
-                Field::bits("executed", 64, 56, Unit::Nanoseconds),
-                Field::bits("task", 120, 8, Unit::Number),
-            ],
-        ),
+        Kind::JobDone
+            .declared(
+                "job-done",
+                &[
+                    Field::long("turnaround", 0, Unit::Nanoseconds),
+                    Field::bits("executed", 64, 56, Unit::Nanoseconds),
+                    Field::bits("task", 120, 8, Unit::Number),
+                ],
+            )
+            .figures(&[Figure::new("job_turnaround", Adds::Sample(0))]),
         Kind::EvtchnSend.declared(
             "evtchn-send",
             &[

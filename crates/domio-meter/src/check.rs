@@ -2,10 +2,11 @@
 
 mod work;
 
-use std::collections::BTreeMap;
 use std::fmt;
 
-use domio_core::{DomainId, Instant, Kind, PcpuId, Record, Runstate, Sink, VcpuName};
+use domio_core::{
+    ActorId, DomainId, Instant, Kind, Names, PcpuId, Record, Runstate, Sink, VcpuName,
+};
 use domio_trace::{Losses, VCPUS_MAX};
 
 use crate::told::Told;
@@ -29,7 +30,8 @@ const FINDINGS_MAX: usize = 1000;
 #[derive(Debug, Default)]
 pub struct TraceChecker {
     pcpus: Vec<PcpuState>,
-    vcpus: BTreeMap<u32, VcpuState>,
+    /// By actor.
+    vcpus: Vec<Option<VcpuState>>,
     work: WorkRules,
     losses: Losses,
     told: Told,
@@ -105,8 +107,8 @@ pub enum TraceProblem {
     UnknownRunstate {
         /// The vcpu.
         vcpu: VcpuName,
-        /// The record's detail.
-        detail: u8,
+        /// The record's first word.
+        word: u32,
     },
     /// The old runstate is not the one that the vcpu had.
     NotContiguous {
@@ -161,6 +163,11 @@ pub enum TraceProblem {
         /// no record has taken; in nanoseconds.
         most: u64,
     },
+    /// A record of runstates is of an actor that the stream does not name.
+    UnknownActor {
+        /// That actor.
+        actor: ActorId,
+    },
     /// The trace has records, but none of runstates.
     NoRunstates {
         /// Its records.
@@ -178,6 +185,7 @@ struct PcpuState {
 
 #[derive(Clone, Copy, Debug)]
 struct VcpuState {
+    name: VcpuName,
     first: Instant,
     since: Instant,
     state: Runstate,
@@ -213,14 +221,16 @@ impl TraceChecker {
     /// Checks the sums and returns all findings.
     pub fn finish(mut self) -> CheckReport {
         let vcpus = std::mem::take(&mut self.vcpus);
+        let mut vcpus: Vec<VcpuState> = vcpus.into_iter().flatten().collect();
+        vcpus.sort_by_key(|v| v.name);
         self.report.vcpus = vcpus.len();
         self.report.pcpus = self.pcpus.iter().filter(|p| p.latest.is_some()).count();
-        for (word, v) in vcpus {
+        for v in vcpus {
             let sum = v.sums.into_iter().fold(v.unknown, u64::saturating_add);
             let elapsed = v.since.saturating_since(v.first).as_nanos();
             if sum != elapsed {
                 let problem = TraceProblem::SumsDiffer {
-                    vcpu: VcpuName::from_word(word),
+                    vcpu: v.name,
                     sum,
                     elapsed,
                 };
@@ -255,13 +265,22 @@ impl TraceChecker {
         }
     }
 
-    fn change(&mut self, at: Instant, pcpu: PcpuId, vcpu: VcpuName, old: Runstate, new: Runstate) {
+    fn change(
+        &mut self,
+        names: &Names,
+        (at, pcpu): (Instant, PcpuId),
+        actor: ActorId,
+        [old, new]: [Runstate; 2],
+    ) {
+        let Some(vcpu) = names.vcpu(actor) else {
+            return self.find(at, pcpu, TraceProblem::UnknownActor { actor });
+        };
         if !legal(old, new) {
             self.find(at, pcpu, TraceProblem::IllegalTransition { vcpu, old, new });
         }
-        let word = vcpu.word();
-        let Some(mut v) = self.vcpus.get(&word).copied() else {
-            self.first_change(at, pcpu, vcpu, new);
+        let slot = actor.index();
+        let Some(mut v) = self.vcpus.get(slot).copied().flatten() else {
+            self.first_change((at, pcpu), slot, vcpu, new);
             return;
         };
         if at < v.since {
@@ -288,16 +307,26 @@ impl TraceChecker {
         v.state = new;
         v.pcpu = pcpu;
         v.losses = self.losses.concerning(new, pcpu);
-        self.vcpus.insert(word, v);
+        self.vcpus[slot] = Some(v);
     }
 
     /// The first runstate change of `vcpu`: nothing was expected of it.
-    fn first_change(&mut self, at: Instant, pcpu: PcpuId, vcpu: VcpuName, new: Runstate) {
-        if self.vcpus.len() >= VCPUS_MAX {
+    fn first_change(
+        &mut self,
+        (at, pcpu): (Instant, PcpuId),
+        slot: usize,
+        vcpu: VcpuName,
+        new: Runstate,
+    ) {
+        if slot >= VCPUS_MAX {
             self.find(at, pcpu, TraceProblem::TooManyVcpus);
             return;
         }
-        let state = VcpuState {
+        if slot >= self.vcpus.len() {
+            self.vcpus.resize(slot + 1, None);
+        }
+        self.vcpus[slot] = Some(VcpuState {
+            name: vcpu,
             first: at,
             since: at,
             state: new,
@@ -305,8 +334,7 @@ impl TraceChecker {
             pcpu,
             sums: [0; 4],
             unknown: 0,
-        };
-        self.vcpus.insert(vcpu.word(), state);
+        });
         self.occupy(at, pcpu, vcpu, new, pcpu);
     }
 
@@ -335,7 +363,7 @@ impl TraceChecker {
 }
 
 impl Sink for TraceChecker {
-    fn record(&mut self, record: &Record) {
+    fn record(&mut self, names: &Names, record: &Record) {
         let (at, pcpu) = (record.at, record.pcpu);
         if self.index == 0 {
             let record = self.index;
@@ -350,19 +378,20 @@ impl Sink for TraceChecker {
         if let Some(before) = before.filter(|b| at < *b) {
             self.find(at, pcpu, TraceProblem::PcpuTimeWentBack { before });
         }
-        match record.kind {
-            Kind::Switch | Kind::RunstateChange => {
+        match record.kind() {
+            Some(Kind::Switch | Kind::RunstateChange) => {
                 let changes = record.changes();
-                for (vcpu, old, new) in changes.into_iter().flatten() {
-                    self.change(at, pcpu, vcpu, old, new);
+                for (actor, old, new) in changes.into_iter().flatten() {
+                    self.change(names, (at, pcpu), actor, [old, new]);
                 }
                 if changes[0].is_none() {
-                    let (vcpu, detail) = (record.vcpu, record.detail);
-                    self.find(at, pcpu, TraceProblem::UnknownRunstate { vcpu, detail });
+                    let vcpu = names.vcpu(record.actor).unwrap_or_default();
+                    let word = record.words[0];
+                    self.find(at, pcpu, TraceProblem::UnknownRunstate { vcpu, word });
                 }
             }
-            Kind::DriverWork => self.worked(record),
-            Kind::Lost => self.lost(pcpu, record.data[0]),
+            Some(Kind::DriverWork) => self.worked(names, record),
+            Some(Kind::Lost) => self.lost(pcpu, record.words[0]),
             _ => {}
         }
         self.index += 1;
@@ -387,8 +416,8 @@ impl fmt::Display for TraceProblem {
             TraceProblem::VcpuTimeWentBack { vcpu, before } => {
                 write!(f, "the record before of {vcpu} is later, at {before}")
             }
-            TraceProblem::UnknownRunstate { vcpu, detail } => {
-                write!(f, "{vcpu} has runstates {detail:#04x}, expected 0 to 3")
+            TraceProblem::UnknownRunstate { vcpu, word } => {
+                write!(f, "{vcpu} has runstates {word:#04x}, expected 0 to 3")
             }
             TraceProblem::NotContiguous { vcpu, had, old } => {
                 write!(f, "{vcpu} leaves {}, but it was {}", old.name(), had.name())
@@ -419,6 +448,9 @@ impl fmt::Display for TraceProblem {
                 "{vcpu} worked {work} ns for {owner}, but executed for {most} ns that no record \
                  before has taken"
             ),
+            TraceProblem::UnknownActor { actor } => {
+                write!(f, "the stream names no actor {}", actor.0)
+            }
             TraceProblem::NoRunstates { records } => write!(
                 f,
                 "the trace starts here and has {records} records, but none of runstates, so \
@@ -432,26 +464,24 @@ impl fmt::Display for TraceProblem {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cast::{fed, first, names};
     use Runstate::{Blocked, Offline, Runnable, Running};
-    use domio_core::DomainId;
 
     fn vcpu(domain: u16) -> VcpuName {
         VcpuName::new(DomainId(domain), 0)
     }
 
+    type Change = (u64, u16, u16, Runstate, Runstate);
+
+    fn record(&(at, pcpu, domain, old, new): &Change) -> Record {
+        let at = Instant::from_nanos(at);
+        Record::runstate(at, PcpuId(pcpu), first(domain), old, new)
+    }
+
     /// Checks runstate changes given as time, pcpu, domain, old and new state.
-    fn check(changes: &[(u64, u16, u16, Runstate, Runstate)]) -> Vec<TraceProblem> {
-        let mut checker = TraceChecker::new();
-        for &(at, pcpu, domain, old, new) in changes {
-            checker.record(&Record::runstate(
-                Instant::from_nanos(at),
-                PcpuId(pcpu),
-                vcpu(domain),
-                old,
-                new,
-            ));
-        }
-        let report = checker.finish();
+    fn check(changes: &[Change]) -> Vec<TraceProblem> {
+        let records: Vec<Record> = changes.iter().map(record).collect();
+        let report = fed(TraceChecker::new(), &names(), &records).finish();
         assert_eq!(report.total, report.findings.len() as u64);
         report.findings.into_iter().map(|f| f.problem).collect()
     }
@@ -540,32 +570,20 @@ mod tests {
 
     #[test]
     fn lost_records_excuse_what_they_may_hide() {
-        let mut checker = TraceChecker::new();
-        let change = |at, pcpu, domain, old, new| {
-            Record::runstate(
-                Instant::from_nanos(at),
-                PcpuId(pcpu),
-                vcpu(domain),
-                old,
-                new,
-            )
-        };
-        checker.record(&change(1, 0, 1, Runnable, Running));
-        checker.record(&change(2, 1, 2, Runnable, Running));
-        let mut lost = Record::new(
-            Instant::from_nanos(3),
-            PcpuId(0),
-            Kind::Lost,
-            VcpuName::default(),
-        );
-        lost.data[0] = 4;
-        checker.record(&lost);
-        // Domain 1 left pcpu 0 in between.
-        checker.record(&change(4, 0, 3, Runnable, Running));
-        checker.record(&change(5, 0, 1, Blocked, Runnable));
-        // Domain 2 runs elsewhere: nothing excuses it.
-        checker.record(&change(6, 1, 2, Runnable, Running));
-        let report = checker.finish();
+        let change = |at, pcpu, domain, old, new| record(&(at, pcpu, domain, old, new));
+        let (at, pcpu) = (Instant::from_nanos(3), PcpuId(0));
+        let lost = Record::with(at, pcpu, Kind::Lost, ActorId::NONE, [4, 0, 0, 0]);
+        let records = [
+            change(1, 0, 1, Runnable, Running),
+            change(2, 1, 2, Runnable, Running),
+            lost,
+            // Domain 1 left pcpu 0 in between.
+            change(4, 0, 3, Runnable, Running),
+            change(5, 0, 1, Blocked, Runnable),
+            // Domain 2 runs elsewhere: nothing excuses it.
+            change(6, 1, 2, Runnable, Running),
+        ];
+        let report = fed(TraceChecker::new(), &names(), &records).finish();
         assert_eq!(report.lost_records, 4);
         assert!(
             report
@@ -580,19 +598,18 @@ mod tests {
 
     #[test]
     fn findings_are_bounded() {
-        let wrong = [(1, 0, 1, Blocked, Running); 3000];
-        let mut checker = TraceChecker::new();
-        for (at, pcpu, domain, old, new) in wrong {
-            checker.record(&Record::runstate(
-                Instant::from_nanos(at),
-                PcpuId(pcpu),
-                vcpu(domain),
-                old,
-                new,
-            ));
-        }
-        let report = checker.finish();
+        let wrong = [record(&(1, 0, 1, Blocked, Running)); 3000];
+        let report = fed(TraceChecker::new(), &names(), &wrong).finish();
         assert_eq!(report.findings.len(), FINDINGS_MAX);
         assert!(report.total > 3000);
+    }
+
+    #[test]
+    fn an_actor_without_a_name_is_found() {
+        let (at, pcpu, actor) = (Instant::ZERO, PcpuId(0), ActorId(1 << 20));
+        let record = Record::runstate(at, pcpu, actor, Runnable, Running);
+        let report = fed(TraceChecker::new(), &names(), &[record]).finish();
+        let problems: Vec<TraceProblem> = report.findings.into_iter().map(|f| f.problem).collect();
+        assert_eq!(problems, [TraceProblem::UnknownActor { actor }]);
     }
 }

@@ -1,12 +1,14 @@
 //! The meter on whole traces: simulated, recorded, old and poor ones.
 
 mod alone;
+mod cast;
 mod competing;
+mod device;
 mod driver_work;
 mod network;
 mod old_traces;
 mod real_traces;
 mod same_figures;
 mod unseen_switches;
-mod waiting;
+//mod waiting;
 mod web;
