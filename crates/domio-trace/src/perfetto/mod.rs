@@ -5,28 +5,28 @@
 //! | domain | process |
 //! | vcpu | thread of that process, with one slice for each runstate |
 //! | pcpu | cpu of the scheduling view, and a track with one slice for each vcpu that runs |
-//! | decision of a policy, step of a packet, job | instant on the track of its vcpu |
+//! | other record that is declared | instant with its fields, on the track of its actor |
 //! | work of a driver domain for another | counter of the time so far, below the driver domain |
 //!
 //! The scheduling view (tables `sched` and `thread_state`) comes from
 //! `GenericKernelTaskStateEvent`, which Perfetto knows since 2025; the slices come from
 //! `TrackEvent`, which every version knows. Idle vcpus are gaps.
 
+mod instant;
 mod proto;
 mod work;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 
-use domio_core::NetPlace::{GuestOut, TxRing};
-use domio_core::{DomainId, Instant, Kind, PcpuId, Record, Runstate, Sink, VcpuName};
+use domio_core::{DomainId, Instant, Names, PcpuId, Record, Runstate, Sink, VcpuName};
 use prost::Message;
 
-use crate::decisions::{Decision, Figure, decision};
+use crate::describe::Undeclared;
 use crate::{TraceHeader, VCPUS_MAX};
 use proto::{
-    DebugAnnotation, ProcessDescriptor, TaskState, TaskStateEvent, ThreadDescriptor, Trace,
-    TracePacket, TrackDescriptor, TrackEvent,
+    ProcessDescriptor, TaskState, TaskStateEvent, ThreadDescriptor, Trace, TracePacket,
+    TrackDescriptor, TrackEvent,
 };
 
 /// All packets are one sequence.
@@ -67,6 +67,7 @@ pub struct PerfettoWriter<W: Write> {
     work: BTreeMap<u64, u64>,
     further: i32,
     latest: Instant,
+    undeclared: Undeclared,
     error: Option<io::Error>,
 }
 
@@ -83,13 +84,14 @@ impl<W: Write> PerfettoWriter<W> {
         let mut writer = PerfettoWriter {
             out,
             buffer: Vec::new(),
-            names: header.map_or_else(BTreeMap::new, names),
+            names: header.map_or_else(BTreeMap::new, domain_names),
             domains: BTreeSet::new(),
             vcpus: BTreeMap::new(),
             pcpus: Vec::new(),
             work: BTreeMap::new(),
             further: FURTHER_IDS,
             latest: Instant::ZERO,
+            undeclared: Undeclared::new(),
             error: None,
         };
         writer.put(TracePacket {
@@ -103,6 +105,11 @@ impl<W: Write> PerfettoWriter<W> {
             ..TracePacket::default()
         });
         writer
+    }
+
+    /// The records that nobody declares: they are in no track.
+    pub fn undeclared(&self) -> &Undeclared {
+        &self.undeclared
     }
 
     /// Closes what is open at the time of the latest record and returns the output.
@@ -164,33 +171,6 @@ impl<W: Write> PerfettoWriter<W> {
                 ..TracePacket::default()
             },
         );
-    }
-
-    fn instant(&mut self, at: Instant, track: u64, name: String, figures: &[Figure]) {
-        let annotation = |&(name, value): &Figure| DebugAnnotation {
-            name: name.to_owned(),
-            int_value: value,
-        };
-        self.event(
-            at,
-            TrackEvent {
-                r#type: INSTANT,
-                track,
-                name: Some(name),
-                annotations: figures.iter().map(annotation).collect(),
-                ..TrackEvent::default()
-            },
-        );
-    }
-
-    /// A decision stands on the track of the vcpu that it is about, or else on the pcpu's.
-    fn decision(&mut self, at: Instant, pcpu: PcpuId, decision: &Decision) {
-        let vcpu = decision.vcpu.filter(|v| self.thread(*v).is_some());
-        let track = match vcpu {
-            Some(vcpu) => vcpu_track(vcpu.word()),
-            None => self.pcpu(pcpu),
-        };
-        self.instant(at, track, decision.name.to_owned(), &decision.figures);
     }
 
     fn slice_begin(&mut self, at: Instant, track: u64, name: &str) {
@@ -363,63 +343,35 @@ impl<W: Write> PerfettoWriter<W> {
 }
 
 impl<W: Write> Sink for PerfettoWriter<W> {
-    fn record(&mut self, record: &Record) {
+    fn record(&mut self, names: &Names, record: &Record) {
         let (at, pcpu) = (record.at, record.pcpu);
         self.latest = self.latest.max(at);
-        for (vcpu, old, new) in record.changes().into_iter().flatten() {
+        for (actor, old, new) in record.changes().into_iter().flatten() {
+            let Some(vcpu) = names.vcpu(actor) else {
+                continue;
+            };
             // A mark opens the track of a vcpu that was not seen before, and changes nothing else.
             let known = old == new && self.thread(vcpu).is_some_and(|t| t.is_open);
             if !vcpu.is_idle() && !known {
                 self.change(at, pcpu, vcpu, new);
             }
         }
-        match record.kind {
-            Kind::Lost => {
-                let track = self.pcpu(pcpu);
-                let name = format!("{} records lost", record.data[0]);
-                self.instant(at, track, name, &[]);
-            }
-            Kind::JobDone if self.thread(record.vcpu).is_some() => {
-                let [low, high, ..] = record.data.map(i64::from);
-                let name = format!("job of task {} done", record.detail);
-                let track = vcpu_track(record.vcpu.word());
-                self.instant(at, track, name, &[("response ns", high << 32 | low)]);
-            }
-            Kind::EvtchnSend | Kind::EvtchnServe | Kind::NetMove
-                if self.thread(record.vcpu).is_some() =>
-            {
-                self.instant(at, vcpu_track(record.vcpu.word()), step(record), &[]);
-            }
+        if let Some((owner, ns)) = record.done_for() {
             // What was done before the trace began comes before anything of the vcpu.
-            Kind::DriverWork if self.vcpus.contains_key(&record.vcpu.word()) => {
-                if let Some((owner, ns)) = record.done_for() {
-                    self.work(at, record.vcpu.domain, owner, ns);
-                }
+            let driver = names.vcpu(record.actor);
+            if let Some(driver) = driver.filter(|driver| self.vcpus.contains_key(&driver.word())) {
+                self.work(at, driver.domain, owner, ns);
             }
-            Kind::Policy => {
-                if let Some(decision) = decision(record) {
-                    self.decision(at, pcpu, &decision);
-                }
-            }
-            _ => {}
+        } else if !self.undeclared.see(names, record)
+            && let Some(declared) = names.declared(record)
+            && instant::is_instant(record, declared)
+        {
+            self.instant(names, record, declared);
         }
     }
 }
 
-/// What a record of an event channel or a packet says.
-fn step(record: &Record) -> String {
-    let port = record.data[0];
-    match (record.kind, record.places()) {
-        (Kind::EvtchnSend, _) => format!("port {port} sent to"),
-        (Kind::EvtchnServe, _) => format!("port {port} served"),
-        (_, Some((GuestOut, GuestOut))) => "ring found full".to_owned(),
-        (_, Some((TxRing, TxRing))) => "held back by the rate limit".to_owned(),
-        (_, Some((old, new))) => format!("packet: {} to {}", old.name(), new.name()),
-        (_, None) => "packet".to_owned(),
-    }
-}
-
-fn names(header: &TraceHeader) -> BTreeMap<u16, String> {
+fn domain_names(header: &TraceHeader) -> BTreeMap<u16, String> {
     header
         .domains
         .iter()
@@ -445,19 +397,35 @@ mod tests {
     use super::*;
     use crate::DomainInfo;
     use Runstate::{Blocked, Runnable, Running};
+    use domio_core::ActorId;
 
-    fn packets(records: &[Record], header: &TraceHeader) -> Vec<TracePacket> {
+    /// Vcpu 0 of domains 0 to 2, idle, and one with an index beyond the thread ids of its domain.
+    pub(super) fn some_names() -> Names {
+        let mut names = Names::new();
+        for domain in [0, 1, 2, 32767] {
+            names.add_actor(VcpuName::new(DomainId(domain), 0));
+        }
+        names.add_actor(VcpuName::new(DomainId(1), 1500));
+        names
+    }
+
+    pub(super) fn packets(
+        names: &Names,
+        records: &[Record],
+        header: &TraceHeader,
+    ) -> Vec<TracePacket> {
         let mut w = PerfettoWriter::new(Vec::new(), Some(header));
         for r in records {
-            w.record(r);
+            w.record(names, r);
         }
+        assert_eq!(w.undeclared().total(), 0);
         let bytes = w.finish().unwrap();
         Trace::decode(&bytes[..]).unwrap().packets
     }
 
-    fn change(ns: u64, pcpu: u16, domain: u16, old: Runstate, new: Runstate) -> Record {
-        let v = VcpuName::new(DomainId(domain), 0);
-        Record::runstate(Instant::from_nanos(ns), PcpuId(pcpu), v, old, new)
+    fn change(ns: u64, pcpu: u16, actor: u32, old: Runstate, new: Runstate) -> Record {
+        let at = Instant::from_nanos(ns);
+        Record::runstate(at, PcpuId(pcpu), ActorId(actor), old, new)
     }
 
     #[test]
@@ -470,24 +438,16 @@ mod tests {
             }],
             ..TraceHeader::default()
         };
-        let mut switch = Record::new(
-            Instant::from_nanos(30),
-            PcpuId(0),
-            Kind::Switch,
-            VcpuName::new(DomainId(1), 0),
-        );
-        switch.detail = Blocked as u8;
-        switch.data[0] = VcpuName::new(DomainId(2), 0).word();
-        let packets = packets(
-            &[
-                change(10, 0, 1, Blocked, Runnable),
-                change(20, 0, 1, Runnable, Running),
-                change(25, 0, 2, Blocked, Runnable),
-                switch,
-                change(50, 0, 32767, Runnable, Running),
-            ],
-            &header,
-        );
+        let (at, prev) = (Instant::from_nanos(30), (ActorId(1), Blocked));
+        let switch = Record::switch(at, PcpuId(0), prev, ActorId(2), [0; 3]);
+        let records = [
+            change(10, 0, 1, Blocked, Runnable),
+            change(20, 0, 1, Runnable, Running),
+            change(25, 0, 2, Blocked, Runnable),
+            switch,
+            change(50, 0, 3, Runnable, Running),
+        ];
+        let packets = packets(&some_names(), &records, &header);
         let processes: Vec<_> = packets
             .iter()
             .filter_map(|p| p.track_descriptor.as_ref()?.process.as_ref())
@@ -525,50 +485,5 @@ mod tests {
                 (30, 3000, 3, 0),
             ]
         );
-    }
-
-    #[test]
-    fn jobs_losses_and_steps_are_instants() {
-        let v = VcpuName::new(DomainId(1), 1500);
-        let mut job = Record::new(Instant::from_nanos(5), PcpuId(0), Kind::JobDone, v);
-        job.data = [7, 1, 0, 0];
-        let mut lost = job;
-        lost.kind = Kind::Lost;
-        let step = |kind, detail, port| {
-            let mut step = Record::new(Instant::from_nanos(5), PcpuId(0), kind, v);
-            (step.detail, step.data[0]) = (detail, port);
-            step
-        };
-        let words = [v.word(), 300, 400];
-        let records = [
-            job,
-            lost,
-            step(Kind::EvtchnServe, 0, 9),
-            step(Kind::NetMove, 0x63, 0),
-            step(Kind::NetMove, 0x55, 0),
-            step(Kind::NetMove, 0x66, 0),
-            Record::policy(Instant::from_nanos(6), PcpuId(0), 7, 2, &words),
-        ];
-        let packets = packets(&records, &TraceHeader::default());
-        let events: Vec<_> = packets
-            .iter()
-            .filter_map(|p| p.track_event.as_ref())
-            .collect();
-        assert_eq!(events[0].annotations[0].int_value, (1 << 32) + 7);
-        assert_eq!(events[1].name.as_deref(), Some("7 records lost"));
-        assert_eq!(events[2].name.as_deref(), Some("port 9 served"));
-        let moved = Some("packet: tx ring to rx ring");
-        assert_eq!(events[3].name.as_deref(), moved);
-        assert_eq!(events[4].name.as_deref(), Some("ring found full"));
-        let held = Some("held back by the rate limit");
-        assert_eq!(events[5].name.as_deref(), held);
-        assert_eq!(events[6].name.as_deref(), Some("runs by its slice"));
-        assert_eq!(events[6].track, events[0].track);
-        assert_eq!(events[6].annotations[1].int_value, 400);
-        assert!(events.iter().all(|e| e.r#type == INSTANT));
-        let tid = packets
-            .iter()
-            .find_map(|p| Some(p.track_descriptor.as_ref()?.thread.as_ref()?.tid));
-        assert_eq!(tid, Some(FURTHER_IDS + 1), "no clash with d2");
     }
 }
