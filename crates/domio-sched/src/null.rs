@@ -18,7 +18,6 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
     name: "null",
     summary: "each vcpu owns a pcpu; the others wait until one is free",
     source: "Xen 4.17, sched/null.c",
-    trace_id: 5,
     needs: Needs {
         tickle: true,
         ..Needs::NOTHING
