@@ -1,6 +1,6 @@
 //! A trace of version 1 of the own format reads as it did: `testdata/trace-v1` has a file of the
-//! last program that wrote that version, what the program said of every record of it, and what it made
-//! of it for Xen's tools.
+//! last program that wrote that version, what the program said of every record of it, and what it
+//! made of it for Xen's tools.
 
 #[path = "common/classes.rs"]
 mod classes;
