@@ -46,20 +46,20 @@ fn old() -> Vec<u8> {
 }
 
 fn real() -> Vec<u8> {
-    let path: PathBuf = [
-        env!("CARGO_MANIFEST_DIR"),
-        "..",
-        "..",
-        "testdata",
-        "xen-traces",
-        "c1-weights-1-2-4",
-        "trace.bin",
-    ]
-    .iter()
-    .collect();
-    let mut bytes = std::fs::read(path).unwrap();
+    let mut bytes = testdata(&["xen-traces", "c1-weights-1-2-4", "trace.bin"]);
     bytes.truncate(40_000);
     bytes
+}
+
+/// Own, of version 1.
+fn version_1() -> Vec<u8> {
+    testdata(&["trace-v1", "trace.domio"])
+}
+
+fn testdata(path: &[&str]) -> Vec<u8> {
+    let root = [env!("CARGO_MANIFEST_DIR"), "..", "..", "testdata"];
+    let path: PathBuf = root.iter().chain(path).collect();
+    std::fs::read(path).unwrap()
 }
 
 /// Flips bits, cuts, repeats, moves and overwrites parts.
@@ -139,7 +139,7 @@ fn survive(bytes: &[u8]) {
 
 #[test]
 fn the_files_are_sound_before_they_are_damaged() {
-    for bytes in [own(), xentrace(), old()] {
+    for bytes in [own(), xentrace(), old(), version_1()] {
         let reader = TraceReader::new(&bytes[..], &ReadOptions::default()).unwrap();
         assert!(reader.map(Result::unwrap).count() >= 500);
     }
@@ -166,11 +166,12 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
 
     #[test]
-    fn damaged_files_do_no_harm(which in 0..4, seed in any::<u64>()) {
+    fn damaged_files_do_no_harm(which in 0..5, seed in any::<u64>()) {
         let bytes = match which {
             0 => own(),
             1 => xentrace(),
             2 => old(),
+            3 => version_1(),
             _ => real(),
         };
         survive(&damage(bytes, seed));
