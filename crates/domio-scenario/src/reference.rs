@@ -5,7 +5,7 @@ use crate::guests::GUESTS;
 use crate::keys::costs::{HOST_COSTS, HOST_KERNEL, NETWORK_CARD, NETWORK_COSTS, NETWORK_WRITERS};
 use crate::keys::{
     ACTION, CONTROLLER, DISK, DOMAIN, GUEST, HOST, Key, Kind, LENGTHS, NAME_RULE, NETWORK, Need,
-    ROOT, RUN, SCHEDULER, Section, TASK, VARY, VIF, WEB_FILES, Words, time_range,
+    ROOT, RUN, SCHEDULER, Section, TASK, VARY, VCPU, VIF, WEB_FILES, Words, time_range,
 };
 use crate::limits::{MAX_ACTIONS, MAX_BYTES, MAX_TASKS, MAX_VCPUS};
 use crate::problem::MAX_SHOWN;
@@ -35,6 +35,7 @@ pub fn reference(policies: &[Policy], examples: &[(&str, &str)]) -> String {
         &CONTROLLER,
         &DOMAIN,
         &GUEST,
+        &VCPU,
         &VIF,
         &DISK,
         &TASK,
@@ -74,6 +75,11 @@ pub fn reference(policies: &[Policy], examples: &[(&str, &str)]) -> String {
                 if !descriptor.domain_params.is_empty() {
                     line(page, "For each domain:");
                     params(page, descriptor.domain_params, "");
+                }
+                if !descriptor.vcpu_params.is_empty() {
+                    let names = descriptor.vcpu_params.iter();
+                    let names: Vec<_> = names.map(|s| format!("`{}`", s.name)).collect();
+                    line(page, &format!("For each vcpu: {}.", names.join(", ")));
                 }
             }
         }

@@ -13,7 +13,7 @@ use crate::check::param_specs;
 use crate::keys::costs::{HOST_COSTS, HOST_KERNEL, NETWORK_CARD, NETWORK_COSTS, NETWORK_WRITERS};
 use crate::keys::{
     self, ACTION, CONTROLLER, DISK, DOMAIN, GUEST, HOST, Key, Kind, LENGTHS, NAME_PATTERN, NETWORK,
-    Need, Params, ROOT, RUN, SCHEDULER, Section, TASK, VARY, VIF, WEB_FILES, Words,
+    Need, Params, ROOT, RUN, SCHEDULER, Section, TASK, VARY, VCPU, VIF, WEB_FILES, Words,
 };
 use domio_core::cpuset::MAX_PCPUS;
 use domio_core::{ParamKind, ParamSpec};
@@ -59,7 +59,7 @@ pub fn schema(policies: &[Policy]) -> Json {
         definitions.insert(name_of(section), table(section, policies, None));
     }
     for policy in policies {
-        for section in [&SCHEDULER, &DOMAIN, &ACTION] {
+        for section in [&SCHEDULER, &DOMAIN, &VCPU, &ACTION] {
             let name = format!("{}-{}", name_of(section), policy.descriptor.name);
             definitions.insert(name, table(section, policies, Some(policy)));
         }
@@ -73,10 +73,16 @@ pub fn schema(policies: &[Policy]) -> Json {
     root
 }
 
+/// `section`, whose keys depend on the policy, under `policy`.
+fn of_policy(section: &Section, policy: &Policy) -> Json {
+    let name = policy.descriptor.name;
+    json!({ "$ref": format!("#/$defs/{}-{name}", name_of(section)) })
+}
+
 /// What follows when the scenario asks for `policy`.
 fn branch(policy: &Policy) -> Json {
     let name = policy.descriptor.name;
-    let of = |section: &Section| json!({ "$ref": format!("#/$defs/{}-{name}", name_of(section)) });
+    let of = |section: &Section| of_policy(section, policy);
     let asks = json!({ "properties": { "policy": { "const": name } }, "required": ["policy"] });
     json!({
         "if": { "properties": { "scheduler": asks }, "required": ["scheduler"] },
@@ -119,6 +125,10 @@ fn table(section: &Section, policies: &[Policy], policy: Option<&Policy>) -> Jso
     );
     let specs = param_specs(section.params, policy);
     params_into(specs, &mut properties);
+    if let (Params::Domain, Some(policy)) = (section.params, policy) {
+        let own = of_policy(&VCPU, policy);
+        properties["vcpu"]["items"] = own;
+    }
     if section.params == Params::Domain {
         // Which controllers there are takes another table to see.
         domio_control::all().for_each(|e| params_into(e.descriptor.domain_params, &mut properties));
@@ -281,8 +291,10 @@ fn value(key: &Key, unit: Option<u64>, policies: &[Policy]) -> Json {
             json!({ "oneOf": [one, { "type": "array", "minItems": 1, "items": one }] })
         }
         Kind::Sections(section) => {
-            let by_policy = matches!(section.params, Params::Policy | Params::Domain)
-                || section.variants.iter().any(|v| v.params != Params::None);
+            let by_policy = matches!(
+                section.params,
+                Params::Policy | Params::Domain | Params::Vcpu
+            ) || section.variants.iter().any(|v| v.params != Params::None);
             let items = if by_policy {
                 json!({ "type": "object" })
             } else {

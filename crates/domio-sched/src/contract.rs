@@ -3,10 +3,12 @@
 //! # Life of a vcpu
 //!
 //! ```text
+//! set_group(g)  join(d, g)         groups of domains, for a policy that has them
 //! set_domain(d)                    parameters of the domain, before its first vcpu
 //! charge(d)                        others have worked for d, at any time in its life
 //! packets(moved)                   a driver domain has moved packets of a guest, at any time
 //! insert(v)  pick_pcpu(v)          v is known, not runnable yet; the host assigns the pcpu
+//! set_vcpu(v)                      parameters of v alone, at any time in its life
 //! wake(v)                          v became runnable: queue it, tickle whoever should run it
 //!   schedule(p) -> Pick            softirq on p; v leaves the queue and runs
 //!     yielded(v)                   v asked to be passed over; schedule(p) follows
@@ -22,9 +24,10 @@
 //! simultaneous work is Xen's (xen-spec 0.2): timers first, then `schedule`.
 
 use crate::cx::Cx;
+use crate::state::StateRows;
 use core::fmt;
 pub use domio_core::Conflict;
-use domio_core::{DomainId, Duration, Instant, ParamSpec, ParamValues, PcpuId, VcpuId};
+use domio_core::{Class, DomainId, Duration, Instant, ParamSpec, ParamValues, PcpuId, VcpuId};
 
 /// Why a vcpu became runnable.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -98,6 +101,17 @@ pub struct Needs {
     pub packets: bool,
 }
 
+impl Needs {
+    /// Nothing.
+    pub const NOTHING: Needs = Needs {
+        tickle: false,
+        timers: false,
+        park: false,
+        context_saved: false,
+        packets: false,
+    };
+}
+
 /// Packets that a driver domain has moved for a guest.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PacketsMoved {
@@ -127,6 +141,44 @@ pub struct Promises {
     /// [`Scheduler::charge`] is taken, for domains that have a [`Scheduler::debt`]. A policy
     /// without this promise refuses all charges.
     pub charges: bool,
+    /// A vcpu without the parameter `extratime` gets no more than `budget_us` in each `period_us`,
+    /// as it was last told, for itself or for its whole domain.
+    pub reservations: bool,
+    /// Burning domains share in proportion to the weights of their groups, at each level of the
+    /// tree, and a group stays under its `quota` (percent of one pcpu). The parameters are `weight`
+    /// and `quota` of groups.
+    pub groups: bool,
+}
+
+impl Promises {
+    /// Nothing.
+    pub const NOTHING: Promises = Promises {
+        work_conserving: false,
+        balances: false,
+        starvation_free: false,
+        weights: false,
+        caps: false,
+        charges: false,
+        reservations: false,
+        groups: false,
+    };
+}
+
+/// A group of domains, for policies that have groups. A group may be in another.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct GroupId(pub u16);
+
+impl GroupId {
+    /// The group as an index of tables.
+    pub const fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+impl fmt::Display for GroupId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "g{}", self.0)
+    }
 }
 
 /// Everything that is to be known about a policy without running it.
@@ -138,15 +190,20 @@ pub struct Descriptor {
     pub summary: &'static str,
     /// Where the rules come from.
     pub source: &'static str,
-    /// Xen's scheduler id in trace records (credit 0, credit2 1, arinc653 3, rtds 4, null 5; 2, 6
-    /// and 7 for policies that Xen 4.17 does not have).
-    pub trace_id: u16,
+    /// The trace records that it writes ([`Cx::note`]); `None` if it writes none.
+    pub class: Option<&'static Class>,
     /// Parameters of the policy as a whole.
     pub params: &'static [ParamSpec],
     /// Those of `params` that an operator can change in a run ([`Scheduler::set_params`]).
     pub changeable: &'static [ParamSpec],
     /// Parameters of each domain.
     pub domain_params: &'static [ParamSpec],
+    /// Parameters of each vcpu. One that the domain has by the same name is the domain's word for
+    /// all of its vcpus. Without any, nobody calls [`Scheduler::set_vcpu`].
+    pub vcpu_params: &'static [ParamSpec],
+    /// Parameters of each group of domains. A policy without any has no groups: hosts refuse them
+    /// for it.
+    pub group_params: &'static [ParamSpec],
     /// What it needs.
     pub needs: Needs,
     /// What it promises.
@@ -154,6 +211,39 @@ pub struct Descriptor {
 }
 
 impl Descriptor {
+    /// A policy without a name, parameters, needs and promises: what a descriptor does not say.
+    pub const PLAIN: Descriptor = Descriptor {
+        summary: "",
+        name: "",
+        source: "",
+        class: None,
+        params: &[],
+        changeable: &[],
+        domain_params: &[],
+        vcpu_params: &[],
+        group_params: &[],
+        needs: Needs::NOTHING,
+        promises: Promises::NOTHING,
+    };
+
+    /// Values of [`Descriptor::vcpu_params`] for a vcpu of which nothing was told, of a domain with
+    /// the values `domain`.
+    pub fn vcpu_values(&self, domain: &ParamValues) -> ParamValues {
+        let mut values = ParamValues::defaults(self.vcpu_params);
+        self.inherit(&mut values, domain);
+        values
+    }
+
+    /// The domain of a vcpu with the values `own` was told `domain`.
+    pub fn inherit(&self, own: &mut ParamValues, domain: &ParamValues) {
+        for spec in self.vcpu_params {
+            if let Some(value) = domain.by_name(spec.name) {
+                // A value that the vcpu cannot have leaves it as it was.
+                let _ = own.set(spec.name, value);
+            }
+        }
+    }
+
     /// Whether a run can go on with `wanted` where it had `now`: only what is changeable differs.
     ///
     /// # Errors
@@ -186,8 +276,39 @@ pub trait Scheduler: Send {
     fn pcpu_offline(&mut self, cx: &mut Cx<'_>, pcpu: PcpuId);
 
     /// `domain` has these parameters from now on (values of [`Descriptor::domain_params`]).
-    /// Called before the first `insert` of a domain and whenever an operator changes them.
+    /// Called before the first `insert` of a domain and whenever an operator changes them. What a
+    /// vcpu has by the same name is the domain's from then on.
     fn set_domain(&mut self, cx: &mut Cx<'_>, domain: DomainId, params: &ParamValues);
+
+    /// `vcpu` has these parameters from now on (values of [`Descriptor::vcpu_params`]; Xen's
+    /// `XEN_DOMCTL_SCHEDOP_putvcpuinfo`). Called for a vcpu with values of its own once it is
+    /// inserted and placed, and whenever an operator changes them; if the policy declares
+    /// parameters of vcpus. A vcpu of which nothing was told has the domain's values where the
+    /// domain has a parameter of that name, and the defaults elsewhere. Default: nothing.
+    fn set_vcpu(&mut self, cx: &mut Cx<'_>, vcpu: VcpuId, params: &ParamValues) {
+        let _ = (cx, vcpu, params);
+    }
+
+    /// `group` is in `parent` (`None`: at the top) for good, and has these parameters from now on
+    /// (values of [`Descriptor::group_params`]). Called for each group before [`Scheduler::join`]
+    /// names it, for parents before what is in them, and whenever an operator changes parameters.
+    /// Only for a policy that declares parameters of groups. Default: nothing.
+    fn set_group(
+        &mut self,
+        cx: &mut Cx<'_>,
+        group: GroupId,
+        parent: Option<GroupId>,
+        params: &ParamValues,
+    ) {
+        let _ = (cx, group, parent, params);
+    }
+
+    /// `domain` is in `group` from now on, and in no other; `None`: at the top, where it was before
+    /// the first call. Called as [`Scheduler::set_group`], after `set_domain`, at any time in the
+    /// domain's life. Default: nothing.
+    fn join(&mut self, cx: &mut Cx<'_>, domain: DomainId, group: Option<GroupId>) {
+        let _ = (cx, domain, group);
+    }
 
     /// Values of [`Descriptor::params`] in force (Xen's `XEN_SYSCTL_SCHEDOP_getinfo`); `None` from
     /// a policy of whose parameters none can change.
@@ -302,9 +423,9 @@ pub trait Scheduler: Send {
         }
     }
 
-    /// Writes the policy's state for people (Xen's debug key `r`).
-    ///
-    /// # Errors
-    /// Only those of `out`.
-    fn dump(&self, out: &mut dyn fmt::Write) -> fmt::Result;
+    /// Tells what the policy has in its books, for programs and people (Xen's debug key `r`).
+    /// Default: nothing.
+    fn state(&self, out: &mut StateRows) {
+        let _ = out;
+    }
 }

@@ -26,11 +26,13 @@ mod rig;
 pub mod round_robin;
 pub mod rtds;
 pub mod sedf;
+pub mod state;
 pub mod work;
 
 pub use contract::{
-    Conflict, Descriptor, Needs, PacketsMoved, Pick, Prev, Promises, Scheduler, Stop, Wake,
+    Conflict, Descriptor, GroupId, Needs, PacketsMoved, Pick, Prev, Promises, Scheduler, Stop, Wake,
 };
 pub use cx::{Affinity, Cx, Effect, Pause, PcpuView, Tables, VcpuView};
 pub use registry::{Policy, find, policies};
+pub use state::StateRows;
 pub use work::{Work, WorkReport};

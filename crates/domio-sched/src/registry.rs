@@ -15,16 +15,26 @@ pub struct Policy {
     /// Checks what no single range of [`Descriptor::params`] can tell: whether the values go
     /// together.
     pub validate: fn(&ParamValues) -> Result<(), Conflict>,
-    /// Checks a change in a run from values of [`Descriptor::params`], the first argument, to
-    /// others, the second one. `set_params` of the policy refuses what this refuses.
-    pub validate_change: fn(&ParamValues, &ParamValues) -> Result<(), Conflict>,
+    /// See [`Policy::check_change`]; `None` where only what is not changeable is refused.
+    pub validate_change: Option<ValidateChange>,
     /// Checks, as `validate`, the values of [`Descriptor::domain_params`] of a domain, the third
     /// argument, under values of [`Descriptor::params`], the first one. `set_domain` of the policy
     /// copes with whatever this refuses.
-    pub validate_domain: fn(&ParamValues, DomainId, &ParamValues) -> Result<(), Conflict>,
+    pub validate_domain: ValidateOne,
     /// Checks all domains of a host together, once each has passed `validate_domain`.
     pub validate_domains: ValidateDomains,
+    /// Checks, as `validate_domain`, the values of [`Descriptor::vcpu_params`] of a vcpu of the
+    /// domain.
+    pub validate_vcpu: ValidateOne,
 }
+
+/// Checks values of parameters of a domain, or of a vcpu of that domain, under values of
+/// [`Descriptor::params`].
+pub type ValidateOne = fn(&ParamValues, DomainId, &ParamValues) -> Result<(), Conflict>;
+
+/// Checks a change in a run from values of [`Descriptor::params`], the first argument, to others,
+/// the second one.
+pub type ValidateChange = fn(&ParamValues, &ParamValues) -> Result<(), Conflict>;
 
 /// Checks whether values of [`Descriptor::domain_params`] of several domains, each with the number
 /// of its vcpus, go together under values of [`Descriptor::params`]. An error names the domain that
@@ -32,96 +42,85 @@ pub struct Policy {
 pub type ValidateDomains =
     fn(&ParamValues, &[(DomainId, usize, &ParamValues)]) -> Result<(), (DomainId, Conflict)>;
 
-/// [`Policy::validate_domains`] of a policy under which domains cannot clash.
-pub fn never_clash(
-    _: &ParamValues,
-    _: &[(DomainId, usize, &ParamValues)],
-) -> Result<(), (DomainId, Conflict)> {
-    Ok(())
+impl Policy {
+    /// A policy whose values go together whenever each is in its range.
+    pub const fn new(
+        descriptor: &'static Descriptor,
+        make: fn(&ParamValues, &Topology) -> Box<dyn Scheduler>,
+    ) -> Policy {
+        Policy {
+            descriptor,
+            make,
+            validate: |_| Ok(()),
+            validate_change: None,
+            validate_domain: |_, _, _| Ok(()),
+            validate_domains: |_, _| Ok(()),
+            validate_vcpu: |_, _, _| Ok(()),
+        }
+    }
+
+    /// Checks a change in a run from the values `now` of [`Descriptor::params`] to `wanted`.
+    ///
+    /// # Errors
+    /// What is wrong with it. `set_params` of the policy refuses it likewise.
+    pub fn check_change(&self, now: &ParamValues, wanted: &ParamValues) -> Result<(), Conflict> {
+        match self.validate_change {
+            Some(check) => check(now, wanted),
+            None => self.descriptor.check_change(now, wanted),
+        }
+    }
 }
 
 static POLICIES: &[Policy] = &[
     Policy {
-        descriptor: &credit::DESCRIPTOR,
-        make: credit::make,
         validate: |p| credit::validate(p).map_err(Conflict::from),
-        validate_change: credit::validate_change,
-        validate_domain: |_, _, _| Ok(()),
-        validate_domains: never_clash,
+        validate_change: Some(credit::validate_change),
+        ..Policy::new(&credit::DESCRIPTOR, credit::make)
     },
     Policy {
-        descriptor: &credit2::DESCRIPTOR,
-        make: |p, t| Box::new(credit2::Credit2::new(p, t)),
-        validate: |_| Ok(()),
-        validate_change: |now, to| credit2::DESCRIPTOR.check_change(now, to),
         validate_domain: |p, _, v| credit2::validate_domain(p, v),
-        validate_domains: never_clash,
+        ..Policy::new(&credit2::DESCRIPTOR, |p, t| {
+            Box::new(credit2::Credit2::new(p, t))
+        })
     },
     Policy {
-        descriptor: &sedf::DESCRIPTOR,
-        make: |p, t| Box::new(sedf::Sedf::new(p, t)),
         validate: |p| sedf::validate(p).map_err(Conflict::from),
-        validate_change: |now, to| sedf::DESCRIPTOR.check_change(now, to),
-        validate_domain: |p, d, v| sedf::validate_domain(p, d, v).map_err(Conflict::from),
-        validate_domains: never_clash,
+        ..reserving(&sedf::DESCRIPTOR, |p, t| Box::new(sedf::Sedf::new(p, t)))
+    },
+    reserving(&sedf::dc::DESCRIPTOR, |p, t| {
+        Box::new(sedf::Sedf::collecting(p, t))
+    }),
+    Policy::new(&bvt::DESCRIPTOR, |p, t| Box::new(bvt::Bvt::new(p, t))),
+    reserving(&sedf::aware::DESCRIPTOR, |p, t| {
+        Box::new(sedf::Sedf::listening(p, t))
+    }),
+    Policy {
+        validate_domain: |_, _, v| rtds::validate(v),
+        validate_vcpu: |_, _, v| rtds::validate(v),
+        ..Policy::new(&rtds::DESCRIPTOR, |p, t| Box::new(rtds::Rtds::new(p, t)))
     },
     Policy {
-        descriptor: &sedf::dc::DESCRIPTOR,
-        make: |p, t| Box::new(sedf::Sedf::collecting(p, t)),
-        validate: |_| Ok(()),
-        validate_change: |now, to| sedf::dc::DESCRIPTOR.check_change(now, to),
-        validate_domain: |p, d, v| sedf::validate_domain(p, d, v).map_err(Conflict::from),
-        validate_domains: never_clash,
-    },
-    Policy {
-        descriptor: &bvt::DESCRIPTOR,
-        make: |p, t| Box::new(bvt::Bvt::new(p, t)),
-        validate: |_| Ok(()),
-        validate_change: |now, to| bvt::DESCRIPTOR.check_change(now, to),
-        validate_domain: |_, _, _| Ok(()),
-        validate_domains: never_clash,
-    },
-    Policy {
-        descriptor: &sedf::aware::DESCRIPTOR,
-        make: |p, t| Box::new(sedf::Sedf::listening(p, t)),
-        validate: |_| Ok(()),
-        validate_change: |now, to| sedf::aware::DESCRIPTOR.check_change(now, to),
-        validate_domain: |p, d, v| sedf::validate_domain(p, d, v).map_err(Conflict::from),
-        validate_domains: never_clash,
-    },
-    Policy {
-        descriptor: &rtds::DESCRIPTOR,
-        make: |p, t| Box::new(rtds::Rtds::new(p, t)),
-        validate: |_| Ok(()),
-        validate_change: |now, to| rtds::DESCRIPTOR.check_change(now, to),
-        validate_domain: |_, _, v| rtds::validate_domain(v),
-        validate_domains: never_clash,
-    },
-    Policy {
-        descriptor: &arinc653::DESCRIPTOR,
-        make: |p, t| Box::new(arinc653::Arinc653::new(p, t)),
-        validate: |_| Ok(()),
-        validate_change: |now, to| arinc653::DESCRIPTOR.check_change(now, to),
-        validate_domain: |_, _, _| Ok(()),
         validate_domains: arinc653::validate_domains,
+        ..Policy::new(&arinc653::DESCRIPTOR, |p, t| {
+            Box::new(arinc653::Arinc653::new(p, t))
+        })
     },
-    Policy {
-        descriptor: &round_robin::DESCRIPTOR,
-        make: |p, t| Box::new(round_robin::RoundRobin::new(p, t)),
-        validate: |_| Ok(()),
-        validate_change: |now, to| round_robin::DESCRIPTOR.check_change(now, to),
-        validate_domain: |_, _, _| Ok(()),
-        validate_domains: never_clash,
-    },
-    Policy {
-        descriptor: &null::DESCRIPTOR,
-        make: |p, t| Box::new(null::Null::new(p, t)),
-        validate: |_| Ok(()),
-        validate_change: |now, to| null::DESCRIPTOR.check_change(now, to),
-        validate_domain: |_, _, _| Ok(()),
-        validate_domains: never_clash,
-    },
+    Policy::new(&round_robin::DESCRIPTOR, |p, t| {
+        Box::new(round_robin::RoundRobin::new(p, t))
+    }),
+    Policy::new(&null::DESCRIPTOR, |p, t| Box::new(null::Null::new(p, t))),
 ];
+
+/// A policy of the family of SEDF.
+const fn reserving(
+    descriptor: &'static Descriptor,
+    make: fn(&ParamValues, &Topology) -> Box<dyn Scheduler>,
+) -> Policy {
+    Policy {
+        validate_domain: |p, d, v| sedf::validate_domain(p, d, v).map_err(Conflict::from),
+        ..Policy::new(descriptor, make)
+    }
+}
 
 /// Every policy, in the order in which lists show them.
 pub fn policies() -> &'static [Policy] {

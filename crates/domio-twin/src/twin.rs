@@ -143,6 +143,7 @@ impl<P: PolicyState> Twin<P> {
             version: COMPARED_WITH,
             profile: *profile,
             domains,
+            groups: Vec::new(),
             actions: Vec::new(),
             controllers: Vec::new(),
         };
@@ -336,6 +337,7 @@ fn vcpu_config(
     VcpuConfig {
         hard: CpuSet::ALL,
         soft: CpuSet::ALL,
+        params: None,
         tasks: own.chain(job.map(|timer| job_task(&timer))).collect(),
         kernel_tick,
     }

@@ -10,6 +10,7 @@ use alloc::vec::Vec;
 use domio_control::Entry;
 use domio_control::accounting::SendWeight;
 use domio_core::{CpuSet, DomainId, Duration, Instant, ParamValues, PcpuId, Topology, XenVersion};
+use domio_sched::GroupId;
 
 /// A host with everything that runs on it.
 #[derive(Clone, Debug)]
@@ -23,6 +24,9 @@ pub struct HostConfig {
     pub profile: Profile,
     /// Domains, in the order in which they are created; ids are unique.
     pub domains: Vec<DomainConfig>,
+    /// Nested groups of domains, each after the one that it is in: none under a policy that has no
+    /// groups.
+    pub groups: Vec<GroupConfig>,
     /// What an operator does during the run, in order of time.
     pub actions: Vec<(Instant, Action)>,
     /// Controllers, each with its process among the domains' ([`HostConfig::add_controller`]).
@@ -49,6 +53,17 @@ impl HostConfig {
         });
         self.controllers.push(config);
     }
+}
+
+/// A group of domains. Its [`GroupId`] is its place in [`HostConfig::groups`].
+#[derive(Clone, Debug)]
+pub struct GroupConfig {
+    /// The group that it is in.
+    pub parent: Option<GroupId>,
+    /// The policy's parameters of the group (weight, quota).
+    pub params: ParamValues,
+    /// The domains that are in it from when they are created; each is in one group at most.
+    pub domains: Vec<DomainId>,
 }
 
 /// A controller that runs in a domain.
@@ -154,6 +169,8 @@ pub struct VcpuConfig {
     pub hard: CpuSet,
     /// Pcpus that it prefers.
     pub soft: CpuSet,
+    /// The policy's parameters of this vcpu, where it has its own; else its domain's hold.
+    pub params: Option<ParamValues>,
     /// Tasks of the guest that run on this vcpu, in the order of creation; none means idle.
     pub tasks: Vec<TaskConfig>,
     /// The tick that the guest's kernel gives itself with a one-shot timer while the vcpu has
@@ -445,6 +462,19 @@ pub enum Action {
     Unpause(DomainId),
     /// `xl sched-credit -d` and its like: new parameters for a domain.
     SetParams(DomainId, ParamValues),
+    /// `xl sched-rtds -d -v`: new parameters for one vcpu.
+    SetVcpu {
+        /// Domain.
+        domain: DomainId,
+        /// Index of the vcpu in it.
+        vcpu: u16,
+        /// All of them.
+        params: ParamValues,
+    },
+    /// New parameters for a group of domains.
+    SetGroup(GroupId, ParamValues),
+    /// A domain goes into another group; `None`: into none.
+    Join(DomainId, Option<GroupId>),
     /// `xl sched-credit -s` and its like: new parameters for the policy as a whole. Changes that
     /// the policy refuses change nothing, as in Xen; whoever builds the host has to check them.
     SetPolicy(ParamValues),
@@ -485,6 +515,7 @@ impl VcpuConfig {
         VcpuConfig {
             hard: CpuSet::ALL,
             soft: CpuSet::ALL,
+            params: None,
             tasks: workloads.into_iter().map(TaskConfig::from).collect(),
             kernel_tick: None,
         }

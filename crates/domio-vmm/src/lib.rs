@@ -95,6 +95,7 @@
 //!     version: XenVersion::V4_17,
 //!     profile: Profile::IDEAL,
 //!     domains: vec![burner(1), burner(2)],
+//!     groups: Vec::new(),
 //!     actions: vec![],
 //!     controllers: vec![],
 //! };

@@ -94,6 +94,7 @@ pub fn machine(pcpus: u16, profile: Profile, domains: Vec<DomainConfig>) -> Host
         version: XenVersion::V4_17,
         profile,
         domains,
+        groups: Vec::new(),
         actions: Vec::new(),
         controllers: Vec::new(),
     }

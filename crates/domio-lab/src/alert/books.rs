@@ -47,15 +47,7 @@ pub(super) fn earned(built: &Built, worst: &AlertWorst) -> Vec<String> {
     let Some(rules) = rules(built) else {
         return told;
     };
-    let credit = |books: &str| -> Option<i64> {
-        let text = books.split_once("credit ")?.1;
-        text.split([',', ';']).next()?.trim().parse().ok()
-    };
-    let credits: Vec<i64> = worst
-        .excerpt
-        .iter()
-        .filter_map(|s| credit(&s.books))
-        .collect();
+    let credits: Vec<i64> = worst.excerpt.iter().filter_map(|s| s.credit).collect();
     let grants = || credits.windows(2).map(|pair| (pair[0], pair[1] - pair[0]));
     let rises = || grants().filter(|(_, grant)| *grant > 0);
     let count = |grant: i64| rises().filter(|(_, other)| *other == grant).count();

@@ -10,8 +10,9 @@ use super::host::GUEST;
 use super::{AlertShare, NOTABLE, books, words};
 use crate::simulate::{RunFault, simulate};
 use crate::stats;
-use domio_core::{Duration, Instant, Kind, NullSink, Record, Runstate, Sink, VcpuName};
+use domio_core::{Duration, Instant, Kind, NullSink, Record, Runstate, Sink, VcpuId, VcpuName};
 use domio_scenario::Built;
+use domio_sched::state::{About, StateRow};
 use domio_sim::Outcome;
 use domio_vmm::Simulation;
 use serde::Serialize;
@@ -63,6 +64,9 @@ pub struct AlertStep {
     pub happened: String,
     /// What the policy's books say of dom1 then.
     pub books: String,
+    /// The credit of its first vcpu in them, under a policy that has credits.
+    #[serde(skip)]
+    pub credit: Option<i64>,
 }
 
 /// The worst allocation of a policy.
@@ -419,7 +423,7 @@ fn excerpt(built: &Built, watch: &Watch, at: Instant) -> (Vec<AlertStep>, usize)
     };
     let mut events = events.sink.events.into_iter().peekable();
     let mut reader = Reader::new(built);
-    let mut books = reader.at(Instant::from_nanos(from.as_nanos() - 1));
+    let (mut books, _) = reader.at(Instant::from_nanos(from.as_nanos() - 1));
     let mut now = from;
     while now <= until {
         let mut happened: Vec<String> = Vec::new();
@@ -428,12 +432,13 @@ fn excerpt(built: &Built, watch: &Watch, at: Instant) -> (Vec<AlertStep>, usize)
                 happened.push(what);
             }
         }
-        let read = reader.at(now);
+        let (read, credit) = reader.at(now);
         if !happened.is_empty() || read != books {
             steps.push(AlertStep {
                 at_s: (now.as_nanos() - watch.begin.as_nanos()) as f64 / 1e9,
                 happened: happened.join(", "),
                 books: read.clone(),
+                credit,
             });
             books = read;
         }
@@ -450,8 +455,8 @@ fn excerpt(built: &Built, watch: &Watch, at: Instant) -> (Vec<AlertStep>, usize)
 /// The same simulation once more, to read books in.
 struct Reader {
     simulation: Simulation<NullSink>,
-    /// What lines about the watched vcpu have in them.
-    marks: [String; 3],
+    /// The watched vcpu.
+    vcpu: VcpuId,
     ended: bool,
 }
 
@@ -463,40 +468,37 @@ impl Reader {
         let earlier = host.domains.iter().filter(before);
         // Policies number vcpus in the order of creation.
         let number: usize = earlier.map(|d| d.vcpus.len()).sum();
-        let domain = GUEST.0;
         Reader {
             simulation,
-            marks: [
-                format!("vcpu {number} of d{domain}"),
-                format!("v{number} "),
-                format!("d{domain}:"),
-            ],
+            vcpu: VcpuId(number as u32),
             ended: false,
         }
     }
 
-    /// What the policy has in its books at `at`, which is not before the last time asked for.
-    fn at(&mut self, at: Instant) -> String {
+    /// What the policy has in its books at `at`, which is not before the last time asked for, and
+    /// the credit of the vcpu.
+    fn at(&mut self, at: Instant) -> (String, Option<i64>) {
         let completed = |outcome| matches!(outcome, Outcome::Completed { .. });
         if self.ended || !completed(self.simulation.run(at)) {
             self.ended = true;
-            return String::new();
+            return (String::new(), None);
         }
-        let dump = self.simulation.host().dump();
-        let mut told: Vec<&str> = Vec::new();
-        for line in dump.lines() {
-            let line = line.trim();
-            let line = line.strip_prefix("queued ").unwrap_or(line);
-            let line = line.strip_prefix("active ").unwrap_or(line);
-            let line = line.strip_prefix("runs: ").unwrap_or(line);
-            let line = line.strip_prefix("waits: ").unwrap_or(line);
+        let state = self.simulation.host().policy_state();
+        let own = |row: &&StateRow| match row.about {
+            About::Vcpu(vcpu) => vcpu == self.vcpu,
             // Weights and caps are settings.
-            let about = self.marks.iter().any(|mark| line.starts_with(mark));
-            let about = about && !line.starts_with(&format!("{} weight", self.marks[2]));
-            if about && !told.contains(&line) {
-                told.push(line);
+            About::Domain(domain) => domain == GUEST && row.int("weight").is_none(),
+            _ => false,
+        };
+        let mut told: Vec<String> = Vec::new();
+        let mut credit = None;
+        for row in state.rows().iter().filter(own) {
+            credit = credit.or(row.int("credit"));
+            let sentence = row.to_string();
+            if !told.contains(&sentence) {
+                told.push(sentence);
             }
         }
-        told.join("; ")
+        (told.join("; "), credit)
     }
 }

@@ -160,6 +160,7 @@ fn simulation(setup: &Setup) -> Simulation<Vec<Record>, Network> {
         version: XenVersion::from_name(version).expect("a release"),
         profile,
         domains,
+        groups: Vec::new(),
         actions: Vec::new(),
         controllers: Vec::new(),
     };

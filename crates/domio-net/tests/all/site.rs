@@ -147,6 +147,7 @@ pub fn host(pcpus: u16, policy: (&str, &str), mut domains: Vec<DomainConfig>) ->
         version: XenVersion::from_name(policy.1).expect("a release"),
         profile: Profile::OPTERON_242,
         domains,
+        groups: Vec::new(),
         actions: Vec::new(),
         controllers: Vec::new(),
     }

@@ -131,6 +131,7 @@ pub(crate) fn param_specs(params: Params, policy: Option<&Policy>) -> &'static [
     match (params, policy) {
         (Params::Policy, Some(p)) => p.descriptor.params,
         (Params::Domain, Some(p)) => p.descriptor.domain_params,
+        (Params::Vcpu, Some(p)) => p.descriptor.vcpu_params,
         (Params::Changeable, Some(p)) => p.descriptor.changeable,
         _ => &[],
     }
@@ -153,7 +154,7 @@ fn controlled(cx: &mut Cx<'_>, section: &Section, table: &Table) -> Vec<&'static
                 None => Vec::new(),
             }
         }
-        Params::None | Params::Policy | Params::Changeable => Vec::new(),
+        Params::None | Params::Policy | Params::Vcpu | Params::Changeable => Vec::new(),
     }
 }
 

@@ -4,7 +4,7 @@ use super::{Cx, Fields, base, find_key, meant, param_specs};
 use crate::amount::split_unit;
 use crate::keys::{
     ACTION, CONTROLLER, DISK, DOMAIN, HOST, Key, NETWORK, Params, ROOT, RUN, SCHEDULER, Section,
-    TASK, VIF,
+    TASK, VCPU, VIF,
 };
 use crate::problem::{Code, Problem, list, quote};
 use crate::suggest::did_you_mean;
@@ -107,7 +107,7 @@ impl Fields<'_> {
                         specs.any(|s| s.name == written)
                     })
             }
-            Params::None | Params::Policy | Params::Changeable => false,
+            Params::None | Params::Policy | Params::Vcpu | Params::Changeable => false,
         }
     }
 
@@ -198,12 +198,13 @@ impl Fields<'_> {
                 format!("it is for controllers: add [[controller]] with `name = \"{first}\"`");
             return Some(add);
         }
-        let sections: [&Section; 11] = [
+        let sections: [&Section; 12] = [
             &RUN,
             &HOST,
             &SCHEDULER,
             &DOMAIN,
             &TASK,
+            &VCPU,
             &VIF,
             &NETWORK,
             &DISK,

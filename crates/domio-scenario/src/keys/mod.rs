@@ -11,6 +11,7 @@ mod network;
 mod tables;
 mod tasks;
 mod vary;
+mod vcpus;
 mod web;
 
 pub(crate) use controller::{CONTROLLER, SEND_WEIGHT};
@@ -19,6 +20,7 @@ pub(crate) use network::{NETWORK, VIF};
 pub(crate) use tables::{ACTION, DOMAIN, GUEST, HOST, ROOT, RUN, SCHEDULER};
 pub(crate) use tasks::{LENGTHS, TASK, WORKLOADS};
 pub(crate) use vary::VARY;
+pub(crate) use vcpus::VCPU;
 pub(crate) use web::WEB_FILES;
 
 use crate::amount::MAX_TIME;
@@ -60,6 +62,8 @@ pub(crate) enum Params {
     /// Those that the policy has for each domain. In a section of its own, as `[[domain]]` is,
     /// those that the scenario's controllers have for each domain, too.
     Domain,
+    /// Those that the policy has for each vcpu.
+    Vcpu,
     /// Those of the policy that can change in a run.
     Changeable,
     /// Those of the controller that the table names.

@@ -2,9 +2,10 @@
 
 use super::Need::{Optional, Required};
 use super::costs::{HOST_COSTS, HOST_KERNEL};
+use super::vcpus::{VCPU_KEY, set_vcpu};
 use super::{
-    CONTROLLER, DISK, Key, Kind, NETWORK, Need, Params, Section, TASK, US, VARY, VIF, Variant,
-    WORKLOADS, Words, key, plain, variant,
+    CONTROLLER, DISK, Key, Kind, NETWORK, Need, Params, Section, TASK, US, VARY, VCPU, VIF,
+    Variant, WORKLOADS, Words, key, plain, variant,
 };
 use crate::limits::{MAX_DOMAIN_ID, MAX_VCPUS};
 use domio_core::cpuset::MAX_PCPUS;
@@ -236,6 +237,12 @@ pub(crate) static DOMAIN: Section = Section {
             "Soft affinity of all its vcpus: they prefer these.",
         ),
         key(
+            "vcpu",
+            Kind::Sections(&VCPU),
+            Optional("all are alike"),
+            "Vcpus that differ from the others.",
+        ),
+        key(
             "start",
             Kind::Time {
                 unit: "ms",
@@ -402,6 +409,7 @@ pub(crate) static ACTIONS: &[Variant] = &[
         keys: &[DOMAIN_KEY],
         params: Params::Domain,
     },
+    set_vcpu(&[DOMAIN_KEY, VCPU_KEY]),
     Variant {
         word: "set-policy",
         doc: "`xl sched-credit -s` and its like: new values for parameters of the policy that can \
@@ -414,12 +422,7 @@ pub(crate) static ACTIONS: &[Variant] = &[
         "`xl vcpu-pin`: new affinity, hard, soft or both.",
         &[
             DOMAIN_KEY,
-            key(
-                "vcpu",
-                Kind::Vcpu,
-                Optional("all of them"),
-                "Index of the vcpu, or `\"all\"`.",
-            ),
+            VCPU_KEY,
             key(
                 "pin",
                 Kind::Pcpus,

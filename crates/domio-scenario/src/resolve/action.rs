@@ -1,7 +1,9 @@
 //! `[[action]]`: what an operator does, replayed in order of time to see that it is possible.
 
+mod vcpu;
+
 use super::domain::{Domain, Resolved, pcpus};
-use super::{Chosen, VCPUS_FROM_0, given, tell, together};
+use super::{Chosen, given, tell, together};
 use crate::amount::show_pcpus;
 use crate::check::{self, Cx, Fields};
 use crate::keys::ACTION;
@@ -89,6 +91,8 @@ struct Host<'a> {
     policy_params: Option<ParamValues>,
     /// By domain.
     params: Vec<ParamValues>,
+    /// By domain and vcpu: its own parameters, if it has any.
+    own: Vec<Vec<Option<ParamValues>>>,
     /// By domain and vcpu: hard and soft affinity.
     affinity: Vec<Vec<(CpuSet, CpuSet)>>,
     /// Domains by the time of their start, those that have not started yet.
@@ -108,6 +112,10 @@ impl<'a> Host<'a> {
             online: topology.all(),
             policy_params: None,
             params: domains.iter().map(|d| d.config.params).collect(),
+            own: domains
+                .iter()
+                .map(|d| d.config.vcpus.iter().map(|v| v.params).collect())
+                .collect(),
             affinity: domains
                 .iter()
                 .map(|d| d.config.vcpus.iter().map(|v| (v.hard, v.soft)).collect())
@@ -193,6 +201,7 @@ impl<'a> Host<'a> {
                         }
                     }
                     "set" => self.set(cx, fields, &domains, push),
+                    "set-vcpu" => self.set_vcpu(cx, fields, &domains, push),
                     _ => self.pin(cx, fields, &domains, push),
                 }
             }
@@ -210,7 +219,7 @@ impl<'a> Host<'a> {
         );
         let now = self.policy_params.unwrap_or(*chosen.params);
         let wanted = fields.values(now);
-        let refused = (chosen.policy.validate_change)(&now, &wanted);
+        let refused = chosen.policy.check_change(&now, &wanted);
         if let Err(conflict) = refused
             && cx.problems.none_at(&format!("{}.", fields.path))
         {
@@ -324,6 +333,7 @@ impl<'a> Host<'a> {
                 tell(cx, conflict, &given(fields), fields.header, &fields.path);
             }
             self.params[d] = values;
+            self.inherit(d);
             self.domains_agree(cx, fields);
             push(Action::SetParams(config.id, values));
         }
@@ -375,32 +385,12 @@ impl<'a> Host<'a> {
             );
             return;
         }
-        let vcpu = match fields.field("vcpu") {
-            None => None,
-            Some(_) => match fields.vcpu("vcpu") {
-                Some(v) => v,
-                None => return,
-            },
+        let Some(vcpu) = vcpu::named(fields) else {
+            return;
         };
         for &d in domains {
             let config = &self.domain(d).config;
-            let n = config.vcpus.len();
-            if let Some(v) = vcpu.filter(|v| usize::from(*v) >= n) {
-                cx.push(
-                    Problem::new(
-                        Code::OutOfRange,
-                        fields.span("vcpu"),
-                        format!("{} has no vcpu {v}", config.name),
-                    )
-                    .key(fields.key_path("vcpu"))
-                    .found(v.to_string())
-                    .expected(format!("0 to {}, or \"all\"", n - 1))
-                    .hint(VCPUS_FROM_0),
-                );
-                continue;
-            }
-            let chosen = vcpu.map_or(0..n, |v| usize::from(v)..usize::from(v) + 1);
-            for v in chosen {
+            for v in vcpu::of(cx, fields, config, vcpu) {
                 let now = &mut self.affinity[d][v];
                 // Who changes both changes one after the other.
                 for (changes, is_hard) in [(hard, true), (soft, false)] {

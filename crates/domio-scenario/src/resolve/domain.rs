@@ -3,6 +3,7 @@
 use super::disk::{self, Disk};
 use super::names::Names;
 use super::task::{self, DiskCopy, Task, Work};
+use super::vcpus::{self, Own};
 use super::vif::{self, Vif};
 use super::{Chosen, GivenParams, MemberKey, given, tell, together};
 use crate::amount::show_pcpus;
@@ -81,6 +82,8 @@ struct Body {
     vcpus: usize,
     hard: CpuSet,
     soft: CpuSet,
+    /// Vcpus that differ.
+    own: Vec<Own>,
     tasks: Vec<Task>,
     vifs: Vec<Vif>,
     disk: Option<Disk>,
@@ -209,7 +212,9 @@ fn expand(
         let Some(body) = body else { continue };
         own.push(index);
         if let (Some(chosen), false) = (chosen, told) {
-            told = !params_agree(cx, chosen, DomainId(id), &body, group);
+            let id = DomainId(id);
+            told = !params_agree(cx, chosen, id, &body, group)
+                || !body.own.iter().all(|own| own.agrees(cx, chosen, id));
         }
         let (vifs, disk) = (body.vifs.clone(), body.disk.clone());
         let controlled = body.controlled.clone();
@@ -317,6 +322,7 @@ fn body_of(
     }
     let hard = pcpus(cx, fields, "pin", topology);
     let soft = pcpus(cx, fields, "soft", topology);
+    let own = vcpus::vcpus(cx, fields, vcpus, params.as_ref(), policy, topology);
     let start = fields.time("start");
     let stop = match (start, fields.field("stop")) {
         (Some(start), Some(_)) => stop_after(cx, fields, start),
@@ -335,6 +341,7 @@ fn body_of(
         vcpus: vcpus?,
         hard: hard?,
         soft: soft?,
+        own: own?,
         tasks,
         vifs: vifs?,
         disk: disk?,
@@ -354,10 +361,12 @@ fn config(
     let vcpu = VcpuConfig {
         hard: body.hard,
         soft: body.soft,
+        params: None,
         tasks: Vec::new(),
         kernel_tick: body.os.kernel_tick,
     };
     let mut vcpus = vec![vcpu; body.vcpus];
+    Own::apply(&body.own, &mut vcpus);
     let moves = moves(&body.os.config);
     for task in &body.tasks {
         let roams = moves && task.may_roam();

@@ -13,6 +13,7 @@ mod network;
 mod task;
 mod together;
 mod vary;
+mod vcpus;
 mod vif;
 mod web;
 
@@ -103,6 +104,7 @@ pub(crate) fn resolve(cx: &mut Cx<'_>, root: &Node, members: &[MemberKey]) -> Op
         version: version?,
         profile: priced?,
         domains,
+        groups: Vec::new(),
         actions,
         controllers: Vec::new(),
     };

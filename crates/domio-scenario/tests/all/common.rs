@@ -10,27 +10,20 @@ static RESERVING: Descriptor = Descriptor {
     summary: "for tests",
     source: "domio",
     trace_id: 60,
-    params: &[],
-    changeable: &[],
     domain_params: &[
         int("period_us", 1, 100_000, 10_000),
         int("budget_us", 1, 100_000, 4_000),
     ],
     needs: Needs {
         tickle: true,
-        timers: false,
-        park: false,
-        context_saved: false,
-        packets: false,
+        ..Needs::NOTHING
     },
     promises: Promises {
         work_conserving: true,
-        balances: false,
         starvation_free: true,
-        weights: false,
-        caps: false,
-        charges: false,
+        ..Promises::NOTHING
     },
+    ..Descriptor::PLAIN
 };
 
 /// Knows some of credit's parameters, in narrower ranges.
@@ -64,12 +57,10 @@ pub fn policies() -> Vec<Policy> {
     let some = domio_sched::find("round-robin").expect("a registered policy");
     let reserving = Policy {
         descriptor: &RESERVING,
-        validate_change: |now, to| RESERVING.check_change(now, to),
         ..*some
     };
     let narrow = Policy {
         descriptor: &NARROW,
-        validate_change: |now, to| NARROW.check_change(now, to),
         validate: |params| match (params.by_name("ratelimit_us"), params.by_name("tslice_ms")) {
             (Some(limit), Some(slice)) if limit > slice * 1000 => Err(Conflict {
                 param: "ratelimit_us",

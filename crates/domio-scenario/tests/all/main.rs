@@ -22,4 +22,5 @@ mod senders;
 mod several_vcpus;
 mod shipped;
 mod stories;
+mod vcpus;
 mod web;

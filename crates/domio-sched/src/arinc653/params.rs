@@ -1,7 +1,7 @@
 //! Parameters of ARINC 653: their declaration, and what a table that cannot be is refused with.
 
 use super::table::{Asked, FrameTable, Refused};
-use crate::contract::{Conflict, Descriptor, Needs, Promises};
+use crate::contract::{Conflict, Descriptor, Needs};
 use alloc::format;
 use alloc::vec::Vec;
 use domio_core::{DomainId, ParamSpec, ParamValues};
@@ -76,25 +76,14 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
     name: "arinc653",
     summary: "Xen's ARINC 653 scheduler: a fixed table of who runs when, over and over",
     source: "Xen 4.17, sched/arinc653.c",
-    trace_id: 3,
     params: PARAMS,
     changeable: CHANGEABLE,
     domain_params: DOMAIN_PARAMS,
     needs: Needs {
         tickle: true,
-        timers: false,
-        park: false,
-        context_saved: false,
-        packets: false,
+        ..Needs::NOTHING
     },
-    promises: Promises {
-        charges: false,
-        work_conserving: false,
-        balances: false,
-        starvation_free: false,
-        weights: false,
-        caps: false,
-    },
+    ..Descriptor::PLAIN
 };
 
 /// The major frame of `params`, in nanoseconds; 0 for as long as the entries take.

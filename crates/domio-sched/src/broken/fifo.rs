@@ -12,11 +12,8 @@ use domio_core::{Duration, PcpuId, Topology, VcpuId};
 /// What this policy is. Broken policies with a false promise start from it.
 pub static DESCRIPTOR: Descriptor = promising(Promises {
     work_conserving: true,
-    balances: false,
     starvation_free: true,
-    weights: false,
-    caps: false,
-    charges: false,
+    ..Promises::NOTHING
 });
 
 /// The descriptor of a FIFO policy that promises this.
@@ -25,18 +22,12 @@ pub const fn promising(promises: Promises) -> Descriptor {
         name: "fifo",
         summary: "one FIFO per pcpu, to be broken in tests of the conformance suite",
         source: "domio",
-        trace_id: 7,
-        params: &[],
-        changeable: &[],
-        domain_params: &[],
         needs: Needs {
             tickle: true,
-            timers: false,
-            park: false,
-            context_saved: false,
-            packets: false,
+            ..Needs::NOTHING
         },
         promises,
+        ..Descriptor::PLAIN
     }
 }
 

@@ -5,15 +5,16 @@
 //! test holds both to it. None of them is in the registry.
 
 pub mod fifo;
+pub mod groups;
 pub mod order;
 pub mod placement;
 pub mod promises;
 pub mod queueing;
 pub mod settings;
+pub mod vcpus;
 
 use crate::contract::{Conflict, Descriptor, Pick, Prev, Scheduler, Wake};
 use crate::cx::Cx;
-use core::fmt;
 use domio_core::{DomainId, Duration, Instant, ParamValues, PcpuId, Topology, VcpuId};
 use fifo::Fifo;
 
@@ -133,10 +134,6 @@ impl<B: Bug> Scheduler for Broken<B> {
 
     fn debt(&self, domain: DomainId) -> Option<Duration> {
         self.bug.debt(domain)
-    }
-
-    fn dump(&self, out: &mut dyn fmt::Write) -> fmt::Result {
-        writeln!(out, "{:?}", self.fifo.queues)
     }
 }
 

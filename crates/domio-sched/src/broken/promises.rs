@@ -9,11 +9,8 @@ use domio_core::{DomainId, Duration, PcpuId};
 /// The promises of the FIFO policy, which are kept.
 const KEPT: Promises = Promises {
     work_conserving: true,
-    balances: false,
     starvation_free: true,
-    weights: false,
-    caps: false,
-    charges: false,
+    ..Promises::NOTHING
 };
 
 /// Promises shares by weight, and gives everybody the same slice in turn.

@@ -1,7 +1,7 @@
 //! Every broken policy is caught by the checker that it names, and the correct one by none.
 
 use super::order::{DependsOnInstance, DependsOnTrace};
-use super::{Broken, Bug, fifo, placement, promises, queueing, settings};
+use super::{Broken, Bug, fifo, groups, placement, promises, queueing, settings, vcpus};
 use crate::conformance::{self, CHECKERS, Report};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -48,6 +48,8 @@ fn every_checker_has_a_policy_to_catch() {
         queueing::Starves::CAUGHT_BY,
         promises::IgnoresWeights::CAUGHT_BY,
         promises::OverrunsCaps::CAUGHT_BY,
+        vcpus::ForgetsVcpus::CAUGHT_BY,
+        groups::Tree::CAUGHT_BY,
         settings::IgnoresParameters::CAUGHT_BY,
         promises::ForgetsCharges::CAUGHT_BY,
         DependsOnInstance::CAUGHT_BY,
@@ -142,6 +144,22 @@ fn a_change_by_halves_is_caught() {
 #[test]
 fn forgotten_charges_are_caught() {
     is_caught::<promises::ForgetsCharges>();
+}
+
+#[test]
+fn forgotten_parameters_of_vcpus_are_caught() {
+    let report = conformance::check(&|t| Box::new(vcpus::ForgetsVcpus::new(t)), 0..20);
+    let by: Vec<_> = report.checkers().collect();
+    assert_eq!(by, [vcpus::ForgetsVcpus::CAUGHT_BY], "{report}");
+}
+
+#[test]
+fn groups_work_and_a_flattened_tree_is_caught() {
+    let report = conformance::check(&|t| Box::new(groups::Tree::new(t)), 0..70);
+    assert!(report.is_clean(), "{report}");
+    let report = conformance::check(&|t| Box::new(groups::Tree::flattened(t)), 0..20);
+    let by: Vec<_> = report.checkers().collect();
+    assert_eq!(by, [groups::Tree::CAUGHT_BY], "{report}");
 }
 
 #[test]

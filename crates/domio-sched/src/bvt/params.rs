@@ -91,27 +91,22 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
     name: "bvt",
     summary: "Xen's borrowed virtual time, default of 2.0: shares by weight, warps to be early",
     source: "Xen 2.0 to 3.0.2, sched_bvt.c",
-    trace_id: 2,
+    class: Some(&super::event::CLASS),
     params: PARAMS,
     changeable: &[CTX_ALLOW_SPEC],
     domain_params: DOMAIN_PARAMS,
     needs: Needs {
         tickle: true,
         timers: true,
-        park: false,
-        context_saved: false,
-        packets: false,
+        ..Needs::NOTHING
     },
     promises: Promises {
         work_conserving: true,
-        balances: false,
         // Warps and wrapped times keep others waiting for as long as their values say.
-        starvation_free: false,
         // Shares go by `mcu_advance`.
-        weights: false,
-        caps: false,
-        charges: false,
+        ..Promises::NOTHING
     },
+    ..Descriptor::PLAIN
 };
 
 /// What the parameters of the policy say.

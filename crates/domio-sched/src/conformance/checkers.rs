@@ -4,6 +4,8 @@
 //! promise ([`Promises`]) watches only policies that give it; some watch only scripts in which
 //! their question makes sense.
 
+mod groups;
+mod reservations;
 mod safety;
 mod settings;
 mod shares;
@@ -83,6 +85,16 @@ pub const CHECKERS: &[CheckerInfo] = &[
     info(
         "caps",
         "promised: burning domains never get more than their cap by over 150 ms for each vcpu",
+    ),
+    info(
+        "reservations",
+        "promised: a vcpu without extra time never gets more than its own budgets, or its domain's \
+         where it has none of its own; one that burns gets them where all fit on one pcpu",
+    ),
+    info(
+        "groups",
+        "promised: on one pcpu groups that burn share by weight to within a tenth of it, at each \
+         level, and none gets more than its quota by over 150 ms",
     ),
     info(
         "parameters-in-force",
@@ -196,6 +208,8 @@ fn applicable(script: &Script, promises: &Promises) -> Vec<Box<dyn Checker>> {
     let mut all = safety::all();
     all.extend(waiting::all(script, promises));
     all.extend(shares::all(script, promises));
+    all.extend(reservations::all(script, promises));
+    all.extend(groups::all(script, promises));
     all.push(settings::in_force());
     all.push(settings::charges(promises));
     all

@@ -13,6 +13,7 @@
 //!   `pcpu_offline` follows when the pcpu idles and no vcpu belongs to it.
 
 mod life;
+mod tell;
 #[cfg(test)]
 mod tests;
 
@@ -20,8 +21,8 @@ use super::log::{Fault, LogEntry, Occurrence, PolicyCall, Run};
 use super::script::{Intervention, Script, ScriptError};
 use crate::contract::{Pick, Prev, Scheduler, Stop};
 use crate::cx::{Affinity, Cx, Effect, Pause, Tables, VcpuView};
+use crate::state::StateRows;
 use alloc::boxed::Box;
-use alloc::string::String;
 use alloc::vec::Vec;
 use domio_core::{DomainId, Duration, Instant, ParamValues, PcpuId, VcpuId};
 
@@ -56,13 +57,10 @@ fn run_traced(
         };
         host.handle(event);
     }
-    let mut dump = String::new();
-    host.policy
-        .dump(&mut dump)
-        .expect("a string takes any text");
+    let state = StateRows::of(&*host.policy);
     let end = if host.ended() { host.now } else { script.end };
     let log = host.log;
-    Ok(Run { log, end, dump })
+    Ok(Run { log, end, state })
 }
 
 /// Something that is going to happen.
@@ -138,6 +136,10 @@ struct Host<'s> {
     pcpus: Vec<Pcpu>,
     vcpus: Vec<Vcpu>,
     domains: Vec<(DomainId, ParamValues)>,
+    /// By vcpu: its own parameters, if any were told.
+    own: Vec<Option<ParamValues>>,
+    /// By group; none for a policy that has no groups.
+    groups: Vec<ParamValues>,
     log: Vec<LogEntry>,
 }
 
@@ -169,6 +171,8 @@ impl<'s> Host<'s> {
             pcpus: alloc::vec![Pcpu::default(); script.topology.pcpus()],
             vcpus: alloc::vec![Vcpu::default(); script.vcpus.len()],
             domains: Vec::new(),
+            own: alloc::vec![None; script.vcpus.len()],
+            groups: Vec::new(),
             log: Vec::new(),
             script,
         }
@@ -178,6 +182,7 @@ impl<'s> Host<'s> {
         for pcpu in self.script.topology.all().iter() {
             self.bring_online(pcpu);
         }
+        self.tell_groups();
         for (i, v) in self.script.vcpus.iter().enumerate() {
             let id = VcpuId(i as u32);
             self.add(v.starts, Event::Create(id));
@@ -335,8 +340,20 @@ impl<'s> Host<'s> {
                 self.migrate_if_stopped(v);
             }
             Effect::Move(v, pcpu) => self.moved(v, pcpu),
-            Effect::Note { .. } => {}
+            Effect::Note { number, words, .. } => self.is_declared(number, &words),
         }
+    }
+
+    /// A record is of the policy's class, and has no more words than that declares.
+    fn is_declared(&self, number: u8, words: &[u32]) {
+        let class = self.policy.descriptor().class;
+        let declared = class.and_then(|class| class.declared(number));
+        let declared = declared.expect("a policy declares its records in its descriptor");
+        let further = &words[usize::from(declared.words)..];
+        assert!(
+            further.iter().all(|word| *word == 0),
+            "record {number} has more words than are declared"
+        );
     }
 
     /// Whether `pcpu` is online or on its way out.

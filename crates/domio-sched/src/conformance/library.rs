@@ -35,7 +35,83 @@ pub fn scripts() -> Vec<Script> {
         new_parameters(),
         charges(),
         packets(),
+        reservations(),
+        reservations_that_change(),
+        nested_groups(),
+        groups_that_change(),
+        quotas(),
     ]
+}
+
+/// Vcpus of one domain with reservations of their own, which fit together on one pcpu.
+fn reservations() -> Script {
+    let mut s = on("reservations of vcpus on one pcpu", 1, ms(2000));
+    let d = s.domain(&[("budget_us", 1_000), ("extratime", 0)]);
+    for (period, budget) in [(20_000, 8_000), (5_000, 500), (50_000, 5_000)] {
+        let v = s.vcpu(d, &[ScriptStep::Burn]);
+        s.vcpus[v.index()].params = alloc::vec![("period_us", period), ("budget_us", budget)];
+    }
+    s.vcpu(d, &[ScriptStep::Burn]);
+    s
+}
+
+/// An operator gives vcpus and domains other reservations; whole domains end what vcpus had.
+fn reservations_that_change() -> Script {
+    let mut s = on("reservations that change", 2, ms(2000));
+    let d = s.domain(&[("extratime", 0)]);
+    let vcpus = [(); 3].map(|()| s.vcpu(d, &[ScriptStep::Burn]));
+    let mut at = ms(100);
+    for (i, budget) in [1_000, 9_000, 200, 3_000, 10_000].into_iter().enumerate() {
+        s.at(at, Intervention::SetVcpu(vcpus[i % 3], "budget_us", budget));
+        s.at(
+            at + us(300),
+            Intervention::SetVcpu(vcpus[(i + 1) % 3], "extratime", 1),
+        );
+        s.at(at + ms(200), Intervention::Set(d, "extratime", 0));
+        s.at(
+            at + ms(200),
+            Intervention::SetVcpu(vcpus[i % 3], "period_us", 30_000),
+        );
+        at += ms(300);
+    }
+    s
+}
+
+/// A group in a group beside one that is not, and a domain in none.
+fn nested_groups() -> Script {
+    let mut s = on("nested groups on one pcpu", 1, ms(8000));
+    let outer = s.group(None, &[("weight", 512)]);
+    let inner = s.group(Some(outer), &[("weight", 768)]);
+    let other = s.group(None, &[]);
+    for group in [Some(inner), Some(inner), Some(outer), Some(other), None] {
+        s.burner_of(group);
+    }
+    s
+}
+
+/// Domains change their groups, and groups their weights.
+fn groups_that_change() -> Script {
+    let mut s = on("groups that change on one pcpu", 1, ms(8000));
+    let heavy = s.group(None, &[("weight", 1024)]);
+    let light = s.group(None, &[]);
+    let first = s.burner_of(Some(heavy));
+    let second = s.burner_of(Some(heavy));
+    s.burner_of(Some(light));
+    s.at(ms(700), Intervention::Join(first, Some(light)));
+    s.at(ms(900), Intervention::SetGroup(light, "weight", 2048));
+    s.at(ms(1500), Intervention::Join(second, None));
+    s
+}
+
+/// A group with a quota that holds a group with another.
+fn quotas() -> Script {
+    let mut s = on("quotas of groups on one pcpu", 1, ms(4000));
+    let outer = s.group(None, &[("quota", 50)]);
+    let inner = s.group(Some(outer), &[("quota", 20)]);
+    s.burner_of(Some(inner));
+    s.burner_of(Some(outer));
+    s.at(ms(1000), Intervention::SetGroup(outer, "quota", 30));
+    s
 }
 
 fn on(name: &str, pcpus: u16, end: Duration) -> Script {

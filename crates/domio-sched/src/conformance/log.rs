@@ -4,12 +4,12 @@
 //! Logs of two runs compare with `==`; one entry prints as one line. The checkers see nothing
 //! else, so that whatever keeps such a log can be checked.
 
-use crate::contract::{PacketsMoved, Pick, Prev, Stop, Wake};
+use crate::contract::{GroupId, PacketsMoved, Pick, Prev, Stop, Wake};
 use crate::cx::Pause;
-use alloc::string::String;
+use crate::state::StateRows;
 use alloc::vec::Vec;
 use core::fmt;
-use domio_core::{CpuSet, DomainId, Duration, Instant, PcpuId, VcpuId};
+use domio_core::{CpuSet, DomainId, Duration, Instant, ParamValues, PcpuId, VcpuId};
 
 /// One line of the log.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -53,7 +53,10 @@ pub enum Occurrence {
 pub enum PolicyCall {
     PcpuOnline(PcpuId),
     PcpuOffline(PcpuId),
-    SetDomain(DomainId),
+    SetDomain(DomainId, Option<Reserved>),
+    SetVcpu(VcpuId, Option<Reserved>),
+    SetGroup(GroupId),
+    Join(DomainId, Option<GroupId>),
     SetParams(ParamChange),
     Charge(Charge),
     Packets(PacketsMoved),
@@ -67,6 +70,30 @@ pub enum PolicyCall {
     ContextSaved(VcpuId),
     Timer(PcpuId, u8),
     DomainTimer(DomainId),
+}
+
+/// What a vcpu, or each vcpu of a domain, is told to have reserved.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Reserved {
+    /// The parameter `period_us`.
+    pub period: Duration,
+    /// The parameter `budget_us`, at most the period.
+    pub budget: Duration,
+    /// Whether it may have more: the parameter `extratime`.
+    pub extratime: bool,
+}
+
+impl Reserved {
+    /// What `params` say, if they speak of reservations.
+    pub fn of(params: &ParamValues) -> Option<Reserved> {
+        let time = |name| Some(Duration::from_micros(params.by_name(name)? as u64));
+        let period = time("period_us")?;
+        Some(Reserved {
+            period,
+            budget: time("budget_us")?.min(period),
+            extratime: params.by_name("extratime")? != 0,
+        })
+    }
 }
 
 /// A change of one of the parameters of the policy as a whole.
@@ -139,8 +166,8 @@ pub struct Run {
     pub log: Vec<LogEntry>,
     /// When the run ended: at the script's end, or at a fault.
     pub end: Instant,
-    /// What the policy says of its state then ([`crate::Scheduler::dump`]).
-    pub dump: String,
+    /// What the policy says of its state then ([`crate::Scheduler::state`]).
+    pub state: StateRows,
 }
 
 impl Run {
@@ -274,7 +301,11 @@ impl fmt::Display for PolicyCall {
         match *self {
             PolicyCall::PcpuOnline(p) => write!(f, "pcpu_online({p})"),
             PolicyCall::PcpuOffline(p) => write!(f, "pcpu_offline({p})"),
-            PolicyCall::SetDomain(d) => write!(f, "set_domain({d})"),
+            PolicyCall::SetDomain(d, _) => write!(f, "set_domain({d})"),
+            PolicyCall::SetVcpu(v, _) => write!(f, "set_vcpu({})", V(v)),
+            PolicyCall::SetGroup(g) => write!(f, "set_group({g})"),
+            PolicyCall::Join(d, Some(g)) => write!(f, "join({d}, {g})"),
+            PolicyCall::Join(d, None) => write!(f, "join({d}, top)"),
             PolicyCall::SetParams(change) => change.fmt(f),
             PolicyCall::Charge(charge) => charge.fmt(f),
             PolicyCall::Packets(PacketsMoved {
@@ -400,7 +431,7 @@ mod tests {
         let run = |times: &[u64]| Run {
             log: times.iter().map(|t| entry(*t)).collect(),
             end: Instant::ZERO,
-            dump: String::new(),
+            state: StateRows::default(),
         };
         assert_eq!(run(&[1, 2]).first_difference(&run(&[1, 2])), None);
         assert_eq!(run(&[1, 2]).first_difference(&run(&[1, 3])), Some(1));

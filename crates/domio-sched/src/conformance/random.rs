@@ -6,7 +6,7 @@
 
 use super::rng::Rng;
 use super::script::{Intervention, Script, ScriptStep};
-use crate::contract::PacketsMoved;
+use crate::contract::{GroupId, PacketsMoved};
 use alloc::vec::Vec;
 use domio_core::{CpuSet, DomainId, Duration, Instant, PcpuId, Topology, VcpuId};
 
@@ -26,6 +26,14 @@ const POLICY_PARAMS: &[(&str, &[i64])] = &[
     ("migration_delay_us", &[0, 100, 1_000]),
 ];
 
+/// Parameters of vcpus, and values for them: also some that do not go together.
+const OWN_PARAMS: &[(&str, &[i64])] = &[
+    ("period_us", &[500, 2_000, 5_000, 10_000, 30_000, 100_000]),
+    ("budget_us", &[100, 500, 1_000, 4_000, 10_000, 20_000]),
+    ("extratime", &[0, 0, 1]),
+    ("weight", WEIGHTS),
+];
+
 /// Packets in one direction that are told together; the last one to make sums overflow.
 const PACKETS: &[u32] = &[0, 0, 1, 1, 2, 10, 64, 1_000, u32::MAX];
 
@@ -38,8 +46,76 @@ pub fn script(seed: u64) -> Script {
     match seed % 7 {
         0 => weighted(&mut rng),
         1 => capped(&mut rng),
-        _ => Swarm::new(rng).script(),
+        _ => {
+            let mut script = Swarm::new(rng).script();
+            // A stream of their own: what else a seed says stays what it was without them.
+            let mut rng = Rng::new(seed ^ 0x6f77_6e00);
+            if rng.one_in(3) {
+                own_parameters(&mut rng, &mut script);
+            }
+            if rng.one_in(4) {
+                groups(&mut rng, &mut script);
+            }
+            script
+        }
     }
+}
+
+/// Vcpus have parameters of their own, which change; so do those of their domains.
+fn own_parameters(rng: &mut Rng, script: &mut Script) {
+    let vcpus = script.vcpus.len() as u64;
+    for vcpu in &mut script.vcpus {
+        if rng.one_in(2) {
+            let (name, values) = *rng.pick(OWN_PARAMS);
+            vcpu.params.push((name, *rng.pick(values)));
+        }
+    }
+    for _ in 0..rng.between(1, 12) {
+        let at = any_time(rng, script);
+        let vcpu = VcpuId(rng.below(vcpus) as u32);
+        let (name, values) = *rng.pick(OWN_PARAMS);
+        let value = *rng.pick(values);
+        let domain = script.vcpus[vcpu.index()].name.domain;
+        script.at(
+            at,
+            match rng.one_in(4) {
+                true => Intervention::Set(domain, name, value),
+                false => Intervention::SetVcpu(vcpu, name, value),
+            },
+        );
+    }
+}
+
+/// Domains are in groups, change them, and the groups change.
+fn groups(rng: &mut Rng, script: &mut Script) {
+    let count = rng.between(1, 5);
+    for i in 0..count {
+        let parent = (i > 0 && rng.one_in(2)).then(|| GroupId(rng.below(i) as u16));
+        let quota = if rng.one_in(3) { *rng.pick(CAPS) } else { 0 };
+        script.group(parent, &[("weight", *rng.pick(WEIGHTS)), ("quota", quota)]);
+    }
+    let any = |rng: &mut Rng| {
+        let group = GroupId(rng.below(count) as u16);
+        (!rng.one_in(4)).then_some(group)
+    };
+    for domain in &mut script.domains {
+        domain.group = any(rng);
+    }
+    for _ in 0..rng.below(8) {
+        let at = any_time(rng, script);
+        let domain = DomainId(rng.below(script.domains.len() as u64) as u16);
+        let group = any(rng);
+        script.at(at, Intervention::Join(domain, group));
+        if let (Some(group), true) = (group, rng.one_in(2)) {
+            let weight = *rng.pick(WEIGHTS);
+            script.at(at, Intervention::SetGroup(group, "weight", weight));
+        }
+    }
+}
+
+/// A whole millisecond of the script's time.
+fn any_time(rng: &mut Rng, script: &Script) -> Duration {
+    Duration::from_millis(rng.below(script.end.as_nanos() / 1_000_000))
 }
 
 fn weighted(rng: &mut Rng) -> Script {
@@ -348,6 +424,10 @@ mod tests {
         assert!(actions(|a| matches!(a, Intervention::Offline(_))));
         assert!(actions(|a| matches!(a, Intervention::Set(..))));
         assert!(actions(|a| matches!(a, Intervention::SetPolicy(..))));
+        assert!(actions(|a| matches!(a, Intervention::SetVcpu(..))));
+        assert!(actions(|a| matches!(a, Intervention::SetGroup(..))));
+        assert!(actions(|a| matches!(a, Intervention::Join(_, None))));
+        assert!(actions(|a| matches!(a, Intervention::Join(_, Some(_)))));
         assert!(actions(|a| matches!(a, Intervention::Affinity { .. })));
         assert!(actions(|a| matches!(a, Intervention::Kick(_))));
         assert!(all.iter().any(|s| s.topology.threads_per_core() > 1));

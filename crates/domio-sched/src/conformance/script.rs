@@ -3,7 +3,7 @@
 //! A script holds no decision of a scheduler: a vcpu computes as much as its steps say, whenever
 //! it is given a pcpu. Two policies under one script therefore face the same demand.
 
-use crate::contract::PacketsMoved;
+use crate::contract::{GroupId, PacketsMoved};
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
@@ -43,6 +43,8 @@ pub struct ScriptVcpu {
     pub hard: CpuSet,
     /// Soft affinity.
     pub soft: CpuSet,
+    /// Parameters of its own by name, as [`ScriptDomain::params`].
+    pub params: Vec<(&'static str, i64)>,
     /// What it does.
     pub steps: Vec<ScriptStep>,
 }
@@ -54,6 +56,17 @@ pub struct ScriptDomain {
     pub id: DomainId,
     /// Parameters by name. Those that the policy does not declare, or not in this range, keep
     /// the policy's default: one script serves every policy.
+    pub params: Vec<(&'static str, i64)>,
+    /// The group that it is in, one of [`Script::groups`]; for policies that have groups.
+    pub group: Option<GroupId>,
+}
+
+/// A group of domains of a script. Its id is its place in [`Script::groups`].
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ScriptGroup {
+    /// The group that it is in, an earlier one.
+    pub parent: Option<GroupId>,
+    /// Parameters by name, as [`ScriptDomain::params`].
     pub params: Vec<(&'static str, i64)>,
 }
 
@@ -80,6 +93,13 @@ pub enum Intervention {
     Online(PcpuId),
     /// Changes one parameter of a domain.
     Set(DomainId, &'static str, i64),
+    /// Changes one parameter of a vcpu. Left out for a policy that does not declare it, or not in
+    /// this range.
+    SetVcpu(VcpuId, &'static str, i64),
+    /// Changes one parameter of a group of domains, likewise.
+    SetGroup(GroupId, &'static str, i64),
+    /// A domain goes into another group, or to the top; for policies that have groups.
+    Join(DomainId, Option<GroupId>),
     /// Changes one parameter of the policy as a whole. Left out for a policy that does not declare
     /// it changeable, or not in this range.
     SetPolicy(&'static str, i64),
@@ -101,6 +121,8 @@ pub struct Script {
     pub topology: Topology,
     /// The domains.
     pub domains: Vec<ScriptDomain>,
+    /// Groups of domains; each comes after the one that it is in.
+    pub groups: Vec<ScriptGroup>,
     /// The vcpus; those that start at the same time are created in this order.
     pub vcpus: Vec<ScriptVcpu>,
     /// What the operator does; simultaneous actions happen in this order.
@@ -114,6 +136,9 @@ pub struct Script {
 pub enum ScriptError {
     /// Domain that a vcpu or an action names is not in [`Script::domains`].
     UnknownDomain(DomainId),
+    /// Group that a domain, a group or an action names is not in [`Script::groups`], or not before
+    /// the group that is to be in it.
+    UnknownGroup(GroupId),
     /// Vcpu that a step or an action names is not in [`Script::vcpus`].
     UnknownVcpu(VcpuId),
     /// Pcpu that an action names is not in the topology.
@@ -131,6 +156,7 @@ impl Script {
             name: name.into(),
             topology,
             domains: Vec::new(),
+            groups: Vec::new(),
             vcpus: Vec::new(),
             actions: Vec::new(),
             end,
@@ -143,8 +169,27 @@ impl Script {
         self.domains.push(ScriptDomain {
             id,
             params: params.to_vec(),
+            group: None,
         });
         id
+    }
+
+    /// Adds a group in `parent` with these parameters; ids count from 0.
+    pub fn group(&mut self, parent: Option<GroupId>, params: &[(&'static str, i64)]) -> GroupId {
+        let id = GroupId(self.groups.len() as u16);
+        self.groups.push(ScriptGroup {
+            parent,
+            params: params.to_vec(),
+        });
+        id
+    }
+
+    /// Adds a domain to `group` with one vcpu that burns.
+    pub fn burner_of(&mut self, group: Option<GroupId>) -> DomainId {
+        let domain = self.domain(&[]);
+        self.domains[domain.index()].group = group;
+        self.vcpu(domain, &[ScriptStep::Burn]);
+        domain
     }
 
     /// Adds a vcpu that exists from the start to the end and may run anywhere.
@@ -161,6 +206,7 @@ impl Script {
             stops: None,
             hard: CpuSet::ALL,
             soft: CpuSet::ALL,
+            params: Vec::new(),
             steps: steps.to_vec(),
         });
         id
@@ -236,6 +282,17 @@ impl Script {
             true => Ok(()),
             false => Err(ScriptError::UnknownPcpu(p)),
         };
+        let group = |g: GroupId, among: usize| match g.index() < among {
+            true => Ok(()),
+            false => Err(ScriptError::UnknownGroup(g)),
+        };
+        for (i, own) in self.groups.iter().enumerate() {
+            own.parent.map_or(Ok(()), |parent| group(parent, i))?;
+        }
+        let groups = self.groups.len();
+        for d in &self.domains {
+            d.group.map_or(Ok(()), |g| group(g, groups))?;
+        }
         for v in &self.vcpus {
             domain(v.name.domain)?;
             let takes_time = |s: &ScriptStep| match s {
@@ -259,7 +316,12 @@ impl Script {
                 Intervention::Pause(v) | Intervention::Unpause(v) | Intervention::Kick(v) => {
                     vcpu(v)?
                 }
-                Intervention::Affinity { vcpu: v, .. } => vcpu(v)?,
+                Intervention::Affinity { vcpu: v, .. } | Intervention::SetVcpu(v, ..) => vcpu(v)?,
+                Intervention::SetGroup(g, ..) => group(g, groups)?,
+                Intervention::Join(d, g) => {
+                    domain(d)?;
+                    g.map_or(Ok(()), |g| group(g, groups))?;
+                }
                 Intervention::Offline(p) | Intervention::Online(p) => pcpu(p)?,
                 Intervention::Set(d, ..) | Intervention::Charge(d, _) => domain(d)?,
                 Intervention::Packets(moved) => {
@@ -278,6 +340,9 @@ impl fmt::Display for ScriptError {
         match self {
             ScriptError::UnknownDomain(d) => {
                 write!(f, "{d} is not declared: add it with Script::domain first")
+            }
+            ScriptError::UnknownGroup(g) => {
+                write!(f, "{g} is not declared: add it with Script::group first")
             }
             ScriptError::UnknownVcpu(v) => {
                 write!(f, "vcpu {} is not declared: add it with Script::vcpu", v.0)
@@ -332,6 +397,10 @@ mod tests {
         s.at(Duration::ZERO, Intervention::Offline(PcpuId(2)));
         assert_eq!(s.check(), Err(ScriptError::UnknownPcpu(PcpuId(2))));
         s.actions.clear();
+        s.domains[0].group = Some(GroupId(0));
+        assert_eq!(s.check(), Err(ScriptError::UnknownGroup(GroupId(0))));
+        s.group(None, &[]);
+        assert_eq!(s.check(), Ok(()));
         s.at(Duration::ZERO, Intervention::Set(DomainId(1), "cap", 10));
         assert_eq!(s.check(), Err(ScriptError::UnknownDomain(DomainId(1))));
     }

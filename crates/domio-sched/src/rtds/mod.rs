@@ -20,15 +20,15 @@ mod queues;
 #[cfg(test)]
 mod tests;
 
-pub use params::{DESCRIPTOR, validate_domain};
+pub use params::{DESCRIPTOR, validate};
 pub use queues::REFILL;
 
 use crate::contract::{Descriptor, Pick, Prev, Scheduler, Wake};
 use crate::cx::Cx;
 use crate::placement::{Successive, allowed_from};
+use crate::state::{About, StateRows};
 use alloc::vec::Vec;
 use core::cmp::Ordering;
-use core::fmt;
 use domio_core::{CpuSet, DomainId, Duration, Instant, ParamValues, PcpuId, Topology, VcpuId};
 use params::Reservation;
 use queues::Queue;
@@ -217,7 +217,7 @@ impl Scheduler for Rtds {
         self.choose_keeper(cx, Some(pcpu));
     }
 
-    /// Periods and budgets change with the next period.
+    /// Those of all its vcpus (Xen's `putinfo`). Periods and budgets change with the next period.
     fn set_domain(&mut self, _: &mut Cx<'_>, domain: DomainId, params: &ParamValues) {
         let unknown = || (Reservation::unknown(), Vec::new());
         if self.domains.len() <= domain.index() {
@@ -229,6 +229,10 @@ impl Scheduler for Rtds {
         for vcpu in vcpus {
             self.vcpus[vcpu.index()].reserved = reserved;
         }
+    }
+
+    fn set_vcpu(&mut self, _: &mut Cx<'_>, vcpu: VcpuId, params: &ParamValues) {
+        self.vcpus[vcpu.index()].reserved = Reservation::new(params);
     }
 
     fn insert(&mut self, cx: &mut Cx<'_>, vcpu: VcpuId) {
@@ -375,21 +379,28 @@ impl Scheduler for Rtds {
         }
     }
 
-    fn dump(&self, out: &mut dyn fmt::Write) -> fmt::Result {
+    fn state(&self, out: &mut StateRows) {
         for (what, queue) in [
-            ("waits", &self.waiting),
-            ("has no budget", &self.depleted),
-            ("is filled up", &self.refills),
+            (" waits", &self.waiting),
+            (" has no budget", &self.depleted),
+            (" is filled up", &self.refills),
         ] {
             for vcpu in queue {
                 let v = &self.vcpus[vcpu.index()];
-                writeln!(
-                    out,
-                    "v{} {what}: level {}, {} of {} ns left until {} ns",
-                    vcpu.0, v.level, v.left, v.reserved.budget, v.deadline
-                )?;
+                out.row("", About::Vcpu(*vcpu))
+                    .say("v")
+                    .tell("vcpu", "", vcpu.0)
+                    .say(what)
+                    .say(": level ")
+                    .tell("level", "", v.level)
+                    .say(", ")
+                    .tell("left", "ns", v.left)
+                    .say(" of ")
+                    .tell("budget", "ns", v.reserved.budget)
+                    .say(" ns left until ")
+                    .tell("deadline", "ns", v.deadline)
+                    .say(" ns");
             }
         }
-        Ok(())
     }
 }

@@ -4,7 +4,7 @@ use crate::contract::{Conflict, Descriptor, Needs, Promises};
 use alloc::format;
 use domio_core::{ParamKind, ParamSpec, ParamValues};
 
-// Positions in `DOMAIN_PARAMS`.
+// Positions in `RESERVATION`.
 const PERIOD: usize = 0;
 const BUDGET: usize = 1;
 const EXTRATIME: usize = 2;
@@ -34,7 +34,8 @@ static PARAMS: &[ParamSpec] = &[ParamSpec {
     doc: "Release of Xen whose rules apply (xen-spec 4.2).",
 }];
 
-static DOMAIN_PARAMS: &[ParamSpec] = &[
+/// Of each vcpu. What a domain has holds for all of its vcpus.
+static RESERVATION: &[ParamSpec] = &[
     microseconds(
         10_000,
         "period_us",
@@ -60,32 +61,28 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
     name: "rtds",
     summary: "Xen's real-time scheduler: earliest deadline first over all pcpus, with budgets",
     source: "Xen 4.17, sched/rt.c",
-    trace_id: 4,
+    class: Some(&super::event::CLASS),
     params: PARAMS,
-    changeable: &[],
-    domain_params: DOMAIN_PARAMS,
+    domain_params: RESERVATION,
+    vcpu_params: RESERVATION,
     needs: Needs {
         tickle: true,
         timers: true,
-        park: false,
         context_saved: true,
-        packets: false,
+        ..Needs::NOTHING
     },
     promises: Promises {
-        charges: false,
-        work_conserving: false,
-        balances: false,
-        starvation_free: false,
-        weights: false,
-        caps: false,
+        reservations: true,
+        ..Promises::NOTHING
     },
+    ..Descriptor::PLAIN
 };
 
 /// Checks what no single range can tell: that the budget fits in the period.
 ///
 /// # Errors
 /// A budget over the period, which Xen refuses.
-pub fn validate_domain(params: &ParamValues) -> Result<(), Conflict> {
+pub fn validate(params: &ParamValues) -> Result<(), Conflict> {
     let (period, budget) = (params.get(PERIOD), params.get(BUDGET));
     if budget <= period {
         return Ok(());
@@ -119,6 +116,6 @@ impl Reservation {
     }
 
     pub fn unknown() -> Reservation {
-        Reservation::new(&ParamValues::defaults(DOMAIN_PARAMS))
+        Reservation::new(&ParamValues::defaults(RESERVATION))
     }
 }

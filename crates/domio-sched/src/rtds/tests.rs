@@ -1,6 +1,6 @@
 //! Tests of RTDS, on scripts of the mini host and by hand.
 
-use super::{DESCRIPTOR, Rtds, validate_domain};
+use super::{DESCRIPTOR, Rtds, validate};
 use crate::conformance::host;
 use crate::conformance::log::{Occurrence, PolicyCall, Run};
 use crate::conformance::script::{Intervention, Script, ScriptStep};
@@ -208,19 +208,48 @@ fn records_have_xens_numbers() {
     let mut cx = Cx::new(Instant::ZERO, &mut tables, &mut effects, true);
     policy.tickled.insert(PcpuId(0));
     assert_eq!(policy.schedule(&mut cx, PcpuId(0), prev), Pick::IDLE);
-    let [Effect::Note { event, words, .. }] = effects[..] else {
+    let [Effect::Note { number, words, .. }] = effects[..] else {
         panic!("a record of the pass alone: {effects:?}");
     };
     // The pcpu, whether it was tickled, whether it idled.
-    assert_eq!((event, words[0]), (6, 1 << 24 | 1 << 28));
+    assert_eq!((number, words[0]), (6, 1 << 24 | 1 << 28));
+}
+
+#[test]
+fn a_vcpu_has_a_reservation_of_its_own_until_its_domain_is_set() {
+    let mut s = script(2, 60);
+    let domain = s.domain(&[("extratime", 0)]);
+    let own = s.vcpu(domain, &[ScriptStep::Burn]);
+    let other = s.vcpu(domain, &[ScriptStep::Burn]);
+    s.vcpus[own.index()].params = alloc::vec![("period_us", 5_000), ("budget_us", 1_000)];
+    s.at(ms(22), Intervention::SetVcpu(own, "budget_us", 2_000));
+    s.at(ms(38), Intervention::Set(domain, "budget_us", 3_000));
+    let ran = run(&s);
+    // The first period is the default's, as everybody's. Later ones count from where it ended.
+    assert_eq!(
+        runs_of(&ran, own),
+        [
+            (0, 4_000),
+            (10_000, 11_000),
+            (15_000, 16_000),
+            (20_000, 21_000),
+            (25_000, 27_000),
+            (30_000, 32_000),
+            (35_000, 37_000),
+            (40_000, 43_000),
+            (50_000, 53_000),
+        ]
+    );
+    let others: Vec<u64> = runs_of(&ran, other).iter().map(|(f, t)| t - f).collect();
+    assert_eq!(others, [4_000, 4_000, 4_000, 4_000, 3_000, 3_000]);
 }
 
 #[test]
 fn a_budget_longer_than_its_period_is_refused() {
     let mut values = ParamValues::defaults(DESCRIPTOR.domain_params);
-    assert_eq!(validate_domain(&values), Ok(()));
+    assert_eq!(validate(&values), Ok(()));
     values.set("budget_us", 10_001).unwrap();
-    let conflict = validate_domain(&values).unwrap_err();
+    let conflict = validate(&values).unwrap_err();
     assert_eq!((conflict.param, conflict.with), ("budget_us", "period_us"));
     // And cut where nobody asked.
     let reserved = super::Reservation::new(&values);

@@ -1,7 +1,7 @@
 //! Parameters of SEDF: their declaration, their check, and what an operator wants by them.
 
 use super::rules::Rules;
-use crate::contract::{Conflict, Descriptor, Needs, Promises};
+use crate::contract::{Conflict, Descriptor, Needs};
 use alloc::format;
 use core::fmt;
 use domio_core::{DomainId, ParamKind, ParamSpec, ParamValues, XenVersion};
@@ -129,26 +129,15 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
     name: "sedf",
     summary: "Xen's simple EDF from 3.0 to 4.5: a slice in each period, and extra time by weight",
     source: "Xen 3.0 to 4.5, sched_sedf.c",
-    trace_id: 7,
+    class: Some(&super::event::CLASS),
     params: PARAMS,
-    changeable: &[],
     domain_params: DOMAIN_PARAMS,
     needs: Needs {
         tickle: true,
-        timers: false,
-        park: false,
-        context_saved: false,
-        packets: false,
+        ..Needs::NOTHING
     },
     // Each is broken by some setting that Xen accepts; the page of the policy tells by which.
-    promises: Promises {
-        work_conserving: false,
-        balances: false,
-        starvation_free: false,
-        weights: false,
-        caps: false,
-        charges: false,
-    },
+    ..Descriptor::PLAIN
 };
 
 /// How a vcpu that wakes is treated, before the end of its period ("short") or after it ("long").

@@ -8,7 +8,6 @@
 mod accounting;
 mod placing;
 
-use core::fmt;
 use domio_core::{
     CpuSet, DomainId, Duration, Instant, ParamValues, PcpuId, Topology, VcpuId, VcpuName,
     XenVersion,
@@ -600,16 +599,5 @@ impl Scheduler for TwinCredit {
             self.arm_accounting(cx);
         }
         None
-    }
-
-    fn dump(&self, out: &mut dyn fmt::Write) -> fmt::Result {
-        writeln!(out, "idlers {:?}, balance {}", self.idlers, self.balance)?;
-        for (i, v) in self.vcpus.iter().enumerate() {
-            writeln!(out, "v{i}: {v:?}")?;
-        }
-        for (i, p) in self.pcpus.iter().enumerate() {
-            writeln!(out, "p{i}: {p:?}")?;
-        }
-        Ok(())
     }
 }

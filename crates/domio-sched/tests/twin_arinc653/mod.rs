@@ -5,7 +5,6 @@
 //! began, counted anew at each pass. So the twin takes part only in scripts whose tables consist of
 //! such parts.
 
-use core::fmt;
 use domio_core::{DomainId, Duration, ParamValues, PcpuId, VcpuId, VcpuName};
 use domio_sched::{Conflict, Cx, Descriptor, Pick, Prev, Scheduler, Wake, find};
 
@@ -271,9 +270,5 @@ impl Scheduler for TwinArinc653 {
             next: owner.filter(|_| runs),
             time_slice: Some(Duration::from_nanos(until - now)),
         }
-    }
-
-    fn dump(&self, out: &mut dyn fmt::Write) -> fmt::Result {
-        writeln!(out, "{:?} of {}", self.table.cells, self.table.frame)
     }
 }

@@ -8,7 +8,6 @@
 mod money;
 mod moving;
 
-use core::fmt;
 use domio_core::{CpuSet, DomainId, Duration, ParamValues, PcpuId, Topology, VcpuId};
 use domio_sched::{Conflict, Cx, Descriptor, Pick, Prev, Scheduler, Wake, find};
 
@@ -557,15 +556,5 @@ impl Scheduler for TwinCredit2 {
 
     fn domain_timer(&mut self, cx: &mut Cx<'_>, id: DomainId) -> Option<domio_core::Instant> {
         self.replenish(cx, id)
-    }
-
-    fn dump(&self, out: &mut dyn fmt::Write) -> fmt::Result {
-        for q in self.queues.iter().filter(|q| !q.pcpus.is_empty()) {
-            writeln!(out, "{q:?}")?;
-        }
-        for (i, v) in self.vcpus.iter().enumerate() {
-            writeln!(out, "v{i}: {v:?}")?;
-        }
-        writeln!(out, "{:?}", self.domains)
     }
 }

@@ -4,7 +4,6 @@
 //! It shares no code with credit. All who wait are in one list, an active vcpu is one with a stamp,
 //! and lists are made of stamps whenever they are needed: whoever came last is first.
 
-use core::fmt;
 use domio_core::{CpuSet, DomainId, Duration, Instant, ParamValues, PcpuId, Topology, VcpuId};
 use domio_sched::{Conflict, Cx, Descriptor, Pause, Pick, Prev, Scheduler, Wake, find};
 use std::cmp::Reverse;
@@ -408,9 +407,5 @@ impl Scheduler for TwinFirst {
         self.sort(pcpu);
         cx.set_timer_in(pcpu, 0, Duration::from_millis(10));
         None
-    }
-
-    fn dump(&self, out: &mut dyn fmt::Write) -> fmt::Result {
-        writeln!(out, "{self:#?}")
     }
 }

@@ -4,7 +4,6 @@
 //! and who is the best is found by going through all. Where the specification is silent (order of
 //! steps, ties) it does what Xen 4.17's sched/rt.c does.
 
-use core::fmt;
 use domio_core::{CpuSet, DomainId, Instant, ParamValues, PcpuId, VcpuId, VcpuName};
 use domio_sched::{Cx, Descriptor, Pick, Prev, Scheduler, Wake, find};
 
@@ -205,6 +204,13 @@ impl Scheduler for TwinRtds {
         }
     }
 
+    fn set_vcpu(&mut self, _: &mut Cx<'_>, id: VcpuId, params: &ParamValues) {
+        let (period, budget, extratime) = reservation(params);
+        let unit = self.units.iter_mut().find(|u| u.id == id);
+        let unit = unit.expect("it was inserted");
+        (unit.period, unit.budget, unit.extratime) = (period, budget, extratime);
+    }
+
     fn insert(&mut self, cx: &mut Cx<'_>, id: VcpuId) {
         let domain = cx.vcpu(id).name.domain;
         let known = self.domains.iter().find(|(d, _)| *d == domain);
@@ -383,9 +389,5 @@ impl Scheduler for TwinRtds {
         }
         let first = self.replq.first()?;
         Some(Instant::from_nanos(self.get(*first).cur_deadline))
-    }
-
-    fn dump(&self, out: &mut dyn fmt::Write) -> fmt::Result {
-        writeln!(out, "{:?} {:?} {:?}", self.runq, self.replq, self.units)
     }
 }

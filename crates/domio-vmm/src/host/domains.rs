@@ -79,6 +79,7 @@ impl<S: Sink, D: Device> Host<S, D> {
                 s.pcpu_online(cx, pcpu)
             });
         }
+        self.tell_groups(queue, now);
     }
 
     /// The pcpu on which the hypervisor's work for the toolstack is done.
@@ -116,12 +117,16 @@ impl<S: Sink, D: Device> Host<S, D> {
         self.ask(queue, on, now, Cause::Operator, |s, cx| {
             s.set_domain(cx, config.id, &config.params)
         });
+        self.join_first(queue, config.id, on, now);
         self.note_first_vcpu(config.id);
         self.draw_pcpu(&config.name);
         for i in 0..config.vcpus.len() {
             let vcpu = self.create_vcpu(queue, index, i as u16, now, booted);
             self.ask(queue, on, now, Cause::Operator, |s, cx| s.insert(cx, vcpu));
             self.place(queue, vcpu, on, now);
+            if let Some(own) = &config.vcpus[i].params {
+                self.tell_vcpu(queue, vcpu, own, now);
+            }
         }
         self.domains[index].alive = true;
         if D::PRESENT {
@@ -257,6 +262,28 @@ impl<S: Sink, D: Device> Host<S, D> {
                 }
             }
             Action::SetParams(domain, params) => self.adjust(queue, domain, &params, now),
+            Action::SetVcpu {
+                domain,
+                vcpu,
+                params,
+            } => {
+                if let Some(&vcpu) = self.vcpus_of(domain).get(vcpu as usize) {
+                    self.tell_vcpu(queue, vcpu, &params, now);
+                }
+            }
+            Action::SetGroup(group, params) => self.set_group(queue, group, &params, now),
+            Action::Join(domain, group) => {
+                if self
+                    .domains
+                    .iter()
+                    .any(|d| d.alive && d.config.id == domain)
+                {
+                    let on = self.toolstack_pcpu();
+                    self.ask(queue, on, now, Cause::Operator, |s, cx| {
+                        s.join(cx, domain, group)
+                    });
+                }
+            }
             Action::SetPolicy(params) => {
                 self.set_policy(queue, &params, now);
             }

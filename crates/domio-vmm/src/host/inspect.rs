@@ -5,7 +5,7 @@ use crate::bus::Device;
 use alloc::format;
 use alloc::string::String;
 use domio_core::{Duration, Instant, PcpuId, Record, Sink, VcpuId, VcpuName};
-use domio_sched::Tables;
+use domio_sched::{StateRows, Tables};
 
 impl<S: Sink, D: Device> Host<S, D> {
     /// Number of vcpus created so far.
@@ -135,8 +135,11 @@ impl<S: Sink, D: Device> Host<S, D> {
                 vcpu.guest.describe()
             ));
         }
-        let written = self.scheduler.dump(&mut text);
-        assert!(written.is_ok(), "writing to a string does not fail");
-        text
+        text + &format!("{}", self.policy_state())
+    }
+
+    /// What the policy has in its books.
+    pub fn policy_state(&self) -> StateRows {
+        StateRows::of(&*self.scheduler)
     }
 }

@@ -30,6 +30,7 @@
 //! | `counting` | for whom driver domains work, estimated by counting packets |
 //! | `io` | device models: plugging in, calls from outside of guests, work for others |
 //! | `domains` | creation and destruction of domains, operator actions, pcpus on and off |
+//! | `tell` | what the policy is told of single vcpus and of groups of domains |
 //! | `snapshot` | starting in the middle of a run |
 //! | `hold` | time that something outside the model takes from timers |
 //! | `inspect` | what can be seen of a host from outside |
@@ -51,6 +52,7 @@ mod processes;
 mod roam;
 mod snapshot;
 mod softirq;
+mod tell;
 mod timer;
 mod wake;
 
@@ -58,7 +60,7 @@ pub use hold::Hold;
 pub use snapshot::{PcpuSnapshot, Snapshot, VcpuSnapshot};
 
 use crate::bus::{Bus, Device, NoDevices};
-use crate::config::{Action, HostConfig};
+use crate::config::{Action, GroupConfig, HostConfig};
 use crate::guest::{Guest, Job};
 use crate::profile::{PolicyCosts, Profile};
 use alloc::boxed::Box;
@@ -71,7 +73,7 @@ use domio_core::{
     DomainId, Duration, Instant, PcpuId, PcpuTable, Record, Runstate, Sink, VcpuId, VcpuName,
     XenVersion,
 };
-use domio_sched::{Cx, Effect, Scheduler, Stop, Tables};
+use domio_sched::{Cx, Descriptor, Effect, Scheduler, Stop, Tables};
 use domio_sim::{EventQueue, Flow, Model, TimerId};
 
 /// Scheduler passes that one pcpu may make at one instant before the run is ended as stalled, and
@@ -330,6 +332,7 @@ pub struct Host<S: Sink, D: Device = NoDevices> {
     domains: Vec<Domain>,
     /// The policy's timers of domains, by domain id.
     domain_timers: Vec<Option<domain_timer::DomainTimer>>,
+    groups: Vec<GroupConfig>,
     actions: Vec<(Instant, Action)>,
     sink: S,
     /// Controllers, and what only they want to know: for how long driver domains have worked for
@@ -358,8 +361,8 @@ impl<S: Sink, D: Device> Host<S, D> {
     /// A host as `config` describes it, switched off.
     ///
     /// # Panics
-    /// When `config` contradicts itself (a domain without vcpus, an affinity outside the
-    /// topology): whoever builds it has to check.
+    /// When `config` contradicts itself (a domain without vcpus, an affinity outside the topology),
+    /// or has groups of domains under a policy that has none: whoever builds it has to check.
     pub fn new(
         config: &HostConfig,
         scheduler: Box<dyn Scheduler>,
@@ -369,6 +372,13 @@ impl<S: Sink, D: Device> Host<S, D> {
         replication: u32,
         queue: &mut Queue,
     ) -> Self {
+        let Descriptor {
+            name, group_params, ..
+        } = scheduler.descriptor();
+        assert!(
+            config.groups.is_empty() || !group_params.is_empty(),
+            "{name} has no groups of domains"
+        );
         let wires = &mut bus.wires;
         wires.recording = S::ENABLED;
         wires.stages = S::STAGES;
@@ -391,6 +401,7 @@ impl<S: Sink, D: Device> Host<S, D> {
             vcpus: Vec::new(),
             domains: Vec::new(),
             domain_timers: Vec::new(),
+            groups: config.groups.clone(),
             actions: config.actions.clone(),
             sink,
             controls: config.controllers.iter().map(Controlled::new).collect(),

@@ -3,11 +3,10 @@
 
 use crate::common::micros;
 use domio_core::{DomainId, Duration, Instant, ParamValues, PcpuId, Record, Topology, VcpuId};
-use domio_sched::{Cx, Descriptor, Needs, Pick, Prev, Promises, Scheduler, Stop, Wake, Work};
+use domio_sched::{Cx, Descriptor, Needs, Pick, Prev, Scheduler, Stop, Wake, Work};
 use domio_sim::Outcome;
 use domio_vmm::{HostConfig, Simulation};
 use std::collections::VecDeque;
-use std::fmt;
 use std::sync::{Arc, Mutex};
 
 static DESCRIPTOR: Descriptor = Descriptor {
@@ -15,24 +14,13 @@ static DESCRIPTOR: Descriptor = Descriptor {
     summary: "for tests",
     source: "domio",
     trace_id: 6,
-    params: &[],
-    changeable: &[],
-    domain_params: &[],
     needs: Needs {
         tickle: true,
         timers: true,
-        park: false,
         context_saved: true,
-        packets: false,
+        ..Needs::NOTHING
     },
-    promises: Promises {
-        work_conserving: false,
-        balances: false,
-        starvation_free: false,
-        weights: false,
-        caps: false,
-        charges: false,
-    },
+    ..Descriptor::PLAIN
 };
 
 /// What a [`Probe`] does beyond its queues.
@@ -210,10 +198,6 @@ impl Scheduler for Probe {
             cx.tickle(to);
         }
         None
-    }
-
-    fn dump(&self, out: &mut dyn fmt::Write) -> fmt::Result {
-        writeln!(out, "{:?}", self.queues)
     }
 }
 

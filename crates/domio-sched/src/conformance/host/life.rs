@@ -1,11 +1,11 @@
 //! Lives of vcpus, guests and pcpus on the mini host: everything but the scheduler softirq.
 
 use super::{Event, Fault, Host, Occurrence, Pcpu, PolicyCall, Vcpu};
-use crate::conformance::log::{Charge, ParamChange};
+use crate::conformance::log::Charge;
 use crate::conformance::script::{Intervention, ScriptStep};
 use crate::contract::{Scheduler, Wake};
 use crate::cx::{Affinity, Cx, Pause};
-use domio_core::{CpuSet, DomainId, Duration, ParamValues, PcpuId, VcpuId};
+use domio_core::{CpuSet, Duration, PcpuId, VcpuId};
 
 impl Host<'_> {
     // ---- vcpus ------------------------------------------------------------------------------
@@ -13,9 +13,7 @@ impl Host<'_> {
     pub(super) fn create(&mut self, v: VcpuId) {
         let name = self.tables.vcpus[v.index()].name;
         if !self.domains.iter().any(|(d, _)| *d == name.domain) {
-            let params = self.first_params(name.domain);
-            self.domains.push((name.domain, params));
-            self.set_domain(name.domain);
+            self.first_words(name.domain);
         }
         self.vcpus[v.index()].exists = true;
         self.vcpus[v.index()].left = self.step_length(v);
@@ -28,6 +26,7 @@ impl Host<'_> {
         self.set_affinity(v, self.widened(hard), soft);
         self.call(|s, cx| s.insert(cx, v), |()| PolicyCall::Insert(v));
         self.ask_for_pcpu(v);
+        self.first_words_of(v);
         self.set_pause(v, Pause::DOWN, false);
         self.wake(v, Wake::Event);
     }
@@ -285,59 +284,11 @@ impl Host<'_> {
                     );
                 }
             }
-            Intervention::Set(domain, name, value) => {
-                if let Some((_, params)) = self.domains.iter_mut().find(|(d, _)| *d == domain)
-                    && params.set(name, value).is_ok()
-                {
-                    self.set_domain(domain);
-                }
-            }
+            Intervention::Set(domain, name, value) => self.change_domain(domain, name, value),
+            Intervention::SetVcpu(v, name, value) => self.change_vcpu(v, name, value),
+            Intervention::SetGroup(group, name, value) => self.change_group(group, name, value),
+            Intervention::Join(domain, group) => self.join(domain, group),
         }
-    }
-
-    fn set_policy(&mut self, name: &'static str, value: i64) {
-        let changeable = self.policy.descriptor().changeable;
-        let Some(&before) = self.policy.params() else {
-            return;
-        };
-        let mut wanted = before;
-        let known = changeable.iter().any(|spec| spec.name == name);
-        if !known || wanted.set(name, value).is_err() {
-            return;
-        }
-        let change = |s: &mut dyn Scheduler, cx: &mut Cx<'_>| {
-            let taken = s.set_params(cx, &wanted).is_ok();
-            let expected = if taken { wanted } else { before };
-            ParamChange {
-                name,
-                value,
-                taken,
-                as_told: s.params() == Some(&expected),
-                tslice_ms: expected.by_name("tslice_ms"),
-            }
-        };
-        self.call(change, |change| PolicyCall::SetParams(*change));
-    }
-
-    fn first_params(&self, domain: DomainId) -> ParamValues {
-        let mut params = ParamValues::defaults(self.policy.descriptor().domain_params);
-        let declared = self.script.domains.iter().find(|d| d.id == domain);
-        for (name, value) in declared.into_iter().flat_map(|d| &d.params) {
-            // What the policy does not know keeps its default, as `ScriptDomain::params` says.
-            let _ = params.set(name, *value);
-        }
-        params
-    }
-
-    fn set_domain(&mut self, domain: DomainId) {
-        let found = self.domains.iter().find(|(d, _)| *d == domain);
-        let params = found
-            .expect("a domain is listed before its parameters are set")
-            .1;
-        self.call(
-            |s, cx| s.set_domain(cx, domain, &params),
-            |()| PolicyCall::SetDomain(domain),
-        );
     }
 
     fn set_affinity(&mut self, v: VcpuId, hard: CpuSet, soft: CpuSet) {
