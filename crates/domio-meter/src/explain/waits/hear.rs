@@ -8,7 +8,9 @@ use super::why::Why;
 
 impl WaitBooks {
     /// Takes a record that is not of the common class.
-    pub(super) fn class(&mut self, names: &Names, record: &Record) {
+    #[inline]
+    pub fn class(&mut self, names: &Names, record: &Record, declared: Option<&'static Declared>) {
+        self.pcpu(record.pcpu).seen = true;
         if record.class == ClassId::FOREIGN {
             return;
         }
@@ -16,7 +18,7 @@ impl WaitBooks {
             .class(record.class)
             .filter(|_| self.is_policy(names, record.class))
         {
-            Some(policy) => self.hear(policy, names.declared(record), record),
+            Some(policy) => self.hear(policy, declared, record),
             None => self.settle(record.pcpu),
         }
     }

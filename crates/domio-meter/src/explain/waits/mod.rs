@@ -33,11 +33,10 @@ mod hear;
 pub(super) mod map;
 pub(super) mod why;
 
-use std::collections::BTreeMap;
-
 use domio_core::{ActorId, DomainId, Instant, Kind, Names, PcpuId, Record, Runstate, VcpuName};
 use domio_trace::Losses;
 
+use super::parts::Parts;
 use super::result::{Explanation, LongWait, Worst};
 use super::tells::WaitTells;
 use crate::account::Window;
@@ -131,9 +130,7 @@ impl WaitBooks {
                 && let Some(begin) = wait.begin
                 && !missed
             {
-                for (part, time) in core::mem::take(&mut wait.parts) {
-                    *wait.whole.entry(part).or_default() += time;
-                }
+                wait.whole.take_from(&mut wait.parts);
                 let begin = begin.max(self.window.from);
                 let wait = LongWait::of(vcpu.who.name, vcpu.home, begin, &wait.ended());
                 if wait.length > 0 {
@@ -400,10 +397,10 @@ impl WaitBooks {
         };
         if sure {
             vcpu.sums.idle_elsewhere += core::mem::take(&mut wait.idle_elsewhere);
-            for (part, time) in core::mem::take(&mut wait.parts) {
-                *vcpu.sums.times.entry(part).or_default() += time;
-                *wait.whole.entry(part).or_default() += time;
+            for (part, time) in wait.parts.iter() {
+                *vcpu.sums.times.entry(*part).or_default() += time;
             }
+            wait.whole.take_from(&mut wait.parts);
             if new == Runstate::Runnable {
                 vcpu.wait = Some(wait);
                 return false;
@@ -418,7 +415,7 @@ impl WaitBooks {
         }
         if let Some(begin) = wait.begin.filter(|_| self.window.holds(at)) {
             let begin = begin.max(self.window.from);
-            let length = wait.whole.values().sum();
+            let length = wait.whole.total();
             let sums = &mut self.list[slot].sums;
             sums.waits += 1;
             sums.longest = sums.longest.max(length);
@@ -484,8 +481,8 @@ impl WaitBooks {
             idled,
             behind,
             ahead: None,
-            parts: BTreeMap::new(),
-            whole: BTreeMap::new(),
+            parts: Parts::default(),
+            whole: Parts::default(),
             idle_elsewhere: 0,
         });
         let name = vcpu.who.name;
@@ -554,21 +551,11 @@ impl WaitBooks {
         }
     }
 
-    /// Takes the next record of any class.
-    #[inline]
-    pub fn record(&mut self, names: &Names, record: &Record) {
-        self.pcpu(record.pcpu).seen = true;
-        match record.kind() {
-            Some(kind) => {
-                self.settle(record.pcpu);
-                self.common(names, record, kind);
-            }
-            None => self.class(names, record),
-        }
-    }
-
     /// Takes a record of the common class.
-    fn common(&mut self, names: &Names, record: &Record, kind: Kind) {
+    #[inline]
+    pub fn common(&mut self, names: &Names, record: &Record, kind: Kind) {
+        self.pcpu(record.pcpu).seen = true;
+        self.settle(record.pcpu);
         match kind {
             Kind::Switch | Kind::RunstateChange => {
                 if kind == Kind::Switch {
