@@ -2,10 +2,11 @@
 
 mod work;
 
-use std::collections::BTreeMap;
 use std::fmt;
 
-use domio_core::{DomainId, Instant, Kind, PcpuId, Record, Runstate, Sink, VcpuName};
+use domio_core::{
+    ActorId, DomainId, Instant, Kind, Names, PcpuId, Record, Runstate, Sink, VcpuName,
+};
 use domio_trace::{Losses, VCPUS_MAX};
 
 use crate::told::Told;
@@ -29,7 +30,8 @@ const FINDINGS_MAX: usize = 1000;
 #[derive(Debug, Default)]
 pub struct TraceChecker {
     pcpus: Vec<PcpuState>,
-    vcpus: BTreeMap<u32, VcpuState>,
+    /// By actor.
+    vcpus: Vec<Option<VcpuState>>,
     work: WorkRules,
     losses: Losses,
     told: Told,
@@ -105,8 +107,8 @@ pub enum TraceProblem {
     UnknownRunstate {
         /// The vcpu.
         vcpu: VcpuName,
-        /// The record's detail.
-        detail: u8,
+        /// The record's first word.
+        word: u32,
     },
     /// The old runstate is not the one that the vcpu had.
     NotContiguous {
@@ -161,6 +163,11 @@ pub enum TraceProblem {
         /// no record has taken; in nanoseconds.
         most: u64,
     },
+    /// A record of runstates is of an actor that the stream does not name.
+    UnknownActor {
+        /// That actor.
+        actor: ActorId,
+    },
     /// The trace has records, but none of runstates.
     NoRunstates {
         /// Its records.
@@ -178,6 +185,7 @@ struct PcpuState {
 
 #[derive(Clone, Copy, Debug)]
 struct VcpuState {
+    name: VcpuName,
     first: Instant,
     since: Instant,
     state: Runstate,
@@ -213,14 +221,16 @@ impl TraceChecker {
     /// Checks the sums and returns all findings.
     pub fn finish(mut self) -> CheckReport {
         let vcpus = std::mem::take(&mut self.vcpus);
+        let mut vcpus: Vec<VcpuState> = vcpus.into_iter().flatten().collect();
+        vcpus.sort_by_key(|v| v.name);
         self.report.vcpus = vcpus.len();
         self.report.pcpus = self.pcpus.iter().filter(|p| p.latest.is_some()).count();
-        for (word, v) in vcpus {
+        for v in vcpus {
             let sum = v.sums.into_iter().fold(v.unknown, u64::saturating_add);
             let elapsed = v.since.saturating_since(v.first).as_nanos();
             if sum != elapsed {
                 let problem = TraceProblem::SumsDiffer {
-                    vcpu: VcpuName::from_word(word),
+                    vcpu: v.name,
                     sum,
                     elapsed,
                 };
@@ -255,13 +265,22 @@ impl TraceChecker {
         }
     }
 
-    fn change(&mut self, at: Instant, pcpu: PcpuId, vcpu: VcpuName, old: Runstate, new: Runstate) {
+    fn change(
+        &mut self,
+        names: &Names,
+        (at, pcpu): (Instant, PcpuId),
+        actor: ActorId,
+        [old, new]: [Runstate; 2],
+    ) {
+        let Some(vcpu) = names.vcpu(actor) else {
+            return self.find(at, pcpu, TraceProblem::UnknownActor { actor });
+        };
         if !legal(old, new) {
             self.find(at, pcpu, TraceProblem::IllegalTransition { vcpu, old, new });
         }
-        let word = vcpu.word();
-        let Some(mut v) = self.vcpus.get(&word).copied() else {
-            self.first_change(at, pcpu, vcpu, new);
+        let slot = actor.index();
+        let Some(mut v) = self.vcpus.get(slot).copied().flatten() else {
+            self.first_change((at, pcpu), slot, vcpu, new);
             return;
         };
         if at < v.since {
@@ -288,16 +307,26 @@ impl TraceChecker {
         v.state = new;
         v.pcpu = pcpu;
         v.losses = self.losses.concerning(new, pcpu);
-        self.vcpus.insert(word, v);
+        self.vcpus[slot] = Some(v);
     }
 
     /// The first runstate change of `vcpu`: nothing was expected of it.
-    fn first_change(&mut self, at: Instant, pcpu: PcpuId, vcpu: VcpuName, new: Runstate) {
-        if self.vcpus.len() >= VCPUS_MAX {
+    fn first_change(
+        &mut self,
+        (at, pcpu): (Instant, PcpuId),
+        slot: usize,
+        vcpu: VcpuName,
+        new: Runstate,
+    ) {
+        if slot >= VCPUS_MAX {
             self.find(at, pcpu, TraceProblem::TooManyVcpus);
             return;
         }
-        let state = VcpuState {
+        if slot >= self.vcpus.len() {
+            self.vcpus.resize(slot + 1, None);
+        }
+        self.vcpus[slot] = Some(VcpuState {
+            name: vcpu,
             first: at,
             since: at,
             state: new,
@@ -305,8 +334,7 @@ impl TraceChecker {
             pcpu,
             sums: [0; 4],
             unknown: 0,
-        };
-        self.vcpus.insert(vcpu.word(), state);
+        });
         self.occupy(at, pcpu, vcpu, new, pcpu);
     }
 
@@ -335,7 +363,7 @@ impl TraceChecker {
 }
 
 impl Sink for TraceChecker {
-    fn record(&mut self, record: &Record) {
+    fn record(&mut self, names: &Names, record: &Record) {
         let (at, pcpu) = (record.at, record.pcpu);
         if self.index == 0 {
             let record = self.index;
@@ -350,19 +378,20 @@ impl Sink for TraceChecker {
         if let Some(before) = before.filter(|b| at < *b) {
             self.find(at, pcpu, TraceProblem::PcpuTimeWentBack { before });
         }
-        match record.kind {
-            Kind::Switch | Kind::RunstateChange => {
+        match record.kind() {
+            Some(Kind::Switch | Kind::RunstateChange) => {
                 let changes = record.changes();
-                for (vcpu, old, new) in changes.into_iter().flatten() {
-                    self.change(at, pcpu, vcpu, old, new);
+                for (actor, old, new) in changes.into_iter().flatten() {
+                    self.change(names, (at, pcpu), actor, [old, new]);
                 }
                 if changes[0].is_none() {
-                    let (vcpu, detail) = (record.vcpu, record.detail);
-                    self.find(at, pcpu, TraceProblem::UnknownRunstate { vcpu, detail });
+                    let vcpu = names.vcpu(record.actor).unwrap_or_default();
+                    let word = record.words[0];
+                    self.find(at, pcpu, TraceProblem::UnknownRunstate { vcpu, word });
                 }
             }
-            Kind::DriverWork => self.worked(record),
-            Kind::Lost => self.lost(pcpu, record.data[0]),
+            Some(Kind::DriverWork) => self.worked(names, record),
+            Some(Kind::Lost) => self.lost(pcpu, record.words[0]),
             _ => {}
         }
         self.index += 1;
@@ -387,8 +416,8 @@ impl fmt::Display for TraceProblem {
             TraceProblem::VcpuTimeWentBack { vcpu, before } => {
                 write!(f, "the record before of {vcpu} is later, at {before}")
             }
-            TraceProblem::UnknownRunstate { vcpu, detail } => {
-                write!(f, "{vcpu} has runstates {detail:#04x}, expected 0 to 3")
+            TraceProblem::UnknownRunstate { vcpu, word } => {
+                write!(f, "{vcpu} has runstates {word:#04x}, expected 0 to 3")
             }
             TraceProblem::NotContiguous { vcpu, had, old } => {
                 write!(f, "{vcpu} leaves {}, but it was {}", old.name(), had.name())
@@ -419,6 +448,9 @@ impl fmt::Display for TraceProblem {
                 "{vcpu} worked {work} ns for {owner}, but executed for {most} ns that no record \
                  before has taken"
             ),
+            TraceProblem::UnknownActor { actor } => {
+                write!(f, "the stream names no actor {}", actor.0)
+            }
             TraceProblem::NoRunstates { records } => write!(
                 f,
                 "the trace starts here and has {records} records, but none of runstates, so \

@@ -4,8 +4,8 @@
 //! [`Summary`]: who ran, waited and was blocked for how long, how long a run lasted, how long a
 //! woken vcpu waited for its pcpu, what a domain's network delivered and how long pings took, what
 //! clients of its web servers saw, for whom driver domains worked.
-//! [`SummaryJson`] is what `domio trace summary --json` prints. [`Explainer`] tells what guests and
-//! their packets waited for, and [`WaitExplainer`] behind whom each vcpu waited and why.
+//! [`SummaryJson`] is what `domio trace summary --json` prints. [`Explainer`] tells behind whom each
+//! vcpu waited and why, and what packets and requests of guests waited for.
 //! [`Sampler`] gives the figures of each interval, as XenMon shows them, and [`charges`] what
 //! guests owe their driver domain. [`Baked`] gives XenMon's own figures, errors included.
 //! [`TraceChecker`] tells whether a trace can be true at all, and [`Told`] whether it has what all
@@ -19,16 +19,16 @@ mod charge;
 mod check;
 mod distribution;
 mod explain;
-mod jobs;
+mod figures;
 mod json;
 mod meter;
+mod moves;
 mod network;
 mod sampler;
 mod summary;
 mod told;
-mod waiting;
+mod undeclared;
 mod web;
-mod words;
 mod work;
 mod xenbaked;
 
@@ -36,25 +36,24 @@ pub use charge::{DriverUse, PacketCharge, PacketWeight, charges, split};
 pub use check::{CheckReport, TraceChecker, TraceFinding, TraceProblem};
 pub use distribution::Quantiles;
 pub use explain::{
-    BehindJson, Cause, DomainWaits, Explainer, Explanation, ExplanationJson, PacketQueue,
-    PacketWaits, PacketsJson, Side, WaitJson, WaitsJson,
+    BEHIND_MAX, Cause, CauseJson, DomainWaits, DomainWaitsJson, Explainer, Explanation,
+    ExplanationJson, ItemQueue, ItemWaitJson, ItemWaits, ItemsJson, LongWait, MAP_ROWS, Map,
+    MapChange, MapRow, MapWindow, Side, TellsJson, VcpuWaits, VcpuWaitsJson, WORST_MAX, WaitTells,
+    WaitedJson, WhomJson, Why,
 };
+pub use figures::{DomainFigure, FigureValue};
 pub use json::{
-    AccountJson, DomainJson, JobsJson, MicrosJson, NetworkJson, PcpuJson, SummaryJson, VcpuJson,
+    AccountJson, DomainJson, FigureJson, JobsJson, MicrosJson, NetworkJson, PcpuJson, SamplesJson,
+    SummaryJson, VcpuJson,
 };
 pub use meter::{EXACT_SAMPLES_MAX, Meter};
+pub use network::NetworkSummary;
 pub use sampler::{
     DomainSample, Figures, GuestTraffic, IntervalSample, Part, QueueWait, Sampler, Tells, Totals,
 };
-pub use summary::{
-    Account, DomainSummary, NetworkSummary, PcpuSummary, Summary, VcpuSummary, jain_index,
-};
+pub use summary::{Account, DomainSummary, PcpuSummary, Summary, VcpuSummary, jain_index};
 pub use told::Told;
-pub use waiting::{
-    BEHIND_MAX, CauseJson, LongWait, MAP_ROWS, Map, MapChange, MapRow, MapWindow, TellsJson,
-    VcpuWaits, VcpuWaitsJson, WORST_MAX, WaitExplainer, WaitTells, WaitedJson, Waiting,
-    WaitingJson, WhomJson, Why,
-};
+pub use undeclared::UndeclaredRecords;
 pub use web::{WebJson, WebSummary};
 pub use work::{DriverSumsJson, DriverWork, DriverWorkJson, InOrder};
 pub use xenbaked::{Baked, Payload, Windows};

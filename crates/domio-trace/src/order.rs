@@ -54,12 +54,12 @@ pub fn in_order(records: &[Record]) -> Result<(), OutOfOrder> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use domio_core::{Kind, PcpuId, VcpuName};
+    use domio_core::{ActorId, Kind, PcpuId};
 
     fn order(times: &[u64]) -> Result<(), OutOfOrder> {
         let record = |ns: &u64| {
             let at = Instant::from_nanos(*ns);
-            Record::new(at, PcpuId(0), Kind::Wake, VcpuName::default())
+            Record::new(at, PcpuId(0), Kind::Wake, ActorId(0))
         };
         in_order(&times.iter().map(record).collect::<Vec<_>>())
     }

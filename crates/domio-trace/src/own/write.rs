@@ -2,20 +2,28 @@
 
 use std::io::{self, Write};
 
-use domio_core::{Record, Sink};
+use domio_core::{Actor, Names, Record, Sink};
 
+use super::declare::ClassJson;
 use super::pack::{PACKED_MAX, pack};
-use super::{BLOCK_HEAD, BLOCK_MAX, BLOCK_TAG, END_TAG, HEADER_MAX, MAGIC, VERSION};
+use super::{
+    ACTOR, ACTOR_VCPU, ACTORS_TAG, BLOCK_HEAD, BLOCK_MAX, BLOCK_TAG, CLASSES_TAG, END_TAG,
+    HEADER_MAX, MAGIC, VERSION,
+};
 use crate::TraceHeader;
 
 /// Writes an own trace: [`TraceWriter::new`], then [`Sink::record`] for each record, then
 /// [`TraceWriter::finish`].
 ///
 /// Records are packed into a block of 64 KiB that goes to `W` in one call, so `W` needs no buffer
-/// of its own. A failing write stops the writing; `finish` tells. A writer that is dropped without
+/// of its own. Classes and actors are written before the first record behind them: all records of a
+/// file come with the same [`Names`]. A failing write stops the writing; `finish` tells. A writer that is dropped without
 /// `finish` leaves a file that readers call truncated.
 pub struct TraceWriter<W: Write> {
     out: W,
+    /// Classes and actors of the stream that are written.
+    classes: usize,
+    actors: usize,
     /// Block head, records, and room for one record more than a full block has.
     block: Vec<u8>,
     used: usize,
@@ -51,6 +59,8 @@ impl<W: Write> TraceWriter<W> {
         out.write_all(&head)?;
         Ok(TraceWriter {
             out,
+            classes: 0,
+            actors: 0,
             block: vec![0; BLOCK_HEAD + BLOCK_MAX + PACKED_MAX],
             used: BLOCK_HEAD,
             count: 0,
@@ -90,15 +100,8 @@ impl<W: Write> TraceWriter<W> {
         if self.count == 0 {
             return;
         }
-        let length = (self.used - BLOCK_HEAD) as u32;
         let block = &mut self.block[..self.used];
-        block[0..4].copy_from_slice(&BLOCK_TAG.to_le_bytes());
-        block[8..12].copy_from_slice(&length.to_le_bytes());
-        block[12..16].copy_from_slice(&self.count.to_le_bytes());
-        block[16..24].copy_from_slice(&self.base.to_le_bytes());
-        // Everything behind the checksum is under it.
-        let sum = crc32fast::hash(&block[8..]);
-        block[4..8].copy_from_slice(&sum.to_le_bytes());
+        put_head(block, BLOCK_TAG, self.count, self.base);
         if self.error.is_none()
             && let Err(e) = self.out.write_all(block)
         {
@@ -108,11 +111,64 @@ impl<W: Write> TraceWriter<W> {
         self.count = 0;
         self.used = BLOCK_HEAD;
     }
+
+    /// Writes the classes and actors that are new in `names`, behind the records so far.
+    #[cold]
+    fn announce(&mut self, names: &Names) {
+        self.flush_block();
+        let known = std::mem::replace(&mut self.classes, names.classes().len());
+        let classes = names.classes()[known..].iter();
+        let classes: Vec<ClassJson> = classes.map(|class| ClassJson::of(class)).collect();
+        if !classes.is_empty() {
+            match serde_json::to_vec(&classes) {
+                Ok(json) => self.put_block(CLASSES_TAG, classes.len(), known, &json),
+                Err(e) => self.error = self.error.take().or(Some(io::Error::other(e))),
+            }
+        }
+        let mut known = std::mem::replace(&mut self.actors, names.actors().len());
+        for actors in names.actors()[known..].chunks(BLOCK_MAX / ACTOR) {
+            let packed: Vec<u8> = actors.iter().copied().flat_map(pack_actor).collect();
+            self.put_block(ACTORS_TAG, actors.len(), known, &packed);
+            known += actors.len();
+        }
+    }
+
+    /// Writes a block of `count` classes or actors, the first of which has number `first`.
+    fn put_block(&mut self, tag: u32, count: usize, first: usize, content: &[u8]) {
+        let mut block = vec![0; BLOCK_HEAD];
+        block.extend(content);
+        put_head(&mut block, tag, count as u32, first as u64);
+        if self.error.is_none() {
+            self.error = self.out.write_all(&block).err();
+        }
+    }
+}
+
+/// Writes the head of a whole block; everything behind the checksum is under it.
+fn put_head(block: &mut [u8], tag: u32, count: u32, base: u64) {
+    let length = (block.len() - BLOCK_HEAD) as u32;
+    block[0..4].copy_from_slice(&tag.to_le_bytes());
+    block[8..12].copy_from_slice(&length.to_le_bytes());
+    block[12..16].copy_from_slice(&count.to_le_bytes());
+    block[16..24].copy_from_slice(&base.to_le_bytes());
+    let sum = crc32fast::hash(&block[8..]);
+    block[4..8].copy_from_slice(&sum.to_le_bytes());
+}
+
+fn pack_actor(actor: Actor) -> [u8; ACTOR] {
+    let Actor::Vcpu(name) = actor;
+    let mut out = [0; ACTOR];
+    out[..4].copy_from_slice(&ACTOR_VCPU.to_le_bytes());
+    out[4..].copy_from_slice(&name.word().to_le_bytes());
+    out
 }
 
 impl<W: Write> Sink for TraceWriter<W> {
     #[inline]
-    fn record(&mut self, record: &Record) {
+    fn record(&mut self, names: &Names, record: &Record) {
+        if names.actors().len() != self.actors || names.classes().len() != self.classes {
+            self.announce(names);
+        }
         if self.used > BLOCK_HEAD + BLOCK_MAX - PACKED_MAX {
             self.flush_block();
         }

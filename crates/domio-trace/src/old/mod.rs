@@ -9,11 +9,11 @@ mod derive;
 use std::collections::VecDeque;
 use std::io::Read;
 
-use domio_core::{Instant, PcpuId, Record};
+use domio_core::{Instant, Names, PcpuId, Record};
 
 use crate::bytes::{ByteStream, u32_at, u64_at};
-use crate::event::decode_old;
 use crate::merge::Merge;
+use crate::xentrace::Decoder;
 use crate::{MergeStats, ReadOptions, TraceError, TraceErrorKind, TscClock};
 
 /// Records that must make sense before a file counts as an old one.
@@ -108,6 +108,7 @@ pub struct OldXentraceReader<R> {
     bytes: ByteStream<R>,
     layout: OldLayout,
     clock: TscClock,
+    decoder: Decoder,
     merge: Merge,
     derive: derive::Derive,
     /// Changes that the record handed out last tells of.
@@ -130,6 +131,7 @@ impl<R: Read> OldXentraceReader<R> {
             bytes: ByteStream::new(read),
             layout,
             clock: TscClock::new(options.tsc_hz()).map_err(|k| k.at(0))?,
+            decoder: Decoder::new(options),
             merge: Merge::new(options.held_max),
             derive: derive::Derive::default(),
             derived: VecDeque::new(),
@@ -139,6 +141,11 @@ impl<R: Read> OldXentraceReader<R> {
             ended: false,
             error: None,
         })
+    }
+
+    /// What the numbers of the records so far stand for.
+    pub fn names(&self) -> &Names {
+        self.decoder.names()
     }
 
     /// Counts a second of the clock that times were converted with.
@@ -215,12 +222,8 @@ impl<R: Read> OldXentraceReader<R> {
         }
         let cpu = cpu as u16;
         let at = Instant::from_nanos(self.clock.nanos(u64_at(record, 4)));
-        let decoded = decode_old(
-            at,
-            PcpuId(cpu),
-            u32_at(record, 12),
-            self.layout.words(record),
-        );
+        let (event, words) = (u32_at(record, 12), self.layout.words(record));
+        let decoded = self.decoder.decode_old(at, PcpuId(cpu), event, words);
         self.bytes.consume(size);
         match self.run {
             Some((before, n)) if before == cpu && n < ROUND_MAX => self.run = Some((cpu, n + 1)),
@@ -282,23 +285,22 @@ mod tests {
             assert_eq!(reader.format(), format);
             let mut seen = Vec::new();
             while let Some(r) = reader.next_record().unwrap() {
-                seen.push((
-                    r.at.as_nanos(),
-                    r.kind,
-                    r.vcpu.to_string(),
-                    r.data[..2].to_vec(),
-                ));
+                let names = reader.names();
+                let vcpu = names.vcpu(r.actor).unwrap().to_string();
+                let next = r.next().map(|next| names.vcpu(next).unwrap().to_string());
+                let words = [r.words[0], r.words[1]];
+                seen.push((r.at.as_nanos(), r.kind().unwrap(), vcpu, next.ok_or(words)));
             }
             assert_eq!(
                 seen,
                 [
-                    (10, Kind::Wake, "d1v0".into(), vec![0, 0]),
-                    (15, Kind::Block, "d2v1".into(), vec![0, 0]),
-                    (20, Kind::InfPrev, "idlev0".into(), vec![500, 0]),
-                    (21, Kind::InfNext, "d1v0".into(), vec![9, 30_000_000]),
-                    (22, Kind::SwitchOnly, "idlev0".into(), vec![1 << 16, 0]),
-                    (22, Kind::RunstateChange, "idlev0".into(), vec![0, 0]),
-                    (22, Kind::RunstateChange, "d1v0".into(), vec![0, 0]),
+                    (10, Kind::Wake, "d1v0".into(), Err([0, 0])),
+                    (15, Kind::Block, "d2v1".into(), Err([0, 0])),
+                    (20, Kind::InfPrev, "idlev0".into(), Err([500, 0])),
+                    (21, Kind::InfNext, "d1v0".into(), Err([9, 30_000_000])),
+                    (22, Kind::SwitchOnly, "idlev0".into(), Ok("d1v0".into())),
+                    (22, Kind::RunstateChange, "idlev0".into(), Err([0x01, 0])),
+                    (22, Kind::RunstateChange, "d1v0".into(), Err([0x10, 0])),
                 ]
             );
         }
@@ -328,7 +330,7 @@ mod tests {
         let mut n = 0;
         let error = loop {
             match reader.next_record() {
-                Ok(Some(r)) => n += u64::from(r.kind != Kind::RunstateChange),
+                Ok(Some(r)) => n += u64::from(!r.is(Kind::RunstateChange)),
                 Ok(None) => panic!("the cut was not told"),
                 Err(e) => break e,
             }

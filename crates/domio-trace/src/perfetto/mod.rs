@@ -5,7 +5,7 @@
 //! | domain | process |
 //! | vcpu | thread of that process, with one slice for each runstate |
 //! | pcpu | cpu of the scheduling view, and a track with one slice for each vcpu that runs |
-//! | decision of a policy, step of a packet, job | instant on the track of its vcpu |
+//! | record of a policy or a device, of an event channel or a job | instant on the track of its actor, with its fields |
 //! | work of a driver domain for another | counter of the time so far, below the driver domain |
 //!
 //! The scheduling view (tables `sched` and `thread_state`) comes from
@@ -18,11 +18,12 @@ mod work;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 
-use domio_core::NetPlace::{GuestOut, TxRing};
-use domio_core::{DomainId, Instant, Kind, PcpuId, Record, Runstate, Sink, VcpuName};
+use domio_core::{
+    Declared, DomainId, Instant, Kind, Names, PcpuId, Record, Runstate, Says, Sink, VcpuName,
+};
 use prost::Message;
 
-use crate::decisions::{Decision, Figure, decision};
+use crate::describe::{Undeclared, Value, unit_suffix, value};
 use crate::{TraceHeader, VCPUS_MAX};
 use proto::{
     DebugAnnotation, ProcessDescriptor, TaskState, TaskStateEvent, ThreadDescriptor, Trace,
@@ -67,6 +68,7 @@ pub struct PerfettoWriter<W: Write> {
     work: BTreeMap<u64, u64>,
     further: i32,
     latest: Instant,
+    undeclared: Undeclared,
     error: Option<io::Error>,
 }
 
@@ -83,13 +85,14 @@ impl<W: Write> PerfettoWriter<W> {
         let mut writer = PerfettoWriter {
             out,
             buffer: Vec::new(),
-            names: header.map_or_else(BTreeMap::new, names),
+            names: header.map_or_else(BTreeMap::new, domain_names),
             domains: BTreeSet::new(),
             vcpus: BTreeMap::new(),
             pcpus: Vec::new(),
             work: BTreeMap::new(),
             further: FURTHER_IDS,
             latest: Instant::ZERO,
+            undeclared: Undeclared::new(),
             error: None,
         };
         writer.put(TracePacket {
@@ -103,6 +106,11 @@ impl<W: Write> PerfettoWriter<W> {
             ..TracePacket::default()
         });
         writer
+    }
+
+    /// The records that nobody declares: they are in no track.
+    pub fn undeclared(&self) -> &Undeclared {
+        &self.undeclared
     }
 
     /// Closes what is open at the time of the latest record and returns the output.
@@ -166,31 +174,39 @@ impl<W: Write> PerfettoWriter<W> {
         );
     }
 
-    fn instant(&mut self, at: Instant, track: u64, name: String, figures: &[Figure]) {
-        let annotation = |&(name, value): &Figure| DebugAnnotation {
-            name: name.to_owned(),
-            int_value: value,
+    /// An instant with the fields of `record`, on the track of the vcpu that the record is about,
+    /// or else on the pcpu's.
+    fn instant(&mut self, names: &Names, record: &Record, declared: &Declared) {
+        let vcpu = names.vcpu(record.actor);
+        let track = match vcpu.filter(|vcpu| self.thread(*vcpu).is_some()) {
+            Some(vcpu) => vcpu_track(vcpu.word()),
+            None => self.pcpu(record.pcpu),
         };
+        let annotations = declared.fields.iter().map(|field| {
+            let name = match unit_suffix(field.unit) {
+                Some(unit) => format!("{} {unit}", field.name),
+                None => field.name.to_owned(),
+            };
+            let (int_value, string_value) = match value(names, record, field) {
+                Value::Number(number) => (Some(number), None),
+                Value::Name(name) => (None, Some(name.into_owned())),
+            };
+            DebugAnnotation {
+                int_value,
+                string_value,
+                name,
+            }
+        });
         self.event(
-            at,
+            record.at,
             TrackEvent {
                 r#type: INSTANT,
                 track,
-                name: Some(name),
-                annotations: figures.iter().map(annotation).collect(),
+                name: Some(declared.name.to_owned()),
+                annotations: annotations.collect(),
                 ..TrackEvent::default()
             },
         );
-    }
-
-    /// A decision stands on the track of the vcpu that it is about, or else on the pcpu's.
-    fn decision(&mut self, at: Instant, pcpu: PcpuId, decision: &Decision) {
-        let vcpu = decision.vcpu.filter(|v| self.thread(*v).is_some());
-        let track = match vcpu {
-            Some(vcpu) => vcpu_track(vcpu.word()),
-            None => self.pcpu(pcpu),
-        };
-        self.instant(at, track, decision.name.to_owned(), &decision.figures);
     }
 
     fn slice_begin(&mut self, at: Instant, track: u64, name: &str) {
@@ -363,63 +379,47 @@ impl<W: Write> PerfettoWriter<W> {
 }
 
 impl<W: Write> Sink for PerfettoWriter<W> {
-    fn record(&mut self, record: &Record) {
+    fn record(&mut self, names: &Names, record: &Record) {
         let (at, pcpu) = (record.at, record.pcpu);
         self.latest = self.latest.max(at);
-        for (vcpu, old, new) in record.changes().into_iter().flatten() {
+        for (actor, old, new) in record.changes().into_iter().flatten() {
+            let Some(vcpu) = names.vcpu(actor) else {
+                continue;
+            };
             // A mark opens the track of a vcpu that was not seen before, and changes nothing else.
             let known = old == new && self.thread(vcpu).is_some_and(|t| t.is_open);
             if !vcpu.is_idle() && !known {
                 self.change(at, pcpu, vcpu, new);
             }
         }
-        match record.kind {
-            Kind::Lost => {
-                let track = self.pcpu(pcpu);
-                let name = format!("{} records lost", record.data[0]);
-                self.instant(at, track, name, &[]);
-            }
-            Kind::JobDone if self.thread(record.vcpu).is_some() => {
-                let [low, high, ..] = record.data.map(i64::from);
-                let name = format!("job of task {} done", record.detail);
-                let track = vcpu_track(record.vcpu.word());
-                self.instant(at, track, name, &[("response ns", high << 32 | low)]);
-            }
-            Kind::EvtchnSend | Kind::EvtchnServe | Kind::NetMove
-                if self.thread(record.vcpu).is_some() =>
-            {
-                self.instant(at, vcpu_track(record.vcpu.word()), step(record), &[]);
-            }
+        if let Some((owner, ns)) = record.done_for() {
             // What was done before the trace began comes before anything of the vcpu.
-            Kind::DriverWork if self.vcpus.contains_key(&record.vcpu.word()) => {
-                if let Some((owner, ns)) = record.done_for() {
-                    self.work(at, record.vcpu.domain, owner, ns);
-                }
+            let driver = names.vcpu(record.actor);
+            if let Some(driver) = driver.filter(|driver| self.vcpus.contains_key(&driver.word())) {
+                self.work(at, driver.domain, owner, ns);
             }
-            Kind::Policy => {
-                if let Some(decision) = decision(record) {
-                    self.decision(at, pcpu, &decision);
-                }
-            }
-            _ => {}
+        } else if !self.undeclared.see(names, record)
+            && let Some(declared) = names.declared(record)
+            && is_instant(record, declared)
+        {
+            self.instant(names, record, declared);
         }
     }
 }
 
-/// What a record of an event channel or a packet says.
-fn step(record: &Record) -> String {
-    let port = record.data[0];
-    match (record.kind, record.places()) {
-        (Kind::EvtchnSend, _) => format!("port {port} sent to"),
-        (Kind::EvtchnServe, _) => format!("port {port} served"),
-        (_, Some((GuestOut, GuestOut))) => "ring found full".to_owned(),
-        (_, Some((TxRing, TxRing))) => "held back by the rate limit".to_owned(),
-        (_, Some((old, new))) => format!("packet: {} to {}", old.name(), new.name()),
-        (_, None) => "packet".to_owned(),
+/// Whether `record` tells what the runstates do not show: passes, and the pcpu that a policy would
+/// have, come by the thousand and show in where the vcpu runs.
+fn is_instant(record: &Record, declared: &Declared) -> bool {
+    match record.kind() {
+        Some(kind) => matches!(
+            kind,
+            Kind::Lost | Kind::JobDone | Kind::EvtchnSend | Kind::EvtchnServe
+        ),
+        None => !matches!(declared.says, Says::Pass | Says::Wants { .. }),
     }
 }
 
-fn names(header: &TraceHeader) -> BTreeMap<u16, String> {
+fn domain_names(header: &TraceHeader) -> BTreeMap<u16, String> {
     header
         .domains
         .iter()
@@ -445,19 +445,31 @@ mod tests {
     use super::*;
     use crate::DomainInfo;
     use Runstate::{Blocked, Runnable, Running};
+    use domio_core::{ActorId, Class, ClassId, Field, Place, Stage, Unit};
 
-    fn packets(records: &[Record], header: &TraceHeader) -> Vec<TracePacket> {
+    /// Vcpu 0 of domains 0 to 2, idle, and one with an index beyond the thread ids of its domain.
+    fn some_names() -> Names {
+        let mut names = Names::new();
+        for domain in [0, 1, 2, 32767] {
+            names.add_actor(VcpuName::new(DomainId(domain), 0));
+        }
+        names.add_actor(VcpuName::new(DomainId(1), 1500));
+        names
+    }
+
+    fn packets(names: &Names, records: &[Record], header: &TraceHeader) -> Vec<TracePacket> {
         let mut w = PerfettoWriter::new(Vec::new(), Some(header));
         for r in records {
-            w.record(r);
+            w.record(names, r);
         }
+        assert_eq!(w.undeclared().total(), 0);
         let bytes = w.finish().unwrap();
         Trace::decode(&bytes[..]).unwrap().packets
     }
 
-    fn change(ns: u64, pcpu: u16, domain: u16, old: Runstate, new: Runstate) -> Record {
-        let v = VcpuName::new(DomainId(domain), 0);
-        Record::runstate(Instant::from_nanos(ns), PcpuId(pcpu), v, old, new)
+    fn change(ns: u64, pcpu: u16, actor: u32, old: Runstate, new: Runstate) -> Record {
+        let at = Instant::from_nanos(ns);
+        Record::runstate(at, PcpuId(pcpu), ActorId(actor), old, new)
     }
 
     #[test]
@@ -470,24 +482,16 @@ mod tests {
             }],
             ..TraceHeader::default()
         };
-        let mut switch = Record::new(
-            Instant::from_nanos(30),
-            PcpuId(0),
-            Kind::Switch,
-            VcpuName::new(DomainId(1), 0),
-        );
-        switch.detail = Blocked as u8;
-        switch.data[0] = VcpuName::new(DomainId(2), 0).word();
-        let packets = packets(
-            &[
-                change(10, 0, 1, Blocked, Runnable),
-                change(20, 0, 1, Runnable, Running),
-                change(25, 0, 2, Blocked, Runnable),
-                switch,
-                change(50, 0, 32767, Runnable, Running),
-            ],
-            &header,
-        );
+        let (at, prev) = (Instant::from_nanos(30), (ActorId(1), Blocked));
+        let switch = Record::switch(at, PcpuId(0), prev, ActorId(2), [0; 3]);
+        let records = [
+            change(10, 0, 1, Blocked, Runnable),
+            change(20, 0, 1, Runnable, Running),
+            change(25, 0, 2, Blocked, Runnable),
+            switch,
+            change(50, 0, 3, Runnable, Running),
+        ];
+        let packets = packets(&some_names(), &records, &header);
         let processes: Vec<_> = packets
             .iter()
             .filter_map(|p| p.track_descriptor.as_ref()?.process.as_ref())
@@ -528,47 +532,78 @@ mod tests {
     }
 
     #[test]
-    fn jobs_losses_and_steps_are_instants() {
-        let v = VcpuName::new(DomainId(1), 1500);
-        let mut job = Record::new(Instant::from_nanos(5), PcpuId(0), Kind::JobDone, v);
-        job.data = [7, 1, 0, 0];
-        let mut lost = job;
-        lost.kind = Kind::Lost;
-        let step = |kind, detail, port| {
-            let mut step = Record::new(Instant::from_nanos(5), PcpuId(0), kind, v);
-            (step.detail, step.data[0]) = (detail, port);
-            step
-        };
-        let words = [v.word(), 300, 400];
+    fn declared_records_are_instants_with_their_fields() {
+        static DEVICE: Class = Class::new(
+            "device",
+            &[
+                Declared::new(
+                    1,
+                    "moved",
+                    &[
+                        Field::bits("to", 0, 4, Unit::Place),
+                        Field::word("left", 1, Unit::Nanoseconds),
+                    ],
+                ),
+                Declared::new(2, "pass", &[]).says(Says::Pass),
+            ],
+        )
+        .with_places("packets", &[Place::new("tx ring", Stage::FromGuest)]);
+        let mut names = some_names();
+        let class = names.add_class(&DEVICE);
+        let (at, pcpu, v) = (Instant::from_nanos(5), PcpuId(0), ActorId(4));
         let records = [
-            job,
-            lost,
-            step(Kind::EvtchnServe, 0, 9),
-            step(Kind::NetMove, 0x63, 0),
-            step(Kind::NetMove, 0x55, 0),
-            step(Kind::NetMove, 0x66, 0),
-            Record::policy(Instant::from_nanos(6), PcpuId(0), 7, 2, &words),
+            Record::job_done(at, pcpu, v, 2, [(1 << 32) + 7, 9]),
+            Record::with(at, pcpu, Kind::Lost, ActorId::NONE, [7, 0, 0, 0]),
+            Record::with(at, pcpu, Kind::EvtchnServe, v, [9, 0, 0, 0]),
+            Record::of(at, pcpu, (class, 1), v, [0, 300, 0, 0]),
+            Record::of(at, pcpu, (class, 1), ActorId::NONE, [1, 300, 0, 0]),
+            // What the runstates show.
+            Record::of(at, pcpu, (class, 2), v, [0; 4]),
+            Record::new(at, pcpu, Kind::Wake, v),
         ];
-        let packets = packets(&records, &TraceHeader::default());
-        let events: Vec<_> = packets
-            .iter()
-            .filter_map(|p| p.track_event.as_ref())
-            .collect();
-        assert_eq!(events[0].annotations[0].int_value, (1 << 32) + 7);
-        assert_eq!(events[1].name.as_deref(), Some("7 records lost"));
-        assert_eq!(events[2].name.as_deref(), Some("port 9 served"));
-        let moved = Some("packet: tx ring to rx ring");
-        assert_eq!(events[3].name.as_deref(), moved);
-        assert_eq!(events[4].name.as_deref(), Some("ring found full"));
-        let held = Some("held back by the rate limit");
-        assert_eq!(events[5].name.as_deref(), held);
-        assert_eq!(events[6].name.as_deref(), Some("runs by its slice"));
-        assert_eq!(events[6].track, events[0].track);
-        assert_eq!(events[6].annotations[1].int_value, 400);
-        assert!(events.iter().all(|e| e.r#type == INSTANT));
+        let packets = packets(&names, &records, &TraceHeader::default());
+        let events = packets.iter().filter_map(|p| p.track_event.as_ref());
+        let shown = |event: &TrackEvent| {
+            assert_eq!(event.r#type, INSTANT);
+            let values = event.annotations.iter().map(|a| match &a.string_value {
+                Some(name) => format!("{}: {name}", a.name),
+                None => format!("{}: {}", a.name, a.int_value.unwrap()),
+            });
+            let name = event.name.clone().unwrap();
+            (
+                event.track >> 32,
+                name,
+                values.collect::<Vec<_>>().join(", "),
+            )
+        };
+        let shown: Vec<_> = events.map(shown).collect();
+        let expected = [
+            (
+                3,
+                "job-done",
+                "turnaround ns: 4294967303, executed ns: 9, task: 2",
+            ),
+            (1, "lost", "records: 7"),
+            (3, "evtchn-serve", "port: 9"),
+            (3, "moved", "to: tx ring, left ns: 300"),
+            (1, "moved", "to: 1, left ns: 300"),
+        ];
+        let expected = expected.map(|(t, name, text)| (t, name.to_owned(), text.to_owned()));
+        assert_eq!(shown, expected);
         let tid = packets
             .iter()
             .find_map(|p| Some(p.track_descriptor.as_ref()?.thread.as_ref()?.tid));
         assert_eq!(tid, Some(FURTHER_IDS + 1), "no clash with d2");
+    }
+
+    #[test]
+    fn what_nobody_declares_is_counted() {
+        let what = (ClassId::FOREIGN, 0);
+        let words = [0x81001, 0, 0, 0];
+        let record = Record::of(Instant::ZERO, PcpuId(0), what, ActorId::NONE, words);
+        let mut w = PerfettoWriter::new(Vec::new(), None);
+        w.record(&some_names(), &record);
+        let counts = w.undeclared().counts(&some_names());
+        assert_eq!(counts, [("hvm 0x81001".to_owned(), 1)]);
     }
 }

@@ -2,9 +2,10 @@
 
 use std::io::{self, Write};
 
-use domio_core::{PcpuId, Record, Sink};
+use domio_core::{Names, PcpuId, Record, Sink};
 
-use crate::event::{CPU_CHANGE_HEADER, HAS_CYCLES, LOST_RECORDS, encode};
+use super::encode::Encoder;
+use super::event::{CPU_CHANGE_HEADER, HAS_CYCLES, LOST_RECORDS};
 use crate::{TraceErrorKind, TscClock};
 
 /// Trace time between two polling rounds, as xentrace polls.
@@ -20,8 +21,9 @@ const HELD_MAX: usize = 4 << 20;
 /// [`Kind::Switch`](domio_core::Kind::Switch) the five INFPREV, INFNEXT, SWITCH and twice
 /// RUNSTATE_CHANGE, [`Kind::Continue`](domio_core::Kind::Continue) INFCONT and CONTINUE_RUNNING.
 /// [`Kind::JobDone`](domio_core::Kind::JobDone),
-/// [`Kind::DriverWork`](domio_core::Kind::DriverWork) and the records of the network are left out:
-/// Xen knows nothing of jobs, of packets, and of whom a driver domain works for. A mark
+/// [`Kind::DriverWork`](domio_core::Kind::DriverWork), the records of event channels and of devices
+/// are left out: Xen knows nothing of jobs, of packets, and of whom a driver domain works for. So
+/// are records of policies that Xen has no id for, and what a class does not declare. A mark
 /// ([`Record::is_mark`]) is written as it is; `xenalyze` calls it strange and counts rightly.
 ///
 /// As xentrace does, it writes one window a pcpu and round, pcpus ascending. `W` needs no buffer of
@@ -34,6 +36,7 @@ const HELD_MAX: usize = 4 << 20;
 /// pcpu that it has not seen.
 pub struct XentraceWriter<W: Write> {
     out: W,
+    encoder: Encoder,
     order: Order,
     /// The round's records of each pcpu.
     windows: Vec<Vec<u8>>,
@@ -55,6 +58,7 @@ impl<W: Write> XentraceWriter<W> {
     pub fn new(out: W, tsc_hz: u64) -> Result<Self, TraceErrorKind> {
         Ok(XentraceWriter {
             out,
+            encoder: Encoder::default(),
             order: Order::new(TscClock::new(tsc_hz)?),
             windows: Vec::new(),
             active: Vec::new(),
@@ -125,7 +129,7 @@ impl<W: Write> XentraceWriter<W> {
 }
 
 impl<W: Write> Sink for XentraceWriter<W> {
-    fn record(&mut self, record: &Record) {
+    fn record(&mut self, names: &Names, record: &Record) {
         let at = record.at.as_nanos();
         let round_ends = *self
             .round_ends
@@ -143,7 +147,7 @@ impl<W: Write> Sink for XentraceWriter<W> {
         let mut n = 0;
         let placed = self.order.place(at, record.pcpu);
         let tsc = placed.tsc;
-        encode(record, |event, extra| {
+        let mut put = |event: u32, extra: &[u32]| {
             let header = HAS_CYCLES | (extra.len() as u32) << 28 | event;
             window.extend(header.to_le_bytes());
             window.extend(tsc.to_le_bytes());
@@ -156,7 +160,8 @@ impl<W: Write> Sink for XentraceWriter<W> {
                 window[end - 8..].copy_from_slice(&tsc.to_le_bytes());
             }
             n += 1;
-        });
+        };
+        self.encoder.encode(names, record, &mut put);
         if before == 0 && n > 0 {
             self.active.push(record.pcpu.0);
         }
@@ -259,19 +264,17 @@ mod tests {
     fn vector_15_headers() {
         use domio_core::{DomainId, Instant, Kind, Runstate, VcpuName};
         let at = Instant::ZERO;
-        let (a, b) = (VcpuName::new(DomainId(1), 0), VcpuName::new(DomainId(2), 0));
-        let mut switch = Record::new(at, PcpuId(0), Kind::Switch, a);
-        switch.data[0] = b.word();
-        let mut lost = Record::new(at, PcpuId(0), Kind::Lost, a);
-        lost.data[0] = 3;
+        let mut names = Names::new();
+        let [a, b] = [1, 2].map(|d| names.add_actor(VcpuName::new(DomainId(d), 0)));
+        let (running, blocked) = (Runstate::Running, Runstate::Blocked);
         let mut writer = XentraceWriter::new(Vec::new(), 1_000_000_000).unwrap();
         for record in [
-            Record::runstate(at, PcpuId(0), a, Runstate::Running, Runstate::Blocked),
+            Record::runstate(at, PcpuId(0), a, running, blocked),
             Record::new(at, PcpuId(0), Kind::Wake, a),
-            switch,
-            lost,
+            Record::switch(at, PcpuId(0), (a, running), b, [0; 3]),
+            Record::with(at, PcpuId(0), Kind::Lost, a, [3, 0, 0, 0]),
         ] {
-            writer.record(&record);
+            writer.record(&names, &record);
         }
         let bytes = writer.finish().unwrap();
         let words = bytes.chunks_exact(4);
@@ -294,13 +297,14 @@ mod tests {
     #[test]
     fn what_a_driver_domain_works_for_is_left_out_and_counted() {
         use domio_core::{DomainId, Instant, Runstate, VcpuName};
-        let driver = VcpuName::new(DomainId(0), 0);
+        let mut names = Names::new();
+        let driver = names.add_actor(VcpuName::new(DomainId(0), 0));
         let at = Instant::from_nanos;
         let (running, blocked) = (Runstate::Running, Runstate::Blocked);
         let change = Record::runstate(at(9), PcpuId(0), driver, running, blocked);
         let written = |records: &[Record]| {
             let mut writer = XentraceWriter::new(Vec::new(), 1_000_000_000).unwrap();
-            records.iter().for_each(|r| writer.record(r));
+            records.iter().for_each(|r| writer.record(&names, r));
             let left_out = writer.left_out();
             (left_out, writer.finish().unwrap())
         };

@@ -2,13 +2,21 @@
 
 use std::collections::BTreeMap;
 
-use domio_core::{PcpuId, Runstate, VcpuName};
+use domio_core::{ActorId, PcpuId, Runstate, VcpuName};
 
-use super::result::VcpuWaits;
+use super::super::result::{Ended, VcpuWaits};
 use super::why::Why;
+use crate::account::Window;
 
 /// Time of a wait by who ran, and why.
 pub(super) type Parts = BTreeMap<(Option<VcpuName>, Why), u64>;
+
+/// An actor and its name.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Who {
+    pub actor: ActorId,
+    pub name: VcpuName,
+}
 
 /// A wait that lasts.
 #[derive(Debug)]
@@ -38,10 +46,21 @@ pub(super) struct OpenWait {
     pub idle_elsewhere: u64,
 }
 
+impl OpenWait {
+    /// What is told of it when it is over, or the trace ends.
+    pub fn ended(&self) -> Ended<'_> {
+        Ended {
+            woken: self.woken,
+            parts: &self.whole,
+            undecided: self.base.unwrap_or(Why::Woken),
+        }
+    }
+}
+
 /// What is known of a vcpu.
 #[derive(Debug)]
 pub(super) struct Vcpu {
-    pub name: VcpuName,
+    pub who: Who,
     /// Whether a runstate record told of it.
     pub known: bool,
     /// Whether one told of a change.
@@ -73,17 +92,17 @@ pub(super) struct Vcpu {
     /// When it got the boost that was told last.
     pub boosted_at: Option<u64>,
     /// Credit that was told last.
-    pub credit: Option<i32>,
-    /// What its domain's cap leaves it, in ns, where there is a cap.
-    pub budget: Option<i32>,
+    pub credit: Option<i64>,
+    /// What its domain's cap leaves it, where there is a cap.
+    pub budget: Option<i64>,
     pub wait: Option<OpenWait>,
     pub sums: VcpuWaits,
 }
 
 impl Vcpu {
-    pub fn new(name: VcpuName, pcpu: PcpuId) -> Self {
+    pub fn new(who: Who, pcpu: PcpuId) -> Self {
         Vcpu {
-            name,
+            who,
             known: false,
             changed: false,
             state: Runstate::Offline,
@@ -104,7 +123,7 @@ impl Vcpu {
             budget: None,
             wait: None,
             sums: VcpuWaits {
-                name,
+                name: who.name,
                 ..VcpuWaits::default()
             },
         }
@@ -127,16 +146,18 @@ impl Vcpu {
         }
     }
 
-    /// Brings its wait, if it waits, up to `at`.
-    pub fn flush(&mut self, at: u64, idled: u64) {
+    /// Brings its wait, if it waits, up to `at`; what lies in `window` counts.
+    pub fn flush(&mut self, at: u64, idled: u64, window: Window) {
         let Some(wait) = self.wait.take() else {
             return;
         };
         let why = self.why(&wait);
         let mut wait = wait;
-        let part = at.saturating_sub(wait.flushed);
-        if part > 0 {
-            *wait.parts.entry((wait.behind, why)).or_default() += part;
+        if at > wait.flushed {
+            let part = window.part(wait.flushed, at);
+            if part > 0 {
+                *wait.parts.entry((wait.behind, why)).or_default() += part;
+            }
             wait.flushed = at;
             if wait.behind.is_some() {
                 wait.idle_elsewhere += idled.saturating_sub(wait.idled);
@@ -172,7 +193,7 @@ pub(super) struct Pcpu {
     /// Whether any record came from it.
     pub seen: bool,
     /// Who runs there; none when nobody is known to.
-    pub current: Option<VcpuName>,
+    pub current: Option<Who>,
     /// The slice of who is put there next.
     pub slice: Option<Option<u64>>,
     /// Vcpus that wait there.
@@ -185,26 +206,36 @@ pub(super) struct Pcpu {
     pub left: Option<(VcpuName, Runstate)>,
 }
 
-/// For how long any pcpu has idled.
-#[derive(Debug, Default)]
+/// For how long any pcpu has idled, of the time that counts.
+#[derive(Debug)]
 pub(super) struct Idling {
+    window: Window,
     count: usize,
     since: u64,
     total: u64,
 }
 
 impl Idling {
+    pub fn new(window: Window) -> Self {
+        Idling {
+            window,
+            count: 0,
+            since: 0,
+            total: 0,
+        }
+    }
+
     /// The time up to `at`.
     pub fn until(&self, at: u64) -> u64 {
         match self.count {
             0 => self.total,
-            _ => self.total + at.saturating_sub(self.since),
+            _ => self.total + self.window.part(self.since, at),
         }
     }
 
     /// A pcpu goes from one vcpu to another.
-    pub fn change(&mut self, at: u64, from: Option<VcpuName>, to: Option<VcpuName>) {
-        let is_idle = |vcpu: Option<VcpuName>| vcpu.is_some_and(VcpuName::is_idle);
+    pub fn change(&mut self, at: u64, from: Option<Who>, to: Option<Who>) {
+        let is_idle = |who: Option<Who>| who.is_some_and(|who| who.name.is_idle());
         self.total = self.until(at);
         self.since = self.since.max(at);
         self.count += usize::from(is_idle(to));

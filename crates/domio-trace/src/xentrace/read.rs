@@ -2,12 +2,11 @@
 
 use std::io::Read;
 
-use domio_core::{Instant, PcpuId, Record, VcpuName};
+use domio_core::{ActorId, Instant, Kind, Names, PcpuId, Record};
 
+use super::decode::{Decoded, Decoder};
+use super::event::{CPU_CHANGE, CPU_CHANGE_HEADER, EVENT_MASK, EXTRA_MAX, HAS_CYCLES, NO_EVENT};
 use crate::bytes::{ByteStream, u32_at, u64_at};
-use crate::event::{
-    CPU_CHANGE, CPU_CHANGE_HEADER, Decoded, EVENT_MASK, EXTRA_MAX, HAS_CYCLES, NO_EVENT, decode,
-};
 use crate::merge::Merge;
 use crate::{MergeStats, ReadOptions, TraceError, TraceErrorKind, TscClock};
 
@@ -27,6 +26,7 @@ const STEP: usize = 1024;
 pub struct XentraceReader<R> {
     bytes: ByteStream<R>,
     clock: TscClock,
+    decoder: Decoder,
     merge: Merge,
     window: Option<Window>,
     cpus: Vec<CpuState>,
@@ -49,7 +49,7 @@ struct CpuState {
     /// Time of the latest record with a time; later ones without inherit it.
     at: Instant,
     /// The latest record was an INFCONT of this vcpu.
-    continued: Option<VcpuName>,
+    continued: Option<ActorId>,
 }
 
 /// How far the file is.
@@ -85,6 +85,7 @@ impl<R: Read> XentraceReader<R> {
         Ok(XentraceReader {
             bytes,
             clock,
+            decoder: Decoder::new(options),
             merge: Merge::new(options.held_max),
             window: None,
             cpus: Vec::new(),
@@ -93,6 +94,11 @@ impl<R: Read> XentraceReader<R> {
             handed_out: 0,
             end: End::NotYet,
         })
+    }
+
+    /// What the numbers of the records so far stand for.
+    pub fn names(&self) -> &Names {
+        self.decoder.names()
     }
 
     /// Counts a second of the clock that times were converted with.
@@ -216,14 +222,16 @@ impl<R: Read> XentraceReader<R> {
             state.at = Instant::from_nanos(self.clock.nanos(tsc));
         }
         let continued = state.continued.take();
-        let record = match decode(state.at, PcpuId(cpu), raw.event, raw.extra()) {
+        let pcpu = PcpuId(cpu);
+        let decoded = self.decoder.decode(state.at, pcpu, raw.event, raw.extra());
+        let record = match decoded {
             Decoded::Nothing => return,
             // The second half of the INFCONT before it.
-            Decoded::ContinueRunning(r) if continued == Some(r.vcpu) => return,
+            Decoded::ContinueRunning(r) if continued == Some(r.actor) => return,
             Decoded::ContinueRunning(r) => r,
             Decoded::Record(r) => {
-                if r.kind == domio_core::Kind::Continue {
-                    state.continued = Some(r.vcpu);
+                if r.is(Kind::Continue) {
+                    state.continued = Some(r.actor);
                 }
                 r
             }
@@ -352,8 +360,7 @@ impl RawRecord {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::event::WRAP_BUFFER;
-    use domio_core::Kind;
+    use crate::xentrace::event::WRAP_BUFFER;
 
     fn record(out: &mut Vec<u8>, tsc: Option<u64>, event: u32, extra: &[u32]) {
         let cycles = if tsc.is_some() { HAS_CYCLES } else { 0 };
@@ -370,15 +377,20 @@ mod tests {
     }
 
     fn read(bytes: &[u8], options: &ReadOptions) -> (Vec<Record>, Option<TraceError>) {
+        let (records, error, _) = read_names(bytes, options);
+        (records, error)
+    }
+
+    fn read_names(bytes: &[u8], options: &ReadOptions) -> (Vec<Record>, Option<TraceError>, Names) {
         let mut reader = XentraceReader::new(bytes, options).unwrap();
         let mut out = Vec::new();
         loop {
             match reader.next_record() {
                 Ok(Some(r)) => out.push(r),
-                Ok(None) => return (out, None),
+                Ok(None) => return (out, None, reader.names().clone()),
                 Err(e) => {
                     assert!(reader.next_record().unwrap().is_none());
-                    return (out, Some(e));
+                    return (out, Some(e), reader.names().clone());
                 }
             }
         }
@@ -404,11 +416,11 @@ mod tests {
             tsc_hz: Some(2_400_000_000),
             ..ReadOptions::default()
         };
-        let (records, error) = read(&two_cpus(), &options);
+        let (records, error, names) = read_names(&two_cpus(), &options);
         assert!(error.is_none());
         let seen: Vec<_> = records
             .iter()
-            .map(|r| (r.at.as_nanos(), r.pcpu.0, r.kind))
+            .map(|r| (r.at.as_nanos(), r.pcpu.0, r.kind().unwrap()))
             .collect();
         assert_eq!(
             seen,
@@ -420,8 +432,8 @@ mod tests {
             ],
             "a record without a time has that of the one before"
         );
-        assert_eq!(records[3].data[0], 9);
-        assert_eq!(records[3].vcpu.to_string(), "d2v1");
+        assert_eq!(records[3].words[0], 9);
+        assert_eq!(names.vcpu(records[3].actor).unwrap().to_string(), "d2v1");
     }
 
     #[test]
@@ -433,9 +445,9 @@ mod tests {
         let mut file = Vec::new();
         window(&mut file, 0, &w);
         let (records, _) = read(&file, &ReadOptions::default());
-        let seen: Vec<_> = records.iter().map(|r| (r.at.as_nanos(), r.data)).collect();
+        let seen: Vec<_> = records.iter().map(|r| (r.at.as_nanos(), r.words)).collect();
         assert_eq!(seen, [(1, [70, 80, 0, 0]), (3, [0; 4])]);
-        assert!(records.iter().all(|r| r.kind == Kind::Continue));
+        assert!(records.iter().all(|r| r.is(Kind::Continue)));
     }
 
     #[test]

@@ -1,116 +1,131 @@
-//! Who waited behind whom in a trace, and why.
+//! Who waited behind whom, and why.
 //!
-//! A vcpu waits while it is runnable and no pcpu executes it. The [`WaitExplainer`] splits that
-//! time by the vcpu that ran meanwhile on the pcpu where the waiting one ran last, and by cause
-//! ([`Why`]), as far as records tell. Per vcpu the parts sum to the runnable time of the
-//! [`Summary`](crate::Summary): both leave out stays over which records are missing.
+//! A vcpu waits while it is runnable and no pcpu executes it. That time is split by the vcpu that
+//! ran meanwhile on the pcpu where the waiting one ran last, and by cause ([`Why`]), as far as
+//! records tell. Per vcpu the parts sum to the runnable time of the [`Summary`](crate::Summary):
+//! both leave out stays over which records are missing.
 //!
 //! # Causes
 //!
 //! How a wait begins is its cause at first: a vcpu leaves its pcpu when its slice is over, or
 //! before, or yields; it is released from a pause; or it is woken, and a pcpu is tickled for it or
-//! not. Private records of credit and credit2 say more (xen-spec 3 and 4):
+//! not. A policy's own records say more, as their class declares:
 //!
 //! - **Tickles** follow the wake-up in the buffer of the pcpu that woke. Between them and the pass,
 //!   the wait is for the pass.
 //! - **The rate limit** is recorded by the pass that it ends.
-//! - **Credit's priorities** are not recorded, but their effect is. Vcpus of one priority take
-//!   turns in the order in which they were queued. One that is queued later and runs first has a
-//!   higher priority. If it has a boost, the wait is for that boost; if it has none, it is UNDER,
-//!   and who waits is OVER. So is one that is woken without a tickle behind one without a boost:
-//!   credit boosts every other one that is woken.
-//! - **Credit2's credits** are recorded. Less than nothing is over, as the others' credit is used
-//!   before it is given anew. So are the budgets of capped domains.
+//! - **Priorities** are recorded by no policy. Where its queues keep an order
+//!   ([`QueueRules::fifo_with_boost`]), their effect is: vcpus of one priority take turns in the
+//!   order in which they were queued. One that is queued later and runs first has a higher
+//!   priority. If it has a boost, the wait is for that boost; if it has none, it is UNDER, and who
+//!   waits is OVER. So is one that is woken without a tickle behind one without a boost: every
+//!   other one that is woken is boosted.
+//! - **Credits** may be recorded. Less than nothing is over, as the others' credit is used before
+//!   it is given anew. So are the budgets of capped domains.
 //!
 //! Priorities are concluded only of vcpus that are still in the queue where they were put: not
-//! after a tick that wanted them elsewhere.
+//! after the policy wanted them elsewhere.
+//!
+//! [`QueueRules::fifo_with_boost`]: domio_core::QueueRules::fifo_with_boost
 
 mod books;
 mod hear;
-mod json;
-mod map;
-mod result;
-mod said;
-mod why;
-
-pub use json::{CauseJson, TellsJson, VcpuWaitsJson, WaitedJson, WaitingJson, WhomJson};
-pub use map::{MAP_ROWS, Map, MapChange, MapRow, MapWindow};
-pub use result::{BEHIND_MAX, LongWait, VcpuWaits, WORST_MAX, WaitTells, Waiting};
-pub use why::Why;
+pub(super) mod map;
+pub(super) mod why;
 
 use std::collections::BTreeMap;
 
-use domio_core::{Instant, Kind, PcpuId, Record, Runstate, Sink, VcpuName};
+use domio_core::{ActorId, DomainId, Instant, Kind, Names, PcpuId, Record, Runstate, VcpuName};
 use domio_trace::Losses;
 
-use crate::told::Told;
-use books::{Idling, OpenWait, Pcpu, Vcpu};
-use map::Cartographer;
-use result::Worst;
-use said::said;
+use super::result::{Explanation, LongWait, Worst};
+use super::tells::WaitTells;
+use crate::account::Window;
+use books::{Idling, OpenWait, Pcpu, Vcpu, Who};
+use map::{Cartographer, MapChange, MapRow, MapWindow};
+use why::Why;
 
 /// Most vcpus that are told apart: no host has as many, and the bound keeps a damaged file from
 /// taking all time and memory.
 const EXPLAINED_MAX: usize = 1 << 12;
 
-/// Explains the waits of a trace: feed it every record in the order of time, then call
-/// [`WaitExplainer::finish`]. Memory does not grow with the length of the trace.
+/// No place in the list.
+const NOWHERE: u32 = u32::MAX;
+
+/// What is known of vcpus and pcpus while a trace is read. Memory does not grow with its length.
 #[derive(Debug)]
-pub struct WaitExplainer {
-    begun: bool,
-    start: u64,
-    end: u64,
-    records: u64,
+pub(super) struct WaitBooks {
+    window: Window,
     lost_records: u64,
     /// Records of vcpus beyond [`EXPLAINED_MAX`].
     left_out: u64,
-    told: Told,
     tells: WaitTells,
     losses: Losses,
     idling: Idling,
     list: Vec<Vcpu>,
-    /// Places in `list`, by word.
-    index: BTreeMap<u32, usize>,
+    /// Places in `list`, by actor.
+    places: Vec<u32>,
+    /// Whether each class is a policy's.
+    policies: Vec<bool>,
     pcpus: Vec<Pcpu>,
     worst: Worst,
     worst_woken: Worst,
     cartographer: Cartographer,
 }
 
-impl WaitExplainer {
-    /// Nothing seen yet; the map will show `window`.
-    pub fn new(window: MapWindow) -> Self {
-        WaitExplainer {
-            begun: false,
-            start: 0,
-            end: 0,
-            records: 0,
+/// What a vcpu does, as far as somebody is concerned who waits for it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Doing {
+    Runs,
+    /// Runnable, behind the domain that runs on its pcpu.
+    Waits(Option<DomainId>),
+    Rests,
+    Unknown,
+}
+
+impl WaitBooks {
+    /// Nothing seen yet; the map will show `map`.
+    pub fn new(window: Window, map: MapWindow) -> Self {
+        WaitBooks {
+            window,
             lost_records: 0,
             left_out: 0,
-            told: Told::default(),
             tells: WaitTells::default(),
             losses: Losses::new(),
-            idling: Idling::default(),
+            idling: Idling::new(window),
             list: Vec::new(),
-            index: BTreeMap::new(),
+            places: Vec::new(),
+            policies: Vec::new(),
             pcpus: Vec::new(),
             worst: Worst::default(),
             worst_woken: Worst::default(),
-            cartographer: Cartographer::new(window),
+            cartographer: Cartographer::new(map),
         }
     }
 
-    /// What was found.
-    pub fn finish(self) -> Waiting {
-        let runstates = self.told.missing().is_none();
-        let end = self.end;
+    /// What counts begins at `at`.
+    pub fn begin(&mut self, at: u64) {
+        self.cartographer.begin(at.max(self.window.from));
+    }
+
+    /// Every vcpu stays in its state until `at`, and the pcpu where it is.
+    pub fn stay(&mut self, at: u64) {
+        for slot in 0..self.list.len() {
+            let vcpu = &self.list[slot];
+            let (who, pcpu, state) = (vcpu.who, vcpu.recorded, vcpu.state);
+            self.change(at, pcpu, who, [state, state]);
+        }
+    }
+
+    /// Adds what was found to `explanation`, which ends where the trace does.
+    pub fn add_to(self, explanation: &mut Explanation) {
+        let end = explanation.end.as_nanos();
         let mut unfinished = Worst::default();
-        let mut vcpus = Vec::new();
         let pcpus = self.pcpus.iter().enumerate().filter(|(_, p)| p.seen);
-        let pcpus = pcpus.map(|(i, _)| PcpuId(i as u16)).collect();
+        explanation.pcpus = pcpus.map(|(i, _)| PcpuId(i as u16)).collect();
         let idled = self.idling.until(end);
         for mut vcpu in self.list {
-            vcpu.flush(end, idled);
+            vcpu.flush(end, idled, self.window);
             let missed = self.losses.concerning(vcpu.state, vcpu.recorded) != vcpu.losses;
             if let Some(mut wait) = vcpu.wait.take()
                 && let Some(begin) = wait.begin
@@ -119,34 +134,23 @@ impl WaitExplainer {
                 for (part, time) in core::mem::take(&mut wait.parts) {
                     *wait.whole.entry(part).or_default() += time;
                 }
-                let base = wait.base.unwrap_or(Why::Woken);
-                let wait = LongWait::of(vcpu.name, vcpu.home, begin, wait.woken, &wait.whole, base);
+                let begin = begin.max(self.window.from);
+                let wait = LongWait::of(vcpu.who.name, vcpu.home, begin, &wait.ended());
                 if wait.length > 0 {
                     unfinished.add(wait);
                 }
             }
-            vcpu.sums.seen = vcpu.since.saturating_sub(vcpu.first);
-            vcpus.push(vcpu.sums);
+            vcpu.sums.seen = self.window.part(vcpu.first, vcpu.since);
+            explanation.vcpus.push(vcpu.sums);
         }
-        if !runstates {
-            vcpus.clear();
-        }
-        vcpus.sort_by_key(|v| v.name);
-        Waiting {
-            start: Instant::from_nanos(self.start),
-            end: Instant::from_nanos(end),
-            records: self.records,
-            lost_records: self.lost_records,
-            runstates,
-            pcpus,
-            left_out: self.left_out,
-            tells: self.tells,
-            vcpus,
-            worst: self.worst.into_list(),
-            worst_woken: self.worst_woken.into_list(),
-            unfinished: unfinished.into_list(),
-            map: self.cartographer.finish(Instant::from_nanos(end)),
-        }
+        explanation.vcpus.sort_by_key(|v| v.name);
+        explanation.lost_records = self.lost_records;
+        explanation.left_out = self.left_out;
+        explanation.tells = self.tells;
+        explanation.worst = self.worst.into_list();
+        explanation.worst_woken = self.worst_woken.into_list();
+        explanation.unfinished = unfinished.into_list();
+        explanation.map = self.cartographer.finish(explanation.end);
     }
 
     fn pcpu(&mut self, pcpu: PcpuId) -> &mut Pcpu {
@@ -158,31 +162,73 @@ impl WaitExplainer {
     }
 
     /// Where the vcpu's book is; `None` when there are too many, or it is an idle one.
-    fn slot(&mut self, name: VcpuName, pcpu: PcpuId) -> Option<usize> {
-        if name.is_idle() {
+    fn slot(&mut self, who: Who, pcpu: PcpuId) -> Option<usize> {
+        if who.name.is_idle() {
             return None;
         }
-        if let Some(slot) = self.index.get(&name.word()) {
-            return Some(*slot);
+        if let Some(slot) = self.place(who.actor) {
+            return Some(slot);
         }
         if self.list.len() >= EXPLAINED_MAX {
             self.left_out += 1;
             return None;
         }
-        let slot = self.list.len();
-        self.index.insert(name.word(), slot);
-        self.list.push(Vcpu::new(name, pcpu));
+        let (slot, actor) = (self.list.len(), who.actor.index());
+        if actor >= self.places.len() {
+            self.places.resize(actor + 1, NOWHERE);
+        }
+        self.places[actor] = slot as u32;
+        self.list.push(Vcpu::new(who, pcpu));
         Some(slot)
     }
 
-    fn known(&mut self, name: VcpuName) -> Option<&mut Vcpu> {
-        let slot = *self.index.get(&name.word())?;
+    fn place(&self, actor: ActorId) -> Option<usize> {
+        let place = self.places.get(actor.index()).copied();
+        place
+            .filter(|place| *place != NOWHERE)
+            .map(|place| place as usize)
+    }
+
+    fn known(&mut self, actor: ActorId) -> Option<&mut Vcpu> {
+        let slot = self.place(actor)?;
         self.list.get_mut(slot)
     }
 
     fn flush(&mut self, slot: usize, at: u64) {
         let idled = self.idling.until(at);
-        self.list[slot].flush(at, idled);
+        self.list[slot].flush(at, idled, self.window);
+    }
+
+    /// What the vcpu does.
+    pub fn doing(&self, actor: ActorId) -> Doing {
+        let Some(slot) = self.place(actor) else {
+            return Doing::Unknown;
+        };
+        let vcpu = &self.list[slot];
+        match vcpu.state {
+            Runstate::Running => Doing::Runs,
+            Runstate::Runnable => {
+                let pcpu = self.pcpus.get(vcpu.home.index());
+                let current = pcpu.and_then(|pcpu| pcpu.current);
+                let domain = current.map(|who| who.name.domain);
+                Doing::Waits(domain.filter(|domain| *domain != DomainId::IDLE))
+            }
+            Runstate::Blocked | Runstate::Offline => Doing::Rests,
+        }
+    }
+
+    /// Time that the vcpu ran until `at`, as far as it counts.
+    pub fn ran(&self, actor: ActorId, at: u64) -> u64 {
+        let Some(slot) = self.place(actor) else {
+            return 0;
+        };
+        let vcpu = &self.list[slot];
+        let missed = self.losses.concerning(vcpu.state, vcpu.recorded) != vcpu.losses;
+        let open = match vcpu.state {
+            Runstate::Running if !missed => self.window.part(vcpu.since, at),
+            _ => 0,
+        };
+        vcpu.sums.running + open
     }
 
     /// It is clear by now that nothing more is tickled for who was woken last on `pcpu`.
@@ -193,7 +239,8 @@ impl WaitExplainer {
         let tells = self.tells;
         let home = self.list[slot].home;
         let runner = self.pcpu(home).current;
-        let boosted = runner.and_then(|name| self.known(name)).map(|v| v.boosted);
+        let boosted = runner.and_then(|who| self.known(who.actor));
+        let boosted = boosted.map(|v| v.boosted);
         let behind_boostless = boosted == Some(Some(false));
         let vcpu = &mut self.list[slot];
         let boostless = match vcpu.boosted {
@@ -201,7 +248,7 @@ impl WaitExplainer {
             // It may have lost its boost unseen. With one it would have gone before who runs.
             _ => behind_boostless && vcpu.boosted_at.is_none_or(|at| Some(at) < vcpu.queued),
         };
-        let is_over = boostless && !vcpu.strays && tells.boosts && tells.policy == Some(0);
+        let is_over = boostless && !vcpu.strays && tells.boosts && tells.is_fifo_with_boost();
         if let Some(wait) = &mut vcpu.wait
             && wait.base.is_none()
         {
@@ -214,7 +261,7 @@ impl WaitExplainer {
     }
 
     /// `vcpu` is on `pcpu` from `at` on; `None` for nobody.
-    fn put(&mut self, at: u64, pcpu: PcpuId, vcpu: Option<VcpuName>) {
+    fn put(&mut self, at: u64, pcpu: PcpuId, vcpu: Option<Who>) {
         let before = self.pcpu(pcpu).current;
         if before == vcpu {
             return;
@@ -224,18 +271,18 @@ impl WaitExplainer {
             self.flush(*slot, at);
         }
         self.idling.change(at, before, vcpu);
-        let runner = vcpu.and_then(|name| self.index.get(&name.word())).copied();
+        let runner = vcpu.and_then(|who| self.place(who.actor));
         let runner = runner.map(|slot| (slot, self.list[slot].queued, self.list[slot].boosted));
         let idled = self.idling.until(at);
-        let is_credit = self.tells.policy == Some(0);
+        let is_fifo = self.tells.is_fifo_with_boost();
         for slot in &waiters {
             let waiting = &mut self.list[*slot];
-            let may_conclude = is_credit && !waiting.strays && waiting.boosted != Some(true);
+            let may_conclude = is_fifo && !waiting.strays && waiting.boosted != Some(true);
             let queued = waiting.queued;
             let Some(wait) = &mut waiting.wait else {
                 continue;
             };
-            wait.behind = vcpu.filter(|v| !v.is_idle());
+            wait.behind = vcpu.map(|who| who.name).filter(|name| !name.is_idle());
             wait.idled = idled;
             wait.ahead = None;
             if let Some((runner, Some(came), boosted)) = runner
@@ -252,7 +299,8 @@ impl WaitExplainer {
         }
         let called = self.pcpu(pcpu).called.clone();
         for slot in called {
-            let is_other = vcpu.is_some_and(|v| !v.is_idle() && v != self.list[slot].name);
+            let is_other =
+                vcpu.is_some_and(|who| !who.name.is_idle() && who != self.list[slot].who);
             self.changes_base(slot, at, Why::PassedOver, is_other);
         }
         let pcpu = self.pcpu(pcpu);
@@ -274,16 +322,16 @@ impl WaitExplainer {
     }
 
     /// A vcpu goes from `old` to `new` at `at`. Where they are equal, nothing changes.
-    fn change(&mut self, at: u64, pcpu: PcpuId, name: VcpuName, old: Runstate, new: Runstate) {
+    fn change(&mut self, at: u64, pcpu: PcpuId, who: Who, [old, new]: [Runstate; 2]) {
         let is_mark = old == new;
         let left = old == Runstate::Running && !is_mark;
-        if left && self.pcpu(pcpu).current == Some(name) {
+        if left && self.pcpu(pcpu).current == Some(who) {
             self.put(at, pcpu, None);
         }
-        if new == Runstate::Running && name.is_idle() {
-            self.put(at, pcpu, Some(name));
+        if new == Runstate::Running && who.name.is_idle() {
+            self.put(at, pcpu, Some(who));
         }
-        let Some(slot) = self.slot(name, pcpu) else {
+        let Some(slot) = self.slot(who, pcpu) else {
             return;
         };
         self.flush(slot, at);
@@ -311,7 +359,7 @@ impl WaitExplainer {
             let vcpu = &mut self.list[slot];
             vcpu.home = pcpu;
             vcpu.strays = false;
-            self.put(at, pcpu, Some(name));
+            self.put(at, pcpu, Some(who));
         }
         if new == Runstate::Runnable && ended {
             self.open(slot, at, pcpu, old);
@@ -325,7 +373,7 @@ impl WaitExplainer {
         if !vcpu.known {
             return false;
         }
-        let part = at.saturating_sub(vcpu.since);
+        let part = self.window.part(vcpu.since, at);
         let missed = self.losses.concerning(vcpu.state, vcpu.recorded) != vcpu.losses;
         let sure = !missed && vcpu.state == old;
         let sums = &mut vcpu.sums;
@@ -362,20 +410,20 @@ impl WaitExplainer {
         } else {
             wait.begin = None;
         }
-        let (name, home, called) = (vcpu.name, vcpu.home, wait.called);
+        let (name, home, called) = (vcpu.who.name, vcpu.home, wait.called);
         self.pcpu(home).waiters.retain(|other| *other != slot);
         if let Some(called) = called {
             self.pcpu(called).called.retain(|other| *other != slot);
         }
-        if let Some(begin) = wait.begin {
-            let base = wait.base.unwrap_or(Why::Woken);
+        if let Some(begin) = wait.begin.filter(|_| self.window.holds(at)) {
+            let begin = begin.max(self.window.from);
             let length = wait.whole.values().sum();
             let sums = &mut self.list[slot].sums;
             sums.waits += 1;
             sums.longest = sums.longest.max(length);
             self.remember(
                 length,
-                || LongWait::of(name, home, begin, wait.woken, &wait.whole, base),
+                || LongWait::of(name, home, begin, &wait.ended()),
                 (begin, at),
                 wait.woken,
             );
@@ -410,7 +458,8 @@ impl WaitExplainer {
     /// A wait begins.
     fn open(&mut self, slot: usize, at: u64, pcpu: PcpuId, old: Runstate) {
         let home = self.list[slot].home;
-        let behind = self.pcpu(home).current.filter(|v| !v.is_idle());
+        let current = self.pcpu(home).current.map(|who| who.name);
+        let behind = current.filter(|name| !name.is_idle());
         let idled = self.idling.until(at);
         let vcpu = &mut self.list[slot];
         let base = match old {
@@ -438,7 +487,7 @@ impl WaitExplainer {
             whole: BTreeMap::new(),
             idle_elsewhere: 0,
         });
-        let name = vcpu.name;
+        let name = vcpu.who.name;
         self.pcpu(home).waiters.push(slot);
         if base.is_none() {
             self.pcpu(pcpu).pending = Some(slot);
@@ -451,28 +500,31 @@ impl WaitExplainer {
     }
 
     /// Takes the runstate changes of a record.
-    fn changes(&mut self, record: &Record) {
+    fn changes(&mut self, names: &Names, record: &Record) {
         let at = record.at.as_nanos();
         let mut left = None;
-        for (vcpu, old, new) in record.changes().into_iter().flatten() {
+        for (actor, old, new) in record.changes().into_iter().flatten() {
+            let Some(name) = names.vcpu(actor) else {
+                continue;
+            };
             if old == Runstate::Running && new != old {
-                left = Some((vcpu, new));
-                self.left(record.pcpu, vcpu, new);
+                left = Some((name, new));
+                self.left(record.pcpu, name, new);
             }
             if new == Runstate::Running {
                 match old == new {
-                    true => self.cartographer.runs_already(vcpu, record.pcpu),
+                    true => self.cartographer.runs_already(name, record.pcpu),
                     false => {
                         let left = left.take().or_else(|| self.who_left(record.pcpu));
                         self.cartographer.change(MapRow {
                             at: record.at,
                             pcpu: record.pcpu,
-                            what: MapChange::Runs(vcpu, left),
+                            what: MapChange::Runs(name, left),
                         });
                     }
                 }
             }
-            self.change(at, record.pcpu, vcpu, old, new);
+            self.change(at, record.pcpu, Who { actor, name }, [old, new]);
         }
     }
 
@@ -500,58 +552,57 @@ impl WaitExplainer {
             vcpu.slice = None;
         }
     }
-}
 
-impl Sink for WaitExplainer {
-    fn record(&mut self, record: &Record) {
-        let at = record.at.as_nanos();
-        if !self.begun {
-            self.begun = true;
-            self.start = at;
-            self.cartographer.begin(at);
-        }
-        self.records += 1;
-        self.end = self.end.max(at);
-        self.told.see(record);
+    /// Takes the next record of any class.
+    #[inline]
+    pub fn record(&mut self, names: &Names, record: &Record) {
         self.pcpu(record.pcpu).seen = true;
-        if let Some((policy, event, said)) = said(record) {
-            return self.hear(record, policy, event, said);
+        match record.kind() {
+            Some(kind) => {
+                self.settle(record.pcpu);
+                self.common(names, record, kind);
+            }
+            None => self.class(names, record),
         }
-        if record.kind == Kind::Other {
-            return;
-        }
-        self.settle(record.pcpu);
-        match record.kind {
+    }
+
+    /// Takes a record of the common class.
+    fn common(&mut self, names: &Names, record: &Record, kind: Kind) {
+        match kind {
             Kind::Switch | Kind::RunstateChange => {
-                if record.kind == Kind::Switch {
-                    let slice = Some(record.data[3]).filter(|ns| *ns != u32::MAX);
+                if kind == Kind::Switch {
+                    let slice = Some(record.words[3]).filter(|ns| *ns != u32::MAX);
                     self.slice(record.pcpu, slice);
                 }
-                self.changes(record);
+                self.changes(names, record);
             }
             Kind::InfNext => {
-                let slice = Some(record.data[1]).filter(|ns| *ns != u32::MAX);
+                let slice = Some(record.words[1]).filter(|ns| *ns != u32::MAX);
                 self.slice(record.pcpu, slice);
             }
-            Kind::Continue => self.goes_on(record),
+            Kind::Continue => self.goes_on(names, record),
             Kind::Yield => {
-                if let Some(vcpu) = self.known(record.vcpu) {
+                if let Some(vcpu) = self.known(record.actor) {
                     vcpu.yielded = true;
                 }
             }
             Kind::Sleep => {
-                let runs = self.pcpu(record.pcpu).current == Some(record.vcpu);
-                if let Some(vcpu) = self.known(record.vcpu) {
+                let runs = self.runs(record.actor, record.pcpu);
+                if let Some(vcpu) = self.known(record.actor) {
                     vcpu.slept = runs;
                 }
             }
-            Kind::Lost => self.lost(at, record.pcpu, record.data[0]),
+            Kind::Lost => self.lost(record.at.as_nanos(), record.pcpu, record.words[0]),
             _ => {}
         }
     }
-}
 
-impl WaitExplainer {
+    /// Whether the vcpu runs on `pcpu`.
+    fn runs(&mut self, actor: ActorId, pcpu: PcpuId) -> bool {
+        let current = self.pcpu(pcpu).current;
+        current.is_some_and(|who| who.actor == actor)
+    }
+
     /// Who is put on `pcpu` next has this slice.
     fn slice(&mut self, pcpu: PcpuId, slice: Option<u32>) {
         self.tells.slices = true;
@@ -559,17 +610,17 @@ impl WaitExplainer {
     }
 
     /// A pass lets a vcpu go on.
-    fn goes_on(&mut self, record: &Record) {
-        let (at, pcpu) = (record.at.as_nanos(), record.pcpu);
+    fn goes_on(&mut self, names: &Names, record: &Record) {
+        let (at, pcpu, actor) = (record.at.as_nanos(), record.pcpu, record.actor);
         // As the meter has it: until a change is seen, whoever goes on is found running.
-        let is_known = self.known(record.vcpu).is_some_and(|vcpu| vcpu.changed);
-        if !is_known {
+        let is_known = self.known(actor).is_some_and(|vcpu| vcpu.changed);
+        if let Some(name) = names.vcpu(actor).filter(|_| !is_known) {
             let running = Runstate::Running;
-            self.cartographer.runs_already(record.vcpu, pcpu);
-            self.change(at, pcpu, record.vcpu, running, running);
+            self.cartographer.runs_already(name, pcpu);
+            self.change(at, pcpu, Who { actor, name }, [running, running]);
         }
-        let length = record.data[1];
-        if let Some(vcpu) = self.known(record.vcpu) {
+        let length = record.words[1];
+        if let Some(vcpu) = self.known(actor) {
             vcpu.yielded = false;
             // The rest of the rate limit is no slice; and some releases do not tell the slice.
             let limited = core::mem::take(&mut vcpu.limited);
