@@ -101,7 +101,7 @@ impl<S: Sink, D: Device> Host<S, D> {
         wires.owners = S::OWNERS || controlled;
         wires.tells_packets = scheduler.descriptor().needs.packets;
         let names = core::mem::take(&mut wires.names);
-        let class = scheduler.descriptor().records;
+        let class = scheduler.descriptor().class;
         let mut tables = Tables::new(config.topology.clone());
         tables.no_hard_affinity = says_nothing(config, |hard, _| hard);
         tables.no_soft_affinity = says_nothing(config, |_, soft| soft);

@@ -7,7 +7,6 @@ use domio_core::{
     ActorId, Class, ClassId, DomainId, Duration, Instant, Kind, Names, PcpuId, Record, Runstate,
     Sink, VcpuId, VcpuName,
 };
-use domio_sched::About;
 
 /// The trace of a host: where records go, and the records of the hypervisor itself.
 pub(crate) struct Trace<S: Sink> {
@@ -15,23 +14,24 @@ pub(crate) struct Trace<S: Sink> {
     /// Whether records are made.
     wanted: bool,
     names: Names,
-    /// The policy's class.
-    policy: ClassId,
+    /// The policy's class, if it has one.
+    policy: Option<ClassId>,
     /// Number of the actor that the first vcpu is.
     vcpus: u32,
 }
 
 impl<S: Sink> Trace<S> {
     /// A trace into `sink`, which is taken from the start, of a host of so many pcpus. `names` has
-    /// the classes of device models; `policy` is the class of what the policy notes.
-    pub fn new(sink: S, mut names: Names, pcpus: usize, policy: &'static Class) -> Self {
+    /// the classes of device models; `policy` is the class of what the policy notes, if
+    /// it notes anything.
+    pub fn new(sink: S, mut names: Names, pcpus: usize, policy: Option<&'static Class>) -> Self {
         for pcpu in 0..pcpus {
             names.add_actor(VcpuName::idle(PcpuId(pcpu as u16)));
         }
         Trace {
             sink,
             wanted: S::ENABLED,
-            policy: names.add_class(policy),
+            policy: policy.map(|class| names.add_class(class)),
             vcpus: names.actors().len() as u32,
             names,
         }
@@ -132,13 +132,18 @@ impl<S: Sink> Trace<S> {
     }
 
     /// The policy has something to say, which goes to the buffer of `pcpu`.
-    pub fn note(&mut self, now: Instant, pcpu: PcpuId, number: u8, about: About, words: [u32; 4]) {
-        let actor = match about {
-            About::Nobody => ActorId::NONE,
-            About::Vcpu(vcpu) => self.actor(vcpu),
-            About::Idle(pcpu) => self.actor_on(pcpu, None),
-        };
-        let class = (self.policy, number);
+    pub fn note(
+        &mut self,
+        now: Instant,
+        pcpu: PcpuId,
+        number: u8,
+        about: Option<VcpuId>,
+        words: [u32; 4],
+    ) {
+        // A policy that declares no class has nothing to say.
+        let Some(policy) = self.policy else { return };
+        let actor = about.map_or(ActorId::NONE, |vcpu| self.actor(vcpu));
+        let class = (policy, number);
         self.write(Record::of(now, pcpu, class, actor, words));
     }
 

@@ -18,7 +18,7 @@ static DESCRIPTOR: Descriptor = Descriptor {
     name: "probe",
     summary: "for tests",
     source: "domio",
-    records: &RECORDS,
+    class: Some(&RECORDS),
     needs: Needs {
         tickle: true,
         timers: true,
@@ -136,7 +136,7 @@ impl Scheduler for Probe {
     fn wake(&mut self, cx: &mut Cx<'_>, vcpu: VcpuId, why: Wake) {
         let view = *cx.vcpu(vcpu);
         self.note(cx, format!("wake {} {why:?}", view.name));
-        cx.note(view.pcpu, 1, vcpu.into(), &[]);
+        cx.note(view.pcpu, 1, Some(vcpu), &[]);
         if !cx.is_current(vcpu) && !self.queued(vcpu) {
             self.queues[view.pcpu.index()].push_back(vcpu);
             cx.tickle(view.pcpu);
