@@ -24,6 +24,7 @@
 //! simultaneous work is Xen's (xen-spec 0.2): timers first, then `schedule`.
 
 use crate::cx::Cx;
+use crate::state::State;
 use core::fmt;
 pub use domio_core::Conflict;
 use domio_core::{DomainId, Duration, Instant, ParamSpec, ParamValues, PcpuId, VcpuId};
@@ -423,9 +424,9 @@ pub trait Scheduler: Send {
         }
     }
 
-    /// Writes the policy's state for people (Xen's debug key `r`).
-    ///
-    /// # Errors
-    /// Only those of `out`.
-    fn dump(&self, out: &mut dyn fmt::Write) -> fmt::Result;
+    /// Tells what the policy has in its books, for programs and people (Xen's debug key `r`).
+    /// Default: nothing.
+    fn state(&self, out: &mut State) {
+        let _ = out;
+    }
 }

@@ -6,9 +6,9 @@
 
 use crate::contract::{Conflict, Descriptor, Needs, Pick, Prev, Promises, Scheduler, Wake};
 use crate::cx::Cx;
+use crate::state::{About, State};
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
-use core::fmt;
 use domio_core::{DomainId, Duration, ParamKind, ParamSpec, ParamValues, PcpuId, Topology, VcpuId};
 
 const PARAMS: &[ParamSpec] = &[ParamSpec {
@@ -156,10 +156,14 @@ impl Scheduler for RoundRobin {
         }
     }
 
-    fn dump(&self, out: &mut dyn fmt::Write) -> fmt::Result {
-        for (pcpu, queue) in self.queues.iter().enumerate() {
-            writeln!(out, "p{pcpu}: {queue:?}")?;
+    fn state(&self, out: &mut State) {
+        for (pcpu, queue) in (0..).map(PcpuId).zip(&self.queues) {
+            let waiting: Vec<VcpuId> = queue.iter().copied().collect();
+            let row = out.row("", About::Pcpu(pcpu));
+            row.say("p")
+                .tell("pcpu", "", pcpu.0)
+                .say(": ")
+                .tell("waiting", "", waiting);
         }
-        Ok(())
     }
 }

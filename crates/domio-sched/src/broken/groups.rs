@@ -10,7 +10,6 @@ use crate::contract::{Descriptor, GroupId, Pick, Prev, Promises, Scheduler, Wake
 use crate::cx::Cx;
 use alloc::vec::Vec;
 use core::cmp::Ordering;
-use core::fmt;
 use domio_core::{DomainId, Duration, Instant, ParamSpec, ParamValues, PcpuId, Topology, VcpuId};
 
 const GROUP_PARAMS: &[ParamSpec] = &[
@@ -171,13 +170,22 @@ impl Tree {
         }
     }
 
-    /// Who comes back has no more to catch up than who has waited.
+    /// Who comes back, or comes from elsewhere, has no more to catch up than those beside it that
+    /// run or wait.
     fn catch_up(&mut self, cx: &Cx<'_>, domain: DomainId) {
         let parent = self.domains[domain.index()].parent;
-        let beside = |d: &DomainId| self.domains[d.index()].parent == parent && *d != domain;
-        let waiting = self.waiting.iter().map(|v| cx.vcpu(*v).name.domain);
-        let least = waiting.filter(beside).map(|d| self.domains[d.index()].pass);
-        if let Some(least) = least.min() {
+        let running = cx.online().iter().filter_map(|p| cx.current(p));
+        let others = self.waiting.iter().copied().chain(running);
+        let others = others
+            .map(|v| cx.vcpu(v).name.domain)
+            .filter(|d| *d != domain);
+        let beside = others.filter_map(|d| {
+            let path = self.path(d).into_iter();
+            path.filter(|node| node.parent == parent)
+                .map(|node| node.pass)
+                .next()
+        });
+        if let Some(least) = beside.min() {
             let own = &mut self.domains[domain.index()];
             own.pass = own.pass.max(least);
         }
@@ -270,9 +278,5 @@ impl Scheduler for Tree {
             next,
             time_slice: limited.then(|| Duration::from_nanos(left)),
         }
-    }
-
-    fn dump(&self, out: &mut dyn fmt::Write) -> fmt::Result {
-        writeln!(out, "waiting: {:?}", self.waiting)
     }
 }

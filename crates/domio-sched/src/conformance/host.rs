@@ -21,8 +21,8 @@ use super::log::{Fault, LogEntry, Occurrence, PolicyCall, Run};
 use super::script::{Intervention, Script, ScriptError};
 use crate::contract::{Pick, Prev, Scheduler, Stop};
 use crate::cx::{Affinity, Cx, Effect, Pause, Tables, VcpuView};
+use crate::state::State;
 use alloc::boxed::Box;
-use alloc::string::String;
 use alloc::vec::Vec;
 use domio_core::{DomainId, Duration, Instant, ParamValues, PcpuId, VcpuId};
 
@@ -57,13 +57,10 @@ fn run_traced(
         };
         host.handle(event);
     }
-    let mut dump = String::new();
-    host.policy
-        .dump(&mut dump)
-        .expect("a string takes any text");
+    let state = State::of(&*host.policy);
     let end = if host.ended() { host.now } else { script.end };
     let log = host.log;
-    Ok(Run { log, end, dump })
+    Ok(Run { log, end, state })
 }
 
 /// Something that is going to happen.

@@ -39,6 +39,7 @@ impl<S: Sink, D: Device> Host<S, D> {
         self.xen.ask(queue, on, now, Cause::Operator, |s, cx| {
             s.set_domain(cx, config.id, &config.params)
         });
+        self.join_first(queue, config.id, on, now);
         self.xen.vcpus.next_is_first_of(config.id);
         let tables = &mut self.xen.policy.tables;
         tables.any_pcpu = self.domains.draw_pcpu(&config.name, &tables.online);
@@ -58,6 +59,9 @@ impl<S: Sink, D: Device> Host<S, D> {
             self.xen
                 .ask(queue, on, now, Cause::Operator, |s, cx| s.insert(cx, vcpu));
             self.xen.place(queue, vcpu, on, now);
+            if let Some(own) = &settings.params {
+                self.tell_vcpu(queue, vcpu, own, now);
+            }
         }
         self.domains.all[index].alive = true;
         if D::PRESENT {

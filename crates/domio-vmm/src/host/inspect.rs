@@ -6,7 +6,7 @@ use crate::hypervisor::vcpu::{RunstateTimes, Vcpu};
 use alloc::format;
 use alloc::string::String;
 use domio_core::{Duration, Instant, Names, PcpuId, Sink, VcpuId, VcpuName};
-use domio_sched::Tables;
+use domio_sched::{State, Tables};
 use domio_sim::TimerId;
 
 impl<S: Sink, D: Device> Host<S, D> {
@@ -127,9 +127,12 @@ impl<S: Sink, D: Device> Host<S, D> {
                 vcpu.guest.describe()
             ));
         }
-        let written = self.xen.policy.scheduler.dump(&mut text);
-        assert!(written.is_ok(), "writing to a string does not fail");
-        text
+        text + &format!("{}", self.policy_state())
+    }
+
+    /// What the policy has in its books.
+    pub fn policy_state(&self) -> State {
+        State::of(&*self.xen.policy.scheduler)
     }
 
     /// The timer that the policy keeps in `slot` of `pcpu`.

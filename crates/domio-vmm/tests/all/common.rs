@@ -43,6 +43,7 @@ pub fn host(pcpus: u16, version: XenVersion, domains: Vec<DomainConfig>) -> Host
         version,
         profile: Profile::IDEAL,
         domains,
+        groups: Vec::new(),
         actions: vec![],
         controllers: vec![],
     }

@@ -9,7 +9,6 @@ use domio_sched::{Cx, Descriptor, Needs, Pick, Prev, Scheduler, Stop, Wake, Work
 use domio_sim::Outcome;
 use domio_vmm::{HostConfig, Simulation};
 use std::collections::VecDeque;
-use std::fmt;
 use std::sync::{Arc, Mutex};
 
 static RECORDS: Class = Class::new("probe", &[Declared::new(1, "woke", &[])]);
@@ -203,10 +202,6 @@ impl Scheduler for Probe {
             cx.tickle(to);
         }
         None
-    }
-
-    fn dump(&self, out: &mut dyn fmt::Write) -> fmt::Result {
-        writeln!(out, "{:?}", self.queues)
     }
 }
 
