@@ -148,10 +148,9 @@ impl<S: Sink, D: Device> Host<S, D> {
         }
         let mut jobs = core::mem::take(&mut self.jobs);
         for job in jobs.drain(..) {
-            let name = self.xen.vcpus[vcpu].name;
             let (task, done) = (job.task, job.finished);
             let trace = &mut self.xen.trace;
-            trace.job_done(now, pcpu, name, task, done.turnaround, done.work);
+            trace.job_done(now, pcpu, vcpu, task, done.turnaround, done.work);
         }
         self.jobs = jobs;
     }
