@@ -3,7 +3,8 @@
 use crate::SearchSettings;
 use crate::search::searched;
 use core::cmp::Reverse;
-use domio_core::{Duration, Instant, Record, VcpuName};
+use domio_core::{Duration, Instant, VcpuName};
+use domio_replay::NamedRecord;
 use domio_twin::Parting;
 use domio_twin::policy::credit::CreditTwin;
 use domio_twin::policy::credit::Hidden;
@@ -23,7 +24,7 @@ pub struct Decisions {
 
 impl Decisions {
     /// Those of `records`, which are of `twin` or its recording.
-    pub fn of(records: &[Record], twin: &CreditTwin) -> Decisions {
+    pub fn of(records: &[NamedRecord], twin: &CreditTwin) -> Decisions {
         let pcpus = twin.start().pcpus.len();
         let mut lists = dispatches(records, pcpus);
         lists.extend(activity(records));
