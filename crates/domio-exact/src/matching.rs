@@ -4,7 +4,7 @@ use crate::SearchSettings;
 use crate::search::searched;
 use core::cmp::Reverse;
 use domio_core::{Duration, Instant, VcpuName};
-use domio_replay::NamedRecord;
+use domio_replay::{NamedRecord, NamedRecords};
 use domio_twin::Parting;
 use domio_twin::policy::credit::CreditTwin;
 use domio_twin::policy::credit::Hidden;
@@ -149,14 +149,14 @@ pub fn matching(
     let mut until = origin;
     let mut error = Duration::ZERO;
     let mut differs = false;
-    let mut suspects: Vec<VcpuName> = Vec::new();
+    let mut suspects: Vec<VcpuName> = NamedRecords::default();
     while until < end && !differs {
         until = (until + STEP).min(end);
         if !matches!(simulation.run(until), domio_sim::Outcome::Completed { .. }) {
             break;
         }
-        let simulated = Decisions::of(simulation.host_mut().sink_mut(), twin);
-        simulation.host_mut().sink_mut().clear();
+        let simulated = Decisions::of(&simulation.host_mut().sink_mut().0, twin);
+        simulation.host_mut().sink_mut().0.clear();
         for ((list, expected), next) in simulated.lists.iter().zip(&recorded.lists).zip(&mut next) {
             for (at, vcpu) in list {
                 let at = at.since(origin);

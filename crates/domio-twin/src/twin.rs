@@ -6,8 +6,8 @@ use crate::release::COMPARED_WITH;
 use crate::seen::seen;
 use crate::start::Start;
 use domio_core::{
-    CpuSet, DomainId, Duration, Instant, Kind, ParamValues, PcpuId, Runstate, Sink, Topology,
-    VcpuId, VcpuName,
+    CpuSet, DomainId, Duration, Instant, ParamValues, PcpuId, Runstate, Sink, Topology, VcpuId,
+    VcpuName,
 };
 use domio_replay::demand::unseen::Unseen;
 use domio_replay::demand::{Recorded, demands};
