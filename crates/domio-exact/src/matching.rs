@@ -140,7 +140,7 @@ pub fn matching(
     settings: &SearchSettings,
 ) -> Matched {
     const STEP: Duration = Duration::from_millis(200);
-    let mut simulation = twin.simulation(hidden, Vec::new());
+    let mut simulation = twin.simulation(hidden, NamedRecords::default());
     let pcpus = twin.start().pcpus.len();
     let origin = twin.origin();
     let begin = twin.start().at;
@@ -149,7 +149,7 @@ pub fn matching(
     let mut until = origin;
     let mut error = Duration::ZERO;
     let mut differs = false;
-    let mut suspects: Vec<VcpuName> = NamedRecords::default();
+    let mut suspects: Vec<VcpuName> = Vec::new();
     while until < end && !differs {
         until = (until + STEP).min(end);
         if !matches!(simulation.run(until), domio_sim::Outcome::Completed { .. }) {
