@@ -4,7 +4,7 @@ use crate::simulate::RunFault;
 use domio_core::{Instant, Sink};
 use domio_net::queue::{Ledger, Place};
 use domio_scenario::{Built, DeviceModel};
-use domio_sched::State;
+use domio_sched::StateRows;
 use domio_sim::Outcome;
 use domio_vmm::Simulation;
 use domio_vmm::bus::Assembly;
@@ -99,7 +99,7 @@ impl<S: Sink> Replication<S> {
     }
 
     /// What the policy has in its books.
-    pub fn policy_state(&self) -> State {
+    pub fn policy_state(&self) -> StateRows {
         either!(&self.host, simulation => simulation.host().policy_state())
     }
 

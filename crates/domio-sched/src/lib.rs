@@ -34,5 +34,5 @@ pub use contract::{
 };
 pub use cx::{Affinity, Cx, Effect, Pause, PcpuView, Tables, VcpuView};
 pub use registry::{Policy, find, policies};
-pub use state::State;
+pub use state::StateRows;
 pub use work::{Work, WorkReport};

@@ -8,7 +8,7 @@
 use crate::contract::{Descriptor, Needs, Pick, Prev, Scheduler, Wake};
 use crate::cx::{Cx, Pause};
 use crate::placement::Successive;
-use crate::state::{About, State};
+use crate::state::{About, StateRows};
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use domio_core::{CpuSet, DomainId, ParamValues, PcpuId, Topology, VcpuId};
@@ -18,7 +18,6 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
     name: "null",
     summary: "each vcpu owns a pcpu; the others wait until one is free",
     source: "Xen 4.17, sched/null.c",
-    trace_id: 5,
     needs: Needs {
         tickle: true,
         ..Needs::NOTHING
@@ -244,7 +243,7 @@ impl Scheduler for Null {
         }
     }
 
-    fn state(&self, out: &mut State) {
+    fn state(&self, out: &mut StateRows) {
         for (pcpu, owner) in (0..).map(PcpuId).zip(&self.owner) {
             let row = out.row("", About::Pcpu(pcpu));
             row.say("p").tell("pcpu", "", pcpu.0);

@@ -6,7 +6,7 @@
 
 use crate::contract::{Conflict, Descriptor, Needs, Pick, Prev, Promises, Scheduler, Wake};
 use crate::cx::Cx;
-use crate::state::{About, State};
+use crate::state::{About, StateRows};
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use domio_core::{DomainId, Duration, ParamKind, ParamSpec, ParamValues, PcpuId, Topology, VcpuId};
@@ -28,7 +28,6 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
     name: "round-robin",
     summary: "one FIFO per pcpu, fixed slice; the shortest example of a policy",
     source: "domio",
-    trace_id: 6,
     params: PARAMS,
     changeable: PARAMS,
     needs: Needs {
@@ -156,7 +155,7 @@ impl Scheduler for RoundRobin {
         }
     }
 
-    fn state(&self, out: &mut State) {
+    fn state(&self, out: &mut StateRows) {
         for (pcpu, queue) in (0..).map(PcpuId).zip(&self.queues) {
             let waiting: Vec<VcpuId> = queue.iter().copied().collect();
             let row = out.row("", About::Pcpu(pcpu));

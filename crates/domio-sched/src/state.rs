@@ -1,13 +1,13 @@
-//! [`State`]: what a policy has in its books, as rows of named values that are sentences, too.
+//! [`StateRows`]: what a policy has in its books, as rows of named values that are sentences, too.
 //!
 //! A policy tells its state once ([`crate::Scheduler::state`]). Programs ask rows and fields by
-//! name; people read the text, which [`State`] makes of the same rows (Xen's debug key `r`).
+//! name; people read the text, which [`StateRows`] makes of the same rows (Xen's debug key `r`).
 //!
 //! ```
 //! use domio_core::VcpuId;
-//! use domio_sched::state::{About, State};
+//! use domio_sched::state::{About, StateRows};
 //!
-//! let mut state = State::default();
+//! let mut state = StateRows::default();
 //! let row = state.row("  waits: ", About::Vcpu(VcpuId(3)));
 //! row.say("v3, credit ").tell("credit", "", -20).flag("parked", ", parked", false);
 //! assert_eq!(state.to_string(), "  waits: v3, credit -20\n");
@@ -38,7 +38,7 @@ pub enum About {
 
 /// A value of a row.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Value {
+pub enum StateValue {
     /// A number, in the unit of its field.
     Int(i64),
     /// A length of time.
@@ -55,13 +55,13 @@ pub enum Value {
 
 /// A named value.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Field {
+pub struct StateField {
     /// What it is called, unique in its row.
     pub name: &'static str,
     /// The unit of a number, empty for none and for other values.
     pub unit: &'static str,
     /// The value.
-    pub value: Value,
+    pub value: StateValue,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -73,25 +73,25 @@ enum Piece {
 
 /// A line of the state.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Row {
+pub struct StateRow {
     /// What it is about.
     pub about: About,
     /// What comes before the sentence: the list in which the row is, and how deep.
     pub list: &'static str,
-    fields: Vec<Field>,
+    fields: Vec<StateField>,
     pieces: Vec<Piece>,
 }
 
 /// What a policy has in its books, in its own order.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct State {
-    rows: Vec<Row>,
+pub struct StateRows {
+    rows: Vec<StateRow>,
 }
 
-impl State {
+impl StateRows {
     /// Begins a row, in `list`.
-    pub fn row(&mut self, list: &'static str, about: About) -> &mut Row {
-        self.rows.push(Row {
+    pub fn row(&mut self, list: &'static str, about: About) -> &mut StateRow {
+        self.rows.push(StateRow {
             about,
             list,
             fields: Vec::new(),
@@ -101,24 +101,24 @@ impl State {
     }
 
     /// The state of `policy`.
-    pub fn of(policy: &dyn Scheduler) -> State {
-        let mut state = State::default();
+    pub fn of(policy: &dyn Scheduler) -> StateRows {
+        let mut state = StateRows::default();
         policy.state(&mut state);
         state
     }
 
     /// All rows.
-    pub fn rows(&self) -> &[Row] {
+    pub fn rows(&self) -> &[StateRow] {
         &self.rows
     }
 
     /// The rows about `what`.
-    pub fn about(&self, what: About) -> impl Iterator<Item = &Row> {
+    pub fn about(&self, what: About) -> impl Iterator<Item = &StateRow> {
         self.rows.iter().filter(move |row| row.about == what)
     }
 }
 
-impl Row {
+impl StateRow {
     /// Goes on with these words.
     pub fn say(&mut self, words: &'static str) -> &mut Self {
         self.pieces.push(Piece::Said(words));
@@ -130,19 +130,19 @@ impl Row {
         &mut self,
         name: &'static str,
         unit: &'static str,
-        value: impl Into<Value>,
+        value: impl Into<StateValue>,
     ) -> &mut Self {
         self.pieces.push(Piece::Told(self.fields.len()));
         let value = value.into();
-        self.fields.push(Field { name, unit, value });
+        self.fields.push(StateField { name, unit, value });
         self
     }
 
     /// Has the number 1 where `set`, and `words` say so; 0 and no words elsewhere.
     pub fn flag(&mut self, name: &'static str, words: &'static str, set: bool) -> &mut Self {
-        let value = Value::Int(i64::from(set));
+        let value = StateValue::Int(i64::from(set));
         let unit = "";
-        self.fields.push(Field { name, unit, value });
+        self.fields.push(StateField { name, unit, value });
         if set {
             self.say(words);
         }
@@ -150,7 +150,7 @@ impl Row {
     }
 
     /// The values.
-    pub fn fields(&self) -> &[Field] {
+    pub fn fields(&self) -> &[StateField] {
         &self.fields
     }
 
@@ -158,7 +158,7 @@ impl Row {
     pub fn int(&self, name: &str) -> Option<i64> {
         let field = self.fields.iter().find(|f| f.name == name)?;
         match field.value {
-            Value::Int(number) => Some(number),
+            StateValue::Int(number) => Some(number),
             _ => None,
         }
     }
@@ -166,7 +166,7 @@ impl Row {
 
 macro_rules! values {
     ($($from:ty, $value:ident => $to:expr;)*) => {$(
-        impl From<$from> for Value {
+        impl From<$from> for StateValue {
             fn from($value: $from) -> Self {
                 $to
             }
@@ -175,29 +175,29 @@ macro_rules! values {
 }
 
 values! {
-    i64, n => Value::Int(n);
-    i32, n => Value::Int(i64::from(n));
-    u32, n => Value::Int(i64::from(n));
-    u16, n => Value::Int(i64::from(n));
-    u64, n => Value::Int(n as i64);
-    usize, n => Value::Int(n as i64);
-    Duration, d => Value::Length(d);
-    Instant, at => Value::Time(at);
-    &str, word => Value::Word(word.into());
-    String, word => Value::Word(word);
-    CpuSet, set => Value::Pcpus(set);
-    Vec<VcpuId>, vcpus => Value::Vcpus(vcpus);
+    i64, n => StateValue::Int(n);
+    i32, n => StateValue::Int(i64::from(n));
+    u32, n => StateValue::Int(i64::from(n));
+    u16, n => StateValue::Int(i64::from(n));
+    u64, n => StateValue::Int(n as i64);
+    usize, n => StateValue::Int(n as i64);
+    Duration, d => StateValue::Length(d);
+    Instant, at => StateValue::Time(at);
+    &str, word => StateValue::Word(word.into());
+    String, word => StateValue::Word(word);
+    CpuSet, set => StateValue::Pcpus(set);
+    Vec<VcpuId>, vcpus => StateValue::Vcpus(vcpus);
 }
 
-impl fmt::Display for Value {
+impl fmt::Display for StateValue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Value::Int(n) => n.fmt(f),
-            Value::Length(length) => length.fmt(f),
-            Value::Time(at) => at.fmt(f),
-            Value::Word(word) => word.fmt(f),
-            Value::Pcpus(set) => write!(f, "{set:?}"),
-            Value::Vcpus(vcpus) => {
+            StateValue::Int(n) => n.fmt(f),
+            StateValue::Length(length) => length.fmt(f),
+            StateValue::Time(at) => at.fmt(f),
+            StateValue::Word(word) => word.fmt(f),
+            StateValue::Pcpus(set) => write!(f, "{set:?}"),
+            StateValue::Vcpus(vcpus) => {
                 for (i, vcpu) in vcpus.iter().enumerate() {
                     let gap = if i == 0 { "" } else { " " };
                     write!(f, "{gap}{}", vcpu.0)?;
@@ -208,7 +208,7 @@ impl fmt::Display for Value {
     }
 }
 
-impl fmt::Display for Row {
+impl fmt::Display for StateRow {
     /// The sentence, without what comes before it.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.pieces.iter().try_for_each(|piece| match *piece {
@@ -218,7 +218,7 @@ impl fmt::Display for Row {
     }
 }
 
-impl fmt::Display for State {
+impl fmt::Display for StateRows {
     /// A line for each row.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.rows

@@ -12,7 +12,7 @@ use domio_core::{Duration, Instant, Kind, NullSink, Record, Runstate, Sink, Vcpu
 use domio_run::simulate::simulate;
 use domio_run::{Replication, RunFault};
 use domio_scenario::Built;
-use domio_sched::state::{About, Row};
+use domio_sched::state::{About, StateRow};
 use serde::Serialize;
 
 /// The vcpu that is watched.
@@ -479,7 +479,7 @@ impl Reader {
             return (String::new(), None);
         }
         let state = self.run.policy_state();
-        let own = |row: &&Row| match row.about {
+        let own = |row: &&StateRow| match row.about {
             About::Vcpu(vcpu) => vcpu == self.vcpu,
             // Weights and caps are settings.
             About::Domain(domain) => domain == GUEST && row.int("weight").is_none(),

@@ -24,7 +24,7 @@ pub use table::{Asked, FrameTable, MAX_ENTRIES, Refused, TableEntry};
 use crate::contract::{Conflict, Descriptor, Pick, Prev, Scheduler, Wake};
 use crate::cx::Cx;
 use crate::placement::{Successive, allowed_from};
-use crate::state::{About, State};
+use crate::state::{About, StateRows};
 use alloc::format;
 use alloc::vec::Vec;
 use domio_core::{DomainId, Duration, ParamValues, PcpuId, Topology, VcpuId};
@@ -253,7 +253,7 @@ impl Scheduler for Arinc653 {
         }
     }
 
-    fn state(&self, out: &mut State) {
+    fn state(&self, out: &mut StateRows) {
         out.row("", About::Policy)
             .say("major frame ")
             .tell("major_frame", "ns", self.table.major_frame)

@@ -57,6 +57,13 @@ struct Node {
     used: (u64, u64),
 }
 
+/// What a node is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Id {
+    Domain(DomainId),
+    Group(GroupId),
+}
+
 impl Node {
     const NEW: Node = Node {
         parent: None,
@@ -131,13 +138,13 @@ impl Tree {
     }
 
     /// `domain`, then the groups that it is in, from the inside out.
-    fn path(&self, domain: DomainId) -> Vec<&Node> {
+    fn path(&self, domain: DomainId) -> Vec<(Id, &Node)> {
         let own = &self.domains[domain.index()];
-        let mut path = alloc::vec![own];
+        let mut path = alloc::vec![(Id::Domain(domain), own)];
         let mut next = own.parent;
         while let Some(group) = next {
             let node = &self.groups[group.index()];
-            path.push(node);
+            path.push((Id::Group(group), node));
             next = node.parent.filter(|_| !self.flat);
         }
         path
@@ -148,14 +155,16 @@ impl Tree {
     fn compare(&self, a: DomainId, b: DomainId) -> Ordering {
         let (a, b) = (self.path(a), self.path(b));
         let mut levels = a.iter().rev().zip(b.iter().rev());
-        let differ = levels.find(|(a, b)| !core::ptr::eq(**a, **b));
-        differ.map_or(Ordering::Equal, |(a, b)| a.pass.cmp(&b.pass))
+        let differ = levels.find(|(a, b)| a.0 != b.0);
+        differ.map_or(Ordering::Equal, |((_, a), (_, b))| a.pass.cmp(&b.pass))
     }
 
     /// What `domain` may still have now.
     fn left(&self, domain: DomainId, now: Instant) -> u64 {
         let path = self.path(domain).into_iter();
-        path.map(|node| node.left(now)).min().unwrap_or(u64::MAX)
+        path.map(|(_, node)| node.left(now))
+            .min()
+            .unwrap_or(u64::MAX)
     }
 
     /// `domain` and its groups have had `time`.
@@ -181,9 +190,8 @@ impl Tree {
             .filter(|d| *d != domain);
         let beside = others.filter_map(|d| {
             let path = self.path(d).into_iter();
-            path.filter(|node| node.parent == parent)
-                .map(|node| node.pass)
-                .next()
+            let mut same = path.filter(|(_, node)| node.parent == parent);
+            same.next().map(|(_, node)| node.pass)
         });
         if let Some(least) = beside.min() {
             let own = &mut self.domains[domain.index()];

@@ -32,7 +32,7 @@ pub use params::DESCRIPTOR;
 use crate::contract::{Conflict, Descriptor, Pick, Prev, Scheduler, Wake};
 use crate::cx::Cx;
 use crate::placement;
-use crate::state::State;
+use crate::state::StateRows;
 use alloc::vec::Vec;
 use domio_core::{DomainId, Instant, ParamValues, PcpuId, Topology, VcpuId};
 use params::{Setting, Settings};
@@ -227,7 +227,7 @@ impl Scheduler for Bvt {
         }
     }
 
-    fn state(&self, out: &mut State) {
+    fn state(&self, out: &mut StateRows) {
         self.describe(out);
     }
 }

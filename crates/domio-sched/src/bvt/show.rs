@@ -2,11 +2,11 @@
 
 use super::Bvt;
 use super::state::flag;
-use crate::state::{About, State};
+use crate::state::{About, StateRows};
 use domio_core::{Duration, Instant, PcpuId, VcpuId};
 
 impl Bvt {
-    pub(super) fn describe(&self, out: &mut State) {
+    pub(super) fn describe(&self, out: &mut StateRows) {
         let allow = Duration::from_nanos(self.settings.ctx_allow as u64);
         out.row("", About::Policy)
             .say("bvt, context switch allowance ")

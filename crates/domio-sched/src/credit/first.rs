@@ -18,7 +18,7 @@ use super::validate_change;
 use crate::contract::{Conflict, Descriptor, Pick, Prev, Promises, Scheduler, Wake};
 use crate::cx::Cx;
 use crate::placement;
-use crate::state::{About, State};
+use crate::state::{About, StateRows};
 use alloc::format;
 use alloc::vec::Vec;
 use domio_core::{CpuSet, DomainId, Duration, Instant, ParamValues, PcpuId, Topology, VcpuId};
@@ -362,7 +362,7 @@ impl FirstCredit {
 }
 
 impl FirstCredit {
-    fn state_of(&self, out: &mut State, list: &'static str, id: VcpuId) {
+    fn state_of(&self, out: &mut StateRows, list: &'static str, id: VcpuId) {
         let v = self.vcpu(id);
         let row = super::show::vcpu(out, list, id, v.domain);
         row.tell("priority", "", format!("{:?}", v.rank))
@@ -523,7 +523,7 @@ impl Scheduler for FirstCredit {
         }
     }
 
-    fn state(&self, out: &mut State) {
+    fn state(&self, out: &mut StateRows) {
         out.row("", About::Policy)
             .say("credit 3.0.3: ")
             .tell("pcpus", "", self.online)

@@ -49,7 +49,7 @@ pub use warm::{WarmStart, WarmVcpu};
 
 use crate::contract::{Conflict, Descriptor, Pick, Prev, Scheduler, Wake};
 use crate::cx::Cx;
-use crate::state::State;
+use crate::state::StateRows;
 use crate::work::Work;
 use accounting::Grants;
 use alloc::boxed::Box;
@@ -462,7 +462,7 @@ impl Scheduler for Credit {
         self.resume_with(cx, runnable);
     }
 
-    fn state(&self, out: &mut State) {
+    fn state(&self, out: &mut StateRows) {
         self.describe(out);
     }
 }

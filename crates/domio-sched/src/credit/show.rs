@@ -2,12 +2,12 @@
 
 use super::Credit;
 use super::state::{NIL, flag};
-use crate::state::{About, Row, State};
+use crate::state::{About, StateRow, StateRows};
 use alloc::format;
 use domio_core::{DomainId, PcpuId, VcpuId};
 
 impl Credit {
-    pub(super) fn describe(&self, out: &mut State) {
+    pub(super) fn describe(&self, out: &mut StateRows) {
         out.row("", About::Policy)
             .say("credit ")
             .tell("version", "", format!("{}", self.rules.version))
@@ -47,7 +47,7 @@ impl Credit {
         }
     }
 
-    fn describe_vcpu(&self, out: &mut State, list: &'static str, id: VcpuId) {
+    fn describe_vcpu(&self, out: &mut StateRows, list: &'static str, id: VcpuId) {
         let v = &self.vcpus[id.index()];
         let row = vcpu(out, list, id, DomainId(v.domain));
         row.tell("priority", "", format!("{:?}", v.priority))
@@ -59,11 +59,11 @@ impl Credit {
 
 /// Begins the row of a vcpu, the same in all releases.
 pub(super) fn vcpu<'s>(
-    out: &'s mut State,
+    out: &'s mut StateRows,
     list: &'static str,
     id: VcpuId,
     domain: DomainId,
-) -> &'s mut Row {
+) -> &'s mut StateRow {
     out.row(list, About::Vcpu(id))
         .say("vcpu ")
         .tell("vcpu", "", id.0)
@@ -74,10 +74,10 @@ pub(super) fn vcpu<'s>(
 
 /// The row of a domain that earns credit.
 pub(super) fn domain(
-    out: &mut State,
+    out: &mut StateRows,
     id: DomainId,
-    weight: impl Into<crate::state::Value>,
-    cap: impl Into<crate::state::Value>,
+    weight: impl Into<crate::state::StateValue>,
+    cap: impl Into<crate::state::StateValue>,
 ) {
     out.row("", About::Domain(id))
         .say("d")

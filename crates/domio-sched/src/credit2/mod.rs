@@ -44,7 +44,7 @@ pub use warm::{MidRun, MidRunLoad, MidRunPool, MidRunVcpu};
 
 use crate::contract::{Conflict, Descriptor, Pick, Prev, Scheduler, Wake};
 use crate::cx::Cx;
-use crate::state::State;
+use crate::state::StateRows;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use domio_core::{DomainId, Instant, ParamValues, PcpuId, PcpuTable, Topology, VcpuId};
@@ -287,7 +287,7 @@ impl Scheduler for Credit2 {
         }
     }
 
-    fn state(&self, out: &mut State) {
+    fn state(&self, out: &mut StateRows) {
         self.describe(out);
     }
 }

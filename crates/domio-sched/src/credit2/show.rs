@@ -2,11 +2,11 @@
 
 use super::Credit2;
 use super::state::flag;
-use crate::state::{About, State};
+use crate::state::{About, StateRows};
 use domio_core::{DomainId, VcpuId};
 
 impl Credit2 {
-    pub(super) fn describe(&self, out: &mut State) {
+    pub(super) fn describe(&self, out: &mut StateRows) {
         for i in self.existing() {
             self.describe_runq(out, i);
             for vcpu in self.members(i).filter(|v| self.runs(*v)) {
@@ -45,7 +45,7 @@ impl Credit2 {
         self.vcpus[vcpu.index()].has(flag::SCHEDULED)
     }
 
-    fn describe_runq(&self, out: &mut State, i: usize) {
+    fn describe_runq(&self, out: &mut StateRows, i: usize) {
         let r = &self.runqs[i];
         out.row("", About::Runq(i))
             .say("run queue ")
@@ -72,7 +72,7 @@ impl Credit2 {
             .tell("idle_cores", "", r.smt_idle);
     }
 
-    fn describe_vcpu(&self, out: &mut State, list: &'static str, vcpu: VcpuId) {
+    fn describe_vcpu(&self, out: &mut StateRows, list: &'static str, vcpu: VcpuId) {
         let v = &self.vcpus[vcpu.index()];
         let row = out.row(list, About::Vcpu(vcpu));
         row.say("v")

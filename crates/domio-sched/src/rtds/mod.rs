@@ -26,7 +26,7 @@ pub use queues::REFILL;
 use crate::contract::{Descriptor, Pick, Prev, Scheduler, Wake};
 use crate::cx::Cx;
 use crate::placement::{Successive, allowed_from};
-use crate::state::{About, State};
+use crate::state::{About, StateRows};
 use alloc::vec::Vec;
 use core::cmp::Ordering;
 use domio_core::{CpuSet, DomainId, Duration, Instant, ParamValues, PcpuId, Topology, VcpuId};
@@ -379,7 +379,7 @@ impl Scheduler for Rtds {
         }
     }
 
-    fn state(&self, out: &mut State) {
+    fn state(&self, out: &mut StateRows) {
         for (what, queue) in [
             (" waits", &self.waiting),
             (" has no budget", &self.depleted),

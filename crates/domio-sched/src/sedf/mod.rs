@@ -43,7 +43,7 @@ pub use params::{DESCRIPTOR, Invalid, Unblock, validate, validate_domain};
 
 use crate::contract::{Descriptor, PacketsMoved, Pick, Prev, Scheduler, Wake};
 use crate::cx::Cx;
-use crate::state::State;
+use crate::state::StateRows;
 use alloc::vec::Vec;
 use aware::Listener;
 use dc::Collector;
@@ -201,7 +201,7 @@ impl Scheduler for Sedf {
         self.choose(cx, pcpu)
     }
 
-    fn state(&self, out: &mut State) {
+    fn state(&self, out: &mut StateRows) {
         self.describe(out);
     }
 }

@@ -2,13 +2,13 @@
 
 use super::Sedf;
 use super::state::{NEVER, Queue, flag};
-use crate::state::{About, State, Value};
+use crate::state::{About, StateRows, StateValue};
 use alloc::format;
 use alloc::vec::Vec;
 use domio_core::{Duration, Instant, PcpuId, VcpuId};
 
 /// A time of the policy's tables.
-fn at(ns: i64) -> Value {
+fn at(ns: i64) -> StateValue {
     match ns {
         NEVER => "never".into(),
         ns => Instant::from_nanos(ns.max(0) as u64).into(),
@@ -21,7 +21,7 @@ fn length(ns: i64) -> Duration {
 }
 
 impl Sedf {
-    pub(super) fn describe(&self, out: &mut State) {
+    pub(super) fn describe(&self, out: &mut StateRows) {
         if let Some(listener) = &self.listener {
             out.row("", About::Policy)
                 .say("communication-aware, ")
@@ -50,7 +50,7 @@ impl Sedf {
         }
     }
 
-    fn describe_pcpu(&self, out: &mut State, pcpu: PcpuId) {
+    fn describe_pcpu(&self, out: &mut StateRows, pcpu: PcpuId) {
         out.row("", About::Pcpu(pcpu))
             .say("p")
             .tell("pcpu", "", pcpu.0)
@@ -67,7 +67,7 @@ impl Sedf {
         }
     }
 
-    fn describe_vcpu(&self, out: &mut State, vcpu: VcpuId) {
+    fn describe_vcpu(&self, out: &mut StateRows, vcpu: VcpuId) {
         let v = &self.vcpus[vcpu.index()];
         let row = out.row("", About::Vcpu(vcpu));
         row.say("vcpu ")

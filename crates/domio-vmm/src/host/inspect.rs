@@ -6,7 +6,7 @@ use crate::hypervisor::vcpu::{RunstateTimes, Vcpu};
 use alloc::format;
 use alloc::string::String;
 use domio_core::{Duration, Instant, Names, PcpuId, Sink, VcpuId, VcpuName};
-use domio_sched::{State, Tables};
+use domio_sched::{StateRows, Tables};
 use domio_sim::TimerId;
 
 impl<S: Sink, D: Device> Host<S, D> {
@@ -131,8 +131,8 @@ impl<S: Sink, D: Device> Host<S, D> {
     }
 
     /// What the policy has in its books.
-    pub fn policy_state(&self) -> State {
-        State::of(&*self.xen.policy.scheduler)
+    pub fn policy_state(&self) -> StateRows {
+        StateRows::of(&*self.xen.policy.scheduler)
     }
 
     /// The timer that the policy keeps in `slot` of `pcpu`.

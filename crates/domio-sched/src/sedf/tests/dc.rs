@@ -275,7 +275,7 @@ fn the_state_names_debts() {
     let mut rig = Rig::collecting(true);
     let v = rig.ready();
     rig.charge(v, ms(5));
-    let text = alloc::format!("{}", crate::State::of(&rig.policy));
+    let text = alloc::format!("{}", crate::StateRows::of(&rig.policy));
     assert!(
         text.starts_with("sedf-dc 3.0, debts spread over 500 ms\n"),
         "{text}"
