@@ -23,8 +23,8 @@ pub enum Expiry {
 }
 
 impl Pcpus {
-    /// As [`Pcpus::expire`] for an interrupt that is delivered at its time: nothing but a switch under
-    /// way holds it back. The softirq that it comes from holds other timers back as always.
+    /// As [`Pcpus::expire`] for an interrupt that is delivered at its time: nothing but a switch
+    /// under way holds it back. The softirq that it comes from holds other timers back as always.
     fn arrive(&mut self, machine: &Machine, pcpu: PcpuId, now: Instant, work: Duration) -> Expiry {
         if machine.version < XenVersion::V4_0 {
             return self.expire(machine, pcpu, now, work);
