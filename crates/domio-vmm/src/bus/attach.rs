@@ -69,8 +69,8 @@ impl Attach<'_> {
         self.device
     }
 
-    /// The number of `class` in the trace, for the model's records of that class. Models of one kind
-    /// share it.
+    /// The number of `class` in the trace, for the model's records of that class. Models of one
+    /// kind share it.
     pub fn class(&mut self, class: &'static Class) -> ClassId {
         self.names.add_class(class)
     }
