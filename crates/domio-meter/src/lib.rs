@@ -72,6 +72,7 @@ pub use json::{
     SummaryJson, VcpuJson,
 };
 pub use meter::{EXACT_SAMPLES_MAX, Meter};
+pub use moves::at_backend;
 pub use network::NetworkSummary;
 pub use sampler::{
     DomainSample, Figures, GuestTraffic, IntervalSample, Part, QueueWait, Sampler, Tells, Totals,

@@ -1,6 +1,6 @@
 //! What records say of items on their way between guests and the world outside.
 
-use domio_core::{ActorId, Class, Names, Place, Record, Says, Stage};
+use domio_core::{ActorId, Class, DomainId, Names, Place, Record, Says, Stage};
 
 /// An item goes from one place to another.
 #[derive(Clone, Copy, Debug)]
@@ -46,6 +46,18 @@ impl Move {
             ago: value(ago),
         })
     }
+}
+
+/// The driver domain whose backend took an item from the ring of the record's domain (`true`), or
+/// put one into the domain's ring (`false`); `None` for other records.
+pub fn at_backend(names: &Names, record: &Record) -> Option<(DomainId, bool)> {
+    let moved = Move::of(names, record)?;
+    let sent = match (moved.from, moved.to) {
+        (Stage::FromGuest, Stage::DriverOut) => true,
+        (Stage::DriverIn, Stage::ToGuest) => false,
+        _ => return None,
+    };
+    Some((names.vcpu(moved.driver)?.domain, sent))
 }
 
 /// The place of `class` with this number, as traces hold it.

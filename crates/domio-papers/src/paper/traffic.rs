@@ -13,8 +13,8 @@
 //! A driver domain is charged to its guests as Gupta et al. 2006, section 3, do: in proportion to
 //! `weight * sent + received`, all of its time, whatever the time was for.
 
-use domio_core::{DomainId, Record};
-use domio_meter::{PacketWeight, Summary, split};
+use domio_core::{DomainId, Names, Record};
+use domio_meter::{PacketWeight, Summary, at_backend, split};
 use std::collections::BTreeMap;
 
 /// The measures.
@@ -37,11 +37,12 @@ pub(super) struct Packets(BTreeMap<(DomainId, DomainId), (u64, u64)>);
 
 impl Packets {
     /// Takes a record of a packet that moved.
-    pub fn moved(&mut self, record: &Record) {
-        let Some((driver, sent)) = record.at_netback() else {
+    pub fn moved(&mut self, names: &Names, record: &Record) {
+        let guest = names.vcpu(record.actor).map(|vcpu| vcpu.domain);
+        let Some(((driver, sent), guest)) = at_backend(names, record).zip(guest) else {
             return;
         };
-        let counts = self.0.entry((driver, record.vcpu.domain)).or_default();
+        let counts = self.0.entry((driver, guest)).or_default();
         match sent {
             true => counts.0 += 1,
             false => counts.1 += 1,
