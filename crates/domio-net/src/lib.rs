@@ -19,6 +19,7 @@
 //! | [`icmp`] | ping, and who answers it |
 //! | [`neighbor`] | who answers at an address, and who has stopped to |
 //! | [`peer`] | one end of flows: a remote host that is never the bottleneck, or a guest's stack |
+//! | [`class`] | what records of networks in traces mean |
 //! | [`host`] | all of it in a simulated host: driver domain, interfaces, guests |
 //!
 //! Packets have no contents: a [`packet::Packet`] is a few numbers, copied around. After the first
@@ -134,6 +135,7 @@
 //! ```
 
 pub mod bridge;
+pub mod class;
 pub mod host;
 pub mod icmp;
 pub mod link;

@@ -3,7 +3,6 @@
 
 use std::collections::VecDeque;
 
-use domio_core::NetPlace::{Card as InCard, DriverOut, Outside};
 use domio_core::{Duration, Instant};
 use domio_sim::TimerId;
 use domio_vmm::bus::{Io, KernelIo, Owner, Progress, Token};
@@ -16,6 +15,7 @@ use super::netback::FromGuests;
 use super::record;
 use super::softnet::{Polled, Softnet};
 use super::vif::{Vif, receiver, shared_by};
+use crate::class::NetPlace::{Card as InCard, DriverOut, Outside};
 use crate::nic::Nic;
 use crate::packet::Packet;
 use crate::queue::{Accounted, Ledger, Place, Queue};

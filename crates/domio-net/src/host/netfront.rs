@@ -1,7 +1,6 @@
 //! Netfront: a guest's driver for its interface (xen-spec 6.2).
 
 use domio_core::Duration;
-use domio_core::NetPlace::{GuestIn, GuestOut, RxRing, TxRing};
 use domio_vmm::bus::{KernelIo, KernelTimer, Owner, Progress, SoftirqLine, Token, WorkItem};
 
 use super::buffers::Buffers;
@@ -9,6 +8,7 @@ use super::config::{NetworkConfig, VifConfig};
 use super::costs::{NetCosts, RxMode};
 use super::record;
 use super::vif::Vif;
+use crate::class::NetPlace::{GuestIn, GuestOut, RxRing, TxRing};
 use crate::packet::Packet;
 use crate::queue::{Accounted, Ledger, Place, Queue};
 
@@ -299,7 +299,7 @@ impl Netfront {
         if let Some(first) = self.queue.front()
             && !std::mem::replace(&mut self.full, true)
         {
-            record::moved(kernel.io, vif.ends, first, GuestOut, GuestOut);
+            record::full(kernel.io, vif.ends, first);
         }
         std::mem::take(&mut self.tell).then_some((Piece::Notify, costs.send_event))
     }

@@ -85,7 +85,7 @@ impl Netback {
         config: &NetworkConfig,
         io: &mut Io<'_>,
     ) {
-        let Ends { guest, driver } = vif.ends;
+        let Ends { guest, driver, .. } = vif.ends;
         let back = io.connect(driver, guest, front, config.vcpu, token);
         let back = back.expect("the driver domain is up, and has free ports");
         (vif.front_port, vif.back_port, vif.up) = (Some(front), Some(back), true);

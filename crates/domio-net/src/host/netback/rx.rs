@@ -2,7 +2,6 @@
 
 use std::collections::VecDeque;
 
-use domio_core::NetPlace::{DriverIn, Outside, RxRing};
 use domio_core::{Duration, Instant};
 use domio_vmm::bus::{KernelIo, Owner, PacketsMoved, Progress};
 use domio_vmm::grant::Batch;
@@ -13,6 +12,7 @@ use super::super::costs::{NetCosts, RxMode};
 use super::super::record;
 use super::super::vif::Vif;
 use super::lines::BackLines;
+use crate::class::NetPlace::{DriverIn, Outside, RxRing};
 use crate::packet::Packet;
 use crate::queue::{Accounted, Ledger, Place, Queue};
 

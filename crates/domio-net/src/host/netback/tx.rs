@@ -2,7 +2,6 @@
 
 use std::collections::VecDeque;
 
-use domio_core::NetPlace::{DriverOut, Outside, TxRing};
 use domio_core::{Duration, Instant, VcpuName};
 use domio_vmm::bus::{Io, KernelIo, Owner, PacketsMoved, Progress, Tasklet};
 use domio_vmm::grant::Batch;
@@ -13,6 +12,7 @@ use super::super::softnet::Softnet;
 use super::super::vif::Vif;
 use super::gate::Outgoing;
 use super::limit::Limits;
+use crate::class::NetPlace::{DriverOut, Outside, TxRing};
 use crate::packet::Packet;
 use crate::queue::{Accounted, Ledger, Place};
 
