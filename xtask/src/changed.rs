@@ -43,13 +43,13 @@ pub fn changed(root: &Path, base: &str) -> Result<Changed> {
     })
 }
 
-/// The package that the file at `path` belongs to. What the lab embeds is part of it.
+/// The package that the file at `path` belongs to. What a package embeds is part of it.
 fn package(path: &str) -> Option<String> {
     let mut parts = path.split('/');
     match parts.next()? {
         "crates" => parts.next().map(str::to_owned),
         "xtask" => Some("xtask".to_owned()),
-        "papers" | "claims" => Some("domio-lab".to_owned()),
+        "papers" | "claims" => Some("domio-papers".to_owned()),
         "scenarios" => Some("domio-scenario".to_owned()),
         _ => None,
     }
@@ -79,7 +79,7 @@ mod tests {
         assert_eq!(of("xtask/src/main.rs").as_deref(), Some("xtask"));
         assert_eq!(
             of("papers/ongaro2008/cells.toml").as_deref(),
-            Some("domio-lab")
+            Some("domio-papers")
         );
         assert_eq!(of("docs/FIDELITY.md"), None);
         assert_eq!(of("README.md"), None);

@@ -81,6 +81,7 @@ fn config(pcpus: u16, workloads: impl Iterator<Item = Workload>) -> HostConfig {
         version: XenVersion::V4_17,
         profile: Profile::IDEAL,
         domains: workloads.enumerate().map(domain).collect(),
+        groups: Vec::new(),
         actions: Vec::new(),
         controllers: Vec::new(),
     }

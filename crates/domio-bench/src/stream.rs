@@ -2,10 +2,9 @@
 //! streams through a driver domain.
 
 use domio_core::{Duration, Instant, NullSink, Record, Sink};
-use domio_lab::paper;
+use domio_papers::paper;
+use domio_run::Replication;
 use domio_scenario::{DeviceModel, NoReplay};
-use domio_sim::Outcome;
-use domio_vmm::Simulation;
 
 /// The cell.
 const CELL: &str = "papers/ongaro2008/test1-tbs";
@@ -49,21 +48,14 @@ fn run_into(seconds: u64, sink: impl Sink) -> Streamed {
     let scenario = scenario.expect("a cell of the paper");
     let drawn = scenario.replication(0).expect("shipped ranges");
     let built = drawn.build(&NoReplay).expect("no recording");
-    let mut simulation = Simulation::with_devices(
-        &built.host,
-        built.scheduler(),
-        |bus| built.attach(bus, 0),
-        sink,
-        built.seed,
-        0,
-    );
-    let outcome = simulation.run(Instant::ZERO + Duration::from_secs(seconds));
-    assert!(matches!(outcome, Outcome::Completed { .. }), "{outcome:?}");
-    let DeviceModel::Network(network) = simulation.host().device(0) else {
+    let mut run = Replication::new(&built, 0, sink);
+    let ended = run.until(Instant::ZERO + Duration::from_secs(seconds));
+    ended.expect("the cell runs to its end");
+    let [DeviceModel::Network(network)] = run.devices() else {
         unreachable!("the cell has one network and no disk");
     };
     Streamed {
-        events: simulation.events(),
+        events: run.events(),
         packets: network.bytes_streamed() / u64::from(domio_net::packet::MSS),
     }
 }

@@ -6,8 +6,8 @@
 //! says of a wait or of a packet's way ([`Says`]), and which figures of a domain it adds to
 //! ([`Figure`]).
 //!
-//! A class is a `static`. Readers of files that hold declarations of their own keep each that is new
-//! for as long as the program runs.
+//! A class is a `static`. Readers of files that hold declarations of their own keep each that is
+//! new for as long as the program runs.
 
 use crate::Record;
 

@@ -11,6 +11,7 @@ pub mod actor;
 pub mod class;
 pub mod cpuset;
 pub mod id;
+pub mod keys;
 pub mod names;
 pub mod params;
 pub mod record;

@@ -126,9 +126,12 @@ pub struct ActorIndex {
     /// For each domain, in ascending order, its vcpus by ascending index: as much as was named,
     /// whatever the numbers are.
     domains: Vec<(u16, Vec<(u16, ActorId)>)>,
-    /// Place in `domains` of the domain that was asked for last.
-    last: usize,
+    /// Vcpus that were asked for lately, each at the place that its name tells.
+    lately: Vec<(VcpuName, ActorId)>,
 }
+
+/// Places for vcpus that were asked for lately, a power of two: most hosts have fewer.
+const LATELY: usize = 256;
 
 impl ActorIndex {
     /// Nobody known.
@@ -139,14 +142,11 @@ impl ActorIndex {
     /// The actor called `name`, which is added to `names` at first sight.
     #[inline]
     pub fn actor(&mut self, names: &mut Names, name: VcpuName) -> ActorId {
-        if let Some((domain, vcpus)) = self.domains.get(self.last)
-            && *domain == name.domain.0
-            && let Some((index, id)) = vcpus.get(usize::from(name.index))
-            && *index == name.index
-        {
-            return *id;
+        let place = usize::from(name.domain.0 ^ name.index << 4) % LATELY;
+        match self.lately.get(place) {
+            Some((lately, id)) if *lately == name && *id != ActorId::NONE => *id,
+            _ => self.search(names, name, place),
         }
-        self.search(names, name)
     }
 
     /// The actor called `name`, if it was named before.
@@ -161,19 +161,23 @@ impl ActorIndex {
         self.domains.binary_search_by_key(&domain, |(id, _)| *id)
     }
 
-    fn search(&mut self, names: &mut Names, name: VcpuName) -> ActorId {
+    fn search(&mut self, names: &mut Names, name: VcpuName, lately: usize) -> ActorId {
         let place = self.place(name.domain.0).unwrap_or_else(|place| {
             self.domains.insert(place, (name.domain.0, vec![]));
             place
         });
-        self.last = place;
         let vcpus = &mut self.domains[place].1;
         let place = vcpus.binary_search_by_key(&name.index, |(index, _)| *index);
         let place = place.unwrap_or_else(|place| {
             vcpus.insert(place, (name.index, names.add_actor(name)));
             place
         });
-        vcpus[place].1
+        let id = vcpus[place].1;
+        if self.lately.is_empty() {
+            self.lately = vec![(VcpuName::default(), ActorId::NONE); LATELY];
+        }
+        self.lately[lately] = (name, id);
+        id
     }
 }
 

@@ -1,56 +1,12 @@
-//! Experiments, replications and the claims ledger.
+//! Replications on all cores, and results that are kept.
 //!
-//! ```text
-//! papers/*/claims.toml ─▶ Claims ─select─▶ ┐
-//!                                 ├─▶ reproduce ─▶ Ledger ─▶ tables, JSON, report
-//! Registry: Experiment, Check ──▶ ┘
-//! ```
-//!
-//! A [`Claim`] is one testable statement of a paper. An
-//! [`Experiment`] is a simulation that is repeated with another replication
-//! number each time and hands back one [`Sample`]. A [`Decider`] reads the samples
-//! of one or several experiments and decides one claim. Each experiment runs once, however many
-//! claims read from it.
-//!
-//! Start with [`reproduce`](mod@reproduce).
+//! [`AllCores`] makes many replications at once, with results that do not depend on how many cores
+//! there are. [`Keeping`] does so, too, and finds samples in a [`store`](mod@store) instead of
+//! making them again. What is made, and what it is for, this crate does not know: whoever wants
+//! replications asks for a [`Replicator`](domio_run::Replicator).
 
-pub mod against;
-pub mod alert;
-pub mod calibrate;
-pub mod claim_page;
-pub mod claims;
-pub mod compare;
-pub mod dom0_share;
-pub mod driver_work;
-pub mod effort;
-pub mod experiments;
-pub mod explain;
-pub mod gains;
-pub mod ledger;
-pub mod measure;
-pub mod observe;
-pub mod paper;
-pub mod papers;
-pub mod pooled;
-pub mod proof;
-pub mod recorded;
-pub mod registry;
 pub mod replicate;
-pub mod reproduce;
-pub mod sample;
-pub mod series;
-pub mod simulate;
-pub mod statement;
-pub mod stats;
 pub mod store;
-mod strict;
-pub mod tolerance;
 
-pub use claims::{Claim, ClaimKind, Claims};
-pub use effort::Effort;
-pub use ledger::{ClaimLedger, ClaimResult, Measured, Verdict};
-pub use registry::{Decider, Experiment, LabContext, Registry};
-pub use replicate::{ProgressListener, Silent};
-pub use sample::{Sample, Samples};
-pub use stats::Estimate;
-pub use tolerance::Tolerance;
+pub use replicate::{AllCores, ProgressListener, Silent};
+pub use store::{Keeper, Keeping};

@@ -1,7 +1,8 @@
 //! Replications on all cores, with results that do not depend on how many cores there are.
 
+use domio_run::{Heard, Replicator, WHOLE};
 use rayon::prelude::*;
-use std::cell::RefCell;
+use std::cell::Cell;
 use std::sync::Arc;
 
 /// Hears how far the work is. Called from several threads at once.
@@ -22,49 +23,18 @@ pub trait ProgressListener: Sync {
 /// its thousand.
 pub type Listener = Arc<dyn Fn(u64) + Send + Sync>;
 
-/// Thousandths of a piece.
-pub const WHOLE: u64 = 1_000;
-
-/// The piece of work that a thread carries out.
-struct UnderWay {
-    listener: Listener,
-    /// Thousandths that were told.
-    told: u64,
-}
-
-impl UnderWay {
-    fn reached(&mut self, thousandths: u64) {
-        let more = thousandths.min(WHOLE).saturating_sub(self.told);
-        if more > 0 {
-            self.told += more;
-            (self.listener)(more);
-        }
-    }
-}
-
-thread_local! {
-    static UNDER_WAY: RefCell<Option<UnderWay>> = const { RefCell::new(None) };
-}
-
-/// Says that `thousandths` of the piece of work on this thread are done. A simulation calls this at
-/// steps of its time; it need not know whether anybody listens.
-pub fn reached(thousandths: u64) {
-    UNDER_WAY.with_borrow_mut(|piece| {
-        if let Some(piece) = piece {
-            piece.reached(thousandths);
-        }
-    });
-}
-
 /// Carries out a piece of work of which `listener` hears.
-fn heard<T>(listener: Option<Listener>, work: impl FnOnce() -> T) -> T {
-    let piece = listener.map(|listener| UnderWay { listener, told: 0 });
-    // Whoever waits for other work may be lent to another piece meanwhile.
-    let before = UNDER_WAY.replace(piece);
-    let result = work();
-    if let Some(mut piece) = UNDER_WAY.replace(before) {
-        piece.reached(WHOLE);
-    }
+fn heard<T>(listener: Option<Listener>, work: impl FnOnce(Heard<'_>) -> T) -> T {
+    let told = Cell::new(0);
+    let tell = |thousandths: u64| {
+        let more = thousandths.min(WHOLE).saturating_sub(told.get());
+        if let (Some(listener), 1..) = (&listener, more) {
+            told.set(told.get() + more);
+            listener(more);
+        }
+    };
+    let result = work(&tell);
+    tell(WHOLE);
     result
 }
 
@@ -78,32 +48,32 @@ impl ProgressListener for Silent {
     fn end(&self) {}
 }
 
-/// Runs `work` for each of `jobs` on all cores and returns the results in the order of `jobs`.
-///
-/// `name` tells what a job is called in progress reports.
-pub fn on_all_cores<'n, J, T>(
-    jobs: &[J],
-    name: impl Fn(&J) -> &'n str + Sync,
-    progress: &dyn ProgressListener,
-    work: impl Fn(&J) -> T + Sync,
-) -> Vec<T>
-where
-    J: Sync,
-    T: Send,
-{
-    progress.begin(jobs.len() as u64);
-    let results = jobs
-        .par_iter()
-        // Jobs differ in length by orders of magnitude: a thread takes one at a time.
-        .with_max_len(1)
-        .map(|job| {
-            let result = heard(progress.listener(), || work(job));
-            progress.done(name(job));
-            result
-        })
-        .collect();
-    progress.end();
-    results
+/// All cores of the machine, and who hears how far the work is.
+#[derive(Clone, Copy)]
+pub struct AllCores<'p>(pub &'p dyn ProgressListener);
+
+impl Replicator for AllCores<'_> {
+    fn map<'n, J: Sync, T: Send>(
+        &self,
+        jobs: &[J],
+        name: impl Fn(&J) -> &'n str + Sync,
+        work: impl Fn(&J, Heard<'_>) -> T + Sync,
+    ) -> Vec<T> {
+        let progress = self.0;
+        progress.begin(jobs.len() as u64);
+        let results = jobs
+            .par_iter()
+            // Jobs differ in length by orders of magnitude: a thread takes one at a time.
+            .with_max_len(1)
+            .map(|job| {
+                let result = heard(progress.listener(), |heard| work(job, heard));
+                progress.done(name(job));
+                result
+            })
+            .collect();
+        progress.end();
+        results
+    }
 }
 
 /// Runs `work` for replications 0 to `count - 1` of what is called `name`; results by replication.
@@ -111,10 +81,10 @@ pub fn replicate<T: Send>(
     count: u32,
     name: &str,
     progress: &dyn ProgressListener,
-    work: impl Fn(u32) -> T + Sync,
+    work: impl Fn(u32, Heard<'_>) -> T + Sync,
 ) -> Vec<T> {
     let numbers: Vec<u32> = (0..count).collect();
-    on_all_cores(&numbers, |_| name, progress, |n| work(*n))
+    AllCores(progress).map(&numbers, |_| name, |n, heard| work(*n, heard))
 }
 
 #[cfg(test)]
@@ -164,7 +134,7 @@ mod tests {
         let ears = Ears(heard.clone());
         let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build();
         pool.unwrap().install(|| {
-            replicate(2, "burn", &ears, |n| {
+            replicate(2, "burn", &ears, |n, reached| {
                 let begun = heard.load(Ordering::Relaxed);
                 let mut steps = Vec::new();
                 // Back and beyond the end tell nothing.
@@ -176,8 +146,6 @@ mod tests {
             })
         });
         assert_eq!(heard.load(Ordering::Relaxed), 2 * WHOLE);
-        reached(500);
-        assert_eq!(heard.load(Ordering::Relaxed), 2 * WHOLE, "nobody listens");
     }
 
     /// Later replications finish first, so that only collecting by index gives this order.
@@ -195,7 +163,7 @@ mod tests {
                 .build()
                 .unwrap();
             let progress = Counter::default();
-            let got = pool.install(|| replicate(8, "burn", &progress, slow_first));
+            let got = pool.install(|| replicate(8, "burn", &progress, |n, _| slow_first(n)));
             assert_eq!(got, expected, "{threads} threads");
             assert_eq!(progress.total.into_inner(), 8);
             assert_eq!(progress.ended.into_inner(), 8);

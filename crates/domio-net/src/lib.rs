@@ -21,6 +21,7 @@
 //! | [`peer`] | one end of flows: a remote host that is never the bottleneck, or a guest's stack |
 //! | [`class`] | what records of networks in traces mean |
 //! | [`host`] | all of it in a simulated host: driver domain, interfaces, guests |
+//! | [`keys`] | how a scenario asks for it |
 //!
 //! Packets have no contents: a [`packet::Packet`] is a few numbers, copied around. After the first
 //! moments of a run no part allocates, for queues keep their memory.
@@ -138,6 +139,7 @@ pub mod bridge;
 pub mod class;
 pub mod host;
 pub mod icmp;
+pub mod keys;
 pub mod link;
 pub mod neighbor;
 pub mod nic;

@@ -35,16 +35,6 @@ impl WriterCosts {
         kib: Duration::ZERO,
     };
 
-    /// A Pentium 4 of 2 to 3 GHz with Linux 2.6, an engineering estimate: 1 us to copy a KiB and
-    /// 1.3 for the protocols and the card, which is 1.8 for a full packet. It writes 8 KiB in
-    /// 19 us, three times as fast as a gigabit line sends them.
-    pub const PENTIUM_4: WriterCosts = WriterCosts {
-        wake: Duration::from_micros(5),
-        switch: Duration::from_micros(2),
-        call: Duration::from_nanos(500),
-        kib: Duration::from_nanos(2_300),
-    };
-
     /// What a process takes that waits for a message on an idle processor, from the packet on: to
     /// wake up, to receive the message and to send one of `bytes`.
     pub fn answer(&self, bytes: u16) -> Duration {
@@ -110,10 +100,11 @@ impl Writers {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use domio_vmm::machine::OPTERON_242;
 
     #[test]
     fn who_answers_wakes_up_receives_and_sends() {
-        let quarter = WriterCosts::PENTIUM_4.answer(256);
+        let quarter = WriterCosts::beside(&OPTERON_242).answer(256);
         assert_eq!(quarter, Duration::from_nanos(5_000 + 500 + 500 + 575));
         assert_eq!(WriterCosts::FREE.answer(56), Duration::ZERO);
     }
@@ -121,7 +112,7 @@ mod tests {
     #[test]
     fn one_after_the_other_until_its_buffer_is_full() {
         let ns = Duration::from_nanos;
-        let mut writers = Writers::new(WriterCosts::PENTIUM_4);
+        let mut writers = Writers::new(WriterCosts::beside(&OPTERON_242));
         let (a, b) = (FlowId(1), FlowId(2));
         assert_eq!(writers.wake(a, 8_192), Some((a, ns(5_000 + 18_900))));
         assert_eq!(writers.wake(b, 1_024), None, "a runs");

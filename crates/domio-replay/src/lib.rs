@@ -7,15 +7,18 @@
 //! what xl printed ─┘
 //! ```
 //!
-//! [`demand`] reads off a trace what each vcpu asked for. A process of a simulated guest asks for
+//! [`demand`] reads off a trace what each vcpu asked for, and [`arrival`] where its wake-ups come
+//! from. A process of a simulated guest asks for
 //! the same ([`ReplayProcess`]), which a scenario can name ([`RecordedDemands`]). A whole scenario
 //! can be made of a trace ([`from_trace`]).
 //!
 //! Data comes in and goes out: nothing here opens a file, starts a thread or looks at a clock. Who
 //! has traces hands them over ([`Traces`]).
 
+pub mod arrival;
 pub mod demand;
 pub mod from_trace;
+pub mod linux;
 pub mod private;
 mod process;
 mod replays;

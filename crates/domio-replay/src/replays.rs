@@ -170,7 +170,7 @@ impl<T: Traces> ReplaySource for RecordedDemands<T> {
 mod tests {
     use super::*;
     use domio_core::NullSink;
-    use domio_lab::simulate::{simulate, trace_header};
+    use domio_run::simulate::{simulate, trace_header};
     use domio_scenario::{Built, NoReplay, ScenarioErrors};
     use domio_trace::{TraceWriter, XentraceWriter};
 

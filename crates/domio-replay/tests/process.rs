@@ -39,6 +39,7 @@ fn run(workloads: Vec<Workload>) -> Simulation<Vec<Record>> {
         version: XenVersion::V4_17,
         profile: Profile::IDEAL,
         domains: domains.collect(),
+        groups: vec![],
         actions: vec![],
         controllers: vec![],
     };

@@ -5,8 +5,8 @@ use crate::data::{
     Bars, Cdf, Chart, DataTable, Lines, Panels, Printed, Quantity, Sequence, Stack, Timeline,
 };
 use crate::figure;
-use domio_lab::Estimate;
-use domio_lab::ledger::LedgerEntry;
+use domio_papers::ledger::LedgerEntry;
+use domio_stats::Estimate;
 
 /// Headings of an estimate.
 const ESTIMATE: [&str; 4] = ["mean", "ci95_low", "ci95_high", "replications"];

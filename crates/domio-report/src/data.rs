@@ -4,8 +4,9 @@
 //! their intervals, and the page adds the data table beneath each chart.
 
 use domio_core::Runstate;
-use domio_lab::ledger::LedgerEntry;
-use domio_lab::{ClaimLedger, Estimate};
+use domio_papers::ClaimLedger;
+use domio_papers::ledger::LedgerEntry;
+use domio_stats::Estimate;
 
 /// A whole report.
 #[derive(Clone, PartialEq, Debug, Default)]
@@ -404,11 +405,7 @@ mod tests {
         let values: Vec<f64> = (0..37).map(|i| f64::from(i * i % 41)).collect();
         let cdf = CdfSeries::of("x", &values);
         for q in [0.0, 0.1, 0.25, 0.5, 0.9, 0.99, 1.0] {
-            assert_eq!(
-                cdf.quantile(q),
-                domio_lab::stats::quantile(&values, q),
-                "{q}"
-            );
+            assert_eq!(cdf.quantile(q), domio_stats::quantile(&values, q), "{q}");
         }
     }
 }

@@ -2,8 +2,8 @@
 
 use crate::data::{Chart, Figure, Quantity, Section, Stack, StackBar};
 use crate::svg::COLOURS;
-use domio_lab::compare::Comparison;
-use domio_lab::driver_work::DriverFigures;
+use domio_stats::compare::Comparison;
+use domio_stats::drivers::DriverFigures;
 use std::collections::BTreeMap;
 
 /// Most guests that a picture tells apart: the others together and nobody have a colour, too.
@@ -40,7 +40,7 @@ pub fn section(drivers: &[DriverFigures], order: &[String], measured_ms: f64) ->
 }
 
 /// A picture for each driver domain, with a bar for each policy; `None` without any. `tables` is
-/// what [`comparisons`](domio_lab::driver_work::comparisons) gives, `order` that of the domains.
+/// what [`comparisons`](domio_stats::drivers::comparisons) gives, `order` that of the domains.
 pub fn compared(tables: &[(String, Comparison)], order: &[String]) -> Option<Section> {
     let picture = |(driver, table): &(String, Comparison)| {
         let bars = (0..table.rows.len()).map(|row| bar(table, row)).collect();
@@ -124,8 +124,9 @@ fn stack(bars: &[Bar], order: &[String]) -> Stack {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use domio_lab::driver_work::comparisons;
-    use domio_lab::{Estimate, Sample};
+    use domio_run::Sample;
+    use domio_stats::Estimate;
+    use domio_stats::drivers::comparisons;
 
     fn driver(name: &str, owners: &[(&str, f64)], nobody: f64) -> DriverFigures {
         let estimate = |ms: f64| Estimate::of(&[ms]).unwrap();

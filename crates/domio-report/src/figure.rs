@@ -1,6 +1,7 @@
 //! Figures as people read them: "14.29 ± 0.03", "0.27", "36600".
 
-use domio_lab::{Estimate, Measured};
+use domio_papers::Measured;
+use domio_stats::Estimate;
 
 /// `value` with four significant digits, without an exponent between 0.001 and ten million, and
 /// without trailing zeros.

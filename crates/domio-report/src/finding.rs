@@ -7,7 +7,7 @@ use crate::data::{
 use crate::figure;
 use crate::figures::told;
 use domio_core::Runstate;
-use domio_lab::{Estimate, stats};
+use domio_stats::Estimate;
 
 /// Differences that are told of a chart at most.
 const TOLD_MAX: usize = 3;
@@ -226,8 +226,8 @@ fn lower_first(text: &str) -> String {
 fn of_sequence(sequence: &Sequence) -> Vec<String> {
     let unit = &sequence.value.unit;
     let series = |(name, values): &(String, Vec<f64>)| {
-        let median = told(stats::median(values)?, unit);
-        let largest = told(stats::quantile(values, 1.0)?, unit);
+        let median = told(domio_stats::median(values)?, unit);
+        let largest = told(domio_stats::quantile(values, 1.0)?, unit);
         Some(format!(
             "{name}: half below {median}, the largest {largest}."
         ))

@@ -3,13 +3,11 @@
 //! [`text`] renders tables for a terminal, with colour codes that the caller strips where they are
 //! not wanted. [`html::page`] renders [`data::ReportData`] as one file that needs no network: style
 //! and pictures are inside it. Neither knows the simulator: whoever has figures fills the structs
-//! of [`data`], or takes a [`ClaimLedger`](domio_lab::ClaimLedger) or a
-//! [`Comparison`](domio_lab::compare::Comparison) from the laboratory.
+//! of [`data`], or takes a [`ClaimLedger`](domio_papers::ClaimLedger) or a
+//! [`Comparison`](domio_stats::compare::Comparison) from the laboratory.
 
-pub mod alert;
 pub mod csv;
 pub mod data;
-pub mod dom0_share;
 pub mod driver_work;
 pub mod figure;
 pub mod figures;

@@ -2,11 +2,11 @@
 
 use crate::data::{Chart, DataTable, Figure, Quantity, Section, Stack, StackBar};
 use crate::text::machines::{decided, told};
-use domio_lab::paper::MachineSearch;
+use domio_papers::paper::MachineSearch;
 
 /// The section about `search`.
 pub fn section(search: &MachineSearch) -> Section {
-    let bar = |claim: &domio_lab::paper::ClaimOnMachines| StackBar {
+    let bar = |claim: &domio_papers::paper::ClaimOnMachines| StackBar {
         name: claim.id.clone(),
         lengths: [claim.on.holds, claim.on.fails, claim.on.undecided]
             .map(|count| count as f64)
@@ -66,9 +66,9 @@ pub fn section(search: &MachineSearch) -> Section {
 mod tests {
     use super::*;
     use crate::text::table::tests::plain;
-    use domio_lab::Verdict;
-    use domio_lab::ledger::Checks;
-    use domio_lab::paper::{BestMachine, ClaimOnMachines, Deciding, UnknownShown};
+    use domio_papers::Verdict;
+    use domio_papers::ledger::Checks;
+    use domio_papers::paper::{BestMachine, ClaimOnMachines, Deciding, UnknownShown};
 
     fn made_up() -> MachineSearch {
         let claim = |id: &str, holds, decided_by| ClaimOnMachines {

@@ -4,7 +4,7 @@ use crate::data::{
     Cdf, CdfSeries, Chart, Figure, Quantity, Section, Span, Timeline, TimelineRow, Wait,
 };
 use domio_core::{DomainId, Instant, PcpuId, Runstate, VcpuName};
-use domio_lab::observe::Seen;
+use domio_run::observe::Seen;
 use std::collections::BTreeMap;
 
 /// Most curves of one chart and most vcpus of a timeline: more cannot be told apart.
@@ -212,7 +212,7 @@ fn name(id: DomainId, names: &[(DomainId, String)]) -> String {
 mod tests {
     use super::*;
     use domio_core::{Duration, Record, Sink};
-    use domio_lab::observe::{Observer, Window};
+    use domio_run::observe::{Observer, Window};
 
     fn ms(ms: u64) -> Duration {
         Duration::from_millis(ms)

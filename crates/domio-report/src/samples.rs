@@ -7,10 +7,11 @@
 use crate::data::{BarGroup, Bars, Chart, DataTable, Figure, Quantity, Section};
 use crate::figure;
 use crate::svg::COLOURS;
-use domio_lab::compare::{Better, better};
-use domio_lab::driver_work;
-use domio_lab::measure::{self, MEASURES, Measure, MeasureGroup};
-use domio_lab::{Estimate, Sample};
+use domio_run::Sample;
+use domio_run::driver_work;
+use domio_run::measure::{self, Better, MEASURES, Measure, MeasureGroup};
+use domio_stats::Estimate;
+use domio_stats::compare::better;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// One section for each family of experiments.
@@ -46,7 +47,9 @@ fn draw(members: &[(String, &[Sample])], order: &[String], compared: bool) -> Ve
     // Work of driver domains has pictures of its own, drops are no measure of a domain, and remarks
     // are no figures.
     let hidden = |name: &str| {
-        driver_work::is_part(name) || measure::is_drop(name) || measure::is_remark(name)
+        driver_work::parse(name).is_some()
+            || measure::place_of_drops(name).is_some()
+            || measure::is_remark(name)
     };
     for name in names.into_iter().filter(|n| !hidden(n)) {
         match name.rsplit_once('.') {

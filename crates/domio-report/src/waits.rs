@@ -4,8 +4,8 @@ use crate::data::{Chart, DataTable, Figure, Quantity, Section, Stack, StackBar};
 use crate::driver_work;
 use crate::figure;
 use domio_core::DomainId;
-use domio_lab::driver_work::DriverFigures;
 use domio_meter::{Explanation, PacketQueue, PacketWaits};
+use domio_stats::drivers::DriverFigures;
 use std::collections::BTreeMap;
 
 /// Most domains that are told apart as those behind whom others wait; a picture has no more colours

@@ -3,14 +3,15 @@
 //! Set `DOMIO_REPORT_DEMO` to a file name to have the page written there, to look at it.
 
 use domio_core::Runstate;
-use domio_lab::ledger::{ClaimResult, LedgerEntry};
-use domio_lab::{ClaimLedger, Claims, Estimate};
+use domio_papers::ledger::{ClaimResult, LedgerEntry};
+use domio_papers::{ClaimLedger, Claims};
 use domio_report::data::{
     BarGroup, Bars, Cdf, CdfSeries, Chart, DataTable, Figure, Line, Lines, MarkShape, Panel,
     PanelCell, Panels, Point, Printed, Quantity, ReportData, Section, Sequence, Span, Stack,
     StackBar, Timeline, TimelineRow, Wait,
 };
 use domio_report::html::page;
+use domio_stats::Estimate;
 
 /// A repeatable sequence in 0 to 1 (multiplicative congruential, as in Park and Miller).
 struct Noise(u64);

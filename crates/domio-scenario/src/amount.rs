@@ -16,6 +16,15 @@ pub(crate) const UNITS: [(&str, u64); 4] = [
 /// is read to the exact nanosecond.
 pub(crate) const MAX_TIME: Duration = Duration::from_secs(1_000_000);
 
+/// The range of a whole number, for people.
+pub(crate) fn int_range(min: i64, max: i64, or_zero: bool) -> String {
+    match (max, or_zero) {
+        (i64::MAX, _) => format!("{min} or more"),
+        (_, true) => format!("0, or {min} to {max}"),
+        (_, false) => format!("{min} to {max}"),
+    }
+}
+
 /// `key` without its unit, and the unit's length in nanoseconds.
 pub(crate) fn split_unit(key: &str) -> Option<(&str, u64)> {
     let (base, unit) = key.rsplit_once('_')?;

@@ -1,11 +1,12 @@
 //! From a validated scenario to what a simulator takes.
 
-use crate::devices::DeviceConfig;
+use crate::devices::{DeviceConfig, DeviceModel, attach};
 use crate::plan::Replay;
 use crate::problem::{Code, Problem, Problems, ScenarioErrors};
 use crate::scenario::Scenario;
 use domio_core::{Duration, ParamValues};
 use domio_sched::{Policy, Scheduler};
+use domio_vmm::bus::Assembly;
 use domio_vmm::config::{HostConfig, Workload};
 
 /// Where the demands of replayed vcpus come from. The caller reads traces; this crate does not.
@@ -62,6 +63,12 @@ impl Built {
     /// A fresh scheduler for the host.
     pub fn scheduler(&self) -> Box<dyn Scheduler> {
         (self.policy.make)(&self.params, &self.host.topology)
+    }
+
+    /// Puts the devices on the bus of a simulation, in the order of [`Built::devices`], for
+    /// replication `replication`.
+    pub fn attach(&self, bus: &mut Assembly<'_, DeviceModel>, replication: u32) {
+        attach(&self.devices, bus, self.seed, replication);
     }
 }
 

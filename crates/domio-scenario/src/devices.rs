@@ -1,29 +1,43 @@
 //! The devices that scenarios can ask for, and the one way to attach them.
 //!
-//! A new device is a line of the list below: the name of its variant in [`DeviceModel`] and
-//! [`DeviceConfig`], what it is made of, and its model.
+//! A new device is a line of `registry!` at the end: the name of its variant in [`DeviceModel`] and
+//! [`DeviceConfig`], what it is made of, and its model. A kind of disk brings the rest in its own
+//! folder ([`DiskKind`]): the word for it, keys, costs and what a domain asks for.
 
-use crate::build::Built;
+#[cfg(test)]
+mod tiny;
+
 use domio_blk::loopback::{Loopback, LoopbackConfig};
+use domio_core::DomainId;
+use domio_core::keys::{Given, KeySection, WordOf};
 use domio_net::host::{Network, NetworkConfig};
 use domio_net::queue::{Accounted, Ledger};
-use domio_vmm::bus::{Assembly, Attach, Blueprint};
+use domio_vmm::Hardware;
+use domio_vmm::bus::{Assembly, Attach, Blueprint, DiskAsked, DiskKind};
 
-/// Declares [`DeviceModel`] and [`DeviceConfig`]. Both are enums, so that a host calls its devices
-/// without a table of pointers.
+/// Reads the keys of a kind of disk.
+pub(crate) type ReadDisk = fn(&dyn Given) -> DiskAsked<DiskPart>;
+
+/// Declares [`DeviceModel`] and [`DeviceConfig`], and the kinds of disks. All are enums, so that a
+/// host calls its devices without a table of pointers.
 macro_rules! devices {
-    ($($(#[$doc:meta])* $variant:ident: $config:ty => $model:ty),+ $(,)?) => {
+    (
+        networks { $($(#[$netdoc:meta])* $net:ident: $netconfig:ty => $netmodel:ty,)+ }
+        disks { $($(#[$doc:meta])* $disk:ident: $config:ty => $model:ty,)+ }
+    ) => {
         domio_vmm::device_models! {
             /// What a host of a scenario may have on its bus.
             pub enum DeviceModel {
-                $($(#[$doc])* $variant($model)),+
+                $($(#[$netdoc])* $net($netmodel),)+
+                $($(#[$doc])* $disk($model),)+
             }
         }
 
         /// What a [`DeviceModel`] is made of.
         #[derive(Clone, Debug)]
         pub enum DeviceConfig {
-            $($(#[$doc])* $variant(Box<$config>)),+
+            $($(#[$netdoc])* $net(Box<$netconfig>),)+
+            $($(#[$doc])* $disk(Box<$config>),)+
         }
 
         impl Blueprint for DeviceConfig {
@@ -31,26 +45,80 @@ macro_rules! devices {
 
             fn make(&self, attach: &mut Attach<'_>, seed: u64, replication: u32) -> DeviceModel {
                 match self {
-                    $(DeviceConfig::$variant(config) => {
-                        DeviceModel::$variant(config.make(attach, seed, replication))
+                    $(DeviceConfig::$net(config) => {
+                        DeviceModel::$net(config.make(attach, seed, replication))
+                    })+
+                    $(DeviceConfig::$disk(config) => {
+                        DeviceModel::$disk(config.make(attach, seed, replication))
                     })+
                 }
             }
         }
 
-        $(impl From<$config> for DeviceConfig {
-            fn from(config: $config) -> Self {
-                DeviceConfig::$variant(Box::new(config))
+        /// Packets of networks; disks have none.
+        impl Accounted for DeviceModel {
+            fn account(&self, ledger: &mut Ledger) {
+                match self {
+                    $(DeviceModel::$net(model) => model.account(ledger),)+
+                    $(DeviceModel::$disk(_) => {})+
+                }
             }
-        })+
-    };
-}
+        }
 
-devices! {
-    /// A card with all that is behind it.
-    Network: NetworkConfig => Network,
-    /// Disks in a driver domain's memory.
-    Loopback: LoopbackConfig => Loopback,
+        /// A disk of one domain, as its kind has read it.
+        #[derive(Clone)]
+        pub(crate) enum DiskPart {
+            $($disk(<$config as DiskKind>::Disk),)+
+        }
+
+        impl DiskPart {
+            /// The table of a machine that says what work for such a disk costs.
+            pub fn costs(&self) -> &'static KeySection {
+                match self {
+                    $(DiskPart::$disk(_) => <$config as DiskKind>::COSTS,)+
+                }
+            }
+
+            /// A device for such disks in the domain `driver` of `machine`, without any yet.
+            pub fn blueprint(&self, machine: &Hardware, driver: DomainId) -> DeviceConfig {
+                let known = machine.table(self.costs()).map(|_| machine);
+                match self {
+                    $(DiskPart::$disk(_) => {
+                        DeviceConfig::$disk(Box::new(<$config as DiskKind>::on(known, driver)))
+                    })+
+                }
+            }
+
+            /// Adds it, as the disk of `domain`, to the others of its kind; whether `device` has
+            /// disks of its kind.
+            pub fn add_to(&self, device: &mut DeviceConfig, domain: DomainId) -> bool {
+                match (self, device) {
+                    $((DiskPart::$disk(disk), DeviceConfig::$disk(config)) => {
+                        config.add(domain, disk.clone());
+                        true
+                    })+
+                    _ => false,
+                }
+            }
+        }
+
+        /// The kinds of disks.
+        pub(crate) static DISKS: [WordOf<ReadDisk>; [$(stringify!($disk)),+].len()] = [
+            $(WordOf::with_keys(
+                <$config as DiskKind>::WORD,
+                |table| {
+                    let asked = <$config as DiskKind>::asked(table);
+                    DiskAsked {
+                        disk: asked.disk.map(DiskPart::$disk),
+                        size: asked.size,
+                        backend: asked.backend,
+                    }
+                },
+                <$config as DiskKind>::DOC,
+                <$config as DiskKind>::KEYS,
+            )),+
+        ];
+    };
 }
 
 impl DeviceConfig {
@@ -61,23 +129,6 @@ impl DeviceConfig {
         } else {
             None
         }
-    }
-}
-
-/// Packets of networks; other devices have none.
-impl Accounted for DeviceModel {
-    fn account(&self, ledger: &mut Ledger) {
-        if let DeviceModel::Network(network) = self {
-            network.account(ledger);
-        }
-    }
-}
-
-impl Built {
-    /// Puts the devices on the bus of a simulation, in the order of [`Built::devices`], for
-    /// replication `replication`.
-    pub fn attach(&self, bus: &mut Assembly<'_, DeviceModel>, replication: u32) {
-        attach(&self.devices, bus, self.seed, replication);
     }
 }
 
@@ -92,4 +143,30 @@ pub fn attach(
     for device in devices {
         bus.add(|attach| device.make(attach, seed, replication));
     }
+}
+
+/// The list.
+macro_rules! registry {
+    ($($of_tests:tt)*) => {
+        devices! {
+            networks {
+                /// A card with all that is behind it.
+                Network: NetworkConfig => Network,
+            }
+            disks {
+                /// Disks in a driver domain's memory.
+                Loopback: LoopbackConfig => Loopback,
+                $($of_tests)*
+            }
+        }
+    };
+}
+
+#[cfg(not(test))]
+registry! {}
+
+#[cfg(test)]
+registry! {
+    /// Disks that seek.
+    Tiny: tiny::TinyConfig => tiny::Tiny,
 }

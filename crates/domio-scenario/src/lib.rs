@@ -6,8 +6,9 @@
 //! ```
 //!
 //! [`Scenario::parse`] reports everything that is wrong at once, each [`Problem`] with its place,
-//! what was expected and what to do. One table of keys drives the checks, [`schema()`] and
-//! [`reference()`]. Nothing here reads a file, except [`Scenario::load`].
+//! what was expected and what to do. One declaration of each key drives the checks, [`schema()`],
+//! [`reference()`] and the reading of its value. Nothing here reads a file, except
+//! [`Scenario::load`].
 //!
 //! ```
 //! use domio_scenario::{NoReplay, Scenario};
@@ -35,12 +36,11 @@ mod build;
 mod check;
 mod devices;
 mod examples;
-mod guests;
-mod keys;
 mod limits;
 mod overrides;
 mod plan;
 mod problem;
+mod put;
 mod rate;
 mod reference;
 mod render;
@@ -51,6 +51,7 @@ mod source;
 mod suggest;
 mod value;
 mod vary;
+mod walk;
 mod xl;
 
 pub use build::{Built, NoDemands, NoReplay, ReplaySource};

@@ -3,10 +3,9 @@
 //! An override is one line of TOML, `key = value`, that is put into the document before it is
 //! checked again as a whole. So it gets the same validation, and its errors quote it.
 
-use crate::amount::split_unit;
 use crate::check;
-use crate::keys::{TASK, Variant};
 use crate::problem::{Code, Problem, Problems, ScenarioErrors, list, quote};
+use crate::put::put;
 use crate::resolve::MemberKey;
 use crate::scenario::{Draft, Scenario};
 use crate::source::{Source, Span};
@@ -157,35 +156,6 @@ fn depth(node: &Node) -> usize {
         Some([entry]) => 1 + depth(&entry.node),
         _ => 0,
     }
-}
-
-/// Puts `entry` into `table`, instead of the same key or the same time in another unit. Another
-/// workload takes the place of the old one with all of its keys.
-pub(crate) fn put(table: &mut Table, entry: Entry) {
-    if entry.key == "workload" {
-        forget_workload(table, entry.node.as_text());
-    }
-    let name = |key: &str| split_unit(key).map_or(key, |(base, _)| base).to_owned();
-    // A drawn time has no unit, so `burst` and `burst_us` are the same key.
-    let own = name(&entry.key);
-    let timed = split_unit(&entry.key).is_some() || entry.node.as_table().is_some();
-    if timed {
-        table.entries.retain(|e| name(&e.key) != own);
-    }
-    table.put(entry);
-}
-
-/// Takes the keys of the workload in `table` out that `new` does not have.
-fn forget_workload(table: &mut Table, new: Option<&str>) {
-    let variant = |word: Option<&str>| TASK.variant(word?);
-    let old = variant(table.get("workload").and_then(|e| e.node.as_text()));
-    let name = |key: &str| split_unit(key).map_or(key, |(base, _)| base).to_owned();
-    let has = |v: Option<&Variant>, key: &str| {
-        v.is_some_and(|v| v.keys.iter().any(|k| k.name == key || k.name == name(key)))
-    };
-    table
-        .entries
-        .retain(|e| !has(old, &e.key) || has(variant(new), &e.key));
 }
 
 impl Draft {

@@ -1,12 +1,13 @@
 //! A validated scenario as plain data.
 
 use crate::devices::DeviceConfig;
-use crate::keys::costs;
 use crate::source::Span;
 use domio_core::{Duration, ParamValues};
 use domio_net::host::NetworkConfig;
+use domio_net::keys::{all_of_network, all_of_writers};
 use domio_sched::Policy;
 use domio_vmm::config::HostConfig;
+use domio_vmm::machine::{all_of_host, all_of_kernel};
 use std::fmt;
 
 /// What a scenario asks for, with every default filled in. Holds no trace of the text.
@@ -76,37 +77,34 @@ impl Plan {
     /// times. Where there are several networks, those of the first.
     pub fn costs(&self) -> Vec<(String, Duration)> {
         let mut all = Vec::new();
-        let mut add = |table: &str, times: Vec<(&'static str, Duration)>| {
+        let mut add = |table: &str, times: &[(&'static str, Duration)]| {
             let named = times
-                .into_iter()
-                .map(|(key, time)| (format!("{table}.{key}"), time));
+                .iter()
+                .map(|(key, time)| (format!("{table}.{key}"), *time));
             all.extend(named);
         };
-        add("host.costs", costs::all_of_host(&self.host.profile));
+        add("host.costs", &all_of_host(&self.host.profile));
         let Some(network) = self.networks().next() else {
             return all;
         };
         let driver = self.host.domains.iter().find(|d| d.id == network.driver);
         if let Some(driver) = driver {
-            add("host.kernel", costs::all_of_kernel(&driver.guest.costs));
+            add("host.kernel", &all_of_kernel(&driver.guest.costs));
         }
-        add("network.costs", costs::all_of_network(&network.costs));
-        add(
-            "network.writers",
-            costs::all_of_writers(&network.remote_writers),
-        );
+        add("network.costs", &all_of_network(&network.costs));
+        add("network.writers", &all_of_writers(&network.remote_writers));
         let card = [
             ("rx_delay", network.nic.rx.delay),
             ("tx_delay", network.nic.tx.delay),
             ("gap", network.nic.gap),
         ];
-        add("network.card", card.into());
+        add("network.card", &card);
         let line = [
             ("latency", network.link.latency),
             ("remote_gap", network.remote_gap),
             ("remote_irq_latency", network.remote_irq_latency),
         ];
-        add("network", line.into());
+        add("network", &line);
         all
     }
 }

@@ -1,6 +1,7 @@
 //! What can be wrong with a scenario, said so that it can be mended.
 
 use crate::source::{Source, Span};
+pub(crate) use domio_core::keys::quote;
 use serde_json::{Value as Json, json};
 use std::fmt;
 use std::sync::Arc;
@@ -325,24 +326,6 @@ impl Problems {
             sources: sources.to_vec(),
         })
     }
-}
-
-/// `text` for a message: control characters escaped, cut when long.
-pub(crate) fn quote(text: &str) -> String {
-    const LONGEST: usize = 60;
-    let mut out = String::new();
-    for (i, c) in text.chars().enumerate() {
-        if i == LONGEST {
-            out.push_str("...");
-            break;
-        }
-        if c.is_control() {
-            out.extend(c.escape_default());
-        } else {
-            out.push(c);
-        }
-    }
-    out
 }
 
 /// `words` as a list for people, cut when long.

@@ -1,11 +1,6 @@
-//! Rates of lines and of vifs, as scenarios write them.
+//! Rates of lines, as scenarios write them.
 
 use crate::problem::quote;
-use domio_core::Duration;
-use domio_net::host::VifRate;
-
-/// Interval in which a vif gets its credit when the rate names none (`libxlu_vif.c`).
-const VIF_INTERVAL_US: u64 = 50_000;
 
 /// The rate that `text` stands for, in bit/s: `1G`, `100M`, `100Mb/s`, `1000000`.
 pub(crate) fn line_rate(text: &str) -> Result<u64, String> {
@@ -18,34 +13,6 @@ pub(crate) fn line_rate(text: &str) -> Result<u64, String> {
         .ok_or_else(|| format!("`{}` is no rate", quote(text)))
 }
 
-/// The limit that `text` stands for, in the notation of `rate=` of `xl`: digits, `K`, `M`, `G` or
-/// nothing, `b` or `B`, `/s`; then `@` with digits and `us`, `ms` or `s`, if anything.
-pub(crate) fn vif_rate(text: &str) -> Result<VifRate, String> {
-    let bad = |what: &str, part: &str| format!("`{}` is no {what}", quote(part));
-    let (amount, interval) = match text.split_once('@') {
-        Some((amount, interval)) => (amount, Some(interval)),
-        None => (text, None),
-    };
-    let bits = amount.strip_suffix("b/s");
-    let bytes = amount.strip_suffix("B/s");
-    let (digits, factor) = number(bits.or(bytes).ok_or_else(|| bad("rate", amount))?);
-    let amount = whole(digits).ok_or_else(|| bad("rate", amount))? * factor;
-    let bytes_per_second = if bits.is_some() { amount / 8 } else { amount };
-    let us = match interval {
-        None => VIF_INTERVAL_US,
-        Some(interval) => interval_us(interval).ok_or_else(|| bad("interval", interval))?,
-    };
-    let bytes = u128::from(bytes_per_second) * u128::from(us) / 1_000_000;
-    match u64::try_from(bytes) {
-        Ok(0) => Err("less than a byte in each interval".to_owned()),
-        Ok(bytes) => Ok(VifRate {
-            bytes,
-            interval: Duration::from_micros(us),
-        }),
-        Err(_) => Err(bad("rate", text)),
-    }
-}
-
 /// `text` without the letter at its end that stands for a factor, and the factor.
 fn number(text: &str) -> (&str, u64) {
     let factors = [('K', 1_000), ('M', 1_000_000), ('G', 1_000_000_000)];
@@ -53,23 +20,6 @@ fn number(text: &str) -> (&str, u64) {
         .iter()
         .find_map(|(letter, factor)| Some((text.strip_suffix(*letter)?, *factor)))
         .unwrap_or((text, 1))
-}
-
-/// A whole number over zero that fits into 32 bits, as `xl` takes it.
-fn whole(digits: &str) -> Option<u64> {
-    let plain = digits.bytes().all(|b| b.is_ascii_digit());
-    let number: u32 = digits.parse().ok().filter(|n| plain && *n > 0)?;
-    Some(u64::from(number))
-}
-
-/// Microseconds of an interval; 32 bits of them at most.
-fn interval_us(text: &str) -> Option<u64> {
-    let units = [("us", 1), ("ms", 1_000), ("s", 1_000_000)];
-    let (digits, factor) = units
-        .iter()
-        .find_map(|(unit, factor)| Some((text.strip_suffix(unit)?, *factor)))?;
-    let us = whole(digits)? * factor;
-    u32::try_from(us).ok().map(u64::from)
 }
 
 #[cfg(test)]
@@ -95,37 +45,5 @@ mod tests {
         ] {
             assert!(line_rate(bad).is_err(), "{bad}");
         }
-    }
-
-    #[test]
-    fn vif_rates_read_as_xl_does() {
-        let rate = |text| vif_rate(text).map(|r| (r.bytes, r.interval));
-        let ms = Duration::from_millis;
-        // Vector 18 of xen-spec 10.
-        assert_eq!(rate("10Mb/s"), Ok((62_500, ms(50))));
-        assert_eq!(rate("10Mb/s@20ms"), Ok((25_000, ms(20))));
-        assert_eq!(rate("1MB/s@1s"), Ok((1_000_000, ms(1_000))));
-        assert_eq!(rate("250KB/s@100us"), Ok((25, Duration::from_micros(100))));
-        assert_eq!(rate("8000b/s"), Ok((50, ms(50))));
-        for bad in [
-            "10",
-            "10M",
-            "Mb/s",
-            "10Mb",
-            "10mb/s",
-            "10Mb/s@",
-            "10Mb/s@20",
-            "10Mb/s@ms",
-            "0Mb/s",
-            "10Mb/s@0ms",
-            "-1Mb/s",
-            "1.5Mb/s",
-            "5000000000b/s",
-            "10Mb/s@5000s",
-            "10Mb/s@1@1",
-        ] {
-            assert!(vif_rate(bad).is_err(), "{bad}");
-        }
-        assert!(vif_rate("1Kb/s@10us").unwrap_err().contains("a byte"));
     }
 }

@@ -1,17 +1,17 @@
 //! The reference page of scenarios, made from the same tables that check them.
 
-use crate::amount::MAX_TIME;
-use crate::guests::GUESTS;
-use crate::keys::costs::{HOST_COSTS, HOST_KERNEL, NETWORK_CARD, NETWORK_COSTS, NETWORK_WRITERS};
-use crate::keys::{
-    ACTION, CONTROLLER, DISK, DOMAIN, GUEST, HOST, Key, Kind, LENGTHS, NAME_RULE, NETWORK, Need,
-    ROOT, RUN, SCHEDULER, Section, TASK, VARY, VIF, WEB_FILES, Words, time_range,
-};
+use crate::amount::{MAX_TIME, int_range};
+use crate::check::words::{self as word, NAME_RULE, time_range};
 use crate::limits::{MAX_ACTIONS, MAX_BYTES, MAX_TASKS, MAX_VCPUS};
 use crate::problem::MAX_SHOWN;
-use domio_core::{Duration, ParamSpec};
+use crate::resolve::guest::{GUEST, GUESTS};
+use crate::resolve::{CONTROLLER, DOMAIN, HOST, ROOT, SCHEDULER};
+use crate::walk;
+use domio_core::keys::{Key, KeyKind, KeySection, Need, Words};
+use domio_core::{Duration, ParamKind, ParamSpec};
+use domio_net::keys::NETWORK;
 use domio_sched::Policy;
-use domio_vmm::profile::Profile;
+use domio_vmm::machine::MACHINES;
 use std::fmt::Write as _;
 
 const START: &str = include_str!("reference_start.md");
@@ -21,34 +21,13 @@ const START: &str = include_str!("reference_start.md");
 pub fn reference(policies: &[Policy], examples: &[(&str, &str)]) -> String {
     let mut out = START.to_owned();
     let page = &mut out;
-    for section in [
-        &ROOT,
-        &RUN,
-        &HOST,
-        &HOST_COSTS,
-        &HOST_KERNEL,
-        &SCHEDULER,
-        &NETWORK,
-        &NETWORK_CARD,
-        &NETWORK_COSTS,
-        &NETWORK_WRITERS,
-        &CONTROLLER,
-        &DOMAIN,
-        &GUEST,
-        &VIF,
-        &DISK,
-        &TASK,
-        &LENGTHS,
-        &WEB_FILES,
-        &ACTION,
-        &VARY,
-    ] {
+    for section in walk::sections(&ROOT) {
         self::section(page, section, policies);
         if section.header == HOST.header {
             names(
                 page,
                 "Hardware profiles",
-                Profile::ALL.iter().map(|p| (p.name, p.source)),
+                MACHINES.iter().map(|m| (m.profile.name, m.profile.source)),
             );
         }
         if section.header == SCHEDULER.header {
@@ -75,6 +54,11 @@ pub fn reference(policies: &[Policy], examples: &[(&str, &str)]) -> String {
                     line(page, "For each domain:");
                     params(page, descriptor.domain_params, "");
                 }
+                if !descriptor.vcpu_params.is_empty() {
+                    let names = descriptor.vcpu_params.iter();
+                    let names: Vec<_> = names.map(|s| format!("`{}`", s.name)).collect();
+                    line(page, &format!("For each vcpu: {}.", names.join(", ")));
+                }
             }
         }
         if section.header == CONTROLLER.header {
@@ -84,7 +68,8 @@ pub fn reference(policies: &[Policy], examples: &[(&str, &str)]) -> String {
             words(page, section);
         }
         if section.header == GUEST.header {
-            names(page, "Named guests", GUESTS.iter().map(|g| (g.name, g.doc)));
+            let guests = GUESTS.iter().map(|g| (g.variant.word, g.variant.doc));
+            names(page, "Named guests", guests);
         }
     }
     limits(page);
@@ -132,7 +117,7 @@ fn trim(page: &mut String) {
     }
 }
 
-fn section(page: &mut String, section: &Section, policies: &[Policy]) {
+fn section(page: &mut String, section: &KeySection, policies: &[Policy]) {
     heading(page, 2, &format!("`{}`", section.header));
     line(page, section.doc);
     keys(page, section.keys, policies);
@@ -140,7 +125,7 @@ fn section(page: &mut String, section: &Section, policies: &[Policy]) {
     if section.header == DOMAIN.header {
         return;
     }
-    for variant in section.variants {
+    for variant in section.variants() {
         let selector = section.selector.unwrap_or("");
         heading(page, 3, &format!("{selector} = \"{}\"", variant.word));
         line(page, variant.doc);
@@ -170,39 +155,41 @@ fn keys(page: &mut String, keys: &[Key], policies: &[Policy]) {
 
 fn kind(key: &Key, policies: &[Policy]) -> (&'static str, String) {
     match key.kind {
-        Kind::Text => ("string", String::new()),
-        Kind::Name => ("string", NAME_RULE.to_owned()),
-        Kind::DomainName => ("string", "a domain or group".to_owned()),
-        Kind::Int { min, max: i64::MAX } => ("integer", format!("{min} or more")),
-        Kind::Int { min, max } => ("integer", format!("{min} to {max}")),
-        Kind::Time { min_ns, .. } => ("time", time_range(min_ns)),
-        Kind::Lengths { min_ns, .. } => ("time or table", time_range(min_ns)),
-        Kind::Word(words @ (Words::Policies | Words::Profiles | Words::Controllers)) => (
+        KeyKind::Text => ("string", String::new()),
+        KeyKind::Name => ("string", NAME_RULE.to_owned()),
+        KeyKind::DomainName => ("string", "a domain or group".to_owned()),
+        KeyKind::Number(ParamKind::Int { min, max, or_zero }) => {
+            ("integer", int_range(min, max, or_zero))
+        }
+        KeyKind::Number(ParamKind::Flag) => ("boolean", "true or false".to_owned()),
+        KeyKind::Number(ParamKind::Choice(words)) => ("string", words.join(", ")),
+        KeyKind::Time { min_ns, .. } => ("time", time_range(min_ns)),
+        KeyKind::Lengths { min_ns, .. } => ("time or table", time_range(min_ns)),
+        KeyKind::Word(words @ (Words::Policies | Words::Profiles | Words::Controllers)) => (
             "string",
-            format!("see below: {}", words.all(policies).join(", ")),
+            format!("see below: {}", word::all(words, policies).join(", ")),
         ),
-        Kind::Word(words) => ("string", words.all(policies).join(", ")),
-        Kind::Pcpus => ("pcpus", "`[0, 1]` or `\"0-3,6\"`".to_owned()),
-        Kind::Vcpu => (
+        KeyKind::Word(words) => ("string", word::all(words, policies).join(", ")),
+        KeyKind::Pcpus => ("pcpus", "`[0, 1]` or `\"0-3,6\"`".to_owned()),
+        KeyKind::Vcpu => (
             "integer or string",
             format!("0 to {}, or `\"all\"`", MAX_VCPUS - 1),
         ),
-        Kind::LineRate { min, max } => (
+        KeyKind::LineRate { min, max } => (
             "integer or string",
             format!("bit/s, {min} to {max}; `\"100M\"`, `\"1G\"`"),
         ),
-        Kind::VifRate => ("string", "`\"10Mb/s\"` or `\"10Mb/s@20ms\"`".to_owned()),
-        Kind::Guest => {
-            let names: Vec<&str> = GUESTS.iter().map(|g| g.name).collect();
-            ("string or table", names.join(", "))
+        KeyKind::Form(form) => ("string", form.range.to_owned()),
+        KeyKind::WordOrTable(words, _) => {
+            ("string or table", word::all(words, policies).join(", "))
         }
-        Kind::Bytes { min, max } => (
+        KeyKind::Bytes { min, max } => (
             "integer or string",
             format!("bytes, {min} to {max}; `\"64K\"`, `\"1G\"`"),
         ),
-        Kind::Section(_) => ("table", String::new()),
-        Kind::OneOrMore(_) => ("table or tables", String::new()),
-        Kind::Sections(_) => ("tables", String::new()),
+        KeyKind::Section(_) => ("table", String::new()),
+        KeyKind::OneOrMore(_) => ("table or tables", String::new()),
+        KeyKind::Sections(_) => ("tables", String::new()),
     }
 }
 
@@ -250,10 +237,10 @@ fn names<'a>(page: &mut String, title: &str, names: impl Iterator<Item = (&'a st
 }
 
 /// A table for each key of `section` that takes one of several words.
-fn words(page: &mut String, section: &Section) {
+fn words(page: &mut String, section: &KeySection) {
     for key in section.keys {
-        if let Kind::Word(Words::Of(variants)) = key.kind {
-            let words = variants.iter().map(|v| (v.word, v.doc));
+        if let KeyKind::Word(Words::Of(variants)) = key.kind {
+            let words = word::of(variants).map(|v| (v.word, v.doc));
             names(page, &format!("`{}`", key.name), words);
         }
     }

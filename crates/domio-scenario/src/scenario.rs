@@ -1,11 +1,11 @@
 //! [`Scenario`]: a text that was found to be good, and the plan that it describes.
 
+use crate::check::Cx;
 use crate::check::meant;
-use crate::check::{Cx, Known};
 use crate::limits::MAX_BYTES;
 use crate::plan::Plan;
 use crate::problem::{Code, Problem, Problems, ScenarioErrors};
-use crate::resolve::{self, MemberKey};
+use crate::resolve::{self, MemberKey, SECTIONS};
 use crate::source::{Source, Span};
 use crate::value::{self, Node, SyntaxError};
 use crate::xl;
@@ -170,14 +170,10 @@ impl Draft {
         let partial = !syntax.is_empty();
         let earlier = std::mem::take(&mut problems);
         let mut cx = Cx {
-            policies: &self.policies,
-            sources: &self.sources,
             problems,
-            notices: Vec::new(),
             partial,
             swapped: self.swapped,
-            known: Known::default(),
-            presumed: false,
+            ..Cx::new(&self.policies, &self.sources, SECTIONS)
         };
         let plan = resolve::resolve(&mut cx, &self.root, &self.members);
         let Cx {

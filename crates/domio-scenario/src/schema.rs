@@ -10,12 +10,11 @@
 
 use crate::amount::{MAX_TIME, UNITS};
 use crate::check::param_specs;
-use crate::keys::costs::{HOST_COSTS, HOST_KERNEL, NETWORK_CARD, NETWORK_COSTS, NETWORK_WRITERS};
-use crate::keys::{
-    self, ACTION, CONTROLLER, DISK, DOMAIN, GUEST, HOST, Key, Kind, LENGTHS, NAME_PATTERN, NETWORK,
-    Need, Params, ROOT, RUN, SCHEDULER, Section, TASK, VARY, VIF, WEB_FILES, Words,
-};
+use crate::check::words::{self, NAME_PATTERN};
+use crate::resolve::{ACTION, DOMAIN, ROOT, SCHEDULER, VCPU};
+use crate::walk;
 use domio_core::cpuset::MAX_PCPUS;
+use domio_core::keys::{Key, KeyKind, KeyParams, KeySection, Need};
 use domio_core::{ParamKind, ParamSpec};
 use domio_sched::Policy;
 use serde_json::{Map, Value as Json, json};
@@ -26,9 +25,6 @@ const PCPUS_PATTERN: &str = r"^\s*\^?(all|\d+\s*(-\s*\d+)?)\s*(,\s*\^?(all|\d+\s
 /// Rates of lines as texts.
 const LINE_RATE_PATTERN: &str = r"^[0-9]+[KMG]?(b(it)?/s)?$";
 
-/// Rates of vifs in the notation of `xl`.
-const VIF_RATE_PATTERN: &str = r"^[0-9]+[KMG]?[bB]/s(@[0-9]+(us|ms|s))?$";
-
 /// Numbers of bytes as texts.
 const BYTES_PATTERN: &str = r"^[0-9]+[KMGT]?$";
 
@@ -38,25 +34,11 @@ const BYTES_PATTERN: &str = r"^[0-9]+[KMGT]?$";
 /// branches on its name.
 pub fn schema(policies: &[Policy]) -> Json {
     let mut definitions = Map::new();
-    for section in [
-        &RUN,
-        &HOST,
-        &NETWORK,
-        &GUEST,
-        &VIF,
-        &DISK,
-        &TASK,
-        &LENGTHS,
-        &WEB_FILES,
-        &CONTROLLER,
-        &HOST_COSTS,
-        &HOST_KERNEL,
-        &NETWORK_CARD,
-        &NETWORK_COSTS,
-        &NETWORK_WRITERS,
-        &VARY,
-    ] {
-        definitions.insert(name_of(section), table(section, policies, None));
+    let by_policy = |s: &&KeySection| asks_policy(s) || s.header == ROOT.header;
+    for section in walk::sections(&ROOT) {
+        if !by_policy(&section) {
+            definitions.insert(name_of(section), table(section, policies, None));
+        }
     }
     for policy in policies {
         for section in [&SCHEDULER, &DOMAIN, &ACTION] {
@@ -73,10 +55,27 @@ pub fn schema(policies: &[Policy]) -> Json {
     root
 }
 
+/// Whether the policy decides about keys of `section`.
+fn asks_policy(section: &KeySection) -> bool {
+    let asks = |params| {
+        matches!(
+            params,
+            KeyParams::Policy | KeyParams::Domain | KeyParams::Vcpu | KeyParams::Changeable
+        )
+    };
+    asks(section.params) || section.variants().any(|v| asks(v.params))
+}
+
+/// `section`, whose keys depend on the policy, under `policy`.
+fn of_policy(section: &KeySection, policy: &Policy) -> Json {
+    let name = policy.descriptor.name;
+    json!({ "$ref": format!("#/$defs/{}-{name}", name_of(section)) })
+}
+
 /// What follows when the scenario asks for `policy`.
 fn branch(policy: &Policy) -> Json {
     let name = policy.descriptor.name;
-    let of = |section: &Section| json!({ "$ref": format!("#/$defs/{}-{name}", name_of(section)) });
+    let of = |section: &KeySection| of_policy(section, policy);
     let asks = json!({ "properties": { "policy": { "const": name } }, "required": ["policy"] });
     json!({
         "if": { "properties": { "scheduler": asks }, "required": ["scheduler"] },
@@ -89,7 +88,7 @@ fn branch(policy: &Policy) -> Json {
 }
 
 /// Name of a section among the definitions.
-fn name_of(section: &Section) -> String {
+fn name_of(section: &KeySection) -> String {
     let word = section.header.split(['=', '(']).next().unwrap_or("").trim();
     if word.starts_with("[host.") || word.starts_with("[network.") {
         return word.trim_matches(['[', ']']).replace('.', "-");
@@ -106,7 +105,7 @@ fn name_of(section: &Section) -> String {
     }
 }
 
-fn table(section: &Section, policies: &[Policy], policy: Option<&Policy>) -> Json {
+fn table(section: &KeySection, policies: &[Policy], policy: Option<&Policy>) -> Json {
     let mut all_of = Vec::new();
     let mut properties = Map::new();
     let mut required = Vec::new();
@@ -119,14 +118,17 @@ fn table(section: &Section, policies: &[Policy], policy: Option<&Policy>) -> Jso
     );
     let specs = param_specs(section.params, policy);
     params_into(specs, &mut properties);
-    if section.params == Params::Domain {
+    if let (KeyParams::Domain, Some(policy)) = (section.params, policy) {
+        properties["vcpu"]["items"] = of_policy(&VCPU, policy);
+    }
+    if section.params == KeyParams::Domain {
         // Which controllers there are takes another table to see.
         domio_control::all().for_each(|e| params_into(e.descriptor.domain_params, &mut properties));
     }
-    if section.params == Params::Controller {
+    if section.params == KeyParams::Controller {
         all_of.extend(domio_control::all().map(of_controller));
     }
-    for variant in section.variants {
+    for variant in section.variants() {
         let selector = section.selector.unwrap_or("");
         let (mut own, mut needed, mut then) = (Map::new(), vec![json!(selector)], Vec::new());
         keys_into(variant.keys, policies, &mut own, &mut needed, &mut then);
@@ -137,7 +139,7 @@ fn table(section: &Section, policies: &[Policy], policy: Option<&Policy>) -> Jso
         if !then.is_empty() {
             consequence["allOf"] = json!(then);
         }
-        if variant.params != Params::None {
+        if variant.params != KeyParams::None {
             consequence["minProperties"] = json!(needed.len() + 2);
         }
         all_of.push(json!({
@@ -197,7 +199,7 @@ fn keys_into(
         {
             value["description"] = json!(key.doc);
             match key.need {
-                Need::Int(i) => value["default"] = json!(i),
+                Need::Int(i) => value["default"] = default(&key.kind, i),
                 Need::Word(word) => value["default"] = json!(word),
                 Need::TimeNs(0) => value["default"] = json!(0),
                 Need::TimeNs(_) | Need::Optional(_) | Need::Required => {}
@@ -222,49 +224,50 @@ fn names(key: &Key) -> Vec<(String, Option<u64>)> {
         .iter()
         .map(|(unit, ns)| (format!("{}_{unit}", key.name), Some(*ns)));
     match key.kind {
-        Kind::Time { .. } => timed.collect(),
-        Kind::Lengths { .. } => timed.chain([(key.name.to_owned(), None)]).collect(),
+        KeyKind::Time { .. } => timed.collect(),
+        KeyKind::Lengths { .. } => timed.chain([(key.name.to_owned(), None)]).collect(),
         _ => vec![(key.name.to_owned(), None)],
     }
 }
 
 fn value(key: &Key, unit: Option<u64>, policies: &[Policy]) -> Json {
     match key.kind {
-        Kind::Text => json!({ "type": "string" }),
-        Kind::Name | Kind::DomainName => json!({ "type": "string", "pattern": NAME_PATTERN }),
-        Kind::Int { min, max } => json!({ "type": "integer", "minimum": min, "maximum": max }),
-        Kind::Time { min_ns, .. } => time(unit.unwrap_or(1), min_ns),
-        Kind::Lengths { min_ns, .. } => match unit {
+        KeyKind::Text => json!({ "type": "string" }),
+        KeyKind::Name | KeyKind::DomainName => json!({ "type": "string", "pattern": NAME_PATTERN }),
+        KeyKind::Number(kind) => number(kind),
+        KeyKind::Time { min_ns, .. } => time(unit.unwrap_or(1), min_ns),
+        KeyKind::Lengths { min_ns, .. } => match unit {
             Some(unit) => time(unit, min_ns),
             None => json!({ "$ref": "#/$defs/lengths" }),
         },
-        Kind::Word(words) => word(words, policies),
-        Kind::Pcpus => {
+        KeyKind::Word(words) => json!({ "enum": words::all(words, policies) }),
+        KeyKind::Pcpus => {
             let pcpu = json!({ "type": "integer", "minimum": 0, "maximum": MAX_PCPUS - 1 });
             json!({ "oneOf": [
                 { "type": "array", "items": pcpu, "minItems": 1 },
                 { "type": "string", "pattern": PCPUS_PATTERN },
             ] })
         }
-        Kind::Vcpu => {
+        KeyKind::Vcpu => {
             let max = crate::MAX_VCPUS - 1;
             let index = json!({ "type": "integer", "minimum": 0, "maximum": max });
             json!({ "oneOf": [index, { "const": "all" }] })
         }
-        Kind::LineRate { min, max } => json!({ "oneOf": [
+        KeyKind::LineRate { min, max } => json!({ "oneOf": [
             { "type": "integer", "minimum": min, "maximum": max },
             { "type": "string", "pattern": LINE_RATE_PATTERN },
         ] }),
-        Kind::VifRate => json!({ "type": "string", "pattern": VIF_RATE_PATTERN }),
-        Kind::Bytes { min, max } => json!({ "oneOf": [
+        KeyKind::Form(form) => json!({ "type": "string", "pattern": form.pattern }),
+        KeyKind::Bytes { min, max } => json!({ "oneOf": [
             { "type": "integer", "minimum": min, "maximum": max },
             { "type": "string", "pattern": BYTES_PATTERN },
         ] }),
-        Kind::Guest => {
-            json!({ "oneOf": [{ "enum": keys::guest_names() }, { "$ref": "#/$defs/guest" }] })
-        }
+        KeyKind::WordOrTable(words, section) => json!({ "oneOf": [
+            { "enum": words::all(words, policies) },
+            { "$ref": format!("#/$defs/{}", name_of(section)) },
+        ] }),
         // The policy decides about the other keys: see `branch`.
-        Kind::Section(section) if section.params != Params::None => {
+        KeyKind::Section(section) if section.params != KeyParams::None => {
             let (mut properties, mut required) = (Map::new(), Vec::new());
             keys_into(
                 section.keys,
@@ -275,15 +278,13 @@ fn value(key: &Key, unit: Option<u64>, policies: &[Policy]) -> Json {
             );
             json!({ "type": "object", "properties": properties, "required": required })
         }
-        Kind::Section(section) => json!({ "$ref": format!("#/$defs/{}", name_of(section)) }),
-        Kind::OneOrMore(section) => {
+        KeyKind::Section(section) => json!({ "$ref": format!("#/$defs/{}", name_of(section)) }),
+        KeyKind::OneOrMore(section) => {
             let one = json!({ "$ref": format!("#/$defs/{}", name_of(section)) });
             json!({ "oneOf": [one, { "type": "array", "minItems": 1, "items": one }] })
         }
-        Kind::Sections(section) => {
-            let by_policy = matches!(section.params, Params::Policy | Params::Domain)
-                || section.variants.iter().any(|v| v.params != Params::None);
-            let items = if by_policy {
+        KeyKind::Sections(section) => {
+            let items = if asks_policy(section) {
                 json!({ "type": "object" })
             } else {
                 json!({ "$ref": format!("#/$defs/{}", name_of(section)) })
@@ -305,37 +306,34 @@ fn time(unit_ns: u64, min_ns: u64) -> Json {
     }
 }
 
-fn word(words: Words, policies: &[Policy]) -> Json {
-    json!({ "enum": words.all(policies) })
+/// What is stored as a whole number.
+fn number(kind: ParamKind) -> Json {
+    match kind {
+        ParamKind::Int { min, max, or_zero } => {
+            let least = if or_zero { min.max(1) } else { min };
+            let number = json!({ "type": "integer", "minimum": least, "maximum": max });
+            match or_zero {
+                true => json!({ "oneOf": [{ "const": 0 }, number] }),
+                false => number,
+            }
+        }
+        ParamKind::Flag => json!({ "type": "boolean" }),
+        ParamKind::Choice(choices) => json!({ "enum": choices }),
+    }
 }
 
-fn params_into(specs: &[ParamSpec], properties: &mut Map<String, Json>) {
-    for spec in specs {
-        let mut value = match spec.kind {
-            ParamKind::Int {
-                min,
-                max,
-                or_zero: false,
-            } => {
-                json!({ "type": "integer", "minimum": min, "maximum": max })
-            }
-            ParamKind::Int {
-                min,
-                max,
-                or_zero: true,
-            } => {
-                let above = json!({ "type": "integer", "minimum": min.max(1), "maximum": max });
-                json!({ "oneOf": [{ "const": 0 }, above] })
-            }
-            ParamKind::Flag => json!({ "type": "boolean" }),
-            ParamKind::Choice(choices) => json!({ "enum": choices }),
-        };
-        value["description"] = json!(spec.doc);
-        value["default"] = match spec.kind {
-            ParamKind::Int { .. } => json!(spec.default),
-            ParamKind::Flag => json!(spec.default != 0),
-            ParamKind::Choice(choices) => json!(choices[spec.default as usize]),
-        };
-        properties.insert(spec.name.to_owned(), value);
+/// The number `default` as a value of a key.
+fn default(kind: &KeyKind, default: i64) -> Json {
+    match kind {
+        KeyKind::Number(ParamKind::Flag) => json!(default != 0),
+        KeyKind::Number(ParamKind::Choice(choices)) => json!(choices[default as usize]),
+        _ => json!(default),
     }
+}
+
+/// The keys of declared parameters.
+fn params_into(specs: &[ParamSpec], properties: &mut Map<String, Json>) {
+    let keys: Vec<Key> = specs.iter().map(Key::of).collect();
+    // A parameter is never required, so that nothing but properties comes of it.
+    keys_into(&keys, &[], properties, &mut Vec::new(), &mut Vec::new());
 }

@@ -1,7 +1,7 @@
 //! Configurations of `xl`, which people give as scenarios: recognised, with what to write instead.
 
 use crate::amount::{pcpu_list, show_pcpus};
-use crate::keys::is_name;
+use crate::check::words::is_name;
 use crate::problem::{Code, Problem};
 use crate::source::Span;
 use crate::value::{Node, Table, Value};

@@ -26,6 +26,7 @@ mod rig;
 pub mod round_robin;
 pub mod rtds;
 pub mod sedf;
+pub mod state;
 pub mod work;
 
 pub use contract::{
@@ -33,4 +34,5 @@ pub use contract::{
 };
 pub use cx::{Affinity, Cx, Effect, Pause, PcpuView, Tables, VcpuView};
 pub use registry::{Policy, find, policies};
+pub use state::StateRows;
 pub use work::{Work, WorkReport};

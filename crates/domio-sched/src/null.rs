@@ -8,9 +8,9 @@
 use crate::contract::{Descriptor, Needs, Pick, Prev, Scheduler, Wake};
 use crate::cx::{Cx, Pause};
 use crate::placement::Successive;
+use crate::state::{About, StateRows};
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
-use core::fmt;
 use domio_core::{CpuSet, DomainId, ParamValues, PcpuId, Topology, VcpuId};
 
 /// What this policy is.
@@ -18,7 +18,6 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
     name: "null",
     summary: "each vcpu owns a pcpu; the others wait until one is free",
     source: "Xen 4.17, sched/null.c",
-    trace_id: 5,
     needs: Needs {
         tickle: true,
         ..Needs::NOTHING
@@ -244,9 +243,19 @@ impl Scheduler for Null {
         }
     }
 
-    fn dump(&self, out: &mut dyn fmt::Write) -> fmt::Result {
-        writeln!(out, "owner by pcpu: {:?}", self.owner)?;
-        writeln!(out, "waiting: {:?}", self.waiting)
+    fn state(&self, out: &mut StateRows) {
+        for (pcpu, owner) in (0..).map(PcpuId).zip(&self.owner) {
+            let row = out.row("", About::Pcpu(pcpu));
+            row.say("p").tell("pcpu", "", pcpu.0);
+            match owner {
+                Some(vcpu) => row.say(": vcpu ").tell("owner", "", vcpu.0),
+                None => row.say(": nobody's"),
+            };
+        }
+        let waiting: Vec<VcpuId> = self.waiting.iter().copied().collect();
+        out.row("", About::Policy)
+            .say("waiting: ")
+            .tell("waiting", "", waiting);
     }
 }
 

@@ -6,9 +6,9 @@
 
 use crate::contract::{Conflict, Descriptor, Needs, Pick, Prev, Promises, Scheduler, Wake};
 use crate::cx::Cx;
+use crate::state::{About, StateRows};
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
-use core::fmt;
 use domio_core::{DomainId, Duration, ParamKind, ParamSpec, ParamValues, PcpuId, Topology, VcpuId};
 
 const PARAMS: &[ParamSpec] = &[ParamSpec {
@@ -28,7 +28,6 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
     name: "round-robin",
     summary: "one FIFO per pcpu, fixed slice; the shortest example of a policy",
     source: "domio",
-    trace_id: 6,
     params: PARAMS,
     changeable: PARAMS,
     needs: Needs {
@@ -156,10 +155,14 @@ impl Scheduler for RoundRobin {
         }
     }
 
-    fn dump(&self, out: &mut dyn fmt::Write) -> fmt::Result {
-        for (pcpu, queue) in self.queues.iter().enumerate() {
-            writeln!(out, "p{pcpu}: {queue:?}")?;
+    fn state(&self, out: &mut StateRows) {
+        for (pcpu, queue) in (0..).map(PcpuId).zip(&self.queues) {
+            let waiting: Vec<VcpuId> = queue.iter().copied().collect();
+            let row = out.row("", About::Pcpu(pcpu));
+            row.say("p")
+                .tell("pcpu", "", pcpu.0)
+                .say(": ")
+                .tell("waiting", "", waiting);
         }
-        Ok(())
     }
 }

@@ -68,8 +68,8 @@ pub enum TraceErrorKind {
     },
     /// A version of the own format that this program does not know.
     #[error(
-        "version {found} of the domio trace format; this program reads up to version {known}: use the \
-         program that wrote the file, or a newer one"
+        "version {found} of the domio trace format; this program reads up to version {known}: use \
+         the program that wrote the file, or a newer one"
     )]
     Version {
         /// Version in the file.

@@ -1,11 +1,9 @@
 //! Recorded beside simulated, and whether they agree.
 
 use crate::ensemble::ensemble;
-use crate::exact::matching::Parting;
-use crate::exact::{SearchSettings, estimate};
 use crate::fit;
 use crate::limits::{AgreementLimits, Compared, Widening};
-use crate::policy::{PolicyState, judge};
+use crate::policy::PolicyState;
 use crate::recording::{Recording, RecordingError};
 use crate::twin::{Twin, dispatches};
 use domio_core::{DomainId, Record, Sink};
@@ -90,36 +88,17 @@ pub struct Followed {
     pub parts: Option<Parting>,
 }
 
-impl Agreement {
-    /// Simulates an ensemble of twins of `recording` and compares: the recording has to lie within
-    /// what the twins show together, as nearly as two recordings of one host agree.
-    ///
-    /// # Errors
-    /// [`RecordingError::Unusable`] when its description cannot be simulated.
-    pub fn check(recording: &Recording) -> Result<Agreement, RecordingError> {
-        let judge = usable(recording, judge(&recording.description))?;
-        (judge.check)(recording)
-    }
-
-    /// Looks for the start state from which a twin makes the recorded decisions for longest, and
-    /// compares the figures of that one.
-    ///
-    /// # Errors
-    /// As [`Agreement::check`], and when the policy has no such search.
-    pub fn exact(
-        recording: &Recording,
-        settings: &SearchSettings,
-    ) -> Result<Agreement, RecordingError> {
-        let judge = usable(recording, judge(&recording.description))?;
-        let name = judge.descriptor.name;
-        let search = judge.exact.ok_or_else(|| {
-            format!(
-                "recorded under {name}, whose start states no search looks for; leave --exact out \
-                 to compare figures"
-            )
-        });
-        usable(recording, search)?(recording, settings)
-    }
+/// The first decision that a twin does not make as recorded.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Parting {
+    /// When, in seconds since the first record: the earlier of both sides.
+    pub at_s: f64,
+    /// What is decided, as words that follow a name: "is dispatched".
+    pub decision: String,
+    /// About whom in the recording; `None` where nothing more is decided.
+    pub recorded: Option<String>,
+    /// About whom in the twin.
+    pub simulated: Option<String>,
 }
 
 /// [`Agreement::check`] for a recording under the policy whose state is `P`.
@@ -131,37 +110,19 @@ pub(crate) fn check<P: PolicyState>(recording: &Recording) -> Result<Agreement, 
     Ok(compare(recording, &twin, &states, limits, None))
 }
 
-/// [`Agreement::exact`] for a recording under credit.
-pub(crate) fn exact(
-    recording: &Recording,
-    settings: &SearchSettings,
-) -> Result<Agreement, RecordingError> {
-    let twin = Twin::exact(recording, &Profile::XEN_4_17_EMULATED);
-    let twin = usable(recording, twin)?;
-    let estimate = estimate(&twin, &recording.records, settings);
-    let followed = Followed {
-        dispatches: estimate.matched,
-        of: estimate.of,
-        parts: estimate.parting(&twin, &recording.records, settings),
-    };
-    Ok(compare(
-        recording,
-        &twin,
-        std::slice::from_ref(&estimate.hidden),
-        &AgreementLimits::EXACT,
-        Some(followed),
-    ))
-}
-
-fn usable<T>(recording: &Recording, result: Result<T, String>) -> Result<T, RecordingError> {
+/// What `result` holds, or that `recording` cannot be used because of the sentence in it.
+///
+/// # Errors
+/// [`RecordingError::Unusable`] with the sentence.
+pub fn usable<T>(recording: &Recording, result: Result<T, String>) -> Result<T, RecordingError> {
     result.map_err(|problem| RecordingError::Unusable {
         name: recording.name.clone(),
         problem,
     })
 }
 
-/// `recording` beside the twins that begin in `states`.
-fn compare<P: PolicyState>(
+/// `recording` beside the twins that begin in `states`; `exact` is what a search for them came to.
+pub fn compare<P: PolicyState>(
     recording: &Recording,
     twin: &Twin<P>,
     states: &[P::Hidden],

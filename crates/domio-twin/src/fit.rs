@@ -1,30 +1,13 @@
 //! Whether a description and its trace are of the same host, and what to say where one of them
 //! leaves something open.
 
-use crate::policy::judges;
 use crate::recording::{DescribedDomain, DescribedWorkload, Description, Recording};
 use crate::release;
-use domio_core::{DomainId, Instant, Kind, Record, Runstate, VcpuName};
+use crate::seen::{First, seen};
+use domio_core::{DomainId, Record, Runstate, VcpuName};
 use domio_meter::Account;
 use domio_scenario::MAX_VCPUS;
 use std::collections::{BTreeMap, BTreeSet};
-
-/// A vcpu's first record of a runstate: when, and what it was in until then.
-type First = (Instant, Runstate);
-
-/// Every vcpu that `records` tell the runstate of, without those that idle.
-pub(crate) fn seen(records: &[Record]) -> BTreeMap<VcpuName, First> {
-    let mut seen = BTreeMap::new();
-    for r in records.iter().filter(|r| !r.vcpu.is_idle()) {
-        let was = match (r.runstates(), r.kind) {
-            (Some((old, _)), _) => old,
-            (None, Kind::Continue) => Runstate::Running,
-            _ => continue,
-        };
-        seen.entry(r.vcpu).or_insert((r.at, was));
-    }
-    seen
-}
 
 /// The vcpus of `domain` that are not in `seen`.
 fn unseen(domain: &DescribedDomain, seen: &BTreeMap<VcpuName, First>) -> Vec<VcpuName> {
@@ -202,38 +185,10 @@ pub(crate) fn reason(
     Some(reason)
 }
 
-/// What `json`, a description of a host under `scheduler`, leaves to defaults that Xen shows, a
-/// sentence each.
-pub(crate) fn assumed(json: &serde_json::Value, scheduler: &str) -> Vec<String> {
-    let mut assumed = Vec::new();
-    let judge = judges().iter().find(|j| j.descriptor.name == scheduler);
-    for spec in judge.map_or(&[][..], |j| j.descriptor.params) {
-        let shown = judge.is_some_and(|j| j.shown_by_xl.contains(&spec.name));
-        if shown && json["params"].get(spec.name).is_none() {
-            assumed.push(format!(
-                "scenario.json has no params.{}: Xen's default of {} is assumed",
-                spec.name,
-                spec.show(spec.default)
-            ));
-        }
-    }
-    for domain in json["domains"].as_array().into_iter().flatten() {
-        let name = domain["name"].as_str().unwrap_or_default();
-        for (key, default) in [("vcpus", "1"), ("weight", "256"), ("cap", "0")] {
-            if domain.get(key).is_none() {
-                assumed.push(format!(
-                    "scenario.json has no {key} of {name}: {default} is assumed"
-                ));
-            }
-        }
-    }
-    assumed
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use domio_core::PcpuId;
+    use domio_core::{Instant, PcpuId};
     use domio_meter::Meter;
     use serde_json::json;
 

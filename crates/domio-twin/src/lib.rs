@@ -15,16 +15,18 @@
 
 pub mod agreement;
 pub mod ensemble;
-pub mod exact;
 mod fit;
+pub mod judge;
 pub mod limits;
+mod load;
 pub mod policy;
 pub mod recording;
 mod release;
+mod seen;
 pub mod shipped;
 pub mod start;
 pub mod twin;
 
-pub use agreement::{Agreement, ComparedQuantiles, DomainAgreement, Followed};
+pub use agreement::{Agreement, ComparedQuantiles, DomainAgreement, Followed, Parting};
 pub use limits::{AgreementLimits, Compared};
 pub use recording::{Recording, RecordingError};

@@ -38,6 +38,7 @@ pub fn recording(name: &str) -> Result<Recording, RecordingError> {
     let found = RECORDINGS.iter().find(|(shipped, ..)| *shipped == name);
     let (name, text, trace) = found.ok_or_else(|| RecordingError::NotShipped {
         name: name.to_owned(),
+        shipped: names().collect(),
     })?;
     let file = |name: &str| PathBuf::from(format!("shipped recording {name}"));
     Recording::read((*name).to_owned(), [file(name), file(name)], text, *trace)

@@ -1,21 +1,17 @@
 //! The simulated twin of a recording.
 
-use crate::exact::arrival::attributed;
-use crate::exact::interrupts::Interrupts;
-use crate::exact::job_timer::JobTimer;
-use crate::exact::kernel_tick::LEAST_AHEAD;
-use crate::fit;
 use crate::policy::PolicyState;
-use crate::policy::credit::CreditState;
 use crate::recording::{DescribedWorkload, Recording};
 use crate::release::COMPARED_WITH;
+use crate::seen::seen;
 use crate::start::Start;
 use domio_core::{
     CpuSet, DomainId, Duration, Instant, Kind, ParamValues, PcpuId, Record, Runstate, Sink,
     Topology, VcpuId, VcpuName,
 };
-use domio_replay::demand::unseen::KERNEL_TICK;
+use domio_replay::demand::unseen::Unseen;
 use domio_replay::demand::{Recorded, demands};
+use domio_replay::linux::{KERNEL_TICK, LEAST_AHEAD, next_after};
 use domio_replay::{Demand, ReplayProcess};
 use domio_vmm::config::{
     Distribution, DomainConfig, GuestConfig, HostConfig, KernelTick, TaskConfig, VcpuConfig,
@@ -23,6 +19,7 @@ use domio_vmm::config::{
 };
 use domio_vmm::host::{Hold, PcpuSnapshot, Snapshot, VcpuSnapshot};
 use domio_vmm::{Profile, Simulation};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Simulated time at which a twin takes over, before the clock offset: long enough after zero
@@ -31,7 +28,7 @@ const TAKE_OVER: Duration = Duration::from_secs(100);
 
 /// Everything that is needed to simulate a recording, any number of times, under the policy whose
 /// state is `P`.
-pub struct Twin<P: PolicyState = CreditState> {
+pub struct Twin<P: PolicyState> {
     config: HostConfig,
     params: ParamValues,
     start: Start,
@@ -43,17 +40,30 @@ pub struct Twin<P: PolicyState = CreditState> {
     holds: Vec<Hold>,
 }
 
-impl Twin {
-    /// As [`Twin::new`] of a recording under credit, with whatever else the trace shows of its
-    /// guests: where wake-ups come from, and interrupts that leave no record. Such a twin can make
-    /// the recorded decisions one by one.
-    ///
-    /// # Errors
-    /// As [`Twin::new`].
-    pub fn exact(recording: &Recording, profile: &Profile) -> Result<Twin, String> {
-        let interrupts =
-            |policy: &CreditState| Interrupts::of(&recording.records, profile, policy.tslice);
-        Twin::with(recording, profile, interrupts, attributed)
+/// Interrupts that a recording does not show, but that follow from the times of others.
+#[derive(Clone, Debug, Default)]
+pub struct Interrupts {
+    /// Those that take time from the guest that executes.
+    pub unseen: Unseen,
+    /// The timer of the jobs of guests that never sleep.
+    pub jobs: BTreeMap<VcpuName, JobTimer>,
+    /// When something that left no record, and is none of the above, kept timers from running.
+    pub holds: Vec<Hold>,
+}
+
+/// A timer that expires again and again.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct JobTimer {
+    /// One time at which it expires.
+    pub at: Instant,
+    /// How far its times are apart.
+    pub period: Duration,
+}
+
+impl JobTimer {
+    /// The first time after `at`.
+    pub fn after(&self, at: Instant) -> Instant {
+        next_after(self.at, self.period, at)
     }
 }
 
@@ -68,7 +78,12 @@ impl<P: PolicyState> Twin<P> {
         Twin::with(recording, profile, nothing, P::demands)
     }
 
-    fn with(
+    /// As [`Twin::new`] with what else the trace shows of its guests: `interrupts` that leave no
+    /// record, and the `demands_of` what was recorded of a vcpu.
+    ///
+    /// # Errors
+    /// As [`Twin::new`].
+    pub fn with(
         recording: &Recording,
         profile: &Profile,
         interrupts: impl Fn(&P) -> Interrupts,
@@ -100,7 +115,7 @@ impl<P: PolicyState> Twin<P> {
         // In the order in which a host keeps them: thousands of simulations begin with these.
         holds.sort_by_key(|hold| core::cmp::Reverse(hold.from));
         let mut demand = demands(&recording.records, recording.begin(), profile, &unseen);
-        let seen = fit::seen(&recording.records);
+        let seen = seen(&recording.records);
         let mut domains = Vec::new();
         for domain in &description.domains {
             let mut values = ParamValues::defaults(P::DESCRIPTOR.domain_params);
@@ -144,6 +159,7 @@ impl<P: PolicyState> Twin<P> {
             version: COMPARED_WITH,
             profile: *profile,
             domains,
+            groups: Vec::new(),
             actions: Vec::new(),
             controllers: Vec::new(),
         };
@@ -185,7 +201,7 @@ impl<P: PolicyState> Twin<P> {
     }
 
     /// The policy's parameters.
-    pub(crate) fn params(&self) -> &ParamValues {
+    pub fn params(&self) -> &ParamValues {
         &self.params
     }
 
@@ -208,7 +224,7 @@ impl<P: PolicyState> Twin<P> {
 
     /// The number of `name` in the simulation: vcpus are numbered in the order of the
     /// configuration.
-    pub(crate) fn id_of(&self, name: VcpuName) -> VcpuId {
+    pub fn id_of(&self, name: VcpuName) -> VcpuId {
         let domains = self.config.domains.iter();
         let vcpus = domains.map(|d| (d.id, d.vcpus.len() as u16));
         let mut names = vcpus.flat_map(|(d, n)| (0..n).map(move |i| VcpuName::new(d, i)));
@@ -337,6 +353,7 @@ fn vcpu_config(
     VcpuConfig {
         hard: CpuSet::ALL,
         soft: CpuSet::ALL,
+        params: None,
         tasks: own.chain(job.map(|timer| job_task(&timer))).collect(),
         kernel_tick,
     }

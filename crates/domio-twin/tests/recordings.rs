@@ -3,13 +3,11 @@
 //!
 //! Goal: the simulated host does what the recorded one did. Method: `Agreement::check` simulates
 //! each recording from an ensemble of start states and judges the recorded figures by it. Wrong
-//! descriptions and wrong rules have to be noticed. The dispatches of one recording are followed
-//! to the last; `cargo xtask nightly` does so with the others.
+//! descriptions and wrong rules have to be noticed.
 
 mod faults;
 
-use domio_twin::exact::SearchSettings;
-use domio_twin::{Agreement, Recording, shipped};
+use domio_twin::{Agreement, shipped};
 use faults::{Fault, are_noticed, differences, param};
 
 #[test]
@@ -126,61 +124,4 @@ fn another_recording_of_the_same_guests_differs() {
     recording.records = other.records;
     let agreement = Agreement::check(&recording).unwrap();
     assert!(differences(&agreement).contains(&"p share".to_owned()));
-}
-
-fn exact(recording: &Recording, tries: u32) -> Agreement {
-    let settings = SearchSettings {
-        tries,
-        ..SearchSettings::default()
-    };
-    Agreement::exact(recording, &settings).unwrap()
-}
-
-fn makes_every_dispatch(name: &str, tries: u32) {
-    let agreement = exact(&shipped::recording(name).unwrap(), tries);
-    let followed = agreement.exact.as_ref().unwrap();
-    assert_eq!(
-        followed.dispatches, followed.of,
-        "every dispatch, in order and time: {:?}",
-        followed.parts
-    );
-    assert_eq!(followed.parts, None);
-    assert_eq!(differences(&agreement), [""; 0]);
-}
-
-#[test]
-#[ignore = "searches for seconds to minutes; cargo xtask nightly runs it"]
-fn a_cap_of_30_makes_every_recorded_dispatch() {
-    makes_every_dispatch("c1-cap30", 100_000);
-}
-
-#[test]
-fn weights_1_2_4_makes_every_recorded_dispatch() {
-    makes_every_dispatch("c1-weights-1-2-4", 60_000);
-}
-
-#[test]
-#[ignore = "searches for seconds to minutes; cargo xtask nightly runs it"]
-fn a_guest_that_wakes_among_burning_ones_makes_every_recorded_dispatch() {
-    makes_every_dispatch("c1-burn7-periodic", 300_000);
-}
-
-#[test]
-#[ignore = "searches for seconds to minutes; cargo xtask nightly runs it"]
-fn seven_burning_guests_make_every_recorded_dispatch() {
-    makes_every_dispatch("c1-burn7", 100_000);
-}
-
-/// A search that explains little says where the twin parts.
-#[test]
-fn a_wrong_description_parts_early() {
-    let mut recording = shipped::recording("c1-weights-1-2-4").unwrap();
-    recording.description.domains[1].weight = 1024;
-    let agreement = exact(&recording, 200);
-    assert!(!agreement.agrees);
-    assert!(differences(&agreement).contains(&"g1 share".to_owned()));
-    let followed = agreement.exact.unwrap();
-    assert!(followed.dispatches < followed.of / 2, "{followed:?}");
-    let parts = followed.parts.expect("it parts");
-    assert!(parts.at_s < 10.0, "{parts:?}");
 }

@@ -10,7 +10,9 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use domio_control::Entry;
 use domio_control::accounting::SendWeight;
+pub use domio_core::keys::Distribution;
 use domio_core::{CpuSet, DomainId, Duration, Instant, ParamValues, PcpuId, Topology, XenVersion};
+use domio_sched::GroupId;
 
 /// A host with everything that runs on it.
 #[derive(Clone, Debug)]
@@ -24,10 +26,24 @@ pub struct HostConfig {
     pub profile: Profile,
     /// Domains, in the order in which they are created; ids are unique.
     pub domains: Vec<DomainConfig>,
+    /// Nested groups of domains, each after the one that it is in: none under a policy that has no
+    /// groups.
+    pub groups: Vec<GroupConfig>,
     /// What an operator does during the run, in order of time.
     pub actions: Vec<(Instant, Action)>,
     /// Controllers, each with its process among the domains' ([`HostConfig::add_controller`]).
     pub controllers: Vec<ControllerConfig>,
+}
+
+/// A group of domains. Its [`GroupId`] is its place in [`HostConfig::groups`].
+#[derive(Clone, Debug)]
+pub struct GroupConfig {
+    /// The group that it is in.
+    pub parent: Option<GroupId>,
+    /// The policy's parameters of the group (weight, quota).
+    pub params: ParamValues,
+    /// The domains that are in it from when they are created; each is in one group at most.
+    pub domains: Vec<DomainId>,
 }
 
 /// A controller that runs in a domain.
@@ -82,20 +98,6 @@ impl ControllerCosts {
         decide: Duration::ZERO,
         adjust: Duration::ZERO,
     };
-
-    /// A 1.6 GHz Opteron 242 under Xen 3.1. No figure is known: all are engineering estimates.
-    pub const OPTERON_242: ControllerCosts = ControllerCosts {
-        // A system call and a hypercall through `privcmd` ("PV guest syscall 0.55 us", "PV
-        // hypercall 0.2-0.5 us", xen-spec 9), with the pages for the answer locked before and
-        // unlocked afterwards.
-        read: Duration::from_micros(5),
-        // `getvcpuinfo` for each vcpu, a call of its own.
-        read_vcpu: Duration::from_micros(3),
-        // A few hundred instructions for each of a few domains.
-        decide: Duration::from_micros(10),
-        // As a read: `domctl` with its locked pages.
-        adjust: Duration::from_micros(5),
-    };
 }
 
 /// A domain.
@@ -133,6 +135,8 @@ pub struct VcpuConfig {
     pub hard: CpuSet,
     /// Pcpus that it prefers.
     pub soft: CpuSet,
+    /// The policy's parameters of this vcpu, where it has its own; else its domain's hold.
+    pub params: Option<ParamValues>,
     /// Tasks of the guest that run on this vcpu, in the order of creation; none means idle.
     pub tasks: Vec<TaskConfig>,
     /// The tick that the guest's kernel gives itself with a one-shot timer while the vcpu has
@@ -220,28 +224,6 @@ impl KernelCosts {
         idle: Duration::ZERO,
     };
 
-    /// A 1.6 GHz Opteron 242 under Xen 3.1 with Linux 2.6.18. No measurement of these is known:
-    /// all are engineering estimates, none fitted to a result.
-    pub const OPTERON_242: KernelCosts = KernelCosts {
-        // 800 cycles to save and restore the registers, through the hypervisor's return path, as
-        // a system call of a paravirtual guest takes (0.55 us, xen-spec 9).
-        upcall: Duration::from_nanos(500),
-        // The same without the way into the kernel, in which it is.
-        nested: Duration::from_nanos(300),
-        // 500 cycles for `do_IRQ` and what a handler is found by.
-        irq: Duration::from_nanos(300),
-        // 1,600 cycles: reading the clock of Xen, the time of day, what the process has used.
-        timer_irq: Duration::from_nanos(1_000),
-        // 800 cycles for a wheel of timers that are seldom due.
-        timer_softirq: Duration::from_nanos(500),
-        // A switch of processes under Xen takes 2 us (Barham et al. 2003, at 2.4 GHz; remembered,
-        // it could not be checked), a system call 0.5 (xen-spec 9).
-        switch: Duration::from_nanos(2_000),
-        // `stop_hz_timer` on each way into idle: a search for the next timer and two hypercalls,
-        // 1.5 to 2.5 us (arch/i386/kernel/time-xen.c).
-        idle: Duration::from_nanos(2_000),
-    };
-
     /// A kernel of which only this much is known: what a timer's interrupt takes in all until its
     /// handler returns, and what the softirq takes.
     pub const fn of_timer(irq: Duration, softirq: Duration) -> KernelCosts {
@@ -313,19 +295,6 @@ pub enum Workload {
     Program(Arc<dyn Program>),
 }
 
-/// How a length of time is drawn. All parameters are processor time or real time in nanoseconds.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Distribution {
-    /// Always this.
-    Constant(Duration),
-    /// Uniform between two values, both included.
-    Uniform(Duration, Duration),
-    /// Exponential with this mean.
-    Exponential(Duration),
-    /// Normal with mean and standard deviation, cut off at zero.
-    Normal(Duration, Duration),
-}
-
 /// What an operator can do to a running host.
 #[derive(Clone, Debug)]
 pub enum Action {
@@ -335,6 +304,19 @@ pub enum Action {
     Unpause(DomainId),
     /// `xl sched-credit -d` and its like: new parameters for a domain.
     SetParams(DomainId, ParamValues),
+    /// `xl sched-rtds -d -v`: new parameters for one vcpu.
+    SetVcpu {
+        /// Domain.
+        domain: DomainId,
+        /// Index of the vcpu in it.
+        vcpu: u16,
+        /// All of them.
+        params: ParamValues,
+    },
+    /// New parameters for a group of domains.
+    SetGroup(GroupId, ParamValues),
+    /// A domain goes into another group; `None`: into none.
+    Join(DomainId, Option<GroupId>),
     /// `xl sched-credit -s` and its like: new parameters for the policy as a whole. Changes that
     /// the policy refuses change nothing, as in Xen; whoever builds the host has to check them.
     SetPolicy(ParamValues),
@@ -375,6 +357,7 @@ impl VcpuConfig {
         VcpuConfig {
             hard: CpuSet::ALL,
             soft: CpuSet::ALL,
+            params: None,
             tasks: workloads.into_iter().map(TaskConfig::from).collect(),
             kernel_tick: None,
         }

@@ -97,6 +97,7 @@
 //!     version: XenVersion::V4_17,
 //!     profile: Profile::IDEAL,
 //!     domains: vec![burner(1), burner(2)],
+//!     groups: Vec::new(),
 //!     actions: vec![],
 //!     controllers: vec![],
 //! };
@@ -118,6 +119,7 @@ pub mod grant;
 pub mod guest;
 pub mod host;
 mod hypervisor;
+pub mod machine;
 pub mod process;
 pub mod profile;
 pub mod ring;
@@ -129,6 +131,7 @@ pub use config::HostConfig;
 #[doc(hidden)]
 pub use domio_core::DomainId;
 pub use host::Host;
+pub use machine::Hardware;
 pub use process::Finished;
 pub use profile::{PolicyCosts, Profile, TimerSoftirq};
 pub use simulation::Simulation;

@@ -367,13 +367,6 @@ impl Profile {
         timer_slop: Duration::from_micros(50),
     };
 
-    /// Every profile.
-    pub const ALL: [&'static Profile; 3] = [
-        &Profile::IDEAL,
-        &Profile::XEN_4_17_EMULATED,
-        &Profile::OPTERON_242,
-    ];
-
     /// Whether anything has to be fetched again by anybody.
     pub(crate) fn has_caches(&self) -> bool {
         let times = [self.cache_refill, self.migration_refill, self.socket_refill];
@@ -389,10 +382,5 @@ impl Profile {
                 source,
                 ..Profile::IDEAL
             }
-    }
-
-    /// The profile called `name`.
-    pub fn by_name(name: &str) -> Option<&'static Profile> {
-        Profile::ALL.into_iter().find(|p| p.name == name)
     }
 }

@@ -34,7 +34,7 @@ use clap::builder::{
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::Shell;
 use domio_core::Duration;
-use domio_lab::Effort;
+use domio_papers::Effort;
 use domio_report::text::Sort;
 use std::path::PathBuf;
 
@@ -192,9 +192,10 @@ at full effort with its own replications and times, which the record was made wi
 /// Arguments of `reproduce`.
 #[derive(Debug, Args)]
 pub struct Reproduce {
-    /// Ids of claims or their first words, as ongaro or ongaro.test1; all claims without any
-    #[arg(value_name = "PREFIX", add = complete::claims())]
-    pub prefixes: Vec<String>,
+    /// Ids of claims or their first words, as ongaro or ongaro.test1; all claims without any.
+    /// Behind the folder of a paper of your own, claims of that paper
+    #[arg(value_name = "FOLDER|PREFIX", add = complete::claims())]
+    pub words: Vec<String>,
     /// List the claims that no check decides yet, too
     #[arg(long)]
     pub all: bool,

@@ -8,7 +8,7 @@ use clap::CommandFactory;
 use clap_complete::engine::{
     ArgValueCompleter, CompletionCandidate, PathCompleter, ValueCompleter,
 };
-use domio_lab::Claims;
+use domio_papers::Claims;
 use domio_scenario::examples;
 use std::ffi::OsStr;
 

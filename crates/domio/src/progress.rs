@@ -2,8 +2,9 @@
 
 use crate::args::Global;
 use crate::input::Stream;
-use domio_lab::replicate::{Listener, WHOLE};
+use domio_lab::replicate::Listener;
 use domio_lab::{ProgressListener, Silent};
+use domio_run::WHOLE;
 use indicatif::{
     ProgressBar, ProgressBarIter, ProgressDrawTarget, ProgressFinish, ProgressState, ProgressStyle,
 };
@@ -102,15 +103,15 @@ fn in_words(time: Duration) -> String {
 mod tests {
     use super::*;
     use domio_core::NullSink;
-    use domio_lab::replicate::{reached, replicate};
-    use domio_lab::simulate::simulate;
+    use domio_lab::replicate::replicate;
+    use domio_run::simulate::simulate_heard;
     use domio_scenario::{NoReplay, Scenario};
     use std::sync::atomic::{AtomicU64, Ordering};
 
     #[test]
     fn a_bar_moves_inside_a_piece_of_work() {
         let bar = Bar(ProgressBar::hidden());
-        replicate(3, "burn", &bar, |n| {
+        replicate(3, "burn", &bar, |n, reached| {
             let before = bar.0.position();
             reached(400);
             // Other pieces may move it meanwhile.
@@ -141,8 +142,8 @@ mod tests {
         let scenario = Scenario::parse("burn7", text.as_bytes(), domio_sched::policies());
         let built = scenario.unwrap().build(&NoReplay).unwrap();
         let told = Arc::new(AtomicU64::new(0));
-        let ended = replicate(1, "burn7", &Ears(told.clone()), |n| {
-            simulate(&built, n, NullSink).is_ok()
+        let ended = replicate(1, "burn7", &Ears(told.clone()), |n, heard| {
+            simulate_heard(&built, n, NullSink, heard).is_ok()
         });
         assert_eq!(ended, [true]);
         // The warm-up ends between two steps, or on one.

@@ -6,6 +6,7 @@
 
 mod arrows;
 mod cells;
+mod circles;
 mod contents;
 mod dependencies;
 mod deterministic;
@@ -45,6 +46,7 @@ const RULES: &[Rule] = &[
     deterministic::RULE,
     deterministic::FLOAT_RULE,
     arrows::RULE,
+    circles::RULE,
     manifest::RULE,
     names::RULE,
     dependencies::RULE,

@@ -40,13 +40,14 @@ const POLICIES: Sort = Sort {
         "contract",
         "cx",
         "work",
+        "state",
         "placement",
         "registry",
         "rig",
         "conformance",
         "broken",
     ],
-    open: &["contract", "cx", "work", "placement"],
+    open: &["contract", "cx", "work", "state", "placement"],
     instead: "ask for what it needs through Cx",
 };
 

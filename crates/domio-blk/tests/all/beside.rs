@@ -12,6 +12,7 @@ use domio_net::nic::NicConfig;
 use domio_net::queue::Ledger;
 use domio_net::writers::WriterCosts;
 use domio_vmm::Profile;
+use domio_vmm::machine::OPTERON_242;
 use domio_vmm::process::programs::CopyDirection::{Read, Write};
 
 const TIME: u64 = 600;
@@ -44,8 +45,8 @@ fn card(guests: &[u16]) -> NetworkConfig {
         },
         remote_gap: NicConfig::E1000.gap,
         remote_irq_latency: us(50),
-        remote_writers: WriterCosts::PENTIUM_4,
-        costs: NetCosts::OPTERON_242,
+        remote_writers: WriterCosts::beside(&OPTERON_242),
+        costs: NetCosts::on(&OPTERON_242),
         rx_mode: RxMode::Flip,
         vcpu: 0,
         other_ports: domio_net::host::OtherPorts::default(),
@@ -66,7 +67,7 @@ fn host(pcpus: u16) -> Host {
     card.equip(1, &mut domains);
     let host = machine(pcpus, Profile::OPTERON_242, domains);
     let disks = disks(
-        LoopbackCosts::OPTERON_242,
+        LoopbackCosts::on(&OPTERON_242),
         &[(2, 64 * MIB), (3, 64 * MIB), (4, 64 * MIB)],
     );
     simulation(&host, &disks, Some(&card))
@@ -144,7 +145,7 @@ fn work_for_disks_and_network_has_its_owner() {
     assert!(work.iter().sum::<u64>() <= ran);
     // Guests 2 and 4 have nothing but disks: so many requests, each with its bytes, and what leads
     // to them, 1.2 us an interrupt and 0.5 an event, one of each a request at the most.
-    let costs = LoopbackCosts::OPTERON_242;
+    let costs = LoopbackCosts::on(&OPTERON_242);
     for (guest, block, bytes) in [(2, MIB, 8 * MIB), (4, 3 * MIB, 9 * MIB)] {
         let requests = needed(block, bytes);
         let least = costs.serve.as_nanos() * requests + costs.copy_kib.as_nanos() * bytes / 1024;

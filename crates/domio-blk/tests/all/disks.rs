@@ -6,9 +6,11 @@ use domio_blk::loopback::LoopbackCosts;
 use domio_core::{DomainId, Kind};
 use domio_vmm::Profile;
 use domio_vmm::config::Workload;
+use domio_vmm::machine::OPTERON_242;
 use domio_vmm::process::programs::CopyDirection::{Read, Write};
+use std::sync::LazyLock;
 
-const OPTERON: LoopbackCosts = LoopbackCosts::OPTERON_242;
+static OPTERON: LazyLock<LoopbackCosts> = LazyLock::new(|| LoopbackCosts::on(&OPTERON_242));
 
 /// One process that reads so many blocks of so many bytes: every block is a job, and every request
 /// is served.
@@ -26,7 +28,7 @@ fn a_file_is_read_to_its_end_block_by_block() {
         for direction in [Read, Write] {
             let guest = copies(domain(1, 1), 0, copy(0, 0, direction, block, bytes));
             let host = machine(2, Profile::OPTERON_242, vec![domain(0, 1), guest]);
-            let disks = disks(OPTERON, &[(1, 64 * MIB)]);
+            let disks = disks(*OPTERON, &[(1, 64 * MIB)]);
             let mut simulation = simulation(&host, &disks, None);
             run(&mut simulation, 500);
             let needed = needed(block, bytes);
@@ -52,7 +54,7 @@ fn a_disk_that_ends_ends_the_copy() {
     let size = 5 * MIB + 7;
     let guest = copies(domain(1, 1), 0, copy(0, 0, Read, MIB, 100 * MIB));
     let host = machine(2, Profile::OPTERON_242, vec![domain(0, 1), guest]);
-    let mut simulation = simulation(&host, &disks(OPTERON, &[(1, size)]), None);
+    let mut simulation = simulation(&host, &disks(*OPTERON, &[(1, size)]), None);
     run(&mut simulation, 200);
     assert_eq!(requests(passed(&simulation, 1)), (needed(MIB, size), 0));
     let jobs = jobs(&simulation.into_sink(), vcpu(1, 0), 0);
@@ -82,7 +84,7 @@ fn several_processes_share_a_disk() {
             guest = copies(guest, vcpu, copy(0, 0, direction, block, bytes));
         }
         let host = machine(pcpus, Profile::OPTERON_242, vec![domain(0, 1), guest]);
-        let mut simulation = simulation(&host, &disks(OPTERON, &[(1, 64 * MIB)]), None);
+        let mut simulation = simulation(&host, &disks(*OPTERON, &[(1, 64 * MIB)]), None);
         run(&mut simulation, 1_000);
         let sum = |wanted| {
             let of = files
@@ -117,7 +119,7 @@ fn a_small_read_is_not_starved_by_large_ones() {
     }
     guest = copies(guest, 0, copy(0, 0, Read, KIB, 2 * KIB));
     let host = machine(2, Profile::OPTERON_242, vec![domain(0, 1), guest]);
-    let mut simulation = simulation(&host, &disks(OPTERON, &[(1, 64 * MIB)]), None);
+    let mut simulation = simulation(&host, &disks(*OPTERON, &[(1, 64 * MIB)]), None);
     run(&mut simulation, 2_000);
     let records = simulation.into_sink();
     let ends = |task| {
@@ -143,7 +145,7 @@ fn a_guest_that_goes_leaves_the_others_alone() {
     let mut dom0 = domain(0, 1);
     dom0.vcpus[0].tasks.push(Workload::Burn.into());
     let host = machine(2, Profile::OPTERON_242, vec![dom0, gone, stays, late]);
-    let all = disks(OPTERON, &[(1, 64 * MIB), (2, 64 * MIB), (3, 64 * MIB)]);
+    let all = disks(*OPTERON, &[(1, 64 * MIB), (2, 64 * MIB), (3, 64 * MIB)]);
     let mut simulation = simulation(&host, &all, None);
     run(&mut simulation, 20);
     let before = requests(passed(&simulation, 1)).0;
@@ -169,7 +171,7 @@ fn what_is_not_there_ends_at_once() {
     for (file, size) in [(7, MIB), (0, 0)] {
         let guest = copies(domain(1, 1), 0, copy(0, file, Read, KIB, MIB));
         let host = machine(2, Profile::OPTERON_242, vec![domain(0, 1), guest]);
-        let mut simulation = simulation(&host, &disks(OPTERON, &[(1, size)]), None);
+        let mut simulation = simulation(&host, &disks(*OPTERON, &[(1, size)]), None);
         run(&mut simulation, 10);
         assert_eq!(requests(passed(&simulation, 1)), (0, 0));
         assert_eq!(jobs(&simulation.into_sink(), vcpu(1, 0), 0).len(), 1);

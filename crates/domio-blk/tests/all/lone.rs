@@ -5,10 +5,12 @@ use domio_blk::loopback::LoopbackCosts;
 use domio_core::{Duration, Record};
 use domio_vmm::Profile;
 use domio_vmm::config::KernelCosts;
+use domio_vmm::machine::OPTERON_242;
 use domio_vmm::process::programs::CopyDirection::{Read, Write};
+use std::sync::LazyLock;
 
-const BLK: LoopbackCosts = LoopbackCosts::OPTERON_242;
-const KERNEL: KernelCosts = KernelCosts::OPTERON_242;
+static BLK: LazyLock<LoopbackCosts> = LazyLock::new(|| LoopbackCosts::on(&OPTERON_242));
+static KERNEL: LazyLock<KernelCosts> = LazyLock::new(|| KernelCosts::on(&OPTERON_242));
 
 /// Turnarounds of the blocks of a file that one process goes through, under a hypervisor that takes
 /// no time, each domain on a pcpu of its own. And when each was done.
@@ -55,7 +57,7 @@ fn lone(bytes: u64) -> Duration {
 fn a_lone_read_takes_what_its_steps_take() {
     for bytes in [KIB, 4 * KIB, REQUEST] {
         for write in [false, true] {
-            let (turnarounds, _) = blocks((BLK, KERNEL), write, bytes, 5 * bytes);
+            let (turnarounds, _) = blocks((*BLK, *KERNEL), write, bytes, 5 * bytes);
             assert_eq!(turnarounds, [lone(bytes); 5], "{bytes} bytes");
         }
     }
@@ -68,7 +70,7 @@ fn a_lone_read_takes_what_its_steps_take() {
 #[test]
 fn two_requests_of_a_read_overlap() {
     let bytes = 2 * REQUEST;
-    let (turnarounds, _) = blocks((BLK, KERNEL), false, bytes, 3 * bytes);
+    let (turnarounds, _) = blocks((*BLK, *KERNEL), false, bytes, 3 * bytes);
     let more = BLK.submit + BLK.serve + copying(REQUEST) + BLK.send_event;
     assert_eq!(turnarounds, [lone(REQUEST) + more; 3]);
 }
@@ -90,7 +92,7 @@ fn a_free_disk_takes_no_time() {
 #[test]
 fn the_driver_domain_works_for_the_guest() {
     let n = 40;
-    let (_, records) = blocks((BLK, KERNEL), false, REQUEST, n * REQUEST);
+    let (_, records) = blocks((*BLK, *KERNEL), false, REQUEST, n * REQUEST);
     let work: u64 = records
         .iter()
         .filter_map(Record::done_for)
@@ -103,7 +105,7 @@ fn the_driver_domain_works_for_the_guest() {
 /// The same host twice does the same.
 #[test]
 fn disks_are_deterministic() {
-    let records = || blocks((BLK, KERNEL), true, 3 * MIB, 30 * MIB).1;
+    let records = || blocks((*BLK, *KERNEL), true, 3 * MIB, 30 * MIB).1;
     let (first, second) = (records(), records());
     assert!(first.len() > 1_000, "{}", first.len());
     assert!(first == second);

@@ -10,6 +10,7 @@ use domio_vmm::bus::{Device as _, Passed};
 use domio_vmm::config::{
     DomainConfig, GuestConfig, HostConfig, KernelCosts, TaskConfig, VcpuConfig, Workload,
 };
+use domio_vmm::machine::OPTERON_242;
 use domio_vmm::process::FileId;
 use domio_vmm::process::programs::{CopyDirection, FileCopy};
 use domio_vmm::{Profile, Simulation};
@@ -51,7 +52,7 @@ pub fn domain(id: u16, vcpus: usize) -> DomainConfig {
         name: format!("d{id}"),
         params: ParamValues::defaults(credit.descriptor.domain_params),
         guest: GuestConfig {
-            costs: KernelCosts::OPTERON_242,
+            costs: KernelCosts::on(&OPTERON_242),
             ..GuestConfig::IDEAL
         },
         vcpus: vec![VcpuConfig::anywhere([]); vcpus],
@@ -94,6 +95,7 @@ pub fn machine(pcpus: u16, profile: Profile, domains: Vec<DomainConfig>) -> Host
         version: XenVersion::V4_17,
         profile,
         domains,
+        groups: Vec::new(),
         actions: Vec::new(),
         controllers: Vec::new(),
     }

@@ -1,6 +1,6 @@
 //! A sample as bytes, and back: every bit of every figure.
 
-use crate::sample::Sample;
+use domio_run::Sample;
 use domio_trace::scenario_sha256;
 
 /// The sample as bytes: values by name, then lists by name. Numbers are little-endian.

@@ -1,22 +1,11 @@
 //! Finds samples, runs what is missing on all cores, and keeps each one when it is done.
 
-use super::{Store, StoreError, Subject};
-use crate::replicate::{ProgressListener, on_all_cores};
-use crate::sample::Sample;
+use super::{Store, StoreError};
+use crate::replicate::{AllCores, ProgressListener};
+use domio_run::{Heard, Replicator, Sample, SampleJob, SampleKey};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
-
-/// Which sample: of what, with which seed, which replication.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct KeptRow<'s> {
-    /// What is simulated.
-    pub subject: &'s Subject,
-    /// Seed of all replications.
-    pub seed: u64,
-    /// Number of the replication.
-    pub replication: u32,
-}
 
 /// A store in use, or none. A store that fails is left alone from then on, with its error in
 /// [`Keeper::trouble`], and the work goes on without.
@@ -63,10 +52,10 @@ impl Keeper {
     pub fn on_all_cores<'n, 'r, J, T, E>(
         &self,
         jobs: &[J],
-        row: impl Fn(&J) -> Option<KeptRow<'r>> + Sync,
+        row: impl Fn(&J) -> Option<SampleKey<'r>> + Sync,
         name: impl Fn(&J) -> &'n str + Sync,
         progress: &dyn ProgressListener,
-        work: impl Fn(&J) -> Result<(Sample, T), E> + Sync,
+        work: impl Fn(&J, Heard<'_>) -> Result<(Sample, T), E> + Sync,
     ) -> Vec<Result<(Sample, Option<T>), E>>
     where
         J: Sync,
@@ -77,9 +66,9 @@ impl Keeper {
         let open = jobs.iter().zip(&found);
         let missing = open.filter_map(|(job, found)| found.is_none().then_some(job));
         let missing: Vec<&J> = missing.collect();
-        let run = |job: &&J| {
+        let run = |job: &&J, heard: Heard<'_>| {
             let begin = Instant::now();
-            let (sample, other) = work(job)?;
+            let (sample, other) = work(job, heard)?;
             if let Some(row) = row(job) {
                 self.keep(row, &sample, begin);
             }
@@ -87,7 +76,7 @@ impl Keeper {
         };
         let mut ran = match missing.is_empty() {
             true => Vec::new(),
-            false => on_all_cores(&missing, |job| name(job), progress, run),
+            false => AllCores(progress).map(&missing, |job| name(job), run),
         }
         .into_iter();
         let result = |found| match found {
@@ -97,7 +86,7 @@ impl Keeper {
         found.into_iter().filter_map(result).collect()
     }
 
-    fn find(&self, row: KeptRow<'_>) -> Option<Sample> {
+    fn find(&self, row: SampleKey<'_>) -> Option<Sample> {
         let mut store = locked(&self.store);
         let found = store.as_ref()?.find(row.subject, row.seed, row.replication);
         let sample = self.or_give_up(found, &mut store).flatten();
@@ -107,7 +96,7 @@ impl Keeper {
         sample
     }
 
-    fn keep(&self, row: KeptRow<'_>, sample: &Sample, begin: Instant) {
+    fn keep(&self, row: SampleKey<'_>, sample: &Sample, begin: Instant) {
         let mut store = locked(&self.store);
         let Some(open) = store.as_ref().filter(|store| !store.is_read_only()) else {
             return;
@@ -126,5 +115,37 @@ impl Keeper {
                 None
             }
         }
+    }
+}
+
+/// All cores, with samples that are found and kept.
+#[derive(Clone, Copy)]
+pub struct Keeping<'k> {
+    /// Finds and keeps.
+    pub keeper: &'k Keeper,
+    /// Hears how far the work is.
+    pub progress: &'k dyn ProgressListener,
+}
+
+impl Replicator for Keeping<'_> {
+    fn map<'n, J: Sync, T: Send>(
+        &self,
+        jobs: &[J],
+        name: impl Fn(&J) -> &'n str + Sync,
+        work: impl Fn(&J, Heard<'_>) -> T + Sync,
+    ) -> Vec<T> {
+        AllCores(self.progress).map(jobs, name, work)
+    }
+
+    fn samples(&self, jobs: &[SampleJob<'_>]) -> Vec<Result<Sample, String>> {
+        let results = self.keeper.on_all_cores(
+            jobs,
+            |job| job.key,
+            |job| job.name,
+            self.progress,
+            |job, _| Ok(((job.make)()?, ())),
+        );
+        let sample = |result: Result<(Sample, _), String>| result.map(|(sample, _)| sample);
+        results.into_iter().map(sample).collect()
     }
 }

@@ -7,7 +7,6 @@
 //!
 //! | file | holds |
 //! |---|---|
-//! | `subject` | what was simulated, and its fingerprint |
 //! | `encoding` | a sample as bytes |
 //! | `keeper` | finds and keeps while replications run on all cores |
 //! | `shelf` | what there is, and taking it away |
@@ -21,15 +20,15 @@ mod encoding;
 mod keeper;
 mod moved;
 mod shelf;
-mod subject;
 
-pub use keeper::{Keeper, KeptRow};
+pub use keeper::{Keeper, Keeping};
 pub use moved::{FigureMoved, Moves, moves};
 pub use shelf::Held;
-pub use subject::Subject;
 
-use crate::sample::Sample;
+use domio_run::{Sample, Subject};
+use domio_scenario::Scenario;
 use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension, params};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -276,6 +275,19 @@ impl Store {
             hint: ANOTHER,
         }
     }
+}
+
+/// What samples of `scenario` are kept as: its bytes, its overrides and the traces that it replays.
+///
+/// # Errors
+/// When a trace cannot be read.
+pub fn subject(scenario: &Scenario) -> io::Result<Subject> {
+    let replays = scenario.plan().replays.iter();
+    let read = replays.map(|replay| std::fs::read(scenario.folder().join(&replay.trace)));
+    Ok(Subject::of_scenario(
+        scenario,
+        &read.collect::<io::Result<Vec<_>>>()?,
+    ))
 }
 
 /// What a database holds.

@@ -4,8 +4,8 @@
 //! the same gives the same bits. A figure has *moved* when one of the common replications differs.
 
 use super::{Held, Store, StoreError};
-use crate::sample::Sample;
-use crate::stats::{Difference, Estimate};
+use domio_run::Sample;
+use domio_stats::{Difference, Estimate};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A figure that is not what it was.

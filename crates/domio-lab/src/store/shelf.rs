@@ -1,7 +1,7 @@
 //! What a store holds, and taking it away.
 
 use super::{PROGRAM, Store, StoreError, Subject, encoding};
-use crate::sample::Sample;
+use domio_run::Sample;
 use rusqlite::params;
 use std::time::Duration;
 

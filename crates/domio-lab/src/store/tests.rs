@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::replicate::Silent;
+use domio_run::{Heard, SampleKey};
 use std::fs;
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -132,7 +133,7 @@ fn a_keeper_runs_only_what_is_missing() {
     let run = |keeper: &Keeper, count: u32| -> Vec<Result<(Sample, Option<()>), String>> {
         runs.store(0, Ordering::Relaxed);
         let row = |n: &u32| {
-            (*n != 5).then_some(KeptRow {
+            (*n != 5).then_some(SampleKey {
                 subject: &subject,
                 seed: 1,
                 replication: *n,
@@ -144,7 +145,7 @@ fn a_keeper_runs_only_what_is_missing() {
             row,
             |_| "burn",
             &Silent,
-            |n| {
+            |n, _| {
                 runs.fetch_add(1, Ordering::Relaxed);
                 match n {
                     3 => Err("stalled".to_owned()),
@@ -178,13 +179,13 @@ fn a_store_that_fails_on_the_way_is_given_up() {
     store.db.execute_batch("DROP TABLE samples").unwrap();
     let (keeper, subject) = (Keeper::of(store), subject());
     let row = |n: &u32| {
-        Some(KeptRow {
+        Some(SampleKey {
             subject: &subject,
             seed: 1,
             replication: *n,
         })
     };
-    let work = |n: &u32| Ok::<_, String>((sample(*n), ()));
+    let work = |n: &u32, _: Heard<'_>| Ok::<_, String>((sample(*n), ()));
     let results = keeper.on_all_cores(&[0, 1], row, |_| "burn", &Silent, work);
     assert_eq!(results.len(), 2);
     assert_eq!(results[1].as_ref().unwrap().0, sample(1));
@@ -244,7 +245,7 @@ fn figures_move_when_a_common_replication_differs() {
     assert!(moves.only_after.is_empty());
     let moved = &moves.moved[0];
     assert_eq!((moved.figure.as_str(), moved.proven), ("moved", true));
-    let mean = |estimate: Option<crate::Estimate>| estimate.map(|e| (e.n, e.mean));
+    let mean = |estimate: Option<domio_stats::Estimate>| estimate.map(|e| (e.n, e.mean));
     let (n, before) = mean(moved.before).unwrap();
     assert_eq!(n, 3, "replications 1, 2 and 3 are common");
     let (_, after) = mean(moved.after).unwrap();

@@ -9,7 +9,6 @@ use domio_sched::{Cx, Descriptor, Needs, PacketsMoved, Pick, Prev, Scheduler, Wa
 use domio_vmm::Simulation;
 use domio_vmm::config::Workload;
 use std::cell::RefCell;
-use std::fmt;
 
 static DEAF: Descriptor = Descriptor {
     needs: Needs {
@@ -62,9 +61,6 @@ impl Scheduler for Ears {
     fn schedule(&mut self, cx: &mut Cx<'_>, pcpu: PcpuId, prev: Prev) -> Pick {
         TOLD.with_borrow_mut(|told| told.1 += 1);
         self.0.schedule(cx, pcpu, prev)
-    }
-    fn dump(&self, out: &mut dyn fmt::Write) -> fmt::Result {
-        self.0.dump(out)
     }
 }
 

@@ -19,6 +19,7 @@ use domio_net::udp::UdpConfig;
 use domio_net::writers::WriterCosts;
 use domio_vmm::config::{DomainConfig, GuestConfig, HostConfig, KernelCosts, VcpuConfig, Workload};
 use domio_vmm::evtchn::{Abi, ScanForm, Width};
+use domio_vmm::machine::OPTERON_242;
 use domio_vmm::{Profile, Simulation};
 use proptest::prelude::*;
 use std::collections::{BTreeMap, VecDeque};
@@ -127,9 +128,9 @@ fn simulation(setup: &Setup) -> Simulation<Vec<Record>, Network> {
     } else {
         (
             Profile::OPTERON_242,
-            NetCosts::OPTERON_242,
-            KernelCosts::OPTERON_242,
-            WriterCosts::PENTIUM_4,
+            NetCosts::on(&OPTERON_242),
+            KernelCosts::on(&OPTERON_242),
+            WriterCosts::beside(&OPTERON_242),
         )
     };
     let config = NetworkConfig {
@@ -160,6 +161,7 @@ fn simulation(setup: &Setup) -> Simulation<Vec<Record>, Network> {
         version: XenVersion::from_name(version).expect("a release"),
         profile,
         domains,
+        groups: Vec::new(),
         actions: Vec::new(),
         controllers: Vec::new(),
     };
@@ -518,7 +520,7 @@ fn a_ping_waits_for_the_remote_host() {
     for pair in replies.windows(2) {
         let [(reply, before), (next, rtt)] = [pair[0], pair[1]];
         let taken = (next - rtt).since(reply);
-        assert_eq!(taken, WriterCosts::PENTIUM_4.answer(56));
+        assert_eq!(taken, WriterCosts::beside(&OPTERON_242).answer(56));
         assert_ne!(rtt, before);
     }
 }

@@ -10,6 +10,7 @@ use domio_meter::TraceChecker;
 use domio_net::host::{FlowKind, NetCosts, Network, NetworkConfig};
 use domio_vmm::Simulation;
 use domio_vmm::config::{DomainConfig, VcpuConfig, Workload};
+use domio_vmm::machine::OPTERON_242;
 use std::collections::BTreeMap;
 
 const DRIVER: VcpuName = VcpuName::new(DomainId(0), 0);
@@ -204,7 +205,7 @@ fn a_mark_divides_a_piece_of_work() {
         let (domains, mut card) = guests(&[&[udp_in(1_000)]]);
         card.costs = NetCosts {
             bridge: us(700),
-            ..NetCosts::OPTERON_242
+            ..NetCosts::on(&OPTERON_242)
         };
         (domains, card)
     };

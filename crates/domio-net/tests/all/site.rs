@@ -18,6 +18,7 @@ use domio_sched::Scheduler;
 use domio_sim::Outcome;
 use domio_vmm::bus::Assembly;
 use domio_vmm::config::{DomainConfig, GuestConfig, HostConfig, KernelCosts, VcpuConfig, Workload};
+use domio_vmm::machine::OPTERON_242;
 use domio_vmm::{Profile, Simulation};
 
 pub fn us(us: u64) -> Duration {
@@ -44,7 +45,7 @@ pub fn domain(id: u16, vcpus: usize) -> DomainConfig {
         params: ParamValues::defaults(&[]),
         guest: GuestConfig {
             tick: Some(ms(10)),
-            costs: KernelCosts::OPTERON_242,
+            costs: KernelCosts::on(&OPTERON_242),
             ..GuestConfig::IDEAL
         },
         vcpus: vec![VcpuConfig::anywhere([]); vcpus],
@@ -71,8 +72,8 @@ pub fn card(driver: u16, vifs: Vec<VifConfig>) -> NetworkConfig {
         },
         remote_gap: NicConfig::TG3.gap,
         remote_irq_latency: us(50),
-        remote_writers: WriterCosts::PENTIUM_4,
-        costs: NetCosts::OPTERON_242,
+        remote_writers: WriterCosts::beside(&OPTERON_242),
+        costs: NetCosts::on(&OPTERON_242),
         rx_mode: RxMode::Flip,
         vcpu: 0,
         other_ports: domio_net::host::OtherPorts::default(),
@@ -147,6 +148,7 @@ pub fn host(pcpus: u16, policy: (&str, &str), mut domains: Vec<DomainConfig>) ->
         version: XenVersion::from_name(policy.1).expect("a release"),
         profile: Profile::OPTERON_242,
         domains,
+        groups: Vec::new(),
         actions: Vec::new(),
         controllers: Vec::new(),
     }

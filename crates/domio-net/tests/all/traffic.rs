@@ -13,6 +13,7 @@ use domio_net::queue::{Ledger, Place};
 use domio_vmm::Simulation;
 use domio_vmm::bus::{Device as _, Passed};
 use domio_vmm::config::{Accounting, ControllerConfig, ControllerCosts, Workload};
+use domio_vmm::machine::OPTERON_242;
 use std::cell::RefCell;
 use std::fmt;
 
@@ -118,7 +119,7 @@ fn host_of(vcpu: u16, entry: Entry) -> Simulation<Vec<Record>, Network> {
         interval: ms(INTERVAL),
         domain: DomainId(0),
         vcpu,
-        costs: ControllerCosts::OPTERON_242,
+        costs: ControllerCosts::on(&OPTERON_242),
         accounting: Accounting::Exact,
     });
     simulation(&host, CREDIT_4_17, &cards, Vec::new())

@@ -5,6 +5,7 @@ use domio_net::packet::{Body, Flags, FlowId, Packet, Sack, Segment, Station};
 use domio_net::peer::{Peer, PeerActions, PeerTimer, PeerTimerKind, Service, TcpEnd};
 use domio_net::tcp::{Connection, TcpConfig};
 use domio_net::writers::WriterCosts;
+use domio_vmm::machine::OPTERON_242;
 
 const FLOW: FlowId = FlowId(7);
 const MSS: u32 = 1_448;
@@ -45,7 +46,7 @@ impl Remote {
             ..TcpConfig::default()
         };
         let end = TcpEnd::client(Connection::new(&config), Station(1), u64::MAX);
-        let mut peer = Peer::new(Station(0)).with_writers(WriterCosts::PENTIUM_4);
+        let mut peer = Peer::new(Station(0)).with_writers(WriterCosts::beside(&OPTERON_242));
         peer.add(FLOW, Service::Tcp(Box::new(end.writes_in_pieces(8 * 1024))));
         let now = Instant::ZERO;
         peer.start_flow(now, FLOW, &mut Asked::default());

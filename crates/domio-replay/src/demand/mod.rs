@@ -136,7 +136,7 @@ impl Extraction<'_> {
             }
             Kind::Sleep => {
                 self.without_pass(record.pcpu, at);
-                // Accounting parks vcpus that wait as well, which interrupts nobody for a pass.
+                // A policy parks vcpus that wait as well, which interrupts nobody for a pass.
                 if self.vcpu(record.vcpu).executes_from.is_some() {
                     self.pcpu(record.pcpu).cause.get_or_insert(at);
                 }
@@ -313,7 +313,7 @@ impl Extraction<'_> {
                 let at = vcpu.woken.take().unwrap_or(record.at);
                 vcpu.open.get_or_insert((at, Duration::ZERO));
             }
-            // Accounting has unparked it, whose time is counted elsewhere.
+            // Its policy has unparked it in a handler, whose time is counted elsewhere.
             Runstate::Runnable if old == Runstate::Offline => {
                 if let Some((_, takes)) = &mut self.pcpu(record.pcpu).wake {
                     *takes = Duration::ZERO;
@@ -394,7 +394,7 @@ mod tests {
             change(100, GUEST, SLEEPS, WAITS),
             change(100, OTHER, RUNS, WAITS),
             change(100, GUEST, WAITS, RUNS),
-            // Accounting parks the other one; 500 us later a slice ends.
+            // The policy parks the other one; 500 us later a slice ends.
             note(400, Kind::Sleep, OTHER),
             change(400, OTHER, WAITS, PARKED),
             Record::policy(us(900), P0, 0, 9, &[0]),

@@ -1,11 +1,9 @@
 //! Interrupts that leave no record of their own, but take time from the guest that executes.
 
+use crate::linux::{KERNEL_TICK, next_after};
 use domio_core::{Duration, Instant, VcpuName};
 use domio_vmm::Profile;
 use std::collections::BTreeMap;
-
-/// Period of the tick of the recorded guests: `CONFIG_HZ=250` of Debian's kernels.
-pub const KERNEL_TICK: Duration = Duration::from_millis(4);
 
 /// Interrupts that a recording does not show.
 #[derive(Clone, Debug, Default)]
@@ -44,13 +42,6 @@ impl Unseen {
         let tick = *self.kernel_ticks.get(&vcpu)?;
         Some(next_after(tick, KERNEL_TICK, at))
     }
-}
-
-/// The first time after `at` that is a whole number of `period`s from `phase`.
-pub fn next_after(phase: Instant, period: Duration, at: Instant) -> Instant {
-    let period = period.as_nanos();
-    let into = (at.as_nanos() + period - phase.as_nanos() % period) % period;
-    at + Duration::from_nanos(period - into)
 }
 
 /// When a timer expired: at times that records show, and between them a period apart.

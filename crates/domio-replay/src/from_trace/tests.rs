@@ -3,7 +3,7 @@
 use super::*;
 use crate::RecordedDemands;
 use domio_core::{DomainId, NullSink, Sink, VcpuName};
-use domio_lab::simulate::simulate;
+use domio_run::simulate::simulate;
 use domio_trace::{ReadOptions, TraceReader};
 use std::path::{Path, PathBuf};
 

@@ -8,8 +8,9 @@ use crate::data::{
 };
 use crate::figure;
 use crate::svg::scale::spans_decades;
-use domio_lab::pooled::{self, Group};
-use domio_lab::{Estimate, Sample};
+use domio_run::Sample;
+use domio_stats::Estimate;
+use domio_stats::pooled::{self, Group};
 
 /// The figure; `None` when there is no sample of any of its experiments.
 pub fn figure(paper: &str, spec: &FigureSpec, all: &All) -> Option<Figure> {

@@ -19,7 +19,9 @@ pub use spec::{Drawing, FigureSpec, Member, PaperFigures};
 
 use crate::data::{Chart, Figure, Section};
 use crate::figure;
-use domio_lab::{ClaimLedger, Sample, papers};
+use domio_papers::ClaimLedger;
+use domio_papers::folders::PaperFolder;
+use domio_run::Sample;
 use std::collections::BTreeMap;
 
 /// Samples by experiment, one a replication.
@@ -28,15 +30,14 @@ pub type All = BTreeMap<String, Vec<Sample>>;
 /// Name of the file in a paper's folder.
 pub const FILE: &str = "figures.toml";
 
-/// The figures of all papers that ship with domio and have any.
+/// The figures of the papers in `folders`, of those that have any.
 ///
-/// # Panics
-/// Never: a test reads them.
-pub fn shipped() -> Vec<PaperFigures> {
-    let with_figures = papers::all().iter().filter_map(|paper| {
-        let text = paper.file(FILE)?;
-        Some(read(paper.name, text).unwrap_or_else(|e| panic!("{e}")))
-    });
+/// # Errors
+/// All mistakes of the first file that has some, with their lines.
+pub fn of(folders: &[PaperFolder]) -> Result<Vec<PaperFigures>, FiguresError> {
+    let with_figures = folders
+        .iter()
+        .filter_map(|paper| Some(read(&paper.name, paper.file(FILE)?)));
     with_figures.collect()
 }
 
@@ -113,6 +114,7 @@ pub fn told(value: f64, unit: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use domio_papers::folders;
 
     #[test]
     fn values_read_as_people_say_them() {
@@ -133,8 +135,8 @@ mod tests {
 
     #[test]
     fn all_shipped_figures_are_read() {
-        let papers = shipped();
-        assert!(papers.iter().any(|p| p.figures.len() >= 11));
+        let papers = of(&folders::shipped()).unwrap();
+        assert!(!papers.is_empty());
         for paper in &papers {
             let drawn = paper.figures.iter().flat_map(|f| &f.experiments);
             let mut names: Vec<&str> = drawn.map(|e| e.key.as_str()).collect();

@@ -1,7 +1,7 @@
 //! The claims ledger as a table with a filter that needs no script.
 
 use crate::figure;
-use domio_lab::ledger::{ClaimLedger, ClaimResult, LedgerEntry, Verdict};
+use domio_papers::ledger::{ClaimLedger, ClaimResult, LedgerEntry, Verdict};
 use maud::{Markup, html};
 
 /// The section.

@@ -6,7 +6,7 @@ use crate::data::{
 };
 use crate::figure;
 use domio_core::Runstate;
-use domio_lab::{Estimate, stats};
+use domio_stats::Estimate;
 
 /// The tables beneath `chart`.
 pub fn of(chart: &Chart) -> Vec<DataTable> {
@@ -246,8 +246,8 @@ pub fn of_sequence(sequence: &Sequence) -> DataTable {
     let rows = sequence.series.iter().map(|(name, values)| {
         let mut row = vec![name.clone(), values.len().to_string()];
         let of = |value: Option<f64>| value.map_or("none".to_owned(), figure::number);
-        row.push(of(stats::mean(values)));
-        row.extend(QUANTILES.map(|(_, q)| of(stats::quantile(values, q))));
+        row.push(of(domio_stats::mean(values)));
+        row.extend(QUANTILES.map(|(_, q)| of(domio_stats::quantile(values, q))));
         row
     });
     let first = [

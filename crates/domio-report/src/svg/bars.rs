@@ -10,7 +10,7 @@ use crate::svg::shape::{self, Area};
 use crate::svg::{
     Drawn, SMALL, Swatch, at, colour, fit, hatch, legend, legend_height, text_width, title_below,
 };
-use domio_lab::Estimate;
+use domio_stats::Estimate;
 use maud::{Markup, html};
 
 const BAR: f64 = 16.0;

@@ -92,7 +92,7 @@ fn variables(text: &str) -> impl Iterator<Item = (&str, &str)> {
 mod tests {
     use super::*;
     use crate::data::{BarGroup, Bars, Cdf, DataTable, Quantity};
-    use domio_lab::Estimate;
+    use domio_stats::Estimate;
 
     #[test]
     fn the_style_has_no_variable() {

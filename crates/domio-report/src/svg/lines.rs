@@ -112,7 +112,7 @@ mod tests {
     use crate::data::{Point, Quantity};
     use crate::svg::inspect::faults;
     use crate::svg::{NARROW, WIDE};
-    use domio_lab::Estimate;
+    use domio_stats::Estimate;
 
     #[test]
     fn lines_have_a_point_for_each_value() {

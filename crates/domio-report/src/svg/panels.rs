@@ -553,7 +553,7 @@ mod tests {
     use crate::data::Quantity;
     use crate::svg::inspect::faults;
     use crate::svg::{NARROW, WIDE};
-    use domio_lab::Estimate;
+    use domio_stats::Estimate;
 
     fn cell(values: &[f64]) -> PanelCell {
         PanelCell {

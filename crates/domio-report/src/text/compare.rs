@@ -2,7 +2,7 @@
 
 use crate::figure;
 use crate::text::{Cell, Column, Table, Tone, View};
-use domio_lab::compare::{Comparison, Metric};
+use domio_stats::compare::{Comparison, Metric};
 
 /// One row a policy, one column a metric, each cell a mean with its interval. A cell that differs
 /// from the first row beyond the 95 % interval ends in "+" when it is better and "-" when worse.
@@ -37,8 +37,8 @@ pub fn render(comparison: &Comparison, view: &View) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use domio_lab::Sample;
-    use domio_lab::compare::Better;
+    use domio_run::Sample;
+    use domio_run::measure::Better;
 
     #[test]
     fn differences_are_marked_in_words() {

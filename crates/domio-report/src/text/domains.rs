@@ -2,8 +2,9 @@
 
 use crate::figure;
 use crate::text::{Cell, Column, Table, Tone, View};
-use domio_lab::measure::{self, MEASURES, Measure, MeasureGroup};
-use domio_lab::{Estimate, Sample};
+use domio_run::Sample;
+use domio_run::measure::{MEASURES, Measure, MeasureGroup};
+use domio_stats::Estimate;
 
 /// One row a domain, one column a measure that any of `domains` has; further tables for jobs and
 /// networks, of those domains that have any. Then Jain's index of the shares of those that compete,
@@ -22,7 +23,7 @@ pub fn render(domains: &[String], samples: &[Sample], view: &View) -> String {
             tables.push(table(&concerned, samples, &measures).render(view));
         }
     }
-    let index = measure::jain(samples, domains).map(|jain| {
+    let index = domio_stats::domains::jain(samples, domains).map(|jain| {
         let figures = figure::estimate(&jain.index);
         let over = figure::names(jain.over);
         format!("Jain's index of the shares of {over}, which compete: {figures}\n")
@@ -32,7 +33,7 @@ pub fn render(domains: &[String], samples: &[Sample], view: &View) -> String {
         Column::words("dropped at").whole(),
         Column::figures("packets"),
     ]);
-    for (place, packets) in measure::drops(samples) {
+    for (place, packets) in domio_stats::domains::drops(samples) {
         dropped.row([place.into(), figure::estimate(&packets).into()]);
     }
     if !dropped.is_empty() {

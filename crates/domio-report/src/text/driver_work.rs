@@ -2,8 +2,8 @@
 
 use crate::figure;
 use crate::text::{Cell, Column, Table, Tone, View};
-use domio_lab::Estimate;
-use domio_lab::driver_work::DriverFigures;
+use domio_stats::Estimate;
+use domio_stats::drivers::DriverFigures;
 
 /// A table for each driver domain, of those that it worked for, nobody and the sum; nothing without
 /// any. `measured_ms` is the length of the measured time.

@@ -1,7 +1,7 @@
 //! Who gains and who pays, in lines.
 
 use crate::figure;
-use domio_lab::gains::Gain;
+use domio_stats::gains::Gain;
 
 /// Domains that one side of a variant shows at most.
 const MOST: usize = 6;

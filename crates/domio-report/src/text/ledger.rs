@@ -2,7 +2,7 @@
 
 use crate::figure;
 use crate::text::{Cell, Column, Table, Tone, View};
-use domio_lab::ledger::{
+use domio_papers::ledger::{
     Check, ClaimLedger, ClaimResult, LedgerEntry, Measured, Verdict, VerdictCounts,
 };
 use std::collections::BTreeMap;
@@ -123,7 +123,8 @@ fn tone(verdict: Verdict) -> Tone {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use domio_lab::{Claims, Estimate};
+    use domio_papers::Claims;
+    use domio_stats::Estimate;
 
     /// Whatever is found out about a claim, its line has the id, the verdict and the checks, and
     /// fits.

@@ -1,8 +1,8 @@
 //! Claims on many machines, as a table: one line a claim.
 
 use crate::text::{Cell, Column, Table, Tone, View};
-use domio_lab::ledger::{Checks, Verdict};
-use domio_lab::paper::{BestMachine, Deciding, MachineSearch};
+use domio_papers::ledger::{Checks, Verdict};
+use domio_papers::paper::{BestMachine, Deciding, MachineSearch};
 
 /// On how many machines each claim holds and fails, which unknown decides, and the best machine.
 pub fn render(search: &MachineSearch) -> String {

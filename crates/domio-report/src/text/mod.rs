@@ -1,9 +1,6 @@
 //! Tables for the terminal.
 
-pub mod agreement;
-pub mod alert;
 pub mod compare;
-pub mod dom0_share;
 pub mod domains;
 pub mod driver_work;
 pub mod gains;

@@ -1,56 +1,51 @@
 //! What to do about a value that was refused, from the declaration of its key: an example that
 //! would be accepted, and what the key means.
 
-use crate::keys::{Key, Kind, Need};
-use domio_core::{ParamKind, ParamSpec};
+use super::words;
+use domio_core::ParamKind;
+use domio_core::keys::{Key, KeyKind, Need};
 use domio_sched::Policy;
 
 /// A value that `key` takes, with its meaning.
 pub(super) fn of_key(key: &Key, policies: &[Policy]) -> String {
     let written = key.written();
     let example = match key.kind {
-        Kind::Section(s) | Kind::OneOrMore(s) => {
+        KeyKind::Section(s) | KeyKind::OneOrMore(s) => {
             return format!("write {} with its keys below it", s.header);
         }
-        Kind::Sections(s) => {
+        KeyKind::Sections(s) => {
             return format!("write {} for each one, with its keys below it", s.header);
         }
-        Kind::Word(words) => match key.need {
+        KeyKind::Word(words) | KeyKind::WordOrTable(words, _) => match key.need {
             Need::Word(word) => format!("\"{word}\""),
-            _ => format!("\"{}\"", words.all(policies).first().unwrap_or(&"")),
+            _ => format!("\"{}\"", words::all(words, policies).first().unwrap_or(&"")),
         },
-        Kind::Time { unit, .. } | Kind::Lengths { unit, .. } => match key.need {
+        KeyKind::Time { unit, .. } | KeyKind::Lengths { unit, .. } => match key.need {
             Need::TimeNs(ns) => ns_in(ns, unit),
             _ => "10".to_owned(),
         },
-        Kind::Int { min, .. } => match key.need {
-            Need::Int(default) => default.to_string(),
-            _ => min.max(1).to_string(),
+        KeyKind::Number(kind) => match (kind, key.need) {
+            (ParamKind::Int { .. }, Need::Int(default)) => default.to_string(),
+            (ParamKind::Int { min, .. }, _) => min.max(1).to_string(),
+            (ParamKind::Flag, need) => matches!(need, Need::Int(1)).to_string(),
+            (ParamKind::Choice(words), Need::Int(default)) => {
+                format!("\"{}\"", words[default as usize])
+            }
+            (ParamKind::Choice(words), _) => format!("\"{}\"", words.first().unwrap_or(&"")),
         },
-        Kind::Text => "\"some text\"".to_owned(),
-        Kind::Name | Kind::DomainName => "\"g1\"".to_owned(),
-        Kind::Bytes { .. } => match key.need {
+        KeyKind::Text => "\"some text\"".to_owned(),
+        KeyKind::Name | KeyKind::DomainName => "\"g1\"".to_owned(),
+        KeyKind::Bytes { .. } => match key.need {
             Need::Word(word) => format!("\"{word}\""),
             _ => "\"1G\"".to_owned(),
         },
-        Kind::Pcpus => "[0]".to_owned(),
-        Kind::Vcpu => "0".to_owned(),
-        Kind::LineRate { .. } => "\"1G\"".to_owned(),
-        Kind::VifRate => "\"10Mb/s\"".to_owned(),
-        Kind::Guest => "\"ideal\"".to_owned(),
+        KeyKind::Pcpus => "[0]".to_owned(),
+        KeyKind::Vcpu => "0".to_owned(),
+        KeyKind::LineRate { .. } => "\"1G\"".to_owned(),
+        KeyKind::Form(form) => format!("\"{}\"", form.example),
     };
     let is_default = !matches!(key.need, Need::Required | Need::Optional(_));
     hint(&written, &example, is_default, key.doc)
-}
-
-/// A value that the parameter `spec` takes, with its meaning.
-pub(super) fn of_param(spec: &ParamSpec) -> String {
-    let default = spec.show(spec.default).to_string();
-    let default = match spec.kind {
-        ParamKind::Choice(_) => format!("\"{default}\""),
-        ParamKind::Int { .. } | ParamKind::Flag => default,
-    };
-    hint(spec.name, &default, true, spec.doc)
 }
 
 fn hint(key: &str, example: &str, is_default: bool, doc: &str) -> String {
@@ -83,11 +78,12 @@ fn ns_in(ns: u64, unit: &str) -> String {
 mod tests {
     use super::*;
     use crate::amount::split_unit;
-    use crate::check::{Cx, Known, value};
-    use crate::keys::{GUEST, LENGTHS, ROOT, Section};
-    use crate::problem::Problems;
+    use crate::check::{Cx, value};
+    use crate::resolve::ROOT;
     use crate::source::Source;
     use crate::value::{self as toml, Node};
+    use crate::walk;
+    use domio_core::keys::Good;
     use std::sync::Arc;
 
     #[test]
@@ -106,18 +102,6 @@ mod tests {
     fn defaults_are_whole_numbers_of_their_unit() {
         assert_eq!(ns_in(20_000, "us"), "20");
         assert_eq!(ns_in(200_000_000, "ms"), "200");
-    }
-
-    /// Calls `each` with every key of `section` and of the tables in it.
-    fn walk(section: &'static Section, each: &mut impl FnMut(&'static Key)) {
-        let variants = section.variants.iter().flat_map(|v| v.keys);
-        for key in section.keys.iter().chain(variants) {
-            each(key);
-            if let Kind::Section(inner) | Kind::Sections(inner) | Kind::OneOrMore(inner) = key.kind
-            {
-                walk(inner, each);
-            }
-        }
     }
 
     /// What is between the first two backquotes of `hint`: `key = value`.
@@ -141,22 +125,13 @@ mod tests {
         let mut accepted = |example: &str, check: &dyn Fn(&mut Cx<'_>, &Node) -> bool| {
             let (source, node) = read(example);
             let sources = [source];
-            let mut cx = Cx {
-                policies,
-                sources: &sources,
-                problems: Problems::default(),
-                notices: Vec::new(),
-                partial: false,
-                swapped: false,
-                known: Known::default(),
-                presumed: false,
-            };
+            let mut cx = Cx::new(policies, &sources, &[]);
             assert!(check(&mut cx, &node) && cx.problems.is_empty(), "{example}");
             tried += 1;
         };
-        let mut of_keys = |key: &'static Key| {
-            if key.kind.is_of_tables() {
-                return;
+        for key in walk::sections(&ROOT).into_iter().flat_map(walk::keys) {
+            if key.kind.section().is_some() {
+                continue;
             }
             let example = example(&of_key(key, policies));
             let unit = key.has_unit().then(|| {
@@ -166,15 +141,13 @@ mod tests {
             accepted(&example, &|cx, node| {
                 value::key(cx, key, unit, node, key.name).is_some()
             });
-        };
-        for section in [&ROOT, &GUEST, &LENGTHS] {
-            walk(section, &mut of_keys);
         }
         for policy in policies {
             let d = policy.descriptor;
             for spec in d.params.iter().chain(d.domain_params) {
-                accepted(&example(&of_param(spec)), &|cx, node| {
-                    value::param(cx, spec, node, spec.name) == Some(spec.default)
+                let key = Key::of(spec);
+                accepted(&example(&of_key(&key, policies)), &|cx, node| {
+                    value::key(cx, &key, None, node, spec.name) == Some(Good::Int(spec.default))
                 });
             }
         }

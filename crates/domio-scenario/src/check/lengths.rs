@@ -1,16 +1,108 @@
-//! Checks times that may be drawn: a number with its unit in the key, or a table.
+//! Times that may be drawn: a number with its unit in the key, or a table with its distribution.
 
+use super::cx::Cx;
+use super::fields::{self, Fields};
 use super::value::{time, wrong};
-use super::{Cx, Fields};
-use crate::keys::{Key, LENGTHS};
 use crate::problem::{Code, Problem, quote};
 use crate::value::{Node, Value};
-use domio_vmm::config::Distribution;
+use domio_core::Duration;
+use domio_core::keys::{self, Distribution, Key, KeySection, Keys, Need, WordOf, Words};
+
+pub(crate) static LENGTHS: KeySection = KeySection::plain(
+    "burst = { ... }",
+    "A length of time that is drawn anew each time. A key that takes one ends in a unit for \
+     a constant (`burst_us = 50`), and has no unit for a table: \
+     `burst = { distribution = \"exponential\", mean_us = 50 }`.",
+    Lengths::KEYS,
+)
+.by("distribution", &DISTRIBUTIONS);
+
+domio_core::keys! {
+    struct Lengths {
+        "distribution" = keys::word_text(Words::Of(&DISTRIBUTIONS)), Need::Required, "Which one.";
+    }
+}
+
+/// Makes a distribution of its keys.
+type Make = fn(&mut Cx<'_>, &Fields<'_>) -> Option<Distribution>;
+
+static DISTRIBUTIONS: [WordOf<Make>; 3] = [
+    WordOf::with_keys(
+        "exponential",
+        exponential,
+        "Many short ones, few long ones.",
+        Exponential::KEYS,
+    ),
+    WordOf::with_keys(
+        "uniform",
+        uniform,
+        "Every length between two equally likely.",
+        Uniform::KEYS,
+    ),
+    WordOf::with_keys(
+        "normal",
+        normal,
+        "Bell-shaped, cut off at zero.",
+        Normal::KEYS,
+    ),
+];
+
+domio_core::keys! {
+    struct Exponential {
+        mean: Duration = keys::time("us", 1), Need::Required, "Mean.";
+    }
+}
+
+domio_core::keys! {
+    struct Uniform {
+        low: Duration = keys::time("us", 0), Need::Required, "Shortest.";
+        high: Duration = keys::time("us", 1), Need::Required, "Longest; not below `low`.";
+    }
+}
+
+domio_core::keys! {
+    struct Normal {
+        mean: Duration = keys::time("us", 1), Need::Required, "Mean.";
+        std: Duration = keys::time("us", 0), Need::Required, "Standard deviation.";
+    }
+}
+
+fn exponential(_: &mut Cx<'_>, fields: &Fields<'_>) -> Option<Distribution> {
+    Some(Distribution::Exponential(
+        fields.read::<Exponential>().mean.get()?,
+    ))
+}
+
+fn normal(_: &mut Cx<'_>, fields: &Fields<'_>) -> Option<Distribution> {
+    let Normal { mean, std } = fields.read();
+    Some(Distribution::Normal(mean.get()?, std.get()?))
+}
+
+fn uniform(cx: &mut Cx<'_>, fields: &Fields<'_>) -> Option<Distribution> {
+    let keys: Uniform = fields.read();
+    let (low, high) = (keys.low.get()?, keys.high.get()?);
+    if low <= high {
+        return Some(Distribution::Uniform(low, high));
+    }
+    cx.push(
+        Problem::new(
+            Code::Conflict,
+            fields.span(&keys.high),
+            format!("the longest time, {high}, is below the shortest, {low}"),
+        )
+        .key(fields.path_of(&keys.high))
+        .found(high.to_string())
+        .expected(format!("at least {low}"))
+        .related(fields.span(&keys.low), "the shortest")
+        .hint("are the two exchanged? a constant time needs no table"),
+    );
+    None
+}
 
 /// The time that `node` is, or that it says how to draw.
 pub(super) fn lengths(
     cx: &mut Cx<'_>,
-    key: &'static Key,
+    key: &Key,
     node: &Node,
     path: &str,
     usual: &str,
@@ -20,8 +112,9 @@ pub(super) fn lengths(
     let name = key.name;
     match (&node.value, unit) {
         (Value::Table(table), None) => {
-            let fields = super::table(cx, table, node.span, &LENGTHS, path, None);
-            distribution(cx, &fields)
+            let fields = fields::table(cx, table, node.span, &LENGTHS, path, None);
+            let make = WordOf::find(&DISTRIBUTIONS, fields.variant?.word)?;
+            make(cx, &fields)
         }
         (Value::Table(_), Some(_)) => {
             let hint =
@@ -74,33 +167,4 @@ fn no_lengths(key: &Key, node: &Node, found: &str) -> Problem {
             "`{constant}` with a number, or `{name}` with a table that names a distribution"
         ))
         .hint(hint)
-}
-
-fn distribution(cx: &mut Cx<'_>, fields: &Fields<'_>) -> Option<Distribution> {
-    match fields.variant?.word {
-        "exponential" => Some(Distribution::Exponential(fields.time("mean")?)),
-        "normal" => Some(Distribution::Normal(
-            fields.time("mean")?,
-            fields.time("std")?,
-        )),
-        _ => {
-            let (low, high) = (fields.time("low")?, fields.time("high")?);
-            if low > high {
-                cx.push(
-                    Problem::new(
-                        Code::Conflict,
-                        fields.span("high"),
-                        format!("the longest time, {high}, is below the shortest, {low}"),
-                    )
-                    .key(fields.key_path("high"))
-                    .found(high.to_string())
-                    .expected(format!("at least {low}"))
-                    .related(fields.span("low"), "the shortest")
-                    .hint("are the two exchanged? a constant time needs no table"),
-                );
-                return None;
-            }
-            Some(Distribution::Uniform(low, high))
-        }
-    }
 }

@@ -1,21 +1,23 @@
 //! What to say about a key that does not exist where it stands.
 
-use super::{Cx, Fields, base, find_key, meant, param_specs};
+use super::cx::Cx;
+use super::fields::{Fields, base, find_key, param_specs};
+use super::meant;
 use crate::amount::split_unit;
-use crate::keys::{
-    ACTION, CONTROLLER, DISK, DOMAIN, HOST, Key, NETWORK, Params, ROOT, RUN, SCHEDULER, Section,
-    TASK, VIF,
-};
 use crate::problem::{Code, Problem, list, quote};
 use crate::suggest::did_you_mean;
 use crate::value::Entry;
+use domio_core::keys::{Key, KeyParams, KeySection, Need};
 use domio_sched::Policy;
+
+/// Header of the document itself, which is written nowhere.
+pub(crate) const TOP_LEVEL: &str = "(top level)";
 
 impl Fields<'_> {
     pub(super) fn unknown(&self, cx: &mut Cx<'_>, entry: &Entry, policy: Option<&Policy>) {
         let written = entry.key.as_str();
         let place = match self.section.header {
-            header if header == ROOT.header => "at the top level".to_owned(),
+            TOP_LEVEL => "at the top level".to_owned(),
             header => format!("in {header}"),
         };
         // With an unknown policy or workload nobody can tell what its keys are.
@@ -81,14 +83,9 @@ impl Fields<'_> {
             && self
                 .params_kinds()
                 .any(|p| cx.policies.iter().any(|q| has_param(p, q, written)));
-        let selector_given = self
-            .section
-            .selector
-            .is_some_and(|s| self.section.keys.iter().any(|k| k.name == s));
         let of_variant = self.variant.is_none()
-            && selector_given
-            && self.section.header != DOMAIN.header
-            && self.section.variants.iter().any(|v| {
+            && must_select(self.section)
+            && self.section.variants().any(|v| {
                 find_key(v.keys, written).is_some()
                     || cx.policies.iter().any(|q| has_param(v.params, q, written))
             });
@@ -98,8 +95,8 @@ impl Fields<'_> {
     /// Whether `written` may be a parameter of a controller whose name is wrong.
     fn of_strange_controller(&self, cx: &Cx<'_>, written: &str) -> bool {
         match self.section.params {
-            Params::Domain => cx.known.strange_controller && !of_domain(written).is_empty(),
-            Params::Controller => {
+            KeyParams::Domain => cx.known.strange_controller && !of_domain(written).is_empty(),
+            KeyParams::Controller => {
                 self.controlled.is_empty()
                     && domio_control::all().any(|e| {
                         let specs = e.descriptor.params.iter();
@@ -107,7 +104,7 @@ impl Fields<'_> {
                         specs.any(|s| s.name == written)
                     })
             }
-            Params::None | Params::Policy | Params::Changeable => false,
+            KeyParams::None | KeyParams::Policy | KeyParams::Vcpu | KeyParams::Changeable => false,
         }
     }
 
@@ -119,9 +116,9 @@ impl Fields<'_> {
         };
         let own = self.variant.map_or(&[][..], |v| v.keys);
         // Nobody knows which of them a word that does not exist was to be.
-        let selected = self.section.selector.and_then(|s| self.field(s));
+        let selected = self.selected();
         let strange = self.variant.is_none() && selected.is_some();
-        let any = self.section.variants.iter().filter(|_| strange);
+        let any = self.section.variants().filter(|_| strange);
         let mut any: Vec<&Key> = any.flat_map(|v| v.keys).collect();
         any.sort_by_key(|k| k.name);
         any.dedup_by_key(|k| k.name);
@@ -158,8 +155,7 @@ impl Fields<'_> {
         };
         let others: Vec<&str> = self
             .section
-            .variants
-            .iter()
+            .variants()
             .filter(|v| {
                 find_key(v.keys, written).is_some() || v.keys.iter().any(|k| k.name == written)
             })
@@ -191,37 +187,24 @@ impl Fields<'_> {
 
     /// The table that the key belongs to.
     fn elsewhere(&self, cx: &Cx<'_>, written: &str, policy: Option<&Policy>) -> Option<String> {
-        if self.section.params == Params::Domain
+        if self.section.params == KeyParams::Domain
             && let Some(first) = of_domain(written).first()
         {
             let add =
                 format!("it is for controllers: add [[controller]] with `name = \"{first}\"`");
             return Some(add);
         }
-        let sections: [&Section; 11] = [
-            &RUN,
-            &HOST,
-            &SCHEDULER,
-            &DOMAIN,
-            &TASK,
-            &VIF,
-            &NETWORK,
-            &DISK,
-            &ACTION,
-            &CONTROLLER,
-            &ROOT,
-        ];
-        sections
+        cx.sections
             .iter()
             .find(|s| {
                 let key = |keys: &'static [Key]| {
                     find_key(keys, written).is_some()
                         || keys
                             .iter()
-                            .any(|k| k.name == base(written) && !k.kind.is_of_tables())
+                            .any(|k| k.name == base(written) && k.kind.section().is_none())
                 };
                 key(s.keys)
-                    || s.variants.iter().any(|v| key(v.keys))
+                    || s.variants().any(|v| key(v.keys))
                     || match policy {
                         Some(q) => has_param(s.params, q, written),
                         None => cx.policies.iter().any(|q| has_param(s.params, q, written)),
@@ -229,10 +212,17 @@ impl Fields<'_> {
             })
             .filter(|s| s.header != self.section.header)
             .map(|s| match s.header {
-                header if header == ROOT.header => "it goes before the first table".to_owned(),
+                TOP_LEVEL => "it goes before the first table".to_owned(),
                 header => format!("it is a key of {header}"),
             })
     }
+}
+
+/// Whether a table of `section` is not understood without one of its variants.
+fn must_select(section: &KeySection) -> bool {
+    let selects = |key: &&Key| Some(key.name) == section.selector;
+    let selector = section.keys.iter().find(selects);
+    selector.is_some_and(|key| matches!(key.need, Need::Required))
 }
 
 /// Names of the controllers that declare the parameter `written` for domains.
@@ -245,7 +235,7 @@ fn of_domain(written: &str) -> Vec<&'static str> {
     all.map(|e| e.descriptor.name).collect()
 }
 
-fn has_param(params: Params, policy: &Policy, written: &str) -> bool {
+fn has_param(params: KeyParams, policy: &Policy, written: &str) -> bool {
     param_specs(params, Some(policy))
         .iter()
         .any(|s| s.name == written)

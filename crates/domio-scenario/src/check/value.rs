@@ -1,124 +1,116 @@
 //! Checks one value against what its key holds.
 
-use super::{Checked, Cx, lengths, meant};
+use super::cx::Cx;
+use super::{lengths, meant, words};
 use crate::amount::{self, BadTime, UNITS};
-use crate::keys::{self, Key, Kind, Words};
 use crate::limits::MAX_VCPUS;
 use crate::problem::{Code, Problem, list, quote};
 use crate::rate;
 use crate::suggest::did_you_mean;
 use crate::value::{Node, Value};
 use domio_core::cpuset::MAX_PCPUS;
-use domio_core::{CpuSet, Duration, ParamKind, ParamSpec, PcpuId, XenVersion};
-use domio_net::host::VifRate;
+use domio_core::keys::{Form, Good, Key, KeyKind, KeySection, Need, Words};
+use domio_core::{CpuSet, Duration, ParamKind, PcpuId, XenVersion};
 
 /// The value of `key` in `node`, if it is good. `unit` is the length of the unit that the key was
 /// written with.
-pub(super) fn key<'t>(
+pub(super) fn key(
     cx: &mut Cx<'_>,
-    key: &'static Key,
+    key: &Key,
     unit: Option<u64>,
-    node: &'t Node,
+    node: &Node,
     path: &str,
-) -> Option<Checked<'t>> {
+) -> Option<Good> {
     match key.kind {
-        Kind::Text => text(cx, node, path, "a string").map(Checked::Text),
-        Kind::Name | Kind::DomainName => name(cx, node, path).map(Checked::Text),
-        Kind::Int { min, max } => int(cx, node, path, min, max, key.name).map(Checked::Int),
-        Kind::Time {
+        KeyKind::Text => text(cx, node, path, "a string").map(Good::Text),
+        KeyKind::Name | KeyKind::DomainName => name(cx, node, path).map(Good::Text),
+        KeyKind::Number(kind) => number(cx, key, kind, node, path).map(Good::Int),
+        KeyKind::Time {
             unit: usual,
             min_ns,
-        } => time(cx, node, path, usual, unit.unwrap_or(1), min_ns).map(Checked::Time),
-        Kind::Lengths {
+        } => time(cx, node, path, usual, unit.unwrap_or(1), min_ns).map(Good::Time),
+        KeyKind::Lengths {
             unit: usual,
             min_ns,
-        } => lengths::lengths(cx, key, node, path, usual, unit, min_ns).map(Checked::Lengths),
-        Kind::Word(words) => word(cx, node, path, words).map(Checked::Text),
-        Kind::Bytes { min, max } => bytes(cx, node, path, min, max).map(Checked::Bytes),
-        Kind::Pcpus => pcpus(cx, node, path).map(Checked::Pcpus),
-        Kind::Vcpu => vcpu(cx, node, path).map(Checked::Vcpu),
-        Kind::LineRate { min, max } => line_rate(cx, node, path, min, max).map(Checked::LineRate),
-        Kind::VifRate => vif_rate(cx, node, path).map(Checked::VifRate),
-        Kind::Guest => guest(cx, node, path),
-        Kind::Section(section) => match node.value {
-            Value::Table(_) => Some(Checked::Node(node)),
-            _ => wrong(
-                cx,
-                node,
-                path,
-                &format!("a table, {}", section.header),
-                None,
-            ),
-        },
-        Kind::Sections(section) => tables(cx, node, path, section.header),
-        Kind::OneOrMore(section) => match node.value {
-            Value::Table(_) => Some(Checked::Node(node)),
-            Value::Array(_) => tables(cx, node, path, section.header),
-            _ => {
-                let expected = format!("a table, {}", section.header);
-                wrong(cx, node, path, &expected, None)
-            }
-        },
+        } => lengths::lengths(cx, key, node, path, usual, unit, min_ns).map(Good::Lengths),
+        KeyKind::Word(words) => word(cx, node, path, words).map(Good::Text),
+        KeyKind::Bytes { min, max } => bytes(cx, node, path, min, max).map(Good::Count),
+        KeyKind::Pcpus => pcpus(cx, node, path).map(Good::Pcpus),
+        KeyKind::Vcpu => vcpu(cx, node, path).map(Good::Vcpu),
+        KeyKind::LineRate { min, max } => line_rate(cx, node, path, min, max).map(Good::Count),
+        KeyKind::Form(form) => in_form(cx, node, path, form).map(Good::Text),
+        KeyKind::WordOrTable(words, _) => word_or_table(cx, node, path, words),
+        KeyKind::Sections(section) => tables(cx, node, path, section.header),
+        KeyKind::OneOrMore(section) if matches!(node.value, Value::Array(_)) => {
+            tables(cx, node, path, section.header)
+        }
+        KeyKind::Section(section) | KeyKind::OneOrMore(section) => table(cx, node, path, section),
     }
 }
 
-/// The value of the declared parameter `spec`, if it is good.
-pub(super) fn param(
-    cx: &mut Cx<'_>,
-    spec: &'static ParamSpec,
-    node: &Node,
-    path: &str,
-) -> Option<i64> {
-    let range = spec.range().to_string();
-    let unit = if spec.unit.is_empty() {
-        String::new()
-    } else {
-        format!(" {}", spec.unit)
-    };
-    match spec.kind {
-        ParamKind::Int { .. } => match node.value {
-            Value::Int(i) => match i64::try_from(i).ok().filter(|i| spec.allows(*i)) {
-                Some(i) => Some(i),
-                None => out_of_range(cx, node, path, spec.name, &format!("{range}{unit}")),
-            },
-            _ => {
-                let allowed = |i| i64::try_from(i).is_ok_and(|i| spec.allows(i));
-                let hint = no_quotes_hint(node, allowed).or_else(|| comma_hint(node));
-                let expected = format!("a whole number, {range}{unit}");
-                wrong(cx, node, path, &expected, hint)
-            }
-        },
-        ParamKind::Flag => match (&node.value, cx.string(node).as_deref()) {
-            (Value::Flag(b), _) => Some(i64::from(*b)),
-            _ => wrong(cx, node, path, "true or false", None),
-        },
-        ParamKind::Choice(words) => {
-            let expected = format!("a string, {range}");
-            let Some(word) = cx.string(node) else {
-                let hint = quotes_hint(cx, node, words.iter().copied());
-                return wrong(cx, node, path, &expected, hint);
+/// A value that is stored as a whole number.
+fn number(cx: &mut Cx<'_>, key: &Key, kind: ParamKind, node: &Node, path: &str) -> Option<i64> {
+    match kind {
+        ParamKind::Int { min, max, or_zero } => {
+            let unit = match key.unit {
+                "" => String::new(),
+                unit => format!(" {unit}"),
             };
-            let release = release(&word).filter(|_| spec.name == "version");
-            let of = |word: &str| words.iter().position(|w| *w == word);
-            match of(&word).or_else(|| of(release?)) {
-                Some(i) => Some(i as i64),
-                None => {
-                    cx.push(
-                        Problem::new(
-                            Code::UnknownName,
-                            node.span,
-                            format!("`{}` is not a value of `{}`", quote(&word), spec.name),
-                        )
-                        .key(path)
-                        .found(quote(&word))
-                        .expected(range)
-                        .maybe_hint(did_you_mean(&word, words.iter().copied())),
-                    );
-                    None
+            let range = format!("{}{unit}", amount::int_range(min, max, or_zero));
+            let allowed =
+                |i: i128| (i128::from(min)..=i128::from(max)).contains(&i) || (or_zero && i == 0);
+            match node.value {
+                Value::Int(i) if allowed(i) => Some(i as i64),
+                // "0 or more" would not tell what is wrong with a number that is too large.
+                Value::Int(i) if i > i128::from(max) && max == i64::MAX => {
+                    out_of_range(cx, node, path, key.name, &format!("{min} to {max}"))
+                }
+                Value::Int(_) => out_of_range(cx, node, path, key.name, &range),
+                _ => {
+                    let hint = no_quotes_hint(node, allowed).or_else(|| comma_hint(node));
+                    wrong(cx, node, path, &format!("a whole number, {range}"), hint)
                 }
             }
         }
+        ParamKind::Flag => match node.value {
+            Value::Flag(flag) => Some(i64::from(flag)),
+            _ => wrong(cx, node, path, "true or false", None),
+        },
+        ParamKind::Choice(words) => choice(cx, key, words, node, path),
     }
+}
+
+/// The index of one of `words`.
+fn choice(
+    cx: &mut Cx<'_>,
+    key: &Key,
+    words: &'static [&'static str],
+    node: &Node,
+    path: &str,
+) -> Option<i64> {
+    let range = format!("one of: {}", words.join(", "));
+    let expected = format!("a string, {range}");
+    let Some(word) = cx.string(node) else {
+        let hint = quotes_hint(cx, node, words.iter().copied());
+        return wrong(cx, node, path, &expected, hint);
+    };
+    let release = release(&word).filter(|_| key.name == "version");
+    let of = |word: &str| words.iter().position(|w| *w == word);
+    if let Some(i) = of(&word).or_else(|| of(release?)) {
+        return Some(i as i64);
+    }
+    cx.push(
+        Problem::new(
+            Code::UnknownName,
+            node.span,
+            format!("`{}` is not a value of `{}`", quote(&word), key.name),
+        )
+        .key(path)
+        .found(quote(&word))
+        .expected(range)
+        .maybe_hint(did_you_mean(&word, words.iter().copied())),
+    );
+    None
 }
 
 pub(super) fn wrong<T>(
@@ -213,7 +205,7 @@ fn text(cx: &mut Cx<'_>, node: &Node, path: &str, expected: &str) -> Option<Stri
 
 fn name(cx: &mut Cx<'_>, node: &Node, path: &str) -> Option<String> {
     let name = text(cx, node, path, "a string, a name")?;
-    if keys::is_name(&name) {
+    if words::is_name(&name) {
         return Some(name);
     }
     cx.push(
@@ -224,7 +216,7 @@ fn name(cx: &mut Cx<'_>, node: &Node, path: &str) -> Option<String> {
         )
         .key(path)
         .found(quote(&name))
-        .expected(keys::NAME_RULE)
+        .expected(words::NAME_RULE)
         .maybe_hint(name_hint(&name)),
     );
     None
@@ -235,36 +227,23 @@ fn name_hint(name: &str) -> Option<String> {
     let near: String = name
         .chars()
         .map(|c| {
-            if keys::is_name(c.encode_utf8(&mut [0; 4])) {
+            if words::is_name(c.encode_utf8(&mut [0; 4])) {
                 c
             } else {
                 '-'
             }
         })
-        .take(keys::MAX_NAME)
+        .take(words::MAX_NAME)
         .collect();
     (near.contains(|c| c != '-')).then(|| format!("for example \"{near}\""))
 }
 
-fn int(cx: &mut Cx<'_>, node: &Node, path: &str, min: i64, max: i64, key: &str) -> Option<i64> {
-    let range = if max == i64::MAX {
-        format!("{min} or more")
-    } else {
-        format!("{min} to {max}")
-    };
-    match node.value {
-        Value::Int(i) if (i128::from(min)..=i128::from(max)).contains(&i) => Some(i as i64),
-        // "0 or more" would not tell what is wrong with a number that is too large.
-        Value::Int(i) if i > i128::from(max) => {
-            out_of_range(cx, node, path, key, &format!("{min} to {max}"))
-        }
-        Value::Int(_) => out_of_range(cx, node, path, key, &range),
-        _ => {
-            let hint = no_quotes_hint(node, |i| (i128::from(min)..=i128::from(max)).contains(&i));
-            let hint = hint.or_else(|| comma_hint(node));
-            wrong(cx, node, path, &format!("a whole number, {range}"), hint)
-        }
-    }
+/// A number from 0 to `max` that is called `what`.
+fn index(cx: &mut Cx<'_>, node: &Node, path: &str, max: usize, what: &'static str) -> Option<u16> {
+    let (min, max, or_zero) = (0, max as i64, false);
+    let kind = ParamKind::Int { min, max, or_zero };
+    let key = Key::new(what, KeyKind::Number(kind), Need::Required, "");
+    number(cx, &key, kind, node, path).map(|i| i as u16)
 }
 
 pub(super) fn time(
@@ -279,7 +258,7 @@ pub(super) fn time(
         .iter()
         .find(|(_, ns)| *ns == unit_ns)
         .map_or(usual, |(name, _)| name);
-    let range = keys::time_range(min_ns);
+    let range = words::time_range(min_ns);
     let found = quote(cx.text(node.span));
     let why = match amount::time(node, unit_ns) {
         Ok(d) if d.as_nanos() >= min_ns => return Some(d),
@@ -309,7 +288,7 @@ pub(super) fn time(
 }
 
 fn word(cx: &mut Cx<'_>, node: &Node, path: &str, words: Words) -> Option<String> {
-    let known = words.all(cx.policies);
+    let known = words::all(words, cx.policies);
     let Some(word) = cx.string(node) else {
         let hint = quotes_hint(cx, node, known.iter().copied());
         let expected = format!("a string, one of: {}", list(known.iter().copied()));
@@ -321,10 +300,7 @@ fn word(cx: &mut Cx<'_>, node: &Node, path: &str, words: Words) -> Option<String
     if let (Words::Releases, Some(release)) = (words, release(&word)) {
         return Some(release.to_owned());
     }
-    let noun = match words {
-        Words::Of(_) => path.rsplit('.').next().unwrap_or(path),
-        _ => words.noun(),
-    };
+    let noun = words::noun(words).unwrap_or(path.rsplit('.').next().unwrap_or(path));
     let problem = Problem::new(
         Code::UnknownName,
         node.span,
@@ -334,10 +310,9 @@ fn word(cx: &mut Cx<'_>, node: &Node, path: &str, words: Words) -> Option<String
     .found(quote(&word))
     .expected(format!("one of: {}", list(known.iter().copied())))
     .maybe_hint(
-        words
-            .not_there(&word)
+        words::not_there(words, &word)
             .or_else(|| did_you_mean(&word, known.iter().copied()))
-            .or_else(|| words.hint()),
+            .or_else(|| words::hint(words)),
     );
     cx.push(problem);
     None
@@ -349,11 +324,10 @@ fn pcpus(cx: &mut Cx<'_>, node: &Node, path: &str) -> Option<CpuSet> {
         Value::Array(items) => {
             let mut set = CpuSet::EMPTY;
             let before = items.len();
-            let max = MAX_PCPUS as i64 - 1;
             let good = items
                 .iter()
-                .filter_map(|i| int(cx, i, path, 0, max, "a pcpu"))
-                .map(|p| set.insert(PcpuId(p as u16)))
+                .filter_map(|i| index(cx, i, path, MAX_PCPUS - 1, "a pcpu"))
+                .map(|p| set.insert(PcpuId(p)))
                 .count();
             if good < before {
                 return None;
@@ -404,9 +378,7 @@ fn pcpus(cx: &mut Cx<'_>, node: &Node, path: &str) -> Option<CpuSet> {
 fn vcpu(cx: &mut Cx<'_>, node: &Node, path: &str) -> Option<Option<u16>> {
     const EXPECTED: &str = "a whole number, the vcpu's index, or \"all\"";
     match &node.value {
-        Value::Int(_) => {
-            int(cx, node, path, 0, MAX_VCPUS as i64 - 1, "vcpu").map(|i| Some(i as u16))
-        }
+        Value::Int(_) => index(cx, node, path, MAX_VCPUS - 1, "vcpu").map(Some),
         Value::Text(word) if word == "all" => Some(None),
         _ => wrong(cx, node, path, EXPECTED, None),
     }
@@ -449,18 +421,13 @@ fn bytes(cx: &mut Cx<'_>, node: &Node, path: &str, min: u64, max: u64) -> Option
     }
 }
 
-fn vif_rate(cx: &mut Cx<'_>, node: &Node, path: &str) -> Option<VifRate> {
-    const EXPECTED: &str = "a string as \"10Mb/s\" or \"10Mb/s@20ms\"";
+fn in_form(cx: &mut Cx<'_>, node: &Node, path: &str, form: &Form) -> Option<String> {
     let Some(text) = cx.string(node) else {
-        return wrong(cx, node, path, EXPECTED, None);
+        return wrong(cx, node, path, form.expected, None);
     };
-    match rate::vif_rate(&text) {
-        Ok(rate) => Some(rate),
-        Err(why) => {
-            let hint = "a number, `K`, `M` or `G`, `b/s` for bits or `B/s` for bytes; then the \
-                        interval after `@`, in `us`, `ms` or `s`";
-            no_rate(cx, node, path, why, EXPECTED, hint)
-        }
+    match (form.check)(&text) {
+        Ok(()) => Some(text),
+        Err(why) => no_rate(cx, node, path, why, form.expected, form.hint),
     }
 }
 
@@ -483,36 +450,44 @@ fn no_rate<T>(
     None
 }
 
-fn guest<'t>(cx: &mut Cx<'_>, node: &'t Node, path: &str) -> Option<Checked<'t>> {
+fn word_or_table(cx: &mut Cx<'_>, node: &Node, path: &str, words: Words) -> Option<Good> {
     if let Value::Table(_) = node.value {
-        return Some(Checked::Node(node));
+        return Some(Good::Nested);
     }
-    let known = keys::guest_names();
+    let known = words::all(words, cx.policies);
+    let expected = format!("one of: {}; or a table", list(known.iter().copied()));
     let Some(word) = cx.string(node) else {
-        let expected = format!("a string, one of: {}; or a table", list(known));
-        return wrong(cx, node, path, &expected, None);
+        return wrong(cx, node, path, &format!("a string, {expected}"), None);
     };
     if known.contains(&word.as_str()) {
-        return Some(Checked::Text(word));
+        return Some(Good::Text(word));
     }
+    let noun = path.rsplit('.').next().unwrap_or(path);
     cx.push(
         Problem::new(
             Code::UnknownName,
             node.span,
-            format!("there is no guest `{}`", quote(&word)),
+            format!("there is no {noun} `{}`", quote(&word)),
         )
         .key(path)
         .found(quote(&word))
-        .expected(format!(
-            "one of: {}; or a table",
-            list(known.iter().copied())
-        ))
+        .expected(expected)
         .maybe_hint(did_you_mean(&word, known)),
     );
     None
 }
 
-fn tables<'t>(cx: &mut Cx<'_>, node: &'t Node, path: &str, header: &str) -> Option<Checked<'t>> {
+fn table(cx: &mut Cx<'_>, node: &Node, path: &str, section: &KeySection) -> Option<Good> {
+    match node.value {
+        Value::Table(_) => Some(Good::Nested),
+        _ => {
+            let expected = format!("a table, {}", section.header);
+            wrong(cx, node, path, &expected, None)
+        }
+    }
+}
+
+fn tables(cx: &mut Cx<'_>, node: &Node, path: &str, header: &str) -> Option<Good> {
     match &node.value {
         Value::Array(items) if items.iter().all(|i| matches!(i.value, Value::Table(_))) => {
             if items.is_empty() && !cx.partial {
@@ -524,7 +499,7 @@ fn tables<'t>(cx: &mut Cx<'_>, node: &'t Node, path: &str, header: &str) -> Opti
                 );
                 return None;
             }
-            Some(Checked::Node(node))
+            Some(Good::Nested)
         }
         Value::Table(_) => {
             let hint = format!("there can be several, so it takes two brackets: {header}");

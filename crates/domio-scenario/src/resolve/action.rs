@@ -1,41 +1,159 @@
 //! `[[action]]`: what an operator does, replayed in order of time to see that it is possible.
 
-use super::domain::{Domain, Resolved, pcpus};
-use super::{Chosen, VCPUS_FROM_0, given, tell, together};
+mod vcpu;
+
+use super::body::on_host;
+use super::resolved::{Domain, Resolved};
+use super::shared::{Chosen, given, tell};
+use super::together;
 use crate::amount::show_pcpus;
 use crate::check::{self, Cx, Fields};
-use crate::keys::ACTION;
 use crate::limits::MAX_ACTIONS;
 use crate::problem::{Code, Problem, list, quote};
 use crate::suggest::did_you_mean;
-use crate::value::Value;
-use domio_core::{CpuSet, Instant, ParamValues, PcpuId, Topology};
+use domio_core::cpuset::MAX_PCPUS;
+use domio_core::keys::{
+    self as key, KeyParams, KeySection, Keys, Need, Nested, Slot, Typed, WordOf, Words, domain_name,
+    int, pcpus, time, word_text,
+};
+use domio_core::{CpuSet, DomainId, Duration, Instant, ParamValues, PcpuId, Topology};
 use domio_vmm::config::Action;
 
 /// What to do about a pin to pcpus that are offline at that time.
 const ONLINE_FIRST: &str =
     "pin to another one, or bring one back before with `do = \"pcpu-online\"`";
 
-/// The actions in order of time.
+pub(crate) static ACTION: KeySection = KeySection::plain(
+    "[[action]]",
+    "What an operator does during the run. Actions at the same time happen in the order of \
+     the file. `do` decides about further keys.",
+    ActionKeys::KEYS,
+)
+.by("do", &ACTIONS);
+
+domio_core::keys! {
+    struct ActionKeys {
+        at: Duration = time("ms", 0), Need::Required, "When.";
+        "do" = word_text(Words::Of(&ACTIONS)), Need::Required, "What.";
+    }
+}
+
+/// Does on the host what the keys of an action say.
+type Act = for<'a> fn(&mut Host<'a>, &mut Cx<'_>, Instant, &Fields<'_>, &mut Vec<Action>);
+
+static ACTIONS: [WordOf<Act>; 8] = [
+    WordOf::with_keys(
+        "pause",
+        |host, cx, at, fields, actions| host.pause(cx, at, fields, Action::Pause, actions),
+        "`xl pause`: none of its vcpus runs until it is unpaused.",
+        OfDomain::KEYS,
+    ),
+    WordOf::with_keys(
+        "unpause",
+        |host, cx, at, fields, actions| host.pause(cx, at, fields, Action::Unpause, actions),
+        "`xl unpause`.",
+        OfDomain::KEYS,
+    ),
+    WordOf::with_params(
+        "set",
+        |host, cx, at, fields, actions| host.set(cx, at, fields, actions),
+        "`xl sched-credit -d` and its like: new values for parameters that the policy has \
+         for domains; those that are not named stay.",
+        OfDomain::KEYS,
+        KeyParams::Domain,
+    ),
+    WordOf::with_params(
+        "set-vcpu",
+        |host, cx, at, fields, actions| host.set_vcpu(cx, at, fields, actions),
+        "`xl sched-rtds -d -v` and its like: new values for parameters that the policy has for \
+         vcpus; those that are not named stay. `set` ends what its vcpus had of their own.",
+        OfVcpu::KEYS,
+        KeyParams::Vcpu,
+    ),
+    WordOf::with_params(
+        "set-policy",
+        |host, cx, at, fields, actions| host.set_policy(cx, at, fields, actions),
+        "`xl sched-credit -s` and its like: new values for parameters of the policy that can \
+         change in a run; those that are not named stay.",
+        &[],
+        KeyParams::Changeable,
+    ),
+    WordOf::with_keys(
+        "pin",
+        |host, cx, at, fields, actions| host.pin(cx, at, fields, actions),
+        "`xl vcpu-pin`: new affinity, hard, soft or both.",
+        Pin::KEYS,
+    ),
+    WordOf::with_keys(
+        "pcpu-offline",
+        |host, cx, at, fields, actions| host.take_offline(cx, at, fields, actions),
+        "`xen-hptool cpu-offline`: the pcpu leaves. Not the last one, and not the last one of a \
+         vcpu's hard affinity.",
+        OfPcpu::KEYS,
+    ),
+    WordOf::with_keys(
+        "pcpu-online",
+        |host, cx, at, fields, actions| host.bring_online(cx, at, fields, actions),
+        "`xen-hptool cpu-online`: it comes back.",
+        OfPcpu::KEYS,
+    ),
+];
+
+const DOMAIN: (Typed<String>, Need, &str) = (
+    domain_name(),
+    Need::Required,
+    "Name of a domain, or of a group for all of its members. It must exist at that time.",
+);
+
+domio_core::keys! {
+    struct OfDomain {
+        domain: String = DOMAIN.0, DOMAIN.1, DOMAIN.2;
+    }
+}
+
+const VCPU: (Typed<Option<u16>>, Need, &str) = (
+    key::vcpu(),
+    Need::Optional("all of them"),
+    "Index of the vcpu, or `\"all\"`.",
+);
+
+domio_core::keys! {
+    struct OfVcpu {
+        domain: String = DOMAIN.0, DOMAIN.1, DOMAIN.2;
+        vcpu: Option<u16> = VCPU.0, VCPU.1, VCPU.2;
+    }
+}
+
+domio_core::keys! {
+    struct OfPcpu {
+        pcpu: u16 = int(0, MAX_PCPUS as i64 - 1), Need::Required, "Number of the pcpu.";
+    }
+}
+
+domio_core::keys! {
+    struct Pin {
+        domain: String = DOMAIN.0, DOMAIN.1, DOMAIN.2;
+        vcpu: Option<u16> = VCPU.0, VCPU.1, VCPU.2;
+        pin: CpuSet = pcpus(), Need::Optional("unchanged"),
+            "New hard affinity; at least one pcpu of it is online.";
+        soft: CpuSet = pcpus(), Need::Optional("unchanged"), "New soft affinity.";
+    }
+}
+
+/// The actions at `slot` in order of time.
 pub(super) fn actions(
     cx: &mut Cx<'_>,
     top: &Fields<'_>,
+    slot: &Slot<Nested>,
     chosen: Option<Chosen<'_>>,
     topology: Option<&Topology>,
     resolved: &Resolved,
 ) -> Vec<(Instant, Action)> {
-    let Some(Value::Array(nodes)) = top.node("action").map(|n| &n.value) else {
-        return Vec::new();
-    };
     let mut listed = Vec::new();
-    for (i, node) in nodes.iter().enumerate() {
-        let Some(table) = node.as_table() else {
-            continue;
-        };
-        let path = format!("action[{i}]");
+    for (node, table, path) in top.tables(slot) {
         let policy = chosen.map(|c| c.policy);
         let fields = check::table(cx, table, node.span, &ACTION, &path, policy);
-        if let Some(at) = fields.time("at") {
+        if let Some(at) = fields.read::<ActionKeys>().at.get() {
             listed.push((Instant::ZERO + at, fields));
         }
     }
@@ -47,7 +165,12 @@ pub(super) fn actions(
     let mut actions = Vec::new();
     for (at, fields) in &listed {
         host.start_until(cx, *at);
-        host.act(cx, *at, fields, &mut actions);
+        let act = fields.variant.and_then(|v| WordOf::find(&ACTIONS, v.word));
+        if let Some(act) = act {
+            let mut own = Vec::new();
+            act(&mut host, cx, *at, fields, &mut own);
+            actions.extend(own.into_iter().map(|action| (*at, action)));
+        }
         if actions.len() > MAX_ACTIONS {
             cx.push(
                 Problem::new(Code::Limit, fields.header, "there are too many actions")
@@ -89,6 +212,8 @@ struct Host<'a> {
     policy_params: Option<ParamValues>,
     /// By domain.
     params: Vec<ParamValues>,
+    /// By domain and vcpu: its own parameters, if it has any.
+    own: Vec<Vec<Option<ParamValues>>>,
     /// By domain and vcpu: hard and soft affinity.
     affinity: Vec<Vec<(CpuSet, CpuSet)>>,
     /// Domains by the time of their start, those that have not started yet.
@@ -108,6 +233,10 @@ impl<'a> Host<'a> {
             online: topology.all(),
             policy_params: None,
             params: domains.iter().map(|d| d.config.params).collect(),
+            own: domains
+                .iter()
+                .map(|d| d.config.vcpus.iter().map(|v| v.params).collect())
+                .collect(),
             affinity: domains
                 .iter()
                 .map(|d| d.config.vcpus.iter().map(|v| (v.hard, v.soft)).collect())
@@ -152,54 +281,26 @@ impl<'a> Host<'a> {
         }
     }
 
-    fn act(
+    /// Pauses domains, or lets them go on.
+    fn pause(
         &mut self,
         cx: &mut Cx<'_>,
         at: Instant,
         fields: &Fields<'_>,
-        actions: &mut Vec<(Instant, Action)>,
+        action: fn(DomainId) -> Action,
+        actions: &mut Vec<Action>,
     ) {
-        let Some(variant) = fields.variant else {
-            return;
-        };
-        let mut push = |action| actions.push((at, action));
-        match variant.word {
-            "pcpu-offline" => {
-                if let Some(pcpu) = self.pcpu(cx, fields)
-                    && self.take_offline(cx, at, pcpu, fields)
-                {
-                    push(Action::PcpuOffline(pcpu));
-                }
-            }
-            "pcpu-online" => {
-                if let Some(pcpu) = self.pcpu(cx, fields)
-                    && self.bring_online(cx, at, pcpu, fields)
-                {
-                    push(Action::PcpuOnline(pcpu));
-                }
-            }
-            "set-policy" => self.set_policy(cx, fields, push),
-            word => {
-                let domains = self.targets(cx, at, fields);
-                match word {
-                    "pause" | "unpause" => {
-                        for d in domains {
-                            let id = self.domain(d).config.id;
-                            push(if word == "pause" {
-                                Action::Pause(id)
-                            } else {
-                                Action::Unpause(id)
-                            });
-                        }
-                    }
-                    "set" => self.set(cx, fields, &domains, push),
-                    _ => self.pin(cx, fields, &domains, push),
-                }
-            }
-        }
+        let domains = self.targets(cx, at, fields, &fields.read::<OfDomain>().domain);
+        actions.extend(domains.iter().map(|d| action(self.domain(*d).config.id)));
     }
 
-    fn set_policy(&mut self, cx: &mut Cx<'_>, fields: &Fields<'_>, mut push: impl FnMut(Action)) {
+    fn set_policy(
+        &mut self,
+        cx: &mut Cx<'_>,
+        _: Instant,
+        fields: &Fields<'_>,
+        actions: &mut Vec<Action>,
+    ) {
         let Some(chosen) = self.chosen else {
             return;
         };
@@ -210,7 +311,7 @@ impl<'a> Host<'a> {
         );
         let now = self.policy_params.unwrap_or(*chosen.params);
         let wanted = fields.values(now);
-        let refused = (chosen.policy.validate_change)(&now, &wanted);
+        let refused = chosen.policy.check_change(&now, &wanted);
         if let Err(conflict) = refused
             && cx.problems.none_at(&format!("{}.", fields.path))
         {
@@ -218,7 +319,7 @@ impl<'a> Host<'a> {
         }
         self.policy_params = Some(wanted);
         self.domains_agree(cx, fields);
-        push(Action::SetPolicy(wanted));
+        actions.push(Action::SetPolicy(wanted));
     }
 
     /// Tells whether the parameters of all domains still go together, unless something was told
@@ -238,8 +339,14 @@ impl<'a> Host<'a> {
     }
 
     /// The domains that the action names and that exist at `at`.
-    fn targets(&self, cx: &mut Cx<'_>, at: Instant, fields: &Fields<'_>) -> Vec<usize> {
-        let Some(name) = fields.text("domain") else {
+    fn targets(
+        &self,
+        cx: &mut Cx<'_>,
+        at: Instant,
+        fields: &Fields<'_>,
+        slot: &Slot<String>,
+    ) -> Vec<usize> {
+        let Some(name) = slot.get() else {
             return Vec::new();
         };
         let Some(domains) = self.resolved.by_name.get(&name) else {
@@ -249,10 +356,10 @@ impl<'a> Host<'a> {
                 cx.push(
                     Problem::new(
                         Code::UnknownName,
-                        fields.span("domain"),
+                        fields.span(slot),
                         format!("there is no domain `{}`", quote(&name)),
                     )
-                    .key(fields.key_path("domain"))
+                    .key(fields.path_of(slot))
                     .found(quote(&name))
                     .expected(format!("one of: {}", list(known())))
                     .hint_or(
@@ -264,6 +371,7 @@ impl<'a> Host<'a> {
             return Vec::new();
         };
         let mut existing = Vec::new();
+        let when = fields.read::<ActionKeys>().at;
         for &d in domains {
             let config = &self.domain(d).config;
             let why = if at < config.start {
@@ -277,10 +385,10 @@ impl<'a> Host<'a> {
             cx.push(
                 Problem::new(
                     Code::Action,
-                    fields.span("at"),
+                    fields.span(&when),
                     format!("{} does not exist at {at}: {why}", config.name),
                 )
-                .key(fields.key_path("at"))
+                .key(fields.path_of(&when))
                 .found(at.to_string())
                 .expected("a time at which the domain exists")
                 .related(self.domain(d).span, "the domain")
@@ -293,12 +401,13 @@ impl<'a> Host<'a> {
     fn set(
         &mut self,
         cx: &mut Cx<'_>,
+        at: Instant,
         fields: &Fields<'_>,
-        domains: &[usize],
-        mut push: impl FnMut(Action),
+        actions: &mut Vec<Action>,
     ) {
+        let domains = self.targets(cx, at, fields, &fields.read::<OfDomain>().domain);
         nothing_set(cx, fields, "a parameter that the policy has for domains");
-        for &d in domains {
+        for d in domains {
             let values = fields.values(self.params[d]);
             let config = &self.domain(d).config;
             let most = 100 * config.vcpus.len() as i64;
@@ -324,22 +433,22 @@ impl<'a> Host<'a> {
                 tell(cx, conflict, &given(fields), fields.header, &fields.path);
             }
             self.params[d] = values;
+            self.inherit(d);
             self.domains_agree(cx, fields);
-            push(Action::SetParams(config.id, values));
+            actions.push(Action::SetParams(config.id, values));
         }
     }
 
     fn pin(
         &mut self,
         cx: &mut Cx<'_>,
+        at: Instant,
         fields: &Fields<'_>,
-        domains: &[usize],
-        mut push: impl FnMut(Action),
+        actions: &mut Vec<Action>,
     ) {
-        let (hard, soft) = (
-            fields.field("pin").is_some(),
-            fields.field("soft").is_some(),
-        );
+        let keys: Pin = fields.read();
+        let domains = self.targets(cx, at, fields, &keys.domain);
+        let (hard, soft) = (keys.pin.given, keys.soft.given);
         if !hard && !soft && !cx.partial {
             cx.push(
                 Problem::new(
@@ -353,8 +462,8 @@ impl<'a> Host<'a> {
             );
         }
         let (Some(new_hard), Some(new_soft)) = (
-            pcpus(cx, fields, "pin", Some(self.topology)),
-            pcpus(cx, fields, "soft", Some(self.topology)),
+            on_host(cx, fields, &keys.pin, Some(self.topology)),
+            on_host(cx, fields, &keys.soft, Some(self.topology)),
         ) else {
             return;
         };
@@ -362,10 +471,10 @@ impl<'a> Host<'a> {
             cx.push(
                 Problem::new(
                     Code::Action,
-                    fields.span("pin"),
+                    fields.span(&keys.pin),
                     "every pcpu of the pin is offline then",
                 )
-                .key(fields.key_path("pin"))
+                .key(fields.path_of(&keys.pin))
                 .found(show_pcpus(&new_hard))
                 .expected(format!(
                     "one of the online pcpus: {}",
@@ -375,32 +484,12 @@ impl<'a> Host<'a> {
             );
             return;
         }
-        let vcpu = match fields.field("vcpu") {
-            None => None,
-            Some(_) => match fields.vcpu("vcpu") {
-                Some(v) => v,
-                None => return,
-            },
+        let Some(vcpu) = keys.vcpu.or(None) else {
+            return;
         };
-        for &d in domains {
+        for d in domains {
             let config = &self.domain(d).config;
-            let n = config.vcpus.len();
-            if let Some(v) = vcpu.filter(|v| usize::from(*v) >= n) {
-                cx.push(
-                    Problem::new(
-                        Code::OutOfRange,
-                        fields.span("vcpu"),
-                        format!("{} has no vcpu {v}", config.name),
-                    )
-                    .key(fields.key_path("vcpu"))
-                    .found(v.to_string())
-                    .expected(format!("0 to {}, or \"all\"", n - 1))
-                    .hint(VCPUS_FROM_0),
-                );
-                continue;
-            }
-            let chosen = vcpu.map_or(0..n, |v| usize::from(v)..usize::from(v) + 1);
-            for v in chosen {
+            for v in vcpu::of(cx, fields, config, &keys.vcpu, vcpu) {
                 let now = &mut self.affinity[d][v];
                 // Who changes both changes one after the other.
                 for (changes, is_hard) in [(hard, true), (soft, false)] {
@@ -411,7 +500,7 @@ impl<'a> Host<'a> {
                         true => now.0 = new_hard,
                         false => now.1 = new_soft,
                     }
-                    push(Action::Pin {
+                    actions.push(Action::Pin {
                         domain: config.id,
                         vcpu: v as u16,
                         hard: now.0,
@@ -422,8 +511,9 @@ impl<'a> Host<'a> {
         }
     }
 
-    fn pcpu(&self, cx: &mut Cx<'_>, fields: &Fields<'_>) -> Option<PcpuId> {
-        let pcpu = PcpuId(fields.int("pcpu")? as u16);
+    /// The pcpu at `slot`, if the host has it.
+    fn pcpu(&self, cx: &mut Cx<'_>, fields: &Fields<'_>, slot: &Slot<u16>) -> Option<PcpuId> {
+        let pcpu = PcpuId(slot.get()?);
         let all = self.topology.all();
         if all.contains(pcpu) {
             return Some(pcpu);
@@ -431,10 +521,10 @@ impl<'a> Host<'a> {
         cx.push(
             Problem::new(
                 Code::OutOfRange,
-                fields.span("pcpu"),
+                fields.span(slot),
                 format!("the host has no pcpu {}", pcpu.0),
             )
-            .key(fields.key_path("pcpu"))
+            .key(fields.path_of(slot))
             .found(pcpu.0.to_string())
             .expected(format!("pcpus of the host: {}", show_pcpus(&all)))
             .hint("pcpus are counted from 0; [host] says how many there are"),
@@ -446,27 +536,31 @@ impl<'a> Host<'a> {
         &mut self,
         cx: &mut Cx<'_>,
         at: Instant,
-        pcpu: PcpuId,
         fields: &Fields<'_>,
-    ) -> bool {
+        actions: &mut Vec<Action>,
+    ) {
+        let slot = fields.read::<OfPcpu>().pcpu;
+        let Some(pcpu) = self.pcpu(cx, fields, &slot) else {
+            return;
+        };
         let mut left = self.online;
         left.remove(pcpu);
         let expected = format!("one of the online pcpus: {}", show_pcpus(&self.online));
         let refused = |message: String| {
-            Problem::new(Code::Action, fields.span("pcpu"), message)
-                .key(fields.key_path("pcpu"))
+            Problem::new(Code::Action, fields.span(&slot), message)
+                .key(fields.path_of(&slot))
                 .found(pcpu.0.to_string())
                 .expected(expected.clone())
         };
         if left == self.online {
             let message = format!("pcpu {} is offline at {at} already", pcpu.0);
             cx.push(refused(message).hint("remove the action, or one of those before it"));
-            return false;
+            return;
         }
         if left.is_empty() {
             let hint = "a host keeps at least one pcpu online";
             cx.push(refused(format!("pcpu {} is the last one at {at}", pcpu.0)).hint(hint));
-            return false;
+            return;
         }
         for (d, domain) in self.resolved.domains.iter().enumerate() {
             let alive = domain.config.start <= at && domain.config.stop.is_none_or(|s| at < s);
@@ -482,35 +576,39 @@ impl<'a> Host<'a> {
                     .related(domain.span, "the domain")
                     .hint("pin it elsewhere with an action before this one"),
                 );
-                return false;
+                return;
             }
         }
         self.online = left;
-        true
+        actions.push(Action::PcpuOffline(pcpu));
     }
 
     fn bring_online(
         &mut self,
         cx: &mut Cx<'_>,
         at: Instant,
-        pcpu: PcpuId,
         fields: &Fields<'_>,
-    ) -> bool {
+        actions: &mut Vec<Action>,
+    ) {
+        let slot = fields.read::<OfPcpu>().pcpu;
+        let Some(pcpu) = self.pcpu(cx, fields, &slot) else {
+            return;
+        };
         if !self.online.contains(pcpu) {
             self.online.insert(pcpu);
-            return true;
+            actions.push(Action::PcpuOnline(pcpu));
+            return;
         }
         cx.push(
             Problem::new(
                 Code::Action,
-                fields.span("pcpu"),
+                fields.span(&slot),
                 format!("pcpu {} is online at {at} already", pcpu.0),
             )
-            .key(fields.key_path("pcpu"))
+            .key(fields.path_of(&slot))
             .found(pcpu.0.to_string())
             .expected("a pcpu that an earlier action took offline")
             .hint("all pcpus are online at first; remove the action, or take it offline before"),
         );
-        false
     }
 }

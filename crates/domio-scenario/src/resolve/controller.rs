@@ -1,71 +1,34 @@
 //! `[[controller]]`: which controllers look at the host, with which parameters, from where.
 
-use super::domain::Resolved;
-use super::equip::Devices;
-use super::{Chosen, VCPUS_FROM_0, driver, given, guard, tell};
-use crate::check::{self, Cx, Fields};
-use crate::keys::{CONTROLLER, SEND_WEIGHT};
+use super::asked::{Asked, ControllerKeys};
+use super::device::Device;
+use super::resolved::Resolved;
+use super::shared::{Chosen, VCPUS_FROM_0, tell};
+use super::{driver, guard};
+use crate::check::Cx;
 use crate::problem::{Code, Problem};
 use domio_control::accounting::SendWeight;
 use domio_control::{Entry, Kinds};
-use domio_core::{DomainId, Duration, ParamValues};
+use domio_core::{DomainId, ParamValues};
 use domio_sched::Policy;
+use domio_vmm::Hardware;
 use domio_vmm::config::{Accounting, ControllerConfig, ControllerCosts};
-use domio_vmm::profile::Profile;
-
-/// A controller that the text asks for.
-pub(super) struct Asked<'t> {
-    pub entry: &'static Entry,
-    pub fields: Fields<'t>,
-    pub params: ParamValues,
-    interval: Duration,
-}
-
-/// The controllers that exist of those that are asked for, in the order of the text. Domains may
-/// have their parameters from now on.
-pub(super) fn asked<'t>(cx: &mut Cx<'_>, top: &Fields<'t>) -> Vec<Asked<'t>> {
-    let mut asked = Vec::new();
-    for (node, table, path) in top.tables("controller") {
-        let fields = check::table(cx, table, node.span, &CONTROLLER, &path, None);
-        let found = fields
-            .text("name")
-            .and_then(|name| domio_control::find(&name));
-        let Some(entry) = found else {
-            cx.known.strange_controller = true;
-            continue;
-        };
-        cx.known.controllers.push(entry);
-        let params = fields.values(ParamValues::defaults(entry.descriptor.params));
-        // Values that were refused are at their defaults here, so that they cannot clash.
-        if let Err(conflict) = (entry.validate)(&params) {
-            tell(cx, conflict, &given(&fields), fields.header, &fields.path);
-        }
-        let interval = fields.param(entry.descriptor.interval.name);
-        let interval = interval.map_or(entry.descriptor.interval.default, |g| g.value);
-        asked.push(Asked {
-            entry,
-            params,
-            interval: Duration::from_millis(interval as u64),
-            fields,
-        });
-    }
-    asked
-}
+use domio_vmm::machine::CONTROLLER_COSTS;
 
 /// The controllers with the domains that they run in; those that something is wrong with are left
 /// out.
 pub(super) fn controllers(
     cx: &mut Cx<'_>,
     asked: &[Asked<'_>],
-    profile: Option<&Profile>,
+    machine: Option<&Hardware>,
     chosen: Option<Chosen<'_>>,
-    devices: &Devices,
+    devices: &[Device],
     resolved: &Resolved,
 ) -> Vec<ControllerConfig> {
-    let Some(profile) = profile.filter(|_| !asked.is_empty()) else {
+    let Some(machine) = machine.filter(|_| !asked.is_empty()) else {
         return Vec::new();
     };
-    let costs = costs(cx, profile);
+    let costs = costs(cx, machine);
     let mut configs = Vec::new();
     for (i, asked) in asked.iter().enumerate() {
         if let Some(chosen) = chosen {
@@ -74,10 +37,10 @@ pub(super) fn controllers(
         }
         let domain_params = domain_params(cx, i, asked, resolved);
         guard::limits(cx, i, asked, devices, resolved);
-        let Some(domain) = domain(cx, &asked.fields, devices, resolved) else {
+        let Some(domain) = domain(cx, asked, devices, resolved) else {
             continue;
         };
-        let Some(vcpu) = vcpu(cx, &asked.fields, domain, resolved) else {
+        let Some(vcpu) = vcpu(cx, asked, domain, resolved) else {
             continue;
         };
         configs.push(ControllerConfig {
@@ -88,7 +51,7 @@ pub(super) fn controllers(
             domain: resolved.domains[domain].config.id,
             vcpu,
             costs,
-            accounting: accounting(cx, &asked.fields),
+            accounting: accounting(cx, &asked.keys),
         });
     }
     configs
@@ -170,18 +133,19 @@ fn domain_params(
 /// Index of the domain that the controller runs in.
 fn domain(
     cx: &mut Cx<'_>,
-    fields: &Fields<'_>,
-    devices: &Devices,
+    asked: &Asked<'_>,
+    devices: &[Device],
     resolved: &Resolved,
 ) -> Option<usize> {
-    if fields.field("domain").is_some() {
-        let (name, span) = (fields.text("domain")?, fields.span("domain"));
+    let (fields, slot) = (&asked.fields, &asked.keys.domain);
+    if slot.given {
+        let (name, span) = (slot.get()?, fields.span(slot));
         let nobody = "leave `domain` out for the driver domain, or add a [[domain]] of that name";
         let group = "a controller is a process of one domain; name a member, as `g1`";
         return match driver::one(&name, span, [nobody, group], resolved)? {
             Ok(index) => Some(index),
             Err(problem) => {
-                cx.push(problem.key(fields.key_path("domain")));
+                cx.push(problem.key(fields.path_of(slot)));
                 None
             }
         };
@@ -190,7 +154,7 @@ fn domain(
         let mut domains = resolved.domains.iter();
         domains.position(|d| d.config.id == DomainId::DOM0)
     };
-    let found = devices.first_driver().or_else(zero);
+    let found = devices.first().map(|d| d.driver).or_else(zero);
     if found.is_none() && resolved.complete {
         cx.push(
             Problem::new(
@@ -198,7 +162,7 @@ fn domain(
                 fields.header,
                 "there is no domain for the controller to run in",
             )
-            .key(fields.key_path("domain"))
+            .key(fields.path_of(slot))
             .expected("a domain with id 0, or another one named by `domain`")
             .hint("add [[domain]] with `name = \"Domain-0\"`; without a workload will do"),
         );
@@ -207,8 +171,9 @@ fn domain(
 }
 
 /// The vcpu of `domain` that the controller runs on.
-fn vcpu(cx: &mut Cx<'_>, fields: &Fields<'_>, domain: usize, resolved: &Resolved) -> Option<u16> {
-    let vcpu = u16::try_from(fields.int("vcpu")?).ok()?;
+fn vcpu(cx: &mut Cx<'_>, asked: &Asked<'_>, domain: usize, resolved: &Resolved) -> Option<u16> {
+    let (fields, slot) = (&asked.fields, &asked.keys.vcpu);
+    let vcpu = slot.get()?;
     let config = &resolved.domains[domain].config;
     let vcpus = config.vcpus.len();
     if usize::from(vcpu) < vcpus {
@@ -217,10 +182,10 @@ fn vcpu(cx: &mut Cx<'_>, fields: &Fields<'_>, domain: usize, resolved: &Resolved
     cx.push(
         Problem::new(
             Code::OutOfRange,
-            fields.span("vcpu"),
+            fields.span(slot),
             format!("domain {} has no vcpu {vcpu}", config.name),
         )
-        .key(fields.key_path("vcpu"))
+        .key(fields.path_of(slot))
         .found(vcpu.to_string())
         .expected(format!("0 to {}", vcpus - 1))
         .hint(VCPUS_FROM_0),
@@ -229,32 +194,29 @@ fn vcpu(cx: &mut Cx<'_>, fields: &Fields<'_>, domain: usize, resolved: &Resolved
 }
 
 /// How the controller knows for whom driver domains work.
-fn accounting(cx: &mut Cx<'_>, fields: &Fields<'_>) -> Accounting {
-    let counts = fields
-        .text("accounting")
-        .is_some_and(|word| word == "packets");
-    if !counts {
-        if fields.field(SEND_WEIGHT).is_some() {
-            cx.notices.push(format!(
-                "`{SEND_WEIGHT}` does nothing without `accounting = \"packets\"`"
-            ));
-        }
-        return Accounting::Exact;
+fn accounting(cx: &mut Cx<'_>, keys: &ControllerKeys) -> Accounting {
+    let weight = &keys.send_weight_thousandths;
+    if keys.accounting.get() == Some(true) {
+        let weight = weight.get();
+        return Accounting::Packets(weight.map_or(SendWeight::GUPTA_SYSTEM_1, SendWeight));
     }
-    let weight = fields.int(SEND_WEIGHT).and_then(|w| u32::try_from(w).ok());
-    Accounting::Packets(weight.map_or(SendWeight::GUPTA_SYSTEM_1, SendWeight))
+    if weight.given {
+        cx.notices.push(format!(
+            "`{}` does nothing without `accounting = \"packets\"`",
+            weight.name
+        ));
+    }
+    Accounting::Exact
 }
 
 /// What the processes of controllers take.
-fn costs(cx: &mut Cx<'_>, profile: &Profile) -> ControllerCosts {
-    if *profile == Profile::OPTERON_242 {
-        return ControllerCosts::OPTERON_242;
+fn costs(cx: &mut Cx<'_>, machine: &Hardware) -> ControllerCosts {
+    if machine.table(&CONTROLLER_COSTS).is_some() {
+        return ControllerCosts::on(machine);
     }
-    if !profile.is_free() {
-        cx.notices.push(format!(
-            "the hardware profile {} does not know what a controller costs: its work takes no time",
-            profile.name
-        ));
-    }
+    cx.notices.push(format!(
+        "the hardware profile {} does not know what a controller costs: its work takes no time",
+        machine.profile.name
+    ));
     ControllerCosts::FREE
 }

@@ -1,59 +1,23 @@
 //! `[[domain]]`: from tables to domains with vcpus and tasks.
 
-use super::disk::{self, Disk};
+use super::body::{Body, DOMAIN, DomainKeys, body_of};
 use super::names::Names;
-use super::task::{self, DiskCopy, Task, Work};
-use super::vif::{self, Vif};
-use super::{Chosen, GivenParams, MemberKey, given, tell, together};
-use crate::amount::show_pcpus;
-use crate::check::{self, Checked, Cx, Fields};
-use crate::guests::{self, Os};
-use crate::keys::{DOMAIN, GUEST};
+use super::resolved::{Domain, Resolved, emptiest, moves};
+use super::shared::{Chosen, MemberKey, tell};
+use super::vcpus::Own;
+use super::work::Work;
+use super::{task, together};
+use crate::check::{self, Cx, Fields};
 use crate::limits::{MAX_TASKS, MAX_VCPUS};
 use crate::plan::Replay;
 use crate::problem::{Code, Problem};
+use crate::put::put;
 use crate::source::Span;
-use crate::value::{Node, Table, Value};
-use domio_core::{CpuSet, DomainId, Duration, Instant, ParamSpec, ParamValues, Topology};
+use crate::value::{Node, Table};
+use domio_core::keys::{Nested, Slot};
+use domio_core::{DomainId, Topology};
 use domio_sched::Policy;
-use domio_vmm::config::{
-    DomainConfig, GuestConfig, KernelCosts, KernelTick, ProcessOrder, TaskConfig, VcpuConfig,
-    Workload,
-};
-use std::collections::BTreeMap;
-
-/// A domain with what checking actions needs to know.
-pub(super) struct Domain {
-    pub config: DomainConfig,
-    pub span: Span,
-    pub vifs: Vec<Vif>,
-    pub disk: Option<Disk>,
-    /// Tasks that go through the disk.
-    pub copies: Vec<(Task, DiskCopy)>,
-    /// By controller: parameters that it has of the domain, if any were given.
-    pub controlled: Vec<Option<Controlled>>,
-}
-
-/// Parameters of a domain for a controller.
-#[derive(Clone)]
-pub(super) struct Controlled {
-    pub params: ParamValues,
-    /// Where they were given.
-    pub given: GivenParams,
-    /// Path of the domain's table.
-    pub path: String,
-}
-
-/// All domains.
-#[derive(Default)]
-pub(super) struct Resolved {
-    pub domains: Vec<Domain>,
-    pub replays: Vec<Replay>,
-    /// Domains by name, and groups by theirs.
-    pub by_name: BTreeMap<String, Vec<usize>>,
-    /// Whether the name of every domain of the text is known.
-    pub complete: bool,
-}
+use domio_vmm::config::{DomainConfig, TaskConfig, VcpuConfig, Workload};
 
 /// One `[[domain]]` after its own checks.
 struct Group<'t> {
@@ -70,41 +34,11 @@ struct Group<'t> {
     body: Option<Body>,
 }
 
-/// What all members of a group share.
-#[derive(Clone)]
-struct Body {
-    params: ParamValues,
-    /// Those that were given, `None` when one was refused.
-    given: Option<GivenParams>,
-    os: Os,
-    vcpus: usize,
-    hard: CpuSet,
-    soft: CpuSet,
-    tasks: Vec<Task>,
-    vifs: Vec<Vif>,
-    disk: Option<Disk>,
-    controlled: Vec<Option<Controlled>>,
-    start: Instant,
-    stop: Option<Instant>,
-}
-
-impl Body {
-    /// Number of tasks of one domain; each request to a server counts.
-    fn tasks(&self) -> usize {
-        self.tasks
-            .iter()
-            .map(|t| match &t.work {
-                Work::Flow(flow) => flow.configs.len(),
-                _ if t.vcpu.is_some() => 1,
-                _ => self.vcpus,
-            })
-            .sum()
-    }
-}
-
+/// The domains of the tables that `top` has at `slot`.
 pub(super) fn domains(
     cx: &mut Cx<'_>,
     top: &Fields<'_>,
+    slot: &Slot<Nested>,
     chosen: Option<Chosen<'_>>,
     topology: Option<&Topology>,
     members: &[MemberKey],
@@ -113,13 +47,13 @@ pub(super) fn domains(
         complete: !cx.partial,
         ..Resolved::default()
     };
-    let Some(Value::Array(nodes)) = top.node("domain").map(|n| &n.value) else {
+    if top.node(slot).is_none() {
         resolved.complete = false;
         return resolved;
-    };
+    }
     let mut groups = Vec::new();
-    for (i, node) in nodes.iter().enumerate() {
-        match group(cx, node, i, chosen.map(|c| c.policy), topology) {
+    for (node, table, path) in top.tables(slot) {
+        match group(cx, node, table, path, chosen.map(|c| c.policy), topology) {
             Some(group) => groups.push(group),
             None => resolved.complete = false,
         }
@@ -200,7 +134,7 @@ fn expand(
             None => names.free_id(&name, group.name_span),
         };
         let body = match changed(group.node, &name, members) {
-            Some(table) => body(cx, &table, group.node.span, &group.path, policy, topology),
+            Some(table) => body(cx, &table, group, policy, topology),
             None => group.body.clone(),
         };
         let index = resolved.domains.len();
@@ -208,7 +142,9 @@ fn expand(
         let Some(body) = body else { continue };
         own.push(index);
         if let (Some(chosen), false) = (chosen, told) {
-            told = !params_agree(cx, chosen, DomainId(id), &body, group);
+            let id = DomainId(id);
+            told = !params_agree(cx, chosen, id, &body, group)
+                || !body.own.iter().all(|own| own.agrees(cx, chosen, id));
         }
         let (vifs, disk) = (body.vifs.clone(), body.disk.clone());
         let controlled = body.controlled.clone();
@@ -259,7 +195,7 @@ fn changed(node: &Node, member: &str, members: &[MemberKey]) -> Option<Table> {
     own.peek()?;
     let mut table = node.as_table()?.clone();
     for change in own {
-        crate::overrides::put(&mut table, change.entry.clone());
+        put(&mut table, change.entry.clone());
     }
     Some(table)
 }
@@ -267,22 +203,22 @@ fn changed(node: &Node, member: &str, members: &[MemberKey]) -> Option<Table> {
 fn group<'t>(
     cx: &mut Cx<'_>,
     node: &'t Node,
-    index: usize,
+    table: &Table,
+    path: String,
     policy: Option<&Policy>,
     topology: Option<&Topology>,
 ) -> Option<Group<'t>> {
-    let path = format!("domain[{index}]");
-    let table = node.as_table()?;
     let fields = check::table(cx, table, node.span, &DOMAIN, &path, policy);
-    let body = body_of(cx, &fields, policy, topology);
+    let keys: DomainKeys = fields.read();
+    let body = body_of(cx, &fields, &keys, policy, topology);
     // A bad count or id was reported; the domain goes on as if it had none.
     Some(Group {
         node,
-        name: fields.text("name")?,
-        name_span: fields.span("name"),
-        count: fields.int("count").and_then(|n| usize::try_from(n).ok()),
-        id: fields.int("id"),
-        id_span: fields.span("id"),
+        name: keys.name.get()?,
+        name_span: fields.span(&keys.name),
+        count: keys.count.get(),
+        id: keys.id.get(),
+        id_span: fields.span(&keys.id),
         body,
         path,
     })
@@ -292,55 +228,12 @@ fn group<'t>(
 fn body(
     cx: &mut Cx<'_>,
     table: &Table,
-    header: Span,
-    path: &str,
+    group: &Group<'_>,
     policy: Option<&Policy>,
     topology: Option<&Topology>,
 ) -> Option<Body> {
-    let fields = check::table(cx, table, header, &DOMAIN, path, policy);
-    body_of(cx, &fields, policy, topology)
-}
-
-fn body_of(
-    cx: &mut Cx<'_>,
-    fields: &Fields<'_>,
-    policy: Option<&Policy>,
-    topology: Option<&Topology>,
-) -> Option<Body> {
-    let vcpus = fields.int("vcpus").map(|n| n as usize);
-    // Values that were refused are at their defaults, which may not go with the others.
-    let all_good = cx.problems.none_at(&format!("{}.", fields.path));
-    let params = policy.map(|p| fields.values(ParamValues::defaults(p.descriptor.domain_params)));
-    if let (Some(vcpus), Some(params)) = (vcpus, &params) {
-        cap_reachable(cx, fields, vcpus, params);
-    }
-    let hard = pcpus(cx, fields, "pin", topology);
-    let soft = pcpus(cx, fields, "soft", topology);
-    let start = fields.time("start");
-    let stop = match (start, fields.field("stop")) {
-        (Some(start), Some(_)) => stop_after(cx, fields, start),
-        _ => None,
-    };
-    let tasks = task::tasks(cx, fields, vcpus);
-    let vifs = vif::vifs(cx, fields, &tasks);
-    let disk = disk::disk(cx, fields, &tasks);
-    let controlled = controlled(cx, fields);
-    let guest = guest(cx, fields);
-    Some(Body {
-        // Without a policy the plan is lost anyway, but the rest can be checked.
-        params: params.unwrap_or(ParamValues::defaults(&[])),
-        given: all_good.then(|| given(fields)),
-        os: guest?,
-        vcpus: vcpus?,
-        hard: hard?,
-        soft: soft?,
-        tasks,
-        vifs: vifs?,
-        disk: disk?,
-        controlled,
-        start: Instant::ZERO + start?,
-        stop,
-    })
+    let fields = check::table(cx, table, group.node.span, &DOMAIN, &group.path, policy);
+    body_of(cx, &fields, &fields.read(), policy, topology)
 }
 
 fn config(
@@ -353,10 +246,12 @@ fn config(
     let vcpu = VcpuConfig {
         hard: body.hard,
         soft: body.soft,
+        params: None,
         tasks: Vec::new(),
         kernel_tick: body.os.kernel_tick,
     };
     let mut vcpus = vec![vcpu; body.vcpus];
+    Own::apply(&body.own, &mut vcpus);
     let moves = moves(&body.os.config);
     for task in &body.tasks {
         let roams = moves && task.may_roam();
@@ -398,161 +293,6 @@ fn config(
         vcpus,
         start: body.start,
         stop: body.stop,
-    }
-}
-
-/// Whether the kernel of a guest moves processes from one vcpu to another.
-pub(super) fn moves(guest: &GuestConfig) -> bool {
-    guest.order == ProcessOrder::Linux26
-}
-
-/// The vcpu with the fewest processes, the first of equals: where a process begins that may leave
-/// (Linux: `sched_exec`).
-pub(super) fn emptiest(vcpus: &[VcpuConfig]) -> usize {
-    let fewest = (0..vcpus.len()).min_by_key(|v| vcpus[*v].tasks.len());
-    fewest.unwrap_or(0)
-}
-
-/// By controller of the scenario, its parameters of the domain that `fields` describe.
-fn controlled(cx: &Cx<'_>, fields: &Fields<'_>) -> Vec<Option<Controlled>> {
-    let of = |specs: &'static [ParamSpec]| {
-        let own = |name: &str| specs.iter().any(|spec| spec.name == name);
-        let given = given(fields);
-        let given: GivenParams = given.into_iter().filter(|(name, _)| own(name)).collect();
-        (!given.is_empty()).then(|| Controlled {
-            params: fields.values(ParamValues::defaults(specs)),
-            given,
-            path: fields.path.clone(),
-        })
-    };
-    let controllers = cx.known.controllers.iter();
-    controllers
-        .map(|e| of(e.descriptor.domain_params))
-        .collect()
-}
-
-/// A domain cannot get more than all of its vcpus do.
-fn cap_reachable(cx: &mut Cx<'_>, fields: &Fields<'_>, vcpus: usize, params: &ParamValues) {
-    let Some(cap) = params.by_name("cap") else {
-        return;
-    };
-    let most = 100 * vcpus as i64;
-    if cap <= most {
-        return;
-    }
-    let span = fields.param("cap").map_or(fields.header, |g| g.span);
-    let vcpus = if vcpus == 1 {
-        "1 vcpu".to_owned()
-    } else {
-        format!("{vcpus} vcpus")
-    };
-    cx.push(
-        Problem::new(
-            Code::OutOfRange,
-            span,
-            format!("a cap of {cap} is out of reach for a domain with {vcpus}"),
-        )
-        .key(fields.key_path("cap"))
-        .found(cap.to_string())
-        .expected(format!("0 to {most} % of one pcpu"))
-        .hint("0 means no cap; each vcpu can use 100 % of one pcpu"),
-    );
-}
-
-/// The set of pcpus at `key`, every one of which must exist; all of them when it was not given.
-pub(super) fn pcpus(
-    cx: &mut Cx<'_>,
-    fields: &Fields<'_>,
-    key: &str,
-    topology: Option<&Topology>,
-) -> Option<CpuSet> {
-    if fields.field(key).is_none() {
-        return Some(CpuSet::ALL);
-    }
-    let set = fields.pcpus(key)?;
-    let all = topology?.all();
-    if set == CpuSet::ALL {
-        return Some(set);
-    }
-    // `all,^0` names pcpus that no host of this size has; a list of numbers does so by mistake.
-    let beyond = set & !all;
-    let relative = beyond == !all;
-    if !beyond.is_empty() && !relative {
-        let has = show_pcpus(&all);
-        cx.push(
-            Problem::new(
-                Code::OutOfRange,
-                fields.span(key),
-                format!("the host has no pcpu {}", show_pcpus(&beyond)),
-            )
-            .key(fields.key_path(key))
-            .found(show_pcpus(&set))
-            .expected(format!("pcpus of the host: {has}"))
-            .hint("pcpus are counted from 0; [host] says how many there are"),
-        );
-        return None;
-    }
-    if (set & all).is_empty() {
-        cx.push(
-            Problem::new(
-                Code::OutOfRange,
-                fields.span(key),
-                "no pcpu of the host is left to run on",
-            )
-            .key(fields.key_path(key))
-            .expected(format!("pcpus of the host: {}", show_pcpus(&all)))
-            .hint("\"all\" stands for every pcpu; `^` takes pcpus out"),
-        );
-        return None;
-    }
-    Some(if relative { set & all } else { set })
-}
-
-fn stop_after(cx: &mut Cx<'_>, fields: &Fields<'_>, start: Duration) -> Option<Instant> {
-    let stop = fields.time("stop")?;
-    if stop > start {
-        return Some(Instant::ZERO + stop);
-    }
-    cx.push(
-        Problem::new(
-            Code::Conflict,
-            fields.span("stop"),
-            format!("the domain stops at {stop} but starts at {start}"),
-        )
-        .key(fields.key_path(fields.field("stop").map_or("stop", |f| f.written)))
-        .found(stop.to_string())
-        .expected(format!("after {start}"))
-        .hint("both count from the start of the run; without a `stop` the domain stays to the end"),
-    );
-    None
-}
-
-fn guest(cx: &mut Cx<'_>, fields: &Fields<'_>) -> Option<Os> {
-    let Some(field) = fields.field("guest") else {
-        return Some(Os::IDEAL);
-    };
-    match field.value.as_ref()? {
-        Checked::Text(name) => guests::by_name(name).map(|g| g.os),
-        Checked::Node(node) => {
-            let path = fields.key_path("guest");
-            let own = check::table(cx, node.as_table()?, node.span, &GUEST, &path, None);
-            let tick = |name| Some(own.time(name)?).filter(|t: &Duration| !t.is_zero());
-            let phase = Instant::ZERO + own.time("kernel_tick_phase")?;
-            Some(Os {
-                config: GuestConfig {
-                    tick: tick("tick"),
-                    costs: KernelCosts::of_timer(own.time("irq")?, own.time("softirq")?),
-                    task_slice: own.time("task_slice")?,
-                    ..GuestConfig::IDEAL
-                },
-                kernel_tick: tick("kernel_tick").map(|period| KernelTick {
-                    period,
-                    phase,
-                    least: guests::LEAST_AHEAD,
-                }),
-            })
-        }
-        _ => None,
     }
 }
 

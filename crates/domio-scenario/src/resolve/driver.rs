@@ -1,6 +1,6 @@
 //! Driver domains: which one a device has, and whether it is there for those who use the device.
 
-use super::domain::Resolved;
+use super::resolved::Resolved;
 use crate::check::Cx;
 use crate::problem::{Code, Problem};
 use crate::source::Span;

@@ -1,8 +1,8 @@
 //! Limits of what driver domains do for guests, for ShareGuard: whether they can be kept at all.
 
-use super::controller::Asked;
-use super::domain::{Domain, Resolved};
-use super::equip::Devices;
+use super::asked::Asked;
+use super::device::Device;
+use super::resolved::{Domain, Resolved};
 use crate::check::Cx;
 use crate::problem::{Code, Problem};
 use crate::source::Span;
@@ -14,14 +14,14 @@ pub(super) fn limits(
     cx: &mut Cx<'_>,
     i: usize,
     asked: &Asked<'_>,
-    devices: &Devices,
+    devices: &[Device],
     resolved: &Resolved,
 ) {
     let Some(general) = asked.params.by_name(LIMIT) else {
         return;
     };
-    let drivers = devices.network_drivers();
-    let drivers: Vec<&Domain> = drivers.iter().map(|i| &resolved.domains[*i]).collect();
+    let with_cards = network_drivers(devices);
+    let drivers: Vec<&Domain> = with_cards.iter().map(|i| &resolved.domains[*i]).collect();
     let name = asked.entry.descriptor.name;
     let [first, others @ ..] = &drivers[..] else {
         let notice = format!("no domain has a network interface, so {name} has nothing to do");
@@ -53,7 +53,10 @@ pub(super) fn limits(
     check(
         general,
         asked.fields.key_path(LIMIT),
-        asked.fields.span(LIMIT),
+        asked
+            .fields
+            .param(LIMIT)
+            .map_or(asked.fields.header, |g| g.span),
     );
     let mut told = None;
     let mut limited = general > 0;
@@ -74,7 +77,7 @@ pub(super) fn limits(
         let span = place.map_or(domain.span, |(_, span)| *span);
         check(limit, format!("{}.{LIMIT}", controlled.path), span);
         let name = &domain.config.name;
-        if devices.network_drivers().contains(&index) {
+        if with_cards.contains(&index) {
             cx.notices
                 .push(format!("{name} has a card: its `{LIMIT}` does nothing"));
         } else if domain.vifs.is_empty() {
@@ -87,6 +90,15 @@ pub(super) fn limits(
             "no guest has a `{LIMIT}`, so {name} has nothing to do"
         ));
     }
+}
+
+/// Indices of the domains that have a card, each once.
+fn network_drivers(devices: &[Device]) -> Vec<usize> {
+    let cards = devices.iter().filter(|d| d.packets);
+    let mut drivers: Vec<usize> = cards.map(|d| d.driver).collect();
+    drivers.sort_unstable();
+    drivers.dedup();
+    drivers
 }
 
 /// Percent of one pcpu that `driver` can have at most, by its vcpus, its cap, and its slice where

@@ -5,6 +5,7 @@ use crate::limits::MAX_DOMAIN_ID;
 use crate::problem::{Code, Problem, list};
 use crate::source::Span;
 use crate::suggest::did_you_mean;
+use domio_core::keys::Slot;
 use std::collections::BTreeMap;
 
 /// Name of the control domain, as Xen's tools write it.
@@ -154,12 +155,12 @@ pub(super) struct NetworkName {
 }
 
 impl NetworkName {
-    /// The network that `network` of `fields` names, if it is there and good.
-    pub fn of(fields: &Fields<'_>) -> Option<NetworkName> {
+    /// The network that `slot` of `fields` names, if it is there and good.
+    pub fn of(fields: &Fields<'_>, slot: &Slot<String>) -> Option<NetworkName> {
         Some(NetworkName {
-            name: fields.text("network")?,
-            span: fields.span("network"),
-            key: fields.key_path("network"),
+            name: slot.get()?,
+            span: fields.span(slot),
+            key: fields.path_of(slot),
         })
     }
 }

@@ -1,45 +1,39 @@
 //! `[network]`, once or several times, and the vifs of domains on each.
 
-use super::domain::Resolved;
+use super::device::{Device, Evtchn, Process};
 use super::driver::{self, Users};
+use super::resolved::Resolved;
+use super::shared::InTable;
+use super::work::Flow;
 use crate::check::{self, Cx, Fields};
-use crate::keys::NETWORK;
-use crate::keys::costs::{
-    NETWORK_CARD, NETWORK_COSTS, NETWORK_WRITERS, network_card, network_costs, network_writers,
-};
+use crate::devices::DeviceConfig;
 use crate::problem::{Code, Problem, quote};
 use crate::source::Span;
 use domio_core::XenVersion;
-use domio_net::host::{FlowKind, NetCosts, NetworkConfig, OtherPorts, RxMode, VifConfig};
-use domio_net::icmp::Ticks;
-use domio_net::link::{LinkConfig, Rate};
-use domio_net::nic::NicConfig;
+use domio_core::keys::{Nested, Slot};
+use domio_net::host::{NetCosts, NetworkConfig};
+use domio_net::keys::{Driven, NETWORK, NETWORK_COSTS, NetworkTable};
 use domio_net::writers::WriterCosts;
-use domio_vmm::evtchn::{Abi, ScanForm, Width};
-use domio_vmm::profile::Profile;
+use domio_vmm::Hardware;
+use domio_vmm::config::TaskConfig;
+use domio_vmm::evtchn::Abi;
+use domio_vmm::process::FileId;
 use std::collections::BTreeMap;
 
-/// First release that has FIFO event channels, of those that domio tells apart.
-const FIFO_SINCE: XenVersion = XenVersion::V4_4;
-
-/// A network, and what the kernels of the domains with a part in it are like.
-pub(super) struct Network {
-    pub config: NetworkConfig,
-    /// Index among the networks of the text.
-    pub index: usize,
-    /// Index of the driver domain.
-    pub driver: usize,
-    /// Event channels of the driver domain and of all with a vif.
-    pub abi: Abi,
-    /// Path of `evtchn`, and where it is, or where the network is.
-    pub evtchn: (String, Span),
+/// What the networks of a host have in common.
+pub(super) struct On<'r> {
+    /// The machine, if it is known.
+    pub machine: Option<&'static Hardware>,
+    /// The release of Xen, if it is known.
+    pub version: Option<XenVersion>,
+    pub resolved: &'r Resolved,
 }
 
 /// The names of the networks; those that are given twice are reported.
-pub(super) fn names(cx: &mut Cx<'_>, top: &Fields<'_>) -> Vec<Option<String>> {
+pub(super) fn names(cx: &mut Cx<'_>, top: &Fields<'_>, slot: &Slot<Nested>) -> Vec<Option<String>> {
     let mut first: BTreeMap<String, Span> = BTreeMap::new();
     let mut names = Vec::new();
-    for (_, table, path) in top.tables("network") {
+    for (_, table, path) in top.tables(slot) {
         let entry = table.get("name");
         let name = entry
             .and_then(|entry| entry.node.as_text())
@@ -69,24 +63,24 @@ pub(super) fn names(cx: &mut Cx<'_>, top: &Fields<'_>) -> Vec<Option<String>> {
     names
 }
 
-/// The networks of the host on which a domain has a vif, as far as nothing is wrong with them.
+/// The networks at `slot` on which a domain has a vif, as far as nothing is wrong with them.
 pub(super) fn networks(
     cx: &mut Cx<'_>,
     top: &Fields<'_>,
-    host: &Fields<'_>,
-    resolved: &Resolved,
-) -> Vec<Network> {
+    slot: &Slot<Nested>,
+    on: &On<'_>,
+) -> Vec<Device> {
     let mut costs = None;
-    let tables = top.tables("network");
+    let tables = top.tables(slot);
     if tables.is_empty() {
-        let fields = check::absent(&NETWORK, "network", top.header);
-        let only = network(cx, &fields, 0, false, host, resolved, &mut costs);
+        let fields = check::absent(&NETWORK, slot.name, top.header);
+        let only = network(cx, &fields, 0, false, on, &mut costs);
         return only.into_iter().collect();
     }
     let mut networks = Vec::new();
     for (i, (node, table, path)) in tables.into_iter().enumerate() {
         let fields = check::table(cx, table, node.span, &NETWORK, &path, None);
-        networks.extend(network(cx, &fields, i, true, host, resolved, &mut costs));
+        networks.extend(network(cx, &fields, i, true, on, &mut costs));
     }
     networks
 }
@@ -100,218 +94,163 @@ fn network(
     fields: &Fields<'_>,
     index: usize,
     given: bool,
-    host: &Fields<'_>,
-    resolved: &Resolved,
+    on: &On<'_>,
     known_costs: &mut Costs,
-) -> Option<Network> {
+) -> Option<Device> {
+    let keys = NetworkTable::read(fields);
+    let resolved = on.resolved;
     let domains = resolved.domains.iter().enumerate();
     let of_domains = domains.flat_map(|(i, d)| d.vifs.iter().map(move |vif| (i, d, vif)));
     let own = of_domains.filter(|(_, _, vif)| vif.network == index);
-    let rx_target = fields.int("rx_target").and_then(|n| u32::try_from(n).ok());
     let (mut vifs, mut all) = (Vec::new(), Vec::new());
     for (i, domain, vif) in own {
-        vifs.push(vif.config(domain.config.id, rx_target.unwrap_or(VifConfig::RX_TARGET)));
+        vifs.push(vif.config(domain.config.id, keys.rx_target()));
         all.push((i, vif.span));
     }
-    let version = host
-        .text("xen")
-        .and_then(|name| XenVersion::from_name(&name));
-    let abi = version.and_then(|version| abi(cx, fields, version));
+    let version = on.version;
+    let abi = version.and_then(|version| keys.abi(&mut InTable { cx, fields }, version));
     let users = Users {
         what: "vif",
-        key: fields.key_path("driver"),
+        key: fields.path_of(keys.driver()),
         says: "`driver` of [network]",
-        chosen: fields.field("driver").map(|f| f.span),
+        chosen: fields.field(keys.driver()).map(|f| f.span),
         all,
     };
-    let driver = match fields.field("driver") {
+    let driver = match users.chosen {
         None => driver::default(cx, &users, resolved),
-        Some(field) => fields
-            .text("driver")
-            .and_then(|name| driver::named(cx, &name, field.span, &users, resolved)),
+        Some(span) => {
+            let name = keys.driver().get();
+            name.and_then(|name| driver::named(cx, &name, span, &users, resolved))
+        }
     };
     if vifs.is_empty() {
         if given {
-            let notice = match (cx.known.networks.len(), fields.text("name")) {
-                (0 | 1, _) => "no domain has a vif, so [network] does nothing".to_owned(),
-                (_, Some(name)) => {
-                    format!("no domain has a vif on the network {name}, so it does nothing")
-                }
-                (_, None) => {
-                    format!("no domain has a vif on network {index}, so it does nothing")
-                }
-            };
-            cx.notices.push(notice);
+            let name = keys.name().get();
+            cx.notices.push(of_no_use(cx, index, name.as_deref()));
         }
         return None;
     }
     if let Some(driver) = driver {
         driver::serves(cx, driver, &users, resolved);
     }
-    let profile = Profile::by_name(&host.text("profile")?)?;
-    let (mut costs, mut writers) = *known_costs.get_or_insert_with(|| costs(cx, profile));
-    let mut nic = match fields.text("nic")?.as_str() {
-        "tg3" => NicConfig::TG3,
-        "tg3-untagged" => NicConfig::TG3_UNTAGGED,
-        "e1000" => NicConfig::E1000,
-        _ => NicConfig::PLAIN,
-    };
-    if fields.field("nic_bus").is_some() {
-        nic.bus = Some(Rate::bits_per_second(fields.line_rate("nic_bus")?));
-    }
-    let of_card = check::inner(cx, fields, "card", &NETWORK_CARD);
-    let of_costs = check::inner(cx, fields, "costs", &NETWORK_COSTS);
-    let of_writers = check::inner(cx, fields, "writers", &NETWORK_WRITERS);
-    network_card(&of_card, &mut nic)?;
-    network_costs(&of_costs, &mut costs)?;
-    network_writers(&of_writers, &mut writers)?;
-    remote_ticks(fields, &mut vifs)?;
-    let driver = driver?;
-    let config = NetworkConfig {
-        driver: resolved.domains[driver].config.id,
-        nic,
-        link: LinkConfig {
-            rate: Rate::bits_per_second(fields.line_rate("rate")?),
-            latency: fields.time("latency")?,
-            queue: usize::try_from(fields.int("queue")?).ok()?,
+    let machine = on.machine?;
+    let (costs, writers) = *known_costs.get_or_insert_with(|| costs(cx, machine));
+    let config = keys.blueprint(
+        &mut InTable { cx, fields },
+        Driven {
+            version,
+            driver: driver.map(|driver| resolved.domains[driver].config.id),
+            costs,
+            writers,
+            vifs,
         },
-        remote_gap: fields.time("remote_gap")?,
-        remote_irq_latency: fields.time("remote_irq_latency")?,
-        remote_writers: writers,
-        costs,
-        rx_mode: match given_or(fields, "rx", || by_release(version?, "flip", "copy"))?.as_str() {
-            "flip" => RxMode::Flip,
-            _ => RxMode::Copy,
-        },
-        vcpu: 0,
-        other_ports: OtherPorts {
-            boot: u16::try_from(fields.int("boot_ports")?).ok()?,
-            guest: u16::try_from(fields.int("guest_ports")?).ok()?,
-        },
-        vifs,
-    };
-    Some(Network {
-        config,
-        index,
-        driver,
+    )?;
+    let evtchn = Evtchn {
         abi: abi?,
-        evtchn: (fields.key_path("evtchn"), fields.span("evtchn")),
-    })
+        key: fields.path_of(keys.evtchn()),
+        span: fields.span(keys.evtchn()),
+    };
+    let users = users.all.into_iter().map(|(i, _)| i).collect();
+    Some(device(config, index, driver?, users, evtchn, resolved))
 }
 
-/// Gives the pings of `vifs` the ticks of the remote host's kernel, if it has any.
-fn remote_ticks(fields: &Fields<'_>, vifs: &mut [VifConfig]) -> Option<()> {
-    let (length, phase) = (
-        fields.time("remote_tick")?,
-        fields.time("remote_tick_phase")?,
-    );
-    if length.is_zero() {
-        return Some(());
+/// What to say of a network without a vif.
+fn of_no_use(cx: &Cx<'_>, index: usize, name: Option<&str>) -> String {
+    match (cx.known.networks.len(), name) {
+        (0 | 1, _) => "no domain has a vif, so [network] does nothing".to_owned(),
+        (_, Some(name)) => format!("no domain has a vif on the network {name}, so it does nothing"),
+        (_, None) => format!("no domain has a vif on network {index}, so it does nothing"),
     }
-    for flow in vifs.iter_mut().flat_map(|vif| &mut vif.flows) {
-        if let FlowKind::Ping(ping) = &mut flow.kind {
-            ping.ticks = Some(Ticks { length, phase });
+}
+
+/// The network number `index` of the text as a device.
+fn device(
+    config: NetworkConfig,
+    index: usize,
+    driver: usize,
+    users: Vec<usize>,
+    evtchn: Evtchn,
+    resolved: &Resolved,
+) -> Device {
+    let mut flows = Vec::new();
+    for (user, domain) in resolved.domains.iter().enumerate() {
+        if let Some(vif) = domain.vifs.iter().find(|vif| vif.network == index) {
+            flows.push((user, domain.config.start, vif.flows.clone()));
         }
     }
-    Some(())
+    let blueprint = config.clone();
+    Device {
+        driver,
+        ports: ports_of(&config),
+        users,
+        evtchn: Some(evtchn),
+        packets: true,
+        config: DeviceConfig::Network(Box::new(config)),
+        processes: Box::new(move |device| {
+            let mut processes = Vec::new();
+            for (vif, (domain, start, flows)) in flows.iter().enumerate() {
+                let mut first = 0;
+                for flow in flows {
+                    let alike = flow.configs.first().map_or(0, |f| f.kind.processes());
+                    let process = || blueprint.process(device, vif, first, *start);
+                    let tasks = match flow.server {
+                        Some(server) => {
+                            let file = blueprint.listening(vif);
+                            vec![server.process(FileId { device, file })]
+                        }
+                        None => (0..alike.max(1)).filter_map(|_| process()).collect(),
+                    };
+                    let placed = tasks.into_iter().map(|task| place(*domain, flow, task));
+                    processes.extend(placed);
+                    first += flow.configs.len();
+                }
+            }
+            processes
+        }),
+    }
+}
+
+/// `task` of `flow`, where the flow wants it.
+fn place(domain: usize, flow: &Flow, task: TaskConfig) -> Process {
+    Process {
+        domain,
+        vcpu: Some(usize::from(flow.vcpu)),
+        may_roam: !flow.placed,
+        task: TaskConfig {
+            priority: flow.priority,
+            ..task
+        },
+    }
 }
 
 /// Event channels of kernels without a network.
 pub(super) fn default_abi(cx: &mut Cx<'_>, top: &Fields<'_>, version: XenVersion) -> Option<Abi> {
     let fields = check::absent(&NETWORK, "network", top.header);
-    abi(cx, &fields, version)
+    let keys = NetworkTable::read(&fields);
+    keys.abi(
+        &mut InTable {
+            cx,
+            fields: &fields,
+        },
+        version,
+    )
 }
 
-/// The word at `key`, or `default` when it was not given; `None` when it was bad.
-fn given_or(
-    fields: &Fields<'_>,
-    key: &str,
-    default: impl FnOnce() -> Option<&'static str>,
-) -> Option<String> {
-    match fields.field(key) {
-        Some(_) => fields.text(key),
-        None => default().map(str::to_owned),
-    }
-}
-
-fn by_release(
-    version: XenVersion,
-    xen3: &'static str,
-    later: &'static str,
-) -> Option<&'static str> {
-    Some(if version < XenVersion::V4_0 {
-        xen3
-    } else {
-        later
-    })
-}
-
-/// Event channels of every kernel with a network.
-fn abi(cx: &mut Cx<'_>, fields: &Fields<'_>, version: XenVersion) -> Option<Abi> {
-    let default = || {
-        Some(if version < FIFO_SINCE {
-            "two-level-64"
-        } else {
-            "fifo"
-        })
-    };
-    let evtchn = given_or(fields, "evtchn", default)?;
-    let form = given_or(fields, "scan", || {
-        by_release(version, "restart", "resume-mainline")
-    });
-    let width = match evtchn.as_str() {
-        "two-level-32" => Width::Bits32,
-        "two-level-64" => Width::Bits64,
-        _ => {
-            if version < FIFO_SINCE {
-                cx.push(
-                    Problem::new(
-                        Code::Conflict,
-                        fields.span("evtchn"),
-                        format!("Xen {version} has no FIFO event channels"),
-                    )
-                    .key(fields.key_path("evtchn"))
-                    .found("fifo")
-                    .expected("two-level-32 or two-level-64")
-                    .hint("they came with Xen 4.4; `xen` of [host] says which release it is"),
-                );
-                return None;
-            }
-            if let Some(scan) = fields.field("scan") {
-                cx.push(
-                    Problem::new(
-                        Code::Conflict,
-                        scan.key_span,
-                        "FIFO event channels have no scan to choose",
-                    )
-                    .key(fields.key_path("scan"))
-                    .expected("`evtchn = \"two-level-64\"` with it")
-                    .hint("add `evtchn = \"two-level-64\"`, or remove `scan`"),
-                );
-                return None;
-            }
-            return Some(Abi::Fifo);
-        }
-    };
-    let scan = match form?.as_str() {
-        "restart" => ScanForm::Restart,
-        "round-robin" => ScanForm::RoundRobin,
-        "resume" => ScanForm::Resume,
-        _ => ScanForm::ResumeMainline,
-    };
-    Some(Abi::TwoLevel { width, scan })
+/// Ports of the driver domain that the network needs, with those of others that the scenario names.
+fn ports_of(config: &NetworkConfig) -> usize {
+    let others = config.other_ports;
+    let of_guest = 1 + usize::from(others.guest);
+    1 + usize::from(others.boot) + config.vifs.len() * of_guest
 }
 
 /// What work on packets costs.
-fn costs(cx: &mut Cx<'_>, profile: &Profile) -> (NetCosts, WriterCosts) {
-    if *profile == Profile::OPTERON_242 {
-        return (NetCosts::OPTERON_242, WriterCosts::PENTIUM_4);
+fn costs(cx: &mut Cx<'_>, machine: &Hardware) -> (NetCosts, WriterCosts) {
+    if machine.table(&NETWORK_COSTS).is_some() {
+        return (NetCosts::on(machine), WriterCosts::beside(machine));
     }
-    if !profile.is_free() {
-        cx.notices.push(format!(
-            "the hardware profile {} does not know what a network costs: its work takes no time",
-            profile.name
-        ));
-    }
+    cx.notices.push(format!(
+        "the hardware profile {} does not know what a network costs: its work takes no time",
+        machine.profile.name
+    ));
     (NetCosts::FREE, WriterCosts::FREE)
 }

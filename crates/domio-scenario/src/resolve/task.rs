@@ -1,114 +1,53 @@
 //! Tasks: `[[domain.task]]`, or the workload of a domain itself.
 
-use super::VCPUS_FROM_0;
-use super::disk::copy;
-use super::flow::flow;
-use super::names::NetworkName;
+use super::shared::VCPUS_FROM_0;
+use super::work::{Placing, Task, Work};
+use super::workloads::{WORKLOADS, work};
 use crate::check::{self, Cx, Fields};
-use crate::keys::TASK;
-use crate::plan::Replay;
 use crate::problem::{Code, Problem};
 use crate::source::Span;
-use crate::value::Value;
-use domio_core::Duration;
-use domio_net::host::FlowConfig;
+use domio_core::keys::{KeySection, Keys, Need, Nested, Slot, Words, int, name, vcpu, word_text};
 use domio_vmm::config::{TaskConfig, Workload};
-use domio_vmm::process::programs::CopyDirection;
 use std::collections::BTreeMap;
 
-/// A task before it is given to its vcpus.
-#[derive(Clone)]
-pub(super) struct Task {
-    pub name: String,
-    pub priority: i8,
-    /// Index of its vcpu, `None` for one on each.
-    pub vcpu: Option<usize>,
-    /// Whether the text says which vcpu.
-    pub placed: bool,
-    pub work: Work,
-    /// The word for its workload.
-    word: &'static str,
-}
+pub(crate) static TASK: KeySection = KeySection::plain(
+    "[[domain.task]]",
+    "A task inside the guest. It demands processor time; only sleeping blocks it. The \
+     workload decides about further keys. `stream`, `ping`, `udp`, `server` and `web` are \
+     traffic between the guest and a remote host behind the line of `[network]`. The \
+     kernel's part of it is done on vcpu 0, before any task; streams, servers and datagrams \
+     from the guest have a process as well. `ping` and datagrams to the guest have none, and \
+     take neither `vcpu` nor `priority`.",
+    TaskKeys::KEYS,
+)
+.by("workload", &WORKLOADS);
 
-impl Task {
-    /// Whether a kernel that moves processes may move this one. A recorded vcpu's demand is no
-    /// process.
-    pub fn may_roam(&self) -> bool {
-        !self.placed && !matches!(self.work, Work::Replay(_))
+domio_core::keys! {
+    struct TaskKeys {
+        "workload" = word_text(Words::Of(&WORKLOADS)), Need::Required, "What it does.";
+        name: String = name(), Need::Optional("the workload's, numbered where it is not the first"),
+            "Name, unique in the domain.";
+        vcpu: Option<u16> = vcpu(),
+            Need::Optional(
+                "0, and with `guest = \"linux-2.6.18\"` any: its kernel moves processes",
+            ),
+            "Index of the vcpu that it lives on, or `\"all\"` for one such task on each (but for \
+             network workloads).";
+        priority: i8 = int(-128, 127), Need::Int(0),
+            "Tasks of a higher priority run first; equal ones take turns. Network workloads and \
+             `dd`, which sleep most of the time, have 127 without it.";
     }
 }
 
-/// What a task does.
-#[derive(Clone)]
-pub(super) enum Work {
-    /// Computes.
-    Demand(Workload),
-    /// Replays a recording; its place among the tasks is not known yet.
-    Replay(Replay),
-    /// Traffic; its process, if it has one, comes with its network.
-    Flow(Flow),
-    /// Goes through the domain's disk; its process comes with the disk.
-    Copy(DiskCopy),
-}
-
-impl Work {
-    /// Whether its process sleeps most of the time.
-    fn is_io_bound(&self) -> bool {
-        matches!(self, Work::Flow(_) | Work::Copy(_))
-    }
-}
-
-/// Traffic.
-#[derive(Clone)]
-pub(super) struct Flow {
-    /// What flows: one thing, or the requests to a server.
-    pub configs: Vec<FlowConfig>,
-    /// The server.
-    pub server: Option<Serving>,
-    /// The network, if it names one.
-    pub network: Option<NetworkName>,
-    /// Of its process, where it has one.
-    pub vcpu: u16,
-    /// Whether the text says so, so that no kernel moves the process.
-    pub placed: bool,
-    /// See [`Flow::vcpu`].
-    pub priority: i8,
-    /// The workload's word.
-    pub span: Span,
-    /// Path of the table that describes it.
-    pub path: String,
-}
-
-/// What a server does.
-#[derive(Clone, Copy)]
-pub(super) struct Serving {
-    /// Bytes of a request.
-    pub request: u64,
-    /// Bytes of an answer.
-    pub answer: u64,
-    /// Processor time of each.
-    pub work: Duration,
-}
-
-/// A way through a disk.
-#[derive(Clone, Copy)]
-pub(super) struct DiskCopy {
-    pub direction: CopyDirection,
-    /// Bytes of a block.
-    pub block: u64,
-    /// How much; `None` for the whole disk.
-    pub bytes: Option<u64>,
-    /// Where that much was asked for, or the workload's word.
-    pub span: Span,
-}
-
-/// The tasks of a domain with `vcpus` vcpus (if that is known).
-pub(super) fn tasks(cx: &mut Cx<'_>, domain: &Fields<'_>, vcpus: Option<usize>) -> Vec<Task> {
-    let listed = match domain.node("task").map(|n| &n.value) {
-        Some(Value::Array(nodes)) => &nodes[..],
-        _ => &[],
-    };
-    if let (Some(short), Some(long)) = (domain.field("workload"), domain.field("task")) {
+/// The tasks of the domain with `vcpus` vcpus (if that is known) whose table is `domain`: the
+/// workload that it names itself, and those at `slot`.
+pub(super) fn tasks(
+    cx: &mut Cx<'_>,
+    domain: &Fields<'_>,
+    slot: &Slot<Nested>,
+    vcpus: Option<usize>,
+) -> Vec<Task> {
+    if let (Some(short), Some(long)) = (domain.selected(), domain.field(slot)) {
         cx.push(
             Problem::new(
                 Code::Conflict,
@@ -126,11 +65,7 @@ pub(super) fn tasks(cx: &mut Cx<'_>, domain: &Fields<'_>, vcpus: Option<usize>) 
     if let Some(task) = own_task(cx, domain) {
         tasks.push(task);
     }
-    for (i, node) in listed.iter().enumerate() {
-        let path = format!("{}[{i}]", domain.key_path("task"));
-        let Some(table) = node.as_table() else {
-            continue;
-        };
+    for (node, table, path) in domain.tables(slot) {
         let fields = check::table(cx, table, node.span, &TASK, &path, None);
         if let Some(task) = task(cx, &fields, vcpus, &mut names) {
             tasks.push(task);
@@ -145,7 +80,7 @@ pub(super) fn tasks(cx: &mut Cx<'_>, domain: &Fields<'_>, vcpus: Option<usize>) 
 /// The task of a domain that names its workload directly.
 fn own_task(cx: &mut Cx<'_>, domain: &Fields<'_>) -> Option<Task> {
     let word = domain.variant?.word;
-    let work = work(cx, domain, word)?;
+    let work = work(cx, domain, word, None)?;
     Some(Task {
         name: String::new(),
         priority: if work.is_io_bound() {
@@ -166,87 +101,46 @@ fn task(
     vcpus: Option<usize>,
     names: &mut Names,
 ) -> Option<Task> {
-    let vcpu = match fields.field("vcpu") {
-        None => Some(Some(0)),
-        Some(_) => fields.vcpu("vcpu"),
-    };
+    let keys: TaskKeys = fields.read();
+    let vcpu = keys.vcpu.or(Some(0));
     if let (Some(Some(v)), Some(n)) = (vcpu, vcpus)
         && usize::from(v) >= n
     {
         cx.push(
             Problem::new(
                 Code::OutOfRange,
-                fields.span("vcpu"),
+                fields.span(&keys.vcpu),
                 format!("the domain has no vcpu {v}"),
             )
-            .key(fields.key_path("vcpu"))
+            .key(fields.path_of(&keys.vcpu))
             .found(v.to_string())
             .expected(format!("0 to {}, or \"all\"", n - 1))
             .hint(VCPUS_FROM_0),
         );
         return None;
     }
-    let given = fields.field("name").map(|f| (fields.text("name"), f.span));
     let word = fields.variant?.word;
-    let work = work(cx, fields, word)?;
-    let name = match given {
-        Some((name, span)) => names.take(cx, name?, span, fields),
+    let place = Placing {
+        vcpu: &keys.vcpu,
+        priority: &keys.priority,
+    };
+    let work = work(cx, fields, word, Some(place))?;
+    let name = match keys.name.if_given()? {
+        Some(name) => names.take(cx, name, fields, &keys.name),
         // Named once all given names are known.
         None => String::new(),
     };
     Some(Task {
         name,
-        priority: match fields.field("priority") {
-            None if work.is_io_bound() => TaskConfig::IO_BOUND,
-            _ => fields.int("priority")? as i8,
+        priority: match keys.priority.given {
+            false if work.is_io_bound() => TaskConfig::IO_BOUND,
+            _ => keys.priority.get()?,
         },
         vcpu: vcpu?.map(usize::from),
-        placed: fields.field("vcpu").is_some(),
+        placed: keys.vcpu.given,
         work,
         word,
     })
-}
-
-/// What the workload `word`, which `fields` describe, does.
-fn work(cx: &mut Cx<'_>, fields: &Fields<'_>, word: &str) -> Option<Work> {
-    let workload = match word {
-        "burn" => Workload::Burn,
-        "idle" => Workload::Idle,
-        "periodic" => Workload::Periodic {
-            period: fields.time("period")?,
-            phase: fields.time("phase")?,
-            burst: fields.lengths("burst")?,
-        },
-        "on-off" => Workload::OnOff {
-            on: fields.lengths("on")?,
-            off: fields.lengths("off")?,
-        },
-        "compute" => Workload::Compute {
-            work: fields.time("work")?,
-        },
-        "yield" => Workload::Yielding {
-            burst: fields.lengths("burst")?,
-        },
-        "stream" | "ping" | "udp" | "server" | "web" => {
-            return flow(cx, fields, word).map(Work::Flow);
-        }
-        "dd" => return copy(fields).map(Work::Copy),
-        _ => {
-            let replay = Replay {
-                trace: fields.text("trace")?,
-                domain: fields.int("trace_domain")? as u16,
-                vcpu: fields.int("trace_vcpu")? as u16,
-                hz: match fields.field("trace_hz") {
-                    Some(_) => Some(fields.int("trace_hz")? as u64),
-                    None => None,
-                },
-                at: (0, 0, 0),
-                span: fields.span("trace"),
-            };
-            return Some(Work::Replay(replay));
-        }
-    };
-    Some(Work::Demand(workload))
 }
 
 /// What to say of `name`, a domain with `vcpus` vcpus whose `tasks` load one of them alone,
@@ -284,7 +178,14 @@ struct Names {
 
 impl Names {
     /// Takes a given name; reports it when it is taken already.
-    fn take(&mut self, cx: &mut Cx<'_>, name: String, span: Span, fields: &Fields<'_>) -> String {
+    fn take(
+        &mut self,
+        cx: &mut Cx<'_>,
+        name: String,
+        fields: &Fields<'_>,
+        slot: &Slot<String>,
+    ) -> String {
+        let span = fields.span(slot);
         if let Some(first) = self.given.insert(name.clone(), span) {
             cx.push(
                 Problem::new(
@@ -292,7 +193,7 @@ impl Names {
                     span,
                     format!("the domain has two tasks `{name}`"),
                 )
-                .key(fields.key_path("name"))
+                .key(fields.path_of(slot))
                 .found(&name)
                 .expected("a name that is unique in the domain")
                 .related(first, "the first one")

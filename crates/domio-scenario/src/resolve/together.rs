@@ -1,7 +1,7 @@
 //! What only all domains together can tell about the policy's parameters.
 
-use super::domain::{Domain, Resolved};
-use super::{Chosen, GivenParams, tell};
+use super::resolved::{Domain, Resolved};
+use super::shared::{Chosen, GivenParams, tell};
 use crate::check::Cx;
 use crate::source::Span;
 use domio_core::ParamValues;

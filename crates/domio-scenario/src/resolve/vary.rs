@@ -1,14 +1,36 @@
 //! `[[vary]]`: times that replications draw.
 
 use crate::check::{self, Cx, Fields};
-use crate::keys::VARY;
 use crate::plan::Vary;
 use crate::problem::{Code, Problem};
+use domio_core::Duration;
+use domio_core::keys::{KeySection, Keys, Need, Nested, Slot, text, time};
+
+pub(super) static VARY: KeySection = KeySection::plain(
+    "[[vary]]",
+    "A time that is drawn anew for each replication, every length between two equally likely: when \
+     a guest was created, a monitor was started, another host was booted. The stream has a name: \
+     scenarios whose streams have the same names draw the same. A key that `--set` changes is \
+     not drawn.",
+    VaryKeys::KEYS,
+);
+
+domio_core::keys! {
+    struct VaryKeys {
+        key: String = text(), Need::Required,
+            "What is drawn: a path as `--set` takes it, without the unit, as \
+             `domain.guest1.start`.";
+        from: Duration = time("ms", 0), Need::Required, "Shortest.";
+        to: Duration = time("ms", 0), Need::Required, "Longest; not below `from`.";
+        stream: String = text(), Need::Required,
+            "Name of the random stream, which gives one value.";
+    }
+}
 
 /// What replications draw, in the order of the text; `None` when something is wrong with it.
-pub(super) fn vary(cx: &mut Cx<'_>, top: &Fields<'_>) -> Option<Vec<Vary>> {
+pub(super) fn vary(cx: &mut Cx<'_>, top: &Fields<'_>, slot: &Slot<Nested>) -> Option<Vec<Vary>> {
     let mut all = Some(Vec::new());
-    for (node, table, path) in top.tables("vary") {
+    for (node, table, path) in top.tables(slot) {
         let fields = check::table(cx, table, node.span, &VARY, &path, None);
         match (one(cx, &fields), &mut all) {
             (Some(one), Some(list)) => list.push(one),
@@ -19,13 +41,14 @@ pub(super) fn vary(cx: &mut Cx<'_>, top: &Fields<'_>) -> Option<Vec<Vary>> {
 }
 
 fn one(cx: &mut Cx<'_>, fields: &Fields<'_>) -> Option<Vary> {
-    let (from, to) = (fields.time("from")?, fields.time("to")?);
+    let keys: VaryKeys = fields.read();
+    let (from, to) = (keys.from.get()?, keys.to.get()?);
     if from > to {
-        let written = fields.field("to").map_or("to", |field| field.written);
+        let written = fields.field(&keys.to).map_or("to", |field| field.written);
         cx.push(
             Problem::new(
                 Code::Conflict,
-                fields.span("to"),
+                fields.span(&keys.to),
                 format!("no time is from {from} to {to}"),
             )
             .key(fields.key_path(written))
@@ -36,9 +59,9 @@ fn one(cx: &mut Cx<'_>, fields: &Fields<'_>) -> Option<Vary> {
         return None;
     }
     Some(Vary {
-        key: fields.text("key")?,
+        key: keys.key.get()?,
         from,
         to,
-        stream: fields.text("stream")?,
+        stream: keys.stream.get()?,
     })
 }

@@ -1,13 +1,14 @@
 //! The virtual interfaces of a domain, and what goes through each.
 
 use super::names::{NetworkName, network};
-use super::task::{Flow, Task, Work};
+use super::work::{Flow, Task, Work};
 use crate::check::{self, Cx, Fields};
-use crate::keys::VIF;
 use crate::problem::{Code, Problem};
 use crate::source::Span;
 use domio_core::DomainId;
+use domio_core::keys::{Nested, Slot};
 use domio_net::host::{VifConfig, VifRate};
+use domio_net::keys::{VIF, VifKeys};
 
 /// A vif before it is given to its domain.
 #[derive(Clone)]
@@ -50,17 +51,21 @@ fn second_server(flow: &Flow) -> Problem {
     .hint("give the other one to another domain, or more `requests` to the first")
 }
 
-/// The vifs of the domain that `fields` describe; `None` when something is wrong with them.
-pub(super) fn vifs(cx: &mut Cx<'_>, fields: &Fields<'_>, tasks: &[Task]) -> Option<Vec<Vif>> {
+/// The vifs that the domain of `fields` has at `slot` and for its `tasks`; `None` when something is
+/// wrong with them. `asks` is the place of what makes it have one.
+pub(super) fn vifs(
+    cx: &mut Cx<'_>,
+    fields: &Fields<'_>,
+    slot: &Slot<Nested>,
+    tasks: &[Task],
+    asks: Span,
+) -> Option<Vec<Vif>> {
     let flows = tasks.iter().filter_map(|task| match &task.work {
         Work::Flow(flow) => Some(flow),
         Work::Demand(_) | Work::Replay(_) | Work::Copy(_) => None,
     });
-    let mut vifs = own_vifs(cx, fields)?;
-    let given = fields.field("vif").is_some();
-    let asks = ["vif", "workload", "task"];
-    let asks = asks.iter().find_map(|key| fields.field(key));
-    let span = asks.map_or(fields.header, |f| f.key_span);
+    let mut vifs = own_vifs(cx, fields, slot)?;
+    let given = slot.given;
     let mut good = true;
     for flow in flows {
         let named = match &flow.network {
@@ -97,7 +102,7 @@ pub(super) fn vifs(cx: &mut Cx<'_>, fields: &Fields<'_>, tasks: &[Task]) -> Opti
                 network: named.unwrap_or(0),
                 rate: None,
                 flows: vec![flow.clone()],
-                span,
+                span: asks,
             }),
         }
     }
@@ -105,23 +110,21 @@ pub(super) fn vifs(cx: &mut Cx<'_>, fields: &Fields<'_>, tasks: &[Task]) -> Opti
 }
 
 /// Those that the domain asks for itself.
-fn own_vifs(cx: &mut Cx<'_>, fields: &Fields<'_>) -> Option<Vec<Vif>> {
-    let Some(field) = fields.field("vif") else {
+fn own_vifs(cx: &mut Cx<'_>, fields: &Fields<'_>, slot: &Slot<Nested>) -> Option<Vec<Vif>> {
+    let Some(field) = fields.field(slot) else {
         return Some(Vec::new());
     };
     let key_span = field.key_span;
-    fields.node("vif")?;
+    fields.node(slot)?;
     let mut vifs: Vec<Vif> = Vec::new();
-    for (node, table, path) in fields.tables("vif") {
+    for (node, table, path) in fields.tables(slot) {
         let own = check::table(cx, table, node.span, &VIF, &path, None);
-        let on = match own.field("network") {
-            None => 0,
-            Some(_) => network(cx, &NetworkName::of(&own)?)?,
+        let keys: VifKeys = own.read();
+        let on = match keys.network.given {
+            false => 0,
+            true => network(cx, &NetworkName::of(&own, &keys.network)?)?,
         };
-        let rate = match own.field("rate") {
-            None => None,
-            Some(_) => Some(own.vif_rate("rate")?),
-        };
+        let rate = keys.rate.if_given()?;
         if let Some(first) = vifs.iter().find(|v| v.network == on) {
             let first = first.span;
             cx.push(
@@ -130,7 +133,7 @@ fn own_vifs(cx: &mut Cx<'_>, fields: &Fields<'_>) -> Option<Vec<Vif>> {
                     node.span,
                     "the domain has two vifs on the same network",
                 )
-                .key(own.key_path("network"))
+                .key(own.path_of(&keys.network))
                 .expected("one on each network")
                 .related(first, "the vifs")
                 .hint("`network` names the network; without one it is the first"),

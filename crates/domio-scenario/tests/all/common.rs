@@ -57,12 +57,10 @@ pub fn policies() -> Vec<Policy> {
     let some = domio_sched::find("round-robin").expect("a registered policy");
     let reserving = Policy {
         descriptor: &RESERVING,
-        validate_change: |now, to| RESERVING.check_change(now, to),
         ..*some
     };
     let narrow = Policy {
         descriptor: &NARROW,
-        validate_change: |now, to| NARROW.check_change(now, to),
         validate: |params| match (params.by_name("ratelimit_us"), params.by_name("tslice_ms")) {
             (Some(limit), Some(slice)) if limit > slice * 1000 => Err(Conflict {
                 param: "ratelimit_us",

@@ -4,6 +4,7 @@ use crate::common::{only, parse, says};
 use domio_core::{DomainId, Duration};
 use domio_scenario::{Code, Scenario};
 use domio_vmm::config::{ControllerCosts, TaskConfig};
+use domio_vmm::machine::OPTERON_242;
 
 /// A controller, a domain for it, and two guests of which one has a ceiling.
 const BASE: &str = r#"
@@ -74,7 +75,7 @@ fn it_runs_where_and_as_often_as_it_is_told() {
     assert_eq!(one.params.by_name("headroom_percent"), Some(10));
     assert_eq!((two.domain, two.vcpu), (DomainId(0), 1));
     assert_eq!(two.params.by_name("drivers"), Some(1));
-    assert_eq!(one.costs, ControllerCosts::OPTERON_242);
+    assert_eq!(one.costs, ControllerCosts::on(&OPTERON_242));
     // Both have the ceilings of the domains.
     assert_eq!((one.domain_params.len(), two.domain_params.len()), (2, 2));
 }

@@ -10,6 +10,7 @@ use domio_sim::Outcome;
 use domio_vmm::Simulation;
 use domio_vmm::config::{KernelCosts, TaskConfig};
 use domio_vmm::evtchn::Abi;
+use domio_vmm::machine::OPTERON_242;
 
 /// Two networks with a driver domain each, a guest on both, and one with a disk.
 const BASE: &str = r#"
@@ -177,9 +178,9 @@ fn disks_of_one_driver_domain_are_one_device() {
         (disks[1].driver, &disks[1].disks[..]),
         (DomainId(0), &[disk(4), disk(5)][..])
     );
-    assert_eq!(disks[0].costs, LoopbackCosts::OPTERON_242);
+    assert_eq!(disks[0].costs, LoopbackCosts::on(&OPTERON_242));
     let y = &scenario.plan().host.domains[6];
-    assert_eq!(y.guest.costs, KernelCosts::OPTERON_242);
+    assert_eq!(y.guest.costs, KernelCosts::on(&OPTERON_242));
     let dd = &y.vcpus[0].tasks[0];
     assert_eq!((dd.name.as_str(), dd.priority), ("dd", 127));
     let program = format!("{:?}", dd.workload);

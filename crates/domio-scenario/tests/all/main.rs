@@ -22,5 +22,6 @@ mod senders;
 mod several_vcpus;
 mod shipped;
 mod stories;
+mod vcpus;
 mod vectors;
 mod web;

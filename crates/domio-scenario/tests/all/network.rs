@@ -13,6 +13,7 @@ use domio_sim::Outcome;
 use domio_vmm::Simulation;
 use domio_vmm::config::{GuestConfig, KernelCosts};
 use domio_vmm::evtchn::{Abi, ScanForm, Width};
+use domio_vmm::machine::OPTERON_242;
 
 /// A host with a driver domain, a guest that receives and one that burns.
 const BASE: &str = r#"
@@ -103,7 +104,7 @@ fn a_scenario_says_what_nobody_knows_of_card_and_guests() {
     };
     assert_eq!(given.nic, card);
     assert!(given.vifs.iter().all(|vif| vif.rx_target == 128));
-    let mut costs = NetCosts::OPTERON_242;
+    let mut costs = NetCosts::on(&OPTERON_242);
     costs.bridge = Duration::from_nanos(2_400);
     costs.front_release = Duration::from_nanos(900);
     assert_eq!(given.costs, costs);
@@ -116,7 +117,7 @@ fn the_profile_says_what_the_network_costs() {
         let network = scenario.plan().networks().next().expect("a network");
         (network.costs, scenario.plan().host.domains[1].guest.costs)
     };
-    let opteron = (NetCosts::OPTERON_242, KernelCosts::OPTERON_242);
+    let opteron = (NetCosts::on(&OPTERON_242), KernelCosts::on(&OPTERON_242));
     let scenario = of("opteron-242");
     assert_eq!(costs(&scenario), opteron);
     assert_eq!(scenario.notices(), [""; 0]);

@@ -211,6 +211,9 @@ fn plan_is_sound(scenario: &Scenario) {
             Action::Pause(_)
             | Action::Unpause(_)
             | Action::SetParams(..)
+            | Action::SetVcpu { .. }
+            | Action::SetGroup(..)
+            | Action::Join(..)
             | Action::SetPolicy(_) => {}
         }
     }

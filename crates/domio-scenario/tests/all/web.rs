@@ -143,7 +143,7 @@ fn mistakes_are_told() {
         ),
         ("workers = 0", Code::OutOfRange, &["1 to 10000"]),
         ("timeout = 5", Code::UnknownKey, &["`timeout_ms`"]),
-        ("vcpu = \"all\"", Code::UnknownKey, &["task"]),
+        ("vcpu = \"all\"", Code::WrongType, &["[[domain.vcpu]]"]),
     ];
     for (keys, code, words) in cases {
         let workload = match keys.starts_with("workload") {

@@ -24,8 +24,9 @@ pub use table::{Asked, FrameTable, MAX_ENTRIES, Refused, TableEntry};
 use crate::contract::{Conflict, Descriptor, Pick, Prev, Scheduler, Wake};
 use crate::cx::Cx;
 use crate::placement::{Successive, allowed_from};
+use crate::state::{About, StateRows};
+use alloc::format;
 use alloc::vec::Vec;
-use core::fmt;
 use domio_core::{DomainId, Duration, ParamValues, PcpuId, Topology, VcpuId};
 
 /// How long a pcpu idles at most while the table is empty, in nanoseconds (`DEFAULT_TIMESLICE`).
@@ -252,23 +253,27 @@ impl Scheduler for Arinc653 {
         }
     }
 
-    fn dump(&self, out: &mut dyn fmt::Write) -> fmt::Result {
-        let frame = self.table.major_frame;
-        writeln!(
-            out,
-            "major frame {frame} ns, the next one at {} ns",
-            self.next_major_frame
-        )?;
+    fn state(&self, out: &mut StateRows) {
+        out.row("", About::Policy)
+            .say("major frame ")
+            .tell("major_frame", "ns", self.table.major_frame)
+            .say(" ns, the next one at ")
+            .tell("next_major_frame", "ns", self.next_major_frame)
+            .say(" ns");
         for (i, entry) in self.table.entries.iter().enumerate() {
-            match entry.whose {
-                Some(whose) => write!(out, "{whose} {} ns", entry.runtime)?,
-                None => write!(out, "nobody {} ns", entry.runtime)?,
-            }
-            match i == self.sched_index {
-                true => writeln!(out, ", until {} ns", self.next_switch_time)?,
-                false => writeln!(out)?,
+            let row = match entry.whose {
+                Some(whose) => out
+                    .row("", About::Policy)
+                    .tell("vcpu", "", format!("{whose}"))
+                    .say(" "),
+                None => out.row("", About::Policy).say("nobody "),
+            };
+            row.tell("runtime", "ns", entry.runtime).say(" ns");
+            if i == self.sched_index {
+                row.say(", until ")
+                    .tell("until", "ns", self.next_switch_time)
+                    .say(" ns");
             }
         }
-        Ok(())
     }
 }

@@ -10,7 +10,6 @@ use crate::contract::{Descriptor, GroupId, Pick, Prev, Promises, Scheduler, Wake
 use crate::cx::Cx;
 use alloc::vec::Vec;
 use core::cmp::Ordering;
-use core::fmt;
 use domio_core::{DomainId, Duration, Instant, ParamSpec, ParamValues, PcpuId, Topology, VcpuId};
 
 const GROUP_PARAMS: &[ParamSpec] = &[
@@ -56,6 +55,13 @@ struct Node {
     pass: u64,
     /// The period in which it last ran, and what it had in that, in nanoseconds.
     used: (u64, u64),
+}
+
+/// What a node is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Id {
+    Domain(DomainId),
+    Group(GroupId),
 }
 
 impl Node {
@@ -132,13 +138,13 @@ impl Tree {
     }
 
     /// `domain`, then the groups that it is in, from the inside out.
-    fn path(&self, domain: DomainId) -> Vec<&Node> {
+    fn path(&self, domain: DomainId) -> Vec<(Id, &Node)> {
         let own = &self.domains[domain.index()];
-        let mut path = alloc::vec![own];
+        let mut path = alloc::vec![(Id::Domain(domain), own)];
         let mut next = own.parent;
         while let Some(group) = next {
             let node = &self.groups[group.index()];
-            path.push(node);
+            path.push((Id::Group(group), node));
             next = node.parent.filter(|_| !self.flat);
         }
         path
@@ -149,14 +155,16 @@ impl Tree {
     fn compare(&self, a: DomainId, b: DomainId) -> Ordering {
         let (a, b) = (self.path(a), self.path(b));
         let mut levels = a.iter().rev().zip(b.iter().rev());
-        let differ = levels.find(|(a, b)| !core::ptr::eq(**a, **b));
-        differ.map_or(Ordering::Equal, |(a, b)| a.pass.cmp(&b.pass))
+        let differ = levels.find(|(a, b)| a.0 != b.0);
+        differ.map_or(Ordering::Equal, |((_, a), (_, b))| a.pass.cmp(&b.pass))
     }
 
     /// What `domain` may still have now.
     fn left(&self, domain: DomainId, now: Instant) -> u64 {
         let path = self.path(domain).into_iter();
-        path.map(|node| node.left(now)).min().unwrap_or(u64::MAX)
+        path.map(|(_, node)| node.left(now))
+            .min()
+            .unwrap_or(u64::MAX)
     }
 
     /// `domain` and its groups have had `time`.
@@ -171,13 +179,21 @@ impl Tree {
         }
     }
 
-    /// Who comes back has no more to catch up than who has waited.
+    /// Who comes back, or comes from elsewhere, has no more to catch up than those beside it that
+    /// run or wait.
     fn catch_up(&mut self, cx: &Cx<'_>, domain: DomainId) {
         let parent = self.domains[domain.index()].parent;
-        let beside = |d: &DomainId| self.domains[d.index()].parent == parent && *d != domain;
-        let waiting = self.waiting.iter().map(|v| cx.vcpu(*v).name.domain);
-        let least = waiting.filter(beside).map(|d| self.domains[d.index()].pass);
-        if let Some(least) = least.min() {
+        let running = cx.online().iter().filter_map(|p| cx.current(p));
+        let others = self.waiting.iter().copied().chain(running);
+        let others = others
+            .map(|v| cx.vcpu(v).name.domain)
+            .filter(|d| *d != domain);
+        let beside = others.filter_map(|d| {
+            let path = self.path(d).into_iter();
+            let mut same = path.filter(|(_, node)| node.parent == parent);
+            same.next().map(|(_, node)| node.pass)
+        });
+        if let Some(least) = beside.min() {
             let own = &mut self.domains[domain.index()];
             own.pass = own.pass.max(least);
         }
@@ -270,9 +286,5 @@ impl Scheduler for Tree {
             next,
             time_slice: limited.then(|| Duration::from_nanos(left)),
         }
-    }
-
-    fn dump(&self, out: &mut dyn fmt::Write) -> fmt::Result {
-        writeln!(out, "waiting: {:?}", self.waiting)
     }
 }

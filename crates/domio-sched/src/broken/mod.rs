@@ -15,7 +15,6 @@ pub mod vcpus;
 
 use crate::contract::{Conflict, Descriptor, Pick, Prev, Scheduler, Wake};
 use crate::cx::Cx;
-use core::fmt;
 use domio_core::{DomainId, Duration, Instant, ParamValues, PcpuId, Topology, VcpuId};
 use fifo::Fifo;
 
@@ -135,10 +134,6 @@ impl<B: Bug> Scheduler for Broken<B> {
 
     fn debt(&self, domain: DomainId) -> Option<Duration> {
         self.bug.debt(domain)
-    }
-
-    fn dump(&self, out: &mut dyn fmt::Write) -> fmt::Result {
-        writeln!(out, "{:?}", self.fifo.queues)
     }
 }
 

@@ -3,7 +3,6 @@
 use crate::contract::{Descriptor, Pick, Prev, Scheduler, Wake};
 use crate::cx::Cx;
 use crate::rtds::Rtds;
-use core::fmt;
 use domio_core::{DomainId, Instant, ParamValues, PcpuId, Topology, VcpuId};
 
 /// RTDS that knows the reservations of domains alone: what is told of one vcpu goes nowhere.
@@ -66,9 +65,5 @@ impl Scheduler for ForgetsVcpus {
 
     fn timer(&mut self, cx: &mut Cx<'_>, pcpu: PcpuId, slot: u8) -> Option<Instant> {
         self.0.timer(cx, pcpu, slot)
-    }
-
-    fn dump(&self, out: &mut dyn fmt::Write) -> fmt::Result {
-        self.0.dump(out)
     }
 }

@@ -32,8 +32,8 @@ pub use params::DESCRIPTOR;
 use crate::contract::{Conflict, Descriptor, Pick, Prev, Scheduler, Wake};
 use crate::cx::Cx;
 use crate::placement;
+use crate::state::StateRows;
 use alloc::vec::Vec;
-use core::fmt;
 use domio_core::{DomainId, Instant, ParamValues, PcpuId, Topology, VcpuId};
 use params::{Setting, Settings};
 use state::{Domain, Pcpu, Vcpu, flag};
@@ -227,7 +227,7 @@ impl Scheduler for Bvt {
         }
     }
 
-    fn dump(&self, out: &mut dyn fmt::Write) -> fmt::Result {
-        self.describe(out)
+    fn state(&self, out: &mut StateRows) {
+        self.describe(out);
     }
 }

@@ -21,8 +21,8 @@ use super::log::{Fault, LogEntry, Occurrence, PolicyCall, Run};
 use super::script::{Intervention, Script, ScriptError};
 use crate::contract::{Pick, Prev, Scheduler, Stop};
 use crate::cx::{Affinity, Cx, Effect, Pause, Tables, VcpuView};
+use crate::state::StateRows;
 use alloc::boxed::Box;
-use alloc::string::String;
 use alloc::vec::Vec;
 use domio_core::{DomainId, Duration, Instant, ParamValues, PcpuId, VcpuId};
 
@@ -57,13 +57,10 @@ fn run_traced(
         };
         host.handle(event);
     }
-    let mut dump = String::new();
-    host.policy
-        .dump(&mut dump)
-        .expect("a string takes any text");
+    let state = StateRows::of(&*host.policy);
     let end = if host.ended() { host.now } else { script.end };
     let log = host.log;
-    Ok(Run { log, end, dump })
+    Ok(Run { log, end, state })
 }
 
 /// Something that is going to happen.
@@ -343,8 +340,20 @@ impl<'s> Host<'s> {
                 self.migrate_if_stopped(v);
             }
             Effect::Move(v, pcpu) => self.moved(v, pcpu),
-            Effect::Note { .. } => {}
+            Effect::Note { number, words, .. } => self.is_declared(number, &words),
         }
+    }
+
+    /// A record is of the policy's class, and has no more words than that declares.
+    fn is_declared(&self, number: u8, words: &[u32]) {
+        let class = self.policy.descriptor().class;
+        let declared = class.and_then(|class| class.declared(number));
+        let declared = declared.expect("a policy declares its records in its descriptor");
+        let further = &words[usize::from(declared.words)..];
+        assert!(
+            further.iter().all(|word| *word == 0),
+            "record {number} has more words than are declared"
+        );
     }
 
     /// Whether `pcpu` is online or on its way out.

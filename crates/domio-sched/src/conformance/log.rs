@@ -6,7 +6,7 @@
 
 use crate::contract::{GroupId, PacketsMoved, Pick, Prev, Stop, Wake};
 use crate::cx::Pause;
-use alloc::string::String;
+use crate::state::StateRows;
 use alloc::vec::Vec;
 use core::fmt;
 use domio_core::{CpuSet, DomainId, Duration, Instant, ParamValues, PcpuId, VcpuId};
@@ -166,8 +166,8 @@ pub struct Run {
     pub log: Vec<LogEntry>,
     /// When the run ended: at the script's end, or at a fault.
     pub end: Instant,
-    /// What the policy says of its state then ([`crate::Scheduler::dump`]).
-    pub dump: String,
+    /// What the policy says of its state then ([`crate::Scheduler::state`]).
+    pub state: StateRows,
 }
 
 impl Run {
@@ -431,7 +431,7 @@ mod tests {
         let run = |times: &[u64]| Run {
             log: times.iter().map(|t| entry(*t)).collect(),
             end: Instant::ZERO,
-            dump: String::new(),
+            state: StateRows::default(),
         };
         assert_eq!(run(&[1, 2]).first_difference(&run(&[1, 2])), None);
         assert_eq!(run(&[1, 2]).first_difference(&run(&[1, 3])), Some(1));

@@ -94,7 +94,7 @@ fn groups(rng: &mut Rng, script: &mut Script) {
         let quota = if rng.one_in(3) { *rng.pick(CAPS) } else { 0 };
         script.group(parent, &[("weight", *rng.pick(WEIGHTS)), ("quota", quota)]);
     }
-    let mut any = |rng: &mut Rng| {
+    let any = |rng: &mut Rng| {
         let group = GroupId(rng.below(count) as u16);
         (!rng.one_in(4)).then_some(group)
     };

@@ -18,8 +18,9 @@ use super::validate_change;
 use crate::contract::{Conflict, Descriptor, Pick, Prev, Promises, Scheduler, Wake};
 use crate::cx::Cx;
 use crate::placement;
+use crate::state::{About, StateRows};
+use alloc::format;
 use alloc::vec::Vec;
-use core::fmt;
 use domio_core::{CpuSet, DomainId, Duration, Instant, ParamValues, PcpuId, Topology, VcpuId};
 
 const TICK: Duration = Duration::from_millis(10);
@@ -360,6 +361,16 @@ impl FirstCredit {
     }
 }
 
+impl FirstCredit {
+    fn state_of(&self, out: &mut StateRows, list: &'static str, id: VcpuId) {
+        let v = self.vcpu(id);
+        let row = super::show::vcpu(out, list, id, v.domain);
+        row.tell("priority", "", format!("{:?}", v.rank))
+            .say(", credit ")
+            .tell("credit", "credits", v.credit);
+    }
+}
+
 impl Scheduler for FirstCredit {
     fn descriptor(&self) -> &'static Descriptor {
         &FIRST
@@ -512,34 +523,34 @@ impl Scheduler for FirstCredit {
         }
     }
 
-    fn dump(&self, out: &mut dyn fmt::Write) -> fmt::Result {
-        let (online, balance) = (self.online, self.balance);
-        writeln!(out, "credit 3.0.3: {online} pcpus, balance {balance}")?;
-        let tell = |out: &mut dyn fmt::Write, what: &str, vcpu: VcpuId| {
-            let v = self.vcpu(vcpu);
-            let (rank, credit) = (v.rank, v.credit);
-            writeln!(
-                out,
-                "  {what} vcpu {} of {}: {rank:?}, credit {credit}",
-                vcpu.0, v.domain
-            )
-        };
-        for (i, p) in self.pcpus.iter().enumerate() {
-            writeln!(out, "p{i}: {} waiting", p.queue.len())?;
+    fn state(&self, out: &mut StateRows) {
+        out.row("", About::Policy)
+            .say("credit 3.0.3: ")
+            .tell("pcpus", "", self.online)
+            .say(" pcpus, balance ")
+            .tell("balance", "credits", self.balance);
+        for (pcpu, p) in (0..).map(PcpuId).zip(&self.pcpus) {
+            out.row("", About::Pcpu(pcpu))
+                .say("p")
+                .tell("pcpu", "", pcpu.0)
+                .say(": ")
+                .tell("waiting", "", p.queue.len())
+                .say(" waiting");
             for waiter in &p.queue {
                 match waiter {
-                    Some(vcpu) => tell(out, "queued", *vcpu)?,
-                    None => writeln!(out, "  queued idle")?,
+                    Some(vcpu) => self.state_of(out, "  queued ", *vcpu),
+                    None => {
+                        out.row("  queued ", About::Pcpu(pcpu)).say("idle");
+                    }
                 }
             }
         }
         for id in &self.active {
             let d = &self.domains[id.index()];
-            writeln!(out, "{id}: weight {}, cap {}", d.weight, d.cap)?;
+            super::show::domain(out, *id, d.weight, d.cap);
             for vcpu in &d.active {
-                tell(out, "active", *vcpu)?;
+                self.state_of(out, "  active ", *vcpu);
             }
         }
-        Ok(())
     }
 }

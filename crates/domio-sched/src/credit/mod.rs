@@ -33,6 +33,7 @@ mod params;
 mod pick;
 pub mod rules;
 mod runq;
+mod show;
 mod state;
 mod tick;
 mod wake;
@@ -48,11 +49,11 @@ pub use warm::{WarmStart, WarmVcpu};
 
 use crate::contract::{Conflict, Descriptor, Pick, Prev, Scheduler, Wake};
 use crate::cx::Cx;
+use crate::state::StateRows;
 use crate::work::Work;
 use accounting::Grants;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
-use core::fmt;
 use domio_core::{
     CpuSet, DomainId, Duration, Instant, ParamValues, PcpuId, PcpuTable, Topology, VcpuId,
     XenVersion,
@@ -461,7 +462,7 @@ impl Scheduler for Credit {
         self.resume_with(cx, runnable);
     }
 
-    fn dump(&self, out: &mut dyn fmt::Write) -> fmt::Result {
-        self.describe(out)
+    fn state(&self, out: &mut StateRows) {
+        self.describe(out);
     }
 }

@@ -1,4 +1,4 @@
-//! Looking at the state, and starting from a given one.
+//! Starting from a given state, and values of a state.
 //!
 //! In the middle of a run credits, priorities and timers have values that no empty start gives. A
 //! [`WarmStart`] holds them, for a host that starts there.
@@ -10,7 +10,6 @@ use crate::contract::Wake;
 use crate::cx::Cx;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
-use core::fmt;
 use domio_core::{Duration, Instant, PcpuId, VcpuId};
 
 /// The state that a host gives its policy at the start, in place of the empty one.
@@ -259,53 +258,5 @@ impl Credit {
             at = self.domains[domain.index()].next;
             Some(domain)
         })
-    }
-
-    pub(super) fn describe(&self, out: &mut dyn fmt::Write) -> fmt::Result {
-        writeln!(
-            out,
-            "credit {}: {} pcpus, weight {}, balance {}, slice {}, tick {}, ratelimit {}",
-            self.rules.version,
-            self.online,
-            self.weight,
-            self.balance,
-            self.settings.tslice,
-            self.settings.tick,
-            self.settings.ratelimit,
-        )?;
-        for (i, p) in self.pcpus.iter().enumerate() {
-            let pcpu = PcpuId(i as u16);
-            let idle = if self.idlers.contains(pcpu) {
-                ", idle"
-            } else {
-                ""
-            };
-            writeln!(out, "{pcpu}: {} runnable{idle}", p.runnable)?;
-            for v in self.queue(pcpu) {
-                write!(out, "  queued ")?;
-                self.describe_vcpu(out, v)?;
-            }
-        }
-        for domain in self.active_domains() {
-            let d = &self.domains[domain.index()];
-            writeln!(out, "{domain}: weight {}, cap {}", d.weight, d.cap)?;
-            let mut at = d.active_head;
-            while at != NIL {
-                write!(out, "  active ")?;
-                self.describe_vcpu(out, VcpuId(at))?;
-                at = self.vcpus[at as usize].active_next;
-            }
-        }
-        Ok(())
-    }
-
-    fn describe_vcpu(&self, out: &mut dyn fmt::Write, vcpu: VcpuId) -> fmt::Result {
-        let v = &self.vcpus[vcpu.index()];
-        let parked = if v.has(flag::PARKED) { ", parked" } else { "" };
-        writeln!(
-            out,
-            "vcpu {} of d{}: {:?}, credit {}{parked}",
-            vcpu.0, v.domain, v.priority, v.credit
-        )
     }
 }

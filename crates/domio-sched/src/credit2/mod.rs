@@ -44,9 +44,9 @@ pub use warm::{MidRun, MidRunLoad, MidRunPool, MidRunVcpu};
 
 use crate::contract::{Conflict, Descriptor, Pick, Prev, Scheduler, Wake};
 use crate::cx::Cx;
+use crate::state::StateRows;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
-use core::fmt;
 use domio_core::{DomainId, Instant, ParamValues, PcpuId, PcpuTable, Topology, VcpuId};
 use load::Change;
 use params::{GRANULARITY, Settings};
@@ -287,7 +287,7 @@ impl Scheduler for Credit2 {
         }
     }
 
-    fn dump(&self, out: &mut dyn fmt::Write) -> fmt::Result {
-        self.describe(out)
+    fn state(&self, out: &mut StateRows) {
+        self.describe(out);
     }
 }

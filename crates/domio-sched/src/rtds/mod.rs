@@ -26,9 +26,9 @@ pub use queues::REFILL;
 use crate::contract::{Descriptor, Pick, Prev, Scheduler, Wake};
 use crate::cx::Cx;
 use crate::placement::{Successive, allowed_from};
+use crate::state::{About, StateRows};
 use alloc::vec::Vec;
 use core::cmp::Ordering;
-use core::fmt;
 use domio_core::{CpuSet, DomainId, Duration, Instant, ParamValues, PcpuId, Topology, VcpuId};
 use params::Reservation;
 use queues::Queue;
@@ -379,21 +379,28 @@ impl Scheduler for Rtds {
         }
     }
 
-    fn dump(&self, out: &mut dyn fmt::Write) -> fmt::Result {
+    fn state(&self, out: &mut StateRows) {
         for (what, queue) in [
-            ("waits", &self.waiting),
-            ("has no budget", &self.depleted),
-            ("is filled up", &self.refills),
+            (" waits", &self.waiting),
+            (" has no budget", &self.depleted),
+            (" is filled up", &self.refills),
         ] {
             for vcpu in queue {
                 let v = &self.vcpus[vcpu.index()];
-                writeln!(
-                    out,
-                    "v{} {what}: level {}, {} of {} ns left until {} ns",
-                    vcpu.0, v.level, v.left, v.reserved.budget, v.deadline
-                )?;
+                out.row("", About::Vcpu(*vcpu))
+                    .say("v")
+                    .tell("vcpu", "", vcpu.0)
+                    .say(what)
+                    .say(": level ")
+                    .tell("level", "", v.level)
+                    .say(", ")
+                    .tell("left", "ns", v.left)
+                    .say(" of ")
+                    .tell("budget", "ns", v.reserved.budget)
+                    .say(" ns left until ")
+                    .tell("deadline", "ns", v.deadline)
+                    .say(" ns");
             }
         }
-        Ok(())
     }
 }

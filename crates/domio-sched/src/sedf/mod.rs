@@ -43,9 +43,9 @@ pub use params::{DESCRIPTOR, Invalid, Unblock, validate, validate_domain};
 
 use crate::contract::{Descriptor, PacketsMoved, Pick, Prev, Scheduler, Wake};
 use crate::cx::Cx;
+use crate::state::StateRows;
 use alloc::vec::Vec;
 use aware::Listener;
-use core::fmt;
 use dc::Collector;
 use domio_core::{DomainId, Duration, Instant, ParamValues, PcpuId, Topology, VcpuId};
 use rules::Rules;
@@ -201,7 +201,7 @@ impl Scheduler for Sedf {
         self.choose(cx, pcpu)
     }
 
-    fn dump(&self, out: &mut dyn fmt::Write) -> fmt::Result {
-        self.describe(out)
+    fn state(&self, out: &mut StateRows) {
+        self.describe(out);
     }
 }

@@ -1,19 +1,17 @@
-//! The state for people (Xen's debug key `r`).
+//! The state as data (Xen's debug key `r`).
 
 use super::Sedf;
 use super::state::{NEVER, Queue, flag};
-use core::fmt;
+use crate::state::{About, StateRows, StateValue};
+use alloc::format;
+use alloc::vec::Vec;
 use domio_core::{Duration, Instant, PcpuId, VcpuId};
 
 /// A time of the policy's tables.
-struct At(i64);
-
-impl fmt::Display for At {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0 {
-            NEVER => f.write_str("never"),
-            ns => write!(f, "{}", Instant::from_nanos(ns.max(0) as u64)),
-        }
+fn at(ns: i64) -> StateValue {
+    match ns {
+        NEVER => "never".into(),
+        ns => Instant::from_nanos(ns.max(0) as u64).into(),
     }
 }
 
@@ -23,75 +21,84 @@ fn length(ns: i64) -> Duration {
 }
 
 impl Sedf {
-    pub(super) fn describe(&self, out: &mut dyn fmt::Write) -> fmt::Result {
+    pub(super) fn describe(&self, out: &mut StateRows) {
         if let Some(listener) = &self.listener {
-            writeln!(out, "communication-aware, {listener}")?;
+            out.row("", About::Policy)
+                .say("communication-aware, ")
+                .tell("packets", "", format!("{listener}"));
         }
+        let version = format!("{}", self.rules.version);
+        let row = out.row("", About::Policy);
         match self.collector {
-            Some(collector) => writeln!(out, "sedf-dc {}, {collector}", self.rules.version)?,
-            None => writeln!(
-                out,
-                "sedf {}, unblock {:?}",
-                self.rules.version, self.unblock
-            )?,
-        }
+            Some(collector) => row
+                .say("sedf-dc ")
+                .tell("version", "", version)
+                .say(", ")
+                .tell("debts", "", format!("{collector}")),
+            None => row
+                .say("sedf ")
+                .tell("version", "", version)
+                .say(", unblock ")
+                .tell("unblock", "", format!("{:?}", self.unblock)),
+        };
         for p in 0..self.pcpus.len() {
-            let pcpu = PcpuId(p as u16);
-            let expires = At(self.pcpus[p].expires);
-            writeln!(out, "{pcpu}: slice ends {expires}")?;
-            for queue in Queue::ALL {
-                let mut vcpus = self.queue(pcpu, queue).peekable();
-                if vcpus.peek().is_none() {
-                    continue;
-                }
-                write!(out, "  {queue:?}:")?;
-                for vcpu in vcpus {
-                    write!(out, " {}", vcpu.0)?;
-                }
-                writeln!(out)?;
-            }
+            self.describe_pcpu(out, PcpuId(p as u16));
         }
         let present = self.vcpus.iter().enumerate();
         for (i, _) in present.filter(|(_, v)| v.has(flag::PRESENT)) {
-            self.describe_vcpu(out, VcpuId(i as u32))?;
+            self.describe_vcpu(out, VcpuId(i as u32));
         }
-        Ok(())
     }
 
-    fn describe_vcpu(&self, out: &mut dyn fmt::Write, vcpu: VcpuId) -> fmt::Result {
-        let v = &self.vcpus[vcpu.index()];
-        write!(
-            out,
-            "vcpu {} of d{} on p{}: {} in {}, used {}, deadline {}, scores {} {}, extra {}",
-            vcpu.0,
-            v.domain,
-            v.pcpu,
-            length(v.slice),
-            length(v.period),
-            length(v.cputime),
-            At(v.deadline),
-            v.score[0],
-            v.score[1],
-            v.extraweight,
-        )?;
-        if v.debt > 0 {
-            write!(out, ", owes {}", length(v.debt))?;
-        }
-        if v.weight > 0 {
-            write!(out, ", weight {}", v.weight)?;
-        }
-        for (flag, name) in [
-            (flag::AWARE, "extra time"),
-            (flag::WANT_PENALTY, "owed a turn"),
-            (
-                flag::RUN_PENALTY | flag::RUN_UTILISATION,
-                "in a turn of extra time",
-            ),
-        ] {
-            if v.has(flag) {
-                write!(out, ", {name}")?;
+    fn describe_pcpu(&self, out: &mut StateRows, pcpu: PcpuId) {
+        out.row("", About::Pcpu(pcpu))
+            .say("p")
+            .tell("pcpu", "", pcpu.0)
+            .say(": slice ends ")
+            .tell("slice_ends", "", at(self.pcpus[pcpu.index()].expires));
+        for queue in Queue::ALL {
+            let vcpus: Vec<VcpuId> = self.queue(pcpu, queue).collect();
+            if !vcpus.is_empty() {
+                out.row("  ", About::Pcpu(pcpu))
+                    .tell("queue", "", format!("{queue:?}"))
+                    .say(": ")
+                    .tell("vcpus", "", vcpus);
             }
         }
-        writeln!(out)
+    }
+
+    fn describe_vcpu(&self, out: &mut StateRows, vcpu: VcpuId) {
+        let v = &self.vcpus[vcpu.index()];
+        let row = out.row("", About::Vcpu(vcpu));
+        row.say("vcpu ")
+            .tell("vcpu", "", vcpu.0)
+            .say(" of d")
+            .tell("domain", "", v.domain)
+            .say(" on p")
+            .tell("pcpu", "", v.pcpu)
+            .say(": ")
+            .tell("slice", "", length(v.slice))
+            .say(" in ")
+            .tell("period", "", length(v.period))
+            .say(", used ")
+            .tell("used", "", length(v.cputime))
+            .say(", deadline ")
+            .tell("deadline", "", at(v.deadline))
+            .say(", scores ")
+            .tell("penalty_score", "", v.score[0])
+            .say(" ")
+            .tell("utilisation_score", "", v.score[1])
+            .say(", extra ")
+            .tell("extra_weight", "", v.extraweight);
+        if v.debt > 0 {
+            row.say(", owes ").tell("owes", "", length(v.debt));
+        }
+        if v.weight > 0 {
+            row.say(", weight ").tell("weight", "", v.weight);
+        }
+        let turn = flag::RUN_PENALTY | flag::RUN_UTILISATION;
+        row.flag("extra_time", ", extra time", v.has(flag::AWARE))
+            .flag("owed_a_turn", ", owed a turn", v.has(flag::WANT_PENALTY))
+            .flag("in_a_turn", ", in a turn of extra time", v.has(turn));
     }
 }

@@ -42,11 +42,11 @@ impl Beside<'_> {
         let at = |run: &Run| run.log.get(i).map_or(run.end, |entry| entry.at);
         let mut before = script.clone();
         before.end = at(&one).min(at(&two));
-        let [one, two] = both(&before);
+        let [one, _] = both(&before);
         writeln!(
             text,
-            "before that instant {} was:\n{}\nand its twin:\n{}",
-            self.name, one.dump, two.dump
+            "before that instant {} was:\n{}",
+            self.name, one.state
         )
         .unwrap();
         Some(text)

@@ -9,7 +9,6 @@
 
 mod mistake;
 
-use core::fmt;
 use domio_core::{DomainId, Duration, Instant, ParamValues, PcpuId, VcpuId, VcpuName};
 use domio_sched::{Conflict, Cx, Descriptor, Pause, Pick, Prev, Scheduler, Wake, find};
 pub use mistake::Mistake;
@@ -540,9 +539,5 @@ impl Scheduler for TwinBvt {
             };
             self.expire(cx, domain, unwarp);
         }
-    }
-
-    fn dump(&self, out: &mut dyn fmt::Write) -> fmt::Result {
-        writeln!(out, "{:?}\n{:?}\n{:?}", self.cpus, self.vcpus, self.domains)
     }
 }

@@ -8,7 +8,6 @@ mod debts;
 mod ears;
 mod operator;
 
-use core::fmt;
 use debts::{Debt, Feedback};
 use domio_core::{DomainId, Duration, ParamValues, PcpuId, Topology, VcpuId, VcpuName, XenVersion};
 use domio_sched::{Cx, Descriptor, PacketsMoved, Pick, Prev, Scheduler, Wake, find};
@@ -537,15 +536,5 @@ impl Scheduler for TwinSedf {
 
     fn schedule(&mut self, cx: &mut Cx<'_>, pcpu: PcpuId, prev: Prev) -> Pick {
         self.pass(cx, pcpu, prev)
-    }
-
-    fn dump(&self, out: &mut dyn fmt::Write) -> fmt::Result {
-        for (i, p) in self.pcpus.iter().enumerate() {
-            writeln!(out, "p{i}: {p:?}")?;
-        }
-        for (i, v) in self.vcpus.iter().enumerate() {
-            writeln!(out, "v{i}: {v:?}")?;
-        }
-        Ok(())
     }
 }

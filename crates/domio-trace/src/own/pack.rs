@@ -2,11 +2,15 @@
 //!
 //! | bytes | what |
 //! |---|---|
-//! | 4 | class in bits 0 to 7, number in bits 8 to 15, number of words in bits 16 to 18, bit 19: wide actor, size of the step in bits 20 and 21, pcpu in bits 22 to 31 (1023: see next) |
+//! | 4 | see below |
 //! | 0 or 2 | the pcpu, when it is 1023 or more |
 //! | 2 or 4 | actor: 4 bytes when it is wide |
-//! | 2, 4 or 8 | time since the record before (the block's base for its first), zigzag; size 0, 1 or 2 |
+//! | 2, 4 or 8 | time since the record before (the block's base for its first), zigzag |
 //! | 4 each | words, without trailing zeros |
+//!
+//! The first four bytes have the class in bits 0 to 7, the number in bits 8 to 15, the number of
+//! words in bits 16 to 18, whether the actor is wide in bit 19, the size of the time (0, 1, 2) in
+//! bits 20 and 21, and the pcpu in bits 22 to 31: 1023 says that it follows.
 
 use domio_core::{ActorId, ClassId, Instant, PcpuId, Record};
 

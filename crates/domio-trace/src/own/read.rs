@@ -30,7 +30,14 @@ pub struct OwnReader<R> {
 /// How records are packed, with what their numbers stand for.
 enum Version {
     One(Box<Version1>),
-    Two(Names),
+    Two(Announced),
+}
+
+/// What the blocks so far have announced.
+struct Announced {
+    names: Names,
+    /// Classes, of which `names` has two from the start.
+    classes: usize,
 }
 
 /// The rest of the block that is being handed out.
@@ -54,7 +61,10 @@ impl<R: Read> OwnReader<R> {
             header,
             version: match version {
                 1 => Version::One(Box::new(Version1::new(options))),
-                _ => Version::Two(Names::new()),
+                _ => Version::Two(Announced {
+                    names: Names::new(),
+                    classes: 0,
+                }),
             },
             known: options.classes,
             block: Block::default(),
@@ -69,7 +79,7 @@ impl<R: Read> OwnReader<R> {
     pub fn names(&self) -> &Names {
         match &self.version {
             Version::One(version) => version.names(),
-            Version::Two(names) => names,
+            Version::Two(announced) => &announced.names,
         }
     }
 
@@ -95,8 +105,8 @@ impl<R: Read> OwnReader<R> {
         }
         let bytes = &self.bytes.buffered()[..self.block.bytes];
         let unpacked = match &mut self.version {
-            Version::Two(names) => match pack::unpack(bytes, self.block.before) {
-                Some((record, length)) => known(names, &record).map(|()| (record, length)),
+            Version::Two(announced) => match pack::unpack(bytes, self.block.before) {
+                Some((record, length)) => announced.check(&record).map(|()| (record, length)),
                 None => Err(unpackable(bytes)),
             },
             Version::One(version) => {
@@ -182,11 +192,13 @@ impl<R: Read> OwnReader<R> {
         check_sum(&whole[8..BLOCK_HEAD + length], sum, what).map_err(|k| k.at(offset))?;
         let content = &whole[BLOCK_HEAD..BLOCK_HEAD + length];
         match (&mut self.version, tag) {
-            (Version::Two(names), CLASSES_TAG) => {
-                declare(names, self.known, content, count, base).map_err(|k| k.at(offset))?;
+            (Version::Two(announced), CLASSES_TAG) => {
+                let declared = announced.declare(self.known, content, count, base);
+                declared.map_err(|k| k.at(offset))?;
             }
-            (Version::Two(names), ACTORS_TAG) => {
-                name(names, content, count, base).map_err(|k| k.at(offset))?;
+            (Version::Two(announced), ACTORS_TAG) => {
+                let named = announced.name(content, count, base);
+                named.map_err(|k| k.at(offset))?;
             }
             _ => {
                 self.bytes.consume(BLOCK_HEAD);
@@ -235,82 +247,82 @@ impl<R: Read> OwnReader<R> {
     }
 }
 
-/// Takes a block of classes into `names`.
-fn declare(
-    names: &mut Names,
-    known: &[&'static Class],
-    json: &[u8],
-    count: u32,
-    first: u64,
-) -> Result<(), TraceErrorKind> {
-    let damaged = |found| TraceErrorKind::Damaged {
-        what: "a block of classes",
-        expected: "JSON with as many declarations as it says, of new classes, in order",
-        found,
-    };
-    let classes: Vec<ClassJson> =
-        serde_json::from_slice(json).map_err(|e| damaged(e.to_string()))?;
-    if classes.len() != count as usize {
-        return Err(damaged(format!("{} of {count}", classes.len())));
+impl Announced {
+    /// Takes a block of classes.
+    fn declare(
+        &mut self,
+        known: &[&'static Class],
+        json: &[u8],
+        count: u32,
+        first: u64,
+    ) -> Result<(), TraceErrorKind> {
+        let damaged = |found| TraceErrorKind::Damaged {
+            what: "a block of classes",
+            expected: "JSON with as many declarations as it says, of different classes, in order",
+            found,
+        };
+        let classes: Vec<ClassJson> =
+            serde_json::from_slice(json).map_err(|e| damaged(e.to_string()))?;
+        if classes.len() != count as usize || first != self.classes as u64 {
+            let found = format!("{} of {count} from {first} on", classes.len());
+            return Err(damaged(found));
+        }
+        for class in classes {
+            let number = self.classes;
+            // Every stream has the first two, whatever else a later version declares in them.
+            let always = number < 2 && self.names.classes()[number].name == class.name;
+            if !always {
+                if number > usize::from(u8::MAX) {
+                    return Err(damaged("more than 256 classes".to_owned()));
+                }
+                let declared = class.class(known).map_err(damaged)?;
+                if usize::from(self.names.add_class(declared).0) != number {
+                    return Err(damaged(format!("class {number} called {:?}", class.name)));
+                }
+            }
+            self.classes += 1;
+        }
+        Ok(())
     }
-    for (i, class) in classes.iter().enumerate() {
-        let number = first.saturating_add(i as u64);
-        let before = names.classes().len();
-        // Every stream has the first two from the start.
-        if let Some(always) = names.classes().get(number as usize).filter(|_| number < 2)
-            && always.name == class.name
-        {
-            continue;
-        }
-        let declared = class.class(known).map_err(damaged)?;
-        if number != before as u64 || before > usize::from(u8::MAX) {
-            return Err(damaged(format!("class {number} behind {before} others")));
-        }
-        if usize::from(names.add_class(declared).0) != before {
-            return Err(damaged(format!("two classes {:?}", class.name)));
-        }
-    }
-    Ok(())
-}
 
-/// Takes a block of actors into `names`.
-fn name(names: &mut Names, packed: &[u8], count: u32, first: u64) -> Result<(), TraceErrorKind> {
-    let damaged = |found| TraceErrorKind::Damaged {
-        what: "a block of actors",
-        expected: "as many vcpus as it says, in order",
-        found,
-    };
-    let before = names.actors().len();
-    let (actors, rest) = packed.as_chunks::<ACTOR>();
-    if first != before as u64 || actors.len() != count as usize || !rest.is_empty() {
-        let found = format!("{count} from {first} on in {} bytes", packed.len());
-        return Err(damaged(found));
-    }
-    if before + actors.len() > ActorId::MAX as usize {
-        return Err(damaged(format!("{before} others")));
-    }
-    for actor in actors {
-        if u32_at(actor, 0) != ACTOR_VCPU {
-            return Err(damaged(format!("{actor:02x?}")));
+    /// Takes a block of actors.
+    fn name(&mut self, packed: &[u8], count: u32, first: u64) -> Result<(), TraceErrorKind> {
+        let damaged = |found| TraceErrorKind::Damaged {
+            what: "a block of actors",
+            expected: "as many vcpus as it says, in order",
+            found,
+        };
+        let before = self.names.actors().len();
+        let (actors, rest) = packed.as_chunks::<ACTOR>();
+        let fits = actors.len() == count as usize && rest.is_empty();
+        if !fits || first != before as u64 || before + actors.len() > ActorId::MAX as usize {
+            let found = format!("{count} from {first} on in {} bytes", packed.len());
+            return Err(damaged(found));
         }
-        names.add_actor(VcpuName::from_word(u32_at(actor, 4)));
+        for actor in actors {
+            if u32_at(actor, 0) != ACTOR_VCPU {
+                return Err(damaged(format!("{actor:02x?}")));
+            }
+            let name = VcpuName::from_word(u32_at(actor, 4));
+            self.names.add_actor(name);
+        }
+        Ok(())
     }
-    Ok(())
-}
 
-/// Checks that the class and the actor of `record` were announced.
-#[inline]
-fn known(names: &Names, record: &Record) -> Result<(), TraceErrorKind> {
-    let classes = record.class.index() < names.classes().len();
-    let actors = record.actor.index() < names.actors().len() || record.actor == ActorId::NONE;
-    if classes && actors {
-        return Ok(());
+    /// Checks that the class and the actor of `record` were announced.
+    #[inline]
+    fn check(&self, record: &Record) -> Result<(), TraceErrorKind> {
+        let class = record.class.index() < self.classes;
+        let actors = self.names.actors().len();
+        if class && (record.actor.index() < actors || record.actor == ActorId::NONE) {
+            return Ok(());
+        }
+        Err(TraceErrorKind::Damaged {
+            what: "a packed record",
+            expected: "a class and an actor that were announced before",
+            found: format!("class {}, actor {}", record.class.0, record.actor.0),
+        })
     }
-    Err(TraceErrorKind::Damaged {
-        what: "a packed record",
-        expected: "a class and an actor that were announced before",
-        found: format!("class {}, actor {}", record.class.0, record.actor.0),
-    })
 }
 
 /// The error for what no record is packed as.

@@ -16,9 +16,9 @@ use crate::TraceHeader;
 /// [`TraceWriter::finish`].
 ///
 /// Records are packed into a block of 64 KiB that goes to `W` in one call, so `W` needs no buffer
-/// of its own. Classes and actors are written before the first record behind them: all records of a
-/// file come with the same [`Names`]. A failing write stops the writing; `finish` tells. A writer that is dropped without
-/// `finish` leaves a file that readers call truncated.
+/// of its own. All records of a file come with the same [`Names`], whose classes and actors are
+/// written before the first record that may name them. A failing write stops the writing; `finish`
+/// tells. A writer that is dropped without `finish` leaves a file that readers call truncated.
 pub struct TraceWriter<W: Write> {
     out: W,
     /// Classes and actors of the stream that are written.

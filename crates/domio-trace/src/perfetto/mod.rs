@@ -5,29 +5,28 @@
 //! | domain | process |
 //! | vcpu | thread of that process, with one slice for each runstate |
 //! | pcpu | cpu of the scheduling view, and a track with one slice for each vcpu that runs |
-//! | record of a policy or a device, of an event channel or a job | instant on the track of its actor, with its fields |
+//! | other record that is declared | instant with its fields, on the track of its actor |
 //! | work of a driver domain for another | counter of the time so far, below the driver domain |
 //!
 //! The scheduling view (tables `sched` and `thread_state`) comes from
 //! `GenericKernelTaskStateEvent`, which Perfetto knows since 2025; the slices come from
 //! `TrackEvent`, which every version knows. Idle vcpus are gaps.
 
+mod instant;
 mod proto;
 mod work;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 
-use domio_core::{
-    Declared, DomainId, Instant, Kind, Names, PcpuId, Record, Runstate, Says, Sink, VcpuName,
-};
+use domio_core::{DomainId, Instant, Names, PcpuId, Record, Runstate, Sink, VcpuName};
 use prost::Message;
 
-use crate::describe::{Undeclared, Value, unit_suffix, value};
+use crate::describe::Undeclared;
 use crate::{TraceHeader, VCPUS_MAX};
 use proto::{
-    DebugAnnotation, ProcessDescriptor, TaskState, TaskStateEvent, ThreadDescriptor, Trace,
-    TracePacket, TrackDescriptor, TrackEvent,
+    ProcessDescriptor, TaskState, TaskStateEvent, ThreadDescriptor, Trace, TracePacket,
+    TrackDescriptor, TrackEvent,
 };
 
 /// All packets are one sequence.
@@ -170,41 +169,6 @@ impl<W: Write> PerfettoWriter<W> {
             TracePacket {
                 track_event: Some(event),
                 ..TracePacket::default()
-            },
-        );
-    }
-
-    /// An instant with the fields of `record`, on the track of the vcpu that the record is about,
-    /// or else on the pcpu's.
-    fn instant(&mut self, names: &Names, record: &Record, declared: &Declared) {
-        let vcpu = names.vcpu(record.actor);
-        let track = match vcpu.filter(|vcpu| self.thread(*vcpu).is_some()) {
-            Some(vcpu) => vcpu_track(vcpu.word()),
-            None => self.pcpu(record.pcpu),
-        };
-        let annotations = declared.fields.iter().map(|field| {
-            let name = match unit_suffix(field.unit) {
-                Some(unit) => format!("{} {unit}", field.name),
-                None => field.name.to_owned(),
-            };
-            let (int_value, string_value) = match value(names, record, field) {
-                Value::Number(number) => (Some(number), None),
-                Value::Name(name) => (None, Some(name.into_owned())),
-            };
-            DebugAnnotation {
-                int_value,
-                string_value,
-                name,
-            }
-        });
-        self.event(
-            record.at,
-            TrackEvent {
-                r#type: INSTANT,
-                track,
-                name: Some(declared.name.to_owned()),
-                annotations: annotations.collect(),
-                ..TrackEvent::default()
             },
         );
     }
@@ -400,22 +364,10 @@ impl<W: Write> Sink for PerfettoWriter<W> {
             }
         } else if !self.undeclared.see(names, record)
             && let Some(declared) = names.declared(record)
-            && is_instant(record, declared)
+            && instant::is_instant(record, declared)
         {
             self.instant(names, record, declared);
         }
-    }
-}
-
-/// Whether `record` tells what the runstates do not show: passes, and the pcpu that a policy would
-/// have, come by the thousand and show in where the vcpu runs.
-fn is_instant(record: &Record, declared: &Declared) -> bool {
-    match record.kind() {
-        Some(kind) => matches!(
-            kind,
-            Kind::Lost | Kind::JobDone | Kind::EvtchnSend | Kind::EvtchnServe
-        ),
-        None => !matches!(declared.says, Says::Pass | Says::Wants { .. }),
     }
 }
 
@@ -445,10 +397,10 @@ mod tests {
     use super::*;
     use crate::DomainInfo;
     use Runstate::{Blocked, Runnable, Running};
-    use domio_core::{ActorId, Class, ClassId, Field, Place, Stage, Unit};
+    use domio_core::ActorId;
 
     /// Vcpu 0 of domains 0 to 2, idle, and one with an index beyond the thread ids of its domain.
-    fn some_names() -> Names {
+    pub(super) fn some_names() -> Names {
         let mut names = Names::new();
         for domain in [0, 1, 2, 32767] {
             names.add_actor(VcpuName::new(DomainId(domain), 0));
@@ -457,7 +409,11 @@ mod tests {
         names
     }
 
-    fn packets(names: &Names, records: &[Record], header: &TraceHeader) -> Vec<TracePacket> {
+    pub(super) fn packets(
+        names: &Names,
+        records: &[Record],
+        header: &TraceHeader,
+    ) -> Vec<TracePacket> {
         let mut w = PerfettoWriter::new(Vec::new(), Some(header));
         for r in records {
             w.record(names, r);
@@ -529,81 +485,5 @@ mod tests {
                 (30, 3000, 3, 0),
             ]
         );
-    }
-
-    #[test]
-    fn declared_records_are_instants_with_their_fields() {
-        static DEVICE: Class = Class::new(
-            "device",
-            &[
-                Declared::new(
-                    1,
-                    "moved",
-                    &[
-                        Field::bits("to", 0, 4, Unit::Place),
-                        Field::word("left", 1, Unit::Nanoseconds),
-                    ],
-                ),
-                Declared::new(2, "pass", &[]).says(Says::Pass),
-            ],
-        )
-        .with_places("packets", &[Place::new("tx ring", Stage::FromGuest)]);
-        let mut names = some_names();
-        let class = names.add_class(&DEVICE);
-        let (at, pcpu, v) = (Instant::from_nanos(5), PcpuId(0), ActorId(4));
-        let records = [
-            Record::job_done(at, pcpu, v, 2, [(1 << 32) + 7, 9]),
-            Record::with(at, pcpu, Kind::Lost, ActorId::NONE, [7, 0, 0, 0]),
-            Record::with(at, pcpu, Kind::EvtchnServe, v, [9, 0, 0, 0]),
-            Record::of(at, pcpu, (class, 1), v, [0, 300, 0, 0]),
-            Record::of(at, pcpu, (class, 1), ActorId::NONE, [1, 300, 0, 0]),
-            // What the runstates show.
-            Record::of(at, pcpu, (class, 2), v, [0; 4]),
-            Record::new(at, pcpu, Kind::Wake, v),
-        ];
-        let packets = packets(&names, &records, &TraceHeader::default());
-        let events = packets.iter().filter_map(|p| p.track_event.as_ref());
-        let shown = |event: &TrackEvent| {
-            assert_eq!(event.r#type, INSTANT);
-            let values = event.annotations.iter().map(|a| match &a.string_value {
-                Some(name) => format!("{}: {name}", a.name),
-                None => format!("{}: {}", a.name, a.int_value.unwrap()),
-            });
-            let name = event.name.clone().unwrap();
-            (
-                event.track >> 32,
-                name,
-                values.collect::<Vec<_>>().join(", "),
-            )
-        };
-        let shown: Vec<_> = events.map(shown).collect();
-        let expected = [
-            (
-                3,
-                "job-done",
-                "turnaround ns: 4294967303, executed ns: 9, task: 2",
-            ),
-            (1, "lost", "records: 7"),
-            (3, "evtchn-serve", "port: 9"),
-            (3, "moved", "to: tx ring, left ns: 300"),
-            (1, "moved", "to: 1, left ns: 300"),
-        ];
-        let expected = expected.map(|(t, name, text)| (t, name.to_owned(), text.to_owned()));
-        assert_eq!(shown, expected);
-        let tid = packets
-            .iter()
-            .find_map(|p| Some(p.track_descriptor.as_ref()?.thread.as_ref()?.tid));
-        assert_eq!(tid, Some(FURTHER_IDS + 1), "no clash with d2");
-    }
-
-    #[test]
-    fn what_nobody_declares_is_counted() {
-        let what = (ClassId::FOREIGN, 0);
-        let words = [0x81001, 0, 0, 0];
-        let record = Record::of(Instant::ZERO, PcpuId(0), what, ActorId::NONE, words);
-        let mut w = PerfettoWriter::new(Vec::new(), None);
-        w.record(&some_names(), &record);
-        let counts = w.undeclared().counts(&some_names());
-        assert_eq!(counts, [("hvm 0x81001".to_owned(), 1)]);
     }
 }

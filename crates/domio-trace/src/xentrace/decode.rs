@@ -5,15 +5,16 @@ use domio_core::{
 };
 
 use super::event::{
-    BLOCK, CONTINUE_RUNNING, DOM_ADD, DOM_REM, INFCONT, INFNEXT, INFPREV, LOST_RECORDS,
-    RUNSTATE_CHANGE, SCHED, SCHED_OLD, SCHED_POLICY, SLEEP, SWITCH, WAKE, WRAP_BUFFER, YIELD,
+    BLOCK, CONTINUE_RUNNING, DOM_ADD, DOM_REM, EXTRA_MAX, Extra, INFCONT, INFNEXT, INFPREV,
+    LOST_RECORDS, RUNSTATE_CHANGE, SCHED, SCHED_OLD, SCHED_POLICY, SLEEP, SWITCH, WAKE,
+    WRAP_BUFFER, YIELD,
 };
 use super::policy::{Layouts, SCHEDULERS, class_name};
 use crate::ReadOptions;
 
 /// What one record of a file means.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Decoded {
+pub(super) enum Decoded {
     /// A record of ours.
     Record(Record),
     /// CONTINUE_RUNNING of a vcpu: a [`Kind::Continue`] of its own in files without INFCONT, the
@@ -74,13 +75,8 @@ impl Decoder {
 
     /// The meaning of `event` with its extra words. What is not known, or has words that the event
     /// cannot have, is kept as it came ([`ClassId::FOREIGN`]).
-    pub(crate) fn decode(
-        &mut self,
-        at: Instant,
-        pcpu: PcpuId,
-        event: u32,
-        extra: &[u32],
-    ) -> Decoded {
+    pub(super) fn decode(&mut self, at: Instant, pcpu: PcpuId, event: u32, all: &Extra) -> Decoded {
+        let extra = all.as_slice();
         if event == WRAP_BUFFER {
             return Decoded::Nothing;
         }
@@ -103,7 +99,7 @@ impl Decoder {
         }
         let known = match event & 0xffff_f000 {
             SCHED | SCHED_OLD => self.common(at, pcpu, event & 0xfff, extra),
-            SCHED_POLICY => self.policy(at, pcpu, event, extra),
+            SCHED_POLICY => self.policy(at, pcpu, event, all),
             0x1f000 if event == LOST_RECORDS && !extra.is_empty() => {
                 let actor = extra.get(1).map_or(ActorId::NONE, |&w| {
                     // Here the domain is in the low half.
@@ -153,7 +149,7 @@ impl Decoder {
     }
 
     /// A private event of a policy.
-    fn policy(&mut self, at: Instant, pcpu: PcpuId, event: u32, extra: &[u32]) -> Option<Record> {
+    fn policy(&mut self, at: Instant, pcpu: PcpuId, event: u32, extra: &Extra) -> Option<Record> {
         let policy = self.policies[(event >> 9 & 7) as usize].as_mut()?;
         let number = u8::try_from(event & 0x1ff).ok()?;
         let (vcpu, words) = policy.layouts.decode(number, extra)?;
@@ -180,7 +176,7 @@ impl Decoder {
             (0x1f000, 1) => 1,
             _ => 5,
         };
-        match self.decode(at, pcpu, event, &words[..used]) {
+        match self.decode(at, pcpu, event, &Extra::of(&words[..used])) {
             Decoded::Record(r) => r,
             Decoded::ContinueRunning(_) | Decoded::Nothing => foreign(at, pcpu, event, &words),
         }
@@ -196,8 +192,10 @@ impl Decoder {
         words: &[u32],
     ) -> Record {
         let event = SCHED_POLICY | u32::from(scheduler & 7) << 9 | u32::from(number);
-        let mut longest = [0; super::event::EXTRA_MAX];
-        longest[..words.len()].copy_from_slice(words);
+        let longest = Extra {
+            count: EXTRA_MAX,
+            ..Extra::of(words)
+        };
         self.policy(at, pcpu, event, &longest)
             .unwrap_or_else(|| foreign(at, pcpu, event, words))
     }
@@ -229,7 +227,7 @@ mod tests {
             ..ReadOptions::default()
         };
         let mut decoder = Decoder::new(&options);
-        match decoder.decode(AT, PcpuId(1), event, extra) {
+        match decoder.decode(AT, PcpuId(1), event, &Extra::of(extra)) {
             Decoded::Record(r) => (r, decoder.names().vcpu(r.actor)),
             other => panic!("{other:?}"),
         }

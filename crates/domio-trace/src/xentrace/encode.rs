@@ -44,8 +44,8 @@ impl Encoder {
             // Where Xen names a vcpu and the record none, the pcpu idles.
             let vcpu = names.vcpu(record.actor);
             let vcpu = vcpu.unwrap_or(VcpuName::idle(record.pcpu));
-            if let Some((event, words, n)) = layouts.encode(record.number, vcpu, &record.words) {
-                put(event, &words[..n]);
+            if let Some((event, extra)) = layouts.encode(record.number, vcpu, &record.words) {
+                put(event, extra.as_slice());
             }
         }
     }

@@ -18,6 +18,35 @@ pub(super) const EVENT_MASK: u32 = 0x0fff_ffff;
 /// Most extra words that a record can have.
 pub(super) const EXTRA_MAX: usize = 7;
 
+/// Longest record: header, time, seven extra words.
+pub(super) const RECORD_MAX: usize = 4 + 8 + 4 * EXTRA_MAX;
+
+/// The extra words of a record; those behind the last are 0.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Extra {
+    /// One more than there can be, so that an index of three bits is always inside.
+    pub words: [u32; EXTRA_MAX + 1],
+    /// How many there are.
+    pub count: usize,
+}
+
+impl Extra {
+    /// These words, [`EXTRA_MAX`] at most.
+    pub(super) fn of(words: &[u32]) -> Self {
+        let mut extra = Extra {
+            words: [0; EXTRA_MAX + 1],
+            count: words.len().min(EXTRA_MAX),
+        };
+        extra.words[..extra.count].copy_from_slice(&words[..extra.count]);
+        extra
+    }
+
+    #[inline]
+    pub(super) fn as_slice(&self) -> &[u32] {
+        &self.words[..self.count]
+    }
+}
+
 /// Runstate change; old state in bits 8 to 11, new state in bits 4 to 7.
 pub(super) const RUNSTATE_CHANGE: u32 = 0x21001;
 pub(super) const CONTINUE_RUNNING: u32 = 0x21002;

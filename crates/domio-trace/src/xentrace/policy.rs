@@ -5,7 +5,7 @@
 
 use domio_core::{Class, DomainId, VcpuName};
 
-use super::event::{EXTRA_MAX, SCHED_POLICY};
+use super::event::{EXTRA_MAX, Extra, SCHED_POLICY};
 
 /// Numbers of events that a scheduler can have here.
 const NUMBERS: usize = 64;
@@ -20,15 +20,13 @@ struct Policy {
     vcpus: &'static [(u8, Layout)],
 }
 
-/// Where the extra words of an event name the vcpu that it is about.
+/// Where the extra words of an event name the vcpu that it is about; other events name none.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Layout {
-    /// Nowhere.
-    Words,
     /// The domain in the word with this index, the index in the word behind.
-    Split(usize),
+    Split(u8),
     /// `domain << 16 | index` in the word with this index.
-    Joint(usize),
+    Joint(u8),
 }
 
 use Layout::{Joint, Split};
@@ -122,9 +120,11 @@ pub(super) struct Layouts {
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Event {
-    layout: Layout,
+    /// Words that name the vcpu, and the index of the first of them.
+    vcpu: u8,
+    first: u8,
     /// Words of the record, which the class declares.
-    words: usize,
+    words: u8,
 }
 
 impl Layouts {
@@ -137,9 +137,15 @@ impl Layouts {
             let number = declared.number;
             if let Some(event) = events.get_mut(usize::from(number)) {
                 let named = policy.vcpus.iter().find(|(n, _)| *n == number);
+                let (vcpu, first) = match named {
+                    Some((_, Joint(first))) => (1, *first),
+                    Some((_, Split(first))) => (2, *first),
+                    None => (0, 0),
+                };
                 *event = Some(Event {
-                    layout: named.map_or(Layout::Words, |(_, layout)| *layout),
-                    words: usize::from(declared.words),
+                    vcpu,
+                    first,
+                    words: declared.words,
                 });
             }
         }
@@ -152,70 +158,72 @@ impl Layouts {
     /// The vcpu that event `number` is about, and the words of its record; `None` when the class
     /// does not declare it, or when it has fewer words than declared. Further words are left out.
     #[inline]
-    pub(super) fn decode(&self, number: u8, extra: &[u32]) -> Option<(Option<VcpuName>, [u32; 4])> {
-        let Event { layout, words } = (*self.events.get(usize::from(number))?)?;
-        if extra.len() < words + layout.words() {
+    pub(super) fn decode(&self, number: u8, extra: &Extra) -> Option<(Option<VcpuName>, [u32; 4])> {
+        let event = self.events.get(usize::from(number))?.as_ref()?;
+        if extra.count < event.end() {
             return None;
         }
-        let (vcpu, first) = match layout {
-            Layout::Words => (None, extra.len()),
-            Joint(i) => (Some(VcpuName::from_word(*extra.get(i)?)), i),
-            Split(i) => {
-                let domain = u16::try_from(*extra.get(i)?).ok()?;
-                let index = u16::try_from(*extra.get(i + 1)?).ok()?;
-                (Some(VcpuName::new(DomainId(domain), index)), i)
+        let word = |i: u8| extra.words[usize::from(i) & EXTRA_MAX];
+        let vcpu = match event.vcpu {
+            0 => None,
+            1 => Some(VcpuName::from_word(word(event.first))),
+            _ => {
+                let domain = u16::try_from(word(event.first)).ok()?;
+                let index = u16::try_from(word(event.first + 1)).ok()?;
+                Some(VcpuName::new(DomainId(domain), index))
             }
         };
-        let rest = extra[..first]
-            .iter()
-            .chain(extra.iter().skip(first + layout.words()));
-        let mut out = [0; 4];
-        for (to, from) in out.iter_mut().zip(rest.take(words)) {
-            *to = *from;
-        }
-        Some((vcpu, out))
+        let words = [0, 1, 2, 3].map(|i| match i < event.words {
+            true => word(event.place(i)),
+            false => 0,
+        });
+        Some((vcpu, words))
     }
 
-    /// Event id and extra words of a record with `number`, about `vcpu`, and how many words those
-    /// are; `None` when the class does not declare it.
+    /// Event id and extra words of a record with `number`, about `vcpu`; `None` when the class does
+    /// not declare it.
     #[inline]
     pub(super) fn encode(
         &self,
         number: u8,
         vcpu: VcpuName,
         words: &[u32; 4],
-    ) -> Option<(u32, [u32; EXTRA_MAX], usize)> {
-        let event = (*self.events.get(usize::from(number))?)?;
-        let mut out = [0; EXTRA_MAX];
-        let (domain, index) = (u32::from(vcpu.domain.0), u32::from(vcpu.index));
-        let first = match event.layout {
-            Layout::Words => event.words,
-            Joint(i) => {
-                out[i] = vcpu.word();
-                i
-            }
-            Split(i) => {
-                (out[i], out[i + 1]) = (domain, index);
-                i
-            }
-        };
-        for (i, word) in words.iter().take(event.words).enumerate() {
-            let behind = if i < first { 0 } else { event.layout.words() };
-            out[i + behind] = *word;
+    ) -> Option<(u32, Extra)> {
+        let event = self.events.get(usize::from(number))?.as_ref()?;
+        let joint = event.vcpu == 1;
+        let name = [
+            if joint {
+                vcpu.word()
+            } else {
+                vcpu.domain.0.into()
+            },
+            vcpu.index.into(),
+        ];
+        let mut out = [0; EXTRA_MAX + 1];
+        let mut put = |i: u8, word: u32| out[usize::from(i) & EXTRA_MAX] = word;
+        // Without a branch, which is hard to foresee: what does not belong there is overwritten.
+        put(event.first, name[0]);
+        put(event.first + 1, name[1]);
+        for (i, word) in (0..).zip(words) {
+            put(event.place(i), if i < event.words { *word } else { 0 });
         }
         let id = SCHED_POLICY | u32::from(self.id) << 9 | u32::from(number);
-        Some((id, out, event.words.max(first) + event.layout.words()))
+        let count = event.end();
+        Some((id, Extra { words: out, count }))
     }
 }
 
-impl Layout {
-    /// Words that name the vcpu.
-    const fn words(self) -> usize {
-        match self {
-            Layout::Words => 0,
-            Joint(_) => 1,
-            Split(_) => 2,
-        }
+impl Event {
+    /// Where the word of the record with index `i` is among the extra words.
+    #[inline]
+    fn place(&self, i: u8) -> u8 {
+        i + if i < self.first { 0 } else { self.vcpu }
+    }
+
+    /// How many extra words the record needs.
+    #[inline]
+    fn end(&self) -> usize {
+        usize::from(self.vcpu + self.words.max(self.first))
     }
 }
 
@@ -260,24 +268,25 @@ mod tests {
             (&credit2, 0x22203, 3, &[joint, 6, 7], [6, 7, 0, 0]),
             (&credit2, 0x22213, 19, &[6, 7, joint, 8], [6, 7, 8, 0]),
         ] {
-            assert_eq!(layouts.decode(number, extra), Some((Some(vcpu), words)));
-            let (event, back, n) = layouts.encode(number, vcpu, &words).unwrap();
-            assert_eq!((event, &back[..n]), (id, extra));
+            let extra = Extra::of(extra);
+            assert_eq!(layouts.decode(number, &extra), Some((Some(vcpu), words)));
+            let encoded = layouts.encode(number, vcpu, &words);
+            assert_eq!(encoded, Some((id, extra)));
         }
-        let looked = [3, 1];
-        assert_eq!(credit.decode(11, &looked), Some((None, [3, 1, 0, 0])));
-        let (event, back, n) = credit.encode(11, vcpu, &[3, 1, 0, 0]).unwrap();
-        assert_eq!((event, &back[..n]), (0x2200b, &looked[..]));
+        let (looked, words) = (Extra::of(&[3, 1]), [3, 1, 0, 0]);
+        assert_eq!(credit.decode(11, &looked), Some((None, words)));
+        assert_eq!(credit.encode(11, vcpu, &words), Some((0x2200b, looked)));
     }
 
     #[test]
     fn what_does_not_fit_the_declaration_is_no_record_of_it() {
         let credit = Layouts::of(&CREDIT).unwrap();
-        assert_eq!(credit.decode(5, &[5, 1, 0]), None, "not declared");
-        assert_eq!(credit.decode(64, &[]), None);
-        assert_eq!(credit.decode(4, &[9, 5]), None, "too short");
-        assert_eq!(credit.decode(4, &[9, 70_000, 1]), None, "no such domain");
-        let more = credit.decode(4, &[9, 5, 1, 8]).unwrap();
+        let decode = |number, extra: &[u32]| credit.decode(number, &Extra::of(extra));
+        assert_eq!(decode(5, &[5, 1, 0]), None, "not declared");
+        assert_eq!(decode(64, &[]), None);
+        assert_eq!(decode(4, &[9, 5]), None, "too short");
+        assert_eq!(decode(4, &[9, 70_000, 1]), None, "no such domain");
+        let more = decode(4, &[9, 5, 1, 8]).unwrap();
         assert_eq!(more.1, [9, 0, 0, 0], "what is further");
         assert_eq!(Layouts::of(&Class::new("network", &[])), None);
     }

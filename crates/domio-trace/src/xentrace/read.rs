@@ -5,13 +5,12 @@ use std::io::Read;
 use domio_core::{ActorId, Instant, Kind, Names, PcpuId, Record};
 
 use super::decode::{Decoded, Decoder};
-use super::event::{CPU_CHANGE, CPU_CHANGE_HEADER, EVENT_MASK, EXTRA_MAX, HAS_CYCLES, NO_EVENT};
+use super::event::{
+    CPU_CHANGE, CPU_CHANGE_HEADER, EVENT_MASK, EXTRA_MAX, Extra, HAS_CYCLES, NO_EVENT, RECORD_MAX,
+};
 use crate::bytes::{ByteStream, u32_at, u64_at};
 use crate::merge::Merge;
 use crate::{MergeStats, ReadOptions, TraceError, TraceErrorKind, TscClock};
-
-/// Longest record: header, time, seven extra words.
-const RECORD_MAX: usize = 4 + 8 + 4 * EXTRA_MAX;
 
 /// Bytes of a window's head: header word, cpu, size.
 const WINDOW_HEAD: usize = 12;
@@ -223,7 +222,7 @@ impl<R: Read> XentraceReader<R> {
         }
         let continued = state.continued.take();
         let pcpu = PcpuId(cpu);
-        let decoded = self.decoder.decode(state.at, pcpu, raw.event, raw.extra());
+        let decoded = self.decoder.decode(state.at, pcpu, raw.event, &raw.extra);
         let record = match decoded {
             Decoded::Nothing => return,
             // The second half of the INFCONT before it.
@@ -328,8 +327,7 @@ fn record_length(bytes: &[u8]) -> Result<usize, usize> {
 struct RawRecord {
     event: u32,
     tsc: Option<u64>,
-    words: [u32; EXTRA_MAX],
-    count: usize,
+    extra: Extra,
 }
 
 impl RawRecord {
@@ -340,20 +338,15 @@ impl RawRecord {
         let tsc = (header & HAS_CYCLES != 0).then(|| u64_at(bytes, 4));
         let first = if tsc.is_some() { 12 } else { 4 };
         let count = (header >> 28 & 7) as usize;
-        let mut words = [0; EXTRA_MAX];
+        let mut words = [0; EXTRA_MAX + 1];
         for (i, word) in words[..count].iter_mut().enumerate() {
             *word = u32_at(bytes, first + 4 * i);
         }
         RawRecord {
             event: header & EVENT_MASK,
             tsc,
-            words,
-            count,
+            extra: Extra { words, count },
         }
-    }
-
-    fn extra(&self) -> &[u32] {
-        &self.words[..self.count]
     }
 }
 

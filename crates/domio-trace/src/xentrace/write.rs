@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use domio_core::{Names, PcpuId, Record, Sink};
 
 use super::encode::Encoder;
-use super::event::{CPU_CHANGE_HEADER, HAS_CYCLES, LOST_RECORDS};
+use super::event::{CPU_CHANGE_HEADER, HAS_CYCLES, LOST_RECORDS, RECORD_MAX};
 use crate::{TraceErrorKind, TscClock};
 
 /// Trace time between two polling rounds, as xentrace polls.
@@ -149,16 +149,17 @@ impl<W: Write> Sink for XentraceWriter<W> {
         let tsc = placed.tsc;
         let mut put = |event: u32, extra: &[u32]| {
             let header = HAS_CYCLES | (extra.len() as u32) << 28 | event;
-            window.extend(header.to_le_bytes());
-            window.extend(tsc.to_le_bytes());
-            for word in extra {
-                window.extend(word.to_le_bytes());
+            let mut bytes = [0; RECORD_MAX];
+            bytes[0..4].copy_from_slice(&header.to_le_bytes());
+            bytes[4..12].copy_from_slice(&tsc.to_le_bytes());
+            for (to, word) in bytes[12..].chunks_exact_mut(4).zip(extra) {
+                to.copy_from_slice(&word.to_le_bytes());
             }
             if event == LOST_RECORDS && extra.len() == 4 {
                 // Its last two words are the time of the first lost record: this one is as near.
-                let end = window.len();
-                window[end - 8..].copy_from_slice(&tsc.to_le_bytes());
+                bytes[20..28].copy_from_slice(&tsc.to_le_bytes());
             }
+            window.extend_from_slice(&bytes[..12 + 4 * extra.len()]);
             n += 1;
         };
         self.encoder.encode(names, record, &mut put);

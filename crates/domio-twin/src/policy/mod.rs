@@ -3,14 +3,12 @@
 //! A policy that can be judged brings a [`PolicyState`]: what a trace shows of the policy's own
 //! state when it begins, what it leaves open, and how the simulated policy is put into such a
 //! state. The rest of a twin, the machine and the guests, is the same for all. The list of policies
-//! is [`judges`].
+//! is [`judges`](crate::judge::judges).
 
 pub mod credit;
 pub mod credit2;
 
-use crate::agreement::{self, Agreement};
-use crate::exact::SearchSettings;
-use crate::recording::{Description, Recording, RecordingError};
+use crate::recording::Recording;
 use crate::start::Start;
 use crate::twin::Twin;
 use core::fmt;
@@ -66,67 +64,4 @@ pub trait PolicyState: Sized + Send + Sync {
 
     /// The policy of `twin`, which resumes in the state `hidden`.
     fn resuming(twin: &Twin<Self>, hidden: &Self::Hidden) -> Box<dyn Scheduler>;
-}
-
-/// A search for the recorded decisions.
-type Search = fn(&Recording, &SearchSettings) -> Result<Agreement, RecordingError>;
-
-/// How recordings of one policy are judged.
-#[derive(Clone, Copy)]
-pub struct Judge {
-    /// The policy.
-    pub descriptor: &'static Descriptor,
-    /// Those of its parameters that `xl sched-NAME -s` shows: whoever records a host knows them.
-    pub shown_by_xl: &'static [&'static str],
-    /// Compares with an ensemble of twins ([`Agreement::check`]).
-    pub check: fn(&Recording) -> Result<Agreement, RecordingError>,
-    /// Looks for the start state that makes the recorded decisions ([`Agreement::exact`]), where
-    /// there is such a search.
-    pub exact: Option<Search>,
-}
-
-static JUDGES: &[Judge] = &[
-    Judge {
-        descriptor: credit::CreditState::DESCRIPTOR,
-        shown_by_xl: &["tslice_ms", "ratelimit_us", "migration_delay_us"],
-        check: agreement::check::<credit::CreditState>,
-        exact: Some(agreement::exact),
-    },
-    Judge {
-        descriptor: credit2::Credit2State::DESCRIPTOR,
-        shown_by_xl: &["ratelimit_us"],
-        check: agreement::check::<credit2::Credit2State>,
-        exact: None,
-    },
-];
-
-/// Every policy whose recordings can be judged.
-pub fn judges() -> &'static [Judge] {
-    JUDGES
-}
-
-/// How recordings of a host that `description` describes are judged.
-///
-/// # Errors
-/// Why they are not, which are, and what to do.
-pub fn judge(description: &Description) -> Result<&'static Judge, String> {
-    let name = &description.scheduler;
-    let found = judges().iter().find(|j| j.descriptor.name == name);
-    found.ok_or_else(|| {
-        let others: Vec<&str> = judges().iter().map(|j| j.descriptor.name).collect();
-        let others = others.join(" and ");
-        let known = domio_sched::find(name).is_some();
-        match known {
-            true => format!(
-                "recorded under the scheduler {name:?}, whose recordings cannot be judged: no twin \
-                 can begin in the state in which its trace begins; expected {others}. Boot Xen \
-                 with sched=credit2 and record the same guests again, or look at this trace alone \
-                 with domio trace summary"
-            ),
-            false => format!(
-                "recorded under the scheduler {name:?}, which domio does not have; expected \
-                 {others}, as `xl info xen_scheduler` shows it"
-            ),
-        }
-    })
 }

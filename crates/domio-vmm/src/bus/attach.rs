@@ -5,6 +5,7 @@ use super::lines::{KernelTimer, Line, Lines, Softirq, SoftirqLine, Tasklet, Toke
 use super::models::Bus;
 use crate::event::Event;
 use alloc::vec::Vec;
+use domio_core::{Class, ClassId, Names};
 use domio_sim::{EventQueue, TimerId};
 
 /// What a device model is made of, and how. A list of kinds of devices asks nothing else of a kind.
@@ -32,6 +33,7 @@ impl<D: Device> Assembly<'_, D> {
             device,
             queue: self.queue,
             lines: &mut self.bus.wires.lines,
+            names: &mut self.bus.wires.names,
         });
         self.bus.devices.push(model);
         device
@@ -48,6 +50,7 @@ pub struct Attach<'a> {
     device: u16,
     queue: &'a mut EventQueue<Event>,
     lines: &'a mut Lines,
+    names: &'a mut Names,
 }
 
 impl Attach<'_> {
@@ -61,6 +64,12 @@ impl Attach<'_> {
     /// Index of the model on the bus.
     pub fn device(&self) -> u16 {
         self.device
+    }
+
+    /// The number of `class` in the trace, for the model's records of that class. Models of one
+    /// kind share it.
+    pub fn class(&mut self, class: &'static Class) -> ClassId {
+        self.names.add_class(class)
     }
 
     /// A timer of the world outside, which calls [`Device::event`]. The timer is not armed.

@@ -29,12 +29,14 @@
 //! | `models` | [`Bus`], all models of a host |
 //! | `wires` | what the host and its models share |
 //! | `attach` | what a model is made of, and asks for when it comes to the bus |
+//! | `disk` | what a kind of virtual disk brings, so that scenarios can ask for it |
 //! | `io` | what a model may do when it is called |
 //! | `lines` | whom the host calls for an interrupt, softirq, timer |
 //! | `owner` | on whose behalf driver domains work |
 
 pub(crate) mod attach;
 pub(crate) mod device;
+mod disk;
 pub(crate) mod io;
 pub(crate) mod lines;
 pub(crate) mod models;
@@ -43,6 +45,7 @@ pub(crate) mod wires;
 
 pub use attach::{Assembly, Attach, Blueprint};
 pub use device::{Device, NoDevices, Passed, Progress};
+pub use disk::{DiskAsked, DiskKind};
 pub use io::{Io, KernelIo};
 pub use lines::{KernelTimer, Softirq, SoftirqLine, Tasklet, Token, WorkItem};
 pub use models::Bus;

@@ -1,6 +1,6 @@
 //! The domains of a host: their configuration, and what became of each.
 
-use crate::config::{Action, DomainConfig, HostConfig};
+use crate::config::{Action, DomainConfig, GroupConfig, HostConfig};
 use crate::event::{Event, Queue};
 use alloc::format;
 use alloc::vec::Vec;
@@ -61,6 +61,7 @@ impl Domain {
 /// All domains of the configuration, and what an operator does with them.
 pub(crate) struct Domains {
     pub all: Vec<Domain>,
+    pub groups: Vec<GroupConfig>,
     pub actions: Vec<(Instant, Action)>,
     seed: u64,
     replication: u32,
@@ -72,6 +73,7 @@ impl Domains {
     pub fn new(config: &HostConfig, seed: u64, replication: u32) -> Self {
         Domains {
             all: config.domains.iter().cloned().map(Domain::new).collect(),
+            groups: config.groups.clone(),
             actions: config.actions.clone(),
             seed,
             replication,
@@ -110,6 +112,11 @@ impl Domains {
     pub fn alive_mut(&mut self, domain: DomainId) -> Option<&mut Domain> {
         let mut all = self.all.iter_mut();
         all.find(|d| d.alive && d.config.id == domain)
+    }
+
+    /// Whether `domain` is there.
+    pub fn is_alive(&self, domain: DomainId) -> bool {
+        self.all.iter().any(|d| d.alive && d.config.id == domain)
     }
 
     /// The vcpus of `domain`, if it is there.

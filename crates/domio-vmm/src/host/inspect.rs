@@ -5,8 +5,8 @@ use crate::bus::device::Device;
 use crate::hypervisor::vcpu::{RunstateTimes, Vcpu};
 use alloc::format;
 use alloc::string::String;
-use domio_core::{Duration, Instant, PcpuId, Sink, VcpuId, VcpuName};
-use domio_sched::Tables;
+use domio_core::{Duration, Instant, Names, PcpuId, Sink, VcpuId, VcpuName};
+use domio_sched::{StateRows, Tables};
 use domio_sim::TimerId;
 
 impl<S: Sink, D: Device> Host<S, D> {
@@ -78,6 +78,11 @@ impl<S: Sink, D: Device> Host<S, D> {
         self.xen.trace.sink_mut()
     }
 
+    /// What the numbers in records stand for so far.
+    pub fn names(&self) -> &Names {
+        self.xen.trace.names()
+    }
+
     /// Turns the trace on or off; off, records are not made. On from the start.
     pub fn set_recording(&mut self, on: bool) {
         self.xen.trace.set(on);
@@ -122,9 +127,12 @@ impl<S: Sink, D: Device> Host<S, D> {
                 vcpu.guest.describe()
             ));
         }
-        let written = self.xen.policy.scheduler.dump(&mut text);
-        assert!(written.is_ok(), "writing to a string does not fail");
-        text
+        text + &format!("{}", self.policy_state())
+    }
+
+    /// What the policy has in its books.
+    pub fn policy_state(&self) -> StateRows {
+        StateRows::of(&*self.xen.policy.scheduler)
     }
 
     /// The timer that the policy keeps in `slot` of `pcpu`.

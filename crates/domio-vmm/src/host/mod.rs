@@ -1,6 +1,6 @@
-//! The simulated host of a scheduling policy: the hypervisor, the domains on it, and the device bus.
+//! The simulated host of a scheduling policy: the hypervisor, the domains on it, the device bus.
 //!
-//! The [hypervisor](crate::hypervisor) knows pcpus, vcpus and the policy. Guests execute on vcpus,
+//! The hypervisor (`hypervisor/mod.rs`) knows pcpus, vcpus and the policy. Guests execute on vcpus,
 //! devices serve guests, and controllers set what the hypervisor obeys: where these meet is here.
 //!
 //! | part | file | holds |
@@ -22,6 +22,7 @@
 //! | `io` | domains are plugged in, devices act from outside of guests |
 //! | `domains` | domains are created and destroyed |
 //! | `operator` | an operator acts |
+//! | `tell` | the policy is told of single vcpus and of groups of domains |
 //! | `control` | processes of controllers read and set |
 //! | `snapshot` | a run begins in the middle |
 //! | `inspect` | what can be seen of a host from outside |
@@ -40,6 +41,7 @@ mod operator;
 mod passes;
 mod processes;
 mod snapshot;
+mod tell;
 
 pub use crate::event::Event;
 pub use crate::hypervisor::hold::Hold;
@@ -64,7 +66,7 @@ use alloc::vec::Vec;
 use controlled::Controlled;
 use domain::{Domains, says_nothing};
 use domio_core::{Instant, Sink};
-use domio_sched::{Scheduler, Tables};
+use domio_sched::{Descriptor, Scheduler, Tables};
 use domio_sim::{Flow, Model};
 
 /// A host, a policy, device models and a trace sink.
@@ -83,8 +85,8 @@ impl<S: Sink, D: Device> Host<S, D> {
     /// A host as `config` describes it, switched off.
     ///
     /// # Panics
-    /// When `config` contradicts itself (a domain without vcpus, an affinity outside the
-    /// topology): whoever builds it has to check.
+    /// When `config` contradicts itself (a domain without vcpus, an affinity outside the topology),
+    /// or has groups of domains under a policy that has none: whoever builds it has to check.
     pub fn new(
         config: &HostConfig,
         scheduler: Box<dyn Scheduler>,
@@ -94,12 +96,21 @@ impl<S: Sink, D: Device> Host<S, D> {
         replication: u32,
         queue: &mut Queue,
     ) -> Self {
+        let Descriptor {
+            name, group_params, ..
+        } = scheduler.descriptor();
+        assert!(
+            config.groups.is_empty() || !group_params.is_empty(),
+            "{name} has no groups of domains"
+        );
         let controlled = !config.controllers.is_empty();
         let wires = &mut bus.wires;
         wires.recording = S::ENABLED;
         wires.stages = S::STAGES;
         wires.owners = S::OWNERS || controlled;
         wires.tells_packets = scheduler.descriptor().needs.packets;
+        let names = core::mem::take(&mut wires.names);
+        let class = scheduler.descriptor().class;
         let mut tables = Tables::new(config.topology.clone());
         tables.no_hard_affinity = says_nothing(config, |hard, _| hard);
         tables.no_soft_affinity = says_nothing(config, |_, soft| soft);
@@ -111,7 +122,7 @@ impl<S: Sink, D: Device> Host<S, D> {
                 pcpus: Pcpus::new(config.topology.pcpus(), controlled, queue),
                 vcpus: Vcpus::default(),
                 served: ServedAccounts::new(owners, controlled),
-                trace: Trace::new(sink),
+                trace: Trace::new(sink, names, config.topology.pcpus(), class),
                 fault: None,
             },
             domains: Domains::new(config, seed, replication),
@@ -129,6 +140,7 @@ impl<S: Sink, D: Device> Host<S, D> {
     /// Switches every pcpu on.
     pub(crate) fn power_on(&mut self, queue: &mut Queue, now: Instant) {
         self.xen.power_on(queue, now);
+        self.tell_groups(queue, now);
     }
 }
 

@@ -25,6 +25,24 @@ impl<S: Sink, D: Device> Host<S, D> {
                 }
             }
             Action::SetParams(domain, params) => self.adjust(queue, domain, &params, now),
+            Action::SetVcpu {
+                domain,
+                vcpu,
+                params,
+            } => {
+                if let Some(&vcpu) = self.domains.vcpus_of(domain).get(vcpu as usize) {
+                    self.tell_vcpu(queue, vcpu, &params, now);
+                }
+            }
+            Action::SetGroup(group, params) => self.set_group(queue, group, &params, now),
+            Action::Join(domain, group) => {
+                if self.domains.is_alive(domain) {
+                    let on = self.xen.toolstack_pcpu();
+                    self.xen.ask(queue, on, now, Cause::Operator, |s, cx| {
+                        s.join(cx, domain, group)
+                    });
+                }
+            }
             Action::SetPolicy(params) => {
                 self.set_policy(queue, &params, now);
             }

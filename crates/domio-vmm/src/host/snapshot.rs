@@ -64,7 +64,7 @@ impl<S: Sink, D: Device> Host<S, D> {
         // What comes before the snapshot is set-up, not history.
         let recording = self.xen.trace.on();
         self.set_recording(false);
-        self.xen.power_on(queue, snapshot.at);
+        self.power_on(queue, snapshot.at);
         for domain in 0..self.domains.all.len() {
             self.create_vcpus(queue, domain, snapshot.at, Instant::ZERO);
         }

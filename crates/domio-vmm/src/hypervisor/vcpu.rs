@@ -8,8 +8,8 @@ use core::ops::{Index, IndexMut};
 use domio_core::{DomainId, Duration, Instant, PcpuId, Runstate, VcpuId, VcpuName};
 use domio_sim::TimerId;
 
-/// A vcpu. What every switch looks at comes first, so that it shares a cache line; the next one is what the
-/// guest looks at whenever it executes.
+/// A vcpu. What every switch looks at comes first, so that it shares a cache line; the next one is
+/// what the guest looks at whenever it executes.
 #[repr(C, align(64))]
 pub(crate) struct Vcpu {
     pub times: [Duration; 4],

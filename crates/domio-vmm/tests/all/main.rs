@@ -17,4 +17,5 @@ mod snapshot;
 mod softirq_thread;
 mod softirqs;
 mod ticks;
+mod told;
 mod upcalls;

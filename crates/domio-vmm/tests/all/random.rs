@@ -157,6 +157,7 @@ fn vcpu() -> impl Strategy<Value = VcpuConfig> {
         VcpuConfig {
             hard,
             soft,
+            params: None,
             tasks,
             kernel_tick: tick,
         }
@@ -244,6 +245,7 @@ pub fn case() -> impl Strategy<Value = Case> {
                     false => Profile::XEN_4_17_EMULATED,
                 },
                 domains: domains.collect(),
+                groups: Vec::new(),
                 actions,
                 controllers: vec![],
             };

@@ -21,14 +21,16 @@ pub enum ClaimCommand {
 const CLAIM_LIST_EXAMPLES: &str = "\
 Examples:
   domio claim list
-  domio claim list ongaro zeng.table4 --json";
+  domio claim list ongaro zeng.table4 --json
+  domio claim list my-papers/grocer2031";
 
 /// Arguments of `claim list`.
 #[derive(Debug, Args)]
 pub struct ClaimList {
-    /// Ids of claims or their first words, as ongaro or ongaro.test1; all claims without any
-    #[arg(value_name = "PREFIX")]
-    pub prefixes: Vec<String>,
+    /// Ids of claims or their first words, as ongaro or ongaro.test1; all claims without any.
+    /// Behind the folder of a paper of your own, claims of that paper
+    #[arg(value_name = "FOLDER|PREFIX")]
+    pub words: Vec<String>,
     /// Print the list as JSON
     #[arg(long)]
     pub json: bool,
@@ -42,9 +44,9 @@ Examples:
 /// Arguments of `claim show`.
 #[derive(Debug, Args)]
 pub struct ClaimShow {
-    /// Id of the claim
-    #[arg(value_name = "ID")]
-    pub id: String,
+    /// Id of the claim; behind the folder of its paper, if that is your own
+    #[arg(value_name = "FOLDER|ID", required = true, num_args = 1..=2)]
+    pub words: Vec<String>,
     /// Print the claim as JSON
     #[arg(long)]
     pub json: bool,

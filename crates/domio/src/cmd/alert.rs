@@ -7,14 +7,14 @@ use crate::files::{Files, Target};
 use crate::out::{self, Status};
 use crate::progress::progress;
 use anyhow::{Context, anyhow, bail};
-use domio_core::Duration;
-use domio_lab::alert::allocation::AlertMode;
-use domio_lab::alert::{
-    self, AlertDom0, AlertFault, AlertOutcome, AlertPlan, AlertSubject, WINDOWS,
+use domio_advise::alert::allocation::AlertMode;
+use domio_advise::alert::{
+    self, AlertDom0, AlertFault, AlertOutcome, AlertPlan, AlertSubject, WINDOWS, picture, text,
 };
-use domio_lab::simulate::{simulate, trace_header};
+use domio_core::Duration;
+use domio_lab::AllCores;
 use domio_report::svg::document::document;
-use domio_report::{alert as picture, text};
+use domio_run::simulate::{simulate, trace_header};
 use domio_scenario::NoReplay;
 use domio_trace::TraceWriter;
 use serde::Serialize;
@@ -27,11 +27,11 @@ pub fn run(args: &Alert, global: &Global) -> anyhow::Result<Status> {
     }
     let plan = plan(args)?;
     let targets = Targets::of(args)?;
-    let outcomes = alert::run(&plan, &subjects, &*progress(global)).map_err(told)?;
+    let outcomes = alert::run(&plan, &subjects, &AllCores(&*progress(global))).map_err(told)?;
     match args.json {
         true => out::json_as("alert", &Json::of(&plan, &outcomes))?,
         false => {
-            let rendered = |o: &AlertOutcome| text::alert::render(&plan, o, out::view());
+            let rendered = |o: &AlertOutcome| text::render(&plan, o, out::view());
             let all: Vec<String> = outcomes.iter().map(rendered).collect();
             out::text(&all.join("\n\n"))?;
         }

@@ -5,13 +5,14 @@ use crate::cmd::run::{build, failed, load};
 use crate::out::{self, Status};
 use crate::progress::progress;
 use anyhow::anyhow;
-use domio_lab::calibrate::{
+use domio_advise::calibrate::{
     Bench, Calibration, CalibrationPoint, CalibrationRow, FIXED_RATE, FIXED_SIZE, SizeEffect, Use,
     points,
 };
-use domio_lab::replicate::on_all_cores;
-use domio_lab::simulate::RunFault;
+use domio_lab::AllCores;
 use domio_report::text::{Cell, Column, Table};
+use domio_run::Replicator;
+use domio_run::simulate::RunFault;
 
 /// Runs both benchmarks and prints what they say.
 pub fn run(args: &Calibrate, global: &Global) -> anyhow::Result<Status> {
@@ -23,11 +24,10 @@ pub fn run(args: &Calibrate, global: &Global) -> anyhow::Result<Status> {
         .into_iter()
         .flat_map(|point| (0..count).map(move |n| (point, n)))
         .collect();
-    let measured = on_all_cores(
+    let measured = AllCores(&*progress(global)).map(
         &jobs,
         |_| "measurements",
-        &*progress(global),
-        |(point, n)| bench.measure(*point, *n),
+        |(point, n), heard| bench.measure(*point, *n, heard),
     );
     let measured: Result<Vec<Use>, RunFault> = measured.into_iter().collect();
     let measured = measured.map_err(|fault| failed(&fault))?;

@@ -1,11 +1,11 @@
 //! `domio claim`: what the papers claim, what decides each claim, and how to look at it.
 
 use crate::args::{ClaimCommand, ClaimList, ClaimShow};
+use crate::cmd::papers::Chosen;
 use crate::out::{self, Status};
 use crate::suggest;
-use anyhow::anyhow;
-use domio_lab::Claims;
-use domio_lab::claim_page::ClaimPage;
+use anyhow::{anyhow, bail};
+use domio_papers::claim_page::ClaimPage;
 use domio_report::text::{Cell, Column, Table, Tone};
 
 /// What the record says of a claim without checks.
@@ -20,9 +20,11 @@ pub fn run(command: &ClaimCommand) -> anyhow::Result<Status> {
 }
 
 fn list(args: &ClaimList) -> anyhow::Result<Status> {
-    let claims = Claims::shipped();
-    let selected = claims.select(&args.prefixes)?;
-    let pages: Vec<ClaimPage> = selected.into_iter().map(ClaimPage::of).collect();
+    let chosen = Chosen::of(&args.words)?;
+    let (claims, record) = (chosen.claims()?, chosen.record()?);
+    let selected = claims.select(&chosen.prefixes)?.into_iter();
+    let page = |claim| ClaimPage::of(claim, &chosen.papers, &record);
+    let pages: Vec<ClaimPage> = selected.map(page).collect();
     if args.json {
         out::json(&pages)?;
         return Ok(Status::Success);
@@ -61,13 +63,20 @@ fn recorded(page: &ClaimPage) -> &str {
 }
 
 fn show(args: &ClaimShow) -> anyhow::Result<Status> {
-    let claims = Claims::shipped();
-    let claim = claims.find(&args.id).ok_or_else(|| {
-        let near = suggest::near(&args.id, claims.iter().map(|claim| claim.id.as_str()));
-        let id = &args.id;
+    let chosen = Chosen::of(&args.words)?;
+    let [id] = &chosen.prefixes[..] else {
+        let count = chosen.prefixes.len();
+        bail!(
+            "{count} ids of claims were given; give one, behind the folder of its paper if it \
+               does not ship with domio"
+        );
+    };
+    let claims = chosen.claims()?;
+    let claim = claims.find(id).ok_or_else(|| {
+        let near = suggest::near(id, claims.iter().map(|claim| claim.id.as_str()));
         anyhow!("no claim is called \"{id}\"{near}; `domio claim list` lists them")
     })?;
-    let page = ClaimPage::of(claim);
+    let page = ClaimPage::of(claim, &chosen.papers, &chosen.record()?);
     match args.json {
         true => out::json_as("claim-show", &page)?,
         false => out::text(&told(&page, out::view().width.into()))?,
@@ -190,8 +199,11 @@ mod tests {
 
     #[test]
     fn no_page_has_a_line_that_is_too_long() {
-        for claim in Claims::shipped().iter() {
-            let text = told(&ClaimPage::of(claim), 100);
+        let chosen = Chosen::of(&[]).unwrap();
+        let record = chosen.record().unwrap();
+        for claim in chosen.claims().unwrap().iter() {
+            let page = ClaimPage::of(claim, &chosen.papers, &record);
+            let text = told(&page, 100);
             for line in text.lines() {
                 assert!(line.chars().count() <= 100, "{}: {line}", claim.id);
             }

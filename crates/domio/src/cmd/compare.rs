@@ -8,17 +8,19 @@ use crate::keeping;
 use crate::out::{self, Status};
 use crate::progress::progress;
 use domio_core::DomainId;
-use domio_lab::compare::Comparison;
-use domio_lab::driver_work::{self, OwnersOnly};
-use domio_lab::gains::{self, Gain};
-use domio_lab::measure::{self, Measure};
-use domio_lab::simulate::{self, RunFault};
-use domio_lab::store::{Keeper, KeptRow, Subject};
-use domio_lab::{ProgressListener, Sample};
+use domio_lab::Keeper;
+use domio_lab::ProgressListener;
 use domio_report::data::{ReportData, Section};
 use domio_report::driver_work as work;
 use domio_report::{figure, observed, samples, text};
+use domio_run::Sample;
+use domio_run::driver_work::OwnersOnly;
+use domio_run::measure::Measure;
+use domio_run::simulate::{self, RunFault};
+use domio_run::{SampleKey, Subject};
 use domio_scenario::{Built, Scenario};
+use domio_stats::compare::Comparison;
+use domio_stats::gains::{self, Gain};
 use serde_json::{Value, json};
 
 /// Measures every variant, prints the tables and draws them.
@@ -46,8 +48,8 @@ pub fn run(args: &Compare, global: &Global) -> anyhow::Result<Status> {
     let measured_ms = first.map_or(0.0, run::measured_ms);
     let tables = Tables {
         changes: gains::changes(&names(&domains), &samples),
-        measures: measure::comparisons(&names(&domains), &samples),
-        driver_work: driver_work::comparisons(&domains, &samples, measured_ms),
+        measures: domio_stats::domains::comparisons(&names(&domains), &samples),
+        driver_work: domio_stats::drivers::comparisons(&domains, &samples, measured_ms),
     };
     match args.json {
         true => out::json_as("compare", &to_json(args, &variants, &tables, &notices))?,
@@ -84,7 +86,7 @@ fn simulate_all(
     keeper: &Keeper,
     progress: &dyn ProgressListener,
 ) -> Result<Vec<Vec<Sample>>, RunFault> {
-    let subjects = hosts.iter().map(|(s, _)| Subject::of_scenario(s).ok());
+    let subjects = hosts.iter().map(|(s, _)| domio_lab::store::subject(s).ok());
     let subjects: Vec<Option<Subject>> = subjects.collect();
     let jobs: Vec<(&(Scenario, Built), Option<&Subject>, u32)> = hosts
         .iter()
@@ -94,7 +96,7 @@ fn simulate_all(
     let results = keeper.on_all_cores(
         &jobs,
         |((_, built), subject, n)| {
-            Some(KeptRow {
+            Some(SampleKey {
                 subject: (*subject)?,
                 seed: built.seed,
                 replication: *n,
@@ -102,8 +104,9 @@ fn simulate_all(
         },
         |((_, built), ..)| built.policy.descriptor.name,
         progress,
-        |((scenario, built), _, n)| {
-            simulate::measured(&*run::of_replication(scenario, built, *n)?, *n, OwnersOnly)
+        |((scenario, built), _, n), heard| {
+            let built = run::of_replication(scenario, built, *n)?;
+            simulate::measured(&built, *n, OwnersOnly, heard)
         },
     );
     let samples = results.into_iter().map(|result| Ok(result?.0));
@@ -135,7 +138,7 @@ fn notices(variants: &[Variant], samples: &[(String, Vec<Sample>)]) -> Vec<Strin
     let starved = hosts.filter_map(|(variant, (label, samples))| {
         let (_, built) = variant.host()?;
         let policy = built.policy.descriptor.name;
-        let told = measure::starvation(samples, &run::vcpus(built), policy)?;
+        let told = domio_stats::domains::starvation(samples, &run::vcpus(built), policy)?;
         Some(format!("{label}: {told}"))
     });
     starved.collect()

@@ -8,10 +8,12 @@ use crate::out::{self, Status};
 use crate::progress::progress;
 use crate::traces;
 use anyhow::anyhow;
-use domio_lab::dom0_share::answers::answers;
-use domio_lab::dom0_share::{self, Dom0Fault, Dom0Outcome, Dom0Plan, Dom0Subject};
+use domio_advise::dom0_share::answers::answers;
+use domio_advise::dom0_share::{
+    self, Dom0Fault, Dom0Outcome, Dom0Plan, Dom0Subject, picture, text,
+};
+use domio_lab::AllCores;
 use domio_report::svg::document::document;
-use domio_report::{dom0_share as picture, text};
 use domio_scenario::{ReplaySource, Scenario};
 use serde::Serialize;
 
@@ -35,7 +37,7 @@ pub fn run(args: &Dom0Share, global: &Global) -> anyhow::Result<Status> {
         &subjects,
         &plan(args),
         &source,
-        &*progress(global),
+        &AllCores(&*progress(global)),
     );
     let outcome = outcome.map_err(told)?;
     for left_out in &outcome.left_out {
@@ -44,7 +46,7 @@ pub fn run(args: &Dom0Share, global: &Global) -> anyhow::Result<Status> {
     let answers = answers(&outcome);
     match args.json {
         true => out::json_as("dom0-share", &Json::of(&scenario, args, &outcome, &answers))?,
-        false => out::text(&text::dom0_share::render(&outcome, &answers, out::view()))?,
+        false => out::text(&text::render(&outcome, &answers, out::view()))?,
     }
     if let (Some(target), Some(path)) = (target, &args.plot) {
         let figure = picture::figure(&outcome).ok_or_else(|| {

@@ -11,13 +11,13 @@ use crate::out::{self, Status};
 use crate::progress::progress;
 use crate::report::ReportFile;
 use domio_core::DomainId;
-use domio_lab::explain;
 use domio_lab::replicate::replicate;
-use domio_lab::simulate::{self, RunFault};
 use domio_meter::{Explanation, ExplanationJson};
 use domio_report::data::{ReportData, Section};
 use domio_report::waits::Waits;
 use domio_report::{observed, text};
+use domio_run::explain;
+use domio_run::simulate::{self, RunFault};
 use std::path::Path;
 
 /// Explains the trace; or simulates the scenario, and prints and draws where time went.
@@ -68,7 +68,7 @@ fn sum(
     global: &Global,
     explain: impl Fn(u32) -> Result<Explanation, RunFault> + Sync,
 ) -> anyhow::Result<Explanation> {
-    let results = replicate(count, "replications", &*progress(global), explain);
+    let results = replicate(count, "replications", &*progress(global), |n, _| explain(n));
     let results: Result<Vec<Explanation>, RunFault> = results.into_iter().collect();
     let mut explanation = Explanation::default();
     for one in results.map_err(|fault| failed(&fault))? {

@@ -1,28 +1,28 @@
 //! `domio reproduce --machines`: claims on many machines that their papers allow.
 
-use crate::args::Global;
 use crate::out;
-use crate::progress::progress;
-use anyhow::bail;
-use domio_lab::paper::{self, Length, MachineSearch};
-use domio_lab::reproduce::Options;
-use domio_lab::store::Keeper;
-use domio_lab::{Claim, ClaimLedger};
+use anyhow::{anyhow, bail};
+use domio_papers::folders::PaperFolder;
+use domio_papers::paper::{self, Length, MachineSearch, Paper};
+use domio_papers::reproduce::Options;
+use domio_papers::{Claim, ClaimLedger};
+use domio_run::Replicator;
 
-/// Decides the claims of each paper that has unknowns on `count` machines; `central` is what they
-/// are on the central one.
+/// Decides the claims of each of `papers` that has unknowns on `count` machines; `central` is what
+/// they are on the central one.
 ///
 /// # Errors
 /// When no paper of these claims has unknowns.
 pub fn search(
     claims: &[&Claim],
     central: &ClaimLedger,
-    count: u32,
-    (length, options, keeper): (Length, Options, &Keeper),
-    global: &Global,
+    (papers, count): (&[PaperFolder], u32),
+    setup: (Length, Options),
+    replicator: &impl Replicator,
 ) -> anyhow::Result<Vec<MachineSearch>> {
     let mut searches = Vec::new();
-    for paper in paper::shipped() {
+    for folder in papers {
+        let paper = Paper::read(folder).map_err(|e| anyhow!(e))?;
         let decided = |claim: &&&Claim| {
             let entry = central.entries.iter().find(|e| e.claim.id == claim.id);
             let checked = entry.is_some_and(|e| !e.finding.checks.is_empty());
@@ -39,14 +39,8 @@ pub fn search(
             "deciding {} claims on {count} machines",
             own.len()
         ));
-        let progress = progress(global);
-        searches.push(paper::search(
-            &paper,
-            (&own, &central),
-            count,
-            (length, options, keeper),
-            &*progress,
-        ));
+        let found = paper::search(folder, (&own, &central), count, setup, replicator);
+        searches.push(found.map_err(|e| anyhow!(e))?);
     }
     if searches.is_empty() {
         bail!("no paper of these claims declares unknowns, so that there is one machine alone");

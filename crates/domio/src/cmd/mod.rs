@@ -17,6 +17,7 @@ mod from_trace;
 pub mod machines;
 pub mod man;
 pub mod mon;
+pub mod papers;
 pub mod pictures;
 pub mod policy;
 pub mod registered;

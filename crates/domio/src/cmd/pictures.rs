@@ -6,10 +6,10 @@ use crate::files::Files;
 use crate::out;
 use anyhow::bail;
 use domio_core::Duration;
-use domio_lab::observe::{Observer, Seen, Window};
-use domio_lab::simulate::{RunFault, simulate};
 use domio_report::data::ReportData;
 use domio_report::files;
+use domio_run::observe::{Observer, Seen, Window};
+use domio_run::simulate::{RunFault, simulate};
 use domio_scenario::{Built, Scenario};
 use std::path::Path;
 

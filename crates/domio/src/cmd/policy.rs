@@ -61,6 +61,14 @@ fn show(args: &PolicyShow) -> anyhow::Result<Status> {
             "Parameters of each domain",
             descriptor.domain_params.iter().collect(),
         ),
+        (
+            "Parameters of each vcpu",
+            descriptor.vcpu_params.iter().collect(),
+        ),
+        (
+            "Parameters of each group of domains",
+            descriptor.group_params.iter().collect(),
+        ),
     ]);
     out::text(&text)?;
     Ok(Status::Success)
@@ -75,7 +83,7 @@ fn needs(needs: Needs) -> [(&'static str, bool); 4] {
     ]
 }
 
-fn promises(promises: Promises) -> [(&'static str, bool); 6] {
+fn promises(promises: Promises) -> [(&'static str, bool); 8] {
     [
         ("work conserving", promises.work_conserving),
         ("balances", promises.balances),
@@ -83,6 +91,8 @@ fn promises(promises: Promises) -> [(&'static str, bool); 6] {
         ("weights", promises.weights),
         ("caps", promises.caps),
         ("charges", promises.charges),
+        ("reservations", promises.reservations),
+        ("groups", promises.groups),
     ]
 }
 
@@ -95,6 +105,8 @@ struct PolicyJson {
     promises: Vec<String>,
     params: Vec<ParamJson>,
     domain_params: Vec<ParamJson>,
+    vcpu_params: Vec<ParamJson>,
+    group_params: Vec<ParamJson>,
 }
 
 impl PolicyJson {
@@ -107,6 +119,8 @@ impl PolicyJson {
             promises: registered::held(&promises(d.promises)),
             params: d.params.iter().map(ParamJson::new).collect(),
             domain_params: d.domain_params.iter().map(ParamJson::new).collect(),
+            vcpu_params: d.vcpu_params.iter().map(ParamJson::new).collect(),
+            group_params: d.group_params.iter().map(ParamJson::new).collect(),
         }
     }
 }

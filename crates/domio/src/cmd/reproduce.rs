@@ -3,36 +3,36 @@
 use crate::args::{Global, Reproduce};
 use crate::cmd::against::{self, Against};
 use crate::cmd::machines;
+use crate::cmd::papers::{self, Chosen};
 use crate::cmd::pictures;
 use crate::cmd::tour::Tour;
 use crate::files::Files;
-use crate::input;
 use crate::keeping;
 use crate::out::{self, Status};
 use crate::progress::progress;
 use crate::report::{self, ReportKey};
-use anyhow::{Context, anyhow};
-use domio_lab::against::LedgerMoves;
-use domio_lab::ledger::LedgerEntry;
-use domio_lab::paper::{Length, MachineSearch};
-use domio_lab::reproduce::{Options, Reproduction, reproduce};
-use domio_lab::{ClaimLedger, Claims, Effort, Registry, Verdict, experiments, recorded};
+use anyhow::anyhow;
+use domio_lab::Keeping;
+use domio_papers::against::LedgerMoves;
+use domio_papers::ledger::LedgerEntry;
+use domio_papers::paper::{Length, Machine, MachineSearch};
+use domio_papers::recorded::Record;
+use domio_papers::reproduce::{Options, Reproduction, reproduce};
+use domio_papers::{ClaimLedger, Claims, Effort, Registry, Verdict, experiments, recorded};
 use domio_report::data::{ReportData, Section};
+use domio_report::figures::PaperFigures;
 use domio_report::{figures, samples, text};
 use serde::Serialize;
-use std::path::Path;
 
 /// Decides the claims, prints the ledger and writes the report. Without a selection, the tour of a
 /// small host comes first.
 pub fn run(args: &Reproduce, global: &Global) -> anyhow::Result<Status> {
-    let claims = match &args.claims {
-        Some(path) => load(path)?,
-        None => Claims::shipped(),
-    };
+    let subject = Decided::of(args)?;
+    let (chosen, registry) = (&subject.chosen, &subject.registry);
     let read = args.claims.iter().map(|path| ("the claims", path.clone()));
-    let mut files = Files::reading(read);
+    let mut files = Files::reading(read.chain(chosen.files()));
     files.prints()?;
-    let selected = claims.select(&args.prefixes)?;
+    let selected = subject.claims.select(&chosen.prefixes)?;
     let against = args.against.as_deref();
     let against = against.map(|path| Against::read(path, &args.keeping));
     let against = against.transpose()?;
@@ -40,7 +40,7 @@ pub fn run(args: &Reproduce, global: &Global) -> anyhow::Result<Status> {
     let output = report::begin(&mut files, named, args.reporting.force, &shown(args))?;
     let keeper = keeping::keeper(&args.keeping)?;
     let progress = progress(global);
-    let tour = match args.prefixes.is_empty() && args.claims.is_none() {
+    let tour = match args.words.is_empty() && args.claims.is_none() {
         true => Some(Tour::take(
             args.seed,
             args.replications,
@@ -57,56 +57,34 @@ pub fn run(args: &Reproduce, global: &Global) -> anyhow::Result<Status> {
         effort: args.effort,
         replications: args.replications,
     };
-    let length = match args.seconds {
-        Some(seconds) => Length::Seconds(seconds),
-        None => Length::Effort(args.effort),
+    let replicator = Keeping {
+        keeper: &keeper,
+        progress: &*progress,
     };
-    let mut registry = experiments::of_length(length);
-    if args.claims.is_some() {
-        let added = registry.claims(&claims);
-        added.map_err(|e| anyhow!("the claims have mistakes:\n{e}"))?;
-    }
-    let result = reproduce(&selected, &registry, options, &keeper, &*progress);
+    let result = reproduce(&selected, registry, options, &replicator);
     let searches = match args.machines {
         Some(count) => {
-            let setup = (length, options, &keeper);
-            machines::search(&selected, &result.ledger, count, setup, global)?
+            let on = (&chosen.papers[..], count);
+            let setup = (length(args), options);
+            machines::search(&selected, &result.ledger, on, setup, &replicator)?
         }
         None => Vec::new(),
     };
     keeping::tell(&keeper, &args.keeping);
-    let moves = against.map(|against| against.moves(&selected, &registry, options, &result));
+    let moves = against.map(|against| against.moves(&selected, registry, options, &result));
     let moves = moves.transpose()?;
     // Fewer or shorter replications than the record was made with leave claims undecided.
     let whole = args.replications.is_none() && args.seconds.is_none();
     let changes = match args.check {
-        true => recorded::changes(&result.ledger, args.effort == Effort::Full && whole),
+        true => {
+            let full = args.effort == Effort::Full && whole;
+            recorded::changes(&subject.record, &result.ledger, full)
+        }
         false => Vec::new(),
     };
-    match args.json {
-        true => {
-            out::json_as(
-                "reproduce",
-                &LedgerJson {
-                    ledger: &result.ledger,
-                    against: moves,
-                    machines: searches.iter().collect(),
-                },
-            )?;
-            tell_unmeasured(&result.ledger);
-        }
-        false => {
-            out::text(&text::ledger::render(&result.ledger, args.all))?;
-            for search in &searches {
-                out::text(&format!("\n{}", text::machines::render(search)))?;
-            }
-            if let Some(moves) = &moves {
-                out::text(&against::render(moves))?;
-            }
-        }
-    }
+    show(args, &result.ledger, moves, &searches)?;
     let overview = tour.map_or_else(Vec::new, |tour| tour.sections());
-    let mut report = report(args, &registry, result, overview);
+    let mut report = report(args, &subject, result, overview);
     let sections = searches.iter().map(domio_report::machines::section);
     report.sections.splice(0..0, sections);
     pictures::write(args.figures.as_deref(), &report, files)?;
@@ -115,6 +93,73 @@ pub fn run(args: &Reproduce, global: &Global) -> anyhow::Result<Status> {
         out::message(&change.to_string());
     }
     Ok(Status::of_check(changes.is_empty()))
+}
+
+/// How long cells are.
+fn length(args: &Reproduce) -> Length {
+    match args.seconds {
+        Some(seconds) => Length::Seconds(seconds),
+        None => Length::Effort(args.effort),
+    }
+}
+
+/// What is decided, read before anything is run.
+struct Decided {
+    chosen: Chosen,
+    claims: Claims,
+    registry: Registry,
+    /// The papers' own figures.
+    figures: Vec<PaperFigures>,
+    record: Record,
+}
+
+impl Decided {
+    fn of(args: &Reproduce) -> anyhow::Result<Self> {
+        let chosen = Chosen::of(&args.words)?;
+        let claims = match &args.claims {
+            Some(path) => papers::claims_in(path)?,
+            None => chosen.claims()?,
+        };
+        let registry = experiments::of(&chosen.papers, length(args), &Machine::central());
+        let mut registry = registry.map_err(|e| anyhow!("the paper has mistakes:\n{e}"))?;
+        if args.claims.is_some() {
+            registry.claims(&claims).map_err(papers::mistakes)?;
+        }
+        Ok(Decided {
+            figures: figures::of(&chosen.papers)?,
+            record: chosen.record()?,
+            chosen,
+            claims,
+            registry,
+        })
+    }
+}
+
+/// Prints the ledger, what moved, and what came out on other machines.
+fn show(
+    args: &Reproduce,
+    ledger: &ClaimLedger,
+    against: Option<LedgerMoves>,
+    searches: &[MachineSearch],
+) -> anyhow::Result<()> {
+    if args.json {
+        let json = LedgerJson {
+            ledger,
+            against,
+            machines: searches.iter().collect(),
+        };
+        out::json_as("reproduce", &json)?;
+        tell_unmeasured(ledger);
+        return Ok(());
+    }
+    out::text(&text::ledger::render(ledger, args.all))?;
+    for search in searches {
+        out::text(&format!("\n{}", text::machines::render(search)))?;
+    }
+    match against {
+        Some(moves) => out::text(&against::render(&moves)),
+        None => Ok(()),
+    }
 }
 
 /// What `--json` prints.
@@ -133,7 +178,7 @@ struct LedgerJson<'l> {
 /// What the report shows.
 fn shown(args: &Reproduce) -> ReportKey {
     let claims = args.claims.as_ref().map(|path| path.display().to_string());
-    let mut subjects = args.prefixes.clone();
+    let mut subjects = args.words.clone();
     if subjects.is_empty() {
         subjects.extend(claims.clone());
     }
@@ -165,17 +210,9 @@ fn tell_unmeasured(ledger: &ClaimLedger) {
     }
 }
 
-fn load(path: &Path) -> anyhow::Result<Claims> {
-    let name = input::name(path);
-    let text = input::text(path).with_context(|| {
-        format!("cannot read {name}; give a TOML file of claims, or leave --claims out")
-    })?;
-    Claims::parse(&name, &text).map_err(|e| anyhow!("the claims have mistakes:\n{e}"))
-}
-
 fn report(
     args: &Reproduce,
-    registry: &Registry,
+    subject: &Decided,
     result: Reproduction,
     overview: Vec<Section>,
 ) -> ReportData {
@@ -185,18 +222,17 @@ fn report(
     };
     let claims = match &args.claims {
         Some(path) => path.display().to_string(),
-        None => "shipped".to_owned(),
+        None => subject.chosen.told(),
     };
     // The papers' own figures take the place of bars of the same samples.
-    let papers = figures::shipped();
-    let mut sections = figures::sections(&papers, &result.samples, &result.ledger);
+    let mut sections = figures::sections(&subject.figures, &result.samples, &result.ledger);
     let others = result.samples.into_iter();
     let others = others
-        .filter(|(name, _)| !figures::draws(&papers, name))
+        .filter(|(name, _)| !figures::draws(&subject.figures, name))
         .collect();
     let mut others = samples::sections(&others);
     for section in &mut others {
-        section.text = decides(&section.title, registry, &result.ledger);
+        section.text = decides(&section.title, &subject.registry, &result.ledger);
     }
     sections.extend(others);
     let fact = |name: &str, fact: String| (name.to_owned(), fact);

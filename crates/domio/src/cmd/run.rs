@@ -11,16 +11,18 @@ use crate::report::{self, ReportFile, ReportKey};
 use crate::traces;
 use anyhow::{Context, anyhow};
 use domio_core::{DomainId, Duration, Record, Sink};
-use domio_lab::driver_work::{self, DriverFigures, DriverFiguresJson};
-use domio_lab::measure::{self, MEASURES, MeasureGroup};
-use domio_lab::observe::{Observer, Seen, Window};
-use domio_lab::simulate::{self, RunFault};
-use domio_lab::store::{Keeper, KeptRow, Subject};
-use domio_lab::{Estimate, Sample};
+use domio_lab::Keeper;
 use domio_report::data::{Chart, Figure, ReportData, Section};
 use domio_report::driver_work as work;
 use domio_report::{observed, samples, text};
+use domio_run::Sample;
+use domio_run::measure::{MEASURES, MeasureGroup};
+use domio_run::observe::{Observer, Seen, Window};
+use domio_run::simulate::{self, RunFault};
+use domio_run::{Heard, SampleKey};
 use domio_scenario::{Built, Scenario};
+use domio_stats::Estimate;
+use domio_stats::drivers::{self, DriverFigures, DriverFiguresJson};
 use domio_trace::{PerfettoWriter, TraceWriter, scenario_sha256};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -42,26 +44,26 @@ pub fn run(args: &Run, global: &Global) -> anyhow::Result<Status> {
         true => keeping::keeper(&args.keeping)?,
         false => Keeper::none(),
     };
-    let subject = Subject::of_scenario(&scenario).ok();
+    let subject = domio_lab::store::subject(&scenario).ok();
     let numbers: Vec<u32> = (0..count).collect();
     let row = |n: &u32| {
         // What is written of the first replication is not kept.
         let written = *n == 0 && targets.any();
         let subject = subject.as_ref().filter(|_| !written)?;
-        Some(KeptRow {
+        Some(SampleKey {
             subject,
             seed: built.seed,
             replication: *n,
         })
     };
-    let work = |n: &u32| {
+    let work = |n: &u32, heard: Heard<'_>| {
         // The first replication takes the outputs; the others only measure.
         let outputs = match n {
             0 => outputs.lock().ok().and_then(|mut o| o.take()),
             _ => None,
         };
         let built = of_replication(&scenario, &built, *n)?;
-        simulate::measured(&built, *n, outputs.unwrap_or_default())
+        simulate::measured(&built, *n, outputs.unwrap_or_default(), heard)
     };
     let name = |_: &u32| "replications";
     let results = keeper.on_all_cores(&numbers, row, name, &*progress(global), work);
@@ -78,7 +80,7 @@ pub fn run(args: &Run, global: &Global) -> anyhow::Result<Status> {
         out::message(&format!("notice: {told}"));
     }
     let domains = simulate::domains(&built);
-    let drivers = driver_work::figures(&samples, &domains, measured_ms(&built));
+    let drivers = drivers::figures(&samples, &domains, measured_ms(&built));
     match args.json {
         true => out::json_as(
             "run",
@@ -188,7 +190,7 @@ pub fn vcpus(built: &Built) -> Vec<(String, usize)> {
 
 /// What to say of domains that never ran in `samples`.
 fn starvation(built: &Built, samples: &[Sample]) -> Option<String> {
-    measure::starvation(samples, &vcpus(built), built.policy.descriptor.name)
+    domio_stats::domains::starvation(samples, &vcpus(built), built.policy.descriptor.name)
 }
 
 /// Length of the measured time in milliseconds.
@@ -352,8 +354,10 @@ fn to_json(
     };
     let dropped =
         |(place, packets): (String, Estimate)| json!({ "place": place, "packets": packets });
-    let dropped = measure::drops(samples).into_iter().map(dropped);
-    let jain = measure::jain(samples, &names(domains));
+    let dropped = domio_stats::domains::drops(samples)
+        .into_iter()
+        .map(dropped);
+    let jain = domio_stats::domains::jain(samples, &names(domains));
     let notices = scenario.notices().iter().cloned();
     let notices = notices.chain(starvation(built, samples));
     json!({
@@ -393,7 +397,7 @@ fn report(
         figures,
     }];
     let measured_ms = measured_ms(built);
-    let drivers = driver_work::figures(samples, &domains, measured_ms);
+    let drivers = drivers::figures(samples, &domains, measured_ms);
     sections.extend(work::section(&drivers, &names, measured_ms));
     sections.extend(observed::sections(seen, &domains));
     ReportData {

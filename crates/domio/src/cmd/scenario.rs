@@ -8,7 +8,8 @@ use crate::out::{self, Status};
 use crate::suggest;
 use crate::traces;
 use anyhow::{Context, anyhow};
-use domio_lab::paper::{self, Paper};
+use domio_papers::folders;
+use domio_papers::paper::{self, Paper};
 use domio_report::text::{Cell, Column, Table, Tone};
 use domio_scenario::{Code, MAX_BYTES, Scenario, ScenarioErrors, example, examples, schema};
 use domio_sched::policies;
@@ -57,7 +58,7 @@ pub fn load(name: &str) -> anyhow::Result<Scenario> {
 
 /// Near matches of `name` among shipped scenarios, or among cells if it begins like one.
 fn near(name: &str) -> String {
-    if !name.starts_with(paper::PREFIX) {
+    if !name.starts_with(folders::PREFIX) {
         return suggest::near(name, examples().iter().map(|(n, _)| *n));
     }
     let papers = paper::shipped();

@@ -4,16 +4,17 @@ use crate::cmd::pictures::TIMELINE;
 use crate::cmd::run;
 use crate::out;
 use domio_core::{DomainId, Record, Sink};
-use domio_lab::compare::Comparison;
-use domio_lab::experiments::tour::{REPLICATIONS, SCENARIO, hosts};
-use domio_lab::measure;
-use domio_lab::observe::{Observer, Seen, Window};
-use domio_lab::simulate::{RunFault, domains, measured};
-use domio_lab::store::{Keeper, KeptRow, Subject};
-use domio_lab::{ProgressListener, Sample};
+use domio_lab::Keeper;
+use domio_lab::ProgressListener;
+use domio_papers::tour::{REPLICATIONS, SCENARIO, hosts};
 use domio_report::data::{Figure, Section};
 use domio_report::{figure, observed, samples, text};
+use domio_run::Sample;
+use domio_run::observe::{Observer, Seen, Window};
+use domio_run::simulate::{RunFault, domains, measured};
+use domio_run::{SampleKey, Subject};
 use domio_scenario::{Built, Scenario};
+use domio_stats::compare::Comparison;
 use std::collections::BTreeMap;
 
 /// Measures that the terminal shows.
@@ -61,7 +62,9 @@ impl Tour {
             let host = run::build(&scenario)?;
             built.push((name, scenario, host));
         }
-        let subjects = built.iter().map(|(_, s, _)| Subject::of_scenario(s).ok());
+        let subjects = built
+            .iter()
+            .map(|(_, s, _)| domio_lab::store::subject(s).ok());
         let subjects: Vec<Option<Subject>> = subjects.collect();
         let jobs: Vec<(&str, &Built, Option<&Subject>, u32)> = built
             .iter()
@@ -74,7 +77,7 @@ impl Tour {
             &jobs,
             |(_, host, subject, n)| {
                 // The first replication is drawn; the others only measure.
-                Some(KeptRow {
+                Some(SampleKey {
                     subject: subject.filter(|_| *n > 0)?,
                     seed: host.seed,
                     replication: *n,
@@ -82,10 +85,10 @@ impl Tour {
             },
             |(name, ..)| *name,
             progress,
-            |(_, host, _, n)| {
+            |(_, host, _, n), heard| {
                 // The first replication is drawn; the others only measure.
                 let eyes = Eyes((*n == 0).then(|| Observer::new(Window::Worst(TIMELINE))));
-                let (sample, eyes) = measured(host, *n, eyes)?;
+                let (sample, eyes) = measured(host, *n, eyes, heard)?;
                 Ok((sample, eyes.0.map(Observer::finish)))
             },
         );
@@ -120,7 +123,7 @@ impl Tour {
     /// The tables for the terminal.
     pub fn text(&self) -> String {
         let mut text = format!("{SCENARIO}: {}\n\n", run::title(&self.scenario));
-        for (measure, table) in measure::comparisons(&self.names(), &self.policies()) {
+        for (measure, table) in domio_stats::domains::comparisons(&self.names(), &self.policies()) {
             if SHOWN.contains(&measure.key) {
                 let heading = figure::heading(measure.title, measure.unit);
                 let table = text::compare::render(&without_units(table), out::view());

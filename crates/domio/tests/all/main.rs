@@ -16,6 +16,7 @@ mod files;
 mod frequency;
 mod mon;
 mod newcomers;
+mod papers;
 mod poor_traces;
 mod recorded;
 mod refusals;

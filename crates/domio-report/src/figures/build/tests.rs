@@ -2,9 +2,9 @@
 
 use super::*;
 use crate::data::Section;
-use crate::figures::{PaperFigures, draws, read, sections, shipped};
-use domio_lab::ledger::{ClaimResult, LedgerEntry};
-use domio_lab::{ClaimLedger, Claims};
+use crate::figures::{PaperFigures, draws, read, sections};
+use domio_papers::ledger::{ClaimResult, LedgerEntry};
+use domio_papers::{ClaimLedger, Claims};
 
 const FILE: &str = r#"
 sets = { c = ["orig", "tb", "bs"] }
@@ -112,7 +112,7 @@ fn drawn() -> (Vec<PaperFigures>, Vec<Section>) {
     ]
     .into();
     let claims = Claims::shipped();
-    let entry = |claim: &domio_lab::Claim| LedgerEntry {
+    let entry = |claim: &domio_papers::Claim| LedgerEntry {
         claim: claim.clone(),
         finding: ClaimResult::not_implemented(),
     };
@@ -203,11 +203,11 @@ fn lines_lists_and_stacks_have_their_samples() {
 /// experiments of two kinds are side by side each value is measured by one of them.
 #[test]
 fn shipped_figures_draw_what_experiments_measure() {
-    let registry = domio_lab::experiments::shortened(50);
-    let cx = domio_lab::LabContext { seed: 1 };
+    let registry = domio_papers::experiments::shortened(50);
+    let cx = domio_papers::LabContext { seed: 1 };
     let claims = Claims::shipped();
     let mut all = All::new();
-    let papers = shipped();
+    let papers = crate::figures::of(&domio_papers::folders::shipped()).unwrap();
     for figure in papers.iter().flat_map(|p| &p.figures) {
         for member in &figure.experiments {
             let known = registry.find(&member.key).is_some();

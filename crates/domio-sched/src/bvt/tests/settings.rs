@@ -66,8 +66,7 @@ fn the_state_can_be_read() {
     let mut rig = Rig::new("3.0", 1);
     let v = rig.guest(&warps(7));
     rig.wake(v);
-    let mut text = alloc::string::String::new();
-    rig.policy.dump(&mut text).unwrap();
+    let text = alloc::format!("{}", crate::StateRows::of(&rig.policy));
     for part in ["allowance 5", "list 0", "vcpu 0 of d0 on p0", "warps by 7"] {
         assert!(text.contains(part), "{part}: {text}");
     }

@@ -3,6 +3,7 @@
 use super::*;
 use crate::conformance::script::ScriptStep;
 use crate::registry;
+use alloc::string::String;
 use alloc::string::ToString;
 use domio_core::{CpuSet, Topology};
 

@@ -8,7 +8,6 @@ use crate::credit2::{Credit2, DESCRIPTOR};
 use crate::cx::Cx;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
-use core::fmt;
 use domio_core::{CpuSet, DomainId, Instant, ParamValues, PcpuId, VcpuId};
 
 /// Credit2 that is looked through after each call.
@@ -121,9 +120,6 @@ impl Scheduler for Watched {
     }
     fn domain_timer(&mut self, cx: &mut Cx<'_>, d: DomainId) -> Option<Instant> {
         self.then(|c| c.domain_timer(cx, d))
-    }
-    fn dump(&self, out: &mut dyn fmt::Write) -> fmt::Result {
-        self.0.dump(out)
     }
 }
 

@@ -177,7 +177,6 @@ fn the_record_of_such_a_pick_tells_packets_and_the_other_deadline() {
     let picks: Vec<_> = picks.map(|(_, words)| words.clone()).collect();
     assert_eq!(picks, [[name, 7, 19_000_000]]);
     assert_eq!(rig.switches.last(), Some(&(5_000, Some(first))));
-    let mut dump = alloc::string::String::new();
-    rig.policy.dump(&mut dump).unwrap();
+    let dump = alloc::format!("{}", crate::StateRows::of(&rig.policy));
     assert!(dump.contains("d1 0+7"), "{dump}");
 }

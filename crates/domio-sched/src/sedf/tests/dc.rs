@@ -272,12 +272,10 @@ fn the_queues_stay_true_while_debts_come() {
 
 #[test]
 fn the_state_names_debts() {
-    use alloc::string::String;
     let mut rig = Rig::collecting(true);
     let v = rig.ready();
     rig.charge(v, ms(5));
-    let mut text = String::new();
-    rig.policy.dump(&mut text).unwrap();
+    let text = alloc::format!("{}", crate::StateRows::of(&rig.policy));
     assert!(
         text.starts_with("sedf-dc 3.0, debts spread over 500 ms\n"),
         "{text}"

@@ -1,7 +1,6 @@
 //! Private records, and the state for people.
 
 use super::*;
-use alloc::string::String;
 
 /// The records of a run, as "event vcpu second third".
 fn records(rig: &Rig) -> Vec<(u8, u32, u32, u32)> {
@@ -91,8 +90,7 @@ fn the_dump_shows_queues_and_reservations() {
     rig.block_now(v);
     rig.run_to(at_ms(8));
     rig.wake_now(v);
-    let mut text = String::new();
-    rig.policy.dump(&mut text).unwrap();
+    let text = alloc::format!("{}", crate::StateRows::of(&rig.policy));
     let expected = "\
 sedf 3.1, unblock ExtraSupport
 p0: slice ends 0.008500000 s

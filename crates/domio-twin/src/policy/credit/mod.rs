@@ -4,7 +4,7 @@
 //! and the first accounting come, and in part the priority classes, can be read off the records.
 
 mod draw;
-pub(crate) mod seen;
+pub mod seen;
 
 pub use seen::{FirstWake, ShownVcpu};
 
@@ -119,7 +119,10 @@ impl PolicyState for CreditState {
     }
 }
 
-impl Twin<CreditState> {
+/// A twin of a host under credit.
+pub type CreditTwin = Twin<CreditState>;
+
+impl CreditTwin {
     /// Credit's time slice.
     pub fn tslice(&self) -> Duration {
         self.policy().tslice

@@ -155,7 +155,7 @@ pub(super) fn first_accounting(
 }
 
 /// The records that only credit's accounting writes: it parks, unparks and deactivates.
-pub(crate) fn accounting_records(records: &[Record]) -> impl Iterator<Item = &Record> {
+pub fn accounting_records(records: &[Record]) -> impl Iterator<Item = &Record> {
     let mut previous: Option<&Record> = None;
     records.iter().filter(move |r| {
         let unparks = r.runstates() == Some((Runstate::Offline, Runstate::Runnable))
@@ -167,7 +167,7 @@ pub(crate) fn accounting_records(records: &[Record]) -> impl Iterator<Item = &Re
 
 /// Who ceased to earn credit, who began to, and who was parked, each with its time and in its
 /// order.
-pub(crate) fn activity(records: &[Record]) -> [Vec<(Instant, VcpuName)>; 3] {
+pub fn activity(records: &[Record]) -> [Vec<(Instant, VcpuName)>; 3] {
     let mut found: [Vec<(Instant, VcpuName)>; 3] = Default::default();
     for r in records {
         match (r.kind, r.policy_event()) {
@@ -214,7 +214,7 @@ fn is_event(r: &Record, event: u8) -> bool {
 /// What a record of credit's tick tells. A tick writes one, or one that ends a boost and then
 /// another.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct TickRecord {
+pub struct TickRecord {
     /// Time of the record.
     pub at: Instant,
     /// When the tick expired, if this is its first record.
@@ -227,7 +227,7 @@ pub(crate) struct TickRecord {
 
 /// From the expiry of credit's tick to its record (PICKED_CPU), which comes before the reading of
 /// the clock. Slices and ticks that were late by the same guest's timer differ by 1.15 us.
-pub(crate) const TICK_TO_RECORD: Duration = Duration::from_nanos(1_750);
+pub const TICK_TO_RECORD: Duration = Duration::from_nanos(1_750);
 
 impl TickRecord {
     /// Records of one tick are less apart.

@@ -11,13 +11,13 @@ mod seen;
 
 pub use seen::{ShownCredit, ShownRunq};
 
-use crate::exact::arrival::attributed;
 use crate::policy::PolicyState;
 use crate::recording::Recording;
 use crate::start::Start;
 use crate::twin::Twin;
 use domio_core::{DomainId, Duration, Instant, ParamValues, Topology};
 use domio_replay::Demand;
+use domio_replay::arrival::attributed;
 use domio_replay::demand::Recorded;
 use domio_sched::Scheduler;
 use domio_sched::contract::Descriptor;

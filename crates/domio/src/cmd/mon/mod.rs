@@ -1,27 +1,19 @@
 //! `domio mon`: XenMon. Who gets the processors, who waits and behind whom.
 //!
-//! Three parts, as Gupta et al. 2006 have them. [`source`] hands out records: of a trace, of one
-//! that still grows, of a simulated host. [`feed`] makes samples of them. The others show samples:
-//! [`mod@log`] in xenmon's own files, [`lines`] as JSON, [`prometheus`], [`table`], and [`live`] on
-//! a terminal.
+//! [`source`] hands out records: of a trace, of one that still grows, of a simulated host. What is
+//! made of them is in [`domio_monitor`].
 
-mod feed;
-mod history;
-mod lines;
-mod live;
-mod log;
-mod names;
-mod prometheus;
-mod screen;
 mod source;
 mod table;
 
 use crate::args::{Global, Mon};
 use crate::out::{self, Status};
+use crate::schema;
 use domio_core::{Duration, PcpuId};
 use domio_meter::{Baked, IntervalSample, Sampler};
-use feed::{Aggregate, Feed, Told};
-use names::Names;
+use domio_monitor::feed::{Aggregate, Closing, Feed};
+use domio_monitor::live::{self, LiveView, Records};
+use domio_monitor::{Names, lines, log, prometheus};
 use source::Source;
 use std::io::{self, IsTerminal, Write};
 use std::path::Path;
@@ -42,7 +34,7 @@ pub fn run(args: &Mon, global: &Global) -> anyhow::Result<Status> {
             Some(_) => LOG_INTERVAL,
             None => args.ms_per_sample,
         };
-        return live::run(args, global, aggregate(args, interval));
+        return live(args, global, aggregate(args, interval));
     }
     whole(args, global)
 }
@@ -75,7 +67,7 @@ fn through(
     global: &Global,
     interval: u64,
     mut show: impl FnMut(&Names, IntervalSample) -> anyhow::Result<()>,
-) -> anyhow::Result<(Names, Told)> {
+) -> anyhow::Result<(Names, Closing)> {
     let source = Source::open(args, global)?;
     let names = source.names();
     let mut failed = None;
@@ -84,7 +76,7 @@ fn through(
         failed = shown.err();
         failed.is_none()
     });
-    let told = source.run(feed);
+    let told = source.feed(feed);
     match failed {
         Some(error) => Err(error),
         None => Ok((names, told?)),
@@ -92,7 +84,7 @@ fn through(
 }
 
 /// Says what the figures lack.
-fn warn(args: &Mon, told: &Told) {
+fn warn(args: &Mon, told: &Closing) {
     for note in &told.notes {
         out::message(note);
     }
@@ -106,13 +98,32 @@ fn warn(args: &Mon, told: &Told) {
     }
 }
 
+/// Shows samples on the terminal until somebody quits.
+fn live(args: &Mon, global: &Global, aggregate: Aggregate) -> anyhow::Result<Status> {
+    let title = Path::new(&args.source).file_name();
+    let title = title.map_or_else(|| args.source.clone(), |t| t.to_string_lossy().into_owned());
+    let view = LiveView {
+        title,
+        weight: args.send_weight,
+        colour: anstream::AutoStream::choice(&io::stdout()) != anstream::ColorChoice::Never,
+        compatible: args.compatible.is_some(),
+        pcpu: args.pcpu.map(PcpuId),
+    };
+    if let Some(told) = live::run(view, Source::open(args, global)?, aggregate)? {
+        warn(args, &told);
+    }
+    Ok(Status::Success)
+}
+
 fn log(args: &Mon, global: &Global, prefix: &Path) -> anyhow::Result<Status> {
     let interval = args.interval.unwrap_or(LOG_INTERVAL);
     let rows = match args.compatible {
         Some(_) => log::Rows::Running,
         None => log::Rows::All,
     };
-    let mut logs = log::Logs::new(prefix, args.force, rows, source::files(args)?)?;
+    let mut inputs = source::files(args)?;
+    let guard = move |path: &Path| inputs.writes("--log", path).map(|_| ());
+    let mut logs = log::Logs::new(prefix, args.force, rows, guard)?;
     let (_, told) = through(args, global, interval, |_, sample| logs.write(&sample))?;
     warn(args, &told);
     out::message(&logs.finish()?);
@@ -125,10 +136,14 @@ fn json(args: &Mon, global: &Global) -> anyhow::Result<Status> {
         Some(_) => LOG_INTERVAL,
         None => args.ms_per_sample,
     };
+    let schema = schema::find("mon").map_or("", |s| s.id);
     let mut output = io::BufWriter::new(io::stdout().lock());
     let interval = args.interval.unwrap_or(interval);
     let (_, told) = through(args, global, interval, |names, sample| {
-        serde_json::to_writer(&mut output, &lines::line(names, &sample, args.send_weight))?;
+        serde_json::to_writer(
+            &mut output,
+            &lines::line(schema, names, &sample, args.send_weight),
+        )?;
         writeln!(output)?;
         if args.follow {
             output.flush()?;

@@ -2,8 +2,6 @@
 
 mod growing;
 
-use super::feed::{Feed, Moment, Told};
-use super::names::Names;
 use crate::args::{Global, How, Mon};
 use crate::cmd::{clock, run, scenario};
 use crate::files::Files;
@@ -11,7 +9,10 @@ use crate::input::{self, Stream};
 use crate::progress::reading;
 use anyhow::{Context, bail};
 use domio_core::{DomainId, Sink};
-use domio_lab::simulate;
+use domio_monitor::Names;
+use domio_monitor::feed::{Closing, Feed, IntervalEnd};
+use domio_monitor::live::Records;
+use domio_run::simulate;
 use domio_scenario::{Built, Scenario};
 use domio_trace::order::ADVICE;
 use domio_trace::{ReadOptions, TraceErrorKind, TraceReader};
@@ -77,9 +78,10 @@ impl Source {
         let reader = TraceReader::new(reading(global, file), &options).with_context(context)?;
         Ok(Source::Trace(Trace { reader, name }))
     }
+}
 
-    /// What domains are called.
-    pub fn names(&self) -> Names {
+impl Records for Source {
+    fn names(&self) -> Names {
         match self {
             Source::Trace(trace) => trace.names(),
             Source::Growing(trace) => trace.names(),
@@ -87,11 +89,7 @@ impl Source {
         }
     }
 
-    /// Feeds all records.
-    ///
-    /// # Errors
-    /// When the trace is damaged, or the host does not get to its end.
-    pub fn run<F: FnMut(Moment) -> bool>(self, feed: Feed<F>) -> anyhow::Result<Told> {
+    fn feed<F: FnMut(IntervalEnd) -> bool>(self, feed: Feed<F>) -> anyhow::Result<Closing> {
         match self {
             Source::Trace(trace) => trace.run(feed, false),
             Source::Growing(trace) => trace.run(feed, true),
@@ -114,12 +112,12 @@ impl<R: Read> Trace<R> {
         Names::new(domains.iter().map(|d| (DomainId(d.id), d.name.clone())))
     }
 
-    /// As [`Source::run`]. Of a file that grows nobody expects that its last record is whole.
-    fn run<F: FnMut(Moment) -> bool>(
+    /// As [`Records::feed`]. Of a file that grows nobody expects that its last record is whole.
+    fn run<F: FnMut(IntervalEnd) -> bool>(
         mut self,
         mut feed: Feed<F>,
         grows: bool,
-    ) -> anyhow::Result<Told> {
+    ) -> anyhow::Result<Closing> {
         let mut notes = Vec::new();
         let name = &self.name;
         loop {

@@ -1,7 +1,7 @@
 //! The figures of a whole trace as tables, where there is no terminal to keep up to date.
 
-use super::names::Names;
 use domio_meter::{IntervalSample, PacketWeight, QueueWait, charges};
+use domio_monitor::{Names, untold};
 use domio_report::text::{Cell, Column, Table, Tone, View};
 
 /// A domain each row; then what driver domains did for whom, and the longest wait.
@@ -102,17 +102,6 @@ fn drivers(names: &Names, total: &IntervalSample, weight: PacketWeight) -> Table
         }
     }
     table
-}
-
-/// What the trace does not tell of.
-pub fn untold(sample: &IntervalSample) -> Option<&'static str> {
-    match (sample.tells.packets, sample.tells.work) {
-        (false, false) => {
-            Some("the trace tells of no packets: whom driver domains worked for is not known")
-        }
-        (false, true) => Some("the trace tells of no packets: shares by packets are not known"),
-        _ => None,
-    }
 }
 
 /// A wait in words: who, how long, where, and behind whom.

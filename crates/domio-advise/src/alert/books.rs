@@ -1,0 +1,86 @@
+//! What the credit scheduler's debits and grants come to, from its trace records and its books.
+
+use super::worst::AlertWorst;
+use domio_core::XenVersion;
+use domio_scenario::Built;
+use domio_sched::credit::rules::{Debit, Rules};
+
+/// What a millisecond of one pcpu costs; one credit in 3.0.3.
+const CREDITS_PER_MS: i64 = 10;
+
+/// The rules of the credit scheduler, if that is the policy of `built`.
+fn rules(built: &Built) -> Option<Rules> {
+    let descriptor = built.policy.descriptor;
+    if descriptor.name != "credit" {
+        return None;
+    }
+    let version = built.params.by_name("version")?;
+    let spec = descriptor.params.iter().find(|p| p.name == "version")?;
+    let version = XenVersion::from_name(&spec.show(version).to_string().replace('"', ""))?;
+    Some(Rules::of(version))
+}
+
+/// What comes of debiting by ticks: `ticks` of 10 ms found dom1 running, which executed for `ran`
+/// nanoseconds. Nothing under releases that measure, and where both are the same.
+pub(super) fn sampled(built: &Built, ticks: u64, ran: u64) -> Option<String> {
+    let rules = rules(built)?;
+    // The first release writes no record at its ticks.
+    if rules.debit != Debit::Sampled || ran == 0 || ticks == 0 {
+        return None;
+    }
+    let charged = ticks as f64 * 10e6;
+    let off = (charged / ran as f64 - 1.0) * 100.0;
+    (off.abs() >= 0.5).then(|| {
+        format!(
+            "time is debited by ticks: {ticks} of them found it running and took 10 ms each, \
+             {:.2} s in all, while it executed for {:.2} s: it paid for {off:+.1} %",
+            charged / 1e9,
+            ran as f64 / 1e9
+        )
+    })
+}
+
+/// What accounting gives, as the books of the excerpt have it: the usual grant, and whether a debt
+/// was forgiven.
+pub(super) fn earned(built: &Built, worst: &AlertWorst) -> Vec<String> {
+    let mut told = Vec::new();
+    let Some(rules) = rules(built) else {
+        return told;
+    };
+    let credits: Vec<i64> = worst.excerpt.iter().filter_map(|s| s.credit).collect();
+    let grants = || credits.windows(2).map(|pair| (pair[0], pair[1] - pair[0]));
+    let rises = || grants().filter(|(_, grant)| *grant > 0);
+    let count = |grant: i64| rises().filter(|(_, other)| *other == grant).count();
+    let Some((_, usual)) = rises().max_by_key(|(_, grant)| count(*grant)) else {
+        return told;
+    };
+    if count(usual) < 2 {
+        return told;
+    }
+    let slice_ms = built.params.by_name("tslice_ms").unwrap_or(30);
+    let slice = match rules.version {
+        XenVersion::V3_0_3 => slice_ms,
+        _ => CREDITS_PER_MS * slice_ms,
+    };
+    let percent = usual as f64 / slice as f64 * 100.0;
+    let allocated = worst.share.allocated_percent;
+    let rounded = match (percent - allocated).abs() > 0.005 * allocated {
+        true => format!(", where {allocated:.0} % are allocated: credits are whole numbers"),
+        false => String::new(),
+    };
+    told.push(format!(
+        "each accounting gives it {usual} of the {slice} credits of {slice_ms} ms, which is \
+         {percent:.2} %{rounded}"
+    ));
+    let floor = -slice;
+    let forgiven =
+        grants().find(|(before, grant)| before + usual < floor && before + grant == floor);
+    if let Some((before, _)) = forgiven {
+        told.push(format!(
+            "a debt beyond {slice} credits is forgiven: accounting made {before} into {floor}, and \
+             not into {}",
+            before + usual
+        ));
+    }
+    told
+}

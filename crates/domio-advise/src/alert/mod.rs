@@ -1,0 +1,308 @@
+//! ALERT, the ALlocation ERror Test (Cherkasova, Gupta and Vahdat 2007): how far what a domain gets
+//! is from what it was allocated.
+//!
+//! dom0 is allocated a few percent, dom1 runs a tight loop and is allocated so many percent in one
+//! simulation after another. What dom1 gets is measured over windows of several lengths, from trace
+//! records alone. The error is what was measured less what was allocated, in percentage points and
+//! in percent of the allocation.
+//!
+//! | page | holds |
+//! |---|---|
+//! | [`allocation`] | how an allocation is told to each policy |
+//! | [`host`] | the scenario of one allocation |
+//! | [`errors`] | what a domain got in each window, and how far that is off |
+//! | [`worst`] | the worst allocation, explained by its trace |
+//! | [`text`], [`picture`] | what came out, for a terminal and as a figure |
+
+pub mod allocation;
+mod books;
+pub mod errors;
+pub mod host;
+pub mod picture;
+pub mod text;
+mod words;
+pub mod worst;
+
+use allocation::{AlertMode, NoAllocation, Terms, Way};
+use domio_core::{Duration, Instant};
+use domio_run::simulate::simulate_heard;
+use domio_run::{Heard, Replicator, RunFault};
+use domio_scenario::{Built, NoReplay, Scenario, ScenarioErrors};
+use domio_sched::Policy;
+use errors::{AlertBins, WindowErrors};
+use host::{DOM0, GUEST, scenario};
+use serde::Serialize;
+use worst::AlertWorst;
+
+/// Lengths of the windows of the paper's slides, and 1 and 60 s (seconds).
+pub const WINDOWS: [u64; 4] = [1, 10, 60, 180];
+
+/// Time that is simulated before measuring begins.
+pub const WARMUP: Duration = Duration::from_millis(5_000);
+
+/// From this error on the longest windows are worth an explanation (% of the allocation). Below,
+/// the shortest windows are explained.
+const NOTABLE: f64 = 1.0;
+
+/// What dom0 does meanwhile.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum AlertDom0 {
+    /// Kernel, daemons and a monitor: 1 to 2 % of a pcpu, as on a host that only measures.
+    Light,
+    /// A tight loop on each vcpu.
+    Burn,
+}
+
+/// All that holds for every allocation and every policy.
+#[derive(Clone, PartialEq, Debug)]
+pub struct AlertPlan {
+    /// Whether domains are held to their allocations when nobody else wants the time.
+    pub mode: AlertMode,
+    /// dom1's allocations (% of one pcpu), ascending.
+    pub allocations: Vec<u32>,
+    /// dom0's allocation (% of one pcpu).
+    pub dom0: u32,
+    /// What dom0 does.
+    pub dom0_work: AlertDom0,
+    /// Pcpus of the host.
+    pub pcpus: u32,
+    /// Vcpus of each domain, each with a loop of its own where the domain computes.
+    pub vcpus: u32,
+    /// Lengths of the windows (seconds), ascending, none longer than `seconds`.
+    pub windows: Vec<u64>,
+    /// Measured time (seconds).
+    pub seconds: u64,
+    /// Period of policies that are told a slice in a period.
+    pub period: Duration,
+    /// Seed of every random stream.
+    pub seed: u64,
+    /// Further keys of the scenario, with their values.
+    pub set: Vec<(String, String)>,
+}
+
+impl AlertPlan {
+    /// What allocations mean in it.
+    fn terms(&self) -> Terms {
+        Terms {
+            mode: self.mode,
+            period: self.period,
+            vcpus: self.vcpus,
+        }
+    }
+}
+
+/// A policy to test.
+#[derive(Clone)]
+pub struct AlertSubject {
+    /// What it is called in tables.
+    pub label: String,
+    /// The policy.
+    pub policy: &'static Policy,
+    /// Keys of the scenario that set its parameters, with their values.
+    pub changes: Vec<(String, String)>,
+}
+
+/// Why there is nothing to show.
+#[derive(Debug, thiserror::Error)]
+pub enum AlertFault {
+    /// The policy cannot be told an allocation.
+    #[error(transparent)]
+    None(#[from] NoAllocation),
+    /// A setting that the scenario does not take.
+    #[error("{}", .0.render(false))]
+    Scenario(ScenarioErrors),
+    /// A simulation that did not get to its end.
+    #[error(transparent)]
+    Run(#[from] RunFault),
+    /// Allocations that are more than there is.
+    #[error("{0}")]
+    TooMuch(String),
+}
+
+/// What a domain was allocated and what it got over the whole measured time (% of one pcpu).
+#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
+pub struct AlertShare {
+    /// What it was allocated.
+    pub allocated_percent: f64,
+    /// What it got.
+    pub measured_percent: f64,
+    /// The difference (percentage points).
+    pub error_points: f64,
+    /// The difference in percent of the allocation.
+    pub error_percent: f64,
+}
+
+impl AlertShare {
+    fn of(allocated: f64, measured: f64) -> Self {
+        AlertShare {
+            allocated_percent: allocated,
+            measured_percent: measured,
+            error_points: measured - allocated,
+            error_percent: (measured - allocated) / allocated * 100.0,
+        }
+    }
+}
+
+/// One allocation of dom1.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct AlertPoint {
+    /// dom1 over the whole measured time.
+    #[serde(flatten)]
+    pub guest: AlertShare,
+    /// dom0 over the whole measured time. What it does not want is no error.
+    pub dom0: AlertShare,
+    /// What dom1 was told, as keys of a domain in a scenario.
+    pub told: Vec<String>,
+    /// By window, the shortest first.
+    pub windows: Vec<WindowErrors>,
+}
+
+/// Windows of one length over all allocations.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct AlertSummary {
+    /// Length of the windows (seconds).
+    pub seconds: u64,
+    /// Mean over the allocations of the mean error's size (% of the allocation).
+    pub mean_percent: f64,
+    /// The window with the largest error (% of the allocation), with its sign.
+    pub worst_percent: f64,
+    /// The allocation of that window (% of one pcpu).
+    pub worst_allocation: f64,
+}
+
+/// A policy with all its allocations.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct AlertOutcome {
+    /// What it is called.
+    pub label: String,
+    /// Name of the policy.
+    pub policy: &'static str,
+    /// How it is told an allocation, for people.
+    pub way: &'static str,
+    /// By allocation, ascending.
+    pub points: Vec<AlertPoint>,
+    /// By window, the shortest first.
+    pub summary: Vec<AlertSummary>,
+    /// The worst allocation.
+    pub worst: AlertWorst,
+}
+
+/// One host to simulate.
+struct Job<'s> {
+    subject: &'s AlertSubject,
+    allocation: u32,
+    built: Built,
+}
+
+/// Tests every subject with every allocation of `plan`; `replicator` does the simulations.
+///
+/// # Errors
+/// The first fault, in the order of subjects and allocations.
+pub fn run(
+    plan: &AlertPlan,
+    subjects: &[AlertSubject],
+    replicator: &impl Replicator,
+) -> Result<Vec<AlertOutcome>, AlertFault> {
+    let mut jobs = Vec::new();
+    for subject in subjects {
+        for &allocation in &plan.allocations {
+            let built = build(&scenario(plan, subject, allocation)?)?;
+            jobs.push(Job {
+                subject,
+                allocation,
+                built,
+            });
+        }
+    }
+    let name = |job: &Job<'_>| job.subject.policy.descriptor.name;
+    let points = replicator.map(&jobs, name, |job, heard| point(plan, job, heard));
+    let points: Result<Vec<AlertPoint>, AlertFault> = points.into_iter().collect();
+    let mut points = points?.into_iter();
+    let outcome = |subject: &AlertSubject| {
+        let descriptor = subject.policy.descriptor;
+        let points: Vec<AlertPoint> = points.by_ref().take(plan.allocations.len()).collect();
+        let summary = summary(plan, &points);
+        Ok(AlertOutcome {
+            label: subject.label.clone(),
+            policy: descriptor.name,
+            way: Way::of(descriptor, plan.mode)?.told(plan.mode),
+            worst: worst(plan, subject, &points, &summary)?,
+            points,
+            summary,
+        })
+    };
+    subjects.iter().map(outcome).collect()
+}
+
+fn build(scenario: &Scenario) -> Result<Built, AlertFault> {
+    scenario.build(&NoReplay).map_err(AlertFault::Scenario)
+}
+
+fn point(plan: &AlertPlan, job: &Job<'_>, heard: Heard<'_>) -> Result<AlertPoint, AlertFault> {
+    let begin = Instant::ZERO + job.built.warmup;
+    let bins = AlertBins::new(begin, plan.seconds);
+    let bins = simulate_heard(&job.built, 0, bins, heard)?.sink;
+    let allocated = f64::from(job.allocation);
+    let whole = |domain| bins.shares(domain, plan.seconds)[0];
+    let descriptor = job.subject.policy.descriptor;
+    let way = Way::of(descriptor, plan.mode)?;
+    let told = way.settings(descriptor, plan.terms(), job.allocation);
+    Ok(AlertPoint {
+        guest: AlertShare::of(allocated, whole(GUEST)),
+        dom0: AlertShare::of(f64::from(plan.dom0), whole(DOM0)),
+        told: told.iter().map(|(k, v)| format!("{k} = {v}")).collect(),
+        windows: plan
+            .windows
+            .iter()
+            .map(|s| WindowErrors::of(*s, &bins.shares(GUEST, *s), allocated))
+            .collect(),
+    })
+}
+
+fn summary(plan: &AlertPlan, points: &[AlertPoint]) -> Vec<AlertSummary> {
+    let of_window = |(i, seconds): (usize, &u64)| {
+        let errors = || points.iter().map(|p| (p, &p.windows[i]));
+        let sum: f64 = errors().map(|(_, w)| w.mean_percent).sum();
+        let larger = |a: &(f64, f64), b: &(f64, f64)| a.0.abs().total_cmp(&b.0.abs());
+        // Of equal errors, that of the smallest allocation.
+        let all = errors().map(|(p, w)| (w.worst_percent, p.guest.allocated_percent));
+        let (worst_percent, worst_allocation) = all.rev().max_by(larger).unwrap_or((0.0, 0.0));
+        AlertSummary {
+            seconds: *seconds,
+            mean_percent: sum / points.len().max(1) as f64,
+            worst_percent,
+            worst_allocation,
+        }
+    };
+    plan.windows.iter().enumerate().map(of_window).collect()
+}
+
+/// The allocation with the largest error over the longest windows; where that is small, over the
+/// shortest ones.
+fn worst(
+    plan: &AlertPlan,
+    subject: &AlertSubject,
+    points: &[AlertPoint],
+    summary: &[AlertSummary],
+) -> Result<AlertWorst, AlertFault> {
+    let last = summary.len() - 1;
+    let index = match summary[last].worst_percent.abs() >= NOTABLE {
+        true => last,
+        false => 0,
+    };
+    let allocation = summary[index].worst_allocation;
+    let found = |p: &&AlertPoint| p.guest.allocated_percent == allocation;
+    let point = points.iter().find(found).unwrap_or(&points[0]);
+    let built = build(&scenario(plan, subject, allocation as u32)?)?;
+    let window = &point.windows[index];
+    Ok(AlertWorst::explain(
+        &built,
+        point.guest,
+        window,
+        plan.vcpus,
+    )?)
+}
+
+#[cfg(test)]
+mod tests;

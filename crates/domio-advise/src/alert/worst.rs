@@ -1,0 +1,499 @@
+//! The worst allocation, explained: how dom1 ran and stood still, and an excerpt of the trace with
+//! what the policy had in its books.
+//!
+//! Nothing is guessed. Lengths of runs and pauses, what state dom1 was in meanwhile and whether a
+//! pcpu idled come from the records. Books are what the policy dumps at that time (Xen's debug key
+//! `r`) in a second simulation, which is the same event for event.
+
+use super::errors::WindowErrors;
+use super::host::GUEST;
+use super::{AlertShare, NOTABLE, books, words};
+use domio_core::{Duration, Instant, Kind, NullSink, Record, Runstate, Sink, VcpuId, VcpuName};
+use domio_run::simulate::simulate;
+use domio_run::{Replication, RunFault};
+use domio_scenario::Built;
+use domio_sched::state::{About, StateRow};
+use serde::Serialize;
+
+/// The vcpu that is watched.
+const WATCHED: VcpuName = VcpuName::new(GUEST, 0);
+
+/// How often books are read inside the excerpt.
+const READ_EVERY: Duration = Duration::from_millis(1);
+
+/// Longest excerpt.
+const LONGEST: Duration = Duration::from_millis(20_000);
+
+/// Lines that are shown of an excerpt at its begin and at its end.
+const SHOWN: usize = 9;
+
+/// Lengths of several stretches of time (ms).
+#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
+pub struct AlertLengths {
+    /// How many.
+    pub count: usize,
+    /// The shortest.
+    pub shortest_ms: f64,
+    /// The median.
+    pub median_ms: f64,
+    /// The longest.
+    pub longest_ms: f64,
+}
+
+impl AlertLengths {
+    fn of(lengths: &[u64]) -> Self {
+        let ms: Vec<f64> = lengths.iter().map(|ns| *ns as f64 / 1e6).collect();
+        let least = ms.iter().copied().fold(f64::MAX, f64::min);
+        AlertLengths {
+            count: ms.len(),
+            shortest_ms: if ms.is_empty() { 0.0 } else { least },
+            median_ms: domio_stats::median(&ms).unwrap_or(0.0),
+            longest_ms: ms.iter().copied().fold(0.0, f64::max),
+        }
+    }
+}
+
+/// One line of the excerpt.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct AlertStep {
+    /// When (seconds of the measured time).
+    pub at_s: f64,
+    /// What the trace tells; empty where only the books changed.
+    pub happened: String,
+    /// What the policy's books say of dom1 then.
+    pub books: String,
+    /// The credit of its first vcpu in them, under a policy that has credits.
+    #[serde(skip)]
+    pub credit: Option<i64>,
+}
+
+/// The worst allocation of a policy.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct AlertWorst {
+    /// dom1 over the whole measured time.
+    #[serde(flatten)]
+    pub share: AlertShare,
+    /// Length of the windows that are looked at (seconds).
+    pub window_s: u64,
+    /// Begin of the worst one (seconds of the measured time).
+    pub window_begin_s: u64,
+    /// Its error (% of the allocation).
+    pub window_error_percent: f64,
+    /// Runs of dom1's first vcpu.
+    pub runs: AlertLengths,
+    /// Pauses between them.
+    pub pauses: AlertLengths,
+    /// Stretches of time for which the policy had paused it.
+    pub parkings: AlertLengths,
+    /// Part of the time of all pauses for which the policy had paused the vcpu (%).
+    pub parked_percent: f64,
+    /// Part of the time of all pauses for which the vcpu was runnable and a pcpu idled (%).
+    pub held_back_percent: f64,
+    /// Part of the time of all pauses for which the vcpu was runnable and all pcpus executed others
+    /// (%).
+    pub behind_others_percent: f64,
+    /// The longest time of which all parkings are multiples, but for one in twenty (ms); of runs
+    /// and pauses where nothing was parked; 0 for none from 1 ms on.
+    pub grid_ms: u64,
+    /// What all that means, a sentence each.
+    pub why: Vec<String>,
+    /// A run, the pause behind it and the next run.
+    pub excerpt: Vec<AlertStep>,
+    /// Lines of the excerpt that were left out in its middle.
+    pub left_out: usize,
+}
+
+impl AlertWorst {
+    /// Explains the error of `window`, in which dom1 of `built` is most off; `share` is its whole
+    /// measured time.
+    ///
+    /// # Errors
+    /// When the simulation does not get to its end.
+    pub fn explain(
+        built: &Built,
+        share: AlertShare,
+        window: &WindowErrors,
+        vcpus: u32,
+    ) -> Result<Self, RunFault> {
+        let begin = Instant::ZERO + built.warmup;
+        let pcpus = built.host.topology.pcpus();
+        let watch = simulate(built, 0, Watch::new(begin, pcpus))?.sink;
+        let at = begin + Duration::from_millis(window.worst_begin_s * 1_000);
+        let (excerpt, left_out) = excerpt(built, &watch, at);
+        let all = watch.paused().max(1) as f64 / 100.0;
+        let mut worst = AlertWorst {
+            share,
+            window_s: window.seconds,
+            window_begin_s: window.worst_begin_s,
+            window_error_percent: window.worst_percent,
+            runs: AlertLengths::of(&watch.lengths_of_runs()),
+            pauses: AlertLengths::of(&watch.lengths_of_pauses()),
+            parkings: AlertLengths::of(&watch.parkings),
+            parked_percent: watch.parked as f64 / all,
+            held_back_percent: watch.held_back as f64 / all,
+            behind_others_percent: watch.behind as f64 / all,
+            grid_ms: watch.grid_ms(),
+            why: Vec::new(),
+            excerpt,
+            left_out,
+        };
+        worst.why = worst.reasons(vcpus);
+        let ran: u64 = watch.lengths_of_runs().iter().sum();
+        worst.why.extend(books::sampled(built, watch.ticks, ran));
+        worst.why.extend(books::earned(built, &worst));
+        Ok(worst)
+    }
+
+    fn reasons(&self, vcpus: u32) -> Vec<String> {
+        let (runs, pauses) = (&self.runs, &self.pauses);
+        let length = |l: &AlertLengths| {
+            let (low, high) = (l.shortest_ms, l.longest_ms);
+            match high - low < 0.05 {
+                true => format!("{:.1} ms", l.median_ms),
+                false => format!("{:.1} ms ({low:.1} to {high:.1})", l.median_ms),
+            }
+        };
+        if runs.count == 0 {
+            let share = self.share.measured_percent;
+            return vec![format!(
+                "no run of dom1 began and ended in the measured time: it has {share:.2} %"
+            )];
+        }
+        let mut why = vec![format!(
+            "dom1{} ran {} times, for {}, and stood still in between for {}",
+            if vcpus > 1 { "'s first vcpu" } else { "" },
+            runs.count,
+            length(runs),
+            length(pauses)
+        )];
+        let parts = [
+            (self.parked_percent, "paused by the policy (parked)"),
+            (
+                self.held_back_percent,
+                "runnable while a pcpu idled: the policy held it back",
+            ),
+            (self.behind_others_percent, "runnable while others executed"),
+        ];
+        let told: Vec<String> = parts
+            .iter()
+            .filter(|(part, _)| *part >= 1.0)
+            .map(|(part, what)| format!("for {part:.0} % of that time {what}"))
+            .collect();
+        if !told.is_empty() {
+            why.push(format!("it was {}", told.join(", ")));
+        }
+        if self.parkings.count > 0 {
+            let (count, parked) = (self.parkings.count, length(&self.parkings));
+            why.push(format!("it was parked {count} times, for {parked}"));
+        }
+        if self.grid_ms > 0 {
+            let what = match self.parkings.count {
+                0 => "runs and pauses last",
+                _ => "parkings last",
+            };
+            why.push(format!("{what} multiples of {} ms", self.grid_ms));
+        }
+        let allocated = self.share.allocated_percent;
+        if self.share.error_percent.abs() >= NOTABLE {
+            why.push(format!(
+                "over the whole time that makes {:.2} % where {allocated:.0} % is allocated",
+                self.share.measured_percent
+            ));
+        } else {
+            let window_ms = self.window_s as f64 * 1e3;
+            let step = runs.median_ms / window_ms * 100.0;
+            why.push(format!(
+                "a window of {} s holds {:.1} such runs: one more or less is {step:.2} points, or \
+                 {:.0} % of the allocation, while the whole time is right within {:.2} %",
+                self.window_s,
+                allocated / 100.0 * window_ms / runs.median_ms,
+                step / allocated * 100.0,
+                self.share.error_percent.abs()
+            ));
+        }
+        why
+    }
+}
+
+/// Listens to how the watched vcpu runs and stands still.
+struct Watch {
+    begin: Instant,
+    pcpus: usize,
+    /// Vcpus that execute.
+    running: Vec<VcpuName>,
+    state: Option<Runstate>,
+    since: Instant,
+    /// Begin of the run under way, if that was seen.
+    run_since: Option<Instant>,
+    runs: Vec<(Instant, Instant)>,
+    /// Begin of the parking under way, if that was seen, and lengths of those that are over.
+    parked_since: Option<Instant>,
+    parkings: Vec<u64>,
+    /// Ticks of the credit scheduler that found it running.
+    ticks: u64,
+    parked: u64,
+    held_back: u64,
+    behind: u64,
+    blocked: u64,
+}
+
+impl Watch {
+    fn new(begin: Instant, pcpus: usize) -> Self {
+        Watch {
+            begin,
+            pcpus,
+            running: Vec::new(),
+            state: None,
+            since: begin,
+            run_since: None,
+            runs: Vec::new(),
+            parked_since: None,
+            parkings: Vec::new(),
+            ticks: 0,
+            parked: 0,
+            held_back: 0,
+            behind: 0,
+            blocked: 0,
+        }
+    }
+
+    fn paused(&self) -> u64 {
+        self.parked + self.held_back + self.behind + self.blocked
+    }
+
+    fn lengths_of_runs(&self) -> Vec<u64> {
+        let length = |(from, until): &(Instant, Instant)| until.as_nanos() - from.as_nanos();
+        self.runs.iter().map(length).collect()
+    }
+
+    fn lengths_of_pauses(&self) -> Vec<u64> {
+        let pairs = self.runs.windows(2);
+        pairs
+            .map(|pair| pair[1].0.as_nanos() - pair[0].1.as_nanos())
+            .collect()
+    }
+
+    /// See [`AlertWorst::grid_ms`].
+    fn grid_ms(&self) -> u64 {
+        /// Timers are late by so much at most.
+        const SLOP: u64 = 100_000;
+        let ends = self.runs.iter().flat_map(|(from, until)| [*from, *until]);
+        let ends: Vec<u64> = ends.map(Instant::as_nanos).collect();
+        let steps: Vec<u64> = match self.parkings.is_empty() {
+            true => ends.windows(2).map(|pair| pair[1] - pair[0]).collect(),
+            false => self.parkings.clone(),
+        };
+        let fits = |ms: &u64| {
+            let grid = ms * 1_000_000;
+            let off = |step: &&u64| {
+                let rest = **step % grid;
+                rest.min(grid - rest) > SLOP
+            };
+            !steps.is_empty() && steps.iter().filter(off).count() * 20 <= steps.len()
+        };
+        let grids = [100, 50, 30, 20, 10, 5, 3, 2, 1];
+        grids.into_iter().find(fits).unwrap_or(0)
+    }
+
+    /// Time passes until `at`.
+    fn pass(&mut self, at: Instant) {
+        let ns = at.as_nanos() - self.since.as_nanos();
+        self.since = at;
+        match self.state {
+            Some(Runstate::Offline) => self.parked += ns,
+            Some(Runstate::Blocked) => self.blocked += ns,
+            Some(Runstate::Runnable) if self.running.len() < self.pcpus => self.held_back += ns,
+            Some(Runstate::Runnable) => self.behind += ns,
+            Some(Runstate::Running) | None => {}
+        }
+    }
+}
+
+impl Sink for Watch {
+    const STAGES: bool = false;
+
+    fn record(&mut self, record: &Record) {
+        if words::of_policy(record, WATCHED) == Some(words::AT_TICK) {
+            self.ticks += 1;
+        }
+        let changes = record.changes();
+        if changes[0].is_none() {
+            return;
+        }
+        self.pass(record.at);
+        for (vcpu, old, new) in changes.into_iter().flatten() {
+            // The idle vcpu of a pcpu is nobody.
+            if vcpu.is_idle() {
+                continue;
+            }
+            if old == Runstate::Running {
+                self.running.retain(|other| *other != vcpu);
+            }
+            if new == Runstate::Running {
+                self.running.push(vcpu);
+            }
+            if vcpu != WATCHED || old == new && self.state.is_some() {
+                continue;
+            }
+            if old == Runstate::Running
+                && let Some(since) = self.run_since.take()
+            {
+                self.runs.push((since, record.at));
+            }
+            if new == Runstate::Running && old != new {
+                self.run_since = Some(record.at);
+            }
+            if let Some(since) = self.parked_since.take() {
+                let ns = record.at.as_nanos() - since.as_nanos();
+                self.parkings.push(ns);
+            }
+            if new == Runstate::Offline && old != new {
+                self.parked_since = Some(record.at);
+            }
+            self.state = Some(new);
+        }
+    }
+}
+
+/// Keeps what happens to the watched vcpu in a part of the time.
+struct Events {
+    from: Instant,
+    until: Instant,
+    events: Vec<(Instant, String)>,
+}
+
+impl Sink for Events {
+    const STAGES: bool = false;
+
+    fn record(&mut self, record: &Record) {
+        if record.at < self.from || record.at > self.until {
+            return;
+        }
+        for (vcpu, old, new) in record.changes().into_iter().flatten() {
+            if vcpu == WATCHED && old != new {
+                let change = match (old, new) {
+                    (_, Runstate::Running) => "runs",
+                    (_, Runstate::Offline) => "paused",
+                    (Runstate::Running, Runstate::Runnable) => "taken off, still runnable",
+                    (_, Runstate::Runnable) => "runnable again",
+                    (_, Runstate::Blocked) => "blocked",
+                };
+                self.events.push((record.at, change.to_owned()));
+            }
+        }
+        let told = match record.kind {
+            Kind::Sleep if record.vcpu == WATCHED => Some("put to sleep"),
+            Kind::Policy => words::of_policy(record, WATCHED),
+            _ => None,
+        };
+        if let Some(told) = told {
+            self.events.push((record.at, told.to_owned()));
+        }
+    }
+}
+
+/// The run before the longest pause that begins within a second of `at`, or else the first one
+/// after that; the pause, and the next run. Lines in the middle may be left out, which are counted.
+fn excerpt(built: &Built, watch: &Watch, at: Instant) -> (Vec<AlertStep>, usize) {
+    let near = at + Duration::from_millis(1_000);
+    let pairs = || watch.runs.windows(2);
+    let pause = |pair: &&[(Instant, Instant)]| pair[1].0.as_nanos() - pair[0].1.as_nanos();
+    let within = pairs().filter(|pair| at <= pair[0].1 && pair[0].1 < near);
+    // The first of equal ones.
+    let longest = within.rev().max_by_key(pause);
+    let chosen = longest.or_else(|| pairs().find(|pair| at <= pair[0].1));
+    let Some(pair) = chosen.or_else(|| pairs().next_back()) else {
+        return (Vec::new(), 0);
+    };
+    let from = pair[0].0;
+    let until = pair[1].1.min(from + LONGEST);
+    let mut steps = Vec::new();
+    let Ok(events) = simulate(
+        built,
+        0,
+        Events {
+            from,
+            until,
+            events: Vec::new(),
+        },
+    ) else {
+        return (steps, 0);
+    };
+    let mut events = events.sink.events.into_iter().peekable();
+    let mut reader = Reader::new(built);
+    let (mut books, _) = reader.at(Instant::from_nanos(from.as_nanos() - 1));
+    let mut now = from;
+    while now <= until {
+        let mut happened: Vec<String> = Vec::new();
+        while let Some((_, what)) = events.next_if(|(at, _)| *at == now) {
+            if !happened.contains(&what) {
+                happened.push(what);
+            }
+        }
+        let (read, credit) = reader.at(now);
+        if !happened.is_empty() || read != books {
+            steps.push(AlertStep {
+                at_s: (now.as_nanos() - watch.begin.as_nanos()) as f64 / 1e9,
+                happened: happened.join(", "),
+                books: read.clone(),
+                credit,
+            });
+            books = read;
+        }
+        let next = now + READ_EVERY;
+        now = events.peek().map_or(next, |(at, _)| next.min(*at));
+    }
+    let left_out = steps.len().saturating_sub(2 * SHOWN);
+    if left_out > 0 {
+        steps.drain(SHOWN..SHOWN + left_out);
+    }
+    (steps, left_out)
+}
+
+/// The same simulation once more, to read books in.
+struct Reader {
+    run: Replication<NullSink>,
+    /// The watched vcpu.
+    vcpu: VcpuId,
+    ended: bool,
+}
+
+impl Reader {
+    fn new(built: &Built) -> Self {
+        let before = |d: &&domio_vmm::config::DomainConfig| d.id < GUEST;
+        let earlier = built.host.domains.iter().filter(before);
+        // Policies number vcpus in the order of creation.
+        let number: usize = earlier.map(|d| d.vcpus.len()).sum();
+        Reader {
+            run: Replication::new(built, 0, NullSink),
+            vcpu: VcpuId(number as u32),
+            ended: false,
+        }
+    }
+
+    /// What the policy has in its books at `at`, which is not before the last time asked for, and
+    /// the credit of the vcpu.
+    fn at(&mut self, at: Instant) -> (String, Option<i64>) {
+        if self.ended || self.run.until(at).is_err() {
+            self.ended = true;
+            return (String::new(), None);
+        }
+        let state = self.run.policy_state();
+        let own = |row: &&StateRow| match row.about {
+            About::Vcpu(vcpu) => vcpu == self.vcpu,
+            // Weights and caps are settings.
+            About::Domain(domain) => domain == GUEST && row.int("weight").is_none(),
+            _ => false,
+        };
+        let mut told: Vec<String> = Vec::new();
+        let mut credit = None;
+        for row in state.rows().iter().filter(own) {
+            credit = credit.or(row.int("credit"));
+            let sentence = row.to_string();
+            if !told.contains(&sentence) {
+                told.push(sentence);
+            }
+        }
+        (told.join("; "), credit)
+    }
+}

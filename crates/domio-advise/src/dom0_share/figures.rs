@@ -1,0 +1,284 @@
+//! What is measured of a setting.
+
+use super::{Dom0Setting, Job, domains};
+use domio_run::Sample;
+use domio_stats::drivers::{self, DriverFigures};
+use domio_stats::mean;
+use serde::Serialize;
+
+/// What a guest is there for, as one figure.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Dom0Service {
+    /// Name of the figure, as `domio run --json` has it.
+    pub key: &'static str,
+    /// For people, with its unit.
+    pub title: &'static str,
+    /// The figure.
+    pub value: f64,
+    /// Whether more is better.
+    pub higher_is_better: bool,
+}
+
+/// A guest under a setting.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Dom0Guest {
+    /// Its name.
+    pub name: String,
+    /// What it used (% of one pcpu).
+    pub share_pct: f64,
+    /// What it is there for.
+    pub services: Vec<Dom0Service>,
+    /// Its services beside those of the same policy with the scenario's own setting: their
+    /// geometric mean, over 1 where they are better.
+    pub against_own: f64,
+    /// What dom0 worked for it (% of one pcpu); absent where nothing tells.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub dom0_work_pct: Option<f64>,
+    /// The same for each reply of a web server (us).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub dom0_us_per_reply: Option<f64>,
+    /// The same for each KiB delivered (us), where there are no replies.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub dom0_us_per_kib: Option<f64>,
+}
+
+/// A policy with a setting.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Dom0Point {
+    /// What the policy is called.
+    pub policy: String,
+    /// What differs from the scenario's own setting; nothing for that itself.
+    pub settings: Vec<Dom0Setting>,
+    /// How it was told, as keys and values of the scenario.
+    pub told: Vec<String>,
+    /// How the guests are served beside the scenario's own setting under the first policy: the
+    /// geometric mean over the guests, over 1 where they are served better.
+    pub score: f64,
+    /// The guest that is served worst by that measure.
+    pub worst_guest: String,
+    /// Its measure.
+    pub worst: f64,
+    /// What dom0 used (% of one pcpu).
+    pub dom0_share_pct: f64,
+    /// How much of the time its vcpus waited for a pcpu (%).
+    pub dom0_waiting_pct: f64,
+    /// How often a vcpu of dom0 was dispatched in a second.
+    pub dom0_runs_per_s: f64,
+    /// What it used for nobody (% of one pcpu); absent where nothing tells.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub dom0_nobody_pct: Option<f64>,
+    /// The guests, in the scenario's order.
+    pub guests: Vec<Dom0Guest>,
+}
+
+/// Figures that tell how a guest is served, most telling first: the first of each row that a guest
+/// has counts.
+const SERVICES: [&[(&str, &str, bool)]; 2] = [
+    &[
+        ("replies_per_s", "replies [1/s]", true),
+        ("net_mbps", "delivered [Mb/s]", true),
+    ],
+    &[("ping_mean_ms", "round trip [ms]", false)],
+];
+/// For a guest with none of those.
+const COMPUTES: [(&str, &str, bool); 2] = [
+    ("turnaround_mean_ms", "turnaround [ms]", false),
+    ("share_pct", "share [%]", true),
+];
+/// A figure that is lower counts as this one, so that a guest which gets nothing has a score.
+const LEAST: f64 = 1e-3;
+
+/// The figures of `job`, whose domain in question is `dom0`, from its samples.
+pub(super) fn point(job: &Job, dom0: &str, samples: &[Sample]) -> Dom0Point {
+    let value = |domain: &str, key: &str| {
+        let name = format!("{domain}.{key}");
+        let values: Vec<f64> = samples.iter().filter_map(|s| s.get(&name)).collect();
+        mean(&values)
+    };
+    let all = domains(job);
+    let measured_ms = job.built.duration.as_nanos() as f64 / 1e6;
+    let work = drivers::figures(samples, &all, measured_ms);
+    let work = work.into_iter().find(|w| w.driver == dom0);
+    let percent = |ms: f64| ms / measured_ms * 100.0;
+    let guests = all.iter().filter(|(_, name)| name != dom0);
+    let guests = guests.map(|(_, name)| {
+        let of = |key: &str| value(name, key);
+        guest(name, &of, work.as_ref(), measured_ms / 1e3)
+    });
+    Dom0Point {
+        policy: job.label.clone(),
+        settings: job.settings.clone(),
+        told: job.told.clone(),
+        score: 1.0,
+        worst_guest: String::new(),
+        worst: 1.0,
+        dom0_share_pct: value(dom0, "share_pct").unwrap_or(0.0),
+        dom0_waiting_pct: value(dom0, "waiting_pct").unwrap_or(0.0),
+        dom0_runs_per_s: value(dom0, "runs_per_s").unwrap_or(0.0),
+        dom0_nobody_pct: work.as_ref().map(|w| percent(w.nobody.mean)),
+        guests: guests.collect(),
+    }
+}
+
+fn guest(
+    name: &str,
+    value: &dyn Fn(&str) -> Option<f64>,
+    work: Option<&DriverFigures>,
+    seconds: f64,
+) -> Dom0Guest {
+    let service = |(key, title, higher): &(&'static str, &'static str, bool)| {
+        Some(Dom0Service {
+            key,
+            title,
+            value: value(key)?,
+            higher_is_better: *higher,
+        })
+    };
+    let first = |row: &[(&'static str, &'static str, bool)]| row.iter().find_map(service);
+    let mut services: Vec<Dom0Service> = SERVICES.iter().filter_map(|row| first(row)).collect();
+    if services.is_empty() {
+        services.extend(first(&COMPUTES));
+    }
+    let work_ms = work.map(|w| {
+        let own = w.done_for.iter().find(|(owner, _)| owner == name);
+        own.map_or(0.0, |(_, estimate)| estimate.mean)
+    });
+    let each = |units: Option<f64>| {
+        let units = units.filter(|units| *units > 0.0)?;
+        Some(work_ms? * 1e3 / units)
+    };
+    let replies = value("replies_per_s").map(|rate| rate * seconds);
+    let kib = value("net_mbps").map(|rate| rate * 1e6 / 8.0 / 1024.0 * seconds);
+    Dom0Guest {
+        name: name.to_owned(),
+        share_pct: value("share_pct").unwrap_or(0.0),
+        services,
+        against_own: 1.0,
+        dom0_work_pct: work_ms.map(|ms| ms / (seconds * 1e3) * 100.0),
+        dom0_us_per_reply: each(replies),
+        dom0_us_per_kib: match replies {
+            Some(_) => None,
+            None => each(kib),
+        },
+    }
+}
+
+/// Says of each point how its guests are served: beside the first point of all, and of the policy.
+pub(super) fn score(points: &mut [Dom0Point]) {
+    let Some(first) = points.first().cloned() else {
+        return;
+    };
+    let own: Vec<Dom0Point> = points
+        .iter()
+        .filter(|p| p.settings.is_empty())
+        .cloned()
+        .collect();
+    for point in points {
+        let measures: Vec<(String, f64)> = point
+            .guests
+            .iter()
+            .map(|guest| (guest.name.clone(), ratio(guest, &first)))
+            .collect();
+        point.score = geometric(measures.iter().map(|(_, measure)| *measure));
+        let worst = measures.into_iter().min_by(|a, b| a.1.total_cmp(&b.1));
+        if let Some((name, measure)) = worst {
+            (point.worst_guest, point.worst) = (name, measure);
+        }
+        if let Some(own) = own.iter().find(|own| own.policy == point.policy) {
+            for guest in &mut point.guests {
+                guest.against_own = ratio(guest, own);
+            }
+        }
+    }
+}
+
+/// How `guest` is served beside the guest of its name in `other`.
+fn ratio(guest: &Dom0Guest, other: &Dom0Point) -> f64 {
+    let before = other.guests.iter().find(|g| g.name == guest.name);
+    let before = before.map_or(&[][..], |g| &g.services[..]);
+    let both = before.iter().map(|old| {
+        let now = guest.services.iter().find(|s| s.key == old.key);
+        // Nobody answered, or nothing was done: of what should be low there is no figure.
+        let now = now.map_or(0.0, |s| s.value);
+        match (old.higher_is_better, now > 0.0) {
+            (true, _) => now.max(LEAST) / old.value.max(LEAST),
+            (false, true) => old.value.max(LEAST) / now.max(LEAST),
+            (false, false) => LEAST,
+        }
+    });
+    geometric(both)
+}
+
+/// The geometric mean; 1 of nothing.
+fn geometric(values: impl Iterator<Item = f64>) -> f64 {
+    let (mut sum, mut count) = (0.0, 0.0_f64);
+    for value in values {
+        sum += value.max(1e-9).ln();
+        count += 1.0;
+    }
+    (sum / count.max(1.0)).exp()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn served(services: &[(&'static str, f64, bool)]) -> Dom0Guest {
+        let service = |(key, value, higher): &(&'static str, f64, bool)| Dom0Service {
+            key,
+            title: key,
+            value: *value,
+            higher_is_better: *higher,
+        };
+        Dom0Guest {
+            name: "g".to_owned(),
+            share_pct: 0.0,
+            services: services.iter().map(service).collect(),
+            against_own: 1.0,
+            dom0_work_pct: None,
+            dom0_us_per_reply: None,
+            dom0_us_per_kib: None,
+        }
+    }
+
+    fn point(settings: &[Dom0Setting], guest: Dom0Guest) -> Dom0Point {
+        Dom0Point {
+            policy: "p".to_owned(),
+            settings: settings.to_vec(),
+            told: Vec::new(),
+            score: 0.0,
+            worst_guest: String::new(),
+            worst: 0.0,
+            dom0_share_pct: 0.0,
+            dom0_waiting_pct: 0.0,
+            dom0_runs_per_s: 0.0,
+            dom0_nobody_pct: None,
+            guests: vec![guest],
+        }
+    }
+
+    #[test]
+    fn a_score_is_the_geometric_mean_of_how_much_better_each_is_served() {
+        let own = served(&[("net_mbps", 100.0, true), ("ping_mean_ms", 4.0, false)]);
+        let better = served(&[("net_mbps", 200.0, true), ("ping_mean_ms", 2.0, false)]);
+        let mixed = served(&[("net_mbps", 400.0, true), ("ping_mean_ms", 16.0, false)]);
+        let nothing = served(&[("net_mbps", 0.0, true)]);
+        let pin = [Dom0Setting::Pin];
+        let mut points = vec![
+            point(&[], own),
+            point(&pin, better),
+            point(&pin, mixed),
+            point(&pin, nothing),
+        ];
+        score(&mut points);
+        let scores: Vec<f64> = points.iter().map(|p| p.score).collect();
+        assert!((scores[0] - 1.0).abs() < 1e-9 && (scores[1] - 2.0).abs() < 1e-9);
+        // Four times as much, a quarter as quick.
+        assert!((scores[2] - 1.0).abs() < 1e-9);
+        assert!(scores[3] < 0.001, "{scores:?}");
+        assert_eq!(
+            (points[3].worst_guest.as_str(), points[1].worst),
+            ("g", scores[1])
+        );
+    }
+}

@@ -1,0 +1,14 @@
+//! Tools of an operator: each simulates many hosts and says what follows for one.
+//!
+//! | page | says |
+//! |---|---|
+//! | [`alert`] | how far what a domain gets is from what it was allocated |
+//! | [`dom0_share`] | how much of the processor dom0 should get for a mix |
+//! | [`calibrate`] | what packets cost a driver domain |
+//!
+//! Who does the simulations, one after the other or on all cores, is the business of a
+//! [`Replicator`](domio_run::Replicator).
+
+pub mod alert;
+pub mod calibrate;
+pub mod dom0_share;

@@ -1,0 +1,315 @@
+//! `[network]`: from its keys to what a network is made of.
+
+use super::costs::{
+    NETWORK_CARD, NETWORK_COSTS, NETWORK_WRITERS, network_card, network_costs, network_writers,
+};
+use crate::host::{FlowKind, NetCosts, NetworkConfig, OtherPorts, RxMode, VifConfig};
+use crate::icmp::Ticks;
+use crate::link::{LinkConfig, Rate};
+use crate::nic::NicConfig;
+use crate::writers::WriterCosts;
+use domio_core::keys::{
+    Given, KeyReader, KeySection, Keys, Misfit, MisfitKind, Need, Nested, Slot, WordOf,
+    domain_name, int, line_rate, name, nested, time, word,
+};
+use domio_core::{DomainId, Duration, XenVersion};
+use domio_vmm::evtchn::{Abi, ScanForm, Width};
+
+/// Slowest line that can be asked for (bit/s): a full packet takes 12 s there.
+const LINE_RATE_MIN: u64 = 1_000;
+
+/// Fastest line (bit/s): what [`Rate`] takes.
+const LINE_RATE_MAX: u64 = 400_000_000_000;
+
+/// First release that has FIFO event channels, of those that domio tells apart.
+const FIFO_SINCE: XenVersion = XenVersion::V4_4;
+
+/// `[network]`.
+pub static NETWORK: KeySection = KeySection::plain(
+    "[network]",
+    "The card in the driver domain, the line behind it, and how drivers on both sides of Xen work. \
+     A host has a network when a domain has a vif; without this table it is the default one. \
+     Several are `[[network]]` tables, each with a card, a line, a remote host and a driver domain \
+     of its own. What the work costs is the hardware profile's.",
+    NetworkKeys::KEYS,
+);
+
+static NICS: [WordOf<NicConfig>; 4] = [
+    WordOf::new(
+        "plain",
+        NicConfig::PLAIN,
+        "An interrupt for each packet; rings of 256; what finds no buffer is dropped.",
+    ),
+    WordOf::new(
+        "tg3",
+        NicConfig::TG3,
+        "Broadcom's, as Linux 2.6 sets it up: an interrupt 20 us after the last packet or after 5 \
+         packets; flow control, so that the other end waits instead of losing packets.",
+    ),
+    WordOf::new(
+        "tg3-untagged",
+        NicConfig::TG3_UNTAGGED,
+        "The same with the chip 5700 or 5788: 50 us after the first packet or after 5 packets.",
+    ),
+    WordOf::new(
+        "e1000",
+        NicConfig::E1000,
+        "Intel's, as Linux 2.6 sets it up: 8000 interrupts a second at most; flow control.",
+    ),
+];
+
+/// The width of the words of event channels, none for queues.
+static ABIS: [WordOf<Option<Width>>; 3] = [
+    WordOf::new(
+        "two-level-32",
+        Some(Width::Bits32),
+        "Bitmaps of a 32-bit guest: 1024 ports.",
+    ),
+    WordOf::new(
+        "two-level-64",
+        Some(Width::Bits64),
+        "Bitmaps of a 64-bit guest: 4096 ports.",
+    ),
+    WordOf::new("fifo", None, "Queues, which Xen has since 4.4."),
+];
+
+static SCANS: [WordOf<ScanForm>; 4] = [
+    WordOf::new(
+        "restart",
+        ScanForm::Restart,
+        "From the lowest port again after each handler, so that busy ports starve higher ones: \
+         Linux 2.6.18 for Xen.",
+    ),
+    WordOf::new(
+        "round-robin",
+        ScanForm::RoundRobin,
+        "From the port after the last one that was served: the first fix.",
+    ),
+    WordOf::new(
+        "resume",
+        ScanForm::Resume,
+        "One look at each word, from the port after the last one that was served: openSUSE.",
+    ),
+    WordOf::new(
+        "resume-mainline",
+        ScanForm::ResumeMainline,
+        "The same in mainline Linux.",
+    ),
+];
+
+static RX_MODES: [WordOf<RxMode>; 2] = [
+    WordOf::new(
+        "flip",
+        RxMode::Flip,
+        "Netback copies a packet to a page of its own and transfers the page.",
+    ),
+    WordOf::new(
+        "copy",
+        RxMode::Copy,
+        "Xen copies a packet to a page that the guest has granted.",
+    ),
+];
+
+domio_core::keys! {
+    struct NetworkKeys {
+        driver: String = domain_name(), Need::Optional("the domain with id 0"),
+            "The driver domain, with the card, the bridge and the backends: one domain, which is \
+             created before those with a vif, stays to the end, and has no vif itself.";
+        name: String = name(), Need::Optional("none, so that no vif can name it"),
+            "Name, unique among the networks, by which vifs and network workloads choose it.";
+        nic: NicConfig = word(&NICS), Need::Word("plain"), "The network card.";
+        nic_bus: u64 = line_rate(LINE_RATE_MIN, LINE_RATE_MAX),
+            Need::Optional("a bus that nobody has to wait for"),
+            "How fast the card moves packets to and from memory, both directions together.";
+        rx_target: u32 = int(64, 256), Need::Int(VifConfig::RX_TARGET as i64),
+            "Receive buffers that a guest wants posted at first; one that is new has \
+             128. A refill that finds under a quarter doubles them, up to 256; a poll that leaves \
+             over three quarters takes one, down to 64.";
+        rate: u64 = line_rate(LINE_RATE_MIN, LINE_RATE_MAX), Need::Word("1G"),
+            "How fast the line sends, each way.";
+        latency: Duration = time("us", 0), Need::TimeNs(20_000),
+            "How long each bit travels, one way.";
+        remote_gap: Duration = time("us", 0), Need::TimeNs(0),
+            "Least time between two interrupts of the remote host's card: packets that come \
+             meanwhile wait for the next. 125 us with an e1000 of 2006.";
+        remote_tick: Duration = time("ms", 0), Need::TimeNs(0),
+            "From one timer tick of the remote host's kernel to the next: the waits of a flood of \
+             pings end with one. 0 for a host whose timers are exact; 4 ms with Linux of 2006.";
+        remote_tick_phase: Duration = time("us", 0), Need::TimeNs(0),
+            "When one of these ticks comes.";
+        remote_irq_latency: Duration = time("us", 0), Need::TimeNs(0),
+            "What the remote host takes at most from an interrupt of its card until it has the \
+             packets: each time another one, evenly distributed from zero on.";
+        queue: usize = int(1, 1 << 20), Need::Int(1000),
+            "Packets that may wait for the line at each end (`txqueuelen`).";
+        evtchn: Option<Width> = word(&ABIS),
+            Need::Optional("`fifo` since Xen 4.4, `two-level-64` before"),
+            "Event channels of the driver domain and of all domains with a vif.";
+        scan: ScanForm = word(&SCANS),
+            Need::Optional("`restart` under Xen 3, `resume-mainline` later"),
+            "How their kernels look for pending ports, with two-level event channels.";
+        rx: RxMode = word(&RX_MODES), Need::Optional("`flip` under Xen 3, `copy` later"),
+            "How netback hands packets to guests.";
+        boot_ports: u16 = int(0, 200), Need::Int(0),
+            "Event channels of the driver domain that others have bound when it has booted, after \
+             the card's.";
+        guest_ports: u16 = int(0, 16), Need::Int(0),
+            "Event channels of the driver domain for each guest before the interface's: console, \
+             store and disks. With the width of words these decide which guests share a word, and \
+             so how the scan treats them.";
+        card: Nested = nested(&NETWORK_CARD), Need::Optional("what `nic` says"),
+            "How the card is set up.";
+        costs: Nested = nested(&NETWORK_COSTS), Need::Optional("the profile's"),
+            "What the work on packets costs.";
+        writers: Nested = nested(&NETWORK_WRITERS), Need::Optional("the profile's"),
+            "What the remote host's processes take.";
+    }
+}
+
+/// What a table `[network]` says.
+pub struct NetworkTable(NetworkKeys);
+
+/// What a network is made of besides its keys.
+pub struct Driven {
+    /// The release of Xen, if it is known.
+    pub version: Option<XenVersion>,
+    /// The driver domain, if it is known.
+    pub driver: Option<DomainId>,
+    /// What the work on packets costs on the machine.
+    pub costs: NetCosts,
+    /// What the remote host's processes take.
+    pub writers: WriterCosts,
+    /// The interfaces on it.
+    pub vifs: Vec<VifConfig>,
+}
+
+impl NetworkTable {
+    /// What `table` says.
+    pub fn read(table: &dyn Given) -> Self {
+        NetworkTable(NetworkKeys::read(table))
+    }
+
+    /// The key with the name of the driver domain.
+    pub fn driver(&self) -> &Slot<String> {
+        &self.0.driver
+    }
+
+    /// The key with the name of the network.
+    pub fn name(&self) -> &Slot<String> {
+        &self.0.name
+    }
+
+    /// The key that says which event channels kernels have.
+    pub fn evtchn(&self) -> &Slot<Option<Width>> {
+        &self.0.evtchn
+    }
+
+    /// Buffers that netfronts want posted at first.
+    pub fn rx_target(&self) -> u32 {
+        self.0.rx_target.get().unwrap_or(VifConfig::RX_TARGET)
+    }
+
+    /// Event channels of every kernel with a part in the network, under Xen `version`.
+    pub fn abi(&self, table: &mut dyn KeyReader, version: XenVersion) -> Option<Abi> {
+        let NetworkKeys { evtchn, scan, .. } = &self.0;
+        let since_fifo = version >= FIFO_SINCE;
+        let by_default = (!since_fifo).then_some(Width::Bits64);
+        let form = scan.or(match version < XenVersion::V4_0 {
+            true => ScanForm::Restart,
+            false => ScanForm::ResumeMainline,
+        });
+        if let Some(width) = evtchn.or(by_default)? {
+            let scan = form?;
+            return Some(Abi::TwoLevel { width, scan });
+        }
+        if !since_fifo {
+            table.tell(Misfit::value(MisfitKind::Conflict, evtchn, "fifo").says(
+                format!("Xen {version} has no FIFO event channels"),
+                "two-level-32 or two-level-64",
+                "they came with Xen 4.4; `xen` of [host] says which release it is",
+            ));
+            return None;
+        }
+        if scan.given {
+            table.tell(Misfit::key(scan).says(
+                "FIFO event channels have no scan to choose",
+                "`evtchn = \"two-level-64\"` with it",
+                "add `evtchn = \"two-level-64\"`, or remove `scan`",
+            ));
+            return None;
+        }
+        Some(Abi::Fifo)
+    }
+
+    /// The network; `None` when something is wrong with it.
+    pub fn blueprint(&self, table: &mut dyn KeyReader, with: Driven) -> Option<NetworkConfig> {
+        let keys = &self.0;
+        let mut nic = keys.nic.get()?;
+        if let Some(bus) = keys.nic_bus.if_given()? {
+            nic.bus = Some(Rate::bits_per_second(bus));
+        }
+        let (mut costs, mut writers, mut vifs) = (with.costs, with.writers, with.vifs);
+        // All tables are checked, whatever is wrong with the first.
+        let card = one(table, &keys.card, &NETWORK_CARD, |t| {
+            network_card(t, &mut nic)
+        });
+        let work = one(table, &keys.costs, &NETWORK_COSTS, |t| {
+            network_costs(t, &mut costs)
+        });
+        let processes = one(table, &keys.writers, &NETWORK_WRITERS, |t| {
+            network_writers(t, &mut writers)
+        });
+        card.and(work).and(processes)?;
+        self.remote_ticks(&mut vifs)?;
+        Some(NetworkConfig {
+            driver: with.driver?,
+            nic,
+            link: LinkConfig {
+                rate: Rate::bits_per_second(keys.rate.get()?),
+                latency: keys.latency.get()?,
+                queue: keys.queue.get()?,
+            },
+            remote_gap: keys.remote_gap.get()?,
+            remote_irq_latency: keys.remote_irq_latency.get()?,
+            remote_writers: writers,
+            costs,
+            rx_mode: keys.rx.or(match with.version? < XenVersion::V4_0 {
+                true => RxMode::Flip,
+                false => RxMode::Copy,
+            })?,
+            vcpu: 0,
+            other_ports: OtherPorts {
+                boot: keys.boot_ports.get()?,
+                guest: keys.guest_ports.get()?,
+            },
+            vifs,
+        })
+    }
+
+    /// Gives the pings of `vifs` the ticks of the remote host's kernel, if it has any.
+    fn remote_ticks(&self, vifs: &mut [VifConfig]) -> Option<()> {
+        let (length, phase) = (self.0.remote_tick.get()?, self.0.remote_tick_phase.get()?);
+        if length.is_zero() {
+            return Some(());
+        }
+        for flow in vifs.iter_mut().flat_map(|vif| &mut vif.flows) {
+            if let FlowKind::Ping(ping) = &mut flow.kind {
+                ping.ticks = Some(Ticks { length, phase });
+            }
+        }
+        Some(())
+    }
+}
+
+/// Reads the table at `slot`, if there is one.
+fn one(
+    table: &mut dyn KeyReader,
+    slot: &Slot<Nested>,
+    section: &'static KeySection,
+    read: impl FnOnce(&dyn Given) -> Option<()>,
+) -> Option<()> {
+    match table.tables(slot, section).first() {
+        Some(inner) => read(&**inner),
+        None => Some(()),
+    }
+}

@@ -1,0 +1,175 @@
+//! All that is known of a claim without simulating anything: `domio claim show`.
+
+use crate::claims::{Claim, ClaimKind};
+use crate::folders::PaperFolder;
+use crate::recorded::Record;
+use crate::statement::{CheckText, short, tell};
+use serde::Serialize;
+
+/// A claim, for people who want to know what decides it and where to look.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct ClaimPage {
+    /// Id of the claim.
+    pub id: String,
+    /// Title and venue of the paper.
+    pub paper: String,
+    /// Figure, table or section.
+    #[serde(rename = "where")]
+    pub place: String,
+    /// What is run.
+    pub experiment: String,
+    /// How the claim is decided.
+    pub kind: ClaimKind,
+    /// The statement.
+    pub expect: String,
+    /// How far a value may be off.
+    pub tolerance: Option<String>,
+    /// The verdict on record.
+    pub recorded: Option<String>,
+    /// What decides, in short.
+    pub how: Option<String>,
+    /// What has to hold, all of it.
+    pub checks: Vec<CheckText>,
+    /// Every cell that is read.
+    pub cells: Vec<String>,
+    /// Figures of the report that show it.
+    pub figures: Vec<String>,
+    /// How to look at it.
+    pub commands: Vec<String>,
+}
+
+impl ClaimPage {
+    /// The page of `claim`, which is of one of the papers in `folders`; `record` has their
+    /// verdicts.
+    pub fn of(claim: &Claim, folders: &[PaperFolder], record: &Record) -> Self {
+        let statement = claim.statement.as_deref();
+        let paper = of_id(claim.paper(), folders);
+        let cells = statement.map_or_else(Vec::new, |statement| statement.cells());
+        let cells: Vec<String> = cells.into_iter().map(str::to_owned).collect();
+        ClaimPage {
+            id: claim.id.clone(),
+            paper: paper.map_or_else(|| claim.paper().to_owned(), title),
+            place: claim.place.clone(),
+            experiment: claim.experiment.clone(),
+            kind: claim.kind,
+            expect: claim.expect.clone(),
+            tolerance: claim.tolerance.clone(),
+            recorded: record.get(&claim.id).cloned(),
+            how: statement.and_then(|statement| statement.how.clone()),
+            checks: tell(claim),
+            figures: paper.map_or_else(Vec::new, |paper| figures(paper, claim)),
+            commands: match (paper, cells.first()) {
+                (Some(paper), Some(cell)) => commands(paper, &claim.id, cell),
+                _ => Vec::new(),
+            },
+            cells,
+        }
+    }
+
+    /// The cells in short: "test1/{t,tb}".
+    pub fn cells_in_short(&self) -> String {
+        short(self.cells.iter().map(String::as_str))
+    }
+}
+
+/// The paper whose claims begin with `id`.
+fn of_id<'f>(id: &str, folders: &'f [PaperFolder]) -> Option<&'f PaperFolder> {
+    let has_id = |paper: &&PaperFolder| text_of(&described(paper), "id").as_deref() == Some(id);
+    folders.iter().find(has_id)
+}
+
+fn described(paper: &PaperFolder) -> toml::Table {
+    toml_of(paper, "paper.toml")
+}
+
+/// A paper's file; empty when the paper has none. Whoever uses the file tells its mistakes.
+fn toml_of(paper: &PaperFolder, file: &str) -> toml::Table {
+    let text = paper.file(file).unwrap_or_default();
+    toml::from_str(text).unwrap_or_default()
+}
+
+fn text_of(table: &toml::Table, key: &str) -> Option<String> {
+    table.get(key)?.as_str().map(str::to_owned)
+}
+
+fn title(paper: &PaperFolder) -> String {
+    let table = described(paper);
+    let text = |key| text_of(&table, key).unwrap_or_default();
+    format!("{}, {}", text("title"), text("venue"))
+}
+
+/// Number and title of each figure that is drawn of `claim`.
+fn figures(paper: &PaperFolder, claim: &Claim) -> Vec<String> {
+    let table = toml_of(paper, "figures.toml");
+    let figures = table.get("figure").and_then(|list| list.as_array());
+    let figures = figures.into_iter().flatten().filter_map(|f| f.as_table());
+    let of_claim = |figure: &&toml::Table| {
+        let claims = figure.get("claims").and_then(|list| list.as_array());
+        let mut prefixes = claims.into_iter().flatten().filter_map(|c| c.as_str());
+        prefixes.any(|prefix| claim.has_prefix(prefix))
+    };
+    let told = |figure: &toml::Table| {
+        let number = text_of(figure, "number").or_else(|| text_of(figure, "id"));
+        let parts = [number, text_of(figure, "title")];
+        parts.into_iter().flatten().collect::<Vec<_>>().join(": ")
+    };
+    figures.filter(of_claim).map(told).collect()
+}
+
+fn commands(paper: &PaperFolder, id: &str, cell: &str) -> Vec<String> {
+    let name = cell.replace('/', "-");
+    let last = id.rsplit('.').next().unwrap_or(id);
+    let scenario = format!("{}/{name}", paper.place);
+    let from = paper.argument();
+    vec![
+        format!("domio reproduce {from}{id} --report out/{last}.html"),
+        format!("domio run {scenario} --report out/{name}.html"),
+        format!("domio explain {scenario}"),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::claims::Claims;
+    use crate::{folders, recorded};
+
+    fn page(claim: &Claim) -> ClaimPage {
+        let folders = folders::shipped();
+        ClaimPage::of(claim, &folders, &recorded::of(&folders).unwrap())
+    }
+
+    #[test]
+    fn every_shipped_claim_has_a_page() {
+        for claim in Claims::shipped().iter() {
+            let page = page(claim);
+            assert!(page.paper.contains(", "), "{}: {}", page.id, page.paper);
+            assert_eq!(page.checks.is_empty(), claim.statement.is_none());
+            assert_eq!(page.commands.is_empty(), claim.statement.is_none());
+            assert_eq!(
+                page.recorded.is_some(),
+                claim.statement.is_some(),
+                "{}",
+                page.id
+            );
+        }
+    }
+
+    #[test]
+    fn a_page_says_how_to_look() {
+        let claims = Claims::shipped();
+        let page = page(claims.find("ongaro.test1.fix-helps").unwrap());
+        assert!(page.paper.contains("VEE 2008"));
+        assert_eq!(page.recorded.as_deref(), Some("holds"));
+        assert_eq!(page.cells_in_short(), "test1/{tb,orig}");
+        assert_eq!(page.checks.len(), 2);
+        assert_eq!(
+            page.commands,
+            [
+                "domio reproduce ongaro.test1.fix-helps --report out/fix-helps.html",
+                "domio run papers/ongaro2008/test1-tb --report out/test1-tb.html",
+                "domio explain papers/ongaro2008/test1-tb",
+            ]
+        );
+    }
+}

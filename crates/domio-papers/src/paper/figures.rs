@@ -1,0 +1,417 @@
+//! Figures that cells declare, from what was seen in the measured time.
+//!
+//! | measure | of a domain |
+//! |---|---|
+//! | `share_pct`, `waiting_pct` and others of `domio run` | as [`MEASURES`] has them |
+//! | `rate_mbps` | bytes that its processes read from the network |
+//! | `round_trip_ms` | of each ping of the measured time that was answered, however late |
+//! | `turnaround_s` | of its last task that ended, once all of them have |
+//! | `jobs_per_s` | jobs of its tasks that ended, such as blocks of `dd` |
+//! | `wake_ups` | how often it was woken |
+//! | `boost_ends`, `earning_starts` | records of credit: a tick ended a boost, or began to charge |
+//! | `allocation_error_pct` | its share less what it is allocated, in percent of that |
+//! | `allocation_error_size_pct` | the same without the sign |
+//! | `served_pct`, `charged_pct` and others | what driver domains did for it: [`super::traffic`] |
+//! | `drawn_ms` | of no domain: what the replication drew for a key of `[[vary]]` |
+//!
+//! Over all domains of a figure, or over all round trips: `count`, `sum`, `average`, `deviation`,
+//! `lowest`, `highest`, `spread` (highest less lowest), and `p50`, `p95`, `p99`.
+
+use super::cell::PaperCell;
+use super::file::FigureFile;
+use super::traffic::{self, Packets};
+use domio_core::{DomainId, Instant, Kind, Record};
+use domio_meter::{PacketWeight, Summary};
+use domio_run::Sample;
+use domio_run::allocation::allocated;
+use domio_run::measure::MEASURES;
+use domio_scenario::{Built, Scenario};
+
+/// What was seen of each domain besides what the meter sums up.
+#[derive(Default)]
+pub(super) struct Tally {
+    /// By id.
+    domains: Vec<Counts>,
+    packets: Packets,
+}
+
+#[derive(Default)]
+struct Counts {
+    /// Delivered to its processes.
+    bytes: u64,
+    /// In nanoseconds.
+    round_trips: Vec<u64>,
+    wake_ups: u64,
+    boost_ends: u64,
+    earning_starts: u64,
+    /// Tasks that ended, and the longest time that one took.
+    done: u64,
+    longest: u64,
+}
+
+impl Tally {
+    /// Numbers of credit's records: a tick that finds a vcpu running ends its boost, charges it
+    /// and puts it among those that earn credit (xen-spec 3.1). Their first word is the domain.
+    const ACCOUNT_START: u8 = 2;
+    const BOOST_END: u8 = 8;
+
+    /// Takes a record of the measured time, but for replies.
+    #[inline]
+    pub fn record(&mut self, record: &Record) {
+        match record.kind {
+            Kind::NetDelivered => self.of(record).bytes += high_word(record),
+            Kind::NetMove => self.packets.moved(record),
+            Kind::Wake => self.of(record).wake_ups += 1,
+            Kind::JobDone => {
+                let [low, high, ..] = record.data;
+                let took = u64::from(high) << 32 | u64::from(low);
+                let counts = self.of(record);
+                counts.done += 1;
+                counts.longest = counts.longest.max(took);
+            }
+            _ => match record.policy_event() {
+                Some((Self::ACCOUNT_START, [domain, ..])) => {
+                    self.named(*domain).earning_starts += 1;
+                }
+                Some((Self::BOOST_END, [domain, ..])) => self.named(*domain).boost_ends += 1,
+                _ => {}
+            },
+        }
+    }
+
+    /// A reply to a request of the measured time took `ns`.
+    pub fn reply(&mut self, record: &Record, ns: u64) {
+        self.of(record).round_trips.push(ns);
+    }
+
+    fn of(&mut self, record: &Record) -> &mut Counts {
+        self.named(u32::from(record.vcpu.domain.0))
+    }
+
+    fn named(&mut self, domain: u32) -> &mut Counts {
+        let index = domain as usize;
+        if self.domains.len() <= index {
+            self.domains.resize_with(index + 1, Counts::default);
+        }
+        &mut self.domains[index]
+    }
+}
+
+/// The figure of 64 bits in the second half of a record.
+pub(super) fn high_word(record: &Record) -> u64 {
+    let [_, _, low, high] = record.data;
+    u64::from(high) << 32 | u64::from(low)
+}
+
+/// What was seen in a stretch of time.
+pub(super) struct Stretch {
+    pub summary: Summary,
+    pub tally: Tally,
+}
+
+/// What was seen of a cell.
+pub(super) struct Seen {
+    /// In the measured time.
+    pub whole: Stretch,
+    /// In each interval of it, where the suite has any.
+    pub stretches: Vec<Stretch>,
+}
+
+/// When the request of a reply left.
+pub(super) fn sent(record: &Record) -> (Instant, u64) {
+    let took = high_word(record);
+    (record.at - domio_core::Duration::from_nanos(took), took)
+}
+
+/// Measures of a domain that [`MEASURES`] does not have.
+const OTHERS: [&str; 9] = [
+    "rate_mbps",
+    "round_trip_ms",
+    "turnaround_s",
+    "jobs_per_s",
+    "wake_ups",
+    "boost_ends",
+    "earning_starts",
+    ALLOCATION_ERROR,
+    ALLOCATION_ERROR_SIZE,
+];
+
+/// How far a domain's share is from its allocation, in percent of the allocation; and the same
+/// without the sign.
+const ALLOCATION_ERROR: &str = "allocation_error_pct";
+const ALLOCATION_ERROR_SIZE: &str = "allocation_error_size_pct";
+
+/// The measure that is of no domain.
+const DRAWN: &str = "drawn_ms";
+
+/// A declared figure, with the domains that it is of.
+pub(super) struct DeclaredFigure {
+    file: FigureFile,
+    /// By id: name, and number of tasks that end.
+    domains: Vec<(DomainId, String, u64)>,
+    weight: PacketWeight,
+    /// What domains are allocated (% of one pcpu), where they are.
+    allocations: Vec<(DomainId, f64)>,
+}
+
+/// The figures of `cell`, whose host is `built`.
+///
+/// # Errors
+/// When one asks for a measure, a group or a domain that is not there.
+pub(super) fn declared(cell: &PaperCell<'_>, built: &Built) -> Result<Vec<DeclaredFigure>, String> {
+    let groups = cell.groups();
+    let all = built.host.domains.iter().map(|domain| {
+        let tasks = domain
+            .vcpus
+            .iter()
+            .map(|vcpu| vcpu.tasks.len() as u64)
+            .sum();
+        (domain.id, domain.name.clone(), tasks)
+    });
+    let all: Vec<(DomainId, String, u64)> = all.collect();
+    let figure = |file: &FigureFile| {
+        let own = MEASURES.iter().map(|m| m.key).chain(OTHERS);
+        let known = own.chain(traffic::MEASURES).chain([DRAWN]);
+        let known: Vec<&str> = known.collect();
+        if !known.contains(&file.measure.as_str()) {
+            let list = known.join(", ");
+            let suite = &cell.suite.name;
+            return Err(format!(
+                "suite {suite}: no measure is called \"{}\"; expected one of {list}",
+                file.measure
+            ));
+        }
+        let suite = &cell.suite;
+        if let Some(list) = &file.over_time {
+            if matches!(file.measure.as_str(), "round_trip_ms" | DRAWN) {
+                return Err(format!(
+                    "suite {}: {list} is {} over time; expected a measure of the time itself",
+                    suite.name, file.measure
+                ));
+            }
+            if suite.every_ms.is_none() {
+                return Err(format!(
+                    "suite {}: {list} is over time; expected `every_ms` in the suite, the length \
+                     of an interval",
+                    suite.name
+                ));
+            }
+        }
+        let weight = match file.send_weight {
+            None => PacketWeight::GUPTA,
+            Some(weight) if (0.01..=100.0).contains(&weight) => {
+                PacketWeight((weight * 1000.0).round() as u32)
+            }
+            Some(weight) => {
+                return Err(format!(
+                    "suite {}: send_weight is {weight}; expected 0.01 to 100",
+                    suite.name
+                ));
+            }
+        };
+        let mut domains = all.clone();
+        if let Some(group) = &file.group {
+            let members = groups.get(group.as_str());
+            domains.retain(|(_, name, _)| members.is_some_and(|m| m.contains(name)));
+        }
+        if let Some(own) = &file.domain {
+            domains.retain(|(_, name, _)| name == own);
+            if domains.is_empty() {
+                return Err(format!("{}: there is no domain \"{own}\"", cell.path()));
+            }
+        }
+        for over in file.over.keys() {
+            of_all(over, &[1.0]).ok_or_else(|| {
+                format!(
+                    "suite {}: no figure over several domains is called \"{over}\"; expected \
+                     count, sum, average, deviation, lowest, highest, spread, or p50 and the like",
+                    cell.suite.name
+                )
+            })?;
+        }
+        let allocation = |(id, ..): &(DomainId, String, u64)| Some((*id, allocated(built, *id)?));
+        Ok(DeclaredFigure {
+            allocations: domains.iter().filter_map(allocation).collect(),
+            file: file.clone(),
+            domains,
+            weight,
+        })
+    };
+    cell.suite.figure.iter().map(figure).collect()
+}
+
+impl DeclaredFigure {
+    /// Whether it is made of round trips.
+    pub fn is_of_replies(&self) -> bool {
+        self.file.measure == "round_trip_ms" && !self.domains.is_empty()
+    }
+
+    /// Whether it is made of what driver domains do.
+    pub fn is_of_traffic(&self) -> bool {
+        traffic::MEASURES.contains(&self.file.measure.as_str())
+    }
+
+    /// Domains that it is of.
+    pub fn domains(&self) -> impl Iterator<Item = DomainId> {
+        self.domains.iter().map(|(id, ..)| *id)
+    }
+
+    /// Puts its values into `sample`.
+    ///
+    /// # Errors
+    /// When a task that should have ended has not.
+    pub fn note(&self, seen: &Seen, sample: &mut Sample) -> Result<(), String> {
+        let values = match &self.file.over_time {
+            Some(list) => self.over_time(list, seen, sample)?,
+            None => self.of_all_time(&seen.whole, sample)?,
+        };
+        let file = &self.file;
+        if !self.domains.is_empty() {
+            for (over, name) in &file.over {
+                if let Some(value) = of_all(over, &values).flatten() {
+                    sample.set(name, value);
+                }
+            }
+        }
+        if let Some(first) = &file.first
+            && !values.is_empty()
+        {
+            let shown = values.len().min(first.count);
+            sample.set_list(&first.name, values[..shown].to_vec());
+        }
+        Ok(())
+    }
+
+    /// Puts a list for each domain into `sample`, and returns all of their values.
+    fn over_time(&self, list: &str, seen: &Seen, sample: &mut Sample) -> Result<Vec<f64>, String> {
+        let mut all = Vec::new();
+        for (id, name, tasks) in &self.domains {
+            let mut values = Vec::new();
+            for stretch in &seen.stretches {
+                let value = self.values_of(*id, *tasks, stretch);
+                values.extend(value.map_err(|why| format!("{name}: {why}"))?);
+            }
+            all.extend_from_slice(&values);
+            sample.set_list(&list.replace("{domain}", name), values);
+        }
+        Ok(all)
+    }
+
+    /// Puts the figures of single domains into `sample`, and returns their values.
+    fn of_all_time(&self, seen: &Stretch, sample: &mut Sample) -> Result<Vec<f64>, String> {
+        let file = &self.file;
+        let mut values = Vec::new();
+        for (id, name, tasks) in &self.domains {
+            let own = self.values_of(*id, *tasks, seen);
+            let own = own.map_err(|why| format!("{name}: {why}"))?;
+            let each = match &file.name {
+                Some(template) => Some(template.replace("{domain}", name)),
+                None if file.over.is_empty() => Some(format!("{name}.{}", file.measure)),
+                None => None,
+            };
+            if let (Some(each), [value]) = (each, &own[..]) {
+                sample.set(&each, *value);
+            }
+            values.extend(own);
+        }
+        Ok(values)
+    }
+
+    /// The values of the domain `id` in `seen`: one, or one for each reply.
+    fn values_of(&self, id: DomainId, tasks: u64, seen: &Stretch) -> Result<Vec<f64>, String> {
+        let (summary, tally) = (&seen.summary, &seen.tally);
+        if self.is_of_traffic() {
+            let measure = &self.file.measure;
+            let value = traffic::value(measure, id, self.weight, summary, &tally.packets);
+            return Ok(value.into_iter().collect());
+        }
+        if let ALLOCATION_ERROR | ALLOCATION_ERROR_SIZE = self.file.measure.as_str() {
+            let found = self.allocations.iter().find(|(other, _)| *other == id);
+            let (_, allocated) = found.ok_or("it is allocated nothing that is known")?;
+            let share = summary.percent(summary.domain(id).map_or(0, |d| d.total.running));
+            let error = (share - allocated) / allocated * 100.0;
+            let signed = self.file.measure == ALLOCATION_ERROR;
+            return Ok(vec![if signed { error } else { error.abs() }]);
+        }
+        values_of(&self.file.measure, id, tasks, summary, tally)
+    }
+
+    /// Puts what replication `replication` of `scenario` drew into `sample`.
+    pub fn note_drawn(&self, scenario: &Scenario, replication: u32, sample: &mut Sample) {
+        let key = self.file.key.as_deref().unwrap_or_default();
+        let plan = scenario.plan();
+        if self.file.measure != DRAWN {
+            return;
+        }
+        if let Some(vary) = plan.vary.iter().find(|vary| vary.key == key) {
+            let drawn = vary.draw(plan.seed, replication).as_nanos() as f64 / 1e6;
+            sample.set(self.file.name.as_deref().unwrap_or(DRAWN), drawn);
+        }
+    }
+}
+
+/// The values of a measure of the domain `id`: one, or one for each reply.
+fn values_of(
+    measure: &str,
+    id: DomainId,
+    tasks: u64,
+    summary: &Summary,
+    seen: &Tally,
+) -> Result<Vec<f64>, String> {
+    let none = Counts::default();
+    let counts = seen.domains.get(usize::from(id.0)).unwrap_or(&none);
+    let one = match measure {
+        DRAWN => return Ok(Vec::new()),
+        "round_trip_ms" => {
+            let ms = counts.round_trips.iter().map(|ns| *ns as f64 / 1e6);
+            return Ok(ms.collect());
+        }
+        "turnaround_s" => {
+            if counts.done < tasks {
+                let done = counts.done;
+                return Err(format!(
+                    "{done} of {tasks} tasks ended in the measured time; make it longer"
+                ));
+            }
+            counts.longest as f64 / 1e9
+        }
+        "jobs_per_s" => summary.per_second(counts.done),
+        "rate_mbps" => summary.per_second(counts.bytes) * 8.0 / 1e6,
+        "wake_ups" => counts.wake_ups as f64,
+        "boost_ends" => counts.boost_ends as f64,
+        "earning_starts" => counts.earning_starts as f64,
+        "share_pct" => {
+            // A domain that nothing was recorded of had none.
+            summary.percent(summary.domain(id).map_or(0, |d| d.total.running))
+        }
+        other => {
+            let known = MEASURES.iter().find(|m| m.key == other);
+            let value = known.zip(summary.domain(id));
+            return Ok(value
+                .and_then(|(m, d)| m.value(summary, d))
+                .into_iter()
+                .collect());
+        }
+    };
+    Ok(vec![one])
+}
+
+/// The figure called `over` of all `values`: `None` when there is no such figure, `Some(None)` when
+/// these values have none.
+fn of_all(over: &str, values: &[f64]) -> Option<Option<f64>> {
+    let lowest = || values.iter().copied().min_by(f64::total_cmp);
+    let value = match over {
+        "count" => Some(values.len() as f64),
+        "sum" => Some(values.iter().sum()),
+        "average" => domio_stats::mean(values),
+        "deviation" => lowest().map(|_| domio_stats::deviation(values).unwrap_or(0.0)),
+        "lowest" => lowest(),
+        "highest" => values.iter().copied().max_by(f64::total_cmp),
+        "spread" => domio_stats::spread(values),
+        _ => {
+            let percent: f64 = over.strip_prefix('p')?.parse().ok()?;
+            domio_stats::quantile(values, percent / 100.0)
+        }
+    };
+    Some(value)
+}

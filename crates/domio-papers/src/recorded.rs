@@ -1,0 +1,133 @@
+//! The verdicts that full effort has given, which ship with domio.
+//!
+//! A change of the program that changes a verdict is either a mistake or news. `domio reproduce
+//! --check` tells. A claim that is decided must be decided as the record says. An undecided claim
+//! contradicts nothing, since less than full effort leaves claims undecided that full effort
+//! decides; at full effort it is a change, as that is what the record was made with.
+
+use crate::folders::PaperFolder;
+use crate::ledger::{ClaimLedger, Verdict};
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// A paper's file of verdicts.
+const FILE: &str = "verdicts.toml";
+
+/// A verdict that is not the recorded one.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct VerdictChange {
+    /// Id of the claim.
+    pub claim: String,
+    /// The verdict on record; `None` when the claim is not on record.
+    pub was: Option<String>,
+    /// The verdict now.
+    pub is: Verdict,
+}
+
+impl fmt::Display for VerdictChange {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let was = self.was.as_deref().unwrap_or("nothing");
+        let VerdictChange { claim, is, .. } = self;
+        write!(f, "{claim}: {}, on record is {was}", is.name())
+    }
+}
+
+/// Verdicts by claim, as papers' files of verdicts have them.
+pub type Record = BTreeMap<String, String>;
+
+/// The verdicts on record of the papers in `folders`. A paper without a file of verdicts has none.
+///
+/// # Errors
+/// When a file has mistakes.
+pub fn of(folders: &[PaperFolder]) -> Result<Record, String> {
+    let mut record = Record::new();
+    for folder in folders {
+        let text = folder.file(FILE).unwrap_or_default();
+        let of_paper: Record = toml::from_str(text)
+            .map_err(|e| format!("{}/{FILE} has a mistake: {e}", folder.place))?;
+        record.extend(of_paper);
+    }
+    Ok(record)
+}
+
+/// What differs in `ledger` from `record`; `full` when it is the result of full effort. Claims that
+/// no check decides are left out, as are those that `ledger` does not have.
+pub fn changes(record: &Record, ledger: &ClaimLedger, full: bool) -> Vec<VerdictChange> {
+    let changed = |(id, is): &(&String, Verdict)| {
+        let too_few = *is == Verdict::Undecided && !full;
+        *is != Verdict::NotImplemented
+            && record.get(*id).map(String::as_str) != Some(is.name())
+            && !(too_few && record.contains_key(*id))
+    };
+    let entries = ledger.entries.iter();
+    entries
+        .map(|entry| (&entry.claim.id, entry.finding.verdict))
+        .filter(changed)
+        .map(|(id, is)| VerdictChange {
+            claim: id.clone(),
+            was: record.get(id).cloned(),
+            is,
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::claims::Claims;
+    use crate::folders;
+    use crate::ledger::{ClaimResult, LedgerEntry};
+
+    fn ledger(verdicts: &[ClaimResult]) -> ClaimLedger {
+        let claims = Claims::shipped();
+        let entries = claims.iter().zip(verdicts);
+        let entries = entries.map(|(claim, finding)| LedgerEntry {
+            claim: claim.clone(),
+            finding: finding.clone(),
+        });
+        ClaimLedger {
+            entries: entries.collect(),
+        }
+    }
+
+    #[test]
+    fn changes_are_told_and_too_few_samples_are_none() {
+        let holds = ClaimResult::decided(true, 1.0, "");
+        let fails = ClaimResult::decided(false, 1.0, "");
+        let open = ClaimResult::unknown("too few");
+        let now = ledger(&[
+            holds.clone(),
+            fails,
+            open,
+            ClaimResult::not_implemented(),
+            holds,
+        ]);
+        let ids: Vec<&String> = now.entries.iter().map(|e| &e.claim.id).collect();
+        let record: BTreeMap<String, String> = [(0, "holds"), (1, "holds"), (2, "fails")]
+            .map(|(i, verdict)| (ids[i].clone(), verdict.to_owned()))
+            .into();
+        let told = |full| {
+            let changes = super::changes(&record, &now, full);
+            changes
+                .iter()
+                .map(VerdictChange::to_string)
+                .collect::<Vec<_>>()
+        };
+        let second = format!("{}: fails, on record is holds", ids[1]);
+        let third = format!("{}: undecided, on record is fails", ids[2]);
+        let fifth = format!("{}: holds, on record is nothing", ids[4]);
+        assert_eq!(told(false), [second.clone(), fifth.clone()]);
+        assert_eq!(told(true), [second, third, fifth]);
+    }
+
+    #[test]
+    fn the_shipped_record_names_shipped_claims_and_verdicts() {
+        let (record, claims) = (of(&folders::shipped()).unwrap(), Claims::shipped());
+        assert!(!record.is_empty());
+        for (id, verdict) in record {
+            assert!(claims.find(&id).is_some(), "{id}");
+            let known = Verdict::ALL.map(Verdict::name);
+            assert!(known.contains(&verdict.as_str()), "{id}: {verdict}");
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! One replication of a host, simulated for what its guests and their packets wait for.
+
+use crate::replication::Replication;
+use crate::simulate::RunFault;
+use domio_core::{Instant, Record, Sink};
+use domio_meter::{Explainer, Explanation};
+use domio_scenario::Built;
+
+/// Simulates replication `replication` of `built` and explains the waits within the measured time.
+///
+/// # Errors
+/// When the policy breaks its contract or the run does not progress.
+pub fn explain(built: &Built, replication: u32) -> Result<Explanation, RunFault> {
+    let begin = Instant::ZERO + built.warmup;
+    let end = begin + built.duration;
+    // It sees the warm-up, too: packets that are under way when it is over count from then on.
+    let sink = Unmarked(Explainer::window(begin, end));
+    let mut run = Replication::new(built, replication, sink);
+    for until in [begin, end] {
+        run.until(until)?;
+        // Here the host tells for whom driver domains worked until then.
+        run.mark(until);
+    }
+    Ok(run.into_sink().0.finish_at(end))
+}
+
+/// An explainer that gets no marks: what it explains begins with the host, where nobody has been
+/// in any state, and not where the warm-up ends.
+struct Unmarked(Explainer);
+
+impl Sink for Unmarked {
+    #[inline]
+    fn record(&mut self, record: &Record) {
+        if !record.is_mark() {
+            self.0.record(record);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use domio_scenario::{NoReplay, Scenario};
+    use std::collections::BTreeMap;
+
+    /// The trace of a scenario says what the scenario does of who waited behind whom.
+    #[test]
+    fn a_trace_is_explained_as_its_scenario_is() {
+        let text = r#"
+            run.duration_s = 2
+            scheduler.policy = "credit"
+            host.cores = 2
+            [[domain]]
+            name = "burn"
+            count = 3
+            workload = "burn"
+            [[domain]]
+            name = "web"
+            vcpus = 2
+            workload = "periodic"
+            period_ms = 7
+            burst_ms = 1
+        "#;
+        let scenario = Scenario::parse("s", text.as_bytes(), domio_sched::policies()).unwrap();
+        let built = scenario.build(&NoReplay).unwrap();
+        let explanation = explain(&built, 0).unwrap();
+        let records = crate::simulate::simulate(&built, 0, Vec::new())
+            .unwrap()
+            .sink;
+        let mut explainer = domio_meter::WaitExplainer::new(domio_meter::MapWindow::Worst);
+        records.iter().for_each(|r| explainer.record(r));
+        let waiting = explainer.finish();
+        assert!(explanation.domains.len() == 4 && !waiting.worst_woken.is_empty());
+        for domain in &explanation.domains {
+            let mut behind = BTreeMap::new();
+            for vcpu in waiting.vcpus.iter().filter(|v| v.name.domain == domain.id) {
+                for (whom, time) in vcpu.behind() {
+                    *behind.entry(whom.map(|whom| whom.domain)).or_default() += time;
+                }
+            }
+            assert_eq!(behind, domain.run_queue, "{:?}", domain.id);
+        }
+    }
+
+    #[test]
+    fn a_host_without_a_network_has_run_queues_only() {
+        let text = r#"
+            run.warmup_ms = 500
+            run.duration_ms = 1500
+            scheduler.policy = "credit"
+            [[domain]]
+            name = "g"
+            count = 3
+            workload = "burn"
+        "#;
+        let policies = domio_sched::policies();
+        let scenario = Scenario::parse("t.toml", text.as_bytes(), policies).unwrap();
+        let built = scenario.build(&NoReplay).unwrap();
+        let explanation = explain(&built, 0).unwrap();
+        assert_eq!(explanation.elapsed(), 1_500_000_000);
+        assert_eq!(explanation.domains.len(), 3);
+        for domain in &explanation.domains {
+            assert_eq!(domain.packets, None);
+            assert_eq!(domain.running + domain.runnable(), explanation.elapsed());
+            assert_eq!(
+                domain.run_queue.get(&Some(domain.id)),
+                None,
+                "behind itself"
+            );
+            assert!(domain.run_queue.len() >= 2);
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! `[[controller]]`: which controllers are asked for, with which parameters.
+
+use super::shared::{given, tell};
+use crate::check::{self, Cx, Fields};
+use crate::limits::MAX_VCPUS;
+use domio_control::Entry;
+use domio_control::accounting::SendWeight;
+use domio_core::keys::{
+    KeyParams, KeySection, Keys, Need, Nested, Slot, WordOf, Words, domain_name, int, word,
+    word_text,
+};
+use domio_core::{Duration, ParamValues};
+
+pub(crate) static CONTROLLER: KeySection = KeySection::with_params(
+    "[[controller]]",
+    "A controller: a process of a domain that looks at the host once an interval and changes \
+     settings, with the interval and the parameters that it declares as keys beside it. What \
+     it declares for domains are keys of `[[domain]]`. Reading, deciding and setting take the \
+     processor time that the hardware profile says.",
+    ControllerKeys::KEYS,
+    KeyParams::Controller,
+);
+
+domio_core::keys! {
+    pub(super) struct ControllerKeys {
+        name: String = word_text(Words::Controllers), Need::Required, "Which controller.";
+        domain: String = domain_name(),
+            Need::Optional("the first driver domain, or else the domain with id 0"),
+            "The domain that its process runs in, from when that is created.";
+        vcpu: u16 = int(0, MAX_VCPUS as i64 - 1), Need::Int(0),
+            "Index of the vcpu that the process lives on.";
+        accounting: bool = word(&ACCOUNTINGS), Need::Word("exact"),
+            "How the controller knows for whom driver domains work.";
+        send_weight_thousandths: u32 =
+            int(*SendWeight::RANGE.start() as i64, *SendWeight::RANGE.end() as i64),
+            Need::Int(SendWeight::GUPTA_SYSTEM_1.0 as i64),
+            "What a packet that a guest sends costs a driver domain over one that it receives, in \
+             thousandths, where packets are counted. `domio calibrate` measures it.";
+    }
+}
+
+/// Whether packets are counted.
+static ACCOUNTINGS: [WordOf<bool>; 2] = [
+    WordOf::new(
+        "exact",
+        false,
+        "It is told, to the nanosecond; no real host could tell.",
+    ),
+    WordOf::new(
+        "packets",
+        true,
+        "All the time of each driver domain is divided by the packets that pass netback, as in \
+         Gupta et al. 2006.",
+    ),
+];
+
+/// A controller that the text asks for.
+pub(super) struct Asked<'t> {
+    pub entry: &'static Entry,
+    pub fields: Fields<'t>,
+    pub keys: ControllerKeys,
+    pub params: ParamValues,
+    pub interval: Duration,
+}
+
+/// The controllers that exist of those that are asked for, in the order of the text. Domains may
+/// have their parameters from now on.
+pub(super) fn asked<'t>(cx: &mut Cx<'_>, top: &Fields<'t>, slot: &Slot<Nested>) -> Vec<Asked<'t>> {
+    let mut asked = Vec::new();
+    for (node, table, path) in top.tables(slot) {
+        let fields = check::table(cx, table, node.span, &CONTROLLER, &path, None);
+        let keys: ControllerKeys = fields.read();
+        let found = keys.name.get();
+        let found = found.and_then(|name| domio_control::find(&name));
+        let Some(entry) = found else {
+            cx.known.strange_controller = true;
+            continue;
+        };
+        cx.known.controllers.push(entry);
+        let params = fields.values(ParamValues::defaults(entry.descriptor.params));
+        // Values that were refused are at their defaults here, so that they cannot clash.
+        if let Err(conflict) = (entry.validate)(&params) {
+            tell(cx, conflict, &given(&fields), fields.header, &fields.path);
+        }
+        let interval = fields.param(entry.descriptor.interval.name);
+        let interval = interval.map_or(entry.descriptor.interval.default, |g| g.value);
+        asked.push(Asked {
+            entry,
+            params,
+            interval: Duration::from_millis(interval as u64),
+            fields,
+            keys,
+        });
+    }
+    asked
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::amount::split_unit;
+    use crate::resolve::ROOT;
+    use crate::walk;
+
+    fn base(name: &str) -> &str {
+        split_unit(name).map_or(name, |(base, _)| base)
+    }
+
+    /// In `[[domain]]` a parameter for a controller stands beside those of the policy and the keys
+    /// of a workload; nobody could tell one from the other if they had one name.
+    #[test]
+    fn what_controllers_declare_for_domains_is_no_other_key_of_a_domain() {
+        let mut declared: Vec<(&str, &str)> = Vec::new();
+        for controller in domio_control::all().map(|e| e.descriptor) {
+            for spec in controller.domain_params {
+                declared.push((base(spec.name), controller.name));
+            }
+        }
+        assert!(!declared.is_empty());
+        let sections = walk::sections(&ROOT);
+        let domain = sections.iter().find(|s| s.header == "[[domain]]");
+        let keys = walk::keys(domain.expect("there are domains"));
+        let mut taken: Vec<&str> = keys.map(|key| key.name).collect();
+        let policies = domio_sched::policies().iter();
+        taken.extend(
+            policies
+                .flat_map(|p| p.descriptor.domain_params)
+                .map(|s| base(s.name)),
+        );
+        for (i, (name, controller)) in declared.iter().enumerate() {
+            assert!(!taken.contains(name), "{controller}: {name}");
+            let mut before = declared[..i].iter();
+            assert!(
+                before.all(|(other, _)| other != name),
+                "{controller}: {name}"
+            );
+        }
+    }
+}

@@ -1,0 +1,275 @@
+//! What a `[[domain]]` says: its keys, and what all members of a group share.
+
+use super::disk::{self, DISK, Disk};
+use super::guest::{GUEST, GUESTS, Os, guest};
+use super::resolved::Controlled;
+use super::shared::{GivenParams, given};
+use super::task::{self, TASK};
+use super::vcpus::{self, Own, VCPU};
+use super::vif::{self, Vif};
+use super::work::{Task, Work};
+use super::workloads::WORKLOADS;
+use crate::amount::show_pcpus;
+use crate::check::{Cx, Fields};
+use crate::limits::{MAX_DOMAIN_ID, MAX_VCPUS};
+use crate::problem::{Code, Problem};
+use domio_core::keys::{
+    KeyParams, KeySection, Keys, Need, Nested, Slot, Words, int, name, nested, nested_any,
+    nested_list, pcpus, time, word_or_table, word_text,
+};
+use domio_core::{CpuSet, Duration, Instant, ParamSpec, ParamValues, Topology};
+use domio_net::keys::VIF;
+use domio_sched::Policy;
+
+pub(crate) static DOMAIN: KeySection = KeySection::with_params(
+    "[[domain]]",
+    "A domain, or several of a kind, with the parameters that the policy has for domains as \
+     keys beside it, and those that the controllers have for domains. A domain with a single \
+     task can name its workload, and the workload's own keys, directly here; where one of \
+     those keys is also a parameter of the policy (`period_us` under rtds), the task needs \
+     its `[[domain.task]]`.",
+    DomainKeys::KEYS,
+    KeyParams::Domain,
+)
+.by("workload", &WORKLOADS);
+
+domio_core::keys! {
+    pub(super) struct DomainKeys {
+        name: String = name(), Need::Required,
+            "Unique name. With `count`, the name of the group; its members are numbered from 1 \
+             (`g1`, `g2`...). `Domain-0` is the control domain.";
+        id: i64 = int(0, MAX_DOMAIN_ID),
+            Need::Optional("the lowest free one from 1; 0 for `Domain-0`"),
+            "Xen's domid, unique. Members of a group get consecutive ones.";
+        count: usize = int(1, MAX_VCPUS as i64), Need::Optional("one domain, not a group"),
+            "Number of domains of this kind.";
+        vcpus: usize = int(1, MAX_VCPUS as i64), Need::Int(1),
+            "Virtual processors of each. All domains together have 4096 at most.";
+        pin: CpuSet = pcpus(), Need::Optional("every pcpu"),
+            "Hard affinity of all its vcpus: they never run elsewhere.";
+        soft: CpuSet = pcpus(), Need::Optional("every pcpu"),
+            "Soft affinity of all its vcpus: they prefer these.";
+        vcpu: Nested = nested_list(&VCPU), Need::Optional("all are alike"),
+            "Vcpus that differ from the others.";
+        start: Duration = time("ms", 0), Need::TimeNs(0), "When it is created (hot add).";
+        stop: Duration = time("ms", 1), Need::Optional("never"),
+            "When it is destroyed; after `start`.";
+        guest: Os = word_or_table(&GUESTS, &GUEST), Need::Word("ideal"),
+            "The operating system inside: a name, or a table.";
+        "workload" = word_text(Words::Of(&WORKLOADS)),
+            Need::Optional(
+                "no task besides those of `[[domain.task]]`; without any, the domain idles",
+            ),
+            "The only task, instead of `[[domain.task]]`.";
+        vif: Nested = nested_any(&VIF),
+            Need::Optional("one without a limit if a workload needs it, else none"),
+            "Its virtual interface, or a list of several on different networks.";
+        disk: Nested = nested(&DISK), Need::Optional("none"), "Its virtual disk.";
+        task: Nested = nested_list(&TASK), Need::Optional("no task"), "Its tasks.";
+    }
+}
+
+/// What all members of a group share.
+#[derive(Clone)]
+pub(super) struct Body {
+    pub params: ParamValues,
+    /// Those that were given, `None` when one was refused.
+    pub given: Option<GivenParams>,
+    pub os: Os,
+    pub vcpus: usize,
+    pub hard: CpuSet,
+    pub soft: CpuSet,
+    /// Vcpus that differ.
+    pub own: Vec<Own>,
+    pub tasks: Vec<Task>,
+    pub vifs: Vec<Vif>,
+    pub disk: Option<Disk>,
+    pub controlled: Vec<Option<Controlled>>,
+    pub start: Instant,
+    pub stop: Option<Instant>,
+}
+
+impl Body {
+    /// Number of tasks of one domain; each request to a server counts.
+    pub fn tasks(&self) -> usize {
+        self.tasks
+            .iter()
+            .map(|t| match &t.work {
+                Work::Flow(flow) => flow.configs.len(),
+                _ if t.vcpu.is_some() => 1,
+                _ => self.vcpus,
+            })
+            .sum()
+    }
+}
+
+/// What `fields`, a `[[domain]]` that was read as `keys`, say of each member.
+pub(super) fn body_of(
+    cx: &mut Cx<'_>,
+    fields: &Fields<'_>,
+    keys: &DomainKeys,
+    policy: Option<&Policy>,
+    topology: Option<&Topology>,
+) -> Option<Body> {
+    let vcpus = keys.vcpus.get();
+    // Values that were refused are at their defaults, which may not go with the others.
+    let all_good = cx.problems.none_at(&format!("{}.", fields.path));
+    let params = policy.map(|p| fields.values(ParamValues::defaults(p.descriptor.domain_params)));
+    if let (Some(vcpus), Some(params)) = (vcpus, &params) {
+        cap_reachable(cx, fields, vcpus, params);
+    }
+    let hard = on_host(cx, fields, &keys.pin, topology);
+    let soft = on_host(cx, fields, &keys.soft, topology);
+    let own = vcpus::vcpus(cx, fields, &keys.vcpu, vcpus, params.as_ref(), policy, topology);
+    let start = keys.start.get();
+    let stop = match (start, keys.stop.given) {
+        (Some(start), true) => stop_after(cx, fields, &keys.stop, start),
+        _ => None,
+    };
+    let tasks = task::tasks(cx, fields, &keys.task, vcpus);
+    let asks = [
+        fields.field(&keys.vif),
+        fields.selected(),
+        fields.field(&keys.task),
+    ];
+    let asks = asks.into_iter().flatten().next();
+    let asks = asks.map_or(fields.header, |f| f.key_span);
+    let vifs = vif::vifs(cx, fields, &keys.vif, &tasks, asks);
+    let disk = disk::disk(cx, fields, &keys.disk, &tasks);
+    let controlled = controlled(cx, fields);
+    let guest = guest(cx, fields, &keys.guest);
+    Some(Body {
+        // Without a policy the plan is lost anyway, but the rest can be checked.
+        params: params.unwrap_or(ParamValues::defaults(&[])),
+        given: all_good.then(|| given(fields)),
+        os: guest?,
+        vcpus: vcpus?,
+        hard: hard?,
+        soft: soft?,
+        own: own?,
+        tasks,
+        vifs: vifs?,
+        disk: disk?,
+        controlled,
+        start: Instant::ZERO + start?,
+        stop,
+    })
+}
+
+/// By controller of the scenario, its parameters of the domain that `fields` describe.
+fn controlled(cx: &Cx<'_>, fields: &Fields<'_>) -> Vec<Option<Controlled>> {
+    let of = |specs: &'static [ParamSpec]| {
+        let own = |name: &str| specs.iter().any(|spec| spec.name == name);
+        let given = given(fields);
+        let given: GivenParams = given.into_iter().filter(|(name, _)| own(name)).collect();
+        (!given.is_empty()).then(|| Controlled {
+            params: fields.values(ParamValues::defaults(specs)),
+            given,
+            path: fields.path.clone(),
+        })
+    };
+    let controllers = cx.known.controllers.iter();
+    controllers
+        .map(|e| of(e.descriptor.domain_params))
+        .collect()
+}
+
+/// A domain cannot get more than all of its vcpus do.
+fn cap_reachable(cx: &mut Cx<'_>, fields: &Fields<'_>, vcpus: usize, params: &ParamValues) {
+    let Some(cap) = params.by_name("cap") else {
+        return;
+    };
+    let most = 100 * vcpus as i64;
+    if cap <= most {
+        return;
+    }
+    let span = fields.param("cap").map_or(fields.header, |g| g.span);
+    let vcpus = if vcpus == 1 {
+        "1 vcpu".to_owned()
+    } else {
+        format!("{vcpus} vcpus")
+    };
+    cx.push(
+        Problem::new(
+            Code::OutOfRange,
+            span,
+            format!("a cap of {cap} is out of reach for a domain with {vcpus}"),
+        )
+        .key(fields.key_path("cap"))
+        .found(cap.to_string())
+        .expected(format!("0 to {most} % of one pcpu"))
+        .hint("0 means no cap; each vcpu can use 100 % of one pcpu"),
+    );
+}
+
+/// The set of pcpus at `slot`, every one of which must exist; all of them when it was not given.
+pub(super) fn on_host(
+    cx: &mut Cx<'_>,
+    fields: &Fields<'_>,
+    slot: &Slot<CpuSet>,
+    topology: Option<&Topology>,
+) -> Option<CpuSet> {
+    let Some(set) = slot.if_given()? else {
+        return Some(CpuSet::ALL);
+    };
+    let all = topology?.all();
+    if set == CpuSet::ALL {
+        return Some(set);
+    }
+    // `all,^0` names pcpus that no host of this size has; a list of numbers does so by mistake.
+    let beyond = set & !all;
+    let relative = beyond == !all;
+    if !beyond.is_empty() && !relative {
+        let has = show_pcpus(&all);
+        cx.push(
+            Problem::new(
+                Code::OutOfRange,
+                fields.span(slot),
+                format!("the host has no pcpu {}", show_pcpus(&beyond)),
+            )
+            .key(fields.path_of(slot))
+            .found(show_pcpus(&set))
+            .expected(format!("pcpus of the host: {has}"))
+            .hint("pcpus are counted from 0; [host] says how many there are"),
+        );
+        return None;
+    }
+    if (set & all).is_empty() {
+        cx.push(
+            Problem::new(
+                Code::OutOfRange,
+                fields.span(slot),
+                "no pcpu of the host is left to run on",
+            )
+            .key(fields.path_of(slot))
+            .expected(format!("pcpus of the host: {}", show_pcpus(&all)))
+            .hint("\"all\" stands for every pcpu; `^` takes pcpus out"),
+        );
+        return None;
+    }
+    Some(if relative { set & all } else { set })
+}
+
+fn stop_after(
+    cx: &mut Cx<'_>,
+    fields: &Fields<'_>,
+    slot: &Slot<Duration>,
+    start: Duration,
+) -> Option<Instant> {
+    let stop = slot.get()?;
+    if stop > start {
+        return Some(Instant::ZERO + stop);
+    }
+    cx.push(
+        Problem::new(
+            Code::Conflict,
+            fields.span(slot),
+            format!("the domain stops at {stop} but starts at {start}"),
+        )
+        .key(fields.key_path(fields.field(slot).map_or("stop", |f| f.written)))
+        .found(stop.to_string())
+        .expected(format!("after {start}"))
+        .hint("both count from the start of the run; without a `stop` the domain stays to the end"),
+    );
+    None
+}

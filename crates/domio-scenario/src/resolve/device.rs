@@ -1,0 +1,50 @@
+//! A device of the host before it comes to the bus: what domains with a part in it need to know.
+
+use crate::devices::DeviceConfig;
+use crate::source::Span;
+use domio_vmm::config::TaskConfig;
+use domio_vmm::evtchn::Abi;
+
+/// A device and its users.
+pub(super) struct Device {
+    pub config: DeviceConfig,
+    /// Index of the driver domain.
+    pub driver: usize,
+    /// Indices of the domains with a part in it.
+    pub users: Vec<usize>,
+    /// Event channels of the driver domain that it needs.
+    pub ports: usize,
+    /// Which event channels the kernels of all of them have, if that is the device's to say.
+    pub evtchn: Option<Evtchn>,
+    /// Whether packets go through it.
+    pub packets: bool,
+    /// Makes the processes of its users, told its number on the bus.
+    pub processes: Box<dyn Fn(u16) -> Vec<Process>>,
+}
+
+/// A kind of event channels that was asked for.
+pub(super) struct Evtchn {
+    pub abi: Abi,
+    /// Path of the key that says so.
+    pub key: String,
+    /// Where the key is, or else the table.
+    pub span: Span,
+}
+
+/// A process that uses a device.
+pub(super) struct Process {
+    /// Index of its domain.
+    pub domain: usize,
+    /// The vcpu that it lives on, none for one such process on each.
+    pub vcpu: Option<usize>,
+    /// Whether a kernel that moves processes may move it.
+    pub may_roam: bool,
+    pub task: TaskConfig,
+}
+
+impl Device {
+    /// Whether the domain with this index has a part in it, or works for it.
+    pub fn serves(&self, index: usize) -> bool {
+        self.driver == index || self.users.contains(&index)
+    }
+}

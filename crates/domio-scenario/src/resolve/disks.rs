@@ -1,0 +1,156 @@
+//! The disks of the host, by the driver domains that have them.
+
+use super::device::{Device, Process};
+use super::disk::Disk;
+use super::driver::{self, Users};
+use super::resolved::Resolved;
+use super::work::{DiskCopy, Task};
+use crate::check::Cx;
+use crate::devices::DeviceConfig;
+use crate::source::Span;
+use domio_vmm::Hardware;
+use domio_vmm::config::{TaskConfig, Workload};
+use domio_vmm::process::FileId;
+use domio_vmm::process::programs::FileCopy;
+
+/// Disks that ask for their driver domain in the same words: how, and of which domains they are.
+type Together<'a> = (Option<&'a (String, Span)>, Vec<(usize, &'a Disk)>);
+
+/// The disks of one device: its driver domain, and the domains with the disks, in their order.
+struct Disks {
+    config: DeviceConfig,
+    driver: usize,
+    users: Vec<usize>,
+}
+
+/// The devices with the disks of the host, in the order of the text; disks that something is wrong
+/// with are left out.
+pub(super) fn disks(
+    cx: &mut Cx<'_>,
+    machine: Option<&'static Hardware>,
+    resolved: &Resolved,
+) -> Vec<Device> {
+    // Disks of one driver domain that ask for it in the same place share what is wrong with it.
+    let mut asked: Vec<Together<'_>> = Vec::new();
+    for (i, domain) in resolved.domains.iter().enumerate() {
+        let Some(disk) = &domain.disk else { continue };
+        let backend = disk.backend.as_ref();
+        match asked.iter_mut().find(|(b, _)| *b == backend) {
+            Some((_, users)) => users.push((i, disk)),
+            None => asked.push((backend, vec![(i, disk)])),
+        }
+    }
+    if let Some(machine) = machine {
+        unknown_costs(cx, machine, &asked);
+    }
+    let mut all: Vec<Disks> = Vec::new();
+    for (backend, disks) in asked {
+        let users = Users {
+            what: "disk",
+            key: disks[0].1.backend_key.clone(),
+            says: "`backend` of [domain.disk]",
+            chosen: backend.map(|(_, span)| *span),
+            all: disks.iter().map(|(i, disk)| (*i, disk.span)).collect(),
+        };
+        let found = match backend {
+            Some((name, span)) => driver::named(cx, name, *span, &users, resolved),
+            None => driver::default(cx, &users, resolved),
+        };
+        let (Some(found), Some(machine)) = (found, machine) else {
+            continue;
+        };
+        driver::serves(cx, found, &users, resolved);
+        for (user, disk) in disks {
+            put(&mut all, machine, found, user, disk, resolved);
+        }
+    }
+    all.into_iter()
+        .map(|disks| device(disks, resolved))
+        .collect()
+}
+
+/// Tells once for all disks of a machine that does not say what they cost.
+fn unknown_costs(cx: &mut Cx<'_>, machine: &Hardware, asked: &[Together<'_>]) {
+    let mut disks = asked.iter().flat_map(|(_, disks)| disks);
+    if disks.any(|(_, disk)| machine.table(disk.part.costs()).is_none()) {
+        cx.notices.push(format!(
+            "the hardware profile {} does not know what a disk costs: its work takes no time",
+            machine.profile.name
+        ));
+    }
+}
+
+/// Puts `disk` of the domain number `user` to the others of its kind and driver domain.
+fn put(
+    all: &mut Vec<Disks>,
+    machine: &Hardware,
+    driver: usize,
+    user: usize,
+    disk: &Disk,
+    resolved: &Resolved,
+) {
+    let id = resolved.domains[user].config.id;
+    for disks in all.iter_mut().filter(|disks| disks.driver == driver) {
+        if disk.part.add_to(&mut disks.config, id) {
+            disks.users.push(user);
+            return;
+        }
+    }
+    let mut config = disk
+        .part
+        .blueprint(machine, resolved.domains[driver].config.id);
+    let added = disk.part.add_to(&mut config, id);
+    assert!(added, "a device takes disks of its own kind");
+    all.push(Disks {
+        config,
+        driver,
+        users: vec![user],
+    });
+}
+
+/// The device with these disks.
+fn device(disks: Disks, resolved: &Resolved) -> Device {
+    let Disks {
+        config,
+        driver,
+        users,
+    } = disks;
+    let mut copies: Vec<(usize, u32, u64, Task, DiskCopy)> = Vec::new();
+    for (file, user) in (0..).zip(&users) {
+        let domain = &resolved.domains[*user];
+        let bytes = domain.disk.as_ref().map_or(0, |disk| disk.bytes);
+        let own = domain.copies.iter();
+        copies.extend(own.map(|(task, copy)| (*user, file, bytes, task.clone(), *copy)));
+    }
+    Device {
+        config,
+        driver,
+        ports: users.len(),
+        users,
+        evtchn: None,
+        packets: false,
+        processes: Box::new(move |device| {
+            let process =
+                |(domain, file, bytes, task, copy): &(usize, u32, u64, Task, DiskCopy)| {
+                    let file = FileId {
+                        device,
+                        file: *file,
+                    };
+                    let wanted = copy.bytes.unwrap_or(*bytes);
+                    let program = FileCopy::new(file, copy.direction, copy.block, wanted);
+                    Process {
+                        domain: *domain,
+                        vcpu: task.vcpu,
+                        may_roam: task.may_roam(),
+                        task: TaskConfig {
+                            name: task.name.clone(),
+                            priority: task.priority,
+                            roams: false,
+                            workload: Workload::program(program),
+                        },
+                    }
+                };
+            copies.iter().map(process).collect()
+        }),
+    }
+}

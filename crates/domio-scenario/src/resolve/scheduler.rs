@@ -1,0 +1,101 @@
+//! `[scheduler]`: the policy with its parameters.
+
+use super::resolved::Resolved;
+use super::shared::{given, tell};
+use crate::check::{Cx, Fields};
+use crate::suggest::nearest;
+use crate::value::{Node, Table, Value};
+use domio_core::keys::{KeyParams, KeySection, Keys, Need, Nested, Slot, Words, word_text};
+use domio_core::{ParamSpec, ParamValues};
+use domio_sched::Policy;
+
+pub(crate) static SCHEDULER: KeySection = KeySection::with_params(
+    "[scheduler]",
+    "The scheduling policy, with the parameters that it declares as keys beside it.",
+    SchedulerKeys::KEYS,
+    KeyParams::Policy,
+);
+
+domio_core::keys! {
+    struct SchedulerKeys {
+        "policy" = word_text(Words::Policies), Need::Required, "Name of the policy.";
+    }
+}
+
+/// The policy that `[scheduler]` names; its problems are reported with the table. If it names none
+/// that exists, the one that is probably meant, so that the other mistakes are found as well.
+pub(super) fn policy_of(
+    cx: &mut Cx<'_>,
+    top: &Fields<'_>,
+    [scheduler, domains]: [&Slot<Nested>; 2],
+) -> Option<Policy> {
+    let table = top.node(scheduler).and_then(Node::as_table);
+    let entry = table.and_then(|t| t.get("policy"));
+    let name = entry.and_then(|e| e.node.as_text());
+    let called = |name: &str| cx.policies.iter().find(|p| p.descriptor.name == name);
+    if let Some(policy) = name.and_then(called) {
+        return Some(*policy);
+    }
+    let names = cx.policies.iter().map(|p| p.descriptor.name);
+    let near = name.and_then(|name| nearest(name, names)).and_then(called);
+    let presumed = near
+        .or_else(|| by_parameters(cx.policies, table, top, domains))
+        .copied();
+    cx.presumed = presumed.is_some();
+    presumed
+}
+
+/// The policy that has most of the parameters that are given, the first of several; none if no
+/// policy has any.
+fn by_parameters<'p>(
+    policies: &'p [Policy],
+    scheduler: Option<&Table>,
+    top: &Fields<'_>,
+    slot: &Slot<Nested>,
+) -> Option<&'p Policy> {
+    let domains = match top.node(slot).map(|node| &node.value) {
+        Some(Value::Array(nodes)) => nodes.as_slice(),
+        _ => &[],
+    };
+    let domains = domains.iter().filter_map(Node::as_table);
+    let has = |specs: &[ParamSpec], table: &Table| {
+        let keys = specs.iter().filter(|s| table.get(s.name).is_some());
+        keys.count()
+    };
+    let given = |p: &Policy| {
+        let own = scheduler.map_or(0, |t| has(p.descriptor.params, t));
+        let of_domains = domains.clone().map(|t| has(p.descriptor.domain_params, t));
+        own + of_domains.sum::<usize>()
+    };
+    let (most, policy) = policies
+        .iter()
+        .map(|p| (given(p), p))
+        .rev()
+        .max_by_key(|(given, _)| *given)?;
+    (most > 0).then_some(policy)
+}
+
+/// What no single range can tell about the policy's parameters.
+pub(super) fn params_agree(
+    cx: &mut Cx<'_>,
+    scheduler: &Fields<'_>,
+    policy: &Policy,
+    values: &ParamValues,
+) {
+    // Values that were refused are at their defaults here, so that they cannot clash.
+    if let Err(conflict) = (policy.validate)(values) {
+        let given = given(scheduler);
+        tell(cx, conflict, &given, scheduler.header, &scheduler.path);
+    }
+}
+
+/// Tells of a policy that needs to know of packets in a host where there are none.
+pub(super) fn hears_nothing(cx: &mut Cx<'_>, policy: &Policy, resolved: &Resolved) {
+    let no_packets = resolved.domains.iter().all(|d| d.vifs.is_empty());
+    if policy.descriptor.needs.packets && resolved.complete && no_packets {
+        cx.notices.push(format!(
+            "{} decides by packets, and no domain has an interface: nobody is preferred",
+            policy.descriptor.name
+        ));
+    }
+}

@@ -1,0 +1,97 @@
+//! What tasks do, before they are given to their vcpus.
+
+use super::names::NetworkName;
+use crate::check::Fields;
+use crate::plan::Replay;
+use crate::source::Span;
+use domio_core::keys::Slot;
+use domio_net::host::FlowConfig;
+use domio_net::keys::Serving;
+use domio_vmm::config::Workload;
+use domio_vmm::process::programs::CopyDirection;
+
+/// A task before it is given to its vcpus.
+#[derive(Clone)]
+pub(super) struct Task {
+    pub name: String,
+    pub priority: i8,
+    /// Index of its vcpu, `None` for one on each.
+    pub vcpu: Option<usize>,
+    /// Whether the text says which vcpu.
+    pub placed: bool,
+    pub work: Work,
+    /// The word for its workload.
+    pub word: &'static str,
+}
+
+impl Task {
+    /// Whether a kernel that moves processes may move this one. A recorded vcpu's demand is no
+    /// process.
+    pub fn may_roam(&self) -> bool {
+        !self.placed && !matches!(self.work, Work::Replay(_))
+    }
+}
+
+/// What a task does.
+#[derive(Clone)]
+pub(super) enum Work {
+    /// Computes.
+    Demand(Workload),
+    /// Replays a recording; its place among the tasks is not known yet.
+    Replay(Replay),
+    /// Traffic; its process, if it has one, comes with its network.
+    Flow(Flow),
+    /// Goes through the domain's disk; its process comes with the disk.
+    Copy(DiskCopy),
+}
+
+impl Work {
+    /// Whether its process sleeps most of the time.
+    pub fn is_io_bound(&self) -> bool {
+        matches!(self, Work::Flow(_) | Work::Copy(_))
+    }
+}
+
+/// Makes what a task does of its keys; `None` when one of them is bad.
+pub(super) type Make = fn(&Fields<'_>) -> Option<Work>;
+
+/// Keys of a task that say where its process lives.
+#[derive(Clone, Copy)]
+pub(super) struct Placing<'k> {
+    /// Index of its vcpu, none for one on each.
+    pub vcpu: &'k Slot<Option<u16>>,
+    pub priority: &'k Slot<i8>,
+}
+
+/// Traffic.
+#[derive(Clone)]
+pub(super) struct Flow {
+    /// What flows: one thing, or the requests to a server.
+    pub configs: Vec<FlowConfig>,
+    /// The server.
+    pub server: Option<Serving>,
+    /// The network, if it names one.
+    pub network: Option<NetworkName>,
+    /// Of its process, where it has one.
+    pub vcpu: u16,
+    /// Whether the text says so, so that no kernel moves the process.
+    pub placed: bool,
+    /// See [`Flow::vcpu`].
+    pub priority: i8,
+    /// The workload's word.
+    pub span: Span,
+    /// Path of the table that describes it.
+    pub path: String,
+}
+
+/// A way through a disk.
+#[derive(Clone, Copy)]
+pub(super) struct DiskCopy {
+    pub direction: CopyDirection,
+    /// Bytes of a block.
+    pub block: u64,
+    /// How much; `None` for the whole disk.
+    pub bytes: Option<u64>,
+    /// Where that much was asked for, or the workload's word.
+    pub span: Span,
+}
