@@ -3,6 +3,7 @@
 use domio_core::{
     Class, DomainId, Instant, Names, PcpuId, Record as Written, Runstate, Says, Sink, VcpuName,
 };
+use domio_meter::TraceChecker;
 use domio_net::class::{NetPlace, NetRecord, RECORDS, WebStep};
 
 pub use domio_core::Kind;
@@ -32,8 +33,9 @@ pub struct Record {
     pub words: [u32; 4],
     /// Another vcpu that the record names: who runs next, who sends, of the driver domain.
     pub other: Option<VcpuName>,
-    changes: [Option<(VcpuName, Runstate, Runstate)>; 2],
-    done_for: Option<(DomainId, u64)>,
+    /// The runstate changes that the record stands for.
+    pub changes: [Option<(VcpuName, Runstate, Runstate)>; 2],
+    written: Written,
 }
 
 impl Record {
@@ -41,7 +43,9 @@ impl Record {
         let class = names.class(record.class);
         let net = class.is_some_and(|class: &Class| class.name == RECORDS.name);
         let vcpu = |actor| names.vcpu(actor).expect("an actor of the run");
-        let says = names.declared(record).map(|declared| (declared, declared.says));
+        let says = names
+            .declared(record)
+            .map(|declared| (declared, declared.says));
         let driver = match says {
             Some((declared, Says::Moved { driver, .. })) => Some(declared.value(record, driver)),
             _ if record.is(Kind::EvtchnSend) => Some(u64::from(record.words[1])),
@@ -58,7 +62,7 @@ impl Record {
             words: record.words,
             other,
             changes: changes.map(|c| c.map(|(actor, old, new)| (vcpu(actor), old, new))),
-            done_for: record.done_for(),
+            written: *record,
         }
     }
 
@@ -70,6 +74,11 @@ impl Record {
     /// Whether the record is of this kind of the network's class.
     pub fn is_net(&self, record: NetRecord) -> bool {
         self.net == Some(record as u8)
+    }
+
+    /// Whether the record tells of bytes that reached an application, or of a reply.
+    pub fn is_progress(&self) -> bool {
+        self.is_net(NetRecord::Delivered) || self.is_net(NetRecord::Reply)
     }
 
     /// The value in words 2 and 3.
@@ -99,26 +108,88 @@ impl Record {
             WebStep::TimedOut,
             WebStep::Started,
         ];
-        let step = STEPS.into_iter().find(|step| self.net == Some(NetRecord::web(*step)))?;
+        let step = STEPS
+            .into_iter()
+            .find(|step| self.net == Some(NetRecord::web(*step)))?;
         Some((step, self.words[1], self.long()))
     }
 
-    pub fn done_for(&self) -> Option<(DomainId, u64)> {
-        self.done_for
+    /// The driver domain whose netback took a packet from the ring of the guest (`true`), or put
+    /// one into its ring (`false`); `None` for other moves and records.
+    pub fn at_netback(&self) -> Option<(DomainId, bool)> {
+        let sent = match self.places()? {
+            (NetPlace::TxRing, NetPlace::DriverOut) => true,
+            (NetPlace::DriverIn, NetPlace::RxRing) => false,
+            _ => return None,
+        };
+        Some((self.other?.domain, sent))
     }
 
-    pub fn changes(&self) -> [Option<(VcpuName, Runstate, Runstate)>; 2] {
-        self.changes
+    /// Whom a driver domain's work was done for, and its ns.
+    pub fn done_for(&self) -> Option<(DomainId, u64)> {
+        self.written.done_for()
+    }
+
+    /// The state to which the vcpu of a switch goes.
+    pub fn left_to(&self) -> Option<Runstate> {
+        self.changes[0].map(|(_, _, new)| new)
+    }
+
+    /// Ns from release to completion of a finished job, ns of processor time that it took, and
+    /// number of its process.
+    pub fn job(&self) -> Option<(u64, u64, u8)> {
+        let [low, high, work, upper] = self.words;
+        let long = |low, high| u64::from(low) | u64::from(high) << 32;
+        let executed = long(work, upper & 0x00ff_ffff);
+        self.is(Kind::JobDone)
+            .then(|| (long(low, high), executed, (upper >> 24) as u8))
     }
 }
 
 /// All records of a run.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Records(pub Vec<Record>);
+#[derive(Default)]
+pub struct Records {
+    told: Vec<Record>,
+    names: Names,
+}
+
+impl Records {
+    /// Nothing that a checker of traces finds.
+    #[track_caller]
+    pub fn are_true(&self) {
+        let mut checker = TraceChecker::new();
+        for record in &self.told {
+            checker.record(&self.names, &record.written);
+        }
+        let report = checker.finish();
+        assert!(report.is_clean(), "{:?}", report.findings);
+    }
+}
 
 impl Sink for Records {
     fn record(&mut self, names: &Names, record: &Written) {
-        self.0.push(Record::new(names, record));
+        if self.told.is_empty() || names.actors().len() > self.names.actors().len() {
+            self.names = names.clone();
+        }
+        self.told.push(Record::new(names, record));
+    }
+}
+
+impl IntoIterator for Records {
+    type Item = Record;
+    type IntoIter = std::vec::IntoIter<Record>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.told.into_iter()
+    }
+}
+
+impl<'a> IntoIterator for &'a Records {
+    type Item = &'a Record;
+    type IntoIter = std::slice::Iter<'a, Record>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.told.iter()
     }
 }
 
@@ -126,6 +197,6 @@ impl std::ops::Deref for Records {
     type Target = [Record];
 
     fn deref(&self) -> &[Record] {
-        &self.0
+        &self.told
     }
 }

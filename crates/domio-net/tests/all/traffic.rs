@@ -3,11 +3,12 @@
 //! hypercalls change what netback does while it runs.
 
 use crate::site::*;
+use crate::told::{Record, Records};
 use domio_control::{
     Adjustment, Answers, Change, Controller, Descriptor, Entry, Guard, Kinds, Observation,
     Promises, Traffic, interval_ms,
 };
-use domio_core::{DomainId, Duration, Instant, ParamValues, Record};
+use domio_core::{DomainId, Duration, Instant, ParamValues};
 use domio_net::host::Network;
 use domio_net::queue::{Ledger, Place};
 use domio_vmm::Simulation;
@@ -98,11 +99,11 @@ static ENTRY: Entry = Entry {
 
 /// Guests 1 and 2 with datagrams both ways, 1,000 of 1,000 bytes a second each, and the controller
 /// in dom0's vcpu `vcpu`.
-fn host_with(vcpu: u16) -> Simulation<Vec<Record>, Network> {
+fn host_with(vcpu: u16) -> Simulation<Records, Network> {
     host_of(vcpu, ENTRY)
 }
 
-fn host_of(vcpu: u16, entry: Entry) -> Simulation<Vec<Record>, Network> {
+fn host_of(vcpu: u16, entry: Entry) -> Simulation<Records, Network> {
     let flows = [udp_in(1_000), udp_out(1_000), ping(10)];
     let cards = [card(0, vec![vif(1, &flows), vif(2, &flows)])];
     let mut domains = vec![
@@ -122,21 +123,21 @@ fn host_of(vcpu: u16, entry: Entry) -> Simulation<Vec<Record>, Network> {
         costs: ControllerCosts::on(&OPTERON_242),
         accounting: Accounting::Exact,
     });
-    simulation(&host, CREDIT_4_17, &cards, Vec::new())
+    simulation(&host, CREDIT_4_17, &cards, Records::default())
 }
 
-fn passed(simulation: &Simulation<Vec<Record>, Network>, guest: u16) -> Passed {
+fn passed(simulation: &Simulation<Records, Network>, guest: u16) -> Passed {
     simulation.host().device(0).passed(DomainId(guest))
 }
 
-fn dropped(simulation: &Simulation<Vec<Record>, Network>, place: Place) -> u64 {
+fn dropped(simulation: &Simulation<Records, Network>, place: Place) -> u64 {
     let mut ledger = Ledger::new();
     ledger.add(simulation.host().device(0));
     ledger.dropped_at(place)
 }
 
 /// Datagrams that the remote host has got from guests 1 and 2.
-fn sent(simulation: &Simulation<Vec<Record>, Network>) -> [u64; 2] {
+fn sent(simulation: &Simulation<Records, Network>) -> [u64; 2] {
     [1, 4].map(|flow| datagrams(simulation.host().device(0), flow))
 }
 
