@@ -77,7 +77,7 @@ fn host(pcpus: u16) -> Host {
 /// Bytes that reached the reader of the stream to `guest`, by the trace.
 fn streamed(records: &Records, guest: u16) -> u64 {
     let own = records.iter();
-    let own = own.filter(|told| told.vcpu.domain == DomainId(guest));
+    let own = own.filter(|told| told.vcpu.is_some_and(|v| v.domain == DomainId(guest)));
     let delivered = own.filter(|told| is(told, NetRecord::Delivered));
     delivered.map(|told| told.record.long(2)).sum()
 }

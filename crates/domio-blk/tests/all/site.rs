@@ -28,10 +28,10 @@ domio_vmm::device_models! {
 
 pub type Host = Simulation<Records, Model>;
 
-/// A record of a run, with the vcpu that is its actor and the name of its class.
+/// A record of a run, with the vcpu that is its actor, if it has one, and the name of its class.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Told {
-    pub vcpu: VcpuName,
+    pub vcpu: Option<VcpuName>,
     pub class: &'static str,
     pub record: Record,
 }
@@ -42,7 +42,7 @@ pub struct Records(Vec<Told>);
 
 impl Sink for Records {
     fn record(&mut self, names: &Names, record: &Record) {
-        let vcpu = names.vcpu(record.actor).expect("an actor of the run");
+        let vcpu = names.vcpu(record.actor);
         let class = names.class(record.class).expect("a class of the run");
         self.0.push(Told {
             vcpu,
@@ -188,7 +188,7 @@ pub fn needed(block: u64, bytes: u64) -> u64 {
 
 /// End and turnaround of each job of a task of a vcpu.
 pub fn jobs(records: &Records, vcpu: VcpuName, task: u8) -> Vec<(Instant, Duration)> {
-    let own = records.iter().filter(|told| told.vcpu == vcpu);
+    let own = records.iter().filter(|told| told.vcpu == Some(vcpu));
     let done = own.map(|told| told.record);
     let done = done.filter(|r| r.is(Kind::JobDone));
     let done = done.filter(|r| r.words[3] >> 24 == u32::from(task));

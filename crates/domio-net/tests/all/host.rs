@@ -272,10 +272,8 @@ fn nothing_is_lost(setup: &Setup) -> Result<(), TestCaseError> {
     let mut lines: BTreeMap<DomainId, VecDeque<u32>> = BTreeMap::new();
     for record in simulation.into_sink() {
         if let Some((old, new)) = record.places() {
-            let (flow, line) = (
-                record.words[0],
-                lines.entry(record.vcpu.domain).or_default(),
-            );
+            let flow = record.flow();
+            let line = lines.entry(record.vcpu.domain).or_default();
             let stops = record.vcpu.domain.index().checked_sub(1);
             let stops = stops.is_some_and(|guest| setup.guests[guest].stops.is_some());
             match (old, new) {
@@ -490,7 +488,7 @@ fn a_stream_delivers_what_is_acknowledged() {
         .into_sink()
         .iter()
         .filter(|r| r.is_net(NetRecord::Delivered))
-        .map(|r| u64::from(r.words[2]) | u64::from(r.words[3]) << 32)
+        .map(|r| r.long())
         .sum();
     // 60 % of the line over most of half a second, at least.
     assert!(stream.acknowledged > 25_000_000, "{stream:?}");
@@ -513,11 +511,7 @@ fn a_ping_waits_for_the_remote_host() {
     let records = run(&alone(vec![flood], NicConfig::TG3), ms(100)).into_sink();
     let replies = records.iter().filter(|r| r.is_net(NetRecord::Reply));
     let replies: Vec<(Instant, Duration)> = replies
-        .map(|r| {
-            let [_, _, low, high] = r.words;
-            let rtt = Duration::from_nanos(u64::from(low) | u64::from(high) << 32);
-            (r.at, rtt)
-        })
+        .map(|r| (r.at, Duration::from_nanos(r.long())))
         .collect();
     assert!(replies.len() > 300, "{}", replies.len());
     for pair in replies.windows(2) {

@@ -20,6 +20,9 @@ const PLACES: [NetPlace; 8] = [
     NetPlace::DriverOut,
 ];
 
+/// The vcpu of records that are about none, such as the pass of a policy.
+const NOBODY: VcpuName = VcpuName::new(DomainId(u16::MAX), 0);
+
 /// A record.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Record {
@@ -42,7 +45,7 @@ impl Record {
     fn new(names: &Names, record: &Written) -> Self {
         let class = names.class(record.class);
         let net = class.is_some_and(|class: &Class| class.name == RECORDS.name);
-        let vcpu = |actor| names.vcpu(actor).expect("an actor of the run");
+        let vcpu = |actor| names.vcpu(actor).unwrap_or(NOBODY);
         let says = names
             .declared(record)
             .map(|declared| (declared, declared.says));
@@ -84,6 +87,11 @@ impl Record {
     /// The value in words 2 and 3.
     pub fn long(&self) -> u64 {
         u64::from(self.words[2]) | u64::from(self.words[3]) << 32
+    }
+
+    /// The flow of a packet that goes from place to place, as far as the record has it.
+    pub fn flow(&self) -> u32 {
+        self.words[0] & 0x00ff_ffff
     }
 
     /// The places between which a packet goes; from one to itself where the ring is full or the

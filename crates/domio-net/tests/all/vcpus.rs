@@ -137,7 +137,7 @@ fn a_reader_on_another_vcpu_is_woken_by_an_ipi() {
     let [kernel, reader] = [0, 1].map(|index| VcpuName::new(DomainId(1), index));
     let ipis = records
         .iter()
-        .filter(|r| r.is(Kind::EvtchnSend) && r.words[1] == kernel.word() && r.vcpu == reader);
+        .filter(|r| r.is(Kind::EvtchnSend) && r.other == Some(kernel) && r.vcpu == reader);
     assert!(ipis.count() > 1_000);
     // The one that takes packets off the ring is not the one that reads.
     let delivered = records.iter().filter(|r| r.is_net(NetRecord::Delivered));
