@@ -352,6 +352,20 @@ impl Record {
         }
     }
 
+    /// The same [`Kind::Switch`] or [`Kind::SwitchOnly`] with `next` as who runs next; others as
+    /// they are.
+    #[must_use]
+    pub const fn with_next(mut self, next: ActorId) -> Self {
+        match self.kind() {
+            Some(Kind::Switch) => {
+                self.words[0] = self.words[0] & !(ActorId::MAX - 1) | next.0;
+            }
+            Some(Kind::SwitchOnly) => self.words[0] = next.0,
+            _ => {}
+        }
+        self
+    }
+
     /// The runstate changes that the record stands for, as actor, old and new runstate: one for
     /// [`Kind::RunstateChange`], two for [`Kind::Switch`] in Xen's order (the one that leaves
     /// first), none for others and for numbers that Xen does not define.
@@ -449,6 +463,8 @@ mod tests {
             Some((idle, Runstate::Runnable, running))
         );
         assert_eq!((switch.next(), switch.words[3]), (Some(idle), 3));
+        let other = switch.with_next(v);
+        assert_eq!((other.next(), other.changes()[0]), (Some(v), switch.changes()[0]));
         let work = Record::driver_work(AT, PCPU, v, DomainId(7), 5 << 32 | 9);
         assert_eq!(work.done_for(), Some((DomainId(7), 5 << 32 | 9)));
         let job = Record::job_done(AT, PCPU, v, 200, [7 << 33, u64::MAX]);

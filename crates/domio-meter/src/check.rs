@@ -464,26 +464,24 @@ impl fmt::Display for TraceProblem {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cast::{fed, first, names};
     use Runstate::{Blocked, Offline, Runnable, Running};
-    use domio_core::DomainId;
 
     fn vcpu(domain: u16) -> VcpuName {
         VcpuName::new(DomainId(domain), 0)
     }
 
+    type Change = (u64, u16, u16, Runstate, Runstate);
+
+    fn record(&(at, pcpu, domain, old, new): &Change) -> Record {
+        let at = Instant::from_nanos(at);
+        Record::runstate(at, PcpuId(pcpu), first(domain), old, new)
+    }
+
     /// Checks runstate changes given as time, pcpu, domain, old and new state.
-    fn check(changes: &[(u64, u16, u16, Runstate, Runstate)]) -> Vec<TraceProblem> {
-        let mut checker = TraceChecker::new();
-        for &(at, pcpu, domain, old, new) in changes {
-            checker.record(&Record::runstate(
-                Instant::from_nanos(at),
-                PcpuId(pcpu),
-                vcpu(domain),
-                old,
-                new,
-            ));
-        }
-        let report = checker.finish();
+    fn check(changes: &[Change]) -> Vec<TraceProblem> {
+        let records: Vec<Record> = changes.iter().map(record).collect();
+        let report = fed(TraceChecker::new(), &names(), &records).finish();
         assert_eq!(report.total, report.findings.len() as u64);
         report.findings.into_iter().map(|f| f.problem).collect()
     }
@@ -572,32 +570,20 @@ mod tests {
 
     #[test]
     fn lost_records_excuse_what_they_may_hide() {
-        let mut checker = TraceChecker::new();
-        let change = |at, pcpu, domain, old, new| {
-            Record::runstate(
-                Instant::from_nanos(at),
-                PcpuId(pcpu),
-                vcpu(domain),
-                old,
-                new,
-            )
-        };
-        checker.record(&change(1, 0, 1, Runnable, Running));
-        checker.record(&change(2, 1, 2, Runnable, Running));
-        let mut lost = Record::new(
-            Instant::from_nanos(3),
-            PcpuId(0),
-            Kind::Lost,
-            VcpuName::default(),
-        );
-        lost.data[0] = 4;
-        checker.record(&lost);
-        // Domain 1 left pcpu 0 in between.
-        checker.record(&change(4, 0, 3, Runnable, Running));
-        checker.record(&change(5, 0, 1, Blocked, Runnable));
-        // Domain 2 runs elsewhere: nothing excuses it.
-        checker.record(&change(6, 1, 2, Runnable, Running));
-        let report = checker.finish();
+        let change = |at, pcpu, domain, old, new| record(&(at, pcpu, domain, old, new));
+        let (at, pcpu) = (Instant::from_nanos(3), PcpuId(0));
+        let lost = Record::with(at, pcpu, Kind::Lost, ActorId::NONE, [4, 0, 0, 0]);
+        let records = [
+            change(1, 0, 1, Runnable, Running),
+            change(2, 1, 2, Runnable, Running),
+            lost,
+            // Domain 1 left pcpu 0 in between.
+            change(4, 0, 3, Runnable, Running),
+            change(5, 0, 1, Blocked, Runnable),
+            // Domain 2 runs elsewhere: nothing excuses it.
+            change(6, 1, 2, Runnable, Running),
+        ];
+        let report = fed(TraceChecker::new(), &names(), &records).finish();
         assert_eq!(report.lost_records, 4);
         assert!(
             report
@@ -612,19 +598,18 @@ mod tests {
 
     #[test]
     fn findings_are_bounded() {
-        let wrong = [(1, 0, 1, Blocked, Running); 3000];
-        let mut checker = TraceChecker::new();
-        for (at, pcpu, domain, old, new) in wrong {
-            checker.record(&Record::runstate(
-                Instant::from_nanos(at),
-                PcpuId(pcpu),
-                vcpu(domain),
-                old,
-                new,
-            ));
-        }
-        let report = checker.finish();
+        let wrong = [record(&(1, 0, 1, Blocked, Running)); 3000];
+        let report = fed(TraceChecker::new(), &names(), &wrong).finish();
         assert_eq!(report.findings.len(), FINDINGS_MAX);
         assert!(report.total > 3000);
+    }
+
+    #[test]
+    fn an_actor_without_a_name_is_found() {
+        let (at, pcpu, actor) = (Instant::ZERO, PcpuId(0), ActorId(1 << 20));
+        let record = Record::runstate(at, pcpu, actor, Runnable, Running);
+        let report = fed(TraceChecker::new(), &names(), &[record]).finish();
+        let problems: Vec<TraceProblem> = report.findings.into_iter().map(|f| f.problem).collect();
+        assert_eq!(problems, [TraceProblem::UnknownActor { actor }]);
     }
 }

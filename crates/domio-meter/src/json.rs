@@ -7,8 +7,8 @@ use crate::network::is_network;
 use crate::summary::JOB_TURNAROUND;
 use crate::web::is_web;
 use crate::{
-    Account, DomainFigure, DriverSumsJson, FigureValue, NetworkSummary, Quantiles, Summary,
-    UndeclaredRecords, WebJson,
+    Account, DomainFigure, DriverSumsJson, FigureValue, InOrder, NetworkSummary, Quantiles,
+    Summary, WebJson,
 };
 
 /// A summary as JSON: times in nanoseconds (`_ns`), lengths in microseconds (`_us`), `null` where
@@ -41,9 +41,9 @@ pub struct SummaryJson {
     pub driver_work: Vec<DriverSumsJson>,
     /// By number.
     pub pcpus: Vec<PcpuJson>,
-    /// Records that no class declares; left out where there are none.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub undeclared: Vec<UndeclaredRecords>,
+    /// Records that no class declares, by what they are called; left out where there are none.
+    #[serde(skip_serializing_if = "InOrder::is_empty")]
+    pub undeclared: InOrder<u64>,
 }
 
 /// A domain: sums over its vcpus, quantiles of their samples pooled.
@@ -255,7 +255,7 @@ impl SummaryJson {
                 .map(DriverSumsJson::new)
                 .collect(),
             pcpus: pcpus.collect(),
-            undeclared: summary.undeclared.clone(),
+            undeclared: InOrder(summary.undeclared.clone()),
         }
     }
 }

@@ -1,14 +1,13 @@
 //! The meter: records in, figures out.
 
 use domio_core::{ActorId, DomainId, Instant, Kind, Names, PcpuId, Record, Runstate, Sink};
-use domio_trace::{Going, GoingOn, Losses, Over, VCPUS_MAX};
+use domio_trace::{Going, GoingOn, Losses, Over, Undeclared, VCPUS_MAX};
 
 use crate::account::{VcpuBook, Window};
 use crate::distribution::Distribution;
 use crate::figures::FigureBooks;
 use crate::summary::{Account, DomainSummary, PcpuSummary, Summary, VcpuSummary};
 use crate::told::Told;
-use crate::undeclared::Undeclared;
 use crate::work::WorkBooks;
 
 /// Samples, over all vcpus, up to which every one is kept as it is: 32 Mi, 128 MiB of memory
@@ -108,7 +107,7 @@ impl Meter {
             samples_max: EXACT_SAMPLES_MAX,
             make_room_at: EXACT_SAMPLES_MAX,
             figures: FigureBooks::default(),
-            undeclared: Undeclared::default(),
+            undeclared: Undeclared::new(),
             work: WorkBooks::default(),
             losses: Losses::new(),
             going_on: GoingOn::new(),
@@ -234,7 +233,8 @@ impl Meter {
     /// Takes a record that tells of no runstate: what its declaration says.
     fn declared(&mut self, names: &Names, record: &Record) {
         let Some(declared) = names.declared(record) else {
-            return self.undeclared.see(names, record);
+            self.undeclared.see(names, record);
+            return;
         };
         if declared.figures.is_empty() || !self.window.holds(record.at.as_nanos()) {
             return;
@@ -347,7 +347,7 @@ impl Meter {
             records: self.records,
             lost_records: self.lost_records,
             ignored_records: self.ignored_records,
-            undeclared: self.undeclared.finish(),
+            undeclared: self.undeclared.counts(),
             domains,
             driver_work,
             pcpus: pcpus.collect(),

@@ -53,3 +53,44 @@ pub(crate) fn place(class: &'static Class, number: u64) -> Option<(usize, &'stat
     let number = usize::try_from(number).ok()?;
     Some((number, class.places.get(number)?))
 }
+
+/// Records of a made-up network, for tests.
+#[cfg(test)]
+pub(crate) mod told {
+    use super::*;
+    use crate::device::{FULL, HELD, MOVED};
+    use domio_core::{ClassId, Instant, PcpuId};
+
+    /// A packet of `guest` moved `ago` nanoseconds before.
+    pub fn moved_before(
+        at: Instant,
+        class: ClassId,
+        guest: ActorId,
+        driver: ActorId,
+        [from, to]: [Stage; 2],
+        ago: u64,
+    ) -> Record {
+        let places = from as u32 | (to as u32) << 8;
+        let words = [places, driver.0, ago as u32, (ago >> 32) as u32];
+        Record::of(at, PcpuId(0), (class, MOVED), guest, words)
+    }
+
+    /// `guest` found the ring full for what stays at `stage`.
+    pub fn full(
+        at: Instant,
+        class: ClassId,
+        guest: ActorId,
+        driver: ActorId,
+        stage: Stage,
+    ) -> Record {
+        let words = [stage as u32, driver.0, 0, 0];
+        Record::of(at, PcpuId(0), (class, FULL), guest, words)
+    }
+
+    /// The rate of `guest` is used up for `ns`.
+    pub fn held(at: Instant, class: ClassId, guest: ActorId, driver: ActorId, ns: u64) -> Record {
+        let ring = Stage::FromGuest as u32;
+        let words = [ring, driver.0, ns as u32, (ns >> 32) as u32];
+        Record::of(at, PcpuId(0), (class, HELD), guest, words)
+    }
+}

@@ -2,7 +2,7 @@
 
 use domio_core::{DomainId, Instant, PcpuId, VcpuName};
 
-use crate::{DomainFigure, DriverWork, FigureValue, Quantiles, UndeclaredRecords};
+use crate::{DomainFigure, DriverWork, FigureValue, Quantiles};
 
 /// The figures of a trace. Times are nanoseconds unless named otherwise.
 #[derive(Clone, PartialEq, Debug)]
@@ -21,8 +21,9 @@ pub struct Summary {
     pub lost_records: u64,
     /// Runstate records left out, see [`VCPUS_MAX`](domio_trace::VCPUS_MAX); 0 in any real trace.
     pub ignored_records: u64,
-    /// Records that no class declares, by class and number.
-    pub undeclared: Vec<UndeclaredRecords>,
+    /// Records that no class declares: what they are called ([`record_name`](domio_trace::record_name)),
+    /// and how many there are.
+    pub undeclared: Vec<(String, u64)>,
     /// By domain id; the idle domain is one of them.
     pub domains: Vec<DomainSummary>,
     /// For whom driver domains worked, by id; of those that worked for others.

@@ -1,5 +1,5 @@
-//! Declarations of the policies' trace records: sound in themselves, and true of what Xen 4.17 wrote
-//! on a real host.
+//! Declarations of the policies' trace records: sound in themselves, and true of what Xen 4.17
+//! wrote on a real host.
 
 use domio_core::Class;
 use domio_core::class::Says;

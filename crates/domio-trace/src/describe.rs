@@ -39,7 +39,8 @@ fn undeclared_name(names: &Names, class: ClassId, detail: u32) -> String {
 /// Counts the records that nobody declares: show it every record.
 #[derive(Clone, Debug, Default)]
 pub struct Undeclared {
-    counts: BTreeMap<(ClassId, u32), u64>,
+    /// Name and number of the records.
+    counts: BTreeMap<(ClassId, u32), (String, u64)>,
     further: u64,
 }
 
@@ -54,14 +55,17 @@ impl Undeclared {
     pub fn see(&mut self, names: &Names, record: &Record) -> bool {
         let undeclared = names.declared(record).is_none();
         if undeclared {
-            self.count((record.class, detail(record)));
+            self.count(names, (record.class, detail(record)));
         }
         undeclared
     }
 
-    fn count(&mut self, key: (ClassId, u32)) {
-        if self.counts.len() < KINDS_MAX || self.counts.contains_key(&key) {
-            *self.counts.entry(key).or_default() += 1;
+    fn count(&mut self, names: &Names, key: (ClassId, u32)) {
+        if let Some((_, count)) = self.counts.get_mut(&key) {
+            *count += 1;
+        } else if self.counts.len() < KINDS_MAX {
+            let name = undeclared_name(names, key.0, key.1);
+            self.counts.insert(key, (name, 1));
         } else {
             self.further += 1;
         }
@@ -69,18 +73,14 @@ impl Undeclared {
 
     /// How many there were.
     pub fn total(&self) -> u64 {
-        self.counts.values().sum::<u64>() + self.further
+        self.counts.values().map(|(_, count)| count).sum::<u64>() + self.further
     }
 
     /// How many there were of each, by name ([`record_name`]), in the order of classes and
     /// numbers; those beyond 4096 different ones last, as "others".
-    pub fn counts(&self, names: &Names) -> Vec<(String, u64)> {
-        let known = self.counts.iter().map(|(&(class, detail), &count)| {
-            let name = undeclared_name(names, class, detail);
-            (name, count)
-        });
+    pub fn counts(&self) -> Vec<(String, u64)> {
         let further = (self.further > 0).then(|| ("others".to_owned(), self.further));
-        known.chain(further).collect()
+        self.counts.values().cloned().chain(further).collect()
     }
 }
 
@@ -214,12 +214,12 @@ mod tests {
             ("class 9 record 1", 1),
         ];
         let expected = names_of.map(|(name, count)| (name.to_owned(), count));
-        assert_eq!(undeclared.counts(&names), expected);
+        assert_eq!(undeclared.counts(), expected);
         for number in 0..2 * KINDS_MAX as u32 {
             let what = (ClassId::FOREIGN, 0);
             undeclared.see(&names, &record(what, [0x81000 + number, 0, 0, 0]));
         }
-        let counts = undeclared.counts(&names);
+        let counts = undeclared.counts();
         assert_eq!(counts.len(), KINDS_MAX + 1);
         assert_eq!(
             counts[KINDS_MAX],

@@ -47,4 +47,4 @@ pub use old::OldXentraceReader;
 pub use open::{Format, ReadOptions, TraceReader};
 pub use own::{OwnReader, TraceWriter};
 pub use perfetto::PerfettoWriter;
-pub use xentrace::{XentraceReader, XentraceWriter};
+pub use xentrace::{XentraceReader, XentraceWriter, policy_of};

@@ -163,7 +163,7 @@ fn the_first_switch_reads_as_in_the_file() {
 }
 
 #[test]
-fn credits_that_credit2_debits_have_their_vcpu_and_three_words() {
+fn credits_that_credit2_debits_have_their_vcpu_and_the_words_that_are_declared() {
     let (names, records) = read("c2-cap30");
     let counts = counts(&(names.clone(), records.clone()));
     assert!(
@@ -177,8 +177,9 @@ fn credits_that_credit2_debits_have_their_vcpu_and_three_words() {
         first.actor.is_some_and(|vcpu| vcpu.domain.0 < 10),
         "{first:?}"
     );
-    assert_eq!(first.words[3], 0);
-    assert!(burned.clone().any(|r| r.words[2] != 0));
+    // What the cap leaves, after the credit; Xen has a word more, which is not declared.
+    assert_eq!(first.words[2..], [0, 0]);
+    assert!(burned.any(|r| r.words[1].cast_signed() > 0));
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! A trace of version 1 of the own format reads as it did: `testdata/trace-v1` has a file of the
-//! last program that wrote that version, and what the program said of every record of it.
+//! last program that wrote that version, what the program said of every record of it, and what it
+//! made of it for Xen's tools.
 
 #[path = "common/classes.rs"]
 mod classes;
@@ -7,8 +8,8 @@ mod classes;
 use std::path::PathBuf;
 
 use classes::KNOWN;
-use domio_core::{ActorId, Class, Kind, Names, Record, VcpuName};
-use domio_trace::{OwnReader, ReadOptions, Undeclared};
+use domio_core::{ActorId, Class, Kind, Names, Record, Sink, VcpuName};
+use domio_trace::{OwnReader, ReadOptions, Undeclared, XentraceWriter};
 
 fn file(name: &str) -> Vec<u8> {
     let folder = [
@@ -146,6 +147,19 @@ fn every_record_tells_what_it_told() {
         undeclared.see(&names, record);
     }
     assert_eq!(undeclared.total(), 0);
+}
+
+#[test]
+fn a_xentrace_file_made_of_it_is_the_same_to_the_byte() {
+    let (names, records) = read(KNOWN);
+    let mut writer = XentraceWriter::new(Vec::new(), 1_000_000_000).unwrap();
+    for record in &records {
+        writer.record(&names, record);
+    }
+    let left_out = writer.left_out();
+    let bytes = writer.finish().unwrap();
+    assert!(bytes == file("trace.xentrace"), "{} bytes", bytes.len());
+    assert_eq!(left_out, 728, "as that program said");
 }
 
 #[test]

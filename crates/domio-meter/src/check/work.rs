@@ -64,9 +64,10 @@ impl TraceChecker {
 
 #[cfg(test)]
 mod tests {
+    use crate::cast::{actor, fed, names};
     use crate::{CheckReport, TraceChecker, TraceProblem};
     use Runstate::{Blocked, Runnable, Running};
-    use domio_core::{DomainId, Instant, Kind, PcpuId, Record, Runstate, Sink, VcpuName};
+    use domio_core::{ActorId, DomainId, Instant, Kind, PcpuId, Record, Runstate, VcpuName};
 
     const DRIVER: VcpuName = VcpuName::new(DomainId(0), 0);
 
@@ -75,17 +76,15 @@ mod tests {
     }
 
     fn state(ns: u64, old: Runstate, new: Runstate) -> Record {
-        Record::runstate(at(ns), PcpuId(0), DRIVER, old, new)
+        Record::runstate(at(ns), PcpuId(0), actor(DRIVER), old, new)
     }
 
     fn work(ns: u64, owner: u16, took: u64) -> Record {
-        Record::driver_work(at(ns), PcpuId(0), DRIVER, DomainId(owner), took)
+        Record::driver_work(at(ns), PcpuId(0), actor(DRIVER), DomainId(owner), took)
     }
 
     fn check(records: &[Record]) -> CheckReport {
-        let mut checker = TraceChecker::new();
-        records.iter().for_each(|r| checker.record(r));
-        checker.finish()
+        fed(TraceChecker::new(), &names(), records).finish()
     }
 
     fn too_much(owner: u16, work: u64, most: u64) -> TraceProblem {
@@ -160,8 +159,8 @@ mod tests {
 
     #[test]
     fn lost_records_may_hide_time_on_a_pcpu_and_believed_ones_condemn_no_other() {
-        let mut lost = Record::new(at(50), PcpuId(0), Kind::Lost, VcpuName::default());
-        lost.data[0] = 2;
+        let nobody = ActorId::NONE;
+        let lost = Record::with(at(50), PcpuId(0), Kind::Lost, nobody, [2, 0, 0, 0]);
         assert_eq!(
             problems(&[
                 state(0, Runnable, Running),

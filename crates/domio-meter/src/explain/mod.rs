@@ -40,6 +40,7 @@
 
 mod cause;
 mod json;
+mod parts;
 mod paths;
 mod result;
 mod tells;
@@ -137,6 +138,18 @@ impl Explainer {
         self.now = to;
     }
 
+    /// Takes a record that is not of the common class.
+    #[inline]
+    fn class(&mut self, names: &Names, record: &Record) {
+        let declared = names.declared(record);
+        self.waits.class(names, record, declared);
+        if let Some(declared) = declared {
+            let time = (self.now, self.window);
+            self.paths
+                .class(names, (record, declared), time, &self.waits);
+        }
+    }
+
     /// What was found up to the last record; sums of a vcpu end with its own last one.
     pub fn finish(self) -> Explanation {
         let start = self.start.max(self.window.from);
@@ -186,23 +199,22 @@ impl Sink for Explainer {
         self.records += 1;
         self.told.see(record);
         self.advance(at);
-        self.waits.record(names, record);
-        match record.kind() {
-            None => {
-                let time = (self.now, self.window);
-                self.paths.class(names, record, time, &self.waits);
-            }
-            Some(Kind::EvtchnSend) => {
+        let Some(kind) = record.kind() else {
+            return self.class(names, record);
+        };
+        self.waits.common(names, record, kind);
+        match kind {
+            Kind::EvtchnSend => {
                 let [port, sender, ..] = record.words;
                 self.paths.sent(names, record.actor, port, ActorId(sender));
             }
-            Some(Kind::EvtchnServe) => self.paths.served(record.actor, record.words[0]),
-            Some(Kind::DriverWork) => {
+            Kind::EvtchnServe => self.paths.served(record.actor, record.words[0]),
+            Kind::DriverWork => {
                 // Whom there is no room for is among nobody's.
-                let ran = self.waits.ran(record.actor, self.now);
+                let ran = self.waits.executes(record.actor, self.now);
                 self.work.done(names, record, ran, self.window);
             }
-            Some(Kind::DomainRemove) => {
+            Kind::DomainRemove => {
                 if let Some(vcpu) = names.vcpu(record.actor) {
                     self.paths.removed(vcpu.domain);
                 }
@@ -212,5 +224,7 @@ impl Sink for Explainer {
     }
 }
 
+#[cfg(test)]
+mod cause_tests;
 #[cfg(test)]
 mod tests;

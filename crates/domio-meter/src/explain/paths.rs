@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use domio_core::{ActorId, Class, ClassId, DomainId, Names, Record, Says, Stage};
+use domio_core::{ActorId, Class, ClassId, Declared, DomainId, Names, Record, Says, Stage};
 
 use super::cause::{Cause, ItemWaits, Side};
 use super::waits::{Doing, WaitBooks};
@@ -60,13 +60,10 @@ impl Paths {
     pub fn class(
         &mut self,
         names: &Names,
-        record: &Record,
+        (record, declared): (&Record, &'static Declared),
         (now, window): (u64, Window),
         books: &WaitBooks,
     ) {
-        let Some(declared) = names.declared(record) else {
-            return;
-        };
         let value = |field| declared.value(record, field);
         let actor = |field| ActorId(value(field) as u32);
         match declared.says {

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use domio_core::{DomainId, Instant, PcpuId, VcpuName};
 
 use super::cause::ItemWaits;
+use super::parts::Parts;
 use super::tells::WaitTells;
 use super::waits::map::Map;
 use super::waits::why::Why;
@@ -178,7 +179,7 @@ pub(super) struct Ended<'a> {
     /// Whether it began with a wake-up.
     pub woken: bool,
     /// Its time.
-    pub parts: &'a BTreeMap<(Option<VcpuName>, Why), u64>,
+    pub parts: &'a Parts,
     /// Its cause if it took no time.
     pub undecided: Why,
 }
@@ -188,7 +189,7 @@ impl LongWait {
     pub(super) fn of(vcpu: VcpuName, pcpu: PcpuId, begin: u64, ended: &Ended<'_>) -> Self {
         let mut causes: BTreeMap<Why, u64> = BTreeMap::new();
         let mut behind: BTreeMap<Option<VcpuName>, u64> = BTreeMap::new();
-        for ((whom, why), time) in ended.parts {
+        for ((whom, why), time) in ended.parts.iter() {
             *causes.entry(*why).or_default() += time;
             *behind.entry(*whom).or_default() += time;
         }

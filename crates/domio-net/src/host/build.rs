@@ -1,6 +1,6 @@
 //! The model of a network that a configuration describes.
 
-use domio_core::{ClassId, Instant};
+use domio_core::{Class, ClassId, Instant};
 use domio_sim::{RandomStream, TimerId};
 use domio_vmm::bus::{Attach, Blueprint, Softirq, SoftirqLine, Token};
 
@@ -36,6 +36,8 @@ use crate::web::{Client, Listener, WORKLOADS_MAX, WebConfig};
 use crate::writers::WriterCosts;
 
 impl Blueprint for NetworkConfig {
+    const RECORDS: Option<&'static Class> = Some(&RECORDS);
+
     type Model = Network;
 
     fn make(&self, attach: &mut Attach<'_>, seed: u64, replication: u32) -> Network {

@@ -18,7 +18,7 @@ const SCHEDULE: u8 = 9;
 const RATELIMIT: u8 = 10;
 const STEAL_CHECK: u8 = 11;
 
-/// What [`Descriptor::class`](crate::Descriptor::class) of credit says: Xen's numbers; the vcpu of
+/// What [`Descriptor::class`](crate::Descriptor::class) of credit says: Xen's numbers. The vcpu of
 /// Xen's first two words, or one, is the record's actor.
 pub static CLASS: Class = Class::new(
     "credit",

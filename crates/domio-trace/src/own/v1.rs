@@ -220,3 +220,69 @@ fn unpack(bytes: &[u8], before: u64) -> Option<(Raw, usize)> {
     };
     Some((raw, used + 4 * count))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use domio_core::{ClassId, DomainId};
+
+    const GUEST: u32 = 3 << 16 | 1;
+    const DRIVER: u32 = 0;
+
+    /// What a record of 1 ns on pcpu 2 is today, and the names of the stream.
+    fn read(kind: u8, detail: u8, words: [u32; 4]) -> (Record, Names) {
+        let mut bytes = vec![kind | 4 << 5, detail, 2, 0];
+        for word in [GUEST, 1].into_iter().chain(words) {
+            bytes.extend(word.to_le_bytes());
+        }
+        let mut version = Version1::new(&ReadOptions::default());
+        let (record, length) = version.unpack(&bytes, 0).expect("a record");
+        assert_eq!((length, record.at.as_nanos(), record.pcpu.0), (28, 1, 2));
+        assert_eq!(version.unpack(&bytes[..27], 0), None);
+        (record, version.names().clone())
+    }
+
+    #[test]
+    fn a_packet_that_goes_nowhere_says_why() {
+        for (detail, number, word) in [
+            (0x55, RING_FULL, 7 | 5 << 24),
+            (0x66, HELD, 7 | 6 << 24),
+            (0x67, MOVED, 7 | 6 << 24 | 7 << 28),
+        ] {
+            let (record, names) = read(NET_MOVE, detail, [7, DRIVER, 9, 1]);
+            assert_eq!(names.class(record.class).unwrap().name, "network");
+            assert_eq!((record.number, record.words[0]), (number, word));
+            let driver = names.vcpu(ActorId(record.words[1])).unwrap();
+            assert_eq!(driver, VcpuName::new(DomainId(0), 0));
+            let ago = if number == RING_FULL { [0, 0] } else { [9, 1] };
+            assert_eq!(record.words[2..], ago);
+            assert_eq!(names.vcpu(record.actor), Some(VcpuName::from_word(GUEST)));
+        }
+    }
+
+    #[test]
+    fn kinds_that_moved_are_the_same_records() {
+        let of = |kind, detail, words| {
+            let (record, names) = read(kind, detail, words);
+            (record.kind(), record.words, names)
+        };
+        let (kind, words, _) = of(LOST, 0, [17, 0, 0, 0]);
+        assert_eq!((kind, words[0]), (Some(Kind::Lost), 17));
+        let (kind, words, names) = of(SWITCH_ONLY, 0, [5 << 16, 0, 0, 0]);
+        let next = names.vcpu(ActorId(words[0]));
+        let expected = Some(VcpuName::new(DomainId(5), 0));
+        assert_eq!((kind, next), (Some(Kind::SwitchOnly), expected));
+        let (kind, words, _) = of(EVTCHN_SEND, 1, [4, u32::MAX, 0, 0]);
+        assert_eq!(kind, Some(Kind::EvtchnSend));
+        assert_eq!(words, [4, ActorId::NONE.0, 1, 0]);
+        let (record, _) = read(JOB_DONE, 6, [8, 1, 9, 2]);
+        assert_eq!(record.job(), Some((6, 1 << 32 | 8, 2 << 32 | 9)));
+        let (record, _) = read(OTHER, 5, [0x81001, 1, 2, 3]);
+        let what = (record.class, record.number, record.words);
+        assert_eq!(what, (ClassId::FOREIGN, 5, [0x81001, 1, 2, 3]));
+        assert!(unpack(&[23 | 4 << 5; 28], 0).is_some_and(|(raw, _)| {
+            let mut version = Version1::new(&ReadOptions::default());
+            version.record(&raw).is_none()
+        }));
+    }
+}

@@ -3,7 +3,7 @@
 //! The number in a policy's class is Xen's event number. The vcpu that a record is about is its
 //! actor; the remaining words keep Xen's order. How many there are is the class's matter.
 
-use domio_core::{Class, DomainId, VcpuName};
+use domio_core::{Class, ClassId, DomainId, Names, Record, VcpuName};
 
 use super::event::{EXTRA_MAX, Extra, SCHED_POLICY};
 
@@ -82,7 +82,13 @@ static POLICIES: [Policy; 7] = [
     Policy {
         id: 5,
         class: "null",
-        vcpus: &[],
+        vcpus: &[
+            (1, Joint(0)),
+            (2, Joint(0)),
+            (3, Joint(0)),
+            (4, Joint(0)),
+            (5, Joint(1)),
+        ],
     },
     Policy {
         id: 7,
@@ -108,6 +114,22 @@ static POLICIES: [Policy; 7] = [
 pub(super) fn class_name(id: u8) -> Option<&'static str> {
     let policy = POLICIES.iter().find(|policy| policy.id == id)?;
     Some(policy.class)
+}
+
+/// The name of the policy whose private record `record` is, declared or not.
+pub fn policy_of(names: &Names, record: &Record) -> Option<&'static str> {
+    if record.class != ClassId::FOREIGN {
+        let name = names.class(record.class)?.name;
+        return POLICIES
+            .iter()
+            .map(|p| p.class)
+            .find(|class| *class == name);
+    }
+    let event = record.words[0];
+    let is_private = event & !0xfff == SCHED_POLICY && event & 0x1ff < NUMBERS as u32;
+    is_private
+        .then(|| class_name((event >> 9 & 7) as u8))
+        .flatten()
 }
 
 /// A private event as a record has it.

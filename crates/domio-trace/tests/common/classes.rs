@@ -34,25 +34,25 @@ pub static CREDIT: Class = Class::new(
     ],
 );
 
-/// As credit2's events of Xen 4.17; longer ones end after the fourth word.
+/// As credit2's events of Xen 4.17; those that are longer there end after what is declared.
 pub static CREDIT2: Class = Class::new(
     "credit2",
     &[
         Declared::new(2, "queued", A),
-        Declared::new(3, "burned", C),
+        Declared::new(3, "burned", B),
         Declared::new(5, "score", B),
         Declared::new(6, "tickle", A),
         Declared::new(7, "reset", B),
         Declared::new(9, "load", &[]),
         Declared::new(10, "assigned", A),
-        Declared::new(11, "vcpu-load", C),
-        Declared::new(12, "runq-load", D),
+        Declared::new(11, "vcpu-load", B),
+        Declared::new(12, "runq-load", C),
         Declared::new(13, "tickle-for", B),
         Declared::new(14, "max-weight", A),
         Declared::new(15, "migrate", A),
         Declared::new(16, "load-check", B),
-        Declared::new(17, "balance", D),
-        Declared::new(19, "picked", C),
+        Declared::new(17, "balance", C),
+        Declared::new(19, "picked", B),
         Declared::new(20, "candidate", B),
         Declared::new(21, "pass", B),
         Declared::new(22, "limited", A),

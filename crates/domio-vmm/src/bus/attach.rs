@@ -13,6 +13,9 @@ pub trait Blueprint {
     /// The model.
     type Model: Device;
 
+    /// What the model's records mean, if it writes any.
+    const RECORDS: Option<&'static Class> = None;
+
     /// Makes the model. The model's random streams are those of `seed` and `replication`.
     fn make(&self, attach: &mut Attach<'_>, seed: u64, replication: u32) -> Self::Model;
 }

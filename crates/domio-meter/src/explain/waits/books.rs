@@ -1,15 +1,11 @@
 //! The books of vcpus and pcpus while a trace is read.
 
-use std::collections::BTreeMap;
-
 use domio_core::{ActorId, PcpuId, Runstate, VcpuName};
 
+use super::super::parts::Parts;
 use super::super::result::{Ended, VcpuWaits};
 use super::why::Why;
 use crate::account::Window;
-
-/// Time of a wait by who ran, and why.
-pub(super) type Parts = BTreeMap<(Option<VcpuName>, Why), u64>;
 
 /// An actor and its name.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -156,7 +152,7 @@ impl Vcpu {
         if at > wait.flushed {
             let part = window.part(wait.flushed, at);
             if part > 0 {
-                *wait.parts.entry((wait.behind, why)).or_default() += part;
+                wait.parts.add((wait.behind, why), part);
             }
             wait.flushed = at;
             if wait.behind.is_some() {

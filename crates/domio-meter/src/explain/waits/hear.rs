@@ -8,7 +8,9 @@ use super::why::Why;
 
 impl WaitBooks {
     /// Takes a record that is not of the common class.
-    pub(super) fn class(&mut self, names: &Names, record: &Record) {
+    #[inline]
+    pub fn class(&mut self, names: &Names, record: &Record, declared: Option<&'static Declared>) {
+        self.pcpu(record.pcpu).seen = true;
         if record.class == ClassId::FOREIGN {
             return;
         }
@@ -16,7 +18,7 @@ impl WaitBooks {
             .class(record.class)
             .filter(|_| self.is_policy(names, record.class))
         {
-            Some(policy) => self.hear(policy, names.declared(record), record),
+            Some(policy) => self.hear(policy, declared, record),
             None => self.settle(record.pcpu),
         }
     }
@@ -108,7 +110,11 @@ impl WaitBooks {
         let Some(slot) = self.place(actor) else {
             return;
         };
-        self.flush(slot, at);
+        // A wait of which it is not clear yet whether a pcpu is tickled has no other cause before.
+        let wait = self.list[slot].wait.as_ref();
+        if wait.is_some_and(|wait| wait.base.is_some()) || budget.is_some() {
+            self.flush(slot, at);
+        }
         let vcpu = &mut self.list[slot];
         vcpu.credit = Some(credit);
         if let Some(budget) = budget {
@@ -129,11 +135,10 @@ impl WaitBooks {
     }
 }
 
-/// Whether a class is a policy's: in a device's something moves, or adds to a figure.
+/// Whether a class is a policy's: in a device's something moves, or adds to a figure. Of one without
+/// declarations nothing is known.
 fn is_policy(class: &Class) -> bool {
-    let adds = class
-        .records
-        .iter()
-        .any(|record| !record.figures.is_empty());
-    class.items.is_empty() && !adds
+    let mut records = class.records.iter();
+    let adds = records.any(|record| !record.figures.is_empty());
+    class.items.is_empty() && !class.records.is_empty() && !adds
 }

@@ -33,11 +33,10 @@ mod hear;
 pub(super) mod map;
 pub(super) mod why;
 
-use std::collections::BTreeMap;
-
 use domio_core::{ActorId, DomainId, Instant, Kind, Names, PcpuId, Record, Runstate, VcpuName};
 use domio_trace::Losses;
 
+use super::parts::Parts;
 use super::result::{Explanation, LongWait, Worst};
 use super::tells::WaitTells;
 use crate::account::Window;
@@ -131,9 +130,7 @@ impl WaitBooks {
                 && let Some(begin) = wait.begin
                 && !missed
             {
-                for (part, time) in core::mem::take(&mut wait.parts) {
-                    *wait.whole.entry(part).or_default() += time;
-                }
+                wait.whole.take_from(&mut wait.parts);
                 let begin = begin.max(self.window.from);
                 let wait = LongWait::of(vcpu.who.name, vcpu.home, begin, &wait.ended());
                 if wait.length > 0 {
@@ -217,18 +214,19 @@ impl WaitBooks {
         }
     }
 
-    /// Time that the vcpu ran until `at`, as far as it counts.
-    pub fn ran(&self, actor: ActorId, at: u64) -> u64 {
+    /// Something tells at `at` of a vcpu that executes: its time is added up to then, if it is known
+    /// to do so. Returns the time that it ran so far, as far as it counts.
+    pub fn executes(&mut self, actor: ActorId, at: u64) -> u64 {
         let Some(slot) = self.place(actor) else {
             return 0;
         };
-        let vcpu = &self.list[slot];
+        let vcpu = &mut self.list[slot];
         let missed = self.losses.concerning(vcpu.state, vcpu.recorded) != vcpu.losses;
-        let open = match vcpu.state {
-            Runstate::Running if !missed => self.window.part(vcpu.since, at),
-            _ => 0,
-        };
-        vcpu.sums.running + open
+        if vcpu.known && vcpu.state == Runstate::Running && !missed {
+            vcpu.sums.running += self.window.part(vcpu.since, at);
+            vcpu.since = vcpu.since.max(at);
+        }
+        vcpu.sums.running
     }
 
     /// It is clear by now that nothing more is tickled for who was woken last on `pcpu`.
@@ -399,10 +397,10 @@ impl WaitBooks {
         };
         if sure {
             vcpu.sums.idle_elsewhere += core::mem::take(&mut wait.idle_elsewhere);
-            for (part, time) in core::mem::take(&mut wait.parts) {
-                *vcpu.sums.times.entry(part).or_default() += time;
-                *wait.whole.entry(part).or_default() += time;
+            for (part, time) in wait.parts.iter() {
+                *vcpu.sums.times.entry(*part).or_default() += time;
             }
+            wait.whole.take_from(&mut wait.parts);
             if new == Runstate::Runnable {
                 vcpu.wait = Some(wait);
                 return false;
@@ -417,7 +415,7 @@ impl WaitBooks {
         }
         if let Some(begin) = wait.begin.filter(|_| self.window.holds(at)) {
             let begin = begin.max(self.window.from);
-            let length = wait.whole.values().sum();
+            let length = wait.whole.total();
             let sums = &mut self.list[slot].sums;
             sums.waits += 1;
             sums.longest = sums.longest.max(length);
@@ -483,8 +481,8 @@ impl WaitBooks {
             idled,
             behind,
             ahead: None,
-            parts: BTreeMap::new(),
-            whole: BTreeMap::new(),
+            parts: Parts::default(),
+            whole: Parts::default(),
             idle_elsewhere: 0,
         });
         let name = vcpu.who.name;
@@ -553,21 +551,11 @@ impl WaitBooks {
         }
     }
 
-    /// Takes the next record of any class.
-    #[inline]
-    pub fn record(&mut self, names: &Names, record: &Record) {
-        self.pcpu(record.pcpu).seen = true;
-        match record.kind() {
-            Some(kind) => {
-                self.settle(record.pcpu);
-                self.common(names, record, kind);
-            }
-            None => self.class(names, record),
-        }
-    }
-
     /// Takes a record of the common class.
-    fn common(&mut self, names: &Names, record: &Record, kind: Kind) {
+    #[inline]
+    pub fn common(&mut self, names: &Names, record: &Record, kind: Kind) {
+        self.pcpu(record.pcpu).seen = true;
+        self.settle(record.pcpu);
         match kind {
             Kind::Switch | Kind::RunstateChange => {
                 if kind == Kind::Switch {
@@ -634,6 +622,3 @@ impl WaitBooks {
         }
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -2,12 +2,89 @@
 
 use super::*;
 use crate::Meter;
+use crate::cast::{actor, fed, first, names};
 use Runstate::{Blocked, Offline, Runnable, Running};
-use domio_core::{DomainId, Duration};
+use domio_core::{
+    ActorId, Class, ClassId, Declared, DomainId, Duration, Field, PcpuId, QueueRules, Runstate,
+    Says, Shows, Unit, VcpuName,
+};
 use proptest::prelude::*;
+use std::collections::BTreeMap;
 
-const CREDIT: u16 = 0;
-const CREDIT2: u16 = 1;
+const PCPU: Field = Field::word("pcpu", 0, Unit::Pcpu);
+const PASSES: Shows = Shows {
+    tickles: true,
+    limits: true,
+    ..Shows::NOTHING
+};
+
+/// As credit writes: passes, tickles, boosts, the rate limit and where it wants a vcpu.
+static CREDIT: Class = Class::new(
+    "credit",
+    &[
+        Declared::new(5, "picked", &[PCPU]).says(Says::Wants { pcpu: 0 }),
+        Declared::new(6, "tickle", &[PCPU]).says(Says::Tickled { pcpu: 0 }),
+        Declared::new(7, "boost", &[]).says(Says::Boosted),
+        Declared::new(8, "unboost", &[]).says(Says::BoostOver),
+        Declared::new(9, "pass", &[]).says(Says::Pass).shows(PASSES),
+        Declared::new(10, "ratelimit", &[])
+            .says(Says::RateLimited)
+            .shows(PASSES),
+    ],
+)
+.with_queue(QueueRules {
+    fifo_with_boost: true,
+});
+
+const CREDITS: Says = Says::Credit {
+    credit: 0,
+    budget: None,
+};
+const LEFT: Field = Field::word("credit", 0, Unit::Signed);
+
+/// As credit2 writes: its number of the load is credit's of a pass.
+static CREDIT2: Class = Class::new(
+    "credit2",
+    &[
+        Declared::new(3, "burn", &[LEFT, Field::word("budget", 1, Unit::Signed)]).says(
+            Says::Credit {
+                credit: 0,
+                budget: Some(1),
+            },
+        ),
+        Declared::new(6, "tickle", &[PCPU]).says(Says::Tickled { pcpu: 0 }),
+        Declared::new(9, "load", &[Field::word("load", 0, Unit::Number)]),
+        Declared::new(13, "tickle-check", &[LEFT])
+            .says(CREDITS)
+            .shows(Shows {
+                tickles: true,
+                ..Shows::NOTHING
+            }),
+        Declared::new(21, "pass", &[])
+            .says(Says::Pass)
+            .shows(Shows {
+                limits: true,
+                ..Shows::NOTHING
+            }),
+        Declared::new(22, "ratelimit", &[]).says(Says::RateLimited),
+    ],
+);
+
+/// A policy whose records say nothing of waits.
+static OTHER: Class = Class::new("other", &[Declared::new(1, "budget", &[])]);
+
+/// Numbers of these classes in [`known`].
+const CREDIT_ID: ClassId = ClassId(2);
+const CREDIT2_ID: ClassId = ClassId(3);
+const OTHER_ID: ClassId = ClassId(4);
+
+/// All vcpus, and the three policies.
+fn known() -> Names {
+    let mut names = names();
+    let ids = [&CREDIT, &CREDIT2, &OTHER].map(|class| names.add_class(class));
+    assert_eq!(ids, [CREDIT_ID, CREDIT2_ID, OTHER_ID]);
+    names
+}
 
 const fn vcpu(domain: u16) -> VcpuName {
     VcpuName {
@@ -21,7 +98,7 @@ struct Trace {
     records: Vec<Record>,
     now: u64,
     pcpu: u16,
-    running: BTreeMap<u16, VcpuName>,
+    running: BTreeMap<u16, u16>,
 }
 
 impl Trace {
@@ -49,44 +126,65 @@ impl Trace {
         self
     }
 
-    fn put(&mut self, kind: Kind, vcpu: VcpuName, detail: u8, data: [u32; 4]) -> &mut Self {
+    fn put(&mut self, kind: Kind, actor: ActorId, words: [u32; 4]) -> &mut Self {
         let at = Instant::from_nanos(self.now);
-        let mut record = Record::new(at, PcpuId(self.pcpu), kind, vcpu);
-        (record.detail, record.data) = (detail, data);
+        let record = Record::with(at, PcpuId(self.pcpu), kind, actor, words);
         self.records.push(record);
         self
     }
 
-    fn state(&mut self, domain: u16, old: Runstate, new: Runstate) -> &mut Self {
-        let detail = (old as u8) << 4 | new as u8;
-        self.put(Kind::RunstateChange, vcpu(domain), detail, [0; 4])
-    }
-
-    fn says(&mut self, policy: u16, event: u8, words: &[u32]) -> &mut Self {
+    fn change(&mut self, actor: ActorId, old: Runstate, new: Runstate) -> &mut Self {
         let (at, pcpu) = (Instant::from_nanos(self.now), PcpuId(self.pcpu));
         self.records
-            .push(Record::policy(at, pcpu, policy, event, words));
+            .push(Record::runstate(at, pcpu, actor, old, new));
         self
     }
 
+    fn state(&mut self, domain: u16, old: Runstate, new: Runstate) -> &mut Self {
+        self.change(first(domain), old, new)
+    }
+
+    /// A policy's record of a domain's vcpu.
+    fn tells(&mut self, class: ClassId, number: u8, domain: u16, words: &[u32]) -> &mut Self {
+        let (at, pcpu) = (Instant::from_nanos(self.now), PcpuId(self.pcpu));
+        let mut all = [0; 4];
+        all[..words.len()].copy_from_slice(words);
+        let record = Record::of(at, pcpu, (class, number), first(domain), all);
+        self.records.push(record);
+        self
+    }
+
+    /// Credit tells of a domain's vcpu.
+    fn says(&mut self, number: u8, domain: u16, words: &[u32]) -> &mut Self {
+        self.tells(CREDIT_ID, number, domain, words)
+    }
+
+    /// Credit begins a pass.
+    fn pass(&mut self) -> &mut Self {
+        self.says(9, 0, &[])
+    }
+
+    /// Credit boosts a domain's vcpu and tickles pcpu 0 for it.
+    fn boosts_and_tickles(&mut self, domain: u16) -> &mut Self {
+        self.says(7, domain, &[]).says(6, 0, &[0])
+    }
+
     fn wakes(&mut self, domain: u16) -> &mut Self {
-        self.put(Kind::Wake, vcpu(domain), 0, [0; 4]);
+        self.put(Kind::Wake, first(domain), [0; 4]);
         self.state(domain, Blocked, Runnable)
     }
 
     /// A pass puts `domain` on the pcpu with a slice of 30 ms, and who ran goes to `left_to`.
     fn runs(&mut self, domain: u16, left_to: Runstate) -> &mut Self {
-        let old = self.running.get(&self.pcpu).copied();
-        self.put(Kind::InfNext, vcpu(domain), 0, [0, 30_000_000, 0, 0]);
-        if let Some(old) = old.filter(|old| old.domain.0 != domain) {
-            let detail = left_to as u8;
-            self.put(Kind::RunstateChange, old, detail, [0; 4]);
+        let old = self.running.insert(self.pcpu, domain);
+        self.put(Kind::InfNext, first(domain), [0, 30_000_000, 0, 0]);
+        if let Some(old) = old.filter(|old| *old != domain) {
+            self.state(old, Running, left_to);
         }
-        self.running.insert(self.pcpu, vcpu(domain));
         self.state(domain, Runnable, Running)
     }
 
-    fn waiting(&self) -> Waiting {
+    fn waiting(&self) -> Explanation {
         explained(&self.records, MapWindow::Worst)
     }
 
@@ -102,37 +200,24 @@ impl Trace {
     }
 }
 
-fn explained(records: &[Record], window: MapWindow) -> Waiting {
-    let mut explainer = WaitExplainer::new(window);
-    records.iter().for_each(|r| explainer.record(r));
-    explainer.finish()
+fn explained(records: &[Record], map: MapWindow) -> Explanation {
+    fed(Explainer::new(map), &known(), records).finish()
 }
 
 /// Domain 1 runs, with credit's records of passes, from 10 us on; ticks have taken its boost.
 fn credit_with_1_running(domains: u16) -> Trace {
     let mut trace = Trace::new(domains);
-    trace
-        .at(10)
-        .wakes(1)
-        .says(CREDIT, 7, &[1, 0])
-        .says(CREDIT, 6, &[0]);
-    trace.says(CREDIT, 9, &[0]).runs(1, Blocked);
-    trace
-        .at(20)
-        .says(CREDIT, 8, &[1, 0])
-        .says(CREDIT, 5, &[1, 0, 0]);
+    trace.at(10).wakes(1).boosts_and_tickles(1);
+    trace.pass().runs(1, Blocked);
+    trace.at(20).says(8, 1, &[]).says(5, 1, &[0]);
     trace
 }
 
 #[test]
 fn who_is_tickled_for_waits_for_the_pass() {
     let mut trace = credit_with_1_running(2);
-    trace
-        .at(5_000)
-        .wakes(2)
-        .says(CREDIT, 7, &[2, 0])
-        .says(CREDIT, 6, &[0]);
-    trace.at(5_009).says(CREDIT, 9, &[0]).runs(2, Runnable);
+    trace.at(5_000).wakes(2).boosts_and_tickles(2);
+    trace.at(5_009).pass().runs(2, Runnable);
     trace.at(6_000).runs(1, Blocked);
     assert_eq!(trace.times(2), [(1, Why::Pass, 9)]);
     assert_eq!(trace.times(1), [(2, Why::Preempted, 991)]);
@@ -141,15 +226,11 @@ fn who_is_tickled_for_waits_for_the_pass() {
 #[test]
 fn the_rate_limit_is_told_by_the_pass_that_it_ends() {
     let mut trace = credit_with_1_running(2);
-    trace
-        .at(100)
-        .wakes(2)
-        .says(CREDIT, 7, &[2, 0])
-        .says(CREDIT, 6, &[0]);
-    trace.at(105).says(CREDIT, 9, &[0]);
-    trace.says(CREDIT, 10, &[vcpu(1).word(), 95_000]);
-    trace.put(Kind::Continue, vcpu(1), 0, [95_000, 905_000, 0, 0]);
-    trace.at(1_010).says(CREDIT, 9, &[0]).runs(2, Runnable);
+    trace.at(100).wakes(2).boosts_and_tickles(2);
+    trace.at(105).pass();
+    trace.says(10, 1, &[]);
+    trace.put(Kind::Continue, first(1), [95_000, 905_000, 0, 0]);
+    trace.at(1_010).pass().runs(2, Runnable);
     trace.at(1_050).runs(1, Blocked);
     assert_eq!(
         trace.times(2),
@@ -162,17 +243,9 @@ fn the_rate_limit_is_told_by_the_pass_that_it_ends() {
 #[test]
 fn a_pass_may_take_another_one() {
     let mut trace = credit_with_1_running(3);
-    trace
-        .at(100)
-        .wakes(3)
-        .says(CREDIT, 7, &[3, 0])
-        .says(CREDIT, 6, &[0]);
-    trace
-        .at(101)
-        .wakes(2)
-        .says(CREDIT, 7, &[2, 0])
-        .says(CREDIT, 6, &[0]);
-    trace.at(110).says(CREDIT, 9, &[0]).runs(3, Runnable);
+    trace.at(100).wakes(3).boosts_and_tickles(3);
+    trace.at(101).wakes(2).boosts_and_tickles(2);
+    trace.at(110).pass().runs(3, Runnable);
     trace.at(150).runs(2, Blocked);
     trace.at(160).runs(1, Blocked);
     assert_eq!(
@@ -184,8 +257,8 @@ fn a_pass_may_take_another_one() {
 #[test]
 fn who_is_woken_without_a_tickle_is_over_its_credit_behind_one_without_boost() {
     let mut trace = credit_with_1_running(2);
-    trace.at(100).wakes(2).says(CREDIT, 5, &[1, 0, 0]);
-    trace.at(30_020).says(CREDIT, 9, &[0]).runs(2, Runnable);
+    trace.at(100).wakes(2).says(5, 1, &[0]);
+    trace.at(30_020).pass().runs(2, Runnable);
     trace.at(30_100).runs(1, Blocked);
     assert_eq!(trace.times(2), [(1, Why::OverCredit, 29_920)]);
     assert_eq!(trace.times(1), [(2, Why::SliceOver, 80)]);
@@ -194,14 +267,10 @@ fn who_is_woken_without_a_tickle_is_over_its_credit_behind_one_without_boost() {
 #[test]
 fn who_is_woken_with_a_boost_behind_a_boost_is_not_tickled_for() {
     let mut trace = Trace::new(2);
-    trace
-        .at(10)
-        .wakes(1)
-        .says(CREDIT, 7, &[1, 0])
-        .says(CREDIT, 6, &[0]);
-    trace.at(12).says(CREDIT, 9, &[0]).runs(1, Blocked);
-    trace.at(20).wakes(2).says(CREDIT, 7, &[2, 0]);
-    trace.at(50).says(CREDIT, 9, &[0]).runs(2, Blocked);
+    trace.at(10).wakes(1).boosts_and_tickles(1);
+    trace.at(12).pass().runs(1, Blocked);
+    trace.at(20).wakes(2).says(7, 2, &[]);
+    trace.at(50).pass().runs(2, Blocked);
     trace.at(60).state(2, Running, Blocked);
     assert_eq!(trace.times(2), [(1, Why::NotTickled, 30)]);
 }
@@ -209,27 +278,16 @@ fn who_is_woken_with_a_boost_behind_a_boost_is_not_tickled_for() {
 #[test]
 fn who_is_queued_later_and_runs_first_has_more_credit_or_a_boost() {
     let mut trace = credit_with_1_running(3);
-    trace
-        .at(100)
-        .wakes(2)
-        .says(CREDIT, 7, &[2, 0])
-        .says(CREDIT, 6, &[0]);
-    trace.at(110).says(CREDIT, 9, &[0]).runs(2, Runnable);
-    trace
-        .at(120)
-        .says(CREDIT, 8, &[2, 0])
-        .says(CREDIT, 5, &[2, 0, 0]);
+    trace.at(100).wakes(2).boosts_and_tickles(2);
+    trace.at(110).pass().runs(2, Runnable);
+    trace.at(120).says(8, 2, &[]).says(5, 2, &[0]);
     // Domain 3 is woken while domain 1 waits, runs first, and blocks.
-    trace
-        .at(200)
-        .wakes(3)
-        .says(CREDIT, 7, &[3, 0])
-        .says(CREDIT, 6, &[0]);
-    trace.at(210).says(CREDIT, 9, &[0]).runs(3, Runnable);
+    trace.at(200).wakes(3).boosts_and_tickles(3);
+    trace.at(210).pass().runs(3, Runnable);
     // Domain 2 was queued after domain 1 and goes before it.
-    trace.at(300).says(CREDIT, 9, &[0]).runs(2, Blocked);
-    trace.at(400).says(CREDIT, 9, &[0]).runs(1, Runnable);
-    trace.at(500).says(CREDIT, 9, &[0]).runs(2, Blocked);
+    trace.at(300).pass().runs(2, Blocked);
+    trace.at(400).pass().runs(1, Runnable);
+    trace.at(500).pass().runs(2, Blocked);
     let expected = [
         (2, Why::OverCredit, 100),
         (2, Why::Preempted, 100),
@@ -242,9 +300,9 @@ fn who_is_queued_later_and_runs_first_has_more_credit_or_a_boost() {
 fn nothing_is_concluded_of_who_may_be_in_another_queue() {
     let mut trace = credit_with_1_running(2);
     // The tick wants domain 2 elsewhere, and when it is woken it may be there.
-    trace.at(30).says(CREDIT, 5, &[2, 0, 3]);
+    trace.at(30).says(5, 2, &[3]);
     trace.at(100).wakes(2);
-    trace.at(500).says(CREDIT, 9, &[0]).runs(2, Blocked);
+    trace.at(500).pass().runs(2, Blocked);
     trace.at(600).state(2, Running, Blocked);
     assert_eq!(trace.times(2), [(1, Why::NotTickled, 400)]);
 }
@@ -255,7 +313,7 @@ fn slices_and_yields_tell_how_a_run_ended() {
     trace.at(0).wakes(1).runs(1, Blocked);
     trace.at(1).wakes(2);
     trace.at(30_001).runs(2, Runnable);
-    trace.at(30_101).put(Kind::Yield, vcpu(2), 0, [0; 4]);
+    trace.at(30_101).put(Kind::Yield, first(2), [0; 4]);
     trace.at(30_102).runs(1, Runnable);
     trace.at(30_202).runs(2, Runnable);
     trace.at(30_302).runs(1, Blocked);
@@ -268,7 +326,7 @@ fn slices_and_yields_tell_how_a_run_ended() {
         [(1, Why::Woken, 30_000), (1, Why::Yielded, 100)]
     );
     // Without slices nothing is told of how a run ends.
-    trace.records.retain(|r| r.kind != Kind::InfNext);
+    trace.records.retain(|r| !r.is(Kind::InfNext));
     let displaced = [(2, Why::Displaced, 201)];
     assert_eq!(trace.times(1), displaced);
     let untold = trace.waiting().untold().join(" ");
@@ -283,30 +341,26 @@ fn slices_and_yields_tell_how_a_run_ended() {
 #[test]
 fn credit2_tells_credits_and_budgets() {
     let burn = |trace: &mut Trace, domain: u16, credit: i32, budget: i32| {
-        let (credit, budget) = (credit.cast_unsigned(), budget.cast_unsigned());
-        let data = [0x22203, vcpu(domain).word(), credit, budget];
-        trace.put(Kind::Other, VcpuName::default(), 4, data);
+        let words = [credit.cast_unsigned(), budget.cast_unsigned()];
+        trace.tells(CREDIT2_ID, 3, domain, &words);
     };
     let mut trace = Trace::new(3);
+    trace.at(0).wakes(1).tells(CREDIT2_ID, 13, 1, &[100]);
     trace
-        .at(0)
-        .wakes(1)
-        .says(CREDIT2, 13, &[vcpu(1).word(), 0, 100]);
-    trace
-        .says(CREDIT2, 6, &[0])
-        .says(CREDIT2, 21, &[0, 0])
+        .tells(CREDIT2_ID, 6, 0, &[0])
+        .tells(CREDIT2_ID, 21, 0, &[])
         .runs(1, Blocked);
-    trace
-        .at(10)
-        .wakes(2)
-        .says(CREDIT2, 13, &[vcpu(2).word(), 0, 50]);
-    trace.at(1_000).says(CREDIT2, 21, &[0, 0]);
+    trace.at(10).wakes(2).tells(CREDIT2_ID, 13, 2, &[50]);
+    trace.at(1_000).tells(CREDIT2_ID, 21, 0, &[]);
     burn(&mut trace, 1, -5, i32::MIN);
     trace.runs(2, Runnable);
-    trace.at(2_000).says(CREDIT2, 21, &[0, 0]);
+    trace.at(2_000).tells(CREDIT2_ID, 21, 0, &[]);
     burn(&mut trace, 2, 40, 0);
     trace.runs(1, Runnable);
-    trace.at(3_000).says(CREDIT2, 21, &[0, 0]).runs(2, Blocked);
+    trace
+        .at(3_000)
+        .tells(CREDIT2_ID, 21, 0, &[])
+        .runs(2, Blocked);
     trace.at(3_500).state(2, Running, Blocked);
     assert_eq!(trace.times(1), [(2, Why::OverCredit, 1_000)]);
     assert_eq!(
@@ -323,13 +377,13 @@ fn a_cap_is_told_from_a_pause() {
     let mut trace = Trace::new(2);
     trace.at(0).wakes(1).runs(1, Blocked);
     // Whoever runs cannot have been paused by somebody who runs there.
-    trace.at(100).put(Kind::Sleep, vcpu(1), 0, [0; 4]);
+    trace.at(100).put(Kind::Sleep, first(1), [0; 4]);
     trace.at(101).state(1, Running, Offline);
     trace.running.clear();
     trace.at(500).wakes(2).runs(2, Blocked);
     trace.at(600).state(1, Offline, Runnable);
     trace.at(700).runs(1, Runnable);
-    trace.at(800).put(Kind::Sleep, vcpu(2), 0, [0; 4]);
+    trace.at(800).put(Kind::Sleep, first(2), [0; 4]);
     trace.state(2, Runnable, Offline);
     trace.at(1_000).state(2, Offline, Offline);
     let waiting = trace.waiting();
@@ -344,16 +398,10 @@ fn a_cap_is_told_from_a_pause() {
 #[test]
 fn idle_pcpus_elsewhere_are_told() {
     let mut trace = Trace::new(2);
-    let idle = VcpuName::idle(PcpuId(1));
+    let idle = actor(VcpuName::idle(PcpuId(1)));
     trace.at(0).wakes(1).runs(1, Blocked).wakes(2);
-    let mark = (Running as u8) << 4 | Running as u8;
-    trace
-        .at(100)
-        .on(1)
-        .put(Kind::RunstateChange, idle, mark, [0; 4]);
-    trace
-        .at(400)
-        .put(Kind::RunstateChange, idle, Runnable as u8, [0; 4]);
+    trace.at(100).on(1).change(idle, Running, Running);
+    trace.at(400).change(idle, Running, Runnable);
     trace.at(1_000).on(0).runs(2, Blocked);
     trace.at(1_001).state(2, Running, Blocked);
     let waiting = trace.waiting();
@@ -366,9 +414,7 @@ fn idle_pcpus_elsewhere_are_told() {
 fn time_with_losses_counts_nowhere_and_the_edges_are_told() {
     let mut trace = Trace::new(2);
     trace.at(0).wakes(1).runs(1, Blocked).wakes(2);
-    trace
-        .at(100)
-        .put(Kind::Lost, VcpuName::default(), 0, [7, 0, 0, 0]);
+    trace.at(100).put(Kind::Lost, ActorId::NONE, [7, 0, 0, 0]);
     trace.at(200).runs(2, Runnable);
     trace.at(300).runs(1, Runnable);
     let waiting = trace.waiting();
@@ -460,7 +506,7 @@ fn who_leaves_first_ran_before() {
 
 /// A record that a host could write, or that a damaged file could hold.
 fn records() -> impl Strategy<Value = Vec<Record>> {
-    let kind = prop::sample::select(vec![
+    let kinds = [
         Kind::RunstateChange,
         Kind::RunstateChange,
         Kind::RunstateChange,
@@ -469,35 +515,33 @@ fn records() -> impl Strategy<Value = Vec<Record>> {
         Kind::Wake,
         Kind::Sleep,
         Kind::Yield,
-        Kind::Policy,
         Kind::Lost,
         Kind::InfNext,
         Kind::SwitchOnly,
-        Kind::Other,
-    ]);
-    let word = prop::sample::select(vec![0, 0x1_0000, 0x2_0000, 0x22203, 0x7fff_0001, u32::MAX]);
+    ];
+    let common = kinds.map(|kind| (ClassId::COMMON, kind as u8));
+    let policies = [6, 7, 8, 9].map(|number| (CREDIT_ID, number));
+    let policies = policies
+        .into_iter()
+        .chain([3, 6, 13, 21].map(|number| (CREDIT2_ID, number)));
+    let others = [(OTHER_ID, 1), (OTHER_ID, 2), (ClassId::FOREIGN, 3)];
+    let what: Vec<(ClassId, u8)> = common.into_iter().chain(policies).chain(others).collect();
+    let words = [0, 4, 8, 12, 0x8000_0008, 0x4000_0004, u32::MAX];
+    let word = prop::sample::select(words.to_vec());
     let record = (
         0..400_u64,
         0..3_u16,
-        kind,
-        any::<u8>(),
+        prop::sample::select(what),
+        any::<u32>(),
         0..4_u16,
         [word.clone(), word.clone(), word.clone(), word],
     );
-    let record = record.prop_map(|(passes, pcpu, kind, detail, domain, data)| {
-        let name = match kind {
-            Kind::Policy => VcpuName::new(DomainId(domain % 2), 0),
-            _ => vcpu(domain),
-        };
+    let record = record.prop_map(|(passes, pcpu, what, states, domain, mut words)| {
+        if what == (ClassId::COMMON, Kind::RunstateChange as u8) {
+            words[0] = states & 0x33;
+        }
         let at = Instant::from_nanos(passes);
-        let mut record = Record::new(at, PcpuId(pcpu), kind, name);
-        record.detail = match kind {
-            Kind::RunstateChange => detail & 0x33,
-            Kind::Switch => detail & 3,
-            _ => detail,
-        };
-        record.data = data;
-        record
+        Record::of(at, PcpuId(pcpu), what, first(domain), words)
     });
     prop::collection::vec(record, 0..200)
 }
@@ -511,9 +555,7 @@ proptest! {
             record.at = Instant::from_nanos(now);
         }
         let waiting = explained(&records, MapWindow::Worst);
-        let mut meter = Meter::new();
-        records.iter().for_each(|r| meter.record(r));
-        let summary = meter.finish();
+        let summary = fed(Meter::new(), &known(), &records).finish();
         prop_assert_eq!(summary.runstates, waiting.runstates);
         for domain in summary.domains.iter().filter(|d| d.id != DomainId::IDLE) {
             for vcpu in &domain.vcpus {
@@ -531,22 +573,19 @@ proptest! {
     #[test]
     fn disorder_and_any_bits_do_no_harm(
         records in records(),
-        bits in prop::collection::vec((any::<[u32; 6]>(), any::<[u8; 2]>()), 0..40),
+        bits in prop::collection::vec((any::<[u32; 6]>(), 0..8_u8, any::<u8>()), 0..40),
     ) {
-        let wild = bits.into_iter().map(|([at, pcpu, name, data @ ..], [kind, detail])| {
-            let kind = Kind::from_number(kind % 22).unwrap_or(Kind::Wake);
+        let wild = bits.into_iter().map(|([at, pcpu, actor, a, b, c], class, number)| {
             let at = Instant::from_nanos(u64::from(at) << 20);
             let pcpu = PcpuId(pcpu as u16 % 300);
-            let mut record = Record::new(at, pcpu, kind, VcpuName::from_word(name));
-            record.detail = detail;
-            record.data[..3].copy_from_slice(&data);
-            record
+            let what = (ClassId(class), number % 24);
+            Record::of(at, pcpu, what, ActorId(actor), [a, b, c, 0])
         });
         let records: Vec<Record> = records.into_iter().chain(wild).collect();
         let us = Duration::from_micros;
         for window in [MapWindow::Worst, MapWindow::Between(us(0), us(100))] {
             let waiting = explained(&records, window);
-            serde_json::to_string(&WaitingJson::new(&waiting, false, |_| None)).unwrap();
+            serde_json::to_string(&ExplanationJson::new(&waiting, false, |_| None)).unwrap();
         }
     }
 }
