@@ -10,7 +10,7 @@ use domio_control::{
 };
 use domio_core::{DomainId, Duration, Instant, ParamValues};
 use domio_net::host::Network;
-use domio_net::queue::{Ledger, Place};
+use domio_net::queue::{DropPlace, Ledger};
 use domio_vmm::Simulation;
 use domio_vmm::bus::{Device as _, Passed};
 use domio_vmm::config::{Accounting, ControllerConfig, ControllerCosts, Workload};
@@ -19,7 +19,7 @@ use std::cell::RefCell;
 use std::fmt;
 
 /// Where what comes for a guest that is stopped ends.
-const STOPPED: Place = Place("driver domain, traffic stopped");
+const STOPPED: DropPlace = DropPlace("driver domain, traffic stopped");
 const G1: DomainId = DomainId(1);
 const INTERVAL: u64 = 50;
 
@@ -130,7 +130,7 @@ fn passed(simulation: &Simulation<Records, Network>, guest: u16) -> Passed {
     simulation.host().device(0).passed(DomainId(guest))
 }
 
-fn dropped(simulation: &Simulation<Records, Network>, place: Place) -> u64 {
+fn dropped(simulation: &Simulation<Records, Network>, place: DropPlace) -> u64 {
     let mut ledger = Ledger::new();
     ledger.add(simulation.host().device(0));
     ledger.dropped_at(place)
@@ -285,13 +285,13 @@ fn a_guard_ends_by_itself_and_its_packets_are_accounted_for() {
         sent(&simulation)[1] >= before.1[1] + 78,
         "the other is free"
     );
-    let gone = dropped(&simulation, Place("netback, traffic dropped"));
+    let gone = dropped(&simulation, DropPlace("netback, traffic dropped"));
     assert!((80..=86).contains(&gone), "{gone}");
     // 175 and 60 ms: from 236 ms on a thousand a second pass again.
     run(&mut simulation, 234, 336);
     let came_out = sent(&simulation)[0] - before.1[0];
     assert!((98..=103).contains(&came_out), "{came_out}");
-    let lost = dropped(&simulation, Place("netback, traffic dropped"));
+    let lost = dropped(&simulation, DropPlace("netback, traffic dropped"));
     assert!(lost <= gone + 2, "{lost}, {gone} before");
     let mut ledger = Ledger::new();
     ledger.add(simulation.host().device(0));
