@@ -469,3 +469,98 @@ proptest! {
         prop_assert_eq!(sums, packets.spent);
     }
 }
+
+/// A disk beside the network, with requests of its own.
+static DISK: domio_core::Class = domio_core::Class {
+    name: "disk",
+    items: "requests",
+    ..NETWORK
+};
+
+#[test]
+fn classes_of_one_guest_are_told_side_by_side() {
+    let mut trace = waiting_in_tx_ring();
+    let network = std::mem::replace(&mut trace.network, ClassId(u8::MAX));
+    trace.network = trace.names.add_class(&DISK);
+    assert_ne!(trace.network, network);
+    // A request that is in the ring from 100 on; its event is not the packet's.
+    trace.at(100).moves(1, Outside, FromGuest, 0);
+    trace.sends(1, 0, 4);
+    trace.at(200).runs(0, Runstate::Runnable);
+    trace.at(210).serves(0, 9);
+    trace.at(220).serves(0, 4);
+    trace.at(230).moves(1, FromGuest, Outside, 0);
+    let explanation = trace.finish();
+    let both: Vec<&ItemWaits> = explanation.items(DomainId(1)).collect();
+    let told = both.iter().map(|w| (w.class.items, w.total(), w.under_way));
+    assert_eq!(
+        told.collect::<Vec<_>>(),
+        [("requests", 130, 0), ("packets", 230, 1)]
+    );
+    let requests = both[0]
+        .times
+        .iter()
+        .filter(|((_, cause), _)| *cause == Cause::Scan);
+    // The packet's port was served first, at 210; the request's at 220.
+    assert_eq!(requests.map(|(_, time)| time).sum::<u64>(), 10);
+    assert!(both[1].times.keys().all(|(_, cause)| *cause != Cause::Scan));
+    let json = serde_json::to_value(ExplanationJson::new(&explanation, false, |_| None)).unwrap();
+    let items = &json["domains"][1]["items"];
+    assert_eq!(items[0]["items"], "requests");
+    assert_eq!(items[1]["waits"][0]["place"], "guest, out");
+}
+
+/// Waits of vcpus count with the part inside of a window, and of several runs all are told.
+#[test]
+fn a_window_has_parts_of_waits_and_runs_are_told_apart() {
+    let at = Instant::from_nanos;
+    let run = |window: Explainer| {
+        let mut trace = Trace::new(window, 3);
+        trace.wakes(1);
+        trace.runs(1, Runstate::Blocked);
+        trace.at(100).wakes(2);
+        trace.at(300).runs(2, Runstate::Runnable);
+        trace.at(900).runs(1, Runstate::Blocked);
+        trace.at(1_000);
+        trace.finish()
+    };
+    let whole = run(whole());
+    let domain = |e: &Explanation, id: usize| e.domains()[id].clone();
+    assert_eq!(
+        (domain(&whole, 2).runnable(), domain(&whole, 1).runnable()),
+        (200, 600)
+    );
+    let cut = run(Explainer::window(at(250), at(950)));
+    assert_eq!((cut.start, cut.end), (at(250), at(950)));
+    assert_eq!(
+        (domain(&cut, 2).runnable(), domain(&cut, 1).runnable()),
+        (50, 600)
+    );
+    assert_eq!(
+        (domain(&cut, 1).running, domain(&cut, 2).running),
+        (100, 600)
+    );
+    let lengths = |e: &Explanation| {
+        e.worst
+            .iter()
+            .map(|w| (w.run, w.length))
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(lengths(&cut), [(0, 600), (0, 50)]);
+    assert_eq!(cut.worst_woken[0].begin, at(250));
+    let early = run(Explainer::window(at(0), at(250)));
+    // Domain 1 was put there as it was woken.
+    assert_eq!(lengths(&early), [(0, 0)]);
+    assert_eq!(
+        (early.unfinished[0].length, domain(&early, 2).runnable()),
+        (150, 150)
+    );
+    let mut sum = Explanation::default();
+    sum.add(&whole);
+    sum.add(&cut);
+    assert_eq!((sum.runs, sum.elapsed()), (2, 1_700));
+    assert_eq!(lengths(&sum)[..3], [(0, 600), (1, 600), (0, 200)]);
+    let json = serde_json::to_value(ExplanationJson::new(&sum, false, |_| None)).unwrap();
+    assert_eq!(json["worst_waits"][1]["run"], 1);
+    assert!(json["worst_waits"][0].get("run").is_none());
+}

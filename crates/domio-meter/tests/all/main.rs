@@ -10,5 +10,5 @@ mod old_traces;
 mod real_traces;
 mod same_figures;
 mod unseen_switches;
-//mod waiting;
+mod waiting;
 mod web;

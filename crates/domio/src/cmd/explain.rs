@@ -107,7 +107,7 @@ impl Explained {
                     let named = self.names.iter().find(|(d, _)| *d == id);
                     named.map(|(_, name)| name.clone())
                 };
-                out::json_as("explain", &ExplanationJson::new(&self.explanation, name))?;
+                out::json_as("explain", &ExplanationJson::new(&self.explanation, false, name))?;
             }
             false => out::text(&text::waits::render(waits, out::view()))?,
         }

@@ -7,12 +7,12 @@ use crate::input;
 use crate::out::{self, Status};
 use crate::report::{self, ReportKey};
 use anyhow::{Context, bail};
-use domio_core::{DomainId, Duration, Record, Sink};
-use domio_meter::{MapWindow, WaitExplainer, WaitingJson};
+use domio_core::{DomainId, Duration, Names, Record, Sink};
+use domio_run::observe::{Observer, Window};
+use domio_meter::{Explainer, ExplanationJson, MapWindow};
 use domio_report::data::ReportData;
 use domio_report::waiting::Waited;
 use domio_report::{observed, text};
-use domio_run::observe::{Observer, Window};
 use domio_trace::{ReadOptions, TraceErrorKind, TraceReader};
 use std::fs::File;
 use std::io::Read;
@@ -88,15 +88,15 @@ fn refuse_options_of_scenarios(args: &Explain) -> anyhow::Result<()> {
 
 /// The explainer, and the observer of what is drawn.
 struct Both {
-    explainer: WaitExplainer,
+    explainer: Explainer,
     observer: Option<Observer>,
 }
 
 impl Sink for Both {
-    fn record(&mut self, record: &Record) {
-        self.explainer.record(record);
+    fn record(&mut self, names: &Names, record: &Record) {
+        self.explainer.record(names, record);
         if let Some(observer) = &mut self.observer {
-            observer.record(record);
+            observer.record(names, record);
         }
     }
 }
@@ -127,7 +127,7 @@ pub fn run(args: &Explain, global: &Global) -> anyhow::Result<Status> {
     };
     let draws = report.is_some() || figures.is_some();
     let mut both = Both {
-        explainer: WaitExplainer::new(map),
+        explainer: Explainer::new(map),
         observer: draws.then(|| Observer::new(drawn)),
     };
     let mut reader = trace::open(&source, global)?;
@@ -144,10 +144,7 @@ pub fn run(args: &Explain, global: &Global) -> anyhow::Result<Status> {
     let header = reader.header();
     let name = |id: DomainId| header.and_then(|h| h.domain_name(id.0)).map(str::to_owned);
     if args.json {
-        out::json_as(
-            "explain-trace",
-            &WaitingJson::new(&waiting, truncated, name),
-        )?;
+        out::json_as("explain", &ExplanationJson::new(&waiting, truncated, name))?;
     }
     let ids = waiting.vcpus.iter().map(|v| v.name.domain);
     let mut names: Vec<(DomainId, String)> = ids

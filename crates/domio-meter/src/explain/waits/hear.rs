@@ -135,11 +135,10 @@ impl WaitBooks {
     }
 }
 
-/// Whether a class is a policy's: in a device's something moves, or adds to a figure.
+/// Whether a class is a policy's: in a device's something moves, or adds to a figure. Of one without
+/// declarations nothing is known.
 fn is_policy(class: &Class) -> bool {
-    let adds = class
-        .records
-        .iter()
-        .any(|record| !record.figures.is_empty());
-    class.items.is_empty() && !adds
+    let mut records = class.records.iter();
+    let adds = records.any(|record| !record.figures.is_empty());
+    class.items.is_empty() && !class.records.is_empty() && !adds
 }
