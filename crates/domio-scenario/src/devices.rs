@@ -8,12 +8,13 @@
 mod tiny;
 
 use domio_blk::loopback::{Loopback, LoopbackConfig};
-use domio_core::DomainId;
 use domio_core::keys::{Given, KeySection, WordOf};
+use domio_core::{Class, DomainId};
 use domio_net::host::{Network, NetworkConfig};
 use domio_net::queue::{Accounted, Ledger};
 use domio_vmm::Hardware;
 use domio_vmm::bus::{Assembly, Attach, Blueprint, DiskAsked, DiskKind};
+use std::sync::LazyLock;
 
 /// Reads the keys of a kind of disk.
 pub(crate) type ReadDisk = fn(&dyn Given) -> DiskAsked<DiskPart>;
@@ -40,8 +41,12 @@ macro_rules! devices {
             $($(#[$doc])* $disk(Box<$config>),)+
         }
 
-        impl Blueprint for DeviceConfig {
-            type Model = DeviceModel;
+        impl DeviceConfig {
+            /// The records that the devices write.
+            const RECORDS: &[Option<&'static Class>] = &[
+                $(<$netconfig as Blueprint>::RECORDS,)+
+                $(<$config as Blueprint>::RECORDS,)+
+            ];
 
             fn make(&self, attach: &mut Attach<'_>, seed: u64, replication: u32) -> DeviceModel {
                 match self {
@@ -132,6 +137,17 @@ impl DeviceConfig {
     }
 }
 
+/// The records that policies and devices declare, those of policies first: what a reader of traces
+/// has to know to tell private records (`ReadOptions::classes` of `domio-trace`).
+pub fn classes() -> &'static [&'static Class] {
+    static CLASSES: LazyLock<Vec<&'static Class>> = LazyLock::new(|| {
+        let policies = domio_sched::policies().iter().map(|p| p.descriptor.class);
+        let devices = DeviceConfig::RECORDS.iter().copied();
+        policies.chain(devices).flatten().collect()
+    });
+    &CLASSES
+}
+
 /// Puts `devices` on `bus`, in their order. Their random streams are those of `seed` and
 /// `replication`.
 pub fn attach(
@@ -169,4 +185,18 @@ registry! {}
 registry! {
     /// Disks that seek.
     Tiny: tiny::TinyConfig => tiny::Tiny,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn classes_of_policies_and_devices_are_known_once_each() {
+        let names: Vec<&str> = classes().iter().map(|class| class.name).collect();
+        for known in ["credit", "credit2", "network"] {
+            let found = names.iter().filter(|name| **name == known).count();
+            assert_eq!(found, 1, "{known} in {names:?}");
+        }
+    }
 }

@@ -55,7 +55,7 @@ mod walk;
 mod xl;
 
 pub use build::{Built, NoDemands, NoReplay, ReplaySource};
-pub use devices::{DeviceConfig, DeviceModel, attach};
+pub use devices::{DeviceConfig, DeviceModel, attach, classes};
 pub use examples::{example, examples};
 pub use limits::{MAX_ACTIONS, MAX_BYTES, MAX_TASKS, MAX_VCPUS};
 pub use plan::{Plan, Replay, Vary};

@@ -19,7 +19,7 @@ mod keys;
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
-use domio_core::{DomainId, Duration};
+use domio_core::{Class, DomainId, Duration};
 use domio_vmm::bus::{
     Attach, Blueprint, Device, Io, KernelIo, Owner, Passed, Progress, Softirq, SoftirqLine, Token,
     WorkItem,
@@ -227,6 +227,7 @@ impl Loopback {
 
 impl Blueprint for LoopbackConfig {
     type Model = Loopback;
+    const RECORDS: Option<&'static Class> = None;
 
     fn make(&self, attach: &mut Attach<'_>, _: u64, _: u32) -> Loopback {
         Loopback::new(self, attach)

@@ -1,6 +1,6 @@
 //! The model of a network that a configuration describes.
 
-use domio_core::{ClassId, Instant};
+use domio_core::{Class, ClassId, Instant};
 use domio_sim::{RandomStream, TimerId};
 use domio_vmm::bus::{Attach, Blueprint, Softirq, SoftirqLine, Token};
 
@@ -37,6 +37,7 @@ use crate::writers::WriterCosts;
 
 impl Blueprint for NetworkConfig {
     type Model = Network;
+    const RECORDS: Option<&'static Class> = Some(&RECORDS);
 
     fn make(&self, attach: &mut Attach<'_>, seed: u64, replication: u32) -> Network {
         Network::new(self, attach, seed, replication)

@@ -75,9 +75,7 @@ fn controlled(cx: &mut Cx<'_>, section: &KeySection, table: &Table) -> Vec<&'sta
                 None => Vec::new(),
             }
         }
-        KeyParams::None | KeyParams::Policy | KeyParams::Vcpu | KeyParams::Changeable => {
-            Vec::new()
-        }
+        KeyParams::None | KeyParams::Policy | KeyParams::Vcpu | KeyParams::Changeable => Vec::new(),
     }
 }
 

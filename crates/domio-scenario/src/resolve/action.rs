@@ -13,8 +13,8 @@ use crate::problem::{Code, Problem, list, quote};
 use crate::suggest::did_you_mean;
 use domio_core::cpuset::MAX_PCPUS;
 use domio_core::keys::{
-    self as key, KeyParams, KeySection, Keys, Need, Nested, Slot, Typed, WordOf, Words, domain_name,
-    int, pcpus, time, word_text,
+    self as key, KeyParams, KeySection, Keys, Need, Nested, Slot, Typed, WordOf, Words,
+    domain_name, int, pcpus, time, word_text,
 };
 use domio_core::{CpuSet, DomainId, Duration, Instant, ParamValues, PcpuId, Topology};
 use domio_vmm::config::Action;

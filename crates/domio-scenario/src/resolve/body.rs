@@ -120,7 +120,15 @@ pub(super) fn body_of(
     }
     let hard = on_host(cx, fields, &keys.pin, topology);
     let soft = on_host(cx, fields, &keys.soft, topology);
-    let own = vcpus::vcpus(cx, fields, &keys.vcpu, vcpus, params.as_ref(), policy, topology);
+    let own = vcpus::vcpus(
+        cx,
+        fields,
+        &keys.vcpu,
+        vcpus,
+        params.as_ref(),
+        policy,
+        topology,
+    );
     let start = keys.start.get();
     let stop = match (start, keys.stop.given) {
         (Some(start), true) => stop_after(cx, fields, &keys.stop, start),

@@ -13,6 +13,9 @@ pub trait Blueprint {
     /// The model.
     type Model: Device;
 
+    /// The records that such a model writes, if it writes any ([`Attach::class`]).
+    const RECORDS: Option<&'static Class>;
+
     /// Makes the model. The model's random streams are those of `seed` and `replication`.
     fn make(&self, attach: &mut Attach<'_>, seed: u64, replication: u32) -> Self::Model;
 }

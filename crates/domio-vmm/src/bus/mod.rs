@@ -44,8 +44,8 @@ pub(crate) mod owner;
 pub(crate) mod wires;
 
 pub use attach::{Assembly, Attach, Blueprint};
-pub use disk::{DiskAsked, DiskKind};
 pub use device::{Device, NoDevices, Passed, Progress};
+pub use disk::{DiskAsked, DiskKind};
 pub use io::{Io, KernelIo};
 pub use lines::{KernelTimer, Softirq, SoftirqLine, Tasklet, Token, WorkItem};
 pub use models::Bus;

@@ -4,7 +4,7 @@
 mod keys;
 mod test;
 
-use domio_core::{DomainId, Duration};
+use domio_core::{Class, DomainId, Duration};
 use domio_vmm::bus::{Attach, Blueprint, Device, Io, KernelIo, Owner, Passed};
 use domio_vmm::process::{Answer, Call, Pid, What};
 
@@ -33,6 +33,7 @@ pub struct Tiny {
 
 impl Blueprint for TinyConfig {
     type Model = Tiny;
+    const RECORDS: Option<&'static Class> = None;
 
     fn make(&self, _: &mut Attach<'_>, _: u64, _: u32) -> Tiny {
         Tiny {
