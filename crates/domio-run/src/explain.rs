@@ -2,7 +2,7 @@
 
 use crate::replication::Replication;
 use crate::simulate::RunFault;
-use domio_core::{Instant, Record, Sink};
+use domio_core::{Instant, Names, Record, Sink};
 use domio_meter::{Explainer, Explanation};
 use domio_scenario::Built;
 
@@ -30,9 +30,9 @@ struct Unmarked(Explainer);
 
 impl Sink for Unmarked {
     #[inline]
-    fn record(&mut self, record: &Record) {
+    fn record(&mut self, names: &Names, record: &Record) {
         if !record.is_mark() {
-            self.0.record(record);
+            self.0.record(names, record);
         }
     }
 }

@@ -123,7 +123,7 @@ pub const MEASURES: [Measure; 31] = [
         unit: "",
         better: Better::Higher,
         group: MeasureGroup::Jobs,
-        of: Figure::Domain(|_, d| Some(d.jobs?.count as f64)),
+        of: Figure::Domain(|_, d| Some(d.jobs()?.count as f64)),
     },
     Measure {
         key: "turnaround_mean_ms",
@@ -131,7 +131,7 @@ pub const MEASURES: [Measure; 31] = [
         unit: "ms",
         better: Better::Lower,
         group: MeasureGroup::Jobs,
-        of: Figure::Domain(|_, d| d.jobs?.mean.map(|ns| ns / 1e6)),
+        of: Figure::Domain(|_, d| d.jobs()?.mean.map(|ns| ns / 1e6)),
     },
     Measure {
         key: "turnaround_p50_ms",
@@ -139,7 +139,7 @@ pub const MEASURES: [Measure; 31] = [
         unit: "ms",
         better: Better::Lower,
         group: MeasureGroup::Jobs,
-        of: Figure::Domain(|_, d| millis(d.jobs?.p50)),
+        of: Figure::Domain(|_, d| millis(d.jobs()?.p50)),
     },
     Measure {
         key: "turnaround_p95_ms",
@@ -147,7 +147,7 @@ pub const MEASURES: [Measure; 31] = [
         unit: "ms",
         better: Better::Lower,
         group: MeasureGroup::Jobs,
-        of: Figure::Domain(|_, d| millis(d.jobs?.p95)),
+        of: Figure::Domain(|_, d| millis(d.jobs()?.p95)),
     },
     Measure {
         key: "turnaround_p99_ms",
@@ -155,7 +155,7 @@ pub const MEASURES: [Measure; 31] = [
         unit: "ms",
         better: Better::Lower,
         group: MeasureGroup::Jobs,
-        of: Figure::Domain(|_, d| millis(d.jobs?.p99)),
+        of: Figure::Domain(|_, d| millis(d.jobs()?.p99)),
     },
     Measure {
         key: "net_mbps",
@@ -164,7 +164,7 @@ pub const MEASURES: [Measure; 31] = [
         better: Better::Higher,
         group: MeasureGroup::Network,
         of: Figure::Domain(|s, d| {
-            let network = d.network.filter(|n| n.delivered > 0)?;
+            let network = d.network().filter(|n| n.delivered > 0)?;
             Some(s.mbit_per_second(network.delivered))
         }),
     },
@@ -327,7 +327,7 @@ fn millis(ns: Option<u64>) -> Option<f64> {
 
 /// The round trips of a domain that was pinged.
 fn pings(domain: &DomainSummary) -> Option<Quantiles> {
-    let network = domain.network?;
+    let network = domain.network()?;
     (network.round_trips.count > 0).then_some(network.round_trips)
 }
 
@@ -341,7 +341,7 @@ impl Measure {
     pub fn value(&self, summary: &Summary, domain: &DomainSummary) -> Option<f64> {
         match self.of {
             Figure::Domain(of) => of(summary, domain),
-            Figure::Web(of) => of(summary, &domain.web?),
+            Figure::Web(of) => of(summary, &domain.web()?),
         }
     }
 }

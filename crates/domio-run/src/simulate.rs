@@ -4,7 +4,7 @@ use crate::replication::Replication;
 use crate::replicator::{Heard, WHOLE};
 use crate::sample::Sample;
 use crate::{driver_work, measure};
-use domio_core::{DomainId, Duration, Instant, Record, Sink};
+use domio_core::{DomainId, Duration, Instant, Names, Record, Sink};
 use domio_meter::{Meter, Summary};
 use domio_net::queue::Place;
 use domio_scenario::{Built, ReplaySource, Scenario};
@@ -153,11 +153,11 @@ impl<S: Sink> Sink for Recorder<S> {
     const OWNERS: bool = S::OWNERS;
 
     #[inline]
-    fn record(&mut self, record: &Record) {
+    fn record(&mut self, names: &Names, record: &Record) {
         if self.measuring {
-            self.meter.record(record);
+            self.meter.record(names, record);
             if S::ENABLED {
-                self.sink.record(record);
+                self.sink.record(names, record);
             }
         }
     }
@@ -328,7 +328,7 @@ mod tests {
         let text = TEXT.replacen("[[domain]]", guest, 1);
         let with = |work| built(&text.replacen("WORK", work, 1)).1;
         let plain = simulate(&with("idle"), 0, NullSink).unwrap().summary;
-        assert!(plain.domains.iter().all(|d| d.network.is_none()));
+        assert!(plain.domains.iter().all(|d| d.network().is_none()));
         for (work, figures) in [
             ("stream", vec!["net_mbps"]),
             (
