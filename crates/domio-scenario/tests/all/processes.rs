@@ -2,7 +2,9 @@
 
 use crate::common::{only, parse, says};
 use crate::network::run;
-use domio_core::{Duration, Kind, Record};
+use crate::told::Told;
+use domio_core::{Duration, Kind};
+use domio_net::class::NetRecord;
 use domio_net::host::FlowKind;
 use domio_scenario::Scenario;
 
@@ -30,11 +32,11 @@ fn good(text: &str) -> Scenario {
 }
 
 /// Megabits a second that the guest was delivered within a run of 2 s.
-fn mbps(records: &[Record]) -> f64 {
+fn mbps(records: &[Told]) -> f64 {
     let own = records
         .iter()
-        .filter(|r| r.kind == Kind::NetDelivered && r.vcpu.domain.0 == 1);
-    own.map(|r| f64::from(r.data[2])).sum::<f64>() * 8.0 / 2.0 / 1e6
+        .filter(|r| r.is_net(NetRecord::Delivered as u8) && r.is_of(1));
+    own.map(|r| r.value("bytes")).sum::<u64>() as f64 * 8.0 / 2.0 / 1e6
 }
 
 #[test]
@@ -80,7 +82,7 @@ fn a_server_answers_all_requests() {
     assert_eq!(flows.len(), 20);
     assert_eq!(flows[19].start, Duration::from_millis(10 + 19 * 10));
     let records = run(&text);
-    let done = records.iter().filter(|r| r.kind == Kind::JobDone);
+    let done = records.iter().filter(|r| r.is(Kind::JobDone));
     assert_eq!(done.count(), 20);
     let bytes = mbps(&records) * 1e6 * 2.0 / 8.0;
     assert_eq!(bytes as u64, 20 * (3000 + 8192));
