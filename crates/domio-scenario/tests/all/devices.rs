@@ -1,8 +1,7 @@
 //! Several networks, disks: what they become on the bus, what is refused, what they do.
 
 use crate::common::{only, parse, says};
-use crate::network::run;
-use crate::told::Told;
+use crate::told::{Told, run};
 use domio_blk::loopback::{DiskConfig, LoopbackConfig, LoopbackCosts};
 use domio_core::{DomainId, Duration, Instant, Kind};
 use domio_net::class::NetRecord;

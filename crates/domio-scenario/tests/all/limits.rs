@@ -1,8 +1,7 @@
 //! Limits of rings, queues and batches (xen-spec 6.2, 6.3), seen in the records of whole hosts:
 //! where somebody is paused, what he does not take piles up to the limit and no further.
 
-use crate::network::run;
-use crate::told::Told;
+use crate::told::{Told, run};
 use domio_core::Stage::{self, Device, DriverIn, DriverOut, FromGuest, Outside, ToGuest};
 use domio_core::{DomainId, Instant, Kind, VcpuName};
 use std::collections::BTreeMap;

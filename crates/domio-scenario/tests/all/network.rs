@@ -1,7 +1,7 @@
 //! `[network]`, vifs and network workloads: what they become, what is refused, what they do.
 
 use crate::common::{errors, only, parse, says};
-use crate::told::{Records, Told};
+use crate::told::{Told, run};
 use domio_core::{DomainId, Duration, Instant, Kind};
 use domio_net::class::NetRecord;
 use domio_net::host::{FlowKind, NetCosts, NetworkConfig, RxMode, StreamConfig, VifRate};
@@ -10,9 +10,7 @@ use domio_net::link::Rate;
 use domio_net::nic::NicConfig;
 use domio_net::tcp::Control;
 use domio_net::udp::UdpConfig;
-use domio_scenario::{Code, NoReplay, Scenario};
-use domio_sim::Outcome;
-use domio_vmm::Simulation;
+use domio_scenario::{Code, Scenario};
 use domio_vmm::config::{GuestConfig, KernelCosts};
 use domio_vmm::evtchn::{Abi, ScanForm, Width};
 use domio_vmm::machine::OPTERON_242;
@@ -516,25 +514,8 @@ fn mistakes_of_a_network_come_with_all_others() {
     assert_eq!(errors(&text).total(), 6, "{}", errors(&text).render(false));
 }
 
-/// The records of the whole run of `text`.
-pub fn run(text: &str) -> Vec<Told> {
-    let built = good(text).build(&NoReplay).expect("nothing is replayed");
-    let mut simulation = Simulation::with_devices(
-        &built.host,
-        built.scheduler(),
-        |bus| built.attach(bus, 0),
-        Records::default(),
-        built.seed,
-        0,
-    );
-    let end = Instant::ZERO + built.warmup + built.duration;
-    let outcome = simulation.run(end);
-    assert!(matches!(outcome, Outcome::Completed { .. }), "{outcome}");
-    simulation.into_sink().0
-}
-
 /// Megabits a second that `domain` was delivered within a run of 2 s.
-fn mbps(records: &[Told], domain: u16) -> f64 {
+pub fn mbps(records: &[Told], domain: u16) -> f64 {
     let delivered = |r: &&Told| r.is_net(NetRecord::Delivered as u8) && r.is_of(domain);
     let bytes = records.iter().filter(delivered).map(|r| r.value("bytes"));
     bytes.sum::<u64>() as f64 * 8.0 / 2.0 / 1e6

@@ -1,6 +1,6 @@
 //! What sending costs a guest, and when a sender of datagrams sends.
 
-use crate::network::run;
+use crate::told::run;
 use domio_core::Stage::{DriverOut, FromGuest};
 use domio_core::{Instant, NullSink};
 use domio_scenario::{NoReplay, Scenario};

@@ -2,8 +2,7 @@
 //! without balancing place vcpus.
 
 use crate::common::parse;
-use crate::network::run;
-use crate::told::Told;
+use crate::told::{Told, run};
 use domio_core::{Kind, VcpuName};
 use domio_scenario::Scenario;
 use std::collections::{BTreeMap, BTreeSet};

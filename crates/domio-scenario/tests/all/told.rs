@@ -1,10 +1,14 @@
 //! Records of a run with the vcpus that they name and with their declarations: what tests ask of a
 //! trace.
 
+use crate::common::parse;
 use domio_core::{
-    ActorId, Class, Declared, DomainId, Names, Record, Says, Sink, Stage, Unit, VcpuName,
+    ActorId, Class, Declared, DomainId, Instant, Names, Record, Says, Sink, Stage, Unit, VcpuName,
 };
 use domio_net::class::RECORDS;
+use domio_scenario::NoReplay;
+use domio_sim::Outcome;
+use domio_vmm::Simulation;
 use std::ops::Deref;
 
 /// A record.
@@ -95,4 +99,22 @@ impl Sink for Records {
     fn record(&mut self, names: &Names, record: &Record) {
         self.0.push(Told::new(names, record));
     }
+}
+
+/// The records of the whole run of `text`.
+pub fn run(text: &str) -> Vec<Told> {
+    let scenario = parse(text).unwrap_or_else(|e| panic!("{}", e.render(false)));
+    let built = scenario.build(&NoReplay).expect("nothing is replayed");
+    let mut simulation = Simulation::with_devices(
+        &built.host,
+        built.scheduler(),
+        |bus| built.attach(bus, 0),
+        Records::default(),
+        built.seed,
+        0,
+    );
+    let end = Instant::ZERO + built.warmup + built.duration;
+    let outcome = simulation.run(end);
+    assert!(matches!(outcome, Outcome::Completed { .. }), "{outcome}");
+    simulation.into_sink().0
 }
