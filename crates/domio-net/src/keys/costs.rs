@@ -50,7 +50,8 @@ domio_core::times!(NETWORK_COSTS, network_costs, all_of_network, NetCosts, "[net
 });
 
 domio_core::times!(NETWORK_WRITERS, network_writers, all_of_writers, WriterCosts,
-    "[network.writers]", "What the remote host's processes take, those that send streams and those that ping, where \
+    "[network.writers]",
+    "What the remote host's processes take, those that send streams and those that ping, where \
      that is not what the profile says.", {
     wake: wake, "From the packet that frees room to the process, on an idle processor.";
     switch: switch, "From one process to another.";
@@ -106,7 +107,7 @@ const fn count(min: i64) -> Typed<u16> {
     int(min, 65_535)
 }
 
-domio_core::keys! {
+keys! {
     struct Card {
         rx_ring: u16 = count(1), THE_CARDS, "Descriptors for packets to receive.";
         tx_ring: u16 = count(1), THE_CARDS, "Descriptors for packets to send.";

@@ -29,7 +29,7 @@ pub(crate) static ACTION: KeySection = KeySection::plain(
 )
 .by("do", &ACTIONS);
 
-domio_core::keys! {
+keys! {
     struct ActionKeys {
         at: Duration = time("ms", 0), Need::Required, "When.";
         "do" = word_text(Words::Of(&ACTIONS)), Need::Required, "What.";
@@ -95,19 +95,19 @@ const DOMAIN: (Typed<String>, Need, &str) = (
     "Name of a domain, or of a group for all of its members. It must exist at that time.",
 );
 
-domio_core::keys! {
+keys! {
     struct OfDomain {
         domain: String = DOMAIN.0, DOMAIN.1, DOMAIN.2;
     }
 }
 
-domio_core::keys! {
+keys! {
     struct OfPcpu {
         pcpu: u16 = int(0, MAX_PCPUS as i64 - 1), Need::Required, "Number of the pcpu.";
     }
 }
 
-domio_core::keys! {
+keys! {
     struct Pin {
         domain: String = DOMAIN.0, DOMAIN.1, DOMAIN.2;
         vcpu: Option<u16> = vcpu(), Need::Optional("all of them"),
