@@ -296,7 +296,10 @@ mod tests {
     fn a_web_step_is_called_as_its_record() {
         for step in [WebStep::Started, WebStep::FirstByte, WebStep::NoPort] {
             let declared = RECORDS.declared(NetRecord::web(step)).expect("declared");
-            assert_eq!(declared.name, format!("web-{}", step.name().replace(' ', "-")));
+            assert_eq!(
+                declared.name,
+                format!("web-{}", step.name().replace(' ', "-"))
+            );
         }
     }
 }

@@ -3,7 +3,7 @@
 use crate::sample::Sample;
 use domio_core::DomainId;
 use domio_meter::{DomainSummary, Quantiles, Summary, WebSummary};
-use domio_net::queue::Place;
+use domio_net::queue::DropPlace;
 use serde::Serialize;
 
 /// Which way a figure improves.
@@ -395,7 +395,7 @@ pub fn starved_vcpus(sample: &Sample, domain: &str) -> usize {
 const DROPPED: &str = "dropped.";
 
 /// Notes in `sample` how many packets were dropped where.
-pub fn note_drops(sample: &mut Sample, dropped: &[(Place, u64)]) {
+pub fn note_drops(sample: &mut Sample, dropped: &[(DropPlace, u64)]) {
     for (place, count) in dropped {
         sample.set(&format!("{DROPPED}{place}"), *count as f64);
     }
@@ -428,7 +428,7 @@ mod tests {
     #[test]
     fn drops_are_named_by_their_place() {
         let mut sample = Sample::new();
-        note_drops(&mut sample, &[(Place("NIC ring"), 6)]);
+        note_drops(&mut sample, &[(DropPlace("NIC ring"), 6)]);
         let places: Vec<_> = sample
             .values()
             .map(|(name, n)| (place_of_drops(name), n))

@@ -6,13 +6,13 @@ use crate::sample::Sample;
 use crate::{driver_work, measure};
 use domio_core::{DomainId, Duration, Instant, Names, Record, Sink};
 use domio_meter::{Meter, Summary};
-use domio_net::queue::Place;
+use domio_net::queue::DropPlace;
 use domio_scenario::{Built, ReplaySource, Scenario};
 use domio_trace::{DomainInfo, TraceHeader, scenario_sha256};
 use std::borrow::Cow;
 
 /// How many packets were dropped where.
-pub type Drops = Vec<(Place, u64)>;
+pub type Drops = Vec<(DropPlace, u64)>;
 
 /// What one replication gave.
 #[derive(Debug)]

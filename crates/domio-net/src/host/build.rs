@@ -239,14 +239,7 @@ impl<'a, 'b> Parts<'a, 'b> {
     }
 
     /// Adds a web server of interface `i`, which is between `ends`, and its client.
-    fn add_web(
-        &mut self,
-        i: u16,
-        flow: FlowId,
-        config: &WebConfig,
-        ends: Ends,
-        stack: &mut Stack,
-    ) {
+    fn add_web(&mut self, i: u16, flow: FlowId, config: &WebConfig, ends: Ends, stack: &mut Stack) {
         assert!(
             self.webs.len() < WORKLOADS_MAX,
             "a network has fewer web servers"
@@ -258,11 +251,12 @@ impl<'a, 'b> Parts<'a, 'b> {
         let station = Station(i + 1);
         let listener = Listener::new(web, config, (station, REMOTE));
         stack.webs.push(WebServer::new(web, flow, listener));
-        let random = self.random.stream(&format!("web/d{}/{place}", ends.guest.0));
+        let random = self
+            .random
+            .stream(&format!("web/d{}/{place}", ends.guest.0));
         let client = Client::new(web, config, (REMOTE, station), random);
         let timer = self.timer(Event::Web(web));
-        self.clients
-            .push(WebClient::new(client, flow, ends, timer));
+        self.clients.push(WebClient::new(client, flow, ends, timer));
     }
 
     /// Adds another flow of interface `i`.

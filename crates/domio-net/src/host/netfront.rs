@@ -10,7 +10,7 @@ use super::record;
 use super::vif::Vif;
 use crate::class::NetPlace::{GuestIn, GuestOut, RxRing, TxRing};
 use crate::packet::Packet;
-use crate::queue::{Accounted, Ledger, Place, Queue};
+use crate::queue::{Accounted, DropPlace, Ledger, Queue};
 
 /// Packets that a poll takes.
 const WEIGHT: u32 = 64;
@@ -100,7 +100,7 @@ pub(super) struct Netfront {
 
 impl Netfront {
     /// Where packets end that the ring does not get to.
-    pub const QUEUE: Place = Place("netfront, queue");
+    pub const QUEUE: DropPlace = DropPlace("netfront, queue");
 
     /// The driver of the interface that `config` describes.
     pub fn new(config: &VifConfig, lines: FrontLines) -> Self {

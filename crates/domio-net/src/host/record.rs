@@ -69,7 +69,13 @@ pub(super) fn delivered(io: &mut Io<'_>, ends: Ends, flow: FlowId, bytes: u64) {
 
 /// A reply to a ping of the guest has come back after `rtt`.
 pub(super) fn replied(io: &mut Io<'_>, ends: Ends, flow: FlowId, rtt: Duration) {
-    tell(io, ends, NetRecord::Reply as u8, [flow.0, 0], rtt.as_nanos());
+    tell(
+        io,
+        ends,
+        NetRecord::Reply as u8,
+        [flow.0, 0],
+        rtt.as_nanos(),
+    );
 }
 
 /// A connection or a call of the web client in `flow`, whose server is in the guest, has got to a

@@ -46,7 +46,8 @@ impl ClientActions for ClientOut<'_, '_> {
 }
 
 impl WebClient {
-    /// The client of the workload in `flow`, whose server is at the interface between `ends`; `timer` is its own.
+    /// The client of the workload in `flow`, whose server is at the interface between `ends`;
+    /// `timer` is its own.
     pub fn new(client: Client, flow: FlowId, ends: Ends, timer: TimerId) -> Self {
         WebClient {
             client,
