@@ -32,8 +32,8 @@ const WORTH_COMPRESSING: usize = 1 << 16;
 ///   no edge of a run, and a stay that began before the first record of its vcpu is no sample.
 /// - Wake to run is a completed stay in runnable that followed blocked and led to running.
 /// - What records add to figures of a domain ([`Declared::figures`](domio_core::Declared::figures):
-///   what a network delivered, replies to pings, steps of web clients, finished jobs) counts when it
-///   is recorded.
+///   what a network delivered, replies to pings, steps of web clients, finished jobs) counts when
+///   it is recorded.
 /// - Work of a driver domain for another ([`Kind::DriverWork`]) counts when it is recorded, up to
 ///   what the driver's vcpu is known to have executed.
 /// - After [`Kind::Lost`], and where the old state of a record is not the new state of the one

@@ -21,8 +21,8 @@ pub struct Summary {
     pub lost_records: u64,
     /// Runstate records left out, see [`VCPUS_MAX`](domio_trace::VCPUS_MAX); 0 in any real trace.
     pub ignored_records: u64,
-    /// Records that no class declares: what they are called ([`record_name`](domio_trace::record_name)),
-    /// and how many there are.
+    /// Records that no class declares: what they are called
+    /// ([`record_name`](domio_trace::record_name)), and how many there are.
     pub undeclared: Vec<(String, u64)>,
     /// By domain id; the idle domain is one of them.
     pub domains: Vec<DomainSummary>,

@@ -169,7 +169,7 @@ fn what_no_caller_knows_is_counted_and_named() {
     for record in &records {
         undeclared.see(&names, record);
     }
-    let counts = undeclared.counts(&names);
+    let counts = undeclared.counts();
     let count = |name: &str| {
         counts
             .iter()

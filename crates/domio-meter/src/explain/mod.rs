@@ -1,28 +1,28 @@
 //! Why did a guest wait? Time of vcpus in run queues, by who ran meanwhile and why, and time of
 //! items (packets, requests) on their way, by what they waited for.
 //!
-//! What vcpus waited for is told in [`waits`]. Of items, the [`Explainer`] keeps, for each guest and
-//! class, how many are at each [`Place`](domio_core::Place) that the class declares, and between two
-//! records adds the time that passed, once an item, to the [`Cause`] that holds at the time. So the
-//! sums are exactly the time that the items were under way, whichever item it was, and those that
-//! never arrived anywhere count as well as the others.
+//! What vcpus waited for is told in [`waits`]. Of items, the [`Explainer`] keeps, for each guest
+//! and class, how many are at each [`Place`](domio_core::Place) that the class declares, and
+//! between two records adds the time that passed, once an item, to the [`Cause`] that holds at the
+//! time. So the sums are exactly the time that the items were under way, whichever item it was, and
+//! those that never arrived anywhere count as well as the others.
 //!
 //! # Causes
 //!
 //! An item waits for whoever has to take it further, which the [`Stage`](domio_core::Stage) of its
-//! place says: the driver domain while it is in the device, in the driver domain or in the ring from
-//! the guest, and the guest while it is in the guest or in the ring to it. If that one is runnable,
-//! the item waits in its **run queue**, behind the domain that runs on its pcpu. If it runs, it works
-//! on the item or is busy with something else. If it is blocked, nobody has told it yet: the device
-//! moderates its interrupts, or the lack of buffers holds the item back. A ring whose other side has
-//! not been told is its writer's still.
+//! place says: the driver domain while it is in the device, in the driver domain or in the ring
+//! from the guest, and the guest while it is in the guest or in the ring to it. If that one is
+//! runnable, the item waits in its **run queue**, behind the domain that runs on its pcpu. If it
+//! runs, it works on the item or is busy with something else. If it is blocked, nobody has told it
+//! yet: the device moderates its interrupts, or the lack of buffers holds the item back. A ring
+//! whose other side has not been told is its writer's still.
 //!
 //! # The rate limit
 //!
 //! When a guest has used up its rate, the driver domain leaves what is in the ring there and sets a
-//! timer for when there is more. Until that time the items in the ring, and those that find it full,
-//! wait for the **rate limit**, whatever anybody does meanwhile. From then on they wait for the
-//! driver domain again, whose timer may be late.
+//! timer for when there is more. Until that time the items in the ring, and those that find it
+//! full, wait for the **rate limit**, whatever anybody does meanwhile. From then on they wait for
+//! the driver domain again, whose timer may be late.
 //!
 //! # Work with an owner
 //!
@@ -34,9 +34,9 @@
 //! A guest's items may wait in the ring although the driver domain runs often enough: a kernel that
 //! looks for pending ports from the first one again, each time, may find another port each time
 //! (xen-spec 5.4). From the moment at which the driver domain enters the handler of another port
-//! while the guest's port is pending, until it enters the handler of the guest's port, the items wait
-//! for the **event-channel scan**, even while the driver domain is preempted: it has had its turn and
-//! used it for others. Before that moment, they wait for it to run.
+//! while the guest's port is pending, until it enters the handler of the guest's port, the items
+//! wait for the **event-channel scan**, even while the driver domain is preempted: it has had its
+//! turn and used it for others. Before that moment, they wait for it to run.
 
 mod cause;
 mod json;

@@ -329,10 +329,10 @@ impl Path {
             },
             Stage::GuestIn => by(Side::Guest, guest),
             Stage::GuestOut if !self.is_for_driver(stage, guest) => by(Side::Guest, guest),
-            Stage::GuestOut => self.from_guest(driver),
+            Stage::GuestOut => self.in_ring_to_driver(driver),
             Stage::FromGuest => match guest {
                 Doing::Runs | Doing::Waits(_) if self.unsent => by(Side::Guest, guest),
-                _ => self.from_guest(driver),
+                _ => self.in_ring_to_driver(driver),
             },
         }
     }
@@ -348,7 +348,7 @@ impl Path {
     }
 
     /// Why items in the ring from the guest stay there.
-    fn from_guest(&self, driver: Doing) -> Cause {
+    fn in_ring_to_driver(&self, driver: Doing) -> Cause {
         match driver {
             _ if self.pending.is_some() && self.overtaken => Cause::Scan,
             Doing::Runs if self.pending.is_some() => Cause::Busy,

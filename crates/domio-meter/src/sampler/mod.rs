@@ -236,8 +236,8 @@ impl Sampler {
         self.ready.push_back(sample.sample());
     }
 
-    /// The vcpu that the actor is, first heard of on `pcpu` at `at` if it is not known; `None` where
-    /// there is no such actor, or no room for it.
+    /// The vcpu that the actor is, first heard of on `pcpu` at `at` if it is not known; `None`
+    /// where there is no such actor, or no room for it.
     #[inline]
     fn vcpu(
         &mut self,

@@ -81,7 +81,8 @@ proptest! {
         for pcpu in &summary.pcpus {
             let first = records
                 .iter()
-                .find(|r| matches!(r.kind(), Some(Kind::Switch | Kind::Continue)) && r.pcpu == pcpu.id);
+                .filter(|r| r.pcpu == pcpu.id)
+                .find(|r| r.is(Kind::Switch) || r.is(Kind::Continue));
             if let Some(first) = first {
                 prop_assert_eq!(pcpu.busy + pcpu.idle, end.since(first.at).as_nanos());
             }
@@ -169,7 +170,7 @@ proptest! {
             .iter()
             .map(|r| Record { at: Instant::from_nanos(r.at.as_nanos() / 2), ..*r })
             .collect();
-        let (a, b) = (measure(Meter::new(), &names, &records), measure(Meter::new(), &names, &halved));
+        let [a, b] = [&records, &halved].map(|all| measure(Meter::new(), &names, all));
         for (a, b) in a.domains.iter().zip(&b.domains) {
             prop_assert_eq!(a.total.running, 2 * b.total.running);
             prop_assert_eq!(a.total.runs.p95, b.total.runs.p95.map(|ns| 2 * ns));

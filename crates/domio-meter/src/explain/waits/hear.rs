@@ -135,8 +135,8 @@ impl WaitBooks {
     }
 }
 
-/// Whether a class is a policy's: in a device's something moves, or adds to a figure. Of one without
-/// declarations nothing is known.
+/// Whether a class is a policy's: in a device's something moves, or adds to a figure. Of one
+/// without declarations nothing is known.
 fn is_policy(class: &Class) -> bool {
     let mut records = class.records.iter();
     let adds = records.any(|record| !record.figures.is_empty());
