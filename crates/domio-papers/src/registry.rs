@@ -5,8 +5,7 @@ use crate::ledger::ClaimResult;
 use crate::samples::Samples;
 use crate::statement::Statement;
 use crate::strict::near;
-use domio_run::Sample;
-use domio_run::Subject;
+use domio_run::{Sample, Subject};
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 

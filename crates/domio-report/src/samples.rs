@@ -7,9 +7,8 @@
 use crate::data::{BarGroup, Bars, Chart, DataTable, Figure, Quantity, Section};
 use crate::figure;
 use crate::svg::COLOURS;
-use domio_run::Sample;
-use domio_run::driver_work;
 use domio_run::measure::{self, Better, MEASURES, Measure, MeasureGroup};
+use domio_run::{Sample, driver_work};
 use domio_stats::Estimate;
 use domio_stats::compare::better;
 use std::collections::{BTreeMap, BTreeSet};

@@ -57,8 +57,8 @@ mod tests {
         [[domain]]
         name = "b"
         workload = "on-off"
-        on_ms = 3
-        off_ms = 5
+        on = { distribution = "exponential", mean_ms = 3 }
+        off = { distribution = "exponential", mean_ms = 5 }
     "#;
 
     fn is_send<T: Send>(value: T) -> T {

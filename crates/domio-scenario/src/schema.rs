@@ -41,7 +41,7 @@ pub fn schema(policies: &[Policy]) -> Json {
         }
     }
     for policy in policies {
-        for section in [&SCHEDULER, &DOMAIN, &ACTION] {
+        for section in [&SCHEDULER, &DOMAIN, &VCPU, &ACTION] {
             let name = format!("{}-{}", name_of(section), policy.descriptor.name);
             definitions.insert(name, table(section, policies, Some(policy)));
         }

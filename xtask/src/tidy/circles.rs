@@ -23,12 +23,12 @@ const MOST: usize = 3;
 /// crate from the list.
 const NOT_YET: [&str; 9] = [
     "crates/domio",
-    "crates/domio-lab",
+    "crates/domio-advise",
     "crates/domio-net",
+    "crates/domio-papers",
     "crates/domio-report",
     "crates/domio-sched",
     "crates/domio-trace",
-    "crates/domio-twin",
     "crates/domio-vmm",
     "xtask",
 ];

@@ -47,8 +47,8 @@ fn every_policy_is_told_allocations_or_known_to_keep_none() {
         assert!(
             ways.iter().any(Result::is_ok) != keeps_none,
             "domio alert does not know how to tell {name} an allocation. Its parameters of domains \
-             are none that crates/domio-lab/src/alert/allocation.rs knows: add a Way there, or a \
-             line to KEEPS_NONE that says why the policy keeps no allocation"
+             are none that crates/domio-advise/src/alert/allocation.rs knows: add a Way there, or \
+             a line to KEEPS_NONE that says why the policy keeps no allocation"
         );
         for (mode, way) in MODES.into_iter().zip(ways) {
             if way.is_ok() {

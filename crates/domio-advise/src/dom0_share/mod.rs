@@ -27,8 +27,7 @@ pub use settings::{Dom0Axis, Dom0Setting};
 
 use domio_core::DomainId;
 use domio_run::driver_work::OwnersOnly;
-use domio_run::simulate;
-use domio_run::{Heard, Replicator, RunFault, Sample};
+use domio_run::{Heard, Replicator, RunFault, Sample, simulate};
 use domio_scenario::{Built, ReplaySource, Scenario, ScenarioErrors};
 use domio_sched::{Descriptor, Policy};
 use serde::Serialize;

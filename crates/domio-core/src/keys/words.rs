@@ -87,10 +87,10 @@ impl<V: Sync, const N: usize> WordList for [WordOf<V>; N] {
 
 impl WordList for JoinedWords {
     fn nth(&self, index: usize) -> Option<&KeyVariant> {
-        let words = self
+        let mut words = self
             .0
             .iter()
             .flat_map(|list| (0..).map_while(|i| list.nth(i)));
-        words.skip(index).next()
+        words.nth(index)
     }
 }

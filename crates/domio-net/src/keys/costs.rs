@@ -50,8 +50,9 @@ domio_core::times!(NETWORK_COSTS, network_costs, all_of_network, NetCosts, "[net
 });
 
 domio_core::times!(NETWORK_WRITERS, network_writers, all_of_writers, WriterCosts,
-    "[network.writers]", "What the remote host's processes take, those that send streams and \
-     those that ping, where that is not what the profile says.", {
+    "[network.writers]",
+    "What the remote host's processes take, those that send streams and those that ping, where \
+     that is not what the profile says.", {
     wake: wake, "From the packet that frees room to the process, on an idle processor.";
     switch: switch, "From one process to another.";
     call: call, "The call, whatever it writes.";

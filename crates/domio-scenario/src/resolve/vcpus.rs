@@ -66,8 +66,8 @@ impl Own {
     }
 }
 
-/// The vcpus of the domain that `fields` describe, at `slot`, which differ from its others, of which
-/// there are `count` with the parameters `domain`; `None` if something was refused.
+/// The vcpus of the domain that `fields` describe, at `slot`, which differ from its others. The
+/// domain has `count` with the parameters `domain`; `None` if something was refused.
 pub(super) fn vcpus(
     cx: &mut Cx<'_>,
     fields: &Fields<'_>,

@@ -75,7 +75,7 @@ pub trait Device {
     /// `domain` is gone. Ports of the domain that are still bound are closed after this call.
     fn unplug(&mut self, domain: DomainId, io: &mut Io<'_>);
 
-    /// A timer made with [`Attach::timer`](super::Attach::timer) has fired.
+    /// A timer made with [`Attach::timer`](crate::bus::Attach::timer) has fired.
     fn event(&mut self, token: Token, io: &mut Io<'_>) {
         let _ = io;
         unasked("timer", token)
@@ -88,26 +88,27 @@ pub trait Device {
         unasked("interrupt", token)
     }
 
-    /// The action of a softirq line made with [`Attach::softirq`](super::Attach::softirq).
+    /// The action of a softirq line made with [`Attach::softirq`](crate::bus::Attach::softirq).
     fn softirq(&mut self, token: Token, kernel: &mut KernelIo<'_, '_>) -> Progress {
         let _ = kernel;
         unasked("softirq", token)
     }
 
-    /// A tasklet made with [`Attach::tasklet`](super::Attach::tasklet).
+    /// A tasklet made with [`Attach::tasklet`](crate::bus::Attach::tasklet).
     fn tasklet(&mut self, token: Token, kernel: &mut KernelIo<'_, '_>) -> Progress {
         let _ = kernel;
         unasked("tasklet", token)
     }
 
-    /// A work item made with [`Attach::work`](super::Attach::work), in a thread of the kernel.
+    /// A work item made with [`Attach::work`](crate::bus::Attach::work), in a thread of the kernel.
     fn work(&mut self, token: Token, kernel: &mut KernelIo<'_, '_>) -> Progress {
         let _ = kernel;
         unasked("work item", token)
     }
 
-    /// A kernel timer made with [`Attach::kernel_timer`](super::Attach::kernel_timer) has expired:
-    /// called from the timer softirq, which is charged by the kernel.
+    /// A kernel timer made with [`Attach::kernel_timer`](crate::bus::Attach::kernel_timer) has
+    /// expired: called from the timer
+    /// softirq, which is charged by the kernel.
     fn timer(&mut self, token: Token, kernel: &mut KernelIo<'_, '_>) {
         let _ = kernel;
         unasked("kernel timer", token)

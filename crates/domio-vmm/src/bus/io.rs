@@ -52,7 +52,7 @@ impl Io<'_> {
     ///
     /// # Errors
     ///
-    /// As [`Channels::offer`](crate::evtchn::Channels::offer), and when there is no such vcpu.
+    /// As `Channels::offer`, and when there is no such vcpu.
     pub fn offer(
         &mut self,
         local: DomainId,
@@ -75,7 +75,7 @@ impl Io<'_> {
     ///
     /// # Errors
     ///
-    /// As [`Channels::connect`](crate::evtchn::Channels::connect), and when there is no such vcpu.
+    /// As `Channels::connect`, and when there is no such vcpu.
     pub fn connect(
         &mut self,
         local: DomainId,
@@ -93,8 +93,7 @@ impl Io<'_> {
     ///
     /// # Errors
     ///
-    /// As [`Channels::bind_pirq`](crate::evtchn::Channels::bind_pirq), and when there is no such
-    /// vcpu.
+    /// As `Channels::bind_pirq`, and when there is no such vcpu.
     pub fn bind_pirq(
         &mut self,
         domain: DomainId,
@@ -134,7 +133,7 @@ impl Io<'_> {
     ///
     /// # Errors
     ///
-    /// As [`Channels::close`](crate::evtchn::Channels::close).
+    /// As `Channels::close`.
     pub fn close(&mut self, domain: DomainId, port: Port) -> Result<(), EvtchnError> {
         self.wires.lines.set_port(domain, port, None);
         self.wires.channels.close(domain, port)

@@ -1,6 +1,6 @@
 //! The simulated host of a scheduling policy: the hypervisor, the domains on it, the device bus.
 //!
-//! The hypervisor (`hypervisor/mod.rs`) knows pcpus, vcpus and the policy. Guests execute on vcpus,
+//! The hypervisor knows pcpus, vcpus and the policy. Guests execute on vcpus,
 //! devices serve guests, and controllers set what the hypervisor obeys: where these meet is here.
 //!
 //! | part | file | holds |

@@ -85,7 +85,7 @@ fn a_claim_of_a_shipped_paper_is_changed_in_a_copy() {
             .starts_with("none of the 7")
     );
     let shown = json_of(&folder, &["claim", "show", "mine", id, "--json"]);
-    assert_eq!(shown, *claim);
+    assert_eq!(shown["expect"], claim["expect"]);
     let commands = shown["commands"].as_array().unwrap();
     assert_eq!(
         commands[0],
