@@ -7,4 +7,8 @@
 
 extern crate alloc;
 
+#[macro_use]
+#[path = "../../domio-core/src/keys/declare.rs"]
+mod declare;
+
 pub mod loopback;

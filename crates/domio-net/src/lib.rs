@@ -135,6 +135,10 @@
 //!   3  host/netfront.rs     front_irq                 frees what was answered; NetTx if some wait
 //! ```
 
+#[macro_use]
+#[path = "../../domio-core/src/keys/declare.rs"]
+mod declare;
+
 pub mod bridge;
 pub mod class;
 pub mod host;

@@ -31,6 +31,10 @@
 //! # Ok::<(), domio_scenario::ScenarioErrors>(())
 //! ```
 
+#[macro_use]
+#[path = "../../domio-core/src/keys/declare.rs"]
+mod declare;
+
 mod amount;
 mod build;
 mod check;

@@ -11,7 +11,7 @@ use domio_vmm::machine::Hardware;
 /// Largest disk (bytes): a PiB.
 const DISK_MAX: u64 = 1 << 50;
 
-domio_core::keys! {
+keys! {
     struct LoopbackKeys {
         size: u64 = bytes(1, DISK_MAX), Need::Required,
             "How large it is. Nothing is stored, so that any size will do.";

@@ -3,20 +3,16 @@
 //! A key is declared once, by whoever reads the key. The declaration has name, range, default and
 //! meaning, and it is a field of a structure at the same time:
 //!
-//! ```
-//! use domio_core::Duration;
-//! use domio_core::keys::{KeySection, Keys, Need, time};
-//!
-//! domio_core::keys! {
+//! ```text
+//! keys! {
 //!     /// How long.
-//!     pub(crate) struct Run {
+//!     struct Run {
 //!         duration: Duration = time("s", 1), Need::Required, "Time that is measured.";
 //!         warmup: Duration = time("s", 0), Need::TimeNs(0), "Time before that.";
 //!     }
 //! }
 //!
 //! static RUN: KeySection = KeySection::plain("[run]", "How long.", Run::KEYS);
-//! assert_eq!(RUN.keys[1].written(), "warmup_s");
 //! ```
 //!
 //! `Run::read` fills the structure from a table that was checked. A key that nobody reads is a
@@ -28,7 +24,8 @@
 //! | `mod` | [`Key`], [`KeySection`], [`KeyVariant`]: what checks, schema and reference page walk |
 //! | `words` | words to choose from, and what each stands for |
 //! | `typed` | kinds of keys with the type of their values |
-//! | `read` | [`Slot`], [`Keys`], the macro [`keys!`](crate::keys!): from a table to a structure |
+//! | `read` | [`Slot`], [`Keys`]: from a table to a structure; [`times!`](crate::times!) |
+//! | `declare` | the macro `keys!`, a module of each crate that declares keys |
 //! | `misfit` | what a reader can say of keys that do not go together |
 
 mod misfit;

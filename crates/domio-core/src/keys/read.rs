@@ -99,52 +99,14 @@ impl<T> Slot<T> {
     }
 }
 
-/// A structure with a field for each key of a table, made with [`keys!`](crate::keys!).
+/// A structure with a field for each key of a table, made with the macro `keys!`
+/// (`crates/domio-core/src/keys/declare.rs`).
 pub trait Keys {
     /// The keys, in order.
     const KEYS: &'static [Key];
 
     /// What `table` says.
     fn read<G: Given + ?Sized>(table: &G) -> Self;
-}
-
-/// Declares the keys of a table as a structure: see the module's [page](mod@crate::keys).
-///
-/// Each line is `field: Type = kind, need, "meaning";`, and the field becomes a [`Slot`] of the
-/// type. A line `"name" = kind, need, "meaning";` is the key that selects a variant. It has no
-/// field.
-#[macro_export]
-macro_rules! keys {
-    ($(#[$meta:meta])* $vis:vis struct $name:ident {
-        $($field:tt $(: $type:ty)? = $kind:expr, $need:expr, $doc:expr;)*
-    }) => {
-        $(#[$meta])*
-        $vis struct $name {
-            $($(
-                #[doc = concat!("The key `", stringify!($field), "`.")]
-                $vis $field: $crate::keys::Slot<$type>,
-            )?)*
-        }
-
-        impl $crate::keys::Keys for $name {
-            const KEYS: &'static [$crate::keys::Key] = &[$({
-                let typed $(: $crate::keys::Typed<$type>)? = $kind;
-                let name = $crate::keys!(@name $field);
-                $crate::keys::Key::new(name, typed.kind, $need, $doc)
-            }),*];
-
-            fn read<G: $crate::keys::Given + ?Sized>(table: &G) -> Self {
-                $name {
-                    $($($field: {
-                        let typed: $crate::keys::Typed<$type> = $kind;
-                        $crate::keys::Slot::read(table, $crate::keys!(@name $field), &typed)
-                    },)?)*
-                }
-            }
-        }
-    };
-    (@name $name:literal) => { $name };
-    (@name $name:ident) => { stringify!($name) };
 }
 
 /// Declares a table of times that stand in a structure of figures, each with its name, its place

@@ -107,7 +107,7 @@ const fn count(min: i64) -> Typed<u16> {
     int(min, 65_535)
 }
 
-domio_core::keys! {
+keys! {
     struct Card {
         rx_ring: u16 = count(1), THE_CARDS, "Descriptors for packets to receive.";
         tx_ring: u16 = count(1), THE_CARDS, "Descriptors for packets to send.";

@@ -110,7 +110,7 @@ static RX_MODES: [WordOf<RxMode>; 2] = [
     ),
 ];
 
-domio_core::keys! {
+keys! {
     struct NetworkKeys {
         driver: String = domain_name(), Need::Optional("the domain with id 0"),
             "The driver domain, with the card, the bridge and the backends: one domain, which is \

@@ -93,7 +93,7 @@ const fn buffer(max: i64) -> Typed<u32> {
 
 const BUFFER: Need = Need::Int(256 * 1024);
 
-domio_core::keys! {
+keys! {
     struct Stream {
         direction: Direction = word(&DIRECTIONS), Need::Word("in"), DIRECTION;
         begin: Duration = BEGIN.0, BEGIN.1, BEGIN.2;
@@ -167,7 +167,7 @@ static PACES: [WordOf<Pacing>; 3] = [
     WordOf::new("interval", Pacing::Interval, "`ping -i`."),
 ];
 
-domio_core::keys! {
+keys! {
     struct PingKeys {
         pace: Pacing = word(&PACES), Need::Word("adaptive"),
             "When the next request is sent: `adaptive`, after the mean round trip so far (`ping \
@@ -243,7 +243,7 @@ fn belongs_to_pace(
     false
 }
 
-domio_core::keys! {
+keys! {
     struct ServerKeys {
         requests: u32 = int(1, REQUESTS_MAX), Need::Required, "How many there are.";
         interval: Duration = time("ms", 1_000), Need::Required, "From one request to the next.";
@@ -292,7 +292,7 @@ impl ServerKeys {
     }
 }
 
-domio_core::keys! {
+keys! {
     struct Udp {
         direction: Direction = word(&DIRECTIONS), Need::Word("in"), DIRECTION;
         pps: u32 = int(1, DATAGRAMS_MAX), Need::Required, "Datagrams a second.";

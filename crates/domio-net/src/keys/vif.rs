@@ -14,7 +14,7 @@ pub static VIF: KeySection = KeySection::plain(
     VifKeys::KEYS,
 );
 
-domio_core::keys! {
+keys! {
     /// What a table `[domain.vif]` says.
     pub struct VifKeys {
         network: String = name(), Need::Optional("the first one"),

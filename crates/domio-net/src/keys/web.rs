@@ -60,7 +60,7 @@ static WEB_FILES: KeySection = KeySection::plain(
     FileClass::KEYS,
 );
 
-domio_core::keys! {
+keys! {
     struct FileClass {
         bytes: u32 = message(FILE_MAX), Need::Required, "Bytes of the file.";
         share: u32 = int(1, SHARE_MAX), Need::Int(1),
@@ -68,7 +68,7 @@ domio_core::keys! {
     }
 }
 
-domio_core::keys! {
+keys! {
     pub(super) struct Web {
         rate: u32 = int(1, RATE_MAX), Need::Required,
             "Connections that begin in a second (`--rate`).";

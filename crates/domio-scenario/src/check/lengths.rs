@@ -17,7 +17,7 @@ pub(crate) static LENGTHS: KeySection = KeySection::plain(
 )
 .by("distribution", &DISTRIBUTIONS);
 
-domio_core::keys! {
+keys! {
     struct Lengths {
         "distribution" = keys::word_text(Words::Of(&DISTRIBUTIONS)), Need::Required, "Which one.";
     }
@@ -47,20 +47,20 @@ static DISTRIBUTIONS: [WordOf<Make>; 3] = [
     ),
 ];
 
-domio_core::keys! {
+keys! {
     struct Exponential {
         mean: Duration = keys::time("us", 1), Need::Required, "Mean.";
     }
 }
 
-domio_core::keys! {
+keys! {
     struct Uniform {
         low: Duration = keys::time("us", 0), Need::Required, "Shortest.";
         high: Duration = keys::time("us", 1), Need::Required, "Longest; not below `low`.";
     }
 }
 
-domio_core::keys! {
+keys! {
     struct Normal {
         mean: Duration = keys::time("us", 1), Need::Required, "Mean.";
         std: Duration = keys::time("us", 0), Need::Required, "Standard deviation.";

@@ -31,7 +31,7 @@ pub(crate) static ACTION: KeySection = KeySection::plain(
 )
 .by("do", &ACTIONS);
 
-domio_core::keys! {
+keys! {
     struct ActionKeys {
         at: Duration = time("ms", 0), Need::Required, "When.";
         "do" = word_text(Words::Of(&ACTIONS)), Need::Required, "What.";
@@ -105,7 +105,7 @@ const DOMAIN: (Typed<String>, Need, &str) = (
     "Name of a domain, or of a group for all of its members. It must exist at that time.",
 );
 
-domio_core::keys! {
+keys! {
     struct OfDomain {
         domain: String = DOMAIN.0, DOMAIN.1, DOMAIN.2;
     }
@@ -117,20 +117,20 @@ const VCPU: (Typed<Option<u16>>, Need, &str) = (
     "Index of the vcpu, or `\"all\"`.",
 );
 
-domio_core::keys! {
+keys! {
     struct OfVcpu {
         domain: String = DOMAIN.0, DOMAIN.1, DOMAIN.2;
         vcpu: Option<u16> = VCPU.0, VCPU.1, VCPU.2;
     }
 }
 
-domio_core::keys! {
+keys! {
     struct OfPcpu {
         pcpu: u16 = int(0, MAX_PCPUS as i64 - 1), Need::Required, "Number of the pcpu.";
     }
 }
 
-domio_core::keys! {
+keys! {
     struct Pin {
         domain: String = DOMAIN.0, DOMAIN.1, DOMAIN.2;
         vcpu: Option<u16> = VCPU.0, VCPU.1, VCPU.2;

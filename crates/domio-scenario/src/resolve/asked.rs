@@ -21,7 +21,7 @@ pub(crate) static CONTROLLER: KeySection = KeySection::with_params(
     KeyParams::Controller,
 );
 
-domio_core::keys! {
+keys! {
     pub(super) struct ControllerKeys {
         name: String = word_text(Words::Controllers), Need::Required, "Which controller.";
         domain: String = domain_name(),

@@ -33,7 +33,7 @@ pub(crate) static DOMAIN: KeySection = KeySection::with_params(
 )
 .by("workload", &WORKLOADS);
 
-domio_core::keys! {
+keys! {
     pub(super) struct DomainKeys {
         name: String = name(), Need::Required,
             "Unique name. With `count`, the name of the group; its members are numbered from 1 \

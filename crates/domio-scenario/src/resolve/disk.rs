@@ -26,7 +26,7 @@ pub(super) static DISK: KeySection = KeySection::plain(
 )
 .by("kind", &DISKS);
 
-domio_core::keys! {
+keys! {
     struct DiskKeys {
         "kind" = word_text(Words::Of(&DISKS)), Need::Required, "What is behind it.";
     }
@@ -54,7 +54,7 @@ pub(super) static COPY: [WordOf<Make>; 1] = [WordOf::with_keys(
     Dd::KEYS,
 )];
 
-domio_core::keys! {
+keys! {
     struct Dd {
         direction: CopyDirection = word(&COPIES), Need::Word("read"),
             "`read` is from the disk, `write` to it.";

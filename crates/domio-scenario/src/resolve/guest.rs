@@ -79,7 +79,7 @@ pub(crate) static GUEST: KeySection = KeySection::plain(
     GuestKeys::KEYS,
 );
 
-domio_core::keys! {
+keys! {
     struct GuestKeys {
         tick: Duration = time("ms", 0), Need::TimeNs(0),
             "Period of the tick that Xen sends while a vcpu runs; 0 for a guest that stopped it.";

@@ -16,7 +16,7 @@ pub(super) static RUN: KeySection = KeySection::plain(
     RunKeys::KEYS,
 );
 
-domio_core::keys! {
+keys! {
     pub(super) struct RunKeys {
         duration: Duration = time("s", 1), Need::Required,
             "Time that is measured, after the warm-up.";
@@ -32,7 +32,7 @@ pub(crate) static HOST: KeySection = KeySection::plain(
     HostKeys::KEYS,
 );
 
-domio_core::keys! {
+keys! {
     pub(super) struct HostKeys {
         profile: String = word_text(Words::Profiles), Need::Word("ideal"),
             "Hardware profile: what the hypervisor's work costs.";

@@ -62,7 +62,7 @@ pub(crate) static ROOT: KeySection = KeySection::plain(
     RootKeys::KEYS,
 );
 
-domio_core::keys! {
+keys! {
     struct RootKeys {
         title: String = text(), Need::Optional("the file's name"),
             "One line that says what the scenario shows.";

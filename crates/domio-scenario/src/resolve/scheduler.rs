@@ -16,7 +16,7 @@ pub(crate) static SCHEDULER: KeySection = KeySection::with_params(
     KeyParams::Policy,
 );
 
-domio_core::keys! {
+keys! {
     struct SchedulerKeys {
         "policy" = word_text(Words::Policies), Need::Required, "Name of the policy.";
     }

@@ -22,7 +22,7 @@ pub(crate) static TASK: KeySection = KeySection::plain(
 )
 .by("workload", &WORKLOADS);
 
-domio_core::keys! {
+keys! {
     struct TaskKeys {
         "workload" = word_text(Words::Of(&WORKLOADS)), Need::Required, "What it does.";
         name: String = name(), Need::Optional("the workload's, numbered where it is not the first"),

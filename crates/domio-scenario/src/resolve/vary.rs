@@ -15,7 +15,7 @@ pub(super) static VARY: KeySection = KeySection::plain(
     VaryKeys::KEYS,
 );
 
-domio_core::keys! {
+keys! {
     struct VaryKeys {
         key: String = text(), Need::Required,
             "What is drawn: a path as `--set` takes it, without the unit, as \

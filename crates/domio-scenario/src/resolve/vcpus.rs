@@ -19,7 +19,7 @@ pub(crate) static VCPU: KeySection = KeySection::with_params(
     KeyParams::Vcpu,
 );
 
-domio_core::keys! {
+keys! {
     struct VcpuKeys {
         vcpu: usize = int(0, MAX_VCPUS as i64 - 1), Need::Required, "Index of the vcpu.";
         pin: CpuSet = pcpus(), Need::Optional("the domain's"), "Hard affinity of the vcpu.";

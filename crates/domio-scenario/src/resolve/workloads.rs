@@ -82,7 +82,7 @@ pub(super) fn work(
     make.expect("a word of one of the lists")(fields)
 }
 
-domio_core::keys! {
+keys! {
     struct Periodic {
         period: Duration = time("ms", US), Need::Required, "Time between two releases.";
         phase: Duration = time("us", 0), Need::TimeNs(0),
@@ -101,7 +101,7 @@ impl Periodic {
     }
 }
 
-domio_core::keys! {
+keys! {
     struct OnOff {
         on: Distribution = lengths("ms", US), Need::Required, "Processor time of a burst.";
         off: Distribution = lengths("ms", US), Need::Required, "Length of the sleep after it.";
@@ -115,7 +115,7 @@ impl OnOff {
     }
 }
 
-domio_core::keys! {
+keys! {
     struct Compute {
         work: Duration = time("ms", 1), Need::Required, "Processor time.";
     }
@@ -128,7 +128,7 @@ impl Compute {
     }
 }
 
-domio_core::keys! {
+keys! {
     struct Yielding {
         burst: Distribution = lengths("us", US), Need::Required,
             "Processor time between two yields.";
@@ -142,7 +142,7 @@ impl Yielding {
     }
 }
 
-domio_core::keys! {
+keys! {
     struct ReplayKeys {
         trace: String = text(), Need::Required,
             "Path of the trace, relative to the scenario's file.";

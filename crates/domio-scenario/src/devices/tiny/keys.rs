@@ -6,7 +6,7 @@ use domio_core::{DomainId, Duration};
 use domio_vmm::Hardware;
 use domio_vmm::bus::{DiskAsked, DiskKind};
 
-domio_core::keys! {
+keys! {
     struct TinyKeys {
         size: u64 = bytes(1, 1 << 20), Need::Word("64K"), "How large it is.";
         seek: Duration = time("us", 0), Need::TimeNs(5_000), "What each call takes.";
