@@ -67,6 +67,7 @@ impl Source {
         let file = Stream::open(path).with_context(context)?;
         let options = ReadOptions {
             tsc_hz: args.cpu_hz.or_else(|| clock::find(path)),
+            classes: domio_scenario::classes(),
             ..ReadOptions::default()
         };
         if args.follow {
@@ -122,7 +123,7 @@ impl<R: Read> Trace<R> {
         let name = &self.name;
         loop {
             match self.reader.next_record() {
-                Ok(Some(record)) => feed.record(&record),
+                Ok(Some(record)) => feed.record(self.reader.names(), &record),
                 Ok(None) => break,
                 Err(error) if error.is_truncation() && (grows || error.records > 0) => {
                     if !grows {
