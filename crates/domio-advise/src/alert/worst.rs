@@ -9,8 +9,8 @@ use super::errors::WindowErrors;
 use super::host::GUEST;
 use super::{AlertShare, NOTABLE, books};
 use domio_core::{
-    ActorId, Declared, Duration, Instant, Kind, Names, NullSink, Record, Runstate, Says, Sink,
-    VcpuId, VcpuName,
+    ActorId, Declared, Duration, Field, Instant, Kind, Names, NullSink, Record, Runstate, Says,
+    Sink, Unit, VcpuId, VcpuName,
 };
 use domio_run::simulate::simulate;
 use domio_run::{Replication, RunFault};
@@ -401,13 +401,16 @@ impl Sink for Events {
     }
 }
 
-/// Name of a record that tells more of a vcpu than where it is to run.
+/// Name of a record that tells something of a vcpu's time: not of passes, nor of bare numbers such
+/// as loads and places in a queue.
 fn of_its_time(declared: &'static Declared) -> Option<&'static str> {
-    let of_place = matches!(
-        declared.says,
-        Says::Pass | Says::Wants { .. } | Says::Tickled { .. }
-    );
-    (!of_place).then_some(declared.name)
+    let is_bare = |field: &Field| matches!(field.unit, Unit::Number | Unit::Signed);
+    let tells = match declared.says {
+        Says::Pass | Says::Tickled { .. } => false,
+        Says::Nothing => !declared.fields.iter().all(is_bare),
+        _ => true,
+    };
+    tells.then_some(declared.name)
 }
 
 /// The run before the longest pause that begins within a second of `at`, or else the first one
