@@ -77,7 +77,7 @@ fn what_keeps_no_allocation_says_what_to_do() {
     bare.domain_params = &bare.domain_params[..1];
     let told = Way::of(&bare, AlertMode::Capped).unwrap_err().to_string();
     assert!(told.contains("has no cap") && told.contains("--mode work-conserving"));
-    bare.domain_params = &[];
+    bare.domain_params = bare.params;
     let told = Way::of(&bare, AlertMode::Capped).unwrap_err().to_string();
     assert!(told.contains("no parameter that this test knows"), "{told}");
 }
