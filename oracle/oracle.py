@@ -62,8 +62,8 @@ def domio_records(stem, notes):
 
 
 def private_records(stem):
-    """Numbers and words of private records as Xen lays them out, in turn for each pcpu: by way of a xentrace file. Its
-    times do not count, as it moves records of several pcpus that share a time."""
+    """Numbers and first three words of private records as Xen lays them out, in turn for each pcpu: by way of a xentrace
+    file. Its times do not count, as it moves records of several pcpus that share a time."""
     run([DOMIO, "trace", "convert", stem + ".domio", "--to", "xentrace", "--output", stem + ".bin"], "domio",
         stdout=subprocess.DEVNULL)
     with open(stem + ".bin", "rb") as f:
@@ -78,7 +78,7 @@ def private_records(stem):
         if event == 0x1f003:
             cpu = words[0]
         elif event & ~0xfff == 0x22000:
-            out.setdefault(cpu, []).append((event & 0x1ff,) + words[2:])
+            out.setdefault(cpu, []).append((event & 0x1ff,) + words[2:5])
     return {pcpu: iter(records) for pcpu, records in out.items()}
 
 
