@@ -6,9 +6,9 @@ use crate::text::{self, Cell, Column, Table, Tone, View, sched_map};
 use domio_core::Class;
 use domio_meter::LongWait;
 
-/// Tables of packets and requests where there are any, tables of vcpus by cause and by who ran, the
-/// longest waits, the map, the work of driver domains, a sentence for each who waited most, what
-/// the trace does not tell, and what the tables cover.
+/// Tables of packets and requests where there are any, and tables of vcpus by cause and by who ran.
+/// Then the longest waits, the map, and the work of driver domains. A sentence for each who waited
+/// most, and what the trace does not tell, come last.
 pub fn render(explained: Explained<'_>, view: &View) -> String {
     let explanation = explained.explanation;
     let mut parts: Vec<String> = Vec::new();
