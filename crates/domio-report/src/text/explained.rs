@@ -74,11 +74,16 @@ fn items(explained: Explained<'_>, class: &'static Class, view: &View) -> String
         one_digit,
     );
     let behind = explained.items_behind(class);
+    let by_queue = format!(
+        "{noun}, by what they waited for, in % of their time:\n\n{}",
+        queues.render(view)
+    );
+    if behind.parts.is_empty() {
+        return by_queue;
+    }
     let behind = table("guest", (&[], Vec::new()), &behind, one_digit);
     format!(
-        "{noun}, by what they waited for, in % of their time:\n\n{}\n\
-         {noun} in run queues, by who ran meanwhile, in % of their time:\n\n{}",
-        queues.render(view),
+        "{by_queue}\n{noun} in run queues, by who ran meanwhile, in % of their time:\n\n{}",
         behind.render(view)
     )
 }
