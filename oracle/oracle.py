@@ -6,7 +6,7 @@
   oracle.py min FILE.json        make a scenario that diverges smaller
   oracle.py broken TREE          schedulers that are broken on purpose are noticed
 """
-import argparse, copy, json, os, subprocess, sys, time
+import argparse, copy, json, os, struct, subprocess, sys, time
 from scenarios import FEATURES, POLICIES, generate, write
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -33,30 +33,53 @@ def run_domio(stem):
 
 def domio_records(stem, notes):
     run_domio(stem)
-    kinds = ",switch,|,continue," + ("|,policy," if notes else "")
-    p = run(f"{DOMIO} trace convert {stem}.domio --to csv-records | LC_ALL=C grep -E '{kinds}'", "domio", shell=True,
+    wanted = "-vE ',(class|foreign),'" if notes else "-E ',sched,(switch|continue),'"
+    p = run(f"{DOMIO} trace convert {stem}.domio --to csv-records | LC_ALL=C grep {wanted}", "domio", shell=True,
             stdout=subprocess.PIPE)
-    os.remove(stem + ".domio")
+    private = private_records(stem) if notes else {}
     out = []
+    os.remove(stem + ".domio")
 
-    def name(dom, vcpu):
-        return f"i.{vcpu}" if dom == 32767 else f"{dom}.{vcpu}"
-
-    def slice_of(x):
-        return -1 if int(x) == NONE else int(x)
+    def name(vcpu):
+        domain, index = vcpu.split("v")
+        return f"i.{index}" if domain == "idle" else f"{domain[1:]}.{index}"
 
     for line in p.stdout.splitlines():
-        f = line.split(",")
-        at, cpu = int(f[0]), int(f[1])
-        if f[2] == "switch":
-            w = int(f[8])
-            out.append((at, cpu, "s", name(int(f[3]), f[4]), name(w >> 16, w & 0xFFFF), STATES[f[6]], slice_of(f[11])))
-        elif f[2] == "continue":
-            out.append((at, cpu, "c", name(int(f[3]), f[4]), slice_of(f[9])))
+        at, cpu, of, record, domain, vcpu, _, new, fields = line.split(",")
+        if of != "sched":
+            out.append((int(at), int(cpu), "n") + next(private[int(cpu)]))
+            continue
+        if record not in ("switch", "continue"):
+            continue
+        fields = dict(field.split("=") for field in fields.split(";"))
+        slice = -1 if int(fields["slice_ns"]) == NONE else int(fields["slice_ns"])
+        who = f"i.{vcpu}" if domain in ("32767", "idle") else f"{domain.lstrip('d')}.{vcpu}"
+        if record == "switch":
+            out.append((int(at), int(cpu), "s", who, name(fields["next"]), STATES[new], slice))
         else:
-            k = int(f[7])
-            out.append((at, cpu, "n", k & 63) + tuple(int(x) for x in f[8:8 + (k >> 6)]))
+            out.append((int(at), int(cpu), "c", who, slice))
     return out
+
+
+def private_records(stem):
+    """Numbers and first three words of private records as Xen lays them out, in turn for each pcpu: by way of a xentrace
+    file. Its times do not count, as it moves records of several pcpus that share a time."""
+    run([DOMIO, "trace", "convert", stem + ".domio", "--to", "xentrace", "--output", stem + ".bin"], "domio",
+        stdout=subprocess.DEVNULL)
+    with open(stem + ".bin", "rb") as f:
+        data = f.read()
+    os.remove(stem + ".bin")
+    out, at, cpu = {}, 0, 0
+    while at < len(data):
+        header, = struct.unpack_from("<I", data, at)
+        event, extra, timed = header & 0xfffffff, header >> 28 & 7, header >> 31
+        words = struct.unpack_from(f"<{2 * timed + extra}I", data, at + 4)
+        at += 4 + 4 * len(words)
+        if event == 0x1f003:
+            cpu = words[0]
+        elif event & ~0xfff == 0x22000:
+            out.setdefault(cpu, []).append((event & 0x1ff,) + words[2:5])
+    return {pcpu: iter(records) for pcpu, records in out.items()}
 
 
 def xen_records(stem, binary, notes):

@@ -3,11 +3,11 @@
 
 use std::io::sink;
 
-use domio_core::{Kind, Record, Sink};
+use domio_core::{Kind, Names, Record, Sink};
 use domio_meter::{Meter, SummaryJson, TraceChecker};
 use domio_trace::{
     CsvIntervals, CsvRecords, Format, PerfettoWriter, ReadOptions, TraceHeader, TraceReader,
-    TraceWriter, XentraceWriter,
+    TraceWriter, Undeclared, XentraceWriter,
 };
 
 /// Records held back at most: small, so that the bound is reached.
@@ -18,6 +18,7 @@ pub fn read_everything(bytes: &[u8], format: Option<Format>) {
     let options = ReadOptions {
         format,
         held_max: HELD_MAX,
+        classes: domio_scenario::classes(),
         ..ReadOptions::default()
     };
     let Ok(mut reader) = TraceReader::new(bytes, &options) else {
@@ -33,16 +34,19 @@ pub fn read_everything(bytes: &[u8], format: Option<Format>) {
     let mut csv_intervals = CsvIntervals::new(sink());
     let mut perfetto = PerfettoWriter::new(sink(), reader.header());
     let mut xentrace = XentraceWriter::new(sink(), 2_400_000_000).expect("a legal frequency");
+    let mut undeclared = Undeclared::new();
     let mut records: Vec<Record> = Vec::new();
     let error = loop {
         match reader.next_record() {
             Ok(Some(record)) => {
-                meter.record(&record);
-                checker.record(&record);
-                csv_records.record(&record);
-                csv_intervals.record(&record);
-                perfetto.record(&record);
-                xentrace.record(&record);
+                let names = reader.names();
+                meter.record(names, &record);
+                checker.record(names, &record);
+                csv_records.record(names, &record);
+                csv_intervals.record(names, &record);
+                perfetto.record(names, &record);
+                xentrace.record(names, &record);
+                undeclared.see(names, &record);
                 records.push(record);
             }
             Ok(None) => break None,
@@ -55,7 +59,7 @@ pub fn read_everything(bytes: &[u8], format: Option<Format>) {
     );
     if let Some(error) = error {
         assert!(error.offset <= bytes.len() as u64, "{error}");
-        let derived = |r: &&Record| is_old && r.kind == Kind::RunstateChange;
+        let derived = |r: &&Record| is_old && r.is(Kind::RunstateChange);
         let read = records.len() - records.iter().filter(derived).count();
         assert_eq!(error.records, read as u64, "{error}");
         assert!(
@@ -75,15 +79,18 @@ pub fn read_everything(bytes: &[u8], format: Option<Format>) {
     ] {
         writer.expect("nothing refuses to write");
     }
-    assert_eq!(rewritten(&records), records);
+    let names = reader.names();
+    let counted: u64 = undeclared.counts().iter().map(|(_, count)| count).sum();
+    assert_eq!(undeclared.total(), counted);
+    assert_eq!(rewritten(names, &records), records);
 }
 
 /// The records after a passage through the own format.
-fn rewritten(records: &[Record]) -> Vec<Record> {
+fn rewritten(names: &Names, records: &[Record]) -> Vec<Record> {
     let mut writer =
         TraceWriter::new(Vec::new(), &TraceHeader::default()).expect("a vector has room");
     for record in records {
-        writer.record(record);
+        writer.record(names, record);
     }
     let bytes = writer.finish().expect("a vector has room");
     TraceReader::new(&bytes[..], &ReadOptions::default())
@@ -109,7 +116,7 @@ pub fn with_sums(bytes: &[u8]) -> Vec<u8> {
     let mut next = word(&out, 12).and_then(|length| put_sum(&mut out, 16, 20, length));
     while let Some(at) = next {
         next = match out.get(at..at + 4) {
-            Some(b"recs") => {
+            Some(b"recs" | b"clas" | b"acts") => {
                 word(&out, at + 8).and_then(|length| put_sum(&mut out, at + 4, at + 8, 16 + length))
             }
             Some(b"ends") => {

@@ -7,25 +7,33 @@
 
 extern crate alloc;
 
+pub mod actor;
+pub mod class;
 pub mod cpuset;
 pub mod id;
 pub mod keys;
+pub mod names;
 pub mod params;
-pub mod place;
 pub mod record;
+pub mod runstate;
+pub mod sink;
 pub mod table;
 pub mod time;
 pub mod topology;
 pub mod version;
-pub mod web;
 
+pub use actor::{Actor, ActorId};
+pub use class::{
+    Adds, Class, ClassId, Declared, Field, Place, QueueRules, Says, Shows, Stage, Tally, Unit,
+};
 pub use cpuset::{CpuSet, MAX_PCPUS};
 pub use id::{DomainId, PcpuId, VcpuId, VcpuName};
+pub use names::{ActorIndex, Names};
 pub use params::{Conflict, ParamError, ParamKind, ParamSpec, ParamValues};
-pub use place::NetPlace;
-pub use record::{Kind, NullSink, Record, Runstate, Sink};
+pub use record::{COMMON, FOREIGN, Kind, Record};
+pub use runstate::Runstate;
+pub use sink::{NullSink, Sink};
 pub use table::PcpuTable;
 pub use time::{Duration, Instant};
 pub use topology::Topology;
 pub use version::XenVersion;
-pub use web::WebStep;

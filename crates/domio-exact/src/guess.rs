@@ -1,7 +1,8 @@
 //! Guesses of what a trace does not show of its start: a first one, and others near it or far.
 
 use core::cmp::Reverse;
-use domio_core::{Duration, NullSink, PcpuId, Record, Runstate};
+use domio_core::{Duration, NullSink, PcpuId, Runstate};
+use domio_replay::NamedRecord;
 use domio_sched::credit::{ACCOUNTING, Priority};
 use domio_sim::{Outcome, RandomStream};
 use domio_twin::policy::credit::CreditTwin;
@@ -22,7 +23,7 @@ pub struct Guesser<'a> {
 
 impl<'a> Guesser<'a> {
     /// Guesses for the recording that `twin` and its `records` come from.
-    pub fn new(twin: &'a CreditTwin, records: &[Record]) -> Guesser<'a> {
+    pub fn new(twin: &'a CreditTwin, records: &[NamedRecord]) -> Guesser<'a> {
         let mut first = first_guess(twin);
         align_accounting(twin, records, &mut first);
         Guesser { twin, first }
@@ -153,7 +154,7 @@ fn earn(v: &mut HiddenVcpu, parts: i64) {
 
 /// Sets the first accounting of `guess` so that the twin's falls on the first of which the trace
 /// has a record. How far those between drift follows from the model, which is asked.
-fn align_accounting(twin: &CreditTwin, records: &[Record], guess: &mut Hidden) {
+fn align_accounting(twin: &CreditTwin, records: &[NamedRecord], guess: &mut Hidden) {
     let Some(first) = accounting_records(records).next() else {
         return;
     };

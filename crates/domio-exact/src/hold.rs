@@ -7,7 +7,8 @@
 use crate::job_timer::is_why;
 use crate::kernel_tick::explains;
 use crate::late::Late;
-use domio_core::{Duration, Instant, Kind, Record, VcpuName};
+use domio_core::{Duration, Instant, Kind, VcpuName};
+use domio_replay::NamedRecord;
 use domio_twin::policy::credit::seen::TICK_TO_RECORD;
 use domio_twin::twin::JobTimer;
 use domio_vmm::Profile;
@@ -28,12 +29,12 @@ const LEAD: Duration = Duration::from_micros(20);
 /// time after the softirq that the timer runs in has read the clock; timers that expire meanwhile
 /// are left for the next softirq.
 pub fn before_wakes<'a>(
-    records: &'a [Record],
+    records: &'a [NamedRecord],
     profile: &Profile,
 ) -> impl Iterator<Item = Hold> + use<'a> {
     // About as long as the tick's handler takes to its record.
     let lead = TICK_TO_RECORD.saturating_sub(profile.softirq.entry);
-    let wakes = records.iter().filter(|r| r.kind == Kind::Wake);
+    let wakes = records.iter().filter(|r| r.is(Kind::Wake));
     wakes.map(move |r| Hold {
         pcpu: r.pcpu,
         from: r.at.saturating_sub(lead),
@@ -122,8 +123,8 @@ mod tests {
 
     #[test]
     fn the_softirq_of_a_wake_up_has_read_the_clock_before() {
-        let wake = Record::new(ns(50_000), PcpuId(1), Kind::Wake, G1);
-        let block = Record::new(ns(60_000), PcpuId(1), Kind::Block, G1);
+        let wake = NamedRecord::new(ns(50_000), PcpuId(1), Kind::Wake, G1);
+        let block = NamedRecord::new(ns(60_000), PcpuId(1), Kind::Block, G1);
         let found: Vec<Hold> = before_wakes(&[wake, block], &PROFILE).collect();
         let hold = Hold {
             pcpu: PcpuId(1),

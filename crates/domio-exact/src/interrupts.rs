@@ -4,7 +4,8 @@ use crate::hold::{before_wakes, holds};
 use crate::job_timer::job_timers;
 use crate::kernel_tick::kernel_ticks;
 use crate::late::late_timers;
-use domio_core::{Duration, Instant, Kind, Record, VcpuName};
+use domio_core::{Duration, Instant, Kind, VcpuName};
+use domio_replay::NamedRecord;
 use domio_replay::arrival::tick_wake::woken_by_ticks;
 use domio_replay::demand::unseen::{Expiries, Unseen};
 use domio_sched::credit::ACCOUNTING;
@@ -14,11 +15,11 @@ use domio_vmm::Profile;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What follows from `records`, of a host of `profile` under credit with slices of `tslice`.
-pub fn interrupts(records: &[Record], profile: &Profile, tslice: Duration) -> Interrupts {
+pub fn interrupts(records: &[NamedRecord], profile: &Profile, tslice: Duration) -> Interrupts {
     let accountings = Expiries::of(accounting_records(records).map(|r| r.at), tslice);
     let late = late_timers(records, profile, tslice, &accountings);
     let kernel_ticks = kernel_ticks(&late, profile, expiries(records));
-    let blocks = records.iter().filter(|r| r.kind == Kind::Block);
+    let blocks = records.iter().filter(|r| r.is(Kind::Block));
     let sleepers: BTreeSet<VcpuName> = blocks.map(|r| r.vcpu).collect();
     let jobs = job_timers(&late, &kernel_ticks, &sleepers, profile);
     let mut holds = holds(&late, &kernel_ticks, &jobs, profile);
@@ -36,7 +37,7 @@ pub fn interrupts(records: &[Record], profile: &Profile, tslice: Duration) -> In
 
 /// For each vcpu that its kernel's ticks wake: when the timer of one expired. A wake-up is recorded
 /// about as long after the expiry as credit's tick is.
-fn expiries(records: &[Record]) -> BTreeMap<VcpuName, Instant> {
+fn expiries(records: &[NamedRecord]) -> BTreeMap<VcpuName, Instant> {
     let wakes = woken_by_ticks(records).into_iter();
     wakes
         .map(|(vcpu, at)| (vcpu, at.saturating_sub(TICK_TO_RECORD)))

@@ -6,7 +6,8 @@
 //! running: the timer slop after another timer (xen-spec 0.3), or code of the hypervisor that
 //! interrupts have to wait for.
 
-use domio_core::{Duration, Instant, Kind, PcpuId, Record, Runstate, VcpuName};
+use domio_core::{Duration, Instant, Kind, PcpuId, Runstate, VcpuName};
+use domio_replay::NamedRecord;
 use domio_replay::demand::unseen::Expiries;
 use domio_replay::linux::KERNEL_TICK;
 use domio_replay::linux::LEAST_AHEAD;
@@ -63,7 +64,7 @@ pub const ON_TIME: Duration = Duration::from_micros(1);
 
 /// The timers of `records` that came on time, or late and no later than the slop explains.
 pub fn late_timers(
-    records: &[Record],
+    records: &[NamedRecord],
     profile: &Profile,
     tslice: Duration,
     accountings: &Expiries,
@@ -77,15 +78,15 @@ pub fn late_timers(
         let accounts = accounting.next_if(|a| core::ptr::eq(*a, r)).is_some();
         let late = match r.kind {
             _ if accounts => p.accounting(r, profile, tslice),
-            Kind::Policy if is_pass(r) => {
+            None if is_pass(r) => {
                 let came = r.at.saturating_sub(profile.timer_to_pass);
                 p.pass = Some(r.at);
                 p.slice_end.take().map(|end| (end, came))
             }
-            Kind::Policy => TickRecord::of(r, profile).and_then(|tick| p.tick(&tick, period)),
+            None => TickRecord::of(r, profile).and_then(|tick| p.tick(&tick, period)),
             _ => None,
         };
-        if accounts && r.kind == Kind::RunstateChange {
+        if accounts && r.is(Kind::RunstateChange) {
             p.known = p.before_wake;
         }
         if let Some((due, came)) = late
@@ -101,10 +102,10 @@ pub fn late_timers(
             p.known = p.known.max(Some(came));
         }
         match r.kind {
-            Kind::Wake => p.before_wake = p.known.replace(r.at),
-            Kind::Sleep => p.known = Some(r.at),
-            Kind::InfNext | Kind::Continue => p.slice_end = slice_end(p.pass, r.data[1]),
-            Kind::RunstateChange => p.follow(r),
+            Some(Kind::Wake) => p.before_wake = p.known.replace(r.at),
+            Some(Kind::Sleep) => p.known = Some(r.at),
+            Some(Kind::InfNext | Kind::Continue) => p.slice_end = slice_end(p.pass, r.words[1]),
+            Some(Kind::RunstateChange) => p.follow(r),
             _ => {}
         }
     }
@@ -146,7 +147,7 @@ impl Follower {
     /// than the slop explains; any of those may have been late.
     fn accounting(
         &mut self,
-        r: &Record,
+        r: &NamedRecord,
         profile: &Profile,
         period: Duration,
     ) -> Option<(Instant, Instant)> {
@@ -162,7 +163,7 @@ impl Follower {
         Some((if on_time { came } else { due + VARIES }, came))
     }
 
-    fn follow(&mut self, r: &Record) {
+    fn follow(&mut self, r: &NamedRecord) {
         let Some((old, new)) = r.runstates() else {
             return;
         };
@@ -213,6 +214,7 @@ fn slice_end(pass: Option<Instant>, slice: u32) -> Option<Instant> {
 mod tests {
     use super::*;
     use domio_core::DomainId;
+    use domio_replay::private::Private;
 
     const PROFILE: Profile = Profile::XEN_4_17_EMULATED;
     const TSLICE: Duration = Duration::from_millis(30);
@@ -224,15 +226,17 @@ mod tests {
         Instant::ZERO + Duration::from_nanos(at)
     }
 
-    fn of_tick(at: u64, event: u8) -> Record {
-        Record::policy(ns(at), PcpuId(0), 0, event, &[1, 0, 1])
+    fn of_tick(at: u64, event: u8) -> NamedRecord {
+        let private = Private::new("credit", event, &[1]);
+        let g1 = VcpuName::new(DomainId(1), 0);
+        NamedRecord::of_policy(ns(at), PcpuId(0), private, Some(g1))
     }
 
     /// How late the ticks of `records` came, all while g1 ran.
-    fn lateness(records: &[Record]) -> Vec<i64> {
+    fn lateness(records: &[NamedRecord]) -> Vec<i64> {
         let g1 = VcpuName::new(DomainId(1), 0);
         let (waits, runs) = (Runstate::Runnable, Runstate::Running);
-        let mut all = vec![Record::runstate(ns(0), PcpuId(0), g1, waits, runs)];
+        let mut all = vec![NamedRecord::runstate(ns(0), PcpuId(0), g1, waits, runs)];
         all.extend_from_slice(records);
         late_timers(&all, &PROFILE, TSLICE, &Expiries::default())
             .iter()
@@ -274,7 +278,7 @@ mod tests {
         const ACCOUNT_STOP: u8 = 3;
         let g1 = VcpuName::new(DomainId(1), 0);
         let takes = PROFILE.timer_to_handler[usize::from(ACCOUNTING)].as_nanos();
-        let parks = |at| Record::new(ns(at), PcpuId(0), Kind::Sleep, g1);
+        let parks = |at| NamedRecord::new(ns(at), PcpuId(0), Kind::Sleep, g1);
         let first = parks(1_000_000);
         let next = 31_000_000 + takes;
         let on_time = [first, parks(next + 2_900), parks(next + 30_002_000)];
@@ -299,13 +303,18 @@ mod tests {
         let (offline, waits, runs) = (Runstate::Offline, Runstate::Runnable, Runstate::Running);
         let unparks = |at| {
             [
-                Record::new(ns(at), PcpuId(0), Kind::Wake, parked),
-                Record::runstate(ns(at + 1_000), PcpuId(0), parked, offline, waits),
+                NamedRecord::new(ns(at), PcpuId(0), Kind::Wake, parked),
+                NamedRecord::runstate(ns(at + 1_000), PcpuId(0), parked, offline, waits),
             ]
         };
-        let mut records = vec![Record::runstate(ns(0), PcpuId(0), g1, waits, runs)];
-        records.push(Record::new(ns(1_000_000), PcpuId(0), Kind::Sleep, parked));
-        let late = |records: &[Record]| {
+        let mut records = vec![NamedRecord::runstate(ns(0), PcpuId(0), g1, waits, runs)];
+        records.push(NamedRecord::new(
+            ns(1_000_000),
+            PcpuId(0),
+            Kind::Sleep,
+            parked,
+        ));
+        let late = |records: &[NamedRecord]| {
             let found = late_timers(records, &PROFILE, TSLICE, &Expiries::default());
             let last = found.last().expect("accounting was late");
             (last.came > last.due, last.explained)
@@ -313,7 +322,7 @@ mod tests {
         records.extend(unparks(31_030_000));
         assert_eq!(late(&records), (true, false));
         // A wake-up 45 us before does.
-        let other = Record::new(ns(30_985_000), PcpuId(0), Kind::Wake, g1);
+        let other = NamedRecord::new(ns(30_985_000), PcpuId(0), Kind::Wake, g1);
         records.insert(2, other);
         assert_eq!(late(&records), (true, true));
     }
@@ -321,13 +330,14 @@ mod tests {
     #[test]
     fn a_tick_explains_a_slice_that_ends_late() {
         let g1 = VcpuName::new(DomainId(1), 0);
-        let pass = |at| Record::policy(ns(at), PcpuId(0), 0, 9, &[0]);
-        let mut goes_on = Record::new(ns(2_000), PcpuId(0), Kind::Continue, g1);
-        goes_on.data[1] = 11_020_000;
+        let private = Private::new("credit", 9, &[0]).pass();
+        let pass = |at| NamedRecord::of_policy(ns(at), PcpuId(0), private, None);
+        let mut goes_on = NamedRecord::new(ns(2_000), PcpuId(0), Kind::Continue, g1);
+        goes_on.words[1] = 11_020_000;
         let (waits, runs) = (Runstate::Runnable, Runstate::Running);
         let explained = |tick: u64| {
             let records = [
-                Record::runstate(ns(0), PcpuId(0), g1, waits, runs),
+                NamedRecord::runstate(ns(0), PcpuId(0), g1, waits, runs),
                 of_tick(tick - 10_000_000, PICKED_CPU),
                 pass(1_000),
                 goes_on,
@@ -345,7 +355,7 @@ mod tests {
     fn those_that_were_preempted_or_parked_within_a_kernel_tick_may_have_a_timer_set() {
         use Runstate::{Blocked, Runnable, Running};
         let g = |id| VcpuName::new(DomainId(id), 0);
-        let change = |at, id, old, new| Record::runstate(ns(at), PcpuId(0), g(id), old, new);
+        let change = |at, id, old, new| NamedRecord::runstate(ns(at), PcpuId(0), g(id), old, new);
         let records = [
             change(0, 1, Runnable, Running),
             of_tick(1_000_000, PICKED_CPU),

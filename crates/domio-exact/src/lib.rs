@@ -29,7 +29,8 @@ use self::guess::Guesser;
 use self::interrupts::interrupts;
 use self::matching::{Decisions, Height, Matched, matching};
 use core::cmp::Reverse;
-use domio_core::{Duration, Record};
+use domio_core::Duration;
+use domio_replay::NamedRecord;
 use domio_replay::arrival::attributed;
 use domio_sim::RandomStream;
 use domio_twin::agreement::{compare, usable};
@@ -142,7 +143,7 @@ impl BestFit {
     fn parting(
         &self,
         twin: &CreditTwin,
-        records: &[Record],
+        records: &[NamedRecord],
         settings: &SearchSettings,
     ) -> Option<Parting> {
         let recorded = Decisions::of(records, twin);
@@ -152,7 +153,7 @@ impl BestFit {
 }
 
 /// Estimates the hidden state of the recording that `twin` and its `records` come from.
-fn estimate(twin: &CreditTwin, records: &[Record], settings: &SearchSettings) -> BestFit {
+fn estimate(twin: &CreditTwin, records: &[NamedRecord], settings: &SearchSettings) -> BestFit {
     let search = Search {
         twin,
         recorded: Decisions::of(records, twin),

@@ -3,7 +3,8 @@
 use crate::SearchSettings;
 use crate::search::searched;
 use core::cmp::Reverse;
-use domio_core::{Duration, Instant, Record, VcpuName};
+use domio_core::{Duration, Instant, VcpuName};
+use domio_replay::{NamedRecord, NamedRecords};
 use domio_twin::Parting;
 use domio_twin::policy::credit::CreditTwin;
 use domio_twin::policy::credit::Hidden;
@@ -23,7 +24,7 @@ pub struct Decisions {
 
 impl Decisions {
     /// Those of `records`, which are of `twin` or its recording.
-    pub fn of(records: &[Record], twin: &CreditTwin) -> Decisions {
+    pub fn of(records: &[NamedRecord], twin: &CreditTwin) -> Decisions {
         let pcpus = twin.start().pcpus.len();
         let mut lists = dispatches(records, pcpus);
         lists.extend(activity(records));
@@ -139,7 +140,7 @@ pub fn matching(
     settings: &SearchSettings,
 ) -> Matched {
     const STEP: Duration = Duration::from_millis(200);
-    let mut simulation = twin.simulation(hidden, Vec::new());
+    let mut simulation = twin.simulation(hidden, NamedRecords::default());
     let pcpus = twin.start().pcpus.len();
     let origin = twin.origin();
     let begin = twin.start().at;
@@ -154,8 +155,8 @@ pub fn matching(
         if !matches!(simulation.run(until), domio_sim::Outcome::Completed { .. }) {
             break;
         }
-        let simulated = Decisions::of(simulation.host_mut().sink_mut(), twin);
-        simulation.host_mut().sink_mut().clear();
+        let simulated = Decisions::of(&simulation.host_mut().sink_mut().0, twin);
+        simulation.host_mut().sink_mut().0.clear();
         for ((list, expected), next) in simulated.lists.iter().zip(&recorded.lists).zip(&mut next) {
             for (at, vcpu) in list {
                 let at = at.since(origin);

@@ -4,7 +4,8 @@
 //! it takes it (`csched_load_balance`). That takes time where there are none as well, so that a
 //! trace shows the class of whoever is dispatched.
 
-use domio_core::{Duration, Instant, Kind, Record, VcpuName};
+use domio_core::{Duration, Instant, Kind, VcpuName};
+use domio_replay::NamedRecord;
 use domio_replay::private::is_pass;
 use domio_vmm::Profile;
 
@@ -16,7 +17,7 @@ const FROM_IDLE: Duration = Duration::from_nanos(330);
 
 /// Dispatches in `records` of one pcpu that followed a search: when, and of whom. The records are
 /// those of a real Xen, or simulated under `profile`, which has no record in the middle of a pass.
-pub fn searched(records: &[Record], profile: &Profile) -> Vec<(Instant, VcpuName)> {
+pub fn searched(records: &[NamedRecord], profile: &Profile) -> Vec<(Instant, VcpuName)> {
     // Half of the search tells a pass with it from one without.
     let simulated = profile.switch + profile.policy.search / 2;
     let mut pass = None;
@@ -24,18 +25,18 @@ pub fn searched(records: &[Record], profile: &Profile) -> Vec<(Instant, VcpuName
     let mut found = Vec::new();
     for r in records {
         match r.kind {
-            Kind::Policy if is_pass(r) => {
+            None if is_pass(r) => {
                 (pass, search) = (Some(r.at), false);
             }
-            Kind::InfPrev if r.vcpu.is_idle() => {
+            Some(Kind::InfPrev) if r.vcpu.is_idle() => {
                 search = took(pass, r.at) > WITH_SEARCH + FROM_IDLE
             }
-            Kind::InfPrev => search = took(pass, r.at) > WITH_SEARCH,
-            Kind::Switch => search = took(pass, r.at) > simulated,
+            Some(Kind::InfPrev) => search = took(pass, r.at) > WITH_SEARCH,
+            Some(Kind::Switch) => search = took(pass, r.at) > simulated,
             _ => {}
         }
-        if search && matches!(r.kind, Kind::Switch | Kind::SwitchOnly) {
-            found.push((r.at, VcpuName::from_word(r.data[0])));
+        if let Some(next) = r.next.filter(|_| search) {
+            found.push((r.at, next));
         }
     }
     found
@@ -49,6 +50,7 @@ fn took(pass: Option<Instant>, at: Instant) -> Duration {
 mod tests {
     use super::*;
     use domio_core::{DomainId, PcpuId};
+    use domio_replay::private::Private;
 
     const PROFILE: Profile = Profile::XEN_4_17_EMULATED;
     const P0: PcpuId = PcpuId(0);
@@ -61,20 +63,23 @@ mod tests {
         VcpuName::new(DomainId(id), 0)
     }
 
-    fn schedule(at: u64) -> Record {
-        Record::policy(us(at), P0, 0, 9, &[0])
+    fn schedule(at: u64) -> NamedRecord {
+        let private = Private::new("credit", 9, &[0]).pass();
+        NamedRecord::of_policy(us(at), P0, private, None)
     }
 
-    fn record(ns: u64, kind: Kind, next: u16) -> Record {
+    fn record(ns: u64, kind: Kind, next: u16) -> NamedRecord {
         let at = Instant::ZERO + Duration::from_nanos(ns);
-        let mut record = Record::new(at, P0, kind, guest(9));
-        record.data[0] = guest(next).word();
+        let mut record = NamedRecord::new(at, P0, kind, guest(9));
+        if matches!(kind, Kind::Switch | Kind::SwitchOnly) {
+            record.next = Some(guest(next));
+        }
         record
     }
 
-    fn idle(ns: u64) -> Record {
+    fn idle(ns: u64) -> NamedRecord {
         let at = Instant::ZERO + Duration::from_nanos(ns);
-        Record::new(at, P0, Kind::InfPrev, VcpuName::idle(P0))
+        NamedRecord::new(at, P0, Kind::InfPrev, VcpuName::idle(P0))
     }
 
     #[test]

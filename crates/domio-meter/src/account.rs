@@ -166,6 +166,11 @@ impl VcpuBook {
         completed
     }
 
+    /// Whether any record told of it.
+    pub(crate) fn is_known(&self) -> bool {
+        self.known
+    }
+
     /// Whether its state was seen to change.
     pub(crate) fn has_changed(&self) -> bool {
         self.changed
@@ -231,8 +236,8 @@ impl VcpuBook {
     }
 
     /// The pcpu of its latest runstate record.
-    pub(crate) fn pcpu(&self) -> PcpuId {
-        self.pcpu
+    pub(crate) fn pcpu(&self) -> Option<PcpuId> {
+        self.known.then_some(self.pcpu)
     }
 
     /// The trace ends at `at` and the state with it; returns time on a pcpu as in

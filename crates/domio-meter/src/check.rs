@@ -2,10 +2,11 @@
 
 mod work;
 
-use std::collections::BTreeMap;
 use std::fmt;
 
-use domio_core::{DomainId, Instant, Kind, PcpuId, Record, Runstate, Sink, VcpuName};
+use domio_core::{
+    ActorId, DomainId, Instant, Kind, Names, PcpuId, Record, Runstate, Sink, VcpuName,
+};
 use domio_trace::{Losses, VCPUS_MAX};
 
 use crate::told::Told;
@@ -29,7 +30,8 @@ const FINDINGS_MAX: usize = 1000;
 #[derive(Debug, Default)]
 pub struct TraceChecker {
     pcpus: Vec<PcpuState>,
-    vcpus: BTreeMap<u32, VcpuState>,
+    /// By actor.
+    vcpus: Vec<Option<VcpuState>>,
     work: WorkRules,
     losses: Losses,
     told: Told,
@@ -105,8 +107,8 @@ pub enum TraceProblem {
     UnknownRunstate {
         /// The vcpu.
         vcpu: VcpuName,
-        /// The record's detail.
-        detail: u8,
+        /// The record's first word.
+        word: u32,
     },
     /// The old runstate is not the one that the vcpu had.
     NotContiguous {
@@ -161,6 +163,11 @@ pub enum TraceProblem {
         /// no record has taken; in nanoseconds.
         most: u64,
     },
+    /// A record of runstates is of an actor that the stream does not name.
+    UnknownActor {
+        /// That actor.
+        actor: ActorId,
+    },
     /// The trace has records, but none of runstates.
     NoRunstates {
         /// Its records.
@@ -178,6 +185,7 @@ struct PcpuState {
 
 #[derive(Clone, Copy, Debug)]
 struct VcpuState {
+    name: VcpuName,
     first: Instant,
     since: Instant,
     state: Runstate,
@@ -213,14 +221,16 @@ impl TraceChecker {
     /// Checks the sums and returns all findings.
     pub fn finish(mut self) -> CheckReport {
         let vcpus = std::mem::take(&mut self.vcpus);
+        let mut vcpus: Vec<VcpuState> = vcpus.into_iter().flatten().collect();
+        vcpus.sort_by_key(|v| v.name);
         self.report.vcpus = vcpus.len();
         self.report.pcpus = self.pcpus.iter().filter(|p| p.latest.is_some()).count();
-        for (word, v) in vcpus {
+        for v in vcpus {
             let sum = v.sums.into_iter().fold(v.unknown, u64::saturating_add);
             let elapsed = v.since.saturating_since(v.first).as_nanos();
             if sum != elapsed {
                 let problem = TraceProblem::SumsDiffer {
-                    vcpu: VcpuName::from_word(word),
+                    vcpu: v.name,
                     sum,
                     elapsed,
                 };
@@ -255,13 +265,22 @@ impl TraceChecker {
         }
     }
 
-    fn change(&mut self, at: Instant, pcpu: PcpuId, vcpu: VcpuName, old: Runstate, new: Runstate) {
+    fn change(
+        &mut self,
+        names: &Names,
+        (at, pcpu): (Instant, PcpuId),
+        actor: ActorId,
+        [old, new]: [Runstate; 2],
+    ) {
+        let Some(vcpu) = names.vcpu(actor) else {
+            return self.find(at, pcpu, TraceProblem::UnknownActor { actor });
+        };
         if !legal(old, new) {
             self.find(at, pcpu, TraceProblem::IllegalTransition { vcpu, old, new });
         }
-        let word = vcpu.word();
-        let Some(mut v) = self.vcpus.get(&word).copied() else {
-            self.first_change(at, pcpu, vcpu, new);
+        let slot = actor.index();
+        let Some(mut v) = self.vcpus.get(slot).copied().flatten() else {
+            self.first_change((at, pcpu), slot, vcpu, new);
             return;
         };
         if at < v.since {
@@ -288,16 +307,26 @@ impl TraceChecker {
         v.state = new;
         v.pcpu = pcpu;
         v.losses = self.losses.concerning(new, pcpu);
-        self.vcpus.insert(word, v);
+        self.vcpus[slot] = Some(v);
     }
 
     /// The first runstate change of `vcpu`: nothing was expected of it.
-    fn first_change(&mut self, at: Instant, pcpu: PcpuId, vcpu: VcpuName, new: Runstate) {
-        if self.vcpus.len() >= VCPUS_MAX {
+    fn first_change(
+        &mut self,
+        (at, pcpu): (Instant, PcpuId),
+        slot: usize,
+        vcpu: VcpuName,
+        new: Runstate,
+    ) {
+        if slot >= VCPUS_MAX {
             self.find(at, pcpu, TraceProblem::TooManyVcpus);
             return;
         }
-        let state = VcpuState {
+        if slot >= self.vcpus.len() {
+            self.vcpus.resize(slot + 1, None);
+        }
+        self.vcpus[slot] = Some(VcpuState {
+            name: vcpu,
             first: at,
             since: at,
             state: new,
@@ -305,8 +334,7 @@ impl TraceChecker {
             pcpu,
             sums: [0; 4],
             unknown: 0,
-        };
-        self.vcpus.insert(vcpu.word(), state);
+        });
         self.occupy(at, pcpu, vcpu, new, pcpu);
     }
 
@@ -335,7 +363,7 @@ impl TraceChecker {
 }
 
 impl Sink for TraceChecker {
-    fn record(&mut self, record: &Record) {
+    fn record(&mut self, names: &Names, record: &Record) {
         let (at, pcpu) = (record.at, record.pcpu);
         if self.index == 0 {
             let record = self.index;
@@ -350,19 +378,20 @@ impl Sink for TraceChecker {
         if let Some(before) = before.filter(|b| at < *b) {
             self.find(at, pcpu, TraceProblem::PcpuTimeWentBack { before });
         }
-        match record.kind {
-            Kind::Switch | Kind::RunstateChange => {
+        match record.kind() {
+            Some(Kind::Switch | Kind::RunstateChange) => {
                 let changes = record.changes();
-                for (vcpu, old, new) in changes.into_iter().flatten() {
-                    self.change(at, pcpu, vcpu, old, new);
+                for (actor, old, new) in changes.into_iter().flatten() {
+                    self.change(names, (at, pcpu), actor, [old, new]);
                 }
                 if changes[0].is_none() {
-                    let (vcpu, detail) = (record.vcpu, record.detail);
-                    self.find(at, pcpu, TraceProblem::UnknownRunstate { vcpu, detail });
+                    let vcpu = names.vcpu(record.actor).unwrap_or_default();
+                    let word = record.words[0];
+                    self.find(at, pcpu, TraceProblem::UnknownRunstate { vcpu, word });
                 }
             }
-            Kind::DriverWork => self.worked(record),
-            Kind::Lost => self.lost(pcpu, record.data[0]),
+            Some(Kind::DriverWork) => self.worked(names, record),
+            Some(Kind::Lost) => self.lost(pcpu, record.words[0]),
             _ => {}
         }
         self.index += 1;
@@ -387,8 +416,8 @@ impl fmt::Display for TraceProblem {
             TraceProblem::VcpuTimeWentBack { vcpu, before } => {
                 write!(f, "the record before of {vcpu} is later, at {before}")
             }
-            TraceProblem::UnknownRunstate { vcpu, detail } => {
-                write!(f, "{vcpu} has runstates {detail:#04x}, expected 0 to 3")
+            TraceProblem::UnknownRunstate { vcpu, word } => {
+                write!(f, "{vcpu} has runstates {word:#04x}, expected 0 to 3")
             }
             TraceProblem::NotContiguous { vcpu, had, old } => {
                 write!(f, "{vcpu} leaves {}, but it was {}", old.name(), had.name())
@@ -419,6 +448,9 @@ impl fmt::Display for TraceProblem {
                 "{vcpu} worked {work} ns for {owner}, but executed for {most} ns that no record \
                  before has taken"
             ),
+            TraceProblem::UnknownActor { actor } => {
+                write!(f, "the stream names no actor {}", actor.0)
+            }
             TraceProblem::NoRunstates { records } => write!(
                 f,
                 "the trace starts here and has {records} records, but none of runstates, so \
@@ -430,169 +462,4 @@ impl fmt::Display for TraceProblem {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use Runstate::{Blocked, Offline, Runnable, Running};
-    use domio_core::DomainId;
-
-    fn vcpu(domain: u16) -> VcpuName {
-        VcpuName::new(DomainId(domain), 0)
-    }
-
-    /// Checks runstate changes given as time, pcpu, domain, old and new state.
-    fn check(changes: &[(u64, u16, u16, Runstate, Runstate)]) -> Vec<TraceProblem> {
-        let mut checker = TraceChecker::new();
-        for &(at, pcpu, domain, old, new) in changes {
-            checker.record(&Record::runstate(
-                Instant::from_nanos(at),
-                PcpuId(pcpu),
-                vcpu(domain),
-                old,
-                new,
-            ));
-        }
-        let report = checker.finish();
-        assert_eq!(report.total, report.findings.len() as u64);
-        report.findings.into_iter().map(|f| f.problem).collect()
-    }
-
-    #[test]
-    fn a_sound_trace_is_clean() {
-        assert_eq!(
-            check(&[
-                (1, 0, 1, Blocked, Runnable),
-                (2, 0, 1, Runnable, Running),
-                (3, 1, 2, Runnable, Running),
-                (4, 0, 1, Running, Runnable),
-                (4, 0, 3, Runnable, Running),
-                (5, 1, 2, Running, Offline),
-                (6, 1, 1, Runnable, Running),
-                (7, 0, 2, Offline, Runnable),
-            ]),
-            []
-        );
-        // Parked and unparked by credit2.
-        assert_eq!(
-            check(&[(1, 0, 1, Running, Offline), (2, 0, 1, Offline, Running)]),
-            []
-        );
-    }
-
-    #[test]
-    fn each_rule_is_checked() {
-        let v = vcpu(1);
-        assert_eq!(
-            check(&[(1, 0, 1, Blocked, Running)]),
-            [TraceProblem::IllegalTransition {
-                vcpu: v,
-                old: Blocked,
-                new: Running
-            }]
-        );
-        assert_eq!(
-            check(&[(1, 0, 1, Blocked, Runnable), (2, 0, 1, Blocked, Offline)]),
-            [TraceProblem::NotContiguous {
-                vcpu: v,
-                had: Runnable,
-                old: Blocked
-            }]
-        );
-        assert_eq!(
-            check(&[(1, 0, 1, Runnable, Running), (2, 1, 1, Running, Blocked)]),
-            [TraceProblem::RunsElsewhere {
-                vcpu: v,
-                there: PcpuId(0)
-            }]
-        );
-        assert_eq!(
-            check(&[(1, 0, 1, Runnable, Running), (2, 0, 2, Runnable, Running)]),
-            [TraceProblem::PcpuTaken {
-                vcpu: vcpu(2),
-                by: v
-            }]
-        );
-        assert_eq!(
-            check(&[(5, 0, 1, Offline, Runnable), (4, 0, 2, Offline, Runnable)]),
-            [TraceProblem::PcpuTimeWentBack {
-                before: Instant::from_nanos(5)
-            }]
-        );
-        // Going back on another pcpu breaks the vcpu's sums too.
-        assert_eq!(
-            check(&[
-                (1, 0, 1, Offline, Runnable),
-                (9, 0, 1, Runnable, Offline),
-                (5, 1, 1, Offline, Runnable)
-            ]),
-            [
-                TraceProblem::VcpuTimeWentBack {
-                    vcpu: v,
-                    before: Instant::from_nanos(9)
-                },
-                TraceProblem::SumsDiffer {
-                    vcpu: v,
-                    sum: 8,
-                    elapsed: 4
-                }
-            ]
-        );
-    }
-
-    #[test]
-    fn lost_records_excuse_what_they_may_hide() {
-        let mut checker = TraceChecker::new();
-        let change = |at, pcpu, domain, old, new| {
-            Record::runstate(
-                Instant::from_nanos(at),
-                PcpuId(pcpu),
-                vcpu(domain),
-                old,
-                new,
-            )
-        };
-        checker.record(&change(1, 0, 1, Runnable, Running));
-        checker.record(&change(2, 1, 2, Runnable, Running));
-        let mut lost = Record::new(
-            Instant::from_nanos(3),
-            PcpuId(0),
-            Kind::Lost,
-            VcpuName::default(),
-        );
-        lost.data[0] = 4;
-        checker.record(&lost);
-        // Domain 1 left pcpu 0 in between.
-        checker.record(&change(4, 0, 3, Runnable, Running));
-        checker.record(&change(5, 0, 1, Blocked, Runnable));
-        // Domain 2 runs elsewhere: nothing excuses it.
-        checker.record(&change(6, 1, 2, Runnable, Running));
-        let report = checker.finish();
-        assert_eq!(report.lost_records, 4);
-        assert!(
-            report
-                .findings
-                .iter()
-                .all(|f| f.record == 5 && f.pcpu == PcpuId(1)),
-            "{:?}",
-            report.findings
-        );
-        assert!(!report.is_clean());
-    }
-
-    #[test]
-    fn findings_are_bounded() {
-        let wrong = [(1, 0, 1, Blocked, Running); 3000];
-        let mut checker = TraceChecker::new();
-        for (at, pcpu, domain, old, new) in wrong {
-            checker.record(&Record::runstate(
-                Instant::from_nanos(at),
-                PcpuId(pcpu),
-                vcpu(domain),
-                old,
-                new,
-            ));
-        }
-        let report = checker.finish();
-        assert_eq!(report.findings.len(), FINDINGS_MAX);
-        assert!(report.total > 3000);
-    }
-}
+mod tests;

@@ -1,8 +1,15 @@
 //! The JSON of `domio trace summary --json`.
 
+use domio_core::Unit;
 use serde::Serialize;
 
-use crate::{Account, DriverSumsJson, NetworkSummary, Quantiles, Summary, WebJson};
+use crate::network::is_network;
+use crate::summary::JOB_TURNAROUND;
+use crate::web::is_web;
+use crate::{
+    Account, DomainFigure, DriverSumsJson, FigureValue, InOrder, NetworkSummary, Quantiles,
+    Summary, WebJson,
+};
 
 /// A summary as JSON: times in nanoseconds (`_ns`), lengths in microseconds (`_us`), `null` where
 /// there is no sample.
@@ -34,6 +41,9 @@ pub struct SummaryJson {
     pub driver_work: Vec<DriverSumsJson>,
     /// By number.
     pub pcpus: Vec<PcpuJson>,
+    /// Records that no class declares, by what they are called; left out where there are none.
+    #[serde(skip_serializing_if = "InOrder::is_empty")]
+    pub undeclared: InOrder<u64>,
 }
 
 /// A domain: sums over its vcpus, quantiles of their samples pooled.
@@ -55,6 +65,42 @@ pub struct DomainJson {
     /// Its jobs; left out where the trace has none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub jobs: Option<JobsJson>,
+    /// Other figures that records add to; left out where there are none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub figures: Vec<FigureJson>,
+}
+
+/// A figure that records add to, as their class declares, see [`DomainFigure`].
+#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
+pub struct FigureJson {
+    /// The declared name.
+    pub name: &'static str,
+    /// What is counted, as [`Unit::ALL`] names it.
+    pub unit: &'static str,
+    /// The count or sum, or the number of samples.
+    pub value: u64,
+    /// Quantiles of the samples, in the unit; left out for counts and sums.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub samples: Option<SamplesJson>,
+}
+
+/// Quantiles of samples in their own unit.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
+pub struct SamplesJson {
+    /// 5 % of the samples are below.
+    pub p5: Option<u64>,
+    /// The median.
+    pub p50: Option<u64>,
+    /// 95 % of the samples are below.
+    pub p95: Option<u64>,
+    /// 99 % of the samples are below.
+    pub p99: Option<u64>,
+    /// The largest sample.
+    pub max: Option<u64>,
+    /// Arithmetic mean.
+    pub mean: Option<f64>,
+    /// Whether the quantiles are samples themselves; otherwise they are right to 0.1 %.
+    pub exact: bool,
 }
 
 /// The jobs of a domain.
@@ -173,12 +219,18 @@ impl SummaryJson {
                     account: account(summary, &v.account),
                 })
                 .collect(),
-            network: d.network.map(|n| network(summary, &n)),
-            web: d.web.map(|web| WebJson::new(summary, &web)),
-            jobs: d.jobs.map(|turnarounds| JobsJson {
+            network: d.network().map(|n| network(summary, &n)),
+            web: d.web().map(|web| WebJson::new(summary, &web)),
+            jobs: d.jobs().map(|turnarounds| JobsJson {
                 done: turnarounds.count,
                 turnaround_us: micros(&turnarounds),
             }),
+            figures: d
+                .figures
+                .iter()
+                .filter(|f| is_other(f))
+                .map(figure)
+                .collect(),
         });
         let pcpus = summary.pcpus.iter().map(|p| PcpuJson {
             id: p.id.0,
@@ -203,7 +255,39 @@ impl SummaryJson {
                 .map(DriverSumsJson::new)
                 .collect(),
             pcpus: pcpus.collect(),
+            undeclared: InOrder(summary.undeclared.clone()),
         }
+    }
+}
+
+/// Whether no other part of the JSON has the figure.
+fn is_other(figure: &DomainFigure) -> bool {
+    !is_network(figure) && !is_web(figure) && figure.name != JOB_TURNAROUND
+}
+
+fn figure(figure: &DomainFigure) -> FigureJson {
+    let (value, samples) = match figure.value {
+        FigureValue::Sum(sum) => (sum, None),
+        FigureValue::Samples(q) => (q.count, Some(samples(&q))),
+    };
+    let unit = Unit::ALL.iter().find(|(unit, _)| *unit == figure.unit);
+    FigureJson {
+        name: figure.name,
+        unit: unit.map_or("", |(_, name)| name),
+        value,
+        samples,
+    }
+}
+
+fn samples(q: &Quantiles) -> SamplesJson {
+    SamplesJson {
+        p5: q.p5,
+        p50: q.p50,
+        p95: q.p95,
+        p99: q.p99,
+        max: q.max,
+        mean: q.mean,
+        exact: q.exact,
     }
 }
 

@@ -1,16 +1,13 @@
 //! The meter: records in, figures out.
 
-use domio_core::{DomainId, Instant, Kind, PcpuId, Record, Runstate, Sink, VcpuName};
-use domio_trace::{GoingOn, Losses, Over, VCPUS_MAX};
+use domio_core::{ActorId, DomainId, Instant, Kind, Names, PcpuId, Record, Runstate, Sink};
+use domio_trace::{Going, GoingOn, Losses, Over, Undeclared, VCPUS_MAX};
 
 use crate::account::{VcpuBook, Window};
 use crate::distribution::Distribution;
-use crate::jobs::JobBooks;
-use crate::network::NetworkBooks;
+use crate::figures::FigureBooks;
 use crate::summary::{Account, DomainSummary, PcpuSummary, Summary, VcpuSummary};
 use crate::told::Told;
-use crate::web::WebBooks;
-use crate::words::ByWord;
 use crate::work::WorkBooks;
 
 /// Samples, over all vcpus, up to which every one is kept as it is: 32 Mi, 128 MiB of memory
@@ -34,8 +31,9 @@ const WORTH_COMPRESSING: usize = 1 << 16;
 /// - A mark ([`Kind::RunstateChange`] between equal states) opens or extends a vcpu's sums. It is
 ///   no edge of a run, and a stay that began before the first record of its vcpu is no sample.
 /// - Wake to run is a completed stay in runnable that followed blocked and led to running.
-/// - What a network delivered, replies to pings, steps of web clients and finished jobs count for
-///   the domain when they are recorded.
+/// - What records add to figures of a domain ([`Declared::figures`](domio_core::Declared::figures):
+///   what a network delivered, replies to pings, steps of web clients, finished jobs) counts when
+///   it is recorded.
 /// - Work of a driver domain for another ([`Kind::DriverWork`]) counts when it is recorded, up to
 ///   what the driver's vcpu is known to have executed.
 /// - After [`Kind::Lost`], and where the old state of a record is not the new state of the one
@@ -49,17 +47,16 @@ const WORTH_COMPRESSING: usize = 1 << 16;
 #[derive(Debug)]
 pub struct Meter {
     window: Window,
+    /// By actor; of some of them nothing is known.
     books: Vec<VcpuBook>,
-    index: ByWord<u32>,
     pcpus: Vec<PcpuBook>,
     span: Option<(u64, u64)>,
     samples: usize,
     samples_max: usize,
     /// Samples at which to make room next.
     make_room_at: usize,
-    network: NetworkBooks,
-    web: WebBooks,
-    jobs: JobBooks,
+    figures: FigureBooks,
+    undeclared: Undeclared,
     work: WorkBooks,
     losses: Losses,
     going_on: GoingOn,
@@ -104,15 +101,13 @@ impl Meter {
                 to: u64::MAX,
             },
             books: Vec::new(),
-            index: ByWord::default(),
             pcpus: Vec::new(),
             span: None,
             samples: 0,
             samples_max: EXACT_SAMPLES_MAX,
             make_room_at: EXACT_SAMPLES_MAX,
-            network: NetworkBooks::default(),
-            web: WebBooks::default(),
-            jobs: JobBooks::default(),
+            figures: FigureBooks::default(),
+            undeclared: Undeclared::new(),
             work: WorkBooks::default(),
             losses: Losses::new(),
             going_on: GoingOn::new(),
@@ -148,14 +143,22 @@ impl Meter {
         self
     }
 
+    /// `actor` goes from `old` to `new` on `pcpu`.
     #[inline]
-    fn change(&mut self, at: u64, pcpu: PcpuId, word: u32, old: Runstate, new: Runstate) {
+    fn change(
+        &mut self,
+        names: &Names,
+        (at, pcpu): (u64, PcpuId),
+        actor: ActorId,
+        [old, new]: [Runstate; 2],
+    ) {
         let span = self.span.get_or_insert((at, at));
         span.1 = span.1.max(at);
-        let Some(slot) = self.slot(word) else {
+        let slot = actor.index();
+        if slot >= self.books.len() && !self.make_books(names, slot) {
             self.ignored_records += 1;
             return;
-        };
+        }
         let book = &mut self.books[slot];
         let is_idle = book.name.is_idle();
         let completed = book.change(at, pcpu, old, new, &self.losses, self.window);
@@ -172,46 +175,50 @@ impl Meter {
         }
     }
 
-    #[inline]
-    fn slot(&mut self, word: u32) -> Option<usize> {
-        if let Some(&slot) = self.index.get(&word) {
-            return Some(slot as usize);
+    /// Makes books up to that of the actor with index `slot`. Returns whether there is such an
+    /// actor, and room for it.
+    #[cold]
+    fn make_books(&mut self, names: &Names, slot: usize) -> bool {
+        let actors = names.actors();
+        if slot >= actors.len().min(VCPUS_MAX) {
+            return false;
         }
-        self.new_slot(word)
+        let new = &actors[self.books.len()..=slot];
+        let new = new.iter().map(|actor| VcpuBook::new(actor.vcpu()));
+        self.books.extend(new);
+        true
     }
 
-    /// `vcpu` has no runstate record so far and goes on on `pcpu`.
-    fn goes_on(&mut self, at: u64, pcpu: PcpuId, vcpu: VcpuName) {
+    /// `actor` has no runstate record so far and goes on on `pcpu`.
+    fn goes_on(&mut self, names: &Names, at: u64, pcpu: PcpuId, actor: ActorId) {
         // Who went on elsewhere before has left there without a record.
-        let slot = self.index.get(&vcpu.word()).copied();
-        if let Some(was_on) = slot.map(|slot| self.books[slot as usize].pcpu())
+        let book = self.books.get(actor.index());
+        if let Some(was_on) = book.and_then(VcpuBook::pcpu)
             && was_on != pcpu
         {
-            self.displace(at, was_on, Over { vcpu, now: false });
+            self.displace(at, was_on, Over { actor, now: false });
         }
         let running = Runstate::Running;
-        self.change(at, pcpu, vcpu.word(), running, running);
+        self.change(names, (at, pcpu), actor, [running, running]);
     }
 
     /// A run that only went on on `pcpu` is over: since `at`, or since an unknown time before.
     #[cold]
     fn displace(&mut self, at: u64, pcpu: PcpuId, over: Over) {
-        let Some(&slot) = self.index.get(&over.vcpu.word()) else {
+        let Some(book) = self.books.get_mut(over.actor.index()) else {
             return;
         };
-        let book = &mut self.books[slot as usize];
         let ran = book.displaced(at, pcpu, over.now, &self.losses, self.window);
+        let is_idle = book.name.is_idle();
         if let Some(ran) = ran {
-            self.pcpu(pcpu).ran(ran, over.vcpu.is_idle());
+            self.pcpu(pcpu).ran(ran, is_idle);
         }
     }
 
     /// Takes a `DriverWork` record.
-    fn worked(&mut self, record: &Record) {
-        let slot = self.index.get(&record.vcpu.word()).copied();
+    fn worked(&mut self, names: &Names, record: &Record) {
         let mut ran = 0;
-        if let Some(slot) = slot {
-            let book = &mut self.books[slot as usize];
+        if let Some(book) = self.books.get_mut(record.actor.index()) {
             let part = book.executes(record.at.as_nanos(), &self.losses, self.window);
             ran = book.sums.state[Runstate::Running as usize];
             let is_idle = book.name.is_idle();
@@ -219,19 +226,27 @@ impl Meter {
                 self.pcpu(pcpu).ran(part, is_idle);
             }
         }
-        let taken = self.work.done(record, ran, self.window);
+        let taken = self.work.done(names, record, ran, self.window);
         self.ignored_records += u64::from(!taken);
     }
 
-    #[cold]
-    fn new_slot(&mut self, word: u32) -> Option<usize> {
-        if self.books.len() >= VCPUS_MAX {
-            return None;
+    /// Takes a record that tells of no runstate: what its declaration says.
+    fn declared(&mut self, names: &Names, record: &Record) {
+        let Some(declared) = names.declared(record) else {
+            self.undeclared.see(names, record);
+            return;
+        };
+        if declared.figures.is_empty() || !self.window.holds(record.at.as_nanos()) {
+            return;
         }
-        let slot = self.books.len();
-        self.index.insert(word, slot as u32);
-        self.books.push(VcpuBook::new(VcpuName::from_word(word)));
-        Some(slot)
+        let Some(vcpu) = names.vcpu(record.actor) else {
+            self.ignored_records += 1;
+            return;
+        };
+        self.samples += self.figures.add(vcpu.domain, declared, record);
+        if self.samples > self.make_room_at {
+            self.make_room();
+        }
     }
 
     #[inline]
@@ -253,9 +268,7 @@ impl Meter {
                 .books
                 .iter_mut()
                 .flat_map(|b| [&mut b.runs, &mut b.wake_to_run])
-                .chain(self.network.distributions())
-                .chain(self.web.distributions())
-                .chain(self.jobs.distributions())
+                .chain(self.figures.distributions())
                 .max_by_key(|d| d.stored())
                 .filter(|d| d.stored() >= worth);
             let Some(longest) = longest else {
@@ -300,6 +313,7 @@ impl Meter {
             first = span.0;
             end = end.max(span.1).min(self.window.to);
         }
+        self.books.retain(VcpuBook::is_known);
         self.books.sort_by_key(|b| b.name);
         let mut domains: Vec<DomainSummary> = Vec::new();
         for books in self
@@ -308,11 +322,8 @@ impl Meter {
         {
             domains.push(summarise_domain(books));
         }
-        for (id, network) in self.network.summaries() {
-            domain_of(&mut domains, id).network = Some(network);
-        }
-        for (id, web) in self.web.summaries() {
-            domain_of(&mut domains, id).web = Some(web);
+        for (id, figures) in self.figures.finish() {
+            domain_of(&mut domains, id).figures = figures;
         }
         let busy = |id| {
             let at = domains.binary_search_by_key(&id, |d| d.id);
@@ -323,9 +334,6 @@ impl Meter {
             Some(_) => Vec::new(),
             None => self.work.finish(busy),
         };
-        for domain in &mut domains {
-            domain.jobs = self.jobs.take(domain.id);
-        }
         let pcpus = self.pcpus.iter().enumerate().map(|(i, p)| PcpuSummary {
             id: PcpuId(i as u16),
             busy: p.busy,
@@ -339,6 +347,7 @@ impl Meter {
             records: self.records,
             lost_records: self.lost_records,
             ignored_records: self.ignored_records,
+            undeclared: self.undeclared.counts(),
             domains,
             driver_work,
             pcpus: pcpus.collect(),
@@ -348,61 +357,42 @@ impl Meter {
 
 impl Sink for Meter {
     #[inline]
-    fn record(&mut self, record: &Record) {
+    fn record(&mut self, names: &Names, record: &Record) {
         self.records += 1;
         self.told.see(record);
+        let Some(kind) = record.kind() else {
+            return self.declared(names, record);
+        };
         let at = record.at.as_nanos();
-        let (index, books) = (&self.index, &self.books);
-        let going = self.going_on.see(record, |vcpu| {
-            let slot = index.get(&vcpu.word());
-            slot.is_none_or(|slot| !books[*slot as usize].has_changed())
+        let books = &self.books;
+        let Going { goes_on, over } = self.going_on.see(record, |actor| {
+            let book = books.get(actor.index());
+            book.is_none_or(|book| !book.has_changed())
         });
-        if let Some(over) = going.over {
+        if let Some(over) = over {
             self.displace(at, record.pcpu, over);
         }
-        match record.kind {
+        match kind {
             Kind::Switch | Kind::RunstateChange => {
                 let changes = record.changes();
-                for (vcpu, old, new) in changes.into_iter().flatten() {
-                    self.change(at, record.pcpu, vcpu.word(), old, new);
+                for (actor, old, new) in changes.into_iter().flatten() {
+                    self.change(names, (at, record.pcpu), actor, [old, new]);
                 }
                 self.ignored_records += u64::from(changes[0].is_none());
             }
             // Whoever has a pcpu to itself may have no other record for as long as the trace lasts.
-            Kind::Continue if going.goes_on => self.goes_on(at, record.pcpu, record.vcpu),
+            Kind::Continue if goes_on => self.goes_on(names, at, record.pcpu, record.actor),
             Kind::Lost => {
-                self.lost_records += u64::from(record.data[0]);
+                self.lost_records += u64::from(record.words[0]);
                 self.losses.add(record.pcpu);
             }
-            Kind::JobDone if self.window.holds(at) => {
-                self.samples += usize::from(self.jobs.done(record));
-                if self.samples > self.make_room_at {
-                    self.make_room();
-                }
-            }
-            Kind::DriverWork => self.worked(record),
-            Kind::Web if self.window.holds(at) => match self.web.step(record) {
-                Some(sampled) => {
-                    self.samples += usize::from(sampled);
-                    if self.samples > self.make_room_at {
-                        self.make_room();
-                    }
-                }
-                None => self.ignored_records += 1,
-            },
-            Kind::NetDelivered if self.window.holds(at) => self.network.delivered(record),
-            Kind::NetReply if self.window.holds(at) => {
-                self.samples += usize::from(self.network.replied(record));
-                if self.samples > self.make_room_at {
-                    self.make_room();
-                }
-            }
+            Kind::JobDone => self.declared(names, record),
+            Kind::DriverWork => self.worked(names, record),
             _ => {}
         }
     }
 }
 
-/// `books` holds the vcpus of one domain.
 /// The figures of domain `id` among `domains`, which are in the order of ids; without any where
 /// nothing else is known of it.
 fn domain_of(domains: &mut Vec<DomainSummary>, id: DomainId) -> &mut DomainSummary {
@@ -413,9 +403,7 @@ fn domain_of(domains: &mut Vec<DomainSummary>, id: DomainId) -> &mut DomainSumma
                 id,
                 total: Account::default(),
                 vcpus: Vec::new(),
-                network: None,
-                web: None,
-                jobs: None,
+                figures: Vec::new(),
             };
             domains.insert(place, unknown);
             place
@@ -424,6 +412,7 @@ fn domain_of(domains: &mut Vec<DomainSummary>, id: DomainId) -> &mut DomainSumma
     &mut domains[place]
 }
 
+/// `books` holds the vcpus of one domain.
 fn summarise_domain(books: &mut [VcpuBook]) -> DomainSummary {
     let id = books.first().map_or(DomainId(0), |b| b.name.domain);
     let mut total = Account::default();
@@ -446,9 +435,7 @@ fn summarise_domain(books: &mut [VcpuBook]) -> DomainSummary {
         id,
         total,
         vcpus,
-        network: None,
-        web: None,
-        jobs: None,
+        figures: Vec::new(),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use domio_core::{DomainId, Instant, PcpuId, VcpuName};
 
-use crate::{DriverWork, Quantiles, WebSummary};
+use crate::{DomainFigure, DriverWork, FigureValue, Quantiles};
 
 /// The figures of a trace. Times are nanoseconds unless named otherwise.
 #[derive(Clone, PartialEq, Debug)]
@@ -21,6 +21,9 @@ pub struct Summary {
     pub lost_records: u64,
     /// Runstate records left out, see [`VCPUS_MAX`](domio_trace::VCPUS_MAX); 0 in any real trace.
     pub ignored_records: u64,
+    /// Records that no class declares: what they are called
+    /// ([`record_name`](domio_trace::record_name)), and how many there are.
+    pub undeclared: Vec<(String, u64)>,
     /// By domain id; the idle domain is one of them.
     pub domains: Vec<DomainSummary>,
     /// For whom driver domains worked, by id; of those that worked for others.
@@ -67,22 +70,8 @@ pub struct DomainSummary {
     pub total: Account,
     /// By index.
     pub vcpus: Vec<VcpuSummary>,
-    /// What its network did, where the trace tells.
-    pub network: Option<NetworkSummary>,
-    /// What the clients of its web servers saw, where the trace tells.
-    pub web: Option<WebSummary>,
-    /// From release to completion of its jobs, in nanoseconds, each counted when it was done;
-    /// `None` without any.
-    pub jobs: Option<Quantiles>,
-}
-
-/// What the network of a domain did, both directions together.
-#[derive(Clone, Copy, PartialEq, Debug, Default)]
-pub struct NetworkSummary {
-    /// Bytes that reached an application, in the domain or at the other end; without headers.
-    pub delivered: u64,
-    /// Round trips of the pings that were answered, each counted when its reply came.
-    pub round_trips: Quantiles,
+    /// What records of devices and guests add to, as their declarations say; by name.
+    pub figures: Vec<DomainFigure>,
 }
 
 /// Figures of one vcpu.
@@ -191,7 +180,24 @@ impl Summary {
     }
 }
 
+/// From release to completion of a job, in nanoseconds.
+pub(crate) const JOB_TURNAROUND: &str = "job_turnaround";
+
 impl DomainSummary {
+    /// From release to completion of its jobs, in nanoseconds, each counted when it was done;
+    /// `None` without any.
+    pub fn jobs(&self) -> Option<Quantiles> {
+        match self.figure(JOB_TURNAROUND)?.value {
+            FigureValue::Samples(turnarounds) => Some(turnarounds),
+            FigureValue::Sum(_) => None,
+        }
+    }
+
+    /// The figure called `name`, if any record has added to it.
+    pub fn figure(&self, name: &str) -> Option<&DomainFigure> {
+        self.figures.iter().find(|figure| figure.name == name)
+    }
+
     /// Vcpus that waited for a pcpu, and never got one.
     pub fn starved(&self) -> impl Iterator<Item = &VcpuSummary> {
         let starved = |a: &Account| a.running == 0 && a.executions == 0 && a.runnable > 0;

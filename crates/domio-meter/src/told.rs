@@ -28,10 +28,10 @@ impl Told {
     }
 
     fn look(&mut self, record: &Record) {
-        match record.kind {
-            Kind::Switch | Kind::RunstateChange => self.runstates = true,
-            Kind::Continue => self.went_on = true,
-            Kind::SwitchOnly | Kind::InfPrev | Kind::InfNext => self.switched = true,
+        match record.kind() {
+            Some(Kind::Switch | Kind::RunstateChange) => self.runstates = true,
+            Some(Kind::Continue) => self.went_on = true,
+            Some(Kind::SwitchOnly | Kind::InfPrev | Kind::InfNext) => self.switched = true,
             _ => {}
         }
         let at = record.at.as_nanos();

@@ -1,81 +1,28 @@
-//! What a trace tells of each domain's web servers, as their clients saw them.
+//! What a trace tells of a domain's web servers, as their clients saw them: the figures of that
+//! name.
 
-use std::collections::BTreeMap;
-
-use domio_core::{DomainId, Record, WebStep};
 use serde::Serialize;
 
-use crate::distribution::{Distribution, Quantiles};
+use crate::Quantiles;
+use crate::figures::{DomainFigure, Figures};
 use crate::json::{MicrosJson, micros};
-use crate::summary::Summary;
+use crate::summary::{DomainSummary, Summary};
 
-/// Sums and samples of every domain with a web server.
-#[derive(Debug, Default)]
-pub(crate) struct WebBooks {
-    by_domain: BTreeMap<DomainId, WebBook>,
-}
-
-/// Those of one domain.
-#[derive(Debug, Default)]
-struct WebBook {
-    steps: [u64; WebStep::ALL.len()],
-    bytes: u64,
-    connect: Distribution,
-    first_byte: Distribution,
-    response: Distribution,
-}
-
-impl WebBook {
-    fn distributions(&mut self) -> [&mut Distribution; 3] {
-        [&mut self.connect, &mut self.first_byte, &mut self.response]
-    }
-}
-
-impl WebBooks {
-    /// Takes a `Web` record; returns whether its sample takes memory of its own, or nothing where
-    /// the record tells of no step that there is.
-    pub fn step(&mut self, record: &Record) -> Option<bool> {
-        let (step, _, bytes, ns) = record.web_step()?;
-        let book = self.by_domain.entry(record.vcpu.domain).or_default();
-        book.steps[step as usize] += 1;
-        Some(match step {
-            WebStep::Connected => book.connect.add(ns),
-            WebStep::FirstByte => book.first_byte.add(ns),
-            WebStep::Replied => {
-                book.bytes = book.bytes.saturating_add(u64::from(bytes));
-                book.response.add(ns)
-            }
-            _ => false,
-        })
-    }
-
-    /// The distributions, to save memory on.
-    pub fn distributions(&mut self) -> impl Iterator<Item = &mut Distribution> {
-        self.by_domain.values_mut().flat_map(WebBook::distributions)
-    }
-
-    /// The figures by domain, in the order of ids.
-    pub fn summaries(self) -> impl Iterator<Item = (DomainId, WebSummary)> {
-        self.by_domain.into_iter().map(|(domain, mut book)| {
-            let of = |step: WebStep| book.steps[step as usize];
-            let summary = WebSummary {
-                started: of(WebStep::Started),
-                replies: of(WebStep::Replied),
-                closed: of(WebStep::Closed),
-                timed_out: of(WebStep::TimedOut),
-                refused: of(WebStep::Refused),
-                reset: of(WebStep::Reset),
-                no_descriptor: of(WebStep::NoDescriptor),
-                no_port: of(WebStep::NoPort),
-                bytes: book.bytes,
-                connect: book.connect.quantiles(),
-                first_byte: book.first_byte.quantiles(),
-                response: book.response.quantiles(),
-            };
-            (domain, summary)
-        })
-    }
-}
+/// The figures that a [`WebSummary`] has.
+const NAMES: [&str; 12] = [
+    "web_started",
+    "web_replied",
+    "web_closed",
+    "web_timed_out",
+    "web_refused",
+    "web_reset",
+    "web_no_descriptor",
+    "web_no_port",
+    "web_reply_bytes",
+    "web_connect",
+    "web_first_byte",
+    "web_response",
+];
 
 /// What the clients of a domain's web servers saw, all servers together. Each counts when it
 /// happened.
@@ -106,6 +53,32 @@ pub struct WebSummary {
     /// From the begin of a connection, or from a later request, to the last byte of the answer, in
     /// nanoseconds.
     pub response: Quantiles,
+}
+
+impl DomainSummary {
+    /// What the clients of its web servers saw, where the trace tells.
+    pub fn web(&self) -> Option<WebSummary> {
+        let figures = &self.figures[..];
+        figures.iter().any(is_web).then(|| WebSummary {
+            started: figures.sum("web_started"),
+            replies: figures.sum("web_replied"),
+            closed: figures.sum("web_closed"),
+            timed_out: figures.sum("web_timed_out"),
+            refused: figures.sum("web_refused"),
+            reset: figures.sum("web_reset"),
+            no_descriptor: figures.sum("web_no_descriptor"),
+            no_port: figures.sum("web_no_port"),
+            bytes: figures.sum("web_reply_bytes"),
+            connect: figures.samples("web_connect"),
+            first_byte: figures.samples("web_first_byte"),
+            response: figures.samples("web_response"),
+        })
+    }
+}
+
+/// Whether a [`WebSummary`] has the figure.
+pub(crate) fn is_web(figure: &DomainFigure) -> bool {
+    NAMES.contains(&figure.name)
 }
 
 impl WebSummary {

@@ -6,7 +6,7 @@ pub use json::{DriverSumsJson, DriverWorkJson, InOrder};
 
 use std::collections::BTreeMap;
 
-use domio_core::{DomainId, Record};
+use domio_core::{ActorId, DomainId, Names, Record};
 use domio_trace::VCPUS_MAX;
 
 use crate::account::Window;
@@ -54,7 +54,7 @@ impl DriverWork {
 /// while records were lost, or by a damaged record does not count.
 #[derive(Debug, Default)]
 pub(crate) struct Taken {
-    by_vcpu: BTreeMap<u32, u64>,
+    by_vcpu: BTreeMap<ActorId, u64>,
 }
 
 impl Taken {
@@ -65,13 +65,12 @@ impl Taken {
         if !window.ends_in(record.at.as_nanos()) {
             return None;
         }
-        let word = record.vcpu.word();
-        let taken = self.by_vcpu.get(&word).copied().unwrap_or(0);
+        let taken = self.by_vcpu.get(&record.actor).copied().unwrap_or(0);
         let counts = ns.min(ran.saturating_sub(taken));
         if counts == 0 {
             return None;
         }
-        self.by_vcpu.insert(word, taken + counts);
+        self.by_vcpu.insert(record.actor, taken + counts);
         Some((owner, counts))
     }
 }
@@ -87,11 +86,12 @@ pub(crate) struct WorkBooks {
 impl WorkBooks {
     /// Takes a `DriverWork` record as [`Taken::take`] does. Returns whether it found room: no host
     /// has so many domains.
-    pub fn done(&mut self, record: &Record, ran: u64, window: Window) -> bool {
-        let Some((owner, counts)) = self.taken.take(record, ran, window) else {
+    pub fn done(&mut self, names: &Names, record: &Record, ran: u64, window: Window) -> bool {
+        let taken = self.taken.take(record, ran, window);
+        let (Some((owner, counts)), Some(vcpu)) = (taken, names.vcpu(record.actor)) else {
             return true;
         };
-        let key = (record.vcpu.domain, owner);
+        let key = (vcpu.domain, owner);
         if self.sums.len() >= VCPUS_MAX && !self.sums.contains_key(&key) {
             return false;
         }

@@ -5,7 +5,7 @@
 //! bridge holds no packets: whoever owns the ports does what [`Bridge::forward`] says.
 
 use crate::packet::{Packet, Station};
-use crate::queue::{Accounted, Counts, Ledger, Place};
+use crate::queue::{Accounted, Counts, DropPlace, Ledger};
 
 /// A port of a bridge, numbered from 0.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -42,7 +42,7 @@ pub struct Bridge {
 
 impl Bridge {
     /// Where packets end whose receiver is where they came from.
-    pub const SAME_PORT: Place = Place("bridge, same port");
+    pub const SAME_PORT: DropPlace = DropPlace("bridge, same port");
 
     /// A bridge with ports 0 to `ports - 1` for stations 0 to `stations - 1`, which knows none yet.
     ///

@@ -15,7 +15,7 @@ use std::collections::VecDeque;
 use domio_core::{Duration, Instant};
 
 use crate::packet::{Body, FlowId, MESSAGE_BYTES_MAX, Numbered, Packet, Station};
-use crate::queue::{Accounted, Ledger, Place};
+use crate::queue::{Accounted, DropPlace, Ledger};
 
 /// Settings of a ping.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -138,7 +138,7 @@ impl PingStatistics {
 
 impl Ping {
     /// Where replies that nobody waits for end.
-    pub const DUPLICATE: Place = Place("ping, duplicate reply");
+    pub const DUPLICATE: DropPlace = DropPlace("ping, duplicate reply");
 
     /// A ping from `from` to `to` that has not begun.
     ///

@@ -19,6 +19,7 @@
 //! | [`icmp`] | ping, and who answers it |
 //! | [`neighbor`] | who answers at an address, and who has stopped to |
 //! | [`peer`] | one end of flows: a remote host that is never the bottleneck, or a guest's stack |
+//! | [`class`] | what records of networks in traces mean |
 //! | [`host`] | all of it in a simulated host: driver domain, interfaces, guests |
 //! | [`keys`] | how a scenario asks for it |
 //!
@@ -139,6 +140,7 @@
 mod declare;
 
 pub mod bridge;
+pub mod class;
 pub mod host;
 pub mod icmp;
 pub mod keys;

@@ -24,7 +24,7 @@ use domio_core::{Duration, Instant};
 use domio_sim::RandomStream;
 
 use crate::packet::Packet;
-use crate::queue::{Accounted, Counts, Ledger, Place};
+use crate::queue::{Accounted, Counts, DropPlace, Ledger};
 
 /// How fast a line sends.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -165,9 +165,9 @@ impl Accounted for Link {
 
 impl Direction {
     /// Where packets that find the queue full are dropped.
-    pub const QUEUE: Place = Place("link queue");
+    pub const QUEUE: DropPlace = DropPlace("link queue");
     /// Where packets that [`Loss`] has hit are dropped.
-    pub const LINE: Place = Place("line");
+    pub const LINE: DropPlace = DropPlace("line");
 
     /// An idle line.
     pub fn new(config: LinkConfig) -> Self {

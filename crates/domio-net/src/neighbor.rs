@@ -12,7 +12,7 @@ use domio_core::{Duration, Instant};
 use domio_sim::RandomStream;
 
 use crate::packet::Packet;
-use crate::queue::{Accounted, Ledger, Place};
+use crate::queue::{Accounted, DropPlace, Ledger};
 
 /// Times and numbers of a neighbour table.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -82,7 +82,7 @@ pub struct Neighbor {
 
 impl Neighbor {
     /// Where packets end whose receiver does not answer.
-    pub const UNREACHABLE: Place = Place("neighbour, no answer");
+    pub const UNREACHABLE: DropPlace = DropPlace("neighbour, no answer");
 
     /// An entry that knows its neighbour, proven at `now`.
     pub fn new(timing: Timing, now: Instant, random: &mut RandomStream) -> Self {

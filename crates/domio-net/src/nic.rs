@@ -43,7 +43,7 @@ use domio_core::Instant;
 
 use crate::link::Direction;
 use crate::packet::Packet;
-use crate::queue::{Accounted, Counts, Ledger, Place, Queue};
+use crate::queue::{Accounted, Counts, DropPlace, Ledger, Queue};
 
 use config::due;
 pub use config::{Coalesce, NicConfig};
@@ -80,7 +80,7 @@ pub struct Nic {
 
 impl Nic {
     /// Where packets that find no empty buffer are dropped.
-    pub const RX_RING: Place = Place("NIC receive ring");
+    pub const RX_RING: DropPlace = DropPlace("NIC receive ring");
 
     /// A card with a full ring of empty receive buffers, and its interrupt enabled.
     ///

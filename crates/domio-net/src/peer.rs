@@ -13,7 +13,7 @@ use domio_core::Instant;
 
 use crate::icmp::{Echo, Ping};
 use crate::packet::{Body, FlowId, Packet, Segment, Station};
-use crate::queue::{Accounted, Ledger, Place};
+use crate::queue::{Accounted, DropPlace, Ledger};
 use crate::tcp::{Actions, Connection, State, Timer};
 use crate::udp::{UdpSink, UdpSource};
 use crate::writers::{Next, WriterCosts, Writers};
@@ -228,7 +228,7 @@ impl<O: PeerActions> Actions for Wrap<'_, O> {
 
 impl Peer {
     /// Where packets end that are for another station, or that no flow of a peer wants.
-    pub const UNWANTED: Place = Place("peer, nobody there");
+    pub const UNWANTED: DropPlace = DropPlace("peer, nobody there");
 
     /// A host without flows.
     pub fn new(station: Station) -> Self {

@@ -11,9 +11,9 @@ use std::fmt;
 ///
 /// Parts of the same kind share a place; whoever needs to tell them apart asks each part.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct Place(pub &'static str);
+pub struct DropPlace(pub &'static str);
 
-impl fmt::Display for Place {
+impl fmt::Display for DropPlace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.0)
     }
@@ -44,7 +44,7 @@ impl Counts {
 /// packet after that.
 #[derive(Clone, Debug)]
 pub struct Queue<T> {
-    place: Place,
+    place: DropPlace,
     limit: usize,
     items: VecDeque<T>,
     counts: Counts,
@@ -52,7 +52,7 @@ pub struct Queue<T> {
 
 impl<T> Queue<T> {
     /// An empty queue for `limit` packets. One with a limit of 0 drops everything.
-    pub fn new(place: Place, limit: usize) -> Self {
+    pub fn new(place: DropPlace, limit: usize) -> Self {
         Queue {
             place,
             limit,
@@ -151,7 +151,7 @@ pub struct Ledger {
     sent: u64,
     delivered: u64,
     held: u64,
-    dropped: Vec<(Place, u64)>,
+    dropped: Vec<(DropPlace, u64)>,
 }
 
 impl Ledger {
@@ -182,7 +182,7 @@ impl Ledger {
     }
 
     /// Adds `n` packets that were dropped at `place`.
-    pub fn dropped(&mut self, place: Place, n: u64) {
+    pub fn dropped(&mut self, place: DropPlace, n: u64) {
         if n == 0 {
             return;
         }
@@ -193,13 +193,13 @@ impl Ledger {
     }
 
     /// Packets dropped at `place`.
-    pub fn dropped_at(&self, place: Place) -> u64 {
+    pub fn dropped_at(&self, place: DropPlace) -> u64 {
         let found = self.dropped.iter().find(|(p, _)| *p == place);
         found.map_or(0, |(_, n)| *n)
     }
 
     /// Places where packets were dropped, with how many, in the order of the places' names.
-    pub fn drops(&self) -> Vec<(Place, u64)> {
+    pub fn drops(&self) -> Vec<(DropPlace, u64)> {
         let mut drops = self.dropped.clone();
         drops.sort_unstable();
         drops
@@ -253,7 +253,7 @@ impl std::error::Error for Imbalance {}
 mod tests {
     use super::*;
 
-    const HERE: Place = Place("here");
+    const HERE: DropPlace = DropPlace("here");
 
     #[test]
     fn a_full_queue_drops_and_says_so() {

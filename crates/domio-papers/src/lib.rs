@@ -13,26 +13,38 @@
 //! the samples, and whether they are kept, is the business of a
 //! [`Replicator`](domio_run::Replicator).
 //!
+//! Start with [`reproduce`](mod@reproduce).
+//!
 //! # From a claim to its line in the ledger
 //!
-//! 1. [`PaperFolder::open`](folders::PaperFolder::open), or the embedded folder, has the paper's
-//!    files as texts.
-//! 2. [`Claims::of`] reads `claims.toml`. Each claim has a [`Statement`](statement::Statement):
-//!    what has to hold of which figures of which cells.
-//! 3. [`Paper::read`](paper::Paper::read) reads machine and cells, and
-//!    [`register`](paper::register) makes an [`Experiment`] of each cell, whose samples are kept by
-//!    what the files say.
-//! 4. [`Registry::claims`] makes a [`Decider`] of each statement, and refuses cells that are not
-//!    there.
-//! 5. [`reproduce`](reproduce::reproduce) asks its replicator for samples of the experiments that
-//!    the deciders read: as many as the [`Effort`] has before a look.
-//! 6. For a sample, [`Prepared::run`](paper::Prepared::run) puts the cell's scenario together,
-//!    simulates it ([`Replication`](domio_run::Replication)) and takes its figures from the
-//!    records.
-//! 7. The statement gathers the figures of all replications into [`Series`](series::Series). A
-//!    [`Proof`](proof::Proof) holds or fails beyond the risk of the look, or is undecided.
-//! 8. What is undecided gets more replications and another look. The [`ClaimResult`] of the last
-//!    look is the claim's line in the [`ClaimLedger`].
+//! The calls of `domio reproduce`, in order. Each file is visited once. A file in brackets is
+//! called on the way, and the call returns.
+//!
+//! ```text
+//!  no. file                 call
+//!   1  folders.rs           PaperFolder::open      the folder of a user's; shipped: those built in
+//!   2  experiments.rs       of                     a registry of experiments and deciders:
+//!   3  paper/mod.rs         Paper::read, register  machine.toml and cells.toml (paper/file.rs); an
+//!                                                  experiment for each cell
+//!   4  claims.rs            Claims::of_paper       claims.toml: what the paper states
+//!                                                  (statement/read.rs: the checks as data)
+//!   5  registry.rs          Registry::claims       a decider for each claim that has checks
+//!   6  reproduce.rs         reproduce              the experiments that the claims need, each once
+//!      -- the Replicator runs them, on all cores or out of what is kept: domio_lab --
+//!   7  paper/run.rs         Prepared::new          the cell as a scenario, once (paper/cell.rs
+//!                                                  PaperCell::scenario)
+//!   8  paper/run.rs         Prepared::run          one replication: a Sample (domio_run)
+//!      -- back in reproduce, which decides each claim --
+//!   9  samples.rs           Samples::new           the samples, by experiment and value
+//!  10  statement/decide.rs  Statement::decide      each check: figures of cells, ratios
+//!                                                  (statement/gauge.rs, shapes.rs)
+//!  11  proof.rs             greater, near, ...     the check holds, fails or is undecided, by the
+//!                                                  interval of its figure
+//!  12  ledger.rs            ClaimResult::of        the line: the verdict of all checks together,
+//!                                                  and what was measured
+//! ```
+//!
+//! A claim that is undecided goes back to 6 with more replications, as far as the effort allows.
 
 pub mod against;
 pub mod claim_page;

@@ -19,9 +19,11 @@ pub mod arrival;
 pub mod demand;
 pub mod from_trace;
 pub mod linux;
+pub mod named;
 pub mod private;
 mod process;
 mod replays;
 
+pub use named::{NamedRecord, NamedRecords};
 pub use process::{Arrival, Demand, ReplayProcess};
 pub use replays::{OpenTrace, RecordedDemands, Traces};

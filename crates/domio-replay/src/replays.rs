@@ -2,8 +2,9 @@
 
 use crate::demand::demands;
 use crate::demand::unseen::Unseen;
+use crate::named::{NamedRecord, NamedRecords};
 use crate::process::ReplayProcess;
-use domio_core::{DomainId, Kind, Record, VcpuName};
+use domio_core::{DomainId, Kind, VcpuName};
 use domio_scenario::{NoDemands, Replay, ReplaySource, Scenario};
 use domio_trace::order::{ADVICE, in_order};
 use domio_trace::{ReadOptions, TraceError, TraceErrorKind, TraceReader};
@@ -80,23 +81,25 @@ impl<T: Traces> RecordedDemands<T> {
         let failed = |e| refused(&name, &hint, &e);
         let options = ReadOptions {
             tsc_hz,
+            classes: domio_scenario::classes(),
             ..ReadOptions::default()
         };
         let mut reader = TraceReader::new(read, &options).map_err(failed)?;
-        let mut records = Vec::new();
-        reader.copy_to(&mut records).map_err(failed)?;
+        let mut read = NamedRecords::default();
+        reader.copy_to(&mut read).map_err(failed)?;
+        let records = read.0;
         let Some(first) = records.first() else {
             return Err(NoDemands {
                 why: format!("{name} holds no record"),
                 hint: "record the host for longer, or name another trace".to_owned(),
             });
         };
-        in_order(&records).map_err(|out| NoDemands {
+        in_order(records.iter().map(|r| r.at)).map_err(|out| NoDemands {
             why: format!("{name}: {out}"),
             hint: ADVICE.to_owned(),
         })?;
         let begin = first.at;
-        let records: Vec<Record> = records.into_iter().flat_map(as_xen_writes).collect();
+        let records: Vec<_> = records.into_iter().flat_map(as_xen_writes).collect();
         let by_vcpu = demands(&records, begin, &self.profile, &Unseen::default());
         Ok(by_vcpu
             .into_iter()
@@ -141,12 +144,12 @@ fn not_among(by_vcpu: &ByVcpu, vcpu: VcpuName) -> NoDemands {
 }
 
 /// A switch as the two runstate changes that it stands for; other records as they are.
-fn as_xen_writes(record: Record) -> Vec<Record> {
-    if record.kind != Kind::Switch {
+fn as_xen_writes(record: NamedRecord) -> Vec<NamedRecord> {
+    if !record.is(Kind::Switch) {
         return vec![record];
     }
-    let change = |(vcpu, old, new)| Record::runstate(record.at, record.pcpu, vcpu, old, new);
-    record.changes().into_iter().flatten().map(change).collect()
+    let change = |(vcpu, old, new)| NamedRecord::runstate(record.at, record.pcpu, vcpu, old, new);
+    record.changes().map(change).collect()
 }
 
 impl<T: Traces> ReplaySource for RecordedDemands<T> {

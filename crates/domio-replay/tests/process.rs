@@ -1,9 +1,7 @@
 //! Processes that ask for what was recorded, in simulated hosts without costs.
 
-use domio_core::{
-    DomainId, Duration, Instant, Kind, ParamValues, Record, Topology, VcpuName, XenVersion,
-};
-use domio_replay::{Arrival, Demand, ReplayProcess};
+use domio_core::{DomainId, Duration, Instant, Kind, ParamValues, Topology, VcpuName, XenVersion};
+use domio_replay::{Arrival, Demand, NamedRecord, NamedRecords, ReplayProcess};
 use domio_sim::{Outcome, RandomStream};
 use domio_vmm::config::{DomainConfig, GuestConfig, HostConfig, VcpuConfig, Workload};
 use domio_vmm::guest::{Guest, Step};
@@ -24,7 +22,7 @@ fn replay<const N: usize>(demands: [Demand; N]) -> Workload {
 
 /// A host of one pcpu, under round robin with slices of 3 ms, of guests with these processes. They
 /// have run for 30 ms.
-fn run(workloads: Vec<Workload>) -> Simulation<Vec<Record>> {
+fn run(workloads: Vec<Workload>) -> Simulation<NamedRecords> {
     let domains = (1..).zip(workloads).map(|(id, workload)| DomainConfig {
         id: DomainId(id),
         name: format!("g{id}"),
@@ -47,7 +45,7 @@ fn run(workloads: Vec<Workload>) -> Simulation<Vec<Record>> {
     let mut params = ParamValues::defaults(policy.descriptor.params);
     params.set("tslice_ms", 3).unwrap();
     let scheduler = (policy.make)(&params, &config.topology);
-    let mut simulation = Simulation::new(&config, scheduler, Vec::new(), 0, 0);
+    let mut simulation = Simulation::new(&config, scheduler, NamedRecords::default(), 0, 0);
     let outcome = simulation.run(at_us(30_000));
     assert!(matches!(outcome, Outcome::Completed { .. }), "{outcome}");
     simulation
@@ -55,13 +53,13 @@ fn run(workloads: Vec<Workload>) -> Simulation<Vec<Record>> {
 
 /// Wake-ups and blocks of a guest that asks for `demands` alone, after its start, in microseconds.
 fn alone<const N: usize>(demands: [Demand; N]) -> Vec<String> {
-    let records = run(vec![replay(demands)]).into_sink();
-    let of_guest = |r: &&Record| r.vcpu == VcpuName::new(DomainId(1), 0);
+    let records = run(vec![replay(demands)]).into_sink().0;
+    let of_guest = |r: &&NamedRecord| r.vcpu == VcpuName::new(DomainId(1), 0);
     let lines = records.iter().filter(of_guest).filter_map(|r| {
         let word = match r.kind {
-            Kind::Wake => "wake",
-            Kind::Block => "block",
-            Kind::JobDone => panic!("nobody waits for its jobs"),
+            Some(Kind::Wake) => "wake",
+            Some(Kind::Block) => "block",
+            Some(Kind::JobDone) => panic!("nobody waits for its jobs"),
             _ => return None,
         };
         Some(format!("{} {word}", r.at.as_nanos() / 1_000))
@@ -103,10 +101,10 @@ fn a_replay_wakes_when_it_did_and_adds_up_what_it_could_not_do() {
     let demands = demands.map(|(at, work, arrival)| spinning(at * 1_000, 0, work, arrival));
     let simulation = run(vec![Workload::Burn, replay(demands)]);
     let running = simulation.host().vcpu_times(1).running;
-    let records = simulation.into_sink();
-    let of_guest = |r: &&Record| r.vcpu == VcpuName::new(DomainId(2), 0);
+    let records = simulation.into_sink().0;
+    let of_guest = |r: &&NamedRecord| r.vcpu == VcpuName::new(DomainId(2), 0);
     let blocks = records.iter().filter(of_guest);
-    let blocks = blocks.filter(|r| r.kind == Kind::Block).count();
+    let blocks = blocks.filter(|r| r.is(Kind::Block)).count();
     assert_eq!((running, blocks - 1), (us(1_600), 1), "after its start");
 }
 

@@ -1,7 +1,7 @@
 //! For whom driver domains worked, as values of a [`Sample`].
 
 use crate::sample::Sample;
-use domio_core::{DomainId, Record, Sink};
+use domio_core::{DomainId, Names, Record, Sink};
 use domio_meter::{DriverWork, Summary};
 
 /// A sink that wants to know for whom driver domains work, for the summary, and no records.
@@ -13,7 +13,7 @@ impl Sink for OwnersOnly {
     const OWNERS: bool = true;
 
     #[inline]
-    fn record(&mut self, _: &Record) {}
+    fn record(&mut self, _: &Names, _: &Record) {}
 }
 
 /// Begin of the names of these values in samples; `ID.busy_ms`, `ID.nobody_ms` or

@@ -3,7 +3,7 @@
 use crate::sample::Sample;
 use domio_core::DomainId;
 use domio_meter::{DomainSummary, Quantiles, Summary, WebSummary};
-use domio_net::queue::Place;
+use domio_net::queue::DropPlace;
 use serde::Serialize;
 
 /// Which way a figure improves.
@@ -123,7 +123,7 @@ pub const MEASURES: [Measure; 31] = [
         unit: "",
         better: Better::Higher,
         group: MeasureGroup::Jobs,
-        of: Figure::Domain(|_, d| Some(d.jobs?.count as f64)),
+        of: Figure::Domain(|_, d| Some(d.jobs()?.count as f64)),
     },
     Measure {
         key: "turnaround_mean_ms",
@@ -131,7 +131,7 @@ pub const MEASURES: [Measure; 31] = [
         unit: "ms",
         better: Better::Lower,
         group: MeasureGroup::Jobs,
-        of: Figure::Domain(|_, d| d.jobs?.mean.map(|ns| ns / 1e6)),
+        of: Figure::Domain(|_, d| d.jobs()?.mean.map(|ns| ns / 1e6)),
     },
     Measure {
         key: "turnaround_p50_ms",
@@ -139,7 +139,7 @@ pub const MEASURES: [Measure; 31] = [
         unit: "ms",
         better: Better::Lower,
         group: MeasureGroup::Jobs,
-        of: Figure::Domain(|_, d| millis(d.jobs?.p50)),
+        of: Figure::Domain(|_, d| millis(d.jobs()?.p50)),
     },
     Measure {
         key: "turnaround_p95_ms",
@@ -147,7 +147,7 @@ pub const MEASURES: [Measure; 31] = [
         unit: "ms",
         better: Better::Lower,
         group: MeasureGroup::Jobs,
-        of: Figure::Domain(|_, d| millis(d.jobs?.p95)),
+        of: Figure::Domain(|_, d| millis(d.jobs()?.p95)),
     },
     Measure {
         key: "turnaround_p99_ms",
@@ -155,7 +155,7 @@ pub const MEASURES: [Measure; 31] = [
         unit: "ms",
         better: Better::Lower,
         group: MeasureGroup::Jobs,
-        of: Figure::Domain(|_, d| millis(d.jobs?.p99)),
+        of: Figure::Domain(|_, d| millis(d.jobs()?.p99)),
     },
     Measure {
         key: "net_mbps",
@@ -164,7 +164,7 @@ pub const MEASURES: [Measure; 31] = [
         better: Better::Higher,
         group: MeasureGroup::Network,
         of: Figure::Domain(|s, d| {
-            let network = d.network.filter(|n| n.delivered > 0)?;
+            let network = d.network().filter(|n| n.delivered > 0)?;
             Some(s.mbit_per_second(network.delivered))
         }),
     },
@@ -327,7 +327,7 @@ fn millis(ns: Option<u64>) -> Option<f64> {
 
 /// The round trips of a domain that was pinged.
 fn pings(domain: &DomainSummary) -> Option<Quantiles> {
-    let network = domain.network?;
+    let network = domain.network()?;
     (network.round_trips.count > 0).then_some(network.round_trips)
 }
 
@@ -341,7 +341,7 @@ impl Measure {
     pub fn value(&self, summary: &Summary, domain: &DomainSummary) -> Option<f64> {
         match self.of {
             Figure::Domain(of) => of(summary, domain),
-            Figure::Web(of) => of(summary, &domain.web?),
+            Figure::Web(of) => of(summary, &domain.web()?),
         }
     }
 }
@@ -395,7 +395,7 @@ pub fn starved_vcpus(sample: &Sample, domain: &str) -> usize {
 const DROPPED: &str = "dropped.";
 
 /// Notes in `sample` how many packets were dropped where.
-pub fn note_drops(sample: &mut Sample, dropped: &[(Place, u64)]) {
+pub fn note_drops(sample: &mut Sample, dropped: &[(DropPlace, u64)]) {
     for (place, count) in dropped {
         sample.set(&format!("{DROPPED}{place}"), *count as f64);
     }
@@ -428,7 +428,7 @@ mod tests {
     #[test]
     fn drops_are_named_by_their_place() {
         let mut sample = Sample::new();
-        note_drops(&mut sample, &[(Place("NIC ring"), 6)]);
+        note_drops(&mut sample, &[(DropPlace("NIC ring"), 6)]);
         let places: Vec<_> = sample
             .values()
             .map(|(name, n)| (place_of_drops(name), n))

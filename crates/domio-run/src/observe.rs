@@ -1,6 +1,6 @@
 //! What pictures need of a trace: who does what in some part of it, and every length.
 
-use domio_core::{DomainId, Duration, Instant, Record, Runstate, Sink};
+use domio_core::{DomainId, Duration, Instant, Names, PcpuId, Record, Runstate, Sink, VcpuName};
 use domio_trace::{Interval, Intervals};
 use std::collections::{BTreeMap, VecDeque};
 
@@ -13,6 +13,40 @@ const PAST_MAX: usize = 100_000;
 
 /// Most stays that are kept of one part of a trace; the first ones. More cannot be drawn either.
 const STAYS_MAX: usize = 1_000_000;
+
+/// A completed stay of a vcpu in one runstate: an [`Interval`] by name.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct SeenStay {
+    /// The vcpu.
+    pub vcpu: VcpuName,
+    /// The runstate; `None` when records are missing or contradict each other in between.
+    pub state: Option<Runstate>,
+    /// The runstate before.
+    pub after: Runstate,
+    /// The runstate that follows.
+    pub next: Runstate,
+    /// First instant.
+    pub start: Instant,
+    /// Instant at which the next runstate starts.
+    pub end: Instant,
+    /// Pcpu that recorded the start: for running, the one that it ran on.
+    pub pcpu: PcpuId,
+}
+
+impl SeenStay {
+    /// The stay of `vcpu` that `interval` is.
+    fn of(vcpu: VcpuName, interval: &Interval) -> Self {
+        SeenStay {
+            vcpu,
+            state: interval.state,
+            after: interval.after,
+            next: interval.next,
+            start: interval.start,
+            end: interval.end,
+            pcpu: interval.pcpu,
+        }
+    }
+}
 
 /// Which part of a trace is kept in full.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -39,10 +73,10 @@ pub struct Seen {
     /// The part that was kept; `None` when there is none.
     pub window: Option<(Instant, Instant)>,
     /// Stays in a runstate within that part, in the order of their ends.
-    pub stays: Vec<Interval>,
+    pub stays: Vec<SeenStay>,
     /// The longest wait, when the part around it was wanted: after a wake-up, or when there is none
     /// of those any wait.
-    pub worst: Option<Interval>,
+    pub worst: Option<SeenStay>,
     /// By domain: lengths of completed runs, in microseconds.
     pub runs_us: BTreeMap<DomainId, Vec<f64>>,
     /// By domain: times from wake-up to running, in microseconds.
@@ -82,17 +116,19 @@ impl Observer {
 impl Sink for Observer {
     const OWNERS: bool = false;
 
-    fn record(&mut self, record: &Record) {
+    fn record(&mut self, names: &Names, record: &Record) {
         let Observer {
             intervals,
             watch,
             seen,
         } = self;
         let begin = *seen.begin.get_or_insert(record.at);
-        intervals.feed(record, |stay| {
-            if !stay.vcpu.is_idle() {
-                watch.take(stay, begin);
-                seen.take(stay);
+        intervals.feed(record, |interval| {
+            let vcpu = names.vcpu(interval.actor);
+            if let Some(vcpu) = vcpu.filter(|vcpu| !vcpu.is_idle()) {
+                let stay = SeenStay::of(vcpu, interval);
+                watch.take(&stay, begin);
+                seen.take(&stay);
             }
         });
     }
@@ -104,7 +140,7 @@ enum Watch {
     Between {
         from: Duration,
         until: Duration,
-        stays: Vec<Interval>,
+        stays: Vec<SeenStay>,
     },
     Worst(Search),
 }
@@ -113,7 +149,7 @@ enum Watch {
 #[derive(Debug)]
 struct Search {
     wanted: Duration,
-    past: VecDeque<Interval>,
+    past: VecDeque<SeenStay>,
     /// The longest wait after a wake-up.
     woken: Option<Found>,
     /// The longest wait of all.
@@ -123,10 +159,10 @@ struct Search {
 /// A wait with what lies around it.
 #[derive(Debug)]
 struct Found {
-    wait: Interval,
+    wait: SeenStay,
     from: Instant,
     until: Instant,
-    stays: Vec<Interval>,
+    stays: Vec<SeenStay>,
 }
 
 impl Watch {
@@ -146,7 +182,7 @@ impl Watch {
         }
     }
 
-    fn take(&mut self, stay: &Interval, begin: Instant) {
+    fn take(&mut self, stay: &SeenStay, begin: Instant) {
         match self {
             Watch::Between { from, until, stays } => {
                 let inside = stay.end > begin + *from && stay.start < begin + *until;
@@ -160,7 +196,7 @@ impl Watch {
 }
 
 impl Search {
-    fn take(&mut self, stay: &Interval, begin: Instant) {
+    fn take(&mut self, stay: &SeenStay, begin: Instant) {
         for found in self.woken.iter_mut().chain(&mut self.any) {
             let inside = stay.end > found.from && stay.start < found.until;
             if inside && found.stays.len() < STAYS_MAX {
@@ -188,12 +224,12 @@ impl Search {
         }
     }
 
-    fn around(&self, wait: &Interval, begin: Instant) -> Found {
+    fn around(&self, wait: &SeenStay, begin: Instant) -> Found {
         let margin = self.wanted.saturating_sub(length(wait)) / 2;
         let margin = margin.max(length(wait) / 4);
         let from = wait.start.saturating_since(begin).saturating_sub(margin);
         let (from, until) = (begin + from, wait.end + margin);
-        let inside = |stay: &&Interval| stay.end > from && stay.start < until;
+        let inside = |stay: &&SeenStay| stay.end > from && stay.start < until;
         Found {
             wait: *wait,
             from,
@@ -203,18 +239,18 @@ impl Search {
     }
 }
 
-fn length(stay: &Interval) -> Duration {
+fn length(stay: &SeenStay) -> Duration {
     stay.end.saturating_since(stay.start)
 }
 
 /// Whether it is a stay in `state` from its beginning to its end: a record from a state to itself
 /// marks an edge of the trace, and what lies at it is not whole.
-fn is_whole(stay: &Interval, state: Runstate) -> bool {
+fn is_whole(stay: &SeenStay, state: Runstate) -> bool {
     stay.state == Some(state) && stay.next != state && stay.after != state
 }
 
 impl Seen {
-    fn take(&mut self, stay: &Interval) {
+    fn take(&mut self, stay: &SeenStay) {
         let lengths = if is_whole(stay, Runstate::Running) {
             &mut self.runs_us
         } else if is_whole(stay, Runstate::Runnable)
@@ -236,7 +272,6 @@ impl Seen {
 mod tests {
     use super::*;
     use Runstate::{Blocked, Runnable, Running};
-    use domio_core::{PcpuId, VcpuName};
 
     fn us(us: u64) -> Duration {
         Duration::from_micros(us)
@@ -244,11 +279,12 @@ mod tests {
 
     /// What is seen of one vcpu that changes its state at these times.
     fn seen(window: Window, changes: &[(u64, Runstate, Runstate)]) -> Seen {
-        let v = VcpuName::new(DomainId(4), 0);
+        let mut names = Names::new();
+        let v = names.add_actor(VcpuName::new(DomainId(4), 0));
         let mut observer = Observer::new(window);
         for (at, old, new) in changes {
             let at = Instant::ZERO + us(*at);
-            observer.record(&Record::runstate(at, PcpuId(0), v, *old, *new));
+            observer.record(&names, &Record::runstate(at, PcpuId(0), v, *old, *new));
         }
         observer.finish()
     }

@@ -2,7 +2,7 @@
 
 use crate::simulate::RunFault;
 use domio_core::{Instant, Sink};
-use domio_net::queue::{Ledger, Place};
+use domio_net::queue::{DropPlace, Ledger};
 use domio_scenario::{Built, DeviceModel};
 use domio_sched::StateRows;
 use domio_sim::Outcome;
@@ -117,7 +117,7 @@ impl<S: Sink> Replication<S> {
     }
 
     /// How many packets were dropped where so far, by name of the place.
-    pub fn drops(&self) -> BTreeMap<Place, u64> {
+    pub fn drops(&self) -> BTreeMap<DropPlace, u64> {
         let mut ledger = Ledger::new();
         for model in self.devices() {
             ledger.add(model);

@@ -8,8 +8,8 @@
 mod tiny;
 
 use domio_blk::loopback::{Loopback, LoopbackConfig};
-use domio_core::DomainId;
 use domio_core::keys::{Given, KeySection, WordOf};
+use domio_core::{Class, DomainId};
 use domio_net::host::{Network, NetworkConfig};
 use domio_net::queue::{Accounted, Ledger};
 use domio_vmm::Hardware;
@@ -101,6 +101,12 @@ macro_rules! devices {
                 }
             }
         }
+
+        /// Declarations of the devices' records.
+        pub(crate) static RECORDS: &[Option<&'static Class>] = &[
+            $(<$netconfig as Blueprint>::RECORDS,)+
+            $(<$config as Blueprint>::RECORDS,)+
+        ];
 
         /// The kinds of disks.
         pub(crate) static DISKS: [WordOf<ReadDisk>; [$(stringify!($disk)),+].len()] = [

@@ -38,6 +38,7 @@ mod declare;
 mod amount;
 mod build;
 mod check;
+mod classes;
 mod devices;
 mod examples;
 mod limits;
@@ -59,6 +60,7 @@ mod walk;
 mod xl;
 
 pub use build::{Built, NoDemands, NoReplay, ReplaySource};
+pub use classes::classes;
 pub use devices::{DeviceConfig, DeviceModel, attach};
 pub use examples::{example, examples};
 pub use limits::{MAX_ACTIONS, MAX_BYTES, MAX_TASKS, MAX_VCPUS};

@@ -27,7 +27,7 @@ use crate::cx::Cx;
 use crate::state::StateRows;
 use core::fmt;
 pub use domio_core::Conflict;
-use domio_core::{DomainId, Duration, Instant, ParamSpec, ParamValues, PcpuId, VcpuId};
+use domio_core::{Class, DomainId, Duration, Instant, ParamSpec, ParamValues, PcpuId, VcpuId};
 
 /// Why a vcpu became runnable.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -190,9 +190,8 @@ pub struct Descriptor {
     pub summary: &'static str,
     /// Where the rules come from.
     pub source: &'static str,
-    /// Xen's scheduler id in trace records (credit 0, credit2 1, arinc653 3, rtds 4, null 5; 2, 6
-    /// and 7 for policies that Xen 4.17 does not have).
-    pub trace_id: u16,
+    /// The trace records that it writes ([`Cx::note`]); `None` if it writes none.
+    pub class: Option<&'static Class>,
     /// Parameters of the policy as a whole.
     pub params: &'static [ParamSpec],
     /// Those of `params` that an operator can change in a run ([`Scheduler::set_params`]).
@@ -217,7 +216,7 @@ impl Descriptor {
         summary: "",
         name: "",
         source: "",
-        trace_id: 0,
+        class: None,
         params: &[],
         changeable: &[],
         domain_params: &[],

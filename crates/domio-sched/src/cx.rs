@@ -180,12 +180,12 @@ pub enum Effect {
     Note {
         /// Buffer that it goes to.
         pcpu: PcpuId,
-        /// Event number within the policy's class, 0 to 63.
-        event: u8,
-        /// Number of words used.
-        len: u8,
-        /// The words; those that are not used are zero.
-        words: [u32; 3],
+        /// Number in the policy's [class](crate::Descriptor::class), 0 to 63.
+        number: u8,
+        /// The vcpu that it is about.
+        about: Option<VcpuId>,
+        /// The words; those that the class does not declare are zero.
+        words: [u32; 4],
     },
 }
 
@@ -402,17 +402,17 @@ impl<'a> Cx<'a> {
         self.tracing
     }
 
-    /// Writes a private trace record: event number `event` (0 to 63), at most three words.
+    /// Writes a private trace record: `number` of the policy's
+    /// [class](crate::Descriptor::class), about that vcpu, with at most four words.
     #[inline]
-    pub fn note(&mut self, pcpu: PcpuId, event: u8, words: &[u32]) {
+    pub fn note(&mut self, pcpu: PcpuId, number: u8, about: Option<VcpuId>, words: &[u32]) {
         if self.tracing {
-            let len = words.len().min(3);
-            let mut kept = [0; 3];
-            kept[..len].copy_from_slice(&words[..len]);
+            let mut kept = [0; 4];
+            kept[..words.len()].copy_from_slice(words);
             self.effects.push(Effect::Note {
                 pcpu,
-                event,
-                len: len as u8,
+                number,
+                about,
                 words: kept,
             });
         }

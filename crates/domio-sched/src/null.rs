@@ -11,6 +11,7 @@ use crate::placement::Successive;
 use crate::state::{About, StateRows};
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
+use domio_core::class::{Class, Declared, Field, Says, Unit};
 use domio_core::{CpuSet, DomainId, ParamValues, PcpuId, Topology, VcpuId};
 
 /// What this policy is.
@@ -18,13 +19,44 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
     name: "null",
     summary: "each vcpu owns a pcpu; the others wait until one is free",
     source: "Xen 4.17, sched/null.c",
-    trace_id: 5,
     needs: Needs {
         tickle: true,
         ..Needs::NOTHING
     },
+    class: Some(&CLASS),
     ..Descriptor::PLAIN
 };
+
+/// Records of Xen's null scheduler (`TRC_SNULL_*` of 4.17), which this policy reads off traces of
+/// real hosts and does not write. The vcpu that a record is about is its actor.
+static CLASS: Class = Class::new(
+    "null",
+    &[
+        Declared::new(1, "pcpu picked", &[PCPU]).says(Says::Wants { pcpu: 0 }),
+        Declared::new(2, "assigned", &[PCPU]),
+        Declared::new(3, "assigned no more", &[PCPU]),
+        Declared::new(
+            4,
+            "migrated",
+            &[
+                Field::bits("from", 0, 16, Unit::Pcpu),
+                Field::bits("to", 16, 16, Unit::Pcpu),
+            ],
+        ),
+        Declared::new(
+            5,
+            "pass",
+            &[
+                Field::bits("tasklet", 0, 16, Unit::Flag),
+                Field::bits("pcpu", 16, 16, Unit::Pcpu),
+            ],
+        )
+        .says(Says::Pass),
+        Declared::new(6, "tasklet", &[]),
+    ],
+);
+
+const PCPU: Field = Field::word("pcpu", 0, Unit::Pcpu);
 
 /// The policy's state.
 pub struct Null {

@@ -123,7 +123,7 @@ const fn reserving(
 }
 
 /// Every policy, in the order in which lists show them.
-pub fn policies() -> &'static [Policy] {
+pub const fn policies() -> &'static [Policy] {
     POLICIES
 }
 

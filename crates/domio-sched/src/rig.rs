@@ -7,8 +7,24 @@ use crate::contract::{Pick, Prev, Scheduler, Stop, Wake};
 use crate::cx::{Affinity, Cx, Effect, Pause, Tables, VcpuView};
 use alloc::vec::Vec;
 use domio_core::{
-    CpuSet, DomainId, Duration, Instant, ParamValues, PcpuId, Topology, VcpuId, VcpuName,
+    Class, CpuSet, DomainId, Duration, Instant, ParamValues, PcpuId, Topology, VcpuId, VcpuName,
 };
+
+/// The words of a record as a file of Xen's has them: the vcpu that it is about, if any, and as
+/// many others as `class` declares, beyond which there are none.
+pub fn noted(class: &Class, number: u8, about: Option<VcpuName>, words: [u32; 4]) -> Vec<u32> {
+    let declared = class.declared(number).expect("a declared record");
+    let (own, beyond) = words.split_at(usize::from(declared.words));
+    assert!(
+        beyond.iter().all(|word| *word == 0),
+        "more words than declared"
+    );
+    about
+        .map(VcpuName::word)
+        .into_iter()
+        .chain(own.iter().copied())
+        .collect()
+}
 
 const P0: PcpuId = PcpuId(0);
 
@@ -173,9 +189,14 @@ impl<S: Scheduler> Rig<S> {
                     self.timers[pcpu.index()][slot as usize] = at;
                 }
                 Effect::Note {
-                    event, len, words, ..
+                    number,
+                    about,
+                    words,
+                    ..
                 } => {
-                    self.notes.push((event, words[..len as usize].to_vec()));
+                    let name = about.map(|v| self.tables.vcpus[v.index()].name);
+                    let class = policy.class.expect("who writes records declares them");
+                    self.notes.push((number, noted(class, number, name, words)));
                 }
                 other => panic!("{} needs no {other:?}", policy.name),
             }

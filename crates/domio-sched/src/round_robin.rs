@@ -28,7 +28,6 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
     name: "round-robin",
     summary: "one FIFO per pcpu, fixed slice; the shortest example of a policy",
     source: "domio",
-    trace_id: 6,
     params: PARAMS,
     changeable: PARAMS,
     needs: Needs {

@@ -105,12 +105,15 @@ pub fn comparisons(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use domio_net::queue::Place;
+    use domio_net::queue::DropPlace;
 
     #[test]
     fn a_replication_without_drops_counts_as_zero() {
         let mut one = Sample::new().with("g1.share_pct", 20.0);
-        measure::note_drops(&mut one, &[(Place("NIC ring"), 6), (Place("bridge"), 1)]);
+        measure::note_drops(
+            &mut one,
+            &[(DropPlace("NIC ring"), 6), (DropPlace("bridge"), 1)],
+        );
         let drops = drops(&[one, Sample::new()]);
         let means: Vec<_> = drops.iter().map(|(p, e)| (p.as_str(), e.mean)).collect();
         assert_eq!(means, [("NIC ring", 3.0), ("bridge", 0.5)]);

@@ -1,13 +1,17 @@
 //! CSV: one row a record, or one row a runstate interval.
 
+use std::fmt::Write as _;
 use std::io::{self, Write};
 
-use domio_core::{Kind, Record, Sink};
+use domio_core::{ActorId, Names, Record, Sink};
 
 use crate::Intervals;
+use crate::describe::{Value, record_name, unit_suffix, value};
 
-/// Writes every record as a row: time in nanoseconds, pcpu, kind, domain, vcpu, old and new
-/// runstate where there are some, detail and data words as [`Kind`] describes them.
+/// Writes every record as a row: time in nanoseconds, pcpu, class, name, domain and vcpu of the
+/// actor where there is one, the actor's runstates before and after where they change, and the
+/// fields that the class declares, as `name=value` with a semicolon between two. The name of a
+/// field ends with its unit ("ran_ns"). A record that nobody declares has its words as fields.
 pub struct CsvRecords<W: Write>(Rows<W>);
 
 /// Writes every completed runstate interval as a row: start, end and length in nanoseconds, domain,
@@ -63,8 +67,7 @@ impl<W: Write> CsvRecords<W> {
         CsvRecords(Rows::new(
             out,
             &[
-                "time_ns", "pcpu", "kind", "domain", "vcpu", "old", "new", "detail", "data0",
-                "data1", "data2", "data3",
+                "time_ns", "pcpu", "class", "record", "domain", "vcpu", "old", "new", "fields",
             ],
         ))
     }
@@ -84,27 +87,59 @@ impl<W: Write> CsvRecords<W> {
 }
 
 impl<W: Write> Sink for CsvRecords<W> {
-    fn record(&mut self, r: &Record) {
+    fn record(&mut self, names: &Names, r: &Record) {
         let (old, new) = match r.changes()[0] {
             Some((_, old, new)) => (old.name(), new.name()),
             None => ("", ""),
         };
-        let [a, b, c, d] = r.data;
+        let [domain, vcpu] = actor(names, r.actor);
+        let class = names.class(r.class).map_or("", |class| class.name);
         self.0.write(&[
             r.at.as_nanos().to_string(),
             r.pcpu.0.to_string(),
-            kind_name(r.kind).to_owned(),
-            r.vcpu.domain.0.to_string(),
-            r.vcpu.index.to_string(),
+            class.to_owned(),
+            record_name(names, r).into_owned(),
+            domain,
+            vcpu,
             old.to_owned(),
             new.to_owned(),
-            r.detail.to_string(),
-            a.to_string(),
-            b.to_string(),
-            c.to_string(),
-            d.to_string(),
+            fields(names, r),
         ]);
     }
+}
+
+/// Domain and index of the vcpu that `id` is, empty for nobody.
+fn actor(names: &Names, id: ActorId) -> [String; 2] {
+    match names.vcpu(id) {
+        Some(name) => [name.domain.0.to_string(), name.index.to_string()],
+        None => [String::new(), String::new()],
+    }
+}
+
+fn fields(names: &Names, r: &Record) -> String {
+    let mut out = String::new();
+    let mut put = |name: &str, unit: Option<&str>, value: Value| {
+        let between = if out.is_empty() { "" } else { ";" };
+        let unit = unit.map_or(String::new(), |unit| format!("_{unit}"));
+        let value = match value {
+            Value::Number(number) => number.to_string(),
+            Value::Name(name) => name.into_owned(),
+        };
+        write!(out, "{between}{name}{unit}={value}").expect("writing to a string cannot fail");
+    };
+    match names.declared(r) {
+        Some(declared) => {
+            for field in declared.fields {
+                put(field.name, unit_suffix(field.unit), value(names, r, field));
+            }
+        }
+        None => {
+            for (name, word) in ["word0", "word1", "word2", "word3"].iter().zip(r.words) {
+                put(name, None, Value::Number(word.into()));
+            }
+        }
+    }
+    out
 }
 
 impl<W: Write> CsvIntervals<W> {
@@ -143,15 +178,16 @@ impl<W: Write> CsvIntervals<W> {
 }
 
 impl<W: Write> Sink for CsvIntervals<W> {
-    fn record(&mut self, r: &Record) {
+    fn record(&mut self, names: &Names, r: &Record) {
         let rows = &mut self.rows;
         self.intervals.feed(r, |i| {
+            let [domain, vcpu] = actor(names, i.actor);
             rows.write(&[
                 i.start.as_nanos().to_string(),
                 i.end.as_nanos().to_string(),
                 i.end.saturating_since(i.start).as_nanos().to_string(),
-                i.vcpu.domain.0.to_string(),
-                i.vcpu.index.to_string(),
+                domain,
+                vcpu,
                 i.state.map_or("unknown", |s| s.name()).to_owned(),
                 i.after.name().to_owned(),
                 i.next.name().to_owned(),
@@ -161,88 +197,74 @@ impl<W: Write> Sink for CsvIntervals<W> {
     }
 }
 
-/// The kind in lower case with hyphens.
-fn kind_name(kind: Kind) -> &'static str {
-    match kind {
-        Kind::RunstateChange => "runstate-change",
-        Kind::Switch => "switch",
-        Kind::Continue => "continue",
-        Kind::Wake => "wake",
-        Kind::Block => "block",
-        Kind::Sleep => "sleep",
-        Kind::Yield => "yield",
-        Kind::DomainAdd => "domain-add",
-        Kind::DomainRemove => "domain-remove",
-        Kind::Policy => "policy",
-        Kind::Lost => "lost",
-        Kind::InfPrev => "infprev",
-        Kind::InfNext => "infnext",
-        Kind::SwitchOnly => "switch-only",
-        Kind::Other => "other",
-        Kind::JobDone => "job-done",
-        Kind::NetDelivered => "net-delivered",
-        Kind::NetReply => "net-reply",
-        Kind::EvtchnSend => "evtchn-send",
-        Kind::EvtchnServe => "evtchn-serve",
-        Kind::NetMove => "net-move",
-        Kind::DriverWork => "driver-work",
-        Kind::Web => "web",
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use domio_core::{DomainId, Instant, PcpuId, Runstate, VcpuName};
+    use domio_core::{ClassId, DomainId, Instant, PcpuId, Runstate, VcpuName};
+
+    fn names() -> Names {
+        let mut names = Names::new();
+        names.add_actor(VcpuName::new(DomainId(3), 2));
+        names.add_actor(VcpuName::idle(PcpuId(1)));
+        names
+    }
 
     fn switch() -> Record {
-        let mut r = Record::new(
-            Instant::from_nanos(30),
-            PcpuId(1),
-            Kind::Switch,
-            VcpuName::new(DomainId(3), 2),
+        let (at, prev, next) = (Instant::from_nanos(30), ActorId(0), ActorId(1));
+        let prev = (prev, Runstate::Blocked);
+        Record::switch(at, PcpuId(1), prev, next, [20, 10, u32::MAX])
+    }
+
+    /// The second row of a file with `record` alone.
+    fn row(record: &Record) -> String {
+        let mut w = CsvRecords::new(Vec::new());
+        w.record(&names(), record);
+        assert_eq!(w.rows(), 1);
+        let text = String::from_utf8(w.finish().unwrap()).unwrap();
+        let (header, row) = text.split_once('\n').unwrap();
+        assert_eq!(
+            header,
+            "time_ns,pcpu,class,record,domain,vcpu,old,new,fields"
         );
-        r.detail = Runstate::Blocked as u8;
-        r.data = [VcpuName::idle(PcpuId(1)).word(), 20, 10, u32::MAX];
-        r
+        row.trim_end().to_owned()
     }
 
     #[test]
     fn records_are_rows() {
-        let mut w = CsvRecords::new(Vec::new());
-        w.record(&switch());
-        assert_eq!(w.rows(), 1);
-        let text = String::from_utf8(w.finish().unwrap()).unwrap();
         assert_eq!(
-            text,
-            "time_ns,pcpu,kind,domain,vcpu,old,new,detail,data0,data1,data2,data3\n\
-             30,1,switch,3,2,running,blocked,2,2147418113,20,10,4294967295\n"
+            row(&switch()),
+            "30,1,sched,switch,3,2,running,blocked,\
+             next=idlev1;left_to=blocked;ran_ns=20;waited_ns=10;slice_ns=4294967295"
         );
     }
 
     #[test]
     fn work_of_a_driver_domain_is_a_row_with_its_owner() {
-        let mut w = CsvRecords::new(Vec::new());
-        let v = VcpuName::new(DomainId(0), 1);
         let at = Instant::from_nanos(40);
-        w.record(&Record::driver_work(at, PcpuId(1), v, DomainId(3), 3 << 32));
-        let text = String::from_utf8(w.finish().unwrap()).unwrap();
-        // The owner's domain in the high half of the word; 3 in the high word of the time.
-        let row = "40,1,driver-work,0,1,,,0,196608,0,0,3";
-        assert_eq!(text.lines().nth(1), Some(row));
+        let record = Record::driver_work(at, PcpuId(1), ActorId(0), DomainId(3), 3 << 32);
+        let expected = "40,1,sched,driver-work,3,2,,,owner=d3;executed_ns=12884901888";
+        assert_eq!(row(&record), expected);
+    }
+
+    #[test]
+    fn a_record_that_nobody_declares_has_its_words() {
+        let words = [0x20_100d, 1, 2, 3];
+        let what = (ClassId::FOREIGN, 6);
+        let record = Record::of(Instant::ZERO, PcpuId(0), what, ActorId::NONE, words);
+        assert_eq!(
+            row(&record),
+            "0,0,foreign,pv-hypercall-v2 0x20100d,,,,,word0=2101261;word1=1;word2=2;word3=3"
+        );
     }
 
     #[test]
     fn intervals_are_rows() {
         let mut w = CsvIntervals::new(Vec::new());
-        w.record(&Record::runstate(
-            Instant::from_nanos(10),
-            PcpuId(1),
-            VcpuName::new(DomainId(3), 2),
-            Runstate::Runnable,
-            Runstate::Running,
-        ));
-        w.record(&switch());
+        let at = Instant::from_nanos(10);
+        let (old, new) = (Runstate::Runnable, Runstate::Running);
+        let change = Record::runstate(at, PcpuId(1), ActorId(0), old, new);
+        w.record(&names(), &change);
+        w.record(&names(), &switch());
         assert_eq!(w.rows(), 1);
         let text = String::from_utf8(w.finish().unwrap()).unwrap();
         assert_eq!(
@@ -264,7 +286,7 @@ mod tests {
         }
         let mut w = CsvRecords::new(Full);
         for _ in 0..10_000 {
-            w.record(&switch());
+            w.record(&names(), &switch());
         }
         assert!(w.finish().is_err());
     }

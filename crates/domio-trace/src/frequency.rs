@@ -48,13 +48,13 @@ pub fn frequency(read: impl Read) -> Option<Frequency> {
         let Ok(Some(record)) = reader.next_record() else {
             break;
         };
-        if record.kind != Kind::InfPrev {
+        if !record.is(Kind::InfPrev) {
             continue;
         }
         let (now, pcpu, ran) = (
             record.at.as_nanos(),
             usize::from(record.pcpu.0),
-            u64::from(record.data[0]),
+            u64::from(record.words[0]),
         );
         if switched.len() <= pcpu {
             switched.resize(pcpu + 1, None);
@@ -92,7 +92,7 @@ pub fn frequency(read: impl Read) -> Option<Frequency> {
 mod tests {
     use super::*;
     use crate::XentraceWriter;
-    use domio_core::{DomainId, Instant, PcpuId, Record, Sink, VcpuName};
+    use domio_core::{DomainId, Instant, Names, PcpuId, Record, Sink, VcpuName};
 
     /// A file of a host whose counter has `hz`, with `runs` switches, a millisecond and more apart,
     /// whose records say that each run took `percent` of that time.
@@ -100,17 +100,17 @@ mod tests {
         let mut bytes = Vec::new();
         let mut writer = XentraceWriter::new(&mut bytes, hz).unwrap();
         let mut now = 5_000_000;
+        let mut names = Names::new();
+        let vcpus = [1, 2].map(|domain| names.add_actor(VcpuName::new(DomainId(domain), 0)));
         for run in 0..=runs {
-            let vcpu = VcpuName::new(DomainId(1 + (run % 2) as u16), 0);
+            let vcpu = vcpus[(run % 2) as usize];
             let length = 1_000_000 + run * 1_000;
             now += length;
             let ran = length * percent(run) / 100;
             let at = Instant::from_nanos(now);
-            let record = Record {
-                data: [ran as u32, 0, 0, 0],
-                ..Record::new(at, PcpuId(0), Kind::InfPrev, vcpu)
-            };
-            writer.record(&record);
+            let words = [ran as u32, 0, 0, 0];
+            let record = Record::with(at, PcpuId(0), Kind::InfPrev, vcpu, words);
+            writer.record(&names, &record);
         }
         writer.finish().unwrap();
         bytes

@@ -1,20 +1,20 @@
 //! Who runs where, as far as only records that it goes on tell.
 
-use domio_core::{Kind, PcpuId, Record, Runstate, VcpuName};
+use domio_core::{ActorId, Kind, PcpuId, Record, Runstate};
 
-/// For each pcpu the vcpu of which [`Kind::Continue`] is all that has told that it runs there.
+/// For each pcpu the actor of which [`Kind::Continue`] is all that has told that it runs there.
 ///
 /// Such a run has no record of its end where runstates were not recorded. It is over when another
-/// vcpu is on the pcpu: show this table every record, and it says whose run that ends.
+/// actor is on the pcpu: show this table every record, and it says whose run that ends.
 #[derive(Clone, Debug, Default)]
 pub struct GoingOn {
-    by_pcpu: Vec<Option<VcpuName>>,
+    by_pcpu: Vec<Option<ActorId>>,
 }
 
 /// What a record tells of runs that only go on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Going {
-    /// Whether the record's vcpu goes on, of which nothing else is known.
+    /// Whether the record's actor goes on, of which nothing else is known.
     pub goes_on: bool,
     /// The run on the record's pcpu that is over by now.
     pub over: Option<Over>,
@@ -24,7 +24,7 @@ pub struct Going {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Over {
     /// Whose it was.
-    pub vcpu: VcpuName,
+    pub actor: ActorId,
     /// Whether it ends with the record. Otherwise it ended at an unknown time before.
     pub now: bool,
 }
@@ -35,30 +35,31 @@ impl GoingOn {
         GoingOn::default()
     }
 
-    /// Takes the next record. `is_new` says whether nothing but that it goes on has told of a vcpu
-    /// so far, and is asked where a vcpu goes on.
+    /// Takes the next record. `is_new` says whether nothing but that it goes on has told of an
+    /// actor so far, and is asked where one goes on.
     #[inline]
-    pub fn see(&mut self, record: &Record, is_new: impl FnOnce(VcpuName) -> bool) -> Going {
+    pub fn see(&mut self, record: &Record, is_new: impl FnOnce(ActorId) -> bool) -> Going {
         let mut going = Going::default();
-        match record.kind {
+        match record.kind() {
             // Most pcpus have nobody who only goes on.
-            Kind::Switch | Kind::RunstateChange if self.holds(record.pcpu) => {
+            Some(Kind::Switch | Kind::RunstateChange) if self.holds(record.pcpu) => {
                 going.over = self.changes(record);
             }
-            Kind::SwitchOnly => {
-                let other = self.comes(record.pcpu, VcpuName::from_word(record.data[0]));
-                going.over = other.map(|vcpu| Over {
-                    vcpu,
-                    now: vcpu == record.vcpu,
+            Some(Kind::SwitchOnly) => {
+                let next = record.next().unwrap_or(ActorId::NONE);
+                let other = self.comes(record.pcpu, next);
+                going.over = other.map(|actor| Over {
+                    actor,
+                    now: actor == record.actor,
                 });
             }
-            Kind::Continue => {
-                going.goes_on = is_new(record.vcpu);
+            Some(Kind::Continue) => {
+                going.goes_on = is_new(record.actor);
                 let other = match going.goes_on {
-                    true => self.goes_on(record.pcpu, record.vcpu),
-                    false => self.comes(record.pcpu, record.vcpu),
+                    true => self.goes_on(record.pcpu, record.actor),
+                    false => self.comes(record.pcpu, record.actor),
                 };
-                going.over = other.map(|vcpu| Over { vcpu, now: false });
+                going.over = other.map(|actor| Over { actor, now: false });
             }
             _ => {}
         }
@@ -76,26 +77,26 @@ impl GoingOn {
         let mut comes = changes.filter(|(_, _, new)| *new == Runstate::Running);
         let (next, ..) = comes.next()?;
         let other = self.comes(record.pcpu, next);
-        let other = other.filter(|vcpu| *vcpu != record.vcpu);
-        other.map(|vcpu| Over { vcpu, now: false })
+        let other = other.filter(|actor| *actor != record.actor);
+        other.map(|actor| Over { actor, now: false })
     }
 
-    /// `vcpu`, of which nothing else is known, goes on on `pcpu`. Returns the other vcpu whose run
+    /// `actor`, of which nothing else is known, goes on on `pcpu`. Returns the other one whose run
     /// there is over by now.
-    fn goes_on(&mut self, pcpu: PcpuId, vcpu: VcpuName) -> Option<VcpuName> {
+    fn goes_on(&mut self, pcpu: PcpuId, actor: ActorId) -> Option<ActorId> {
         let index = pcpu.index();
         if self.by_pcpu.len() <= index {
             self.by_pcpu.resize(index + 1, None);
         }
-        let before = self.by_pcpu[index].replace(vcpu);
-        before.filter(|before| *before != vcpu)
+        let before = self.by_pcpu[index].replace(actor);
+        before.filter(|before| *before != actor)
     }
 
-    /// `vcpu` is on `pcpu`, as another record tells. Returns the other vcpu whose run there is over
+    /// `actor` is on `pcpu`, as another record tells. Returns the other one whose run there is over
     /// by now.
-    fn comes(&mut self, pcpu: PcpuId, vcpu: VcpuName) -> Option<VcpuName> {
+    fn comes(&mut self, pcpu: PcpuId, actor: ActorId) -> Option<ActorId> {
         let before = self.by_pcpu.get_mut(pcpu.index())?.take();
-        before.filter(|before| *before != vcpu)
+        before.filter(|before| *before != actor)
     }
 }
 
@@ -107,31 +108,27 @@ mod tests {
 
     const HERE: PcpuId = PcpuId(1);
 
-    fn vcpus() -> [VcpuName; 3] {
-        [1, 2, 3].map(VcpuName::from_word)
+    const ACTORS: [ActorId; 3] = [ActorId(1), ActorId(2), ActorId(3)];
+
+    fn record(pcpu: PcpuId, kind: Kind, actor: ActorId, next: ActorId) -> Record {
+        Record::with(Instant::ZERO, pcpu, kind, actor, [next.0, 0, 0, 0])
     }
 
-    fn record(pcpu: PcpuId, kind: Kind, vcpu: VcpuName, next: VcpuName) -> Record {
-        let mut record = Record::new(Instant::ZERO, pcpu, kind, vcpu);
-        record.data[0] = next.word();
-        record
+    fn goes_on(pcpu: PcpuId, actor: ActorId) -> Record {
+        record(pcpu, Kind::Continue, actor, ActorId(0))
     }
 
-    fn goes_on(pcpu: PcpuId, vcpu: VcpuName) -> Record {
-        record(pcpu, Kind::Continue, vcpu, VcpuName::default())
-    }
-
-    fn over(vcpu: VcpuName, now: bool) -> Option<Over> {
-        Some(Over { vcpu, now })
+    fn over(actor: ActorId, now: bool) -> Option<Over> {
+        Some(Over { actor, now })
     }
 
     #[test]
     fn a_run_is_over_once_and_where_it_was() {
-        let [a, b, _] = vcpus();
+        let [a, b, _] = ACTORS;
         let there = PcpuId(3);
         let mut going_on = GoingOn::new();
-        let mut goes_on = |pcpu, vcpu, is_new| {
-            let going = going_on.see(&goes_on(pcpu, vcpu), |_| is_new);
+        let mut goes_on = |pcpu, actor, is_new| {
+            let going = going_on.see(&goes_on(pcpu, actor), |_| is_new);
             assert_eq!(going.goes_on, is_new);
             going.over
         };
@@ -146,16 +143,11 @@ mod tests {
 
     #[test]
     fn each_kind_of_record_ends_what_it_tells_of() {
-        let [a, b, c] = vcpus();
-        let change = |vcpu, old, new| Record::runstate(Instant::ZERO, HERE, vcpu, old, new);
-        let switch = |vcpu, next, left_to: Runstate| Record {
-            detail: left_to as u8,
-            ..record(HERE, Kind::Switch, vcpu, next)
-        };
-        let unknown = Record {
-            detail: 9,
-            ..switch(b, c, Blocked)
-        };
+        let [a, b, c] = ACTORS;
+        let change = |actor, old, new| Record::runstate(Instant::ZERO, HERE, actor, old, new);
+        let switch =
+            |actor, next, to| Record::switch(Instant::ZERO, HERE, (actor, to), next, [0; 3]);
+        let unknown = Record::with(Instant::ZERO, HERE, Kind::RunstateChange, b, [9, 0, 0, 0]);
         // While `a` only goes on; whether its run is over for good is asked of the next switch.
         for (then, expected, still_there) in [
             // A record of the vcpu's own switch says when; one of other vcpus does not.

@@ -1,20 +1,18 @@
 //! Runstate changes paired into intervals.
 
-use std::collections::BTreeMap;
-
-use domio_core::{Instant, Kind, PcpuId, Record, Runstate, VcpuName};
+use domio_core::{ActorId, Instant, Kind, PcpuId, Record, Runstate};
 
 use crate::{GoingOn, Losses, Over};
 
-/// Most vcpus that analyses tell apart; records of further ones are left out. No host has as many:
-/// the bound keeps a damaged file from taking all memory.
+/// Most actors that analyses tell apart: those with a higher number are left out. No host has as
+/// many vcpus: the bound keeps a damaged file from taking all memory.
 pub const VCPUS_MAX: usize = 1 << 16;
 
-/// A completed stay of a vcpu in one runstate.
+/// A completed stay of an actor in one runstate.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Interval {
-    /// The vcpu.
-    pub vcpu: VcpuName,
+    /// The actor.
+    pub actor: ActorId,
     /// The runstate; `None` when records are missing or contradict each other in between.
     pub state: Option<Runstate>,
     /// The runstate before.
@@ -32,7 +30,8 @@ pub struct Interval {
 /// Pairs the runstate changes of a trace: feed it every record.
 #[derive(Debug, Default)]
 pub struct Intervals {
-    open: BTreeMap<u32, Open>,
+    /// By actor.
+    open: Vec<Option<Open>>,
     losses: Losses,
     going_on: GoingOn,
 }
@@ -66,12 +65,15 @@ impl Intervals {
 
     /// Takes one record and hands the intervals that it ends, two at most, to `ended`.
     pub fn feed(&mut self, record: &Record, mut ended: impl FnMut(&Interval)) {
-        if record.kind == Kind::Lost {
+        if record.is(Kind::Lost) {
             self.losses.add(record.pcpu);
             return;
         }
         let open = &self.open;
-        let is_new = |vcpu: VcpuName| open.get(&vcpu.word()).is_none_or(|open| open.went_on);
+        let is_new = |actor: ActorId| match open.get(actor.index()) {
+            Some(Some(open)) => open.went_on,
+            _ => true,
+        };
         let going = self.going_on.see(record, is_new);
         if let Some(over) = going.over {
             self.displace(record, over);
@@ -80,14 +82,25 @@ impl Intervals {
             // Whoever has a pcpu to itself has no other record.
             self.open_running(record);
         }
-        for (vcpu, old, new) in record.changes().into_iter().flatten() {
-            let word = vcpu.word();
-            let before = self.open.get(&word).copied();
+        for (actor, old, new) in record.changes().into_iter().flatten() {
+            let losses = self.losses.concerning(new, record.pcpu);
+            let Some(place) = place(&mut self.open, actor) else {
+                continue;
+            };
+            let before = place.replace(Open {
+                since: record.at,
+                state: new,
+                after: old,
+                pcpu: record.pcpu,
+                losses,
+                went_on: false,
+                left: None,
+            });
             if let Some(open) = before {
                 let missed = self.losses.concerning(open.state, open.pcpu) != open.losses
                     || open.left_before(record.at);
                 ended(&Interval {
-                    vcpu,
+                    actor,
                     state: (open.state == old && !missed).then_some(old),
                     after: open.after,
                     next: new,
@@ -95,54 +108,54 @@ impl Intervals {
                     end: record.at,
                     pcpu: open.pcpu,
                 });
-            } else if self.open.len() >= VCPUS_MAX {
-                continue;
             }
-            self.open.insert(
-                word,
-                Open {
-                    since: record.at,
-                    state: new,
-                    after: old,
-                    pcpu: record.pcpu,
-                    losses: self.losses.concerning(new, record.pcpu),
-                    went_on: false,
-                    left: None,
-                },
-            );
         }
     }
 
-    /// A vcpu goes on of which no other record has told: it runs, and that opens an interval.
+    /// An actor goes on of which no other record has told: it runs, and that opens an interval.
     fn open_running(&mut self, record: &Record) {
-        let (pcpu, word) = (record.pcpu, record.vcpu.word());
-        let known = self.open.get(&word);
-        let runs_on = known.is_some_and(|open| open.pcpu == pcpu && !open.left_before(record.at));
-        if runs_on || known.is_none() && self.open.len() >= VCPUS_MAX {
+        let pcpu = record.pcpu;
+        let losses = self.losses.concerning(Runstate::Running, pcpu);
+        let Some(place) = place(&mut self.open, record.actor) else {
+            return;
+        };
+        if place.is_some_and(|open| open.pcpu == pcpu && !open.left_before(record.at)) {
             return;
         }
-        let running = Open {
+        *place = Some(Open {
             since: record.at,
             state: Runstate::Running,
             after: Runstate::Running,
             pcpu,
-            losses: self.losses.concerning(Runstate::Running, pcpu),
+            losses,
             went_on: true,
             left: None,
-        };
-        self.open.insert(word, running);
+        });
     }
 
     /// `record` shows that a run that only went on there is over: since now, or since some time
-    /// after its vcpu was last seen.
+    /// after its actor was last seen.
     fn displace(&mut self, record: &Record, over: Over) {
-        if let Some(open) = self.open.get_mut(&over.vcpu.word())
+        if let Some(Some(open)) = self.open.get_mut(over.actor.index())
             && open.went_on
             && open.pcpu == record.pcpu
         {
             open.left = Some(if over.now { record.at } else { open.since });
         }
     }
+}
+
+/// The place of `actor` in the table, which grows for it; `None` beyond [`VCPUS_MAX`].
+#[inline]
+fn place(table: &mut Vec<Option<Open>>, actor: ActorId) -> Option<&mut Option<Open>> {
+    let index = actor.index();
+    if index >= table.len() {
+        if index >= VCPUS_MAX {
+            return None;
+        }
+        table.resize(index + 1, None);
+    }
+    table.get_mut(index)
 }
 
 #[cfg(test)]
@@ -152,7 +165,7 @@ mod tests {
 
     #[test]
     fn who_goes_on_was_running() {
-        let v = VcpuName::from_word(1);
+        let v = ActorId(1);
         let at = Instant::from_nanos;
         let goes_on = |ns| Record::new(at(ns), PcpuId(2), Kind::Continue, v);
         let mut intervals = Intervals::new();
@@ -166,14 +179,10 @@ mod tests {
 
     #[test]
     fn a_run_without_records_of_its_end_is_not_sure() {
-        let [v, w] = [1, 2].map(VcpuName::from_word);
+        let [v, w] = [ActorId(1), ActorId(2)];
         let at = Instant::from_nanos;
         let goes_on = |ns, pcpu, v| Record::new(at(ns), PcpuId(pcpu), Kind::Continue, v);
-        let switch = |ns| {
-            let mut r = Record::new(at(ns), PcpuId(2), Kind::SwitchOnly, v);
-            r.data[0] = w.word();
-            r
-        };
+        let switch = |ns| Record::with(at(ns), PcpuId(2), Kind::SwitchOnly, v, [w.0, 0, 0, 0]);
         let comes = Record::runstate(at(30), PcpuId(2), w, Runnable, Running);
         let stops = |pcpu| Record::runstate(at(40), PcpuId(pcpu), v, Running, Blocked);
         let run = |records: &[Record]| {
@@ -200,7 +209,7 @@ mod tests {
 
     #[test]
     fn changes_pair_and_losses_make_unsure() {
-        let v = VcpuName::from_word(1);
+        let v = ActorId(1);
         let change =
             |ns, old, new| Record::runstate(Instant::from_nanos(ns), PcpuId(2), v, old, new);
         let mut intervals = Intervals::new();

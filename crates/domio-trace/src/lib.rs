@@ -9,17 +9,17 @@
 //! | CSV | | [`CsvRecords`], [`CsvIntervals`] |
 //!
 //! Start with [`TraceReader`]: it recognises the format and streams
-//! [`Record`](domio_core::Record)s in the order of time. Every reader works in bounded memory,
-//! never panics on bad input, and says in its [`TraceError`] where the file went wrong and how much
-//! was read before. Every writer is a [`Sink`](domio_core::Sink), so that a simulated host can
-//! write to it directly.
+//! [`Record`](domio_core::Record)s in the order of time, with the
+//! [`Names`](domio_core::Names) that tell what their numbers stand for. Every reader works in
+//! bounded memory, never panics on bad input, and says in its [`TraceError`] where the file went
+//! wrong and how much was read before. Every writer is a [`Sink`](domio_core::Sink), so that a
+//! simulated host can write to it directly.
 
 mod bytes;
 mod clock;
 mod csv_export;
-mod decisions;
+mod describe;
 mod error;
-mod event;
 mod frequency;
 mod going_on;
 mod header;
@@ -32,10 +32,10 @@ pub mod order;
 mod own;
 mod perfetto;
 mod xentrace;
-mod xentrace_write;
 
 pub use clock::{DEFAULT_TSC_HZ, TSC_HZ_MAX, TscClock};
 pub use csv_export::{CsvIntervals, CsvRecords};
+pub use describe::{Undeclared, record_name};
 pub use error::{TraceError, TraceErrorKind};
 pub use frequency::{Frequency, frequency};
 pub use going_on::{Going, GoingOn, Over};
@@ -47,5 +47,4 @@ pub use old::OldXentraceReader;
 pub use open::{Format, ReadOptions, TraceReader};
 pub use own::{OwnReader, TraceWriter};
 pub use perfetto::PerfettoWriter;
-pub use xentrace::XentraceReader;
-pub use xentrace_write::XentraceWriter;
+pub use xentrace::{XentraceReader, XentraceWriter, policy_of};

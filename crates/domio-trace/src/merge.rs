@@ -154,15 +154,10 @@ impl Merge {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use domio_core::{Kind, PcpuId, VcpuName};
+    use domio_core::{ActorId, Kind, PcpuId};
 
     fn record(cpu: u16, ns: u64) -> Record {
-        Record::new(
-            Instant::from_nanos(ns),
-            PcpuId(cpu),
-            Kind::Wake,
-            VcpuName::default(),
-        )
+        Record::new(Instant::from_nanos(ns), PcpuId(cpu), Kind::Wake, ActorId(0))
     }
 
     /// Feeds windows, pops after each, and returns times in order of delivery with the statistics.

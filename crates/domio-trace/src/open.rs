@@ -5,12 +5,12 @@ use std::fs::File;
 use std::io::{Chain, Cursor, Read};
 use std::path::Path;
 
-use domio_core::{Record, Sink};
+use domio_core::{Class, Names, Record, Sink};
 
-use crate::event::CPU_CHANGE_HEADER;
 use crate::merge::HELD_MAX;
 use crate::old::{OldLayout, probe};
 use crate::own::MAGIC;
+use crate::xentrace::CPU_CHANGE_HEADER;
 use crate::{
     DEFAULT_TSC_HZ, MergeStats, OldXentraceReader, OwnReader, TraceError, TraceErrorKind,
     TraceHeader, XentraceReader,
@@ -67,6 +67,11 @@ pub struct ReadOptions {
     pub tsc_hz: Option<u64>,
     /// Most records held back to bring the cpus' streams of a xentrace file into order.
     pub held_max: usize,
+    /// The classes that the caller knows, by which private records of policies and devices are
+    /// told. A record of a xentrace file whose class is not among them is kept as it came
+    /// ([`FOREIGN`](domio_core::FOREIGN)); an own trace brings its declarations, and those that
+    /// equal one of these are replaced by it.
+    pub classes: &'static [&'static Class],
 }
 
 impl Default for ReadOptions {
@@ -75,6 +80,7 @@ impl Default for ReadOptions {
             format: None,
             tsc_hz: None,
             held_max: HELD_MAX,
+            classes: &[],
         }
     }
 }
@@ -82,6 +88,11 @@ impl Default for ReadOptions {
 impl ReadOptions {
     pub(crate) fn tsc_hz(&self) -> u64 {
         self.tsc_hz.unwrap_or(DEFAULT_TSC_HZ)
+    }
+
+    /// The known class called `name`.
+    pub(crate) fn class(&self, name: &str) -> Option<&'static Class> {
+        self.classes.iter().copied().find(|c| c.name == name)
     }
 }
 
@@ -131,7 +142,7 @@ impl<R: Read> TraceReader<R> {
             OldXentraceReader::new(read, layout, options).map(|r| Inner::Old(r, format))
         };
         Ok(TraceReader(match format {
-            Format::Own => Inner::Own(OwnReader::new(read)?),
+            Format::Own => Inner::Own(OwnReader::new(read, options)?),
             Format::Xentrace => Inner::Xentrace(XentraceReader::new(read, options)?),
             Format::Xentrace3Lp64 => old(read, OldLayout::Lp64)?,
             Format::Xentrace3Ilp32 => old(read, OldLayout::Ilp32)?,
@@ -152,6 +163,17 @@ impl<R: Read> TraceReader<R> {
         match &self.0 {
             Inner::Own(r) => Some(r.header()),
             Inner::Xentrace(_) | Inner::Old(..) => None,
+        }
+    }
+
+    /// What the numbers of the records that were handed out stand for. The table grows at its end
+    /// while the file is read.
+    #[inline]
+    pub fn names(&self) -> &Names {
+        match &self.0 {
+            Inner::Own(r) => r.names(),
+            Inner::Xentrace(r) => r.names(),
+            Inner::Old(r, _) => r.names(),
         }
     }
 
@@ -194,7 +216,7 @@ impl<R: Read> TraceReader<R> {
     pub fn copy_to(&mut self, sink: &mut impl Sink) -> Result<u64, TraceError> {
         let mut n = 0;
         while let Some(record) = self.next_record()? {
-            sink.record(&record);
+            sink.record(self.names(), &record);
             n += 1;
         }
         Ok(n)

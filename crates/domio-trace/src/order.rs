@@ -1,6 +1,6 @@
 //! Whether the records of a trace are in order of time, without which nothing can be read from it.
 
-use domio_core::{Instant, Record};
+use domio_core::Instant;
 
 /// What to do about a trace whose records are not in order of time: whoever tells of one says so.
 pub const ADVICE: &str =
@@ -27,23 +27,24 @@ pub struct OutOfOrder {
 }
 
 /// Checks that no record is earlier than one before it, as the records of a host's pcpus are when
-/// they are merged.
+/// they are merged; `times` are those of the records, in the order in which they are read.
 ///
 /// # Errors
 /// How many are, and where the first is.
-pub fn in_order(records: &[Record]) -> Result<(), OutOfOrder> {
+pub fn in_order(times: impl ExactSizeIterator<Item = Instant>) -> Result<(), OutOfOrder> {
     let mut latest = Instant::ZERO;
     let mut found: Option<OutOfOrder> = None;
-    for (number, record) in records.iter().enumerate() {
-        if record.at >= latest {
-            latest = record.at;
+    let records = times.len();
+    for (number, at) in times.enumerate() {
+        if at >= latest {
+            latest = at;
             continue;
         }
         let found = found.get_or_insert(OutOfOrder {
             late: 0,
-            records: records.len(),
+            records,
             first: number,
-            at: record.at,
+            at,
             before: latest,
         });
         found.late += 1;
@@ -54,14 +55,9 @@ pub fn in_order(records: &[Record]) -> Result<(), OutOfOrder> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use domio_core::{Kind, PcpuId, VcpuName};
 
     fn order(times: &[u64]) -> Result<(), OutOfOrder> {
-        let record = |ns: &u64| {
-            let at = Instant::from_nanos(*ns);
-            Record::new(at, PcpuId(0), Kind::Wake, VcpuName::default())
-        };
-        in_order(&times.iter().map(record).collect::<Vec<_>>())
+        in_order(times.iter().map(|ns| Instant::from_nanos(*ns)))
     }
 
     #[test]

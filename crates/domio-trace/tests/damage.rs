@@ -14,16 +14,18 @@ use proptest::prelude::*;
 
 fn own() -> Vec<u8> {
     let mut w = TraceWriter::new(Vec::new(), &TraceHeader::default()).unwrap();
-    for r in host(3, 2, 4, 3000) {
-        w.record(&r);
+    let (names, records) = host(3, 2, 4, 3000);
+    for r in &records {
+        w.record(&names, r);
     }
     w.finish().unwrap()
 }
 
 fn xentrace() -> Vec<u8> {
     let mut w = XentraceWriter::new(Vec::new(), 1_000_000_000).unwrap();
-    for r in host(3, 3, 4, 1500) {
-        w.record(&r);
+    let (names, records) = host(3, 3, 4, 1500);
+    for r in &records {
+        w.record(&names, r);
     }
     w.finish().unwrap()
 }
@@ -44,20 +46,20 @@ fn old() -> Vec<u8> {
 }
 
 fn real() -> Vec<u8> {
-    let path: PathBuf = [
-        env!("CARGO_MANIFEST_DIR"),
-        "..",
-        "..",
-        "testdata",
-        "xen-traces",
-        "c1-weights-1-2-4",
-        "trace.bin",
-    ]
-    .iter()
-    .collect();
-    let mut bytes = std::fs::read(path).unwrap();
+    let mut bytes = testdata(&["xen-traces", "c1-weights-1-2-4", "trace.bin"]);
     bytes.truncate(40_000);
     bytes
+}
+
+/// Own, of version 1.
+fn version_1() -> Vec<u8> {
+    testdata(&["trace-v1", "trace.domio"])
+}
+
+fn testdata(path: &[&str]) -> Vec<u8> {
+    let root = [env!("CARGO_MANIFEST_DIR"), "..", "..", "testdata"];
+    let path: PathBuf = root.iter().chain(path).collect();
+    std::fs::read(path).unwrap()
 }
 
 /// Flips bits, cuts, repeats, moves and overwrites parts.
@@ -111,10 +113,10 @@ fn survive(bytes: &[u8]) {
             Ok(Some(r)) => {
                 total += 1;
                 // Those of old files are derived.
-                let derived = is_old && r.kind == Kind::RunstateChange;
+                let derived = is_old && r.is(Kind::RunstateChange);
                 n += u64::from(!derived);
-                csv.record(&r);
-                perfetto.record(&r);
+                csv.record(reader.names(), &r);
+                perfetto.record(reader.names(), &r);
             }
             Ok(None) => break None,
             Err(e) => break Some(e),
@@ -137,7 +139,7 @@ fn survive(bytes: &[u8]) {
 
 #[test]
 fn the_files_are_sound_before_they_are_damaged() {
-    for bytes in [own(), xentrace(), old()] {
+    for bytes in [own(), xentrace(), old(), version_1()] {
         let reader = TraceReader::new(&bytes[..], &ReadOptions::default()).unwrap();
         assert!(reader.map(Result::unwrap).count() >= 500);
     }
@@ -164,11 +166,12 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
 
     #[test]
-    fn damaged_files_do_no_harm(which in 0..4, seed in any::<u64>()) {
+    fn damaged_files_do_no_harm(which in 0..5, seed in any::<u64>()) {
         let bytes = match which {
             0 => own(),
             1 => xentrace(),
             2 => old(),
+            3 => version_1(),
             _ => real(),
         };
         survive(&damage(bytes, seed));
@@ -176,12 +179,13 @@ proptest! {
 
     #[test]
     fn noise_does_no_harm(
-        magic in 0..4usize,
+        magic in 0..5usize,
         noise in proptest::collection::vec(any::<u8>(), 0..3000),
     ) {
-        let start: [&[u8]; 4] = [
+        let start: [&[u8]; 5] = [
             b"",
             b"\x89domio\r\n\x1a\n\x01\x00",
+            b"\x89domio\r\n\x1a\n\x02\x00",
             b"\x03\xf0\x01\x20\x00\x00\x00\x00\xff\xff\xff\x7f",
             b"\x03\xf0\x01\x20",
         ];

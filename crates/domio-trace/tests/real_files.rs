@@ -1,11 +1,26 @@
 //! The traces of a real Xen 4.17 in `testdata/xen-traces`: every record is read, and survives both
 //! formats.
 
+#[path = "common/classes.rs"]
+mod classes;
+#[path = "common/named.rs"]
+mod named;
+
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use domio_core::{Kind, Record, Sink};
+use classes::KNOWN;
+use domio_core::{Kind, Names, Record, Sink};
 use domio_trace::{Format, ReadOptions, TraceHeader, TraceReader, TraceWriter, XentraceWriter};
+use named::{Named, named};
+
+/// The classes of policies are known.
+fn options() -> ReadOptions {
+    ReadOptions {
+        classes: KNOWN,
+        ..ReadOptions::default()
+    }
+}
 
 fn path(name: &str) -> PathBuf {
     [
@@ -21,25 +36,25 @@ fn path(name: &str) -> PathBuf {
     .collect()
 }
 
-fn read(name: &str) -> Vec<Record> {
-    let mut reader = TraceReader::open(&path(name), &ReadOptions::default()).unwrap();
+fn read(name: &str) -> (Names, Vec<Record>) {
+    let mut reader = TraceReader::open(&path(name), &options()).unwrap();
     assert_eq!(reader.format(), Format::Xentrace);
     let mut records = Vec::new();
     reader.copy_to(&mut records).unwrap();
     assert_eq!(reader.merge_stats().late, 0);
-    records
+    (reader.names().clone(), records)
 }
 
-/// Counts by kind, and for runstate changes by old and new state.
-fn counts(records: &[Record]) -> BTreeMap<(Kind, u8), usize> {
+/// Counts by class and number, and for runstate changes by old and new state.
+fn counts((names, records): &(Names, Vec<Record>)) -> BTreeMap<(&'static str, u8, u32), usize> {
     let mut counts = BTreeMap::new();
     for r in records {
-        let detail = match r.kind {
-            Kind::RunstateChange => r.detail,
-            Kind::Policy => r.detail & 63,
+        let class = names.class(r.class).unwrap().name;
+        let states = match r.kind() {
+            Some(Kind::RunstateChange) => r.words[0],
             _ => 0,
         };
-        *counts.entry((r.kind, detail)).or_default() += 1;
+        *counts.entry((class, r.number, states)).or_default() += 1;
     }
     counts
 }
@@ -48,28 +63,29 @@ fn counts(records: &[Record]) -> BTreeMap<(Kind, u8), usize> {
 /// records as INFCONT, of which it is the second half.
 #[test]
 fn every_record_of_a_file_is_read() {
+    let common = |kind: Kind, states| ("sched", kind as u8, states);
     let expected = [
-        ((Kind::RunstateChange, 0x01), 724),
-        ((Kind::RunstateChange, 0x02), 575),
-        ((Kind::RunstateChange, 0x03), 150),
-        ((Kind::RunstateChange, 0x10), 1449),
-        ((Kind::RunstateChange, 0x21), 575),
-        ((Kind::RunstateChange, 0x31), 149),
-        ((Kind::Continue, 0), 63),
-        ((Kind::Wake, 0), 724),
-        ((Kind::Block, 0), 575),
-        ((Kind::Sleep, 0), 150),
-        ((Kind::Policy, 2), 2),
-        ((Kind::Policy, 3), 3),
-        ((Kind::Policy, 5), 601),
-        ((Kind::Policy, 6), 724),
-        ((Kind::Policy, 7), 7),
-        ((Kind::Policy, 8), 2),
-        ((Kind::Policy, 9), 1512),
-        ((Kind::Policy, 10), 13),
-        ((Kind::InfPrev, 0), 1449),
-        ((Kind::InfNext, 0), 1449),
-        ((Kind::SwitchOnly, 0), 1449),
+        (common(Kind::RunstateChange, 0x01), 724),
+        (common(Kind::RunstateChange, 0x02), 575),
+        (common(Kind::RunstateChange, 0x03), 150),
+        (common(Kind::RunstateChange, 0x10), 1449),
+        (common(Kind::RunstateChange, 0x21), 575),
+        (common(Kind::RunstateChange, 0x31), 149),
+        (common(Kind::Continue, 0), 63),
+        (common(Kind::Wake, 0), 724),
+        (common(Kind::Block, 0), 575),
+        (common(Kind::Sleep, 0), 150),
+        (("credit", 2, 0), 2),
+        (("credit", 3, 0), 3),
+        (("credit", 5, 0), 601),
+        (("credit", 6, 0), 724),
+        (("credit", 7, 0), 7),
+        (("credit", 8, 0), 2),
+        (("credit", 9, 0), 1512),
+        (("credit", 10, 0), 13),
+        (common(Kind::InfPrev, 0), 1449),
+        (common(Kind::InfNext, 0), 1449),
+        (common(Kind::SwitchOnly, 0), 1449),
     ];
     assert_eq!(counts(&read("c1-cap30")), BTreeMap::from(expected));
     for (name, switches, wakes, continues) in [
@@ -78,65 +94,113 @@ fn every_record_of_a_file_is_read() {
         ("c1-weights-1-2-4", 1166, 431, 131),
     ] {
         let counts = counts(&read(name));
-        assert_eq!(counts[&(Kind::SwitchOnly, 0)], switches, "{name}");
-        assert_eq!(counts[&(Kind::Wake, 0)], wakes, "{name}");
-        assert_eq!(counts[&(Kind::Continue, 0)], continues, "{name}");
-        assert_eq!(counts.get(&(Kind::Other, 0)), None, "{name}");
+        assert_eq!(counts[&common(Kind::SwitchOnly, 0)], switches, "{name}");
+        assert_eq!(counts[&common(Kind::Wake, 0)], wakes, "{name}");
+        assert_eq!(counts[&common(Kind::Continue, 0)], continues, "{name}");
+        assert!(
+            counts.keys().all(|(class, ..)| *class != "foreign"),
+            "{name}"
+        );
     }
 }
 
 #[test]
 fn the_first_switch_reads_as_in_the_file() {
-    let records = read("c1-burn7");
-    let seen: Vec<_> = records[..7]
-        .iter()
-        .map(|r| {
-            (
-                r.at.as_nanos(),
-                r.kind,
-                r.vcpu.to_string(),
-                r.data[0],
-                r.data[1],
-            )
-        })
-        .collect();
-    assert_eq!(
-        seen,
-        [
-            (309_769_214_074, Kind::Block, "d0v0".into(), 0, 0),
-            (309_769_215_860, Kind::Policy, "d0v0".into(), 0, 0),
-            (309_769_217_368, Kind::InfPrev, "d0v0".into(), 19_651_710, 0),
-            (
-                309_769_218_158,
-                Kind::InfNext,
-                "d4v0".into(),
-                199_656_238,
-                30_000_000
-            ),
-            (309_769_218_930, Kind::SwitchOnly, "d0v0".into(), 4 << 16, 0),
-            (309_769_219_896, Kind::RunstateChange, "d0v0".into(), 0, 0),
-            (309_769_220_772, Kind::RunstateChange, "d4v0".into(), 0, 0),
-        ]
+    let (names, records) = read("c1-burn7");
+    let seen = records[..7].iter().map(|r| {
+        let Named {
+            class,
+            number,
+            actor,
+            words,
+            ..
+        } = named(&names, r);
+        let actor = actor.map_or("none".to_owned(), |vcpu| vcpu.to_string());
+        (r.at.as_nanos(), (class, number), actor, words[0], words[1])
+    });
+    let common = |kind| ("sched", kind as u8);
+    let expected = [
+        (309_769_214_074, common(Kind::Block), "d0v0", 0, 0),
+        (309_769_215_860, ("credit", 9), "none", 0, 0),
+        (
+            309_769_217_368,
+            common(Kind::InfPrev),
+            "d0v0",
+            19_651_710,
+            0,
+        ),
+        (
+            309_769_218_158,
+            common(Kind::InfNext),
+            "d4v0",
+            199_656_238,
+            30_000_000,
+        ),
+        (
+            309_769_218_930,
+            common(Kind::SwitchOnly),
+            "d0v0",
+            4 << 16,
+            0,
+        ),
+        (
+            309_769_219_896,
+            common(Kind::RunstateChange),
+            "d0v0",
+            0x02,
+            0,
+        ),
+        (
+            309_769_220_772,
+            common(Kind::RunstateChange),
+            "d4v0",
+            0x10,
+            0,
+        ),
+    ];
+    let expected = expected.map(|(at, what, actor, a, b)| (at, what, actor.to_owned(), a, b));
+    assert_eq!(seen.collect::<Vec<_>>(), expected);
+}
+
+#[test]
+fn credits_that_credit2_debits_have_their_vcpu_and_the_words_that_are_declared() {
+    let (names, records) = read("c2-cap30");
+    let counts = counts(&(names.clone(), records.clone()));
+    assert!(
+        counts.keys().all(|(class, ..)| *class != "foreign"),
+        "{counts:?}"
     );
+    let burned = records.iter().map(|r| named(&names, r));
+    let mut burned = burned.filter(|r| (r.class, r.number) == ("credit2", 3));
+    let first = burned.next().expect("credit is debited");
+    assert!(
+        first.actor.is_some_and(|vcpu| vcpu.domain.0 < 10),
+        "{first:?}"
+    );
+    // What the cap leaves, after the credit; Xen has a word more, which is not declared.
+    assert_eq!(first.words[2..], [0, 0]);
+    assert!(burned.any(|r| r.words[1].cast_signed() > 0));
 }
 
 #[test]
 fn real_records_survive_both_formats() {
-    for name in ["c1-burn7-periodic", "c1-cap30"] {
-        let records = read(name);
+    for name in ["c1-burn7-periodic", "c1-cap30", "c2-cap30"] {
+        let (names, records) = read(name);
         let mut own = TraceWriter::new(Vec::new(), &TraceHeader::default()).unwrap();
         let mut xentrace = XentraceWriter::new(Vec::new(), 1_000_000_000).unwrap();
         for r in &records {
-            own.record(r);
-            xentrace.record(r);
+            own.record(&names, r);
+            xentrace.record(&names, r);
         }
         for bytes in [own.finish().unwrap(), xentrace.finish().unwrap()] {
             let mut back = Vec::new();
-            TraceReader::new(&bytes[..], &ReadOptions::default())
-                .unwrap()
-                .copy_to(&mut back)
-                .unwrap();
-            assert_eq!(back, records, "{name}");
+            let mut reader = TraceReader::new(&bytes[..], &options()).unwrap();
+            reader.copy_to(&mut back).unwrap();
+            let named_of = |names: &Names, records: &[Record]| -> Vec<Named> {
+                records.iter().map(|r| named(names, r)).collect()
+            };
+            let back = named_of(reader.names(), &back);
+            assert!(back == named_of(&names, &records), "{name}");
         }
     }
 }

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use std::process::Command;
 
 use common::host;
-use domio_core::{Record, Runstate, Sink};
+use domio_core::{Names, Record, Runstate, Sink};
 use domio_trace::{Intervals, XentraceWriter};
 use program::xenalyze_or_say;
 
@@ -22,14 +22,15 @@ const TOLERANCE: u64 = 20_000_000;
 /// Sums in ns of running, runnable and blocked by domain and vcpu.
 type Sums = BTreeMap<(u16, u16), [u64; 3]>;
 
-fn ours(records: &[Record]) -> Sums {
+fn ours(names: &Names, records: &[Record]) -> Sums {
     let mut sums = Sums::new();
     let mut intervals = Intervals::new();
     for r in records {
         intervals.feed(r, |i| {
             let state = i.state.expect("the host does not contradict itself");
             if state != Runstate::Offline {
-                let vcpu = (i.vcpu.domain.0, i.vcpu.index);
+                let vcpu = names.vcpu(i.actor).expect("the host names all");
+                let vcpu = (vcpu.domain.0, vcpu.index);
                 sums.entry(vcpu).or_default()[state as usize] += i.end.since(i.start).as_nanos();
             }
         });
@@ -67,17 +68,18 @@ fn theirs(summary: &str) -> Sums {
 }
 
 /// Ends the trace with a mark for each vcpu, as a simulated host does.
-fn mark_end(records: &mut Vec<Record>) {
+fn mark_end(names: &Names, records: &mut Vec<Record>) {
     let mut last = BTreeMap::new();
     for r in records.iter() {
-        for (vcpu, _, new) in r.changes().into_iter().flatten() {
-            last.insert(vcpu, (r.pcpu, new));
+        for (actor, _, new) in r.changes().into_iter().flatten() {
+            last.insert(actor, (r.pcpu, new));
         }
     }
     let at = records.last().expect("a trace").at;
-    let guests = last.into_iter().filter(|(vcpu, _)| !vcpu.is_idle());
-    records
-        .extend(guests.map(|(vcpu, (pcpu, state))| Record::runstate(at, pcpu, vcpu, state, state)));
+    let is_guest = |actor| names.vcpu(actor).is_some_and(|vcpu| !vcpu.is_idle());
+    let guests = last.into_iter().filter(|(actor, _)| is_guest(*actor));
+    let mark = |(actor, (pcpu, state))| Record::runstate(at, pcpu, actor, state, state);
+    records.extend(guests.map(mark));
 }
 
 #[test]
@@ -85,15 +87,15 @@ fn xenalyze_finds_the_same_sums() {
     let Some(program) = xenalyze_or_say("sums as xenalyze finds them") else {
         return;
     };
-    let mut records = host(7, 2, 6, 20_000);
-    mark_end(&mut records);
+    let (names, mut records) = host(7, 2, 6, 20_000);
+    mark_end(&names, &mut records);
     let folder = std::env::temp_dir().join(format!("domio-xenalyze-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
     let path = folder.join("trace.bin");
     let file = std::fs::File::create(&path).unwrap();
     let mut writer = XentraceWriter::new(file, 1_000_000_000).unwrap();
     for r in &records {
-        writer.record(r);
+        writer.record(&names, r);
     }
     writer.finish().unwrap();
     let output = Command::new(&program)
@@ -108,7 +110,7 @@ fn xenalyze_finds_the_same_sums() {
         "{summary}\n{}",
         String::from_utf8_lossy(&output.stderr)
     );
-    let ours = ours(&records);
+    let ours = ours(&names, &records);
     let theirs = theirs(&summary);
     assert_eq!(
         ours.keys().collect::<Vec<_>>(),

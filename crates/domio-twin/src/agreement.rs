@@ -6,8 +6,10 @@ use crate::limits::{AgreementLimits, Compared, Widening};
 use crate::policy::PolicyState;
 use crate::recording::{Recording, RecordingError};
 use crate::twin::{Twin, dispatches};
-use domio_core::{DomainId, Record, Sink};
+use domio_core::DomainId;
 use domio_meter::{Account, Meter, Summary};
+use domio_replay::NamedRecord;
+use domio_replay::named::copy_to;
 use domio_vmm::Profile;
 use rayon::prelude::*;
 use serde::Serialize;
@@ -166,11 +168,9 @@ pub fn compare<P: PolicyState>(
 
 /// The figures of `records`. With several pcpus (`smp`) they go to the last record of any kind: one
 /// who has a pcpu to himself may not change for seconds, and where his last change lies is chance.
-fn measure(records: &[Record], smp: bool) -> Summary {
+fn measure(records: &[NamedRecord], smp: bool) -> Summary {
     let mut meter = Meter::new();
-    for record in records {
-        meter.record(record);
-    }
+    copy_to(records, &mut meter);
     match records.last() {
         Some(last) if smp => meter.finish_at(last.at),
         _ => meter.finish(),
@@ -252,12 +252,12 @@ mod tests {
         let [alone, other] = [1, 2].map(|id| VcpuName::new(DomainId(id), 0));
         let at = Instant::from_nanos;
         let change =
-            |ns, pcpu, vcpu, old, new| Record::runstate(at(ns), PcpuId(pcpu), vcpu, old, new);
+            |ns, pcpu, vcpu, old, new| NamedRecord::runstate(at(ns), PcpuId(pcpu), vcpu, old, new);
         let records = [
             change(0, 1, alone, Runstate::Runnable, Runstate::Running),
             change(10, 0, other, Runstate::Blocked, Runstate::Runnable),
             change(20, 0, other, Runstate::Runnable, Runstate::Running),
-            Record::new(at(100), PcpuId(1), Kind::Continue, alone),
+            NamedRecord::new(at(100), PcpuId(1), Kind::Continue, alone),
         ];
         let shares = |smp| {
             let summary = measure(&records, smp);

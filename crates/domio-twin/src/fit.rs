@@ -4,8 +4,9 @@
 use crate::recording::{DescribedDomain, DescribedWorkload, Description, Recording};
 use crate::release;
 use crate::seen::{First, seen};
-use domio_core::{DomainId, Record, Runstate, VcpuName};
+use domio_core::{DomainId, Runstate, VcpuName};
 use domio_meter::Account;
+use domio_replay::NamedRecord;
 use domio_scenario::MAX_VCPUS;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -42,7 +43,7 @@ fn stretches(pcpus: &[u16]) -> String {
 ///
 /// # Errors
 /// What contradicts, and what to do about it.
-pub(crate) fn fit(description: &mut Description, records: &[Record]) -> Result<(), String> {
+pub(crate) fn fit(description: &mut Description, records: &[NamedRecord]) -> Result<(), String> {
     let mut ids = BTreeSet::new();
     if let Some(twice) = description.domains.iter().find(|d| !ids.insert(d.id)) {
         return Err(format!(
@@ -208,13 +209,13 @@ mod tests {
         Description::parse(text.to_string().as_bytes()).expect("a description")
     }
 
-    fn record(at: u64, domain: u16, vcpu: u16, old: Runstate, new: Runstate) -> Record {
+    fn record(at: u64, domain: u16, vcpu: u16, old: Runstate, new: Runstate) -> NamedRecord {
         let vcpu = VcpuName::new(DomainId(domain), vcpu);
-        Record::runstate(Instant::from_nanos(at), PcpuId(0), vcpu, old, new)
+        NamedRecord::runstate(Instant::from_nanos(at), PcpuId(0), vcpu, old, new)
     }
 
     /// Domain-0 wakes and preempts g1 twice.
-    fn records() -> Vec<Record> {
+    fn records() -> Vec<NamedRecord> {
         use Runstate::{Blocked, Runnable, Running};
         let mut records = Vec::new();
         for at in [1_000, 2_000] {
@@ -229,7 +230,7 @@ mod tests {
         records
     }
 
-    fn recording(description: Description, records: Vec<Record>) -> Recording {
+    fn recording(description: Description, records: Vec<NamedRecord>) -> Recording {
         Recording {
             name: "test".into(),
             description,
@@ -239,9 +240,8 @@ mod tests {
 
     /// The reason that is given for the domain `id`.
     fn reason_of(id: u16, recording: &Recording) -> Option<String> {
-        use domio_core::Sink;
         let mut meter = Meter::new();
-        recording.records.iter().for_each(|r| meter.record(r));
+        domio_replay::named::copy_to(&recording.records, &mut meter);
         let summary = meter.finish();
         let account = summary.domain(DomainId(id)).map(|d| d.total);
         let domains = &recording.description.domains;
@@ -308,7 +308,7 @@ mod tests {
     #[test]
     fn pcpus_without_a_record_are_one_remark() {
         let remark = |pcpus: u16, used: &[u16]| {
-            let on = |p: &u16| Record {
+            let on = |p: &u16| NamedRecord {
                 pcpu: PcpuId(*p),
                 ..records()[0]
             };
@@ -406,7 +406,7 @@ mod tests {
     #[test]
     fn figures_that_are_missing_have_a_reason() {
         use Runstate::{Blocked, Offline, Runnable, Running};
-        let with = |id, records: Vec<Record>| {
+        let with = |id, records: Vec<NamedRecord>| {
             reason_of(id, &recording(description(|_| {}), records)).expect("a reason")
         };
         // g1 waits, then runs to the end of the trace.
@@ -422,7 +422,7 @@ mod tests {
         assert!(with(0, unwoken).contains("no wake-up of it"));
         let mut boot = vec![record(0, 0, 0, Blocked, Runnable)];
         boot.push(record(3_000_000_000, 1, 0, Offline, Runnable));
-        boot.extend(records().into_iter().map(|r| Record {
+        boot.extend(records().into_iter().map(|r| NamedRecord {
             at: Instant::from_nanos(r.at.as_nanos() + 4_000_000_000),
             ..r
         }));

@@ -3,8 +3,8 @@
 use crate::judge::{judge, judges};
 use crate::recording::{Description, Recording, RecordingError};
 use crate::{fit, release};
-use domio_core::Record;
 use domio_core::cpuset::MAX_PCPUS;
+use domio_replay::NamedRecords;
 use domio_scenario::MAX_VCPUS;
 use domio_trace::order::in_order;
 use domio_trace::{ReadOptions, TraceReader};
@@ -113,12 +113,14 @@ impl Recording {
         };
         let options = ReadOptions {
             tsc_hz: Some(description.tsc_hz),
+            classes: domio_scenario::classes(),
             ..ReadOptions::default()
         };
         let mut reader = TraceReader::new(trace, &options).map_err(broken)?;
-        let mut records: Vec<Record> = Vec::new();
-        reader.copy_to(&mut records).map_err(broken)?;
-        if let Err(problem) = in_order(&records) {
+        let mut read = NamedRecords::default();
+        reader.copy_to(&mut read).map_err(broken)?;
+        let records = read.0;
+        if let Err(problem) = in_order(records.iter().map(|r| r.at)) {
             return Err(RecordingError::OutOfOrder {
                 path: traced,
                 problem,

@@ -1,6 +1,7 @@
 //! A recorded trace with the description of the host that it was recorded on.
 
-use domio_core::{Instant, Record};
+use domio_core::Instant;
+use domio_replay::NamedRecord;
 use domio_trace::TraceError;
 use domio_trace::order::{ADVICE, OutOfOrder};
 use serde::Deserialize;
@@ -80,7 +81,7 @@ pub struct Recording {
     /// The host.
     pub description: Description,
     /// Every record, in order of time. Times are those of the trace's clock in nanoseconds.
-    pub records: Vec<Record>,
+    pub records: Vec<NamedRecord>,
 }
 
 /// Why a recording could not be used.

@@ -5,7 +5,8 @@
 //! [`PolicyState`](crate::policy::PolicyState).
 
 use crate::recording::Recording;
-use domio_core::{Duration, Instant, Kind, PcpuId, Record, Runstate, VcpuName};
+use domio_core::{Duration, Instant, Kind, PcpuId, Runstate, VcpuName};
+use domio_replay::NamedRecord;
 use domio_replay::private::is_pass;
 use domio_vmm::Profile;
 use std::collections::BTreeMap;
@@ -68,11 +69,11 @@ impl Start {
     }
 }
 
-fn observe_pcpu(records: &[Record], pcpu: PcpuId, profile: &Profile) -> StartPcpu {
+fn observe_pcpu(records: &[NamedRecord], pcpu: PcpuId, profile: &Profile) -> StartPcpu {
     let mut seen = StartPcpu::default();
     let mine = || records.iter().filter(|r| r.pcpu == pcpu);
     let first = mine().find(|r| {
-        r.kind == Kind::Continue
+        r.is(Kind::Continue)
             || r.runstates()
                 .is_some_and(|(old, _)| old == Runstate::Running)
     });
@@ -81,14 +82,14 @@ fn observe_pcpu(records: &[Record], pcpu: PcpuId, profile: &Profile) -> StartPcp
     }
     let pass = mine().find(|r| is_pass(r)).map(|r| r.at);
     let ran = mine().find_map(|r| match r.kind {
-        Kind::InfPrev | Kind::Continue => Some(Duration::from_nanos(u64::from(r.data[0]))),
+        Some(Kind::InfPrev | Kind::Continue) => Some(Duration::from_nanos(u64::from(r.words[0]))),
         _ => None,
     });
     if let (Some(pass), Some(ran)) = (pass, ran) {
         seen.entered = pass.saturating_sub(ran);
         let provoked = mine()
             .take_while(|r| r.at <= pass)
-            .any(|r| matches!(r.kind, Kind::Wake | Kind::Sleep | Kind::Block));
+            .any(|r| matches!(r.kind, Some(Kind::Wake | Kind::Sleep | Kind::Block)));
         if !provoked {
             seen.slice_end = Some(pass.saturating_sub(profile.timer_to_pass));
         }
@@ -96,7 +97,7 @@ fn observe_pcpu(records: &[Record], pcpu: PcpuId, profile: &Profile) -> StartPcp
     seen
 }
 
-fn observe_vcpus(records: &[Record], begin: Instant) -> Vec<StartVcpu> {
+fn observe_vcpus(records: &[NamedRecord], begin: Instant) -> Vec<StartVcpu> {
     let mut observer = VcpuObserver {
         begin,
         ..VcpuObserver::default()
@@ -118,18 +119,18 @@ struct VcpuObserver {
 }
 
 impl VcpuObserver {
-    fn observe(&mut self, r: &Record) {
+    fn observe(&mut self, r: &NamedRecord) {
         match r.kind {
-            Kind::RunstateChange if !r.vcpu.is_idle() => {
+            Some(Kind::RunstateChange) if !r.vcpu.is_idle() => {
                 if let Some((old, new)) = r.runstates() {
                     let runs = new == Runstate::Running || old == Runstate::Running;
                     self.find(r, old, runs);
                 }
             }
-            Kind::Continue if !r.vcpu.is_idle() => self.find(r, Runstate::Running, true),
+            Some(Kind::Continue) if !r.vcpu.is_idle() => self.find(r, Runstate::Running, true),
             // Written before the change of runstate that it explains.
-            Kind::InfNext if !r.vcpu.is_idle() && !self.found.contains_key(&r.vcpu) => {
-                let waited = Duration::from_nanos(u64::from(r.data[0]));
+            Some(Kind::InfNext) if !r.vcpu.is_idle() && !self.found.contains_key(&r.vcpu) => {
+                let waited = Duration::from_nanos(u64::from(r.words[0]));
                 let since = r.at.saturating_sub(waited).min(self.begin);
                 self.waiting.insert(r.vcpu, since);
             }
@@ -138,7 +139,7 @@ impl VcpuObserver {
     }
 
     /// The vcpu of `r` was in `state` until then.
-    fn find(&mut self, r: &Record, state: Runstate, runs: bool) {
+    fn find(&mut self, r: &NamedRecord, state: Runstate, runs: bool) {
         self.found.entry(r.vcpu).or_insert(StartVcpu {
             name: r.vcpu,
             state,

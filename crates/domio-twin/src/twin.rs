@@ -6,13 +6,13 @@ use crate::release::COMPARED_WITH;
 use crate::seen::seen;
 use crate::start::Start;
 use domio_core::{
-    CpuSet, DomainId, Duration, Instant, Kind, ParamValues, PcpuId, Record, Runstate, Sink,
-    Topology, VcpuId, VcpuName,
+    CpuSet, DomainId, Duration, Instant, ParamValues, PcpuId, Runstate, Sink, Topology, VcpuId,
+    VcpuName,
 };
 use domio_replay::demand::unseen::Unseen;
 use domio_replay::demand::{Recorded, demands};
 use domio_replay::linux::{KERNEL_TICK, LEAST_AHEAD, next_after};
-use domio_replay::{Demand, ReplayProcess};
+use domio_replay::{Demand, NamedRecord, NamedRecords, ReplayProcess};
 use domio_vmm::config::{
     Distribution, DomainConfig, GuestConfig, HostConfig, KernelTick, TaskConfig, VcpuConfig,
     Workload,
@@ -233,15 +233,15 @@ impl<P: PolicyState> Twin<P> {
     }
 
     /// The records of a whole simulated run.
-    pub fn run(&self, hidden: &P::Hidden) -> Vec<Record> {
-        let mut simulation = self.simulation(hidden, Vec::new());
+    pub fn run(&self, hidden: &P::Hidden) -> Vec<NamedRecord> {
+        let mut simulation = self.simulation(hidden, NamedRecords::default());
         let end = self.origin + self.length;
         let outcome = simulation.run(end);
         assert!(
             matches!(outcome, domio_sim::Outcome::Completed { .. }),
             "a twin runs to its end: {outcome}"
         );
-        simulation.into_sink()
+        simulation.into_sink().0
     }
 
     /// The simulated time of a record at `recorded`.
@@ -360,13 +360,13 @@ fn vcpu_config(
 }
 
 /// Dispatches in `records`, by pcpu: when, and of whom.
-pub fn dispatches(records: &[Record], pcpus: usize) -> Vec<Vec<(Instant, VcpuName)>> {
+pub fn dispatches(records: &[NamedRecord], pcpus: usize) -> Vec<Vec<(Instant, VcpuName)>> {
     let mut found = vec![Vec::new(); pcpus];
     for r in records {
-        if matches!(r.kind, Kind::Switch | Kind::SwitchOnly)
+        if let Some(next) = r.next
             && let Some(list) = found.get_mut(r.pcpu.index())
         {
-            list.push((r.at, VcpuName::from_word(r.data[0])));
+            list.push((r.at, next));
         }
     }
     found

@@ -2,7 +2,8 @@
 
 use domio_blk::loopback::{DiskConfig, Loopback, LoopbackConfig, LoopbackCosts};
 use domio_core::{
-    DomainId, Duration, Instant, Kind, ParamValues, Record, Topology, VcpuName, XenVersion,
+    DomainId, Duration, Instant, Kind, Names, ParamValues, Record, Sink, Topology, VcpuName,
+    XenVersion,
 };
 use domio_net::host::{Network, NetworkConfig};
 use domio_sim::Outcome;
@@ -25,7 +26,46 @@ domio_vmm::device_models! {
     }
 }
 
-pub type Host = Simulation<Vec<Record>, Model>;
+pub type Host = Simulation<Records, Model>;
+
+/// A record of a run, with the vcpu that is its actor, if it has one, and the name of its class.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Told {
+    pub vcpu: Option<VcpuName>,
+    pub class: &'static str,
+    pub record: Record,
+}
+
+/// All records of a run.
+#[derive(Default)]
+pub struct Records(Vec<Told>);
+
+impl Sink for Records {
+    fn record(&mut self, names: &Names, record: &Record) {
+        let vcpu = names.vcpu(record.actor);
+        let class = names.class(record.class).expect("a class of the run");
+        self.0.push(Told {
+            vcpu,
+            class: class.name,
+            record: *record,
+        });
+    }
+}
+
+impl std::ops::Deref for Records {
+    type Target = [Told];
+
+    fn deref(&self) -> &Self::Target {
+        &self.0
+    }
+}
+
+impl Records {
+    /// What was done for whom by driver domains, with its ns.
+    pub fn done_for(&self) -> impl Iterator<Item = (DomainId, u64)> + '_ {
+        self.iter().filter_map(|told| told.record.done_for())
+    }
+}
 
 pub const KIB: u64 = 1024;
 pub const MIB: u64 = 1024 * KIB;
@@ -118,7 +158,7 @@ pub fn simulation(
                 bus.add(|attach| Model::Net(Network::new(network, attach, 1, 0)));
             }
         },
-        Vec::new(),
+        Records::default(),
         1,
         0,
     )
@@ -147,12 +187,13 @@ pub fn needed(block: u64, bytes: u64) -> u64 {
 }
 
 /// End and turnaround of each job of a task of a vcpu.
-pub fn jobs(records: &[Record], vcpu: VcpuName, task: u8) -> Vec<(Instant, Duration)> {
-    let done = records.iter().filter(|r| r.kind == Kind::JobDone);
-    let own = done.filter(|r| r.vcpu == vcpu && r.detail == task);
-    let turnaround =
-        |r: &Record| Duration::from_nanos(u64::from(r.data[0]) | u64::from(r.data[1]) << 32);
-    own.map(|r| (r.at, turnaround(r))).collect()
+pub fn jobs(records: &Records, vcpu: VcpuName, task: u8) -> Vec<(Instant, Duration)> {
+    let own = records.iter().filter(|told| told.vcpu == Some(vcpu));
+    let done = own.map(|told| told.record);
+    let done = done.filter(|r| r.is(Kind::JobDone));
+    let done = done.filter(|r| r.words[3] >> 24 == u32::from(task));
+    done.map(|r| (r.at, Duration::from_nanos(r.long(0))))
+        .collect()
 }
 
 pub fn vcpu(domain: u16, index: u16) -> VcpuName {

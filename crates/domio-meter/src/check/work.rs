@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use domio_core::{DomainId, Record, Runstate};
+use domio_core::{ActorId, DomainId, Names, Record, Runstate};
 use domio_trace::VCPUS_MAX;
 
 use super::{TraceChecker, TraceProblem};
@@ -10,23 +10,23 @@ use super::{TraceChecker, TraceProblem};
 /// Keeps, for each vcpu that worked for others, how much of its time that took.
 #[derive(Debug, Default)]
 pub(super) struct WorkRules {
-    /// Time that records took, by word of the vcpu.
-    taken: BTreeMap<u32, u64>,
-    /// How long the vcpu had executed at the record before, by word and by whom it worked for.
-    before: BTreeMap<(u32, DomainId), u64>,
+    /// Time that records took, by vcpu.
+    taken: BTreeMap<ActorId, u64>,
+    /// How long the vcpu had executed at the record before, by vcpu and by whom it worked for.
+    before: BTreeMap<(ActorId, DomainId), u64>,
 }
 
 impl WorkRules {
-    /// The vcpu with this word has executed for at most `ran` ns so far, and says that since its
+    /// The vcpu has executed for at most `ran` ns so far, and says that since its
     /// record before for `owner` it worked `ns` for that one. Returns the most that can be true if
     /// that is less: what it executed since then, and what no record has taken so far.
-    pub fn worked(&mut self, word: u32, owner: DomainId, ns: u64, ran: u64) -> Option<u64> {
-        let taken = self.taken.get(&word).copied().unwrap_or(0);
-        let before = self.before.get(&(word, owner)).copied().unwrap_or(0);
+    pub fn worked(&mut self, vcpu: ActorId, owner: DomainId, ns: u64, ran: u64) -> Option<u64> {
+        let taken = self.taken.get(&vcpu).copied().unwrap_or(0);
+        let before = self.before.get(&(vcpu, owner)).copied().unwrap_or(0);
         let most = ran.saturating_sub(taken.max(before));
-        self.taken.insert(word, taken.saturating_add(ns.min(most)));
-        if self.before.len() < VCPUS_MAX || self.before.contains_key(&(word, owner)) {
-            self.before.insert((word, owner), ran);
+        self.taken.insert(vcpu, taken.saturating_add(ns.min(most)));
+        if self.before.len() < VCPUS_MAX || self.before.contains_key(&(vcpu, owner)) {
+            self.before.insert((vcpu, owner), ran);
         }
         (ns > most).then_some(most)
     }
@@ -35,10 +35,11 @@ impl WorkRules {
 impl TraceChecker {
     /// A `DriverWork` record. One at the first runstate record of its vcpu, or before, is about
     /// the time before the trace.
-    pub(super) fn worked(&mut self, record: &Record) {
-        let word = record.vcpu.word();
-        let known = self.vcpus.get(&word).filter(|v| v.first < record.at);
-        let (Some(v), Some((owner, work))) = (known, record.done_for()) else {
+    pub(super) fn worked(&mut self, names: &Names, record: &Record) {
+        let known = self.vcpus.get(record.actor.index()).copied().flatten();
+        let known = known.filter(|v| v.first < record.at);
+        let told = known.zip(record.done_for()).zip(names.vcpu(record.actor));
+        let Some(((v, (owner, work)), vcpu)) = told else {
             return;
         };
         let is_sure = self.losses.concerning(v.state, v.pcpu) == v.losses;
@@ -49,8 +50,7 @@ impl TraceChecker {
         };
         let closed = v.sums[Runstate::Running as usize].saturating_add(v.unknown);
         let ran = closed.saturating_add(open);
-        if let Some(most) = self.work.worked(word, owner, work, ran) {
-            let vcpu = record.vcpu;
+        if let Some(most) = self.work.worked(record.actor, owner, work, ran) {
             let problem = TraceProblem::TooMuchWork {
                 vcpu,
                 owner,
@@ -64,9 +64,10 @@ impl TraceChecker {
 
 #[cfg(test)]
 mod tests {
+    use crate::cast::{actor, fed, names};
     use crate::{CheckReport, TraceChecker, TraceProblem};
     use Runstate::{Blocked, Runnable, Running};
-    use domio_core::{DomainId, Instant, Kind, PcpuId, Record, Runstate, Sink, VcpuName};
+    use domio_core::{ActorId, DomainId, Instant, Kind, PcpuId, Record, Runstate, VcpuName};
 
     const DRIVER: VcpuName = VcpuName::new(DomainId(0), 0);
 
@@ -75,17 +76,15 @@ mod tests {
     }
 
     fn state(ns: u64, old: Runstate, new: Runstate) -> Record {
-        Record::runstate(at(ns), PcpuId(0), DRIVER, old, new)
+        Record::runstate(at(ns), PcpuId(0), actor(DRIVER), old, new)
     }
 
     fn work(ns: u64, owner: u16, took: u64) -> Record {
-        Record::driver_work(at(ns), PcpuId(0), DRIVER, DomainId(owner), took)
+        Record::driver_work(at(ns), PcpuId(0), actor(DRIVER), DomainId(owner), took)
     }
 
     fn check(records: &[Record]) -> CheckReport {
-        let mut checker = TraceChecker::new();
-        records.iter().for_each(|r| checker.record(r));
-        checker.finish()
+        fed(TraceChecker::new(), &names(), records).finish()
     }
 
     fn too_much(owner: u16, work: u64, most: u64) -> TraceProblem {
@@ -160,8 +159,8 @@ mod tests {
 
     #[test]
     fn lost_records_may_hide_time_on_a_pcpu_and_believed_ones_condemn_no_other() {
-        let mut lost = Record::new(at(50), PcpuId(0), Kind::Lost, VcpuName::default());
-        lost.data[0] = 2;
+        let nobody = ActorId::NONE;
+        let lost = Record::with(at(50), PcpuId(0), Kind::Lost, nobody, [2, 0, 0, 0]);
         assert_eq!(
             problems(&[
                 state(0, Runnable, Running),

@@ -1,76 +1,138 @@
-//! Where the packets of each guest are, and why.
+//! Where the items of each guest are, and why.
 
 use std::collections::{BTreeMap, VecDeque};
 
-use domio_core::{DomainId, NetPlace, VcpuName};
+use domio_core::{ActorId, Class, ClassId, Declared, DomainId, Names, Record, Says, Stage};
 
-use super::result::{Cause, Explanation, PacketWaits, Side};
-use super::vcpus::{Doing, Vcpus};
+use super::cause::{Cause, ItemWaits, Side};
+use super::waits::{Doing, WaitBooks};
 use crate::account::Window;
+use crate::moves::{Move, place};
 
-/// Most stretches of a driver domain's past that are kept. They are needed from the oldest packet
-/// on that reached the card unnoticed; of one that is older than all of them, the cause of the time
+/// Most stretches of a driver domain's past that are kept. They are needed from the oldest item on
+/// that reached the device unnoticed; of one that is older than all of them, the cause of the time
 /// before is unknown.
 const PAST_MAX: usize = 1 << 16;
 
-/// All guests with packets.
+/// The paths of all guests with items, one for each class.
 #[derive(Debug, Default)]
 pub(super) struct Paths {
-    guests: BTreeMap<DomainId, Guest>,
-    /// What packets in the card waited for, of each driver domain, by its word.
-    pasts: BTreeMap<u32, Past>,
+    paths: BTreeMap<(DomainId, ClassId), Path>,
+    /// What items in the device waited for, of each driver domain.
+    pasts: BTreeMap<ActorId, Past>,
 }
 
 /// Stretches of time that each last until the next begins, oldest first.
 type Past = VecDeque<(u64, Cause)>;
 
-/// The path of a guest's packets.
+/// The path of a guest's items of one class.
 #[derive(Debug)]
-struct Guest {
-    /// Words of the vcpus that bring packets further.
-    guest: u32,
-    driver: u32,
-    /// Packets at each place, by number; of [`NetPlace::Outside`] none.
-    packets: [u64; NetPlace::ALL.len()],
+struct Path {
+    class: &'static Class,
+    /// The vcpus that bring items further.
+    guest: ActorId,
+    driver: ActorId,
+    /// Items at each place, by number; of places outside none.
+    items: Vec<u64>,
     /// The driver domain's port for the guest, while it is pending.
     pending: Option<u32>,
     /// Another port was served while it was.
     overtaken: bool,
-    /// The guest has put packets into a ring that the driver domain does not look at, and has sent
+    /// The guest has put items into a ring that the driver domain does not look at, and has sent
     /// no event yet.
     unsent: bool,
     /// The guest has found the ring full, and has put nothing there since.
     full: bool,
-    /// Until when the rate limit keeps packets in the ring from the guest.
+    /// Until when the rate limit keeps items in the ring from the guest.
     limited_until: u64,
     /// The guest was told of what is in the ring to it.
     told: bool,
-    begun: u64,
-    times: BTreeMap<(NetPlace, Cause), u64>,
-}
-
-/// A guest, and the past of its driver domain.
-pub(super) struct GuestAndPast<'a> {
-    guest: &'a mut Guest,
-    past: &'a Past,
+    waits: ItemWaits,
 }
 
 impl Paths {
-    /// The path of the guest with `vcpu`, whose driver domain's vcpu has the word `driver`.
-    pub fn guest(&mut self, vcpu: VcpuName, driver: u32) -> GuestAndPast<'_> {
-        let guest = self.guests.entry(vcpu.domain);
-        let guest = guest.or_insert_with(|| Guest::new(vcpu.word(), driver));
-        guest.driver = driver;
-        GuestAndPast {
-            guest,
-            past: self.pasts.entry(driver).or_default(),
+    /// Whether no item was heard of.
+    pub fn is_empty(&self) -> bool {
+        self.paths.is_empty()
+    }
+
+    /// Takes a record of a class, at `now`.
+    pub fn class(
+        &mut self,
+        names: &Names,
+        (record, declared): (&Record, &'static Declared),
+        (now, window): (u64, Window),
+        books: &WaitBooks,
+    ) {
+        let value = |field| declared.value(record, field);
+        let actor = |field| ActorId(value(field) as u32);
+        match declared.says {
+            Says::Moved { .. } => {
+                if let Some(moved) = Move::of(names, record) {
+                    self.moved(names, record, &moved, (now, window), books);
+                }
+            }
+            Says::Full {
+                place: number,
+                driver,
+            } => {
+                if let Some((path, _)) = self.path(names, record, actor(driver))
+                    && let Some((_, place)) = place(path.class, value(number))
+                {
+                    path.full |= place.stage == Stage::GuestOut;
+                }
+            }
+            Says::Held { driver, time, .. } => {
+                if let Some((path, _)) = self.path(names, record, actor(driver)) {
+                    path.limited_until = now.saturating_add(value(time));
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// The path of the items that `record` tells of, which `driver` brings further, and the past of
+    /// that driver domain.
+    fn path(
+        &mut self,
+        names: &Names,
+        record: &Record,
+        driver: ActorId,
+    ) -> Option<(&mut Path, &Past)> {
+        let class = names.class(record.class)?;
+        let domain = names.vcpu(record.actor)?.domain;
+        let path = self.paths.entry((domain, record.class));
+        let path = path.or_insert_with(|| Path::new(domain, class, record.actor));
+        path.driver = driver;
+        Some((path, self.pasts.entry(driver).or_default()))
+    }
+
+    /// An item goes from one place to another.
+    fn moved(
+        &mut self,
+        names: &Names,
+        record: &Record,
+        moved: &Move,
+        (now, window): (u64, Window),
+        books: &WaitBooks,
+    ) {
+        let Some((path, past)) = self.path(names, record, moved.driver) else {
+            return;
+        };
+        let since = now.saturating_sub(moved.ago);
+        if moved.to == Stage::Device && moved.ago > 0 {
+            path.arrived(moved.places[1], [since, now], past, window, books);
+        }
+        path.moved(moved, window.holds(now));
+        if moved.to == Stage::Device {
+            self.forget(moved.driver, since);
         }
     }
 
     /// What follows holds from `now` on. Called whenever something may have changed.
-    pub fn remember(&mut self, now: u64, vcpus: &Vcpus) {
+    pub fn remember(&mut self, now: u64, books: &WaitBooks) {
         for (&driver, past) in &mut self.pasts {
-            let cause = in_card(vcpus.doing(driver));
+            let cause = in_device(books.doing(driver));
             if past.back().is_none_or(|(_, last)| *last != cause) {
                 past.push_back((now, cause));
             }
@@ -80,8 +142,8 @@ impl Paths {
         }
     }
 
-    /// Nobody asks any more what packets in the card waited for before `since`.
-    pub fn forget(&mut self, driver: u32, since: u64) {
+    /// Nobody asks any more what items in the device waited for before `since`.
+    fn forget(&mut self, driver: ActorId, since: u64) {
         if let Some(past) = self.pasts.get_mut(&driver) {
             while past.get(1).is_some_and(|(begin, _)| *begin <= since) {
                 past.pop_front();
@@ -90,195 +152,203 @@ impl Paths {
     }
 
     /// Time passes, from `from` to `to`.
-    pub fn pass(&mut self, from: u64, to: u64, vcpus: &Vcpus) {
-        for guest in self.guests.values_mut() {
-            guest.pass(from, to, vcpus);
+    pub fn pass(&mut self, from: u64, to: u64, books: &WaitBooks) {
+        for path in self.paths.values_mut() {
+            path.pass(from, to, books);
         }
     }
 
-    /// The vcpu `to` was sent to on `port` by the vcpu `from`.
-    pub fn sent(&mut self, to: u32, port: u32, from: u32) {
-        if let Some(guest) = self.guests.get_mut(&VcpuName::from_word(from).domain)
-            && guest.driver == to
-        {
-            guest.unsent = false;
-            if guest.pending.is_none() {
-                guest.pending = Some(port);
-                guest.overtaken = false;
+    /// The paths of a domain.
+    fn of(&mut self, domain: DomainId) -> impl Iterator<Item = &mut Path> {
+        let ends = [ClassId(0), ClassId(u8::MAX)].map(|class| (domain, class));
+        self.paths
+            .range_mut(ends[0]..=ends[1])
+            .map(|(_, path)| path)
+    }
+
+    /// `to` was sent to on `port` by `from`.
+    pub fn sent(&mut self, names: &Names, to: ActorId, port: u32, from: ActorId) {
+        if let Some(sender) = names.vcpu(from) {
+            // No record says which class a port is for: it is the one that something waits in.
+            let is_unsent = |path: &Path| path.driver == to && path.unsent;
+            let any_unsent = self.of(sender.domain).any(|path| is_unsent(path));
+            let served = self.of(sender.domain).filter(|path| path.driver == to);
+            for path in served.filter(|path| path.unsent || !any_unsent) {
+                path.unsent = false;
+                if path.pending.is_none() {
+                    path.pending = Some(port);
+                    path.overtaken = false;
+                }
             }
         }
-        if let Some(guest) = self.guests.get_mut(&VcpuName::from_word(to).domain)
-            && guest.driver == from
-        {
-            guest.told = true;
+        if let Some(guest) = names.vcpu(to) {
+            let served = self.of(guest.domain).filter(|path| path.driver == from);
+            served.for_each(|path| path.told = true);
         }
     }
 
     /// The vcpu `on` enters the handler of `port`.
-    pub fn served(&mut self, on: u32, port: u32) {
-        for guest in self.guests.values_mut().filter(|g| g.driver == on) {
-            if guest.pending == Some(port) {
-                guest.pending = None;
-                guest.unsent = false;
-            } else if guest.pending.is_some() {
-                guest.overtaken = true;
+    pub fn served(&mut self, on: ActorId, port: u32) {
+        for path in self.paths.values_mut().filter(|p| p.driver == on) {
+            if path.pending == Some(port) {
+                path.pending = None;
+                path.unsent = false;
+            } else if path.pending.is_some() {
+                path.overtaken = true;
             }
         }
     }
 
     /// A domain is gone, and what was in its rings with it.
     pub fn removed(&mut self, domain: DomainId) {
-        if let Some(guest) = self.guests.get_mut(&domain) {
-            guest.packets = Default::default();
-            guest.pending = None;
-            guest.limited_until = 0;
+        for path in self.of(domain) {
+            path.items.fill(0);
+            path.pending = None;
+            path.limited_until = 0;
         }
     }
 
-    /// Adds the sums to `explanation`.
-    pub fn add_to(&self, explanation: &mut Explanation) {
-        for (id, guest) in &self.guests {
-            explanation.domain(*id).packets = Some(PacketWaits {
-                begun: guest.begun,
-                under_way: guest.packets.iter().sum(),
-                times: guest.times.clone(),
-            });
-        }
-    }
-}
-
-impl GuestAndPast<'_> {
-    /// A packet is in the card since `since`, of which nobody told before `now`.
-    pub fn arrived(&mut self, since: u64, now: u64, window: Window, vcpus: &Vcpus) {
-        // The past ends where the present begins, which is the same as before if nobody changed it.
-        let present = (now, in_card(vcpus.doing(self.guest.driver)));
-        let mut known_from = now;
-        let stretches = self.past.iter().chain([&present]);
-        for (&(begin, cause), &(end, _)) in stretches.clone().zip(stretches.skip(1)) {
-            known_from = known_from.min(begin);
-            let time = window.part(begin.max(since), end.min(now));
-            self.guest.add(NetPlace::Card, cause, time);
-        }
-        let time = window.part(since, known_from);
-        self.guest.add(NetPlace::Card, Cause::Unknown, time);
-    }
-
-    /// The guest has used up its rate, and gets no more before `until`.
-    pub fn limited(&mut self, until: u64) {
-        self.guest.limited_until = until;
-    }
-
-    /// A packet goes from one place to another; `counts` tells whether one that begins its way
-    /// counts.
-    pub fn moved(&mut self, old: NetPlace, new: NetPlace, counts: bool) {
-        let guest = &mut *self.guest;
-        guest.full &= old != NetPlace::GuestOut;
-        if old == new {
-            guest.full |= new == NetPlace::GuestOut;
-            return;
-        }
-        let at = |place: NetPlace| place as usize;
-        if old == NetPlace::Outside {
-            guest.begun += u64::from(counts);
-        } else {
-            // None there: it was before the trace began.
-            guest.packets[at(old)] = guest.packets[at(old)].saturating_sub(1);
-        }
-        let first = guest.packets[at(new)] == 0;
-        match new {
-            NetPlace::Outside => return,
-            // The driver domain looks at a ring until it is empty, then wants to be told.
-            NetPlace::TxRing => guest.unsent |= first && guest.pending.is_none(),
-            NetPlace::RxRing => guest.told &= !first,
-            NetPlace::DriverOut => guest.unsent = false,
-            _ => {}
-        }
-        guest.packets[at(new)] += 1;
+    /// The sums, by domain and name of the class.
+    pub fn finish(self) -> Vec<ItemWaits> {
+        let paths = self.paths.into_values().map(|path| ItemWaits {
+            under_way: path.items.iter().sum(),
+            ..path.waits
+        });
+        let mut items: Vec<ItemWaits> = paths.collect();
+        items.sort_by_key(|items| (items.domain, items.class.name));
+        items
     }
 }
 
-impl Guest {
-    fn new(guest: u32, driver: u32) -> Self {
-        Guest {
+impl Path {
+    fn new(domain: DomainId, class: &'static Class, guest: ActorId) -> Self {
+        Path {
+            class,
             guest,
-            driver,
-            packets: Default::default(),
+            driver: ActorId::NONE,
+            items: vec![0; class.places.len()],
             pending: None,
             overtaken: false,
             unsent: false,
             full: false,
             limited_until: 0,
             told: false,
-            begun: 0,
-            times: BTreeMap::new(),
+            waits: ItemWaits::new(domain, class),
         }
     }
 
-    fn pass(&mut self, from: u64, to: u64, vcpus: &Vcpus) {
-        if self.packets.iter().all(|n| *n == 0) {
+    /// An item is in the device, at `place`, since `since`, of which nobody told before `now`.
+    fn arrived(
+        &mut self,
+        place: usize,
+        [since, now]: [u64; 2],
+        past: &Past,
+        window: Window,
+        books: &WaitBooks,
+    ) {
+        // The past ends where the present begins, which is the same as before if nobody changed it.
+        let present = (now, in_device(books.doing(self.driver)));
+        let mut known_from = now;
+        let stretches = past.iter().chain([&present]);
+        for (&(begin, cause), &(end, _)) in stretches.clone().zip(stretches.skip(1)) {
+            known_from = known_from.min(begin);
+            let time = window.part(begin.max(since), end.min(now));
+            self.add(place, cause, time);
+        }
+        let time = window.part(since, known_from);
+        self.add(place, Cause::Unknown, time);
+    }
+
+    /// An item goes from one place to another; `counts` tells whether one that begins its way
+    /// counts.
+    fn moved(&mut self, moved: &Move, counts: bool) {
+        self.full &= moved.from != Stage::GuestOut;
+        let [old, new] = moved.places;
+        if old == new {
             return;
         }
-        let (guest, driver) = (vcpus.doing(self.guest), vcpus.doing(self.driver));
-        for place in NetPlace::ALL {
-            let packets = self.packets[place as usize];
-            if packets == 0 {
+        if moved.from == Stage::Outside {
+            self.waits.begun += u64::from(counts);
+        } else {
+            // None there: it was before the trace began.
+            self.items[old] = self.items[old].saturating_sub(1);
+        }
+        let first = self.items[new] == 0;
+        match moved.to {
+            Stage::Outside => return,
+            // The driver domain looks at a ring until it is empty, then wants to be told.
+            Stage::FromGuest => self.unsent |= first && self.pending.is_none(),
+            Stage::ToGuest => self.told &= !first,
+            Stage::DriverOut => self.unsent = false,
+            _ => {}
+        }
+        self.items[new] += 1;
+    }
+
+    fn pass(&mut self, from: u64, to: u64, books: &WaitBooks) {
+        if self.items.iter().all(|n| *n == 0) {
+            return;
+        }
+        let (guest, driver) = (books.doing(self.guest), books.doing(self.driver));
+        for place in 0..self.items.len() {
+            let items = self.items[place];
+            if items == 0 {
                 continue;
             }
-            let freed = match self.is_for_tx_ring(place, guest) {
+            let stage = self.class.places[place].stage;
+            let freed = match self.is_for_driver(stage, guest) {
                 true => self.limited_until.clamp(from, to),
                 false => from,
             };
-            self.add(place, Cause::Limit, (freed - from) * packets);
-            self.add(
-                place,
-                self.cause(place, guest, driver),
-                (to - freed) * packets,
-            );
+            self.add(place, Cause::Limit, (freed - from) * items);
+            let cause = self.cause(stage, guest, driver);
+            self.add(place, cause, (to - freed) * items);
         }
     }
 
-    fn add(&mut self, place: NetPlace, cause: Cause, time: u64) {
+    fn add(&mut self, place: usize, cause: Cause, time: u64) {
         if time > 0 {
-            *self.times.entry((place, cause)).or_default() += time;
+            *self.waits.times.entry((place, cause)).or_default() += time;
         }
     }
 
-    /// Why packets at `place` stay there, while the guest and the driver domain do so.
-    fn cause(&self, place: NetPlace, guest: Doing, driver: Doing) -> Cause {
-        match place {
-            NetPlace::Outside => Cause::Unknown,
-            NetPlace::Card => in_card(driver),
-            NetPlace::DriverIn => match (driver, guest) {
+    /// Why items at a place of this stage stay there, while the guest and the driver domain do so.
+    fn cause(&self, stage: Stage, guest: Doing, driver: Doing) -> Cause {
+        match stage {
+            Stage::Outside => Cause::Unknown,
+            Stage::Device => in_device(driver),
+            Stage::DriverIn => match (driver, guest) {
                 // The guest has posted no buffers.
                 (Doing::Rests, Doing::Waits(_)) => by(Side::Guest, guest),
                 _ => by(Side::Driver, driver),
             },
-            NetPlace::DriverOut => by(Side::Driver, driver),
-            NetPlace::RxRing => match driver {
+            Stage::DriverOut => by(Side::Driver, driver),
+            Stage::ToGuest => match driver {
                 Doing::Runs | Doing::Waits(_) if !self.told => by(Side::Driver, driver),
                 _ => by(Side::Guest, guest),
             },
-            NetPlace::GuestIn => by(Side::Guest, guest),
-            NetPlace::GuestOut if !self.is_for_tx_ring(place, guest) => by(Side::Guest, guest),
-            NetPlace::GuestOut => self.in_tx_ring(driver),
-            NetPlace::TxRing => match guest {
+            Stage::GuestIn => by(Side::Guest, guest),
+            Stage::GuestOut if !self.is_for_driver(stage, guest) => by(Side::Guest, guest),
+            Stage::GuestOut => self.in_ring_to_driver(driver),
+            Stage::FromGuest => match guest {
                 Doing::Runs | Doing::Waits(_) if self.unsent => by(Side::Guest, guest),
-                _ => self.in_tx_ring(driver),
+                _ => self.in_ring_to_driver(driver),
             },
         }
     }
 
-    /// Whether packets at `place` are in the ring from the guest, which does so, or wait for room
+    /// Whether items of this stage are in the ring from the guest, which does so, or wait for room
     /// there.
-    fn is_for_tx_ring(&self, place: NetPlace, guest: Doing) -> bool {
-        match place {
-            NetPlace::TxRing => true,
-            NetPlace::GuestOut => self.full || !matches!(guest, Doing::Runs | Doing::Waits(_)),
+    fn is_for_driver(&self, stage: Stage, guest: Doing) -> bool {
+        match stage {
+            Stage::FromGuest => true,
+            Stage::GuestOut => self.full || !matches!(guest, Doing::Runs | Doing::Waits(_)),
             _ => false,
         }
     }
 
-    fn in_tx_ring(&self, driver: Doing) -> Cause {
+    /// Why items in the ring from the guest stay there.
+    fn in_ring_to_driver(&self, driver: Doing) -> Cause {
         match driver {
             _ if self.pending.is_some() && self.overtaken => Cause::Scan,
             Doing::Runs if self.pending.is_some() => Cause::Busy,
@@ -287,7 +357,7 @@ impl Guest {
     }
 }
 
-/// Why a packet waits that `side` has to bring further.
+/// Why an item waits that `side` has to bring further.
 fn by(side: Side, doing: Doing) -> Cause {
     match doing {
         Doing::Runs => Cause::Work(side),
@@ -297,8 +367,8 @@ fn by(side: Side, doing: Doing) -> Cause {
     }
 }
 
-/// Why a packet waits in the card.
-fn in_card(driver: Doing) -> Cause {
+/// Why an item waits in the device.
+fn in_device(driver: Doing) -> Cause {
     match driver {
         Doing::Runs => Cause::Busy,
         _ => by(Side::Driver, driver),

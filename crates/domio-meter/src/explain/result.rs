@@ -2,26 +2,61 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use domio_core::{DomainId, Instant, NetPlace};
+use domio_core::{DomainId, Instant, PcpuId, VcpuName};
 
+use super::cause::ItemWaits;
+use super::parts::Parts;
+use super::tells::WaitTells;
+use super::waits::map::Map;
+use super::waits::why::Why;
 use crate::DriverWork;
 
-/// Who waited for what, as [`Explainer`](crate::Explainer) found. Times are nanoseconds.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
+/// Longest waits that are kept of a kind.
+pub const WORST_MAX: usize = 20;
+
+/// Vcpus that are named as having run during one wait; the others are one sum.
+pub const BEHIND_MAX: usize = 4;
+
+/// Who waited for whom, and why, as [`Explainer`](crate::Explainer) found. Times are nanoseconds.
+#[derive(Clone, PartialEq, Debug, Default)]
 pub struct Explanation {
     /// First instant that counts.
     pub start: Instant,
     /// End, not included.
     pub end: Instant,
-    /// Records that are missing; with any, the rest is not to be relied on.
+    /// Runs whose figures are added up in this; 1 for that of one trace.
+    pub runs: u32,
+    /// Records of all kinds.
+    pub records: u64,
+    /// Records that are missing.
     pub lost_records: u64,
-    /// By id; without the idle domain.
-    pub domains: Vec<DomainWaits>,
+    /// Records of runstates that were left out, of vcpus beyond the first 4096; 0 in any real
+    /// trace.
+    pub left_out: u64,
+    /// Whether the trace tells of runstates, without which nothing is known of waits.
+    pub runstates: bool,
+    /// Pcpus that records came from.
+    pub pcpus: Vec<PcpuId>,
+    /// What the trace tells besides runstates.
+    pub tells: WaitTells,
+    /// By name; idle vcpus left out.
+    pub vcpus: Vec<VcpuWaits>,
+    /// The longest waits, the longest first.
+    pub worst: Vec<LongWait>,
+    /// The longest waits that began with a wake-up.
+    pub worst_woken: Vec<LongWait>,
+    /// Waits that last at the end, the longest first; sums hold them only where the end is known
+    /// ([`Explainer::finish_at`](crate::Explainer::finish_at)).
+    pub unfinished: Vec<LongWait>,
+    /// Who ran where in a part of the trace.
+    pub map: Option<Map>,
+    /// Items on their way (packets, requests), by domain and name of the class.
+    pub items: Vec<ItemWaits>,
     /// For whom driver domains worked, by id; of those that worked for others.
     pub driver_work: Vec<DriverWork>,
 }
 
-/// Waits of one domain.
+/// Waits of one domain: sums over its vcpus.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct DomainWaits {
     /// The domain.
@@ -33,8 +68,6 @@ pub struct DomainWaits {
     /// Time that they were runnable and did not run, by the domain that ran on their pcpu, which
     /// may be themselves; `None` where nothing ran there.
     pub run_queue: BTreeMap<Option<DomainId>, u64>,
-    /// Its packets, both directions together; `None` when it had none.
-    pub packets: Option<PacketWaits>,
 }
 
 impl DomainWaits {
@@ -44,50 +77,182 @@ impl DomainWaits {
     }
 }
 
-/// Time of the packets of one guest.
+/// Waits of one vcpu.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct PacketWaits {
-    /// Packets that began their way within the time that counts.
-    pub begun: u64,
-    /// Packets under way at the end.
-    pub under_way: u64,
-    /// Time by place and cause, summed over packets.
-    pub times: BTreeMap<(NetPlace, Cause), u64>,
+pub struct VcpuWaits {
+    /// Which.
+    pub name: VcpuName,
+    /// Time from its first to its last runstate record.
+    pub seen: u64,
+    /// Time that it ran.
+    pub running: u64,
+    /// Time that it was blocked.
+    pub blocked: u64,
+    /// Time that it was offline after it had been put to sleep while it ran, which credit does to
+    /// a vcpu over its cap.
+    pub parked: u64,
+    /// Other time that it was paused.
+    pub paused: u64,
+    /// Time of which records are missing or contradict each other.
+    pub unknown: u64,
+    /// Time that it was runnable, by who ran on its pcpu, and why. `None` where nobody ran there:
+    /// the pcpu idled, was switching, or had not told who runs.
+    pub times: BTreeMap<(Option<VcpuName>, Why), u64>,
+    /// Time that it was runnable behind a vcpu while another pcpu idled.
+    pub idle_elsewhere: u64,
+    /// Waits that began and ended within the trace.
+    pub waits: u64,
+    /// The longest of them.
+    pub longest: u64,
 }
 
-impl PacketWaits {
-    /// Time that packets were under way.
-    pub fn total(&self) -> u64 {
+impl VcpuWaits {
+    /// Adds those of another run.
+    fn add(&mut self, other: &VcpuWaits) {
+        for (sum, part) in [
+            (&mut self.seen, other.seen),
+            (&mut self.running, other.running),
+            (&mut self.blocked, other.blocked),
+            (&mut self.parked, other.parked),
+            (&mut self.paused, other.paused),
+            (&mut self.unknown, other.unknown),
+            (&mut self.idle_elsewhere, other.idle_elsewhere),
+            (&mut self.waits, other.waits),
+        ] {
+            *sum += part;
+        }
+        for (part, time) in &other.times {
+            *self.times.entry(*part).or_default() += time;
+        }
+        self.longest = self.longest.max(other.longest);
+    }
+
+    /// Time that it was runnable.
+    pub fn runnable(&self) -> u64 {
         self.times.values().sum()
     }
 
-    /// Time by queue.
-    pub fn queues(&self) -> BTreeMap<PacketQueue, u64> {
-        let mut queues = BTreeMap::new();
-        for (&(place, cause), time) in &self.times {
-            *queues.entry(PacketQueue::of(place, cause)).or_default() += time;
+    /// Time that it was runnable, by cause.
+    pub fn by_cause(&self) -> BTreeMap<Why, u64> {
+        let mut by_cause = BTreeMap::new();
+        for ((_, why), time) in &self.times {
+            *by_cause.entry(*why).or_default() += time;
         }
-        queues
+        by_cause
     }
 
-    /// The queue with the largest part of the time, work not counted; `None` when nothing waited.
-    pub fn largest_wait(&self) -> Option<(PacketQueue, u64)> {
-        let waits = self
-            .queues()
-            .into_iter()
-            .filter(|(q, t)| q.is_wait() && *t > 0);
-        waits.max_by_key(|(_, time)| *time)
-    }
-
-    /// Time in run queues, the guest's and the driver domain's, by who ran meanwhile.
-    pub fn behind(&self) -> BTreeMap<Option<DomainId>, u64> {
+    /// Time that it was runnable, by who ran.
+    pub fn behind(&self) -> BTreeMap<Option<VcpuName>, u64> {
         let mut behind = BTreeMap::new();
-        for ((_, cause), time) in &self.times {
-            if let Cause::RunQueue(_, whom) = cause {
-                *behind.entry(*whom).or_default() += time;
-            }
+        for ((whom, _), time) in &self.times {
+            *behind.entry(*whom).or_default() += time;
         }
         behind
+    }
+}
+
+/// One wait of a vcpu.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct LongWait {
+    /// In which of several runs, from 0.
+    pub run: u32,
+    /// Whose.
+    pub vcpu: VcpuName,
+    /// Where it waited.
+    pub pcpu: PcpuId,
+    /// When it became runnable.
+    pub begin: Instant,
+    /// How long it was.
+    pub length: u64,
+    /// Whether it began with a wake-up.
+    pub woken: bool,
+    /// The cause that most of it had.
+    pub why: Why,
+    /// Who ran meanwhile, the longest first, [`BEHIND_MAX`] of them.
+    pub behind: Vec<(Option<VcpuName>, u64)>,
+    /// Time of the others who ran meanwhile.
+    pub others: u64,
+}
+
+/// What is told of a wait besides who waited where.
+pub(super) struct Ended<'a> {
+    /// Whether it began with a wake-up.
+    pub woken: bool,
+    /// Its time.
+    pub parts: &'a Parts,
+    /// Its cause if it took no time.
+    pub undecided: Why,
+}
+
+impl LongWait {
+    /// A wait of `vcpu` on `pcpu` since `begin`.
+    pub(super) fn of(vcpu: VcpuName, pcpu: PcpuId, begin: u64, ended: &Ended<'_>) -> Self {
+        let mut causes: BTreeMap<Why, u64> = BTreeMap::new();
+        let mut behind: BTreeMap<Option<VcpuName>, u64> = BTreeMap::new();
+        for ((whom, why), time) in ended.parts.iter() {
+            *causes.entry(*why).or_default() += time;
+            *behind.entry(*whom).or_default() += time;
+        }
+        let why = causes.into_iter().max_by_key(|(_, time)| *time);
+        let mut behind: Vec<(Option<VcpuName>, u64)> = behind.into_iter().collect();
+        behind.sort_by_key(|(whom, time)| (u64::MAX - time, *whom));
+        let length = behind.iter().map(|(_, time)| time).sum();
+        let others = behind.iter().skip(BEHIND_MAX).map(|(_, time)| time).sum();
+        behind.truncate(BEHIND_MAX);
+        LongWait {
+            run: 0,
+            vcpu,
+            pcpu,
+            begin: Instant::from_nanos(begin),
+            length,
+            woken: ended.woken,
+            why: why.map_or(ended.undecided, |(why, _)| why),
+            behind,
+            others,
+        }
+    }
+}
+
+/// The longest waits of a kind.
+#[derive(Debug, Default)]
+pub(super) struct Worst(Vec<LongWait>);
+
+impl Worst {
+    /// Whether a wait of `length` would be among them.
+    pub fn takes(&self, length: u64) -> bool {
+        self.0.len() < WORST_MAX || self.0.last().is_some_and(|last| last.length < length)
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Whether a wait of `length` would be the first.
+    pub fn is_longest(&self, length: u64) -> bool {
+        self.0.first().is_none_or(|first| first.length < length)
+    }
+
+    /// Adds a wait; those of one length stay in the order of their ends.
+    pub fn add(&mut self, wait: LongWait) {
+        let at = self.0.partition_point(|other| other.length >= wait.length);
+        self.0.insert(at, wait);
+        self.0.truncate(WORST_MAX);
+    }
+
+    /// Adds a list, and another one of a later run, to one.
+    fn merged(first: &[LongWait], later: &[LongWait], run: u32) -> Vec<LongWait> {
+        let later = later.iter().map(|wait| LongWait {
+            run: wait.run + run,
+            ..wait.clone()
+        });
+        let mut worst = Worst::default();
+        let waits = first.iter().cloned().chain(later);
+        waits.for_each(|wait| worst.add(wait));
+        worst.into_list()
+    }
+
+    pub fn into_list(self) -> Vec<LongWait> {
+        self.0
     }
 }
 
@@ -97,37 +262,96 @@ impl Explanation {
         self.end.saturating_since(self.start).as_nanos()
     }
 
-    /// Adds the sums of another replication. Its time comes on top: [`Explanation::elapsed`] is
-    /// that of both.
-    pub fn add(&mut self, other: &Explanation) {
-        self.add_work(other);
-        self.end += other.end.saturating_since(other.start);
-        self.lost_records += other.lost_records;
-        for theirs in &other.domains {
-            let ours = self.domain(theirs.id);
-            ours.running += theirs.running;
-            ours.at_rest += theirs.at_rest;
-            for (behind, time) in &theirs.run_queue {
-                *ours.run_queue.entry(*behind).or_default() += time;
+    /// The sums over the vcpus of each domain, by id; a domain of which only items are known has
+    /// none.
+    pub fn domains(&self) -> Vec<DomainWaits> {
+        let mut all: BTreeMap<DomainId, DomainWaits> = BTreeMap::new();
+        let mut domain = |id: DomainId, vcpu: Option<&VcpuWaits>| {
+            let sums = all.entry(id).or_default();
+            sums.id = id;
+            let Some(vcpu) = vcpu else {
+                return;
+            };
+            sums.running += vcpu.running;
+            sums.at_rest += vcpu.blocked + vcpu.parked + vcpu.paused;
+            for ((whom, _), time) in &vcpu.times {
+                let whom = whom.map(|whom| whom.domain);
+                *sums.run_queue.entry(whom).or_default() += time;
             }
-            if let Some(packets) = &theirs.packets {
-                let sum = ours.packets.get_or_insert_default();
-                sum.begun += packets.begun;
-                sum.under_way += packets.under_way;
-                for (cause, time) in &packets.times {
-                    *sum.times.entry(*cause).or_default() += time;
-                }
-            }
+        };
+        for vcpu in &self.vcpus {
+            domain(vcpu.name.domain, Some(vcpu));
         }
+        for items in &self.items {
+            domain(items.domain, None);
+        }
+        all.into_values().collect()
+    }
+
+    /// The items of a domain, by class.
+    pub fn items(&self, domain: DomainId) -> impl Iterator<Item = &ItemWaits> {
+        self.items
+            .iter()
+            .filter(move |items| items.domain == domain)
     }
 
     /// Time that the vcpus of a domain ran.
     pub(super) fn running(&self, id: DomainId) -> u64 {
-        let at = self.domains.binary_search_by_key(&id, |d| d.id);
-        at.map_or(0, |at| self.domains[at].running)
+        let vcpus = self.vcpus.iter().filter(|v| v.name.domain == id);
+        vcpus.map(|v| v.running).sum()
     }
 
-    /// Adds the work of the driver domains of another replication.
+    /// Adds the figures of another run. Its time comes on top: [`Explanation::elapsed`] is that of
+    /// both.
+    pub fn add(&mut self, other: &Explanation) {
+        let run = self.runs;
+        if run == 0 {
+            *self = other.clone();
+            return;
+        }
+        self.add_work(other);
+        self.runs += other.runs;
+        self.end += other.end.saturating_since(other.start);
+        self.records += other.records;
+        self.lost_records += other.lost_records;
+        self.left_out += other.left_out;
+        self.runstates &= other.runstates;
+        self.tells = self.tells.or(other.tells);
+        let pcpus: BTreeSet<PcpuId> = self.pcpus.iter().chain(&other.pcpus).copied().collect();
+        self.pcpus = pcpus.into_iter().collect();
+        self.add_waits(other, run);
+        for items in &other.items {
+            let key = |items: &ItemWaits| (items.domain, items.class.name);
+            match self.items.binary_search_by_key(&key(items), key) {
+                Ok(at) => self.items[at].add(items),
+                Err(at) => self.items.insert(at, items.clone()),
+            }
+        }
+    }
+
+    /// Adds the waits of another run, which is the one with number `run`.
+    fn add_waits(&mut self, other: &Explanation, run: u32) {
+        for vcpu in &other.vcpus {
+            match self.vcpus.binary_search_by_key(&vcpu.name, |v| v.name) {
+                Ok(at) => self.vcpus[at].add(vcpu),
+                Err(at) => self.vcpus.insert(at, vcpu.clone()),
+            }
+        }
+        if other.longest() > self.longest() {
+            self.map = other.map.clone();
+        }
+        self.worst = Worst::merged(&self.worst, &other.worst, run);
+        self.worst_woken = Worst::merged(&self.worst_woken, &other.worst_woken, run);
+        self.unfinished = Worst::merged(&self.unfinished, &other.unfinished, run);
+    }
+
+    /// The longest wait of those that a map shows: after a wake-up, or else any.
+    fn longest(&self) -> (u64, u64) {
+        let first = |waits: &[LongWait]| waits.first().map_or(0, |wait| wait.length);
+        (first(&self.worst_woken), first(&self.worst))
+    }
+
+    /// Adds the work of the driver domains of another run.
     fn add_work(&mut self, other: &Explanation) {
         let drivers = self.driver_work.iter().chain(&other.driver_work);
         let drivers: BTreeSet<DomainId> = drivers.map(|w| w.driver).collect();
@@ -146,140 +370,5 @@ impl Explanation {
             sum
         };
         self.driver_work = drivers.into_iter().map(sum).collect();
-    }
-
-    /// The waits of a domain, which is added if it is not there.
-    pub(super) fn domain(&mut self, id: DomainId) -> &mut DomainWaits {
-        let at = self.domains.binary_search_by_key(&id, |d| d.id);
-        let at = at.unwrap_or_else(|at| {
-            let new = DomainWaits {
-                id,
-                ..DomainWaits::default()
-            };
-            self.domains.insert(at, new);
-            at
-        });
-        &mut self.domains[at]
-    }
-}
-
-/// One of the two domains that bring a packet further.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum Side {
-    /// The guest whose packet it is.
-    Guest,
-    /// The driver domain.
-    Driver,
-}
-
-/// Why a packet stayed where it was.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum Cause {
-    /// The vcpu of this side was runnable and did not run; the domain did that ran on its pcpu, if
-    /// any.
-    RunQueue(Side, Option<DomainId>),
-    /// The driver domain served other ports before the guest's, which was pending.
-    Scan,
-    /// The driver domain ran and had not come to the packet yet.
-    Busy,
-    /// This side ran and brought the packet, or its batch, further.
-    Work(Side),
-    /// The guest had used up its rate, and the time had not come when it gets more.
-    Limit,
-    /// Nobody was asked to take it further: the card moderated its interrupt, or the guest had
-    /// posted no buffers.
-    Held,
-    /// The trace had not told the runstate of who had to take it further.
-    Unknown,
-}
-
-/// What a packet's time is summed up as: a place to wait, or work.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum PacketQueue {
-    /// The guest waits in the run queue.
-    GuestRunq,
-    /// The driver domain waits in the run queue.
-    DriverRunq,
-    /// The guest's port waits for the driver domain's event-channel scan.
-    Scan,
-    /// The card's ring, while the driver domain runs or nobody has told it.
-    Card,
-    /// The rings between guest and driver domain and the queues before them, likewise.
-    Rings,
-    /// The ring from the guest and the queue before it, while the guest's rate is used up.
-    Limit,
-    /// The driver domain works.
-    DriverWork,
-    /// The guest works.
-    GuestWork,
-    /// The trace does not tell.
-    Unknown,
-}
-
-impl PacketQueue {
-    /// All, in the order in which tables show them.
-    pub const ALL: [PacketQueue; 9] = [
-        PacketQueue::GuestRunq,
-        PacketQueue::DriverRunq,
-        PacketQueue::Scan,
-        PacketQueue::Card,
-        PacketQueue::Rings,
-        PacketQueue::Limit,
-        PacketQueue::DriverWork,
-        PacketQueue::GuestWork,
-        PacketQueue::Unknown,
-    ];
-
-    /// The queue of a packet at `place`, for `cause`.
-    pub fn of(place: NetPlace, cause: Cause) -> Self {
-        match cause {
-            Cause::RunQueue(Side::Guest, _) => PacketQueue::GuestRunq,
-            Cause::RunQueue(Side::Driver, _) => PacketQueue::DriverRunq,
-            Cause::Scan => PacketQueue::Scan,
-            Cause::Busy | Cause::Held if place == NetPlace::Card => PacketQueue::Card,
-            Cause::Busy | Cause::Held => PacketQueue::Rings,
-            Cause::Limit => PacketQueue::Limit,
-            Cause::Work(Side::Driver) => PacketQueue::DriverWork,
-            Cause::Work(Side::Guest) => PacketQueue::GuestWork,
-            Cause::Unknown => PacketQueue::Unknown,
-        }
-    }
-
-    /// Whether nothing is done for a packet meanwhile.
-    pub const fn is_wait(self) -> bool {
-        !matches!(
-            self,
-            PacketQueue::DriverWork | PacketQueue::GuestWork | PacketQueue::Unknown
-        )
-    }
-
-    /// Its name in tables.
-    pub const fn name(self) -> &'static str {
-        match self {
-            PacketQueue::GuestRunq => "run queue, guest",
-            PacketQueue::DriverRunq => "run queue, driver domain",
-            PacketQueue::Scan => "event-channel scan",
-            PacketQueue::Card => "NIC",
-            PacketQueue::Rings => "ring",
-            PacketQueue::Limit => "rate limit",
-            PacketQueue::DriverWork => "work, driver domain",
-            PacketQueue::GuestWork => "work, guest",
-            PacketQueue::Unknown => "unknown",
-        }
-    }
-
-    /// Its name in JSON.
-    pub const fn key(self) -> &'static str {
-        match self {
-            PacketQueue::GuestRunq => "run_queue_guest",
-            PacketQueue::DriverRunq => "run_queue_driver",
-            PacketQueue::Scan => "event_channel_scan",
-            PacketQueue::Card => "nic",
-            PacketQueue::Rings => "ring",
-            PacketQueue::Limit => "rate_limit",
-            PacketQueue::DriverWork => "work_driver",
-            PacketQueue::GuestWork => "work_guest",
-            PacketQueue::Unknown => "unknown",
-        }
     }
 }

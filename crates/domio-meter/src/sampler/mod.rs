@@ -9,11 +9,14 @@ pub use sample::{
 
 use std::collections::VecDeque;
 
-use domio_core::{DomainId, Duration, Instant, Kind, PcpuId, Record, Runstate, Sink, VcpuName};
+use domio_core::{
+    ActorId, ClassId, DomainId, Duration, Instant, Kind, Names, PcpuId, Record, Runstate, Sink,
+    Stage, VcpuName,
+};
 use domio_trace::{GoingOn, Losses, Over, VCPUS_MAX};
 
 use crate::account::Window;
-use crate::words::ByWord;
+use crate::moves::Move;
 use crate::work::Taken;
 use stays::Stays;
 
@@ -27,6 +30,9 @@ const EMPTY_PARTS_MAX: usize = 1 << 20;
 /// Most parts of one sample: when there are so many, vcpus count where they are. No host has so
 /// many vcpus that move so often.
 const PARTS_MAX: usize = 1 << 18;
+
+/// What items are called that are counted where a driver domain hands them over.
+const PACKETS: &str = "packets";
 
 /// Xen's event of a page that was mapped by grant, and of one that was transferred (xen-spec 7.1).
 pub(crate) const GRANT_MAP: u32 = 0x0010_f001;
@@ -49,7 +55,7 @@ pub struct Sampler {
     latest: u64,
     /// The end of the interval; nothing happens to it before.
     edge: u64,
-    index: ByWord<u32>,
+    /// By actor; of some of them nothing is known.
     vcpus: Vec<Vcpu>,
     losses: Losses,
     going_on: GoingOn,
@@ -67,6 +73,8 @@ pub struct Sampler {
 #[derive(Debug)]
 struct Vcpu {
     name: VcpuName,
+    /// Whether a record told of it.
+    known: bool,
     state: Runstate,
     since: u64,
     /// When it came into its state; when it was first seen in it, where that is not known.
@@ -85,6 +93,23 @@ struct Vcpu {
 }
 
 impl Vcpu {
+    fn new(name: VcpuName) -> Self {
+        Vcpu {
+            name,
+            known: false,
+            state: Runstate::Offline,
+            since: 0,
+            entered: 0,
+            pcpu: PcpuId(0),
+            // Its first record tells of nothing before.
+            losses: Losses::UNSURE,
+            changed: false,
+            home: PcpuId(0),
+            here: Figures::default(),
+            ran: 0,
+        }
+    }
+
     #[inline]
     fn pass(&mut self, length: u64) {
         self.here.add_time(self.state, length);
@@ -118,7 +143,6 @@ impl Sampler {
             start: None,
             latest: 0,
             edge: 0,
-            index: ByWord::default(),
             vcpus: Vec::new(),
             losses: Losses::new(),
             going_on: GoingOn::new(),
@@ -166,7 +190,8 @@ impl Sampler {
             self.edge = at.saturating_add(self.interval);
             return;
         };
-        let most = EMPTY_PARTS_MAX / self.vcpus.len().max(1);
+        let known = self.vcpus.iter().filter(|v| v.known).count();
+        let most = EMPTY_PARTS_MAX / known.max(1);
         let most = EMPTY_MAX.min(most as u64).max(1);
         let mut complete = at.saturating_sub(start) / self.interval;
         while complete > 0 {
@@ -183,7 +208,7 @@ impl Sampler {
     /// Closes all books at `end` and makes a sample.
     fn cut(&mut self, start: u64, end: u64) {
         let mut sample = std::mem::take(&mut self.elsewhere);
-        for vcpu in &mut self.vcpus {
+        for vcpu in self.vcpus.iter_mut().filter(|v| v.known) {
             let missed = vcpu.missed(&self.losses);
             let length = end.saturating_sub(vcpu.since);
             vcpu.since = vcpu.since.max(end);
@@ -211,44 +236,60 @@ impl Sampler {
         self.ready.push_back(sample.sample());
     }
 
-    /// The place of a vcpu in the list; `None` where there is no room for it.
+    /// The vcpu that the actor is, first heard of on `pcpu` at `at` if it is not known; `None`
+    /// where there is no such actor, or no room for it.
     #[inline]
-    fn slot(&mut self, at: u64, pcpu: PcpuId, name: VcpuName) -> Option<usize> {
-        let word = name.word();
-        if let Some(slot) = self.index.get(&word) {
-            return Some(*slot as usize);
-        }
-        self.new_slot(at, pcpu, name)
-    }
-
-    #[cold]
-    fn new_slot(&mut self, at: u64, pcpu: PcpuId, name: VcpuName) -> Option<usize> {
-        let slot = self.vcpus.len();
-        if slot >= VCPUS_MAX {
+    fn vcpu(
+        &mut self,
+        names: &Names,
+        actor: ActorId,
+        (at, pcpu): (u64, PcpuId),
+    ) -> Option<&mut Vcpu> {
+        let slot = actor.index();
+        if slot >= self.vcpus.len() && !self.make_vcpus(names, slot) {
             return None;
         }
-        self.index.insert(name.word(), slot as u32);
-        self.vcpus.push(Vcpu {
-            name,
-            state: Runstate::Offline,
-            since: at,
-            entered: at,
-            pcpu,
-            // Its first record tells of nothing before.
-            losses: Losses::UNSURE,
-            changed: false,
-            home: pcpu,
-            here: Figures::default(),
-            ran: 0,
-        });
-        Some(slot)
+        let vcpu = &mut self.vcpus[slot];
+        if !vcpu.known {
+            vcpu.known = true;
+            (vcpu.since, vcpu.entered) = (at, at);
+            (vcpu.pcpu, vcpu.home) = (pcpu, pcpu);
+        }
+        Some(vcpu)
     }
 
+    /// Makes vcpus up to the actor with index `slot`. Returns whether there is such an actor, and
+    /// room for it.
+    #[cold]
+    fn make_vcpus(&mut self, names: &Names, slot: usize) -> bool {
+        let actors = names.actors();
+        if slot >= actors.len().min(VCPUS_MAX) {
+            return false;
+        }
+        let new = &actors[self.vcpus.len()..=slot];
+        self.vcpus.extend(new.iter().map(|a| Vcpu::new(a.vcpu())));
+        true
+    }
+
+    /// The vcpu that the actor is, if a record told of it.
     #[inline]
-    fn change(&mut self, at: u64, pcpu: PcpuId, name: VcpuName, old: Runstate, new: Runstate) {
-        let Some(slot) = self.slot(at, pcpu, name) else {
+    fn known(&mut self, actor: ActorId) -> Option<&mut Vcpu> {
+        self.vcpus.get_mut(actor.index()).filter(|v| v.known)
+    }
+
+    /// `actor` goes from `old` to `new` on `pcpu`.
+    #[inline]
+    fn change(
+        &mut self,
+        names: &Names,
+        (at, pcpu): (u64, PcpuId),
+        actor: ActorId,
+        [old, new]: [Runstate; 2],
+    ) {
+        if self.vcpu(names, actor, (at, pcpu)).is_none() {
             return;
-        };
+        }
+        let slot = actor.index();
         let vcpu = &mut self.vcpus[slot];
         let sure = vcpu.state == old && !vcpu.missed(&self.losses);
         if sure {
@@ -261,7 +302,7 @@ impl Sampler {
                 if length > self.elsewhere.longest() {
                     let behind = self.stays.most(pcpu, vcpu.entered, at);
                     self.elsewhere.waited(Some(QueueWait {
-                        vcpu: name,
+                        vcpu: vcpu.name,
                         pcpu,
                         since: Instant::from_nanos(vcpu.entered),
                         length,
@@ -273,9 +314,9 @@ impl Sampler {
             if vcpu.home != pcpu {
                 move_to(vcpu, pcpu, &mut self.elsewhere);
             }
-            self.stays.begin(pcpu, name, at);
+            self.stays.begin(pcpu, vcpu.name, at);
         } else if old == Runstate::Running {
-            self.stays.end(pcpu, name, at);
+            self.stays.end(pcpu, vcpu.name, at);
         }
         vcpu.here.executions += u64::from(new == Runstate::Running && !is_mark);
         vcpu.here.wakeups += u64::from(old == Runstate::Blocked && new == Runstate::Runnable);
@@ -318,10 +359,9 @@ impl Sampler {
     /// before.
     #[cold]
     fn displace(&mut self, record: &Record, over: Over) {
-        let Some(slot) = self.index.get(&over.vcpu.word()) else {
+        let Some(left) = self.vcpus.get_mut(over.actor.index()) else {
             return;
         };
-        let left = &mut self.vcpus[*slot as usize];
         if left.changed || left.state != Runstate::Running || left.pcpu != record.pcpu {
             return;
         }
@@ -336,8 +376,7 @@ impl Sampler {
     /// The record's vcpu goes on, of which nothing else is known.
     #[cold]
     fn leaves(&mut self, record: &Record) {
-        let slot = self.index.get(&record.vcpu.word()).copied();
-        if let Some(was) = slot.map(|slot| &mut self.vcpus[slot as usize])
+        if let Some(was) = self.known(record.actor)
             && was.pcpu != record.pcpu
         {
             // It went on elsewhere before, and has left there without a record.
@@ -345,36 +384,54 @@ impl Sampler {
         }
     }
 
-    /// Takes a `NetMove` record: netback is where packets are counted.
+    /// Takes a record of a class: a driver domain's side of the rings is where packets are counted.
     #[inline]
-    fn moved(&mut self, record: &Record) {
-        let Some((driver, sent)) = record.at_netback() else {
+    fn moved(&mut self, names: &Names, record: &Record) {
+        let Some(moved) = Move::of(names, record) else {
+            return;
+        };
+        let sent = match (moved.from, moved.to) {
+            (Stage::FromGuest, Stage::DriverOut) => true,
+            (Stage::DriverIn, Stage::ToGuest) => false,
+            _ => return,
+        };
+        let vcpus = names.vcpu(record.actor).zip(names.vcpu(moved.driver));
+        let Some((guest, driver)) = vcpus.filter(|_| moved.class.items == PACKETS) else {
             return;
         };
         self.tells.packets = true;
         self.elsewhere
-            .traffic(driver, record.vcpu.domain, |traffic| {
+            .traffic(driver.domain, guest.domain, |traffic| {
                 traffic.sent += u64::from(sent);
                 traffic.received += u64::from(!sent);
             });
-        self.has_io(record.vcpu, record.pcpu);
+        self.has_io(record.actor, guest, record.pcpu);
     }
 
-    /// A packet or a page of `vcpu`'s domain.
-    fn has_io(&mut self, vcpu: VcpuName, pcpu: PcpuId) {
-        match self.index.get(&vcpu.word()) {
-            Some(slot) => self.vcpus[*slot as usize].here.io += 1,
-            None if self.elsewhere.parts() < PARTS_MAX => self.elsewhere.part(vcpu, pcpu).io += 1,
-            None => {}
+    /// A packet or a page of the domain of `actor`, which is called `name`.
+    fn has_io(&mut self, actor: ActorId, name: VcpuName, pcpu: PcpuId) {
+        if let Some(vcpu) = self.known(actor) {
+            vcpu.here.io += 1;
+        } else if self.elsewhere.parts() < PARTS_MAX {
+            self.elsewhere.part(name, pcpu).io += 1;
         }
     }
 
+    /// A page of `domain` was mapped or transferred, which counts for its first vcpu.
+    fn has_page(&mut self, domain: DomainId, pcpu: PcpuId) {
+        self.tells.grants = true;
+        let name = VcpuName::new(domain, 0);
+        let first = self.vcpus.iter().position(|v| v.name == name);
+        let actor = first.map_or(ActorId::NONE, |slot| ActorId(slot as u32));
+        self.has_io(actor, name, pcpu);
+    }
+
     /// Takes a `DriverWork` record.
-    fn worked(&mut self, record: &Record) {
+    fn worked(&mut self, names: &Names, record: &Record) {
         let at = record.at.as_nanos();
-        let slot = self.index.get(&record.vcpu.word()).copied();
         let mut ran = 0;
-        if let Some(vcpu) = slot.map(|slot| &mut self.vcpus[slot as usize]) {
+        let vcpu = self.vcpus.get_mut(record.actor.index());
+        if let Some(vcpu) = vcpu.filter(|v| v.known) {
             if vcpu.state == Runstate::Running && !vcpu.missed(&self.losses) {
                 vcpu.pass(at.saturating_sub(vcpu.since));
                 vcpu.since = vcpu.since.max(at);
@@ -385,29 +442,34 @@ impl Sampler {
             from: 0,
             to: u64::MAX,
         };
-        if let Some((owner, ns)) = self.taken.take(record, ran, whole) {
+        let taken = self.taken.take(record, ran, whole);
+        if let Some(((owner, ns), driver)) = taken.zip(names.vcpu(record.actor)) {
             self.tells.work = true;
-            let driver = record.vcpu.domain;
-            self.elsewhere.traffic(driver, owner, |t| t.work += ns);
+            self.elsewhere
+                .traffic(driver.domain, owner, |t| t.work += ns);
         }
     }
 
-    /// Takes a record of a kind that tells of no runstate.
-    fn note(&mut self, record: &Record) {
-        match record.kind {
-            Kind::InfNext => self.give(record.pcpu, record.vcpu.domain, record.data[1]),
-            Kind::NetMove => self.moved(record),
-            Kind::DriverWork => self.worked(record),
-            Kind::Other if matches!(record.data[0], GRANT_MAP | GRANT_TRANSFER) => {
-                self.tells.grants = true;
-                let guest = VcpuName::new(DomainId(record.data[1] as u16), 0);
-                self.has_io(guest, record.pcpu);
+    /// Takes a record that tells of no runstate.
+    fn note(&mut self, names: &Names, record: &Record) {
+        match record.kind() {
+            Some(Kind::InfNext) => {
+                if let Some(next) = names.vcpu(record.actor) {
+                    self.give(record.pcpu, next.domain, record.words[1]);
+                }
             }
-            Kind::Lost => {
+            Some(Kind::DriverWork) => self.worked(names, record),
+            Some(Kind::Lost) => {
                 self.losses.add(record.pcpu);
-                self.lost_records += u64::from(record.data[0]);
+                self.lost_records += u64::from(record.words[0]);
             }
-            _ => {}
+            Some(_) => {}
+            None if record.class == ClassId::FOREIGN => {
+                if matches!(record.words[0], GRANT_MAP | GRANT_TRANSFER) {
+                    self.has_page(DomainId(record.words[1] as u16), record.pcpu);
+                }
+            }
+            None => self.moved(names, record),
         }
     }
 }
@@ -424,17 +486,17 @@ fn move_to(vcpu: &mut Vcpu, pcpu: PcpuId, elsewhere: &mut Totals) {
 
 impl Sink for Sampler {
     #[inline]
-    fn record(&mut self, record: &Record) {
+    fn record(&mut self, names: &Names, record: &Record) {
         let at = record.at.as_nanos();
-        let (index, vcpus) = (&self.index, &self.vcpus);
-        let going = self.going_on.see(record, |vcpu| {
-            let slot = index.get(&vcpu.word());
-            slot.is_none_or(|slot| !vcpus[*slot as usize].changed)
+        let vcpus = &self.vcpus;
+        let going = self.going_on.see(record, |actor| {
+            let vcpu = vcpus.get(actor.index());
+            vcpu.is_none_or(|vcpu| !vcpu.changed)
         });
         let changes = match going.goes_on {
             // It runs, and may have no other record.
             true => [
-                Some((record.vcpu, Runstate::Running, Runstate::Running)),
+                Some((record.actor, Runstate::Running, Runstate::Running)),
                 None,
             ],
             false => record.changes(),
@@ -448,15 +510,16 @@ impl Sink for Sampler {
         if let Some(over) = going.over {
             self.displace(record, over);
         }
-        if record.kind == Kind::Switch {
-            let next = VcpuName::from_word(record.data[0]);
-            self.give(record.pcpu, next.domain, record.data[3]);
+        if record.is(Kind::Switch)
+            && let Some(next) = record.next().and_then(|next| names.vcpu(next))
+        {
+            self.give(record.pcpu, next.domain, record.words[3]);
         }
         if changes[0].is_none() {
-            self.note(record);
+            self.note(names, record);
         }
-        for (vcpu, old, new) in changes.into_iter().flatten() {
-            self.change(at, record.pcpu, vcpu, old, new);
+        for (actor, old, new) in changes.into_iter().flatten() {
+            self.change(names, (at, record.pcpu), actor, [old, new]);
         }
     }
 }

@@ -1,26 +1,24 @@
 //! Samples of hand-made traces.
 
 use super::*;
+use crate::cast::{fed, first, names};
+use crate::device::NETWORK;
+use crate::moves::told;
 use Runstate::{Blocked, Runnable, Running};
 
 fn change(ns: u64, domain: u16, old: Runstate, new: Runstate) -> Record {
-    let v = VcpuName::new(DomainId(domain), 0);
-    Record::runstate(Instant::from_nanos(ns), PcpuId(0), v, old, new)
+    Record::runstate(Instant::from_nanos(ns), PcpuId(0), first(domain), old, new)
 }
 
 fn samples(records: &[Record]) -> Vec<IntervalSample> {
-    let mut sampler = Sampler::new(Duration::from_nanos(100));
-    for r in records {
-        sampler.record(r);
-    }
-    sampler.finish().collect()
+    let sampler = Sampler::new(Duration::from_nanos(100));
+    fed(sampler, &names(), records).finish().collect()
 }
 
 #[test]
 fn states_are_cut_at_the_edges() {
-    let mut next = change(130, 1, Runnable, Running);
-    next.kind = Kind::InfNext;
-    next.data = [30, 30_000, 0, 0];
+    let words = [30, 30_000, 0, 0];
+    let next = Record::with(at(130), PcpuId(0), Kind::InfNext, first(1), words);
     let s = samples(&[
         change(100, 1, Blocked, Runnable),
         next,
@@ -68,9 +66,10 @@ fn a_long_gap_is_one_sample() {
 #[test]
 fn samples_can_be_taken_as_they_come() {
     let mut sampler = Sampler::new(Duration::from_nanos(100));
-    sampler.record(&change(0, 1, Runnable, Running));
+    let names = names();
+    sampler.record(&names, &change(0, 1, Runnable, Running));
     assert_eq!(sampler.take(), None);
-    sampler.record(&change(250, 1, Running, Blocked));
+    sampler.record(&names, &change(250, 1, Running, Blocked));
     assert_eq!(sampler.take().unwrap().domains[0].figures.gotten, 100);
     assert_eq!(sampler.take().unwrap().domains[0].figures.gotten, 100);
     assert_eq!(sampler.take(), None);
@@ -84,11 +83,8 @@ fn at(ns: u64) -> Instant {
 
 /// `domain` leaves `pcpu` for `next`, which has a slice of 5000 ns.
 fn switch(ns: u64, pcpu: u16, domain: u16, left_to: Runstate, next: u16) -> Record {
-    let name = |d| VcpuName::new(DomainId(d), 0);
-    let mut record = Record::new(at(ns), PcpuId(pcpu), Kind::Switch, name(domain));
-    record.detail = left_to as u8;
-    record.data = [name(next).word(), 0, 0, 5000];
-    record
+    let leaves = (first(domain), left_to);
+    Record::switch(at(ns), PcpuId(pcpu), leaves, first(next), [0, 0, 5000])
 }
 
 fn part(sample: &IntervalSample, domain: u16, pcpu: u16) -> Figures {
@@ -118,9 +114,8 @@ fn a_vcpu_that_moves_counts_where_it_was() {
 #[test]
 fn a_slice_is_for_whoever_comes_next_if_he_is_of_the_domain() {
     let given = |domain| {
-        let name = VcpuName::new(DomainId(domain), 0);
-        let mut next = Record::new(at(0), PcpuId(0), Kind::InfNext, name);
-        next.data = [0, 700, 0, 0];
+        let words = [0, 700, 0, 0];
+        let next = Record::with(at(0), PcpuId(0), Kind::InfNext, first(domain), words);
         let comes = change(0, 1, Runnable, Running);
         let s = samples(&[next, comes, change(50, 1, Running, Blocked)]);
         s[0].domain(DomainId(1)).allocated
@@ -179,28 +174,26 @@ fn a_wait_that_goes_on_is_in_every_sample() {
 
 #[test]
 fn packets_are_counted_at_netback_and_work_when_it_is_told() {
-    let guest = VcpuName::new(DomainId(1), 0);
-    let driver = VcpuName::new(DomainId(0), 0);
-    let moves = |ns, old: NetPlace, new: NetPlace| {
-        let mut record = Record::new(at(ns), PcpuId(0), Kind::NetMove, guest);
-        record.detail = (old as u8) << 4 | new as u8;
-        record.data[1] = driver.word();
-        record
-    };
-    use domio_core::NetPlace::{self, Card, DriverIn, DriverOut, Outside, RxRing, TxRing};
-    let s = samples(&[
+    use Stage::{Device, DriverIn, DriverOut, FromGuest, Outside, ToGuest};
+    let driver = first(0);
+    let mut names = names();
+    let network = names.add_class(&NETWORK);
+    let moves = |ns, old, new| told::moved_before(at(ns), network, first(1), driver, [old, new], 0);
+    let records = [
         switch(0, 0, 1, Blocked, 0),
-        moves(5, Card, DriverIn),
-        moves(6, DriverIn, RxRing),
+        moves(5, Device, DriverIn),
+        moves(6, DriverIn, ToGuest),
         moves(7, DriverIn, Outside),
-        moves(8, TxRing, DriverOut),
-        moves(9, TxRing, TxRing),
-        moves(9, TxRing, DriverOut),
+        moves(8, FromGuest, DriverOut),
+        moves(9, FromGuest, FromGuest),
+        moves(9, FromGuest, DriverOut),
         Record::driver_work(at(40), PcpuId(0), driver, DomainId(1), 30),
         // More than was executed since.
         Record::driver_work(at(50), PcpuId(0), driver, DomainId(1), 30),
         switch(100, 0, 0, Blocked, 1),
-    ]);
+    ];
+    let sampler = Sampler::new(Duration::from_nanos(100));
+    let s: Vec<IntervalSample> = fed(sampler, &names, &records).finish().collect();
     let expected = GuestTraffic {
         driver: DomainId(0),
         guest: DomainId(1),
@@ -217,9 +210,9 @@ fn packets_are_counted_at_netback_and_work_when_it_is_told() {
 #[test]
 fn pages_count_for_their_domain() {
     let page = |event| {
-        let mut record = Record::new(at(5), PcpuId(0), Kind::Other, VcpuName::default());
-        record.data = [event, 7, 0, 0];
-        record
+        let words = [event, 7, 0, 0];
+        let foreign = (ClassId::FOREIGN, 1);
+        Record::of(at(5), PcpuId(0), foreign, ActorId::NONE, words)
     };
     let s = samples(&[
         change(0, 1, Blocked, Runnable),

@@ -39,6 +39,13 @@ pub struct DriverWorkJson {
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct InOrder<T>(pub Vec<(String, T)>);
 
+impl<T> InOrder<T> {
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
 impl<T: Serialize> Serialize for InOrder<T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_map(self.0.iter().map(|(name, value)| (name, value)))

@@ -24,7 +24,7 @@
 
 use std::collections::VecDeque;
 
-use domio_core::{DomainId, Duration, Kind, PcpuId, Record, Sink, VcpuName};
+use domio_core::{ClassId, DomainId, Duration, Kind, Names, PcpuId, Record, Sink, VcpuName};
 
 use crate::sampler::{Figures, GRANT_TRANSFER, IntervalSample, Totals};
 
@@ -290,33 +290,39 @@ impl Baked {
         totals.sample()
     }
 
-    fn event(&mut self, record: &Record, index: usize) {
+    fn event(&mut self, names: &Names, record: &Record, index: usize) {
         let at = record.at.as_nanos();
-        let domain = match record.kind {
-            Kind::Other if record.data[0] == GRANT_TRANSFER => DomainId(record.data[1] as u16),
-            Kind::Lost => {
+        let kind = match record.kind() {
+            Some(Kind::Lost) => {
                 if let Some(cpu) = &mut self.cpus[index] {
-                    cpu.samples[cpu.next].lost += u64::from(record.data[0]);
+                    cpu.samples[cpu.next].lost += u64::from(record.words[0]);
                 }
                 return;
             }
+            Some(kind) => kind,
+            None => {
+                if record.class == ClassId::FOREIGN && record.words[0] == GRANT_TRANSFER {
+                    let place = self.place(DomainId(record.words[1] as u16));
+                    self.transferred(place, index);
+                }
+                return;
+            }
+        };
+        let Some(vcpu) = names.vcpu(record.actor) else {
+            return;
+        };
+        let place = match kind {
             Kind::Switch
             | Kind::InfPrev
             | Kind::InfNext
             | Kind::Block
             | Kind::Sleep
-            | Kind::Wake => record.vcpu.domain,
+            | Kind::Wake => self.place(vcpu.domain),
             _ => return,
         };
-        let place = self.place(domain);
-        if record.kind == Kind::Other {
-            return self.transferred(place, index);
-        }
-        let next = VcpuName::from_word(record.data[0]);
-        let next_place = match record.kind {
-            Kind::Switch => self.place(next.domain),
-            _ => None,
-        };
+        let next = record.next().filter(|_| kind == Kind::Switch);
+        let next = next.and_then(|next| names.vcpu(next));
+        let next_place = next.and_then(|next| self.place(next.domain));
         let shown = |vcpu: VcpuName, waited: u32, slice: u32| match self.payload {
             Payload::Before48 => (u64::from(waited), u64::from(slice)),
             Payload::Since48 => (u64::from(vcpu.index), u64::from(waited)),
@@ -324,19 +330,19 @@ impl Baked {
         let Some(cpu) = &mut self.cpus[index] else {
             return;
         };
-        match (record.kind, place) {
+        match (kind, place) {
             (Kind::Block | Kind::Sleep, Some(place)) => cpu.block(place, at),
             (Kind::Wake, Some(place)) => cpu.unblock(place, at),
             (Kind::InfPrev | Kind::Switch, Some(place)) => cpu.book(place, at),
             (Kind::InfNext, Some(place)) => {
-                let (waited, slice) = shown(record.vcpu, record.data[0], record.data[1]);
+                let (waited, slice) = shown(vcpu, record.words[0], record.words[1]);
                 cpu.switched_in(place, at, waited, slice);
             }
             _ => {}
         }
         // A `Switch` stands for both halves.
-        if let Some(place) = next_place {
-            let (waited, slice) = shown(next, record.data[2], record.data[3]);
+        if let Some((place, next)) = next_place.zip(next) {
+            let (waited, slice) = shown(next, record.words[2], record.words[3]);
             cpu.switched_in(place, at, waited, slice);
         }
     }
@@ -355,7 +361,7 @@ impl Baked {
 }
 
 impl Sink for Baked {
-    fn record(&mut self, record: &Record) {
+    fn record(&mut self, names: &Names, record: &Record) {
         let at = record.at.as_nanos();
         self.advance(at);
         let index = record.pcpu.index();
@@ -363,7 +369,7 @@ impl Sink for Baked {
             self.cpus.resize_with(index + 1, || None);
         }
         self.cpus[index].get_or_insert_with(|| Cpu::new(at));
-        self.event(record, index);
+        self.event(names, record, index);
         let Some(cpu) = &mut self.cpus[index] else {
             return;
         };

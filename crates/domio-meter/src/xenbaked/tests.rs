@@ -1,7 +1,8 @@
 //! Each error of xenbaked on hand-made records. Times are milliseconds.
 
 use super::*;
-use domio_core::Instant;
+use crate::cast::{actor, fed, names};
+use domio_core::{ActorId, Instant, Runstate};
 
 const MS: u64 = 1_000_000;
 const A: VcpuName = VcpuName::new(DomainId(1), 0);
@@ -13,13 +14,13 @@ fn at(ms: u64) -> Instant {
 }
 
 fn record(ms: u64, pcpu: u16, kind: Kind, vcpu: VcpuName) -> Record {
-    Record::new(at(ms), PcpuId(pcpu), kind, vcpu)
+    Record::new(at(ms), PcpuId(pcpu), kind, actor(vcpu))
 }
 
 /// `vcpu` comes, after `waited` ms, for a slice of 30 ms.
 fn comes(ms: u64, pcpu: u16, vcpu: VcpuName, waited: u64) -> Record {
     let mut next = record(ms, pcpu, Kind::InfNext, vcpu);
-    next.data = [(waited * MS) as u32, 30 * MS as u32, 0, 0];
+    next.words = [(waited * MS) as u32, 30 * MS as u32, 0, 0];
     next
 }
 
@@ -28,16 +29,14 @@ fn leaves(ms: u64, pcpu: u16, vcpu: VcpuName) -> Record {
 }
 
 fn transfer(ms: u64, pcpu: u16, domain: DomainId) -> Record {
-    let mut page = record(ms, pcpu, Kind::Other, VcpuName::default());
-    page.data = [GRANT_TRANSFER, domain.0.into(), 0, 0];
-    page
+    let words = [GRANT_TRANSFER, domain.0.into(), 0, 0];
+    let foreign = (ClassId::FOREIGN, 1);
+    Record::of(at(ms), PcpuId(pcpu), foreign, ActorId::NONE, words)
 }
 
 fn baked(payload: Payload, records: &[Record]) -> Baked {
     let (sample, interval) = (Duration::from_millis(100), Duration::from_secs(1));
-    let mut baked = Baked::new(sample, interval, payload);
-    records.iter().for_each(|r| baked.record(r));
-    baked
+    fed(Baked::new(sample, interval, payload), &names(), records)
 }
 
 /// What the samples that are over say of a domain on a cpu.
@@ -152,7 +151,7 @@ fn the_33rd_domain_has_no_place() {
 #[test]
 fn a_transferred_page_counts_everywhere_and_for_the_first() {
     let mut map = transfer(3, 0, B.domain);
-    map.data[0] = crate::sampler::GRANT_MAP;
+    map.words[0] = crate::sampler::GRANT_MAP;
     let records = [
         comes(0, 0, A, 0),
         comes(0, 1, B, 0),
@@ -171,7 +170,7 @@ fn a_transferred_page_counts_everywhere_and_for_the_first() {
 #[test]
 fn no_limit_is_a_long_slice() {
     let mut idle = comes(0, 0, IDLE, 0);
-    idle.data[1] = u32::MAX;
+    idle.words[1] = u32::MAX;
     let got = of(&[idle, leaves(150, 0, IDLE)], 0, DomainId::IDLE);
     assert_eq!(got.allocated, 4_294_967_295);
 }
@@ -200,7 +199,7 @@ fn ten_seconds_are_less_than_nine() {
 #[test]
 fn since_4_8_the_words_are_one_too_far() {
     let mut vcpu3 = comes(0, 0, VcpuName::new(A.domain, 3), 7);
-    vcpu3.data[1] = 30 * MS as u32;
+    vcpu3.words[1] = 30 * MS as u32;
     let totals = |payload| baked(payload, &[vcpu3, leaves(150, 0, A)]).totals();
     let told = |payload| {
         let domain = totals(payload).domain(A.domain);
@@ -212,8 +211,9 @@ fn since_4_8_the_words_are_one_too_far() {
 
 #[test]
 fn a_simulated_switch_is_both_halves() {
-    let mut switch = record(40, 0, Kind::Switch, A);
-    switch.data = [B.word(), 30 * MS as u32, 25 * MS as u32, 10 * MS as u32];
+    let told = [30, 25, 10].map(|ms| ms * MS as u32);
+    let leaves_to = (actor(A), Runstate::Runnable);
+    let switch = Record::switch(at(40), PcpuId(0), leaves_to, actor(B), told);
     let records = [comes(10, 0, A, 0), switch, leaves(150, 0, B)];
     let (a, b) = (of(&records, 0, A.domain), of(&records, 0, B.domain));
     assert_eq!(ms(a.gotten), 30);

@@ -1,10 +1,12 @@
 //! A vcpu that has a pcpu to itself: its trace is nothing but records that it goes on.
 
-use domio_core::{DomainId, Duration, Instant, Kind, PcpuId, Record, Runstate, Sink, VcpuName};
+use crate::cast::{fed, first, names};
+use domio_core::{ActorId, DomainId, Duration, Instant, Kind, PcpuId, Record, Runstate};
 use domio_meter::{Meter, Sampler};
 
-const ALONE: VcpuName = VcpuName::new(DomainId(1), 0);
-const OTHER: VcpuName = VcpuName::new(DomainId(2), 0);
+fn alone() -> ActorId {
+    first(1)
+}
 
 fn at(ms: u64) -> Instant {
     Instant::ZERO + Duration::from_millis(ms)
@@ -12,8 +14,8 @@ fn at(ms: u64) -> Instant {
 
 /// One goes on every 30 ms from 10 ms to 100 ms, another on another pcpu runs for 95 ms.
 fn records() -> Vec<Record> {
-    let goes_on = |ms| Record::new(at(ms), PcpuId(0), Kind::Continue, ALONE);
-    let other = |ms, old, new| Record::runstate(at(ms), PcpuId(1), OTHER, old, new);
+    let goes_on = |ms| Record::new(at(ms), PcpuId(0), Kind::Continue, alone());
+    let other = |ms, old, new| Record::runstate(at(ms), PcpuId(1), first(2), old, new);
     vec![
         other(5, Runstate::Runnable, Runstate::Running),
         goes_on(10),
@@ -26,11 +28,7 @@ fn records() -> Vec<Record> {
 
 #[test]
 fn it_runs_from_its_first_record_to_its_last() {
-    let mut meter = Meter::new();
-    for record in &records() {
-        meter.record(record);
-    }
-    let summary = meter.finish();
+    let summary = fed(Meter::new(), &names(), &records()).finish();
     let alone = &summary.domain(DomainId(1)).unwrap().total;
     assert_eq!(alone.running, 90_000_000);
     // No stay on the pcpu has begun or ended.
@@ -41,8 +39,8 @@ fn it_runs_from_its_first_record_to_its_last() {
 #[test]
 fn samples_show_it_too() {
     let got = |d: DomainId| -> u64 {
-        let mut sampler = Sampler::new(Duration::from_millis(50));
-        records().iter().for_each(|r| sampler.record(r));
+        let sampler = Sampler::new(Duration::from_millis(50));
+        let sampler = fed(sampler, &names(), &records());
         let samples = sampler.finish().flat_map(|s| s.domains);
         samples
             .filter(|x| x.id == d)
@@ -55,17 +53,14 @@ fn samples_show_it_too() {
 
 #[test]
 fn a_change_ends_it() {
-    let mut meter = Meter::new();
     let mut records = records();
     let wait = (Runstate::Running, Runstate::Runnable);
     records.insert(
         4,
-        Record::runstate(at(80), PcpuId(0), ALONE, wait.0, wait.1),
+        Record::runstate(at(80), PcpuId(0), alone(), wait.0, wait.1),
     );
     // The record at 100 ms contradicts that, and is no runstate record.
-    for record in &records {
-        meter.record(record);
-    }
+    let meter = fed(Meter::new(), &names(), &records);
     let summary = meter.finish_at(at(100));
     let alone = &summary.domain(DomainId(1)).unwrap().total;
     assert_eq!((alone.running, alone.runnable), (70_000_000, 20_000_000));

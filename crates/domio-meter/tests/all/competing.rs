@@ -1,6 +1,7 @@
 //! Who competes for processors, and who starves.
 
-use domio_core::{DomainId, Duration, Instant, PcpuId, Record, Runstate, Sink, VcpuName};
+use crate::cast::{fed, first, names};
+use domio_core::{DomainId, Duration, Instant, PcpuId, Record, Runstate};
 use domio_meter::{Meter, Summary, SummaryJson};
 
 use Runstate::{Blocked, Offline, Runnable, Running};
@@ -10,7 +11,7 @@ fn summary(lives: &[(u16, &[(Runstate, u64)])]) -> Summary {
     let mut records = Vec::new();
     for (i, (domain, life)) in lives.iter().enumerate() {
         let pcpu = PcpuId(i as u16);
-        let vcpu = VcpuName::new(DomainId(*domain), 0);
+        let vcpu = first(*domain);
         let mut ms = 0;
         let mut before = life[0].0;
         for (state, lasts) in *life {
@@ -23,9 +24,7 @@ fn summary(lives: &[(u16, &[(Runstate, u64)])]) -> Summary {
         records.push(Record::runstate(end, pcpu, vcpu, before, before));
     }
     records.sort_by_key(|r| r.at);
-    let mut meter = Meter::new();
-    records.iter().for_each(|r| meter.record(r));
-    meter.finish()
+    fed(Meter::new(), &names(), &records).finish()
 }
 
 #[test]

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use crate::cast::{actor, fed, names};
 use Runstate::{Blocked, Runnable, Running};
-use domio_core::{DomainId, Instant, PcpuId, Record, Runstate, Sink, VcpuName};
-use domio_meter::{DriverWork, Explainer, Meter, SummaryJson, TraceChecker};
+use domio_core::{ActorId, DomainId, Instant, PcpuId, Record, Runstate, Sink, VcpuName};
+use domio_meter::{DriverWork, Explainer, MapWindow, Meter, SummaryJson, TraceChecker};
 use proptest::prelude::*;
 
 fn at(ns: u64) -> Instant {
@@ -12,8 +13,8 @@ fn at(ns: u64) -> Instant {
 }
 
 /// `index` is that of the vcpu and of its pcpu.
-fn driver(index: u16) -> VcpuName {
-    VcpuName::new(DomainId(0), index)
+fn driver(index: u16) -> ActorId {
+    actor(VcpuName::new(DomainId(0), index))
 }
 
 fn state(ns: u64, index: u16, old: Runstate, new: Runstate) -> Record {
@@ -24,9 +25,8 @@ fn work(ns: u64, index: u16, owner: u16, took: u64) -> Record {
     Record::driver_work(at(ns), PcpuId(index), driver(index), DomainId(owner), took)
 }
 
-fn feed<S: Sink>(mut sink: S, records: &[Record]) -> S {
-    records.iter().for_each(|r| sink.record(r));
-    sink
+fn feed<S: Sink>(sink: S, records: &[Record]) -> S {
+    fed(sink, &names(), records)
 }
 
 fn metered(records: &[Record]) -> Vec<DriverWork> {
@@ -94,7 +94,7 @@ fn records_of_work_change_no_other_figure() {
 
 #[test]
 fn the_explainer_says_the_same() {
-    let explained = feed(Explainer::new(), &two_runs()).finish_at(at(300));
+    let explained = feed(Explainer::new(MapWindow::Worst), &two_runs()).finish_at(at(300));
     assert_eq!(explained.driver_work, metered(&two_runs()));
 }
 
@@ -122,7 +122,8 @@ fn a_window_has_the_work_that_is_told_within_it() {
 
 #[test]
 fn replications_add_up_and_one_without_work_counts_as_busy() {
-    let explained = |records: &[Record]| feed(Explainer::new(), records).finish_at(at(300));
+    let explained =
+        |records: &[Record]| feed(Explainer::new(MapWindow::Worst), records).finish_at(at(300));
     let mut idle = two_runs();
     idle.retain(|r| r.done_for().is_none());
     let mut sum = explained(&idle);
@@ -208,7 +209,7 @@ proptest! {
         let checked = feed(TraceChecker::new(), &records).finish();
         prop_assert!(checked.is_clean(), "{:?}", checked.findings);
         let found = metered(&records);
-        let explained = feed(Explainer::new(), &records).finish_at(at(1 << 20));
+        let explained = feed(Explainer::new(MapWindow::Worst), &records).finish_at(at(1 << 20));
         prop_assert_eq!(&explained.driver_work, &found);
         match found.first() {
             None => prop_assert!(sums.is_empty()),

@@ -1,7 +1,9 @@
 //! The meter on whole traces: simulated, recorded, old and poor ones.
 
 mod alone;
+mod cast;
 mod competing;
+mod device;
 mod driver_work;
 mod network;
 mod old_traces;

@@ -1,22 +1,26 @@
 //! What a meter tells of networks.
 
-use domio_core::{DomainId, Instant, Kind, PcpuId, Record, Runstate, Sink, VcpuName};
-use domio_meter::{Meter, Summary, SummaryJson};
+use crate::cast::{fed, first, names};
+use crate::device::{DELIVERED, NETWORK, REPLIED};
+use domio_core::{
+    ActorId, Adds, Class, ClassId, Declared, DomainId, Field, Instant, PcpuId, Record, Runstate,
+    Tally, Unit, VcpuName,
+};
+use domio_meter::{DomainSummary, FigureValue, Meter, Summary, SummaryJson};
 use serde_json::json;
 
 const MS: u64 = 1_000_000;
 
 fn mark(at: u64, domain: u16) -> Record {
-    let vcpu = VcpuName::new(DomainId(domain), 0);
     let blocked = Runstate::Blocked;
-    Record::runstate(Instant::from_nanos(at), PcpuId(0), vcpu, blocked, blocked)
+    let at = Instant::from_nanos(at);
+    Record::runstate(at, PcpuId(0), first(domain), blocked, blocked)
 }
 
-fn network(at: u64, kind: Kind, domain: u16, value: u64) -> Record {
-    let vcpu = VcpuName::new(DomainId(domain), 0);
-    let mut record = Record::new(Instant::from_nanos(at), PcpuId(0), kind, vcpu);
-    record.data = [7, 0, value as u32, (value >> 32) as u32];
-    record
+fn network(at: u64, number: u8, domain: u16, value: u64) -> Record {
+    let words = [7, 0, value as u32, (value >> 32) as u32];
+    let at = Instant::from_nanos(at);
+    Record::of(at, PcpuId(0), (ClassId(2), number), first(domain), words)
 }
 
 /// A second in which domain 1 is delivered 5 and then 120 MB, and answers after 1, 2 and 6 ms.
@@ -24,27 +28,28 @@ fn records() -> Vec<Record> {
     vec![
         mark(0, 1),
         mark(0, 2),
-        network(100 * MS, Kind::NetDelivered, 1, 5_000_000),
-        network(200 * MS, Kind::NetReply, 1, MS),
-        network(300 * MS, Kind::NetReply, 1, 6 * MS),
-        network(600 * MS, Kind::NetDelivered, 1, 120_000_000),
-        network(700 * MS, Kind::NetReply, 1, 2 * MS),
+        network(100 * MS, DELIVERED, 1, 5_000_000),
+        network(200 * MS, REPLIED, 1, MS),
+        network(300 * MS, REPLIED, 1, 6 * MS),
+        network(600 * MS, DELIVERED, 1, 120_000_000),
+        network(700 * MS, REPLIED, 1, 2 * MS),
         mark(1_000 * MS, 1),
         mark(1_000 * MS, 2),
     ]
 }
 
-fn measure(mut meter: Meter, records: &[Record]) -> Summary {
-    for record in records {
-        meter.record(record);
-    }
-    meter.finish()
+fn measure(meter: Meter, records: &[Record]) -> Summary {
+    let mut names = names();
+    assert_eq!(names.add_class(&NETWORK), ClassId(2));
+    // An actor with a large name.
+    names.add_actor(VcpuName::new(DomainId(40_000), 0));
+    fed(meter, &names, records).finish()
 }
 
 #[test]
 fn bytes_and_round_trips_are_the_domains() {
     let summary = measure(Meter::new(), &records());
-    let one = summary.domain(DomainId(1)).and_then(|d| d.network);
+    let one = summary.domain(DomainId(1)).and_then(DomainSummary::network);
     let one = one.expect("the trace tells of its network");
     assert_eq!(one.delivered, 125_000_000);
     assert_eq!(summary.mbit_per_second(one.delivered), 1_000.0);
@@ -57,7 +62,10 @@ fn bytes_and_round_trips_are_the_domains() {
     // Distances from the mean: 2, 1 and 3 ms.
     let sd = trips.sd.expect("there are samples");
     assert!((sd - (14.0_f64 / 3.0).sqrt() * 1e6).abs() < 1e-3, "{sd}");
-    assert_eq!(summary.domain(DomainId(2)).and_then(|d| d.network), None);
+    assert_eq!(
+        summary.domain(DomainId(2)).and_then(DomainSummary::network),
+        None
+    );
 }
 
 #[test]
@@ -65,7 +73,11 @@ fn windows_make_the_whole() {
     let at = Instant::from_nanos(500 * MS);
     let begin = measure(Meter::window(Instant::ZERO, at), &records());
     let end = measure(Meter::window(at, Instant::MAX), &records());
-    let of = |s: &Summary| s.domain(DomainId(1)).and_then(|d| d.network).expect("some");
+    let of = |s: &Summary| {
+        s.domain(DomainId(1))
+            .and_then(DomainSummary::network)
+            .expect("some")
+    };
     assert_eq!(
         (of(&begin).delivered, of(&begin).round_trips.count),
         (5_000_000, 2)
@@ -78,10 +90,13 @@ fn windows_make_the_whole() {
 
 #[test]
 fn round_trips_give_way_to_a_histogram_as_other_samples_do() {
-    let replies = (1..=1_000).map(|i| network(i * MS, Kind::NetReply, 1, i * MS));
+    let replies = (1..=1_000).map(|i| network(i * MS, REPLIED, 1, i * MS));
     let replies: Vec<Record> = [mark(0, 1)].into_iter().chain(replies).collect();
     let summary = measure(Meter::new().exact_samples_max(100), &replies);
-    let trips = summary.domains[0].network.expect("it answered").round_trips;
+    let trips = summary.domains[0]
+        .network()
+        .expect("it answered")
+        .round_trips;
     assert!(!trips.exact);
     assert_eq!(trips.count, 1_000);
     let p50 = trips.p50.expect("there are samples") as f64;
@@ -90,16 +105,89 @@ fn round_trips_give_way_to_a_histogram_as_other_samples_do() {
 
 #[test]
 fn a_damaged_trace_does_no_harm() {
-    let huge = network(MS, Kind::NetDelivered, 40_000, u64::MAX);
-    let reply = network(2 * MS, Kind::NetReply, 3, u64::MAX);
+    let large = ActorId(names().actors().len() as u32);
+    let huge = Record {
+        actor: large,
+        ..network(MS, DELIVERED, 0, u64::MAX)
+    };
+    let reply = network(2 * MS, REPLIED, 3, u64::MAX);
     let summary = measure(Meter::new(), &[huge, mark(0, 4), reply, huge]);
     let ids: Vec<u16> = summary.domains.iter().map(|d| d.id.0).collect();
     assert!(ids.is_sorted() && ids.len() == 3, "{ids:?}");
     assert_eq!(
-        summary.domains[2].network.expect("told").delivered,
+        summary.domains[2].network().expect("told").delivered,
         u64::MAX
     );
 }
+
+/// Records that a new device declares need no word of the meter.
+#[test]
+fn a_new_device_has_its_figures_and_undeclared_records_are_named() {
+    let class = ClassId(3);
+    let read = |ms: u64, bytes: u32, us: u32| {
+        let at = Instant::from_nanos(ms * MS);
+        Record::of(at, PcpuId(0), (class, 1), first(1), [bytes, us, 0, 0])
+    };
+    let mut names = names();
+    names.add_class(&NETWORK);
+    assert_eq!(names.add_class(&DISK), class);
+    let strange = |class, number, word| {
+        let at = Instant::from_nanos(MS);
+        Record::of(at, PcpuId(0), (class, number), first(1), [word, 0, 0, 0])
+    };
+    let records = [
+        read(1, 4096, 70),
+        read(2, 8192, 90),
+        read(3, 512, 80),
+        strange(class, 9, 0),
+        strange(ClassId::FOREIGN, 1, 0x20_100d),
+        strange(class, 9, 0),
+    ];
+    let summary = fed(Meter::new(), &names, &records).finish();
+    let domain = summary.domain(DomainId(1)).expect("it reads");
+    let sum = |name| match domain.figure(name).map(|f| f.value) {
+        Some(FigureValue::Sum(sum)) => sum,
+        other => panic!("{name}: {other:?}"),
+    };
+    assert_eq!((sum("disk_reads"), sum("disk_read_bytes")), (3, 12_800));
+    assert_eq!(
+        (domain.network(), domain.web(), domain.jobs()),
+        (None, None, None)
+    );
+    let told = |name: &str, count| (name.to_owned(), count);
+    let foreign = told("pv-hypercall-v2 0x20100d", 1);
+    assert_eq!(summary.undeclared, [foreign, told("disk record 9", 2)]);
+    let json = json!(SummaryJson::new(&summary, 1_000_000_000));
+    let figures = &json["domains"][0]["figures"];
+    let expected = json!([
+        {"name": "disk_read_bytes", "unit": "bytes", "value": 12_800},
+        {"name": "disk_read_time", "unit": "us", "value": 3, "samples": {
+            "p5": 70, "p50": 80, "p95": 90, "p99": 90, "max": 90, "mean": 80.0, "exact": true,
+        }},
+        {"name": "disk_reads", "unit": "number", "value": 3},
+    ]);
+    assert_eq!(*figures, expected);
+    let undeclared = json!({"pv-hypercall-v2 0x20100d": 1, "disk record 9": 2});
+    assert_eq!(json["undeclared"], undeclared);
+}
+
+/// A device that reads blocks.
+static DISK: Class = Class::new(
+    "disk",
+    &[Declared::new(
+        1,
+        "read",
+        &[
+            Field::word("bytes", 0, Unit::Bytes),
+            Field::word("time", 1, Unit::Microseconds),
+        ],
+    )
+    .figures(&[
+        Tally::new("disk_reads", Adds::One),
+        Tally::new("disk_read_bytes", Adds::Sum(0)),
+        Tally::new("disk_read_time", Adds::Sample(1)),
+    ])],
+);
 
 #[test]
 fn json_says_nothing_of_networks_that_are_not_there() {
@@ -112,4 +200,6 @@ fn json_says_nothing_of_networks_that_are_not_there() {
     assert_eq!(network["replies"], json!(3));
     assert_eq!(network["round_trip_us"]["p50"], json!(2_000.0));
     assert!(json["domains"][1].get("network").is_none());
+    assert!(json["domains"][0].get("figures").is_none());
+    assert!(json.get("undeclared").is_none());
 }

@@ -39,8 +39,8 @@ fn figures_of_an_old_trace() {
     let mut meter = Meter::new();
     let mut checker = TraceChecker::new();
     while let Some(r) = reader.next_record().unwrap() {
-        meter.record(&r);
-        checker.record(&r);
+        meter.record(reader.names(), &r);
+        checker.record(reader.names(), &r);
     }
     let report = checker.finish();
     assert!(report.is_clean(), "{:?}", report.findings);

@@ -3,17 +3,18 @@
 #[path = "../../../domio-trace/tests/common/mod.rs"]
 mod common;
 
+use crate::cast::{fed, first, names as cast};
 use common::host;
-use domio_core::{DomainId, Duration, Instant, Kind, PcpuId, Record, Runstate, Sink, VcpuName};
+use domio_core::{
+    ActorId, ClassId, DomainId, Duration, Instant, Kind, Names, PcpuId, Record, Runstate, Sink,
+    VcpuName,
+};
 use domio_meter::{Figures, Meter, Sampler, Summary, SummaryJson, Totals, TraceChecker};
 use domio_trace::{ReadOptions, TraceReader, XentraceWriter};
 use proptest::prelude::*;
 
-fn measure(mut meter: Meter, records: &[Record]) -> Summary {
-    for r in records {
-        meter.record(r);
-    }
-    meter.finish()
+fn measure(meter: Meter, names: &Names, records: &[Record]) -> Summary {
+    fed(meter, names, records).finish()
 }
 
 /// The same records with the number of records evened out: it differs between the two
@@ -26,26 +27,26 @@ fn figures(mut summary: Summary) -> Summary {
 proptest! {
     #[test]
     fn both_representations_of_a_switch_agree(seed in any::<u64>(), pcpus in 1..5u16) {
-        let records = host(seed, pcpus, 3 * pcpus, 1500);
+        let (names, records) = host(seed, pcpus, 3 * pcpus, 1500);
         let mut w = XentraceWriter::new(Vec::new(), 1_000_000_000).unwrap();
         for r in &records {
-            w.record(r);
+            w.record(&names, r);
         }
         let bytes = w.finish().unwrap();
         let mut meter = Meter::new();
         let mut reader = TraceReader::new(&bytes[..], &ReadOptions::default()).unwrap();
         reader.copy_to(&mut meter).unwrap();
-        let ours = figures(measure(Meter::new(), &records));
+        let ours = figures(measure(Meter::new(), &names, &records));
         prop_assert!(ours.domains.iter().any(|d| d.total.wake_to_run.count > 0));
         prop_assert_eq!(figures(meter.finish()), ours);
     }
 
     #[test]
     fn states_sum_to_the_time_of_each_vcpu(seed in any::<u64>(), pcpus in 1..5u16) {
-        let records = host(seed, pcpus, 3 * pcpus, 1500);
+        let (names, records) = host(seed, pcpus, 3 * pcpus, 1500);
         let mut checker = TraceChecker::new();
         for r in &records {
-            checker.record(r);
+            checker.record(&names, r);
         }
         let report = checker.finish();
         prop_assert!(report.is_clean(), "{}", report.findings[0]);
@@ -53,7 +54,7 @@ proptest! {
         let end = records.last().unwrap().at;
         let mut meter = Meter::new();
         for r in &records {
-            meter.record(r);
+            meter.record(&names, r);
         }
         let summary = meter.finish_at(end);
         for vcpu in summary.domains.iter().flat_map(|d| &d.vcpus) {
@@ -61,8 +62,9 @@ proptest! {
             let first = records
                 .iter()
                 .find(|r| {
-                    let goes_on = r.kind == Kind::Continue && r.vcpu == vcpu.name;
-                    goes_on || r.changes().into_iter().flatten().any(|(v, ..)| v == vcpu.name)
+                    let is = |actor| names.vcpu(actor) == Some(vcpu.name);
+                    let goes_on = r.is(Kind::Continue) && is(r.actor);
+                    goes_on || r.changes().into_iter().flatten().any(|(v, ..)| is(v))
                 })
                 .unwrap();
             prop_assert_eq!(
@@ -79,7 +81,8 @@ proptest! {
         for pcpu in &summary.pcpus {
             let first = records
                 .iter()
-                .find(|r| matches!(r.kind, Kind::Switch | Kind::Continue) && r.pcpu == pcpu.id);
+                .filter(|r| r.pcpu == pcpu.id)
+                .find(|r| r.is(Kind::Switch) || r.is(Kind::Continue));
             if let Some(first) = first {
                 prop_assert_eq!(pcpu.busy + pcpu.idle, end.since(first.at).as_nanos());
             }
@@ -88,7 +91,7 @@ proptest! {
 
     #[test]
     fn two_windows_make_the_whole(seed in any::<u64>(), cut in 0..10_000_000_000u64) {
-        let records = host(seed, 2, 6, 1500);
+        let (names, records) = host(seed, 2, 6, 1500);
         let end = records.last().unwrap().at;
         let cut = Instant::from_nanos(1_000_000_000 + cut % 700_000_000);
         let [early, late, whole] = [
@@ -98,7 +101,7 @@ proptest! {
         ]
         .map(|mut meter| {
             for r in &records {
-                meter.record(r);
+                meter.record(&names, r);
             }
             meter.finish_at(end)
         });
@@ -114,12 +117,12 @@ proptest! {
 
     #[test]
     fn samples_sum_to_the_whole(seed in any::<u64>(), interval in 200_000..2_000_000_000u64) {
-        let records = host(seed, 2, 6, 1500);
+        let (names, records) = host(seed, 2, 6, 1500);
         let mut sampler = Sampler::new(Duration::from_nanos(interval));
         let mut meter = Meter::new();
         for r in &records {
-            sampler.record(r);
-            meter.record(r);
+            sampler.record(&names, r);
+            meter.record(&names, r);
         }
         let whole = meter.finish_at(records.last().unwrap().at);
         let samples: Vec<_> = sampler.finish().collect();
@@ -162,12 +165,12 @@ proptest! {
 
     #[test]
     fn scaling_time_scales_the_figures(seed in any::<u64>()) {
-        let records = host(seed, 2, 5, 1000);
+        let (names, records) = host(seed, 2, 5, 1000);
         let halved: Vec<Record> = records
             .iter()
             .map(|r| Record { at: Instant::from_nanos(r.at.as_nanos() / 2), ..*r })
             .collect();
-        let (a, b) = (measure(Meter::new(), &records), measure(Meter::new(), &halved));
+        let [a, b] = [&records, &halved].map(|all| measure(Meter::new(), &names, all));
         for (a, b) in a.domains.iter().zip(&b.domains) {
             prop_assert_eq!(a.total.running, 2 * b.total.running);
             prop_assert_eq!(a.total.runs.p95, b.total.runs.p95.map(|ns| 2 * ns));
@@ -177,9 +180,9 @@ proptest! {
 
 #[test]
 fn a_full_budget_of_samples_makes_histograms_that_are_near() {
-    let records = host(11, 2, 4, 20_000);
-    let exact = measure(Meter::new(), &records);
-    let near = measure(Meter::new().exact_samples_max(500), &records);
+    let (names, records) = host(11, 2, 4, 20_000);
+    let exact = measure(Meter::new(), &names, &records);
+    let near = measure(Meter::new().exact_samples_max(500), &names, &records);
     let mut compared = 0;
     for (a, b) in exact.domains.iter().zip(&near.domains) {
         assert_eq!(a.total.running, b.total.running);
@@ -193,12 +196,11 @@ fn a_full_budget_of_samples_makes_histograms_that_are_near() {
 
 #[test]
 fn lost_records_give_unknown_time_and_no_sample() {
-    let v = VcpuName::new(DomainId(1), 0);
+    let v = first(1);
     let change = |ns, old, new| Record::runstate(Instant::from_nanos(ns), PcpuId(0), v, old, new);
     let lost = |pcpu| {
-        let mut r = Record::new(Instant::from_nanos(150), PcpuId(pcpu), Kind::Lost, v);
-        r.data[0] = 3;
-        r
+        let at = Instant::from_nanos(150);
+        Record::with(at, PcpuId(pcpu), Kind::Lost, v, [3, 0, 0, 0])
     };
     let run = |lost: Record| {
         let records = [
@@ -206,7 +208,7 @@ fn lost_records_give_unknown_time_and_no_sample() {
             lost,
             change(200, Runstate::Running, Runstate::Blocked),
         ];
-        let summary = measure(Meter::new(), &records);
+        let summary = measure(Meter::new(), &cast(), &records);
         assert_eq!(summary.lost_records, 3);
         let a = summary.domain(DomainId(1)).unwrap().total;
         (a.running, a.unknown, a.runs.count)
@@ -224,17 +226,22 @@ fn an_empty_trace_has_no_figures_and_no_infinities() {
 
 #[test]
 fn damaged_traces_do_no_harm() {
-    // Times at both ends of the scale, impossible states, every vcpu of a domain.
+    // Times at both ends of the scale, impossible states, every vcpu of a domain, actors that
+    // nobody has named.
+    let mut names = Names::new();
+    (0..80_000).for_each(|word| {
+        names.add_actor(VcpuName::from_word(word));
+    });
     let mut meter = Meter::new();
     let mut checker = TraceChecker::new();
     for i in 0..200_000u64 {
         let at = Instant::from_nanos(if i % 3 == 0 { u64::MAX - i } else { i });
-        let name = VcpuName::from_word((i % 90_000) as u32);
-        let mut r = Record::new(at, PcpuId(i as u16), Kind::RunstateChange, name);
-        r.detail = (i / 7) as u8;
-        r.kind = Kind::ALL[i as usize % Kind::ALL.len()];
-        meter.record(&r);
-        checker.record(&r);
+        let actor = ActorId((i % 90_000) as u32);
+        let (kind, states) = (i as usize % Kind::ALL.len(), (i / 7) as u32 % 256);
+        let what = (ClassId::COMMON, kind as u8);
+        let r = Record::of(at, PcpuId(i as u16), what, actor, [states, 0, 0, 0]);
+        meter.record(&names, &r);
+        checker.record(&names, &r);
     }
     let summary = meter.finish();
     assert!(summary.ignored_records > 0);
@@ -244,7 +251,7 @@ fn damaged_traces_do_no_harm() {
 
 /// A mark of `vcpu`.
 fn mark(at: u64, pcpu: u16, state: Runstate) -> Record {
-    let vcpu = VcpuName::new(DomainId(1), 0);
+    let vcpu = first(1);
     Record::runstate(Instant::from_nanos(at), PcpuId(pcpu), vcpu, state, state)
 }
 
@@ -255,19 +262,15 @@ fn a_vcpu_that_runs_all_the_time_is_counted_from_mark_to_mark() {
         mark(150, 0, Runstate::Running),
         mark(400, 0, Runstate::Running),
     ];
-    let summary = measure(Meter::new(), &records);
+    let summary = measure(Meter::new(), &cast(), &records);
     let total = summary.domain(DomainId(1)).unwrap().total;
     assert_eq!(
         (total.running, total.executions, total.runs.count),
         (300, 0, 0)
     );
     assert_eq!((summary.pcpus[0].busy, summary.pcpus[0].switches), (300, 0));
-    let mut sampler = Sampler::new(Duration::from_nanos(100));
-    let mut checker = TraceChecker::new();
-    for record in &records {
-        sampler.record(record);
-        checker.record(record);
-    }
+    let sampler = fed(Sampler::new(Duration::from_nanos(100)), &cast(), &records);
+    let checker = fed(TraceChecker::new(), &cast(), &records);
     let samples: Vec<_> = sampler.finish().collect();
     assert_eq!(samples.len(), 3);
     assert!(
@@ -280,7 +283,7 @@ fn a_vcpu_that_runs_all_the_time_is_counted_from_mark_to_mark() {
 
 #[test]
 fn a_mark_cuts_no_run_and_no_wait() {
-    let vcpu = VcpuName::new(DomainId(1), 0);
+    let vcpu = first(1);
     let change = |at, old, new| {
         let at = Instant::from_nanos(at);
         Record::runstate(at, PcpuId(0), vcpu, old, new)
@@ -291,7 +294,7 @@ fn a_mark_cuts_no_run_and_no_wait() {
         change(30, Runnable, Running),
         change(70, Running, Blocked),
     ];
-    let plain = measure(Meter::new(), &changes);
+    let plain = measure(Meter::new(), &cast(), &changes);
     let mut marked = vec![
         mark(10, 0, Blocked),
         changes[0],
@@ -300,7 +303,7 @@ fn a_mark_cuts_no_run_and_no_wait() {
     ];
     marked.extend([mark(50, 0, Running), changes[2], mark(70, 0, Blocked)]);
     assert_eq!(
-        figures(measure(Meter::new(), &marked)),
+        figures(measure(Meter::new(), &cast(), &marked)),
         figures(plain.clone())
     );
     let total = plain.domain(DomainId(1)).unwrap().total;
@@ -309,7 +312,7 @@ fn a_mark_cuts_no_run_and_no_wait() {
         (Some(40), Some(20))
     );
     // What began before the first mark has no known length.
-    let begun = measure(Meter::new(), &[mark(40, 0, Running), changes[2]]);
+    let begun = measure(Meter::new(), &cast(), &[mark(40, 0, Running), changes[2]]);
     let total = begun.domain(DomainId(1)).unwrap().total;
     assert_eq!((total.running, total.runs.count), (30, 0));
 }
@@ -320,11 +323,8 @@ fn a_mark_that_contradicts_is_found() {
         mark(10, 0, Runstate::Blocked),
         mark(20, 0, Runstate::Running),
     ];
-    let mut checker = TraceChecker::new();
-    for record in &records {
-        checker.record(record);
-    }
+    let checker = fed(TraceChecker::new(), &cast(), &records);
     assert_eq!(checker.finish().total, 1);
-    let total = measure(Meter::new(), &records).domains[0].total;
+    let total = measure(Meter::new(), &cast(), &records).domains[0].total;
     assert_eq!((total.unknown, total.blocked), (10, 0));
 }

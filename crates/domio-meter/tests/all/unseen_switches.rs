@@ -1,6 +1,7 @@
 //! Runs of which only records that they go on tell, and nothing when they end.
 
-use domio_core::{DomainId, Duration, Instant, Kind, PcpuId, Record, Runstate, Sink, VcpuName};
+use crate::cast::{actor, fed, names};
+use domio_core::{DomainId, Duration, Instant, Kind, PcpuId, Record, Runstate, VcpuName};
 use domio_meter::{Meter, Sampler, Summary, TraceChecker, TraceProblem};
 
 const A: VcpuName = VcpuName::new(DomainId(1), 0);
@@ -12,26 +13,23 @@ fn at(ms: u64) -> Instant {
 }
 
 fn goes_on(ms: u64, pcpu: u16, vcpu: VcpuName) -> Record {
-    Record::new(at(ms), PcpuId(pcpu), Kind::Continue, vcpu)
+    Record::new(at(ms), PcpuId(pcpu), Kind::Continue, actor(vcpu))
 }
 
 /// Pcpu 0 is switched from one vcpu to another.
 fn switch(ms: u64, from: VcpuName, to: VcpuName) -> Record {
-    let mut record = Record::new(at(ms), PcpuId(0), Kind::SwitchOnly, from);
-    record.data[0] = to.word();
-    record
+    let words = [actor(to).0, 0, 0, 0];
+    Record::with(at(ms), PcpuId(0), Kind::SwitchOnly, actor(from), words)
 }
 
 fn summary(records: &[Record]) -> Summary {
-    let mut meter = Meter::new();
-    records.iter().for_each(|r| meter.record(r));
-    meter.finish()
+    fed(Meter::new(), &names(), records).finish()
 }
 
 /// Milliseconds that `A` ran and of which nothing is known, and that pcpu 0 was busy, in a trace
 /// from 0 to 100 ms that has runstates: those of somebody on pcpu 1. The samples have to agree.
 fn figures(records: &[Record]) -> (u64, u64, u64) {
-    let other = |ms, old, new| Record::runstate(at(ms), PcpuId(1), OTHER, old, new);
+    let other = |ms, old, new| Record::runstate(at(ms), PcpuId(1), actor(OTHER), old, new);
     let mut all = vec![other(0, Runstate::Runnable, Runstate::Running)];
     all.extend(records);
     all.push(other(100, Runstate::Running, Runstate::Blocked));
@@ -39,8 +37,7 @@ fn figures(records: &[Record]) -> (u64, u64, u64) {
     assert!(summary.runstates);
     let a = &summary.domain(A.domain).unwrap().total;
     assert_eq!((a.executions, a.runs.count), (0, 0));
-    let mut sampler = Sampler::new(Duration::from_millis(1000));
-    all.iter().for_each(|r| sampler.record(r));
+    let sampler = fed(Sampler::new(Duration::from_millis(1000)), &names(), &all);
     let samples: Vec<_> = sampler.finish().flat_map(|s| s.domains).collect();
     let gotten = samples
         .iter()
@@ -73,7 +70,10 @@ fn a_switch_ends_a_run() {
 fn whoever_is_seen_on_the_pcpu_ends_a_run() {
     // Nothing tells when A left, so that only 10 to 40 is sure.
     let a = [goes_on(10, 0, A), goes_on(40, 0, A)];
-    let comes = Record::runstate(at(70), PcpuId(0), B, Runstate::Runnable, Runstate::Running);
+    let comes = {
+        let (runnable, running) = (Runstate::Runnable, Runstate::Running);
+        Record::runstate(at(70), PcpuId(0), actor(B), runnable, running)
+    };
     assert_eq!(figures(&[a[0], a[1], comes]), (30, 0, 30));
     assert_eq!(
         figures(&[a[0], a[1], goes_on(70, 0, B), switch(80, B, A)]),
@@ -98,7 +98,7 @@ fn who_goes_on_elsewhere_has_left() {
 
 /// As of `xentrace -e 0x00028000`.
 fn without_runstates() -> Vec<Record> {
-    let wakes = |ms| Record::new(at(ms), PcpuId(0), Kind::Wake, B);
+    let wakes = |ms| Record::new(at(ms), PcpuId(0), Kind::Wake, actor(B));
     vec![
         wakes(5),
         goes_on(10, 0, A),
@@ -120,11 +120,7 @@ fn without_runstates_there_are_no_figures() {
 
 #[test]
 fn a_check_tells_that_there_are_no_runstates() {
-    let check = |records: &[Record]| {
-        let mut checker = TraceChecker::new();
-        records.iter().for_each(|r| checker.record(r));
-        checker.finish()
-    };
+    let check = |records: &[Record]| fed(TraceChecker::new(), &names(), records).finish();
     let mut records = without_runstates();
     let report = check(&records);
     assert_eq!(report.total, 1);
@@ -133,7 +129,7 @@ fn a_check_tells_that_there_are_no_runstates() {
     let text = finding.to_string();
     assert!(text.contains("xentrace -e 0x0002f000"), "{text}");
     // It is about the whole trace, whose first record need not be the earliest.
-    let first = Record::new(at(7), PcpuId(3), Kind::Wake, A);
+    let first = Record::new(at(7), PcpuId(3), Kind::Wake, actor(A));
     let report = check(&[&[first], &records[..]].concat());
     let finding = &report.findings[0];
     assert_eq!((report.total, report.records), (1, 7));
@@ -143,7 +139,7 @@ fn a_check_tells_that_there_are_no_runstates() {
     records.push(Record::runstate(
         at(110),
         PcpuId(0),
-        A,
+        actor(A),
         Runstate::Running,
         Runstate::Blocked,
     ));

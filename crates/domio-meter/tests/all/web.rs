@@ -1,47 +1,112 @@
 //! What a meter tells of web servers.
 
-use domio_core::{DomainId, Instant, Kind, PcpuId, Record, Sink, VcpuName, WebStep};
-use domio_meter::{Meter, Summary, SummaryJson};
+use crate::cast::{fed, first, names};
+use domio_core::{
+    Adds, Class, ClassId, Declared, DomainId, Field, Instant, PcpuId, Record, Tally, Unit,
+};
+use domio_meter::{DomainSummary, Meter, Summary, SummaryJson};
 
 const MS: u64 = 1_000_000;
 
-fn web(ms: u64, step: WebStep, bytes: u32, ns: u64) -> Record {
-    let vcpu = VcpuName::new(DomainId(3), 0);
+const BYTES: Field = Field::word("bytes", 1, Unit::Bytes);
+const TIME: Field = Field::long("time", 2, Unit::Nanoseconds);
+
+/// A step of a web client; its fields are the bytes of the answer and a time.
+const fn step(number: Step, name: &'static str, figures: &'static [Tally]) -> Declared {
+    Declared::new(number as u8, name, &[BYTES, TIME]).figures(figures)
+}
+
+#[derive(Clone, Copy)]
+enum Step {
+    Started,
+    Connected,
+    FirstByte,
+    Replied,
+    Closed,
+    TimedOut,
+    NoDescriptor,
+}
+
+static WEB: Class = Class::new(
+    "made-up-web",
+    &[
+        step(
+            Step::Started,
+            "started",
+            &[Tally::new("web_started", Adds::One)],
+        ),
+        step(
+            Step::Connected,
+            "connected",
+            &[Tally::new("web_connect", Adds::Sample(1))],
+        ),
+        step(
+            Step::FirstByte,
+            "first-byte",
+            &[Tally::new("web_first_byte", Adds::Sample(1))],
+        ),
+        step(
+            Step::Replied,
+            "replied",
+            &[
+                Tally::new("web_replied", Adds::One),
+                Tally::new("web_reply_bytes", Adds::Sum(0)),
+                Tally::new("web_response", Adds::Sample(1)),
+            ],
+        ),
+        step(
+            Step::Closed,
+            "closed",
+            &[Tally::new("web_closed", Adds::One)],
+        ),
+        step(
+            Step::TimedOut,
+            "timed-out",
+            &[Tally::new("web_timed_out", Adds::One)],
+        ),
+        step(
+            Step::NoDescriptor,
+            "no-descriptor",
+            &[Tally::new("web_no_descriptor", Adds::One)],
+        ),
+    ],
+);
+
+fn web(ms: u64, step: Step, bytes: u32, ns: u64) -> Record {
     let at = Instant::from_nanos(ms * MS);
-    let mut record = Record::new(at, PcpuId(0), Kind::Web, vcpu);
-    record.detail = step as u8;
-    record.data = [0, bytes, ns as u32, (ns >> 32) as u32];
-    record
+    let words = [0, bytes, ns as u32, (ns >> 32) as u32];
+    Record::of(at, PcpuId(0), (ClassId(2), step as u8), first(3), words)
 }
 
 /// Three connections, of which one has its answer, one times out and one is open still, and one
 /// that did not begin.
 fn records() -> Vec<Record> {
     vec![
-        web(0, WebStep::Started, 0, 0),
-        web(0, WebStep::Started, 0, 0),
-        web(1, WebStep::Connected, 0, MS),
-        web(4, WebStep::FirstByte, 0, 3 * MS),
-        web(6, WebStep::Replied, 10_240, 6 * MS),
-        web(6, WebStep::Closed, 0, 6 * MS),
-        web(500, WebStep::NoDescriptor, 0, 0),
-        web(600, WebStep::Started, 0, 0),
+        web(0, Step::Started, 0, 0),
+        web(0, Step::Started, 0, 0),
+        web(1, Step::Connected, 0, MS),
+        web(4, Step::FirstByte, 0, 3 * MS),
+        web(6, Step::Replied, 10_240, 6 * MS),
+        web(6, Step::Closed, 0, 6 * MS),
+        web(500, Step::NoDescriptor, 0, 0),
+        web(600, Step::Started, 0, 0),
         // Longer than 32 bits of nanoseconds.
-        web(5_000, WebStep::TimedOut, 0, 5_000 * MS),
-        web(5_000, WebStep::Connected, 0, 4_400 * MS),
+        web(5_000, Step::TimedOut, 0, 5_000 * MS),
+        web(5_000, Step::Connected, 0, 4_400 * MS),
     ]
 }
 
-fn measure(mut meter: Meter, records: &[Record]) -> Summary {
-    records.iter().for_each(|record| meter.record(record));
-    meter.finish()
+fn measure(meter: Meter, records: &[Record]) -> Summary {
+    let mut names = names();
+    assert_eq!(names.add_class(&WEB), ClassId(2));
+    fed(meter, &names, records).finish()
 }
 
 #[test]
 fn steps_are_counted_and_times_are_samples() {
     let summary = measure(Meter::new(), &records());
     let domain = summary.domain(DomainId(3)).expect("it has a web server");
-    let web = domain.web.expect("the trace tells");
+    let web = domain.web().expect("the trace tells");
     assert_eq!((web.started, web.closed, web.timed_out), (3, 1, 1));
     assert_eq!((web.replies, web.bytes, web.errors()), (1, 10_240, 2));
     assert_eq!((web.refused, web.reset, web.no_port), (0, 0, 0));
@@ -57,7 +122,7 @@ fn steps_are_counted_and_times_are_samples() {
 #[test]
 fn a_window_has_what_happened_in_it() {
     let at = |ms: u64| Instant::from_nanos(ms * MS);
-    let of = |summary: &Summary| summary.domain(DomainId(3)).and_then(|d| d.web);
+    let of = |summary: &Summary| summary.domain(DomainId(3)).and_then(DomainSummary::web);
     let first = measure(Meter::window(at(0), at(5)), &records());
     let first = of(&first).expect("some");
     assert_eq!((first.started, first.replies), (2, 0));
@@ -67,9 +132,12 @@ fn a_window_has_what_happened_in_it() {
 
 #[test]
 fn a_step_that_does_not_exist_is_left_out() {
-    let mut damaged = web(1, WebStep::Started, 0, 0);
-    damaged.detail = 200;
+    let mut damaged = web(1, Step::Started, 0, 0);
+    damaged.number = 200;
     let summary = measure(Meter::new(), &[damaged]);
-    assert_eq!(summary.ignored_records, 1);
+    assert_eq!(
+        summary.undeclared,
+        [("made-up-web record 200".to_owned(), 1)]
+    );
     assert!(summary.domain(DomainId(3)).is_none());
 }

@@ -13,9 +13,7 @@ impl Network {
             Some(Service::Tcp(end)) => end.connection().statistics().acknowledged,
             _ => 0,
         };
-        (0..self.outside.guests.len() as u32)
-            .map(acknowledged)
-            .sum()
+        (0..self.outside.flows.len() as u32).map(acknowledged).sum()
     }
 
     /// The remote host, for its statistics.

@@ -1,6 +1,6 @@
 //! The model of a network that a configuration describes.
 
-use domio_core::{DomainId, Instant};
+use domio_core::{Class, ClassId, Instant};
 use domio_sim::{RandomStream, TimerId};
 use domio_vmm::bus::{Attach, Blueprint, Softirq, SoftirqLine, Token};
 
@@ -23,6 +23,7 @@ use super::web_client::WebClient;
 use super::web_server::WebServer;
 use super::{CARD_TOKEN, Event, For, Network};
 use crate::bridge::{Bridge, BridgePort};
+use crate::class::RECORDS;
 use crate::icmp::{Echo, Ping};
 use crate::link::{Link, Loss};
 use crate::neighbor::{Neighbor, Timing};
@@ -35,6 +36,8 @@ use crate::web::{Client, Listener, WORKLOADS_MAX, WebConfig};
 use crate::writers::WriterCosts;
 
 impl Blueprint for NetworkConfig {
+    const RECORDS: Option<&'static Class> = Some(&RECORDS);
+
     type Model = Network;
 
     fn make(&self, attach: &mut Attach<'_>, seed: u64, replication: u32) -> Network {
@@ -159,6 +162,8 @@ struct Parts<'a, 'b> {
     random: Streams,
     /// What neighbours draw from.
     neighbor_random: RandomStream,
+    /// Number of the class of the network's records.
+    class: ClassId,
     events: Vec<Event>,
     bridge: Bridge,
     remote: Peer,
@@ -166,8 +171,8 @@ struct Parts<'a, 'b> {
     neighbors: Vec<(Neighbor, TimerId)>,
     vifs: Vec<Vif>,
     guests: Vec<Guest>,
-    /// The guest of each flow.
-    flows: Vec<DomainId>,
+    /// The interface of each flow.
+    flows: Vec<Ends>,
     files: Vec<File>,
     webs: Vec<(u16, u16)>,
     clients: Vec<WebClient>,
@@ -181,6 +186,7 @@ impl<'a, 'b> Parts<'a, 'b> {
         bridge.bind(REMOTE, driver::CARD);
         Parts {
             config,
+            class: attach.class::<NetworkConfig>(),
             attach,
             random,
             neighbor_random: random.stream("remote/neighbours"),
@@ -214,32 +220,26 @@ impl<'a, 'b> Parts<'a, 'b> {
         let ends = Ends {
             guest: vif.domain,
             driver: self.config.driver,
+            class: self.class,
         };
         self.vifs.push(Vif::new(ends));
         let stack = Stack::new(ends, Peer::new(station), lines.timer, vif.vcpu);
         let mut guest = Guest::new(Netfront::new(vif, lines), stack, vif.vcpu);
         for config in &vif.flows {
             let flow = FlowId(self.flows.len() as u32);
-            self.flows.push(vif.domain);
+            self.flows.push(ends);
             let FlowConfig { kind, start, stop } = *config;
             guest.starts.push(Start { flow, start, stop });
             match kind {
-                FlowKind::Web(web) => self.add_web(i, flow, &web, vif.domain, &mut guest.stack),
+                FlowKind::Web(web) => self.add_web(i, flow, &web, ends, &mut guest.stack),
                 kind => self.add_flow(i, flow, kind, &mut guest.stack),
             }
         }
         self.guests.push(guest);
     }
 
-    /// Adds a web server of interface `i`, in `guest`, and its client.
-    fn add_web(
-        &mut self,
-        i: u16,
-        flow: FlowId,
-        config: &WebConfig,
-        guest: DomainId,
-        stack: &mut Stack,
-    ) {
+    /// Adds a web server of interface `i`, which is between `ends`, and its client.
+    fn add_web(&mut self, i: u16, flow: FlowId, config: &WebConfig, ends: Ends, stack: &mut Stack) {
         assert!(
             self.webs.len() < WORKLOADS_MAX,
             "a network has fewer web servers"
@@ -251,11 +251,12 @@ impl<'a, 'b> Parts<'a, 'b> {
         let station = Station(i + 1);
         let listener = Listener::new(web, config, (station, REMOTE));
         stack.webs.push(WebServer::new(web, flow, listener));
-        let random = self.random.stream(&format!("web/d{}/{place}", guest.0));
+        let random = self
+            .random
+            .stream(&format!("web/d{}/{place}", ends.guest.0));
         let client = Client::new(web, config, (REMOTE, station), random);
         let timer = self.timer(Event::Web(web));
-        self.clients
-            .push(WebClient::new(client, flow, guest, timer));
+        self.clients.push(WebClient::new(client, flow, ends, timer));
     }
 
     /// Adds another flow of interface `i`.

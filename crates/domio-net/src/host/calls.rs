@@ -79,8 +79,7 @@ impl Guest {
         let bytes = stack.act(&mut front.queue, kernel, |peer, now, out| {
             peer.read(now, flow, asked, out)
         });
-        let record = record::delivered(kernel.io, vif.ends.guest, flow, bytes);
-        kernel.io.record(record);
+        record::delivered(kernel.io, vif.ends, flow, bytes);
         bytes
     }
 
@@ -176,8 +175,7 @@ impl Guest {
                         listener.read(now, place, asked, out)
                     });
                 let flow = stack.webs[server].flow;
-                let record = record::delivered(kernel.io, vif.ends.guest, flow, bytes);
-                kernel.io.record(record);
+                record::delivered(kernel.io, vif.ends, flow, bytes);
                 return Answer::Return(bytes);
             }
             WebStep::Writing(bytes) => {

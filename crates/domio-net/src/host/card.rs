@@ -3,7 +3,6 @@
 
 use std::collections::VecDeque;
 
-use domio_core::NetPlace::{Card as InCard, DriverOut, Outside};
 use domio_core::{Duration, Instant};
 use domio_sim::TimerId;
 use domio_vmm::bus::{Io, KernelIo, Owner, Progress, Token};
@@ -16,9 +15,10 @@ use super::netback::FromGuests;
 use super::record;
 use super::softnet::{Polled, Softnet};
 use super::vif::{Vif, receiver, shared_by};
+use crate::class::NetPlace::{Card as InCard, DriverOut, Outside};
 use crate::nic::Nic;
 use crate::packet::Packet;
-use crate::queue::{Accounted, Ledger, Place, Queue};
+use crate::queue::{Accounted, DropPlace, Ledger, Queue};
 
 /// Packets that wait for the card (`txqueuelen`).
 const TX_QUEUE: usize = 1_000;
@@ -45,7 +45,7 @@ pub(super) struct Card {
 
 impl Card {
     /// Where packets end that the card does not get to.
-    pub const QUEUE: Place = Place("driver domain, queue to the NIC");
+    pub const QUEUE: DropPlace = DropPlace("driver domain, queue to the NIC");
 
     /// A card with an interrupt of number `pirq`, which timer `interrupt` raises.
     pub fn new(nic: Nic, line: Line, pirq: u16, interrupt: TimerId) -> Self {

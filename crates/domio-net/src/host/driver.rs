@@ -2,7 +2,6 @@
 //! bridge.
 
 use domio_core::Duration;
-use domio_core::NetPlace::{Card as InCard, DriverIn, Outside};
 use domio_vmm::bus::{Io, KernelIo, Owner, Progress};
 
 use super::card::{Card, leaves};
@@ -12,6 +11,7 @@ use super::record;
 use super::softnet::{Polled, Softnet};
 use super::vif::{Vif, addressee, receiver, shared_by};
 use crate::bridge::{Bridge, BridgePort, Forward};
+use crate::class::NetPlace::{Card as InCard, DriverIn, Outside};
 use crate::packet::Packet;
 use crate::queue::{Accounted, Ledger};
 

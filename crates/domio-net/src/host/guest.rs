@@ -58,7 +58,7 @@ impl Guest {
     }
 
     /// The guest comes up: offers a port to netback.
-    pub fn offer(&self, Ends { guest, driver }: Ends, io: &mut Io<'_>) -> Port {
+    pub fn offer(&self, Ends { guest, driver, .. }: Ends, io: &mut Io<'_>) -> Port {
         let port = io.offer(guest, driver, self.vcpu, self.front.lines.front);
         port.expect("a guest that boots has free ports")
     }

@@ -1,7 +1,6 @@
 //! Netfront: a guest's driver for its interface (xen-spec 6.2).
 
 use domio_core::Duration;
-use domio_core::NetPlace::{GuestIn, GuestOut, RxRing, TxRing};
 use domio_vmm::bus::{KernelIo, KernelTimer, Owner, Progress, SoftirqLine, Token, WorkItem};
 
 use super::buffers::Buffers;
@@ -9,8 +8,9 @@ use super::config::{NetworkConfig, VifConfig};
 use super::costs::{NetCosts, RxMode};
 use super::record;
 use super::vif::Vif;
+use crate::class::NetPlace::{GuestIn, GuestOut, RxRing, TxRing};
 use crate::packet::Packet;
-use crate::queue::{Accounted, Ledger, Place, Queue};
+use crate::queue::{Accounted, DropPlace, Ledger, Queue};
 
 /// Packets that a poll takes.
 const WEIGHT: u32 = 64;
@@ -100,7 +100,7 @@ pub(super) struct Netfront {
 
 impl Netfront {
     /// Where packets end that the ring does not get to.
-    pub const QUEUE: Place = Place("netfront, queue");
+    pub const QUEUE: DropPlace = DropPlace("netfront, queue");
 
     /// The driver of the interface that `config` describes.
     pub fn new(config: &VifConfig, lines: FrontLines) -> Self {
@@ -299,7 +299,7 @@ impl Netfront {
         if let Some(first) = self.queue.front()
             && !std::mem::replace(&mut self.full, true)
         {
-            record::moved(kernel.io, vif.ends, first, GuestOut, GuestOut);
+            record::full(kernel.io, vif.ends, first);
         }
         std::mem::take(&mut self.tell).then_some((Piece::Notify, costs.send_event))
     }

@@ -1,12 +1,12 @@
 //! The remote host: its stack, its web clients, and how they act on the line.
 
-use domio_core::{DomainId, Duration, Instant};
+use domio_core::{Duration, Instant};
 use domio_sim::TimerId;
 use domio_vmm::bus::Io;
 
 use super::line::Line;
 use super::neighbors::Neighbors;
-use super::record;
+use super::record::{self, Ends};
 use super::web_client::WebClient;
 use crate::packet::{Body, FlowId, Packet, Station};
 use crate::peer::{Peer, PeerActions, PeerTimer, PeerTimerKind};
@@ -19,19 +19,19 @@ pub(super) struct Outside {
     neighbors: Neighbors,
     /// Its timers, with the engine's, in order.
     timers: Vec<(PeerTimer, TimerId)>,
-    /// The guest of each flow.
-    pub guests: Vec<DomainId>,
+    /// The interface of each flow.
+    pub flows: Vec<Ends>,
     /// Clients of web servers, by number of the workload.
     pub webs: Vec<WebClient>,
 }
 
 impl Outside {
-    /// A remote host that has nothing to do. `timers` are those of `peer`, `guests` by flow.
+    /// A remote host that has nothing to do. `timers` are those of `peer`, `flows` by number.
     pub fn new(
         peer: Peer,
         neighbors: Neighbors,
         mut timers: Vec<(PeerTimer, TimerId)>,
-        guests: Vec<DomainId>,
+        flows: Vec<Ends>,
         webs: Vec<WebClient>,
     ) -> Self {
         timers.sort_unstable_by_key(|(timer, _)| *timer);
@@ -39,7 +39,7 @@ impl Outside {
             peer,
             neighbors,
             timers,
-            guests,
+            flows,
             webs,
         }
     }
@@ -128,7 +128,7 @@ impl Outside {
             line,
             neighbors: &mut self.neighbors,
             timers: &self.timers,
-            guests: &self.guests,
+            flows: &self.flows,
             io,
         };
         act(&mut self.peer, &mut out);
@@ -140,7 +140,7 @@ struct RemoteOut<'a, 'b> {
     line: &'a mut Line,
     neighbors: &'a mut Neighbors,
     timers: &'a [(PeerTimer, TimerId)],
-    guests: &'a [DomainId],
+    flows: &'a [Ends],
     io: &'a mut Io<'b>,
 }
 
@@ -150,8 +150,8 @@ impl RemoteOut<'_, '_> {
         self.timers[found.expect("each flow of the remote host has its timers")].1
     }
 
-    fn guest(&self, flow: FlowId) -> DomainId {
-        self.guests[flow.0 as usize]
+    fn ends(&self, flow: FlowId) -> Ends {
+        self.flows[flow.0 as usize]
     }
 }
 
@@ -171,13 +171,13 @@ impl PeerActions for RemoteOut<'_, '_> {
     }
 
     fn received(&mut self, flow: FlowId, bytes: u64) {
-        let record = record::delivered(self.io, self.guest(flow), flow, bytes);
-        self.io.record(record);
+        let ends = self.ends(flow);
+        record::delivered(self.io, ends, flow, bytes);
     }
 
     fn replied(&mut self, flow: FlowId, rtt: Duration) {
-        let record = record::replied(self.io, self.guest(flow), flow, rtt);
-        self.io.record(record);
+        let ends = self.ends(flow);
+        record::replied(self.io, ends, flow, rtt);
     }
 }
 

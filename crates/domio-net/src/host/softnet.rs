@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use domio_vmm::bus::{KernelIo, SoftirqLine};
 
 use crate::packet::Packet;
-use crate::queue::{Place, Queue};
+use crate::queue::{DropPlace, Queue};
 
 /// Packets that wait for the driver domain's stack (Linux 2.6.18: `netdev_max_backlog`).
 const BACKLOG: usize = 1_000;
@@ -29,7 +29,7 @@ pub(super) struct Softnet {
 
 impl Softnet {
     /// Where packets from guests end that the driver domain does not get to.
-    pub const BACKLOG: Place = Place("netback, backlog");
+    pub const BACKLOG: DropPlace = DropPlace("netback, backlog");
 
     /// Nothing waits; `softirq` polls what will.
     pub fn new(softirq: SoftirqLine) -> Self {

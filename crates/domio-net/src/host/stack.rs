@@ -2,13 +2,13 @@
 //! (xen-spec 6.2).
 
 use domio_core::Instant;
-use domio_core::NetPlace::{GuestIn, GuestOut as Queued, Outside};
 use domio_vmm::bus::{KernelIo, KernelTimer};
 use domio_vmm::process::Pid;
 
 use super::record::{self, Ends};
 use super::socket::{Serves, Socket, place_of};
 use super::web_server::{ServerOut, WebServer};
+use crate::class::NetPlace::{GuestIn, GuestOut as Queued, Outside};
 use crate::packet::{Body, FlowId, Packet};
 use crate::peer::{Peer, PeerActions, PeerTimer, PeerTimerKind};
 use crate::queue::{Accounted, Ledger, Queue};
@@ -231,8 +231,7 @@ impl PeerActions for GuestOut<'_, '_, '_> {
                 }
             }
             _ => {
-                let record = record::delivered(self.kernel.io, self.ends.guest, flow, bytes);
-                self.kernel.io.record(record);
+                record::delivered(self.kernel.io, self.ends, flow, bytes);
             }
         }
     }

@@ -1,12 +1,13 @@
 //! Web clients of the remote host: how they act on the line, and what they tell.
 
-use domio_core::{DomainId, Instant, WebStep};
+use domio_core::Instant;
 use domio_sim::TimerId;
 use domio_vmm::bus::Io;
 
 use super::line::Line;
 use super::neighbors::Neighbors;
-use super::record;
+use super::record::{self, Ends};
+use crate::class::WebStep;
 use crate::packet::{FlowId, Packet, Segment};
 use crate::web::{Client, ClientActions};
 
@@ -15,7 +16,7 @@ pub(super) struct WebClient {
     pub client: Client,
     /// The flow of the workload.
     pub flow: FlowId,
-    guest: DomainId,
+    ends: Ends,
     timer: TimerId,
     /// What that is armed for.
     armed: Option<Instant>,
@@ -27,7 +28,7 @@ struct ClientOut<'a, 'b> {
     neighbors: &'a mut Neighbors,
     io: &'a mut Io<'b>,
     flow: FlowId,
-    guest: DomainId,
+    ends: Ends,
 }
 
 impl ClientActions for ClientOut<'_, '_> {
@@ -36,23 +37,22 @@ impl ClientActions for ClientOut<'_, '_> {
     }
 
     fn tell(&mut self, step: WebStep, bytes: u32, ns: u64) {
-        let record = record::web(self.io, self.guest, self.flow, (step, bytes, ns));
-        self.io.record(record);
+        record::web(self.io, self.ends, self.flow, (step, bytes, ns));
     }
 
     fn received(&mut self, bytes: u64) {
-        let record = record::delivered(self.io, self.guest, self.flow, bytes);
-        self.io.record(record);
+        record::delivered(self.io, self.ends, self.flow, bytes);
     }
 }
 
 impl WebClient {
-    /// The client of the workload in `flow`, whose server is in `guest`; `timer` is its own.
-    pub fn new(client: Client, flow: FlowId, guest: DomainId, timer: TimerId) -> Self {
+    /// The client of the workload in `flow`, whose server is at the interface between `ends`;
+    /// `timer` is its own.
+    pub fn new(client: Client, flow: FlowId, ends: Ends, timer: TimerId) -> Self {
         WebClient {
             client,
             flow,
-            guest,
+            ends,
             timer,
             armed: None,
         }
@@ -105,7 +105,7 @@ impl WebClient {
             neighbors,
             io,
             flow: self.flow,
-            guest: self.guest,
+            ends: self.ends,
         };
         act(&mut self.client, &mut out);
         let wants = self.client.wants();

@@ -1,6 +1,5 @@
 //! A web server of a guest: the listening kernel, and calls of processes on its connections.
 
-use domio_core::NetPlace::{GuestOut, Outside};
 use domio_core::{Duration, Instant};
 use domio_vmm::bus::{KernelIo, Owner};
 use domio_vmm::process::{Answer, Interest, Pid, What};
@@ -8,6 +7,7 @@ use domio_vmm::process::{Answer, Interest, Pid, What};
 use super::costs::NetCosts;
 use super::netfront::Piece;
 use super::record::{self, Ends};
+use crate::class::NetPlace::{GuestOut, Outside};
 use crate::packet::{FlowId, Packet};
 use crate::queue::Queue;
 use crate::web::{Client, Listener, ListenerActions, Offer, flow};

@@ -1,12 +1,13 @@
 //! The client: when connections begin, and what becomes of them.
 
-use domio_core::{Duration, Instant, WebStep};
+use domio_core::{Duration, Instant};
 use domio_sim::RandomStream;
 use std::collections::VecDeque;
 
 use super::config::{ClientConfig, Gaps, WebConfig};
 use super::connections::{Connections, Happened, Wrap};
 use super::numbers::by_port;
+use crate::class::WebStep;
 use crate::packet::{Flags, Packet, Segment, Station};
 use crate::queue::{Accounted, Ledger};
 use crate::tcp::{Connection, State, Timer};
@@ -36,7 +37,7 @@ pub trait ClientActions {
 
 /// How often each [`WebStep`] has happened, by number.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub struct ClientCounts([u64; WebStep::ALL.len()]);
+pub struct ClientCounts([u64; WebStep::COUNT]);
 
 impl ClientCounts {
     /// How often `step` has happened.

@@ -1,9 +1,10 @@
 //! A client and a listening kernel on a line of 100 us each way, segment by segment.
 
 use super::*;
+use crate::class::WebStep;
 use crate::packet::{Body, Packet, Station};
 use crate::tcp::TcpConfig;
-use domio_core::{Duration, Instant, WebStep};
+use domio_core::{Duration, Instant};
 use domio_sim::RandomStream;
 use domio_vmm::process::Pid;
 use domio_vmm::process::programs::WebCosts;

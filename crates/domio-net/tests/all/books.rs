@@ -14,7 +14,7 @@ use domio_net::link::{Direction, LinkConfig, Rate};
 use domio_net::nic::{Coalesce, Nic, NicConfig};
 use domio_net::packet::{FlowId, Packet, Station};
 use domio_net::peer::{Peer, PeerActions, PeerTimer, PeerTimerKind, Service, TcpEnd};
-use domio_net::queue::{Ledger, Place, Queue};
+use domio_net::queue::{DropPlace, Ledger, Queue};
 use domio_net::tcp::{Connection, TcpConfig, Timer};
 use domio_net::udp::{UdpConfig, UdpSink, UdpSource};
 use domio_sim::{EventQueue, TimerId};
@@ -165,7 +165,7 @@ impl World {
             bridge: Bridge::new(STATIONS as u16, STATIONS as u16),
             nic: Nic::new(setup.nic),
             interrupt,
-            backlog: Queue::new(Place("host backlog"), setup.backlog),
+            backlog: Queue::new(DropPlace("host backlog"), setup.backlog),
             cost: setup.cost,
         }
     }

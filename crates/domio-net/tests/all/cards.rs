@@ -2,7 +2,9 @@
 //! of its own, and all get on.
 
 use crate::site::{self, *};
-use domio_core::{DomainId, Duration, Instant, Kind, NetPlace, Record, VcpuName};
+use crate::told::{Kind, Record, Records};
+use domio_core::{DomainId, Duration, Instant};
+use domio_net::class::{NetPlace, NetRecord};
 use domio_net::host::{Network, NetworkConfig, VifConfig};
 use domio_vmm::Simulation;
 use domio_vmm::bus::Device as _;
@@ -12,7 +14,7 @@ const SECOND: u64 = 1_000;
 
 /// What went over the streams to guests 2 and 3 of driver domains 0 and 1, each with one card.
 #[track_caller]
-fn both(simulation: &Simulation<Vec<Record>, Network>) -> [u64; 2] {
+fn both(simulation: &Simulation<Records, Network>) -> [u64; 2] {
     [0, 1].map(|card| stream(simulation.host().device(card), 0).acknowledged)
 }
 
@@ -34,7 +36,7 @@ fn is_fast(bytes: u64, time: u64) {
 fn paths(records: &[Record]) -> Vec<(u16, u16)> {
     let steps = records.iter().filter(|r| r.places().is_some());
     let mut paths: Vec<(u16, u16)> = steps
-        .map(|r| (r.vcpu.domain.0, VcpuName::from_word(r.data[1]).domain.0))
+        .map(|r| (r.vcpu.domain.0, r.other.expect("a vcpu").domain.0))
         .collect();
     paths.sort_unstable();
     paths.dedup();
@@ -67,7 +69,7 @@ fn two_driver_domains_work_side_by_side() {
     }
     let records = simulation.into_sink();
     assert_eq!(paths(&records), [(2, 0), (3, 1)]);
-    let work = records.iter().filter(|r| r.kind == Kind::DriverWork);
+    let work = records.iter().filter(|r| r.is(Kind::DriverWork));
     for record in work {
         let (guest, _) = record.done_for().expect("a driver's work");
         let drivers = [(DomainId(0), DomainId(2)), (DomainId(1), DomainId(3))];
@@ -90,12 +92,9 @@ fn a_network_is_not_disturbed_by_another() {
         }
         let simulation = after(300, 4, domains, &cards);
         let records = simulation.into_sink();
-        let of_second = |r: &&Record| {
-            let net = [Kind::NetDelivered, Kind::NetReply, Kind::NetMove].contains(&r.kind);
-            net && r.vcpu.domain == DomainId(3)
-        };
+        let of_second = |r: &&Record| r.net.is_some() && r.vcpu.domain == DomainId(3);
         let told = records.iter().filter(of_second);
-        told.map(|r| (r.at, r.kind, r.data)).collect::<Vec<_>>()
+        told.map(|r| (r.at, r.net, r.words)).collect::<Vec<_>>()
     };
     let (alone, beside) = (pinned(false), pinned(true));
     assert!(alone.len() > 10_000);
@@ -118,8 +117,8 @@ fn two_cards_draw_from_different_streams() {
     let replies = |guest| {
         let own = records
             .iter()
-            .filter(|r| r.kind == Kind::NetReply && r.vcpu.domain == DomainId(guest));
-        own.map(|r| r.data[2]).take(50).collect::<Vec<u32>>()
+            .filter(|r| r.is_net(NetRecord::Reply) && r.vcpu.domain == DomainId(guest));
+        own.map(|r| r.words[2]).take(50).collect::<Vec<u32>>()
     };
     assert_eq!(replies(2).len(), 50);
     assert_ne!(replies(2), replies(3));
@@ -141,7 +140,7 @@ fn losses_of_two_cards_are_independent() {
         let mut params = domio_core::ParamValues::defaults(policy.descriptor.params);
         params.choose("version", "3.1").expect("a release");
         let scheduler = (policy.make)(&params, &host.topology);
-        let mut simulation = Simulation::<Vec<Record>, Network>::with_devices(
+        let mut simulation = Simulation::<Records, Network>::with_devices(
             &host,
             scheduler,
             |bus| {
@@ -149,7 +148,7 @@ fn losses_of_two_cards_are_independent() {
                     bus.add(|attach| Network::new(card, attach, 1, 0).with_loss(1, 0, 100_000));
                 }
             },
-            Vec::new(),
+            Records::default(),
             1,
             0,
         );
@@ -160,7 +159,7 @@ fn losses_of_two_cards_are_independent() {
             r.vcpu.domain == guest && r.places() == Some((NetPlace::Outside, NetPlace::Card))
         });
         // Number of the datagram, by when it came to the card.
-        let due = |r: &Record| (r.at.as_nanos() - u64::from(r.data[2])) / 200_000;
+        let due = |r: &Record| (r.at.as_nanos() - u64::from(r.words[2])) / 200_000;
         came.map(due).collect::<Vec<u64>>()
     };
     let (first, second) = (lost(0), lost(1));
@@ -259,7 +258,7 @@ fn a_guest_of_one_card_goes() {
     let mut simulation = {
         equip(&cards, &mut domains);
         let host = host(3, CREDIT_4_17, domains);
-        simulation(&host, CREDIT_4_17, &cards, Vec::new())
+        simulation(&host, CREDIT_4_17, &cards, Records::default())
     };
     run(&mut simulation, 0, 301);
     let before = [0, 1].map(|card| simulation.host().device(card).passed(DomainId(2)));
@@ -267,7 +266,7 @@ fn a_guest_of_one_card_goes() {
         before.iter().all(|passed| passed.packets_in > 500),
         "{before:?}"
     );
-    let other = |simulation: &Simulation<Vec<Record>, Network>| {
+    let other = |simulation: &Simulation<Records, Network>| {
         let first = pings(simulation.host().device(0), 5).answered;
         (first, stream(simulation.host().device(1), 0).acknowledged)
     };
@@ -293,5 +292,5 @@ fn two_networks_are_deterministic() {
     };
     let (first, second) = (records(), records());
     assert!(first.len() > 10_000 && first[0].at == Instant::ZERO);
-    assert!(first == second);
+    assert!(first[..] == second[..]);
 }

@@ -1,7 +1,6 @@
 //! Traffic that ends at a time.
 
 use crate::site::*;
-use domio_core::Kind;
 
 /// Streams, datagrams and pings from 5 to 200 ms: each has carried something, and nothing is
 /// under way any more 50 ms later.
@@ -15,8 +14,8 @@ fn nothing_begins_after_the_end() {
     let simulation = after(400, 2, vec![domain(0, 1), domain(1, 1)], &[card]);
     let records = simulation.into_sink();
     for flow in 0..flows.len() as u32 {
-        let told = |kind| matches!(kind, Kind::NetDelivered | Kind::NetReply);
-        let own = records.iter().filter(|r| told(r.kind) && r.data[0] == flow);
+        let own = records.iter();
+        let own = own.filter(|r| r.is_progress() && r.words[0] == flow);
         let times: Vec<_> = own.map(|r| r.at).collect();
         let (first, last) = (times[0], times[times.len() - 1]);
         assert!(first < at(30), "flow {flow} begins at {first}");

@@ -1,7 +1,8 @@
 //! What a policy that needs to know of packets is told of them, and that the others hear nothing.
 
 use crate::site::*;
-use domio_core::{DomainId, ParamValues, Record};
+use crate::told::{Record, Records};
+use domio_core::{DomainId, ParamValues};
 use domio_core::{PcpuId, VcpuId};
 use domio_net::host::{FlowKind, Network};
 use domio_net::icmp::{PingConfig, PingStatistics};
@@ -65,7 +66,7 @@ impl Scheduler for Ears {
 }
 
 /// Half a second of two guests, one that is pinged and one that sends datagrams and burns.
-fn half_a_second(descriptor: &'static Descriptor) -> Simulation<Vec<Record>, Network> {
+fn half_a_second(descriptor: &'static Descriptor) -> Simulation<Records, Network> {
     TOLD.take();
     let cards = [card(
         0,
@@ -82,7 +83,12 @@ fn half_a_second(descriptor: &'static Descriptor) -> Simulation<Vec<Record>, Net
     let shipped = find(policy.0).expect("a shipped policy");
     let params = ParamValues::defaults(shipped.descriptor.params);
     let inner = (shipped.make)(&params, &host.topology);
-    let mut simulation = under(&host, Box::new(Ears(inner, descriptor)), &cards, Vec::new());
+    let mut simulation = under(
+        &host,
+        Box::new(Ears(inner, descriptor)),
+        &cards,
+        Records::default(),
+    );
     run(&mut simulation, 0, 500);
     simulation
 }
@@ -154,7 +160,7 @@ fn round_trips(policy: (&str, &str), datagrams: Option<u32>) -> PingStatistics {
     }
     equip(&cards, &mut domains);
     let host = host(1, policy, domains);
-    let mut simulation = simulation(&host, policy, &cards, Vec::<Record>::new());
+    let mut simulation = simulation(&host, policy, &cards, Records::default());
     run(&mut simulation, 0, 5_000);
     let flow = if datagrams.is_some() { 4 } else { 0 };
     pings(&simulation.host().devices()[0], flow)

@@ -1,9 +1,9 @@
 //! Whole hosts: whatever goes through the driver domain, no packet is lost without a trace, and
 //! streams deliver what was sent.
 
-use domio_core::{
-    DomainId, Duration, Instant, Kind, NetPlace, ParamValues, Record, Topology, XenVersion,
-};
+use crate::told::Records;
+use domio_core::{DomainId, Duration, Instant, ParamValues, Topology, XenVersion};
+use domio_net::class::{NetPlace, NetRecord};
 use domio_net::host::{
     FlowConfig, FlowKind, NetCosts, Network, NetworkConfig, RxMode, StreamConfig, VifConfig,
     VifRate,
@@ -96,7 +96,7 @@ fn domain(id: u16, policy: &str, guest: Option<&Guest>) -> DomainConfig {
     }
 }
 
-fn simulation(setup: &Setup) -> Simulation<Vec<Record>, Network> {
+fn simulation(setup: &Setup) -> Simulation<Records, Network> {
     let (name, version) = setup.policy;
     let policy = domio_sched::find(name).expect("a shipped policy");
     let mut params = ParamValues::defaults(policy.descriptor.params);
@@ -170,7 +170,7 @@ fn simulation(setup: &Setup) -> Simulation<Vec<Record>, Network> {
         &host,
         (policy.make)(&params, &topology),
         |attach| Network::new(&config, attach, seed, 0).with_loss(seed, 0, loss),
-        Vec::new(),
+        Records::default(),
         seed,
         0,
     )
@@ -272,7 +272,8 @@ fn nothing_is_lost(setup: &Setup) -> Result<(), TestCaseError> {
     let mut lines: BTreeMap<DomainId, VecDeque<u32>> = BTreeMap::new();
     for record in simulation.into_sink() {
         if let Some((old, new)) = record.places() {
-            let (flow, line) = (record.data[0], lines.entry(record.vcpu.domain).or_default());
+            let flow = record.flow();
+            let line = lines.entry(record.vcpu.domain).or_default();
             let stops = record.vcpu.domain.index().checked_sub(1);
             let stops = stops.is_some_and(|guest| setup.guests[guest].stops.is_some());
             match (old, new) {
@@ -405,7 +406,7 @@ fn alone(flows: Vec<FlowKind>, nic: NicConfig) -> Setup {
 }
 
 /// Runs it for `time`.
-fn run(setup: &Setup, time: Duration) -> Simulation<Vec<Record>, Network> {
+fn run(setup: &Setup, time: Duration) -> Simulation<Records, Network> {
     let mut simulation = simulation(setup);
     let outcome = simulation.run(Instant::ZERO + time);
     assert!(
@@ -417,7 +418,7 @@ fn run(setup: &Setup, time: Duration) -> Simulation<Vec<Record>, Network> {
 
 /// Runs it for half a second. Returns its network and the statistics of its first flow, a stream,
 /// at the remote host.
-fn half_a_second(setup: &Setup) -> (Simulation<Vec<Record>, Network>, TcpStatistics) {
+fn half_a_second(setup: &Setup) -> (Simulation<Records, Network>, TcpStatistics) {
     let simulation = run(setup, ms(500));
     let remote = simulation.host().device(0).remote();
     let Some(Service::Tcp(end)) = remote.service(FlowId(0)) else {
@@ -486,8 +487,8 @@ fn a_stream_delivers_what_is_acknowledged() {
     let delivered: u64 = simulation
         .into_sink()
         .iter()
-        .filter(|r| r.kind == Kind::NetDelivered)
-        .map(|r| u64::from(r.data[2]) | u64::from(r.data[3]) << 32)
+        .filter(|r| r.is_net(NetRecord::Delivered))
+        .map(|r| r.long())
         .sum();
     // 60 % of the line over most of half a second, at least.
     assert!(stream.acknowledged > 25_000_000, "{stream:?}");
@@ -508,13 +509,9 @@ fn a_ping_waits_for_the_remote_host() {
         ..PingConfig::default()
     });
     let records = run(&alone(vec![flood], NicConfig::TG3), ms(100)).into_sink();
-    let replies = records.iter().filter(|r| r.kind == Kind::NetReply);
+    let replies = records.iter().filter(|r| r.is_net(NetRecord::Reply));
     let replies: Vec<(Instant, Duration)> = replies
-        .map(|r| {
-            let [_, _, low, high] = r.data;
-            let rtt = Duration::from_nanos(u64::from(low) | u64::from(high) << 32);
-            (r.at, rtt)
-        })
+        .map(|r| (r.at, Duration::from_nanos(r.long())))
         .collect();
     assert!(replies.len() > 300, "{}", replies.len());
     for pair in replies.windows(2) {

@@ -14,6 +14,7 @@ mod rate;
 mod roaming;
 mod site;
 mod stream;
+mod told;
 mod traffic;
 mod vcpus;
 mod web;

@@ -3,10 +3,8 @@
 //! up, and that no time is told before or after its own.
 
 use crate::site::*;
-use domio_core::{
-    DomainId, Duration, Instant, Kind, ParamValues, Record, Runstate, Sink, VcpuName,
-};
-use domio_meter::TraceChecker;
+use crate::told::{Kind, Record, Records};
+use domio_core::{DomainId, Duration, Instant, ParamValues, Runstate, VcpuName};
 use domio_net::host::{FlowKind, NetCosts, Network, NetworkConfig};
 use domio_vmm::Simulation;
 use domio_vmm::config::{DomainConfig, VcpuConfig, Workload};
@@ -53,11 +51,11 @@ fn traced(
     (mut domains, card): (Vec<DomainConfig>, NetworkConfig),
     marks: &[u64],
     end: u64,
-) -> Vec<Record> {
+) -> Records {
     let cards = [card];
     equip(&cards, &mut domains);
     let host = host(pcpus, CREDIT_3_1, domains);
-    let mut simulation = simulation(&host, CREDIT_3_1, &cards, Vec::new());
+    let mut simulation = simulation(&host, CREDIT_3_1, &cards, Records::default());
     let mut mark = |now| {
         let outcome = simulation.run(now);
         assert!(
@@ -85,7 +83,7 @@ fn sums(records: &[Record]) -> Work {
         if let Some((guest, ns)) = record.done_for() {
             *work.by.entry(guest.0).or_default() += ns;
         }
-        for (vcpu, old, new) in record.changes().into_iter().flatten() {
+        for (vcpu, old, new) in record.changes.into_iter().flatten() {
             if vcpu != DRIVER {
                 continue;
             }
@@ -102,24 +100,15 @@ fn sums(records: &[Record]) -> Work {
     work
 }
 
-/// Nothing that a trace checker finds, and among that no work that the driver had no time for.
-#[track_caller]
-fn is_true(records: &[Record]) {
-    let mut checker = TraceChecker::new();
-    records.iter().for_each(|record| checker.record(record));
-    let report = checker.finish();
-    assert!(report.is_clean(), "{:?}", report.findings);
-}
-
 /// A stream, pings, datagrams both ways, and a guest without traffic: all work has its owner.
 #[test]
 fn every_part_of_the_work_belongs_to_a_guest_with_traffic() {
     let (mut domains, card) = guests(&[&[IN], &[ping(1)], &[udp_in(2_000), udp_out(2_000)], &[]]);
     domains[4] = with(domains[4].clone(), 0, Workload::Burn);
     let records = traced(2, (domains, card), &[], SECOND);
-    is_true(&records);
+    records.are_true();
     let work = sums(&records);
-    let kinds = records.iter().filter(|r| r.kind == Kind::DriverWork);
+    let kinds = records.iter().filter(|r| r.is(Kind::DriverWork));
     assert!(kinds.clone().count() > 1_000);
     assert!(kinds.clone().all(|r| r.vcpu == DRIVER));
     assert!(
@@ -140,7 +129,7 @@ fn every_part_of_the_work_belongs_to_a_guest_with_traffic() {
 #[test]
 fn a_guest_alone_has_nearly_all_of_the_work() {
     let records = traced(2, guests(&[&[IN]]), &[], SECOND);
-    is_true(&records);
+    records.are_true();
     let work = sums(&records);
     assert!(work.of(1) * 100 > work.ran * 80, "{work:?}");
     // On a hypervisor that takes no time the guest has all but the kernel's own timers.
@@ -153,12 +142,12 @@ fn a_guest_alone_has_nearly_all_of_the_work() {
     for domain in &mut free.domains {
         domain.guest.costs.idle = Duration::ZERO;
     }
-    let mut simulation = simulation(&free, CREDIT_3_1, &cards, Vec::new());
+    let mut simulation = simulation(&free, CREDIT_3_1, &cards, Records::default());
     simulation.host_mut().mark(Instant::ZERO);
     run(&mut simulation, 0, SECOND);
     simulation.host_mut().mark(at(SECOND));
     let records = simulation.into_sink();
-    is_true(&records);
+    records.are_true();
     let work = sums(&records);
     assert!(work.of(1) > 400_000_000, "{work:?}");
     assert!(work.nobody() * 200 < work.ran, "{work:?}");
@@ -187,7 +176,7 @@ fn shares_are_in_proportion_to_packets() {
         &[],
         SECOND,
     );
-    is_true(&records);
+    records.are_true();
     let work = sums(&records);
     // Half of the second guest's packets come alone, and have an interrupt each for themselves.
     let percent = work.of(2) * 100 / work.of(1);
@@ -211,7 +200,7 @@ fn a_mark_divides_a_piece_of_work() {
     };
     let marks: Vec<u64> = (0..900).map(|i| 20_000 + i * 97).collect();
     let records = traced(2, slow(), &marks, 200);
-    is_true(&records);
+    records.are_true();
     let whole = sums(&traced(2, slow(), &[], 200));
     let marked = sums(&records);
     let lost = whole.of(1) - marked.of(1);
@@ -257,14 +246,14 @@ fn a_trace_with_marks_anywhere_is_true() {
         domains[0] = with(domains[0].clone(), 0, Workload::Burn);
         let marks: Vec<u64> = (0..20_000 / gap).map(|i| 100_000 + i * gap).collect();
         let records = traced(pcpus, (domains, card), &marks, 150);
-        is_true(&records);
+        records.are_true();
     }
 }
 
 /// Nobody who takes no trace of it pays for knowing, and the host does the same.
 #[test]
 fn a_host_without_a_trace_does_the_same() {
-    let run_with = |simulation: &mut Simulation<Vec<Record>, Network>| {
+    let run_with = |simulation: &mut Simulation<Records, Network>| {
         run(simulation, 0, 100);
         (simulation.events(), simulation.host().passes())
     };
@@ -272,7 +261,12 @@ fn a_host_without_a_trace_does_the_same() {
     let cards = [card];
     equip(&cards, &mut domains);
     let host = host(2, CREDIT_3_1, domains);
-    let traced = run_with(&mut simulation(&host, CREDIT_3_1, &cards, Vec::new()));
+    let traced = run_with(&mut simulation(
+        &host,
+        CREDIT_3_1,
+        &cards,
+        Records::default(),
+    ));
     let mut silent = simulation(&host, CREDIT_3_1, &cards, domio_core::NullSink);
     run(&mut silent, 0, 100);
     assert_eq!(traced, (silent.events(), silent.host().passes()));

@@ -3,7 +3,9 @@
 //! All costs are zero but those of each test, on a hypervisor that takes no time.
 
 use crate::site::*;
-use domio_core::{DomainId, Duration, Instant, Kind, NetPlace, Record, Runstate, VcpuName};
+use crate::told::{Kind, Record, Records};
+use domio_core::{DomainId, Duration, Instant, Runstate, VcpuName};
+use domio_net::class::NetPlace;
 use domio_net::host::{NetCosts, NetworkConfig, RxMode};
 use domio_net::nic::{Coalesce, NicConfig};
 use domio_vmm::Profile;
@@ -12,12 +14,7 @@ use domio_vmm::evtchn::Abi;
 
 /// Guest 1, to which `rate` datagrams of 1,000 bytes come in a second. The card tells of `together`
 /// at a time.
-fn records(
-    costs: NetCosts,
-    rx_mode: RxMode,
-    (rate, together): (u32, u16),
-    time: u64,
-) -> Vec<Record> {
+fn records(costs: NetCosts, rx_mode: RxMode, (rate, together): (u32, u16), time: u64) -> Records {
     let nic = NicConfig {
         rx: Coalesce::since_first(ms(5), together),
         ..NicConfig::TG3
@@ -37,7 +34,7 @@ fn records(
     equip(&cards, &mut domains);
     let mut host = host(2, CREDIT_3_1, domains);
     host.profile = Profile::IDEAL;
-    let mut simulation = simulation(&host, CREDIT_3_1, &cards, Vec::new());
+    let mut simulation = simulation(&host, CREDIT_3_1, &cards, Records::default());
     run(&mut simulation, 0, time);
     simulation.into_sink()
 }
@@ -154,10 +151,10 @@ fn a_kernel_takes_its_time_to_go_idle() {
         let cards = [card(0, vec![vif(1, &[])])];
         let mut host = host(2, CREDIT_3_1, domains);
         host.profile = Profile::IDEAL;
-        let mut simulation = simulation(&host, CREDIT_3_1, &cards, Vec::new());
+        let mut simulation = simulation(&host, CREDIT_3_1, &cards, Records::default());
         run(&mut simulation, 0, 200);
         let vcpu = VcpuName::new(DomainId(1), 0);
-        let records: Vec<Record> = simulation.into_sink();
+        let records: Records = simulation.into_sink();
         let ran = runs(&records, vcpu);
         assert!(ran.len() > 15, "{ran:?}");
         let whole = us(100 + expected);
@@ -169,10 +166,10 @@ fn a_kernel_takes_its_time_to_go_idle() {
 fn runs(records: &[Record], vcpu: VcpuName) -> Vec<Duration> {
     let mut since = None;
     let mut runs = Vec::new();
-    for record in records.iter().filter(|r| r.kind == Kind::Switch) {
-        if VcpuName::from_word(record.data[0]) == vcpu {
+    for record in records.iter().filter(|r| r.is(Kind::Switch)) {
+        if record.other == Some(vcpu) {
             since = Some(record.at);
-        } else if record.vcpu == vcpu && record.detail != Runstate::Running as u8 {
+        } else if record.vcpu == vcpu && record.left_to() != Some(Runstate::Running) {
             runs.extend(since.take().map(|since| record.at.since(since)));
         }
     }

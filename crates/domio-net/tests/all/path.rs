@@ -9,7 +9,7 @@ use domio_core::{Duration, Instant};
 use domio_net::bridge::{Bridge, BridgePort, Forward};
 use domio_net::link::{Direction, LinkConfig, Loss};
 use domio_net::packet::{Body, FlowId, Packet, Segment, Station};
-use domio_net::queue::{Ledger, Place};
+use domio_net::queue::{DropPlace, Ledger};
 use domio_net::tcp::{Actions, Connection, TcpConfig, Timer};
 use domio_sim::{EventQueue, RandomStream, TimerId};
 
@@ -100,7 +100,7 @@ pub struct Path {
     chaos_holds: u64,
 }
 
-const CHAOS: Place = Place("chaos");
+const CHAOS: DropPlace = DropPlace("chaos");
 const FLOW: FlowId = FlowId(1);
 
 /// Carries out what an end asks for.

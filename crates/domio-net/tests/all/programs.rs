@@ -1,7 +1,8 @@
 //! The programs that ship, as processes of a guest with sockets: what they promise of themselves.
 
 use crate::site::*;
-use domio_core::{DomainId, Duration, Instant, Kind, Record};
+use crate::told::{Kind, Record, Records};
+use domio_core::{DomainId, Duration, Instant};
 use domio_net::host::{FlowConfig, FlowKind, NetCosts, NetworkConfig, RequestConfig};
 use domio_net::nic::NicConfig;
 use domio_net::tcp::TcpConfig;
@@ -40,7 +41,7 @@ fn requests(starts: &[u64]) -> NetworkConfig {
 }
 
 /// The host of `card` with a guest that serves, beside somebody who computes.
-fn served(card: &NetworkConfig, vcpu: usize, time: u64) -> (Vec<u64>, Vec<Record>) {
+fn served(card: &NetworkConfig, vcpu: usize, time: u64) -> (Vec<u64>, Records) {
     let listening = FileId {
         device: 0,
         file: card.listening(0),
@@ -49,7 +50,12 @@ fn served(card: &NetworkConfig, vcpu: usize, time: u64) -> (Vec<u64>, Vec<Record
     let server = Server::new(listening, REQUEST, ANSWER, WORK);
     guest.vcpus[vcpu].tasks.push(process(server));
     let host = host(2, CREDIT_4_17, vec![domain(0, 1), guest]);
-    let mut simulation = simulation(&host, CREDIT_4_17, std::slice::from_ref(card), Vec::new());
+    let mut simulation = simulation(
+        &host,
+        CREDIT_4_17,
+        std::slice::from_ref(card),
+        Records::default(),
+    );
     run(&mut simulation, 0, time);
     let network = simulation.host().device(0);
     let flows = 0..card.vifs[0].flows.len() as u32;
@@ -59,13 +65,10 @@ fn served(card: &NetworkConfig, vcpu: usize, time: u64) -> (Vec<u64>, Vec<Record
 
 /// Turnaround and processor time of the jobs of guest 1's server.
 fn jobs(records: &[Record]) -> Vec<(Duration, Duration)> {
-    let time = |low, high| Duration::from_nanos(u64::from(low) | u64::from(high) << 32);
-    let own = records.iter().filter(|r| r.kind == Kind::JobDone);
-    own.map(|r| {
-        let [turn, turn_high, work, work_high] = r.data;
-        (time(turn, turn_high), time(work, work_high))
-    })
-    .collect()
+    let time = Duration::from_nanos;
+    let jobs = records.iter().filter_map(Record::job);
+    jobs.map(|(turnaround, work, _)| (time(turnaround), time(work)))
+        .collect()
 }
 
 /// Ten requests, three of which come at the same time: one after the other is accepted, computed
@@ -91,7 +94,7 @@ fn requests_wait_while_the_server_computes() {
     let all: Vec<u64> = vec![10; 40];
     let (answers, records) = served(&requests(&all), 0, 800);
     assert_eq!(answers, [ANSWER; 40]);
-    let jobs: Vec<&Record> = records.iter().filter(|r| r.kind == Kind::JobDone).collect();
+    let jobs: Vec<&Record> = records.iter().filter(|r| r.is(Kind::JobDone)).collect();
     assert_eq!(jobs.len(), 40);
     // Nobody computes for two at a time.
     for pair in jobs.windows(2) {
@@ -140,7 +143,7 @@ fn a_sender_of_datagrams_keeps_its_rate() {
         domio_vmm::config::Action::Unpause(DomainId(1)),
     );
     host.actions = vec![(at(400), pause), (at(450), unpause)];
-    let mut simulation = simulation(&host, CREDIT_4_17, &cards, Vec::<Record>::new());
+    let mut simulation = simulation(&host, CREDIT_4_17, &cards, Records::default());
     let mut sent = Vec::new();
     for step in 0..10 {
         run(&mut simulation, step * 100, (step + 1) * 100);
@@ -211,7 +214,7 @@ fn a_wait_ends_at_its_deadline_or_when_a_file_is_ready() {
     guest.guest.tick = None;
     guest.vcpus[0].tasks.push(process(waiter));
     let host = host(2, CREDIT_4_17, vec![domain(0, 1), guest]);
-    let mut simulation = simulation(&host, CREDIT_4_17, &[card], Vec::<Record>::new());
+    let mut simulation = simulation(&host, CREDIT_4_17, &[card], Records::default());
     run(&mut simulation, 0, 200);
     let told = told.lock().unwrap().clone();
     assert_eq!(told.len(), 6, "{told:?}");
@@ -286,7 +289,7 @@ fn a_nanosecond_a_step_is_progress() {
 fn end(domains: &[DomainConfig]) -> Outcome {
     let host: HostConfig = host(2, CREDIT_4_17, domains.to_vec());
     let card = card(0, vec![vif(3, &[])]);
-    simulation(&host, CREDIT_4_17, &[card], Vec::<Record>::new()).run(at(2))
+    simulation(&host, CREDIT_4_17, &[card], Records::default()).run(at(2))
 }
 
 /// A host whose work is free but for what a test names, a card that interrupts for each packet, and
@@ -315,13 +318,13 @@ fn free_but_for(costs: NetCosts, starts: &[u64]) -> Vec<(u64, Duration)> {
     domains[1].vcpus[0].tasks.push(process(server));
     let mut host = host(2, CREDIT_4_17, domains);
     host.profile = Profile::IDEAL;
-    let mut simulation = simulation(&host, CREDIT_4_17, &[card], Vec::<Record>::new());
+    let mut simulation = simulation(&host, CREDIT_4_17, &[card], Records::default());
     run(&mut simulation, 0, 100);
     for flow in 0..starts.len() as u32 {
         assert_eq!(stream(simulation.host().device(0), flow).delivered, answer);
     }
     let records = simulation.into_sink();
-    let done = records.iter().filter(|r| r.kind == Kind::JobDone);
+    let done = records.iter().filter(|r| r.is(Kind::JobDone));
     let done = done.map(|r| r.at.as_nanos());
     done.zip(jobs(&records).into_iter().map(|job| job.0))
         .collect()

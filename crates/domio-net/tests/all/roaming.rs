@@ -2,8 +2,10 @@
 //! first vcpu, and processes that serve connections execute on any.
 
 use crate::site::*;
+use crate::told::{Kind, Record, Records};
 use crate::web::{any_web, balances, counts, web};
-use domio_core::{Kind, NullSink, Record, Sink, WebStep};
+use domio_core::{NullSink, Sink};
+use domio_net::class::WebStep;
 use domio_net::host::{FlowKind, Network, NetworkConfig};
 use domio_vmm::Simulation;
 use domio_vmm::config::{DomainConfig, ProcessOrder};
@@ -66,22 +68,23 @@ fn a_second_vcpu_serves_more_if_processes_move() {
 #[test]
 fn interrupts_stay_and_processes_move() {
     let flows = [FlowKind::Web(web(3_000))];
-    let mut simulation = site(4, &flows, [1, 2], true, Vec::new());
+    let mut simulation = site(4, &flows, [1, 2], true, Records::default());
     run(&mut simulation, 0, 1_000);
     let records = simulation.into_sink();
-    let done = records.iter().filter(|r| r.kind == Kind::JobDone);
     let mut jobs = [[0_u32; 20]; 2];
-    for record in done {
-        jobs[usize::from(record.vcpu.index)][usize::from(record.detail)] += 1;
+    for record in &records {
+        if let Some((_, _, process)) = record.job() {
+            jobs[usize::from(record.vcpu.index)][usize::from(process)] += 1;
+        }
     }
     let moved = (0..20).filter(|p| jobs[0][*p] > 0 && jobs[1][*p] > 0);
     assert!(moved.count() > 10, "{jobs:?}");
-    let sent = |r: &&Record| r.kind == Kind::EvtchnSend && r.vcpu.domain.0 == 1;
+    let sent = |r: &&Record| r.is(Kind::EvtchnSend) && r.vcpu.domain.0 == 1;
     let sent = records.iter().filter(sent);
-    let far = sent.filter(|r| r.vcpu.index == 1 && r.data[1] != u32::MAX);
+    let far = sent.filter(|r| r.vcpu.index == 1 && r.words[1] != u32::MAX);
     // Those are of the guest's own first vcpu.
     for record in far {
-        let from = domio_core::VcpuName::from_word(record.data[1]);
+        let from = record.other.expect("a vcpu");
         assert_eq!((from.domain.0, from.index), (1, 0));
     }
 }
@@ -91,12 +94,12 @@ fn interrupts_stay_and_processes_move() {
 fn a_run_with_processes_that_move_can_be_repeated() {
     let trace = || {
         let flows = [FlowKind::Web(web(2_500)), OUT, ping(3)];
-        let mut simulation = site(2, &flows, [2, 3], true, Vec::new());
+        let mut simulation = site(2, &flows, [2, 3], true, Records::default());
         run(&mut simulation, 0, 300);
         simulation.into_sink()
     };
     let (once, again) = (trace(), trace());
-    assert!(once.len() > 10_000 && once == again);
+    assert!(once.len() > 10_000 && once[..] == again[..]);
 }
 
 proptest! {

@@ -1,7 +1,8 @@
 //! Hosts with any number of cards, driver domains and guests: short ways to make them, to run them
 //! and to ask how their flows went.
 
-use domio_core::{DomainId, Duration, Instant, ParamValues, Record, Sink, Topology, XenVersion};
+use crate::told::Records;
+use domio_core::{DomainId, Duration, Instant, ParamValues, Sink, Topology, XenVersion};
 use domio_net::host::{
     FlowConfig, FlowKind, NetCosts, Network, NetworkConfig, RxMode, StreamConfig, VifConfig,
 };
@@ -211,10 +212,10 @@ pub fn after(
     pcpus: u16,
     mut domains: Vec<DomainConfig>,
     cards: &[NetworkConfig],
-) -> Simulation<Vec<Record>, Network> {
+) -> Simulation<Records, Network> {
     equip(cards, &mut domains);
     let host = host(pcpus, CREDIT_3_1, domains);
-    let mut simulation = simulation(&host, CREDIT_3_1, cards, Vec::new());
+    let mut simulation = simulation(&host, CREDIT_3_1, cards, Records::default());
     run(&mut simulation, 0, time);
     simulation
 }

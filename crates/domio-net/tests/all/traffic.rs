@@ -3,13 +3,14 @@
 //! hypercalls change what netback does while it runs.
 
 use crate::site::*;
+use crate::told::{Record, Records};
 use domio_control::{
     Adjustment, Answers, Change, Controller, Descriptor, Entry, Guard, Kinds, Observation,
     Promises, Traffic, interval_ms,
 };
-use domio_core::{DomainId, Duration, Instant, ParamValues, Record};
+use domio_core::{DomainId, Duration, Instant, ParamValues};
 use domio_net::host::Network;
-use domio_net::queue::{Ledger, Place};
+use domio_net::queue::{DropPlace, Ledger};
 use domio_vmm::Simulation;
 use domio_vmm::bus::{Device as _, Passed};
 use domio_vmm::config::{Accounting, ControllerConfig, ControllerCosts, Workload};
@@ -18,7 +19,7 @@ use std::cell::RefCell;
 use std::fmt;
 
 /// Where what comes for a guest that is stopped ends.
-const STOPPED: Place = Place("driver domain, traffic stopped");
+const STOPPED: DropPlace = DropPlace("driver domain, traffic stopped");
 const G1: DomainId = DomainId(1);
 const INTERVAL: u64 = 50;
 
@@ -98,11 +99,11 @@ static ENTRY: Entry = Entry {
 
 /// Guests 1 and 2 with datagrams both ways, 1,000 of 1,000 bytes a second each, and the controller
 /// in dom0's vcpu `vcpu`.
-fn host_with(vcpu: u16) -> Simulation<Vec<Record>, Network> {
+fn host_with(vcpu: u16) -> Simulation<Records, Network> {
     host_of(vcpu, ENTRY)
 }
 
-fn host_of(vcpu: u16, entry: Entry) -> Simulation<Vec<Record>, Network> {
+fn host_of(vcpu: u16, entry: Entry) -> Simulation<Records, Network> {
     let flows = [udp_in(1_000), udp_out(1_000), ping(10)];
     let cards = [card(0, vec![vif(1, &flows), vif(2, &flows)])];
     let mut domains = vec![
@@ -122,21 +123,21 @@ fn host_of(vcpu: u16, entry: Entry) -> Simulation<Vec<Record>, Network> {
         costs: ControllerCosts::on(&OPTERON_242),
         accounting: Accounting::Exact,
     });
-    simulation(&host, CREDIT_4_17, &cards, Vec::new())
+    simulation(&host, CREDIT_4_17, &cards, Records::default())
 }
 
-fn passed(simulation: &Simulation<Vec<Record>, Network>, guest: u16) -> Passed {
+fn passed(simulation: &Simulation<Records, Network>, guest: u16) -> Passed {
     simulation.host().device(0).passed(DomainId(guest))
 }
 
-fn dropped(simulation: &Simulation<Vec<Record>, Network>, place: Place) -> u64 {
+fn dropped(simulation: &Simulation<Records, Network>, place: DropPlace) -> u64 {
     let mut ledger = Ledger::new();
     ledger.add(simulation.host().device(0));
     ledger.dropped_at(place)
 }
 
 /// Datagrams that the remote host has got from guests 1 and 2.
-fn sent(simulation: &Simulation<Vec<Record>, Network>) -> [u64; 2] {
+fn sent(simulation: &Simulation<Records, Network>) -> [u64; 2] {
     [1, 4].map(|flow| datagrams(simulation.host().device(0), flow))
 }
 
@@ -284,13 +285,13 @@ fn a_guard_ends_by_itself_and_its_packets_are_accounted_for() {
         sent(&simulation)[1] >= before.1[1] + 78,
         "the other is free"
     );
-    let gone = dropped(&simulation, Place("netback, traffic dropped"));
+    let gone = dropped(&simulation, DropPlace("netback, traffic dropped"));
     assert!((80..=86).contains(&gone), "{gone}");
     // 175 and 60 ms: from 236 ms on a thousand a second pass again.
     run(&mut simulation, 234, 336);
     let came_out = sent(&simulation)[0] - before.1[0];
     assert!((98..=103).contains(&came_out), "{came_out}");
-    let lost = dropped(&simulation, Place("netback, traffic dropped"));
+    let lost = dropped(&simulation, DropPlace("netback, traffic dropped"));
     assert!(lost <= gone + 2, "{lost}, {gone} before");
     let mut ledger = Ledger::new();
     ledger.add(simulation.host().device(0));

@@ -2,7 +2,9 @@
 //! processes that wait for it live on another, which has to be told by an interrupt.
 
 use crate::site::*;
-use domio_core::{DomainId, Kind, Record, VcpuName};
+use crate::told::{Kind, Record, Records};
+use domio_core::{DomainId, VcpuName};
+use domio_net::class::NetRecord;
 use domio_net::host::{Network, NetworkConfig};
 use domio_vmm::Simulation;
 use domio_vmm::config::{DomainConfig, Workload};
@@ -34,7 +36,7 @@ fn second(
     card: &NetworkConfig,
     vcpus: [usize; 2],
     processes: usize,
-) -> Simulation<Vec<Record>, Network> {
+) -> Simulation<Records, Network> {
     let mut domains = vec![domain(0, vcpus[0]), domain(1, vcpus[1])];
     let cards = [card.clone()];
     equip(&cards, &mut domains);
@@ -45,14 +47,14 @@ fn second(
     );
     domains[1] = with(domains[1].clone(), vcpus[1] - 1, Workload::Burn);
     let host = host(pcpus, CREDIT_4_17, domains);
-    let mut simulation = simulation(&host, CREDIT_4_17, &cards, Vec::new());
+    let mut simulation = simulation(&host, CREDIT_4_17, &cards, Records::default());
     run(&mut simulation, 0, SECOND);
     simulation
 }
 
 /// All flows get on: each stream with at least so many bytes, and every datagram and ping comes.
 #[track_caller]
-fn all_work(simulation: &Simulation<Vec<Record>, Network>, least: u64) {
+fn all_work(simulation: &Simulation<Records, Network>, least: u64) {
     let network = simulation.host().device(0);
     let (to, from) = (stream(network, 0), stream(network, 1));
     assert!(to.acknowledged > least, "{to:?}");
@@ -65,7 +67,7 @@ fn all_work(simulation: &Simulation<Vec<Record>, Network>, least: u64) {
 
 /// Which vcpus of `domain` entered interrupt handlers.
 fn interrupted(records: &[Record], domain: u16) -> Vec<u16> {
-    let served = records.iter().filter(|r| r.kind == Kind::EvtchnServe);
+    let served = records.iter().filter(|r| r.is(Kind::EvtchnServe));
     let own = served.filter(|r| r.vcpu.domain == DomainId(domain));
     let mut vcpus: Vec<u16> = own.map(|r| r.vcpu.index).collect();
     vcpus.sort_unstable();
@@ -81,17 +83,17 @@ fn work_is_done_where_the_configuration_says() {
     let simulation = second(4, &card, [2, 3], 2);
     all_work(&simulation, SECOND * 25_000);
     let records = simulation.into_sink();
-    let work = records.iter().filter(|r| r.kind == Kind::DriverWork);
+    let work = records.iter().filter(|r| r.is(Kind::DriverWork));
     let mut workers: Vec<VcpuName> = work.map(|r| r.vcpu).collect();
     workers.dedup();
     assert_eq!(workers, [VcpuName::new(DomainId(0), 1)]);
     // Nothing but timers comes to the others, of which only those have any who run.
     assert!(interrupted(&records, 0).contains(&1));
     assert!(interrupted(&records, 1).contains(&2));
-    let sent = records.iter().filter(|r| r.kind == Kind::EvtchnSend);
-    let senders = sent.filter(|r| r.data[1] != u32::MAX);
+    let sent = records.iter().filter(|r| r.is(Kind::EvtchnSend));
+    let senders = sent.filter(|r| r.words[1] != u32::MAX);
     for record in senders {
-        let (from, to) = (VcpuName::from_word(record.data[1]), record.vcpu);
+        let (from, to) = (record.other.expect("a vcpu"), record.vcpu);
         let path = [VcpuName::new(DomainId(0), 1), VcpuName::new(DomainId(1), 2)];
         assert!(path.contains(&from) && path.contains(&to), "{from} to {to}");
     }
@@ -127,7 +129,7 @@ fn a_reader_on_another_vcpu_is_woken_by_an_ipi() {
     equip(&cards, &mut domains);
     domains[1] = moved(domains[1].clone(), 0, 1);
     let host = host(4, CREDIT_4_17, domains);
-    let mut simulation = simulation(&host, CREDIT_4_17, &cards, Vec::new());
+    let mut simulation = simulation(&host, CREDIT_4_17, &cards, Records::default());
     run(&mut simulation, 0, SECOND);
     let stream = stream(simulation.host().device(0), 0);
     assert!(stream.acknowledged > SECOND * 60_000, "{stream:?}");
@@ -135,10 +137,10 @@ fn a_reader_on_another_vcpu_is_woken_by_an_ipi() {
     let [kernel, reader] = [0, 1].map(|index| VcpuName::new(DomainId(1), index));
     let ipis = records
         .iter()
-        .filter(|r| r.kind == Kind::EvtchnSend && r.data[1] == kernel.word() && r.vcpu == reader);
+        .filter(|r| r.is(Kind::EvtchnSend) && r.other == Some(kernel) && r.vcpu == reader);
     assert!(ipis.count() > 1_000);
     // The one that takes packets off the ring is not the one that reads.
-    let delivered = records.iter().filter(|r| r.kind == Kind::NetDelivered);
+    let delivered = records.iter().filter(|r| r.is_net(NetRecord::Delivered));
     assert!(delivered.count() > 1_000);
     assert_eq!(interrupted(&records, 1), [0, 1]);
 }

@@ -2,7 +2,9 @@
 //! accounted for.
 
 use crate::site::*;
-use domio_core::{Duration, Instant, Kind, NullSink, Record, Sink, WebStep};
+use crate::told::{Kind, Record, Records};
+use domio_core::{Duration, Instant, NullSink, Sink};
+use domio_net::class::WebStep;
 use domio_net::host::{FlowKind, Network, NetworkConfig};
 use domio_net::packet::FlowId;
 use domio_net::tcp::TcpConfig;
@@ -124,9 +126,8 @@ fn throughput_follows_the_rate_and_levels_off() {
 
 /// How long it took to get to a step, each time.
 fn times(records: &[Record], step: WebStep) -> Vec<Duration> {
-    let steps = records.iter().filter_map(Record::web_step);
-    let of = steps.filter(|(s, ..)| *s == step);
-    of.map(|(_, _, _, ns)| Duration::from_nanos(ns)).collect()
+    let of = records.iter().filter(|r| r.is_step(step));
+    of.map(|r| Duration::from_nanos(r.value("time"))).collect()
 }
 
 /// One process, a request takes 100 ms, and one connection may wait for it beside another (Linux
@@ -141,7 +142,7 @@ fn a_syn_that_finds_no_room_comes_again_after_three_seconds() {
     config.server.costs.request = ms(100);
     let mut card = card(0, vec![vif(1, &[FlowKind::Web(config)])]);
     card.vifs[0].flows[0].stop = Some(ms(5 + 10));
-    let mut simulation = on_line(config, card, Vec::new());
+    let mut simulation = on_line(config, card, Records::default());
     run(&mut simulation, 0, 2_900);
     let counted = counts(&simulation);
     assert_eq!(counted.of(WebStep::Started), 10);
@@ -188,7 +189,7 @@ fn a_server_that_is_too_slow_works_for_nobody() {
     config.client.timeout = Some(ms(30));
     config.server.workers = 2;
     config.server.costs.request = ms(100);
-    let mut simulation = site(config, Vec::new());
+    let mut simulation = site(config, Records::default());
     run(&mut simulation, 0, 2_000);
     let counted = counts(&simulation);
     balances(&counted, &config);
@@ -233,23 +234,22 @@ fn calls_ask_for_files_by_their_shares() {
     let mut config = web(100);
     config.client.calls = 5;
     config.client.files = Files::new(&[(2_000, 3), (20_000, 1)]);
-    let mut simulation = site(config, Vec::new());
+    let mut simulation = site(config, Records::default());
     run(&mut simulation, 0, 2_000);
     let counted = counts(&simulation);
     balances(&counted, &config);
     let replies = counted.of(WebStep::Replied);
     assert!(replies > 950, "{counted:?}");
     let records = simulation.into_sink();
-    let steps = records.iter().filter_map(Record::web_step);
-    let replied = steps.filter(|(step, ..)| *step == WebStep::Replied);
-    let sizes: Vec<u32> = replied.map(|(_, _, bytes, _)| bytes).collect();
+    let replied = records.iter().filter(|r| r.is_step(WebStep::Replied));
+    let sizes: Vec<u64> = replied.map(|r| r.value("bytes")).collect();
     let small = sizes.iter().filter(|bytes| **bytes == 2_000).count();
     let large = sizes.iter().filter(|bytes| **bytes == 20_000).count();
     assert_eq!(small + large, sizes.len());
     let percent = small * 100 / sizes.len();
     assert!((70..=80).contains(&percent), "{percent} %");
     // Each call is a job of the server's, with its file's work.
-    let jobs = records.iter().filter(|r| r.kind == Kind::JobDone).count();
+    let jobs = records.iter().filter(|r| r.is(Kind::JobDone)).count();
     assert!(jobs.abs_diff(sizes.len()) <= 2, "{jobs}");
 }
 

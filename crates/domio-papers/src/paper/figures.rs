@@ -20,7 +20,7 @@
 use super::cell::PaperCell;
 use super::file::FigureFile;
 use super::traffic::{self, Packets};
-use domio_core::{DomainId, Instant, Kind, Record};
+use domio_core::{ActorId, Adds, Declared, DomainId, Kind, Names, Record, Says};
 use domio_meter::{PacketWeight, Summary};
 use domio_run::Sample;
 use domio_run::allocation::allocated;
@@ -50,46 +50,57 @@ struct Counts {
 }
 
 impl Tally {
-    /// Numbers of credit's records: a tick that finds a vcpu running ends its boost, charges it
-    /// and puts it among those that earn credit (xen-spec 3.1). Their first word is the domain.
-    const ACCOUNT_START: u8 = 2;
-    const BOOST_END: u8 = 8;
+    /// Number of credit's record that a vcpu earns credit from now on: a tick that finds a vcpu
+    /// running ends its boost, charges it and puts it among those that earn (xen-spec 3.1).
+    const EARNS: u8 = 2;
 
     /// Takes a record of the measured time, but for replies.
     #[inline]
-    pub fn record(&mut self, record: &Record) {
-        match record.kind {
-            Kind::NetDelivered => self.of(record).bytes += high_word(record),
-            Kind::NetMove => self.packets.moved(record),
-            Kind::Wake => self.of(record).wake_ups += 1,
-            Kind::JobDone => {
-                let [low, high, ..] = record.data;
-                let took = u64::from(high) << 32 | u64::from(low);
-                let counts = self.of(record);
+    pub fn record(&mut self, names: &Names, record: &Record) {
+        match record.kind() {
+            Some(Kind::Wake) => self.of(names, record.actor).wake_ups += 1,
+            Some(Kind::JobDone) => {
+                let took = record.job().map_or(0, |(_, took, _)| took);
+                let counts = self.of(names, record.actor);
                 counts.done += 1;
                 counts.longest = counts.longest.max(took);
             }
-            _ => match record.policy_event() {
-                Some((Self::ACCOUNT_START, [domain, ..])) => {
-                    self.named(*domain).earning_starts += 1;
-                }
-                Some((Self::BOOST_END, [domain, ..])) => self.named(*domain).boost_ends += 1,
-                _ => {}
-            },
+            Some(_) => {}
+            None => self.class(names, record),
+        }
+    }
+
+    /// Takes a record of a policy or device.
+    fn class(&mut self, names: &Names, record: &Record) {
+        let Some(declared) = names.declared(record) else {
+            return;
+        };
+        match declared.says {
+            Says::Moved { .. } => self.packets.moved(names, record),
+            Says::BoostOver => self.of(names, record.actor).boost_ends += 1,
+            _ => {}
+        }
+        if let Some(bytes) = added(declared, record, DELIVERED) {
+            self.of(names, record.actor).bytes += bytes;
+        }
+        let class = names.class(record.class).map(|class| class.name);
+        if declared.number == Self::EARNS && class == Some("credit") {
+            self.of(names, record.actor).earning_starts += 1;
         }
     }
 
     /// A reply to a request of the measured time took `ns`.
-    pub fn reply(&mut self, record: &Record, ns: u64) {
-        self.of(record).round_trips.push(ns);
+    pub fn reply(&mut self, domain: DomainId, ns: u64) {
+        self.named(domain).round_trips.push(ns);
     }
 
-    fn of(&mut self, record: &Record) -> &mut Counts {
-        self.named(u32::from(record.vcpu.domain.0))
+    fn of(&mut self, names: &Names, actor: ActorId) -> &mut Counts {
+        // Whoever has a record of these has a name.
+        self.named(names.vcpu(actor).unwrap_or_default().domain)
     }
 
-    fn named(&mut self, domain: u32) -> &mut Counts {
-        let index = domain as usize;
+    fn named(&mut self, domain: DomainId) -> &mut Counts {
+        let index = domain.index();
         if self.domains.len() <= index {
             self.domains.resize_with(index + 1, Counts::default);
         }
@@ -97,10 +108,18 @@ impl Tally {
     }
 }
 
-/// The figure of 64 bits in the second half of a record.
-pub(super) fn high_word(record: &Record) -> u64 {
-    let [_, _, low, high] = record.data;
-    u64::from(high) << 32 | u64::from(low)
+/// Figure of a network: bytes that reached applications.
+pub(super) const DELIVERED: &str = "net_delivered_bytes";
+/// Figure of a network: how long an answered ping took.
+pub(super) const ROUND_TRIP: &str = "net_round_trip";
+
+/// What `record` adds to `figure` of its domain, if it adds anything.
+pub(super) fn added(declared: &Declared, record: &Record, figure: &str) -> Option<u64> {
+    let figure = declared.figures.iter().find(|f| f.name == figure)?;
+    Some(match figure.adds {
+        Adds::One => 1,
+        Adds::Sum(field) | Adds::Sample(field) => declared.value(record, field),
+    })
 }
 
 /// What was seen in a stretch of time.
@@ -115,12 +134,6 @@ pub(super) struct Seen {
     pub whole: Stretch,
     /// In each interval of it, where the suite has any.
     pub stretches: Vec<Stretch>,
-}
-
-/// When the request of a reply left.
-pub(super) fn sent(record: &Record) -> (Instant, u64) {
-    let took = high_word(record);
-    (record.at - domio_core::Duration::from_nanos(took), took)
 }
 
 /// Measures of a domain that [`MEASURES`] does not have.

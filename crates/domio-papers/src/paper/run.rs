@@ -5,7 +5,7 @@ use super::figures::{self, DeclaredFigure, Seen, Stretch, Tally};
 use super::file::{Length, seconds};
 use super::machines::Machine;
 use crate::registry::LabContext;
-use domio_core::{DomainId, Duration, Instant, Kind, NullSink, Record, Sink};
+use domio_core::{ClassId, DomainId, Duration, Instant, Names, NullSink, Record, Sink};
 use domio_meter::Meter;
 use domio_run::{Replication, RunFault, Sample};
 use domio_scenario::{Built, NoReplay, Scenario};
@@ -179,12 +179,12 @@ struct Books {
 
 impl Books {
     #[inline]
-    fn record(&mut self, record: &Record) {
+    fn record(&mut self, names: &Names, record: &Record) {
         // The tally has what processes read.
-        if record.kind != Kind::NetDelivered {
-            self.meter.record(record);
+        if adds(names, record, figures::DELIVERED).is_none() {
+            self.meter.record(names, record);
         }
-        self.tally.record(record);
+        self.tally.record(names, record);
     }
 
     fn finish(self, end: Instant) -> Stretch {
@@ -193,6 +193,15 @@ impl Books {
             tally: self.tally,
         }
     }
+}
+
+/// What `record` of a device adds to `figure` of its domain, if it adds anything.
+#[inline]
+fn adds(names: &Names, record: &Record, figure: &str) -> Option<u64> {
+    if record.class == ClassId::COMMON {
+        return None;
+    }
+    figures::added(names.declared(record)?, record, figure)
 }
 
 /// Takes what the figures are made of from the records; with `TRAFFIC` what driver domains do, too.
@@ -216,20 +225,20 @@ impl<S: Sink, const TRAFFIC: bool> Sink for Recorder<S, TRAFFIC> {
     const OWNERS: bool = S::OWNERS || TRAFFIC;
 
     #[inline]
-    fn record(&mut self, record: &Record) {
-        match (self.phase, record.kind) {
-            (Phase::WarmUp, _) => return,
-            (_, Kind::NetReply) => self.reply(record),
-            (Phase::Waiting, _) => {}
-            (Phase::Measuring, _) => {
-                self.whole.record(record);
-                if let Some(now) = &mut self.now {
-                    now.record(record);
-                }
+    fn record(&mut self, names: &Names, record: &Record) {
+        if self.phase == Phase::WarmUp {
+            return;
+        }
+        if let Some(took) = adds(names, record, figures::ROUND_TRIP) {
+            self.reply(names, record, took);
+        } else if self.phase == Phase::Measuring {
+            self.whole.record(names, record);
+            if let Some(now) = &mut self.now {
+                now.record(names, record);
             }
         }
         if S::ENABLED && self.phase == Phase::Measuring {
-            self.sink.record(record);
+            self.sink.record(names, record);
         }
     }
 }
@@ -249,12 +258,16 @@ impl<S, const TRAFFIC: bool> Recorder<S, TRAFFIC> {
         (seen, self.sink)
     }
 
-    fn reply(&mut self, record: &Record) {
-        let (sent, took) = figures::sent(record);
+    /// A ping is answered whose request left `took` nanoseconds before.
+    fn reply(&mut self, names: &Names, record: &Record, took: u64) {
+        let Some(vcpu) = names.vcpu(record.actor) else {
+            return;
+        };
+        let sent = record.at - Duration::from_nanos(took);
         if sent >= self.measured.end {
-            self.unanswered.remove(&record.vcpu.domain);
+            self.unanswered.remove(&vcpu.domain);
         } else if sent >= self.measured.start {
-            self.whole.tally.reply(record, took);
+            self.whole.tally.reply(vcpu.domain, took);
         }
     }
 }

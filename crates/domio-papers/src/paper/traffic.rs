@@ -13,8 +13,8 @@
 //! A driver domain is charged to its guests as Gupta et al. 2006, section 3, do: in proportion to
 //! `weight * sent + received`, all of its time, whatever the time was for.
 
-use domio_core::{DomainId, Record};
-use domio_meter::{PacketWeight, Summary, split};
+use domio_core::{DomainId, Names, Record};
+use domio_meter::{PacketWeight, Summary, at_backend, split};
 use std::collections::BTreeMap;
 
 /// The measures.
@@ -37,11 +37,12 @@ pub(super) struct Packets(BTreeMap<(DomainId, DomainId), (u64, u64)>);
 
 impl Packets {
     /// Takes a record of a packet that moved.
-    pub fn moved(&mut self, record: &Record) {
-        let Some((driver, sent)) = record.at_netback() else {
+    pub fn moved(&mut self, names: &Names, record: &Record) {
+        let guest = names.vcpu(record.actor).map(|vcpu| vcpu.domain);
+        let Some(((driver, sent), guest)) = at_backend(names, record).zip(guest) else {
             return;
         };
-        let counts = self.0.entry((driver, record.vcpu.domain)).or_default();
+        let counts = self.0.entry((driver, guest)).or_default();
         match sent {
             true => counts.0 += 1,
             false => counts.1 += 1,
@@ -172,18 +173,19 @@ mod tests {
     /// the first guest for 300.
     fn summary() -> Summary {
         let at = |ms: u64| Instant::from_nanos(ms * 1_000_000);
-        let vcpu = |id| VcpuName::new(id, 0);
+        let mut names = Names::new();
         let mut meter = Meter::new();
         let (running, blocked) = (Runstate::Running, Runstate::Blocked);
         for (pcpu, id, ms) in [(0, DRIVER, 400), (1, ONE, 300)] {
-            let pcpu = PcpuId(pcpu);
-            meter.record(&Record::runstate(at(0), pcpu, vcpu(id), running, running));
+            let (pcpu, vcpu) = (PcpuId(pcpu), names.add_actor(VcpuName::new(id, 0)));
+            let mut record = |record| meter.record(&names, &record);
+            record(Record::runstate(at(0), pcpu, vcpu, running, running));
             for (owner, ns) in [(ONE, 60_000_000), (TWO, 140_000_000)] {
                 if id == DRIVER {
-                    meter.record(&Record::driver_work(at(ms), pcpu, vcpu(id), owner, ns));
+                    record(Record::driver_work(at(ms), pcpu, vcpu, owner, ns));
                 }
             }
-            meter.record(&Record::runstate(at(ms), pcpu, vcpu(id), running, blocked));
+            record(Record::runstate(at(ms), pcpu, vcpu, running, blocked));
         }
         meter.finish_at(at(1000))
     }

@@ -5,7 +5,8 @@
 //! the guest executes, where it leaves no record.
 
 use crate::linux::{JITTER, KERNEL_TICK, LEAST, apart};
-use domio_core::{Instant, Kind, Record, VcpuName};
+use crate::named::NamedRecord;
+use domio_core::{Instant, Kind, VcpuName};
 use std::collections::BTreeMap;
 
 /// Ticks of one guest that wake it differ by less, modulo their period: the slop holds some back.
@@ -39,15 +40,15 @@ pub fn phase(wakes: impl Iterator<Item = (Instant, Instant)>) -> Option<Instant>
 }
 
 /// For each vcpu that its kernel's ticks wake: the time of one such wake-up.
-pub fn woken_by_ticks(records: &[Record]) -> BTreeMap<VcpuName, Instant> {
+pub fn woken_by_ticks(records: &[NamedRecord]) -> BTreeMap<VcpuName, Instant> {
     let mut asleep: BTreeMap<VcpuName, Instant> = BTreeMap::new();
     let mut wakes: BTreeMap<VcpuName, Vec<(Instant, Instant)>> = BTreeMap::new();
     for r in records {
         match r.kind {
-            Kind::Block => {
+            Some(Kind::Block) => {
                 asleep.insert(r.vcpu, r.at);
             }
-            Kind::Wake => {
+            Some(Kind::Wake) => {
                 if let Some(block) = asleep.remove(&r.vcpu) {
                     wakes.entry(r.vcpu).or_default().push((r.at, block));
                 }
@@ -102,7 +103,7 @@ mod tests {
         let [sleeper, other] = [1, 2].map(|id| VcpuName::new(DomainId(id), 0));
         let mut records = Vec::new();
         for (wake, block) in wakes(15) {
-            let note = |at, kind, vcpu| Record::new(at, PcpuId(0), kind, vcpu);
+            let note = |at, kind, vcpu| NamedRecord::new(at, PcpuId(0), kind, vcpu);
             records.push(note(block, Kind::Block, sleeper));
             // Another guest that is woken without a block before.
             records.push(note(wake, Kind::Wake, other));

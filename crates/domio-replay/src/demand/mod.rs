@@ -15,9 +15,10 @@ pub mod unseen;
 
 use self::clock::Course;
 use self::unseen::Unseen;
+use crate::named::NamedRecord;
 use crate::private::{WrittenIn, written_in};
 use crate::process::{Arrival, Demand};
-use domio_core::{Duration, Instant, Kind, PcpuId, Record, Runstate, VcpuName};
+use domio_core::{Duration, Instant, Kind, PcpuId, Runstate, VcpuName};
 use domio_vmm::Profile;
 use std::collections::BTreeMap;
 
@@ -29,7 +30,7 @@ use std::collections::BTreeMap;
 /// A vcpu that runs or waits when the trace begins has its first demand at time zero. Demand that
 /// the trace does not see the end of is without end.
 pub fn demands(
-    records: &[Record],
+    records: &[NamedRecord],
     origin: Instant,
     profile: &Profile,
     unseen: &Unseen,
@@ -123,10 +124,10 @@ impl Extraction<'_> {
         self.vcpus.entry(name).or_default()
     }
 
-    fn take(&mut self, record: &Record) {
+    fn take(&mut self, record: &NamedRecord) {
         let at = record.at;
         match record.kind {
-            Kind::Wake => {
+            Some(Kind::Wake) => {
                 self.vcpu(record.vcpu).woken = Some(at);
                 self.without_pass(record.pcpu, at);
                 let interrupt = self.profile.interrupt;
@@ -134,25 +135,25 @@ impl Extraction<'_> {
                 pcpu.cause.get_or_insert(at);
                 pcpu.wake = Some((at, interrupt));
             }
-            Kind::Sleep => {
+            Some(Kind::Sleep) => {
                 self.without_pass(record.pcpu, at);
                 // A policy parks vcpus that wait as well, which interrupts nobody for a pass.
                 if self.vcpu(record.vcpu).executes_from.is_some() {
                     self.pcpu(record.pcpu).cause.get_or_insert(at);
                 }
             }
-            Kind::Block => {
+            Some(Kind::Block) => {
                 self.vcpu(record.vcpu).blocking = Some(at);
                 self.without_pass(record.pcpu, at);
                 self.pcpu(record.pcpu).cause.get_or_insert(at);
             }
-            Kind::Policy => match written_in(record) {
+            None => match written_in(record) {
                 Some(WrittenIn::Pass) => self.pass(record),
                 Some(WrittenIn::Timer(slot)) => self.handled(record, slot),
                 None => {}
             },
-            Kind::Continue => self.kept(record),
-            Kind::RunstateChange => self.runstate(record),
+            Some(Kind::Continue) => self.kept(record),
+            Some(Kind::RunstateChange) => self.runstate(record),
             _ => {}
         }
     }
@@ -169,7 +170,7 @@ impl Extraction<'_> {
     }
 
     /// A pass begins.
-    fn pass(&mut self, record: &Record) {
+    fn pass(&mut self, record: &NamedRecord) {
         let lead = self.profile.timer_to_pass;
         self.without_pass(record.pcpu, record.at);
         let pcpu = self.pcpu(record.pcpu);
@@ -179,7 +180,7 @@ impl Extraction<'_> {
     }
 
     /// A handler of the policy's timer in `slot`, which may write several records.
-    fn handled(&mut self, record: &Record, slot: u8) {
+    fn handled(&mut self, record: &NamedRecord, slot: u8) {
         let cost = self.profile.timer_to_handler[usize::from(slot)] + self.profile.handler;
         self.without_pass(record.pcpu, record.at);
         let pcpu = self.pcpu(record.pcpu);
@@ -219,7 +220,7 @@ impl Extraction<'_> {
     }
 
     /// The same vcpu goes on after a pass: the time of the pass was not its guest's.
-    fn kept(&mut self, record: &Record) {
+    fn kept(&mut self, record: &NamedRecord) {
         let cause = self.cause(record.pcpu, record.at);
         let resumed = match self.pcpu(record.pcpu).pass.take() {
             Some(pass) => (pass + self.profile.keep).max(record.at),
@@ -241,7 +242,7 @@ impl Extraction<'_> {
         self.pcpu(pcpu).cause.take().unwrap_or(at)
     }
 
-    fn runstate(&mut self, record: &Record) {
+    fn runstate(&mut self, record: &NamedRecord) {
         let Some((old, new)) = record.runstates() else {
             return;
         };
@@ -354,6 +355,7 @@ fn demand(at: Instant, work: Duration, origin: Instant) -> Demand {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::private::Private;
     use domio_core::DomainId;
 
     const P0: PcpuId = PcpuId(0);
@@ -368,17 +370,17 @@ mod tests {
         Instant::ZERO + Duration::from_micros(at)
     }
 
-    fn change(at: u64, vcpu: VcpuName, old: Runstate, new: Runstate) -> Record {
-        Record::runstate(us(at), P0, vcpu, old, new)
+    fn change(at: u64, vcpu: VcpuName, old: Runstate, new: Runstate) -> NamedRecord {
+        NamedRecord::runstate(us(at), P0, vcpu, old, new)
     }
 
-    fn note(at: u64, kind: Kind, vcpu: VcpuName) -> Record {
-        Record::new(us(at), P0, kind, vcpu)
+    fn note(at: u64, kind: Kind, vcpu: VcpuName) -> NamedRecord {
+        NamedRecord::new(us(at), P0, kind, vcpu)
     }
 
     /// Arrival and work of each demand of the guest, in microseconds, on a host that costs
     /// nothing.
-    fn of_guest(records: &[Record]) -> Vec<(u64, u64)> {
+    fn of_guest(records: &[NamedRecord]) -> Vec<(u64, u64)> {
         let (profile, unseen) = (Profile::IDEAL, Unseen::default());
         let mut all = demands(records, Instant::ZERO, &profile, &unseen);
         let demands = all.remove(&GUEST).unwrap_or_default().demands;
@@ -397,7 +399,7 @@ mod tests {
             // The policy parks the other one; 500 us later a slice ends.
             note(400, Kind::Sleep, OTHER),
             change(400, OTHER, WAITS, PARKED),
-            Record::policy(us(900), P0, 0, 9, &[0]),
+            NamedRecord::of_policy(us(900), P0, Private::new("credit", 9, &[0]).pass(), None),
             change(900, GUEST, RUNS, WAITS),
             change(950, GUEST, WAITS, RUNS),
             note(1_000, Kind::Block, GUEST),

@@ -1,15 +1,12 @@
 //! What a trace shows of the host that a scenario needs.
 
-use domio_core::{Kind, Record, Sink, VcpuName};
+use domio_core::{Kind, Names, Record, Says, Sink, VcpuName};
 use domio_scenario::MAX_VCPUS;
+use domio_trace::policy_of;
 use std::collections::BTreeMap;
 
 /// Different lengths of slices that are counted.
 const LENGTHS_MAX: usize = 64;
-
-/// Credit's records of the rate limit.
-const CREDIT: u16 = 0;
-const RATE_LIMIT: u8 = 10;
 
 /// Largest domid of a domain; above are Xen's own.
 const DOMID_MAX: u16 = 32_751;
@@ -21,8 +18,8 @@ pub struct Shown {
     pcpus: u16,
     /// Those with a record of their runstate, as [`demands`](crate::demand::demands) finds them.
     vcpus: BTreeMap<VcpuName, ()>,
-    /// Records of policies, by Xen's id.
-    policies: BTreeMap<u16, u64>,
+    /// Records of policies, by name.
+    policies: BTreeMap<&'static str, u64>,
     /// How often each slice in ns was given.
     slices: BTreeMap<u64, u64>,
     /// How often each rate limit in ns was left.
@@ -54,20 +51,8 @@ impl Shown {
 
     /// The policy that most private records are of.
     pub fn policy(&self) -> Option<&'static str> {
-        let most = self
-            .policies
-            .iter()
-            .max_by_key(|(id, n)| (**n, u16::MAX - **id));
-        Some(match most?.0 {
-            0 => "credit",
-            1 => "credit2",
-            2 => "bvt",
-            3 => "arinc653",
-            4 => "rtds",
-            5 => "null",
-            7 => "sedf",
-            _ => return None,
-        })
+        let policies = self.policies.iter().rev();
+        policies.max_by_key(|(_, n)| **n).map(|(name, _)| *name)
     }
 
     /// Credit's slice: the one that is given most often.
@@ -112,29 +97,33 @@ fn count(counts: &mut BTreeMap<u64, u64>, value: u64) {
 }
 
 impl Sink for Shown {
-    fn record(&mut self, record: &Record) {
+    fn record(&mut self, names: &Names, record: &Record) {
         let at = record.at.as_nanos();
         let (first, last) = self.span.unwrap_or((at, at));
         self.span = Some((first.min(at), last.max(at)));
         self.pcpus = self.pcpus.max(record.pcpu.0.saturating_add(1));
-        for (vcpu, ..) in record.changes().into_iter().flatten() {
+        let changing = record.changes().into_iter().flatten();
+        for vcpu in changing.filter_map(|(actor, ..)| names.vcpu(actor)) {
             self.vcpu(vcpu);
         }
-        match record.kind {
-            Kind::Switch => self.slice(record.data[3]),
-            Kind::InfNext => self.slice(record.data[1]),
-            Kind::Policy => {
-                *self.policies.entry(record.vcpu.domain.0).or_default() += 1;
-                if record.vcpu.domain.0 == CREDIT
-                    && let Some((RATE_LIMIT, &[_, ran])) = record.policy_event()
-                {
-                    self.limited.insert(record.pcpu.0, ran);
-                }
+        if let Some(policy) = policy_of(names, record) {
+            *self.policies.entry(policy).or_default() += 1;
+            let declared = names.declared(record);
+            if policy == "credit" && declared.is_some_and(|d| d.says == Says::RateLimited) {
+                self.limited.insert(record.pcpu.0, record.words[0]);
             }
-            Kind::Continue => {
-                self.vcpu(record.vcpu);
+            return;
+        }
+        match record.kind() {
+            Some(Kind::Switch) => self.slice(record.words[3]),
+            Some(Kind::InfNext) => self.slice(record.words[1]),
+            Some(Kind::Continue) => {
+                if let Some(vcpu) = names.vcpu(record.actor) {
+                    self.vcpu(vcpu);
+                }
                 if let Some(ran) = self.limited.remove(&record.pcpu.0) {
-                    count(&mut self.limits, u64::from(ran) + u64::from(record.data[1]));
+                    let limit = u64::from(ran) + u64::from(record.words[1]);
+                    count(&mut self.limits, limit);
                 }
             }
             _ => {

@@ -2,10 +2,18 @@
 
 use super::*;
 use crate::RecordedDemands;
-use domio_core::{DomainId, NullSink, Sink, VcpuName};
+use domio_core::{ActorId, ClassId, DomainId, Names, NullSink, Record, Sink, VcpuName};
 use domio_run::simulate::simulate;
 use domio_trace::{ReadOptions, TraceReader};
 use std::path::{Path, PathBuf};
+
+/// As the command line reads traces.
+fn read_options() -> ReadOptions {
+    ReadOptions {
+        classes: domio_scenario::classes(),
+        ..ReadOptions::default()
+    }
+}
 
 fn recorded(name: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/xen-traces");
@@ -14,7 +22,7 @@ fn recorded(name: &str) -> PathBuf {
 
 fn shown(name: &str) -> Shown {
     let mut shown = Shown::new();
-    let mut reader = TraceReader::open(&recorded(name), &ReadOptions::default()).unwrap();
+    let mut reader = TraceReader::open(&recorded(name), &read_options()).unwrap();
     reader.copy_to(&mut shown).unwrap();
     shown
 }
@@ -81,7 +89,7 @@ fn the_scenario_of_a_host_gives_the_shares_that_were_recorded() {
     let built = built.unwrap();
     let simulated = simulate(&built, 0, NullSink).unwrap().summary;
     let mut meter = domio_meter::Meter::new();
-    let mut reader = TraceReader::open(&recorded(name), &ReadOptions::default()).unwrap();
+    let mut reader = TraceReader::open(&recorded(name), &read_options()).unwrap();
     reader.copy_to(&mut meter).unwrap();
     let recorded = meter.finish();
     for id in 0..4 {
@@ -148,17 +156,17 @@ fn a_policy_that_is_not_there_is_replaced_and_said() {
     let mut shown = Shown::new();
     let at = domio_core::Instant::from_nanos;
     let here = domio_core::PcpuId(0);
+    let mut names = Names::new();
+    let vcpu = names.add_actor(VcpuName::new(DomainId(2), 1));
     for ns in [0, 1_000_000] {
-        shown.record(&domio_core::Record::policy(at(ns), here, 3, 1, &[]));
+        // Event 1 of scheduler 3, which nobody declares.
+        let event = [0x2_2601, 0, 0, 0];
+        let foreign = (ClassId::FOREIGN, 0);
+        let private = Record::of(at(ns), here, foreign, ActorId::NONE, event);
+        shown.record(&names, &private);
         let running = domio_core::Runstate::Running;
-        let vcpu = VcpuName::new(DomainId(2), 1);
-        shown.record(&domio_core::Record::runstate(
-            at(ns),
-            here,
-            vcpu,
-            running,
-            running,
-        ));
+        let runs = Record::runstate(at(ns), here, vcpu, running, running);
+        shown.record(&names, &runs);
     }
     let mut others = domio_sched::policies().to_vec();
     others.retain(|p| p.descriptor.name != "arinc653");
@@ -176,15 +184,12 @@ fn what_shows_nothing_is_refused() {
     let none = scenario(&Shown::new(), &Sources::default(), policies).unwrap_err();
     assert!(none.to_string().contains("record the host for longer"));
     let mut idle = Shown::new();
+    let here = domio_core::PcpuId(0);
+    let mut names = Names::new();
+    let vcpu = names.add_actor(VcpuName::idle(here));
     for ns in [0, 5] {
         let at = domio_core::Instant::from_nanos(ns);
-        let vcpu = VcpuName::idle(domio_core::PcpuId(0));
-        idle.record(&domio_core::Record::new(
-            at,
-            domio_core::PcpuId(0),
-            domio_core::Kind::Wake,
-            vcpu,
-        ));
+        idle.record(&names, &Record::new(at, here, domio_core::Kind::Wake, vcpu));
     }
     let none = scenario(&idle, &Sources::default(), policies).unwrap_err();
     assert!(none.to_string().contains("no vcpu of any domain"));

@@ -9,7 +9,6 @@ static RESERVING: Descriptor = Descriptor {
     name: "reserving",
     summary: "for tests",
     source: "domio",
-    trace_id: 60,
     domain_params: &[
         int("period_us", 1, 100_000, 10_000),
         int("budget_us", 1, 100_000, 4_000),

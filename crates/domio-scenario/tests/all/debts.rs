@@ -2,7 +2,8 @@
 //! behalf, and what happens without the controller.
 
 use crate::common::{only, parse, says};
-use domio_core::{Instant, Kind, Record, Sink};
+use crate::told::Told;
+use domio_core::{Instant, Names, Record, Sink};
 use domio_scenario::{Code, NoReplay, Scenario, example};
 use domio_sched::conformance::rng::Rng;
 use domio_sim::Outcome;
@@ -13,6 +14,9 @@ use std::fmt::Write;
 use std::rc::Rc;
 
 const MS: u64 = 1_000_000;
+
+/// Class and number of the record of a charge of sedf-dc.
+const CHARGED: (&str, u8) = ("sedf", 11);
 
 /// Step of the accounts, in ms.
 const STEP_MS: u64 = 500;
@@ -35,18 +39,16 @@ struct Accountant(Rc<RefCell<Books>>);
 impl Sink for Accountant {
     const STAGES: bool = false;
 
-    fn record(&mut self, record: &Record) {
+    fn record(&mut self, names: &Names, record: &Record) {
+        let told = Told::new(names, record);
         let mut books = self.0.borrow_mut();
         if let Some((domain, ns)) = record.done_for() {
             *books.served.entry(domain.0).or_default() += ns;
-            let pair = (record.vcpu.domain.0, domain.0);
+            let pair = (told.domain(), domain.0);
             *books.by_driver.entry(pair).or_default() += ns;
         }
-        // The record of a charge of sedf-dc: domain and vcpu, then how much.
-        let [vcpu, done, ..] = record.data;
-        if record.kind == Kind::Policy && record.vcpu.domain.0 == 7 && record.detail & 63 == 11 {
-            let domain = (vcpu >> 16) as u16;
-            *books.charged.entry(domain).or_default() += u64::from(done);
+        if told.is_in(CHARGED.0, CHARGED.1) {
+            *books.charged.entry(told.domain()).or_default() += told.value("charge");
         }
     }
 }

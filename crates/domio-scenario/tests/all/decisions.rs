@@ -1,7 +1,8 @@
 //! What schedulers decide on small hosts, to the nanosecond: who is switched for whom and for how
 //! long. Each case of `testdata/decisions` shows one rule; its README says where they come from.
 
-use domio_core::{Instant, Kind, Record, Runstate, VcpuName};
+use crate::told::{Records, Told};
+use domio_core::{Instant, Kind, VcpuName};
 use domio_scenario::{NoReplay, Scenario};
 use domio_vmm::Simulation;
 use std::fs;
@@ -17,37 +18,43 @@ pub fn decide(name: &str, text: &str, replication: u32) -> Vec<(Instant, String)
         .unwrap_or_else(|e| panic!("{}", e.render(false)));
     let built = scenario.build(&NoReplay).expect("no recordings");
     let policy = built.scheduler();
-    let mut simulation = Simulation::new(&built.host, policy, Vec::new(), built.seed, replication);
+    let sink = Records::default();
+    let mut simulation = Simulation::new(&built.host, policy, sink, built.seed, replication);
     let outcome = simulation.run(Instant::ZERO + built.duration);
     assert!(
         format!("{outcome:?}").starts_with("Completed"),
         "{name}: {outcome:?}"
     );
-    let mut records = simulation.host_mut().sink_mut().clone();
+    let mut records = simulation.into_sink().0;
     // At one instant the order of different pcpus means nothing.
     records.sort_by_key(|r| (r.at, r.pcpu));
     let decisions = records.iter().filter_map(|r| Some((r.at, line(r)?)));
     decisions.collect()
 }
 
+/// The slice of a vcpu that goes on until somebody else is to run.
+const NO_SLICE: u64 = u32::MAX as u64;
+
 /// A decision as a line: when, where, who and what becomes of it, who follows and for how long.
-fn line(r: &Record) -> Option<String> {
-    let who = |v: VcpuName| match v.is_idle() {
-        true => "idle".to_owned(),
-        false => v.to_string(),
+fn line(r: &Told) -> Option<String> {
+    let who = |v: Option<VcpuName>| match v.expect("a vcpu of the host") {
+        v if v.is_idle() => "idle".to_owned(),
+        v => v.to_string(),
     };
-    let length = |ns: u32| match ns {
-        u32::MAX => "-".to_owned(),
+    let length = |ns: u64| match ns {
+        NO_SLICE => "-".to_owned(),
         ns => ns.to_string(),
     };
-    let what = match r.kind {
+    let what = match r.kind()? {
         Kind::Switch => {
-            let left = Runstate::from_number(r.detail)?.name();
-            let next = who(VcpuName::from_word(r.data[0]));
-            let slice = length(r.data[3]);
+            let [Some((_, _, left)), _] = r.changes() else {
+                panic!("a switch changes states: {r:?}");
+            };
+            let (left, next) = (left.name(), who(r.other));
+            let slice = length(r.value("slice"));
             format!("{} {left}, {next} for {slice}", who(r.vcpu))
         }
-        Kind::Continue => format!("{} goes on for {}", who(r.vcpu), length(r.data[1])),
+        Kind::Continue => format!("{} goes on for {}", who(r.vcpu), length(r.value("slice"))),
         _ => return None,
     };
     Some(format!("{} {} {what}", r.at.as_nanos(), r.pcpu))

@@ -1,13 +1,13 @@
 //! Several networks, disks: what they become on the bus, what is refused, what they do.
 
 use crate::common::{only, parse, says};
+use crate::told::{Told, run};
 use domio_blk::loopback::{DiskConfig, LoopbackConfig, LoopbackCosts};
-use domio_core::{DomainId, Duration, Instant, Kind, Record};
+use domio_core::{DomainId, Duration, Instant, Kind};
+use domio_net::class::NetRecord;
 use domio_net::host::FlowKind;
 use domio_net::link::Rate;
-use domio_scenario::{Code, DeviceConfig, NoReplay, Scenario};
-use domio_sim::Outcome;
-use domio_vmm::Simulation;
+use domio_scenario::{Code, DeviceConfig, Scenario};
 use domio_vmm::config::{KernelCosts, TaskConfig};
 use domio_vmm::evtchn::Abi;
 use domio_vmm::machine::OPTERON_242;
@@ -63,24 +63,9 @@ fn disks(scenario: &Scenario) -> Vec<LoopbackConfig> {
     let devices = scenario.plan().devices.iter();
     let disks = devices.filter_map(|device| match device {
         DeviceConfig::Loopback(config) => Some((**config).clone()),
-        DeviceConfig::Network(_) => None,
+        _ => None,
     });
     disks.collect()
-}
-
-fn run(text: &str) -> Vec<Record> {
-    let built = good(text).build(&NoReplay).expect("nothing is replayed");
-    let mut simulation = Simulation::with_devices(
-        &built.host,
-        built.scheduler(),
-        |bus| built.attach(bus, 0),
-        Vec::new(),
-        built.seed,
-        0,
-    );
-    let outcome = simulation.run(Instant::ZERO + built.warmup + built.duration);
-    assert!(matches!(outcome, Outcome::Completed { .. }), "{outcome}");
-    simulation.into_sink()
 }
 
 #[test]
@@ -117,9 +102,9 @@ fn both_networks_carry_what_their_lines_do() {
     // What the guest sent is delivered at the other end, on the guest's account.
     let own = records
         .iter()
-        .filter(|r| r.kind == Kind::NetDelivered && r.vcpu.domain.0 == 2);
-    let bytes: f64 = own.map(|r| f64::from(r.data[2])).sum();
-    let total = bytes * 8.0 / 2.0 / 1e6;
+        .filter(|r| r.is_net(NetRecord::Delivered as u8) && r.is_of(2));
+    let bytes: u64 = own.map(|r| r.value("bytes")).sum();
+    let total = bytes as f64 * 8.0 / 2.0 / 1e6;
     // 941 Mb/s of goodput on the one, 94 on the other.
     assert!((total / (941.4 + 94.14) - 1.0).abs() < 0.02, "{total}");
 }
@@ -207,7 +192,7 @@ fn dd_goes_through_its_disk_once() {
     for (keys, blocks) in [("", 16), ("block = \"256K\"\n", 4), ("bytes = 65537\n", 2)] {
         let text = only.replacen("disk =", &format!("{keys}disk ="), 1);
         let records = run(&text);
-        let done: Vec<&Record> = records.iter().filter(|r| r.kind == Kind::JobDone).collect();
+        let done: Vec<&Told> = records.iter().filter(|r| r.is(Kind::JobDone)).collect();
         assert_eq!(done.len(), blocks, "{keys}");
         // 24 requests of 44 KiB at most, 47 us each, and 20 us around each block.
         let last = done.last().expect("some").at;

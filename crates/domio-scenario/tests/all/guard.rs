@@ -327,13 +327,13 @@ fn a_sender_over_its_limit_is_stopped_until_it_complies() {
 }
 
 fn dropped(host: &Host) -> u64 {
-    use domio_net::queue::{Ledger, Place};
+    use domio_net::queue::{DropPlace, Ledger};
     let DeviceModel::Network(network) = host.host().device(0) else {
         panic!("the first device is the network");
     };
     let mut ledger = Ledger::new();
     ledger.add(network);
-    ledger.dropped_at(Place("netback, traffic dropped"))
+    ledger.dropped_at(DropPlace("netback, traffic dropped"))
 }
 
 /// A ration follows the limit: after two seconds each interval has about 5 %.

@@ -1,10 +1,13 @@
 //! Limits of rings, queues and batches (xen-spec 6.2, 6.3), seen in the records of whole hosts:
 //! where somebody is paused, what he does not take piles up to the limit and no further.
 
-use crate::network::run;
-use domio_core::NetPlace::{self, Card, DriverIn, DriverOut, Outside, RxRing, TxRing};
-use domio_core::{Instant, Kind, Record};
+use crate::told::{Told, run};
+use domio_core::Stage::{self, Device, DriverIn, DriverOut, FromGuest, Outside, ToGuest};
+use domio_core::{DomainId, Instant, Kind, VcpuName};
 use std::collections::BTreeMap;
+
+/// The vcpu of the driver domain.
+const DRIVER: VcpuName = VcpuName::new(DomainId(0), 0);
 
 /// A driver domain and guests, one of whom is paused at half a second, before any flow begins.
 fn text(who: &str, more: &str, guests: &str) -> String {
@@ -29,7 +32,7 @@ fn text(who: &str, more: &str, guests: &str) -> String {
 }
 
 /// What happens there.
-fn paused(who: &str, more: &str, guests: &str) -> Vec<Record> {
+fn paused(who: &str, more: &str, guests: &str) -> Vec<Told> {
     run(&text(who, more, guests))
 }
 
@@ -37,11 +40,10 @@ fn at_ms(ms: u64) -> Instant {
     Instant::from_nanos(ms * 1_000_000)
 }
 
-/// How many packets are at `place` after all of `records`.
-fn held(records: &[Record], place: NetPlace) -> i64 {
-    let moves = records.iter().filter_map(Record::places);
-    let change =
-        |(old, new): (NetPlace, NetPlace)| i64::from(new == place) - i64::from(old == place);
+/// How many packets are at `stage` after all of `records`.
+fn held(records: &[Told], stage: Stage) -> i64 {
+    let moves = records.iter().filter_map(Told::stages);
+    let change = |(old, new): (Stage, Stage)| i64::from(new == stage) - i64::from(old == stage);
     moves.map(change).sum()
 }
 
@@ -57,7 +59,7 @@ fn a_guest_puts_236_packets_into_its_ring_and_no_more() {
           pps = 2000
           bytes = 100
         "#;
-    assert_eq!(held(&paused("Domain-0", "", guest), TxRing), 236);
+    assert_eq!(held(&paused("Domain-0", "", guest), FromGuest), 236);
 }
 
 /// A guest that is paused before 2000 packets a second come to it.
@@ -79,9 +81,9 @@ fn a_guest_that_takes_nothing_has_45_packets_in_its_ring_and_32_that_wait() {
         let name = "name = \"receives\"";
         let guest = TAKES_NOTHING.replacen(name, &format!("{name}\n{vcpus}"), 1);
         let records = paused("receives", "", &guest);
-        let second = |r: &&Record| r.at < at_ms(1_000);
-        let records: Vec<Record> = records.iter().filter(second).copied().collect();
-        assert_eq!(held(&records, RxRing), 45, "{vcpus}");
+        let second = |r: &&Told| r.at < at_ms(1_000);
+        let records: Vec<Told> = records.iter().filter(second).copied().collect();
+        assert_eq!(held(&records, ToGuest), 45, "{vcpus}");
         assert_eq!(held(&records, DriverIn), 32, "{vcpus}");
     }
 }
@@ -97,11 +99,11 @@ fn a_queue_that_stood_still_for_500_ms_goes_on_and_what_does_not_fit_is_dropped(
     let records = paused("receives", more, TAKES_NOTHING);
     let full = records
         .iter()
-        .filter(|r| r.places() == Some((DriverIn, RxRing)))
+        .filter(|r| r.stages() == Some((DriverIn, ToGuest)))
         .nth(44);
     // It stops with the packet that takes the 45th buffer, which comes to the ring a batch later.
     let full = full.expect("45 of them").at.as_nanos() / 1_000;
-    let dropped = |r: &&Record| r.places() == Some((DriverIn, Outside));
+    let dropped = |r: &&Told| r.stages() == Some((DriverIn, Outside));
     let drops: Vec<u64> = records
         .iter()
         .filter(dropped)
@@ -115,16 +117,16 @@ fn a_queue_that_stood_still_for_500_ms_goes_on_and_what_does_not_fit_is_dropped(
     let queue = |at: &&u64| (expires - 1_000..expires + 1_000).contains(*at);
     let queue = drops.iter().filter(queue).count();
     assert!((34..38).contains(&queue), "{queue}");
-    let until = |ms: u64| -> Vec<Record> {
-        let before = |r: &&Record| r.at < at_ms(ms);
+    let until = |ms: u64| -> Vec<Told> {
+        let before = |r: &&Told| r.at < at_ms(ms);
         records.iter().filter(before).copied().collect()
     };
     assert_eq!(held(&until(1_600), DriverIn), 0);
-    assert_eq!(held(&until(1_600), RxRing), 45);
+    assert_eq!(held(&until(1_600), ToGuest), 45);
     // The guest posts buffers again, and the next packets arrive.
     let last = drops.last().expect("some").div_ceil(1_000);
     assert_eq!(last, 1_700);
-    assert_eq!(held(&records, RxRing) + held(&records, DriverIn), 0);
+    assert_eq!(held(&records, ToGuest) + held(&records, DriverIn), 0);
 }
 
 #[test]
@@ -138,11 +140,11 @@ fn a_queue_that_goes_on_in_time_drops_nothing() {
         domain = "receives"
         "#;
     let records = paused("receives", more, &guest);
-    let dropped = |r: &&Record| r.places() == Some((DriverIn, Outside));
+    let dropped = |r: &&Told| r.stages() == Some((DriverIn, Outside));
     assert_eq!(records.iter().filter(dropped).count(), 0);
-    let waited = |r: &&Record| r.at < at_ms(975);
-    let before: Vec<Record> = records.iter().filter(waited).copied().collect();
-    assert_eq!((held(&before, RxRing), held(&before, DriverIn)), (45, 30));
+    let waited = |r: &&Told| r.at < at_ms(975);
+    let before: Vec<Told> = records.iter().filter(waited).copied().collect();
+    assert_eq!((held(&before, ToGuest), held(&before, DriverIn)), (45, 30));
 }
 
 #[test]
@@ -164,7 +166,7 @@ fn a_guest_posts_64_buffers_however_many_packets_come() {
         let times = again.replacen("AT", at, 1);
         more += &times.replacen("AGAIN", then, 1);
         // Fewer by those whose place it had not filled yet when it was paused.
-        let posted = held(&paused("receives", &more, &guest), RxRing);
+        let posted = held(&paused("receives", &more, &guest), ToGuest);
         assert!((45 - 32..=45).contains(&posted), "{posted}");
     }
 }
@@ -189,8 +191,8 @@ fn a_batch_to_guests_has_at_most_238_packets() {
         "#;
     let records = paused("Domain-0", more, guests);
     let mut batches: BTreeMap<Instant, u32> = BTreeMap::new();
-    for record in records.iter().filter(|r| r.kind == Kind::NetMove) {
-        if record.places() == Some((DriverIn, RxRing)) {
+    for record in &records {
+        if record.stages() == Some((DriverIn, ToGuest)) {
             *batches.entry(record.at).or_default() += 1;
         }
     }
@@ -200,7 +202,7 @@ fn a_batch_to_guests_has_at_most_238_packets() {
 /// Domain-0, whose card is `nic`, is paused while packets go `direction` between the remote host
 /// and three guests, the second's first, then the third's, `pps` a second of each. It comes back
 /// at 0.9 s.
-fn three_guests(direction: &str, pps: u32, nic: &str) -> Vec<Record> {
+fn three_guests(direction: &str, pps: u32, nic: &str) -> Vec<Told> {
     let guest = |name: &str, begin: &str| {
         format!(
             r#"
@@ -227,9 +229,9 @@ fn three_guests(direction: &str, pps: u32, nic: &str) -> Vec<Record> {
 }
 
 /// The guests that Domain-0 notifies first in `records`, three times.
-fn told<'a>(records: impl Iterator<Item = &'a Record>) -> Vec<u16> {
-    let sends = |r: &&Record| r.kind == Kind::EvtchnSend && r.data[1] == 0;
-    let guests = records.filter(sends).map(|r| r.vcpu.domain.0);
+fn told<'a>(records: impl Iterator<Item = &'a Told>) -> Vec<u16> {
+    let sends = |r: &&Told| r.is(Kind::EvtchnSend) && r.other == Some(DRIVER);
+    let guests = records.filter(sends).map(|r| r.domain());
     guests.take(3).collect()
 }
 
@@ -238,12 +240,12 @@ fn guests_of_a_batch_are_told_last_first() {
     let records = three_guests("in", 20, "plain");
     let batch = records
         .iter()
-        .position(|r| r.places() == Some((DriverIn, RxRing)));
+        .position(|r| r.stages() == Some((DriverIn, ToGuest)));
     let rest = &records[batch.expect("packets come through")..];
     let batch = rest.iter().take_while(|r| r.at == rest[0].at);
-    let moved = batch.filter(|r| r.places() == Some((DriverIn, RxRing)));
+    let moved = batch.filter(|r| r.stages() == Some((DriverIn, ToGuest)));
     let mut order: Vec<u16> = Vec::new();
-    for guest in moved.map(|r| r.vcpu.domain.0) {
+    for guest in moved.map(|r| r.domain()) {
         if !order.contains(&guest) {
             order.push(guest);
         }
@@ -282,15 +284,15 @@ fn a_guest_that_has_sent_three_packets_hears_when_two_are_answered() {
         "#;
     let records = paused("Domain-0", more, guest);
     let since = records.iter().skip_while(|r| r.at < at_ms(850));
-    let sent = since.filter(|r| r.kind == Kind::EvtchnSend);
+    let sent = since.filter(|r| r.is(Kind::EvtchnSend));
     // Each packet that has left makes the card interrupt Domain-0, which answers it.
-    let interrupts = sent.take_while(|r| r.vcpu.domain.0 == 0).count();
+    let interrupts = sent.take_while(|r| r.domain() == 0).count();
     assert_eq!(interrupts, 2);
 }
 
 /// Two guests that send `pps` packets a second each, over a line that takes one in 0.67 s; the
 /// driver domain is paused from 0.5 s to `until`.
-fn sends_into_a_slow_line(pps: u32, until: &str) -> Vec<Record> {
+fn sends_into_a_slow_line(pps: u32, until: &str) -> Vec<Told> {
     let guests = format!(
         r#"
         [[domain]]
@@ -317,11 +319,11 @@ fn sends_into_a_slow_line(pps: u32, until: &str) -> Vec<Record> {
 }
 
 /// How many packets netback took from each guest in so many milliseconds.
-fn taken(records: &[Record], until: u64) -> BTreeMap<u16, u32> {
+fn taken(records: &[Told], until: u64) -> BTreeMap<u16, u32> {
     let mut taken = BTreeMap::new();
     for record in records.iter().filter(|r| r.at < at_ms(until)) {
-        if record.places() == Some((TxRing, DriverOut)) {
-            *taken.entry(record.vcpu.domain.0).or_default() += 1;
+        if record.stages() == Some((FromGuest, DriverOut)) {
+            *taken.entry(record.domain()).or_default() += 1;
         }
     }
     taken
@@ -347,7 +349,7 @@ fn from_128_pending_packets_on_an_interrupt_starts_no_batch() {
 
 /// What the driver domain does that gets more packets from its card than it can handle, and has
 /// some of its guests' besides.
-fn swamped() -> Vec<Record> {
+fn swamped() -> Vec<Told> {
     let guests = r#"
         [[domain]]
         name = "receives"
@@ -382,15 +384,15 @@ fn the_card_and_the_guests_take_turns_of_64_packets_and_a_round_has_300() {
     let (mut turn, mut round) = (0, 0);
     let (mut turns, mut rounds) = (BTreeMap::new(), BTreeMap::new());
     for record in swamped().iter().filter(|r| r.at > at_ms(800)) {
-        match record.places() {
+        match record.stages() {
             Some((DriverOut, Outside)) => (turn, round) = (turn + 1, round + 1),
             // The card has more, always: the guests' turn is over.
-            Some((Card, DriverIn)) => {
+            Some((Device, DriverIn)) => {
                 *turns.entry(std::mem::take(&mut turn)).or_insert(0) += 1;
                 round += 1;
             }
             // A tasklet runs, so the round is over.
-            Some((DriverIn, RxRing) | (TxRing, DriverOut)) if round > 0 => {
+            Some((DriverIn, ToGuest) | (FromGuest, DriverOut)) if round > 0 => {
                 *rounds.entry(std::mem::take(&mut round)).or_insert(0) += 1;
             }
             _ => {}
@@ -429,15 +431,16 @@ fn what_a_rate_holds_back_is_told_with_the_time_until_there_is_more() {
     let mut until = Instant::ZERO;
     let mut sent = Vec::new();
     for record in &records {
-        match record.places() {
-            Some((TxRing, TxRing)) => {
+        match record.stages() {
+            Some((FromGuest, FromGuest)) => {
                 assert!(until <= record.at, "told twice, at {}", record.at);
-                let [_, driver, low, high] = record.data;
-                assert_eq!((driver, high), (0, 0), "the driver domain is d0v0");
-                until = record.at + domio_core::Duration::from_nanos(low.into());
+                assert_eq!(record.other, Some(DRIVER));
+                let wait = record.value("time");
+                assert!(wait <= u32::MAX.into(), "{wait} ns");
+                until = record.at + domio_core::Duration::from_nanos(wait);
                 sent.push(0);
             }
-            Some((TxRing, DriverOut)) => {
+            Some((FromGuest, DriverOut)) => {
                 assert!(until <= record.at, "sent at {}", record.at);
                 sent.last_mut().into_iter().for_each(|n| *n += 1);
             }

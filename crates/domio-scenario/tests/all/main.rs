@@ -22,6 +22,7 @@ mod senders;
 mod several_vcpus;
 mod shipped;
 mod stories;
+mod told;
 mod vcpus;
 mod vectors;
 mod web;

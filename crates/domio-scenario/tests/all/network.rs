@@ -1,16 +1,16 @@
 //! `[network]`, vifs and network workloads: what they become, what is refused, what they do.
 
 use crate::common::{errors, only, parse, says};
-use domio_core::{DomainId, Duration, Instant, Kind, Record};
+use crate::told::{Told, run};
+use domio_core::{DomainId, Duration, Instant, Kind};
+use domio_net::class::NetRecord;
 use domio_net::host::{FlowKind, NetCosts, NetworkConfig, RxMode, StreamConfig, VifRate};
 use domio_net::icmp::{Pace, PingConfig};
 use domio_net::link::Rate;
 use domio_net::nic::NicConfig;
 use domio_net::tcp::Control;
 use domio_net::udp::UdpConfig;
-use domio_scenario::{Code, NoReplay, Scenario};
-use domio_sim::Outcome;
-use domio_vmm::Simulation;
+use domio_scenario::{Code, Scenario};
 use domio_vmm::config::{GuestConfig, KernelCosts};
 use domio_vmm::evtchn::{Abi, ScanForm, Width};
 use domio_vmm::machine::OPTERON_242;
@@ -514,31 +514,11 @@ fn mistakes_of_a_network_come_with_all_others() {
     assert_eq!(errors(&text).total(), 6, "{}", errors(&text).render(false));
 }
 
-/// The records of the whole run of `text`.
-pub fn run(text: &str) -> Vec<Record> {
-    let built = good(text).build(&NoReplay).expect("nothing is replayed");
-    let mut simulation = Simulation::with_devices(
-        &built.host,
-        built.scheduler(),
-        |bus| built.attach(bus, 0),
-        Vec::new(),
-        built.seed,
-        0,
-    );
-    let end = Instant::ZERO + built.warmup + built.duration;
-    let outcome = simulation.run(end);
-    assert!(matches!(outcome, Outcome::Completed { .. }), "{outcome}");
-    simulation.into_sink()
-}
-
 /// Megabits a second that `domain` was delivered within a run of 2 s.
-fn mbps(records: &[Record], domain: u16) -> f64 {
-    let delivered = |r: &&Record| r.kind == Kind::NetDelivered && r.vcpu.domain.0 == domain;
-    let bytes = records
-        .iter()
-        .filter(delivered)
-        .map(|r| f64::from(r.data[2]));
-    bytes.sum::<f64>() * 8.0 / 2.0 / 1e6
+pub fn mbps(records: &[Told], domain: u16) -> f64 {
+    let delivered = |r: &&Told| r.is_net(NetRecord::Delivered as u8) && r.is_of(domain);
+    let bytes = records.iter().filter(delivered).map(|r| r.value("bytes"));
+    bytes.sum::<u64>() as f64 * 8.0 / 2.0 / 1e6
 }
 
 #[test]
@@ -577,7 +557,9 @@ fn guests_come_and_go_while_packets_are_under_way() {
     let short = "name = \"web\"\ncount = 4\nstart_ms = 100\nstop_ms = 600";
     let text = text.replacen("name = \"web\"", short, 1);
     let records = run(&text);
-    let delivered = records.iter().filter(|r| r.kind == Kind::NetDelivered);
+    let delivered = records
+        .iter()
+        .filter(|r| r.is_net(NetRecord::Delivered as u8));
     let last = delivered.map(|r| r.at).max().expect("something arrived");
     let (from, to) = (
         Instant::from_nanos(500_000_000),
@@ -599,7 +581,7 @@ fn a_thousand_guests_come_up_at_once() {
         1,
     );
     let text = text.replacen("workload = \"stream\"", "", 1);
-    let waking = |r: &&Record| r.kind == Kind::Wake && r.at == Instant::ZERO;
+    let waking = |r: &&Told| r.is(Kind::Wake) && r.at == Instant::ZERO;
     assert!(run(&text).iter().filter(waking).count() >= 1_000);
 }
 
@@ -607,6 +589,6 @@ fn a_thousand_guests_come_up_at_once() {
 fn a_guest_that_burns_answers_too() {
     let both = "\n[[domain.task]]\nworkload = \"burn\"\n[[domain.task]]\nworkload = \"ping\"";
     let records = run(&change("workload = \"stream\"", both));
-    let replies = records.iter().filter(|r| r.kind == Kind::NetReply);
+    let replies = records.iter().filter(|r| r.is_net(NetRecord::Reply as u8));
     assert!(replies.count() > 1_000);
 }

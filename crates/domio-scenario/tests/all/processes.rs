@@ -1,8 +1,9 @@
 //! The processes of network workloads: where they live, and who goes first.
 
 use crate::common::{only, parse, says};
-use crate::network::run;
-use domio_core::{Duration, Kind, Record};
+use crate::network::mbps;
+use crate::told::run;
+use domio_core::{Duration, Kind};
 use domio_net::host::FlowKind;
 use domio_scenario::Scenario;
 
@@ -29,14 +30,6 @@ fn good(text: &str) -> Scenario {
     parse(text).unwrap_or_else(|e| panic!("{}", e.render(false)))
 }
 
-/// Megabits a second that the guest was delivered within a run of 2 s.
-fn mbps(records: &[Record]) -> f64 {
-    let own = records
-        .iter()
-        .filter(|r| r.kind == Kind::NetDelivered && r.vcpu.domain.0 == 1);
-    own.map(|r| f64::from(r.data[2])).sum::<f64>() * 8.0 / 2.0 / 1e6
-}
-
 #[test]
 fn processes_live_on_the_vcpu_and_have_the_priority_that_they_are_given() {
     let tasks = "vcpus = 2\n[[domain.task]]\nworkload = \"stream\"\nvcpu = 1\npriority = 3\n\
@@ -55,7 +48,7 @@ fn processes_live_on_the_vcpu_and_have_the_priority_that_they_are_given() {
             panic!("{:?}", network.vifs[0].flows[0]);
         };
         assert_eq!(stream.piece, 4096);
-        let got = mbps(&run(&text));
+        let got = mbps(&run(&text), 1);
         assert!((got / 941.4 - 1.0).abs() < 0.01, "{way}: {got}");
     }
     let default = good(&change(
@@ -80,9 +73,9 @@ fn a_server_answers_all_requests() {
     assert_eq!(flows.len(), 20);
     assert_eq!(flows[19].start, Duration::from_millis(10 + 19 * 10));
     let records = run(&text);
-    let done = records.iter().filter(|r| r.kind == Kind::JobDone);
+    let done = records.iter().filter(|r| r.is(Kind::JobDone));
     assert_eq!(done.count(), 20);
-    let bytes = mbps(&records) * 1e6 * 2.0 / 8.0;
+    let bytes = mbps(&records, 1) * 1e6 * 2.0 / 8.0;
     assert_eq!(bytes as u64, 20 * (3000 + 8192));
     let two = "workload = \"server\"\nrequests = 1\ninterval_ms = 1\n";
     let two = format!("  [[domain.task]]\n{two}  [[domain.task]]\n{two}");

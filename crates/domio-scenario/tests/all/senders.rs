@@ -1,7 +1,7 @@
 //! What sending costs a guest, and when a sender of datagrams sends.
 
-use crate::network::run;
-use domio_core::NetPlace::{DriverOut, TxRing};
+use crate::told::run;
+use domio_core::Stage::{DriverOut, FromGuest};
 use domio_core::{Instant, NullSink};
 use domio_scenario::{NoReplay, Scenario};
 use domio_sim::Outcome;
@@ -65,12 +65,12 @@ fn a_sender_that_wakes_every_10_ms_sends_ten_datagrams_at_a_time() {
     let records = run(&text(""));
     let sent = records
         .iter()
-        .filter(|r| r.places() == Some((TxRing, DriverOut)));
+        .filter(|r| r.stages() == Some((FromGuest, DriverOut)));
     let mut ticks: Vec<u64> = sent.map(|r| r.at.as_nanos() / 10_000_000).collect();
     ticks.dedup_by_key(|tick| *tick);
     let all = records
         .iter()
-        .filter(|r| r.places() == Some((TxRing, DriverOut)));
+        .filter(|r| r.stages() == Some((FromGuest, DriverOut)));
     let per_tick = all.count() as f64 / ticks.len() as f64;
     assert!((9.5..=10.5).contains(&per_tick), "{per_tick} a tick");
 }

@@ -2,8 +2,8 @@
 //! without balancing place vcpus.
 
 use crate::common::parse;
-use crate::network::run;
-use domio_core::{Kind, Record, VcpuName};
+use crate::told::{Told, run};
+use domio_core::{Kind, VcpuName};
 use domio_scenario::Scenario;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -91,10 +91,10 @@ fn a_program_that_is_alone_loads_one_vcpu_at_a_time() {
 }
 
 /// By vcpu, the pcpus on which it ran.
-fn places(records: &[Record]) -> BTreeMap<VcpuName, BTreeSet<u16>> {
+fn places(records: &[Told]) -> BTreeMap<VcpuName, BTreeSet<u16>> {
     let mut places: BTreeMap<VcpuName, BTreeSet<u16>> = BTreeMap::new();
-    for record in records.iter().filter(|r| r.kind == Kind::Switch) {
-        let next = VcpuName::from_word(record.data[0]);
+    for record in records.iter().filter(|r| r.is(Kind::Switch)) {
+        let next = record.other.expect("who runs next");
         places.entry(next).or_default().insert(record.pcpu.0);
     }
     places.retain(|name, _| !name.is_idle());

@@ -1,7 +1,9 @@
 //! Web servers in scenarios, and times at which traffic ends.
 
 use crate::common::{errors, parse, says};
-use domio_core::{DomainId, Duration, Instant, Record, WebStep};
+use crate::told::Records;
+use domio_core::{DomainId, Duration, Instant};
+use domio_net::class::{NetRecord, WebStep};
 use domio_net::host::{FlowConfig, FlowKind};
 use domio_net::web::{Gaps, WebConfig};
 use domio_scenario::{Code, DeviceModel, NoReplay, Scenario, example};
@@ -169,20 +171,20 @@ fn the_shipped_servers_do_what_their_scenario_says() {
     let built = parsed.expect("valid").build(&NoReplay).expect("no replays");
     let attach = |bus: &mut Assembly<'_, DeviceModel>| built.attach(bus, 0);
     let scheduler = built.scheduler();
+    let sink = Records::default();
     let mut simulation =
-        Simulation::with_devices(&built.host, scheduler, attach, Vec::new(), built.seed, 0);
+        Simulation::with_devices(&built.host, scheduler, attach, sink, built.seed, 0);
     let second = |s| Instant::ZERO + Duration::from_secs(s);
     let outcome = simulation.run(second(3));
     assert!(matches!(outcome, Outcome::Completed { .. }), "{outcome}");
-    let records: Vec<Record> = simulation.into_sink();
+    let records = simulation.into_sink().0;
     let measured = || records.iter().filter(|r| r.at >= second(1));
     let steps = |domain: &DomainId, step| {
-        let own = measured().filter(|r| r.vcpu.domain == *domain);
-        let steps = own.filter_map(Record::web_step);
-        steps.filter(|(s, ..)| *s == step).count()
+        let own = measured().filter(|r| r.is_of(domain.0));
+        own.filter(|r| r.is_net(NetRecord::web(step))).count()
     };
     let work = |domain: &DomainId| -> u64 {
-        let told = measured().filter_map(Record::done_for);
+        let told = measured().filter_map(|r| r.done_for());
         told.filter(|(owner, _)| owner == domain)
             .map(|(_, ns)| ns)
             .sum()

@@ -76,7 +76,6 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
     name: "arinc653",
     summary: "Xen's ARINC 653 scheduler: a fixed table of who runs when, over and over",
     source: "Xen 4.17, sched/arinc653.c",
-    trace_id: 3,
     params: PARAMS,
     changeable: CHANGEABLE,
     domain_params: DOMAIN_PARAMS,

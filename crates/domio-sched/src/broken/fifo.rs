@@ -22,7 +22,6 @@ pub const fn promising(promises: Promises) -> Descriptor {
         name: "fifo",
         summary: "one FIFO per pcpu, to be broken in tests of the conformance suite",
         source: "domio",
-        trace_id: 7,
         needs: Needs {
             tickle: true,
             ..Needs::NOTHING

@@ -91,7 +91,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
     name: "bvt",
     summary: "Xen's borrowed virtual time, default of 2.0: shares by weight, warps to be early",
     source: "Xen 2.0 to 3.0.2, sched_bvt.c",
-    trace_id: 2,
+    class: Some(&super::event::CLASS),
     params: PARAMS,
     changeable: &[CTX_ALLOW_SPEC],
     domain_params: DOMAIN_PARAMS,

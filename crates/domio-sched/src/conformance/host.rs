@@ -340,8 +340,20 @@ impl<'s> Host<'s> {
                 self.migrate_if_stopped(v);
             }
             Effect::Move(v, pcpu) => self.moved(v, pcpu),
-            Effect::Note { .. } => {}
+            Effect::Note { number, words, .. } => self.is_declared(number, &words),
         }
+    }
+
+    /// A record is of the policy's class, and has no more words than that declares.
+    fn is_declared(&self, number: u8, words: &[u32]) {
+        let class = self.policy.descriptor().class;
+        let declared = class.and_then(|class| class.declared(number));
+        let declared = declared.expect("a policy declares its records in its descriptor");
+        let further = &words[usize::from(declared.words)..];
+        assert!(
+            further.iter().all(|word| *word == 0),
+            "record {number} has more words than are declared"
+        );
     }
 
     /// Whether `pcpu` is online or on its way out.

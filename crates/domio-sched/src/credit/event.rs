@@ -4,6 +4,7 @@
 //! the others since 4.9.
 
 use crate::cx::Cx;
+use domio_core::class::{Class, Declared, Field, QueueRules, Says, Shows, Unit};
 use domio_core::{Duration, PcpuId, VcpuId};
 
 const ACCOUNT_START: u8 = 2;
@@ -17,90 +18,131 @@ const SCHEDULE: u8 = 9;
 const RATELIMIT: u8 = 10;
 const STEAL_CHECK: u8 = 11;
 
-#[inline]
-fn name(cx: &Cx<'_>, vcpu: VcpuId) -> [u32; 2] {
-    let name = cx.vcpu(vcpu).name;
-    [u32::from(name.domain.0), u32::from(name.index)]
-}
+/// What [`Descriptor::class`](crate::Descriptor::class) of credit says: Xen's numbers. The vcpu of
+/// Xen's first two words, or one, is the record's actor.
+pub static CLASS: Class = Class::new(
+    "credit",
+    &[
+        Declared::new(ACCOUNT_START, "earns credit from now on", ACTIVE),
+        Declared::new(ACCOUNT_STOP, "earns no credit any more", ACTIVE),
+        Declared::new(STOLEN, "stolen", &[Field::word("from", 0, Unit::Pcpu)]),
+        Declared::new(PICKED_PCPU, "pcpu picked", &[PCPU]).says(Says::Wants { pcpu: 0 }),
+        Declared::new(TICKLE, "tickled", &[PCPU])
+            .says(Says::Tickled { pcpu: 0 })
+            .shows(TICKLES),
+        Declared::new(BOOST_START, "boosted", &[])
+            .says(Says::Boosted)
+            .shows(BOOSTS),
+        Declared::new(BOOST_END, "boost ends", &[])
+            .says(Says::BoostOver)
+            .shows(BOOSTS),
+        Declared::new(
+            SCHEDULE,
+            "pass",
+            &[
+                Field::bits("pcpu", 0, 16, Unit::Pcpu),
+                Field::bits("tasklet", 16, 8, Unit::Flag),
+                Field::bits("idle", 24, 8, Unit::Flag),
+            ],
+        )
+        .says(Says::Pass)
+        .shows(SINCE_4_9),
+        Declared::new(
+            RATELIMIT,
+            "goes on: rate limit",
+            &[Field::word("ran", 0, Unit::Nanoseconds)],
+        )
+        .says(Says::RateLimited)
+        .shows(SINCE_4_9),
+        Declared::new(
+            STEAL_CHECK,
+            "queue looked at",
+            &[
+                Field::word("peer", 0, Unit::Pcpu),
+                Field::word("searched", 1, Unit::Flag),
+            ],
+        )
+        .shows(SINCE_4_9),
+    ],
+)
+.with_queue(QueueRules {
+    fifo_with_boost: true,
+});
 
-#[inline]
-fn named(cx: &mut Cx<'_>, here: PcpuId, event: u8, vcpu: VcpuId, third: Option<u32>) {
-    if cx.tracing() {
-        let [domain, index] = name(cx, vcpu);
-        match third {
-            Some(word) => cx.note(here, event, &[domain, index, word]),
-            None => cx.note(here, event, &[domain, index]),
-        }
-    }
-}
+const ACTIVE: &[Field] = &[Field::word("active_vcpus_of_the_domain", 0, Unit::Number)];
+const PCPU: Field = Field::word("pcpu", 0, Unit::Pcpu);
+
+const TICKLES: Shows = Shows {
+    tickles: true,
+    ..Shows::NOTHING
+};
+const BOOSTS: Shows = Shows {
+    boosts: true,
+    ..Shows::NOTHING
+};
+/// Releases that write these records write tickles, too.
+const SINCE_4_9: Shows = Shows {
+    limits: true,
+    ..TICKLES
+};
 
 /// `vcpu` earns credit from now on; its domain has `count` such vcpus.
 pub(super) fn account_start(cx: &mut Cx<'_>, here: PcpuId, vcpu: VcpuId, count: u32) {
-    named(cx, here, ACCOUNT_START, vcpu, Some(count));
+    cx.note(here, ACCOUNT_START, Some(vcpu), &[count]);
 }
 
 /// `vcpu` earns no credit any more; its domain has `count` others that do.
 pub(super) fn account_stop(cx: &mut Cx<'_>, here: PcpuId, vcpu: VcpuId, count: u32) {
-    named(cx, here, ACCOUNT_STOP, vcpu, Some(count));
+    cx.note(here, ACCOUNT_STOP, Some(vcpu), &[count]);
 }
 
 /// `here` takes `vcpu` from the queue of `peer`.
 pub(super) fn stolen(cx: &mut Cx<'_>, here: PcpuId, peer: PcpuId, vcpu: VcpuId) {
-    if cx.tracing() {
-        let [domain, index] = name(cx, vcpu);
-        cx.note(here, STOLEN, &[u32::from(peer.0), domain, index]);
-    }
+    cx.note(here, STOLEN, Some(vcpu), &[u32::from(peer.0)]);
 }
 
 /// `pcpu` would suit `vcpu` best.
 #[inline]
 pub(super) fn picked(cx: &mut Cx<'_>, here: PcpuId, vcpu: VcpuId, pcpu: PcpuId) {
-    named(cx, here, PICKED_PCPU, vcpu, Some(u32::from(pcpu.0)));
+    cx.note(here, PICKED_PCPU, Some(vcpu), &[u32::from(pcpu.0)]);
 }
 
 /// `pcpu` is asked for a pass.
 #[inline]
 pub(super) fn tickle(cx: &mut Cx<'_>, here: PcpuId, pcpu: PcpuId) {
-    if cx.tracing() {
-        cx.note(here, TICKLE, &[u32::from(pcpu.0)]);
-    }
+    cx.note(here, TICKLE, None, &[u32::from(pcpu.0)]);
 }
 
 /// `vcpu` is boosted.
 #[inline]
 pub(super) fn boost_start(cx: &mut Cx<'_>, here: PcpuId, vcpu: VcpuId) {
-    named(cx, here, BOOST_START, vcpu, None);
+    cx.note(here, BOOST_START, Some(vcpu), &[]);
 }
 
 /// `vcpu` is no longer boosted.
 #[inline]
 pub(super) fn boost_end(cx: &mut Cx<'_>, here: PcpuId, vcpu: VcpuId) {
-    named(cx, here, BOOST_END, vcpu, None);
+    cx.note(here, BOOST_END, Some(vcpu), &[]);
 }
 
 /// A pass begins. The word is `pcpu`, 8 bits for pending hypervisor work (always 0 here), and 8
 /// bits for whether the pcpu idled.
 #[inline]
 pub(super) fn schedule(cx: &mut Cx<'_>, pcpu: PcpuId, idle: bool) {
-    if cx.tracing() {
-        cx.note(pcpu, SCHEDULE, &[u32::from(pcpu.0) | u32::from(idle) << 24]);
-    }
+    let word = u32::from(pcpu.0) | u32::from(idle) << 24;
+    cx.note(pcpu, SCHEDULE, None, &[word]);
 }
 
 /// `vcpu` ran for `ran` only and goes on.
 #[inline]
 pub(super) fn ratelimit(cx: &mut Cx<'_>, here: PcpuId, vcpu: VcpuId, ran: Duration) {
-    if cx.tracing() {
-        let word = cx.vcpu(vcpu).name.word();
-        // The record has 32 bits for a time under half a second.
-        cx.note(here, RATELIMIT, &[word, ran.as_nanos() as u32]);
-    }
+    // The record has 32 bits for a time under half a second.
+    cx.note(here, RATELIMIT, Some(vcpu), &[ran.as_nanos() as u32]);
 }
 
 /// The queue of `peer` was searched for work, or not.
 #[inline]
 pub(super) fn steal_check(cx: &mut Cx<'_>, here: PcpuId, peer: PcpuId, searched: bool) {
-    if cx.tracing() {
-        cx.note(here, STEAL_CHECK, &[u32::from(peer.0), u32::from(searched)]);
-    }
+    let words = [u32::from(peer.0), u32::from(searched)];
+    cx.note(here, STEAL_CHECK, None, &words);
 }

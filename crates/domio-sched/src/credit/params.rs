@@ -139,7 +139,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
     name: "credit",
     summary: "Xen's proportional share scheduler from 3.0.3 to 4.17, with wake-up boost and caps",
     source: "Xen 3.0.3 to 4.17, sched_credit.c, since 4.14 sched/credit.c",
-    trace_id: 0,
+    class: Some(&super::event::CLASS),
     params: PARAMS,
     changeable: CHANGEABLE,
     domain_params: DOMAIN_PARAMS,

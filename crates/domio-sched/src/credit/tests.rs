@@ -14,11 +14,12 @@ mod vectors;
 mod wake;
 mod warm;
 
+use super::event::CLASS;
 use super::rules::Rules;
 use super::{Credit, Priority, WarmVcpu, flag};
 use crate::contract::{Pick, Prev, Scheduler, Stop, Wake};
 use crate::cx::{Cx, Effect, Pause, Tables};
-use crate::rig::blocked_vcpu;
+use crate::rig::{blocked_vcpu, noted};
 use alloc::vec::Vec;
 use domio_core::{
     CpuSet, DomainId, Duration, Instant, ParamValues, PcpuId, Topology, VcpuId, XenVersion,

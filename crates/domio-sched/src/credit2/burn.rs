@@ -51,6 +51,7 @@ impl Credit2 {
             vcpu,
             v.credit,
             v.capped().then_some(v.budget),
+            time,
         );
     }
 

@@ -54,7 +54,7 @@ impl Credit2 {
         (r.average, r.balanced) = (average, balanced);
         r.load += change.of_queue();
         r.averaged = now;
-        event::runq_load(cx, self.here, r, runq, self.settings.precision);
+        event::runq_load(cx, self.here, r);
     }
 
     /// Works the average of `vcpu` out anew, which changes as `change` says.
@@ -75,7 +75,7 @@ impl Credit2 {
         };
         let v = &mut self.vcpus[vcpu.index()];
         (v.average, v.averaged) = (average, now);
-        event::vcpu_load(cx, self.here, vcpu, average);
+        event::vcpu_load(cx, self.here, vcpu, average, self.settings.precision);
     }
 
     /// As both, for `vcpu` and its run queue.

@@ -179,7 +179,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
     name: "credit2",
     summary: "Xen's default scheduler since 4.12: credit that burns by weight, shared run queues",
     source: "Xen 4.17, sched/credit2.c",
-    trace_id: 1,
+    class: Some(&super::event::CLASS),
     params: PARAMS,
     changeable: CHANGEABLE,
     domain_params: DOMAIN_PARAMS,

@@ -12,10 +12,12 @@ mod releases;
 mod tickle;
 mod warm;
 
+use super::event::CLASS;
 use super::state::flag;
 use super::{Credit2, DESCRIPTOR};
 use crate::contract::{Pick, Prev, Scheduler, Stop, Wake};
 use crate::cx::{Affinity, Cx, Effect, Pause, Tables, VcpuView};
+use crate::rig::noted;
 use alloc::vec::Vec;
 use domio_core::{
     CpuSet, DomainId, Duration, Instant, ParamValues, PcpuId, Topology, VcpuId, VcpuName,
@@ -94,8 +96,15 @@ impl Rig {
                 Effect::Timer { .. } => unreachable!("the policy has none"),
                 Effect::Migrate(v) => self.flagged.push(v),
                 Effect::Note {
-                    event, len, words, ..
-                } => self.notes.push((event, words[..len as usize].to_vec())),
+                    number,
+                    about,
+                    words,
+                    ..
+                } => {
+                    let name = about.map(|v| self.tables.vcpus[v.index()].name);
+                    self.notes
+                        .push((number, noted(&CLASS, number, name, words)));
+                }
                 Effect::Park(_) | Effect::Unpark(_) | Effect::Move(..) => {}
             }
         }
@@ -311,5 +320,5 @@ fn the_defaults_are_xens() {
     assert_eq!((settings.under, settings.over), (1 << 18, 1 << 15));
     assert_eq!(settings.cap_period, 10 * MS);
     assert!(!settings.power_savings);
-    assert_eq!(DESCRIPTOR.trace_id, 1);
+    assert_eq!(DESCRIPTOR.class, Some(&CLASS));
 }

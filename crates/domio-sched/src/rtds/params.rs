@@ -61,7 +61,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
     name: "rtds",
     summary: "Xen's real-time scheduler: earliest deadline first over all pcpus, with budgets",
     source: "Xen 4.17, sched/rt.c",
-    trace_id: 4,
+    class: Some(&super::event::CLASS),
     params: PARAMS,
     domain_params: RESERVATION,
     vcpu_params: RESERVATION,

@@ -208,11 +208,11 @@ fn records_have_xens_numbers() {
     let mut cx = Cx::new(Instant::ZERO, &mut tables, &mut effects, true);
     policy.tickled.insert(PcpuId(0));
     assert_eq!(policy.schedule(&mut cx, PcpuId(0), prev), Pick::IDLE);
-    let [Effect::Note { event, words, .. }] = effects[..] else {
+    let [Effect::Note { number, words, .. }] = effects[..] else {
         panic!("a record of the pass alone: {effects:?}");
     };
     // The pcpu, whether it was tickled, whether it idled.
-    assert_eq!((event, words[0]), (6, 1 << 24 | 1 << 28));
+    assert_eq!((number, words[0]), (6, 1 << 24 | 1 << 28));
 }
 
 #[test]

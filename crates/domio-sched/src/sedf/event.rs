@@ -1,30 +1,12 @@
 //! Private trace records: deadlines, slices and turns of extra time.
 //!
-//! Xen's SEDF wrote none, so numbers and words are domio's own. The first word is the vcpu, domain
-//! in the upper half and index in the lower one, unless said otherwise. Lengths are nanoseconds,
-//! 4,294,967,295 for that and more.
-//!
-//! | number | when | second word | third word |
-//! |---|---|---|---|
-//! | 1 | a pass gives a vcpu another deadline | deadline, lower half | upper half |
-//! | 2 | a pass picks it by its reservation | left of the slice | until the deadline |
-//! | 3 | a pass gives it a turn of extra time | queue: 0 penalty, 1 utilisation | score |
-//! | 4 | that turn ends | queue, 256 more if it goes on sharing | new score |
-//! | 5 | it wakes before its period begins | until the deadline | 0 |
-//! | 6 | it wakes after a short block | until the new deadline | time of its slice lost |
-//! | 7 | it wakes after a long block | until the new deadline | 0 |
-//! | 8 | it missed its deadline or used more than its slice | late by | slice used |
-//! | 9 | (no vcpu) a pcpu idles, less than a turn is left | time until the next period | |
-//! | 10 | an operator changes what it reserves | period | slice |
-//! | 11 | it is charged, under SEDF-DC | charge | what it owes now |
-//! | 12 | some of its slice goes to its debt | how much | what it still owes |
-//! | 13 | it is picked for its packets before another one | packets | until the other's deadline |
-//!
-//! Scores are signed. A wake-up writes one record, so that what a host charges for further ones
-//! does not fall on a policy that had none in Xen.
+//! Xen's SEDF wrote none, so numbers and words are domio's own. Lengths are nanoseconds,
+//! 4,294,967,295 for that and more. A wake-up writes one record, so that what a host charges for
+//! further ones does not fall on a policy that had none in Xen.
 
 use super::state::{Queue, Vcpu};
 use crate::cx::Cx;
+use domio_core::class::{Class, Declared, Field, Unit};
 use domio_core::{PcpuId, VcpuId};
 
 const DEADLINE: u8 = 1;
@@ -58,12 +40,79 @@ fn queue_number(queue: Queue) -> u32 {
     u32::from(queue == Queue::Utilisation)
 }
 
-fn named(cx: &mut Cx<'_>, event: u8, vcpu: VcpuId, second: u32, third: u32) {
-    if cx.tracing() {
-        let view = cx.vcpu(vcpu);
-        let (here, name) = (view.pcpu, view.name.word());
-        cx.note(here, event, &[name, second, third]);
-    }
+/// What [`Descriptor::class`](crate::Descriptor::class) of SEDF and its kin says.
+pub static CLASS: Class = Class::new(
+    "sedf",
+    &[
+        Declared::new(
+            DEADLINE,
+            "new deadline",
+            &[Field::long("deadline", 0, Unit::Nanoseconds)],
+        ),
+        Declared::new(
+            SLICE,
+            "runs by its slice",
+            &[ns("left_of_the_slice", 0), ns("until_the_deadline", 1)],
+        ),
+        Declared::new(
+            EXTRA,
+            "turn of extra time",
+            &[Field::word("utilisation", 0, Unit::Flag), SCORE],
+        ),
+        Declared::new(
+            EXTRA_END,
+            "turn of extra time ends",
+            &[
+                Field::bits("utilisation", 0, 8, Unit::Flag),
+                Field::bits("shares_on", 8, 8, Unit::Flag),
+                SCORE,
+            ],
+        ),
+        Declared::new(Woke::InExtraTime as u8, "wakes in extra time", WOKE),
+        Declared::new(Woke::Short as u8, "wakes after a short block", WOKE),
+        Declared::new(Woke::Long as u8, "wakes after a long block", WOKE),
+        Declared::new(
+            MISSED,
+            "missed its deadline or overran its slice",
+            &[ns("late_by", 0), ns("slice_used", 1)],
+        ),
+        Declared::new(
+            GAP,
+            "idles: less than a turn is left",
+            &[ns("until_the_next_period", 0)],
+        ),
+        Declared::new(RESERVE, "reserves", &[ns("period", 0), ns("slice", 1)]),
+        Declared::new(
+            CHARGED,
+            "charged for work on its behalf",
+            &[ns("charge", 0), ns("owes", 1)],
+        ),
+        Declared::new(
+            COLLECTED,
+            "slice pays a debt",
+            &[ns("paid", 0), ns("still_owes", 1)],
+        ),
+        Declared::new(
+            BUSIEST,
+            "picked for its packets",
+            &[
+                Field::word("packets", 0, Unit::Number),
+                ns("until_the_others_deadline", 1),
+            ],
+        ),
+    ],
+);
+
+const fn ns(name: &'static str, word: u8) -> Field {
+    Field::word(name, word, Unit::Nanoseconds)
+}
+
+const SCORE: Field = Field::word("score", 1, Unit::Signed);
+const WOKE: &[Field] = &[ns("until_the_deadline", 0), ns("slice_lost", 1)];
+
+fn named(cx: &mut Cx<'_>, number: u8, vcpu: VcpuId, first: u32, second: u32) {
+    let here = cx.vcpu(vcpu).pcpu;
+    cx.note(here, number, Some(vcpu), &[first, second]);
 }
 
 /// `vcpu` has another deadline, which `state` holds.
@@ -110,7 +159,7 @@ pub(super) fn missed(cx: &mut Cx<'_>, vcpu: VcpuId, state: &Vcpu, now: i64) {
 /// `pcpu` idles although vcpus wait for extra time there: a period begins in `left`.
 #[inline]
 pub(super) fn gap(cx: &mut Cx<'_>, pcpu: PcpuId, left: i64) {
-    cx.note(pcpu, GAP, &[length(left)]);
+    cx.note(pcpu, GAP, None, &[length(left)]);
 }
 
 /// `vcpu` reserves what `state` says from now on.

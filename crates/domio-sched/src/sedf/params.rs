@@ -129,7 +129,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
     name: "sedf",
     summary: "Xen's simple EDF from 3.0 to 4.5: a slice in each period, and extra time by weight",
     source: "Xen 3.0 to 4.5, sched_sedf.c",
-    trace_id: 7,
+    class: Some(&super::event::CLASS),
     params: PARAMS,
     domain_params: DOMAIN_PARAMS,
     needs: Needs {

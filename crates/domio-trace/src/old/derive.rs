@@ -5,16 +5,15 @@
 //! if it was put to sleep, runnable otherwise; the vcpu that comes was runnable; a wake-up makes a
 //! blocked vcpu runnable.
 
-use std::collections::BTreeMap;
-
-use domio_core::{Kind, Record, Runstate, VcpuName};
+use domio_core::{ActorId, Kind, Record, Runstate};
 
 use crate::VCPUS_MAX;
 
 /// Follows the vcpus of a trace.
 #[derive(Debug, Default)]
 pub(super) struct Derive {
-    vcpus: BTreeMap<u32, Known>,
+    /// By actor.
+    vcpus: Vec<Option<Known>>,
 }
 
 /// What is known of a vcpu.
@@ -29,33 +28,33 @@ impl Derive {
     /// The runstate changes that `record`, the next one of the trace, tells of.
     pub(super) fn changes(&mut self, record: &Record) -> [Option<Record>; 2] {
         let mut out = [None; 2];
-        match record.kind {
-            Kind::SwitchOnly => {
-                let next = VcpuName::from_word(record.data[0]);
-                let left_to = match self.vcpus.get(&record.vcpu.word()) {
+        match record.kind() {
+            Some(Kind::SwitchOnly) => {
+                let left_to = match self.known(record.actor) {
                     Some(known) if known.state == Runstate::Running => known.leaves_to,
                     // Not seen coming: nothing is known of what it did.
                     _ => Runstate::Runnable,
                 };
+                let next = record.next().unwrap_or(ActorId::NONE);
                 out = [
-                    self.go(record, record.vcpu, Runstate::Running, left_to),
+                    self.go(record, record.actor, Runstate::Running, left_to),
                     self.go(record, next, Runstate::Runnable, Runstate::Running),
                 ];
             }
-            Kind::Block => self.will_leave_to(record.vcpu, Runstate::Blocked),
-            Kind::Sleep => {
-                self.will_leave_to(record.vcpu, Runstate::Offline);
-                if self.state(record.vcpu) == Some(Runstate::Runnable) {
+            Some(Kind::Block) => self.will_leave_to(record.actor, Runstate::Blocked),
+            Some(Kind::Sleep) => {
+                self.will_leave_to(record.actor, Runstate::Offline);
+                if self.state(record.actor) == Some(Runstate::Runnable) {
                     let (old, new) = (Runstate::Runnable, Runstate::Offline);
-                    out[0] = self.go(record, record.vcpu, old, new);
+                    out[0] = self.go(record, record.actor, old, new);
                 }
             }
-            Kind::Wake => {
+            Some(Kind::Wake) => {
                 // A wake-up before the switch undoes the block.
-                self.will_leave_to(record.vcpu, Runstate::Runnable);
-                if let Some(old @ (Runstate::Blocked | Runstate::Offline)) = self.state(record.vcpu)
-                {
-                    out[0] = self.go(record, record.vcpu, old, Runstate::Runnable);
+                self.will_leave_to(record.actor, Runstate::Runnable);
+                let state = self.state(record.actor);
+                if let Some(old @ (Runstate::Blocked | Runstate::Offline)) = state {
+                    out[0] = self.go(record, record.actor, old, Runstate::Runnable);
                 }
             }
             _ => {}
@@ -63,12 +62,16 @@ impl Derive {
         out
     }
 
-    fn state(&self, vcpu: VcpuName) -> Option<Runstate> {
-        self.vcpus.get(&vcpu.word()).map(|known| known.state)
+    fn known(&self, actor: ActorId) -> Option<Known> {
+        self.vcpus.get(actor.index()).copied().flatten()
     }
 
-    fn will_leave_to(&mut self, vcpu: VcpuName, state: Runstate) {
-        if let Some(known) = self.vcpus.get_mut(&vcpu.word()) {
+    fn state(&self, actor: ActorId) -> Option<Runstate> {
+        self.known(actor).map(|known| known.state)
+    }
+
+    fn will_leave_to(&mut self, actor: ActorId, state: Runstate) {
+        if let Some(Some(known)) = self.vcpus.get_mut(actor.index()) {
             known.leaves_to = state;
         }
     }
@@ -76,20 +79,22 @@ impl Derive {
     fn go(
         &mut self,
         record: &Record,
-        vcpu: VcpuName,
+        actor: ActorId,
         old: Runstate,
         new: Runstate,
     ) -> Option<Record> {
-        let word = vcpu.word();
-        if self.vcpus.len() >= VCPUS_MAX && !self.vcpus.contains_key(&word) {
+        let index = actor.index();
+        if index >= VCPUS_MAX {
             return None;
         }
-        let known = Known {
+        if index >= self.vcpus.len() {
+            self.vcpus.resize(index + 1, None);
+        }
+        self.vcpus[index] = Some(Known {
             state: new,
             leaves_to: Runstate::Runnable,
-        };
-        self.vcpus.insert(word, known);
-        Some(Record::runstate(record.at, record.pcpu, vcpu, old, new))
+        });
+        Some(Record::runstate(record.at, record.pcpu, actor, old, new))
     }
 }
 
@@ -97,21 +102,17 @@ impl Derive {
 mod tests {
     use super::*;
     use Runstate::{Blocked, Offline, Runnable, Running};
-    use domio_core::{DomainId, Instant, PcpuId};
+    use domio_core::{Instant, PcpuId};
 
-    fn v(domain: u16) -> VcpuName {
-        VcpuName::new(DomainId(domain), 0)
-    }
-
-    fn derive(records: &[(Kind, u16, u16)]) -> Vec<(u16, Runstate, Runstate)> {
+    fn derive(records: &[(Kind, u32, u32)]) -> Vec<(u32, Runstate, Runstate)> {
         let mut derive = Derive::default();
         let mut out = Vec::new();
         for &(kind, vcpu, next) in records {
-            let mut r = Record::new(Instant::ZERO, PcpuId(0), kind, v(vcpu));
-            r.data[0] = v(next).word();
+            let words = [next, 0, 0, 0];
+            let r = Record::with(Instant::ZERO, PcpuId(0), kind, ActorId(vcpu), words);
             for change in derive.changes(&r).into_iter().flatten() {
                 let (old, new) = change.runstates().unwrap();
-                out.push((change.vcpu.domain.0, old, new));
+                out.push((change.actor.0, old, new));
             }
         }
         out

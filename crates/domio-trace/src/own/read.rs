@@ -2,25 +2,42 @@
 
 use std::io::Read;
 
-use domio_core::{Instant, Record};
+use domio_core::{ActorId, Class, Instant, Names, Record, VcpuName};
 
-use super::pack::{FIXED, unpack};
+use super::declare::ClassJson;
+use super::v1::{self, Version1};
 use super::{
-    BLOCK_HEAD, BLOCK_MAX, BLOCK_TAG, END_MARK, END_TAG, HEADER_MAX, MAGIC, PREAMBLE, VERSION,
+    ACTOR, ACTOR_VCPU, ACTORS_TAG, BLOCK_HEAD, BLOCK_MAX, BLOCK_TAG, CLASSES_TAG, END_MARK,
+    END_TAG, HEADER_MAX, MAGIC, OLDEST, PREAMBLE, VERSION, pack,
 };
 use crate::bytes::{ByteStream, u32_at, u64_at};
-use crate::{TraceError, TraceErrorKind, TraceHeader};
+use crate::{ReadOptions, TraceError, TraceErrorKind, TraceHeader};
 
 /// Streams an own trace in the order in which it was written; at most one block (64 KiB) is in
 /// memory.
 pub struct OwnReader<R> {
     bytes: ByteStream<R>,
     header: TraceHeader,
+    version: Version,
+    known: &'static [&'static Class],
     /// What is left of the current block.
     block: Block,
     records: u64,
     last: Option<Instant>,
     ended: bool,
+}
+
+/// How records are packed, with what their numbers stand for.
+enum Version {
+    One(Box<Version1>),
+    Two(Announced),
+}
+
+/// What the blocks so far have announced.
+struct Announced {
+    names: Names,
+    /// Classes, of which `names` has two from the start.
+    classes: usize,
 }
 
 /// The rest of the block that is being handed out.
@@ -36,17 +53,34 @@ impl<R: Read> OwnReader<R> {
     ///
     /// # Errors
     /// Any [`TraceError`], [`TraceErrorKind::Foreign`] unless the file starts as an own trace does.
-    pub fn new(read: R) -> Result<Self, TraceError> {
+    pub fn new(read: R, options: &ReadOptions) -> Result<Self, TraceError> {
         let mut bytes = ByteStream::new(read);
-        let header = read_header(&mut bytes)?;
+        let (version, header) = read_header(&mut bytes)?;
         Ok(OwnReader {
             bytes,
             header,
+            version: match version {
+                1 => Version::One(Box::new(Version1::new(options))),
+                _ => Version::Two(Announced {
+                    names: Names::new(),
+                    classes: 0,
+                }),
+            },
+            known: options.classes,
             block: Block::default(),
             records: 0,
             last: None,
             ended: false,
         })
+    }
+
+    /// What the numbers of the records so far stand for.
+    #[inline]
+    pub fn names(&self) -> &Names {
+        match &self.version {
+            Version::One(version) => version.names(),
+            Version::Two(announced) => &announced.names,
+        }
     }
 
     /// Where the trace comes from.
@@ -70,15 +104,23 @@ impl<R: Read> OwnReader<R> {
             }
         }
         let bytes = &self.bytes.buffered()[..self.block.bytes];
-        let Some((record, length)) = unpack(bytes, self.block.before) else {
-            self.ended = true;
-            self.block.count = 0;
-            let kind = TraceErrorKind::Damaged {
-                what: "a packed record",
-                expected: "a known kind and as many bytes as it says",
-                found: format!("{:02x?}", &bytes[..bytes.len().min(FIXED)]),
-            };
-            return Err(kind.at(self.bytes.offset()).after(self.records, self.last));
+        let unpacked = match &mut self.version {
+            Version::Two(announced) => match pack::unpack(bytes, self.block.before) {
+                Some((record, length)) => announced.check(&record).map(|()| (record, length)),
+                None => Err(unpackable(bytes)),
+            },
+            Version::One(version) => {
+                let unpacked = version.unpack(bytes, self.block.before);
+                unpacked.ok_or_else(|| unpackable(bytes))
+            }
+        };
+        let (record, length) = match unpacked {
+            Ok(unpacked) => unpacked,
+            Err(kind) => {
+                self.ended = true;
+                self.block.count = 0;
+                return Err(kind.at(self.bytes.offset()).after(self.records, self.last));
+            }
         };
         self.bytes.consume(length);
         self.block.bytes -= length;
@@ -107,18 +149,21 @@ impl<R: Read> OwnReader<R> {
                 truncated("the part between two blocks, before the end mark", 4, head).at(offset),
             );
         }
-        match u32_at(head, 0) {
-            END_TAG => return self.end_mark(),
-            BLOCK_TAG => {}
-            tag => {
+        let tag = u32_at(head, 0);
+        let (what, most) = match (tag, &self.version) {
+            (END_TAG, _) => return self.end_mark(),
+            (BLOCK_TAG, _) => ("a block of records", BLOCK_MAX),
+            (CLASSES_TAG, Version::Two(_)) => ("a block of classes", HEADER_MAX),
+            (ACTORS_TAG, Version::Two(_)) => ("a block of actors", BLOCK_MAX),
+            (tag, _) => {
                 return Err(TraceErrorKind::Damaged {
                     what: "the start of a block",
-                    expected: "\"recs\" or \"ends\"",
+                    expected: "\"recs\", \"clas\", \"acts\" or \"ends\"",
                     found: format!("{tag:#010x}"),
                 }
                 .at(offset));
             }
-        }
+        };
         if head.len() < BLOCK_HEAD {
             return Err(truncated("the head of a block", BLOCK_HEAD, head).at(offset));
         }
@@ -126,26 +171,46 @@ impl<R: Read> OwnReader<R> {
         let length = u32_at(head, 8) as usize;
         let count = u32_at(head, 12);
         let base = u64_at(head, 16);
-        if length > BLOCK_MAX || count == 0 || count as usize * FIXED > length {
+        let least = match (tag, &self.version) {
+            (BLOCK_TAG, Version::One(_)) => v1::FIXED,
+            (CLASSES_TAG, _) => 1,
+            _ => pack::FIXED,
+        };
+        if length > most || count == 0 || count as usize * least > length {
             return Err(TraceErrorKind::Damaged {
                 what: "the head of a block",
-                expected: "1 record or more of 12 bytes or more in 65536 bytes or less",
-                found: format!("{count} records in {length} bytes"),
+                expected: "something in no more bytes than a block has, each in no less than it \
+                           needs",
+                found: format!("{count} in {length} bytes"),
             }
             .at(offset));
         }
         let whole = self.bytes.fill(BLOCK_HEAD + length).map_err(io)?;
         if whole.len() < BLOCK_HEAD + length {
-            return Err(truncated("a block of records", BLOCK_HEAD + length, whole).at(offset));
+            return Err(truncated(what, BLOCK_HEAD + length, whole).at(offset));
         }
-        check_sum(&whole[8..BLOCK_HEAD + length], sum, "a block of records")
-            .map_err(|k| k.at(offset))?;
-        self.bytes.consume(BLOCK_HEAD);
-        self.block = Block {
-            bytes: length,
-            count,
-            before: base,
-        };
+        check_sum(&whole[8..BLOCK_HEAD + length], sum, what).map_err(|k| k.at(offset))?;
+        let content = &whole[BLOCK_HEAD..BLOCK_HEAD + length];
+        match (&mut self.version, tag) {
+            (Version::Two(announced), CLASSES_TAG) => {
+                let declared = announced.declare(self.known, content, count, base);
+                declared.map_err(|k| k.at(offset))?;
+            }
+            (Version::Two(announced), ACTORS_TAG) => {
+                let named = announced.name(content, count, base);
+                named.map_err(|k| k.at(offset))?;
+            }
+            _ => {
+                self.bytes.consume(BLOCK_HEAD);
+                self.block = Block {
+                    bytes: length,
+                    count,
+                    before: base,
+                };
+                return Ok(());
+            }
+        }
+        self.bytes.consume(BLOCK_HEAD + length);
         Ok(())
     }
 
@@ -182,7 +247,94 @@ impl<R: Read> OwnReader<R> {
     }
 }
 
-fn read_header<R: Read>(bytes: &mut ByteStream<R>) -> Result<TraceHeader, TraceError> {
+impl Announced {
+    /// Takes a block of classes.
+    fn declare(
+        &mut self,
+        known: &[&'static Class],
+        json: &[u8],
+        count: u32,
+        first: u64,
+    ) -> Result<(), TraceErrorKind> {
+        let damaged = |found| TraceErrorKind::Damaged {
+            what: "a block of classes",
+            expected: "JSON with as many declarations as it says, of different classes, in order",
+            found,
+        };
+        let classes: Vec<ClassJson> =
+            serde_json::from_slice(json).map_err(|e| damaged(e.to_string()))?;
+        if classes.len() != count as usize || first != self.classes as u64 {
+            let found = format!("{} of {count} from {first} on", classes.len());
+            return Err(damaged(found));
+        }
+        for class in classes {
+            let number = self.classes;
+            // Every stream has the first two, whatever else a later version declares in them.
+            let always = number < 2 && self.names.classes()[number].name == class.name;
+            if !always {
+                if number > usize::from(u8::MAX) {
+                    return Err(damaged("more than 256 classes".to_owned()));
+                }
+                let declared = class.class(known).map_err(damaged)?;
+                if usize::from(self.names.add_class(declared).0) != number {
+                    return Err(damaged(format!("class {number} called {:?}", class.name)));
+                }
+            }
+            self.classes += 1;
+        }
+        Ok(())
+    }
+
+    /// Takes a block of actors.
+    fn name(&mut self, packed: &[u8], count: u32, first: u64) -> Result<(), TraceErrorKind> {
+        let damaged = |found| TraceErrorKind::Damaged {
+            what: "a block of actors",
+            expected: "as many vcpus as it says, in order",
+            found,
+        };
+        let before = self.names.actors().len();
+        let (actors, rest) = packed.as_chunks::<ACTOR>();
+        let fits = actors.len() == count as usize && rest.is_empty();
+        if !fits || first != before as u64 || before + actors.len() > ActorId::MAX as usize {
+            let found = format!("{count} from {first} on in {} bytes", packed.len());
+            return Err(damaged(found));
+        }
+        for actor in actors {
+            if u32_at(actor, 0) != ACTOR_VCPU {
+                return Err(damaged(format!("{actor:02x?}")));
+            }
+            let name = VcpuName::from_word(u32_at(actor, 4));
+            self.names.add_actor(name);
+        }
+        Ok(())
+    }
+
+    /// Checks that the class and the actor of `record` were announced.
+    #[inline]
+    fn check(&self, record: &Record) -> Result<(), TraceErrorKind> {
+        let class = record.class.index() < self.classes;
+        let actors = self.names.actors().len();
+        if class && (record.actor.index() < actors || record.actor == ActorId::NONE) {
+            return Ok(());
+        }
+        Err(TraceErrorKind::Damaged {
+            what: "a packed record",
+            expected: "a class and an actor that were announced before",
+            found: format!("class {}, actor {}", record.class.0, record.actor.0),
+        })
+    }
+}
+
+/// The error for what no record is packed as.
+fn unpackable(bytes: &[u8]) -> TraceErrorKind {
+    TraceErrorKind::Damaged {
+        what: "a packed record",
+        expected: "sizes and kinds that exist, and as many bytes as they need",
+        found: format!("{:02x?}", &bytes[..bytes.len().min(v1::FIXED)]),
+    }
+}
+
+fn read_header<R: Read>(bytes: &mut ByteStream<R>) -> Result<(u16, TraceHeader), TraceError> {
     let io = |e| TraceErrorKind::Io(e).at(0);
     let start = bytes.fill(PREAMBLE).map_err(io)?;
     let known = start.len().min(MAGIC.len());
@@ -196,7 +348,7 @@ fn read_header<R: Read>(bytes: &mut ByteStream<R>) -> Result<TraceHeader, TraceE
         return Err(truncated("the preamble", PREAMBLE, start).at(0));
     }
     let version = u16::from_le_bytes([start[MAGIC.len()], start[MAGIC.len() + 1]]);
-    if version != VERSION {
+    if !(OLDEST..=VERSION).contains(&version) {
         return Err(TraceErrorKind::Version {
             found: version,
             known: VERSION,
@@ -229,7 +381,7 @@ fn read_header<R: Read>(bytes: &mut ByteStream<R>) -> Result<TraceHeader, TraceE
         .at(at)
     })?;
     bytes.consume(PREAMBLE + length);
-    Ok(header)
+    Ok((version, header))
 }
 
 fn truncated(what: &'static str, expected: usize, found: &[u8]) -> TraceErrorKind {

@@ -2,22 +2,34 @@
 
 use std::io::{self, Write};
 
-use domio_core::{Record, Sink};
+use domio_core::{Actor, Names, Record, Sink};
 
+use super::declare::ClassJson;
 use super::pack::{PACKED_MAX, pack};
-use super::{BLOCK_HEAD, BLOCK_MAX, BLOCK_TAG, END_TAG, HEADER_MAX, MAGIC, VERSION};
+use super::{
+    ACTOR, ACTOR_VCPU, ACTORS_TAG, BLOCK_HEAD, BLOCK_MAX, BLOCK_TAG, CLASSES_TAG, END_TAG,
+    HEADER_MAX, MAGIC, VERSION,
+};
 use crate::TraceHeader;
+
+/// Bytes of a block's head and records from which on there is no room for a further record.
+const FULL: usize = BLOCK_HEAD + BLOCK_MAX - PACKED_MAX;
 
 /// Writes an own trace: [`TraceWriter::new`], then [`Sink::record`] for each record, then
 /// [`TraceWriter::finish`].
 ///
 /// Records are packed into a block of 64 KiB that goes to `W` in one call, so `W` needs no buffer
-/// of its own. A failing write stops the writing; `finish` tells. A writer that is dropped without
-/// `finish` leaves a file that readers call truncated.
+/// of its own. All records of a file come with the same [`Names`], whose classes and actors are
+/// written before the first record that may name them. A failing write stops the writing; `finish`
+/// tells. A writer that is dropped without `finish` leaves a file that readers call truncated.
 pub struct TraceWriter<W: Write> {
     out: W,
-    /// Block head, records, and room for one record more than a full block has.
-    block: Vec<u8>,
+    /// Classes and actors of the stream that are written.
+    classes: usize,
+    actors: usize,
+    /// Room for the head and the records of a block.
+    block: Box<[u8; BLOCK_HEAD + BLOCK_MAX]>,
+    /// Bytes of it that are used: more than [`FULL`] before the first record.
     used: usize,
     count: u32,
     base: u64,
@@ -51,8 +63,10 @@ impl<W: Write> TraceWriter<W> {
         out.write_all(&head)?;
         Ok(TraceWriter {
             out,
-            block: vec![0; BLOCK_HEAD + BLOCK_MAX + PACKED_MAX],
-            used: BLOCK_HEAD,
+            classes: 0,
+            actors: 0,
+            block: Box::new([0; BLOCK_HEAD + BLOCK_MAX]),
+            used: BLOCK_HEAD + BLOCK_MAX,
             count: 0,
             base: 0,
             last: 0,
@@ -90,15 +104,8 @@ impl<W: Write> TraceWriter<W> {
         if self.count == 0 {
             return;
         }
-        let length = (self.used - BLOCK_HEAD) as u32;
         let block = &mut self.block[..self.used];
-        block[0..4].copy_from_slice(&BLOCK_TAG.to_le_bytes());
-        block[8..12].copy_from_slice(&length.to_le_bytes());
-        block[12..16].copy_from_slice(&self.count.to_le_bytes());
-        block[16..24].copy_from_slice(&self.base.to_le_bytes());
-        // Everything behind the checksum is under it.
-        let sum = crc32fast::hash(&block[8..]);
-        block[4..8].copy_from_slice(&sum.to_le_bytes());
+        put_head(block, BLOCK_TAG, self.count, self.base);
         if self.error.is_none()
             && let Err(e) = self.out.write_all(block)
         {
@@ -106,22 +113,81 @@ impl<W: Write> TraceWriter<W> {
         }
         self.records += u64::from(self.count);
         self.count = 0;
-        self.used = BLOCK_HEAD;
+        self.used = self.block.len();
     }
+
+    /// Begins a block whose first record is at `at`.
+    #[cold]
+    fn begin_block(&mut self, at: u64) {
+        self.flush_block();
+        self.used = BLOCK_HEAD;
+        self.base = at;
+        self.last = at;
+    }
+
+    /// Writes the classes and actors that are new in `names`, behind the records so far.
+    #[cold]
+    fn announce(&mut self, names: &Names) {
+        self.flush_block();
+        let known = std::mem::replace(&mut self.classes, names.classes().len());
+        let classes = names.classes()[known..].iter();
+        let classes: Vec<ClassJson> = classes.map(|class| ClassJson::of(class)).collect();
+        if !classes.is_empty() {
+            match serde_json::to_vec(&classes) {
+                Ok(json) => self.put_block(CLASSES_TAG, classes.len(), known, &json),
+                Err(e) => self.error = self.error.take().or(Some(io::Error::other(e))),
+            }
+        }
+        let mut known = std::mem::replace(&mut self.actors, names.actors().len());
+        for actors in names.actors()[known..].chunks(BLOCK_MAX / ACTOR) {
+            let packed: Vec<u8> = actors.iter().copied().flat_map(pack_actor).collect();
+            self.put_block(ACTORS_TAG, actors.len(), known, &packed);
+            known += actors.len();
+        }
+    }
+
+    /// Writes a block of `count` classes or actors, the first of which has number `first`.
+    fn put_block(&mut self, tag: u32, count: usize, first: usize, content: &[u8]) {
+        let mut block = vec![0; BLOCK_HEAD];
+        block.extend(content);
+        put_head(&mut block, tag, count as u32, first as u64);
+        if self.error.is_none() {
+            self.error = self.out.write_all(&block).err();
+        }
+    }
+}
+
+/// Writes the head of a whole block; everything behind the checksum is under it.
+fn put_head(block: &mut [u8], tag: u32, count: u32, base: u64) {
+    let length = (block.len() - BLOCK_HEAD) as u32;
+    block[0..4].copy_from_slice(&tag.to_le_bytes());
+    block[8..12].copy_from_slice(&length.to_le_bytes());
+    block[12..16].copy_from_slice(&count.to_le_bytes());
+    block[16..24].copy_from_slice(&base.to_le_bytes());
+    let sum = crc32fast::hash(&block[8..]);
+    block[4..8].copy_from_slice(&sum.to_le_bytes());
+}
+
+fn pack_actor(actor: Actor) -> [u8; ACTOR] {
+    let Actor::Vcpu(name) = actor;
+    let mut out = [0; ACTOR];
+    out[..4].copy_from_slice(&ACTOR_VCPU.to_le_bytes());
+    out[4..].copy_from_slice(&name.word().to_le_bytes());
+    out
 }
 
 impl<W: Write> Sink for TraceWriter<W> {
     #[inline]
-    fn record(&mut self, record: &Record) {
-        if self.used > BLOCK_HEAD + BLOCK_MAX - PACKED_MAX {
-            self.flush_block();
+    fn record(&mut self, names: &Names, record: &Record) {
+        // Both only grow, so that one sum tells of either.
+        if names.actors().len() + names.classes().len() != self.actors + self.classes {
+            self.announce(names);
         }
-        if self.count == 0 {
-            self.base = record.at.as_nanos();
-            self.last = self.base;
+        if self.used > FULL {
+            self.begin_block(record.at.as_nanos());
         }
-        let room = &mut self.block[self.used..self.used + PACKED_MAX];
-        let room: &mut [u8; PACKED_MAX] = room.try_into().expect("the slice has that length");
+        let room = self.block[self.used..].first_chunk_mut();
+        let room = room.expect("a block that is not full has room for a record");
         self.used += pack(record, self.last, room);
         self.last = record.at.as_nanos();
         self.count += 1;

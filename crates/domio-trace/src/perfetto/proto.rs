@@ -94,11 +94,13 @@ pub(super) struct TrackEvent {
     pub(super) counter_value: Option<i64>,
 }
 
-/// `DebugAnnotation`
+/// `DebugAnnotation`: one of the two values.
 #[derive(Clone, PartialEq, Message)]
 pub(super) struct DebugAnnotation {
-    #[prost(int64, required, tag = "4")]
-    pub(super) int_value: i64,
+    #[prost(int64, optional, tag = "4")]
+    pub(super) int_value: Option<i64>,
+    #[prost(string, optional, tag = "6")]
+    pub(super) string_value: Option<String>,
     #[prost(string, required, tag = "10")]
     pub(super) name: String,
 }

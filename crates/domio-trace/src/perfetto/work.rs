@@ -59,7 +59,7 @@ const fn work_track(driver: DomainId, owner: DomainId) -> u64 {
 mod tests {
     use super::*;
     use crate::{DomainInfo, TraceHeader};
-    use domio_core::{PcpuId, Record, Runstate, Sink, VcpuName};
+    use domio_core::{Names, PcpuId, Record, Runstate, Sink, VcpuName};
     use prost::Message;
 
     #[test]
@@ -72,7 +72,9 @@ mod tests {
             }],
             ..TraceHeader::default()
         };
-        let (pcpu, driver) = (PcpuId(0), VcpuName::new(DomainId(0), 0));
+        let mut names = Names::new();
+        let driver = names.add_actor(VcpuName::new(DomainId(0), 0));
+        let pcpu = PcpuId(0);
         let at = Instant::from_nanos;
         let work =
             |ns, owner, took| Record::driver_work(at(ns), pcpu, driver, DomainId(owner), took);
@@ -85,7 +87,7 @@ mod tests {
             work(100, 4, 50),
             work(300, 3, 2),
         ] {
-            writer.record(&record);
+            writer.record(&names, &record);
         }
         let bytes = writer.finish().unwrap();
         let trace = super::super::Trace::decode(&bytes[..]).unwrap();

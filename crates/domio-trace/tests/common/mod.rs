@@ -1,7 +1,7 @@
 //! A small host that behaves, for tests: it wakes, blocks, pauses and switches vcpus at random and
 //! writes what Xen would.
 
-use domio_core::{DomainId, Instant, Kind, PcpuId, Record, Runstate, VcpuName};
+use domio_core::{ActorId, DomainId, Instant, Kind, Names, PcpuId, Record, Runstate, VcpuName};
 
 /// A random number generator that needs no crate: xorshift64*.
 pub struct Random(u64);
@@ -25,21 +25,26 @@ impl Random {
 }
 
 struct Vcpu {
-    name: VcpuName,
+    actor: ActorId,
     state: Runstate,
     since: u64,
 }
 
-/// Records of `steps` steps of a host with `pcpus` pcpus and `vcpus` vcpus, two to a domain. All
+/// Records of `steps` steps of a host with `pcpus` pcpus and `vcpus` vcpus, two to a domain, and
+/// what their numbers stand for. All
 /// vcpus start blocked, all pcpus idle. Times are even, so that a test can halve them, and no two
 /// steps share one: the writer of xentrace files would move them apart.
-pub fn host(seed: u64, pcpus: u16, vcpus: u16, steps: usize) -> Vec<Record> {
+pub fn host(seed: u64, pcpus: u16, vcpus: u16, steps: usize) -> (Names, Vec<Record>) {
     let mut random = Random::new(seed);
     let mut out = Vec::new();
     let mut now = 1_000_000_000;
+    let mut names = Names::new();
+    let idle: Vec<ActorId> = (0..pcpus)
+        .map(|pcpu| names.add_actor(VcpuName::idle(PcpuId(pcpu))))
+        .collect();
     let mut table: Vec<Vcpu> = (0..vcpus)
         .map(|i| Vcpu {
-            name: VcpuName::new(DomainId(i / 2), i % 2),
+            actor: names.add_actor(VcpuName::new(DomainId(i / 2), i % 2)),
             state: Runstate::Blocked,
             since: now,
         })
@@ -54,8 +59,8 @@ pub fn host(seed: u64, pcpus: u16, vcpus: u16, steps: usize) -> Vec<Record> {
             let i = random.below(vcpus.into()) as usize;
             let v = &mut table[i];
             if v.state == Runstate::Blocked || v.state == Runstate::Offline {
-                out.push(Record::new(at, pcpu, Kind::Wake, v.name));
-                let change = Record::runstate(at, pcpu, v.name, v.state, Runstate::Runnable);
+                out.push(Record::new(at, pcpu, Kind::Wake, v.actor));
+                let change = Record::runstate(at, pcpu, v.actor, v.state, Runstate::Runnable);
                 out.push(change);
                 v.state = Runstate::Runnable;
                 v.since = now;
@@ -79,29 +84,27 @@ pub fn host(seed: u64, pcpus: u16, vcpus: u16, steps: usize) -> Vec<Record> {
         };
         let ran = (now - ran_since) as u32;
         let slice = 30_000_000;
-        let idle = VcpuName::idle(pcpu);
-        let prev_name = prev.map_or(idle, |i| table[i].name);
+        let idle = idle[pcpu.index()];
+        let prev_actor = prev.map_or(idle, |i| table[i].actor);
         if next == prev {
-            let mut r = Record::new(at, pcpu, Kind::Continue, prev_name);
-            r.data = [ran, slice, 0, 0];
-            out.push(r);
+            let words = [ran, slice, 0, 0];
+            out.push(Record::with(at, pcpu, Kind::Continue, prev_actor, words));
             continue;
         }
         match left_to {
-            Runstate::Blocked => out.push(Record::new(at, pcpu, Kind::Block, prev_name)),
-            Runstate::Offline => out.push(Record::new(at, pcpu, Kind::Sleep, prev_name)),
+            Runstate::Blocked => out.push(Record::new(at, pcpu, Kind::Block, prev_actor)),
+            Runstate::Offline => out.push(Record::new(at, pcpu, Kind::Sleep, prev_actor)),
             Runstate::Running | Runstate::Runnable => {}
         }
-        let mut r = Record::new(at, pcpu, Kind::Switch, prev_name);
-        r.detail = left_to as u8;
-        r.data = match next {
+        let (next_actor, times) = match next {
             Some(i) => {
                 let waited = (now - table[i].since) as u32;
-                [table[i].name.word(), ran, waited, slice]
+                (table[i].actor, [ran, waited, slice])
             }
-            None => [idle.word(), ran, 0, u32::MAX],
+            None => (idle, [ran, 0, u32::MAX]),
         };
-        out.push(r);
+        let prev_state = (prev_actor, left_to);
+        out.push(Record::switch(at, pcpu, prev_state, next_actor, times));
         if let Some(i) = prev {
             table[i].state = left_to;
             table[i].since = now;
@@ -112,5 +115,5 @@ pub fn host(seed: u64, pcpus: u16, vcpus: u16, steps: usize) -> Vec<Record> {
         }
         current[pcpu.index()] = (next, now);
     }
-    out
+    (names, out)
 }

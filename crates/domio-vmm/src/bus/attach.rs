@@ -5,12 +5,16 @@ use super::lines::{KernelTimer, Line, Lines, Softirq, SoftirqLine, Tasklet, Toke
 use super::models::Bus;
 use crate::event::Event;
 use alloc::vec::Vec;
+use domio_core::{Class, ClassId, Names};
 use domio_sim::{EventQueue, TimerId};
 
 /// What a device model is made of, and how. A list of kinds of devices asks nothing else of a kind.
 pub trait Blueprint {
     /// The model.
     type Model: Device;
+
+    /// What the model's records mean, if the model writes any.
+    const RECORDS: Option<&'static Class> = None;
 
     /// Makes the model. The model's random streams are those of `seed` and `replication`.
     fn make(&self, attach: &mut Attach<'_>, seed: u64, replication: u32) -> Self::Model;
@@ -32,6 +36,7 @@ impl<D: Device> Assembly<'_, D> {
             device,
             queue: self.queue,
             lines: &mut self.bus.wires.lines,
+            names: &mut self.bus.wires.names,
         });
         self.bus.devices.push(model);
         device
@@ -48,6 +53,7 @@ pub struct Attach<'a> {
     device: u16,
     queue: &'a mut EventQueue<Event>,
     lines: &'a mut Lines,
+    names: &'a mut Names,
 }
 
 impl Attach<'_> {
@@ -61,6 +67,13 @@ impl Attach<'_> {
     /// Index of the model on the bus.
     pub fn device(&self) -> u16 {
         self.device
+    }
+
+    /// The number in the trace of the class that the blueprint `B` declares. Models of one kind
+    /// share it. A blueprint that declares none ([`Blueprint::RECORDS`]) does not compile here.
+    pub fn class<B: Blueprint>(&mut self) -> ClassId {
+        let class = const { B::RECORDS.expect("the blueprint declares records") };
+        self.names.add_class(class)
     }
 
     /// A timer of the world outside, which calls [`Device::event`]. The timer is not armed.

@@ -4,13 +4,12 @@ use super::lines::{KernelTimer, Line, SoftirqLine, Tasklet, Token, WorkItem};
 use super::owner::Share;
 use super::wires::{Far, Wires};
 use crate::event::Event;
-use crate::evtchn::abi::Raised;
 use crate::evtchn::channels::Sent;
 use crate::evtchn::error::EvtchnError;
 use crate::evtchn::port::Port;
 use crate::guest::pending::Pending;
 use crate::process::Pid;
-use domio_core::{DomainId, Duration, Instant, Kind, PcpuId, Record, VcpuName};
+use domio_core::{ActorId, DomainId, Duration, Instant, Kind, PcpuId, Record, VcpuName};
 use domio_sched::PacketsMoved;
 use domio_sim::{EventQueue, TimerId};
 
@@ -170,16 +169,15 @@ impl Io<'_> {
     /// Has the host wake or interrupt the vcpu that an operation on the event channels reached.
     #[inline]
     pub fn notify(&mut self, sent: Sent) {
-        self.notify_from(sent, u32::MAX);
+        self.notify_from(sent, ActorId::NONE);
     }
 
-    /// As [`Io::notify`], from the vcpu with the word `sender`.
+    /// As [`Io::notify`], from the vcpu that is the actor `sender`.
     #[inline]
-    pub(crate) fn notify_from(&mut self, sent: Sent, sender: u32) {
+    pub(crate) fn notify_from(&mut self, sent: Sent, sender: ActorId) {
         if self.wires.stages {
-            self.wires
-                .records
-                .push(record_of(self.now, self.on, &sent, sender));
+            let record = self.wires.record_of(self.now, self.on, &sent, sender);
+            self.wires.records.push(record);
         }
         self.wires.kicks.push(sent);
     }
@@ -188,8 +186,8 @@ impl Io<'_> {
     #[inline]
     pub(crate) fn serve(&mut self, vcpu: VcpuName, port: Port) {
         if self.wires.stages {
-            let mut record = Record::new(self.now, self.on, Kind::EvtchnServe, vcpu);
-            record.data[0] = port.0;
+            let (actor, words) = (self.actor(vcpu), [port.0, 0, 0, 0]);
+            let record = Record::with(self.now, self.on, Kind::EvtchnServe, actor, words);
             self.wires.records.push(record);
         }
     }
@@ -208,21 +206,22 @@ impl Io<'_> {
         self.wires.stages
     }
 
-    /// Adds a record to the trace, if one is taken.
+    /// The actor that `vcpu` is in records; [`ActorId::NONE`] for a vcpu of a domain that was never
+    /// created.
+    #[inline]
+    pub fn actor(&self, vcpu: VcpuName) -> ActorId {
+        self.wires.actor(vcpu)
+    }
+
+    /// Adds a record to the trace, if one is taken. The record is of a class that
+    /// [`Attach::class`](super::Attach::class) gave a number, and its actors are those of
+    /// [`Io::actor`].
     #[inline]
     pub fn record(&mut self, record: Record) {
         if self.wires.recording {
             self.wires.records.push(record);
         }
     }
-}
-
-/// The record of what was sent by the vcpu with the word `sender`, from code on pcpu `on`.
-pub(crate) fn record_of(now: Instant, on: PcpuId, sent: &Sent, sender: u32) -> Record {
-    let mut record = Record::new(now, on, Kind::EvtchnSend, sent.to);
-    record.detail = (sent.raised == Raised::Coalesced) as u8;
-    record.data = [sent.port.0, sender, 0, 0];
-    record
 }
 
 /// What driver code in a guest's kernel may do.
@@ -256,7 +255,10 @@ impl KernelIo<'_, '_> {
     #[inline]
     pub fn send(&mut self, port: Port) {
         match self.io.wires.channels.send(self.vcpu.domain, port) {
-            Ok(Some(sent)) => self.io.notify_from(sent, self.vcpu.word()),
+            Ok(Some(sent)) => {
+                let sender = self.io.actor(self.vcpu);
+                self.io.notify_from(sent, sender);
+            }
             Ok(None) => {}
             Err(error) => panic!("{} sends through {port}: {error}", self.vcpu),
         }

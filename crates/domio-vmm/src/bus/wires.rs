@@ -1,10 +1,11 @@
 //! What the host and its device models share.
 
 use super::lines::{KernelTimer, Lines, Tasklet, WorkItem};
+use crate::evtchn::abi::Raised;
 use crate::evtchn::channels::{Channels, Sent};
 use crate::process::Pid;
 use alloc::vec::Vec;
-use domio_core::{DomainId, Instant, Record, VcpuName};
+use domio_core::{ActorId, DomainId, Instant, Kind, Names, PcpuId, Record, VcpuName};
 use domio_sched::PacketsMoved;
 
 /// Something for the kernel of another vcpu: of the same domain, or of any domain from outside.
@@ -42,6 +43,10 @@ pub(crate) struct Wires {
     pub kicks: Vec<Sent>,
     /// What device models have for kernels of other vcpus; delivered with the notifications.
     pub far: Vec<Far>,
+    /// Classes of records of the device models, until the host takes them over.
+    pub names: Names,
+    /// The actor that vcpu 0 of each domain is, by domain id.
+    actors: Vec<ActorId>,
     /// Records of device models; written at the end of the operation.
     pub records: Vec<Record>,
     /// Whether a trace is taken.
@@ -64,6 +69,8 @@ impl Wires {
             lines: Lines::default(),
             kicks: Vec::with_capacity(16),
             far: Vec::new(),
+            names: Names::new(),
+            actors: Vec::new(),
             records: Vec::new(),
             recording: false,
             stages: false,
@@ -84,6 +91,32 @@ impl Wires {
             }
             None => self.packets.push(moved),
         }
+    }
+
+    /// The vcpus of `domain` are the actor `first` and those behind it.
+    pub fn set_actors(&mut self, domain: DomainId, first: ActorId) {
+        if self.actors.len() <= domain.index() {
+            self.actors.resize(domain.index() + 1, ActorId::NONE);
+        }
+        self.actors[domain.index()] = first;
+    }
+
+    /// The actor that `vcpu` is.
+    #[inline]
+    pub fn actor(&self, vcpu: VcpuName) -> ActorId {
+        match self.actors.get(vcpu.domain.index()) {
+            Some(&ActorId(first)) if first != ActorId::NONE.0 => {
+                ActorId(first + u32::from(vcpu.index))
+            }
+            _ => ActorId::NONE,
+        }
+    }
+
+    /// The record of what was sent by the actor `sender`, from code on pcpu `on`.
+    pub fn record_of(&self, now: Instant, on: PcpuId, sent: &Sent, sender: ActorId) -> Record {
+        let was_pending = u32::from(sent.raised == Raised::Coalesced);
+        let words = [sent.port.0, sender.0, was_pending, 0];
+        Record::with(now, on, Kind::EvtchnSend, self.actor(sent.to), words)
     }
 
     /// Whether something was sent that the host has to deliver first.

@@ -82,7 +82,7 @@ impl EvtchnGuest {
     }
 
     /// The timer's virq of `vcpu` is at `port`, which some scans serve before all others
-    /// ([`ScanForm::timer_first`]).
+    /// ([`ScanForm::timer_first`](crate::evtchn::ScanForm::timer_first)).
     pub(super) fn set_timer(&mut self, vcpu: u16, port: Option<Port>) {
         match &mut self.shared {
             Shared::TwoLevel(_, scans) => scans[vcpu as usize].set_timer(port),

@@ -9,9 +9,9 @@ use alloc::vec::Vec;
 use domio_core::VcpuName;
 
 impl Guest {
-    /// Goes on with the program that [`Step::Program`] was about, on vcpu `vcpu` of its domain. The
-    /// answer is what follows besides looking at what the guest does next. A finished job is
-    /// appended to `jobs`.
+    /// Goes on with the program that [`Step::Program`](super::Step::Program) was about, on vcpu
+    /// `vcpu` of its domain. The answer is what follows besides looking at what the guest does
+    /// next. A finished job is appended to `jobs`.
     pub(crate) fn advance<D: Device>(
         &mut self,
         vcpu: VcpuName,

@@ -6,7 +6,7 @@ use crate::event::{Event, Queue};
 use crate::guest::boot::boot;
 use crate::hypervisor::life::NewVcpu;
 use crate::hypervisor::pcpu::Cause;
-use domio_core::{Duration, Instant, Kind, PcpuId, Sink, VcpuName};
+use domio_core::{Duration, Instant, Kind, PcpuId, Sink, VcpuId, VcpuName};
 use domio_sched::{Affinity, Pause, Wake};
 
 impl<S: Sink, D: Device> Host<S, D> {
@@ -30,8 +30,12 @@ impl<S: Sink, D: Device> Host<S, D> {
     ) -> PcpuId {
         let config = self.domains.all[index].config.clone();
         let on = self.xen.toolstack_pcpu();
-        let domain = VcpuName::new(config.id, 0);
-        self.xen.trace.happened(now, on, Kind::DomainAdd, domain);
+        // The vcpu that is created next is the domain's first.
+        let first = VcpuId(self.xen.vcpus.len() as u32);
+        let actor = self.xen.trace.announce(config.id, config.vcpus.len());
+        self.bus.wires.set_actors(config.id, actor);
+        let trace = &mut self.xen.trace;
+        trace.happened(now, on, Kind::DomainAdd, first);
         self.xen.ask(queue, on, now, Cause::Operator, |s, cx| {
             s.set_domain(cx, config.id, &config.params)
         });
@@ -99,7 +103,7 @@ impl<S: Sink, D: Device> Host<S, D> {
         if D::PRESENT {
             self.unplug(queue, id, on, now);
         }
-        let domain = VcpuName::new(id, 0);
-        self.xen.trace.happened(now, on, Kind::DomainRemove, domain);
+        let trace = &mut self.xen.trace;
+        trace.happened(now, on, Kind::DomainRemove, vcpus[0]);
     }
 }

@@ -5,7 +5,7 @@ use crate::bus::device::Device;
 use crate::hypervisor::vcpu::{RunstateTimes, Vcpu};
 use alloc::format;
 use alloc::string::String;
-use domio_core::{Duration, Instant, PcpuId, Sink, VcpuId, VcpuName};
+use domio_core::{Duration, Instant, Names, PcpuId, Sink, VcpuId, VcpuName};
 use domio_sched::{StateRows, Tables};
 use domio_sim::TimerId;
 
@@ -76,6 +76,11 @@ impl<S: Sink, D: Device> Host<S, D> {
     /// The trace sink.
     pub fn sink_mut(&mut self) -> &mut S {
         self.xen.trace.sink_mut()
+    }
+
+    /// What the numbers in records stand for so far.
+    pub fn names(&self) -> &Names {
+        self.xen.trace.names()
     }
 
     /// Turns the trace on or off; off, records are not made. On from the start.

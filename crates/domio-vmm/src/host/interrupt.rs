@@ -2,7 +2,6 @@
 
 use super::Host;
 use crate::bus::device::Device;
-use crate::bus::io::record_of;
 use crate::bus::wires::Far;
 use crate::event::{Event, Queue};
 use crate::evtchn::abi::Raised;
@@ -203,7 +202,9 @@ impl<S: Sink, D: Device> Host<S, D> {
                         && let Some(sent) = &sent
                     {
                         let on = self.xen.policy.view(self.xen.vcpus.called(from)).pcpu;
-                        self.xen.trace.write(record_of(now, on, sent, from.word()));
+                        let sender = self.bus.wires.actor(from);
+                        let record = self.bus.wires.record_of(now, on, sent, sender);
+                        self.xen.trace.write(record);
                     }
                     self.bus.wires.kicks.extend(sent);
                 }

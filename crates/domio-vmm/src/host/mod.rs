@@ -109,6 +109,8 @@ impl<S: Sink, D: Device> Host<S, D> {
         wires.stages = S::STAGES;
         wires.owners = S::OWNERS || controlled;
         wires.tells_packets = scheduler.descriptor().needs.packets;
+        let names = core::mem::take(&mut wires.names);
+        let class = scheduler.descriptor().class;
         let mut tables = Tables::new(config.topology.clone());
         tables.no_hard_affinity = says_nothing(config, |hard, _| hard);
         tables.no_soft_affinity = says_nothing(config, |_, soft| soft);
@@ -120,7 +122,7 @@ impl<S: Sink, D: Device> Host<S, D> {
                 pcpus: Pcpus::new(config.topology.pcpus(), controlled, queue),
                 vcpus: Vcpus::default(),
                 served: ServedAccounts::new(owners, controlled),
-                trace: Trace::new(sink),
+                trace: Trace::new(sink, names, config.topology.pcpus(), class),
                 fault: None,
             },
             domains: Domains::new(config, seed, replication),

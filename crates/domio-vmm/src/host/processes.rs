@@ -35,8 +35,10 @@ impl<S: Sink, D: Device> Host<S, D> {
             if step != Step::Program {
                 v.set_timer::<D>(queue, now);
             }
-            if !self.jobs.is_empty() {
+            if self.xen.trace.on() {
                 self.report_jobs(pcpu, vcpu, now);
+            } else {
+                self.jobs.clear();
             }
             if self.xen.vcpus.roams
                 && self
@@ -140,19 +142,13 @@ impl<S: Sink, D: Device> Host<S, D> {
         self.xen.fault = Some(Box::new(domio_sim::StopCause::Stalled { what }));
     }
 
-    #[inline(never)]
+    /// Writes the jobs that were finished in the step under way to the trace.
+    #[inline]
     fn report_jobs(&mut self, pcpu: PcpuId, vcpu: VcpuId, now: Instant) {
-        if !self.xen.trace.on() {
-            self.jobs.clear();
-            return;
-        }
-        let mut jobs = core::mem::take(&mut self.jobs);
-        for job in jobs.drain(..) {
-            let name = self.xen.vcpus[vcpu].name;
+        for job in self.jobs.drain(..) {
             let (task, done) = (job.task, job.finished);
             let trace = &mut self.xen.trace;
-            trace.job_done(now, pcpu, name, task, done.turnaround, done.work);
+            trace.job_done(now, pcpu, vcpu, task, done.turnaround, done.work);
         }
-        self.jobs = jobs;
     }
 }

@@ -2,7 +2,6 @@
 
 use super::Hypervisor;
 use crate::hypervisor::pcpu::Phase;
-use crate::hypervisor::vcpu::Vcpu;
 use domio_core::{Instant, PcpuId, Sink, VcpuId};
 
 impl<S: Sink> Hypervisor<S> {
@@ -15,13 +14,13 @@ impl<S: Sink> Hypervisor<S> {
                 continue;
             }
             let v = &mut self.vcpus[vcpu];
-            let (name, state) = (v.name, v.state);
+            let state = v.state;
             v.account(state, now);
             let pcpu = self.policy.view(vcpu).pcpu;
             if self.served.known {
                 self.tell_served(pcpu, vcpu, now);
             }
-            self.trace.runstate(now, pcpu, name, state, state);
+            self.trace.runstate(now, pcpu, vcpu, state, state);
         }
     }
 
@@ -47,8 +46,7 @@ impl<S: Sink> Hypervisor<S> {
     /// Tells for whom `vcpu`, which stops executing on `pcpu`, has worked since that was told last.
     #[inline]
     pub fn tell_served(&mut self, pcpu: PcpuId, vcpu: VcpuId, now: Instant) {
-        let Vcpu { guest, name, .. } = &mut self.vcpus[vcpu];
-        let Some(served) = guest.served() else {
+        let Some(served) = self.vcpus[vcpu].guest.served() else {
             return;
         };
         if served.is_empty() {
@@ -56,7 +54,7 @@ impl<S: Sink> Hypervisor<S> {
         }
         for (domain, time) in served.drain() {
             self.served.add(domain, time);
-            self.trace.served(now, pcpu, *name, domain, time);
+            self.trace.served(now, pcpu, vcpu, domain, time);
         }
     }
 }

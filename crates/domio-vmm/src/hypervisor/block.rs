@@ -11,16 +11,14 @@ impl<S: Sink> Hypervisor<S> {
     #[inline]
     pub fn block(&mut self, queue: &mut Queue, pcpu: PcpuId, vcpu: VcpuId, now: Instant) {
         self.policy.view_mut(vcpu).pause.set(Pause::BLOCKED);
-        let name = self.vcpus[vcpu].name;
-        self.trace.happened(now, pcpu, Kind::Block, name);
+        self.trace.happened(now, pcpu, Kind::Block, vcpu);
         self.raise(queue, pcpu, now, Cause::Block);
     }
 
     /// The yield hypercall.
     #[inline]
     pub fn yields(&mut self, queue: &mut Queue, pcpu: PcpuId, vcpu: VcpuId, now: Instant) {
-        let name = self.vcpus[vcpu].name;
-        self.trace.happened(now, pcpu, Kind::Yield, name);
+        self.trace.happened(now, pcpu, Kind::Yield, vcpu);
         self.ask(queue, pcpu, now, Cause::Yield, |s, cx| s.yielded(cx, vcpu));
         self.raise(queue, pcpu, now, Cause::Yield);
     }

@@ -38,13 +38,10 @@ impl<S: Sink> Hypervisor<S> {
                 Effect::Move(vcpu, pcpu) => self.check_move(vcpu, pcpu),
                 Effect::Note {
                     pcpu,
-                    event,
-                    len,
+                    number,
+                    about,
                     words,
-                } => {
-                    let id = self.policy.trace_id;
-                    self.trace.note(now, pcpu, id, event, len, words);
-                }
+                } => self.trace.note(now, pcpu, number, about, words),
             }
         }
         self.spend_work(queue, on, cause, worked);
@@ -139,14 +136,12 @@ impl<S: Sink> Hypervisor<S> {
     #[inline(never)]
     fn parked(&mut self, vcpu: VcpuId, on: PcpuId, now: Instant) {
         self.stop_waiting(vcpu, on, now);
-        let name = self.vcpus[vcpu].name;
-        self.trace.happened(now, on, Kind::Sleep, name);
+        self.trace.happened(now, on, Kind::Sleep, vcpu);
     }
 
     #[inline(never)]
     fn unparked(&mut self, vcpu: VcpuId, on: PcpuId, now: Instant) {
-        let name = self.vcpus[vcpu].name;
-        self.trace.happened(now, on, Kind::Wake, name);
+        self.trace.happened(now, on, Kind::Wake, vcpu);
         if self.policy.view(vcpu).runnable() && self.vcpus[vcpu].state >= Runstate::Blocked {
             self.change(vcpu, Runstate::Runnable, on, now);
         }

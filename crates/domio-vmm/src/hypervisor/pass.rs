@@ -6,7 +6,7 @@ use crate::hypervisor::pcpu::{Cause, Phase};
 use crate::hypervisor::trace::Switch;
 use alloc::boxed::Box;
 use alloc::format;
-use domio_core::{Duration, Instant, PcpuId, Runstate, Sink, VcpuId, VcpuName, XenVersion};
+use domio_core::{Duration, Instant, PcpuId, Runstate, Sink, VcpuId, XenVersion};
 use domio_sched::{Pause, Pick, Prev, Stop};
 
 /// What a pass or a switch leads back to.
@@ -187,8 +187,8 @@ impl<S: Sink> Hypervisor<S> {
         if self.trace.on()
             && let Some(vcpu) = next
         {
-            let (name, slice) = (self.vcpus[vcpu].name, self.pcpus[pcpu].slice);
-            self.trace.goes_on(now, pcpu, name, ran, slice);
+            let slice = self.pcpus[pcpu].slice;
+            self.trace.goes_on(now, pcpu, vcpu, ran, slice);
         }
         let keep = self.machine.profile.keep + worked;
         let p = &mut self.pcpus[pcpu];
@@ -397,17 +397,13 @@ impl<S: Sink> Hypervisor<S> {
             state_after_run(self.policy.view(v).pause)
         });
         let slice = self.pcpus[pcpu].slice;
-        let name = |v: Option<VcpuId>| match v {
-            Some(v) => self.vcpus[v].name,
-            None => VcpuName::idle(pcpu),
-        };
         let waited = match next {
             Some(v) if self.vcpus[v].state == Runstate::Runnable => now.since(self.vcpus[v].since),
             _ => Duration::ZERO,
         };
         let switch = Switch {
-            prev: name(prev),
-            next: name(next),
+            prev,
+            next,
             state,
             ran,
             waited,

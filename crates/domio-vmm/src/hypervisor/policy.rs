@@ -12,8 +12,6 @@ pub(crate) struct Policy {
     pub scheduler: Box<dyn Scheduler>,
     pub tables: Tables,
     pub effects: Vec<Effect>,
-    /// Its id in trace records.
-    pub trace_id: u16,
     /// It wants to know when a vcpu that was switched out may run elsewhere.
     pub tells_saved: bool,
     /// Decisions so far.
@@ -27,7 +25,6 @@ impl Policy {
         Policy {
             tables,
             effects: Vec::with_capacity(64),
-            trace_id: descriptor.trace_id,
             tells_saved: descriptor.needs.context_saved,
             passes: 0,
             scheduler,

@@ -112,8 +112,16 @@ impl Pcpus {
 
 impl<S: Sink> Hypervisor<S> {
     /// What becomes of the timer of `vcpu`, which expires now.
-    #[inline(never)]
+    #[inline]
     pub fn guest_expiry(&mut self, vcpu: VcpuId, pcpu: PcpuId, now: Instant) -> Expiry {
+        if self.machine.free {
+            return Expiry::Runs { until: now };
+        }
+        self.guest_expiry_at_cost(vcpu, pcpu, now)
+    }
+
+    #[inline(never)]
+    fn guest_expiry_at_cost(&mut self, vcpu: VcpuId, pcpu: PcpuId, now: Instant) -> Expiry {
         let asleep = self.policy.view(vcpu).pause.has(Pause::BLOCKED);
         let work = if asleep {
             self.machine.profile.wake_to_pass

@@ -1,21 +1,67 @@
 //! What a host tells of itself.
+//!
+//! The actors of a trace are the idle vcpus of all pcpus, and behind them the vcpus in the order of
+//! their creation.
 
-use domio_core::{DomainId, Duration, Instant, Kind, PcpuId, Record, Runstate, Sink, VcpuName};
+use domio_core::{
+    ActorId, Class, ClassId, DomainId, Duration, Instant, Kind, Names, PcpuId, Record, Runstate,
+    Sink, VcpuId, VcpuName,
+};
 
 /// The trace of a host: where records go, and the records of the hypervisor itself.
 pub(crate) struct Trace<S: Sink> {
     sink: S,
     /// Whether records are made.
     wanted: bool,
+    names: Names,
+    /// The policy's class, if it has one.
+    policy: Option<ClassId>,
+    /// Number of the actor that the first vcpu is.
+    vcpus: u32,
 }
 
 impl<S: Sink> Trace<S> {
-    /// A trace into `sink`, which is taken from the start.
-    pub fn new(sink: S) -> Self {
+    /// A trace into `sink`, which is taken from the start, of a host of so many pcpus. `names` has
+    /// the classes of device models; `policy` is the class of what the policy notes, if
+    /// it notes anything.
+    pub fn new(sink: S, mut names: Names, pcpus: usize, policy: Option<&'static Class>) -> Self {
+        for pcpu in 0..pcpus {
+            names.add_actor(VcpuName::idle(PcpuId(pcpu as u16)));
+        }
         Trace {
             sink,
             wanted: S::ENABLED,
+            policy: policy.map(|class| names.add_class(class)),
+            vcpus: names.actors().len() as u32,
+            names,
         }
+    }
+
+    /// Announces the vcpus of `domain`, of which there are `count` and which are created next.
+    /// Returns the first one's actor.
+    pub fn announce(&mut self, domain: DomainId, count: usize) -> ActorId {
+        let first = ActorId(self.names.actors().len() as u32);
+        for index in 0..count {
+            self.names.add_actor(VcpuName::new(domain, index as u16));
+        }
+        first
+    }
+
+    /// The actor that `vcpu` is.
+    #[inline]
+    pub fn actor(&self, vcpu: VcpuId) -> ActorId {
+        ActorId(self.vcpus + vcpu.0)
+    }
+
+    /// The actor that `vcpu` is, or the idle vcpu of `pcpu`.
+    #[inline]
+    fn actor_on(&self, pcpu: PcpuId, vcpu: Option<VcpuId>) -> ActorId {
+        vcpu.map_or(ActorId(u32::from(pcpu.0)), |vcpu| self.actor(vcpu))
+    }
+
+    /// What the numbers in records stand for.
+    pub fn names(&self) -> &Names {
+        &self.names
     }
 
     /// Whether records are made; with a sink that takes none the compiler knows.
@@ -41,14 +87,14 @@ impl<S: Sink> Trace<S> {
     #[inline]
     pub fn write(&mut self, record: Record) {
         if self.on() {
-            self.sink.record(&record);
+            self.sink.record(&self.names, &record);
         }
     }
 
     /// `kind` happened to `vcpu`, by code on pcpu `on`. That is all there is to say.
     #[inline]
-    pub fn happened(&mut self, now: Instant, on: PcpuId, kind: Kind, vcpu: VcpuName) {
-        self.write(Record::new(now, on, kind, vcpu));
+    pub fn happened(&mut self, now: Instant, on: PcpuId, kind: Kind, vcpu: VcpuId) {
+        self.write(Record::new(now, on, kind, self.actor(vcpu)));
     }
 
     /// `vcpu` goes from one runstate to another.
@@ -57,11 +103,11 @@ impl<S: Sink> Trace<S> {
         &mut self,
         now: Instant,
         on: PcpuId,
-        vcpu: VcpuName,
+        vcpu: VcpuId,
         old: Runstate,
         new: Runstate,
     ) {
-        self.write(Record::runstate(now, on, vcpu, old, new));
+        self.write(Record::runstate(now, on, self.actor(vcpu), old, new));
     }
 
     /// `vcpu`, which has run for `ran`, goes on, with a slice of `slice`.
@@ -69,26 +115,20 @@ impl<S: Sink> Trace<S> {
         &mut self,
         now: Instant,
         pcpu: PcpuId,
-        vcpu: VcpuName,
+        vcpu: VcpuId,
         ran: Duration,
         slice: Duration,
     ) {
-        let mut record = Record::new(now, pcpu, Kind::Continue, vcpu);
-        record.data = [ns_word(ran), ns_word(slice), 0, 0];
-        self.write(record);
+        let words = [ns_word(ran), ns_word(slice), 0, 0];
+        let actor = self.actor(vcpu);
+        self.write(Record::with(now, pcpu, Kind::Continue, actor, words));
     }
 
     /// `pcpu` goes from one vcpu to another.
     pub fn switch(&mut self, now: Instant, pcpu: PcpuId, switch: Switch) {
-        let mut record = Record::new(now, pcpu, Kind::Switch, switch.prev);
-        record.detail = switch.state as u8;
-        record.data = [
-            switch.next.word(),
-            ns_word(switch.ran),
-            ns_word(switch.waited),
-            ns_word(switch.slice),
-        ];
-        self.write(record);
+        let [prev, next] = [switch.prev, switch.next].map(|vcpu| self.actor_on(pcpu, vcpu));
+        let times = [switch.ran, switch.waited, switch.slice].map(ns_word);
+        self.write(Record::switch(now, pcpu, (prev, switch.state), next, times));
     }
 
     /// The policy has something to say, which goes to the buffer of `pcpu`.
@@ -96,12 +136,15 @@ impl<S: Sink> Trace<S> {
         &mut self,
         now: Instant,
         pcpu: PcpuId,
-        policy: u16,
-        event: u8,
-        len: u8,
-        words: [u32; 3],
+        number: u8,
+        about: Option<VcpuId>,
+        words: [u32; 4],
     ) {
-        self.write(Record::policy_note(now, pcpu, policy, event, len, words));
+        // A policy that declares no class has nothing to say.
+        let Some(policy) = self.policy else { return };
+        let actor = about.map_or(ActorId::NONE, |vcpu| self.actor(vcpu));
+        let class = (policy, number);
+        self.write(Record::of(now, pcpu, class, actor, words));
     }
 
     /// `task` of the guest on `vcpu` has finished a job.
@@ -109,21 +152,14 @@ impl<S: Sink> Trace<S> {
         &mut self,
         now: Instant,
         pcpu: PcpuId,
-        vcpu: VcpuName,
+        vcpu: VcpuId,
         task: u8,
         turnaround: Duration,
         work: Duration,
     ) {
-        let (turnaround, work) = (turnaround.as_nanos(), work.as_nanos());
-        let mut record = Record::new(now, pcpu, Kind::JobDone, vcpu);
-        record.detail = task;
-        record.data = [
-            turnaround as u32,
-            (turnaround >> 32) as u32,
-            work as u32,
-            (work >> 32) as u32,
-        ];
-        self.write(record);
+        let times = [turnaround.as_nanos(), work.as_nanos()];
+        let actor = self.actor(vcpu);
+        self.write(Record::job_done(now, pcpu, actor, task, times));
     }
 
     /// `vcpu` has worked for `domain` for `time`, where the trace is to tell.
@@ -131,26 +167,22 @@ impl<S: Sink> Trace<S> {
         &mut self,
         now: Instant,
         pcpu: PcpuId,
-        vcpu: VcpuName,
+        vcpu: VcpuId,
         domain: DomainId,
         time: Duration,
     ) {
         if S::OWNERS {
-            self.write(Record::driver_work(
-                now,
-                pcpu,
-                vcpu,
-                domain,
-                time.as_nanos(),
-            ));
+            let (actor, ns) = (self.actor(vcpu), time.as_nanos());
+            self.write(Record::driver_work(now, pcpu, actor, domain, ns));
         }
     }
 }
 
 /// A context switch, for the trace.
 pub(crate) struct Switch {
-    pub prev: VcpuName,
-    pub next: VcpuName,
+    /// Who leaves and who comes; nobody while the pcpu idles.
+    pub prev: Option<VcpuId>,
+    pub next: Option<VcpuId>,
     /// The runstate of `prev` from now on.
     pub state: Runstate,
     /// How long `prev` ran, and how long `next` waited runnable.

@@ -11,7 +11,7 @@ impl<S: Sink> Hypervisor<S> {
     #[inline]
     pub fn change(&mut self, vcpu: VcpuId, state: Runstate, on: PcpuId, now: Instant) {
         let v = &mut self.vcpus[vcpu];
-        self.trace.runstate(now, on, v.name, v.state, state);
+        self.trace.runstate(now, on, vcpu, v.state, state);
         v.account(state, now);
     }
 
@@ -58,8 +58,7 @@ impl<S: Sink> Hypervisor<S> {
 
     #[inline(never)]
     fn trace_wake(&mut self, vcpu: VcpuId, on: PcpuId, now: Instant) {
-        let name = self.vcpus[vcpu].name;
-        self.trace.happened(now, on, Kind::Wake, name);
+        self.trace.happened(now, on, Kind::Wake, vcpu);
     }
 
     /// `vcpu` is not runnable any more: it does not wait for a pcpu from now on. One that is being
@@ -76,8 +75,7 @@ impl<S: Sink> Hypervisor<S> {
         self.policy.view_mut(vcpu).pause.set(flag);
         self.stop_waiting(vcpu, on, now);
         self.ask(queue, on, now, Cause::Operator, |s, cx| s.sleep(cx, vcpu));
-        let name = self.vcpus[vcpu].name;
-        self.trace.happened(now, on, Kind::Sleep, name);
+        self.trace.happened(now, on, Kind::Sleep, vcpu);
     }
 
     /// Ends the pause for the reason `flag`.

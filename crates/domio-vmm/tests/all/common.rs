@@ -1,14 +1,15 @@
 //! Short ways to make hosts and to read traces.
 
 use domio_core::{
-    CpuSet, DomainId, Duration, Instant, Kind, ParamValues, PcpuId, Record, Runstate, Topology,
-    VcpuName, XenVersion,
+    ActorId, CpuSet, DomainId, Duration, Instant, Kind, Names, ParamValues, PcpuId, Record, Sink,
+    Topology, VcpuName, XenVersion,
 };
 use domio_vmm::Profile;
 use domio_vmm::config::{
     Action, Distribution, DomainConfig, GuestConfig, HostConfig, VcpuConfig, Workload,
 };
 use domio_vmm::process::{JobPlan, NewJob, WokenBy};
+use std::ops::Deref;
 use std::sync::Arc;
 
 pub const P0: PcpuId = PcpuId(0);
@@ -150,47 +151,79 @@ pub fn micros(ns: u64) -> String {
     }
 }
 
-/// One record as a line: time in microseconds, pcpu, what happened.
-pub fn line(r: &Record) -> String {
-    let what = match r.kind {
-        Kind::RunstateChange => {
-            let (old, new) = r.runstates().unwrap();
-            format!("{} {} -> {}", r.vcpu, old.name(), new.name())
+/// Records, and what their numbers stand for.
+#[derive(Clone, Debug, Default)]
+pub struct Trace {
+    records: Vec<Record>,
+    names: Names,
+}
+
+impl Sink for Trace {
+    fn record(&mut self, names: &Names, record: &Record) {
+        let known = (self.names.actors().len(), self.names.classes().len());
+        if known != (names.actors().len(), names.classes().len()) {
+            self.names = names.clone();
         }
-        Kind::Switch => {
-            let left = Runstate::from_number(r.detail).unwrap().name();
-            let next = VcpuName::from_word(r.data[0]);
-            format!("{} {left}, {next} running", r.vcpu)
-        }
-        Kind::Policy => {
-            let (event, words) = r.policy_event().unwrap();
-            format!("policy event {event} {words:x?}")
-        }
-        Kind::JobDone => {
-            let [low, high, work, _] = r.data.map(u64::from);
-            let turnaround = micros(high << 32 | low);
-            let work = micros(work);
-            format!(
-                "{} job of task {} {turnaround} for {work}",
-                r.vcpu, r.detail
-            )
-        }
-        kind => format!("{} {kind:?}", r.vcpu).to_lowercase(),
-    };
-    format!("{} {} {what}", micros(r.at.as_nanos()), r.pcpu)
+        self.records.push(*record);
+    }
+}
+
+impl Deref for Trace {
+    type Target = [Record];
+
+    fn deref(&self) -> &[Record] {
+        &self.records
+    }
+}
+
+impl Trace {
+    /// The vcpu that an actor is.
+    pub fn vcpu(&self, actor: ActorId) -> VcpuName {
+        self.names.vcpu(actor).expect("it was announced")
+    }
+
+    /// One record as a line: time in microseconds, pcpu, what happened.
+    pub fn line(&self, r: &Record) -> String {
+        let who = match self.names.vcpu(r.actor) {
+            Some(vcpu) => vcpu.to_string(),
+            None => "nobody".to_string(),
+        };
+        let what = match r.kind() {
+            Some(Kind::RunstateChange) => {
+                let (old, new) = r.runstates().unwrap();
+                format!("{} -> {}", old.name(), new.name())
+            }
+            Some(Kind::Switch) => {
+                let [Some((_, _, left)), Some((next, _, _))] = r.changes() else {
+                    panic!("a switch changes two states: {r:?}");
+                };
+                format!("{}, {} running", left.name(), self.vcpu(next))
+            }
+            Some(Kind::JobDone) => {
+                let (task, turnaround, work) = r.job().unwrap();
+                let (turnaround, work) = (micros(turnaround), micros(work));
+                format!("job of task {task} {turnaround} for {work}")
+            }
+            Some(kind) => format!("{kind:?}").to_lowercase(),
+            None => {
+                let class = self.names.class(r.class).unwrap().name;
+                let declared = self.names.declared(r).unwrap();
+                let words = &r.words[..usize::from(declared.words)];
+                format!("{class} {} {words:x?}", declared.name)
+            }
+        };
+        format!("{} {} {who} {what}", micros(r.at.as_nanos()), r.pcpu)
+    }
 }
 
 /// The records of some kinds as lines.
-pub fn lines(records: &[Record], kinds: &[Kind]) -> Vec<String> {
-    let wanted = |r: &&Record| kinds.contains(&r.kind);
-    records.iter().filter(wanted).map(line).collect()
+pub fn lines(trace: &Trace, kinds: &[Kind]) -> Vec<String> {
+    let wanted = |r: &&Record| r.kind().is_some_and(|kind| kinds.contains(&kind));
+    trace.iter().filter(wanted).map(|r| trace.line(r)).collect()
 }
 
 /// Turnarounds of the jobs of `vcpu` in microseconds.
-pub fn turnarounds(records: &[Record], vcpu: VcpuName) -> Vec<u64> {
-    let jobs = records
-        .iter()
-        .filter(|r| r.kind == Kind::JobDone && r.vcpu == vcpu);
-    jobs.map(|r| (u64::from(r.data[1]) << 32 | u64::from(r.data[0])) / 1_000)
-        .collect()
+pub fn turnarounds(trace: &Trace, vcpu: VcpuName) -> Vec<u64> {
+    let own = trace.iter().filter(|r| trace.vcpu(r.actor) == vcpu);
+    own.filter_map(|r| Some(r.job()?.1 / 1_000)).collect()
 }

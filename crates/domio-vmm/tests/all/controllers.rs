@@ -109,7 +109,7 @@ fn a_controller_in_a_starved_dom0_sees_late_and_acts_later() {
         accounting: Accounting::Exact,
     });
     let scheduler = (policy.make)(&params, &host.topology);
-    let mut simulation = Simulation::new(&host, scheduler, Vec::new(), 1, 0);
+    let mut simulation = Simulation::new(&host, scheduler, Trace::default(), 1, 0);
     SEEN.with_borrow_mut(Vec::clear);
 
     let seen_until = |simulation: &mut Simulation<_>, time: u64| {

@@ -148,11 +148,7 @@ fn an_interrupt_that_wakes_nobody_takes_time_from_whoever_runs() {
     host.profile.interrupt = us(6);
     let told = run(&host, Habits::default(), ms(4));
     let busy = 2_000 + 100;
-    let last = told
-        .records
-        .iter()
-        .rfind(|r| r.kind == Kind::JobDone)
-        .unwrap();
+    let last = told.records.iter().rfind(|r| r.is(Kind::JobDone)).unwrap();
     assert_eq!(last.at, at_us(busy + 6));
 }
 

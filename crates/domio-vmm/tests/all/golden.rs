@@ -34,7 +34,7 @@ fn golden_trace() {
     let mut params = ParamValues::defaults(policy.descriptor.params);
     params.set("tslice_ms", 5).unwrap();
     let scheduler = (policy.make)(&params, &host.topology);
-    let mut simulation = Simulation::new(&host, scheduler, Vec::new(), 1, 0);
+    let mut simulation = Simulation::new(&host, scheduler, Trace::default(), 1, 0);
     let end = Instant::ZERO + ms(24);
     let outcome = simulation.run(end);
     let mut text = String::from(
@@ -42,8 +42,9 @@ fn golden_trace() {
          a\nswitch 5 us, going on 3 us. d1 burns; d2 works 3 ms and sleeps 4 ms; d3 works 0.3 ms \
          every\n8 ms from 3 ms on. Microseconds, pcpu, what happened.\n\n",
     );
-    for record in simulation.host_mut().sink_mut() {
-        writeln!(text, "{}", line(record)).unwrap();
+    let trace = simulation.host_mut().sink_mut();
+    for record in trace.iter() {
+        writeln!(text, "{}", trace.line(record)).unwrap();
     }
     writeln!(text, "\n{outcome:?}").unwrap();
     assert!(

@@ -1,6 +1,6 @@
 //! What holds for every host, whatever it runs: checked on random ones.
 
-use crate::common::{ms, us};
+use crate::common::{Trace, ms, us};
 use crate::random::{self, Case, domain_params};
 use domio_core::{CpuSet, Duration, Instant, NullSink, PcpuId, Record, Runstate, Sink, VcpuName};
 use domio_meter::TraceChecker;
@@ -23,8 +23,8 @@ fn completed(outcome: &Outcome) -> TestCaseResult {
 }
 
 /// Runs to the end at once and closes the accounts.
-fn trace(case: &Case) -> Result<(Simulation<Vec<Record>>, Vec<Record>), TestCaseError> {
-    let mut simulation = simulation(case, Vec::new());
+fn trace(case: &Case) -> Result<(Simulation<Trace>, Trace), TestCaseError> {
+    let mut simulation = simulation(case, Trace::default());
     completed(&simulation.run(case.end))?;
     simulation.host_mut().mark(case.end);
     let records = std::mem::take(simulation.host_mut().sink_mut());
@@ -145,10 +145,11 @@ fn affinities(host: &HostConfig) -> BTreeMap<VcpuName, Vec<(Instant, CpuSet)>> {
 }
 
 /// Whoever is put on a pcpu was allowed there when that was decided, shortly before.
-fn affinity_is_kept(case: &Case, records: &[Record]) -> TestCaseResult {
+fn affinity_is_kept(case: &Case, records: &Trace) -> TestCaseResult {
     let affinities = affinities(&case.host);
-    for r in records {
-        for (vcpu, old, new) in r.changes().into_iter().flatten() {
+    for r in records.iter() {
+        for (actor, old, new) in r.changes().into_iter().flatten() {
+            let vcpu = records.vcpu(actor);
             if vcpu.is_idle() || new != Runstate::Running || old == new {
                 continue;
             }
@@ -176,8 +177,8 @@ proptest! {
     fn no_rule_of_a_host_is_broken(case in random::case()) {
         let (simulation, records) = trace(&case)?;
         let mut checker = TraceChecker::new();
-        for record in &records {
-            checker.record(record);
+        for record in records.iter() {
+            checker.record(simulation.host().names(), record);
         }
         let report = checker.finish();
         prop_assert!(report.is_clean(), "{:?}", report.findings.first());
@@ -189,7 +190,7 @@ proptest! {
     #[test]
     fn pieces_make_the_same_run(case in random::case(), piece in 300_u64..20_000) {
         let (whole, records) = trace(&case)?;
-        let mut parts = simulation(&case, Vec::new());
+        let mut parts = simulation(&case, Trace::default());
         let mut until = Instant::ZERO;
         let promises = promises(&case);
         while until < case.end {
@@ -216,7 +217,7 @@ proptest! {
         let mut off = simulation(&case, NullSink);
         completed(&off.run(case.end))?;
         // Off and on again in the middle: the rest of the trace is the same.
-        let mut half = simulation(&case, Vec::new());
+        let mut half = simulation(&case, Trace::default());
         let middle = Instant::ZERO + ms(100);
         half.host_mut().set_recording(false);
         completed(&half.run(middle))?;
@@ -269,7 +270,7 @@ fn capped() -> impl Strategy<Value = Case> {
 
 /// Most by which `domain` was ever ahead of its cap of `percent`, as time on a pcpu: a bucket that
 /// running fills and time empties.
-fn ahead(records: &[Record], domain: u16, percent: u64, end: Instant) -> Duration {
+fn ahead(records: &Trace, domain: u16, percent: u64, end: Instant) -> Duration {
     let (mut level, mut most) = (0_u64, 0_u64);
     let (mut since, mut running) = (Instant::ZERO, 0_u64);
     let mut advance = |to: Instant, running: u64| {
@@ -278,8 +279,9 @@ fn ahead(records: &[Record], domain: u16, percent: u64, end: Instant) -> Duratio
         level = (level + length * running * 100).saturating_sub(length * percent);
         most = most.max(level);
     };
-    for r in records {
-        for (vcpu, old, new) in r.changes().into_iter().flatten() {
+    for r in records.iter() {
+        for (actor, old, new) in r.changes().into_iter().flatten() {
+            let vcpu = records.vcpu(actor);
             if vcpu.domain.0 == domain && old != new {
                 advance(r.at, running);
                 running += u64::from(new == Runstate::Running);

@@ -1,19 +1,23 @@
 //! A policy for tests: one queue a pcpu, first in first out, that writes down each call and can be
 //! told to make mistakes.
 
-use crate::common::micros;
-use domio_core::{DomainId, Duration, Instant, ParamValues, PcpuId, Record, Topology, VcpuId};
+use crate::common::{Trace, micros};
+use domio_core::{
+    Class, Declared, DomainId, Duration, Instant, ParamValues, PcpuId, Topology, VcpuId,
+};
 use domio_sched::{Cx, Descriptor, Needs, Pick, Prev, Scheduler, Stop, Wake, Work};
 use domio_sim::Outcome;
 use domio_vmm::{HostConfig, Simulation};
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 
+static RECORDS: Class = Class::new("probe", &[Declared::new(1, "woke", &[])]);
+
 static DESCRIPTOR: Descriptor = Descriptor {
     name: "probe",
     summary: "for tests",
     source: "domio",
-    trace_id: 6,
+    class: Some(&RECORDS),
     needs: Needs {
         tickle: true,
         timers: true,
@@ -131,7 +135,7 @@ impl Scheduler for Probe {
     fn wake(&mut self, cx: &mut Cx<'_>, vcpu: VcpuId, why: Wake) {
         let view = *cx.vcpu(vcpu);
         self.note(cx, format!("wake {} {why:?}", view.name));
-        cx.note(view.pcpu, 1, &[view.name.word()]);
+        cx.note(view.pcpu, 1, Some(vcpu), &[]);
         if !cx.is_current(vcpu) && !self.queued(vcpu) {
             self.queues[view.pcpu.index()].push_back(vcpu);
             cx.tickle(view.pcpu);
@@ -206,8 +210,8 @@ pub struct Told {
     pub outcome: Outcome,
     /// Calls of the policy: time in microseconds, what.
     pub calls: Vec<String>,
-    pub records: Vec<Record>,
-    pub simulation: Simulation<Vec<Record>>,
+    pub records: Trace,
+    pub simulation: Simulation<Trace>,
 }
 
 impl Told {
@@ -229,7 +233,7 @@ impl Told {
 pub fn run(host: &HostConfig, habits: Habits, time: Duration) -> Told {
     let probe = Box::new(Probe::new(&host.topology, habits));
     let log = probe.log();
-    let mut simulation = Simulation::new(host, probe, Vec::new(), 1, 0);
+    let mut simulation = Simulation::new(host, probe, Trace::default(), 1, 0);
     let outcome = simulation.run(Instant::ZERO + time);
     let calls = log.lock().unwrap().clone();
     let records = simulation.host_mut().sink_mut().clone();

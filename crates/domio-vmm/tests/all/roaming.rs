@@ -33,9 +33,14 @@ fn on_its_own(mut domain: DomainConfig, time: Duration) -> Told {
 
 /// When jobs of the domain ended (ms), and on which of its vcpus, in order of time.
 fn ends(told: &Told) -> Vec<(u64, u16)> {
-    let done = told.records.iter().filter(|r| r.kind == Kind::JobDone);
-    done.map(|r| (r.at.as_nanos() / 1_000_000, r.vcpu.index))
-        .collect()
+    let done = told.records.iter().filter(|r| r.is(Kind::JobDone));
+    done.map(|r| {
+        (
+            r.at.as_nanos() / 1_000_000,
+            told.records.vcpu(r.actor).index,
+        )
+    })
+    .collect()
 }
 
 /// An idle vcpu has no ticks: the watchdog's thread, a second after the start, finds that another

@@ -54,7 +54,7 @@ fn the_policy_resumes_with_whoever_is_runnable_and_history_goes_on() {
     let probe = Probe::new(&host.topology, Habits::default());
     let log = probe.log();
     let probe = Box::new(probe);
-    let mut simulation = Simulation::from_snapshot(&host, probe, Vec::new(), 0, &snapshot());
+    let mut simulation = Simulation::from_snapshot(&host, probe, Trace::default(), 0, &snapshot());
     let outcome = simulation.run(at_ms(530));
     assert!(matches!(outcome, Outcome::Completed { .. }), "{outcome}");
     let log = log.lock().unwrap().clone();

@@ -201,11 +201,14 @@ fn s0_5_a_pass_that_keeps_the_vcpu_leaves_no_runstate_change() {
     let told = run(&host, habits, us(2_500));
     let after_start: Vec<_> = told.records.iter().filter(|r| r.at >= at_us(1)).collect();
     assert_eq!(
-        after_start.iter().map(|r| line(r)).collect::<Vec<_>>(),
+        after_start
+            .iter()
+            .map(|r| told.records.line(r))
+            .collect::<Vec<_>>(),
         ["1000 p0 d1v0 continue", "2000 p0 d1v0 continue"]
     );
     assert_eq!(
-        after_start[1].data[..2],
+        after_start[1].words[..2],
         [2_000_000, 1_000_000],
         "ran, slice"
     );
@@ -297,7 +300,7 @@ fn slice_end_with_holds(version: XenVersion, holds: &[(u64, u64)]) -> Vec<String
         holds: holds.iter().map(hold).collect(),
     };
     let probe = Box::new(Probe::new(&host.topology, Habits::default()));
-    let mut simulation = Simulation::from_snapshot(&host, probe, Vec::new(), 0, &snapshot);
+    let mut simulation = Simulation::from_snapshot(&host, probe, Trace::default(), 0, &snapshot);
     let outcome = simulation.run(at_ms(2));
     assert!(matches!(outcome, Outcome::Completed { .. }), "{outcome}");
     lines(&simulation.into_sink(), &[Kind::Continue])

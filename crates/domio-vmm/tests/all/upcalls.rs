@@ -114,7 +114,7 @@ fn told(abi: Abi, first: &[u64], second: &[u64]) -> (Vec<(u64, String)>, Vec<u64
     let _ = simulation.run(at_ms(10));
     let told = simulation.host().device(0).told.clone();
     let records = simulation.into_sink();
-    let serves = records.iter().filter(|r| r.kind == Kind::EvtchnServe);
+    let serves = records.iter().filter(|r| r.is(Kind::EvtchnServe));
     let serves = serves.map(|r| r.at.as_nanos() / 1_000);
     (told, serves.collect())
 }

@@ -1,7 +1,7 @@
 //! What the commands that read traces tell of the work of driver domains.
 
 use crate::common::{domio, folder, json_of};
-use domio_core::{DomainId, Instant, PcpuId, Record, Runstate, Sink, VcpuName};
+use domio_core::{DomainId, Instant, Names, PcpuId, Record, Runstate, Sink, VcpuName};
 use domio_trace::{DomainInfo, TraceHeader, TraceWriter};
 use predicates::str::contains;
 use std::fs::File;
@@ -18,7 +18,9 @@ fn trace(folder: &TempDir, for_web: u64) {
         domains: vec![domain(0, "Domain-0"), domain(1, "web")],
         ..TraceHeader::default()
     };
-    let (pcpu, driver) = (PcpuId(0), VcpuName::new(DomainId(0), 0));
+    let mut names = Names::new();
+    let driver = names.add_actor(VcpuName::new(DomainId(0), 0));
+    let pcpu = PcpuId(0);
     let at = |us: u64| Instant::from_nanos(us * 1_000);
     let (running, blocked) = (Runstate::Running, Runstate::Blocked);
     let file = File::create(folder.path().join("t.domio")).unwrap();
@@ -31,7 +33,7 @@ fn trace(folder: &TempDir, for_web: u64) {
         Record::runstate(at(1_000), pcpu, driver, running, blocked),
         Record::runstate(at(2_000), pcpu, driver, blocked, blocked),
     ] {
-        writer.record(&record);
+        writer.record(&names, &record);
     }
     writer.finish().unwrap();
 }
@@ -97,7 +99,7 @@ fn conversions_have_it_but_for_xens() {
     convert("csv-records");
     let rows = std::fs::read_to_string(folder.path().join("out")).unwrap();
     assert!(
-        rows.contains("1000000,0,driver-work,0,0,,,0,65536,0,600000,0"),
+        rows.contains("1000000,0,sched,driver-work,0,0,,,owner=d1;executed_ns=600000"),
         "{rows}"
     );
     convert("perfetto");

@@ -23,6 +23,7 @@ mod refusals;
 mod reproduce;
 mod results;
 mod schemas;
+mod trace_version_1;
 mod validate;
 mod variants;
 mod xentrace;

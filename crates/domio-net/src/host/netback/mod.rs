@@ -31,7 +31,7 @@ use super::record::Ends;
 use super::softnet::Softnet;
 use super::vif::{Vif, addressed};
 use crate::packet::Packet;
-use crate::queue::{Accounted, Ledger, Place};
+use crate::queue::{Accounted, DropPlace, Ledger};
 
 use limit::Limits;
 use rx::ToGuests;
@@ -55,7 +55,7 @@ pub(super) struct Netback {
 
 impl Netback {
     /// Where packets end that are for guests whose traffic is stopped.
-    pub const STOPPED: Place = Place("driver domain, traffic stopped");
+    pub const STOPPED: DropPlace = DropPlace("driver domain, traffic stopped");
 
     /// The backends of the interfaces of `config`, before any guest is up.
     pub fn new(config: &NetworkConfig, lines: BackLines) -> Self {
@@ -85,7 +85,7 @@ impl Netback {
         config: &NetworkConfig,
         io: &mut Io<'_>,
     ) {
-        let Ends { guest, driver } = vif.ends;
+        let Ends { guest, driver, .. } = vif.ends;
         let back = io.connect(driver, guest, front, config.vcpu, token);
         let back = back.expect("the driver domain is up, and has free ports");
         (vif.front_port, vif.back_port, vif.up) = (Some(front), Some(back), true);

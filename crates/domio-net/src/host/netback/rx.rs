@@ -2,7 +2,6 @@
 
 use std::collections::VecDeque;
 
-use domio_core::NetPlace::{DriverIn, Outside, RxRing};
 use domio_core::{Duration, Instant};
 use domio_vmm::bus::{KernelIo, Owner, PacketsMoved, Progress};
 use domio_vmm::grant::Batch;
@@ -13,8 +12,9 @@ use super::super::costs::{NetCosts, RxMode};
 use super::super::record;
 use super::super::vif::Vif;
 use super::lines::BackLines;
+use crate::class::NetPlace::{DriverIn, Outside, RxRing};
 use crate::packet::Packet;
-use crate::queue::{Accounted, Ledger, Place, Queue};
+use crate::queue::{Accounted, DropPlace, Ledger, Queue};
 
 /// Slots that the largest packet takes: no batch begins with fewer free.
 const SLOTS_MAX: usize = 18;
@@ -102,11 +102,11 @@ pub(in super::super) fn queue_cost(config: &NetworkConfig, packet: &Packet) -> D
 
 impl ToGuests {
     /// Where packets to a guest end that does not take them.
-    pub const QUEUE: Place = Place("netback, queue to the guest");
+    pub const QUEUE: DropPlace = DropPlace("netback, queue to the guest");
     /// Where packets end whose guest is gone, or has not come.
-    pub const GONE: Place = Place("netback, no guest");
+    pub const GONE: DropPlace = DropPlace("netback, no guest");
     /// Where packets end for which the guest has posted no buffer.
-    pub const RING: Place = Place("netback, ring full");
+    pub const RING: DropPlace = DropPlace("netback, ring full");
 
     /// Nothing is on its way to the interfaces of `config`.
     pub fn new(config: &NetworkConfig, lines: BackLines) -> Self {

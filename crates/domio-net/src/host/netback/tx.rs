@@ -2,7 +2,6 @@
 
 use std::collections::VecDeque;
 
-use domio_core::NetPlace::{DriverOut, Outside, TxRing};
 use domio_core::{Duration, Instant, VcpuName};
 use domio_vmm::bus::{Io, KernelIo, Owner, PacketsMoved, Progress, Tasklet};
 use domio_vmm::grant::Batch;
@@ -13,8 +12,9 @@ use super::super::softnet::Softnet;
 use super::super::vif::Vif;
 use super::gate::Outgoing;
 use super::limit::Limits;
+use crate::class::NetPlace::{DriverOut, Outside, TxRing};
 use crate::packet::Packet;
-use crate::queue::{Accounted, Ledger, Place};
+use crate::queue::{Accounted, DropPlace, Ledger};
 
 /// Packets from guests that the driver domain may have at a time, of all interfaces together.
 const PENDING_MAX: u16 = 256;
@@ -59,7 +59,7 @@ pub(in super::super) struct FromGuests {
 
 impl FromGuests {
     /// Where packets end that guests send whose traffic is stopped.
-    pub const GUARDED: Place = Place("netback, traffic dropped");
+    pub const GUARDED: DropPlace = DropPlace("netback, traffic dropped");
 
     /// Nothing is on its way from so many interfaces, which `tasklet` serves.
     pub fn new(vifs: usize, tasklet: Tasklet) -> Self {

@@ -27,9 +27,22 @@ impl Rig {
                 Effect::Move(..) => unreachable!("credit moves vcpus by picking them"),
                 Effect::DomainTimer { .. } => unreachable!("credit has no timers of domains"),
                 Effect::Note {
-                    event, len, words, ..
+                    number,
+                    about,
+                    words,
+                    ..
                 } => {
-                    self.notes.push((event, words[..len as usize].to_vec()));
+                    let name = about.map(|v| self.tables.vcpus[v.index()].name);
+                    let mut told = noted(&CLASS, number, name, words);
+                    // Xen's credit has two words for a vcpu, but in one record, and in one place.
+                    if let Some(name) = name.filter(|_| number != 10) {
+                        let split = [u32::from(name.domain.0), u32::from(name.index)];
+                        told.splice(..1, split);
+                        if number == 4 {
+                            told.rotate_left(2);
+                        }
+                    }
+                    self.notes.push((number, told));
                 }
             }
         }

@@ -314,5 +314,5 @@ fn the_registry_has_it() {
     let policy = crate::find("credit").expect("credit is a policy");
     let params = ParamValues::defaults(policy.descriptor.params);
     let made = (policy.make)(&params, &Topology::flat(2).unwrap());
-    assert_eq!(made.descriptor().trace_id, 0);
+    assert_eq!(made.descriptor().class, Some(&CLASS));
 }

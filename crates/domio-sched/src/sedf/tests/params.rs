@@ -166,7 +166,7 @@ fn the_registry_has_it() {
     let policy = crate::find("sedf").expect("sedf is a policy");
     let params = ParamValues::defaults(policy.descriptor.params);
     let made = (policy.make)(&params, &Topology::flat(2).unwrap());
-    assert_eq!(made.descriptor().trace_id, 7);
+    assert_eq!(made.descriptor().class.map(|c| c.name), Some("sedf"));
     let mut domain = ParamValues::defaults(policy.descriptor.domain_params);
     assert_eq!(
         (policy.validate_domain)(&params, DomainId(1), &domain),

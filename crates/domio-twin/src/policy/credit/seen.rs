@@ -1,8 +1,9 @@
 //! What a trace shows of the state of the credit scheduler at its first record: ticks, accounting,
 //! who earns credit, what the first wake-up of each vcpu did.
 
-use domio_core::{Duration, Instant, Kind, PcpuId, Record, Runstate, VcpuName};
-use domio_replay::private::{Private, WrittenIn, scheduler, written_in};
+use domio_core::{Duration, Instant, Kind, PcpuId, Runstate, VcpuName};
+use domio_replay::NamedRecord;
+use domio_replay::private::{WrittenIn, written_in};
 use domio_vmm::Profile;
 use std::collections::BTreeMap;
 
@@ -51,7 +52,7 @@ pub struct ShownVcpu {
 }
 
 /// What `records` show of each vcpu that they tell anything of.
-pub(super) fn vcpus(records: &[Record]) -> BTreeMap<VcpuName, ShownVcpu> {
+pub(super) fn vcpus(records: &[NamedRecord]) -> BTreeMap<VcpuName, ShownVcpu> {
     let mut observer = Observer::default();
     for r in records {
         observer.observe(r);
@@ -70,15 +71,15 @@ struct Observer {
 }
 
 impl Observer {
-    fn observe(&mut self, r: &Record) {
+    fn observe(&mut self, r: &NamedRecord) {
         match r.kind {
-            Kind::Wake => {
+            Some(Kind::Wake) => {
                 self.woken.entry(r.vcpu).or_insert(r.at);
                 let shown = self.found.entry(r.vcpu).or_default();
                 shown.first_wake.get_or_insert(FirstWake::Queued);
                 self.last_wake.insert(r.pcpu, r.vcpu);
             }
-            Kind::Policy => self.observe_policy(r),
+            None => self.observe_policy(r),
             _ => {}
         }
     }
@@ -91,8 +92,8 @@ impl Observer {
         shown.first_wake.as_mut()
     }
 
-    fn observe_policy(&mut self, r: &Record) {
-        let Some((event, words)) = r.policy_event() else {
+    fn observe_policy(&mut self, r: &NamedRecord) {
+        let Some(event) = event_of(r) else {
             return;
         };
         if event == event::TICKLE
@@ -102,10 +103,7 @@ impl Observer {
         {
             *wake = FirstWake::Preferred;
         }
-        let &[domain, index, ..] = words else {
-            return;
-        };
-        let name = VcpuName::from_word(domain << 16 | index & 0xffff);
+        let name = r.vcpu;
         let active = match event {
             event::BOOST_START => {
                 if let Some(wake) = self.first_wake(name, r.at) {
@@ -127,7 +125,7 @@ impl Observer {
 
 /// When the tick of `pcpu` expires first; `None` when the trace shows none.
 pub(super) fn first_tick(
-    records: &[Record],
+    records: &[NamedRecord],
     pcpu: PcpuId,
     profile: &Profile,
     tick: Duration,
@@ -140,7 +138,7 @@ pub(super) fn first_tick(
 
 /// When accounting expires first: from the first record that only accounting writes.
 pub(super) fn first_accounting(
-    records: &[Record],
+    records: &[NamedRecord],
     profile: &Profile,
     tslice: Duration,
     begin: Instant,
@@ -155,31 +153,25 @@ pub(super) fn first_accounting(
 }
 
 /// The records that only credit's accounting writes: it parks, unparks and deactivates.
-pub fn accounting_records(records: &[Record]) -> impl Iterator<Item = &Record> {
-    let mut previous: Option<&Record> = None;
+pub fn accounting_records(records: &[NamedRecord]) -> impl Iterator<Item = &NamedRecord> {
+    let mut previous: Option<&NamedRecord> = None;
     records.iter().filter(move |r| {
         let unparks = r.runstates() == Some((Runstate::Offline, Runstate::Runnable))
-            && previous.is_some_and(|p| p.kind == Kind::Wake);
+            && previous.is_some_and(|p| p.is(Kind::Wake));
         previous = Some(r);
-        unparks || r.kind == Kind::Sleep || is_event(r, event::ACCOUNT_STOP)
+        unparks || r.is(Kind::Sleep) || event_of(r) == Some(event::ACCOUNT_STOP)
     })
 }
 
 /// Who ceased to earn credit, who began to, and who was parked, each with its time and in its
 /// order.
-pub fn activity(records: &[Record]) -> [Vec<(Instant, VcpuName)>; 3] {
+pub fn activity(records: &[NamedRecord]) -> [Vec<(Instant, VcpuName)>; 3] {
     let mut found: [Vec<(Instant, VcpuName)>; 3] = Default::default();
     for r in records {
-        match (r.kind, r.policy_event()) {
-            (Kind::Sleep, _) => found[2].push((r.at, r.vcpu)),
-            (_, Some((event, &[domain, index, ..]))) => {
-                let vcpu = VcpuName::from_word(domain << 16 | index & 0xffff);
-                match event {
-                    event::ACCOUNT_STOP => found[0].push((r.at, vcpu)),
-                    event::ACCOUNT_START => found[1].push((r.at, vcpu)),
-                    _ => {}
-                }
-            }
+        match (r.kind, event_of(r)) {
+            (Some(Kind::Sleep), _) => found[2].push((r.at, r.vcpu)),
+            (_, Some(event::ACCOUNT_STOP)) => found[0].push((r.at, r.vcpu)),
+            (_, Some(event::ACCOUNT_START)) => found[1].push((r.at, r.vcpu)),
             _ => {}
         }
     }
@@ -191,7 +183,7 @@ const TICK: Option<WrittenIn> = Some(WrittenIn::Timer(0));
 
 /// How far the trace's clock is from Xen's, modulo the tick. A pcpu that leaves idle sets its tick
 /// to the next multiple of the tick on Xen's clock, so a tick after a gap shows it.
-pub(super) fn clock_offset(records: &[Record], profile: &Profile, tick: Duration) -> Duration {
+pub(super) fn clock_offset(records: &[NamedRecord], profile: &Profile, tick: Duration) -> Duration {
     let mut last: BTreeMap<PcpuId, Instant> = BTreeMap::new();
     for r in records.iter().filter(|r| written_in(r) == TICK) {
         if let Some(before) = last.insert(r.pcpu, r.at) {
@@ -206,9 +198,9 @@ pub(super) fn clock_offset(records: &[Record], profile: &Profile, tick: Duration
     Duration::ZERO
 }
 
-/// Whether `r` is the private `event` of credit.
-fn is_event(r: &Record, event: u8) -> bool {
-    Private::of(r).is_some_and(|p| p.scheduler == scheduler::CREDIT && p.event == event)
+/// The number of the private event of credit that `r` is, if it is one.
+fn event_of(r: &NamedRecord) -> Option<u8> {
+    r.private.filter(|p| p.policy == "credit")?.event
 }
 
 /// What a record of credit's tick tells. A tick writes one, or one that ends a boost and then
@@ -234,10 +226,10 @@ impl TickRecord {
     pub const LONGEST: Duration = Duration::from_micros(10);
 
     /// What `r` tells, if a tick wrote it.
-    pub fn of(r: &Record, profile: &Profile) -> Option<TickRecord> {
+    pub fn of(r: &NamedRecord, profile: &Profile) -> Option<TickRecord> {
         let look = profile.policy.look;
         let unboost = profile.policy.unboost;
-        let (before, adds) = match r.policy_event()?.0 {
+        let (before, adds) = match event_of(r)? {
             event::PICKED_CPU => (TICK_TO_RECORD, look),
             event::ACCOUNT_START => (TICK_TO_RECORD - look, Duration::ZERO),
             event::BOOST_END => (TICK_TO_RECORD - look, unboost),

@@ -2,8 +2,9 @@
 
 use crate::recording::Recording;
 use crate::start::Start;
-use domio_core::{DomainId, Duration, Instant, Kind, PcpuId, Record, Runstate, Topology, VcpuName};
-use domio_replay::private::{Private, scheduler};
+use domio_core::{DomainId, Duration, Instant, Kind, PcpuId, Runstate, Topology, VcpuName};
+use domio_replay::NamedRecord;
+use domio_replay::private::Private;
 use std::collections::BTreeMap;
 
 /// Credit2's private events (Xen 4.17) that tell something about its state.
@@ -41,34 +42,35 @@ pub struct ShownRunq {
 }
 
 /// Event and words of `r`, if it is a private record of credit2.
-fn private(r: &Record) -> Option<Private> {
-    Private::of(r).filter(|p| p.scheduler == scheduler::CREDIT2)
+fn private(r: &NamedRecord) -> Option<(u8, Private)> {
+    let private = r.private.filter(|p| p.policy == "credit2")?;
+    Some((private.event?, private))
 }
 
 /// What `recording` shows of each vcpu of `start`.
 pub(super) fn vcpus(recording: &Recording, topology: &Topology, start: &Start) -> Vec<ShownCredit> {
     let mut found: BTreeMap<VcpuName, ShownCredit> = BTreeMap::new();
     for r in &recording.records {
-        let Some(p) = private(r) else {
+        let Some((event, p)) = private(r) else {
             continue;
         };
-        let [first, second, third] = p.words;
+        let [first, second, ..] = p.words;
         let signed = |word: u32| i64::from(word as i32);
-        let (name, credit) = match p.event {
+        let name = r.vcpu;
+        let credit = match event {
             event::BURNED => {
-                let name = VcpuName::from_word(first);
                 let ran = ran_by(start, name, r.at);
                 let shown = found.entry(name).or_default();
-                if third != i32::MIN as u32 && shown.budget.is_none() && ran.is_some() {
-                    shown.budget = Some(signed(third) + ran.unwrap_or(0));
+                if second != i32::MIN as u32 && shown.budget.is_none() && ran.is_some() {
+                    shown.budget = Some(signed(second) + ran.unwrap_or(0));
                 }
                 let by = burned(recording, topology, start, name, ran.unwrap_or(0));
-                (name, signed(second) + by)
+                signed(first) + by
             }
-            event::RESET => (VcpuName::from_word(first), signed(second)),
-            event::TICKLE_FOR | event::CANDIDATE => (VcpuName::from_word(first), signed(third)),
+            event::RESET => signed(first),
+            event::TICKLE_FOR | event::CANDIDATE => signed(second),
             event::VCPU_LOAD => {
-                let shown = found.entry(VcpuName::from_word(third)).or_default();
+                let shown = found.entry(name).or_default();
                 shown.average.get_or_insert(p.wide());
                 continue;
             }
@@ -112,12 +114,10 @@ fn burned(
 }
 
 /// The run queue of each pcpu that `records` tell of, by Xen's numbers.
-pub(super) fn arrangement(records: &[Record]) -> BTreeMap<u16, u16> {
+pub(super) fn arrangement(records: &[NamedRecord]) -> BTreeMap<u16, u16> {
     let mut found = BTreeMap::new();
     for r in records {
-        if let Some(p) = private(r)
-            && p.event == event::SCHEDULE
-        {
+        if let Some((event::SCHEDULE, p)) = private(r) {
             let word = p.words[0];
             found.entry(word as u16).or_insert((word >> 16) as u16);
         }
@@ -126,12 +126,11 @@ pub(super) fn arrangement(records: &[Record]) -> BTreeMap<u16, u16> {
 }
 
 /// The first load of each run queue that `records` tell.
-pub(super) fn runqs(records: &[Record]) -> Vec<ShownRunq> {
+pub(super) fn runqs(records: &[NamedRecord]) -> Vec<ShownRunq> {
     let numbers = arrangement(records);
     let mut found: BTreeMap<u16, ShownRunq> = BTreeMap::new();
     for r in records {
-        if let Some(p) = private(r)
-            && p.event == event::RUNQ_LOAD
+        if let Some((event::RUNQ_LOAD, p)) = private(r)
             && let Some(number) = numbers.get(&r.pcpu.0)
         {
             found.entry(*number).or_insert(ShownRunq {
@@ -151,7 +150,7 @@ const LATE: Duration = Duration::from_micros(200);
 /// vcpus that queue up without having been woken, which those do that were parked. Fillings are a
 /// `period` apart, and a timer is never early: the first is the one that most others follow soon.
 pub(super) fn refills(
-    records: &[Record],
+    records: &[NamedRecord],
     period: Duration,
     begin: Instant,
 ) -> BTreeMap<DomainId, Instant> {
@@ -159,7 +158,7 @@ pub(super) fn refills(
     let mut times: BTreeMap<DomainId, Vec<Instant>> = BTreeMap::new();
     for r in records {
         match (r.kind, r.runstates()) {
-            (Kind::Wake, _) => {
+            (Some(Kind::Wake), _) => {
                 parked.insert(r.vcpu, false);
             }
             (_, Some((_, new))) => {
@@ -167,13 +166,10 @@ pub(super) fn refills(
             }
             _ => {}
         }
-        if let Some(p) = private(r)
-            && p.event == event::QUEUED
+        if let Some((event::QUEUED, _)) = private(r)
+            && parked.insert(r.vcpu, false) == Some(true)
         {
-            let name = VcpuName::from_word(p.words[0]);
-            if parked.insert(name, false) == Some(true) {
-                times.entry(name.domain).or_default().push(r.at);
-            }
+            times.entry(r.vcpu.domain).or_default().push(r.at);
         }
     }
     let phase = |at: Instant| at.as_nanos() % period.as_nanos();
@@ -214,19 +210,17 @@ mod tests {
         VcpuName::new(DomainId(id), 0)
     }
 
-    fn note(at: u64, event: u8, words: &[u32]) -> Record {
-        Record::policy(us(at), P0, scheduler::CREDIT2, event, words)
+    fn note(at: u64, event: u8, id: u16, words: &[u32]) -> NamedRecord {
+        let private = Private::new("credit2", event, words);
+        NamedRecord::of_policy(us(at), P0, private, Some(guest(id)))
     }
 
-    /// As a record of four words is read.
-    fn burned(at: u64, id: u16, credit: i32, budget: i32) -> Record {
-        let mut r = Record::new(us(at), P0, Kind::Other, VcpuName::default());
-        r.data = [0x2_2203, guest(id).word(), credit as u32, budget as u32];
-        r
+    fn burned(at: u64, id: u16, credit: i32, budget: i32) -> NamedRecord {
+        note(at, event::BURNED, id, &[credit as u32, budget as u32])
     }
 
     /// Guests 1 and 2, of weights 256 and 1024, of whom the first runs.
-    fn shown(records: Vec<Record>) -> Vec<ShownCredit> {
+    fn shown(records: Vec<NamedRecord>) -> Vec<ShownCredit> {
         let domain = |id: u16, weight: i64| {
             let workload = "burn";
             json!({ "id": id, "name": "g", "weight": weight, "workload": workload })
@@ -263,14 +257,10 @@ mod tests {
         let found = shown(vec![
             // 500 us, at 1024 to 256: it began with 2 ms more, and with 500 us more budget.
             burned(1_500, 1, -700_000, 100_000),
-            note(
-                1_500,
-                event::CANDIDATE,
-                &[guest(2).word(), u32::MAX, 900_000],
-            ),
-            note(1_600, event::RESET, &[guest(1).word(), 5, 6]),
+            note(1_500, event::CANDIDATE, 2, &[u32::MAX, 900_000]),
+            note(1_600, event::RESET, 1, &[5, 6]),
             burned(2_500, 2, -100_000, i32::MIN),
-            note(2_600, event::VCPU_LOAD, &[7, 1, guest(2).word()]),
+            note(2_600, event::VCPU_LOAD, 2, &[7, 1]),
         ]);
         let both = [found[0].credit, found[1].credit];
         assert_eq!(both, [Some(1_300_000), Some(900_000)]);
@@ -280,30 +270,22 @@ mod tests {
 
     #[test]
     fn who_waits_all_the_time_shows_his_credit_at_the_first_reset() {
-        let reset = note(
-            4_000,
-            event::RESET,
-            &[guest(2).word(), -3_i32 as u32, 9_999_997],
-        );
+        let reset = note(4_000, event::RESET, 2, &[-3_i32 as u32, 9_999_997]);
         let found = shown(vec![reset]);
         assert_eq!([found[0].credit, found[1].credit], [None, Some(-3)]);
         // The same numbers of another scheduler mean other things.
-        let other = Record::policy(
-            us(4_000),
-            P0,
-            scheduler::CREDIT,
-            event::RESET,
-            &[2 << 16, 1, 1],
-        );
+        let private = Private::new("credit", event::RESET, &[1, 1]);
+        let other = NamedRecord::of_policy(us(4_000), P0, private, Some(guest(2)));
         assert_eq!(shown(vec![other])[1], ShownCredit::default());
     }
 
     #[test]
     fn pools_are_filled_up_when_the_parked_queue_up() {
         let period = Duration::from_millis(10);
-        let parks =
-            |at: u64| Record::runstate(us(at), P0, guest(1), Runstate::Running, Runstate::Offline);
-        let queues = |at: u64| note(at, event::QUEUED, &[guest(1).word(), 0]);
+        let parks = |at: u64| {
+            NamedRecord::runstate(us(at), P0, guest(1), Runstate::Running, Runstate::Offline)
+        };
+        let queues = |at: u64| note(at, event::QUEUED, 1, &[0]);
         let records = [
             parks(2_000),
             // A budget came back from another vcpu, which is no filling.
@@ -316,7 +298,7 @@ mod tests {
             queues(34_050),
             // Who is woken was not parked.
             parks(41_000),
-            Record::new(us(42_000), P0, Kind::Wake, guest(1)),
+            NamedRecord::new(us(42_000), P0, Kind::Wake, guest(1)),
             queues(42_000),
         ];
         let found = refills(&records, period, us(1_000));
@@ -325,7 +307,7 @@ mod tests {
 
     #[test]
     fn passes_tell_which_pcpus_share_a_run_queue() {
-        let pass = |pcpu: u32, runq: u32| note(5, event::SCHEDULE, &[runq << 16 | pcpu, 0]);
+        let pass = |pcpu: u32, runq: u32| note(5, event::SCHEDULE, 1, &[runq << 16 | pcpu, 0]);
         let found = arrangement(&[pass(0, 0), pass(3, 1), pass(1, 0)]);
         assert_eq!(found, BTreeMap::from([(0, 0), (1, 0), (3, 1)]));
     }

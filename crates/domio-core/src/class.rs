@@ -1,0 +1,508 @@
+//! Classes of records: what their numbers and words mean, declared once by who writes them.
+//!
+//! A policy declares its class beside its descriptor, a device beside its blueprint, and the host
+//! writes the common class ([`COMMON`](crate::COMMON)). Readers of traces ask the declaration, and
+//! never a number: which words are there, what a person calls them ([`Field`]), what the record
+//! says of a wait or of a packet's way ([`Says`]), and which figures of a domain it adds to
+//! ([`Tally`]).
+//!
+//! A class is a `static`. Readers of files that hold declarations of their own keep each that is
+//! new for as long as the program runs.
+
+use crate::Record;
+
+/// Number of a class in one stream of records, from 0 in the order of
+/// [`Names::classes`](crate::Names::classes).
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct ClassId(pub u8);
+
+impl ClassId {
+    /// What every host writes: [`Kind`](crate::Kind).
+    pub const COMMON: ClassId = ClassId(0);
+    /// Records of a real host that nobody declares, kept as they came: `number` = number of extra
+    /// words in the file, `words` = Xen's event id and the first three extra words.
+    pub const FOREIGN: ClassId = ClassId(1);
+
+    /// The id as an index into a dense table.
+    #[inline]
+    pub const fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// A class of records.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Class {
+    /// Name in files and tables: that of the policy or device, in lower case with hyphens.
+    pub name: &'static str,
+    /// The records, by ascending number.
+    pub records: &'static [Declared],
+    /// Rules of a policy's queues from which a reader may conclude what no record tells.
+    pub queue: QueueRules,
+    /// What the items of [`Says::Moved`] are, in the plural ("packets"); empty when nothing moves.
+    pub items: &'static str,
+    /// Places of such items, by the number that records hold.
+    pub places: &'static [Place],
+}
+
+impl Class {
+    /// A class without rules and places, for a `static`.
+    pub const fn new(name: &'static str, records: &'static [Declared]) -> Self {
+        Class {
+            name,
+            records,
+            queue: QueueRules::NONE,
+            items: "",
+            places: &[],
+        }
+    }
+
+    /// The same class with these rules of its queues.
+    pub const fn with_queue(mut self, queue: QueueRules) -> Self {
+        self.queue = queue;
+        self
+    }
+
+    /// The same class with `items` that move between `places`.
+    pub const fn with_places(mut self, items: &'static str, places: &'static [Place]) -> Self {
+        self.items = items;
+        self.places = places;
+        self
+    }
+
+    /// The declaration of the record with `number`.
+    pub fn declared(&self, number: u8) -> Option<&Declared> {
+        self.records.iter().find(|d| d.number == number)
+    }
+}
+
+/// One record of a class.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Declared {
+    /// Number in the class.
+    pub number: u8,
+    /// What a person calls it, in lower case ("tickle").
+    pub name: &'static str,
+    /// Words that a writer of other formats has to keep, 0 to 4.
+    pub words: u8,
+    /// What is in the words.
+    pub fields: &'static [Field],
+    /// What a reader may conclude.
+    pub says: Says,
+    /// What a trace with such a record tells in general.
+    pub shows: Shows,
+    /// Figures of the actor's domain that the record adds to.
+    pub figures: &'static [Tally],
+}
+
+impl Declared {
+    /// A record that says nothing, for a `static`. `words` are counted from `fields`.
+    pub const fn new(number: u8, name: &'static str, fields: &'static [Field]) -> Self {
+        let mut words = 0;
+        let mut i = 0;
+        while i < fields.len() {
+            let last = fields[i].words_end();
+            if last > words {
+                words = last;
+            }
+            i += 1;
+        }
+        Declared {
+            number,
+            name,
+            words,
+            fields,
+            says: Says::Nothing,
+            shows: Shows::NOTHING,
+            figures: &[],
+        }
+    }
+
+    /// The same record, which says so.
+    pub const fn says(mut self, says: Says) -> Self {
+        self.says = says;
+        self
+    }
+
+    /// The same record, which shows that the trace tells so.
+    pub const fn shows(mut self, shows: Shows) -> Self {
+        self.shows = shows;
+        self
+    }
+
+    /// The same record, which adds to these figures.
+    pub const fn figures(mut self, figures: &'static [Tally]) -> Self {
+        self.figures = figures;
+        self
+    }
+
+    /// The value of the field with index `field` in `record`; 0 for a field that is not declared.
+    #[inline]
+    pub fn value(&self, record: &Record, field: u8) -> u64 {
+        self.fields
+            .get(usize::from(field))
+            .map_or(0, |f| f.value(record))
+    }
+}
+
+/// A value in the words of a record: `bits` bits from bit `bit` on, counted from the lowest bit of
+/// the first word over all four (0 to 127).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Field {
+    /// Name in lower case with underscores; the unit is not part of it.
+    pub name: &'static str,
+    /// Lowest bit.
+    pub bit: u8,
+    /// Number of bits, 1 to 64.
+    pub bits: u8,
+    /// What is counted.
+    pub unit: Unit,
+}
+
+impl Field {
+    /// The whole word `word` (0 to 3).
+    pub const fn word(name: &'static str, word: u8, unit: Unit) -> Self {
+        Field::bits(name, word * 32, 32, unit)
+    }
+
+    /// The words `word` (the lower half) and `word + 1`.
+    pub const fn long(name: &'static str, word: u8, unit: Unit) -> Self {
+        Field::bits(name, word * 32, 64, unit)
+    }
+
+    /// Bits `bit` to `bit + bits - 1`.
+    pub const fn bits(name: &'static str, bit: u8, bits: u8, unit: Unit) -> Self {
+        assert!(bits >= 1 && bits <= 64 && bit < 128 && bit as u16 + bits as u16 <= 128);
+        Field {
+            name,
+            bit,
+            bits,
+            unit,
+        }
+    }
+
+    /// Number of the words up to the field's last.
+    const fn words_end(&self) -> u8 {
+        (self.bit + self.bits - 1) / 32 + 1
+    }
+
+    /// The value in `record`, without sign.
+    #[inline]
+    pub fn value(&self, record: &Record) -> u64 {
+        let [a, b, c, d] = record.words.map(u128::from);
+        let all = a | b << 32 | c << 64 | d << 96;
+        let mask = u64::MAX >> (64 - u32::from(self.bits));
+        (all >> self.bit) as u64 & mask
+    }
+
+    /// The value in `record` with the sign of its highest bit.
+    #[inline]
+    pub fn signed(&self, record: &Record) -> i64 {
+        let unused = 64 - u32::from(self.bits);
+        (self.value(record) << unused).cast_signed() >> unused
+    }
+}
+
+/// What a [`Field`] counts.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Unit {
+    /// A number without unit.
+    Number,
+    /// The same with a sign.
+    Signed,
+    /// Nanoseconds.
+    Nanoseconds,
+    /// Microseconds.
+    Microseconds,
+    /// Bytes.
+    Bytes,
+    /// A pcpu.
+    Pcpu,
+    /// An [`ActorId`](crate::ActorId).
+    Actor,
+    /// A [`DomainId`](crate::DomainId).
+    Domain,
+    /// A [`Runstate`](crate::Runstate).
+    Runstate,
+    /// An index into [`Class::places`].
+    Place,
+    /// 0 for no, anything else for yes.
+    Flag,
+    /// Nanoseconds of a simulated or recorded clock since its start.
+    Time,
+}
+
+impl Unit {
+    /// All units, and their names in files.
+    pub const ALL: [(Unit, &'static str); 12] = [
+        (Unit::Number, "number"),
+        (Unit::Signed, "signed"),
+        (Unit::Nanoseconds, "ns"),
+        (Unit::Microseconds, "us"),
+        (Unit::Bytes, "bytes"),
+        (Unit::Pcpu, "pcpu"),
+        (Unit::Actor, "actor"),
+        (Unit::Domain, "domain"),
+        (Unit::Runstate, "runstate"),
+        (Unit::Place, "place"),
+        (Unit::Flag, "flag"),
+        (Unit::Time, "time_ns"),
+    ];
+
+    /// Name in files.
+    pub fn name(self) -> &'static str {
+        let found = Unit::ALL.iter().find(|(unit, _)| *unit == self);
+        found.map_or("", |(_, name)| *name)
+    }
+}
+
+/// What a record says to a reader that knows neither the policy nor the device. Numbers are indices
+/// of [`Declared::fields`].
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Says {
+    /// Nothing but its name and words.
+    Nothing,
+    /// A scheduler pass begins on the record's pcpu.
+    Pass,
+    /// A pcpu is asked for a pass.
+    Tickled {
+        /// That pcpu.
+        pcpu: u8,
+    },
+    /// The actor has a boost from now on.
+    Boosted,
+    /// The actor has no boost from now on.
+    BoostOver,
+    /// The actor goes on where it runs: its time under the rate limit is not over.
+    RateLimited,
+    /// The policy would have the actor on a pcpu.
+    Wants {
+        /// That pcpu.
+        pcpu: u8,
+    },
+    /// Credit that the actor has left, with a sign.
+    Credit {
+        /// That credit.
+        credit: u8,
+        /// What the cap leaves the actor's domain, with a sign; the lowest value for "no cap".
+        budget: Option<u8>,
+    },
+    /// An item of the actor's domain goes from one place to another.
+    Moved {
+        /// The place that it leaves.
+        from: u8,
+        /// The place where it is.
+        to: u8,
+        /// Actor of the driver domain.
+        driver: u8,
+        /// Nanoseconds that the item has been at the new place when the record is written.
+        ago: u8,
+    },
+    /// The actor's domain has found the ring full that leads from `place`.
+    Full {
+        /// The place where the item stays.
+        place: u8,
+        /// Actor of the driver domain.
+        driver: u8,
+    },
+    /// The actor's domain has used up its rate: the first item at `place` stays for a while.
+    Held {
+        /// The place where the item stays.
+        place: u8,
+        /// Actor of the driver domain.
+        driver: u8,
+        /// Nanoseconds until it may go on.
+        time: u8,
+    },
+}
+
+/// What a trace tells in general, as far as one record shows: a release that writes this record
+/// writes the others, too.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub struct Shows {
+    /// Who is tickled.
+    pub tickles: bool,
+    /// When the rate limit lets somebody go on.
+    pub limits: bool,
+    /// Who is boosted.
+    pub boosts: bool,
+    /// How much credit is left.
+    pub credits: bool,
+}
+
+impl Shows {
+    /// Nothing.
+    pub const NOTHING: Shows = Shows {
+        tickles: false,
+        limits: false,
+        boosts: false,
+        credits: false,
+    };
+
+    /// What either shows.
+    pub const fn and(self, other: Shows) -> Shows {
+        Shows {
+            tickles: self.tickles | other.tickles,
+            limits: self.limits | other.limits,
+            boosts: self.boosts | other.boosts,
+            credits: self.credits | other.credits,
+        }
+    }
+}
+
+/// Rules of a policy's queues.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct QueueRules {
+    /// Vcpus of one priority take turns in the order in which they were queued, and one that is
+    /// woken and has credit goes before all that have no boost.
+    pub fifo_with_boost: bool,
+}
+
+impl QueueRules {
+    /// None that a reader may rely on.
+    pub const NONE: QueueRules = QueueRules {
+        fifo_with_boost: false,
+    };
+}
+
+/// A place where an item can be on its way between a guest and the world outside.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Place {
+    /// What a person calls it ("rx ring").
+    pub name: &'static str,
+    /// Who has to bring the item further.
+    pub stage: Stage,
+}
+
+impl Place {
+    /// A place, for a `static`.
+    pub const fn new(name: &'static str, stage: Stage) -> Self {
+        Place { name, stage }
+    }
+}
+
+/// A stage of the way between a guest and the world outside, in a host with driver domains.
+///
+/// ```text
+///  outside ─▶ Device ─▶ DriverIn ─▶ ToGuest ─▶ GuestIn ─▶ process
+///  outside ◀─────────── DriverOut ◀─ FromGuest ◀─ GuestOut ◀─ process
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[repr(u8)]
+pub enum Stage {
+    /// Beyond the host, or nowhere: not begun, over, dropped.
+    Outside = 0,
+    /// In the device, which has told the driver domain or will.
+    Device = 1,
+    /// In the driver domain, which brings it to the guest.
+    DriverIn = 2,
+    /// In the ring to the guest.
+    ToGuest = 3,
+    /// In the guest, which has taken it from the ring.
+    GuestIn = 4,
+    /// In the guest, waiting for room in the ring, or on its way there.
+    GuestOut = 5,
+    /// In the ring from the guest.
+    FromGuest = 6,
+    /// In the driver domain, which brings it to the device.
+    DriverOut = 7,
+}
+
+impl Stage {
+    /// All stages, by number.
+    pub const ALL: [Stage; 8] = [
+        Stage::Outside,
+        Stage::Device,
+        Stage::DriverIn,
+        Stage::ToGuest,
+        Stage::GuestIn,
+        Stage::GuestOut,
+        Stage::FromGuest,
+        Stage::DriverOut,
+    ];
+
+    /// Name in files.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Stage::Outside => "outside",
+            Stage::Device => "device",
+            Stage::DriverIn => "driver-in",
+            Stage::ToGuest => "to-guest",
+            Stage::GuestIn => "guest-in",
+            Stage::GuestOut => "guest-out",
+            Stage::FromGuest => "from-guest",
+            Stage::DriverOut => "driver-out",
+        }
+    }
+}
+
+/// A figure of the actor's domain that a record adds to, over the measured time.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Tally {
+    /// Name in lower case with underscores, unique among all classes of a stream ("web_replies").
+    pub name: &'static str,
+    /// What the record adds.
+    pub adds: Adds,
+}
+
+/// What a record adds to a [`Tally`].
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Adds {
+    /// One.
+    One,
+    /// The value of the field with this index.
+    Sum(u8),
+    /// A sample for quantiles: the value of the field with this index.
+    Sample(u8),
+}
+
+impl Tally {
+    /// A tally, for a `static`.
+    pub const fn new(name: &'static str, adds: Adds) -> Self {
+        Tally { name, adds }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{ActorId, Instant, PcpuId};
+
+    const FIELDS: &[Field] = &[
+        Field::word("flow", 0, Unit::Number),
+        Field::bits("credit", 32, 16, Unit::Signed),
+        Field::long("time", 2, Unit::Nanoseconds),
+        Field::bits("place", 60, 4, Unit::Place),
+    ];
+
+    #[test]
+    fn fields_are_cut_out_of_the_words() {
+        let declared = Declared::new(3, "some", FIELDS);
+        assert_eq!(declared.words, 4);
+        let words = [7, 0xa000_fffe, 5, 6];
+        let record = Record::of(
+            Instant::ZERO,
+            PcpuId(0),
+            (ClassId(2), 3),
+            ActorId::NONE,
+            words,
+        );
+        let values = [0, 1, 2, 3, 4].map(|field| declared.value(&record, field));
+        assert_eq!(values, [7, 0xfffe, 6 << 32 | 5, 0xa, 0]);
+        assert_eq!(FIELDS[1].signed(&record), -2);
+        assert_eq!(FIELDS[2].signed(&record), 6 << 32 | 5);
+    }
+
+    #[test]
+    fn words_are_counted_to_the_last_field() {
+        assert_eq!(Declared::new(0, "none", &[]).words, 0);
+        assert_eq!(Declared::new(0, "two", &FIELDS[..2]).words, 2);
+    }
+
+    #[test]
+    fn stages_are_listed_by_number() {
+        for (i, stage) in Stage::ALL.into_iter().enumerate() {
+            assert_eq!(stage as usize, i);
+        }
+    }
+}

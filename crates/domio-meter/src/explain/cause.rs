@@ -1,0 +1,202 @@
+//! What items on their way between guests and the world outside waited for.
+
+use std::collections::BTreeMap;
+
+use domio_core::{Class, DomainId, Place, Stage};
+
+/// Time of the items of one class (packets, requests) of one guest, both directions together.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ItemWaits {
+    /// The guest.
+    pub domain: DomainId,
+    /// The class, which says what the items are and which places there are.
+    pub class: &'static Class,
+    /// Items that began their way within the time that counts.
+    pub begun: u64,
+    /// Items under way at the end.
+    pub under_way: u64,
+    /// Time by number of the place and cause, summed over items.
+    pub times: BTreeMap<(usize, Cause), u64>,
+}
+
+impl ItemWaits {
+    /// None so far.
+    pub(super) fn new(domain: DomainId, class: &'static Class) -> Self {
+        ItemWaits {
+            domain,
+            class,
+            begun: 0,
+            under_way: 0,
+            times: BTreeMap::new(),
+        }
+    }
+
+    /// Adds those of the same class and guest in another replication.
+    pub(super) fn add(&mut self, other: &ItemWaits) {
+        self.begun += other.begun;
+        self.under_way += other.under_way;
+        for (cause, time) in &other.times {
+            *self.times.entry(*cause).or_default() += time;
+        }
+    }
+
+    /// Time that items were under way.
+    pub fn total(&self) -> u64 {
+        self.times.values().sum()
+    }
+
+    /// Time by queue.
+    pub fn queues(&self) -> BTreeMap<ItemQueue, u64> {
+        let mut queues = BTreeMap::new();
+        for (&(place, cause), time) in &self.times {
+            let stage = self.class.places.get(place).map(|place| place.stage);
+            *queues.entry(ItemQueue::of(stage, cause)).or_default() += time;
+        }
+        queues
+    }
+
+    /// The queue with the largest part of the time, work not counted; `None` when nothing waited.
+    pub fn largest_wait(&self) -> Option<(ItemQueue, u64)> {
+        let waits = self
+            .queues()
+            .into_iter()
+            .filter(|(q, t)| q.is_wait() && *t > 0);
+        waits.max_by_key(|(_, time)| *time)
+    }
+
+    /// Time in run queues, the guest's and the driver domain's, by who ran meanwhile.
+    pub fn behind(&self) -> BTreeMap<Option<DomainId>, u64> {
+        let mut behind = BTreeMap::new();
+        for ((_, cause), time) in &self.times {
+            if let Cause::RunQueue(_, whom) = cause {
+                *behind.entry(*whom).or_default() += time;
+            }
+        }
+        behind
+    }
+}
+
+/// One of the two domains that bring an item further.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Side {
+    /// The guest whose item it is.
+    Guest,
+    /// The driver domain.
+    Driver,
+}
+
+/// Why an item stayed where it was.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Cause {
+    /// The vcpu of this side was runnable and did not run; the domain did that ran on its pcpu, if
+    /// any.
+    RunQueue(Side, Option<DomainId>),
+    /// The driver domain served other ports before the guest's, which was pending.
+    Scan,
+    /// The driver domain ran and had not come to the item yet.
+    Busy,
+    /// This side ran and brought the item, or its batch, further.
+    Work(Side),
+    /// The guest had used up its rate, and the time had not come when it gets more.
+    Limit,
+    /// Nobody was asked to take it further: the device moderated its interrupt, or the guest had
+    /// posted no buffers.
+    Held,
+    /// The trace had not told the runstate of who had to take it further.
+    Unknown,
+}
+
+/// What an item's time is summed up as: a place to wait, or work.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum ItemQueue {
+    /// The guest waits in the run queue.
+    GuestRunq,
+    /// The driver domain waits in the run queue.
+    DriverRunq,
+    /// The guest's port waits for the driver domain's event-channel scan.
+    Scan,
+    /// The device, while the driver domain runs or nobody has told it.
+    Device,
+    /// The rings between guest and driver domain and the queues before them, likewise.
+    Rings,
+    /// The ring from the guest and the queue before it, while the guest's rate is used up.
+    Limit,
+    /// The driver domain works.
+    DriverWork,
+    /// The guest works.
+    GuestWork,
+    /// The trace does not tell.
+    Unknown,
+}
+
+impl ItemQueue {
+    /// All, in the order in which tables show them.
+    pub const ALL: [ItemQueue; 9] = [
+        ItemQueue::GuestRunq,
+        ItemQueue::DriverRunq,
+        ItemQueue::Scan,
+        ItemQueue::Device,
+        ItemQueue::Rings,
+        ItemQueue::Limit,
+        ItemQueue::DriverWork,
+        ItemQueue::GuestWork,
+        ItemQueue::Unknown,
+    ];
+
+    /// The queue of an item at a place of this stage, for `cause`.
+    pub fn of(stage: Option<Stage>, cause: Cause) -> Self {
+        match cause {
+            Cause::RunQueue(Side::Guest, _) => ItemQueue::GuestRunq,
+            Cause::RunQueue(Side::Driver, _) => ItemQueue::DriverRunq,
+            Cause::Scan => ItemQueue::Scan,
+            Cause::Busy | Cause::Held if stage == Some(Stage::Device) => ItemQueue::Device,
+            Cause::Busy | Cause::Held => ItemQueue::Rings,
+            Cause::Limit => ItemQueue::Limit,
+            Cause::Work(Side::Driver) => ItemQueue::DriverWork,
+            Cause::Work(Side::Guest) => ItemQueue::GuestWork,
+            Cause::Unknown => ItemQueue::Unknown,
+        }
+    }
+
+    /// Whether nothing is done for an item meanwhile.
+    pub const fn is_wait(self) -> bool {
+        !matches!(
+            self,
+            ItemQueue::DriverWork | ItemQueue::GuestWork | ItemQueue::Unknown
+        )
+    }
+
+    /// Its name in tables, for items of `class`: the device has the name of its place.
+    pub fn name(self, class: &Class) -> &'static str {
+        match self {
+            ItemQueue::GuestRunq => "run queue, guest",
+            ItemQueue::DriverRunq => "run queue, driver domain",
+            ItemQueue::Scan => "event-channel scan",
+            ItemQueue::Device => {
+                let is_device = |place: &&Place| place.stage == Stage::Device;
+                let device = class.places.iter().find(is_device);
+                device.map_or("device", |place| place.name)
+            }
+            ItemQueue::Rings => "ring",
+            ItemQueue::Limit => "rate limit",
+            ItemQueue::DriverWork => "work, driver domain",
+            ItemQueue::GuestWork => "work, guest",
+            ItemQueue::Unknown => "unknown",
+        }
+    }
+
+    /// Its name in JSON.
+    pub const fn key(self) -> &'static str {
+        match self {
+            ItemQueue::GuestRunq => "run_queue_guest",
+            ItemQueue::DriverRunq => "run_queue_driver",
+            ItemQueue::Scan => "event_channel_scan",
+            ItemQueue::Device => "device",
+            ItemQueue::Rings => "ring",
+            ItemQueue::Limit => "rate_limit",
+            ItemQueue::DriverWork => "work_driver",
+            ItemQueue::GuestWork => "work_guest",
+            ItemQueue::Unknown => "unknown",
+        }
+    }
+}

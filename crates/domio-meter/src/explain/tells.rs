@@ -1,0 +1,227 @@
+//! What a trace tells of waits, so that a figure of 0 can be told from one that is not known.
+
+use domio_core::{Class, Declared, Says, Shows};
+
+use super::result::Explanation;
+use super::waits::why::Why;
+
+/// Which records a trace has.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct WaitTells {
+    /// The policy whose own records there are.
+    pub policy: Option<&'static Class>,
+    /// Which pcpus were tickled.
+    pub tickles: bool,
+    /// Who was boosted.
+    pub boosts: bool,
+    /// What the rate limit did: records of passes of a release that writes these.
+    pub limits: bool,
+    /// Slices.
+    pub slices: bool,
+    /// Credits.
+    pub credits: bool,
+}
+
+impl WaitTells {
+    /// A record with this declaration was there.
+    pub(super) fn add(&mut self, declared: &Declared) {
+        let shows = shows(declared);
+        self.tickles |= shows.tickles;
+        self.limits |= shows.limits;
+        self.boosts |= shows.boosts;
+        self.credits |= shows.credits;
+    }
+
+    /// What a trace or another part of it tells, too.
+    pub(super) fn or(self, other: WaitTells) -> WaitTells {
+        WaitTells {
+            policy: match self.understands_policy() {
+                true => self.policy,
+                false => other.policy.or(self.policy),
+            },
+            tickles: self.tickles | other.tickles,
+            boosts: self.boosts | other.boosts,
+            limits: self.limits | other.limits,
+            slices: self.slices | other.slices,
+            credits: self.credits | other.credits,
+        }
+    }
+
+    /// Name of the policy whose records there are.
+    pub fn policy_name(self) -> Option<&'static str> {
+        Some(self.policy?.name)
+    }
+
+    /// Whether the policy's own records say anything of waits.
+    pub fn understands_policy(self) -> bool {
+        let records = self.policy.map_or(&[][..], |policy| policy.records);
+        records.iter().any(|record| record.says != Says::Nothing)
+    }
+
+    /// Whether the policy's queues have the order from which priorities can be concluded.
+    pub(super) fn is_fifo_with_boost(self) -> bool {
+        self.policy
+            .is_some_and(|policy| policy.queue.fifo_with_boost)
+    }
+
+    /// What the policy's records may show.
+    fn could(self) -> Shows {
+        let records = self.policy.map_or(&[][..], |policy| policy.records);
+        let shows = records.iter().map(shows);
+        shows.fold(Shows::NOTHING, Shows::and)
+    }
+
+    /// Whether the policy's records may tell what caps leave.
+    fn could_tell_caps(self) -> bool {
+        let records = self.policy.map_or(&[][..], |policy| policy.records);
+        let is_budget = |says| {
+            matches!(
+                says,
+                Says::Credit {
+                    budget: Some(_),
+                    ..
+                }
+            )
+        };
+        records.iter().any(|record| is_budget(record.says))
+    }
+
+    /// Whether a wait could be told to be for `why`, if it was.
+    pub fn told(self, why: Why) -> bool {
+        match why {
+            Why::Pass | Why::NotTickled | Why::PassedOver => self.tickles,
+            Why::RateLimit => self.limits,
+            Why::OverCredit => self.credits || self.is_fifo_with_boost() && self.boosts,
+            Why::BoostAhead => self.boosts,
+            Why::Cap => self.credits && self.could_tell_caps(),
+            Why::Preempted | Why::SliceOver => self.slices,
+            Why::Woken | Why::Displaced | Why::Yielded | Why::Released | Why::Before => true,
+        }
+    }
+
+    /// Whether waits may be for `why` at all, as far as the policy is understood.
+    pub fn possible(self, why: Why) -> bool {
+        match why {
+            _ if !self.understands_policy() => true,
+            Why::BoostAhead => self.could().boosts,
+            Why::Cap => self.could_tell_caps(),
+            _ => true,
+        }
+    }
+
+    /// What the records of the policy do not tell, a sentence each.
+    fn untold(self) -> Vec<String> {
+        let sentence = |text: &str| text.to_owned();
+        let Some(policy) = self.policy else {
+            return vec![sentence(
+                "The trace carries no records of the policy's own, so nothing is told of tickles, \
+                 boosts, credit, caps and the rate limit; record with `xentrace -e 0x0002f000`",
+            )];
+        };
+        if !self.understands_policy() {
+            return vec![format!(
+                "The private records are of {}, which tell nothing that is used here: nothing is \
+                 told of tickles, credit, caps and the rate limit",
+                policy.name
+            )];
+        }
+        let could = self.could();
+        let mut said = Vec::new();
+        if self.is_fifo_with_boost() && !could.credits {
+            said.push(format!(
+                "{} records no balance. A vcpu is said to be over its credit where another one \
+                 without boost, queued later, ran before it, and where it was woken without a \
+                 boost; there may be more such time",
+                capitalised(policy.name)
+            ));
+        }
+        let missing = [
+            (
+                could.boosts && !self.boosts,
+                "The trace carries no records of boosts, so that nothing is told of boosts or \
+                 credit",
+            ),
+            (
+                could.tickles && !self.tickles,
+                "The trace carries no records of tickles, so that waits after a wake-up are not \
+                 split",
+            ),
+            (
+                could.limits && !self.limits,
+                "The trace carries no records of passes, as of a Xen before 4.9, so that nothing \
+                 is told of the rate limit",
+            ),
+            (
+                could.credits && !self.credits,
+                "The trace carries no records of credits, so that nothing is told of credit and \
+                 caps",
+            ),
+        ];
+        let missing = missing.into_iter().filter(|(missing, _)| *missing);
+        said.extend(missing.map(|(_, text)| sentence(text)));
+        said
+    }
+}
+
+/// What a record with this declaration shows.
+fn shows(declared: &Declared) -> Shows {
+    let says = declared.says;
+    declared.shows.and(Shows {
+        tickles: matches!(says, Says::Tickled { .. }),
+        limits: matches!(says, Says::RateLimited),
+        boosts: matches!(says, Says::Boosted | Says::BoostOver),
+        credits: matches!(says, Says::Credit { .. }),
+    })
+}
+
+fn capitalised(name: &str) -> String {
+    let mut letters = name.chars();
+    let first = letters.next().map(|first| first.to_ascii_uppercase());
+    first.into_iter().chain(letters).collect()
+}
+
+impl Explanation {
+    /// What the trace does not tell, or not for sure, a sentence each.
+    pub fn untold(&self) -> Vec<String> {
+        let mut said = Vec::new();
+        if self.lost_records > 0 {
+            let unknown = self.vcpus.iter().map(|v| v.unknown).max().unwrap_or(0);
+            said.push(format!(
+                "{} records were lost. Stays over which records are missing count nowhere: up to \
+                 {:.3} s of a vcpu",
+                self.lost_records,
+                unknown as f64 / 1e9
+            ));
+        }
+        if !self.runstates {
+            said.push(
+                "The trace carries no records of runstates, so nothing is known of waits; record \
+                 with `xentrace -e 0x0002f000`"
+                    .to_owned(),
+            );
+            return said;
+        }
+        if self.left_out > 0 {
+            said.push(format!(
+                "{} records are of more vcpus than any host has, and were left out",
+                self.left_out
+            ));
+        }
+        said.extend(self.tells.untold());
+        if !self.tells.slices {
+            said.push(
+                "The trace carries no records of slices, so that a vcpu which was preempted is \
+                 not told from one whose slice was over"
+                    .to_owned(),
+            );
+        }
+        if self.pcpus.len() > 1 {
+            said.push(
+                "A vcpu is taken to wait on the pcpu where it ran last. The trace does not tell \
+                 which others it may use"
+                    .to_owned(),
+            );
+        }
+        said
+    }
+}

@@ -1,0 +1,240 @@
+//! The books of vcpus and pcpus while a trace is read.
+
+use domio_core::{ActorId, PcpuId, Runstate, VcpuName};
+
+use super::super::parts::Parts;
+use super::super::result::{Ended, VcpuWaits};
+use super::why::Why;
+use crate::account::Window;
+
+/// An actor and its name.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Who {
+    pub actor: ActorId,
+    pub name: VcpuName,
+}
+
+/// A wait that lasts.
+#[derive(Debug)]
+pub(super) struct OpenWait {
+    /// When it began; `None` when that was not seen.
+    pub begin: Option<u64>,
+    /// Whether it began with a wake-up.
+    pub woken: bool,
+    /// Its cause, as long as nothing else is told; `None` until it is known whether a pcpu is
+    /// tickled for it.
+    pub base: Option<Why>,
+    /// The pcpu that was tickled for it.
+    pub called: Option<PcpuId>,
+    /// All before is in `parts` and `whole`.
+    pub flushed: u64,
+    /// The time for which other pcpus had idled then, see [`Idling`].
+    pub idled: u64,
+    /// Who runs on its pcpu.
+    pub behind: Option<VcpuName>,
+    /// What who runs there tells of the cause.
+    pub ahead: Option<Why>,
+    /// Time since the last record of its vcpu.
+    pub parts: Parts,
+    /// Time before.
+    pub whole: Parts,
+    /// Part of `parts` with an idle pcpu elsewhere.
+    pub idle_elsewhere: u64,
+}
+
+impl OpenWait {
+    /// What is told of it when it is over, or the trace ends.
+    pub fn ended(&self) -> Ended<'_> {
+        Ended {
+            woken: self.woken,
+            parts: &self.whole,
+            undecided: self.base.unwrap_or(Why::Woken),
+        }
+    }
+}
+
+/// What is known of a vcpu.
+#[derive(Debug)]
+pub(super) struct Vcpu {
+    pub who: Who,
+    /// Whether a runstate record told of it.
+    pub known: bool,
+    /// Whether one told of a change.
+    pub changed: bool,
+    pub state: Runstate,
+    /// Time of its first runstate record.
+    pub first: u64,
+    /// Time of its latest one.
+    pub since: u64,
+    /// Losses that concerned it then.
+    pub losses: u64,
+    /// Pcpu of its latest record.
+    pub recorded: PcpuId,
+    /// Where it ran last, or where it was first heard of.
+    pub home: PcpuId,
+    /// Whether the policy may have moved it to another queue since.
+    pub strays: bool,
+    /// When it became runnable last; `None` when that was not seen.
+    pub queued: Option<u64>,
+    /// When the slice under way began, and its length; no length for one without end.
+    pub slice: Option<(u64, Option<u64>)>,
+    /// The rate limit let it go on.
+    pub limited: bool,
+    pub yielded: bool,
+    /// It was put to sleep while it ran.
+    pub slept: bool,
+    /// Whether it has a boost, where that is known.
+    pub boosted: Option<bool>,
+    /// When it got the boost that was told last.
+    pub boosted_at: Option<u64>,
+    /// Credit that was told last.
+    pub credit: Option<i64>,
+    /// What its domain's cap leaves it, where there is a cap.
+    pub budget: Option<i64>,
+    pub wait: Option<OpenWait>,
+    pub sums: VcpuWaits,
+}
+
+impl Vcpu {
+    pub fn new(who: Who, pcpu: PcpuId) -> Self {
+        Vcpu {
+            who,
+            known: false,
+            changed: false,
+            state: Runstate::Offline,
+            first: 0,
+            since: 0,
+            losses: 0,
+            recorded: pcpu,
+            home: pcpu,
+            strays: false,
+            queued: None,
+            slice: None,
+            limited: false,
+            yielded: false,
+            slept: false,
+            boosted: None,
+            boosted_at: None,
+            credit: None,
+            budget: None,
+            wait: None,
+            sums: VcpuWaits {
+                name: who.name,
+                ..VcpuWaits::default()
+            },
+        }
+    }
+
+    /// Why it waits now.
+    fn why(&self, wait: &OpenWait) -> Why {
+        if self.budget.is_some_and(|left| left <= 0) {
+            return Why::Cap;
+        }
+        match wait.base {
+            None => Why::Woken,
+            Some(sure @ (Why::Pass | Why::RateLimit | Why::Yielded)) => sure,
+            Some(base) => {
+                let over = self.credit.is_some_and(|credit| credit < 0);
+                wait.ahead
+                    .or(over.then_some(Why::OverCredit))
+                    .unwrap_or(base)
+            }
+        }
+    }
+
+    /// Brings its wait, if it waits, up to `at`; what lies in `window` counts.
+    pub fn flush(&mut self, at: u64, idled: u64, window: Window) {
+        let Some(wait) = self.wait.take() else {
+            return;
+        };
+        let why = self.why(&wait);
+        let mut wait = wait;
+        if at > wait.flushed {
+            let part = window.part(wait.flushed, at);
+            if part > 0 {
+                wait.parts.add((wait.behind, why), part);
+            }
+            wait.flushed = at;
+            if wait.behind.is_some() {
+                wait.idle_elsewhere += idled.saturating_sub(wait.idled);
+            }
+        }
+        wait.idled = idled;
+        self.wait = Some(wait);
+    }
+
+    /// Its run ends at `at` and it stays runnable: why.
+    pub fn leaves(&mut self, at: u64) -> Why {
+        if core::mem::take(&mut self.yielded) {
+            return Why::Yielded;
+        }
+        match self.slice {
+            None => Why::Displaced,
+            Some((_, None)) => Why::Preempted,
+            Some((begin, Some(length))) => {
+                // The pass comes a little after the timer, and records a little after it.
+                let ran = at.saturating_sub(begin);
+                match ran.saturating_add(length / 64) >= length {
+                    true => Why::SliceOver,
+                    false => Why::Preempted,
+                }
+            }
+        }
+    }
+}
+
+/// What is known of a pcpu.
+#[derive(Debug, Default)]
+pub(super) struct Pcpu {
+    /// Whether any record came from it.
+    pub seen: bool,
+    /// Who runs there; none when nobody is known to.
+    pub current: Option<Who>,
+    /// The slice of who is put there next.
+    pub slice: Option<Option<u64>>,
+    /// Vcpus that wait there.
+    pub waiters: Vec<usize>,
+    /// Vcpus that it was tickled for.
+    pub called: Vec<usize>,
+    /// The vcpu that was woken last there, until it is known whether a pcpu is tickled for it.
+    pub pending: Option<usize>,
+    /// Who left it last, and what for, until somebody comes.
+    pub left: Option<(VcpuName, Runstate)>,
+}
+
+/// For how long any pcpu has idled, of the time that counts.
+#[derive(Debug)]
+pub(super) struct Idling {
+    window: Window,
+    count: usize,
+    since: u64,
+    total: u64,
+}
+
+impl Idling {
+    pub fn new(window: Window) -> Self {
+        Idling {
+            window,
+            count: 0,
+            since: 0,
+            total: 0,
+        }
+    }
+
+    /// The time up to `at`.
+    pub fn until(&self, at: u64) -> u64 {
+        match self.count {
+            0 => self.total,
+            _ => self.total + self.window.part(self.since, at),
+        }
+    }
+
+    /// A pcpu goes from one vcpu to another.
+    pub fn change(&mut self, at: u64, from: Option<Who>, to: Option<Who>) {
+        let is_idle = |who: Option<Who>| who.is_some_and(|who| who.name.is_idle());
+        self.total = self.until(at);
+        self.since = self.since.max(at);
+        self.count += usize::from(is_idle(to));
+        self.count -= usize::from(is_idle(from)).min(self.count);
+    }
+}

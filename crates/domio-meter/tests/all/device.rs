@@ -1,0 +1,53 @@
+//! A made-up network, and what a class of a device declares.
+
+use domio_core::{Adds, Class, Declared, Field, Place, Says, Stage, Tally, Unit};
+
+const DRIVER: Field = Field::word("driver", 1, Unit::Actor);
+const FROM: Field = Field::bits("from", 0, 8, Unit::Place);
+const TO: Field = Field::bits("to", 8, 8, Unit::Place);
+const TIME: Field = Field::long("time", 2, Unit::Nanoseconds);
+const BYTES: Field = Field::long("bytes", 2, Unit::Bytes);
+
+pub const MOVED: u8 = 0;
+pub const FULL: u8 = 1;
+pub const HELD: u8 = 2;
+pub const DELIVERED: u8 = 3;
+pub const REPLIED: u8 = 4;
+
+/// Packets, with a place for each stage; the number of a place is that of its stage.
+pub static NETWORK: Class = Class::new(
+    "network",
+    &[
+        Declared::new(MOVED, "moved", &[FROM, TO, DRIVER, TIME]).says(Says::Moved {
+            from: 0,
+            to: 1,
+            driver: 2,
+            ago: 3,
+        }),
+        Declared::new(FULL, "full", &[FROM, DRIVER]).says(Says::Full {
+            place: 0,
+            driver: 1,
+        }),
+        Declared::new(HELD, "held", &[FROM, DRIVER, TIME]).says(Says::Held {
+            place: 0,
+            driver: 1,
+            time: 2,
+        }),
+        Declared::new(DELIVERED, "delivered", &[BYTES])
+            .figures(&[Tally::new("net_delivered_bytes", Adds::Sum(0))]),
+        Declared::new(REPLIED, "replied", &[TIME])
+            .figures(&[Tally::new("net_round_trip", Adds::Sample(0))]),
+    ],
+)
+.with_places("packets", PLACES);
+
+const PLACES: &[Place] = &[
+    Place::new("outside", Stage::Outside),
+    Place::new("card", Stage::Device),
+    Place::new("driver, in", Stage::DriverIn),
+    Place::new("rx ring", Stage::ToGuest),
+    Place::new("guest, in", Stage::GuestIn),
+    Place::new("guest, out", Stage::GuestOut),
+    Place::new("tx ring", Stage::FromGuest),
+    Place::new("driver, out", Stage::DriverOut),
+];

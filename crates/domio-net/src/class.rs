@@ -1,0 +1,305 @@
+//! Records of networks: what becomes of each packet, what reaches applications, and what web
+//! clients see. Readers of traces ask these declarations, and need not know networks.
+
+use domio_core::{Adds, Class, Declared, Field, Place, Says, Stage, Tally, Unit};
+
+/// A place on the way of a packet.
+///
+/// ```text
+///  line ─▶ Card ─▶ DriverIn ─▶ RxRing ─▶ GuestIn ─▶ process
+///  line ◀───────── DriverOut ◀─ TxRing ◀─ GuestOut ◀─ process
+/// ```
+///
+/// A packet from one guest to another leaves the path of the first after
+/// [`DriverOut`](NetPlace::DriverOut) and begins on that of the second at
+/// [`DriverIn`](NetPlace::DriverIn).
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[repr(u8)]
+pub enum NetPlace {
+    /// On the line or beyond, or nowhere: not sent yet, delivered, dropped.
+    Outside = 0,
+    /// In the receive ring of the network card.
+    Card = 1,
+    /// In the driver domain, which has taken it from the card and brings it to the guest.
+    DriverIn = 2,
+    /// In the ring to the guest.
+    RxRing = 3,
+    /// In the guest, which has taken it from the ring and brings it to its protocols.
+    GuestIn = 4,
+    /// In the guest, waiting for room in the ring, or on its way there.
+    GuestOut = 5,
+    /// In the ring from the guest.
+    TxRing = 6,
+    /// In the driver domain, which has taken it from the ring and brings it to the card.
+    DriverOut = 7,
+}
+
+/// The places, by number.
+static PLACES: [Place; 8] = [
+    Place::new("outside", Stage::Outside),
+    Place::new("card", Stage::Device),
+    Place::new("driver, in", Stage::DriverIn),
+    Place::new("rx ring", Stage::ToGuest),
+    Place::new("guest, in", Stage::GuestIn),
+    Place::new("guest, out", Stage::GuestOut),
+    Place::new("tx ring", Stage::FromGuest),
+    Place::new("driver, out", Stage::DriverOut),
+];
+
+/// A step of a web client's connection or of a call.
+///
+/// A connection that has started ends in one of four ways:
+///
+/// ```text
+/// started = closed + timed out + refused + reset + still open
+/// ```
+///
+/// A client that has no file descriptor or no port left starts none.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[repr(u8)]
+pub enum WebStep {
+    /// The client sends its SYN. The time is 0.
+    Started = 0,
+    /// The connection is open at the client; ns since it started.
+    Connected = 1,
+    /// The first bytes of an answer have come; ns since the request was sent.
+    FirstByte = 2,
+    /// An answer is complete; ns since the connection started, or since the request was sent
+    /// where it is not the connection's first.
+    Replied = 3,
+    /// The client has all answers and closes; ns since the connection started.
+    Closed = 4,
+    /// Nothing has happened for as long as the client waits, which closes; ns since the connection
+    /// started.
+    TimedOut = 5,
+    /// The server's kernel has refused the connection; ns since the connection started.
+    Refused = 6,
+    /// The connection was reset, or closed before the answer was complete; ns since the connection
+    /// started.
+    Reset = 7,
+    /// The client has as many connections open as it may have, and starts none. The time is 0.
+    NoDescriptor = 8,
+    /// All ports of the client are in use, and it starts no connection. The time is 0.
+    NoPort = 9,
+}
+
+impl WebStep {
+    /// How many steps there are.
+    pub const COUNT: usize = 10;
+
+    /// Lower-case English name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            WebStep::Started => "started",
+            WebStep::Connected => "connected",
+            WebStep::FirstByte => "first byte",
+            WebStep::Replied => "replied",
+            WebStep::Closed => "closed",
+            WebStep::TimedOut => "timed out",
+            WebStep::Refused => "refused",
+            WebStep::Reset => "reset",
+            WebStep::NoDescriptor => "no descriptor",
+            WebStep::NoPort => "no port",
+        }
+    }
+}
+
+/// Number of a record, and the meaning of its words. The actor is vcpu 0 of the guest. Where a
+/// packet's place is told, word 0 is `flow | from << 24 | to << 28` with the lowest 24 bits of the
+/// flow's number, and word 1 the actor of the driver domain's vcpu 0.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[repr(u8)]
+pub enum NetRecord {
+    /// Bytes of the flow in word 0 have reached their application, at either end: words 2 and 3 =
+    /// how many.
+    Delivered = 0,
+    /// A ping of the flow in word 0 was answered: words 2 and 3 = ns of the round trip.
+    Reply = 1,
+    /// A packet goes from one [`NetPlace`] to another: words 2 and 3 = ns that it has been there
+    /// already.
+    Moved = 2,
+    /// The guest has found the ring full into which the packet would go.
+    RingFull = 3,
+    /// The interface has used up its rate, and the packet, the first in the ring, has to wait:
+    /// words 2 and 3 = for how many ns.
+    Held = 4,
+}
+
+impl NetRecord {
+    /// Number of the record of a [`WebStep`]: word 0 = the flow, word 1 = bytes of an answer that
+    /// is complete, words 2 and 3 = the step's ns.
+    pub const fn web(step: WebStep) -> u8 {
+        16 + step as u8
+    }
+}
+
+const FLOW: Field = Field::word("flow", 0, Unit::Number);
+/// Fields of what tells of a packet: flow, place, driver domain.
+const PACKET: Field = Field::bits("flow", 0, 24, Unit::Number);
+const PLACE: Field = Field::bits("place", 24, 4, Unit::Place);
+const DRIVER: Field = Field::word("driver", 1, Unit::Actor);
+/// Field 1 of what has a time.
+const TIME: Field = Field::long("time", 2, Unit::Nanoseconds);
+
+const fn web(
+    step: WebStep,
+    name: &'static str,
+    fields: &'static [Field],
+    figures: &'static [Tally],
+) -> Declared {
+    Declared::new(NetRecord::web(step), name, fields).figures(figures)
+}
+
+/// The class of all networks of a host.
+pub static RECORDS: Class = Class::new(
+    "network",
+    &[
+        Declared::new(
+            NetRecord::Delivered as u8,
+            "delivered",
+            &[FLOW, Field::long("bytes", 2, Unit::Bytes)],
+        )
+        .figures(&[Tally::new("net_delivered_bytes", Adds::Sum(1))]),
+        Declared::new(NetRecord::Reply as u8, "reply", &[FLOW, TIME])
+            .figures(&[Tally::new("net_round_trip", Adds::Sample(1))]),
+        Declared::new(
+            NetRecord::Moved as u8,
+            "moved",
+            &[
+                PACKET,
+                Field::bits("from", 24, 4, Unit::Place),
+                Field::bits("to", 28, 4, Unit::Place),
+                DRIVER,
+                Field::long("ago", 2, Unit::Nanoseconds),
+            ],
+        )
+        .says(Says::Moved {
+            from: 1,
+            to: 2,
+            driver: 3,
+            ago: 4,
+        }),
+        Declared::new(
+            NetRecord::RingFull as u8,
+            "ring-full",
+            &[PACKET, PLACE, DRIVER],
+        )
+        .says(Says::Full {
+            place: 1,
+            driver: 2,
+        }),
+        Declared::new(
+            NetRecord::Held as u8,
+            "held",
+            &[PACKET, PLACE, DRIVER, TIME],
+        )
+        .says(Says::Held {
+            place: 1,
+            driver: 2,
+            time: 3,
+        }),
+        web(
+            WebStep::Started,
+            "web-started",
+            &[FLOW],
+            &[Tally::new("web_started", Adds::One)],
+        ),
+        web(
+            WebStep::Connected,
+            "web-connected",
+            &[FLOW, TIME],
+            &[Tally::new("web_connect", Adds::Sample(1))],
+        ),
+        web(
+            WebStep::FirstByte,
+            "web-first-byte",
+            &[FLOW, TIME],
+            &[Tally::new("web_first_byte", Adds::Sample(1))],
+        ),
+        web(
+            WebStep::Replied,
+            "web-replied",
+            &[FLOW, TIME, Field::word("bytes", 1, Unit::Bytes)],
+            &[
+                Tally::new("web_replied", Adds::One),
+                Tally::new("web_response", Adds::Sample(1)),
+                Tally::new("web_reply_bytes", Adds::Sum(2)),
+            ],
+        ),
+        web(
+            WebStep::Closed,
+            "web-closed",
+            &[FLOW, TIME],
+            &[Tally::new("web_closed", Adds::One)],
+        ),
+        web(
+            WebStep::TimedOut,
+            "web-timed-out",
+            &[FLOW, TIME],
+            &[Tally::new("web_timed_out", Adds::One)],
+        ),
+        web(
+            WebStep::Refused,
+            "web-refused",
+            &[FLOW, TIME],
+            &[Tally::new("web_refused", Adds::One)],
+        ),
+        web(
+            WebStep::Reset,
+            "web-reset",
+            &[FLOW, TIME],
+            &[Tally::new("web_reset", Adds::One)],
+        ),
+        web(
+            WebStep::NoDescriptor,
+            "web-no-descriptor",
+            &[FLOW],
+            &[Tally::new("web_no_descriptor", Adds::One)],
+        ),
+        web(
+            WebStep::NoPort,
+            "web-no-port",
+            &[FLOW],
+            &[Tally::new("web_no_port", Adds::One)],
+        ),
+    ],
+)
+.with_places("packets", &PLACES);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The places in the order of the enum, and all records by ascending number.
+    #[test]
+    fn numbers_are_those_of_the_enums() {
+        let names = [
+            (NetPlace::Outside, "outside"),
+            (NetPlace::Card, "card"),
+            (NetPlace::DriverIn, "driver, in"),
+            (NetPlace::RxRing, "rx ring"),
+            (NetPlace::GuestIn, "guest, in"),
+            (NetPlace::GuestOut, "guest, out"),
+            (NetPlace::TxRing, "tx ring"),
+            (NetPlace::DriverOut, "driver, out"),
+        ];
+        assert_eq!(names.len(), RECORDS.places.len());
+        for (place, name) in names {
+            assert_eq!(RECORDS.places[place as usize].name, name);
+        }
+        let numbers: Vec<u8> = RECORDS.records.iter().map(|r| r.number).collect();
+        assert!(numbers.is_sorted(), "{numbers:?}");
+        assert_eq!(numbers.len(), 5 + WebStep::COUNT);
+    }
+
+    #[test]
+    fn a_web_step_is_called_as_its_record() {
+        for step in [WebStep::Started, WebStep::FirstByte, WebStep::NoPort] {
+            let declared = RECORDS.declared(NetRecord::web(step)).expect("declared");
+            assert_eq!(
+                declared.name,
+                format!("web-{}", step.name().replace(' ', "-"))
+            );
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! Records of a run with the vcpus that they name and with their declarations: what tests ask of a
+//! trace.
+
+use crate::common::parse;
+use domio_core::{
+    ActorId, Class, Declared, DomainId, Instant, Names, Record, Says, Sink, Stage, Unit, VcpuName,
+};
+use domio_net::class::RECORDS;
+use domio_scenario::NoReplay;
+use domio_sim::Outcome;
+use domio_vmm::Simulation;
+use std::ops::Deref;
+
+/// A record.
+#[derive(Clone, Copy, Debug)]
+pub struct Told {
+    /// The actor; `None` where the record is about nobody.
+    pub vcpu: Option<VcpuName>,
+    /// The other vcpu that the record names: who runs next, who sends, of the driver domain.
+    pub other: Option<VcpuName>,
+    class: &'static Class,
+    declared: &'static Declared,
+    record: Record,
+}
+
+impl Deref for Told {
+    type Target = Record;
+
+    fn deref(&self) -> &Record {
+        &self.record
+    }
+}
+
+impl Told {
+    pub fn new(names: &Names, record: &Record) -> Self {
+        let declared = names.declared(record).expect("a simulation declares all");
+        let other = declared.fields.iter().find(|f| f.unit == Unit::Actor);
+        let other = other.map(|field| ActorId(field.value(record) as u32));
+        Told {
+            vcpu: names.vcpu(record.actor),
+            other: other.and_then(|actor| names.vcpu(actor)),
+            class: names.class(record.class).expect("the class is declared"),
+            declared,
+            record: *record,
+        }
+    }
+
+    /// The domain of the record's vcpu.
+    #[track_caller]
+    pub fn domain(&self) -> u16 {
+        self.vcpu.expect("the record is about a vcpu").domain.0
+    }
+
+    /// Whether the record is about a vcpu of this domain.
+    pub fn is_of(&self, domain: u16) -> bool {
+        self.vcpu.is_some_and(|v| v.domain == DomainId(domain))
+    }
+
+    /// Whether the record is the one with this number in the class of that name.
+    pub fn is_in(&self, class: &str, number: u8) -> bool {
+        self.class.name == class && self.number == number
+    }
+
+    /// Whether the record is the one with this number in the network's class.
+    pub fn is_net(&self, number: u8) -> bool {
+        self.is_in(RECORDS.name, number)
+    }
+
+    /// The value of the field with this name.
+    #[track_caller]
+    pub fn value(&self, field: &str) -> u64 {
+        let found = self.declared.fields.iter().find(|f| f.name == field);
+        let name = self.declared.name;
+        let found = found.unwrap_or_else(|| panic!("{name} has no {field}"));
+        found.value(&self.record)
+    }
+
+    /// The stages between which a packet goes; from one to itself where the ring is full or the
+    /// rate is used up.
+    pub fn stages(&self) -> Option<(Stage, Stage)> {
+        let (from, to) = match self.declared.says {
+            Says::Moved { from, to, .. } => (from, to),
+            Says::Full { place, .. } | Says::Held { place, .. } => (place, place),
+            _ => return None,
+        };
+        let stage = |field| {
+            let place = self.declared.value(&self.record, field);
+            self.class.places[place as usize].stage
+        };
+        Some((stage(from), stage(to)))
+    }
+}
+
+/// All records of a run.
+#[derive(Default)]
+pub struct Records(pub Vec<Told>);
+
+impl Sink for Records {
+    fn record(&mut self, names: &Names, record: &Record) {
+        self.0.push(Told::new(names, record));
+    }
+}
+
+/// The records of the whole run of `text`.
+pub fn run(text: &str) -> Vec<Told> {
+    let scenario = parse(text).unwrap_or_else(|e| panic!("{}", e.render(false)));
+    let built = scenario.build(&NoReplay).expect("nothing is replayed");
+    let mut simulation = Simulation::with_devices(
+        &built.host,
+        built.scheduler(),
+        |bus| built.attach(bus, 0),
+        Records::default(),
+        built.seed,
+        0,
+    );
+    let end = Instant::ZERO + built.warmup + built.duration;
+    let outcome = simulation.run(end);
+    assert!(matches!(outcome, Outcome::Completed { .. }), "{outcome}");
+    simulation.into_sink().0
+}

@@ -1,0 +1,143 @@
+//! Instants: what records tell that the runstates do not show, with their fields.
+
+use std::io::Write;
+
+use domio_core::{Declared, Kind, Names, Record, Says};
+
+use super::proto::{DebugAnnotation, TrackEvent};
+use super::{INSTANT, PerfettoWriter, vcpu_track};
+use crate::describe::{Value, unit_suffix, value};
+
+impl<W: Write> PerfettoWriter<W> {
+    /// An instant with the fields of `record`, on the track of the vcpu that the record is about,
+    /// or else on the pcpu's.
+    pub(super) fn instant(&mut self, names: &Names, record: &Record, declared: &Declared) {
+        let vcpu = names.vcpu(record.actor);
+        let track = match vcpu.filter(|vcpu| self.thread(*vcpu).is_some()) {
+            Some(vcpu) => vcpu_track(vcpu.word()),
+            None => self.pcpu(record.pcpu),
+        };
+        let annotations = declared.fields.iter().map(|field| {
+            let name = match unit_suffix(field.unit) {
+                Some(unit) => format!("{} {unit}", field.name),
+                None => field.name.to_owned(),
+            };
+            let (int_value, string_value) = match value(names, record, field) {
+                Value::Number(number) => (Some(number), None),
+                Value::Name(name) => (None, Some(name.into_owned())),
+            };
+            DebugAnnotation {
+                int_value,
+                string_value,
+                name,
+            }
+        });
+        self.event(
+            record.at,
+            TrackEvent {
+                r#type: INSTANT,
+                track,
+                name: Some(declared.name.to_owned()),
+                annotations: annotations.collect(),
+                ..TrackEvent::default()
+            },
+        );
+    }
+}
+
+/// Whether `record` tells what the runstates do not show: passes, and the pcpu that a policy would
+/// have, come by the thousand and show in where the vcpu runs.
+pub(super) fn is_instant(record: &Record, declared: &Declared) -> bool {
+    match record.kind() {
+        Some(kind) => matches!(
+            kind,
+            Kind::Lost | Kind::JobDone | Kind::EvtchnSend | Kind::EvtchnServe
+        ),
+        None => !matches!(declared.says, Says::Pass | Says::Wants { .. }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::FURTHER_IDS;
+    use super::super::tests::{packets, some_names};
+    use super::*;
+    use crate::TraceHeader;
+    use domio_core::{ActorId, Class, ClassId, Field, Instant, PcpuId, Place, Sink, Stage, Unit};
+
+    #[test]
+    fn declared_records_are_instants_with_their_fields() {
+        static DEVICE: Class = Class::new(
+            "device",
+            &[
+                Declared::new(
+                    1,
+                    "moved",
+                    &[
+                        Field::bits("to", 0, 4, Unit::Place),
+                        Field::word("left", 1, Unit::Nanoseconds),
+                    ],
+                ),
+                Declared::new(2, "pass", &[]).says(Says::Pass),
+            ],
+        )
+        .with_places("packets", &[Place::new("tx ring", Stage::FromGuest)]);
+        let mut names = some_names();
+        let class = names.add_class(&DEVICE);
+        let (at, pcpu, v) = (Instant::from_nanos(5), PcpuId(0), ActorId(4));
+        let records = [
+            Record::job_done(at, pcpu, v, 2, [(1 << 32) + 7, 9]),
+            Record::with(at, pcpu, Kind::Lost, ActorId::NONE, [7, 0, 0, 0]),
+            Record::with(at, pcpu, Kind::EvtchnServe, v, [9, 0, 0, 0]),
+            Record::of(at, pcpu, (class, 1), v, [0, 300, 0, 0]),
+            Record::of(at, pcpu, (class, 1), ActorId::NONE, [1, 300, 0, 0]),
+            // What the runstates show.
+            Record::of(at, pcpu, (class, 2), v, [0; 4]),
+            Record::new(at, pcpu, Kind::Wake, v),
+        ];
+        let packets = packets(&names, &records, &TraceHeader::default());
+        let events = packets.iter().filter_map(|p| p.track_event.as_ref());
+        let shown = |event: &TrackEvent| {
+            assert_eq!(event.r#type, INSTANT);
+            let values = event.annotations.iter().map(|a| match &a.string_value {
+                Some(name) => format!("{}: {name}", a.name),
+                None => format!("{}: {}", a.name, a.int_value.unwrap()),
+            });
+            let name = event.name.clone().unwrap();
+            (
+                event.track >> 32,
+                name,
+                values.collect::<Vec<_>>().join(", "),
+            )
+        };
+        let shown: Vec<_> = events.map(shown).collect();
+        let expected = [
+            (
+                3,
+                "job-done",
+                "turnaround ns: 4294967303, executed ns: 9, task: 2",
+            ),
+            (1, "lost", "records: 7"),
+            (3, "evtchn-serve", "port: 9"),
+            (3, "moved", "to: tx ring, left ns: 300"),
+            (1, "moved", "to: 1, left ns: 300"),
+        ];
+        let expected = expected.map(|(t, name, text)| (t, name.to_owned(), text.to_owned()));
+        assert_eq!(shown, expected);
+        let tid = packets
+            .iter()
+            .find_map(|p| Some(p.track_descriptor.as_ref()?.thread.as_ref()?.tid));
+        assert_eq!(tid, Some(FURTHER_IDS + 1), "no clash with d2");
+    }
+
+    #[test]
+    fn what_nobody_declares_is_counted() {
+        let what = (ClassId::FOREIGN, 0);
+        let words = [0x81001, 0, 0, 0];
+        let record = Record::of(Instant::ZERO, PcpuId(0), what, ActorId::NONE, words);
+        let mut w = PerfettoWriter::new(Vec::new(), None);
+        w.record(&some_names(), &record);
+        let counts = w.undeclared().counts();
+        assert_eq!(counts, [("hvm 0x81001".to_owned(), 1)]);
+    }
+}

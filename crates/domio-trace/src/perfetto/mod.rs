@@ -1,0 +1,489 @@
+//! Perfetto: a timeline for <https://ui.perfetto.dev> and `trace_processor`.
+//!
+//! | here | there |
+//! |---|---|
+//! | domain | process |
+//! | vcpu | thread of that process, with one slice for each runstate |
+//! | pcpu | cpu of the scheduling view, and a track with one slice for each vcpu that runs |
+//! | other record that is declared | instant with its fields, on the track of its actor |
+//! | work of a driver domain for another | counter of the time so far, below the driver domain |
+//!
+//! The scheduling view (tables `sched` and `thread_state`) comes from
+//! `GenericKernelTaskStateEvent`, which Perfetto knows since 2025; the slices come from
+//! `TrackEvent`, which every version knows. Idle vcpus are gaps.
+
+mod instant;
+mod proto;
+mod work;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::{self, Write};
+
+use domio_core::{DomainId, Instant, Names, PcpuId, Record, Runstate, Sink, VcpuName};
+use prost::Message;
+
+use crate::describe::Undeclared;
+use crate::{TraceHeader, VCPUS_MAX};
+use proto::{
+    ProcessDescriptor, TaskState, TaskStateEvent, ThreadDescriptor, Trace, TracePacket,
+    TrackDescriptor, TrackEvent,
+};
+
+/// All packets are one sequence.
+const SEQUENCE: u32 = 1;
+/// First packet of a sequence: what the reader remembers of it is void.
+const INCREMENTAL_STATE_CLEARED: u32 = 1;
+/// Children are ordered by rank.
+const EXPLICIT_ORDER: i32 = 3;
+
+/// `TrackEvent.Type`.
+const SLICE_BEGIN: i32 = 1;
+const SLICE_END: i32 = 2;
+const INSTANT: i32 = 3;
+const COUNTER: i32 = 4;
+
+/// Track of which the pcpus' tracks are children.
+const PCPUS_TRACK: u64 = 1;
+
+/// Process and thread ids go in thousands, so that d3v2 is thread 4002 of process 4000; 0 would
+/// mean Perfetto's idle process.
+const IDS_PER_DOMAIN: i32 = 1000;
+/// Threads of domains with more vcpus.
+const FURTHER_IDS: i32 = 100_000_000;
+
+/// Writes a Perfetto trace: [`PerfettoWriter::new`], then [`Sink::record`] for each record, then
+/// [`PerfettoWriter::finish`].
+///
+/// `W` should be buffered: packets are small. A failing write stops the writing; `finish` tells.
+pub struct PerfettoWriter<W: Write> {
+    out: W,
+    buffer: Vec<u8>,
+    names: BTreeMap<u16, String>,
+    domains: BTreeSet<u16>,
+    vcpus: BTreeMap<u32, Thread>,
+    /// Whether a slice is open on the track of the pcpu; `None` before the track exists.
+    pcpus: Vec<Option<Option<u32>>>,
+    /// Time that driver domains worked for others so far, by track.
+    work: BTreeMap<u64, u64>,
+    further: i32,
+    latest: Instant,
+    undeclared: Undeclared,
+    error: Option<io::Error>,
+}
+
+#[derive(Clone, Debug)]
+struct Thread {
+    tid: i32,
+    name: String,
+    is_open: bool,
+}
+
+impl<W: Write> PerfettoWriter<W> {
+    /// Starts a trace; names of domains are taken from `header`.
+    pub fn new(out: W, header: Option<&TraceHeader>) -> Self {
+        let mut writer = PerfettoWriter {
+            out,
+            buffer: Vec::new(),
+            names: header.map_or_else(BTreeMap::new, domain_names),
+            domains: BTreeSet::new(),
+            vcpus: BTreeMap::new(),
+            pcpus: Vec::new(),
+            work: BTreeMap::new(),
+            further: FURTHER_IDS,
+            latest: Instant::ZERO,
+            undeclared: Undeclared::new(),
+            error: None,
+        };
+        writer.put(TracePacket {
+            sequence_flags: Some(INCREMENTAL_STATE_CLEARED),
+            track_descriptor: Some(TrackDescriptor {
+                uuid: PCPUS_TRACK,
+                name: Some("pcpus".to_owned()),
+                child_ordering: Some(EXPLICIT_ORDER),
+                ..TrackDescriptor::default()
+            }),
+            ..TracePacket::default()
+        });
+        writer
+    }
+
+    /// The records that nobody declares: they are in no track.
+    pub fn undeclared(&self) -> &Undeclared {
+        &self.undeclared
+    }
+
+    /// Closes what is open at the time of the latest record and returns the output.
+    ///
+    /// # Errors
+    /// The first error of any write since the start.
+    pub fn finish(mut self) -> io::Result<W> {
+        let open: Vec<u64> = self
+            .vcpus
+            .iter()
+            .filter(|(_, t)| t.is_open)
+            .map(|(word, _)| vcpu_track(*word))
+            .collect();
+        for track in open {
+            self.slice_end(self.latest, track);
+        }
+        for index in 0..self.pcpus.len() {
+            if let Some(Some(_)) = self.pcpus[index] {
+                self.slice_end(self.latest, pcpu_track(PcpuId(index as u16)));
+            }
+        }
+        match self.error {
+            Some(e) => Err(e),
+            None => {
+                self.out.flush()?;
+                Ok(self.out)
+            }
+        }
+    }
+
+    fn put(&mut self, mut packet: TracePacket) {
+        if self.error.is_some() {
+            return;
+        }
+        packet.sequence = Some(SEQUENCE);
+        self.buffer.clear();
+        // A file is one message with all packets; messages of one packet each, end to end, are the
+        // same bytes.
+        Trace {
+            packets: vec![packet],
+        }
+        .encode(&mut self.buffer)
+        .expect("a vector has room");
+        self.error = self.out.write_all(&self.buffer).err();
+    }
+
+    fn put_at(&mut self, at: Instant, packet: TracePacket) {
+        self.put(TracePacket {
+            timestamp: Some(at.as_nanos()),
+            ..packet
+        });
+    }
+
+    fn event(&mut self, at: Instant, event: TrackEvent) {
+        self.put_at(
+            at,
+            TracePacket {
+                track_event: Some(event),
+                ..TracePacket::default()
+            },
+        );
+    }
+
+    fn slice_begin(&mut self, at: Instant, track: u64, name: &str) {
+        self.event(
+            at,
+            TrackEvent {
+                r#type: SLICE_BEGIN,
+                track,
+                name: Some(name.to_owned()),
+                ..TrackEvent::default()
+            },
+        );
+    }
+
+    fn slice_end(&mut self, at: Instant, track: u64) {
+        self.event(
+            at,
+            TrackEvent {
+                r#type: SLICE_END,
+                track,
+                ..TrackEvent::default()
+            },
+        );
+    }
+
+    /// Describes the vcpu's thread, and its domain's process, at first sight.
+    fn thread(&mut self, vcpu: VcpuName) -> Option<&mut Thread> {
+        let word = vcpu.word();
+        if !self.vcpus.contains_key(&word) {
+            if self.vcpus.len() >= VCPUS_MAX {
+                return None;
+            }
+            self.describe(vcpu);
+        }
+        self.vcpus.get_mut(&word)
+    }
+
+    /// Name for people.
+    fn domain_name(&self, id: DomainId) -> String {
+        match self.names.get(&id.0) {
+            Some(name) => format!("{name} ({id})"),
+            None => id.to_string(),
+        }
+    }
+
+    fn describe(&mut self, vcpu: VcpuName) {
+        let id = vcpu.domain.0;
+        let pid = (i32::from(id) + 1) * IDS_PER_DOMAIN;
+        if self.domains.insert(id) {
+            let name = self.domain_name(vcpu.domain);
+            self.put(TracePacket {
+                track_descriptor: Some(TrackDescriptor {
+                    uuid: domain_track(vcpu.domain),
+                    process: Some(ProcessDescriptor {
+                        pid,
+                        process_name: name,
+                    }),
+                    ..TrackDescriptor::default()
+                }),
+                ..TracePacket::default()
+            });
+        }
+        let tid = if i32::from(vcpu.index) < IDS_PER_DOMAIN {
+            pid + i32::from(vcpu.index)
+        } else {
+            self.further += 1;
+            self.further
+        };
+        let name = vcpu.to_string();
+        self.put(TracePacket {
+            track_descriptor: Some(TrackDescriptor {
+                uuid: vcpu_track(vcpu.word()),
+                parent_uuid: Some(domain_track(vcpu.domain)),
+                thread: Some(ThreadDescriptor {
+                    pid,
+                    tid,
+                    thread_name: name.clone(),
+                }),
+                ..TrackDescriptor::default()
+            }),
+            ..TracePacket::default()
+        });
+        self.vcpus.insert(
+            vcpu.word(),
+            Thread {
+                tid,
+                name,
+                is_open: false,
+            },
+        );
+    }
+
+    /// The vcpu goes to `new`; idle vcpus are left out.
+    fn change(&mut self, at: Instant, pcpu: PcpuId, vcpu: VcpuName, new: Runstate) {
+        let Some(thread) = self.thread(vcpu) else {
+            return;
+        };
+        let was_open = std::mem::replace(&mut thread.is_open, true);
+        let Thread { tid, name, .. } = thread.clone();
+        let track = vcpu_track(vcpu.word());
+        if was_open {
+            self.slice_end(at, track);
+        }
+        self.slice_begin(at, track, new.name());
+        let state = match new {
+            Runstate::Running => TaskState::Running,
+            Runstate::Runnable => TaskState::Runnable,
+            Runstate::Blocked => TaskState::InterruptibleSleep,
+            Runstate::Offline => TaskState::Stopped,
+        };
+        self.put_at(
+            at,
+            TracePacket {
+                task_state: Some(TaskStateEvent {
+                    cpu: i32::from(pcpu.0),
+                    comm: name.clone(),
+                    tid: i64::from(tid),
+                    state: state as i32,
+                }),
+                ..TracePacket::default()
+            },
+        );
+        self.occupy(at, pcpu, vcpu, (new == Runstate::Running).then_some(&name));
+    }
+
+    /// Keeps the pcpu's track: `name` is that of the vcpu when it starts to run.
+    fn occupy(&mut self, at: Instant, pcpu: PcpuId, vcpu: VcpuName, name: Option<&str>) {
+        let track = self.pcpu(pcpu);
+        let slot = &mut self.pcpus[pcpu.index()];
+        let current = slot.flatten();
+        let ends = match name {
+            Some(_) => current.is_some(),
+            None => current == Some(vcpu.word()),
+        };
+        if ends {
+            *slot = Some(None);
+        }
+        if name.is_some() {
+            *slot = Some(Some(vcpu.word()));
+        }
+        if ends {
+            self.slice_end(at, track);
+        }
+        if let Some(name) = name {
+            self.slice_begin(at, track, name);
+        }
+    }
+
+    /// The pcpu's track, described at first sight.
+    fn pcpu(&mut self, pcpu: PcpuId) -> u64 {
+        let index = pcpu.index();
+        if self.pcpus.len() <= index {
+            self.pcpus.resize(index + 1, None);
+        }
+        if self.pcpus[index].is_none() {
+            self.pcpus[index] = Some(None);
+            self.put(TracePacket {
+                track_descriptor: Some(TrackDescriptor {
+                    uuid: pcpu_track(pcpu),
+                    parent_uuid: Some(PCPUS_TRACK),
+                    name: Some(format!("pcpu {}", pcpu.0)),
+                    sibling_order_rank: Some(i32::from(pcpu.0)),
+                    ..TrackDescriptor::default()
+                }),
+                ..TracePacket::default()
+            });
+        }
+        pcpu_track(pcpu)
+    }
+}
+
+impl<W: Write> Sink for PerfettoWriter<W> {
+    fn record(&mut self, names: &Names, record: &Record) {
+        let (at, pcpu) = (record.at, record.pcpu);
+        self.latest = self.latest.max(at);
+        for (actor, old, new) in record.changes().into_iter().flatten() {
+            let Some(vcpu) = names.vcpu(actor) else {
+                continue;
+            };
+            // A mark opens the track of a vcpu that was not seen before, and changes nothing else.
+            let known = old == new && self.thread(vcpu).is_some_and(|t| t.is_open);
+            if !vcpu.is_idle() && !known {
+                self.change(at, pcpu, vcpu, new);
+            }
+        }
+        if let Some((owner, ns)) = record.done_for() {
+            // What was done before the trace began comes before anything of the vcpu.
+            let driver = names.vcpu(record.actor);
+            if let Some(driver) = driver.filter(|driver| self.vcpus.contains_key(&driver.word())) {
+                self.work(at, driver.domain, owner, ns);
+            }
+        } else if !self.undeclared.see(names, record)
+            && let Some(declared) = names.declared(record)
+            && instant::is_instant(record, declared)
+        {
+            self.instant(names, record, declared);
+        }
+    }
+}
+
+fn domain_names(header: &TraceHeader) -> BTreeMap<u16, String> {
+    header
+        .domains
+        .iter()
+        .filter(|d| !d.name.is_empty())
+        .map(|d| (d.id, d.name.clone()))
+        .collect()
+}
+
+const fn pcpu_track(pcpu: PcpuId) -> u64 {
+    1 << 32 | pcpu.0 as u64
+}
+
+const fn domain_track(domain: DomainId) -> u64 {
+    2 << 32 | domain.0 as u64
+}
+
+const fn vcpu_track(word: u32) -> u64 {
+    3 << 32 | word as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::DomainInfo;
+    use Runstate::{Blocked, Runnable, Running};
+    use domio_core::ActorId;
+
+    /// Vcpu 0 of domains 0 to 2, idle, and one with an index beyond the thread ids of its domain.
+    pub(super) fn some_names() -> Names {
+        let mut names = Names::new();
+        for domain in [0, 1, 2, 32767] {
+            names.add_actor(VcpuName::new(DomainId(domain), 0));
+        }
+        names.add_actor(VcpuName::new(DomainId(1), 1500));
+        names
+    }
+
+    pub(super) fn packets(
+        names: &Names,
+        records: &[Record],
+        header: &TraceHeader,
+    ) -> Vec<TracePacket> {
+        let mut w = PerfettoWriter::new(Vec::new(), Some(header));
+        for r in records {
+            w.record(names, r);
+        }
+        assert_eq!(w.undeclared().total(), 0);
+        let bytes = w.finish().unwrap();
+        Trace::decode(&bytes[..]).unwrap().packets
+    }
+
+    fn change(ns: u64, pcpu: u16, actor: u32, old: Runstate, new: Runstate) -> Record {
+        let at = Instant::from_nanos(ns);
+        Record::runstate(at, PcpuId(pcpu), ActorId(actor), old, new)
+    }
+
+    #[test]
+    fn slices_nest_and_threads_belong_to_their_domain() {
+        let header = TraceHeader {
+            domains: vec![DomainInfo {
+                id: 1,
+                name: "web".to_owned(),
+                ..DomainInfo::default()
+            }],
+            ..TraceHeader::default()
+        };
+        let (at, prev) = (Instant::from_nanos(30), (ActorId(1), Blocked));
+        let switch = Record::switch(at, PcpuId(0), prev, ActorId(2), [0; 3]);
+        let records = [
+            change(10, 0, 1, Blocked, Runnable),
+            change(20, 0, 1, Runnable, Running),
+            change(25, 0, 2, Blocked, Runnable),
+            switch,
+            change(50, 0, 3, Runnable, Running),
+        ];
+        let packets = packets(&some_names(), &records, &header);
+        let processes: Vec<_> = packets
+            .iter()
+            .filter_map(|p| p.track_descriptor.as_ref()?.process.as_ref())
+            .map(|p| (p.pid, p.process_name.as_str()))
+            .collect();
+        assert_eq!(processes, [(2000, "web (d1)"), (3000, "d2")]);
+
+        let mut depth = BTreeMap::new();
+        for p in &packets {
+            assert_eq!(p.sequence, Some(SEQUENCE));
+            let Some(e) = &p.track_event else { continue };
+            let open = depth.entry(e.track).or_insert(0);
+            *open += match e.r#type {
+                SLICE_BEGIN => 1,
+                SLICE_END => -1,
+                other => panic!("type {other}"),
+            };
+            assert!((0..=1).contains(open), "{e:?}");
+        }
+        assert!(depth.values().all(|open| *open == 0), "{depth:?}");
+        assert_eq!(depth.len(), 3, "two vcpus and a pcpu; idle has no track");
+
+        let states: Vec<_> = packets
+            .iter()
+            .filter_map(|p| Some((p.timestamp?, p.task_state.as_ref()?)))
+            .map(|(at, s)| (at, s.tid, s.state, s.cpu))
+            .collect();
+        assert_eq!(
+            states,
+            [
+                (10, 2000, 2, 0),
+                (20, 2000, 3, 0),
+                (25, 3000, 2, 0),
+                (30, 2000, 4, 0),
+                (30, 3000, 3, 0),
+            ]
+        );
+    }
+}
