@@ -109,7 +109,7 @@ fn conversions_have_it_but_for_xens() {
     let counter = b"work for web (d1)";
     assert!(bytes.windows(counter.len()).any(|w| w == counter));
     convert("xentrace").stderr(contains("2 records have no counterpart in Xen"));
-    let summary = json_of(&folder, &["trace", "summary", "--json", "out"]);
+    let summary = json_of(&folder, &["trace", "summary", "--json", "o"]);
     assert_eq!(summary["domains"][0]["running_ns"], 1_000_000);
     assert_eq!(summary.get("driver_work"), None);
 }
