@@ -57,10 +57,10 @@ impl Logs {
             lines: 0,
         };
         let folder = logs.folder();
-        std::fs::create_dir_all(folder).with_context(|| {
+        if !folder.is_dir() {
             let folder = folder.display();
-            format!("cannot create the folder {folder}; give another PREFIX with --log")
-        })?;
+            bail!("there is no folder {folder}; make it, or give another PREFIX with --log");
+        }
         if let Some(log) = logs.there().filter(|_| !force) {
             bail!(
                 "{} is there already; give another PREFIX with --log, or overwrite logs with \

@@ -511,9 +511,12 @@ pub struct TraceConvert {
     /// Format to write
     #[arg(long, value_name = "FORMAT")]
     pub to: TraceFormat,
-    /// File to write, instead of standard output
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    /// File to write; - is standard output, as without it
+    #[arg(long, short, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub output: Option<PathBuf>,
+    /// Overwrite a file that domio did not write as the same kind
+    #[arg(long)]
+    pub force: bool,
 }
 
 /// Formats that can be written.

@@ -1,7 +1,12 @@
-//! Files that a command writes: never one that it reads, and whole or not at all.
+//! Files that a command writes: never one that it reads, nor over what domio did not write as the
+//! same kind, and whole or not at all. `-` is standard output.
 
+mod kind;
 mod part;
 
+pub use kind::FileKind;
+
+use crate::out;
 use anyhow::{Context, bail};
 use part::Part;
 use std::fs::{File, Metadata, OpenOptions};
@@ -15,6 +20,16 @@ use std::path::{Component, Path, PathBuf};
 pub struct Files {
     inputs: Vec<Named>,
     outputs: Vec<Named>,
+    /// Whether files are overwritten that domio did not write as the same kind.
+    force: bool,
+}
+
+/// What stands for standard output on the command line.
+const STDOUT: &str = "-";
+
+/// Whether `path` stands for standard output.
+pub fn is_stdout(path: &Path) -> bool {
+    path == Path::new(STDOUT)
 }
 
 /// A file with what the command line calls it.
@@ -26,13 +41,21 @@ struct Named {
 /// What two paths to one file have in common. Only files have one, those that are not there yet
 /// too: nothing is lost when something is written to a terminal, a pipe or `/dev/null` twice.
 struct Identity {
-    /// The path without links; `None` for standard output, which has none.
+    /// The path without links; that of standard output is `-`.
     place: Option<PathBuf>,
     /// Device and number of the file on it, which hard links share.
     inode: Option<(u64, u64)>,
 }
 
 impl Identity {
+    /// What the command line calls standard output, wherever that goes.
+    fn named_stdout() -> Self {
+        Identity {
+            place: Some(PathBuf::from(STDOUT)),
+            inode: None,
+        }
+    }
+
     fn of(path: &Path) -> Option<Self> {
         let inode = match std::fs::metadata(path) {
             Ok(metadata) if !metadata.is_file() => return None,
@@ -51,15 +74,16 @@ impl Identity {
         use std::os::fd::AsFd;
         let stdout = io::stdout().as_fd().try_clone_to_owned().ok()?;
         let metadata = File::from(stdout).metadata().ok()?;
-        metadata.is_file().then(|| Identity {
-            place: None,
-            inode: inode(&metadata),
+        let inode = metadata.is_file().then(|| inode(&metadata)).flatten();
+        Some(Identity {
+            inode,
+            ..Identity::named_stdout()
         })
     }
 
     #[cfg(not(unix))]
     fn of_stdout() -> Option<Self> {
-        None
+        Some(Identity::named_stdout())
     }
 
     fn is(&self, other: &Identity) -> bool {
@@ -90,7 +114,14 @@ impl Files {
         Files {
             inputs: inputs.into_iter().map(named).collect(),
             outputs: Vec::new(),
+            force: false,
         }
+    }
+
+    /// The same, whose outputs overwrite any file where `force` is set.
+    pub fn forced(mut self, force: bool) -> Self {
+        self.force = force;
+        self
     }
 
     /// The command prints to standard output, which may be a file, too.
@@ -102,16 +133,33 @@ impl Files {
         self.add(Named { name, identity }, "send it elsewhere")
     }
 
-    /// The command writes the file at `path`, which `option` names.
+    /// The command writes a file of this kind at `path`, which `option` names.
     ///
     /// # Errors
-    /// When that is a file that it reads, or another that it writes.
-    pub fn writes(&mut self, option: &str, path: &Path) -> anyhow::Result<Target> {
+    /// When that is a file that it reads, or another that it writes, or one that domio did not
+    /// write as the same kind.
+    pub fn writes(&mut self, option: &str, path: &Path, kind: FileKind) -> anyhow::Result<Target> {
+        let is_stdout = is_stdout(path);
         let named = Named {
             name: format!("{option} {}", path.display()),
-            identity: Identity::of(path),
+            identity: match is_stdout {
+                true => Some(Identity::named_stdout()),
+                false => Identity::of(path),
+            },
         };
         self.add(named, &format!("name another file with {option}"))?;
+        let shown = path.display();
+        if !is_stdout && !self.force {
+            let refused = kind.refuses(path);
+            let refused = refused.with_context(|| {
+                format!("cannot see what is in {shown}; name another file with {option}")
+            })?;
+            if let Some(why) = refused {
+                bail!(
+                    "{shown} {why}; name another file with {option}, or overwrite it with --force"
+                );
+            }
+        }
         Ok(Target {
             path: path.to_owned(),
         })
@@ -146,18 +194,28 @@ pub struct Target {
 }
 
 impl Target {
-    /// Begins the file, with the folders above it. Commands do so before they compute for long:
-    /// what cannot be written is better heard of at once.
+    /// Begins the file. Commands do so before they compute for long: what cannot be written is
+    /// better heard of at once. Of folders only [`FOLDER`] is made.
     ///
     /// # Errors
     /// With the path and what to do.
     pub fn create(&self) -> anyhow::Result<Output> {
+        if is_stdout(&self.path) {
+            return Ok(Output {
+                out: BufWriter::new(Sink::Stdout(io::stdout())),
+                path: self.path.clone(),
+                part: None,
+            });
+        }
         let (file, part) = begin(&self.path).with_context(|| {
             let path = self.path.display();
-            format!("cannot create {path}; choose a file in a folder that you can write to")
+            format!(
+                "cannot create {path}; choose a file in a folder that is there and that you can \
+                 write to"
+            )
         })?;
         Ok(Output {
-            out: BufWriter::new(file),
+            out: BufWriter::new(Sink::File(file)),
             path: self.path.clone(),
             part,
         })
@@ -168,10 +226,46 @@ fn cannot_write(path: &Path) -> String {
     format!("cannot write {}", path.display())
 }
 
+/// Where the bytes go.
+enum Sink {
+    File(File),
+    Stdout(io::Stdout),
+}
+
+impl Write for Sink {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Sink::File(file) => file.write(bytes),
+            Sink::Stdout(stdout) => stdout.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match self {
+            Sink::File(file) => file.flush(),
+            Sink::Stdout(stdout) => stdout.flush(),
+        }
+    }
+}
+
+/// The folder that domio makes for itself, in the one where it was started.
+pub const FOLDER: &str = "out";
+
+/// Makes [`FOLDER`] where `folder` is that one or in it.
+///
+/// # Errors
+/// When it cannot be made.
+pub fn make_own_folder(folder: &Path) -> io::Result<()> {
+    match folder.starts_with(FOLDER) {
+        true => std::fs::create_dir_all(FOLDER),
+        false => Ok(()),
+    }
+}
+
 /// A file that is being written. It gets its name from [`Output::finish`]; until then, and for
 /// good when that is not called, there is what there was before.
 pub struct Output {
-    out: BufWriter<File>,
+    out: BufWriter<Sink>,
     path: PathBuf,
     /// `None` for what is no file: that is written at once.
     part: Option<Part>,
@@ -201,6 +295,13 @@ impl Output {
         });
         named.with_context(|| cannot_write(&self.path))
     }
+
+    /// Tells on standard error where the content went, and `more` of it; nothing of standard output.
+    pub fn told(path: &Path, more: &str) {
+        if !is_stdout(path) {
+            out::message(&format!("wrote {}{more}", path.display()));
+        }
+    }
 }
 
 impl Write for Output {
@@ -228,7 +329,8 @@ fn begin(path: &Path) -> io::Result<(File, Option<Part>)> {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
         _ => Path::new("."),
     };
-    std::fs::create_dir_all(folder)?;
+    make_own_folder(folder)?;
+    Part::sweep(folder);
     // Opened for nothing but to hear whether it may be written: a new file of the same name would
     // not ask.
     let old = match OpenOptions::new().write(true).open(&place) {

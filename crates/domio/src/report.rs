@@ -5,17 +5,13 @@
 //! says otherwise.
 
 use crate::args::Reporting;
-use crate::files::{Files, Output};
-use crate::out;
+use crate::files::{FOLDER, FileKind, Files, Output};
 use anyhow::bail;
 use domio_report::data::ReportData;
 use domio_report::html;
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
-
-/// Folder of reports without a name.
-const FOLDER: &str = "out";
 
 /// A report that was begun.
 pub struct ReportFile {
@@ -113,7 +109,7 @@ pub fn begin(
         None => free(Path::new(FOLDER), force, shown),
     };
     // Whether the command reads the file is the graver question.
-    let target = files.writes("--report", &path)?;
+    let target = files.writes("--report", &path, FileKind::Report)?;
     if named.is_some() && !force && !is_free(&path, shown) {
         bail!(
             "{} is there already, and is no report of `{}`; name another file with --report, or \
@@ -169,7 +165,7 @@ impl ReportFile {
         let version = facts.iter().position(|(name, _)| name == "version");
         facts.insert(version.map_or(0, |i| i + 1), command);
         self.output.write_whole(html::page(&data).as_bytes())?;
-        out::message(&format!("wrote {}", self.path.display()));
+        Output::told(&self.path, "");
         Ok(())
     }
 }

@@ -75,6 +75,9 @@ pub struct Alert {
     /// Write the trace of the worst allocation, in domio's own format; of one policy
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub trace: Option<PathBuf>,
+    /// Overwrite a file that domio did not write as the same kind
+    #[arg(long)]
+    pub force: bool,
 }
 
 /// What dom0 does.

@@ -66,6 +66,9 @@ pub struct Dom0Share {
     /// Draw the scores over the first axis with several values
     #[arg(long, value_name = "FILE.svg", value_hint = ValueHint::FilePath)]
     pub plot: Option<PathBuf>,
+    /// Overwrite a file that domio did not write as the same kind
+    #[arg(long)]
+    pub force: bool,
     /// What to change in the scenario and how often to run it.
     #[command(flatten)]
     pub how: How,

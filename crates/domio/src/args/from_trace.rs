@@ -35,9 +35,12 @@ pub struct ScenarioFromTrace {
     /// What `xl list -l`, `xl vcpu-list` or `xl list` printed on the host; - is standard input
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub xl_list: Option<PathBuf>,
-    /// File to write, instead of standard output
+    /// File to write; - is standard output, as without it
     #[arg(long, short, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub output: Option<PathBuf>,
+    /// Overwrite a file that domio did not write as the same kind
+    #[arg(long)]
+    pub force: bool,
     /// Print the name, the title and the text as JSON
     #[arg(long)]
     pub json: bool,

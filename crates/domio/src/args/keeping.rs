@@ -29,7 +29,7 @@ pub struct Reporting {
     // One for whether the option is there and one for whether it has a value.
     #[expect(clippy::option_option, reason = "clap tells both apart by it")]
     pub report: Option<Option<PathBuf>>,
-    /// Overwrite a file that is not a report of the same command
+    /// Overwrite files that domio did not write as the same kind, and reports of other commands
     #[arg(long)]
     pub force: bool,
 }

@@ -3,7 +3,7 @@
 use crate::args::{self, Alert, Global};
 use crate::cmd::choice::Choice;
 use crate::cmd::run::failed;
-use crate::files::{Files, Target};
+use crate::files::{FileKind, Files, Output, Target};
 use crate::out::{self, Status};
 use crate::progress::progress;
 use anyhow::{Context, anyhow, bail};
@@ -118,14 +118,16 @@ struct Targets {
 
 impl Targets {
     fn of(args: &Alert) -> anyhow::Result<Self> {
-        let mut files = Files::reading([]);
+        let mut files = Files::reading([]).forced(args.force);
         files.prints()?;
         let plot = args.plot.as_ref();
         let trace = args.trace.as_ref();
         Ok(Targets {
-            plot: plot.map(|path| files.writes("--plot", path)).transpose()?,
+            plot: plot
+                .map(|path| files.writes("--plot", path, FileKind::Svg))
+                .transpose()?,
             trace: trace
-                .map(|path| files.writes("--trace", path))
+                .map(|path| files.writes("--trace", path, FileKind::Trace))
                 .transpose()?,
         })
     }
@@ -140,10 +142,9 @@ impl Targets {
         if let (Some(target), Some(path)) = (&self.plot, &args.plot) {
             let picture = document(&picture::figure(outcomes).chart).unwrap_or_default();
             target.create()?.write_whole(picture.as_bytes())?;
-            out::message(&format!("wrote {}", path.display()));
+            Output::told(path, "");
         }
         if let (Some(target), Some(path), [outcome]) = (&self.trace, &args.trace, outcomes) {
-            let path = path.display();
             let allocation = outcome.worst.share.allocated_percent as u32;
             let scenario = alert::host::scenario(plan, subject, allocation).map_err(told)?;
             let built = scenario.build(&NoReplay);
@@ -152,9 +153,9 @@ impl Targets {
             let writer = TraceWriter::new(target.create()?, &header)?;
             let written = simulate(&built, 0, writer).map_err(|fault| failed(&fault))?;
             let finished = written.sink.finish();
-            let file = finished.with_context(|| format!("cannot write {path}"))?;
+            let file = finished.with_context(|| format!("cannot write {}", path.display()))?;
             file.finish()?;
-            out::message(&format!("wrote {path}: dom1 at {allocation} %"));
+            Output::told(path, &format!(": dom1 at {allocation} %"));
         }
         Ok(())
     }

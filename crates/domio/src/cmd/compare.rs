@@ -32,7 +32,10 @@ pub fn run(args: &Compare, global: &Global) -> anyhow::Result<Status> {
         .labels
         .iter()
         .fold(shown, |shown, label| shown.with("--label", label));
-    let inputs = || Files::reading(variants.iter().flat_map(Variant::inputs));
+    let inputs = || {
+        let read = Files::reading(variants.iter().flat_map(Variant::inputs));
+        read.forced(args.reporting.force)
+    };
     let report = run::report_beside(inputs(), &args.reporting, &shown)?;
     let keeper = keeping::keeper(&args.keeping)?;
     let samples = simulate_all(&hosts, args.how.replications, &keeper, &*progress(global));

@@ -4,6 +4,7 @@ use crate::args::{Dom0Share, Global};
 use crate::cmd::choice::Choice;
 use crate::cmd::run::{self, failed};
 use crate::cmd::scenario;
+use crate::files::{FileKind, Output};
 use crate::out::{self, Status};
 use crate::progress::progress;
 use crate::traces;
@@ -24,11 +25,11 @@ const POLICIES: [&str; 4] = ["credit", "credit2", "sedf", "bvt"];
 pub fn run(args: &Dom0Share, global: &Global) -> anyhow::Result<Status> {
     let scenario = run::load(&args.scenario, &args.how, None)?;
     let subjects = subjects(args, &scenario)?;
-    let mut files = scenario::files(&scenario);
+    let mut files = scenario::files(&scenario).forced(args.force);
     files.prints()?;
     let target = args.plot.as_ref();
     let target = target
-        .map(|path| files.writes("--plot", path))
+        .map(|path| files.writes("--plot", path, FileKind::Svg))
         .transpose()?;
     let source =
         |scenario: &Scenario| -> Box<dyn ReplaySource> { Box::new(traces::recorded(scenario)) };
@@ -57,7 +58,7 @@ pub fn run(args: &Dom0Share, global: &Global) -> anyhow::Result<Status> {
         })?;
         let picture = document(&figure.chart).unwrap_or_default();
         target.create()?.write_whole(picture.as_bytes())?;
-        out::message(&format!("wrote {}", path.display()));
+        Output::told(path, "");
     }
     Ok(Status::Success)
 }

@@ -130,7 +130,11 @@ fn of_scenario(args: &Explain, global: &Global) -> anyhow::Result<Status> {
         provenance: provenance(&scenario, &built, built.policy.descriptor.name, count),
         moments,
     };
-    told.show(args, report, scenario::files(&scenario))
+    told.show(
+        args,
+        report,
+        scenario::files(&scenario).forced(args.reporting.force),
+    )
 }
 
 /// The explanations of `count` replications, added up.
@@ -229,7 +233,7 @@ fn of_trace(args: &Explain, global: &Global) -> anyhow::Result<Status> {
         provenance: facts.map(|(name, fact)| (name.to_owned(), fact)).into(),
         moments,
     };
-    told.show(args, report, reads())
+    told.show(args, report, reads().forced(args.reporting.force))
 }
 
 /// The window begins after the end of the trace.

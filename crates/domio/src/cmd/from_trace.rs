@@ -2,7 +2,7 @@
 
 use crate::args::{Global, ScenarioFromTrace, TraceInput};
 use crate::cmd::{scenario, trace};
-use crate::files::Files;
+use crate::files::{FileKind, Files, Output, is_stdout};
 use crate::input;
 use crate::out::{self, Status};
 use anyhow::{Context, anyhow, bail};
@@ -28,9 +28,11 @@ pub fn run(args: &ScenarioFromTrace, global: &Global) -> anyhow::Result<Status> 
         ("what xl list printed", args.xl_list.as_ref()),
     ]);
     let read = named.filter_map(|(what, path)| Some((what, path?.clone())));
-    let mut files = Files::reading(read.filter(|(_, path)| !input::is_stdin(path)));
-    let target = match &args.output {
-        Some(path) => Some(files.writes("--output", path)?),
+    let files = Files::reading(read.filter(|(_, path)| !input::is_stdin(path)));
+    let mut files = files.forced(args.force);
+    let path = args.output.as_ref().filter(|path| !is_stdout(path));
+    let target = match path {
+        Some(path) => Some(files.writes("--output", path, FileKind::Scenario)?),
         None => {
             files.prints()?;
             None
@@ -48,7 +50,7 @@ pub fn run(args: &ScenarioFromTrace, global: &Global) -> anyhow::Result<Status> 
         ),
         other => anyhow!("{}: {other}", args.trace.display()),
     })?;
-    let (Some(path), Some(target)) = (&args.output, target) else {
+    let (Some(path), Some(target)) = (path, target) else {
         let name = input::name(&args.trace);
         match args.json {
             true => out::json_as(
@@ -60,7 +62,7 @@ pub fn run(args: &ScenarioFromTrace, global: &Global) -> anyhow::Result<Status> 
         return Ok(Status::Success);
     };
     target.create()?.write_whole(text.as_bytes())?;
-    out::message(&format!("wrote {}", path.display()));
+    Output::told(path, "");
     Ok(Status::Success)
 }
 

@@ -2,9 +2,9 @@
 
 use crate::args::{Drawn, Reporting};
 use crate::cmd::run;
-use crate::files::Files;
+use crate::files::{FileKind, Files, make_own_folder};
 use crate::out;
-use anyhow::bail;
+use anyhow::{Context, bail};
 use domio_core::Duration;
 use domio_report::data::ReportData;
 use domio_report::files;
@@ -68,9 +68,22 @@ pub fn write(folder: Option<&Path>, report: &ReportData, mut reads: Files) -> an
     let Some(folder) = folder else {
         return Ok(());
     };
+    // The folder is asked for; those above it are not.
+    if !folder.is_dir() {
+        let context = || {
+            let folder = folder.display();
+            format!("cannot make the folder {folder}; name one in a folder that is there")
+        };
+        let made = make_own_folder(folder).and_then(|()| std::fs::create_dir(folder));
+        made.with_context(context)?;
+    }
     let files = files::of(report);
     for (name, content) in &files {
-        let target = reads.writes("--figures", &folder.join(name))?;
+        let kind = match name.ends_with(".svg") {
+            true => FileKind::Svg,
+            false => FileKind::Csv(content.lines().next().unwrap_or_default().to_owned()),
+        };
+        let target = reads.writes("--figures", &folder.join(name), kind)?;
         target.create()?.write_whole(content.as_bytes())?;
     }
     let (count, folder) = (files.len(), folder.display());

@@ -30,7 +30,8 @@ pub fn run(args: &Reproduce, global: &Global) -> anyhow::Result<Status> {
     let subject = Decided::of(args)?;
     let (chosen, registry) = (&subject.chosen, &subject.registry);
     let read = args.claims.iter().map(|path| ("the claims", path.clone()));
-    let mut files = Files::reading(read.chain(chosen.files()));
+    let files = Files::reading(read.chain(chosen.files()));
+    let mut files = files.forced(args.reporting.force);
     files.prints()?;
     let selected = subject.claims.select(&chosen.prefixes)?;
     let against = args.against.as_deref();

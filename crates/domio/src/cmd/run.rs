@@ -3,7 +3,7 @@
 use crate::args::{Global, How, Reporting, Run};
 use crate::cmd::choice::Choice;
 use crate::cmd::{pictures, scenario};
-use crate::files::{Files, Output, Target};
+use crate::files::{FileKind, Files, Output, Target, is_stdout};
 use crate::keeping;
 use crate::out::{self, Status};
 use crate::progress::progress;
@@ -81,6 +81,7 @@ pub fn run(args: &Run, global: &Global) -> anyhow::Result<Status> {
     let domains = simulate::domains(&built);
     let drivers = drivers::figures(&samples, &domains, measured_ms(&built));
     match args.json {
+        _ if prints_a_trace(args) => {}
         true => out::json_as(
             "run",
             &RunJson {
@@ -92,7 +93,7 @@ pub fn run(args: &Run, global: &Global) -> anyhow::Result<Status> {
     }
     if let Some(seen) = seen {
         let report = report(&scenario, &built, args, &samples, &seen);
-        let files = scenario::files(&scenario);
+        let files = scenario::files(&scenario).forced(args.reporting.force);
         pictures::write(args.drawn.figures.as_deref(), &report, files)?;
         if let Some(to) = targets.report {
             to.write(report)?;
@@ -201,6 +202,12 @@ fn names(domains: &[(DomainId, String)]) -> Vec<String> {
     domains.iter().map(|(_, name)| name.clone()).collect()
 }
 
+/// Whether standard output is for a trace, and not for tables.
+fn prints_a_trace(args: &Run) -> bool {
+    let traces = [&args.trace, &args.perfetto].into_iter().flatten();
+    traces.into_iter().any(|path| is_stdout(path))
+}
+
 /// Where the command writes.
 struct Targets {
     trace: Option<Target>,
@@ -210,15 +217,18 @@ struct Targets {
 
 impl Targets {
     fn of(args: &Run, scenario: &Scenario) -> anyhow::Result<Self> {
-        let mut files = scenario::files(scenario);
-        files.prints()?;
-        let mut target = |option: &str, path: &Option<PathBuf>| {
+        let mut files = scenario::files(scenario).forced(args.reporting.force);
+        if !prints_a_trace(args) {
+            files.prints()?;
+        }
+        let mut target = |option: &str, path: &Option<PathBuf>, kind: FileKind| {
             let path = path.as_ref();
-            path.map(|path| files.writes(option, path)).transpose()
+            path.map(|path| files.writes(option, path, kind))
+                .transpose()
         };
         let (trace, perfetto) = (
-            target("--trace", &args.trace)?,
-            target("--perfetto", &args.perfetto)?,
+            target("--trace", &args.trace, FileKind::Trace)?,
+            target("--perfetto", &args.perfetto, FileKind::Perfetto)?,
         );
         let policies: Vec<String> = args.policy.iter().cloned().collect();
         let shown = shown(
@@ -273,20 +283,14 @@ impl Outputs {
 
     fn finish(self, args: &Run) -> anyhow::Result<Option<Seen>> {
         if let (Some(writer), Some(path)) = (self.trace, &args.trace) {
-            let path = path.display();
-            writer
-                .finish()
-                .with_context(|| format!("cannot write {path}"))?
-                .finish()?;
-            out::message(&format!("wrote {path}"));
+            let context = || format!("cannot write {}", path.display());
+            writer.finish().with_context(context)?.finish()?;
+            Output::told(path, "");
         }
         if let (Some(writer), Some(path)) = (self.perfetto, &args.perfetto) {
-            let path = path.display();
-            writer
-                .finish()
-                .with_context(|| format!("cannot write {path}"))?
-                .finish()?;
-            out::message(&format!("wrote {path}; open it at ui.perfetto.dev"));
+            let context = || format!("cannot write {}", path.display());
+            writer.finish().with_context(context)?.finish()?;
+            Output::told(path, "; open it at ui.perfetto.dev");
         }
         Ok(self.observer.map(Observer::finish))
     }

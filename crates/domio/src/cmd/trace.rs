@@ -2,7 +2,7 @@
 
 use crate::args::{self, Global, TraceCheck, TraceConvert, TraceFormat, TraceInput, TraceSummary};
 use crate::cmd::clock;
-use crate::files::Files;
+use crate::files::{FileKind, Files, Output, is_stdout};
 use crate::input::{self, Stream};
 use crate::out::{self, Status};
 use crate::progress::reading;
@@ -150,12 +150,13 @@ fn summary(args: &TraceSummary, global: &Global) -> anyhow::Result<Status> {
 fn convert(args: &TraceConvert, global: &Global) -> anyhow::Result<Status> {
     let mut reader = open(&args.input, global)?;
     let input = Some(&args.input.file).filter(|file| !input::is_stdin(file));
-    let mut files = Files::reading(input.map(|file| ("the trace", file.clone())));
-    if let Some(path) = &args.output {
-        let mut output = files.writes("--output", path)?.create()?;
+    let files = Files::reading(input.map(|file| ("the trace", file.clone())));
+    let mut files = files.forced(args.force);
+    if let Some(path) = args.output.as_ref().filter(|path| !is_stdout(path)) {
+        let mut output = files.writes("--output", path, kind(args.to))?.create()?;
         write(&mut reader, args, &mut output)?;
         output.finish()?;
-        out::message(&format!("wrote {}", path.display()));
+        Output::told(path, "");
         return Ok(Status::Success);
     }
     let is_text = matches!(args.to, TraceFormat::Csv | TraceFormat::CsvRecords);
@@ -167,6 +168,23 @@ fn convert(args: &TraceConvert, global: &Global) -> anyhow::Result<Status> {
     write(&mut reader, args, &mut output)?;
     output.flush()?;
     Ok(Status::Success)
+}
+
+/// What a file in this format is.
+fn kind(format: TraceFormat) -> FileKind {
+    // A table of nothing has its headings.
+    let table = |csv: io::Result<Vec<u8>>| {
+        let csv = csv.unwrap_or_default();
+        let headings = String::from_utf8_lossy(&csv);
+        FileKind::Csv(headings.lines().next().unwrap_or_default().to_owned())
+    };
+    match format {
+        TraceFormat::Own => FileKind::Trace,
+        TraceFormat::Xentrace => FileKind::Xentrace,
+        TraceFormat::Perfetto => FileKind::Perfetto,
+        TraceFormat::Csv => table(CsvIntervals::new(Vec::new()).finish()),
+        TraceFormat::CsvRecords => table(CsvRecords::new(Vec::new()).finish()),
+    }
 }
 
 fn write(reader: &mut Reader, args: &TraceConvert, output: &mut dyn Write) -> anyhow::Result<()> {

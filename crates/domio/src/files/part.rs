@@ -47,6 +47,20 @@ impl Part {
         }
     }
 
+    /// Removes the parts in `folder` that programs left behind which were killed.
+    pub(super) fn sweep(folder: &Path) {
+        let Ok(entries) = std::fs::read_dir(folder) else {
+            // Whoever writes there will hear why.
+            return;
+        };
+        for entry in entries.flatten() {
+            let name = entry.file_name();
+            if name.to_str().and_then(maker).is_some_and(is_gone) {
+                let _ = std::fs::remove_file(entry.path());
+            }
+        }
+    }
+
     /// Gives the file its name.
     pub(super) fn name(&mut self) -> io::Result<()> {
         let mut parts = parts();
@@ -64,6 +78,20 @@ impl Drop for Part {
             let _ = std::fs::remove_file(parts.swap_remove(i));
         }
     }
+}
+
+/// The process that made the part called `name`, if that is the name of one.
+fn maker(name: &str) -> Option<u32> {
+    let numbers = name.strip_prefix("domio-")?.strip_suffix(".part")?;
+    let (process, number) = numbers.split_once('-')?;
+    number.parse::<u32>().ok()?;
+    process.parse().ok()
+}
+
+/// Whether there is no such process any more, as far as this system tells.
+fn is_gone(process: u32) -> bool {
+    let processes = Path::new("/proc");
+    processes.join("self").exists() && !processes.join(process.to_string()).exists()
 }
 
 /// From now on whoever interrupts the program (Ctrl-C, a closed terminal, `kill`) leaves no parts

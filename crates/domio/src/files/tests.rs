@@ -5,7 +5,7 @@ use std::fs;
 
 fn is_refused(input: &Path, output: &Path) -> bool {
     let mut files = Files::reading([("the trace", input.to_owned())]);
-    files.writes("--output", output).is_err()
+    files.writes("--output", output, FileKind::Report).is_err()
 }
 
 #[test]
@@ -53,9 +53,12 @@ fn two_outputs_are_two_files_even_before_they_are_there() {
     let at = |name: &str| folder.path().join(name);
     symlink("x", at("to-x")).unwrap();
     let mut files = Files::reading([]);
-    files.writes("--trace", &at("x")).unwrap();
+    files.writes("--trace", &at("x"), FileKind::Trace).unwrap();
     for same in ["x", "new/../x", "to-x"] {
-        let refused = files.writes("--report", &at(same)).err().unwrap();
+        let refused = files
+            .writes("--report", &at(same), FileKind::Report)
+            .err()
+            .unwrap();
         let refused = refused.to_string();
         assert!(
             refused.contains("name another file with --report"),
@@ -63,14 +66,22 @@ fn two_outputs_are_two_files_even_before_they_are_there() {
         );
         assert!(refused.contains("--trace"), "{refused}");
     }
-    files.writes("--report", &at("y")).unwrap();
+    files
+        .writes("--report", &at("y"), FileKind::Report)
+        .unwrap();
     // Nothing is lost there.
-    files.writes("--trace", Path::new("/dev/null")).unwrap();
-    files.writes("--report", Path::new("/dev/null")).unwrap();
+    files
+        .writes("--trace", Path::new("/dev/null"), FileKind::Trace)
+        .unwrap();
+    files
+        .writes("--report", Path::new("/dev/null"), FileKind::Report)
+        .unwrap();
 }
 
 fn target(path: &Path) -> Target {
-    Files::reading([]).writes("--output", path).unwrap()
+    Files::reading([])
+        .writes("--output", path, FileKind::Report)
+        .unwrap()
 }
 
 fn names(folder: &Path) -> Vec<String> {
@@ -97,6 +108,7 @@ fn a_file_is_there_when_it_is_whole() {
         assert_eq!(names(folder.path()), vec!["a"; old.iter().len()]);
     }
     let mut first = target(&path).create().unwrap();
+    fs::create_dir(folder.path().join("new")).unwrap();
     let mut second = target(&folder.path().join("new/b")).create().unwrap();
     first.write_all(b"first").unwrap();
     second.write_all(b"second").unwrap();
@@ -147,4 +159,88 @@ fn what_is_no_file_is_written_as_it_is() {
         assert!(format!("{error:#}").contains("cannot create"), "{error:#}");
     }
     assert!(names(folder.path()).is_empty());
+}
+
+#[test]
+fn what_domio_did_not_write_stays() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("passwd");
+    fs::write(&path, "root:x:0:0").unwrap();
+    let asked = |force| {
+        let mut files = Files::reading([]).forced(force);
+        files.writes("--trace", &path, FileKind::Trace).map(|_| ())
+    };
+    let refused = asked(false).unwrap_err().to_string();
+    for part in ["passwd is there already", "trace", "--trace", "--force"] {
+        assert!(refused.contains(part), "{part}: {refused}");
+    }
+    asked(true).unwrap();
+    assert_eq!(
+        fs::read_to_string(&path).unwrap(),
+        "root:x:0:0",
+        "asking is no writing"
+    );
+}
+
+#[test]
+fn folders_are_not_made_unasked() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("new/a");
+    let error = target(&file).create().err().unwrap();
+    assert!(
+        format!("{error:#}").contains("folder that is there"),
+        "{error:#}"
+    );
+    assert!(names(folder.path()).is_empty());
+}
+
+#[test]
+fn standard_output_holds_one_thing() {
+    let mut files = Files::reading([]);
+    files
+        .writes("--trace", Path::new("-"), FileKind::Trace)
+        .unwrap();
+    let refused = files.prints().unwrap_err().to_string();
+    assert!(refused.contains("--trace -"), "{refused}");
+    let mut files = Files::reading([]);
+    files.prints().unwrap();
+    assert!(
+        files
+            .writes("--trace", Path::new("-"), FileKind::Trace)
+            .is_err()
+    );
+    assert!(!Path::new("-").exists());
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn parts_of_programs_that_were_killed_are_swept() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    // No process has a number that high; the other one is this.
+    let (gone, here) = (
+        "domio-4194999-0.part",
+        format!("domio-{}-77.part", std::process::id()),
+    );
+    for name in [
+        gone,
+        here.as_str(),
+        "domio-x-0.part",
+        "domio-4194999-0.parts",
+    ] {
+        fs::write(at(name), "half").unwrap();
+    }
+    target(&at("a"))
+        .create()
+        .unwrap()
+        .write_whole(b"new")
+        .unwrap();
+    let mut left = vec![
+        "a".to_owned(),
+        "domio-4194999-0.parts".to_owned(),
+        here,
+        "domio-x-0.part".to_owned(),
+    ];
+    left.sort();
+    assert_eq!(names(folder.path()), left);
 }

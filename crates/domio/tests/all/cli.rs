@@ -273,6 +273,7 @@ fn scenarios_are_listed_shown_and_checked() {
 #[test]
 fn a_run_prints_measures_and_writes_what_it_is_asked_for() {
     let folder = folder();
+    std::fs::create_dir(folder.path().join("r")).unwrap();
     domio(&folder)
         .args(["run", "burn7", "--policy", "round-robin"])
         .args(SHORT)

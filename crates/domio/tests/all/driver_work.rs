@@ -93,21 +93,23 @@ fn conversions_have_it_but_for_xens() {
     trace(&folder, 600_000);
     let convert = |to: &str| {
         let mut command = domio(&folder);
-        command.args(["trace", "convert", "--to", to, "--output", "out", "t.domio"]);
+        command.args([
+            "trace", "convert", "--to", to, "--output", "o", "--force", "t.domio",
+        ]);
         command.assert().success()
     };
     convert("csv-records");
-    let rows = std::fs::read_to_string(folder.path().join("out")).unwrap();
+    let rows = std::fs::read_to_string(folder.path().join("o")).unwrap();
     assert!(
         rows.contains("1000000,0,sched,driver-work,0,0,,,owner=d1;executed_ns=600000"),
         "{rows}"
     );
     convert("perfetto");
-    let bytes = std::fs::read(folder.path().join("out")).unwrap();
+    let bytes = std::fs::read(folder.path().join("o")).unwrap();
     let counter = b"work for web (d1)";
     assert!(bytes.windows(counter.len()).any(|w| w == counter));
     convert("xentrace").stderr(contains("2 records have no counterpart in Xen"));
-    let summary = json_of(&folder, &["trace", "summary", "--json", "out"]);
+    let summary = json_of(&folder, &["trace", "summary", "--json", "o"]);
     assert_eq!(summary["domains"][0]["running_ns"], 1_000_000);
     assert_eq!(summary.get("driver_work"), None);
 }

@@ -143,6 +143,70 @@ fn two_outputs_are_two_files() {
 }
 
 #[test]
+fn what_domio_did_not_write_as_the_same_kind_stays() {
+    let folder = folder();
+    own_trace(&folder);
+    fs::copy(recording(), folder.path().join("host.bin")).unwrap();
+    let run = ["run", "burn7", "--json"];
+    let run = [&run[..], &SHORT].concat();
+    let convert = ["trace", "convert", "t.domio", "--to", "xentrace"];
+    let from_trace = ["scenario", "from-trace", "t.domio"];
+    let alert = ["alert", "--policy", "credit", "--duration", "10"];
+    let alert = [&alert[..], &["--cap-range", "5"]].concat();
+    let commands: [(&[&str], &str); 5] = [
+        (&run, "--trace"),
+        (&run, "--perfetto"),
+        (&convert, "--output"),
+        (&from_trace, "--output"),
+        (&alert, "--plot"),
+    ];
+    for (command, option) in commands {
+        // A recording of a host, which nobody can make again, and a letter.
+        fs::write(folder.path().join("letter"), "Dear Sir").unwrap();
+        for there in ["host.bin", "letter"] {
+            let args = [command, &[option, there]].concat();
+            let before = state(&folder);
+            let refused = contains(there).and(contains("is there already"));
+            let assert = domio(&folder).args(args).assert().code(2);
+            assert
+                .stdout(is_empty())
+                .stderr(refused.and(contains("--force")));
+            assert!(state(&folder) == before, "{option} {there}: a file changed");
+        }
+        // Its own work it writes again, but for what looks like a recording.
+        let args = [command, &[option, "mine"]].concat();
+        domio(&folder).args(&args).assert().success();
+        let again = domio(&folder).args(&args).assert();
+        match option == "--output" && command.contains(&"xentrace") {
+            true => again.code(2),
+            false => again.success(),
+        };
+        let forced = [&args[..], &["--force"]].concat();
+        domio(&folder).args(&forced).assert().success();
+        fs::remove_file(folder.path().join("mine")).unwrap();
+    }
+}
+
+#[test]
+fn a_trace_goes_through_a_pipe() {
+    let folder = folder();
+    let run = [&["run", "burn7", "--trace", "-"][..], &SHORT].concat();
+    let printed = domio(&folder).args(run).assert().success();
+    let trace = &printed.get_output().stdout;
+    let explain = |trace: &[u8]| {
+        let mut command = domio(&folder);
+        let told = command.args(["explain", "-", "--json"]).write_stdin(trace);
+        told.assert().success().get_output().stdout.clone()
+    };
+    assert!(contains("causes_ns").eval(&String::from_utf8(explain(trace)).unwrap()));
+    assert!(!folder.path().join("-").exists());
+    for (option, other) in [("--perfetto", "-"), ("--report", "-")] {
+        let both = ["run", "burn7", "--trace", "-", option, other];
+        refuses(&folder, &both, &[option, "--trace"]);
+    }
+}
+
+#[test]
 fn a_damaged_trace_replaces_nothing() {
     let folder = folder();
     let mut bytes = own_trace(&folder);
@@ -155,7 +219,7 @@ fn a_damaged_trace_replaces_nothing() {
         for output in ["kept", "new"] {
             domio(&folder)
                 .args(["trace", "convert", "bad.domio", "--to", format])
-                .args(["--output", output])
+                .args(["--output", output, "--force"])
                 .assert()
                 .code(2)
                 .stderr(contains("records were read before").and(contains("wrote").not()));
@@ -253,7 +317,9 @@ fn an_interrupted_command_leaves_nothing_behind() {
         let mut child = Command::new("env")
             .arg("--default-signal=INT,TERM,HUP")
             .arg(assert_cmd::cargo::cargo_bin("domio"))
-            .args(["run", "burn7", "--trace", "kept", "--report", "new"])
+            .args([
+                "run", "burn7", "--trace", "kept", "--force", "--report", "new",
+            ])
             .args(["--set", "run.duration_s=1000000", "--set", "run.warmup_s=0"])
             .current_dir(folder.path())
             .stdout(Stdio::null())

@@ -105,7 +105,10 @@ fn traces(folder: &TempDir, scenario: &str, set: &[&str]) -> (Trace, Trace) {
     }
     domio(folder, &run);
     let convert = ["trace", "convert", "run.domio", "--to", "xentrace"];
-    domio(folder, &[&convert[..], &["--output", "run.bin"]].concat());
+    domio(
+        folder,
+        &[&convert[..], &["--output", "run.bin", "--force"]].concat(),
+    );
     let file = |name| std::fs::read(folder.path().join(name)).expect("it was written");
     (read(&file("run.domio")), read(&file("run.bin")))
 }

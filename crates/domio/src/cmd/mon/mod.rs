@@ -7,6 +7,7 @@ mod source;
 mod table;
 
 use crate::args::{Global, Mon};
+use crate::files::{FileKind, make_own_folder};
 use crate::out::{self, Status};
 use crate::schema;
 use domio_core::{Duration, PcpuId};
@@ -122,7 +123,12 @@ fn log(args: &Mon, global: &Global, prefix: &Path) -> anyhow::Result<Status> {
         None => log::Rows::All,
     };
     let mut inputs = source::files(args)?;
-    let guard = move |path: &Path| inputs.writes("--log", path).map(|_| ());
+    // Whether a log may be overwritten is for the logs to say, all of them at once.
+    let guard = move |path: &Path| inputs.writes("--log", path, FileKind::Report).map(|_| ());
+    if let Some(folder) = prefix.parent() {
+        // Whoever writes there will hear why not.
+        let _ = make_own_folder(folder);
+    }
     let mut logs = log::Logs::new(prefix, args.force, rows, guard)?;
     let (_, told) = through(args, global, interval, |_, sample| logs.write(&sample))?;
     warn(args, &told);
