@@ -104,6 +104,21 @@ pub fn message(text: &str) {
     let _ = writeln!(out, "{text}");
 }
 
+static QUIET: OnceLock<bool> = OnceLock::new();
+
+/// Applies `--quiet`.
+pub fn set_quiet(quiet: bool) {
+    // Only the first call counts, and there is only one.
+    let _ = QUIET.set(quiet);
+}
+
+/// Tells something on standard error that is good to know, unless nobody wants to.
+pub fn notice(text: &str) {
+    if QUIET.get() != Some(&true) {
+        message(&format!("notice: {text}"));
+    }
+}
+
 static VIEW: OnceLock<View> = OnceLock::new();
 
 /// Applies `--columns` and `--sort` to all tables. Lines are as wide as the environment variable
