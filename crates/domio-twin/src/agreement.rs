@@ -2,7 +2,7 @@
 
 use crate::ensemble::ensemble;
 use crate::fit;
-use crate::limits::{AgreementLimits, Compared, Limit, Verdict};
+use crate::limits::{AgreementLimits, Compared, Judgement, Widening};
 use crate::policy::PolicyState;
 use crate::recording::{Recording, RecordingError};
 use crate::twin::{Twin, dispatches};
@@ -39,10 +39,10 @@ pub struct DomainAgreement {
     /// Times that it was switched in, per second.
     pub switches_per_s: Compared,
     /// What its figures come to.
-    pub verdict: Verdict,
+    pub verdict: Judgement,
     /// Which figures are outside of their limits.
     pub differs_in: Vec<&'static str>,
-    /// Why figures are zero or missing, where that could not be expected.
+    /// Doubt figures are zero or missing, where that could not be expected.
     pub reason: Option<String>,
 }
 
@@ -66,7 +66,7 @@ pub struct Agreement {
     /// Name of the recording.
     pub name: String,
     /// What its domains come to. A recording of which nothing is judged cannot be told.
-    pub verdict: Verdict,
+    pub verdict: Judgement,
     /// Number of pcpus; over one, no limit but that of shares is known.
     pub pcpus: u16,
     /// Number of twins that the recording was compared with.
@@ -155,8 +155,8 @@ pub fn compare<P: PolicyState>(
     let pcpus = usize::from(recording.description.pcpus);
     let dispatched = dispatches(&recording.records, pcpus);
     let dispatched = dispatched.iter().map(Vec::len).sum();
-    let verdict = match Verdict::of_all(domains.iter().map(|d| d.verdict)) {
-        Verdict::NotJudged => Verdict::CannotTell,
+    let verdict = match Judgement::of_all(domains.iter().map(|d| d.verdict)) {
+        Judgement::NotJudged => Judgement::CannotTell,
         verdict => verdict,
     };
     Agreement {
@@ -195,7 +195,7 @@ impl Sides<'_> {
     fn figure(
         &self,
         id: DomainId,
-        limit: Option<Limit>,
+        limit: Option<Widening>,
         least: f64,
         figure: &Figure<'_>,
     ) -> Compared {
@@ -215,14 +215,14 @@ impl Sides<'_> {
             false => l.share_points,
         };
         // The emulator runs several pcpus in turn, so that nothing but shares has a limit there.
-        let factor = |by| (!self.smp).then_some(Limit::factor(by));
+        let factor = |by| (!self.smp).then_some(Widening::factor(by));
         let wake = |by| {
             let sum = Some(l.wake_us);
-            factor(by).map(|limit| Limit { sum, ..limit })
+            factor(by).map(|limit| Widening { sum, ..limit })
         };
         // A point is what shares of two recordings differ by, whatever the limit.
         let point = AgreementLimits::REPEATABILITY.share_points;
-        let mut share = self.figure(id, Some(Limit::sum(points)), point, &|s, a| {
+        let mut share = self.figure(id, Some(Widening::sum(points)), point, &|s, a| {
             Some(s.percent(a.running))
         });
         let mut switches_per_s = self.figure(id, factor(l.switches), 0.0, &|s, a| {
@@ -248,15 +248,15 @@ impl Sides<'_> {
             run_us,
             wake_to_run_us,
             switches_per_s,
-            verdict: Verdict::NotJudged,
+            verdict: Judgement::NotJudged,
             differs_in: Vec::new(),
             reason,
         };
         let figures = domain.figures();
-        let verdict = Verdict::of_all(figures.iter().map(|(_, figure)| figure.verdict));
+        let verdict = Judgement::of_all(figures.iter().map(|(_, figure)| figure.verdict));
         let differing = figures
             .iter()
-            .filter(|(_, f)| f.verdict == Verdict::Differs);
+            .filter(|(_, f)| f.verdict == Judgement::Differs);
         domain.differs_in = differing.map(|(what, _)| *what).collect();
         domain.verdict = verdict;
         domain

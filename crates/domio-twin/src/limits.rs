@@ -58,23 +58,23 @@ impl AgreementLimits {
 
 /// By how much a range is made wider. Where there are both, the wider one counts.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
-pub struct Limit {
+pub struct Widening {
     /// So much on either side, in the figure's unit.
     pub sum: Option<f64>,
     /// By this factor on either side.
     pub factor: Option<f64>,
 }
 
-impl Limit {
-    pub(crate) fn sum(by: f64) -> Limit {
-        Limit {
+impl Widening {
+    pub(crate) fn sum(by: f64) -> Widening {
+        Widening {
             sum: Some(by),
             factor: None,
         }
     }
 
-    pub(crate) fn factor(by: f64) -> Limit {
-        Limit {
+    pub(crate) fn factor(by: f64) -> Widening {
+        Widening {
             sum: None,
             factor: Some(by),
         }
@@ -92,7 +92,7 @@ impl Limit {
 /// What the comparison of a figure, a domain or a recording comes to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Verdict {
+pub enum Judgement {
     /// Within the limits.
     Agrees,
     /// Outside of them.
@@ -103,29 +103,30 @@ pub enum Verdict {
     NotJudged,
 }
 
-impl Verdict {
+impl Judgement {
     /// As people read it.
     pub fn name(self) -> &'static str {
         match self {
-            Verdict::Agrees => "agrees",
-            Verdict::Differs => "differs",
-            Verdict::CannotTell => "cannot tell",
-            Verdict::NotJudged => "not judged",
+            Judgement::Agrees => "agrees",
+            Judgement::Differs => "differs",
+            Judgement::CannotTell => "cannot tell",
+            Judgement::NotJudged => "not judged",
         }
     }
 
     /// What several come to: one that differs decides, then one that agrees.
-    pub(crate) fn of_all(all: impl IntoIterator<Item = Verdict>) -> Verdict {
-        const FIRST: [Verdict; 3] = [Verdict::Differs, Verdict::Agrees, Verdict::CannotTell];
-        let all: Vec<Verdict> = all.into_iter().collect();
+    pub(crate) fn of_all(all: impl IntoIterator<Item = Judgement>) -> Judgement {
+        const FIRST: [Judgement; 3] =
+            [Judgement::Differs, Judgement::Agrees, Judgement::CannotTell];
+        let all: Vec<Judgement> = all.into_iter().collect();
         let found = FIRST.into_iter().find(|verdict| all.contains(verdict));
-        found.unwrap_or(Verdict::NotJudged)
+        found.unwrap_or(Judgement::NotJudged)
     }
 }
 
-/// Why a figure neither agrees nor differs.
+/// Doubt a figure neither agrees nor differs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Why {
+pub enum Doubt {
     /// It is one of several pcpus, for which no limit is known.
     NoLimit,
     /// The limits are wider than from nothing to twice the figure.
@@ -138,21 +139,21 @@ pub enum Why {
     NeverRuns,
 }
 
-impl fmt::Display for Why {
+impl fmt::Display for Doubt {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Why::NoLimit => {
+            Doubt::NoLimit => {
                 "no limit is known on several pcpus, which the recorded machine runs in turn"
             }
-            Why::TooWide => "the limits are more than twice as wide as the figure",
-            Why::NoSample => "neither side has any",
-            Why::SomeLack => "none is recorded, and some twins have none",
-            Why::NeverRuns => "the domain never runs, recorded or simulated",
+            Doubt::TooWide => "the limits are more than twice as wide as the figure",
+            Doubt::NoSample => "neither side has any",
+            Doubt::SomeLack => "none is recorded, and some twins have none",
+            Doubt::NeverRuns => "the domain never runs, recorded or simulated",
         })
     }
 }
 
-impl Serialize for Why {
+impl Serialize for Doubt {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(self)
     }
@@ -168,13 +169,13 @@ pub struct Compared {
     /// The lowest and the highest of the twins.
     pub range: Option<[f64; 2]>,
     /// By how much the range is made wider; `None` where nobody knows.
-    pub limit: Option<Limit>,
+    pub limit: Option<Widening>,
     /// Where the recorded figure agrees.
     pub accepted: Option<[f64; 2]>,
     /// What follows.
-    pub verdict: Verdict,
-    /// Why it neither agrees nor differs.
-    pub why: Option<Why>,
+    pub verdict: Judgement,
+    /// Doubt it neither agrees nor differs.
+    pub why: Option<Doubt>,
 }
 
 /// Limits that are wider than so many times the figure tell nothing: those from nothing to twice
@@ -187,7 +188,7 @@ impl Compared {
     pub(crate) fn of(
         recorded: Option<f64>,
         twins: &[Option<f64>],
-        limit: Option<Limit>,
+        limit: Option<Widening>,
         least: f64,
     ) -> Compared {
         let mut values: Vec<f64> = twins.iter().flatten().copied().collect();
@@ -197,20 +198,22 @@ impl Compared {
         let accepted = range.zip(limit).map(|(range, limit)| limit.widen(range));
         let lacking = values.len() < twins.len();
         let (verdict, why) = match (recorded, simulated, accepted) {
-            (None, None, _) => (Verdict::NotJudged, Some(Why::NoSample)),
-            _ if limit.is_none() => (Verdict::CannotTell, Some(Why::NoLimit)),
-            (None, ..) if lacking => (Verdict::CannotTell, Some(Why::SomeLack)),
+            (None, None, _) => (Judgement::NotJudged, Some(Doubt::NoSample)),
+            _ if limit.is_none() => (Judgement::CannotTell, Some(Doubt::NoLimit)),
+            (None, ..) if lacking => (Judgement::CannotTell, Some(Doubt::SomeLack)),
             (Some(value), Some(simulated), Some([low, high])) => {
                 let figure = value.min(simulated).max(least);
                 let width = high - low.max(0.0);
                 match (low..=high).contains(&value) {
-                    false => (Verdict::Differs, None),
-                    true if width > WIDEST * figure => (Verdict::CannotTell, Some(Why::TooWide)),
-                    true => (Verdict::Agrees, None),
+                    false => (Judgement::Differs, None),
+                    true if width > WIDEST * figure => {
+                        (Judgement::CannotTell, Some(Doubt::TooWide))
+                    }
+                    true => (Judgement::Agrees, None),
                 }
             }
             // One side alone has samples.
-            _ => (Verdict::Differs, None),
+            _ => (Judgement::Differs, None),
         };
         Compared {
             recorded,
@@ -227,8 +230,8 @@ impl Compared {
     /// sides is no agreement that would mean anything.
     pub(crate) fn of_nobody(self) -> Compared {
         Compared {
-            verdict: Verdict::NotJudged,
-            why: Some(Why::NeverRuns),
+            verdict: Judgement::NotJudged,
+            why: Some(Doubt::NeverRuns),
             ..self
         }
     }
@@ -238,26 +241,33 @@ impl Compared {
 mod tests {
     use super::*;
 
-    fn verdict(recorded: impl Into<Option<f64>>, twins: &[Option<f64>], limit: Limit) -> Verdict {
+    fn verdict(
+        recorded: impl Into<Option<f64>>,
+        twins: &[Option<f64>],
+        limit: Widening,
+    ) -> Judgement {
         Compared::of(recorded.into(), twins, Some(limit), 0.0).verdict
     }
 
     #[test]
     fn a_figure_within_the_range_made_wider_agrees() {
         let twins = [Some(10.0), Some(12.0), Some(20.0)];
-        let compared = Compared::of(Some(9.0), &twins, Some(Limit::sum(1.0)), 0.0);
+        let compared = Compared::of(Some(9.0), &twins, Some(Widening::sum(1.0)), 0.0);
         assert_eq!(compared.simulated, Some(12.0));
         assert_eq!(compared.range, Some([10.0, 20.0]));
         assert_eq!(compared.accepted, Some([9.0, 21.0]));
-        assert_eq!((compared.verdict, compared.why), (Verdict::Agrees, None));
-        assert_eq!(verdict(8.9, &twins, Limit::sum(1.0)), Verdict::Differs);
-        assert_eq!(verdict(21.1, &twins, Limit::sum(1.0)), Verdict::Differs);
-        let half = Limit::factor(1.5);
+        assert_eq!((compared.verdict, compared.why), (Judgement::Agrees, None));
+        assert_eq!(verdict(8.9, &twins, Widening::sum(1.0)), Judgement::Differs);
+        assert_eq!(
+            verdict(21.1, &twins, Widening::sum(1.0)),
+            Judgement::Differs
+        );
+        let half = Widening::factor(1.5);
         for (value, expected) in [
-            (6.6, Verdict::Differs),
-            (11.7, Verdict::Agrees),
-            (30.0, Verdict::Agrees),
-            (30.1, Verdict::Differs),
+            (6.6, Judgement::Differs),
+            (11.7, Judgement::Agrees),
+            (30.0, Judgement::Agrees),
+            (30.1, Judgement::Differs),
         ] {
             assert_eq!(verdict(value, &twins, half), expected, "{value}");
         }
@@ -265,7 +275,7 @@ mod tests {
 
     #[test]
     fn the_wider_of_factor_and_sum_counts() {
-        let limit = Limit {
+        let limit = Widening {
             factor: Some(2.0),
             sum: Some(15.0),
         };
@@ -279,21 +289,21 @@ mod tests {
             let compared = Compared::of(Some(recorded), &[Some(twin)], Some(limit), least);
             (compared.verdict, compared.why)
         };
-        let too_wide = (Verdict::CannotTell, Some(Why::TooWide));
-        let agrees = (Verdict::Agrees, None);
+        let too_wide = (Judgement::CannotTell, Some(Doubt::TooWide));
+        let agrees = (Judgement::Agrees, None);
         // A factor of two alone is one and a half times as wide as a figure in its middle.
-        assert_eq!(of(100.0, 100.0, Limit::factor(2.0), 0.0), agrees);
-        assert_eq!(of(100.0, 100.0, Limit::factor(2.5), 0.0), too_wide);
+        assert_eq!(of(100.0, 100.0, Widening::factor(2.0), 0.0), agrees);
+        assert_eq!(of(100.0, 100.0, Widening::factor(2.5), 0.0), too_wide);
         // Whichever of both is smaller is the figure.
-        assert_eq!(of(60.0, 100.0, Limit::factor(2.0), 0.0), too_wide);
-        assert_eq!(of(4.0, 1.0, Limit::sum(3.0), 1.0), too_wide);
-        assert_eq!(of(40.0, 41.0, Limit::sum(3.0), 1.0), agrees);
+        assert_eq!(of(60.0, 100.0, Widening::factor(2.0), 0.0), too_wide);
+        assert_eq!(of(4.0, 1.0, Widening::sum(3.0), 1.0), too_wide);
+        assert_eq!(of(40.0, 41.0, Widening::sum(3.0), 1.0), agrees);
         // Below nothing there is nothing, and what is small is as good as the least.
-        assert_eq!(of(9.0, 10.0, Limit::sum(20.0), 20.0), agrees);
-        assert_eq!(of(9.0, 10.0, Limit::sum(20.0), 0.0), too_wide);
+        assert_eq!(of(9.0, 10.0, Widening::sum(20.0), 20.0), agrees);
+        assert_eq!(of(9.0, 10.0, Widening::sum(20.0), 0.0), too_wide);
         // However wide the limits are, what is outside of them differs.
-        let outside = (Verdict::Differs, None);
-        assert_eq!(of(1_000.0, 10.0, Limit::factor(50.0), 0.0), outside);
+        let outside = (Judgement::Differs, None);
+        assert_eq!(of(1_000.0, 10.0, Widening::factor(50.0), 0.0), outside);
     }
 
     /// Two pcpus: 277 switches in a second against 495.
@@ -301,9 +311,9 @@ mod tests {
     fn a_figure_without_a_limit_cannot_be_told() {
         let switches = Compared::of(Some(277.0), &[Some(495.0)], None, 0.0);
         let told = (switches.verdict, switches.why, switches.accepted);
-        assert_eq!(told, (Verdict::CannotTell, Some(Why::NoLimit), None));
+        assert_eq!(told, (Judgement::CannotTell, Some(Doubt::NoLimit), None));
         let unseen = Compared::of(None, &[Some(495.0)], None, 0.0);
-        assert_eq!(unseen.verdict, Verdict::CannotTell);
+        assert_eq!(unseen.verdict, Judgement::CannotTell);
         let said = serde_json::to_value(switches).unwrap();
         assert_eq!(said["verdict"], "cannot_tell");
         assert!(said["why"].as_str().unwrap().contains("several pcpus"));
@@ -311,18 +321,18 @@ mod tests {
 
     #[test]
     fn a_figure_may_be_missing_where_a_twin_lacks_it_too() {
-        let limit = Limit::factor(1.5);
+        let limit = Widening::factor(1.5);
         let none = |twins| verdict(None, twins, limit);
-        assert_eq!(none(&[None, Some(1.0)]), Verdict::CannotTell);
-        assert_eq!(none(&[Some(1.0)]), Verdict::Differs);
-        assert_eq!(none(&[None]), Verdict::NotJudged);
-        assert_eq!(verdict(1.5, &[None, Some(1.0)], limit), Verdict::Agrees);
-        assert_eq!(verdict(1.0, &[None], limit), Verdict::Differs);
+        assert_eq!(none(&[None, Some(1.0)]), Judgement::CannotTell);
+        assert_eq!(none(&[Some(1.0)]), Judgement::Differs);
+        assert_eq!(none(&[None]), Judgement::NotJudged);
+        assert_eq!(verdict(1.5, &[None, Some(1.0)], limit), Judgement::Agrees);
+        assert_eq!(verdict(1.0, &[None], limit), Judgement::Differs);
     }
 
     #[test]
     fn one_that_differs_decides_and_then_one_that_agrees() {
-        use Verdict::{Agrees, CannotTell, Differs, NotJudged};
+        use Judgement::{Agrees, CannotTell, Differs, NotJudged};
         for (all, expected) in [
             (&[Agrees, CannotTell, Differs][..], Differs),
             (&[CannotTell, Agrees, NotJudged], Agrees),
@@ -330,7 +340,7 @@ mod tests {
             (&[NotJudged], NotJudged),
             (&[], NotJudged),
         ] {
-            assert_eq!(Verdict::of_all(all.iter().copied()), expected, "{all:?}");
+            assert_eq!(Judgement::of_all(all.iter().copied()), expected, "{all:?}");
         }
     }
 }

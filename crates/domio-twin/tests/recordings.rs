@@ -7,7 +7,7 @@
 
 mod faults;
 
-use domio_twin::{Agreement, Verdict, shipped};
+use domio_twin::{Agreement, Judgement, shipped};
 use faults::{Fault, are_noticed, differences, param};
 
 #[test]
@@ -16,7 +16,7 @@ fn every_shipped_recording_agrees() {
         let agreement = Agreement::check(&shipped::recording(name).unwrap()).unwrap();
         assert_eq!(differences(&agreement), [""; 0], "{name}");
         assert!(
-            agreement.verdict == Verdict::Agrees && agreement.twins >= 40,
+            agreement.verdict == Judgement::Agrees && agreement.twins >= 40,
             "{name}"
         );
         assert_eq!(agreement.domains.len(), agreement_domains(name), "{name}");

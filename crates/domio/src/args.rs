@@ -90,7 +90,7 @@ pub struct Global {
     /// Show no progress bars; they appear only on a terminal anyway
     #[arg(long, global = true, help_heading = GLOBAL_OPTIONS)]
     pub no_progress: bool,
-    /// Tell no notices, only warnings and errors
+    /// Tell no notices and which results were kept; warnings and errors are told anyway
     #[arg(long, global = true, help_heading = GLOBAL_OPTIONS)]
     pub quiet: bool,
     /// Columns of tables to show, by words of their titles: "share,wake 95"

@@ -59,5 +59,5 @@ pub fn tell(keeper: &Keeper, keeping: &Keeping) {
         1 => "1 replication".to_owned(),
         n => format!("{n} replications"),
     };
-    out::message(&format!("took {what} from {}", path.display()));
+    out::remark(&format!("took {what} from {}", path.display()));
 }

@@ -112,10 +112,15 @@ pub fn set_quiet(quiet: bool) {
     let _ = QUIET.set(quiet);
 }
 
-/// Tells something on standard error that is good to know, unless nobody wants to.
+/// Tells something on standard error that is good to know, unless `--quiet` says otherwise.
 pub fn notice(text: &str) {
+    remark(&format!("notice: {text}"));
+}
+
+/// As [`notice`], without a word before it.
+pub fn remark(text: &str) {
     if QUIET.get() != Some(&true) {
-        message(&format!("notice: {text}"));
+        message(text);
     }
 }
 

@@ -35,7 +35,7 @@ pub fn run(args: &Compare, global: &Global) -> anyhow::Result<Status> {
         .fold(shown, |shown, label| shown.with("--label", label));
     let inputs = || Files::reading(variants.iter().flat_map(Variant::inputs));
     let report = run::report_beside(inputs(), &args.reporting, &shown)?;
-    let mut notices = variants::merged(&variants, |index| variants[index].notices());
+    let mut notices = variants::notices(&variants);
     notices.iter().for_each(|notice| out::notice(notice));
     let keeper = keeping::keeper(&args.keeping)?;
     let samples = simulate_all(&hosts, args.how.replications, &keeper, &*progress(global));

@@ -28,7 +28,7 @@ pub struct Variant {
     /// What the command line changed in the scenario, as `key = value`.
     pub changes: Vec<String>,
     /// What to know of it beside the notices of its scenario.
-    notices: Vec<String>,
+    pub notices: Vec<String>,
     /// What its figures come from.
     pub what: What,
 }
@@ -71,11 +71,10 @@ impl Variant {
         self.host().map(|(_, built)| built.policy.descriptor.name)
     }
 
-    /// What else to know of it, its scenario's notices first.
-    pub fn notices(&self) -> Vec<String> {
+    /// What its scenario tells.
+    pub fn told(&self) -> Vec<String> {
         let scenario = self.host().map(|(scenario, _)| scenario.notices());
-        let own = scenario.unwrap_or_default().iter();
-        own.chain(&self.notices).cloned().collect()
+        scenario.unwrap_or_default().to_vec()
     }
 
     /// Files that it reads.
@@ -233,6 +232,18 @@ fn how_of(
         !strange
     });
     (how, notices)
+}
+
+/// What is to be known of `variants` before they are measured.
+pub fn notices(variants: &[Variant]) -> Vec<String> {
+    let mut notices = merged(variants, |index| variants[index].told());
+    // These name the policy.
+    for own in variants.iter().flat_map(|v| &v.notices) {
+        if !notices.contains(own) {
+            notices.push(own.clone());
+        }
+    }
+    notices
 }
 
 /// What `told` says of `variants`, in the order of the first that each is said of, and once each.

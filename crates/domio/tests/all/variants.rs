@@ -217,7 +217,7 @@ fn the_first_line_is_what_somebody_feels() {
         let args = [&args[..], &["--replications", replications]].concat();
         let told = text(domio(&folder).args(&args).assert());
         let first = told.lines().nth(1).unwrap();
-        let begin = "  pays   rt: wake to run, 99 % 3";
+        let begin = "  pays   rt: wake to run, 99 % ";
         assert!(
             first.starts_with(begin) && first.contains(" ms (+5."),
             "{told}"
@@ -241,7 +241,8 @@ fn the_first_line_is_what_somebody_feels() {
 #[test]
 fn no_domain_and_no_variant_is_left_out() {
     let folder = folder();
-    let host = "run.duration_s = 1\nrun.warmup_s = 0\nhost.cores = 4\n[[domain]]\nname = \"guest\"\n\
+    let host = "run.duration_s = 1\nrun.warmup_s = 0\nhost.cores = 4\nscheduler.policy = \"credit\"\n\
+                [[domain]]\nname = \"guest\"\n\
                 count = 51\nworkload = \"burn\"\n";
     std::fs::write(folder.path().join("many.toml"), host).unwrap();
     let mut args = vec!["compare".to_owned(), "many.toml".to_owned()];

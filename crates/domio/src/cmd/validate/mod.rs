@@ -10,7 +10,7 @@ use anyhow::{Context, anyhow};
 use domio_exact::SearchSettings;
 use domio_lab::AllCores;
 use domio_run::Replicator;
-use domio_twin::{Agreement, Recording, RecordingError, Verdict, shipped};
+use domio_twin::{Agreement, Judgement, Recording, RecordingError, shipped};
 use serde_json::json;
 use std::path::Path;
 
@@ -44,7 +44,7 @@ pub fn run(args: &Validate, global: &Global) -> anyhow::Result<Status> {
         },
     ));
     let count = |verdict| agreements.iter().filter(|a| a.verdict == verdict).count();
-    let differ = count(Verdict::Differs);
+    let differ = count(Judgement::Differs);
     // Where there is nothing to show, the errors have said everything.
     if !agreements.is_empty() {
         match args.json {
@@ -53,9 +53,9 @@ pub fn run(args: &Validate, global: &Global) -> anyhow::Result<Status> {
                 &json!({
                     "traces": agreements,
                     "summary": {
-                        "agree": count(Verdict::Agrees),
+                        "agree": count(Judgement::Agrees),
                         "differ": differ,
-                        "cannot_tell": count(Verdict::CannotTell),
+                        "cannot_tell": count(Judgement::CannotTell),
                     },
                 }),
             )?,

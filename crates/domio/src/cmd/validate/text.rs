@@ -2,7 +2,7 @@
 
 use domio_report::figure;
 use domio_report::text::{Cell, Column, Table, Tone, View};
-use domio_twin::{Agreement, Compared, Followed, Limit, Verdict};
+use domio_twin::{Agreement, Compared, Followed, Judgement, Widening};
 
 /// Names and units of the figures of [`domio_twin::DomainAgreement::figures`], in that order.
 const FIGURES: [(&str, &str); 6] = [
@@ -39,10 +39,10 @@ fn table(agreement: &Agreement) -> Table {
     for domain in &agreement.domains {
         for ((_, figure), (title, unit)) in domain.figures().into_iter().zip(FIGURES) {
             let tone = match figure.verdict {
-                Verdict::Agrees => Tone::Good,
-                Verdict::Differs => Tone::Bad,
-                Verdict::CannotTell => Tone::Plain,
-                Verdict::NotJudged => Tone::Dim,
+                Judgement::Agrees => Tone::Good,
+                Judgement::Differs => Tone::Bad,
+                Judgement::CannotTell => Tone::Plain,
+                Judgement::NotJudged => Tone::Dim,
             };
             table.row([
                 Cell::new(&domain.name, Tone::Strong),
@@ -58,7 +58,7 @@ fn table(agreement: &Agreement) -> Table {
 /// A recorded figure in the range of the twins' with its limits, or why it was not judged.
 fn judged(compared: &Compared, unit: &str) -> String {
     let why = compared.why.map(|why| why.to_string());
-    if compared.verdict == Verdict::NotJudged {
+    if compared.verdict == Judgement::NotJudged {
         return why.unwrap_or_default();
     }
     let ends = compared.range.into_iter().flatten();
@@ -73,11 +73,11 @@ fn judged(compared: &Compared, unit: &str) -> String {
     });
     let limited = match compared.limit {
         None => figure::with_unit(&format!("{recorded} in {twins}"), unit),
-        Some(Limit { sum, factor: by }) => {
+        Some(Widening { sum, factor: by }) => {
             let sum = sum.map_or(String::new(), |sum| format!(" ± {}", number(sum)));
             let figures = figure::with_unit(&format!("{recorded} in {twins}{sum}"), unit);
             let or = if sum.is_empty() { "" } else { " or" };
-            let by = by.map(|by| format!("{or} ×÷ {}", figure::short(by)));
+            let by = by.map(|by| format!("{or} ×÷{}", figure::short(by)));
             figures + &by.unwrap_or_default()
         }
     };
@@ -91,17 +91,17 @@ fn judged(compared: &Compared, unit: &str) -> String {
 fn counts(agreements: &[Agreement]) -> String {
     let domains = agreements.iter().flat_map(|a| &a.domains);
     let verdicts = domains.flat_map(|d| d.figures().map(|(_, figure)| figure.verdict));
-    let verdicts: Vec<Verdict> = verdicts.collect();
+    let verdicts: Vec<Judgement> = verdicts.collect();
     let count = |verdict, one: &str, several: &str| {
         let count = verdicts.iter().filter(|v| **v == verdict).count();
         let words = if count == 1 { one } else { several };
         (count > 0).then(|| format!("{count} {words}"))
     };
     let counts = [
-        count(Verdict::Agrees, "agrees", "agree"),
-        count(Verdict::Differs, "differs", "differ"),
-        count(Verdict::CannotTell, "cannot be told", "cannot be told"),
-        count(Verdict::NotJudged, "is not judged", "are not judged"),
+        count(Judgement::Agrees, "agrees", "agree"),
+        count(Judgement::Differs, "differs", "differ"),
+        count(Judgement::CannotTell, "cannot be told", "cannot be told"),
+        count(Judgement::NotJudged, "is not judged", "are not judged"),
     ];
     figure::names(counts.into_iter().flatten())
 }
@@ -112,7 +112,7 @@ fn remarks(agreement: &Agreement) -> String {
     let mut told = Vec::new();
     for domain in &agreement.domains {
         for (what, figure) in domain.figures() {
-            if figure.verdict == Verdict::Differs {
+            if figure.verdict == Judgement::Differs {
                 let accepted = accepted(figure);
                 told.push(format!("{} differs in {what}: {accepted}", domain.name));
             }
@@ -122,7 +122,7 @@ fn remarks(agreement: &Agreement) -> String {
     let reasons = agreement.domains.iter();
     told.extend(reasons.filter_map(|d| Some(format!("{}: {}", d.name, d.reason.as_ref()?))));
     told.extend(agreement.remarks.iter().cloned());
-    if agreement.verdict == Verdict::CannotTell {
+    if agreement.verdict == Judgement::CannotTell {
         told.push("cannot tell whether it agrees: no figure has limits that mean something".into());
     }
     let lines = told.iter().map(|told| format!("{name}: {told}\n"));
@@ -133,10 +133,10 @@ fn summary(agreements: &[Agreement]) -> String {
     let count = |verdict| agreements.iter().filter(|a| a.verdict == verdict).count();
     let agree = format!(
         "{} of {} recordings agree",
-        count(Verdict::Agrees),
+        count(Judgement::Agrees),
         agreements.len()
     );
-    match count(Verdict::CannotTell) {
+    match count(Judgement::CannotTell) {
         0 => agree + "\n",
         n => format!("{agree}, and of {n} nobody can tell\n"),
     }
@@ -147,12 +147,12 @@ fn legend(agreements: &[Agreement]) -> String {
     let exact = agreements.iter().any(|a| a.exact.is_some());
     let most = agreements.iter().map(|a| a.twins).max().unwrap_or(0);
     let twins = match exact {
-        true => "the twin that makes most of the recorded decisions".to_owned(),
-        false => format!("{most} twins that begin in drawn states"),
+        true => "the twin that follows best".to_owned(),
+        false => format!("{most} twins (drawn start states)"),
     };
     format!(
         "What was judged: recorded in lowest to highest of {twins},\n\
-         made wider by the limits: so much on either side (±) or by a factor (×÷).\n"
+         made wider by limits: so much on either side (±) or by a factor (×÷).\n"
     )
 }
 
@@ -193,14 +193,14 @@ fn follows(followed: &Followed) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use domio_twin::{ComparedQuantiles, DomainAgreement, Parting, Why};
+    use domio_twin::{ComparedQuantiles, DomainAgreement, Doubt, Parting};
 
-    fn pair(recorded: f64, simulated: f64, verdict: Verdict) -> Compared {
+    fn pair(recorded: f64, simulated: f64, verdict: Judgement) -> Compared {
         Compared {
             recorded: Some(recorded),
             simulated: Some(simulated),
             range: Some([simulated, simulated]),
-            limit: Some(Limit {
+            limit: Some(Widening {
                 sum: Some(1.0),
                 factor: None,
             }),
@@ -210,17 +210,17 @@ mod tests {
         }
     }
 
-    fn domain(verdict: Verdict) -> DomainAgreement {
+    fn domain(verdict: Judgement) -> DomainAgreement {
         let none = Compared {
             recorded: None,
             simulated: None,
             range: None,
             limit: None,
             accepted: None,
-            verdict: Verdict::NotJudged,
-            why: Some(Why::NoSample),
+            verdict: Judgement::NotJudged,
+            why: Some(Doubt::NoSample),
         };
-        let agrees = |a, b| pair(a, b, Verdict::Agrees);
+        let agrees = |a, b| pair(a, b, Judgement::Agrees);
         DomainAgreement {
             id: 1,
             name: "g1".into(),
@@ -240,7 +240,7 @@ mod tests {
         }
     }
 
-    fn agreement(name: &str, verdict: Verdict) -> Agreement {
+    fn agreement(name: &str, verdict: Judgement) -> Agreement {
         Agreement {
             name: name.into(),
             verdict,
@@ -256,37 +256,37 @@ mod tests {
     fn a_figure_stands_in_its_range_with_its_limits() {
         let share = Compared {
             range: Some([29.8, 30.4]),
-            ..pair(30.1, 30.0, Verdict::Agrees)
+            ..pair(30.1, 30.0, Judgement::Agrees)
         };
         assert_eq!(judged(&share, "%"), "30.1 in 29.8 to 30.4 ± 1 %");
         let wait = Compared {
-            limit: Some(Limit {
+            limit: Some(Widening {
                 sum: Some(20.0),
                 factor: Some(1.9),
             }),
-            ..pair(9.0, 2_900.0, Verdict::CannotTell)
+            ..pair(9.0, 2_900.0, Judgement::CannotTell)
         };
         let wait = Compared {
-            why: Some(Why::TooWide),
+            why: Some(Doubt::TooWide),
             ..wait
         };
         assert_eq!(
             judged(&wait, "us"),
-            "0.009 in 2.9 ± 0.02 ms or ×÷ 1.9: \
+            "0.009 in 2.9 ± 0.02 ms or ×÷1.9: \
              the limits are more than twice as wide as the figure"
         );
         let run = Compared {
-            limit: Some(Limit {
+            limit: Some(Widening {
                 sum: None,
                 factor: Some(1.75),
             }),
-            ..pair(2_100.0, 1_600.0, Verdict::Agrees)
+            ..pair(2_100.0, 1_600.0, Judgement::Agrees)
         };
-        assert_eq!(judged(&run, "us"), "2.1 in 1.6 ms ×÷ 1.75");
+        assert_eq!(judged(&run, "us"), "2.1 in 1.6 ms ×÷1.75");
         let smp = Compared {
             limit: None,
-            why: Some(Why::NoLimit),
-            ..pair(277.0, 495.0, Verdict::CannotTell)
+            why: Some(Doubt::NoLimit),
+            ..pair(277.0, 495.0, Judgement::CannotTell)
         };
         let told = judged(&smp, "1/s");
         assert!(
@@ -299,22 +299,19 @@ mod tests {
     fn what_differs_is_named_with_what_would_agree() {
         let text = render(
             &[
-                agreement("burn7", Verdict::Agrees),
-                agreement("cap30", Verdict::Differs),
+                agreement("burn7", Judgement::Agrees),
+                agreement("cap30", Judgement::Differs),
             ],
             &View::default(),
         );
-        assert!(
-            text.contains("of 40 twins that begin in drawn states"),
-            "{text}"
-        );
+        assert!(text.contains("of 40 twins (drawn start states),"), "{text}");
         let heads = [
             "\nburn7: agrees; 4 agree and 2 are not judged\n",
             "\ncap30: differs; 3 agree, 1 differs and 2 are not judged\n",
         ];
         assert!(heads.iter().all(|head| text.contains(head)), "{text}");
-        let differs =
-            "cap30: g1 differs in share: 14.2 is recorded, 19 to 21 agrees, twins have 20\n";
+        let differs = "cap30: g1 differs in share: 14.2 is recorded, 19 to 21 agrees, twins \
+                       have 20\n";
         assert!(text.contains(differs), "{text}");
         let end = "Of all figures 7 agree, 1 differs and 4 are not judged.\n\
                    1 of 2 recordings agree\n";
@@ -324,7 +321,7 @@ mod tests {
     /// What is not judged is listed, with the reason.
     #[test]
     fn what_is_not_there_is_told_beside_what_is() {
-        let mut open = agreement("burn7", Verdict::CannotTell);
+        let mut open = agreement("burn7", Judgement::CannotTell);
         open.remarks = vec!["a default is assumed".into()];
         open.domains[0].reason = Some("no wake-up".into());
         let text = render(&[open], &View::of_width(80));
@@ -332,7 +329,8 @@ mod tests {
         assert_eq!(rows, 4, "two rows and two counts: {text}");
         assert!(text.contains("neither side has any"), "{text}");
         let end = "burn7: g1: no wake-up\nburn7: a default is assumed\n\
-                   burn7: cannot tell whether it agrees: no figure has limits that mean something\n";
+                   burn7: cannot tell whether it agrees: no figure has limits that mean \
+                   something\n";
         assert!(text.contains(end), "{text}");
         let last = "0 of 1 recordings agree, and of 1 nobody can tell\n";
         assert!(text.ends_with(last), "{text}");
@@ -349,7 +347,7 @@ mod tests {
             of: 10,
             parts,
         };
-        let mut exact = agreement("burn7", Verdict::Agrees);
+        let mut exact = agreement("burn7", Judgement::Agrees);
         exact.exact = Some(followed(None));
         let text = render(std::slice::from_ref(&exact), &View::default());
         assert!(
