@@ -142,9 +142,7 @@ pub enum Doubt {
 impl fmt::Display for Doubt {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Doubt::NoLimit => {
-                "no limit is known on several pcpus, which the recorded machine runs in turn"
-            }
+            Doubt::NoLimit => "no limit is known on several pcpus",
             Doubt::TooWide => "the limits are more than twice as wide as the figure",
             Doubt::NoSample => "neither side has any",
             Doubt::SomeLack => "none is recorded, and some twins have none",

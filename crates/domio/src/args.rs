@@ -571,9 +571,10 @@ Examples:
 
 The model agrees with a recording when every recorded figure lies within what forty twins of the
 host show together, each begun in another start state, as nearly as two recordings of one host
-agree. With --exact the start state is looked for from which a twin makes the recorded decisions
-for longest; where that twin parts from the recording shows what is wrong with the model. That
-takes minutes.
+agree. Figures with limits that are too wide to mean anything, or without any, cannot be told and
+decide nothing. With --exact the start state is looked for from which a twin makes the recorded
+decisions for longest; where that twin parts from the recording shows what is wrong with the
+model. That takes minutes.
 
 The status is 1 when a recording differs from its simulation, and 2 when one cannot be used;
 the others are compared all the same.";
