@@ -241,7 +241,8 @@ fn the_first_line_is_what_somebody_feels() {
 #[test]
 fn no_domain_and_no_variant_is_left_out() {
     let folder = folder();
-    let host = "run.duration_s = 1\nrun.warmup_s = 0\nhost.cores = 4\nscheduler.policy = \"credit\"\n\
+    let host = "run.duration_s = 1\nrun.warmup_s = 0\n\
+                host.cores = 4\nscheduler.policy = \"credit\"\n\
                 [[domain]]\nname = \"guest\"\n\
                 count = 51\nworkload = \"burn\"\n";
     std::fs::write(folder.path().join("many.toml"), host).unwrap();
