@@ -4,7 +4,7 @@
 //! others.
 
 use domio_exact::SearchSettings;
-use domio_twin::{Agreement, Recording, shipped};
+use domio_twin::{Agreement, Judgement, Recording, shipped};
 
 /// In which figures an agreement differs, each after the name of its domain.
 fn differences(agreement: &Agreement) -> Vec<String> {
@@ -62,7 +62,7 @@ fn a_wrong_description_parts_early() {
     let mut recording = shipped::recording("c1-weights-1-2-4").unwrap();
     recording.description.domains[1].weight = 1024;
     let agreement = exact(&recording, 200);
-    assert!(!agreement.agrees);
+    assert_eq!(agreement.verdict, Judgement::Differs);
     assert!(differences(&agreement).contains(&"g1 share".to_owned()));
     let followed = agreement.exact.unwrap();
     assert!(followed.dispatches < followed.of / 2, "{followed:?}");

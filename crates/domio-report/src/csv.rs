@@ -7,19 +7,55 @@ use crate::data::{
 use crate::figure;
 use domio_papers::ledger::LedgerEntry;
 use domio_stats::Estimate;
+use domio_stats::compare::Comparison;
 
 /// Headings of an estimate.
 const ESTIMATE: [&str; 4] = ["mean", "ci95_low", "ci95_high", "replications"];
 
 /// The data of `chart`, with a line of headings.
 pub fn csv(chart: &Chart) -> String {
+    written(&rows(chart))
+}
+
+fn written(rows: &[Row]) -> String {
     let mut writer = csv::Writer::from_writer(Vec::new());
-    for row in rows(chart) {
+    for row in rows {
         // Rows have as many cells as the headings, and memory is always written.
-        let _ = writer.write_record(&row);
+        let _ = writer.write_record(row);
     }
     let bytes = writer.into_inner().unwrap_or_default();
     String::from_utf8(bytes).unwrap_or_default()
+}
+
+/// `tables` with what they are of, with a line of headings: one row a variant, a domain and a
+/// figure that was measured.
+pub fn compared<'t>(tables: impl IntoIterator<Item = (Quantity, &'t Comparison)>) -> String {
+    let mut rest: Vec<&str> = ESTIMATE.into();
+    rest.push("compared");
+    let mut rows = head(&["variant", "domain", "key", "quantity", "unit"], &rest);
+    for (value, table) in tables {
+        for variant in &table.rows {
+            for (metric, cell) in table.metrics.iter().zip(&variant.cells) {
+                let Some(cell) = cell else { continue };
+                let mut row = vec![variant.name.clone(), metric.title.clone()];
+                row.push(metric.key.clone());
+                row.extend(named(&value));
+                row.extend(estimate(Some(&cell.estimate)));
+                row.push(compared_with_first(cell.better_than_first).to_owned());
+                rows.push(row);
+            }
+        }
+    }
+    written(&rows)
+}
+
+/// How a figure is to the one that it is compared with.
+fn compared_with_first(better: Option<bool>) -> &'static str {
+    match better {
+        Some(true) => "better",
+        Some(false) => "worse",
+        None => "",
+    }
 }
 
 type Row = Vec<String>;
@@ -68,11 +104,7 @@ fn of_bars(bars: &Bars) -> Vec<Row> {
             .map(|p| p.value.to_string())
             .collect();
         for (i, (series, bar)) in bars.series.iter().zip(&group.bars).enumerate() {
-            let compared = match group.mark(i) {
-                Some(true) => "better",
-                Some(false) => "worse",
-                None => "",
-            };
+            let compared = compared_with_first(group.mark(i));
             let mut row = vec![group.name.clone(), series.clone()];
             row.extend(named(&bars.value));
             row.extend(estimate(bar.as_ref()));
@@ -251,6 +283,9 @@ mod tests {
     use super::*;
     use crate::data::{BarGroup, CdfSeries, PanelCell};
     use crate::data::{MarkShape, Panel};
+    use domio_run::Sample;
+    use domio_run::measure::Better;
+    use domio_stats::compare::Metric;
 
     #[test]
     fn numbers_are_whole_and_texts_quoted() {
@@ -276,6 +311,35 @@ mod tests {
             lines.next(),
             Some("\"web \"\"x\"\"\",sedf,\"wake to run, 95 %\",us,,,,,,")
         );
+    }
+
+    #[test]
+    fn a_comparison_has_one_row_a_variant_and_figure() {
+        let metric = |domain: &str| Metric {
+            key: format!("{domain}.share_pct"),
+            title: domain.into(),
+            unit: "% of one pcpu".into(),
+            better: Better::Higher,
+        };
+        let samples = |shares: [f64; 2]| shares.map(|v| Sample::new().with("web.share_pct", v));
+        let table = Comparison::of(
+            vec![metric("web"), metric("db")],
+            &[
+                ("a".into(), samples([1.0, 1.5]).into()),
+                ("b, c".into(), samples([4.0, 4.5]).into()),
+            ],
+        );
+        let text = compared([(Quantity::new("share", "% of one pcpu"), &table)]);
+        let lines: Vec<&str> = text.lines().collect();
+        let heads =
+            "variant,domain,key,quantity,unit,mean,ci95_low,ci95_high,replications,compared";
+        assert_eq!((lines.len(), lines[0]), (3, heads));
+        let first = "a,web,web.share_pct,share,% of one pcpu,1.25,";
+        assert!(
+            lines[1].starts_with(first) && lines[1].ends_with(",2,"),
+            "{text}"
+        );
+        assert!(lines[2].starts_with("\"b, c\",web,") && lines[2].ends_with(",2,better"));
     }
 
     #[test]

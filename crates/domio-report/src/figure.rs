@@ -64,19 +64,27 @@ const TIMES: [(&str, f64); 4] = [("ns", 1.0), ("us", 1e3), ("ms", 1e6), ("s", 1e
 /// A figure in `unit` with the unit behind it. A time is shown in the unit that makes the figure a
 /// short one: 59681 us are "59.68 ms".
 pub fn scaled(mean: f64, half_width: Option<f64>, unit: &str) -> String {
-    let Some((_, base)) = TIMES.iter().find(|(name, _)| *name == unit) else {
-        return with_unit(&with_interval(mean, half_width), unit);
-    };
-    let ns = mean.abs() * base;
-    // Zero has no size: it keeps its unit.
-    let fitting = TIMES.iter().rev().find(|(_, size)| ns >= *size);
-    let (name, size) = match ns == 0.0 {
-        true => (unit, *base),
-        false => fitting.copied().unwrap_or(TIMES[0]),
-    };
-    let factor = base / size;
+    let (factor, name) = unit_for(mean, unit);
     let figures = with_interval(mean * factor, half_width.map(|half| half * factor));
     with_unit(&figures, name)
+}
+
+/// The unit that makes `value`, which is in `unit`, a short figure, and the factor to that unit. A
+/// figure that is no time keeps its unit.
+pub fn unit_for(value: f64, unit: &str) -> (f64, &str) {
+    let Some((_, base)) = TIMES.iter().find(|(name, _)| *name == unit) else {
+        return (1.0, unit);
+    };
+    let ns = value.abs() * base;
+    // Zero has no size: it keeps its unit.
+    let fitting = TIMES.iter().rev().find(|(_, size)| ns >= *size);
+    match ns == 0.0 {
+        true => (1.0, unit),
+        false => {
+            let (name, size) = fitting.unwrap_or(&TIMES[0]);
+            (base / size, name)
+        }
+    }
 }
 
 /// The estimate as a cell of a column whose head is [`head`]: a time has its own unit, for other
@@ -85,6 +93,14 @@ pub fn cell(estimate: &Estimate, unit: &str) -> String {
     match is_time(unit) {
         true => scaled(estimate.mean, estimate.half_width(), unit),
         false => self::estimate(estimate),
+    }
+}
+
+/// The title of a table of such cells, with the unit in brackets unless cells have their own.
+pub fn title(title: &str, unit: &str) -> String {
+    match is_time(unit) {
+        true => title.to_owned(),
+        false => heading(title, unit),
     }
 }
 

@@ -7,6 +7,7 @@ use crate::data::{
 use crate::figure;
 use crate::figures::told;
 use domio_core::Runstate;
+use domio_run::felt::PART;
 use domio_stats::Estimate;
 
 /// Differences that are told of a chart at most.
@@ -84,7 +85,9 @@ fn of_bars(bars: &Bars) -> Vec<String> {
 }
 
 /// "web: wake to run is 40 % less under credit than under round-robin": the largest ratio of two
-/// series of the group, where their intervals do not meet.
+/// series of the group, where their intervals do not meet. A twentieth of the longest bar is added
+/// to both before sizes are compared, so that a bar which nobody can see is none of note, and one
+/// from nothing is as large as its length.
 fn difference(bars: &Bars, group: &BarGroup) -> Option<(f64, String)> {
     let known = || {
         let all = bars.series.iter().zip(&group.bars);
@@ -102,7 +105,10 @@ fn difference(bars: &Bars, group: &BarGroup) -> Option<(f64, String)> {
         return None;
     }
     let (value, group) = (&bars.value.name, &group.name);
-    let size = (high.1.mean + f64::MIN_POSITIVE).ln() - (low.1.mean + f64::MIN_POSITIVE).ln();
+    let bars_of_all = bars.groups.iter().flat_map(|g| g.bars.iter().flatten());
+    let longest = bars_of_all.map(|e| e.mean).fold(high.1.mean, f64::max);
+    let floor = longest * PART;
+    let size = ((high.1.mean + floor) / (low.1.mean + floor)).ln();
     let less = match high.1.mean / low.1.mean {
         ratio if !ratio.is_finite() => "none, unlike".to_owned(),
         ratio if ratio >= 3.0 => format!("{ratio:.0} times less than"),
@@ -297,6 +303,18 @@ mod tests {
         assert!(
             none[0].contains("credit has none, unlike round-robin"),
             "{none:?}"
+        );
+    }
+
+    #[test]
+    fn a_difference_from_nothing_is_as_large_as_its_bar() {
+        let told = of_bars(&bars(&[
+            ("rt", &[&[0.0], &[0.02]]),
+            ("web", &[&[3.1], &[9.0]]),
+        ]));
+        assert!(
+            told[0].starts_with("web, waiting: credit has 66 % less"),
+            "{told:?}"
         );
     }
 

@@ -17,6 +17,7 @@
 pub mod allocation;
 pub mod driver_work;
 pub mod explain;
+pub mod felt;
 pub mod measure;
 pub mod observe;
 pub mod one;

@@ -1,5 +1,6 @@
 //! What is measured of each domain of a simulated host, as values of a [`Sample`].
 
+use crate::felt::{ANSWER_MS, Felt, ONE, POINTS, STREAM_MBPS, TRIP_MS, WAIT_US};
 use crate::sample::Sample;
 use domio_core::DomainId;
 use domio_meter::{DomainSummary, Quantiles, Summary, WebSummary};
@@ -52,6 +53,8 @@ pub struct Measure {
     pub unit: &'static str,
     /// Which way it improves.
     pub better: Better,
+    /// How a change of it is felt. Of a share, by those that compete for processors alone.
+    pub felt: Felt,
     /// What it is about.
     pub group: MeasureGroup,
     of: Figure,
@@ -65,6 +68,7 @@ pub const MEASURES: [Measure; 31] = [
         title: "share",
         unit: "% of one pcpu",
         better: Better::Neither,
+        felt: Felt::Itself(POINTS),
         group: MeasureGroup::Processor,
         of: Figure::Domain(|s, d| Some(s.percent(d.total.running))),
     },
@@ -73,6 +77,7 @@ pub const MEASURES: [Measure; 31] = [
         title: "waiting",
         unit: "% of time",
         better: Better::Lower,
+        felt: Felt::Cause(POINTS),
         group: MeasureGroup::Processor,
         // Over all its vcpus, so that a domain of many does not seem to wait longer.
         of: Figure::Domain(|s, d| Some(s.percent(d.total.runnable) / d.vcpus.len().max(1) as f64)),
@@ -82,6 +87,7 @@ pub const MEASURES: [Measure; 31] = [
         title: "runs",
         unit: "1/s",
         better: Better::Neither,
+        felt: Felt::Never,
         group: MeasureGroup::Processor,
         of: Figure::Domain(|s, d| Some(s.per_second(d.total.executions))),
     },
@@ -90,6 +96,7 @@ pub const MEASURES: [Measure; 31] = [
         title: "run, 50 %",
         unit: "us",
         better: Better::Neither,
+        felt: Felt::Never,
         group: MeasureGroup::Processor,
         of: Figure::Domain(|_, d| micros(d.total.runs.p50)),
     },
@@ -98,6 +105,7 @@ pub const MEASURES: [Measure; 31] = [
         title: "wake to run, 50 %",
         unit: "us",
         better: Better::Lower,
+        felt: Felt::Cause(WAIT_US),
         group: MeasureGroup::Processor,
         of: Figure::Domain(|_, d| micros(d.total.wake_to_run.p50)),
     },
@@ -106,6 +114,7 @@ pub const MEASURES: [Measure; 31] = [
         title: "wake to run, 95 %",
         unit: "us",
         better: Better::Lower,
+        felt: Felt::Itself(WAIT_US),
         group: MeasureGroup::Processor,
         of: Figure::Domain(|_, d| micros(d.total.wake_to_run.p95)),
     },
@@ -114,6 +123,7 @@ pub const MEASURES: [Measure; 31] = [
         title: "wake to run, 99 %",
         unit: "us",
         better: Better::Lower,
+        felt: Felt::Itself(WAIT_US),
         group: MeasureGroup::Processor,
         of: Figure::Domain(|_, d| micros(d.total.wake_to_run.p99)),
     },
@@ -122,6 +132,7 @@ pub const MEASURES: [Measure; 31] = [
         title: "jobs done",
         unit: "",
         better: Better::Higher,
+        felt: Felt::Itself(ONE),
         group: MeasureGroup::Jobs,
         of: Figure::Domain(|_, d| Some(d.jobs()?.count as f64)),
     },
@@ -130,6 +141,7 @@ pub const MEASURES: [Measure; 31] = [
         title: "turnaround, mean",
         unit: "ms",
         better: Better::Lower,
+        felt: Felt::Itself(ANSWER_MS),
         group: MeasureGroup::Jobs,
         of: Figure::Domain(|_, d| d.jobs()?.mean.map(|ns| ns / 1e6)),
     },
@@ -138,6 +150,7 @@ pub const MEASURES: [Measure; 31] = [
         title: "turnaround, 50 %",
         unit: "ms",
         better: Better::Lower,
+        felt: Felt::Itself(ANSWER_MS),
         group: MeasureGroup::Jobs,
         of: Figure::Domain(|_, d| millis(d.jobs()?.p50)),
     },
@@ -146,6 +159,7 @@ pub const MEASURES: [Measure; 31] = [
         title: "turnaround, 95 %",
         unit: "ms",
         better: Better::Lower,
+        felt: Felt::Itself(ANSWER_MS),
         group: MeasureGroup::Jobs,
         of: Figure::Domain(|_, d| millis(d.jobs()?.p95)),
     },
@@ -154,6 +168,7 @@ pub const MEASURES: [Measure; 31] = [
         title: "turnaround, 99 %",
         unit: "ms",
         better: Better::Lower,
+        felt: Felt::Itself(ANSWER_MS),
         group: MeasureGroup::Jobs,
         of: Figure::Domain(|_, d| millis(d.jobs()?.p99)),
     },
@@ -162,6 +177,7 @@ pub const MEASURES: [Measure; 31] = [
         title: "delivered",
         unit: "Mb/s",
         better: Better::Higher,
+        felt: Felt::Itself(STREAM_MBPS),
         group: MeasureGroup::Network,
         of: Figure::Domain(|s, d| {
             let network = d.network().filter(|n| n.delivered > 0)?;
@@ -173,6 +189,7 @@ pub const MEASURES: [Measure; 31] = [
         title: "pings answered",
         unit: "",
         better: Better::Higher,
+        felt: Felt::Itself(ONE),
         group: MeasureGroup::Network,
         of: Figure::Domain(|_, d| Some(pings(d)?.count as f64)),
     },
@@ -181,6 +198,7 @@ pub const MEASURES: [Measure; 31] = [
         title: "round trip, mean",
         unit: "ms",
         better: Better::Lower,
+        felt: Felt::Itself(TRIP_MS),
         group: MeasureGroup::Network,
         of: Figure::Domain(|_, d| pings(d)?.mean.map(|ns| ns / 1e6)),
     },
@@ -189,6 +207,7 @@ pub const MEASURES: [Measure; 31] = [
         title: "round trip, sd",
         unit: "ms",
         better: Better::Lower,
+        felt: Felt::Cause(TRIP_MS),
         group: MeasureGroup::Network,
         of: Figure::Domain(|_, d| pings(d)?.sd.map(|ns| ns / 1e6)),
     },
@@ -197,6 +216,7 @@ pub const MEASURES: [Measure; 31] = [
         title: "round trip, 50 %",
         unit: "ms",
         better: Better::Lower,
+        felt: Felt::Itself(TRIP_MS),
         group: MeasureGroup::Network,
         of: Figure::Domain(|_, d| millis(pings(d)?.p50)),
     },
@@ -205,6 +225,7 @@ pub const MEASURES: [Measure; 31] = [
         title: "round trip, 95 %",
         unit: "ms",
         better: Better::Lower,
+        felt: Felt::Itself(TRIP_MS),
         group: MeasureGroup::Network,
         of: Figure::Domain(|_, d| millis(pings(d)?.p95)),
     },
@@ -213,6 +234,7 @@ pub const MEASURES: [Measure; 31] = [
         title: "round trip, 99 %",
         unit: "ms",
         better: Better::Lower,
+        felt: Felt::Itself(TRIP_MS),
         group: MeasureGroup::Network,
         of: Figure::Domain(|_, d| millis(pings(d)?.p99)),
     },
@@ -221,29 +243,47 @@ pub const MEASURES: [Measure; 31] = [
         "connections",
         "1/s",
         Better::Neither,
+        Felt::Never,
         |s, w| Some(s.per_second(w.started)),
     ),
-    web("replies_per_s", "replies", "1/s", Better::Higher, |s, w| {
-        Some(s.per_second(w.replies))
-    }),
+    web(
+        "replies_per_s",
+        "replies",
+        "1/s",
+        Better::Higher,
+        Felt::Itself(ONE),
+        |s, w| Some(s.per_second(w.replies)),
+    ),
     web(
         "timeouts_per_s",
         "timeouts",
         "1/s",
         Better::Lower,
+        Felt::Itself(ONE),
         |s, w| Some(s.per_second(w.timed_out)),
     ),
-    web("refused_per_s", "refused", "1/s", Better::Lower, |s, w| {
-        Some(s.per_second(w.refused))
-    }),
-    web("resets_per_s", "reset", "1/s", Better::Lower, |s, w| {
-        Some(s.per_second(w.reset))
-    }),
+    web(
+        "refused_per_s",
+        "refused",
+        "1/s",
+        Better::Lower,
+        Felt::Itself(ONE),
+        |s, w| Some(s.per_second(w.refused)),
+    ),
+    web(
+        "resets_per_s",
+        "reset",
+        "1/s",
+        Better::Lower,
+        Felt::Itself(ONE),
+        |s, w| Some(s.per_second(w.reset)),
+    ),
     web(
         "unstarted_per_s",
         "not begun",
         "1/s",
         Better::Lower,
+        Felt::Itself(ONE),
         |s, w| Some(s.per_second(w.no_descriptor + w.no_port)),
     ),
     web(
@@ -251,6 +291,7 @@ pub const MEASURES: [Measure; 31] = [
         "connect, 50 %",
         "ms",
         Better::Lower,
+        Felt::Itself(ANSWER_MS),
         |_, w| millis(w.connect.p50),
     ),
     web(
@@ -258,6 +299,7 @@ pub const MEASURES: [Measure; 31] = [
         "first byte, 50 %",
         "ms",
         Better::Lower,
+        Felt::Itself(ANSWER_MS),
         |_, w| millis(w.first_byte.p50),
     ),
     web(
@@ -265,6 +307,7 @@ pub const MEASURES: [Measure; 31] = [
         "response, mean",
         "ms",
         Better::Lower,
+        Felt::Itself(ANSWER_MS),
         |_, w| w.response.mean.map(|ns| ns / 1e6),
     ),
     web(
@@ -272,6 +315,7 @@ pub const MEASURES: [Measure; 31] = [
         "response, 50 %",
         "ms",
         Better::Lower,
+        Felt::Itself(ANSWER_MS),
         |_, w| millis(w.response.p50),
     ),
     web(
@@ -279,6 +323,7 @@ pub const MEASURES: [Measure; 31] = [
         "response, 95 %",
         "ms",
         Better::Lower,
+        Felt::Itself(ANSWER_MS),
         |_, w| millis(w.response.p95),
     ),
     web(
@@ -286,6 +331,7 @@ pub const MEASURES: [Measure; 31] = [
         "response, 99 %",
         "ms",
         Better::Lower,
+        Felt::Itself(ANSWER_MS),
         |_, w| millis(w.response.p99),
     ),
 ];
@@ -296,6 +342,7 @@ const fn web(
     title: &'static str,
     unit: &'static str,
     better: Better,
+    felt: Felt,
     of: fn(&Summary, &WebSummary) -> Option<f64>,
 ) -> Measure {
     Measure {
@@ -303,6 +350,7 @@ const fn web(
         title,
         unit,
         better,
+        felt,
         group: MeasureGroup::Web,
         of: Figure::Web(of),
     }

@@ -73,6 +73,18 @@ impl Comparison {
             metrics,
         }
     }
+
+    /// The table with its metrics in another order, which has the place of each.
+    pub fn in_order(&self, order: &[usize]) -> Comparison {
+        let rows = self.rows.iter().map(|row| Row {
+            name: row.name.clone(),
+            cells: order.iter().map(|index| row.cells[*index]).collect(),
+        });
+        Comparison {
+            metrics: order.iter().map(|i| self.metrics[*i].clone()).collect(),
+            rows: rows.collect(),
+        }
+    }
 }
 
 fn values(samples: &[Sample], metric: &Metric) -> Vec<f64> {

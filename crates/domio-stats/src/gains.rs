@@ -3,15 +3,13 @@
 use crate::domains::competes;
 use crate::numbers::{Difference, Estimate};
 use domio_run::Sample;
+use domio_run::felt::{Felt, PART};
 use domio_run::measure::{Better, MEASURES, Measure};
 use serde::Serialize;
-use std::cmp::Ordering;
 
-/// A proven difference is told from this part of the larger value on: less is nobody's concern.
+/// A proven difference is told from this part of the larger value on, felt or not: below it are
+/// roundings.
 const NOTABLE: f64 = 0.01;
-
-/// The same where there are no replications to prove anything.
-const NOTABLE_UNPROVEN: f64 = 0.05;
 
 /// One figure of one domain that differs from the first variant.
 #[derive(Clone, PartialEq, Debug, Serialize)]
@@ -30,24 +28,51 @@ pub struct Gain {
     pub from: f64,
     /// Mean in this one.
     pub to: f64,
+    /// `to` less `from`.
+    pub difference: f64,
+    /// 95 % interval of the difference, paired by replication; `None` for one replication.
+    pub ci95: Option<[f64; 2]>,
+    /// `to` as a multiple of `from`; `None` where that is nothing.
+    pub times: Option<f64>,
     /// Whether the domain is better off.
     pub gains: bool,
     /// Whether the difference is beyond its 95 % interval; with one replication none is.
     pub proven: bool,
+    /// Whether somebody feels it: it reaches the floors of [`domio_run::felt`].
+    pub felt: bool,
 }
 
-impl Gain {
-    /// How large it is, whichever way: the same for half as much and for twice as much.
-    fn size(&self) -> f64 {
-        match self.from == 0.0 || self.to == 0.0 {
-            true => f64::INFINITY,
-            false => (self.to / self.from).ln().abs(),
+/// A place in the order by what matters: the smaller comes first.
+#[derive(Clone, Copy, PartialEq, Debug)]
+struct Rank {
+    unfelt: bool,
+    /// [`Felt::rank`].
+    felt: u8,
+    /// By how much the figure grows or shrinks, the same for half as much and for twice as much.
+    /// Both sides have the floor added: what is below the floor hardly counts, and a change from
+    /// nothing is as large as the figure that comes of it.
+    size: f64,
+}
+
+impl Rank {
+    fn of(gain: &Gain, felt: Felt) -> Rank {
+        let floor = felt.floor().unwrap_or_default();
+        Rank {
+            unfelt: !gain.felt,
+            felt: felt.rank(),
+            size: ((gain.to + floor) / (gain.from + floor)).ln().abs(),
         }
+    }
+
+    fn before(&self, other: &Rank) -> std::cmp::Ordering {
+        let order = (self.unfelt, self.felt).cmp(&(other.unfelt, other.felt));
+        order.then(other.size.total_cmp(&self.size))
     }
 }
 
-/// The changes of each variant against the first one, the largest first. A share is something to
-/// gain for those that compete for processors alone.
+/// The changes of each variant against the first one, in the order of what matters: what somebody
+/// feels before what nobody does, figures that are felt themselves before their causes, and the
+/// largest first. A share is something to gain for those that compete for processors alone.
 ///
 /// Replication n of every variant must have used the same seed.
 pub fn changes(domains: &[String], variants: &[(String, Vec<Sample>)]) -> Vec<Gain> {
@@ -56,16 +81,18 @@ pub fn changes(domains: &[String], variants: &[(String, Vec<Sample>)]) -> Vec<Ga
     };
     let mut all = Vec::new();
     for (label, samples) in others {
-        let mut of_variant = Vec::new();
+        let mut of_variant: Vec<(Rank, Gain)> = Vec::new();
         for domain in domains {
             let found = MEASURES.iter();
-            let found = found.filter_map(|measure| change(measure, label, domain, first, samples));
+            let found = found.filter_map(|measure| {
+                let gain = change(measure, label, domain, first, samples)?;
+                Some((Rank::of(&gain, measure.felt), gain))
+            });
             of_variant.extend(found);
         }
-        // Equal sizes stay in the order of domains and measures.
-        let by_size = |a: &Gain, b: &Gain| b.size().total_cmp(&a.size());
-        of_variant.sort_by(|a, b| by_size(a, b).then(Ordering::Equal));
-        all.extend(of_variant);
+        // Equal ranks stay in the order of domains and measures.
+        of_variant.sort_by(|(a, _), (b, _)| a.before(b));
+        all.extend(of_variant.into_iter().map(|(_, gain)| gain));
     }
     all
 }
@@ -77,30 +104,29 @@ fn change(
     first: &[Sample],
     samples: &[Sample],
 ) -> Option<Gain> {
+    let floor = measure.felt.floor()?;
     let higher_is_better = match measure.better {
         Better::Higher => true,
         Better::Lower => false,
-        Better::Neither => {
-            let competes = competes(first, domain) || competes(samples, domain);
-            if measure.key != "share_pct" || !competes {
-                return None;
-            }
-            true
-        }
+        // A share.
+        Better::Neither if competes(first, domain) || competes(samples, domain) => true,
+        Better::Neither => return None,
     };
-    let name = measure.name(domain);
-    let values =
-        |samples: &[Sample]| -> Vec<f64> { samples.iter().filter_map(|s| s.get(&name)).collect() };
-    let (before, after) = (values(first), values(samples));
+    let (before, after) = (
+        values(measure, domain, first),
+        values(measure, domain, samples),
+    );
     let mean = |values: &[f64]| Estimate::of(values).map(|e| e.mean);
     let (from, to) = (mean(&before)?, mean(&after)?);
-    let part = (to - from).abs() / from.abs().max(to.abs());
-    let proven = match Difference::paired(&after, &before) {
-        Some(difference) if difference.is_greater() || difference.is_less() => true,
+    let difference = to - from;
+    let part = difference.abs() / from.abs().max(to.abs());
+    let paired = Difference::paired(&after, &before);
+    let proven = match &paired {
+        Some(paired) if paired.is_greater() || paired.is_less() => true,
         Some(_) => return None,
         None => false,
     };
-    let notable = if proven { NOTABLE } else { NOTABLE_UNPROVEN };
+    let notable = if proven { NOTABLE } else { PART };
     (part >= notable).then(|| Gain {
         variant: label.to_owned(),
         domain: domain.to_owned(),
@@ -109,9 +135,26 @@ fn change(
         unit: measure.unit,
         from,
         to,
+        difference,
+        ci95: paired.map(|paired| paired.ci95),
+        times: (from != 0.0).then_some(to / from),
         gains: (to > from) == higher_is_better,
         proven,
+        felt: difference.abs() >= floor && part >= PART,
     })
+}
+
+/// The values of a figure of `domain`, one a replication that has the figure. Of what is counted,
+/// a domain that is there and has no figure got nothing.
+fn values(measure: &Measure, domain: &str, samples: &[Sample]) -> Vec<f64> {
+    let name = measure.name(domain);
+    let counted = measure.better == Better::Higher;
+    let there = MEASURES[0].name(domain);
+    let value = |sample: &Sample| {
+        let nothing = || (counted && sample.get(&there).is_some()).then_some(0.0);
+        sample.get(&name).or_else(nothing)
+    };
+    samples.iter().filter_map(value).collect()
 }
 
 #[cfg(test)]
@@ -146,6 +189,94 @@ mod tests {
             ]
         );
         assert_eq!((changes[0].from, changes[0].to), (9050.0, 89.0));
+    }
+
+    /// A variant of one domain with one figure besides its share.
+    fn one(label: &str, figures: &[(&str, f64)]) -> (String, Vec<Sample>) {
+        let share = Sample::new().with("g.share_pct", 5.0);
+        let named = |s: Sample, (key, value): &(&str, f64)| s.with(&format!("g.{key}"), *value);
+        (label.to_owned(), vec![figures.iter().fold(share, named)])
+    }
+
+    fn order(before: &[(&str, f64)], after: &[(&str, f64)]) -> Vec<(&'static str, bool)> {
+        let changes = changes(&["g".into()], &[one("a", before), one("b", after)]);
+        changes.iter().map(|c| (c.measure, c.felt)).collect()
+    }
+
+    #[test]
+    fn a_change_from_nothing_is_as_large_as_what_comes_of_it() {
+        // 20 us more are nobody's concern, though the median was 0.
+        let told = order(
+            &[("wake_p50_us", 0.0), ("wake_p99_us", 3_100.0)],
+            &[("wake_p50_us", 20.0), ("wake_p99_us", 9_000.0)],
+        );
+        assert_eq!(told, [("wake_p99_us", true), ("wake_p50_us", false)]);
+        // Half a second where there was nothing is more than three times as much of another.
+        let told = order(
+            &[("ping_p95_ms", 0.0), ("wake_p99_us", 3_100.0)],
+            &[("ping_p95_ms", 500.0), ("wake_p99_us", 9_000.0)],
+        );
+        assert_eq!(told, [("ping_p95_ms", true), ("wake_p99_us", true)]);
+    }
+
+    #[test]
+    fn a_cause_comes_after_what_is_felt() {
+        let told = order(
+            &[("waiting_pct", 1.0), ("turnaround_p95_ms", 20.0)],
+            &[("waiting_pct", 90.0), ("turnaround_p95_ms", 30.0)],
+        );
+        assert_eq!(told, [("turnaround_p95_ms", true), ("waiting_pct", true)]);
+    }
+
+    #[test]
+    fn both_floors_have_to_be_reached() {
+        for (measure, from, to, felt) in [
+            ("wake_p95_us", 500.0, 1_499.0, false),
+            ("wake_p95_us", 500.0, 1_500.0, true),
+            ("wake_p95_us", 50_000.0, 47_400.0, true),
+            ("turnaround_mean_ms", 1.0, 5.9, false),
+            ("turnaround_mean_ms", 6.0, 1.0, true),
+            ("net_mbps", 0.3, 1.2, false),
+            ("replies_per_s", 100.0, 90.0, true),
+        ] {
+            let told = order(&[(measure, from)], &[(measure, to)]);
+            assert_eq!(told, [(measure, felt)], "{from} to {to}");
+        }
+        // Less than a twentieth is not even told without a proof.
+        assert_eq!(order(&[("net_mbps", 900.0)], &[("net_mbps", 860.0)]), []);
+    }
+
+    /// Every kind of figure: whoever gets no packet, reply or job any more has no such figure.
+    #[test]
+    fn who_gets_nothing_any_more_pays() {
+        for measure in ["net_mbps", "ping_replies", "replies_per_s", "jobs_done"] {
+            let (full, none) = (one("a", &[(measure, 90.0)]), one("b", &[]));
+            let lost = changes(&["g".into()], &[full.clone(), none.clone()]);
+            assert_eq!((lost[0].to, lost[0].gains), (0.0, false), "{measure}");
+            let won = changes(&["g".into()], &[none, full]);
+            assert_eq!((won[0].from, won[0].times), (0.0, None), "{measure}");
+            assert!(won[0].gains && won[0].felt, "{measure}");
+            // A variant without the domain tells nothing of it.
+            let absent = ("c".to_owned(), vec![Sample::new()]);
+            let other = one("a", &[(measure, 90.0)]);
+            assert_eq!(changes(&["g".into()], &[other, absent]), []);
+        }
+    }
+
+    #[test]
+    fn a_change_says_how_large_it_is() {
+        let before = variant("a", &[[80.0, 9000.0, 5.0], [82.0, 9100.0, 5.1]]);
+        let after = variant("b", &[[60.0, 9000.0, 5.0], [63.0, 9100.0, 5.1]]);
+        let changes = changes(&["hog".into(), "web".into()], &[before, after]);
+        let [change] = &changes[..] else {
+            panic!("{changes:?}");
+        };
+        assert_eq!(
+            (change.difference, change.times),
+            (-19.5, Some(61.5 / 81.0))
+        );
+        let [low, high] = change.ci95.expect("two replications");
+        assert!(low < -19.5 && high < 0.0 && high > -19.5, "{change:?}");
     }
 
     #[test]

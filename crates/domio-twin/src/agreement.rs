@@ -2,7 +2,7 @@
 
 use crate::ensemble::ensemble;
 use crate::fit;
-use crate::limits::{AgreementLimits, Compared, Widening};
+use crate::limits::{AgreementLimits, Compared, Judgement, Widening};
 use crate::policy::PolicyState;
 use crate::recording::{Recording, RecordingError};
 use crate::twin::{Twin, dispatches};
@@ -38,11 +38,11 @@ pub struct DomainAgreement {
     pub wake_to_run_us: ComparedQuantiles,
     /// Times that it was switched in, per second.
     pub switches_per_s: Compared,
-    /// Whether every required figure is within its limit.
-    pub agrees: bool,
-    /// Which figures are not.
+    /// What its figures come to.
+    pub verdict: Judgement,
+    /// Which figures are outside of their limits.
     pub differs_in: Vec<&'static str>,
-    /// Why figures are zero or missing, where that could not be expected.
+    /// Doubt figures are zero or missing, where that could not be expected.
     pub reason: Option<String>,
 }
 
@@ -65,9 +65,9 @@ impl DomainAgreement {
 pub struct Agreement {
     /// Name of the recording.
     pub name: String,
-    /// Whether every domain agrees.
-    pub agrees: bool,
-    /// Number of pcpus; over one, only shares are required to agree.
+    /// What its domains come to. A recording of which nothing is judged cannot be told.
+    pub verdict: Judgement,
+    /// Number of pcpus; over one, no limit but that of shares is known.
     pub pcpus: u16,
     /// Number of twins that the recording was compared with.
     pub twins: usize,
@@ -155,9 +155,13 @@ pub fn compare<P: PolicyState>(
     let pcpus = usize::from(recording.description.pcpus);
     let dispatched = dispatches(&recording.records, pcpus);
     let dispatched = dispatched.iter().map(Vec::len).sum();
+    let verdict = match Judgement::of_all(domains.iter().map(|d| d.verdict)) {
+        Judgement::NotJudged => Judgement::CannotTell,
+        verdict => verdict,
+    };
     Agreement {
         name: recording.name.clone(),
-        agrees: domains.iter().all(|d| d.agrees),
+        verdict,
         pcpus: recording.description.pcpus,
         twins: states.len(),
         exact,
@@ -186,13 +190,21 @@ struct Sides<'a> {
 }
 
 impl Sides<'_> {
-    fn figure(&self, id: DomainId, limit: Widening, figure: &Figure<'_>) -> Compared {
+    /// A figure of a domain within `limit`, where one is known. Below `least` it is nothing to
+    /// speak of.
+    fn figure(
+        &self,
+        id: DomainId,
+        limit: Option<Widening>,
+        least: f64,
+        figure: &Figure<'_>,
+    ) -> Compared {
         let of = |s: &Summary| {
             let account = s.domain(id).map(|d| d.total).unwrap_or_default();
             figure(s, &account)
         };
         let twins: Vec<Option<f64>> = self.simulated.iter().map(of).collect();
-        Compared::of(of(&self.recorded), &twins, limit)
+        Compared::of(of(&self.recorded), &twins, limit, least)
     }
 
     fn domain(&self, id: DomainId, name: &str, reason: Option<String>) -> DomainAgreement {
@@ -202,20 +214,32 @@ impl Sides<'_> {
             true => l.share_points_smp,
             false => l.share_points,
         };
-        let share = self.figure(id, Widening::Sum(points), &|s, a| {
+        // The emulator runs several pcpus in turn, so that nothing but shares has a limit there.
+        let factor = |by| (!self.smp).then_some(Widening::factor(by));
+        let wake = |by| {
+            let sum = Some(l.wake_us);
+            factor(by).map(|limit| Widening { sum, ..limit })
+        };
+        // A point is what shares of two recordings differ by, whatever the limit.
+        let point = AgreementLimits::REPEATABILITY.share_points;
+        let mut share = self.figure(id, Some(Widening::sum(points)), point, &|s, a| {
             Some(s.percent(a.running))
         });
-        let switches_per_s = self.figure(id, Widening::Factor(l.switches), &|s, a| {
+        let mut switches_per_s = self.figure(id, factor(l.switches), 0.0, &|s, a| {
             Some(s.per_second(a.executions))
         });
+        if share.recorded == Some(0.0) && share.range == Some([0.0, 0.0]) {
+            share = share.of_nobody();
+            switches_per_s = switches_per_s.of_nobody();
+        }
         let run_us = ComparedQuantiles {
-            p50: self.figure(id, Widening::Factor(l.run_p50), &|_, a| us(a.runs.p50)),
-            p95: self.figure(id, Widening::Factor(l.run_p95), &|_, a| us(a.runs.p95)),
+            p50: self.figure(id, factor(l.run_p50), 0.0, &|_, a| us(a.runs.p50)),
+            p95: self.figure(id, factor(l.run_p95), 0.0, &|_, a| us(a.runs.p95)),
         };
-        let wake = |by| Widening::FactorOr(by, l.wake_us);
+        let wait = |by, figure: &Figure<'_>| self.figure(id, wake(by), l.wake_us, figure);
         let wake_to_run_us = ComparedQuantiles {
-            p50: self.figure(id, wake(l.wake_p50), &|_, a| us(a.wake_to_run.p50)),
-            p95: self.figure(id, wake(l.wake_p95), &|_, a| us(a.wake_to_run.p95)),
+            p50: wait(l.wake_p50, &|_, a| us(a.wake_to_run.p50)),
+            p95: wait(l.wake_p95, &|_, a| us(a.wake_to_run.p95)),
         };
         let mut domain = DomainAgreement {
             id: id.0,
@@ -224,17 +248,17 @@ impl Sides<'_> {
             run_us,
             wake_to_run_us,
             switches_per_s,
-            agrees: true,
+            verdict: Judgement::NotJudged,
             differs_in: Vec::new(),
             reason,
         };
-        // The emulator runs several pcpus in turn, which leaves nothing but shares to compare.
-        let required = if self.smp { 1 } else { usize::MAX };
-        let figures = domain.figures().into_iter().take(required);
-        let differing = figures.filter(|(_, figure)| !figure.agrees());
-        let differs_in: Vec<&'static str> = differing.map(|(what, _)| what).collect();
-        domain.agrees = differs_in.is_empty();
-        domain.differs_in = differs_in;
+        let figures = domain.figures();
+        let verdict = Judgement::of_all(figures.iter().map(|(_, figure)| figure.verdict));
+        let differing = figures
+            .iter()
+            .filter(|(_, f)| f.verdict == Judgement::Differs);
+        domain.differs_in = differing.map(|(what, _)| *what).collect();
+        domain.verdict = verdict;
         domain
     }
 }

@@ -28,5 +28,5 @@ pub mod start;
 pub mod twin;
 
 pub use agreement::{Agreement, ComparedQuantiles, DomainAgreement, Followed, Parting};
-pub use limits::{AgreementLimits, Compared};
+pub use limits::{AgreementLimits, Compared, Doubt, Judgement, Widening};
 pub use recording::{Recording, RecordingError};

@@ -90,6 +90,9 @@ pub struct Global {
     /// Show no progress bars; they appear only on a terminal anyway
     #[arg(long, global = true, help_heading = GLOBAL_OPTIONS)]
     pub no_progress: bool,
+    /// Tell no notices and which results were kept; warnings and errors are told anyway
+    #[arg(long, global = true, help_heading = GLOBAL_OPTIONS)]
+    pub quiet: bool,
     /// Columns of tables to show, by words of their titles: "share,wake 95"
     #[arg(
         long,
@@ -332,7 +335,12 @@ that are given several times go in step: their first values make one setting, th
 values the next one. A file that is a trace is measured as it is.
 
 The first variant is what the others are compared with. Every variant meets the same random
-streams, so that differences are paired by replication.";
+streams, so that differences are paired by replication.
+
+What matters most comes first: shares of those who compete, the tail of waits, jobs, streams,
+replies and round trips, each from a change on that somebody feels, and of at least 5 %. --columns
+chooses figures by their titles and variants by their names; --sort sorts the domains by a figure
+of the first variant, or by a variant.";
 
 /// Arguments of `compare`.
 #[derive(Debug, Args)]
@@ -358,6 +366,9 @@ pub struct Compare {
     /// Print the tables as JSON
     #[arg(long)]
     pub json: bool,
+    /// Print the tables as CSV, one row a variant, domain and figure
+    #[arg(long, conflicts_with = "json")]
+    pub csv: bool,
     /// What to change in the scenario and how often to run it.
     #[command(flatten)]
     pub how: How,
@@ -561,9 +572,10 @@ Examples:
 
 The model agrees with a recording when every recorded figure lies within what forty twins of the
 host show together, each begun in another start state, as nearly as two recordings of one host
-agree. With --exact the start state is looked for from which a twin makes the recorded decisions
-for longest; where that twin parts from the recording shows what is wrong with the model. That
-takes minutes.
+agree. Figures with limits that are too wide to mean anything, or without any, cannot be told and
+decide nothing. With --exact the start state is looked for from which a twin makes the recorded
+decisions for longest; where that twin parts from the recording shows what is wrong with the
+model. That takes minutes.
 
 The status is 1 when a recording differs from its simulation, and 2 when one cannot be used;
 the others are compared all the same.";

@@ -29,16 +29,16 @@ pub fn keeper(keeping: &Keeping) -> anyhow::Result<Keeper> {
         Ok(store) => store,
         Err(error) if keeping.results.is_some() => return Err(error.into()),
         Err(error) => {
-            out::message(&format!(
-                "notice: {error}; nothing is taken from it, and nothing kept"
+            out::notice(&format!(
+                "{error}; nothing is taken from it, and nothing kept"
             ));
             return Ok(Keeper::none());
         }
     };
     if store.is_read_only() {
         let path = path.display();
-        out::message(&format!(
-            "notice: {path} cannot be written; results are taken from it, and none is kept"
+        out::notice(&format!(
+            "{path} cannot be written; results are taken from it, and none is kept"
         ));
     }
     Ok(Keeper::of(store))
@@ -47,8 +47,8 @@ pub fn keeper(keeping: &Keeping) -> anyhow::Result<Keeper> {
 /// Tells what came from `keeper`, and what went wrong with it.
 pub fn tell(keeper: &Keeper, keeping: &Keeping) {
     if let Some(trouble) = keeper.trouble() {
-        out::message(&format!(
-            "notice: {trouble}; the rest was done without it, and is not kept"
+        out::notice(&format!(
+            "{trouble}; the rest was done without it, and is not kept"
         ));
     }
     let Some(path) = file(keeping) else {
@@ -59,5 +59,5 @@ pub fn tell(keeper: &Keeper, keeping: &Keeping) {
         1 => "1 replication".to_owned(),
         n => format!("{n} replications"),
     };
-    out::message(&format!("took {what} from {}", path.display()));
+    out::remark(&format!("took {what} from {}", path.display()));
 }

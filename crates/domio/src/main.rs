@@ -27,6 +27,7 @@ fn main() -> ExitCode {
     let cli = Cli::parse();
     out::set_colour(cli.global.color);
     out::set_view(&cli.global);
+    out::set_quiet(cli.global.quiet);
     out::exit_code(run(&cli))
 }
 

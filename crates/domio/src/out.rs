@@ -104,6 +104,26 @@ pub fn message(text: &str) {
     let _ = writeln!(out, "{text}");
 }
 
+static QUIET: OnceLock<bool> = OnceLock::new();
+
+/// Applies `--quiet`.
+pub fn set_quiet(quiet: bool) {
+    // Only the first call counts, and there is only one.
+    let _ = QUIET.set(quiet);
+}
+
+/// Tells something on standard error that is good to know, unless `--quiet` says otherwise.
+pub fn notice(text: &str) {
+    remark(&format!("notice: {text}"));
+}
+
+/// As [`notice`], without a word before it.
+pub fn remark(text: &str) {
+    if QUIET.get() != Some(&true) {
+        message(text);
+    }
+}
+
 static VIEW: OnceLock<View> = OnceLock::new();
 
 /// Applies `--columns` and `--sort` to all tables. Lines are as wide as the environment variable

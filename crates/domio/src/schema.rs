@@ -46,7 +46,7 @@ pub const SCHEMAS: &[Schema] = schemas![
     "mon" 1,
     "trace-summary" 1,
     "trace-check" 1,
-    "validate" 1,
+    "validate" 2,
     "policy-list" 1,
     "policy-show" 1,
     "policy-check" 1,

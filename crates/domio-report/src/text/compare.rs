@@ -1,19 +1,20 @@
-//! A comparison of policies as a table.
+//! A comparison of variants as a table.
 
 use crate::figure;
 use crate::text::{Cell, Column, Table, Tone, View};
-use domio_stats::compare::{Comparison, Metric};
+use domio_stats::compare::Comparison;
 
-/// One row a policy, one column a metric, each cell a mean with its interval. A cell that differs
-/// from the first row beyond the 95 % interval ends in "+" when it is better and "-" when worse.
-pub fn render(comparison: &Comparison, view: &View) -> String {
-    let title = |m: &Metric| figure::head(&m.title, &m.unit);
-    let metrics = comparison.metrics.iter();
-    let columns = metrics.map(|m| Column::figures(title(m)));
-    let mut table = Table::new([Column::words("policy").whole()].into_iter().chain(columns));
-    for row in &comparison.rows {
-        let cells = row.cells.iter().zip(&comparison.metrics);
-        let cells = cells.map(|(cell, metric)| match cell {
+/// One row a metric, under the heading `rows`, one column a row of `comparison`, each cell a mean
+/// with its interval. A cell that differs from the first column beyond the 95 % interval ends in
+/// "+" when it is better and "-" when worse. Nothing is left out: columns without room go into
+/// further tables. Times have their own unit; the title above the table says that of other figures.
+pub fn render(comparison: &Comparison, rows: &str, view: &View) -> String {
+    // A long name has one line a word.
+    let columns = comparison.rows.iter();
+    let columns = columns.map(|row| Column::figures(row.name.replace(' ', "\n")));
+    let mut table = Table::new([Column::words(rows).whole()].into_iter().chain(columns));
+    for (index, metric) in comparison.metrics.iter().enumerate() {
+        let cells = comparison.rows.iter().map(|row| match row.cells[index] {
             None => Cell::new("-", Tone::Dim),
             Some(cell) => {
                 let text = figure::cell(&cell.estimate, &metric.unit);
@@ -26,12 +27,12 @@ pub fn render(comparison: &Comparison, view: &View) -> String {
             }
         });
         table.row(
-            [Cell::new(&row.name, Tone::Strong)]
+            [Cell::new(&metric.title, Tone::Strong)]
                 .into_iter()
                 .chain(cells),
         );
     }
-    table.render(view)
+    table.render_all(view)
 }
 
 #[cfg(test)]
@@ -39,6 +40,7 @@ mod tests {
     use super::*;
     use domio_run::Sample;
     use domio_run::measure::Better;
+    use domio_stats::compare::Metric;
 
     #[test]
     fn differences_are_marked_in_words() {
@@ -57,9 +59,43 @@ mod tests {
                 ("rtds".into(), Vec::new()),
             ],
         );
-        let text = render(&comparison, &View::default());
+        let text = render(&comparison, "domain", &View::default());
         assert!(text.contains("wake to run") && !text.contains("[ms]"));
         assert!(text.contains("1.5 ± 1.4 ms +"), "{text}");
         assert!(!text.contains("5.5 ± 1.2 ms +") && text.contains("5.5 ± 1.2"));
+    }
+
+    #[test]
+    fn every_domain_is_a_row_and_every_variant_a_column_however_many() {
+        let metric = |i: usize| Metric {
+            key: format!("g{i}"),
+            title: format!("domain{i}."),
+            unit: "% of one pcpu".into(),
+            better: Better::Neither,
+        };
+        let sample = (0..51).fold(Sample::new(), |s, i| s.with(&format!("g{i}"), 10.0));
+        let variants: Vec<_> = (0..9)
+            .map(|i| {
+                (
+                    format!("credit:tslice_ms={i}. domain.rt.pin=4-5"),
+                    vec![sample.clone()],
+                )
+            })
+            .collect();
+        let comparison = Comparison::of((0..51).map(metric).collect(), &variants);
+        let text = render(&comparison, "domain", &View::of_width(80));
+        let text = crate::text::table::tests::plain(&text);
+        for i in 0..51 {
+            assert!(text.contains(&format!("domain{i}. ")), "{i}: {text}");
+        }
+        for i in 0..9 {
+            let label = format!("credit:tslice_ms={i}.");
+            assert_eq!(text.matches(&label).count(), 1, "{label}: {text}");
+        }
+        assert!(
+            text.lines().all(|line| line.chars().count() <= 80),
+            "{text}"
+        );
+        assert!(!text.contains("of one pcpu"), "the title above says that");
     }
 }

@@ -3,11 +3,12 @@
 use crate::figure;
 use domio_stats::gains::Gain;
 
-/// Domains that one side of a variant shows at most.
-const MOST: usize = 6;
+/// Lines of one variant at most.
+const MOST: usize = 8;
 
-/// For each variant of `labels` but the first: who gains and who pays against it, each with the
-/// largest of its changes. A domain that wins one figure and loses another is in both lists.
+/// For each variant of `labels` but the first: who gains and who pays against it, what matters most
+/// first, each domain with the first of its changes to either side. A line says how large the
+/// change is, absolute and relative. What nobody feels is counted.
 pub fn render(labels: &[String], changes: &[Gain]) -> String {
     let Some((first, others)) = labels.split_first() else {
         return String::new();
@@ -20,27 +21,47 @@ pub fn render(labels: &[String], changes: &[Gain]) -> String {
             false => "",
         };
         text += &format!("{label} against {first}{chance}:\n");
-        if own.is_empty() {
-            text += "  nobody gains and nobody pays\n";
+        let felt = first_of_each(own.iter().copied().filter(|c| c.felt));
+        let unfelt = own.iter().filter(|c| !c.felt).count();
+        for change in felt.iter().take(MOST) {
+            text += &format!("  {}  {}\n", side(change.gains), line(change));
         }
-        for (word, gains) in [("gains", true), ("pays ", false)] {
-            let side: Vec<&Gain> = largest(own.iter().copied().filter(|c| c.gains == gains));
-            for change in side.iter().take(MOST) {
-                text += &format!("  {word}  {}\n", line(change));
-            }
-            if side.len() > MOST {
-                text += &format!("  {word}  and {} more\n", side.len() - MOST);
+        for gains in [true, false] {
+            let more = felt.iter().skip(MOST).filter(|c| c.gains == gains).count();
+            if more > 0 {
+                text += &format!("  {}  and {more} more\n", side(gains));
             }
         }
+        text += &match (felt.is_empty(), unfelt) {
+            (true, 0) => "  nobody gains and nobody pays\n".to_owned(),
+            (true, n) => format!("  nobody gains or pays what anybody feels; {}\n", below(n)),
+            (false, 0) => String::new(),
+            (false, n) => format!("  besides, {}\n", below(n)),
+        };
     }
     text
 }
 
-/// The first change of each domain.
-fn largest<'a>(changes: impl Iterator<Item = &'a Gain>) -> Vec<&'a Gain> {
+fn side(gains: bool) -> &'static str {
+    match gains {
+        true => "gains",
+        false => "pays ",
+    }
+}
+
+fn below(count: usize) -> String {
+    match count {
+        1 => "1 difference is too small to be felt".to_owned(),
+        _ => format!("{count} differences are too small to be felt"),
+    }
+}
+
+/// The first change of each domain to either side.
+fn first_of_each<'a>(changes: impl Iterator<Item = &'a Gain>) -> Vec<&'a Gain> {
     let mut first: Vec<&Gain> = Vec::new();
     for change in changes {
-        if !first.iter().any(|c| c.domain == change.domain) {
+        let same = |c: &&Gain| c.domain == change.domain && c.gains == change.gains;
+        if !first.iter().any(same) {
             first.push(change);
         }
     }
@@ -48,9 +69,36 @@ fn largest<'a>(changes: impl Iterator<Item = &'a Gain>) -> Vec<&'a Gain> {
 }
 
 fn line(change: &Gain) -> String {
-    let (from, to) = (figure::number(change.from), figure::number(change.to));
-    let figures = figure::with_unit(&format!("{from} -> {to}"), change.unit);
-    format!("{}: {} {figures}", change.domain, change.title)
+    let largest = change.from.abs().max(change.to.abs());
+    let (factor, unit) = figure::unit_for(largest, change.unit);
+    let [from, to] = [change.from, change.to].map(|value| figure::number(value * factor));
+    let figures = figure::with_unit(&format!("{from} -> {to}"), unit);
+    let half = change.ci95.map(|[low, high]| (high - low) / 2.0 * factor);
+    let difference = figure::with_interval(change.difference * factor, half);
+    let sign = if change.difference > 0.0 { "+" } else { "" };
+    // Percent of percent: points are no such thing.
+    let unit = if unit.starts_with('%') {
+        "points"
+    } else {
+        unit
+    };
+    let absolute = figure::with_unit(&format!("{sign}{difference}"), unit);
+    let (domain, title) = (&change.domain, change.title);
+    let relative = relative(change.times);
+    format!("{domain}: {title} {figures} ({absolute}, {relative})")
+}
+
+/// How much of the figure the change is.
+fn relative(times: Option<f64>) -> String {
+    match times {
+        None => "from nothing".to_owned(),
+        Some(times) if times >= 2.0 => format!("{} times as much", figure::short(times)),
+        Some(times) => {
+            let percent = (times - 1.0) * 100.0;
+            let sign = if percent > 0.0 { "+" } else { "" };
+            format!("{sign}{} %", figure::short(percent))
+        }
+    }
 }
 
 #[cfg(test)]
@@ -64,35 +112,80 @@ mod tests {
             measure: "wake_p95_us",
             title: "wake to run, 95 %",
             unit: "us",
-            from: 100.0,
+            from: 10_000.0,
             to,
-            gains: to < 100.0,
+            difference: to - 10_000.0,
+            ci95: proven.then(|| [to - 10_100.0, to - 9_900.0]),
+            times: Some(to / 10_000.0),
+            gains: to < 10_000.0,
             proven,
+            felt: true,
         }
     }
 
     #[test]
-    fn each_domain_is_told_once_a_side() {
+    fn each_domain_is_told_once_a_side_with_how_large_it_is() {
         let labels = ["credit", "sedf", "null"].map(str::to_owned);
         let changes = [
-            change("sedf", "web", 10.0, true),
-            change("sedf", "web", 50.0, true),
-            change("sedf", "hog", 300.0, true),
+            change("sedf", "hog", 30_000.0, true),
+            change("sedf", "web", 1_000.0, true),
+            change("sedf", "web", 5_000.0, true),
+            change("sedf", "web", 11_500.0, true),
         ];
         assert_eq!(
             render(&labels, &changes),
             "sedf against credit:\n\
-             \x20 gains  web: wake to run, 95 % 100 -> 10 us\n\
-             \x20 pays   hog: wake to run, 95 % 100 -> 300 us\n\
+             \x20 pays   hog: wake to run, 95 % 10 -> 30 ms (+20.00 ± 0.10 ms, 3 times as much)\n\
+             \x20 gains  web: wake to run, 95 % 10 -> 1 ms (-9.00 ± 0.10 ms, -90 %)\n\
+             \x20 pays   web: wake to run, 95 % 10 -> 11.5 ms (+1.50 ± 0.10 ms, +15 %)\n\
              null against credit:\n\
              \x20 nobody gains and nobody pays\n"
         );
-        let one = render(&labels[..2], &[change("sedf", "web", 10.0, false)]);
-        assert!(one.contains("may be chance"), "{one}");
-        let many: Vec<Gain> = (0..9)
-            .map(|i| change("sedf", &format!("g{i}"), 10.0, true))
+        let one = render(&labels[..2], &[change("sedf", "web", 1_000.0, false)]);
+        assert!(
+            one.contains("may be chance") && one.contains("(-9 ms, -90 %)"),
+            "{one}"
+        );
+        let many: Vec<Gain> = (0..11)
+            .map(|i| change("sedf", &format!("g{i}"), 1_000.0, true))
             .collect();
         let text = render(&labels[..2], &many);
         assert!(text.ends_with("  gains  and 3 more\n"), "{text}");
+    }
+
+    #[test]
+    fn what_nobody_feels_is_counted() {
+        let labels = ["credit", "sedf"].map(str::to_owned);
+        let unfelt = Gain {
+            felt: false,
+            ..change("sedf", "web", 10_400.0, true)
+        };
+        assert_eq!(
+            render(&labels, std::slice::from_ref(&unfelt)),
+            "sedf against credit:\n\
+             \x20 nobody gains or pays what anybody feels; 1 difference is too small to be felt\n"
+        );
+        let hog = change("sedf", "hog", 30_000.0, true);
+        let text = render(&labels, &[hog, unfelt.clone(), unfelt]);
+        let end = "  besides, 2 differences are too small to be felt\n";
+        assert!(text.ends_with(end) && !text.contains("web"), "{text}");
+    }
+
+    #[test]
+    fn a_share_changes_by_points() {
+        let share = Gain {
+            title: "share",
+            unit: "% of one pcpu",
+            from: 0.0,
+            to: 12.5,
+            difference: 12.5,
+            ci95: None,
+            times: None,
+            ..change("b", "hog", 0.0, false)
+        };
+        assert_eq!(
+            line(&share),
+            "hog: share 0 -> 12.5 % of one pcpu (+12.5 points, from nothing)"
+        );
     }
 }

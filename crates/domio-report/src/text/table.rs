@@ -127,25 +127,61 @@ impl Table {
     /// of figures that have no room are left out from the right, and a line below the table names
     /// them. No line is longer than the view is wide.
     pub fn render(&self, view: &View) -> String {
+        let (mut shown, unknown) = self.asked(view);
+        let left_out = shown.fit(view.width.into());
+        let mut text = shown.drawn(view.width) + &unknown;
+        if !left_out.is_empty() {
+            let titles = left_out.join("; ");
+            let told =
+                format!("no room for {titles}: widen the terminal, or choose with --columns");
+            text += &folded(&told, view.width.into());
+        }
+        text
+    }
+
+    /// As [`Table::render`], and nothing is left out: columns that have no room go into further
+    /// tables below, each of which begins with the first column again.
+    pub fn render_all(&self, view: &View) -> String {
+        let (shown, unknown) = self.asked(view);
+        let width = usize::from(view.width);
+        let part = |columns: &[usize]| {
+            let mut part = shown.clone();
+            for index in (1..shown.columns.len()).rev() {
+                if !columns.contains(&index) {
+                    part.remove(index);
+                }
+            }
+            part
+        };
+        let mut parts: Vec<Vec<usize>> = vec![Vec::new()];
+        for index in 1..shown.columns.len() {
+            let last = parts.last_mut().expect("there is one");
+            last.push(index);
+            if last.len() > 1 && part(last).least_width() > width {
+                last.pop();
+                parts.push(vec![index]);
+            }
+        }
+        let drawn = parts.iter().map(|columns| {
+            let mut part = part(columns);
+            part.narrow(width);
+            part.drawn(view.width)
+        });
+        drawn.collect::<Vec<_>>().join("\n") + &unknown
+    }
+
+    /// The table with the columns and the order that `view` asks for, and what to say where there
+    /// is no such column.
+    fn asked(&self, view: &View) -> (Table, String) {
         let mut shown = self.clone();
         let unknown = shown.choose(&view.columns);
         if let Some(sort) = &view.sort {
             shown.sort(sort);
         }
-        let left_out = shown.fit(view.width.into());
-        let mut text = shown.drawn(view.width);
-        let mut notice = |told: String| text += &folded(&told, view.width.into());
-        if unknown {
-            let titles: Vec<String> = self.titles().skip(1).collect();
-            notice(format!("no such column; there are {}", titles.join("; ")));
-        }
-        if !left_out.is_empty() {
-            let titles = left_out.join("; ");
-            notice(format!(
-                "no room for {titles}: widen the terminal, or choose with --columns"
-            ));
-        }
-        text
+        let titles: Vec<String> = self.titles().skip(1).collect();
+        let told = format!("no such column; there are {}", titles.join("; "));
+        let told = unknown.then(|| folded(&told, view.width.into()));
+        (shown, told.unwrap_or_default())
     }
 
     fn titles(&self) -> impl Iterator<Item = String> {
@@ -203,13 +239,18 @@ impl Table {
             left_out.push(plain_title(&self.columns[index].title));
             self.remove(index);
         }
+        self.narrow(width);
+        left_out.reverse();
+        left_out
+    }
+
+    /// Lets all columns wrap where lines of `width` characters have no room for whole ones.
+    fn narrow(&mut self, width: usize) {
         if self.least_width() > width {
             self.columns
                 .iter_mut()
                 .for_each(|column| column.whole = false);
         }
-        left_out.reverse();
-        left_out
     }
 
     fn remove(&mut self, index: usize) {
@@ -382,6 +423,26 @@ pub(crate) mod tests {
             "{text}"
         );
         assert!(text.contains("web") && !text.contains("no room"), "{text}");
+    }
+
+    #[test]
+    fn columns_without_room_go_into_further_tables() {
+        for width in [80, 200] {
+            let text = plain(&wide().render_all(&View::of_width(width)));
+            let longest = text.lines().map(|line| line.chars().count()).max();
+            assert!(longest <= Some(width.into()), "{width}: {text}");
+            for title in (0..30).map(|i| format!("latency {i:02}")) {
+                assert_eq!(text.matches(&title).count(), 1, "{title}: {text}");
+            }
+            let tables = text.matches("domain").count();
+            assert_eq!(text.matches("web ").count(), tables, "{text}");
+            assert!(tables > 1 && !text.contains("no room"), "{text}");
+        }
+        let mut long = Table::new([Column::words("domain"), Column::figures("x".repeat(300))]);
+        long.row(["web".into(), "1".into()]);
+        let text = plain(&long.render_all(&View::of_width(80)));
+        assert!(text.lines().all(|line| line.chars().count() <= 80));
+        assert_eq!(text.matches('x').count(), 300, "{text}");
     }
 
     #[test]

@@ -34,6 +34,11 @@ impl View {
             sort: None,
         }
     }
+
+    /// Whether `asked` names what is called `title`: each of its words is there.
+    pub fn is_title(asked: &str, title: &str) -> bool {
+        names(asked, title)
+    }
 }
 
 impl Default for View {

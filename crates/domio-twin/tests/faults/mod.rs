@@ -1,7 +1,7 @@
 //! What is wrong in one thing has to differ from what was recorded.
 
 use domio_twin::recording::Description;
-use domio_twin::{Agreement, shipped};
+use domio_twin::{Agreement, Judgement, shipped};
 
 /// A model or a description that is wrong in one thing.
 pub struct Fault {
@@ -35,7 +35,11 @@ pub fn are_noticed(faults: &[Fault]) {
             plant(&mut recording.description);
             let agreement = Agreement::check(&recording).unwrap();
             let differs = differences(&agreement);
-            assert!(!agreement.agrees, "{what}: {name} agrees");
+            assert_eq!(
+                agreement.verdict,
+                Judgement::Differs,
+                "{what}: {name} agrees"
+            );
             assert!(
                 differs.iter().any(|d| d == figure),
                 "{what}: {name} differs in {differs:?}, not in {figure}"

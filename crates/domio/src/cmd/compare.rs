@@ -9,9 +9,10 @@ use crate::out::{self, Status};
 use crate::progress::progress;
 use domio_core::DomainId;
 use domio_lab::{Keeper, ProgressListener};
-use domio_report::data::{ReportData, Section};
+use domio_report::data::{Quantity, ReportData, Section};
 use domio_report::driver_work as work;
-use domio_report::{figure, observed, samples, text};
+use domio_report::text::{Sort, View};
+use domio_report::{csv, figure, observed, samples, text};
 use domio_run::driver_work::OwnersOnly;
 use domio_run::measure::Measure;
 use domio_run::simulate::{self, RunFault};
@@ -37,14 +38,17 @@ pub fn run(args: &Compare, global: &Global) -> anyhow::Result<Status> {
         read.forced(args.reporting.force)
     };
     let report = run::report_beside(inputs(), &args.reporting, &shown)?;
+    let mut notices = variants::notices(&variants);
+    notices.iter().for_each(|notice| out::notice(notice));
     let keeper = keeping::keeper(&args.keeping)?;
     let samples = simulate_all(&hosts, args.how.replications, &keeper, &*progress(global));
     keeping::tell(&keeper, &args.keeping);
     let samples = with_recordings(&variants, samples.map_err(|fault| run::failed(&fault))?);
-    let notices = notices(&variants, &samples);
-    for notice in &notices {
-        out::message(&format!("notice: {notice}"));
-    }
+    let starved = variants::merged(&variants, |index| {
+        starved(&variants[index], &samples[index].1)
+    });
+    starved.iter().for_each(|notice| out::notice(notice));
+    notices.extend(starved);
     let domains = all_domains(&variants);
     let measured_ms = first.map_or(0.0, run::measured_ms);
     let tables = Tables {
@@ -52,9 +56,10 @@ pub fn run(args: &Compare, global: &Global) -> anyhow::Result<Status> {
         measures: domio_stats::domains::comparisons(&names(&domains), &samples),
         driver_work: domio_stats::drivers::comparisons(&domains, &samples, measured_ms),
     };
-    match args.json {
-        true => out::json_as("compare", &to_json(args, &variants, &tables, &notices))?,
-        false => out::text(&to_text(&variants, &tables, args.how.replications))?,
+    match (args.json, args.csv) {
+        (true, _) => out::json_as("compare", &to_json(args, &variants, &tables, &notices))?,
+        (_, true) => out::text(&to_csv(&tables))?,
+        _ => out::text(&to_text(&variants, &tables, args.how.replications))?,
     }
     if draws {
         let mut drawn = draw(args, &variants, &samples, &tables.driver_work);
@@ -133,16 +138,13 @@ fn with_recordings(
     variants.iter().map(of).collect()
 }
 
-/// What else to know, beside the notices of the scenarios, which are told when they are read.
-fn notices(variants: &[Variant], samples: &[(String, Vec<Sample>)]) -> Vec<String> {
-    let hosts = variants.iter().zip(samples);
-    let starved = hosts.filter_map(|(variant, (label, samples))| {
-        let (_, built) = variant.host()?;
+/// What to say of those domains of `variant` that never ran.
+fn starved(variant: &Variant, samples: &[Sample]) -> Vec<String> {
+    let told = variant.host().and_then(|(_, built)| {
         let policy = built.policy.descriptor.name;
-        let told = domio_stats::domains::starvation(samples, &run::vcpus(built), policy)?;
-        Some(format!("{label}: {told}"))
+        domio_stats::domains::starvation(samples, &run::vcpus(built), policy)
     });
-    starved.collect()
+    told.into_iter().collect()
 }
 
 /// The domains of all variants: those of the first, and what others have besides.
@@ -174,18 +176,86 @@ fn labels(variants: &[Variant]) -> Vec<String> {
 
 fn to_text(variants: &[Variant], tables: &Tables, replications: u32) -> String {
     let mut text = text::gains::render(&labels(variants), &tables.changes) + "\n";
-    for (measure, table) in &tables.measures {
-        let title = figure::heading(measure.title, measure.unit);
-        text += &format!("{title}\n\n{}\n", text::compare::render(table, out::view()));
+    // What people feel comes first, then the causes.
+    let mut measures: Vec<&(Measure, Comparison)> = tables.measures.iter().collect();
+    measures.sort_by_key(|(measure, _)| measure.felt.rank());
+    let (shown, view) = asked(&measures, out::view());
+    let order = order(&measures, out::view());
+    for (measure, table) in shown {
+        let title = figure::title(measure.title, measure.unit);
+        let table = table.in_order(&order);
+        let table = text::compare::render(&table, "domain", &view);
+        text += &format!("{title}\n\n{table}\n");
     }
     for (driver, table) in &tables.driver_work {
-        let table = text::compare::render(table, out::view());
-        text += &format!("work of {driver} for others\n\n{table}\n");
+        let table = text::compare::render(table, "for", &view);
+        text += &format!("work of {driver} for others [% of one pcpu]\n\n{table}\n");
     }
     text + match replications {
         1 => "One replication: no intervals. Ask for more with --replications.\n",
-        _ => "Means with 95 % intervals; + better and - worse than the first row beyond them.\n",
+        _ => {
+            "Means with 95 % intervals; + better and - worse than the first variant beyond them.\n"
+        }
     }
+}
+
+/// The tables that the words of `--columns` name, and how they are shown: words that name no table
+/// name variants.
+fn asked<'t>(
+    tables: &[&'t (Measure, Comparison)],
+    view: &View,
+) -> (Vec<&'t (Measure, Comparison)>, View) {
+    let named =
+        |word: &String, (measure, _): &(Measure, Comparison)| View::is_title(word, measure.title);
+    let is_table = |word: &&String| tables.iter().any(|table| named(word, table));
+    let words: Vec<&String> = view.columns.iter().filter(is_table).collect();
+    let wanted = |table: &&&(Measure, Comparison)| words.iter().any(|word| named(word, table));
+    let shown = match words.is_empty() {
+        true => tables.to_vec(),
+        false => tables.iter().filter(wanted).copied().collect(),
+    };
+    let mut view = view.clone();
+    view.columns.retain(|word| !is_table(&word));
+    let sorts_by_figure = |sort: &Sort| {
+        let titles = tables.iter().map(|(measure, _)| measure.title);
+        titles
+            .into_iter()
+            .any(|title| View::is_title(&sort.column, title))
+    };
+    view.sort = view.sort.filter(|sort| !sorts_by_figure(sort));
+    (shown, view)
+}
+
+/// Places of the domains in the order that `--sort` asks for by the name of a figure: that of the
+/// first variant. Those without the figure come last.
+fn order(tables: &[&(Measure, Comparison)], view: &View) -> Vec<usize> {
+    let count = tables.first().map_or(0, |(_, table)| table.metrics.len());
+    let mut order: Vec<usize> = (0..count).collect();
+    let Some(sort) = &view.sort else {
+        return order;
+    };
+    let mut named = tables.iter();
+    let named = named.find(|(measure, _)| View::is_title(&sort.column, measure.title));
+    let first = named.and_then(|(_, table)| table.rows.first());
+    let value = |index: usize| first.and_then(|row| Some(row.cells[index]?.estimate.mean));
+    order.sort_by(|a, b| match (value(*a), value(*b)) {
+        (Some(a), Some(b)) if sort.descending => b.total_cmp(&a),
+        (Some(a), Some(b)) => a.total_cmp(&b),
+        (a, b) => b.is_some().cmp(&a.is_some()),
+    });
+    order
+}
+
+fn to_csv(tables: &Tables) -> String {
+    let measures = tables.measures.iter();
+    let measures =
+        measures.map(|(measure, table)| (Quantity::new(measure.title, measure.unit), table));
+    let work = tables.driver_work.iter();
+    let work = work.map(|(driver, table)| {
+        let title = format!("work of {driver} for others");
+        (Quantity::new(&title, "% of one pcpu"), table)
+    });
+    csv::compared(measures.chain(work))
 }
 
 fn to_json(args: &Compare, variants: &[Variant], tables: &Tables, notices: &[String]) -> Value {

@@ -76,7 +76,7 @@ pub fn run(args: &Run, global: &Global) -> anyhow::Result<Status> {
     let seen = first.finish(args)?;
 
     if let Some(told) = starvation(&built, &samples) {
-        out::message(&format!("notice: {told}"));
+        out::notice(&told);
     }
     let domains = simulate::domains(&built);
     let drivers = drivers::figures(&samples, &domains, measured_ms(&built));
@@ -123,6 +123,15 @@ pub fn shown(verb: &str, scenarios: &[String], how: &How, policies: &[String]) -
 /// The scenario with the changes that the command line asks for; its notices are told. `policy` is
 /// as for [`Choice::parse`].
 pub fn load(name: &str, how: &How, policy: Option<&str>) -> anyhow::Result<Scenario> {
+    let scenario = read(name, how, policy)?;
+    for notice in scenario.notices() {
+        out::notice(notice);
+    }
+    Ok(scenario)
+}
+
+/// As [`load`], and nothing is told.
+pub fn read(name: &str, how: &How, policy: Option<&str>) -> anyhow::Result<Scenario> {
     let scenario = scenario::load(name)?;
     let seed = how.seed.map(|seed| seed.to_string());
     let choice = policy.map(Choice::parse).transpose()?;
@@ -138,11 +147,7 @@ pub fn load(name: &str, how: &How, policy: Option<&str>) -> anyhow::Result<Scena
     if let Some(seed) = &seed {
         changes.push(("seed", seed));
     }
-    let scenario = scenario.with(&changes).map_err(scenario::mistakes)?;
-    for notice in scenario.notices() {
-        out::message(&format!("notice: {notice}"));
-    }
-    Ok(scenario)
+    scenario.with(&changes).map_err(scenario::mistakes)
 }
 
 /// Begins the report of what is made of `files`, for commands that write nothing else.

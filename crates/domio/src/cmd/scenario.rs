@@ -143,7 +143,7 @@ fn check(args: &ScenarioCheck) -> anyhow::Result<Status> {
             (Ok(scenario), false) => {
                 out::text(&format!("{name}: valid\n"))?;
                 for notice in scenario.notices() {
-                    out::message(&format!("notice: {name}: {notice}"));
+                    out::notice(&format!("{name}: {notice}"));
                 }
             }
             (Err(errors), false) if is_unreadable(&errors) => {

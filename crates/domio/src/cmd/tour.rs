@@ -12,7 +12,6 @@ use domio_run::observe::{Observer, Seen, Window};
 use domio_run::simulate::{RunFault, domains, measured};
 use domio_run::{Sample, SampleKey, Subject};
 use domio_scenario::{Built, Scenario};
-use domio_stats::compare::Comparison;
 use std::collections::BTreeMap;
 
 /// Measures that the terminal shows.
@@ -123,8 +122,8 @@ impl Tour {
         let mut text = format!("{SCENARIO}: {}\n\n", run::title(&self.scenario));
         for (measure, table) in domio_stats::domains::comparisons(&self.names(), &self.policies()) {
             if SHOWN.contains(&measure.key) {
-                let heading = figure::heading(measure.title, measure.unit);
-                let table = text::compare::render(&without_units(table), out::view());
+                let heading = figure::title(measure.title, measure.unit);
+                let table = text::compare::render(&table, "domain", out::view());
                 text += &format!("{heading}\n\n{table}\n");
             }
         }
@@ -216,12 +215,4 @@ impl Tour {
         };
         self.parts.iter().filter_map(curve).collect()
     }
-}
-
-/// The table with its unit left to the heading above it.
-fn without_units(mut table: Comparison) -> Comparison {
-    for metric in &mut table.metrics {
-        metric.unit = String::new();
-    }
-    table
 }

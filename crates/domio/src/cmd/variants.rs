@@ -27,6 +27,8 @@ pub struct Variant {
     pub source: String,
     /// What the command line changed in the scenario, as `key = value`.
     pub changes: Vec<String>,
+    /// What to know of it beside the notices of its scenario.
+    pub notices: Vec<String>,
     /// What its figures come from.
     pub what: What,
 }
@@ -69,6 +71,12 @@ impl Variant {
         self.host().map(|(_, built)| built.policy.descriptor.name)
     }
 
+    /// What its scenario tells.
+    pub fn told(&self) -> Vec<String> {
+        let scenario = self.host().map(|(scenario, _)| scenario.notices());
+        scenario.unwrap_or_default().to_vec()
+    }
+
     /// Files that it reads.
     pub fn inputs(&self) -> Vec<(&'static str, PathBuf)> {
         match &self.what {
@@ -95,9 +103,10 @@ pub fn all(args: &Compare) -> anyhow::Result<Vec<Variant>> {
         for choice in options(&choices) {
             for setting in &settings {
                 let policies: Vec<&Policy> = choices.iter().map(|(_, c)| c.policy).collect();
-                let how = how_of(choice.map(|(_, c)| c), &policies, &args.how, &setting.keys);
+                let own = choice.map(|(_, c)| c);
+                let (how, notices) = how_of(own, &policies, &args.how, &setting.keys);
                 let spec = choice.map(|(text, _)| *text);
-                let scenario = run::load(source, &how, spec)?;
+                let scenario = run::read(source, &how, spec)?;
                 let built = run::build(&scenario)?;
                 let mut parts = Vec::new();
                 parts.extend(several.then(|| short(source)));
@@ -111,6 +120,7 @@ pub fn all(args: &Compare) -> anyhow::Result<Vec<Variant>> {
                     label: parts.join(" "),
                     source: source.clone(),
                     changes: scenario.overrides().map(str::to_owned).collect(),
+                    notices,
                     what: What::Host(Box::new((scenario, built))),
                 });
             }
@@ -128,6 +138,7 @@ pub fn all(args: &Compare) -> anyhow::Result<Vec<Variant>> {
             label: short(source),
             source: source.clone(),
             changes: Vec::new(),
+            notices: Vec::new(),
             what: What::Recording(measured(source, args.cpu_hz, &names)?),
         };
         variants.insert(place, variant);
@@ -196,25 +207,65 @@ fn settings(set: &[(String, String)]) -> anyhow::Result<Vec<Setting>> {
 }
 
 /// How one policy is run: with `keys`, but without parameters that another policy has and it has
-/// not.
-fn how_of(own: Option<&Choice>, all: &[&Policy], how: &How, keys: &[(String, String)]) -> How {
+/// not, of which the second part of the answer tells.
+fn how_of(
+    own: Option<&Choice>,
+    all: &[&Policy],
+    how: &How,
+    keys: &[(String, String)],
+) -> (How, Vec<String>) {
     let mut how = how.clone();
     how.set = keys.to_vec();
+    let mut notices = Vec::new();
     let Some(own) = own else {
-        return how;
+        return (how, notices);
     };
     how.set.retain(|(key, _)| {
         let param = key.rsplit('.').next().unwrap_or(key);
         let strange = !has(own.policy, key, param) && all.iter().any(|p| has(p, key, param));
         if strange {
             let name = own.name();
-            out::message(&format!(
-                "notice: --set {key} is left out, {name} has no such parameter"
+            notices.push(format!(
+                "--set {key} is left out, {name} has no such parameter"
             ));
         }
         !strange
     });
-    how
+    (how, notices)
+}
+
+/// What is to be known of `variants` before they are measured.
+pub fn notices(variants: &[Variant]) -> Vec<String> {
+    let mut notices = merged(variants, |index| variants[index].told());
+    // These name the policy.
+    for own in variants.iter().flat_map(|v| &v.notices) {
+        if !notices.contains(own) {
+            notices.push(own.clone());
+        }
+    }
+    notices
+}
+
+/// What `told` says of `variants`, in the order of the first that each is said of, and once each.
+/// What does not hold for all of them names those that it holds for.
+pub fn merged(variants: &[Variant], told: impl Fn(usize) -> Vec<String>) -> Vec<String> {
+    let mut merged: Vec<(String, Vec<&str>)> = Vec::new();
+    for (index, variant) in variants.iter().enumerate() {
+        for notice in told(index) {
+            let label = variant.label.as_str();
+            match merged.iter_mut().find(|(text, _)| *text == notice) {
+                Some((_, labels)) if labels.contains(&label) => {}
+                Some((_, labels)) => labels.push(label),
+                None => merged.push((notice, vec![label])),
+            }
+        }
+    }
+    let hosts = variants.iter().filter(|v| v.host().is_some()).count();
+    let merged = merged.into_iter().map(|(text, labels)| match labels.len() {
+        n if n >= hosts => text,
+        _ => format!("{}: {text}", labels.join(", ")),
+    });
+    merged.collect()
 }
 
 /// Whether `key` sets parameter `param` of `policy`.
@@ -298,8 +349,8 @@ fn measured(
     let header = reader.header().cloned();
     if header.is_none() && tsc_hz.is_none() {
         let hz = reader.tsc_hz();
-        out::message(&format!(
-            "notice: {source}: times are as of a clock of {hz} Hz; give that of the host with \
+        out::notice(&format!(
+            "{source}: times are as of a clock of {hz} Hz; give that of the host with \
              --cpu-hz"
         ));
     }

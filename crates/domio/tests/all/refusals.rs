@@ -92,7 +92,7 @@ fn a_guest_that_computes_may_have_vcpus_to_spare() {
     recording(&folder, |d| d["domains"][1]["vcpus"] = 2.into());
     let told = json_of(&folder, &["validate", "r", "--json"]);
     let trace = &told["traces"][0];
-    assert_eq!(trace["agrees"], true);
+    assert_eq!(trace["verdict"], "agrees");
     let remark = trace["remarks"][0].as_str().expect("a remark");
     assert!(remark.contains("no record of d1v1"), "{remark}");
 }
@@ -113,6 +113,7 @@ fn validate_says_what_it_could_not_compare_and_what_it_assumed() {
     assert_eq!(trace["domains"][1]["reason"], Value::Null);
     let ghost = &trace["domains"][2];
     assert_eq!(ghost["share"]["recorded"], 0.0);
+    assert_eq!(ghost["verdict"], "not_judged");
     let reason = ghost["reason"].as_str().expect("a reason");
     assert!(
         reason.starts_with("the trace has no record of it"),
@@ -279,7 +280,10 @@ fn a_recording_that_cannot_be_used_hides_no_other() {
     let told = json(&told.get_output().stdout);
     assert_eq!(told["traces"].as_array().map(Vec::len), Some(1));
     assert_eq!(told["traces"][0]["name"], "good");
-    assert_eq!(told["summary"], json!({ "agree": 1, "differ": 0 }));
+    assert_eq!(
+        told["summary"],
+        json!({ "agree": 1, "differ": 0, "cannot_tell": 0 })
+    );
 
     // What is bad by itself leaves nothing to show.
     domio(&folder)

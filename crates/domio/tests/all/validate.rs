@@ -6,6 +6,7 @@ use predicates::str::contains;
 use serde_json::{Value, json};
 use std::fs;
 use std::path::Path;
+use tempfile::TempDir;
 
 #[test]
 fn shipped_recordings_are_found_from_anywhere() {
@@ -61,7 +62,7 @@ fn validate_prints_recorded_beside_simulated() {
     );
     let trace = &value["traces"][0];
     assert_eq!(trace["name"], "c1-weights-1-2-4");
-    assert_eq!(trace["agrees"], true);
+    assert_eq!(trace["verdict"], "agrees");
     let domain = &trace["domains"][1];
     for pair in [
         &domain["share"],
@@ -75,7 +76,13 @@ fn validate_prints_recorded_beside_simulated() {
             "{pair}"
         );
     }
-    assert_eq!(domain["agrees"], true);
+    assert_eq!(domain["verdict"], "agrees");
+    assert_eq!(domain["share"]["verdict"], "agrees");
+    assert_eq!(domain["share"]["limit"]["sum"], 1.0);
+    // It never sleeps.
+    let wait = &domain["wake_to_run_us"]["p50"];
+    assert_eq!(wait["verdict"], "not_judged");
+    assert_eq!(wait["why"], "neither side has any");
     let [low, high] = [0, 1].map(|i| domain["share"]["accepted"][i].as_f64().unwrap());
     let recorded = domain["share"]["recorded"].as_f64().unwrap();
     assert!(low < recorded && recorded < high, "{domain}");
@@ -194,7 +201,10 @@ fn a_simulated_host_agrees_with_its_own_trace() {
         fs::write(to.join("scenario.json"), description.to_string()).unwrap();
     }
     let told = json_of(&folder, &["validate", "all", "--json"]);
-    assert_eq!(told["summary"], json!({ "agree": 4, "differ": 0 }));
+    assert_eq!(
+        told["summary"],
+        json!({ "agree": 4, "differ": 0, "cannot_tell": 0 })
+    );
 
     // Half the slice is another host.
     let file = folder.path().join("all/caps/scenario.json");
@@ -205,5 +215,117 @@ fn a_simulated_host_agrees_with_its_own_trace() {
         .args(["validate", "all/caps", "--json"])
         .assert();
     let told = json(&assert.code(1).get_output().stdout);
-    assert_eq!(told["summary"], json!({ "agree": 0, "differ": 1 }));
+    assert_eq!(
+        told["summary"],
+        json!({ "agree": 0, "differ": 1, "cannot_tell": 0 })
+    );
+}
+
+/// Limits that are wider than twice the figure agree with anything: waits of 18 us where twins have
+/// up to 2,890.
+#[test]
+fn limits_that_mean_nothing_cannot_tell() {
+    let folder = folder();
+    let told = json_of(&folder, &["validate", "c2-cap30", "--json"]);
+    let domain0 = &told["traces"][0]["domains"][0];
+    let wait = &domain0["wake_to_run_us"]["p95"];
+    assert_eq!(wait["verdict"], "cannot_tell", "{wait}");
+    let why = "the limits are more than twice as wide as the figure";
+    assert_eq!(wait["why"], why);
+    assert_eq!(domain0["share"]["verdict"], "agrees");
+    assert_eq!(told["traces"][0]["verdict"], "agrees");
+    let mut command = domio(&folder);
+    let assert = command.args(["validate", "c2-cap30"]).env("COLUMNS", "80");
+    let assert = assert.assert().success();
+    let text = String::from_utf8_lossy(&assert.get_output().stdout).into_owned();
+    let row = text
+        .lines()
+        .find(|l| l.starts_with("Domain-0   share"))
+        .unwrap();
+    assert!(
+        row.contains(" agrees ") && row.ends_with(" ± 1 %"),
+        "{text}"
+    );
+    assert!(
+        text.contains("cannot tell  ") && text.contains("not judged  "),
+        "{text}"
+    );
+    assert!(text.ends_with("1 of 1 recordings agree\n"), "{text}");
+    assert!(
+        text.lines().all(|line| line.chars().count() <= 80),
+        "{text}"
+    );
+}
+
+/// Makes `folder/NAME`, a recording of a host with `pcpus` and two guests under credit2, which the
+/// model recorded itself.
+fn recorded_on(folder: &TempDir, name: &str, pcpus: u16) {
+    let text = format!(
+        "run.duration_s = 5\nrun.warmup_s = 1\nhost.profile = \"xen-4.17-emulated\"\n\
+         host.cores = {pcpus}\nscheduler.policy = \"credit2\"\nscheduler.runqueue = \"all\"\n\
+         [[domain]]\nname = \"a\"\n{BURN}[[domain]]\nname = \"b\"\n{BURN}\
+         [[domain]]\nname = \"c\"\n{BURN}[[domain]]\nname = \"p\"\n{}",
+        P.1
+    );
+    fs::write(folder.path().join("s.toml"), text).unwrap();
+    fs::create_dir_all(folder.path().join(name)).unwrap();
+    let run = ["run", "s.toml", "--trace", "t.domio", "--json"];
+    let told = json_of(folder, &run);
+    let output = format!("{name}/trace.bin");
+    let convert = [
+        "trace", "convert", "t.domio", "--to", "xentrace", "--output", &output,
+    ];
+    domio(folder).args(convert).assert().success();
+    let domain = |d: &Value| {
+        let workload = if d["name"] == "p" { "replay" } else { "burn" };
+        json!({ "id": d["id"], "name": d["name"], "vcpus": 1, "weight": 256, "cap": 0,
+                "workload": workload })
+    };
+    let domains: Vec<Value> = told["domains"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(domain)
+        .collect();
+    let description = json!({
+        "xen": "4.17.7", "scheduler": "credit2", "pcpus": pcpus, "tsc_hz": 1_000_000_000,
+        "params": { "ratelimit_us": 1000 }, "domains": domains,
+    });
+    fs::write(
+        folder.path().join(name).join("scenario.json"),
+        description.to_string(),
+    )
+    .unwrap();
+}
+
+/// On several pcpus shares alone have a limit: all else is shown, and nobody can tell.
+#[test]
+fn on_several_pcpus_nobody_can_tell_of_switches() {
+    let folder = folder();
+    recorded_on(&folder, "two", 2);
+    let told = json_of(&folder, &["validate", "two", "--json"]);
+    assert_eq!(
+        told["summary"],
+        json!({ "agree": 1, "differ": 0, "cannot_tell": 0 })
+    );
+    let domains = told["traces"][0]["domains"].as_array().unwrap();
+    let of = |name: &str| domains.iter().find(|d| d["name"] == name).unwrap();
+    assert_eq!(of("a")["share"]["verdict"], "agrees");
+    assert_eq!(of("a")["share"]["limit"]["sum"], 3.0);
+    // 0.5 % of a pcpu within 3 points either side.
+    assert_eq!(of("p")["share"]["verdict"], "cannot_tell");
+    for domain in domains {
+        let switches = &domain["switches_per_s"];
+        assert_eq!(switches["verdict"], "cannot_tell", "{domain}");
+        assert!(switches["why"].as_str().unwrap().contains("several pcpus"));
+        assert_eq!(switches["accepted"], Value::Null);
+    }
+    assert_eq!(of("p")["verdict"], "cannot_tell");
+    domio(&folder)
+        .args(["validate", "two"])
+        .assert()
+        .success()
+        .stdout(contains("1/s: no limit is known on several pcpus"))
+        .stdout(contains("two: agrees; "))
+        .stdout(contains("cannot be told"));
 }

@@ -1,6 +1,8 @@
 //! `domio compare`: one thing changed, whatever the thing is.
 
 use crate::common::{domio, folder, json_of};
+use assert_cmd::assert::Assert;
+use predicates::prelude::PredicateBooleanExt;
 use predicates::str::contains;
 use serde_json::Value;
 use tempfile::TempDir;
@@ -14,6 +16,11 @@ fn host() -> TempDir {
     let folder = folder();
     std::fs::write(folder.path().join("host.toml"), HOST).unwrap();
     folder
+}
+
+/// What a command printed.
+fn text(assert: Assert) -> String {
+    String::from_utf8(assert.success().get_output().stdout.clone()).unwrap()
 }
 
 fn labels(told: &Value) -> Vec<&str> {
@@ -147,7 +154,7 @@ fn who_gains_and_who_pays_comes_first() {
     let args = ["compare", "host.toml", "--set", "domain.hog.weight=256"];
     let more = ["--set", "domain.hog.weight=1024"];
     let assert = domio(&folder).args([&args[..], &more].concat()).assert();
-    let told = String::from_utf8(assert.success().get_output().stdout.clone()).unwrap();
+    let told = text(assert);
     let head = "domain.hog.weight=1024 against domain.hog.weight=256";
     assert!(told.starts_with(head), "{told}");
     assert!(told.contains("  gains  hog: "), "{told}");
@@ -160,4 +167,206 @@ fn who_gains_and_who_pays_comes_first() {
         change.unwrap_or_else(|| panic!("{json}"))["gains"].clone()
     };
     assert_eq!((share("hog"), share("hog2")), (true.into(), false.into()));
+}
+
+/// A guest that works every millisecond, on any pcpu or on two that it shares with others.
+const REAL_TIME: &str = r#"
+run.warmup_s = 1
+run.duration_s = 10
+host.cores = 8
+scheduler.policy = "credit"
+scheduler.version = "4.13"
+[[domain]]
+name = "Domain-0"
+vcpus = 4
+  [[domain.task]]
+  name = "drivers"
+  workload = "on-off"
+  vcpu = "all"
+  on = { distribution = "exponential", mean_ms = 2 }
+  off = { distribution = "exponential", mean_ms = 6 }
+[[domain]]
+name = "rt"
+vcpus = 2
+  [[domain.task]]
+  name = "loop"
+  workload = "periodic"
+  vcpu = "all"
+  period_ms = 1
+  burst_us = 20
+[[domain]]
+name = "other"
+count = 5
+vcpus = 2
+  [[domain.task]]
+  name = "load"
+  workload = "on-off"
+  vcpu = "all"
+  on = { distribution = "exponential", mean_ms = 20 }
+  off = { distribution = "exponential", mean_ms = 20 }
+"#;
+
+/// The median of the waits goes from 0 to 20 us, which nobody feels; of their tail somebody does.
+#[test]
+fn the_first_line_is_what_somebody_feels() {
+    let folder = folder();
+    std::fs::write(folder.path().join("rt.toml"), REAL_TIME).unwrap();
+    let args = ["compare", "rt.toml", "--set", "domain.rt.pin=all"];
+    let args = [&args[..], &["--set", "domain.rt.pin=4-5"]].concat();
+    for replications in ["1", "3"] {
+        let args = [&args[..], &["--replications", replications]].concat();
+        let told = text(domio(&folder).args(&args).assert());
+        let first = told.lines().nth(1).unwrap();
+        let begin = "  pays   rt: wake to run, 99 % ";
+        assert!(
+            first.starts_with(begin) && first.contains(" ms (+5."),
+            "{told}"
+        );
+        assert!(first.ends_with(" times as much)"), "{told}");
+        let json = json_of(&folder, &[&args[..], &["--json"]].concat());
+        let changes = json["changes"].as_array().unwrap();
+        let [tail, median] = ["wake_p99_us", "wake_p50_us"].map(|measure| {
+            let found = changes
+                .iter()
+                .position(|c| c["measure"] == measure && c["domain"] == "rt");
+            found.unwrap_or_else(|| panic!("{measure}: {changes:?}"))
+        });
+        assert_eq!((tail, changes[tail]["felt"].as_bool()), (0, Some(true)));
+        assert_eq!(changes[median]["felt"], false);
+        assert_eq!(changes[median]["times"], Value::Null);
+    }
+}
+
+/// Domains are rows: 51 of them stay at any width, and so do many variants.
+#[test]
+fn no_domain_and_no_variant_is_left_out() {
+    let folder = folder();
+    let host = "run.duration_s = 1\nrun.warmup_s = 0\n\
+                host.cores = 4\nscheduler.policy = \"credit\"\n\
+                [[domain]]\nname = \"guest\"\n\
+                count = 51\nworkload = \"burn\"\n";
+    std::fs::write(folder.path().join("many.toml"), host).unwrap();
+    let mut args = vec!["compare".to_owned(), "many.toml".to_owned()];
+    for ms in 1..=6 {
+        args.extend(["--set".to_owned(), format!("scheduler.tslice_ms={ms}")]);
+    }
+    let mut command = domio(&folder);
+    let told = text(command.args(&args).env("COLUMNS", "80").assert());
+    let (_, tables) = told.split_once("share [% of one pcpu]\n").unwrap();
+    let (shares, _) = tables.split_once("\nwaiting").unwrap();
+    for i in 1..=51 {
+        assert!(shares.contains(&format!("\nguest{i} ")), "guest{i}: {told}");
+    }
+    for ms in 1..=6 {
+        assert!(
+            shares.contains(&format!("scheduler.tslice_ms={ms}")),
+            "{told}"
+        );
+    }
+    assert!(
+        shares.lines().all(|line| line.chars().count() <= 80),
+        "{told}"
+    );
+    assert!(!told.contains("no room"), "{told}");
+}
+
+#[test]
+fn tables_are_chosen_by_figures_and_domains_are_sorted_by_them() {
+    let folder = host();
+    let args = [
+        "compare",
+        "host.toml",
+        "--policy",
+        "credit",
+        "--policy",
+        "round-robin",
+    ];
+    let asked = [
+        &args[..],
+        &["--columns", "share,wake 99", "--sort", "share:asc"],
+    ]
+    .concat();
+    let told = text(domio(&folder).args(&asked).assert());
+    assert!(told.contains("\nshare [% of one pcpu]\n"), "{told}");
+    assert!(
+        told.contains("\nwake to run, 99 %\n") && !told.contains("95 %\n"),
+        "{told}"
+    );
+    let place = |name: &str| told.find(&format!("\n{name} ")).unwrap();
+    assert!(place("web") < place("hog"), "{told}");
+    let one = [&args[..], &["--columns", "robin"]].concat();
+    let told = text(domio(&folder).args(&one).assert());
+    let head = told
+        .lines()
+        .find(|line| line.starts_with("domain "))
+        .unwrap();
+    assert!(
+        head.contains("round-robin") && !head.contains("credit"),
+        "{told}"
+    );
+}
+
+#[test]
+fn tables_are_csv_on_request() {
+    let folder = host();
+    let args = [
+        "compare",
+        "host.toml",
+        "--policy",
+        "credit",
+        "--policy",
+        "round-robin",
+        "--csv",
+    ];
+    let told = text(domio(&folder).args(args).assert());
+    let mut lines = told.lines();
+    let heads = "variant,domain,key,quantity,unit,mean,ci95_low,ci95_high,replications,compared";
+    assert_eq!(lines.next(), Some(heads));
+    let rows: Vec<Vec<&str>> = lines.map(|line| line.split(',').collect()).collect();
+    let share = |variant: &str| {
+        let row = rows
+            .iter()
+            .find(|r| r[..3] == [variant, "hog", "hog.share_pct"]);
+        row.unwrap_or_else(|| panic!("{told}"))[5]
+            .parse::<f64>()
+            .unwrap()
+    };
+    assert!(
+        share("credit") > 30.0 && share("round-robin") > 30.0,
+        "{told}"
+    );
+    assert!(rows.iter().any(|row| row[1] == "web"), "{told}");
+}
+
+/// Four variants, two of a policy without weights: each domain's notice is told once.
+#[test]
+fn notices_are_merged_over_variants() {
+    let folder = folder();
+    let weighed = HOST.replace("[[domain]]\nname", "[[domain]]\nweight = 512\nname");
+    std::fs::write(folder.path().join("host.toml"), weighed).unwrap();
+    let args = [
+        "compare",
+        "host.toml",
+        "--policy",
+        "credit",
+        "--policy",
+        "round-robin",
+    ];
+    let two = ["--set", "seed=1", "--set", "seed=2"];
+    let args = [&args[..], &two].concat();
+    let notice = "notice: round-robin seed=1, round-robin seed=2: domain web: `weight` is \
+                  left out";
+    let merged = domio(&folder).args(&args).assert().success();
+    merged.stderr(contains(notice).and(contains("domain web").count(1)));
+    let json = json_of(&folder, &[&args[..], &["--json"]].concat());
+    assert_eq!(json["notices"].as_array().map(Vec::len), Some(3), "{json}");
+    let both = ["compare", "host.toml", "--policy", "round-robin"];
+    let both = [&both[..], &two].concat();
+    domio(&folder)
+        .args(&both)
+        .assert()
+        .success()
+        .stderr(contains("notice: domain web: `weight` is left out").count(1));
+    let quiet = [&args[..], &["--quiet"]].concat();
+    domio(&folder).args(quiet).assert().success().stderr("");
 }

@@ -10,7 +10,7 @@ use anyhow::{Context, anyhow};
 use domio_exact::SearchSettings;
 use domio_lab::AllCores;
 use domio_run::Replicator;
-use domio_twin::{Agreement, Recording, RecordingError, shipped};
+use domio_twin::{Agreement, Judgement, Recording, RecordingError, shipped};
 use serde_json::json;
 use std::path::Path;
 
@@ -43,8 +43,8 @@ pub fn run(args: &Validate, global: &Global) -> anyhow::Result<Status> {
             false => Agreement::check(recording),
         },
     ));
-    let agree = agreements.iter().filter(|a| a.agrees).count();
-    let differ = agreements.len() - agree;
+    let count = |verdict| agreements.iter().filter(|a| a.verdict == verdict).count();
+    let differ = count(Judgement::Differs);
     // Where there is nothing to show, the errors have said everything.
     if !agreements.is_empty() {
         match args.json {
@@ -52,7 +52,11 @@ pub fn run(args: &Validate, global: &Global) -> anyhow::Result<Status> {
                 "validate",
                 &json!({
                     "traces": agreements,
-                    "summary": { "agree": agree, "differ": differ },
+                    "summary": {
+                        "agree": count(Judgement::Agrees),
+                        "differ": differ,
+                        "cannot_tell": count(Judgement::CannotTell),
+                    },
                 }),
             )?,
             false => out::text(&text::render(&agreements, out::view()))?,

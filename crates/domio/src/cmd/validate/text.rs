@@ -1,88 +1,162 @@
-//! Agreement of simulated hosts with recorded traces as a table.
+//! Agreement of simulated hosts with recorded traces: what was judged, and within which limits.
 
 use domio_report::figure;
 use domio_report::text::{Cell, Column, Table, Tone, View};
-use domio_twin::{Agreement, Compared, DomainAgreement, Followed};
+use domio_twin::{Agreement, Compared, Followed, Judgement, Widening};
 
-const US_PER_MS: f64 = 1e3;
+/// Names and units of the figures of [`domio_twin::DomainAgreement::figures`], in that order.
+const FIGURES: [(&str, &str); 6] = [
+    ("share of one pcpu", "%"),
+    ("run, 50 %", "us"),
+    ("run, 95 %", "us"),
+    ("wake to run, 50 %", "us"),
+    ("wake to run, 95 %", "us"),
+    ("switches", "1/s"),
+];
 
-/// One row a domain of a recording; cells show "recorded / simulated".
+/// One table a recording, one row a figure of a domain: its verdict, and what was judged within
+/// which limits, or why it was not. Then what else has to be known, and how many agree.
 pub fn render(agreements: &[Agreement], view: &View) -> String {
-    let mut table = Table::new([
-        Column::words("recording").whole(),
-        Column::words("domain").whole(),
-        Column::words("verdict").whole(),
-        Column::figures("share\n[% of one pcpu]"),
-        Column::figures("run, 50 %\n[ms]"),
-        Column::figures("run, 95 %\n[ms]"),
-        Column::figures("wake to run,\n50 % [us]"),
-        Column::figures("wake to run,\n95 % [us]"),
-        Column::figures("switches\n[1/s]"),
-    ]);
+    let mut text = legend(agreements);
     for agreement in agreements {
-        for domain in &agreement.domains {
-            let verdict = match domain.agrees {
-                // Nothing on both sides is no agreement that would mean anything.
-                true if never_ran(domain) => Cell::new("never ran", Tone::Dim),
-                true => Cell::new("agrees", Tone::Good),
-                false => Cell::new("differs", Tone::Bad),
+        let name = &agreement.name;
+        let counts = counts(std::slice::from_ref(agreement));
+        text += &format!("\n{name}: {}; {counts}\n\n", agreement.verdict.name());
+        text += &table(agreement).render(view);
+        text += &remarks(agreement);
+    }
+    text += &format!("\nOf all figures {}.\n", counts(agreements));
+    text + &summary(agreements)
+}
+
+fn table(agreement: &Agreement) -> Table {
+    let mut table = Table::new([
+        Column::words("domain").whole(),
+        Column::words("figure").whole(),
+        Column::words("verdict").whole(),
+        Column::words("what was judged"),
+    ]);
+    for domain in &agreement.domains {
+        for ((_, figure), (title, unit)) in domain.figures().into_iter().zip(FIGURES) {
+            let tone = match figure.verdict {
+                Judgement::Agrees => Tone::Good,
+                Judgement::Differs => Tone::Bad,
+                Judgement::CannotTell => Tone::Plain,
+                Judgement::NotJudged => Tone::Dim,
             };
             table.row([
-                agreement.name.as_str().into(),
-                domain.name.as_str().into(),
-                verdict,
-                pair(domain.share, 1.0),
-                pair(domain.run_us.p50, US_PER_MS),
-                pair(domain.run_us.p95, US_PER_MS),
-                pair(domain.wake_to_run_us.p50, 1.0),
-                pair(domain.wake_to_run_us.p95, 1.0),
-                pair(domain.switches_per_s, 1.0),
+                Cell::new(&domain.name, Tone::Strong),
+                title.into(),
+                Cell::new(figure.verdict.name(), tone),
+                judged(figure, unit).into(),
             ]);
         }
     }
-    let mut text = table.render(view) + "\n" + &legend(agreements);
-    for agreement in agreements {
-        let name = &agreement.name;
-        for domain in &agreement.domains {
-            for (what, figure) in domain.figures() {
-                if domain.differs_in.contains(&what) {
-                    let accepted = accepted(figure);
-                    text += &format!("{name}, {} differs in {what}: {accepted}\n", domain.name);
-                }
-            }
-        }
-        if let Some(followed) = &agreement.exact {
-            text += &format!("{name}: {}\n", follows(followed));
-        }
-    }
-    for agreement in agreements {
-        for domain in &agreement.domains {
-            if let Some(reason) = &domain.reason {
-                text += &format!("{}, {}: {reason}\n", agreement.name, domain.name);
-            }
-        }
-        for remark in &agreement.remarks {
-            text += &format!("{}: {remark}\n", agreement.name);
-        }
-    }
-    let agree = agreements.iter().filter(|a| a.agrees).count();
-    text + &format!("{agree} of {} recordings agree\n", agreements.len())
+    table
 }
 
-/// What the two figures of a cell are.
+/// A recorded figure in the range of the twins' with its limits, or why it was not judged.
+fn judged(compared: &Compared, unit: &str) -> String {
+    let why = compared.why.map(|why| why.to_string());
+    if compared.verdict == Judgement::NotJudged {
+        return why.unwrap_or_default();
+    }
+    let ends = compared.range.into_iter().flatten();
+    let largest = ends.chain(compared.recorded).fold(0.0, f64::max);
+    let (factor, unit) = figure::unit_for(largest, unit);
+    let number = |value: f64| figure::number(value * factor);
+    let recorded = compared.recorded.map_or("nothing".to_owned(), number);
+    let twins = compared.range.map(|ends| ends.map(number));
+    let twins = twins.map_or("nothing".to_owned(), |[low, high]| match low == high {
+        true => low,
+        false => format!("{low} to {high}"),
+    });
+    let limited = match compared.limit {
+        None => figure::with_unit(&format!("{recorded} in {twins}"), unit),
+        Some(Widening { sum, factor: by }) => {
+            let sum = sum.map_or(String::new(), |sum| format!(" ± {}", number(sum)));
+            let figures = figure::with_unit(&format!("{recorded} in {twins}{sum}"), unit);
+            let or = if sum.is_empty() { "" } else { " or" };
+            let by = by.map(|by| format!("{or} ×÷{}", figure::short(by)));
+            figures + &by.unwrap_or_default()
+        }
+    };
+    match why {
+        None => limited,
+        Some(why) => format!("{limited}: {why}"),
+    }
+}
+
+/// How many figures of `agreements` have which verdict.
+fn counts(agreements: &[Agreement]) -> String {
+    let domains = agreements.iter().flat_map(|a| &a.domains);
+    let verdicts = domains.flat_map(|d| d.figures().map(|(_, figure)| figure.verdict));
+    let verdicts: Vec<Judgement> = verdicts.collect();
+    let count = |verdict, one: &str, several: &str| {
+        let count = verdicts.iter().filter(|v| **v == verdict).count();
+        let words = if count == 1 { one } else { several };
+        (count > 0).then(|| format!("{count} {words}"))
+    };
+    let counts = [
+        count(Judgement::Agrees, "agrees", "agree"),
+        count(Judgement::Differs, "differs", "differ"),
+        count(Judgement::CannotTell, "cannot be told", "cannot be told"),
+        count(Judgement::NotJudged, "is not judged", "are not judged"),
+    ];
+    figure::names(counts.into_iter().flatten())
+}
+
+/// What is to be known of a recording besides its table.
+fn remarks(agreement: &Agreement) -> String {
+    let name = &agreement.name;
+    let mut told = Vec::new();
+    for domain in &agreement.domains {
+        for (what, figure) in domain.figures() {
+            if figure.verdict == Judgement::Differs {
+                let accepted = accepted(figure);
+                told.push(format!("{} differs in {what}: {accepted}", domain.name));
+            }
+        }
+    }
+    told.extend(agreement.exact.as_ref().map(follows));
+    let reasons = agreement.domains.iter();
+    told.extend(reasons.filter_map(|d| Some(format!("{}: {}", d.name, d.reason.as_ref()?))));
+    told.extend(agreement.remarks.iter().cloned());
+    if agreement.verdict == Judgement::CannotTell {
+        told.push("cannot tell whether it agrees: no figure has limits that mean something".into());
+    }
+    let lines = told.iter().map(|told| format!("{name}: {told}\n"));
+    lines.collect()
+}
+
+fn summary(agreements: &[Agreement]) -> String {
+    let count = |verdict| agreements.iter().filter(|a| a.verdict == verdict).count();
+    let agree = format!(
+        "{} of {} recordings agree",
+        count(Judgement::Agrees),
+        agreements.len()
+    );
+    match count(Judgement::CannotTell) {
+        0 => agree + "\n",
+        n => format!("{agree}, and of {n} nobody can tell\n"),
+    }
+}
+
+/// How a row is read.
 fn legend(agreements: &[Agreement]) -> String {
     let exact = agreements.iter().any(|a| a.exact.is_some());
     let most = agreements.iter().map(|a| a.twins).max().unwrap_or(0);
-    match exact {
-        true => "Each figure: recorded / of the twin that makes most of the recorded decisions.\n"
-            .to_owned(),
-        false => format!(
-            "Each figure: recorded / lowest–highest of {most} twins that begin in drawn states.\n"
-        ),
-    }
+    let twins = match exact {
+        true => "the twin that follows best".to_owned(),
+        false => format!("{most} twins (drawn start states)"),
+    };
+    format!(
+        "What was judged: recorded in lowest to highest of {twins},\n\
+         made wider by limits: so much on either side (±) or by a factor (×÷).\n"
+    )
 }
 
-/// A recorded figure beside what it could have been.
+/// What would have agreed with the twins.
 fn accepted(figure: &Compared) -> String {
     let range = |range: Option<[f64; 2]>| {
         let words = |[a, b]: [f64; 2]| {
@@ -116,119 +190,150 @@ fn follows(followed: &Followed) -> String {
     )
 }
 
-/// Whether the domain has no processor time, neither recorded nor simulated.
-fn never_ran(domain: &DomainAgreement) -> bool {
-    let none = |side: Option<f64>| side.is_none_or(|share| share == 0.0);
-    none(domain.share.recorded) && none(domain.share.simulated)
-}
-
-/// Both sides of a figure in units of `unit`.
-fn pair(figure: Compared, unit: f64) -> Cell {
-    let recorded = figure.recorded.map(|value| figure::number(value / unit));
-    let twins = figure.range.map(|[low, high]| {
-        let [low, high] = [low, high].map(|value| figure::short(value / unit));
-        if low == high {
-            low
-        } else {
-            format!("{low}–{high}")
-        }
-    });
-    let side = |side: Option<String>| side.unwrap_or("-".to_owned());
-    format!("{} / {}", side(recorded), side(twins)).into()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use domio_twin::{ComparedQuantiles, Parting};
+    use domio_twin::{ComparedQuantiles, DomainAgreement, Doubt, Parting};
 
-    fn pair(recorded: f64, simulated: f64) -> Compared {
-        let accepted = [simulated - 1.0, simulated + 1.0];
+    fn pair(recorded: f64, simulated: f64, verdict: Judgement) -> Compared {
         Compared {
             recorded: Some(recorded),
             simulated: Some(simulated),
             range: Some([simulated, simulated]),
-            accepted: Some(accepted),
-            may_lack: false,
+            limit: Some(Widening {
+                sum: Some(1.0),
+                factor: None,
+            }),
+            accepted: Some([simulated - 1.0, simulated + 1.0]),
+            verdict,
+            why: None,
         }
     }
 
-    fn domain(agrees: bool) -> DomainAgreement {
+    fn domain(verdict: Judgement) -> DomainAgreement {
         let none = Compared {
             recorded: None,
             simulated: None,
             range: None,
+            limit: None,
             accepted: None,
-            may_lack: false,
+            verdict: Judgement::NotJudged,
+            why: Some(Doubt::NoSample),
         };
+        let agrees = |a, b| pair(a, b, Judgement::Agrees);
         DomainAgreement {
             id: 1,
             name: "g1".into(),
-            share: pair(14.2, 20.0),
+            share: pair(14.2, 20.0, verdict),
             run_us: ComparedQuantiles {
-                p50: pair(30_000.0, 29_999.0),
-                p95: pair(1.0, 1.0),
+                p50: agrees(30_000.0, 29_999.0),
+                p95: agrees(1.0, 1.0),
             },
             wake_to_run_us: ComparedQuantiles {
                 p50: none,
                 p95: none,
             },
-            switches_per_s: pair(4.7, 4.8),
-            agrees,
-            differs_in: if agrees { vec![] } else { vec!["share"] },
+            switches_per_s: agrees(4.7, 4.8),
+            verdict,
+            differs_in: Vec::new(),
             reason: None,
         }
     }
 
-    fn agreement(name: &str, agrees: bool) -> Agreement {
+    fn agreement(name: &str, verdict: Judgement) -> Agreement {
         Agreement {
             name: name.into(),
-            agrees,
+            verdict,
             pcpus: 1,
             twins: 40,
             exact: None,
-            domains: vec![domain(agrees)],
+            domains: vec![domain(verdict)],
             remarks: vec![],
         }
     }
 
     #[test]
+    fn a_figure_stands_in_its_range_with_its_limits() {
+        let share = Compared {
+            range: Some([29.8, 30.4]),
+            ..pair(30.1, 30.0, Judgement::Agrees)
+        };
+        assert_eq!(judged(&share, "%"), "30.1 in 29.8 to 30.4 ± 1 %");
+        let wait = Compared {
+            limit: Some(Widening {
+                sum: Some(20.0),
+                factor: Some(1.9),
+            }),
+            ..pair(9.0, 2_900.0, Judgement::CannotTell)
+        };
+        let wait = Compared {
+            why: Some(Doubt::TooWide),
+            ..wait
+        };
+        assert_eq!(
+            judged(&wait, "us"),
+            "0.009 in 2.9 ± 0.02 ms or ×÷1.9: \
+             the limits are more than twice as wide as the figure"
+        );
+        let run = Compared {
+            limit: Some(Widening {
+                sum: None,
+                factor: Some(1.75),
+            }),
+            ..pair(2_100.0, 1_600.0, Judgement::Agrees)
+        };
+        assert_eq!(judged(&run, "us"), "2.1 in 1.6 ms ×÷1.75");
+        let smp = Compared {
+            limit: None,
+            why: Some(Doubt::NoLimit),
+            ..pair(277.0, 495.0, Judgement::CannotTell)
+        };
+        let told = judged(&smp, "1/s");
+        assert!(
+            told.starts_with("277 in 495 1/s: no limit is known"),
+            "{told}"
+        );
+    }
+
+    #[test]
     fn what_differs_is_named_with_what_would_agree() {
         let text = render(
-            &[agreement("burn7", true), agreement("cap30", false)],
+            &[
+                agreement("burn7", Judgement::Agrees),
+                agreement("cap30", Judgement::Differs),
+            ],
             &View::default(),
         );
-        assert!(
-            text.contains("14.2 / 20") && text.contains("- / -"),
-            "{text}"
-        );
-        assert!(
-            text.contains("recorded / lowest–highest of 40 twins"),
-            "{text}"
-        );
-        let end = "cap30, g1 differs in share: 14.2 is recorded, 19 to 21 agrees, twins have 20\n\
+        assert!(text.contains("of 40 twins (drawn start states),"), "{text}");
+        let heads = [
+            "\nburn7: agrees; 4 agree and 2 are not judged\n",
+            "\ncap30: differs; 3 agree, 1 differs and 2 are not judged\n",
+        ];
+        assert!(heads.iter().all(|head| text.contains(head)), "{text}");
+        let differs = "cap30: g1 differs in share: 14.2 is recorded, 19 to 21 agrees, twins \
+                       have 20\n";
+        assert!(text.contains(differs), "{text}");
+        let end = "Of all figures 7 agree, 1 differs and 4 are not judged.\n\
                    1 of 2 recordings agree\n";
         assert!(text.ends_with(end), "{text}");
     }
 
+    /// What is not judged is listed, with the reason.
     #[test]
     fn what_is_not_there_is_told_beside_what_is() {
-        let mut open = agreement("burn7", true);
+        let mut open = agreement("burn7", Judgement::CannotTell);
         open.remarks = vec!["a default is assumed".into()];
-        open.domains.push(DomainAgreement {
-            name: "ghost".into(),
-            share: pair(0.0, 0.0),
-            reason: Some("no record".into()),
-            ..domain(true)
-        });
-        let text = render(&[open], &View::default());
-        let row = text.lines().find(|l| l.contains("ghost")).unwrap_or("");
-        assert!(
-            row.contains("never ran") && !row.contains("agrees"),
-            "{text}"
-        );
-        let end = "burn7, ghost: no record\nburn7: a default is assumed\n1 of 1 recordings agree\n";
-        assert!(text.ends_with(end), "{text}");
+        open.domains[0].reason = Some("no wake-up".into());
+        let text = render(&[open], &View::of_width(80));
+        let rows = text.lines().filter(|l| l.contains("not judged")).count();
+        assert_eq!(rows, 4, "two rows and two counts: {text}");
+        assert!(text.contains("neither side has any"), "{text}");
+        let end = "burn7: g1: no wake-up\nburn7: a default is assumed\n\
+                   burn7: cannot tell whether it agrees: no figure has limits that mean \
+                   something\n";
+        assert!(text.contains(end), "{text}");
+        let last = "0 of 1 recordings agree, and of 1 nobody can tell\n";
+        assert!(text.ends_with(last), "{text}");
     }
 
     #[test]
@@ -238,7 +343,7 @@ mod tests {
             of: 10,
             parts,
         };
-        let mut exact = agreement("burn7", true);
+        let mut exact = agreement("burn7", Judgement::Agrees);
         exact.exact = Some(followed(None));
         let text = render(std::slice::from_ref(&exact), &View::default());
         assert!(
