@@ -296,7 +296,8 @@ impl Output {
         named.with_context(|| cannot_write(&self.path))
     }
 
-    /// Tells on standard error where the content went, and `more` of it; nothing of standard output.
+    /// Tells on standard error where the content went, and `more` of it; nothing of standard
+    /// output.
     pub fn told(path: &Path, more: &str) {
         if !is_stdout(path) {
             out::message(&format!("wrote {}{more}", path.display()));

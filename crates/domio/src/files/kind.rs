@@ -1,0 +1,156 @@
+//! What kinds of files domio writes, and how it knows one of its own again.
+
+use domio_trace::{Format, PerfettoWriter, ReadOptions, TraceReader};
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+
+/// Bytes of a file that tell its kind.
+const HEAD: u64 = 16_384;
+
+/// What is to be written. A file that is there already is overwritten when it is one of the same
+/// kind that domio made: then the same command made it, or one like it, and can make it again.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum FileKind {
+    /// A trace in domio's own format.
+    Trace,
+    /// A trace in the format of Xen's tools. A recording of a host looks the same, and nobody can
+    /// make that again: each is taken for one.
+    Xentrace,
+    /// A trace for ui.perfetto.dev.
+    Perfetto,
+    /// A table whose first line is this.
+    Csv(String),
+    /// A picture.
+    Svg,
+    /// A scenario made of a trace.
+    Scenario,
+    /// A report, whose own rules tell whether it may be overwritten (`report.rs`).
+    Report,
+}
+
+impl FileKind {
+    /// What people call it.
+    fn name(&self) -> &'static str {
+        match self {
+            FileKind::Trace => "trace in domio's own format",
+            FileKind::Xentrace => "file that could be made again",
+            FileKind::Perfetto => "trace that domio wrote for Perfetto",
+            FileKind::Csv(_) => "table with the same columns",
+            FileKind::Svg => "picture that domio drew",
+            FileKind::Scenario => "scenario that domio made of a trace",
+            FileKind::Report => "report",
+        }
+    }
+
+    /// Whether a file that begins with `head` is one that domio made.
+    fn is(&self, head: &[u8]) -> bool {
+        match self {
+            FileKind::Trace => TraceReader::new(head, &ReadOptions::default())
+                .is_ok_and(|reader| reader.format() == Format::Own),
+            FileKind::Xentrace => false,
+            FileKind::Perfetto => begins_as_perfetto(head),
+            FileKind::Csv(first) => head.split(|b| *b == b'\n').next() == Some(first.as_bytes()),
+            FileKind::Svg => {
+                let text = String::from_utf8_lossy(head);
+                text.starts_with("<?xml") && text.contains("<svg class=\"chart")
+            }
+            FileKind::Scenario => {
+                let text = String::from_utf8_lossy(head);
+                text.trim_start()
+                    .starts_with("# Made by `domio scenario from-trace")
+            }
+            FileKind::Report => true,
+        }
+    }
+
+    /// Why the file at `path` is not to be overwritten by one of this kind; `None` when nothing is
+    /// lost: there is no such file, nothing in it, or one that domio made. What is no file, as a
+    /// terminal, holds nothing.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub fn refuses(&self, path: &Path) -> io::Result<Option<String>> {
+        match std::fs::metadata(path) {
+            // Whoever creates it will hear why not.
+            Err(_) => return Ok(None),
+            Ok(metadata) if !metadata.is_file() || metadata.len() == 0 => return Ok(None),
+            Ok(_) => {}
+        }
+        let mut head = Vec::new();
+        File::open(path)?.take(HEAD).read_to_end(&mut head)?;
+        Ok((!self.is(&head)).then(|| format!("is there already, and is no {}", self.name())))
+    }
+}
+
+/// Whether a trace begins with the track that [`PerfettoWriter`] declares first.
+fn begins_as_perfetto(head: &[u8]) -> bool {
+    let written = PerfettoWriter::new(Vec::new(), None).finish();
+    let begin = written.unwrap_or_default();
+    // A packet: its tag, its length in one byte, and so many bytes.
+    let first = begin.get(1).map_or(0, |length| usize::from(*length) + 2);
+    first > 2 && head.get(..first) == begin.get(..first)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use domio_trace::{TraceHeader, TraceWriter, XentraceWriter};
+
+    #[test]
+    fn each_kind_knows_its_own_and_no_other() {
+        let header = TraceHeader::default();
+        let own = TraceWriter::new(Vec::new(), &header).unwrap().finish();
+        let xen = XentraceWriter::new(Vec::new(), 1_000_000_000).unwrap();
+        let files: [(FileKind, Vec<u8>); 6] = [
+            (FileKind::Trace, own.unwrap()),
+            (
+                FileKind::Perfetto,
+                PerfettoWriter::new(Vec::new(), Some(&header))
+                    .finish()
+                    .unwrap(),
+            ),
+            (FileKind::Csv("a,b".to_owned()), b"a,b\n1,2\n".to_vec()),
+            (
+                FileKind::Svg,
+                b"<?xml version=\"1.0\"?>\n<svg class=\"chart\"/>".to_vec(),
+            ),
+            (
+                FileKind::Scenario,
+                b"\n# Made by `domio scenario from-trace x.bin`.\n".to_vec(),
+            ),
+            (FileKind::Xentrace, xen.finish().unwrap()),
+        ];
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("there");
+        for (of, content) in &files {
+            // A xentrace file of nothing is empty.
+            let content = match content.is_empty() {
+                true => b"\x03\xf0\x01\x20\0\0\0\0",
+                false => &content[..],
+            };
+            std::fs::write(&path, content).unwrap();
+            for (kind, _) in &files {
+                let is_own = kind == of && *kind != FileKind::Xentrace;
+                let refused = kind.refuses(&path).unwrap();
+                assert_eq!(
+                    refused.is_none(),
+                    is_own,
+                    "{kind:?} over {of:?}: {refused:?}"
+                );
+            }
+        }
+        std::fs::write(&path, "").unwrap();
+        assert_eq!(FileKind::Xentrace.refuses(&path).unwrap(), None, "empty");
+        let gone = folder.path().join("gone");
+        assert_eq!(FileKind::Xentrace.refuses(&gone).unwrap(), None);
+        assert_eq!(
+            FileKind::Trace.refuses(Path::new("/dev/null")).unwrap(),
+            None
+        );
+        std::fs::write(&path, "root:x:0:0").unwrap();
+        for (kind, _) in &files {
+            assert!(kind.refuses(&path).unwrap().is_some(), "{kind:?}");
+        }
+    }
+}
