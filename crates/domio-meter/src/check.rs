@@ -238,7 +238,7 @@ impl TraceChecker {
             }
         }
         let records = self.index;
-        if self.told.missing().is_some() {
+        if !self.told.all() {
             // It is about the whole trace, which begins with the first record.
             self.find_at(self.first, TraceProblem::NoRunstates { records });
         }

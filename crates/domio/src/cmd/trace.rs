@@ -198,7 +198,7 @@ fn write(reader: &mut Reader, args: &TraceConvert, output: &mut dyn Write) -> an
         TraceFormat::Csv => {
             let mut writer = Watched::new(CsvIntervals::new(output));
             copy(reader, &args.input, &mut writer)?;
-            if writer.told.missing().is_some() {
+            if !writer.told.all() {
                 no_runstates(&args.input, writer.records, "rows");
             } else if writer.sink.rows() == 0 {
                 let file = input::name(&args.input.file);

@@ -1,6 +1,7 @@
 //! The books of vcpus and pcpus while a trace is read.
 
 use domio_core::{ActorId, PcpuId, Runstate, VcpuName};
+use domio_trace::{Passed, Track};
 
 use super::super::parts::Parts;
 use super::super::result::{Ended, VcpuWaits};
@@ -57,19 +58,7 @@ impl OpenWait {
 #[derive(Debug)]
 pub(super) struct Vcpu {
     pub who: Who,
-    /// Whether a runstate record told of it.
-    pub known: bool,
-    /// Whether one told of a change.
-    pub changed: bool,
-    pub state: Runstate,
-    /// Time of its first runstate record.
-    pub first: u64,
-    /// Time of its latest one.
-    pub since: u64,
-    /// Losses that concerned it then.
-    pub losses: u64,
-    /// Pcpu of its latest record.
-    pub recorded: PcpuId,
+    pub track: Track,
     /// Where it ran last, or where it was first heard of.
     pub home: PcpuId,
     /// Whether the policy may have moved it to another queue since.
@@ -99,13 +88,7 @@ impl Vcpu {
     pub fn new(who: Who, pcpu: PcpuId) -> Self {
         Vcpu {
             who,
-            known: false,
-            changed: false,
-            state: Runstate::Offline,
-            first: 0,
-            since: 0,
-            losses: 0,
-            recorded: pcpu,
+            track: Track::new(),
             home: pcpu,
             strays: false,
             queued: None,
@@ -122,6 +105,27 @@ impl Vcpu {
                 name: who.name,
                 ..VcpuWaits::default()
             },
+        }
+    }
+
+    /// Adds what `passed`, but for waits that are still to be closed.
+    pub fn book(&mut self, passed: &Passed, window: Window) {
+        let sums = &mut self.sums;
+        sums.seen += window.part(passed.from, passed.to);
+        sums.unknown += window.part(passed.from, passed.known);
+        let part = window.part(passed.known, passed.to);
+        match passed.state {
+            Runstate::Running => sums.running += part,
+            Runstate::Blocked => sums.blocked += part,
+            Runstate::Offline if self.slept => sums.parked += part,
+            Runstate::Offline => sums.paused += part,
+            // Its parts are added when the wait is closed.
+            Runstate::Runnable if passed.sure => {}
+            // Nothing told that it waits, nor behind whom.
+            Runstate::Runnable if part > 0 => {
+                *sums.times.entry((None, Why::Before)).or_default() += part;
+            }
+            Runstate::Runnable => {}
         }
     }
 
