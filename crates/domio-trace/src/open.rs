@@ -204,6 +204,14 @@ impl<R: Read> TraceReader<R> {
         }
     }
 
+    /// The first damage that was skipped, for whoever needs all of a trace.
+    pub fn take_damage(&mut self) -> Option<TraceError> {
+        match &mut self.0 {
+            Inner::Xentrace(r) => r.take_skipped().errors.into_iter().next(),
+            Inner::Own(_) | Inner::Old(..) => None,
+        }
+    }
+
     /// The next record, `None` after the last. After an error there is no more.
     ///
     /// # Errors

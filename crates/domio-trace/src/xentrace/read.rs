@@ -141,6 +141,11 @@ impl<R: Read> XentraceReader<R> {
         &self.skipped
     }
 
+    /// The same, for whoever keeps it.
+    pub fn take_skipped(&mut self) -> Skipped {
+        std::mem::take(&mut self.skipped)
+    }
+
     /// The next record in the order of time, `None` after the last. After an error there is no
     /// more; all whole records before are handed out first.
     ///
@@ -170,7 +175,11 @@ impl<R: Read> XentraceReader<R> {
             match done {
                 Ok(true) => {}
                 Ok(false) => {
-                    self.end = End::Clean;
+                    // Of nothing but damage there is nothing to go on with.
+                    self.end = match (self.decoded, self.skipped.errors.is_empty()) {
+                        (0, false) => End::Failed(Some(self.skipped.errors.remove(0))),
+                        _ => End::Clean,
+                    };
                     self.merge.finish();
                 }
                 Err(e) => {

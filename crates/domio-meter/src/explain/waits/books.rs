@@ -76,8 +76,9 @@ pub(super) struct Vcpu {
     pub boosted: Option<bool>,
     /// When it got the boost that was told last.
     pub boosted_at: Option<u64>,
-    /// Credit that was told last.
+    /// Credit that was told last, and when.
     pub credit: Option<i64>,
+    pub credit_at: u64,
     /// What its domain's cap leaves it, where there is a cap.
     pub budget: Option<i64>,
     pub wait: Option<OpenWait>,
@@ -99,6 +100,7 @@ impl Vcpu {
             boosted: None,
             boosted_at: None,
             credit: None,
+            credit_at: 0,
             budget: None,
             wait: None,
             sums: VcpuWaits {
@@ -165,6 +167,13 @@ impl Vcpu {
         }
         wait.idled = idled;
         self.wait = Some(wait);
+    }
+
+    /// Whether it was woken with a credit that is told, and the policy has not even looked at that of
+    /// `runner`: that one has not run for as long as the rate limit says.
+    pub fn is_held_off_by(&self, runner: &Vcpu) -> bool {
+        let woken = self.queued.filter(|queued| *queued <= self.credit_at);
+        woken.is_some_and(|woken| runner.credit_at < woken)
     }
 
     /// Its run ends at `at` and it stays runnable: why.

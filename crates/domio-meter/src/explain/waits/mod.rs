@@ -13,7 +13,9 @@
 //!
 //! - **Tickles** follow the wake-up in the buffer of the pcpu that woke. Between them and the pass,
 //!   the wait is for the pass.
-//! - **The rate limit** is recorded by the pass that it ends.
+//! - **The rate limit** is recorded by the pass that it ends. Where credits are recorded, it shows
+//!   at a wake-up, too: no pcpu is tickled, and the policy has not even looked at the credit of who
+//!   runs, since it looks at nobody who has run for too short a time.
 //! - **Priorities** are recorded by no policy. Where its queues keep an order
 //!   ([`QueueRules::fifo_with_boost`]), their effect is: vcpus of one priority take turns in the
 //!   order in which they were queued. One that is queued later and runs first has a higher
@@ -252,8 +254,10 @@ impl WaitBooks {
         let tells = self.tells;
         let home = self.list[slot].home;
         let runner = self.pcpu(home).current;
-        let boosted = runner.and_then(|who| self.known(who.actor));
-        let boosted = boosted.map(|v| v.boosted);
+        let runner = runner.and_then(|who| self.place(who.actor));
+        let runner = runner.map(|runner| &self.list[runner]);
+        let held_off = runner.is_some_and(|runner| self.list[slot].is_held_off_by(runner));
+        let boosted = runner.map(|v| v.boosted);
         let behind_boostless = boosted == Some(Some(false));
         let vcpu = &mut self.list[slot];
         let boostless = match vcpu.boosted {
@@ -267,6 +271,7 @@ impl WaitBooks {
         {
             wait.base = Some(match tells.tickles {
                 true if is_over => Why::OverCredit,
+                true if held_off && tells.limits => Why::RateLimit,
                 true => Why::NotTickled,
                 false => Why::Woken,
             });
@@ -298,6 +303,10 @@ impl WaitBooks {
             wait.behind = vcpu.map(|who| who.name).filter(|name| !name.is_idle());
             wait.idled = idled;
             wait.ahead = None;
+            if wait.base == Some(Why::RateLimit) && wait.called.is_none() && wait.behind.is_some() {
+                // A pass has taken another one.
+                wait.base = Some(Why::NotTickled);
+            }
             if let Some((runner, Some(came), boosted)) = runner
                 && runner != *slot
                 && may_conclude

@@ -1,6 +1,7 @@
 //! Damage in the middle of a xentrace file: what lies between the damaged place and the next window
 //! is left out, counted, and told by records of a loss.
 
+use std::fmt;
 use std::io::{self, Read};
 
 use domio_core::{ActorId, Instant, Kind, PcpuId, Record};
@@ -30,6 +31,26 @@ impl Skipped {
         self.bytes += bytes;
         if self.errors.len() < ERRORS_MAX {
             self.errors.push(error);
+        }
+    }
+}
+
+impl fmt::Display for Skipped {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Some(first) = self.errors.first() else {
+            return f.write_str("no damage");
+        };
+        match self.places {
+            1 => write!(
+                f,
+                "{first}; left out up to the next window: {} bytes",
+                self.bytes
+            ),
+            n => write!(
+                f,
+                "{first}; {n} such places, left out up to the next windows: {} bytes",
+                self.bytes
+            ),
         }
     }
 }
