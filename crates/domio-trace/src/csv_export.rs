@@ -281,7 +281,7 @@ mod tests {
             rows,
             [
                 "10,30,20,3,2,running,runnable,blocked,1",
-                "10,30,20,idle,1,runnable,runnable,running,1",
+                "10,30,20,32767,1,runnable,runnable,running,1",
             ]
         );
     }

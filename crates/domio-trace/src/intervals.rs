@@ -184,9 +184,11 @@ mod tests {
             let mut intervals = Intervals::new();
             let mut out = Vec::new();
             for r in records {
-                intervals.feed(r, |i| out.push((i.start.as_nanos(), i.state)));
+                intervals.feed(r, |i| out.push((i.actor, i.start.as_nanos(), i.state)));
             }
-            out
+            let of_v = out.into_iter().filter(|(actor, ..)| *actor == v);
+            of_v.map(|(_, start, state)| (start, state))
+                .collect::<Vec<_>>()
         };
         let first = goes_on(10, 2, v);
         // Another one goes on there, is put there, or takes the pcpu at some earlier time.

@@ -351,6 +351,7 @@ fn credit2_tells_credits_and_budgets() {
         .tells(CREDIT2_ID, 21, 0, &[])
         .runs(1, Blocked);
     trace.at(10).wakes(2).tells(CREDIT2_ID, 13, 2, &[50]);
+    burn(&mut trace, 1, 90, i32::MIN);
     trace.at(1_000).tells(CREDIT2_ID, 21, 0, &[]);
     burn(&mut trace, 1, -5, i32::MIN);
     trace.runs(2, Runnable);

@@ -7,7 +7,7 @@ mod common;
 use crate::cast::fed;
 use common::{Random, host};
 use domio_core::{ActorId, Duration, Instant, Kind, Names, PcpuId, Record, Runstate, VcpuName};
-use domio_meter::{Explainer, Figures, MapWindow, Meter, Sampler, Summary, Totals};
+use domio_meter::{Explainer, Figures, MapWindow, Meter, Sampler, Summary, Totals, TraceChecker};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 
@@ -140,6 +140,8 @@ proptest! {
     fn what_is_said_of_a_part_was_so(seed in any::<u64>(), how in any::<u64>(), pcpus in 1..5u16) {
         let (names, whole) = host(seed, pcpus, 3 * pcpus, 300);
         let records = cut(&whole, pcpus, how);
+        let checked = fed(TraceChecker::new(), &names, &records).finish();
+        prop_assert!(checked.is_clean(), "{}", checked.findings[0]);
         let said = by_meter(&fed(Meter::new(), &names, &records).finish());
         let (begin, end) = (records[0].at, records.last().unwrap().at);
         let true_times = fed(Meter::window(begin, end), &names, &whole).finish();

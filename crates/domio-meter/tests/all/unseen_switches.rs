@@ -73,7 +73,7 @@ fn whoever_is_seen_on_the_pcpu_ends_a_run() {
         figures(&[a[0], a[1], goes_on(70, 0, B), switch(80, B, A)]),
         (40, 60, 50)
     );
-    // Seen again, 40 to 90 is not known. The record of B tells of a change, and nothing that B left.
+    // Seen again, 40 to 90 is not known. Nothing tells that B left, whose change was recorded.
     let again = [a[0], a[1], comes, goes_on(90, 0, A), switch(95, A, B)];
     assert_eq!(figures(&again), (45, 55, 75));
 }
