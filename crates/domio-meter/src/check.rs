@@ -179,6 +179,8 @@ pub enum TraceProblem {
 
 #[derive(Clone, Copy, Debug, Default)]
 struct PcpuState {
+    /// Records of it are missing up to its next one.
+    missing: bool,
     latest: Option<Instant>,
     current: Option<VcpuName>,
 }
@@ -238,7 +240,7 @@ impl TraceChecker {
             }
         }
         let records = self.index;
-        if self.told.missing().is_some() {
+        if !self.told.all() {
             // It is about the whole trace, which begins with the first record.
             self.find_at(self.first, TraceProblem::NoRunstates { records });
         }
@@ -357,6 +359,7 @@ impl TraceChecker {
         self.report.lost_records += u64::from(count);
         if let Some(p) = self.pcpus.get_mut(pcpu.index()) {
             p.current = None;
+            p.missing = true;
         }
         self.losses.add(pcpu);
     }
@@ -373,6 +376,10 @@ impl Sink for TraceChecker {
         let index = pcpu.index();
         if index >= self.pcpus.len() {
             self.pcpus.resize(index + 1, PcpuState::default());
+        }
+        if std::mem::take(&mut self.pcpus[index].missing) {
+            // What is missing may have come at any time until now.
+            self.losses.add(pcpu);
         }
         let before = self.pcpus[index].latest.replace(at);
         if let Some(before) = before.filter(|b| at < *b) {

@@ -15,8 +15,7 @@ use crate::{
 /// there is no sample.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct SummaryJson {
-    /// Measured time: from the first to the last runstate record, or record where `runstates` is
-    /// false.
+    /// Measured time: from the first to the last record.
     pub seconds: f64,
     /// Counts a second of the clock that the file's times were converted with.
     pub tsc_hz: u64,

@@ -78,7 +78,8 @@ pub use meter::{EXACT_SAMPLES_MAX, Meter};
 pub use moves::at_backend;
 pub use network::NetworkSummary;
 pub use sampler::{
-    DomainSample, Figures, GuestTraffic, IntervalSample, Part, QueueWait, Sampler, Tells, Totals,
+    DomainSample, Figures, GuestTraffic, IntervalSample, Mending, Part, QueueWait, Sampler, Tells,
+    Totals,
 };
 pub use summary::{Account, DomainSummary, PcpuSummary, Summary, VcpuSummary, jain_index};
 pub use told::Told;

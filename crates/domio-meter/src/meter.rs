@@ -1,7 +1,7 @@
 //! The meter: records in, figures out.
 
 use domio_core::{ActorId, DomainId, Instant, Kind, Names, PcpuId, Record, Runstate, Sink};
-use domio_trace::{Going, GoingOn, Losses, Over, Undeclared, VCPUS_MAX};
+use domio_trace::{Going, GoingOn, Ground, Over, Passed, Undeclared, VCPUS_MAX};
 
 use crate::account::{VcpuBook, Window};
 use crate::distribution::Distribution;
@@ -21,23 +21,21 @@ const WORTH_COMPRESSING: usize = 1 << 16;
 /// Measures a trace: feed it every record, then call [`Meter::finish`].
 ///
 /// Definitions:
-/// - The measured time goes from the first to the last runstate record. A vcpu's sums go from its
-///   own first to its own last runstate record, so that no state is guessed. A record that it goes
-///   on ([`Kind::Continue`]) says that it runs, and counts like a mark until its state changes.
-///   Another vcpu on that pcpu ends such a run.
+/// - The measured time goes from the first to the last record. What a vcpu did when, and when that
+///   is unknown, follows from its records as [`Track`](domio_trace::Track) has it: states reach
+///   back to the first record of the trace, and on to the last one.
 /// - A trace that has switches but no runstate record gives no figures of vcpus and pcpus
-///   ([`Summary::runstates`]); its measured time goes from the first to the last record.
+///   ([`Summary::runstates`]).
 /// - A run is a completed stay on a pcpu.
-/// - A mark ([`Kind::RunstateChange`] between equal states) opens or extends a vcpu's sums. It is
-///   no edge of a run, and a stay that began before the first record of its vcpu is no sample.
+/// - A mark ([`Kind::RunstateChange`] between equal states) is no edge of a run, and a stay of which
+///   the begin was not seen is no sample.
 /// - Wake to run is a completed stay in runnable that followed blocked and led to running.
 /// - What records add to figures of a domain ([`Declared::figures`](domio_core::Declared::figures):
 ///   what a network delivered, replies to pings, steps of web clients, finished jobs) counts when
 ///   it is recorded.
 /// - Work of a driver domain for another ([`Kind::DriverWork`]) counts when it is recorded, up to
 ///   what the driver's vcpu is known to have executed.
-/// - After [`Kind::Lost`], and where the old state of a record is not the new state of the one
-///   before, time is unknown until the vcpu's next record and gives no sample.
+/// - A stay over which records are missing, or contradict each other, gives no sample.
 ///
 /// [`Meter::window`] restricts all of it to a part of the trace; [`Meter::finish_at`] closes the
 /// open states at a known end.
@@ -50,7 +48,7 @@ pub struct Meter {
     /// By actor; of some of them nothing is known.
     books: Vec<VcpuBook>,
     pcpus: Vec<PcpuBook>,
-    span: Option<(u64, u64)>,
+    ground: Ground,
     samples: usize,
     samples_max: usize,
     /// Samples at which to make room next.
@@ -58,7 +56,6 @@ pub struct Meter {
     figures: FigureBooks,
     undeclared: Undeclared,
     work: WorkBooks,
-    losses: Losses,
     going_on: GoingOn,
     told: Told,
     records: u64,
@@ -102,14 +99,13 @@ impl Meter {
             },
             books: Vec::new(),
             pcpus: Vec::new(),
-            span: None,
+            ground: Ground::new(),
             samples: 0,
             samples_max: EXACT_SAMPLES_MAX,
             make_room_at: EXACT_SAMPLES_MAX,
             figures: FigureBooks::default(),
             undeclared: Undeclared::new(),
             work: WorkBooks::default(),
-            losses: Losses::new(),
             going_on: GoingOn::new(),
             told: Told::default(),
             records: 0,
@@ -152,8 +148,6 @@ impl Meter {
         actor: ActorId,
         [old, new]: [Runstate; 2],
     ) {
-        let span = self.span.get_or_insert((at, at));
-        span.1 = span.1.max(at);
         let slot = actor.index();
         if slot >= self.books.len() && !self.make_books(names, slot) {
             self.ignored_records += 1;
@@ -161,14 +155,14 @@ impl Meter {
         }
         let book = &mut self.books[slot];
         let is_idle = book.name.is_idle();
-        let completed = book.change(at, pcpu, old, new, &self.losses, self.window);
-        self.samples += usize::from(completed.sampled);
-        if completed.ran.is_some() || new == Runstate::Running {
+        let passed = book.track.change(&mut self.ground, at, pcpu, [old, new]);
+        let ran = book.pass(&passed, self.window);
+        self.samples += usize::from(book.edge(at, &passed, new, self.window));
+        if ran.is_some() || new == Runstate::Running {
             let counts = self.window.holds(at) && new == Runstate::Running && old != new;
             let pcpu = self.pcpu(pcpu);
             pcpu.switches += u64::from(counts);
-            let ran = completed.ran.unwrap_or(0);
-            pcpu.ran(ran, is_idle);
+            pcpu.ran(ran.unwrap_or(0), is_idle);
         }
         if self.samples > self.make_room_at {
             self.make_room();
@@ -191,40 +185,59 @@ impl Meter {
 
     /// `actor` has no runstate record so far and goes on on `pcpu`.
     fn goes_on(&mut self, names: &Names, at: u64, pcpu: PcpuId, actor: ActorId) {
-        // Who went on elsewhere before has left there without a record.
-        let book = self.books.get(actor.index());
-        if let Some(was_on) = book.and_then(VcpuBook::pcpu)
-            && was_on != pcpu
-        {
-            self.displace(at, was_on, Over { actor, now: false });
+        let slot = actor.index();
+        if slot >= self.books.len() && !self.make_books(names, slot) {
+            self.ignored_records += 1;
+            return;
         }
-        let running = Runstate::Running;
-        self.change(names, (at, pcpu), actor, [running, running]);
+        let passed = self.books[slot].track.goes_on(&mut self.ground, at, pcpu);
+        self.pass(slot, pcpu, Some(passed));
     }
 
-    /// A run that only went on on `pcpu` is over: since `at`, or since an unknown time before.
-    #[cold]
-    fn displace(&mut self, at: u64, pcpu: PcpuId, over: Over) {
-        let Some(book) = self.books.get_mut(over.actor.index()) else {
+    /// Adds what passed of the vcpu in `slot`, on `pcpu` if it ran.
+    fn pass(&mut self, slot: usize, pcpu: PcpuId, passed: Option<Passed>) {
+        let Some(passed) = passed else {
             return;
         };
-        let ran = book.displaced(at, pcpu, over.now, &self.losses, self.window);
+        let book = &mut self.books[slot];
+        let ran = book.pass(&passed, self.window);
         let is_idle = book.name.is_idle();
         if let Some(ran) = ran {
             self.pcpu(pcpu).ran(ran, is_idle);
         }
     }
 
+    /// A run that only went on on `pcpu` is over: since `at`, or since an unknown time before.
+    #[cold]
+    fn displace(&mut self, at: u64, pcpu: PcpuId, over: Over) {
+        let slot = over.actor.index();
+        if let Some(book) = self.books.get_mut(slot) {
+            let passed = book.track.displace(at, pcpu, over.now);
+            self.pass(slot, pcpu, passed);
+        }
+    }
+
+    /// Records of `pcpu` are missing from `at` on.
+    #[cold]
+    fn lose(&mut self, at: u64, pcpu: PcpuId) {
+        self.ground.lose(pcpu);
+        for slot in 0..self.books.len() {
+            let track = &mut self.books[slot].track;
+            let on = track.pcpu();
+            let passed = track.lose(at, pcpu);
+            self.pass(slot, on, passed);
+        }
+    }
+
     /// Takes a `DriverWork` record.
     fn worked(&mut self, names: &Names, record: &Record) {
         let mut ran = 0;
-        if let Some(book) = self.books.get_mut(record.actor.index()) {
-            let part = book.executes(record.at.as_nanos(), &self.losses, self.window);
-            ran = book.sums.state[Runstate::Running as usize];
-            let is_idle = book.name.is_idle();
-            if let Some((pcpu, part)) = part {
-                self.pcpu(pcpu).ran(part, is_idle);
-            }
+        let slot = record.actor.index();
+        if let Some(book) = self.books.get_mut(slot) {
+            let on = book.track.pcpu();
+            let passed = book.track.executes(record.at.as_nanos());
+            self.pass(slot, on, passed);
+            ran = self.books[slot].sums.state[Runstate::Running as usize];
         }
         let taken = self.work.done(names, record, ran, self.window);
         self.ignored_records += u64::from(!taken);
@@ -281,11 +294,10 @@ impl Meter {
         self.make_room_at = self.samples_max.max(self.samples + worth);
     }
 
-    /// The figures up to the last runstate record.
+    /// The figures up to the last record: every vcpu stays in its state until then.
     pub fn finish(self) -> Summary {
-        let last = self.span.map_or(0, |(_, last)| last);
-        let end = last.min(self.window.to);
-        self.summarise(end)
+        let (_, last) = self.ground.span().unwrap_or_default();
+        self.finish_at(Instant::from_nanos(last))
     }
 
     /// The figures up to `end`, when it is known that nothing changed between the last record and
@@ -294,26 +306,23 @@ impl Meter {
     pub fn finish_at(mut self, end: Instant) -> Summary {
         let end = end.as_nanos().min(self.window.to);
         for slot in 0..self.books.len() {
-            let book = &mut self.books[slot];
-            let is_idle = book.name.is_idle();
-            if let Some((pcpu, ran)) = book.end(end, &self.losses, self.window) {
-                self.pcpu(pcpu).ran(ran, is_idle);
-            }
+            let track = &mut self.books[slot].track;
+            let on = track.pcpu();
+            let passed = track.advance(end);
+            self.pass(slot, on, passed);
         }
         self.summarise(end)
     }
 
-    fn summarise(mut self, mut end: u64) -> Summary {
-        let mut first = self.span.map_or(0, |(first, _)| first);
-        let missing = self.told.missing();
-        if let Some(span) = missing {
+    fn summarise(mut self, end: u64) -> Summary {
+        let (first, _) = self.ground.span().unwrap_or_default();
+        let runstates = self.told.all();
+        if !runstates {
             // What the records that somebody goes on tell is not half of it.
             self.books.clear();
             self.pcpus.clear();
-            first = span.0;
-            end = end.max(span.1).min(self.window.to);
         }
-        self.books.retain(VcpuBook::is_known);
+        self.books.retain(|book| book.track.is_known());
         self.books.sort_by_key(|b| b.name);
         let mut domains: Vec<DomainSummary> = Vec::new();
         for books in self
@@ -330,9 +339,9 @@ impl Meter {
             at.map_or(0, |at| domains[at].total.running)
         };
         // Whatever could not be accounted for was not done for anybody either.
-        let driver_work = match missing {
-            Some(_) => Vec::new(),
-            None => self.work.finish(busy),
+        let driver_work = match runstates {
+            false => Vec::new(),
+            true => self.work.finish(busy),
         };
         let pcpus = self.pcpus.iter().enumerate().map(|(i, p)| PcpuSummary {
             id: PcpuId(i as u16),
@@ -343,7 +352,7 @@ impl Meter {
         Summary {
             start: Instant::from_nanos(first.max(self.window.from)),
             end: Instant::from_nanos(end),
-            runstates: missing.is_none(),
+            runstates,
             records: self.records,
             lost_records: self.lost_records,
             ignored_records: self.ignored_records,
@@ -360,6 +369,7 @@ impl Sink for Meter {
     fn record(&mut self, names: &Names, record: &Record) {
         self.records += 1;
         self.told.see(record);
+        self.ground.see(record);
         let Some(kind) = record.kind() else {
             return self.declared(names, record);
         };
@@ -367,7 +377,7 @@ impl Sink for Meter {
         let books = &self.books;
         let Going { goes_on, over } = self.going_on.see(record, |actor| {
             let book = books.get(actor.index());
-            book.is_none_or(|book| !book.has_changed())
+            book.is_none_or(|book| !book.track.has_changed())
         });
         if let Some(over) = over {
             self.displace(at, record.pcpu, over);
@@ -384,7 +394,7 @@ impl Sink for Meter {
             Kind::Continue if goes_on => self.goes_on(names, at, record.pcpu, record.actor),
             Kind::Lost => {
                 self.lost_records += u64::from(record.words[0]);
-                self.losses.add(record.pcpu);
+                self.lose(at, record.pcpu);
             }
             Kind::JobDone => self.declared(names, record),
             Kind::DriverWork => self.worked(names, record),

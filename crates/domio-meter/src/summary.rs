@@ -7,10 +7,9 @@ use crate::{DomainFigure, DriverWork, FigureValue, Quantiles};
 /// The figures of a trace. Times are nanoseconds unless named otherwise.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Summary {
-    /// First runstate record (first record where there are none of runstates), or start of the
-    /// measured window when that is later.
+    /// First record, or start of the measured window when that is later.
     pub start: Instant,
-    /// Last runstate record (last record where there are none of runstates), or the end given.
+    /// Last record, or the end given.
     pub end: Instant,
     /// Whether the trace tells of runstates, or has no record at all. Without runstates there are
     /// no figures of vcpus and pcpus.
@@ -83,8 +82,8 @@ pub struct VcpuSummary {
     pub account: Account,
 }
 
-/// Figures of one pcpu. What is left of the elapsed time is unknown (before its first and after
-/// its last switch, or records lost).
+/// Figures of one pcpu. What is left of the elapsed time is unknown (records lost, or of vcpus that
+/// were not heard of).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PcpuSummary {
     /// The pcpu.

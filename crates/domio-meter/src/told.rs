@@ -14,8 +14,8 @@ pub struct Told {
     went_on: bool,
     /// One vcpu was switched for another, as Xen tells in records beside those of runstates.
     switched: bool,
-    /// First and latest time before the first runstate record.
-    span: Option<(u64, u64)>,
+    /// A record was seen.
+    records: bool,
 }
 
 impl Told {
@@ -34,16 +34,12 @@ impl Told {
             Some(Kind::SwitchOnly | Kind::InfPrev | Kind::InfNext) => self.switched = true,
             _ => {}
         }
-        let at = record.at.as_nanos();
-        let (first, last) = self.span.unwrap_or((at, at));
-        self.span = Some((first.min(at), last.max(at)));
+        self.records = true;
     }
 
-    /// First and last time, in nanoseconds, of a trace that has records, but no runstates. Where
-    /// somebody went on and nobody was switched, all is told: whoever has a pcpu to itself has no
-    /// other record.
-    pub fn missing(&self) -> Option<(u64, u64)> {
-        let all_told = self.runstates || self.went_on && !self.switched;
-        self.span.filter(|_| !all_told)
+    /// Whether a trace tells of runstates, or has no record at all. Where somebody went on and
+    /// nobody was switched, all is told: whoever has a pcpu to itself has no other record.
+    pub fn all(&self) -> bool {
+        !self.records || self.runstates || self.went_on && !self.switched
     }
 }

@@ -63,6 +63,7 @@ impl<F: FnMut(IntervalEnd) -> bool> Feed<F> {
 
     fn show(&mut self, moment: IntervalEnd) {
         self.total.add(&moment.short);
+        self.total.mend(&moment.short);
         // A host is simulated to its end in any case.
         self.stopped = self.stopped || !(self.each)(moment);
     }
@@ -82,7 +83,7 @@ impl<F: FnMut(IntervalEnd) -> bool> Feed<F> {
 
     /// Hands on what is left.
     pub fn finish(mut self) -> Closing {
-        let no_runstates = self.runstates.missing().is_some();
+        let no_runstates = !self.runstates.all();
         let records = self.records;
         let rest = std::mem::replace(&mut self.aggregate, Aggregate::none());
         let total = match rest {

@@ -87,6 +87,9 @@ impl<T: Traces> RecordedDemands<T> {
         let mut reader = TraceReader::new(read, &options).map_err(failed)?;
         let mut read = NamedRecords::default();
         reader.copy_to(&mut read).map_err(failed)?;
+        if let Some(damage) = reader.take_damage() {
+            return Err(failed(damage));
+        }
         let records = read.0;
         let Some(first) = records.first() else {
             return Err(NoDemands {

@@ -41,7 +41,7 @@ impl Sink for Unmarked {
 mod tests {
     use super::*;
     use crate::simulate::simulate;
-    use domio_meter::MapWindow;
+    use domio_meter::{MapWindow, Why};
     use domio_scenario::{NoReplay, Scenario};
 
     /// The trace of a scenario says what the scenario does of who waited behind whom.
@@ -73,6 +73,44 @@ mod tests {
             domains.map(|d| (d.id, d.run_queue)).collect::<Vec<_>>()
         };
         assert_eq!(behind(&trace), behind(&explanation));
+    }
+
+    #[test]
+    fn under_credit2_the_way_to_a_pass_and_the_rate_limit_are_told_apart() {
+        let told = |text: &str| {
+            let policies = domio_sched::policies();
+            let scenario = Scenario::parse("t.toml", text.as_bytes(), policies).unwrap();
+            let explanation = explain(&scenario.build(&NoReplay).unwrap(), 0).unwrap();
+            assert_eq!(explanation.tells.policy_name(), Some("credit2"));
+            let vcpu = explanation.vcpus.last().expect("there are some");
+            (vcpu.by_cause(), vcpu.runnable())
+        };
+        // Whoever wakes finds an idle pcpu, and waits for its pass.
+        let text = r#"
+            run.duration_s = 1
+            host = { cores = 4, profile = "xen-4.17-emulated" }
+            scheduler.policy = "credit2"
+            [[domain]]
+            name = "a"
+            count = 2
+            vcpus = 2
+            workload = "on-off"
+            on_us = 100
+            off = { distribution = "exponential", mean_ms = 2 }
+        "#;
+        let (causes, all) = told(text);
+        assert!(causes[&Why::Pass] * 100 > all * 99, "{causes:?}");
+        // Somebody computes on the only pcpu: one who wakes in the first millisecond of a run is
+        // held off, and later ones are not, as they have the higher credit.
+        let alone = text
+            .replace("cores = 4", "cores = 1")
+            .replace("vcpus = 2", "vcpus = 1");
+        let burns = "[[domain]]\nname = \"b\"\nworkload = \"burn\"\n[[domain]]";
+        let (causes, all) = told(&alone.replace("[[domain]]", burns));
+        let of = |why| causes.get(&why).copied().unwrap_or(0);
+        assert!(of(Why::Pass) > 0, "{causes:?}");
+        assert!(of(Why::RateLimit) * 2 > all, "{causes:?}");
+        assert!(of(Why::NotTickled) * 10 < all, "{causes:?}");
     }
 
     #[test]

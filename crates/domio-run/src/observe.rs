@@ -1,6 +1,8 @@
 //! What pictures need of a trace: who does what in some part of it, and every length.
 
-use domio_core::{DomainId, Duration, Instant, Names, PcpuId, Record, Runstate, Sink, VcpuName};
+use domio_core::{
+    ActorId, DomainId, Duration, Instant, Names, PcpuId, Record, Runstate, Sink, VcpuName,
+};
 use domio_trace::{Interval, Intervals};
 use std::collections::{BTreeMap, VecDeque};
 
@@ -14,7 +16,7 @@ const PAST_MAX: usize = 100_000;
 /// Most stays that are kept of one part of a trace; the first ones. More cannot be drawn either.
 const STAYS_MAX: usize = 1_000_000;
 
-/// A completed stay of a vcpu in one runstate: an [`Interval`] by name.
+/// A stay of a vcpu in one runstate: an [`Interval`] by name.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SeenStay {
     /// The vcpu.
@@ -61,6 +63,8 @@ pub enum Window {
 #[derive(Debug)]
 pub struct Observer {
     intervals: Intervals,
+    /// By actor; none for idle ones.
+    vcpus: Vec<Option<VcpuName>>,
     watch: Watch,
     seen: Seen,
 }
@@ -88,15 +92,27 @@ impl Observer {
     pub fn new(window: Window) -> Self {
         Observer {
             intervals: Intervals::new(),
+            vcpus: Vec::new(),
             watch: Watch::new(window),
             seen: Seen::default(),
         }
     }
 
-    /// What it saw.
+    /// What it saw. Stays that last when the trace ends go up to its last record.
     pub fn finish(self) -> Seen {
-        let mut seen = self.seen;
-        match self.watch {
+        let Observer {
+            intervals,
+            vcpus,
+            mut watch,
+            mut seen,
+        } = self;
+        let begin = seen.begin.unwrap_or_default();
+        intervals.finish(|interval| {
+            if let Some(Some(vcpu)) = vcpus.get(interval.actor.index()) {
+                take(*vcpu, interval, begin, &mut watch, &mut seen);
+            }
+        });
+        match watch {
             Watch::Between { from, until, stays } => {
                 seen.window = seen.begin.map(|begin| (begin + from, begin + until));
                 seen.stays = stays;
@@ -119,19 +135,30 @@ impl Sink for Observer {
     fn record(&mut self, names: &Names, record: &Record) {
         let Observer {
             intervals,
+            vcpus,
             watch,
             seen,
         } = self;
+        let known = vcpus.len();
+        if known < names.actors().len() {
+            let new = (known..names.actors().len()).map(|actor| ActorId(actor as u32));
+            let guest = |actor| names.vcpu(actor).filter(|vcpu: &VcpuName| !vcpu.is_idle());
+            vcpus.extend(new.map(guest));
+        }
         let begin = *seen.begin.get_or_insert(record.at);
         intervals.feed(record, |interval| {
-            let vcpu = names.vcpu(interval.actor);
-            if let Some(vcpu) = vcpu.filter(|vcpu| !vcpu.is_idle()) {
-                let stay = SeenStay::of(vcpu, interval);
-                watch.take(&stay, begin);
-                seen.take(&stay);
+            if let Some(Some(vcpu)) = vcpus.get(interval.actor.index()) {
+                take(*vcpu, interval, begin, watch, seen);
             }
         });
     }
+}
+
+/// Takes an interval of `vcpu`.
+fn take(vcpu: VcpuName, interval: &Interval, begin: Instant, watch: &mut Watch, seen: &mut Seen) {
+    let stay = SeenStay::of(vcpu, interval);
+    watch.take(&stay, begin);
+    seen.take(&stay);
 }
 
 /// What is kept in full.

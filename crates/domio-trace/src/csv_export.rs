@@ -5,8 +5,8 @@ use std::io::{self, Write};
 
 use domio_core::{ActorId, Names, Record, Sink};
 
-use crate::Intervals;
 use crate::describe::{Value, record_name, unit_suffix, value};
+use crate::{Interval, Intervals};
 
 /// Writes every record as a row: time in nanoseconds, pcpu, class, name, domain and vcpu of the
 /// actor where there is one, the actor's runstates before and after where they change, and the
@@ -20,6 +20,7 @@ pub struct CsvRecords<W: Write>(Rows<W>);
 pub struct CsvIntervals<W: Write> {
     rows: Rows<W>,
     intervals: Intervals,
+    names: Names,
 }
 
 /// A CSV file that keeps its first error.
@@ -159,6 +160,7 @@ impl<W: Write> CsvIntervals<W> {
         CsvIntervals {
             rows: Rows::new(out, &columns),
             intervals: Intervals::new(),
+            names: Names::new(),
         }
     }
 
@@ -167,34 +169,41 @@ impl<W: Write> CsvIntervals<W> {
         self.rows.rows
     }
 
-    /// Writes what is left and returns the output. Intervals that the trace does not end are left
-    /// out.
+    /// Writes what is left and returns the output.
     ///
     /// # Errors
     /// The first error of any write since the start.
-    pub fn finish(self) -> io::Result<W> {
+    pub fn finish(mut self) -> io::Result<W> {
+        let (rows, names) = (&mut self.rows, &self.names);
+        self.intervals.finish(|i| write(rows, names, i));
         self.rows.finish()
     }
 }
 
 impl<W: Write> Sink for CsvIntervals<W> {
     fn record(&mut self, names: &Names, r: &Record) {
+        if self.names.actors().len() < names.actors().len() {
+            self.names.clone_from(names);
+        }
         let rows = &mut self.rows;
-        self.intervals.feed(r, |i| {
-            let [domain, vcpu] = actor(names, i.actor);
-            rows.write(&[
-                i.start.as_nanos().to_string(),
-                i.end.as_nanos().to_string(),
-                i.end.saturating_since(i.start).as_nanos().to_string(),
-                domain,
-                vcpu,
-                i.state.map_or("unknown", |s| s.name()).to_owned(),
-                i.after.name().to_owned(),
-                i.next.name().to_owned(),
-                i.pcpu.0.to_string(),
-            ]);
-        });
+        self.intervals.feed(r, |i| write(rows, names, i));
     }
+}
+
+/// Writes the row of an interval.
+fn write<W: Write>(rows: &mut Rows<W>, names: &Names, i: &Interval) {
+    let [domain, vcpu] = actor(names, i.actor);
+    rows.write(&[
+        i.start.as_nanos().to_string(),
+        i.end.as_nanos().to_string(),
+        i.end.saturating_since(i.start).as_nanos().to_string(),
+        domain,
+        vcpu,
+        i.state.map_or("unknown", |s| s.name()).to_owned(),
+        i.after.name().to_owned(),
+        i.next.name().to_owned(),
+        i.pcpu.0.to_string(),
+    ]);
 }
 
 #[cfg(test)]
@@ -265,11 +274,15 @@ mod tests {
         let change = Record::runstate(at, PcpuId(1), ActorId(0), old, new);
         w.record(&names(), &change);
         w.record(&names(), &switch());
-        assert_eq!(w.rows(), 1);
         let text = String::from_utf8(w.finish().unwrap()).unwrap();
+        let rows: Vec<&str> = text.lines().skip(1).collect();
+        // Who comes had waited since the trace began.
         assert_eq!(
-            text.lines().nth(1),
-            Some("10,30,20,3,2,running,runnable,blocked,1")
+            rows,
+            [
+                "10,30,20,3,2,running,runnable,blocked,1",
+                "10,30,20,32767,1,runnable,runnable,running,1",
+            ]
         );
     }
 

@@ -2,59 +2,41 @@
 
 use domio_core::{ActorId, Instant, Kind, PcpuId, Record, Runstate};
 
-use crate::{GoingOn, Losses, Over};
+use crate::{GoingOn, Ground, Over, Passed, Taken, Track};
 
 /// Most actors that analyses tell apart: those with a higher number are left out. No host has as
 /// many vcpus: the bound keeps a damaged file from taking all memory.
 pub const VCPUS_MAX: usize = 1 << 16;
 
-/// A completed stay of an actor in one runstate.
+/// A stay of an actor in one runstate, or a part of one where the trace begins or ends, a record
+/// marks the state, or records are missing.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Interval {
     /// The actor.
     pub actor: ActorId,
     /// The runstate; `None` when records are missing or contradict each other in between.
     pub state: Option<Runstate>,
-    /// The runstate before.
+    /// The runstate before; the same one where the begin of the stay was not seen.
     pub after: Runstate,
-    /// The runstate that follows.
+    /// The runstate that follows; the same one where the end was not seen.
     pub next: Runstate,
     /// First instant.
     pub start: Instant,
     /// Instant at which the next runstate starts.
     pub end: Instant,
-    /// Pcpu that recorded the start: for running, the one that it ran on.
+    /// Pcpu that recorded the start, or the end where that was not seen: for running, the one that
+    /// it ran on.
     pub pcpu: PcpuId,
 }
 
-/// Pairs the runstate changes of a trace: feed it every record.
+/// Pairs the runstate changes of a trace, as [`Track`] follows them: feed it every record, and at
+/// the end ask for the stays that last.
 #[derive(Debug, Default)]
 pub struct Intervals {
     /// By actor.
-    open: Vec<Option<Open>>,
-    losses: Losses,
+    tracks: Vec<Track>,
+    ground: Ground,
     going_on: GoingOn,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Open {
-    since: Instant,
-    state: Runstate,
-    after: Runstate,
-    pcpu: PcpuId,
-    /// Losses that concerned it when the interval started.
-    losses: u64,
-    /// Whether only records that it goes on have told of it.
-    went_on: bool,
-    /// When it was found to have left its pcpu, without a record of its own so far.
-    left: Option<Instant>,
-}
-
-impl Open {
-    /// Whether the state may have ended before `at`, unseen.
-    fn left_before(&self, at: Instant) -> bool {
-        self.left.is_some_and(|left| left < at)
-    }
 }
 
 impl Intervals {
@@ -63,97 +45,110 @@ impl Intervals {
         Intervals::default()
     }
 
-    /// Takes one record and hands the intervals that it ends, two at most, to `ended`.
+    /// Takes one record and hands the intervals that it ends, in most cases two at most, to
+    /// `ended`.
     pub fn feed(&mut self, record: &Record, mut ended: impl FnMut(&Interval)) {
+        self.ground.see(record);
         if record.is(Kind::Lost) {
-            self.losses.add(record.pcpu);
-            return;
+            return self.lose(record, ended);
         }
-        let open = &self.open;
-        let is_new = |actor: ActorId| match open.get(actor.index()) {
-            Some(Some(open)) => open.went_on,
-            _ => true,
+        let (at, pcpu) = (record.at.as_nanos(), record.pcpu);
+        let tracks = &self.tracks;
+        let is_new = |actor: ActorId| {
+            let track = tracks.get(actor.index());
+            track.is_none_or(|track| !track.has_changed())
         };
         let going = self.going_on.see(record, is_new);
-        if let Some(over) = going.over {
-            self.displace(record, over);
+        if let Some(Over { actor, now }) = going.over
+            && let Some(track) = self.tracks.get_mut(actor.index())
+            && let Some(passed) = track.displace(at, pcpu, now)
+        {
+            tell(actor, pcpu, &passed, Runstate::Running, &mut ended);
         }
-        if going.goes_on {
+        let runs = Taken::State(Runstate::Running);
+        if going.goes_on
+            && let Some(track) = place(&mut self.tracks, record.actor)
+            && (track.taken_for(), track.pcpu()) != (runs, pcpu)
+        {
             // Whoever has a pcpu to itself has no other record.
-            self.open_running(record);
+            let passed = track.goes_on(&mut self.ground, at, pcpu);
+            tell(record.actor, pcpu, &passed, Runstate::Running, &mut ended);
         }
         for (actor, old, new) in record.changes().into_iter().flatten() {
-            let losses = self.losses.concerning(new, record.pcpu);
-            let Some(place) = place(&mut self.open, actor) else {
+            let Some(track) = place(&mut self.tracks, actor) else {
                 continue;
             };
-            let before = place.replace(Open {
-                since: record.at,
-                state: new,
-                after: old,
-                pcpu: record.pcpu,
-                losses,
-                went_on: false,
-                left: None,
-            });
-            if let Some(open) = before {
-                let missed = self.losses.concerning(open.state, open.pcpu) != open.losses
-                    || open.left_before(record.at);
-                ended(&Interval {
-                    actor,
-                    state: (open.state == old && !missed).then_some(old),
-                    after: open.after,
-                    next: new,
-                    start: open.since,
-                    end: record.at,
-                    pcpu: open.pcpu,
-                });
+            let before = track.is_known().then(|| track.pcpu());
+            let passed = track.change(&mut self.ground, at, pcpu, [old, new]);
+            let on = before.filter(|_| passed.sure).unwrap_or(pcpu);
+            tell(actor, on, &passed, new, &mut ended);
+        }
+    }
+
+    /// Records of the record's pcpu are missing.
+    #[cold]
+    fn lose(&mut self, record: &Record, mut ended: impl FnMut(&Interval)) {
+        self.ground.lose(record.pcpu);
+        let tracks = self.tracks.iter_mut().enumerate();
+        for (actor, track) in tracks {
+            let on = track.pcpu();
+            if let Some(passed) = track.lose(record.at.as_nanos(), record.pcpu) {
+                let actor = ActorId(actor as u32);
+                tell(actor, on, &passed, passed.state, &mut ended);
             }
         }
     }
 
-    /// An actor goes on of which no other record has told: it runs, and that opens an interval.
-    fn open_running(&mut self, record: &Record) {
-        let pcpu = record.pcpu;
-        let losses = self.losses.concerning(Runstate::Running, pcpu);
-        let Some(place) = place(&mut self.open, record.actor) else {
-            return;
-        };
-        if place.is_some_and(|open| open.pcpu == pcpu && !open.left_before(record.at)) {
-            return;
-        }
-        *place = Some(Open {
-            since: record.at,
-            state: Runstate::Running,
-            after: Runstate::Running,
-            pcpu,
-            losses,
-            went_on: true,
-            left: None,
-        });
-    }
-
-    /// `record` shows that a run that only went on there is over: since now, or since some time
-    /// after its actor was last seen.
-    fn displace(&mut self, record: &Record, over: Over) {
-        if let Some(Some(open)) = self.open.get_mut(over.actor.index())
-            && open.went_on
-            && open.pcpu == record.pcpu
-        {
-            open.left = Some(if over.now { record.at } else { open.since });
+    /// Hands the stays that last when the trace ends to `ended`, up to its last record.
+    pub fn finish(mut self, mut ended: impl FnMut(&Interval)) {
+        let (_, end) = self.ground.span().unwrap_or_default();
+        for (actor, track) in self.tracks.iter_mut().enumerate() {
+            let on = track.pcpu();
+            if let Some(passed) = track.advance(end)
+                && passed.to > passed.from
+            {
+                let actor = ActorId(actor as u32);
+                tell(actor, on, &passed, passed.state, &mut ended);
+            }
         }
     }
 }
 
-/// The place of `actor` in the table, which grows for it; `None` beyond [`VCPUS_MAX`].
+/// Hands on what `passed` of `actor`, which is in `next` then.
+fn tell(
+    actor: ActorId,
+    pcpu: PcpuId,
+    passed: &Passed,
+    next: Runstate,
+    mut ended: impl FnMut(&Interval),
+) {
+    for (from, to, state) in passed.parts() {
+        // Several changes may have one time.
+        if from == to && !(passed.sure && state.is_some()) {
+            continue;
+        }
+        let begun = passed.entered == Some(from);
+        ended(&Interval {
+            actor,
+            state,
+            after: if begun { passed.after } else { passed.state },
+            next: if to == passed.to { next } else { passed.state },
+            start: Instant::from_nanos(from),
+            end: Instant::from_nanos(to),
+            pcpu,
+        });
+    }
+}
+
+/// The track of `actor` in the table, which grows for it; `None` beyond [`VCPUS_MAX`].
 #[inline]
-fn place(table: &mut Vec<Option<Open>>, actor: ActorId) -> Option<&mut Option<Open>> {
+fn place(table: &mut Vec<Track>, actor: ActorId) -> Option<&mut Track> {
     let index = actor.index();
     if index >= table.len() {
         if index >= VCPUS_MAX {
             return None;
         }
-        table.resize(index + 1, None);
+        table.resize(index + 1, Track::new());
     }
     table.get_mut(index)
 }
@@ -189,22 +184,26 @@ mod tests {
             let mut intervals = Intervals::new();
             let mut out = Vec::new();
             for r in records {
-                intervals.feed(r, |i| out.push((i.start.as_nanos(), i.state)));
+                intervals.feed(r, |i| out.push((i.actor, i.start.as_nanos(), i.state)));
             }
-            out
+            let of_v = out.into_iter().filter(|(actor, ..)| *actor == v);
+            of_v.map(|(_, start, state)| (start, state))
+                .collect::<Vec<_>>()
         };
         let first = goes_on(10, 2, v);
         // Another one goes on there, is put there, or takes the pcpu at some earlier time.
-        assert_eq!(run(&[first, goes_on(30, 2, w), stops(2)]), [(10, None)]);
-        assert_eq!(run(&[first, comes, stops(2)]), [(10, None)]);
-        assert_eq!(run(&[first, switch(30), stops(2)]), [(10, None)]);
+        let unsure = [(10, None), (30, None)];
+        assert_eq!(run(&[first, goes_on(30, 2, w), stops(2)]), unsure);
+        assert_eq!(run(&[first, comes, stops(2)]), unsure);
+        let left = [(10, Some(Running)), (30, None)];
+        assert_eq!(run(&[first, switch(30), stops(2)]), left);
         // The records of a switch have one time.
         assert_eq!(run(&[first, switch(40), stops(2)]), [(10, Some(Running))]);
         // It is there again, or elsewhere: since when, nothing tells.
         let again = [first, goes_on(30, 2, w), goes_on(35, 2, v), stops(2)];
-        assert_eq!(run(&again), [(35, Some(Running))]);
+        assert_eq!(run(&again)[2..], [(35, Some(Running))]);
         let elsewhere = [first, goes_on(30, 3, v), stops(3)];
-        assert_eq!(run(&elsewhere), [(30, Some(Running))]);
+        assert_eq!(run(&elsewhere), [(10, None), (30, Some(Running))]);
     }
 
     #[test]
@@ -235,7 +234,8 @@ mod tests {
             out,
             [
                 (10, 15, Some(Runnable), Blocked, Running),
-                (15, 40, None, Runnable, Blocked),
+                (15, 25, Some(Running), Runnable, Running),
+                (25, 40, None, Running, Blocked),
             ]
         );
     }

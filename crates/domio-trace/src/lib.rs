@@ -31,6 +31,7 @@ mod open;
 pub mod order;
 mod own;
 mod perfetto;
+mod stays;
 mod xentrace;
 
 pub use clock::{DEFAULT_TSC_HZ, TSC_HZ_MAX, TscClock};
@@ -47,4 +48,5 @@ pub use old::OldXentraceReader;
 pub use open::{Format, ReadOptions, TraceReader};
 pub use own::{OwnReader, TraceWriter};
 pub use perfetto::PerfettoWriter;
-pub use xentrace::{XentraceReader, XentraceWriter, policy_of};
+pub use stays::{Ground, Passed, Taken, Track};
+pub use xentrace::{Skipped, XentraceReader, XentraceWriter, policy_of};

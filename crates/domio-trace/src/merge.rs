@@ -87,6 +87,11 @@ impl Merge {
             self.round();
         }
         self.current = Some(cpu);
+        self.current_slot = self.slot(cpu);
+    }
+
+    /// Where the queue of `cpu` is.
+    fn slot(&mut self, cpu: u16) -> usize {
         let index = usize::from(cpu);
         if self.slots.len() <= index {
             self.slots.resize(index + 1, 0);
@@ -95,7 +100,7 @@ impl Merge {
             self.queues.push(VecDeque::new());
             self.slots[index] = self.queues.len() as u32;
         }
-        self.current_slot = self.slots[index] as usize - 1;
+        self.slots[index] as usize - 1
     }
 
     /// A polling round is complete.
@@ -107,10 +112,20 @@ impl Merge {
     /// The next record of the current window. [`Merge::window`] has been called.
     #[inline]
     pub(crate) fn push(&mut self, record: Record) {
-        let queue = &mut self.queues[self.current_slot];
+        self.push_into(self.current_slot, record);
+    }
+
+    /// Another record of `cpu`, outside its windows.
+    pub(crate) fn push_to(&mut self, cpu: u16, record: Record) {
+        let slot = self.slot(cpu);
+        self.push_into(slot, record);
+    }
+
+    #[inline]
+    fn push_into(&mut self, slot: usize, record: Record) {
+        let queue = &mut self.queues[slot];
         if queue.is_empty() {
-            self.heads
-                .push(Reverse((record.at, self.current_slot as u32)));
+            self.heads.push(Reverse((record.at, slot as u32)));
         }
         queue.push_back(record);
         self.this_round = self.this_round.max(Some(record.at));
@@ -121,6 +136,11 @@ impl Merge {
     /// How many more records may be held, at least one.
     pub(crate) fn room(&self) -> usize {
         self.held_max.saturating_sub(self.held).max(1)
+    }
+
+    /// Time of the latest record that was handed on; 0 before the first.
+    pub(crate) fn latest_out(&self) -> Instant {
+        self.latest_out
     }
 
     /// The file is over: everything may go.

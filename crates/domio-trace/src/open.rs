@@ -12,7 +12,7 @@ use crate::old::{OldLayout, probe};
 use crate::own::MAGIC;
 use crate::xentrace::CPU_CHANGE_HEADER;
 use crate::{
-    DEFAULT_TSC_HZ, MergeStats, OldXentraceReader, OwnReader, TraceError, TraceErrorKind,
+    DEFAULT_TSC_HZ, MergeStats, OldXentraceReader, OwnReader, Skipped, TraceError, TraceErrorKind,
     TraceHeader, XentraceReader,
 };
 
@@ -195,11 +195,29 @@ impl<R: Read> TraceReader<R> {
         }
     }
 
+    /// What was left out so far because the file is damaged; only of xentrace files of Xen 3.2 and
+    /// later, where reading goes on behind it. Damage of the others is an error.
+    pub fn skipped(&self) -> Option<&Skipped> {
+        match &self.0 {
+            Inner::Xentrace(r) => Some(r.skipped()).filter(|skipped| skipped.places > 0),
+            Inner::Own(_) | Inner::Old(..) => None,
+        }
+    }
+
+    /// The first damage that was skipped, for whoever needs all of a trace.
+    pub fn take_damage(&mut self) -> Option<TraceError> {
+        match &mut self.0 {
+            Inner::Xentrace(r) => r.take_skipped().errors.into_iter().next(),
+            Inner::Own(_) | Inner::Old(..) => None,
+        }
+    }
+
     /// The next record, `None` after the last. After an error there is no more.
     ///
     /// # Errors
-    /// A [`TraceError`] where the file is damaged or ends too early; all whole records before that
-    /// place are handed out first.
+    /// A [`TraceError`] where the file is damaged, if there is no going on behind that place
+    /// ([`TraceReader::skipped`]), or ends too early; all whole records before that place are
+    /// handed out first.
     #[inline]
     pub fn next_record(&mut self) -> Result<Option<Record>, TraceError> {
         match &mut self.0 {

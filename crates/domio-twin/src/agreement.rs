@@ -134,10 +134,10 @@ pub fn compare<P: PolicyState>(
     let smp = recording.description.pcpus > 1;
     let simulated: Vec<Summary> = states
         .par_iter()
-        .map(|hidden| measure(&twin.run(hidden), smp))
+        .map(|hidden| measure(&twin.run(hidden)))
         .collect();
     let sides = Sides {
-        recorded: measure(&recording.records, smp),
+        recorded: measure(&recording.records),
         simulated,
         smp,
         limits,
@@ -170,15 +170,11 @@ pub fn compare<P: PolicyState>(
     }
 }
 
-/// The figures of `records`. With several pcpus (`smp`) they go to the last record of any kind: one
-/// who has a pcpu to himself may not change for seconds, and where his last change lies is chance.
-fn measure(records: &[NamedRecord], smp: bool) -> Summary {
+/// The figures of `records`, up to the last one.
+fn measure(records: &[NamedRecord]) -> Summary {
     let mut meter = Meter::new();
     copy_to(records, &mut meter);
-    match records.last() {
-        Some(last) if smp => meter.finish_at(last.at),
-        _ => meter.finish(),
-    }
+    meter.finish()
 }
 
 /// What is compared, and how.
@@ -272,7 +268,7 @@ mod tests {
     use domio_core::{Instant, Kind, PcpuId, Runstate, VcpuName};
 
     #[test]
-    fn who_runs_alone_counts_up_to_the_end_of_the_trace_of_several_pcpus() {
+    fn who_runs_alone_counts_up_to_the_end_of_the_trace() {
         let [alone, other] = [1, 2].map(|id| VcpuName::new(DomainId(id), 0));
         let at = Instant::from_nanos;
         let change =
@@ -283,14 +279,11 @@ mod tests {
             change(20, 0, other, Runstate::Runnable, Runstate::Running),
             NamedRecord::new(at(100), PcpuId(1), Kind::Continue, alone),
         ];
-        let shares = |smp| {
-            let summary = measure(&records, smp);
-            [1, 2].map(|id| {
-                let account = summary.domain(DomainId(id)).expect("it has records").total;
-                summary.percent(account.running)
-            })
-        };
-        assert_eq!(shares(true), [100.0, 80.0]);
-        assert_eq!(shares(false), [0.0, 0.0], "up to each one's last change");
+        let summary = measure(&records);
+        let shares = [1, 2].map(|id| {
+            let account = summary.domain(DomainId(id)).expect("it has records").total;
+            summary.percent(account.running)
+        });
+        assert_eq!(shares, [100.0, 80.0]);
     }
 }

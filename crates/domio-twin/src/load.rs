@@ -119,6 +119,9 @@ impl Recording {
         let mut reader = TraceReader::new(trace, &options).map_err(broken)?;
         let mut read = NamedRecords::default();
         reader.copy_to(&mut read).map_err(broken)?;
+        if let Some(damage) = reader.take_damage() {
+            return Err(broken(damage));
+        }
         let records = read.0;
         if let Err(problem) = in_order(records.iter().map(|r| r.at)) {
             return Err(RecordingError::OutOfOrder {

@@ -351,6 +351,7 @@ fn credit2_tells_credits_and_budgets() {
         .tells(CREDIT2_ID, 21, 0, &[])
         .runs(1, Blocked);
     trace.at(10).wakes(2).tells(CREDIT2_ID, 13, 2, &[50]);
+    burn(&mut trace, 1, 90, i32::MIN);
     trace.at(1_000).tells(CREDIT2_ID, 21, 0, &[]);
     burn(&mut trace, 1, -5, i32::MIN);
     trace.runs(2, Runnable);
@@ -411,7 +412,7 @@ fn idle_pcpus_elsewhere_are_told() {
 }
 
 #[test]
-fn time_with_losses_counts_nowhere_and_the_edges_are_told() {
+fn time_with_losses_is_unknown_and_the_edges_are_told() {
     let mut trace = Trace::new(2);
     trace.at(0).wakes(1).runs(1, Blocked).wakes(2);
     trace.at(100).put(Kind::Lost, ActorId::NONE, [7, 0, 0, 0]);
@@ -420,8 +421,9 @@ fn time_with_losses_counts_nowhere_and_the_edges_are_told() {
     let waiting = trace.waiting();
     assert_eq!(waiting.lost_records, 7);
     assert!(waiting.untold()[0].contains("7 records were lost"));
-    assert_eq!(waiting.vcpus[1].unknown, 200_000);
-    assert_eq!(waiting.vcpus[1].runnable(), 0);
+    // Until the loss, and from the next record of that pcpu on, all is known.
+    assert_eq!(waiting.vcpus[1].unknown, 100_000);
+    assert_eq!(waiting.vcpus[1].runnable(), 100_000);
     assert_eq!(trace.times(1), [(2, Why::Displaced, 100)]);
     // The second one waits when the trace ends.
     trace.at(900).wakes(3);

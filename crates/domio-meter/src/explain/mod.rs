@@ -150,8 +150,10 @@ impl Explainer {
         }
     }
 
-    /// What was found up to the last record; sums of a vcpu end with its own last one.
-    pub fn finish(self) -> Explanation {
+    /// What was found up to the last record, until when every vcpu and every item stays where it
+    /// is.
+    pub fn finish(mut self) -> Explanation {
+        self.waits.stay(self.now);
         let start = self.start.max(self.window.from);
         let end = self.now.min(self.window.to);
         self.explained(start, end)
@@ -173,7 +175,7 @@ impl Explainer {
             end: Instant::from_nanos(end),
             runs: 1,
             records: self.records,
-            runstates: self.told.missing().is_none(),
+            runstates: self.told.all(),
             items: self.paths.finish(),
             ..Explanation::default()
         };
@@ -198,6 +200,7 @@ impl Sink for Explainer {
         }
         self.records += 1;
         self.told.see(record);
+        self.waits.see(record);
         self.advance(at);
         let Some(kind) = record.kind() else {
             return self.class(names, record);

@@ -45,8 +45,7 @@ pub struct Explanation {
     pub worst: Vec<LongWait>,
     /// The longest waits that began with a wake-up.
     pub worst_woken: Vec<LongWait>,
-    /// Waits that last at the end, the longest first; sums hold them only where the end is known
-    /// ([`Explainer::finish_at`](crate::Explainer::finish_at)).
+    /// Waits that last at the end, the longest first. Sums hold them, too.
     pub unfinished: Vec<LongWait>,
     /// Who ran where in a part of the trace.
     pub map: Option<Map>,
@@ -82,7 +81,8 @@ impl DomainWaits {
 pub struct VcpuWaits {
     /// Which.
     pub name: VcpuName,
-    /// Time from its first to its last runstate record.
+    /// Time that the sums are of: all of the measured time, but for what was before a vcpu came
+    /// that was not there.
     pub seen: u64,
     /// Time that it ran.
     pub running: u64,

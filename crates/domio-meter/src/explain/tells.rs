@@ -187,8 +187,8 @@ impl Explanation {
         if self.lost_records > 0 {
             let unknown = self.vcpus.iter().map(|v| v.unknown).max().unwrap_or(0);
             said.push(format!(
-                "{} records were lost. Stays over which records are missing count nowhere: up to \
-                 {:.3} s of a vcpu",
+                "{} records were lost. What a vcpu did meanwhile is unknown until a record tells \
+                 more: up to {:.3} s of a vcpu",
                 self.lost_records,
                 unknown as f64 / 1e9
             ));

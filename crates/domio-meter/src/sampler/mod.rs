@@ -4,7 +4,7 @@ mod sample;
 mod stays;
 
 pub use sample::{
-    DomainSample, Figures, GuestTraffic, IntervalSample, Part, QueueWait, Tells, Totals,
+    DomainSample, Figures, GuestTraffic, IntervalSample, Mending, Part, QueueWait, Tells, Totals,
 };
 
 use std::collections::VecDeque;
@@ -13,7 +13,7 @@ use domio_core::{
     ActorId, ClassId, DomainId, Duration, Instant, Kind, Names, PcpuId, Record, Runstate, Sink,
     Stage, VcpuName,
 };
-use domio_trace::{GoingOn, Losses, Over, VCPUS_MAX};
+use domio_trace::{GoingOn, Ground, Over, Passed, Taken as TakenFor, Track, VCPUS_MAX};
 
 use crate::account::Window;
 use crate::moves::Move;
@@ -42,7 +42,9 @@ pub(crate) const GRANT_TRANSFER: u32 = 0x0010_f003;
 /// Cuts a trace into intervals: feed it every record, take samples as they come, and
 /// [`Sampler::finish`] for the last one.
 ///
-/// The first interval starts at the first runstate record. Unlike xenbaked, which closes a domain's
+/// The first interval starts at the first record. What a vcpu did when follows from its records as
+/// [`Track`] has it; what a record tells of the time before its interval is in
+/// [`IntervalSample::mending`]. Unlike xenbaked, which closes a domain's
 /// books only when something happens to it, states count up to the edge of the interval; unlike
 /// XenMon's logs, a wake-up counts for its domain whichever pcpu recorded it.
 /// [`Baked`](crate::Baked) makes xenbaked's figures.
@@ -52,12 +54,11 @@ pub(crate) const GRANT_TRANSFER: u32 = 0x0010_f003;
 pub struct Sampler {
     interval: u64,
     start: Option<u64>,
-    latest: u64,
     /// The end of the interval; nothing happens to it before.
     edge: u64,
     /// By actor; of some of them nothing is known.
     vcpus: Vec<Vcpu>,
-    losses: Losses,
+    ground: Ground,
     going_on: GoingOn,
     stays: Stays,
     /// Slices that were given on each pcpu and belong to whoever comes next, with his domain.
@@ -73,17 +74,9 @@ pub struct Sampler {
 #[derive(Debug)]
 struct Vcpu {
     name: VcpuName,
-    /// Whether a record told of it.
-    known: bool,
-    state: Runstate,
-    since: u64,
+    track: Track,
     /// When it came into its state; when it was first seen in it, where that is not known.
     entered: u64,
-    /// The pcpu of its latest record.
-    pcpu: PcpuId,
-    losses: u64,
-    /// Whether more than records that it goes on has told of it.
-    changed: bool,
     /// Where it ran last, or was first heard of.
     home: PcpuId,
     /// Its figures there, in this interval.
@@ -96,38 +89,28 @@ impl Vcpu {
     fn new(name: VcpuName) -> Self {
         Vcpu {
             name,
-            known: false,
-            state: Runstate::Offline,
-            since: 0,
+            track: Track::new(),
             entered: 0,
-            pcpu: PcpuId(0),
-            // Its first record tells of nothing before.
-            losses: Losses::UNSURE,
-            changed: false,
             home: PcpuId(0),
             here: Figures::default(),
             ran: 0,
         }
     }
 
-    #[inline]
-    fn pass(&mut self, length: u64) {
-        self.here.add_time(self.state, length);
-        if self.state == Runstate::Running {
-            self.ran = self.ran.saturating_add(length);
+    /// Adds what passes from `from` up to `to`, as far as is known by now.
+    fn pass(&mut self, from: u64, to: u64) {
+        let length = to.saturating_sub(from.max(self.track.since()));
+        match self.track.taken_for() {
+            TakenFor::Unheard => {}
+            TakenFor::Unknown => self.here.unknown = self.here.unknown.saturating_add(length),
+            TakenFor::State(state) => self.here.add_time(state, length),
         }
     }
 
     /// Whether it is in a run queue. Idle vcpus are runnable, but wait for nothing.
     #[inline]
     fn waits(&self) -> bool {
-        self.state == Runstate::Runnable && !self.name.is_idle()
-    }
-
-    /// Whether lost records may hide a change.
-    #[inline]
-    fn missed(&self, losses: &Losses) -> bool {
-        losses.concerning(self.state, self.pcpu) != self.losses
+        self.track.taken_for() == TakenFor::State(Runstate::Runnable) && !self.name.is_idle()
     }
 }
 
@@ -141,10 +124,9 @@ impl Sampler {
         Sampler {
             interval: interval.as_nanos(),
             start: None,
-            latest: 0,
             edge: 0,
             vcpus: Vec::new(),
-            losses: Losses::new(),
+            ground: Ground::new(),
             going_on: GoingOn::new(),
             stays: Stays::default(),
             given: Vec::new(),
@@ -166,10 +148,11 @@ impl Sampler {
     /// What is left: complete intervals that were not taken, and the last one up to the last
     /// record.
     pub fn finish(mut self) -> impl Iterator<Item = IntervalSample> {
+        let (_, latest) = self.ground.span().unwrap_or_default();
         if let Some(start) = self.start
-            && self.latest > start
+            && latest > start
         {
-            self.cut(start, self.latest);
+            self.cut(start, latest);
         }
         self.ready.into_iter()
     }
@@ -177,7 +160,6 @@ impl Sampler {
     /// Ends intervals up to `at`.
     #[inline]
     fn advance(&mut self, at: u64) {
-        self.latest = self.latest.max(at);
         if at >= self.edge {
             self.turn(at);
         }
@@ -185,12 +167,9 @@ impl Sampler {
 
     #[cold]
     fn turn(&mut self, at: u64) {
-        let Some(mut start) = self.start else {
-            self.start = Some(at);
-            self.edge = at.saturating_add(self.interval);
-            return;
-        };
-        let known = self.vcpus.iter().filter(|v| v.known).count();
+        let begin = self.ground.span().map_or(at, |(begin, _)| begin);
+        let mut start = self.start.unwrap_or(begin);
+        let known = self.vcpus.iter().filter(|v| v.track.is_known()).count();
         let most = EMPTY_PARTS_MAX / known.max(1);
         let most = EMPTY_MAX.min(most as u64).max(1);
         let mut complete = at.saturating_sub(start) / self.interval;
@@ -208,23 +187,18 @@ impl Sampler {
     /// Closes all books at `end` and makes a sample.
     fn cut(&mut self, start: u64, end: u64) {
         let mut sample = std::mem::take(&mut self.elsewhere);
-        for vcpu in self.vcpus.iter_mut().filter(|v| v.known) {
-            let missed = vcpu.missed(&self.losses);
-            let length = end.saturating_sub(vcpu.since);
-            vcpu.since = vcpu.since.max(end);
-            if !missed {
-                vcpu.pass(length);
-                let waits = end.saturating_sub(vcpu.entered);
-                if vcpu.waits() && waits > sample.longest() {
-                    sample.waited(Some(QueueWait {
-                        vcpu: vcpu.name,
-                        pcpu: vcpu.home,
-                        since: Instant::from_nanos(vcpu.entered),
-                        length: waits,
-                        goes_on: true,
-                        behind: self.stays.most(vcpu.home, vcpu.entered, end),
-                    }));
-                }
+        for vcpu in self.vcpus.iter_mut().filter(|v| v.track.is_known()) {
+            vcpu.pass(start, end);
+            let waits = end.saturating_sub(vcpu.entered);
+            if vcpu.waits() && waits > sample.longest() {
+                sample.waited(Some(QueueWait {
+                    vcpu: vcpu.name,
+                    pcpu: vcpu.home,
+                    since: Instant::from_nanos(vcpu.entered),
+                    length: waits,
+                    goes_on: true,
+                    behind: self.stays.most(vcpu.home, vcpu.entered, end),
+                }));
             }
             let here = std::mem::take(&mut vcpu.here);
             if !vcpu.name.is_idle() || !here.is_empty() {
@@ -236,26 +210,19 @@ impl Sampler {
         self.ready.push_back(sample.sample());
     }
 
-    /// The vcpu that the actor is, first heard of on `pcpu` at `at` if it is not known; `None`
-    /// where there is no such actor, or no room for it.
+    /// The place of the vcpu that the actor is, first heard of on `pcpu` at `at` if it is not
+    /// known; `None` where there is no such actor, or no room for it.
     #[inline]
-    fn vcpu(
-        &mut self,
-        names: &Names,
-        actor: ActorId,
-        (at, pcpu): (u64, PcpuId),
-    ) -> Option<&mut Vcpu> {
+    fn slot(&mut self, names: &Names, actor: ActorId, (at, pcpu): (u64, PcpuId)) -> Option<usize> {
         let slot = actor.index();
         if slot >= self.vcpus.len() && !self.make_vcpus(names, slot) {
             return None;
         }
         let vcpu = &mut self.vcpus[slot];
-        if !vcpu.known {
-            vcpu.known = true;
-            (vcpu.since, vcpu.entered) = (at, at);
-            (vcpu.pcpu, vcpu.home) = (pcpu, pcpu);
+        if !vcpu.track.is_known() {
+            (vcpu.entered, vcpu.home) = (at, pcpu);
         }
-        Some(vcpu)
+        Some(slot)
     }
 
     /// Makes vcpus up to the actor with index `slot`. Returns whether there is such an actor, and
@@ -274,7 +241,8 @@ impl Sampler {
     /// The vcpu that the actor is, if a record told of it.
     #[inline]
     fn known(&mut self, actor: ActorId) -> Option<&mut Vcpu> {
-        self.vcpus.get_mut(actor.index()).filter(|v| v.known)
+        let vcpu = self.vcpus.get_mut(actor.index());
+        vcpu.filter(|vcpu| vcpu.track.is_known())
     }
 
     /// `actor` goes from `old` to `new` on `pcpu`.
@@ -286,18 +254,98 @@ impl Sampler {
         actor: ActorId,
         [old, new]: [Runstate; 2],
     ) {
-        if self.vcpu(names, actor, (at, pcpu)).is_none() {
+        let Some(slot) = self.slot(names, actor, (at, pcpu)) else {
             return;
+        };
+        let track = &mut self.vcpus[slot].track;
+        let passed = track.change(&mut self.ground, at, pcpu, [old, new]);
+        self.pass(slot, pcpu, &passed);
+        self.turned(slot, (at, pcpu), [old, new], &passed);
+    }
+
+    /// The vcpu of `record` goes on, of which nothing else is known.
+    #[cold]
+    fn goes_on(&mut self, names: &Names, record: &Record) {
+        let (at, pcpu) = (record.at.as_nanos(), record.pcpu);
+        let Some(slot) = self.slot(names, record.actor, (at, pcpu)) else {
+            return;
+        };
+        let track = &mut self.vcpus[slot].track;
+        let passed = track.goes_on(&mut self.ground, at, pcpu);
+        self.pass(slot, pcpu, &passed);
+        self.turned(slot, (at, pcpu), [Runstate::Running; 2], &passed);
+    }
+
+    /// Adds what `passed` of the vcpu in `slot`, on `pcpu` if it ran.
+    #[inline]
+    fn pass(&mut self, slot: usize, pcpu: PcpuId, passed: &Passed) {
+        let start = self.start.unwrap_or(0);
+        if passed.from < start && !passed.sure {
+            self.mend(slot, pcpu, passed, start);
         }
-        let slot = actor.index();
         let vcpu = &mut self.vcpus[slot];
-        let sure = vcpu.state == old && !vcpu.missed(&self.losses);
-        if sure {
-            vcpu.pass(at.saturating_sub(vcpu.since));
+        if passed.known > passed.from {
+            let unknown = passed.known.saturating_sub(passed.from.max(start));
+            vcpu.here.unknown = vcpu.here.unknown.saturating_add(unknown);
         }
+        let length = passed.to.saturating_sub(passed.known.max(start));
+        if passed.state == Runstate::Running {
+            let ran = passed.to.saturating_sub(passed.known);
+            vcpu.ran = vcpu.ran.saturating_add(ran);
+            if length > 0 && vcpu.home != pcpu {
+                move_to(vcpu, pcpu, &mut self.elsewhere);
+            }
+        }
+        vcpu.here.add_time(passed.state, length);
+    }
+
+    /// A record tells of the time before the interval, which begins at `start`, something else than
+    /// samples have.
+    #[cold]
+    fn mend(&mut self, slot: usize, pcpu: PcpuId, passed: &Passed, start: u64) {
+        let vcpu = &self.vcpus[slot];
+        let (name, home) = (vcpu.name, vcpu.home);
+        let part = |pcpu, add: &dyn Fn(&mut Figures)| {
+            let mut figures = Figures::default();
+            add(&mut figures);
+            Part {
+                vcpu: name,
+                pcpu,
+                figures,
+            }
+        };
+        let to = passed.to.min(start);
+        let had = to - passed.from;
+        let mending = self.elsewhere.mending();
+        match passed.taken_for {
+            TakenFor::Unheard => {}
+            TakenFor::Unknown => mending.less.push(part(home, &|f| f.unknown = had)),
+            TakenFor::State(state) => mending.less.push(part(home, &|f| f.add_time(state, had))),
+        }
+        let known = passed.known.min(to);
+        let unknown = part(home, &|f| f.unknown = known - passed.from);
+        let ran_on = match passed.state {
+            Runstate::Running => pcpu,
+            _ => home,
+        };
+        let known = part(ran_on, &|f| f.add_time(passed.state, to - known));
+        let told = [unknown, known].into_iter();
+        mending.more.extend(told.filter(|p| !p.figures.is_empty()));
+    }
+
+    /// The vcpu in `slot` went from `old` to `new`, when `passed` was over.
+    #[inline]
+    fn turned(
+        &mut self,
+        slot: usize,
+        (at, pcpu): (u64, PcpuId),
+        [old, new]: [Runstate; 2],
+        passed: &Passed,
+    ) {
+        let vcpu = &mut self.vcpus[slot];
         let is_mark = old == new;
         if new == Runstate::Running {
-            if sure && vcpu.waits() {
+            if passed.sure && old == Runstate::Runnable && !vcpu.name.is_idle() {
                 let length = at.saturating_sub(vcpu.entered);
                 if length > self.elsewhere.longest() {
                     let behind = self.stays.most(pcpu, vcpu.entered, at);
@@ -320,14 +368,9 @@ impl Sampler {
         }
         vcpu.here.executions += u64::from(new == Runstate::Running && !is_mark);
         vcpu.here.wakeups += u64::from(old == Runstate::Blocked && new == Runstate::Runnable);
-        if !(is_mark && sure) {
+        if !(is_mark && passed.sure) {
             vcpu.entered = at;
         }
-        vcpu.changed |= !is_mark;
-        vcpu.state = new;
-        vcpu.since = at;
-        vcpu.pcpu = pcpu;
-        vcpu.losses = self.losses.concerning(new, pcpu);
         if new == Runstate::Running {
             self.receive(slot, pcpu);
         }
@@ -359,28 +402,30 @@ impl Sampler {
     /// before.
     #[cold]
     fn displace(&mut self, record: &Record, over: Over) {
-        let Some(left) = self.vcpus.get_mut(over.actor.index()) else {
-            return;
-        };
-        if left.changed || left.state != Runstate::Running || left.pcpu != record.pcpu {
-            return;
+        let slot = over.actor.index();
+        if let Some(left) = self.vcpus.get_mut(slot) {
+            let at = record.at.as_nanos();
+            let passed = left.track.displace(at, record.pcpu, over.now);
+            self.passed(slot, passed);
         }
-        let at = record.at.as_nanos();
-        if over.now && !left.missed(&self.losses) {
-            left.pass(at.saturating_sub(left.since));
-        }
-        left.since = left.since.max(at);
-        left.losses = Losses::UNSURE;
     }
 
-    /// The record's vcpu goes on, of which nothing else is known.
+    /// Adds what `passed`, if anything did, where the vcpu in `slot` is.
+    fn passed(&mut self, slot: usize, passed: Option<Passed>) {
+        if let Some(passed) = passed {
+            self.pass(slot, self.vcpus[slot].home, &passed);
+        }
+    }
+
+    /// Records of the record's pcpu are missing.
     #[cold]
-    fn leaves(&mut self, record: &Record) {
-        if let Some(was) = self.known(record.actor)
-            && was.pcpu != record.pcpu
-        {
-            // It went on elsewhere before, and has left there without a record.
-            was.losses = Losses::UNSURE;
+    fn lose(&mut self, record: &Record) {
+        self.ground.lose(record.pcpu);
+        self.lost_records += u64::from(record.words[0]);
+        for slot in 0..self.vcpus.len() {
+            let track = &mut self.vcpus[slot].track;
+            let passed = track.lose(record.at.as_nanos(), record.pcpu);
+            self.passed(slot, passed);
         }
     }
 
@@ -430,13 +475,11 @@ impl Sampler {
     fn worked(&mut self, names: &Names, record: &Record) {
         let at = record.at.as_nanos();
         let mut ran = 0;
-        let vcpu = self.vcpus.get_mut(record.actor.index());
-        if let Some(vcpu) = vcpu.filter(|v| v.known) {
-            if vcpu.state == Runstate::Running && !vcpu.missed(&self.losses) {
-                vcpu.pass(at.saturating_sub(vcpu.since));
-                vcpu.since = vcpu.since.max(at);
-            }
-            ran = vcpu.ran;
+        let slot = record.actor.index();
+        if let Some(vcpu) = self.vcpus.get_mut(slot) {
+            let passed = vcpu.track.executes(at);
+            self.passed(slot, passed);
+            ran = self.vcpus[slot].ran;
         }
         let whole = Window {
             from: 0,
@@ -459,10 +502,7 @@ impl Sampler {
                 }
             }
             Some(Kind::DriverWork) => self.worked(names, record),
-            Some(Kind::Lost) => {
-                self.losses.add(record.pcpu);
-                self.lost_records += u64::from(record.words[0]);
-            }
+            Some(Kind::Lost) => self.lose(record),
             Some(_) => {}
             None if record.class == ClassId::FOREIGN => {
                 if matches!(record.words[0], GRANT_MAP | GRANT_TRANSFER) {
@@ -488,24 +528,15 @@ impl Sink for Sampler {
     #[inline]
     fn record(&mut self, names: &Names, record: &Record) {
         let at = record.at.as_nanos();
+        self.ground.see(record);
         let vcpus = &self.vcpus;
         let going = self.going_on.see(record, |actor| {
             let vcpu = vcpus.get(actor.index());
-            vcpu.is_none_or(|vcpu| !vcpu.changed)
+            vcpu.is_none_or(|vcpu| !vcpu.track.has_changed())
         });
-        let changes = match going.goes_on {
-            // It runs, and may have no other record.
-            true => [
-                Some((record.actor, Runstate::Running, Runstate::Running)),
-                None,
-            ],
-            false => record.changes(),
-        };
-        if changes[0].is_some() || self.start.is_some() {
+        let changes = record.changes();
+        if changes[0].is_some() || going.goes_on || self.start.is_some() {
             self.advance(at);
-        }
-        if going.goes_on {
-            self.leaves(record);
         }
         if let Some(over) = going.over {
             self.displace(record, over);
@@ -515,7 +546,10 @@ impl Sink for Sampler {
         {
             self.give(record.pcpu, next.domain, record.words[3]);
         }
-        if changes[0].is_none() {
+        if going.goes_on {
+            // It runs, and may have no other record.
+            self.goes_on(names, record);
+        } else if changes[0].is_none() {
             self.note(names, record);
         }
         for (actor, old, new) in changes.into_iter().flatten() {

@@ -18,6 +18,8 @@ pub struct Figures {
     pub blocked: u64,
     /// Paused or parked.
     pub offline: u64,
+    /// In a state that is not known: records are missing.
+    pub unknown: u64,
     /// Times that a vcpu was put on a pcpu.
     pub executions: u64,
     /// Times that a vcpu went from blocked to runnable.
@@ -49,11 +51,25 @@ impl Figures {
             (&mut self.waited, other.waited),
             (&mut self.blocked, other.blocked),
             (&mut self.offline, other.offline),
+            (&mut self.unknown, other.unknown),
             (&mut self.executions, other.executions),
             (&mut self.wakeups, other.wakeups),
             (&mut self.io, other.io),
         ] {
             *sum = sum.saturating_add(part);
+        }
+    }
+
+    /// Takes times away that had been added.
+    fn take_away(&mut self, other: &Figures) {
+        for (sum, part) in [
+            (&mut self.gotten, other.gotten),
+            (&mut self.waited, other.waited),
+            (&mut self.blocked, other.blocked),
+            (&mut self.offline, other.offline),
+            (&mut self.unknown, other.unknown),
+        ] {
+            *sum = sum.saturating_sub(part);
         }
     }
 
@@ -142,6 +158,16 @@ impl Tells {
     }
 }
 
+/// What an interval tells of the time before it: what a vcpu did before its first record, or while
+/// records were missing, is known from the old state of its next record.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Mending {
+    /// Times that samples before have, and that are something else.
+    pub less: Vec<Part>,
+    /// Times that they do not have.
+    pub more: Vec<Part>,
+}
+
 /// One interval.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct IntervalSample {
@@ -159,6 +185,8 @@ pub struct IntervalSample {
     pub traffic: Vec<GuestTraffic>,
     /// The longest wait that ended in the interval or goes on at its end.
     pub longest_wait: Option<QueueWait>,
+    /// What became known of the time before the interval. [`Totals::mend`] adds it to sums.
+    pub mending: Mending,
     /// What the trace has told of up to the end of the interval.
     pub tells: Tells,
     /// Time that the figures of a pcpu are of, where that is not the length of the interval:
@@ -227,6 +255,9 @@ fn domains(parts: &[Part]) -> Vec<DomainSample> {
 }
 
 /// Adds up samples that follow each other.
+///
+/// Sums over all of a trace are those of [`Meter`](crate::Meter) if every sample is mended, too
+/// ([`Totals::mend`]): a sample has what is known at its end.
 #[derive(Clone, Debug, Default)]
 pub struct Totals {
     span: Option<(Instant, Instant)>,
@@ -234,6 +265,7 @@ pub struct Totals {
     parts: BTreeMap<(VcpuName, PcpuId), Figures>,
     traffic: BTreeMap<(DomainId, DomainId), GuestTraffic>,
     longest_wait: Option<QueueWait>,
+    mending: Mending,
     tells: Tells,
     passed: BTreeMap<PcpuId, u64>,
 }
@@ -246,6 +278,27 @@ impl Totals {
             totals.add(sample);
         }
         totals.sample()
+    }
+
+    /// The sums of all samples of a trace, `samples`, with all that was told of each later on.
+    pub fn of_trace<'a>(samples: impl IntoIterator<Item = &'a IntervalSample>) -> IntervalSample {
+        let mut totals = Totals::default();
+        for sample in samples {
+            totals.add(sample);
+            totals.mend(sample);
+        }
+        totals.sample()
+    }
+
+    /// Mends the sums by what `sample` tells of the time before, all of which is in them.
+    pub fn mend(&mut self, sample: &IntervalSample) {
+        for part in &sample.mending.less {
+            let sums = self.parts.entry((part.vcpu, part.pcpu)).or_default();
+            sums.take_away(&part.figures);
+        }
+        for part in &sample.mending.more {
+            self.part(part.vcpu, part.pcpu).add(&part.figures);
+        }
     }
 
     /// Adds the next one.
@@ -325,6 +378,7 @@ impl Totals {
             parts,
             traffic: self.traffic.values().copied().collect(),
             longest_wait: self.longest_wait,
+            mending: self.mending.clone(),
             tells: self.tells,
             passed: self.passed.iter().map(|(pcpu, ns)| (*pcpu, *ns)).collect(),
         }
@@ -333,6 +387,11 @@ impl Totals {
     /// Adds to the time that the figures of a pcpu are of.
     pub(crate) fn passed(&mut self, pcpu: PcpuId, ns: u64) {
         *self.passed.entry(pcpu).or_default() += ns;
+    }
+
+    /// Takes what became known of the time before.
+    pub(crate) fn mending(&mut self) -> &mut Mending {
+        &mut self.mending
     }
 
     /// Adds records that were lost.

@@ -7,6 +7,7 @@ mod device;
 mod driver_work;
 mod network;
 mod old_traces;
+mod one_answer;
 mod real_traces;
 mod same_figures;
 mod unseen_switches;

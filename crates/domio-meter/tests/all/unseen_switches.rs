@@ -39,14 +39,8 @@ fn figures(records: &[Record]) -> (u64, u64, u64) {
     assert_eq!((a.executions, a.runs.count), (0, 0));
     let sampler = fed(Sampler::new(Duration::from_millis(1000)), &names(), &all);
     let samples: Vec<_> = sampler.finish().flat_map(|s| s.domains).collect();
-    let gotten = samples
-        .iter()
-        .find(|d| d.id == A.domain)
-        .unwrap()
-        .figures
-        .gotten;
-    // Samples count an open state up to the edge; all here are closed by then.
-    assert_eq!(gotten, a.running);
+    let sampled = samples.iter().find(|d| d.id == A.domain).unwrap().figures;
+    assert_eq!((sampled.gotten, sampled.unknown), (a.running, a.unknown));
     let ms = |ns| ns / 1_000_000;
     (ms(a.running), ms(a.unknown), ms(summary.pcpus[0].busy))
 }
@@ -62,26 +56,26 @@ fn a_switch_ends_a_run() {
         goes_on(90, 0, A),
         switch(95, A, B),
     ];
-    // 10 to 50 and 90 to 95; B from 60 to 85. What A did from 50 to 90 is not told.
-    assert_eq!(figures(&records), (45, 40, 70));
+    // 0 to 50 and 90 to 95; B from 60 to 85. What A did from 50 to 90 and after 95 is not told.
+    assert_eq!(figures(&records), (55, 45, 80));
 }
 
 #[test]
 fn whoever_is_seen_on_the_pcpu_ends_a_run() {
-    // Nothing tells when A left, so that only 10 to 40 is sure.
+    // Nothing tells when A left, so that only 0 to 40 is sure.
     let a = [goes_on(10, 0, A), goes_on(40, 0, A)];
     let comes = {
         let (runnable, running) = (Runstate::Runnable, Runstate::Running);
         Record::runstate(at(70), PcpuId(0), actor(B), runnable, running)
     };
-    assert_eq!(figures(&[a[0], a[1], comes]), (30, 0, 30));
+    assert_eq!(figures(&[a[0], a[1], comes]), (40, 60, 70));
     assert_eq!(
         figures(&[a[0], a[1], goes_on(70, 0, B), switch(80, B, A)]),
-        (30, 0, 40)
+        (40, 60, 50)
     );
-    // Seen again, 40 to 90 is not known.
+    // Seen again, 40 to 90 is not known. Nothing tells that B left, whose change was recorded.
     let again = [a[0], a[1], comes, goes_on(90, 0, A), switch(95, A, B)];
-    assert_eq!(figures(&again), (35, 50, 35));
+    assert_eq!(figures(&again), (45, 55, 75));
 }
 
 #[test]
@@ -93,7 +87,7 @@ fn who_goes_on_elsewhere_has_left() {
         goes_on(65, 2, A),
         goes_on(70, 2, B),
     ];
-    assert_eq!(figures(&records), (35, 20, 30));
+    assert_eq!(figures(&records), (45, 55, 40));
 }
 
 /// As of `xentrace -e 0x00028000`.

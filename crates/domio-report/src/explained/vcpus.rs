@@ -22,13 +22,13 @@ impl Explained<'_> {
             .collect()
     }
 
-    /// By vcpu the time that it was runnable, by cause, in percent of the time for which it was
-    /// seen.
+    /// By vcpu the time that it was runnable, by cause, in percent of the measured time.
     pub fn causes(&self) -> Shares {
         let found = self.found();
+        let whole = self.explanation.elapsed();
         let row = |vcpu: &VcpuWaits| {
             let by_cause = vcpu.by_cause();
-            let part = |why: &Why| percent(by_cause.get(why).copied().unwrap_or(0), vcpu.seen);
+            let part = |why: &Why| percent(by_cause.get(why).copied().unwrap_or(0), whole);
             (self.vcpu(vcpu.name), found.iter().map(part).collect())
         };
         Shares {
@@ -58,13 +58,14 @@ impl Explained<'_> {
         )
     }
 
-    /// By vcpu the time that it was runnable, by who ran meanwhile, in percent of the time for
-    /// which it was seen.
+    /// By vcpu the time that it was runnable, by who ran meanwhile, in percent of the
+    /// measured time.
     pub fn behind(&self) -> Shares {
+        let whole = self.explanation.elapsed();
         let row = |vcpu: &VcpuWaits| Behind {
             name: self.vcpu(vcpu.name),
             times: vcpu.behind(),
-            whole: vcpu.seen,
+            whole,
         };
         let rows = self.explanation.vcpus.iter().map(row).collect();
         Shares::behind(rows, |whom| self.vcpu(whom))
@@ -72,7 +73,8 @@ impl Explained<'_> {
 
     /// What those waited for that waited most, one sentence each.
     pub fn verdicts(&self) -> Vec<String> {
-        let share = |v: &VcpuWaits| percent(v.runnable(), v.seen);
+        let whole = self.explanation.elapsed();
+        let share = |v: &VcpuWaits| percent(v.runnable(), whole);
         let waited = self.explanation.vcpus.iter().filter(|v| v.runnable() > 0);
         let mut waited: Vec<&VcpuWaits> = waited.collect();
         waited.sort_by(|a, b| share(b).total_cmp(&share(a)).then(a.name.cmp(&b.name)));
@@ -90,7 +92,7 @@ impl Explained<'_> {
             let causes = vcpu.by_cause().into_iter();
             let (why, cause) = largest(causes.map(|(w, t)| (w.name().to_owned(), t)).collect());
             format!(
-                "{} waited {} % of its time: {} % of that behind {whom}, {} % for \"{why}\".",
+                "{} waited {} % of the time: {} % of that behind {whom}, {} % for \"{why}\".",
                 self.vcpu(vcpu.name),
                 figure::short(share(vcpu)),
                 part(behind),
@@ -103,12 +105,13 @@ impl Explained<'_> {
     /// Time for which a vcpu was off its pcpu by a cap, of those that were.
     pub fn parked(&self) -> Vec<String> {
         let parked = self.explanation.vcpus.iter().filter(|v| v.parked > 0);
+        let whole = self.explanation.elapsed();
         let told = |v: &VcpuWaits| {
             format!(
-                "{} was put to sleep while it ran, as by a cap, for {} % of its time. It was not \
+                "{} was put to sleep while it ran, as by a cap, for {} % of the time. It was not \
                  runnable then; no wait holds that time.",
                 self.vcpu(v.name),
-                figure::short(percent(v.parked, v.seen))
+                figure::short(percent(v.parked, whole))
             )
         };
         parked.map(told).collect()
@@ -121,11 +124,12 @@ impl Explained<'_> {
             .vcpus
             .iter()
             .filter(|v| v.idle_elsewhere > 0);
+        let whole = self.explanation.elapsed();
         let told = |v: &VcpuWaits| {
             format!(
-                "{} waited behind others for {} % of its time while another pcpu idled.",
+                "{} waited behind others for {} % of the time while another pcpu idled.",
                 self.vcpu(v.name),
-                figure::short(percent(v.idle_elsewhere, v.seen))
+                figure::short(percent(v.idle_elsewhere, whole))
             )
         };
         idled.map(told).collect()

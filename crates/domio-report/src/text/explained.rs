@@ -91,7 +91,7 @@ fn items(explained: Explained<'_>, class: &'static Class, view: &View) -> String
 /// Vcpus: why they waited, and who ran meanwhile.
 fn vcpus(explained: Explained<'_>, view: &View) -> String {
     let mut text =
-        "Time that each vcpu was runnable and did not run, by cause, in % of its time:\n\n"
+        "Time that each vcpu was runnable and did not run, by cause, in % of the measured time:\n\n"
             .to_owned();
     text += &vcpu_table(explained, &explained.causes()).render(view);
     text += "\n";
@@ -105,27 +105,31 @@ fn vcpus(explained: Explained<'_>, view: &View) -> String {
             text += &folded(&line, view.width.into());
         }
     }
-    text += "\nThe same time, by who ran meanwhile, in % of its time:\n\n";
+    text += "\nThe same time, by who ran meanwhile, in % of the measured time:\n\n";
     text + &vcpu_table(explained, &explained.behind()).render(view)
 }
 
 /// The parts of each vcpu, behind how long it ran and waited.
 fn vcpu_table(explained: Explained<'_>, shares: &Shares) -> Table {
+    let whole = explained.explanation.elapsed();
+    let vcpus = &explained.explanation.vcpus;
+    let has_unknown = vcpus.iter().any(|vcpu| vcpu.unknown > 0);
     let row = |vcpu: &domio_meter::VcpuWaits| {
-        let share = |time| two_digits(percent(time, vcpu.seen));
+        let share = |time| two_digits(percent(time, whole));
         let longest = match vcpu.waits {
             0 => Cell::new("-", Tone::Dim),
             _ => figure::scaled(vcpu.longest as f64, None, "ns").into(),
         };
-        vec![share(vcpu.running), share(vcpu.runnable()), longest]
+        let mut cells = vec![share(vcpu.running), share(vcpu.runnable()), longest];
+        if has_unknown {
+            cells.push(share(vcpu.unknown));
+        }
+        cells
     };
-    let rows = explained.explanation.vcpus.iter().map(row).collect();
-    table(
-        "vcpu",
-        (&["it runs", "it waits", "longest"], rows),
-        shares,
-        two_digits,
-    )
+    let rows = vcpus.iter().map(row).collect();
+    let heads = ["it runs", "it waits", "longest", "unknown"];
+    let heads = &heads[..3 + usize::from(has_unknown)];
+    table("vcpu", (heads, rows), shares, two_digits)
 }
 
 /// The parts of each row, behind columns with these heads and cells.
@@ -184,7 +188,7 @@ fn covers(explained: Explained<'_>) -> String {
     let explanation = explained.explanation;
     let lost = match explanation.lost_records {
         0 => String::new(),
-        n => format!(", {n} more were lost when they were recorded"),
+        n => format!(", {n} more are lost"),
     };
     let policy = match explanation.tells.policy_name() {
         Some(name) => format!(" under {name}"),
@@ -254,7 +258,7 @@ mod tests {
             "d2 v0",
             "over its credit: ",
             "longest waits of all:",
-            "web v0 waited 46 % of its time: 97.8 % of that behind d2 v0",
+            "web v0 waited 46 % of the time: 97.8 % of that behind d2 v0",
             "Packets of web waited most",
             "\n12 records of 1 pcpu under credit in 0.1 s\n",
         ] {

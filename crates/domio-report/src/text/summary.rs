@@ -22,6 +22,10 @@ pub fn render(summary: &SummaryJson, name: impl Fn(u16) -> Option<String>, view:
     let domains = per_domain(summary, &name, heads, |d| {
         real(d.id).then(|| figures(summary, &d.account))
     });
+    let unknown = per_domain(summary, &name, ["unknown\n[% of one pcpu]"], |d| {
+        let is_told = real(d.id) && d.account.unknown_ns > 0;
+        is_told.then(|| [percent(summary, d.account.unknown_ns)])
+    });
     let heads = [
         "jobs\ndone",
         "turnaround,\nmean",
@@ -70,7 +74,7 @@ pub fn render(summary: &SummaryJson, name: impl Fn(u16) -> Option<String>, view:
         true => String::new(),
         false => format!("{}\n", table.render(view)),
     };
-    let [jobs, networks, webs] = [&jobs, &networks, &webs].map(if_any);
+    let [unknown, jobs, networks, webs] = [&unknown, &jobs, &networks, &webs].map(if_any);
     let work: String = summary
         .driver_work
         .iter()
@@ -90,10 +94,12 @@ pub fn render(summary: &SummaryJson, name: impl Fn(u16) -> Option<String>, view:
     };
     let lost = match summary.lost_records {
         0 => String::new(),
-        n => format!(", {n} more were lost when they were recorded"),
+        n => format!(", {n} more are lost"),
     };
     format!(
-        "{}\n{jain}{jobs}{networks}{webs}{work}{}\n{} records in {} s{lost}\n{}",
+        "Time and waits, from the first record to the last, {} s:\n\n\
+         {}\n{unknown}{jain}{jobs}{networks}{webs}{work}{}\n{} records in {} s{lost}\n{}",
+        figure::number(summary.seconds),
         domains.render(view),
         pcpus.render(view),
         summary.records,

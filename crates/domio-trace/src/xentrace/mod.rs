@@ -15,5 +15,5 @@ pub(crate) use decode::{Decoder, foreign};
 pub(crate) use event::CPU_CHANGE_HEADER;
 pub(crate) use foreign::foreign_name;
 pub use policy::policy_of;
-pub use read::XentraceReader;
+pub use read::{Skipped, XentraceReader};
 pub use write::XentraceWriter;

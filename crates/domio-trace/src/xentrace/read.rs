@@ -1,12 +1,17 @@
 //! Reads xentrace files of Xen 3.2 and later (xen-spec 7.2).
 
+mod skip;
+
+pub use skip::Skipped;
+
 use std::io::Read;
 
-use domio_core::{ActorId, Instant, Kind, Names, PcpuId, Record};
+use domio_core::{ActorId, Duration, Instant, Kind, Names, PcpuId, Record};
 
 use super::decode::{Decoded, Decoder};
 use super::event::{
-    CPU_CHANGE, CPU_CHANGE_HEADER, EVENT_MASK, EXTRA_MAX, Extra, HAS_CYCLES, NO_EVENT, RECORD_MAX,
+    CPU_CHANGE, CPU_CHANGE_HEADER, EVENT_MASK, EXTRA_MAX, Extra, HAS_CYCLES, LOST_RECORDS,
+    NO_EVENT, RECORD_MAX,
 };
 use crate::bytes::{ByteStream, u32_at, u64_at};
 use crate::merge::Merge;
@@ -19,6 +24,9 @@ const WINDOW_HEAD: usize = 12;
 const STEP: usize = 1024;
 
 /// Streams a xentrace file of Xen 3.2 or later, merged by time.
+///
+/// What is damaged is left out up to the next window ([`XentraceReader::skipped`]), and records that
+/// something is lost ([`Kind::Lost`]) tell of that.
 ///
 /// Memory is bounded by two polling rounds of xentrace (one window for each cpu), and by
 /// [`ReadOptions::held_max`] for files that are put together differently.
@@ -33,6 +41,13 @@ pub struct XentraceReader<R> {
     last: Option<Instant>,
     handed_out: u64,
     end: End,
+    skipped: Skipped,
+    /// Time of the first record.
+    first: Option<Instant>,
+    /// Cpus of which there was a record since records of them were lost.
+    live: Vec<u16>,
+    /// Cpus with damage before that.
+    unread: Vec<u16>,
 }
 
 /// The window that is being read.
@@ -43,10 +58,14 @@ struct Window {
 }
 
 /// What a cpu's stream needs to know of its past.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy)]
 struct CpuState {
     /// Time of the latest record with a time; later ones without inherit it.
     at: Instant,
+    /// Whether there was such a record.
+    told: bool,
+    /// Whether records are missing, and none was read since; so it is before the first one.
+    lost: bool,
     /// The latest record was an INFCONT of this vcpu.
     continued: Option<ActorId>,
 }
@@ -60,6 +79,9 @@ enum End {
 
 /// A count that no host gets to: 16 years at the highest frequency that is understood.
 const NO_TIME: u64 = 1 << 63;
+
+/// So long no recorded host is silent: xentrace itself runs every 100 ms.
+const SILENCE_MAX: Duration = Duration::from_secs(3600);
 
 impl<R: Read> XentraceReader<R> {
     /// Starts to read.
@@ -92,6 +114,10 @@ impl<R: Read> XentraceReader<R> {
             last: None,
             handed_out: 0,
             end: End::NotYet,
+            skipped: Skipped::default(),
+            first: None,
+            live: Vec::new(),
+            unread: Vec::new(),
         })
     }
 
@@ -110,11 +136,21 @@ impl<R: Read> XentraceReader<R> {
         self.merge.stats()
     }
 
+    /// What was left out so far because the file is damaged.
+    pub fn skipped(&self) -> &Skipped {
+        &self.skipped
+    }
+
+    /// The same, for whoever keeps it.
+    pub fn take_skipped(&mut self) -> Skipped {
+        std::mem::take(&mut self.skipped)
+    }
+
     /// The next record in the order of time, `None` after the last. After an error there is no
-    /// more; all whole records before the damage are handed out first.
+    /// more; all whole records before are handed out first.
     ///
     /// # Errors
-    /// A [`TraceError`] where the file is damaged or ends inside a window.
+    /// A [`TraceError`] where the file ends inside a window, or cannot be read.
     #[inline]
     pub fn next_record(&mut self) -> Result<Option<Record>, TraceError> {
         loop {
@@ -127,10 +163,23 @@ impl<R: Read> XentraceReader<R> {
                 End::Clean => return Ok(None),
                 End::Failed(error) => return error.take().map_or(Ok(None), Err),
             }
-            match self.step() {
+            let done = match self.step() {
+                Err(e) if matches!(e.kind, TraceErrorKind::Damaged { .. }) => {
+                    let offset = e.offset;
+                    let error = e.after(self.decoded, self.last);
+                    let skipped = self.skip(error).map(|()| true);
+                    skipped.map_err(|e| TraceErrorKind::Io(e).at(offset))
+                }
+                done => done,
+            };
+            match done {
                 Ok(true) => {}
                 Ok(false) => {
-                    self.end = End::Clean;
+                    // Of nothing but damage there is nothing to go on with.
+                    self.end = match (self.decoded, self.skipped.errors.is_empty()) {
+                        (0, false) => End::Failed(Some(self.skipped.errors.remove(0))),
+                        _ => End::Clean,
+                    };
                     self.merge.finish();
                 }
                 Err(e) => {
@@ -198,10 +247,15 @@ impl<R: Read> XentraceReader<R> {
                 }
                 .at(offset));
             }
-            if let Some(tsc) = raw.tsc.filter(|tsc| *tsc >= NO_TIME) {
+            let last = self.last;
+            let jumps = |tsc: u64| {
+                let at = Instant::from_nanos(self.clock.nanos(tsc));
+                last.is_some_and(|last| at.saturating_since(last) > SILENCE_MAX)
+            };
+            if let Some(tsc) = raw.tsc.filter(|tsc| *tsc >= NO_TIME || jumps(*tsc)) {
                 return Err(TraceErrorKind::Damaged {
                     what: "a record",
-                    expected: "a time that counts from the host's start",
+                    expected: "a time that counts from the host's start, soon after the one before",
                     found: format!("{tsc:#x} counts"),
                 }
                 .at(offset));
@@ -217,8 +271,10 @@ impl<R: Read> XentraceReader<R> {
     #[inline]
     fn take(&mut self, cpu: u16, raw: &RawRecord) {
         let state = &mut self.cpus[usize::from(cpu)];
+        let latest = Some(state.at).filter(|_| state.told);
         if let Some(tsc) = raw.tsc {
             state.at = Instant::from_nanos(self.clock.nanos(tsc));
+            state.told = true;
         }
         let continued = state.continued.take();
         let pcpu = PcpuId(cpu);
@@ -235,6 +291,17 @@ impl<R: Read> XentraceReader<R> {
                 r
             }
         };
+        let record = match raw.event {
+            // It was written when there was room again. What counts is since when there was none.
+            LOST_RECORDS => {
+                let first = raw.first_lost().map(|tsc| self.clock.nanos(tsc));
+                let since = skip::lost_since(first.map(Instant::from_nanos), latest, record.at);
+                let at = since.max(self.merge.latest_out()).min(record.at);
+                Record { at, ..record }
+            }
+            _ => record,
+        };
+        self.note(cpu, record.at);
         self.decoded += 1;
         self.last = self.last.max(Some(record.at));
         self.merge.push(record);
@@ -290,6 +357,8 @@ impl<R: Read> XentraceReader<R> {
             let at = self.last.unwrap_or_default();
             let fresh = CpuState {
                 at,
+                told: false,
+                lost: true,
                 continued: None,
             };
             self.cpus.resize(usize::from(cpu) + 1, fresh);
@@ -348,183 +417,15 @@ impl RawRecord {
             extra: Extra { words, count },
         }
     }
+
+    /// The count at the first of the records that this one says are lost.
+    fn first_lost(&self) -> Option<u64> {
+        let [_, _, low, high] = *self.extra.words.get(..self.extra.count)? else {
+            return None;
+        };
+        Some(u64::from(high) << 32 | u64::from(low)).filter(|tsc| (1..NO_TIME).contains(tsc))
+    }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::xentrace::event::WRAP_BUFFER;
-
-    fn record(out: &mut Vec<u8>, tsc: Option<u64>, event: u32, extra: &[u32]) {
-        let cycles = if tsc.is_some() { HAS_CYCLES } else { 0 };
-        out.extend((cycles | (extra.len() as u32) << 28 | event).to_le_bytes());
-        out.extend(tsc.into_iter().flat_map(u64::to_le_bytes));
-        out.extend(extra.iter().flat_map(|w| w.to_le_bytes()));
-    }
-
-    fn window(out: &mut Vec<u8>, cpu: i32, records: &[u8]) {
-        out.extend(CPU_CHANGE_HEADER.to_le_bytes());
-        out.extend(cpu.to_le_bytes());
-        out.extend((records.len() as u32).to_le_bytes());
-        out.extend(records);
-    }
-
-    fn read(bytes: &[u8], options: &ReadOptions) -> (Vec<Record>, Option<TraceError>) {
-        let (records, error, _) = read_names(bytes, options);
-        (records, error)
-    }
-
-    fn read_names(bytes: &[u8], options: &ReadOptions) -> (Vec<Record>, Option<TraceError>, Names) {
-        let mut reader = XentraceReader::new(bytes, options).unwrap();
-        let mut out = Vec::new();
-        loop {
-            match reader.next_record() {
-                Ok(Some(r)) => out.push(r),
-                Ok(None) => return (out, None, reader.names().clone()),
-                Err(e) => {
-                    assert!(reader.next_record().unwrap().is_none());
-                    return (out, Some(e), reader.names().clone());
-                }
-            }
-        }
-    }
-
-    fn two_cpus() -> Vec<u8> {
-        let mut file = Vec::new();
-        let mut w = Vec::new();
-        record(&mut w, Some(2400), 0x28004, &[1, 0]);
-        record(&mut w, None, 0x28006, &[1, 0]);
-        record(&mut w, None, WRAP_BUFFER, &[0, 0, 0]);
-        window(&mut file, 0, &w);
-        w.clear();
-        record(&mut w, Some(1200), 0x28004, &[2, 0]);
-        record(&mut w, Some(4800), 0x1f001, &[9, 1 << 16 | 2, 0, 0]);
-        window(&mut file, 1, &w);
-        file
-    }
-
-    #[test]
-    fn cpus_are_merged_and_times_converted() {
-        let options = ReadOptions {
-            tsc_hz: Some(2_400_000_000),
-            ..ReadOptions::default()
-        };
-        let (records, error, names) = read_names(&two_cpus(), &options);
-        assert!(error.is_none());
-        let seen: Vec<_> = records
-            .iter()
-            .map(|r| (r.at.as_nanos(), r.pcpu.0, r.kind().unwrap()))
-            .collect();
-        assert_eq!(
-            seen,
-            [
-                (500, 1, Kind::Wake),
-                (1000, 0, Kind::Wake),
-                (1000, 0, Kind::Block),
-                (2000, 1, Kind::Lost),
-            ],
-            "a record without a time has that of the one before"
-        );
-        assert_eq!(records[3].words[0], 9);
-        assert_eq!(names.vcpu(records[3].actor).unwrap().to_string(), "d2v1");
-    }
-
-    #[test]
-    fn a_lone_continue_running_counts_and_a_paired_one_does_not() {
-        let mut w = Vec::new();
-        record(&mut w, Some(1), 0x28011, &[4, 1, 70, 80]);
-        record(&mut w, Some(2), 0x21002, &[4 << 16 | 1]);
-        record(&mut w, Some(3), 0x21002, &[4 << 16 | 1]);
-        let mut file = Vec::new();
-        window(&mut file, 0, &w);
-        let (records, _) = read(&file, &ReadOptions::default());
-        let seen: Vec<_> = records.iter().map(|r| (r.at.as_nanos(), r.words)).collect();
-        assert_eq!(seen, [(1, [70, 80, 0, 0]), (3, [0; 4])]);
-        assert!(records.iter().all(|r| r.is(Kind::Continue)));
-    }
-
-    #[test]
-    fn every_truncation_is_told_and_keeps_whole_records() {
-        let file = two_cpus();
-        let whole = read(&file, &ReadOptions::default()).0;
-        for cut in 1..file.len() {
-            let Ok(mut reader) = XentraceReader::new(&file[..cut], &ReadOptions::default()) else {
-                panic!("the start is that of a xentrace file");
-            };
-            let mut n = 0;
-            let error = loop {
-                match reader.next_record() {
-                    Ok(Some(_)) => n += 1,
-                    Ok(None) => break None,
-                    Err(e) => break Some(e),
-                }
-            };
-            // A cut between two windows cannot be told from a shorter recording.
-            let between = cut == 12 + 20 + 12 + 16;
-            assert_eq!(error.is_none(), between, "cut at {cut}");
-            if let Some(e) = error {
-                assert!(e.is_truncation(), "cut at {cut}: {e}");
-                assert_eq!(e.records, n);
-            }
-            assert!(n <= whole.len() as u64);
-        }
-    }
-
-    #[test]
-    fn damage_is_located() {
-        let second_window = 12 + 20 + 12 + 16;
-        for (at, value, offset) in [
-            (8, 0x31, 8),                                 // an odd size of the first window
-            (8, 4, 12),                                   // a size that cuts the first record
-            (second_window, 0, second_window),            // a window that does not start as one
-            (second_window + 7, 0x80, second_window + 4), // a negative cpu
-        ] {
-            let mut file = two_cpus();
-            file[at] = value;
-            let error = read(&file, &ReadOptions::default()).1.expect("not found");
-            assert!(
-                matches!(error.kind, TraceErrorKind::Damaged { .. }),
-                "{error}"
-            );
-            assert_eq!(error.offset, offset as u64, "{error}");
-        }
-    }
-
-    #[test]
-    fn zeros_are_no_records() {
-        let second_window = 12 + 20 + 12 + 16;
-        let first_of_second = second_window + 12;
-        for (from, to, records) in [
-            (first_of_second, first_of_second + 12 + 8, 2), // a record
-            (24, second_window, 1),                         // the rest of a window
-            (12, 16, 0),                                    // a header alone
-        ] {
-            let mut file = two_cpus();
-            // The first record of a window ends where its second begins.
-            let at = if from == 24 { 12 + 20 } else { from };
-            file[at..to].fill(0);
-            let (read, error) = read(&file, &ReadOptions::default());
-            let error = error.expect("not found");
-            assert_eq!((read.len(), error.offset), (records, at as u64), "{error}");
-            assert_eq!(error.records, records as u64);
-            assert!(error.to_string().contains("never 0"), "{error}");
-        }
-    }
-
-    #[test]
-    fn absurd_windows_are_refused_without_allocating() {
-        let mut file = Vec::new();
-        window(&mut file, -1, &[]);
-        let error = read(&file, &ReadOptions::default()).1.unwrap();
-        assert_eq!(error.offset, 4);
-        let mut file = two_cpus();
-        file[8..12].copy_from_slice(&0xffff_fffcu32.to_le_bytes());
-        let (records, error) = read(&file, &ReadOptions::default());
-        let error = error.unwrap();
-        assert_eq!(records.len(), 2, "those before the next window's head");
-        assert!(
-            error.to_string().contains("no other window inside"),
-            "{error}"
-        );
-    }
-}
+mod tests;

@@ -12,8 +12,8 @@ use domio_meter::{CheckReport, Meter, SummaryJson, Told, TraceChecker};
 use domio_report::text;
 use domio_trace::order::ADVICE;
 use domio_trace::{
-    CsvIntervals, CsvRecords, PerfettoWriter, ReadOptions, TraceError, TraceHeader, TraceReader,
-    TraceWriter, XentraceWriter,
+    CsvIntervals, CsvRecords, PerfettoWriter, ReadOptions, Skipped, TraceError, TraceHeader,
+    TraceReader, TraceWriter, XentraceWriter,
 };
 use indicatif::ProgressBarIter;
 use serde_json::json;
@@ -59,6 +59,9 @@ fn read(
         Err(error) if error.is_truncation() && error.offset > 0 => Some(error),
         Err(error) => return Err(unreadable(error, input)),
     };
+    if let Some(skipped) = reader.skipped() {
+        out::message(&format!("warning: {file}: {skipped}"));
+    }
     let disorder = reader.merge_stats().late;
     if disorder > 0 {
         out::message(&format!(
@@ -216,7 +219,7 @@ fn write(reader: &mut Reader, args: &TraceConvert, output: &mut dyn Write) -> an
         TraceFormat::Csv => {
             let mut writer = Watched::new(CsvIntervals::new(output));
             copy(reader, &args.input, &mut writer)?;
-            if writer.told.missing().is_some() {
+            if !writer.told.all() {
                 no_runstates(&args.input, writer.records, "rows");
             } else if writer.sink.rows() == 0 {
                 let file = input::name(&args.input.file);
@@ -244,22 +247,34 @@ fn check(args: &TraceCheck, global: &Global) -> anyhow::Result<Status> {
         warn(damage, &args.input);
     }
     let report = checker.finish();
+    let skipped = reader.skipped();
+    let is_whole = damage.is_none() && skipped.is_none();
     match args.json {
-        true => out::json_as("trace-check", &report_json(&report, damage.is_some()))?,
-        false => out::text(&report_text(&report, damage.as_ref()))?,
+        true => {
+            let places = skipped.map_or(0, |skipped| skipped.places);
+            out::json_as(
+                "trace-check",
+                &report_json(&report, damage.is_some(), places),
+            )?;
+        }
+        false => out::text(&report_text(&report, damage.as_ref(), skipped))?,
     }
-    Ok(Status::of_check(report.is_clean() && damage.is_none()))
+    Ok(Status::of_check(report.is_clean() && is_whole))
 }
 
-fn report_text(report: &CheckReport, damage: Option<&TraceError>) -> String {
+fn report_text(
+    report: &CheckReport,
+    damage: Option<&TraceError>,
+    skipped: Option<&Skipped>,
+) -> String {
+    let damage = damage.map(TraceError::to_string);
+    let damage = skipped.map(Skipped::to_string).into_iter().chain(damage);
     let mut text = String::new();
-    let read = match damage {
-        Some(damage) => {
-            text += &format!("the file is damaged: {damage}\n");
-            " in what could be read"
-        }
-        None => "",
-    };
+    let mut read = "";
+    for damage in damage {
+        text += &format!("the file is damaged: {damage}\n");
+        read = " in what could be read";
+    }
     for f in &report.findings {
         text += &format!(
             "record {} at {} on {}: {}\n",
@@ -284,7 +299,7 @@ fn report_text(report: &CheckReport, damage: Option<&TraceError>) -> String {
     )
 }
 
-fn report_json(report: &CheckReport, truncated: bool) -> serde_json::Value {
+fn report_json(report: &CheckReport, truncated: bool, places: u64) -> serde_json::Value {
     let findings = report.findings.iter().map(|f| {
         json!({
             "record": f.record,
@@ -294,8 +309,9 @@ fn report_json(report: &CheckReport, truncated: bool) -> serde_json::Value {
         })
     });
     json!({
-        "clean": report.is_clean() && !truncated,
+        "clean": report.is_clean() && !truncated && places == 0,
         "truncated": truncated,
+        "damaged_places": places,
         "records": report.records,
         "lost_records": report.lost_records,
         "vcpus": report.vcpus,

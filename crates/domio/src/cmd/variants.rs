@@ -346,6 +346,9 @@ fn measured(
         }
         Err(error) => return Err(anyhow::Error::new(error).context(context())),
     }
+    if let Some(skipped) = reader.skipped() {
+        out::message(&format!("warning: {source}: {skipped}"));
+    }
     let header = reader.header().cloned();
     if header.is_none() && tsc_hz.is_none() {
         let hz = reader.tsc_hz();

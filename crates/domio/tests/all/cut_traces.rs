@@ -36,6 +36,48 @@ fn a_trace_that_ends_too_early_is_not_clean() {
 }
 
 #[test]
+fn damage_in_the_middle_is_skipped_counted_and_shown() {
+    let folder = folder();
+    let mut bytes = fs::read(recording()).unwrap();
+    let middle = bytes.len() / 8 * 4;
+    bytes[middle..middle + 400].fill(0xff);
+    fs::write(folder.path().join("hurt.bin"), &bytes).unwrap();
+    let (place, left_out) = ("hurt.bin: at byte", "left out up to the next window:");
+    for command in [&["trace", "summary"][..], &["explain"], &["mon"]] {
+        domio(&folder)
+            .args(command)
+            .args(["hurt.bin", "--json"])
+            .assert()
+            .success()
+            .stdout(contains("\"lost_records\": 1").or(contains("\"lost_records\":1")))
+            .stderr(contains(place).and(contains(left_out)));
+    }
+    for command in [&["trace", "summary"][..], &["explain"]] {
+        domio(&folder)
+            .args(command)
+            .arg("hurt.bin")
+            .assert()
+            .success()
+            .stdout(contains("1 more are lost").and(contains("unknown")));
+    }
+    domio(&folder)
+        .args(["trace", "check", "hurt.bin"])
+        .assert()
+        .code(1)
+        .stdout(contains("the file is damaged: at byte").and(contains(left_out)))
+        .stdout(contains("1 lost, 0 findings in what could be read"));
+    let report = domio(&folder)
+        .args(["trace", "check", "hurt.bin", "--json"])
+        .assert()
+        .code(1);
+    let report = json(&report.get_output().stdout);
+    assert_eq!(
+        (&report["clean"], &report["damaged_places"]),
+        (&false.into(), &1.into())
+    );
+}
+
+#[test]
 fn a_summary_tells_that_its_trace_ends_too_early() {
     let folder = folder();
     let own = own_trace(&folder);

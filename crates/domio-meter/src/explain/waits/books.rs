@@ -1,6 +1,7 @@
 //! The books of vcpus and pcpus while a trace is read.
 
 use domio_core::{ActorId, PcpuId, Runstate, VcpuName};
+use domio_trace::{Passed, Track};
 
 use super::super::parts::Parts;
 use super::super::result::{Ended, VcpuWaits};
@@ -57,19 +58,7 @@ impl OpenWait {
 #[derive(Debug)]
 pub(super) struct Vcpu {
     pub who: Who,
-    /// Whether a runstate record told of it.
-    pub known: bool,
-    /// Whether one told of a change.
-    pub changed: bool,
-    pub state: Runstate,
-    /// Time of its first runstate record.
-    pub first: u64,
-    /// Time of its latest one.
-    pub since: u64,
-    /// Losses that concerned it then.
-    pub losses: u64,
-    /// Pcpu of its latest record.
-    pub recorded: PcpuId,
+    pub track: Track,
     /// Where it ran last, or where it was first heard of.
     pub home: PcpuId,
     /// Whether the policy may have moved it to another queue since.
@@ -87,8 +76,9 @@ pub(super) struct Vcpu {
     pub boosted: Option<bool>,
     /// When it got the boost that was told last.
     pub boosted_at: Option<u64>,
-    /// Credit that was told last.
+    /// Credit that was told last, and when.
     pub credit: Option<i64>,
+    pub credit_at: u64,
     /// What its domain's cap leaves it, where there is a cap.
     pub budget: Option<i64>,
     pub wait: Option<OpenWait>,
@@ -99,13 +89,7 @@ impl Vcpu {
     pub fn new(who: Who, pcpu: PcpuId) -> Self {
         Vcpu {
             who,
-            known: false,
-            changed: false,
-            state: Runstate::Offline,
-            first: 0,
-            since: 0,
-            losses: 0,
-            recorded: pcpu,
+            track: Track::new(),
             home: pcpu,
             strays: false,
             queued: None,
@@ -116,12 +100,34 @@ impl Vcpu {
             boosted: None,
             boosted_at: None,
             credit: None,
+            credit_at: 0,
             budget: None,
             wait: None,
             sums: VcpuWaits {
                 name: who.name,
                 ..VcpuWaits::default()
             },
+        }
+    }
+
+    /// Adds what `passed`, but for waits that are still to be closed.
+    pub fn book(&mut self, passed: &Passed, window: Window) {
+        let sums = &mut self.sums;
+        sums.seen += window.part(passed.from, passed.to);
+        sums.unknown += window.part(passed.from, passed.known);
+        let part = window.part(passed.known, passed.to);
+        match passed.state {
+            Runstate::Running => sums.running += part,
+            Runstate::Blocked => sums.blocked += part,
+            Runstate::Offline if self.slept => sums.parked += part,
+            Runstate::Offline => sums.paused += part,
+            // Its parts are added when the wait is closed.
+            Runstate::Runnable if passed.sure => {}
+            // Nothing told that it waits, nor behind whom.
+            Runstate::Runnable if part > 0 => {
+                *sums.times.entry((None, Why::Before)).or_default() += part;
+            }
+            Runstate::Runnable => {}
         }
     }
 
@@ -161,6 +167,13 @@ impl Vcpu {
         }
         wait.idled = idled;
         self.wait = Some(wait);
+    }
+
+    /// Whether it was woken with a credit that is told, and the policy has not even looked at that of
+    /// `runner`: that one has not run for as long as the rate limit says.
+    pub fn is_held_off_by(&self, runner: &Vcpu) -> bool {
+        let woken = self.queued.filter(|queued| *queued <= self.credit_at);
+        woken.is_some_and(|woken| runner.credit_at < woken)
     }
 
     /// Its run ends at `at` and it stays runnable: why.

@@ -1,6 +1,7 @@
 //! What records of the common class change in the books.
 
 use domio_core::{ActorId, Kind, Names, PcpuId, Record, Runstate, VcpuName};
+use domio_trace::Going;
 
 use super::WaitBooks;
 use super::books::Who;
@@ -47,7 +48,7 @@ impl WaitBooks {
     /// Records of `pcpu` are missing.
     fn lost(&mut self, at: u64, pcpu: PcpuId, count: u32) {
         self.lost_records += u64::from(count);
-        self.losses.add(pcpu);
+        self.lose(at, pcpu);
         self.put(at, pcpu, None);
         for pcpu in &mut self.pcpus {
             pcpu.pending = None;
@@ -66,6 +67,7 @@ impl WaitBooks {
     pub fn common(&mut self, names: &Names, record: &Record, kind: Kind) {
         self.pcpu(record.pcpu).seen = true;
         self.settle(record.pcpu);
+        let going = self.going(record);
         match kind {
             Kind::Switch | Kind::RunstateChange => {
                 if kind == Kind::Switch {
@@ -78,7 +80,7 @@ impl WaitBooks {
                 let slice = Some(record.words[1]).filter(|ns| *ns != u32::MAX);
                 self.slice(record.pcpu, slice);
             }
-            Kind::Continue => self.goes_on(names, record),
+            Kind::Continue => self.goes_on(names, record, going.goes_on),
             Kind::Yield => {
                 if let Some(vcpu) = self.known(record.actor) {
                     vcpu.yielded = true;
@@ -95,6 +97,21 @@ impl WaitBooks {
         }
     }
 
+    /// What the record tells of runs that only go on.
+    #[inline]
+    fn going(&mut self, record: &Record) -> Going {
+        let (places, list) = (&self.places, &self.list);
+        let going = self.going_on.see(record, |actor| {
+            let place = places.get(actor.index());
+            let vcpu = place.and_then(|place| list.get(*place as usize));
+            vcpu.is_none_or(|vcpu| !vcpu.track.has_changed())
+        });
+        if let Some(over) = going.over {
+            self.displace(record.at.as_nanos(), record.pcpu, over);
+        }
+        going
+    }
+
     /// Whether the vcpu runs on `pcpu`.
     pub(super) fn runs(&mut self, actor: ActorId, pcpu: PcpuId) -> bool {
         let current = self.pcpu(pcpu).current;
@@ -108,14 +125,11 @@ impl WaitBooks {
     }
 
     /// A pass lets a vcpu go on.
-    fn goes_on(&mut self, names: &Names, record: &Record) {
+    fn goes_on(&mut self, names: &Names, record: &Record, is_new: bool) {
         let (at, pcpu, actor) = (record.at.as_nanos(), record.pcpu, record.actor);
-        // As the meter has it: until a change is seen, whoever goes on is found running.
-        let is_known = self.known(actor).is_some_and(|vcpu| vcpu.changed);
-        if let Some(name) = names.vcpu(actor).filter(|_| !is_known) {
-            let running = Runstate::Running;
+        if let Some(name) = names.vcpu(actor).filter(|_| is_new) {
             self.cartographer.runs_already(name, pcpu);
-            self.change(at, pcpu, Who { actor, name }, [running, running]);
+            self.found_running(at, pcpu, Who { actor, name });
         }
         let length = record.words[1];
         if let Some(vcpu) = self.known(actor) {

@@ -117,6 +117,7 @@ impl WaitBooks {
         }
         let vcpu = &mut self.list[slot];
         vcpu.credit = Some(credit);
+        vcpu.credit_at = at;
         if let Some(budget) = budget {
             vcpu.budget = budget;
         }

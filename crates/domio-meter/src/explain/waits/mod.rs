@@ -3,7 +3,7 @@
 //! A vcpu waits while it is runnable and no pcpu executes it. That time is split by the vcpu that
 //! ran meanwhile on the pcpu where the waiting one ran last, and by cause ([`Why`]), as far as
 //! records tell. Per vcpu the parts sum to the runnable time of the [`Summary`](crate::Summary):
-//! both leave out stays over which records are missing.
+//! both follow vcpus with a [`Track`](domio_trace::Track).
 //!
 //! # Causes
 //!
@@ -13,7 +13,9 @@
 //!
 //! - **Tickles** follow the wake-up in the buffer of the pcpu that woke. Between them and the pass,
 //!   the wait is for the pass.
-//! - **The rate limit** is recorded by the pass that it ends.
+//! - **The rate limit** is recorded by the pass that it ends. Where credits are recorded, it shows
+//!   at a wake-up, too: no pcpu is tickled, and the policy has not even looked at the credit of who
+//!   runs, since it looks at nobody who has run for too short a time.
 //! - **Priorities** are recorded by no policy. Where its queues keep an order
 //!   ([`QueueRules::fifo_with_boost`]), their effect is: vcpus of one priority take turns in the
 //!   order in which they were queued. One that is queued later and runs first has a higher
@@ -34,8 +36,8 @@ mod hear;
 pub(super) mod map;
 pub(super) mod why;
 
-use domio_core::{ActorId, DomainId, Instant, PcpuId, Runstate};
-use domio_trace::Losses;
+use domio_core::{ActorId, DomainId, Instant, PcpuId, Record, Runstate};
+use domio_trace::{GoingOn, Ground, Over, Passed};
 
 use super::parts::Parts;
 use super::result::{Explanation, LongWait, Worst};
@@ -60,7 +62,8 @@ pub(super) struct WaitBooks {
     /// Records of vcpus beyond [`EXPLAINED_MAX`].
     left_out: u64,
     tells: WaitTells,
-    losses: Losses,
+    ground: Ground,
+    going_on: GoingOn,
     idling: Idling,
     list: Vec<Vcpu>,
     /// Places in `list`, by actor.
@@ -91,7 +94,8 @@ impl WaitBooks {
             lost_records: 0,
             left_out: 0,
             tells: WaitTells::default(),
-            losses: Losses::new(),
+            ground: Ground::new(),
+            going_on: GoingOn::new(),
             idling: Idling::new(window),
             list: Vec::new(),
             places: Vec::new(),
@@ -108,12 +112,29 @@ impl WaitBooks {
         self.cartographer.begin(at.max(self.window.from));
     }
 
-    /// Every vcpu stays in its state until `at`, and the pcpu where it is.
+    /// Takes what every record tells.
+    #[inline]
+    pub fn see(&mut self, record: &Record) {
+        self.ground.see(record);
+    }
+
+    /// The trace is over at `at`: every vcpu stays in its state until then.
     pub fn stay(&mut self, at: u64) {
         for slot in 0..self.list.len() {
-            let vcpu = &self.list[slot];
-            let (who, pcpu, state) = (vcpu.who, vcpu.recorded, vcpu.state);
-            self.change(at, pcpu, who, [state, state]);
+            let track = &mut self.list[slot].track;
+            let state = track.state();
+            let passed = track.advance(at);
+            self.passed(slot, passed, state);
+        }
+    }
+
+    /// Adds what `passed` of a vcpu, if anything did; from then on it is in the state `new`, as far
+    /// as its wait is concerned.
+    fn passed(&mut self, slot: usize, passed: Option<Passed>, new: Runstate) {
+        if let Some(passed) = passed {
+            self.flush(slot, passed.to);
+            self.list[slot].book(&passed, self.window);
+            self.close(slot, passed.to, new, passed.sure);
         }
     }
 
@@ -126,10 +147,8 @@ impl WaitBooks {
         let idled = self.idling.until(end);
         for mut vcpu in self.list {
             vcpu.flush(end, idled, self.window);
-            let missed = self.losses.concerning(vcpu.state, vcpu.recorded) != vcpu.losses;
             if let Some(mut wait) = vcpu.wait.take()
                 && let Some(begin) = wait.begin
-                && !missed
             {
                 wait.whole.take_from(&mut wait.parts);
                 let begin = begin.max(self.window.from);
@@ -138,7 +157,6 @@ impl WaitBooks {
                     unfinished.add(wait);
                 }
             }
-            vcpu.sums.seen = self.window.part(vcpu.first, vcpu.since);
             explanation.vcpus.push(vcpu.sums);
         }
         explanation.vcpus.sort_by_key(|v| v.name);
@@ -203,7 +221,7 @@ impl WaitBooks {
             return Doing::Unknown;
         };
         let vcpu = &self.list[slot];
-        match vcpu.state {
+        match vcpu.track.state() {
             Runstate::Running => Doing::Runs,
             Runstate::Runnable => {
                 let pcpu = self.pcpus.get(vcpu.home.index());
@@ -222,10 +240,8 @@ impl WaitBooks {
             return 0;
         };
         let vcpu = &mut self.list[slot];
-        let missed = self.losses.concerning(vcpu.state, vcpu.recorded) != vcpu.losses;
-        if vcpu.known && vcpu.state == Runstate::Running && !missed {
-            vcpu.sums.running += self.window.part(vcpu.since, at);
-            vcpu.since = vcpu.since.max(at);
+        if let Some(passed) = vcpu.track.executes(at) {
+            vcpu.book(&passed, self.window);
         }
         vcpu.sums.running
     }
@@ -238,8 +254,10 @@ impl WaitBooks {
         let tells = self.tells;
         let home = self.list[slot].home;
         let runner = self.pcpu(home).current;
-        let boosted = runner.and_then(|who| self.known(who.actor));
-        let boosted = boosted.map(|v| v.boosted);
+        let runner = runner.and_then(|who| self.place(who.actor));
+        let runner = runner.map(|runner| &self.list[runner]);
+        let held_off = runner.is_some_and(|runner| self.list[slot].is_held_off_by(runner));
+        let boosted = runner.map(|v| v.boosted);
         let behind_boostless = boosted == Some(Some(false));
         let vcpu = &mut self.list[slot];
         let boostless = match vcpu.boosted {
@@ -253,6 +271,7 @@ impl WaitBooks {
         {
             wait.base = Some(match tells.tickles {
                 true if is_over => Why::OverCredit,
+                true if held_off && tells.limits => Why::RateLimit,
                 true => Why::NotTickled,
                 false => Why::Woken,
             });
@@ -284,6 +303,10 @@ impl WaitBooks {
             wait.behind = vcpu.map(|who| who.name).filter(|name| !name.is_idle());
             wait.idled = idled;
             wait.ahead = None;
+            if wait.base == Some(Why::RateLimit) && wait.called.is_none() && wait.behind.is_some() {
+                // A pass has taken another one.
+                wait.base = Some(Why::NotTickled);
+            }
             if let Some((runner, Some(came), boosted)) = runner
                 && runner != *slot
                 && may_conclude
@@ -333,19 +356,60 @@ impl WaitBooks {
         let Some(slot) = self.slot(who, pcpu) else {
             return;
         };
-        self.flush(slot, at);
-        let sure = self.book(slot, at, old);
-        let ended = self.close(slot, at, new, sure);
-        let vcpu = &mut self.list[slot];
-        if !vcpu.known {
-            vcpu.first = at;
+        let track = &mut self.list[slot].track;
+        let passed = track.change(&mut self.ground, at, pcpu, [old, new]);
+        self.turned(slot, (at, pcpu), [old, new], &passed);
+    }
+
+    /// A vcpu that no record told of but such ones goes on on `pcpu`.
+    fn found_running(&mut self, at: u64, pcpu: PcpuId, who: Who) {
+        if who.name.is_idle() {
+            self.put(at, pcpu, Some(who));
         }
-        vcpu.known = true;
-        vcpu.changed |= !is_mark;
-        vcpu.since = vcpu.since.max(at);
-        vcpu.recorded = pcpu;
-        vcpu.losses = self.losses.concerning(new, pcpu);
-        vcpu.state = new;
+        let Some(slot) = self.slot(who, pcpu) else {
+            return;
+        };
+        let track = &mut self.list[slot].track;
+        let passed = track.goes_on(&mut self.ground, at, pcpu);
+        self.turned(slot, (at, pcpu), [Runstate::Running; 2], &passed);
+    }
+
+    /// A run that only went on on `pcpu` is over.
+    #[cold]
+    fn displace(&mut self, at: u64, pcpu: PcpuId, over: Over) {
+        if let Some(slot) = self.place(over.actor) {
+            let passed = self.list[slot].track.displace(at, pcpu, over.now);
+            self.passed(slot, passed, Runstate::Running);
+        }
+    }
+
+    /// Records of `pcpu` are missing from `at` on: waits that may end there unseen are over.
+    fn lose(&mut self, at: u64, pcpu: PcpuId) {
+        self.ground.lose(pcpu);
+        for slot in 0..self.list.len() {
+            let vcpu = &mut self.list[slot];
+            let passed = vcpu.track.lose(at, pcpu);
+            if passed.is_some()
+                && let Some(wait) = &mut vcpu.wait
+            {
+                wait.begin = None;
+            }
+            self.passed(slot, passed, Runstate::Offline);
+        }
+    }
+
+    /// A vcpu went from `old` to `new` at `at`, when `passed` was over.
+    fn turned(
+        &mut self,
+        slot: usize,
+        (at, pcpu): (u64, PcpuId),
+        [old, new]: [Runstate; 2],
+        passed: &Passed,
+    ) {
+        let is_mark = old == new;
+        self.flush(slot, at);
+        self.list[slot].book(passed, self.window);
+        let ended = self.close(slot, at, new, passed.sure);
         if new == Runstate::Running {
             if !is_mark {
                 let slice = self.pcpu(pcpu).slice.take();
@@ -358,34 +422,12 @@ impl WaitBooks {
             let vcpu = &mut self.list[slot];
             vcpu.home = pcpu;
             vcpu.strays = false;
+            let who = vcpu.who;
             self.put(at, pcpu, Some(who));
         }
         if new == Runstate::Runnable && ended {
             self.open(slot, at, pcpu, old);
         }
-    }
-
-    /// Adds what the vcpu did since its last record, if it is known. Returns whether it is known to
-    /// have been in the state `old` until now.
-    fn book(&mut self, slot: usize, at: u64, old: Runstate) -> bool {
-        let vcpu = &mut self.list[slot];
-        if !vcpu.known {
-            return false;
-        }
-        let part = self.window.part(vcpu.since, at);
-        let missed = self.losses.concerning(vcpu.state, vcpu.recorded) != vcpu.losses;
-        let sure = !missed && vcpu.state == old;
-        let sums = &mut vcpu.sums;
-        match old {
-            _ if !sure => sums.unknown += part,
-            Runstate::Running => sums.running += part,
-            Runstate::Blocked => sums.blocked += part,
-            Runstate::Offline if vcpu.slept => sums.parked += part,
-            Runstate::Offline => sums.paused += part,
-            // Its parts are added when the wait is closed.
-            Runstate::Runnable => {}
-        }
-        sure
     }
 
     /// Ends the wait of a vcpu, if it waited, or goes on with it where a record says again that it

@@ -5,7 +5,8 @@
 pub enum Why {
     /// It was woken and a pcpu was tickled for it: the way to the pass that puts it there.
     Pass,
-    /// A pass for it let the vcpu go on that ran, whose time under the rate limit was not over.
+    /// The vcpu went on that ran, whose time under the rate limit was not over: a pass for it let
+    /// that one go on, or none was asked for (credit2).
     RateLimit,
     /// It was woken and no pcpu was tickled: its priority was no higher than that of who ran.
     NotTickled,
@@ -96,7 +97,7 @@ impl Why {
     pub const fn meaning(self) -> &'static str {
         match self {
             Why::Pass => "woken, and a pcpu was tickled: the way to the pass that puts it there",
-            Why::RateLimit => "a pass let who ran go on: the rate limit",
+            Why::RateLimit => "the rate limit let who ran go on",
             Why::NotTickled => {
                 "woken, and no pcpu was tickled: its priority was no higher than that of who ran"
             }

@@ -139,6 +139,9 @@ impl<R: Read> Trace<R> {
                 break;
             }
         }
+        if let Some(skipped) = self.reader.skipped() {
+            notes.push(format!("warning: {name}: {skipped}"));
+        }
         let late = self.reader.merge_stats().late;
         if late > 0 {
             notes.push(format!(

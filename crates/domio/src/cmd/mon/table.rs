@@ -1,5 +1,6 @@
 //! The figures of a whole trace as tables, where there is no terminal to keep up to date.
 
+use domio_core::DomainId;
 use domio_meter::{IntervalSample, PacketWeight, QueueWait, charges};
 use domio_monitor::{DomainNames, untold};
 use domio_report::text::{Cell, Column, Table, Tone, View};
@@ -11,7 +12,12 @@ pub fn render(
     weight: PacketWeight,
     view: &View,
 ) -> String {
-    let mut parts = vec![domains(names, total).render(view)];
+    let seconds = total.length() as f64 / 1e9;
+    let title = format!("Whole trace, in % of its {seconds:.3} s:\n");
+    let mut parts = vec![title, domains(names, total).render(view)];
+    if let Some(unknown) = unknown(names, total) {
+        parts.push(unknown);
+    }
     let drivers = drivers(names, total, weight);
     if !drivers.is_empty() {
         parts.push(drivers.render(view));
@@ -70,6 +76,18 @@ fn domains(names: &DomainNames, total: &IntervalSample) -> Table {
         ]);
     }
     table
+}
+
+/// Time of domains of which records are missing.
+fn unknown(names: &DomainNames, total: &IntervalSample) -> Option<String> {
+    let guests = total.domains.iter().filter(|d| d.id != DomainId::IDLE);
+    let guests = guests.filter(|d| d.figures.unknown > 0);
+    let told = guests.map(|d| {
+        let percent = d.figures.unknown as f64 * 100.0 / total.length().max(1) as f64;
+        format!("{} {percent:.2}", names.domain(d.id))
+    });
+    let told: Vec<String> = told.collect();
+    (!told.is_empty()).then(|| format!("unknown %: {}\n", told.join(", ")))
 }
 
 fn drivers(names: &DomainNames, total: &IntervalSample, weight: PacketWeight) -> Table {
