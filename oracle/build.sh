@@ -33,8 +33,11 @@ for policy in "$@"; do
         mkdir -p "$dir/inc/$(dirname "$h")"
         [ -e "$dir/inc/$h" ] || : >"$dir/inc/$h"
     done
+    # What came with some release: timers that follow their pcpus (4.15).
+    has=()
+    grep -q move_timers "$dir/private.h" && has+=(-DHAS_MOVE_TIMERS)
     entry=$(sed -n 's/^REGISTER_SCHEDULER(\(.*\));/\1_entry/p' "$dir/policy.c")
-    gcc -std=gnu11 -O2 -g -w -fno-strict-aliasing "-DPOLICY_DEF=(*$entry)" "-DPOLICY_$policy" \
+    gcc -std=gnu11 -O2 -g -w -fno-strict-aliasing "-DPOLICY_DEF=(*$entry)" "-DPOLICY_$policy" "${has[@]}" \
         -include "$here/shim/shim.h" -I"$dir" -I"$dir/inc" -I"$here/shim" -I"$here" \
         -o "$out/$binary" "$here/harness.c"
 done

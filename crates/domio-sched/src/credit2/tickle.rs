@@ -145,7 +145,7 @@ impl Credit2 {
 
     #[inline]
     fn soft_affinity_matters(&self, cx: &Cx<'_>) -> bool {
-        cx.soft_affinity_matters() && self.settings.soft_affinity_and_caps
+        cx.soft_affinity_matters() && self.settings.rules.soft_affinity
     }
 
     /// Whether `pcpu` is in the soft affinity of `vcpu`, be that of effect or not.
