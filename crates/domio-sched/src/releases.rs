@@ -23,8 +23,6 @@ pub struct HostParts {
     pub hard_affinity: bool,
     /// Pcpus go offline in the run.
     pub hotplug: bool,
-    /// Some vcpu takes part in time that nobody reserved, at the start or later.
-    pub extratime: bool,
 }
 
 impl HostParts {

@@ -6,6 +6,13 @@ use super::{Credit2, event, ns};
 use crate::cx::Cx;
 use domio_core::{Duration, PcpuId, VcpuId};
 
+/// A sum or difference of credits as Xen keeps it. That matters only where credit has no end: what
+/// is under -2^31 ns comes out at the top.
+#[inline]
+pub(super) fn in_32_bits(credit: i64) -> i64 {
+    i64::from(credit as i32)
+}
+
 impl Vcpu {
     /// Debits it for `time`, in a run queue whose heaviest vcpu has `max_weight`; `ends` tells that
     /// there is a least credit.
@@ -22,8 +29,7 @@ impl Vcpu {
         };
         self.credit = match ends {
             true => (self.credit - burned).max(CREDIT_MIN),
-            // Xen's number has 32 bits.
-            false => i64::from((self.credit - burned) as i32),
+            false => in_32_bits(self.credit - burned),
         };
     }
 
@@ -81,7 +87,7 @@ impl Credit2 {
             }
             let v = &mut self.vcpus[vcpu.index()];
             let from = v.credit;
-            v.credit = (from + gift).min(CREDIT_MAX);
+            v.credit = in_32_bits(from + gift).min(CREDIT_MAX);
             v.start = now;
             event::reset(cx, self.here, vcpu, from, v.credit);
         }
@@ -111,7 +117,7 @@ impl Credit2 {
         }
         // Until its credit ends, or is that of the first that waits with any.
         let credit = match self.vcpus.get(runq.head as usize) {
-            Some(waits) if waits.credit > 0 => v.credit - waits.credit,
+            Some(waits) if waits.credit > 0 => in_32_bits(v.credit - waits.credit),
             _ => v.credit,
         };
         let time = match credit > 0 {

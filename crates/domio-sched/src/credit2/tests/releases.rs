@@ -49,7 +49,8 @@ fn releases_from_4_8_on_are_known_and_4_17_is_the_default() {
 
 #[test]
 fn each_rule_begins_with_its_release() {
-    let rules: [(fn(&Rules) -> bool, &str); 10] = [
+    type Has = fn(&Rules) -> bool;
+    let rules: [(Has, &str); 10] = [
         (|r| r.soft_affinity, "4.10"),
         (|r| r.caps, "4.10"),
         (|r| r.busy_first, "4.11"),
@@ -218,6 +219,17 @@ fn before_4_14_nobody_runs_with_less_credit_than_idling() {
         rig.waiting_on(P0, credit);
         assert_eq!(rig.pass(P0).next.is_some(), runs, "{credit}");
     }
+}
+
+/// The lowest of 32 bits and a nanosecond less is the highest.
+#[test]
+fn before_4_14_credit_wraps_round() {
+    let mut rig = rig("4.13", (1, 1, 1), &[]);
+    let v = rig.running_on(P0, -(1 << 31));
+    rig.now += Duration::from_nanos(1);
+    rig.waiting_on(P0, -MS);
+    rig.pass(P0);
+    assert_eq!(rig.credit(v), (1 << 31) - 1);
 }
 
 #[test]
