@@ -33,9 +33,11 @@ def run_domio(stem):
 
 def domio_records(stem, notes):
     run_domio(stem)
-    p = run(f"{DOMIO} trace convert {stem}.domio --to csv-records | LC_ALL=C grep -E ',sched,(switch|continue),'",
-            "domio", shell=True, stdout=subprocess.PIPE)
-    out = private_records(stem) if notes else []
+    wanted = "-vE ',(class|foreign),'" if notes else "-E ',sched,(switch|continue),'"
+    p = run(f"{DOMIO} trace convert {stem}.domio --to csv-records | LC_ALL=C grep {wanted}", "domio", shell=True,
+            stdout=subprocess.PIPE)
+    private = private_records(stem) if notes else {}
+    out = []
     os.remove(stem + ".domio")
 
     def name(vcpu):
@@ -43,7 +45,12 @@ def domio_records(stem, notes):
         return f"i.{index}" if domain == "idle" else f"{domain[1:]}.{index}"
 
     for line in p.stdout.splitlines():
-        at, cpu, _, record, domain, vcpu, _, new, fields = line.split(",")
+        at, cpu, of, record, domain, vcpu, _, new, fields = line.split(",")
+        if of != "sched":
+            out.append((int(at), int(cpu), "n") + next(private[int(cpu)]))
+            continue
+        if record not in ("switch", "continue"):
+            continue
         fields = dict(field.split("=") for field in fields.split(";"))
         slice = -1 if int(fields["slice_ns"]) == NONE else int(fields["slice_ns"])
         who = f"i.{vcpu}" if domain in ("32767", "idle") else f"{domain.lstrip('d')}.{vcpu}"
@@ -55,13 +62,14 @@ def domio_records(stem, notes):
 
 
 def private_records(stem):
-    """Private records as Xen lays them out: by way of a xentrace file, whose clock counts nanoseconds."""
+    """Numbers and first three words of private records as Xen lays them out, in turn for each pcpu: by way of a xentrace
+    file. Its times do not count, as it moves records of several pcpus that share a time."""
     run([DOMIO, "trace", "convert", stem + ".domio", "--to", "xentrace", "--output", stem + ".bin"], "domio",
         stdout=subprocess.DEVNULL)
     with open(stem + ".bin", "rb") as f:
         data = f.read()
     os.remove(stem + ".bin")
-    out, at, cpu = [], 0, 0
+    out, at, cpu = {}, 0, 0
     while at < len(data):
         header, = struct.unpack_from("<I", data, at)
         event, extra, timed = header & 0xfffffff, header >> 28 & 7, header >> 31
@@ -70,8 +78,8 @@ def private_records(stem):
         if event == 0x1f003:
             cpu = words[0]
         elif event & ~0xfff == 0x22000:
-            out.append((words[0] | words[1] << 32, cpu, "n", event & 0x1ff) + tuple(words[2:]))
-    return out
+            out.setdefault(cpu, []).append((event & 0x1ff,) + words[2:5])
+    return {pcpu: iter(records) for pcpu, records in out.items()}
 
 
 def xen_records(stem, binary, notes):

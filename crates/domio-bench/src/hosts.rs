@@ -1,7 +1,7 @@
 //! Simulated hosts to be measured: burning guests and one that wakes often, as in [`crate::plain`].
 
 use domio_core::{
-    DomainId, Duration, Instant, NullSink, ParamValues, Record, Sink, Topology, XenVersion,
+    DomainId, Duration, Instant, Names, NullSink, ParamValues, Record, Sink, Topology, XenVersion,
 };
 use domio_meter::Sampler;
 use domio_sched::Policy;
@@ -122,8 +122,8 @@ struct Sampled(Sampler);
 
 impl Sink for Sampled {
     #[inline]
-    fn record(&mut self, record: &Record) {
-        self.0.record(record);
+    fn record(&mut self, names: &Names, record: &Record) {
+        self.0.record(names, record);
         while let Some(sample) = self.0.take() {
             std::hint::black_box(sample);
         }

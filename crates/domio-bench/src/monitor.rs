@@ -15,10 +15,17 @@ fn trace() -> &'static [u8] {
     TRACE.get_or_init(|| hosts::trace(&hosts::host(8), SECONDS))
 }
 
+fn reader() -> TraceReader<&'static [u8]> {
+    let options = ReadOptions {
+        classes: domio_scenario::classes(),
+        ..ReadOptions::default()
+    };
+    TraceReader::new(trace(), &options).expect("our own trace")
+}
+
 /// Reads the trace; how many records it has.
 pub fn read() -> u64 {
-    let options = ReadOptions::default();
-    let mut reader = TraceReader::new(trace(), &options).expect("our own trace");
+    let mut reader = reader();
     let mut records = 0;
     while let Some(record) = reader.next_record().expect("a whole trace") {
         std::hint::black_box(record);
@@ -29,12 +36,11 @@ pub fn read() -> u64 {
 
 /// Reads the trace and makes samples of 100 ms; how many records it has.
 pub fn sampled() -> u64 {
-    let options = ReadOptions::default();
-    let mut reader = TraceReader::new(trace(), &options).expect("our own trace");
+    let mut reader = reader();
     let mut sampler = Sampler::new(Duration::from_millis(100));
     let mut records = 0;
     while let Some(record) = reader.next_record().expect("a whole trace") {
-        sampler.record(&record);
+        sampler.record(reader.names(), &record);
         while let Some(sample) = sampler.take() {
             std::hint::black_box(sample);
         }

@@ -1,7 +1,7 @@
 //! A host whose guests stream: test 1 of Ongaro et al. 2008 with everything on (`tbs`), seven TCP
 //! streams through a driver domain.
 
-use domio_core::{Duration, Instant, NullSink, Record, Sink};
+use domio_core::{Duration, Instant, Names, NullSink, Record, Sink};
 use domio_papers::paper;
 use domio_run::Replication;
 use domio_scenario::{DeviceModel, NoReplay};
@@ -28,7 +28,7 @@ impl<const OWNERS: bool> Sink for Dropped<OWNERS> {
     const OWNERS: bool = OWNERS;
 
     #[inline]
-    fn record(&mut self, record: &Record) {
+    fn record(&mut self, _: &Names, record: &Record) {
         std::hint::black_box(record);
     }
 }

@@ -4,7 +4,7 @@
 //! writes the common class ([`COMMON`](crate::COMMON)). Readers of traces ask the declaration, and
 //! never a number: which words are there, what a person calls them ([`Field`]), what the record
 //! says of a wait or of a packet's way ([`Says`]), and which figures of a domain it adds to
-//! ([`Figure`]).
+//! ([`Tally`]).
 //!
 //! A class is a `static`. Readers of files that hold declarations of their own keep each that is
 //! new for as long as the program runs.
@@ -92,7 +92,7 @@ pub struct Declared {
     /// What a trace with such a record tells in general.
     pub shows: Shows,
     /// Figures of the actor's domain that the record adds to.
-    pub figures: &'static [Figure],
+    pub figures: &'static [Tally],
 }
 
 impl Declared {
@@ -131,7 +131,7 @@ impl Declared {
     }
 
     /// The same record, which adds to these figures.
-    pub const fn figures(mut self, figures: &'static [Figure]) -> Self {
+    pub const fn figures(mut self, figures: &'static [Tally]) -> Self {
         self.figures = figures;
         self
     }
@@ -438,14 +438,14 @@ impl Stage {
 
 /// A figure of the actor's domain that a record adds to, over the measured time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Figure {
+pub struct Tally {
     /// Name in lower case with underscores, unique among all classes of a stream ("web_replies").
     pub name: &'static str,
     /// What the record adds.
     pub adds: Adds,
 }
 
-/// What a record adds to a [`Figure`].
+/// What a record adds to a [`Tally`].
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Adds {
     /// One.
@@ -456,10 +456,10 @@ pub enum Adds {
     Sample(u8),
 }
 
-impl Figure {
-    /// A figure, for a `static`.
+impl Tally {
+    /// A tally, for a `static`.
     pub const fn new(name: &'static str, adds: Adds) -> Self {
-        Figure { name, adds }
+        Tally { name, adds }
     }
 }
 

@@ -24,7 +24,7 @@ pub mod version;
 
 pub use actor::{Actor, ActorId};
 pub use class::{
-    Adds, Class, ClassId, Declared, Field, Figure, Place, QueueRules, Says, Shows, Stage, Unit,
+    Adds, Class, ClassId, Declared, Field, Place, QueueRules, Says, Shows, Stage, Tally, Unit,
 };
 pub use cpuset::{CpuSet, MAX_PCPUS};
 pub use id::{DomainId, PcpuId, VcpuId, VcpuName};

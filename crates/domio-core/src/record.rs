@@ -8,7 +8,7 @@
 //! This page has the common class, which every host writes. The vocabulary is Xen's (xen-spec 7):
 //! runstate changes, switches, wakes, blocks.
 
-use crate::class::{Adds, Class, ClassId, Declared, Field, Figure, Unit};
+use crate::class::{Adds, Class, ClassId, Declared, Field, Tally, Unit};
 use crate::{ActorId, DomainId, Instant, PcpuId, Runstate};
 
 /// Number of a record of the common class, and the meaning of its words.
@@ -169,7 +169,7 @@ pub static COMMON: Class = Class::new(
                     Field::bits("task", 120, 8, Unit::Number),
                 ],
             )
-            .figures(&[Figure::new("job_turnaround", Adds::Sample(0))]),
+            .figures(&[Tally::new("job_turnaround", Adds::Sample(0))]),
         Kind::EvtchnSend.declared(
             "evtchn-send",
             &[
@@ -464,7 +464,10 @@ mod tests {
         );
         assert_eq!((switch.next(), switch.words[3]), (Some(idle), 3));
         let other = switch.with_next(v);
-        assert_eq!((other.next(), other.changes()[0]), (Some(v), switch.changes()[0]));
+        assert_eq!(
+            (other.next(), other.changes()[0]),
+            (Some(v), switch.changes()[0])
+        );
         let work = Record::driver_work(AT, PCPU, v, DomainId(7), 5 << 32 | 9);
         assert_eq!(work.done_for(), Some((DomainId(7), 5 << 32 | 9)));
         let job = Record::job_done(AT, PCPU, v, 200, [7 << 33, u64::MAX]);

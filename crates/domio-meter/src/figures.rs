@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use domio_core::{Adds, Declared, DomainId, Figure, Record, Unit};
+use domio_core::{Adds, Declared, DomainId, Record, Tally, Unit};
 
 use crate::distribution::{Distribution, Quantiles};
 
@@ -81,7 +81,7 @@ impl FigureBooks {
     fn add_one(
         &mut self,
         domain: DomainId,
-        figure: &'static Figure,
+        figure: &'static Tally,
         declared: &'static Declared,
         record: &Record,
     ) -> bool {
@@ -106,7 +106,7 @@ impl FigureBooks {
     }
 
     /// Where the figure is in `known`, which has a dozen.
-    fn place(&mut self, figure: &'static Figure, declared: &'static Declared) -> usize {
+    fn place(&mut self, figure: &'static Tally, declared: &'static Declared) -> usize {
         let known = self.known.iter().position(|(name, _)| *name == figure.name);
         known.unwrap_or_else(|| {
             let field = match figure.adds {

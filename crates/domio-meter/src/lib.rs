@@ -20,24 +20,24 @@
 //!
 //! ```text
 //!  no. file                    call
-//!   1  open.rs                 TraceReader::new        which format it is, by the first bytes
-//!   2  xentrace/read.rs        next_record, take       a window of one cpu; its records
-//!   3  xentrace/decode.rs      Decoder::decode         the event: of all schedulers, or one's own
-//!   4  xentrace/policy.rs      Layouts::of             0x22006: class "credit", number 6, and which
-//!                                                      extra words name a vcpu
-//!   5  merge.rs                                        the cpus' records by time, with Names
-//!   6  explain/mod.rs          Explainer::record       time passes for all who wait (advance)
-//!   7  explain/mod.rs          class                   Names::declared: what the policy has declared
-//!   8  explain/waits/hear.rs   class, hear, tickled    Says::Tickled: the wait is for a pass now
-//!   9  explain/waits/mod.rs    put, change, close      later records of runstates end the wait
-//!  10  explain/waits/books.rs  flush                   its time, by who ran and why (why.rs)
-//!  11  explain/mod.rs          finish                  an Explanation (result.rs)
+//!   1  open.rs                 TraceReader::new       which format it is, by the first bytes
+//!   2  xentrace/read.rs        next_record, take      a window of one cpu; its records
+//!   3  xentrace/decode.rs      Decoder::decode        the event: of all schedulers, or one's own
+//!   4  xentrace/policy.rs      Layouts::of            0x22006: class "credit", number 6, and which
+//!                                                     extra words name a vcpu
+//!   5  merge.rs                                       the cpus' records by time, with Names
+//!   6  explain/mod.rs          Explainer::record      time passes for all who wait (advance)
+//!   7  explain/mod.rs          class                  Names::declared: what the policy declares
+//!   8  explain/waits/hear.rs   class, hear, tickled   Says::Tickled: the wait is for a pass now
+//!   9  explain/waits/mod.rs    put, change, close     later records of runstates end the wait
+//!  10  explain/waits/books.rs  flush                  its time, by who ran and why (why.rs)
+//!  11  explain/mod.rs          finish                 an Explanation (result.rs)
 //!      -- domio_report makes sections of it, for the terminal and for HTML --
 //! ```
 //!
 //! A record of a device goes from 7 to `explain/paths.rs`: [`Says::Moved`](domio_core::Says::Moved)
-//! takes an item to another place, and the [`Stage`](domio_core::Stage) of the place tells who has to
-//! bring it further.
+//! takes an item to another place, and the [`Stage`](domio_core::Stage) of the place tells who has
+//! to bring it further.
 
 mod account;
 mod charge;

@@ -1,6 +1,6 @@
 //! Makes samples of records.
 
-use domio_core::{Record, Sink};
+use domio_core::{Names, Record, Sink};
 use domio_meter::{Baked, IntervalSample, Sampler, Told as Runstates, Totals};
 
 /// The figures at the end of an interval.
@@ -112,12 +112,12 @@ impl Aggregate {
 
 impl<F: FnMut(IntervalEnd) -> bool> Sink for Feed<F> {
     #[inline]
-    fn record(&mut self, record: &Record) {
+    fn record(&mut self, names: &Names, record: &Record) {
         self.records += 1;
         self.runstates.see(record);
         match &mut self.aggregate {
-            Aggregate::Mended(sampler) => sampler.record(record),
-            Aggregate::Compatible(baked) => baked.record(record),
+            Aggregate::Mended(sampler) => sampler.record(names, record),
+            Aggregate::Compatible(baked) => baked.record(names, record),
         }
         while let Some(moment) = self.take() {
             self.show(moment);

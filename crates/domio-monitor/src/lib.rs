@@ -13,7 +13,7 @@ mod names;
 pub mod prometheus;
 mod screen;
 
-pub use names::Names;
+pub use names::DomainNames;
 
 use domio_meter::IntervalSample;
 

@@ -1,6 +1,6 @@
 //! One line of JSON a sample.
 
-use crate::names::Names;
+use crate::names::DomainNames;
 use domio_core::VcpuName;
 use domio_meter::{Figures, IntervalSample, PacketWeight, QueueWait, Tells, charges};
 use serde::Serialize;
@@ -118,7 +118,7 @@ impl FiguresLine {
 /// The line of `sample`, which has the schema that `schema` names.
 pub fn line(
     schema: &'static str,
-    names: &Names,
+    names: &DomainNames,
     sample: &IntervalSample,
     weight: PacketWeight,
 ) -> SampleLine {

@@ -1,7 +1,7 @@
 //! The terminal: keeps the screen up to date, and hears keys.
 
 use crate::feed::{Aggregate, Closing, Feed, IntervalEnd};
-use crate::names::Names;
+use crate::names::DomainNames;
 use crate::screen::{Screen, action, draw};
 use anyhow::Context;
 use domio_core::PcpuId;
@@ -28,7 +28,7 @@ enum Message {
 /// Something that hands out records.
 pub trait Records: Send + 'static {
     /// What domains are called.
-    fn names(&self) -> Names;
+    fn names(&self) -> DomainNames;
 
     /// Feeds all records.
     ///

@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 
 /// Names of domains, as far as the source tells them.
 #[derive(Clone, Debug, Default)]
-pub struct Names(BTreeMap<DomainId, String>);
+pub struct DomainNames(BTreeMap<DomainId, String>);
 
-impl Names {
+impl DomainNames {
     /// The names that are told.
     pub fn new(names: impl IntoIterator<Item = (DomainId, String)>) -> Self {
         let named = names.into_iter().filter(|(_, name)| !name.is_empty());
-        Names(named.collect())
+        DomainNames(named.collect())
     }
 
     /// The name of `domain`, if it is told.

@@ -1,6 +1,6 @@
 //! The text format of Prometheus: sums of the whole trace, times in seconds.
 
-use crate::names::Names;
+use crate::names::DomainNames;
 use domio_core::DomainId;
 use domio_meter::{Figures, IntervalSample, PacketWeight, Part, charges};
 use std::fmt::Write;
@@ -76,7 +76,7 @@ const COUNTS: [(Metric, Value); 2] = [
 ];
 
 /// All metrics of `total`.
-pub fn text(names: &Names, total: &IntervalSample, weight: PacketWeight) -> String {
+pub fn text(names: &DomainNames, total: &IntervalSample, weight: PacketWeight) -> String {
     let mut out = String::new();
     for (metric, value) in &TIMES {
         let rows = total
@@ -134,7 +134,7 @@ pub fn text(names: &Names, total: &IntervalSample, weight: PacketWeight) -> Stri
 }
 
 /// What driver domains did for guests.
-fn drivers(out: &mut String, names: &Names, total: &IntervalSample, weight: PacketWeight) {
+fn drivers(out: &mut String, names: &DomainNames, total: &IntervalSample, weight: PacketWeight) {
     let drivers = charges(total, weight);
     let rows = |value: &dyn Fn(&domio_meter::PacketCharge) -> Vec<(&'static str, String)>| {
         let mut rows = Vec::new();
@@ -185,7 +185,7 @@ fn write(out: &mut String, metric: &Metric, rows: impl IntoIterator<Item = (Stri
     }
 }
 
-fn of_part(names: &Names, part: &Part) -> String {
+fn of_part(names: &DomainNames, part: &Part) -> String {
     let (vcpu, pcpu) = (part.vcpu.index, part.pcpu.0);
     format!(
         "{},vcpu=\"{vcpu}\",pcpu=\"{pcpu}\"",
@@ -194,7 +194,7 @@ fn of_part(names: &Names, part: &Part) -> String {
 }
 
 /// Labels of a domain: its id, and its name under the same word.
-fn domain(names: &Names, label: &str, id: DomainId) -> String {
+fn domain(names: &DomainNames, label: &str, id: DomainId) -> String {
     let name = escaped(&names.domain(id));
     format!("{label}=\"{}\",{label}_name=\"{name}\"", id.0)
 }
@@ -247,7 +247,7 @@ mod tests {
             },
             ..IntervalSample::default()
         }]);
-        let names = Names::new([(DomainId(1), "a\"b\\c".to_owned())]);
+        let names = DomainNames::new([(DomainId(1), "a\"b\\c".to_owned())]);
         let text = text(&names, &total, PacketWeight::GUPTA);
         let gotten = "domio_vcpu_gotten_seconds_total{domain=\"1\",domain_name=\"a\\\"b\\\\c\",\
                       vcpu=\"1\",pcpu=\"0\"} 1.500000000\n";

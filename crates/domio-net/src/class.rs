@@ -1,7 +1,7 @@
 //! Records of networks: what becomes of each packet, what reaches applications, and what web
 //! clients see. Readers of traces ask these declarations, and need not know networks.
 
-use domio_core::{Adds, Class, Declared, Field, Figure, Place, Says, Stage, Unit};
+use domio_core::{Adds, Class, Declared, Field, Place, Says, Stage, Tally, Unit};
 
 /// A place on the way of a packet.
 ///
@@ -145,7 +145,7 @@ const fn web(
     step: WebStep,
     name: &'static str,
     fields: &'static [Field],
-    figures: &'static [Figure],
+    figures: &'static [Tally],
 ) -> Declared {
     Declared::new(NetRecord::web(step), name, fields).figures(figures)
 }
@@ -159,9 +159,9 @@ pub static RECORDS: Class = Class::new(
             "delivered",
             &[FLOW, Field::long("bytes", 2, Unit::Bytes)],
         )
-        .figures(&[Figure::new("net_delivered_bytes", Adds::Sum(1))]),
+        .figures(&[Tally::new("net_delivered_bytes", Adds::Sum(1))]),
         Declared::new(NetRecord::Reply as u8, "reply", &[FLOW, TIME])
-            .figures(&[Figure::new("net_round_trip", Adds::Sample(1))]),
+            .figures(&[Tally::new("net_round_trip", Adds::Sample(1))]),
         Declared::new(
             NetRecord::Moved as u8,
             "moved",
@@ -202,65 +202,65 @@ pub static RECORDS: Class = Class::new(
             WebStep::Started,
             "web-started",
             &[FLOW],
-            &[Figure::new("web_started", Adds::One)],
+            &[Tally::new("web_started", Adds::One)],
         ),
         web(
             WebStep::Connected,
             "web-connected",
             &[FLOW, TIME],
-            &[Figure::new("web_connect", Adds::Sample(1))],
+            &[Tally::new("web_connect", Adds::Sample(1))],
         ),
         web(
             WebStep::FirstByte,
             "web-first-byte",
             &[FLOW, TIME],
-            &[Figure::new("web_first_byte", Adds::Sample(1))],
+            &[Tally::new("web_first_byte", Adds::Sample(1))],
         ),
         web(
             WebStep::Replied,
             "web-replied",
             &[FLOW, TIME, Field::word("bytes", 1, Unit::Bytes)],
             &[
-                Figure::new("web_replied", Adds::One),
-                Figure::new("web_response", Adds::Sample(1)),
-                Figure::new("web_reply_bytes", Adds::Sum(2)),
+                Tally::new("web_replied", Adds::One),
+                Tally::new("web_response", Adds::Sample(1)),
+                Tally::new("web_reply_bytes", Adds::Sum(2)),
             ],
         ),
         web(
             WebStep::Closed,
             "web-closed",
             &[FLOW, TIME],
-            &[Figure::new("web_closed", Adds::One)],
+            &[Tally::new("web_closed", Adds::One)],
         ),
         web(
             WebStep::TimedOut,
             "web-timed-out",
             &[FLOW, TIME],
-            &[Figure::new("web_timed_out", Adds::One)],
+            &[Tally::new("web_timed_out", Adds::One)],
         ),
         web(
             WebStep::Refused,
             "web-refused",
             &[FLOW, TIME],
-            &[Figure::new("web_refused", Adds::One)],
+            &[Tally::new("web_refused", Adds::One)],
         ),
         web(
             WebStep::Reset,
             "web-reset",
             &[FLOW, TIME],
-            &[Figure::new("web_reset", Adds::One)],
+            &[Tally::new("web_reset", Adds::One)],
         ),
         web(
             WebStep::NoDescriptor,
             "web-no-descriptor",
             &[FLOW],
-            &[Figure::new("web_no_descriptor", Adds::One)],
+            &[Tally::new("web_no_descriptor", Adds::One)],
         ),
         web(
             WebStep::NoPort,
             "web-no-port",
             &[FLOW],
-            &[Figure::new("web_no_port", Adds::One)],
+            &[Tally::new("web_no_port", Adds::One)],
         ),
     ],
 )

@@ -17,26 +17,26 @@
 //!
 //! # From a claim to its line in the ledger
 //!
-//! The calls of `domio reproduce`, in order. Each file is visited once. A file in brackets is called
-//! on the way, and the call returns.
+//! The calls of `domio reproduce`, in order. Each file is visited once. A file in brackets is
+//! called on the way, and the call returns.
 //!
 //! ```text
 //!  no. file                 call
-//!   1  folders.rs           PaperFolder::open       the paper: built in, or a folder of the user's
-//!   2  claims.rs            Claims::of              claims.toml: what the paper states
-//!   3  paper/mod.rs         Paper::read             machine.toml, cells.toml, figures (paper/file.rs)
-//!   4  paper/mod.rs         register                an experiment for each cell, a decider for each
-//!                                                   claim (statement/read.rs: the checks as data)
-//!   5  reproduce.rs         reproduce               the experiments that the claims need, each once
+//!   1  folders.rs           PaperFolder::open    the paper: built in, or a folder of the user's
+//!   2  claims.rs            Claims::of           claims.toml: what the paper states
+//!   3  paper/mod.rs         Paper::read          machine.toml, cells.toml, figures (paper/file.rs)
+//!   4  paper/mod.rs         register             an experiment for each cell, a decider for each
+//!                                                claim (statement/read.rs: the checks as data)
+//!   5  reproduce.rs         reproduce            the experiments that the claims need, each once
 //!      -- the Replicator runs them, on all cores or out of what is kept: domio_lab --
-//!   6  paper/cell.rs        PaperCell::scenario     the cell as the text of a scenario
-//!   7  paper/run.rs         Prepared::run           one replication: a Sample (domio_run)
-//!   8  samples.rs           Samples                 the samples by experiment and value
-//!   9  statement/decide.rs  Statement::decide       values of cells, ratios, gauges (gauge.rs,
-//!                                                   shapes.rs), each with an interval
-//!  10  proof.rs             Proof::verdict          all checks together: holds, fails or undecided
-//!  11  ledger.rs            ClaimResult             the line: verdict, what was measured, how to
-//!                                                   repeat it
+//!   6  paper/cell.rs        PaperCell::scenario  the cell as the text of a scenario
+//!   7  paper/run.rs         Prepared::run        one replication: a Sample (domio_run)
+//!   8  samples.rs           Samples              the samples by experiment and value
+//!   9  statement/decide.rs  Statement::decide    values of cells, ratios, gauges (gauge.rs,
+//!                                                shapes.rs), each with an interval
+//!  10  proof.rs             Proof::verdict       all checks together: holds, fails or undecided
+//!  11  ledger.rs            ClaimResult          the line: verdict, what was measured, how to
+//!                                                repeat it
 //! ```
 //!
 //! A claim that is undecided goes back to 5 with more replications, as far as the effort allows.

@@ -9,6 +9,7 @@
 pub mod csv;
 pub mod data;
 pub mod driver_work;
+pub mod explained;
 pub mod figure;
 pub mod figures;
 pub mod files;
@@ -19,5 +20,3 @@ pub mod observed;
 pub mod samples;
 pub mod svg;
 pub mod text;
-pub mod waiting;
-pub mod waits;

@@ -211,7 +211,7 @@ fn name(id: DomainId, names: &[(DomainId, String)]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use domio_core::{Duration, Record, Sink};
+    use domio_core::{Duration, Names, Record, Sink};
     use domio_run::observe::{Observer, Window};
 
     fn ms(ms: u64) -> Duration {
@@ -220,7 +220,8 @@ mod tests {
 
     fn seen(window: Window) -> Seen {
         let mut observer = Observer::new(window);
-        let guest = VcpuName::new(DomainId(5), 0);
+        let mut names = Names::new();
+        let guest = names.add_actor(VcpuName::new(DomainId(5), 0));
         let states = [
             (0, Runstate::Blocked, Runstate::Runnable),
             (1, Runstate::Runnable, Runstate::Running),
@@ -231,7 +232,7 @@ mod tests {
         ];
         for (at, old, new) in states {
             let at = Instant::ZERO + ms(100 + at);
-            observer.record(&Record::runstate(at, PcpuId(2), guest, old, new));
+            observer.record(&names, &Record::runstate(at, PcpuId(2), guest, old, new));
         }
         observer.finish()
     }

@@ -40,8 +40,9 @@ impl Sink for Unmarked {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::simulate::simulate;
+    use domio_meter::MapWindow;
     use domio_scenario::{NoReplay, Scenario};
-    use std::collections::BTreeMap;
 
     /// The trace of a scenario says what the scenario does of who waited behind whom.
     #[test]
@@ -64,22 +65,14 @@ mod tests {
         let scenario = Scenario::parse("s", text.as_bytes(), domio_sched::policies()).unwrap();
         let built = scenario.build(&NoReplay).unwrap();
         let explanation = explain(&built, 0).unwrap();
-        let records = crate::simulate::simulate(&built, 0, Vec::new())
-            .unwrap()
-            .sink;
-        let mut explainer = domio_meter::WaitExplainer::new(domio_meter::MapWindow::Worst);
-        records.iter().for_each(|r| explainer.record(r));
-        let waiting = explainer.finish();
-        assert!(explanation.domains.len() == 4 && !waiting.worst_woken.is_empty());
-        for domain in &explanation.domains {
-            let mut behind = BTreeMap::new();
-            for vcpu in waiting.vcpus.iter().filter(|v| v.name.domain == domain.id) {
-                for (whom, time) in vcpu.behind() {
-                    *behind.entry(whom.map(|whom| whom.domain)).or_default() += time;
-                }
-            }
-            assert_eq!(behind, domain.run_queue, "{:?}", domain.id);
-        }
+        let reader = Explainer::new(MapWindow::Worst);
+        let trace = simulate(&built, 0, reader).unwrap().sink.finish();
+        assert!(explanation.domains().len() == 4 && !trace.worst_woken.is_empty());
+        let behind = |explanation: &Explanation| {
+            let domains = explanation.domains().into_iter();
+            domains.map(|d| (d.id, d.run_queue)).collect::<Vec<_>>()
+        };
+        assert_eq!(behind(&trace), behind(&explanation));
     }
 
     #[test]
@@ -98,9 +91,9 @@ mod tests {
         let built = scenario.build(&NoReplay).unwrap();
         let explanation = explain(&built, 0).unwrap();
         assert_eq!(explanation.elapsed(), 1_500_000_000);
-        assert_eq!(explanation.domains.len(), 3);
-        for domain in &explanation.domains {
-            assert_eq!(domain.packets, None);
+        assert_eq!(explanation.domains().len(), 3);
+        for domain in explanation.domains() {
+            assert_eq!(explanation.items(domain.id).count(), 0);
             assert_eq!(domain.running + domain.runnable(), explanation.elapsed());
             assert_eq!(
                 domain.run_queue.get(&Some(domain.id)),

@@ -243,6 +243,23 @@ mod tests {
         (scenario, built)
     }
 
+    /// Reads a trace while it is written, with every record that there is.
+    #[derive(Default)]
+    struct Reader {
+        /// Time of the earliest record.
+        first: Option<Instant>,
+        meter: Meter,
+        checker: TraceChecker,
+    }
+
+    impl Sink for Reader {
+        fn record(&mut self, names: &Names, record: &Record) {
+            self.first = Some(self.first.map_or(record.at, |first| first.min(record.at)));
+            self.meter.record(names, record);
+            self.checker.record(names, record);
+        }
+    }
+
     #[test]
     fn the_measured_time_is_the_duration() {
         let (_, built) = built(TEXT);
@@ -260,15 +277,12 @@ mod tests {
     #[test]
     fn the_trace_is_of_the_measured_time_and_gives_the_same_shares() {
         let (scenario, built) = built(TEXT);
-        let result = simulate(&built, 3, Vec::new()).unwrap();
+        let result = simulate(&built, 3, Reader::default()).unwrap();
         let begin = Instant::ZERO + built.warmup;
-        assert!(result.sink.iter().all(|r| r.at >= begin));
-        let (mut meter, mut checker) = (Meter::new(), TraceChecker::new());
-        for record in &result.sink {
-            meter.record(record);
-            checker.record(record);
-        }
-        let again = meter.finish();
+        assert_eq!(result.sink.first, Some(begin));
+        let report = result.sink.checker.finish();
+        assert!(report.is_clean(), "{:?}", report.findings);
+        let again = result.sink.meter.finish();
         assert_eq!(again.seconds(), 1.5);
         for domain in &result.summary.domains {
             let other = again.domain(domain.id).map_or(0, |d| d.total.running);
@@ -328,7 +342,7 @@ mod tests {
         let text = TEXT.replacen("[[domain]]", guest, 1);
         let with = |work| built(&text.replacen("WORK", work, 1)).1;
         let plain = simulate(&with("idle"), 0, NullSink).unwrap().summary;
-        assert!(plain.domains.iter().all(|d| d.network.is_none()));
+        assert!(plain.domains.iter().all(|d| d.network().is_none()));
         for (work, figures) in [
             ("stream", vec!["net_mbps"]),
             (
@@ -337,7 +351,7 @@ mod tests {
             ),
         ] {
             let built = with(work);
-            let mut recorded = simulate(&built, 0, Vec::new()).unwrap();
+            let recorded = simulate(&built, 0, Reader::default()).unwrap();
             let sample = measure::sample(&recorded.summary, &domains(&built));
             for figure in measure::MEASURES
                 .iter()
@@ -350,16 +364,9 @@ mod tests {
                 assert_eq!(sample.get(&figure.name("g1")), None);
             }
             // The trace alone says the same.
-            let mut meter = Meter::new();
-            for record in recorded.sink.drain(..) {
-                meter.record(&record);
-            }
-            let network = |s: &Summary| s.domain(DomainId(1)).and_then(|d| d.network);
-            assert_eq!(
-                network(&meter.finish()),
-                network(&recorded.summary),
-                "{work}"
-            );
+            let network = |s: &Summary| s.domain(DomainId(1)).and_then(|d| d.network());
+            let alone = network(&recorded.sink.meter.finish());
+            assert_eq!(alone, network(&recorded.summary), "{work}");
         }
     }
 
@@ -377,21 +384,24 @@ mod tests {
     /// What was done in the warm-up, and written down where it ends, is no part of the figures.
     #[test]
     fn figures_are_of_the_measured_time_also_for_those_who_want_no_records() {
-        let (pcpu, driver) = (PcpuId(0), VcpuName::new(DomainId(0), 0));
+        let mut names = Names::new();
+        let driver = names.add_actor(VcpuName::new(DomainId(0), 0));
+        let pcpu = PcpuId(0);
         let at = Instant::from_nanos;
         let mut recorder = Recorder {
             meter: Meter::new(),
             sink: OwnersOnly,
             measuring: false,
         };
+        let told = |recorder: &mut Recorder<_>, record| recorder.record(&names, &record);
         let work = |ns, took| Record::driver_work(at(ns), pcpu, driver, DomainId(1), took);
-        let (running, blocked) = (Runstate::Running, Runstate::Blocked);
-        recorder.record(&work(50, 50));
+        let runs = |ns, new| Record::runstate(at(ns), pcpu, driver, Runstate::Running, new);
+        told(&mut recorder, work(50, 50));
         recorder.measuring = true;
-        recorder.record(&work(100, 50));
-        recorder.record(&Record::runstate(at(100), pcpu, driver, running, running));
-        recorder.record(&work(170, 30));
-        recorder.record(&Record::runstate(at(170), pcpu, driver, running, blocked));
+        told(&mut recorder, work(100, 50));
+        told(&mut recorder, runs(100, Runstate::Running));
+        told(&mut recorder, work(170, 30));
+        told(&mut recorder, runs(170, Runstate::Blocked));
         let work = recorder.meter.finish_at(at(200)).driver_work;
         assert_eq!((work[0].busy, work[0].nobody()), (70, 40));
     }

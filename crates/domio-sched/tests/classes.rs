@@ -88,7 +88,11 @@ fn numbers_mean_what_they_mean_in_xen() {
         said("rtds"),
         [(1, Says::Tickled { pcpu: 0 }), (6, Says::Pass)]
     );
-    let silent = ["null", "arinc653", "round-robin"];
+    assert_eq!(
+        said("null"),
+        [(1, Says::Wants { pcpu: 0 }), (5, Says::Pass)]
+    );
+    let silent = ["arinc653", "round-robin"];
     let none = |name: &&str| domio_sched::find(name).is_some_and(|p| p.descriptor.class.is_none());
     assert!(silent.iter().all(none));
 }

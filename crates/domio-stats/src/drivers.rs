@@ -192,7 +192,7 @@ pub fn comparisons(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use domio_core::{Instant, PcpuId, Record, Runstate, Sink, VcpuName};
+    use domio_core::{Instant, Names, PcpuId, Record, Runstate, Sink, VcpuName};
     use domio_meter::Meter;
 
     fn domains() -> Vec<(DomainId, String)> {
@@ -203,22 +203,19 @@ mod tests {
 
     /// A second in which Domain-0 executed for half of it, on behalf of these, in ms.
     fn sample(owners: &[(u16, u64)]) -> Sample {
-        let (pcpu, driver) = (PcpuId(0), VcpuName::new(DomainId(0), 0));
+        let mut names = Names::new();
+        let driver = names.add_actor(VcpuName::new(DomainId(0), 0));
+        let pcpu = PcpuId(0);
         let at = |ms: u64| Instant::from_nanos(ms * 1_000_000);
         let (running, blocked) = (Runstate::Running, Runstate::Blocked);
         let mut meter = Meter::new();
-        meter.record(&Record::runstate(at(0), pcpu, driver, running, running));
+        let mut record = |record| meter.record(&names, &record);
+        record(Record::runstate(at(0), pcpu, driver, running, running));
         for &(owner, ms) in owners {
-            let ns = ms * 1_000_000;
-            meter.record(&Record::driver_work(
-                at(500),
-                pcpu,
-                driver,
-                DomainId(owner),
-                ns,
-            ));
+            let (owner, ns) = (DomainId(owner), ms * 1_000_000);
+            record(Record::driver_work(at(500), pcpu, driver, owner, ns));
         }
-        meter.record(&Record::runstate(at(500), pcpu, driver, running, blocked));
+        record(Record::runstate(at(500), pcpu, driver, running, blocked));
         let summary = meter.finish_at(at(1_000));
         let mut sample = domio_run::measure::sample(&summary, &domains());
         driver_work::note(&mut sample, &summary);

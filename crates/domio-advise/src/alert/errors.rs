@@ -1,6 +1,6 @@
 //! What a domain got in each window, from trace records, and how far that is from its allocation.
 
-use domio_core::{DomainId, Instant, Record, Runstate, Sink, VcpuName};
+use domio_core::{ActorId, DomainId, Instant, Names, Record, Runstate, Sink};
 use domio_stats::Estimate;
 use serde::Serialize;
 
@@ -17,7 +17,7 @@ pub struct AlertBins {
     /// By domain, by second: nanoseconds.
     bins: Vec<Vec<u64>>,
     /// Who executes, and since when.
-    running: Vec<(VcpuName, Instant)>,
+    running: Vec<(ActorId, Instant)>,
 }
 
 impl AlertBins {
@@ -62,13 +62,15 @@ impl Sink for AlertBins {
     const STAGES: bool = false;
 
     #[inline]
-    fn record(&mut self, record: &Record) {
+    fn record(&mut self, names: &Names, record: &Record) {
         for (vcpu, old, new) in record.changes().into_iter().flatten() {
             if old == Runstate::Running
                 && let Some(i) = self.running.iter().position(|(v, _)| *v == vcpu)
             {
                 let (_, since) = self.running.swap_remove(i);
-                self.add(vcpu.domain, since, record.at);
+                if let Some(vcpu) = names.vcpu(vcpu) {
+                    self.add(vcpu.domain, since, record.at);
+                }
             }
             if new == Runstate::Running {
                 self.running.push((vcpu, record.at));
@@ -136,13 +138,14 @@ impl WindowErrors {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use domio_core::PcpuId;
+    use domio_core::{PcpuId, VcpuName};
 
     #[test]
     fn time_is_counted_where_it_passes() {
         let at = |ms: u64| Instant::from_nanos(ms * 1_000_000);
-        let (pcpu, guest) = (PcpuId(0), VcpuName::new(DomainId(1), 0));
-        let dom0 = VcpuName::new(DomainId(0), 0);
+        let pcpu = PcpuId(0);
+        let mut names = Names::new();
+        let [dom0, guest] = [0, 1].map(|id| names.add_actor(VcpuName::new(DomainId(id), 0)));
         let (running, runnable) = (Runstate::Running, Runstate::Runnable);
         let mut bins = AlertBins::new(at(500), 3);
         let change = |ms, vcpu, old, new| Record::runstate(at(ms), pcpu, vcpu, old, new);
@@ -156,7 +159,7 @@ mod tests {
             change(2_600, guest, running, runnable),
             change(3_500, guest, runnable, runnable),
         ] {
-            bins.record(&record);
+            bins.record(&names, &record);
         }
         let rounded = |domain, seconds| -> Vec<i64> {
             let shares = bins.shares(DomainId(domain), seconds);

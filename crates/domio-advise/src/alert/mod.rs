@@ -20,7 +20,6 @@ pub mod errors;
 pub mod host;
 pub mod picture;
 pub mod text;
-mod words;
 pub mod worst;
 
 use allocation::{AlertMode, NoAllocation, Terms, Way};

@@ -7,8 +7,11 @@
 
 use super::errors::WindowErrors;
 use super::host::GUEST;
-use super::{AlertShare, NOTABLE, books, words};
-use domio_core::{Duration, Instant, Kind, NullSink, Record, Runstate, Sink, VcpuId, VcpuName};
+use super::{AlertShare, NOTABLE, books};
+use domio_core::{
+    ActorId, Declared, Duration, Field, Instant, Kind, Names, NullSink, Record, Runstate, Says,
+    Sink, Unit, VcpuId, VcpuName,
+};
 use domio_run::simulate::simulate;
 use domio_run::{Replication, RunFault};
 use domio_scenario::Built;
@@ -220,7 +223,7 @@ struct Watch {
     begin: Instant,
     pcpus: usize,
     /// Vcpus that execute.
-    running: Vec<VcpuName>,
+    running: Vec<ActorId>,
     state: Option<Runstate>,
     since: Instant,
     /// Begin of the run under way, if that was seen.
@@ -312,8 +315,11 @@ impl Watch {
 impl Sink for Watch {
     const STAGES: bool = false;
 
-    fn record(&mut self, record: &Record) {
-        if words::of_policy(record, WATCHED) == Some(words::AT_TICK) {
+    fn record(&mut self, names: &Names, record: &Record) {
+        let is_watched = |actor: ActorId| names.vcpu(actor) == Some(WATCHED);
+        // Credit asks for a pcpu at each tick that finds the vcpu running.
+        let wants = |declared: &Declared| matches!(declared.says, Says::Wants { .. });
+        if is_watched(record.actor) && names.declared(record).is_some_and(wants) {
             self.ticks += 1;
         }
         let changes = record.changes();
@@ -323,7 +329,7 @@ impl Sink for Watch {
         self.pass(record.at);
         for (vcpu, old, new) in changes.into_iter().flatten() {
             // The idle vcpu of a pcpu is nobody.
-            if vcpu.is_idle() {
+            if names.vcpu(vcpu).is_none_or(VcpuName::is_idle) {
                 continue;
             }
             if old == Runstate::Running {
@@ -332,7 +338,7 @@ impl Sink for Watch {
             if new == Runstate::Running {
                 self.running.push(vcpu);
             }
-            if vcpu != WATCHED || old == new && self.state.is_some() {
+            if !is_watched(vcpu) || old == new && self.state.is_some() {
                 continue;
             }
             if old == Runstate::Running
@@ -365,12 +371,12 @@ struct Events {
 impl Sink for Events {
     const STAGES: bool = false;
 
-    fn record(&mut self, record: &Record) {
+    fn record(&mut self, names: &Names, record: &Record) {
         if record.at < self.from || record.at > self.until {
             return;
         }
         for (vcpu, old, new) in record.changes().into_iter().flatten() {
-            if vcpu == WATCHED && old != new {
+            if names.vcpu(vcpu) == Some(WATCHED) && old != new {
                 let change = match (old, new) {
                     (_, Runstate::Running) => "runs",
                     (_, Runstate::Offline) => "paused",
@@ -381,15 +387,30 @@ impl Sink for Events {
                 self.events.push((record.at, change.to_owned()));
             }
         }
-        let told = match record.kind {
-            Kind::Sleep if record.vcpu == WATCHED => Some("put to sleep"),
-            Kind::Policy => words::of_policy(record, WATCHED),
-            _ => None,
+        if names.vcpu(record.actor) != Some(WATCHED) {
+            return;
+        }
+        let told = match record.kind() {
+            Some(Kind::Sleep) => Some("put to sleep"),
+            Some(_) => None,
+            None => names.declared(record).and_then(of_its_time),
         };
         if let Some(told) = told {
             self.events.push((record.at, told.to_owned()));
         }
     }
+}
+
+/// Name of a record that tells something of a vcpu's time: not of passes, nor of bare numbers such
+/// as loads and places in a queue.
+fn of_its_time(declared: &'static Declared) -> Option<&'static str> {
+    let is_bare = |field: &Field| matches!(field.unit, Unit::Number | Unit::Signed);
+    let tells = match declared.says {
+        Says::Pass | Says::Tickled { .. } => false,
+        Says::Nothing => !declared.fields.iter().all(is_bare),
+        _ => true,
+    };
+    tells.then_some(declared.name)
 }
 
 /// The run before the longest pause that begins within a second of `at`, or else the first one

@@ -1,6 +1,6 @@
 //! A made-up network, and what a class of a device declares.
 
-use domio_core::{Adds, Class, Declared, Field, Figure, Place, Says, Stage, Unit};
+use domio_core::{Adds, Class, Declared, Field, Place, Says, Stage, Tally, Unit};
 
 const DRIVER: Field = Field::word("driver", 1, Unit::Actor);
 const FROM: Field = Field::bits("from", 0, 8, Unit::Place);
@@ -34,9 +34,9 @@ pub static NETWORK: Class = Class::new(
             time: 2,
         }),
         Declared::new(DELIVERED, "delivered", &[BYTES])
-            .figures(&[Figure::new("net_delivered_bytes", Adds::Sum(0))]),
+            .figures(&[Tally::new("net_delivered_bytes", Adds::Sum(0))]),
         Declared::new(REPLIED, "replied", &[TIME])
-            .figures(&[Figure::new("net_round_trip", Adds::Sample(0))]),
+            .figures(&[Tally::new("net_round_trip", Adds::Sample(0))]),
     ],
 )
 .with_places("packets", PLACES);

@@ -3,8 +3,8 @@
 use crate::cast::{fed, first, names};
 use crate::device::{DELIVERED, NETWORK, REPLIED};
 use domio_core::{
-    ActorId, Adds, Class, ClassId, Declared, DomainId, Field, Figure, Instant, PcpuId, Record,
-    Runstate, Unit, VcpuName,
+    ActorId, Adds, Class, ClassId, Declared, DomainId, Field, Instant, PcpuId, Record, Runstate,
+    Tally, Unit, VcpuName,
 };
 use domio_meter::{DomainSummary, FigureValue, Meter, Summary, SummaryJson};
 use serde_json::json;
@@ -183,9 +183,9 @@ static DISK: Class = Class::new(
         ],
     )
     .figures(&[
-        Figure::new("disk_reads", Adds::One),
-        Figure::new("disk_read_bytes", Adds::Sum(0)),
-        Figure::new("disk_read_time", Adds::Sample(1)),
+        Tally::new("disk_reads", Adds::One),
+        Tally::new("disk_read_bytes", Adds::Sum(0)),
+        Tally::new("disk_read_time", Adds::Sample(1)),
     ])],
 );
 

@@ -2,7 +2,7 @@
 
 use crate::cast::{fed, first, names};
 use domio_core::{
-    Adds, Class, ClassId, Declared, DomainId, Field, Figure, Instant, PcpuId, Record, Unit,
+    Adds, Class, ClassId, Declared, DomainId, Field, Instant, PcpuId, Record, Tally, Unit,
 };
 use domio_meter::{DomainSummary, Meter, Summary, SummaryJson};
 
@@ -12,7 +12,7 @@ const BYTES: Field = Field::word("bytes", 1, Unit::Bytes);
 const TIME: Field = Field::long("time", 2, Unit::Nanoseconds);
 
 /// A step of a web client; its fields are the bytes of the answer and a time.
-const fn step(number: Step, name: &'static str, figures: &'static [Figure]) -> Declared {
+const fn step(number: Step, name: &'static str, figures: &'static [Tally]) -> Declared {
     Declared::new(number as u8, name, &[BYTES, TIME]).figures(figures)
 }
 
@@ -33,41 +33,41 @@ static WEB: Class = Class::new(
         step(
             Step::Started,
             "started",
-            &[Figure::new("web_started", Adds::One)],
+            &[Tally::new("web_started", Adds::One)],
         ),
         step(
             Step::Connected,
             "connected",
-            &[Figure::new("web_connect", Adds::Sample(1))],
+            &[Tally::new("web_connect", Adds::Sample(1))],
         ),
         step(
             Step::FirstByte,
             "first-byte",
-            &[Figure::new("web_first_byte", Adds::Sample(1))],
+            &[Tally::new("web_first_byte", Adds::Sample(1))],
         ),
         step(
             Step::Replied,
             "replied",
             &[
-                Figure::new("web_replied", Adds::One),
-                Figure::new("web_reply_bytes", Adds::Sum(0)),
-                Figure::new("web_response", Adds::Sample(1)),
+                Tally::new("web_replied", Adds::One),
+                Tally::new("web_reply_bytes", Adds::Sum(0)),
+                Tally::new("web_response", Adds::Sample(1)),
             ],
         ),
         step(
             Step::Closed,
             "closed",
-            &[Figure::new("web_closed", Adds::One)],
+            &[Tally::new("web_closed", Adds::One)],
         ),
         step(
             Step::TimedOut,
             "timed-out",
-            &[Figure::new("web_timed_out", Adds::One)],
+            &[Tally::new("web_timed_out", Adds::One)],
         ),
         step(
             Step::NoDescriptor,
             "no-descriptor",
-            &[Figure::new("web_no_descriptor", Adds::One)],
+            &[Tally::new("web_no_descriptor", Adds::One)],
         ),
     ],
 );

@@ -4,7 +4,7 @@ use super::Screen;
 use super::columns::{COLUMNS, Column, WIDTH, Window, figure};
 use super::keys::KEYS;
 use super::rows::{Row, Windows};
-use crate::names::Names;
+use crate::names::DomainNames;
 use crate::untold;
 use domio_core::DomainId;
 use domio_meter::{IntervalSample, QueueWait, charges};
@@ -324,7 +324,7 @@ fn below(
 }
 
 /// A wait in few words, the longest name last.
-fn brief(names: &Names, wait: &QueueWait) -> String {
+fn brief(names: &DomainNames, wait: &QueueWait) -> String {
     let ms = |ns: u64| format!("{:.2} ms", ns as f64 / 1e6);
     let so_far = match wait.goes_on {
         true => " so far",

@@ -10,7 +10,7 @@ pub use keys::action;
 
 use crate::feed::IntervalEnd;
 use crate::history::History;
-use crate::names::Names;
+use crate::names::DomainNames;
 use columns::COLUMNS;
 use domio_core::{DomainId, PcpuId};
 use domio_meter::{IntervalSample, PacketWeight};
@@ -23,7 +23,7 @@ pub struct Screen {
     /// What is watched.
     pub title: String,
     /// What domains are called.
-    pub names: Names,
+    pub names: DomainNames,
     /// How packets are weighed.
     pub weight: PacketWeight,
     /// Whether colours may be used. Nothing is told by colour alone.
@@ -47,7 +47,7 @@ pub struct Screen {
 
 impl Screen {
     /// A screen without figures.
-    pub fn new(title: String, names: Names, weight: PacketWeight, colour: bool) -> Self {
+    pub fn new(title: String, names: DomainNames, weight: PacketWeight, colour: bool) -> Self {
         Screen {
             title,
             names,

@@ -1,7 +1,7 @@
 //! The rows of the screen: domains, their vcpus below them, and the idle time last.
 
 use super::columns::{COLUMNS, Column, Window};
-use crate::names::Names;
+use crate::names::DomainNames;
 use domio_core::{DomainId, VcpuName};
 use domio_meter::{Figures, IntervalSample, Part};
 use std::collections::{BTreeMap, BTreeSet};
@@ -54,7 +54,7 @@ pub struct Order {
 /// The rows in their order. Domains in `open` are followed by their vcpus.
 pub fn rows(
     windows: &Windows<'_>,
-    names: &Names,
+    names: &DomainNames,
     order: Order,
     open: &BTreeSet<DomainId>,
 ) -> Vec<Row> {

@@ -81,7 +81,7 @@ fn screen(colour: bool) -> Screen {
         (DomainId(1), "web"),
         (DomainId(2), "a-burner-with-a-long-name"),
     ];
-    let names = Names::new(named.map(|(id, name)| (id, name.to_owned())));
+    let names = DomainNames::new(named.map(|(id, name)| (id, name.to_owned())));
     let mut screen = Screen::new("host.domio".to_owned(), names, PacketWeight::GUPTA, colour);
     (0..150).for_each(|n| screen.push(moment(n)));
     screen
@@ -222,7 +222,12 @@ fn vcpus_and_help_come_and_go() {
 
 #[test]
 fn without_samples_and_without_packets_it_says_so() {
-    let mut empty = Screen::new("x".to_owned(), Names::default(), PacketWeight::GUPTA, false);
+    let mut empty = Screen::new(
+        "x".to_owned(),
+        DomainNames::default(),
+        PacketWeight::GUPTA,
+        false,
+    );
     press(
         &mut empty,
         &[

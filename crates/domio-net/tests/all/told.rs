@@ -1,7 +1,8 @@
 //! Records of a run, with the names of their vcpus: what tests ask of a trace.
 
 use domio_core::{
-    Class, DomainId, Instant, Names, PcpuId, Record as Written, Runstate, Says, Sink, VcpuName,
+    Class, Declared, DomainId, Instant, Names, PcpuId, Record as Written, Runstate, Says, Sink,
+    VcpuName,
 };
 use domio_meter::TraceChecker;
 use domio_net::class::{NetPlace, NetRecord, RECORDS, WebStep};
@@ -38,6 +39,7 @@ pub struct Record {
     pub other: Option<VcpuName>,
     /// The runstate changes that the record stands for.
     pub changes: [Option<(VcpuName, Runstate, Runstate)>; 2],
+    declared: Option<&'static Declared>,
     written: Written,
 }
 
@@ -46,10 +48,8 @@ impl Record {
         let class = names.class(record.class);
         let net = class.is_some_and(|class: &Class| class.name == RECORDS.name);
         let vcpu = |actor| names.vcpu(actor).unwrap_or(NOBODY);
-        let says = names
-            .declared(record)
-            .map(|declared| (declared, declared.says));
-        let driver = match says {
+        let declared = names.declared(record);
+        let driver = match declared.map(|declared| (declared, declared.says)) {
             Some((declared, Says::Moved { driver, .. })) => Some(declared.value(record, driver)),
             _ if record.is(Kind::EvtchnSend) => Some(u64::from(record.words[1])),
             _ => record.next().map(|next| u64::from(next.0)),
@@ -65,6 +65,7 @@ impl Record {
             words: record.words,
             other,
             changes: changes.map(|c| c.map(|(actor, old, new)| (vcpu(actor), old, new))),
+            declared,
             written: *record,
         }
     }
@@ -107,19 +108,18 @@ impl Record {
         }
     }
 
-    /// The step of a web client, bytes of the answer and ns.
-    pub fn web_step(&self) -> Option<(WebStep, u32, u64)> {
-        const STEPS: [WebStep; 5] = [
-            WebStep::Connected,
-            WebStep::FirstByte,
-            WebStep::Replied,
-            WebStep::TimedOut,
-            WebStep::Started,
-        ];
-        let step = STEPS
-            .into_iter()
-            .find(|step| self.net == Some(NetRecord::web(*step)))?;
-        Some((step, self.words[1], self.long()))
+    /// Whether the record tells of this step of a web client.
+    pub fn is_step(&self, step: WebStep) -> bool {
+        self.net == Some(NetRecord::web(step))
+    }
+
+    /// The value of the field with this name.
+    #[track_caller]
+    pub fn value(&self, field: &str) -> u64 {
+        let declared = self.declared.expect("a simulation declares all");
+        let found = declared.fields.iter().find(|f| f.name == field);
+        let found = found.unwrap_or_else(|| panic!("{} has no {field}", declared.name));
+        found.value(&self.written)
     }
 
     /// The driver domain whose netback took a packet from the ring of the guest (`true`), or put
@@ -176,7 +176,8 @@ impl Records {
 
 impl Sink for Records {
     fn record(&mut self, names: &Names, record: &Written) {
-        if self.told.is_empty() || names.actors().len() > self.names.actors().len() {
+        let known = (self.names.actors().len(), self.names.classes().len());
+        if known != (names.actors().len(), names.classes().len()) {
             self.names = names.clone();
         }
         self.told.push(Record::new(names, record));

@@ -126,9 +126,8 @@ fn throughput_follows_the_rate_and_levels_off() {
 
 /// How long it took to get to a step, each time.
 fn times(records: &[Record], step: WebStep) -> Vec<Duration> {
-    let steps = records.iter().filter_map(Record::web_step);
-    let of = steps.filter(|(s, ..)| *s == step);
-    of.map(|(_, _, ns)| Duration::from_nanos(ns)).collect()
+    let of = records.iter().filter(|r| r.is_step(step));
+    of.map(|r| Duration::from_nanos(r.value("time"))).collect()
 }
 
 /// One process, a request takes 100 ms, and one connection may wait for it beside another (Linux
@@ -242,9 +241,8 @@ fn calls_ask_for_files_by_their_shares() {
     let replies = counted.of(WebStep::Replied);
     assert!(replies > 950, "{counted:?}");
     let records = simulation.into_sink();
-    let steps = records.iter().filter_map(Record::web_step);
-    let replied = steps.filter(|(step, ..)| *step == WebStep::Replied);
-    let sizes: Vec<u32> = replied.map(|(_, bytes, _)| bytes).collect();
+    let replied = records.iter().filter(|r| r.is_step(WebStep::Replied));
+    let sizes: Vec<u64> = replied.map(|r| r.value("bytes")).collect();
     let small = sizes.iter().filter(|bytes| **bytes == 2_000).count();
     let large = sizes.iter().filter(|bytes| **bytes == 20_000).count();
     assert_eq!(small + large, sizes.len());

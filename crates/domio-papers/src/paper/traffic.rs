@@ -173,18 +173,19 @@ mod tests {
     /// the first guest for 300.
     fn summary() -> Summary {
         let at = |ms: u64| Instant::from_nanos(ms * 1_000_000);
-        let vcpu = |id| VcpuName::new(id, 0);
+        let mut names = Names::new();
         let mut meter = Meter::new();
         let (running, blocked) = (Runstate::Running, Runstate::Blocked);
         for (pcpu, id, ms) in [(0, DRIVER, 400), (1, ONE, 300)] {
-            let pcpu = PcpuId(pcpu);
-            meter.record(&Record::runstate(at(0), pcpu, vcpu(id), running, running));
+            let (pcpu, vcpu) = (PcpuId(pcpu), names.add_actor(VcpuName::new(id, 0)));
+            let mut record = |record| meter.record(&names, &record);
+            record(Record::runstate(at(0), pcpu, vcpu, running, running));
             for (owner, ns) in [(ONE, 60_000_000), (TWO, 140_000_000)] {
                 if id == DRIVER {
-                    meter.record(&Record::driver_work(at(ms), pcpu, vcpu(id), owner, ns));
+                    record(Record::driver_work(at(ms), pcpu, vcpu, owner, ns));
                 }
             }
-            meter.record(&Record::runstate(at(ms), pcpu, vcpu(id), running, blocked));
+            record(Record::runstate(at(ms), pcpu, vcpu, running, blocked));
         }
         meter.finish_at(at(1000))
     }

@@ -1,7 +1,7 @@
 //! Decides a statement from samples.
 
 use super::gauge::Recipe;
-use super::{Choice, Clause, Least, Operand, Reading, Relation, Shows, Statement, Versus};
+use super::{Choice, Clause, Least, Operand, Reading, Relation, ShownFigures, Statement, Versus};
 use crate::claims::Claim;
 use crate::ledger::{ClaimResult, Measured};
 use crate::proof::Proof;
@@ -44,15 +44,15 @@ impl Statement {
             None => self.told_clauses(claim).join("; "),
         };
         let mut finding = match &self.shows {
-            Shows::Farthest => match &farthest {
+            ShownFigures::Farthest => match &farthest {
                 Some((_, figure)) => proof.finding_on(figure, &how),
                 None => proof.finding("", &how),
             },
-            Shows::Operands(shown) => match shown.as_slice() {
+            ShownFigures::Operands(shown) => match shown.as_slice() {
                 [one] if one.is_one_figure() => one.shown_alone(reading, proof, &how)?,
                 several => proof.finding(lists(reading, several)?.join("; "), &how),
             },
-            Shows::Numbers(shown) => numbers(reading, shown, proof.finding("", &how))?,
+            ShownFigures::Numbers(shown) => numbers(reading, shown, proof.finding("", &how))?,
         };
         for list in lists(reading, &self.also)? {
             finding.note += &format!("; {list}");

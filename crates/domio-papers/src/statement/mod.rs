@@ -38,7 +38,7 @@ pub struct Statement {
     /// The checks of the file, one for each measure that they name.
     pub clauses: Vec<Clause>,
     /// What is shown as measured.
-    pub shows: Shows,
+    pub shows: ShownFigures,
     /// What the note tells besides.
     pub also: Vec<Operand>,
     /// What decides, in words; `None` for what the clauses say.
@@ -149,7 +149,7 @@ pub struct Least {
 
 /// What a finding shows as measured.
 #[derive(Clone, PartialEq, Debug)]
-pub enum Shows {
+pub enum ShownFigures {
     /// Means of measures, by test, in words. One figure alone is a number with its interval.
     Operands(Vec<Operand>),
     /// Means, as a list of numbers.
@@ -193,8 +193,8 @@ impl Statement {
     /// Everything that is measured.
     fn operands(&self) -> impl Iterator<Item = &Operand> {
         let shown = match &self.shows {
-            Shows::Operands(list) | Shows::Numbers(list) => list.as_slice(),
-            Shows::Farthest => &[],
+            ShownFigures::Operands(list) | ShownFigures::Numbers(list) => list.as_slice(),
+            ShownFigures::Farthest => &[],
         };
         let clauses = self.clauses.iter().flat_map(Clause::operands);
         clauses.chain(shown).chain(&self.also)

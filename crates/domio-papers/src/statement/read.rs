@@ -4,7 +4,7 @@ mod measures;
 mod words;
 
 use super::decide::claims_own;
-use super::{Clause, Gauge, Least, Operand, Recipe, Relation, Shows, Statement, Versus};
+use super::{Clause, Gauge, Least, Operand, Recipe, Relation, ShownFigures, Statement, Versus};
 use crate::claims::Claim;
 use crate::strict::{Placed, Strict};
 use crate::tolerance::Tolerance;
@@ -84,8 +84,8 @@ impl Vocabulary {
         let only_shown = |operand: &&Operand| matches!(operand.gauge.recipe, Recipe::Median(_));
         let judged = clauses.iter().flat_map(Clause::operands);
         let beside = match &shows {
-            Shows::Operands(list) if list.len() > 1 => list.as_slice(),
-            Shows::Numbers(list) => list.as_slice(),
+            ShownFigures::Operands(list) if list.len() > 1 => list.as_slice(),
+            ShownFigures::Numbers(list) => list.as_slice(),
             _ => &[],
         };
         if let Some(operand) = judged.chain(&also).chain(beside).find(only_shown) {
@@ -347,7 +347,12 @@ impl Vocabulary {
         })
     }
 
-    fn shows(&self, strict: &mut Strict<'_>, fields: &DeTable<'_>, clauses: &[Clause]) -> Shows {
+    fn shows(
+        &self,
+        strict: &mut Strict<'_>,
+        fields: &DeTable<'_>,
+        clauses: &[Clause],
+    ) -> ShownFigures {
         let show = strict.texts(fields, "show");
         let numbers = strict.texts(fields, "numbers");
         if let (Some(_), Some((at, _))) = (show.first(), numbers.first()) {
@@ -360,7 +365,7 @@ impl Vocabulary {
             if !clauses.is_empty() && !clauses.iter().any(is_near) {
                 strict.mistake(at.clone(), "\"farthest\" needs a check with \"near\"");
             }
-            return Shows::Farthest;
+            return ShownFigures::Farthest;
         }
         let mut operands = |texts: &[Placed]| -> Vec<Operand> {
             let list = texts
@@ -369,9 +374,9 @@ impl Vocabulary {
             list.collect()
         };
         match (show.is_empty(), numbers.is_empty()) {
-            (_, false) => Shows::Numbers(operands(&numbers)),
-            (false, true) => Shows::Operands(operands(&show)),
-            (true, true) => Shows::Operands(usual(clauses)),
+            (_, false) => ShownFigures::Numbers(operands(&numbers)),
+            (false, true) => ShownFigures::Operands(operands(&show)),
+            (true, true) => ShownFigures::Operands(usual(clauses)),
         }
     }
 }

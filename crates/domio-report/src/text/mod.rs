@@ -3,6 +3,7 @@
 pub mod compare;
 pub mod domains;
 pub mod driver_work;
+pub mod explained;
 pub mod gains;
 pub mod ledger;
 pub mod machines;
@@ -10,8 +11,6 @@ pub mod sched_map;
 pub mod summary;
 pub mod table;
 pub mod view;
-pub mod waiting;
-pub mod waits;
 
 pub use table::{Cell, Column, Table, Tone};
 pub use view::{Sort, View};

@@ -1,7 +1,7 @@
 //! A map of who ran where, as text: a column a pcpu, a row a change.
 
+use crate::explained::Explained;
 use crate::text::View;
-use crate::waiting::Waited;
 use domio_core::{DomainId, PcpuId, Runstate, VcpuName};
 use domio_meter::{Map, MapChange, MapRow};
 use std::collections::{BTreeMap, BTreeSet};
@@ -14,22 +14,22 @@ const UNKNOWN: &str = "?";
 const BESIDE: usize = 44;
 
 /// The map, with a legend: `*` marks who comes, `+` who is woken.
-pub fn render(waited: Waited<'_>, map: &Map, view: &View) -> String {
+pub fn render(explained: Explained<'_>, map: &Map, view: &View) -> String {
     let labels = Labels::of(map);
     let widest = labels.width().max(3) + 1;
     let room = usize::from(view.width).saturating_sub(BESIDE) / (widest + 1);
-    let all = &waited.waiting.pcpus;
+    let all = &explained.explanation.pcpus;
     let shown: Vec<PcpuId> = all.iter().copied().take(room.max(1)).collect();
     let mut now: BTreeMap<PcpuId, VcpuName> = map.first.iter().copied().collect();
     let mut text = format!(
         "Who ran where from {} s to {} s:\n\n",
-        waited.seconds(map.from),
-        waited.seconds(map.until)
+        explained.seconds(map.from),
+        explained.seconds(map.until)
     );
     let head: Vec<String> = shown.iter().map(|p| format!("{p:<widest$}")).collect();
     text += &format!("{:>12}  {}\n", "time [s]", head.join(" "));
     text += &line(
-        &waited.seconds(map.from),
+        &explained.seconds(map.from),
         &shown,
         &now,
         None,
@@ -44,7 +44,7 @@ pub fn render(waited: Waited<'_>, map: &Map, view: &View) -> String {
             }
             let said = said(row, &labels, shown.contains(&row.pcpu));
             let comes = matches!(row.what, MapChange::Runs(..)).then_some(row.pcpu);
-            let at = waited.seconds(row.at);
+            let at = explained.seconds(row.at);
             *text += &line(&at, &shown, now, comes, &labels, widest, &said);
         }
     };
@@ -61,7 +61,7 @@ pub fn render(waited: Waited<'_>, map: &Map, view: &View) -> String {
         let more = all.len() - shown.len();
         text += &format!("no room for {more} more pcpus: widen the terminal\n");
     }
-    text + "\n" + &labels.legend(waited)
+    text + "\n" + &labels.legend(explained)
 }
 
 /// One line: time, who runs on each pcpu, and a remark.
@@ -164,13 +164,13 @@ impl Labels {
         vcpus.map(|v| self.label(*v).len()).max().unwrap_or(1)
     }
 
-    fn legend(&self, waited: Waited<'_>) -> String {
+    fn legend(&self, explained: Explained<'_>) -> String {
         let mut text = format!("{IDLE} idle, * comes, + is woken");
         for (_, vcpus) in &self.0 {
             for vcpu in vcpus {
-                text += &format!(", {} {}", self.label(*vcpu), waited.name(*vcpu));
+                text += &format!(", {} {}", self.label(*vcpu), explained.vcpu(*vcpu));
             }
         }
-        crate::text::waiting::folded(&text, usize::from(View::NARROWEST))
+        crate::text::explained::folded(&text, usize::from(View::NARROWEST))
     }
 }

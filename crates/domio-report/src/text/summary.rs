@@ -93,12 +93,23 @@ pub fn render(summary: &SummaryJson, name: impl Fn(u16) -> Option<String>, view:
         n => format!(", {n} more were lost when they were recorded"),
     };
     format!(
-        "{}\n{jain}{jobs}{networks}{webs}{work}{}\n{} records in {} s{lost}\n",
+        "{}\n{jain}{jobs}{networks}{webs}{work}{}\n{} records in {} s{lost}\n{}",
         domains.render(view),
         pcpus.render(view),
         summary.records,
-        figure::number(summary.seconds)
+        figure::number(summary.seconds),
+        undeclared(summary)
     )
+}
+
+/// Records that nobody declares, by name, in a line; nothing without any.
+fn undeclared(summary: &SummaryJson) -> String {
+    let counts = summary.undeclared.0.iter();
+    let counts: Vec<String> = counts.map(|(name, n)| format!("{n} {name}")).collect();
+    match counts.is_empty() {
+        true => String::new(),
+        false => format!("of them nobody declares: {}\n", counts.join(", ")),
+    }
 }
 
 /// A row for each domain that has `figures`, under these heads.
@@ -213,17 +224,19 @@ fn figures(summary: &SummaryJson, account: &AccountJson) -> [String; 7] {
 mod tests {
     use super::*;
     use crate::text::table::tests::plain;
-    use domio_core::{Instant, PcpuId, Record, Runstate, Sink, VcpuName};
+    use domio_core::{Instant, Names, PcpuId, Record, Runstate, Sink, VcpuName};
     use domio_meter::Meter;
 
     #[test]
     fn domains_are_named_and_the_idle_one_is_not_shown() {
         let mut meter = Meter::new();
+        let mut names = Names::new();
+        let guest = names.add_actor(VcpuName::new(DomainId(3), 0));
+        let idle = names.add_actor(VcpuName::idle(PcpuId(0)));
         let mut change = |ms: u64, vcpu, old, new| {
             let at = Instant::from_nanos(ms * 1_000_000);
-            meter.record(&Record::runstate(at, PcpuId(0), vcpu, old, new));
+            meter.record(&names, &Record::runstate(at, PcpuId(0), vcpu, old, new));
         };
-        let (guest, idle) = (VcpuName::new(DomainId(3), 0), VcpuName::idle(PcpuId(0)));
         change(0, guest, Runstate::Runnable, Runstate::Running);
         change(30, guest, Runstate::Running, Runstate::Blocked);
         change(30, idle, Runstate::Runnable, Runstate::Running);
@@ -238,6 +251,12 @@ mod tests {
         assert!(!text.contains("idle"));
         assert!(text.ends_with("4 records in 0.1 s\n"), "{text}");
         assert!(!text.contains("Work of"));
+        summary.undeclared.0 = vec![("0x00802001".to_owned(), 3)];
+        let text = render(&summary, |_| None, &View::default());
+        assert!(
+            text.ends_with("in 0.1 s\nof them nobody declares: 3 0x00802001\n"),
+            "{text}"
+        );
         summary.driver_work = vec![DriverSumsJson {
             driver: 0,
             busy_ns: 30_000_000,

@@ -3,7 +3,7 @@
 use std::sync::{Mutex, PoisonError};
 
 use domio_core::{
-    Adds, Class, Declared, Field, Figure, Place, QueueRules, Says, Shows, Stage, Unit,
+    Adds, Class, Declared, Field, Place, QueueRules, Says, Shows, Stage, Tally, Unit,
 };
 use serde::{Deserialize, Serialize};
 
@@ -49,7 +49,7 @@ struct FieldJson {
     unit: String,
 }
 
-/// A [`Figure`] in a file.
+/// A [`Tally`] in a file.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 struct FigureJson {
     name: String,
@@ -188,7 +188,7 @@ impl RecordJson {
             bits: field.bits,
             unit: field.unit.name().to_owned(),
         };
-        let figure = |figure: &Figure| FigureJson {
+        let figure = |figure: &Tally| FigureJson {
             name: figure.name.to_owned(),
             adds: figure.adds,
         };
@@ -205,7 +205,7 @@ impl RecordJson {
 
     fn leaked(&self) -> Result<Declared, String> {
         let fields: Result<Vec<_>, _> = self.fields.iter().map(FieldJson::leaked).collect();
-        let figure = |figure: &FigureJson| Figure::new(leak(&figure.name), figure.adds);
+        let figure = |figure: &FigureJson| Tally::new(leak(&figure.name), figure.adds);
         let figures: Vec<_> = self.figures.iter().map(figure).collect();
         let declared = Declared::new(self.number, leak(&self.name), fields?.leak());
         if self.words < declared.words || self.words > 4 {
@@ -266,8 +266,8 @@ mod tests {
                 ..Shows::NOTHING
             })
             .figures(&[
-                Figure::new("moves", Adds::One),
-                Figure::new("delay", Adds::Sample(4)),
+                Tally::new("moves", Adds::One),
+                Tally::new("delay", Adds::Sample(4)),
             ]),
             Declared::new(9, "burned", &[Field::word("credit", 0, Unit::Signed)]).says(
                 Says::Credit {

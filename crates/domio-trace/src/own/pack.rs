@@ -30,33 +30,51 @@ const PCPU_WIDE: u32 = 1023;
 /// Writes more than it uses: that is faster than deciding what to leave out.
 #[inline]
 pub(super) fn pack(record: &Record, before: u64, out: &mut [u8; PACKED_MAX]) -> usize {
-    let [a, b, c, d] = record.words.map(u128::from);
-    let data = a | b << 32 | c << 64 | d << 96;
+    match u32::from(record.pcpu.0) {
+        PCPU_WIDE.. => pack_wide_pcpu(record, before, out),
+        pcpu => pack_behind::<4>(record, pcpu, before, out),
+    }
+}
+
+/// As [`pack`], for a pcpu that has no room in the head.
+#[cold]
+fn pack_wide_pcpu(record: &Record, before: u64, out: &mut [u8; PACKED_MAX]) -> usize {
+    out[4..6].copy_from_slice(&record.pcpu.0.to_le_bytes());
+    pack_behind::<6>(record, PCPU_WIDE, before, out)
+}
+
+/// Packs `record` with `pcpu` in its head; what follows the head, and a pcpu that is there already,
+/// begins at byte `AT`.
+#[inline]
+fn pack_behind<const AT: usize>(
+    record: &Record,
+    pcpu: u32,
+    before: u64,
+    out: &mut [u8; PACKED_MAX],
+) -> usize {
+    let [a, b, c, d] = record.words.map(u64::from);
+    let [low, high] = [a | b << 32, c | d << 32];
     // How many there are is hard to foresee: no branch, here and for the other sizes.
-    let words = (u128::BITS - data.leading_zeros()).div_ceil(32);
+    let last = if high != 0 { high } else { low };
+    let words = u32::from(last != 0) + u32::from(last > 0xffff_ffff) + 2 * u32::from(high != 0);
     let actor = record.actor.0;
     let wide = u32::from(actor > 0xffff);
     let step = record.at.as_nanos().wrapping_sub(before).cast_signed();
     let zigzag = (step << 1 ^ step >> 63).cast_unsigned();
-    let size = u32::from(zigzag > 0xffff) + u32::from(zigzag > 0xffff_ffff);
-    let pcpu = u32::from(record.pcpu.0);
+    let [middle, long] = [0xffff, 0xffff_ffff].map(|short| u32::from(zigzag > short));
     let head = u32::from(record.class.0)
         | u32::from(record.number) << 8
         | words << 16
         | wide << 19
-        | size << 20
-        | pcpu.min(PCPU_WIDE) << 22;
+        | (middle + long) << 20
+        | pcpu << 22;
     out[0..4].copy_from_slice(&head.to_le_bytes());
-    let mut used = 4;
-    if pcpu >= PCPU_WIDE {
-        out[4..6].copy_from_slice(&record.pcpu.0.to_le_bytes());
-        used += 2;
-    }
-    out[used..used + 4].copy_from_slice(&actor.to_le_bytes());
-    used += 2 << wide;
+    out[AT..AT + 4].copy_from_slice(&actor.to_le_bytes());
+    let used = AT + 2 + 2 * wide as usize;
     out[used..used + 8].copy_from_slice(&zigzag.to_le_bytes());
-    used += 2 << size;
-    out[used..used + 16].copy_from_slice(&data.to_le_bytes());
+    let used = used + (2 + 2 * middle + 4 * long) as usize;
+    out[used..used + 8].copy_from_slice(&low.to_le_bytes());
+    out[used + 8..used + 16].copy_from_slice(&high.to_le_bytes());
     used + 4 * words as usize
 }
 

@@ -12,6 +12,9 @@ use super::{
 };
 use crate::TraceHeader;
 
+/// Bytes of a block's head and records from which on there is no room for a further record.
+const FULL: usize = BLOCK_HEAD + BLOCK_MAX - PACKED_MAX;
+
 /// Writes an own trace: [`TraceWriter::new`], then [`Sink::record`] for each record, then
 /// [`TraceWriter::finish`].
 ///
@@ -24,8 +27,9 @@ pub struct TraceWriter<W: Write> {
     /// Classes and actors of the stream that are written.
     classes: usize,
     actors: usize,
-    /// Block head, records, and room for one record more than a full block has.
-    block: Vec<u8>,
+    /// Room for the head and the records of a block.
+    block: Box<[u8; BLOCK_HEAD + BLOCK_MAX]>,
+    /// Bytes of it that are used: more than [`FULL`] before the first record.
     used: usize,
     count: u32,
     base: u64,
@@ -61,8 +65,8 @@ impl<W: Write> TraceWriter<W> {
             out,
             classes: 0,
             actors: 0,
-            block: vec![0; BLOCK_HEAD + BLOCK_MAX + PACKED_MAX],
-            used: BLOCK_HEAD,
+            block: Box::new([0; BLOCK_HEAD + BLOCK_MAX]),
+            used: BLOCK_HEAD + BLOCK_MAX,
             count: 0,
             base: 0,
             last: 0,
@@ -109,7 +113,16 @@ impl<W: Write> TraceWriter<W> {
         }
         self.records += u64::from(self.count);
         self.count = 0;
+        self.used = self.block.len();
+    }
+
+    /// Begins a block whose first record is at `at`.
+    #[cold]
+    fn begin_block(&mut self, at: u64) {
+        self.flush_block();
         self.used = BLOCK_HEAD;
+        self.base = at;
+        self.last = at;
     }
 
     /// Writes the classes and actors that are new in `names`, behind the records so far.
@@ -166,18 +179,15 @@ fn pack_actor(actor: Actor) -> [u8; ACTOR] {
 impl<W: Write> Sink for TraceWriter<W> {
     #[inline]
     fn record(&mut self, names: &Names, record: &Record) {
-        if names.actors().len() != self.actors || names.classes().len() != self.classes {
+        // Both only grow, so that one sum tells of either.
+        if names.actors().len() + names.classes().len() != self.actors + self.classes {
             self.announce(names);
         }
-        if self.used > BLOCK_HEAD + BLOCK_MAX - PACKED_MAX {
-            self.flush_block();
+        if self.used > FULL {
+            self.begin_block(record.at.as_nanos());
         }
-        if self.count == 0 {
-            self.base = record.at.as_nanos();
-            self.last = self.base;
-        }
-        let room = &mut self.block[self.used..self.used + PACKED_MAX];
-        let room: &mut [u8; PACKED_MAX] = room.try_into().expect("the slice has that length");
+        let room = self.block[self.used..].first_chunk_mut();
+        let room = room.expect("a block that is not full has room for a record");
         self.used += pack(record, self.last, room);
         self.last = record.at.as_nanos();
         self.count += 1;

@@ -1,31 +1,102 @@
-//! `domio explain`: what the guests of a scenario and their packets wait for; of a trace see
-//! `explain_trace`.
+//! `domio explain`: what the domains of a scenario or a trace wait for, and their packets.
 
-use crate::args::{Explain, Global};
+use crate::args::{Explain, Global, TraceInput};
 use crate::cmd::run::{
     build, failed, load, of_replication, provenance, report_beside, shown, title,
 };
-use crate::cmd::{explain_trace, pictures, scenario};
+use crate::cmd::{pictures, scenario, trace};
 use crate::files::Files;
+use crate::input;
 use crate::out::{self, Status};
 use crate::progress::progress;
-use crate::report::ReportFile;
-use domio_core::DomainId;
+use crate::report::{self, ReportFile, ReportKey};
+use anyhow::{Context, bail};
+use domio_core::{DomainId, Duration, Names, Record, Sink};
 use domio_lab::replicate::replicate;
-use domio_meter::{Explanation, ExplanationJson};
+use domio_meter::{Explainer, Explanation, ExplanationJson, MapWindow};
 use domio_report::data::{ReportData, Section};
-use domio_report::waits::Waits;
+use domio_report::explained::Explained;
 use domio_report::{observed, text};
 use domio_run::explain;
+use domio_run::observe::{Observer, Window};
 use domio_run::simulate::{self, RunFault};
-use std::path::Path;
+use domio_trace::{ReadOptions, TraceErrorKind, TraceReader};
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+/// Bytes that tell what a file is.
+const LOOK: u64 = 1024;
 
 /// Explains the trace; or simulates the scenario, and prints and draws where time went.
 pub fn run(args: &Explain, global: &Global) -> anyhow::Result<Status> {
-    if explain_trace::is_trace(&args.scenario)? {
-        return explain_trace::run(args, global);
+    let is_trace = is_trace(&args.scenario)?;
+    refuse_options(args, is_trace)?;
+    match is_trace {
+        true => of_trace(args, global),
+        false => of_scenario(args, global),
     }
-    explain_trace::refuse_options_of_traces(args)?;
+}
+
+/// Whether `what` is a file, or `-` for standard input, in a format of traces. The format is
+/// recognised by the file's begin, whatever it is called.
+fn is_trace(what: &str) -> anyhow::Result<bool> {
+    let path = Path::new(what);
+    let mut head = Vec::new();
+    if input::is_stdin(path) {
+        head = input::peek_stdin(LOOK as usize).context("cannot read <stdin>")?;
+    } else if path.is_file()
+        && let Ok(file) = File::open(path)
+    {
+        // A file that cannot be read is told of by whoever reads it.
+        let _ = file.take(LOOK).read_to_end(&mut head);
+    }
+    // The head of a trace may be longer than what was looked at: only what is of no format, or
+    // nothing at all, is no trace.
+    Ok(match TraceReader::new(&head[..], &ReadOptions::default()) {
+        Ok(_) => true,
+        Err(error) => !matches!(
+            error.kind,
+            TraceErrorKind::Foreign { .. } | TraceErrorKind::Empty
+        ),
+    })
+}
+
+/// Refuses options that only the other kind of input has.
+fn refuse_options(args: &Explain, is_trace: bool) -> anyhow::Result<()> {
+    let how = &args.how;
+    let of_scenarios = [
+        ("--policy", args.policy.is_some()),
+        ("--set", !how.set.is_empty()),
+        ("--seed", how.seed.is_some()),
+        ("--replications", how.replications > 1),
+    ];
+    let of_traces = [
+        ("--map", args.map.is_some()),
+        ("--cpu-hz", args.cpu_hz.is_some()),
+    ];
+    let refused = match is_trace {
+        true => &of_scenarios[..],
+        false => &of_traces[..],
+    };
+    let Some((option, _)) = refused.iter().find(|(_, given)| *given) else {
+        return Ok(());
+    };
+    let name = input::name(Path::new(&args.scenario));
+    match is_trace {
+        true => bail!(
+            "{option} is of a scenario, and {name} is a trace, which has happened already; make a \
+             scenario of it with `domio scenario from-trace`, and explain that"
+        ),
+        false => bail!(
+            "{option} is of a trace, and {name} is a scenario; write a trace of it with `domio run \
+             SCENARIO --trace FILE`, and explain that"
+        ),
+    }
+}
+
+/// Simulates the scenario.
+fn of_scenario(args: &Explain, global: &Global) -> anyhow::Result<Status> {
     let scenario = load(&args.scenario, &args.how, args.policy.as_deref())?;
     let built = build(&scenario)?;
     let draws = args.drawn.draws(&args.reporting, Some(&built))?;
@@ -50,16 +121,16 @@ pub fn run(args: &Explain, global: &Global) -> anyhow::Result<Status> {
             observed::sections(&seen.map_err(|fault| failed(&fault))?, &names)
         }
     };
-    let explained = Explained {
+    let told = Told {
         explanation,
+        truncated: false,
         names,
-        name: format!("{} waits", scenario.name()),
+        name: scenario.name().to_owned(),
         title: title(&scenario),
         provenance: provenance(&scenario, &built, built.policy.descriptor.name, count),
         moments,
     };
-    let figures = args.drawn.figures.as_deref();
-    explained.show(args.json, report, (figures, scenario::files(&scenario)))
+    told.show(args, report, scenario::files(&scenario))
 }
 
 /// The explanations of `count` replications, added up.
@@ -77,46 +148,168 @@ fn sum(
     Ok(explanation)
 }
 
+/// The explainer, and the observer of what is drawn.
+struct Both {
+    explainer: Explainer,
+    observer: Option<Observer>,
+}
+
+impl Sink for Both {
+    fn record(&mut self, names: &Names, record: &Record) {
+        self.explainer.record(names, record);
+        if let Some(observer) = &mut self.observer {
+            observer.record(names, record);
+        }
+    }
+}
+
+/// Reads the trace, once.
+fn of_trace(args: &Explain, global: &Global) -> anyhow::Result<Status> {
+    let path = PathBuf::from(&args.scenario);
+    let source = TraceInput {
+        file: path.clone(),
+        cpu_hz: args.cpu_hz,
+    };
+    let reads = || {
+        let file = (!input::is_stdin(&path)).then(|| ("the trace", path.clone()));
+        Files::reading(file)
+    };
+    let mut files = reads();
+    files.prints()?;
+    let report = report::wanted(&mut files, &args.reporting, &key_of_trace(args))?;
+    let window = args.map.or(args.drawn.window);
+    let (map, drawn) = match window {
+        Some((from, until)) => (
+            MapWindow::Between(from, until),
+            Window::Between(from, until),
+        ),
+        None => (MapWindow::Worst, Window::Worst(pictures::TIMELINE)),
+    };
+    let draws = report.is_some() || args.drawn.figures.is_some();
+    let mut both = Both {
+        explainer: Explainer::new(map),
+        observer: draws.then(|| Observer::new(drawn)),
+    };
+    let mut reader = trace::open(&source, global)?;
+    let truncated = trace::copy(&mut reader, &source, &mut both)?;
+    let explanation = both.explainer.finish();
+    if !explanation.runstates {
+        trace::no_runstates(&source, explanation.records, "waits to explain");
+    }
+    if let Some((from, _)) = window
+        && explanation.start + from > explanation.end
+    {
+        beyond(args, explanation.end.since(explanation.start))?;
+    }
+    let domains = explanation.domains();
+    let header = reader.header();
+    let name = |id: DomainId| header.and_then(|h| h.domain_name(id.0)).map(str::to_owned);
+    let names = domains.iter().filter_map(|d| Some((d.id, name(d.id)?)));
+    let names: Vec<(DomainId, String)> = names.collect();
+    let moments = both.observer.map_or_else(Vec::new, |observer| {
+        let explained = Explained::new(&explanation, &names);
+        let all = domains.iter().map(|d| (d.id, explained.domain(d.id)));
+        observed::sections(&observer.finish(), &all.collect::<Vec<_>>())
+    });
+    let hz = reader.tsc_hz();
+    let facts = [
+        ("version", format!("domio {}", env!("CARGO_PKG_VERSION"))),
+        ("trace", input::name(&path)),
+        ("format", reader.format().name().to_owned()),
+        ("its clock", format!("{hz} Hz")),
+        ("records", explanation.records.to_string()),
+        ("lost records", explanation.lost_records.to_string()),
+    ];
+    let told = Told {
+        explanation,
+        truncated,
+        names,
+        name: stem(&path),
+        title: input::name(&path),
+        provenance: facts.map(|(name, fact)| (name.to_owned(), fact)).into(),
+        moments,
+    };
+    told.show(args, report, reads())
+}
+
+/// The window begins after the end of the trace.
+fn beyond(args: &Explain, length: Duration) -> anyhow::Result<()> {
+    let option = match args.map {
+        Some(_) => "--map",
+        None => "--window",
+    };
+    bail!(
+        "{option} begins after the end of the trace; times count from its first record, and it is \
+         {} s long",
+        length.as_nanos() as f64 / 1e9
+    )
+}
+
+/// What a report of a trace shows.
+fn key_of_trace(args: &Explain) -> ReportKey {
+    let mut shown = ReportKey::new("explain", std::slice::from_ref(&args.scenario));
+    if let Some(hz) = args.cpu_hz {
+        shown = shown.with("--cpu-hz", hz);
+    }
+    let time = |d: Duration| format!("{}ns", d.as_nanos());
+    if let Some((from, until)) = args.map {
+        shown = shown.with("--map", format!("{}..{}", time(from), time(until)));
+    }
+    if let Some((from, until)) = args.drawn.window {
+        shown = shown.with("--window", format!("{}..{}", time(from), time(until)));
+    }
+    shown
+}
+
+/// The name of a file without folder and ending.
+fn stem(path: &Path) -> String {
+    let stem = path.file_stem().and_then(|s| s.to_str());
+    stem.unwrap_or("trace").to_owned()
+}
+
 /// An explanation and what to say of where it is from.
-struct Explained {
+struct Told {
     explanation: Explanation,
+    /// Whether the trace ends too early.
+    truncated: bool,
+    /// Of domains whose name is known.
     names: Vec<(DomainId, String)>,
-    /// What files with its figures begin with.
+    /// What names of files with its figures begin with.
     name: String,
     title: String,
     provenance: Vec<(String, String)>,
-    /// Waits and timelines of the first replication.
+    /// Waits and timelines: of the trace, or of the first replication.
     moments: Vec<Section>,
 }
 
-impl Explained {
+impl Told {
     /// Prints it, writes the report to a file that was begun, and the figures to a folder.
     fn show(
         self,
-        json: bool,
+        args: &Explain,
         report: Option<ReportFile>,
-        (figures, reads): (Option<&Path>, Files),
+        reads: Files,
     ) -> anyhow::Result<Status> {
-        let waits = Waits {
-            explanation: &self.explanation,
-            names: &self.names,
-        };
-        match json {
+        let explained = Explained::new(&self.explanation, &self.names);
+        match args.json {
             true => {
-                let name = |id: DomainId| {
-                    let named = self.names.iter().find(|(d, _)| *d == id);
-                    named.map(|(_, name)| name.clone())
-                };
-                out::json_as("explain", &ExplanationJson::new(&self.explanation, false, name))?;
+                let named = |id: DomainId| self.names.iter().find(|(d, _)| *d == id);
+                let name = |id: DomainId| named(id).map(|(_, name)| name.clone());
+                let json = ExplanationJson::new(&self.explanation, self.truncated, name);
+                out::json_as("explain", &json)?;
             }
-            false => out::text(&text::waits::render(waits, out::view()))?,
+            false => out::text(&text::explained::render(explained, out::view()))?,
         }
-        let mut sections = waits.sections();
+        let figures = args.drawn.figures.as_deref();
+        if figures.is_none() && report.is_none() {
+            return Ok(Status::Success);
+        }
+        let mut sections = explained.sections();
         sections.extend(self.moments);
         let drawn = ReportData {
-            name: self.name,
+            name: format!("{} waits", self.name),
             title: self.title,
-            lead: "What its guests and their packets waited for".to_owned(),
+            lead: "Who waited for whom, and why".to_owned(),
             provenance: self.provenance,
             sections,
             ..ReportData::default()

@@ -12,7 +12,6 @@ pub mod conformance;
 pub mod controller;
 pub mod dom0_share;
 pub mod explain;
-mod explain_trace;
 mod from_trace;
 pub mod machines;
 pub mod man;

@@ -10,7 +10,7 @@ use crate::progress::progress;
 use crate::report::{self, ReportFile, ReportKey};
 use crate::traces;
 use anyhow::{Context, anyhow};
-use domio_core::{DomainId, Duration, Record, Sink};
+use domio_core::{DomainId, Duration, Names, Record, Sink};
 use domio_lab::Keeper;
 use domio_report::data::{Chart, Figure, ReportData, Section};
 use domio_report::driver_work as work;
@@ -293,15 +293,15 @@ impl Outputs {
 }
 
 impl Sink for Outputs {
-    fn record(&mut self, record: &Record) {
+    fn record(&mut self, names: &Names, record: &Record) {
         if let Some(trace) = &mut self.trace {
-            trace.record(record);
+            trace.record(names, record);
         }
         if let Some(perfetto) = &mut self.perfetto {
-            perfetto.record(record);
+            perfetto.record(names, record);
         }
         if let Some(observer) = &mut self.observer {
-            observer.record(record);
+            observer.record(names, record);
         }
     }
 }

@@ -3,7 +3,7 @@
 use crate::cmd::pictures::TIMELINE;
 use crate::cmd::run;
 use crate::out;
-use domio_core::{DomainId, Record, Sink};
+use domio_core::{DomainId, Names, Record, Sink};
 use domio_lab::{Keeper, ProgressListener};
 use domio_papers::tour::{REPLICATIONS, SCENARIO, hosts};
 use domio_report::data::{Figure, Section};
@@ -36,9 +36,9 @@ struct Part {
 struct Eyes(Option<Observer>);
 
 impl Sink for Eyes {
-    fn record(&mut self, record: &Record) {
+    fn record(&mut self, names: &Names, record: &Record) {
         if let Some(observer) = &mut self.0 {
-            observer.record(record);
+            observer.record(names, record);
         }
     }
 }

@@ -7,7 +7,7 @@ use crate::input::{self, Stream};
 use crate::out::{self, Status};
 use crate::progress::reading;
 use anyhow::{Context, bail};
-use domio_core::{Record, Sink};
+use domio_core::{Names, Record, Sink};
 use domio_meter::{CheckReport, Meter, SummaryJson, Told, TraceChecker};
 use domio_report::text;
 use domio_trace::order::ADVICE;
@@ -38,6 +38,7 @@ pub fn run(command: &args::Trace, global: &Global) -> anyhow::Result<Status> {
 pub fn open(input: &TraceInput, global: &Global) -> anyhow::Result<Reader> {
     let options = ReadOptions {
         tsc_hz: input.cpu_hz.or_else(|| clock::find(&input.file)),
+        classes: domio_scenario::classes(),
         ..ReadOptions::default()
     };
     let context = || format!("cannot read the trace {}", input::name(&input.file));
@@ -114,10 +115,10 @@ impl<S> Watched<S> {
 }
 
 impl<S: Sink> Sink for Watched<S> {
-    fn record(&mut self, record: &Record) {
+    fn record(&mut self, names: &Names, record: &Record) {
         self.told.see(record);
         self.records += 1;
-        self.sink.record(record);
+        self.sink.record(names, record);
     }
 }
 

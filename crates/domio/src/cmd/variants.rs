@@ -282,6 +282,7 @@ fn measured(
     let context = || format!("cannot read the recording {source}");
     let options = ReadOptions {
         tsc_hz,
+        classes: domio_scenario::classes(),
         ..ReadOptions::default()
     };
     let file = Stream::open(Path::new(source)).with_context(context)?;

@@ -2,6 +2,7 @@
 
 use crate::common::{domio, folder, json, json_of};
 use crate::recorded::{own_trace, recording};
+use domio_trace::{ReadOptions, TraceReader};
 use predicates::prelude::*;
 use predicates::str::{contains, is_empty};
 use std::fs;
@@ -54,14 +55,16 @@ fn a_summary_tells_that_its_trace_ends_too_early() {
 #[test]
 fn a_trace_without_one_whole_record_is_not_used() {
     let folder = folder();
-    // So short that it has one block of records.
     domio(&folder)
         .args(["run", "burn7", "--trace", "t.domio"])
         .args(["--set", "run.duration_s=1", "--set", "run.warmup_s=0"])
         .assert()
         .success();
     let bytes = fs::read(folder.path().join("t.domio")).unwrap();
-    fs::write(folder.path().join("cut.domio"), &bytes[..bytes.len() - 20]).unwrap();
+    // A little behind the shortest head that is whole: before the first record is.
+    let is_head = |n: &usize| TraceReader::new(&bytes[..*n], &ReadOptions::default()).is_ok();
+    let head = (1..bytes.len()).find(is_head).unwrap();
+    fs::write(folder.path().join("cut.domio"), &bytes[..head + 20]).unwrap();
     domio(&folder)
         .args(["trace", "check", "cut.domio"])
         .assert()

@@ -40,7 +40,8 @@ fn sums_in_json_are_those_of_their_parts() {
         assert_eq!(sum(&domain["run_queue"]), ns("runnable_ns"));
     }
     let pinged = domains.iter().find(|d| d["name"] == "answering").unwrap();
-    let packets = &pinged["packets"];
+    let packets = &pinged["items"][0];
+    assert_eq!(packets["items"], "packets");
     assert!(packets["begun"].as_u64() > Some(0));
     assert_eq!(
         sum(&packets["waits"]),
@@ -75,7 +76,7 @@ fn what_waits_for_a_rate_waits_for_nobody_else() {
     let queues = |name: &str| {
         let mut domains = json["domains"].as_array().unwrap().iter();
         let domain = domains.find(|d| d["name"] == name).unwrap();
-        domain["packets"]["queues_ns"].clone()
+        domain["items"][0]["queues_ns"].clone()
     };
     let sum = |queues: &Value| -> u64 {
         let queues = queues.as_object().unwrap().values();
@@ -115,7 +116,7 @@ fn a_report_has_stacked_bars_and_a_host_without_network_its_run_queues() {
     )
     .assert()
     .success()
-    .stdout(contains("Domains in run queues").and(contains("Packets").not()))
+    .stdout(contains("Time that each vcpu was runnable").and(contains("Packets").not()))
     .stderr(contains("wrote waits.html"));
     let page = std::fs::read_to_string(folder.path().join("waits.html")).unwrap();
     assert!(page.contains("Stacked bar chart of time"));

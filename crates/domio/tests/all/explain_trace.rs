@@ -64,7 +64,7 @@ fn a_trace_comes_through_standard_input_too() {
         )
         .assert()
         .success()
-        .stdout(contains("Domains in run queues"));
+        .stdout(contains("Time that each vcpu was runnable"));
 }
 
 /// The worked example of docs/trace-analysis.md.

@@ -61,7 +61,12 @@ fn outputs_of_simulations() {
     assert!(network["driver_work"].is_array());
     let explained = fits(&folder, "explain", &[&["explain"], &ping[..]].concat());
     let packets = explained["domains"].as_array().unwrap().iter();
-    assert!(packets.filter(|d| d["items"][0]["items"] == "packets").count() > 0);
+    assert!(
+        packets
+            .filter(|d| d["items"][0]["items"] == "packets")
+            .count()
+            > 0
+    );
     let short = ["--json", "--set", "run.duration_s=0.05"];
     let calibrated = fits(&folder, "calibrate", &[&["calibrate"], &short[..]].concat());
     assert_eq!(calibrated["rates"].as_array().unwrap().len(), 10);

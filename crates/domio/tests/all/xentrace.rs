@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::Command;
 
 use assert_cmd::Command as Domio;
-use domio_core::{Instant, Record, Sink};
+use domio_core::{Actor, ActorId, Field, Instant, Names, PcpuId, Record, Sink, Unit};
 use domio_meter::{CheckReport, TraceChecker};
 use domio_trace::{ReadOptions, TraceReader, XentraceWriter};
 use tempfile::TempDir;
@@ -22,43 +22,83 @@ fn domio(folder: &TempDir, args: &[&str]) {
     command.assert().success();
 }
 
-fn read(bytes: &[u8]) -> Vec<Record> {
-    let mut records = Vec::new();
-    let mut reader = TraceReader::new(bytes, &ReadOptions::default()).expect("a trace");
-    reader.copy_to(&mut records).expect("a whole trace");
-    assert_eq!(reader.merge_stats().late, 0);
-    records
+/// A trace with the names that its records hold numbers of.
+struct Trace {
+    names: Names,
+    records: Vec<Record>,
 }
 
-/// What a xentrace file has of `records`. For the way through the file each record gets an instant
-/// of its own, so that nothing but time is needed to keep their order.
-fn as_xen_tells(records: &[Record]) -> Vec<Record> {
+/// What a record says, whatever the numbers of actors and classes are in its trace.
+#[derive(PartialEq, Debug)]
+struct Told {
+    pcpu: PcpuId,
+    class: Option<&'static str>,
+    number: u8,
+    whom: Option<Actor>,
+    /// Values of the declared fields, and whom they name.
+    fields: Vec<(&'static str, u64, Option<Actor>)>,
+}
+
+fn told(names: &Names, record: &Record) -> Told {
+    let declared = names.declared(record);
+    let field = |field: &Field| {
+        let value = field.value(record);
+        match field.unit {
+            Unit::Actor => (field.name, 0, names.actor(ActorId(value as u32))),
+            _ => (field.name, value, None),
+        }
+    };
+    Told {
+        pcpu: record.pcpu,
+        class: names.class(record.class).map(|class| class.name),
+        number: record.number,
+        whom: names.actor(record.actor),
+        fields: declared.map_or_else(Vec::new, |d| d.fields.iter().map(field).collect()),
+    }
+}
+
+fn read(bytes: &[u8]) -> Trace {
+    let mut records = Vec::new();
+    let options = ReadOptions {
+        classes: domio_scenario::classes(),
+        ..ReadOptions::default()
+    };
+    let mut reader = TraceReader::new(bytes, &options).expect("a trace");
+    reader.copy_to(&mut records).expect("a whole trace");
+    assert_eq!(reader.merge_stats().late, 0);
+    let names = reader.names().clone();
+    Trace { names, records }
+}
+
+/// What a xentrace file has of a trace. For the way through the file each record gets an instant of
+/// its own, so that nothing but time is needed to keep their order.
+fn as_xen_tells(own: &Trace) -> Trace {
     const APART: u64 = 1000;
     let mut writer = XentraceWriter::new(Vec::new(), 1_000_000_000).expect("a frequency");
-    for (i, record) in (1..).zip(records) {
+    for (i, record) in (1..).zip(&own.records) {
         let mut record = *record;
         record.at = Instant::from_nanos(i * APART);
-        writer.record(&record);
+        writer.record(&own.names, &record);
     }
     let mut found = read(&writer.finish().expect("memory"));
-    for record in &mut found {
+    for record in &mut found.records {
         let i = record.at.as_nanos() / APART - 1;
-        record.at = records[i as usize].at;
+        record.at = own.records[i as usize].at;
     }
     found
 }
 
-fn check(records: &[Record]) -> CheckReport {
+fn check(trace: &Trace) -> CheckReport {
     let mut checker = TraceChecker::new();
-    for record in records {
-        checker.record(record);
+    for record in &trace.records {
+        checker.record(&trace.names, record);
     }
     checker.finish()
 }
 
 /// Runs a shipped scenario and returns its own trace and that of the xentrace file made of it,
 /// which is `run.bin` in the folder.
-fn traces(folder: &TempDir, scenario: &str, set: &[&str]) -> (Vec<Record>, Vec<Record>) {
+fn traces(folder: &TempDir, scenario: &str, set: &[&str]) -> (Trace, Trace) {
     let mut run = vec!["run", scenario, "--trace", "run.domio"];
     for set in set {
         run.extend(["--set", *set]);
@@ -71,18 +111,19 @@ fn traces(folder: &TempDir, scenario: &str, set: &[&str]) -> (Vec<Record>, Vec<R
 }
 
 /// Asserts that a file's records are those of the own trace, and that neither has a fault.
-fn assert_the_same(scenario: &str, own: &[Record], found: &[Record]) {
+fn assert_the_same(scenario: &str, own: &Trace, found: &Trace) {
     let expected = as_xen_tells(own);
-    assert_eq!(found.len(), expected.len(), "{scenario}");
-    for (i, (found, expected)) in found.iter().zip(&expected).enumerate() {
-        let moved = found.at.as_nanos().checked_sub(expected.at.as_nanos());
+    assert_eq!(found.records.len(), expected.records.len(), "{scenario}");
+    let pairs = found.records.iter().zip(&expected.records);
+    for (i, (record, wanted)) in pairs.enumerate() {
+        let moved = record.at.as_nanos().checked_sub(wanted.at.as_nanos());
         assert!(
             moved.is_some_and(|ns| ns <= MOVED_MAX),
-            "{scenario}: record {i} is {found:?}, expected {expected:?}"
+            "{scenario}: record {i} is {record:?}, expected {wanted:?}"
         );
-        let mut in_time = *found;
-        in_time.at = expected.at;
-        assert_eq!(in_time, *expected, "{scenario}: record {i}");
+        let [record, wanted] = [(found, record), (&expected, wanted)]
+            .map(|(trace, record)| told(&trace.names, record));
+        assert_eq!(record, wanted, "{scenario}: record {i}");
     }
     for records in [own, found] {
         let report = check(records);
@@ -120,6 +161,7 @@ fn xentrace_files_of_every_shipped_scenario_are_in_order() {
         let (own, found) = traces(&folder, scenario, set);
         assert_the_same(scenario, &own, &found);
         ties += own
+            .records
             .windows(2)
             .filter(|w| w[0].at == w[1].at && w[0].pcpu != w[1].pcpu)
             .count();

@@ -13,7 +13,7 @@ use domio_core::{Duration, PcpuId};
 use domio_meter::{Baked, IntervalSample, Sampler};
 use domio_monitor::feed::{Aggregate, Closing, Feed};
 use domio_monitor::live::{self, LiveView, Records};
-use domio_monitor::{Names, lines, log, prometheus};
+use domio_monitor::{DomainNames, lines, log, prometheus};
 use source::Source;
 use std::io::{self, IsTerminal, Write};
 use std::path::Path;
@@ -66,8 +66,8 @@ fn through(
     args: &Mon,
     global: &Global,
     interval: u64,
-    mut show: impl FnMut(&Names, IntervalSample) -> anyhow::Result<()>,
-) -> anyhow::Result<(Names, Closing)> {
+    mut show: impl FnMut(&DomainNames, IntervalSample) -> anyhow::Result<()>,
+) -> anyhow::Result<(DomainNames, Closing)> {
     let source = Source::open(args, global)?;
     let names = source.names();
     let mut failed = None;

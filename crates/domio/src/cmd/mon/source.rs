@@ -9,7 +9,7 @@ use crate::input::{self, Stream};
 use crate::progress::reading;
 use anyhow::{Context, bail};
 use domio_core::{DomainId, Sink};
-use domio_monitor::Names;
+use domio_monitor::DomainNames;
 use domio_monitor::feed::{Closing, Feed, IntervalEnd};
 use domio_monitor::live::Records;
 use domio_run::simulate;
@@ -67,6 +67,7 @@ impl Source {
         let file = Stream::open(path).with_context(context)?;
         let options = ReadOptions {
             tsc_hz: args.cpu_hz.or_else(|| clock::find(path)),
+            classes: domio_scenario::classes(),
             ..ReadOptions::default()
         };
         if args.follow {
@@ -81,11 +82,11 @@ impl Source {
 }
 
 impl Records for Source {
-    fn names(&self) -> Names {
+    fn names(&self) -> DomainNames {
         match self {
             Source::Trace(trace) => trace.names(),
             Source::Growing(trace) => trace.names(),
-            Source::Host(host) => Names::new(simulate::domains(&host.1)),
+            Source::Host(host) => DomainNames::new(simulate::domains(&host.1)),
         }
     }
 
@@ -106,10 +107,10 @@ impl Records for Source {
 }
 
 impl<R: Read> Trace<R> {
-    fn names(&self) -> Names {
+    fn names(&self) -> DomainNames {
         let header = self.reader.header();
         let domains = header.map_or(&[][..], |header| &header.domains);
-        Names::new(domains.iter().map(|d| (DomainId(d.id), d.name.clone())))
+        DomainNames::new(domains.iter().map(|d| (DomainId(d.id), d.name.clone())))
     }
 
     /// As [`Records::feed`]. Of a file that grows nobody expects that its last record is whole.
@@ -122,7 +123,7 @@ impl<R: Read> Trace<R> {
         let name = &self.name;
         loop {
             match self.reader.next_record() {
-                Ok(Some(record)) => feed.record(&record),
+                Ok(Some(record)) => feed.record(self.reader.names(), &record),
                 Ok(None) => break,
                 Err(error) if error.is_truncation() && (grows || error.records > 0) => {
                     if !grows {

@@ -1,11 +1,16 @@
 //! The figures of a whole trace as tables, where there is no terminal to keep up to date.
 
 use domio_meter::{IntervalSample, PacketWeight, QueueWait, charges};
-use domio_monitor::{Names, untold};
+use domio_monitor::{DomainNames, untold};
 use domio_report::text::{Cell, Column, Table, Tone, View};
 
 /// A domain each row; then what driver domains did for whom, and the longest wait.
-pub fn render(names: &Names, total: &IntervalSample, weight: PacketWeight, view: &View) -> String {
+pub fn render(
+    names: &DomainNames,
+    total: &IntervalSample,
+    weight: PacketWeight,
+    view: &View,
+) -> String {
     let mut parts = vec![domains(names, total).render(view)];
     let drivers = drivers(names, total, weight);
     if !drivers.is_empty() {
@@ -25,7 +30,7 @@ pub fn render(names: &Names, total: &IntervalSample, weight: PacketWeight, view:
     parts.join("\n")
 }
 
-fn domains(names: &Names, total: &IntervalSample) -> Table {
+fn domains(names: &DomainNames, total: &IntervalSample) -> Table {
     let mut table = Table::new([
         Column::words("domain").whole(),
         Column::figures("gotten %"),
@@ -67,7 +72,7 @@ fn domains(names: &Names, total: &IntervalSample) -> Table {
     table
 }
 
-fn drivers(names: &Names, total: &IntervalSample, weight: PacketWeight) -> Table {
+fn drivers(names: &DomainNames, total: &IntervalSample, weight: PacketWeight) -> Table {
     let mut table = Table::new([
         Column::words("driver domain").whole(),
         Column::words("for").whole(),
@@ -105,7 +110,7 @@ fn drivers(names: &Names, total: &IntervalSample, weight: PacketWeight) -> Table
 }
 
 /// A wait in words: who, how long, where, and behind whom.
-fn waited(names: &Names, wait: &QueueWait) -> String {
+fn waited(names: &DomainNames, wait: &QueueWait) -> String {
     let ms = |ns: u64| format!("{:.2} ms", ns as f64 / 1e6);
     let behind = match wait.behind {
         Some((vcpu, ran)) if vcpu.is_idle() => format!(", while it idled for {}", ms(ran)),

@@ -1,0 +1,189 @@
+//! What packets and requests of guests waited for, class by class.
+
+use super::Explained;
+use super::shares::{Behind, Shares, percent};
+use crate::data::{Chart, DataTable, Figure, Section};
+use crate::figure;
+use domio_core::Class;
+use domio_meter::{ItemQueue, ItemWaits};
+
+impl<'a> Explained<'a> {
+    /// Classes whose items took time, by name.
+    pub fn classes(&self) -> Vec<&'static Class> {
+        let took_time = self.explanation.items.iter().filter(|i| i.total() > 0);
+        let mut classes: Vec<&'static Class> = took_time.map(|items| items.class).collect();
+        classes.sort_by_key(|class| class.name);
+        classes.dedup_by_key(|class| class.name);
+        classes
+    }
+
+    /// Guests with items of `class` that took time, by id.
+    pub fn guests(&self, class: &'static Class) -> impl Iterator<Item = (String, &'a ItemWaits)> {
+        let explanation = self.explanation;
+        let of_class = explanation
+            .items
+            .iter()
+            .filter(move |items| items.class.name == class.name && items.total() > 0);
+        of_class.map(|items| (self.domain(items.domain), items))
+    }
+
+    /// Where the time of each guest's items went, in percent of it. Time of a rate limit and
+    /// unknown time are parts only where there is some.
+    pub fn queues(&self, class: &'static Class) -> Shares {
+        let found = |queue| {
+            let mut guests = self.guests(class);
+            guests.any(|(_, items)| items.queues().contains_key(&queue))
+        };
+        let shown = |queue: &ItemQueue| {
+            !matches!(queue, ItemQueue::Limit | ItemQueue::Unknown) || found(*queue)
+        };
+        let queues: Vec<ItemQueue> = ItemQueue::ALL.into_iter().filter(shown).collect();
+        let row = |(name, items): (String, &ItemWaits)| {
+            let times = items.queues();
+            let time = |queue: &ItemQueue| times.get(queue).copied().unwrap_or(0);
+            let part = |queue| percent(time(queue), items.total());
+            (name, queues.iter().map(part).collect())
+        };
+        Shares {
+            parts: queues.iter().map(|q| q.name(class).to_owned()).collect(),
+            rows: self.guests(class).map(row).collect(),
+        }
+    }
+
+    /// Behind whom each guest's items were in run queues, the guest's and the driver domain's, in
+    /// percent of their time.
+    pub fn items_behind(&self, class: &'static Class) -> Shares {
+        let row = |(name, items): (String, &ItemWaits)| Behind {
+            name,
+            times: items.behind(),
+            whole: items.total(),
+        };
+        let rows = self.guests(class).map(row).collect();
+        Shares::behind(rows, |id| self.domain(id))
+    }
+
+    /// What each guest's items waited for most, one sentence each.
+    pub fn item_verdicts(&self, class: &'static Class) -> Vec<String> {
+        let noun = capitalised(class.items);
+        let verdict = |(name, items): (String, &ItemWaits)| match items.largest_wait() {
+            Some((queue, time)) => {
+                let part = percent(time, items.total());
+                let place = match queue {
+                    ItemQueue::GuestRunq => "for their guest in the run queue".to_owned(),
+                    ItemQueue::DriverRunq => "for the driver domain in the run queue".to_owned(),
+                    ItemQueue::Scan => "for the event-channel scan of the driver domain".to_owned(),
+                    ItemQueue::Device => format!(
+                        "in the {}, for a driver domain that runs or sleeps",
+                        queue.name(class)
+                    ),
+                    ItemQueue::Limit => "for their rate limit".to_owned(),
+                    _ => "in a ring, for a driver domain that runs or sleeps".to_owned(),
+                };
+                format!("{noun} of {name} waited most {place}: {part:.1} % of their time.")
+            }
+            None => format!("{noun} of {name} did not wait."),
+        };
+        self.guests(class).map(verdict).collect()
+    }
+
+    /// Mean time of a guest's item on its way, in milliseconds; `None` when none began its way.
+    pub fn mean_ms(items: &ItemWaits) -> Option<f64> {
+        (items.begun > 0).then(|| items.total() as f64 / items.begun as f64 / 1e6)
+    }
+
+    /// A section for each class.
+    pub(super) fn item_sections(&self) -> Vec<Section> {
+        let section = |class: &'static Class| {
+            let whole = format!("time of the {}", class.items);
+            let title = capitalised(class.items);
+            Section {
+                title: format!("Where {} wait", class.items),
+                text: self.item_verdicts(class).join(" "),
+                figures: vec![
+                    self.queues(class).picture(
+                        &format!(
+                            "The time of each guest's {}, by what they waited for",
+                            class.items
+                        ),
+                        &whole,
+                    ),
+                    self.items_behind(class).picture(
+                        "Of it, what they spent in run queues, by the domain that ran meanwhile",
+                        &whole,
+                    ),
+                    Figure::new(title, Chart::Table(self.counts(class))),
+                ],
+            }
+        };
+        self.classes().into_iter().map(section).collect()
+    }
+
+    fn counts(&self, class: &'static Class) -> DataTable {
+        let row = |(name, items): (String, &ItemWaits)| {
+            let mean = Self::mean_ms(items).map_or("none".to_owned(), figure::number);
+            let [begun, under_way] = [items.begun, items.under_way].map(|n| n.to_string());
+            vec![name, begun, under_way, mean]
+        };
+        let head = ["", class.items, "under way at the end", "time of one [ms]"];
+        DataTable {
+            head: head.map(str::to_owned).into(),
+            rows: self.guests(class).map(row).collect(),
+        }
+    }
+}
+
+/// `text` with a capital letter in front.
+pub fn capitalised(text: &str) -> String {
+    let mut letters = text.chars();
+    let first = letters.next().map(|first| first.to_ascii_uppercase());
+    first.into_iter().chain(letters).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{NETWORK, explanation, names};
+    use super::*;
+    use domio_meter::Cause;
+
+    #[test]
+    fn parts_are_percent_of_the_time_of_items() {
+        let (explanation, names) = (explanation(), names());
+        let explained = Explained::new(&explanation, &names);
+        assert_eq!(explained.classes().len(), 1, "idle items are none");
+        let shares = explained.queues(&NETWORK);
+        assert_eq!(shares.parts.len(), 7, "nothing is unknown");
+        assert_eq!(
+            shares.rows,
+            [("web".to_owned(), vec![0.0, 30.0, 60.0, 0.0, 0.0, 10.0, 0.0])]
+        );
+        let behind = explained.items_behind(&NETWORK);
+        assert_eq!(behind.parts, ["d2"]);
+        assert_eq!(behind.rows[0].1, [30.0]);
+        let verdicts = explained.item_verdicts(&NETWORK);
+        assert_eq!(
+            verdicts,
+            [
+                "Packets of web waited most for the event-channel scan of the driver domain: \
+                 60.0 % of their time."
+            ],
+            "none for a guest without packets"
+        );
+    }
+
+    #[test]
+    fn a_rate_limit_is_a_part_where_there_is_one() {
+        let (mut explanation, names) = (explanation(), names());
+        let ring = 1;
+        explanation.items[0]
+            .times
+            .insert((ring, Cause::Limit), 100_000_000);
+        let explained = Explained::new(&explanation, &names);
+        let shares = explained.queues(&NETWORK);
+        let part = shares.parts.iter().position(|p| p == "rate limit");
+        assert_eq!(shares.rows[0].1[part.expect("a part")], 50.0);
+        assert_eq!(
+            explained.item_verdicts(&NETWORK),
+            ["Packets of web waited most for their rate limit: 50.0 % of their time."]
+        );
+    }
+}

@@ -1,0 +1,131 @@
+//! Parts of wholes, a row for each vcpu or domain: what tables and stacked bars of waits hold.
+
+use crate::data::{Chart, Figure, Quantity, Stack, StackBar};
+use std::collections::BTreeMap;
+
+/// Most of those that are told apart as who ran meanwhile; a picture has no more colours and a
+/// terminal not much more room.
+pub(super) const BLAMED_MAX: usize = 7;
+
+/// Most bars of one picture.
+const BARS_MAX: usize = 24;
+
+/// Parts of a whole, in percent.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Shares {
+    /// Names of the parts.
+    pub parts: Vec<String>,
+    /// Names of vcpus or domains, with their parts in the same order.
+    pub rows: Vec<(String, Vec<f64>)>,
+}
+
+/// One row before it is divided: a name, times by who ran, and the whole.
+pub(super) struct Behind<T> {
+    pub name: String,
+    pub times: BTreeMap<Option<T>, u64>,
+    pub whole: u64,
+}
+
+impl Shares {
+    /// By who ran meanwhile, the [`BLAMED_MAX`] with the largest sums by name, then the others
+    /// together, then nobody. The last two are parts only where there is such time.
+    pub(super) fn behind<T: Ord + Copy>(
+        rows: Vec<Behind<T>>,
+        name: impl Fn(T) -> String,
+    ) -> Shares {
+        let mut sums: BTreeMap<T, u64> = BTreeMap::new();
+        for (whom, time) in rows.iter().flat_map(|row| &row.times) {
+            if let Some(whom) = whom {
+                *sums.entry(*whom).or_default() += time;
+            }
+        }
+        let mut blamed: Vec<(T, u64)> = sums.into_iter().collect();
+        blamed.sort_by_key(|(whom, time)| (u64::MAX - time, *whom));
+        blamed.truncate(BLAMED_MAX);
+        blamed.sort();
+        let parts = |row: &Behind<T>| -> Vec<u64> {
+            let time = |whom: Option<T>| row.times.get(&whom).copied().unwrap_or(0);
+            let named: Vec<u64> = blamed.iter().map(|(whom, _)| time(Some(*whom))).collect();
+            let all: u64 = row.times.values().sum();
+            let others = all - named.iter().sum::<u64>() - time(None);
+            named.into_iter().chain([others, time(None)]).collect()
+        };
+        let times: Vec<Vec<u64>> = rows.iter().map(parts).collect();
+        let names = blamed.iter().map(|(whom, _)| name(*whom));
+        let names = names.chain(["others", "nobody"].map(str::to_owned));
+        let is_part = |at: usize| at < blamed.len() || times.iter().any(|row| row[at] > 0);
+        let shown: Vec<(usize, String)> =
+            names.enumerate().filter(|(at, _)| is_part(*at)).collect();
+        let row = |(row, times): (Behind<T>, &Vec<u64>)| {
+            let part = |(at, _): &(usize, String)| percent(times[*at], row.whole);
+            let parts = shown.iter().map(part).collect();
+            (row.name, parts)
+        };
+        Shares {
+            rows: rows.into_iter().zip(&times).map(row).collect(),
+            parts: shown.into_iter().map(|(_, name)| name).collect(),
+        }
+    }
+
+    /// A bar for each row, of the first ones.
+    pub(super) fn picture(self, caption: &str, whole: &str) -> Figure {
+        let left_out = self.rows.len().saturating_sub(BARS_MAX);
+        let caption = match left_out {
+            0 => caption.to_owned(),
+            n => format!("{caption}; the first {BARS_MAX} rows, {n} more are left out"),
+        };
+        let bars = self.rows.into_iter().take(BARS_MAX);
+        let stack = Stack {
+            value: Quantity::new(whole, "%"),
+            parts: self.parts,
+            bars: bars
+                .map(|(name, lengths)| StackBar { name, lengths })
+                .collect(),
+        };
+        Figure::new(caption, Chart::Stack(stack))
+    }
+}
+
+/// `part` in percent of `whole`.
+pub fn percent(part: u64, whole: u64) -> f64 {
+    match whole {
+        0 => 0.0,
+        whole => part as f64 * 100.0 / whole as f64,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn those_beyond_the_colours_are_one_part() {
+        let times = (2..11).map(|id| (Some(id), 5)).chain([(None, 1)]).collect();
+        let row = Behind {
+            name: "web".to_owned(),
+            times,
+            whole: 100,
+        };
+        let shares = Shares::behind(vec![row], |id: u16| format!("d{id}"));
+        assert_eq!(shares.parts.len(), BLAMED_MAX + 2);
+        let (name, parts) = &shares.rows[0];
+        assert_eq!(name, "web");
+        assert_eq!(parts.iter().sum::<f64>(), 46.0);
+        assert_eq!(parts[BLAMED_MAX..], [10.0, 1.0], "two others, and nobody");
+    }
+
+    #[test]
+    fn rows_without_a_bar_are_counted() {
+        let row = |i: usize| (i.to_string(), vec![1.0]);
+        let shares = Shares {
+            parts: vec!["p".to_owned()],
+            rows: (0..BARS_MAX + 3).map(row).collect(),
+        };
+        let figure = shares.picture("Waits", "time");
+        assert!(figure.caption.contains("3 more"), "{}", figure.caption);
+        let Chart::Stack(stack) = figure.chart else {
+            panic!("no stack");
+        };
+        assert_eq!(stack.bars.len(), BARS_MAX);
+    }
+}

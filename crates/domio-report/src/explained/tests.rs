@@ -1,0 +1,141 @@
+//! A made-up explanation, and what its sections hold.
+
+use super::*;
+use domio_core::{Class, PcpuId, Place, Stage};
+use domio_meter::{Cause, DriverWork, ItemWaits, Side, VcpuWaits, WaitTells, Why};
+
+/// A device whose packets are at these places.
+pub(crate) static NETWORK: Class = Class::new("network", &[]).with_places(
+    "packets",
+    &[
+        Place::new("card", Stage::Device),
+        Place::new("tx ring", Stage::FromGuest),
+        Place::new("driver in", Stage::DriverIn),
+    ],
+);
+
+/// A policy whose records say nothing.
+static CREDIT: Class = Class::new("credit", &[]);
+
+fn ms(ms: u64) -> u64 {
+    ms * 1_000_000
+}
+
+/// Domain 1 with packets that waited 60 ms for the scan and 30 behind domain 2, of 100 ms; its vcpu
+/// was runnable for 45 ms behind domain 2 and a millisecond behind nobody, over its credit.
+pub(crate) fn explanation() -> Explanation {
+    let driver = Cause::RunQueue(Side::Driver, Some(DomainId(2)));
+    let [web, other] = [1, 2].map(|domain| VcpuName {
+        domain: DomainId(domain),
+        index: 0,
+    });
+    let packets = |domain, begun, times: &[((usize, Cause), u64)]| ItemWaits {
+        domain: DomainId(domain),
+        class: &NETWORK,
+        begun,
+        under_way: 1,
+        times: times.iter().copied().collect(),
+    };
+    let times = [
+        ((1, Cause::Scan), ms(60)),
+        ((0, driver), ms(30)),
+        ((2, Cause::Work(Side::Driver)), ms(10)),
+    ];
+    let wait = LongWait {
+        run: 0,
+        vcpu: web,
+        pcpu: PcpuId(0),
+        begin: Instant::from_nanos(ms(20)),
+        length: ms(45),
+        woken: false,
+        why: Why::OverCredit,
+        behind: vec![(Some(other), ms(45))],
+        others: 0,
+    };
+    Explanation {
+        end: Instant::from_nanos(ms(100)),
+        runs: 1,
+        records: 12,
+        runstates: true,
+        pcpus: vec![PcpuId(0)],
+        tells: WaitTells {
+            policy: Some(&CREDIT),
+            credits: true,
+            slices: true,
+            ..WaitTells::default()
+        },
+        vcpus: vec![VcpuWaits {
+            name: web,
+            seen: ms(100),
+            running: ms(54),
+            times: [
+                ((Some(other), Why::OverCredit), ms(45)),
+                ((None, Why::OverCredit), ms(1)),
+            ]
+            .into(),
+            waits: 1,
+            longest: ms(45),
+            ..VcpuWaits::default()
+        }],
+        worst: vec![wait],
+        items: vec![packets(1, 4, &times), packets(2, 0, &[])],
+        ..Explanation::default()
+    }
+}
+
+/// Domain 2 worked 20 ms for domain 1 and 5 for nobody.
+pub(crate) fn driver_work() -> DriverWork {
+    DriverWork {
+        driver: DomainId(2),
+        busy: 25_000_000,
+        done_for: [(DomainId(1), 20_000_000)].into(),
+    }
+}
+
+pub(crate) fn names() -> Vec<(DomainId, String)> {
+    vec![(DomainId(1), "web".to_owned())]
+}
+
+#[test]
+fn sections_are_there_for_what_there_is() {
+    let (mut explanation, names) = (explanation(), names());
+    let titles = |explanation: &Explanation| -> Vec<String> {
+        let sections = Explained::new(explanation, &names).sections();
+        sections.into_iter().map(|s| s.title).collect()
+    };
+    let told = titles(&explanation);
+    assert_eq!(
+        told[..3],
+        [
+            "Where packets wait",
+            "Behind whom vcpus wait, and why",
+            "The longest waits"
+        ]
+    );
+    explanation.driver_work = vec![driver_work()];
+    assert!(titles(&explanation).contains(&"Work of driver domains".to_owned()));
+    let sections = Explained::new(&explanation, &names).sections();
+    let work = sections
+        .iter()
+        .find(|s| s.title.starts_with("Work of"))
+        .unwrap();
+    let Chart::Stack(stack) = &work.figures[0].chart else {
+        panic!("no stack");
+    };
+    assert_eq!(stack.parts, ["web", "nobody"]);
+    assert_eq!(stack.bars[0].lengths, [20.0, 5.0]);
+    explanation.items.clear();
+    assert_eq!(titles(&explanation)[0], "Behind whom vcpus wait, and why");
+}
+
+#[test]
+fn a_short_wait_that_lasts_is_not_listed() {
+    let (mut explanation, names) = (explanation(), names());
+    let mut short = explanation.worst[0].clone();
+    short.length = ms(11);
+    explanation.unfinished = vec![short];
+    let lists = |explanation: &Explanation| Explained::new(explanation, &names).longest().len();
+    assert_eq!(lists(&explanation), 1);
+    explanation.unfinished[0].length = ms(12);
+    assert_eq!(lists(&explanation), 2);
+}

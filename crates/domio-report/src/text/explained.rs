@@ -1,0 +1,287 @@
+//! What vcpus, packets and requests waited for, as tables.
+
+use crate::explained::{Explained, Shares, capitalised, percent};
+use crate::figure;
+use crate::text::{self, Cell, Column, Table, Tone, View, sched_map};
+use domio_core::Class;
+use domio_meter::LongWait;
+
+/// Tables of packets and requests where there are any, and tables of vcpus by cause and by who ran.
+/// Then the longest waits, the map, the work of driver domains, a sentence for each who waited most,
+/// and what the trace does not tell.
+pub fn render(explained: Explained<'_>, view: &View) -> String {
+    let explanation = explained.explanation;
+    let mut parts: Vec<String> = Vec::new();
+    let classes = explained.classes();
+    parts.extend(classes.iter().map(|class| items(explained, class, view)));
+    if !explanation.vcpus.is_empty() {
+        parts.push(vcpus(explained, view));
+    }
+    for (title, waits) in explained.longest() {
+        parts.push(format!("{title}:\n\n{}", longest(explained, &waits, view)));
+    }
+    if let Some(map) = &explanation.map {
+        parts.push(sched_map::render(explained, map, view));
+    }
+    let work = explained.driver_work();
+    if !work.is_empty() {
+        parts.push(text::driver_work::render(
+            &work,
+            explained.elapsed_ms(),
+            view,
+        ));
+    }
+    let of_items = classes
+        .iter()
+        .flat_map(|class| explained.item_verdicts(class));
+    let of_vcpus = [explained.verdicts(), explained.parked(), explained.idled()].concat();
+    let sentences: String = of_vcpus
+        .into_iter()
+        .chain(of_items)
+        .map(|sentence| format!("{sentence}\n"))
+        .collect();
+    if !sentences.is_empty() {
+        parts.push(sentences);
+    }
+    let untold = explanation.untold();
+    if !untold.is_empty() {
+        let lines = untold.iter();
+        let lines = lines.map(|said| folded(&format!("- {said}."), view.width.into()));
+        let title = "What the trace does not tell:\n".to_owned();
+        parts.push(lines.fold(title, |text, line| text + &line));
+    }
+    parts.push(covers(explained));
+    parts.join("\n")
+}
+
+/// Items of one class: what they waited for, and who ran while they were in run queues.
+fn items(explained: Explained<'_>, class: &'static Class, view: &View) -> String {
+    let noun = capitalised(class.items);
+    let counts = explained.guests(class).map(|(_, items)| {
+        let mean = Explained::mean_ms(items);
+        [
+            items.begun.to_string().into(),
+            mean.map_or("-".to_owned(), |ms| figure::scaled(ms, None, "ms"))
+                .into(),
+        ]
+    });
+    let heads = [class.items, "time of one"];
+    let counts = counts.map(Vec::from).collect();
+    let queues = table(
+        "guest",
+        (&heads, counts),
+        &explained.queues(class),
+        one_digit,
+    );
+    let behind = explained.items_behind(class);
+    let behind = table("guest", (&[], Vec::new()), &behind, one_digit);
+    format!(
+        "{noun}, by what they waited for, in % of their time:\n\n{}\n\
+         {noun} in run queues, by who ran meanwhile, in % of their time:\n\n{}",
+        queues.render(view),
+        behind.render(view)
+    )
+}
+
+/// Vcpus: why they waited, and who ran meanwhile.
+fn vcpus(explained: Explained<'_>, view: &View) -> String {
+    let mut text =
+        "Time that each vcpu was runnable and did not run, by cause, in % of its time:\n\n"
+            .to_owned();
+    text += &vcpu_table(explained, &explained.causes()).render(view);
+    text += "\n";
+    for (name, meaning) in explained.meanings() {
+        text += &folded(&format!("{name}: {meaning}"), view.width.into());
+    }
+    let (none, untold) = explained.absent();
+    for (title, causes) in [("For nobody", none), ("Not told", untold)] {
+        if !causes.is_empty() {
+            let line = format!("{title}: {}", causes.join(", "));
+            text += &folded(&line, view.width.into());
+        }
+    }
+    text += "\nThe same time, by who ran meanwhile, in % of its time:\n\n";
+    text + &vcpu_table(explained, &explained.behind()).render(view)
+}
+
+/// The parts of each vcpu, behind how long it ran and waited.
+fn vcpu_table(explained: Explained<'_>, shares: &Shares) -> Table {
+    let row = |vcpu: &domio_meter::VcpuWaits| {
+        let share = |time| two_digits(percent(time, vcpu.seen));
+        let longest = match vcpu.waits {
+            0 => Cell::new("-", Tone::Dim),
+            _ => figure::scaled(vcpu.longest as f64, None, "ns").into(),
+        };
+        vec![share(vcpu.running), share(vcpu.runnable()), longest]
+    };
+    let rows = explained.explanation.vcpus.iter().map(row).collect();
+    table(
+        "vcpu",
+        (&["it runs", "it waits", "longest"], rows),
+        shares,
+        two_digits,
+    )
+}
+
+/// The parts of each row, behind columns with these heads and cells.
+fn table(
+    rows: &str,
+    (heads, cells): (&[&str], Vec<Vec<Cell>>),
+    shares: &Shares,
+    share: impl Fn(f64) -> Cell,
+) -> Table {
+    let heads = heads.iter().copied().map(str::to_owned);
+    let parts = shares.parts.iter().map(|part| in_two_lines(part));
+    let columns = heads.chain(parts).map(Column::figures);
+    let mut table = Table::new([Column::words(rows).whole()].into_iter().chain(columns));
+    let mut cells = cells.into_iter();
+    for (name, parts) in &shares.rows {
+        let first = cells.next().unwrap_or_default().into_iter();
+        let parts = parts.iter().map(|part| share(*part));
+        let name = Cell::new(name, Tone::Strong);
+        table.row([name].into_iter().chain(first).chain(parts));
+    }
+    table
+}
+
+fn one_digit(part: f64) -> Cell {
+    match part {
+        0.0 => Cell::new("-", Tone::Dim),
+        part => format!("{part:.1}").into(),
+    }
+}
+
+fn two_digits(part: f64) -> Cell {
+    match part {
+        0.0 => Cell::new("-", Tone::Dim),
+        part if part < 0.005 => "<0.01".into(),
+        part => format!("{part:.2}").into(),
+    }
+}
+
+fn longest(explained: Explained<'_>, waits: &[&LongWait], view: &View) -> String {
+    let heads = explained.heads();
+    let last = heads.len() - 1;
+    let columns = heads.iter().enumerate().map(|(i, head)| match *head {
+        "run" | "begins [s]" | "length" => Column::figures(*head),
+        _ if i == last => Column::words(*head),
+        _ => Column::words(*head).whole(),
+    });
+    let mut table = Table::new(columns);
+    for wait in waits {
+        table.row(explained.cells(wait).into_iter().map(Cell::from));
+    }
+    table.render(view)
+}
+
+/// What the figures cover, in a line.
+fn covers(explained: Explained<'_>) -> String {
+    let explanation = explained.explanation;
+    let lost = match explanation.lost_records {
+        0 => String::new(),
+        n => format!(", {n} more were lost when they were recorded"),
+    };
+    let policy = match explanation.tells.policy_name() {
+        Some(name) => format!(" under {name}"),
+        None => String::new(),
+    };
+    let pcpus = match explanation.pcpus.len() {
+        1 => "1 pcpu".to_owned(),
+        n => format!("{n} pcpus"),
+    };
+    let runs = match explanation.runs {
+        1 => String::new(),
+        n => format!(" of {n} runs"),
+    };
+    format!(
+        "{} records of {pcpus}{policy} in {} s{runs}{lost}\n",
+        explanation.records,
+        figure::number(explained.elapsed_ms() / 1e3)
+    )
+}
+
+/// Columns are narrow: what follows a comma, or else the last word of a long name, goes below.
+fn in_two_lines(part: &str) -> String {
+    match (part.split_once(", "), part.rsplit_once(' ')) {
+        (Some((first, rest)), _) => format!("{first},\n{rest}"),
+        (None, Some((first, rest))) if part.len() > 8 => format!("{first}\n{rest}"),
+        _ => part.to_owned(),
+    }
+}
+
+/// `text` in lines of `width` characters at most, the second and later ones indented.
+pub(super) fn folded(text: &str, width: usize) -> String {
+    let mut lines = String::new();
+    let mut line = String::new();
+    for word in text.split(' ') {
+        if !line.trim().is_empty() && line.chars().count() + 1 + word.chars().count() > width {
+            lines += &format!("{line}\n");
+            line = " ".to_owned();
+        }
+        if !line.is_empty() || word.is_empty() {
+            line.push(' ');
+        }
+        line += word;
+    }
+    lines + &line + "\n"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::explained::tests::{driver_work, explanation, names};
+    use crate::text::table::tests::plain;
+    use domio_meter::Explanation;
+
+    #[test]
+    fn the_tables_hold_all_parts() {
+        let (mut explanation, names) = (explanation(), names());
+        let render = |explanation: &Explanation| {
+            render(Explained::new(explanation, &names), &View::default())
+        };
+        let text = render(&explanation);
+        for part in [
+            "Packets, by what",
+            "25",
+            "60.0",
+            "event-channel",
+            "web v0",
+            "d2 v0",
+            "over its credit: ",
+            "longest waits of all:",
+            "web v0 waited 46 % of its time: 97.8 % of that behind d2 v0",
+            "Packets of web waited most",
+            "\n12 records of 1 pcpu under credit in 0.1 s\n",
+        ] {
+            assert!(text.contains(part), "{part}: {text}");
+        }
+        assert!(!text.contains("were lost") && !text.contains("Work of"));
+        explanation.driver_work = vec![driver_work()];
+        let with_work = render(&explanation);
+        let table = with_work.split("\nWork of d2 for others:\n\n").nth(1);
+        let table = table.unwrap();
+        assert!(
+            table.contains("web") && table.contains("nobody"),
+            "{with_work}"
+        );
+        explanation.driver_work.clear();
+        explanation.lost_records = 7;
+        assert!(render(&explanation).contains("7 records were lost"));
+        explanation.items.clear();
+        assert!(!render(&explanation).contains("Packets"));
+    }
+
+    #[test]
+    fn waits_of_several_runs_say_of_which() {
+        let (mut explanation, names) = (explanation(), names());
+        let one = explanation.clone();
+        explanation.add(&one);
+        let text = plain(&render(
+            Explained::new(&explanation, &names),
+            &View::default(),
+        ));
+        let heads = text.lines().find(|l| l.contains("begins [s]")).unwrap();
+        assert!(heads.trim_start().starts_with("run "), "{heads}");
+        assert!(text.contains("0.2 s of 2 runs"), "{text}");
+    }
+}
