@@ -39,7 +39,7 @@ impl HostParts {
 
 /// A rule that changed with a release.
 #[derive(Clone, Copy, Debug)]
-pub struct Change {
+pub struct RuleChange {
     /// First release with the rule as it is from then on.
     pub since: XenVersion,
     /// The rule from then on, as half a sentence.
@@ -67,8 +67,8 @@ pub(crate) const fn change(
     since: XenVersion,
     rule: &'static str,
     matters: fn(&HostParts) -> bool,
-) -> Change {
-    Change {
+) -> RuleChange {
+    RuleChange {
         since,
         rule,
         matters,
@@ -83,7 +83,7 @@ pub struct Releases {
     /// Last one; `None` where Xen still has it.
     pub last: Option<XenVersion>,
     /// What changed, oldest first; `None` where that is not declared.
-    pub changes: Option<&'static [Change]>,
+    pub changes: Option<&'static [RuleChange]>,
     /// Parameters that not all releases have. One that is given all the same does nothing.
     pub began: &'static [Began],
 }
@@ -101,7 +101,7 @@ impl Releases {
         one: XenVersion,
         other: XenVersion,
         host: &'a HostParts,
-    ) -> Option<impl Iterator<Item = &'static Change> + 'a> {
+    ) -> Option<impl Iterator<Item = &'static RuleChange> + 'a> {
         let (from, to) = (one.min(other), one.max(other));
         let changes = self.changes?.iter();
         let between = changes.filter(move |c| from < c.since && c.since <= to);

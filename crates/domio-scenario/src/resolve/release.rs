@@ -1,4 +1,4 @@
-//! Releases: policies that a release of Xen does not have, and parameters that it does nothing with.
+//! Releases: policies that a release of Xen does not have, and parameters that it ignores.
 
 use super::host::HostKeys;
 use super::shared::Chosen;

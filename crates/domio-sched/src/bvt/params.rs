@@ -87,8 +87,8 @@ static DOMAIN_PARAMS: &[ParamSpec] = &[
     ),
 ];
 
-/// The releases of Xen that have it. 3.0.3 had it until two months before it came out, beside credit
-/// (Cherkasova 2007 measured that).
+/// The releases of Xen that have it. 3.0.3 had it until two months before it came out, beside
+/// credit (Cherkasova 2007 measured that).
 pub static RELEASES: Releases = Releases {
     first: XenVersion::V2_0,
     last: Some(XenVersion::V3_0_3),

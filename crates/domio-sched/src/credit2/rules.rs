@@ -8,7 +8,7 @@
 //! Sources: `sched/credit2.c` of 4.14.6 and of 4.17.5, both of which decide as this policy does;
 //! `sched_credit2.c` as it was in 2017, 2018 and 2019; the changes themselves.
 
-use crate::releases::{Change, HostParts, Releases, began, change};
+use crate::releases::{HostParts, Releases, RuleChange, began, change};
 use domio_core::XenVersion;
 use domio_core::XenVersion::{V4_2, V4_10, V4_11, V4_13, V4_14, V4_15, V4_16, V4_17};
 
@@ -43,7 +43,8 @@ pub(super) struct Rules {
     /// is to run needs.
     pub credit_ends: bool,
     /// 4.14: whether credit is reset depends on who is to run and who waits first
-    /// \[dae7b62e976b\]. Before: on who is to run, and never when anybody who waits was passed over.
+    /// \[dae7b62e976b\]. Before: on who is to run, and never when anybody who waits was passed
+    /// over.
     pub reset_by_queue: bool,
     /// 4.14, 4.18: see [`QueueLimit`].
     pub queue_limit: QueueLimit,
@@ -96,7 +97,7 @@ pub static RELEASES: Releases = Releases {
     ],
 };
 
-const CHANGES: &[Change] = &[
+const CHANGES: &[RuleChange] = &[
     change(V4_10, "soft affinity counts", |host| host.soft_affinity),
     change(V4_10, "there are caps", |host| host.caps),
     change(

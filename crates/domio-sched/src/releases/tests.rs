@@ -1,6 +1,6 @@
 //! Releases that claim to differ do, on some host; those that do not claim it do the same.
 
-use super::{Change, Releases};
+use super::{Releases, RuleChange};
 use crate::conformance::log::{LogEntry, Occurrence, PolicyCall};
 use crate::conformance::script::{Script, ScriptStep};
 use crate::conformance::{host, library, random};
@@ -91,7 +91,7 @@ fn offered(policy: &Policy) -> Vec<XenVersion> {
 }
 
 /// Changes that begin with `version`.
-fn changes(releases: &Releases, version: XenVersion) -> impl Iterator<Item = &'static Change> {
+fn changes(releases: &Releases, version: XenVersion) -> impl Iterator<Item = &'static RuleChange> {
     let declared = releases.changes.expect("declared changes").iter();
     declared.filter(move |c| c.since == version)
 }

@@ -139,7 +139,15 @@ fn notices(variants: &[Variant], samples: &[(String, Vec<Sample>)]) -> Vec<Strin
         let told = domio_stats::domains::starvation(samples, &run::vcpus(built), policy)?;
         Some(format!("{label}: {told}"))
     });
-    starved.collect()
+    starved.chain(same_releases(variants)).collect()
+}
+
+/// Of each host whose only change to the first is a release that changes nothing there.
+fn same_releases(variants: &[Variant]) -> Vec<String> {
+    let mut plans = variants.iter().filter_map(Variant::host);
+    let first = plans.next();
+    let alike = plans.filter_map(|(other, _)| first?.0.plan().alike(other.plan()));
+    alike.collect()
 }
 
 /// The domains of all variants: those of the first, and what others have besides.
