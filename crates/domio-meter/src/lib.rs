@@ -16,28 +16,32 @@
 //! # From a record of xentrace to a line of `explain`
 //!
 //! The calls for one private record of a policy, credit's "tickled", in order. Files of 1 to 5 are
-//! those of `domio_trace`, which knows Xen's numbers; from there on numbers are asked for.
+//! those of `domio_trace`, where alone Xen's numbers are known; from 7 on the declaration is asked.
 //!
 //! ```text
-//!  no. file                    call
-//!   1  open.rs                 TraceReader::new       which format it is, by the first bytes
-//!   2  xentrace/read.rs        next_record, take      a window of one cpu; its records
-//!   3  xentrace/decode.rs      Decoder::decode        the event: of all schedulers, or one's own
-//!   4  xentrace/policy.rs      Layouts::of            0x22006: class "credit", number 6, and which
-//!                                                     extra words name a vcpu
-//!   5  merge.rs                                       the cpus' records by time, with Names
-//!   6  explain/mod.rs          Explainer::record      time passes for all who wait (advance)
-//!   7  explain/mod.rs          class                  Names::declared: what the policy declares
-//!   8  explain/waits/hear.rs   class, hear, tickled   Says::Tickled: the wait is for a pass now
-//!   9  explain/waits/mod.rs    put, change, close     later records of runstates end the wait
-//!  10  explain/waits/books.rs  flush                  its time, by who ran and why (why.rs)
-//!  11  explain/mod.rs          finish                 an Explanation (result.rs)
-//!      -- domio_report makes sections of it, for the terminal and for HTML --
+//!  no. file                     call
+//!   1  open.rs                  TraceReader::new         which format it is, by the first bytes
+//!   2  xentrace/read.rs         next_record, step, take  a window of one cpu; its records
+//!   3  xentrace/decode.rs       Decoder::decode, policy  0x22006: the policy with Xen's id 0
+//!   4  xentrace/policy.rs       Layouts::decode          number 6 of the class "credit"; which of
+//!                                                        the extra words name a vcpu: none here
+//!   5  merge.rs                 push, pop                the records of all cpus by time
+//!   6  explain/mod.rs           Explainer::record        time passes for all who wait (advance)
+//!   7  explain/mod.rs           class                    Names::declared: what number 6 means
+//!   8  explain/waits/hear.rs    class, hear, tickled     Says::Tickled: who was woken last on this
+//!                                                        pcpu waits for a pass of the other one
+//!   9  explain/waits/common.rs  common, changes          later: a record of a runstate
+//!  10  explain/waits/mod.rs     change, close            the wait is over
+//!  11  explain/waits/books.rs   flush                    its time, by who ran and why (why.rs)
+//!  12  explain/mod.rs           finish                   an Explanation (result.rs)
+//!      -- domio_report: sections for the terminal and for HTML --
+//!  13  explained/vcpus.rs       causes, behind           shares in percent, a row for each vcpu
+//!  14  text/explained.rs        render                   the tables of the terminal
 //! ```
 //!
 //! A record of a device goes from 7 to `explain/paths.rs`: [`Says::Moved`](domio_core::Says::Moved)
 //! takes an item to another place, and the [`Stage`](domio_core::Stage) of the place tells who has
-//! to bring it further.
+//! to bring the item further.
 
 mod account;
 mod charge;

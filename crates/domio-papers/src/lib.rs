@@ -22,24 +22,29 @@
 //!
 //! ```text
 //!  no. file                 call
-//!   1  folders.rs           PaperFolder::open    the paper: built in, or a folder of the user's
-//!   2  claims.rs            Claims::of           claims.toml: what the paper states
-//!   3  paper/mod.rs         Paper::read          machine.toml, cells.toml, figures (paper/file.rs)
-//!   4  paper/mod.rs         register             an experiment for each cell, a decider for each
-//!                                                claim (statement/read.rs: the checks as data)
-//!   5  reproduce.rs         reproduce            the experiments that the claims need, each once
+//!   1  folders.rs           PaperFolder::open      the folder of a user's; shipped: those built in
+//!   2  experiments.rs       of                     a registry of experiments and deciders:
+//!   3  paper/mod.rs         Paper::read, register  machine.toml and cells.toml (paper/file.rs); an
+//!                                                  experiment for each cell
+//!   4  claims.rs            Claims::of_paper       claims.toml: what the paper states
+//!                                                  (statement/read.rs: the checks as data)
+//!   5  registry.rs          Registry::claims       a decider for each claim that has checks
+//!   6  reproduce.rs         reproduce              the experiments that the claims need, each once
 //!      -- the Replicator runs them, on all cores or out of what is kept: domio_lab --
-//!   6  paper/cell.rs        PaperCell::scenario  the cell as the text of a scenario
-//!   7  paper/run.rs         Prepared::run        one replication: a Sample (domio_run)
-//!   8  samples.rs           Samples              the samples by experiment and value
-//!   9  statement/decide.rs  Statement::decide    values of cells, ratios, gauges (gauge.rs,
-//!                                                shapes.rs), each with an interval
-//!  10  proof.rs             Proof::verdict       all checks together: holds, fails or undecided
-//!  11  ledger.rs            ClaimResult          the line: verdict, what was measured, how to
-//!                                                repeat it
+//!   7  paper/run.rs         Prepared::new          the cell as a scenario, once (paper/cell.rs
+//!                                                  PaperCell::scenario)
+//!   8  paper/run.rs         Prepared::run          one replication: a Sample (domio_run)
+//!      -- back in reproduce, which decides each claim --
+//!   9  samples.rs           Samples::new           the samples, by experiment and value
+//!  10  statement/decide.rs  Statement::decide      each check: figures of cells, ratios
+//!                                                  (statement/gauge.rs, shapes.rs)
+//!  11  proof.rs             greater, near, ...     the check holds, fails or is undecided, by the
+//!                                                  interval of its figure
+//!  12  ledger.rs            ClaimResult::of        the line: the verdict of all checks together,
+//!                                                  and what was measured
 //! ```
 //!
-//! A claim that is undecided goes back to 5 with more replications, as far as the effort allows.
+//! A claim that is undecided goes back to 6 with more replications, as far as the effort allows.
 
 pub mod against;
 pub mod claim_page;

@@ -378,12 +378,10 @@ Examples:
   domio explain trace.bin --cpu-hz 2.4GHz
   domio explain trace.domio --map 3.2s..3.25s
 
-Of a scenario: time of packets, by what they waited for on their way between the line and the
-guest, and time of vcpus in run queues, by the domain that ran meanwhile. Replications are added
-up.
-
-Of a trace, simulated or of xentrace: time for which each vcpu was runnable, by cause and by the
-vcpu that ran meanwhile, the longest waits, and a map of who ran where.";
+The tables are the same for a scenario and for a trace: time of packets, by what they waited for on
+their way between the line and the guest; time for which each vcpu was runnable, by cause and by the
+vcpu that ran meanwhile; the longest waits, a map of who ran where, and whom driver domains worked
+for. Replications of a scenario are added up. A trace may be simulated, or of xentrace.";
 
 /// Arguments of `explain`.
 #[derive(Debug, Args)]

@@ -1,9 +1,8 @@
 //! How an allocation is told to each policy: the one place that knows.
 //!
 //! What a policy can be told is seen by the parameters that it has for domains, so that a policy
-//! with parameters of known names needs nothing here. A policy with others gets a [`Way`], and one
-//! that keeps no allocations at all its line in [`KEEPS_NONE`]. A test fails for a policy that has
-//! neither.
+//! with parameters of known names needs nothing here, and neither does one without any: it keeps no
+//! allocations. A policy with parameters of other names gets a [`Way`], or a test fails.
 
 use domio_core::{Duration, ParamKind};
 use domio_sched::Descriptor;
@@ -29,18 +28,6 @@ pub struct Terms {
     /// Vcpus of the domain.
     pub vcpus: u32,
 }
-
-/// Policies that keep no allocation in either mode, and why.
-pub const KEEPS_NONE: &[(&str, &str)] = &[
-    (
-        "null",
-        "each vcpu has a pcpu to itself, and runs whenever it wants to",
-    ),
-    (
-        "round-robin",
-        "everybody takes turns of the same length, and nothing can be set for a domain",
-    ),
-];
 
 /// By which of its parameters a policy is told an allocation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -79,10 +66,9 @@ impl Way {
             policy: policy.name,
             why,
         };
-        if let Some((_, why)) = KEEPS_NONE.iter().find(|(name, _)| *name == policy.name) {
-            return Err(no(format!(
-                "keeps no allocations: {why}; choose another policy"
-            )));
+        if policy.domain_params.is_empty() {
+            let why = "keeps no allocations: nothing can be set for a domain";
+            return Err(no(format!("{why}; choose another policy")));
         }
         let has = |names: &[&str]| {
             let declared = |name: &&str| policy.domain_params.iter().any(|p| p.name == *name);

@@ -186,7 +186,7 @@ impl<'a, 'b> Parts<'a, 'b> {
         bridge.bind(REMOTE, driver::CARD);
         Parts {
             config,
-            class: attach.class(&RECORDS),
+            class: attach.class::<NetworkConfig>(),
             attach,
             random,
             neighbor_random: random.stream("remote/neighbours"),

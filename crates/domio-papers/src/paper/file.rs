@@ -108,13 +108,13 @@ pub struct Suite {
 pub struct Times {
     /// Time before the measured time, in seconds.
     pub warmup_s: f64,
-    /// MeasuredTime time, in seconds.
+    /// Measured time, in seconds.
     pub measured_s: MeasuredTime,
     /// Replications at full effort after which checks are looked at first.
     pub replications: u32,
 }
 
-/// MeasuredTime time, in seconds.
+/// Measured time, in seconds.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(untagged)]
 pub enum MeasuredTime {
@@ -284,7 +284,7 @@ pub struct TestFile {
     /// The roles of the guests, in the order in which they are started; "burn x 7" are seven.
     #[serde(default)]
     pub guests: Vec<String>,
-    /// The configurations that it meets; all without.
+    /// The configurations that the test meets; without the key, all.
     pub configurations: Option<Vec<String>>,
     /// What is put on top of the suite's scenario.
     #[serde(default)]

@@ -96,23 +96,25 @@ impl<'a> Explained<'a> {
         let section = |class: &'static Class| {
             let whole = format!("time of the {}", class.items);
             let title = capitalised(class.items);
+            let mut figures = vec![self.queues(class).picture(
+                &format!(
+                    "The time of each guest's {}, by what they waited for",
+                    class.items
+                ),
+                &whole,
+            )];
+            let behind = self.items_behind(class);
+            if !behind.parts.is_empty() {
+                figures.push(behind.picture(
+                    "Of it, what they spent in run queues, by the domain that ran meanwhile",
+                    &whole,
+                ));
+            }
+            figures.push(Figure::new(title, Chart::Table(self.counts(class))));
             Section {
                 title: format!("Where {} wait", class.items),
                 text: self.item_verdicts(class).join(" "),
-                figures: vec![
-                    self.queues(class).picture(
-                        &format!(
-                            "The time of each guest's {}, by what they waited for",
-                            class.items
-                        ),
-                        &whole,
-                    ),
-                    self.items_behind(class).picture(
-                        "Of it, what they spent in run queues, by the domain that ran meanwhile",
-                        &whole,
-                    ),
-                    Figure::new(title, Chart::Table(self.counts(class))),
-                ],
+                figures,
             }
         };
         self.classes().into_iter().map(section).collect()

@@ -7,8 +7,8 @@ use domio_core::Class;
 use domio_meter::LongWait;
 
 /// Tables of packets and requests where there are any, and tables of vcpus by cause and by who ran.
-/// Then the longest waits, the map, the work of driver domains, a sentence for each who waited most,
-/// and what the trace does not tell.
+/// Then the longest waits, the map, and the work of driver domains. A sentence for each who waited
+/// most, and what the trace does not tell, come last.
 pub fn render(explained: Explained<'_>, view: &View) -> String {
     let explanation = explained.explanation;
     let mut parts: Vec<String> = Vec::new();
@@ -74,11 +74,16 @@ fn items(explained: Explained<'_>, class: &'static Class, view: &View) -> String
         one_digit,
     );
     let behind = explained.items_behind(class);
+    let by_queue = format!(
+        "{noun}, by what they waited for, in % of their time:\n\n{}",
+        queues.render(view)
+    );
+    if behind.parts.is_empty() {
+        return by_queue;
+    }
     let behind = table("guest", (&[], Vec::new()), &behind, one_digit);
     format!(
-        "{noun}, by what they waited for, in % of their time:\n\n{}\n\
-         {noun} in run queues, by who ran meanwhile, in % of their time:\n\n{}",
-        queues.render(view),
+        "{by_queue}\n{noun} in run queues, by who ran meanwhile, in % of their time:\n\n{}",
         behind.render(view)
     )
 }

@@ -63,7 +63,7 @@ fn disks(scenario: &Scenario) -> Vec<LoopbackConfig> {
     let devices = scenario.plan().devices.iter();
     let disks = devices.filter_map(|device| match device {
         DeviceConfig::Loopback(config) => Some((**config).clone()),
-        DeviceConfig::Network(_) => None,
+        _ => None,
     });
     disks.collect()
 }

@@ -13,7 +13,7 @@ pub trait Blueprint {
     /// The model.
     type Model: Device;
 
-    /// What the model's records mean, if it writes any.
+    /// What the model's records mean, if the model writes any.
     const RECORDS: Option<&'static Class> = None;
 
     /// Makes the model. The model's random streams are those of `seed` and `replication`.
@@ -69,9 +69,10 @@ impl Attach<'_> {
         self.device
     }
 
-    /// The number of `class` in the trace, for the model's records of that class. Models of one
-    /// kind share it.
-    pub fn class(&mut self, class: &'static Class) -> ClassId {
+    /// The number in the trace of the class that the blueprint `B` declares. Models of one kind
+    /// share it. A blueprint that declares none ([`Blueprint::RECORDS`]) does not compile here.
+    pub fn class<B: Blueprint>(&mut self) -> ClassId {
+        let class = const { B::RECORDS.expect("the blueprint declares records") };
         self.names.add_class(class)
     }
 

@@ -62,7 +62,8 @@ fn mistakes_are_told_and_pages_know_the_keys() {
     let unknown = told(&TEXT.replace("seek_us = 7", "sek_us = 7"));
     assert!(unknown.contains("did you mean `seek_us`?"), "{unknown}");
     let wrong = told(&TEXT.replace("\"tiny\", seek_us = 7", "\"tinny\""));
-    assert!(wrong.contains("one of: loopback, tiny"), "{wrong}");
+    assert!(wrong.contains("expected one of: loopback, "), "{wrong}");
+    assert!(wrong.contains("did you mean `tiny`?"), "{wrong}");
     let large = told(&TEXT.replace("\"1M\" }\n", "\"2M\" }\n"));
     assert!(large.contains("`size` is out of range"), "{large}");
     let policies = domio_sched::policies();
