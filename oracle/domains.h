@@ -65,7 +65,9 @@ static void pcpu_off(int c)
             migrate_finish(v);
         }
     if (is_idle_vcpu(oracle_current[c])) pcpu_gone(c);
+#ifdef HAS_MOVE_TIMERS
     if (ops.move_timers) ops.move_timers(&ops, get_sched_res(c));
+#endif
 }
 static void pcpu_on(int c)
 {

@@ -7,7 +7,7 @@
   oracle.py broken TREE          schedulers that are broken on purpose are noticed
 """
 import argparse, copy, json, os, struct, subprocess, sys, time
-from scenarios import FEATURES, POLICIES, generate, write
+from scenarios import FEATURES, POLICIES, for_release, generate, write
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 BIN = os.environ.get("ORACLE_BIN", "/tmp/oracle/bin")
@@ -170,6 +170,8 @@ def sweep(o):
     stem = f"{WORK}/sweep-{binary}-{o.topology}-{os.getpid()}"
     for seed in range(o.seed, o.seed + o.count):
         s = generate(o.policy, seed, topology, o.seconds, features)
+        if o.version:
+            s = for_release(s, o.version)
         try:
             same, count = quick(s, stem, binary, False)
             tie = 0
@@ -367,6 +369,7 @@ def main():
     p.add_argument("file", nargs="?", help="a scenario, or the tree of Xen")
     p.add_argument("--policy", default="credit2", choices=POLICIES)
     p.add_argument("--binary", help="another build of the policy: oracle-BINARY")
+    p.add_argument("--version", help="the release whose rules domio has, where not the default")
     p.add_argument("--only", help="policies to break, all of them without")
     p.add_argument("--topology", default="1x1x1", help="sockets x cores x threads")
     p.add_argument("--count", type=int, default=200)

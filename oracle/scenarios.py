@@ -4,6 +4,8 @@ import random
 POLICIES = ("credit", "credit2", "rtds", "null", "arinc653")
 FEATURES = "weight,cap,pin,soft,pause,set,repin,resoft,late,yield,hotplug,global,options,round".split(",")
 RUNQUEUES = ("cpu", "core", "socket", "node", "all")
+# Policies with a parameter `version`.
+VERSIONED = ("credit", "credit2", "rtds")
 # Keys of `[scheduler]`, what the harness calls them, and values to draw from.
 OPTIONS = {
     "credit": {
@@ -27,6 +29,17 @@ OPTIONS = {
     # As long as the entries, or long enough for all of them.
     "arinc653": {"major_frame_us": ("major_us", [0, 0, 1_500_000])},
 }
+
+
+def for_release(s, version):
+    """The scenario `s` under the rules of release `version`, without what that does not have. Before 4.14 pcpus that
+    come back are not compared: what takes the change back (earlier.sh) does not know of numbers in between."""
+    old = tuple(map(int, version.split("."))) < (4, 14)
+    s = dict(s, version=version, options=dict(s["options"]))
+    if old:
+        s["options"].pop("max_cpus_runqueue", None)
+        s["actions"] = [a for a in s["actions"] if a[1] not in ("off", "on")]
+    return s
 
 
 def log_uniform(r, low, high):
@@ -208,6 +221,8 @@ def write(s, stem):
     policy = s["policy"]
     t = [f"run.duration_ns = {s['duration']}", 'host.xen = "4.17"', f"host.sockets = {so}", f"host.cores = {co}",
          f"host.threads = {th}", f'scheduler.policy = "{policy}"']
+    if s.get("version") and policy in VERSIONED:
+        t.append(f'scheduler.version = "{s["version"]}"')
     o = [f"topology {so} {co} {th}", f"duration {s['duration']}"]
     for key, value in s["options"].items():
         t.append(f"scheduler.{key} = {toml_value(value)}")

@@ -2,6 +2,7 @@
 """Decisions of Xen's own schedulers as vectors, which the project's tests compare without Xen's source. See README.md.
 
   vectors.py xen FOLDER                     Xen 4.17's decisions, and that domio's are the same
+  vectors.py earlier FOLDER                 those of 4.14.6 and of what is left when changes are taken back (earlier.sh)
   vectors.py releases POLICY FOLDER VERSION...   domio's decisions under rules of other releases
 
 A case is NAME.toml, a scenario, and NAME.txt: a line for each 50 ms of virtual time with decisions, with the start of
@@ -10,7 +11,7 @@ testdata/decisions. At one instant the order of different pcpus means nothing: l
 """
 import os, sys
 import oracle
-from scenarios import FEATURES, POLICIES, generate, write
+from scenarios import FEATURES, POLICIES, for_release, generate, write
 
 TOPOLOGIES = ([1, 1, 1], [1, 2, 1], [2, 2, 1], [2, 2, 2])
 SECONDS = 4
@@ -69,6 +70,41 @@ def xen(folder):
                 keep(folder, f"{policy}-{shape}-{seed}", s, r["xen"])
 
 
+# Releases whose rules Xen's own code decides by, oldest first, and the binary of each; the release after it.
+EARLIER = {
+    "credit2": [("4.10", "credit2-4.10", "4.11"), ("4.12", "credit2-4.12", "4.13"), ("4.13", "credit2-4.13", "4.14"),
+                ("4.14", "credit2-4.14", "4.15"), ("4.15", "credit2-4.15", "4.16"), ("4.16", "credit2", "4.17")],
+    "rtds": [("4.8", "rtds-4.8", "4.9"), ("4.9", "rtds-4.9", "4.10")],
+}
+
+
+def decided(s, stem):
+    write(s, stem)
+    records = sorted(oracle.domio_records(stem, False), key=lambda x: (x[0], x[1]))
+    return [x for x in records if x[0] < s["duration"]]
+
+
+def earlier(folder):
+    """One host for each release, on which the release after it decides otherwise."""
+    for policy, releases in EARLIER.items():
+        for version, binary, later in releases:
+            for seed in range(1, 2000):
+                topology = TOPOLOGIES[2 + seed % 2]
+                s = for_release(generate(policy, seed, topology, SECONDS, set(FEATURES) - {"round"}), version)
+                stem = f"{oracle.WORK}/vector"
+                ours = decided(s, stem)
+                if ours == decided(dict(s, version=later), stem):
+                    continue
+                r = oracle.compare(s, stem, binary)
+                if not r["identical"]:
+                    print(f"{binary} seed {seed}: parts after {r['same']}", file=sys.stderr)
+                    continue
+                keep(folder, f"{policy}-{version}-{'x'.join(map(str, topology))}", s, r["xen"])
+                break
+            else:
+                print(f"{version} and {later} of {policy}: no host on which they differ", file=sys.stderr)
+
+
 def releases(policy, folder, versions):
     for n, version in enumerate(versions):
         for topology in (TOPOLOGIES[1 + n % 2], TOPOLOGIES[3]):
@@ -94,6 +130,8 @@ if __name__ == "__main__":
     os.makedirs(oracle.WORK, exist_ok=True)
     if sys.argv[1:2] == ["xen"] and len(sys.argv) == 3:
         xen(sys.argv[2])
+    elif sys.argv[1:2] == ["earlier"] and len(sys.argv) == 3:
+        earlier(sys.argv[2])
     elif sys.argv[1:2] == ["releases"] and len(sys.argv) > 4:
         releases(sys.argv[2], sys.argv[3], sys.argv[4:])
     else:

@@ -240,6 +240,15 @@ impl ParamValues {
         }
     }
 
+    /// The word of the [`ParamKind::Choice`] parameter called `name`.
+    pub fn word(&self, name: &str) -> Option<&'static str> {
+        let i = self.position(name)?;
+        match self.specs[i].kind {
+            ParamKind::Choice(words) => Some(words[self.values[i] as usize]),
+            _ => None,
+        }
+    }
+
     fn position(&self, name: &str) -> Option<usize> {
         self.specs.iter().position(|s| s.name == name)
     }

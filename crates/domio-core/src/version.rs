@@ -38,11 +38,14 @@ pub enum XenVersion {
     V4_15,
     V4_16,
     V4_17,
+    V4_18,
+    V4_19,
+    V4_20,
 }
 
 impl XenVersion {
     /// Every release, oldest first.
-    pub const ALL: [XenVersion; 26] = [
+    pub const ALL: [XenVersion; 29] = [
         XenVersion::V2_0,
         XenVersion::V3_0,
         XenVersion::V3_0_3,
@@ -69,13 +72,16 @@ impl XenVersion {
         XenVersion::V4_15,
         XenVersion::V4_16,
         XenVersion::V4_17,
+        XenVersion::V4_18,
+        XenVersion::V4_19,
+        XenVersion::V4_20,
     ];
 
     /// Release numbers, in the order of [`XenVersion::ALL`].
-    pub const NAMES: [&'static str; 26] = [
+    pub const NAMES: [&'static str; 29] = [
         "2.0", "3.0", "3.0.3", "3.0.4", "3.1", "3.2", "3.3", "3.4", "4.0", "4.1", "4.2", "4.3",
         "4.4", "4.5", "4.6", "4.7", "4.8", "4.9", "4.10", "4.11", "4.12", "4.13", "4.14", "4.15",
-        "4.16", "4.17",
+        "4.16", "4.17", "4.18", "4.19", "4.20",
     ];
 
     /// The release number ("4.17").
@@ -136,13 +142,14 @@ mod tests {
     fn a_point_release_belongs_to_its_release() {
         let of = XenVersion::of_release;
         assert_eq!(of("4.17.7"), Some(XenVersion::V4_17));
+        assert_eq!(of("4.20.2"), Some(XenVersion::V4_20));
         assert_eq!(of("4.1.6"), Some(XenVersion::V4_1));
         assert_eq!(of("2.0.6"), Some(XenVersion::V2_0));
         assert_eq!(of("3.0.2"), Some(XenVersion::V3_0));
         assert_eq!(of("3.0.4"), Some(XenVersion::V3_0_4));
         assert_eq!(of("3.0.5"), None);
         for none in [
-            "", "4", "4.", "2.1", "4.18", "4.17.", "4.17.x", "3.0.3.1", "5.0", "4.17.7.1",
+            "", "4", "4.", "2.1", "4.21", "4.17.", "4.17.x", "3.0.3.1", "5.0", "4.17.7.1",
         ] {
             assert_eq!(of(none), None, "{none}");
         }

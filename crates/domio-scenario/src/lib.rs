@@ -35,6 +35,7 @@
 #[path = "../../domio-core/src/keys/declare.rs"]
 mod declare;
 
+mod alike;
 mod amount;
 mod build;
 mod check;

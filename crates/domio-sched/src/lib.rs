@@ -21,6 +21,7 @@ pub mod cx;
 pub mod null;
 mod placement;
 pub mod registry;
+pub mod releases;
 #[cfg(test)]
 mod rig;
 pub mod round_robin;
@@ -34,5 +35,6 @@ pub use contract::{
 };
 pub use cx::{Affinity, Cx, Effect, Pause, PcpuView, Tables, VcpuView};
 pub use registry::{Policy, find, policies};
+pub use releases::{HostParts, Releases};
 pub use state::StateRows;
 pub use work::{Work, WorkReport};

@@ -8,11 +8,20 @@
 use crate::contract::{Descriptor, Needs, Pick, Prev, Scheduler, Wake};
 use crate::cx::{Cx, Pause};
 use crate::placement::Successive;
+use crate::releases::Releases;
 use crate::state::{About, StateRows};
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use domio_core::class::{Class, Declared, Field, Says, Unit};
-use domio_core::{CpuSet, DomainId, ParamValues, PcpuId, Topology, VcpuId};
+use domio_core::{CpuSet, DomainId, ParamValues, PcpuId, Topology, VcpuId, XenVersion};
+
+/// The releases of Xen that have it.
+pub static RELEASES: Releases = Releases {
+    first: XenVersion::V4_9,
+    last: None,
+    changes: None,
+    began: &[],
+};
 
 /// What this policy is.
 pub static DESCRIPTOR: Descriptor = Descriptor {

@@ -1,6 +1,7 @@
 //! The list of policies.
 
 use crate::contract::{Conflict, Descriptor, Scheduler};
+use crate::releases::Releases;
 use crate::{arinc653, bvt, credit, credit2, null, round_robin, rtds, sedf};
 use alloc::boxed::Box;
 use domio_core::{DomainId, ParamValues, Topology};
@@ -26,6 +27,8 @@ pub struct Policy {
     /// Checks, as `validate_domain`, the values of [`Descriptor::vcpu_params`] of a vcpu of the
     /// domain.
     pub validate_vcpu: ValidateOne,
+    /// The releases of Xen that have it; `None` for a policy that no release has.
+    pub releases: Option<&'static Releases>,
 }
 
 /// Checks values of parameters of a domain, or of a vcpu of that domain, under values of
@@ -56,6 +59,7 @@ impl Policy {
             validate_domain: |_, _, _| Ok(()),
             validate_domains: |_, _| Ok(()),
             validate_vcpu: |_, _, _| Ok(()),
+            releases: None,
         }
     }
 
@@ -75,32 +79,41 @@ static POLICIES: &[Policy] = &[
     Policy {
         validate: |p| credit::validate(p).map_err(Conflict::from),
         validate_change: Some(credit::validate_change),
+        releases: Some(&credit::RELEASES),
         ..Policy::new(&credit::DESCRIPTOR, credit::make)
     },
     Policy {
+        validate: credit2::validate,
         validate_domain: |p, _, v| credit2::validate_domain(p, v),
+        releases: Some(&credit2::RELEASES),
         ..Policy::new(&credit2::DESCRIPTOR, |p, t| {
             Box::new(credit2::Credit2::new(p, t))
         })
     },
     Policy {
         validate: |p| sedf::validate(p).map_err(Conflict::from),
+        releases: Some(&sedf::RELEASES),
         ..reserving(&sedf::DESCRIPTOR, |p, t| Box::new(sedf::Sedf::new(p, t)))
     },
     reserving(&sedf::dc::DESCRIPTOR, |p, t| {
         Box::new(sedf::Sedf::collecting(p, t))
     }),
-    Policy::new(&bvt::DESCRIPTOR, |p, t| Box::new(bvt::Bvt::new(p, t))),
+    Policy {
+        releases: Some(&bvt::RELEASES),
+        ..Policy::new(&bvt::DESCRIPTOR, |p, t| Box::new(bvt::Bvt::new(p, t)))
+    },
     reserving(&sedf::aware::DESCRIPTOR, |p, t| {
         Box::new(sedf::Sedf::listening(p, t))
     }),
     Policy {
         validate_domain: |_, _, v| rtds::validate(v),
         validate_vcpu: |_, _, v| rtds::validate(v),
+        releases: Some(&rtds::RELEASES),
         ..Policy::new(&rtds::DESCRIPTOR, |p, t| Box::new(rtds::Rtds::new(p, t)))
     },
     Policy {
         validate_domains: arinc653::validate_domains,
+        releases: Some(&arinc653::RELEASES),
         ..Policy::new(&arinc653::DESCRIPTOR, |p, t| {
             Box::new(arinc653::Arinc653::new(p, t))
         })
@@ -108,7 +121,10 @@ static POLICIES: &[Policy] = &[
     Policy::new(&round_robin::DESCRIPTOR, |p, t| {
         Box::new(round_robin::RoundRobin::new(p, t))
     }),
-    Policy::new(&null::DESCRIPTOR, |p, t| Box::new(null::Null::new(p, t))),
+    Policy {
+        releases: Some(&null::RELEASES),
+        ..Policy::new(&null::DESCRIPTOR, |p, t| Box::new(null::Null::new(p, t)))
+    },
 ];
 
 /// A policy of the family of SEDF.

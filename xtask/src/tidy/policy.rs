@@ -8,7 +8,8 @@ use super::{Findings, Rule};
 
 pub const RULE: Rule = Rule {
     name: "policy-alone",
-    demand: "a policy names domio_core, core, alloc, the contract, the tools' placement and itself",
+    demand: "a policy names domio_core, core, alloc, the contract, the tools' placement, what \
+             releases are, and itself",
     check: |tree, findings| check(&POLICIES, tree, findings),
 };
 
@@ -42,12 +43,13 @@ const POLICIES: Sort = Sort {
         "work",
         "state",
         "placement",
+        "releases",
         "registry",
         "rig",
         "conformance",
         "broken",
     ],
-    open: &["contract", "cx", "work", "state", "placement"],
+    open: &["contract", "cx", "work", "state", "placement", "releases"],
     instead: "ask for what it needs through Cx",
 };
 

@@ -41,7 +41,7 @@ pub(crate) fn not_there(words: Words, word: &str) -> Option<String> {
             let release = word.rsplit_once('.').map_or(word, |(major, _)| major);
             let number = |text: &str| text.parse::<u32>().is_ok();
             (number(release) && release.len() == 1 || word.starts_with("4."))
-                .then(|| "releases from 2.0 to 4.17 are modelled; take the nearest".to_owned())
+                .then(|| "releases from 2.0 to 4.20 are modelled; take the nearest".to_owned())
         }
         Words::Profiles | Words::Controllers | Words::Of(_) => None,
     }

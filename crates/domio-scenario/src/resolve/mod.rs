@@ -21,6 +21,7 @@ mod host;
 mod late;
 mod names;
 mod network;
+mod release;
 mod resolved;
 mod scheduler;
 mod shared;
@@ -125,6 +126,10 @@ pub(crate) fn resolve(cx: &mut Cx<'_>, root: &Node, members: &[MemberKey]) -> Op
 
     let chosen = policy.as_ref().zip(params.as_ref());
     let chosen = chosen.map(|(policy, params)| Chosen { policy, params });
+    if let Some(chosen) = chosen {
+        release::has_policy(cx, &host, &host_keys, chosen.policy);
+        release::without_effect(cx, table, chosen);
+    }
     let asked = asked::asked(cx, &top, &keys.controller);
     cx.known.networks = network::names(cx, &top, &keys.network);
     let slot = &keys.domain;

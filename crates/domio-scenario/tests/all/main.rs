@@ -18,6 +18,7 @@ mod newcomers;
 mod overrides;
 mod processes;
 mod properties;
+mod releases;
 mod senders;
 mod several_vcpus;
 mod shipped;

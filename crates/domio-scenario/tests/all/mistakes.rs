@@ -307,10 +307,10 @@ fn an_unknown_name() {
         ),
         (
             "cores = 2",
-            "xen = \"4.18\"",
+            "xen = \"4.21\"",
             Code::UnknownName,
             (5, 7),
-            &["no release of Xen `4.18`", "4.17"],
+            &["no release of Xen `4.21`", "4.20"],
         ),
         (
             "\"burn\"",

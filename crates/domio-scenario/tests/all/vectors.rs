@@ -2,6 +2,7 @@
 //! seconds of random hosts, against hashes of the decisions (`testdata/decisions/README.md`).
 
 use super::decisions::{decide, folder};
+use domio_core::XenVersion;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::fs;
@@ -129,6 +130,44 @@ fn credit_of_other_releases_is_what_it_was() {
 #[test]
 fn credit2_of_other_releases_is_what_it_was() {
     agree("releases", "credit2-", 6);
+}
+
+#[test]
+fn credit2_is_that_of_xen_4_14_and_of_earlier_releases() {
+    agree("xen-4.14", "credit2-", 6);
+}
+
+#[test]
+fn rtds_is_that_of_earlier_releases() {
+    agree("xen-4.14", "rtds-", 2);
+}
+
+/// Each host of `xen-4.14` is one on which the next release with another rule decides otherwise.
+#[test]
+fn neighbouring_releases_with_other_rules_decide_otherwise() {
+    for (policy, releases) in [
+        (
+            "credit2",
+            &["4.10", "4.12", "4.13", "4.14", "4.15", "4.16"][..],
+        ),
+        ("rtds", &["4.8", "4.9"]),
+    ] {
+        for release in releases {
+            let prefix = format!("{policy}-{release}-");
+            let mut cases = cases("xen-4.14");
+            cases.retain(|(name, ..)| name.starts_with(&prefix));
+            let [(name, text, expected)] = &cases[..] else {
+                panic!("one case of {prefix}");
+            };
+            let version = XenVersion::from_name(release).expect("a release");
+            let next = XenVersion::ALL[version as usize + 1];
+            let of = |release: &str| format!("scheduler.version = \"{release}\"");
+            let later = text.replace(&of(release), &of(next.name()));
+            assert_ne!(&later, text);
+            let report = difference(name, &later, expected);
+            assert!(report.is_some(), "{name} is decided likewise under {next}");
+        }
+    }
 }
 
 /// A rule of another release, or a parameter, is noticed in most cases.

@@ -18,7 +18,7 @@ mod table;
 #[cfg(test)]
 mod tests;
 
-pub use params::{DESCRIPTOR, validate_domains};
+pub use params::{DESCRIPTOR, RELEASES, validate_domains};
 pub use table::{Asked, FrameTable, MAX_ENTRIES, Refused, TableEntry};
 
 use crate::contract::{Conflict, Descriptor, Pick, Prev, Scheduler, Wake};

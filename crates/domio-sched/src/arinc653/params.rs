@@ -2,9 +2,10 @@
 
 use super::table::{Asked, FrameTable, Refused};
 use crate::contract::{Conflict, Descriptor, Needs};
+use crate::releases::Releases;
 use alloc::format;
 use alloc::vec::Vec;
-use domio_core::{DomainId, ParamSpec, ParamValues};
+use domio_core::{DomainId, ParamSpec, ParamValues, XenVersion};
 
 // Positions in `PARAMS`.
 const MAJOR_FRAME: usize = 1;
@@ -70,6 +71,14 @@ static DOMAIN_PARAMS: &[ParamSpec] = &[
     )
     .or_zero(),
 ];
+
+/// The releases of Xen that have it.
+pub static RELEASES: Releases = Releases {
+    first: XenVersion::V4_1,
+    last: None,
+    changes: None,
+    began: &[],
+};
 
 /// What this policy is.
 pub static DESCRIPTOR: Descriptor = Descriptor {

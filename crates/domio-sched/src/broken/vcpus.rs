@@ -2,7 +2,7 @@
 
 use crate::contract::{Descriptor, Pick, Prev, Scheduler, Wake};
 use crate::cx::Cx;
-use crate::rtds::Rtds;
+use crate::rtds::{DESCRIPTOR, Rtds};
 use domio_core::{DomainId, Instant, ParamValues, PcpuId, Topology, VcpuId};
 
 /// RTDS that knows the reservations of domains alone: what is told of one vcpu goes nowhere.
@@ -14,7 +14,10 @@ impl ForgetsVcpus {
 
     /// The policy for a host of this shape.
     pub fn new(topology: &Topology) -> Self {
-        ForgetsVcpus(Rtds::new(&ParamValues::defaults(&[]), topology))
+        ForgetsVcpus(Rtds::new(
+            &ParamValues::defaults(DESCRIPTOR.params),
+            topology,
+        ))
     }
 }
 

@@ -27,7 +27,7 @@ mod warp;
 #[cfg(test)]
 mod tests;
 
-pub use params::DESCRIPTOR;
+pub use params::{DESCRIPTOR, RELEASES};
 
 use crate::contract::{Conflict, Descriptor, Pick, Prev, Scheduler, Wake};
 use crate::cx::Cx;

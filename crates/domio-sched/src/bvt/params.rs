@@ -1,7 +1,8 @@
 //! Parameters of BVT: their declaration, and the settings that follow from them.
 
 use crate::contract::{Descriptor, Needs, Promises};
-use domio_core::{ParamKind, ParamSpec, ParamValues};
+use crate::releases::Releases;
+use domio_core::{ParamKind, ParamSpec, ParamValues, XenVersion};
 
 /// Releases whose rules are modelled. 3.0 is 3.0.0 and 3.0.1 here.
 pub(super) const VERSIONS: &[&str] = &["2.0", "3.0", "3.0.2"];
@@ -85,6 +86,15 @@ static DOMAIN_PARAMS: &[ParamSpec] = &[
         "How long it does not warp after that; 0 for ever (xm bvt, fifth number).",
     ),
 ];
+
+/// The releases of Xen that have it. 3.0.3 had it until two months before it came out, beside
+/// credit (Cherkasova 2007 measured that).
+pub static RELEASES: Releases = Releases {
+    first: XenVersion::V2_0,
+    last: Some(XenVersion::V3_0_3),
+    changes: None,
+    began: &[],
+};
 
 /// What this policy is.
 pub static DESCRIPTOR: Descriptor = Descriptor {

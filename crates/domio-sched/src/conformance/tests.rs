@@ -28,10 +28,29 @@ fn passes_in_every(name: &str, param: &str, fixed: &[(&str, &str)]) {
         for (param, word) in fixed.iter().chain([&(param, *word)]) {
             params.choose(param, word).expect("a declared word");
         }
-        let report = check(&|topology| (policy.make)(&params, topology), 0..14);
+        let mut report = check(&|topology| (policy.make)(&params, topology), 0..14);
+        let excused = EXCUSED.iter().find(|e| (e.0, e.1) == (name, word));
+        if let Some((.., checker)) = excused {
+            let before = report.findings.len();
+            report.findings.retain(|f| f.checker != *checker);
+            assert_ne!(
+                report.findings.len(),
+                before,
+                "{name} {word} keeps {checker}"
+            );
+        }
         assert!(report.is_clean(), "{name} {word}: {report}");
     }
 }
+
+/// Releases that do not keep a promise of their policy: there are no caps in credit2 before 4.10,
+/// and a budget of RTDS can be overrun by a millisecond before it has a timer in 4.7.
+const EXCUSED: [(&str, &str, &str); 4] = [
+    ("credit2", "4.8", "caps"),
+    ("credit2", "4.9", "caps"),
+    ("rtds", "4.5", "reservations"),
+    ("rtds", "4.6", "reservations"),
+];
 
 #[test]
 fn credit_passes_in_every_version() {
@@ -50,8 +69,15 @@ fn bvt_passes_in_every_version() {
 }
 
 #[test]
-fn credit2_passes_in_every_arrangement() {
+fn credit2_passes_in_every_arrangement_and_version() {
     passes_in_every("credit2", "runqueue", &[]);
+    passes_in_every("credit2", "version", &[]);
+    passes_in_every("credit2", "runqueue", &[("version", "4.10")]);
+}
+
+#[test]
+fn rtds_passes_in_every_version() {
+    passes_in_every("rtds", "version", &[]);
 }
 
 #[test]

@@ -44,6 +44,7 @@ mod tests;
 
 pub use first::{FIRST, FirstCredit};
 pub use params::{DESCRIPTOR, Invalid, validate, validate_change};
+pub use rules::RELEASES;
 pub use state::Priority;
 pub use warm::{WarmStart, WarmVcpu};
 

@@ -29,7 +29,7 @@ const PARAMS: &[ParamSpec] = &[
         name: "version",
         unit: "",
         kind: ParamKind::Choice(VERSIONS),
-        default: VERSIONS.len() as i64 - 1,
+        default: XenVersion::V4_17 as i64 - XenVersion::V3_0_3 as i64,
         doc: "Release of Xen whose rules apply (xen-spec 3.1 to 3.4); 3.0.3 is the first credit \
               scheduler of all, and 3.0.4 has the rules of 3.1.",
     },
@@ -137,8 +137,8 @@ static DOMAIN_PARAMS: &[ParamSpec] = &[
 /// What this policy is.
 pub static DESCRIPTOR: Descriptor = Descriptor {
     name: "credit",
-    summary: "Xen's proportional share scheduler from 3.0.3 to 4.17, with wake-up boost and caps",
-    source: "Xen 3.0.3 to 4.17, sched_credit.c, since 4.14 sched/credit.c",
+    summary: "Xen's proportional share scheduler from 3.0.3 to 4.20, with wake-up boost and caps",
+    source: "Xen 3.0.3 to 4.20, sched_credit.c, since 4.14 sched/credit.c",
     class: Some(&super::event::CLASS),
     params: PARAMS,
     changeable: CHANGEABLE,

@@ -1,12 +1,13 @@
-//! What changed in the credit scheduler between Xen 3.1 and 4.17, one rule per change.
+//! What changed in the credit scheduler between Xen 3.1 and 4.20, one rule per change.
 //!
 //! Each field of [`Rules`] names one behaviour and the first release that has it. The table is
 //! xen-spec 3.2 to 3.4; the commit that made a change is in brackets where it is known. Code asks
 //! for a rule, never for a release.
 
+use crate::releases::{HostParts, Releases, RuleChange, began, change};
 use domio_core::XenVersion;
 use domio_core::XenVersion::{
-    V3_4, V4_0, V4_1, V4_2, V4_3, V4_5, V4_6, V4_7, V4_8, V4_9, V4_11, V4_12, V4_13,
+    V3_0_3, V3_0_4, V3_4, V4_0, V4_1, V4_2, V4_3, V4_5, V4_6, V4_7, V4_8, V4_9, V4_11, V4_12, V4_13,
 };
 
 /// How running is paid for.
@@ -224,3 +225,170 @@ impl Rules {
         }
     }
 }
+
+/// The releases that have credit.
+pub static RELEASES: Releases = Releases {
+    first: V3_0_3,
+    last: None,
+    changes: Some(CHANGES),
+    began: &[
+        began("tslice_ms", V4_2),
+        began("ratelimit_us", V4_2),
+        began("migration_delay_us", V3_4),
+        began("smt_power_savings", V3_4),
+    ],
+};
+
+const CHANGES: &[RuleChange] = &[
+    change(
+        V3_0_4,
+        "accounting, ticks and stealing are those of 3.1",
+        |_| true,
+    ),
+    change(V3_4, "accounting has a timer of its own", |_| true),
+    change(V3_4, "the tick stops while a pcpu idles", |_| true),
+    change(V3_4, "a pass that ends in idling sets no timer", |_| true),
+    change(V3_4, "whoever ran a moment ago is not stolen", |host| {
+        host.sets("migration_delay_us")
+    }),
+    change(V3_4, "vcpus can be packed on few cores", |host| {
+        host.sets("smt_power_savings")
+    }),
+    change(V4_0, "time is debited as it was used", |_| true),
+    change(
+        V4_0,
+        "among equally good idle pcpus the next one is taken",
+        HostParts::several_pcpus,
+    ),
+    change(V4_1, "a weight counts once for each active vcpu", |_| true),
+    change(
+        V4_1,
+        "a vcpu that stops earning keeps half its credit",
+        |_| true,
+    ),
+    change(
+        V4_1,
+        "a vcpu that yields goes behind one of lower priority",
+        |_| true,
+    ),
+    change(
+        V4_1,
+        "a wake-up wakes one idle pcpu",
+        HostParts::several_pcpus,
+    ),
+    change(
+        V4_1,
+        "a move to another socket takes twice as many idle pcpus there",
+        |host| host.topology.sockets() > 1,
+    ),
+    change(
+        V4_2,
+        "there is a rate limit, and the slice can be set",
+        |_| true,
+    ),
+    change(
+        V4_2,
+        "a search takes its choice down once, at its end",
+        HostParts::several_pcpus,
+    ),
+    change(V4_3, "the remainder of a debit is kept apart", |_| true),
+    change(V4_3, "a rate limit of 0 is none", |host| {
+        !host.sets("ratelimit_us")
+    }),
+    change(
+        V4_3,
+        "a wake-up prefers an idle pcpu to preempting",
+        HostParts::several_pcpus,
+    ),
+    change(
+        V4_3,
+        "a vcpu that is preempted beside an idle pcpu is sent there",
+        HostParts::several_pcpus,
+    ),
+    change(
+        V4_3,
+        "a pcpu where somebody queues does not count as idle",
+        HostParts::several_pcpus,
+    ),
+    change(V4_3, "stealing looks at its own node first", |host| {
+        host.topology.sockets() > 1
+    }),
+    change(V4_3, "a vcpu that was parked is boosted", |host| host.caps),
+    change(V4_5, "soft affinity counts", |host| host.soft_affinity),
+    change(V4_6, "soft affinity with every pcpu says nothing", |host| {
+        host.soft_affinity
+    }),
+    change(
+        V4_6,
+        "a wake-up that finds a suitable idle pcpu wakes any idle one",
+        HostParts::several_pcpus,
+    ),
+    change(
+        V4_7,
+        "waking after a move does not boost",
+        HostParts::several_pcpus,
+    ),
+    change(
+        V4_7,
+        "a vcpu is sent away only to a pcpu that it may have",
+        HostParts::several_pcpus,
+    ),
+    change(
+        V4_8,
+        "who is within the rate limit goes on for what is left of it",
+        |host| host.sets("ratelimit_us"),
+    ),
+    change(
+        V4_8,
+        "a yield ends a turn in spite of the rate limit",
+        |host| host.sets("ratelimit_us"),
+    ),
+    change(
+        V4_8,
+        "a wake-up wakes a pcpu that suits",
+        HostParts::several_pcpus,
+    ),
+    change(
+        V4_8,
+        "a new vcpu's pcpu is chosen as for a move",
+        HostParts::several_pcpus,
+    ),
+    change(
+        V4_9,
+        "a pcpu with one runnable vcpu is not searched",
+        HostParts::several_pcpus,
+    ),
+    change(
+        V4_9,
+        "a search begins where the last one ended",
+        HostParts::several_pcpus,
+    ),
+    change(
+        V4_9,
+        "a pcpu that was tickled does not count as idle",
+        HostParts::several_pcpus,
+    ),
+    change(
+        V4_11,
+        "a vcpu that is pinned to one pcpu wakes that one",
+        |host| host.hard_affinity,
+    ),
+    change(
+        V4_12,
+        "a pcpu that comes back knows whom it tickled last",
+        |host| host.hotplug,
+    ),
+    change(
+        V4_13,
+        "nobody is sent away at a wake-up",
+        HostParts::several_pcpus,
+    ),
+    change(
+        V4_13,
+        "a new domain begins at the lowest pcpu",
+        HostParts::several_pcpus,
+    ),
+    change(V4_13, "a vcpu that was parked is not boosted", |host| {
+        host.caps
+    }),
+];

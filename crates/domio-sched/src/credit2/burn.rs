@@ -6,10 +6,18 @@ use super::{Credit2, event, ns};
 use crate::cx::Cx;
 use domio_core::{Duration, PcpuId, VcpuId};
 
+/// A sum or difference of credits as Xen keeps it. That matters only where credit has no end: what
+/// is under -2^31 ns comes out at the top.
+#[inline]
+pub(super) fn in_32_bits(credit: i64) -> i64 {
+    i64::from(credit as i32)
+}
+
 impl Vcpu {
-    /// Debits it for `time`, in a run queue whose heaviest vcpu has `max_weight`.
+    /// Debits it for `time`, in a run queue whose heaviest vcpu has `max_weight`; `ends` tells that
+    /// there is a least credit.
     #[inline]
-    fn pay(&mut self, max_weight: u32, time: i64) {
+    fn pay(&mut self, max_weight: u32, time: i64, ends: bool) {
         let burned = if self.weight == max_weight && self.residual < max_weight {
             // The usual case: what is left over stays the same.
             time
@@ -19,7 +27,10 @@ impl Vcpu {
             self.residual = (parts % weight) as u32;
             (parts / weight) as i64
         };
-        self.credit = (self.credit - burned).max(CREDIT_MIN);
+        self.credit = match ends {
+            true => (self.credit - burned).max(CREDIT_MIN),
+            false => in_32_bits(self.credit - burned),
+        };
     }
 
     /// The time that `credit` lasts.
@@ -39,7 +50,8 @@ impl Credit2 {
         let v = &mut self.vcpus[vcpu.index()];
         let time = now - v.start;
         if time > 0 {
-            v.pay(self.runqs[v.runq as usize].max_weight, time);
+            let ends = self.settings.rules.credit_ends;
+            v.pay(self.runqs[v.runq as usize].max_weight, time, ends);
             if v.capped() {
                 v.budget -= time;
             }
@@ -61,10 +73,7 @@ impl Credit2 {
     /// The order of those that wait stays the same but for the clipping, and the list as it is.
     #[inline(never)]
     pub(super) fn reset(&mut self, cx: &mut Cx<'_>, runq: usize, next: VcpuId) {
-        let gift = match self.vcpus[next.index()].credit {
-            CREDIT_MIN => 2 * CREDIT_INIT,
-            _ => CREDIT_INIT,
-        };
+        let gift = self.gift(self.vcpus[next.index()].credit);
         let now = ns(cx.now());
         let mut at = self.first_member(runq);
         while let Some(vcpu) = at {
@@ -78,9 +87,18 @@ impl Credit2 {
             }
             let v = &mut self.vcpus[vcpu.index()];
             let from = v.credit;
-            v.credit = (from + gift).min(CREDIT_MAX);
+            v.credit = in_32_bits(from + gift).min(CREDIT_MAX);
             v.start = now;
             event::reset(cx, self.here, vcpu, from, v.credit);
+        }
+    }
+
+    /// What a reset adds to everyone's credit when who is to run has `credit`.
+    fn gift(&self, credit: i64) -> i64 {
+        match self.settings.rules.credit_ends {
+            true if credit == CREDIT_MIN => 2 * CREDIT_INIT,
+            false if credit < -CREDIT_INIT => (1 + -credit / CREDIT_INIT) * CREDIT_INIT,
+            _ => CREDIT_INIT,
         }
     }
 
@@ -99,7 +117,7 @@ impl Credit2 {
         }
         // Until its credit ends, or is that of the first that waits with any.
         let credit = match self.vcpus.get(runq.head as usize) {
-            Some(waits) if waits.credit > 0 => v.credit - waits.credit,
+            Some(waits) if waits.credit > 0 => in_32_bits(v.credit - waits.credit),
             _ => v.credit,
         };
         let time = match credit > 0 {

@@ -1,5 +1,5 @@
-//! Credit2: Xen's default scheduler since 4.12, as it is in 4.17 (2022), from 4.8 (2016) on without
-//! what is known to have come later.
+//! Credit2: Xen's default scheduler since 4.12, with the rules of each release from 4.10 (2017) to
+//! 4.20 (2025).
 //!
 //! Pcpus share run queues, one for each socket unless told otherwise. A vcpu burns credit while it
 //! runs, the faster the less weight it has, and whoever waits with most credit runs next. When the
@@ -11,6 +11,7 @@
 //! | page | holds |
 //! |---|---|
 //! | `params` | parameters, constants, what follows from them |
+//! | `rules` | what changed from release to release |
 //! | `state`, `runq` | private tables; the run queues and their lists |
 //! | `pcpus` | pcpus that come and go; which of them share a run queue |
 //! | `burn` | credit: burning, the reset, slices |
@@ -30,6 +31,7 @@ mod load;
 mod params;
 mod pass;
 mod pcpus;
+mod rules;
 mod runq;
 mod show;
 mod state;
@@ -39,7 +41,8 @@ mod warm;
 #[cfg(test)]
 mod tests;
 
-pub use params::{CREDIT_INIT, CREDIT_MIN, DESCRIPTOR, MAX_TIMER, validate_domain};
+pub use params::{CREDIT_INIT, CREDIT_MIN, DESCRIPTOR, MAX_TIMER, validate, validate_domain};
+pub use rules::RELEASES;
 pub use warm::{MidRun, MidRunLoad, MidRunPool, MidRunVcpu};
 
 use crate::contract::{Conflict, Descriptor, Pick, Prev, Scheduler, Wake};
@@ -139,7 +142,7 @@ impl Scheduler for Credit2 {
             self.domains.resize(domain.index() + 1, Domain::UNKNOWN);
         }
         let weight = params.get(params::WEIGHT) as u32;
-        let cap = match self.settings.soft_affinity_and_caps {
+        let cap = match self.settings.rules.caps {
             true => params.get(params::CAP),
             false => 0,
         };

@@ -1,5 +1,6 @@
 //! Parameters of credit2: their declaration, and the settings that follow from them.
 
+use super::rules::Rules;
 use crate::contract::{Conflict, Descriptor, Needs, Promises};
 use alloc::format;
 use alloc::string::String;
@@ -21,6 +22,8 @@ pub const CREDIT_INIT: i64 = 10 * MS;
 pub const CREDIT_MIN: i64 = -CREDIT_INIT;
 /// Credit of idling: under the least of all.
 pub(super) const IDLE_CREDIT: i64 = CREDIT_MIN - 1;
+/// Credit of idling where credit has no end ([`Rules::credit_ends`]).
+pub(super) const IDLE_CREDIT_WITHOUT_END: i64 = -(1 << 30);
 /// Most credit after a reset: the initial credit and `CSCHED2_CARRYOVER_MAX`.
 pub(super) const CREDIT_MAX: i64 = CREDIT_INIT + 500 * US;
 /// What a move to another pcpu of the run queue is paid with (`CSCHED2_MIGRATE_COMPENSATION`).
@@ -33,8 +36,7 @@ pub(super) const GRANULARITY: u32 = 10;
 
 /// Words of `runqueue`, in Xen's order.
 const ARRANGEMENTS: &[&str] = &["cpu", "core", "socket", "node", "all"];
-/// Releases that `version` can name, oldest first: those that the rules of 4.17 fit but for what is
-/// known to be different ([`Settings::soft_affinity_and_caps`]).
+/// Releases that `version` can name, oldest first.
 pub(super) const VERSIONS: &[&str] = XenVersion::NAMES.split_at(XenVersion::V4_8 as usize).1;
 
 // Positions in `PARAMS`.
@@ -67,9 +69,9 @@ const PARAMS: &[ParamSpec] = &[
         name: "version",
         unit: "",
         kind: ParamKind::Choice(VERSIONS),
-        default: VERSIONS.len() as i64 - 1,
-        doc: "Release of Xen: until 4.9 there is neither soft affinity nor a cap; the rest is as \
-              in 4.17 (xen-spec 4.1).",
+        default: XenVersion::V4_17 as i64 - XenVersion::V4_8 as i64,
+        doc: "Release of Xen whose rules apply; 4.8 and 4.9 have those of 4.10 without soft \
+              affinity and caps.",
     },
     ParamSpec {
         name: "runqueue",
@@ -84,7 +86,7 @@ const PARAMS: &[ParamSpec] = &[
         kind: int(1, MAX_PCPUS as i64),
         default: 16,
         doc: "Most pcpus in one run queue; threads of a core stay together all the same \
-              (sched_credit2_max_cpus_runqueue).",
+              (sched_credit2_max_cpus_runqueue; since 4.14).",
     },
     ParamSpec {
         name: "ratelimit_us",
@@ -178,7 +180,7 @@ static DOMAIN_PARAMS: &[ParamSpec] = &[
 pub static DESCRIPTOR: Descriptor = Descriptor {
     name: "credit2",
     summary: "Xen's default scheduler since 4.12: credit that burns by weight, shared run queues",
-    source: "Xen 4.17, sched/credit2.c",
+    source: "Xen 4.10 to 4.20, sched_credit2.c, since 4.14 sched/credit2.c",
     class: Some(&super::event::CLASS),
     params: PARAMS,
     changeable: CHANGEABLE,
@@ -225,14 +227,34 @@ pub(super) struct Settings {
     pub over: i64,
     pub cap_period: i64,
     pub power_savings: bool,
-    /// 4.10: soft affinity and caps \[docs/features/sched_credit2.pandoc, History\]. Before: who
-    /// has a soft affinity is treated as if it had none.
-    pub soft_affinity_and_caps: bool,
+    pub rules: Rules,
 }
 
 fn version(params: &ParamValues) -> XenVersion {
     let name = VERSIONS[params.get(VERSION) as usize];
     XenVersion::from_name(name).expect("every version offered is a release")
+}
+
+/// Checks that the release has every parameter that was set.
+///
+/// # Errors
+/// A limit of run queues before 4.14. The policy goes without.
+pub fn validate(params: &ParamValues) -> Result<(), Conflict> {
+    let version = version(params);
+    for began in super::RELEASES.began {
+        let spec = PARAMS.iter().find(|spec| spec.name == began.param);
+        let set = spec.is_some_and(|s| params.by_name(s.name) != Some(s.default));
+        if set && version < began.since {
+            return Err(Conflict {
+                param: began.param,
+                with: "version",
+                problem: format!("credit2 of Xen {version} has no `{}`", began.param),
+                expected: format!("version {} or later", began.since),
+                hint: "leave it out, or choose a later `version`",
+            });
+        }
+    }
+    Ok(())
 }
 
 /// Checks that the release has what the domain asks for.
@@ -241,7 +263,7 @@ fn version(params: &ParamValues) -> XenVersion {
 /// A cap before 4.10. The policy leaves the domain without one.
 pub fn validate_domain(policy: &ParamValues, params: &ParamValues) -> Result<(), Conflict> {
     let version = version(policy);
-    if params.get(CAP) == 0 || version >= XenVersion::V4_10 {
+    if params.get(CAP) == 0 || Rules::of(version).caps {
         return Ok(());
     }
     Err(Conflict {
@@ -273,7 +295,7 @@ impl Settings {
             over: 1 << (i64::from(precision) + params.get(OVER)),
             cap_period: params.get(CAP_PERIOD) * MS,
             power_savings: params.get(POWER_SAVINGS) != 0,
-            soft_affinity_and_caps: version(params) >= XenVersion::V4_10,
+            rules: Rules::of(version(params)),
         }
     }
 }

@@ -1,12 +1,21 @@
 //! The pass: who runs next, and for how long (xen-spec 4.1 "Candidate").
 
 use super::load::Change;
-use super::params::IDLE_CREDIT;
+use super::params::{IDLE_CREDIT, IDLE_CREDIT_WITHOUT_END};
 use super::state::{NOWHERE, flag};
 use super::{Credit2, event, ns};
 use crate::contract::{Pick, Prev};
 use crate::cx::Cx;
 use domio_core::{PcpuId, VcpuId};
+
+/// Whom a pass comes to.
+#[derive(Clone, Copy)]
+struct Candidate {
+    /// Who is to run; `None` to idle.
+    next: Option<VcpuId>,
+    /// Somebody who waits before that one could not run here or had rather not.
+    passed_over: bool,
+}
 
 impl Credit2 {
     /// Whether `vcpu` wants to execute and is not to move first.
@@ -36,7 +45,8 @@ impl Credit2 {
                 self.grab_budget(cx, vcpu);
             }
         }
-        let next = self.candidate(cx, pcpu, runq, prev);
+        let candidate = self.candidate(cx, pcpu, runq, prev);
+        let next = candidate.next;
         if let Some(vcpu) = prev.vcpu
             && next != prev.vcpu
             && cx.vcpu(vcpu).runnable()
@@ -53,28 +63,49 @@ impl Credit2 {
             return Pick::IDLE;
         };
         let goes_on = prev.vcpu == Some(next);
-        if goes_on {
-            self.update_load(cx, next, Change::None);
-        } else {
+        if !goes_on {
             self.dequeue(next);
             self.vcpus[next.index()].set(flag::SCHEDULED);
+        } else if self.settings.rules.load_of_who_goes_on {
+            self.update_load(cx, next, Change::None);
         }
-        let r = &mut self.runqs[runq];
-        if r.idle.contains(pcpu) {
-            r.idle.remove(pcpu);
-            r.core_is_busy(&core);
+        if self.settings.rules.busy_first {
+            self.stops_idling(pcpu);
         }
-        let own = self.vcpus[next.index()].credit;
-        let waits = self.vcpus.get(r.head as usize);
-        if waits.map_or(own, |w| w.credit.max(own)) <= 0 {
+        if self.epoch_is_over(runq, next, candidate.passed_over) {
             self.reset(cx, runq, next);
             self.balance(cx, runq, next);
+        }
+        if !self.settings.rules.busy_first {
+            self.stops_idling(pcpu);
         }
         self.switch_in(cx, pcpu, next, goes_on);
         Pick {
             next: Some(next),
             time_slice: Some(self.slice(cx, pcpu, next, goes_on)),
         }
+    }
+
+    /// `pcpu` has work from now on.
+    #[inline]
+    fn stops_idling(&mut self, pcpu: PcpuId) {
+        let p = &self.pcpus[pcpu];
+        let r = &mut self.runqs[p.runq as usize];
+        if r.idle.contains(pcpu) {
+            r.idle.remove(pcpu);
+            r.core_is_busy(&p.core);
+        }
+    }
+
+    /// Whether nobody in `runq` has credit left, as far as a pass that comes to `next` can tell.
+    #[inline]
+    fn epoch_is_over(&self, runq: usize, next: VcpuId, passed_over: bool) -> bool {
+        let own = self.vcpus[next.index()].credit;
+        if !self.settings.rules.reset_by_queue {
+            return !passed_over && own <= 0;
+        }
+        let waits = self.vcpus.get(self.runqs[runq].head as usize);
+        waits.map_or(own, |w| w.credit.max(own)) <= 0
     }
 
     /// `next` runs on `pcpu` from now on.
@@ -93,13 +124,7 @@ impl Credit2 {
     }
 
     /// Who is to run on `pcpu`: who ran, unless somebody who waits has more credit.
-    fn candidate(
-        &mut self,
-        cx: &mut Cx<'_>,
-        pcpu: PcpuId,
-        runq: usize,
-        prev: Prev,
-    ) -> Option<VcpuId> {
+    fn candidate(&mut self, cx: &mut Cx<'_>, pcpu: PcpuId, runq: usize, prev: Prev) -> Candidate {
         let mut yields = false;
         let mut next = None;
         if let Some(vcpu) = prev.vcpu {
@@ -108,20 +133,54 @@ impl Credit2 {
             let ran = ns(cx.now()) - self.vcpus[vcpu.index()].entered;
             if !yields && runnable && ran < self.settings.ratelimit {
                 event::ratelimit(cx, pcpu, vcpu, ran);
-                return prev.vcpu;
+                return Candidate {
+                    next: prev.vcpu,
+                    passed_over: false,
+                };
             }
             if runnable && !self.better_elsewhere(cx, pcpu, runq, vcpu) {
                 next = prev.vcpu;
             }
         }
-        let credit = next.map_or(IDLE_CREDIT, |v| self.vcpus[v.index()].credit);
+        let (found, passed_over) = self.search(cx, pcpu, runq, next, yields);
+        let next = found.or(next);
+        let v = next.map(|v| &self.vcpus[v.index()]);
+        let tickled = v.map_or(u32::MAX, |v| i32::from(v.tickled as i16) as u32);
+        let credit = v.map_or(self.idle_credit(), |v| v.credit);
+        event::candidate(cx, pcpu, next, tickled, credit);
+        Candidate { next, passed_over }
+    }
+
+    /// What counts as the credit of idling.
+    #[inline]
+    fn idle_credit(&self) -> i64 {
+        match self.settings.rules.credit_ends {
+            true => IDLE_CREDIT,
+            false => IDLE_CREDIT_WITHOUT_END,
+        }
+    }
+
+    /// Who of those that wait in `runq` is to run on `pcpu` in place of `default`, if anybody, and
+    /// whether somebody was passed over. Whoever `yields` gives way to less credit than its own.
+    fn search(
+        &mut self,
+        cx: &mut Cx<'_>,
+        pcpu: PcpuId,
+        runq: usize,
+        default: Option<VcpuId>,
+        yields: bool,
+    ) -> (Option<VcpuId>, bool) {
+        let looks_on = self.settings.rules.looks_on;
+        let credit = default.map_or(self.idle_credit(), |v| self.vcpus[v.index()].credit);
+        let mut passed_over = false;
         let mut at = self.runqs[runq].head;
         while let Some(v) = self.vcpus.get(at as usize) {
             let vcpu = VcpuId(at);
             at = v.next;
             let (its_credit, its_tickled, capped) = (v.credit, v.tickled, v.capped());
             event::looked_at(cx, pcpu, vcpu);
-            if !yields && its_credit <= credit {
+            let wins = yields || its_credit > credit;
+            if looks_on && !wins {
                 break;
             }
             let elsewhere = its_tickled != NOWHERE
@@ -129,20 +188,18 @@ impl Credit2 {
                 && self.runqs[runq].tickled.contains(PcpuId(its_tickled));
             let resists = cx.vcpu(vcpu).pcpu != pcpu && credit + self.settings.resist > its_credit;
             if !cx.vcpu(vcpu).runnable() || !cx.may_run_on(vcpu, pcpu) || elsewhere || resists {
+                passed_over = true;
                 continue;
             }
             // What comes of this cannot be taken back, so that it is asked last.
-            if capped && !self.grab_budget(cx, vcpu) {
-                continue;
+            if wins && (!capped || self.grab_budget(cx, vcpu)) {
+                return (Some(vcpu), passed_over);
             }
-            next = Some(vcpu);
-            break;
+            if !looks_on {
+                break;
+            }
         }
-        let v = next.map(|v| &self.vcpus[v.index()]);
-        let tickled = v.map_or(u32::MAX, |v| i32::from(v.tickled as i16) as u32);
-        let credit = v.map_or(IDLE_CREDIT, |v| v.credit);
-        event::candidate(cx, pcpu, next, tickled, credit);
-        next
+        (None, passed_over)
     }
 
     /// Whether `vcpu` had rather run on another pcpu of `runq` than on `pcpu`, and one idles.

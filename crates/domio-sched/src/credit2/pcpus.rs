@@ -2,6 +2,7 @@
 
 use super::Credit2;
 use super::params::Arrangement;
+use super::rules::QueueLimit;
 use super::state::{NOWHERE, Runq};
 use crate::cx::Cx;
 use domio_core::{CpuSet, PcpuId, Topology};
@@ -10,7 +11,7 @@ use domio_core::{CpuSet, PcpuId, Topology};
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Pcpu {
     /// Threads of its core that are in the same run queue, itself included (Xen's
-    /// `sibling_mask`).
+    /// `sibling_mask`; before 4.13 all that are online).
     pub core: CpuSet,
     /// Its run queue, or [`NOWHERE`].
     pub runq: u16,
@@ -33,20 +34,17 @@ impl Credit2 {
             true => cx.topology().all(),
             false => cx.online(),
         };
-        let runq = match self.suitable_runq(cx.topology(), pcpu, &online) {
-            Some(runq) => runq,
-            None => {
-                let unused = self.runqs.iter().position(|r| !r.exists());
-                let number = unused.unwrap_or(self.runqs.len());
-                if number == self.runqs.len() {
-                    self.runqs.push(Runq::of(pcpu));
-                }
-                self.runqs[number] = Runq::of(pcpu);
-                number
-            }
+        let runq = match self.settings.rules.queue_limit {
+            QueueLimit::None => self.matching_runq(cx.topology(), pcpu),
+            _ => self.suitable_runq(cx.topology(), pcpu, &online),
         };
+        let runq = runq.unwrap_or_else(|| self.begin_runq(pcpu));
+        let siblings = *cx.topology().siblings(pcpu);
         let r = &mut self.runqs[runq];
-        let others = *cx.topology().siblings(pcpu) & r.active;
+        let others = match self.settings.rules.threads_of_the_queue {
+            true => siblings & r.active,
+            false => siblings & online,
+        } & !CpuSet::of(pcpu);
         for other in others.iter() {
             self.pcpus[other].core.insert(pcpu);
         }
@@ -57,6 +55,37 @@ impl Credit2 {
             core: others | CpuSet::of(pcpu),
             runq: runq as u16,
         };
+    }
+
+    /// A run queue of its own for `pcpu`: the first number that is not in use.
+    fn begin_runq(&mut self, pcpu: PcpuId) -> usize {
+        let unused = self.runqs.iter().position(|r| !r.exists());
+        let number = unused.unwrap_or(self.runqs.len());
+        if number == self.runqs.len() {
+            self.runqs.push(Runq::of(pcpu));
+        }
+        let old = self.runqs[number];
+        self.runqs[number] = match self.settings.rules.queue_limit {
+            // The table is the same: the averages go on where they were.
+            QueueLimit::None => Runq {
+                average: old.average,
+                balanced: old.balanced,
+                averaged: old.averaged,
+                ..Runq::of(pcpu)
+            },
+            _ => Runq::of(pcpu),
+        };
+        number
+    }
+
+    /// The run queue that `pcpu` belongs to by topology, unless a number before that is unused.
+    fn matching_runq(&self, topology: &Topology, pcpu: PcpuId) -> Option<usize> {
+        let fits = |r: &Runq| match r.active.first() {
+            Some(peer) => self.fits(topology, peer, pcpu),
+            None => true,
+        };
+        let found = self.runqs.iter().position(fits)?;
+        self.runqs[found].exists().then_some(found)
     }
 
     /// The run queue that `pcpu` belongs to by topology and is not full: the one with the fewest
@@ -75,9 +104,10 @@ impl Credit2 {
                 return Some(i);
             }
             let count = r.active.len();
+            let alone = self.settings.rules.queue_limit == QueueLimit::Whole
+                && self.settings.arrangement == Arrangement::All;
             let has_room = count < most
-                && (self.settings.arrangement == Arrangement::All
-                    || reserved(topology, r, online) + topology.threads_per_core() <= most);
+                && (alone || reserved(topology, r, online) + topology.threads_per_core() <= most);
             if has_room && found.is_none_or(|f| count < self.runqs[f].active.len()) {
                 found = Some(i);
             }
@@ -110,7 +140,8 @@ impl Credit2 {
         {
             r.pick_bias = first;
         }
-        for other in rest.iter() {
+        let core = self.pcpus[pcpu].core;
+        for other in core.iter() {
             self.pcpus[other].core.remove(pcpu);
         }
         self.pcpus[pcpu] = Pcpu::OFFLINE;

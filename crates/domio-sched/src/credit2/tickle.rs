@@ -1,5 +1,6 @@
 //! Whom to ask for a pass when a vcpu has come to wait (xen-spec 4.1 "Tickle").
 
+use super::burn::in_32_bits;
 use super::params::{CREDIT_INIT, TICKLE_TOLERANCE};
 use super::state::Runq;
 use super::{Credit2, event, ns};
@@ -127,7 +128,7 @@ impl Credit2 {
         }
         self.burn(cx, current);
         let credit = self.vcpus[current.index()].credit;
-        let mut score = self.vcpus[vcpu.index()].credit - credit;
+        let mut score = in_32_bits(self.vcpus[vcpu.index()].credit - credit);
         if pcpu != home {
             score -= self.settings.resist;
         }
@@ -145,7 +146,7 @@ impl Credit2 {
 
     #[inline]
     fn soft_affinity_matters(&self, cx: &Cx<'_>) -> bool {
-        cx.soft_affinity_matters() && self.settings.soft_affinity_and_caps
+        cx.soft_affinity_matters() && self.settings.rules.soft_affinity
     }
 
     /// Whether `pcpu` is in the soft affinity of `vcpu`, be that of effect or not.

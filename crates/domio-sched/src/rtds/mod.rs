@@ -1,4 +1,5 @@
-//! RTDS: Xen's real-time deferrable server, earliest deadline first over all pcpus, as in 4.17.
+//! RTDS: Xen's real-time deferrable server, earliest deadline first over all pcpus, with the rules
+//! of each release from 4.5 (2015) to 4.20 (2025).
 //!
 //! A vcpu has a budget for each of its periods. Whoever has some of it left runs, the one whose
 //! period ends first before the others, on whichever pcpu. A budget that is not used while the vcpu
@@ -10,18 +11,23 @@
 //! | page | holds |
 //! |---|---|
 //! | `params` | parameters and their check |
+//! | `rules` | what changed from release to release |
+//! | `early` | budgets before they had a timer |
 //! | `queues` | who waits, who has no budget, whose budget is filled up when |
 //! | `event` | private trace records |
 
+mod early;
 mod event;
 mod params;
 mod queues;
+mod rules;
 
 #[cfg(test)]
 mod tests;
 
 pub use params::{DESCRIPTOR, validate};
 pub use queues::REFILL;
+pub use rules::RELEASES;
 
 use crate::contract::{Descriptor, Pick, Prev, Scheduler, Wake};
 use crate::cx::Cx;
@@ -32,6 +38,7 @@ use core::cmp::Ordering;
 use domio_core::{CpuSet, DomainId, Duration, Instant, ParamValues, PcpuId, Topology, VcpuId};
 use params::Reservation;
 use queues::Queue;
+use rules::Rules;
 
 /// What the policy keeps for a vcpu. Times are in nanoseconds.
 #[derive(Clone, Copy, Debug)]
@@ -59,6 +66,7 @@ struct Vcpu {
 
 /// The policy's state.
 pub struct Rtds {
+    rules: Rules,
     /// By vcpu.
     vcpus: Vec<Vcpu>,
     /// By domain.
@@ -87,8 +95,9 @@ fn ns(at: Instant) -> i64 {
 
 impl Rtds {
     /// An RTDS policy.
-    pub fn new(_: &ParamValues, _: &Topology) -> Self {
+    pub fn new(params: &ParamValues, _: &Topology) -> Self {
         Rtds {
+            rules: params::rules(params),
             vcpus: Vec::new(),
             domains: Vec::new(),
             waiting: Vec::new(),
@@ -138,7 +147,15 @@ impl Rtds {
         let mut among = cx.hard(vcpu) & !self.tickled;
         let mut worst: Option<(PcpuId, VcpuId)> = None;
         let mut chosen = None;
-        let mut next = among.test_or_cycle(cx.vcpu(vcpu).pcpu);
+        let home = cx.vcpu(vcpu).pcpu;
+        let mut next = match self.rules.looks_round {
+            true => among.test_or_cycle(home),
+            false if cx.current(home).is_none() => {
+                among = CpuSet::of(home);
+                Some(home)
+            }
+            false => among.first(),
+        };
         while let Some(pcpu) = next {
             let Some(current) = cx.current(pcpu) else {
                 chosen = Some(pcpu);
@@ -196,7 +213,7 @@ impl Rtds {
         let mut waiting = self.waiting.iter().copied();
         let first = waiting.find(|v| cx.may_run_on(*v, pcpu));
         let keeps = current.filter(|c| {
-            let better = |f: VcpuId| self.compare(*c, f) == Ordering::Greater;
+            let better = |f: VcpuId| self.goes_before(*c, f);
             self.vcpus[c.index()].left > 0 && first.is_none_or(better)
         });
         keeps.or(first)
@@ -219,11 +236,12 @@ impl Scheduler for Rtds {
 
     /// Those of all its vcpus (Xen's `putinfo`). Periods and budgets change with the next period.
     fn set_domain(&mut self, _: &mut Cx<'_>, domain: DomainId, params: &ParamValues) {
-        let unknown = || (Reservation::unknown(), Vec::new());
+        let rules = self.rules;
+        let unknown = || (Reservation::unknown(&rules), Vec::new());
         if self.domains.len() <= domain.index() {
             self.domains.resize_with(domain.index() + 1, unknown);
         }
-        let reserved = Reservation::new(params);
+        let reserved = Reservation::new(params, &rules);
         let (of_domain, vcpus) = &mut self.domains[domain.index()];
         *of_domain = reserved;
         for vcpu in vcpus {
@@ -232,7 +250,7 @@ impl Scheduler for Rtds {
     }
 
     fn set_vcpu(&mut self, _: &mut Cx<'_>, vcpu: VcpuId, params: &ParamValues) {
-        self.vcpus[vcpu.index()].reserved = Reservation::new(params);
+        self.vcpus[vcpu.index()].reserved = Reservation::new(params, &self.rules);
     }
 
     fn insert(&mut self, cx: &mut Cx<'_>, vcpu: VcpuId) {
@@ -242,7 +260,7 @@ impl Scheduler for Rtds {
         let reserved = *reserved;
         // It is created with Xen's default, and the tools set the other when it has a period.
         let new = Vcpu {
-            reserved: Reservation::unknown(),
+            reserved: Reservation::unknown(&self.rules),
             left: 0,
             deadline: 0,
             level: 0,
@@ -286,6 +304,9 @@ impl Scheduler for Rtds {
         if self.vcpus[vcpu.index()].queued || cx.is_current(vcpu) {
             return;
         }
+        if !self.rules.timer {
+            return self.wake_early(cx, vcpu);
+        }
         let missed = self.vcpus[vcpu.index()].deadline <= ns(cx.now());
         if missed {
             self.begin_period(cx, vcpu);
@@ -324,6 +345,9 @@ impl Scheduler for Rtds {
         if let Some(vcpu) = prev.vcpu {
             self.burn(cx, vcpu);
         }
+        if !self.rules.timer {
+            self.fill_up(cx);
+        }
         let current = prev.vcpu.filter(|v| cx.vcpu(*v).runnable());
         let next = self.next(cx, pcpu, current);
         if let Some(vcpu) = current
@@ -342,7 +366,10 @@ impl Scheduler for Rtds {
         v.start = ns(cx.now());
         event::pick(cx, pcpu, vcpu, v.deadline);
         // Who got extra time while it had no budget burns the empty one at once.
-        let slice = Duration::from_nanos(v.left.max(1) as u64);
+        let slice = match self.rules.timer {
+            true => Duration::from_nanos(v.left.max(1) as u64),
+            false => self.quantum(vcpu),
+        };
         Pick {
             next,
             time_slice: Some(slice),
@@ -353,18 +380,23 @@ impl Scheduler for Rtds {
         self.here = cx.vcpu(vcpu).pcpu;
         let v = &mut self.vcpus[vcpu.index()];
         v.scheduled = false;
-        if core::mem::take(&mut v.delayed_add) && cx.vcpu(vcpu).runnable() {
+        if !core::mem::take(&mut v.delayed_add) || !cx.vcpu(vcpu).runnable() {
+            self.end_refills(cx, vcpu);
+        } else if self.rules.timer {
             self.enqueue(vcpu);
             self.tickle(cx, vcpu);
         } else {
-            self.end_refills(cx, vcpu);
+            self.queue_up_early(cx, vcpu);
         }
     }
 
     fn timer(&mut self, cx: &mut Cx<'_>, pcpu: PcpuId, _: u8) -> Option<Instant> {
         self.here = pcpu;
-        self.refill(cx);
-        self.next_refill()
+        match self.rules.timer {
+            true => self.refill(cx),
+            false => self.rouse(cx),
+        }
+        self.next_refill(cx)
     }
 
     fn resume(&mut self, cx: &mut Cx<'_>, runnable: &[VcpuId]) {

@@ -1,8 +1,15 @@
 //! Parameters of RTDS: their declaration and their check.
 
+use super::rules::Rules;
 use crate::contract::{Conflict, Descriptor, Needs, Promises};
 use alloc::format;
-use domio_core::{ParamKind, ParamSpec, ParamValues};
+use domio_core::{ParamKind, ParamSpec, ParamValues, XenVersion};
+
+/// Releases that `version` can name, oldest first.
+pub(super) const VERSIONS: &[&str] = XenVersion::NAMES.split_at(XenVersion::V4_5 as usize).1;
+
+// Position in `PARAMS`.
+const VERSION: usize = 0;
 
 // Positions in `RESERVATION`.
 const PERIOD: usize = 0;
@@ -29,8 +36,8 @@ const fn microseconds(default: i64, name: &'static str, doc: &'static str) -> Pa
 static PARAMS: &[ParamSpec] = &[ParamSpec {
     name: "version",
     unit: "",
-    kind: ParamKind::Choice(&["4.17"]),
-    default: 0,
+    kind: ParamKind::Choice(VERSIONS),
+    default: XenVersion::V4_17 as i64 - XenVersion::V4_5 as i64,
     doc: "Release of Xen whose rules apply (xen-spec 4.2).",
 }];
 
@@ -52,7 +59,7 @@ static RESERVATION: &[ParamSpec] = &[
         kind: ParamKind::Flag,
         default: 1,
         doc: "Whether a vcpu that has used its budget up takes part in time that nobody has \
-              reserved (xl sched-rtds -e).",
+              reserved (xl sched-rtds -e; since 4.10, nobody does before).",
     },
 ];
 
@@ -60,7 +67,7 @@ static RESERVATION: &[ParamSpec] = &[
 pub static DESCRIPTOR: Descriptor = Descriptor {
     name: "rtds",
     summary: "Xen's real-time scheduler: earliest deadline first over all pcpus, with budgets",
-    source: "Xen 4.17, sched/rt.c",
+    source: "Xen 4.5 to 4.20, sched_rt.c, since 4.14 sched/rt.c",
     class: Some(&super::event::CLASS),
     params: PARAMS,
     domain_params: RESERVATION,
@@ -105,17 +112,23 @@ pub(super) struct Reservation {
 }
 
 impl Reservation {
-    /// That of `params`; a budget over the period is cut to it.
-    pub fn new(params: &ParamValues) -> Reservation {
+    /// That of `params` under `rules`; a budget over the period is cut to it.
+    pub fn new(params: &ParamValues, rules: &Rules) -> Reservation {
         let (period, budget) = (params.get(PERIOD), params.get(BUDGET));
         Reservation {
             period: period * 1_000,
             budget: budget.min(period) * 1_000,
-            extratime: params.get(EXTRATIME) != 0,
+            extratime: rules.extratime && params.get(EXTRATIME) != 0,
         }
     }
 
-    pub fn unknown() -> Reservation {
-        Reservation::new(&ParamValues::defaults(RESERVATION))
+    pub fn unknown(rules: &Rules) -> Reservation {
+        Reservation::new(&ParamValues::defaults(RESERVATION), rules)
     }
+}
+
+/// The rules that the policy's parameters ask for.
+pub(super) fn rules(params: &ParamValues) -> Rules {
+    let name = VERSIONS[params.get(VERSION) as usize];
+    Rules::of(XenVersion::from_name(name).expect("every version offered is a release"))
 }

@@ -24,9 +24,19 @@ impl Rtds {
         (b.level, b.deadline).cmp(&(a.level, a.deadline))
     }
 
-    /// The place of `vcpu` in `queue`: before the first that it is better than.
+    /// Whether `a` has its turn before `b`; the release decides that among equals.
+    #[inline]
+    pub(super) fn goes_before(&self, a: VcpuId, b: VcpuId) -> bool {
+        match self.compare(a, b) {
+            Ordering::Greater => true,
+            Ordering::Equal => !self.rules.extratime,
+            Ordering::Less => false,
+        }
+    }
+
+    /// The place of `vcpu` in `queue`: before the first that it goes before.
     fn place(&self, queue: &Queue, vcpu: VcpuId) -> usize {
-        let worse = |other: &VcpuId| self.compare(vcpu, *other) == Ordering::Greater;
+        let worse = |other: &VcpuId| self.goes_before(vcpu, *other);
         queue.iter().position(worse).unwrap_or(queue.len())
     }
 
@@ -61,6 +71,9 @@ impl Rtds {
 
     /// `vcpu` has a budget that is to be filled up from now on.
     pub(super) fn begin_refills(&mut self, cx: &mut Cx<'_>, vcpu: VcpuId) {
+        if !self.rules.timer {
+            return;
+        }
         if self.insert_refill(vcpu) == 0 {
             self.set_timer(cx);
         }
@@ -85,17 +98,20 @@ impl Rtds {
     }
 
     /// When the first of the budgets is to be filled up.
-    pub(super) fn next_refill(&self) -> Option<Instant> {
+    pub(super) fn next_refill(&self, cx: &Cx<'_>) -> Option<Instant> {
+        if !self.rules.timer {
+            return self.next_due(cx.now());
+        }
         let first = self.refills.first()?;
         let deadline = self.vcpus[first.index()].deadline;
         Some(Instant::from_nanos(deadline as u64))
     }
 
-    fn set_timer(&mut self, cx: &mut Cx<'_>) {
+    pub(super) fn set_timer(&mut self, cx: &mut Cx<'_>) {
         let Some(keeper) = self.keeper else {
             return;
         };
-        match self.next_refill() {
+        match self.next_refill(cx) {
             Some(at) => cx.set_timer(keeper, REFILL, at),
             None => cx.stop_timer(keeper, REFILL),
         }
@@ -115,7 +131,7 @@ impl Rtds {
             cx.stop_timer(old, REFILL);
         }
         self.keeper = online.first();
-        if !self.refills.is_empty() {
+        if !self.refills.is_empty() || !self.rules.timer {
             self.set_timer(cx);
         }
     }

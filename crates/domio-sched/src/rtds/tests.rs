@@ -1,5 +1,6 @@
 //! Tests of RTDS, on scripts of the mini host and by hand.
 
+use super::rules::Rules;
 use super::{DESCRIPTOR, Rtds, validate};
 use crate::conformance::host;
 use crate::conformance::log::{Occurrence, PolicyCall, Run};
@@ -8,7 +9,7 @@ use crate::contract::{Pick, Prev, Scheduler, Stop};
 use crate::cx::{Cx, Effect, Tables};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
-use domio_core::{CpuSet, Duration, Instant, ParamValues, PcpuId, Topology, VcpuId};
+use domio_core::{CpuSet, Duration, Instant, ParamValues, PcpuId, Topology, VcpuId, XenVersion};
 
 const fn ms(n: u64) -> Duration {
     Duration::from_millis(n)
@@ -252,6 +253,6 @@ fn a_budget_longer_than_its_period_is_refused() {
     let conflict = validate(&values).unwrap_err();
     assert_eq!((conflict.param, conflict.with), ("budget_us", "period_us"));
     // And cut where nobody asked.
-    let reserved = super::Reservation::new(&values);
+    let reserved = super::Reservation::new(&values, &Rules::of(XenVersion::V4_17));
     assert_eq!(reserved.budget, 10_000_000);
 }

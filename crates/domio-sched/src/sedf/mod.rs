@@ -39,7 +39,7 @@ mod wake;
 #[cfg(test)]
 mod tests;
 
-pub use params::{DESCRIPTOR, Invalid, Unblock, validate, validate_domain};
+pub use params::{DESCRIPTOR, Invalid, RELEASES, Unblock, validate, validate_domain};
 
 use crate::contract::{Descriptor, PacketsMoved, Pick, Prev, Scheduler, Wake};
 use crate::cx::Cx;

@@ -2,6 +2,7 @@
 
 use super::rules::Rules;
 use crate::contract::{Conflict, Descriptor, Needs};
+use crate::releases::Releases;
 use alloc::format;
 use core::fmt;
 use domio_core::{DomainId, ParamKind, ParamSpec, ParamValues, XenVersion};
@@ -123,6 +124,14 @@ pub(super) static DOMAIN_PARAMS: &[ParamSpec] = &[
               95 ms in every 100 ms (xl sched-sedf -w). 0 for none.",
     },
 ];
+
+/// The releases of Xen that have it.
+pub static RELEASES: Releases = Releases {
+    first: XenVersion::V3_0,
+    last: Some(XenVersion::V4_5),
+    changes: None,
+    began: &[],
+};
 
 /// What this policy is.
 pub static DESCRIPTOR: Descriptor = Descriptor {

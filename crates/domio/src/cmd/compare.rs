@@ -47,8 +47,11 @@ pub fn run(args: &Compare, global: &Global) -> anyhow::Result<Status> {
     let starved = variants::merged(&variants, |index| {
         starved(&variants[index], &samples[index].1)
     });
-    starved.iter().for_each(|notice| out::notice(notice));
-    notices.extend(starved);
+    let later = starved.into_iter().chain(same_releases(&variants));
+    for notice in later {
+        out::notice(&notice);
+        notices.push(notice);
+    }
     let domains = all_domains(&variants);
     let measured_ms = first.map_or(0.0, run::measured_ms);
     let tables = Tables {
@@ -145,6 +148,14 @@ fn starved(variant: &Variant, samples: &[Sample]) -> Vec<String> {
         domio_stats::domains::starvation(samples, &run::vcpus(built), policy)
     });
     told.into_iter().collect()
+}
+
+/// Of each host whose only change to the first is a release that changes nothing there.
+fn same_releases(variants: &[Variant]) -> Vec<String> {
+    let mut plans = variants.iter().filter_map(Variant::host);
+    let first = plans.next();
+    let alike = plans.filter_map(|(other, _)| first?.0.plan().alike(other.plan()));
+    alike.collect()
 }
 
 /// The domains of all variants: those of the first, and what others have besides.

@@ -370,3 +370,19 @@ fn notices_are_merged_over_variants() {
     let quiet = [&args[..], &["--quiet"]].concat();
     domio(&folder).args(quiet).assert().success().stderr("");
 }
+
+#[test]
+fn releases_that_differ_in_nothing_here_are_named() {
+    let folder = host();
+    let of = |values: [&str; 3]| {
+        let mut args = vec!["compare", "host.toml", "--json", "--policy", "credit2"];
+        let keys = values.map(|value| format!("scheduler.version={value}"));
+        for key in &keys {
+            args.extend(["--set", key]);
+        }
+        json_of(&folder, &args)["notices"].clone()
+    };
+    let same = "credit2 4.17 and 4.20 differ in nothing that this host has";
+    assert_eq!(of(["4.17", "4.20", "4.13"]), serde_json::json!([same]));
+    assert_eq!(of(["4.13", "4.17", "4.14"]), serde_json::json!([]));
+}
