@@ -1,7 +1,7 @@
 //! One vcpu's books: where its time went.
 
 use domio_core::{Runstate, VcpuName};
-use domio_trace::{Passed, Track};
+use domio_trace::{StayPassed, Track};
 
 use crate::distribution::Distribution;
 
@@ -79,7 +79,7 @@ impl VcpuBook {
 
     /// Adds what `passed`. Returns time on the pcpu that counts, when the vcpu was running.
     #[inline]
-    pub(crate) fn pass(&mut self, passed: &Passed, window: Window) -> Option<u64> {
+    pub(crate) fn pass(&mut self, passed: &StayPassed, window: Window) -> Option<u64> {
         self.sums.unknown += window.part(passed.from, passed.known);
         let part = window.part(passed.known, passed.to);
         self.sums.state[passed.state as usize] += part;
@@ -96,7 +96,13 @@ impl VcpuBook {
     /// The vcpu went to `new` when `passed` was over: counts it, and keeps a sample of a stay that
     /// is complete. Returns whether a sample was stored.
     #[inline]
-    pub(crate) fn edge(&mut self, at: u64, passed: &Passed, new: Runstate, window: Window) -> bool {
+    pub(crate) fn edge(
+        &mut self,
+        at: u64,
+        passed: &StayPassed,
+        new: Runstate,
+        window: Window,
+    ) -> bool {
         let old = passed.state;
         if old == new || !window.holds(at) {
             return false;

@@ -1,7 +1,7 @@
 //! The meter: records in, figures out.
 
 use domio_core::{ActorId, DomainId, Instant, Kind, Names, PcpuId, Record, Runstate, Sink};
-use domio_trace::{Going, GoingOn, Ground, Over, Passed, Undeclared, VCPUS_MAX};
+use domio_trace::{Going, GoingOn, Ground, Over, StayPassed, Undeclared, VCPUS_MAX};
 
 use crate::account::{VcpuBook, Window};
 use crate::distribution::Distribution;
@@ -27,8 +27,8 @@ const WORTH_COMPRESSING: usize = 1 << 16;
 /// - A trace that has switches but no runstate record gives no figures of vcpus and pcpus
 ///   ([`Summary::runstates`]).
 /// - A run is a completed stay on a pcpu.
-/// - A mark ([`Kind::RunstateChange`] between equal states) is no edge of a run, and a stay of which
-///   the begin was not seen is no sample.
+/// - A mark ([`Kind::RunstateChange`] between equal states) is no edge of a run, and a stay whose
+///   begin was not seen is no sample.
 /// - Wake to run is a completed stay in runnable that followed blocked and led to running.
 /// - What records add to figures of a domain ([`Declared::figures`](domio_core::Declared::figures):
 ///   what a network delivered, replies to pings, steps of web clients, finished jobs) counts when
@@ -195,7 +195,7 @@ impl Meter {
     }
 
     /// Adds what passed of the vcpu in `slot`, on `pcpu` if it ran.
-    fn pass(&mut self, slot: usize, pcpu: PcpuId, passed: Option<Passed>) {
+    fn pass(&mut self, slot: usize, pcpu: PcpuId, passed: Option<StayPassed>) {
         let Some(passed) = passed else {
             return;
         };

@@ -2,7 +2,7 @@
 
 use domio_core::{ActorId, Instant, Kind, PcpuId, Record, Runstate};
 
-use crate::{GoingOn, Ground, Over, Passed, Taken, Track};
+use crate::{GoingOn, Ground, Over, StayPassed, TakenFor, Track};
 
 /// Most actors that analyses tell apart: those with a higher number are left out. No host has as
 /// many vcpus: the bound keeps a damaged file from taking all memory.
@@ -65,7 +65,7 @@ impl Intervals {
         {
             tell(actor, pcpu, &passed, Runstate::Running, &mut ended);
         }
-        let runs = Taken::State(Runstate::Running);
+        let runs = TakenFor::State(Runstate::Running);
         if going.goes_on
             && let Some(track) = place(&mut self.tracks, record.actor)
             && (track.taken_for(), track.pcpu()) != (runs, pcpu)
@@ -118,7 +118,7 @@ impl Intervals {
 fn tell(
     actor: ActorId,
     pcpu: PcpuId,
-    passed: &Passed,
+    passed: &StayPassed,
     next: Runstate,
     mut ended: impl FnMut(&Interval),
 ) {

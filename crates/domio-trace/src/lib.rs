@@ -48,5 +48,5 @@ pub use old::OldXentraceReader;
 pub use open::{Format, ReadOptions, TraceReader};
 pub use own::{OwnReader, TraceWriter};
 pub use perfetto::PerfettoWriter;
-pub use stays::{Ground, Passed, Taken, Track};
+pub use stays::{Ground, StayPassed, TakenFor, Track};
 pub use xentrace::{Skipped, XentraceReader, XentraceWriter, policy_of};

@@ -132,7 +132,7 @@ impl Ground {
 /// Time of a vcpu that passed, up to now: unknown first, then in one state. Either part may be
 /// empty.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Passed {
+pub struct StayPassed {
     /// First instant: what was before has been told.
     pub from: u64,
     /// First instant of which the state is known.
@@ -148,12 +148,12 @@ pub struct Passed {
     /// Whether the record agrees with the one before, and none is missing between.
     pub sure: bool,
     /// What the time counted for until now.
-    pub taken_for: Taken,
+    pub taken_for: TakenFor,
 }
 
 /// What time of a vcpu counts for while it passes, until a record tells more.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Taken {
+pub enum TakenFor {
     /// Nothing: no record has told of the vcpu.
     Unheard,
     /// Unknown time.
@@ -162,9 +162,9 @@ pub enum Taken {
     State(Runstate),
 }
 
-impl Passed {
+impl StayPassed {
     /// Nothing passed.
-    pub const NONE: Passed = Passed {
+    pub const NONE: StayPassed = StayPassed {
         from: 0,
         known: 0,
         to: 0,
@@ -172,7 +172,7 @@ impl Passed {
         after: Runstate::Offline,
         entered: None,
         sure: false,
-        taken_for: Taken::Unheard,
+        taken_for: TakenFor::Unheard,
     };
 
     /// The two parts: unknown time, and time in the state.
@@ -258,11 +258,11 @@ impl Track {
 
     /// What its time counts for now.
     #[inline]
-    pub fn taken_for(&self) -> Taken {
+    pub fn taken_for(&self) -> TakenFor {
         match self.standing {
-            Standing::Unheard => Taken::Unheard,
-            Standing::Known => Taken::State(self.state),
-            Standing::Lost | Standing::Left => Taken::Unknown,
+            Standing::Unheard => TakenFor::Unheard,
+            Standing::Known => TakenFor::State(self.state),
+            Standing::Lost | Standing::Left => TakenFor::Unknown,
         }
     }
 
@@ -280,7 +280,7 @@ impl Track {
         at: u64,
         pcpu: PcpuId,
         [old, new]: [Runstate; 2],
-    ) -> Passed {
+    ) -> StayPassed {
         if old == Runstate::Running || new == Runstate::Running {
             ground.tells(pcpu);
         }
@@ -291,7 +291,7 @@ impl Track {
 
     /// What passed up to a record that tells `old`.
     #[inline]
-    fn passed(&self, ground: &Ground, at: u64, pcpu: PcpuId, old: Runstate) -> Passed {
+    fn passed(&self, ground: &Ground, at: u64, pcpu: PcpuId, old: Runstate) -> StayPassed {
         let to = at.max(self.since);
         let sure = self.standing == Standing::Known && self.state == old;
         if sure {
@@ -309,7 +309,7 @@ impl Track {
             Standing::Lost if old == Runstate::Running && since < self.since => to,
             Standing::Unheard | Standing::Lost => since.clamp(from, to),
         };
-        Passed {
+        StayPassed {
             from,
             known,
             to,
@@ -323,8 +323,8 @@ impl Track {
 
     /// What passes up to `to` in the state that is known.
     #[inline]
-    fn until(&self, to: u64) -> Passed {
-        Passed {
+    fn until(&self, to: u64) -> StayPassed {
+        StayPassed {
             from: self.since,
             known: self.since,
             to,
@@ -332,13 +332,19 @@ impl Track {
             after: self.before,
             entered: self.entered,
             sure: true,
-            taken_for: Taken::State(self.state),
+            taken_for: TakenFor::State(self.state),
         }
     }
 
     /// Takes what a record tells.
     #[inline]
-    fn tell(&mut self, ground: &Ground, passed: &Passed, pcpu: PcpuId, [old, new]: [Runstate; 2]) {
+    fn tell(
+        &mut self,
+        ground: &Ground,
+        passed: &StayPassed,
+        pcpu: PcpuId,
+        [old, new]: [Runstate; 2],
+    ) {
         self.since = passed.to;
         if old != new {
             self.changed = true;
@@ -358,21 +364,21 @@ impl Track {
     }
 
     /// It goes on on `pcpu`, and no record has told of a change so far.
-    pub fn goes_on(&mut self, ground: &mut Ground, at: u64, pcpu: PcpuId) -> Passed {
+    pub fn goes_on(&mut self, ground: &mut Ground, at: u64, pcpu: PcpuId) -> StayPassed {
         let first = ground.tells(pcpu);
         let elsewhere = self.standing == Standing::Known && self.pcpu != pcpu;
         let passed = match self.standing {
             // Whoever was there before has left, and it came without a record.
-            Standing::Unheard if !first => Passed {
+            Standing::Unheard if !first => StayPassed {
                 from: at,
                 known: at,
                 to: at,
-                ..Passed::NONE
+                ..StayPassed::NONE
             },
             // It has left its pcpu without a record.
             _ if elsewhere => {
                 let to = at.max(self.since);
-                Passed {
+                StayPassed {
                     known: to,
                     after: Runstate::Offline,
                     entered: None,
@@ -389,7 +395,7 @@ impl Track {
     /// Another vcpu is on `pcpu` at `at`. When this one is there, and only records that it goes on
     /// tell so, its run is over: since `at` where the record says so (`now`), else since nobody
     /// knows when. Until its next record its time is unknown.
-    pub fn displace(&mut self, at: u64, pcpu: PcpuId, now: bool) -> Option<Passed> {
+    pub fn displace(&mut self, at: u64, pcpu: PcpuId, now: bool) -> Option<StayPassed> {
         let runs = self.standing == Standing::Known && self.state == Runstate::Running;
         if !runs || self.changed || self.pcpu != pcpu {
             return None;
@@ -405,7 +411,7 @@ impl Track {
 
     /// Records of `pcpu` are missing from `at` on.
     #[inline]
-    pub fn lose(&mut self, at: u64, pcpu: PcpuId) -> Option<Passed> {
+    pub fn lose(&mut self, at: u64, pcpu: PcpuId) -> Option<StayPassed> {
         let hidden = self.state != Runstate::Running || self.pcpu == pcpu;
         if self.standing != Standing::Known || !hidden {
             return None;
@@ -418,7 +424,7 @@ impl Track {
 
     /// What passed up to `at`, at which nothing happens, as far as can be told by now.
     #[inline]
-    pub fn advance(&mut self, at: u64) -> Option<Passed> {
+    pub fn advance(&mut self, at: u64) -> Option<StayPassed> {
         if !self.is_known() {
             return None;
         }
@@ -433,9 +439,9 @@ impl Track {
     }
 
     /// Something tells at `at` that it executes: what passed, if it is known to run.
-    pub fn executes(&mut self, at: u64) -> Option<Passed> {
+    pub fn executes(&mut self, at: u64) -> Option<StayPassed> {
         match self.taken_for() {
-            Taken::State(Runstate::Running) => self.advance(at),
+            TakenFor::State(Runstate::Running) => self.advance(at),
             _ => None,
         }
     }

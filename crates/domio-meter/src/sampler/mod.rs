@@ -13,7 +13,7 @@ use domio_core::{
     ActorId, ClassId, DomainId, Duration, Instant, Kind, Names, PcpuId, Record, Runstate, Sink,
     Stage, VcpuName,
 };
-use domio_trace::{GoingOn, Ground, Over, Passed, Taken as TakenFor, Track, VCPUS_MAX};
+use domio_trace::{GoingOn, Ground, Over, StayPassed, TakenFor, Track, VCPUS_MAX};
 
 use crate::account::Window;
 use crate::moves::Move;
@@ -278,7 +278,7 @@ impl Sampler {
 
     /// Adds what `passed` of the vcpu in `slot`, on `pcpu` if it ran.
     #[inline]
-    fn pass(&mut self, slot: usize, pcpu: PcpuId, passed: &Passed) {
+    fn pass(&mut self, slot: usize, pcpu: PcpuId, passed: &StayPassed) {
         let start = self.start.unwrap_or(0);
         if passed.from < start && !passed.sure {
             self.mend(slot, pcpu, passed, start);
@@ -302,7 +302,7 @@ impl Sampler {
     /// A record tells of the time before the interval, which begins at `start`, something else than
     /// samples have.
     #[cold]
-    fn mend(&mut self, slot: usize, pcpu: PcpuId, passed: &Passed, start: u64) {
+    fn mend(&mut self, slot: usize, pcpu: PcpuId, passed: &StayPassed, start: u64) {
         let vcpu = &self.vcpus[slot];
         let (name, home) = (vcpu.name, vcpu.home);
         let part = |pcpu, add: &dyn Fn(&mut Figures)| {
@@ -340,7 +340,7 @@ impl Sampler {
         slot: usize,
         (at, pcpu): (u64, PcpuId),
         [old, new]: [Runstate; 2],
-        passed: &Passed,
+        passed: &StayPassed,
     ) {
         let vcpu = &mut self.vcpus[slot];
         let is_mark = old == new;
@@ -411,7 +411,7 @@ impl Sampler {
     }
 
     /// Adds what `passed`, if anything did, where the vcpu in `slot` is.
-    fn passed(&mut self, slot: usize, passed: Option<Passed>) {
+    fn passed(&mut self, slot: usize, passed: Option<StayPassed>) {
         if let Some(passed) = passed {
             self.pass(slot, self.vcpus[slot].home, &passed);
         }

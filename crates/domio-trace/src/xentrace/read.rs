@@ -25,8 +25,8 @@ const STEP: usize = 1024;
 
 /// Streams a xentrace file of Xen 3.2 or later, merged by time.
 ///
-/// What is damaged is left out up to the next window ([`XentraceReader::skipped`]), and records that
-/// something is lost ([`Kind::Lost`]) tell of that.
+/// What is damaged is left out up to the next window ([`XentraceReader::skipped`]), and records of
+/// loss ([`Kind::Lost`]) tell of that.
 ///
 /// Memory is bounded by two polling rounds of xentrace (one window for each cpu), and by
 /// [`ReadOptions::held_max`] for files that are put together differently.

@@ -1,7 +1,7 @@
 //! The books of vcpus and pcpus while a trace is read.
 
 use domio_core::{ActorId, PcpuId, Runstate, VcpuName};
-use domio_trace::{Passed, Track};
+use domio_trace::{StayPassed, Track};
 
 use super::super::parts::Parts;
 use super::super::result::{Ended, VcpuWaits};
@@ -111,7 +111,7 @@ impl Vcpu {
     }
 
     /// Adds what `passed`, but for waits that are still to be closed.
-    pub fn book(&mut self, passed: &Passed, window: Window) {
+    pub fn book(&mut self, passed: &StayPassed, window: Window) {
         let sums = &mut self.sums;
         sums.seen += window.part(passed.from, passed.to);
         sums.unknown += window.part(passed.from, passed.known);
@@ -169,8 +169,8 @@ impl Vcpu {
         self.wait = Some(wait);
     }
 
-    /// Whether it was woken with a credit that is told, and the policy has not even looked at that of
-    /// `runner`: that one has not run for as long as the rate limit says.
+    /// Whether it was woken with a credit that is told, and the policy has not even looked at that
+    /// of `runner`: that one has not run for as long as the rate limit says.
     pub fn is_held_off_by(&self, runner: &Vcpu) -> bool {
         let woken = self.queued.filter(|queued| *queued <= self.credit_at);
         woken.is_some_and(|woken| runner.credit_at < woken)

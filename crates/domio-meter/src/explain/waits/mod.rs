@@ -37,7 +37,7 @@ pub(super) mod map;
 pub(super) mod why;
 
 use domio_core::{ActorId, DomainId, Instant, PcpuId, Record, Runstate};
-use domio_trace::{GoingOn, Ground, Over, Passed};
+use domio_trace::{GoingOn, Ground, Over, StayPassed};
 
 use super::parts::Parts;
 use super::result::{Explanation, LongWait, Worst};
@@ -130,7 +130,7 @@ impl WaitBooks {
 
     /// Adds what `passed` of a vcpu, if anything did; from then on it is in the state `new`, as far
     /// as its wait is concerned.
-    fn passed(&mut self, slot: usize, passed: Option<Passed>, new: Runstate) {
+    fn passed(&mut self, slot: usize, passed: Option<StayPassed>, new: Runstate) {
         if let Some(passed) = passed {
             self.flush(slot, passed.to);
             self.list[slot].book(&passed, self.window);
@@ -404,7 +404,7 @@ impl WaitBooks {
         slot: usize,
         (at, pcpu): (u64, PcpuId),
         [old, new]: [Runstate; 2],
-        passed: &Passed,
+        passed: &StayPassed,
     ) {
         let is_mark = old == new;
         self.flush(slot, at);

@@ -74,7 +74,7 @@ impl<R: Read> XentraceReader<R> {
         Ok(())
     }
 
-    /// Records of `cpu` are missing, at least one, after its latest one, or from the begin. Whatever
+    /// Records of `cpu` are missing, at least one, after its latest one, or from the begin. All that
     /// has been handed on came before: what is missing is of this polling round.
     fn lose(&mut self, cpu: u16) {
         let Some(first) = self.first else {
