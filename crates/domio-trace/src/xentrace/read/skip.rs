@@ -74,8 +74,8 @@ impl<R: Read> XentraceReader<R> {
         Ok(())
     }
 
-    /// Records of `cpu` are missing, at least one, after its latest one, or from the begin. All that
-    /// has been handed on came before: what is missing is of this polling round.
+    /// Records of `cpu` are missing, at least one, after its latest one, or from the begin. Those
+    /// handed on came before: what is missing is of this polling round.
     fn lose(&mut self, cpu: u16) {
         let Some(first) = self.first else {
             self.unread.push(cpu);
