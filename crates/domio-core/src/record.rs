@@ -47,7 +47,8 @@ pub enum Kind {
     DomainAdd = 7,
     /// A domain was destroyed; the actor is its vcpu 0 (TRC_SCHED_DOM_REM).
     DomainRemove = 8,
-    /// Records were lost on the pcpu; word 0 = how many (TRC_LOST_RECORDS).
+    /// Records of the pcpu are missing, from this time to its next record; word 0 = how many, at
+    /// least (TRC_LOST_RECORDS).
     Lost = 9,
     /// Xen's TRC_SCHED_SWITCH_INFPREV as read from a real file: the actor (vcpu 0 before 4.8, where
     /// only the domain is known), word 0 = ns ran.
@@ -464,7 +465,10 @@ mod tests {
         );
         assert_eq!((switch.next(), switch.words[3]), (Some(idle), 3));
         let other = switch.with_next(v);
-        assert_eq!((other.next(), other.changes()[0]), (Some(v), switch.changes()[0]));
+        assert_eq!(
+            (other.next(), other.changes()[0]),
+            (Some(v), switch.changes()[0])
+        );
         let work = Record::driver_work(AT, PCPU, v, DomainId(7), 5 << 32 | 9);
         assert_eq!(work.done_for(), Some((DomainId(7), 5 << 32 | 9)));
         let job = Record::job_done(AT, PCPU, v, 200, [7 << 33, u64::MAX]);
