@@ -47,7 +47,8 @@ pub enum Kind {
     DomainAdd = 7,
     /// A domain was destroyed; the actor is its vcpu 0 (TRC_SCHED_DOM_REM).
     DomainRemove = 8,
-    /// Records were lost on the pcpu; word 0 = how many (TRC_LOST_RECORDS).
+    /// Records of the pcpu are missing, from this time to its next record; word 0 = how many, at
+    /// least (TRC_LOST_RECORDS).
     Lost = 9,
     /// Xen's TRC_SCHED_SWITCH_INFPREV as read from a real file: the actor (vcpu 0 before 4.8, where
     /// only the domain is known), word 0 = ns ran.

@@ -34,6 +34,8 @@ pub struct TraceChecker {
     vcpus: Vec<Option<VcpuState>>,
     work: WorkRules,
     losses: Losses,
+    /// Pcpus of which records are missing now.
+    missing: usize,
     told: Told,
     /// Number of the current record.
     index: u64,
@@ -308,7 +310,7 @@ impl TraceChecker {
         v.since = at;
         v.state = new;
         v.pcpu = pcpu;
-        v.losses = self.losses.concerning(new, pcpu);
+        v.losses = self.losses_of(new, pcpu);
         self.vcpus[slot] = Some(v);
     }
 
@@ -332,7 +334,7 @@ impl TraceChecker {
             first: at,
             since: at,
             state: new,
-            losses: self.losses.concerning(new, pcpu),
+            losses: self.losses_of(new, pcpu),
             pcpu,
             sums: [0; 4],
             unknown: 0,
@@ -355,11 +357,24 @@ impl TraceChecker {
         }
     }
 
+    /// What a vcpu that is in `new` on `pcpu` from now on remembers of losses.
+    fn losses_of(&self, new: Runstate, pcpu: PcpuId) -> u64 {
+        let here = self.pcpus.get(pcpu.index()).is_some_and(|p| p.missing);
+        let hides = match new {
+            Runstate::Running => here,
+            _ => self.missing > 0,
+        };
+        match hides {
+            true => Losses::UNSURE,
+            false => self.losses.concerning(new, pcpu),
+        }
+    }
+
     fn lost(&mut self, pcpu: PcpuId, count: u32) {
         self.report.lost_records += u64::from(count);
         if let Some(p) = self.pcpus.get_mut(pcpu.index()) {
             p.current = None;
-            p.missing = true;
+            self.missing += usize::from(!std::mem::replace(&mut p.missing, true));
         }
         self.losses.add(pcpu);
     }
@@ -380,6 +395,7 @@ impl Sink for TraceChecker {
         if std::mem::take(&mut self.pcpus[index].missing) {
             // What is missing may have come at any time until now.
             self.losses.add(pcpu);
+            self.missing -= 1;
         }
         let before = self.pcpus[index].latest.replace(at);
         if let Some(before) = before.filter(|b| at < *b) {

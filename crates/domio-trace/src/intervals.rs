@@ -37,6 +37,8 @@ pub struct Intervals {
     tracks: Vec<Track>,
     ground: Ground,
     going_on: GoingOn,
+    /// Whether a record told of a runstate. Without any, what is known is not half of it.
+    told: bool,
 }
 
 impl Intervals {
@@ -62,6 +64,7 @@ impl Intervals {
         if let Some(Over { actor, now }) = going.over
             && let Some(track) = self.tracks.get_mut(actor.index())
             && let Some(passed) = track.displace(at, pcpu, now)
+            && self.told
         {
             tell(actor, pcpu, &passed, Runstate::Running, &mut ended);
         }
@@ -72,12 +75,15 @@ impl Intervals {
         {
             // Whoever has a pcpu to itself has no other record.
             let passed = track.goes_on(&mut self.ground, at, pcpu);
-            tell(record.actor, pcpu, &passed, Runstate::Running, &mut ended);
+            if self.told {
+                tell(record.actor, pcpu, &passed, Runstate::Running, &mut ended);
+            }
         }
         for (actor, old, new) in record.changes().into_iter().flatten() {
             let Some(track) = place(&mut self.tracks, actor) else {
                 continue;
             };
+            self.told = true;
             let before = track.is_known().then(|| track.pcpu());
             let passed = track.change(&mut self.ground, at, pcpu, [old, new]);
             let on = before.filter(|_| passed.sure).unwrap_or(pcpu);
@@ -101,6 +107,9 @@ impl Intervals {
 
     /// Hands the stays that last when the trace ends to `ended`, up to its last record.
     pub fn finish(mut self, mut ended: impl FnMut(&Interval)) {
+        if !self.told {
+            return;
+        }
         let (_, end) = self.ground.span().unwrap_or_default();
         for (actor, track) in self.tracks.iter_mut().enumerate() {
             let on = track.pcpu();
@@ -191,18 +200,22 @@ mod tests {
                 .collect::<Vec<_>>()
         };
         let first = goes_on(10, 2, v);
+        // There are runstates, of somebody elsewhere.
+        let x = ActorId(3);
+        let other = Record::runstate(at(10), PcpuId(0), x, Runnable, Running);
         // Another one goes on there, is put there, or takes the pcpu at some earlier time.
         let unsure = [(10, None), (30, None)];
-        assert_eq!(run(&[first, goes_on(30, 2, w), stops(2)]), unsure);
-        assert_eq!(run(&[first, comes, stops(2)]), unsure);
+        assert_eq!(run(&[other, first, goes_on(30, 2, w), stops(2)]), unsure);
+        assert_eq!(run(&[other, first, comes, stops(2)]), unsure);
         let left = [(10, Some(Running)), (30, None)];
-        assert_eq!(run(&[first, switch(30), stops(2)]), left);
+        assert_eq!(run(&[other, first, switch(30), stops(2)]), left);
         // The records of a switch have one time.
-        assert_eq!(run(&[first, switch(40), stops(2)]), [(10, Some(Running))]);
+        let whole = [(10, Some(Running))];
+        assert_eq!(run(&[other, first, switch(40), stops(2)])[..1], whole);
         // It is there again, or elsewhere: since when, nothing tells.
-        let again = [first, goes_on(30, 2, w), goes_on(35, 2, v), stops(2)];
+        let again = [other, first, goes_on(30, 2, w), goes_on(35, 2, v), stops(2)];
         assert_eq!(run(&again)[2..], [(35, Some(Running))]);
-        let elsewhere = [first, goes_on(30, 3, v), stops(3)];
+        let elsewhere = [other, first, goes_on(30, 3, v), stops(3)];
         assert_eq!(run(&elsewhere), [(10, None), (30, Some(Running))]);
     }
 

@@ -2,6 +2,8 @@
 
 mod alone;
 mod cast;
+#[path = "../../../domio-trace/tests/common/mod.rs"]
+mod common;
 mod competing;
 mod device;
 mod driver_work;

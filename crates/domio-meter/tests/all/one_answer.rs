@@ -1,11 +1,8 @@
 //! Meter, explainer and sampler give one answer to one question, whichever part of a trace there
 //! is; and what they say was so.
 
-#[path = "../../../domio-trace/tests/common/mod.rs"]
-mod common;
-
 use crate::cast::fed;
-use common::{Random, host};
+use crate::common::{Random, host};
 use domio_core::{ActorId, Duration, Instant, Kind, Names, PcpuId, Record, Runstate, VcpuName};
 use domio_meter::{Explainer, Figures, MapWindow, Meter, Sampler, Summary, Totals, TraceChecker};
 use proptest::prelude::*;

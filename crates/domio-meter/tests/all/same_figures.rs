@@ -1,10 +1,7 @@
 //! The meter's figures do not depend on how a trace is written down, and add up.
 
-#[path = "../../../domio-trace/tests/common/mod.rs"]
-mod common;
-
 use crate::cast::{fed, first, names as cast};
-use common::host;
+use crate::common::host;
 use domio_core::{
     ActorId, ClassId, DomainId, Duration, Instant, Kind, Names, PcpuId, Record, Runstate, Sink,
     VcpuName,

@@ -62,15 +62,15 @@ fn samples_sum_to_the_summary() {
                     let id = domain["id"].as_u64().unwrap();
                     let whole = domain[of_summary].as_u64().unwrap();
                     let sum = sums.get(&id).copied().unwrap_or(0);
-                    // A simulated trace ends with a mark of each vcpu. In a recording, the summary
-                    // has a vcpu up to its own last record, and samples up to the last of all.
+                    // A simulated trace begins and ends with a mark of each vcpu. In a recording,
+                    // the summary alone knows what was before a vcpu's first record.
                     let open = match file == recorded {
                         true => 500_000_000,
                         false => 0,
                     };
-                    let more = sum.checked_sub(whole);
+                    let before = whole.checked_sub(sum);
                     assert!(
-                        more.is_some_and(|more| more <= open),
+                        before.is_some_and(|before| before <= open),
                         "{file} {id} {key}: {sum} {whole}"
                     );
                 }

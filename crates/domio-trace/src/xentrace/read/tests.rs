@@ -211,7 +211,8 @@ fn damage_in_the_middle_is_skipped_to_the_next_window_and_told() {
     let body = window + 12;
     // Where the damage is, how far it goes, of which cpus something is missing since when, and how
     // many records are.
-    let cases: [(usize, usize, &[(u16, u64)], usize); 4] = [
+    type Lost = &'static [(u16, u64)];
+    let cases: [(usize, usize, Lost, usize); 4] = [
         (body, next, &[(0, 1010)], 2),
         (body + 20, body + 24, &[(0, 2000)], 1),
         // Nobody knows whose window that was.
