@@ -82,7 +82,9 @@ mod tests {
             let scenario = Scenario::parse("t.toml", text.as_bytes(), policies).unwrap();
             let explanation = explain(&scenario.build(&NoReplay).unwrap(), 0).unwrap();
             assert_eq!(explanation.tells.policy_name(), Some("credit2"));
-            let vcpu = explanation.vcpus.last().expect("there are some");
+            // A task loads the first vcpu of its domain.
+            let mut working = explanation.vcpus.iter().filter(|v| v.name.index == 0);
+            let vcpu = working.next_back().expect("there are some");
             (vcpu.by_cause(), vcpu.runnable())
         };
         // Whoever wakes finds an idle pcpu, and waits for its pass.
