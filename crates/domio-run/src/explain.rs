@@ -95,7 +95,6 @@ mod tests {
             [[domain]]
             name = "a"
             count = 2
-            vcpus = 2
             workload = "on-off"
             on_us = 100
             off = { distribution = "exponential", mean_ms = 2 }
@@ -104,9 +103,7 @@ mod tests {
         assert!(causes[&Why::Pass] * 100 > all * 99, "{causes:?}");
         // Somebody computes on the only pcpu: one who wakes in the first millisecond of a run is
         // held off, and later ones are not, as they have the higher credit.
-        let alone = text
-            .replace("cores = 4", "cores = 1")
-            .replace("vcpus = 2", "vcpus = 1");
+        let alone = text.replace("cores = 4", "cores = 1");
         let burns = "[[domain]]\nname = \"b\"\nworkload = \"burn\"\n[[domain]]";
         let (causes, all) = told(&alone.replace("[[domain]]", burns));
         let of = |why| causes.get(&why).copied().unwrap_or(0);
