@@ -6,7 +6,7 @@
 use crate::check;
 use crate::problem::{Code, Problem, Problems, ScenarioErrors, list, quote};
 use crate::put::put;
-use crate::resolve::MemberKey;
+use crate::resolve::{DefaultNames, MemberKey};
 use crate::scenario::{Draft, Scenario};
 use crate::source::{Source, Span};
 use crate::suggest::did_you_mean;
@@ -453,16 +453,7 @@ fn element<'t>(
     span: Span,
 ) -> Result<&'t mut Table, Refused> {
     let tables = tables_mut(table, key);
-    let names: Vec<String> = tables
-        .iter()
-        .enumerate()
-        .map(
-            |(i, t)| match t.get("name").and_then(|e| e.node.as_text()) {
-                Some(name) => name.to_owned(),
-                None => i.to_string(),
-            },
-        )
-        .collect();
+    let names = names(&tables, key);
     let index = names
         .iter()
         .position(|n| n == name)
@@ -471,6 +462,26 @@ fn element<'t>(
         Some(found) => Ok(found),
         None => Err(unknown(key, name, span, &names)),
     }
+}
+
+/// Names of `tables`, which are at `key`; those without go by index, and tasks by their workload.
+fn names(tables: &[&mut Table], key: &str) -> Vec<String> {
+    let text = |table: &Table, key| Some(table.get(key)?.node.as_text()?.to_owned());
+    let given: Vec<_> = tables.iter().map(|table| text(table, "name")).collect();
+    let mut names = DefaultNames::default();
+    let mut unnamed = |table: &Table, index: usize| {
+        let word = text(table, "workload").filter(|_| key == "task");
+        match word {
+            Some(word) => names.number(&word, |name| given.iter().flatten().any(|g| g == name)),
+            None => index.to_string(),
+        }
+    };
+    let all = given.iter().zip(tables).enumerate();
+    all.map(|(i, (name, table))| match name {
+        Some(name) => name.clone(),
+        None => unnamed(table, i),
+    })
+    .collect()
 }
 
 fn unknown(what: &str, name: &str, span: Span, known: &[String]) -> Refused {

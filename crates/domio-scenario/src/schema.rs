@@ -241,12 +241,12 @@ fn value(key: &Key, unit: Option<u64>, policies: &[Policy]) -> Json {
             None => json!({ "$ref": "#/$defs/lengths" }),
         },
         KeyKind::Word(words) => json!({ "enum": words::all(words, policies) }),
-        KeyKind::Pcpus => {
-            let pcpu = json!({ "type": "integer", "minimum": 0, "maximum": MAX_PCPUS - 1 });
-            json!({ "oneOf": [
-                { "type": "array", "items": pcpu, "minItems": 1 },
-                { "type": "string", "pattern": PCPUS_PATTERN },
-            ] })
+        KeyKind::Pcpus => json!({ "oneOf": pcpus() }),
+        KeyKind::Affinity => {
+            let each = json!({ "type": "string", "pattern": PCPUS_PATTERN });
+            let [numbers, text] = pcpus();
+            let each = json!({ "type": "array", "items": each, "minItems": 1 });
+            json!({ "oneOf": [numbers, text, each] })
         }
         KeyKind::Vcpu => {
             let max = crate::MAX_VCPUS - 1;
@@ -304,6 +304,15 @@ fn time(unit_ns: u64, min_ns: u64) -> Json {
             json!({ "type": "number", "minimum": min, "maximum": max })
         }
     }
+}
+
+/// A set of pcpus as a list of numbers, and as a text.
+fn pcpus() -> [Json; 2] {
+    let pcpu = json!({ "type": "integer", "minimum": 0, "maximum": MAX_PCPUS - 1 });
+    [
+        json!({ "type": "array", "items": pcpu, "minItems": 1 }),
+        json!({ "type": "string", "pattern": PCPUS_PATTERN }),
+    ]
 }
 
 /// What is stored as a whole number.

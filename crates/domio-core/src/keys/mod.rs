@@ -34,9 +34,9 @@ mod typed;
 mod words;
 
 pub use misfit::{KeyReader, Misfit, MisfitKind, quote};
-pub use read::{Distribution, Given, Good, Keys, Slot};
+pub use read::{Affinity, Distribution, Given, Good, Keys, Slot};
 pub use typed::{
-    Nested, Typed, bytes, domain_name, flag, form, int, lengths, line_rate, name, nested,
+    Nested, Typed, affinity, bytes, domain_name, flag, form, int, lengths, line_rate, name, nested,
     nested_any, nested_list, pcpus, text, time, vcpu, word, word_or_table, word_text,
 };
 pub use words::{JoinedWords, WordList, WordOf, Words};
@@ -142,6 +142,9 @@ pub enum KeyKind {
     },
     /// A set of pcpus: an array of numbers, or `xl`'s notation.
     Pcpus,
+    /// Pcpus of all vcpus of a domain as in `Pcpus`, or an array of texts in `xl`'s notation, one a
+    /// vcpu.
+    Affinity,
     /// Index of a vcpu, or `"all"`.
     Vcpu,
     /// How fast a line sends, in bit/s: a number, or a text such as `1G`.

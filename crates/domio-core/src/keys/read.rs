@@ -3,6 +3,7 @@
 use super::{Key, Typed};
 use crate::{CpuSet, Duration};
 use alloc::string::String;
+use alloc::vec::Vec;
 
 /// A value that was found to be good.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -19,10 +20,21 @@ pub enum Good {
     Count(u64),
     /// Pcpus.
     Pcpus(CpuSet),
+    /// Pcpus of the vcpus of a domain.
+    Affinity(Affinity),
     /// Index of a vcpu, none for all.
     Vcpu(Option<u16>),
     /// One or more tables.
     Nested,
+}
+
+/// Pcpus of the vcpus of a domain.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Affinity {
+    /// The same for all of them.
+    Alike(CpuSet),
+    /// One set a vcpu, in order.
+    Each(Vec<CpuSet>),
 }
 
 /// How a length of time is drawn. All parameters are processor time or real time in nanoseconds.

@@ -1,6 +1,6 @@
 //! Kinds of keys with the type of their values.
 
-use super::read::{Distribution, Good};
+use super::read::{Affinity, Distribution, Good};
 use super::{Form, KeyKind, KeySection, WordOf, Words};
 use crate::params::ParamKind;
 use crate::{CpuSet, Duration};
@@ -117,6 +117,14 @@ pub const fn line_rate(min: u64, max: u64) -> Typed<u64> {
 pub const fn pcpus() -> Typed<CpuSet> {
     plain(KeyKind::Pcpus, |good| match good {
         Good::Pcpus(set) => Some(*set),
+        _ => None,
+    })
+}
+
+/// Pcpus of all vcpus of a domain, or of each.
+pub const fn affinity() -> Typed<Affinity> {
+    plain(KeyKind::Affinity, |good| match good {
+        Good::Affinity(affinity) => Some(affinity.clone()),
         _ => None,
     })
 }

@@ -14,8 +14,8 @@ use crate::check::{Cx, Fields};
 use crate::limits::{MAX_DOMAIN_ID, MAX_VCPUS};
 use crate::problem::{Code, Problem};
 use domio_core::keys::{
-    KeyParams, KeySection, Keys, Need, Nested, Slot, Words, int, name, nested, nested_any,
-    nested_list, pcpus, time, word_or_table, word_text,
+    Affinity, KeyParams, KeySection, Keys, Need, Nested, Slot, Words, affinity, int, name, nested,
+    nested_any, nested_list, time, word_or_table, word_text,
 };
 use domio_core::{CpuSet, Duration, Instant, ParamSpec, ParamValues, Topology};
 use domio_net::keys::VIF;
@@ -45,10 +45,10 @@ keys! {
             "Number of domains of this kind.";
         vcpus: usize = int(1, MAX_VCPUS as i64), Need::Int(1),
             "Virtual processors of each. All domains together have 4096 at most.";
-        pin: CpuSet = pcpus(), Need::Optional("every pcpu"),
-            "Hard affinity of all its vcpus: they never run elsewhere.";
-        soft: CpuSet = pcpus(), Need::Optional("every pcpu"),
-            "Soft affinity of all its vcpus: they prefer these.";
+        pin: Affinity = affinity(), Need::Optional("every pcpu"),
+            "Hard affinity of its vcpus: they never run elsewhere. A list of texts has one a vcpu.";
+        soft: Affinity = affinity(), Need::Optional("every pcpu"),
+            "Soft affinity of its vcpus: they prefer these. A list of texts has one a vcpu.";
         vcpu: Nested = nested_list(&VCPU), Need::Optional("all are alike"),
             "Vcpus that differ from the others.";
         start: Duration = time("ms", 0), Need::TimeNs(0), "When it is created (hot add).";
@@ -77,8 +77,8 @@ pub(super) struct Body {
     pub given: Option<GivenParams>,
     pub os: Os,
     pub vcpus: usize,
-    pub hard: CpuSet,
-    pub soft: CpuSet,
+    pub hard: Affinity,
+    pub soft: Affinity,
     /// Vcpus that differ.
     pub own: Vec<Own>,
     pub tasks: Vec<Task>,
@@ -118,8 +118,8 @@ pub(super) fn body_of(
     if let (Some(vcpus), Some(params)) = (vcpus, &params) {
         cap_reachable(cx, fields, vcpus, params);
     }
-    let hard = on_host(cx, fields, &keys.pin, topology);
-    let soft = on_host(cx, fields, &keys.soft, topology);
+    let hard = of_vcpus(cx, fields, &keys.pin, vcpus, topology);
+    let soft = of_vcpus(cx, fields, &keys.soft, vcpus, topology);
     let own = vcpus::vcpus(
         cx,
         fields,
@@ -217,9 +217,61 @@ pub(super) fn on_host(
     slot: &Slot<CpuSet>,
     topology: Option<&Topology>,
 ) -> Option<CpuSet> {
-    let Some(set) = slot.if_given()? else {
-        return Some(CpuSet::ALL);
+    match slot.if_given()? {
+        Some(set) => set_on_host(cx, fields, slot, set, topology),
+        None => Some(CpuSet::ALL),
+    }
+}
+
+/// The sets of pcpus at `slot` for a domain with `vcpus` vcpus, where that is known.
+fn of_vcpus(
+    cx: &mut Cx<'_>,
+    fields: &Fields<'_>,
+    slot: &Slot<Affinity>,
+    vcpus: Option<usize>,
+    topology: Option<&Topology>,
+) -> Option<Affinity> {
+    let sets = match slot.if_given()? {
+        None => return Some(Affinity::Alike(CpuSet::ALL)),
+        Some(Affinity::Alike(set)) => {
+            return set_on_host(cx, fields, slot, set, topology).map(Affinity::Alike);
+        }
+        Some(Affinity::Each(sets)) => sets,
     };
+    if let Some(vcpus) = vcpus.filter(|vcpus| *vcpus != sets.len()) {
+        let plural = |n: usize, what: &str| match n {
+            1 => format!("1 {what}"),
+            n => format!("{n} {what}s"),
+        };
+        let (texts, vcpus) = (plural(sets.len(), "text"), plural(vcpus, "vcpu"));
+        let name = slot.name;
+        let message = format!("`{name}` has {texts} for a domain with {vcpus}");
+        cx.push(
+            Problem::new(Code::Conflict, fields.span(slot), message)
+                .key(fields.path_of(slot))
+                .found(texts)
+                .expected("as many texts as the domain has vcpus, one for each in order")
+                .hint(format!(
+                    "one text is for all of them, as `{name} = \"4-5\"`, and so is a list of numbers"
+                )),
+        );
+        return None;
+    }
+    let on_host = sets
+        .into_iter()
+        .map(|set| set_on_host(cx, fields, slot, set, topology));
+    let sets: Option<Vec<CpuSet>> = on_host.collect();
+    sets.map(Affinity::Each)
+}
+
+/// `set`, which stands at `slot`, every pcpu of which must exist.
+fn set_on_host<T>(
+    cx: &mut Cx<'_>,
+    fields: &Fields<'_>,
+    slot: &Slot<T>,
+    set: CpuSet,
+    topology: Option<&Topology>,
+) -> Option<CpuSet> {
     let all = topology?.all();
     if set == CpuSet::ALL {
         return Some(set);

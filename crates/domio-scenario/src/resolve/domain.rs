@@ -14,7 +14,7 @@ use crate::problem::{Code, Problem};
 use crate::put::put;
 use crate::source::Span;
 use crate::value::{Node, Table};
-use domio_core::keys::{Nested, Slot};
+use domio_core::keys::{Affinity, Nested, Slot};
 use domio_core::{DomainId, Topology};
 use domio_sched::Policy;
 use domio_vmm::config::{DomainConfig, TaskConfig, VcpuConfig, Workload};
@@ -243,14 +243,18 @@ fn config(
     index: usize,
     replays: &mut Vec<Replay>,
 ) -> DomainConfig {
-    let vcpu = VcpuConfig {
-        hard: body.hard,
-        soft: body.soft,
+    let of = |affinity: &Affinity, vcpu: usize| match affinity {
+        Affinity::Alike(set) => *set,
+        Affinity::Each(sets) => sets[vcpu],
+    };
+    let vcpu = |vcpu| VcpuConfig {
+        hard: of(&body.hard, vcpu),
+        soft: of(&body.soft, vcpu),
         params: None,
         tasks: Vec::new(),
         kernel_tick: body.os.kernel_tick,
     };
-    let mut vcpus = vec![vcpu; body.vcpus];
+    let mut vcpus: Vec<VcpuConfig> = (0..body.vcpus).map(vcpu).collect();
     Own::apply(&body.own, &mut vcpus);
     let moves = moves(&body.os.config);
     for task in &body.tasks {

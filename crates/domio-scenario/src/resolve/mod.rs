@@ -39,6 +39,7 @@ pub(crate) use body::DOMAIN;
 pub(crate) use host::HOST;
 pub(crate) use scheduler::SCHEDULER;
 pub(crate) use shared::MemberKey;
+pub(crate) use task::DefaultNames;
 pub(crate) use task::TASK;
 pub(crate) use vcpus::VCPU;
 

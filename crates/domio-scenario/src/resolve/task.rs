@@ -173,7 +173,7 @@ pub(super) fn notice(name: &str, vcpus: usize, tasks: &[Task], moves: bool) -> O
 #[derive(Default)]
 struct Names {
     given: BTreeMap<String, Span>,
-    by_workload: BTreeMap<&'static str, u32>,
+    defaults: DefaultNames,
 }
 
 impl Names {
@@ -204,16 +204,27 @@ impl Names {
     }
 
     /// A name for a task without one: its workload's, numbered from the second on.
-    fn number(&mut self, word: &'static str) -> String {
+    fn number(&mut self, word: &str) -> String {
+        let given = &self.given;
+        self.defaults.number(word, |name| given.contains_key(name))
+    }
+}
+
+/// How many tasks of each workload were named after it.
+#[derive(Default)]
+pub(crate) struct DefaultNames(BTreeMap<String, u32>);
+
+impl DefaultNames {
+    /// A name for a task of the workload `word` without one, where `is_taken` knows given names.
+    pub fn number(&mut self, word: &str, is_taken: impl Fn(&str) -> bool) -> String {
+        let n = self.0.entry(word.to_owned()).or_insert(0);
         loop {
-            let n = self.by_workload.entry(word).or_insert(0);
             *n += 1;
-            let name = if *n == 1 {
-                word.to_owned()
-            } else {
-                format!("{word}-{n}")
+            let name = match *n {
+                1 => word.to_owned(),
+                n => format!("{word}-{n}"),
             };
-            if !self.given.contains_key(&name) {
+            if !is_taken(&name) {
                 return name;
             }
         }

@@ -153,3 +153,66 @@ fn a_policy_without_parameters_of_vcpus_takes_pins_alone() {
     let p = only(&format!("{text}weight = 300\n"));
     assert_eq!(p.code, Code::UnknownKey, "{p:?}");
 }
+
+#[test]
+fn a_list_of_texts_pins_each_vcpu() {
+    let text = |pin: &str| {
+        format!(
+            "[run]\nduration_s = 1\n[host]\ncores = 8\n[scheduler]\npolicy = \"credit\"\n\
+             [[domain]]\nname = \"rt\"\nvcpus = 2\n{pin}\nworkload = \"burn\"\n"
+        )
+    };
+    let pcpus = |pcpus: &[u16]| pcpus.iter().map(|p| PcpuId(*p)).collect::<CpuSet>();
+    let scenario = parse(&text("pin = [\"4\", \"5\"]\nsoft = [\"all\", \"0-1\"]")).unwrap();
+    let vcpus = &scenario.plan().host.domains[0].vcpus;
+    assert_eq!((vcpus[0].hard, vcpus[1].hard), (pcpus(&[4]), pcpus(&[5])));
+    assert_eq!(
+        (vcpus[0].soft, vcpus[1].soft),
+        (CpuSet::ALL, pcpus(&[0, 1]))
+    );
+    let set = scenario
+        .with(&[("domain.rt.pin", "[\"1\", \"2-3\"]")])
+        .unwrap();
+    let vcpus = &set.plan().host.domains[0].vcpus;
+    assert_eq!(
+        (vcpus[0].hard, vcpus[1].hard),
+        (pcpus(&[1]), pcpus(&[2, 3]))
+    );
+    for (pin, code, words) in [
+        (
+            "pin = [\"4\"]",
+            Code::Conflict,
+            "`pin` has 1 text for a domain with 2 vcpus",
+        ),
+        (
+            "soft = [\"4\", \"5\", \"6\"]",
+            Code::Conflict,
+            "`soft` has 3 texts",
+        ),
+        (
+            "pin = [\"4\", \"8\"]",
+            Code::OutOfRange,
+            "the host has no pcpu 8",
+        ),
+    ] {
+        let p = only(&text(pin));
+        assert_eq!(p.code, code, "{pin}: {p:?}");
+        says(&p, &[words], pin);
+    }
+}
+
+#[test]
+fn a_task_without_a_name_is_set_by_that_of_its_workload() {
+    let text = "[run]\nduration_s = 1\n[scheduler]\npolicy = \"credit\"\n\
+                [[domain]]\nname = \"g\"\n[[domain.task]]\nworkload = \"burn\"\n\
+                [[domain.task]]\nworkload = \"burn\"\n";
+    let scenario = parse(text).unwrap();
+    let keys = [
+        ("domain.g.task.burn.priority", "1"),
+        ("domain.g.task.burn-2.priority", "2"),
+    ];
+    let set = scenario.with(&keys).unwrap();
+    let tasks = &set.plan().host.domains[0].vcpus[0].tasks;
+    let priorities: Vec<_> = tasks.iter().map(|t| (&*t.name, t.priority)).collect();
+    assert_eq!(priorities, [("burn", 1), ("burn-2", 2)]);
+}
