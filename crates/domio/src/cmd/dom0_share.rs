@@ -42,7 +42,7 @@ pub fn run(args: &Dom0Share, global: &Global) -> anyhow::Result<Status> {
     );
     let outcome = outcome.map_err(told)?;
     for left_out in &outcome.left_out {
-        out::notice(&format!("{}", picture::left_out(left_out)));
+        out::notice(&picture::left_out(left_out));
     }
     let answers = answers(&outcome);
     match args.json {
