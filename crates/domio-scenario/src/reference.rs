@@ -171,7 +171,7 @@ fn kind(key: &Key, policies: &[Policy]) -> (&'static str, String) {
         ),
         KeyKind::Word(words) => ("string", word::all(words, policies).join(", ")),
         KeyKind::Pcpus => ("pcpus", "`[0, 1]` or `\"0-3,6\"`".to_owned()),
-        KeyKind::Affinity => (
+        KeyKind::VcpuPins => (
             "pcpus or list",
             "`[0, 1]`, `\"0-3,6\"`, or one a vcpu: `[\"0\", \"1-3\"]`".to_owned(),
         ),

@@ -242,7 +242,7 @@ fn value(key: &Key, unit: Option<u64>, policies: &[Policy]) -> Json {
         },
         KeyKind::Word(words) => json!({ "enum": words::all(words, policies) }),
         KeyKind::Pcpus => json!({ "oneOf": pcpus() }),
-        KeyKind::Affinity => {
+        KeyKind::VcpuPins => {
             let each = json!({ "type": "string", "pattern": PCPUS_PATTERN });
             let [numbers, text] = pcpus();
             let each = json!({ "type": "array", "items": each, "minItems": 1 });

@@ -34,7 +34,7 @@ mod typed;
 mod words;
 
 pub use misfit::{KeyReader, Misfit, MisfitKind, quote};
-pub use read::{Affinity, Distribution, Given, Good, Keys, Slot};
+pub use read::{Distribution, Given, Good, Keys, Slot, VcpuPins};
 pub use typed::{
     Nested, Typed, affinity, bytes, domain_name, flag, form, int, lengths, line_rate, name, nested,
     nested_any, nested_list, pcpus, text, time, vcpu, word, word_or_table, word_text,
@@ -144,7 +144,7 @@ pub enum KeyKind {
     Pcpus,
     /// Pcpus of all vcpus of a domain as in `Pcpus`, or an array of texts in `xl`'s notation, one a
     /// vcpu.
-    Affinity,
+    VcpuPins,
     /// Index of a vcpu, or `"all"`.
     Vcpu,
     /// How fast a line sends, in bit/s: a number, or a text such as `1G`.

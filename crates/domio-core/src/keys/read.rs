@@ -21,7 +21,7 @@ pub enum Good {
     /// Pcpus.
     Pcpus(CpuSet),
     /// Pcpus of the vcpus of a domain.
-    Affinity(Affinity),
+    VcpuPins(VcpuPins),
     /// Index of a vcpu, none for all.
     Vcpu(Option<u16>),
     /// One or more tables.
@@ -30,7 +30,7 @@ pub enum Good {
 
 /// Pcpus of the vcpus of a domain.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Affinity {
+pub enum VcpuPins {
     /// The same for all of them.
     Alike(CpuSet),
     /// One set a vcpu, in order.

@@ -1,6 +1,6 @@
 //! Kinds of keys with the type of their values.
 
-use super::read::{Affinity, Distribution, Good};
+use super::read::{Distribution, Good, VcpuPins};
 use super::{Form, KeyKind, KeySection, WordOf, Words};
 use crate::params::ParamKind;
 use crate::{CpuSet, Duration};
@@ -122,9 +122,9 @@ pub const fn pcpus() -> Typed<CpuSet> {
 }
 
 /// Pcpus of all vcpus of a domain, or of each.
-pub const fn affinity() -> Typed<Affinity> {
-    plain(KeyKind::Affinity, |good| match good {
-        Good::Affinity(affinity) => Some(affinity.clone()),
+pub const fn affinity() -> Typed<VcpuPins> {
+    plain(KeyKind::VcpuPins, |good| match good {
+        Good::VcpuPins(affinity) => Some(affinity.clone()),
         _ => None,
     })
 }

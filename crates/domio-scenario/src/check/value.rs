@@ -9,7 +9,7 @@ use crate::rate;
 use crate::suggest::did_you_mean;
 use crate::value::{Node, Value};
 use domio_core::cpuset::MAX_PCPUS;
-use domio_core::keys::{Affinity, Form, Good, Key, KeyKind, KeySection, Need, Words};
+use domio_core::keys::{Form, Good, Key, KeyKind, KeySection, Need, VcpuPins, Words};
 use domio_core::{CpuSet, Duration, ParamKind, PcpuId, XenVersion};
 
 /// The value of `key` in `node`, if it is good. `unit` is the length of the unit that the key was
@@ -36,7 +36,7 @@ pub(super) fn key(
         KeyKind::Word(words) => word(cx, node, path, words).map(Good::Text),
         KeyKind::Bytes { min, max } => bytes(cx, node, path, min, max).map(Good::Count),
         KeyKind::Pcpus => pcpus(cx, node, path).map(Good::Pcpus),
-        KeyKind::Affinity => affinity(cx, node, path).map(Good::Affinity),
+        KeyKind::VcpuPins => affinity(cx, node, path).map(Good::VcpuPins),
         KeyKind::Vcpu => vcpu(cx, node, path).map(Good::Vcpu),
         KeyKind::LineRate { min, max } => line_rate(cx, node, path, min, max).map(Good::Count),
         KeyKind::Form(form) => in_form(cx, node, path, form).map(Good::Text),
@@ -377,19 +377,19 @@ fn pcpus(cx: &mut Cx<'_>, node: &Node, path: &str) -> Option<CpuSet> {
 }
 
 /// Pcpus of all vcpus, or, in a list of texts, of each.
-fn affinity(cx: &mut Cx<'_>, node: &Node, path: &str) -> Option<Affinity> {
+fn affinity(cx: &mut Cx<'_>, node: &Node, path: &str) -> Option<VcpuPins> {
     let Value::Array(items) = &node.value else {
-        return pcpus(cx, node, path).map(Affinity::Alike);
+        return pcpus(cx, node, path).map(VcpuPins::Alike);
     };
     let is_text = |item: &Node| matches!(item.value, Value::Text(_));
     if items.is_empty() || !items.iter().all(is_text) {
-        return pcpus(cx, node, path).map(Affinity::Alike);
+        return pcpus(cx, node, path).map(VcpuPins::Alike);
     }
     let sets: Vec<CpuSet> = items
         .iter()
         .filter_map(|item| pcpus(cx, item, path))
         .collect();
-    (sets.len() == items.len()).then_some(Affinity::Each(sets))
+    (sets.len() == items.len()).then_some(VcpuPins::Each(sets))
 }
 
 fn vcpu(cx: &mut Cx<'_>, node: &Node, path: &str) -> Option<Option<u16>> {

@@ -14,7 +14,7 @@ use crate::check::{Cx, Fields};
 use crate::limits::{MAX_DOMAIN_ID, MAX_VCPUS};
 use crate::problem::{Code, Problem};
 use domio_core::keys::{
-    Affinity, KeyParams, KeySection, Keys, Need, Nested, Slot, Words, affinity, int, name, nested,
+    KeyParams, KeySection, Keys, Need, Nested, Slot, VcpuPins, Words, affinity, int, name, nested,
     nested_any, nested_list, time, word_or_table, word_text,
 };
 use domio_core::{CpuSet, Duration, Instant, ParamSpec, ParamValues, Topology};
@@ -45,9 +45,9 @@ keys! {
             "Number of domains of this kind.";
         vcpus: usize = int(1, MAX_VCPUS as i64), Need::Int(1),
             "Virtual processors of each. All domains together have 4096 at most.";
-        pin: Affinity = affinity(), Need::Optional("every pcpu"),
+        pin: VcpuPins = affinity(), Need::Optional("every pcpu"),
             "Hard affinity of its vcpus: they never run elsewhere. A list of texts has one a vcpu.";
-        soft: Affinity = affinity(), Need::Optional("every pcpu"),
+        soft: VcpuPins = affinity(), Need::Optional("every pcpu"),
             "Soft affinity of its vcpus: they prefer these. A list of texts has one a vcpu.";
         vcpu: Nested = nested_list(&VCPU), Need::Optional("all are alike"),
             "Vcpus that differ from the others.";
@@ -77,8 +77,8 @@ pub(super) struct Body {
     pub given: Option<GivenParams>,
     pub os: Os,
     pub vcpus: usize,
-    pub hard: Affinity,
-    pub soft: Affinity,
+    pub hard: VcpuPins,
+    pub soft: VcpuPins,
     /// Vcpus that differ.
     pub own: Vec<Own>,
     pub tasks: Vec<Task>,
@@ -227,16 +227,16 @@ pub(super) fn on_host(
 fn of_vcpus(
     cx: &mut Cx<'_>,
     fields: &Fields<'_>,
-    slot: &Slot<Affinity>,
+    slot: &Slot<VcpuPins>,
     vcpus: Option<usize>,
     topology: Option<&Topology>,
-) -> Option<Affinity> {
+) -> Option<VcpuPins> {
     let sets = match slot.if_given()? {
-        None => return Some(Affinity::Alike(CpuSet::ALL)),
-        Some(Affinity::Alike(set)) => {
-            return set_on_host(cx, fields, slot, set, topology).map(Affinity::Alike);
+        None => return Some(VcpuPins::Alike(CpuSet::ALL)),
+        Some(VcpuPins::Alike(set)) => {
+            return set_on_host(cx, fields, slot, set, topology).map(VcpuPins::Alike);
         }
-        Some(Affinity::Each(sets)) => sets,
+        Some(VcpuPins::Each(sets)) => sets,
     };
     if let Some(vcpus) = vcpus.filter(|vcpus| *vcpus != sets.len()) {
         let plural = |n: usize, what: &str| match n {
@@ -252,7 +252,7 @@ fn of_vcpus(
                 .found(texts)
                 .expected("as many texts as the domain has vcpus, one for each in order")
                 .hint(format!(
-                    "one text is for all of them, as `{name} = \"4-5\"`, and so is a list of numbers"
+                    "one text is for all of them, as `{name} = \"4-5\"`, as is a list of numbers"
                 )),
         );
         return None;
@@ -261,7 +261,7 @@ fn of_vcpus(
         .into_iter()
         .map(|set| set_on_host(cx, fields, slot, set, topology));
     let sets: Option<Vec<CpuSet>> = on_host.collect();
-    sets.map(Affinity::Each)
+    sets.map(VcpuPins::Each)
 }
 
 /// `set`, which stands at `slot`, every pcpu of which must exist.

@@ -14,7 +14,7 @@ use crate::problem::{Code, Problem};
 use crate::put::put;
 use crate::source::Span;
 use crate::value::{Node, Table};
-use domio_core::keys::{Affinity, Nested, Slot};
+use domio_core::keys::{Nested, Slot, VcpuPins};
 use domio_core::{DomainId, Topology};
 use domio_sched::Policy;
 use domio_vmm::config::{DomainConfig, TaskConfig, VcpuConfig, Workload};
@@ -243,9 +243,9 @@ fn config(
     index: usize,
     replays: &mut Vec<Replay>,
 ) -> DomainConfig {
-    let of = |affinity: &Affinity, vcpu: usize| match affinity {
-        Affinity::Alike(set) => *set,
-        Affinity::Each(sets) => sets[vcpu],
+    let of = |affinity: &VcpuPins, vcpu: usize| match affinity {
+        VcpuPins::Alike(set) => *set,
+        VcpuPins::Each(sets) => sets[vcpu],
     };
     let vcpu = |vcpu| VcpuConfig {
         hard: of(&body.hard, vcpu),
