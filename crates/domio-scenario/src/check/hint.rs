@@ -39,7 +39,7 @@ pub(super) fn of_key(key: &Key, policies: &[Policy]) -> String {
             Need::Word(word) => format!("\"{word}\""),
             _ => "\"1G\"".to_owned(),
         },
-        KeyKind::Pcpus | KeyKind::Affinity => "[0]".to_owned(),
+        KeyKind::Pcpus | KeyKind::VcpuPins => "[0]".to_owned(),
         KeyKind::Vcpu => "0".to_owned(),
         KeyKind::LineRate { .. } => "\"1G\"".to_owned(),
         KeyKind::Form(form) => format!("\"{}\"", form.example),
