@@ -115,7 +115,7 @@ mod tests {
             from: 10_000.0,
             to,
             difference: to - 10_000.0,
-            ci95: proven.then(|| [to - 10_100.0, to - 9_900.0]),
+            ci95: proven.then_some([to - 10_100.0, to - 9_900.0]),
             times: Some(to / 10_000.0),
             gains: to < 10_000.0,
             proven,
