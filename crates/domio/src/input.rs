@@ -1,5 +1,13 @@
-//! What a command reads: files, and standard input where `-` stands for a file.
+//! What a command reads: files, and standard input where `-` stands for a file. What a file is, its
+//! content tells.
 
+mod kind;
+mod packed;
+
+pub use kind::Kind;
+pub use packed::Packing;
+
+use anyhow::bail;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
@@ -24,34 +32,6 @@ pub fn name(path: &Path) -> String {
     }
 }
 
-/// What was read of standard input to see what it is, and has to be read again.
-static PEEKED: Mutex<Vec<u8>> = Mutex::new(Vec::new());
-
-/// The first bytes of standard input, `most` at most, for whoever has to tell what it is. They are
-/// read again by [`stdin_bytes`] or by a [`Stream`].
-///
-/// # Errors
-/// When it cannot be read.
-pub fn peek_stdin(most: usize) -> io::Result<Vec<u8>> {
-    let mut peeked = Vec::new();
-    io::stdin()
-        .lock()
-        .take(most as u64)
-        .read_to_end(&mut peeked)?;
-    if let Ok(mut kept) = PEEKED.lock() {
-        kept.clone_from(&peeked);
-    }
-    Ok(peeked)
-}
-
-/// Takes what was peeked.
-fn peeked() -> Vec<u8> {
-    PEEKED
-        .lock()
-        .map(|mut p| std::mem::take(&mut *p))
-        .unwrap_or_default()
-}
-
 /// The bytes of standard input, read once, so that a command may name it twice. Of more than `most`
 /// bytes one over that, for those who refuse it.
 ///
@@ -62,9 +42,9 @@ pub fn stdin_bytes(most: usize) -> io::Result<&'static [u8]> {
     if let Some(bytes) = BYTES.get() {
         return Ok(bytes);
     }
-    let mut bytes = peeked();
-    let mut limited = io::stdin().lock().take(most as u64 + 1);
-    limited.read_to_end(&mut bytes)?;
+    let mut bytes = Vec::new();
+    let stdin = Stream::open(Path::new(STDIN))?;
+    stdin.take(most as u64 + 1).read_to_end(&mut bytes)?;
     Ok(BYTES.get_or_init(|| bytes))
 }
 
@@ -81,40 +61,171 @@ pub fn text(path: &Path) -> io::Result<String> {
     String::from_utf8(bytes).map_err(|e| io::Error::new(io::ErrorKind::InvalidData, e))
 }
 
-/// A stream of bytes: a file, or standard input.
-pub enum Stream {
-    /// A file on disk.
-    File(File),
-    /// Standard input, after what was peeked of it.
-    Stdin(io::Chain<io::Cursor<Vec<u8>>, io::Stdin>),
+/// A stream of bytes: a file, or standard input. What gzip or zstd packed is unpacked.
+pub struct Stream {
+    /// The first bytes, unpacked.
+    head: Vec<u8>,
+    /// How many of them were read.
+    at: usize,
+    /// What comes after the head.
+    rest: Box<dyn Read + Send>,
+    /// The file on disk, if it is one.
+    file: Option<File>,
+    packing: Option<Packing>,
 }
+
+/// Standard input of which only the head was looked at.
+static PEEKED: Mutex<Option<Stream>> = Mutex::new(None);
 
 impl Stream {
     /// Opens the file at `path`.
     ///
     /// # Errors
-    /// When there is none that can be read.
+    /// When there is none that can be read, or its begin cannot be unpacked.
     pub fn open(path: &Path) -> io::Result<Self> {
-        match is_stdin(path) {
-            true => Ok(Stream::Stdin(io::Cursor::new(peeked()).chain(io::stdin()))),
-            false => File::open(path).map(Stream::File),
+        if is_stdin(path) {
+            let peeked = PEEKED.lock().ok().and_then(|mut peeked| peeked.take());
+            return peeked.map_or_else(|| Stream::new(Box::new(io::stdin()), None), Ok);
+        }
+        let file = File::open(path)?;
+        let on_disk = match file.metadata()?.is_file() {
+            true => Some(file.try_clone()?),
+            false => None,
+        };
+        Stream::new(Box::new(file), on_disk)
+    }
+
+    fn new(mut raw: Box<dyn Read + Send>, file: Option<File>) -> io::Result<Self> {
+        let head = head_of(&mut raw, file.is_some())?;
+        let Some(packing) = Packing::of(&head) else {
+            return Ok(Stream {
+                head,
+                at: 0,
+                rest: raw,
+                file,
+                packing: None,
+            });
+        };
+        let mut rest = packing.unpack(io::Cursor::new(head).chain(raw));
+        Ok(Stream {
+            head: head_of(&mut rest, file.is_some())?,
+            at: 0,
+            rest,
+            file,
+            packing: Some(packing),
+        })
+    }
+
+    /// What it is.
+    pub fn kind(&self) -> Kind {
+        Kind::of(&self.head)
+    }
+
+    /// How it is packed, if it is.
+    pub fn packing(&self) -> Option<Packing> {
+        self.packing
+    }
+
+    /// How many bytes will be read, as far as that is known.
+    pub fn length(&self) -> u64 {
+        match self.packing {
+            Some(_) => 0,
+            None => self.size().unwrap_or(0),
         }
     }
 
-    /// How many bytes it has, as far as that is known.
-    pub fn length(&self) -> u64 {
-        match self {
-            Stream::File(file) => file.metadata().map_or(0, |m| m.len()),
-            Stream::Stdin(_) => 0,
-        }
+    /// How many bytes the file on disk has now.
+    pub fn size(&self) -> Option<u64> {
+        let file = self.file.as_ref()?;
+        file.metadata().ok().map(|file| file.len())
     }
 }
 
 impl Read for Stream {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        match self {
-            Stream::File(file) => file.read(buffer),
-            Stream::Stdin(stdin) => stdin.read(buffer),
+        if self.at == self.head.len() {
+            return self.rest.read(buffer);
+        }
+        let read = (&self.head[self.at..]).read(buffer)?;
+        self.at += read;
+        Ok(read)
+    }
+}
+
+/// Bytes that tell what a file is.
+const HEAD: usize = 16_384;
+
+/// The first bytes of `file`. Of a pipe, whose writer may be slow, so many as are there, if they
+/// can tell anything.
+fn head_of(file: &mut impl Read, is_whole: bool) -> io::Result<Vec<u8>> {
+    const TELLING: usize = 16;
+    let enough = if is_whole { HEAD } else { TELLING };
+    let mut head = vec![0; HEAD];
+    let mut length = 0;
+    while length < enough {
+        match file.read(&mut head[length..]) {
+            Ok(0) => break,
+            Ok(read) => length += read,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
         }
     }
+    head.truncate(length);
+    Ok(head)
+}
+
+/// What the file at `path` is, or what is on standard input; that is read again by whoever opens
+/// it next.
+///
+/// # Errors
+/// When it cannot be read.
+pub fn kind(path: &Path) -> io::Result<Kind> {
+    let stream = Stream::open(path)?;
+    let kind = stream.kind();
+    if is_stdin(path)
+        && let Ok(mut peeked) = PEEKED.lock()
+    {
+        *peeked = Some(stream);
+    }
+    Ok(kind)
+}
+
+/// Whether `source` is a file in a format of traces, whatever it is called.
+pub fn is_trace(source: &Path) -> bool {
+    source.is_file() && matches!(kind(source), Ok(Kind::Trace))
+}
+
+/// Opens the trace at `path`.
+///
+/// # Errors
+/// When it cannot be read, or is known to be something else: what that is, and what takes it.
+pub fn trace(path: &Path) -> anyhow::Result<Stream> {
+    let stream = Stream::open(path)?;
+    let (what, advice) = match stream.kind() {
+        Kind::Trace | Kind::Unknown => return Ok(stream),
+        Kind::Foreign { what, advice } => (what, advice),
+        Kind::Scenario => (
+            "a scenario",
+            "`domio run SCENARIO --trace FILE` simulates it and writes a trace, and `domio run`, \
+             `compare` and `explain` take the scenario itself",
+        ),
+    };
+    bail!("this is {what}, where a trace is expected; {advice}")
+}
+
+/// What to say when `name`, which is of `kind`, is given where a scenario is expected; `None` when
+/// it may be one.
+pub fn no_scenario(name: &str, kind: Kind) -> Option<String> {
+    let (what, advice) = match kind {
+        Kind::Scenario | Kind::Unknown => return None,
+        Kind::Foreign { what, advice } => (what, advice),
+        Kind::Trace => (
+            "a trace",
+            "`domio trace summary`, `domio explain` and `domio mon` take it, and `domio scenario \
+             from-trace` makes a scenario of it",
+        ),
+    };
+    Some(format!(
+        "{name} is {what}, where a scenario is expected; {advice}"
+    ))
 }

@@ -1,8 +1,8 @@
 //! The traces that a scenario names, in files.
 
+use crate::input::Stream;
 use domio_replay::{OpenTrace, RecordedDemands, Traces};
 use domio_scenario::{NoDemands, Scenario};
-use std::fs::File;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
@@ -28,7 +28,7 @@ impl Traces for Folder {
             }
         };
         let hint = hint.to_owned();
-        match File::open(&path) {
+        match Stream::open(&path) {
             Ok(file) => Ok(OpenTrace {
                 name,
                 read: Box::new(file),

@@ -68,6 +68,11 @@ pub fn is_made_by(page: &str, command: &str) -> bool {
     page.contains(&mark(command).into_string())
 }
 
+/// Whether `page`, or the beginning of one, is a report of any command.
+pub fn is_report(page: &str) -> bool {
+    page.contains("<meta name=\"domio-command\"")
+}
+
 /// The list of sections and their figures.
 fn contents(data: &ReportData) -> Markup {
     let parts = data.overview.len() + data.sections.len();

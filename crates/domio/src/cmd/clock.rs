@@ -1,8 +1,8 @@
 //! How fast the time stamp counter of a trace counts, when the user did not say.
 
+use crate::input::Stream;
 use crate::out;
 use domio_trace::{DEFAULT_TSC_HZ, Format, ReadOptions, TraceReader, frequency};
-use std::fs::File;
 use std::path::Path;
 
 /// Files beside a trace that may tell: a number, or the log that `xl dmesg` prints.
@@ -20,7 +20,7 @@ pub fn find(path: &Path) -> Option<u64> {
     if !path.is_file() {
         return None;
     }
-    let reader = TraceReader::new(File::open(path).ok()?, &ReadOptions::default()).ok()?;
+    let reader = TraceReader::new(Stream::open(path).ok()?, &ReadOptions::default()).ok()?;
     if reader.format() == Format::Own {
         return None;
     }
@@ -35,7 +35,7 @@ pub fn find(path: &Path) -> Option<u64> {
         out::message(&format!("note: {}, as {file} says", counts(hz)));
         return Some(hz);
     }
-    if let Some(found) = File::open(path).ok().and_then(frequency) {
+    if let Some(found) = Stream::open(path).ok().and_then(frequency) {
         if found.hz == DEFAULT_TSC_HZ {
             // A count is a nanosecond: nothing is scaled.
             return Some(found.hz);

@@ -6,7 +6,7 @@ use crate::cmd::run::{
 };
 use crate::cmd::{pictures, scenario, trace};
 use crate::files::Files;
-use crate::input;
+use crate::input::{self, Kind};
 use crate::out::{self, Status};
 use crate::progress::progress;
 use crate::report::{self, ReportFile, ReportKey};
@@ -20,13 +20,7 @@ use domio_report::{observed, text};
 use domio_run::explain;
 use domio_run::observe::{Observer, Window};
 use domio_run::simulate::{self, RunFault};
-use domio_trace::{ReadOptions, TraceErrorKind, TraceReader};
-use std::fs::File;
-use std::io::Read;
 use std::path::{Path, PathBuf};
-
-/// Bytes that tell what a file is.
-const LOOK: u64 = 1024;
 
 /// Explains the trace; or simulates the scenario, and prints and draws where time went.
 pub fn run(args: &Explain, global: &Global) -> anyhow::Result<Status> {
@@ -38,28 +32,13 @@ pub fn run(args: &Explain, global: &Global) -> anyhow::Result<Status> {
     }
 }
 
-/// Whether `what` is a file, or `-` for standard input, in a format of traces. The format is
-/// recognised by the file's begin, whatever it is called.
+/// Whether `what` is a file, or `-` for standard input, in a format of traces.
 fn is_trace(what: &str) -> anyhow::Result<bool> {
     let path = Path::new(what);
-    let mut head = Vec::new();
-    if input::is_stdin(path) {
-        head = input::peek_stdin(LOOK as usize).context("cannot read <stdin>")?;
-    } else if path.is_file()
-        && let Ok(file) = File::open(path)
-    {
-        // A file that cannot be read is told of by whoever reads it.
-        let _ = file.take(LOOK).read_to_end(&mut head);
+    match input::is_stdin(path) {
+        true => Ok(input::kind(path).context("cannot read <stdin>")? == Kind::Trace),
+        false => Ok(input::is_trace(path)),
     }
-    // The head of a trace may be longer than what was looked at: only what is of no format, or
-    // nothing at all, is no trace.
-    Ok(match TraceReader::new(&head[..], &ReadOptions::default()) {
-        Ok(_) => true,
-        Err(error) => !matches!(
-            error.kind,
-            TraceErrorKind::Foreign { .. } | TraceErrorKind::Empty
-        ),
-    })
 }
 
 /// Refuses options that only the other kind of input has.

@@ -9,7 +9,7 @@ use crate::out::{self, Status};
 use crate::progress::progress;
 use crate::report::{self, ReportFile, ReportKey};
 use crate::traces;
-use anyhow::{Context, anyhow};
+use anyhow::{Context, anyhow, bail};
 use domio_core::{DomainId, Duration, Names, Record, Sink};
 use domio_lab::Keeper;
 use domio_report::data::{Chart, Figure, ReportData, Section};
@@ -132,6 +132,7 @@ pub fn load(name: &str, how: &How, policy: Option<&str>) -> anyhow::Result<Scena
 
 /// As [`load`], and nothing is told.
 pub fn read(name: &str, how: &How, policy: Option<&str>) -> anyhow::Result<Scenario> {
+    refuse_doubled(&how.set)?;
     let scenario = scenario::load(name)?;
     let seed = how.seed.map(|seed| seed.to_string());
     let choice = policy.map(Choice::parse).transpose()?;
@@ -148,6 +149,19 @@ pub fn read(name: &str, how: &How, policy: Option<&str>) -> anyhow::Result<Scena
         changes.push(("seed", seed));
     }
     scenario.with(&changes).map_err(scenario::mistakes)
+}
+
+/// Refuses two values of one key: one of them would be ignored.
+fn refuse_doubled(set: &[(String, String)]) -> anyhow::Result<()> {
+    for (at, (key, value)) in set.iter().enumerate() {
+        if let Some((_, before)) = set[..at].iter().find(|(other, _)| other == key) {
+            bail!(
+                "--set gives {key} twice, as {before} and as {value}; leave one out, or see both \
+                 with `domio compare`"
+            );
+        }
+    }
+    Ok(())
 }
 
 /// Begins the report of what is made of `files`, for commands that write nothing else.

@@ -3,17 +3,19 @@
 use crate::args::{self, Global, ScenarioCheck, ScenarioList, ScenarioShow};
 use crate::cmd::from_trace;
 use crate::files::Files;
-use crate::input::{self, STDIN_NAME};
+use crate::input::{self, Kind, STDIN_NAME, Stream};
 use crate::out::{self, Status};
 use crate::suggest;
 use crate::traces;
-use anyhow::{Context, anyhow};
+use anyhow::{Context, anyhow, bail};
 use domio_papers::folders;
 use domio_papers::paper::{self, Paper};
 use domio_report::text::{Cell, Column, Table, Tone};
 use domio_scenario::{Code, MAX_BYTES, Scenario, ScenarioErrors, example, examples, schema};
 use domio_sched::policies;
 use serde_json::json;
+use std::fs::File;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 /// Runs a subcommand.
@@ -51,7 +53,7 @@ pub fn load(name: &str) -> anyhow::Result<Scenario> {
                 ));
             }
         },
-        _ => Scenario::load(path, policies()),
+        _ => of_file(path)?,
     };
     result.map_err(mistakes)
 }
@@ -72,8 +74,35 @@ fn near(name: &str) -> String {
 
 /// The scenario on standard input.
 fn of_stdin() -> anyhow::Result<Result<Scenario, ScenarioErrors>> {
-    let bytes = input::stdin_bytes(MAX_BYTES).context("cannot read the scenario from <stdin>")?;
+    let context = "cannot read the scenario from <stdin>";
+    let bytes = input::stdin_bytes(MAX_BYTES).context(context)?;
+    if let Some(why) = input::no_scenario(STDIN_NAME, Kind::of(bytes)) {
+        bail!(why);
+    }
     Ok(Scenario::parse(STDIN_NAME, bytes, policies()))
+}
+
+/// The scenario in the file at `path`, unpacked if it is packed.
+///
+/// # Errors
+/// When it is known to be something else, or cannot be unpacked.
+fn of_file(path: &Path) -> anyhow::Result<Result<Scenario, ScenarioErrors>> {
+    let name = path.display().to_string();
+    if !path.is_file() || File::open(path).is_err() {
+        return Ok(Scenario::load(path, policies()));
+    }
+    let context = || format!("cannot read the scenario {name}");
+    let file = Stream::open(path).with_context(context)?;
+    if let Some(why) = input::no_scenario(&name, file.kind()) {
+        bail!(why);
+    }
+    if file.packing().is_none() {
+        return Ok(Scenario::load(path, policies()));
+    }
+    let mut bytes = Vec::new();
+    let mut limited = file.take(MAX_BYTES as u64 + 1);
+    limited.read_to_end(&mut bytes).with_context(context)?;
+    Ok(Scenario::parse(&name, &bytes, policies()))
 }
 
 /// The files of a command that simulates `scenario`: what was read of it, and what will be when it
@@ -114,7 +143,15 @@ fn check(args: &ScenarioCheck) -> anyhow::Result<Status> {
             Some((name, text)) if !file.exists() => {
                 Scenario::parse(name, text.as_bytes(), policies())
             }
-            _ => Scenario::load(file, policies()),
+            _ => match of_file(file) {
+                // What is no scenario outweighs mistakes, and the other files are checked still.
+                Err(error) if !args.json => {
+                    out::message(&format!("error: {error:#}"));
+                    status = Status::Unreadable;
+                    continue;
+                }
+                result => result?,
+            },
         };
         // A scenario that cannot be run is not valid, and its replays are looked at as `run` does.
         let result = result.and_then(|scenario| {

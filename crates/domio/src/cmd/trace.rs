@@ -42,7 +42,7 @@ pub fn open(input: &TraceInput, global: &Global) -> anyhow::Result<Reader> {
         ..ReadOptions::default()
     };
     let context = || format!("cannot read the trace {}", input::name(&input.file));
-    let file = Stream::open(&input.file).with_context(context)?;
+    let file = input::trace(&input.file).with_context(context)?;
     TraceReader::new(reading(global, file), &options).with_context(context)
 }
 

@@ -7,7 +7,7 @@
 use crate::args::{Compare, How};
 use crate::cmd::choice::Choice;
 use crate::cmd::{run, scenario};
-use crate::input::{self, Stream};
+use crate::input;
 use crate::out;
 use anyhow::{Context, anyhow, bail};
 use domio_core::DomainId;
@@ -96,7 +96,11 @@ pub fn all(args: &Compare) -> anyhow::Result<Vec<Variant>> {
     let choices = choices.map(|text| Choice::parse(text).map(|choice| (text.as_str(), choice)));
     let choices: Vec<(&str, Choice)> = choices.collect::<anyhow::Result<_>>()?;
     let settings = settings(&args.how.set)?;
-    let recorded: Vec<bool> = args.scenarios.iter().map(|s| is_trace(s)).collect();
+    let recorded: Vec<bool> = args
+        .scenarios
+        .iter()
+        .map(|s| input::is_trace(Path::new(s)))
+        .collect();
     let mut variants = Vec::new();
     for (source, _) in args.scenarios.iter().zip(&recorded).filter(|(_, r)| !**r) {
         let several = args.scenarios.len() > 1;
@@ -314,15 +318,6 @@ fn name_all(variants: &mut [Variant], labels: &[String]) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Whether `source` is a file in a format of traces.
-fn is_trace(source: &str) -> bool {
-    let path = Path::new(source);
-    if input::is_stdin(path) || !path.is_file() {
-        return false;
-    }
-    TraceReader::open(path, &ReadOptions::default()).is_ok()
-}
-
 /// The trace `source`, measured as a simulation is. `names` are those of domains by their ids, for
 /// formats that do not tell them.
 fn measured(
@@ -336,7 +331,7 @@ fn measured(
         classes: domio_scenario::classes(),
         ..ReadOptions::default()
     };
-    let file = Stream::open(Path::new(source)).with_context(context)?;
+    let file = input::trace(Path::new(source)).with_context(context)?;
     let mut reader = TraceReader::new(file, &options).with_context(context)?;
     let mut meter = Meter::new();
     match reader.copy_to(&mut meter) {

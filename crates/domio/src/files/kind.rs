@@ -84,7 +84,7 @@ impl FileKind {
 }
 
 /// Whether a trace begins with the track that [`PerfettoWriter`] declares first.
-fn begins_as_perfetto(head: &[u8]) -> bool {
+pub fn begins_as_perfetto(head: &[u8]) -> bool {
     let written = PerfettoWriter::new(Vec::new(), None).finish();
     let begin = written.unwrap_or_default();
     // A packet: its tag, its length in one byte, and so many bytes.

@@ -14,6 +14,7 @@ mod explain_trace;
 mod figures;
 mod files;
 mod frequency;
+mod inputs;
 mod mon;
 mod newcomers;
 mod papers;

@@ -15,7 +15,7 @@ use domio_monitor::live::Records;
 use domio_run::simulate;
 use domio_scenario::{Built, Scenario};
 use domio_trace::order::ADVICE;
-use domio_trace::{ReadOptions, TraceErrorKind, TraceReader};
+use domio_trace::{ReadOptions, TraceReader};
 use growing::Growing;
 use indicatif::ProgressBarIter;
 use std::io::Read;
@@ -64,13 +64,19 @@ impl Source {
         let path = Path::new(&args.source);
         let name = input::name(path);
         let context = || format!("cannot read the trace {name}");
-        let file = Stream::open(path).with_context(context)?;
+        let file = input::trace(path).with_context(context)?;
         let options = ReadOptions {
             tsc_hz: args.cpu_hz.or_else(|| clock::find(path)),
             classes: domio_scenario::classes(),
             ..ReadOptions::default()
         };
         if args.follow {
+            if let Some(packing) = file.packing() {
+                bail!(
+                    "{name} is a {}, which is whole or of no use; leave out --follow",
+                    packing.name()
+                );
+            }
             growing::until_interrupted();
             let file = Growing::new(file, args.until_idle.map(Duration::from_secs));
             let reader = TraceReader::new(file, &options).with_context(context)?;
@@ -172,18 +178,6 @@ pub fn files(args: &Mon) -> anyhow::Result<Files> {
 /// Whether `source` is a trace: standard input, a pipe, or a file that begins as traces do.
 fn is_trace(source: &str) -> bool {
     let path = Path::new(source);
-    if input::is_stdin(path) || path.exists() && !path.is_file() && !path.is_dir() {
-        return true;
-    }
-    if !path.is_file() {
-        return false;
-    }
-    match TraceReader::open(path, &ReadOptions::default()) {
-        Ok(_) => true,
-        // One that is damaged is a trace all the same.
-        Err(error) => !matches!(
-            error.kind,
-            TraceErrorKind::Foreign { .. } | TraceErrorKind::Empty
-        ),
-    }
+    let is_pipe = path.exists() && !path.is_file() && !path.is_dir();
+    input::is_stdin(path) || is_pipe || input::is_trace(path)
 }

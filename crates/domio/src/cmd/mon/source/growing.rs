@@ -47,12 +47,7 @@ impl Growing {
     }
 
     fn has_shrunk(&self) -> bool {
-        match &self.file {
-            Stream::File(file) => file
-                .metadata()
-                .is_ok_and(|file| file.is_file() && file.len() < self.read),
-            Stream::Stdin(_) => false,
-        }
+        self.file.size().is_some_and(|size| size < self.read)
     }
 }
 

@@ -1,0 +1,231 @@
+//! What a file is, told by its first bytes and never by its name or place.
+
+use crate::files;
+use domio_trace::{ReadOptions, TraceErrorKind, TraceReader};
+use std::ops::ControlFlow;
+
+/// What a file is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Kind {
+    /// A trace that domio reads, perhaps a damaged one.
+    Trace,
+    /// A scenario, perhaps with mistakes.
+    Scenario,
+    /// Something that no command takes in the place of a trace or a scenario.
+    Foreign {
+        /// What people call it, with its article.
+        what: &'static str,
+        /// What to do with it: a sentence without a full stop.
+        advice: &'static str,
+    },
+    /// Nothing that is known by its begin.
+    Unknown,
+}
+
+const PERF: Kind = Kind::Foreign {
+    what: "a recording of Linux's perf",
+    advice: "`perf script` reads it; domio reads what `xentrace` recorded of the hypervisor",
+};
+const TRACE_CMD: Kind = Kind::Foreign {
+    what: "a recording of trace-cmd",
+    advice: "`trace-cmd report` reads it; domio reads what `xentrace` recorded of the hypervisor",
+};
+const FTRACE: Kind = Kind::Foreign {
+    what: "a text of Linux's ftrace",
+    advice: "it tells of one kernel; domio reads what `xentrace` recorded of the hypervisor",
+};
+const BLKTRACE: Kind = Kind::Foreign {
+    what: "a recording of blktrace",
+    advice: "`blkparse` reads it; domio reads what `xentrace` recorded of the hypervisor",
+};
+const BLKPARSE: Kind = Kind::Foreign {
+    what: "what blkparse printed",
+    advice: "it tells of a disk's requests; domio reads what `xentrace` recorded of a hypervisor",
+};
+const PCAP: Kind = Kind::Foreign {
+    what: "a capture of packets",
+    advice: "`tcpdump -r` reads it; domio reads what `xentrace` recorded of the hypervisor",
+};
+const PROGRAM: Kind = Kind::Foreign {
+    what: "a program",
+    advice: "give a file that it wrote",
+};
+const PERFETTO: Kind = Kind::Foreign {
+    what: "a trace for ui.perfetto.dev",
+    advice: "open it there; `domio run --trace FILE` and `domio trace convert --to own` write \
+             traces that domio reads",
+};
+const REPORT: Kind = Kind::Foreign {
+    what: "a report of domio",
+    advice: "open it in a browser; the command that made it is at its head",
+};
+const PAGE: Kind = Kind::Foreign {
+    what: "an HTML page",
+    advice: "open it in a browser; if it was downloaded, the address gave a page, not the file",
+};
+const RESULTS: Kind = Kind::Foreign {
+    what: "a SQLite database, as results are kept in",
+    advice: "`domio results list` reads it",
+};
+const XZ: Kind = Kind::Foreign {
+    what: "an xz file",
+    advice: "unpack it with `xz -dk`; gzip and zstd files are read as they are",
+};
+const BZIP2: Kind = Kind::Foreign {
+    what: "a bzip2 file",
+    advice: "unpack it with `bzip2 -dk`; gzip and zstd files are read as they are",
+};
+const ZIP: Kind = Kind::Foreign {
+    what: "a zip archive",
+    advice: "unpack it, and give the file in it; gzip and zstd files are read as they are",
+};
+const TAR: Kind = Kind::Foreign {
+    what: "a tar archive",
+    advice: "unpack it with `tar -xf`, and give a file of it",
+};
+
+/// Files by their first bytes. Sources: `perf.data-file-format.txt` of Linux, `trace-cmd.dat(5)`,
+/// `blktrace_api.h` (`0x65617400` and a version, of either byte order), the drafts of pcap and
+/// pcapng, `file(1)`.
+const MAGICS: [(&[u8], Kind); 19] = [
+    (b"PERFILE2", PERF),
+    (b"2ELIFREP", PERF),
+    (b"PERFFILE", PERF),
+    (b"\x17\x08\x44tracing", TRACE_CMD),
+    (b"# tracer: ", FTRACE),
+    (b"\x07\x74\x61\x65", BLKTRACE),
+    (b"\x65\x61\x74\x07", BLKTRACE),
+    (b"\xd4\xc3\xb2\xa1", PCAP),
+    (b"\xa1\xb2\xc3\xd4", PCAP),
+    (b"\x4d\x3c\xb2\xa1", PCAP),
+    (b"\xa1\xb2\x3c\x4d", PCAP),
+    (b"\x0a\x0d\x0d\x0a", PCAP),
+    (b"\x7fELF", PROGRAM),
+    (b"MZ", PROGRAM),
+    (b"SQLite format 3\0", RESULTS),
+    (b"\xfd7zXZ\0", XZ),
+    (b"BZh", BZIP2),
+    (b"PK\x03\x04", ZIP),
+    (
+        b"PAR1",
+        Kind::Foreign {
+            what: "a Parquet file",
+            advice: "`domio trace convert --to csv` writes tables; domio reads none",
+        },
+    ),
+];
+
+impl Kind {
+    /// Of a file that begins with `head`, unpacked.
+    pub fn of(head: &[u8]) -> Self {
+        let by_magic = MAGICS.iter().find(|(magic, _)| head.starts_with(magic));
+        if let Some((_, kind)) = by_magic {
+            return *kind;
+        }
+        if head.get(257..262) == Some(b"ustar") {
+            return TAR;
+        }
+        if files::begins_as_perfetto(head) {
+            return PERFETTO;
+        }
+        if is_trace(head) {
+            return Kind::Trace;
+        }
+        of_text(&String::from_utf8_lossy(head))
+    }
+}
+
+/// Whether a file in a format of traces begins so. The head of a trace may be longer than what was
+/// looked at, and a damaged trace is one all the same: only what is of no format is no trace.
+fn is_trace(head: &[u8]) -> bool {
+    match TraceReader::new(head, &ReadOptions::default()) {
+        Ok(_) => true,
+        Err(error) => !matches!(
+            error.kind,
+            TraceErrorKind::Foreign { .. } | TraceErrorKind::Empty
+        ),
+    }
+}
+
+fn of_text(text: &str) -> Kind {
+    let begin = text.trim_start().get(..14).unwrap_or_default();
+    let begin = begin.to_ascii_lowercase();
+    if begin.starts_with("<!doctype html") || begin.starts_with("<html") {
+        return match domio_report::html::is_report(text) {
+            true => REPORT,
+            false => PAGE,
+        };
+    }
+    // The first line that is told by its form decides: the rest may quote anything.
+    let told = text.lines().try_for_each(|line| match of_line(line) {
+        Kind::Unknown => ControlFlow::Continue(()),
+        kind => ControlFlow::Break(kind),
+    });
+    told.break_value().unwrap_or(Kind::Unknown)
+}
+
+/// What the text of a line tells of its file.
+fn of_line(line: &str) -> Kind {
+    const OF_SCENARIOS: [&str; 6] = [
+        "[[domain]]",
+        "[scheduler]",
+        "scheduler.",
+        "[host]",
+        "host.",
+        "run.",
+    ];
+    let line = line.trim();
+    if OF_SCENARIOS.iter().any(|begin| line.starts_with(begin)) {
+        return Kind::Scenario;
+    }
+    match is_of_blkparse(line) {
+        true => BLKPARSE,
+        false => Kind::Unknown,
+    }
+}
+
+/// Whether `line` is one of `blkparse`: device, pcpu, number, seconds, process, action, kind.
+fn is_of_blkparse(line: &str) -> bool {
+    let mut words = line.split_ascii_whitespace();
+    let mut next = || words.next().unwrap_or_default();
+    let is_number = |word: &str| !word.is_empty() && word.bytes().all(|b| b.is_ascii_digit());
+    let is_pair = |word: &str, by: char| {
+        word.split_once(by)
+            .is_some_and(|(a, b)| is_number(a) && is_number(b))
+    };
+    is_pair(next(), ',')
+        && is_number(next())
+        && is_number(next())
+        && is_pair(next(), '.')
+        && is_number(next())
+        && matches!(next().as_bytes(), [action] if action.is_ascii_uppercase())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use domio_trace::{TraceHeader, TraceWriter};
+
+    #[test]
+    fn traces_and_scenarios_are_told_by_their_begin() {
+        let own = TraceWriter::new(Vec::new(), &TraceHeader::default()).unwrap();
+        let own = own.finish().unwrap();
+        assert_eq!(Kind::of(&own), Kind::Trace);
+        assert_eq!(Kind::of(&own[..10]), Kind::Trace, "cut");
+        assert_eq!(Kind::of(b"\x03\xf0\x01\x20\0\0\0\0"), Kind::Trace);
+        for (name, text) in domio_scenario::examples() {
+            assert_eq!(Kind::of(text.as_bytes()), Kind::Scenario, "{name}");
+        }
+        assert_eq!(Kind::of(b""), Kind::Unknown);
+        assert_eq!(Kind::of(b"title = \"nothing\"\n"), Kind::Unknown);
+    }
+
+    #[test]
+    fn a_text_is_what_its_first_telling_line_says() {
+        let blkparse = "  8,0    3    1     0.000000000   697  G   W 223490 + 8 [kjournald]\n";
+        assert_eq!(Kind::of(blkparse.as_bytes()), BLKPARSE);
+        let quoted = format!("host.pcpus = 1\ntitle = \"\"\"\n{blkparse}\"\"\"\n");
+        assert_eq!(Kind::of(quoted.as_bytes()), Kind::Scenario);
+        assert_eq!(Kind::of(b"8,0 cylinders 3\n"), Kind::Unknown);
+    }
+}
