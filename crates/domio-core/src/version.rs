@@ -84,6 +84,13 @@ impl XenVersion {
         "4.16", "4.17", "4.18", "4.19", "4.20",
     ];
 
+    /// Whether this is `first` or a later release: `>=`, which a constant cannot use.
+    #[inline]
+    pub const fn is_since(self, first: XenVersion) -> bool {
+        // The discriminants are in order of time.
+        self as u8 >= first as u8
+    }
+
     /// The release number ("4.17").
     pub const fn name(self) -> &'static str {
         Self::NAMES[self as usize]

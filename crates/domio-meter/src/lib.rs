@@ -67,7 +67,7 @@ pub use explain::{
     BEHIND_MAX, Cause, CauseJson, DomainWaits, DomainWaitsJson, Explainer, Explanation,
     ExplanationJson, ItemQueue, ItemWaitJson, ItemWaits, ItemsJson, LongWait, MAP_ROWS, Map,
     MapChange, MapRow, MapWindow, Side, TellsJson, VcpuWaits, VcpuWaitsJson, WORST_MAX, WaitTells,
-    WaitedJson, WhomJson, Why,
+    WaitedJson, WhomJson, Why, capitalised,
 };
 pub use figures::{DomainFigure, FigureValue};
 pub use json::{

@@ -11,6 +11,8 @@ mod from_trace;
 mod keeping;
 mod mon;
 mod registered;
+mod scenario;
+mod trace;
 mod values;
 
 pub use alert::{Alert, Dom0 as AlertDom0, Mode as AlertMode};
@@ -25,6 +27,8 @@ pub use mon::Mon;
 pub use registered::{
     Controller, ControllerList, ControllerShow, Policy, PolicyCheck, PolicyList, PolicyShow,
 };
+pub use scenario::{Scenario, ScenarioCheck, ScenarioList, ScenarioShow};
+pub use trace::{Trace, TraceCheck, TraceConvert, TraceFormat, TraceInput, TraceSummary};
 pub use values::{frequency, key_and_value, seed};
 
 use crate::complete;
@@ -36,7 +40,9 @@ use clap_complete::Shell;
 use domio_core::Duration;
 use domio_papers::Effort;
 use domio_report::text::Sort;
+use scenario::SCENARIO_EXAMPLES;
 use std::path::PathBuf;
+use trace::TRACE_EXAMPLES;
 
 /// A laboratory for scheduling virtual machines.
 #[derive(Debug, Parser)]
@@ -459,111 +465,6 @@ pub struct Calibrate {
     pub how: How,
 }
 
-const TRACE_EXAMPLES: &str = "\
-Examples:
-  domio trace summary trace.bin --cpu-hz 2400000000
-  domio trace convert trace.bin --to perfetto --output trace.pftrace
-  domio trace check trace.domio";
-
-/// Subcommands of `trace`.
-#[derive(Debug, Subcommand)]
-pub enum Trace {
-    /// Who ran, who waited, and how long
-    #[command(after_long_help = TRACE_SUMMARY_EXAMPLES)]
-    Summary(TraceSummary),
-    /// Write a trace in another format
-    #[command(after_long_help = TRACE_CONVERT_EXAMPLES)]
-    Convert(TraceConvert),
-    /// Tell whether a trace can be true at all
-    #[command(after_long_help = TRACE_CHECK_EXAMPLES)]
-    Check(TraceCheck),
-}
-
-/// A trace to read.
-#[derive(Debug, Args)]
-pub struct TraceInput {
-    /// Trace in domio's own format or of xentrace; the format is recognised; - is standard input
-    #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
-    pub file: PathBuf,
-    /// Frequency of a xentrace file's time stamp counter, as 2400000000 or 2.4GHz, instead of what
-    /// the trace tells
-    #[arg(long, value_name = "HZ", value_parser = frequency)]
-    pub cpu_hz: Option<u64>,
-}
-
-const TRACE_SUMMARY_EXAMPLES: &str = "\
-Examples:
-  domio trace summary trace.domio
-  domio trace summary trace.bin --cpu-hz 2400000000 --json";
-
-/// Arguments of `trace summary`.
-#[derive(Debug, Args)]
-pub struct TraceSummary {
-    /// The trace.
-    #[command(flatten)]
-    pub input: TraceInput,
-    /// Print the summary as JSON
-    #[arg(long)]
-    pub json: bool,
-}
-
-const TRACE_CONVERT_EXAMPLES: &str = "\
-Examples:
-  domio trace convert trace.bin --cpu-hz 2400000000 --to own --output trace.domio
-  domio trace convert trace.domio --to perfetto --output trace.pftrace
-  domio trace convert trace.domio --to csv-records | head";
-
-/// Arguments of `trace convert`.
-#[derive(Debug, Args)]
-pub struct TraceConvert {
-    /// The trace.
-    #[command(flatten)]
-    pub input: TraceInput,
-    /// Format to write
-    #[arg(long, value_name = "FORMAT")]
-    pub to: TraceFormat,
-    /// File to write; - is standard output, as without it
-    #[arg(long, short, value_name = "FILE", value_hint = ValueHint::FilePath)]
-    pub output: Option<PathBuf>,
-    /// Overwrite a file that domio did not write as the same kind
-    #[arg(long)]
-    pub force: bool,
-}
-
-/// Formats that can be written.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
-pub enum TraceFormat {
-    /// domio's own, compact
-    Own,
-    /// Of Xen's tools, for xenalyze
-    Xentrace,
-    /// For ui.perfetto.dev
-    Perfetto,
-    /// One line a runstate interval
-    Csv,
-    /// One line a record, every word of it
-    CsvRecords,
-}
-
-const TRACE_CHECK_EXAMPLES: &str = "\
-Examples:
-  domio trace check trace.domio
-  domio trace check trace.bin --json
-
-The status is 1 when the trace breaks a rule that every host keeps or ends too early, and 2
-when it cannot be read.";
-
-/// Arguments of `trace check`.
-#[derive(Debug, Args)]
-pub struct TraceCheck {
-    /// The trace.
-    #[command(flatten)]
-    pub input: TraceInput,
-    /// Print the findings as JSON
-    #[arg(long)]
-    pub json: bool,
-}
-
 const VALIDATE_EXAMPLES: &str = "\
 Examples:
   domio validate
@@ -591,104 +492,6 @@ pub struct Validate {
     #[arg(long)]
     pub exact: bool,
     /// Print the agreement as JSON
-    #[arg(long)]
-    pub json: bool,
-}
-
-const SCENARIO_EXAMPLES: &str = "\
-Examples:
-  domio scenario list
-  domio scenario show burn7 > host.toml
-  domio scenario from-trace trace.bin --sched-credit sched.txt --output host.toml";
-
-/// Subcommands of `scenario`.
-#[derive(Debug, Subcommand)]
-pub enum Scenario {
-    /// Check scenario files and report every mistake
-    #[command(after_long_help = SCENARIO_CHECK_EXAMPLES)]
-    Check(ScenarioCheck),
-    /// Print the JSON Schema of scenario files, for editors
-    #[command(after_long_help = SCENARIO_SCHEMA_EXAMPLES)]
-    Schema(ScenarioSchema),
-    /// List the shipped scenarios
-    #[command(after_long_help = SCENARIO_LIST_EXAMPLES)]
-    List(ScenarioList),
-    /// Print a shipped scenario, to start one's own from
-    #[command(after_long_help = SCENARIO_SHOW_EXAMPLES)]
-    Show(ScenarioShow),
-    /// Make a scenario of a trace: the recorded demand under other policies and settings
-    #[command(after_long_help = from_trace::EXAMPLES)]
-    FromTrace(ScenarioFromTrace),
-}
-
-const SCENARIO_CHECK_EXAMPLES: &str = "\
-Examples:
-  domio scenario check host.toml
-  domio scenario check scenarios/*.toml --json
-
-Traces that a scenario replays are read as well; one that cannot be used is a mistake.
-
-The status is 1 when a file has a mistake, and 2 when one cannot be read.";
-
-/// Arguments of `scenario check`.
-#[derive(Debug, Args)]
-pub struct ScenarioCheck {
-    /// Scenario files, or names of shipped scenarios
-    #[arg(
-        value_name = "SCENARIO",
-        required = true,
-        value_hint = ValueHint::FilePath,
-        add = complete::scenarios()
-    )]
-    pub files: Vec<PathBuf>,
-    /// Print the mistakes as JSON
-    #[arg(long)]
-    pub json: bool,
-}
-
-const SCENARIO_SCHEMA_EXAMPLES: &str = "\
-Examples:
-  domio scenario schema > scenario.schema.json
-  domio scenario schema | jq '.properties | keys'";
-
-/// Arguments of `scenario schema`.
-#[derive(Debug, Args)]
-pub struct ScenarioSchema {
-    /// Print it as JSON, which it is without this as well
-    #[arg(long)]
-    pub json: bool,
-}
-
-const SCENARIO_LIST_EXAMPLES: &str = "\
-Examples:
-  domio scenario list
-  domio scenario list --json
-  domio scenario list --papers";
-
-/// Arguments of `scenario list`.
-#[derive(Debug, Args)]
-pub struct ScenarioList {
-    /// Print the list as JSON
-    #[arg(long)]
-    pub json: bool,
-    /// List the cells of the papers, which are scenarios, too
-    #[arg(long)]
-    pub papers: bool,
-}
-
-const SCENARIO_SHOW_EXAMPLES: &str = "\
-Examples:
-  domio scenario show burn7
-  domio scenario show burn7 > host.toml
-  domio scenario show papers/ongaro2008/test3-orig";
-
-/// Arguments of `scenario show`.
-#[derive(Debug, Args)]
-pub struct ScenarioShow {
-    /// Name of the scenario
-    #[arg(value_name = "NAME", add = complete::shipped())]
-    pub name: String,
-    /// Print the name, the title and the text as JSON
     #[arg(long)]
     pub json: bool,
 }

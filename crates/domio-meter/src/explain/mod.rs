@@ -52,7 +52,7 @@ pub use json::{
     WaitedJson, WhomJson,
 };
 pub use result::{BEHIND_MAX, DomainWaits, Explanation, LongWait, VcpuWaits, WORST_MAX};
-pub use tells::WaitTells;
+pub use tells::{WaitTells, capitalised};
 pub use waits::map::{MAP_ROWS, Map, MapChange, MapRow, MapWindow};
 pub use waits::why::Why;
 

@@ -174,8 +174,9 @@ fn shows(declared: &Declared) -> Shows {
     })
 }
 
-fn capitalised(name: &str) -> String {
-    let mut letters = name.chars();
+/// `text` with a capital letter in front.
+pub fn capitalised(text: &str) -> String {
+    let mut letters = text.chars();
     let first = letters.next().map(|first| first.to_ascii_uppercase());
     first.into_iter().chain(letters).collect()
 }

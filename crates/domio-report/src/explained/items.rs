@@ -5,7 +5,7 @@ use super::shares::{Behind, Shares, percent};
 use crate::data::{Chart, DataTable, Figure, Section};
 use crate::figure;
 use domio_core::Class;
-use domio_meter::{ItemQueue, ItemWaits};
+use domio_meter::{ItemQueue, ItemWaits, capitalised};
 
 impl<'a> Explained<'a> {
     /// Classes whose items took time, by name.
@@ -132,13 +132,6 @@ impl<'a> Explained<'a> {
             rows: self.guests(class).map(row).collect(),
         }
     }
-}
-
-/// `text` with a capital letter in front.
-pub fn capitalised(text: &str) -> String {
-    let mut letters = text.chars();
-    let first = letters.next().map(|first| first.to_ascii_uppercase());
-    first.into_iter().chain(letters).collect()
 }
 
 #[cfg(test)]

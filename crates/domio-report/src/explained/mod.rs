@@ -13,7 +13,6 @@ mod items;
 mod shares;
 mod vcpus;
 
-pub use items::capitalised;
 pub use shares::{Shares, percent};
 
 use crate::data::{Chart, DataTable, Figure, Section};

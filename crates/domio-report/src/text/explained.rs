@@ -1,10 +1,14 @@
 //! What vcpus, packets and requests waited for, as tables.
 
-use crate::explained::{Explained, Shares, capitalised, percent};
+use crate::explained::{Explained, Shares, percent};
 use crate::figure;
+use crate::text::table::folded;
 use crate::text::{self, Cell, Column, Table, Tone, View, sched_map};
 use domio_core::Class;
-use domio_meter::LongWait;
+use domio_meter::{LongWait, capitalised};
+
+/// What is before the second and later lines of a sentence.
+pub(super) const INDENT: &str = "  ";
 
 /// Tables of packets and requests where there are any, and tables of vcpus by cause and by who ran.
 /// Then the longest waits, the map, and the work of driver domains. A sentence for each who waited
@@ -46,7 +50,7 @@ pub fn render(explained: Explained<'_>, view: &View) -> String {
     let untold = explanation.untold();
     if !untold.is_empty() {
         let lines = untold.iter();
-        let lines = lines.map(|said| folded(&format!("- {said}."), view.width.into()));
+        let lines = lines.map(|said| folded(&format!("- {said}."), view.width.into(), INDENT));
         let title = "What the trace does not tell:\n".to_owned();
         parts.push(lines.fold(title, |text, line| text + &line));
     }
@@ -96,13 +100,13 @@ fn vcpus(explained: Explained<'_>, view: &View) -> String {
     text += &vcpu_table(explained, &explained.causes()).render(view);
     text += "\n";
     for (name, meaning) in explained.meanings() {
-        text += &folded(&format!("{name}: {meaning}"), view.width.into());
+        text += &folded(&format!("{name}: {meaning}"), view.width.into(), INDENT);
     }
     let (none, untold) = explained.absent();
     for (title, causes) in [("For nobody", none), ("Not told", untold)] {
         if !causes.is_empty() {
             let line = format!("{title}: {}", causes.join(", "));
-            text += &folded(&line, view.width.into());
+            text += &folded(&line, view.width.into(), INDENT);
         }
     }
     text += "\nThe same time, by who ran meanwhile, in % of the measured time:\n\n";
@@ -216,23 +220,6 @@ fn in_two_lines(part: &str) -> String {
         (None, Some((first, rest))) if part.len() > 8 => format!("{first}\n{rest}"),
         _ => part.to_owned(),
     }
-}
-
-/// `text` in lines of `width` characters at most, the second and later ones indented.
-pub(super) fn folded(text: &str, width: usize) -> String {
-    let mut lines = String::new();
-    let mut line = String::new();
-    for word in text.split(' ') {
-        if !line.trim().is_empty() && line.chars().count() + 1 + word.chars().count() > width {
-            lines += &format!("{line}\n");
-            line = " ".to_owned();
-        }
-        if !line.is_empty() || word.is_empty() {
-            line.push(' ');
-        }
-        line += word;
-    }
-    lines + &line + "\n"
 }
 
 #[cfg(test)]

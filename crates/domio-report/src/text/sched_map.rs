@@ -2,6 +2,8 @@
 
 use crate::explained::Explained;
 use crate::text::View;
+use crate::text::explained::INDENT;
+use crate::text::table::folded;
 use domio_core::{DomainId, PcpuId, Runstate, VcpuName};
 use domio_meter::{Map, MapChange, MapRow};
 use std::collections::{BTreeMap, BTreeSet};
@@ -171,6 +173,6 @@ impl Labels {
                 text += &format!(", {} {}", self.label(*vcpu), explained.vcpu(*vcpu));
             }
         }
-        crate::text::explained::folded(&text, usize::from(View::NARROWEST))
+        folded(&text, View::NARROWEST.into(), INDENT)
     }
 }

@@ -134,7 +134,7 @@ impl Table {
             let titles = left_out.join("; ");
             let told =
                 format!("no room for {titles}: widen the terminal, or choose with --columns");
-            text += &folded(&told, view.width.into());
+            text += &folded(&told, view.width.into(), "");
         }
         text
     }
@@ -180,7 +180,7 @@ impl Table {
         }
         let titles: Vec<String> = self.titles().skip(1).collect();
         let told = format!("no such column; there are {}", titles.join("; "));
-        let told = unknown.then(|| folded(&told, view.width.into()));
+        let told = unknown.then(|| folded(&told, view.width.into(), ""));
         (shown, told.unwrap_or_default())
     }
 
@@ -311,16 +311,21 @@ impl Table {
     }
 }
 
-/// `text` in lines of up to `width` characters, broken at blanks.
-fn folded(text: &str, width: usize) -> String {
+/// `text` in lines of up to `width` characters, broken at blanks, the second and later ones behind
+/// `indent`.
+pub(super) fn folded(text: &str, width: usize, indent: &str) -> String {
     let mut lines = vec![String::new()];
     for word in text.split(' ') {
         let last = lines.last_mut().expect("there is one");
-        match last.is_empty() || last.chars().count() + 1 + word.chars().count() <= width {
-            true if last.is_empty() => last.push_str(word),
-            true => *last = format!("{last} {word}"),
-            false => lines.push(word.to_owned()),
+        let is_begin = last.trim().is_empty();
+        if !is_begin && last.chars().count() + 1 + word.chars().count() > width {
+            lines.push(format!("{indent}{word}"));
+            continue;
         }
+        if !last.is_empty() || word.is_empty() {
+            last.push(' ');
+        }
+        last.push_str(word);
     }
     lines.join("\n") + "\n"
 }

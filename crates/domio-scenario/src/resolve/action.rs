@@ -1,5 +1,6 @@
 //! `[[action]]`: what an operator does, replayed in order of time to see that it is possible.
 
+mod pcpu;
 mod vcpu;
 
 use super::body::on_host;
@@ -16,7 +17,7 @@ use domio_core::keys::{
     self as key, KeyParams, KeySection, Keys, Need, Nested, Slot, Typed, WordOf, Words,
     domain_name, int, pcpus, time, word_text,
 };
-use domio_core::{CpuSet, DomainId, Duration, Instant, ParamValues, PcpuId, Topology};
+use domio_core::{CpuSet, DomainId, Duration, Instant, ParamValues, Topology};
 use domio_vmm::config::Action;
 
 /// What to do about a pin to pcpus that are offline at that time.
@@ -509,106 +510,5 @@ impl<'a> Host<'a> {
                 }
             }
         }
-    }
-
-    /// The pcpu at `slot`, if the host has it.
-    fn pcpu(&self, cx: &mut Cx<'_>, fields: &Fields<'_>, slot: &Slot<u16>) -> Option<PcpuId> {
-        let pcpu = PcpuId(slot.get()?);
-        let all = self.topology.all();
-        if all.contains(pcpu) {
-            return Some(pcpu);
-        }
-        cx.push(
-            Problem::new(
-                Code::OutOfRange,
-                fields.span(slot),
-                format!("the host has no pcpu {}", pcpu.0),
-            )
-            .key(fields.path_of(slot))
-            .found(pcpu.0.to_string())
-            .expected(format!("pcpus of the host: {}", show_pcpus(&all)))
-            .hint("pcpus are counted from 0; [host] says how many there are"),
-        );
-        None
-    }
-
-    fn take_offline(
-        &mut self,
-        cx: &mut Cx<'_>,
-        at: Instant,
-        fields: &Fields<'_>,
-        actions: &mut Vec<Action>,
-    ) {
-        let slot = fields.read::<OfPcpu>().pcpu;
-        let Some(pcpu) = self.pcpu(cx, fields, &slot) else {
-            return;
-        };
-        let mut left = self.online;
-        left.remove(pcpu);
-        let expected = format!("one of the online pcpus: {}", show_pcpus(&self.online));
-        let refused = |message: String| {
-            Problem::new(Code::Action, fields.span(&slot), message)
-                .key(fields.path_of(&slot))
-                .found(pcpu.0.to_string())
-                .expected(expected.clone())
-        };
-        if left == self.online {
-            let message = format!("pcpu {} is offline at {at} already", pcpu.0);
-            cx.push(refused(message).hint("remove the action, or one of those before it"));
-            return;
-        }
-        if left.is_empty() {
-            let hint = "a host keeps at least one pcpu online";
-            cx.push(refused(format!("pcpu {} is the last one at {at}", pcpu.0)).hint(hint));
-            return;
-        }
-        for (d, domain) in self.resolved.domains.iter().enumerate() {
-            let alive = domain.config.start <= at && domain.config.stop.is_none_or(|s| at < s);
-            let pinned = self.affinity[d]
-                .iter()
-                .position(|(hard, _)| !hard.intersects(&left));
-            if let Some(vcpu) = pinned.filter(|_| alive) {
-                cx.push(
-                    refused(format!(
-                        "vcpu {vcpu} of {} is pinned to pcpu {} and has no other online at {at}",
-                        domain.config.name, pcpu.0
-                    ))
-                    .related(domain.span, "the domain")
-                    .hint("pin it elsewhere with an action before this one"),
-                );
-                return;
-            }
-        }
-        self.online = left;
-        actions.push(Action::PcpuOffline(pcpu));
-    }
-
-    fn bring_online(
-        &mut self,
-        cx: &mut Cx<'_>,
-        at: Instant,
-        fields: &Fields<'_>,
-        actions: &mut Vec<Action>,
-    ) {
-        let slot = fields.read::<OfPcpu>().pcpu;
-        let Some(pcpu) = self.pcpu(cx, fields, &slot) else {
-            return;
-        };
-        if !self.online.contains(pcpu) {
-            self.online.insert(pcpu);
-            actions.push(Action::PcpuOnline(pcpu));
-            return;
-        }
-        cx.push(
-            Problem::new(
-                Code::Action,
-                fields.span(&slot),
-                format!("pcpu {} is online at {at} already", pcpu.0),
-            )
-            .key(fields.path_of(&slot))
-            .found(pcpu.0.to_string())
-            .expected("a pcpu that an earlier action took offline")
-            .hint("all pcpus are online at first; remove the action, or take it offline before"),
-        );
     }
 }

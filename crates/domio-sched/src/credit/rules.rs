@@ -151,73 +151,69 @@ impl Rules {
     /// The rules of `version`. 3.0.4 has the scheduler of 3.1. 3.0, which has no credit yet, and
     /// 3.0.3, which has [one of its own](super::FirstCredit), count as 3.0.4 does.
     pub const fn of(version: XenVersion) -> Self {
-        // `PartialOrd` cannot be used in a constant; the discriminants are in order of time.
-        const fn since(version: XenVersion, first: XenVersion) -> bool {
-            version as u8 >= first as u8
-        }
         let v = version;
         Rules {
             version,
-            accounting_timer: since(v, V3_4),
-            idle_stops_tick: since(v, V3_4),
-            idle_has_no_slice: since(v, V3_4),
-            migration_delay: since(v, V3_4),
-            smt_power_savings: since(v, V3_4),
-            debit: if since(v, V4_3) {
+            accounting_timer: v.is_since(V3_4),
+            idle_stops_tick: v.is_since(V3_4),
+            idle_has_no_slice: v.is_since(V3_4),
+            migration_delay: v.is_since(V3_4),
+            smt_power_savings: v.is_since(V3_4),
+            debit: if v.is_since(V4_3) {
                 Debit::Residual
-            } else if since(v, V4_0) {
+            } else if v.is_since(V4_0) {
                 Debit::Rounded
             } else {
                 Debit::Sampled
             },
-            idle_bias: if since(v, V4_2) {
+            idle_bias: if v.is_since(V4_2) {
                 IdleBias::Last
-            } else if since(v, V4_0) {
+            } else if v.is_since(V4_0) {
                 IdleBias::EachStep
             } else {
                 IdleBias::None
             },
-            weight_per_vcpu: since(v, V4_1),
-            keep_half: since(v, V4_1),
-            yield_flag: since(v, V4_1),
-            tickle_one: since(v, V4_1),
-            cross_socket_factor: if since(v, V4_1) { 2 } else { 1 },
-            tslice_tunable: since(v, V4_2),
-            ratelimit: if since(v, V4_8) {
+            weight_per_vcpu: v.is_since(V4_1),
+            keep_half: v.is_since(V4_1),
+            yield_flag: v.is_since(V4_1),
+            tickle_one: v.is_since(V4_1),
+            cross_socket_factor: if v.is_since(V4_1) { 2 } else { 1 },
+            tslice_tunable: v.is_since(V4_2),
+            ratelimit: if v.is_since(V4_8) {
                 RateLimit::Remaining
-            } else if since(v, V4_2) {
+            } else if v.is_since(V4_2) {
                 RateLimit::Whole
             } else {
                 RateLimit::None
             },
-            zero_ratelimit_is_default: since(v, V4_2) && !since(v, V4_3),
-            tickle_prefers_idlers: since(v, V4_3),
-            kick_away: if since(v, V4_13) {
+            zero_ratelimit_is_default: v.is_since(V4_2) && !v.is_since(V4_3),
+            tickle_prefers_idlers: v.is_since(V4_3),
+            kick_away: if v.is_since(V4_13) {
                 KickAway::DeadTest
-            } else if since(v, V4_7) {
+            } else if v.is_since(V4_7) {
                 KickAway::IfItFits
-            } else if since(v, V4_3) {
+            } else if v.is_since(V4_3) {
                 KickAway::Always
             } else {
                 KickAway::Never
             },
-            pick_checks_own_queue: since(v, V4_3),
-            steal_by_node: since(v, V4_3),
-            boost_unparked: since(v, V4_3) && !since(v, V4_13),
-            soft_affinity: since(v, V4_5),
-            soft_must_narrow: since(v, V4_6),
-            tickles_any_idler: since(v, V4_6) && !since(v, V4_8),
-            boost_migrated: !since(v, V4_7),
-            yield_beats_ratelimit: since(v, V4_8),
-            own_placement: since(v, V4_8),
-            count_runnable: since(v, V4_9),
-            balance_bias: since(v, V4_9),
-            parked_pcpus: since(v, V4_12),
-            tickled_leave_idlers: since(v, V4_9),
-            pinned_fast_path: since(v, V4_11),
-            first_vcpu: if since(v, V4_13) {
+            pick_checks_own_queue: v.is_since(V4_3),
+            steal_by_node: v.is_since(V4_3),
+            boost_unparked: v.is_since(V4_3) && !v.is_since(V4_13),
+            soft_affinity: v.is_since(V4_5),
+            soft_must_narrow: v.is_since(V4_6),
+            tickles_any_idler: v.is_since(V4_6) && !v.is_since(V4_8),
+            boost_migrated: !v.is_since(V4_7),
+            yield_beats_ratelimit: v.is_since(V4_8),
+            own_placement: v.is_since(V4_8),
+            count_runnable: v.is_since(V4_9),
+            balance_bias: v.is_since(V4_9),
+            parked_pcpus: v.is_since(V4_12),
+            tickled_leave_idlers: v.is_since(V4_9),
+            pinned_fast_path: v.is_since(V4_11),
+            first_vcpu: if v.is_since(V4_13) {
                 FirstVcpu::Lowest
-            } else if since(v, V4_8) {
+            } else if v.is_since(V4_8) {
                 FirstVcpu::Random
             } else {
                 FirstVcpu::Emptiest

@@ -59,27 +59,23 @@ pub(super) struct Rules {
 impl Rules {
     /// The rules of `version`.
     pub const fn of(version: XenVersion) -> Self {
-        // `PartialOrd` cannot be used in a constant; the discriminants are in order of time.
-        const fn since(version: XenVersion, first: XenVersion) -> bool {
-            version as u8 >= first as u8
-        }
         let v = version;
         Rules {
-            soft_affinity: since(v, V4_10),
-            caps: since(v, V4_10),
-            busy_first: since(v, V4_11),
-            threads_of_the_queue: since(v, V4_13),
-            credit_ends: since(v, V4_14),
-            reset_by_queue: since(v, V4_14),
-            queue_limit: if since(v, V4_17) {
+            soft_affinity: v.is_since(V4_10),
+            caps: v.is_since(V4_10),
+            busy_first: v.is_since(V4_11),
+            threads_of_the_queue: v.is_since(V4_13),
+            credit_ends: v.is_since(V4_14),
+            reset_by_queue: v.is_since(V4_14),
+            queue_limit: if v.is_since(V4_17) {
                 QueueLimit::Whole
-            } else if since(v, V4_14) {
+            } else if v.is_since(V4_14) {
                 QueueLimit::WholeCores
             } else {
                 QueueLimit::None
             },
-            load_of_who_goes_on: since(v, V4_15),
-            looks_on: since(v, V4_16),
+            load_of_who_goes_on: v.is_since(V4_15),
+            looks_on: v.is_since(V4_16),
         }
     }
 }

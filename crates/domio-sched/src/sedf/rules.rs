@@ -52,17 +52,13 @@ impl Rules {
     /// The rules of `version`. 3.0 stands for 3.0.0 to 3.0.2; a release after 4.5, which has no
     /// SEDF any more, has the rules of 4.5.
     pub const fn of(version: XenVersion) -> Self {
-        // `PartialOrd` cannot be used in a constant; the discriminants are in order of time.
-        const fn since(version: XenVersion, first: XenVersion) -> bool {
-            version as u8 >= first as u8
-        }
         Rules {
             version,
-            dom0_reserves: !since(version, V4_2),
-            dom0_has_weight: since(version, V3_0_3),
-            one_penalty_turn: since(version, V3_0_3),
-            spread_by_index: since(version, V4_3),
-            unblock_variants: !since(version, V3_0_3),
+            dom0_reserves: !version.is_since(V4_2),
+            dom0_has_weight: version.is_since(V3_0_3),
+            one_penalty_turn: version.is_since(V3_0_3),
+            spread_by_index: version.is_since(V4_3),
+            unblock_variants: !version.is_since(V3_0_3),
         }
     }
 

@@ -36,7 +36,7 @@ struct RecordJson {
     says: Says,
     #[serde(with = "ShowsJson")]
     shows: Shows,
-    figures: Vec<FigureJson>,
+    figures: Vec<TallyJson>,
 }
 
 /// A [`Field`] in a file.
@@ -51,7 +51,7 @@ struct FieldJson {
 
 /// A [`Tally`] in a file.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-struct FigureJson {
+struct TallyJson {
     name: String,
     #[serde(with = "AddsJson")]
     adds: Adds,
@@ -188,9 +188,9 @@ impl RecordJson {
             bits: field.bits,
             unit: field.unit.name().to_owned(),
         };
-        let figure = |figure: &Tally| FigureJson {
-            name: figure.name.to_owned(),
-            adds: figure.adds,
+        let tally = |tally: &Tally| TallyJson {
+            name: tally.name.to_owned(),
+            adds: tally.adds,
         };
         RecordJson {
             number: declared.number,
@@ -199,14 +199,14 @@ impl RecordJson {
             fields: declared.fields.iter().map(field).collect(),
             says: declared.says,
             shows: declared.shows,
-            figures: declared.figures.iter().map(figure).collect(),
+            figures: declared.figures.iter().map(tally).collect(),
         }
     }
 
     fn leaked(&self) -> Result<Declared, String> {
         let fields: Result<Vec<_>, _> = self.fields.iter().map(FieldJson::leaked).collect();
-        let figure = |figure: &FigureJson| Tally::new(leak(&figure.name), figure.adds);
-        let figures: Vec<_> = self.figures.iter().map(figure).collect();
+        let tally = |tally: &TallyJson| Tally::new(leak(&tally.name), tally.adds);
+        let figures: Vec<_> = self.figures.iter().map(tally).collect();
         let declared = Declared::new(self.number, leak(&self.name), fields?.leak());
         if self.words < declared.words || self.words > 4 {
             return Err(format!("{} words of {}", self.words, self.name));

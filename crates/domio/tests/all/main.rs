@@ -24,6 +24,7 @@ mod refusals;
 mod reproduce;
 mod results;
 mod schemas;
+mod shell;
 mod trace_version_1;
 mod validate;
 mod variants;

@@ -7,6 +7,16 @@ use predicates::str::contains;
 use serde_json::Value;
 use tempfile::TempDir;
 
+/// Two policies on the host.
+const TWO_POLICIES: [&str; 6] = [
+    "compare",
+    "host.toml",
+    "--policy",
+    "credit",
+    "--policy",
+    "round-robin",
+];
+
 const HOST: &str = "run.duration_s = 1\nscheduler.policy = \"credit\"\n[[domain]]\nname = \"hog\"\n\
                     workload = \"burn\"\n[[domain]]\nname = \"web\"\nworkload = \"periodic\"\n\
                     period_ms = 20\nburst_us = 300\n[[domain]]\nname = \"hog2\"\n\
@@ -273,14 +283,7 @@ fn no_domain_and_no_variant_is_left_out() {
 #[test]
 fn tables_are_chosen_by_figures_and_domains_are_sorted_by_them() {
     let folder = host();
-    let args = [
-        "compare",
-        "host.toml",
-        "--policy",
-        "credit",
-        "--policy",
-        "round-robin",
-    ];
+    let args = TWO_POLICIES;
     let asked = [
         &args[..],
         &["--columns", "share,wake 99", "--sort", "share:asc"],
@@ -309,15 +312,7 @@ fn tables_are_chosen_by_figures_and_domains_are_sorted_by_them() {
 #[test]
 fn tables_are_csv_on_request() {
     let folder = host();
-    let args = [
-        "compare",
-        "host.toml",
-        "--policy",
-        "credit",
-        "--policy",
-        "round-robin",
-        "--csv",
-    ];
+    let args = [&TWO_POLICIES[..], &["--csv"]].concat();
     let told = text(domio(&folder).args(args).assert());
     let mut lines = told.lines();
     let heads = "variant,domain,key,quantity,unit,mean,ci95_low,ci95_high,replications,compared";
@@ -344,14 +339,7 @@ fn notices_are_merged_over_variants() {
     let folder = folder();
     let weighed = HOST.replace("[[domain]]\nname", "[[domain]]\nweight = 512\nname");
     std::fs::write(folder.path().join("host.toml"), weighed).unwrap();
-    let args = [
-        "compare",
-        "host.toml",
-        "--policy",
-        "credit",
-        "--policy",
-        "round-robin",
-    ];
+    let args = TWO_POLICIES;
     let two = ["--set", "seed=1", "--set", "seed=2"];
     let args = [&args[..], &two].concat();
     let notice = "notice: round-robin seed=1, round-robin seed=2: domain web: `weight` is \

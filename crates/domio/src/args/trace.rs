@@ -1,0 +1,110 @@
+//! Arguments of `trace`, and of a trace wherever one is read.
+
+use super::values::frequency;
+use clap::{Args, Subcommand, ValueEnum, ValueHint};
+use std::path::PathBuf;
+
+pub(super) const TRACE_EXAMPLES: &str = "\
+Examples:
+  domio trace summary trace.bin --cpu-hz 2400000000
+  domio trace convert trace.bin --to perfetto --output trace.pftrace
+  domio trace check trace.domio";
+
+/// Subcommands of `trace`.
+#[derive(Debug, Subcommand)]
+pub enum Trace {
+    /// Who ran, who waited, and how long
+    #[command(after_long_help = TRACE_SUMMARY_EXAMPLES)]
+    Summary(TraceSummary),
+    /// Write a trace in another format
+    #[command(after_long_help = TRACE_CONVERT_EXAMPLES)]
+    Convert(TraceConvert),
+    /// Tell whether a trace can be true at all
+    #[command(after_long_help = TRACE_CHECK_EXAMPLES)]
+    Check(TraceCheck),
+}
+
+/// A trace to read.
+#[derive(Debug, Args)]
+pub struct TraceInput {
+    /// Trace in domio's own format or of xentrace; the format is recognised; - is standard input
+    #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub file: PathBuf,
+    /// Frequency of a xentrace file's time stamp counter, as 2400000000 or 2.4GHz, instead of what
+    /// the trace tells
+    #[arg(long, value_name = "HZ", value_parser = frequency)]
+    pub cpu_hz: Option<u64>,
+}
+
+const TRACE_SUMMARY_EXAMPLES: &str = "\
+Examples:
+  domio trace summary trace.domio
+  domio trace summary trace.bin --cpu-hz 2400000000 --json";
+
+/// Arguments of `trace summary`.
+#[derive(Debug, Args)]
+pub struct TraceSummary {
+    /// The trace.
+    #[command(flatten)]
+    pub input: TraceInput,
+    /// Print the summary as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+const TRACE_CONVERT_EXAMPLES: &str = "\
+Examples:
+  domio trace convert trace.bin --cpu-hz 2400000000 --to own --output trace.domio
+  domio trace convert trace.domio --to perfetto --output trace.pftrace
+  domio trace convert trace.domio --to csv-records | head";
+
+/// Arguments of `trace convert`.
+#[derive(Debug, Args)]
+pub struct TraceConvert {
+    /// The trace.
+    #[command(flatten)]
+    pub input: TraceInput,
+    /// Format to write
+    #[arg(long, value_name = "FORMAT")]
+    pub to: TraceFormat,
+    /// File to write; - is standard output, as without it
+    #[arg(long, short, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub output: Option<PathBuf>,
+    /// Overwrite a file that domio did not write as the same kind
+    #[arg(long)]
+    pub force: bool,
+}
+
+/// Formats that can be written.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub enum TraceFormat {
+    /// domio's own, compact
+    Own,
+    /// Of Xen's tools, for xenalyze
+    Xentrace,
+    /// For ui.perfetto.dev
+    Perfetto,
+    /// One line a runstate interval
+    Csv,
+    /// One line a record, every word of it
+    CsvRecords,
+}
+
+const TRACE_CHECK_EXAMPLES: &str = "\
+Examples:
+  domio trace check trace.domio
+  domio trace check trace.bin --json
+
+The status is 1 when the trace breaks a rule that every host keeps or ends too early, and 2
+when it cannot be read.";
+
+/// Arguments of `trace check`.
+#[derive(Debug, Args)]
+pub struct TraceCheck {
+    /// The trace.
+    #[command(flatten)]
+    pub input: TraceInput,
+    /// Print the findings as JSON
+    #[arg(long)]
+    pub json: bool,
+}
