@@ -4,6 +4,9 @@
 //! names: [`VcpuId`] is its dense index in the tables of one host, which is what policies use;
 //! [`VcpuName`] is what a person and a trace call it (domain id and index inside the domain).
 
+use alloc::borrow::ToOwned;
+use alloc::format;
+use alloc::string::String;
 use core::fmt;
 
 /// A physical processor (a hardware thread), numbered densely from 0.
@@ -94,6 +97,31 @@ impl VcpuName {
         VcpuName {
             domain: DomainId((word >> 16) as u16),
             index: word as u16,
+        }
+    }
+}
+
+impl DomainId {
+    /// What a reader sees: the name that a source tells, or else `Domain-0`, which Xen calls the
+    /// first domain, and `dom7` as Xen's manuals have it.
+    pub fn called(self, told: Option<&str>) -> String {
+        match told {
+            Some(name) => name.to_owned(),
+            None if self == DomainId::IDLE => "idle".to_owned(),
+            None if self.0 == 0 => "Domain-0".to_owned(),
+            None => format!("dom{}", self.0),
+        }
+    }
+}
+
+impl VcpuName {
+    /// What a reader sees: `web.0`, by the name of its domain as in [`DomainId::called`]. The
+    /// vcpus of idle pcpus are alike.
+    pub fn called(self, told: Option<&str>) -> String {
+        let domain = self.domain.called(told);
+        match self.is_idle() {
+            true => domain,
+            false => format!("{domain}.{}", self.index),
         }
     }
 }

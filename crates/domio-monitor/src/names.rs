@@ -21,18 +21,11 @@ impl DomainNames {
 
     /// What to call `domain` in any case.
     pub fn domain(&self, domain: DomainId) -> String {
-        match self.told(domain) {
-            Some(name) => name.to_owned(),
-            None if domain == DomainId::IDLE => "idle".to_owned(),
-            None => format!("dom{}", domain.0),
-        }
+        domain.called(self.told(domain))
     }
 
     /// What to call `vcpu`; the idle vcpus are alike.
     pub fn vcpu(&self, vcpu: VcpuName) -> String {
-        match vcpu.is_idle() {
-            true => self.domain(vcpu.domain),
-            false => format!("{}.{}", self.domain(vcpu.domain), vcpu.index),
-        }
+        vcpu.called(self.told(vcpu.domain))
     }
 }

@@ -352,7 +352,7 @@ mod tests {
             until_ns: 100 * ms,
             owners: vec!["web".into()],
             rows: vec![TimelineRow {
-                name: "web v0".into(),
+                name: "web.0".into(),
                 spans: vec![Span {
                     from_ns: 20 * ms,
                     until_ns: 50 * ms,
@@ -361,7 +361,7 @@ mod tests {
                 }],
             }],
             worst: Some(Wait {
-                row: "web v0".into(),
+                row: "web.0".into(),
                 from_ns: 20 * ms,
                 until_ns: 50 * ms,
             }),
@@ -369,8 +369,8 @@ mod tests {
         assert_eq!(
             of_timeline(&timeline),
             [
-                "web v0 waits for 30.0 ms from 20 ms on.",
-                "Of the time shown web v0 waits most: 30 %."
+                "web.0 waits for 30.0 ms from 20 ms on.",
+                "Of the time shown web.0 waits most: 30 %."
             ]
         );
     }

@@ -154,7 +154,7 @@ pub fn moments_of(caption: &str, seen: &Seen, names: &[(DomainId, String)]) -> O
             pcpus.entry(stay.pcpu).or_default().push(span);
         }
     }
-    let row_of = |vcpu: VcpuName| format!("{} v{}", name(vcpu.domain, names), vcpu.index);
+    let row_of = |vcpu: VcpuName| vcpu.called(told(vcpu.domain, names));
     // The vcpu that the timeline is about is shown, however many there are.
     let worst = seen.worst.as_ref().map(|wait| wait.vcpu);
     let left_out = vcpus.len().saturating_sub(ROWS_MAX);
@@ -204,8 +204,12 @@ fn since(at: Instant, begin: Instant) -> u64 {
 }
 
 fn name(id: DomainId, names: &[(DomainId, String)]) -> String {
+    id.called(told(id, names))
+}
+
+fn told(id: DomainId, names: &[(DomainId, String)]) -> Option<&str> {
     let known = names.iter().find(|(other, _)| *other == id);
-    known.map_or_else(|| id.to_string(), |(_, name)| name.clone())
+    known.map(|(_, name)| &**name)
 }
 
 #[cfg(test)]
@@ -259,7 +263,7 @@ mod tests {
             .iter()
             .map(|r| (r.name.as_str(), r.spans.len()))
             .collect();
-        assert_eq!(rows, [("p2", 1), ("web v0", 3)]);
+        assert_eq!(rows, [("p2", 1), ("web.0", 3)]);
     }
 
     #[test]
@@ -271,7 +275,7 @@ mod tests {
         let worst = timeline.worst.as_ref().unwrap();
         assert_eq!(
             (&*worst.row, worst.from_ns, worst.until_ns),
-            ("web v0", 30_000_000, 37_000_000)
+            ("web.0", 30_000_000, 37_000_000)
         );
         assert!(timeline.from_ns < 30_000_000 && timeline.until_ns >= 37_000_000);
     }

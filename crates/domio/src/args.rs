@@ -8,6 +8,7 @@ mod claims;
 mod dom0_share;
 mod drawn;
 mod from_trace;
+mod help;
 mod keeping;
 mod mon;
 mod registered;
@@ -20,6 +21,7 @@ pub use claims::{ClaimCommand, ClaimList, ClaimShow};
 pub use dom0_share::{Dom0Share, Numbers as Dom0Numbers};
 pub use drawn::Drawn;
 pub use from_trace::ScenarioFromTrace;
+pub use help::command;
 pub use keeping::{
     Keeping, Reporting, Results, ResultsDiff, ResultsList, ResultsPrune, ResultsShow,
 };
@@ -35,7 +37,7 @@ use crate::complete;
 use clap::builder::{
     PossibleValuesParser, RangedI64ValueParser, RangedU64ValueParser, TypedValueParser,
 };
-use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
+use clap::{Args, FromArgMatches, Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::Shell;
 use domio_core::Duration;
 use domio_papers::Effort;
@@ -111,6 +113,14 @@ pub struct Global {
     /// Sort rows of tables by a column, the largest first; TITLE:asc for the smallest
     #[arg(long, global = true, value_name = "TITLE", help_heading = GLOBAL_OPTIONS)]
     pub sort: Option<Sort>,
+}
+
+impl Cli {
+    /// What the command line asks for; ends the program with a page of help or an error.
+    pub fn from_command_line() -> Self {
+        let matches = command().get_matches();
+        Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit())
+    }
 }
 
 /// When to do something that suits people more than programs.
@@ -192,7 +202,7 @@ Examples:
 The report is called out/reproduce-PREFIX.html. Finished replications are kept, so that whoever
 interrupts the command can have it go on, and a repetition takes seconds.
 Without a PREFIX or --claims, a small host is compared under three schedulers first.
-An effort fixes how many replications of what length are simulated: quick takes about half a minute
+An effort fixes how many replications of what length are simulated: quick takes
 on two cores, normal some minutes, full up to hours. A claim is undecided when they prove neither
 the claim nor its contrary; `domio claim show ID` tells what decides a claim. With --check the
 status is 1 when a verdict is not the recorded one. An undecided claim is no other verdict, except

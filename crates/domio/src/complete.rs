@@ -2,9 +2,8 @@
 //! schemas. The script of `domio completions` asks the program for them, so that new ones are known
 //! as soon as the program has them.
 
-use crate::args::Cli;
+use crate::args;
 use crate::schema::SCHEMAS;
-use clap::CommandFactory;
 use clap_complete::engine::{
     ArgValueCompleter, CompletionCandidate, PathCompleter, ValueCompleter,
 };
@@ -17,7 +16,7 @@ pub const VARIABLE: &str = "COMPLETE";
 
 /// Answers a shell that asks, and ends the program then.
 pub fn answer() {
-    clap_complete::CompleteEnv::with_factory(Cli::command)
+    clap_complete::CompleteEnv::with_factory(args::command)
         .var(VARIABLE)
         .complete();
 }

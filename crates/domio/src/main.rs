@@ -18,13 +18,12 @@ mod suggest;
 mod traces;
 
 use args::{Cli, Command};
-use clap::Parser;
 use out::Status;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
     complete::answer();
-    let cli = Cli::parse();
+    let cli = Cli::from_command_line();
     out::set_colour(cli.global.color);
     out::set_view(&cli.global);
     out::set_quiet(cli.global.quiet);

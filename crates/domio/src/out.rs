@@ -127,7 +127,8 @@ pub fn remark(text: &str) {
 static VIEW: OnceLock<View> = OnceLock::new();
 
 /// Applies `--columns` and `--sort` to all tables. Lines are as wide as the environment variable
-/// COLUMNS says, or else the terminal; what goes to a file or a program is as wide as tables get.
+/// COLUMNS says, or else the terminal, behind a pager, too; what goes to a file is as wide as
+/// tables get.
 pub fn set_view(global: &Global) {
     let width = columns().or_else(terminal).unwrap_or(View::WIDEST);
     let view = View {
@@ -148,10 +149,27 @@ fn columns() -> Option<u16> {
     std::env::var("COLUMNS").ok()?.trim().parse().ok()
 }
 
+/// Width of the terminal that shows the output. Behind a pipe that is most often a pager, whose
+/// terminal shows the messages, too.
 fn terminal() -> Option<u16> {
-    if !io::stdout().is_terminal() {
-        return None;
-    }
-    let (terminal_size::Width(width), _) = terminal_size::terminal_size()?;
-    Some(width)
+    let size = match io::stdout().is_terminal() {
+        true => terminal_size::terminal_size(),
+        false if stdout_is_pipe() => terminal_size::terminal_size_of(io::stderr()),
+        false => None,
+    };
+    size.map(|(terminal_size::Width(width), _)| width)
+}
+
+#[cfg(unix)]
+fn stdout_is_pipe() -> bool {
+    use std::os::fd::AsFd;
+    use std::os::unix::fs::FileTypeExt;
+    let own = io::stdout().as_fd().try_clone_to_owned();
+    let about = own.and_then(|fd| std::fs::File::from(fd).metadata());
+    about.is_ok_and(|about| about.file_type().is_fifo())
+}
+
+#[cfg(not(unix))]
+fn stdout_is_pipe() -> bool {
+    false
 }

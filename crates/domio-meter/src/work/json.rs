@@ -68,7 +68,7 @@ impl DriverSumsJson {
 impl DriverWorkJson {
     /// `work` as JSON; `name` gives the name of a domain, whose id stands where none is known.
     pub fn new(work: &DriverWork, name: impl Fn(DomainId) -> Option<String>) -> Self {
-        let name = |id: DomainId| name(id).unwrap_or_else(|| id.to_string());
+        let name = |id: DomainId| id.called(name(id).as_deref());
         let ms = |ns: u64| ns as f64 / 1e6;
         let owners = work.done_for.iter();
         DriverWorkJson {
@@ -102,7 +102,7 @@ mod tests {
         let json = serde_json::to_string(&DriverWorkJson::new(&work(), names)).unwrap();
         assert_eq!(
             json,
-            r#"{"driver":"Domain-0","busy_ms":10.0,"for":{"web":2.5,"d10":1.5},"nobody_ms":6.0}"#
+            r#"{"driver":"Domain-0","busy_ms":10.0,"for":{"web":2.5,"dom10":1.5},"nobody_ms":6.0}"#
         );
     }
 

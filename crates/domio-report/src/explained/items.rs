@@ -152,7 +152,7 @@ mod tests {
             [("web".to_owned(), vec![0.0, 30.0, 60.0, 0.0, 0.0, 10.0, 0.0])]
         );
         let behind = explained.items_behind(&NETWORK);
-        assert_eq!(behind.parts, ["d2"]);
+        assert_eq!(behind.parts, ["dom2"]);
         assert_eq!(behind.rows[0].1, [30.0]);
         let verdicts = explained.item_verdicts(&NETWORK);
         assert_eq!(

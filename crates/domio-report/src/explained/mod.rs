@@ -38,13 +38,17 @@ impl<'a> Explained<'a> {
 
     /// Name of a domain.
     pub fn domain(&self, id: DomainId) -> String {
-        let named = self.names.iter().find(|(d, _)| *d == id);
-        named.map_or_else(|| id.to_string(), |(_, name)| name.clone())
+        id.called(self.told(id))
     }
 
     /// Name of a vcpu.
     pub fn vcpu(&self, vcpu: VcpuName) -> String {
-        format!("{} v{}", self.domain(vcpu.domain), vcpu.index)
+        vcpu.called(self.told(vcpu.domain))
+    }
+
+    fn told(&self, id: DomainId) -> Option<&str> {
+        let named = self.names.iter().find(|(d, _)| *d == id);
+        named.map(|(_, name)| &**name)
     }
 
     /// Name of who ran; nobody where nobody did.

@@ -159,11 +159,7 @@ fn driver_work(
 
 /// How the domain `id` is called.
 fn title(id: u16, name: impl Fn(u16) -> Option<String>) -> String {
-    let number = DomainId(id).to_string();
-    match name(id) {
-        Some(name) => format!("{number} {name}"),
-        None => number,
-    }
+    DomainId(id).called(name(id).as_deref())
 }
 
 fn percent(summary: &SummaryJson, ns: u64) -> String {
@@ -253,7 +249,7 @@ mod tests {
             |id| (id == 3).then(|| "web".into()),
             &View::default(),
         );
-        assert!(text.contains("d3 web") && text.contains("30.00"), "{text}");
+        assert!(text.contains("web") && text.contains("30.00"), "{text}");
         assert!(!text.contains("idle"));
         assert!(text.ends_with("4 records in 0.1 s\n"), "{text}");
         assert!(!text.contains("Work of"));
@@ -274,13 +270,15 @@ mod tests {
             |id| (id == 3).then(|| "web".into()),
             &View::default(),
         ));
-        let (_, work) = text.split_once("\nWork of d0 for others:\n\n").unwrap();
+        let (_, work) = text
+            .split_once("\nWork of Domain-0 for others:\n\n")
+            .unwrap();
         let rows: Vec<String> = work
             .lines()
             .map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "))
             .collect();
         for row in [
-            "d3 web 20.50 20.5 ms",
+            "web 20.50 20.5 ms",
             "nobody 9.50 9.5 ms",
             "busy 30.00 30 ms",
         ] {

@@ -36,7 +36,7 @@ pub struct ScenarioFromTrace {
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub xl_list: Option<PathBuf>,
     /// File to write; - is standard output, as without it
-    #[arg(long, short, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub output: Option<PathBuf>,
     /// Overwrite a file that domio did not write as the same kind
     #[arg(long)]

@@ -68,7 +68,7 @@ pub struct TraceConvert {
     #[arg(long, value_name = "FORMAT")]
     pub to: TraceFormat,
     /// File to write; - is standard output, as without it
-    #[arg(long, short, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub output: Option<PathBuf>,
     /// Overwrite a file that domio did not write as the same kind
     #[arg(long)]

@@ -1,10 +1,9 @@
 //! `domio completions`: a script for a shell.
 
-use crate::args::{Cli, Completions};
+use crate::args::Completions;
 use crate::complete::VARIABLE;
 use crate::out::Status;
 use anyhow::anyhow;
-use clap::CommandFactory;
 use clap_complete::env::Shells;
 use domio_scenario::examples;
 use std::io::Write;
@@ -28,7 +27,7 @@ pub fn run(args: &Completions) -> anyhow::Result<Status> {
 /// What the script offers today, for whoever reads it: the program answers with what it has when it
 /// is asked.
 fn offers() -> [String; 3] {
-    let cli = Cli::command();
+    let cli = crate::args::command();
     let commands: Vec<&str> = cli.get_subcommands().map(|c| c.get_name()).collect();
     let scenarios: Vec<&str> = examples().iter().map(|(name, _)| *name).collect();
     let policies = domio_sched::policies().iter();

@@ -1,9 +1,9 @@
 //! `domio man`: manual pages.
 
-use crate::args::{Cli, Man};
+use crate::args::Man;
 use crate::out::{self, Status};
 use anyhow::Context;
-use clap::{Command, CommandFactory};
+use clap::Command;
 use std::io::Write;
 
 /// Prints the main page, or writes one page a command.
@@ -27,5 +27,5 @@ pub fn run(args: &Man) -> anyhow::Result<Status> {
 /// The flag table without `help`, which has no page of its own to be referred to: the pages are the
 /// help.
 fn command() -> Command {
-    Cli::command().disable_help_subcommand(true)
+    crate::args::command().disable_help_subcommand(true)
 }

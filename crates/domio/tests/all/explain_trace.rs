@@ -36,7 +36,7 @@ fn a_recording_is_explained() {
         .assert()
         .success()
         .stdout(contains(
-            "d1 v0 was put to sleep while it ran, as by a cap, for 69.9 %",
+            "dom1.0 was put to sleep while it ran, as by a cap, for 69.9 %",
         ));
 }
 

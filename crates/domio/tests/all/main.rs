@@ -19,6 +19,7 @@ mod mon;
 mod newcomers;
 mod papers;
 mod poor_traces;
+mod readme;
 mod recorded;
 mod refusals;
 mod reproduce;
