@@ -238,8 +238,8 @@ impl Device for Loopback {
         domain == self.driver || self.disks.iter().any(|disk| disk.config.domain == domain)
     }
 
-    fn driver(&self) -> Option<DomainId> {
-        Some(self.driver)
+    fn drives(&self, domain: DomainId) -> bool {
+        domain == self.driver
     }
 
     fn plug(&mut self, domain: DomainId, io: &mut Io<'_>) {

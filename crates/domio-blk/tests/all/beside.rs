@@ -27,6 +27,7 @@ fn card(guests: &[u16]) -> NetworkConfig {
         stop: None,
     };
     let vif = |guest: &u16| VifConfig {
+        behind: None,
         domain: DomainId(*guest),
         vcpu: 0,
         rate: None,
@@ -50,6 +51,8 @@ fn card(guests: &[u16]) -> NetworkConfig {
         costs: NetCosts::on(&OPTERON_242),
         rx_mode: RxMode::Flip,
         vcpu: 0,
+        netback_threads: 1,
+        behind: Vec::new(),
         other_ports: domio_net::host::OtherPorts::default(),
         vifs: guests.iter().map(vif).collect(),
     }

@@ -37,7 +37,13 @@ impl Network {
 
 impl Accounted for Network {
     fn account(&self, ledger: &mut Ledger) {
-        ledger.add(&self.outside).add(&self.driver).add(&self.back);
+        ledger.add(&self.outside).add(&self.card);
+        self.bridges.iter().for_each(|bridge| {
+            ledger.add(bridge);
+        });
+        for (driver, back) in self.drivers.iter().zip(&self.backs) {
+            ledger.add(driver).add(back);
+        }
         for (vif, guest) in self.vifs.iter().zip(&self.guests) {
             ledger.add(guest);
             ledger.holds(u64::from(vif.tx.requests()) + u64::from(vif.rx.responses()));

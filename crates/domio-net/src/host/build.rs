@@ -15,6 +15,7 @@ use super::netfront::{FrontLines, Netfront};
 use super::outside::Outside;
 use super::record::Ends;
 use super::remote_card::RemoteCard;
+use super::site::Site;
 use super::socket::{File, Serves, Socket};
 use super::softnet::Softnet;
 use super::stack::Stack;
@@ -22,7 +23,7 @@ use super::vif::Vif;
 use super::web_client::WebClient;
 use super::web_server::WebServer;
 use super::{CARD_TOKEN, Event, For, Network};
-use crate::bridge::{Bridge, BridgePort};
+use crate::bridge::Bridge;
 use crate::class::RECORDS;
 use crate::icmp::{Echo, Ping};
 use crate::link::{Link, Loss};
@@ -50,7 +51,8 @@ impl Network {
     /// of `seed` and `replication`.
     ///
     /// # Panics
-    /// When `config` contradicts itself: an interface in the driver domain.
+    /// When `config` contradicts itself: an interface in the driver domain that has its backend, or
+    /// driver domains in a circle.
     #[track_caller]
     pub fn new(
         config: &NetworkConfig,
@@ -58,12 +60,10 @@ impl Network {
         seed: u64,
         replication: u32,
     ) -> Self {
-        assert!(
-            config.vifs.iter().all(|vif| vif.domain != config.driver),
-            "an interface is not in the driver domain"
-        );
+        config.check();
         let mut calls = Vec::new();
-        let (softirq, back, pirq) = driver_lines(&mut calls, attach);
+        let sites = Site::all(config);
+        let (back_lines, pirq) = driver_lines(&sites, &mut calls, attach);
         let vifs = config.vifs.len() as u16;
         let lines: Vec<FrontLines> = (0..vifs)
             .map(|vif| front_lines(vif, &mut calls, attach))
@@ -73,7 +73,7 @@ impl Network {
             seed,
             replication,
         };
-        let mut parts = Parts::new(config, random, attach);
+        let mut parts = Parts::new(config, &sites, random, attach);
         let interrupt = parts.timer(Event::Interrupt);
         let arrivals = (
             parts.timer(Event::ArrivalIn),
@@ -90,8 +90,23 @@ impl Network {
         );
         let line = Line::new(Link::new(config.link), remote_card, arrivals);
         let card = Card::new(Nic::new(config.nic), line, pirq, interrupt);
+        let rates: Vec<_> = config.vifs.iter().map(|vif| vif.rate).collect();
+        let (mut drivers, mut backs, mut of_back) = (Vec::new(), Vec::new(), Vec::new());
+        for Lines {
+            site,
+            vcpu,
+            rx,
+            back,
+        } in back_lines
+        {
+            drivers.push(Driver::new(Softnet::new(rx)));
+            backs.push(Netback::new(&rates, back, vcpu));
+            of_back.push(site);
+        }
+        let bridges = bridges(config, &sites);
         Network {
-            config: config.clone(),
+            sites: sites.clone(),
+            of_back,
             device: random.device,
             outside: Outside::new(
                 parts.remote,
@@ -100,8 +115,10 @@ impl Network {
                 parts.flows,
                 parts.clients,
             ),
-            driver: Driver::new(card, Softnet::new(softirq), parts.bridge),
-            back: Netback::new(config, back),
+            card,
+            bridges,
+            drivers,
+            backs,
             vifs: parts.vifs,
             guests: parts.guests,
             events: parts.events,
@@ -125,7 +142,7 @@ impl Network {
             replication,
         };
         let loss = |name| Loss::new(random.stream(name), per_million);
-        let link = &mut self.driver.card.line.link;
+        let link = &mut self.card.line.link;
         let Link { there, back } = link.clone();
         *link = Link {
             there: there.with_loss(loss("line/there/loss")),
@@ -158,6 +175,7 @@ impl Streams {
 /// What grows with each interface and each flow.
 struct Parts<'a, 'b> {
     config: &'a NetworkConfig,
+    sites: &'a [Site],
     attach: &'a mut Attach<'b>,
     random: Streams,
     /// What neighbours draw from.
@@ -165,7 +183,6 @@ struct Parts<'a, 'b> {
     /// Number of the class of the network's records.
     class: ClassId,
     events: Vec<Event>,
-    bridge: Bridge,
     remote: Peer,
     remote_timers: Vec<(PeerTimer, TimerId)>,
     neighbors: Vec<(Neighbor, TimerId)>,
@@ -180,18 +197,20 @@ struct Parts<'a, 'b> {
 
 impl<'a, 'b> Parts<'a, 'b> {
     /// Nothing but the remote host.
-    fn new(config: &'a NetworkConfig, random: Streams, attach: &'a mut Attach<'b>) -> Self {
-        let ports = config.vifs.len() as u16 + 1;
-        let mut bridge = Bridge::new(ports, ports);
-        bridge.bind(REMOTE, driver::CARD);
+    fn new(
+        config: &'a NetworkConfig,
+        sites: &'a [Site],
+        random: Streams,
+        attach: &'a mut Attach<'b>,
+    ) -> Self {
         Parts {
             config,
+            sites,
             class: attach.class::<NetworkConfig>(),
             attach,
             random,
             neighbor_random: random.stream("remote/neighbours"),
             events: Vec::new(),
-            bridge,
             remote: Peer::new(REMOTE).with_writers(config.remote_writers),
             remote_timers: Vec::new(),
             neighbors: Vec::new(),
@@ -213,18 +232,25 @@ impl<'a, 'b> Parts<'a, 'b> {
     /// Adds interface `i`.
     fn add_vif(&mut self, i: u16, vif: &VifConfig, lines: FrontLines) {
         let station = Station(i + 1);
-        self.bridge.bind(station, BridgePort(i + 1));
         let entry = Neighbor::new(Timing::LINUX, Instant::ZERO, &mut self.neighbor_random);
         let timer = self.timer(Event::Neighbor(station));
         self.neighbors.push((entry, timer));
+        let number = vif.behind.map_or(0, |behind| behind + 1);
+        let site = &self.sites[usize::from(number)];
         let ends = Ends {
             guest: vif.domain,
-            driver: self.config.driver,
+            driver: site.driver,
             class: self.class,
         };
-        self.vifs.push(Vif::new(ends));
+        let turn = (site.port_of(i).0 - 1) % site.threads;
+        let back = first_backs(self.sites)[usize::from(number)] + turn;
+        self.vifs.push(Vif::new(ends, (number, site.uplink), back));
         let stack = Stack::new(ends, Peer::new(station), lines.timer, vif.vcpu);
-        let mut guest = Guest::new(Netfront::new(vif, lines), stack, vif.vcpu);
+        let mut guest = Guest::new(Netfront::new(vif, station, lines), stack, vif.vcpu);
+        if let Some((number, site)) = (0..).zip(self.sites).find(|(_, s)| s.uplink == Some(i)) {
+            let all = self.config.vifs.iter().map(|vif| vif.domain).collect();
+            guest.bridges((number, site.clone()), station, all);
+        }
         for config in &vif.flows {
             let flow = FlowId(self.flows.len() as u32);
             self.flows.push(ends);
@@ -275,21 +301,83 @@ impl<'a, 'b> Parts<'a, 'b> {
     }
 }
 
-/// What the driver domain's kernel is called by, with tokens that `calls` explains: the softirq
-/// that polls, netback's lines, the number of the card's interrupt.
-fn driver_lines(calls: &mut Vec<For>, attach: &mut Attach<'_>) -> (SoftirqLine, BackLines, u16) {
+/// What a vcpu of a driver domain is called by.
+struct Lines {
+    /// Number of the driver domain.
+    site: u16,
+    vcpu: u16,
+    /// The softirq that polls.
+    rx: SoftirqLine,
+    back: BackLines,
+}
+
+/// What the kernels of driver domains are called by, with tokens that `calls` explains, for each vcpu
+/// with work of the network; and the number of the card's interrupt.
+fn driver_lines(
+    sites: &[Site],
+    calls: &mut Vec<For>,
+    attach: &mut Attach<'_>,
+) -> (Vec<Lines>, u16) {
     let mut token = tokens(calls);
     let card = token(For::Card);
     debug_assert_eq!(card, CARD_TOKEN, "the card's interrupt comes first");
-    let rx = attach.softirq(Softirq::NetRx, token(For::DriverRx));
-    let back = BackLines {
-        restart: attach.softirq(Softirq::NetTx, token(For::DriverTx)),
-        rx_tasklet: attach.tasklet(token(For::RxTasklet)),
-        tx_tasklet: attach.tasklet(token(For::TxTasklet)),
-        credit: attach.kernel_timer(token(For::Credit)),
-        queues: attach.kernel_timer(token(For::Queues)),
+    let mut lines = Vec::new();
+    for (site, s) in (0..).zip(sites) {
+        for thread in 0..s.threads {
+            let n = lines.len() as u16;
+            let rx = attach.softirq(Softirq::NetRx, token(For::DriverRx(n)));
+            let back = BackLines {
+                restart: attach.softirq(Softirq::NetTx, token(For::DriverTx(n))),
+                rx_tasklet: attach.tasklet(token(For::RxTasklet(n))),
+                tx_tasklet: attach.tasklet(token(For::TxTasklet(n))),
+                credit: attach.kernel_timer(token(For::Credit(n))),
+                queues: attach.kernel_timer(token(For::Queues(n))),
+            };
+            let vcpu = s.vcpu + thread;
+            lines.push(Lines {
+                site,
+                vcpu,
+                rx,
+                back,
+            });
+        }
+    }
+    (lines, attach.pirq())
+}
+
+/// By driver domain: number of its first backend among those of all.
+fn first_backs(sites: &[Site]) -> Vec<u16> {
+    let mut next = 0;
+    let first = |site: &Site| {
+        let first = next;
+        next += site.threads;
+        first
     };
-    (rx, back, attach.pirq())
+    sites.iter().map(first).collect()
+}
+
+/// The bridges of all driver domains, each of which knows by which port every station is reached.
+fn bridges(config: &NetworkConfig, sites: &[Site]) -> Vec<Bridge> {
+    let stations = config.vifs.len() as u16 + 1;
+    let mut bridges: Vec<Bridge> = sites
+        .iter()
+        .map(|site| {
+            let mut bridge = Bridge::new(site.ports.len() as u16 + 1, stations);
+            bridge.bind(REMOTE, driver::CARD);
+            bridge
+        })
+        .collect();
+    for vif in 0..config.vifs.len() as u16 {
+        // From the guest outward: each bridge has the station at the port that leads there.
+        let mut next = Some(vif);
+        while let Some(port) = next {
+            let number = config.vifs[usize::from(port)].behind.map_or(0, |b| b + 1);
+            let site = &sites[usize::from(number)];
+            bridges[usize::from(number)].bind(Station(vif + 1), site.port_of(port));
+            next = site.uplink;
+        }
+    }
+    bridges
 }
 
 /// What a guest's kernel is called by for interface `vif`; the tokens of both ports come first.

@@ -41,9 +41,9 @@ impl Guest {
             }
             Step::Writing(bytes) => self.written(place, bytes, kernel),
         }
-        if let Some((piece, time)) = self.front.flush(vif, costs, kernel) {
+        if let Some((piece, time, owner)) = self.front.flush(vif, costs, kernel) {
             self.stack.sockets[usize::from(place)].step = Step::Driver(piece);
-            return run(time);
+            return Answer::Run(time, owner);
         }
         match what {
             What::Write { bytes, .. } => self.write(place, bytes, by, costs),
@@ -195,11 +195,11 @@ impl Guest {
         }
         let flushed = self.front.flush(vif, costs, kernel);
         let server = &mut self.stack.webs[server];
-        let next = match flushed {
-            Some((piece, time)) => Ok((WebStep::Driver(piece), time)),
-            None => server.begin(place, call, client, costs),
-        };
-        match next {
+        if let Some((piece, time, owner)) = flushed {
+            *server.step(place) = WebStep::Driver(piece);
+            return Answer::Run(time, owner);
+        }
+        match server.begin(place, call, client, costs) {
             Ok((step, time)) => {
                 *server.step(place) = step;
                 run(time)

@@ -8,13 +8,14 @@ use domio_sim::TimerId;
 use domio_vmm::bus::{Io, KernelIo, Owner, Progress, Token};
 use domio_vmm::evtchn::Port;
 
-use super::config::NetworkConfig;
+use super::costs::NetCosts;
 use super::handler::Handler;
 use super::line::Line;
-use super::netback::FromGuests;
+use super::netback::Netback;
 use super::record;
+use super::site::Site;
 use super::softnet::{Polled, Softnet};
-use super::vif::{Vif, receiver, shared_by};
+use super::vif::{Page, Vif, receiver, shared_by};
 use crate::class::NetPlace::{Card as InCard, DriverOut, Outside};
 use crate::nic::Nic;
 use crate::packet::Packet;
@@ -38,9 +39,9 @@ pub(super) struct Card {
     /// The interrupt was raised and not handled.
     raised: bool,
     /// Whom the packets in the card's ring belong to, in order.
-    owners: VecDeque<Option<u16>>,
+    owners: VecDeque<Option<Page>>,
     /// Packets that wait for room in that ring.
-    queue: Queue<(Option<u16>, Packet)>,
+    queue: Queue<(Option<Page>, Packet)>,
 }
 
 impl Card {
@@ -63,7 +64,7 @@ impl Card {
     }
 
     /// The driver domain comes up: binds the card's interrupt, with `token`.
-    pub fn plug(&mut self, token: Token, config: &NetworkConfig, io: &mut Io<'_>) {
+    pub fn plug(&mut self, token: Token, config: &Site, io: &mut Io<'_>) {
         let port = io.bind_pirq(config.driver, self.pirq, config.vcpu, token);
         let port = port.expect("a driver domain that boots has free ports");
         self.port = Some(port);
@@ -122,7 +123,7 @@ impl Card {
     }
 
     /// The card raises its interrupt, for all packets that have been taken.
-    pub fn raise_interrupt(&mut self, config: &NetworkConfig, vifs: &[Vif], io: &mut Io<'_>) {
+    pub fn raise_interrupt(&mut self, config: &Site, vifs: &[Vif], io: &mut Io<'_>) {
         self.nic.interrupt(io.now);
         let Some(port) = self.port else {
             return;
@@ -137,7 +138,7 @@ impl Card {
     pub fn card_irq(
         &mut self,
         softnet: &mut Softnet,
-        config: &NetworkConfig,
+        config: &Site,
         vifs: &[Vif],
         kernel: &mut KernelIo<'_, '_>,
     ) -> Progress {
@@ -163,23 +164,23 @@ impl Card {
     /// are `from`'s.
     pub fn transmit(
         &mut self,
-        owner: Option<u16>,
+        page: Option<Page>,
         packet: Packet,
-        from: &mut FromGuests,
+        backs: &mut [Netback],
         vifs: &[Vif],
         kernel: &mut KernelIo<'_, '_>,
     ) {
         if self.queue.is_empty() && self.nic.tx_free() > 0 {
-            self.hand_over(owner, packet, vifs, kernel.io);
-        } else if !self.queue.push((owner, packet))
-            && let Some(vif) = owner
+            self.hand_over(page, packet, vifs, kernel.io);
+        } else if !self.queue.push((page, packet))
+            && let Some(page) = page
         {
-            leaves(vifs, vif, &packet, kernel.io);
-            from.release(vif, kernel);
+            leaves(vifs, page.vif, &packet, kernel.io);
+            release(page, backs, vifs, kernel);
         }
     }
 
-    fn hand_over(&mut self, owner: Option<u16>, packet: Packet, vifs: &[Vif], io: &mut Io<'_>) {
+    fn hand_over(&mut self, page: Option<Page>, packet: Packet, vifs: &[Vif], io: &mut Io<'_>) {
         // Packets on the bus keep their order.
         if self.nic.has_bus() {
             self.take_arrivals(vifs, io);
@@ -187,9 +188,9 @@ impl Card {
         let line = &mut self.line.link.back;
         let taken = self.nic.transmit(io.now, packet, line);
         assert!(taken.is_ok(), "the ring has room");
-        self.owners.push_back(owner);
-        if let Some(vif) = owner {
-            leaves(vifs, vif, &packet, io);
+        self.owners.push_back(page);
+        if let Some(page) = page {
+            leaves(vifs, page.vif, &packet, io);
         }
         self.line.expect_arrival(io);
         self.listen(vifs, io);
@@ -197,41 +198,46 @@ impl Card {
 
     /// What freeing the first `n` packets of the ring, which have left, costs; each guest has part
     /// in it by its packets.
-    pub fn reap_cost(
-        &self,
-        n: u16,
-        config: &NetworkConfig,
-        vifs: &[Vif],
-        kernel: &mut KernelIo<'_, '_>,
-    ) -> Duration {
+    pub fn reap_cost(&self, n: u16, costs: &NetCosts, kernel: &mut KernelIo<'_, '_>) -> Duration {
         if kernel.owners() {
-            for vif in self.owners.iter().take(usize::from(n)).flatten() {
-                kernel.share(vifs[usize::from(*vif)].ends.guest, config.costs.nic_reap);
+            for page in self.owners.iter().take(usize::from(n)).flatten() {
+                kernel.share(page.payer, costs.nic_reap);
             }
         }
-        config.costs.nic_reap * u64::from(n)
+        costs.nic_reap * u64::from(n)
     }
 
     /// `n` packets have left: their pages are free, and the queue goes on.
     pub fn reap(
         &mut self,
         n: u16,
-        from: &mut FromGuests,
+        backs: &mut [Netback],
         vifs: &[Vif],
         kernel: &mut KernelIo<'_, '_>,
     ) {
         for _ in 0..n {
-            let owner = self.owners.pop_front();
-            if let Some(vif) = owner.expect("each packet in the ring has an entry") {
-                from.release(vif, kernel);
+            let page = self.owners.pop_front();
+            if let Some(page) = page.expect("each packet in the ring has an entry") {
+                release(page, backs, vifs, kernel);
             }
         }
         while self.nic.tx_free() > 0
-            && let Some((owner, packet)) = self.queue.pop()
+            && let Some((page, packet)) = self.queue.pop()
         {
-            self.hand_over(owner, packet, vifs, kernel.io);
+            self.hand_over(page, packet, vifs, kernel.io);
         }
     }
+}
+
+/// The packet of `page` has left, or was dropped: the backend that has the page gives it back.
+pub(super) fn release(
+    page: Page,
+    backs: &mut [Netback],
+    vifs: &[Vif],
+    kernel: &mut KernelIo<'_, '_>,
+) {
+    let back = usize::from(vifs[usize::from(page.vif)].back);
+    backs[back].tx.release(page, kernel);
 }
 
 /// A packet from the guest of `vif` has left the driver domain, or was dropped there.

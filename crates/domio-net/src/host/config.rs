@@ -15,7 +15,8 @@ use crate::web::WebConfig;
 use crate::writers::WriterCosts;
 
 /// The network of a host: a card in the driver domain, a line to a remote host, and a virtual
-/// interface in each guest that has one.
+/// interface in each guest that has one. Guests may be [`behind`](Self::behind) other driver domains
+/// than the card's.
 #[derive(Clone, Debug)]
 pub struct NetworkConfig {
     /// The domain with the card, the bridge and the backends.
@@ -38,12 +39,35 @@ pub struct NetworkConfig {
     pub costs: NetCosts,
     /// How netback hands packets to guests.
     pub rx_mode: RxMode,
-    /// The vcpu of the driver domain that does its part of the work.
+    /// The first vcpu of the driver domain that does its part of the work: the card's.
     pub vcpu: u16,
+    /// Over how many vcpus from that one on netback is spread, at least 1. Interface `i` is served
+    /// by number `i` modulo so many, which also has its event channel.
+    pub netback_threads: u16,
     /// Ports of the driver domain that others use.
     pub other_ports: OtherPorts,
+    /// Driver domains without a card.
+    pub behind: Vec<BehindConfig>,
     /// Virtual interfaces, any number in a guest.
     pub vifs: Vec<VifConfig>,
+}
+
+/// A driver domain without a card, which reaches the card's through an interface of its own: a
+/// domain with a firewall.
+#[derive(Clone, Debug)]
+pub struct BehindConfig {
+    /// The domain with the bridge and the backends.
+    pub driver: DomainId,
+    /// Its interface that leads outward, by its place among all.
+    pub uplink: u16,
+    /// What the work costs there, and in the guests behind.
+    pub costs: NetCosts,
+    /// How netback hands packets to guests there.
+    pub rx_mode: RxMode,
+    /// Over how many vcpus netback is spread there, as [`NetworkConfig::netback_threads`].
+    pub netback_threads: u16,
+    /// Ports of the domain that others use.
+    pub other_ports: OtherPorts,
 }
 
 /// Ports of the driver domain that the network does not use, and nobody sends to here. Ports are
@@ -57,6 +81,58 @@ pub struct OtherPorts {
 }
 
 impl NetworkConfig {
+    /// Sees that each interface has its backend in another domain, and that each driver domain
+    /// reaches the card.
+    ///
+    /// # Panics
+    /// When that is not so.
+    #[track_caller]
+    pub(super) fn check(&self) {
+        for vif in &self.vifs {
+            let mut driver = self.driver;
+            let mut behind = vif.behind;
+            let mut steps = 0;
+            while let Some(place) = behind {
+                let site = &self.behind[usize::from(place)];
+                if steps == 0 {
+                    driver = site.driver;
+                }
+                steps += 1;
+                assert!(steps <= self.behind.len(), "driver domains are in a circle");
+                let uplink = &self.vifs[usize::from(site.uplink)];
+                assert_eq!(
+                    uplink.domain, site.driver,
+                    "an uplink is the driver domain's"
+                );
+                behind = uplink.behind;
+            }
+            assert_ne!(
+                vif.domain, driver,
+                "an interface is not in the driver domain"
+            );
+        }
+    }
+
+    /// Adds network `inner`, whose driver domain has no card and reaches the outside through
+    /// interface `uplink` of this one. Its interfaces come after those that are there; of card, line
+    /// and remote host this one's hold.
+    pub fn add_behind(&mut self, uplink: u16, inner: NetworkConfig) {
+        let place = self.behind.len() as u16;
+        self.behind.push(BehindConfig {
+            driver: inner.driver,
+            uplink,
+            costs: inner.costs,
+            rx_mode: inner.rx_mode,
+            netback_threads: inner.netback_threads,
+            other_ports: inner.other_ports,
+        });
+        self.vifs
+            .extend(inner.vifs.into_iter().map(|vif| VifConfig {
+                behind: Some(place),
+                ..vif
+            }));
+    }
+
     /// Number of the flow `flow` of interface `vif`, both counted from 0, among all flows: that of
     /// its socket in the guest, too.
     pub fn socket(&self, vif: usize, flow: usize) -> u32 {
@@ -152,6 +228,9 @@ impl NetworkConfig {
 pub struct VifConfig {
     /// The guest. It is not the driver domain.
     pub domain: DomainId,
+    /// The place in [`NetworkConfig::behind`] of the driver domain that has the backend; none for
+    /// the domain with the card.
+    pub behind: Option<u16>,
     /// The vcpu of the guest that does the work of its kernel.
     pub vcpu: u16,
     /// Limit on what the guest sends: `rate=`.

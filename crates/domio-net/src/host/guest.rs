@@ -1,15 +1,17 @@
 //! A guest at its interface: what its kernel does with netfront and the stack.
 
-use domio_core::{Duration, Instant, VcpuName};
+use domio_core::{DomainId, Duration, Instant, VcpuName};
 use domio_vmm::bus::{Io, KernelIo, Progress};
 use domio_vmm::evtchn::Port;
 
-use super::config::NetworkConfig;
-use super::netfront::{Netfront, Piece, own};
-use super::record::Ends;
+use super::netfront::{Netfront, Next, Piece, Taker, own};
+use super::record::{self, Ends};
+use super::site::Site;
 use super::stack::Stack;
 use super::vif::Vif;
-use crate::packet::FlowId;
+use crate::class::NetPlace::{GuestOut, Outside};
+use crate::packet::{FlowId, Packet, Station};
+use crate::peer::asks_for;
 use crate::queue::{Accounted, Ledger};
 
 /// How far the interface has come up.
@@ -31,10 +33,31 @@ pub(super) struct Start {
     pub stop: Option<Duration>,
 }
 
+/// The bridge of a guest that is a driver domain itself, behind the interface.
+pub(super) struct OwnBridge {
+    /// What it is made of, and its number.
+    pub site: Site,
+    pub number: u16,
+    /// The guest's own address.
+    station: Station,
+}
+
+impl OwnBridge {
+    /// Whether `packet` is for the guest itself.
+    fn keeps(&self, packet: &Packet) -> bool {
+        match packet.to {
+            Station::EVERYBODY => packet.flow == asks_for(self.station),
+            to => to == self.station,
+        }
+    }
+}
+
 /// The guest's driver and stack.
 pub(super) struct Guest {
     pub front: Netfront,
     pub stack: Stack,
+    /// Where packets go that come by the interface and are for others.
+    pub bridge: Option<OwnBridge>,
     /// Its flows.
     pub starts: Vec<Start>,
     /// The vcpu that does the kernel's work.
@@ -50,11 +73,32 @@ impl Guest {
         Guest {
             front,
             stack,
+            bridge: None,
             starts: Vec::new(),
             vcpu,
             boot: Boot::Begin,
             thread: Piece::None,
         }
+    }
+
+    /// The guest at `station` is driver domain `number` too, which `site` describes, for `all` guests
+    /// of the network, by station from 1, as far as they are behind it.
+    pub fn bridges(&mut self, (number, site): (u16, Site), station: Station, all: Vec<DomainId>) {
+        self.front.bridges(all);
+        self.bridge = Some(OwnBridge {
+            site,
+            number,
+            station,
+        });
+    }
+
+    /// The guest's bridge sends `packet` outward, by the interface.
+    pub fn send_on(&mut self, packet: Packet, ends: Ends, kernel: &mut KernelIo<'_, '_>) {
+        // Dropped when the queue is full: the queue counts it.
+        if self.front.queue.push(packet) {
+            record::moved(kernel.io, ends, &packet, Outside, GuestOut);
+        }
+        self.front.send_queued(kernel);
     }
 
     /// The guest comes up: offers a port to netback.
@@ -76,7 +120,7 @@ impl Guest {
     /// `net_rx_action`: netfront's polls.
     pub fn front_rx(
         &mut self,
-        config: &NetworkConfig,
+        config: &Site,
         vif: &mut Vif,
         kernel: &mut KernelIo<'_, '_>,
     ) -> Progress {
@@ -86,10 +130,22 @@ impl Guest {
             Piece::None => self.front.begin_polls(),
             piece => self.finish_piece(piece, vif, kernel),
         }
-        let Guest { front, stack, .. } = self;
+        let Guest {
+            front,
+            stack,
+            bridge,
+            ..
+        } = self;
+        let bridge = bridge.as_ref();
         let next = front.flush(vif, &config.costs, kernel).or_else(|| {
-            let handed = |packet: &_| stack.handed_to(packet);
-            front.poll(vif, config, handed, kernel)
+            let taker = |packet: &_| match (bridge, stack.handed_to(packet)) {
+                (Some(bridge), _) if !bridge.keeps(packet) => {
+                    Taker::Bridge(bridge.site.inward_cost(packet))
+                }
+                (_, Some(place)) => Taker::Process(place),
+                (_, None) => Taker::Stack,
+            };
+            front.poll(vif, config, taker, kernel)
         });
         self.softirq_goes_on(vcpu, next)
     }
@@ -97,7 +153,7 @@ impl Guest {
     /// `net_tx_action`: the ring has room again.
     pub fn front_tx(
         &mut self,
-        config: &NetworkConfig,
+        config: &Site,
         vif: &mut Vif,
         kernel: &mut KernelIo<'_, '_>,
     ) -> Progress {
@@ -109,11 +165,11 @@ impl Guest {
     }
 
     /// The softirq on `vcpu` goes on with a piece of work, or is done.
-    fn softirq_goes_on(&mut self, vcpu: u16, next: Option<(Piece, Duration)>) -> Progress {
+    fn softirq_goes_on(&mut self, vcpu: u16, next: Option<Next>) -> Progress {
         match next {
-            Some((piece, time)) => {
+            Some((piece, time, owner)) => {
                 *self.front.soft(vcpu) = piece;
-                own(time)
+                Progress::Run(time, owner)
             }
             None => Progress::Done,
         }
@@ -122,7 +178,7 @@ impl Guest {
     /// The guest has booted: posts its buffers, and its stack begins.
     pub fn boot(
         &mut self,
-        config: &NetworkConfig,
+        config: &Site,
         vif: &mut Vif,
         kernel: &mut KernelIo<'_, '_>,
     ) -> Progress {
@@ -141,11 +197,11 @@ impl Guest {
             }
             Boot::Up => {}
         }
-        let Some((piece, time)) = self.front.flush(vif, &config.costs, kernel) else {
+        let Some((piece, time, owner)) = self.front.flush(vif, &config.costs, kernel) else {
             return Progress::Done;
         };
         self.thread = piece;
-        own(time)
+        Progress::Run(time, owner)
     }
 
     /// What a timer of the stack has to do.

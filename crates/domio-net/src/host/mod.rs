@@ -6,8 +6,8 @@
 //!  host                 └────── driver domain ──────┘         └────────── guest ──────────┘
 //! ```
 //!
-//! [`Network`] is the model of one card, its driver domain and the interfaces behind it: a
-//! [`Device`] of the bus. A host has as many as it has cards. Every step of a packet inside a
+//! [`Network`] is the model of one card, its driver domain and the interfaces behind it, with those
+//! of driver domains that have such an interface themselves: a [`Device`] of the bus. A host has as many as it has cards. Every step of a packet inside a
 //! domain is work of one of that domain's vcpus, at the level at which Linux 2.6.18 does it, takes
 //! its time, and is done for somebody.
 //!
@@ -26,7 +26,8 @@
 //! | `outside` | the remote host |
 //! | `web_client` | its web clients |
 //! | `neighbors` | its neighbour table |
-//! | `driver` | the driver domain: polling of the card and the backlog, the bridge |
+//! | `site` | a driver domain, and how packets leave its bridge: to the card, to guests, to the next |
+//! | `driver` | a vcpu of a driver domain: polling of the card and the backlog |
 //! | `card` | the card: arrivals, its interrupt, the queue in front of it |
 //! | `netback` | the tasklets to and from the guests, rate limits, what a controller stops |
 //! | `softnet` | what waits for the driver domain's softirq |
@@ -62,6 +63,7 @@ mod netfront;
 mod outside;
 mod record;
 mod remote_card;
+mod site;
 mod socket;
 mod softnet;
 mod stack;
@@ -73,20 +75,23 @@ use domio_core::DomainId;
 use domio_vmm::bus::{Counted, Device, Io, KernelIo, Passed, Progress, Token, Traffic};
 use domio_vmm::process::{Answer, Call, Interest, Pid, What};
 
+use crate::bridge::Bridge;
 use crate::packet::{FlowId, Station};
 use crate::peer::PeerTimer;
 use crate::web::connection_of;
 
 pub use config::{
-    FlowConfig, FlowKind, NetworkConfig, OtherPorts, RequestConfig, StreamConfig, VifConfig,
-    VifRate,
+    BehindConfig, FlowConfig, FlowKind, NetworkConfig, OtherPorts, RequestConfig, StreamConfig,
+    VifConfig, VifRate,
 };
 pub use costs::{NetCosts, RxMode};
 
+use card::Card;
 use driver::Driver;
 use guest::{Guest, Start};
 use netback::Netback;
 use outside::Outside;
+use site::{Site, Ways};
 use socket::File;
 use vif::Vif;
 
@@ -94,14 +99,14 @@ use vif::Vif;
 /// [`Network::calls`] is the token.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum For {
-    /// The driver domain: card, polling, queues to guests, netback's tasklets, timers.
+    /// A driver domain: card, then by backend polling, queues to guests, netback's tasklets, timers.
     Card,
-    DriverRx,
-    DriverTx,
-    RxTasklet,
-    TxTasklet,
-    Credit,
-    Queues,
+    DriverRx(u16),
+    DriverTx(u16),
+    RxTasklet(u16),
+    TxTasklet(u16),
+    Credit(u16),
+    Queues(u16),
     /// Netback's port of an interface.
     Back(u16),
     /// A guest: netfront's port, its softirqs, the stack's timers, setting the interface up.
@@ -131,12 +136,18 @@ enum Event {
 
 /// The network of a host.
 pub struct Network {
-    config: NetworkConfig,
+    /// The driver domains, that with the card first.
+    sites: Vec<Site>,
     /// Its number on the bus.
     device: u16,
     outside: Outside,
-    driver: Driver,
-    back: Netback,
+    card: Card,
+    /// By driver domain.
+    bridges: Vec<Bridge>,
+    /// By backend: which driver domain has it, polling there, the backend itself.
+    of_back: Vec<u16>,
+    drivers: Vec<Driver>,
+    backs: Vec<Netback>,
     /// The interfaces.
     vifs: Vec<Vif>,
     /// By interface: the guest behind it.
@@ -160,20 +171,23 @@ impl Network {
         own.map(|(vif, _)| vif).collect()
     }
 
-    /// What was counted at the interfaces of `domain`, in sum.
-    fn sum<T: Default>(&self, domain: DomainId, of: impl Fn(&Vif) -> T, plus: fn(T, T) -> T) -> T {
-        let own = self.vifs.iter().filter(|v| v.ends.guest == domain);
-        own.map(of).fold(T::default(), plus)
+    /// Number of the driver domain that `domain` is, if it is one.
+    fn site_of(&self, domain: DomainId) -> Option<usize> {
+        self.sites.iter().position(|site| site.driver == domain)
     }
 
-    /// The driver domain comes up.
-    fn plug_driver(&mut self, io: &mut Io<'_>) {
-        let card = &mut self.driver.card;
-        card.plug(CARD_TOKEN, &self.config, io);
-        for _ in 0..self.config.other_ports.boot {
-            io.reserve(self.config.driver);
+    /// Driver domain number `number` comes up.
+    fn plug_driver(&mut self, number: usize, io: &mut Io<'_>) {
+        let site = &self.sites[number];
+        if number == 0 {
+            self.card.plug(CARD_TOKEN, site, io);
         }
-        card.listen(&self.vifs, io);
+        for _ in 0..site.other_ports.boot {
+            io.reserve(site.driver);
+        }
+        if number == 0 {
+            self.card.listen(&self.vifs, io);
+        }
     }
 
     /// The guest of interface `vif` comes up.
@@ -184,9 +198,9 @@ impl Network {
         );
         let front = guest.offer(v.ends, io);
         let token = guest.front.lines.back;
-        self.back.plug(v, front, token, &self.config, io);
+        self.backs[usize::from(v.back)].plug(v, front, token, io);
         guest.begin_boot(v.ends, io);
-        let line = &mut self.driver.card.line;
+        let line = &mut self.card.line;
         for Start { flow, start, stop } in guest.starts.clone() {
             let times = (io.now + start, stop.map(|stop| io.now + stop));
             match guest.stack.web_of(flow) {
@@ -199,10 +213,42 @@ impl Network {
         }
     }
 
-    /// The interface that a call is for, and the guest behind it.
-    fn front(&mut self, vif: u16) -> (&NetworkConfig, &mut Vif, &mut Guest) {
-        let vif = usize::from(vif);
-        (&self.config, &mut self.vifs[vif], &mut self.guests[vif])
+    /// The interface that a call is for, the guest behind it, and the driver domain before it.
+    fn front(&mut self, vif: u16) -> (&Site, &mut Vif, &mut Guest) {
+        let (v, guest) = (
+            &mut self.vifs[usize::from(vif)],
+            &mut self.guests[usize::from(vif)],
+        );
+        (&self.sites[usize::from(v.site)], v, guest)
+    }
+
+    /// Driver domain number `site`, with all that a packet may meet on its way there, and what polls
+    /// on the vcpu of backend `back`.
+    fn ways(&mut self, site: u16, back: u16) -> (&mut Driver, Ways<'_>) {
+        let ways = Ways {
+            site: &self.sites[usize::from(site)],
+            bridge: &mut self.bridges[usize::from(site)],
+            card: &mut self.card,
+            backs: &mut self.backs,
+            guests: &mut self.guests,
+            vifs: &mut self.vifs,
+        };
+        (&mut self.drivers[usize::from(back)], ways)
+    }
+
+    /// A poll of the guest of interface `vif` begins or goes on: a packet that is for somebody
+    /// behind the guest goes to its bridge.
+    fn front_rx(&mut self, vif: u16, kernel: &mut KernelIo<'_, '_>) -> Progress {
+        let guest = &mut self.guests[usize::from(vif)];
+        if let Some(bridge) = &guest.bridge {
+            let number = bridge.number;
+            if let Some(packet) = guest.front.passed(kernel.vcpu.index) {
+                let (_, mut ways) = self.ways(number, 0);
+                ways.pass_on(vif, packet, kernel);
+            }
+        }
+        let (site, v, guest) = self.front(vif);
+        guest.front_rx(site, v, kernel)
     }
 
     /// A process makes a call on `file`, or goes on with it.
@@ -214,16 +260,17 @@ impl Network {
     ) -> Answer {
         match (file, call) {
             (File::Flow(vif, place), _) => {
-                let (config, v, guest) = self.front(vif);
-                guest.socket_call(place, call, &config.costs, v, kernel)
+                let (site, v, guest) = self.front(vif);
+                guest.socket_call(place, call, &site.costs, v, kernel)
             }
             (File::Listening(vif), (What::Accept, by)) => self.guests[usize::from(vif)].accept(by),
             // Nothing comes of it, as from a socket that is not connected.
             (File::Listening(_), _) => Answer::Return(0),
             (File::Web(web), (what, by)) => {
                 let (vif, server) = self.webs[usize::from(web)];
-                let stack = &mut self.guests[usize::from(vif)].stack;
-                stack.webs[usize::from(server)].web_accept(what, by, &self.config.costs)
+                let (site, _, guest) = self.front(vif);
+                let webs = &mut guest.stack.webs;
+                webs[usize::from(server)].web_accept(what, by, &site.costs)
             }
         }
     }
@@ -244,8 +291,9 @@ impl Network {
             &mut self.vifs[usize::from(vif)],
             &mut self.guests[usize::from(vif)],
         );
+        let costs = &self.sites[usize::from(v.site)].costs;
         let at = (usize::from(server), place);
-        guest.web_call(at, call, client, &self.config.costs, v, kernel)
+        guest.web_call(at, call, client, costs, v, kernel)
     }
 
     /// Whether `file` is ready for `interest`; `wake` is woken when it is, where it is not.
@@ -281,44 +329,47 @@ impl Network {
 
 impl Device for Network {
     fn serves(&self, domain: DomainId) -> bool {
-        domain == self.config.driver || self.config.vifs.iter().any(|v| v.domain == domain)
+        self.drives(domain) || self.vifs.iter().any(|v| v.ends.guest == domain)
     }
 
-    fn driver(&self) -> Option<DomainId> {
-        Some(self.config.driver)
+    fn drives(&self, domain: DomainId) -> bool {
+        self.site_of(domain).is_some()
     }
 
     fn plug(&mut self, domain: DomainId, io: &mut Io<'_>) {
-        if domain == self.config.driver {
-            return self.plug_driver(io);
-        }
         for (nth, vif) in self.vifs_of(domain).into_iter().enumerate() {
+            let v = &self.vifs[usize::from(vif)];
             if nth == 0 {
-                self.back.reserve(vif, &self.config, io);
+                let site = &self.sites[usize::from(v.site)];
+                self.backs[usize::from(v.back)].reserve(vif, site, io);
             }
             self.plug_guest(vif, io);
+        }
+        if let Some(number) = self.site_of(domain) {
+            self.plug_driver(number, io);
         }
     }
 
     fn unplug(&mut self, domain: DomainId, io: &mut Io<'_>) {
         for vif in self.vifs_of(domain) {
             self.guests[usize::from(vif)].stack.clear();
-            self.back.unplug(vif, &mut self.vifs, io);
+            let back = usize::from(self.vifs[usize::from(vif)].back);
+            self.backs[back].unplug(vif, &mut self.vifs, io);
         }
     }
 
     fn event(&mut self, token: Token, io: &mut Io<'_>) {
         let Network {
-            config,
+            sites,
             outside,
-            driver: Driver { card, .. },
+            card,
             vifs,
             ..
         } = self;
         // A line that has to stop is stopped before the remote host sends more.
         card.take_arrivals(vifs, io);
         match self.events[token as usize] {
-            Event::Interrupt => return card.raise_interrupt(config, vifs, io),
+            Event::Interrupt => return card.raise_interrupt(&sites[0], vifs, io),
             Event::ArrivalIn => {}
             Event::ArrivalOut => outside.arrive(&mut card.line, io),
             Event::Remote(timer) => outside.timer(timer, &mut card.line, io),
@@ -331,15 +382,19 @@ impl Device for Network {
     fn irq(&mut self, token: Token, kernel: &mut KernelIo<'_, '_>) -> Progress {
         match self.calls[token as usize] {
             For::Card => {
-                let Driver { card, softnet, .. } = &mut self.driver;
-                card.card_irq(softnet, &self.config, &self.vifs, kernel)
+                let softnet = &mut self.drivers[0].softnet;
+                self.card
+                    .card_irq(softnet, &self.sites[0], &self.vifs, kernel)
             }
-            For::Back(vif) => self
-                .back
-                .back_irq(vif, &self.config, &mut self.vifs, kernel),
+            For::Back(vif) => {
+                let v = &self.vifs[usize::from(vif)];
+                let site = &self.sites[usize::from(v.site)];
+                let back = &mut self.backs[usize::from(v.back)];
+                back.back_irq(vif, site, &mut self.vifs, kernel)
+            }
             For::Front(vif) => {
-                let (config, v, guest) = self.front(vif);
-                guest.front.front_irq(v, &config.costs, kernel)
+                let (site, v, guest) = self.front(vif);
+                guest.front.front_irq(v, &site.costs, kernel)
             }
             other => unreachable!("{other:?} is no port's"),
         }
@@ -347,33 +402,42 @@ impl Device for Network {
 
     fn softirq(&mut self, token: Token, kernel: &mut KernelIo<'_, '_>) -> Progress {
         match self.calls[token as usize] {
-            For::DriverRx => {
-                let (back, vifs) = (&mut self.back, &mut self.vifs);
-                self.driver.driver_rx(back, &self.config, vifs, kernel)
+            For::DriverRx(back) => {
+                let (driver, mut ways) = self.ways(self.of_back[usize::from(back)], back);
+                driver.driver_rx(&mut ways, kernel)
             }
-            For::DriverTx => {
-                let to = &mut self.back.rx;
-                to.driver_tx(&self.config, &mut self.vifs, kernel)
+            For::DriverTx(back) => {
+                let site = &self.sites[usize::from(self.of_back[usize::from(back)])];
+                let to = &mut self.backs[usize::from(back)].rx;
+                to.driver_tx(site, &mut self.vifs, kernel)
             }
-            For::FrontRx(vif) => {
-                let (config, v, guest) = self.front(vif);
-                guest.front_rx(config, v, kernel)
-            }
+            For::FrontRx(vif) => self.front_rx(vif, kernel),
             For::FrontTx(vif) => {
-                let (config, v, guest) = self.front(vif);
-                guest.front_tx(config, v, kernel)
+                let (site, v, guest) = self.front(vif);
+                guest.front_tx(site, v, kernel)
             }
             other => unreachable!("{other:?} is no softirq"),
         }
     }
 
     fn tasklet(&mut self, token: Token, kernel: &mut KernelIo<'_, '_>) -> Progress {
-        let (config, vifs) = (&self.config, &mut self.vifs);
+        let vifs = &mut self.vifs;
+        let of = |back: u16| {
+            (
+                usize::from(back),
+                usize::from(self.of_back[usize::from(back)]),
+            )
+        };
         match self.calls[token as usize] {
-            For::RxTasklet => self.back.rx.rx_tasklet(config, vifs, kernel),
-            For::TxTasklet => {
-                let softnet = &mut self.driver.softnet;
-                self.back.tx_tasklet(softnet, config, vifs, kernel)
+            For::RxTasklet(back) => {
+                let (back, site) = of(back);
+                let to = &mut self.backs[back].rx;
+                to.rx_tasklet(&self.sites[site], vifs, kernel)
+            }
+            For::TxTasklet(back) => {
+                let (back, site) = of(back);
+                let softnet = &mut self.drivers[back].softnet;
+                self.backs[back].tx_tasklet(softnet, &self.sites[site], vifs, kernel)
             }
             other => unreachable!("{other:?} is no tasklet"),
         }
@@ -382,8 +446,8 @@ impl Device for Network {
     fn work(&mut self, token: Token, kernel: &mut KernelIo<'_, '_>) -> Progress {
         match self.calls[token as usize] {
             For::Boot(vif) => {
-                let (config, v, guest) = self.front(vif);
-                guest.boot(config, v, kernel)
+                let (site, v, guest) = self.front(vif);
+                guest.boot(site, v, kernel)
             }
             other => unreachable!("{other:?} is no work item"),
         }
@@ -391,8 +455,10 @@ impl Device for Network {
 
     fn timer(&mut self, token: Token, kernel: &mut KernelIo<'_, '_>) {
         match self.calls[token as usize] {
-            For::Credit => self.back.limits_expire(&mut self.vifs, kernel),
-            For::Queues => self.back.rx.expire_queues(kernel),
+            For::Credit(back) => {
+                self.backs[usize::from(back)].limits_expire(&mut self.vifs, kernel);
+            }
+            For::Queues(back) => self.backs[usize::from(back)].rx.expire_queues(kernel),
             For::Stack(vif) => self.guests[usize::from(vif)].stack_timers(kernel),
             other => unreachable!("{other:?} is no timer"),
         }
@@ -419,16 +485,19 @@ impl Device for Network {
 
     fn limit(&mut self, domain: DomainId, traffic: Traffic, io: &mut Io<'_>) {
         for vif in self.vifs_of(domain) {
-            let (config, vifs) = (&self.config, &self.vifs);
-            self.back.limit(vif, traffic, config, vifs, io);
+            let back = usize::from(self.vifs[usize::from(vif)].back);
+            self.backs[back].limit(vif, traffic, &self.vifs, io);
         }
     }
 
-    fn counted(&self, domain: DomainId) -> Counted {
-        self.sum(domain, |v| v.counted, Counted::plus)
+    fn counted(&self, driver: DomainId, domain: DomainId) -> Counted {
+        let own = self.vifs.iter().filter(|v| v.ends.guest == domain);
+        let own = own.filter(|v| v.ends.driver == driver);
+        own.fold(Counted::default(), |sum, v| sum.plus(v.counted))
     }
 
     fn passed(&self, domain: DomainId) -> Passed {
-        self.sum(domain, |v| v.passed, Passed::plus)
+        let own = self.vifs.iter().filter(|v| v.ends.guest == domain);
+        own.fold(Passed::default(), |sum, v| sum.plus(v.passed))
     }
 }

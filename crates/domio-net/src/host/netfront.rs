@@ -1,15 +1,16 @@
 //! Netfront: a guest's driver for its interface (xen-spec 6.2).
 
-use domio_core::Duration;
+use domio_core::{DomainId, Duration};
 use domio_vmm::bus::{KernelIo, KernelTimer, Owner, Progress, SoftirqLine, Token, WorkItem};
 
 use super::buffers::Buffers;
-use super::config::{NetworkConfig, VifConfig};
+use super::config::VifConfig;
 use super::costs::{NetCosts, RxMode};
 use super::record;
+use super::site::Site;
 use super::vif::Vif;
 use crate::class::NetPlace::{GuestIn, GuestOut, RxRing, TxRing};
-use crate::packet::Packet;
+use crate::packet::{Packet, Station};
 use crate::queue::{Accounted, DropPlace, Ledger, Queue};
 
 /// Packets that a poll takes.
@@ -34,6 +35,10 @@ pub(super) enum Piece {
     Deliver(Packet),
     /// Handing a packet to the process that waits at the socket at this place.
     Hand(Packet, u16),
+    /// Taking a packet to the domain's own bridge and netback, for a guest behind.
+    Pass(Packet),
+    /// That packet is there.
+    Passed,
     /// Putting packets into the ring.
     Transmit,
     /// Telling netback.
@@ -45,8 +50,22 @@ pub(super) enum Piece {
 impl Piece {
     /// Whether a packet is inside.
     pub fn has_packet(&self) -> bool {
-        matches!(self, Piece::Deliver(_) | Piece::Hand(..))
+        matches!(self, Piece::Deliver(_) | Piece::Hand(..) | Piece::Pass(_))
     }
+}
+
+/// A piece of work that is next, its time, and for whom it is.
+pub(super) type Next = (Piece, Duration, Owner);
+
+/// Who takes a packet from the driver.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Taker {
+    /// The guest's protocols.
+    Stack,
+    /// The process that waits at the socket at this place.
+    Process(u16),
+    /// The guest's own bridge, with netback behind, which takes so long.
+    Bridge(Duration),
 }
 
 /// How far a poll is.
@@ -79,6 +98,10 @@ pub(super) struct FrontLines {
 /// The driver's own state.
 pub(super) struct Netfront {
     pub lines: FrontLines,
+    /// The interface's address: packets from others are sent on for somebody behind.
+    station: Station,
+    /// All guests of the network by station from 1, where this one drives some of them.
+    behind: Vec<DomainId>,
     /// Packets that wait for the ring.
     pub queue: Queue<Packet>,
     /// Netback wants to be told.
@@ -102,10 +125,12 @@ impl Netfront {
     /// Where packets end that the ring does not get to.
     pub const QUEUE: DropPlace = DropPlace("netfront, queue");
 
-    /// The driver of the interface that `config` describes.
-    pub fn new(config: &VifConfig, lines: FrontLines) -> Self {
+    /// The driver of the interface at `station` that `config` describes.
+    pub fn new(config: &VifConfig, station: Station, lines: FrontLines) -> Self {
         Netfront {
             lines,
+            station,
+            behind: Vec::new(),
             queue: Queue::new(Self::QUEUE, TX_QUEUE),
             tell: false,
             full: false,
@@ -117,6 +142,21 @@ impl Netfront {
             soft: vec![Piece::None],
             sending: None,
         }
+    }
+
+    /// The guest has a bridge; `all` are the network's guests, by station from 1.
+    pub fn bridges(&mut self, all: Vec<DomainId>) {
+        self.behind = all;
+    }
+
+    /// The packet whose way to the guest's own bridge is over on `vcpu`, if that is what is over.
+    pub fn passed(&mut self, vcpu: u16) -> Option<Packet> {
+        let soft = self.soft(vcpu);
+        let Piece::Pass(packet) = *soft else {
+            return None;
+        };
+        *soft = Piece::Passed;
+        Some(packet)
     }
 
     /// What softirqs of `vcpu` are at.
@@ -143,7 +183,7 @@ impl Netfront {
     }
 
     /// The buffers that the interface begins with: the piece of work that posts them, and its time.
-    pub fn first_refill(&self, config: &NetworkConfig) -> (Piece, Duration) {
+    pub fn first_refill(&self, config: &Site) -> (Piece, Duration) {
         let n = self.buffers.target();
         (Piece::Refill(n), config.costs.refilling(n, config.rx_mode))
     }
@@ -183,14 +223,14 @@ impl Netfront {
     }
 
     /// Polls until one finds the ring empty or the budget is spent: the next piece of work, and its
-    /// time. `handed` tells the socket whose process a packet is handed to.
+    /// time. `taker` tells who takes a packet.
     pub fn poll(
         &mut self,
         vif: &mut Vif,
-        config: &NetworkConfig,
-        handed: impl Fn(&Packet) -> Option<u16>,
+        config: &Site,
+        taker: impl Fn(&Packet) -> Taker,
         kernel: &mut KernelIo<'_, '_>,
-    ) -> Option<(Piece, Duration)> {
+    ) -> Option<Next> {
         let (costs, mode) = (&config.costs, config.rx_mode);
         while self.polling {
             match self.poll {
@@ -204,20 +244,20 @@ impl Netfront {
                     self.budget -= n;
                     self.poll = Poll::Packets { taken: n, left: n };
                     if mode == RxMode::Flip && n > 0 {
-                        return Some((Piece::Remap, costs.remapping(n)));
+                        return Some((Piece::Remap, costs.remapping(n), Owner::Nobody));
                     }
                 }
                 Poll::Packets { taken, left: 0 } => {
                     self.poll = Poll::Refilled { taken };
                     self.buffers.lower_target(vif.rx.unfilled());
                     if let Some(n) = self.buffers.refill(vif.rx.outstanding(), vif.rx.unfilled()) {
-                        return Some((Piece::Refill(n), costs.refilling(n, mode)));
+                        return Some((Piece::Refill(n), costs.refilling(n, mode), Owner::Nobody));
                     }
                 }
                 Poll::Packets { taken, left } => {
                     let left = left - 1;
                     self.poll = Poll::Packets { taken, left };
-                    return Some(take_packet(vif, costs, handed, kernel));
+                    return Some(self.take_packet(vif, costs, taker, kernel));
                 }
                 Poll::Refilled { taken } => {
                     self.poll = Poll::Begin;
@@ -233,7 +273,8 @@ impl Netfront {
     /// The time of a piece of the driver's work with the rings is spent: does it.
     pub fn finish(&mut self, piece: Piece, vif: &mut Vif, kernel: &mut KernelIo<'_, '_>) {
         match piece {
-            Piece::None | Piece::Reap(_) | Piece::Remap | Piece::Hand(..) | Piece::Deliver(_) => {}
+            Piece::None | Piece::Reap(_) | Piece::Remap | Piece::Passed => {}
+            Piece::Hand(..) | Piece::Deliver(_) | Piece::Pass(_) => {}
             Piece::Transmit => self.transmit(vif, kernel),
             Piece::Notify => {
                 if let Some(port) = vif.front_port {
@@ -279,7 +320,7 @@ impl Netfront {
         vif: &Vif,
         costs: &NetCosts,
         kernel: &mut KernelIo<'_, '_>,
-    ) -> Option<(Piece, Duration)> {
+    ) -> Option<Next> {
         let vcpu = kernel.vcpu.index;
         if self.is_sent_by_another(vcpu) {
             return None;
@@ -290,40 +331,72 @@ impl Netfront {
             let contexts = self.sending.map_or(0, |(_, contexts)| contexts);
             self.sending = Some((vcpu, contexts + 1));
             let first = self.queue.iter().take(n as usize);
-            let with_data = first.filter(|p| p.has_data()).count();
+            let own = first.filter(|p| p.from == self.station);
+            let with_data = own.filter(|p| p.has_data()).count();
             let protocols = costs.stack_send * with_data as u64;
             let sending = costs.front_tx * u64::from(n) + protocols;
             let reaping = costs.front_reap * u64::from(vif.tx.responses());
-            return Some((Piece::Transmit, sending + reaping));
+            let owner = self.senders(n as usize, kernel);
+            return Some((Piece::Transmit, sending + reaping, owner));
         }
         if let Some(first) = self.queue.front()
             && !std::mem::replace(&mut self.full, true)
         {
             record::full(kernel.io, vif.ends, first);
         }
-        std::mem::take(&mut self.tell).then_some((Piece::Notify, costs.send_event))
+        let tell = std::mem::take(&mut self.tell);
+        tell.then_some((Piece::Notify, costs.send_event, Owner::Nobody))
     }
-}
 
-/// Takes the next packet of a poll from the ring: the piece of work with the packet, and its time.
-fn take_packet(
-    vif: &mut Vif,
-    costs: &NetCosts,
-    handed: impl Fn(&Packet) -> Option<u16>,
-    kernel: &mut KernelIo<'_, '_>,
-) -> (Piece, Duration) {
-    let packet = vif.rx.take_response();
-    let packet = packet.expect("a poll takes no more packets than it has seen");
-    record::moved(kernel.io, vif.ends, &packet, RxRing, GuestIn);
-    // The process that reads pays for copying the rest of a packet, and if it waits for the stack's
-    // work.
-    let bytes = u64::from(packet.frame_bytes());
-    let taken = costs.front_rx + costs.copy(bytes.min(256));
-    vif.passed.packets_in += 1;
-    vif.passed.bytes_in += bytes;
-    match handed(&packet) {
-        Some(place) => (Piece::Hand(packet, place), taken),
-        None => (Piece::Deliver(packet), taken + costs.stack),
+    /// For whom the first `n` packets of the queue are sent: the guests behind whose packets are
+    /// among them, each packet alike, or else the guest itself.
+    fn senders(&self, n: usize, kernel: &mut KernelIo<'_, '_>) -> Owner {
+        let mut owner = Owner::Nobody;
+        if kernel.owners() && !self.behind.is_empty() {
+            let first = self.queue.iter().take(n);
+            for packet in first.filter(|p| p.from != self.station) {
+                if let Some(sender) = self.guest_at(packet.from) {
+                    kernel.share(sender, Duration::from_nanos(1));
+                    owner = Owner::Shared;
+                }
+            }
+        }
+        owner
+    }
+
+    /// The guest at `station`, where this one has a bridge with guests behind.
+    fn guest_at(&self, station: Station) -> Option<DomainId> {
+        let place = usize::from(station.0).checked_sub(1)?;
+        self.behind.get(place).copied()
+    }
+
+    /// Takes the next packet of a poll from the ring: the piece of work with the packet, and its
+    /// time.
+    fn take_packet(
+        &self,
+        vif: &mut Vif,
+        costs: &NetCosts,
+        taker: impl Fn(&Packet) -> Taker,
+        kernel: &mut KernelIo<'_, '_>,
+    ) -> Next {
+        let packet = vif.rx.take_response();
+        let packet = packet.expect("a poll takes no more packets than it has seen");
+        record::moved(kernel.io, vif.ends, &packet, RxRing, GuestIn);
+        // The process that reads pays for copying the rest of a packet, and if it waits for the
+        // stack's work.
+        let bytes = u64::from(packet.frame_bytes());
+        let taken = costs.front_rx + costs.copy(bytes.min(256));
+        vif.passed.packets_in += 1;
+        vif.passed.bytes_in += bytes;
+        match taker(&packet) {
+            Taker::Process(place) => (Piece::Hand(packet, place), taken, Owner::Nobody),
+            Taker::Stack => (Piece::Deliver(packet), taken + costs.stack, Owner::Nobody),
+            Taker::Bridge(time) => {
+                let receiver = self.guest_at(packet.to);
+                let owner = receiver.map_or(Owner::Nobody, Owner::Domain);
+                (Piece::Pass(packet), taken + time, owner)
+            }
+        }
     }
 }
 

@@ -13,6 +13,12 @@ use crate::packet::{Packet, Station};
 pub(super) struct Vif {
     /// The guest and the driver domain.
     pub ends: Ends,
+    /// Number of the driver domain among the network's.
+    pub site: u16,
+    /// Number of the backend that serves it, among those of all driver domains.
+    pub back: u16,
+    /// The interface by which the driver domain reaches the outside, where that has no card.
+    pub uplink: Option<u16>,
     /// Packets from the guest.
     pub tx: Ring<Packet, ()>,
     /// Packets to the guest, in buffers that it posts.
@@ -30,10 +36,14 @@ pub(super) struct Vif {
 }
 
 impl Vif {
-    /// An interface between `ends`, not plugged in.
-    pub fn new(ends: Ends) -> Self {
+    /// An interface between `ends`, not plugged in, of driver domain `site` with an `uplink`, served
+    /// by backend `back`.
+    pub fn new(ends: Ends, (site, uplink): (u16, Option<u16>), back: u16) -> Self {
         Vif {
             ends,
+            site,
+            back,
+            uplink,
             tx: Ring::new(NET_TX),
             rx: Ring::new(NET_RX),
             up: false,
@@ -57,14 +67,60 @@ impl Vif {
     }
 }
 
-/// The interface that a packet from outside is for; none for one to everybody.
+/// A page of a packet that a guest sent.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Page {
+    /// The interface by which it came, whose guest has granted it.
+    pub vif: u16,
+    /// For whom the driver domain has it.
+    pub payer: DomainId,
+}
+
+/// For whom a driver domain works on `packet` from the guest of `vif`: the guest that sent it,
+/// however many driver domains there are between.
+pub(super) fn payer(vifs: &[Vif], vif: u16, packet: &Packet) -> DomainId {
+    let sender = usize::from(packet.from.0).checked_sub(1);
+    let sender = sender.filter(|sender| *sender < vifs.len());
+    vifs[sender.unwrap_or(usize::from(vif))].ends.guest
+}
+
+/// For whom a driver domain works on `packet` to the guest of `vif`: the one that gets it at last.
+pub(super) fn payee(vifs: &[Vif], vif: u16, packet: &Packet) -> DomainId {
+    let receiver = usize::from(packet.to.0).checked_sub(1);
+    let receiver = receiver.filter(|receiver| *receiver < vifs.len());
+    vifs[receiver.unwrap_or(usize::from(vif))].ends.guest
+}
+
+/// The interface that a packet that the card has brought is for, in the card's driver domain; none
+/// for one to everybody.
 pub(super) fn receiver(vifs: &[Vif], packet: &Packet) -> Option<Ends> {
     let vif = usize::from(packet.to.0).checked_sub(1)?;
-    vifs.get(vif).map(|v| v.ends)
+    let vif = (vif < vifs.len()).then_some(vif as u16)?;
+    let next = towards(vifs, vif, None)?;
+    Some(vifs[usize::from(next)].ends)
+}
+
+/// The interface that leads to `vif` from the driver domain whose uplink is `from`.
+fn towards(vifs: &[Vif], vif: u16, from: Option<u16>) -> Option<u16> {
+    let mut next = vif;
+    while vifs[usize::from(next)].uplink != from {
+        next = vifs[usize::from(next)].uplink?;
+    }
+    Some(next)
+}
+
+/// The interface by which `packet` from outside leaves the driver domain whose uplink is `from`.
+pub(super) fn next_on_way(vifs: &[Vif], packet: &Packet, from: Option<u16>) -> Option<u16> {
+    towards(vifs, addressed(vifs, packet)?, from)
+}
+
+/// Whether `packet` is to everybody.
+pub(super) fn is_to_all(packet: &Packet) -> bool {
+    packet.to == Station::EVERYBODY
 }
 
 /// The interface that a packet from outside is for, or whose address it asks for.
-pub(super) fn addressed(vifs: &[Vif], packet: &Packet) -> Option<u16> {
+fn addressed(vifs: &[Vif], packet: &Packet) -> Option<u16> {
     let vif = match usize::from(packet.to.0).checked_sub(1) {
         Some(vif) if vif < vifs.len() => vif,
         _ => asked_for(vifs, packet)?,

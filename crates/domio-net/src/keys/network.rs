@@ -30,7 +30,7 @@ pub static NETWORK: KeySection = KeySection::plain(
     "The card in the driver domain, the line behind it, and how drivers on both sides of Xen work. \
      A host has a network when a domain has a vif; without this table it is the default one. \
      Several are `[[network]]` tables, each with a card, a line, a remote host and a driver domain \
-     of its own. What the work costs is the hardware profile's.",
+     of its own, or behind another one (`uplink`). What the work costs is the hardware profile's.",
     NetworkKeys::KEYS,
 );
 
@@ -114,9 +114,22 @@ keys! {
     struct NetworkKeys {
         driver: String = domain_name(), Need::Optional("the domain with id 0"),
             "The driver domain, with the card, the bridge and the backends: one domain, which is \
-             created before those with a vif, stays to the end, and has no vif itself.";
+             created before those with a vif, stays to the end, and has no vif on this network.";
         name: String = name(), Need::Optional("none, so that no vif can name it"),
             "Name, unique among the networks, by which vifs and network workloads choose it.";
+        uplink: String = name(),
+            Need::Optional("the network on which the driver domain has its only vif, where there is \
+                            one and no card is described; else the card"),
+            "Name of the network by which the driver domain reaches the outside, through a vif of \
+             its own instead of a card: a domain with a firewall, say, behind one with the card. \
+             Each domain on the way works for what passes it. Keys of card, line and remote host \
+             are the outermost network's.";
+        netback_threads: u16 = int(1, 1024), Need::Int(1),
+            "Over how many vcpus of the driver domain netback is spread, from vcpu 0 on; more than \
+             there are vcpus is one for each. Vifs take turns: each is served by one of these \
+             vcpus, which has its event channel too. Xen's Linux of 2010 had so many groups of \
+             tasklets or threads (`netback/0`), Linux since 3.16 a thread for each queue of a vif. \
+             The card's interrupt stays on vcpu 0.";
         nic: NicConfig = word(&NICS), Need::Word("plain"), "The network card.";
         nic_bus: u64 = line_rate(LINE_RATE_MIN, LINE_RATE_MAX),
             Need::Optional("a bus that nobody has to wait for"),
@@ -175,6 +188,8 @@ pub struct Driven {
     pub version: Option<XenVersion>,
     /// The driver domain, if it is known.
     pub driver: Option<DomainId>,
+    /// How many vcpus it has.
+    pub driver_vcpus: u16,
     /// What the work on packets costs on the machine.
     pub costs: NetCosts,
     /// What the remote host's processes take.
@@ -197,6 +212,42 @@ impl NetworkTable {
     /// The key with the name of the network.
     pub fn name(&self) -> &Slot<String> {
         &self.0.name
+    }
+
+    /// The key with the name of the network that leads outward.
+    pub fn uplink(&self) -> &Slot<String> {
+        &self.0.uplink
+    }
+
+    /// Name and place of the first key that describes a card.
+    pub fn card(&self) -> Option<&'static str> {
+        let NetworkKeys {
+            nic, nic_bus, card, ..
+        } = &self.0;
+        let all = [
+            (nic.given, nic.name),
+            (nic_bus.given, nic_bus.name),
+            (card.given, card.name),
+        ];
+        let mut given = all.into_iter().filter(|(given, _)| *given);
+        given.next().map(|(_, name)| name)
+    }
+
+    /// Names of the keys that describe what is behind a card, and are given.
+    pub fn beyond_card(&self) -> Vec<&'static str> {
+        let keys = &self.0;
+        let all = [
+            (keys.rate.given, keys.rate.name),
+            (keys.latency.given, keys.latency.name),
+            (keys.queue.given, keys.queue.name),
+            (keys.remote_gap.given, keys.remote_gap.name),
+            (keys.remote_tick.given, keys.remote_tick.name),
+            (keys.remote_tick_phase.given, keys.remote_tick_phase.name),
+            (keys.remote_irq_latency.given, keys.remote_irq_latency.name),
+            (keys.writers.given, keys.writers.name),
+        ];
+        let given = all.into_iter().filter(|(given, _)| *given);
+        given.map(|(_, name)| name).collect()
     }
 
     /// The key that says which event channels kernels have.
@@ -278,6 +329,8 @@ impl NetworkTable {
                 false => RxMode::Copy,
             })?,
             vcpu: 0,
+            netback_threads: keys.netback_threads.get()?.min(with.driver_vcpus.max(1)),
+            behind: Vec::new(),
             other_ports: OtherPorts {
                 boot: keys.boot_ports.get()?,
                 guest: keys.guest_ports.get()?,

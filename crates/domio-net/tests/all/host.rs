@@ -111,6 +111,7 @@ fn simulation(setup: &Setup) -> Simulation<Records, Network> {
             stop: None,
         };
         vifs.push(VifConfig {
+            behind: None,
             domain: DomainId(id),
             vcpu: 0,
             rate: guest.rate,
@@ -147,6 +148,8 @@ fn simulation(setup: &Setup) -> Simulation<Records, Network> {
         costs,
         rx_mode: setup.rx_mode,
         vcpu: 0,
+        netback_threads: 1,
+        behind: Vec::new(),
         other_ports: domio_net::host::OtherPorts::default(),
         vifs,
     };

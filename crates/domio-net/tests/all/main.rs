@@ -2,6 +2,7 @@
 
 mod books;
 mod cards;
+mod chain;
 mod ends;
 mod heard;
 mod host;

@@ -77,6 +77,8 @@ pub fn card(driver: u16, vifs: Vec<VifConfig>) -> NetworkConfig {
         costs: NetCosts::on(&OPTERON_242),
         rx_mode: RxMode::Flip,
         vcpu: 0,
+        netback_threads: 1,
+        behind: Vec::new(),
         other_ports: domio_net::host::OtherPorts::default(),
         vifs,
     }
@@ -90,6 +92,7 @@ pub fn vif(domain: u16, flows: &[FlowKind]) -> VifConfig {
         stop: None,
     };
     VifConfig {
+        behind: None,
         domain: DomainId(domain),
         vcpu: 0,
         rate: None,

@@ -63,6 +63,14 @@ impl<'a> Cx<'a> {
         self.problems.push(problem);
     }
 
+    /// What to call the network with this number: by its name, if it has one.
+    pub fn called_network(&self, index: usize) -> String {
+        match self.known.networks.get(index) {
+            Some(Some(name)) => format!("the network {name}"),
+            _ => format!("network {index}"),
+        }
+    }
+
     /// The source text of `span`.
     pub fn text(&self, span: Span) -> &str {
         self.sources

@@ -154,7 +154,8 @@ fn domain(
         let mut domains = resolved.domains.iter();
         domains.position(|d| d.config.id == DomainId::DOM0)
     };
-    let found = devices.first().map(|d| d.driver).or_else(zero);
+    let found = devices.first().and_then(|d| d.drivers.first());
+    let found = found.map(|(driver, _)| *driver).or_else(zero);
     if found.is_none() && resolved.complete {
         cx.push(
             Problem::new(

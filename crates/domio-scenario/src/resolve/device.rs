@@ -8,14 +8,14 @@ use domio_vmm::evtchn::Abi;
 /// A device and its users.
 pub(super) struct Device {
     pub config: DeviceConfig,
-    /// Index of the driver domain.
-    pub driver: usize,
+    /// Indices of the driver domains, that with the hardware first, each with the event channels
+    /// that it needs for its guests.
+    pub drivers: Vec<(usize, usize)>,
     /// Indices of the domains with a part in it.
     pub users: Vec<usize>,
-    /// Event channels of the driver domain that it needs.
-    pub ports: usize,
-    /// Which event channels the kernels of all of them have, if that is the device's to say.
-    pub evtchn: Option<Evtchn>,
+    /// Which event channels the kernels of all of them have, as far as that is the device's to say;
+    /// all have to agree.
+    pub evtchn: Vec<Evtchn>,
     /// Whether packets go through it.
     pub packets: bool,
     /// Makes the processes of its users, told its number on the bus.
@@ -45,6 +45,11 @@ pub(super) struct Process {
 impl Device {
     /// Whether the domain with this index has a part in it, or works for it.
     pub fn serves(&self, index: usize) -> bool {
-        self.driver == index || self.users.contains(&index)
+        self.drives(index) || self.users.contains(&index)
+    }
+
+    /// Whether the domain with this index works for others.
+    pub fn drives(&self, index: usize) -> bool {
+        self.drivers.iter().any(|(driver, _)| *driver == index)
     }
 }

@@ -124,10 +124,9 @@ fn device(disks: Disks, resolved: &Resolved) -> Device {
     }
     Device {
         config,
-        driver,
-        ports: users.len(),
+        drivers: vec![(driver, users.len())],
         users,
-        evtchn: None,
+        evtchn: Vec::new(),
         packets: false,
         processes: Box::new(move |device| {
             let process =

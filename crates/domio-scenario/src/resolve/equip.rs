@@ -22,7 +22,7 @@ pub(super) fn equip(
     for driver_domains in [false, true] {
         for i in 0..resolved.domains.len() {
             let domain = &resolved.domains[i];
-            let is_driver = devices.iter().any(|d| d.driver == i);
+            let is_driver = devices.iter().any(|d| d.drives(i));
             if !devices.iter().any(|d| d.serves(i)) || is_driver != driver_domains {
                 continue;
             }
@@ -68,7 +68,7 @@ fn abi(
     default: Option<Abi>,
 ) -> Option<Abi> {
     let own = devices.iter().filter(|d| d.serves(index));
-    let mut own = own.filter_map(|d| d.evtchn.as_ref());
+    let mut own = own.flat_map(|d| &d.evtchn);
     let Some(first) = own.next() else {
         return default;
     };
@@ -105,14 +105,15 @@ fn ports_suffice(
     };
     // Port 0 is never used; each vcpu has one for its timer, each card one for its interrupt, each
     // interface and each disk one at both ends.
-    let driven = devices.iter().filter(|d| d.driver == index);
-    let driven: usize = driven.map(|d| d.ports).sum();
+    let driven = devices.iter().flat_map(|d| &d.drivers);
+    let driven = driven.filter(|(driver, _)| *driver == index);
+    let driven: usize = driven.map(|(_, ports)| ports).sum();
     let needed = 1 + domain.config.vcpus.len() + domain.parts() + driven;
     if needed <= ports {
         return true;
     }
     let own = devices.iter().filter(|d| d.serves(index));
-    let evtchn = own.filter_map(|d| d.evtchn.as_ref()).next();
+    let evtchn = own.flat_map(|d| &d.evtchn).next();
     let (key, hint) = match evtchn {
         Some(evtchn) => (
             evtchn.key.as_str(),

@@ -95,7 +95,8 @@ pub(super) fn limits(
 /// Indices of the domains that have a card, each once.
 fn network_drivers(devices: &[Device]) -> Vec<usize> {
     let cards = devices.iter().filter(|d| d.packets);
-    let mut drivers: Vec<usize> = cards.map(|d| d.driver).collect();
+    let drivers = cards.filter_map(|d| d.drivers.first());
+    let mut drivers: Vec<usize> = drivers.map(|(driver, _)| *driver).collect();
     drivers.sort_unstable();
     drivers.dedup();
     drivers

@@ -7,6 +7,7 @@
 mod action;
 mod asked;
 mod body;
+mod chain;
 mod controller;
 mod device;
 mod disk;

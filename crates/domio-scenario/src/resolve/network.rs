@@ -1,23 +1,20 @@
 //! `[network]`, once or several times, and the vifs of domains on each.
 
-use super::device::{Device, Evtchn, Process};
+use super::chain::{self, Part};
+use super::device::{Device, Evtchn};
 use super::driver::{self, Users};
 use super::resolved::Resolved;
 use super::shared::InTable;
-use super::work::Flow;
 use crate::check::{self, Cx, Fields};
-use crate::devices::DeviceConfig;
 use crate::problem::{Code, Problem, quote};
 use crate::source::Span;
 use domio_core::XenVersion;
 use domio_core::keys::{Nested, Slot};
-use domio_net::host::{NetCosts, NetworkConfig};
+use domio_net::host::NetCosts;
 use domio_net::keys::{Driven, NETWORK, NETWORK_COSTS, NetworkTable};
 use domio_net::writers::WriterCosts;
 use domio_vmm::Hardware;
-use domio_vmm::config::TaskConfig;
 use domio_vmm::evtchn::Abi;
-use domio_vmm::process::FileId;
 use std::collections::BTreeMap;
 
 /// What the networks of a host have in common.
@@ -75,14 +72,17 @@ pub(super) fn networks(
     if tables.is_empty() {
         let fields = check::absent(&NETWORK, slot.name, top.header);
         let only = network(cx, &fields, 0, false, on, &mut costs);
-        return only.into_iter().collect();
+        return chain::join(only.into_iter().collect(), on.resolved);
     }
     let mut networks = Vec::new();
     for (i, (node, table, path)) in tables.into_iter().enumerate() {
         let fields = check::table(cx, table, node.span, &NETWORK, &path, None);
         networks.extend(network(cx, &fields, i, true, on, &mut costs));
     }
-    networks
+    if chain::circle(cx, &networks) {
+        return Vec::new();
+    }
+    chain::join(networks, on.resolved)
 }
 
 /// The costs of all networks, once one has looked for them.
@@ -96,7 +96,7 @@ fn network(
     given: bool,
     on: &On<'_>,
     known_costs: &mut Costs,
-) -> Option<Device> {
+) -> Option<Part> {
     let keys = NetworkTable::read(fields);
     let resolved = on.resolved;
     let domains = resolved.domains.iter().enumerate();
@@ -125,8 +125,7 @@ fn network(
     };
     if vifs.is_empty() {
         if given {
-            let name = keys.name().get();
-            cx.notices.push(of_no_use(cx, index, name.as_deref()));
+            cx.notices.push(of_no_use(cx, index));
         }
         return None;
     }
@@ -140,6 +139,7 @@ fn network(
         Driven {
             version,
             driver: driver.map(|driver| resolved.domains[driver].config.id),
+            driver_vcpus: driver.map_or(1, |d| resolved.domains[d].config.vcpus.len() as u16),
             costs,
             writers,
             vifs,
@@ -150,76 +150,27 @@ fn network(
         key: fields.path_of(keys.evtchn()),
         span: fields.span(keys.evtchn()),
     };
-    let users = users.all.into_iter().map(|(i, _)| i).collect();
-    Some(device(config, index, driver?, users, evtchn, resolved))
+    let driver = driver?;
+    Some(Part {
+        index,
+        uplink: chain::uplink(cx, &keys, fields, (index, driver), resolved)?,
+        span: fields.span(keys.uplink()),
+        key: fields.path_of(keys.uplink()),
+        config,
+        driver,
+        users: users.all.into_iter().map(|(i, _)| i).collect(),
+        evtchn,
+    })
 }
 
 /// What to say of a network without a vif.
-fn of_no_use(cx: &Cx<'_>, index: usize, name: Option<&str>) -> String {
-    match (cx.known.networks.len(), name) {
-        (0 | 1, _) => "no domain has a vif, so [network] does nothing".to_owned(),
-        (_, Some(name)) => format!("no domain has a vif on the network {name}, so it does nothing"),
-        (_, None) => format!("no domain has a vif on network {index}, so it does nothing"),
-    }
-}
-
-/// The network number `index` of the text as a device.
-fn device(
-    config: NetworkConfig,
-    index: usize,
-    driver: usize,
-    users: Vec<usize>,
-    evtchn: Evtchn,
-    resolved: &Resolved,
-) -> Device {
-    let mut flows = Vec::new();
-    for (user, domain) in resolved.domains.iter().enumerate() {
-        if let Some(vif) = domain.vifs.iter().find(|vif| vif.network == index) {
-            flows.push((user, domain.config.start, vif.flows.clone()));
-        }
-    }
-    let blueprint = config.clone();
-    Device {
-        driver,
-        ports: ports_of(&config),
-        users,
-        evtchn: Some(evtchn),
-        packets: true,
-        config: DeviceConfig::Network(Box::new(config)),
-        processes: Box::new(move |device| {
-            let mut processes = Vec::new();
-            for (vif, (domain, start, flows)) in flows.iter().enumerate() {
-                let mut first = 0;
-                for flow in flows {
-                    let alike = flow.configs.first().map_or(0, |f| f.kind.processes());
-                    let process = || blueprint.process(device, vif, first, *start);
-                    let tasks = match flow.server {
-                        Some(server) => {
-                            let file = blueprint.listening(vif);
-                            vec![server.process(FileId { device, file })]
-                        }
-                        None => (0..alike.max(1)).filter_map(|_| process()).collect(),
-                    };
-                    let placed = tasks.into_iter().map(|task| place(*domain, flow, task));
-                    processes.extend(placed);
-                    first += flow.configs.len();
-                }
-            }
-            processes
-        }),
-    }
-}
-
-/// `task` of `flow`, where the flow wants it.
-fn place(domain: usize, flow: &Flow, task: TaskConfig) -> Process {
-    Process {
-        domain,
-        vcpu: Some(usize::from(flow.vcpu)),
-        may_roam: !flow.placed,
-        task: TaskConfig {
-            priority: flow.priority,
-            ..task
-        },
+fn of_no_use(cx: &Cx<'_>, index: usize) -> String {
+    match cx.known.networks.len() {
+        0 | 1 => "no domain has a vif, so [network] does nothing".to_owned(),
+        _ => format!(
+            "no domain has a vif on {}, so it does nothing",
+            cx.called_network(index)
+        ),
     }
 }
 
@@ -234,13 +185,6 @@ pub(super) fn default_abi(cx: &mut Cx<'_>, top: &Fields<'_>, version: XenVersion
         },
         version,
     )
-}
-
-/// Ports of the driver domain that the network needs, with those of others that the scenario names.
-fn ports_of(config: &NetworkConfig) -> usize {
-    let others = config.other_ports;
-    let of_guest = 1 + usize::from(others.guest);
-    1 + usize::from(others.boot) + config.vifs.len() * of_guest
 }
 
 /// What work on packets costs.

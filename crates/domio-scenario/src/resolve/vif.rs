@@ -31,6 +31,7 @@ impl Vif {
     pub fn config(&self, domain: DomainId, rx_target: u32) -> VifConfig {
         VifConfig {
             domain,
+            behind: None,
             vcpu: 0,
             rate: self.rate,
             rx_target,

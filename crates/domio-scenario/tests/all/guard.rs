@@ -384,9 +384,9 @@ fn who_counts_packets_divides_all_of_the_driver_domain_s_time() {
 fn rate(host: &mut Host, from: u64) -> u64 {
     let at = |ms| Instant::from_nanos(ms * 1_000_000);
     run(host, at(from));
-    let before = host.host().device(0).counted(BULK).sent;
+    let before = host.host().device(0).counted(DomainId::DOM0, BULK).sent;
     run(host, at(from + 100));
-    (host.host().device(0).counted(BULK).sent - before) * 10
+    (host.host().device(0).counted(DomainId::DOM0, BULK).sent - before) * 10
 }
 
 /// The controller is gone in the middle of a long defence: its domain is destroyed (it is removed),

@@ -63,9 +63,10 @@ pub trait Device {
     /// Whether `domain` has a driver of this model, so that its kernel needs event channels.
     fn serves(&self, domain: DomainId) -> bool;
 
-    /// The domain that has the device and works for the others, if there is one.
-    fn driver(&self) -> Option<DomainId> {
-        None
+    /// Whether `domain` has the device, or a part of it, and works for others.
+    fn drives(&self, domain: DomainId) -> bool {
+        let _ = domain;
+        false
     }
 
     /// `domain`, which the model serves, is created: the model binds ports. Domains come in the
@@ -135,9 +136,10 @@ pub trait Device {
         let _ = (domain, traffic, io);
     }
 
-    /// Packets that the backend has taken from `domain` and handed to it, since the domain's start.
-    fn counted(&self, domain: DomainId) -> Counted {
-        let _ = domain;
+    /// Packets that backends in `driver` have taken from `domain` and handed to it, since the
+    /// domain's start.
+    fn counted(&self, driver: DomainId, domain: DomainId) -> Counted {
+        let _ = (driver, domain);
         Counted::default()
     }
 
@@ -202,8 +204,8 @@ macro_rules! device_models {
                 match self { $(Self::$variant(d) => d.serves(domain)),+ }
             }
 
-            fn driver(&self) -> Option<$crate::DomainId> {
-                match self { $(Self::$variant(d) => d.driver()),+ }
+            fn drives(&self, domain: $crate::DomainId) -> bool {
+                match self { $(Self::$variant(d) => d.drives(domain)),+ }
             }
 
             fn plug(&mut self, domain: $crate::DomainId, io: &mut $crate::bus::Io<'_>) {
@@ -288,8 +290,12 @@ macro_rules! device_models {
                 match self { $(Self::$variant(d) => d.limit(domain, traffic, io)),+ }
             }
 
-            fn counted(&self, domain: $crate::DomainId) -> $crate::bus::Counted {
-                match self { $(Self::$variant(d) => d.counted(domain)),+ }
+            fn counted(
+                &self,
+                driver: $crate::DomainId,
+                domain: $crate::DomainId,
+            ) -> $crate::bus::Counted {
+                match self { $(Self::$variant(d) => d.counted(driver, domain)),+ }
             }
 
             fn passed(&self, domain: $crate::DomainId) -> $crate::bus::Passed {

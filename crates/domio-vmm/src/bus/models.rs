@@ -33,15 +33,13 @@ impl<D: Device> Bus<D> {
 
     /// Packets that backends in `driver` have taken from `domain` and handed to it.
     pub(crate) fn counted(&self, driver: DomainId, domain: DomainId) -> Counted {
-        let own = self.devices.iter().filter(|d| d.driver() == Some(driver));
-        own.fold(Counted::default(), |sum, d| sum.plus(d.counted(domain)))
+        let own = self.devices.iter().map(|d| d.counted(driver, domain));
+        own.fold(Counted::default(), Counted::plus)
     }
 
     /// Whether `domain` works for others.
     pub(crate) fn is_driver(&self, domain: DomainId) -> bool {
-        self.devices
-            .iter()
-            .any(|device| device.driver() == Some(domain))
+        self.devices.iter().any(|device| device.drives(domain))
     }
 
     /// What has gone through the virtual devices of `domain`, of all models.

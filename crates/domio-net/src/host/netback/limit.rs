@@ -9,7 +9,7 @@
 use domio_core::{Instant, VcpuName};
 use domio_vmm::bus::{Io, KernelIo, KernelTimer, Traffic};
 
-use super::super::config::{NetworkConfig, VifRate};
+use super::super::config::VifRate;
 use super::super::vif::Vif;
 use super::credit::Credit;
 use super::gate::{Gate, Outgoing};
@@ -17,6 +17,8 @@ use super::gate::{Gate, Outgoing};
 /// The limit of an interface.
 #[derive(Clone, Debug)]
 struct Limit {
+    /// The rate that the configuration gives it.
+    rate: Option<VifRate>,
     /// What the guest may send still.
     credit: Credit,
     /// What a controller lets through.
@@ -46,17 +48,19 @@ pub(super) struct Limits {
 }
 
 impl Limits {
-    /// The limits that `config` sets, which `timer` of the driver domain looks after.
-    pub fn new(config: &NetworkConfig, timer: KernelTimer) -> Self {
+    /// Limits by interface that begin with these rates, which `timer` of the driver domain's vcpu
+    /// `vcpu` looks after.
+    pub fn new(rates: &[Option<VifRate>], timer: KernelTimer, vcpu: u16) -> Self {
         let limit = |rate| Limit {
+            rate,
             credit: Credit::new(rate),
             gate: Gate::open(),
         };
         Limits {
-            limits: config.vifs.iter().map(|vif| limit(vif.rate)).collect(),
+            limits: rates.iter().map(|rate| limit(*rate)).collect(),
             gated: 0,
             timer,
-            vcpu: config.vcpu,
+            vcpu,
         }
     }
 
@@ -66,16 +70,14 @@ impl Limits {
     }
 
     /// Limits `vif` at `now`, in place of what its configuration or an earlier limit says.
-    pub fn set(&mut self, vif: u16, traffic: Traffic, config: &NetworkConfig, now: Instant) {
+    pub fn set(&mut self, vif: u16, traffic: Traffic, now: Instant) {
         let limit = &mut self.limits[usize::from(vif)];
         limit.credit.set_rate(match traffic {
             Traffic::Limited { bytes, per } => Some(VifRate {
                 bytes,
                 interval: per,
             }),
-            Traffic::Free | Traffic::Stopped | Traffic::Guarded { .. } => {
-                config.vifs[usize::from(vif)].rate
-            }
+            Traffic::Free | Traffic::Stopped | Traffic::Guarded { .. } => limit.rate,
         });
         let gate = limit.gate.set(traffic, now);
         self.set_gate(vif, gate);

@@ -25,12 +25,12 @@ use domio_core::VcpuName;
 use domio_vmm::bus::{Io, KernelIo, Owner, Progress, Token, Traffic};
 use domio_vmm::evtchn::Port;
 
-use super::config::NetworkConfig;
+use super::config::VifRate;
 use super::handler::Handler;
 use super::record::Ends;
+use super::site::Site;
 use super::softnet::Softnet;
-use super::vif::{Vif, addressed};
-use crate::packet::Packet;
+use super::vif::Vif;
 use crate::queue::{Accounted, DropPlace, Ledger};
 
 use limit::Limits;
@@ -40,7 +40,8 @@ pub(super) use lines::BackLines;
 pub(super) use rx::queue_cost;
 pub(super) use tx::FromGuests;
 
-/// The backends of all interfaces.
+/// Backends that one vcpu of a driver domain runs. Tables have a place for each interface of the
+/// network, whoever serves it.
 pub(super) struct Netback {
     pub rx: ToGuests,
     pub tx: FromGuests,
@@ -51,42 +52,38 @@ pub(super) struct Netback {
     others: Vec<Vec<Port>>,
     /// Packets for guests whose traffic is stopped.
     turned_away: u64,
+    /// The driver domain's vcpu that does the work.
+    vcpu: u16,
 }
 
 impl Netback {
     /// Where packets end that are for guests whose traffic is stopped.
     pub const STOPPED: DropPlace = DropPlace("driver domain, traffic stopped");
 
-    /// The backends of the interfaces of `config`, before any guest is up.
-    pub fn new(config: &NetworkConfig, lines: BackLines) -> Self {
-        let vifs = config.vifs.len();
+    /// Backends on vcpu `vcpu`, before any guest is up, of interfaces with these rates.
+    pub fn new(rates: &[Option<VifRate>], lines: BackLines, vcpu: u16) -> Self {
+        let vifs = rates.len();
         Netback {
-            rx: ToGuests::new(config, lines),
-            tx: FromGuests::new(vifs, lines.tx_tasklet),
-            limits: Limits::new(config, lines.credit),
+            rx: ToGuests::new(vifs, lines, vcpu),
+            tx: FromGuests::new(vifs, lines.tx_tasklet, vcpu),
+            limits: Limits::new(rates, lines.credit, vcpu),
             handlers: vec![Handler::Idle; vifs],
             others: vec![Vec::new(); vifs],
             turned_away: 0,
+            vcpu,
         }
     }
 
     /// Reserves the ports of the driver domain that others have for the guest of `vif`.
-    pub fn reserve(&mut self, vif: u16, config: &NetworkConfig, io: &mut Io<'_>) {
+    pub fn reserve(&mut self, vif: u16, config: &Site, io: &mut Io<'_>) {
         let reserved = (0..config.other_ports.guest).filter_map(|_| io.reserve(config.driver));
         self.others[usize::from(vif)] = reserved.collect();
     }
 
     /// The guest of `vif` comes up and has offered a port, which netback binds with `token`.
-    pub fn plug(
-        &self,
-        vif: &mut Vif,
-        front: Port,
-        token: Token,
-        config: &NetworkConfig,
-        io: &mut Io<'_>,
-    ) {
+    pub fn plug(&self, vif: &mut Vif, front: Port, token: Token, io: &mut Io<'_>) {
         let Ends { guest, driver, .. } = vif.ends;
-        let back = io.connect(driver, guest, front, config.vcpu, token);
+        let back = io.connect(driver, guest, front, self.vcpu, token);
         let back = back.expect("the driver domain is up, and has free ports");
         (vif.front_port, vif.back_port, vif.up) = (Some(front), Some(back), true);
     }
@@ -113,7 +110,7 @@ impl Netback {
     pub fn back_irq(
         &mut self,
         vif: u16,
-        config: &NetworkConfig,
+        config: &Site,
         vifs: &mut [Vif],
         kernel: &mut KernelIo<'_, '_>,
     ) -> Progress {
@@ -129,14 +126,17 @@ impl Netback {
     fn serve_guest(&mut self, vif: u16, vifs: &mut [Vif], kernel: &mut KernelIo<'_, '_>) {
         self.tx.list(vif, &vifs[usize::from(vif)]);
         self.tx.begin_batch(kernel);
-        self.rx.restart_queue(vif, vifs, kernel);
+        // A gate may have been found open by another vcpu, on its way to this one's interface.
+        if kernel.vcpu.index == self.vcpu {
+            self.rx.restart_queue(vif, vifs, kernel);
+        }
     }
 
     /// The tasklet that takes packets from guests, to the backlog of `softnet`.
     pub fn tx_tasklet(
         &mut self,
         softnet: &mut Softnet,
-        config: &NetworkConfig,
+        config: &Site,
         vifs: &mut [Vif],
         kernel: &mut KernelIo<'_, '_>,
     ) -> Progress {
@@ -145,17 +145,10 @@ impl Netback {
     }
 
     /// Limits interface `vif`, in place of what its configuration or an earlier limit says.
-    pub fn limit(
-        &mut self,
-        vif: u16,
-        traffic: Traffic,
-        config: &NetworkConfig,
-        vifs: &[Vif],
-        io: &mut Io<'_>,
-    ) {
-        self.limits.set(vif, traffic, config, io.now);
-        let driver = VcpuName::new(config.driver, config.vcpu);
+    pub fn limit(&mut self, vif: u16, traffic: Traffic, vifs: &[Vif], io: &mut Io<'_>) {
+        self.limits.set(vif, traffic, io.now);
         let v = &vifs[usize::from(vif)];
+        let driver = VcpuName::new(v.ends.driver, self.vcpu);
         if v.up {
             // What has waited goes on, or is dropped.
             self.tx.list(vif, v);
@@ -190,18 +183,19 @@ impl Netback {
         }
     }
 
-    /// The interface that `packet`, which the card has brought, is for, if its gate does not let
-    /// the packet pass.
+    /// Whether the gate of any interface is not open.
+    pub fn any_gate(&self) -> bool {
+        self.limits.any_gate()
+    }
+
+    /// The ends of interface `vif`, to which a packet is on its way, if the gate does not let the
+    /// packet pass.
     pub fn turns_away(
         &mut self,
-        packet: &Packet,
+        vif: u16,
         vifs: &mut [Vif],
         kernel: &mut KernelIo<'_, '_>,
     ) -> Option<Ends> {
-        if !self.limits.any_gate() {
-            return None;
-        }
-        let vif = addressed(vifs, packet)?;
         self.open_if_over(vif, vifs, kernel);
         if self.limits.pass_in(vif, kernel.now()) {
             return None;

@@ -7,10 +7,10 @@ use domio_vmm::bus::{KernelIo, Owner, PacketsMoved, Progress};
 use domio_vmm::grant::Batch;
 use domio_vmm::ring::NET_RX;
 
-use super::super::config::NetworkConfig;
 use super::super::costs::{NetCosts, RxMode};
 use super::super::record;
-use super::super::vif::Vif;
+use super::super::site::{Site, schedule};
+use super::super::vif::{Vif, payee};
 use super::lines::BackLines;
 use crate::class::NetPlace::{DriverIn, Outside, RxRing};
 use crate::packet::Packet;
@@ -92,7 +92,7 @@ pub(in super::super) struct ToGuests {
 
 /// What handing `packet` to the guest of an interface costs: netback's start of a transmission. It
 /// copies, where the page is to be given away.
-pub(in super::super) fn queue_cost(config: &NetworkConfig, packet: &Packet) -> Duration {
+pub(in super::super) fn queue_cost(config: &Site, packet: &Packet) -> Duration {
     let copy = match config.rx_mode {
         RxMode::Flip => config.costs.copy(u64::from(packet.frame_bytes())),
         RxMode::Copy => Duration::ZERO,
@@ -108,8 +108,8 @@ impl ToGuests {
     /// Where packets end for which the guest has posted no buffer.
     pub const RING: DropPlace = DropPlace("netback, ring full");
 
-    /// Nothing is on its way to the interfaces of `config`.
-    pub fn new(config: &NetworkConfig, lines: BackLines) -> Self {
+    /// Nothing is on its way to the `vifs` interfaces; vcpu `vcpu` does the work.
+    pub fn new(vifs: usize, lines: BackLines, vcpu: u16) -> Self {
         let lane = |_| Lane {
             reserved: 0,
             stopped: false,
@@ -117,7 +117,7 @@ impl ToGuests {
             queue: Queue::new(Self::QUEUE, BACK_QUEUE),
         };
         ToGuests {
-            lanes: config.vifs.iter().map(lane).collect(),
+            lanes: (0..vifs).map(lane).collect(),
             waiting: VecDeque::new(),
             batch: Vec::new(),
             pages: 0,
@@ -130,7 +130,7 @@ impl ToGuests {
             gone: 0,
             ring_drops: 0,
             lines,
-            vcpu: config.vcpu,
+            vcpu,
         }
     }
 
@@ -202,7 +202,7 @@ impl ToGuests {
             }
         }
         self.waiting.push_back((vif, packet));
-        kernel.schedule(self.lines.rx_tasklet);
+        schedule(kernel, self.vcpu, self.lines.rx_tasklet);
         true
     }
 
@@ -267,7 +267,7 @@ impl ToGuests {
     /// `net_tx_action` in the driver domain: queues to guests that go on.
     pub fn driver_tx(
         &mut self,
-        config: &NetworkConfig,
+        config: &Site,
         vifs: &mut [Vif],
         kernel: &mut KernelIo<'_, '_>,
     ) -> Progress {
@@ -280,7 +280,7 @@ impl ToGuests {
                 && let Some(packet) = lane.queue.pop()
             {
                 self.restarting = Some((vif, packet));
-                let owner = Owner::Domain(vifs[usize::from(vif)].ends.guest);
+                let owner = Owner::Domain(payee(vifs, vif, &packet));
                 return Progress::Run(queue_cost(config, &packet), owner);
             }
             self.restart.pop_front();
@@ -291,7 +291,7 @@ impl ToGuests {
     /// The tasklet that takes packets to the guests.
     pub fn rx_tasklet(
         &mut self,
-        config: &NetworkConfig,
+        config: &Site,
         vifs: &mut [Vif],
         kernel: &mut KernelIo<'_, '_>,
     ) -> Progress {
@@ -344,7 +344,7 @@ impl ToGuests {
     /// What the batch costs. Each guest has part in it by what its own packets cost.
     fn batch_cost(
         &mut self,
-        config: &NetworkConfig,
+        config: &Site,
         vifs: &[Vif],
         kernel: &mut KernelIo<'_, '_>,
     ) -> Duration {
@@ -362,7 +362,7 @@ impl ToGuests {
                 let mut alone = Batch::new(config.driver);
                 add(&mut alone, packet);
                 let part = costs.grants.of(&alone) + costs.back_rx;
-                kernel.share(vifs[usize::from(*vif)].ends.guest, part);
+                kernel.share(payee(vifs, *vif, packet), part);
             }
             add(&mut batch, packet);
         }

@@ -6,10 +6,10 @@ use domio_core::{Duration, Instant, VcpuName};
 use domio_vmm::bus::{Io, KernelIo, Owner, PacketsMoved, Progress, Tasklet};
 use domio_vmm::grant::Batch;
 
-use super::super::config::NetworkConfig;
 use super::super::record;
+use super::super::site::{Site, schedule};
 use super::super::softnet::Softnet;
-use super::super::vif::Vif;
+use super::super::vif::{Page, Vif, payer};
 use super::gate::Outgoing;
 use super::limit::Limits;
 use crate::class::NetPlace::{DriverOut, Outside, TxRing};
@@ -45,9 +45,9 @@ pub(in super::super) struct FromGuests {
     stage: Stage,
     /// Packets taken from guests and not answered.
     pending: u16,
-    /// Interfaces of packets that are sent, one entry each, to be unmapped and answered.
-    dealloc: VecDeque<u16>,
-    answering: VecDeque<u16>,
+    /// Pages of packets that are sent, to be unmapped and answered.
+    dealloc: VecDeque<Page>,
+    answering: VecDeque<Page>,
     /// The one whose notification is under way.
     sending: Option<u16>,
     /// Packets that are taken from rings to be dropped, by interface.
@@ -55,14 +55,16 @@ pub(in super::super) struct FromGuests {
     /// Packets that were dropped as soon as they were taken.
     guarded: u64,
     tasklet: Tasklet,
+    /// The driver domain's vcpu that has the tasklet.
+    vcpu: u16,
 }
 
 impl FromGuests {
     /// Where packets end that guests send whose traffic is stopped.
     pub const GUARDED: DropPlace = DropPlace("netback, traffic dropped");
 
-    /// Nothing is on its way from so many interfaces, which `tasklet` serves.
-    pub fn new(vifs: usize, tasklet: Tasklet) -> Self {
+    /// Nothing is on its way from so many interfaces, which `tasklet` of vcpu `vcpu` serves.
+    pub fn new(vifs: usize, tasklet: Tasklet, vcpu: u16) -> Self {
         FromGuests {
             listed: vec![false; vifs],
             list: VecDeque::new(),
@@ -75,6 +77,7 @@ impl FromGuests {
             dropping: VecDeque::new(),
             guarded: 0,
             tasklet,
+            vcpu,
         }
     }
 
@@ -90,7 +93,7 @@ impl FromGuests {
     /// Schedules the tasklet for the interfaces that are listed, while few packets are pending.
     pub fn begin_batch(&self, kernel: &mut KernelIo<'_, '_>) {
         if self.pending < PENDING_MAX / 2 && !self.list.is_empty() {
-            kernel.schedule(self.tasklet);
+            schedule(kernel, self.vcpu, self.tasklet);
         }
     }
 
@@ -99,17 +102,17 @@ impl FromGuests {
         io.schedule_on(driver, self.tasklet);
     }
 
-    /// A packet of interface `vif` has left, or was dropped: its page is the guest's again.
-    pub fn release(&mut self, vif: u16, kernel: &mut KernelIo<'_, '_>) {
-        self.dealloc.push_back(vif);
-        kernel.schedule(self.tasklet);
+    /// The packet of `page` has left, or was dropped: the page is the guest's again.
+    pub fn release(&mut self, page: Page, kernel: &mut KernelIo<'_, '_>) {
+        self.dealloc.push_back(page);
+        schedule(kernel, self.vcpu, self.tasklet);
     }
 
     /// The tasklet that takes packets from the guests within their limits, to the backlog.
     pub(super) fn tx_tasklet(
         &mut self,
         (softnet, limits): (&mut Softnet, &mut Limits),
-        config: &NetworkConfig,
+        config: &Site,
         vifs: &mut [Vif],
         kernel: &mut KernelIo<'_, '_>,
     ) -> Progress {
@@ -118,7 +121,7 @@ impl FromGuests {
                 Stage::Begin => {
                     self.stage = Stage::Unmapped;
                     if !self.dealloc.is_empty() {
-                        let time = self.unmap(config, vifs, kernel);
+                        let time = self.unmap(config, kernel);
                         return Progress::Run(time, Owner::Shared);
                     }
                 }
@@ -164,21 +167,15 @@ impl FromGuests {
     }
 
     /// Begins to unmap the pages of all packets that are sent; what that and the answers cost.
-    fn unmap(
-        &mut self,
-        config: &NetworkConfig,
-        vifs: &[Vif],
-        kernel: &mut KernelIo<'_, '_>,
-    ) -> Duration {
+    fn unmap(&mut self, config: &Site, kernel: &mut KernelIo<'_, '_>) -> Duration {
         let n = self.dealloc.len();
         self.answering.append(&mut self.dealloc);
         let mut batch = Batch::new(config.driver);
         batch.unmaps = n as u32;
         if kernel.owners() {
-            for vif in &self.answering {
+            for page in &self.answering {
                 // One page each, whoever it is of.
-                let guest = vifs[usize::from(*vif)].ends.guest;
-                kernel.share(guest, Duration::from_nanos(1));
+                kernel.share(page.payer, Duration::from_nanos(1));
             }
         }
         config.costs.grants.of(&batch) + config.costs.back_answer * n as u64
@@ -187,7 +184,7 @@ impl FromGuests {
     /// Answers the requests whose packets are sent, in their order, up to one whose guest wants to
     /// be told; that is told before the next is answered (`make_tx_response`).
     fn answer(&mut self, vifs: &mut [Vif]) -> Option<u16> {
-        while let Some(vif) = self.answering.pop_front() {
+        while let Some(Page { vif, .. }) = self.answering.pop_front() {
             self.pending -= 1;
             if put_answer(&mut vifs[usize::from(vif)]) {
                 return Some(vif);
@@ -212,12 +209,7 @@ impl FromGuests {
     }
 
     /// What dropping the packets of the batch costs.
-    fn drop_cost(
-        &self,
-        config: &NetworkConfig,
-        vifs: &[Vif],
-        kernel: &mut KernelIo<'_, '_>,
-    ) -> Duration {
+    fn drop_cost(&self, config: &Site, vifs: &[Vif], kernel: &mut KernelIo<'_, '_>) -> Duration {
         let mut cost = Duration::ZERO;
         for (vif, n) in &self.dropping {
             let own = config.costs.back_drop * u64::from(*n);
@@ -308,12 +300,7 @@ impl FromGuests {
     }
 
     /// What the batch costs. Each guest has part in it by what its own packets cost.
-    fn batch_cost(
-        &self,
-        config: &NetworkConfig,
-        vifs: &[Vif],
-        kernel: &mut KernelIo<'_, '_>,
-    ) -> Duration {
+    fn batch_cost(&self, config: &Site, vifs: &[Vif], kernel: &mut KernelIo<'_, '_>) -> Duration {
         let costs = &config.costs;
         let mut batch = Batch::new(config.driver);
         let mut cost = Duration::ZERO;
@@ -323,8 +310,7 @@ impl FromGuests {
             let own = costs.back_tx + costs.copy(header);
             cost += own;
             if kernel.owners() {
-                let guest = vifs[usize::from(*vif)].ends.guest;
-                kernel.share(guest, own + costs.grants.map);
+                kernel.share(payer(vifs, *vif, packet), own + costs.grants.map);
             }
         }
         cost + costs.grants.of(&batch)
@@ -340,7 +326,8 @@ impl FromGuests {
             if !softnet.backlog.push((vif, packet)) {
                 let ends = vifs[usize::from(vif)].ends;
                 record::moved(kernel.io, ends, &packet, DriverOut, Outside);
-                self.release(vif, kernel);
+                let payer = payer(vifs, vif, &packet);
+                self.release(Page { vif, payer }, kernel);
             }
         }
         self.batch = batch;

@@ -49,8 +49,8 @@ impl Device for Tiny {
         domain == self.config.driver || users.any(|(user, _)| *user == domain)
     }
 
-    fn driver(&self) -> Option<DomainId> {
-        Some(self.config.driver)
+    fn drives(&self, domain: DomainId) -> bool {
+        domain == self.config.driver
     }
 
     fn plug(&mut self, _: DomainId, _: &mut Io<'_>) {}

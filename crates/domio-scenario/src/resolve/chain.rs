@@ -1,0 +1,255 @@
+//! Networks behind each other: which of them leads outward for which, and what becomes one device.
+//!
+//! A driver domain without a card reaches the card's through a vif of its own. Packets pass all of
+//! them, so that the networks of a chain are one device on the bus, with several driver domains.
+
+use super::device::{Device, Evtchn, Process};
+use super::names::{NetworkName, network};
+use super::resolved::Resolved;
+use super::work::Flow;
+use crate::check::{Cx, Fields};
+use crate::devices::DeviceConfig;
+use crate::problem::{Code, Problem, list};
+use crate::source::Span;
+use domio_core::Instant;
+use domio_net::host::NetworkConfig;
+use domio_net::keys::NetworkTable;
+use domio_vmm::config::TaskConfig;
+use domio_vmm::process::FileId;
+
+/// A network of the text: its own driver domain, and the interfaces there.
+pub(super) struct Part {
+    /// Its number in the text.
+    pub index: usize,
+    /// Number of the network that leads outward; none for one with a card.
+    pub uplink: Option<usize>,
+    /// Where `uplink` is or would be, and its path.
+    pub span: Span,
+    pub key: String,
+    pub config: NetworkConfig,
+    /// Index of its driver domain.
+    pub driver: usize,
+    /// Indices of the domains with an interface.
+    pub users: Vec<usize>,
+    pub evtchn: Evtchn,
+}
+
+/// The network by which the driver domain of network `index` reaches the outside: `Some(None)` by
+/// a card, `None` when something is wrong.
+pub(super) fn uplink(
+    cx: &mut Cx<'_>,
+    keys: &NetworkTable,
+    fields: &Fields<'_>,
+    (index, driver): (usize, usize),
+    resolved: &Resolved,
+) -> Option<Option<usize>> {
+    let own = &resolved.domains[driver];
+    let vifs = own.vifs.iter().map(|vif| vif.network);
+    let others: Vec<usize> = vifs.filter(|network| *network != index).collect();
+    let name = &own.config.name;
+    let slot = keys.uplink();
+    if !slot.given {
+        if keys.card().is_some() {
+            return Some(None);
+        }
+        return match others[..] {
+            [] => Some(None),
+            [only] => {
+                useless(cx, keys, index, name, only);
+                Some(Some(only))
+            }
+            _ => {
+                let known = others
+                    .iter()
+                    .filter_map(|i| cx.known.networks.get(*i)?.clone());
+                let known: Vec<String> = known.collect();
+                cx.push(
+                    Problem::new(
+                        Code::MissingKey,
+                        fields.header,
+                        format!("{name} has vifs on several networks: which one leads outward?"),
+                    )
+                    .key(fields.path_of(slot))
+                    .expected(list(known.iter().map(String::as_str)))
+                    .hint("say `uplink = \"NAME\"`, or `nic` for a card of its own"),
+                );
+                None
+            }
+        };
+    }
+    let asked = network(cx, &NetworkName::of(fields, slot)?)?;
+    let problem = |what: String, hint: &str| {
+        Problem::new(Code::Conflict, fields.span(slot), what)
+            .key(fields.path_of(slot))
+            .hint(hint)
+    };
+    if let Some(key) = keys.card() {
+        let what = format!("the network has both an `uplink` and a card, by `{key}`");
+        let hint = "remove one of the two: a driver domain reaches the outside by one way";
+        cx.push(problem(what, hint).expected("one of the two"));
+        return None;
+    }
+    if !others.contains(&asked) {
+        let what = format!("the driver domain {name} has no vif on the network that leads outward");
+        let hint = "give the driver domain `vif = { network = \"NAME\" }` with that network's name";
+        cx.push(problem(what, hint).expected("a network on which the driver domain has a vif"));
+        return None;
+    }
+    useless(cx, keys, index, name, asked);
+    Some(Some(asked))
+}
+
+/// Tells of keys that do nothing where packets leave by a vif.
+fn useless(cx: &mut Cx<'_>, keys: &NetworkTable, index: usize, driver: &str, outward: usize) {
+    let given = keys.beyond_card();
+    if given.is_empty() {
+        return;
+    }
+    let given: Vec<String> = given.iter().map(|key| format!("`{key}`")).collect();
+    let does = match given[..] {
+        [_] => "does",
+        _ => "do",
+    };
+    let notice = format!(
+        "packets of {} leave by the vif of {driver} on {}: {} of the former {does} nothing",
+        cx.called_network(index),
+        cx.called_network(outward),
+        given.join(", "),
+    );
+    cx.notices.push(notice);
+}
+
+/// Tells of driver domains that are behind each other in a circle; whether there are any.
+pub(super) fn circle(cx: &mut Cx<'_>, parts: &[Part]) -> bool {
+    let outward = |index: usize| parts.iter().find(|p| p.index == index)?.uplink;
+    let in_circle = |part: &&Part| {
+        let mut at = part.uplink;
+        for _ in 0..parts.len() {
+            match at {
+                Some(index) if index == part.index => return true,
+                Some(index) => at = outward(index),
+                None => return false,
+            }
+        }
+        false
+    };
+    let Some(part) = parts.iter().find(in_circle) else {
+        return false;
+    };
+    cx.push(
+        Problem::new(
+            Code::Conflict,
+            part.span,
+            "networks lead to each other in a circle, and none has a card",
+        )
+        .key(&part.key)
+        .expected("a network with a card at the end of each chain")
+        .hint("leave out the vif of one driver domain, or give its network a `nic`"),
+    );
+    true
+}
+
+/// The networks as devices, each with those behind it.
+pub(super) fn join(parts: Vec<Part>, resolved: &Resolved) -> Vec<Device> {
+    let mut left = parts;
+    let mut devices = Vec::new();
+    while let Some(place) = left.iter().position(|part| part.uplink.is_none()) {
+        let mut chain = vec![left.remove(place)];
+        while let Some(place) = left
+            .iter()
+            .position(|part| chain.iter().any(|c| part.uplink == Some(c.index)))
+        {
+            chain.push(left.remove(place));
+        }
+        devices.push(device(chain, resolved));
+    }
+    // What is behind a network that something is wrong with has nowhere to go.
+    devices
+}
+
+/// One device of networks, each of which is behind an earlier one.
+fn device(chain: Vec<Part>, resolved: &Resolved) -> Device {
+    let mut flows = Vec::new();
+    let (mut drivers, mut users, mut evtchn) = (Vec::new(), Vec::new(), Vec::new());
+    let mut whole: Option<NetworkConfig> = None;
+    let mut of_vif: Vec<(usize, usize)> = Vec::new();
+    for part in chain {
+        drivers.push((part.driver, ports_of(&part.config, part.uplink.is_none())));
+        for (user, domain) in resolved.domains.iter().enumerate() {
+            if let Some(vif) = domain.vifs.iter().find(|vif| vif.network == part.index) {
+                flows.push((user, domain.config.start, vif.flows.clone()));
+                of_vif.push((user, part.index));
+            }
+        }
+        users.extend(part.users);
+        evtchn.push(part.evtchn);
+        let Some(whole) = &mut whole else {
+            whole = Some(part.config);
+            continue;
+        };
+        let uplink = of_vif
+            .iter()
+            .position(|(user, network)| *user == part.driver && Some(*network) == part.uplink);
+        let uplink = uplink.expect("the driver domain has a vif on the network that leads outward");
+        whole.add_behind(uplink as u16, part.config);
+    }
+    let config = whole.expect("a chain begins with a network");
+    users.sort_unstable();
+    users.dedup();
+    let blueprint = config.clone();
+    Device {
+        drivers,
+        users,
+        evtchn,
+        packets: true,
+        config: DeviceConfig::Network(Box::new(config)),
+        processes: Box::new(move |device| processes(device, &blueprint, &flows)),
+    }
+}
+
+/// The processes of `flows`, by interface: the domain, its start, and what goes through.
+fn processes(
+    device: u16,
+    blueprint: &NetworkConfig,
+    flows: &[(usize, Instant, Vec<Flow>)],
+) -> Vec<Process> {
+    let mut processes = Vec::new();
+    for (vif, (domain, start, flows)) in flows.iter().enumerate() {
+        let mut first = 0;
+        for flow in flows {
+            let alike = flow.configs.first().map_or(0, |f| f.kind.processes());
+            let process = || blueprint.process(device, vif, first, *start);
+            let tasks = match flow.server {
+                Some(server) => {
+                    let file = blueprint.listening(vif);
+                    vec![server.process(FileId { device, file })]
+                }
+                None => (0..alike.max(1)).filter_map(|_| process()).collect(),
+            };
+            let placed = tasks.into_iter().map(|task| place(*domain, flow, task));
+            processes.extend(placed);
+            first += flow.configs.len();
+        }
+    }
+    processes
+}
+
+/// `task` of `flow`, where the flow wants it.
+fn place(domain: usize, flow: &Flow, task: TaskConfig) -> Process {
+    Process {
+        domain,
+        vcpu: Some(usize::from(flow.vcpu)),
+        may_roam: !flow.placed,
+        task: TaskConfig {
+            priority: flow.priority,
+            ..task
+        },
+    }
+}
+
+/// Ports of the driver domain that the network needs, with those of others that the scenario names.
+fn ports_of(config: &NetworkConfig, has_card: bool) -> usize {
+    let others = config.other_ports;
+    let of_guest = 1 + usize::from(others.guest);
+    usize::from(has_card) + usize::from(others.boot) + config.vifs.len() * of_guest
+}
