@@ -202,8 +202,8 @@ Examples:
 The report is called out/reproduce-PREFIX.html. Finished replications are kept, so that whoever
 interrupts the command can have it go on, and a repetition takes seconds.
 Without a PREFIX or --claims, a small host is compared under three schedulers first.
-An effort fixes how many replications of what length are simulated: quick takes
-on two cores, normal some minutes, full up to hours. A claim is undecided when they prove neither
+An effort fixes how many replications of what length are simulated, from quick, for a first look, to
+full, which takes hours. A claim is undecided when they prove neither
 the claim nor its contrary; `domio claim show ID` tells what decides a claim. With --check the
 status is 1 when a verdict is not the recorded one. An undecided claim is no other verdict, except
 at full effort with its own replications and times, which the record was made with.";

@@ -4,13 +4,14 @@
 //! ```text
 //! trace ─▶ Shown ─┐
 //! xl sched-credit ─▶ SchedText ─┼─▶ Draft ─▶ text of a scenario, with comments
-//! xl list -l ─▶ ListedDomain ─┘
+//! xl vcpu-list ─▶ ListedDomain ─┘
 //! ```
 //!
-//! The trace shows pcpus, vcpus, the policy, slices and the rate limit. What `xl` printed tells
-//! names, weights, caps and pins. What neither tells has a default, and the text says so. Rules are
+//! The trace shows pcpus, vcpus, the policy, slices and the rate limit. What `xl` or `xm` printed
+//! tells names, weights, caps, reservations, pins and soft affinity. What neither tells has a default, and the text says so. Rules are
 //! those of Xen 4.17, as those of every twin are.
 
+mod domain;
 mod shown;
 mod write;
 mod xl;
@@ -18,6 +19,7 @@ mod xl;
 pub use shown::Shown;
 pub use xl::{ListedDomain, SchedDomain, SchedText, XlError, list, sched_text};
 
+use domain::Domain;
 use domio_core::XenVersion;
 use domio_scenario::{MAX_VCPUS, Scenario, ScenarioErrors};
 use domio_sched::Policy;
@@ -67,21 +69,23 @@ struct Draft {
     /// Sentences for the file's head: what is from where.
     derived: Vec<String>,
     assumed: Vec<String>,
+    /// What was taken of settings, and from where.
+    taken: Vec<(String, Vec<&'static str>)>,
 }
 
-/// A domain of a draft.
-#[derive(Debug)]
-struct Domain {
-    id: u16,
-    name: String,
-    vcpus: u16,
-    /// Keys of the policy.
-    params: Vec<(&'static str, i64)>,
-    pin: Option<String>,
-    /// Indices of vcpus whose demand the trace shows.
-    replayed: Vec<u16>,
-    /// Remarks above it.
-    remarks: Vec<String>,
+impl Draft {
+    /// Notes that `what` is from `source`.
+    fn take(&mut self, what: &'static str, source: &str) {
+        let at = self.taken.iter().position(|(from, _)| from == source);
+        let at = at.unwrap_or_else(|| {
+            self.taken.push((source.to_owned(), Vec::new()));
+            self.taken.len() - 1
+        });
+        let taken = &mut self.taken[at].1;
+        if !taken.contains(&what) {
+            taken.push(what);
+        }
+    }
 }
 
 /// The text of a scenario of the host that `shown` and `sources` tell of.
@@ -115,7 +119,7 @@ pub fn scenario(
     params(&mut draft, shown, sources, policy);
     let mut names = BTreeSet::new();
     for id in ids {
-        let domain = domain(&mut draft, id, (shown, sources), policy, &mut names);
+        let domain = domain::domain(&mut draft, id, (shown, sources), policy, &mut names);
         draft.domains.push(domain);
     }
     let vcpus: usize = draft.domains.iter().map(|d| usize::from(d.vcpus)).sum();
@@ -198,13 +202,16 @@ fn pcpus(draft: &mut Draft, shown: &Shown, sources: &Sources) -> u16 {
     let header = sources.header.as_ref().map_or(0, |h| h.pcpus);
     let header = u16::try_from(header).unwrap_or(u16::MAX);
     let pins = sources.list.iter().flat_map(|(list, _)| list.values());
-    let pins = pins.flat_map(|d| d.hard.values()).flatten();
-    let pinned = pins.max().map_or(0, |last| last + 1);
-    let most = shown.pcpus().max(header).max(pinned);
+    let pins = pins.flat_map(|d| {
+        let sets = d.hard.values().chain(d.soft.values()).flatten();
+        sets.chain(&d.last_pcpu)
+    });
+    let listed = pins.max().map_or(0, |last| last + 1);
+    let most = shown.pcpus().max(header).max(listed);
     let plural = if most == 1 { "" } else { "s" };
     let source = match most {
         _ if most == header => "the head of the trace",
-        _ if most > shown.pcpus() => "pins name that many",
+        _ if most > shown.pcpus() => "the list of domains or vcpus names that many",
         _ => "the trace has records of that many",
     };
     draft.derived.push(format!("{most} pcpu{plural}: {source}"));
@@ -251,149 +258,13 @@ fn params(draft: &mut Draft, shown: &Shown, sources: &Sources, policy: Option<&'
     }
 }
 
-/// The domain `id`.
-fn domain(
-    draft: &mut Draft,
-    id: u16,
-    (shown, sources): (&Shown, &Sources),
-    policy: Option<&'static Policy>,
-    names: &mut BTreeSet<String>,
-) -> Domain {
-    let header = sources
-        .header
-        .iter()
-        .flat_map(|h| &h.domains)
-        .find(|d| d.id == id);
-    let sched = sources
-        .sched
-        .as_ref()
-        .and_then(|(sched, _)| sched.domains.get(&id));
-    let listed = sources.list.as_ref().and_then(|(list, _)| list.get(&id));
-    let vcpus = shown.vcpus().keys().filter(|v| v.domain.0 == id);
-    let replayed: Vec<u16> = vcpus.map(|v| v.index).collect();
-    let mut remarks = Vec::new();
-    let told = [
-        listed.and_then(|d| d.name.as_deref()),
-        sched.map(|d| d.name.as_str()),
-        header
-            .map(|d| d.name.as_str())
-            .filter(|name| !name.is_empty()),
-    ];
-    let told = told.into_iter().flatten().next();
-    let name = unique(&plain(told, id), id, names);
-    if let Some(told) = told.filter(|told| **told != name) {
-        remarks.push(format!("It is called {told:?}."));
+/// `what` as a phrase: names, vcpus and pins.
+fn listed(what: &[&str]) -> String {
+    match what {
+        [] => String::new(),
+        [only] => (*only).to_owned(),
+        [most @ .., last] => format!("{} and {last}", most.join(", ")),
     }
-    let traced = replayed
-        .iter()
-        .max()
-        .map_or(0, |last| last.saturating_add(1));
-    let known = listed.and_then(|d| d.vcpus).unwrap_or(0);
-    let headed = header.map_or(0, |d| u16::try_from(d.vcpus).unwrap_or(0));
-    let vcpus = traced.max(known).max(headed).max(1);
-    let idle = usize::from(vcpus) - replayed.len();
-    match (replayed.is_empty(), idle) {
-        (true, _) => remarks.push("The trace has no record of it: it idles.".to_owned()),
-        (false, 0) => {}
-        (false, n) => remarks.push(format!("The trace has no record of {n} of its vcpus.")),
-    }
-    let header_weight = header.map(|d| i64::from(d.weight)).filter(|w| *w > 0);
-    let weight = sched
-        .map(|d| d.weight)
-        .or(listed.and_then(|d| d.weight))
-        .or(header_weight);
-    let header_cap = header_weight.and(header).map(|d| i64::from(d.cap));
-    let cap = sched
-        .map(|d| d.cap)
-        .or(listed.and_then(|d| d.cap))
-        .or(header_cap);
-    let has = |name: &str| {
-        policy.is_some_and(|p| p.descriptor.domain_params.iter().any(|s| s.name == name))
-    };
-    let mut params = Vec::new();
-    if has("weight") {
-        if weight.is_none() {
-            remarks.push("Assumed: Xen's default weight.".to_owned());
-        }
-        params.push(("weight", weight.unwrap_or(256)));
-    }
-    if has("cap") {
-        match cap {
-            None => remarks.push("Assumed: no cap.".to_owned()),
-            Some(0) => {}
-            Some(cap) => params.push(("cap", cap)),
-        }
-    }
-    let pin = listed.and_then(|listed| pin(listed, draft.pcpus, &mut remarks));
-    Domain {
-        id,
-        name,
-        vcpus,
-        params,
-        pin,
-        replayed,
-        remarks,
-    }
-}
-
-/// The pcpus that a domain may use, in `xl`'s notation; `None` for all.
-fn pin(listed: &ListedDomain, pcpus: u16, remarks: &mut Vec<String>) -> Option<String> {
-    let everywhere = |set: &Vec<u16>| set.is_empty() || set.len() >= usize::from(pcpus);
-    let mut sets = listed.hard.values();
-    let first = sets.next()?;
-    if sets.any(|set| set != first) {
-        remarks.push(
-            "Its vcpus are pinned to different pcpus; here each may use all of them.".to_owned(),
-        );
-    }
-    if listed.hard.values().any(everywhere) {
-        return None;
-    }
-    let all: BTreeSet<u16> = listed.hard.values().flatten().copied().collect();
-    let all: Vec<u16> = all.into_iter().collect();
-    if everywhere(&all) {
-        return None;
-    }
-    let stretches = all.chunk_by(|before, next| before + 1 == *next);
-    let words: Vec<String> = stretches
-        .map(|stretch| match stretch {
-            [only] => only.to_string(),
-            _ => format!("{}-{}", stretch[0], stretch[stretch.len() - 1]),
-        })
-        .collect();
-    Some(words.join(","))
-}
-
-/// Longest name of a domain.
-const NAME_MAX: usize = 64;
-
-/// `told` as scenarios take a name.
-fn plain(told: Option<&str>, id: u16) -> String {
-    let kept = |c: char| c.is_ascii_alphanumeric() || "_-.+".contains(c);
-    let name = told.unwrap_or_default().chars();
-    let name: String = name
-        .map(|c| if kept(c) { c } else { '-' })
-        .take(NAME_MAX - 8)
-        .collect();
-    match (name.trim_matches('-').is_empty(), id) {
-        (false, _) => name,
-        (true, 0) => "Domain-0".to_owned(),
-        (true, id) => format!("d{id}"),
-    }
-}
-
-/// `name`, with the id behind it where another domain has that name.
-fn unique(name: &str, id: u16, names: &mut BTreeSet<String>) -> String {
-    let is_taken = |name: &str| names.contains(name) || name == "Domain-0" && id != 0;
-    let mut name = name.to_owned();
-    while is_taken(&name) {
-        name = format!("{name}-{id}");
-        if name.len() > NAME_MAX {
-            name = format!("d{id}");
-        }
-    }
-    names.insert(name.clone());
-    name
 }
 
 /// Which of the host's settings are from which file.
@@ -403,17 +274,20 @@ fn say_sources(draft: &mut Draft, sources: &Sources) {
         derived.push(format!("the clock of the trace: {from}"));
     }
     derived.push("what each vcpu asks for: replayed from the trace".to_owned());
-    if let Some((_, file)) = &sources.sched {
-        derived.push(format!("weights and caps: {file}"));
+    for (source, taken) in std::mem::take(&mut draft.taken) {
+        derived.push(format!("{}: {source}", listed(&taken)));
     }
-    if let Some((_, file)) = &sources.list {
-        derived.push(format!("names, vcpus and pins: {file}"));
+    if let Some((list, file)) = &sources.list {
+        let sets = || list.values().flat_map(|d| d.hard.values());
+        if sets().next().is_some() && sets().all(Vec::is_empty) {
+            derived.push(format!("no vcpu is pinned: {file}"));
+        }
     }
-    if let Some(header) = &sources.header
-        && !header.domains.is_empty()
-    {
-        derived
-            .push("names, weights and caps that no file tells: the head of the trace".to_owned());
+    let told = sources.list.iter().flat_map(|(list, _)| list.values());
+    if told.flat_map(|d| d.hard.values()).next().is_none() {
+        draft
+            .assumed
+            .push("no vcpu is pinned: nothing tells, as `xl vcpu-list` does".to_owned());
     }
     draft.assumed.push(format!(
         "rules of Xen {}: set host.xen and scheduler.version to the host's release",

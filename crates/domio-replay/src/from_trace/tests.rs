@@ -1,5 +1,6 @@
 //! Scenarios of traces, and that they run.
 
+use super::domain::{NAME_MAX, plain, unique};
 use super::*;
 use crate::RecordedDemands;
 use domio_core::{ActorId, ClassId, DomainId, Names, NullSink, Record, Sink, VcpuName};
@@ -80,7 +81,10 @@ fn the_scenario_of_a_host_gives_the_shares_that_were_recorded() {
         text.contains("name = \"g3\"\nid = 3\nvcpus = 1\nweight = 1024\n"),
         "{text}"
     );
-    assert!(text.contains("# - weights and caps: sched.txt\n"), "{text}");
+    assert!(
+        text.contains("# - names, weights and caps: sched.txt\n"),
+        "{text}"
+    );
     let policies = domio_sched::policies();
     let scenario = Scenario::parse("host.toml", text.as_bytes(), policies).unwrap();
     let bytes = std::fs::read(recorded(name)).unwrap();
@@ -113,7 +117,7 @@ fn what_xl_lists_gives_names_vcpus_and_pins() {
     let mut sources = sources(name);
     let listed = "Name ID VCPU CPU State Time(s) Affinity (Hard / Soft)\n\
                   Domain-0 0 0 0 r-- 12.3 all / all\n\
-                  my web 1 0 1 -b- 1.1 1,3 / all\n\
+                  my web 1 0 1 -b- 1.1 1,3 / 3\n\
                   my web 1 1 2 -b- 1.1 2 / all\n\
                   quiet 9 0 2 -b- 1.1 all / all\n";
     sources.list = Some((list(listed).unwrap(), "vcpus.txt".to_owned()));
@@ -121,14 +125,79 @@ fn what_xl_lists_gives_names_vcpus_and_pins() {
     for part in [
         "cores = 4\n",
         "# It is called \"my web\".\n",
-        "# Its vcpus are pinned to different pcpus; here each may use all of them.\n",
+        "# - names, vcpus, pins and soft affinity: vcpus.txt\n",
         "# The trace has no record of 1 of its vcpus.\n",
-        "name = \"my-web\"\nid = 1\nvcpus = 2\nweight = 256\npin = \"1-3\"\n",
+        "name = \"my-web\"\nid = 1\nvcpus = 2\nweight = 256\npin = [\"1,3\", \"2\"]\n\
+         soft = [\"3\", \"all\"]\n",
         "# The trace has no record of it: it idles.\n",
         "name = \"quiet\"\nid = 9\n",
     ] {
         assert!(text.contains(part), "{part}: {text}");
     }
+}
+
+/// What was not read is not claimed, and what does not count is said.
+#[test]
+fn the_head_claims_what_was_read_alone() {
+    let name = "c1-cap30";
+    let policies = domio_sched::policies();
+    let head = |list_text: &str, sched: &str| {
+        let mut sources = sources(name);
+        let listed = |text| list(text).unwrap();
+        sources.list = Some((listed(list_text), "l.txt".to_owned()));
+        sources.sched = (!sched.is_empty()).then(|| (sched_text(sched).unwrap(), "s".to_owned()));
+        let text = scenario(&shown(name), &sources, policies).unwrap();
+        let head = text.lines().take_while(|line| line.starts_with('#'));
+        head.map(|line| format!("{line}\n")).collect::<String>()
+    };
+    let domains = "Name ID Mem VCPUs State Time(s)\nweb 1 512 1 -b---- 1.1\n";
+    let text = head(domains, "");
+    assert!(text.contains("# - names and vcpus: l.txt\n"), "{text}");
+    assert!(
+        text.contains("# - no vcpu is pinned: nothing tells"),
+        "{text}"
+    );
+    let vcpus = "Name ID VCPU CPU State Time(s) CPU Affinity\nweb 1 0 0 -b- 1.1 any cpu\n";
+    let text = head(vcpus, "Name ID Weight\nweb 1 512\n");
+    assert!(text.contains("# - names and vcpus: l.txt\n"), "{text}");
+    assert!(text.contains("# - no vcpu is pinned: l.txt\n"), "{text}");
+    assert!(text.contains("# - weights: s\n"), "{text}");
+    // The trace is one of credit.
+    let text = head(vcpus, "Name ID Period Budget\nweb 1 10000 4000\n");
+    let unused = "periods of s count for nothing: credit has none";
+    assert!(text.contains(unused) && !text.contains(": s\n"), "{text}");
+}
+
+/// Under a policy with reservations, those of each vcpu are kept.
+#[test]
+fn reservations_of_vcpus_are_kept() {
+    let name = "c1-cap30";
+    let mut sources = sources(name);
+    let text = "Cpupool Pool-0: sched=RTDS\n\
+                Name    ID VCPU    Period    Budget  Extratime\n\
+                g1       1    0     10000      4000        yes\n\
+                g1       1    1     20000      4000         no\n";
+    let sched = sched_text(text).unwrap();
+    assert_eq!(sched.policy, Some("rtds"));
+    sources.sched = Some((sched, "s.txt".to_owned()));
+    let mut shown = Shown::new();
+    let mut names = Names::new();
+    let vcpu = names.add_actor(VcpuName::new(DomainId(1), 0));
+    for ns in [0, 1_000_000] {
+        let at = domio_core::Instant::from_nanos(ns);
+        let running = domio_core::Runstate::Running;
+        let runs = Record::runstate(at, domio_core::PcpuId(0), vcpu, running, running);
+        shown.record(&names, &runs);
+    }
+    let text = scenario(&shown, &sources, domio_sched::policies()).unwrap();
+    for part in [
+        "# - names, vcpus, periods, budgets and extra time: s.txt\n",
+        "vcpus = 2\nperiod_us = 10000\nbudget_us = 4000\nextratime = true\n",
+        "  [[domain.vcpu]]\n  vcpu = 1\n  extratime = false\n  period_us = 20000\n",
+    ] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    assert!(!text.contains(".weight="), "{text}");
 }
 
 #[test]

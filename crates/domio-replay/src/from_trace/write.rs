@@ -1,6 +1,7 @@
 //! The text of a scenario of a recorded host.
 
-use super::{Domain, Draft, RULES, Sources};
+use super::domain::Domain;
+use super::{Draft, RULES, Sources};
 
 /// Longest line of a comment.
 const WIDTH: usize = 96;
@@ -14,7 +15,8 @@ pub(super) fn text(draft: &Draft, sources: &Sources) -> String {
     text += "#\n";
     list(&mut text, "What is assumed:", &draft.assumed);
     text += "#\n# Try: domio compare THIS --policy credit --policy round-robin\n";
-    if let Some(first) = draft.domains.iter().find(|d| !d.params.is_empty()) {
+    let has_weight = |d: &&Domain| d.params.iter().any(|(key, _)| *key == "weight");
+    if let Some(first) = draft.domains.iter().find(has_weight) {
         let key = format!("domain.{}.weight", first.name);
         text += &format!("# Try: domio compare THIS --set {key}=256 --set {key}=512\n");
     }
@@ -45,11 +47,14 @@ fn domain(text: &mut String, domain: &Domain, sources: &Sources) {
         domain.id,
         domain.vcpus
     );
-    for (name, value) in &domain.params {
+    for (name, value) in domain.params.iter().chain(&domain.affinity) {
         *text += &format!("{name} = {value}\n");
     }
-    if let Some(pin) = &domain.pin {
-        *text += &format!("pin = {}\n", quoted(pin));
+    for (vcpu, params) in &domain.own {
+        *text += &format!("\n  [[domain.vcpu]]\n  vcpu = {vcpu}\n");
+        for (name, value) in params {
+            *text += &format!("  {name} = {value}\n");
+        }
     }
     for vcpu in &domain.replayed {
         *text += &format!(

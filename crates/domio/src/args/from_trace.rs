@@ -12,7 +12,7 @@ Examples:
 
 Each vcpu of the scenario replays what the recorded one asked for. `xl sched-credit > sched.txt`
 tells weights, caps, slice and rate limit, and `xl list -l > list.json` or `xl vcpu-list` names,
-vcpus and pins. The scenario's comments say what was told, and what is assumed.";
+vcpus, pins and soft affinity. The scenario's comments say what was told, and what is assumed.";
 
 /// Arguments of `scenario from-trace`.
 #[derive(Debug, Args)]
@@ -24,15 +24,17 @@ pub struct ScenarioFromTrace {
     /// the trace tells
     #[arg(long, value_name = "HZ", value_parser = frequency)]
     pub cpu_hz: Option<u64>,
-    /// What `xl sched-credit` or `xl sched-credit2` printed on the host; - is standard input
+    /// What `xl sched-credit`, `sched-credit2` or `sched-rtds` (or `xm`) printed on the host; - is
+    /// standard input
     #[arg(
         long,
-        visible_alias = "sched-credit2",
+        visible_aliases = ["sched-credit2", "sched-rtds"],
         value_name = "FILE",
         value_hint = ValueHint::FilePath
     )]
     pub sched_credit: Option<PathBuf>,
-    /// What `xl list -l`, `xl vcpu-list` or `xl list` printed on the host; - is standard input
+    /// What `xl list -l`, `xl vcpu-list` or `xl list` (or `xm`) printed on the host; - is standard
+    /// input
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub xl_list: Option<PathBuf>,
     /// File to write; - is standard output, as without it

@@ -206,6 +206,40 @@ silver                               2    512    0
 gold                                 3   1024    0
 ";
 
+/// As `xm vcpu-list` of Xen 3 prints it.
+const OLD_VCPUS: &str = "\
+Name                                ID  VCPUs   CPU State   Time(s) CPU Affinity
+Domain-0                             0     0     0   r--      45.7 any cpu
+win one                              3     0     0   -b-      34.0 0
+win one                              3     1     2   -b-      34.0 2,4-6
+";
+
+/// Old lists are read, and each vcpu keeps its pins.
+#[test]
+fn pins_of_an_old_list_are_kept_for_each_vcpu() {
+    let folder = folder();
+    fs::write(folder.path().join("vcpus.txt"), OLD_VCPUS).unwrap();
+    let trace = recording("c1-weights-1-2-4");
+    let args = ["scenario", "from-trace", &trace, "--xl-list", "vcpus.txt"];
+    domio(&folder)
+        .args(args)
+        .args(["-o", "host.toml"])
+        .assert()
+        .success();
+    let text = fs::read_to_string(folder.path().join("host.toml")).unwrap();
+    for part in [
+        "# - names, vcpus and pins: vcpus.txt\n",
+        "name = \"win-one\"\nid = 3\nvcpus = 2\nweight = 256\npin = [\"0\", \"2,4-6\"]\n",
+        "cores = 7\n",
+    ] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    domio(&folder)
+        .args(["scenario", "check", "host.toml"])
+        .assert()
+        .success();
+}
+
 /// A folder with a scenario of a recording, made with the settings of its host.
 fn made() -> TempDir {
     let folder = folder();
@@ -235,7 +269,7 @@ fn a_recorded_host_is_tried_under_another_policy_and_with_other_weights() {
     let folder = made();
     let text = fs::read_to_string(folder.path().join("host.toml")).unwrap();
     for part in [
-        "# - weights and caps: sched.txt\n",
+        "# - names, weights and caps: sched.txt\n",
         "# - tslice_ms = 30: sched.txt\n",
         "name = \"gold\"\nid = 3\nvcpus = 1\nweight = 1024\n",
         "  trace = \"trace.bin\"\n  trace_domain = 3\n  trace_vcpu = 0\n",
