@@ -59,7 +59,8 @@ use crate::hypervisor::machine::Machine;
 use crate::hypervisor::pcpu::{Cause, Pcpus};
 use crate::hypervisor::policy::Policy;
 use crate::hypervisor::served::ServedAccounts;
-use crate::hypervisor::trace::Trace;
+use crate::hypervisor::siblings::Siblings;
+use crate::hypervisor::trace::{Classes, Trace};
 use crate::hypervisor::vcpu::Vcpus;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -115,6 +116,11 @@ impl<S: Sink, D: Device> Host<S, D> {
         tables.no_hard_affinity = says_nothing(config, |hard, _| hard);
         tables.no_soft_affinity = says_nothing(config, |_, soft| soft);
         let owners = D::PRESENT && wires.owners;
+        let siblings = Siblings::new(&config.profile, &config.topology);
+        let classes = Classes {
+            policy: class,
+            slows: siblings.any(),
+        };
         Host {
             xen: Hypervisor {
                 policy: Policy::new(scheduler, tables),
@@ -122,7 +128,8 @@ impl<S: Sink, D: Device> Host<S, D> {
                 pcpus: Pcpus::new(config.topology.pcpus(), controlled, queue),
                 vcpus: Vcpus::default(),
                 served: ServedAccounts::new(owners, controlled),
-                trace: Trace::new(sink, names, config.topology.pcpus(), class),
+                siblings,
+                trace: Trace::new(sink, names, config.topology.pcpus(), classes),
                 fault: None,
             },
             domains: Domains::new(config, seed, replication),

@@ -13,6 +13,7 @@ mod life;
 mod probe;
 mod random;
 mod roaming;
+mod siblings;
 mod snapshot;
 mod softirq_thread;
 mod softirqs;

@@ -240,9 +240,12 @@ pub fn case() -> impl Strategy<Value = Case> {
             let host = HostConfig {
                 topology,
                 version: VERSIONS[version],
-                profile: match ideal {
-                    true => Profile::IDEAL,
-                    false => Profile::XEN_4_17_EMULATED,
+                profile: Profile {
+                    sibling_percent: if seed % 2 == 0 { 100 } else { 65 },
+                    ..match ideal {
+                        true => Profile::IDEAL,
+                        false => Profile::XEN_4_17_EMULATED,
+                    }
                 },
                 domains: domains.collect(),
                 groups: Vec::new(),
