@@ -4,6 +4,7 @@
 //! their creation.
 
 use crate::hypervisor::siblings::SIBLINGS;
+use alloc::vec::Vec;
 use domio_core::{
     ActorId, Class, ClassId, DomainId, Duration, Instant, Kind, Names, PcpuId, Record, Runstate,
     Sink, VcpuId, VcpuName,
@@ -15,8 +16,8 @@ pub(crate) struct Trace<S: Sink> {
     /// Whether records are made.
     wanted: bool,
     names: Names,
-    /// The policy's class, if it has one.
-    policy: Option<ClassId>,
+    /// The policy's class, if it has one, by pool.
+    policies: Vec<Option<ClassId>>,
     /// The class of what threads of a core cost each other, where they do.
     siblings: Option<ClassId>,
     /// Number of the actor that the first vcpu is.
@@ -33,7 +34,10 @@ impl<S: Sink> Trace<S> {
         Trace {
             sink,
             wanted: S::ENABLED,
-            policy: classes.policy.map(|class| names.add_class(class)),
+            policies: {
+                let all = classes.policies.into_iter();
+                all.map(|class| class.map(|c| names.add_class(c))).collect()
+            },
             siblings: classes.slows.then(|| names.add_class(&SIBLINGS)),
             vcpus: names.actors().len() as u32,
             names,
@@ -134,17 +138,19 @@ impl<S: Sink> Trace<S> {
         self.write(Record::switch(now, pcpu, (prev, switch.state), next, times));
     }
 
-    /// The policy has something to say, which goes to the buffer of `pcpu`.
+    /// The policy of `pool` has something to say, which goes to the buffer of `pcpu`.
     pub fn note(
         &mut self,
         now: Instant,
         pcpu: PcpuId,
-        number: u8,
+        (pool, number): (u8, u8),
         about: Option<VcpuId>,
         words: [u32; 4],
     ) {
         // A policy that declares no class has nothing to say.
-        let Some(policy) = self.policy else { return };
+        let Some(policy) = self.policies[usize::from(pool)] else {
+            return;
+        };
         let actor = about.map_or(ActorId::NONE, |vcpu| self.actor(vcpu));
         let class = (policy, number);
         self.write(Record::of(now, pcpu, class, actor, words));
@@ -190,10 +196,9 @@ impl<S: Sink> Trace<S> {
 }
 
 /// The classes of a host's records that no device model declares.
-#[derive(Clone, Copy)]
 pub(crate) struct Classes {
-    /// Of what the policy notes, if it notes anything.
-    pub policy: Option<&'static Class>,
+    /// Of what the policy notes, if it notes anything, by pool.
+    pub policies: Vec<Option<&'static Class>>,
     /// Whether threads of a core slow each other.
     pub slows: bool,
 }

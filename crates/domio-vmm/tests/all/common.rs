@@ -44,6 +44,7 @@ pub fn host(pcpus: u16, version: XenVersion, domains: Vec<DomainConfig>) -> Host
         profile: Profile::IDEAL,
         domains,
         groups: Vec::new(),
+        pools: Vec::new(),
         actions: vec![],
         controllers: vec![],
     }

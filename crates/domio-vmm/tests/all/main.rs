@@ -10,6 +10,7 @@ mod golden;
 mod guests;
 mod invariants;
 mod life;
+mod pools;
 mod probe;
 mod random;
 mod roaming;

@@ -71,7 +71,7 @@ impl Case {
 
     /// Whether nothing costs time.
     pub fn is_ideal(&self) -> bool {
-        self.host.profile == Profile::IDEAL
+        self.host.profile.is_free()
     }
 }
 
@@ -249,6 +249,7 @@ pub fn case() -> impl Strategy<Value = Case> {
                 },
                 domains: domains.collect(),
                 groups: Vec::new(),
+                pools: Vec::new(),
                 actions,
                 controllers: vec![],
             };
