@@ -82,6 +82,7 @@ fn config(pcpus: u16, workloads: impl Iterator<Item = Workload>) -> HostConfig {
         profile: Profile::IDEAL,
         domains: workloads.enumerate().map(domain).collect(),
         groups: Vec::new(),
+        pools: Vec::new(),
         actions: Vec::new(),
         controllers: Vec::new(),
     }

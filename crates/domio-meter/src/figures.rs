@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use domio_core::{Adds, Declared, DomainId, Record, Tally, Unit};
 
+use crate::account::Window;
 use crate::distribution::{Distribution, Quantiles};
 
 /// A figure of a domain over the measured time, which records of a class add to.
@@ -71,8 +72,19 @@ enum Book {
 impl FigureBooks {
     /// Adds what `record`, declared as `declared`, adds to the figures of `domain`. Returns how
     /// many samples took memory of their own.
-    pub fn add(&mut self, domain: DomainId, declared: &'static Declared, record: &Record) -> usize {
-        let figures = declared.figures.iter();
+    pub fn add(
+        &mut self,
+        domain: DomainId,
+        declared: &'static Declared,
+        record: &Record,
+        window: Window,
+    ) -> usize {
+        let at = record.at.as_nanos();
+        let counts = |figure: &Tally| match figure.adds {
+            Adds::Spent(_) => window.ends_in(at),
+            Adds::One | Adds::Sum(_) | Adds::Sample(_) => window.holds(at),
+        };
+        let figures = declared.figures.iter().filter(|figure| counts(figure));
         figures
             .filter(|figure| self.add_one(domain, figure, declared, record))
             .count()
@@ -88,7 +100,7 @@ impl FigureBooks {
         let place = self.place(figure, declared);
         let (value, is_sample) = match figure.adds {
             Adds::One => (1, false),
-            Adds::Sum(field) => (declared.value(record, field), false),
+            Adds::Sum(field) | Adds::Spent(field) => (declared.value(record, field), false),
             Adds::Sample(field) => (declared.value(record, field), true),
         };
         let book = self.books.entry((domain, place));
@@ -111,7 +123,9 @@ impl FigureBooks {
         known.unwrap_or_else(|| {
             let field = match figure.adds {
                 Adds::One => None,
-                Adds::Sum(field) | Adds::Sample(field) => declared.fields.get(usize::from(field)),
+                Adds::Sum(field) | Adds::Spent(field) | Adds::Sample(field) => {
+                    declared.fields.get(usize::from(field))
+                }
             };
             let unit = field.map_or(Unit::Number, |field| field.unit);
             self.known.push((figure.name, unit));

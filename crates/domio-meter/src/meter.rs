@@ -249,14 +249,16 @@ impl Meter {
             self.undeclared.see(names, record);
             return;
         };
-        if declared.figures.is_empty() || !self.window.holds(record.at.as_nanos()) {
+        let at = record.at.as_nanos();
+        let counts = self.window.holds(at) || self.window.ends_in(at);
+        if declared.figures.is_empty() || !counts {
             return;
         }
         let Some(vcpu) = names.vcpu(record.actor) else {
             self.ignored_records += 1;
             return;
         };
-        self.samples += self.figures.add(vcpu.domain, declared, record);
+        self.samples += self.figures.add(vcpu.domain, declared, record, self.window);
         if self.samples > self.make_room_at {
             self.make_room();
         }

@@ -182,6 +182,9 @@ impl Summary {
 /// From release to completion of a job, in nanoseconds.
 pub(crate) const JOB_TURNAROUND: &str = "job_turnaround";
 
+/// Work that was lost to other threads of a core, in nanoseconds.
+const LOST_TO_SIBLINGS: &str = "lost_to_siblings";
+
 impl DomainSummary {
     /// From release to completion of its jobs, in nanoseconds, each counted when it was done;
     /// `None` without any.
@@ -189,6 +192,15 @@ impl DomainSummary {
         match self.figure(JOB_TURNAROUND)?.value {
             FigureValue::Samples(turnarounds) => Some(turnarounds),
             FigureValue::Sum(_) => None,
+        }
+    }
+
+    /// Work, in nanoseconds, that its vcpus have lost while they ran because other threads of their
+    /// cores were busy, as a simulated host tells; `None` where nothing was lost.
+    pub fn lost_to_siblings(&self) -> Option<u64> {
+        match self.figure(LOST_TO_SIBLINGS)?.value {
+            FigureValue::Sum(lost) => Some(lost),
+            FigureValue::Samples(_) => None,
         }
     }
 

@@ -38,6 +38,7 @@ fn run(workloads: Vec<Workload>) -> Simulation<NamedRecords> {
         profile: Profile::IDEAL,
         domains: domains.collect(),
         groups: vec![],
+        pools: Vec::new(),
         actions: vec![],
         controllers: vec![],
     };

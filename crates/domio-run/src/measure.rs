@@ -62,7 +62,7 @@ pub struct Measure {
 
 /// The figures of a domain, in the order of tables. Those without a value in a run (no wake-up, no
 /// completed run, no job, no network) are not in its sample.
-pub const MEASURES: [Measure; 31] = [
+pub const MEASURES: [Measure; 32] = [
     Measure {
         key: "share_pct",
         title: "share",
@@ -81,6 +81,16 @@ pub const MEASURES: [Measure; 31] = [
         group: MeasureGroup::Processor,
         // Over all its vcpus, so that a domain of many does not seem to wait longer.
         of: Figure::Domain(|s, d| Some(s.percent(d.total.runnable) / d.vcpus.len().max(1) as f64)),
+    },
+    Measure {
+        key: "lost_pct",
+        title: "lost to siblings",
+        unit: "% of one pcpu",
+        better: Better::Lower,
+        felt: Felt::Cause(POINTS),
+        group: MeasureGroup::Processor,
+        // Part of the share: time on a pcpu in which other threads of the core kept it from work.
+        of: Figure::Domain(|s, d| Some(s.percent(d.lost_to_siblings()?))),
     },
     Measure {
         key: "runs_per_s",

@@ -5,7 +5,7 @@ use crate::plan::Replay;
 use crate::problem::{Code, Problem, Problems, ScenarioErrors};
 use crate::scenario::Scenario;
 use domio_core::{Duration, ParamValues};
-use domio_sched::{Policy, Scheduler};
+use domio_sched::{Policy, Pool, Pools, Scheduler};
 use domio_vmm::bus::Assembly;
 use domio_vmm::config::{HostConfig, Workload};
 
@@ -51,6 +51,9 @@ pub struct Built {
     pub policy: Policy,
     /// Values of its parameters.
     pub params: ParamValues,
+    /// Policies of the pools with the values of their parameters, in the order of
+    /// [`HostConfig::pools`]; none for a host without.
+    pub pools: Vec<(Policy, ParamValues)>,
     /// Time to simulate before measuring begins.
     pub warmup: Duration,
     /// Time to measure after it.
@@ -60,9 +63,19 @@ pub struct Built {
 }
 
 impl Built {
-    /// A fresh scheduler for the host.
+    /// A fresh scheduler for the host, or those of its pools in one.
     pub fn scheduler(&self) -> Box<dyn Scheduler> {
-        (self.policy.make)(&self.params, &self.host.topology)
+        let topology = &self.host.topology;
+        if self.pools.is_empty() {
+            return (self.policy.make)(&self.params, topology);
+        }
+        let pools = self.pools.iter().zip(&self.host.pools);
+        let pools = pools.map(|((policy, params), pool)| Pool {
+            scheduler: (policy.make)(params, topology),
+            pcpus: pool.pcpus,
+            domains: pool.domains.clone(),
+        });
+        Box::new(Pools::new(pools.collect()))
     }
 
     /// Puts the devices on the bus of a simulation, in the order of [`Built::devices`], for
@@ -112,6 +125,7 @@ impl Scenario {
                 devices: plan.devices.clone(),
                 policy: plan.policy,
                 params: plan.params,
+                pools: plan.pools.clone(),
                 warmup: plan.warmup,
                 duration: plan.duration,
                 seed: plan.seed,

@@ -27,6 +27,9 @@ pub struct Plan {
     pub policy: Policy,
     /// Values of the policy's parameters.
     pub params: ParamValues,
+    /// Policies of the pools with the values of their parameters, in the order of
+    /// [`HostConfig::pools`]; none for a host without.
+    pub pools: Vec<(Policy, ParamValues)>,
     /// The host. Tasks that replay a recording have no demands yet: see `replays`.
     pub host: HostConfig,
     /// The devices, in the order in which they come to the bus: networks, then disks. Those that
@@ -119,6 +122,7 @@ impl fmt::Debug for Plan {
             .field("duration", &self.duration)
             .field("policy", &self.policy.descriptor.name)
             .field("params", &self.params)
+            .field("pools", &self.pools.len())
             .field("host", &self.host)
             .field("devices", &self.devices)
             .field("replays", &self.replays)

@@ -25,6 +25,7 @@
 
 use crate::cx::Cx;
 use crate::state::StateRows;
+use alloc::vec::Vec;
 use core::fmt;
 pub use domio_core::Conflict;
 use domio_core::{Class, DomainId, Duration, Instant, ParamSpec, ParamValues, PcpuId, VcpuId};
@@ -110,6 +111,17 @@ impl Needs {
         context_saved: false,
         packets: false,
     };
+
+    /// What two policies need together.
+    pub const fn and(self, other: Needs) -> Needs {
+        Needs {
+            tickle: self.tickle || other.tickle,
+            timers: self.timers || other.timers,
+            park: self.park || other.park,
+            context_saved: self.context_saved || other.context_saved,
+            packets: self.packets || other.packets,
+        }
+    }
 }
 
 /// Packets that a driver domain has moved for a guest.
@@ -267,6 +279,17 @@ impl Descriptor {
 pub trait Scheduler: Send {
     /// What this policy is.
     fn descriptor(&self) -> &'static Descriptor;
+
+    /// What it needs from its host. Default: what its descriptor says.
+    fn needs(&self) -> Needs {
+        self.descriptor().needs
+    }
+
+    /// The trace records that it writes, by [pool](crate::Pools). Default: those of its descriptor,
+    /// as of the only pool.
+    fn classes(&self) -> Vec<Option<&'static Class>> {
+        Vec::from([self.descriptor().class])
+    }
 
     /// `pcpu` joins, idle. Called for each pcpu in ascending order before anything else, and again
     /// when one is plugged in later.

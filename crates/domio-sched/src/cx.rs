@@ -117,6 +117,8 @@ pub struct Tables {
     pub here: PcpuId,
     /// See [`Cx::any_pcpu`].
     pub any_pcpu: PcpuId,
+    /// Index of the [pool](crate::Pools) whose policy is called; 0 where there are no pools.
+    pub pool: u8,
     /// What the policy has reported by [`Cx::did`] since the host last cleared this.
     pub work: WorkReport,
 }
@@ -134,6 +136,7 @@ impl Tables {
             no_hard_affinity: false,
             here: PcpuId(0),
             any_pcpu: PcpuId(0),
+            pool: 0,
             work: WorkReport::NOTHING,
         }
     }
@@ -178,6 +181,8 @@ pub enum Effect {
     Move(VcpuId, PcpuId),
     /// A private trace record.
     Note {
+        /// Index of the [pool](crate::Pools) whose policy it is of.
+        pool: u8,
         /// Buffer that it goes to.
         pcpu: PcpuId,
         /// Number in the policy's [class](crate::Descriptor::class), 0 to 63.
@@ -215,6 +220,23 @@ impl<'a> Cx<'a> {
             effects,
             tracing,
         }
+    }
+
+    /// Makes `call` with a context in which `pcpus` are all that is online, for the policy of the
+    /// pool with index `pool`.
+    pub(crate) fn in_pool<R>(
+        &mut self,
+        pool: u8,
+        pcpus: CpuSet,
+        call: impl FnOnce(&mut Cx<'_>) -> R,
+    ) -> R {
+        let within = self.tables.online & pcpus;
+        let online = core::mem::replace(&mut self.tables.online, within);
+        let before = core::mem::replace(&mut self.tables.pool, pool);
+        let answer = call(self);
+        self.tables.online = online;
+        self.tables.pool = before;
+        answer
     }
 
     /// The time of this call.
@@ -410,6 +432,7 @@ impl<'a> Cx<'a> {
             let mut kept = [0; 4];
             kept[..words.len()].copy_from_slice(words);
             self.effects.push(Effect::Note {
+                pool: self.tables.pool,
                 pcpu,
                 number,
                 about,

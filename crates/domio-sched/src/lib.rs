@@ -20,6 +20,7 @@ pub mod credit2;
 pub mod cx;
 pub mod null;
 mod placement;
+pub mod pools;
 pub mod registry;
 pub mod releases;
 #[cfg(test)]
@@ -34,6 +35,7 @@ pub use contract::{
     Conflict, Descriptor, GroupId, Needs, PacketsMoved, Pick, Prev, Promises, Scheduler, Stop, Wake,
 };
 pub use cx::{Affinity, Cx, Effect, Pause, PcpuView, Tables, VcpuView};
+pub use pools::{Pool, Pools};
 pub use registry::{Policy, find, policies};
 pub use releases::{HostParts, Releases};
 pub use state::StateRows;

@@ -160,6 +160,7 @@ impl<P: PolicyState> Twin<P> {
             profile: *profile,
             domains,
             groups: Vec::new(),
+            pools: Vec::new(),
             actions: Vec::new(),
             controllers: Vec::new(),
         };

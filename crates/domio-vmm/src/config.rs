@@ -29,10 +29,24 @@ pub struct HostConfig {
     /// Nested groups of domains, each after the one that it is in: none under a policy that has no
     /// groups.
     pub groups: Vec<GroupConfig>,
+    /// Cpupools, Pool-0 first; none for a host that has all of its pcpus in one. A policy for them is
+    /// [`domio_sched::Pools`].
+    pub pools: Vec<PoolConfig>,
     /// What an operator does during the run, in order of time.
     pub actions: Vec<(Instant, Action)>,
     /// Controllers, each with its process among the domains' ([`HostConfig::add_controller`]).
     pub controllers: Vec<ControllerConfig>,
+}
+
+/// A cpupool.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct PoolConfig {
+    /// Name, unique on the host; "Pool-0" of the first.
+    pub name: String,
+    /// Its pcpus, at least one, which no other pool has. The hard affinity of its vcpus is within.
+    pub pcpus: CpuSet,
+    /// Its domains; those that no pool names are in Pool-0.
+    pub domains: Vec<DomainId>,
 }
 
 /// A group of domains. Its [`GroupId`] is its place in [`HostConfig::groups`].

@@ -98,6 +98,7 @@
 //!     profile: Profile::IDEAL,
 //!     domains: vec![burner(1), burner(2)],
 //!     groups: Vec::new(),
+//!     pools: Vec::new(),
 //!     actions: vec![],
 //!     controllers: vec![],
 //! };

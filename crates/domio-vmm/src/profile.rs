@@ -70,6 +70,10 @@ pub struct Profile {
     pub interrupt: Duration,
     /// Xen's `timer_slop`: how far timers may fire early (3.x) or late (4.x), xen-spec 0.3.
     pub timer_slop: Duration,
+    /// How fast a vcpu makes progress, in percent of a core's full speed, while another thread of the
+    /// core is busy: 50 to 100. 100: threads do not disturb each other, as on a machine of which
+    /// nothing is known.
+    pub sibling_percent: u8,
 }
 
 /// How long the parts of a timer softirq of Xen 4.x take (xen-spec 0.3).
@@ -224,6 +228,7 @@ impl Profile {
         handler: Duration::ZERO,
         interrupt: Duration::ZERO,
         timer_slop: Duration::ZERO,
+        sibling_percent: 100,
     };
 
     /// Xen 4.17 with its emulated processor: QEMU's software emulation with `-icount shift=1`,
@@ -319,6 +324,7 @@ impl Profile {
         interrupt: Duration::from_nanos(3_800),
         // Xen's constant (xen-spec 0.3).
         timer_slop: Duration::from_micros(50),
+        sibling_percent: 100,
     };
 
     /// One core of a 1.6 GHz Opteron 242 under Xen 3.1: the machine of Ongaro et al. 2008.
@@ -365,6 +371,7 @@ impl Profile {
         interrupt: Duration::from_nanos(1_500),
         // Xen's constant (xen-spec 0.3).
         timer_slop: Duration::from_micros(50),
+        sibling_percent: 100,
     };
 
     /// Whether anything has to be fetched again by anybody.
@@ -375,11 +382,17 @@ impl Profile {
 
     /// Whether every cost is zero, so that no phase of the hypervisor's work takes any time.
     pub fn is_free(&self) -> bool {
-        let Profile { name, source, .. } = *self;
+        let Profile {
+            name,
+            source,
+            sibling_percent,
+            ..
+        } = *self;
         *self
             == Profile {
                 name,
                 source,
+                sibling_percent,
                 ..Profile::IDEAL
             }
     }

@@ -136,6 +136,7 @@ pub fn machine(pcpus: u16, profile: Profile, domains: Vec<DomainConfig>) -> Host
         profile,
         domains,
         groups: Vec::new(),
+        pools: Vec::new(),
         actions: Vec::new(),
         controllers: Vec::new(),
     }

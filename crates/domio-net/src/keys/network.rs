@@ -34,7 +34,7 @@ pub static NETWORK: KeySection = KeySection::plain(
     NetworkKeys::KEYS,
 );
 
-static NICS: [WordOf<NicConfig>; 4] = [
+static NICS: [WordOf<NicConfig>; 6] = [
     WordOf::new(
         "plain",
         NicConfig::PLAIN,
@@ -55,6 +55,18 @@ static NICS: [WordOf<NicConfig>; 4] = [
         "e1000",
         NicConfig::E1000,
         "Intel's, as Linux 2.6 sets it up: 8000 interrupts a second at most; flow control.",
+    ),
+    WordOf::new(
+        "i40e",
+        NicConfig::I40E,
+        "Intel's of 10 to 40 Gb/s (ixgbe likewise), as Linux 5 sets it up: one queue with rings of \
+         512; 20000 interrupts a second at most.",
+    ),
+    WordOf::new(
+        "mlx5",
+        NicConfig::MLX5,
+        "Mellanox's of 10 to 100 Gb/s, as Linux 5 sets it up: one queue with rings of 1024; an \
+         interrupt 16 us after the first packet or after 32 packets; flow control.",
     ),
 ];
 

@@ -165,6 +165,7 @@ fn simulation(setup: &Setup) -> Simulation<Records, Network> {
         profile,
         domains,
         groups: Vec::new(),
+        pools: Vec::new(),
         actions: Vec::new(),
         controllers: Vec::new(),
     };

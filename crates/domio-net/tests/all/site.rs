@@ -153,6 +153,7 @@ pub fn host(pcpus: u16, policy: (&str, &str), mut domains: Vec<DomainConfig>) ->
         profile: Profile::OPTERON_242,
         domains,
         groups: Vec::new(),
+        pools: Vec::new(),
         actions: Vec::new(),
         controllers: Vec::new(),
     }

@@ -118,7 +118,9 @@ pub(super) fn added(declared: &Declared, record: &Record, figure: &str) -> Optio
     let figure = declared.figures.iter().find(|f| f.name == figure)?;
     Some(match figure.adds {
         Adds::One => 1,
-        Adds::Sum(field) | Adds::Sample(field) => declared.value(record, field),
+        Adds::Sum(field) | Adds::Spent(field) | Adds::Sample(field) => {
+            declared.value(record, field)
+        }
     })
 }
 

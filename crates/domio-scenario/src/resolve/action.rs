@@ -4,6 +4,7 @@ mod pcpu;
 mod vcpu;
 
 use super::body::on_host;
+use super::pool::InPools;
 use super::resolved::{Domain, Resolved};
 use super::shared::{Chosen, given, tell};
 use super::together;
@@ -14,7 +15,7 @@ use crate::problem::{Code, Problem, list, quote};
 use crate::suggest::did_you_mean;
 use domio_core::cpuset::MAX_PCPUS;
 use domio_core::keys::{
-    self as key, KeyParams, KeySection, Keys, Need, Nested, Slot, Typed, WordOf, Words,
+    self as key, KeyParams, KeySection, Keys, Need, Nested, Slot, Typed, VcpuPins, WordOf, Words,
     domain_name, int, pcpus, time, word_text,
 };
 use domio_core::{CpuSet, DomainId, Duration, Instant, ParamValues, Topology};
@@ -146,13 +147,13 @@ pub(super) fn actions(
     cx: &mut Cx<'_>,
     top: &Fields<'_>,
     slot: &Slot<Nested>,
-    chosen: Option<Chosen<'_>>,
+    pools: InPools<'_>,
     topology: Option<&Topology>,
     resolved: &Resolved,
 ) -> Vec<(Instant, Action)> {
     let mut listed = Vec::new();
     for (node, table, path) in top.tables(slot) {
-        let policy = chosen.map(|c| c.policy);
+        let policy = pools.first.map(|c| c.policy);
         let fields = check::table(cx, table, node.span, &ACTION, &path, policy);
         if let Some(at) = fields.read::<ActionKeys>().at.get() {
             listed.push((Instant::ZERO + at, fields));
@@ -162,7 +163,7 @@ pub(super) fn actions(
     let Some(topology) = topology else {
         return Vec::new();
     };
-    let mut host = Host::new(topology, chosen, resolved);
+    let mut host = Host::new(topology, pools, resolved);
     let mut actions = Vec::new();
     for (at, fields) in &listed {
         host.start_until(cx, *at);
@@ -206,6 +207,8 @@ fn nothing_set(cx: &mut Cx<'_>, fields: &Fields<'_>, expected: &str) {
 /// What the actions so far have made of the host.
 struct Host<'a> {
     topology: &'a Topology,
+    pools: InPools<'a>,
+    /// The policy of Pool-0.
     chosen: Option<Chosen<'a>>,
     resolved: &'a Resolved,
     online: CpuSet,
@@ -222,14 +225,15 @@ struct Host<'a> {
 }
 
 impl<'a> Host<'a> {
-    fn new(topology: &'a Topology, chosen: Option<Chosen<'a>>, resolved: &'a Resolved) -> Self {
+    fn new(topology: &'a Topology, pools: InPools<'a>, resolved: &'a Resolved) -> Self {
         let domains = &resolved.domains;
         let mut to_start: Vec<usize> = (0..domains.len()).collect();
         // The next one is at the end.
         to_start.sort_by_key(|d| std::cmp::Reverse(domains[*d].config.start));
         Host {
             topology,
-            chosen,
+            pools,
+            chosen: pools.first,
             resolved,
             online: topology.all(),
             policy_params: None,
@@ -399,6 +403,33 @@ impl<'a> Host<'a> {
         existing
     }
 
+    /// Whether `domains`, which the action names at `slot`, are in Pool-0, whose policy the action's
+    /// parameters are of. Tells of one that is not.
+    fn in_first_pool(
+        &self,
+        cx: &mut Cx<'_>,
+        fields: &Fields<'_>,
+        slot: &Slot<String>,
+        domains: &[usize],
+    ) -> bool {
+        let elsewhere = domains.iter().find(|d| self.domain(**d).pool > 0);
+        let Some(domain) = elsewhere.map(|d| self.domain(*d)) else {
+            return true;
+        };
+        let name = &domain.config.name;
+        let pool = &self.pools.pools[domain.pool].name;
+        let message = format!("{name} is in the pool `{pool}`, whose parameters stay as they are");
+        cx.push(
+            Problem::new(Code::Action, fields.span(slot), message)
+                .key(fields.path_of(slot))
+                .found(quote(name))
+                .expected("a domain of Pool-0")
+                .related(domain.span, "the domain")
+                .hint("give the domain the parameters from the start, in its [[domain]]"),
+        );
+        false
+    }
+
     fn set(
         &mut self,
         cx: &mut Cx<'_>,
@@ -406,7 +437,11 @@ impl<'a> Host<'a> {
         fields: &Fields<'_>,
         actions: &mut Vec<Action>,
     ) {
-        let domains = self.targets(cx, at, fields, &fields.read::<OfDomain>().domain);
+        let slot = fields.read::<OfDomain>().domain;
+        let domains = self.targets(cx, at, fields, &slot);
+        if !self.in_first_pool(cx, fields, &slot, &domains) {
+            return;
+        }
         nothing_set(cx, fields, "a parameter that the policy has for domains");
         for d in domains {
             let values = fields.values(self.params[d]);
@@ -489,6 +524,13 @@ impl<'a> Host<'a> {
             return;
         };
         for d in domains {
+            let pool = self.domain(d).pool;
+            let place = (fields.path_of(&keys.pin), fields.span(&keys.pin));
+            let pinned = VcpuPins::Alike(new_hard);
+            if hard && !self.pools.reaches(cx, place, &pinned, pool) {
+                return;
+            }
+            let new_hard = new_hard & self.pools.pcpus(pool);
             let config = &self.domain(d).config;
             for v in vcpu::of(cx, fields, config, &keys.vcpu, vcpu) {
                 let now = &mut self.affinity[d][v];

@@ -2,6 +2,7 @@
 
 use super::disk::{self, DISK, Disk};
 use super::guest::{GUEST, GUESTS, Os, guest};
+use super::pool::InPools;
 use super::resolved::Controlled;
 use super::shared::{GivenParams, given};
 use super::task::{self, TASK};
@@ -19,7 +20,6 @@ use domio_core::keys::{
 };
 use domio_core::{CpuSet, Duration, Instant, ParamSpec, ParamValues, Topology};
 use domio_net::keys::VIF;
-use domio_sched::Policy;
 
 pub(crate) static DOMAIN: KeySection = KeySection::with_params(
     "[[domain]]",
@@ -49,6 +49,8 @@ keys! {
             "Hard affinity of its vcpus: they never run elsewhere. A list of texts has one a vcpu.";
         soft: VcpuPins = affinity(), Need::Optional("every pcpu"),
             "Soft affinity of its vcpus: they prefer these. A list of texts has one a vcpu.";
+        pool: String = name(), Need::Optional("`Pool-0`"),
+            "The cpupool in which it runs: the name of a `[[pool]]`. `Domain-0` is in `Pool-0`.";
         vcpu: Nested = nested_list(&VCPU), Need::Optional("all are alike"),
             "Vcpus that differ from the others.";
         start: Duration = time("ms", 0), Need::TimeNs(0), "When it is created (hot add).";
@@ -77,6 +79,8 @@ pub(super) struct Body {
     pub given: Option<GivenParams>,
     pub os: Os,
     pub vcpus: usize,
+    /// Index of its pool.
+    pub pool: usize,
     pub hard: VcpuPins,
     pub soft: VcpuPins,
     /// Vcpus that differ.
@@ -108,9 +112,11 @@ pub(super) fn body_of(
     cx: &mut Cx<'_>,
     fields: &Fields<'_>,
     keys: &DomainKeys,
-    policy: Option<&Policy>,
+    pools: InPools<'_>,
     topology: Option<&Topology>,
 ) -> Option<Body> {
+    let pool = pools.of_domain(cx, fields, &keys.pool);
+    let policy = pools.chosen(pool.unwrap_or(0)).map(|c| c.policy);
     let vcpus = keys.vcpus.get();
     // Values that were refused are at their defaults, which may not go with the others.
     let all_good = cx.problems.none_at(&format!("{}.", fields.path));
@@ -129,6 +135,12 @@ pub(super) fn body_of(
         policy,
         topology,
     );
+    let mut reached = true;
+    if let (Some(pool), Some(hard), Some(own)) = (pool, &hard, &own) {
+        let place = (fields.path_of(&keys.pin), fields.span(&keys.pin));
+        reached = pools.reaches(cx, place, hard, pool)
+            && own.iter().all(|own| own.reaches(cx, pools, pool));
+    }
     let start = keys.start.get();
     let stop = match (start, keys.stop.given) {
         (Some(start), true) => stop_after(cx, fields, &keys.stop, start),
@@ -152,6 +164,7 @@ pub(super) fn body_of(
         given: all_good.then(|| given(fields)),
         os: guest?,
         vcpus: vcpus?,
+        pool: pool.filter(|_| reached)?,
         hard: hard?,
         soft: soft?,
         own: own?,

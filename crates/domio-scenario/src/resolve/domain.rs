@@ -2,6 +2,7 @@
 
 use super::body::{Body, DOMAIN, DomainKeys, body_of};
 use super::names::Names;
+use super::pool::InPools;
 use super::resolved::{Domain, Resolved, emptiest, moves};
 use super::shared::{Chosen, MemberKey, tell};
 use super::vcpus::Own;
@@ -16,7 +17,6 @@ use crate::source::Span;
 use crate::value::{Node, Table};
 use domio_core::keys::{Nested, Slot, VcpuPins};
 use domio_core::{DomainId, Topology};
-use domio_sched::Policy;
 use domio_vmm::config::{DomainConfig, TaskConfig, VcpuConfig, Workload};
 
 /// One `[[domain]]` after its own checks.
@@ -39,7 +39,7 @@ pub(super) fn domains(
     cx: &mut Cx<'_>,
     top: &Fields<'_>,
     slot: &Slot<Nested>,
-    chosen: Option<Chosen<'_>>,
+    pools: InPools<'_>,
     topology: Option<&Topology>,
     members: &[MemberKey],
 ) -> Resolved {
@@ -53,7 +53,7 @@ pub(super) fn domains(
     }
     let mut groups = Vec::new();
     for (node, table, path) in top.tables(slot) {
-        match group(cx, node, table, path, chosen.map(|c| c.policy), topology) {
+        match group(cx, node, table, path, pools, topology) {
             Some(group) => groups.push(group),
             None => resolved.complete = false,
         }
@@ -84,12 +84,12 @@ pub(super) fn domains(
             group,
             &mut names,
             &mut resolved,
-            chosen,
+            pools,
             topology,
             members,
         );
     }
-    if let (Some(chosen), true) = (chosen, resolved.complete) {
+    for chosen in pools.all().filter(|_| resolved.complete) {
         let group_of = |d: &Domain| groups.iter().find(|g| g.name_span == d.span);
         together::agree(cx, chosen, &resolved, |domain| {
             let group = group_of(domain).expect("every domain is of a group");
@@ -110,12 +110,11 @@ fn expand(
     group: &Group<'_>,
     names: &mut Names,
     resolved: &mut Resolved,
-    chosen: Option<Chosen<'_>>,
+    pools: InPools<'_>,
     topology: Option<&Topology>,
     members: &[MemberKey],
 ) {
     let first = resolved.domains.len();
-    let policy = chosen.map(|c| c.policy);
     let mut told = false;
     if group.count.is_some() {
         let path = format!("{}.name", group.path);
@@ -134,14 +133,14 @@ fn expand(
             None => names.free_id(&name, group.name_span),
         };
         let body = match changed(group.node, &name, members) {
-            Some(table) => body(cx, &table, group, policy, topology),
+            Some(table) => body(cx, &table, group, pools, topology),
             None => group.body.clone(),
         };
         let index = resolved.domains.len();
         let own = resolved.by_name.entry(name.clone()).or_default();
         let Some(body) = body else { continue };
         own.push(index);
-        if let (Some(chosen), false) = (chosen, told) {
+        if let (Some(chosen), false) = (pools.chosen(body.pool), told) {
             let id = DomainId(id);
             told = !params_agree(cx, chosen, id, &body, group)
                 || !body.own.iter().all(|own| own.agrees(cx, chosen, id));
@@ -153,10 +152,19 @@ fn expand(
             Work::Demand(_) | Work::Replay(_) | Work::Flow(_) => None,
         });
         let copies = copies.collect();
-        let config = config(body, DomainId(id), name, index, &mut resolved.replays);
+        let pool = body.pool;
+        if pool > 0 && id == 0 {
+            in_first_pool(cx, group, &name);
+        }
+        let pcpus = pools.pcpus(pool);
+        let mut config = config(body, DomainId(id), name, index, &mut resolved.replays);
+        for vcpu in config.vcpus.iter_mut().filter(|_| !pools.pools.is_empty()) {
+            vcpu.hard = vcpu.hard & pcpus;
+        }
         resolved.domains.push(Domain {
             config,
             span: group.name_span,
+            pool,
             vifs,
             disk,
             copies,
@@ -167,6 +175,17 @@ fn expand(
         let all = (first..resolved.domains.len()).collect();
         resolved.by_name.entry(group.name.clone()).or_insert(all);
     }
+}
+
+/// Tells that Domain-0, which is called `name`, stays in Pool-0.
+fn in_first_pool(cx: &mut Cx<'_>, group: &Group<'_>, name: &str) {
+    let message = format!("{name} is the control domain, which is in Pool-0");
+    cx.push(
+        Problem::new(Code::Conflict, group.name_span, message)
+            .key(format!("{}.pool", group.path))
+            .expected("no `pool`, or `pool = \"Pool-0\"`")
+            .hint("give Pool-0 the pcpus that it is to have, with a [[pool]] of that name"),
+    );
 }
 
 /// Tells whether the parameters of the domain `id` go together.
@@ -205,12 +224,13 @@ fn group<'t>(
     node: &'t Node,
     table: &Table,
     path: String,
-    policy: Option<&Policy>,
+    pools: InPools<'_>,
     topology: Option<&Topology>,
 ) -> Option<Group<'t>> {
+    let policy = pools.of_table(table).map(|c| c.policy);
     let fields = check::table(cx, table, node.span, &DOMAIN, &path, policy);
     let keys: DomainKeys = fields.read();
-    let body = body_of(cx, &fields, &keys, policy, topology);
+    let body = body_of(cx, &fields, &keys, pools, topology);
     // A bad count or id was reported; the domain goes on as if it had none.
     Some(Group {
         node,
@@ -229,11 +249,12 @@ fn body(
     cx: &mut Cx<'_>,
     table: &Table,
     group: &Group<'_>,
-    policy: Option<&Policy>,
+    pools: InPools<'_>,
     topology: Option<&Topology>,
 ) -> Option<Body> {
+    let policy = pools.of_table(table).map(|c| c.policy);
     let fields = check::table(cx, table, group.node.span, &DOMAIN, &group.path, policy);
-    body_of(cx, &fields, &fields.read(), policy, topology)
+    body_of(cx, &fields, &fields.read(), pools, topology)
 }
 
 fn config(

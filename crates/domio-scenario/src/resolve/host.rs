@@ -43,6 +43,10 @@ keys! {
         sockets: u16 = int(1, MAX_PCPUS as i64), Need::Int(1), "Sockets; each is a NUMA node.";
         cores: u16 = int(1, MAX_PCPUS as i64), Need::Int(1), "Cores in each socket.";
         threads: u16 = int(1, MAX_PCPUS as i64), Need::Int(1), "Hardware threads in each core.";
+        sibling_percent: u8 = int(50, 100), Need::Optional("the profile's"),
+            "How fast a pcpu works while another thread of its core is busy, in percent of its full \
+             speed; 100: threads do not slow each other. Of more than two busy threads each adds as \
+             much as the second.";
         costs: Nested = nested(&HOST_COSTS), Need::Optional("the profile's"),
             "What the hypervisor's work costs.";
         kernel: Nested = nested(&HOST_KERNEL), Need::Optional("the profile's"),
@@ -68,6 +72,15 @@ pub(super) fn priced(cx: &mut Cx<'_>, host: &Fields<'_>, keys: &HostKeys) -> Opt
     let own = check::inner(cx, host, &keys.costs, &HOST_COSTS);
     let mut priced = *keys.machine()?.profile;
     host_costs(&own, &mut priced)?;
+    if keys.sibling_percent.given {
+        priced.sibling_percent = keys.sibling_percent.get()?;
+        if keys.threads.get() == Some(1) {
+            let key = keys.sibling_percent.name;
+            cx.notices.push(format!(
+                "`{key}` has no effect: the cores of the host have one thread each"
+            ));
+        }
+    }
     Some(priced)
 }
 

@@ -22,6 +22,7 @@ mod host;
 mod late;
 mod names;
 mod network;
+mod pool;
 mod release;
 mod resolved;
 mod scheduler;
@@ -38,6 +39,7 @@ pub(crate) use action::ACTION;
 pub(crate) use asked::CONTROLLER;
 pub(crate) use body::DOMAIN;
 pub(crate) use host::HOST;
+pub(crate) use pool::POOL;
 pub(crate) use scheduler::SCHEDULER;
 pub(crate) use shared::MemberKey;
 pub(crate) use task::DefaultNames;
@@ -54,8 +56,9 @@ use domio_core::keys::{
 };
 use domio_net::keys::{NETWORK, VIF};
 use domio_sched::Policy;
-use domio_vmm::config::{HostConfig, KernelCosts};
+use domio_vmm::config::{HostConfig, KernelCosts, PoolConfig};
 use host::{HostKeys, RUN, RunKeys};
+use pool::{InPools, Pool};
 use shared::Chosen;
 
 /// The document.
@@ -77,6 +80,8 @@ keys! {
         host: Nested = nested(&HOST), Need::Optional("one pcpu of the ideal machine"),
             "What machine.";
         scheduler: Nested = nested(&SCHEDULER), Need::Required, "Which policy.";
+        pool: Nested = nested_list(&POOL), Need::Optional("every pcpu is in `Pool-0`"),
+            "Cpupools: pcpus with a policy of their own.";
         network: Nested = nested_any(&NETWORK),
             Need::Optional("the default one if a domain has a vif, else none"),
             "Which card and which line; with two brackets, `[[network]]`, any number of them.";
@@ -96,6 +101,7 @@ pub(crate) static SECTIONS: &[&KeySection] = &[
     &RUN,
     &HOST,
     &SCHEDULER,
+    &POOL,
     &DOMAIN,
     &TASK,
     &VCPU,
@@ -127,15 +133,28 @@ pub(crate) fn resolve(cx: &mut Cx<'_>, root: &Node, members: &[MemberKey]) -> Op
     });
 
     let chosen = policy.as_ref().zip(params.as_ref());
-    let chosen = chosen.map(|(policy, params)| Chosen { policy, params });
+    let chosen = chosen.map(|(policy, params)| Chosen {
+        policy,
+        params,
+        pool: 0,
+    });
     if let Some(chosen) = chosen {
         release::has_policy(cx, &host, &host_keys, chosen.policy);
         release::without_effect(cx, table, chosen);
     }
+    let pools = pool::pools(cx, &top, &keys.pool, chosen, topology.as_ref());
+    pool::fit(cx, &pools, (&host, &host_keys), (&top, &keys.controller));
+    for own in pools.iter().skip(1) {
+        release::has_policy(cx, &host, &host_keys, &own.policy);
+    }
+    let in_pools = InPools {
+        first: chosen,
+        pools: &pools,
+    };
     let asked = asked::asked(cx, &top, &keys.controller);
     cx.known.networks = network::names(cx, &top, &keys.network);
     let slot = &keys.domain;
-    let mut resolved = domain::domains(cx, &top, slot, chosen, topology.as_ref(), members);
+    let mut resolved = domain::domains(cx, &top, slot, in_pools, topology.as_ref(), members);
     let (machine, version) = (host_keys.machine(), host_keys.version());
     let on = network::On {
         machine,
@@ -152,7 +171,14 @@ pub(crate) fn resolve(cx: &mut Cx<'_>, root: &Node, members: &[MemberKey]) -> Op
     let priced = host::priced(cx, &host, &host_keys);
     let vary = vary::vary(cx, &top, &keys.vary);
     let controllers = controller::controllers(cx, &asked, machine, chosen, &devices, &resolved);
-    let actions = action::actions(cx, &top, &keys.action, chosen, topology.as_ref(), &resolved);
+    let actions = action::actions(
+        cx,
+        &top,
+        &keys.action,
+        in_pools,
+        topology.as_ref(),
+        &resolved,
+    );
     let (duration, warmup) = (run.duration.get(), run.warmup.get());
     if let (Some(duration), Some(warmup)) = (duration, warmup) {
         late::late(cx, duration + warmup, &resolved, &actions);
@@ -161,6 +187,18 @@ pub(crate) fn resolve(cx: &mut Cx<'_>, root: &Node, members: &[MemberKey]) -> Op
         scheduler::hears_nothing(cx, policy, &resolved);
     }
 
+    let pooled = |(index, pool): (usize, &Pool)| PoolConfig {
+        name: pool.name.clone(),
+        pcpus: pool.pcpus,
+        domains: {
+            let own = resolved
+                .domains
+                .iter()
+                .filter(|d| index > 0 && d.pool == index);
+            own.map(|d| d.config.id).collect()
+        },
+    };
+    let host_pools = pools.iter().enumerate().map(pooled).collect();
     let domains = resolved.domains.into_iter().map(|d| d.config).collect();
     let mut config = HostConfig {
         topology: topology?,
@@ -168,6 +206,7 @@ pub(crate) fn resolve(cx: &mut Cx<'_>, root: &Node, members: &[MemberKey]) -> Op
         profile: priced?,
         domains,
         groups: Vec::new(),
+        pools: host_pools,
         actions,
         controllers: Vec::new(),
     };
@@ -182,6 +221,7 @@ pub(crate) fn resolve(cx: &mut Cx<'_>, root: &Node, members: &[MemberKey]) -> Op
         duration: duration?,
         policy: policy?,
         params: params?,
+        pools: pools.into_iter().map(|p| (p.policy, p.params)).collect(),
         host: config,
         devices: devices.into_iter().map(|d| d.config).collect(),
         replays: resolved.replays,

@@ -14,6 +14,8 @@ use std::collections::BTreeMap;
 pub(super) struct Domain {
     pub config: DomainConfig,
     pub span: Span,
+    /// Index of its pool, 0 for Pool-0.
+    pub pool: usize,
     pub vifs: Vec<Vif>,
     pub disk: Option<Disk>,
     /// Tasks that go through the disk.

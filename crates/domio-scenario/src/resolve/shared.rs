@@ -26,6 +26,8 @@ pub(crate) struct MemberKey {
 pub(super) struct Chosen<'a> {
     pub policy: &'a Policy,
     pub params: &'a ParamValues,
+    /// Index of its pool, 0 for Pool-0.
+    pub pool: usize,
 }
 
 /// Where each parameter was given.

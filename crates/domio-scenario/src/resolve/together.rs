@@ -26,7 +26,8 @@ pub(super) fn agree(
     }
 }
 
-/// Whether `params`, those of all domains in their order, go together under those of the policy.
+/// Whether `params`, those of all domains in their order, go together under those of the policy, as
+/// far as the domains are in its pool.
 ///
 /// # Errors
 /// The index of the domain that is to change, and why, with its name.
@@ -37,6 +38,7 @@ pub(super) fn check(
     params: &[ParamValues],
 ) -> Result<(), (usize, Conflict)> {
     let all = resolved.domains.iter().zip(params);
+    let all = all.filter(|(d, _)| d.pool == chosen.pool);
     let all = all.map(|(d, p)| (d.config.id, d.config.vcpus.len(), p));
     let all: Vec<_> = all.collect();
     let checked = (chosen.policy.validate_domains)(policy, &all);

@@ -1,12 +1,13 @@
 //! `[[domain.vcpu]]`: vcpus that differ from the others of their domain.
 
 use super::body::on_host;
+use super::pool::InPools;
 use super::shared::{Chosen, GivenParams, VCPUS_FROM_0, given, tell};
 use crate::check::{self, Cx, Fields};
 use crate::limits::MAX_VCPUS;
 use crate::problem::{Code, Problem};
 use crate::source::Span;
-use domio_core::keys::{KeyParams, KeySection, Keys, Need, Nested, Slot, int, pcpus};
+use domio_core::keys::{KeyParams, KeySection, Keys, Need, Nested, Slot, VcpuPins, int, pcpus};
 use domio_core::{CpuSet, DomainId, ParamValues, Topology};
 use domio_sched::Policy;
 use domio_vmm::config::VcpuConfig;
@@ -50,6 +51,13 @@ impl Own {
             vcpu.soft = own.soft.unwrap_or(vcpu.soft);
             vcpu.params = own.params;
         }
+    }
+
+    /// Whether its pin leaves any pcpu of the pool. Tells if it does not.
+    pub fn reaches(&self, cx: &mut Cx<'_>, pools: InPools<'_>, pool: usize) -> bool {
+        let Some(hard) = self.hard else { return true };
+        let place = (format!("{}.pin", self.path), self.header);
+        pools.reaches(cx, place, &VcpuPins::Alike(hard), pool)
     }
 
     /// Tells whether the parameters go together, for a vcpu of the domain `id`.

@@ -117,6 +117,7 @@ struct ShowsJson {
 enum AddsJson {
     One,
     Sum(u8),
+    Spent(u8),
     Sample(u8),
 }
 

@@ -41,15 +41,16 @@ impl<S: Sink, D: Device> Host<S, D> {
         });
         self.join_first(queue, config.id, on, now);
         self.xen.vcpus.next_is_first_of(config.id);
+        let pool = self.xen.machine.pool_of(config.id);
         let tables = &mut self.xen.policy.tables;
-        tables.any_pcpu = self.domains.draw_pcpu(&config.name, &tables.online);
-        let all = tables.topology.all();
+        let online = pool & tables.online;
+        tables.any_pcpu = self.domains.draw_pcpu(&config.name, &online);
         for (i, settings) in config.vcpus.iter().enumerate() {
             let new = NewVcpu {
                 name: VcpuName::new(config.id, i as u16),
                 guest: boot(&config, i, booted, self.domains.seeds()),
                 affinity: Affinity {
-                    hard: settings.hard & all,
+                    hard: settings.hard & pool,
                     soft: settings.soft,
                 },
                 tick: config.guest.tick,

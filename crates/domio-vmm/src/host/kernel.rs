@@ -39,7 +39,7 @@ impl<S: Sink, D: Device> Host<S, D> {
             match step {
                 KernelStep::Run(time) => {
                     self.xen.vcpus[vcpu].set_timer::<D>(queue, now);
-                    queue.arm(self.xen.pcpus[pcpu].done, now + time);
+                    self.xen.run_for(queue, pcpu, now, time);
                     return true;
                 }
                 KernelStep::Idle => return false,

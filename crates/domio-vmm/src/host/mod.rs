@@ -59,7 +59,8 @@ use crate::hypervisor::machine::Machine;
 use crate::hypervisor::pcpu::{Cause, Pcpus};
 use crate::hypervisor::policy::Policy;
 use crate::hypervisor::served::ServedAccounts;
-use crate::hypervisor::trace::Trace;
+use crate::hypervisor::siblings::Siblings;
+use crate::hypervisor::trace::{Classes, Trace};
 use crate::hypervisor::vcpu::Vcpus;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -85,7 +86,8 @@ impl<S: Sink, D: Device> Host<S, D> {
     /// A host as `config` describes it, switched off.
     ///
     /// # Panics
-    /// When `config` contradicts itself (a domain without vcpus, an affinity outside the topology),
+    /// When `config` contradicts itself (a domain without vcpus, an affinity outside the topology
+    /// or outside of the domain's pool),
     /// or has groups of domains under a policy that has none: whoever builds it has to check.
     pub fn new(
         config: &HostConfig,
@@ -108,13 +110,18 @@ impl<S: Sink, D: Device> Host<S, D> {
         wires.recording = S::ENABLED;
         wires.stages = S::STAGES;
         wires.owners = S::OWNERS || controlled;
-        wires.tells_packets = scheduler.descriptor().needs.packets;
+        wires.tells_packets = scheduler.needs().packets;
         let names = core::mem::take(&mut wires.names);
-        let class = scheduler.descriptor().class;
         let mut tables = Tables::new(config.topology.clone());
-        tables.no_hard_affinity = says_nothing(config, |hard, _| hard);
+        let pooled = !config.pools.is_empty();
+        tables.no_hard_affinity = !pooled && says_nothing(config, |hard, _| hard);
         tables.no_soft_affinity = says_nothing(config, |_, soft| soft);
         let owners = D::PRESENT && wires.owners;
+        let siblings = Siblings::new(&config.profile, &config.topology);
+        let classes = Classes {
+            policies: scheduler.classes(),
+            slows: siblings.any(),
+        };
         Host {
             xen: Hypervisor {
                 policy: Policy::new(scheduler, tables),
@@ -122,7 +129,8 @@ impl<S: Sink, D: Device> Host<S, D> {
                 pcpus: Pcpus::new(config.topology.pcpus(), controlled, queue),
                 vcpus: Vcpus::default(),
                 served: ServedAccounts::new(owners, controlled),
-                trace: Trace::new(sink, names, config.topology.pcpus(), class),
+                siblings,
+                trace: Trace::new(sink, names, config.topology.pcpus(), classes),
                 fault: None,
             },
             domains: Domains::new(config, seed, replication),

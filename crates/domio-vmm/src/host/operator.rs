@@ -54,7 +54,7 @@ impl<S: Sink, D: Device> Host<S, D> {
             } => {
                 let target = self.domains.vcpus_of(domain).get(vcpu as usize).copied();
                 if let Some(vcpu) = target {
-                    let hard = hard & self.xen.policy.tables.topology.all();
+                    let hard = hard & self.xen.machine.pool_of(domain);
                     self.xen.pin(queue, vcpu, hard, soft, now);
                 }
             }

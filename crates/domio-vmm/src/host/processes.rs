@@ -51,8 +51,7 @@ impl<S: Sink, D: Device> Host<S, D> {
             match step {
                 Step::Run(Duration::MAX) => {}
                 Step::Run(time) => {
-                    let done = self.xen.pcpus[pcpu].done;
-                    queue.arm(done, now + time);
+                    self.xen.run_for(queue, pcpu, now, time);
                 }
                 Step::Block => {
                     if D::PRESENT && self.is_called(vcpu) {
@@ -61,7 +60,7 @@ impl<S: Sink, D: Device> Host<S, D> {
                     }
                     let left = self.xen.vcpus[vcpu].guest.enter_idle();
                     if !left.is_zero() {
-                        queue.arm(self.xen.pcpus[pcpu].done, now + left);
+                        self.xen.run_for(queue, pcpu, now, left);
                         return;
                     }
                     self.xen.block(queue, pcpu, vcpu, now);
@@ -75,7 +74,7 @@ impl<S: Sink, D: Device> Host<S, D> {
                     Next::Run(time) => {
                         self.xen.vcpus[vcpu].set_timer::<D>(queue, now);
                         if time != Duration::MAX {
-                            queue.arm(self.xen.pcpus[pcpu].done, now + time);
+                            self.xen.run_for(queue, pcpu, now, time);
                         }
                     }
                     Next::GoOn | Next::Report(_) => {

@@ -131,6 +131,7 @@ impl<S: Sink, D: Device> Host<S, D> {
         }
         for pcpu in self.xen.pcpus.ids() {
             if self.xen.policy.current(pcpu).is_some() {
+                self.xen.turn_thread(queue, pcpu, true, snapshot.at);
                 self.go(queue, pcpu, snapshot.at);
             }
         }

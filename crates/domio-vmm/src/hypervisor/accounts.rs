@@ -20,14 +20,15 @@ impl<S: Sink> Hypervisor<S> {
             if self.served.known {
                 self.tell_served(pcpu, vcpu, now);
             }
+            self.tell_slowed(pcpu, vcpu, now);
             self.trace.runstate(now, pcpu, vcpu, state, state);
         }
     }
 
     /// Tells the guests that execute that they have done so until `now`, where it is to be known
-    /// for whom they work: what they did before belongs to the time before.
+    /// for whom they work, or what they lose: what they did before belongs to the time before.
     fn execute_until(&mut self, now: Instant) {
-        if !self.served.known {
+        if !self.served.known && !self.siblings.any() {
             return;
         }
         for pcpu in self.pcpus.ids() {
@@ -38,7 +39,8 @@ impl<S: Sink> Hypervisor<S> {
             if let Some(vcpu) = self.policy.current(pcpu) {
                 let time = now.since(p.exec_from);
                 p.exec_from = now;
-                self.vcpus[vcpu].guest.executed(time);
+                let work = self.siblings.work(pcpu, vcpu, time);
+                self.vcpus[vcpu].guest.executed(work);
             }
         }
     }

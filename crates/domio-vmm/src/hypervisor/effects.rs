@@ -37,11 +37,12 @@ impl<S: Sink> Hypervisor<S> {
                 Effect::Migrate(_) => {}
                 Effect::Move(vcpu, pcpu) => self.check_move(vcpu, pcpu),
                 Effect::Note {
+                    pool,
                     pcpu,
                     number,
                     about,
                     words,
-                } => self.trace.note(now, pcpu, number, about, words),
+                } => self.trace.note(now, pcpu, (pool, number), about, words),
             }
         }
         self.spend_work(queue, on, cause, worked);

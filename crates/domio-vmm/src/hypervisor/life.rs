@@ -7,7 +7,7 @@ use crate::hypervisor::pcpu::{Cause, Pcpu};
 use crate::hypervisor::timer::HOST_TICK;
 use crate::hypervisor::vcpu::{Tick, Vcpu};
 use alloc::vec::Vec;
-use domio_core::{CpuSet, Duration, Instant, PcpuId, Runstate, Sink, VcpuId, VcpuName, XenVersion};
+use domio_core::{Duration, Instant, PcpuId, Runstate, Sink, VcpuId, VcpuName, XenVersion};
 use domio_sched::{Affinity, Pause, VcpuView};
 
 /// A vcpu that is to be added.
@@ -83,7 +83,10 @@ impl<S: Sink> Hypervisor<S> {
                 queue.post(now + HOST_TICK, Event::HostTick(pcpu));
             }
         }
-        for pcpu in self.pcpus.ids() {
+        // Pcpus that are in no pool stay out.
+        let pooled = |pcpu: &PcpuId| !self.machine.pool_with(*pcpu).is_empty();
+        let pooled: Vec<PcpuId> = self.pcpus.ids().filter(pooled).collect();
+        for pcpu in pooled {
             self.policy.tables.online.insert(pcpu);
             self.ask(queue, pcpu, now, Cause::Operator, |s, cx| {
                 s.pcpu_online(cx, pcpu)
@@ -93,14 +96,15 @@ impl<S: Sink> Hypervisor<S> {
 
     /// The pcpu on which the hypervisor's work for the toolstack is done.
     pub fn toolstack_pcpu(&self) -> PcpuId {
-        let first = self.policy.tables.online.first();
-        first.expect("a host has a pcpu online")
+        let pool = self.machine.first_pool() & self.policy.tables.online;
+        pool.first().expect("Pool-0 has a pcpu online")
     }
 
     /// Takes `pcpu` out: its vcpus move elsewhere, breaking their affinity where nothing else is
-    /// left (as Xen does), and the policy is told once it idles. The last pcpu stays.
+    /// left (as Xen does), and the policy is told once it idles. The last pcpu of a pool stays.
     pub fn pcpu_offline(&mut self, queue: &mut Queue, pcpu: PcpuId, now: Instant) {
-        if !self.policy.tables.online.contains(pcpu) || self.policy.tables.online.len() == 1 {
+        let pool = self.machine.pool_with(pcpu) & self.policy.tables.online;
+        if !pool.contains(pcpu) || pool.len() == 1 {
             return;
         }
         self.raise(queue, pcpu, now, Cause::Operator);
@@ -110,10 +114,10 @@ impl<S: Sink> Hypervisor<S> {
         let alive = self.vcpus.alive();
         let mut all: Vec<(VcpuName, VcpuId)> = alive.map(|(id, v)| (v.name, id)).collect();
         all.sort_unstable();
-        for (_, vcpu) in all {
+        for (name, vcpu) in all {
             let affinity = &mut self.policy.tables.affinity[vcpu.index()];
             if !affinity.hard.intersects(&self.policy.tables.online) {
-                affinity.hard = CpuSet::ALL & self.policy.tables.topology.all();
+                affinity.hard = self.machine.pool_of(name.domain);
             }
             if self.policy.view(vcpu).pcpu == pcpu {
                 self.move_away(queue, vcpu, now);
@@ -138,7 +142,8 @@ impl<S: Sink> Hypervisor<S> {
     }
 
     pub fn pcpu_online(&mut self, queue: &mut Queue, pcpu: PcpuId, now: Instant) {
-        if self.policy.tables.online.contains(pcpu) || self.pcpus[pcpu].leaving {
+        let pooled = self.machine.pool_with(pcpu).contains(pcpu);
+        if !pooled || self.policy.tables.online.contains(pcpu) || self.pcpus[pcpu].leaving {
             return;
         }
         self.policy.tables.online.insert(pcpu);

@@ -1,9 +1,10 @@
 //! The release of Xen that a host runs, and what its work costs there.
 
-use crate::config::HostConfig;
+use crate::config::{HostConfig, PoolConfig};
 use crate::hypervisor::pcpu::Cause;
 use crate::profile::{PolicyCosts, Profile};
-use domio_core::{Duration, XenVersion};
+use alloc::vec::Vec;
+use domio_core::{CpuSet, DomainId, Duration, PcpuId, XenVersion};
 
 /// A release on a machine. Nothing of this changes while the host runs.
 pub(crate) struct Machine {
@@ -17,6 +18,10 @@ pub(crate) struct Machine {
     pub prices_work: bool,
     /// Caches have to be filled again.
     pub has_caches: bool,
+    /// Pcpus that take part in scheduling when they are online, by pool: those of its pool are where
+    /// a domain may run.
+    pools: Vec<PoolConfig>,
+    all: CpuSet,
 }
 
 impl Machine {
@@ -27,8 +32,30 @@ impl Machine {
             profile,
             free: profile.is_free(),
             prices_work: profile.policy != PolicyCosts::FREE,
+            pools: config.pools.clone(),
+            all: config.topology.all(),
             has_caches: profile.has_caches() || profile.idle_switch != profile.switch,
         }
+    }
+
+    /// The pcpus of Pool-0, where the toolstack is.
+    pub fn first_pool(&self) -> CpuSet {
+        self.pools.first().map_or(self.all, |pool| pool.pcpus)
+    }
+
+    /// The pcpus of the pool of `domain`.
+    pub fn pool_of(&self, domain: DomainId) -> CpuSet {
+        let own = self.pools.iter().find(|p| p.domains.contains(&domain));
+        own.map_or_else(|| self.first_pool(), |pool| pool.pcpus)
+    }
+
+    /// The pcpus of the pool that has `pcpu`; none for a pcpu that is in no pool.
+    pub fn pool_with(&self, pcpu: PcpuId) -> CpuSet {
+        if self.pools.is_empty() {
+            return self.all;
+        }
+        let found = self.pools.iter().find(|p| p.pcpus.contains(pcpu));
+        found.map_or(CpuSet::EMPTY, |pool| pool.pcpus)
     }
 
     /// Time from `cause` to the pass.

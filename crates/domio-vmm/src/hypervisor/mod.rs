@@ -24,6 +24,7 @@
 //! | `vcpus` | `vcpu` | each vcpu with its runstate and its guest |
 //! | | `roam` | processes that go from one vcpu to another |
 //! | `served` | `served` | for how long driver domains have worked for whom |
+//! | `siblings` | `siblings` | threads of a core that slow each other |
 //! | `trace` | `trace` | records |
 //!
 //! | file | what happens |
@@ -49,6 +50,7 @@ pub(crate) mod pcpu;
 pub(crate) mod policy;
 mod roam;
 pub(crate) mod served;
+pub(crate) mod siblings;
 mod softirq;
 pub(crate) mod timer;
 pub(crate) mod trace;
@@ -65,6 +67,7 @@ use machine::Machine;
 use pcpu::{Cause, Pcpus};
 use policy::Policy;
 use served::ServedAccounts;
+use siblings::Siblings;
 use trace::Trace;
 use vcpu::Vcpus;
 
@@ -84,6 +87,7 @@ pub(crate) struct Hypervisor<S: Sink> {
     pub pcpus: Pcpus,
     pub vcpus: Vcpus,
     pub served: ServedAccounts,
+    pub siblings: Siblings,
     pub trace: Trace<S>,
     /// What ends the run.
     pub fault: Option<Box<StopCause>>,

@@ -280,11 +280,15 @@ impl<S: Sink> Hypervisor<S> {
     ) -> Back {
         if prev.is_none() != next.is_none() {
             self.pcpus.turn(pcpu, next.is_some(), now);
+            self.turn_thread(queue, pcpu, next.is_some(), now);
         }
         if self.served.known
             && let Some(vcpu) = prev
         {
             self.tell_served(pcpu, vcpu, now);
+        }
+        if let Some(vcpu) = prev {
+            self.tell_slowed(pcpu, vcpu, now);
         }
         let p = &mut self.pcpus[pcpu];
         // Times that the policy sees count from pass to pass, as in Xen.

@@ -21,11 +21,10 @@ pub(crate) struct Policy {
 impl Policy {
     /// `scheduler` on a host of which nothing is there yet.
     pub fn new(scheduler: Box<dyn Scheduler>, tables: Tables) -> Self {
-        let descriptor = scheduler.descriptor();
         Policy {
             tables,
             effects: Vec::with_capacity(64),
-            tells_saved: descriptor.needs.context_saved,
+            tells_saved: scheduler.needs().context_saved,
             passes: 0,
             scheduler,
         }

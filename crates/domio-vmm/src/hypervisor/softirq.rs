@@ -131,7 +131,8 @@ impl<S: Sink> Hypervisor<S> {
         if let Some(vcpu) = self.policy.current(pcpu)
             && !time.is_zero()
         {
-            self.vcpus[vcpu].guest.executed(time);
+            let work = self.siblings.work(pcpu, vcpu, time);
+            self.vcpus[vcpu].guest.executed(work);
         }
     }
 

@@ -333,7 +333,9 @@ impl<S: Sink> Hypervisor<S> {
         let Some((timer, handled)) = self.pcpus.domain_timers.expired(domain) else {
             return;
         };
-        let pcpu = handled.unwrap_or_else(|| self.toolstack_pcpu());
+        let pool = self.machine.pool_of(domain) & self.policy.tables.online;
+        let lowest = || pool.first().expect("a pool has a pcpu online");
+        let pcpu = handled.unwrap_or_else(lowest);
         if handled.is_some() {
             self.pcpus.no_longer_handled(pcpu);
         } else if !self.machine.free

@@ -3,6 +3,8 @@
 //! The actors of a trace are the idle vcpus of all pcpus, and behind them the vcpus in the order of
 //! their creation.
 
+use crate::hypervisor::siblings::SIBLINGS;
+use alloc::vec::Vec;
 use domio_core::{
     ActorId, Class, ClassId, DomainId, Duration, Instant, Kind, Names, PcpuId, Record, Runstate,
     Sink, VcpuId, VcpuName,
@@ -14,24 +16,29 @@ pub(crate) struct Trace<S: Sink> {
     /// Whether records are made.
     wanted: bool,
     names: Names,
-    /// The policy's class, if it has one.
-    policy: Option<ClassId>,
+    /// The policy's class, if it has one, by pool.
+    policies: Vec<Option<ClassId>>,
+    /// The class of what threads of a core cost each other, where they do.
+    siblings: Option<ClassId>,
     /// Number of the actor that the first vcpu is.
     vcpus: u32,
 }
 
 impl<S: Sink> Trace<S> {
     /// A trace into `sink`, which is taken from the start, of a host of so many pcpus. `names` has
-    /// the classes of device models; `policy` is the class of what the policy notes, if
-    /// it notes anything.
-    pub fn new(sink: S, mut names: Names, pcpus: usize, policy: Option<&'static Class>) -> Self {
+    /// the classes of device models; `classes` are the other ones.
+    pub fn new(sink: S, mut names: Names, pcpus: usize, classes: Classes) -> Self {
         for pcpu in 0..pcpus {
             names.add_actor(VcpuName::idle(PcpuId(pcpu as u16)));
         }
         Trace {
             sink,
             wanted: S::ENABLED,
-            policy: policy.map(|class| names.add_class(class)),
+            policies: {
+                let all = classes.policies.into_iter();
+                all.map(|class| class.map(|c| names.add_class(c))).collect()
+            },
+            siblings: classes.slows.then(|| names.add_class(&SIBLINGS)),
             vcpus: names.actors().len() as u32,
             names,
         }
@@ -131,17 +138,19 @@ impl<S: Sink> Trace<S> {
         self.write(Record::switch(now, pcpu, (prev, switch.state), next, times));
     }
 
-    /// The policy has something to say, which goes to the buffer of `pcpu`.
+    /// The policy of `pool` has something to say, which goes to the buffer of `pcpu`.
     pub fn note(
         &mut self,
         now: Instant,
         pcpu: PcpuId,
-        number: u8,
+        (pool, number): (u8, u8),
         about: Option<VcpuId>,
         words: [u32; 4],
     ) {
         // A policy that declares no class has nothing to say.
-        let Some(policy) = self.policy else { return };
+        let Some(policy) = self.policies[usize::from(pool)] else {
+            return;
+        };
         let actor = about.map_or(ActorId::NONE, |vcpu| self.actor(vcpu));
         let class = (policy, number);
         self.write(Record::of(now, pcpu, class, actor, words));
@@ -162,6 +171,14 @@ impl<S: Sink> Trace<S> {
         self.write(Record::job_done(now, pcpu, actor, task, times));
     }
 
+    /// `vcpu` has lost so much work to other threads of its core.
+    pub fn slowed(&mut self, now: Instant, pcpu: PcpuId, vcpu: VcpuId, lost: Duration) {
+        let Some(class) = self.siblings else { return };
+        let (actor, ns) = (self.actor(vcpu), lost.as_nanos());
+        let words = [ns as u32, (ns >> 32) as u32, 0, 0];
+        self.write(Record::of(now, pcpu, (class, 0), actor, words));
+    }
+
     /// `vcpu` has worked for `domain` for `time`, where the trace is to tell.
     pub fn served(
         &mut self,
@@ -176,6 +193,14 @@ impl<S: Sink> Trace<S> {
             self.write(Record::driver_work(now, pcpu, actor, domain, ns));
         }
     }
+}
+
+/// The classes of a host's records that no device model declares.
+pub(crate) struct Classes {
+    /// Of what the policy notes, if it notes anything, by pool.
+    pub policies: Vec<Option<&'static Class>>,
+    /// Whether threads of a core slow each other.
+    pub slows: bool,
 }
 
 /// A context switch, for the trace.

@@ -7,12 +7,14 @@
 
 mod costs;
 mod opteron_242;
+mod xeon_e5;
 
 pub use costs::{
     CONTROLLER_COSTS, HOST_COSTS, HOST_KERNEL, all_of_host, all_of_kernel, controller_costs,
     host_costs, host_kernel,
 };
 pub use opteron_242::OPTERON_242;
+pub use xeon_e5::XEON_E5;
 
 use crate::profile::Profile;
 use domio_core::Duration;
@@ -46,7 +48,7 @@ pub static XEN_4_17_EMULATED: Hardware = Hardware {
 };
 
 /// Every machine.
-pub static MACHINES: [&Hardware; 3] = [&IDEAL, &XEN_4_17_EMULATED, &OPTERON_242];
+pub static MACHINES: [&Hardware; 4] = [&IDEAL, &XEN_4_17_EMULATED, &OPTERON_242, &XEON_E5];
 
 impl Hardware {
     /// The machine called `name`.

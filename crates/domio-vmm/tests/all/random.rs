@@ -71,7 +71,7 @@ impl Case {
 
     /// Whether nothing costs time.
     pub fn is_ideal(&self) -> bool {
-        self.host.profile == Profile::IDEAL
+        self.host.profile.is_free()
     }
 }
 
@@ -240,12 +240,16 @@ pub fn case() -> impl Strategy<Value = Case> {
             let host = HostConfig {
                 topology,
                 version: VERSIONS[version],
-                profile: match ideal {
-                    true => Profile::IDEAL,
-                    false => Profile::XEN_4_17_EMULATED,
+                profile: Profile {
+                    sibling_percent: if seed % 2 == 0 { 100 } else { 65 },
+                    ..match ideal {
+                        true => Profile::IDEAL,
+                        false => Profile::XEN_4_17_EMULATED,
+                    }
                 },
                 domains: domains.collect(),
                 groups: Vec::new(),
+                pools: Vec::new(),
                 actions,
                 controllers: vec![],
             };

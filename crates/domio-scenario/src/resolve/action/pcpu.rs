@@ -60,6 +60,17 @@ impl Host<'_> {
             cx.push(refused(format!("pcpu {} is the last one at {at}", pcpu.0)).hint(hint));
             return;
         }
+        let pools = &self.pools.pools;
+        if let Some(pool) = pools.iter().find(|p| p.pcpus.contains(pcpu))
+            && !pool.pcpus.intersects(&left)
+        {
+            let message = format!(
+                "pcpu {} is the last one of the pool `{}`",
+                pcpu.0, pool.name
+            );
+            cx.push(refused(message).hint("a pool keeps at least one pcpu online"));
+            return;
+        }
         for (d, domain) in self.resolved.domains.iter().enumerate() {
             let alive = domain.config.start <= at && domain.config.stop.is_none_or(|s| at < s);
             let pinned = self.affinity[d]

@@ -46,6 +46,9 @@ impl Host<'_> {
     ) {
         let keys: OfVcpu = fields.read();
         let domains = self.targets(cx, at, fields, &keys.domain);
+        if !self.in_first_pool(cx, fields, &keys.domain, &domains) {
+            return;
+        }
         nothing_set(cx, fields, "a parameter that the policy has for vcpus");
         let (Some(chosen), Some(vcpu)) = (self.chosen, keys.vcpu.or(None)) else {
             return;
