@@ -7,7 +7,7 @@
 //!   Performance and Architectural Implications", ISCA 2016, table II, the column of Xen on x86 (Xeon
 //!   E5-2450, 2.1 GHz), in cycles: hypercall 1,228, completion of an interrupt 1,464, IPI between
 //!   vcpus 5,562, switch of VMs 10,534, event to a guest that is idle 10,050. The cycles are
-//!   remembered; the text of the table could not be got.
+//!   quoted at second hand.
 //! - **Martins**: J. Martins, "xen-netback: use gref mappings for Rx requests" and "for Tx requests",
 //!   commits of 2017 in Oracle's Linux, Xeon E5-2699 v3: packets of 64 bytes to a guest 2.04 million
 //!   a second with its pages mapped, half of that with grant copies; from a guest 3.6 and 1.24.
