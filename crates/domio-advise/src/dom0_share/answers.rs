@@ -43,9 +43,13 @@ fn need(outcome: &Dom0Outcome) -> String {
     let gets = own.map_or(0.0, |point| point.dom0_share_pct);
     let waits = own.map_or(0.0, |point| point.dom0_waiting_pct);
     let uses = demand.share_pct;
-    let more = match uses >= SATURATED_PCT / 100.0 * demand.most_pct {
-        true => ", and might use more",
-        false => "",
+    let on_one = own.is_some_and(|point| point.netback_vcpus == Some(1));
+    let more = match demand.most_pct {
+        most if uses >= SATURATED_PCT / 100.0 * most => ", and might use more",
+        _ if on_one && uses >= SATURATED_PCT => {
+            ", and might use more if its work on packets were not on one vcpu alone"
+        }
+        _ => "",
     };
     let vcpus = (demand.most_pct / 100.0).round();
     let of = match vcpus > 1.0 {

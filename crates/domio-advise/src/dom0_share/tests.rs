@@ -345,3 +345,25 @@ fn more_vcpus_tell_nothing_while_all_packets_are_on_one() {
     assert!(text.contains("credit: more helps up to 2 vcpus"), "{text}");
     assert!(text.contains("Not modelled: locks"), "{text}");
 }
+
+/// A list of pins has one for each vcpu: another number of vcpus is left out, and the list is named.
+#[test]
+fn vcpus_that_are_pinned_one_by_one_are_not_varied_in_silence() {
+    let pinned = MIX
+        .replace("CORES", "2")
+        .replace("id = 0", "id = 0\nvcpus = 2\npin = [\"0\", \"1\"]");
+    let plan = Dom0Plan {
+        vcpus: vec![1, 2],
+        ..Dom0Plan::default()
+    };
+    let outcome = of_text(&pinned, "credit", &plan);
+    assert_eq!(outcome.points.len(), 2);
+    let [left_out] = &outcome.left_out[..] else {
+        panic!("{:?}", outcome.left_out);
+    };
+    assert!(
+        left_out.why.contains("`pin` has 2 texts"),
+        "{}",
+        left_out.why
+    );
+}

@@ -261,7 +261,6 @@ impl NetworkTable {
         let pings = has(|kind| matches!(kind, FlowKind::Ping(_)));
         let writes = has(|kind| matches!(kind, FlowKind::StreamIn(_) | FlowKind::Request(_)));
         let threads = keys.netback_threads.get().unwrap_or(1);
-        let most = vcpus.min(vifs.len() as u16).max(1);
         let nobody_pinged = "no guest is pinged".to_owned();
         let cases = [
             (
@@ -280,9 +279,9 @@ impl NetworkTable {
                 "no guest gets a stream or is pinged".to_owned(),
             ),
             (
-                threads > most,
+                threads > 1 && vcpus.min(vifs.len() as u16) <= 1,
                 keys.netback_threads.name,
-                format!("of {threads} there can be {most}, by vcpus and vifs"),
+                "the driver domain has one vcpu, or one vif to serve".to_owned(),
             ),
         ];
         let idle = cases.into_iter().filter(|(idle, ..)| *idle);

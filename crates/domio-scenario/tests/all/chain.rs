@@ -148,7 +148,7 @@ fn netback_is_spread_over_as_many_vcpus_as_there_are() {
     ));
     assert_eq!(spread, 2, "the domain has two vcpus");
     assert!(
-        told.contains("of 8 there can be 1, by vcpus and vifs"),
+        told.contains("does nothing: the driver domain has one vcpu, or one vif to serve"),
         "{told}"
     );
 }

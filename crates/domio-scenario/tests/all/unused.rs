@@ -86,7 +86,7 @@ fn keys_for_what_does_not_happen() {
         ),
         (
             "netback_threads = 4",
-            "of 4 there can be 1, by vcpus and vifs",
+            "`netback_threads` of [network] does nothing: the driver domain has one vcpu",
         ),
     ] {
         let text = format!("{GUEST}[network]\n{key}\n");
