@@ -28,6 +28,7 @@ static EXAMPLES: &[(&str, &str)] = shipped![
     "ping-among-burners",
     "udp-rate-limit",
     "two-driver-domains",
+    "qubes-chain",
     "caps-follow-demand",
     "debt-collector",
     "packets-first",

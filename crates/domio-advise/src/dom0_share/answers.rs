@@ -6,6 +6,9 @@ use super::{Dom0Axis, Dom0Outcome, Dom0Point};
 const AS_GOOD: f64 = 0.98;
 /// A difference that is worth to be told.
 const NOTABLE: f64 = 0.02;
+/// Nobody is to be served less than this part as well as before, whatever others gain: a job of
+/// four seconds takes five.
+const PAYS_AT_MOST: f64 = 0.8;
 /// A domain that uses so much of what it can have (%) might use more.
 const SATURATED_PCT: f64 = 97.0;
 
@@ -30,6 +33,7 @@ pub fn answers(outcome: &Dom0Outcome) -> Vec<String> {
             all.extend(along(outcome, policy, axis));
         }
     }
+    all.extend(left_out(outcome));
     all
 }
 
@@ -39,20 +43,36 @@ fn need(outcome: &Dom0Outcome) -> String {
     let gets = own.map_or(0.0, |point| point.dom0_share_pct);
     let waits = own.map_or(0.0, |point| point.dom0_waiting_pct);
     let uses = demand.share_pct;
-    let more = match uses >= SATURATED_PCT {
-        true => ", and might use more",
-        false => "",
+    let on_one = own.is_some_and(|point| point.netback_vcpus == Some(1));
+    let more = match demand.most_pct {
+        most if uses >= SATURATED_PCT / 100.0 * most => ", and might use more",
+        _ if on_one && uses >= SATURATED_PCT => {
+            ", and might use more if its work on packets were not on one vcpu alone"
+        }
+        _ => "",
+    };
+    let vcpus = (demand.most_pct / 100.0).round();
+    let of = match vcpus > 1.0 {
+        false => "of a pcpu that is added for it alone".to_owned(),
+        true => format!("of one pcpu where {vcpus} are added for it alone, one for each vcpu"),
     };
     format!(
-        "{dom0} uses {uses:.1} % of a pcpu that is added for it alone{more}. In the scenario's own \
+        "{dom0} uses {uses:.1} % {of}{more}. In the scenario's own \
          setting it uses {gets:.1} %, and its vcpus wait for {waits:.1} % of the time."
     )
 }
 
-/// The point that serves the mix best.
+/// The point that is advised: of those that nobody pays too much for, the one that serves the mix
+/// best.
 pub fn best_of(outcome: &Dom0Outcome) -> Option<&Dom0Point> {
-    let points = outcome.points.iter();
+    let fair = outcome.points.iter().filter(|p| p.worst >= PAYS_AT_MOST);
     // Of equals the first one, which changes least.
+    fair.rev().max_by(|a, b| a.score.total_cmp(&b.score))
+}
+
+/// The point of the highest score, whoever pays for it.
+fn highest(outcome: &Dom0Outcome) -> Option<&Dom0Point> {
+    let points = outcome.points.iter();
     points.rev().max_by(|a, b| a.score.total_cmp(&b.score))
 }
 
@@ -71,16 +91,31 @@ pub fn setting(point: &Dom0Point) -> String {
 }
 
 fn best(outcome: &Dom0Outcome) -> Vec<String> {
-    let Some(best) = best_of(outcome) else {
-        return Vec::new();
-    };
-    if best.score <= 1.0 + NOTABLE {
-        return vec![
-            "No setting that was tried serves the mix better than the scenario's own by more than \
-             2 %."
+    let mut all = Vec::new();
+    let best = best_of(outcome);
+    match best.filter(|best| best.score > 1.0 + NOTABLE) {
+        None => all.push(
+            "No setting that was tried, and for which nobody pays much, serves the mix better than \
+             the scenario's own by more than 2 %."
                 .to_owned(),
-        ];
+        ),
+        Some(best) => all.push(advised(outcome, best)),
     }
+    let highest = highest(outcome).filter(|h| h.worst < PAYS_AT_MOST && h.score > 1.0 + NOTABLE);
+    if let Some(highest) = highest.filter(|h| best.is_none_or(|b| h.score > b.score)) {
+        let (who, worst) = (&highest.worst_guest, highest.worst);
+        all.push(format!(
+            "Not advised: {} has the highest score, {:.2}, and {who} pays for that: it is served \
+             {worst:.2} times as well as by the scenario's own setting.",
+            name(highest),
+            highest.score
+        ));
+    }
+    all
+}
+
+/// That `best` serves the mix best, and who pays for that.
+fn advised(outcome: &Dom0Outcome, best: &Dom0Point) -> String {
     let mut text = format!(
         "The mix is served best by {}: {:.2} times as well as by the scenario's own setting.",
         name(best),
@@ -99,7 +134,45 @@ fn best(outcome: &Dom0Outcome) -> Vec<String> {
             );
         }
     }
-    vec![text]
+    text
+}
+
+/// Why more vcpus under `points` would tell of the model and not of the host, if that is so.
+fn limited(outcome: &Dom0Outcome, policy: &str, points: &[(f64, &Dom0Point)]) -> Option<String> {
+    let not_spread = |(vcpus, p): &&(f64, &Dom0Point)| *vcpus > 1.0 && p.netback_vcpus == Some(1);
+    points.iter().find(not_spread)?;
+    let dom0 = &outcome.dom0;
+    Some(format!(
+        "{policy}: cannot tell whether more vcpus help. All work on packets is on vcpu 0 of {dom0} \
+         here, which hosts seldom have so. `--set network.netback_threads=64` spreads it: each \
+         interface is one vcpu's."
+    ))
+}
+
+/// What the figures leave out that could change an answer.
+fn left_out(outcome: &Dom0Outcome) -> Vec<String> {
+    let dom0 = &outcome.dom0;
+    let points = outcome.points.iter();
+    let mut all = Vec::new();
+    if points
+        .clone()
+        .all(|p| p.netback_vcpus.is_none() && p.dom0_nobody_pct.is_none())
+    {
+        all.push(format!(
+            "Not in the figures: {dom0} serves no network and no disk in this scenario. What guests \
+             ask of it beside that comes on top."
+        ));
+    }
+    if points
+        .clone()
+        .any(|p| p.netback_vcpus.is_some_and(|n| n > 1))
+    {
+        all.push(format!(
+            "Not modelled: locks that vcpus of {dom0} share, and where the card's interrupt and the \
+             bridge could go: they stay on vcpu 0."
+        ));
+    }
+    all
 }
 
 /// Where more of an axis ceases to help, under one policy.
@@ -116,10 +189,15 @@ fn along(outcome: &Dom0Outcome, policy: &str, axis: Dom0Axis) -> Option<String> 
         .filter(on)
         .filter_map(|p| Some((p.settings[0].value()?, p)))
         .collect();
+    points.sort_by(|a, b| a.0.total_cmp(&b.0));
+    if axis == Dom0Axis::Vcpus
+        && let Some(why) = limited(outcome, policy, &points)
+    {
+        return Some(why);
+    }
     if points.len() < 2 {
         return None;
     }
-    points.sort_by(|a, b| a.0.total_cmp(&b.0));
     let best = points.iter().map(|(_, p)| p.score).fold(0.0, f64::max);
     let (_, enough) = points.iter().find(|(_, p)| p.score >= best * AS_GOOD)?;
     let (first, last) = (points[0].1, points[points.len() - 1].1);

@@ -1,9 +1,11 @@
 //! What is measured of a setting.
 
 use super::{Dom0Setting, Job, domains};
+use domio_net::host::{NetworkConfig, VifConfig};
 use domio_run::Sample;
 use domio_stats::drivers::{self, DriverFigures};
 use domio_stats::mean;
+use domio_vmm::config::Workload;
 use serde::Serialize;
 
 /// What a guest is there for, as one figure.
@@ -51,10 +53,10 @@ pub struct Dom0Point {
     pub settings: Vec<Dom0Setting>,
     /// How it was told, as keys and values of the scenario.
     pub told: Vec<String>,
-    /// How the guests are served beside the scenario's own setting under the first policy: the
-    /// geometric mean over the guests, over 1 where they are served better.
+    /// How the guests and dom0's own jobs are served beside the scenario's own setting under the
+    /// first policy: the geometric mean over all of them, over 1 where they are served better.
     pub score: f64,
-    /// The guest that is served worst by that measure.
+    /// Who is served worst by that measure: a guest, or dom0.
     pub worst_guest: String,
     /// Its measure.
     pub worst: f64,
@@ -67,24 +69,38 @@ pub struct Dom0Point {
     /// What it used for nobody (% of one pcpu); absent where nothing tells.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dom0_nobody_pct: Option<f64>,
+    /// What dom0 itself is there for, beside its work for others: its jobs, streams and replies;
+    /// absent where it has none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub own: Option<Dom0Guest>,
+    /// Over how many vcpus of dom0 its network work is spread; absent where nothing goes through it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub netback_vcpus: Option<u16>,
     /// The guests, in the scenario's order.
     pub guests: Vec<Dom0Guest>,
 }
 
-/// Figures that tell how a guest is served, most telling first: the first of each row that a guest
-/// has counts.
-const SERVICES: [&[(&str, &str, bool)]; 2] = [
+impl Dom0Point {
+    /// All that are served: the guests, and dom0 where it has something of its own to do.
+    pub fn served(&self) -> impl Iterator<Item = &Dom0Guest> {
+        self.own.iter().chain(&self.guests)
+    }
+}
+
+/// A figure that tells how somebody is served: its key, its title, whether more is better.
+type Telling = (&'static str, &'static str, bool);
+
+/// Figures that tell how a guest is served: the first of each row that it has counts.
+const SERVICES: [&[Telling]; 3] = [
     &[
         ("replies_per_s", "replies [1/s]", true),
         ("net_mbps", "delivered [Mb/s]", true),
     ],
     &[("ping_mean_ms", "round trip [ms]", false)],
+    &[("turnaround_mean_ms", "turnaround [ms]", false)],
 ];
-/// For a guest with none of those.
-const COMPUTES: [(&str, &str, bool); 2] = [
-    ("turnaround_mean_ms", "turnaround [ms]", false),
-    ("share_pct", "share [%]", true),
-];
+/// For who has none of those.
+const SHARE: Telling = ("share_pct", "share [%]", true);
 /// A figure that is lower counts as this one, so that a guest which gets nothing has a score.
 const LEAST: f64 = 1e-3;
 
@@ -100,6 +116,8 @@ pub(super) fn point(job: &Job, dom0: &str, samples: &[Sample]) -> Dom0Point {
     let work = drivers::figures(samples, &all, measured_ms);
     let work = work.into_iter().find(|w| w.driver == dom0);
     let percent = |ms: f64| ms / measured_ms * 100.0;
+    let nobody = work.as_ref().map(|w| percent(w.nobody.mean));
+    let own = own(job, dom0, &|key| value(dom0, key), nobody);
     let guests = all.iter().filter(|(_, name)| name != dom0);
     let guests = guests.map(|(_, name)| {
         let of = |key: &str| value(name, key);
@@ -115,9 +133,101 @@ pub(super) fn point(job: &Job, dom0: &str, samples: &[Sample]) -> Dom0Point {
         dom0_share_pct: value(dom0, "share_pct").unwrap_or(0.0),
         dom0_waiting_pct: value(dom0, "waiting_pct").unwrap_or(0.0),
         dom0_runs_per_s: value(dom0, "runs_per_s").unwrap_or(0.0),
-        dom0_nobody_pct: work.as_ref().map(|w| percent(w.nobody.mean)),
+        dom0_nobody_pct: nobody,
+        own,
+        netback_vcpus: netback_vcpus(job, dom0),
         guests: guests.collect(),
     }
+}
+
+/// What somebody with these figures is there for.
+fn services(value: &dyn Fn(&str) -> Option<f64>) -> Vec<Dom0Service> {
+    let service = |&(key, title, higher_is_better): &Telling| {
+        Some(Dom0Service {
+            key,
+            title,
+            value: value(key)?,
+            higher_is_better,
+        })
+    };
+    let rows = SERVICES.iter();
+    let mut all: Vec<Dom0Service> = rows
+        .filter_map(|row| row.iter().find_map(service))
+        .collect();
+    if all.is_empty() {
+        all.extend(service(&SHARE));
+    }
+    all
+}
+
+/// What dom0 is there for itself, where it has tasks: its figures, and what it has for those that
+/// end no job, which is what it does for nobody else.
+fn own(
+    job: &Job,
+    dom0: &str,
+    value: &dyn Fn(&str) -> Option<f64>,
+    nobody: Option<f64>,
+) -> Option<Dom0Guest> {
+    let config = job.built.host.domains.iter().find(|d| d.name == dom0)?;
+    let tasks = || config.vcpus.iter().flat_map(|vcpu| &vcpu.tasks);
+    tasks().next()?;
+    let share = nobody.or_else(|| value("share_pct"));
+    let mut services = services(&|key: &str| match key {
+        "share_pct" => share,
+        key => value(key),
+    });
+    let burns = tasks().any(|task| matches!(task.workload, Workload::Burn));
+    if let (true, Some(share)) = (burns, share)
+        && services.iter().all(|s| s.key != SHARE.0)
+    {
+        services.push(Dom0Service {
+            key: SHARE.0,
+            title: SHARE.1,
+            value: share,
+            higher_is_better: SHARE.2,
+        });
+    }
+    Some(Dom0Guest {
+        name: dom0.to_owned(),
+        share_pct: share.unwrap_or(0.0),
+        services,
+        against_own: 1.0,
+        dom0_work_pct: None,
+        dom0_us_per_reply: None,
+        dom0_us_per_kib: None,
+    })
+}
+
+/// Over how many vcpus of dom0 its work on packets is spread, the least of all networks with
+/// traffic. Each interface is one vcpu's, so that there are no more than interfaces.
+fn netback_vcpus(job: &Job, dom0: &str) -> Option<u16> {
+    let id = job.built.host.domains.iter().find(|d| d.name == dom0)?.id;
+    let networks = job.built.devices.iter().filter_map(|d| d.network());
+    let threads = networks.flat_map(|network| {
+        let first = (network.driver, None, network.netback_threads);
+        let behind = (0..).zip(&network.behind);
+        let behind = behind.map(|(place, b)| (b.driver, Some(place), b.netback_threads));
+        let all = std::iter::once(first).chain(behind);
+        all.filter_map(|(driver, place, threads)| {
+            let vifs = network.vifs.iter().filter(|vif| vif.behind == place);
+            let vifs = vifs
+                .clone()
+                .any(|vif| passes(network, vif))
+                .then(|| vifs.count() as u16);
+            Some((driver, threads.min(vifs?)))
+        })
+        .collect::<Vec<_>>()
+    });
+    threads
+        .filter(|(driver, _)| *driver == id)
+        .map(|(_, n)| n)
+        .min()
+}
+
+/// Whether anything goes through `vif`, be it for somebody behind.
+fn passes(network: &NetworkConfig, vif: &VifConfig) -> bool {
+    let drives = network.behind.iter().any(|b| b.driver == vif.domain);
+    drives || !vif.flows.is_empty()
 }
 
 fn guest(
@@ -126,19 +236,7 @@ fn guest(
     work: Option<&DriverFigures>,
     seconds: f64,
 ) -> Dom0Guest {
-    let service = |(key, title, higher): &(&'static str, &'static str, bool)| {
-        Some(Dom0Service {
-            key,
-            title,
-            value: value(key)?,
-            higher_is_better: *higher,
-        })
-    };
-    let first = |row: &[(&'static str, &'static str, bool)]| row.iter().find_map(service);
-    let mut services: Vec<Dom0Service> = SERVICES.iter().filter_map(|row| first(row)).collect();
-    if services.is_empty() {
-        services.extend(first(&COMPUTES));
-    }
+    let services = services(value);
     let work_ms = work.map(|w| {
         let own = w.done_for.iter().find(|(owner, _)| owner == name);
         own.map_or(0.0, |(_, estimate)| estimate.mean)
@@ -175,8 +273,7 @@ pub(super) fn score(points: &mut [Dom0Point]) {
         .collect();
     for point in points {
         let measures: Vec<(String, f64)> = point
-            .guests
-            .iter()
+            .served()
             .map(|guest| (guest.name.clone(), ratio(guest, &first)))
             .collect();
         point.score = geometric(measures.iter().map(|(_, measure)| *measure));
@@ -185,7 +282,7 @@ pub(super) fn score(points: &mut [Dom0Point]) {
             (point.worst_guest, point.worst) = (name, measure);
         }
         if let Some(own) = own.iter().find(|own| own.policy == point.policy) {
-            for guest in &mut point.guests {
+            for guest in point.own.iter_mut().chain(&mut point.guests) {
                 guest.against_own = ratio(guest, own);
             }
         }
@@ -194,7 +291,7 @@ pub(super) fn score(points: &mut [Dom0Point]) {
 
 /// How `guest` is served beside the guest of its name in `other`.
 fn ratio(guest: &Dom0Guest, other: &Dom0Point) -> f64 {
-    let before = other.guests.iter().find(|g| g.name == guest.name);
+    let before = other.served().find(|g| g.name == guest.name);
     let before = before.map_or(&[][..], |g| &g.services[..]);
     let both = before.iter().map(|old| {
         let now = guest.services.iter().find(|s| s.key == old.key);
@@ -253,6 +350,8 @@ mod tests {
             dom0_waiting_pct: 0.0,
             dom0_runs_per_s: 0.0,
             dom0_nobody_pct: None,
+            own: None,
+            netback_vcpus: None,
             guests: vec![guest],
         }
     }

@@ -82,7 +82,7 @@ pub struct Dom0LeftOut {
     pub why: String,
 }
 
-/// What dom0 uses when it has a pcpu more to itself.
+/// What dom0 uses when it has a pcpu more for each of its vcpus, to itself.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Dom0Demand {
     /// The policy of that host.
@@ -200,12 +200,13 @@ pub fn run(
     }
     let last = points.pop().filter(|_| !points.is_empty());
     let last = last.ok_or_else(|| Dom0Fault::Mix("nothing was run".to_owned()))?;
+    let most_pct = host.most_pct();
     figures::score(&mut points);
     Ok(Dom0Outcome {
         demand: Dom0Demand {
             policy: last.policy,
             share_pct: last.dom0_share_pct,
-            most_pct: 100.0,
+            most_pct,
             guests: last.guests,
         },
         dom0: host.dom0,

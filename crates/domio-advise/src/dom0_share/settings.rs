@@ -129,13 +129,28 @@ impl Host {
         format!("domain.{}.{key}", self.dom0)
     }
 
-    /// A pcpu more, which is dom0's alone.
+    /// What dom0 could use at most where nobody competes (% of one pcpu).
+    pub fn most_pct(&self) -> f64 {
+        self.dom0_vcpus as f64 * 100.0
+    }
+
+    /// A pcpu more for each vcpu of dom0, which are dom0's alone; the guests have all that the host
+    /// has.
     pub fn unconstrained(&self) -> Vec<(String, String)> {
+        let more = self.dom0_vcpus;
         let mut changes = match self.flat {
-            true => vec![("host.cores".to_owned(), (self.cores + 1).to_string())],
-            false => vec![("host.sockets".to_owned(), (self.sockets + 1).to_string())],
+            true => vec![("host.cores".to_owned(), (self.cores + more).to_string())],
+            false => {
+                let more = more.div_ceil((self.pcpus / self.sockets).max(1));
+                vec![("host.sockets".to_owned(), (self.sockets + more).to_string())]
+            }
         };
-        changes.push((self.dom0_key("pin"), self.pcpus.to_string()));
+        let first = self.pcpus;
+        let own = match more {
+            1 => first.to_string(),
+            _ => format!("{first}-{}", first + more - 1),
+        };
+        changes.push((self.dom0_key("pin"), own));
         changes.extend(self.pinned_guests(0));
         changes
     }

@@ -186,3 +186,184 @@ fn a_mix_needs_a_dom0_and_guests() {
     let told = fault.unwrap_err().to_string();
     assert!(told.contains("no domain \"nobody\""), "{told}");
 }
+
+/// Dom0 answers menus on one vcpu and computes on another, beside guests that compute.
+const DESK: &str = r#"
+seed = 3
+run.warmup_ms = 200
+run.duration_ms = 3000
+host = { cores = 2, xen = "4.17" }
+scheduler.policy = "credit2"
+[[domain]]
+name = "Domain-0"
+vcpus = 2
+  [[domain.task]]
+  name = "menu"
+  workload = "on-off"
+  vcpu = 0
+  on_ms = 15
+  off_ms = 80
+  [[domain.task]]
+  workload = "burn"
+  vcpu = 1
+[[domain]]
+name = "qube"
+count = 6
+  [[domain.task]]
+  name = "boot"
+  workload = "on-off"
+  on_ms = 30
+  off_ms = 5
+"#;
+
+fn of_text(text: &str, policy: &str, plan: &Dom0Plan) -> Dom0Outcome {
+    let scenario = Scenario::parse("mix.toml", text.as_bytes(), domio_sched::policies())
+        .unwrap_or_else(|e| panic!("{}", e.render(false)));
+    run(
+        &scenario,
+        &[subject(policy, true)],
+        plan,
+        &no_replay,
+        &OneByOne,
+    )
+    .unwrap_or_else(|e| panic!("{e}"))
+}
+
+/// With a sixteenth of a guest's weight dom0's own jobs pay, which is in the table, in the score and
+/// in what is advised. What dom0 wants is measured over both of its vcpus.
+#[test]
+fn dom0_s_own_jobs_are_weighed() {
+    let plan = Dom0Plan {
+        weights: vec![0.0625, 4.0],
+        ..Dom0Plan::default()
+    };
+    let outcome = of_text(DESK, "credit2", &plan);
+    let [own, low, high] = &outcome.points[..] else {
+        panic!("{} points", outcome.points.len());
+    };
+    let keys = |p: &Dom0Point| {
+        let own = p.own.as_ref().expect("dom0 has tasks");
+        own.services
+            .iter()
+            .map(|s| (s.key, s.value))
+            .collect::<Vec<_>>()
+    };
+    let [("turnaround_mean_ms", before), ("share_pct", burnt)] = keys(own)[..] else {
+        panic!("{:?}", keys(own));
+    };
+    assert!(
+        keys(low)[0].1 > 2.0 * before && keys(low)[1].1 < burnt,
+        "{:?}",
+        keys(low)
+    );
+    assert_eq!(low.worst_guest, "Domain-0");
+    assert!(
+        low.worst < 0.5 && high.worst_guest != "Domain-0",
+        "{low:?} {high:?}"
+    );
+    assert!(best_of(&outcome).is_some_and(|best| best.settings != low.settings));
+    let demand = &outcome.demand;
+    assert!((demand.most_pct - 200.0).abs() < 1e-9);
+    assert!(
+        (110.0..120.0).contains(&demand.share_pct),
+        "{}",
+        demand.share_pct
+    );
+    let text = answers(&outcome).join("\n");
+    assert!(
+        text.contains("of one pcpu where 2 are added for it alone"),
+        "{text}"
+    );
+    assert!(
+        text.contains("serves no network and no disk in this scenario"),
+        "{text}"
+    );
+}
+
+/// The highest score is not advised where somebody pays too much for that.
+#[test]
+fn what_one_pays_too_much_for_is_not_advised() {
+    let mut outcome = outcome(
+        1,
+        &["credit"],
+        &Dom0Plan {
+            weights: vec![0.25, 2.0],
+            ..Dom0Plan::default()
+        },
+    );
+    for (point, (score, worst)) in
+        outcome
+            .points
+            .iter_mut()
+            .zip([(1.0, 1.0), (1.3, 0.17), (1.1, 0.9)])
+    {
+        (point.score, point.worst) = (score, worst);
+        point.worst_guest = "Domain-0".to_owned();
+    }
+    assert_eq!(setting(best_of(&outcome).unwrap()), "weight x 2");
+    let text = answers(&outcome).join("\n");
+    assert!(
+        text.contains("The mix is served best by credit, weight x 2: 1.10 times"),
+        "{text}"
+    );
+    assert!(
+        text.contains(
+            "Not advised: credit, weight x 0.25 has the highest score, 1.30, and Domain-0 pays"
+        ),
+        "{text}"
+    );
+}
+
+/// All work on packets is on one vcpu unless the scenario spreads it: then more vcpus tell
+/// something.
+#[test]
+fn more_vcpus_tell_nothing_while_all_packets_are_on_one() {
+    let plan = Dom0Plan {
+        vcpus: vec![1, 2],
+        ..Dom0Plan::default()
+    };
+    let (base, batch) = (
+        MIX.replace("CORES", "4"),
+        "[[domain]]\nname = \"batch\"\nworkload = \"burn\"",
+    );
+    let two = format!(
+        "{}[[domain]]\nname = \"more\"\nguest = \"linux-2.6.18\"\nworkload = \"stream\"\n",
+        base.replace(batch, "")
+    );
+    let spread = format!("{two}[network]\nrate = \"10G\"\nnetback_threads = 8\n");
+    let alone = format!("{two}[network]\nrate = \"10G\"\n");
+    let text = answers(&of_text(&alone, "credit", &plan)).join("\n");
+    assert!(
+        text.contains("credit: cannot tell whether more vcpus help"),
+        "{text}"
+    );
+    assert!(!text.contains("nothing changes"), "{text}");
+    let outcome = of_text(&spread, "credit", &plan);
+    let threads: Vec<_> = outcome.points.iter().map(|p| p.netback_vcpus).collect();
+    assert_eq!(threads, [Some(1), Some(1), Some(2)]);
+    let text = answers(&outcome).join("\n");
+    assert!(text.contains("credit: more helps up to 2 vcpus"), "{text}");
+    assert!(text.contains("Not modelled: locks"), "{text}");
+}
+
+/// A list of pins has one for each vcpu: another number of vcpus is left out, and the list is named.
+#[test]
+fn vcpus_that_are_pinned_one_by_one_are_not_varied_in_silence() {
+    let pinned = MIX
+        .replace("CORES", "2")
+        .replace("id = 0", "id = 0\nvcpus = 2\npin = [\"0\", \"1\"]");
+    let plan = Dom0Plan {
+        vcpus: vec![1, 2],
+        ..Dom0Plan::default()
+    };
+    let outcome = of_text(&pinned, "credit", &plan);
+    assert_eq!(outcome.points.len(), 2);
+    let [left_out] = &outcome.left_out[..] else {
+        panic!("{:?}", outcome.left_out);
+    };
+    assert!(
+        left_out.why.contains("`pin` has 2 texts"),
+        "{}",
+        left_out.why
+    );
+}

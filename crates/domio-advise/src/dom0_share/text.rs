@@ -7,13 +7,25 @@ use domio_report::text::{Cell, Column, Table, Tone, View};
 /// What each setting gives, what dom0 works for the guests, and the answers.
 pub fn render(outcome: &Dom0Outcome, answers: &[String], view: &View) -> String {
     let mut text = settings(outcome).render(view);
-    text += &format!("\nWhat the guests get and cost {}\n\n", outcome.dom0);
+    text += &format!(
+        "\nWhat {} get and cost {}\n\n",
+        served(outcome),
+        outcome.dom0
+    );
     text += &guests(outcome).render(view);
     text += "\n";
     for answer in answers {
         text += &format!("- {answer}\n");
     }
     text
+}
+
+/// Who is served, for people.
+fn served(outcome: &Dom0Outcome) -> String {
+    match outcome.points.first().and_then(|point| point.own.as_ref()) {
+        Some(_) => format!("the guests and {} itself", outcome.dom0),
+        None => "the guests".to_owned(),
+    }
 }
 
 /// The name of a row: the scenario's own setting has none of its own.
@@ -65,8 +77,8 @@ fn settings(outcome: &Dom0Outcome) -> Table {
 fn guests(outcome: &Dom0Outcome) -> Table {
     let mut columns = vec![Column::words("policy"), Column::words("setting")];
     let first = outcome.points.first();
-    let guests = first.map_or(&[][..], |point| &point.guests[..]);
-    for guest in guests {
+    let guests: Vec<&Dom0Guest> = first.map_or(Vec::new(), |point| point.served().collect());
+    for guest in &guests {
         for service in &guest.services {
             columns.push(Column::figures(format!(
                 "{}\n{}",
@@ -80,8 +92,8 @@ fn guests(outcome: &Dom0Outcome) -> Table {
     let mut table = Table::new(columns);
     for point in &outcome.points {
         let mut cells: Vec<Cell> = vec![point.policy.clone().into(), row_name(point).into()];
-        for guest in guests {
-            let now = point.guests.iter().find(|g| g.name == guest.name);
+        for guest in &guests {
+            let now = point.served().find(|g| g.name == guest.name);
             for service in &guest.services {
                 let same = |s: &&crate::dom0_share::Dom0Service| s.key == service.key;
                 let value = now.and_then(|g| g.services.iter().find(same));

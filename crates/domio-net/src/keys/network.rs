@@ -262,6 +262,44 @@ impl NetworkTable {
         given.map(|(_, name)| name).collect()
     }
 
+    /// Keys that are given and do nothing with these `vifs`, and a driver domain of `vcpus` vcpus:
+    /// each with the reason.
+    pub fn idle(&self, vifs: &[VifConfig], vcpus: u16) -> Vec<(&'static str, String)> {
+        let keys = &self.0;
+        let has = |what: fn(&FlowKind) -> bool| {
+            let mut flows = vifs.iter().flat_map(|vif| &vif.flows);
+            flows.any(|flow| what(&flow.kind))
+        };
+        let pings = has(|kind| matches!(kind, FlowKind::Ping(_)));
+        let writes = has(|kind| matches!(kind, FlowKind::StreamIn(_) | FlowKind::Request(_)));
+        let threads = keys.netback_threads.get().unwrap_or(1);
+        let nobody_pinged = "no guest is pinged".to_owned();
+        let cases = [
+            (
+                keys.remote_tick.given && !pings,
+                keys.remote_tick.name,
+                nobody_pinged.clone(),
+            ),
+            (
+                keys.remote_tick_phase.given && !pings,
+                keys.remote_tick_phase.name,
+                nobody_pinged,
+            ),
+            (
+                keys.writers.given && !pings && !writes,
+                keys.writers.name,
+                "no guest gets a stream or is pinged".to_owned(),
+            ),
+            (
+                threads > 1 && vcpus.min(vifs.len() as u16) <= 1,
+                keys.netback_threads.name,
+                "the driver domain has one vcpu, or one vif to serve".to_owned(),
+            ),
+        ];
+        let idle = cases.into_iter().filter(|(idle, ..)| *idle);
+        idle.map(|(_, key, why)| (key, why)).collect()
+    }
+
     /// The key that says which event channels kernels have.
     pub fn evtchn(&self) -> &Slot<Option<Width>> {
         &self.0.evtchn

@@ -6,6 +6,7 @@ use crate::told::{Kind, Record, Records};
 use domio_core::{DomainId, Instant, VcpuName};
 use domio_net::class::NetPlace;
 use domio_net::host::{FlowKind, Network, NetworkConfig};
+use domio_net::link::{LinkConfig, Rate};
 use domio_vmm::Simulation;
 use domio_vmm::bus::Device as _;
 use std::collections::BTreeMap;
@@ -123,10 +124,10 @@ fn every_driver_domain_works_for_who_gets_and_sends() {
         };
         let (once, thrice) = (of(2).expect("work"), of(3).expect("work"));
         assert!(once > 10_000_000, "{driver}: {work:?}");
-        // Interrupts are shared by packets that come together, so that it is not quite three times.
+        // Not quite three times: packets that come together share an interrupt.
         let percent = thrice * 100 / once;
         assert!(
-            (230..=310).contains(&percent),
+            (230..=340).contains(&percent),
             "{driver}: {percent} {work:?}"
         );
     }
@@ -151,7 +152,7 @@ fn each_hop_costs() {
     assert!(all.iter().all(|bytes| *bytes > 20_000_000), "{all:?}");
     assert!(all[0] >= all[1] && all[1] >= all[2], "{all:?}");
     let trips = pings(two.host().device(0), 1);
-    assert!(trips.replies > 100, "{trips:?}");
+    assert!(trips.answered > 100, "{trips:?}");
     let records = two.into_sink();
     records.are_true();
     let work = work(&records);
@@ -171,7 +172,7 @@ fn the_domain_in_the_middle_has_flows_of_its_own() {
     whole.add_behind(0, card(MIDDLE, vec![vif(2, &[OUT, ping(2)])]));
     let simulation = ran(whole, 1, SECOND);
     let network = simulation.host().device(0);
-    assert!(pings(network, 0).replies > 100 && pings(network, 3).replies > 100);
+    assert!(pings(network, 0).answered > 100 && pings(network, 3).answered > 100);
     assert!(network.bytes_streamed() == 0, "none is to a guest");
     simulation.into_sink().are_true();
 }
@@ -181,10 +182,14 @@ fn the_domain_in_the_middle_has_flows_of_its_own() {
 #[test]
 fn netback_on_two_vcpus_serves_more() {
     let guests = |threads| {
-        let vifs = (1..=4).map(|id| vif(id, &[IN])).collect();
+        let one = card(OUTER, (1..=4).map(|id| vif(id, &[IN])).collect());
         let config = NetworkConfig {
             netback_threads: threads,
-            ..card(OUTER, vifs)
+            link: LinkConfig {
+                rate: Rate::bits_per_second(10_000_000_000),
+                ..one.link
+            },
+            ..one
         };
         ran(config, 2, SECOND)
     };

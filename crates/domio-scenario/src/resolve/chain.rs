@@ -85,7 +85,7 @@ pub(super) fn uplink(
     };
     if let Some(key) = keys.card() {
         let what = format!("the network has both an `uplink` and a card, by `{key}`");
-        let hint = "remove one of the two: a driver domain reaches the outside by one way";
+        let hint = "a driver domain reaches the outside by one way";
         cx.push(problem(what, hint).expected("one of the two"));
         return None;
     }

@@ -55,6 +55,14 @@ keys! {
 }
 
 impl HostKeys {
+    /// The machine, where it is one without costs and nobody has said so.
+    pub fn presumed_free(&self) -> bool {
+        let free = self
+            .machine()
+            .is_some_and(|machine| machine.profile.is_free());
+        free && !self.profile.given
+    }
+
     /// The machine, if it is good.
     pub fn machine(&self) -> Option<&'static Hardware> {
         Hardware::by_name(&self.profile.get()?)

@@ -29,6 +29,7 @@ mod scheduler;
 mod shared;
 mod task;
 mod together;
+mod unused;
 mod vary;
 mod vcpus;
 mod vif;
@@ -183,6 +184,7 @@ pub(crate) fn resolve(cx: &mut Cx<'_>, root: &Node, members: &[MemberKey]) -> Op
     if let (Some(duration), Some(warmup)) = (duration, warmup) {
         late::late(cx, duration + warmup, &resolved, &actions);
     }
+    unused::unused(cx, host_keys.presumed_free(), &devices, &resolved);
     if let Some(policy) = &policy {
         scheduler::hears_nothing(cx, policy, &resolved);
     }

@@ -132,6 +132,11 @@ fn network(
     if let Some(driver) = driver {
         driver::serves(cx, driver, &users, resolved);
     }
+    let vcpus = driver.map_or(1, |d| resolved.domains[d].config.vcpus.len() as u16);
+    for (key, why) in keys.idle(&vifs, vcpus) {
+        cx.notices
+            .push(format!("`{key}` of [network] does nothing: {why}"));
+    }
     let machine = on.machine?;
     let (costs, writers) = *known_costs.get_or_insert_with(|| costs(cx, machine));
     let config = keys.blueprint(
@@ -139,7 +144,7 @@ fn network(
         Driven {
             version,
             driver: driver.map(|driver| resolved.domains[driver].config.id),
-            driver_vcpus: driver.map_or(1, |d| resolved.domains[d].config.vcpus.len() as u16),
+            driver_vcpus: vcpus,
             costs,
             writers,
             vifs,

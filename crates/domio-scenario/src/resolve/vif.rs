@@ -20,9 +20,16 @@ pub(super) struct Vif {
     pub flows: Vec<Flow>,
     /// What asks for it.
     pub span: Span,
+    /// Whether its table says anything.
+    described: bool,
 }
 
 impl Vif {
+    /// Whether the domain says something of it, be it its network alone.
+    pub fn is_described(&self) -> bool {
+        self.described
+    }
+
     fn has_server(&self) -> bool {
         self.flows.iter().any(|flow| flow.server.is_some())
     }
@@ -104,6 +111,7 @@ pub(super) fn vifs(
                 rate: None,
                 flows: vec![flow.clone()],
                 span: asks,
+                described: false,
             }),
         }
     }
@@ -146,6 +154,7 @@ fn own_vifs(cx: &mut Cx<'_>, fields: &Fields<'_>, slot: &Slot<Nested>) -> Option
             rate,
             flows: Vec::new(),
             span: key_span,
+            described: keys.network.given || keys.rate.given,
         });
     }
     Some(vifs)

@@ -2,6 +2,7 @@
 
 mod accounting;
 mod bvt;
+mod chain;
 mod common;
 mod conflicts;
 mod controllers;
@@ -24,6 +25,7 @@ mod several_vcpus;
 mod shipped;
 mod stories;
 mod told;
+mod unused;
 mod vcpus;
 mod vectors;
 mod web;

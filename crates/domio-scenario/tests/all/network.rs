@@ -256,10 +256,10 @@ fn without_a_vif_there_is_no_network() {
     let bad = bare.replacen("queue = 1000", "driver = \"none\"", 1);
     let no_vif = bad.replacen("vif = {}", "", 1);
     assert_eq!(only(&no_vif).code, Code::UnknownName, "told without a vif");
-    assert_eq!(
-        good(&change("[network]\nqueue = 1000", "")).notices(),
-        [""; 0]
-    );
+    let like_others = change("[network]\nqueue = 1000", "");
+    assert!(good(&like_others).notices()[0].starts_with("traffic takes no processor time"));
+    let said = like_others.replacen("cores = 2", "cores = 2\nprofile = \"ideal\"", 1);
+    assert_eq!(good(&said).notices(), [""; 0]);
 }
 
 /// A change to the base, then code, and words that the message, what was expected or the hint must
