@@ -92,7 +92,13 @@ fn text_of(table: &toml::Table, key: &str) -> Option<String> {
     table.get(key)?.as_str().map(str::to_owned)
 }
 
-fn title(paper: &PaperFolder) -> String {
+/// The first word of the ids of a paper's claims; empty when its file names none.
+pub fn id(paper: &PaperFolder) -> String {
+    text_of(&described(paper), "id").unwrap_or_default()
+}
+
+/// Title and venue of a paper.
+pub fn title(paper: &PaperFolder) -> String {
     let table = described(paper);
     let text = |key| text_of(&table, key).unwrap_or_default();
     format!("{}, {}", text("title"), text("venue"))

@@ -22,10 +22,21 @@ pub struct ReportData {
     pub provenance: Vec<(String, String)>,
     /// What a reader should see first, before the verdicts.
     pub overview: Vec<Section>,
-    /// Verdicts on the papers' claims.
+    /// Verdicts on the papers' claims; a page that has some opens with them.
     pub ledger: Option<ClaimLedger>,
+    /// Titles of the papers whose claims these are.
+    pub papers: Vec<PaperTitle>,
     /// One section an experiment or a question.
     pub sections: Vec<Section>,
+}
+
+/// Which paper claims are of.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct PaperTitle {
+    /// First word of the ids of its claims.
+    pub id: String,
+    /// Title and venue, for readers.
+    pub title: String,
 }
 
 /// Charts that belong together.

@@ -21,6 +21,7 @@ use crate::data::{Chart, Figure, Section};
 use crate::figure;
 use domio_papers::ClaimLedger;
 use domio_papers::folders::PaperFolder;
+use domio_papers::ledger::LedgerEntry;
 use domio_run::Sample;
 use std::collections::BTreeMap;
 
@@ -64,7 +65,7 @@ pub fn sections(papers: &[PaperFigures], samples: &All, ledger: &ClaimLedger) ->
         Section {
             title: format!("{number}: {}", spec.title),
             text: spec.text.clone(),
-            figures: [Some(figure), claims(spec, ledger)]
+            figures: [Some(figure), claims_about(spec, ledger)]
                 .into_iter()
                 .flatten()
                 .collect(),
@@ -79,10 +80,14 @@ fn lower_first(text: &str) -> String {
     first.unwrap_or_default() + chars.as_str()
 }
 
-fn claims(spec: &FigureSpec, ledger: &ClaimLedger) -> Option<Figure> {
+fn claims_about(spec: &FigureSpec, ledger: &ClaimLedger) -> Option<Figure> {
     let entries = ledger.entries.iter();
     let entries = entries.filter(|e| spec.claims.iter().any(|p| e.claim.has_prefix(p)));
-    let entries: Vec<_> = entries.cloned().collect();
+    claims(entries.cloned().collect())
+}
+
+/// The claims about what a section shows; `None` without any.
+pub fn claims(entries: Vec<LedgerEntry>) -> Option<Figure> {
     let caption = "What the paper says about it";
     (!entries.is_empty()).then(|| Figure::new(caption, Chart::Claims(entries)))
 }

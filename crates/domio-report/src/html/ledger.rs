@@ -1,11 +1,13 @@
-//! The claims ledger as a table with a filter that needs no script.
+//! The claims ledger: a table a paper, folded, with a filter that needs no script.
 
+use super::opening::{OfPaper, by_paper, title_of};
+use crate::data::PaperTitle;
 use crate::figure;
 use domio_papers::ledger::{ClaimLedger, ClaimResult, LedgerEntry, Verdict};
 use maud::{Markup, html};
 
-/// The section.
-pub fn section(ledger: &ClaimLedger) -> Markup {
+/// The section. Each claim has its row here, and everything else links to the row.
+pub fn section(ledger: &ClaimLedger, titles: &[PaperTitle]) -> Markup {
     let summary = ledger.summary();
     let count = |verdict| match verdict {
         Verdict::Holds => summary.holds,
@@ -40,13 +42,27 @@ pub fn section(ledger: &ClaimLedger) -> Markup {
                     }
                 }
             }
-            (table(&ledger.entries))
+            @for paper in by_paper(ledger) { (of_paper(&paper, titles)) }
+        }
+    }
+}
+
+/// The claims of one paper, behind a line that names it.
+fn of_paper(paper: &OfPaper<'_>, titles: &[PaperTitle]) -> Markup {
+    let title = title_of(paper.id, titles);
+    html! {
+        details class="paper" {
+            summary {
+                b { (paper.id) } ", " (paper.entries.len()) " claims"
+                @if !title.is_empty() { ": " (title) }
+            }
+            (table(&paper.entries))
         }
     }
 }
 
 /// Claims with their verdicts, one row each.
-pub fn table(entries: &[LedgerEntry]) -> Markup {
+fn table(entries: &[&LedgerEntry]) -> Markup {
     html! {
         div class="scroll" {
             table {
@@ -63,11 +79,51 @@ pub fn table(entries: &[LedgerEntry]) -> Markup {
     }
 }
 
+/// Links to the rows of `entries`, with their verdicts.
+pub fn links(entries: &[LedgerEntry]) -> Markup {
+    html! {
+        ul class="claims" {
+            @for entry in entries {
+                li class=(entry.finding.verdict.name()) {
+                    span class="verdict" { (words(entry.finding.verdict)) } " "
+                    a class="claim-id" href={ "#" (anchor(&entry.claim.id)) } { (entry.claim.id) }
+                }
+            }
+        }
+    }
+}
+
+/// Id of the row of the claim called `id`.
+pub(super) fn anchor(id: &str) -> String {
+    format!("claim-{id}")
+}
+
+/// `text`, in which no id of a claim is broken over two lines.
+pub(super) fn unbroken(text: &str) -> Markup {
+    html! {
+        @for (i, word) in text.split(' ').enumerate() {
+            @if i > 0 { " " }
+            @if is_id(word) { span class="claim-id" { (word) } } @else { (word) }
+        }
+    }
+}
+
+/// Whether `word` looks like the id of a claim: small letters, digits and hyphens between dots.
+fn is_id(word: &str) -> bool {
+    let part = |part: &str| {
+        let mut chars = part.chars();
+        chars.next().is_some_and(|c| c.is_ascii_lowercase())
+            && chars.all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-')
+    };
+    let word = word.trim_end_matches(['.', ',', ';', ':']);
+    word.contains('.') && word.split('.').all(part)
+}
+
 fn row(entry: &LedgerEntry) -> Markup {
     let (claim, finding) = (&entry.claim, &entry.finding);
     html! {
-        tr class=(finding.verdict.name()) {
-            td class="id" { (claim.id) small { (claim.place) } }
+        tr id=(anchor(&claim.id)) class=(finding.verdict.name()) {
+            td class="id" { span class="claim-id" { (claim.id) } small { (claim.place) } }
             td class="verdict" { (words(finding.verdict)) }
             td data-label="expected" {
                 (claim.expect)
@@ -111,7 +167,7 @@ const SHOWN: usize = 130;
 /// list them all, and a page of such rows can't be read.
 fn folded(text: &str) -> Markup {
     if text.chars().count() <= SHOWN {
-        return html! { (text) };
+        return unbroken(text);
     }
     let cut = text
         .char_indices()
@@ -119,21 +175,31 @@ fn folded(text: &str) -> Markup {
         .map_or(text.len(), |(at, _)| at);
     let cut = text[..cut].rfind(' ').unwrap_or(cut);
     let (begin, rest) = text.split_at(cut);
-    html! { details class="text" { summary { (begin) } (rest) } }
+    html! { details class="text" { summary { (unbroken(begin)) } (unbroken(rest)) } }
 }
 
-fn words(verdict: Verdict) -> &'static str {
+pub(super) fn words(verdict: Verdict) -> &'static str {
     match verdict {
         Verdict::Holds => "holds",
         Verdict::Fails => "fails",
         Verdict::Undecided => "undecided",
-        Verdict::NotImplemented => "not implemented",
+        Verdict::NotImplemented => "without a check",
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn ids_in_a_text_stay_whole() {
+        let html =
+            unbroken("to repeat: domio reproduce a.b-c.test1; 1.5 e.g. x. a.B").into_string();
+        let whole: Vec<&str> = html.split("<span class=\"claim-id\">").skip(1).collect();
+        let whole: Vec<&str> = whole.iter().filter_map(|p| p.split('<').next()).collect();
+        assert_eq!(whole, ["a.b-c.test1;", "e.g."]);
+        assert!(html.starts_with("to repeat: domio reproduce <span"));
+    }
 
     #[test]
     fn long_texts_are_folded_between_words() {

@@ -4,7 +4,10 @@
 //! that forbids it. All text passes through the template engine, which escapes it.
 
 mod ledger;
+mod opening;
 mod tables;
+
+pub use opening::title as claims_title;
 
 use crate::data::{BarGroup, Chart, DataTable, Figure, ReportData, Section};
 use crate::svg::document::CHART_STYLE;
@@ -35,19 +38,22 @@ pub fn page(data: &ReportData) -> String {
                 title { (data.title) }
                 style { (PreEscaped(STYLE)) (PreEscaped(CHART_STYLE)) }
             }
-            body {
+            body class=[data.ledger.as_ref().map(|_| "of-claims")] {
                 (svg::hatch_definitions())
                 header {
                     h1 { (data.title) }
                     @if !data.lead.is_empty() { p class="lead" { (prose(&data.lead)) } }
+                    @if let Some(ledger) = &data.ledger { (opening::table(ledger, &data.papers)) }
                     (provenance(&data.provenance))
-                    (contents(data))
                 }
+                (contents(data))
                 main {
                     @for (i, section) in data.overview.iter().enumerate() {
                         (draw_section(i, section))
                     }
-                    @if let Some(ledger) = &data.ledger { (ledger::section(ledger)) }
+                    @if let Some(ledger) = &data.ledger {
+                        (ledger::section(ledger, &data.papers))
+                    }
                     @for (i, section) in data.sections.iter().enumerate() {
                         (draw_section(data.overview.len() + i, section))
                     }
@@ -78,12 +84,14 @@ fn contents(data: &ReportData) -> Markup {
     let parts = data.overview.len() + data.sections.len();
     html! {
         @if parts + usize::from(data.ledger.is_some()) > 1 {
-            nav class="contents" aria-labelledby="contents" {
-                h2 id="contents" { "Contents" }
-                ol {
-                    (links(&data.overview, 0))
-                    @if data.ledger.is_some() { li { a href="#claims" { "Claims" } } }
-                    (links(&data.sections, data.overview.len()))
+            nav class="contents" aria-label="Contents" {
+                details {
+                    summary { "Contents" }
+                    ol {
+                        (links(&data.overview, 0))
+                        @if data.ledger.is_some() { li { a href="#claims" { "Claims" } } }
+                        (links(&data.sections, data.overview.len()))
+                    }
                 }
             }
         }
@@ -129,7 +137,7 @@ fn provenance(facts: &[(String, String)]) -> Markup {
     html! {
         @if !facts.is_empty() {
             dl class="provenance" {
-                @for (name, fact) in facts { dt { (name) } dd { (fact) } }
+                @for (name, fact) in facts { dt { (name) } dd { (ledger::unbroken(fact)) } }
             }
         }
     }
@@ -154,7 +162,7 @@ fn draw_figure(id: &str, figure: &Figure) -> Markup {
             return captioned(id, "", figure, &table);
         }
         Chart::Claims(entries) => {
-            return captioned(id, "claims", figure, &ledger::table(entries));
+            return captioned(id, "claims", figure, &ledger::links(entries));
         }
         chart => ("", tables::of(chart)),
     };

@@ -342,6 +342,7 @@ fn draw(
         provenance,
         overview: Vec::new(),
         ledger: None,
+        papers: Vec::new(),
         sections,
     }
 }

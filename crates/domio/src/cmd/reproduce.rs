@@ -14,14 +14,17 @@ use crate::report::{self, ReportKey};
 use anyhow::anyhow;
 use domio_lab::Keeping;
 use domio_papers::against::LedgerMoves;
+use domio_papers::folders::PaperFolder;
 use domio_papers::ledger::LedgerEntry;
 use domio_papers::paper::{Length, Machine, MachineSearch};
 use domio_papers::recorded::Record;
 use domio_papers::reproduce::{Options, Reproduction, reproduce};
-use domio_papers::{ClaimLedger, Claims, Effort, Registry, Verdict, experiments, recorded};
-use domio_report::data::{ReportData, Section};
+use domio_papers::{
+    ClaimLedger, Claims, Effort, Registry, Verdict, claim_page, experiments, recorded,
+};
+use domio_report::data::{PaperTitle, ReportData, Section};
 use domio_report::figures::PaperFigures;
-use domio_report::{figures, samples, text};
+use domio_report::{figures, html, samples, text};
 use serde::Serialize;
 
 /// Decides the claims, prints the ledger and writes the report. Without a selection, the tour of a
@@ -233,15 +236,17 @@ fn report(
         .collect();
     let mut others = samples::sections(&others);
     for section in &mut others {
-        section.text = decides(&section.title, &subject.registry, &result.ledger);
+        let decided = decides(&section.title, &subject.registry, &result.ledger);
+        section.figures.extend(figures::claims(decided));
     }
     sections.extend(others);
     let fact = |name: &str, fact: String| (name.to_owned(), fact);
     ReportData {
         name: "reproduce".to_owned(),
-        title: "Published claims, reproduced".to_owned(),
+        title: html::claims_title(&result.ledger),
         lead: "What the papers on scheduling virtual machines state, decided by simulation."
             .to_owned(),
+        papers: subject.chosen.papers.iter().map(paper_title).collect(),
         provenance: vec![
             fact("version", format!("domio {}", env!("CARGO_PKG_VERSION"))),
             fact("claims", claims),
@@ -254,13 +259,19 @@ fn report(
     }
 }
 
-/// Which claims the experiments of `family` decide.
-fn decides(family: &str, registry: &Registry, ledger: &ClaimLedger) -> String {
+fn paper_title(paper: &PaperFolder) -> PaperTitle {
+    PaperTitle {
+        id: claim_page::id(paper),
+        title: claim_page::title(paper),
+    }
+}
+
+/// The claims that the experiments of `family` decide.
+fn decides(family: &str, registry: &Registry, ledger: &ClaimLedger) -> Vec<LedgerEntry> {
     let member = |name: &String| name == family || name.starts_with(&format!("{family}."));
-    let claims = ledger.entries.iter().map(|e| &e.claim).filter(|claim| {
-        let check = registry.check_of(&claim.id);
+    let decided = |entry: &&LedgerEntry| {
+        let check = registry.check_of(&entry.claim.id);
         check.is_some_and(|check| check.reads().iter().any(member))
-    });
-    let parts = claims.map(|c| format!("Decides `{}` ({}): {}.", c.id, c.place, c.expect));
-    parts.collect::<Vec<_>>().join(" ")
+    };
+    ledger.entries.iter().filter(decided).cloned().collect()
 }

@@ -429,6 +429,7 @@ fn report(
         provenance: provenance(scenario, built, policy, args.how.replications),
         overview: Vec::new(),
         ledger: None,
+        papers: Vec::new(),
         sections,
     }
 }
