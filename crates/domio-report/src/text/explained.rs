@@ -72,7 +72,7 @@ fn residence(explained: Explained<'_>, view: &View) -> String {
         (explained.vcpu(v.name), told)
     });
     let vcpus: Vec<_> = vcpus.collect();
-    text::residence::render(&vcpus, pcpus, explanation.elapsed(), view)
+    text::residence::render(&vcpus, pcpus, Some(explanation.elapsed()), view)
 }
 
 /// Items of one class: what they waited for, and who ran while they were in run queues.

@@ -6,19 +6,19 @@ use domio_meter::{PlacesJson, ResidenceJson};
 /// Pcpus or nodes that a cell names, those with most time first.
 const NAMED: usize = 3;
 
-/// A row a vcpu that ran, of its name and where it ran within `elapsed_ns`; nothing on a host of one
-/// pcpu (`pcpus`), where there is nothing to tell.
+/// A row a vcpu that ran, of its name and where it ran within `elapsed_ns`, which is left out where
+/// moves are not known; nothing on a host of one pcpu (`pcpus`), where there is nothing to tell.
 pub fn render(
     vcpus: &[(String, ResidenceJson)],
     pcpus: usize,
-    elapsed_ns: u64,
+    elapsed_ns: Option<u64>,
     view: &View,
 ) -> String {
     let ran = || vcpus.iter().filter(|(_, r)| !r.pcpus.ran.is_empty());
     if pcpus < 2 || ran().next().is_none() {
         return String::new();
     }
-    let seconds = elapsed_ns as f64 / 1e9;
+    let seconds = elapsed_ns.map_or(0.0, |ns| ns as f64 / 1e9);
     let rate = |moves: u64| match seconds > 0.0 {
         true => format!("{:.1}", moves as f64 / seconds),
         false => "-".to_owned(),
@@ -35,13 +35,14 @@ pub fn render(
         Column::words("vcpu").whole(),
         Column::figures("pcpus\nused"),
         Column::words("pcpu: % of its time").whole(),
-        Column::figures("moves\n[1/s]"),
     ];
+    let moving = elapsed_ns.is_some();
     let optional = [
+        (moving, Column::figures("moves\n[1/s]")),
         (soft, Column::figures("inside\nsoft [%]")),
         (nodes, Column::words("node: %").whole()),
-        (nodes, Column::figures("to another\nnode [1/s]")),
-        (cores, Column::figures("to another\ncore [1/s]")),
+        (nodes && moving, Column::figures("to another\nnode [1/s]")),
+        (cores && moving, Column::figures("to another\ncore [1/s]")),
     ];
     columns.extend(
         optional
@@ -60,14 +61,14 @@ pub fn render(
             Cell::new(name.clone(), Tone::Strong),
             residence.pcpus.ran.len().to_string().into(),
             most(&residence.pcpus).into(),
-            rate(residence.pcpus.moves).into(),
         ];
         let on_nodes = residence.nodes.as_ref().map_or("-".to_owned(), most);
         let optional = [
+            (moving, rate(residence.pcpus.moves)),
             (soft, inside),
             (nodes, on_nodes),
-            (nodes, moves(&residence.nodes)),
-            (cores, moves(&residence.cores)),
+            (nodes && moving, moves(&residence.nodes)),
+            (cores && moving, moves(&residence.cores)),
         ];
         cells.extend(
             optional
@@ -113,15 +114,15 @@ mod tests {
     fn a_row_tells_where_a_vcpu_ran() {
         let flat = Topology::flat(4).unwrap();
         let rows = [("web v0".to_owned(), told(&[(1, 30), (3, 70)], flat, None))];
-        let text = plain(&render(&rows, 4, 2_000_000_000, &View::default()));
+        let text = plain(&render(&rows, 4, Some(2_000_000_000), &View::default()));
         let row = text.lines().last().unwrap().split_whitespace();
         assert_eq!(
             row.collect::<Vec<_>>().join(" "),
             "web v0 2 3: 70.0, 1: 30.0 2.5"
         );
         assert!(!text.contains("node") && !text.contains("soft"), "{text}");
-        assert_eq!(render(&rows, 1, 2_000_000_000, &View::default()), "");
-        assert_eq!(render(&[], 4, 2_000_000_000, &View::default()), "");
+        assert_eq!(render(&rows, 1, Some(2_000_000_000), &View::default()), "");
+        assert_eq!(render(&[], 4, Some(2_000_000_000), &View::default()), "");
     }
 
     #[test]
@@ -130,7 +131,7 @@ mod tests {
         let soft = Some(CpuSet::of(PcpuId(0)));
         let ran = told(&[(0, 20), (3, 80)], topology, soft);
         let rows = [("web v0".to_owned(), ran)];
-        let text = plain(&render(&rows, 4, 1_000_000_000, &View::of_width(80)));
+        let text = plain(&render(&rows, 4, Some(1_000_000_000), &View::of_width(80)));
         let row = text
             .lines()
             .find(|l| l.starts_with("web"))

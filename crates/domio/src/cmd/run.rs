@@ -134,7 +134,7 @@ pub fn load(name: &str, how: &How, policy: Option<&str>) -> anyhow::Result<Scena
 
 /// As [`load`], and nothing is told.
 pub fn read(name: &str, how: &How, policy: Option<&str>) -> anyhow::Result<Scenario> {
-    refuse_doubled(&how.set)?;
+    refuse_doubled(&how.set, "leave one out, or see both with `domio compare`")?;
     let scenario = scenario::load(name)?;
     let seed = how.seed.map(|seed| seed.to_string());
     let choice = policy.map(Choice::parse).transpose()?;
@@ -154,13 +154,14 @@ pub fn read(name: &str, how: &How, policy: Option<&str>) -> anyhow::Result<Scena
 }
 
 /// Refuses two values of one key: one of them would be ignored.
-fn refuse_doubled(set: &[(String, String)]) -> anyhow::Result<()> {
+/// `advice` says what to do.
+///
+/// # Errors
+/// The first key with two values.
+pub fn refuse_doubled(set: &[(String, String)], advice: &str) -> anyhow::Result<()> {
     for (at, (key, value)) in set.iter().enumerate() {
         if let Some((_, before)) = set[..at].iter().find(|(other, _)| other == key) {
-            bail!(
-                "--set gives {key} twice, as {before} and as {value}; leave one out, or see both \
-                 with `domio compare`"
-            );
+            bail!("--set gives {key} twice, as {before} and as {value}; {advice}");
         }
     }
     Ok(())
@@ -344,7 +345,7 @@ fn to_text(
     let elapsed = built.duration.as_nanos() * samples.len() as u64;
     let parts = [
         text::domains::render(&names(domains), samples, view),
-        text::residence::render(&vcpus.collect::<Vec<_>>(), pcpus, elapsed, view),
+        text::residence::render(&vcpus.collect::<Vec<_>>(), pcpus, Some(elapsed), view),
         text::driver_work::render(drivers, measured_ms(built), view),
     ];
     let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
