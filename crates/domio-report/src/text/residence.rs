@@ -131,20 +131,20 @@ mod tests {
         let soft = Some(CpuSet::of(PcpuId(0)));
         let ran = told(&[(0, 20), (3, 80)], topology, soft);
         let rows = [("web v0".to_owned(), ran)];
-        let text = plain(&render(&rows, 4, Some(1_000_000_000), &View::of_width(80)));
-        let row = text
-            .lines()
-            .find(|l| l.starts_with("web"))
-            .unwrap()
-            .split_whitespace();
-        let row = row.collect::<Vec<_>>().join(" ");
-        assert_eq!(
-            row,
-            "web v0 2 3: 80.0, 0: 20.0 5.0 20.0 1: 80.0, 0: 20.0 5.0 5.0"
-        );
+        let shown = |view| plain(&render(&rows, 4, Some(1_000_000_000), &view));
+        let row = |text: &str| {
+            let row = text.lines().find(|line| line.starts_with("web"));
+            let words = row.unwrap_or_default().split_whitespace();
+            words.collect::<Vec<_>>().join(" ")
+        };
+        let most = "web v0 2 3: 80.0, 0: 20.0 5.0 20.0 1: 80.0, 0: 20.0";
+        assert_eq!(row(&shown(View::default())), format!("{most} 5.0 5.0"));
+        let narrow = shown(View::of_width(80));
+        assert_eq!(row(&narrow), most);
+        assert!(narrow.contains("no room for"), "{narrow}");
         assert!(
-            text.lines().all(|line| line.chars().count() <= 80),
-            "{text}"
+            narrow.lines().all(|line| line.chars().count() <= 80),
+            "{narrow}"
         );
     }
 }
