@@ -4,6 +4,7 @@ use domio_core::{Runstate, VcpuName};
 use domio_trace::{StayPassed, Track};
 
 use crate::distribution::Distribution;
+use crate::residence::Residence;
 
 /// The part of the trace that counts, in nanoseconds: from `from` up to, not including, `to`.
 #[derive(Clone, Copy, Debug)]
@@ -62,6 +63,7 @@ pub(crate) struct VcpuBook {
     pub(crate) name: VcpuName,
     pub(crate) track: Track,
     pub(crate) sums: Sums,
+    pub(crate) residence: Residence,
     pub(crate) runs: Distribution,
     pub(crate) wake_to_run: Distribution,
 }
@@ -72,6 +74,7 @@ impl VcpuBook {
             name,
             track: Track::new(),
             sums: Sums::default(),
+            residence: Residence::default(),
             runs: Distribution::default(),
             wake_to_run: Distribution::default(),
         }
@@ -90,7 +93,11 @@ impl VcpuBook {
                 Runstate::Runnable | Runstate::Offline => self.sums.waited_other += part,
             }
         }
-        (passed.state == Runstate::Running).then_some(part)
+        if passed.state != Runstate::Running {
+            return None;
+        }
+        self.residence.stay(self.track.pcpu(), part);
+        Some(part)
     }
 
     /// The vcpu went to `new` when `passed` was over: counts it, and keeps a sample of a stay that

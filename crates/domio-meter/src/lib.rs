@@ -53,6 +53,7 @@ mod json;
 mod meter;
 mod moves;
 mod network;
+mod residence;
 mod sampler;
 mod summary;
 mod told;
@@ -77,6 +78,7 @@ pub use json::{
 pub use meter::{EXACT_SAMPLES_MAX, Meter};
 pub use moves::at_backend;
 pub use network::NetworkSummary;
+pub use residence::{HostPlaces, PlaceJson, PlacesJson, Residence, ResidenceJson};
 pub use sampler::{
     DomainSample, Figures, GuestTraffic, IntervalSample, Mending, Part, QueueWait, Sampler, Tells,
     Totals,

@@ -439,6 +439,7 @@ fn summarise_domain(books: &mut [VcpuBook]) -> DomainSummary {
         vcpus.push(VcpuSummary {
             name: book.name,
             account,
+            residence: std::mem::take(&mut book.residence),
         });
     }
     total.runs = runs.quantiles();

@@ -2,7 +2,7 @@
 
 use domio_core::{DomainId, Instant, PcpuId, VcpuName};
 
-use crate::{DomainFigure, DriverWork, FigureValue, Quantiles};
+use crate::{DomainFigure, DriverWork, FigureValue, Quantiles, Residence};
 
 /// The figures of a trace. Times are nanoseconds unless named otherwise.
 #[derive(Clone, PartialEq, Debug)]
@@ -80,6 +80,8 @@ pub struct VcpuSummary {
     pub name: VcpuName,
     /// Its figures.
     pub account: Account,
+    /// Where it ran.
+    pub residence: Residence,
 }
 
 /// Figures of one pcpu. What is left of the elapsed time is unknown (records lost, or of vcpus that

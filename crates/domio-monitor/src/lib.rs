@@ -10,6 +10,7 @@ pub mod lines;
 pub mod live;
 pub mod log;
 mod names;
+pub mod pace;
 pub mod prometheus;
 mod screen;
 

@@ -2,6 +2,7 @@
 
 use crate::feed::{Aggregate, Closing, Feed, IntervalEnd};
 use crate::names::DomainNames;
+use crate::pace::Pace;
 use crate::screen::{Screen, action, draw};
 use anyhow::Context;
 use domio_core::PcpuId;
@@ -50,6 +51,8 @@ pub struct LiveView {
     pub compatible: bool,
     /// One pcpu, instead of the host.
     pub pcpu: Option<PcpuId>,
+    /// Seconds of the host in a second; as fast as possible without.
+    pub speed: Option<f64>,
 }
 
 /// Shows samples of `records` until somebody quits; what was told of the records, if they ended
@@ -70,15 +73,18 @@ pub fn run(
     let (send, receive) = sync_channel(WAITING);
     // Reading may wait for a file to grow, and simulating takes its time: keys are heard all the
     // same. The thread ends with the program.
-    std::thread::spawn(move || read(records, aggregate, &send));
+    std::thread::spawn(move || read(records, aggregate, Pace::new(view.speed), &send));
     let mut terminal = ratatui::try_init().context("cannot use the terminal; try --json")?;
     let ended = show(&mut terminal, &mut screen, &receive);
     ratatui::restore();
     ended?.transpose()
 }
 
-fn read(records: impl Records, aggregate: Aggregate, send: &SyncSender<Message>) {
-    let each = |moment| send.send(Message::Moment(Box::new(moment))).is_ok();
+fn read(records: impl Records, aggregate: Aggregate, mut pace: Pace, send: &SyncSender<Message>) {
+    let each = |moment: IntervalEnd| {
+        pace.wait(moment.short.start, moment.short.end);
+        send.send(Message::Moment(Box::new(moment))).is_ok()
+    };
     let told = records.feed(Feed::new(aggregate, each));
     // Nobody listens any more when somebody has quit.
     let _ = send.send(Message::Ended(Box::new(told)));

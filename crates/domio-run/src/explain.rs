@@ -1,6 +1,7 @@
 //! One replication of a host, simulated for what its guests and their packets wait for.
 
 use crate::replication::Replication;
+use crate::residence;
 use crate::simulate::RunFault;
 use domio_core::{Instant, Names, Record, Sink};
 use domio_meter::{Explainer, Explanation};
@@ -21,7 +22,9 @@ pub fn explain(built: &Built, replication: u32) -> Result<Explanation, RunFault>
         // Here the host tells for whom driver domains worked until then.
         run.mark(until);
     }
-    Ok(run.into_sink().0.finish_at(end))
+    let mut explanation = run.into_sink().0.finish_at(end);
+    explanation.places = Some(residence::places(built));
+    Ok(explanation)
 }
 
 /// An explainer that gets no marks: what it explains begins with the host, where nobody has been

@@ -23,6 +23,7 @@ pub mod observe;
 pub mod one;
 pub mod replication;
 pub mod replicator;
+pub mod residence;
 pub mod sample;
 pub mod simulate;
 pub mod subject;

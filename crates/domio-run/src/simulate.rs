@@ -3,7 +3,7 @@
 use crate::replication::Replication;
 use crate::replicator::{Heard, WHOLE};
 use crate::sample::Sample;
-use crate::{driver_work, measure};
+use crate::{driver_work, measure, residence};
 use domio_core::{DomainId, Duration, Instant, Names, Record, Sink};
 use domio_meter::{Meter, Summary};
 use domio_net::queue::DropPlace;
@@ -136,6 +136,7 @@ pub fn measured<S: Sink>(
     let mut sample = measure::sample(&result.summary, &domains(built));
     measure::note_drops(&mut sample, &result.dropped);
     driver_work::note(&mut sample, &result.summary);
+    residence::note(&mut sample, &result.summary);
     Ok((sample, result.sink))
 }
 

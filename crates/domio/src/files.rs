@@ -9,6 +9,7 @@ pub use kind::{FileKind, begins_as_perfetto};
 use crate::out;
 use anyhow::{Context, bail};
 use part::Part;
+pub use part::remove_parts;
 use std::fs::{File, Metadata, OpenOptions};
 use std::io::{self, BufWriter, Write};
 use std::path::{Component, Path, PathBuf};

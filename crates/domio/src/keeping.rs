@@ -4,6 +4,7 @@
 //! and left as it is, and the command does all of its work itself.
 
 use crate::args::Keeping;
+use crate::interrupt;
 use crate::out;
 use domio_lab::store::{DEFAULT, Keeper, Store};
 use std::path::PathBuf;
@@ -41,7 +42,9 @@ pub fn keeper(keeping: &Keeping) -> anyhow::Result<Keeper> {
             "{path} cannot be written; results are taken from it, and none is kept"
         ));
     }
-    Ok(Keeper::of(store))
+    let keeper = Keeper::of(store);
+    interrupt::keeps(path, keeper.kept());
+    Ok(keeper)
 }
 
 /// Tells what came from `keeper`, and what went wrong with it.

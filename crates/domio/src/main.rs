@@ -9,6 +9,7 @@ mod cmd;
 mod complete;
 mod files;
 mod input;
+mod interrupt;
 mod keeping;
 mod out;
 mod progress;
@@ -24,10 +25,11 @@ use std::process::ExitCode;
 fn main() -> ExitCode {
     complete::answer();
     let cli = Cli::from_command_line();
+    interrupt::listen();
     out::set_colour(cli.global.color);
     out::set_view(&cli.global);
     out::set_quiet(cli.global.quiet);
-    out::exit_code(run(&cli))
+    out::exit_code(run(&cli).and_then(out::sorted))
 }
 
 fn run(cli: &Cli) -> anyhow::Result<Status> {

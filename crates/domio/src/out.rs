@@ -145,6 +145,18 @@ pub fn view() -> &'static View {
     VIEW.get_or_init(View::default)
 }
 
+/// Refuses `--sort` after a command whose tables had no such column. What they say is right, and
+/// stays.
+///
+/// # Errors
+/// When no table was sorted.
+pub fn sorted(status: Status) -> anyhow::Result<Status> {
+    match view().unsorted() {
+        Some(wrong) => Err(anyhow::anyhow!(wrong)),
+        None => Ok(status),
+    }
+}
+
 fn columns() -> Option<u16> {
     std::env::var("COLUMNS").ok()?.trim().parse().ok()
 }

@@ -27,11 +27,12 @@ pub use settings::{Dom0Axis, Dom0Setting};
 
 use domio_core::DomainId;
 use domio_run::driver_work::OwnersOnly;
-use domio_run::{Heard, Replicator, RunFault, Sample, simulate};
+use domio_run::{Replicator, RunFault, Sample, SampleJob, SampleKey, Subject, simulate};
 use domio_scenario::{Built, ReplaySource, Scenario, ScenarioErrors};
 use domio_sched::{Descriptor, Policy};
 use serde::Serialize;
 use settings::Host;
+use std::sync::{Mutex, PoisonError};
 
 /// A policy with values for some of its parameters.
 #[derive(Clone)]
@@ -187,13 +188,7 @@ pub fn run(
         return Err(Dom0Fault::Mix(text));
     };
     jobs.push(demand);
-    let samples = replicator.map(
-        &jobs,
-        |job| job.descriptor.name,
-        |job, heard| samples(job, plan.replications, source, heard),
-    );
-    let samples: Result<Vec<Vec<Sample>>, RunFault> = samples.into_iter().collect();
-    let samples = samples?;
+    let samples = samples(&jobs, plan.replications, source, replicator)?;
     let mut points = Vec::new();
     for (job, samples) in jobs.iter().zip(&samples) {
         points.push(figures::point(job, &host.dom0, samples));
@@ -325,18 +320,58 @@ fn first_line(errors: &ScenarioErrors) -> String {
     told.to_owned()
 }
 
+/// The samples of each job, by replication; those that were kept are not made again.
 fn samples(
-    job: &Job,
+    jobs: &[Job],
     replications: u32,
     source: &Dom0Source<'_>,
-    heard: Heard<'_>,
-) -> Result<Vec<Sample>, RunFault> {
-    let source = source(&job.scenario);
-    let one = |n| {
-        let built = simulate::of_replication(&job.scenario, &job.built, &*source, n)?;
-        Ok(simulate::measured(&built, n, OwnersOnly, heard)?.0)
+    replicator: &impl Replicator,
+) -> Result<Vec<Vec<Sample>>, Dom0Fault> {
+    let fault = Mutex::new(None);
+    let count = replications.max(1);
+    let make = |job: &Job, n: u32| {
+        let made = sample(job, n, source);
+        made.map_err(|ended: RunFault| {
+            let told = ended.to_string();
+            let mut fault = fault.lock().unwrap_or_else(PoisonError::into_inner);
+            fault.get_or_insert(ended);
+            told
+        })
     };
-    (0..replications.max(1)).map(one).collect()
+    let make = &make;
+    let subjects: Vec<Option<Subject>> = jobs.iter().map(subject).collect();
+    let wanted = jobs.iter().zip(&subjects);
+    let wanted = wanted.flat_map(|job| (0..count).map(move |n| (job, n)));
+    let wanted = wanted.map(|((job, subject), replication)| SampleJob {
+        name: job.descriptor.name,
+        key: subject.as_ref().map(|subject| SampleKey {
+            subject,
+            seed: job.built.seed,
+            replication,
+        }),
+        make: Box::new(move || make(job, replication)),
+    });
+    let wanted: Vec<SampleJob<'_>> = wanted.collect();
+    let all: Result<Vec<Sample>, String> = replicator.samples(&wanted).into_iter().collect();
+    drop(wanted);
+    let fault = fault.into_inner().unwrap_or_else(PoisonError::into_inner);
+    match (all, fault) {
+        (Ok(all), _) => Ok(all.chunks(count as usize).map(<[Sample]>::to_vec).collect()),
+        (Err(_), Some(fault)) => Err(fault.into()),
+        (Err(told), None) => Err(Dom0Fault::Mix(told)),
+    }
+}
+
+/// What samples of the job are kept as; `None` where it replays traces, which are not in its text.
+fn subject(job: &Job) -> Option<Subject> {
+    let replays = !job.scenario.plan().replays.is_empty();
+    (!replays).then(|| Subject::of_scenario(&job.scenario, &[]))
+}
+
+fn sample(job: &Job, replication: u32, source: &Dom0Source<'_>) -> Result<Sample, RunFault> {
+    let source = source(&job.scenario);
+    let built = simulate::of_replication(&job.scenario, &job.built, &*source, replication)?;
+    Ok(simulate::measured(&built, replication, OwnersOnly, &|_| {})?.0)
 }
 
 /// Ids and names of the domains of a job.

@@ -4,7 +4,7 @@ use super::{Store, StoreError};
 use crate::replicate::{AllCores, ProgressListener};
 use domio_run::{Heard, Replicator, Sample, SampleJob, SampleKey};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 /// A store in use, or none. A store that fails is left alone from then on, with its error in
@@ -15,6 +15,7 @@ pub struct Keeper {
     store: Mutex<Option<Store>>,
     trouble: Mutex<Option<StoreError>>,
     found: AtomicU64,
+    kept: Arc<AtomicU64>,
 }
 
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -39,6 +40,11 @@ impl Keeper {
     /// How many samples were found.
     pub fn found(&self) -> u64 {
         self.found.load(Ordering::Relaxed)
+    }
+
+    /// How many samples were kept by now; a count that goes on.
+    pub fn kept(&self) -> Arc<AtomicU64> {
+        Arc::clone(&self.kept)
     }
 
     /// Why the store was given up, if it was.
@@ -103,7 +109,9 @@ impl Keeper {
         };
         let took = begin.elapsed();
         let kept = open.keep(row.subject, row.seed, row.replication, sample, took);
-        self.or_give_up(kept, &mut store);
+        if self.or_give_up(kept, &mut store).is_some() {
+            self.kept.fetch_add(1, Ordering::SeqCst);
+        }
     }
 
     fn or_give_up<T>(&self, result: Result<T, StoreError>, store: &mut Option<Store>) -> Option<T> {

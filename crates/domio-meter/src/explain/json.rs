@@ -10,7 +10,7 @@ use super::result::{DomainWaits, Explanation, LongWait, VcpuWaits};
 use super::tells::WaitTells;
 use super::waits::map::{Map, MapChange, MapRow};
 use super::waits::why::Why;
-use crate::DriverWorkJson;
+use crate::{DriverWorkJson, ResidenceJson};
 
 /// An explanation as JSON; times in nanoseconds, instants since the first record, or since the
 /// warm-up.
@@ -157,6 +157,8 @@ pub struct VcpuWaitsJson {
     pub seen_ns: u64,
     /// It ran.
     pub running_ns: u64,
+    /// Where it ran.
+    pub residence: ResidenceJson,
     /// It was runnable.
     pub runnable_ns: u64,
     /// It was blocked.
@@ -307,7 +309,7 @@ impl ExplanationJson {
             vcpus: explanation
                 .vcpus
                 .iter()
-                .map(|v| named.vcpu(v, explanation.tells))
+                .map(|v| named.vcpu(v, explanation))
                 .collect(),
             worst_waits: waits(&explanation.worst),
             worst_wakeups: waits(&explanation.worst_woken),
@@ -413,7 +415,9 @@ impl<F: Fn(DomainId) -> Option<String>> Named<'_, F> {
         (!vcpu.is_idle()).then(|| self.whom(vcpu))
     }
 
-    fn vcpu(&self, vcpu: &VcpuWaits, tells: WaitTells) -> VcpuWaitsJson {
+    fn vcpu(&self, vcpu: &VcpuWaits, explanation: &Explanation) -> VcpuWaitsJson {
+        let tells = explanation.tells;
+        let places = explanation.places.as_ref();
         let by_cause = vcpu.by_cause();
         let time = |why: Why| by_cause.get(&why).copied();
         let causes = Why::ALL
@@ -428,6 +432,7 @@ impl<F: Fn(DomainId) -> Option<String>> Named<'_, F> {
             whom: self.whom(vcpu.name),
             seen_ns: vcpu.seen,
             running_ns: vcpu.running,
+            residence: ResidenceJson::new(vcpu.name, &vcpu.residence, places),
             runnable_ns: vcpu.runnable(),
             blocked_ns: vcpu.blocked,
             parked_ns: vcpu.parked,

@@ -9,7 +9,7 @@ use super::parts::Parts;
 use super::tells::WaitTells;
 use super::waits::map::Map;
 use super::waits::why::Why;
-use crate::DriverWork;
+use crate::{DriverWork, residence};
 
 /// Longest waits that are kept of a kind.
 pub const WORST_MAX: usize = 20;
@@ -37,6 +37,8 @@ pub struct Explanation {
     pub runstates: bool,
     /// Pcpus that records came from.
     pub pcpus: Vec<PcpuId>,
+    /// The host where it is known: a trace does not tell.
+    pub places: Option<residence::HostPlaces>,
     /// What the trace tells besides runstates.
     pub tells: WaitTells,
     /// By name; idle vcpus left out.
@@ -86,6 +88,8 @@ pub struct VcpuWaits {
     pub seen: u64,
     /// Time that it ran.
     pub running: u64,
+    /// Where it ran.
+    pub residence: residence::Residence,
     /// Time that it was blocked.
     pub blocked: u64,
     /// Time that it was offline after it had been put to sleep while it ran, which credit does to
@@ -125,6 +129,7 @@ impl VcpuWaits {
             *self.times.entry(*part).or_default() += time;
         }
         self.longest = self.longest.max(other.longest);
+        self.residence.add(&other.residence);
     }
 
     /// Time that it was runnable.

@@ -5,13 +5,13 @@ use crate::figure;
 use crate::text::table::folded;
 use crate::text::{self, Cell, Column, Table, Tone, View, sched_map};
 use domio_core::Class;
-use domio_meter::{LongWait, capitalised};
+use domio_meter::{LongWait, ResidenceJson, capitalised};
 
 /// What is before the second and later lines of a sentence.
 pub(super) const INDENT: &str = "  ";
 
 /// Tables of packets and requests where there are any, and tables of vcpus by cause and by who ran.
-/// Then the longest waits, the map, and the work of driver domains. A sentence for each who waited
+/// Where vcpus ran comes next. Then the longest waits, the map, and the work of driver domains. A sentence for each who waited
 /// most, and what the trace does not tell, come last.
 pub fn render(explained: Explained<'_>, view: &View) -> String {
     let explanation = explained.explanation;
@@ -20,6 +20,10 @@ pub fn render(explained: Explained<'_>, view: &View) -> String {
     parts.extend(classes.iter().map(|class| items(explained, class, view)));
     if !explanation.vcpus.is_empty() {
         parts.push(vcpus(explained, view));
+    }
+    let residence = residence(explained, view);
+    if !residence.is_empty() {
+        parts.push(residence);
     }
     for (title, waits) in explained.longest() {
         parts.push(format!("{title}:\n\n{}", longest(explained, &waits, view)));
@@ -56,6 +60,19 @@ pub fn render(explained: Explained<'_>, view: &View) -> String {
     }
     parts.push(covers(explained));
     parts.join("\n")
+}
+
+/// Where vcpus ran, on a host with several pcpus.
+fn residence(explained: Explained<'_>, view: &View) -> String {
+    let explanation = explained.explanation;
+    let places = explanation.places.as_ref();
+    let pcpus = places.map_or(explanation.pcpus.len(), |p| p.topology.pcpus());
+    let vcpus = explanation.vcpus.iter().map(|v| {
+        let told = ResidenceJson::new(v.name, &v.residence, places);
+        (explained.vcpu(v.name), told)
+    });
+    let vcpus: Vec<_> = vcpus.collect();
+    text::residence::render(&vcpus, pcpus, Some(explanation.elapsed()), view)
 }
 
 /// Items of one class: what they waited for, and who ran while they were in run queues.

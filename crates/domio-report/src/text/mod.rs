@@ -7,6 +7,7 @@ pub mod explained;
 pub mod gains;
 pub mod ledger;
 pub mod machines;
+pub mod residence;
 pub mod sched_map;
 pub mod summary;
 pub mod table;

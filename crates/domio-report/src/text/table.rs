@@ -175,9 +175,8 @@ impl Table {
     fn asked(&self, view: &View) -> (Table, String) {
         let mut shown = self.clone();
         let unknown = shown.choose(&view.columns);
-        if let Some(sort) = &view.sort {
-            shown.sort(sort);
-        }
+        let sorted = view.sort.as_ref().is_some_and(|sort| shown.sort(sort));
+        view.met.table(self.titles(), sorted);
         let titles: Vec<String> = self.titles().skip(1).collect();
         let told = format!("no such column; there are {}", titles.join("; "));
         let told = unknown.then(|| folded(&told, view.width.into(), ""));
@@ -203,14 +202,15 @@ impl Table {
         false
     }
 
-    /// Sorts rows, where there is such a column. Rows without a figure come last.
-    fn sort(&mut self, sort: &Sort) {
+    /// Sorts rows, where there is such a column, and returns whether there is. Rows without a figure
+    /// come last.
+    fn sort(&mut self, sort: &Sort) -> bool {
         let found = self
             .columns
             .iter()
             .position(|c| names(&sort.column, &c.title));
         let Some(index) = found else {
-            return;
+            return false;
         };
         let figures = self.columns[index].right;
         self.rows.sort_by(|a, b| {
@@ -227,6 +227,7 @@ impl Table {
                 false => order,
             }
         });
+        true
     }
 
     /// Removes columns from the right until lines of `width` characters have room for the rest, and

@@ -1,5 +1,8 @@
 //! How tables are shown: how wide, which columns, in which order.
 
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex, PoisonError};
+
 /// What the reader of a table asked for.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct View {
@@ -9,6 +12,37 @@ pub struct View {
     pub columns: Vec<String>,
     /// What rows are sorted by; the order of the scenario without it.
     pub sort: Option<Sort>,
+    /// What tables made of that.
+    pub met: Met,
+}
+
+/// Which columns the tables had that were made for a view. Clones share what they know, and it says
+/// nothing of the view: all are equal.
+#[derive(Clone, Debug, Default)]
+pub struct Met(Arc<Mutex<Tables>>);
+
+#[derive(Debug, Default)]
+struct Tables {
+    /// Whether one had the column to sort by.
+    sorted: bool,
+    titles: BTreeSet<String>,
+}
+
+impl PartialEq for Met {
+    fn eq(&self, _: &Met) -> bool {
+        true
+    }
+}
+
+impl Eq for Met {}
+
+impl Met {
+    /// A table has columns with these titles, and was sorted or not.
+    pub(super) fn table(&self, titles: impl Iterator<Item = String>, sorted: bool) {
+        let mut tables = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        tables.sorted |= sorted;
+        tables.titles.extend(titles);
+    }
 }
 
 /// An order of rows.
@@ -32,6 +66,25 @@ impl View {
             width: width.clamp(View::NARROWEST, View::WIDEST),
             columns: Vec::new(),
             sort: None,
+            met: Met::default(),
+        }
+    }
+
+    /// What is wrong with the order that was asked for, after all tables: none had such a column.
+    pub fn unsorted(&self) -> Option<String> {
+        let asked = &self.sort.as_ref()?.column;
+        let met = self.met.0.lock();
+        let tables = met.unwrap_or_else(PoisonError::into_inner);
+        let titles: Vec<&str> = tables.titles.iter().map(String::as_str).collect();
+        match (tables.sorted, titles.is_empty()) {
+            (true, _) => None,
+            (false, true) => Some(format!(
+                "--sort {asked}: the command printed no table to sort; leave it out"
+            )),
+            (false, false) => Some(format!(
+                "--sort {asked}: no table has such a column; name one of: {}",
+                titles.join("; ")
+            )),
         }
     }
 
@@ -88,6 +141,7 @@ pub(super) fn names(asked: &str, title: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::text::{Column, Table};
 
     #[test]
     fn an_order_is_read() {
@@ -100,6 +154,27 @@ mod tests {
         for wrong in ["", ":asc", "share:up"] {
             assert!(wrong.parse::<Sort>().is_err(), "{wrong}");
         }
+    }
+
+    #[test]
+    fn an_order_that_no_table_has_is_told() {
+        let view = View {
+            sort: Some("share".parse().unwrap()),
+            ..View::default()
+        };
+        let of = |title: &str| {
+            let mut table = Table::new([Column::words("domain"), Column::figures(title)]);
+            table.row(["a".to_owned().into(), "1".to_owned().into()]);
+            table
+        };
+        assert!(view.unsorted().unwrap().contains("no table to sort"));
+        of("waits\n[us]").render(&view);
+        let told = view.unsorted().unwrap();
+        assert!(told.contains("one of: domain; waits"), "{told}");
+        // One of several tables is enough.
+        of("share").render_all(&view);
+        assert_eq!(view.unsorted(), None);
+        assert_eq!(View::default().unsorted(), None);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Arguments of `dom0-share`.
 
-use super::How;
+use super::{How, Keeping};
 use crate::complete;
 use clap::{Args, ValueHint};
 use std::path::PathBuf;
@@ -72,6 +72,9 @@ pub struct Dom0Share {
     /// What to change in the scenario and how often to run it.
     #[command(flatten)]
     pub how: How,
+    /// Where finished replications are kept.
+    #[command(flatten)]
+    pub keeping: Keeping,
 }
 
 /// Ratios, ascending and each once.

@@ -50,6 +50,11 @@ pub struct Mon {
     /// Milliseconds between lines of --log and --json, instead of 1000 and one sample
     #[arg(long, value_name = "MS", value_parser = milliseconds())]
     pub interval: Option<u64>,
+    /// Seconds of the host that pass in a second of the display, 0.01 to 1000, or max: as fast as
+    /// possible, as without it
+    #[arg(long, value_name = "FACTOR", value_parser = speed, conflicts_with_all = ["follow",
+        "prometheus"])]
+    pub speed: Option<Speed>,
     /// Show one pcpu, instead of the host
     #[arg(long, visible_alias = "cpu", value_name = "NUMBER")]
     pub pcpu: Option<u16>,
@@ -76,6 +81,22 @@ pub struct Mon {
     /// Policy to run a scenario under, instead of its own
     #[arg(long, value_name = "NAME", add = complete::policies())]
     pub policy: Option<String>,
+}
+
+/// Seconds of the host in one of the display; `None` for as many as possible.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Speed(pub Option<f64>);
+
+fn speed(text: &str) -> Result<Speed, String> {
+    if text.trim() == "max" {
+        return Ok(Speed(None));
+    }
+    let factor = text.trim().parse::<f64>().ok();
+    let factor = factor.filter(|factor| (0.01..=1000.0).contains(factor));
+    let expected = || "expected a factor, 0.01 to 1000, as 10, or max".to_owned();
+    factor
+        .map(|factor| Speed(Some(factor)))
+        .ok_or_else(expected)
 }
 
 /// A release of Xen, as far as xenbaked is concerned.
@@ -132,6 +153,18 @@ fn weight(text: &str) -> Result<PacketWeight, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn speeds_are_read() {
+        assert_eq!(speed("10"), Ok(Speed(Some(10.0))));
+        assert_eq!(speed("max"), Ok(Speed(None)));
+        for wrong in ["0", "-1", "fast", "NaN", "inf", "1001"] {
+            assert!(
+                speed(wrong).unwrap_err().contains("0.01 to 1000"),
+                "{wrong}"
+            );
+        }
+    }
 
     #[test]
     fn ratios_are_read() {

@@ -2,7 +2,7 @@
 
 use crate::args::{self, Alert, Global};
 use crate::cmd::choice::Choice;
-use crate::cmd::run::failed;
+use crate::cmd::run::{failed, refuse_doubled};
 use crate::files::{FileKind, Files, Output, Target};
 use crate::out::{self, Status};
 use crate::progress::progress;
@@ -85,6 +85,11 @@ fn plan(args: &Alert) -> anyhow::Result<AlertPlan> {
         false => format!("scheduler.{key}"),
     };
     let set = args.set.iter();
+    let set: Vec<(String, String)> = set.map(|(k, v)| (whole(k), v.clone())).collect();
+    refuse_doubled(
+        &set,
+        "leave one out, or give each to a policy of its own: --policy NAME:KEY=VALUE",
+    )?;
     Ok(AlertPlan {
         mode,
         allocations: args.cap_range.0.clone(),
@@ -99,7 +104,7 @@ fn plan(args: &Alert) -> anyhow::Result<AlertPlan> {
         seconds: args.duration,
         period: Duration::from_millis(args.period_ms),
         seed: args.seed,
-        set: set.map(|(k, v)| (whole(k), v.clone())).collect(),
+        set,
     })
 }
 

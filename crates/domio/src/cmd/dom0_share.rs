@@ -5,6 +5,7 @@ use crate::cmd::choice::Choice;
 use crate::cmd::run::{self, failed};
 use crate::cmd::scenario;
 use crate::files::{FileKind, Output};
+use crate::keeping;
 use crate::out::{self, Status};
 use crate::progress::progress;
 use crate::traces;
@@ -13,7 +14,7 @@ use domio_advise::dom0_share::answers::answers;
 use domio_advise::dom0_share::{
     self, Dom0Fault, Dom0Outcome, Dom0Plan, Dom0Subject, picture, text,
 };
-use domio_lab::AllCores;
+use domio_lab::Keeping;
 use domio_report::svg::document::document;
 use domio_scenario::{ReplaySource, Scenario};
 use serde::Serialize;
@@ -33,13 +34,13 @@ pub fn run(args: &Dom0Share, global: &Global) -> anyhow::Result<Status> {
         .transpose()?;
     let source =
         |scenario: &Scenario| -> Box<dyn ReplaySource> { Box::new(traces::recorded(scenario)) };
-    let outcome = dom0_share::run(
-        &scenario,
-        &subjects,
-        &plan(args),
-        &source,
-        &AllCores(&*progress(global)),
-    );
+    let keeper = keeping::keeper(&args.keeping)?;
+    let replicator = Keeping {
+        keeper: &keeper,
+        progress: &*progress(global),
+    };
+    let outcome = dom0_share::run(&scenario, &subjects, &plan(args), &source, &replicator);
+    keeping::tell(&keeper, &args.keeping);
     let outcome = outcome.map_err(told)?;
     for left_out in &outcome.left_out {
         out::notice(&picture::left_out(left_out));

@@ -12,13 +12,14 @@ use crate::traces;
 use anyhow::{Context, anyhow, bail};
 use domio_core::{DomainId, Duration, Names, Record, Sink};
 use domio_lab::Keeper;
+use domio_meter::ResidenceJson;
 use domio_report::data::{Chart, Figure, ReportData, Section};
 use domio_report::driver_work as work;
 use domio_report::{observed, samples, text};
 use domio_run::measure::{MEASURES, MeasureGroup};
 use domio_run::observe::{Observer, Seen, Window};
 use domio_run::simulate::{self, RunFault};
-use domio_run::{Heard, Sample, SampleKey};
+use domio_run::{Heard, Sample, SampleKey, residence};
 use domio_scenario::{Built, Scenario};
 use domio_stats::Estimate;
 use domio_stats::drivers::{self, DriverFigures, DriverFiguresJson};
@@ -87,6 +88,7 @@ pub fn run(args: &Run, global: &Global) -> anyhow::Result<Status> {
             &RunJson {
                 rest: to_json(&scenario, &built, count, &domains, &samples),
                 driver_work: drivers.into_iter().map(Into::into).collect(),
+                residence: residence(&built, &samples),
             },
         )?,
         false => out::text(&to_text(&built, &domains, &samples, &drivers))?,
@@ -132,7 +134,7 @@ pub fn load(name: &str, how: &How, policy: Option<&str>) -> anyhow::Result<Scena
 
 /// As [`load`], and nothing is told.
 pub fn read(name: &str, how: &How, policy: Option<&str>) -> anyhow::Result<Scenario> {
-    refuse_doubled(&how.set)?;
+    refuse_doubled(&how.set, "leave one out, or see both with `domio compare`")?;
     let scenario = scenario::load(name)?;
     let seed = how.seed.map(|seed| seed.to_string());
     let choice = policy.map(Choice::parse).transpose()?;
@@ -152,13 +154,14 @@ pub fn read(name: &str, how: &How, policy: Option<&str>) -> anyhow::Result<Scena
 }
 
 /// Refuses two values of one key: one of them would be ignored.
-fn refuse_doubled(set: &[(String, String)]) -> anyhow::Result<()> {
+/// `advice` says what to do.
+///
+/// # Errors
+/// The first key with two values.
+pub fn refuse_doubled(set: &[(String, String)], advice: &str) -> anyhow::Result<()> {
     for (at, (key, value)) in set.iter().enumerate() {
         if let Some((_, before)) = set[..at].iter().find(|(other, _)| other == key) {
-            bail!(
-                "--set gives {key} twice, as {before} and as {value}; leave one out, or see both \
-                 with `domio compare`"
-            );
+            bail!("--set gives {key} twice, as {before} and as {value}; {advice}");
         }
     }
     Ok(())
@@ -336,11 +339,17 @@ fn to_text(
     drivers: &[DriverFigures],
 ) -> String {
     let view = out::view();
-    let text = text::domains::render(&names(domains), samples, view);
-    match text::driver_work::render(drivers, measured_ms(built), view) {
-        work if work.is_empty() => text,
-        work => format!("{text}\n{work}"),
-    }
+    let vcpus = residence(built, samples).into_iter();
+    let vcpus = vcpus.map(|v| (format!("{} v{}", v.domain, v.vcpu), v.residence));
+    let pcpus = built.host.topology.pcpus();
+    let elapsed = built.duration.as_nanos() * samples.len() as u64;
+    let parts = [
+        text::domains::render(&names(domains), samples, view),
+        text::residence::render(&vcpus.collect::<Vec<_>>(), pcpus, Some(elapsed), view),
+        text::driver_work::render(drivers, measured_ms(built), view),
+    ];
+    let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+    parts.join("\n")
 }
 
 /// What `--json` prints. A host without driver domains has no work of theirs.
@@ -351,6 +360,30 @@ struct RunJson {
     // Here and not among the rest, where names would be sorted.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     driver_work: Vec<DriverFiguresJson>,
+    residence: Vec<VcpuResidence>,
+}
+
+/// Where a vcpu ran, over all replications.
+#[derive(Serialize)]
+struct VcpuResidence {
+    domain: String,
+    vcpu: u16,
+    #[serde(flatten)]
+    residence: ResidenceJson,
+}
+
+fn residence(built: &Built, samples: &[Sample]) -> Vec<VcpuResidence> {
+    let places = residence::places(built);
+    let all = residence::of(samples).into_iter();
+    let named = all.filter_map(|(name, residence)| {
+        let mut domains = built.host.domains.iter();
+        Some(VcpuResidence {
+            domain: domains.find(|d| d.id == name.domain)?.name.clone(),
+            vcpu: name.index,
+            residence: ResidenceJson::new(name, &residence, Some(&places)),
+        })
+    });
+    named.collect()
 }
 
 fn to_json(

@@ -4,10 +4,7 @@ use std::fs::{File, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process;
-use std::sync::{Mutex, MutexGuard, Once, PoisonError};
-
-/// The exit status of a command that was interrupted, as shells give it.
-const INTERRUPTED: i32 = 130;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// The parts that there are. Whoever creates, names or removes one holds the lock, so that an
 /// interrupt finds each of them either here or done with.
@@ -29,7 +26,6 @@ impl Part {
     /// Creates the part of what is to be at `place`, in `folder`, where a rename to there cannot
     /// cross devices.
     pub(super) fn create(folder: &Path, place: &Path) -> io::Result<(File, Part)> {
-        remove_when_interrupted();
         let process = process::id();
         let mut parts = parts();
         let mut n = 0_u32;
@@ -94,19 +90,12 @@ fn is_gone(process: u32) -> bool {
     processes.join("self").exists() && !processes.join(process.to_string()).exists()
 }
 
-/// From now on whoever interrupts the program (Ctrl-C, a closed terminal, `kill`) leaves no parts
-/// behind.
-fn remove_when_interrupted() {
-    static ONCE: Once = Once::new();
-    ONCE.call_once(|| {
-        // Refused where such signals are ignored, as under `nohup`: nothing interrupts there.
-        let _ = ctrlc::try_set_handler(|| {
-            // Held to the end, lest another part is created meanwhile.
-            let parts = parts();
-            for part in parts.iter() {
-                let _ = std::fs::remove_file(part);
-            }
-            process::exit(INTERRUPTED);
-        });
-    });
+/// Removes all parts, because the program ends. None is created, named or removed while what this
+/// returns is there.
+pub fn remove_parts() -> impl Sized {
+    let parts = parts();
+    for part in parts.iter() {
+        let _ = std::fs::remove_file(part);
+    }
+    parts
 }

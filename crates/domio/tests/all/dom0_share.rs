@@ -34,6 +34,28 @@ fn a_mix_is_tried_and_drawn_and_answered() {
     assert!(picture.contains("weight of dom0") && picture.contains("sedf"));
 }
 
+/// What was tried once is not tried again, and gives the same to the byte.
+#[test]
+fn what_is_finished_is_kept() {
+    let folder = folder();
+    let out = || {
+        let args = ["--policy", "credit", "--weight", "1,2", "--json"];
+        let out = domio(&folder).args(SHORT).args(args).output().unwrap();
+        let told = String::from_utf8(out.stderr).unwrap();
+        assert!(out.status.success(), "{told}");
+        (out.stdout, told)
+    };
+    let (first, told) = out();
+    assert!(!told.contains("took"), "{told}");
+    let (again, told) = out();
+    assert!(first == again, "the same to the byte");
+    // As it is, two weights, and dom0 without bounds.
+    assert!(
+        told.contains("took 4 replications from out/results.sqlite"),
+        "{told}"
+    );
+}
+
 #[test]
 fn an_axis_without_values_has_the_usual_ones() {
     let folder = folder();

@@ -9,6 +9,7 @@ mod cut_traces;
 mod determinism;
 mod dom0_share;
 mod driver_work;
+mod effects;
 mod explain;
 mod explain_trace;
 mod figures;

@@ -410,6 +410,72 @@ fn a_report_is_written_over_only_by_the_same_command() {
         .stderr(ends_with("wrote out/compare-burn7.html\n"));
 }
 
+/// Ctrl-C says what is kept, and the same command takes that.
+#[cfg(target_os = "linux")]
+#[test]
+fn an_interrupt_says_what_is_kept_and_how_to_go_on() {
+    let folder = folder();
+    let child = |args: &[&str]| {
+        // Whoever runs the tests may ignore what is to be sent.
+        std::process::Command::new("env")
+            .arg("--default-signal=INT")
+            .arg(assert_cmd::cargo::cargo_bin("domio"))
+            .args(args)
+            .current_dir(folder.path())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap()
+    };
+    let interrupted = |mut child: std::process::Child, begun: &dyn Fn() -> bool| {
+        let begin = Instant::now();
+        while !begun() && begin.elapsed() < Duration::from_secs(60) {
+            assert!(child.try_wait().unwrap().is_none(), "it ended too early");
+            sleep(Duration::from_millis(2));
+        }
+        let kill = std::process::Command::new("kill")
+            .args(["-INT", &child.id().to_string()])
+            .status()
+            .unwrap();
+        assert!(kill.success());
+        let out = child.wait_with_output().unwrap();
+        assert_eq!(out.status.code(), Some(130));
+        String::from_utf8(out.stderr).unwrap()
+    };
+    let many = ["run", "burn7", "--replications", "100000", "--quiet"];
+    let many = [&many[..], &["--set", "run.duration_s=20"]].concat();
+    let told = interrupted(child(&many), &|| rows(&store(&folder)).len() > 2);
+    let (before, rest) = told
+        .split_once(" finished replications are kept in ")
+        .expect(&told);
+    let kept: usize = before.rsplit(' ').next().unwrap().parse().unwrap();
+    // A last one may be kept after it was counted.
+    let there = rows(&store(&folder)).len();
+    assert!(kept > 1 && kept <= there, "{kept} of {there}: {told}");
+    assert!(
+        rest.starts_with("out/results.sqlite; the same command takes them"),
+        "{told}"
+    );
+    let fewer = format!("--replications={kept}");
+    let again = ["run", "burn7", &fewer, "--set", "run.duration_s=20"];
+    let (_, again) = run(&folder, &again);
+    assert!(again.contains(" from out/results.sqlite"), "{again}");
+    // A command that keeps nothing says that.
+    let mark = folder.path().join("mark");
+    let long = [
+        "run",
+        "burn7",
+        "--set",
+        "run.duration_s=1000000",
+        "--trace",
+        "mark",
+    ];
+    let parts = || fs::read_dir(folder.path()).unwrap().count() > 1;
+    let told = interrupted(child(&long), &parts);
+    assert!(told.contains("interrupted: nothing is kept"), "{told}");
+    assert!(!mark.exists());
+}
+
 /// Twenty processes that are killed at any time, and one that is not.
 #[cfg(unix)]
 #[test]

@@ -117,7 +117,10 @@ impl Vcpu {
         sums.unknown += window.part(passed.from, passed.known);
         let part = window.part(passed.known, passed.to);
         match passed.state {
-            Runstate::Running => sums.running += part,
+            Runstate::Running => {
+                sums.running += part;
+                sums.residence.stay(self.track.pcpu(), part);
+            }
             Runstate::Blocked => sums.blocked += part,
             Runstate::Offline if self.slept => sums.parked += part,
             Runstate::Offline => sums.paused += part,

@@ -10,12 +10,15 @@ use crate::args::{Global, Mon};
 use crate::files::{FileKind, make_own_folder};
 use crate::out::{self, Status};
 use crate::schema;
+use anyhow::bail;
 use domio_core::{Duration, PcpuId};
-use domio_meter::{Baked, IntervalSample, Sampler};
+use domio_meter::{Baked, HostPlaces, IntervalSample, Sampler};
 use domio_monitor::feed::{Aggregate, Closing, Feed};
 use domio_monitor::live::{self, LiveView, Records};
+use domio_monitor::pace::Pace;
 use domio_monitor::{DomainNames, lines, log, prometheus};
 use source::Source;
+use std::collections::BTreeSet;
 use std::io::{self, IsTerminal, Write};
 use std::path::Path;
 
@@ -24,13 +27,26 @@ const LOG_INTERVAL: u64 = 1000;
 
 /// Reads, aggregates and shows.
 pub fn run(args: &Mon, global: &Global) -> anyhow::Result<Status> {
+    if args.interval.is_some() && args.log.is_none() && !args.json {
+        bail!(
+            "--interval is of the lines of --log and --json, and there is neither; give one of \
+             them, or --ms-per-sample for the terminal"
+        );
+    }
     if let Some(prefix) = &args.log {
         return log(args, global, prefix);
     }
     if args.json {
         return json(args, global);
     }
-    if !args.prometheus && io::stdout().is_terminal() {
+    let is_live = !args.prometheus && io::stdout().is_terminal();
+    if args.speed.is_some() && !is_live {
+        bail!(
+            "--speed is of the terminal, of --log and of --json, and there is none of these; the \
+             table of the whole time comes at once"
+        );
+    }
+    if is_live {
         let interval = match args.compatible {
             Some(_) => LOG_INTERVAL,
             None => args.ms_per_sample,
@@ -68,19 +84,40 @@ fn through(
     global: &Global,
     interval: u64,
     mut show: impl FnMut(&DomainNames, IntervalSample) -> anyhow::Result<()>,
-) -> anyhow::Result<(DomainNames, Closing)> {
+) -> anyhow::Result<(DomainNames, Closing, Option<HostPlaces>)> {
     let source = Source::open(args, global)?;
+    is_there(args, source.last_pcpu())?;
     let names = source.names();
     let mut failed = None;
+    let mut pcpus = BTreeSet::new();
+    let mut pace = Pace::new(args.speed.and_then(|speed| speed.0));
+    let places = source.places();
     let feed = Feed::new(aggregate(args, interval), |moment| {
+        pace.wait(moment.short.start, moment.short.end);
+        pcpus.extend(moment.short.pcpus());
         let shown = show(&names, part(args, moment.short));
         failed = shown.err();
         failed.is_none()
     });
     let told = source.feed(feed);
-    match failed {
-        Some(error) => Err(error),
-        None => Ok((names, told?)),
+    if let Some(error) = failed {
+        return Err(error);
+    }
+    let told = told?;
+    pcpus.extend(told.total.pcpus());
+    is_there(args, pcpus.last().copied())?;
+    Ok((names, told, places))
+}
+
+/// Refuses a pcpu beyond `last`, the last one that anything is known of.
+fn is_there(args: &Mon, last: Option<PcpuId>) -> anyhow::Result<()> {
+    match (args.pcpu, last) {
+        (Some(asked), Some(last)) if asked > last.0 => bail!(
+            "--pcpu {asked}: {} has pcpus 0 to {}; name one of these",
+            args.source,
+            last.0
+        ),
+        _ => Ok(()),
     }
 }
 
@@ -103,14 +140,17 @@ fn warn(args: &Mon, told: &Closing) {
 fn live(args: &Mon, global: &Global, aggregate: Aggregate) -> anyhow::Result<Status> {
     let title = Path::new(&args.source).file_name();
     let title = title.map_or_else(|| args.source.clone(), |t| t.to_string_lossy().into_owned());
+    let source = Source::open(args, global)?;
+    is_there(args, source.last_pcpu())?;
     let view = LiveView {
         title,
         weight: args.send_weight,
         colour: anstream::AutoStream::choice(&io::stdout()) != anstream::ColorChoice::Never,
         compatible: args.compatible.is_some(),
         pcpu: args.pcpu.map(PcpuId),
+        speed: args.speed.and_then(|speed| speed.0),
     };
-    if let Some(told) = live::run(view, Source::open(args, global)?, aggregate)? {
+    if let Some(told) = live::run(view, source, aggregate)? {
         warn(args, &told);
     }
     Ok(Status::Success)
@@ -130,7 +170,7 @@ fn log(args: &Mon, global: &Global, prefix: &Path) -> anyhow::Result<Status> {
         let _ = make_own_folder(folder);
     }
     let mut logs = log::Logs::new(prefix, args.force, rows, guard)?;
-    let (_, told) = through(args, global, interval, |_, sample| logs.write(&sample))?;
+    let (_, told, _) = through(args, global, interval, |_, sample| logs.write(&sample))?;
     warn(args, &told);
     out::message(&logs.finish()?);
     Ok(Status::Success)
@@ -145,7 +185,7 @@ fn json(args: &Mon, global: &Global) -> anyhow::Result<Status> {
     let schema = schema::find("mon").map_or("", |s| s.id);
     let mut output = io::BufWriter::new(io::stdout().lock());
     let interval = args.interval.unwrap_or(interval);
-    let (_, told) = through(args, global, interval, |names, sample| {
+    let (_, told, _) = through(args, global, interval, |names, sample| {
         serde_json::to_writer(
             &mut output,
             &lines::line(schema, names, &sample, args.send_weight),
@@ -163,13 +203,13 @@ fn json(args: &Mon, global: &Global) -> anyhow::Result<Status> {
 
 /// Prints the sums of the whole trace.
 fn whole(args: &Mon, global: &Global) -> anyhow::Result<Status> {
-    let (names, mut told) = through(args, global, LOG_INTERVAL, |_, _| Ok(()))?;
+    let (names, mut told, places) = through(args, global, LOG_INTERVAL, |_, _| Ok(()))?;
     let total = part(args, std::mem::take(&mut told.total));
     warn(args, &told);
     let weight = args.send_weight;
     let text = match args.prometheus {
         true => prometheus::text(&names, &total, weight),
-        false => table::render(&names, &total, weight, out::view()),
+        false => table::render(&names, &total, weight, places.as_ref(), out::view()),
     };
     out::text(&text)?;
     Ok(Status::Success)

@@ -6,13 +6,15 @@ use crate::args::{Global, How, Mon};
 use crate::cmd::{clock, run, scenario};
 use crate::files::Files;
 use crate::input::{self, Stream};
+use crate::interrupt;
 use crate::progress::reading;
 use anyhow::{Context, bail};
-use domio_core::{DomainId, Sink};
+use domio_core::{DomainId, PcpuId, Sink};
+use domio_meter::HostPlaces;
 use domio_monitor::DomainNames;
 use domio_monitor::feed::{Closing, Feed, IntervalEnd};
 use domio_monitor::live::Records;
-use domio_run::simulate;
+use domio_run::{residence, simulate};
 use domio_scenario::{Built, Scenario};
 use domio_trace::order::ADVICE;
 use domio_trace::{ReadOptions, TraceReader};
@@ -45,6 +47,13 @@ impl Source {
     /// When there is neither, or one that cannot be used.
     pub fn open(args: &Mon, global: &Global) -> anyhow::Result<Self> {
         if !args.follow && !is_trace(&args.source) {
+            if args.cpu_hz.is_some() {
+                bail!(
+                    "--cpu-hz is of a trace, and {} is a scenario, whose clock is known; leave it \
+                     out",
+                    args.source
+                );
+            }
             let how = How {
                 seed: args.seed,
                 replications: 1,
@@ -77,13 +86,31 @@ impl Source {
                     packing.name()
                 );
             }
-            growing::until_interrupted();
+            interrupt::ends_input();
             let file = Growing::new(file, args.until_idle.map(Duration::from_secs));
             let reader = TraceReader::new(file, &options).with_context(context)?;
             return Ok(Source::Growing(Trace { reader, name }));
         }
         let reader = TraceReader::new(reading(global, file), &options).with_context(context)?;
         Ok(Source::Trace(Trace { reader, name }))
+    }
+}
+
+impl Source {
+    /// The pcpus of a host that is simulated.
+    pub fn places(&self) -> Option<HostPlaces> {
+        match self {
+            Source::Trace(_) | Source::Growing(_) => None,
+            Source::Host(host) => Some(residence::places(&host.1)),
+        }
+    }
+
+    /// The last pcpu, where that is known before the records are.
+    pub fn last_pcpu(&self) -> Option<PcpuId> {
+        match self {
+            Source::Trace(_) | Source::Growing(_) => None,
+            Source::Host(host) => host.1.host.topology.all().iter().last(),
+        }
     }
 }
 

@@ -1,15 +1,18 @@
 //! The figures of a whole trace as tables, where there is no terminal to keep up to date.
 
 use domio_core::DomainId;
-use domio_meter::{IntervalSample, PacketWeight, QueueWait, charges};
+use domio_meter::{
+    HostPlaces, IntervalSample, PacketWeight, QueueWait, Residence, ResidenceJson, charges,
+};
 use domio_monitor::{DomainNames, untold};
-use domio_report::text::{Cell, Column, Table, Tone, View};
+use domio_report::text::{self, Cell, Column, Table, Tone, View};
 
 /// A domain each row; then what driver domains did for whom, and the longest wait.
 pub fn render(
     names: &DomainNames,
     total: &IntervalSample,
     weight: PacketWeight,
+    places: Option<&HostPlaces>,
     view: &View,
 ) -> String {
     let seconds = total.length() as f64 / 1e9;
@@ -17,6 +20,10 @@ pub fn render(
     let mut parts = vec![title, domains(names, total).render(view)];
     if let Some(unknown) = unknown(names, total) {
         parts.push(unknown);
+    }
+    let residence = residence(names, total, places, view);
+    if !residence.is_empty() {
+        parts.push(residence);
     }
     let drivers = drivers(names, total, weight);
     if !drivers.is_empty() {
@@ -34,6 +41,26 @@ pub fn render(
     }
     parts.extend(Some(last).filter(|last| !last.is_empty()));
     parts.join("\n")
+}
+
+/// Where vcpus ran, on a host of several pcpus.
+fn residence(
+    names: &DomainNames,
+    total: &IntervalSample,
+    places: Option<&HostPlaces>,
+    view: &View,
+) -> String {
+    let of_domains = total.parts.iter().filter(|part| !part.vcpu.is_idle());
+    let of_domains: Vec<_> = of_domains.collect();
+    let vcpus = of_domains.chunk_by(|a, b| a.vcpu == b.vcpu).map(|parts| {
+        let vcpu = parts[0].vcpu;
+        let ran = parts.iter().map(|part| (part.pcpu, part.figures.gotten));
+        // Sums of intervals know of no moves.
+        let ran = Residence::of(ran, []);
+        (names.vcpu(vcpu), ResidenceJson::new(vcpu, &ran, places))
+    });
+    let pcpus = places.map_or(total.pcpus().len(), |p| p.topology.pcpus());
+    text::residence::render(&vcpus.collect::<Vec<_>>(), pcpus, None, view)
 }
 
 fn domains(names: &DomainNames, total: &IntervalSample) -> Table {

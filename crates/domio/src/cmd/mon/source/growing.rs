@@ -1,29 +1,12 @@
 //! A file that somebody else still writes.
 
 use crate::input::Stream;
+use crate::interrupt;
 use std::io::{self, Read};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 /// How long to wait before looking again.
 const PAUSE: Duration = Duration::from_millis(20);
-
-/// What a shell gives for a program that was interrupted.
-const INTERRUPTED: i32 = 130;
-
-/// Somebody has interrupted the program.
-static STOP: AtomicBool = AtomicBool::new(false);
-
-/// From now on an interrupt ends the file, so that what is known is still shown and logs are whole.
-/// A second one ends the program.
-pub fn until_interrupted() {
-    // Refused where such signals are ignored, as under `nohup`: nothing interrupts there.
-    let _ = ctrlc::try_set_handler(|| {
-        if STOP.swap(true, Ordering::SeqCst) {
-            std::process::exit(INTERRUPTED);
-        }
-    });
-}
 
 /// Reads on where the file ended before, as bytes come.
 ///
@@ -58,7 +41,7 @@ impl Read for Growing {
             let read = self.file.read(buffer)?;
             self.read += read as u64;
             let idle = self.idle.is_some_and(|idle| since.elapsed() >= idle);
-            if read > 0 || buffer.is_empty() || idle || STOP.load(Ordering::SeqCst) {
+            if read > 0 || buffer.is_empty() || idle || interrupt::has_ended_input() {
                 return Ok(read);
             }
             if self.has_shrunk() {
