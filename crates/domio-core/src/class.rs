@@ -452,8 +452,8 @@ pub enum Adds {
     One,
     /// The value of the field with this index.
     Sum(u8),
-    /// The same, of time that was spent until the record: one at the begin of the measured time tells
-    /// of the time before, and one at its end counts.
+    /// The same, of time that was spent until the record: one at the begin of the measured time
+    /// tells of the time before, and one at its end counts.
     Spent(u8),
     /// A sample for quantiles: the value of the field with this index.
     Sample(u8),

@@ -16,6 +16,7 @@ static EXAMPLES: &[(&str, &str)] = shipped![
     "noisy-neighbour",
     "mixed-guest",
     "tick-dodger",
+    "pools-on-a-server",
     "ratelimit-tradeoff",
     "smp-balance",
     "pinning-gone-wrong",

@@ -244,12 +244,17 @@ impl Draft {
         {
             filter.table(table, was.params, is.params, "[scheduler]");
         }
+        // Pools with a policy of their own keep it, and their domains what it has for them.
+        let own: Vec<String> = tables_mut(root, "pool")
+            .iter()
+            .filter(|pool| pool.get("policy").is_some())
+            .map(|pool| text_at(pool, "name").to_owned())
+            .collect();
         for table in tables_mut(root, "domain") {
-            let name = table
-                .get("name")
-                .and_then(|e| e.node.as_text())
-                .unwrap_or("")
-                .to_owned();
+            if own.iter().any(|pool| pool == text_at(table, "pool")) {
+                continue;
+            }
+            let name = text_at(table, "name").to_owned();
             filter.table(
                 table,
                 was.domain_params,
@@ -295,6 +300,12 @@ fn in_element(
     let table = element(root, key, name, *span)?;
     put(descend(table, &path[2..])?, entry);
     Ok(())
+}
+
+/// The text at `key` of `table`, empty where there is none.
+fn text_at<'t>(table: &'t Table, key: &str) -> &'t str {
+    let text = table.get(key).and_then(|e| e.node.as_text());
+    text.unwrap_or("")
 }
 
 /// Whether `table` is the action `word`.

@@ -1,9 +1,9 @@
 //! Cpupools: several policies on one host, each on pcpus of its own (Xen 4.1 and later).
 //!
-//! [`Pools`] is a policy to its host, and a host to the policies of its pools. Each call goes to the
-//! pool of the pcpu, vcpu or domain that it is about. To the policy of a pool no pcpu is online but
-//! those of the pool, so that it sends nobody elsewhere. The pcpu whose code runs ([`Cx::here`]) may
-//! be another pool's: a wake-up comes from wherever the waker is, as in Xen.
+//! [`Pools`] is a policy to its host, and a host to the policies of its pools. Each call goes to
+//! the pool of the pcpu, vcpu or domain that it is about. To the policy of a pool no pcpu is online
+//! but those of the pool, so that it sends nobody elsewhere. The pcpu whose code runs
+//! ([`Cx::here`]) may be another pool's: a wake-up comes from wherever the waker is, as in Xen.
 
 use crate::contract::{
     Conflict, Descriptor, GroupId, Needs, PacketsMoved, Pick, Prev, Scheduler, Wake,

@@ -29,8 +29,8 @@ pub struct HostConfig {
     /// Nested groups of domains, each after the one that it is in: none under a policy that has no
     /// groups.
     pub groups: Vec<GroupConfig>,
-    /// Cpupools, Pool-0 first; none for a host that has all of its pcpus in one. A policy for them is
-    /// [`domio_sched::Pools`].
+    /// Cpupools, Pool-0 first; none for a host that has all of its pcpus in one. A policy for them
+    /// is [`domio_sched::Pools`].
     pub pools: Vec<PoolConfig>,
     /// What an operator does during the run, in order of time.
     pub actions: Vec<(Instant, Action)>,

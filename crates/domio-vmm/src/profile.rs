@@ -70,9 +70,9 @@ pub struct Profile {
     pub interrupt: Duration,
     /// Xen's `timer_slop`: how far timers may fire early (3.x) or late (4.x), xen-spec 0.3.
     pub timer_slop: Duration,
-    /// How fast a vcpu makes progress, in percent of a core's full speed, while another thread of the
-    /// core is busy: 50 to 100. 100: threads do not disturb each other, as on a machine of which
-    /// nothing is known.
+    /// How fast a vcpu makes progress, in percent of a core's full speed, while another thread of
+    /// the core is busy: 50 to 100. 100: threads do not disturb each other, as on a machine of
+    /// which nothing is known.
     pub sibling_percent: u8,
 }
 

@@ -114,11 +114,11 @@ impl NicConfig {
         bus: None,
     };
 
-    /// Intel's ixgbe (10 Gb/s) and i40e (10 to 40 Gb/s) as Linux 5.x sets them up, one queue of each:
-    /// 512 descriptors each way (`IXGBE_DEFAULT_RXD`, `I40E_DEFAULT_NUM_DESCRIPTORS`); 50 us from one
-    /// interrupt to the next (`IXGBE_20K_ITR`, `drivers/net/ethernet/intel/ixgbe/ixgbe.h`;
-    /// `I40E_ITR_20K`, `i40e/i40e_txrx.h`). Both drivers adapt that to the traffic, which is left out.
-    /// i40e has no flow control unless `ethtool` asks for it, and nor has this.
+    /// Intel's ixgbe (10 Gb/s) and i40e (10 to 40 Gb/s) as Linux 5.x sets them up, one queue of
+    /// each: 512 descriptors each way (`IXGBE_DEFAULT_RXD`, `I40E_DEFAULT_NUM_DESCRIPTORS`); 50 us
+    /// from one interrupt to the next (`IXGBE_20K_ITR`, `drivers/net/ethernet/intel/ixgbe/ixgbe.h`;
+    /// `I40E_ITR_20K`, `i40e/i40e_txrx.h`). Both drivers adapt that to the traffic, which is left
+    /// out. i40e has no flow control unless `ethtool` asks for it, and nor has this.
     pub const I40E: NicConfig = NicConfig {
         rx_ring: 512,
         tx_ring: 512,
@@ -129,9 +129,9 @@ impl NicConfig {
         bus: None,
     };
 
-    /// Mellanox's ConnectX-4 and later (10 to 100 Gb/s) as Linux 5.x sets them up, one queue of them:
-    /// 1024 descriptors each way (`MLX5E_PARAMS_DEFAULT_LOG_RQ_SIZE` and `_LOG_SQ_SIZE` 10), an
-    /// interrupt 16 us after the first new packet or after 32 of them
+    /// Mellanox's ConnectX-4 and later (10 to 100 Gb/s) as Linux 5.x sets them up, one queue of
+    /// them: 1024 descriptors each way (`MLX5E_PARAMS_DEFAULT_LOG_RQ_SIZE` and `_LOG_SQ_SIZE` 10),
+    /// an interrupt 16 us after the first new packet or after 32 of them
     /// (`MLX5E_PARAMS_DEFAULT_RX_CQ_MODERATION_USEC`, `_PKTS` and those of TX,
     /// `drivers/net/ethernet/mellanox/mlx5/core/en.h`). Adapting that to the traffic is left out.
     pub const MLX5: NicConfig = NicConfig {

@@ -403,8 +403,8 @@ impl<'a> Host<'a> {
         existing
     }
 
-    /// Whether `domains`, which the action names at `slot`, are in Pool-0, whose policy the action's
-    /// parameters are of. Tells of one that is not.
+    /// Whether `domains`, which the action names at `slot`, are in Pool-0, whose policy the
+    /// action's parameters are of. Tells of one that is not.
     fn in_first_pool(
         &self,
         cx: &mut Cx<'_>,

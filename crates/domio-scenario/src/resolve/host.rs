@@ -44,9 +44,9 @@ keys! {
         cores: u16 = int(1, MAX_PCPUS as i64), Need::Int(1), "Cores in each socket.";
         threads: u16 = int(1, MAX_PCPUS as i64), Need::Int(1), "Hardware threads in each core.";
         sibling_percent: u8 = int(50, 100), Need::Optional("the profile's"),
-            "How fast a pcpu works while another thread of its core is busy, in percent of its full \
-             speed; 100: threads do not slow each other. Of more than two busy threads each adds as \
-             much as the second.";
+            "How fast a pcpu works while another thread of its core is busy, in percent of its \
+             full speed; 100: threads do not slow each other. Of more than two busy threads each \
+             adds as much as the second.";
         costs: Nested = nested(&HOST_COSTS), Need::Optional("the profile's"),
             "What the hypervisor's work costs.";
         kernel: Nested = nested(&HOST_KERNEL), Need::Optional("the profile's"),

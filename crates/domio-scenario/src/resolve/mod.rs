@@ -57,9 +57,9 @@ use domio_core::keys::{
 };
 use domio_net::keys::{NETWORK, VIF};
 use domio_sched::Policy;
-use domio_vmm::config::{HostConfig, KernelCosts, PoolConfig};
+use domio_vmm::config::{HostConfig, KernelCosts};
 use host::{HostKeys, RUN, RunKeys};
-use pool::{InPools, Pool};
+use pool::InPools;
 use shared::Chosen;
 
 /// The document.
@@ -145,9 +145,6 @@ pub(crate) fn resolve(cx: &mut Cx<'_>, root: &Node, members: &[MemberKey]) -> Op
     }
     let pools = pool::pools(cx, &top, &keys.pool, chosen, topology.as_ref());
     pool::fit(cx, &pools, (&host, &host_keys), (&top, &keys.controller));
-    for own in pools.iter().skip(1) {
-        release::has_policy(cx, &host, &host_keys, &own.policy);
-    }
     let in_pools = InPools {
         first: chosen,
         pools: &pools,
@@ -189,18 +186,7 @@ pub(crate) fn resolve(cx: &mut Cx<'_>, root: &Node, members: &[MemberKey]) -> Op
         scheduler::hears_nothing(cx, policy, &resolved);
     }
 
-    let pooled = |(index, pool): (usize, &Pool)| PoolConfig {
-        name: pool.name.clone(),
-        pcpus: pool.pcpus,
-        domains: {
-            let own = resolved
-                .domains
-                .iter()
-                .filter(|d| index > 0 && d.pool == index);
-            own.map(|d| d.config.id).collect()
-        },
-    };
-    let host_pools = pools.iter().enumerate().map(pooled).collect();
+    let host_pools = pool::configs(&pools, &resolved);
     let domains = resolved.domains.into_iter().map(|d| d.config).collect();
     let mut config = HostConfig {
         topology: topology?,

@@ -2,6 +2,8 @@
 
 use super::body::on_host;
 use super::host::HostKeys;
+use super::release::has_policy;
+use super::resolved::Resolved;
 use super::scheduler::params_agree;
 use super::shared::Chosen;
 use crate::amount::show_pcpus;
@@ -15,6 +17,7 @@ use domio_core::keys::{
 };
 use domio_core::{CpuSet, ParamValues, Topology, XenVersion};
 use domio_sched::Policy;
+use domio_vmm::config::PoolConfig;
 
 /// Xen's name of the pool that every host has.
 const FIRST: &str = "Pool-0";
@@ -24,10 +27,11 @@ const SINCE: XenVersion = XenVersion::V4_1;
 
 pub(crate) static POOL: KeySection = KeySection::with_params(
     "[[pool]]",
-    "A cpupool (`xl cpupool-create`): pcpus that have a scheduler of their own, with its parameters \
-     as keys beside it. Every other pcpu is in `Pool-0`, whose scheduler is `[scheduler]` and where \
-     domains are that name no pool. A table with the name `Pool-0` says which pcpus that has; one \
-     that is in no pool then is free, and nobody runs there. Since Xen 4.1.",
+    "A cpupool (`xl cpupool-create`): pcpus that have a scheduler of their own, with its \
+     parameters as keys beside it. Every other pcpu is in `Pool-0`, whose scheduler is \
+     `[scheduler]` and where domains are that name no pool. A table with the name `Pool-0` says \
+     which pcpus that has; one that is in no pool then is free, and nobody runs there. Since Xen \
+     4.1.",
     PoolKeys::KEYS,
     KeyParams::Policy,
 );
@@ -124,8 +128,8 @@ impl<'a> InPools<'a> {
         self.pools.get(pool).map_or(CpuSet::ALL, |pool| pool.pcpus)
     }
 
-    /// Whether `hard`, an affinity that was given at `key`, leaves any pcpu of the pool. Tells if it
-    /// does not.
+    /// Whether `hard`, an affinity that was given at `key`, leaves any pcpu of the pool. Tells if
+    /// it does not.
     pub fn reaches(
         &self,
         cx: &mut Cx<'_>,
@@ -298,6 +302,20 @@ fn stands_alone(cx: &mut Cx<'_>, pool: &Pool, path: &str, earlier: &[Pool]) -> b
     false
 }
 
+/// The pools as a host has them, with their domains.
+pub(super) fn configs(pools: &[Pool], resolved: &Resolved) -> Vec<PoolConfig> {
+    let domains = |index: usize| {
+        let own = resolved.domains.iter();
+        own.filter(move |d| index > 0 && d.pool == index)
+    };
+    let config = |(index, pool): (usize, &Pool)| PoolConfig {
+        name: pool.name.clone(),
+        pcpus: pool.pcpus,
+        domains: domains(index).map(|d| d.config.id).collect(),
+    };
+    pools.iter().enumerate().map(config).collect()
+}
+
 /// Tells of what does not go together with pools, where there are any.
 pub(super) fn fit(
     cx: &mut Cx<'_>,
@@ -307,6 +325,9 @@ pub(super) fn fit(
 ) {
     let Some(last) = pools.last() else { return };
     let (fields, keys) = host;
+    for own in &pools[1..] {
+        has_policy(cx, fields, keys, &own.policy);
+    }
     let version = keys.version().filter(|version| *version < SINCE);
     if let Some(version) = version.filter(|_| keys.xen.given) {
         cx.push(

@@ -17,6 +17,7 @@ mod mistakes;
 mod network;
 mod newcomers;
 mod overrides;
+mod pools;
 mod processes;
 mod properties;
 mod releases;

@@ -18,8 +18,8 @@ pub(crate) struct Machine {
     pub prices_work: bool,
     /// Caches have to be filled again.
     pub has_caches: bool,
-    /// Pcpus that take part in scheduling when they are online, by pool: those of its pool are where
-    /// a domain may run.
+    /// Pcpus that take part in scheduling when they are online, by pool: those of its pool are
+    /// where a domain may run.
     pools: Vec<PoolConfig>,
     all: CpuSet,
 }

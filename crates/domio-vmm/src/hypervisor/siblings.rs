@@ -18,8 +18,8 @@ use domio_core::{
 };
 
 /// What a host tells of threads that slow each other: "slowed", about a vcpu that has executed, has
-/// lost so many ns of work to other threads of its core since the last such record. Written when the
-/// vcpu leaves its pcpu, and where a trace begins and ends.
+/// lost so many ns of work to other threads of its core since the last such record. Written when
+/// the vcpu leaves its pcpu, and where a trace begins and ends.
 pub static SIBLINGS: Class = Class::new(
     "siblings",
     &[
@@ -146,7 +146,8 @@ impl<S: Sink> Hypervisor<S> {
         for other in core.iter() {
             let executes = self.pcpus[other].exec_from <= now;
             if other != pcpu && executes && self.pcpus[other].phase == Phase::Guest {
-                // Work until now is done at the old speed; how long the rest takes is found out anew.
+                // Work until now is done at the old speed; how long the rest takes is found out
+                // anew.
                 self.halt(queue, other, now);
                 self.pcpus.execute_later(queue, other, now);
             }
@@ -214,7 +215,8 @@ mod tests {
         assert_eq!(single.time_for(PcpuId(1), ns(7)), ns(7));
     }
 
-    /// However time is cut into pieces, work is the integral of speed, and what was lost is the rest.
+    /// However time is cut into pieces, work is the integral of speed, and what was lost is the
+    /// rest.
     #[test]
     fn work_is_the_integral_of_speed() {
         let mut s = two_threads(65);

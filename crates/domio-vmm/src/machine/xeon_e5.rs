@@ -1,24 +1,26 @@
-//! A server with Xeon E5 processors under Xen 4.x with Linux 4.x in all domains, and the remote host
-//! beside it: what racks had from 2014 on, two threads a core, network cards of 10 and 25 Gb/s.
+//! A server with Xeon E5 processors under Xen 4.x with Linux 4.x in all domains, and the remote
+//! host beside it: what racks had from 2012 on, two threads a core, network cards of 10 and 25
+//! Gb/s.
 //!
 //! Four publications measure such machines. The comments name them:
 //!
 //! - **Dall**: C. Dall, S.-W. Li, J. T. Lim, J. Nieh, G. Koloventzos, "ARM Virtualization:
-//!   Performance and Architectural Implications", ISCA 2016, table II, the column of Xen on x86 (Xeon
-//!   E5-2450, 2.1 GHz), in cycles: hypercall 1,228, completion of an interrupt 1,464, IPI between
-//!   vcpus 5,562, switch of VMs 10,534, event to a guest that is idle 10,050. The cycles are
-//!   quoted at second hand.
-//! - **Martins**: J. Martins, "xen-netback: use gref mappings for Rx requests" and "for Tx requests",
-//!   commits of 2017 in Oracle's Linux, Xeon E5-2699 v3: packets of 64 bytes to a guest 2.04 million
-//!   a second with its pages mapped, half of that with grant copies; from a guest 3.6 and 1.24.
+//!   Performance and Architectural Implications", ISCA 2016, table II, the column of Xen on x86
+//!   (Xeon E5-2450, 2.1 GHz), in cycles: hypercall 1,228, completion of an interrupt 1,464, IPI
+//!   between vcpus 5,562, switch of VMs 10,534, event to a guest that is idle 10,050. The cycles
+//!   are quoted at second hand.
+//! - **Martins**: J. Martins, "xen-netback: use gref mappings for Rx requests" and "for Tx
+//!   requests", commits of 2017 in Oracle's Linux, Xeon E5-2699 v3: packets of 64 bytes to a guest
+//!   2.04 million a second with its pages mapped, half of that with grant copies; from a guest 3.6
+//!   and 1.24.
 //! - **Casey**: S. Casey, "How to Determine the Effectiveness of Hyper-Threading Technology with an
 //!   Application", Intel 2011, after Intel Technology Journal 6 (1), 2002: up to 30 % more
 //!   throughput with two threads on server applications.
 //! - **Corbet**: J. Corbet, "Improving Linux networking performance", LWN 2015, after a talk of
 //!   J. D. Brouer: 1,230 ns from one full packet to the next at 10 Gb/s, which one core can meet.
 //!
-//! Everything else is an engineering estimate, for which FIDELITY 9 has a range. None was fitted to a
-//! result. Processors since 2018 are faster, and mitigations against speculative execution make
+//! Everything else is an engineering estimate, for which FIDELITY 9 has a range. None was fitted to
+//! a result. Processors since 2018 are faster, and mitigations against speculative execution make
 //! each way into the kernel or the hypervisor dearer: no publication with both was found.
 
 use super::{Figures, Hardware, ns, us};
