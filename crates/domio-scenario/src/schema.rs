@@ -11,7 +11,7 @@
 use crate::amount::{MAX_TIME, UNITS};
 use crate::check::param_specs;
 use crate::check::words::{self, NAME_PATTERN};
-use crate::resolve::{ACTION, DOMAIN, ROOT, SCHEDULER, VCPU};
+use crate::resolve::{ACTION, DOMAIN, POOL, ROOT, SCHEDULER, VCPU};
 use crate::walk;
 use domio_core::cpuset::MAX_PCPUS;
 use domio_core::keys::{Key, KeyKind, KeyParams, KeySection, Need};
@@ -41,13 +41,13 @@ pub fn schema(policies: &[Policy]) -> Json {
         }
     }
     for policy in policies {
-        for section in [&SCHEDULER, &DOMAIN, &VCPU, &ACTION] {
+        for section in [&SCHEDULER, &POOL, &DOMAIN, &VCPU, &ACTION] {
             let name = format!("{}-{}", name_of(section), policy.descriptor.name);
             definitions.insert(name, table(section, policies, Some(policy)));
         }
     }
     let mut root = table(&ROOT, policies, None);
-    let branches: Vec<Json> = policies.iter().map(branch).collect();
+    let branches: Vec<Json> = policies.iter().map(|p| branch(p, policies)).collect();
     root["$schema"] = json!("https://json-schema.org/draft/2020-12/schema");
     root["title"] = json!("domio scenario");
     root["allOf"] = json!(branches);
@@ -72,8 +72,17 @@ fn of_policy(section: &KeySection, policy: &Policy) -> Json {
     json!({ "$ref": format!("#/$defs/{}-{name}", name_of(section)) })
 }
 
-/// What follows when the scenario asks for `policy`.
-fn branch(policy: &Policy) -> Json {
+/// What follows when the scenario asks for `policy`. Which policy a pool has takes another table to
+/// see: any of them.
+fn branch(policy: &Policy, policies: &[Policy]) -> Json {
+    let any = |section: &KeySection| {
+        let each = policies.iter().map(|p| of_policy(section, p));
+        json!({ "anyOf": each.collect::<Vec<_>>() })
+    };
+    let elsewhere = json!({
+        "properties": { "pool": { "not": { "const": "Pool-0" } } },
+        "required": ["pool"],
+    });
     let name = policy.descriptor.name;
     let of = |section: &KeySection| of_policy(section, policy);
     let asks = json!({ "properties": { "policy": { "const": name } }, "required": ["policy"] });
@@ -81,7 +90,12 @@ fn branch(policy: &Policy) -> Json {
         "if": { "properties": { "scheduler": asks }, "required": ["scheduler"] },
         "then": { "properties": {
             "scheduler": of(&SCHEDULER),
-            "domain": { "items": of(&DOMAIN) },
+            "pool": { "items": any(&POOL) },
+            "domain": { "items": {
+                "if": elsewhere,
+                "then": any(&DOMAIN),
+                "else": of(&DOMAIN),
+            } },
             "action": { "items": of(&ACTION) },
         } },
     })

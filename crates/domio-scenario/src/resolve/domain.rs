@@ -159,7 +159,7 @@ fn expand(
         let pcpus = pools.pcpus(pool);
         let mut config = config(body, DomainId(id), name, index, &mut resolved.replays);
         for vcpu in config.vcpus.iter_mut().filter(|_| !pools.pools.is_empty()) {
-            vcpu.hard = vcpu.hard & pcpus;
+            vcpu.hard &= pcpus;
         }
         resolved.domains.push(Domain {
             config,

@@ -28,7 +28,7 @@ name = "b"
 pool = "rt"
 budget_us = 2000
 vcpus = 2
-workload = "burn"
+task = [{ workload = "burn", vcpu = "all" }]
 "#;
 
 fn text(from: &str, to: &str) -> String {
@@ -115,7 +115,7 @@ fn what_does_not_go_together_is_told_with_place_and_advice() {
         (
             "pool = \"rt\"",
             "pool = \"tr\"",
-            ["there is no pool `tr`", "did you mean"],
+            ["there is no pool `tr`", "expected one of: Pool-0, rt"],
         ),
         (
             "vcpus = 2",
