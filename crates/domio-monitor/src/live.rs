@@ -2,7 +2,7 @@
 
 use crate::feed::{Aggregate, Closing, Feed, IntervalEnd};
 use crate::names::DomainNames;
-use crate::pace::Pace;
+use crate::pace::PlaySpeed;
 use crate::screen::{Screen, action, draw};
 use anyhow::Context;
 use domio_core::PcpuId;
@@ -73,14 +73,19 @@ pub fn run(
     let (send, receive) = sync_channel(WAITING);
     // Reading may wait for a file to grow, and simulating takes its time: keys are heard all the
     // same. The thread ends with the program.
-    std::thread::spawn(move || read(records, aggregate, Pace::new(view.speed), &send));
+    std::thread::spawn(move || read(records, aggregate, PlaySpeed::new(view.speed), &send));
     let mut terminal = ratatui::try_init().context("cannot use the terminal; try --json")?;
     let ended = show(&mut terminal, &mut screen, &receive);
     ratatui::restore();
     ended?.transpose()
 }
 
-fn read(records: impl Records, aggregate: Aggregate, mut pace: Pace, send: &SyncSender<Message>) {
+fn read(
+    records: impl Records,
+    aggregate: Aggregate,
+    mut pace: PlaySpeed,
+    send: &SyncSender<Message>,
+) {
     let each = |moment: IntervalEnd| {
         pace.wait(moment.short.start, moment.short.end);
         send.send(Message::Moment(Box::new(moment))).is_ok()

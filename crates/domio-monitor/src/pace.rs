@@ -9,17 +9,17 @@ const LONGEST: f64 = 86_400.0;
 
 /// Keeps samples to a speed.
 #[derive(Debug)]
-pub struct Pace {
+pub struct PlaySpeed {
     /// Seconds of the host in a second; as fast as possible without.
     speed: Option<f64>,
     /// When the first sample began: by the host's clock, and by that on the wall.
     begin: Option<(Instant, time::Instant)>,
 }
 
-impl Pace {
+impl PlaySpeed {
     /// `speed` seconds of the host in a second; `None` for as fast as possible.
     pub fn new(speed: Option<f64>) -> Self {
-        Pace { speed, begin: None }
+        PlaySpeed { speed, begin: None }
     }
 
     /// Waits until it is time for a sample of the host's time from `start` to `end`.
@@ -49,12 +49,12 @@ mod tests {
         let at = |ms: u64| Instant::from_nanos(ms * 1_000_000);
         let now = time::Instant::now();
         let ms = Duration::from_millis;
-        let mut pace = Pace::new(Some(10.0));
+        let mut pace = PlaySpeed::new(Some(10.0));
         assert_eq!(pace.due(at(500), at(600), now), ms(10));
         // What took time itself is not waited for again.
         assert_eq!(pace.due(at(600), at(700), now + ms(15)), ms(5));
         assert_eq!(pace.due(at(700), at(800), now + ms(99)), Duration::ZERO);
-        let mut fastest = Pace::new(None);
+        let mut fastest = PlaySpeed::new(None);
         assert_eq!(fastest.due(at(0), at(9_000), now), Duration::ZERO);
     }
 }

@@ -67,8 +67,8 @@ fn told() -> String {
                 _ => ("replications", "are"),
             };
             format!(
-                "interrupted: {n} finished {what} {are} kept in {path}; the same command takes them \
-                 from there and goes on"
+                "interrupted: {n} finished {what} {are} kept in {path}; the same command takes \
+                 them from there and goes on"
             )
         }
     }

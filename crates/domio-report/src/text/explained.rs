@@ -11,8 +11,8 @@ use domio_meter::{LongWait, ResidenceJson, capitalised};
 pub(super) const INDENT: &str = "  ";
 
 /// Tables of packets and requests where there are any, and tables of vcpus by cause and by who ran.
-/// Where vcpus ran comes next. Then the longest waits, the map, and the work of driver domains. A sentence for each who waited
-/// most, and what the trace does not tell, come last.
+/// Where vcpus ran comes next. Then the longest waits, the map, and the work of driver domains. A
+/// sentence for each who waited most, and what the trace does not tell, come last.
 pub fn render(explained: Explained<'_>, view: &View) -> String {
     let explanation = explained.explanation;
     let mut parts: Vec<String> = Vec::new();

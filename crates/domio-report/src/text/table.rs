@@ -202,8 +202,8 @@ impl Table {
         false
     }
 
-    /// Sorts rows, where there is such a column, and returns whether there is. Rows without a figure
-    /// come last.
+    /// Sorts rows, where there is such a column, and returns whether there is. Rows without a
+    /// figure come last.
     fn sort(&mut self, sort: &Sort) -> bool {
         let found = self
             .columns

@@ -163,11 +163,11 @@ name = \"one\"
 vcpus = 2
 pin = [\"0\", \"2-3\"]
 soft = [\"all\", \"3\"]
-workload = \"burn\"
+task = [{ workload = \"burn\", vcpu = \"all\" }]
 [[domain]]
 name = \"two\"
 vcpus = 2
-workload = \"burn\"
+task = [{ workload = \"burn\", vcpu = \"all\" }]
 ";
     fs::write(folder.path().join("s.toml"), scenario).unwrap();
     let told = crate::common::json_of(&folder, &["run", "s.toml", "--json"]);

@@ -85,8 +85,8 @@ pub fn list(text: &str) -> Result<BTreeMap<u16, ListedDomain>, XlError> {
     }
 }
 
-const LISTS: &str = "the JSON of `xl list -l`, or the text of `vcpu-list` or `list` of `xl` or `xm`, \
-                     with its headings";
+const LISTS: &str = "the JSON of `xl list -l`, or the text of `vcpu-list` or `list` of `xl` or \
+                     `xm`, with its headings";
 
 fn list_json(text: &str) -> Result<BTreeMap<u16, ListedDomain>, XlError> {
     let root: Value = serde_json::from_str(text).map_err(|e| {

@@ -15,7 +15,7 @@ use domio_core::{Duration, PcpuId};
 use domio_meter::{Baked, HostPlaces, IntervalSample, Sampler};
 use domio_monitor::feed::{Aggregate, Closing, Feed};
 use domio_monitor::live::{self, LiveView, Records};
-use domio_monitor::pace::Pace;
+use domio_monitor::pace::PlaySpeed;
 use domio_monitor::{DomainNames, lines, log, prometheus};
 use source::Source;
 use std::collections::BTreeSet;
@@ -90,7 +90,7 @@ fn through(
     let names = source.names();
     let mut failed = None;
     let mut pcpus = BTreeSet::new();
-    let mut pace = Pace::new(args.speed.and_then(|speed| speed.0));
+    let mut pace = PlaySpeed::new(args.speed.and_then(|speed| speed.0));
     let places = source.places();
     let feed = Feed::new(aggregate(args, interval), |moment| {
         pace.wait(moment.short.start, moment.short.end);
