@@ -73,7 +73,7 @@ pub struct Dom0Point {
     /// absent where it has none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub own: Option<Dom0Guest>,
-    /// Over how many vcpus of dom0 its network work is spread; absent where nothing goes through it.
+    /// Over how many vcpus of dom0 its network work is spread; absent where nothing passes it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub netback_vcpus: Option<u16>,
     /// The guests, in the scenario's order.
