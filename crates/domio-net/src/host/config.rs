@@ -15,8 +15,8 @@ use crate::web::WebConfig;
 use crate::writers::WriterCosts;
 
 /// The network of a host: a card in the driver domain, a line to a remote host, and a virtual
-/// interface in each guest that has one. Guests may be [`behind`](Self::behind) driver domains other
-/// than the card's.
+/// interface in each guest that has one. Guests may be [`behind`](Self::behind) further driver
+/// domains.
 #[derive(Clone, Debug)]
 pub struct NetworkConfig {
     /// The domain with the card, the bridge and the backends.

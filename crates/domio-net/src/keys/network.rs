@@ -117,7 +117,7 @@ keys! {
              created before those with a vif, stays to the end, and has no vif on this network.";
         name: String = name(), Need::Optional("none, so that no vif can name it"),
             "Name, unique among the networks, by which vifs and network workloads choose it.";
-        uplink: String = name(), Need::Optional("the network of the driver domain's only other vif"),
+        uplink: String = name(), Need::Optional("that of the driver domain's only other vif"),
             "Name of the network by which the driver domain goes out, through a vif of its own \
              instead of a card. Without other vifs, or with `nic`, it has a card.";
         netback_threads: u16 = int(1, 1024), Need::Int(1),
