@@ -90,10 +90,12 @@ impl Dom0Point {
 /// A figure that tells how somebody is served: its key, its title, whether more is better.
 type Telling = (&'static str, &'static str, bool);
 
+/// Answers of a web server.
+const REPLIES: &str = "replies_per_s";
 /// Figures that tell how a guest is served: the first of each row that it has counts.
 const SERVICES: [&[Telling]; 3] = [
     &[
-        ("replies_per_s", "replies [1/s]", true),
+        (REPLIES, "replies [1/s]", true),
         ("net_mbps", "delivered [Mb/s]", true),
     ],
     &[("ping_mean_ms", "round trip [ms]", false)],
@@ -154,6 +156,10 @@ fn services(value: &dyn Fn(&str) -> Option<f64>) -> Vec<Dom0Service> {
     let mut all: Vec<Dom0Service> = rows
         .filter_map(|row| row.iter().find_map(service))
         .collect();
+    // What a web server's jobs take is a part of its replies.
+    if all.iter().any(|s| s.key == REPLIES) {
+        all.retain(|s| s.key != "turnaround_mean_ms");
+    }
     if all.is_empty() {
         all.extend(service(&SHARE));
     }
