@@ -159,7 +159,8 @@ fn left_out(outcome: &Dom0Outcome) -> Vec<String> {
         .all(|p| p.netback_vcpus.is_none() && p.dom0_nobody_pct.is_none())
     {
         all.push(format!(
-            "Not in the figures: {dom0} serves no network and no disk in this scenario. What guests \
+            "Not in the figures: {dom0} serves no network and no disk in this scenario. What \
+             guests \
              ask of it beside that comes on top."
         ));
     }
@@ -168,7 +169,8 @@ fn left_out(outcome: &Dom0Outcome) -> Vec<String> {
         .any(|p| p.netback_vcpus.is_some_and(|n| n > 1))
     {
         all.push(format!(
-            "Not modelled: locks that vcpus of {dom0} share, and where the card's interrupt and the \
+            "Not modelled: locks that vcpus of {dom0} share, and where the card's interrupt and \
+             the \
              bridge could go: they stay on vcpu 0."
         ));
     }

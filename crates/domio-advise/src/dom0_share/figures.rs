@@ -73,7 +73,7 @@ pub struct Dom0Point {
     /// absent where it has none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub own: Option<Dom0Guest>,
-    /// Over how many vcpus of dom0 its network work is spread; absent where nothing goes through it.
+    /// Over how many vcpus of dom0 its network work is spread; absent where nothing passes it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub netback_vcpus: Option<u16>,
     /// The guests, in the scenario's order.
@@ -90,10 +90,12 @@ impl Dom0Point {
 /// A figure that tells how somebody is served: its key, its title, whether more is better.
 type Telling = (&'static str, &'static str, bool);
 
+/// Answers of a web server.
+const REPLIES: &str = "replies_per_s";
 /// Figures that tell how a guest is served: the first of each row that it has counts.
 const SERVICES: [&[Telling]; 3] = [
     &[
-        ("replies_per_s", "replies [1/s]", true),
+        (REPLIES, "replies [1/s]", true),
         ("net_mbps", "delivered [Mb/s]", true),
     ],
     &[("ping_mean_ms", "round trip [ms]", false)],
@@ -154,6 +156,10 @@ fn services(value: &dyn Fn(&str) -> Option<f64>) -> Vec<Dom0Service> {
     let mut all: Vec<Dom0Service> = rows
         .filter_map(|row| row.iter().find_map(service))
         .collect();
+    // What a web server's jobs take is a part of its replies.
+    if all.iter().any(|s| s.key == REPLIES) {
+        all.retain(|s| s.key != "turnaround_mean_ms");
+    }
     if all.is_empty() {
         all.extend(service(&SHARE));
     }

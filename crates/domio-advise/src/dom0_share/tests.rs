@@ -229,8 +229,8 @@ fn of_text(text: &str, policy: &str, plan: &Dom0Plan) -> Dom0Outcome {
     .unwrap_or_else(|e| panic!("{e}"))
 }
 
-/// With a sixteenth of a guest's weight dom0's own jobs pay, which is in the table, in the score and
-/// in what is advised. What dom0 wants is measured over both of its vcpus.
+/// With a sixteenth of a guest's weight dom0's own jobs pay, which is in the table, the score and
+/// what is advised. What dom0 wants is measured over both of its vcpus.
 #[test]
 fn dom0_s_own_jobs_are_weighed() {
     let plan = Dom0Plan {
@@ -346,7 +346,7 @@ fn more_vcpus_tell_nothing_while_all_packets_are_on_one() {
     assert!(text.contains("Not modelled: locks"), "{text}");
 }
 
-/// A list of pins has one for each vcpu: another number of vcpus is left out, and the list is named.
+/// A list of pins has one for each vcpu: another number of vcpus is left out, with the reason.
 #[test]
 fn vcpus_that_are_pinned_one_by_one_are_not_varied_in_silence() {
     let pinned = MIX

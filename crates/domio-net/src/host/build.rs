@@ -311,8 +311,8 @@ struct Lines {
     back: BackLines,
 }
 
-/// What the kernels of driver domains are called by, with tokens that `calls` explains, for each vcpu
-/// with work of the network; and the number of the card's interrupt.
+/// What the kernels of driver domains are called by, with tokens that `calls` explains, for each
+/// vcpu with work of the network; and the number of the card's interrupt.
 fn driver_lines(
     sites: &[Site],
     calls: &mut Vec<For>,

@@ -15,8 +15,8 @@ use crate::web::WebConfig;
 use crate::writers::WriterCosts;
 
 /// The network of a host: a card in the driver domain, a line to a remote host, and a virtual
-/// interface in each guest that has one. Guests may be [`behind`](Self::behind) other driver domains
-/// than the card's.
+/// interface in each guest that has one. Guests may be [`behind`](Self::behind) further driver
+/// domains.
 #[derive(Clone, Debug)]
 pub struct NetworkConfig {
     /// The domain with the card, the bridge and the backends.
@@ -114,8 +114,8 @@ impl NetworkConfig {
     }
 
     /// Adds network `inner`, whose driver domain has no card and reaches the outside through
-    /// interface `uplink` of this one. Its interfaces come after those that are there; of card, line
-    /// and remote host this one's hold.
+    /// interface `uplink` of this one. Its interfaces come after those that are there; of card,
+    /// line and remote host this one's hold.
     pub fn add_behind(&mut self, uplink: u16, inner: NetworkConfig) {
         let place = self.behind.len() as u16;
         self.behind.push(BehindConfig {

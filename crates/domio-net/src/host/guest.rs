@@ -81,8 +81,8 @@ impl Guest {
         }
     }
 
-    /// The guest at `station` is driver domain `number` too, which `site` describes, for `all` guests
-    /// of the network, by station from 1, as far as they are behind it.
+    /// The guest at `station` is driver domain `number` too, which `site` describes, for `all`
+    /// guests of the network, by station from 1, as far as they are behind it.
     pub fn bridges(&mut self, (number, site): (u16, Site), station: Station, all: Vec<DomainId>) {
         self.front.bridges(all);
         self.bridge = Some(OwnBridge {

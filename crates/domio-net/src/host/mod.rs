@@ -7,9 +7,9 @@
 //! ```
 //!
 //! [`Network`] is the model of one card, its driver domain and the interfaces behind it, with those
-//! of driver domains that have such an interface themselves: a [`Device`] of the bus. A host has as many as it has cards. Every step of a packet inside a
-//! domain is work of one of that domain's vcpus, at the level at which Linux 2.6.18 does it, takes
-//! its time, and is done for somebody.
+//! of driver domains that have such an interface themselves: a [`Device`] of the bus. A host has as
+//! many as it has cards. Every step of a packet inside a domain is work of one of that domain's
+//! vcpus, at the level at which Linux 2.6.18 does it, takes its time, and is done for somebody.
 //!
 //! The network consists of parts, each of which owns its state and knows only the parts below it in
 //! the table. The network itself is where they meet: it looks up what a token stands for and calls
@@ -26,7 +26,7 @@
 //! | `outside` | the remote host |
 //! | `web_client` | its web clients |
 //! | `neighbors` | its neighbour table |
-//! | `site` | a driver domain, and how packets leave its bridge: to the card, to guests, to the next |
+//! | `site` | a driver domain, and how packets leave its bridge: by card, to guests, onward |
 //! | `driver` | a vcpu of a driver domain: polling of the card and the backlog |
 //! | `card` | the card: arrivals, its interrupt, the queue in front of it |
 //! | `netback` | the tasklets to and from the guests, rate limits, what a controller stops |
@@ -99,7 +99,7 @@ use vif::Vif;
 /// [`Network::calls`] is the token.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum For {
-    /// A driver domain: card, then by backend polling, queues to guests, netback's tasklets, timers.
+    /// A driver domain: card; by backend: polling, queues to guests, netback's tasklets, timers.
     Card,
     DriverRx(u16),
     DriverTx(u16),
@@ -222,8 +222,8 @@ impl Network {
         (&self.sites[usize::from(v.site)], v, guest)
     }
 
-    /// Driver domain number `site`, with all that a packet may meet on its way there, and what polls
-    /// on the vcpu of backend `back`.
+    /// Driver domain number `site`, with all that a packet may meet on its way there, and what
+    /// polls on the vcpu of backend `back`.
     fn ways(&mut self, site: u16, back: u16) -> (&mut Driver, Ways<'_>) {
         let ways = Ways {
             site: &self.sites[usize::from(site)],

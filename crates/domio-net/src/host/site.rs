@@ -12,7 +12,7 @@
 //! work of both on its own vcpus. Addresses are bridged: each station is known by the port that
 //! leads to it. Pages are not passed on. Xen lets nobody grant a page that is mapped from another
 //! domain, so that a packet outward is copied to a page of the domain in the middle, and the
-//! guest's page is free at once (Linux: `skb_orphan_frags`).
+//! guest's page is free at once (Linux: `skb_orphan_frags_rx`).
 
 use domio_core::{DomainId, Duration, VcpuName};
 use domio_vmm::bus::{KernelIo, Tasklet};
@@ -271,8 +271,8 @@ impl Ways<'_> {
         self.forward((Origin::Uplink, packet, to), kernel);
     }
 
-    /// The ends of the interface that `packet`, which has come from outside, goes to, if the gate of
-    /// the interface does not let the packet pass.
+    /// The ends of the interface that `packet`, which has come from outside, goes to, if the gate
+    /// of the interface does not let the packet pass.
     pub fn turns_away(
         &mut self,
         packet: &Packet,

@@ -36,8 +36,8 @@ pub(super) struct Vif {
 }
 
 impl Vif {
-    /// An interface between `ends`, not plugged in, of driver domain `site` with an `uplink`, served
-    /// by backend `back`.
+    /// An interface between `ends`, not plugged in, of driver domain `site` with an `uplink`,
+    /// served by backend `back`.
     pub fn new(ends: Ends, (site, uplink): (u16, Option<u16>), back: u16) -> Self {
         Vif {
             ends,

@@ -129,19 +129,12 @@ keys! {
              created before those with a vif, stays to the end, and has no vif on this network.";
         name: String = name(), Need::Optional("none, so that no vif can name it"),
             "Name, unique among the networks, by which vifs and network workloads choose it.";
-        uplink: String = name(),
-            Need::Optional("the network on which the driver domain has its only vif, where there is \
-                            one and no card is described; else the card"),
-            "Name of the network by which the driver domain reaches the outside, through a vif of \
-             its own instead of a card: a domain with a firewall, say, behind one with the card. \
-             Each domain on the way works for what passes it. Keys of card, line and remote host \
-             are the outermost network's.";
+        uplink: String = name(), Need::Optional("that of the driver domain's only other vif"),
+            "Name of the network by which the driver domain goes out, through a vif of its own \
+             instead of a card. Without other vifs, or with `nic`, it has a card.";
         netback_threads: u16 = int(1, 1024), Need::Int(1),
-            "Over how many vcpus of the driver domain netback is spread, from vcpu 0 on; more than \
-             there are vcpus is one for each. Vifs take turns: each is served by one of these \
-             vcpus, which has its event channel too. Xen's Linux of 2010 had so many groups of \
-             tasklets or threads (`netback/0`), Linux since 3.16 a thread for each queue of a vif. \
-             The card's interrupt stays on vcpu 0.";
+            "Over how many vcpus of the driver domain netback is spread, at most all: vifs take \
+             turns, and each is one vcpu's. The card's interrupt stays on vcpu 0.";
         nic: NicConfig = word(&NICS), Need::Word("plain"), "The network card.";
         nic_bus: u64 = line_rate(LINE_RATE_MIN, LINE_RATE_MAX),
             Need::Optional("a bus that nobody has to wait for"),

@@ -9,8 +9,9 @@ pub static VIF: KeySection = KeySection::plain(
     "[domain.vif]",
     "The virtual interface of a domain. A domain with a network workload has one anyway; with an \
      empty table (`vif = {}`) it has one that nothing goes through. All of its network's work is \
-     done by vcpu 0 (its backend's: `netback_threads` of [network]), and costs of its kernel's timer are the hardware profile's, not the guest's. \
-     Where there are several networks, `vif` may be a list, with one on each.",
+     done by vcpu 0 (its backend's: `netback_threads` of [network]), and costs of its kernel's \
+     timer are the hardware profile's, not the guest's. Where there are several networks, `vif` \
+     may be a list, with one on each.",
     VifKeys::KEYS,
 );
 

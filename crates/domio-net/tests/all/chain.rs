@@ -1,5 +1,5 @@
-//! Driver domains behind each other, and netback on several vcpus: every packet passes every domain,
-//! each of which works for whom the packet is, and the books balance.
+//! Driver domains behind each other, and netback on several vcpus: each packet passes all of
+//! them, each of which works for whom the packet is, and the books balance.
 
 use crate::site::*;
 use crate::told::{Kind, Record, Records};
@@ -40,7 +40,7 @@ fn ran(config: NetworkConfig, vcpus: usize, time: u64) -> Simulation<Records, Ne
     simulation
 }
 
-/// Packets that went from one place to another on the path of a guest, with the driver domain there.
+/// Packets that went from one place to another, by the guest of the path and the driver domain.
 fn moves(records: &Records) -> BTreeMap<(u16, u16, NetPlace, NetPlace), u64> {
     let mut moves = BTreeMap::new();
     for record in records {

@@ -182,9 +182,7 @@ pub(crate) fn resolve(cx: &mut Cx<'_>, root: &Node, members: &[MemberKey]) -> Op
         late::late(cx, duration + warmup, &resolved, &actions);
     }
     unused::unused(cx, host_keys.presumed_free(), &devices, &resolved);
-    if let Some(policy) = &policy {
-        scheduler::hears_nothing(cx, policy, &resolved);
-    }
+    scheduler::hears_nothing(cx, policy.as_ref(), &resolved);
 
     let host_pools = pool::configs(&pools, &resolved);
     let domains = resolved.domains.into_iter().map(|d| d.config).collect();

@@ -90,7 +90,8 @@ pub(super) fn params_agree(
 }
 
 /// Tells of a policy that needs to know of packets in a host where there are none.
-pub(super) fn hears_nothing(cx: &mut Cx<'_>, policy: &Policy, resolved: &Resolved) {
+pub(super) fn hears_nothing(cx: &mut Cx<'_>, policy: Option<&Policy>, resolved: &Resolved) {
+    let Some(policy) = policy else { return };
     let no_packets = resolved.domains.iter().all(|d| d.vifs.is_empty());
     if policy.descriptor.needs.packets && resolved.complete && no_packets {
         cx.notices.push(format!(
