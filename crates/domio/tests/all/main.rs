@@ -18,6 +18,7 @@ mod inputs;
 mod mon;
 mod newcomers;
 mod papers;
+mod perfetto;
 mod poor_traces;
 mod recorded;
 mod refusals;
