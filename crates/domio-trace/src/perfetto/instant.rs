@@ -1,8 +1,9 @@
 //! Instants: what records tell that the runstates do not show, with their fields.
 
 use std::io::Write;
+use std::sync::Arc;
 
-use domio_core::{Declared, Kind, Names, Record, Says};
+use domio_core::{ActorId, Declared, Field, Kind, Names, Record, Says, Unit};
 
 use super::flow::{Arrows, Step};
 use super::intern::NameOf;
@@ -28,32 +29,76 @@ impl<W: Write> PerfettoWriter<W> {
             }
             None => Arrows::default(),
         };
-        let annotations = declared.fields.iter().map(|field| {
-            let name = match unit_suffix(field.unit) {
-                Some(unit) => format!("{} {unit}", field.name),
-                None => field.name.to_owned(),
+        let told = self.called(names, record, declared);
+        let fields = declared.fields.iter().zip(&told.fields);
+        let annotations = fields.map(|(field, name)| {
+            let mut annotation = DebugAnnotation {
+                name: *name,
+                ..DebugAnnotation::default()
             };
-            let (int_value, string_value) = match value(names, record, field) {
-                Value::Number(number) => (Some(number), None),
-                Value::Name(name) => (None, Some(name.into_owned())),
-            };
-            DebugAnnotation {
-                name: self.number(NameOf::Field, &name),
-                int_value,
-                string_value,
+            match value(names, record, field) {
+                Value::Number(number) => annotation.int_value = Some(number),
+                // There are few places, runstates and actors. In a damaged file other names may be
+                // any number of them.
+                Value::Name(name) if is_known(names, record, field) => {
+                    annotation.string_number = Some(self.number(NameOf::Value, &name));
+                }
+                Value::Name(name) => annotation.string_value = Some(name.into_owned()),
             }
+            annotation
         });
         let annotations = annotations.collect();
-        let class = names.class(record.class).map_or("", |class| class.name);
         let event = TrackEvent {
             r#type: INSTANT,
             track,
-            name: Some(self.number(NameOf::Event, declared.name)),
-            categories: vec![self.number(NameOf::Category, class)],
+            name: Some(told.name),
+            categories: vec![told.category],
             annotations,
             ..TrackEvent::default()
         };
         self.event(record.at, arrows.on(event));
+    }
+}
+
+/// Whether the value of `field` is one of a few names.
+fn is_known(names: &Names, record: &Record, field: &Field) -> bool {
+    match field.unit {
+        Unit::Actor => names.actor(ActorId(field.value(record) as u32)).is_some(),
+        unit => matches!(unit, Unit::Place | Unit::Runstate),
+    }
+}
+
+/// Numbers of the names of a declared record.
+#[derive(Clone, Debug)]
+pub(super) struct Called {
+    name: u64,
+    category: u64,
+    fields: Vec<u64>,
+}
+
+impl<W: Write> PerfettoWriter<W> {
+    /// The numbers of the names of `declared`, which are looked up once.
+    fn called(&mut self, names: &Names, record: &Record, declared: &Declared) -> Arc<Called> {
+        let key = (record.class, record.number);
+        if let Some(called) = self.called.get(&key) {
+            return called.clone();
+        }
+        let class = names.class(record.class).map_or("", |class| class.name);
+        let field = |field: &Field| match unit_suffix(field.unit) {
+            Some(unit) => format!("{} {unit}", field.name),
+            None => field.name.to_owned(),
+        };
+        let fields: Vec<String> = declared.fields.iter().map(field).collect();
+        let called = Arc::new(Called {
+            name: self.number(NameOf::Event, declared.name),
+            category: self.number(NameOf::Category, class),
+            fields: fields
+                .iter()
+                .map(|name| self.number(NameOf::Field, name))
+                .collect(),
+        });
+        self.called.insert(key, called.clone());
+        called
     }
 }
 
@@ -72,7 +117,7 @@ pub(super) fn is_instant(record: &Record, declared: &Declared) -> bool {
 #[cfg(test)]
 mod tests {
     use super::super::FURTHER_IDS;
-    use super::super::tests::{Called, packets, some_names};
+    use super::super::tests::{Called as Known, packets, some_names};
     use super::*;
     use crate::TraceHeader;
     use domio_core::{ActorId, Class, ClassId, Field, Instant, PcpuId, Place, Sink, Stage, Unit};
@@ -108,11 +153,11 @@ mod tests {
             Record::new(at, pcpu, Kind::Wake, v),
         ];
         let packets = packets(&names, &records, &TraceHeader::default());
-        let called = Called::of(&packets);
+        let called = Known::of(&packets);
         let events = packets.iter().filter_map(|p| p.track_event.as_ref());
         let events = events.filter(|e| e.r#type == INSTANT);
         let shown = |event: &TrackEvent| {
-            let value = |a: &DebugAnnotation| match &a.string_value {
+            let value = |a: &DebugAnnotation| match a.string_number.map(|n| &called.values[&n]) {
                 Some(name) => format!("{}: {name}", called.fields[&a.name]),
                 None => format!("{}: {}", called.fields[&a.name], a.int_value.unwrap()),
             };

@@ -15,11 +15,13 @@ pub(super) enum NameOf {
     Category,
     /// A field of an event.
     Field,
+    /// A value of a field.
+    Value,
 }
 
 /// The numbers of names so far, from 1 on.
 #[derive(Clone, Default, Debug)]
-pub(super) struct Interned([BTreeMap<String, u64>; 3]);
+pub(super) struct Interned([BTreeMap<String, u64>; 4]);
 
 impl<W: Write> PerfettoWriter<W> {
     /// The number of `name`, which is written at first sight.
@@ -39,6 +41,7 @@ impl<W: Write> PerfettoWriter<W> {
             NameOf::Event => data.event_names = named,
             NameOf::Category => data.event_categories = named,
             NameOf::Field => data.annotation_names = named,
+            NameOf::Value => data.annotation_values = named,
         }
         self.put(TracePacket {
             interned_data: Some(data),

@@ -27,14 +27,16 @@ mod proto;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
+use std::sync::Arc;
 
 use domio_core::{
-    Declared, DomainId, Instant, Kind, Names, PcpuId, Record, Runstate, Sink, VcpuName,
+    ClassId, Declared, DomainId, Instant, Kind, Names, PcpuId, Record, Runstate, Sink, VcpuName,
 };
 use prost::Message;
 
 use counter::Counters;
 use flow::{Arrows, Items};
+use instant::Called;
 use intern::{Interned, NameOf};
 
 use crate::describe::Undeclared;
@@ -81,6 +83,8 @@ pub struct PerfettoWriter<W: Write> {
     /// Whether a slice is open on the track of the pcpu; `None` before the track exists.
     pcpus: Vec<Option<Option<u32>>>,
     interned: Interned,
+    /// Numbers of the names of declared records.
+    called: BTreeMap<(ClassId, u8), Arc<Called>>,
     counters: Counters,
     items: Items,
     /// Number of the latest arrow.
@@ -127,6 +131,7 @@ impl<W: Write> PerfettoWriter<W> {
             vcpus: BTreeMap::new(),
             pcpus: Vec::new(),
             interned: Interned::default(),
+            called: BTreeMap::new(),
             counters: Counters::default(),
             items: Items::default(),
             flows: 0,

@@ -105,9 +105,12 @@ pub(super) struct InternedData {
     /// `debug_annotation_names`
     #[prost(message, repeated, tag = "3")]
     pub(super) annotation_names: Vec<InternedName>,
+    /// `debug_annotation_string_values`
+    #[prost(message, repeated, tag = "29")]
+    pub(super) annotation_values: Vec<InternedName>,
 }
 
-/// `EventCategory`, `EventName` and `DebugAnnotationName`, which are alike.
+/// `EventCategory`, `EventName`, `DebugAnnotationName` and `InternedString`, which are alike.
 #[derive(Clone, PartialEq, Message)]
 pub(super) struct InternedName {
     /// `iid`
@@ -141,7 +144,7 @@ pub(super) struct TrackEvent {
     pub(super) terminating_flow_ids: Vec<u64>,
 }
 
-/// `DebugAnnotation`: one of the two values.
+/// `DebugAnnotation`: one of the three values.
 #[derive(Clone, PartialEq, Message)]
 pub(super) struct DebugAnnotation {
     /// `name_iid`
@@ -151,6 +154,9 @@ pub(super) struct DebugAnnotation {
     pub(super) int_value: Option<i64>,
     #[prost(string, optional, tag = "6")]
     pub(super) string_value: Option<String>,
+    /// `string_value_iid`
+    #[prost(uint64, optional, tag = "17")]
+    pub(super) string_number: Option<u64>,
 }
 
 /// `GenericKernelTaskStateEvent`

@@ -100,6 +100,7 @@ pub(super) struct Called {
     pub(super) events: BTreeMap<u64, String>,
     pub(super) categories: BTreeMap<u64, String>,
     pub(super) fields: BTreeMap<u64, String>,
+    pub(super) values: BTreeMap<u64, String>,
 }
 
 impl Called {
@@ -113,6 +114,7 @@ impl Called {
                 (&mut called.events, &data.event_names),
                 (&mut called.categories, &data.event_categories),
                 (&mut called.fields, &data.annotation_names),
+                (&mut called.values, &data.annotation_values),
             ] {
                 for name in names {
                     let before = table.insert(name.number, name.name.clone());
