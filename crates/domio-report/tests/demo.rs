@@ -82,6 +82,7 @@ fn shares() -> Chart {
         reference: Some(("fair share of eight".into(), 12.5)),
         published: vec![Printed {
             at: vec!["d1 <burn & ping>".into()],
+            of: None,
             value: 13.0,
             text: "13 <printed>".into(),
         }],
@@ -423,6 +424,7 @@ fn text_is_escaped_everywhere() {
                     bars.reference = Some((evil.into(), 1.0));
                     bars.published = vec![Printed {
                         at: Vec::new(),
+                        of: None,
                         value: 1.0,
                         text: evil.into(),
                     }];
